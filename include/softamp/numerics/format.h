@@ -1,0 +1,126 @@
+// Floating-point formats as data: one constexpr literal each, every limit derived (DESIGN rule 4).
+//
+// A code is the format's bit pattern, right-aligned in an unsigned integer: sign, exponent_bits of exponent,
+// precision - 1 bits of mantissa. tf32 therefore has 19-bit codes.
+#pragma once
+
+#include "softamp/numerics/platform.h"
+
+namespace softamp {
+
+/// Which codes are not numbers.
+enum class Specials : uint8_t {
+  kIeee,             ///< largest exponent field: infinity (mantissa 0) and NaNs, as in IEEE 754.
+  kNanOnly,          ///< one NaN per sign (all ones), no infinity: OCP e4m3.
+  kNegativeZeroNan,  ///< one NaN, the code of -0; no infinity, no -0 ("FNUZ"): the IPU's f143 and f152.
+};
+
+/// A binary format: value = (-1)^sign * significand * 2^exponent, significand of `precision` bits, gradual underflow.
+///
+/// exponent_bits (2..8; 11 in binary64)   width of the exponent field
+/// precision     (2..24; 53 in binary64)  significand bits, the hidden one included
+/// bias                                   [=2^(exponent_bits-1) - 1 where made by `ieee`]
+struct FloatFormat {
+  int exponent_bits;
+  int precision;
+  int bias;
+  Specials specials;
+
+  static SOFTAMP_INLINE FloatFormat ieee(int exponent_bits, int precision) {
+    return {exponent_bits, precision, (1 << (exponent_bits - 1)) - 1, Specials::kIeee};
+  }
+  static SOFTAMP_INLINE FloatFormat fp16() { return ieee(5, 11); }
+  static SOFTAMP_INLINE FloatFormat bf16() { return ieee(8, 8); }
+  static SOFTAMP_INLINE FloatFormat tf32() { return ieee(8, 11); }
+  static SOFTAMP_INLINE FloatFormat fp32() { return ieee(8, 24); }
+  static SOFTAMP_INLINE FloatFormat binary64() { return ieee(11, 53); }
+  static SOFTAMP_INLINE FloatFormat e5m2() { return ieee(5, 3); }                        ///< OCP OFP8
+  static SOFTAMP_INLINE FloatFormat e4m3() { return {4, 4, 7, Specials::kNanOnly}; }     ///< OCP OFP8
+  static SOFTAMP_INLINE FloatFormat f143() { return {4, 4, 8, Specials::kNegativeZeroNan}; }  ///< IPU quarter
+  static SOFTAMP_INLINE FloatFormat f152() { return {5, 3, 16, Specials::kNegativeZeroNan}; } ///< IPU quarter
+
+  /// Formats that this library computes in: exponent_bits 2..8 with precision 2..24, or binary64.
+  SOFTAMP_INLINE bool valid() const {
+    const bool small = exponent_bits >= 2 && exponent_bits <= 8 && precision >= 2 && precision <= 24;
+    return small || (exponent_bits == 11 && precision == 53);
+  }
+
+  SOFTAMP_INLINE bool operator==(const FloatFormat&) const = default;
+
+  SOFTAMP_INLINE int storage_bits() const { return exponent_bits + precision; }
+  SOFTAMP_INLINE int mantissa_bits() const { return precision - 1; }
+  SOFTAMP_INLINE uint64_t sign_mask() const { return uint64_t{1} << (storage_bits() - 1); }
+  SOFTAMP_INLINE uint64_t magnitude_mask() const { return sign_mask() - 1; }
+  SOFTAMP_INLINE uint64_t code_mask() const { return sign_mask() | magnitude_mask(); }
+  SOFTAMP_INLINE uint64_t mantissa_mask() const { return (uint64_t{1} << mantissa_bits()) - 1; }
+  SOFTAMP_INLINE uint64_t exponent_field_max() const { return (uint64_t{1} << exponent_bits) - 1; }
+
+  /// The smallest normal number is 2^min_exponent, the smallest subnormal 2^min_quantum.
+  SOFTAMP_INLINE int min_exponent() const { return 1 - bias; }
+  SOFTAMP_INLINE int min_quantum() const { return min_exponent() - mantissa_bits(); }
+  /// The largest finite number lies in [2^max_exponent, 2^(max_exponent + 1)).
+  SOFTAMP_INLINE int max_exponent() const {
+    return static_cast<int>(max_finite_code() >> mantissa_bits()) - bias;
+  }
+
+  SOFTAMP_INLINE bool has_infinity() const { return specials == Specials::kIeee; }
+  SOFTAMP_INLINE bool has_negative_zero() const { return specials != Specials::kNegativeZeroNan; }
+
+  /// Code of +infinity; only where has_infinity().
+  SOFTAMP_INLINE uint64_t infinity_code() const { return exponent_field_max() << mantissa_bits(); }
+  SOFTAMP_INLINE uint64_t max_finite_code() const {
+    switch (specials) {
+      case Specials::kIeee: return infinity_code() - 1;
+      case Specials::kNanOnly: return magnitude_mask() - 1;
+      case Specials::kNegativeZeroNan: break;
+    }
+    return magnitude_mask();
+  }
+  SOFTAMP_INLINE uint64_t min_normal_code() const { return uint64_t{1} << mantissa_bits(); }
+  SOFTAMP_INLINE uint64_t min_subnormal_code() const { return 1; }
+  /// The bit that marks a NaN as quiet (IEEE formats).
+  SOFTAMP_INLINE uint64_t quiet_bit() const { return uint64_t{1} << (mantissa_bits() - 1); }
+
+  SOFTAMP_INLINE bool is_nan(uint64_t code) const {
+    switch (specials) {
+      case Specials::kIeee: return (code & magnitude_mask()) > infinity_code();
+      case Specials::kNanOnly: return (code & magnitude_mask()) == magnitude_mask();
+      case Specials::kNegativeZeroNan: break;
+    }
+    return code == sign_mask();
+  }
+  SOFTAMP_INLINE bool is_signaling_nan(uint64_t code) const {
+    return specials == Specials::kIeee && is_nan(code) && !(code & quiet_bit());
+  }
+  SOFTAMP_INLINE bool is_infinity(uint64_t code) const {
+    return specials == Specials::kIeee && (code & magnitude_mask()) == infinity_code();
+  }
+  SOFTAMP_INLINE bool is_finite(uint64_t code) const { return !is_nan(code) && !is_infinity(code); }
+  SOFTAMP_INLINE bool is_zero(uint64_t code) const {
+    return has_negative_zero() ? (code & magnitude_mask()) == 0 : code == 0;
+  }
+  SOFTAMP_INLINE bool is_subnormal(uint64_t code) const {
+    const uint64_t magnitude = code & magnitude_mask();
+    return magnitude != 0 && magnitude < min_normal_code();
+  }
+};
+
+inline constexpr FloatFormat kFp16 = FloatFormat::fp16();
+inline constexpr FloatFormat kBf16 = FloatFormat::bf16();
+inline constexpr FloatFormat kTf32 = FloatFormat::tf32();
+inline constexpr FloatFormat kFp32 = FloatFormat::fp32();
+inline constexpr FloatFormat kBinary64 = FloatFormat::binary64();
+inline constexpr FloatFormat kE4m3 = FloatFormat::e4m3();
+inline constexpr FloatFormat kE5m2 = FloatFormat::e5m2();
+inline constexpr FloatFormat kF143 = FloatFormat::f143();
+inline constexpr FloatFormat kF152 = FloatFormat::f152();
+
+/// A two's-complement fixed-point format: value = code * 2^quantum_exponent, least <= code <= greatest.
+/// Example: 16 bits with 12 after the point is {-12, -32768, 32767}. Rounded by `round_to_fixed` in round.h.
+struct FixedFormat {
+  int quantum_exponent;
+  int64_t least;
+  int64_t greatest;
+};
+
+}  // namespace softamp

@@ -1,0 +1,49 @@
+// What every header of numerics/ needs from the compiler: host and device markers, inlining, bit helpers.
+//
+// Everything in this folder is header-only, constexpr, C++20, and compiled unchanged by g++, clang++, nvcc's host
+// pass and nvcc's device pass (D3). It uses integer arithmetic only, so no result depends on the caller's MXCSR.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
+#error "softamp: results must depend on the input alone; compile without -ffast-math, -Ofast and -ffinite-math-only"
+#endif
+
+#if defined(__CUDACC__)
+#define SOFTAMP_HD __host__ __device__
+#else
+#define SOFTAMP_HD
+#endif
+
+// Inlined into the caller so that a format and a policy known there fold to constants.
+#define SOFTAMP_INLINE SOFTAMP_HD __attribute__((always_inline)) inline constexpr
+
+namespace softamp::detail {
+
+__extension__ typedef unsigned __int128 uint128_t;
+
+/// Leading zero bits of x; x must not be 0.
+SOFTAMP_INLINE int countl_zero(uint64_t x) {
+#if defined(__CUDA_ARCH__)
+  if (!__builtin_is_constant_evaluated()) return __clzll(static_cast<long long>(x));
+  int n = 0;
+  while (!(x >> 63)) {
+    x <<= 1;
+    ++n;
+  }
+  return n;
+#else
+  return __builtin_clzll(x);
+#endif
+}
+
+/// x >> n for any n >= 0, with every bit shifted out OR-ed into bit 0 ("jamming"): the result keeps what a rounding
+/// needs to know of the lost tail, as long as bit 0 lies below every bit that the rounding reads.
+SOFTAMP_INLINE uint64_t shift_right_jam(uint64_t x, int n) {
+  if (n == 0) return x;
+  if (n > 63) return x != 0;
+  return (x >> n) | static_cast<uint64_t>((x << (64 - n)) != 0);
+}
+
+}  // namespace softamp::detail

@@ -1,0 +1,99 @@
+// A rounding policy is data (DESIGN rule 4): how an exact value becomes a code, in every case.
+#pragma once
+
+#include "softamp/numerics/status.h"
+
+namespace softamp {
+
+/// The direction in which an inexact value goes. k quanta <= |x| < k + 1 quanta, d = |x| / quantum - k.
+enum class RoundingMode : uint8_t {
+  kNearestEven,  ///< to the nearer; ties to even k. Unbiased over random ties.
+  kNearestAway,  ///< to the nearer; ties away from zero. Biased away from zero by the ties alone.
+  kTowardZero,   ///< k. Biased toward zero by d on average.
+  kUp,           ///< toward +infinity.
+  kDown,         ///< toward -infinity.
+  kStochastic,   ///< k + 1 with probability d (to `random_bits` bits), by random bits handed in.
+};
+
+/// How d and the random integer R in [0, 2^r) decide a stochastic rounding, r = random_bits (rule D26).
+enum class StochasticVariant : uint8_t {
+  kCarry,  ///< floor(d 2^r) + R >= 2^r: the IPU's. SRFF. Bias toward zero, below 2^-r quanta.
+  kHalf,   ///< floor(d 2^(r+1)) + 2R + 1 >= 2^(r+1). SRF. Bias at most 2^-(r+1) quanta for short d.
+  kRne,    ///< d 2^r to the nearest integer, ties to even, + R >= 2^r. SRC. Unbiased over all d of more bits.
+  kOdd,    ///< d 2^r to the nearest integer, ties to odd, + R >= 2^r.
+};
+
+/// What a finite result too large for the format becomes.
+enum class Overflow : uint8_t {
+  kInfinity,  ///< infinity, or the largest finite number where the mode rounds toward zero there (IEEE 754, 7.4).
+  kSaturate,  ///< the largest finite number, sign kept.
+  kNan,       ///< the NaN pattern.
+};
+
+/// When a finite result overflows. M = largest finite number, Q = its quantum, 2^E the power of two above it.
+enum class OverflowRule : uint8_t {
+  kAfterRounding,  ///< the rounded magnitude, exponent unbounded, exceeds M.
+  kExact,          ///< the exact magnitude exceeds M (fp16: 65504).
+  kHalfway,        ///< the exact magnitude is at least M + Q/2 (fp16: 65520), whatever the mode.
+  kPower,          ///< the exact magnitude is at least 2^E (fp16: 65536), whatever the mode.
+};
+
+/// What an infinite exact result becomes.
+enum class InfinityResult : uint8_t {
+  kKeep,      ///< infinity; NaN in a format that has none.
+  kSaturate,  ///< the largest finite number, sign kept.
+  kNan,       ///< the NaN pattern.
+};
+
+/// What a subnormal rounded result becomes. Flushing raises nothing beyond what the rounding did.
+enum class Subnormals : uint8_t {
+  kKeep,             ///< gradual underflow.
+  kFlush,            ///< zero of the same sign.
+  kFlushToPositive,  ///< +0.
+};
+
+/// The code of every NaN that is written (D19). fp16 in brackets.
+enum class NanPattern : uint8_t {
+  kQuiet,          ///< positive, quiet, no payload (0x7E00).
+  kNegativeQuiet,  ///< negative, quiet, no payload (0xFE00): x86's default.
+  kAllOnes,        ///< positive, every bit below the sign set (0x7FFF): CUDA's.
+  kPropagate,      ///< the first NaN operand, made quiet, payload kept from the top; kQuiet where none is.
+};
+
+/// How an exact value becomes a code. The default is IEEE 754's, nearest even.
+///
+/// random_bits (1..32) [=13]  R of a stochastic rounding is the low random_bits bits of the word handed in
+struct RoundingPolicy {
+  RoundingMode mode = RoundingMode::kNearestEven;
+  int random_bits = 13;
+  StochasticVariant variant = StochasticVariant::kCarry;
+  Overflow overflow = Overflow::kInfinity;
+  OverflowRule overflow_rule = OverflowRule::kAfterRounding;
+  InfinityResult infinity = InfinityResult::kKeep;
+  Subnormals subnormals = Subnormals::kKeep;
+  NanPattern nan = NanPattern::kQuiet;
+  /// Raised by an overflow.
+  uint8_t overflow_flags = kOverflow | kInexact;
+  /// Raised by an infinite result that is not kept.
+  uint8_t infinity_flags = 0;
+  /// The flags that exist; others are never raised. (The IPU has no inexact and no underflow.)
+  uint8_t flags = kAllFlags;
+
+  constexpr bool operator==(const RoundingPolicy&) const = default;
+
+  SOFTAMP_INLINE bool stochastic() const { return mode == RoundingMode::kStochastic; }
+
+  static SOFTAMP_INLINE RoundingPolicy ieee(RoundingMode mode = RoundingMode::kNearestEven) {
+    RoundingPolicy p;
+    p.mode = mode;
+    return p;
+  }
+  static SOFTAMP_INLINE RoundingPolicy stochastic_carry(int random_bits = 13) {
+    RoundingPolicy p;
+    p.mode = RoundingMode::kStochastic;
+    p.random_bits = random_bits;
+    return p;
+  }
+};
+
+}  // namespace softamp

@@ -42,8 +42,7 @@ struct ControlRegister {
            (b.nanoo ? kNanoo : 0);
   }
   static SOFTAMP_INLINE FloatingPointBehaviour decode(uint32_t word) {
-    return {(word & kInv) != 0, (word & kDiv0) != 0, (word & kOflo) != 0, (word & kEsr) != 0,
-            (word & kNanoo) != 0};
+    return {(word & kInv) != 0, (word & kDiv0) != 0, (word & kOflo) != 0, (word & kEsr) != 0, (word & kNanoo) != 0};
   }
   /// Words that the unit accepts: no unknown bit, and RND 0, whose other encodings are not public (`rnd_modes`).
   static SOFTAMP_INLINE bool acceptable(uint32_t word) { return (word & ~(kKnown & ~kRnd)) == 0; }

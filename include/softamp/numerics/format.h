@@ -34,10 +34,10 @@ struct FloatFormat {
   static SOFTAMP_INLINE FloatFormat tf32() { return ieee(8, 11); }
   static SOFTAMP_INLINE FloatFormat fp32() { return ieee(8, 24); }
   static SOFTAMP_INLINE FloatFormat binary64() { return ieee(11, 53); }
-  static SOFTAMP_INLINE FloatFormat e5m2() { return ieee(5, 3); }                        ///< OCP OFP8
-  static SOFTAMP_INLINE FloatFormat e4m3() { return {4, 4, 7, Specials::kNanOnly}; }     ///< OCP OFP8
-  static SOFTAMP_INLINE FloatFormat f143() { return {4, 4, 8, Specials::kNegativeZeroNan}; }  ///< IPU quarter
-  static SOFTAMP_INLINE FloatFormat f152() { return {5, 3, 16, Specials::kNegativeZeroNan}; } ///< IPU quarter
+  static SOFTAMP_INLINE FloatFormat e5m2() { return ieee(5, 3); }                              ///< OCP OFP8
+  static SOFTAMP_INLINE FloatFormat e4m3() { return {4, 4, 7, Specials::kNanOnly}; }           ///< OCP OFP8
+  static SOFTAMP_INLINE FloatFormat f143() { return {4, 4, 8, Specials::kNegativeZeroNan}; }   ///< IPU quarter
+  static SOFTAMP_INLINE FloatFormat f152() { return {5, 3, 16, Specials::kNegativeZeroNan}; }  ///< IPU quarter
 
   /// Formats that this library computes in: exponent_bits 2..8 with precision 2..24, or binary64.
   SOFTAMP_INLINE bool valid() const {
@@ -59,9 +59,7 @@ struct FloatFormat {
   SOFTAMP_INLINE int min_exponent() const { return 1 - bias; }
   SOFTAMP_INLINE int min_quantum() const { return min_exponent() - mantissa_bits(); }
   /// The largest finite number lies in [2^max_exponent, 2^(max_exponent + 1)).
-  SOFTAMP_INLINE int max_exponent() const {
-    return static_cast<int>(max_finite_code() >> mantissa_bits()) - bias;
-  }
+  SOFTAMP_INLINE int max_exponent() const { return static_cast<int>(max_finite_code() >> mantissa_bits()) - bias; }
 
   SOFTAMP_INLINE bool has_infinity() const { return specials == Specials::kIeee; }
   SOFTAMP_INLINE bool has_negative_zero() const { return specials != Specials::kNegativeZeroNan; }

@@ -41,9 +41,8 @@ SOFTAMP_INLINE int countl_zero(uint64_t x) {
 /// x >> n for any n >= 0, with every bit shifted out OR-ed into bit 0 ("jamming"): the result keeps what a rounding
 /// needs to know of the lost tail, as long as bit 0 lies below every bit that the rounding reads.
 SOFTAMP_INLINE uint64_t shift_right_jam(uint64_t x, int n) {
-  if (n == 0) return x;
-  if (n > 63) return x != 0;
-  return (x >> n) | static_cast<uint64_t>((x << (64 - n)) != 0);
+  const int shift = n < 63 ? n : 63;  // from 64 on the result is x != 0, and at 63 it is that already
+  return (x >> shift) | static_cast<uint64_t>((x & ((uint64_t{1} << shift) - 1)) != 0);
 }
 
 }  // namespace softamp::detail

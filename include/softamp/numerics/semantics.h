@@ -1,4 +1,5 @@
-// What an operation does beside rounding: the `ieee` and `ipu` presets, and every open question about the IPU as a switch.
+// What an operation does beside rounding: the `ieee` and `ipu` presets, and every open question about the IPU as a
+// switch.
 #pragma once
 
 #include "softamp/numerics/behaviour.h"
@@ -49,8 +50,8 @@ enum class LaneMap : uint8_t {
 
 /// When the generator advances (`sr_advance`).
 enum class DrawAdvance : uint8_t {
-  kEveryGroup,        ///< once per rounding of a group, exact or not.
-  kOnlyWhenInexact,   ///< only if some lane of the group is inexact.
+  kEveryGroup,       ///< once per rounding of a group, exact or not.
+  kOnlyWhenInexact,  ///< only if some lane of the group is inexact.
 };
 
 /// Draws of a group of 1..3 lanes (`sr_tail`).
@@ -155,9 +156,9 @@ struct Semantics {
     s.narrow.variant = w.sr_form;
     s.narrow.overflow_rule = w.overflow_rule;
     s.narrow.overflow = b.nanoo ? Overflow::kNan : Overflow::kSaturate;
-    s.narrow.overflow_flags = !b.nanoo                                             ? kOverflow
-                              : w.oflo_with_nanoo == OfloWithNanoo::kOfloAndInv ? uint8_t{kOverflow | kInvalid}
-                                                                                   : uint8_t{kInvalid};
+    s.narrow.overflow_flags = kOverflow;
+    if (b.nanoo)
+      s.narrow.overflow_flags = w.oflo_with_nanoo == OfloWithNanoo::kInvOnly ? kInvalid : kOverflow | kInvalid;
     s.narrow.infinity = InfinityResult::kNan;
     switch (w.inf_to_half_flags) {
       case InfToHalfFlags::kInvIfNanoo: s.narrow.infinity_flags = b.nanoo ? kInvalid : 0; break;

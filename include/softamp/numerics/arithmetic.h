@@ -1,0 +1,214 @@
+// Arithmetic on codes: each operation forms the exact value, then rounds once.
+//
+// Common to all: codes of format `f` (binary64 is not computed in), the preset `s`, and for a stochastic policy the
+// word `random`, whose low random_bits bits are read. Order of evaluation, as docs/NUMERICS.md states it: flush wide
+// operands, NaN operands, invalid combinations, division by zero, the exact value, rounding, overflow, flush the
+// result.
+#pragma once
+
+#include "softamp/numerics/integer_math.h"
+#include "softamp/numerics/operand.h"
+
+namespace softamp::fp {
+
+namespace detail {
+using namespace softamp::detail;
+
+/// Result for up to three operands at least one of which counts as a NaN.
+SOFTAMP_INLINE Rounded nan_among(const FloatFormat& f, const Semantics& s, uint64_t a, const Operand& x, uint64_t b,
+                                 const Operand& y, uint8_t flags = 0) {
+  if (x.nan()) flags = static_cast<uint8_t>(flags | nan_flags(f, a, s));
+  if (y.nan()) flags = static_cast<uint8_t>(flags | nan_flags(f, b, s));
+  return nan_result(f, x.nan() ? a : b, flags, s);
+}
+
+SOFTAMP_INLINE Rounded add_signed(const FloatFormat& f, uint64_t a, uint64_t b, bool negate_b, const Semantics& s,
+                                  uint32_t random) {
+  const RoundingPolicy& p = s.rounding(f);
+  const Operand x = unpack(f, a, s);
+  Operand y = unpack(f, b, s);
+  if (x.nan() || y.nan()) return nan_among(f, s, a, x, b, y);
+  y.negative = y.negative != negate_b;
+  if (x.infinite() || y.infinite()) {
+    if (x.infinite() && y.infinite() && x.negative != y.negative) return invalid_result(f, s);
+    return pack_infinity(f, x.infinite() ? x.negative : y.negative, p);
+  }
+  const Exact total = sum(x.exact(), y.exact());
+  if (total.significand == 0)
+    return {zero_code(f, x.negative == y.negative ? x.negative : p.mode == RoundingMode::kDown), 0};
+  return round_and_pack(f, total, p, random);
+}
+
+/// A finite non-zero fp32-sized intermediate of the IPU: rounded to fp32 to nearest even, then to `f`.
+SOFTAMP_INLINE Rounded round_by_way_of_fp32(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
+  const FloatFormat wide = FloatFormat::fp32();
+  const Rounded first = round_and_pack(wide, x, s.wide);
+  const Operand y = unpack(wide, first.code, s);
+  Rounded second;
+  if (y.nan())
+    second = {nan_code(f, s.rounding(f).nan), nan_flags(wide, first.code, s)};
+  else if (y.infinite())
+    second = pack_infinity(f, y.negative, s.rounding(f));
+  else
+    second = round_and_pack(f, y.exact(), s.rounding(f), random);
+  return {second.code, static_cast<uint8_t>(first.flags | second.flags)};
+}
+
+SOFTAMP_INLINE bool goes_by_fp32(const FloatFormat& f, const Semantics& s) {
+  return s.divide_by_way_of_fp32 && f.storage_bits() <= 16;
+}
+/// What the deciding rounding of a quotient or root needs of the exact value.
+SOFTAMP_INLINE int quotient_bits(const FloatFormat& f, const Semantics& s) {
+  return goes_by_fp32(f, s) ? bits_read(FloatFormat::fp32(), s.wide) : bits_read(f, s.rounding(f));
+}
+SOFTAMP_INLINE Rounded round_quotient(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
+  return goes_by_fp32(f, s) ? round_by_way_of_fp32(f, x, s, random) : round_and_pack(f, x, s.rounding(f), random);
+}
+
+/// An infinity that an exact zero divisor made, with `flag` raised.
+SOFTAMP_INLINE Rounded pole(const FloatFormat& f, bool negative, uint8_t flag, const Semantics& s) {
+  const Rounded r = pack_infinity(f, negative, s.rounding(f));
+  return {r.code, static_cast<uint8_t>((r.flags | flag) & s.rounding(f).flags)};
+}
+SOFTAMP_INLINE uint8_t pole_flags(const Semantics& s) {
+  return s.pole == PoleFlag::kDivideByZero ? kDivideByZero : s.pole == PoleFlag::kInvalid ? kInvalid : 0;
+}
+
+}  // namespace detail
+
+/// a + b. Inf - Inf is invalid. A zero from unlike signs is +0, -0 when rounding down.
+SOFTAMP_INLINE Rounded add(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
+  return detail::add_signed(f, a, b, false, s, random);
+}
+
+/// a - b.
+SOFTAMP_INLINE Rounded sub(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
+  return detail::add_signed(f, a, b, true, s, random);
+}
+
+/// a b. 0 Inf is invalid.
+SOFTAMP_INLINE Rounded mul(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
+  const detail::Operand x = detail::unpack(f, a, s), y = detail::unpack(f, b, s);
+  if (x.nan() || y.nan()) return detail::nan_among(f, s, a, x, b, y);
+  const bool negative = x.negative != y.negative;
+  if (x.infinite() || y.infinite()) {
+    if (x.zero() || y.zero()) return detail::invalid_result(f, s);
+    return pack_infinity(f, negative, s.rounding(f));
+  }
+  return round_and_pack(f, {negative, x.exponent + y.exponent, x.significand * y.significand}, s.rounding(f), random);
+}
+
+/// a b + c, rounded once. 0 Inf is invalid whatever c, Inf - Inf too.
+SOFTAMP_INLINE Rounded fma(const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, const Semantics& s,
+                           uint32_t random = 0) {
+  const RoundingPolicy& p = s.rounding(f);
+  const detail::Operand x = detail::unpack(f, a, s), y = detail::unpack(f, b, s), z = detail::unpack(f, c, s);
+  const bool zero_times_infinity = (x.zero() && y.infinite()) || (x.infinite() && y.zero());
+  if (x.nan() || y.nan() || z.nan()) {
+    uint8_t flags = zero_times_infinity ? kInvalid : 0;
+    if (z.nan()) flags = static_cast<uint8_t>(flags | detail::nan_flags(f, c, s));
+    if (x.nan() || y.nan()) return detail::nan_among(f, s, a, x, b, y, flags);
+    return detail::nan_result(f, c, flags, s);
+  }
+  if (zero_times_infinity) return detail::invalid_result(f, s);
+  const bool negative = x.negative != y.negative;
+  if (x.infinite() || y.infinite()) {
+    if (z.infinite() && z.negative != negative) return detail::invalid_result(f, s);
+    return pack_infinity(f, negative, p);
+  }
+  if (z.infinite()) return pack_infinity(f, z.negative, p);
+  const Exact product{negative, x.exponent + y.exponent, x.significand * y.significand};
+  const Exact total = detail::sum(product, z.exact());
+  if (total.significand == 0)
+    return {zero_code(f, negative == z.negative ? negative : p.mode == RoundingMode::kDown), 0};
+  return round_and_pack(f, total, p, random);
+}
+
+/// a / b. 0/0 and Inf/Inf are invalid; finite non-zero / 0 is infinite and raises division by zero.
+SOFTAMP_INLINE Rounded div(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
+  const detail::Operand x = detail::unpack(f, a, s), y = detail::unpack(f, b, s);
+  if (x.nan() || y.nan()) return detail::nan_among(f, s, a, x, b, y);
+  const bool negative = x.negative != y.negative;
+  if (x.infinite()) return y.infinite() ? detail::invalid_result(f, s) : pack_infinity(f, negative, s.rounding(f));
+  if (y.zero()) {
+    return x.zero() ? detail::invalid_result(f, s) : detail::pole(f, negative, kDivideByZero, s);
+  }
+  if (y.infinite() || x.zero()) return {zero_code(f, negative), 0};
+  return detail::round_quotient(f, detail::quotient(x.exact(), y.exact(), detail::quotient_bits(f, s)), s, random);
+}
+
+/// The square root. sqrt(-0) = -0; of a negative number invalid.
+SOFTAMP_INLINE Rounded sqrt(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
+  const detail::Operand x = detail::unpack(f, a, s);
+  if (x.nan()) return detail::nan_result(f, a, detail::nan_flags(f, a, s), s);
+  if (x.zero()) return {zero_code(f, x.negative), 0};
+  if (x.negative) return detail::invalid_result(f, s);
+  if (x.infinite()) return pack_infinity(f, false, s.rounding(f));
+  return detail::round_quotient(f, detail::square_root(x.exact(), detail::quotient_bits(f, s)), s, random);
+}
+
+/// 1 / a. Of a zero: infinite, raising what `pole` of the preset says.
+SOFTAMP_INLINE Rounded reciprocal(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
+  const detail::Operand x = detail::unpack(f, a, s);
+  if (x.zero()) return detail::pole(f, x.negative, detail::pole_flags(s), s);
+  const uint64_t one = static_cast<uint64_t>(f.bias) << f.mantissa_bits();
+  return div(f, one, a, s, random);
+}
+
+/// 1 / sqrt(a). Of +-0: infinite of that sign, raising what `pole` says; of a negative number invalid.
+/// By way of fp32 where the preset divides so: root, quotient and result are each rounded.
+SOFTAMP_INLINE Rounded reciprocal_sqrt(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
+  const detail::Operand x = detail::unpack(f, a, s);
+  if (x.nan()) return detail::nan_result(f, a, detail::nan_flags(f, a, s), s);
+  if (x.zero()) return detail::pole(f, x.negative, detail::pole_flags(s), s);
+  if (x.negative) return detail::invalid_result(f, s);
+  if (x.infinite()) return {zero_code(f, false), 0};
+  const Exact one{false, 0, 1};
+  if (detail::goes_by_fp32(f, s)) {
+    const FloatFormat wide = FloatFormat::fp32();
+    const Exact root = detail::square_root(x.exact(), detail::bits_read(wide, s.wide));
+    const Exact rounded = detail::unpack_finite(wide, round_and_pack(wide, root, s.wide).code);
+    return detail::round_by_way_of_fp32(f, detail::quotient(one, rounded, detail::bits_read(wide, s.wide)), s, random);
+  }
+  // x = m 2^odd 2^exponent with an even exponent; the root of N = floor(2^150 / (m 2^odd)), N in [2^125, 2^127], is
+  // that of 2^75 / sqrt(x) before the even power, exact only where x is a power of four.
+  const int zeros = detail::countl_zero(x.significand) - 40;
+  const uint64_t m = x.significand << zeros;  // of 24 bits
+  const int odd = (x.exponent - zeros) & 1;
+  const int exponent = x.exponent - zeros - odd;
+  const uint64_t dividend = uint64_t{1} << (63 - odd);
+  uint64_t rest = (dividend % m) << 23;
+  const uint64_t high = (dividend / m) << 23 | rest / m;
+  uint64_t low = 0;
+  for (int words = 0; words < 2; ++words) {
+    rest = (rest % m) << 32;
+    low = low << 32 | rest / m;
+  }
+  const bool short_by_two = high >> 62 == 0;
+  const uint64_t root = short_by_two ? detail::root_of_128_bits(high << 2 | low >> 62, low << 2) >> 1
+                                     : detail::root_of_128_bits(high, low);
+  const bool power_of_four = odd == 1 && m == uint64_t{1} << 23;
+  const uint64_t jam = power_of_four ? 0 : 1;
+  return round_and_pack(f, {false, -(150 + exponent) / 2, root | jam}, s.rounding(f), random);
+}
+
+/// IEEE 754 remainder: a - n b, n the integer nearest a/b, ties to even; always exact. A zero has the sign of a.
+/// a REM 0 and Inf REM b are invalid (not a division by zero).
+SOFTAMP_INLINE Rounded rem(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
+  const detail::Operand x = detail::unpack(f, a, s), y = detail::unpack(f, b, s);
+  if (x.nan() || y.nan()) return detail::nan_among(f, s, a, x, b, y);
+  if (x.infinite() || y.zero()) return detail::invalid_result(f, s);
+  if (y.infinite() || x.zero() || y.exponent - x.exponent > 38)
+    return round_and_pack(f, x.exact(), s.rounding(f), random);
+  const int exponent = x.exponent < y.exponent ? x.exponent : y.exponent;
+  const uint64_t divisor = y.significand << (y.exponent - exponent);
+  uint64_t rest = x.significand % (2 * divisor);  // modulo twice the divisor: keeps the parity of the quotient
+  for (int left = x.exponent - exponent; left > 0; left -= 38) rest = (rest << (left < 38 ? left : 38)) % (2 * divisor);
+  const bool odd = rest >= divisor;
+  if (odd) rest -= divisor;
+  const bool away = 2 * rest > divisor || (2 * rest == divisor && odd);
+  return round_and_pack(f, {away ? !x.negative : x.negative, exponent, away ? divisor - rest : rest}, s.rounding(f),
+                        random);
+}
+
+}  // namespace softamp::fp

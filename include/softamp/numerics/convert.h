@@ -1,0 +1,95 @@
+// Conversions: between formats, to and from integers, and the host's own float and double.
+#pragma once
+
+#include "softamp/numerics/operand.h"
+
+namespace softamp::fp {
+
+namespace detail {
+using namespace softamp::detail;
+
+/// The low 32 bits of the integer +-magnitude 2^exponent, magnitude of at most 53 bits: for wrapping only.
+SOFTAMP_INLINE uint32_t low_word(Exact x) {
+  const uint32_t magnitude = x.exponent >= 32 ? 0 : static_cast<uint32_t>(x.significand << x.exponent);
+  return x.negative ? 0u - magnitude : magnitude;
+}
+
+}  // namespace detail
+
+/// The value of `code` in format `from`, rounded once to format `to`. Either may be binary64.
+/// NaN: the policy's pattern. Flags as docs/NUMERICS.md lists them.
+SOFTAMP_INLINE Rounded convert(const FloatFormat& from, const FloatFormat& to, uint64_t code, const Semantics& s,
+                               uint32_t random = 0) {
+  const RoundingPolicy& p = s.rounding(to);
+  const detail::Operand x = detail::unpack(from, code, s);
+  if (x.nan()) {
+    const uint8_t flags = static_cast<uint8_t>(detail::nan_flags(from, code, s) & p.flags);
+    return {detail::nan_from(to, from, code, p.nan), flags};
+  }
+  if (x.infinite()) return pack_infinity(to, x.negative, p);
+  return round_and_pack(to, x.exact(), p, random);
+}
+
+/// The value of `code` as an int32, whose bit pattern is the result's code (0 .. 2^32 - 1).
+/// Rounds by the wide policy's mode: what the IPU rounds stochastically is fp16 results alone.
+/// exact (true, false) [=false]   raise inexact where the value is not an integer
+/// Flags: invalid for a NaN and out of range, whose value is `integer_range`.
+SOFTAMP_INLINE Rounded to_int32(const FloatFormat& f, uint64_t code, const Semantics& s, bool exact = false,
+                                uint32_t random = 0) {
+  constexpr uint32_t kIndefinite = 0x80000000u;
+  const detail::Operand x = detail::unpack(f, code, s);
+  const bool clamp = s.integer_range == IntegerRange::kClamp;
+  if (x.nan()) return {kIndefinite, kInvalid};
+  if (x.infinite()) return {clamp && !x.negative ? kIndefinite - 1 : kIndefinite, kInvalid};
+  const detail::Integral n = detail::round_to_integer(x.exact(), 0, s.wide, random);
+  const uint64_t limit = x.negative ? kIndefinite : kIndefinite - 1;
+  if (n.huge || n.magnitude > limit) {
+    if (clamp) return {limit, kInvalid};
+    if (s.integer_range == IntegerRange::kIndefinite) return {kIndefinite, kInvalid};
+    const Exact wrapped = n.huge ? x.exact() : Exact{x.negative, 0, n.magnitude};
+    return {detail::low_word(wrapped), kInvalid};
+  }
+  const uint32_t magnitude = static_cast<uint32_t>(n.magnitude);
+  return {x.negative ? 0u - magnitude : magnitude,
+          static_cast<uint8_t>(exact && n.inexact ? kInexact & s.wide.flags : 0)};
+}
+
+/// The int32 `value` rounded once to format `f`.
+SOFTAMP_INLINE Rounded from_int32(int32_t value, const FloatFormat& f, const Semantics& s, uint32_t random = 0) {
+  const int64_t wide = value;
+  const uint64_t magnitude = static_cast<uint64_t>(wide < 0 ? -wide : wide);
+  return round_and_pack(f, {wide < 0, 0, magnitude}, s.rounding(f), random);
+}
+
+/// `a` rounded to an integer of the same format, by the wide policy's mode (see to_int32); a zero keeps its sign.
+/// exact (true, false) [=false]   raise inexact where `a` is not an integer
+SOFTAMP_INLINE Rounded round_to_integral(const FloatFormat& f, uint64_t a, const Semantics& s, bool exact = false,
+                                         uint32_t random = 0) {
+  const detail::Operand x = detail::unpack(f, a, s);
+  if (x.nan()) return detail::nan_result(f, a, detail::nan_flags(f, a, s), s);
+  if (x.infinite()) return pack_infinity(f, x.negative, s.rounding(f));
+  if (x.exponent >= 0) return round_and_pack(f, x.exact(), s.rounding(f));
+  const detail::Integral n = detail::round_to_integer(x.exact(), 0, s.wide, random);
+  const Rounded r = round_and_pack(f, {x.negative, 0, n.magnitude}, s.rounding(f));
+  return {r.code, static_cast<uint8_t>(r.flags | (exact && n.inexact ? kInexact & s.wide.flags : 0))};
+}
+
+/// The value as the host's double: exact for every format; a NaN becomes the quiet one.
+SOFTAMP_INLINE double to_double(const FloatFormat& f, uint64_t code) {
+  return __builtin_bit_cast(double, convert(f, FloatFormat::binary64(), code, Semantics::ieee()).code);
+}
+/// The value as the host's float: exact for every format but binary64, which rounds to nearest even.
+SOFTAMP_INLINE float to_float(const FloatFormat& f, uint64_t code) {
+  return __builtin_bit_cast(float,
+                            static_cast<uint32_t>(convert(f, FloatFormat::fp32(), code, Semantics::ieee()).code));
+}
+/// `value` rounded to nearest even in format `f`.
+SOFTAMP_INLINE uint64_t from_double(const FloatFormat& f, double value) {
+  return convert(FloatFormat::binary64(), f, __builtin_bit_cast(uint64_t, value), Semantics::ieee()).code;
+}
+/// `value` rounded to nearest even in format `f`.
+SOFTAMP_INLINE uint64_t from_float(const FloatFormat& f, float value) {
+  return convert(FloatFormat::fp32(), f, __builtin_bit_cast(uint32_t, value), Semantics::ieee()).code;
+}
+
+}  // namespace softamp::fp

@@ -1,0 +1,104 @@
+// Exact integer quotients and square roots, as many bits as any rounding needs.
+#pragma once
+
+#include "softamp/numerics/round.h"
+
+namespace softamp::detail {
+
+/// floor(sqrt(n)) for n >= 2^62.
+SOFTAMP_INLINE uint64_t root_of_64_bits(uint64_t n) {
+  uint64_t root = 0;
+  if (__builtin_is_constant_evaluated()) {
+    for (uint64_t bit = uint64_t{1} << 31; bit != 0; bit >>= 1)
+      if ((root | bit) * (root | bit) <= n) root |= bit;
+    return root;
+  }
+  // A binary64 estimate made exact by integers, whatever the caller's rounding mode did to it.
+#if defined(__CUDA_ARCH__)
+  root = static_cast<uint64_t>(__dsqrt_rn(static_cast<double>(n)));
+#else
+  root = static_cast<uint64_t>(__builtin_sqrt(static_cast<double>(n)));
+#endif
+  if (root > 0xFFFFFFFF) root = 0xFFFFFFFF;
+  while (root * root > n) --root;
+  while (n - root * root > 2 * root) ++root;
+  return root;
+}
+
+/// floor(sqrt(high 2^64 + low)) with a jam in bit 0, for high >= 2^62 (Zimmermann's recursive square root, one step).
+SOFTAMP_INLINE uint64_t root_of_128_bits(uint64_t high, uint64_t low) {
+  const uint64_t upper = root_of_64_bits(high);
+  const uint64_t rest = high - upper * upper;  // <= 2 upper
+  const uint64_t half_dividend = rest << 31 | low >> 33;
+  const uint64_t quotient = half_dividend / upper;
+  const uint64_t remainder = (rest << 32 | low >> 32) - quotient * 2 * upper;  // modulo 2^64: it is small
+  uint64_t root = (upper << 32) + quotient;
+  const uint128_t left = static_cast<uint128_t>(remainder) << 32 | (low & 0xFFFFFFFF);
+  const uint128_t square = static_cast<uint128_t>(quotient) * quotient;
+  if (left < square) return (root - 1) | 1;  // one too large, hence inexact
+  return root | (left != square);
+}
+
+/// sqrt(x), x > 0, to at least `bits` bits and a jam.
+SOFTAMP_INLINE Exact square_root(Exact x, int bits) {
+  int zeros = countl_zero(x.significand);
+  if ((x.exponent - zeros) & 1) --zeros;  // the root of an odd power of two is not one
+  const int exponent = x.exponent - (zeros < 0 ? -1 : zeros);
+  uint64_t high = zeros < 0 ? x.significand >> 1 : x.significand << zeros;
+  uint64_t low = zeros < 0 ? x.significand << 63 : 0;
+  if (bits <= 31 && low == 0) {
+    const uint64_t root = root_of_64_bits(high);
+    return {false, exponent / 2 - 32, root << 32 | (root * root != high)};
+  }
+  return {false, exponent / 2 - 32, root_of_128_bits(high, low)};
+}
+
+/// |a| / |b| as a non-zero finite quotient of significands of at most 24 bits, 62 bits or more and a jam.
+SOFTAMP_INLINE Exact quotient(Exact a, Exact b, int bits) {
+  const bool negative = a.negative != b.negative;
+  const int zeros_a = countl_zero(a.significand);
+  const int zeros_b = countl_zero(b.significand) - 40;  // b of 24 bits
+  const uint64_t dividend = a.significand << zeros_a;
+  const uint64_t divisor = b.significand << zeros_b;
+  uint64_t q = dividend / divisor;  // 40 or 41 bits
+  uint64_t rest = dividend - q * divisor;
+  int exponent = (a.exponent - zeros_a) - (b.exponent - zeros_b);
+  if (bits <= 38) {
+    q <<= 23;
+    exponent -= 23;
+  } else {
+    q = q << 23 | (rest << 23) / divisor;
+    rest = (rest << 23) % divisor;
+    exponent -= 23;
+  }
+  return {negative, exponent, q | (rest != 0)};
+}
+
+/// a + b with a jam; an exact zero is reported with significand 0 and the sign of a.
+SOFTAMP_INLINE Exact sum(Exact a, Exact b) {
+  constexpr int kFarBelow = -(1 << 20);
+  const int zeros_a = a.significand != 0 ? countl_zero(a.significand) - 2 : 0;
+  const int zeros_b = b.significand != 0 ? countl_zero(b.significand) - 2 : 0;
+  uint64_t large = a.significand << zeros_a, small = b.significand << zeros_b;  // of 62 bits
+  int exponent = a.significand != 0 ? a.exponent - zeros_a : kFarBelow;
+  int below = b.significand != 0 ? b.exponent - zeros_b : kFarBelow;
+  bool large_negative = a.negative, small_negative = b.negative;
+  if (below > exponent) {
+    const uint64_t magnitude = large;
+    const int e = exponent;
+    const bool negative = large_negative;
+    large = small, exponent = below, large_negative = small_negative;
+    small = magnitude, below = e, small_negative = negative;
+  }
+  small = shift_right_jam(small, exponent - below);
+  if (large_negative == small_negative) return {large_negative, exponent, large + small};
+  if (large >= small) return {large == small ? a.negative : large_negative, exponent, large - small};
+  return {small_negative, exponent, small - large};
+}
+
+/// Bits that a rounding of format f under p reads of an exact value, the deciding one included.
+SOFTAMP_INLINE int bits_read(const FloatFormat& f, const RoundingPolicy& p) {
+  return f.precision + 2 + (p.stochastic() ? p.random_bits : 0);
+}
+
+}  // namespace softamp::detail

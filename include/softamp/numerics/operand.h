@@ -1,0 +1,76 @@
+// Operands as operations see them: unpacked, with the preset's view of NaNs, infinities and subnormals.
+#pragma once
+
+#include "softamp/numerics/round.h"
+#include "softamp/numerics/semantics.h"
+
+namespace softamp::detail {
+
+enum class Kind : uint8_t { kFinite, kInfinity, kNan };
+
+/// A decoded code. For kFinite, value = (-1)^negative * significand * 2^exponent, significand not normalised.
+struct Operand {
+  Kind kind;
+  bool negative;
+  int exponent;
+  uint64_t significand;
+
+  SOFTAMP_INLINE bool finite() const { return kind == Kind::kFinite; }
+  SOFTAMP_INLINE bool infinite() const { return kind == Kind::kInfinity; }
+  SOFTAMP_INLINE bool nan() const { return kind == Kind::kNan; }
+  SOFTAMP_INLINE bool zero() const { return kind == Kind::kFinite && significand == 0; }
+  SOFTAMP_INLINE Exact exact() const { return {negative, exponent, significand}; }
+};
+
+SOFTAMP_INLINE bool is_wide(const FloatFormat& f) { return f.storage_bits() > 16 && f.storage_bits() <= 32; }
+
+/// Decodes a finite code as it stands.
+SOFTAMP_INLINE Exact unpack_finite(const FloatFormat& f, uint64_t code) {
+  const uint64_t magnitude = code & f.magnitude_mask();
+  const int field = static_cast<int>(magnitude >> f.mantissa_bits());
+  const uint64_t hidden = field != 0 ? f.min_normal_code() : 0;
+  const bool negative = (code & f.sign_mask()) != 0;
+  return {negative, f.min_quantum() + (field != 0 ? field - 1 : 0), (magnitude & f.mantissa_mask()) | hidden};
+}
+
+SOFTAMP_INLINE Operand unpack(const FloatFormat& f, uint64_t code, const Semantics& s) {
+  const bool negative = (code & f.sign_mask()) != 0;
+  if (f.is_nan(code)) return {Kind::kNan, negative, 0, 0};
+  if (f.is_infinity(code)) {
+    if (f.storage_bits() > 16 || s.narrow_infinity == InfinityOperand::kIeee) return {Kind::kInfinity, negative, 0, 0};
+    if (s.narrow_infinity == InfinityOperand::kNan) return {Kind::kNan, negative, 0, 0};
+    if (s.narrow_infinity == InfinityOperand::kNextBinade) return {Kind::kFinite, negative, f.max_exponent() + 1, 1};
+    code = (code & f.sign_mask()) | f.max_finite_code();
+  }
+  const Exact x = unpack_finite(f, code);
+  if (is_wide(f) && s.wide_operands_flushed && x.significand < f.min_normal_code())
+    return {Kind::kFinite, negative && (x.significand == 0 || s.operand_flush_sign == FlushSign::kSame), x.exponent, 0};
+  return {Kind::kFinite, x.negative, x.exponent, x.significand};
+}
+
+/// Flags of an operation that read the NaN `code`.
+SOFTAMP_INLINE uint8_t nan_flags(const FloatFormat& f, uint64_t code, const Semantics& s) {
+  return s.quiet_nan_is_invalid || f.is_signaling_nan(code) ? kInvalid : 0;
+}
+
+/// The NaN written to format `to` when `code`, a NaN or an operand counted as one, is the first NaN operand.
+SOFTAMP_INLINE uint64_t nan_from(const FloatFormat& to, const FloatFormat& from, uint64_t code, NanPattern pattern) {
+  const bool ieee = to.specials == Specials::kIeee && from.specials == Specials::kIeee;
+  if (pattern != NanPattern::kPropagate || !ieee || !from.is_nan(code)) return nan_code(to, pattern);
+  const uint64_t payload = code & from.mantissa_mask();
+  const int widen = to.mantissa_bits() - from.mantissa_bits();
+  const uint64_t moved = widen >= 0 ? payload << widen : payload >> -widen;
+  return signed_code(to, (code & from.sign_mask()) != 0, to.infinity_code() | to.quiet_bit() | moved);
+}
+
+/// Result of an operation on codes of `f` at least one of which counts as a NaN; `first` says which comes first.
+SOFTAMP_INLINE Rounded nan_result(const FloatFormat& f, uint64_t first, uint8_t flags, const Semantics& s) {
+  return {nan_from(f, f, first, s.rounding(f).nan), static_cast<uint8_t>(flags & s.rounding(f).flags)};
+}
+
+/// Result of an invalid combination of operands.
+SOFTAMP_INLINE Rounded invalid_result(const FloatFormat& f, const Semantics& s) {
+  return {nan_code(f, s.rounding(f).nan), kInvalid};
+}
+
+}  // namespace softamp::detail

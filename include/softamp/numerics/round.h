@@ -1,0 +1,193 @@
+// The one rounding (DESIGN rule 2): an exact value goes in, a code and its flags come out.
+#pragma once
+
+#include "softamp/numerics/format.h"
+#include "softamp/numerics/rounding.h"
+
+namespace softamp {
+
+/// (-1)^negative * significand * 2^exponent, exactly; significand 0 is a zero of that sign.
+/// Where significand >= 2^58, its bit 0 may stand for any non-zero tail ("jam"): no rounding to at most 24 bits with
+/// at most 32 random bits reads that far down. Results of 53 bits are made from exact values only.
+struct Exact {
+  bool negative;
+  int exponent;
+  uint64_t significand;
+};
+
+namespace detail {
+
+/// |x| / quantum: the integer part and, as a fraction of 2^64 with a jam in bit 0, the rest d.
+struct Split {
+  uint64_t kept;
+  uint64_t rest;
+};
+
+/// Splits `significand` `shift` bits (>= 1) above its bit 0.
+SOFTAMP_INLINE Split split_at(uint64_t significand, int shift) {
+  if (shift < 64) return {significand >> shift, significand << (64 - shift)};
+  return {0, shift_right_jam(significand, shift - 64)};
+}
+
+/// Whether the magnitude goes up to kept + 1: the only place where a rounding mode is interpreted.
+SOFTAMP_INLINE bool rounds_up(Split x, bool negative, const RoundingPolicy& p, uint32_t random) {
+  constexpr uint64_t kHalf = uint64_t{1} << 63;
+  switch (p.mode) {
+    case RoundingMode::kNearestEven: return x.rest > kHalf - (x.kept & 1);
+    case RoundingMode::kNearestAway: return x.rest >= kHalf;
+    case RoundingMode::kTowardZero: return false;
+    case RoundingMode::kUp: return !negative && x.rest != 0;
+    case RoundingMode::kDown: return negative && x.rest != 0;
+    case RoundingMode::kStochastic: break;
+  }
+  const int r = p.random_bits;
+  const uint64_t one = uint64_t{1} << r;
+  const uint64_t number = random & (one - 1);
+  if (p.variant == StochasticVariant::kHalf) return (x.rest >> (63 - r)) + 2 * number + 1 >= 2 * one;
+  uint64_t scaled = x.rest >> (64 - r);  // floor(d 2^r)
+  if (p.variant != StochasticVariant::kCarry) {
+    const uint64_t tail = x.rest << r;
+    const uint64_t toward_odd = p.variant == StochasticVariant::kOdd ? 1 : 0;
+    scaled += tail > kHalf || (tail == kHalf && (scaled & 1) != toward_odd);
+  }
+  return scaled + number >= one;
+}
+
+SOFTAMP_INLINE uint64_t signed_code(const FloatFormat& f, bool negative, uint64_t magnitude) {
+  if (!f.has_negative_zero() && magnitude == 0) return 0;
+  return magnitude | (negative ? f.sign_mask() : 0);
+}
+
+}  // namespace detail
+
+/// The NaN that policy `p` writes; kPropagate without an operand gives the quiet one.
+/// Formats with a single NaN (e4m3 per sign, f143, f152) have no choice but the sign.
+SOFTAMP_INLINE uint64_t nan_code(const FloatFormat& f, NanPattern pattern) {
+  if (f.specials == Specials::kNegativeZeroNan) return f.sign_mask();
+  const uint64_t sign = pattern == NanPattern::kNegativeQuiet ? f.sign_mask() : 0;
+  if (f.specials == Specials::kNanOnly || pattern == NanPattern::kAllOnes) return sign | f.magnitude_mask();
+  return sign | f.infinity_code() | f.quiet_bit();
+}
+
+/// Zero of a sign, in the formats that have it.
+SOFTAMP_INLINE uint64_t zero_code(const FloatFormat& f, bool negative) { return detail::signed_code(f, negative, 0); }
+
+/// An infinite exact result under policy `p`.
+SOFTAMP_INLINE Rounded pack_infinity(const FloatFormat& f, bool negative, const RoundingPolicy& p) {
+  if (p.infinity == InfinityResult::kKeep && f.has_infinity())
+    return {detail::signed_code(f, negative, f.infinity_code()), 0};
+  const uint8_t flags = static_cast<uint8_t>(p.infinity_flags & p.flags);
+  if (p.infinity == InfinityResult::kSaturate) return {detail::signed_code(f, negative, f.max_finite_code()), flags};
+  return {nan_code(f, p.nan), flags};
+}
+
+namespace detail {
+
+SOFTAMP_INLINE Rounded pack_overflow(const FloatFormat& f, bool negative, const RoundingPolicy& p) {
+  const uint8_t flags = static_cast<uint8_t>(p.overflow_flags & p.flags);
+  const uint64_t greatest = signed_code(f, negative, f.max_finite_code());
+  switch (p.overflow) {
+    case Overflow::kSaturate: return {greatest, flags};
+    case Overflow::kNan: return {nan_code(f, p.nan), flags};
+    case Overflow::kInfinity: break;
+  }
+  const bool toward_zero = p.mode == RoundingMode::kTowardZero || (p.mode == RoundingMode::kUp && negative) ||
+                           (p.mode == RoundingMode::kDown && !negative);
+  if (toward_zero) return {greatest, flags};
+  if (f.has_infinity()) return {signed_code(f, negative, f.infinity_code()), flags};
+  return {nan_code(f, p.nan), flags};
+}
+
+/// Overflow by the rules that look at the exact magnitude, normalised to bit 63, with value 2^top <= |x| < 2^(top+1).
+SOFTAMP_INLINE bool exceeds(const FloatFormat& f, uint64_t normalised, int top, OverflowRule rule) {
+  if (top != f.max_exponent()) return top > f.max_exponent();
+  if (rule == OverflowRule::kPower) return false;
+  const uint64_t greatest = f.max_finite_code() & f.mantissa_mask();
+  const uint64_t aligned = (greatest | f.min_normal_code()) << (64 - f.precision);
+  return rule == OverflowRule::kExact
+             ? normalised > aligned
+             : normalised - aligned >= uint64_t{1} << (63 - f.precision) && normalised > aligned;
+}
+
+}  // namespace detail
+
+/// Rounds `x` once to format `f` and packs it. `random` serves a stochastic policy: its low random_bits bits are R.
+/// Flags: overflow and inexact as the policy says; underflow where the result is inexact and tiny after rounding.
+SOFTAMP_INLINE Rounded round_and_pack(const FloatFormat& f, Exact x, const RoundingPolicy& p, uint32_t random = 0) {
+  if (x.significand == 0) return {zero_code(f, x.negative), 0};
+  const int zeros = detail::countl_zero(x.significand);
+  const uint64_t significand = x.significand << zeros;
+  const int top = x.exponent - zeros + 63;  // 2^top <= |x| < 2^(top + 1)
+  const int normal_quantum = top - f.mantissa_bits();
+  const int lift = f.min_quantum() > normal_quantum ? f.min_quantum() - normal_quantum : 0;
+  const detail::Split split = detail::split_at(significand, 64 - f.precision + lift);
+  const bool up = detail::rounds_up(split, x.negative, p, random);
+  const uint64_t biased = static_cast<uint64_t>(normal_quantum + lift - f.min_quantum());
+  uint64_t magnitude = (biased << f.mantissa_bits()) + split.kept + up;
+
+  if (p.overflow_rule == OverflowRule::kAfterRounding) {
+    if (magnitude > f.max_finite_code()) return detail::pack_overflow(f, x.negative, p);
+  } else {
+    if (detail::exceeds(f, significand, top, p.overflow_rule)) return detail::pack_overflow(f, x.negative, p);
+    if (magnitude > f.max_finite_code()) magnitude = f.max_finite_code();
+  }
+
+  uint8_t flags = 0;
+  if (split.rest != 0) {
+    flags = kInexact;
+    // Tiny after rounding: below the smallest normal number even where the exponent is unbounded.
+    if (lift > 0) {
+      const detail::Split unbounded = detail::split_at(significand, 64 - f.precision);
+      const bool reaches_normal = lift == 1 && unbounded.kept == (f.min_normal_code() << 1) - 1 &&
+                                  detail::rounds_up(unbounded, x.negative, p, random);
+      if (!reaches_normal) flags = kInexact | kUnderflow;
+    }
+  }
+  flags = static_cast<uint8_t>(flags & p.flags);
+  if (p.subnormals != Subnormals::kKeep && magnitude < f.min_normal_code())
+    return {zero_code(f, x.negative && p.subnormals == Subnormals::kFlush), flags};
+  return {detail::signed_code(f, x.negative, magnitude), flags};
+}
+
+/// An integer result (a fixed-point code) and the flags that making it raised.
+struct RoundedInteger {
+  int64_t value;
+  uint8_t flags;
+};
+
+namespace detail {
+
+/// |x| / 2^quantum_exponent rounded to an integer; `huge` where that is 2^63 or more.
+struct Integral {
+  uint64_t magnitude;
+  bool inexact;
+  bool huge;
+};
+
+SOFTAMP_INLINE Integral round_to_integer(Exact x, int quantum_exponent, const RoundingPolicy& p, uint32_t random) {
+  if (x.significand == 0) return {0, false, false};
+  const int zeros = countl_zero(x.significand);
+  const uint64_t significand = x.significand << zeros;
+  const int shift = quantum_exponent - (x.exponent - zeros);
+  if (shift < 1) return {0, false, true};
+  const Split split = split_at(significand, shift);
+  const uint64_t magnitude = split.kept + rounds_up(split, x.negative, p, random);
+  return {magnitude, split.rest != 0, magnitude >> 63 != 0};
+}
+
+}  // namespace detail
+
+/// Rounds `x` to fixed point: mode, random bits and variant of `p`; beyond the range the nearest limit and overflow.
+/// Flags: inexact, overflow.
+SOFTAMP_INLINE RoundedInteger round_to_fixed(const FixedFormat& f, Exact x, const RoundingPolicy& p,
+                                             uint32_t random = 0) {
+  const detail::Integral n = detail::round_to_integer(x, f.quantum_exponent, p, random);
+  const int64_t value = x.negative ? -static_cast<int64_t>(n.magnitude) : static_cast<int64_t>(n.magnitude);
+  const bool too_low = x.negative && (n.huge || value < f.least);
+  const bool too_high = !x.negative && (n.huge || value > f.greatest);
+  if (too_low || too_high)
+    return {too_low ? f.least : f.greatest, static_cast<uint8_t>((kOverflow | kInexact) & p.flags)};
+  return {value, static_cast<uint8_t>(n.inexact ? kInexact & p.flags : 0)};
+}
+
+}  // namespace softamp

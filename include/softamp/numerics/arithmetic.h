@@ -33,24 +33,28 @@ SOFTAMP_INLINE Rounded add_signed(const FloatFormat& f, uint64_t a, uint64_t b, 
     if (x.infinite() && y.infinite() && x.negative != y.negative) return invalid_result(f, s);
     return pack_infinity(f, x.infinite() ? x.negative : y.negative, p);
   }
-  const Exact total = sum(x.exact(), y.exact());
+  const Exact total = sums_in_fixed_point(f) ? fixed_point_sum(f, x.exact(), y.exact()) : sum(x.exact(), y.exact());
   if (total.significand == 0)
     return {zero_code(f, x.negative == y.negative ? x.negative : p.mode == RoundingMode::kDown), 0};
   return round_and_pack(f, total, p, random);
 }
 
-/// A finite non-zero fp32-sized intermediate of the IPU: rounded to fp32 to nearest even, then to `f`.
+/// A finite non-zero result of the IPU's fp32 unit on its way to a narrower format: rounded to fp32, then to `f`.
 SOFTAMP_INLINE Rounded round_by_way_of_fp32(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
   const FloatFormat wide = FloatFormat::fp32();
+  const RoundingPolicy& p = s.rounding(f);
+  if (f.exponent_bits <= 5) {  // no quotient or root of such a format leaves fp32's normal range
+    const int zeros = countl_zero(x.significand);
+    const Split split = split_top(x.significand << zeros, wide.precision, 0);
+    const uint64_t rounded = split.kept + rounds_up(split, x.negative, s.wide, 0);
+    const Rounded r = round_and_pack(f, {x.negative, x.exponent - zeros + 64 - wide.precision, rounded}, p, random);
+    return {r.code, static_cast<uint8_t>(r.flags | (split.rest != 0 ? kInexact & s.wide.flags : 0))};
+  }
   const Rounded first = round_and_pack(wide, x, s.wide);
   const Operand y = unpack(wide, first.code, s);
-  Rounded second;
-  if (y.nan())
-    second = {nan_code(f, s.rounding(f).nan), nan_flags(wide, first.code, s)};
-  else if (y.infinite())
-    second = pack_infinity(f, y.negative, s.rounding(f));
-  else
-    second = round_and_pack(f, y.exact(), s.rounding(f), random);
+  Rounded second{nan_code(f, p.nan), nan_flags(wide, first.code, s)};
+  if (y.infinite()) second = pack_infinity(f, y.negative, p);
+  if (y.finite()) second = round_and_pack(f, y.exact(), p, random);
   return {second.code, static_cast<uint8_t>(first.flags | second.flags)};
 }
 

@@ -13,15 +13,16 @@ SOFTAMP_INLINE uint64_t root_of_64_bits(uint64_t n) {
       if ((root | bit) * (root | bit) <= n) root |= bit;
     return root;
   }
-  // A binary64 estimate made exact by integers, whatever the caller's rounding mode did to it.
+  // A binary64 estimate, at most one off whatever the caller's rounding mode, made exact by integers.
+  const double halved = static_cast<double>(static_cast<int64_t>(n >> 1));  // signed: one instruction
 #if defined(__CUDA_ARCH__)
-  root = static_cast<uint64_t>(__dsqrt_rn(static_cast<double>(n)));
+  root = static_cast<uint64_t>(static_cast<int64_t>(__dsqrt_rn(__dmul_rn(halved, 2.0))));
 #else
-  root = static_cast<uint64_t>(__builtin_sqrt(static_cast<double>(n)));
+  root = static_cast<uint64_t>(static_cast<int64_t>(__builtin_sqrt(halved * 2.0)));
 #endif
-  if (root > 0xFFFFFFFF) root = 0xFFFFFFFF;
-  while (root * root > n) --root;
-  while (n - root * root > 2 * root) ++root;
+  root -= root >> 32;  // 2^32 is one too large
+  root -= root * root > n;
+  root += n - root * root > 2 * root;
   return root;
 }
 
@@ -74,26 +75,44 @@ SOFTAMP_INLINE Exact quotient(Exact a, Exact b, int bits) {
   return {negative, exponent, q | (rest != 0)};
 }
 
-/// a + b with a jam; an exact zero is reported with significand 0 and the sign of a.
-SOFTAMP_INLINE Exact sum(Exact a, Exact b) {
+/// significand * 2^exponent with the leading bit moved to bit 61; a zero moves far below everything.
+struct Aligned {
+  uint64_t significand;
+  int exponent;
+};
+SOFTAMP_INLINE Aligned align(Exact x) {
   constexpr int kFarBelow = -(1 << 20);
-  const int zeros_a = a.significand != 0 ? countl_zero(a.significand) - 2 : 0;
-  const int zeros_b = b.significand != 0 ? countl_zero(b.significand) - 2 : 0;
-  uint64_t large = a.significand << zeros_a, small = b.significand << zeros_b;  // of 62 bits
-  int exponent = a.significand != 0 ? a.exponent - zeros_a : kFarBelow;
-  int below = b.significand != 0 ? b.exponent - zeros_b : kFarBelow;
-  bool large_negative = a.negative, small_negative = b.negative;
-  if (below > exponent) {
-    const uint64_t magnitude = large;
-    const int e = exponent;
-    const bool negative = large_negative;
-    large = small, exponent = below, large_negative = small_negative;
-    small = magnitude, below = e, small_negative = negative;
-  }
-  small = shift_right_jam(small, exponent - below);
-  if (large_negative == small_negative) return {large_negative, exponent, large + small};
-  if (large >= small) return {large == small ? a.negative : large_negative, exponent, large - small};
-  return {small_negative, exponent, small - large};
+  const int zeros = countl_zero(x.significand | 1) - 2;
+  return {x.significand << zeros, x.significand != 0 ? x.exponent - zeros : kFarBelow};
+}
+
+SOFTAMP_INLINE int64_t with_sign(bool negative, uint64_t magnitude) {
+  const int64_t value = static_cast<int64_t>(magnitude), mask = -static_cast<int64_t>(negative);
+  return (value ^ mask) - mask;
+}
+SOFTAMP_INLINE Exact from_signed(int64_t value, int exponent) {
+  return {value < 0, exponent, static_cast<uint64_t>(value < 0 ? -value : value)};
+}
+
+/// a + b with a jam, significands of at most 48 bits; an exact zero has significand 0 (its sign is the caller's).
+/// Selections instead of branches: neither the signs nor the sizes of operands are predictable.
+SOFTAMP_INLINE Exact sum(Exact a, Exact b) {
+  const Aligned x = align(a), y = align(b);
+  const int exponent = x.exponent > y.exponent ? x.exponent : y.exponent;
+  return from_signed(with_sign(a.negative, shift_right_jam(x.significand, exponent - x.exponent)) +
+                         with_sign(b.negative, shift_right_jam(y.significand, exponent - y.exponent)),
+                     exponent);
+}
+
+/// The same for operands of a format whose whole range of bits fits an integer: a fixed-point sum.
+SOFTAMP_INLINE bool sums_in_fixed_point(const FloatFormat& f) {
+  return f.precision + static_cast<int>(f.exponent_field_max()) <= 61;
+}
+SOFTAMP_INLINE Exact fixed_point_sum(const FloatFormat& f, Exact a, Exact b) {
+  const int quantum = f.min_quantum();
+  return from_signed(with_sign(a.negative, a.significand << (a.exponent - quantum)) +
+                         with_sign(b.negative, b.significand << (b.exponent - quantum)),
+                     quantum);
 }
 
 /// Bits that a rounding of format f under p reads of an exact value, the deciding one included.

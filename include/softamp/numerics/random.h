@@ -31,8 +31,7 @@ SOFTAMP_INLINE RandomBlock philox4x32(RandomBlock counter, PhiloxKey key, int ro
   for (int round = 0; round < rounds; ++round) {
     const uint64_t product0 = kMultiplier0 * counter.word[0];
     const uint64_t product1 = kMultiplier1 * counter.word[2];
-    counter = {{static_cast<uint32_t>(product1 >> 32) ^ counter.word[1] ^ key.word[0],
-                static_cast<uint32_t>(product1),
+    counter = {{static_cast<uint32_t>(product1 >> 32) ^ counter.word[1] ^ key.word[0], static_cast<uint32_t>(product1),
                 static_cast<uint32_t>(product0 >> 32) ^ counter.word[3] ^ key.word[1],
                 static_cast<uint32_t>(product0)}};
     key.word[0] += kWeyl0;
@@ -72,15 +71,13 @@ struct RandomBits {
     return block(step, operation, index >> 3).lane16(static_cast<uint32_t>(index & 7)) & ((1u << r) - 1);
   }
 
-  SOFTAMP_INLINE PhiloxKey key() const {
-    return {{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}};
-  }
+  SOFTAMP_INLINE PhiloxKey key() const { return {{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}}; }
   /// The counter of a block: index low, index high, replica and operation, step.
   SOFTAMP_INLINE RandomBlock counter(uint32_t step, uint32_t operation, uint64_t block_index) const {
     assert(operation < kOperations);
     assert(replica < kReplicas);
-    return {{static_cast<uint32_t>(block_index), static_cast<uint32_t>(block_index >> 32),
-             replica << 24 | operation, step}};
+    return {{static_cast<uint32_t>(block_index), static_cast<uint32_t>(block_index >> 32), replica << 24 | operation,
+             step}};
   }
 };
 

@@ -29,6 +29,13 @@ SOFTAMP_INLINE Split split_at(uint64_t significand, int shift) {
   return {0, shift_right_jam(significand, shift - 64)};
 }
 
+/// The same for the top `precision` bits of a normalised significand that lies `lift` bits too low. A tail jammed into
+/// bit 0 stays below all that a rounding reads; the fixed shifts keep this free of branches.
+SOFTAMP_INLINE Split split_top(uint64_t normalised, int precision, int lift) {
+  const uint64_t lowered = shift_right_jam(normalised, lift);
+  return {lowered >> (64 - precision), lowered << precision};
+}
+
 /// Whether the magnitude goes up to kept + 1: the only place where a rounding mode is interpreted.
 SOFTAMP_INLINE bool rounds_up(Split x, bool negative, const RoundingPolicy& p, uint32_t random) {
   constexpr uint64_t kHalf = uint64_t{1} << 63;
@@ -120,7 +127,7 @@ SOFTAMP_INLINE Rounded round_and_pack(const FloatFormat& f, Exact x, const Round
   const int top = x.exponent - zeros + 63;  // 2^top <= |x| < 2^(top + 1)
   const int normal_quantum = top - f.mantissa_bits();
   const int lift = f.min_quantum() > normal_quantum ? f.min_quantum() - normal_quantum : 0;
-  const detail::Split split = detail::split_at(significand, 64 - f.precision + lift);
+  const detail::Split split = detail::split_top(significand, f.precision, lift);
   const bool up = detail::rounds_up(split, x.negative, p, random);
   const uint64_t biased = static_cast<uint64_t>(normal_quantum + lift - f.min_quantum());
   uint64_t magnitude = (biased << f.mantissa_bits()) + split.kept + up;
@@ -132,18 +139,14 @@ SOFTAMP_INLINE Rounded round_and_pack(const FloatFormat& f, Exact x, const Round
     if (magnitude > f.max_finite_code()) magnitude = f.max_finite_code();
   }
 
-  uint8_t flags = 0;
-  if (split.rest != 0) {
-    flags = kInexact;
-    // Tiny after rounding: below the smallest normal number even where the exponent is unbounded.
-    if (lift > 0) {
-      const detail::Split unbounded = detail::split_at(significand, 64 - f.precision);
-      const bool reaches_normal = lift == 1 && unbounded.kept == (f.min_normal_code() << 1) - 1 &&
-                                  detail::rounds_up(unbounded, x.negative, p, random);
-      if (!reaches_normal) flags = kInexact | kUnderflow;
-    }
+  // Tiny after rounding: below the smallest normal number even where the exponent is unbounded.
+  bool tiny = lift > 0;
+  if (lift == 1) {
+    const detail::Split unbounded = detail::split_top(significand, f.precision, 0);
+    tiny = unbounded.kept != (f.min_normal_code() << 1) - 1 || !detail::rounds_up(unbounded, x.negative, p, random);
   }
-  flags = static_cast<uint8_t>(flags & p.flags);
+  const uint8_t raised = static_cast<uint8_t>((kInexact | (tiny ? kUnderflow : 0)) & p.flags);
+  const uint8_t flags = static_cast<uint8_t>(raised & -static_cast<int>(split.rest != 0));
   if (p.subnormals != Subnormals::kKeep && magnitude < f.min_normal_code())
     return {zero_code(f, x.negative && p.subnormals == Subnormals::kFlush), flags};
   return {detail::signed_code(f, x.negative, magnitude), flags};

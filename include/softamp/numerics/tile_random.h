@@ -23,8 +23,8 @@ struct LaneBits {
 struct TileWork {
   static constexpr uint32_t kLanes = 4;
 
-  uint64_t elements;      ///< results of the operation
-  bool stochastic;        ///< results are rounded stochastically (ESR on, format subject to it)
+  uint64_t elements;  ///< results of the operation
+  bool stochastic;    ///< results are rounded stochastically (ESR on, format subject to it)
   IpuSwitches switches{};
 
   SOFTAMP_INLINE uint64_t groups() const { return elements / kLanes + (elements % kLanes != 0); }
@@ -63,9 +63,7 @@ struct TileWork {
   }
 
   /// The draws depend on the position alone, not on the values, so that they can be jumped over [sr_advance].
-  SOFTAMP_INLINE bool predictable() const {
-    return !draws_at_all() || switches.sr_advance == DrawAdvance::kEveryGroup;
-  }
+  SOFTAMP_INLINE bool predictable() const { return !draws_at_all() || switches.sr_advance == DrawAdvance::kEveryGroup; }
 
   /// Draws for one group from its worker's generator. Bit i of `inexact_lanes` says that lane i's result is inexact; it
   /// is read under sr_advance = only when inexact, where a group without an inexact lane draws nothing and gets zeros.

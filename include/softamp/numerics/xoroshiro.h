@@ -107,7 +107,7 @@ struct Xoroshiro128aox {
 
   /// Leaves out the next n draws: step by step where they are few, else by a jump.
   SOFTAMP_INLINE void discard(uint64_t n) {
-    constexpr uint64_t kFew = 1u << 14;
+    constexpr uint64_t kFew = 1u << 12;
     if (n > kFew) return jump(n);
     for (; n > 0; --n) step();
   }

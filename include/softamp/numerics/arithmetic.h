@@ -22,21 +22,80 @@ SOFTAMP_INLINE Rounded nan_among(const FloatFormat& f, const Semantics& s, uint6
   return nan_result(f, x.nan() ? a : b, flags, s);
 }
 
-SOFTAMP_INLINE Rounded add_signed(const FloatFormat& f, uint64_t a, uint64_t b, bool negate_b, const Semantics& s,
-                                  uint32_t random) {
+// Each operation is a `..._finite` on exact operands, and a `..._special` for operands that are not plain: it settles
+// NaNs and infinities, and hands what is left, finite after all, to the former.
+
+SOFTAMP_INLINE Rounded add_finite(const FloatFormat& f, Exact x, Exact y, const Semantics& s, uint32_t random) {
   const RoundingPolicy& p = s.rounding(f);
+  const Exact total = sums_in_fixed_point(f) ? fixed_point_sum(f, x, y) : sum(x, y);
+  if (total.significand == 0) {
+    const bool negative = x.negative == y.negative ? x.negative : p.mode == RoundingMode::kDown;
+    return {zero_code(f, negative), 0};
+  }
+  return round_and_pack(f, total, p, random);
+}
+
+SOFTAMP_RARE Rounded add_special(const FloatFormat& f, uint64_t a, uint64_t b, bool negate_b, const Semantics& s,
+                                 uint32_t random) {
   const Operand x = unpack(f, a, s);
   Operand y = unpack(f, b, s);
   if (x.nan() || y.nan()) return nan_among(f, s, a, x, b, y);
   y.negative = y.negative != negate_b;
-  if (x.infinite() || y.infinite()) {
-    if (x.infinite() && y.infinite() && x.negative != y.negative) return invalid_result(f, s);
-    return pack_infinity(f, x.infinite() ? x.negative : y.negative, p);
+  if (x.finite() && y.finite()) return add_finite(f, x.exact(), y.exact(), s, random);
+  if (x.infinite() && y.infinite() && x.negative != y.negative) return invalid_result(f, s);
+  return pack_infinity(f, x.infinite() ? x.negative : y.negative, s.rounding(f));
+}
+
+SOFTAMP_INLINE Rounded add_signed(const FloatFormat& f, uint64_t a, uint64_t b, bool negate_b, const Semantics& s,
+                                  uint32_t random) {
+  if (!plain(f, a, s) || !plain(f, b, s)) return add_special(f, a, b, negate_b, s, random);
+  Exact y = unpack_finite(f, b);
+  y.negative = y.negative != negate_b;
+  return add_finite(f, unpack_finite(f, a), y, s, random);
+}
+
+SOFTAMP_INLINE Rounded mul_finite(const FloatFormat& f, Exact x, Exact y, const Semantics& s, uint32_t random) {
+  return round_and_pack(f, {x.negative != y.negative, x.exponent + y.exponent, x.significand * y.significand},
+                        s.rounding(f), random);
+}
+
+SOFTAMP_RARE Rounded mul_special(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random) {
+  const Operand x = unpack(f, a, s), y = unpack(f, b, s);
+  if (x.nan() || y.nan()) return nan_among(f, s, a, x, b, y);
+  if (x.finite() && y.finite()) return mul_finite(f, x.exact(), y.exact(), s, random);
+  if (x.zero() || y.zero()) return invalid_result(f, s);
+  return pack_infinity(f, x.negative != y.negative, s.rounding(f));
+}
+
+SOFTAMP_INLINE Rounded fma_finite(const FloatFormat& f, Exact x, Exact y, Exact z, const Semantics& s,
+                                  uint32_t random) {
+  const RoundingPolicy& p = s.rounding(f);
+  const Exact product{x.negative != y.negative, x.exponent + y.exponent, x.significand * y.significand};
+  const Exact total = sum(product, z);
+  if (total.significand == 0) {
+    const bool negative = product.negative == z.negative ? z.negative : p.mode == RoundingMode::kDown;
+    return {zero_code(f, negative), 0};
   }
-  const Exact total = sums_in_fixed_point(f) ? fixed_point_sum(f, x.exact(), y.exact()) : sum(x.exact(), y.exact());
-  if (total.significand == 0)
-    return {zero_code(f, x.negative == y.negative ? x.negative : p.mode == RoundingMode::kDown), 0};
   return round_and_pack(f, total, p, random);
+}
+
+SOFTAMP_RARE Rounded fma_special(const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, const Semantics& s,
+                                 uint32_t random) {
+  const Operand x = unpack(f, a, s), y = unpack(f, b, s), z = unpack(f, c, s);
+  const bool zero_times_infinity = (x.zero() && y.infinite()) || (x.infinite() && y.zero());
+  if (x.nan() || y.nan() || z.nan()) {
+    uint8_t flags = zero_times_infinity ? kInvalid : 0;
+    if (z.nan()) flags = static_cast<uint8_t>(flags | nan_flags(f, c, s));
+    return x.nan() || y.nan() ? nan_among(f, s, a, x, b, y, flags) : nan_result(f, c, flags, s);
+  }
+  if (zero_times_infinity) return invalid_result(f, s);
+  const bool negative = x.negative != y.negative;
+  if (x.infinite() || y.infinite()) {
+    if (z.infinite() && z.negative != negative) return invalid_result(f, s);
+    return pack_infinity(f, negative, s.rounding(f));
+  }
+  if (z.infinite()) return pack_infinity(f, z.negative, s.rounding(f));
+  return fma_finite(f, x.exact(), y.exact(), z.exact(), s, random);
 }
 
 /// A finite non-zero result of the IPU's fp32 unit on its way to a narrower format: rounded to fp32, then to `f`.
@@ -78,6 +137,35 @@ SOFTAMP_INLINE uint8_t pole_flags(const Semantics& s) {
   return s.pole == PoleFlag::kDivideByZero ? kDivideByZero : s.pole == PoleFlag::kInvalid ? kInvalid : 0;
 }
 
+SOFTAMP_INLINE Rounded div_finite(const FloatFormat& f, Exact x, Exact y, const Semantics& s, uint32_t random) {
+  const bool negative = x.negative != y.negative;
+  if (y.significand == 0) return x.significand == 0 ? invalid_result(f, s) : pole(f, negative, kDivideByZero, s);
+  if (x.significand == 0) return {zero_code(f, negative), 0};
+  return round_quotient(f, quotient(x, y, quotient_bits(f, s)), s, random);
+}
+
+SOFTAMP_RARE Rounded div_special(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random) {
+  const Operand x = unpack(f, a, s), y = unpack(f, b, s);
+  if (x.nan() || y.nan()) return nan_among(f, s, a, x, b, y);
+  const bool negative = x.negative != y.negative;
+  if (x.infinite()) return y.infinite() ? invalid_result(f, s) : pack_infinity(f, negative, s.rounding(f));
+  if (y.infinite()) return {zero_code(f, negative), 0};
+  return div_finite(f, x.exact(), y.exact(), s, random);
+}
+
+SOFTAMP_INLINE Rounded sqrt_finite(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
+  if (x.significand == 0) return {zero_code(f, x.negative), 0};
+  if (x.negative) return invalid_result(f, s);
+  return round_quotient(f, square_root(x, quotient_bits(f, s)), s, random);
+}
+
+SOFTAMP_RARE Rounded sqrt_special(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random) {
+  const Operand x = unpack(f, a, s);
+  if (x.nan()) return nan_result(f, a, nan_flags(f, a, s), s);
+  if (x.finite()) return sqrt_finite(f, x.exact(), s, random);
+  return x.negative ? invalid_result(f, s) : pack_infinity(f, false, s.rounding(f));
+}
+
 }  // namespace detail
 
 /// a + b. Inf - Inf is invalid. A zero from unlike signs is +0, -0 when rounding down.
@@ -92,63 +180,29 @@ SOFTAMP_INLINE Rounded sub(const FloatFormat& f, uint64_t a, uint64_t b, const S
 
 /// a b. 0 Inf is invalid.
 SOFTAMP_INLINE Rounded mul(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
-  const detail::Operand x = detail::unpack(f, a, s), y = detail::unpack(f, b, s);
-  if (x.nan() || y.nan()) return detail::nan_among(f, s, a, x, b, y);
-  const bool negative = x.negative != y.negative;
-  if (x.infinite() || y.infinite()) {
-    if (x.zero() || y.zero()) return detail::invalid_result(f, s);
-    return pack_infinity(f, negative, s.rounding(f));
-  }
-  return round_and_pack(f, {negative, x.exponent + y.exponent, x.significand * y.significand}, s.rounding(f), random);
+  if (!detail::plain(f, a, s) || !detail::plain(f, b, s)) return detail::mul_special(f, a, b, s, random);
+  return detail::mul_finite(f, detail::unpack_finite(f, a), detail::unpack_finite(f, b), s, random);
 }
 
 /// a b + c, rounded once. 0 Inf is invalid whatever c, Inf - Inf too.
 SOFTAMP_INLINE Rounded fma(const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, const Semantics& s,
                            uint32_t random = 0) {
-  const RoundingPolicy& p = s.rounding(f);
-  const detail::Operand x = detail::unpack(f, a, s), y = detail::unpack(f, b, s), z = detail::unpack(f, c, s);
-  const bool zero_times_infinity = (x.zero() && y.infinite()) || (x.infinite() && y.zero());
-  if (x.nan() || y.nan() || z.nan()) {
-    uint8_t flags = zero_times_infinity ? kInvalid : 0;
-    if (z.nan()) flags = static_cast<uint8_t>(flags | detail::nan_flags(f, c, s));
-    if (x.nan() || y.nan()) return detail::nan_among(f, s, a, x, b, y, flags);
-    return detail::nan_result(f, c, flags, s);
-  }
-  if (zero_times_infinity) return detail::invalid_result(f, s);
-  const bool negative = x.negative != y.negative;
-  if (x.infinite() || y.infinite()) {
-    if (z.infinite() && z.negative != negative) return detail::invalid_result(f, s);
-    return pack_infinity(f, negative, p);
-  }
-  if (z.infinite()) return pack_infinity(f, z.negative, p);
-  const Exact product{negative, x.exponent + y.exponent, x.significand * y.significand};
-  const Exact total = detail::sum(product, z.exact());
-  if (total.significand == 0)
-    return {zero_code(f, negative == z.negative ? negative : p.mode == RoundingMode::kDown), 0};
-  return round_and_pack(f, total, p, random);
+  if (!detail::plain(f, a, s) || !detail::plain(f, b, s) || !detail::plain(f, c, s))
+    return detail::fma_special(f, a, b, c, s, random);
+  return detail::fma_finite(f, detail::unpack_finite(f, a), detail::unpack_finite(f, b), detail::unpack_finite(f, c), s,
+                            random);
 }
 
 /// a / b. 0/0 and Inf/Inf are invalid; finite non-zero / 0 is infinite and raises division by zero.
 SOFTAMP_INLINE Rounded div(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
-  const detail::Operand x = detail::unpack(f, a, s), y = detail::unpack(f, b, s);
-  if (x.nan() || y.nan()) return detail::nan_among(f, s, a, x, b, y);
-  const bool negative = x.negative != y.negative;
-  if (x.infinite()) return y.infinite() ? detail::invalid_result(f, s) : pack_infinity(f, negative, s.rounding(f));
-  if (y.zero()) {
-    return x.zero() ? detail::invalid_result(f, s) : detail::pole(f, negative, kDivideByZero, s);
-  }
-  if (y.infinite() || x.zero()) return {zero_code(f, negative), 0};
-  return detail::round_quotient(f, detail::quotient(x.exact(), y.exact(), detail::quotient_bits(f, s)), s, random);
+  if (!detail::plain(f, a, s) || !detail::plain(f, b, s)) return detail::div_special(f, a, b, s, random);
+  return detail::div_finite(f, detail::unpack_finite(f, a), detail::unpack_finite(f, b), s, random);
 }
 
 /// The square root. sqrt(-0) = -0; of a negative number invalid.
 SOFTAMP_INLINE Rounded sqrt(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
-  const detail::Operand x = detail::unpack(f, a, s);
-  if (x.nan()) return detail::nan_result(f, a, detail::nan_flags(f, a, s), s);
-  if (x.zero()) return {zero_code(f, x.negative), 0};
-  if (x.negative) return detail::invalid_result(f, s);
-  if (x.infinite()) return pack_infinity(f, false, s.rounding(f));
-  return detail::round_quotient(f, detail::square_root(x.exact(), detail::quotient_bits(f, s)), s, random);
+  if (!detail::plain(f, a, s)) return detail::sqrt_special(f, a, s, random);
+  return detail::sqrt_finite(f, detail::unpack_finite(f, a), s, random);
 }
 
 /// 1 / a. Of a zero: infinite, raising what `pole` of the preset says.

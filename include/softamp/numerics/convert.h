@@ -14,20 +14,26 @@ SOFTAMP_INLINE uint32_t low_word(Exact x) {
   return x.negative ? 0u - magnitude : magnitude;
 }
 
+SOFTAMP_RARE Rounded convert_special(const FloatFormat& from, const FloatFormat& to, uint64_t code, const Semantics& s,
+                                     uint32_t random) {
+  const RoundingPolicy& p = s.rounding(to);
+  const Operand x = unpack(from, code, s);
+  if (x.nan()) {
+    const uint8_t flags = static_cast<uint8_t>(nan_flags(from, code, s) & p.flags);
+    return {nan_from(to, from, code, p.nan), flags};
+  }
+  if (x.infinite()) return pack_infinity(to, x.negative, p);
+  return round_and_pack(to, x.exact(), p, random);
+}
+
 }  // namespace detail
 
 /// The value of `code` in format `from`, rounded once to format `to`. Either may be binary64.
 /// NaN: the policy's pattern. Flags as docs/NUMERICS.md lists them.
 SOFTAMP_INLINE Rounded convert(const FloatFormat& from, const FloatFormat& to, uint64_t code, const Semantics& s,
                                uint32_t random = 0) {
-  const RoundingPolicy& p = s.rounding(to);
-  const detail::Operand x = detail::unpack(from, code, s);
-  if (x.nan()) {
-    const uint8_t flags = static_cast<uint8_t>(detail::nan_flags(from, code, s) & p.flags);
-    return {detail::nan_from(to, from, code, p.nan), flags};
-  }
-  if (x.infinite()) return pack_infinity(to, x.negative, p);
-  return round_and_pack(to, x.exact(), p, random);
+  if (!detail::plain(from, code, s)) return detail::convert_special(from, to, code, s, random);
+  return round_and_pack(to, detail::unpack_finite(from, code), s.rounding(to), random);
 }
 
 /// The value of `code` as an int32, whose bit pattern is the result's code (0 .. 2^32 - 1).

@@ -93,7 +93,10 @@ struct FloatFormat {
   SOFTAMP_INLINE bool is_infinity(uint64_t code) const {
     return specials == Specials::kIeee && (code & magnitude_mask()) == infinity_code();
   }
-  SOFTAMP_INLINE bool is_finite(uint64_t code) const { return !is_nan(code) && !is_infinity(code); }
+  SOFTAMP_INLINE bool is_finite(uint64_t code) const {
+    return specials == Specials::kNegativeZeroNan ? code != sign_mask()
+                                                  : (code & magnitude_mask()) <= max_finite_code();
+  }
   SOFTAMP_INLINE bool is_zero(uint64_t code) const {
     return has_negative_zero() ? (code & magnitude_mask()) == 0 : code == 0;
   }

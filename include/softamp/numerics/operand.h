@@ -24,13 +24,17 @@ struct Operand {
 
 SOFTAMP_INLINE bool is_wide(const FloatFormat& f) { return f.storage_bits() > 16 && f.storage_bits() <= 32; }
 
-/// Decodes a finite code as it stands.
+/// Decodes a finite code as it stands, without a branch.
 SOFTAMP_INLINE Exact unpack_finite(const FloatFormat& f, uint64_t code) {
-  const uint64_t magnitude = code & f.magnitude_mask();
-  const int field = static_cast<int>(magnitude >> f.mantissa_bits());
-  const uint64_t hidden = field != 0 ? f.min_normal_code() : 0;
-  const bool negative = (code & f.sign_mask()) != 0;
-  return {negative, f.min_quantum() + (field != 0 ? field - 1 : 0), (magnitude & f.mantissa_mask()) | hidden};
+  const uint64_t field = (code & f.magnitude_mask()) >> f.mantissa_bits();
+  const uint64_t normal = field != 0;
+  return {(code >> (f.storage_bits() - 1) & 1) != 0, f.min_quantum() + static_cast<int>(field - normal),
+          (code & f.mantissa_mask()) | normal << f.mantissa_bits()};
+}
+
+/// The code is a finite number that the preset takes as it stands: no NaN, infinity or operand to be flushed.
+SOFTAMP_INLINE bool plain(const FloatFormat& f, uint64_t code, const Semantics& s) {
+  return f.is_finite(code) && !(is_wide(f) && s.wide_operands_flushed && f.is_subnormal(code));
 }
 
 SOFTAMP_INLINE Operand unpack(const FloatFormat& f, uint64_t code, const Semantics& s) {

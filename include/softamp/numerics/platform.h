@@ -19,6 +19,9 @@
 // Inlined into the caller so that a format and a policy known there fold to constants.
 #define SOFTAMP_INLINE SOFTAMP_HD __attribute__((always_inline)) inline constexpr
 
+// Kept out of the way of what comes before it: NaNs, infinities and what else is rare.
+#define SOFTAMP_RARE SOFTAMP_HD __attribute__((noinline, cold)) inline constexpr
+
 namespace softamp::detail {
 
 __extension__ typedef unsigned __int128 uint128_t;
@@ -41,8 +44,9 @@ SOFTAMP_INLINE int countl_zero(uint64_t x) {
 /// x >> n for any n >= 0, with every bit shifted out OR-ed into bit 0 ("jamming"): the result keeps what a rounding
 /// needs to know of the lost tail, as long as bit 0 lies below every bit that the rounding reads.
 SOFTAMP_INLINE uint64_t shift_right_jam(uint64_t x, int n) {
-  const int shift = n < 63 ? n : 63;  // from 64 on the result is x != 0, and at 63 it is that already
-  return (x >> shift) | static_cast<uint64_t>((x & ((uint64_t{1} << shift) - 1)) != 0);
+  if (n > 63) return x != 0;
+  const uint64_t shifted = x >> n;
+  return shifted | static_cast<uint64_t>(shifted << n != x);
 }
 
 }  // namespace softamp::detail

@@ -4,6 +4,7 @@
 #include "softamp/numerics/behaviour.h"
 #include "softamp/numerics/format.h"
 #include "softamp/numerics/semantics.h"
+#include "softamp/numerics/unit.h"
 
 #include <functional>
 #include <stdexcept>
@@ -59,5 +60,9 @@ class FloatingPointError : public std::runtime_error {
 void throw_if_enabled(const FpStatus& status, const FloatingPointBehaviour& behaviour, ExceptionSite site,
                       const std::function<std::vector<uint64_t>(uint64_t index)>& operands_at = nullptr,
                       DumpFormat layout = DumpFormat::kFull);
+
+/// Throws for the exception in which `unit` stands, in the layout that its switches name; does nothing without one.
+/// The index is the lane; $FP_STS is the unit's.
+void throw_if_excepted(const FpUnit& unit, uint32_t tile = 0, uint32_t worker = 0);
 
 }  // namespace softamp

@@ -45,7 +45,7 @@ struct FloatFormat {
     return small || (exponent_bits == 11 && precision == 53);
   }
 
-  SOFTAMP_INLINE bool operator==(const FloatFormat&) const = default;
+  constexpr bool operator==(const FloatFormat&) const = default;
 
   SOFTAMP_INLINE int storage_bits() const { return exponent_bits + precision; }
   SOFTAMP_INLINE int mantissa_bits() const { return precision - 1; }

@@ -1,0 +1,20 @@
+# `cmake --install`: headers, library, program, and the package that find_package(softamp) reads.
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/softamp")
+set(installed_targets softamp_numerics)
+if(TARGET softamp_softamp)
+  list(APPEND installed_targets softamp_softamp)
+endif()
+if(TARGET softamp_program)
+  install(TARGETS softamp_program)
+endif()
+install(TARGETS ${installed_targets} EXPORT softampTargets)
+# kernel/ is for executors, not for users.
+install(DIRECTORY include/softamp DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        FILES_MATCHING PATTERN "*.h" PATTERN kernel EXCLUDE)
+install(EXPORT softampTargets NAMESPACE softamp:: DESTINATION "${package_dir}")
+configure_package_config_file(cmake/softampConfig.cmake.in softampConfig.cmake INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file(softampConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/softampConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/softampConfigVersion.cmake"
+        DESTINATION "${package_dir}")

@@ -1,0 +1,32 @@
+# Files of emu/ named *_avx2.cpp, *_avx512.cpp and *_avx512fp16.cpp get the flags of that instruction set; all others
+# stay at the baseline and the choice is made at run time (D10). What the compiler cannot build is left out, and
+# SOFTAMP_HAS_AVX2, SOFTAMP_HAS_AVX512, SOFTAMP_HAS_AVX512FP16 (1 where built, else undefined) tell the dispatch.
+include(CheckCXXCompilerFlag)
+
+set(avx2_flags -mavx2 -mfma -mf16c -mbmi2)
+set(avx512_flags -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vbmi -mavx512vbmi2 -mfma -mf16c -mbmi2)
+set(avx512fp16_flags ${avx512_flags} -mavx512fp16)
+
+function(softamp_instruction_sets sources_variable)
+  set(sources ${${sources_variable}})
+  add_library(softamp_instruction_sets INTERFACE)
+  foreach(set avx2 avx512 avx512fp16)
+    string(TOUPPER ${set} upper)
+    set(supported FALSE)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+      string(JOIN " " flags_text ${${set}_flags})
+      check_cxx_compiler_flag("${flags_text}" SOFTAMP_COMPILER_HAS_${upper})
+      set(supported ${SOFTAMP_COMPILER_HAS_${upper}})
+    endif()
+    set(of_this_set ${sources})
+    list(FILTER of_this_set INCLUDE REGEX "_${set}\\.cpp$")
+    if(supported)
+      set_source_files_properties(${of_this_set} PROPERTIES COMPILE_OPTIONS "${${set}_flags}")
+      target_compile_definitions(softamp_instruction_sets INTERFACE SOFTAMP_HAS_${upper}=1)
+    elseif(of_this_set)
+      list(REMOVE_ITEM sources ${of_this_set})
+      message(STATUS "softamp: the compiler has no ${upper}; those files of emu/ are left out")
+    endif()
+  endforeach()
+  set(${sources_variable} ${sources} PARENT_SCOPE)
+endfunction()

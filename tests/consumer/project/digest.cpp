@@ -1,0 +1,3 @@
+#include "numerics_sweep.h"
+
+int main() { softamp::sweep::print_digests(); }

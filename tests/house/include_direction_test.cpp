@@ -1,0 +1,110 @@
+// The arrows of the house (docs/ARCHITECTURE.md) hold in the tree as it is, and the checker sees each kind of fault.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "tests/house/include_rules.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using softamp::house::faults_of;
+using softamp::house::wrong_arrow;
+using softamp::house::wrong_outside_header;
+
+const fs::path kRoot = SOFTAMP_SOURCE_DIR;
+
+TEST(IncludeDirection, HoldsInTheTree) {
+  for (const std::string& fault : faults_of(kRoot)) ADD_FAILURE() << fault;
+}
+
+TEST(IncludeDirection, KnowsEachArrow) {
+  struct Case {
+    const char* file;
+    const char* target;
+    bool allowed;
+  };
+  const Case cases[] = {
+      {"include/softamp/numerics/round.h", "include/softamp/numerics/format.h", true},
+      {"include/softamp/numerics/round.h", "include/softamp/tensor/bulk.h", false},
+      {"include/softamp/numerics/round.h", "include/softamp/kernel/round.h", false},
+      {"include/softamp/kernel/round.h", "include/softamp/numerics/round.h", true},
+      {"include/softamp/kernel/round.h", "include/softamp/tensor/bulk.h", false},
+      {"include/softamp/tensor/bulk.h", "include/softamp/numerics/round.h", true},
+      {"include/softamp/tensor/bulk.h", "include/softamp/report/names.h", false},
+      {"include/softamp/tensor/bulk.h", "emu/bulk.h", false},
+      {"include/softamp/report/names.h", "src/report/words.h", false},
+      {"include/softamp/softamp.h", "include/softamp/report/names.h", true},
+      {"include/softamp/softamp.h", "include/softamp/kernel/round.h", false},
+      {"emu/bulk.cpp", "include/softamp/kernel/round.h", true},
+      {"emu/bulk.cpp", "cuda/bulk.h", false},
+      {"emu/bulk.cpp", "src/data/npy_header.h", false},
+      {"cuda/bulk.cu", "emu/bulk.h", false},
+      {"cuda/bulk.cu", "src/backend.h", false},
+      {"src/backend.cpp", "emu/bulk.h", true},
+      {"src/data/npy.cpp", "emu/bulk.h", false},
+      {"src/data/npy.cpp", "src/program/program.h", false},
+      {"src/program/sum.cpp", "src/program/program.h", true},
+      {"src/program/sum.cpp", "tests/oracle/exact.h", false},
+      {"examples/01_swamping.cpp", "include/softamp/softamp.h", true},
+      {"examples/01_swamping.cpp", "include/softamp/kernel/round.h", false},
+      {"examples/01_swamping.cpp", "src/data/npy_header.h", false},
+      {"elsewhere/file.cpp", "include/softamp/softamp.h", false},
+  };
+  for (const Case& c : cases)
+    EXPECT_EQ(wrong_arrow(c.file, c.target).empty(), c.allowed) << c.file << " -> " << c.target;
+}
+
+TEST(IncludeDirection, KnowsOutsideHeaders) {
+  EXPECT_TRUE(wrong_outside_header("include/softamp/numerics/round.h", "cstdint").empty());
+  EXPECT_FALSE(wrong_outside_header("include/softamp/numerics/round.h", "vector").empty());
+  EXPECT_FALSE(wrong_outside_header("include/softamp/numerics/round.h", "boost/random.hpp").empty());
+  EXPECT_FALSE(wrong_outside_header("include/softamp/tensor/bulk.h", "oneapi/tbb.h").empty());
+  EXPECT_TRUE(wrong_outside_header("include/softamp/tensor/bulk.h", "vector").empty());
+  EXPECT_TRUE(wrong_outside_header("emu/bulk.cpp", "oneapi/tbb.h").empty());
+}
+
+// A small tree with one fault of each kind, written to disk and read back by the checker itself.
+TEST(IncludeDirection, SeesPlantedFaults) {
+  const fs::path root = fs::temp_directory_path() / ("softamp_house_" + std::to_string(getpid()));
+  const auto write = [&](const std::string& file, const std::string& text) {
+    fs::create_directories((root / file).parent_path());
+    std::ofstream(root / file) << text;
+  };
+  write("include/softamp/numerics/good.h", "#pragma once\n#include <cstdint>\n");
+  write("include/softamp/numerics/bad.h", "  #  include \"softamp/tensor/bulk.h\"\n");
+  write("include/softamp/numerics/angled.h", "#include <softamp/tensor/bulk.h>\n");
+  write("src/data/bad.cpp", "#include \"emu/bulk.h\"\n");
+  write("emu/bulk.h", "#include \"../src/data/private.h\"\n");
+  write("src/utils/fine.h", "");
+  write("tests/long.cpp", std::string(601, '\n'));
+  write("tests/just_fits.cpp", std::string(600, '\n'));
+
+  const std::vector<std::string> found = faults_of(root);
+  const std::set<std::string> faults(found.begin(), found.end());
+  fs::remove_all(root);
+  const std::set<std::string> planted = {
+      "include/softamp/numerics/bad.h: may not include include/softamp/tensor/bulk.h",
+      "include/softamp/numerics/angled.h: may not include include/softamp/tensor/bulk.h",
+      "src/data/bad.cpp: may not include emu/bulk.h",
+      "emu/bulk.h: may not include src/data/private.h",
+      "src/utils: a folder is named for what is in it, not utils",
+      "tests/long.cpp: has 601 lines, more than 600",
+  };
+  EXPECT_EQ(faults, planted);
+}
+
+TEST(Umbrella, IncludesEveryPublicHeaderButKernel) {
+  std::ifstream in(kRoot / "include/softamp/softamp.h");
+  ASSERT_TRUE(in) << "include/softamp/softamp.h is not there";
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kRoot / "include/softamp")) {
+    const std::string name = fs::relative(entry.path(), kRoot / "include").generic_string();
+    if (entry.path().extension() != ".h" || name == "softamp/softamp.h") continue;
+    const bool included = text.find("#include \"" + name + "\"") != std::string::npos;
+    EXPECT_EQ(included, name.rfind("softamp/kernel/", 0) != 0) << name;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,115 @@
+// The arrows of the house as data: which folder may include which, and a reader of #include lines that checks them.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace softamp::house {
+
+/// A folder (or one file) and what its files may include; the room with the longest matching prefix counts.
+struct Room {
+  std::string prefix;
+  std::vector<std::string> may_include;
+};
+
+/// docs/ARCHITECTURE.md draws the same picture.
+inline const std::vector<Room>& rooms() {
+  static const std::string inc = "include/softamp/";
+  static const std::vector<Room> kRooms = {
+      {inc + "softamp.h", {inc}},
+      {inc + "numerics/", {inc + "numerics/"}},
+      {inc + "kernel/", {inc + "kernel/", inc + "numerics/"}},
+      {inc + "tensor/", {inc + "tensor/", inc + "numerics/"}},
+      {inc + "data/", {inc + "data/", inc + "tensor/", inc + "numerics/"}},
+      {inc + "report/", {inc + "report/", inc + "data/", inc + "tensor/", inc + "numerics/"}},
+      {"emu/", {"emu/", inc}},
+      {"cuda/", {"cuda/", inc}},
+      {"src/backend.cpp", {"src/", inc, "emu/", "cuda/"}},
+      {"src/", {"src/", inc}},
+      {"bench/", {"bench/", "tests/", "emu/", "src/", inc}},
+      {"examples/", {inc}},
+      {"tests/", {"tests/", "emu/", "src/", inc}},
+  };
+  return kRooms;
+}
+
+inline bool starts_with(const std::string& text, const std::string& prefix) { return text.rfind(prefix, 0) == 0; }
+
+/// What is wrong with `file` including `target` (both relative to the repository root); empty if nothing.
+inline std::string wrong_arrow(const std::string& file, const std::string& target) {
+  const Room* room = nullptr;
+  for (const Room& r : rooms())
+    if (starts_with(file, r.prefix) && (!room || r.prefix.size() > room->prefix.size())) room = &r;
+  if (!room) return file + ": lies in no known folder";
+  const bool kernel = starts_with(target, "include/softamp/kernel/");
+  if (kernel && (file == "include/softamp/softamp.h" || starts_with(file, "examples/")))
+    return file + ": includes " + target + ", but kernel/ is for executors, not for users";
+  if (starts_with(target, "src/program/") && starts_with(file, "src/") && !starts_with(file, "src/program/"))
+    return file + ": includes " + target + ", but the program stands on top of the library";
+  for (const std::string& allowed : room->may_include)
+    if (starts_with(target, allowed)) return {};
+  return file + ": may not include " + target;
+}
+
+/// The same for <header>: numerics/ takes the standard library without its containers, public headers the standard
+/// library, everybody else what he needs.
+inline std::string wrong_outside_header(const std::string& file, const std::string& header) {
+  if (!starts_with(file, "include/")) return {};
+  if (header.find_first_of("/.") != std::string::npos)
+    return file + ": public headers include the standard library alone, not <" + header + ">";
+  static const std::vector<std::string> kContainers = {"vector", "map",  "unordered_map", "set",   "unordered_set",
+                                                       "deque",  "list", "queue",         "stack", "forward_list"};
+  if (starts_with(file, "include/softamp/numerics/") &&
+      std::find(kContainers.begin(), kContainers.end(), header) != kContainers.end())
+    return file + ": numerics/ includes no container, not <" + header + ">";
+  return {};
+}
+
+/// Where a quoted #include of `file` leads: the public tree, the repository root, or the file's own folder.
+inline std::string resolve(const std::filesystem::path& root, const std::string& file, const std::string& name) {
+  if (starts_with(name, "softamp/")) return "include/" + name;
+  if (std::filesystem::exists(root / name)) return name;
+  return (std::filesystem::path(file).parent_path() / name).lexically_normal().generic_string();
+}
+
+inline bool is_source(const std::filesystem::path& path) {
+  static const std::vector<std::string> kEndings = {".h", ".cpp", ".cu", ".cuh", ".sh", ".py", ".cmake"};
+  return std::find(kEndings.begin(), kEndings.end(), path.extension().string()) != kEndings.end();
+}
+
+/// Every fault of the tree below `root`: wrong arrows, files above 600 lines, folders named for nothing.
+inline std::vector<std::string> faults_of(const std::filesystem::path& root) {
+  namespace fs = std::filesystem;
+  static const std::regex kInclude(R"(^\s*#\s*include\s*([<"])([^">]+)[">])");
+  constexpr int kMostLines = 600;
+  std::vector<std::string> faults;
+  for (const char* folder : {"include", "emu", "cuda", "src", "bench", "examples", "tests", "cmake"}) {
+    if (!fs::exists(root / folder)) continue;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {
+      const std::string file = fs::relative(entry.path(), root).generic_string();
+      const std::string name = entry.path().filename().string();
+      if (entry.is_directory() && (name == "core" || name == "common" || name == "utils"))
+        faults.push_back(file + ": a folder is named for what is in it, not " + name);
+      if (!entry.is_regular_file() || !is_source(entry.path())) continue;
+      std::ifstream in(entry.path());
+      int lines = 0;
+      for (std::string line; std::getline(in, line); ++lines) {
+        std::smatch match;
+        if (!std::regex_search(line, match, kInclude)) continue;
+        const bool quoted = match[1] == "\"";
+        const std::string fault = quoted || starts_with(match[2], "softamp/")
+                                      ? wrong_arrow(file, resolve(root, file, match[2]))
+                                      : wrong_outside_header(file, match[2]);
+        if (!fault.empty()) faults.push_back(fault);
+      }
+      if (lines > kMostLines) faults.push_back(file + ": has " + std::to_string(lines) + " lines, more than 600");
+    }
+  }
+  return faults;
+}
+
+}  // namespace softamp::house

@@ -1,0 +1,114 @@
+// Published and golden digests of long sweeps: vectors G4, G6 and G7 of the determinism rules.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "softamp/numerics/convert.h"
+#include "tests/oracle/sha256.h"
+
+namespace {
+
+using namespace softamp;
+
+/// fp32 -> `to`, carry with r random bits; NaN is the positive all-ones pattern, as these vectors have it.
+constexpr RoundingPolicy vector_policy(int r, Overflow overflow, InfinityResult infinity) {
+  RoundingPolicy p = r > 0 ? RoundingPolicy::stochastic_carry(r) : RoundingPolicy::ieee();
+  p.overflow = overflow;
+  p.infinity = infinity;
+  p.nan = NanPattern::kAllOnes;
+  return p;
+}
+
+/// G6: every 97th fp32 pattern, R from a multiplicative hash; results as little-endian 16-bit codes.
+template <int r, Overflow overflow, InfinityResult infinity>
+std::string sweep_digest() {
+  constexpr Semantics s = Semantics::ieee(vector_policy(r, overflow, infinity));
+  oracle::Sha256 sha;
+  std::vector<unsigned char> buffer;
+  uint64_t count = 0;
+  for (uint64_t u = 0; u < uint64_t{1} << 32; u += 97, ++count) {
+    const uint32_t random = static_cast<uint32_t>(u) * 2654435761u >> 3 & 0x1FFF;
+    const uint64_t code = fp::convert(kFp32, kFp16, u, s, random).code;
+    buffer.push_back(static_cast<unsigned char>(code));
+    buffer.push_back(static_cast<unsigned char>(code >> 8));
+    if (buffer.size() >= 1 << 16) {
+      sha.update(buffer.data(), buffer.size());
+      buffer.clear();
+    }
+  }
+  sha.update(buffer.data(), buffer.size());
+  EXPECT_EQ(count, 44278014u);
+  return sha.hex();
+}
+
+TEST(GoldenSweeps, G6NearestEven) {
+  EXPECT_EQ((sweep_digest<0, Overflow::kInfinity, InfinityResult::kKeep>()),
+            "ffd326b0640a6de7d975153fe6c39f92d474253f1fefad870615b1aca9fbcc7b");
+}
+TEST(GoldenSweeps, G6StochasticToInfinity) {
+  EXPECT_EQ((sweep_digest<13, Overflow::kInfinity, InfinityResult::kKeep>()),
+            "6b1d77888473b0448541059bc7ef120dee0406ede6b9673c0a73fab82bef85bb");
+}
+TEST(GoldenSweeps, G6StochasticToNan) {
+  EXPECT_EQ((sweep_digest<13, Overflow::kNan, InfinityResult::kKeep>()),
+            "a826cf031eb1430b88b8e51abea088c611976b9f09d920898e67637188f024c4");
+}
+TEST(GoldenSweeps, G6StochasticSaturating) {
+  EXPECT_EQ((sweep_digest<13, Overflow::kSaturate, InfinityResult::kSaturate>()),
+            "7eaa6ba8941c66c307c6b64c5b713dfd22a81b9458a2fbf939bcdd93e72659ed");
+}
+
+/// G7: x, R and the codes under overflow to infinity, NaN and saturation.
+TEST(GoldenSweeps, G7SingleCases) {
+  struct Line {
+    uint32_t x, random;
+    uint64_t infinity, nan, saturated;
+  };
+  const Line lines[] = {
+      {0x3f800000, 0x1fff, 0x3c00, 0x3c00, 0x3c00}, {0x3f800001, 0x1fff, 0x3c01, 0x3c01, 0x3c01},
+      {0x3f801000, 0x0fff, 0x3c00, 0x3c00, 0x3c00}, {0x3f801000, 0x1000, 0x3c01, 0x3c01, 0x3c01},
+      {0xbf801000, 0x1000, 0xbc01, 0xbc01, 0xbc01}, {0x477fe000, 0x1fff, 0x7bff, 0x7bff, 0x7bff},
+      {0x477fe001, 0x1fff, 0x7c00, 0x7fff, 0x7bff}, {0x477fffff, 0x0000, 0x7bff, 0x7bff, 0x7bff},
+      {0x477fffff, 0x0001, 0x7c00, 0x7fff, 0x7bff}, {0x33800000, 0x1fff, 0x0001, 0x0001, 0x0001},
+      {0x33000000, 0x0fff, 0x0000, 0x0000, 0x0000}, {0x33000000, 0x1000, 0x0001, 0x0001, 0x0001},
+      {0x387fffff, 0x0001, 0x0400, 0x0400, 0x0400}, {0x00000001, 0x1fff, 0x0000, 0x0000, 0x0000},
+      {0x80000000, 0x1fff, 0x8000, 0x8000, 0x8000}};
+  for (const Line& l : lines) {
+    const auto code = [&](Overflow o) {
+      return fp::convert(kFp32, kFp16, l.x, Semantics::ieee(vector_policy(13, o, InfinityResult::kKeep)), l.random).code;
+    };
+    EXPECT_EQ(code(Overflow::kInfinity), l.infinity) << std::hex << l.x << " " << l.random;
+    EXPECT_EQ(code(Overflow::kNan), l.nan) << std::hex << l.x << " " << l.random;
+    EXPECT_EQ(code(Overflow::kSaturate), l.saturated) << std::hex << l.x << " " << l.random;
+  }
+}
+
+/// G4: digests that a third party published of the conversion instruction of a GPU, one fixed random word.
+template <bool bf16>
+std::string device_digest() {
+  constexpr FloatFormat to = bf16 ? kBf16 : kFp16;
+  constexpr Semantics s =
+      Semantics::ieee(vector_policy(bf16 ? 16 : 13, Overflow::kSaturate, InfinityResult::kSaturate));
+  const uint64_t low = fp::convert(kFp32, to, 0xDEADBEEF, s, 0x1FFF).code;
+  oracle::Sha256 sha;
+  std::vector<unsigned char> buffer;
+  for (uint64_t a = 0x33000000; a <= 0x34800000; ++a) {
+    const uint64_t d = fp::convert(kFp32, to, a, s, 0x1FFF).code << 16 | low;
+    for (int byte = 0; byte < 4; ++byte) buffer.push_back(static_cast<unsigned char>(d >> 8 * byte));
+    if (buffer.size() >= 1 << 16) {
+      sha.update(buffer.data(), buffer.size());
+      buffer.clear();
+    }
+  }
+  sha.update(buffer.data(), buffer.size());
+  return sha.hex();
+}
+
+TEST(GoldenSweeps, G4Fp16) {
+  EXPECT_EQ(device_digest<false>(), "225d47353206381d2b38c2dfabd1f51538b0473f193866e09a16ad13464fba44");
+}
+TEST(GoldenSweeps, G4Bf16) {
+  EXPECT_EQ(device_digest<true>(), "93c6e6c45b3333ed85c0e69648ccaeae80e28000c5706485fcf0279f89506126");
+}
+
+}  // namespace

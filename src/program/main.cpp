@@ -1,0 +1,95 @@
+// softamp: reads the command line, hands it to one verb, and turns errors into exit codes.
+#include "src/program/program.h"
+
+#include "softamp/report/names.h"
+
+#include <array>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using softamp::program::UsageError;
+using softamp::program::Verb;
+
+constexpr const char* kFooter = R"(Exit codes:
+  0  success
+  1  a check failed
+  2  bad usage or bad input
+  3  an enabled floating-point exception stopped the run
+
+Examples:
+  softamp sum --value 0.0001 --count 10000 --format fp16 --rounding stochastic --plot sum.svg
+  softamp inspect 0.1 --format bf16
+  softamp formats
+  softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 13 --seed 1
+  echo "3C00 3C01" | softamp compute f16_add
+  softamp registers --help
+  softamp selftest
+
+`softamp VERB --help` explains each verb.)";
+
+/// Refuses options that the verb does not have, before anything else is complained about, with the nearest that it has.
+void check_option_names(const CLI::App& verb, const std::vector<std::string>& arguments) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  for (const std::string& argument : arguments) {
+    if (argument == "--") return;
+    if (argument.rfind("--", 0) != 0) continue;
+    const std::string name = argument.substr(0, argument.find('='));
+    if (verb.get_option_no_throw(name) == nullptr)
+      throw UsageError(softamp::unknown_name_message("option", name, known));
+  }
+}
+
+const Verb& find_verb(const std::vector<Verb>& verbs, const std::string& name) {
+  std::vector<std::string> known;
+  for (const Verb& verb : verbs) {
+    if (verb.app->get_name() == name) return verb;
+    known.push_back(verb.app->get_name());
+  }
+  throw UsageError(softamp::unknown_name_message("verb", name, known));
+}
+
+int run(int argc, char** argv, std::string& place) {
+  CLI::App program("Low-precision arithmetic of an IPU-style accelerator, bit for bit.", "softamp");
+  program.footer(kFooter);
+  program.require_subcommand(1);
+
+  using namespace softamp::program;
+  std::vector<Verb> verbs;
+  for (const auto add : {add_sum, add_inspect, add_formats, add_round, add_compute, add_registers, add_selftest})
+    verbs.push_back(add(program));
+
+  const Verb* chosen = nullptr;
+  if (argc > 1 && argv[1][0] != '-') {
+    chosen = &find_verb(verbs, argv[1]);
+    place += std::string(" ") + argv[1];
+    check_option_names(*chosen->app, {argv + 2, argv + argc});
+  }
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return program.exit(e);  // --help
+    throw UsageError(std::string(e.what()) + "; see `" + place + " --help`");
+  }
+  return chosen->run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string place = "softamp";
+  try {
+    const int code = run(argc, argv, place);
+    std::cout.flush();
+    if (!std::cout) throw UsageError("cannot write to standard output");
+    return code;
+  } catch (const std::exception& e) {
+    std::cerr << place << ": " << e.what() << '\n';
+    return softamp::program::kUsage;
+  }
+}

@@ -1,0 +1,121 @@
+#include "src/program/options.h"
+
+#include <charconv>
+#include <iostream>
+
+namespace softamp::program {
+
+uint64_t parse_whole(const std::string& place, const std::string& text, uint64_t least, uint64_t greatest) {
+  const bool hexadecimal = text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  const char* const first = text.data() + (hexadecimal ? 2 : 0);
+  const char* const last = text.data() + text.size();
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(first, last, value, hexadecimal ? 16 : 10);
+  if (error != std::errc{} || end != last || value < least || value > greatest)
+    throw UsageError(place + ": '" + text + "': expected a whole number in " + std::to_string(least) + ".." +
+                     std::to_string(greatest));
+  return value;
+}
+
+void RoundingOptions::add_rounding(CLI::App& app) {
+  add_word(app, "--rounding", mode, rounding_from_name,
+           "nearest (ties to even), nearest-away, zero, up, down, stochastic [=nearest]");
+}
+
+void RoundingOptions::add_bits(CLI::App& app) {
+  add_whole(app, "--bits", bits, 1, 32, "random bits of a stochastic rounding, 1..32 [=13; 16 with xoroshiro128aox]");
+  add_word(app, "--variant", variant, variant_from_name,
+           "how the random bits decide: carry (the IPU's), half, rne, odd [=carry]");
+}
+
+void RoundingOptions::add_seed(CLI::App& app) {
+  add_whole(app, "--seed", seed, 0, std::numeric_limits<uint64_t>::max(), "seed of the random bits, 64 bits [=0]");
+}
+
+void RoundingOptions::add_engine(CLI::App& app) {
+  add_word(app, "--random", engine, engine_from_name,
+           "philox (10 rounds), philox7, xoroshiro128aox (the order of the hardware) [=philox]");
+}
+
+void RoundingOptions::add_overflow(CLI::App& app) {
+  add_word(app, "--overflow", overflow, overflow_from_name,
+           "a result too large becomes: infinity, saturate (the largest number), nan [=infinity; saturate in ipu]");
+}
+
+void RoundingOptions::add_preset(CLI::App& app) {
+  add_word(app, "--preset", preset, preset_from_name, "ieee (IEEE 754-2019), ipu (the accelerator's unit) [=ieee]");
+}
+
+int RoundingOptions::random_bits() const {
+  if (bits != 0) return bits;
+  return engine == RandomEngine::kXoroshiro128aox ? 16 : 13;
+}
+
+Semantics RoundingOptions::semantics() const {
+  if (preset == Preset::kIeee) {
+    RoundingPolicy policy = RoundingPolicy::ieee(mode);
+    policy.random_bits = random_bits();
+    policy.variant = variant;
+    policy.overflow = overflow.value_or(Overflow::kInfinity);
+    return Semantics::ieee(policy);
+  }
+  if (mode != RoundingMode::kNearestEven && mode != RoundingMode::kStochastic)
+    throw UsageError("--rounding: '" + name_of(mode) + "': expected nearest or stochastic with --preset ipu");
+  if (overflow == Overflow::kInfinity)
+    throw UsageError("--overflow: 'infinity': expected saturate or nan with --preset ipu");
+  FloatingPointBehaviour behaviour = FloatingPointBehaviour::all_off();
+  behaviour.esr = mode == RoundingMode::kStochastic;
+  behaviour.nanoo = overflow == Overflow::kNan;
+  IpuSwitches switches;
+  switches.sr_bits = random_bits();
+  switches.sr_form = variant;
+  return Semantics::ipu(behaviour, switches, engine);
+}
+
+RoundingPolicy RoundingOptions::policy(const FloatFormat& f) const {
+  const RoundingPolicy policy = semantics().rounding(f);
+  if (policy.mode != mode)
+    throw UsageError("--rounding: '" + name_of(mode) + "': expected nearest for " + format_name(f) +
+                     " with --preset ipu, which rounds formats of at most 16 bits stochastically");
+  return policy;
+}
+
+Json RoundingOptions::settings(const FloatFormat& f) const {
+  const RoundingPolicy applied = policy(f);
+  Json json;
+  json["format"] = format_name(f);
+  json["rounding"] = name_of(applied.mode);
+  if (applied.stochastic()) {
+    json["bits"] = applied.random_bits;
+    json["variant"] = name_of(applied.variant);
+    json["random"] = name_of(engine);
+    json["seed"] = seed;
+  }
+  json["overflow"] = name_of(applied.overflow);
+  json["preset"] = name_of(preset);
+  return json;
+}
+
+std::string RoundingOptions::description(const FloatFormat& f) const {
+  const RoundingPolicy applied = policy(f);
+  std::string text = format_name(f) + ", rounding " + name_of(applied.mode);
+  if (applied.stochastic())
+    text += " (" + name_of(applied.variant) + ", " + std::to_string(applied.random_bits) + " bits, " +
+            name_of(engine) + ", seed " + std::to_string(seed) + ")";
+  return text + ", overflow " + name_of(applied.overflow) + ", preset " + name_of(preset);
+}
+
+CLI::Option* add_compute_format(CLI::App& app, FloatFormat& target, const std::string& description) {
+  const auto parse = [](const std::string& name) {
+    const FloatFormat format = format_from_name(name);
+    if (format == kBinary64)
+      throw UsageError("--format: '" + name + "': expected a format of at most 24 bits of precision; fp64 is for "
+                       "conversions only");
+    return format;
+  };
+  return add_word(app, "--format", target, parse, description);
+}
+
+void print_json(const Json& document) { std::cout << document.dump(2) << '\n'; }
+
+}  // namespace softamp::program

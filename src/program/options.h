@@ -1,0 +1,94 @@
+// Options that several verbs share, and the checks on their values.
+#pragma once
+
+#include "src/program/program.h"
+
+#include "softamp/report/names.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace softamp::program {
+
+using Json = nlohmann::ordered_json;
+
+/// Reads a whole number, decimal or 0x hexadecimal, within [least, greatest]. Throws UsageError:
+/// "--bits: '0': expected a whole number in 1..32".
+uint64_t parse_whole(const std::string& place, const std::string& text, uint64_t least, uint64_t greatest);
+
+/// An option whose value is a whole number in [least, greatest].
+template <typename T>
+CLI::Option* add_whole(CLI::App& app, const std::string& name, T& target, uint64_t least, uint64_t greatest,
+                       const std::string& description) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&target, name, least, greatest](const std::string& text) {
+            target = static_cast<T>(parse_whole(name, text, least, greatest));
+          },
+          description)
+      ->type_name("N");
+}
+
+/// An option whose value is a word that `parse` understands; `parse` throws UnknownName.
+template <typename T, typename Parse>
+CLI::Option* add_word(CLI::App& app, const std::string& name, T& target, Parse parse, const std::string& description) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&target, name, parse](const std::string& text) {
+            try {
+              target = parse(text);
+            } catch (const UnknownName& e) {
+              throw UsageError(name + ": " + e.what());
+            }
+          },
+          description)
+      ->type_name("WORD");
+}
+
+/// What the options about rounding say. Defaults are those of every verb: nearest even, IEEE 754; stochastic rounding
+/// by the variant carry, Philox4x32-10, seed 0, 13 random bits (16 with xoroshiro128aox).
+struct RoundingOptions {
+  RoundingMode mode = RoundingMode::kNearestEven;
+  int bits = 0;  ///< 1..32; 0: the engine's default
+  StochasticVariant variant = StochasticVariant::kCarry;
+  std::optional<Overflow> overflow;  ///< unset: infinity in `ieee`, saturate in `ipu`
+  RandomEngine engine = RandomEngine::kPhilox;
+  uint64_t seed = 0;
+  Preset preset = Preset::kIeee;
+
+  /// The object must outlive the parsing of `app`.
+  void add_rounding(CLI::App& app);  ///< --rounding
+  void add_bits(CLI::App& app);      ///< --bits, --variant
+  void add_seed(CLI::App& app);      ///< --seed
+  void add_engine(CLI::App& app);    ///< --random
+  void add_overflow(CLI::App& app);  ///< --overflow
+  void add_preset(CLI::App& app);    ///< --preset
+
+  int random_bits() const;
+  /// The whole meaning of an operation. Preset `ipu`: nearest or stochastic, saturate or nan, else UsageError; its
+  /// behaviour flags are off but for esr (stochastic) and nanoo (overflow nan).
+  Semantics semantics() const;
+  /// The policy that `semantics()` applies to results of format `f`. Throws UsageError where the preset rounds that
+  /// format otherwise than asked: the IPU rounds formats wider than 16 bits to nearest only.
+  RoundingPolicy policy(const FloatFormat& f) const;
+
+  /// The settings that had a part in the result, in one fixed order.
+  Json settings(const FloatFormat& f) const;
+  /// The same for people: "fp16, rounding stochastic (carry, 13 bits, philox, seed 0), overflow infinity, preset ieee".
+  std::string description(const FloatFormat& f) const;
+};
+
+/// Adds --format to a verb that computes in the format; binary64 is refused, because it is for conversions only.
+CLI::Option* add_compute_format(CLI::App& app, FloatFormat& target, const std::string& description);
+
+/// Prints one JSON document to standard output.
+void print_json(const Json& document);
+
+}  // namespace softamp::program

@@ -1,0 +1,37 @@
+// Where an exact value lies among a format's numbers, and what each rounding makes of it, with the reason.
+#pragma once
+
+#include "softamp/numerics/round.h"
+
+#include <string>
+
+namespace softamp::program {
+
+/// A finite value that is not zero, as a rounding to `format` sees it: |x| = (kept + rest / 2^64) * 2^quantum.
+struct Placement {
+  FloatFormat format;
+  Exact value;
+  int quantum;
+  detail::Split split;
+
+  Placement(const FloatFormat& format, const Exact& value);
+
+  /// The value is a number of the format.
+  bool representable() const;
+  /// |x| >= 2^(max_exponent + 1): beyond every number of the format, whatever the rounding.
+  bool out_of_range() const;
+  /// |x| lies above the largest number, in the same binade.
+  bool above_the_largest() const;
+  /// d = rest / 2^64 as a fraction where it is a short one ("1/2"), else in decimal.
+  std::string fraction() const;
+
+  /// The outcome under `policy`, a deterministic one.
+  Rounded rounded(const RoundingPolicy& policy) const { return round_and_pack(format, value, policy); }
+  /// Why: "d > 1/2", "a tie, and the lower is even", "overflows: ...".
+  std::string reason(const RoundingPolicy& policy) const;
+
+  /// How many of the 2^random_bits random numbers make a stochastic `policy` round away from zero.
+  uint64_t ups(const RoundingPolicy& policy) const;
+};
+
+}  // namespace softamp::program

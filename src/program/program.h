@@ -1,0 +1,41 @@
+// The `softamp` command: what main.cpp and the verbs, one file each, agree upon.
+//
+// A verb writes its result to standard output and everything else (progress, reports, errors) to standard error.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <stdexcept>
+
+namespace softamp::program {
+
+/// What the process returns; documented in `softamp --help`.
+enum ExitCode : int {
+  kSuccess = 0,
+  kCheckFailed = 1,             ///< a comparison or self-test found a difference
+  kUsage = 2,                   ///< a bad option, value or input file
+  kFloatingPointException = 3,  ///< an enabled floating-point exception stopped the run
+};
+
+/// Bad input. The message names the value, the place and what was expected; main prints it and returns kUsage.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A verb: its place in the command line, and what to do once the line has been read.
+struct Verb {
+  CLI::App* app;
+  std::function<int()> run;  ///< returns an ExitCode; may throw any std::exception, which main reports as kUsage
+};
+
+Verb add_sum(CLI::App& program);
+Verb add_inspect(CLI::App& program);
+Verb add_formats(CLI::App& program);
+Verb add_round(CLI::App& program);
+Verb add_compute(CLI::App& program);
+Verb add_registers(CLI::App& program);
+Verb add_selftest(CLI::App& program);
+
+}  // namespace softamp::program

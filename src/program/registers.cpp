@@ -1,0 +1,124 @@
+// softamp registers: a small scripted floating-point unit.
+#include "src/program/program.h"
+#include "src/program/unit_script.h"
+
+#include "softamp/report/exception.h"
+#include "softamp/report/registers.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+namespace softamp::program {
+namespace {
+
+constexpr const char* kDemonstration = R"(# What a tile does with 60000 * 60000, and with a sum that does not fit.
+print
+mul 60000 60000          # saturates; the flag is recorded
+print
+clear
+behaviour nanoo          # overflow gives NaN and counts as invalid too
+mul 60000 60000
+behaviour esr            # stochastic rounding of halves
+seed 0xdeadbeef
+add4 1 1 1 1 0x1000 0x1000 0x1000 0x1000
+clear
+behaviour inv div0 oflo  # exceptions: this unit stops
+add 1 0.001
+div 1 0
+add 1 1                  # not reached
+)";
+
+struct RegistersOptions {
+  std::string script;
+  bool json = false;
+};
+
+std::string read_all(std::istream& in, const std::string& name) {
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (in.bad()) throw UsageError(name + ": cannot be read");
+  return text.str();
+}
+
+struct Source {
+  std::string name, text;
+};
+
+/// The script that was asked for; without one what stands on standard input, and without that the demonstration.
+Source read_source(const std::string& script) {
+  if (script == "-" || (script.empty() && ::isatty(STDIN_FILENO) == 0)) {
+    Source source{"standard input", read_all(std::cin, "standard input")};
+    if (script == "-" || source.text.find_first_not_of(" \t\r\n") != std::string::npos) return source;
+  }
+  if (script.empty()) return {"demonstration", kDemonstration};
+  std::ifstream file(script);
+  if (!file) throw UsageError(script + ": cannot be opened; expected a script, or - for standard input");
+  return {script, read_all(file, script)};
+}
+
+void print_step(const ScriptStep& step) {
+  std::cout << step.command << '\n';
+  for (const std::string& line : step.lines) std::cout << "  " << line << '\n';
+}
+
+Json status_json(const FpUnit& unit) {
+  const uint32_t status = unit.get(Csr::kFpSts);
+  return {{"oflo", (status & StatusRegister::kOflo) != 0},
+          {"div0", (status & StatusRegister::kDiv0) != 0},
+          {"inv", (status & StatusRegister::kInv) != 0}};
+}
+
+int run_registers(const RegistersOptions& options) {
+  const Source source = read_source(options.script);
+  UnitScript script;
+  Json document = {{"script", source.name}, {"steps", Json::array()}};
+  std::istringstream lines(source.text);
+  int code = kSuccess;
+  std::string line;
+  for (int number = 1; code == kSuccess && std::getline(lines, line); ++number) {
+    ScriptStep step;
+    try {
+      step = script.execute(line);
+    } catch (const std::invalid_argument& e) {
+      throw UsageError(source.name + ", line " + std::to_string(number) + ": " + e.what());
+    } catch (const UsageError& e) {
+      throw UsageError(source.name + ", line " + std::to_string(number) + ": " + e.what());
+    }
+    if (step.command.empty()) continue;
+    if (!options.json) print_step(step);
+    step.json["line"] = number;
+    document["steps"].push_back(step.json);
+    try {
+      throw_if_excepted(script.unit(), script.tile(), script.worker());
+    } catch (const FloatingPointError& e) {
+      std::cout.flush();
+      if (!options.json) std::cerr << e.what() << '\n';
+      document["exception"] = Json::parse(e.report(DumpFormat::kJson));
+      code = kFloatingPointException;
+    }
+  }
+  document["fp_sts"] = status_json(script.unit());
+  if (options.json) print_json(document);
+  return code;
+}
+
+}  // namespace
+
+Verb add_registers(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("registers", "Drive one worker's unit by a script: behaviour, operations, registers");
+  const auto options = std::make_shared<RegistersOptions>();
+  app->add_option("SCRIPT", options->script,
+                  "a file of commands, or - for standard input [=standard input, else a demonstration]")
+      ->type_name("FILE");
+  app->add_flag("--json", options->json, "print one JSON document");
+  app->footer(std::string(UnitScript::help()) +
+              "\n\nAn operation that raises an enabled flag ends the script with a report and exit code 3. Example:\n"
+              "  $ printf 'behaviour oflo nanoo\\nmul 60000 60000\\n' | softamp registers -\n\n"
+              "The demonstration that runs without a script:\n\n" + kDemonstration);
+  return {app, [options] { return run_registers(*options); }};
+}
+
+}  // namespace softamp::program

@@ -1,0 +1,230 @@
+// softamp round: an array in a .npy file, rounded to a format.
+#include "src/program/interrupt.h"
+#include "src/program/options.h"
+#include "src/program/program.h"
+
+#include "softamp/data/npy.h"
+#include "softamp/tensor/bulk.h"
+#include "src/report/progress.h"
+
+#include <csignal>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace softamp::program {
+namespace {
+
+using npy::ElementType;
+
+constexpr size_t kChunk = size_t{1} << 22;  // elements read, rounded and written at a time
+constexpr const char* kFlagWords[kFlagCount] = {"inexact", "underflow", "overflow", "divide-by-zero", "invalid"};
+
+struct RoundOptions {
+  std::string in, out, random_bits;
+  FloatFormat format = kFp16;
+  RoundingOptions rounding;
+  int threads = 0;
+  bool values = false;
+  bool json = false;
+};
+
+/// Thrown between two chunks when the user has had enough; the writer then removes its temporary file.
+struct Interrupted {
+  int signal;
+};
+
+/// Where codes go: fp16 as the type it is, all others in the narrowest unsigned integer that holds them.
+ElementType output_type(const RoundOptions& o) {
+  if (o.values) return ElementType::kFloat32;
+  if (o.format == kFp16) return ElementType::kFloat16;
+  const int bits = o.format.storage_bits();
+  return bits <= 8 ? ElementType::kUint8 : bits <= 16 ? ElementType::kUint16 : ElementType::kUint32;
+}
+
+std::string type_text(ElementType type) { return std::string("'") + npy::descr(type) + "'"; }
+
+/// The words of a file that replaces the generator: unsigned numbers of any width, widened to 32 bits.
+class RandomWords {
+ public:
+  RandomWords(const std::string& path, const npy::Header& like) : reader_(path) {
+    const npy::Header& header = reader_.header();
+    if (header.type < ElementType::kUint8)
+      throw UsageError(path + ": type " + type_text(header.type) + "; expected unsigned numbers: '|u1', '<u2' or '<u4'");
+    if (header.shape != like.shape)
+      throw UsageError(path + ": shape " + npy::shape_text(header.shape) + "; expected one number per element, shape " +
+                       npy::shape_text(like.shape));
+  }
+
+  const uint32_t* next(size_t count) {
+    words_.resize(count);
+    switch (npy::size_of(reader_.header().type)) {
+      case 1: read<uint8_t>(); break;
+      case 2: read<uint16_t>(); break;
+      default: reader_.read(words_.data(), count);
+    }
+    return words_.data();
+  }
+
+ private:
+  template <typename T>
+  void read() {
+    std::vector<T> narrow(words_.size());
+    reader_.read(narrow.data(), narrow.size());
+    words_.assign(narrow.begin(), narrow.end());
+  }
+
+  npy::Reader reader_;
+  std::vector<uint32_t> words_;
+};
+
+/// Rounds everything that `reader` holds into `writer`; In is the element type read, Out the one written.
+template <typename In, typename Out>
+FpStatus round_all(const RoundOptions& o, npy::Reader& reader, RandomWords* words, npy::Writer& writer) {
+  const uint64_t total = reader.header().elements;
+  std::vector<In> in(std::min<uint64_t>(kChunk, total));
+  std::vector<Out> out(in.size());
+  const Semantics semantics = o.rounding.semantics();
+  Progress progress("round", total, "elements");
+  FpStatus all;
+  for (uint64_t done = 0; done < total;) {
+    if (const int signal = InterruptGuard::pending()) throw Interrupted{signal};
+    const size_t count = reader.read(in.data(), in.size());
+    FpStatus status;
+    bulk::BulkOptions options;
+    options.threads = o.threads;
+    options.random = {o.rounding.engine, o.rounding.seed, 0, 0, done, words ? words->next(count) : nullptr};
+    options.status = &status;
+    const std::span<const In> from(in.data(), count);
+    if constexpr (std::is_same_v<Out, float>)
+      bulk::round_values(from, o.format, std::span(out.data(), count), semantics, options);
+    else
+      bulk::round(from, o.format, std::span(out.data(), count), semantics, options);
+    writer.write(out.data(), count);
+    for (uint64_t& index : status.first_index)
+      if (index != FpStatus::kNever) index += done;
+    all.merge(status);
+    done += count;
+    progress.update(done);
+  }
+  return all;
+}
+
+template <typename In>
+FpStatus round_from(const RoundOptions& o, npy::Reader& reader, RandomWords* words, npy::Writer& writer) {
+  switch (output_type(o)) {
+    case ElementType::kFloat32: return round_all<In, float>(o, reader, words, writer);
+    case ElementType::kUint8: return round_all<In, uint8_t>(o, reader, words, writer);
+    case ElementType::kUint32: return round_all<In, uint32_t>(o, reader, words, writer);
+    default: return round_all<In, uint16_t>(o, reader, words, writer);
+  }
+}
+
+void check_options(const RoundOptions& o, const CLI::App& app) {
+  const bool stochastic = o.rounding.policy(o.format).stochastic();  // also refuses what the preset does not have
+  if (o.rounding.engine == RandomEngine::kXoroshiro128aox)
+    throw UsageError("--random: 'xoroshiro128aox': expected philox or philox7; its numbers come in the order of the hardware, "
+                     "which --random-bits can hand in");
+  if (o.random_bits.empty()) return;
+  if (!stochastic) throw UsageError("--random-bits: expected --rounding stochastic beside it");
+  for (const char* other : {"--seed", "--random"})
+    if (app.get_option(other)->count() > 0)
+      throw UsageError(std::string("--random-bits takes the place of the generator; expected no ") + other + " beside it");
+}
+
+Json summary_json(const RoundOptions& o, const npy::Header& header, const FpStatus& status) {
+  Json json;
+  json["input"] = o.in;
+  json["output"] = o.out;
+  json["shape"] = header.shape;
+  json["elements"] = header.elements;
+  json["input_type"] = npy::descr(header.type);
+  json["output_type"] = npy::descr(output_type(o));
+  json["content"] = o.values ? "values" : "codes";
+  json["settings"] = o.rounding.settings(o.format);
+  if (!o.random_bits.empty()) {
+    json["settings"]["random"] = o.random_bits;
+    json["settings"].erase("seed");
+  }
+  json["flags"] = Json::object();
+  for (int b = kFlagCount; b-- > 0;)
+    if (status.flags >> b & 1) json["flags"][kFlagWords[b]] = {{"first_index", status.first_index[b]}};
+  return json;
+}
+
+void print_summary(const RoundOptions& o, const npy::Header& header, const FpStatus& status) {
+  std::cerr << o.in << ": " << header.elements << " elements, " << type_text(header.type) << " of shape "
+            << npy::shape_text(header.shape) << '\n'
+            << o.out << ": " << (o.values ? "values" : "codes") << " as " << type_text(output_type(o)) << '\n'
+            << o.rounding.description(o.format);
+  if (!o.random_bits.empty()) std::cerr << "; random bits from " << o.random_bits;
+  std::cerr << "\nflags:";
+  for (int b = kFlagCount; b-- > 0;)
+    if (status.flags >> b & 1) std::cerr << ' ' << kFlagWords[b] << " (first at element " << status.first_index[b] << ')';
+  std::cerr << (status.flags == 0 ? " none\n" : "\n");
+}
+
+void round_file(const RoundOptions& o) {
+  npy::Reader reader(o.in);
+  const npy::Header& header = reader.header();
+  if (header.type != ElementType::kFloat32 && header.type != ElementType::kFloat64)
+    throw UsageError(o.in + ": type " + type_text(header.type) + "; expected '<f4' or '<f8'");
+  std::optional<RandomWords> words;
+  if (!o.random_bits.empty()) words.emplace(o.random_bits, header);
+  npy::Writer writer(o.out, output_type(o), header.shape);
+  RandomWords* const given = words ? &*words : nullptr;
+  const FpStatus status = header.type == ElementType::kFloat32 ? round_from<float>(o, reader, given, writer)
+                                                               : round_from<double>(o, reader, given, writer);
+  writer.commit();
+  if (o.json)
+    print_json(summary_json(o, header, status));
+  else
+    print_summary(o, header, status);
+}
+
+int run_round(const RoundOptions& o, const CLI::App& app) {
+  check_options(o, app);
+  try {
+    const InterruptGuard guard;
+    round_file(o);
+    return kSuccess;
+  } catch (const Interrupted& stop) {
+    std::cerr << "softamp round: interrupted; " << o.out << " was not written\n";
+    std::raise(stop.signal);  // ends the program as the user asked, now that the temporary file is gone
+    return kUsage;
+  }
+}
+
+}  // namespace
+
+Verb add_round(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("round", "Round an array in a .npy file to a format");
+  const auto o = std::make_shared<RoundOptions>();
+  app->add_option("IN", o->in, "the array: float32 or float64, C order")->required()->type_name("IN.npy");
+  app->add_option("OUT", o->out, "its codes: fp16 as 'f2', other formats as 'u1', 'u2' or 'u4'; replaced only when whole")
+      ->required()
+      ->type_name("OUT.npy");
+  add_compute_format(*app, o->format, "target, see `softamp formats`")->required();
+  o->rounding.add_rounding(*app);
+  o->rounding.add_bits(*app);
+  o->rounding.add_seed(*app);
+  o->rounding.add_engine(*app);
+  app->add_option("--random-bits", o->random_bits,
+                  "one unsigned number ('u1', 'u2', 'u4') per element instead of the generator; its low --bits bits are read")
+      ->type_name("R.npy");
+  o->rounding.add_overflow(*app);
+  o->rounding.add_preset(*app);
+  app->add_flag("--values", o->values, "write the rounded values as float32 instead of codes");
+  add_whole(*app, "--threads", o->threads, 0, 1024, "threads; 0: all [=0]. The result does not depend on it");
+  app->add_flag("--json", o->json, "print a summary as one JSON document (otherwise to standard error, for people)");
+  app->footer(
+      "Element i takes the random bits of index i, operation 0, step 0. Examples:\n"
+      "  softamp round in.npy out.npy --format fp16\n"
+      "  softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 13 --seed 1\n"
+      "  softamp round in.npy out.npy --format e4m3 --overflow saturate --values\n"
+      "  softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 8 --random-bits r.npy");
+  return {app, [o, app] { return run_round(*o, *app); }};
+}
+
+}  // namespace softamp::program

@@ -1,0 +1,162 @@
+#include "src/program/sum_report.h"
+
+#include "softamp/report/number_text.h"
+#include "src/report/dyadic.h"
+
+#include <boost/multiprecision/cpp_dec_float.hpp>
+
+#include <charconv>
+#include <cmath>
+#include <iomanip>
+#include <ostream>
+#include <sstream>
+
+namespace softamp::program {
+namespace {
+
+bool stochastic(const SumReport& r) { return r.setup.semantics.draws(r.setup.format); }
+
+/// Enough decimal digits for the product of any sensible text and a count; what is left out is below double's reach.
+using Decimal = boost::multiprecision::number<boost::multiprecision::cpp_dec_float<100>>;
+
+/// The number as typed. A hexadecimal text is taken by its first 64 bits, all that parsing keeps of it.
+Decimal typed_value(const std::string& text) {
+  if (text.find_first_of("xX") == std::string::npos) {
+    std::string digits;
+    for (const char c : text)
+      if (c != '\'') digits += c;
+    return Decimal(digits);
+  }
+  const Exact x = parse_number(text).value;
+  const Decimal magnitude = ldexp(Decimal(x.significand), x.exponent);
+  return x.negative ? Decimal(-magnitude) : magnitude;
+}
+
+/// start + count * value as typed, rounded to double.
+double decimal_sum(const SumReport& r) {
+  const std::string digits = Decimal(typed_value(r.start) + r.setup.count * typed_value(r.value)).str(40);
+  return std::strtod(digits.c_str(), nullptr);
+}
+
+std::vector<double> final_values(const SumReport& r) {
+  std::vector<double> values;
+  for (const uint64_t code : r.sum.codes) values.push_back(value_of(r.setup.format, code));
+  return values;
+}
+
+/// The shortest text that reads back as `value`.
+std::string number(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+std::string code_and_value(const FloatFormat& format, uint64_t code) {
+  return shortest_decimal(format, code) + " (" + code_text(format, code) + ")";
+}
+
+Json code_json(const FloatFormat& format, uint64_t code) {
+  Json json;
+  json["value"] = value_of(format, code);
+  json["text"] = shortest_decimal(format, code);
+  json["code"] = code_text(format, code);
+  return json;
+}
+
+/// How a deterministic sum ended.
+std::string ending(const SumReport& r) {
+  const uint64_t last = r.sum.last_change[0];
+  if (last == 0) return "no addition moves it";
+  const std::string reached = "reached at addition " + std::to_string(last);
+  return reached + (last < r.setup.count ? "; no later one moves it" : ", the last one");
+}
+
+}  // namespace
+
+void print_sum(const SumReport& r, std::ostream& out) {
+  const FloatFormat& f = r.setup.format;
+  const std::string count = std::to_string(r.setup.count);
+  out << "running sum: " << r.value << " added " << count << " times to " << r.start << '\n'
+      << "settings     " << r.rounding.description(f) << '\n'
+      << "addend       " << exact_decimal(f, r.setup.addend) << " (" << code_text(f, r.setup.addend) << ")\n"
+      << "start        " << exact_decimal(f, r.setup.start) << " (" << code_text(f, r.setup.start) << ")\n\n";
+  if (stochastic(r)) {
+    size_t width = 9;
+    for (const uint64_t code : r.sum.codes) width = std::max(width, shortest_decimal(f, code).size());
+    out << "replica  " << std::setw(static_cast<int>(width)) << "final sum" << "  code\n";
+    for (size_t i = 0; i < r.sum.codes.size(); ++i)
+      out << std::setw(7) << i << "  " << std::setw(static_cast<int>(width)) << shortest_decimal(f, r.sum.codes[i])
+          << "  " << code_text(f, r.sum.codes[i]) << '\n';
+    const auto [mean, sd] = mean_and_deviation(final_values(r));
+    out << "\nmean         " << number(mean) << '\n';
+    out << "sd           " << (std::isnan(sd) ? "needs two replicas" : number(sd)) << '\n';
+  } else {
+    out << "final sum    " << code_and_value(f, r.sum.codes[0]) << ", " << ending(r) << '\n';
+  }
+  out << "exact sum    " << number(r.sum.exact) << ", with the rounded addend\n"
+      << "decimal sum  " << number(decimal_sum(r)) << ", with the addend as typed\n"
+      << "flags        ";
+  for (int b = 0; b < kFlagCount; ++b)
+    if (r.sum.first_addition[b] != 0)
+      out << (r.sum.flags & ((1 << b) - 1) ? "; " : "") << flag_names(static_cast<uint8_t>(1 << b))
+          << " first at addition " << r.sum.first_addition[b];
+  out << (r.sum.flags == 0 ? "none" : "") << '\n';
+}
+
+Json sum_json(const SumReport& r, const std::vector<std::string>& plots) {
+  const FloatFormat& f = r.setup.format;
+  Json json;
+  json["verb"] = "sum";
+  json["settings"] = r.rounding.settings(f);
+  json["value"] = r.value;
+  json["start"] = r.start;
+  json["count"] = r.setup.count;
+  json["addend_rounded"] = code_json(f, r.setup.addend);
+  json["start_rounded"] = code_json(f, r.setup.start);
+  if (stochastic(r)) {
+    json["replicas"] = Json::array();
+    for (size_t i = 0; i < r.sum.codes.size(); ++i) {
+      Json replica = code_json(f, r.sum.codes[i]);
+      replica["last_change"] = r.sum.last_change[i];
+      json["replicas"].push_back(std::move(replica));
+    }
+    const auto [mean, sd] = mean_and_deviation(final_values(r));
+    json["mean"] = mean;
+    json["sd"] = sd;
+  } else {
+    json["final"] = code_json(f, r.sum.codes[0]);
+    json["last_change"] = r.sum.last_change[0];
+    json["stagnates"] = r.sum.last_change[0] < r.setup.count;
+  }
+  json["exact"] = r.sum.exact;
+  json["exact_text"] = r.sum.exact_text;
+  json["decimal"] = decimal_sum(r);
+  json["first_addition_with_flag"] = Json::object();
+  for (int b = 0; b < kFlagCount; ++b)
+    if (r.sum.first_addition[b] != 0)
+      json["first_addition_with_flag"][flag_names(static_cast<uint8_t>(1 << b))] = r.sum.first_addition[b];
+  json["plots"] = plots;
+  return json;
+}
+
+Plot sum_plot(const SumReport& r, const RunningSum& nearest) {
+  const auto additions = [](const RunningSum& sum) {
+    return std::vector<double>(sum.trace_additions.begin(), sum.trace_additions.end());
+  };
+  const bool several = stochastic(r);
+  Plot plot;
+  plot.title = r.value + " added " + std::to_string(r.setup.count) + " times";
+  plot.subtitle = r.rounding.description(r.setup.format);
+  plot.x_label = "additions";
+  plot.y_label = "running sum";
+  for (size_t i = 0; several && i < r.sum.traces.size(); ++i) {
+    const std::string title = i == 0 ? std::to_string(r.sum.traces.size()) + " stochastic sums" : "";
+    plot.curves.push_back({title, CurveStyle::kThin, additions(r.sum), r.sum.traces[i]});
+  }
+  const std::string mode = several ? name_of(RoundingMode::kNearestEven) : name_of(r.rounding.mode);
+  plot.curves.push_back({"rounded " + mode, CurveStyle::kBold, additions(nearest), nearest.traces[0]});
+  plot.curves.push_back({"exact", CurveStyle::kReference, {0, static_cast<double>(r.setup.count)},
+                         {value_of(r.setup.format, r.setup.start), r.sum.exact}});
+  return plot;
+}
+
+}  // namespace softamp::program

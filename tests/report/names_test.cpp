@@ -1,0 +1,121 @@
+#include "softamp/report/names.h"
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <functional>
+
+namespace softamp {
+namespace {
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const UnknownName& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Names, EveryFormatIsFoundByEachOfItsNamesInAnyCase) {
+  for (const NamedFormat& named : named_formats()) {
+    EXPECT_EQ(format_name(named.format), named.names.front());
+    for (std::string name : named.names) {
+      EXPECT_EQ(format_from_name(name), named.format) << name;
+      for (char& c : name) c = static_cast<char>(std::toupper(c));
+      EXPECT_EQ(format_from_name(name), named.format) << name;
+    }
+  }
+}
+
+TEST(Names, TheFieldsSpellings) {
+  for (const char* name : {"fp16", "float16", "half"}) EXPECT_EQ(format_from_name(name), kFp16);
+  for (const char* name : {"bf16", "bfloat16"}) EXPECT_EQ(format_from_name(name), kBf16);
+  for (const char* name : {"fp32", "float32", "float"}) EXPECT_EQ(format_from_name(name), kFp32);
+  EXPECT_EQ(format_from_name("float8_e4m3fn"), kE4m3);
+  EXPECT_EQ(format_from_name("float8_e4m3fnuz"), kF143);
+}
+
+TEST(Names, WidthsNameEveryIeeeLikeFormatByItsPrecision) {
+  for (int e = 2; e <= 8; ++e) {
+    for (int p = 2; p <= 24; ++p) {
+      const FloatFormat format = FloatFormat::ieee(e, p);
+      EXPECT_EQ(format_from_name("e" + std::to_string(e) + "p" + std::to_string(p)), format);
+      EXPECT_EQ(format_from_name(format_name(format)), format);
+    }
+  }
+  EXPECT_EQ(format_name(format_from_name("e5p11")), "fp16");
+  EXPECT_EQ(format_name(format_from_name("e8p8")), "bf16");
+  EXPECT_EQ(format_name(FloatFormat::ieee(4, 4)), "e4p4");  // not OCP's e4m3, which has no infinity
+  EXPECT_NE(format_from_name("e4p4"), format_from_name("e4m3"));
+}
+
+TEST(Names, WidthsOutOfRangeAreRefusedWithTheRange) {
+  for (const char* name : {"e1p4", "e9p4", "e4p1", "e4p25", "e0p0", "e99999p2"}) {
+    const std::string message = message_of([&] { format_from_name(name); });
+    EXPECT_NE(message.find(name), std::string::npos) << message;
+  }
+  EXPECT_EQ(message_of([] { format_from_name("e9p4"); }),
+            "format 'e9p4': expected e<E>p<P> with 2 to 8 exponent bits E and a precision P of 2 to 24 bits, hidden bit "
+            "included");
+  for (const char* name : {"e5p", "ep11", "e5p11x", "e5p+11", "", "e"})
+    EXPECT_NE(message_of([&] { format_from_name(name); }).find("unknown format '"), std::string::npos) << name;
+}
+
+TEST(Names, AnUnknownWordIsNamedWithTheNearestAndTheKnown) {
+  EXPECT_EQ(message_of([] { rounding_from_name("nearst"); }),
+            "unknown rounding 'nearst'; nearest: nearest; known: nearest (nearest-even, rne, rn), nearest-away (rna), "
+            "zero (toward-zero, truncate, rz), up (ru), down (rd), stochastic (sr)");
+  const std::string format = message_of([] { format_from_name("fp61"); });
+  EXPECT_EQ(format.rfind("unknown format 'fp61'; nearest: fp16; known: fp16 (float16, half, binary16), bf16", 0), 0u) << format;
+  EXPECT_NE(message_of([] { format_from_name("flaot16"); }).find("nearest: float16;"), std::string::npos);
+  EXPECT_NE(message_of([] { variant_from_name("cary"); }).find("nearest: carry; known: carry (srff), half (srf), rne (src), odd"),
+            std::string::npos);
+  EXPECT_NE(message_of([] { overflow_from_name("saturat"); }).find("nearest: saturate; known: infinity (inf), saturate, nan"),
+            std::string::npos);
+  EXPECT_NE(message_of([] { engine_from_name("philox8"); }).find("unknown random engine 'philox8'; nearest: philox"),
+            std::string::npos);
+  EXPECT_NE(message_of([] { preset_from_name("ipv"); }).find("nearest: ipu; known: ieee, ipu"), std::string::npos);
+}
+
+TEST(Names, EveryEnumeratorComesBackFromItsName) {
+  for (int i = 0; i <= static_cast<int>(RoundingMode::kStochastic); ++i) {
+    const auto mode = static_cast<RoundingMode>(i);
+    EXPECT_EQ(rounding_from_name(name_of(mode)), mode);
+  }
+  for (int i = 0; i <= static_cast<int>(StochasticVariant::kOdd); ++i) {
+    const auto variant = static_cast<StochasticVariant>(i);
+    EXPECT_EQ(variant_from_name(name_of(variant)), variant);
+  }
+  for (int i = 0; i <= static_cast<int>(Overflow::kNan); ++i) {
+    const auto overflow = static_cast<Overflow>(i);
+    EXPECT_EQ(overflow_from_name(name_of(overflow)), overflow);
+  }
+  for (int i = 0; i <= static_cast<int>(RandomEngine::kXoroshiro128aox); ++i) {
+    const auto engine = static_cast<RandomEngine>(i);
+    EXPECT_EQ(engine_from_name(name_of(engine)), engine);
+  }
+  for (const Preset preset : {Preset::kIeee, Preset::kIpu}) EXPECT_EQ(preset_from_name(name_of(preset)), preset);
+}
+
+TEST(Names, TheWordsOfTheCommandLine) {
+  EXPECT_EQ(rounding_from_name("nearest"), RoundingMode::kNearestEven);
+  EXPECT_EQ(rounding_from_name("nearest-away"), RoundingMode::kNearestAway);
+  EXPECT_EQ(rounding_from_name("zero"), RoundingMode::kTowardZero);
+  EXPECT_EQ(rounding_from_name("up"), RoundingMode::kUp);
+  EXPECT_EQ(rounding_from_name("down"), RoundingMode::kDown);
+  EXPECT_EQ(rounding_from_name("stochastic"), RoundingMode::kStochastic);
+  EXPECT_EQ(variant_from_name("rne"), StochasticVariant::kRne);
+  EXPECT_EQ(overflow_from_name("nan"), Overflow::kNan);
+  EXPECT_EQ(engine_from_name("philox7"), RandomEngine::kPhilox7);
+}
+
+TEST(Names, Flags) {
+  EXPECT_EQ(flag_names(0), "none");
+  EXPECT_EQ(flag_names(kInexact), "inexact");
+  EXPECT_EQ(flag_names(kOverflow | kInexact), "overflow, inexact");
+  EXPECT_EQ(flag_names(kAllFlags), "invalid, divide-by-zero, overflow, underflow, inexact");
+}
+
+}  // namespace
+}  // namespace softamp

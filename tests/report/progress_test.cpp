@@ -1,0 +1,69 @@
+// The progress line: silent unless standard error is a terminal; a pseudo-terminal plays one here.
+#include "src/report/progress.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+namespace softamp {
+namespace {
+
+/// Sends standard error elsewhere while it lives.
+class Redirected {
+ public:
+  explicit Redirected(int to) : before_(dup(STDERR_FILENO)) { dup2(to, STDERR_FILENO); }
+  ~Redirected() {
+    dup2(before_, STDERR_FILENO);
+    close(before_);
+  }
+
+ private:
+  int before_;
+};
+
+void run_for_a_while() {
+  Progress progress("sum", 200, "additions");
+  progress.update(50);
+  std::this_thread::sleep_for(std::chrono::milliseconds(120));
+  progress.update(100);
+}
+
+TEST(Progress, IsSilentWhereNobodyLooks) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  {
+    const Redirected to_pipe(ends[1]);
+    run_for_a_while();
+  }
+  close(ends[1]);
+  char byte;
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);
+  close(ends[0]);
+}
+
+TEST(Progress, DrawsOneLineOnATerminalAndWipesIt) {
+  const int master = posix_openpt(O_RDWR | O_NOCTTY);
+  if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) GTEST_SKIP() << "no pseudo-terminal here";
+  const int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  {
+    const Redirected to_terminal(terminal);
+    run_for_a_while();
+  }
+  char buffer[400] = {};
+  ASSERT_GT(read(master, buffer, sizeof buffer - 1), 0);
+  const std::string text = buffer;
+  EXPECT_EQ(text.rfind("\r\033[Ksum: 50 % of 200 additions, ", 0), 0u) << text;  // the first update came too early
+  EXPECT_NE(text.find(" s left"), std::string::npos);
+  EXPECT_EQ(text.substr(text.size() - 4), "\r\033[K");
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  close(terminal);
+  close(master);
+}
+
+}  // namespace
+}  // namespace softamp

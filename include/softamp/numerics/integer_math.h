@@ -40,18 +40,15 @@ SOFTAMP_INLINE uint64_t root_of_128_bits(uint64_t high, uint64_t low) {
   return root | (left != square);
 }
 
-/// sqrt(x), x > 0, to at least `bits` bits and a jam.
+/// sqrt(x), 0 < x.significand < 2^63, to at least `bits` bits and a jam.
 SOFTAMP_INLINE Exact square_root(Exact x, int bits) {
-  int zeros = countl_zero(x.significand);
-  if ((x.exponent - zeros) & 1) --zeros;  // the root of an odd power of two is not one
-  const int exponent = x.exponent - (zeros < 0 ? -1 : zeros);
-  uint64_t high = zeros < 0 ? x.significand >> 1 : x.significand << zeros;
-  uint64_t low = zeros < 0 ? x.significand << 63 : 0;
-  if (bits <= 31 && low == 0) {
-    const uint64_t root = root_of_64_bits(high);
-    return {false, exponent / 2 - 32, root << 32 | (root * root != high)};
-  }
-  return {false, exponent / 2 - 32, root_of_128_bits(high, low)};
+  const int zeros = countl_zero(x.significand);
+  const int shift = zeros - ((x.exponent - zeros) & 1);  // an even power of two remains, whose root is one
+  const uint64_t high = x.significand << shift;
+  const int exponent = (x.exponent - shift) / 2 - 32;
+  if (bits > 31) return {false, exponent, root_of_128_bits(high, 0)};
+  const uint64_t root = root_of_64_bits(high);
+  return {false, exponent, root << 32 | static_cast<uint64_t>(root * root != high)};
 }
 
 /// |a| / |b| as a non-zero finite quotient of significands of at most 24 bits, 62 bits or more and a jam.

@@ -36,33 +36,37 @@ SOFTAMP_INLINE Split split_top(uint64_t normalised, int precision, int lift) {
   return {lowered >> (64 - precision), lowered << precision};
 }
 
-/// Whether the magnitude goes up to kept + 1: the only place where a rounding mode is interpreted.
-SOFTAMP_INLINE bool rounds_up(Split x, bool negative, const RoundingPolicy& p, uint32_t random) {
-  constexpr uint64_t kHalf = uint64_t{1} << 63;
+/// The magnitude goes up to kept + 1 when rest > threshold: the only place where a rounding mode is interpreted.
+/// A stochastic rounding goes up from a value on that its random number fixes: carry, for one, where
+/// rest >= (2^r - R) 2^(64-r), which is 2^64, never, for R = 0.
+SOFTAMP_INLINE uint64_t threshold(bool odd, bool negative, const RoundingPolicy& p, uint32_t random) {
+  constexpr uint64_t kHalf = uint64_t{1} << 63, kNever = ~uint64_t{0};
   switch (p.mode) {
-    case RoundingMode::kNearestEven: return x.rest > kHalf - (x.kept & 1);
-    case RoundingMode::kNearestAway: return x.rest >= kHalf;
-    case RoundingMode::kTowardZero: return false;
-    case RoundingMode::kUp: return !negative && x.rest != 0;
-    case RoundingMode::kDown: return negative && x.rest != 0;
+    case RoundingMode::kNearestEven: return kHalf - odd;
+    case RoundingMode::kNearestAway: return kHalf - 1;
+    case RoundingMode::kTowardZero: return kNever;
+    case RoundingMode::kUp: return negative ? kNever : 0;
+    case RoundingMode::kDown: return negative ? 0 : kNever;
     case RoundingMode::kStochastic: break;
   }
   const int r = p.random_bits;
-  const uint64_t one = uint64_t{1} << r;
-  const uint64_t number = random & (one - 1);
-  if (p.variant == StochasticVariant::kHalf) return (x.rest >> (63 - r)) + 2 * number + 1 >= 2 * one;
-  uint64_t scaled = x.rest >> (64 - r);  // floor(d 2^r)
-  if (p.variant != StochasticVariant::kCarry) {
-    const uint64_t tail = x.rest << r;
-    const uint64_t toward_odd = p.variant == StochasticVariant::kOdd ? 1 : 0;
-    scaled += tail > kHalf || (tail == kHalf && (scaled & 1) != toward_odd);
-  }
-  return scaled + number >= one;
+  const uint64_t number = random & ((uint64_t{1} << r) - 1);
+  const uint64_t step = uint64_t{1} << (63 - r);  // half of what one unit of R is worth
+  if (p.variant == StochasticVariant::kCarry) return ~(2 * number * step);
+  if (p.variant == StochasticVariant::kHalf) return ~((2 * number + 1) * step);
+  // d 2^r rounded to an integer is at least 2^r - R from half a unit below it on; there, at the tie, if that integer
+  // has the parity that wins ties. 2^r - R is as odd as R.
+  const bool tie_goes_up = ((number & 1) != 0) == (p.variant == StochasticVariant::kOdd);
+  return 0 - (2 * number + 1) * step - tie_goes_up;
+}
+
+SOFTAMP_INLINE bool rounds_up(Split x, bool negative, const RoundingPolicy& p, uint32_t random) {
+  return x.rest > threshold((x.kept & 1) != 0, negative, p, random);
 }
 
 SOFTAMP_INLINE uint64_t signed_code(const FloatFormat& f, bool negative, uint64_t magnitude) {
   if (!f.has_negative_zero() && magnitude == 0) return 0;
-  return magnitude | (negative ? f.sign_mask() : 0);
+  return magnitude | uint64_t{negative} << (f.storage_bits() - 1);
 }
 
 }  // namespace detail
@@ -90,7 +94,7 @@ SOFTAMP_INLINE Rounded pack_infinity(const FloatFormat& f, bool negative, const 
 
 namespace detail {
 
-SOFTAMP_INLINE Rounded pack_overflow(const FloatFormat& f, bool negative, const RoundingPolicy& p) {
+SOFTAMP_RARE Rounded pack_overflow(const FloatFormat& f, bool negative, const RoundingPolicy& p) {
   const uint8_t flags = static_cast<uint8_t>(p.overflow_flags & p.flags);
   const uint64_t greatest = signed_code(f, negative, f.max_finite_code());
   switch (p.overflow) {
@@ -125,28 +129,28 @@ SOFTAMP_INLINE Rounded round_and_pack(const FloatFormat& f, Exact x, const Round
   const int zeros = detail::countl_zero(x.significand);
   const uint64_t significand = x.significand << zeros;
   const int top = x.exponent - zeros + 63;  // 2^top <= |x| < 2^(top + 1)
-  const int normal_quantum = top - f.mantissa_bits();
-  const int lift = f.min_quantum() > normal_quantum ? f.min_quantum() - normal_quantum : 0;
-  const detail::Split split = detail::split_top(significand, f.precision, lift);
-  const bool up = detail::rounds_up(split, x.negative, p, random);
-  const uint64_t biased = static_cast<uint64_t>(normal_quantum + lift - f.min_quantum());
-  uint64_t magnitude = (biased << f.mantissa_bits()) + split.kept + up;
+  const int field = top - f.min_exponent();
+  detail::Split split = detail::split_top(significand, f.precision, 0);
+  uint64_t binade = static_cast<uint64_t>(static_cast<int64_t>(field)) << f.mantissa_bits();
+  bool tiny = false;
+  if (field < 0) {
+    // Tiny after rounding: below the smallest normal number even where the exponent is unbounded.
+    tiny =
+        field < -1 || split.kept != (f.min_normal_code() << 1) - 1 || !detail::rounds_up(split, x.negative, p, random);
+    split = detail::split_top(significand, f.precision, -field);
+    binade = 0;
+  }
+  uint64_t magnitude = binade + split.kept + detail::rounds_up(split, x.negative, p, random);
 
-  if (p.overflow_rule == OverflowRule::kAfterRounding) {
-    if (magnitude > f.max_finite_code()) return detail::pack_overflow(f, x.negative, p);
-  } else {
+  if (p.overflow_rule != OverflowRule::kAfterRounding) {
     if (detail::exceeds(f, significand, top, p.overflow_rule)) return detail::pack_overflow(f, x.negative, p);
     if (magnitude > f.max_finite_code()) magnitude = f.max_finite_code();
   }
+  if (magnitude > f.max_finite_code()) return detail::pack_overflow(f, x.negative, p);
 
-  // Tiny after rounding: below the smallest normal number even where the exponent is unbounded.
-  bool tiny = lift > 0;
-  if (lift == 1) {
-    const detail::Split unbounded = detail::split_top(significand, f.precision, 0);
-    tiny = unbounded.kept != (f.min_normal_code() << 1) - 1 || !detail::rounds_up(unbounded, x.negative, p, random);
-  }
-  const uint8_t raised = static_cast<uint8_t>((kInexact | (tiny ? kUnderflow : 0)) & p.flags);
-  const uint8_t flags = static_cast<uint8_t>(raised & -static_cast<int>(split.rest != 0));
+  const int inexact = split.rest != 0;
+  const uint8_t flags = static_cast<uint8_t>((inexact | (inexact & tiny) << 1) & p.flags);
+  static_assert(kInexact == 1 && kUnderflow == 2);
   if (p.subnormals != Subnormals::kKeep && magnitude < f.min_normal_code())
     return {zero_code(f, x.negative && p.subnormals == Subnormals::kFlush), flags};
   return {detail::signed_code(f, x.negative, magnitude), flags};

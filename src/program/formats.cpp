@@ -17,8 +17,7 @@ std::string nan_codes(const FloatFormat& f) {
   switch (f.specials) {
     case Specials::kIeee: {
       const uint64_t first = f.infinity_code() + 1, last = f.magnitude_mask();
-      const std::string range =
-          code_text(f, first) + (first == last ? "" : ".." + code_text(f, last).substr(2));
+      const std::string range = code_text(f, first) + (first == last ? "" : ".." + code_text(f, last).substr(2));
       const std::string negative = code_text(f, first | f.sign_mask());
       return range + ", " + negative + (first == last ? "" : ".." + code_text(f, last | f.sign_mask()).substr(2));
     }
@@ -93,7 +92,8 @@ void print_table(std::ostream& out) {
     out << text << '\n';
   }
   out << "\ne: exponent bits; p: precision in bits, the hidden one included; epsilon: from 1 to the next number.\n"
-         "e<E>p<P> names any other IEEE-like format, 2 to 8 exponent bits E and a precision P of 2 to 24: e5p11 is fp16.\n";
+         "e<E>p<P> names any other IEEE-like format, 2 to 8 exponent bits E and a precision P of 2 to 24: e5p11 is "
+         "fp16.\n";
 }
 
 }  // namespace

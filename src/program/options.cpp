@@ -100,8 +100,8 @@ std::string RoundingOptions::description(const FloatFormat& f) const {
   const RoundingPolicy applied = policy(f);
   std::string text = format_name(f) + ", rounding " + name_of(applied.mode);
   if (applied.stochastic())
-    text += " (" + name_of(applied.variant) + ", " + std::to_string(applied.random_bits) + " bits, " +
-            name_of(engine) + ", seed " + std::to_string(seed) + ")";
+    text += " (" + name_of(applied.variant) + ", " + std::to_string(applied.random_bits) + " bits, " + name_of(engine) +
+            ", seed " + std::to_string(seed) + ")";
   return text + ", overflow " + name_of(applied.overflow) + ", preset " + name_of(preset);
 }
 
@@ -109,7 +109,8 @@ CLI::Option* add_compute_format(CLI::App& app, FloatFormat& target, const std::s
   const auto parse = [](const std::string& name) {
     const FloatFormat format = format_from_name(name);
     if (format == kBinary64)
-      throw UsageError("--format: '" + name + "': expected a format of at most 24 bits of precision; fp64 is for "
+      throw UsageError("--format: '" + name +
+                       "': expected a format of at most 24 bits of precision; fp64 is for "
                        "conversions only");
     return format;
   };

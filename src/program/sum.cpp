@@ -1,4 +1,5 @@
 // softamp sum: the running-sum experiment.
+#include "src/program/interrupt.h"
 #include "src/program/options.h"
 #include "src/program/sum_report.h"
 
@@ -6,6 +7,7 @@
 #include "softamp/report/plot.h"
 #include "src/report/progress.h"
 
+#include <csignal>
 #include <iostream>
 #include <limits>
 
@@ -33,7 +35,8 @@ uint64_t operand_code(const std::string& option, const std::string& text, const 
   } catch (const std::invalid_argument& e) {
     throw UsageError(option + ": " + e.what());
   }
-  if (number.kind != ParsedNumber::Kind::kFinite) throw UsageError(option + ": '" + text + "': expected a finite number");
+  if (number.kind != ParsedNumber::Kind::kFinite)
+    throw UsageError(option + ": '" + text + "': expected a finite number");
   const Rounded rounded = to_code(format, number);
   if (rounded.flags & kOverflow)
     throw UsageError(option + ": '" + text + "': expected a magnitude of at most " +
@@ -69,6 +72,17 @@ RunningSum nearest_sum(RunningSumSetup setup) {
   return running_sum(setup);
 }
 
+/// An interrupt that comes while a plot is drawn is obeyed when no unfinished file can be left behind.
+void draw(const Plot& plot, const std::vector<std::string>& files) {
+  int interrupt = 0;
+  {
+    const InterruptGuard guard;
+    for (const std::string& file : files) write_plot(plot, file);
+    interrupt = InterruptGuard::pending();
+  }
+  if (interrupt != 0) std::raise(interrupt);
+}
+
 int run_sum(const SumOptions& o) {
   for (const std::string& file : o.plots) check_plot_file(file);
   const RunningSumSetup setup = setup_from(o);
@@ -76,7 +90,7 @@ int run_sum(const SumOptions& o) {
   if (!o.plots.empty()) {
     const bool stochastic = setup.semantics.draws(setup.format);
     const Plot plot = sum_plot(report, stochastic ? nearest_sum(setup) : report.sum);
-    for (const std::string& file : o.plots) write_plot(plot, file);
+    draw(plot, o.plots);
   }
   if (o.json)
     print_json(sum_json(report, o.plots));
@@ -115,7 +129,8 @@ Verb add_sum(CLI::App& program) {
       "Examples:\n"
       "  softamp sum --value 0.0001 --count 10000\n"
       "  softamp sum --value 0.0001 --count 10000 --rounding stochastic --plot sum.svg\n"
-      "  softamp sum --value 0.0001 --count 10000 --rounding stochastic --random xoroshiro128aox --replicas 4 --seed 42");
+      "  softamp sum --value 0.0001 --count 10000 --rounding stochastic --random xoroshiro128aox --replicas 4 --seed "
+      "42");
   return {app, [o] { return run_sum(*o); }};
 }
 

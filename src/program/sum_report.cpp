@@ -5,11 +5,11 @@
 
 #include <boost/multiprecision/cpp_dec_float.hpp>
 
-#include <charconv>
+#include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <iomanip>
 #include <ostream>
-#include <sstream>
 
 namespace softamp::program {
 namespace {
@@ -44,11 +44,7 @@ std::vector<double> final_values(const SumReport& r) {
   return values;
 }
 
-/// The shortest text that reads back as `value`.
-std::string number(double value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
+std::string number(double value) { return shortest_decimal(kBinary64, std::bit_cast<uint64_t>(value)); }
 
 std::string code_and_value(const FloatFormat& format, uint64_t code) {
   return shortest_decimal(format, code) + " (" + code_text(format, code) + ")";
@@ -82,7 +78,8 @@ void print_sum(const SumReport& r, std::ostream& out) {
   if (stochastic(r)) {
     size_t width = 9;
     for (const uint64_t code : r.sum.codes) width = std::max(width, shortest_decimal(f, code).size());
-    out << "replica  " << std::setw(static_cast<int>(width)) << "final sum" << "  code\n";
+    out << "replica  " << std::setw(static_cast<int>(width)) << "final sum"
+        << "  code\n";
     for (size_t i = 0; i < r.sum.codes.size(); ++i)
       out << std::setw(7) << i << "  " << std::setw(static_cast<int>(width)) << shortest_decimal(f, r.sum.codes[i])
           << "  " << code_text(f, r.sum.codes[i]) << '\n';
@@ -148,13 +145,17 @@ Plot sum_plot(const SumReport& r, const RunningSum& nearest) {
   plot.subtitle = r.rounding.description(r.setup.format);
   plot.x_label = "additions";
   plot.y_label = "running sum";
+  const size_t all = r.sum.codes.size(), traced = r.sum.traces.size();
+  const std::string shown = (traced < all ? std::to_string(traced) + " of " : "") + std::to_string(all);
   for (size_t i = 0; several && i < r.sum.traces.size(); ++i) {
-    const std::string title = i == 0 ? std::to_string(r.sum.traces.size()) + " stochastic sums" : "";
+    const std::string title = i == 0 ? shown + " stochastic sums" : "";
     plot.curves.push_back({title, CurveStyle::kThin, additions(r.sum), r.sum.traces[i]});
   }
   const std::string mode = several ? name_of(RoundingMode::kNearestEven) : name_of(r.rounding.mode);
   plot.curves.push_back({"rounded " + mode, CurveStyle::kBold, additions(nearest), nearest.traces[0]});
-  plot.curves.push_back({"exact", CurveStyle::kReference, {0, static_cast<double>(r.setup.count)},
+  plot.curves.push_back({"exact",
+                         CurveStyle::kReference,
+                         {0, static_cast<double>(r.setup.count)},
                          {value_of(r.setup.format, r.setup.start), r.sum.exact}});
   return plot;
 }

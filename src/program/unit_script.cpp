@@ -47,7 +47,7 @@ const NamedRegister& find_register(const std::string& text) {
   for (const NamedRegister& r : kRegisters) {
     const std::string name = lower(r.name);
     if (lower(text) == name || lower("$" + text) == name) return r;
-    known.push_back(r.name);
+    known.push_back(name);
   }
   throw UsageError(unknown_name_message("register", text, known));
 }

@@ -67,7 +67,8 @@ std::vector<std::string> split_described(const std::string& text) {
   return names;
 }
 
-/// The least number of letters inserted, deleted, replaced or swapped with their neighbour ("optimal string alignment").
+/// The least number of letters inserted, deleted, replaced or swapped with their neighbour ("optimal string
+/// alignment").
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
@@ -77,7 +78,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
         continue;
       }
       d[i][j] = std::min({d[i - 1][j - 1] + (a[i - 1] != b[j - 1]), d[i - 1][j] + 1, d[i][j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   }
   return d[a.size()][b.size()];
@@ -112,7 +114,8 @@ std::optional<FloatFormat> format_from_widths(const std::string& name) {
   const auto second = std::from_chars(first.ptr + 1, end, precision);
   if (second.ec != std::errc{} || second.ptr != end) return std::nullopt;
   if (exponent_bits < 2 || exponent_bits > 8 || precision < 2 || precision > 24)
-    throw UnknownName("format '" + name + "': expected e<E>p<P> with 2 to 8 exponent bits E and a precision P of 2 to "
+    throw UnknownName("format '" + name +
+                      "': expected e<E>p<P> with 2 to 8 exponent bits E and a precision P of 2 to "
                       "24 bits, hidden bit included");
   return FloatFormat::ieee(exponent_bits, precision);
 }

@@ -38,7 +38,7 @@ std::string write_scientific(std::string digits, int places) {
 struct Basin {
   cpp_int value, low, high;  ///< in units of 2^(exponent - 2)
   int exponent;
-  bool closed;               ///< the ends belong to it
+  bool closed;  ///< the ends belong to it
 
   Basin(const FloatFormat& format, const Exact& x) : exponent(x.exponent), closed((x.significand & 1) == 0) {
     value = cpp_int(x.significand) * 4;
@@ -105,7 +105,8 @@ double detail::Dyadic::to_double() const {
 ParsedNumber number_from_text(const std::string& text) {
   const ParsedNumber number = parse_number(text);
   if (number.kind == ParsedNumber::Kind::kMalformed)
-    throw std::invalid_argument("'" + text + "' is not a number: expected decimal (1.5e-3), hexadecimal "
+    throw std::invalid_argument("'" + text +
+                                "' is not a number: expected decimal (1.5e-3), hexadecimal "
                                 "(0x1.8p-10), inf or nan");
   return number;
 }

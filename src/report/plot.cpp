@@ -51,7 +51,8 @@ std::string terminal_for(const fs::path& file) {
   if (file.extension() == ".svg")
     return "set terminal svg size 960,600 enhanced font 'DejaVu Sans,Helvetica,Arial,sans-serif,14' "
            "background '#ffffff'";
-  if (file.extension() == ".png") return "set terminal pngcairo size 1440,900 enhanced font 'DejaVu Sans,16' linewidth 1.5";
+  if (file.extension() == ".png")
+    return "set terminal pngcairo size 1440,900 enhanced font 'DejaVu Sans,16' linewidth 1.5";
   throw std::invalid_argument("plot '" + file.string() + "': expected a file name that ends in .svg or .png");
 }
 
@@ -131,8 +132,8 @@ void run_gnuplot(const std::string& script) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw std::runtime_error("gnuplot failed: " + contents(messages.get()));
+  if (WIFSIGNALED(status)) throw std::runtime_error("gnuplot was ended by signal " + std::to_string(WTERMSIG(status)));
+  if (WEXITSTATUS(status) != 0) throw std::runtime_error("gnuplot failed: " + contents(messages.get()));
 }
 
 }  // namespace

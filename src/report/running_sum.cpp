@@ -6,6 +6,7 @@
 #include "softamp/report/number_text.h"
 #include "src/report/dyadic.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -77,14 +78,14 @@ class Tracer {
  public:
   Tracer(const RunningSumSetup& setup, RunningSum& sum) : setup_(setup), sum_(sum) {
     if (setup.trace_points == 0) return;
-    sum.traces.resize(setup.replicas);
+    sum.traces.resize(std::min(setup.replicas, setup.trace_replicas));
     record(0);
   }
   bool due(uint64_t done) const { return done >= next_; }
   /// Notes the current sums as those after `done` additions.
   void record(uint64_t done) {
     sum_.trace_additions.push_back(done);
-    for (size_t i = 0; i < sum_.codes.size(); ++i) sum_.traces[i].push_back(value_of(setup_.format, sum_.codes[i]));
+    for (size_t i = 0; i < sum_.traces.size(); ++i) sum_.traces[i].push_back(value_of(setup_.format, sum_.codes[i]));
     const uint64_t intervals = std::max<uint64_t>(1, setup_.trace_points - 1);
     do ++interval_;
     while (interval_ < intervals && interval_ * setup_.count / intervals <= done);
@@ -133,7 +134,8 @@ void add_all(const RunningSumSetup& s, const std::function<void(uint64_t)>& prog
 RunningSum running_sum(const RunningSumSetup& setup, const std::function<void(uint64_t done)>& progress) {
   check(setup);
   using detail::Dyadic;
-  const Dyadic exact = Dyadic::of(setup.format, setup.start) + Dyadic::of(setup.format, setup.addend).times(setup.count);
+  const Dyadic exact =
+      Dyadic::of(setup.format, setup.start) + Dyadic::of(setup.format, setup.addend).times(setup.count);
   RunningSum sum;
   sum.codes.assign(setup.replicas, setup.start);
   sum.last_change.assign(setup.replicas, 0);

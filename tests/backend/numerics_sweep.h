@@ -12,6 +12,7 @@
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
 #include "softamp/numerics/tile_random.h"
+#include "softamp/numerics/unit.h"
 
 #if defined(__CUDACC__)
 #define SOFTAMP_SWEEP __host__ __device__ __noinline__
@@ -21,7 +22,7 @@
 
 namespace softamp::sweep {
 
-enum Family { kArithmetic, kConversions, kComparisons, kRandom, kFamilies };
+enum Family { kArithmetic, kConversions, kComparisons, kRandom, kUnit, kFamilies };
 constexpr int kChunks = 1024;
 constexpr uint32_t kCodesPerChunk = 65536 / kChunks;
 
@@ -91,24 +92,11 @@ SOFTAMP_SWEEP uint64_t operand(const FloatFormat& f, uint32_t code, uint32_t sal
   return (salt & 1 ? spread >> 7 : spread) & f.code_mask();
 }
 
-constexpr int kOperations = 11;
-SOFTAMP_SWEEP Rounded arithmetic(int operation, const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c,
-                                 const Semantics& s, uint32_t random) {
-  switch (operation) {
-    case 0: return fp::add(f, a, b, s, random);
-    case 1: return fp::sub(f, a, b, s, random);
-    case 2: return fp::mul(f, a, b, s, random);
-    case 3: return fp::div(f, a, b, s, random);
-    case 4: return fp::fma(f, a, b, c, s, random);
-    case 5: return fp::rem(f, a, b, s, random);
-    case 6: return fp::sqrt(f, a, s, random);
-    case 7: return fp::reciprocal(f, a, s, random);
-    case 8: return fp::reciprocal_sqrt(f, a, s, random);
-    case 9: return fp::round_to_integral(f, a, s, (c & 1) != 0, random);
-    default: break;
-  }
-  return fp::minimum(f, a, b, s);
+// Apart from the loops around them, lest they be unrolled: compilation for the device would take minutes.
+SOFTAMP_SWEEP Rounded to_integral(const FloatFormat& f, uint64_t a, const Semantics& s, bool exact, uint32_t random) {
+  return fp::round_to_integral(f, a, s, exact, random);
 }
+constexpr int kOperations = static_cast<int>(UnitOp::kMax) + 1;
 
 SOFTAMP_SWEEP uint64_t sweep_arithmetic(uint32_t first) {
   Digest digest;
@@ -120,10 +108,11 @@ SOFTAMP_SWEEP uint64_t sweep_arithmetic(uint32_t first) {
       const int other = 1 + static_cast<int>((code + static_cast<uint32_t>(k)) % (kComputed - 1));
       const FloatFormat f = format(k < kSemantics ? 0 : other);
       const Semantics s = semantics(number);
-      const uint64_t a = operand(f, code, 0), b = operand(f, code, 1), c = operand(f, code, 2);
+      const uint64_t operands[3] = {operand(f, code, 0), operand(f, code, 1), operand(f, code, 2)};
       const uint32_t random = source.bits(0, static_cast<uint32_t>(number), code, 32);
       for (int operation = 0; operation < kOperations; ++operation)
-        digest.add(arithmetic(operation, f, a, b, c, s, random));
+        digest.add(evaluate(static_cast<UnitOp>(operation), f, operands, s, random));
+      digest.add(to_integral(f, operands[0], s, (code & 1) != 0, random));
     }
   }
   return digest.hash;
@@ -196,6 +185,47 @@ SOFTAMP_SWEEP uint64_t sweep_random(uint32_t first) {
   return digest.hash;
 }
 
+SOFTAMP_SWEEP void unit_operation(FpUnit& unit, UnitOp op, int lanes, Half* out, const Half* a, const Half* b,
+                                  const Half* c) {
+  unit.execute(op, lanes, out, a, b, c);
+}
+SOFTAMP_SWEEP Half half_arithmetic(Half a, Half b) { return a * b - b / a; }
+
+/// Half arithmetic, fixed point, and one unit per chunk: registers, draws and the first exception included.
+SOFTAMP_SWEEP uint64_t sweep_unit(uint32_t first) {
+  Digest digest;
+  const uint32_t chunk = first / kCodesPerChunk;
+  FloatingPointBehaviour behaviour{true, true, true, (chunk & 1) != 0, (chunk & 2) != 0};
+  IpuSwitches switches;
+  switches.sr_advance = chunk & 4 ? DrawAdvance::kOnlyWhenInexact : DrawAdvance::kEveryGroup;
+  switches.sr_lane_map = static_cast<LaneMap>(chunk / 8 % 3);
+  FpUnit unit(behaviour, switches);
+  unit.put(Csr::kPrngSeed, chunk);
+  for (uint32_t code = first; code < first + kCodesPerChunk; ++code) {
+    Half a[4], b[4], c[4], out[4];
+    for (uint32_t lane = 0; lane < 4; ++lane) {
+      a[lane] = Half::from_bits(static_cast<uint16_t>(code + lane));
+      b[lane] = Half::from_bits(static_cast<uint16_t>(operand(FloatFormat::fp16(), code, lane + 1)));
+      c[lane] = half_arithmetic(a[lane], b[lane]);
+    }
+    for (const UnitOp op : {UnitOp::kAdd, UnitOp::kSub, UnitOp::kMul, UnitOp::kDiv, UnitOp::kSqrt, UnitOp::kFma}) {
+      unit_operation(unit, op, 1 + static_cast<int>(code % 4), out, a, b, c);
+      for (uint32_t lane = 0; lane < 1 + code % 4; ++lane) digest.add(out[lane].bits());
+    }
+    const float wide = unit.to_float(a[0]) + static_cast<float>(code);
+    digest.add(unit.to_half(wide).bits());
+    digest.add(static_cast<uint64_t>(static_cast<uint32_t>(unit.to_int32(wide))));
+    digest.add(c[0].bits() | static_cast<uint64_t>(a[0] == b[0]) << 16 | uint64_t{unit.get(Csr::kFpSts)} << 17);
+    const RoundedInteger fixed =
+        round_to_fixed({-12, -32768, 32767}, {(code & 1) != 0, -20, operand(FloatFormat::fp32(), code, 5)},
+                       semantics(static_cast<int>(code % 9)).narrow, unit.urand32());
+    digest.add(static_cast<uint64_t>(fixed.value) << 8 | fixed.flags);
+  }
+  digest.add(unit.exception().operands[0] | uint64_t{unit.exception().flags} << 32);
+  for (const uint32_t word : unit.prng().registers().word) digest.add(word);
+  return digest.hash;
+}
+
 /// The digest of one chunk (0 .. kChunks - 1) of one family.
 SOFTAMP_SWEEP uint64_t sweep(int family, uint32_t chunk) {
   const uint32_t first = chunk * kCodesPerChunk;
@@ -203,12 +233,13 @@ SOFTAMP_SWEEP uint64_t sweep(int family, uint32_t chunk) {
     case kArithmetic: return sweep_arithmetic(first);
     case kConversions: return sweep_conversions(first);
     case kComparisons: return sweep_comparisons(first);
-    default: return sweep_random(first);
+    case kRandom: return sweep_random(first);
+    default: return sweep_unit(first);
   }
 }
 
 inline const char* family_name(int family) {
-  constexpr const char* kNames[] = {"arithmetic", "conversions", "comparisons", "random"};
+  constexpr const char* kNames[] = {"arithmetic", "conversions", "comparisons", "random", "unit"};
   return kNames[family];
 }
 

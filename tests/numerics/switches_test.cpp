@@ -139,7 +139,7 @@ TEST(Switches, HalfInfOperand) {
     return fp::add(kFp16, 0x7C00, b, with(&IpuSwitches::half_inf_operand, o, false));
   };
   expect(sum(InfinityOperand::kIeee, 0xF800), 0x7E00, 0);          // Inf - 32768 = Inf, which is NaN as a result
-  expect(sum(InfinityOperand::kMaxFinite, 0xF800), 0x77FF, 0);     // 65504 - 32768 = 32736
+  expect(sum(InfinityOperand::kMaxFinite, 0xF800), 0x77FE, 0);     // 65504 - 32768 = 32736
   expect(sum(InfinityOperand::kNan, 0xF800), 0x7E00, kInv);        // a NaN operand
   expect(sum(InfinityOperand::kNextBinade, 0xF800), 0x7800, 0);    // 65536 - 32768
   // comparisons included

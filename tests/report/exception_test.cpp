@@ -113,6 +113,7 @@ TEST(ThrowIfEnabled, LowestIndexAmongEnabledAndFlagsOred) {
   status.raise(kInvalid, 9);
   status.raise(kOverflow, 5);
   status.raise(kOverflow | kDivideByZero, 7);
+  status.raise(kDivideByZero, 8);
   const auto e = thrown(status, stopping_on(true, true, false));
   ASSERT_TRUE(e);
   EXPECT_EQ(e->index(), 7u) << "overflow at 5 is not enabled";

@@ -55,9 +55,10 @@ TEST(Names, WidthsOutOfRangeAreRefusedWithTheRange) {
     const std::string message = message_of([&] { format_from_name(name); });
     EXPECT_NE(message.find(name), std::string::npos) << message;
   }
-  EXPECT_EQ(message_of([] { format_from_name("e9p4"); }),
-            "format 'e9p4': expected e<E>p<P> with 2 to 8 exponent bits E and a precision P of 2 to 24 bits, hidden bit "
-            "included");
+  EXPECT_EQ(
+      message_of([] { format_from_name("e9p4"); }),
+      "format 'e9p4': expected e<E>p<P> with 2 to 8 exponent bits E and a precision P of 2 to 24 bits, hidden bit "
+      "included");
   for (const char* name : {"e5p", "ep11", "e5p11x", "e5p+11", "", "e"})
     EXPECT_NE(message_of([&] { format_from_name(name); }).find("unknown format '"), std::string::npos) << name;
 }
@@ -67,12 +68,16 @@ TEST(Names, AnUnknownWordIsNamedWithTheNearestAndTheKnown) {
             "unknown rounding 'nearst'; nearest: nearest; known: nearest (nearest-even, rne, rn), nearest-away (rna), "
             "zero (toward-zero, truncate, rz), up (ru), down (rd), stochastic (sr)");
   const std::string format = message_of([] { format_from_name("fp61"); });
-  EXPECT_EQ(format.rfind("unknown format 'fp61'; nearest: fp16; known: fp16 (float16, half, binary16), bf16", 0), 0u) << format;
+  EXPECT_EQ(format.rfind("unknown format 'fp61'; nearest: fp16; known: fp16 (float16, half, binary16), bf16", 0), 0u)
+      << format;
   EXPECT_NE(message_of([] { format_from_name("flaot16"); }).find("nearest: float16;"), std::string::npos);
-  EXPECT_NE(message_of([] { variant_from_name("cary"); }).find("nearest: carry; known: carry (srff), half (srf), rne (src), odd"),
+  EXPECT_NE(message_of([] {
+              variant_from_name("cary");
+            }).find("nearest: carry; known: carry (srff), half (srf), rne (src), odd"),
             std::string::npos);
-  EXPECT_NE(message_of([] { overflow_from_name("saturat"); }).find("nearest: saturate; known: infinity (inf), saturate, nan"),
-            std::string::npos);
+  EXPECT_NE(
+      message_of([] { overflow_from_name("saturat"); }).find("nearest: saturate; known: infinity (inf), saturate, nan"),
+      std::string::npos);
   EXPECT_NE(message_of([] { engine_from_name("philox8"); }).find("unknown random engine 'philox8'; nearest: philox"),
             std::string::npos);
   EXPECT_NE(message_of([] { preset_from_name("ipv"); }).find("nearest: ipu; known: ieee, ipu"), std::string::npos);

@@ -113,8 +113,9 @@ TEST(NumberText, ReadsNumbersAndRefusesOtherWords) {
       number_from_text(text);
       ADD_FAILURE() << text << " was read";
     } catch (const std::invalid_argument& e) {
-      EXPECT_EQ(std::string(e.what()), "'" + std::string(text) + "' is not a number: expected decimal (1.5e-3), "
-                                       "hexadecimal (0x1.8p-10), inf or nan");
+      EXPECT_EQ(std::string(e.what()), "'" + std::string(text) +
+                                           "' is not a number: expected decimal (1.5e-3), "
+                                           "hexadecimal (0x1.8p-10), inf or nan");
     }
   }
 }

@@ -48,8 +48,8 @@ TEST(Plot, SvgHoldsEveryTextAndCurve) {
   const std::string svg = read_text(folder.file("a b'c.svg"));
   EXPECT_EQ(svg.rfind("<?xml", 0), 0u);
   EXPECT_NE(svg.find("</svg>"), std::string::npos);
-  for (const char* text : {"one's title_with {marks} &amp; more", "the subtitle", "steps", "height", "many", "bold one",
-                           "straight"})
+  for (const char* text :
+       {"one's title_with {marks} &amp; more", "the subtitle", "steps", "height", "many", "bold one", "straight"})
     EXPECT_NE(svg.find(text), std::string::npos) << text;
   EXPECT_EQ(occurrences(svg, "<g id=\"gnuplot_plot_"), 4u);
   EXPECT_EQ(folder.entries(), 1u);  // the temporary file is gone
@@ -111,7 +111,8 @@ TEST(Plot, AMissingGnuplotIsNamedWithTheRemedy) {
   setenv("PATH", empty.path().c_str(), 1);
   const std::string message = message_of(small_plot(), folder.file("a.svg"));
   setenv("PATH", before.c_str(), 1);
-  EXPECT_EQ(message, "cannot run gnuplot, which draws the plots: No such file or directory; install it (Debian: gnuplot-nox)");
+  EXPECT_EQ(message,
+            "cannot run gnuplot, which draws the plots: No such file or directory; install it (Debian: gnuplot-nox)");
   EXPECT_EQ(folder.entries(), 0u);
 }
 

@@ -46,8 +46,8 @@ TEST(RunningSum, TheLossesOfOneEpochInFp16) {
   const struct {
     const char* loss;
     double total;
-  } kCases[] = {{"2.302585", 3286}, {"1.5", 2782}, {"1.2", 1659}, {"0.75", 1391},
-                {"0.1", 175.375},   {"1", 1562},   {"0.5", 781},  {"0.25", 390.5}, {"2", 3124}};
+  } kCases[] = {{"2.302585", 3286}, {"1.5", 2782}, {"1.2", 1659},   {"0.75", 1391}, {"0.1", 175.375},
+                {"1", 1562},        {"0.5", 781},  {"0.25", 390.5}, {"2", 3124}};
   for (const auto& c : kCases)
     EXPECT_EQ(value_of(kFp16, running_sum(setup_of(kFp16, c.loss, 1562)).codes[0]), c.total) << c.loss;
 }
@@ -140,6 +140,8 @@ TEST(RunningSum, TracesAreEvenAndCompleteAndChangeNothing) {
     EXPECT_EQ(sum.traces[i].front(), 0.0);
     EXPECT_EQ(sum.traces[i].back(), value_of(kFp16, codes[i]));
   }
+  setup.trace_replicas = 2;
+  EXPECT_EQ(running_sum(setup).traces.size(), 2u);
   setup.count = 4000;  // an intermediate sum of the long run is the end of the short one
   EXPECT_EQ(value_of(kFp16, running_sum(setup).codes[1]), sum.traces[1][200]);
 }

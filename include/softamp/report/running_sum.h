@@ -27,6 +27,7 @@ struct RunningSumSetup {
   uint64_t seed = 0;
   /// Record the sums after about so many evenly spaced additions, the start and the end included; 0: do not.
   uint64_t trace_points = 0;
+  uint64_t trace_replicas = 200;  ///< record so many of the replicas, the first ones [=200]
 };
 
 struct RunningSum {
@@ -38,7 +39,7 @@ struct RunningSum {
   std::string exact_text;                    ///< the same to its last digit
 
   std::vector<uint64_t> trace_additions;    ///< numbers of additions done
-  std::vector<std::vector<double>> traces;  ///< per replica: the sum after so many additions
+  std::vector<std::vector<double>> traces;  ///< per traced replica: the sum after so many additions
 };
 
 /// Runs the experiment.

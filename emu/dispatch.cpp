@@ -1,0 +1,78 @@
+#include "emu/dispatch.h"
+
+#include <stdexcept>
+#include <string>
+
+namespace softamp::bulk {
+namespace {
+
+bool machine_has(InstructionSet set) {
+#if defined(__x86_64__)
+  switch (set) {
+    case InstructionSet::kAvx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    case InstructionSet::kAvx512:
+      return machine_has(InstructionSet::kAvx2) && __builtin_cpu_supports("avx512f") &&
+             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
+             __builtin_cpu_supports("avx512vbmi2");
+    default: break;
+  }
+#endif
+  return set == InstructionSet::kPortable;
+}
+
+/// The kernels that this build holds for a set; null where it has none.
+const emu::KernelTable* built(InstructionSet set) {
+  switch (set) {
+#if defined(SOFTAMP_HAS_AVX2)
+    case InstructionSet::kAvx2: return &emu::kAvx2Kernels;
+#endif
+#if defined(SOFTAMP_HAS_AVX512)
+    case InstructionSet::kAvx512: return &emu::kAvx512Kernels;
+#endif
+    case InstructionSet::kPortable: return &emu::kPortableKernels;
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+InstructionSet best_instruction_set() {
+  static const InstructionSet best = [] {
+    for (const InstructionSet set : {InstructionSet::kAvx512Fp16, InstructionSet::kAvx512, InstructionSet::kAvx2})
+      if (built(set) && machine_has(set)) return set;
+    return InstructionSet::kPortable;
+  }();
+  return best;
+}
+
+const char* name(InstructionSet set) {
+  switch (set) {
+    case InstructionSet::kAuto: return "auto";
+    case InstructionSet::kPortable: return "portable";
+    case InstructionSet::kAvx2: return "avx2";
+    case InstructionSet::kAvx512: return "avx512";
+    case InstructionSet::kAvx512Fp16: return "avx512fp16";
+  }
+  return "unknown";
+}
+
+}  // namespace softamp::bulk
+
+namespace softamp::emu {
+
+const KernelTable& kernels_of(bulk::InstructionSet set) {
+  using bulk::InstructionSet;
+  if (set == InstructionSet::kAuto) set = bulk::best_instruction_set();
+  const KernelTable* table = bulk::built(set);
+  const auto refuse = [&](const char* reason) {
+    throw std::invalid_argument(std::string("instruction set ") + bulk::name(set) + ": " + reason +
+                                "; the best one here is " + bulk::name(bulk::best_instruction_set()));
+  };
+  if (!table) refuse("this build has no code for it");
+  if (!bulk::machine_has(set)) refuse("this machine does not have it");
+  return *table;
+}
+
+}  // namespace softamp::emu

@@ -1,0 +1,11 @@
+// Which kernels a call gets.
+#pragma once
+
+#include "emu/kernels.h"
+
+namespace softamp::emu {
+
+/// The kernels of `set` (kAuto: the best there is). Throws std::invalid_argument where machine or build lack it.
+const KernelTable& kernels_of(bulk::InstructionSet set);
+
+}  // namespace softamp::emu

@@ -1,0 +1,106 @@
+// Pieces, threads and flags: the same for every bulk operation.
+#include <algorithm>
+#include <vector>
+
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include "emu/mxcsr.h"
+#include "emu/work.h"
+
+namespace softamp::emu {
+namespace {
+
+constexpr size_t kPiece = 4096;       // elements per kernel call while flags are sought; its arrays fit the first-level cache
+constexpr size_t kSearched = 64;      // elements searched one by one for the index of a flag
+constexpr size_t kSerial = 32 * 1024; // fewer elements are done by the caller alone: a thread costs more than it saves
+constexpr size_t kRunsPerThread = 4;  // lets a thread that was held up hand work over
+
+/// One contiguous run of elements, by one thread.
+class Run {
+ public:
+  Run(const Work& work, bool with_status) : work_(work), wanted_(with_status ? work.possible_flags() : uint8_t{0}) {}
+
+  FpStatus operator()(size_t begin, size_t end) {
+    // While flags are sought pieces start small, since most flags show at once and then cost nothing more.
+    // The first takes the elements before the work's head along.
+    size_t piece = kSearched, extra = begin == 0 ? work_.head : 0;
+    while (begin < end && wanted_) {
+      const size_t count = std::min(piece + extra, end - begin);
+      seek(begin, count);
+      begin += count;
+      piece = std::min(kPiece, piece * 4);
+      extra = 0;
+    }
+    if (begin < end) work_.run(begin, end - begin, 0, nullptr);
+    return status_;
+  }
+
+ private:
+  /// Does a piece and finds the first elements that raise flags not yet seen.
+  void seek(size_t begin, size_t count) {
+    char* const redirect = work_.in_place ? scratch_ : nullptr;
+    uint8_t fresh = work_.run(begin, count, wanted_, redirect) & wanted_;
+    for (size_t i = 0; fresh && i < count; i += kSearched) {
+      const size_t part = std::min(kSearched, count - i);
+      if (part < count) {
+        alignas(64) char again[kSearched * 8];
+        if (!(work_.run(begin + i, part, fresh, again) & fresh)) continue;
+      }
+      for (size_t e = begin + i; fresh && e < begin + i + part; ++e) {
+        const uint8_t raised = work_.flags_of(e) & fresh;
+        if (!raised) continue;
+        status_.raise(raised, e);
+        fresh = static_cast<uint8_t>(fresh & ~raised);
+        wanted_ = static_cast<uint8_t>(wanted_ & ~raised);
+      }
+    }
+    if (redirect) work_.commit(begin, count, redirect);
+  }
+
+  const Work& work_;
+  uint8_t wanted_;
+  FpStatus status_;
+  alignas(64) char scratch_[kPiece * 4];
+};
+
+FpStatus run_one(const Work& work, size_t begin, size_t end, bool with_status) {
+  const DefaultMxcsr environment;
+  return Run(work, with_status)(begin, end);
+}
+
+}  // namespace
+
+void execute(const Work& work, int threads, FpStatus* status) {
+  const size_t n = work.size;
+  if (n == 0) return;
+  const size_t workers =
+      threads > 0 ? static_cast<size_t>(threads) : static_cast<size_t>(oneapi::tbb::this_task_arena::max_concurrency());
+  if (workers == 1 || n <= kSerial) {
+    const FpStatus found = run_one(work, 0, n, status != nullptr);
+    if (status) status->merge(found);
+    return;
+  }
+  const size_t head = std::min(work.head, n);
+  size_t length = (n - head) / (workers * kRunsPerThread) / kPiece * kPiece;
+  length = std::max(length, kPiece);
+  const size_t runs = std::max<size_t>(1, (n - head) / length);
+  std::vector<FpStatus> found(runs);
+  const auto body = [&](size_t r) {
+    const size_t begin = r == 0 ? 0 : head + r * length;
+    const size_t end = r + 1 == runs ? n : head + (r + 1) * length;
+    found[r] = run_one(work, begin, end, status != nullptr);
+  };
+  const auto loop = [&] { oneapi::tbb::parallel_for(size_t{0}, runs, body, oneapi::tbb::simple_partitioner{}); };
+  if (threads > 0) {
+    oneapi::tbb::task_arena arena(threads);
+    arena.execute(loop);
+  } else {
+    loop();
+  }
+  if (status)
+    for (const FpStatus& f : found) status->merge(f);
+}
+
+}  // namespace softamp::emu

@@ -1,0 +1,127 @@
+// The general kernels: any plan. A group of 64 elements goes through its stages in the first-level cache.
+#pragma once
+
+#include "emu/arithmetic_body.h"
+#include "emu/kernels.h"
+#include "emu/philox_body.h"
+#include "emu/round_body.h"
+#include "emu/widen_body.h"
+
+namespace softamp::emu {
+namespace {
+
+/// Calls body(first element, numbers) for each group of the slice; numbers is null where none are drawn.
+template <Random kRandom, class Body>
+SOFTAMP_LANES void for_groups(const RandomPlan& random, const Slice& slice, const Body& body) {
+  if constexpr (kRandom == Random::kNone) {
+    for (size_t i = 0; i < slice.count; i += kGroup) body(i, nullptr);
+  } else {
+    RandomStrip<kRandom == Random::k32> strip(random, slice);
+    constexpr size_t kStrip = decltype(strip)::kElements;
+    for (size_t begin = 0; begin < slice.count; begin += kStrip) {
+      const size_t count = slice.count - begin < kStrip ? slice.count - begin : kStrip;
+      strip.fill(begin, count);
+      for (size_t i = 0; i < count; i += kGroup) body(begin + i, strip.at(i));
+    }
+  }
+}
+
+/// Writes the codes, or the values that they stand for.
+SOFTAMP_LANES void emit(const uint32_t* codes, Element to, Widener& values, void* out, size_t i) {
+  char* target = static_cast<char*>(out) + i * size_of(to);
+  if (to == Element::kF32)
+    values.group(codes, to, target);
+  else
+    store_codes(codes, to, target);
+}
+
+/// fp32 to binary64 with the operand flush of the plan.
+SOFTAMP_LANES void to_f64(const RoundPlan& p, const void* in, double* out) {
+  for (size_t i = 0; i < kGroup; i += sizeof(F64) / 8) {
+    U32of64 u = load<U32of64>(static_cast<const char*>(in) + 4 * i);
+    U32of64 magnitude = u & 0x7FFFFFFFu, sign = u & 0x80000000u;
+    if (p.operand_flush_below) {
+      const U32of64 flushed = (U32of64)(magnitude - 1 < p.operand_flush_below - 1);
+      magnitude &= ~flushed;
+      sign &= ~flushed | p.operand_flush_sign;
+    }
+    // By integers where a NaN is concerned: the conversion would quieten it.
+    const U32of64 nan = (U32of64)(magnitude > 0x7F800000u);
+    const U64 payload = __builtin_convertvector(magnitude & 0x7FFFFFu & nan, U64) << 29;
+    const F64 value = __builtin_convertvector((F32of64)((magnitude & ~nan) | (nan & 0x7F800000u) | sign), F64);
+    store(out + i, (U64)value | payload);
+  }
+}
+
+template <class L, Random kRandom>
+uint8_t round_groups(const RoundPlan& plan, const RandomPlan& random, Element from, Element to, const Slice& slice,
+                     uint8_t wanted) {
+  Rounder<L, kRandom> rounder(plan, wanted);
+  Widener values(plan.values);
+  for_groups<kRandom>(random, slice, [&](size_t i, const void* numbers) {
+    alignas(64) double widened[kGroup];
+    alignas(64) uint32_t codes[kGroup];
+    const void* source = static_cast<const char*>(slice.in[0]) + i * size_of(from);
+    if (L::kBits == 64 && from == Element::kF32) {
+      to_f64(plan, source, widened);
+      source = widened;
+    }
+    rounder.group(source, numbers, codes);
+    emit(codes, to, values, slice.out, i);
+  });
+  return rounder.flags();
+}
+
+uint8_t round_general(const RoundPlan& plan, const RandomPlan& random, Element from, Element to, const Slice& slice,
+                      uint8_t wanted) {
+  const bool wide_numbers = plan.random_bits > 16;
+  if (from == Element::kF32 && plan.lanes32) {
+    if (!plan.stochastic) return round_groups<Lanes32, Random::kNone>(plan, random, from, to, slice, wanted);
+    return (wide_numbers ? round_groups<Lanes32, Random::k32>
+                         : round_groups<Lanes32, Random::k16>)(plan, random, from, to, slice, wanted);
+  }
+  if (!plan.stochastic) return round_groups<Lanes64, Random::kNone>(plan, random, from, to, slice, wanted);
+  return (wide_numbers ? round_groups<Lanes64, Random::k32>
+                       : round_groups<Lanes64, Random::k16>)(plan, random, from, to, slice, wanted);
+}
+
+uint8_t widen_general(const WidenPlan& plan, Element from, Element to, const Slice& slice, uint8_t) {
+  Widener widener(plan);
+  for (size_t i = 0; i < slice.count; i += kGroup) {
+    alignas(64) uint32_t codes[kGroup];
+    load_codes(static_cast<const char*>(slice.in[0]) + i * size_of(from), from, codes);
+    widener.group(codes, to, static_cast<char*>(slice.out) + i * size_of(to));
+  }
+  return widener.flags();
+}
+
+template <Random kRandom>
+uint8_t arithmetic_groups(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
+  Rounder<Lanes64, kRandom> rounder(plan.round, wanted);
+  uint8_t flags = 0;
+  for_groups<kRandom>(random, slice, [&](size_t i, const void* numbers) {
+    const char* in[3];
+    for (int k = 0; k < 3; ++k) in[k] = slice.in[k] ? static_cast<const char*>(slice.in[k]) + 2 * i : nullptr;
+    alignas(64) double values[kGroup];
+    alignas(64) uint32_t codes[kGroup];
+    uint64_t special = exact_values(plan, in, values);
+    rounder.group(values, numbers, codes);
+    for (; special; special &= special - 1) {
+      const size_t lane = static_cast<size_t>(__builtin_ctzll(special));
+      const Rounded r = reference_lane(plan, random, slice, i + lane);
+      codes[lane] = static_cast<uint32_t>(r.code);
+      flags |= r.flags;
+    }
+    store_codes(codes, Element::kU16, static_cast<char*>(slice.out) + 2 * i);
+  });
+  return flags | rounder.flags();
+}
+
+uint8_t arithmetic_general(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
+  if (!plan.round.stochastic) return arithmetic_groups<Random::kNone>(plan, random, slice, wanted);
+  return (plan.round.random_bits > 16 ? arithmetic_groups<Random::k32>
+                                      : arithmetic_groups<Random::k16>)(plan, random, slice, wanted);
+}
+
+}  // namespace
+}  // namespace softamp::emu

@@ -1,0 +1,13 @@
+// The fast kernels to and on halves. Each equals the general one wherever `choose` of its table (kernels.h) picks it.
+#pragma once
+
+#include "emu/kernels.h"
+
+namespace softamp::emu {
+
+uint8_t round_half_nearest_avx512(const RoundPlan&, const RandomPlan&, Element from, Element to, const Slice&,
+                                  uint8_t wanted);
+uint8_t round_half_carry_avx512(const RoundPlan&, const RandomPlan&, Element from, Element to, const Slice&,
+                                uint8_t wanted);
+
+}  // namespace softamp::emu

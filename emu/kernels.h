@@ -1,0 +1,45 @@
+// The kernels of each instruction set, by name. Every entry gives the scalar reference's bits.
+#pragma once
+
+#include "emu/plan.h"
+
+namespace softamp::emu {
+
+/// Each returns the flags that its slice raised, among those of `wanted`; others are undefined.
+using RoundKernel = uint8_t (*)(const RoundPlan&, const RandomPlan&, Element from, Element to, const Slice&,
+                                uint8_t wanted);
+using WidenKernel = uint8_t (*)(const WidenPlan&, Element from, Element to, const Slice&, uint8_t wanted);
+using ArithmeticKernel = uint8_t (*)(const ArithmeticPlan&, const RandomPlan&, const Slice&, uint8_t wanted);
+
+/// The general kernels do whatever a plan says. The fast ones, null where a set has none, serve what their name says:
+/// fp32 to fp16, and arithmetic on halves, under plans of the usual kind (see choose.cpp).
+struct KernelTable {
+  RoundKernel round;
+  WidenKernel widen;
+  ArithmeticKernel arithmetic;
+  RoundKernel half_nearest;
+  RoundKernel half_carry;
+  ArithmeticKernel arithmetic_nearest;
+  ArithmeticKernel arithmetic_carry;
+};
+
+extern const KernelTable kPortableKernels;
+#if defined(SOFTAMP_HAS_AVX2)
+extern const KernelTable kAvx2Kernels;
+#endif
+#if defined(SOFTAMP_HAS_AVX512)
+extern const KernelTable kAvx512Kernels;
+#endif
+#if defined(SOFTAMP_HAS_AVX512FP16)
+extern const KernelTable kAvx512Fp16Kernels;
+#endif
+
+/// The kernel for a call: a fast one where it serves the plan, else the general one.
+RoundKernel choose(const KernelTable& table, const RoundPlan& plan, Element from, Element to);
+ArithmeticKernel choose(const KernelTable& table, const ArithmeticPlan& plan);
+
+/// The scalar reference for one element of an arithmetic slice: what a kernel hands lanes with NaN, infinity or a zero
+/// divisor to.
+Rounded reference_lane(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, size_t i);
+
+}  // namespace softamp::emu

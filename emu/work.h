@@ -1,0 +1,38 @@
+// One bulk call as the engine sees it: a run of elements that can be done piece by piece, in any order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "softamp/numerics/status.h"
+#include "softamp/tensor/bulk.h"
+
+namespace softamp::emu {
+
+class Work {
+ public:
+  virtual ~Work() = default;
+
+  /// Does elements [begin, begin + count). Returns the flags raised among `wanted`.
+  /// Where `redirect` is not null the results go there (element `begin` first) instead of to the output.
+  virtual uint8_t run(size_t begin, size_t count, uint8_t wanted, void* redirect) const = 0;
+
+  /// Moves redirected results to the output.
+  virtual void commit(size_t begin, size_t count, const void* redirected) const = 0;
+
+  /// The flags of one element, by the scalar reference.
+  virtual uint8_t flags_of(size_t element) const = 0;
+
+  /// Flags that may be raised at all.
+  virtual uint8_t possible_flags() const = 0;
+
+  size_t size = 0;
+  size_t out_bytes = 0;    ///< of an element of the output
+  size_t head = 0;         ///< elements before the first whose place suits the kernels best (alignment, draw block)
+  bool in_place = false;   ///< results overwrite operands: a piece can be run once only
+};
+
+/// Runs all of `work`, in pieces, on `threads` threads (0: all), and merges flags and lowest indices into `status`.
+void execute(const Work& work, int threads, FpStatus* status);
+
+}  // namespace softamp::emu

@@ -1,0 +1,154 @@
+// What the tests of the bulk engine share: dense edge cases, the scalar reference over arrays, and the comparison.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "softamp/numerics/convert.h"
+#include "softamp/numerics/operations.h"
+#include "softamp/numerics/random.h"
+#include "softamp/tensor/bulk.h"
+
+namespace softamp::test {
+
+using bulk::BulkOptions;
+using bulk::InstructionSet;
+
+/// A small generator of test data, independent of the one under test.
+class Mixer {
+ public:
+  explicit Mixer(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
+  uint64_t operator()() {  // splitmix64
+    uint64_t z = state_ += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+
+ private:
+  uint64_t state_;
+};
+
+/// The sets that machine and build have; says which are skipped.
+inline std::vector<InstructionSet> usable_sets() {
+  std::vector<InstructionSet> sets;
+  for (const InstructionSet set : {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512,
+                                   InstructionSet::kAvx512Fp16}) {
+    const uint16_t in[1] = {0};
+    float out[1];
+    BulkOptions o;
+    o.isa = set;
+    try {
+      bulk::widen(in, kFp16, std::span<float>(out), Semantics::ieee(), o);
+      sets.push_back(set);
+    } catch (const std::invalid_argument& e) {
+      std::printf("skipped: %s\n", e.what());
+    }
+  }
+  return sets;
+}
+
+/// fp32 or binary64 values dense in what rounding to `f` can get wrong: codes of f, midpoints, quarters, the same plus
+/// and minus one ulp, random exponents, subnormals, infinities, NaNs of both kinds, both signs.
+template <class T>
+std::vector<T> edge_values(const FloatFormat& f, size_t n, uint64_t seed) {
+  using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr int kMantissa = sizeof(T) == 4 ? 23 : 52;
+  constexpr Word kSign = Word{1} << (8 * sizeof(T) - 1);
+  Mixer mix(seed);
+  std::vector<T> values(n);
+  for (T& v : values) {
+    Word bits = static_cast<Word>(mix());
+    const uint64_t choice = mix() % 16;
+    if (choice < 10) {
+      // Near a code of f, or a fraction of the way to the next.
+      const uint64_t code = mix() % (f.max_finite_code() + 1);
+      const double low = fp::to_double(f, code);
+      const double quantum = std::max(low - fp::to_double(f, code ? code - 1 : 0), fp::to_double(f, 1));
+      const double fractions[] = {0, 0.5, 0.25, 0.75, 1, static_cast<double>(mix() % 65536) / 65536};
+      const T at = static_cast<T>(low + quantum * fractions[mix() % 6]);
+      bits = std::bit_cast<Word>(at) + static_cast<Word>(mix() % 3) - 1;
+      if (mix() & 1) bits ^= kSign;
+    } else if (choice == 10) {
+      bits &= (Word{1} << kMantissa) - 1;  // zero and subnormal
+      if (mix() % 4 == 0) bits = 0;
+      if (mix() & 1) bits |= kSign;
+    } else if (choice == 11) {
+      const Word infinity = std::bit_cast<Word>(static_cast<T>(INFINITY));
+      bits = infinity | (mix() & 1 ? kSign : 0);
+      const Word payload = static_cast<Word>(mix()) & ((Word{1} << kMantissa) - 1);
+      if (mix() % 3) bits |= payload >> (mix() % kMantissa);
+    } else if (choice == 12) {
+      bits &= ~((Word{1} << (mix() % kMantissa)) - 1);  // short significands
+    }
+    v = std::bit_cast<T>(bits);
+  }
+  return values;
+}
+
+inline std::string hex(uint64_t x) {
+  char text[20];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(x));
+  return text;
+}
+
+inline std::string describe(const RoundingPolicy& p) {
+  static const char* const modes[] = {"nearest-even", "nearest-away", "zero", "up", "down", "stochastic"};
+  static const char* const variants[] = {"carry", "half", "rne", "odd"};
+  std::string text = modes[static_cast<int>(p.mode)];
+  if (p.stochastic()) text += std::string(" ") + variants[static_cast<int>(p.variant)] + " r=" + std::to_string(p.random_bits);
+  return text + " overflow " + std::to_string(static_cast<int>(p.overflow)) + " rule " +
+         std::to_string(static_cast<int>(p.overflow_rule));
+}
+inline std::string describe(const FloatFormat& f) {
+  return "e" + std::to_string(f.exponent_bits) + "p" + std::to_string(f.precision) + " bias " + std::to_string(f.bias);
+}
+
+/// The random word of element i.
+inline uint32_t word_of(const BulkOptions& o, size_t i, const RoundingPolicy& p) {
+  if (!p.stochastic()) return 0;
+  if (o.random.words) return o.random.words[i];
+  const RandomBits bits{o.random.seed, o.random.engine == RandomEngine::kPhilox7 ? 7 : 10, 0};
+  return bits.bits(o.random.step, o.random.operation, o.random.first_index + i, p.random_bits);
+}
+
+/// Codes and status by the scalar reference: one(i, word) gives element i.
+template <class One>
+void reference(size_t n, const RoundingPolicy& p, const BulkOptions& o, std::vector<uint64_t>& codes, FpStatus& status,
+               const One& one) {
+  codes.resize(n);
+  for (size_t i = 0; i < n; ++i) {
+    const Rounded r = one(i, word_of(o, i, p));
+    codes[i] = r.code;
+    status.raise(r.flags, i);
+  }
+}
+
+inline std::string show(const FpStatus& s) {
+  std::string text = "flags " + hex(s.flags) + " at";
+  for (const uint64_t i : s.first_index) text += i == FpStatus::kNever ? " never" : " " + std::to_string(i);
+  return text;
+}
+
+/// Compares `got` with `expected`; on a difference prints the first one.
+template <class T>
+void expect_equal(const std::vector<uint64_t>& expected, const T* got, const std::string& what, const std::string& inputs,
+                  const auto& input_of) {
+  size_t wrong = 0, first = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    uint64_t code = 0;
+    std::memcpy(&code, got + i, sizeof(T));
+    if (code != expected[i] && wrong++ == 0) first = i;
+  }
+  if (wrong == 0) return;
+  uint64_t code = 0;
+  std::memcpy(&code, got + first, sizeof(T));
+  ADD_FAILURE() << what << ": " << wrong << " of " << expected.size() << " differ, first element " << first << " " << inputs
+                << " " << input_of(first) << ": got " << hex(code) << ", reference " << hex(expected[first]);
+}
+
+}  // namespace softamp::test

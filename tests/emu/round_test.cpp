@@ -1,0 +1,196 @@
+// Bulk rounding and widening equal the scalar reference: every instruction set, format, mode, variant and policy.
+#include <cmath>
+#include <cstring>
+
+#include "tests/emu/bulk_check.h"
+
+namespace softamp::test {
+namespace {
+
+template <class In, class Out>
+void check_round(const std::vector<In>& in, const FloatFormat& to, const Semantics& s, BulkOptions o) {
+  const RoundingPolicy& p = s.rounding(to);
+  const FloatFormat from = sizeof(In) == 4 ? kFp32 : kBinary64;
+  std::vector<uint64_t> expected;
+  FpStatus status, got_status;
+  const auto bits = [&](size_t i) {
+    if constexpr (sizeof(In) == 4) return static_cast<uint64_t>(std::bit_cast<uint32_t>(in[i]));
+    else return std::bit_cast<uint64_t>(in[i]);
+  };
+  reference(in.size(), p, o, expected, status, [&](size_t i, uint32_t word) {
+    Rounded r = fp::convert(from, to, bits(i), s, word);
+    if constexpr (std::is_same_v<Out, float>) r.code = std::bit_cast<uint32_t>(fp::to_float(to, r.code));
+    return r;
+  });
+  for (const bool with_status : {false, true}) {
+    std::vector<Out> out(in.size());
+    o.status = with_status ? &got_status : nullptr;
+    if constexpr (std::is_same_v<Out, float>) bulk::round_values(in, to, out, s, o);
+    else bulk::round(in, to, std::span<Out>(out), s, o);
+    const std::string what = std::string(bulk::name(o.isa)) + " " + describe(to) + " " + describe(p) + " from " +
+                             std::to_string(8 * sizeof(In)) + " to " + std::to_string(8 * sizeof(Out)) + " bits";
+    expect_equal(expected, out.data(), what, "input", [&](size_t i) { return hex(bits(i)) + " word " + hex(word_of(o, i, p)); });
+    if (with_status) { EXPECT_EQ(show(status), show(got_status)) << what; }
+  }
+}
+
+const FloatFormat kFormats[] = {kFp16, kBf16, kTf32, kE4m3, kE5m2, kF143, kF152, kFp32, FloatFormat::ieee(2, 2),
+                                FloatFormat::ieee(8, 2), FloatFormat::ieee(3, 24), FloatFormat::ieee(6, 9),
+                                FloatFormat::ieee(4, 12), {5, 4, 3, Specials::kNanOnly}, {8, 6, 140, Specials::kIeee},
+                                {8, 20, 128, Specials::kNegativeZeroNan}, {4, 5, -20, Specials::kIeee}};
+constexpr int kRandomBits[] = {1, 2, 5, 8, 11, 12, 13, 14, 15, 16, 17, 24, 30, 31, 32};
+
+template <class In, class Body>
+void for_policies(const FloatFormat& f, size_t n, uint64_t seed, const Body& body) {
+  const auto in = edge_values<In>(f, n, seed);
+  for (int mode = 0; mode < 5; ++mode)
+    for (int overflow = 0; overflow < 3; ++overflow) {
+      RoundingPolicy p;
+      p.mode = static_cast<RoundingMode>(mode);
+      p.overflow = static_cast<Overflow>(overflow);
+      body(in, p);
+    }
+  int overflow = 0;
+  for (int variant = 0; variant < 4; ++variant)
+    for (const int r : kRandomBits) {
+      RoundingPolicy p = RoundingPolicy::stochastic_carry(r);
+      p.variant = static_cast<StochasticVariant>(variant);
+      p.overflow = static_cast<Overflow>(overflow++ % 3);
+      body(in, p);
+    }
+}
+
+template <class In, class Out>
+void check_all_policies(size_t n) {
+  for (const InstructionSet set : usable_sets())
+    for (const FloatFormat& f : kFormats) {
+      if (f.storage_bits() > static_cast<int>(8 * sizeof(Out))) continue;
+      uint64_t seed = 0;
+      for_policies<In>(f, n, 1000 + static_cast<uint64_t>(f.precision), [&](const auto& in, const RoundingPolicy& p) {
+        BulkOptions o;
+        o.isa = set;
+        o.random.seed = ++seed * 0x123456789u;
+        o.random.step = static_cast<uint32_t>(seed);
+        o.random.operation = 7;
+        check_round<In, Out>(in, f, Semantics::ieee(p), o);
+      });
+    }
+}
+
+TEST(BulkRound, Fp32ToWords) { check_all_policies<float, uint32_t>(3000); }
+TEST(BulkRound, Fp32ToHalves) { check_all_policies<float, uint16_t>(1500); }
+TEST(BulkRound, Fp32ToBytes) { check_all_policies<float, uint8_t>(1500); }
+TEST(BulkRound, Fp32ToValues) { check_all_policies<float, float>(1500); }
+TEST(BulkRound, DoublesToWords) { check_all_policies<double, uint32_t>(3000); }
+TEST(BulkRound, DoublesToHalves) { check_all_policies<double, uint16_t>(700); }
+TEST(BulkRound, DoublesToValues) { check_all_policies<double, float>(700); }
+
+// The switches of the IPU, and policies that no preset has.
+TEST(BulkRound, Switches) {
+  std::vector<Semantics> all;
+  for (const bool esr : {false, true})
+    for (const bool nanoo : {false, true})
+      for (int rule = 0; rule < 4; ++rule)
+        for (int pattern = 0; pattern < 4; ++pattern) {
+          IpuSwitches w;
+          w.overflow_rule = static_cast<OverflowRule>(rule);
+          w.nan_pattern = static_cast<NanPattern>(pattern);
+          w.inf_to_half_flags = static_cast<InfToHalfFlags>((rule + pattern) % 5);
+          w.oflo_with_nanoo = rule & 1 ? OfloWithNanoo::kInvOnly : OfloWithNanoo::kOfloAndInv;
+          w.f32_daz = (pattern & 1) == 0;
+          w.f32_ftz = (rule & 1) == 0;
+          w.f32_flush_sign = pattern & 2 ? FlushSign::kPositive : FlushSign::kSame;
+          w.f32_overflow_result = static_cast<F32OverflowResult>(pattern % 3);
+          FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
+          b.esr = esr;
+          b.nanoo = nanoo;
+          all.push_back(Semantics::ipu(b, w));
+        }
+  for (int mode = 0; mode < 6; ++mode)
+    for (int flush = 0; flush < 3; ++flush)
+      for (int infinity = 0; infinity < 3; ++infinity) {
+        RoundingPolicy p;
+        p.mode = static_cast<RoundingMode>(mode);
+        p.subnormals = static_cast<Subnormals>(flush);
+        p.infinity = static_cast<InfinityResult>(infinity);
+        p.infinity_flags = kOverflow;
+        p.overflow_flags = infinity == 0 ? uint8_t{kOverflow} : infinity == 1 ? uint8_t{kInexact} : kAllFlags;
+        p.overflow_rule = static_cast<OverflowRule>(mode % 4);
+        p.nan = static_cast<NanPattern>((mode + flush) % 4);
+        all.push_back(Semantics::ieee(p));
+      }
+  for (const InstructionSet set : usable_sets())
+    for (const FloatFormat& f : kFormats) {
+      const auto in = edge_values<float>(f, 700, 5);
+      const auto in64 = edge_values<double>(f, 300, 6);
+      for (const Semantics& s : all) {
+        BulkOptions o;
+        o.isa = set;
+        check_round<float, uint32_t>(in, f, s, o);
+        check_round<float, float>(in, f, s, o);
+        check_round<double, uint32_t>(in64, f, s, o);
+        if (f == kFp16) check_round<float, uint16_t>(in, f, s, o);
+      }
+    }
+}
+
+template <class In, class Out>
+void check_widen(const FloatFormat& f, const std::vector<In>& in, const Semantics& s, BulkOptions o) {
+  std::vector<uint64_t> expected;
+  FpStatus status, got_status;
+  reference(in.size(), s.wide, o, expected, status, [&](size_t i, uint32_t) {
+    return fp::convert(f, sizeof(Out) == 4 ? kFp32 : kBinary64, in[i] & f.code_mask(), s);
+  });
+  std::vector<Out> out(in.size());
+  o.status = &got_status;
+  bulk::widen(in, f, std::span<Out>(out), s, o);
+  const std::string what = std::string(bulk::name(o.isa)) + " widen " + describe(f) + " from " +
+                           std::to_string(8 * sizeof(In)) + " to " + std::to_string(8 * sizeof(Out)) + " bits";
+  expect_equal(expected, out.data(), what, "code", [&](size_t i) { return hex(in[i]); });
+  EXPECT_EQ(show(status), show(got_status)) << what;
+}
+
+TEST(BulkWiden, EveryCodeOrMany) {
+  std::vector<Semantics> all = {Semantics::ieee(), Semantics::ipu()};
+  for (int infinity = 0; infinity < 3; ++infinity)
+    for (int flush = 0; flush < 3; ++flush) {
+      RoundingPolicy p;
+      p.infinity = static_cast<InfinityResult>(infinity);
+      p.infinity_flags = kInvalid;
+      p.subnormals = static_cast<Subnormals>(flush);
+      p.nan = static_cast<NanPattern>((infinity + flush) % 4);
+      all.push_back(Semantics::ieee(p));
+    }
+  for (int operand = 1; operand < 4; ++operand) {
+    IpuSwitches w;
+    w.half_inf_operand = static_cast<InfinityOperand>(operand);
+    w.nan_pattern = operand == 2 ? NanPattern::kPropagate : NanPattern::kQuiet;
+    w.f32_flush_sign = FlushSign::kPositive;
+    all.push_back(Semantics::ipu(FloatingPointBehaviour{}, w));
+  }
+  for (const InstructionSet set : usable_sets())
+    for (const FloatFormat& f : kFormats)
+      for (const Semantics& s : all) {
+        BulkOptions o;
+        o.isa = set;
+        Mixer mix(9);
+        const size_t n = f.storage_bits() <= 16 ? size_t{1} << f.storage_bits() : 3000;
+        std::vector<uint32_t> words(n);
+        for (size_t i = 0; i < n; ++i) words[i] = static_cast<uint32_t>(f.storage_bits() <= 16 ? i : mix());
+        check_widen<uint32_t, float>(f, words, s, o);
+        check_widen<uint32_t, double>(f, words, s, o);
+        if (f.storage_bits() <= 16) {
+          const std::vector<uint16_t> halves(words.begin(), words.end());
+          check_widen<uint16_t, float>(f, halves, s, o);
+          check_widen<uint16_t, double>(f, halves, s, o);
+        }
+        if (f.storage_bits() <= 8) {
+          const std::vector<uint8_t> bytes(words.begin(), words.end());
+          check_widen<uint8_t, float>(f, bytes, s, o);
+          check_widen<uint8_t, double>(f, bytes, s, o);
+        }
+      }
+}
+
+}  // namespace
+}  // namespace softamp::test

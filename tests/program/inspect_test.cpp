@@ -1,0 +1,194 @@
+// `softamp inspect`: one number taken apart, and every rounding of it.
+#include "tests/program/process.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace softamp::testing {
+namespace {
+
+using nlohmann::json;
+
+json inspection_of(const std::string& arguments) {
+  const Outcome outcome = run_softamp("inspect " + arguments + " --json");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  return json::parse(outcome.out, nullptr, false);
+}
+
+TEST(Inspect, ACodeIsTakenApart) {
+  const json x = inspection_of("0x3555 --format fp16");
+  EXPECT_EQ(x["class"], "normal");
+  EXPECT_EQ(x["sign"], 0);
+  EXPECT_EQ(x["exponent"], -2);
+  EXPECT_EQ(x["significand"], "1.0101010101");
+  EXPECT_EQ(x["exact"], "0.333251953125");
+  EXPECT_EQ(x["shortest"], "0.3333");
+  EXPECT_EQ(x["hexadecimal"], "0x1.554p-2");
+  EXPECT_EQ(x["fields"], "0 01101 0101010101");
+  EXPECT_EQ(x["ulp"], 0.000244140625);
+  EXPECT_EQ(x["below"]["code"], "0x3554");
+  EXPECT_EQ(x["above"]["code"], "0x3556");
+  EXPECT_FALSE(x.contains("roundings"));
+}
+
+TEST(Inspect, ClassesAndNeighboursAtTheEdges) {
+  const auto edge = [](const std::string& arguments) {
+    const json x = inspection_of(arguments);
+    const auto code = [](const json& neighbour) {
+      return neighbour.is_null() ? std::string("none") : neighbour["code"].get<std::string>();
+    };
+    return x["class"].get<std::string>() + " " + code(x["below"]) + " " + code(x["above"]);
+  };
+  EXPECT_EQ(edge("0x0000"), "zero 0x8001 0x0001");
+  EXPECT_EQ(edge("0x8000"), "zero 0x8001 0x0001");
+  EXPECT_EQ(edge("0x0001"), "subnormal 0x0000 0x0002");
+  EXPECT_EQ(edge("0x8001"), "subnormal 0x8002 0x8000");
+  EXPECT_EQ(edge("0x0400"), "normal 0x03ff 0x0401");
+  EXPECT_EQ(edge("0x7bff"), "normal 0x7bfe 0x7c00");
+  EXPECT_EQ(edge("0x7c00"), "infinity 0x7bff none");
+  EXPECT_EQ(edge("0xfc00"), "infinity none 0xfbff");
+  EXPECT_EQ(edge("0x7e00"), "NaN none none");
+  EXPECT_EQ(edge("0x7d00"), "signalling NaN none none");
+  EXPECT_EQ(edge("0x7e --format e4m3"), "normal 0x7d none");
+  EXPECT_EQ(edge("0x81 --format f143"), "subnormal 0x82 0x00");
+  EXPECT_EQ(edge("0x00 --format f143"), "zero 0x81 0x01");
+  EXPECT_EQ(edge("0x80 --format f143"), "NaN none none");
+}
+
+TEST(Inspect, NumbersThatLookLikeOptions) {
+  EXPECT_EQ(inspection_of("-0")["code"], "0x8000");
+  EXPECT_EQ(inspection_of("-inf")["code"], "0xfc00");
+  EXPECT_EQ(inspection_of("-.5")["code"], "0xb800");
+  EXPECT_EQ(inspection_of("nan")["code"], "0x7e00");
+  EXPECT_EQ(inspection_of("-0x1.8p1")["code"], "0xc200");
+  EXPECT_EQ(run_softamp("inspect --format bf16 -- -inf").out.substr(0, 12), "-inf in bf16");
+}
+
+TEST(Inspect, ARepresentableValueNeedsNoRounding) {
+  const json x = inspection_of("0.25");
+  EXPECT_EQ(x["representable"], true);
+  EXPECT_FALSE(x.contains("roundings"));
+  EXPECT_NE(run_softamp("inspect 0.25").out.find("Representable: every rounding gives it."), std::string::npos);
+}
+
+/// 0.1 = (1638 + 2/5) quanta of 2^-14, and 2/5 of 2^13 is 3276.8.
+TEST(Inspect, EveryRoundingOfATenth) {
+  const json x = inspection_of("0.1 --format half");
+  EXPECT_EQ(x["representable"], false);
+  EXPECT_EQ(x["quantum_exponent"], -14);
+  EXPECT_EQ(x["k"], 1638);
+  EXPECT_EQ(x["d"], "0.4");
+  const json& r = x["roundings"];
+  EXPECT_EQ(r["nearest"]["code"], "0x2e66");
+  EXPECT_EQ(r["nearest"]["why"], "d < 1/2: stays");
+  EXPECT_EQ(r["nearest-away"]["code"], "0x2e66");
+  EXPECT_EQ(r["zero"]["code"], "0x2e66");
+  EXPECT_EQ(r["up"]["code"], "0x2e67");
+  EXPECT_EQ(r["down"]["code"], "0x2e66");
+  EXPECT_EQ(r["up"]["flags"], "inexact");
+  EXPECT_EQ(r["stochastic"]["carry"]["ups"], 3276);  // floor
+  EXPECT_EQ(r["stochastic"]["half"]["ups"], 3277);   // floor((floor(2 * 3276.8) + 1) / 2)
+  EXPECT_EQ(r["stochastic"]["rne"]["ups"], 3277);    // to the nearest
+  EXPECT_EQ(r["stochastic"]["odd"]["ups"], 3277);
+  EXPECT_EQ(r["stochastic"]["odd"]["of"], 8192);
+  EXPECT_EQ(r["stochastic"]["carry"]["up"], "0x2e67");
+  EXPECT_EQ(r["stochastic"]["carry"]["else"], "0x2e66");
+  EXPECT_EQ(x["settings"], (json{{"bits", 13}, {"overflow", "infinity"}, {"preset", "ieee"}}));
+}
+
+TEST(Inspect, TiesAndNegativeNumbers) {
+  const json tie = inspection_of("-2049")["roundings"];  // half way between -2048 and -2050
+  EXPECT_EQ(tie["nearest"]["value"], -2048.0);
+  EXPECT_EQ(tie["nearest"]["why"], "a tie; k is even: stays");
+  EXPECT_EQ(tie["nearest-away"]["value"], -2050.0);
+  EXPECT_EQ(tie["nearest-away"]["why"], "a tie: goes up");
+  EXPECT_EQ(tie["up"]["value"], -2048.0);
+  EXPECT_EQ(tie["down"]["value"], -2050.0);
+  EXPECT_EQ(inspection_of("2051")["roundings"]["nearest"]["why"], "a tie; k is odd: goes up");
+  EXPECT_EQ(inspection_of("2049")["d"], "1/2");
+}
+
+/// With one bit, d = 1/4: floor(1/2) = 0; floor(1) + 2R + 1 >= 4 for no R but 1; 1/2 to even 0; 1/2 to odd 1.
+TEST(Inspect, TheVariantsDifferWithFewBits) {
+  const json r = inspection_of("2048.5 --bits 1")["roundings"]["stochastic"];
+  EXPECT_EQ(r["carry"]["ups"], 0);
+  EXPECT_EQ(r["half"]["ups"], 1);
+  EXPECT_EQ(r["rne"]["ups"], 0);
+  EXPECT_EQ(r["odd"]["ups"], 1);
+  EXPECT_EQ(r["odd"]["of"], 2);
+}
+
+/// Decimals far longer than binary64 hold are read to the last digit: 2049 plus or minus 1e-60 is no tie.
+TEST(Inspect, DecimalsAreReadExactly) {
+  const std::string zeros(59, '0');
+  EXPECT_EQ(inspection_of("2049." + zeros + "1")["roundings"]["nearest"]["value"], 2050.0);
+  EXPECT_EQ(inspection_of("2048." + std::string(60, '9'))["roundings"]["nearest-away"]["value"], 2048.0);
+}
+
+TEST(Inspect, Overflow) {
+  const json below = inspection_of("65519.9")["roundings"];
+  EXPECT_EQ(below["nearest"]["value"], 65504.0);
+  EXPECT_EQ(below["up"]["exact"], "inf");
+  EXPECT_EQ(below["up"]["why"], "overflow: above the largest number");
+  EXPECT_EQ(below["stochastic"]["carry"]["up"], "0x7c00");
+  const json at = inspection_of("65520")["roundings"];
+  EXPECT_EQ(at["nearest"]["exact"], "inf");
+  EXPECT_EQ(at["nearest"]["why"], "overflow: at least half a quantum above the largest number");
+  EXPECT_EQ(at["nearest"]["flags"], "overflow, inexact");
+  EXPECT_EQ(at["zero"]["value"], 65504.0);
+  EXPECT_EQ(inspection_of("1e6")["roundings"]["down"]["why"],
+            "overflow: at least a quantum above the largest number, cut back to it");
+  EXPECT_EQ(inspection_of("-1e6")["roundings"]["up"]["value"], -65504.0);
+  EXPECT_EQ(inspection_of("1e6 --overflow saturate")["roundings"]["nearest"]["value"], 65504.0);
+  EXPECT_EQ(inspection_of("1e6 --overflow nan")["code"], "0x7e00");
+  EXPECT_EQ(inspection_of("1e400")["code"], "0x7c00");
+  EXPECT_EQ(inspection_of("1e-400")["code"], "0x0000");
+  const json e4m3 = inspection_of("480 --format e4m3");  // where the next number would be, a NaN is
+  EXPECT_EQ(e4m3["representable"], false);
+  EXPECT_EQ(e4m3["class"], "NaN");
+  EXPECT_EQ(e4m3["roundings"]["zero"]["value"], 448.0);
+}
+
+TEST(Inspect, Binary64IsRoundedToButNotStochastically) {
+  const json x = inspection_of("0.1 --format fp64");
+  EXPECT_EQ(x["code"], "0x3fb999999999999a");
+  EXPECT_EQ(x["exact"], "0.1000000000000000055511151231257827021181583404541015625");
+  EXPECT_FALSE(x["roundings"].contains("stochastic"));
+}
+
+TEST(Inspect, TextForPeople) {
+  const Outcome outcome = run_softamp("inspect 2049 --bits 4");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out,
+            "2049 in fp16 (5 exponent bits, precision 11)\n"
+            "Not representable. To nearest even, overflow infinity, it becomes:\n"
+            "\n"
+            "class        normal\n"
+            "code         0x6800 = 0 11010 0000000000\n"
+            "sign         0 (+)\n"
+            "exponent     field 26, bias 15: 2^11\n"
+            "significand  1.0000000000 (binary)\n"
+            "value        2048\n"
+            "shortest     2048\n"
+            "hexadecimal  0x1p+11\n"
+            "ulp          2^1\n"
+            "below        2047 (0x67ff)\n"
+            "above        2050 (0x6801)\n"
+            "\n"
+            "Every rounding of 2049, stochastic with 4 random bits\n"
+            "|x| = (k + d) * 2^1, k = 1024, d = 1/2\n"
+            "\n"
+            "rounding             result\n"
+            "nearest              2048 (0x6800); a tie; k is even: stays\n"
+            "nearest-away         2050 (0x6801); a tie: goes up\n"
+            "zero                 2048 (0x6800); d is dropped\n"
+            "up                   2050 (0x6801); positive: d > 0 goes up\n"
+            "down                 2048 (0x6800); positive: d is dropped\n"
+            "stochastic carry     0x6801 with probability 8/16 = 0.5, else 0x6800\n"
+            "stochastic half      0x6801 with probability 8/16 = 0.5, else 0x6800\n"
+            "stochastic rne       0x6801 with probability 8/16 = 0.5, else 0x6800\n"
+            "stochastic odd       0x6801 with probability 8/16 = 0.5, else 0x6800\n");
+}
+
+}  // namespace
+}  // namespace softamp::testing

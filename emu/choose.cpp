@@ -32,7 +32,9 @@ RoundKernel choose(const KernelTable& table, const RoundPlan& plan, Element from
 }
 
 ArithmeticKernel choose(const KernelTable& table, const ArithmeticPlan& plan) {
-  if (plan.semantics.narrow_infinity == InfinityOperand::kIeee) {
+  // By way of fp32 MXCSR would tell of the first rounding, too.
+  const bool told_twice = plan.by_way_of_fp32 && (plan.round.on_inexact | plan.round.on_underflow) != 0;
+  if (plan.semantics.narrow_infinity == InfinityOperand::kIeee && !told_twice) {
     if (table.arithmetic_nearest && nearest(plan.round)) return table.arithmetic_nearest;
     if (table.arithmetic_carry && carry(plan.round)) return table.arithmetic_carry;
   }

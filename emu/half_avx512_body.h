@@ -89,9 +89,16 @@ SOFTAMP_LANES void put(void* out, __m512i v) {
     _mm512_storeu_si512(out, v);
 }
 template <bool kStream>
-SOFTAMP_LANES void prefetch_ahead(const void* group, size_t bytes) {
+SOFTAMP_LANES void prefetch_operand(const void* group, size_t bytes) {
   constexpr size_t kAhead = 2048;
   if constexpr (kStream)
+    for (size_t b = 0; b < bytes; b += 64) _mm_prefetch(static_cast<const char*>(group) + kAhead + b, _MM_HINT_T0);
+}
+/// Plain stores: the lines that they will fill, from the second-level cache.
+template <bool kStream>
+SOFTAMP_LANES void prefetch_result(const void* group, size_t bytes) {
+  constexpr size_t kAhead = 512;
+  if constexpr (!kStream)
     for (size_t b = 0; b < bytes; b += 64) _mm_prefetch(static_cast<const char*>(group) + kAhead + b, _MM_HINT_T0);
 }
 

@@ -10,8 +10,8 @@ const KernelTable kAvx512Kernels = {
     .arithmetic = arithmetic_general,
     .half_nearest = round_half_nearest_avx512,
     .half_carry = round_half_carry_avx512,
-    .arithmetic_nearest = nullptr,
-    .arithmetic_carry = nullptr,
+    .arithmetic_nearest = arithmetic_nearest_avx512,
+    .arithmetic_carry = arithmetic_carry_avx512,
 };
 
 }  // namespace softamp::emu

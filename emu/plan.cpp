@@ -117,8 +117,7 @@ RoundPlan plan_round(Element from, const FloatFormat& to, Element out, const Sem
 
   const FloatFormat source = from == Element::kF64 ? kBinary64 : kFp32;
   for (const bool negative : {false, true}) {
-    // A power of two beyond every format: certain to overflow, whatever the rule and the random bits.
-    const Rounded overflow = round_and_pack(to, {negative, 1 << 20, 1}, p);
+    const Rounded overflow = detail::pack_overflow(to, negative, p);
     const Rounded infinity = pack_infinity(to, negative, p);
     plan.overflow[negative] = low(overflow.code);
     plan.infinity[negative] = low(infinity.code);

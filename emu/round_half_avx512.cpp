@@ -8,7 +8,7 @@ namespace {
 
 /// A group with rare lanes.
 template <class Lanes>
-[[gnu::noinline]] HalfGroup rare_group(const RoundPlan& p, const HalfRounding& how, const Lanes& lanes, uint8_t& flags) {
+[[gnu::noinline]] HalfGroup rare_group(const RoundPlan& p, HalfRounding how, Lanes lanes, uint8_t& flags) {
   return rare_group_of(p, how, lanes, flags, [&](size_t, const HalfLanes& l, __mmask16 special) {
     const __mmask16 nan = _mm512_cmp_ps_mask(l.result, l.result, _CMP_UNORD_Q);
     const __mmask16 quiet = _mm512_mask_test_epi32_mask(nan, _mm512_castps_si512(l.result), _mm512_set1_epi32(0x00400000));
@@ -25,7 +25,8 @@ template <bool kStream, bool kValues>
   char* out = static_cast<char*>(slice.out);
   uint8_t flags = 0;
   for (size_t left = slice.count; left != 0; left -= kGroup, in += kGroup, out += kGroup * (kValues ? 4 : 2)) {
-    prefetch_ahead<kStream>(in, 4 * kGroup);
+    prefetch_operand<kStream>(in, 4 * kGroup);
+    prefetch_result<kStream>(out, kGroup * (kValues ? 4 : 2));
     const auto lanes = [in](size_t v) -> HalfLanes {
       const __m512 x = _mm512_loadu_ps(in + 16 * v);
       return {x, x, _mm512_cvtps_ph(x, kNearestEven)};
@@ -63,7 +64,7 @@ template <bool kWide, bool kStream, bool kValues>
     const size_t count = slice.count - begin < strip.kElements ? slice.count - begin : strip.kElements;
     strip.fill(begin, count);
     for (size_t j = 0; j < count; j += kGroup, in += kGroup, out += kGroup * (kValues ? 4 : 2)) {
-      prefetch_ahead<kStream>(in, 4 * kGroup);
+      prefetch_operand<kStream>(in, 4 * kGroup);
       const auto lanes = [&](size_t v) { return carry.round(_mm512_loadu_ps(in + 16 * v), strip.at(j + 16 * v)); };
       HalfGroup g = group_of(lanes);
       if (g.exceeds(how.rare_above)) [[unlikely]] g = rare_group(p, how, lanes, flags);

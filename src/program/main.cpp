@@ -26,7 +26,7 @@ Examples:
   softamp formats
   softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 13 --seed 1
   echo "3C00 3C01" | softamp compute f16_add
-  softamp registers --help
+  printf 'behaviour oflo nanoo\nmul 60000 60000\n' | softamp registers -
   softamp selftest
 
 `softamp VERB --help` explains each verb.)";
@@ -57,6 +57,7 @@ const Verb& find_verb(const std::vector<Verb>& verbs, const std::string& name) {
 int run(int argc, char** argv, std::string& place) {
   CLI::App program("Low-precision arithmetic of an IPU-style accelerator, bit for bit.", "softamp");
   program.footer(kFooter);
+  program.set_version_flag("--version", "softamp " SOFTAMP_VERSION);
   program.require_subcommand(1);
 
   using namespace softamp::program;

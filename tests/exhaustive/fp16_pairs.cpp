@@ -40,7 +40,8 @@ void compare_row(uint32_t fixed, const oracle::Row& row, proof::Tally& tally) {
     const uint64_t a = operation == Operation::kDiv ? other : fixed, b = operation == Operation::kDiv ? fixed : other;
     const Rounded r = apply<operation>(a, b, s);
     const uint32_t got = static_cast<uint32_t>(r.code) | uint32_t{r.flags} << 16;
-    if (got == expected[walking]) [[likely]] continue;
+    if (got == expected[walking]) [[likely]]
+      continue;
     tally.mismatch(std::string(kNames[static_cast<int>(operation)]) + " " + oracle::kMachineNames[machine] + " " +
                    proof::hex(a, 4) + " " + proof::hex(b, 4) + " got " + proof::hex(got & 0xFFFF, 4) + " " +
                    proof::hex(got >> 16, 2) + " expected " + proof::hex(expected[walking] & 0xFFFF, 4) + " " +
@@ -71,7 +72,7 @@ void prove(const char* name, const proof::Options& o, proof::Tally& tally, const
 }  // namespace
 
 int main(int argc, char** argv) {
-  const proof::Options o = proof::parse(argc, argv, 128);
+  const proof::Options o = proof::parse(argc, argv, 192);
   proof::Tally tally;
   prove<Operation::kAdd, Operation::kSub>("f16_add, f16_sub, 7 presets", o, tally, oracle::sum_row);
   prove<Operation::kMul>("f16_mul, 7 presets", o, tally, oracle::product_row);

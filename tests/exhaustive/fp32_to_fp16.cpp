@@ -3,6 +3,7 @@
 #include "softamp/numerics/convert.h"
 #include "tests/exhaustive/proof.h"
 #include "tests/oracle/fp16_walk.h"
+#include "tests/oracle/host_unit.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -45,8 +46,9 @@ struct Block {  // 2^16 inputs with the same upper half
 };
 
 void report(proof::Tally& tally, const char* name, uint32_t x, uint32_t got, uint32_t wanted) {
-  tally.mismatch(std::string("f32_to_f16 ") + name + " " + proof::hex(x, 8) + " got " + proof::hex(got & 0xFFFF, 4) + " " +
-                 proof::hex(got >> 16, 2) + " expected " + proof::hex(wanted & 0xFFFF, 4) + " " + proof::hex(wanted >> 16, 2));
+  tally.mismatch(std::string("f32_to_f16 ") + name + " " + proof::hex(x, 8) + " got " + proof::hex(got & 0xFFFF, 4) +
+                 " " + proof::hex(got >> 16, 2) + " expected " + proof::hex(wanted & 0xFFFF, 4) + " " +
+                 proof::hex(wanted >> 16, 2));
 }
 
 template <int machine>
@@ -56,8 +58,10 @@ void compare(uint32_t upper, const Block& block, proof::Tally& tally) {
     const uint32_t x = upper << 16 | low;
     const Rounded r = fp::convert(kFp32, kFp16, x, s);
     const oracle::Outcome o = expected(oracle::kMachines[machine], x, block.place[low]);
-    if (r.code == o.code && r.flags == o.flags) [[likely]] continue;
-    report(tally, oracle::kMachineNames[machine], x, static_cast<uint32_t>(r.code) | uint32_t{r.flags} << 16, o.code | o.flags << 16);
+    if (r.code == o.code && r.flags == o.flags) [[likely]]
+      continue;
+    report(tally, oracle::kMachineNames[machine], x, static_cast<uint32_t>(r.code) | uint32_t{r.flags} << 16,
+           o.code | o.flags << 16);
   }
   tally.add_cases(0x10000);
 }
@@ -72,11 +76,11 @@ __attribute__((target("f16c,avx"))) void compare_with_processor(uint32_t upper, 
     uint32_t theirs = static_cast<uint32_t>(_mm_cvtsi128_si32(h)) & 0xFFFF;
     if (oracle::is_nan(theirs)) theirs = oracle::kNan;
     const auto ours = static_cast<uint32_t>(fp::convert(kFp32, kFp16, x, s).code);
-    if (ours != theirs) [[unlikely]] report(tally, "processor", x, ours, theirs);
+    if (ours != theirs) [[unlikely]]
+      report(tally, "processor", x, ours, theirs);
   }
   tally.add_cases(0x10000);
 }
-bool has_processor() { return __builtin_cpu_supports("f16c") && __builtin_cpu_supports("avx"); }
 void compare_with_processor(uint32_t upper, proof::Tally& tally) {
   compare_with_processor<0, _MM_FROUND_TO_NEAREST_INT>(upper, tally);
   compare_with_processor<2, _MM_FROUND_TO_ZERO>(upper, tally);
@@ -84,7 +88,6 @@ void compare_with_processor(uint32_t upper, proof::Tally& tally) {
   compare_with_processor<4, _MM_FROUND_TO_NEG_INF>(upper, tally);
 }
 #else
-bool has_processor() { return false; }
 void compare_with_processor(uint32_t, proof::Tally&) {}
 #endif
 
@@ -102,7 +105,8 @@ int main(int argc, char** argv) {
         const oracle::Wide first = numerator_of((upper & 0x7FFF) << 16);
         uint32_t guess = oracle::place(first, oracle::Wide{1} << 40).lower;
         for (uint32_t low = 0; low < 0x10000; ++low) {
-          block.place[low] = oracle::place_near(guess, numerator_of((upper & 0x7FFF) << 16 | low), oracle::Wide{1} << 40);
+          block.place[low] =
+              oracle::place_near(guess, numerator_of((upper & 0x7FFF) << 16 | low), oracle::Wide{1} << 40);
           guess = block.place[low].lower;
         }
         compare<0>(upper, block, tally);
@@ -115,11 +119,10 @@ int main(int argc, char** argv) {
       };
     });
   }
-  if (has_processor()) {
+  if (oracle::host::has_half_conversion()) {
     const proof::Section section("f32_to_f16, 4 modes, against F16C", tally);
-    proof::for_each_in_slice(o, 0x10000, [&] {
-      return [&](uint64_t i) { compare_with_processor(shuffled(i), tally); };
-    });
+    proof::for_each_in_slice(o, 0x10000,
+                             [&] { return [&](uint64_t i) { compare_with_processor(shuffled(i), tally); }; });
   } else {
     std::printf("f32_to_f16 against the processor: SKIPPED, it has no F16C\n");
   }

@@ -29,7 +29,8 @@ struct Options {
 };
 
 [[noreturn]] inline void refuse(const char* program, const std::string& what) {
-  std::fprintf(stderr, "%s: %s\nusage: %s [--full | --slice N [--of M]] [--threads T]\n", program, what.c_str(), program);
+  std::fprintf(stderr, "%s: %s\nusage: %s [--full | --slice N [--of M]] [--threads T]\n", program, what.c_str(),
+               program);
   std::exit(2);
 }
 

@@ -1,6 +1,7 @@
 // Stochastic rounding to fp16 by counting: every remainder of r bits and every one of the 2^r random numbers, four
 // variants, r = 1, 2, 3, 4, 8, 11, 13 on many significands, r = 16 (2^32 pairs a gap) on three with carry and one with
-// the others; each decision compared with the formula, the counts with it too. Subnormals, binade edges (the carry into the next binade) and the overflow gap included.
+// the others; each decision compared with the formula, the counts with it too. Subnormals, binade edges (the carry into
+// the next binade) and the overflow gap included.
 #include "softamp/numerics/convert.h"
 #include "tests/exhaustive/proof.h"
 #include "tests/oracle/counting.h"
@@ -39,9 +40,11 @@ void count_gap(uint64_t lower, proof::Tally& tally) {
     for (uint64_t n = 0; n < uint64_t{1} << r; ++n) {
       const bool negative = ((n ^ rest) & 1) != 0;
       const double signed_x = negative ? -x : x;
-      const Rounded got = fp::convert(kBinary64, kFp16, __builtin_bit_cast(uint64_t, signed_x), s, static_cast<uint32_t>(n));
+      const Rounded got =
+          fp::convert(kBinary64, kFp16, __builtin_bit_cast(uint64_t, signed_x), s, static_cast<uint32_t>(n));
       up += (got.code & 0x7FFF) == lower + 1;  // 0x7C00, infinity, stands for 65536
-      if (got.code == (lower + (n >= threshold) + (negative ? 0x8000u : 0u))) [[likely]] continue;
+      if (got.code == (lower + (n >= threshold) + (negative ? 0x8000u : 0u))) [[likely]]
+        continue;
       char text[160];
       std::snprintf(text, sizeof text, "f64_to_f16 variant %d r %d x %a random %llx got %llx expected %llx",
                     static_cast<int>(variant), r, signed_x, static_cast<unsigned long long>(n),

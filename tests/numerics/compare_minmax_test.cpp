@@ -31,8 +31,8 @@ void check(const FloatFormat& f, const char* name, uint64_t a, uint64_t b) {
     const int quiet = signaling || (ipu && nan) ? kInvalid : 0, loud = nan ? kInvalid : 0;
     const auto same = [&](const fp::Compared& c, bool truth, int flags, const char* relation) {
       ASSERT_TRUE(c.value == truth && c.flags == flags)
-          << name << " " << relation << std::hex << " " << a << " " << b << (ipu ? " ipu" : " ieee") << " got " << c.value
-          << "/" << int{c.flags} << " expected " << truth << "/" << flags;
+          << name << " " << relation << std::hex << " " << a << " " << b << (ipu ? " ipu" : " ieee") << " got "
+          << c.value << "/" << int{c.flags} << " expected " << truth << "/" << flags;
     };
     same(fp::equal(f, a, b, s), x == y, quiet, "eq");
     same(fp::equal_signaling(f, a, b, s), x == y, loud, "eq_signaling");
@@ -69,8 +69,9 @@ TEST(CompareMinMax, EveryPairOfFp8Codes) {
 TEST(CompareMinMax, LandmarksOfEveryFormat) {
   for (const auto& [name, f] : oracle::kNamedFormats) {
     std::vector<uint64_t> codes;
-    for (const uint64_t magnitude : {uint64_t{0}, uint64_t{1}, f.min_normal_code() - 1, f.min_normal_code(), f.max_finite_code(),
-                                     f.magnitude_mask(), f.magnitude_mask() - f.mantissa_mask(), f.magnitude_mask() - f.mantissa_mask() + 1})
+    for (const uint64_t magnitude :
+         {uint64_t{0}, uint64_t{1}, f.min_normal_code() - 1, f.min_normal_code(), f.max_finite_code(),
+          f.magnitude_mask(), f.magnitude_mask() - f.mantissa_mask(), f.magnitude_mask() - f.mantissa_mask() + 1})
       for (const uint64_t sign : {uint64_t{0}, f.sign_mask()}) codes.push_back(magnitude | sign);
     for (const uint64_t a : codes)
       for (const uint64_t b : codes) check(f, name, a, b);

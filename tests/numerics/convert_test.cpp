@@ -35,7 +35,8 @@ TEST(Convert, EveryPairUnderAnyPolicy) {
         const uint64_t code = cases.code(from.format);
         const auto random = static_cast<uint32_t>(cases.word());
         const Semantics s = Semantics::ieee(p);
-        expect_same(fp::convert(from.format, to.format, code, s, random), exact::convert(from.format, to.format, code, s, random),
+        expect_same(fp::convert(from.format, to.format, code, s, random),
+                    exact::convert(from.format, to.format, code, s, random),
                     std::string(from.name) + " to " + to.name + " " + oracle::hexadecimal(code) + " random " +
                         oracle::hexadecimal(random) + " " + oracle::text_of(p));
       }
@@ -52,9 +53,10 @@ TEST(Convert, EveryPairUnderTheIpu) {
         const Semantics s = Semantics::ipu(b);
         const uint64_t code = cases.code(from.format);
         const auto random = static_cast<uint32_t>(cases.word());
-        expect_same(fp::convert(from.format, to.format, code, s, random), exact::convert(from.format, to.format, code, s, random),
-                    std::string(from.name) + " to " + to.name + " " + oracle::hexadecimal(code) + (b.esr ? " esr" : "") +
-                        (b.nanoo ? " nanoo" : ""));
+        expect_same(fp::convert(from.format, to.format, code, s, random),
+                    exact::convert(from.format, to.format, code, s, random),
+                    std::string(from.name) + " to " + to.name + " " + oracle::hexadecimal(code) +
+                        (b.esr ? " esr" : "") + (b.nanoo ? " nanoo" : ""));
       }
 }
 
@@ -76,7 +78,8 @@ TEST(Convert, WideningIsExactAndNarrowingUndoesIt) {
 TEST(Convert, DoubleToFloatEqualsTheProcessor) {
   if (!oracle::host::available()) GTEST_SKIP() << "no SSE";
   Cases cases(23);
-  const RoundingMode modes[] = {RoundingMode::kNearestEven, RoundingMode::kTowardZero, RoundingMode::kUp, RoundingMode::kDown};
+  const RoundingMode modes[] = {RoundingMode::kNearestEven, RoundingMode::kTowardZero, RoundingMode::kUp,
+                                RoundingMode::kDown};
   for (int i = 0; i < 400000; ++i) {
     // three in four in the range of fp32, its subnormals included
     uint64_t code = cases.code(kBinary64);
@@ -86,7 +89,8 @@ TEST(Convert, DoubleToFloatEqualsTheProcessor) {
     if (kFp32.is_nan(h.code)) h.code = 0x7FC00000;
     const Rounded got = fp::convert(kBinary64, kFp32, code, Semantics::ieee(RoundingPolicy::ieee(mode)));
     ASSERT_TRUE(got.code == h.code && got.flags == h.flags)
-        << std::hex << code << " got " << got.code << "/" << int{got.flags} << " processor " << h.code << "/" << int{h.flags};
+        << std::hex << code << " got " << got.code << "/" << int{got.flags} << " processor " << h.code << "/"
+        << int{h.flags};
   }
 }
 
@@ -129,9 +133,12 @@ TEST(Convert, QuarterRowsOfTheIpuTable) {
     b.nanoo = nanoo;
     const Semantics s = Semantics::ipu(b);
     const int overflow = nanoo ? kOflo | kInv : kOflo;
-    expect_same(fp::convert(kFp32, kF143, 0x43F00000, s), {nanoo ? 0x80u : 0x7Fu, static_cast<uint8_t>(overflow)}, "480");
-    expect_same(fp::convert(kFp32, kF143, 0xC3F00000, s), {nanoo ? 0x80u : 0xFFu, static_cast<uint8_t>(overflow)}, "-480");
-    expect_same(fp::convert(kFp32, kF152, 0xC7800000, s), {nanoo ? 0x80u : 0xFFu, static_cast<uint8_t>(overflow)}, "-65536");
+    expect_same(fp::convert(kFp32, kF143, 0x43F00000, s), {nanoo ? 0x80u : 0x7Fu, static_cast<uint8_t>(overflow)},
+                "480");
+    expect_same(fp::convert(kFp32, kF143, 0xC3F00000, s), {nanoo ? 0x80u : 0xFFu, static_cast<uint8_t>(overflow)},
+                "-480");
+    expect_same(fp::convert(kFp32, kF152, 0xC7800000, s), {nanoo ? 0x80u : 0xFFu, static_cast<uint8_t>(overflow)},
+                "-65536");
     expect_same(fp::convert(kFp32, kF143, 0x7F800000, s), {0x80, static_cast<uint8_t>(nanoo ? kInv : 0)}, "Inf");
     expect_same(fp::convert(kFp32, kF152, 0xFF800000, s), {0x80, static_cast<uint8_t>(nanoo ? kInv : 0)}, "-Inf");
     expect_same(fp::convert(kFp16, kF143, 0x7E00, s), {0x80, kInvalid}, "NaN");
@@ -151,18 +158,20 @@ TEST(Convert, OcpFp8) {
   saturating.overflow = Overflow::kSaturate;
   saturating.infinity = InfinityResult::kSaturate;
   EXPECT_EQ(line(kE4m3, {1e9, -1e9, INFINITY}, Semantics::ieee(saturating)), (std::vector<uint64_t>{0x7E, 0xFE, 0x7E}));
-  EXPECT_EQ(line(kE5m2, {1e9, -1e9, -INFINITY}, Semantics::ieee(saturating)), (std::vector<uint64_t>{0x7B, 0xFB, 0xFB}));
+  EXPECT_EQ(line(kE5m2, {1e9, -1e9, -INFINITY}, Semantics::ieee(saturating)),
+            (std::vector<uint64_t>{0x7B, 0xFB, 0xFB}));
 }
 
 /// D19: the NaN of every format.
 TEST(Convert, NanCodes) {
   const std::pair<oracle::NamedFormat, uint64_t> rows[] = {
-      {kNine[0], 0x7E00}, {kNine[1], 0x7FC0}, {kNine[3], 0x7FC00000}, {kNine[4], 0x7F}, {kNine[5], 0x7E},
-      {kNine[6], 0x80},   {kNine[7], 0x80},   {kNine[8], 0x7FF8000000000000}};
+      {kNine[0], 0x7E00}, {kNine[1], 0x7FC0}, {kNine[3], 0x7FC00000}, {kNine[4], 0x7F},
+      {kNine[5], 0x7E},   {kNine[6], 0x80},   {kNine[7], 0x80},       {kNine[8], 0x7FF8000000000000}};
   for (const auto& [format, nan] : rows) {
     EXPECT_EQ(fp::convert(kFp32, format.format, 0xFFC12345, Semantics::ieee()).code, nan) << format.name;
     EXPECT_EQ(int{fp::convert(kFp32, format.format, 0xFFC12345, Semantics::ieee()).flags}, 0) << format.name;
-    EXPECT_EQ(int{fp::convert(kFp32, format.format, 0x7F800001, Semantics::ieee()).flags}, int{kInvalid}) << format.name;
+    EXPECT_EQ(int{fp::convert(kFp32, format.format, 0x7F800001, Semantics::ieee()).flags}, int{kInvalid})
+        << format.name;
   }
 }
 
@@ -177,12 +186,13 @@ TEST(Convert, ToInt32InEveryMode) {
     s.integer_range = static_cast<IntegerRange>(cases.below(3));
     uint64_t code = cases.code(from.format);
     if (cases.below(2) == 0)  // a number of about the size of the int32 range, or near an integer
-      code = fp::from_double(from.format, static_cast<double>(static_cast<int64_t>(cases.word()) >> (30 + cases.below(33))) / 8);
+      code = fp::from_double(from.format,
+                             static_cast<double>(static_cast<int64_t>(cases.word()) >> (30 + cases.below(33))) / 8);
     const bool exactly = cases.below(2) == 0;
     const auto random = static_cast<uint32_t>(cases.word());
     const std::string what = std::string(from.name) + " " + oracle::hexadecimal(code) + " " + oracle::text_of(s.wide);
-    expect_same(fp::to_int32(from.format, code, s, exactly, random), exact::to_int32(from.format, code, s, exactly, random),
-                "to_int32 " + what);
+    expect_same(fp::to_int32(from.format, code, s, exactly, random),
+                exact::to_int32(from.format, code, s, exactly, random), "to_int32 " + what);
     expect_same(fp::round_to_integral(from.format, code, s, exactly, random),
                 exact::round_to_integral(from.format, code, s, exactly, random), "round_to_integral " + what);
   }
@@ -206,14 +216,15 @@ TEST(Convert, FromInt32InEveryMode) {
 TEST(Convert, IntegerRowsByHand) {
   const Semantics s = Semantics::ieee();
   const auto integer = [&](double x, RoundingMode mode) {
-    return static_cast<int32_t>(fp::to_int32(kFp32, fp::from_double(kFp32, x), Semantics::ieee(RoundingPolicy::ieee(mode))).code);
+    return static_cast<int32_t>(
+        fp::to_int32(kFp32, fp::from_double(kFp32, x), Semantics::ieee(RoundingPolicy::ieee(mode))).code);
   };
   EXPECT_EQ(integer(2.5, RoundingMode::kNearestEven), 2);
   EXPECT_EQ(integer(-2.5, RoundingMode::kNearestAway), -3);
   EXPECT_EQ(integer(-2.5, RoundingMode::kTowardZero), -2);
   EXPECT_EQ(integer(2.25, RoundingMode::kUp), 3);
   EXPECT_EQ(integer(-2.25, RoundingMode::kDown), -3);
-  EXPECT_EQ(int{fp::to_int32(kFp16, 0x3E00, s).flags}, 0);        // 1.5, not asked for inexact
+  EXPECT_EQ(int{fp::to_int32(kFp16, 0x3E00, s).flags}, 0);  // 1.5, not asked for inexact
   EXPECT_EQ(int{fp::to_int32(kFp16, 0x3E00, s, true).flags}, 1);
   EXPECT_EQ(fp::to_int32(kFp16, 0x7E00, s).code, 0x80000000u);
   EXPECT_EQ(int{fp::to_int32(kFp16, 0x7E00, s).flags}, int{kInvalid});

@@ -24,8 +24,8 @@ TEST(Fma, RandomAndConstructedCases) {
       const Rounded got = fp::fma(kFp16, t.a, t.b, t.c, semantics_of(oracle::kMachines[m]));
       const oracle::Outcome o = oracle::fma(t.a, t.b, t.c, oracle::kMachines[m]);
       ASSERT_TRUE(got.code == o.code && got.flags == o.flags)
-          << oracle::kMachineNames[m] << std::hex << " " << t.a << " " << t.b << " " << t.c << " got " << got.code << "/"
-          << int{got.flags} << " expected " << o.code << "/" << o.flags;
+          << oracle::kMachineNames[m] << std::hex << " " << t.a << " " << t.b << " " << t.c << " got " << got.code
+          << "/" << int{got.flags} << " expected " << o.code << "/" << o.flags;
       if (m == 0 && i % 4 < 2) {
         by_binary32 += oracle::rounded_twice<float>(t) != o.code;
         by_binary64 += oracle::rounded_twice<double>(t) != o.code;
@@ -44,13 +44,15 @@ TEST(Fma, ByHand) {
   EXPECT_EQ(int{fp::fma(kFp16, 0x3C01, 0x3BFF, 0xBC00, s).flags}, 0);
   EXPECT_EQ(fp::fma(kFp16, 0x7BFF, 0x3C00, 0x0001, s).code, 0x7BFFu);  // 65504 + 2^-24
   EXPECT_EQ(int{fp::fma(kFp16, 0x7BFF, 0x3C00, 0x0001, s).flags}, int{kInexact});
-  EXPECT_EQ(fp::fma(kFp16, 0x7BFF, 0x3C00, 0x0001, Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kUp))).code, 0x7C00u);
+  EXPECT_EQ(fp::fma(kFp16, 0x7BFF, 0x3C00, 0x0001, Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kUp))).code,
+            0x7C00u);
   // 0 Inf + NaN is invalid; 0 Inf + sNaN too; a quiet NaN alone is not
   EXPECT_EQ(int{fp::fma(kFp16, 0x0000, 0x7C00, 0x7E00, s).flags}, int{kInvalid});
   EXPECT_EQ(int{fp::fma(kFp16, 0x0000, 0x7BFF, 0x7E00, s).flags}, 0);
   EXPECT_EQ(fp::fma(kFp16, 0x7C00, 0x3C00, 0xFC00, s).code, 0x7E00u);
   EXPECT_EQ(fp::fma(kFp16, 0x8000, 0x3C00, 0x8000, s).code, 0x8000u);  // -0 + -0
-  EXPECT_EQ(fp::fma(kFp16, 0x3C00, 0x3C00, 0xBC00, Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kDown))).code, 0x8000u);
+  EXPECT_EQ(fp::fma(kFp16, 0x3C00, 0x3C00, 0xBC00, Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kDown))).code,
+            0x8000u);
 }
 
 }  // namespace

@@ -70,8 +70,8 @@ TEST(Mxcsr, SameBitsUnderAnyCallerAndControlBitsUntouched) {
   std::vector<uint64_t> baseline;
   run(_MM_MASK_MASK, &baseline);
   constexpr unsigned kFlushing = 0x8000 | 0x0040;  // FTZ and DAZ
-  for (const unsigned bits : {unsigned{_MM_ROUND_UP}, unsigned{_MM_ROUND_DOWN}, unsigned{_MM_ROUND_TOWARD_ZERO}, kFlushing,
-                              _MM_ROUND_UP | kFlushing}) {
+  for (const unsigned bits : {unsigned{_MM_ROUND_UP}, unsigned{_MM_ROUND_DOWN}, unsigned{_MM_ROUND_TOWARD_ZERO},
+                              kFlushing, _MM_ROUND_UP | kFlushing}) {
     const unsigned control = _MM_MASK_MASK | bits;
     std::vector<uint64_t> other;
     run(control, &other);

@@ -14,9 +14,11 @@ using oracle::Cases;
 namespace exact = oracle::exact;
 
 constexpr int kOperationCount = 9;
-constexpr const char* kOperationNames[] = {"add", "sub", "mul", "div", "rem", "fma", "sqrt", "reciprocal", "reciprocal_sqrt"};
+constexpr const char* kOperationNames[] = {
+    "add", "sub", "mul", "div", "rem", "fma", "sqrt", "reciprocal", "reciprocal_sqrt"};
 
-Rounded ours(int operation, const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, const Semantics& s, uint32_t random) {
+Rounded ours(int operation, const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, const Semantics& s,
+             uint32_t random) {
   switch (operation) {
     case 0: return fp::add(f, a, b, s, random);
     case 1: return fp::sub(f, a, b, s, random);
@@ -97,20 +99,48 @@ TEST(Operations, IpuUnderEveryBehaviour) {
   }
 }
 
+/// Every unit switch at random, all together.
+TEST(Operations, IpuUnderAnySwitches) {
+  Cases cases(16);
+  int wrong = 0;
+  for (int i = 0; i < 1500; ++i) {
+    IpuSwitches w;
+    w.sr_bits = static_cast<int>(cases.below(33));
+    w.sr_form = oracle::kVariants[cases.below(4)];
+    w.overflow_rule = static_cast<OverflowRule>(cases.below(4));
+    w.nan_pattern = static_cast<NanPattern>(cases.below(3));
+    w.half_inf_operand = static_cast<InfinityOperand>(cases.below(4));
+    w.inf_to_half_flags = static_cast<InfToHalfFlags>(cases.below(5));
+    w.f32_overflow_result = static_cast<F32OverflowResult>(cases.below(3));
+    w.oflo_with_nanoo = static_cast<OfloWithNanoo>(cases.below(2));
+    w.pole_flag = static_cast<PoleFlag>(cases.below(3));
+    w.f32_daz = cases.below(2) == 0;
+    w.f32_ftz = cases.below(2) == 0;
+    w.f32_flush_sign = static_cast<FlushSign>(cases.below(2));
+    w.fp8_sr = cases.below(2) == 0;
+    FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
+    b.esr = cases.below(2) == 0;
+    b.nanoo = cases.below(2) == 0;
+    const Semantics s = Semantics::ipu(b, w);
+    for (const auto& [name, format] : oracle::kNamedFormats) check_all(format, name, s, cases, &wrong);
+  }
+}
+
 /// Many more cases than rationals could judge; four modes, five flags.
 TEST(Operations, Fp32EqualsTheProcessor) {
   if (!oracle::host::available()) GTEST_SKIP() << "no SSE";
   namespace host = oracle::host;
   Cases cases(15);
   int wrong = 0;
-  const RoundingMode modes[] = {RoundingMode::kNearestEven, RoundingMode::kTowardZero, RoundingMode::kUp, RoundingMode::kDown};
+  const RoundingMode modes[] = {RoundingMode::kNearestEven, RoundingMode::kTowardZero, RoundingMode::kUp,
+                                RoundingMode::kDown};
   for (int i = 0; i < 400000 && wrong < 12; ++i) {
     const RoundingMode mode = modes[i & 3];
     const Semantics s = Semantics::ieee(RoundingPolicy::ieee(mode));
     const uint64_t a = cases.code(kFp32), b = cases.partner(kFp32, a), c = cases.partner(kFp32, a);
-    const host::Result theirs[] = {host::add(a, b, mode), host::sub(a, b, mode), host::mul(a, b, mode),
-                                   host::div(a, b, mode), host::sqrt(a, mode),
-                                   host::has_fma() ? host::fma(a, b, c, mode) : host::Result{}};
+    const host::Result theirs[] = {host::add(a, b, mode), host::sub(a, b, mode),
+                                   host::mul(a, b, mode), host::div(a, b, mode),
+                                   host::sqrt(a, mode),   host::has_fma() ? host::fma(a, b, c, mode) : host::Result{}};
     const int same_as[] = {0, 1, 2, 3, 6, 5};
     for (int k = 0; k < 6; ++k) {
       if (k == 5 && (!host::has_fma() || kFp32.is_nan(c))) continue;  // 0 Inf + NaN: x86 differs in the flag

@@ -26,7 +26,8 @@ void check(const FloatFormat& f, const char* name, uint64_t a, uint64_t b) {
 
 TEST(Rem, ByHand) {
   const auto rem = [](double x, double y) {
-    return fp::to_double(kFp16, fp::rem(kFp16, fp::from_double(kFp16, x), fp::from_double(kFp16, y), Semantics::ieee()).code);
+    return fp::to_double(kFp16,
+                         fp::rem(kFp16, fp::from_double(kFp16, x), fp::from_double(kFp16, y), Semantics::ieee()).code);
   };
   EXPECT_EQ(rem(5, 3), -1);
   EXPECT_EQ(rem(4, 3), 1);

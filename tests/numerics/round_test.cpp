@@ -119,12 +119,14 @@ TEST(Round, VectorsOfTheSpecification) {
 TEST(Round, AnyValueAnyFormatAnyPolicy) {
   Cases cases(31);
   for (int i = 0; i < 20000 && !HasFailure(); ++i) {
-    const auto f = cases.below(3) == 0 ? oracle::kNamedFormats[cases.below(8)].format
-                                       : FloatFormat::ieee(static_cast<int>(2 + cases.below(7)), static_cast<int>(2 + cases.below(23)));
+    const auto f = cases.below(3) == 0
+                       ? oracle::kNamedFormats[cases.below(8)].format
+                       : FloatFormat::ieee(static_cast<int>(2 + cases.below(7)), static_cast<int>(2 + cases.below(23)));
     const RoundingPolicy p = oracle::any_policy(cases);
     uint64_t significand = cases.word() >> cases.below(64);
     if (cases.below(3) == 0) significand = (significand | 1) << cases.below(40) >> cases.below(12);
-    const int top = f.min_quantum() - 6 + static_cast<int>(cases.below(static_cast<uint64_t>(f.max_exponent() - f.min_quantum() + 14)));
+    const int top = f.min_quantum() - 6 +
+                    static_cast<int>(cases.below(static_cast<uint64_t>(f.max_exponent() - f.min_quantum() + 14)));
     int bits = 0;
     while (bits < 64 && significand >> bits != 0) ++bits;
     const int exponent = top - bits;
@@ -136,9 +138,9 @@ TEST(Round, AnyValueAnyFormatAnyPolicy) {
     const Rounded got = round_and_pack(f, {negative, exponent, significand}, p, random);
     const Rounded expected = oracle::round_value(f, negative ? -x : x, p, random, negative);
     EXPECT_TRUE(got.code == expected.code && got.flags == expected.flags)
-        << "(" << f.exponent_bits << "," << f.precision << ") " << std::hex << significand << std::dec << " * 2^" << exponent
-        << (negative ? " negative" : "") << std::hex << " random " << random << " got " << got.code << "/" << int{got.flags}
-        << " expected " << expected.code << "/" << int{expected.flags} << " " << oracle::text_of(p);
+        << "(" << f.exponent_bits << "," << f.precision << ") " << std::hex << significand << std::dec << " * 2^"
+        << exponent << (negative ? " negative" : "") << std::hex << " random " << random << " got " << got.code << "/"
+        << int{got.flags} << " expected " << expected.code << "/" << int{expected.flags} << " " << oracle::text_of(p);
   }
 }
 
@@ -152,7 +154,8 @@ TEST(Round, ZeroKeepsItsSignWhereThereIsOne) {
 
 TEST(RoundToFixed, ByHand) {
   const FixedFormat fixed{-12, -32768, 32767};
-  const auto at = [&](bool negative, uint64_t significand, int exponent, RoundingMode mode = RoundingMode::kNearestEven) {
+  const auto at = [&](bool negative, uint64_t significand, int exponent,
+                      RoundingMode mode = RoundingMode::kNearestEven) {
     return round_to_fixed(fixed, {negative, exponent, significand}, RoundingPolicy::ieee(mode));
   };
   EXPECT_EQ(at(false, 1, 0).value, 4096);
@@ -182,16 +185,22 @@ TEST(RoundToFixed, AgainstExactArithmetic) {
     const bool negative = cases.below(2) == 0;
     const auto random = static_cast<uint32_t>(cases.word());
     const oracle::Dyadic x{significand, exponent - quantum};  // in quanta
-    oracle::Big below = x.exponent >= 0 ? oracle::Big{x.significand << x.exponent} : oracle::Big{x.significand >> -x.exponent};
+    oracle::Big below =
+        x.exponent >= 0 ? oracle::Big{x.significand << x.exponent} : oracle::Big{x.significand >> -x.exponent};
     const oracle::Gapped g{below, {below, 0}, {below + 1, 0}, oracle::compare(x, {below, 0}) == 0};
     if (oracle::goes_up(g, oracle::exactly(x), negative, p, random)) ++below;
     const oracle::Big value = negative ? oracle::Big{-below} : below;
     const bool beyond = value < fixed.least || value > fixed.greatest;
-    const auto expected = static_cast<int64_t>(value < fixed.least ? oracle::Big{fixed.least}
-                                               : value > fixed.greatest ? oracle::Big{fixed.greatest} : value);
+    const auto expected = static_cast<int64_t>(value < fixed.least      ? oracle::Big{fixed.least}
+                                               : value > fixed.greatest ? oracle::Big{fixed.greatest}
+                                                                        : value);
     const RoundedInteger got = round_to_fixed(fixed, {negative, exponent, significand}, p, random);
-    EXPECT_EQ(got.value, expected) << significand << " * 2^" << exponent << " quantum 2^" << quantum << " " << oracle::text_of(p);
-    EXPECT_EQ(int{got.flags}, beyond ? kOverflow | kInexact : g.on ? 0 : kInexact) << significand << " * 2^" << exponent;
+    EXPECT_EQ(got.value, expected) << significand << " * 2^" << exponent << " quantum 2^" << quantum << " "
+                                   << oracle::text_of(p);
+    EXPECT_EQ(int{got.flags}, beyond ? kOverflow | kInexact
+                              : g.on ? 0
+                                     : kInexact)
+        << significand << " * 2^" << exponent;
   }
 }
 

@@ -1,5 +1,5 @@
-// Stochastic rounding proven by counting: for a remainder d, all 2^r random numbers are tried, and exactly as many go up
-// as the formula says. Rule D26 in integers: d = rest / 2^D.
+// Stochastic rounding proven by counting: for a remainder d, all 2^r random numbers are tried, and exactly as many go
+// up as the formula says. Rule D26 in integers: d = rest / 2^D.
 //   carry  floor(d 2^r)
 //   half   floor((floor(d 2^(r+1)) + 1) / 2)
 //   rne    d 2^r to the nearest integer, ties to even
@@ -15,8 +15,8 @@
 namespace {
 
 using namespace softamp;
-using oracle::Remainder;
 using oracle::numbers_that_go_up;
+using oracle::Remainder;
 
 constexpr const char* kNames[] = {"carry", "half", "rne", "odd"};
 
@@ -58,7 +58,8 @@ void count_gap(const FloatFormat& f, uint64_t lower, int r, int remainder_bits) 
         const uint64_t threshold = (uint64_t{1} << r) - expected;
         for (const uint64_t n : {threshold - 1, threshold}) {
           if (n >= uint64_t{1} << r) continue;
-          const uint64_t code = fp::convert(kBinary64, f, __builtin_bit_cast(uint64_t, -x), s, static_cast<uint32_t>(n)).code;
+          const uint64_t code =
+              fp::convert(kBinary64, f, __builtin_bit_cast(uint64_t, -x), s, static_cast<uint32_t>(n)).code;
           const uint64_t magnitude = lower + (n >= threshold);
           const bool no_such_zero = magnitude == 0 && !f.has_negative_zero();
           ASSERT_EQ(code, no_such_zero ? 0 : magnitude | f.sign_mask()) << kNames[v] << " -x, random " << n;
@@ -117,10 +118,13 @@ TEST(StochasticCounting, OverflowEdge) {
         const uint64_t expected = rest == uint64_t{1} << bits ? all : numbers_that_go_up(variant, d, r);
         for (const Overflow overflow : {Overflow::kInfinity, Overflow::kSaturate, Overflow::kNan}) {
           const Semantics s = semantics(r, variant, overflow);
-          const uint64_t beyond = overflow == Overflow::kInfinity ? 0x7C00 : overflow == Overflow::kNan ? 0x7E00 : 0x7BFF;
+          const uint64_t beyond = overflow == Overflow::kInfinity ? 0x7C00
+                                  : overflow == Overflow::kNan    ? 0x7E00
+                                                                  : 0x7BFF;
           uint64_t overflowed = 0;
           for (uint64_t n = 0; n < all; ++n) {
-            const Rounded got = fp::convert(kBinary64, kFp16, __builtin_bit_cast(uint64_t, x), s, static_cast<uint32_t>(n));
+            const Rounded got =
+                fp::convert(kBinary64, kFp16, __builtin_bit_cast(uint64_t, x), s, static_cast<uint32_t>(n));
             const bool over = (got.flags & kOverflow) != 0;
             overflowed += over;
             ASSERT_EQ(got.code, over ? beyond : 0x7BFF) << x << " random " << n;
@@ -162,7 +166,8 @@ TEST(StochasticCounting, BiasIsTheRationalOfTheFormula) {
         for (uint64_t rest = 0; rest < uint64_t{1} << bits; ++rest) {
           const double x = low + quantum * Remainder{rest, bits}.fraction();
           for (uint64_t n = 0; n < uint64_t{1} << r; ++n) {
-            const uint64_t code = fp::convert(kBinary64, kFp16, __builtin_bit_cast(uint64_t, x), s, static_cast<uint32_t>(n)).code;
+            const uint64_t code =
+                fp::convert(kBinary64, kFp16, __builtin_bit_cast(uint64_t, x), s, static_cast<uint32_t>(n)).code;
             total += static_cast<int64_t>((code - 0x3C00) << bits) - static_cast<int64_t>(rest);
           }
         }

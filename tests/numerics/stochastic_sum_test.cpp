@@ -50,8 +50,8 @@ const std::vector<uint64_t>& replicas() {
 
 TEST(StochasticSum, ChainIsADistributionWithTheKnownMoments) {
   EXPECT_NEAR(chain().total(), 1, 1e-11);  // the chain's error bound, 4.5e-12, and the summation of it
-  // The sum is 1.00016594 before rounding. Carry loses less than 2^-13 quanta an addition, a quantum being at most 2^-10
-  // (2^-11 below 1): no more than 10,000 2^-23 in all.
+  // The sum is 1.00016594 before rounding. Carry loses less than 2^-13 quanta an addition, a quantum being at most
+  // 2^-10 (2^-11 below 1): no more than 10,000 2^-23 in all.
   EXPECT_LE(chain().mean(), 1.00016594);
   EXPECT_GE(chain().mean(), 1.00016594 - kAdditions * 0x1p-23);
   // The specification's own 20,000 runs: mean 1.00017 (printed to 5 digits), sd 0.0154 to 3 digits and sampled, whose
@@ -82,7 +82,8 @@ TEST(StochasticSum, VarianceOfTheReplicas) {
   // Var(s^2) = (mu4 - sigma^4 (n - 3) / (n - 1)) / n, with the chain's exact moments.
   const double sigma2 = chain().central_moment(2), mu4 = chain().central_moment(4);
   const double error = std::sqrt((mu4 - sigma2 * sigma2 * (n - 3) / (n - 1)) / n);
-  std::printf("2000 replicas: sd %.9f, variance %+.2f standard errors\n", std::sqrt(variance), (variance - sigma2) / error);
+  std::printf("2000 replicas: sd %.9f, variance %+.2f standard errors\n", std::sqrt(variance),
+              (variance - sigma2) / error);
   EXPECT_LE(std::fabs(variance - sigma2), 6 * error);
 }
 

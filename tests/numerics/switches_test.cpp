@@ -33,7 +33,9 @@ void expect(const Rounded& r, uint64_t code, int flags) {
 }
 
 uint64_t bits_of(double x) { return __builtin_bit_cast(uint64_t, x); }
-Rounded to_half(double x, const Semantics& s, uint32_t random = 0) { return fp::convert(kBinary64, kFp16, bits_of(x), s, random); }
+Rounded to_half(double x, const Semantics& s, uint32_t random = 0) {
+  return fp::convert(kBinary64, kFp16, bits_of(x), s, random);
+}
 
 TEST(Switches, DefaultsAreThePreset) {
   EXPECT_EQ(Semantics::ipu(behaviour(false), IpuSwitches{}), Semantics::ipu(behaviour(false)));
@@ -95,7 +97,8 @@ TEST(Switches, OverflowRule) {
       {OverflowRule::kHalfway, {false, false, false, true, true, true}},
       {OverflowRule::kPower, {false, false, false, false, false, true}}};
   for (const auto& [rule, overflows] : rows)
-    for (size_t i = 0; i < std::size(x); ++i) EXPECT_EQ(result(rule, x[i]), overflows[i]) << static_cast<int>(rule) << " " << x[i];
+    for (size_t i = 0; i < std::size(x); ++i)
+      EXPECT_EQ(result(rule, x[i]), overflows[i]) << static_cast<int>(rule) << " " << x[i];
   // Stochastic rounding tells "after rounding" from "halfway": 65512 with a carry, 65528 without one.
   const auto stochastic = [](OverflowRule rule, double value, uint32_t random) {
     return to_half(value, with(&IpuSwitches::overflow_rule, rule, false, true), random);
@@ -120,7 +123,9 @@ TEST(Switches, NanPattern) {
   EXPECT_EQ(fresh(NanPattern::kAllOnes, kFp16), 0x7FFFu);
   EXPECT_EQ(fresh(NanPattern::kAllOnes, kFp32), 0x7FFFFFFFu);
   EXPECT_EQ(fresh(NanPattern::kPropagate, kFp16), 0x7E00u);
-  const auto read = [](NanPattern p) { return fp::add(kFp16, 0x3C00, 0xFC12, with(&IpuSwitches::nan_pattern, p)).code; };
+  const auto read = [](NanPattern p) {
+    return fp::add(kFp16, 0x3C00, 0xFC12, with(&IpuSwitches::nan_pattern, p)).code;
+  };
   EXPECT_EQ(read(NanPattern::kQuiet), 0x7E00u);
   EXPECT_EQ(read(NanPattern::kNegativeQuiet), 0xFE00u);
   EXPECT_EQ(read(NanPattern::kAllOnes), 0x7FFFu);
@@ -138,17 +143,18 @@ TEST(Switches, HalfInfOperand) {
   const auto sum = [](InfinityOperand o, uint64_t b) {
     return fp::add(kFp16, 0x7C00, b, with(&IpuSwitches::half_inf_operand, o, false));
   };
-  expect(sum(InfinityOperand::kIeee, 0xF800), 0x7E00, 0);          // Inf - 32768 = Inf, which is NaN as a result
-  expect(sum(InfinityOperand::kMaxFinite, 0xF800), 0x77FE, 0);     // 65504 - 32768 = 32736
-  expect(sum(InfinityOperand::kNan, 0xF800), 0x7E00, kInv);        // a NaN operand
-  expect(sum(InfinityOperand::kNextBinade, 0xF800), 0x7800, 0);    // 65536 - 32768
+  expect(sum(InfinityOperand::kIeee, 0xF800), 0x7E00, 0);        // Inf - 32768 = Inf, which is NaN as a result
+  expect(sum(InfinityOperand::kMaxFinite, 0xF800), 0x77FE, 0);   // 65504 - 32768 = 32736
+  expect(sum(InfinityOperand::kNan, 0xF800), 0x7E00, kInv);      // a NaN operand
+  expect(sum(InfinityOperand::kNextBinade, 0xF800), 0x7800, 0);  // 65536 - 32768
   // comparisons included
   const auto less = [](InfinityOperand o, uint64_t a, uint64_t b) {
     return fp::less(kFp16, a, b, with(&IpuSwitches::half_inf_operand, o));
   };
   EXPECT_TRUE(less(InfinityOperand::kIeee, 0x7BFF, 0x7C00).value);
   EXPECT_FALSE(less(InfinityOperand::kMaxFinite, 0x7BFF, 0x7C00).value);
-  EXPECT_TRUE(fp::equal(kFp16, 0xFBFF, 0xFC00, with(&IpuSwitches::half_inf_operand, InfinityOperand::kMaxFinite)).value);
+  EXPECT_TRUE(
+      fp::equal(kFp16, 0xFBFF, 0xFC00, with(&IpuSwitches::half_inf_operand, InfinityOperand::kMaxFinite)).value);
   EXPECT_FALSE(less(InfinityOperand::kNan, 0x7BFF, 0x7C00).value);
   EXPECT_EQ(int{less(InfinityOperand::kNan, 0x7BFF, 0x7C00).flags}, kInv);
   EXPECT_TRUE(less(InfinityOperand::kNextBinade, 0x7BFF, 0x7C00).value);
@@ -162,7 +168,8 @@ TEST(Switches, HalfInfOperand) {
   EXPECT_EQ(wide(InfinityOperand::kNan), 0x7FC00000u);
   EXPECT_EQ(wide(InfinityOperand::kNextBinade), 0xC7800000u);
   // fp32 infinities are not concerned
-  EXPECT_EQ(fp::add(kFp32, 0x7F800000, 0x3F800000, with(&IpuSwitches::half_inf_operand, InfinityOperand::kNan)).code, 0x7F800000u);
+  EXPECT_EQ(fp::add(kFp32, 0x7F800000, 0x3F800000, with(&IpuSwitches::half_inf_operand, InfinityOperand::kNan)).code,
+            0x7F800000u);
 }
 
 TEST(Switches, InfToHalfFlags) {
@@ -181,7 +188,8 @@ TEST(Switches, InfToHalfFlags) {
   expect(narrowed(InfToHalfFlags::kOfloAndInv, true), 0x7E00, kOflo | kInv);
   // the same for an infinite exact fp16 result, and beside div0
   expect(fp::add(kFp16, 0xFC00, 0x3C00, with(&IpuSwitches::inf_to_half_flags, InfToHalfFlags::kOflo)), 0x7E00, kOflo);
-  expect(fp::div(kFp16, 0x3C00, 0, with(&IpuSwitches::inf_to_half_flags, InfToHalfFlags::kOflo)), 0x7E00, kDiv0 | kOflo);
+  expect(fp::div(kFp16, 0x3C00, 0, with(&IpuSwitches::inf_to_half_flags, InfToHalfFlags::kOflo)), 0x7E00,
+         kDiv0 | kOflo);
 }
 
 TEST(Switches, F32OverflowResult) {
@@ -206,7 +214,8 @@ TEST(Switches, OfloWithNanoo) {
 }
 
 TEST(Switches, PoleFlag) {
-  const std::pair<PoleFlag, int> rows[] = {{PoleFlag::kDivideByZero, kDiv0}, {PoleFlag::kNone, 0}, {PoleFlag::kInvalid, kInv}};
+  const std::pair<PoleFlag, int> rows[] = {
+      {PoleFlag::kDivideByZero, kDiv0}, {PoleFlag::kNone, 0}, {PoleFlag::kInvalid, kInv}};
   for (const auto& [pole, flags] : rows) {
     const Semantics s = with(&IpuSwitches::pole_flag, pole);
     expect(fp::reciprocal(kFp32, 0x80000000, s), 0xFF800000, flags);

@@ -1,4 +1,5 @@
-// Operands that find bugs: uniform codes, and codes close to the places where rules change. Fixed seed, same everywhere.
+// Operands that find bugs: uniform codes, and codes close to the places where rules change. Fixed seed, same
+// everywhere.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,10 @@ class Cases {
     switch (below(3)) {
       case 0: return engine_() & f.code_mask();
       case 1: {
-        const std::array<uint64_t, 6> landmarks = {0, f.min_normal_code(), f.max_finite_code(), f.magnitude_mask(),
+        const std::array<uint64_t, 6> landmarks = {0,
+                                                   f.min_normal_code(),
+                                                   f.max_finite_code(),
+                                                   f.magnitude_mask(),
                                                    static_cast<uint64_t>(f.bias) << f.mantissa_bits(),
                                                    below(f.exponent_field_max() + 1) << f.mantissa_bits()};
         return ((landmarks[below(6)] + below(7) - 3) & f.magnitude_mask()) | sign;
@@ -47,8 +51,8 @@ class Cases {
     const auto reach = static_cast<int64_t>(f.precision) + 3;
     const auto field = static_cast<int64_t>((first & f.magnitude_mask()) >> f.mantissa_bits());
     const int64_t shifted = field + static_cast<int64_t>(below(static_cast<uint64_t>(2 * reach + 1))) - reach;
-    const auto kept = static_cast<uint64_t>(std::min<int64_t>(std::max<int64_t>(shifted, 0),
-                                                              static_cast<int64_t>(f.exponent_field_max())));
+    const auto kept = static_cast<uint64_t>(
+        std::min<int64_t>(std::max<int64_t>(shifted, 0), static_cast<int64_t>(f.exponent_field_max())));
     return (code(f) & (f.sign_mask() | f.mantissa_mask())) | kept << f.mantissa_bits();
   }
 
@@ -89,8 +93,8 @@ inline std::string text_of(const softamp::RoundingPolicy& p) {
   return "mode " + std::to_string(static_cast<int>(p.mode)) + " bits " + std::to_string(p.random_bits) + " variant " +
          std::to_string(static_cast<int>(p.variant)) + " overflow " + std::to_string(static_cast<int>(p.overflow)) +
          " rule " + std::to_string(static_cast<int>(p.overflow_rule)) + " infinity " +
-         std::to_string(static_cast<int>(p.infinity)) + " subnormals " + std::to_string(static_cast<int>(p.subnormals)) +
-         " nan " + std::to_string(static_cast<int>(p.nan));
+         std::to_string(static_cast<int>(p.infinity)) + " subnormals " +
+         std::to_string(static_cast<int>(p.subnormals)) + " nan " + std::to_string(static_cast<int>(p.nan));
 }
 
 inline std::string hexadecimal(uint64_t value) {

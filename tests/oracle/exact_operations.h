@@ -46,7 +46,9 @@ inline std::optional<Rounded> nan_among(const FloatFormat& to, const Semantics& 
   const auto flags = static_cast<uint8_t>(invalid ? softamp::kInvalid : 0);
   return Rounded{nan_of(to, policy(to, s).nan), static_cast<uint8_t>(flags & policy(to, s).flags)};
 }
-inline Rounded invalid(const FloatFormat& f, const Semantics& s) { return {nan_of(f, policy(f, s).nan), softamp::kInvalid}; }
+inline Rounded invalid(const FloatFormat& f, const Semantics& s) {
+  return {nan_of(f, policy(f, s).nan), softamp::kInvalid};
+}
 inline Rounded zero(const FloatFormat& f, bool negative) { return {with_sign(f, negative, 0), 0}; }
 inline Rounded pole(const FloatFormat& f, bool negative, uint8_t flag, const Semantics& s) {
   const Rounded r = infinity_under(f, negative, policy(f, s));
@@ -114,9 +116,12 @@ inline Rounded end_by_fp32(const FloatFormat& f, const Real& x, bool negative, c
   const Rounded first = round_real(fp32, x, negative, s.wide);
   const Decoded d = operand(fp32, first.code, s);
   Rounded second;
-  if (d.nan()) second = {nan_of(f, policy(f, s).nan), softamp::kInvalid};
-  else if (d.infinite()) second = infinity_under(f, d.negative, policy(f, s));
-  else second = round_value(f, d.value(), policy(f, s), random, d.negative);
+  if (d.nan())
+    second = {nan_of(f, policy(f, s).nan), softamp::kInvalid};
+  else if (d.infinite())
+    second = infinity_under(f, d.negative, policy(f, s));
+  else
+    second = round_value(f, d.value(), policy(f, s), random, d.negative);
   return {second.code, static_cast<uint8_t>(first.flags | second.flags)};
 }
 
@@ -217,7 +222,8 @@ inline Rounded from_int32(int32_t value, const FloatFormat& f, const Semantics& 
   return round_value(f, {value, 0}, policy(f, s), random);
 }
 
-inline Rounded round_to_integral(const FloatFormat& f, uint64_t a, const Semantics& s, bool exact, uint32_t random = 0) {
+inline Rounded round_to_integral(const FloatFormat& f, uint64_t a, const Semantics& s, bool exact,
+                                 uint32_t random = 0) {
   const Decoded x = operand(f, a, s);
   if (const auto r = nan_among(f, s, {x})) return *r;
   if (x.infinite()) return infinity_under(f, x.negative, policy(f, s));

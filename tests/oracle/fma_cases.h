@@ -34,7 +34,8 @@ inline Triple tie_and_a_little(uint64_t random) {
   const uint32_t least = (2048 + odd - 1) / odd, most = 4095 / odd;
   const uint32_t other = (least + static_cast<uint32_t>(random >> 8) % (most - least + 1)) | 1;
   const uint32_t second = other * odd > 4095 ? other - 2 : other;
-  const int exponent_a = -20 + static_cast<int>(random >> 24 & 31), exponent_b = -15 + static_cast<int>(random >> 32 & 31);
+  const int exponent_a = -20 + static_cast<int>(random >> 24 & 31),
+            exponent_b = -15 + static_cast<int>(random >> 32 & 31);
   const uint32_t signs = static_cast<uint32_t>(random >> 40);
   const uint32_t little = static_cast<uint32_t>(random >> 44) % 2 == 0 ? 1 + (static_cast<uint32_t>(random >> 48) & 3)
                                                                        : static_cast<uint32_t>(random >> 48) & 0x3FFF;
@@ -71,8 +72,11 @@ inline Triple fma_case(uint64_t number) {
 template <class Wider>
 uint32_t rounded_twice(const Triple& t) {
   const auto value = [](uint32_t code) { return static_cast<Wider>(signed_value(code)) * Wider(0x1p-24); };
-  const Wider first = sizeof(Wider) == 4 ? static_cast<Wider>(__builtin_fmaf(static_cast<float>(value(t.a)), static_cast<float>(value(t.b)), static_cast<float>(value(t.c))))
-                                         : static_cast<Wider>(__builtin_fma(value(t.a), value(t.b), value(t.c)));
+  const Wider first =
+      sizeof(Wider) == 4
+          ? static_cast<Wider>(__builtin_fmaf(static_cast<float>(value(t.a)), static_cast<float>(value(t.b)),
+                                              static_cast<float>(value(t.c))))
+          : static_cast<Wider>(__builtin_fma(value(t.a), value(t.b), value(t.c)));
   const bool negative = first < 0;
   const auto magnitude = static_cast<double>(negative ? -first : first);
   const Place p = place(static_cast<Wide>(magnitude * 0x1p64), kFloatDenominator);  // a multiple of 2^-48: exact

@@ -112,8 +112,15 @@ inline Outcome div(uint32_t a, uint32_t b, const Machine& m) {
   return m.finish(place_quotient(guess, a, b, m.ipu), is_negative(a) != is_negative(b));
 }
 
-/// a * b + c, |a b| < 2^81 and |c| < 2^65 in units of 2^-48: exact in 128 bits.
-inline Outcome fma(uint32_t a, uint32_t b, uint32_t c, const Machine& m) {
+/// a * b + c in units of 2^-48, finite operands: |a b| < 2^81 and |c| < 2^65, exact in 128 bits.
+inline SignedWide fma_value(uint32_t a, uint32_t b, uint32_t c) {
+  return static_cast<SignedWide>(signed_value(a)) * signed_value(b) +
+         static_cast<SignedWide>(signed_value(c)) * (SignedWide{1} << 24);
+}
+inline Place place_fma(SignedWide sum) { return place(static_cast<Wide>(sum < 0 ? -sum : sum), Wide{1} << 24); }
+
+/// The outcomes of a * b + c that need no rounding.
+inline std::optional<Outcome> special_fma(uint32_t a, uint32_t b, uint32_t c, const Machine& m) {
   const bool product_negative = is_negative(a) != is_negative(b);
   const bool zero_times_infinity = (is_infinite(a) && is_zero(b)) || (is_zero(a) && is_infinite(b));
   if (zero_times_infinity) return m.invalid();  // even with a quiet NaN added
@@ -123,14 +130,15 @@ inline Outcome fma(uint32_t a, uint32_t b, uint32_t c, const Machine& m) {
     return m.infinite(product_negative);
   }
   if (is_infinite(c)) return m.infinite(is_negative(c));
-  const auto product = static_cast<SignedWide>(signed_value(a)) * signed_value(b);
-  const auto sum = product + static_cast<SignedWide>(signed_value(c)) * (SignedWide{1} << 24);
-  if (sum == 0) {
-    const bool both_zero = product == 0 && is_zero(c);
-    if (both_zero && product_negative == is_negative(c)) return Machine::zero(product_negative);
-    return m.cancelled();
-  }
-  return m.finish(place(static_cast<Wide>(sum < 0 ? -sum : sum), Wide{1} << 24), sum < 0);
+  if (fma_value(a, b, c) != 0) return std::nullopt;
+  const bool both_zero = (is_zero(a) || is_zero(b)) && is_zero(c);
+  return both_zero && product_negative == is_negative(c) ? Machine::zero(product_negative) : m.cancelled();
+}
+
+inline Outcome fma(uint32_t a, uint32_t b, uint32_t c, const Machine& m) {
+  if (const auto s = special_fma(a, b, c, m)) return *s;
+  const SignedWide sum = fma_value(a, b, c);
+  return m.finish(place_fma(sum), sum < 0);
 }
 
 /// The root s of v satisfies s^2 = v: with both in units of 2^-24, S^2 = V 2^24. Squares of the candidates decide.
@@ -141,9 +149,12 @@ inline Place place_root(uint32_t a) {
     if (k + step < kInfinity && Wide{kTable.value[k + step]} * kTable.value[k + step] <= square) k += step;
   const Wide lower = kTable.value[k], upper = kTable.value[k + 1];
   Place p{k, Gap::kAboveMiddle, Gap::kOn};  // a root is never below 2^-12
-  if (lower * lower == square) p.where = Gap::kOn;
-  else if ((lower + upper) * (lower + upper) > 4 * square) p.where = Gap::kBelowMiddle;
-  else if ((lower + upper) * (lower + upper) == 4 * square) p.where = Gap::kMiddle;
+  if (lower * lower == square)
+    p.where = Gap::kOn;
+  else if ((lower + upper) * (lower + upper) > 4 * square)
+    p.where = Gap::kBelowMiddle;
+  else if ((lower + upper) * (lower + upper) == 4 * square)
+    p.where = Gap::kMiddle;
   return p;
 }
 

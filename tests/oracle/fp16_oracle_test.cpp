@@ -25,10 +25,10 @@ TEST(Fp16Table, IsTheDefinitionOfBinary16) {
 
 TEST(Fp16Oracle, HandPickedSums) {
   const Machine nearest = Machine::ieee(RoundingMode::kNearestEven), down = Machine::ieee(RoundingMode::kDown);
-  EXPECT_EQ(add(0x3C00, 0x1000, nearest), (Outcome{0x3C00, 1}));   // 1 + 2^-11: a tie, to even
-  EXPECT_EQ(add(0x3C01, 0x1000, nearest), (Outcome{0x3C02, 1}));   // 1 + 2^-10 + 2^-11: a tie, to even
-  EXPECT_EQ(add(0x7BFF, 0x4C00, nearest), (Outcome{0x7C00, 5}));   // 65504 + 16 = 65520 overflows
-  EXPECT_EQ(add(0x7BFF, 0x4BFF, nearest), (Outcome{0x7BFF, 1}));   // 65504 + 15.99
+  EXPECT_EQ(add(0x3C00, 0x1000, nearest), (Outcome{0x3C00, 1}));  // 1 + 2^-11: a tie, to even
+  EXPECT_EQ(add(0x3C01, 0x1000, nearest), (Outcome{0x3C02, 1}));  // 1 + 2^-10 + 2^-11: a tie, to even
+  EXPECT_EQ(add(0x7BFF, 0x4C00, nearest), (Outcome{0x7C00, 5}));  // 65504 + 16 = 65520 overflows
+  EXPECT_EQ(add(0x7BFF, 0x4BFF, nearest), (Outcome{0x7BFF, 1}));  // 65504 + 15.99
   EXPECT_EQ(add(0x7BFF, 0x4C00, Machine::ipu_nearest(false)), (Outcome{0x7BFF, 4}));
   EXPECT_EQ(add(0x7BFF, 0x4C00, Machine::ipu_nearest(true)), (Outcome{0x7E00, 0x14}));
   EXPECT_EQ(add(0x3C00, 0xBC00, nearest), (Outcome{0x0000, 0}));
@@ -60,11 +60,11 @@ TEST(Fp16Oracle, HandPickedOthers) {
   EXPECT_EQ(sqrt(0x4400, nearest), (Outcome{0x4000, 0}));
   EXPECT_EQ(sqrt(0x8000, nearest), (Outcome{0x8000, 0}));
   EXPECT_EQ(sqrt(0xBC00, nearest), (Outcome{0x7E00, 0x10}));
-  EXPECT_EQ(rem(0x4500, 0x4200, nearest), (Outcome{0xBC00, 0}));  // 5 rem 3 = -1
-  EXPECT_EQ(rem(0x4200, 0x4000, nearest), (Outcome{0xBC00, 0}));  // 3 rem 2: 1.5 ties to 2
-  EXPECT_EQ(rem(0x3C00, 0x4000, nearest), (Outcome{0x3C00, 0}));  // 1 rem 2: 0.5 ties to 0
-  EXPECT_EQ(round_to_integral(0x3E00, true, nearest), (Outcome{0x4000, 1}));   // 1.5
-  EXPECT_EQ(round_to_integral(0xB800, true, nearest), (Outcome{0x8000, 1}));   // -0.5 keeps its sign
+  EXPECT_EQ(rem(0x4500, 0x4200, nearest), (Outcome{0xBC00, 0}));              // 5 rem 3 = -1
+  EXPECT_EQ(rem(0x4200, 0x4000, nearest), (Outcome{0xBC00, 0}));              // 3 rem 2: 1.5 ties to 2
+  EXPECT_EQ(rem(0x3C00, 0x4000, nearest), (Outcome{0x3C00, 0}));              // 1 rem 2: 0.5 ties to 0
+  EXPECT_EQ(round_to_integral(0x3E00, true, nearest), (Outcome{0x4000, 1}));  // 1.5
+  EXPECT_EQ(round_to_integral(0xB800, true, nearest), (Outcome{0x8000, 1}));  // -0.5 keeps its sign
   EXPECT_EQ(fma(0x7C00, 0x0000, 0x7E00, nearest), (Outcome{0x7E00, 0x10}));
 }
 
@@ -104,6 +104,34 @@ TEST(Fp16Oracle, AgreesWithTheExactOracle) {
   }
 }
 
+TEST(Fp16Oracle, AgreesWithAProcessorThatHasFp16) {
+  if (!host::has_half_arithmetic()) GTEST_SKIP() << "no AVX512-FP16";
+  using host::HalfInstruction;
+  Cases cases(4);
+  const softamp::RoundingMode modes[] = {RoundingMode::kNearestEven, RoundingMode::kTowardZero, RoundingMode::kUp,
+                                         RoundingMode::kDown};
+  for (int i = 0; i < 300000 && !HasFailure(); ++i) {
+    const softamp::RoundingMode mode = modes[i % 4];
+    const Machine m = Machine::ieee(mode);
+    const auto a = static_cast<uint32_t>(cases.code(kFp16)), b = static_cast<uint32_t>(cases.partner(kFp16, a)),
+               c = static_cast<uint32_t>(cases.code(kFp16));
+    const auto same = [&](HalfInstruction instruction, const Outcome& o) {
+      host::Result h = host::half(instruction, a, b, c, mode);
+      if (is_nan(static_cast<uint32_t>(h.code))) h.code = kNan;
+      EXPECT_TRUE(h.code == o.code && h.flags == o.flags)
+          << "instruction " << static_cast<int>(instruction) << " mode " << static_cast<int>(mode) << std::hex << " "
+          << a << " " << b << " " << c << " processor " << h.code << "/" << int{h.flags} << " table " << o.code << "/"
+          << o.flags;
+    };
+    same(HalfInstruction::kAdd, add(a, b, m));
+    same(HalfInstruction::kSub, sub(a, b, m));
+    same(HalfInstruction::kMul, mul(a, b, m));
+    same(HalfInstruction::kDiv, div(a, b, m));
+    same(HalfInstruction::kSqrt, sqrt(a, m));
+    if (!is_nan(c)) same(HalfInstruction::kFma, fma(a, b, c, m));  // 0 Inf + NaN: x86 does not raise invalid
+  }
+}
+
 TEST(Fp16Walk, RowsEqualSingleCases) {
   Row row;
   Cases cases(2);
@@ -129,7 +157,8 @@ TEST(ExactOracle, AgreesWithTheProcessorInFp32) {
   Cases cases(3);
   const softamp::FloatFormat f = softamp::kFp32;
   for (int i = 0; i < 8000; ++i) {
-    const uint64_t a = cases.code(f), b = cases.partner(f, a), c = cases.partner(f, a), wide = cases.code(softamp::kBinary64);
+    const uint64_t a = cases.code(f), b = cases.partner(f, a), c = cases.partner(f, a),
+                   wide = cases.code(softamp::kBinary64);
     const softamp::RoundingMode modes[] = {RoundingMode::kNearestEven, RoundingMode::kTowardZero, RoundingMode::kUp,
                                            RoundingMode::kDown};
     const softamp::RoundingMode mode = modes[i % 4];

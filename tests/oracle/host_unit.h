@@ -8,6 +8,7 @@
 #include "softamp/numerics/status.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -49,17 +50,19 @@ Result run(softamp::RoundingMode mode, T x, Operation operation) {
   asm volatile("" : "+x"(y) : : "memory");
   const unsigned after = _mm_getcsr();
   _mm_setcsr(saved);
-  if constexpr (sizeof(y) == 4) return {__builtin_bit_cast(uint32_t, y), flags_of(after)};
-  else return {__builtin_bit_cast(uint64_t, y), flags_of(after)};
+  if constexpr (sizeof(y) == 4)
+    return {__builtin_bit_cast(uint32_t, y), flags_of(after)};
+  else
+    return {__builtin_bit_cast(uint64_t, y), flags_of(after)};
 }
 
-#define SOFTAMP_HOST_BINARY(name, instruction)                                                   \
-  inline Result name(uint64_t a, uint64_t b, softamp::RoundingMode mode) {                       \
-    const float y = __builtin_bit_cast(float, static_cast<uint32_t>(b));                         \
-    return run(mode, __builtin_bit_cast(float, static_cast<uint32_t>(a)), [y](float x) {         \
-      asm volatile(instruction " %1, %0" : "+x"(x) : "x"(y));                                    \
-      return x;                                                                                  \
-    });                                                                                          \
+#define SOFTAMP_HOST_BINARY(name, instruction)                                           \
+  inline Result name(uint64_t a, uint64_t b, softamp::RoundingMode mode) {               \
+    const float y = __builtin_bit_cast(float, static_cast<uint32_t>(b));                 \
+    return run(mode, __builtin_bit_cast(float, static_cast<uint32_t>(a)), [y](float x) { \
+      asm volatile(instruction " %1, %0" : "+x"(x) : "x"(y));                            \
+      return x;                                                                          \
+    });                                                                                  \
   }
 SOFTAMP_HOST_BINARY(add, "addss")
 SOFTAMP_HOST_BINARY(sub, "subss")
@@ -90,7 +93,10 @@ inline Result double_to_float(uint64_t a, softamp::RoundingMode mode) {
   });
 }
 /// fp32 to fp16; an fp16 NaN keeps its payload here.
-inline bool has_half_conversion() { return __builtin_cpu_supports("f16c"); }
+inline bool has_half_conversion() {  // by CPUID: clang 14's builtin does not know the name f16c
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c >> 29 & 1) && __builtin_cpu_supports("avx");
+}
 __attribute__((target("f16c"))) inline Result float_to_half(uint64_t a, softamp::RoundingMode mode) {
   const unsigned saved = _mm_getcsr();
   _mm_setcsr(control(mode));
@@ -102,10 +108,38 @@ __attribute__((target("f16c"))) inline Result float_to_half(uint64_t a, softamp:
   _mm_setcsr(saved);
   return {static_cast<uint64_t>(_mm_cvtsi128_si32(y)) & 0xFFFF, flags_of(after)};
 }
+
+/// Native fp16 arithmetic (AVX512-FP16), for checking the fp16 oracle itself; subnormals are never flushed there.
+inline bool has_half_arithmetic() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 23 & 1) && __builtin_cpu_supports("avx512vl");
+}
+enum class HalfInstruction { kAdd, kSub, kMul, kDiv, kSqrt, kFma };
+
+inline Result half(HalfInstruction instruction, uint32_t a, uint32_t b, uint32_t c, softamp::RoundingMode mode) {
+  __m128i x = _mm_cvtsi32_si128(static_cast<int>(a));
+  const __m128i y = _mm_cvtsi32_si128(static_cast<int>(b)), z = _mm_cvtsi32_si128(static_cast<int>(c));
+  const unsigned saved = _mm_getcsr();
+  _mm_setcsr(control(mode));
+  switch (instruction) {
+    case HalfInstruction::kAdd: asm volatile("vaddsh %1, %0, %0" : "+x"(x) : "x"(y) : "memory"); break;
+    case HalfInstruction::kSub: asm volatile("vsubsh %1, %0, %0" : "+x"(x) : "x"(y) : "memory"); break;
+    case HalfInstruction::kMul: asm volatile("vmulsh %1, %0, %0" : "+x"(x) : "x"(y) : "memory"); break;
+    case HalfInstruction::kDiv: asm volatile("vdivsh %1, %0, %0" : "+x"(x) : "x"(y) : "memory"); break;
+    case HalfInstruction::kSqrt: asm volatile("vsqrtsh %0, %0, %0" : "+x"(x) : : "memory"); break;
+    case HalfInstruction::kFma: asm volatile("vfmadd213sh %2, %1, %0" : "+x"(x) : "x"(y), "x"(z) : "memory"); break;
+  }
+  const unsigned after = _mm_getcsr();
+  _mm_setcsr(saved);
+  return {static_cast<uint64_t>(_mm_cvtsi128_si32(x)) & 0xFFFF, flags_of(after)};
+}
 #else
 constexpr bool available() { return false; }
 inline bool has_fma() { return false; }
 inline bool has_half_conversion() { return false; }
+inline bool has_half_arithmetic() { return false; }
+enum class HalfInstruction { kAdd, kSub, kMul, kDiv, kSqrt, kFma };
+inline Result half(HalfInstruction, uint32_t, uint32_t, uint32_t, softamp::RoundingMode) { return {}; }
 inline Result add(uint64_t, uint64_t, softamp::RoundingMode) { return {}; }
 inline Result sub(uint64_t, uint64_t, softamp::RoundingMode) { return {}; }
 inline Result mul(uint64_t, uint64_t, softamp::RoundingMode) { return {}; }

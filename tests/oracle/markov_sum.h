@@ -12,8 +12,8 @@ namespace oracle {
 /// Distribution of s after n additions of `addend` (a positive fp16 code), s -> SR(s + addend), carry with r bits.
 ///
 /// Error: a new probability is a sum of terms p w with w exact in binary64, p w rounded once and each addition once. At
-/// most three states reach a state here (s + addend moves by at least one quantum of the addend), so a step multiplies the
-/// relative error by at most (1 + 2^-53)^4, n = 10,000 steps by 1 + 4.5e-12. No term cancels: all are positive.
+/// most three states reach a state here (s + addend moves by at least one quantum of the addend), so a step multiplies
+/// the relative error by at most (1 + 2^-53)^4, n = 10,000 steps by 1 + 4.5e-12. No term cancels: all are positive.
 class MarkovSum {
  public:
   MarkovSum(uint32_t addend, int random_bits) : addend_(magnitude(addend)), one_(uint64_t{1} << random_bits) {

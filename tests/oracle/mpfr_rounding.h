@@ -32,7 +32,7 @@ class MpfrRounder {
       rounded = nearest_away(true, &inexact);
       unbounded = nearest_away(false, nullptr);
     } else {
-      const mpfr_rnd_t direction = mode == RoundingMode::kNearestEven   ? MPFR_RNDN
+      const mpfr_rnd_t direction = mode == RoundingMode::kNearestEven  ? MPFR_RNDN
                                    : mode == RoundingMode::kTowardZero ? MPFR_RNDZ
                                    : mode == RoundingMode::kUp         ? MPFR_RNDU
                                                                        : MPFR_RNDD;
@@ -50,7 +50,8 @@ class MpfrRounder {
       const uint8_t flags = softamp::kOverflow | softamp::kInexact;
       if (stops) return {sign | most(), flags};
       if (f_.specials == softamp::Specials::kIeee) return {sign | (most() + 1), flags};
-      return {f_.specials == softamp::Specials::kNanOnly ? most() + 1 : uint64_t{1} << (f_.exponent_bits + f_.precision - 1),
+      return {f_.specials == softamp::Specials::kNanOnly ? most() + 1
+                                                         : uint64_t{1} << (f_.exponent_bits + f_.precision - 1),
               flags};
     }
     uint8_t flags = inexact ? softamp::kInexact : 0;

@@ -119,6 +119,13 @@ TEST(Errors, AFullDiskIsNotSuccess) {
   EXPECT_EQ(outcome.err, "softamp formats: cannot write to standard output\n");
 }
 
+TEST(Help, TheVersionIsOneLine) {
+  const Outcome outcome = run_softamp("--version");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(starts_with(outcome.out, "softamp ")) << outcome.out;
+  EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1);
+}
+
 TEST(Help, EveryVerbHasAnExampleAndTheExitCodesAreDocumented) {
   const Outcome outcome = run_softamp("--help");
   EXPECT_EQ(outcome.code, 0);

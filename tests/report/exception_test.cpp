@@ -40,10 +40,12 @@ TEST(Registers, ControlLineAndWord) {
             "$FP_CTL: 0x00180007 INV: 0x1 DIV0: 0x1 OFLO: 0x1 RND: 0x0 ESR: 0x1 NANOO: 0x1");
   const FloatingPointBehaviour off = FloatingPointBehaviour::all_off();
   const char* names[] = {"INV", "DIV0", "OFLO", "ESR", "NANOO"};
+  const uint32_t words[] = {0x1, 0x2, 0x4, 0x80000, 0x100000};
   for (int i = 0; i < 5; ++i) {
     FloatingPointBehaviour one = off;
     (i == 0 ? one.inv : i == 1 ? one.div0 : i == 2 ? one.oflo : i == 3 ? one.esr : one.nanoo) = true;
-    const std::string line = control_line(ControlRegister::encode(one));
+    EXPECT_EQ(ControlRegister::encode(one), words[i]);
+    const std::string line = control_line(words[i]);
     for (int j = 0; j < 5; ++j)
       EXPECT_NE(line.find(std::string(" ") + names[j] + (i == j ? ": 0x1" : ": 0x0")), std::string::npos) << line;
     EXPECT_EQ(ControlRegister::decode(ControlRegister::encode(one)), one);

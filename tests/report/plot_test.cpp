@@ -1,18 +1,39 @@
 #include "softamp/report/plot.h"
 
-#include "tests/program/process.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
 
 namespace softamp {
 namespace {
 
-using softamp::testing::read_text;
-using softamp::testing::TemporaryFolder;
+namespace fs = std::filesystem;
+
+/// A folder for one test's files, gone with its contents when the test ends.
+struct TemporaryFolder {
+  fs::path path;
+
+  TemporaryFolder() {
+    std::string pattern = (fs::temp_directory_path() / "softamp_plot_XXXXXX").string();
+    path = mkdtemp(pattern.data());
+  }
+  ~TemporaryFolder() { fs::remove_all(path); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::string file(const std::string& name) const { return (path / name).string(); }
+  auto entries() const { return std::distance(fs::directory_iterator(path), fs::directory_iterator()); }
+};
+
+std::string read_text(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
 Plot small_plot() {
   Plot plot;
@@ -52,7 +73,7 @@ TEST(Plot, SvgHoldsEveryTextAndCurve) {
        {"one's title_with {marks} &amp; more", "the subtitle", "steps", "height", "many", "bold one", "straight"})
     EXPECT_NE(svg.find(text), std::string::npos) << text;
   EXPECT_EQ(occurrences(svg, "<g id=\"gnuplot_plot_"), 4u);
-  EXPECT_EQ(folder.entries(), 1u);  // the temporary file is gone
+  EXPECT_EQ(folder.entries(), 1);  // the temporary file is gone
 }
 
 TEST(Plot, PngIsAPicture) {
@@ -65,10 +86,10 @@ TEST(Plot, PngIsAPicture) {
 
 TEST(Plot, APlotReplacesTheFileAsAWhole) {
   const TemporaryFolder folder;
-  softamp::testing::write_text(folder.file("a.svg"), "old");
+  std::ofstream(folder.file("a.svg")) << "old";
   write_plot(small_plot(), folder.file("a.svg"));
   EXPECT_EQ(read_text(folder.file("a.svg")).rfind("<?xml", 0), 0u);
-  EXPECT_EQ(folder.entries(), 1u);
+  EXPECT_EQ(folder.entries(), 1);
 }
 
 TEST(Plot, PointsThatAreNotFiniteAreLeftOut) {
@@ -102,18 +123,18 @@ TEST(Plot, GnuplotsOwnWordsAreReportedAndNothingIsLeft) {
   const std::string message = message_of(plot, folder.file("a.svg"));
   EXPECT_EQ(message.rfind("gnuplot failed: ", 0), 0u) << message;
   EXPECT_GT(message.size(), std::string("gnuplot failed: ").size());
-  EXPECT_EQ(folder.entries(), 0u);
+  EXPECT_EQ(folder.entries(), 0);
 }
 
 TEST(Plot, AMissingGnuplotIsNamedWithTheRemedy) {
   const TemporaryFolder folder, empty;
   const std::string before = std::getenv("PATH");
-  setenv("PATH", empty.path().c_str(), 1);
+  setenv("PATH", empty.path.c_str(), 1);
   const std::string message = message_of(small_plot(), folder.file("a.svg"));
   setenv("PATH", before.c_str(), 1);
   EXPECT_EQ(message,
             "cannot run gnuplot, which draws the plots: No such file or directory; install it (Debian: gnuplot-nox)");
-  EXPECT_EQ(folder.entries(), 0u);
+  EXPECT_EQ(folder.entries(), 0);
 }
 
 }  // namespace

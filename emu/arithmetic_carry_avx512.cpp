@@ -15,6 +15,7 @@ template <Operation kOp, bool kWide, class Lanes>
     tiny |= _mm512_cmplt_epu32_mask(_mm512_sub_epi32(magnitude, _mm512_set1_epi32(1)), _mm512_set1_epi32(0x387FFFFF));
   }
   if (!tiny) return 0;
+  const Unseen what_placeholders_do;
   const char* in[3];
   for (int k = 0; k < 3; ++k) in[k] = reinterpret_cast<const char*>(o.in[k]);
   alignas(64) double values[kGroup];
@@ -40,6 +41,7 @@ template <Operation kOp, CarryWay kWay, bool kWide, bool kStream>
   const bool can_underflow = kOp != Operation::kAdd && kOp != Operation::kSub;
   const bool seek_inexact = (wanted & p.on_inexact) != 0;
   bool seek_underflow = can_underflow && (wanted & p.on_underflow) != 0;
+  NormalGroups normal;
   uint8_t flags = 0;
   for (size_t begin = 0; begin < slice.count; begin += strip.kElements) {
     const size_t count = slice.count - begin < strip.kElements ? slice.count - begin : strip.kElements;
@@ -47,6 +49,15 @@ template <Operation kOp, CarryWay kWay, bool kWide, bool kStream>
     for (size_t j = 0; j < count; j += kGroup, o.advance(operand_count(kOp)), out += 2 * kGroup) {
       prefetch_operands<kStream, kOp>(o);
       const char* const numbers = static_cast<const char*>(strip.at(j));
+      if constexpr (kWay != CarryWay::kExact)
+        if (!seek_inexact && normal.expected()) {
+          const HalfGroup g = carry.normal_group([o](size_t v) { return carried<kOp, kWay>(o, v); }, numbers);
+          if (g.normal()) [[likely]] {
+            put_group<kStream, false>(g, out);
+            continue;
+          }
+          normal.failed();
+        }
       const auto lanes = [o, carry, numbers](size_t v) {
         return carry_lanes<kOp, kWay>(carry, o, v, numbers + v * (kWide ? 64 : 32));
       };

@@ -144,10 +144,16 @@ SOFTAMP_LANES HalfLanes exact_quotient(const Carry<kWide>& carry, __m512 a, __m5
   return {q, y, _mm512_cvtps_ph(y, kTruncate)};
 }
 
+/// The fp32 value that the carry is applied to.
+template <Operation kOp, CarryWay kWay>
+SOFTAMP_LANES __m512 carried(const HalfOperands& o, size_t v) {
+  constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  return fp32_result<kOp, kWay == CarryWay::kByFp32 ? kNearest : kTruncate>(o, v);
+}
+
 template <Operation kOp, CarryWay kWay, bool kWide>
 SOFTAMP_LANES HalfLanes carry_lanes(const Carry<kWide>& carry, const HalfOperands& o, size_t v, const void* numbers) {
-  if constexpr (kWay == CarryWay::kByFp32) return carry.round(fp32_result<kOp, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC>(o, v), numbers);
-  if constexpr (kWay == CarryWay::kTruncated) return carry.round(fp32_result<kOp, kTruncate>(o, v), numbers);
+  if constexpr (kWay != CarryWay::kExact) return carry.round(carried<kOp, kWay>(o, v), numbers);
   if constexpr (kWay == CarryWay::kExact) {
     const __m512 a = o.at(0, v), b = o.at(1, v);
     if constexpr (kOp == Operation::kAdd) return exact_sum(carry, a, b, numbers);

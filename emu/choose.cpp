@@ -4,8 +4,6 @@
 namespace softamp::emu {
 namespace {
 
-constexpr int kCarryBits = 23;  // R must fit a float's mantissa
-
 /// What the fast kernels take for granted of any plan: overflow after rounding, gradual underflow, one NaN.
 bool usual(const RoundPlan& p) {
   return p.format == kFp16 && p.overflow_above == p.max_finite && !p.propagate_nan && p.flush_below == 0;
@@ -13,8 +11,9 @@ bool usual(const RoundPlan& p) {
 /// MXCSR tells inexact for overflows, too.
 bool overflow_is_inexact(const RoundPlan& p) { return (p.on_inexact & ~p.on_overflow) == 0; }
 bool nearest(const RoundPlan& p) { return usual(p) && !p.stochastic && p.parity == 1 && overflow_is_inexact(p); }
-bool carry(const RoundPlan& p) {
-  return usual(p) && p.stochastic && p.half == 0 && p.random_bits <= kCarryBits && overflow_is_inexact(p);
+bool carry(const RoundPlan& p, const KernelTable& table) {
+  const bool variant_carry = p.half == 0;
+  return usual(p) && p.stochastic && variant_carry && p.random_bits <= table.carry_bits && overflow_is_inexact(p);
 }
 
 }  // namespace
@@ -23,10 +22,10 @@ RoundKernel choose(const KernelTable& table, const RoundPlan& plan, Element from
   // A flushed fp32 subnormal rounds to the zero that it is flushed to; only its sign and its flags can differ.
   const bool flush_shows = plan.operand_flush_below != 0 &&
                            (plan.operand_flush_sign == 0 || (plan.on_inexact | plan.on_underflow) != 0);
-  const bool plain_nan = to == Element::kU16 || (to == Element::kF32 && plan.nan == 0x7E00);
+  const bool plain_nan = to == Element::kU16 || (to == Element::kF32 && plan.nan == 0x7E00 && table.half_values);
   if (from == Element::kF32 && plain_nan && !flush_shows) {
     if (table.half_nearest && nearest(plan)) return table.half_nearest;
-    if (table.half_carry && carry(plan)) return table.half_carry;
+    if (table.half_carry && carry(plan, table)) return table.half_carry;
   }
   return table.round;
 }
@@ -36,7 +35,7 @@ ArithmeticKernel choose(const KernelTable& table, const ArithmeticPlan& plan) {
   const bool told_twice = plan.by_way_of_fp32 && (plan.round.on_inexact | plan.round.on_underflow) != 0;
   if (plan.semantics.narrow_infinity == InfinityOperand::kIeee && !told_twice) {
     if (table.arithmetic_nearest && nearest(plan.round)) return table.arithmetic_nearest;
-    if (table.arithmetic_carry && carry(plan.round)) return table.arithmetic_carry;
+    if (table.arithmetic_carry && carry(plan.round, table)) return table.arithmetic_carry;
   }
   return table.arithmetic;
 }

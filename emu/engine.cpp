@@ -42,27 +42,35 @@ class Run {
   void seek(size_t begin, size_t count) {
     char* const redirect = work_.in_place ? scratch_ : nullptr;
     uint8_t fresh = work_.run(begin, count, wanted_, redirect) & wanted_;
-    for (size_t i = 0; fresh && i < count; i += kSearched) {
-      const size_t part = std::min(kSearched, count - i);
-      if (part < count) {
-        alignas(64) char again[kSearched * 8];
-        if (!(work_.run(begin + i, part, fresh, again) & fresh)) continue;
-      }
-      for (size_t e = begin + i; fresh && e < begin + i + part; ++e) {
-        const uint8_t raised = work_.flags_of(e) & fresh;
-        if (!raised) continue;
-        status_.raise(raised, e);
-        fresh = static_cast<uint8_t>(fresh & ~raised);
-        wanted_ = static_cast<uint8_t>(wanted_ & ~raised);
+    while (fresh) fresh = locate(begin, count, fresh);
+    if (redirect) work_.commit(begin, count, redirect);
+  }
+
+  /// Finds the first element that raises one of `fresh`, which the piece does; returns those that remain.
+  uint8_t locate(size_t begin, size_t count, uint8_t fresh) {
+    alignas(64) char again[(kPiece + 2 * kSearched) * 8];
+    while (count > kSearched) {
+      const size_t half = (count / 2 + kSearched - 1) / kSearched * kSearched;
+      if (work_.run(begin, half, fresh, again) & fresh) {
+        count = half;
+      } else {
+        begin += half;
+        count -= half;
       }
     }
-    if (redirect) work_.commit(begin, count, redirect);
+    for (size_t e = begin; e < begin + count; ++e)
+      if (const uint8_t raised = work_.flags_of(e) & fresh) {
+        status_.raise(raised, e);
+        wanted_ = static_cast<uint8_t>(wanted_ & ~raised);
+        return static_cast<uint8_t>(fresh & ~raised);
+      }
+    return 0;  // not reached: kernels raise what the reference raises
   }
 
   const Work& work_;
   uint8_t wanted_;
   FpStatus status_;
-  alignas(64) char scratch_[kPiece * 4];
+  alignas(64) char scratch_[(kPiece + 2 * kSearched) * 8];
 };
 
 FpStatus run_one(const Work& work, size_t begin, size_t end, bool with_status) {

@@ -95,26 +95,43 @@ uint8_t widen_general(const WidenPlan& plan, Element from, Element to, const Sli
   return widener.flags();
 }
 
+/// Arithmetic on one slice, group by group.
 template <Random kRandom>
-uint8_t arithmetic_groups(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
-  Rounder<Lanes64, kRandom> rounder(plan.round, wanted);
-  uint8_t flags = 0;
-  for_groups<kRandom>(random, slice, [&](size_t i, const void* numbers) {
+class GeneralArithmetic {
+ public:
+  GeneralArithmetic(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted)
+      : plan_(plan), random_(random), slice_(slice), rounder_(plan.round, wanted) {}
+
+  SOFTAMP_LANES void group(size_t i, const void* numbers) {
     const char* in[3];
-    for (int k = 0; k < 3; ++k) in[k] = slice.in[k] ? static_cast<const char*>(slice.in[k]) + 2 * i : nullptr;
+    for (int k = 0; k < 3; ++k) in[k] = slice_.in[k] ? static_cast<const char*>(slice_.in[k]) + 2 * i : nullptr;
     alignas(64) double values[kGroup];
     alignas(64) uint32_t codes[kGroup];
-    uint64_t special = exact_values(plan, in, values);
-    rounder.group(values, numbers, codes);
+    uint64_t special = exact_values(plan_, in, values);
+    rounder_.group(values, numbers, codes);
     for (; special; special &= special - 1) {
       const size_t lane = static_cast<size_t>(__builtin_ctzll(special));
-      const Rounded r = reference_lane(plan, random, slice, i + lane);
+      const Rounded r = reference_lane(plan_, random_, slice_, i + lane);
       codes[lane] = static_cast<uint32_t>(r.code);
-      flags |= r.flags;
+      flags_ |= r.flags;
     }
-    store_codes(codes, Element::kU16, static_cast<char*>(slice.out) + 2 * i);
-  });
-  return flags | rounder.flags();
+    store_codes(codes, Element::kU16, static_cast<char*>(slice_.out) + 2 * i);
+  }
+  uint8_t flags() const { return flags_ | rounder_.flags(); }
+
+ private:
+  const ArithmeticPlan& plan_;
+  const RandomPlan& random_;
+  const Slice& slice_;
+  Rounder<Lanes64, kRandom> rounder_;
+  uint8_t flags_ = 0;
+};
+
+template <Random kRandom>
+uint8_t arithmetic_groups(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
+  GeneralArithmetic<kRandom> general(plan, random, slice, wanted);
+  for_groups<kRandom>(random, slice, [&](size_t i, const void* numbers) { general.group(i, numbers); });
+  return general.flags();
 }
 
 uint8_t arithmetic_general(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {

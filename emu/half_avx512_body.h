@@ -4,6 +4,7 @@
 // infinity, NaN) show in the converted halves; a group of 64 that has one is put right afterwards, by vectors.
 #pragma once
 
+#include "emu/mxcsr_body.h"
 #include "emu/philox_body.h"
 #include "emu/plan.h"
 
@@ -51,6 +52,13 @@ struct HalfGroup {
   SOFTAMP_LANES bool exceeds(uint16_t limit) const {
     const __m512i top = _mm512_max_epu16(magnitudes(low), magnitudes(high));
     return _mm512_cmpgt_epu16_mask(top, _mm512_set1_epi16(static_cast<short>(limit))) != 0;
+  }
+  /// All are in [2^-13, 2^15) in magnitude: two at each end of the exponent field's values are away, all of which show
+  /// in the field's upper bits after adding 2 to it.
+  SOFTAMP_LANES bool normal() const {
+    const __m512i two = _mm512_set1_epi16(0x0800), upper = _mm512_set1_epi16(0x7000);
+    return (_mm512_testn_epi16_mask(_mm512_add_epi16(low, two), upper) |
+            _mm512_testn_epi16_mask(_mm512_add_epi16(high, two), upper)) == 0;
   }
   /// Some are zero or subnormal.
   SOFTAMP_LANES bool has_tiny() const {
@@ -140,29 +148,20 @@ SOFTAMP_LANES HalfGroup rare_group_of(const RoundPlan& p, const HalfRounding& ho
   });
 }
 
-/// Runs `body` and adds those flags of `collected` that MXCSR gathers meanwhile, where they are wanted.
-template <class Body>
-SOFTAMP_LANES uint8_t with_mxcsr(const RoundPlan& p, uint8_t wanted, uint8_t collected, const Body& body) {
-  constexpr unsigned kDefault = 0x1F80, kUnderflowBit = 0x10, kInexactBit = 0x20;
-  if (!(wanted & collected)) return body();
-  _mm_setcsr(kDefault);
-  uint8_t flags = body();
-  const unsigned sticky = _mm_getcsr();
-  if (sticky & kInexactBit) flags = static_cast<uint8_t>(flags | (p.on_inexact & collected));
-  if (sticky & kUnderflowBit) flags = static_cast<uint8_t>(flags | (p.on_underflow & collected));
-  return flags;
-}
-
 /// Stochastic rounding, variant carry, at most 23 random bits, of 16 fp32 values (D31's form B): y = x + R u 2^-r
 /// truncated to fp32, u the quantum of the result; truncating y to a half then gives the rounded value. No bit that is
 /// lost on the way matters, since truncation never passes a multiple of u.
 template <bool kWide>
 class Carry {
  public:
-  static constexpr int kMostBits = 23;
+  static constexpr int kDropped = 13;  ///< bits of a float's mantissa that a half has not
 
   SOFTAMP_LANES explicit Carry(int r)
-      : mask_(_mm512_set1_epi32((1 << r) - 1)), magic_(_mm512_set1_epi32((127 + 13 - r) << 23)) {}
+      : mask_(_mm512_set1_epi32((1 << r) - 1)),
+        magic_(_mm512_set1_epi32((127 + 13 - r) << 23)),
+        raise_(_mm_cvtsi32_si128(r < kDropped ? kDropped - r : 0)),
+        drop_(_mm_cvtsi32_si128(r > kDropped ? r - kDropped : 0)),
+        shifted_(r != kDropped) {}
 
   /// R 2^-(10+r) of the 16 lanes at `numbers`: R is OR-ed below an exponent that gives its bits that weight.
   SOFTAMP_LANES __m512 scaled(const void* numbers) const {
@@ -176,6 +175,23 @@ class Carry {
     constexpr int kGreaterMagnitudeSignOfFirst = 0b0011;
     return _mm512_range_ps(bits_and(x, 0xFF800000u), _mm512_set1_ps(0x1p-14f), kGreaterMagnitudeSignOfFirst);
   }
+  /// Rounds where the result is normal and does not come near overflow: the 13 bits that a half drops of a float, and R
+  /// aligned to them, make the carry by themselves (bits of R below them cannot, D25). `result(v)`, v = 0..3.
+  template <class Result>
+  SOFTAMP_LANES HalfGroup normal_group(const Result& result, const void* numbers) const {
+    __m256i half[4];
+    for (size_t v = 0; v < 4; ++v) {
+      __m512i n;
+      if constexpr (kWide) {
+        n = _mm512_srl_epi32(_mm512_and_si512(_mm512_loadu_si512(static_cast<const char*>(numbers) + 64 * v), mask_), drop_);
+      } else {
+        n = _mm512_and_si512(_mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(numbers) + v)), mask_);
+        if (shifted_) n = _mm512_srl_epi32(_mm512_sll_epi32(n, raise_), drop_);
+      }
+      half[v] = _mm512_cvtps_ph(_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(result(v)), n)), kTruncate);
+    }
+    return {join(half[0], half[1]), join(half[2], half[3])};
+  }
   /// `result` is exact, or truncated to fp32 where r <= 13 (D27).
   SOFTAMP_LANES HalfLanes round(__m512 result, const void* numbers) const {
     const __m512 y = _mm512_fmadd_round_ps(scaled(numbers), binade(result), result, kTruncate);
@@ -184,6 +200,18 @@ class Carry {
 
  private:
   __m512i mask_, magic_;
+  __m128i raise_, drop_;
+  bool shifted_;
+};
+
+/// Decides from group to group whether to try the way of normal results: after a failure it rests for a while.
+class NormalGroups {
+ public:
+  SOFTAMP_LANES bool expected() { return resting_ == 0 || --resting_ == 0; }
+  SOFTAMP_LANES void failed() { resting_ = 16; }
+
+ private:
+  int resting_ = 0;
 };
 
 }  // namespace

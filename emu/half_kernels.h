@@ -11,6 +11,7 @@ uint8_t round_half_carry_avx512(const RoundPlan&, const RandomPlan&, Element fro
                                 uint8_t wanted);
 
 uint8_t arithmetic_nearest_avx512(const ArithmeticPlan&, const RandomPlan&, const Slice&, uint8_t wanted);
+uint8_t arithmetic_nearest_avx512fp16(const ArithmeticPlan&, const RandomPlan&, const Slice&, uint8_t wanted);
 uint8_t arithmetic_carry_avx512(const ArithmeticPlan&, const RandomPlan&, const Slice&, uint8_t wanted);
 
 }  // namespace softamp::emu

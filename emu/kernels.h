@@ -21,6 +21,8 @@ struct KernelTable {
   RoundKernel half_carry;
   ArithmeticKernel arithmetic_nearest;
   ArithmeticKernel arithmetic_carry;
+  bool half_values;  ///< half_* can write values, too
+  int carry_bits;    ///< the most random bits that the carry kernels serve: R must fit a float's mantissa
 };
 
 extern const KernelTable kPortableKernels;

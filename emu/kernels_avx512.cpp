@@ -1,4 +1,4 @@
-// The kernels of AVX-512 without arithmetic on halves.
+// The kernels of AVX-512, without and with arithmetic on halves.
 #include "emu/general_body.h"
 #include "emu/half_kernels.h"
 
@@ -12,6 +12,22 @@ const KernelTable kAvx512Kernels = {
     .half_carry = round_half_carry_avx512,
     .arithmetic_nearest = arithmetic_nearest_avx512,
     .arithmetic_carry = arithmetic_carry_avx512,
+    .half_values = true,
+    .carry_bits = 23,
 };
+
+#if defined(SOFTAMP_HAS_AVX512FP16)
+const KernelTable kAvx512Fp16Kernels = {
+    .round = round_general,
+    .widen = widen_general,
+    .arithmetic = arithmetic_general,
+    .half_nearest = round_half_nearest_avx512,
+    .half_carry = round_half_carry_avx512,
+    .arithmetic_nearest = arithmetic_nearest_avx512fp16,
+    .arithmetic_carry = arithmetic_carry_avx512,
+    .half_values = true,
+    .carry_bits = 23,
+};
+#endif
 
 }  // namespace softamp::emu

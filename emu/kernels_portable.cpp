@@ -1,9 +1,18 @@
-// The general kernels, compiled for portable.
-#include "emu/general_body.h"
+// The portable kernels.
+#include "emu/half_body.h"
 
 namespace softamp::emu {
 
-const KernelTable kPortableKernels = {round_general, widen_general, arithmetic_general,
-                                        nullptr, nullptr, nullptr, nullptr};
+const KernelTable kPortableKernels = {
+    .round = round_general,
+    .widen = widen_general,
+    .arithmetic = arithmetic_general,
+    .half_nearest = half_nearest,
+    .half_carry = half_carry,
+    .arithmetic_nearest = arithmetic_nearest,
+    .arithmetic_carry = arithmetic_carry,
+    .half_values = false,
+    .carry_bits = 22,
+};
 
 }  // namespace softamp::emu

@@ -17,6 +17,7 @@ class PhiloxBlocks {
   static constexpr int kLanes = sizeof(U64) / 8;
   static constexpr int kVectors = kLanes >= 4 ? 4 : 2;  ///< independent chains in flight
   static constexpr int kBlocks = kLanes * kVectors;
+  static constexpr int kRounds = 10, kFewRounds = 7;  ///< what RandomPlan can ask for
 
   explicit PhiloxBlocks(const RandomPlan& plan)
       : operation_(plan.source.replica << 24 | plan.operation), step_(plan.step), rounds_(plan.source.rounds) {
@@ -38,7 +39,7 @@ class PhiloxBlocks {
 
     // Round 1: of c2 and c3 everything is known.
     const uint64_t known = kMultiplier1 * operation_;
-    const uint32_t c0 = static_cast<uint32_t>(known >> 32) ^ static_cast<uint32_t>(first >> 32) ^ key0_[0];
+    const uint32_t c0 = static_cast<uint32_t>(known >> 32) ^ static_cast<uint32_t>(first >> 32) ^ static_cast<uint32_t>(key0_[0]);
     const uint32_t c1 = static_cast<uint32_t>(known);
     const uint64_t known2 = kMultiplier0 * c0;  // round 2's
     U64 w0[kVectors], w1[kVectors], w2[kVectors], w3[kVectors];
@@ -54,8 +55,8 @@ class PhiloxBlocks {
       w2[v] = w3[v] ^ splat<U64>(static_cast<uint32_t>(known2 >> 32) ^ key1_[1]);
       w3[v] = splat<U64>(static_cast<uint32_t>(known2));
     }
-    for (int round = 2; round < rounds_; ++round) {
-      const U64 key0 = splat<U64>(key0_[round]), key1 = splat<U64>(key1_[round]);
+    const auto round = [&](int n) {
+      const U64 key0 = splat<U64>(key0_[n]), key1 = splat<U64>(key1_[n]);
       for (int v = 0; v < kVectors; ++v) {
         const U64 product0 = multiply_low_halves(w0[v], multiplier0);
         const U64 product1 = multiply_low_halves(w2[v], multiplier1);
@@ -64,8 +65,20 @@ class PhiloxBlocks {
         w1[v] = product1;
         w3[v] = product0;
       }
+    };
+    for (int n = 2; n < kFewRounds - 1; ++n) round(n);
+    if (rounds_ > kFewRounds)
+      for (int n = kFewRounds - 1; n < kRounds - 1; ++n) round(n);
+
+    // The last round gives whole 64-bit words: a product with its halves exchanged holds both of its.
+    const U64 low_half = splat<U64>(0xFFFFFFFFu);
+    const U64 key0 = splat<U64>(key0_[rounds_ - 1]), key1 = splat<U64>(key1_[rounds_ - 1]);
+    for (int v = 0; v < kVectors; ++v) {
+      const U64 product0 = multiply_low_halves(w0[v], multiplier0);
+      const U64 product1 = multiply_low_halves(w2[v], multiplier1);
+      put(exchanged(product1) ^ ((w1[v] & low_half) ^ key0), exchanged(product0) ^ ((w3[v] & low_half) ^ key1),
+          out + v * kLanes * 4);
     }
-    for (int v = 0; v < kVectors; ++v) put(w0[v], w1[v], w2[v], w3[v], out + v * kLanes * 4);
   }
 
  private:
@@ -82,9 +95,9 @@ class PhiloxBlocks {
     return offsets() + splat<U64>(first + static_cast<uint64_t>(v * kLanes));
   }
 
-  static SOFTAMP_LANES void put(U64 w0, U64 w1, U64 w2, U64 w3, uint32_t* out) {
-    const U64 low_half = splat<U64>(0xFFFFFFFFu);
-    const U64 low = (w0 & low_half) | (w1 << 32), high = (w2 & low_half) | (w3 << 32);
+  static SOFTAMP_LANES U64 exchanged(U64 x) { return (x >> 32) | (x << 32); }
+
+  static SOFTAMP_LANES void put(U64 low, U64 high, uint32_t* out) {
 #if defined(__AVX512F__)
     store(out, _mm512_unpacklo_epi64((__m512i)low, (__m512i)high));
     store(out + 16, _mm512_unpackhi_epi64((__m512i)low, (__m512i)high));
@@ -103,8 +116,8 @@ class PhiloxBlocks {
       uint32_t c[4] = {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), operation_, step_};
       for (int round = 0; round < rounds_; ++round) {
         const uint64_t product0 = uint64_t{0xD2511F53u} * c[0], product1 = uint64_t{0xCD9E8D57u} * c[2];
-        c[0] = static_cast<uint32_t>(product1 >> 32) ^ c[1] ^ key0_[round];
-        c[2] = static_cast<uint32_t>(product0 >> 32) ^ c[3] ^ key1_[round];
+        c[0] = static_cast<uint32_t>(product1 >> 32) ^ c[1] ^ static_cast<uint32_t>(key0_[round]);
+        c[2] = static_cast<uint32_t>(product0 >> 32) ^ c[3] ^ static_cast<uint32_t>(key1_[round]);
         c[1] = static_cast<uint32_t>(product1);
         c[3] = static_cast<uint32_t>(product0);
       }
@@ -114,7 +127,7 @@ class PhiloxBlocks {
 
   uint32_t operation_, step_;
   int rounds_;
-  uint32_t key0_[10] = {}, key1_[10] = {};
+  uint64_t key0_[kRounds] = {}, key1_[kRounds] = {};  // 64-bit, so that they load as they are used
 };
 
 /// The random numbers of a slice, a strip of 256 elements at a time, in a buffer of the first-level cache.

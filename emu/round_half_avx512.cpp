@@ -59,13 +59,25 @@ template <bool kWide, bool kStream, bool kValues>
   char* out = static_cast<char*>(slice.out);
   const bool seek_inexact = (wanted & p.on_inexact) != 0;
   bool seek_underflow = (wanted & p.on_underflow) != 0;
+  NormalGroups normal;
   uint8_t flags = 0;
   for (size_t begin = 0; begin < slice.count; begin += strip.kElements) {
     const size_t count = slice.count - begin < strip.kElements ? slice.count - begin : strip.kElements;
     strip.fill(begin, count);
     for (size_t j = 0; j < count; j += kGroup, in += kGroup, out += kGroup * (kValues ? 4 : 2)) {
       prefetch_operand<kStream>(in, 4 * kGroup);
-      const auto lanes = [&](size_t v) { return carry.round(_mm512_loadu_ps(in + 16 * v), strip.at(j + 16 * v)); };
+      if (!seek_inexact && normal.expected()) {
+        const HalfGroup g = carry.normal_group([in](size_t v) { return _mm512_loadu_ps(in + 16 * v); }, strip.at(j));
+        if (g.normal()) [[likely]] {
+          put_group<kStream, kValues>(g, out);
+          continue;
+        }
+        normal.failed();
+      }
+      const char* const numbers = static_cast<const char*>(strip.at(j));
+      const auto lanes = [carry, in, numbers](size_t v) {
+        return carry.round(_mm512_loadu_ps(in + 16 * v), numbers + v * (kWide ? 64 : 32));
+      };
       HalfGroup g = group_of(lanes);
       if (g.exceeds(how.rare_above)) [[unlikely]] g = rare_group(p, how, lanes, flags);
       if (seek_inexact)

@@ -21,8 +21,7 @@ void print_registers(const FpUnit& unit) {
 void show(const char* title, const FloatingPointBehaviour& behaviour, UnitOp op, Half a, Half b) {
   FpUnit unit(behaviour);
   const Half result = unit.execute(op, a, b);
-  std::printf("%s\n  result 0x%04x = %g\n", title, static_cast<unsigned>(result.bits()),
-              static_cast<double>(result));
+  std::printf("%s\n  result 0x%04x = %g\n", title, static_cast<unsigned>(result.bits()), static_cast<double>(result));
   print_registers(unit);
   try {
     throw_if_excepted(unit);
@@ -58,8 +57,9 @@ int main() {
   FpStatus status;
   for (uint64_t i = 0; i < 4; ++i) status.raise(fp::mul(kFp16, a[i], b[i], semantics).flags, i);
   try {
-    throw_if_enabled(status, inv, {"mul", 0, kFp16, {}, false, 3, 1},
-                     [&](uint64_t i) { return std::vector<uint64_t>{a[i], b[i]}; });
+    throw_if_enabled(status, inv, {"mul", 0, kFp16, {}, false, 3, 1}, [&](uint64_t i) {
+      return std::vector<uint64_t>{a[i], b[i]};
+    });
   } catch (const FloatingPointError& e) {
     std::printf("%s\n%s\n%s\n", e.what(), e.report(DumpFormat::kOneLine).c_str(), e.report(DumpFormat::kJson).c_str());
   }

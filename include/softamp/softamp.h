@@ -1,4 +1,4 @@
-// All of softamp that a user may name: one header for everything but kernel/, which is for executors.
+// All of softamp that a user may name: one header for everything.
 #pragma once
 
 #include "softamp/data/npy.h"

@@ -59,15 +59,16 @@ std::string shape_text(std::span<const uint64_t> shape) {
 Header parse_header(std::span<const std::byte> start, uint64_t file_size, std::string_view name) {
   const std::string_view bytes(reinterpret_cast<const char*>(start.data()), start.size());
   if (bytes.substr(0, kMagic.size()) != kMagic)
-    fail(name, 0, "not a .npy file: expected it to begin with \"\\x93NUMPY\", found " +
-                      quoted(bytes.substr(0, kMagic.size())));
+    fail(name, 0,
+         "not a .npy file: expected it to begin with \"\\x93NUMPY\", found " + quoted(bytes.substr(0, kMagic.size())));
   if (bytes.size() < 10) fail(name, bytes.size(), "the header is cut off; expected a version and the header's length");
 
   const auto octet = [&](size_t i) { return static_cast<uint64_t>(static_cast<unsigned char>(bytes[i])); };
   const uint64_t major = octet(6), minor = octet(7);
   if (major < 1 || major > 3 || minor != 0)
-    fail(name, 6, "format version " + std::to_string(major) + "." + std::to_string(minor) +
-                      " is not known; expected 1.0, 2.0 or 3.0");
+    fail(name, 6,
+         "format version " + std::to_string(major) + "." + std::to_string(minor) +
+             " is not known; expected 1.0, 2.0 or 3.0");
   const size_t length_bytes = major == 1 ? 2 : 4;
   const size_t begin = 8 + length_bytes;
   if (bytes.size() < begin) fail(name, bytes.size(), "the header is cut off; expected its length, of 4 bytes");
@@ -76,8 +77,8 @@ Header parse_header(std::span<const std::byte> start, uint64_t file_size, std::s
   if (length > kMaxHeader)
     fail(name, 8, "a header of " + std::to_string(length) + " bytes; expected at most " + std::to_string(kMaxHeader));
   if (length > bytes.size() - begin)
-    fail(name, bytes.size(), "the header is cut off; expected " + std::to_string(length) + " bytes from byte " +
-                                 std::to_string(begin));
+    fail(name, bytes.size(),
+         "the header is cut off; expected " + std::to_string(length) + " bytes from byte " + std::to_string(begin));
 
   const HeaderFields fields = parse_dictionary(bytes.substr(begin, length), begin, name);
   if (fields.fortran_order) fail(name, begin, "Fortran order ('fortran_order': True); expected C order");
@@ -90,7 +91,8 @@ Header parse_header(std::span<const std::byte> start, uint64_t file_size, std::s
   const uint64_t expected = header.elements * size_of(header.type), found = file_size - header.data_offset;
   const std::string promise = "shape " + shape_text(header.shape) + " of '" + descr(header.type) + "' needs " +
                               std::to_string(expected) + " bytes from byte " + std::to_string(header.data_offset);
-  if (found < expected) fail(name, file_size, "the data are cut off: " + promise + ", the file holds " + std::to_string(found));
+  if (found < expected)
+    fail(name, file_size, "the data are cut off: " + promise + ", the file holds " + std::to_string(found));
   if (found > expected)
     fail(name, header.data_offset + expected, std::to_string(found - expected) + " bytes too many: " + promise);
   return header;
@@ -98,9 +100,11 @@ Header parse_header(std::span<const std::byte> start, uint64_t file_size, std::s
 
 std::string make_header(ElementType type, std::span<const uint64_t> shape) {
   if (shape.size() > kMaxRank)
-    throw Error("a shape of " + std::to_string(shape.size()) + " extents; expected at most " + std::to_string(kMaxRank));
+    throw Error("a shape of " + std::to_string(shape.size()) + " extents; expected at most " +
+                std::to_string(kMaxRank));
   element_count(shape, size_of(type), "output");
-  std::string text = std::string("{'descr': '") + descr(type) + "', 'fortran_order': False, 'shape': " + shape_text(shape) + ", }";
+  std::string text =
+      std::string("{'descr': '") + descr(type) + "', 'fortran_order': False, 'shape': " + shape_text(shape) + ", }";
   // The newline that ends the header falls on the last byte before a multiple of 64, so that the data are aligned.
   constexpr size_t kPrefix = 10, kAlign = 64;
   text.append(kAlign - 1 - (kPrefix + text.size()) % kAlign, ' ');

@@ -112,7 +112,8 @@ void Writer::append(const void* bytes, size_t count) {
 
 void Writer::write(const void* elements, size_t count) {
   if (count > missing_)
-    throw Error(path_ + ": " + std::to_string(count) + " elements more, where the shape has room for " + std::to_string(missing_));
+    throw Error(path_ + ": " + std::to_string(count) + " elements more, where the shape has room for " +
+                std::to_string(missing_));
   append(elements, count * size_of(type_));
   missing_ -= count;
 }

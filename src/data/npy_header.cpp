@@ -78,7 +78,8 @@ class Cursor {
   }
 
   [[noreturn]] void refuse(const std::string& message) const {
-    fail(name_, offset_ + at_, message + (at_end() ? "; the header ends here" : "; found " + quoted(text_.substr(at_))));
+    fail(name_, offset_ + at_,
+         message + (at_end() ? "; the header ends here" : "; found " + quoted(text_.substr(at_))));
   }
 
  private:

@@ -19,7 +19,8 @@
 namespace softamp::program {
 namespace {
 
-constexpr const char* kFooter = R"(Each line of standard input holds the operands of one case in hexadecimal, separated by one blank, as
+constexpr const char* kFooter =
+    R"(Each line of standard input holds the operands of one case in hexadecimal, separated by one blank, as
 `testfloat_gen` writes them; each line of output repeats them and adds the result and the flags
 (01 inexact, 02 underflow, 04 overflow, 08 divide by zero, 10 invalid):
 
@@ -32,7 +33,8 @@ Operations, T being f16, bf16, f32, e4m3, e5m2, f143 or f152: T_add T_sub T_mul 
 T_roundToInt T_eq T_le T_lt T_eq_signaling T_le_quiet T_lt_quiet T_to_T T_to_i32 i32_to_T; f64 in T_to_T alone.
 The preset ieee detects tininess after rounding. A stochastic rounding of line n (from 0) uses the random bits of index
 n, operation 0, step 0, as `softamp round` does for element n. In the preset ipu, --behaviour names the flags that are
-on: inv, div0 and oflo stop at the first line that raises them, esr rounds stochastically, nanoo makes an overflow NaN.)";
+on: inv, div0 and oflo stop at the first line that raises them, esr rounds stochastically, nanoo turns an overflow into
+NaN.)";
 
 struct Options {
   RoundingOptions rounding;
@@ -56,10 +58,13 @@ std::vector<std::string> split_list(const std::string& list) {
 
 FloatingPointBehaviour behaviour_of(const Options& options) {
   if (options.rounding.preset == Preset::kIeee) {
-    if (options.behaviour_given) throw UsageError("--behaviour: expected --preset ipu beside it; ieee has no behaviour flags");
+    if (options.behaviour_given)
+      throw UsageError("--behaviour: expected --preset ipu beside it; ieee has no behaviour flags");
     return FloatingPointBehaviour::all_off();
   }
-  FloatingPointBehaviour b = options.behaviour_given ? behaviour_from_words("--behaviour", split_list(options.behaviour_text)) : FloatingPointBehaviour::all_off();
+  FloatingPointBehaviour b = options.behaviour_given
+                                 ? behaviour_from_words("--behaviour", split_list(options.behaviour_text))
+                                 : FloatingPointBehaviour::all_off();
   const bool stochastic = options.rounding.mode == RoundingMode::kStochastic;
   if (b.esr && options.rounding_given && !stochastic)
     throw UsageError("--behaviour esr rounds stochastically; expected --rounding stochastic or none, not " +
@@ -92,7 +97,10 @@ class Computation {
  public:
   Computation(const ComputeOperation& operation, const ComputeSetting& setting, const FloatingPointBehaviour& behaviour,
               uint64_t seed)
-      : operation_(operation), setting_(setting), behaviour_(behaviour), bits_{seed},
+      : operation_(operation),
+        setting_(setting),
+        behaviour_(behaviour),
+        bits_{seed},
         draws_(setting.semantics.wide.stochastic() || setting.semantics.narrow.stochastic()) {}
 
   int run() {
@@ -161,7 +169,8 @@ class Computation {
 
   void stop_at(size_t row, uint8_t kinds) {
     ExceptionSite site{operation_.name, lines_ + row, operation_.from, {}, operation_.from_int, 0, 0};
-    for (size_t i = 0; i < operation_.shape.operand_digits.size(); ++i) site.operands.push_back(block_->operand[i][row]);
+    for (size_t i = 0; i < operation_.shape.operand_digits.size(); ++i)
+      site.operands.push_back(block_->operand[i][row]);
     report_ = FloatingPointError(kinds, status_, site).what();
     stopped_ = true;
   }
@@ -200,14 +209,18 @@ int run_compute(const Options& options) {
 }  // namespace
 
 Verb add_compute(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("compute", "One operation on every line of standard input (TestFloat's format)");
+  CLI::App* app =
+      program.add_subcommand("compute", "One operation on every line of standard input (TestFloat's format)");
   app->footer(kFooter);
   const auto options = std::make_shared<Options>();
-  app->add_option("operation", options->operation, "f16_add, f16_mulAdd, f32_to_f16, ...; see below")->required()->type_name("OP");
+  app->add_option("operation", options->operation, "f16_add, f16_mulAdd, f32_to_f16, ...; see below")
+      ->required()
+      ->type_name("OP");
   options->rounding.add_preset(*app);
   options->rounding.add_rounding(*app);
-  CLI::Option* behaviour = app->add_option("--behaviour", options->behaviour_text,
-                                           "flags that are on in the preset ipu: inv,div0,oflo,esr,nanoo or none [=none]");
+  CLI::Option* behaviour =
+      app->add_option("--behaviour", options->behaviour_text,
+                      "flags that are on in the preset ipu: inv,div0,oflo,esr,nanoo or none [=none]");
   behaviour->type_name("LIST");
   options->rounding.add_bits(*app);
   options->rounding.add_seed(*app);

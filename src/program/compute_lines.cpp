@@ -55,7 +55,8 @@ inline uint64_t read_digits(const char* at, int digits, uint8_t& bad) {
                          (shape.operand_digits.size() > 1 ? "s separated by one blank" : "") + ", of at most ";
   for (size_t i = 0; i < shape.operand_digits.size(); ++i)
     expected += (i ? ", " : "") + std::to_string(shape.operand_digits[i]);
-  throw UsageError("standard input, line " + std::to_string(line) + ": " + found + "; expected " + expected + " digits");
+  throw UsageError("standard input, line " + std::to_string(line) + ": " + found + "; expected " + expected +
+                   " digits");
 }
 
 /// Any line that is not exactly as wide as it may be.

@@ -29,16 +29,18 @@ void for_each_case(const FloatFormat& format, CaseBlock& block, Body body) {
 
 Rounded as_rounded(const fp::Compared& c) { return {c.value ? uint64_t{1} : uint64_t{0}, c.flags}; }
 
-/// A run function whose result is the expression, over format f, semantics s, operands a b c, random word r and `exact`.
-#define SOFTAMP_RUN(expression)                                                                     \
-  [](const ComputeOperation& operation, const Setting& setting, CaseBlock& block) {                 \
-    for_each_case(operation.from, block,                                                            \
-                  [s = setting.semantics, to = operation.to, exact = setting.exact](                \
-                      const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, uint32_t r)         \
-                      __attribute__((always_inline)) -> Rounded {                                   \
-                        (void)b, (void)c, (void)r, (void)to, (void)exact;                           \
-                        return expression;                                                          \
-                      });                                                                           \
+/// A run function whose result is the expression, over format f, semantics s, operands a b c, random word r and
+/// `exact`.
+#define SOFTAMP_RUN(expression)                                                                                  \
+  [](const ComputeOperation& operation, const Setting& setting, CaseBlock& block) {                              \
+    for_each_case(                                                                                               \
+        operation.from, block,                                                                                   \
+        [ s = setting.semantics, to = operation.to, exact = setting.exact ](                                     \
+            const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, uint32_t r) __attribute__((always_inline)) \
+            ->Rounded {                                                                                          \
+              (void)b, (void)c, (void)r, (void)to, (void)exact;                                                  \
+              return expression;                                                                                 \
+            });                                                                                                  \
   }
 
 struct Row {
@@ -78,7 +80,7 @@ struct Named {
   FloatFormat format;
   int digits() const { return (format.storage_bits() + 3) / 4; }
 };
-constexpr Named kFormats[] = {{"f16", kFp16},   {"bf16", kBf16}, {"f32", kFp32},  {"e4m3", kE4m3},
+constexpr Named kFormats[] = {{"f16", kFp16},  {"bf16", kBf16}, {"f32", kFp32},  {"e4m3", kE4m3},
                               {"e5m2", kE5m2}, {"f143", kF143}, {"f152", kF152}, {"f64", kBinary64}};
 constexpr int kIntDigits = 8, kTruthDigits = 1;
 
@@ -120,10 +122,11 @@ const ComputeOperation& find_compute_operation(const std::string& name) {
   // Of the message, the nearest name; instead of all 200 names, how they are made.
   std::string message = unknown_name_message("operation", name, known);
   message.resize(message.find("; known: "));
-  throw UsageError(message +
-                   "; known: T_add, T_sub, T_mul, T_div, T_rem, T_sqrt, T_mulAdd, T_min, T_max, T_roundToInt, T_eq, T_le, "
-                   "T_lt, T_eq_signaling, T_le_quiet, T_lt_quiet, T_to_T, T_to_i32, i32_to_T with T one of f16, bf16, "
-                   "f32, e4m3, e5m2, f143, f152; f64 in T_to_T alone");
+  throw UsageError(
+      message +
+      "; known: T_add, T_sub, T_mul, T_div, T_rem, T_sqrt, T_mulAdd, T_min, T_max, T_roundToInt, T_eq, T_le, "
+      "T_lt, T_eq_signaling, T_le_quiet, T_lt_quiet, T_to_T, T_to_i32, i32_to_T with T one of f16, bf16, "
+      "f32, e4m3, e5m2, f143, f152; f64 in T_to_T alone");
 }
 
 }  // namespace softamp::program

@@ -108,7 +108,8 @@ int run_registers(const RegistersOptions& options) {
 }  // namespace
 
 Verb add_registers(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("registers", "Drive one worker's unit by a script: behaviour, operations, registers");
+  CLI::App* app =
+      program.add_subcommand("registers", "Drive one worker's unit by a script: behaviour, operations, registers");
   const auto options = std::make_shared<RegistersOptions>();
   app->add_option("SCRIPT", options->script,
                   "a file of commands, or - for standard input [=standard input, else a demonstration]")
@@ -117,7 +118,8 @@ Verb add_registers(CLI::App& program) {
   app->footer(std::string(UnitScript::help()) +
               "\n\nAn operation that raises an enabled flag ends the script with a report and exit code 3. Example:\n"
               "  $ printf 'behaviour oflo nanoo\\nmul 60000 60000\\n' | softamp registers -\n\n"
-              "The demonstration that runs without a script:\n\n" + kDemonstration);
+              "The demonstration that runs without a script:\n\n" +
+              kDemonstration);
   return {app, [options] { return run_registers(*options); }};
 }
 

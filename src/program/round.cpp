@@ -51,7 +51,8 @@ class RandomWords {
   RandomWords(const std::string& path, const npy::Header& like) : reader_(path) {
     const npy::Header& header = reader_.header();
     if (header.type < ElementType::kUint8)
-      throw UsageError(path + ": type " + type_text(header.type) + "; expected unsigned numbers: '|u1', '<u2' or '<u4'");
+      throw UsageError(path + ": type " + type_text(header.type) +
+                       "; expected unsigned numbers: '|u1', '<u2' or '<u4'");
     if (header.shape != like.shape)
       throw UsageError(path + ": shape " + npy::shape_text(header.shape) + "; expected one number per element, shape " +
                        npy::shape_text(like.shape));
@@ -124,13 +125,15 @@ FpStatus round_from(const RoundOptions& o, npy::Reader& reader, RandomWords* wor
 void check_options(const RoundOptions& o, const CLI::App& app) {
   const bool stochastic = o.rounding.policy(o.format).stochastic();  // also refuses what the preset does not have
   if (o.rounding.engine == RandomEngine::kXoroshiro128aox)
-    throw UsageError("--random: 'xoroshiro128aox': expected philox or philox7; its numbers come in the order of the hardware, "
-                     "which --random-bits can hand in");
+    throw UsageError(
+        "--random: 'xoroshiro128aox': expected philox or philox7; its numbers come in the order of the hardware, "
+        "which --random-bits can hand in");
   if (o.random_bits.empty()) return;
   if (!stochastic) throw UsageError("--random-bits: expected --rounding stochastic beside it");
   for (const char* other : {"--seed", "--random"})
     if (app.get_option(other)->count() > 0)
-      throw UsageError(std::string("--random-bits takes the place of the generator; expected no ") + other + " beside it");
+      throw UsageError(std::string("--random-bits takes the place of the generator; expected no ") + other +
+                       " beside it");
 }
 
 Json summary_json(const RoundOptions& o, const npy::Header& header, const FpStatus& status) {
@@ -161,7 +164,8 @@ void print_summary(const RoundOptions& o, const npy::Header& header, const FpSta
   if (!o.random_bits.empty()) std::cerr << "; random bits from " << o.random_bits;
   std::cerr << "\nflags:";
   for (int b = kFlagCount; b-- > 0;)
-    if (status.flags >> b & 1) std::cerr << ' ' << kFlagWords[b] << " (first at element " << status.first_index[b] << ')';
+    if (status.flags >> b & 1)
+      std::cerr << ' ' << kFlagWords[b] << " (first at element " << status.first_index[b] << ')';
   std::cerr << (status.flags == 0 ? " none\n" : "\n");
 }
 
@@ -202,7 +206,8 @@ Verb add_round(CLI::App& program) {
   CLI::App* app = program.add_subcommand("round", "Round an array in a .npy file to a format");
   const auto o = std::make_shared<RoundOptions>();
   app->add_option("IN", o->in, "the array: float32 or float64, C order")->required()->type_name("IN.npy");
-  app->add_option("OUT", o->out, "its codes: fp16 as 'f2', other formats as 'u1', 'u2' or 'u4'; replaced only when whole")
+  app->add_option("OUT", o->out,
+                  "its codes: fp16 as 'f2', other formats as 'u1', 'u2' or 'u4'; replaced only when whole")
       ->required()
       ->type_name("OUT.npy");
   add_compute_format(*app, o->format, "target, see `softamp formats`")->required();
@@ -210,8 +215,9 @@ Verb add_round(CLI::App& program) {
   o->rounding.add_bits(*app);
   o->rounding.add_seed(*app);
   add_word(*app, "--random", o->rounding.engine, engine_from_name, "philox (10 rounds), philox7 [=philox]");
-  app->add_option("--random-bits", o->random_bits,
-                  "one unsigned number ('u1', 'u2', 'u4') per element instead of the generator; its low --bits bits are read")
+  app->add_option(
+         "--random-bits", o->random_bits,
+         "one unsigned number ('u1', 'u2', 'u4') per element instead of the generator; its low --bits bits are read")
       ->type_name("R.npy");
   o->rounding.add_overflow(*app);
   o->rounding.add_preset(*app);

@@ -20,7 +20,9 @@ int run_selftest(bool json) {
     if (!problem.empty()) ++failed;
     document["checks"].push_back({{"name", check.name}, {"passed", problem.empty()}});
     if (!problem.empty()) document["checks"].back()["problem"] = problem;
-    if (!json) std::cout << (problem.empty() ? "pass  " : "FAIL  ") << check.name << (problem.empty() ? "" : "\n      ") << problem << std::endl;
+    if (!json)
+      std::cout << (problem.empty() ? "pass  " : "FAIL  ") << check.name << (problem.empty() ? "" : "\n      ")
+                << problem << std::endl;
   }
   document["passed"] = failed == 0;
   if (json)

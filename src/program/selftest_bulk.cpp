@@ -1,4 +1,5 @@
-// Bulk operations against the scalar ones on every instruction set of this machine: a spot check of what the tests prove.
+// Bulk operations against the scalar ones on every instruction set of this machine: a spot check of what the tests
+// prove.
 #include "src/program/selftest_checks.h"
 
 #include "softamp/numerics/operations.h"
@@ -37,7 +38,8 @@ uint32_t random_word(const RoundingPolicy& policy, size_t i) {
 }
 
 std::string place(InstructionSet set, const RoundingPolicy& policy, const char* operation, size_t i) {
-  return std::string(bulk::name(set)) + ", " + name_of(policy.mode) + ", " + operation + ", element " + std::to_string(i);
+  return std::string(bulk::name(set)) + ", " + name_of(policy.mode) + ", " + operation + ", element " +
+         std::to_string(i);
 }
 
 /// Floats over all exponents, most of them inexact in fp16.
@@ -89,7 +91,8 @@ std::string check_arithmetic() {
         const uint64_t expected_sum = fp::add(kFp16, a[i], b[i], semantics, random).code;
         const uint64_t expected_product = fp::mul(kFp16, a[i], b[i], semantics, random).code;
         if (sum[i] != expected_sum) return difference(place(set, policy, "add", i), sum[i], expected_sum);
-        if (product[i] != expected_product) return difference(place(set, policy, "mul", i), product[i], expected_product);
+        if (product[i] != expected_product)
+          return difference(place(set, policy, "mul", i), product[i], expected_product);
       }
     }
   return "";
@@ -98,8 +101,9 @@ std::string check_arithmetic() {
 }  // namespace
 
 std::vector<SelftestCheck> instruction_set_checks() {
-  return {{"bulk conversion to fp16 equals scalar, codes and flags, six modes, each instruction set", check_conversions},
-          {"bulk fp16 addition and product equal scalar, six modes, each instruction set", check_arithmetic}};
+  return {
+      {"bulk conversion to fp16 equals scalar, codes and flags, six modes, each instruction set", check_conversions},
+      {"bulk fp16 addition and product equal scalar, six modes, each instruction set", check_arithmetic}};
 }
 
 std::string instruction_sets_seen() {

@@ -21,11 +21,15 @@ std::string check_philox() {
   } rows[] = {
       {10, {{0, 0, 0, 0}}, {{0, 0}}, {{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}}},
       {10, {{kOnes, kOnes, kOnes, kOnes}}, {{kOnes, kOnes}}, {{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}}},
-      {10, {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, {{0xa4093822, 0x299f31d0}},
+      {10,
+       {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}},
+       {{0xa4093822, 0x299f31d0}},
        {{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}},
       {7, {{0, 0, 0, 0}}, {{0, 0}}, {{0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48}}},
       {7, {{kOnes, kOnes, kOnes, kOnes}}, {{kOnes, kOnes}}, {{0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662}}},
-      {7, {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, {{0xa4093822, 0x299f31d0}},
+      {7,
+       {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}},
+       {{0xa4093822, 0x299f31d0}},
        {{0x4dfccaba, 0x190a87f0, 0xc47362ba, 0xb6b5242a}}},
   };
   for (const auto& row : rows) {
@@ -42,7 +46,8 @@ std::string check_addresses() {
   const uint32_t lanes[8] = {0xa2a1, 0x8821, 0x7414, 0xdeb2, 0xd51e, 0xe01e, 0xac84, 0x44d5};
   for (uint32_t i = 0; i < 8; ++i) {
     const uint32_t found = RandomBits{42}.bits(1, 7, i, 16);
-    if (found != lanes[i]) return difference("seed 42, step 1, operation 7, index " + std::to_string(i), found, lanes[i]);
+    if (found != lanes[i])
+      return difference("seed 42, step 1, operation 7, index " + std::to_string(i), found, lanes[i]);
   }
   const RandomBlock far = RandomBits{0x123456789abcdef0u}.block(1, 7, 0x100000005u);
   const RandomBlock expected{{0x444b1a37, 0x683e6366, 0x805c36e1, 0x27a7e72a}};
@@ -98,7 +103,9 @@ std::string check_stochastic_rounding() {
     for (const Overflow overflow : {Overflow::kInfinity, Overflow::kNan, Overflow::kSaturate}) {
       policy.overflow = overflow;
       const uint64_t found = fp::convert(kFp32, kFp16, row.x, Semantics::ieee(policy), row.random).code;
-      const uint16_t expected = overflow == Overflow::kInfinity ? row.infinity : overflow == Overflow::kNan ? row.nan : row.saturate;
+      const uint16_t expected = overflow == Overflow::kInfinity ? row.infinity
+                                : overflow == Overflow::kNan    ? row.nan
+                                                                : row.saturate;
       if (found != expected) return difference("stochastic rounding of 0x" + std::to_string(row.x), found, expected);
     }
   return "";
@@ -149,7 +156,8 @@ std::string check_unit_exceptions() {
       FpUnit unit(FloatingPointBehaviour{false, false, false, false, nanoo});
       const Half result = unit.execute(row.op, Half::from_bits(row.a), Half::from_bits(row.b));
       const uint16_t expected = nanoo ? row.nanoo : row.off;
-      if (result.bits() != expected) return difference("result of operands " + std::to_string(row.a), result.bits(), expected);
+      if (result.bits() != expected)
+        return difference("result of operands " + std::to_string(row.a), result.bits(), expected);
       const uint32_t status = nanoo ? row.status_nanoo : row.status_off;
       if (unit.get(Csr::kFpSts) != status) return difference("$FP_STS", unit.get(Csr::kFpSts), status);
     }

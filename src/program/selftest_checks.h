@@ -1,4 +1,5 @@
-// The checks of `softamp selftest`: known answers, each found outside this program (docs/NUMERICS.md names the sources).
+// The checks of `softamp selftest`: known answers, each found outside this program (docs/NUMERICS.md names the
+// sources).
 #pragma once
 
 #include <string>

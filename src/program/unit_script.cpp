@@ -18,8 +18,9 @@ struct NamedRegister {
   Csr index;
 };
 constexpr NamedRegister kRegisters[] = {
-    {"$FP_STS", Csr::kFpSts},    {"$FP_CLR", Csr::kFpClr},    {"$FP_CTL", Csr::kFpCtl},    {"$PRNG_0_0", Csr::kPrng00},
-    {"$PRNG_0_1", Csr::kPrng01}, {"$PRNG_1_0", Csr::kPrng10}, {"$PRNG_1_1", Csr::kPrng11}, {"$PRNG_SEED", Csr::kPrngSeed},
+    {"$FP_STS", Csr::kFpSts},    {"$FP_CLR", Csr::kFpClr},       {"$FP_CTL", Csr::kFpCtl},
+    {"$PRNG_0_0", Csr::kPrng00}, {"$PRNG_0_1", Csr::kPrng01},    {"$PRNG_1_0", Csr::kPrng10},
+    {"$PRNG_1_1", Csr::kPrng11}, {"$PRNG_SEED", Csr::kPrngSeed},
 };
 
 struct NamedOperation {
@@ -36,7 +37,8 @@ constexpr NamedOperation kOperations[] = {
 };
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
@@ -61,7 +63,8 @@ uint64_t operand(const FloatFormat& format, const std::string& text) {
   const Rounded rounded = to_code(format, number);
   if (number.kind == ParsedNumber::Kind::kFinite && (rounded.flags & kOverflow))
     throw UsageError("'" + text + "': expected a magnitude of at most " +
-                     shortest_decimal(format, format.max_finite_code()) + ", the largest number of " + format_name(format));
+                     shortest_decimal(format, format.max_finite_code()) + ", the largest number of " +
+                     format_name(format));
   return rounded.code;
 }
 Half half(const std::string& text) { return Half::from_bits(static_cast<uint16_t>(operand(kFp16, text))); }
@@ -97,20 +100,23 @@ FloatingPointBehaviour behaviour_from_words(const std::string& place, const std:
   } fields[] = {{"inv", &b.inv}, {"div0", &b.div0}, {"oflo", &b.oflo}, {"esr", &b.esr}, {"nanoo", &b.nanoo}};
   if (words.size() == 1 && words[0] == "none") return b;
   for (const std::string& word : words) {
-    const auto known = std::find_if(std::begin(fields), std::end(fields), [&](const auto& f) { return word == f.name; });
+    const auto known =
+        std::find_if(std::begin(fields), std::end(fields), [&](const auto& f) { return word == f.name; });
     if (known == std::end(fields))
-      throw UsageError(place + ": " + unknown_name_message("flag", word, {"inv", "div0", "oflo", "esr", "nanoo", "none"}));
+      throw UsageError(place + ": " +
+                       unknown_name_message("flag", word, {"inv", "div0", "oflo", "esr", "nanoo", "none"}));
     *known->field = true;
   }
   return b;
 }
 
 const char* UnitScript::help() {
-  return R"(Commands of a script, one a line; # begins a comment. Operands are numbers, rounded to nearest, or codes (0x3C00).
+  return R"(Commands of a script, one a line; # begins a comment. An operand is a number, rounded to nearest, or a code
+such as 0x3C00.
   behaviour inv div0 oflo esr nanoo   the flags that are on ($FP_CTL); `behaviour none` for none
   seed 0xdeadbeef                     writes $PRNG_SEED
   set_seed LO HI MODIFIER TILE WORKER seeds the generator as poprand's setSeed does for that worker
-  put REGISTER WORD, get REGISTER     $FP_CTL, $FP_STS, $FP_CLR, $PRNG_0_0, $PRNG_0_1, $PRNG_1_0, $PRNG_1_1, $PRNG_SEED
+  put REGISTER WORD, get REGISTER     $FP_CTL $FP_STS $FP_CLR $PRNG_0_0 $PRNG_0_1 $PRNG_1_0 $PRNG_1_1 $PRNG_SEED
   launch 0x180007                     starts a worker: loads $FP_CTL, resets $FP_STS
   clear                               clears the flags of $FP_STS by way of $FP_CLR
   add 1.0 0.001                       on halves: add sub mul div rem min max (2 operands), fma (3),
@@ -215,7 +221,8 @@ void UnitScript::get(const Words& words, ScriptStep& step) {
 
 void UnitScript::launch(const Words& words, ScriptStep&) {
   if (!unit_.launch(word(words[1])))
-    throw UsageError("launch: '" + words[1] + "': expected INV b0, DIV0 b1, OFLO b2, ESR b19, NANOO b20, and RND (b16..18) 0");
+    throw UsageError("launch: '" + words[1] +
+                     "': expected INV b0, DIV0 b1, OFLO b2, ESR b19, NANOO b20, and RND (b16..18) 0");
 }
 
 void UnitScript::clear(const Words&, ScriptStep&) {
@@ -227,7 +234,8 @@ void UnitScript::print(const Words&, ScriptStep& step) {
   std::istringstream prng(prng_lines(unit_.prng().registers()));
   for (std::string line; std::getline(prng, line);) step.lines.push_back(line);
   for (const NamedRegister& r : kRegisters)
-    if (r.index != Csr::kFpClr && r.index != Csr::kPrngSeed) step.json["registers"][r.name] = hex(unit_.get(r.index), 8);
+    if (r.index != Csr::kFpClr && r.index != Csr::kPrngSeed)
+      step.json["registers"][r.name] = hex(unit_.get(r.index), 8);
 }
 
 void UnitScript::urand32(const Words&, ScriptStep& step) {
@@ -241,7 +249,9 @@ void UnitScript::urand64(const Words&, ScriptStep& step) {
 
 void UnitScript::compare(const Words& words, ScriptStep& step) {
   const Half a = half(words[1]), b = half(words[2]);
-  const bool value = words[0] == "eq" ? unit_.equal(a, b) : words[0] == "lt" ? unit_.less(a, b) : unit_.less_equal(a, b);
+  const bool value = words[0] == "eq"   ? unit_.equal(a, b)
+                     : words[0] == "lt" ? unit_.less(a, b)
+                                        : unit_.less_equal(a, b);
   step.lines.push_back(value ? "true" : "false");
   step.json["results"].push_back(value);
 }

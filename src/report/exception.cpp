@@ -34,7 +34,8 @@ std::string operand_list(const ExceptionSite& site) {
 std::string json_report(uint8_t kinds, uint8_t status, const ExceptionSite& site) {
   nlohmann::ordered_json json;
   json["exception"] = flag_names(kinds);
-  json["fp_sts"] = {{"oflo", (status & kOverflow) != 0}, {"div0", (status & kDivideByZero) != 0}, {"inv", (status & kInvalid) != 0}};
+  json["fp_sts"] = {
+      {"oflo", (status & kOverflow) != 0}, {"div0", (status & kDivideByZero) != 0}, {"inv", (status & kInvalid) != 0}};
   json["operation"] = site.operation;
   json["index"] = site.index;
   json["format"] = site.integers ? "int32" : format_name(site.format);

@@ -23,8 +23,8 @@ uint32_t bit(uint32_t word, uint32_t mask) { return (word & mask) != 0 ? 1 : 0; 
 
 std::string status_line(uint8_t flags) {
   const uint32_t word = StatusRegister::encode(flags);
-  return "$FP_STS:" + field("OFLO", bit(word, StatusRegister::kOflo)) + field("DIV0", bit(word, StatusRegister::kDiv0)) +
-         field("INV", bit(word, StatusRegister::kInv));
+  return "$FP_STS:" + field("OFLO", bit(word, StatusRegister::kOflo)) +
+         field("DIV0", bit(word, StatusRegister::kDiv0)) + field("INV", bit(word, StatusRegister::kInv));
 }
 
 std::string control_line(uint32_t control) {

@@ -1,4 +1,5 @@
-// The .npy reader and writer: what is read, what is refused and with which words, and that no file is left half written.
+// The .npy reader and writer: what is read, what is refused and with which words, and that no file is left half
+// written.
 #include "softamp/data/npy.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +51,9 @@ struct Folder {
   }
   ~Folder() { fs::remove_all(path); }
   std::string file(const char* name) const { return (path / name).string(); }
-  size_t entries() const { return static_cast<size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator())); }
+  size_t entries() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
+  }
 };
 
 std::string contents(const std::string& path) {
@@ -95,33 +98,43 @@ TEST(NpyHeader, RefusesWithPlaceAndExpectation) {
   const struct {
     std::string bytes, message;
   } rows[] = {
-      {"PK\x03\x04 not an array", "a.npy: byte 0: not a .npy file: expected it to begin with \"\\x93NUMPY\", found \"PK\\x03\\x04 n\""},
+      {"PK\x03\x04 not an array",
+       "a.npy: byte 0: not a .npy file: expected it to begin with \"\\x93NUMPY\", found \"PK\\x03\\x04 n\""},
       {"", "a.npy: byte 0: not a .npy file"},
       {std::string("\x93NUMPY\x01", 7), "a.npy: byte 7: the header is cut off"},
       {file_bytes(good, 8, 4), "a.npy: byte 6: format version 4.0 is not known; expected 1.0, 2.0 or 3.0"},
       {file_bytes(good, 8).substr(0, 40), "a.npy: byte 40: the header is cut off; expected 58 bytes from byte 10"},
-      {file_bytes(dictionary("<i4", "(2,)"), 8), "type \"<i4\" is not supported; expected '<f2', '<f4', '<f8', '|u1', '<u2' or '<u4'"},
+      {file_bytes(dictionary("<i4", "(2,)"), 8),
+       "type \"<i4\" is not supported; expected '<f2', '<f4', '<f8', '|u1', '<u2' or '<u4'"},
       {file_bytes(dictionary("<c8", "(1,)"), 8), "type \"<c8\" is not supported"},
       {file_bytes(dictionary(">f4", "(2,)"), 8), "type \">f4\" is big-endian; expected '<f2'"},
-      {file_bytes("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,)}", 4), "byte 20: structured elements are not supported"},
-      {file_bytes("{'descr': '<f4', 'fortran_order': True, 'shape': (2,)}", 8), "Fortran order ('fortran_order': True); expected C order"},
-      {file_bytes("{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}", 8), "byte 44: expected True or False for 'fortran_order'; found \"0, 'shape'"},
+      {file_bytes("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,)}", 4),
+       "byte 20: structured elements are not supported"},
+      {file_bytes("{'descr': '<f4', 'fortran_order': True, 'shape': (2,)}", 8),
+       "Fortran order ('fortran_order': True); expected C order"},
+      {file_bytes("{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}", 8),
+       "byte 44: expected True or False for 'fortran_order'; found \"0, 'shape'"},
       {file_bytes("{'descr': '<f4', 'fortran_order': False}", 8), "the header has no key 'shape'"},
       {file_bytes("{'descr': '<f4', 'descr': '<f4'}", 8), "byte 27: the key 'descr' stands twice"},
-      {file_bytes("{'dtype': '<f4'}", 8), "byte 11: unknown key; expected 'descr', 'fortran_order' or 'shape'; found \"'dtype'"},
+      {file_bytes("{'dtype': '<f4'}", 8),
+       "byte 11: unknown key; expected 'descr', 'fortran_order' or 'shape'; found \"'dtype'"},
       {file_bytes(dictionary("<f4", "(2)"), 8), "expected ',' after the only extent of the shape, as in (3,)"},
-      {file_bytes(dictionary("<f4", "(-2,)"), 8), "expected an extent of the shape, a decimal integer of at least 0; found \"-2,)"},
+      {file_bytes(dictionary("<f4", "(-2,)"), 8),
+       "expected an extent of the shape, a decimal integer of at least 0; found \"-2,)"},
       {file_bytes(dictionary("<f4", "(2.0,)"), 8), "expected ',' after the only extent"},
       {file_bytes(dictionary("<f4", "[2]"), 8), "expected '(' at the start of the shape"},
       {file_bytes(dictionary("<f4", "(02,)"), 8), "leading zero"},
       {file_bytes(dictionary("<f4", "(18446744073709551616,)"), 8), "an extent of the shape exceeds 2^64 - 1"},
       {file_bytes(dictionary("<f4", "(4294967296, 4294967296)"), 8), "exceeds 2^63 - 1 bytes"},
       {file_bytes(dictionary("<f8", "(1152921504606846976,)"), 8), "exceeds 2^63 - 1 bytes"},
-      {file_bytes(dictionary("<f4", "(1000000000000,)"), 8), "byte 88: the data are cut off: shape (1000000000000,) of '<f4' needs 4000000000000 bytes"},
-      {file_bytes(good, 7), "byte 75: the data are cut off: shape (2,) of '<f4' needs 8 bytes from byte 68, the file holds 7"},
+      {file_bytes(dictionary("<f4", "(1000000000000,)"), 8),
+       "byte 88: the data are cut off: shape (1000000000000,) of '<f4' needs 4000000000000 bytes"},
+      {file_bytes(good, 7),
+       "byte 75: the data are cut off: shape (2,) of '<f4' needs 8 bytes from byte 68, the file holds 7"},
       {file_bytes(good, 9), "byte 76: 1 bytes too many: shape (2,) of '<f4' needs 8 bytes from byte 68"},
       {file_bytes(good + "x", 8), "byte 68: expected only blanks after the dictionary; found \"x\""},
-      {file_bytes("{'descr': '<f4", 8), "the string of the type ('descr') is not closed by its quote; the header ends here"},
+      {file_bytes("{'descr': '<f4", 8),
+       "the string of the type ('descr') is not closed by its quote; the header ends here"},
       {file_bytes("", 8), "byte 10: expected '{' at the start of the header; the header ends here"},
   };
   for (const auto& row : rows) {
@@ -226,8 +239,8 @@ TEST(NpyCorpus, EveryFileIsRefusedOrUnderstood) {
     ++files;
     try {
       const npy::Header header = parse(contents(entry.path().string()));
-      const std::string again = npy::make_header(header.type, header.shape) +
-                                std::string(header.elements * npy::size_of(header.type), '\0');
+      const std::string again =
+          npy::make_header(header.type, header.shape) + std::string(header.elements * npy::size_of(header.type), '\0');
       EXPECT_EQ(parse(again).shape, header.shape) << entry.path();
       ++understood;
     } catch (const npy::Error&) {

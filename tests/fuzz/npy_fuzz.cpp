@@ -26,7 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   require(header.data_offset <= size, "the data begin inside the file");
   require(header.elements == (size - header.data_offset) / npy::size_of(header.type), "the data fill the file");
-  require(header.elements == npy::element_count(header.shape, npy::size_of(header.type), "input"), "count is the product");
+  require(header.elements == npy::element_count(header.shape, npy::size_of(header.type), "input"),
+          "count is the product");
 
   // What we would write for this array reads back as the same array.
   const std::string again = npy::make_header(header.type, header.shape);

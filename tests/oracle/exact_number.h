@@ -2,6 +2,7 @@
 // only by how they compare with dyadic ones. So quotients and roots need no digits, and no rounding is near.
 #pragma once
 
+#include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// Operands of fp16 fused multiply-adds: random ones, and two families built so that rounding twice goes wrong.
+// Operands of fp16 fused multiply-adds: random ones, and families built so that rounding twice goes wrong.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ inline Triple tie_and_a_little(uint64_t random) {
 /// a b is half a quantum of c, times 1 +- 2^-20 or so: (1 + i 2^-10)(1 - j 2^-10) with i near j.
 inline Triple half_quantum_product(uint64_t random) {
   const uint32_t i = static_cast<uint32_t>(random % 8), j = static_cast<uint32_t>(random >> 8) % 8;
-  const int field_c = 12 + static_cast<int>(random >> 16) % 18;
+  const int field_c = 12 + static_cast<int>((random >> 16 & 0xFF) % 18);
   const uint32_t c = static_cast<uint32_t>(field_c) << 10 | (static_cast<uint32_t>(random >> 32) & 1023);
   // half a quantum of c is 2^(field_c - 26); split between a, near 2^e, and b, near 2^(field_c - 26 - e)
   const int e = (field_c - 26) / 2 + static_cast<int>(random >> 24 & 3) - 1, rest = field_c - 26 - e;
@@ -56,31 +56,49 @@ inline Triple half_quantum_product(uint64_t random) {
   return {half_code(1024 + i, e - 10) | (signs & 1) << 15, b | (signs >> 1 & 1) << 15, c | (signs >> 2 & 1) << 15};
 }
 
-/// Case `number`: half of them random codes, a quarter of each family.
+/// c of 2^13 and more, and a product of at most 225 2^-48: below half a quantum that binary64 has at c.
+inline Triple vanishing_product(uint64_t random) {
+  const auto small = [](uint64_t bits) { return 1 + static_cast<uint32_t>(bits % 15); };
+  const auto signs = static_cast<uint32_t>(random >> 48);
+  const uint32_t c =
+      (28 + static_cast<uint32_t>(random & 0xFF) % 3) << 10 | (static_cast<uint32_t>(random >> 8) & 1023);
+  return {small(random >> 24 & 0xFF) | (signs & 1) << 15, small(random >> 32 & 0xFF) | (signs >> 1 & 1) << 15,
+          c | (signs >> 2 & 1) << 15};
+}
+
+/// Case `number`: of eight two are ties and a little, two half quanta, one has a vanishing product, three are random
+/// codes.
 inline Triple fma_case(uint64_t number) {
   const uint64_t random = mixed(number);
-  switch (number % 4) {
-    case 0: return tie_and_a_little(random);
-    case 1: return half_quantum_product(random);
+  switch (number % 8) {
+    case 0:
+    case 1: return tie_and_a_little(random);
+    case 2:
+    case 3: return half_quantum_product(random);
+    case 4: return vanishing_product(random);
     default:
       return {static_cast<uint32_t>(random & 0xFFFF), static_cast<uint32_t>(random >> 16 & 0xFFFF),
               static_cast<uint32_t>(random >> 32 & 0xFFFF)};
   }
 }
+inline bool is_constructed(uint64_t number) { return number % 8 < 5; }
 
-/// What an fma in binary32 (or binary64) followed by a second rounding would give, nearest even; finite operands only.
+/// The code of a b + c, finite operands, rounded to nearest in `Wider` (float or double) first, then in `mode`. To
+/// nearest twice is wrong by way of binary32. By way of binary64 it is not: a tie is a product of 12 bits below 2^16,
+/// with an addend of 2^-24 or more, so the sum has at most 41 bits; but the directed modes miss what vanishes.
 template <class Wider>
-uint32_t rounded_twice(const Triple& t) {
-  const auto value = [](uint32_t code) { return static_cast<Wider>(signed_value(code)) * Wider(0x1p-24); };
-  const Wider first =
-      sizeof(Wider) == 4
-          ? static_cast<Wider>(__builtin_fmaf(static_cast<float>(value(t.a)), static_cast<float>(value(t.b)),
-                                              static_cast<float>(value(t.c))))
-          : static_cast<Wider>(__builtin_fma(value(t.a), value(t.b), value(t.c)));
+uint32_t rounded_twice(const Triple& t, RoundingMode mode) {
+  const auto value = [](uint32_t code) {
+    return static_cast<Wider>(static_cast<double>(signed_value(code)) * 0x1p-24);
+  };
+  Wider first;
+  if constexpr (sizeof(Wider) == sizeof(float))
+    first = __builtin_fmaf(value(t.a), value(t.b), value(t.c));
+  else
+    first = __builtin_fma(value(t.a), value(t.b), value(t.c));
   const bool negative = first < 0;
-  const auto magnitude = static_cast<double>(negative ? -first : first);
-  const Place p = place(static_cast<Wide>(magnitude * 0x1p64), kFloatDenominator);  // a multiple of 2^-48: exact
-  return ieee_outcome(p, negative, RoundingMode::kNearestEven).code;
+  const double magnitude_units = static_cast<double>(negative ? -first : first) * 0x1p64;  // an integer
+  return ieee_outcome(place(static_cast<Wide>(magnitude_units), kFloatDenominator), negative, mode).code;
 }
 
 }  // namespace oracle

@@ -2,7 +2,6 @@
 // exact result, and its place in the table moves along with it. One place serves every preset and mode.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "tests/oracle/fp16_oracle.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants faults in the harness's own tables: `harness_test.py COMMAND...`, where COMMAND is planted.py and its options."""
+"""Plants faults in tables of the harness: `harness_test.py COMMAND...`, COMMAND being planted.py and its options."""
 
 import json
 import pathlib
@@ -36,7 +36,8 @@ def main(command):
             said = done.stdout + done.stderr
             good = done.returncode == code and words in said
             failed += not good
-            print(f"{name}: {'as expected' if good else f'exit code {done.returncode}, expected {code} and {words!r}: {said}'}")
+            print(f"{name}: as expected" if good else
+                  f"{name}: exit code {done.returncode}, expected {code} and {words!r}: {said}")
     return 1 if failed else 0
 
 

@@ -2,9 +2,9 @@
 """Plants bugs, one at a time, and requires that the named test of each fails.
 
     python3 tests/planted/planted.py                       every bug of the tables, on all cores
-    python3 tests/planted/planted.py --list                what they are
+    python3 tests/planted/planted.py --list                what they are, and whether their texts are there
     python3 tests/planted/planted.py --only ID             one of them, with the end of the output
-    python3 tests/planted/planted.py --parts 3             a third of them, chosen by the environment's SOFTAMP_SLICE [=0]
+    python3 tests/planted/planted.py --parts 3             a third of them, by the environment's SOFTAMP_SLICE [=0]
 
 A table bugs/*.json is a list of objects:
     id             unique
@@ -153,9 +153,9 @@ def parse_options(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--compiler", default=os.environ.get("CXX", "c++"))
     parser.add_argument("--build", type=pathlib.Path, help="a build folder with libsoftamp.a and compile_commands.json")
-    parser.add_argument("--gtest", nargs="+", default=["-lgtest_main", "-lgtest"], help="gtest's libraries, for the linker")
+    parser.add_argument("--gtest", nargs="+", default=["-lgtest_main", "-lgtest"], help="gtest's libraries")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--tables", type=pathlib.Path, default=pathlib.Path(__file__).parent / "bugs", help="folder or file")
+    parser.add_argument("--tables", type=pathlib.Path, default=ROOT / "tests/planted/bugs", help="folder or file")
     parser.add_argument("--only", action="append", metavar="ID")
     parser.add_argument("--parts", type=int, default=1)
     parser.add_argument("--list", action="store_true")
@@ -179,15 +179,13 @@ def main(arguments):
         if unknown:
             print(f"planted: no bug is called {', '.join(unknown)}; --list names them all", file=sys.stderr)
             return 2
-        if options.list:
-            for bug in bugs:
-                print(f"{bug['id']:<44} {bug['stands_for']:<28} {pathlib.Path(bug['file']).name}: {bug['why']}")
-            return 0
         problems = misfits(bugs)
         if whole:
             problems += [f"{NUMERICS}/{header} has no bug; add one to a table" for header in headers_without_bug(bugs)]
-        chosen = [] if problems else choose(bugs, options)
-        problems += [f"{name} is not as it should be" for name in run_all(chosen, options)]
+        chosen = [] if problems or options.list else choose(bugs, options)
+        for bug in bugs if options.list else ():
+            print(f"{bug['id']:<44} {bug['stands_for']:<40} {pathlib.Path(bug['file']).name}: {bug['why']}")
+        problems += [f"{name} is not as it should be" for name in (run_all(chosen, options) if chosen else ())]
     except Wrong as problem:
         problems, chosen, bugs = [str(problem)], [], []
     for problem in problems:

@@ -9,6 +9,7 @@ import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FLAGS = ["-std=c++20", "-O1", "-ffp-contract=off", "-fno-fast-math", "-w"]
+CAPTURED = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
 LIMIT_SECONDS = 600  # of one compilation and of one run
 PROGRAM = "src/program/"
 
@@ -44,8 +45,7 @@ class Workshop:
         return ["-include-pch", compiled] if clang else ["-include", prelude]
 
     def run(self, command):
-        return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", timeout=LIMIT_SECONDS)
+        return subprocess.run([str(word) for word in command], timeout=LIMIT_SECONDS, **CAPTURED)
 
     def check(self, command, what):
         done = self.run(command)
@@ -75,6 +75,7 @@ class Workshop:
     def build(self, name, test, sources, with_library, with_program):
         """The test's program, with `sources` instead of the library's own; Wrong if it does not compile."""
         overlay = self.folder / name
+        overlay.mkdir(exist_ok=True)
         if (with_library or with_program) and not self.archive:
             raise Wrong("it needs the library: give --build")
         library = [self.archive, "-ltbb"] if with_library or with_program else []
@@ -86,9 +87,10 @@ class Workshop:
                 raise Wrong(f"{source} does not compile:\n{said[-3000:]}")
         flags = []
         if with_program:
-            others = [self.objects[source] for source in self.objects if source.startswith(PROGRAM) and source not in sources]
-            self.check([self.compiler, *objects, *others, *library, "-pthread", "-o", overlay / "softamp"], "the command")
-            flags = ["-USOFTAMP_PROGRAM", f'-DSOFTAMP_PROGRAM="{overlay / "softamp"}"']
+            others = [self.objects[s] for s in self.objects if s.startswith(PROGRAM) and s not in sources]
+            command = overlay / "softamp"
+            self.check([self.compiler, *objects, *others, *library, "-pthread", "-o", command], "the command")
+            flags = ["-USOFTAMP_PROGRAM", f'-DSOFTAMP_PROGRAM="{command}"']
             objects = []
         said = self.compile(name, test, "0.o", flags)
         if said is not None:
@@ -100,7 +102,7 @@ class Workshop:
     def first_failure(self, command):
         """The name of the first test that fails; nothing is run after it."""
         running, last = None, []
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as run:
+        with subprocess.Popen(command, **CAPTURED) as run:
             limit = threading.Timer(LIMIT_SECONDS, run.kill)
             limit.start()
             try:

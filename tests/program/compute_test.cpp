@@ -34,7 +34,7 @@ void expect_lines(std::initializer_list<Line> lines) {
 
 TEST(ComputeGolden, Addition) {
   expect_lines({
-      {"f16_add", "3C00 3C01", "4000 01"},                       // 2 + 2^-10 lies halfway to 2 + 2^-9: to even
+      {"f16_add", "3C00 3C01", "4000 01"},  // 2 + 2^-10 lies halfway to 2 + 2^-9: to even
       {"f16_add --rounding up", "3C00 3C01", "4001 01"},
       {"f16_add --rounding nearest-away", "3C00 3C01", "4001 01"},
       {"f16_add", "7BFF 7BFF", "7C00 05"},
@@ -45,36 +45,36 @@ TEST(ComputeGolden, Addition) {
       {"f16_add --rounding down", "3C00 BC00", "8000 00"},
       {"f16_sub", "3C00 3C00", "0000 00"},
       {"f16_add", "7C00 FC00", "7E00 10"},
-      {"f16_add", "7E01 3C00", "7E00 00"},                       // a quiet NaN is no exception
-      {"f16_add", "3C00 7C01", "7E00 10"},                       // a signalling one is
-      {"bf16_add", "3F80 3F81", "4000 01"},                      // 2 + 2^-7, halfway to 2 + 2^-6
-      {"f32_add", "3F800000 33800000", "3F800000 01"},           // 1 + 2^-24, halfway to 1 + 2^-23
+      {"f16_add", "7E01 3C00", "7E00 00"},              // a quiet NaN is no exception
+      {"f16_add", "3C00 7C01", "7E00 10"},              // a signalling one is
+      {"bf16_add", "3F80 3F81", "4000 01"},             // 2 + 2^-7, halfway to 2 + 2^-6
+      {"f32_add", "3F800000 33800000", "3F800000 01"},  // 1 + 2^-24, halfway to 1 + 2^-23
       {"e5m2_add", "7B 7B", "7C 05"},
-      {"f143_add", "40 40", "48 00"},                            // 1 + 1, bias 8
-      {"f143_add", "7F 7F", "80 05"},                            // 480: no infinity, so NaN
+      {"f143_add", "40 40", "48 00"},  // 1 + 1, bias 8
+      {"f143_add", "7F 7F", "80 05"},  // 480: no infinity, so NaN
       {"f152_sub", "40 40", "00 00"},
   });
 }
 
 TEST(ComputeGolden, Products) {
   expect_lines({
-      {"f16_mul", "0400 3800", "0200 00"},                       // 2^-15, an exact subnormal: no underflow
-      {"f16_mul", "0001 3800", "0000 03"},                       // 2^-25, halfway between 0 and 2^-24
+      {"f16_mul", "0400 3800", "0200 00"},  // 2^-15, an exact subnormal: no underflow
+      {"f16_mul", "0001 3800", "0000 03"},  // 2^-25, halfway between 0 and 2^-24
       {"f16_mul --rounding up", "0001 3800", "0001 03"},
       {"f16_mul", "0000 7C00", "7E00 10"},
-      {"e4m3_mul", "7E 40", "7F 05"},                            // 448 * 2
+      {"e4m3_mul", "7E 40", "7F 05"},  // 448 * 2
       {"e4m3_mul --rounding zero", "7E 40", "7E 05"},
-      {"f16_mulAdd", "3C01 3C01 BC02", "0010 00"},               // (1+2^-10)^2 - (1+2^-9) = 2^-20
-      {"f16_mulAdd", "0000 7C00 7E00", "7E00 10"},               // Inf * 0 + quiet NaN is invalid
+      {"f16_mulAdd", "3C01 3C01 BC02", "0010 00"},  // (1+2^-10)^2 - (1+2^-9) = 2^-20
+      {"f16_mulAdd", "0000 7C00 7E00", "7E00 10"},  // Inf * 0 + quiet NaN is invalid
       {"f16_mulAdd", "7C00 3C00 FC00", "7E00 10"},
-      {"f16_div", "3C00 4200", "3555 01"},                       // 1/3
+      {"f16_div", "3C00 4200", "3555 01"},  // 1/3
       {"f16_div", "BC00 0000", "FC00 08"},
       {"f16_div", "0000 0000", "7E00 10"},
-      {"f16_sqrt", "4000", "3DA8 01"},                           // 1.41406 below 1.41421
+      {"f16_sqrt", "4000", "3DA8 01"},  // 1.41406 below 1.41421
       {"f16_sqrt", "8000", "8000 00"},
       {"f16_sqrt", "BC00", "7E00 10"},
-      {"f16_rem", "4500 4200", "BC00 00"},                       // 5 - 2*3
-      {"f16_rem", "4600 4400", "C000 00"},                       // 6/4 = 1.5, n is the even 2
+      {"f16_rem", "4500 4200", "BC00 00"},  // 5 - 2*3
+      {"f16_rem", "4600 4400", "C000 00"},  // 6/4 = 1.5, n is the even 2
       {"f16_rem", "3C00 0000", "7E00 10"},
       {"f32_div", "40400000 40000000", "3FC00000 00"},
   });
@@ -101,50 +101,50 @@ TEST(ComputeGolden, Comparisons) {
 
 TEST(ComputeGolden, Conversions) {
   expect_lines({
-      {"f32_to_f16", "477FEFFF", "7BFF 01"},                     // just below 65520
-      {"f32_to_f16", "477FF000", "7C00 05"},                     // 65520 overflows
-      {"f32_to_f16", "33000000", "0000 03"},                     // 2^-25
+      {"f32_to_f16", "477FEFFF", "7BFF 01"},  // just below 65520
+      {"f32_to_f16", "477FF000", "7C00 05"},  // 65520 overflows
+      {"f32_to_f16", "33000000", "0000 03"},  // 2^-25
       {"f32_to_f16", "33000001", "0001 03"},
-      {"f32_to_f16", "387FE000", "0400 03"},                     // 2^-14 (1 - 2^-11): tiny, 11 bits would hold it
-      {"f32_to_f16", "387FF000", "0400 01"},                     // 2^-14 (1 - 2^-12): 11 bits round it to 2^-14, not tiny
+      {"f32_to_f16", "387FE000", "0400 03"},  // 2^-14 (1 - 2^-11): tiny, 11 bits would hold it
+      {"f32_to_f16", "387FF000", "0400 01"},  // 2^-14 (1 - 2^-12): 11 bits round it to 2^-14, not tiny
       {"f32_to_f16", "7FC00001", "7E00 00"},
       {"f32_to_f16", "7F800001", "7E00 10"},
       {"f32_to_f16", "FF800000", "FC00 00"},
       {"f16_to_f32", "0001", "33800000 00"},
       {"f16_to_f32", "FBFF", "C77FE000 00"},
-      {"f64_to_f16", "3FF0020000000000", "3C00 01"},             // 1 + 2^-11
+      {"f64_to_f16", "3FF0020000000000", "3C00 01"},  // 1 + 2^-11
       {"f64_to_f16", "3FF0020000000001", "3C01 01"},
       {"f16_to_f64", "3C01", "3FF0040000000000 00"},
       {"f32_to_bf16", "3F808000", "3F80 01"},
-      {"f32_to_e4m3", "43E00000", "7E 00"},                      // 448
-      {"f32_to_e4m3", "43E80001", "7F 05"},                      // beyond 464, the midpoint above 448
-      {"f32_to_f143", "80000000", "00 00"},                      // no -0
-      {"f152_to_e5m2", "40", "3C 00"},                           // 1
+      {"f32_to_e4m3", "43E00000", "7E 00"},  // 448
+      {"f32_to_e4m3", "43E80001", "7F 05"},  // beyond 464, the midpoint above 448
+      {"f32_to_f143", "80000000", "00 00"},  // no -0
+      {"f152_to_e5m2", "40", "3C 00"},       // 1
       {"f16_to_i32", "C500", "FFFFFFFB 00"},
       {"f16_to_i32", "7C00", "80000000 10"},
       {"f16_to_i32", "4100", "00000002 00"},
       {"f16_to_i32 --exact", "4100", "00000002 01"},
       {"f16_to_i32 --rounding up", "4100", "00000003 00"},
-      {"f32_to_i32", "4F000000", "80000000 10"},                 // 2^31
-      {"f32_to_i32", "CF000000", "80000000 00"},                 // -2^31
+      {"f32_to_i32", "4F000000", "80000000 10"},  // 2^31
+      {"f32_to_i32", "CF000000", "80000000 00"},  // -2^31
       {"i32_to_f16", "00010000", "7C00 05"},
       {"i32_to_f16", "FFFFFFFF", "BC00 00"},
-      {"i32_to_f16", "00000801", "6800 01"},                     // 2049, halfway to 2050
-      {"f16_roundToInt", "3E00", "4000 00"},                     // 1.5
+      {"i32_to_f16", "00000801", "6800 01"},  // 2049, halfway to 2050
+      {"f16_roundToInt", "3E00", "4000 00"},  // 1.5
       {"f16_roundToInt --exact", "3E00", "4000 01"},
-      {"f16_roundToInt", "4100", "4000 00"},                     // 2.5
-      {"f16_roundToInt", "B800", "8000 00"},                     // -0.5
+      {"f16_roundToInt", "4100", "4000 00"},  // 2.5
+      {"f16_roundToInt", "B800", "8000 00"},  // -0.5
   });
 }
 
 TEST(ComputeGolden, Ipu) {
   expect_lines({
-      {"f16_mul --preset ipu", "7B53 7B53", "7BFF 04"},          // 60000 * 60000
+      {"f16_mul --preset ipu", "7B53 7B53", "7BFF 04"},  // 60000 * 60000
       {"f16_mul --preset ipu", "7B53 FB53", "FBFF 04"},
       {"f16_mul --preset ipu --behaviour nanoo", "7B53 7B53", "7E00 14"},
-      {"f16_add --preset ipu", "3C00 3C01", "4000 00"},          // no inexact flag
-      {"f16_mul --preset ipu", "0001 3800", "0000 00"},          // no underflow flag
-      {"f16_add --preset ipu", "7E00 3C00", "7E00 10"},          // a quiet NaN is invalid
+      {"f16_add --preset ipu", "3C00 3C01", "4000 00"},  // no inexact flag
+      {"f16_mul --preset ipu", "0001 3800", "0000 00"},  // no underflow flag
+      {"f16_add --preset ipu", "7E00 3C00", "7E00 10"},  // a quiet NaN is invalid
       {"f16_eq --preset ipu", "7E00 7E00", "0 10"},
       {"f16_div --preset ipu", "3C00 0000", "7E00 08"},
       {"f16_div --preset ipu --behaviour nanoo", "3C00 0000", "7E00 18"},
@@ -167,8 +167,9 @@ TEST(Compute, ReadsShortFieldsLowerCaseAndALastLineWithoutNewline) {
 }
 
 TEST(Compute, LinesMayArriveInPieces) {
-  const Outcome o = run_shell("(printf '3C00 3'; sleep 0.2; printf 'C01\\n3C00'; sleep 0.2; printf ' 3C00\\n') | '" SOFTAMP_PROGRAM
-                              "' compute f16_add");
+  const Outcome o =
+      run_shell("(printf '3C00 3'; sleep 0.2; printf 'C01\\n3C00'; sleep 0.2; printf ' 3C00\\n') | '" SOFTAMP_PROGRAM
+                "' compute f16_add");
   EXPECT_EQ(o.out, "3C00 3C01 4000 01\n3C00 3C00 4000 00\n");
 }
 
@@ -176,9 +177,10 @@ TEST(Compute, LinesMayArriveInPieces) {
 TEST(Compute, AnswersEachPieceOfInputAtOnce) {
   const softamp::testing::TemporaryFolder folder;
   const std::string answer = folder.file("answer");
-  const Outcome o = run_shell("(printf '3C00 3C00\\n'; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; "
-                              "if [ -s " + answer + " ]; then echo answered >&2; break; fi; done) | '" SOFTAMP_PROGRAM
-                              "' compute f16_add > " + answer);
+  const Outcome o = run_shell(
+      "(printf '3C00 3C00\\n'; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; "
+      "if [ -s " +
+      answer + " ]; then echo answered >&2; break; fi; done) | '" SOFTAMP_PROGRAM "' compute f16_add > " + answer);
   EXPECT_EQ(o.err, "answered\n");
 }
 
@@ -186,7 +188,8 @@ TEST(Compute, RefusesBadLinesAfterWritingTheGoodOnes) {
   const struct {
     const char *input, *message;
   } rows[] = {
-      {"3C00", "line 2: operand 2 is missing; expected 2 hexadecimal operands separated by one blank, of at most 4, 4 digits"},
+      {"3C00",
+       "line 2: operand 2 is missing; expected 2 hexadecimal operands separated by one blank, of at most 4, 4 digits"},
       {"", "line 2: operand 1 is missing"},
       {"3C00 ", "line 2: operand 2 is missing"},
       {"3C000 3C00", "line 2: operand 1 '3C000' is too wide"},
@@ -233,8 +236,8 @@ TEST(Compute, RefusesBadOptions) {
 }
 
 TEST(Compute, AnEnabledExceptionEndsTheRunAfterItsLine) {
-  const Outcome o = run_softamp("compute f16_div --preset ipu --behaviour inv,div0",
-                                "7BFF 0001\n3C00 3C00\nBC00 0000\n3C00 3C00\n");
+  const Outcome o =
+      run_softamp("compute f16_div --preset ipu --behaviour inv,div0", "7BFF 0001\n3C00 3C00\nBC00 0000\n3C00 3C00\n");
   EXPECT_EQ(o.code, 3);
   EXPECT_EQ(o.out, "7BFF 0001 7BFF 04\n3C00 3C00 3C00 00\nBC00 0000 7E00 08\n");
   EXPECT_EQ(o.err,
@@ -293,9 +296,10 @@ TEST(Compute, StochasticRoundingIsAddressedByTheLineNumber) {
         std::snprintf(line + 9, sizeof line - 9, " %04X %02X\n", unsigned(r.code), unsigned(r.flags));
         expected += line;
       }
-      const Outcome o = run_softamp("compute f16_add --seed 0x123456789abcdef0 --variant half --bits " + std::to_string(bits) +
-                                        (ipu ? " --preset ipu --behaviour esr" : " --rounding stochastic"),
-                                    input);
+      const Outcome o =
+          run_softamp("compute f16_add --seed 0x123456789abcdef0 --variant half --bits " + std::to_string(bits) +
+                          (ipu ? " --preset ipu --behaviour esr" : " --rounding stochastic"),
+                      input);
       EXPECT_EQ(o.code, 0) << o.err;
       EXPECT_TRUE(o.out == expected) << bits << (ipu ? " ipu" : " ieee");
     }
@@ -309,7 +313,8 @@ TEST(Compute, EveryOperationOfEveryType) {
   } types[] = {{"f16", 4}, {"bf16", 4}, {"f32", 8}, {"e4m3", 2}, {"e5m2", 2}, {"f143", 2}, {"f152", 2}};
   std::string commands, expected;
   const auto add = [&](const std::string& operation, const std::string& operands, size_t result_digits) {
-    commands += "printf '" + operands + "\\n' | '" SOFTAMP_PROGRAM "' compute " + operation + " || echo " + operation + "\n";
+    commands +=
+        "printf '" + operands + "\\n' | '" SOFTAMP_PROGRAM "' compute " + operation + " || echo " + operation + "\n";
     expected += operands + " " + std::string(result_digits, '0') + " 00\n";
   };
   for (const auto& t : types) {

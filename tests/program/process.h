@@ -51,7 +51,8 @@ struct Outcome {
 inline Outcome run_shell(const std::string& command, const std::string& input = "") {
   const TemporaryFolder folder;
   write_text(folder.file("in"), input);
-  const std::string line = "( " + command + " ) < " + folder.file("in") + " > " + folder.file("out") + " 2> " + folder.file("err");
+  const std::string line =
+      "( " + command + " ) < " + folder.file("in") + " > " + folder.file("out") + " 2> " + folder.file("err");
   const int status = std::system(line.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(folder.file("out")), read_text(folder.file("err"))};
 }

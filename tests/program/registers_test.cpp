@@ -37,18 +37,21 @@ TEST(Registers, BehaviourOverflowAndStatus) {
 
 // Random words of PRNG_SEED 0xdeadbeef: 697c5ca6164f8239, then 9f53f58c1eb3d820; lane i takes bits 16i.
 TEST(Registers, StochasticLanesOfKnownDraws) {
-  EXPECT_EQ(printed("behaviour esr\nseed 0xdeadbeef\nadd4 1 1 1 1 0x1000 0x1000 0x1000 0x1000\nto_half4 65520 65520 -65520 65504\n"
-                    "get $FP_STS\nget $PRNG_SEED\n"),
-            "behaviour esr\n  $FP_CTL: 0x00080000 INV: 0x0 DIV0: 0x0 OFLO: 0x0 RND: 0x0 ESR: 0x1 NANOO: 0x0\n"
-            "seed 0xdeadbeef\n"
-            "add4 1 1 1 1 0x1000 0x1000 0x1000 0x1000\n  0x3c01 (1.0009765625)\n  0x3c00 (1)\n  0x3c00 (1)\n  0x3c00 (1)\n"
-            "to_half4 65520 65520 -65520 65504\n  0x7bff (65504)\n  0x7bff (65504)\n  0xfbff (-65504)\n  0x7bff (65504)\n"
-            "get $FP_STS\n  $FP_STS: 0x00000004\n"
-            "get $PRNG_SEED\n  $PRNG_SEED: 0x00000000\n");
+  EXPECT_EQ(
+      printed("behaviour esr\nseed 0xdeadbeef\nadd4 1 1 1 1 0x1000 0x1000 0x1000 0x1000\nto_half4 65520 65520 -65520 "
+              "65504\n"
+              "get $FP_STS\nget $PRNG_SEED\n"),
+      "behaviour esr\n  $FP_CTL: 0x00080000 INV: 0x0 DIV0: 0x0 OFLO: 0x0 RND: 0x0 ESR: 0x1 NANOO: 0x0\n"
+      "seed 0xdeadbeef\n"
+      "add4 1 1 1 1 0x1000 0x1000 0x1000 0x1000\n  0x3c01 (1.0009765625)\n  0x3c00 (1)\n  0x3c00 (1)\n  0x3c00 (1)\n"
+      "to_half4 65520 65520 -65520 65504\n  0x7bff (65504)\n  0x7bff (65504)\n  0xfbff (-65504)\n  0x7bff (65504)\n"
+      "get $FP_STS\n  $FP_STS: 0x00000004\n"
+      "get $PRNG_SEED\n  $PRNG_SEED: 0x00000000\n");
 }
 
 TEST(Registers, GeneratorSeedsAndDraws) {
-  EXPECT_EQ(printed("seed 0xdeadbeef\nget $PRNG_0_1\nurand64\nseed 0xdeadbeef\nurand32\nset_seed 42 1 7 1471 5\nurand64\nurand64\n"),
+  EXPECT_EQ(printed("seed 0xdeadbeef\nget $PRNG_0_1\nurand64\nseed 0xdeadbeef\nurand32\nset_seed 42 1 7 1471 "
+                    "5\nurand64\nurand64\n"),
             "seed 0xdeadbeef\nget $PRNG_0_1\n  $PRNG_0_1: 0x21524110\nurand64\n  0x697c5ca6164f8239\n"
             "seed 0xdeadbeef\nurand32\n  0x164f8239\n"
             "set_seed 42 1 7 1471 5\nurand64\n  0x1e6968f3f1933ee5\nurand64\n  0xad8d5bab12eaae01\n");
@@ -58,20 +61,22 @@ TEST(Registers, GeneratorSeedsAndDraws) {
 }
 
 TEST(Registers, EveryOperation) {
-  EXPECT_EQ(printed("add 1 0.5\nsub 1 0.5\nmul 3 0.5\ndiv 1 4\nrem 5 3\nmin -0 0\nmax 1 2\nfma 2 3 -1\nsqrt 2\nreciprocal 8\n"
-                    "reciprocal_sqrt 4\nadd.f32 1 0x3f800000\nfma.f32 3 3 1\nsqrt4 1 4 9 16\nto_half 0.1\nto_float 0x3c01\n"
-                    "to_int -2.5\neq 1 1\nlt 2 1\nle 0x1p-24 0x0001\n"),
-            "add 1 0.5\n  0x3e00 (1.5)\nsub 1 0.5\n  0x3800 (0.5)\nmul 3 0.5\n  0x3e00 (1.5)\ndiv 1 4\n  0x3400 (0.25)\n"
-            "rem 5 3\n  0xbc00 (-1)\nmin -0 0\n  0x8000 (-0)\nmax 1 2\n  0x4000 (2)\nfma 2 3 -1\n  0x4500 (5)\n"
-            "sqrt 2\n  0x3da8 (1.4140625)\nreciprocal 8\n  0x3000 (0.125)\nreciprocal_sqrt 4\n  0x3800 (0.5)\n"
-            "add.f32 1 0x3f800000\n  0x40000000 (2)\nfma.f32 3 3 1\n  0x41200000 (10)\n"
-            "sqrt4 1 4 9 16\n  0x3c00 (1)\n  0x4000 (2)\n  0x4200 (3)\n  0x4400 (4)\n"
-            "to_half 0.1\n  0x2e66 (0.0999755859375)\nto_float 0x3c01\n  0x3f802000 (1.0009765625)\n"
-            "to_int -2.5\n  0xfffffffe (-2)\neq 1 1\n  true\nlt 2 1\n  false\nle 0x1p-24 0x0001\n  true\n");
+  EXPECT_EQ(
+      printed("add 1 0.5\nsub 1 0.5\nmul 3 0.5\ndiv 1 4\nrem 5 3\nmin -0 0\nmax 1 2\nfma 2 3 -1\nsqrt 2\nreciprocal 8\n"
+              "reciprocal_sqrt 4\nadd.f32 1 0x3f800000\nfma.f32 3 3 1\nsqrt4 1 4 9 16\nto_half 0.1\nto_float 0x3c01\n"
+              "to_int -2.5\neq 1 1\nlt 2 1\nle 0x1p-24 0x0001\n"),
+      "add 1 0.5\n  0x3e00 (1.5)\nsub 1 0.5\n  0x3800 (0.5)\nmul 3 0.5\n  0x3e00 (1.5)\ndiv 1 4\n  0x3400 (0.25)\n"
+      "rem 5 3\n  0xbc00 (-1)\nmin -0 0\n  0x8000 (-0)\nmax 1 2\n  0x4000 (2)\nfma 2 3 -1\n  0x4500 (5)\n"
+      "sqrt 2\n  0x3da8 (1.4140625)\nreciprocal 8\n  0x3000 (0.125)\nreciprocal_sqrt 4\n  0x3800 (0.5)\n"
+      "add.f32 1 0x3f800000\n  0x40000000 (2)\nfma.f32 3 3 1\n  0x41200000 (10)\n"
+      "sqrt4 1 4 9 16\n  0x3c00 (1)\n  0x4000 (2)\n  0x4200 (3)\n  0x4400 (4)\n"
+      "to_half 0.1\n  0x2e66 (0.0999755859375)\nto_float 0x3c01\n  0x3f802000 (1.0009765625)\n"
+      "to_int -2.5\n  0xfffffffe (-2)\neq 1 1\n  true\nlt 2 1\n  false\nle 0x1p-24 0x0001\n  true\n");
 }
 
 TEST(Registers, AnEnabledExceptionEndsTheScript) {
-  const Outcome o = run_softamp("registers -", "set_seed 1 2 3 77 4\nbehaviour inv div0 oflo\nadd4 1 1 1 65504 1 inf nan 65504\nadd 1 1\n");
+  const Outcome o = run_softamp(
+      "registers -", "set_seed 1 2 3 77 4\nbehaviour inv div0 oflo\nadd4 1 1 1 65504 1 inf nan 65504\nadd 1 1\n");
   EXPECT_EQ(o.code, 3);
   EXPECT_EQ(o.out,
             "set_seed 1 2 3 77 4\n"
@@ -104,7 +109,8 @@ TEST(Registers, ScriptFromAFileAndTheDemonstration) {
   const Outcome o = run_softamp("registers " + folder.file("script"));
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(o.out, "add 1 1\n  0x4000 (2)\n");
-  EXPECT_EQ(run_softamp("registers", "add 1 1\n").out, "add 1 1\n  0x4000 (2)\n") << "a script on standard input needs no -";
+  EXPECT_EQ(run_softamp("registers", "add 1 1\n").out, "add 1 1\n  0x4000 (2)\n")
+      << "a script on standard input needs no -";
 
   const Outcome demonstration = run_softamp("registers");
   EXPECT_EQ(demonstration.code, 3);

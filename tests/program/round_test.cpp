@@ -1,4 +1,5 @@
-// `softamp round`: what it writes against the scalar conversion, what it refuses, and that no file is left half written.
+// `softamp round`: what it writes against the scalar conversion, what it refuses, and that no file is left half
+// written.
 #include "tests/program/process.h"
 
 #include "softamp/data/npy.h"
@@ -7,9 +8,9 @@
 #include "softamp/report/names.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <signal.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <bit>
 #include <chrono>
@@ -25,13 +26,16 @@ using softamp::testing::write_text;
 namespace {
 
 template <typename T>
-void save(const std::string& path, npy::ElementType type, const std::vector<T>& data, std::vector<uint64_t> shape = {}) {
+void save(const std::string& path, npy::ElementType type, const std::vector<T>& data,
+          std::vector<uint64_t> shape = {}) {
   if (shape.empty()) shape = {data.size()};
   npy::Writer writer(path, type, shape);
   writer.write(data.data(), data.size());
   writer.commit();
 }
-void save_floats(const std::string& path, const std::vector<float>& data) { save(path, npy::ElementType::kFloat32, data); }
+void save_floats(const std::string& path, const std::vector<float>& data) {
+  save(path, npy::ElementType::kFloat32, data);
+}
 
 struct Loaded {
   npy::ElementType type;
@@ -53,7 +57,8 @@ Loaded load(const std::string& path) {
   return loaded;
 }
 
-/// Floats of every kind: each exponent, both signs, zeros, infinities, NaN, and neighbours of fp16's overflow threshold.
+/// Floats of every kind: each exponent, both signs, zeros, infinities, NaN, and neighbours of fp16's overflow
+/// threshold.
 std::vector<float> samples() {
   std::vector<float> v = {0.0F, -0.0F, 65504.0F, 65519.996F, 65520.0F, -65520.0F, 1e38F, 0.1F};
   for (const uint32_t bits : {0x7f800000u, 0xff800000u, 0x7fc00000u, 0x7f800001u, 0x00000001u})
@@ -75,16 +80,17 @@ TEST(Round, EveryFormatAndMode) {
   const struct {
     const char* format;
     npy::ElementType type;
-  } formats[] = {{"fp16", npy::ElementType::kFloat16}, {"bf16", npy::ElementType::kUint16}, {"tf32", npy::ElementType::kUint32},
-                 {"fp32", npy::ElementType::kUint32},  {"e4m3", npy::ElementType::kUint8},  {"e5m2", npy::ElementType::kUint8},
-                 {"f143", npy::ElementType::kUint8},   {"f152", npy::ElementType::kUint8},  {"e6p9", npy::ElementType::kUint16}};
+  } formats[] = {
+      {"fp16", npy::ElementType::kFloat16}, {"bf16", npy::ElementType::kUint16}, {"tf32", npy::ElementType::kUint32},
+      {"fp32", npy::ElementType::kUint32},  {"e4m3", npy::ElementType::kUint8},  {"e5m2", npy::ElementType::kUint8},
+      {"f143", npy::ElementType::kUint8},   {"f152", npy::ElementType::kUint8},  {"e6p9", npy::ElementType::kUint16}};
   for (const auto& f : formats)
     for (const char* mode : {"nearest", "nearest-away", "zero", "up", "down"})
       for (const char* overflow : {"infinity", "saturate", "nan"}) {
         RoundingPolicy policy = RoundingPolicy::ieee(rounding_from_name(mode));
         policy.overflow = overflow_from_name(overflow);
-        const Outcome o = run_softamp("round " + folder.file("in.npy") + " " + folder.file("out.npy") + " --format " + f.format +
-                                      " --rounding " + mode + " --overflow " + overflow);
+        const Outcome o = run_softamp("round " + folder.file("in.npy") + " " + folder.file("out.npy") + " --format " +
+                                      f.format + " --rounding " + mode + " --overflow " + overflow);
         ASSERT_EQ(o.code, 0) << o.err;
         EXPECT_EQ(o.out, "");
         const Loaded out = load(folder.file("out.npy"));
@@ -92,7 +98,8 @@ TEST(Round, EveryFormatAndMode) {
         ASSERT_EQ(out.shape, (std::vector<uint64_t>{in.size()}));
         const FloatFormat to = format_from_name(f.format);
         for (size_t i = 0; i < in.size(); ++i)
-          ASSERT_EQ(out.bits[i], expected(to, in[i], Semantics::ieee(policy)).code) << f.format << ' ' << mode << ' ' << in[i];
+          ASSERT_EQ(out.bits[i], expected(to, in[i], Semantics::ieee(policy)).code)
+              << f.format << ' ' << mode << ' ' << in[i];
       }
 }
 
@@ -114,13 +121,16 @@ TEST(Round, StochasticElementsAreAddressedByTheirIndex) {
       for (const bool fewer_rounds : {false, true}) {
         RoundingPolicy policy = RoundingPolicy::stochastic_carry(bits);
         policy.variant = variant_from_name(variant);
-        const Outcome o = run_softamp("round " + folder.file("in.npy") + " " + folder.file("out.npy") +
-                                      " --format fp16 --rounding stochastic --seed 0xfeedfacecafef00d --bits " +
-                                      std::to_string(bits) + " --variant " + variant + (fewer_rounds ? " --random philox7" : ""));
+        const Outcome o =
+            run_softamp("round " + folder.file("in.npy") + " " + folder.file("out.npy") +
+                        " --format fp16 --rounding stochastic --seed 0xfeedfacecafef00d --bits " +
+                        std::to_string(bits) + " --variant " + variant + (fewer_rounds ? " --random philox7" : ""));
         ASSERT_EQ(o.code, 0) << o.err;
         const Loaded out = load(folder.file("out.npy"));
         for (size_t i = 0; i < in.size(); ++i)
-          ASSERT_EQ(out.bits[i], expected(kFp16, in[i], Semantics::ieee(policy), (fewer_rounds ? seven : ten).bits(0, 0, i, bits)).code)
+          ASSERT_EQ(
+              out.bits[i],
+              expected(kFp16, in[i], Semantics::ieee(policy), (fewer_rounds ? seven : ten).bits(0, 0, i, bits)).code)
               << i << ' ' << bits << ' ' << variant;
       }
 }
@@ -140,7 +150,9 @@ TEST(Round, IndicesContinueAcrossBlocks) {
   EXPECT_EQ(json["flags"]["inexact"]["first_index"], 0);
   const Loaded out = load(folder.file("out.npy"));
   for (size_t i = kCount - 1000; i < kCount; ++i)
-    ASSERT_EQ(out.bits[i], expected(kFp16, in[i], Semantics::ieee(RoundingPolicy::stochastic_carry(13)), RandomBits{}.bits(0, 0, i, 13)).code);
+    ASSERT_EQ(out.bits[i], expected(kFp16, in[i], Semantics::ieee(RoundingPolicy::stochastic_carry(13)),
+                                    RandomBits{}.bits(0, 0, i, 13))
+                               .code);
 }
 
 TEST(Round, RandomBitsFromAFile) {
@@ -176,7 +188,9 @@ TEST(Round, RandomBitsFromAFile) {
   save_floats(folder.file("in.npy"), {1 + 0x1p-11F, 1 + 0x1p-11F});
   save(folder.file("r1.npy"), npy::ElementType::kUint8, std::vector<uint8_t>{127, 128});
   ASSERT_EQ(run_softamp("round " + folder.file("in.npy") + " " + folder.file("out.npy") +
-                        " --format fp16 --rounding stochastic --bits 8 --random-bits " + folder.file("r1.npy")).code, 0);
+                        " --format fp16 --rounding stochastic --bits 8 --random-bits " + folder.file("r1.npy"))
+                .code,
+            0);
   EXPECT_EQ(load(folder.file("out.npy")).bits, (std::vector<uint64_t>{0x3c00, 0x3c01}));
 }
 
@@ -185,12 +199,16 @@ TEST(Round, ValuesAndPresetIpu) {
   const std::vector<float> in = samples();
   save_floats(folder.file("in.npy"), in);
   for (const char* format : {"fp16", "bf16", "e4m3", "f143", "tf32"}) {
-    ASSERT_EQ(run_softamp("round " + folder.file("in.npy") + " " + folder.file("out.npy") + " --values --format " + format).code, 0);
+    ASSERT_EQ(
+        run_softamp("round " + folder.file("in.npy") + " " + folder.file("out.npy") + " --values --format " + format)
+            .code,
+        0);
     const Loaded out = load(folder.file("out.npy"));
     EXPECT_EQ(out.type, npy::ElementType::kFloat32);
     const FloatFormat to = format_from_name(format);
     for (size_t i = 0; i < in.size(); ++i)
-      ASSERT_EQ(out.bits[i], std::bit_cast<uint32_t>(fp::to_float(to, expected(to, in[i], Semantics::ieee()).code))) << format;
+      ASSERT_EQ(out.bits[i], std::bit_cast<uint32_t>(fp::to_float(to, expected(to, in[i], Semantics::ieee()).code)))
+          << format;
   }
   for (const bool nanoo : {false, true}) {
     const Outcome o = run_softamp("round " + folder.file("in.npy") + " " + folder.file("out.npy") +
@@ -239,7 +257,8 @@ TEST(Round, RefusesAndLeavesNoFile) {
   save(folder.file("r3.npy"), npy::ElementType::kUint16, std::vector<uint16_t>{1, 2, 3});
   write_text(folder.file("text.npy"), "not an array");
   write_text(folder.file("cut.npy"), read_text(folder.file("in.npy")).substr(0, 133));
-  const std::string in = folder.file("in.npy"), out = folder.file("out.npy"), sr = " --format fp16 --rounding stochastic";
+  const std::string in = folder.file("in.npy"), out = folder.file("out.npy"),
+                    sr = " --format fp16 --rounding stochastic";
   const size_t files = folder.entries();
   const struct {
     std::string arguments, message;
@@ -258,12 +277,17 @@ TEST(Round, RefusesAndLeavesNoFile) {
       {in + " " + out + " --format fp16 --bits 0", "--bits: '0': expected a whole number in 1..32"},
       {in + " " + out + " --format fp16 --threads -1", "--threads: '-1'"},
       {in + " " + out + " --format fp16 --roundings up", "unknown option '--roundings'; nearest: --rounding"},
-      {in + " " + out + " --format fp16 --preset ipu --rounding up", "expected nearest or stochastic with --preset ipu"},
-      {in + " " + out + " --format fp32 --preset ipu --rounding stochastic", "expected nearest for fp32 with --preset ipu"},
+      {in + " " + out + " --format fp16 --preset ipu --rounding up",
+       "expected nearest or stochastic with --preset ipu"},
+      {in + " " + out + " --format fp32 --preset ipu --rounding stochastic",
+       "expected nearest for fp32 with --preset ipu"},
       {in + " " + out + sr + " --random xoroshiro128aox", "expected philox or philox7"},
-      {in + " " + out + " --format fp16 --random-bits " + folder.file("r3.npy"), "expected --rounding stochastic beside it"},
-      {in + " " + out + sr + " --random-bits " + folder.file("r3.npy"), "r3.npy: shape (3,); expected one number per element, shape (2,)"},
-      {in + " " + out + sr + " --random-bits " + folder.file("half.npy"), "half.npy: type '<f2'; expected unsigned numbers"},
+      {in + " " + out + " --format fp16 --random-bits " + folder.file("r3.npy"),
+       "expected --rounding stochastic beside it"},
+      {in + " " + out + sr + " --random-bits " + folder.file("r3.npy"),
+       "r3.npy: shape (3,); expected one number per element, shape (2,)"},
+      {in + " " + out + sr + " --random-bits " + folder.file("half.npy"),
+       "half.npy: type '<f2'; expected unsigned numbers"},
       {in + " " + out + sr + " --random-bits " + folder.file("r3.npy") + " --seed 1", "expected no --seed beside it"},
   };
   for (const auto& row : rows) {

@@ -15,7 +15,8 @@ TEST(Selftest, EveryCheckPassesAndIsNamed) {
   EXPECT_EQ(o.code, 0) << o.out;
   EXPECT_EQ(o.err, "");
   EXPECT_EQ(o.out.find("FAIL"), std::string::npos);
-  for (const char* name : {"Philox4x32", "xoroshiro128aox", "stochastic rounding", "65536 halves", "added 10000 times", "exceptions"})
+  for (const char* name :
+       {"Philox4x32", "xoroshiro128aox", "stochastic rounding", "65536 halves", "added 10000 times", "exceptions"})
     EXPECT_NE(o.out.find(name), std::string::npos) << name;
   EXPECT_NE(o.out.find("11 of 11 checks passed"), std::string::npos) << o.out;
 }

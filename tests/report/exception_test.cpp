@@ -17,8 +17,9 @@ FloatingPointBehaviour stopping_on(bool inv, bool div0, bool oflo) { return {inv
 /// What throw_if_enabled throws for this status; nothing where it does not throw.
 std::optional<FloatingPointError> thrown(const FpStatus& status, const FloatingPointBehaviour& behaviour) {
   try {
-    throw_if_enabled(status, behaviour, {"add", 0, kFp16, {}, false, 3, 5},
-                     [](uint64_t index) { return std::vector<uint64_t>{index, 0x3C00}; });
+    throw_if_enabled(status, behaviour, {"add", 0, kFp16, {}, false, 3, 5}, [](uint64_t index) {
+      return std::vector<uint64_t>{index, 0x3C00};
+    });
   } catch (const FloatingPointError& e) {
     return e;
   }
@@ -75,8 +76,8 @@ TEST(FloatingPointError, FullReport) {
 }
 
 TEST(FloatingPointError, JsonReport) {
-  const FloatingPointError e(kDivideByZero, kDivideByZero | kInvalid, {"f32_div", 2, kFp32, {0x3f800000, 0}, false, 0, 0},
-                             DumpFormat::kJson);
+  const FloatingPointError e(kDivideByZero, kDivideByZero | kInvalid,
+                             {"f32_div", 2, kFp32, {0x3f800000, 0}, false, 0, 0}, DumpFormat::kJson);
   const auto json = nlohmann::json::parse(e.what());
   EXPECT_EQ(json["exception"], "divide-by-zero");
   EXPECT_EQ(json["fp_sts"], (nlohmann::json{{"oflo", false}, {"div0", true}, {"inv", true}}));
@@ -99,8 +100,8 @@ TEST(ThrowIfEnabled, OnlyEnabledFlagsStop) {
       FpStatus status;
       status.raise(raised, 4);
       const FloatingPointBehaviour b = stopping_on(enabled & 1, enabled & 2, enabled & 4);
-      const bool stops = (raised == kInvalid && b.inv) || (raised == kDivideByZero && b.div0) ||
-                         (raised == kOverflow && b.oflo);
+      const bool stops =
+          (raised == kInvalid && b.inv) || (raised == kDivideByZero && b.div0) || (raised == kOverflow && b.oflo);
       const auto e = thrown(status, b);
       ASSERT_EQ(e.has_value(), stops) << int(raised) << " under " << enabled;
       if (!stops) continue;

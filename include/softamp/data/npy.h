@@ -1,6 +1,7 @@
 // Arrays in files: NumPy's .npy format, versions 1.0, 2.0 and 3.0, read and written in pieces.
 //
-// Source of the format: NumPy's documentation, numpy.lib.format. Element types f2 f4 f8 u1 u2 u4, little-endian, C order.
+// Source of the format: NumPy's documentation, numpy.lib.format. Element types f2 f4 f8 u1 u2 u4, little-endian, C
+// order.
 #pragma once
 
 #include <cstddef>

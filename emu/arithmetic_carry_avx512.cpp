@@ -53,6 +53,7 @@ template <Operation kOp, CarryWay kWay, bool kWide, bool kStream>
         if (!seek_inexact && normal.expected()) {
           const HalfGroup g = carry.normal_group([o](size_t v) { return carried<kOp, kWay>(o, v); }, numbers);
           if (g.normal()) [[likely]] {
+          normal.succeeded();
             put_group<kStream, false>(g, out);
             continue;
           }

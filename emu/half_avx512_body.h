@@ -204,14 +204,22 @@ class Carry {
   bool shifted_;
 };
 
-/// Decides from group to group whether to try the way of normal results: after a failure it rests for a while.
+/// Decides from group to group whether to try the way of normal results: after failures in a row it rests for a while.
 class NormalGroups {
  public:
-  SOFTAMP_LANES bool expected() { return resting_ == 0 || --resting_ == 0; }
-  SOFTAMP_LANES void failed() { resting_ = 16; }
+  SOFTAMP_LANES bool expected() {
+    if (resting_ == 0) return true;
+    --resting_;
+    return false;
+  }
+  SOFTAMP_LANES void succeeded() { penalty_ = 0; }
+  SOFTAMP_LANES void failed() {
+    resting_ = penalty_;
+    penalty_ = penalty_ < 15 ? 2 * penalty_ + 1 : 31;
+  }
 
  private:
-  int resting_ = 0;
+  int resting_ = 0, penalty_ = 0;
 };
 
 }  // namespace

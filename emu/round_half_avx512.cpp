@@ -69,6 +69,7 @@ template <bool kWide, bool kStream, bool kValues>
       if (!seek_inexact && normal.expected()) {
         const HalfGroup g = carry.normal_group([in](size_t v) { return _mm512_loadu_ps(in + 16 * v); }, strip.at(j));
         if (g.normal()) [[likely]] {
+          normal.succeeded();
           put_group<kStream, kValues>(g, out);
           continue;
         }

@@ -34,7 +34,7 @@ template <Operation kOp, CarryWay kWay, bool kWide, bool kStream>
   const RoundPlan& p = plan.round;
   const HalfRounding how = carry_rounding();
   const Carry<kWide> carry(p.random_bits);
-  RandomStrip<kWide> strip(random, slice);
+  RandomStrip<kWide> strip(random, slice, p.random_bits);
   HalfOperands o = operands_of(slice);
   char* out = static_cast<char*>(slice.out);
   // Tiny sums of halves are exact.

@@ -12,11 +12,11 @@ namespace {
 
 /// Calls body(first element, numbers) for each group of the slice; numbers is null where none are drawn.
 template <Random kRandom, class Body>
-SOFTAMP_LANES void for_groups(const RandomPlan& random, const Slice& slice, const Body& body) {
+SOFTAMP_LANES void for_groups(const RandomPlan& random, const Slice& slice, int random_bits, const Body& body) {
   if constexpr (kRandom == Random::kNone) {
     for (size_t i = 0; i < slice.count; i += kGroup) body(i, nullptr);
   } else {
-    RandomStrip<kRandom == Random::k32> strip(random, slice);
+    RandomStrip<kRandom == Random::k32> strip(random, slice, random_bits);
     constexpr size_t kStrip = decltype(strip)::kElements;
     for (size_t begin = 0; begin < slice.count; begin += kStrip) {
       const size_t count = slice.count - begin < kStrip ? slice.count - begin : kStrip;
@@ -58,7 +58,7 @@ uint8_t round_groups(const RoundPlan& plan, const RandomPlan& random, Element fr
                      uint8_t wanted) {
   Rounder<L, kRandom> rounder(plan, wanted);
   Widener values(plan.values);
-  for_groups<kRandom>(random, slice, [&](size_t i, const void* numbers) {
+  for_groups<kRandom>(random, slice, plan.random_bits, [&](size_t i, const void* numbers) {
     alignas(64) double widened[kGroup];
     alignas(64) uint32_t codes[kGroup];
     const void* source = static_cast<const char*>(slice.in[0]) + i * size_of(from);
@@ -130,7 +130,7 @@ class GeneralArithmetic {
 template <Random kRandom>
 uint8_t arithmetic_groups(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
   GeneralArithmetic<kRandom> general(plan, random, slice, wanted);
-  for_groups<kRandom>(random, slice, [&](size_t i, const void* numbers) { general.group(i, numbers); });
+  for_groups<kRandom>(random, slice, plan.round.random_bits, [&](size_t i, const void* numbers) { general.group(i, numbers); });
   return general.flags();
 }
 

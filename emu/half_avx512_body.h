@@ -157,17 +157,13 @@ class Carry {
   static constexpr int kDropped = 13;  ///< bits of a float's mantissa that a half has not
 
   SOFTAMP_LANES explicit Carry(int r)
-      : mask_(_mm512_set1_epi32((1 << r) - 1)),
-        magic_(_mm512_set1_epi32((127 + 13 - r) << 23)),
-        raise_(_mm_cvtsi32_si128(r < kDropped ? kDropped - r : 0)),
-        drop_(_mm_cvtsi32_si128(r > kDropped ? r - kDropped : 0)),
-        shifted_(r != kDropped) {}
+      : bits_(r),
+        shift_(_mm_cvtsi32_si128(r > kDropped ? r - kDropped : kDropped - r)),
+        magic_(_mm512_set1_epi32((127 + 13 - r) << 23)) {}
 
   /// R 2^-(10+r) of the 16 lanes at `numbers`: R is OR-ed below an exponent that gives its bits that weight.
   SOFTAMP_LANES __m512 scaled(const void* numbers) const {
-    const __m512i n = kWide ? _mm512_loadu_si512(numbers)
-                            : _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(numbers)));
-    const __m512i placed = _mm512_ternarylogic_epi32(n, mask_, magic_, 0xEA);  // (n & mask) | magic
+    const __m512i placed = _mm512_or_si512(at(numbers), magic_);
     return _mm512_sub_ps(_mm512_castsi512_ps(placed), _mm512_castsi512_ps(magic_));
   }
   /// 2^max(e, -14) where 2^e <= |x| < 2^(e+1), the sign of x: 2^10 quanta of the result.
@@ -181,13 +177,9 @@ class Carry {
   SOFTAMP_LANES HalfGroup normal_group(const Result& result, const void* numbers) const {
     __m256i half[4];
     for (size_t v = 0; v < 4; ++v) {
-      __m512i n;
-      if constexpr (kWide) {
-        n = _mm512_srl_epi32(_mm512_and_si512(_mm512_loadu_si512(static_cast<const char*>(numbers) + 64 * v), mask_), drop_);
-      } else {
-        n = _mm512_and_si512(_mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(numbers) + v)), mask_);
-        if (shifted_) n = _mm512_srl_epi32(_mm512_sll_epi32(n, raise_), drop_);
-      }
+      __m512i n = at(static_cast<const char*>(numbers) + v * (kWide ? 64 : 32));
+      if (bits_ > kDropped) n = _mm512_srl_epi32(n, shift_);
+      if (bits_ < kDropped) n = _mm512_sll_epi32(n, shift_);
       half[v] = _mm512_cvtps_ph(_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(result(v)), n)), kTruncate);
     }
     return {join(half[0], half[1]), join(half[2], half[3])};
@@ -199,9 +191,14 @@ class Carry {
   }
 
  private:
-  __m512i mask_, magic_;
-  __m128i raise_, drop_;
-  bool shifted_;
+  static SOFTAMP_LANES __m512i at(const void* numbers) {
+    if constexpr (kWide) return _mm512_loadu_si512(numbers);
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(numbers)));
+  }
+
+  int bits_;
+  __m128i shift_;
+  __m512i magic_;
 };
 
 /// Decides from group to group whether to try the way of normal results: after failures in a row it rests for a while.

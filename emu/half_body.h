@@ -24,24 +24,38 @@ SOFTAMP_LANES U16 pack(U32 a, U32 b) {
 #if defined(__AVX2__)
   return (U16)_mm256_permute4x64_epi64(_mm256_packus_epi32((__m256i)a, (__m256i)b), 0xD8);
 #elif defined(__SSE2__)
-  const I32 x = (I32)(a << 16) >> 16, y = (I32)(b << 16) >> 16;  // SSE2 packs signed numbers only
-  return (U16)_mm_packs_epi32((__m128i)x, (__m128i)y);
+  return (U16)_mm_packs_epi32((__m128i)a, (__m128i)b);  // which takes signed numbers: code_of gives them
 #else
   U16 r;
   for (int i = 0; i < 4; ++i) r[i] = static_cast<uint16_t>(a[i]), r[i + 4] = static_cast<uint16_t>(b[i]);
   return r;
 #endif
 }
+#if defined(__F16C__)
+SOFTAMP_LANES U16 pack(__m128i a, __m128i b) { return (U16)_mm256_set_m128i(b, a); }
+#endif
 
-/// Halves to fp32, exactly.
+/// Halves to fp32, exactly, but for infinities and NaNs, which without F16C become finite.
 SOFTAMP_LANES F32 widen_halves(const void* p) {
 #if defined(__F16C__)
   return (F32)_mm256_cvtph_ps(load<__m128i>(p));
 #else
-  const U32 h = __builtin_convertvector(load<U16of32>(p), U32);
-  const F32 finite = (F32)((h & 0x7FFF) << 13) * 0x1p112f;  // a half's bits under fp32's exponent: 2^(127 - 15)
-  const U32 special = (U32)(finite >= 0x1p16f) & kExponent;
-  return (F32)((U32)finite | special | (h & 0x8000) << 16);
+  const I32 high = (I32)(__builtin_convertvector(load<U16of32>(p), U32) << 16);
+  // Sign, three copies of it that go, and the rest under fp32's exponent: off by 2^(127 - 15).
+  return (F32)((U32)(high >> 3) & 0x8FFFFFFFu) * 0x1p112f;
+#endif
+}
+
+/// Whether some of 64 halves are infinite or NaN, where widen_halves does not let that show.
+SOFTAMP_LANES bool hides_special(const void* p) {
+#if defined(__F16C__)
+  static_cast<void>(p);
+  return false;
+#else
+  I16 special = {};
+  for (size_t i = 0; i < kGroup * 2; i += sizeof(I16))
+    special |= (load<I16>(static_cast<const char*>(p) + i) & 0x7FFF) > 0x7BFF;
+  return any(special);
 #endif
 }
 
@@ -51,16 +65,20 @@ SOFTAMP_LANES F32 binade_of(F32 x) {
   return power > least ? power : least;
 }
 
-/// A half's code in parts: the quanta in a magnitude, and where counting them starts in its binade.
+/// A half's code in parts: the quanta in a magnitude, and where counting them starts in its binade. Sign-extended.
 SOFTAMP_LANES U32 code_of(U32 quanta, F32 binade, F32 signed_value) {
-  return quanta + (((U32)binade - 0x38800000u) >> 13) + (((U32)signed_value & kSign) >> 16);
+  return (quanta + ((U32)binade >> 13) - (0x38800000u >> 13)) | ((U32)((I32)signed_value >> 16) & 0xFFFF8000u);
 }
 
-/// x to the nearest half, ties to even. Adding 2^23 quanta leaves no bit below the quantum.
+/// x to the nearest half, ties to even.
+#if defined(__F16C__)
+SOFTAMP_LANES __m128i nearest_half(F32 x) { return _mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT); }
+#else
 SOFTAMP_LANES U32 nearest_half(F32 x) {
-  const F32 binade = binade_of(x), shifter = (F32)((U32)binade + (13u << 23));
+  const F32 binade = binade_of(x), shifter = (F32)((U32)binade + (13u << 23));  // its last bit is the quantum
   return code_of((U32)(magnitude(x) + shifter) - (U32)shifter, binade, x);
 }
+#endif
 
 /// x truncated to a half, and what was cut off.
 struct Truncated {
@@ -89,28 +107,26 @@ class Carry {
   static constexpr int kMostBits = 22;
 
   SOFTAMP_LANES explicit Carry(int r)
-      : mask_((1u << r) - 1),
-        magic_(static_cast<uint32_t>(127 + 13 - r) << 23),
-        top_(__builtin_bit_cast(float, magic_ | 1u << r)) {}
+      : magic_(static_cast<uint32_t>(127 + 13 - r) << 23), top_(__builtin_bit_cast(float, magic_ | 1u << r)) {}
 
   SOFTAMP_LANES U32 round(F32 x, const char* numbers) const {
     const U32 n = kWide ? load<U32>(numbers) : __builtin_convertvector(load<U16of32>(numbers), U32);
-    const F32 reach = top_ - (F32)((n & mask_) | magic_);  // (2^r - R) 2^-(10+r)
+    const F32 reach = top_ - (F32)(n | magic_);  // (2^r - R) 2^-(10+r)
     const Truncated t = truncate(x);
     return t.code - (U32)(t.rest >= reach * t.binade);
   }
 
  private:
-  uint32_t mask_, magic_;
+  uint32_t magic_;
   float top_;
 };
 
 /// x stepped toward zero where the exact value x + error lies there, and (kOdd) to odd where it is inexact.
 template <bool kOdd>
 SOFTAMP_LANES F32 corrected(F32 x, F32 error) {
-  const U32 inexact = (U32)(error != 0.0f);
-  const U32 back = inexact & (U32)((I32)((U32)error ^ (U32)x) < 0);
-  return (F32)(((U32)x + back) | (kOdd ? inexact & 1 : U32{}));
+  // Errors of operations on halves are too large for the product to underflow.
+  const U32 back = (U32)(error * x < 0.0f);
+  return (F32)(((U32)x + back) | (kOdd ? (U32)(error != 0.0f) & 1 : U32{}));
 }
 template <bool kOdd>
 SOFTAMP_LANES F32 corrected_sum(F32 a, F32 b) {
@@ -136,11 +152,14 @@ SOFTAMP_LANES F32 result_of(const char* const (&in)[3], size_t at, bool by_way_o
   if constexpr (kOp == Operation::kFma) return corrected_sum<!kTruncate>(a * b, widen_halves(in[2] + at));
 }
 
-/// A half's code and the fp32 value that it was made of.
+/// Halves' codes and the fp32 values that they were made of.
+template <class Code>
 struct HalfLanes {
-  U32 code;
+  Code code;
   F32 value;
 };
+template <class Code>
+HalfLanes(Code, F32) -> HalfLanes<Code>;
 
 /// What a group of results shows.
 struct Seen {
@@ -156,10 +175,10 @@ SOFTAMP_LANES Seen put_halves(const Lanes& lanes, bool look_for_tiny, void* out)
   I32 rare = {};
   U32 tiny = {};
   for (size_t i = 0; i < kGroup; i += 2 * kLanes) {
-    const HalfLanes a = lanes(i), b = lanes(i + kLanes);
+    const auto a = lanes(i), b = lanes(i + kLanes);
     rare |= (kGreatest - (I32)magnitude(a.value)) | (kGreatest - (I32)magnitude(b.value));
     if (look_for_tiny)
-      for (const HalfLanes& l : {a, b}) tiny |= (U32)((U32)magnitude(l.value) - 1 < 0x387FFFFFu);
+      for (const auto& l : {a, b}) tiny |= (U32)((U32)magnitude(l.value) - 1 < 0x387FFFFFu);
     store(static_cast<char*>(out) + 2 * i, pack(a.code, b.code));
   }
   return {any(rare < 0), any(tiny)};
@@ -171,7 +190,7 @@ template <Random kRandom>
   Rounder<Lanes32, kRandom> general(plan, wanted & ~kInexact);
   const Carry<kRandom == Random::k32> carry(plan.random_bits);
   const bool seek_underflow = (wanted & plan.on_underflow) != 0;
-  for_groups<kRandom>(random, slice, [&](size_t i, const void* drawn) {
+  for_groups<kRandom>(random, slice, plan.random_bits, [&](size_t i, const void* drawn) {
     const char* const in = static_cast<const char*>(slice.in[0]) + 4 * i;
     const char* const numbers = static_cast<const char*>(drawn);
     char* const out = static_cast<char*>(slice.out) + 2 * i;
@@ -196,7 +215,7 @@ template <Operation kOp, Random kRandom>
   const Carry<kRandom == Random::k32> carry(plan.round.random_bits);
   constexpr bool kCanUnderflow = kOp != Operation::kAdd && kOp != Operation::kSub;  // tiny sums of halves are exact
   const bool seek_underflow = kCanUnderflow && (wanted & plan.round.on_underflow) != 0;
-  for_groups<kRandom>(random, slice, [&](size_t i, const void* drawn) {
+  for_groups<kRandom>(random, slice, plan.round.random_bits, [&](size_t i, const void* drawn) {
     const char* in[3];
     for (int k = 0; k < 3; ++k) in[k] = slice.in[k] ? static_cast<const char*>(slice.in[k]) + 2 * i : nullptr;
     const char* const numbers = static_cast<const char*>(drawn);
@@ -206,7 +225,9 @@ template <Operation kOp, Random kRandom>
       else return HalfLanes{carry.round(x, numbers + l * (kRandom == Random::k32 ? 4 : 2)), x};
     };
     const Seen seen = put_halves(lanes, seek_underflow, static_cast<char*>(slice.out) + 2 * i);
-    if (seen.rare || seen.tiny) [[unlikely]] {
+    bool hidden = hides_special(in[0]) | hides_special(in[1]);
+    if (kOp == Operation::kFma) hidden |= hides_special(in[2]);
+    if (seen.rare || seen.tiny || hidden) [[unlikely]] {
       const Unseen what_placeholders_do;
       general.group(i, drawn);
     }

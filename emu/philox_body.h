@@ -15,7 +15,7 @@ namespace {
 class PhiloxBlocks {
  public:
   static constexpr int kLanes = sizeof(U64) / 8;
-  static constexpr int kVectors = kLanes >= 4 ? 4 : 2;  ///< independent chains in flight
+  static constexpr int kVectors = kLanes >= 8 ? 4 : 4;  ///< independent chains in flight
   static constexpr int kBlocks = kLanes * kVectors;
   static constexpr int kRounds = 10, kFewRounds = 7;  ///< what RandomPlan can ask for
 
@@ -30,10 +30,10 @@ class PhiloxBlocks {
     }
   }
 
-  /// Writes the words of blocks first .. first + kBlocks - 1, sixteen bytes a block.
-  SOFTAMP_LANES void write(uint64_t first, uint32_t* out) const {
+  /// Writes the words of blocks first .. first + kBlocks - 1, sixteen bytes a block, keeping the bits of `mask`.
+  SOFTAMP_LANES void write(uint64_t first, uint64_t mask, uint32_t* out) const {
     // A block index's high word is taken from the first: a run that crosses a multiple of 2^32 goes lane by lane.
-    if ((first >> 32) != ((first + kBlocks - 1) >> 32)) return write_crossing(first, out);
+    if ((first >> 32) != ((first + kBlocks - 1) >> 32)) return write_crossing(first, mask, out);
     constexpr uint64_t kMultiplier0 = 0xD2511F53u, kMultiplier1 = 0xCD9E8D57u;
     const U64 multiplier0 = splat<U64>(kMultiplier0), multiplier1 = splat<U64>(kMultiplier1);
 
@@ -71,12 +71,12 @@ class PhiloxBlocks {
       for (int n = kFewRounds - 1; n < kRounds - 1; ++n) round(n);
 
     // The last round gives whole 64-bit words: a product with its halves exchanged holds both of its.
-    const U64 low_half = splat<U64>(0xFFFFFFFFu);
+    const U64 low_half = splat<U64>(0xFFFFFFFFu), kept = splat<U64>(mask);
     const U64 key0 = splat<U64>(key0_[rounds_ - 1]), key1 = splat<U64>(key1_[rounds_ - 1]);
     for (int v = 0; v < kVectors; ++v) {
       const U64 product0 = multiply_low_halves(w0[v], multiplier0);
       const U64 product1 = multiply_low_halves(w2[v], multiplier1);
-      put(exchanged(product1) ^ ((w1[v] & low_half) ^ key0), exchanged(product0) ^ ((w3[v] & low_half) ^ key1),
+      put((exchanged(product1) ^ ((w1[v] & low_half) ^ key0)) & kept, (exchanged(product0) ^ ((w3[v] & low_half) ^ key1)) & kept,
           out + v * kLanes * 4);
     }
   }
@@ -118,7 +118,7 @@ class PhiloxBlocks {
 #endif
   }
 
-  void write_crossing(uint64_t first, uint32_t* out) const {
+  void write_crossing(uint64_t first, uint64_t mask, uint32_t* out) const {
     for (uint64_t b = 0; b < kBlocks; ++b) {
       const uint64_t block = first + b;
       uint32_t c[4] = {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), operation_, step_};
@@ -129,7 +129,7 @@ class PhiloxBlocks {
         c[1] = static_cast<uint32_t>(product1);
         c[3] = static_cast<uint32_t>(product0);
       }
-      for (int i = 0; i < 4; ++i) out[4 * b + static_cast<uint64_t>(i)] = c[i];
+      for (int i = 0; i < 4; ++i) out[4 * b + static_cast<uint64_t>(i)] = c[i] & static_cast<uint32_t>(mask);
     }
   }
 
@@ -138,7 +138,7 @@ class PhiloxBlocks {
   uint64_t key0_[kRounds] = {}, key1_[kRounds] = {};  // 64-bit, so that they load as they are used
 };
 
-/// The random numbers of a slice, a strip of 256 elements at a time, in a buffer of the first-level cache.
+/// The random numbers R < 2^bits of a slice, a strip of 256 elements at a time, in a buffer of the first-level cache.
 /// kWide: 32-bit lanes (more than 16 random bits), else 16-bit lanes.
 template <bool kWide>
 class RandomStrip {
@@ -148,16 +148,17 @@ class RandomStrip {
   static constexpr size_t kStripBlocks = kElements / kPerBlock;
   static_assert(kStripBlocks % PhiloxBlocks::kBlocks == 0);
 
-  RandomStrip(const RandomPlan& plan, const Slice& slice) : philox_(plan), slice_(slice) {}
+  RandomStrip(const RandomPlan& plan, const Slice& slice, int bits)
+      : philox_(plan), slice_(slice), mask_(((uint64_t{1} << bits) - 1) * (kWide ? 0x100000001u : 0x1000100010001u)) {}
 
   /// Makes the numbers of elements [begin, begin + count), count <= kElements, available.
   SOFTAMP_LANES void fill(size_t begin, size_t count) {
     if (slice_.words) {
-      for (size_t i = 0; i < count; ++i) put_word(i, slice_.words[begin + i]);
+      for (size_t i = 0; i < count; ++i) put_word(i, slice_.words[begin + i] & static_cast<uint32_t>(mask_));
       return;
     }
     const uint64_t first = (slice_.index + begin) / kPerBlock;
-    for (size_t b = 0; b < kStripBlocks; b += PhiloxBlocks::kBlocks) philox_.write(first + b, buffer_ + 4 * b);
+    for (size_t b = 0; b < kStripBlocks; b += PhiloxBlocks::kBlocks) philox_.write(first + b, mask_, buffer_ + 4 * b);
   }
   /// Where the number of element begin + i lies.
   const void* at(size_t i) const { return reinterpret_cast<const char*>(buffer_) + i * (kWide ? 4 : 2); }
@@ -174,6 +175,7 @@ class RandomStrip {
 
   PhiloxBlocks philox_;
   const Slice& slice_;
+  uint64_t mask_;
   alignas(64) uint32_t buffer_[kStripBlocks * 4];
 };
 

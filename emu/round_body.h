@@ -102,8 +102,7 @@ class Rounder {
       parity_base = ((U)((I)u < 0) & threshold_difference_) ^ narrow(p_.threshold[0]);
       threshold = parity_base - (kept & static_cast<Word>(p_.parity));
     } else {
-      U number = kRandom == Random::k32 ? L::random32(numbers) : L::random16(numbers);
-      number &= static_cast<Word>((uint64_t{1} << p_.random_bits) - 1);
+      const U number = kRandom == Random::k32 ? L::random32(numbers) : L::random16(numbers);
       threshold = static_cast<Word>(p_.start) -
                   ((number + number + static_cast<Word>(p_.half)) << (L::kBits - 1 - p_.random_bits)) +
                   (number & 1) * static_cast<Word>(p_.odd_step);

@@ -54,7 +54,7 @@ template <bool kWide, bool kStream, bool kValues>
 [[gnu::noinline]] uint8_t carry_groups(const RoundPlan& p, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
   const HalfRounding how = carry_rounding();
   const Carry<kWide> carry(p.random_bits);
-  RandomStrip<kWide> strip(random, slice);
+  RandomStrip<kWide> strip(random, slice, p.random_bits);
   const float* in = static_cast<const float*>(slice.in[0]);
   char* out = static_cast<char*>(slice.out);
   const bool seek_inexact = (wanted & p.on_inexact) != 0;

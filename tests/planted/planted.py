@@ -129,7 +129,9 @@ def report(kind, name, brief, function, *arguments):
     try:
         text, failed = function(*arguments), False
     except (Wrong, subprocess.TimeoutExpired) as problem:
-        text, failed = "WRONG: " + (str(problem).splitlines()[0] if brief else str(problem)), True
+        lines = str(problem).splitlines()
+        errors = [line for line in lines[1:] if "error" in line]
+        text, failed = "WRONG: " + ("\n".join(lines[:1] + errors[:1]) if brief else str(problem)), True
     print(f"{kind:<9} {name:<44} {text} ({time.time() - start:.0f} s)", flush=True)
     return name if failed else None
 

@@ -50,7 +50,7 @@ class Workshop:
     def check(self, command, what):
         done = self.run(command)
         if done.returncode != 0:
-            raise Wrong(f"{what} does not compile: {shlex.join(map(str, command))}\n{done.stdout[-3000:]}")
+            raise Wrong(f"{what} does not compile:\n{done.stdout[-3000:]}\n{shlex.join(map(str, command))}")
 
     def flags_of(self, source):
         """Definitions, instruction sets and foreign include folders that the build gives a source."""
@@ -76,8 +76,8 @@ class Workshop:
         """The test's program, with `sources` instead of the library's own; Wrong if it does not compile."""
         overlay = self.folder / name
         overlay.mkdir(exist_ok=True)
-        if (with_library or with_program) and not self.archive:
-            raise Wrong("it needs the library: give --build")
+        if (with_library or with_program) and not (self.archive and self.archive.is_file()):
+            raise Wrong("it needs the library: give --build, a folder in which libsoftamp.a is built")
         library = [self.archive, "-ltbb"] if with_library or with_program else []
         objects = []
         for source in sources:

@@ -61,11 +61,20 @@ class ShortFloat {
   friend SOFTAMP_HD constexpr bool operator==(ShortFloat a, ShortFloat b) {
     return fp::equal(F, a.bits_, b.bits_, Semantics::ieee()).value;
   }
-  friend SOFTAMP_HD constexpr std::partial_ordering operator<=>(ShortFloat a, ShortFloat b) {
+  friend SOFTAMP_HD constexpr bool operator<(ShortFloat a, ShortFloat b) {
+    return fp::less(F, a.bits_, b.bits_, Semantics::ieee()).value;
+  }
+  friend SOFTAMP_HD constexpr bool operator<=(ShortFloat a, ShortFloat b) {
+    return fp::less_equal(F, a.bits_, b.bits_, Semantics::ieee()).value;
+  }
+  friend SOFTAMP_HD constexpr bool operator>(ShortFloat a, ShortFloat b) { return b < a; }
+  friend SOFTAMP_HD constexpr bool operator>=(ShortFloat a, ShortFloat b) { return b <= a; }
+  /// Host only: std::partial_ordering has no values in device code.
+  friend constexpr std::partial_ordering operator<=>(ShortFloat a, ShortFloat b) {
     if (a == b) return std::partial_ordering::equivalent;
-    if (F.is_nan(a.bits_) || F.is_nan(b.bits_)) return std::partial_ordering::unordered;
-    return fp::less(F, a.bits_, b.bits_, Semantics::ieee()).value ? std::partial_ordering::less
-                                                                  : std::partial_ordering::greater;
+    return a < b   ? std::partial_ordering::less
+           : b < a ? std::partial_ordering::greater
+                   : std::partial_ordering::unordered;
   }
 
  private:

@@ -19,11 +19,16 @@ SOFTAMP_LANES bool any_of(U16of64 v) {
 }
 
 /// Halves to binary64, exactly; of infinities and NaNs the value is of no use.
-SOFTAMP_LANES F64 to_f64(U16of64 h) {
-  const U64 wide = __builtin_convertvector(h, U64);
-  const U64 magnitude = (wide & 0x7FFF) << 42;
-  const F64 scaled = (F64)magnitude * 0x1p1008;  // a half's bits under binary64's exponent: 2^(1023 - 15)
+SOFTAMP_LANES F64 to_f64(const void* halves) {
+#if defined(__AVX512F__)
+  return (F64)_mm512_cvtps_pd(_mm256_cvtph_ps(load<__m128i>(halves)));
+#elif defined(__F16C__)
+  return (F64)_mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64(static_cast<const __m128i*>(halves))));
+#else
+  const U64 wide = load_u16_as_u64(halves);
+  const F64 scaled = (F64)((wide & 0x7FFF) << 42) * 0x1p1008;  // a half's bits under binary64's exponent: 2^(1023 - 15)
   return (F64)((U64)scaled | ((wide & 0x8000) << 48));
+#endif
 }
 
 /// `x` rounded to odd, given the sign of exact - x in `error`, which is 0 where x is exact.
@@ -40,18 +45,24 @@ SOFTAMP_LANES F64 sum_to_odd(F64 a, F64 b) {
   return to_odd(sum, (a - a_seen) + (b - b_seen));  // Knuth's two-sum: the error is exact
 }
 
-/// a / b of halves. The remainder a - q b: q is cut in two so that both products with an 11-bit b are exact.
+/// a / b of halves. The remainder a - q b is exact: by an fma, or with q cut in two so that both products with an 11-bit
+/// b are exact.
 SOFTAMP_LANES F64 quotient_to_odd(F64 a, F64 b) {
   const F64 q = a / b;
+#if defined(__AVX512F__)
+  const F64 remainder = (F64)_mm512_fnmadd_pd((__m512d)q, (__m512d)b, (__m512d)a);
+#elif defined(__FMA__)
+  const F64 remainder = (F64)_mm256_fnmadd_pd((__m256d)q, (__m256d)b, (__m256d)a);
+#else
   const F64 high = (F64)((U64)q & ~uint64_t{0x7FFF});
   const F64 remainder = (a - high * b) - (q - high) * b;
+#endif
   return to_odd(q, (F64)((U64)remainder ^ ((U64)b & 0x8000000000000000u)));
 }
 
 /// a / b rounded to fp32, to nearest even.
 SOFTAMP_LANES F64 quotient_by_way_of_fp32(F64 a, F64 b) {
-  const F32of64 q = __builtin_convertvector(a, F32of64) / __builtin_convertvector(b, F32of64);
-  return __builtin_convertvector(q, F64);
+  return widened(narrowed(a) / narrowed(b));
 }
 
 /// kGroup exact values at `values`; lanes with an infinity, a NaN or a zero divisor hold 0 and are marked in the result.
@@ -60,8 +71,8 @@ SOFTAMP_LANES uint64_t exact_values(const ArithmeticPlan& p, const char* const (
   uint64_t special_lanes = 0;
   for (size_t i = 0; i < kGroup; i += kLanes) {
     const U16of64 a16 = load<U16of64>(in[0] + 2 * i), b16 = load<U16of64>(in[1] + 2 * i);
-    const F64 a = to_f64(a16);
-    F64 b = to_f64(b16);
+    const F64 a = to_f64(in[0] + 2 * i);
+    F64 b = to_f64(in[1] + 2 * i);
     U16of64 special = (U16of64)((a16 & 0x7C00) == 0x7C00) | (U16of64)((b16 & 0x7C00) == 0x7C00);
     F64 x = {};
     U64 unlike = (U64)a ^ (U64)b;
@@ -76,7 +87,7 @@ SOFTAMP_LANES uint64_t exact_values(const ArithmeticPlan& p, const char* const (
       case Operation::kFma: {
         const U16of64 c16 = load<U16of64>(in[2] + 2 * i);
         special |= (U16of64)((c16 & 0x7C00) == 0x7C00);
-        const F64 c = to_f64(c16), product = a * b;
+        const F64 c = to_f64(in[2] + 2 * i), product = a * b;
         unlike = (U64)product ^ (U64)c;
         x = sum_to_odd(product, c);
         break;

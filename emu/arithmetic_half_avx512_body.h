@@ -120,7 +120,7 @@ SOFTAMP_LANES HalfLanes exact_sum(const Carry<kWide>& carry, __m512 a, __m512 b,
   const __m512 binade = Carry<kWide>::binade(bits_and(sum, 0x7FFFFFFFu));
   const __m512 rest = _mm512_fmadd_round_ps(carry.scaled(numbers), binade, lesser, kDownward);
   const __m512 y = with_sign_of(sum, _mm512_add_round_ps(greater, rest, kDownward));
-  return {sum, y, _mm512_cvtps_ph(y, kTruncate)};
+  return {sum, y, truncated_half(y)};
 }
 
 /// The quotient's truncation, moved up where the exact quotient reaches (k + 1) u - rho.
@@ -141,7 +141,7 @@ SOFTAMP_LANES HalfLanes exact_quotient(const Carry<kWide>& carry, __m512 a, __m5
   const __m512 remainder = _mm512_fnmadd_round_ps(magnitude, divisor, dividend, kTruncate);
   const __mmask16 up = _mm512_cmp_ps_mask(remainder, _mm512_mul_round_ps(gap, divisor, kUpward), _CMP_GE_OQ);
   const __m512 y = with_sign_of(q, _mm512_mask_add_round_ps(kept, up, kept, u, kTruncate));
-  return {q, y, _mm512_cvtps_ph(y, kTruncate)};
+  return {q, y, truncated_half(y)};
 }
 
 /// The fp32 value that the carry is applied to.

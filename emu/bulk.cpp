@@ -91,7 +91,8 @@ class RoundWork final : public GroupedWork {
         semantics_(s),
         kernel_(choose(kernels_of(o.isa), plan_, in.type, out.type)) {
     random_ = plan_random(function, o, s.rounding(to));
-    draws_ = plan_.stochastic && !random_.words;
+    random_bits_ = plan_.stochastic ? plan_.random_bits : 0;
+    draws = plan_.stochastic && !random_.words;
     vectorised_ = out.type != Element::kF32 || plan_.values.vectorised;
     add_input(in.data, in.type, 0);
     set_output(const_cast<void*>(out.data), out.type, in.size);
@@ -101,9 +102,8 @@ class RoundWork final : public GroupedWork {
   uint8_t kernel(const Slice& slice, uint8_t wanted) const override {
     return kernel_(plan_, random_, input_type(0), output_type(), slice, wanted);
   }
-  Rounded reference(size_t i) const override {
+  Rounded reference(size_t i, uint32_t word) const override {
     const FloatFormat& from = input_type(0) == Element::kF64 ? kBinary64 : kFp32;
-    const uint32_t word = plan_.stochastic ? random_.bits(i, plan_.random_bits) : 0;
     Rounded r = fp::convert(from, plan_.format, input(0, i), semantics_, word);
     if (output_type() == Element::kF32) r.code = __builtin_bit_cast(uint32_t, fp::to_float(plan_.format, r.code));
     return r;
@@ -127,7 +127,7 @@ class WidenWork final : public GroupedWork {
   uint8_t kernel(const Slice& slice, uint8_t wanted) const override {
     return kernels_.widen(plan_, input_type(0), output_type(), slice, wanted);
   }
-  Rounded reference(size_t i) const override {
+  Rounded reference(size_t i, uint32_t) const override {
     const uint64_t code = input(0, i) & format_.code_mask();
     return fp::convert(format_, output_type() == Element::kF64 ? kBinary64 : kFp32, code, semantics_);
   }
@@ -145,7 +145,8 @@ class ArithmeticWork final : public GroupedWork {
       : plan_(plan_arithmetic(operation, s)), kernel_(choose(kernels_of(o.isa), plan_)) {
     constexpr uint64_t kOne = 0x3C00;
     random_ = plan_random(function, o, s.rounding(kFp16));
-    draws_ = plan_.round.stochastic && !random_.words;
+    random_bits_ = plan_.round.stochastic ? plan_.round.random_bits : 0;
+    draws = plan_.round.stochastic && !random_.words;
     vectorised_ = plan_.vectorised;
     for (const Array* a : in)
       if (a) add_input(a->data, a->type, kOne);
@@ -156,11 +157,11 @@ class ArithmeticWork final : public GroupedWork {
   uint8_t kernel(const Slice& slice, uint8_t wanted) const override {
     return kernel_(plan_, random_, slice, wanted);
   }
-  Rounded reference(size_t i) const override {
+  Rounded reference(size_t i, uint32_t word) const override {
     uint16_t operands[3] = {};
     for (int k = 0; k < (plan_.operation == Operation::kFma ? 3 : 2); ++k)
       operands[k] = static_cast<uint16_t>(input(k, i));
-    return reference_arithmetic(plan_, operands, plan_.round.stochastic ? random_.bits(i, plan_.round.random_bits) : 0);
+    return reference_arithmetic(plan_, operands, word);
   }
 
   ArithmeticPlan plan_;

@@ -12,7 +12,8 @@
 namespace softamp::emu {
 namespace {
 
-constexpr size_t kPiece = 4096;       // elements per kernel call while flags are sought; its arrays fit the first-level cache
+constexpr size_t kPiece = 4096;       // the most elements per kernel call while flags are sought: what the first-level cache holds
+constexpr size_t kDrawnPiece = 1024;  // the same of stochastic work, which takes longer to do again
 constexpr size_t kSearched = 64;      // elements searched one by one for the index of a flag
 constexpr size_t kSerial = 32 * 1024; // fewer elements are done by the caller alone: a thread costs more than it saves
 constexpr size_t kRunsPerThread = 4;  // lets a thread that was held up hand work over
@@ -30,7 +31,7 @@ class Run {
       const size_t count = std::min(piece + extra, end - begin);
       seek(begin, count);
       begin += count;
-      piece = std::min(kPiece, piece * 4);
+      piece = std::min(work_.draws ? kDrawnPiece : kPiece, piece * 4);
       extra = 0;
     }
     if (begin < end) work_.run(begin, end - begin, 0, nullptr);
@@ -49,22 +50,24 @@ class Run {
   /// Finds the first element that raises one of `fresh`, which the piece does; returns those that remain.
   uint8_t locate(size_t begin, size_t count, uint8_t fresh) {
     alignas(64) char again[(kPiece + 2 * kSearched) * 8];
-    while (count > kSearched) {
-      const size_t half = (count / 2 + kSearched - 1) / kSearched * kSearched;
-      if (work_.run(begin, half, fresh, again) & fresh) {
-        count = half;
+    size_t first = begin, left = count;
+    while (left > kSearched) {
+      const size_t half = (left / 2 + kSearched - 1) / kSearched * kSearched;
+      if (work_.run(first, half, fresh, again) & fresh) {
+        left = half;
       } else {
-        begin += half;
-        count -= half;
+        first += half;
+        left -= half;
       }
     }
-    for (size_t e = begin; e < begin + count; ++e)
-      if (const uint8_t raised = work_.flags_of(e) & fresh) {
-        status_.raise(raised, e);
-        wanted_ = static_cast<uint8_t>(wanted_ & ~raised);
-        return static_cast<uint8_t>(fresh & ~raised);
-      }
-    return 0;  // not reached: kernels raise what the reference raises
+    uint8_t raised = 0;
+    size_t at = work_.find(first, left, fresh, raised);
+    // A kernel that raised too much would have led astray; the reference has the last word.
+    if (!raised) at = work_.find(begin, count, fresh, raised);
+    if (!raised) return 0;
+    status_.raise(raised, at);
+    wanted_ = static_cast<uint8_t>(wanted_ & ~raised);
+    return static_cast<uint8_t>(fresh & ~raised);
   }
 
   const Work& work_;

@@ -47,8 +47,8 @@ SOFTAMP_LANES void to_f64(const RoundPlan& p, const void* in, double* out) {
     }
     // By integers where a NaN is concerned: the conversion would quieten it.
     const U32of64 nan = (U32of64)(magnitude > 0x7F800000u);
-    const U64 payload = __builtin_convertvector(magnitude & 0x7FFFFFu & nan, U64) << 29;
-    const F64 value = __builtin_convertvector((F32of64)((magnitude & ~nan) | (nan & 0x7F800000u) | sign), F64);
+    const U64 payload = widened(magnitude & 0x7FFFFFu & nan) << 29;
+    const F64 value = widened((F32of64)((magnitude & ~nan) | (nan & 0x7F800000u) | sign));
     store(out + i, (U64)value | payload);
   }
 }

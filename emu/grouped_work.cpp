@@ -10,6 +10,32 @@ constexpr size_t kCacheLine = 64;
 // Arrays larger than this together would not stay in a core's share of the last-level cache.
 constexpr size_t kStreamFrom = size_t{16} << 20;
 
+/// The random words of elements in ascending order; a draw block is computed once.
+class WordCursor {
+ public:
+  WordCursor(const RandomPlan& plan, int bits) : plan_(plan), bits_(bits) {}
+
+  uint32_t at(uint64_t element) {
+    if (bits_ == 0) return 0;
+    if (plan_.words) return plan_.words[element];
+    const uint64_t index = plan_.first_index + element;
+    const uint64_t block = bits_ > 16 ? index >> 2 : index >> 3;
+    if (!known_ || block != block_index_) {
+      block_ = plan_.source.block(plan_.step, plan_.operation, block);
+      block_index_ = block;
+      known_ = true;
+    }
+    return bits_ > 16 ? block_.word[index & 3] : block_.lane16(static_cast<uint32_t>(index & 7));
+  }
+
+ private:
+  const RandomPlan& plan_;
+  int bits_;
+  bool known_ = false;
+  uint64_t block_index_ = 0;
+  RandomBlock block_{};
+};
+
 bool starts_line(const void* p) { return reinterpret_cast<uintptr_t>(p) % kCacheLine == 0; }
 
 }  // namespace
@@ -29,7 +55,7 @@ void GroupedWork::set_output(void* data, Element type, size_t elements) {
   const size_t step = size_of(stream_ ? type : inputs_[0].type);
   const size_t to_block = (8 - lead_of(0)) % 8;
   head = to_block;
-  for (size_t h = to_block; h < to_block + kGroup; h += draws_ ? 8 : 1)
+  for (size_t h = to_block; h < to_block + kGroup; h += draws ? 8 : 1)
     if (starts_line(line_of + h * step)) {
       head = h;
       break;
@@ -97,12 +123,22 @@ uint8_t GroupedWork::run_padded(size_t begin, size_t count, size_t lead, uint8_t
 
 uint8_t GroupedWork::run_reference(size_t begin, size_t count, char* out) const {
   uint8_t flags = 0;
+  WordCursor words(random_, random_bits_);
   for (size_t i = 0; i < count; ++i) {
-    const Rounded r = reference(begin + i);
+    const Rounded r = reference(begin + i, words.at(begin + i));
     store_element(out, output_type_, i, r.code);
     flags = static_cast<uint8_t>(flags | r.flags);
   }
   return flags;
+}
+
+size_t GroupedWork::find(size_t begin, size_t count, uint8_t mask, uint8_t& raised) const {
+  WordCursor words(random_, random_bits_);
+  for (size_t e = begin; e < begin + count; ++e) {
+    raised = static_cast<uint8_t>(reference(e, words.at(e)).flags & mask);
+    if (raised) return e;
+  }
+  return begin;
 }
 
 void GroupedWork::commit(size_t begin, size_t count, const void* redirected) const {

@@ -11,7 +11,7 @@ class GroupedWork : public Work {
  public:
   uint8_t run(size_t begin, size_t count, uint8_t wanted, void* redirect) const final;
   void commit(size_t begin, size_t count, const void* redirected) const final;
-  uint8_t flags_of(size_t element) const final { return reference(element).flags; }
+  size_t find(size_t begin, size_t count, uint8_t mask, uint8_t& raised) const final;
   uint8_t possible_flags() const final { return kAllFlags; }
 
  protected:
@@ -27,14 +27,14 @@ class GroupedWork : public Work {
   void set_output(void* data, Element type, size_t elements);
 
   virtual uint8_t kernel(const Slice& slice, uint8_t wanted) const = 0;
-  virtual Rounded reference(size_t element) const = 0;
+  virtual Rounded reference(size_t element, uint32_t word) const = 0;
 
   uint64_t input(int k, size_t element) const { return load_element(inputs_[k].data, inputs_[k].type, element); }
   Element input_type(int k) const { return inputs_[k].type; }
   Element output_type() const { return output_type_; }
 
   RandomPlan random_{};
-  bool draws_ = false;       ///< the generator is used
+  int random_bits_ = 0;      ///< of a stochastic policy, else 0
   bool vectorised_ = true;   ///< false: by the scalar reference
 
  private:
@@ -42,7 +42,7 @@ class GroupedWork : public Work {
   /// `count` (<= kGroup - lead) elements, as a group of its own, from its place `lead` on.
   uint8_t run_padded(size_t begin, size_t count, size_t lead, uint8_t wanted, char* out) const;
   /// The place of element `begin` in its draw block of 8.
-  size_t lead_of(size_t begin) const { return draws_ ? (random_.first_index + begin) % 8 : 0; }
+  size_t lead_of(size_t begin) const { return draws ? (random_.first_index + begin) % 8 : 0; }
 
   Input inputs_[3] = {};
   int input_count_ = 0;

@@ -19,6 +19,13 @@ constexpr int kUpward = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
 SOFTAMP_LANES __m512 bits_and(__m512 x, uint32_t mask) {
   return _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(static_cast<int>(mask))));
 }
+/// Toward zero, without a trace in MXCSR: an addend may have made an exact value inexact. (g++ 12 has no intrinsic that
+/// suppresses exceptions here.)
+SOFTAMP_LANES __m256i truncated_half(__m512 x) {
+  __m256i h;
+  asm("vcvtps2ph $3, %{sae%}, %1, %0" : "=v"(h) : "v"(x));
+  return h;
+}
 SOFTAMP_LANES __m512i join(__m256i a, __m256i b) { return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1); }
 
 /// 16 lanes: the result, exact or of fp32 precision, whose NaNs and infinities are the operation's; the same rounded to
@@ -187,7 +194,7 @@ class Carry {
   /// `result` is exact, or truncated to fp32 where r <= 13 (D27).
   SOFTAMP_LANES HalfLanes round(__m512 result, const void* numbers) const {
     const __m512 y = _mm512_fmadd_round_ps(scaled(numbers), binade(result), result, kTruncate);
-    return {result, y, _mm512_cvtps_ph(y, kTruncate)};
+    return {result, y, truncated_half(y)};
   }
 
  private:

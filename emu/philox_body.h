@@ -15,7 +15,7 @@ namespace {
 class PhiloxBlocks {
  public:
   static constexpr int kLanes = sizeof(U64) / 8;
-  static constexpr int kVectors = kLanes >= 8 ? 4 : 4;  ///< independent chains in flight
+  static constexpr int kVectors = kLanes >= 4 ? 4 : 2;  ///< independent chains in flight
   static constexpr int kBlocks = kLanes * kVectors;
   static constexpr int kRounds = 10, kFewRounds = 7;  ///< what RandomPlan can ask for
 

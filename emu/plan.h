@@ -75,10 +75,6 @@ struct RandomPlan {
   uint32_t operation, step;
   uint64_t first_index;
   const uint32_t* words;
-
-  uint32_t bits(uint64_t element, int r) const {
-    return words ? words[element] : source.bits(step, operation, first_index + element, r);
-  }
 };
 
 enum class Operation : uint8_t { kAdd, kSub, kMul, kDiv, kFma };

@@ -30,9 +30,9 @@ struct Lanes64 {
   static constexpr int kBits = 64, kMantissa = 52, kBias = 1023;
   static constexpr uint64_t kInfinity = 0x7FF0000000000000u;
   static uint64_t overflow_from(const RoundPlan& p) { return p.overflow_from64; }
-  static SOFTAMP_LANES U random16(const void* p) { return __builtin_convertvector(load<U16of64>(p), U64); }
-  static SOFTAMP_LANES U random32(const void* p) { return __builtin_convertvector(load<U32of64>(p), U64); }
-  static SOFTAMP_LANES void put(uint32_t* out, U codes) { store(out, __builtin_convertvector(codes, U32of64)); }
+  static SOFTAMP_LANES U random16(const void* p) { return load_u16_as_u64(p); }
+  static SOFTAMP_LANES U random32(const void* p) { return widened(load<U32of64>(p)); }
+  static SOFTAMP_LANES void put(uint32_t* out, U codes) { store(out, narrowed(codes)); }
 };
 
 enum class Random : uint8_t { kNone, k16, k32 };
@@ -105,7 +105,7 @@ class Rounder {
       const U number = kRandom == Random::k32 ? L::random32(numbers) : L::random16(numbers);
       threshold = static_cast<Word>(p_.start) -
                   ((number + number + static_cast<Word>(p_.half)) << (L::kBits - 1 - p_.random_bits)) +
-                  (number & 1) * static_cast<Word>(p_.odd_step);
+                  (-(number & 1) & static_cast<Word>(p_.odd_step));
       parity_base = threshold;
     }
     const U up = (U)(rest > threshold);

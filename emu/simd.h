@@ -89,6 +89,84 @@ SOFTAMP_LANES U64 shr(U64 x, U64 n) {
 }
 #endif
 
+// Widening and narrowing of lanes, spelled out where g++ 12 would go through halves or single lanes.
+SOFTAMP_LANES U64 widened(U32of64 x) {
+#if defined(__AVX512F__)
+  return (U64)_mm512_cvtepu32_epi64((__m256i)x);
+#elif defined(__AVX2__)
+  return (U64)_mm256_cvtepu32_epi64((__m128i)x);
+#else
+  return __builtin_convertvector(x, U64);
+#endif
+}
+SOFTAMP_LANES F64 widened(F32of64 x) {
+#if defined(__AVX512F__)
+  return (F64)_mm512_cvtps_pd((__m256)x);
+#elif defined(__AVX2__)
+  return (F64)_mm256_cvtps_pd((__m128)x);
+#else
+  return __builtin_convertvector(x, F64);
+#endif
+}
+SOFTAMP_LANES U32of64 narrowed(U64 x) {
+#if defined(__AVX512F__)
+  return (U32of64)_mm512_cvtepi64_epi32((__m512i)x);
+#elif defined(__AVX2__)
+  return (U32of64)_mm256_castsi256_si128(_mm256_permutevar8x32_epi32((__m256i)x, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6)));
+#else
+  return __builtin_convertvector(x, U32of64);
+#endif
+}
+SOFTAMP_LANES F32of64 narrowed(F64 x) {
+#if defined(__AVX512F__)
+  return (F32of64)_mm512_cvtpd_ps((__m512d)x);
+#elif defined(__AVX2__)
+  return (F32of64)_mm256_cvtpd_ps((__m256d)x);
+#else
+  return __builtin_convertvector(x, F32of64);
+#endif
+}
+SOFTAMP_LANES U64 load_u16_as_u64(const void* p) {
+  return widened(__builtin_convertvector(load<U16of64>(p), U32of64));
+}
+
+/// Stores four vectors of numbers below 2^16 as 16-bit numbers.
+SOFTAMP_LANES void store_u16(void* p, U32 a, U32 b, U32 c, U32 d) {
+  char* const out = static_cast<char*>(p);
+#if defined(__AVX512F__)
+  const U32 all[4] = {a, b, c, d};
+  for (int v = 0; v < 4; ++v) store(out + v * kVectorBytes / 2, _mm512_cvtepi32_epi16((__m512i)all[v]));
+#elif defined(__AVX2__)
+  const auto pair = [](U32 x, U32 y) { return _mm256_permute4x64_epi64(_mm256_packus_epi32((__m256i)x, (__m256i)y), 0xD8); };
+  store(out, pair(a, b));
+  store(out + kVectorBytes, pair(c, d));
+#elif defined(__SSE2__)
+  const auto number = [](U32 x) { return (__m128i)((I32)(x << 16) >> 16); };  // SSE2 packs signed numbers only
+  store(out, _mm_packs_epi32(number(a), number(b)));
+  store(out + kVectorBytes, _mm_packs_epi32(number(c), number(d)));
+#else
+  const U32 all[4] = {a, b, c, d};
+  for (int v = 0; v < 4; ++v) store(out + v * kVectorBytes / 2, __builtin_convertvector(all[v], U16of32));
+#endif
+}
+
+/// Stores four vectors of numbers below 2^8 as bytes.
+SOFTAMP_LANES void store_u8(void* p, U32 a, U32 b, U32 c, U32 d) {
+  char* const out = static_cast<char*>(p);
+#if defined(__AVX512F__)
+  const U32 all[4] = {a, b, c, d};
+  for (int v = 0; v < 4; ++v) store(out + v * kVectorBytes / 4, _mm512_cvtepi32_epi8((__m512i)all[v]));
+#elif defined(__AVX2__)
+  const __m256i packed = _mm256_packus_epi16(_mm256_packs_epi32((__m256i)a, (__m256i)b), _mm256_packs_epi32((__m256i)c, (__m256i)d));
+  store(out, _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+#elif defined(__SSE2__)
+  store(out, _mm_packus_epi16(_mm_packs_epi32((__m128i)a, (__m128i)b), _mm_packs_epi32((__m128i)c, (__m128i)d)));
+#else
+  const U32 all[4] = {a, b, c, d};
+  for (int v = 0; v < 4; ++v) store(out + v * kVectorBytes / 4, __builtin_convertvector(all[v], U8of32));
+#endif
+}
+
 /// The 64-bit products of the low halves of 64-bit lanes.
 SOFTAMP_LANES U64 multiply_low_halves(U64 a, U64 b) {
 #if defined(__AVX512F__)

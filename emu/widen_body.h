@@ -27,15 +27,16 @@ SOFTAMP_LANES void load_codes(const void* in, Element type, uint32_t* codes) {
 SOFTAMP_LANES void store_codes(const uint32_t* codes, Element type, void* out) {
   char* target = static_cast<char*>(out);
   constexpr size_t kLanes = sizeof(U32) / 4;
-  switch (type) {
-    case Element::kU8:
-      for (size_t i = 0; i < kGroup; i += kLanes) store(target + i, __builtin_convertvector(load<U32>(codes + i), U8of32));
-      break;
-    case Element::kU16:
-      for (size_t i = 0; i < kGroup; i += kLanes)
-        store(target + 2 * i, __builtin_convertvector(load<U32>(codes + i), U16of32));
-      break;
-    default: __builtin_memcpy(target, codes, kGroup * 4);
+  if (type != Element::kU8 && type != Element::kU16) {
+    __builtin_memcpy(target, codes, kGroup * 4);
+    return;
+  }
+  for (size_t i = 0; i < kGroup; i += 4 * kLanes) {
+    const auto vector = [&](size_t v) { return load<U32>(codes + i + v * kLanes); };
+    if (type == Element::kU8)
+      store_u8(target + i, vector(0), vector(1), vector(2), vector(3));
+    else
+      store_u16(target + 2 * i, vector(0), vector(1), vector(2), vector(3));
   }
 }
 
@@ -98,8 +99,8 @@ class Widener {
     }
     F32of64 half[2];
     __builtin_memcpy(half, &value, sizeof value);
-    store(out, __builtin_convertvector(half[0], F64));
-    store(out + sizeof(F64), __builtin_convertvector(half[1], F64));
+    store(out, widened(half[0]));
+    store(out + sizeof(F64), widened(half[1]));
     if (has_special) [[unlikely]]
       for (size_t l = 0; l < sizeof(U32) / 4; ++l)
         if (rare[l]) __builtin_memcpy(out + 8 * l, special + l, 8);

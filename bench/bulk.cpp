@@ -130,8 +130,15 @@ void register_all() {
 
   for (const Kind kind : kArithmetic) {
     const bool add_or_mul = kind == Kind::kAdd || kind == Kind::kMul;
-    against_memcpy(with(large, kind, 0), kind == Kind::kFma ? 0 : add_or_mul ? 1.15 : 0.75, add_or_mul ? "1.43" : "0.82");
-    against_memcpy(with(large, kind, 13), kind == Kind::kFma ? 0 : 0.60, kind == Kind::kAdd ? "0.75" : kind == Kind::kMul ? "0.61" : "0.59");
+    against_memcpy(with(large, kind, 0),
+                   kind == Kind::kFma ? 0
+                   : add_or_mul       ? 1.15
+                                      : 0.75,
+                   add_or_mul ? "1.43" : "0.82");
+    against_memcpy(with(large, kind, 13), kind == Kind::kFma ? 0 : 0.60,
+                   kind == Kind::kAdd   ? "0.75"
+                   : kind == Kind::kMul ? "0.61"
+                                        : "0.59");
     against_memcpy(with(small, kind, 0));
   }
   // 2.7, 2.6 and 2.5 where conversion reaches 4.3.
@@ -141,7 +148,8 @@ void register_all() {
   against(with(small, Kind::kDiv, 13), conversion13, 2.5 / 4.3, "0.65");
   against(with(small, Kind::kFma, 13), conversion13, 0);
   against(conversion16, conversion13, 0.95);
-  for (const Kind kind : kArithmetic) against(with(small, kind, 16), with(small, kind, 13), kind == Kind::kMul ? 0.95 : 0.5);
+  for (const Kind kind : kArithmetic)
+    against(with(small, kind, 16), with(small, kind, 13), kind == Kind::kMul ? 0.95 : 0.5);
 
   // At most 15 % more time.
   for (const Job& size : {large, small})

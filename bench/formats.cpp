@@ -1,5 +1,5 @@
-// Every format x mode x variant in bulk, from fp32 and from binary64, one core, 16 Ki elements: at least 0.3 G elements/s
-// on AVX-512, none by the scalar reference. Prints the slowest.
+// Every format x mode x variant in bulk, from fp32 and from binary64, one core, 16 Ki elements: at least 0.3 G
+// elements/s on AVX-512, none by the scalar reference. Prints the slowest.
 #include <cmath>
 #include <random>
 
@@ -15,8 +15,15 @@ struct Named {
   const char* name;
   FloatFormat format;
 };
-const Named kFormats[] = {{"fp16", kFp16}, {"bf16", kBf16}, {"tf32", kTf32}, {"fp32", kFp32}, {"e4m3", kE4m3},
-                          {"e5m2", kE5m2}, {"f143", kF143}, {"f152", kF152}, {"e6p9", FloatFormat::ieee(6, 9)},
+const Named kFormats[] = {{"fp16", kFp16},
+                          {"bf16", kBf16},
+                          {"tf32", kTf32},
+                          {"fp32", kFp32},
+                          {"e4m3", kE4m3},
+                          {"e5m2", kE5m2},
+                          {"f143", kF143},
+                          {"f152", kF152},
+                          {"e6p9", FloatFormat::ieee(6, 9)},
                           {"e2p2", FloatFormat::ieee(2, 2)}};
 
 std::vector<std::pair<std::string, RoundingPolicy>> policies() {
@@ -73,19 +80,25 @@ void add_rounding(const char* source) {
         static Array<uint32_t> words(kInCache);
         static Array<uint16_t> halves(kInCache);
         static Array<uint8_t> bytes(kInCache);
-        if (format.storage_bits() > 16) bulk::round(input<T>(), format, std::span<uint32_t>(words), s, o);
-        else if (format.storage_bits() > 8) bulk::round(input<T>(), format, std::span<uint16_t>(halves), s, o);
-        else bulk::round(input<T>(), format, std::span<uint8_t>(bytes), s, o);
+        if (format.storage_bits() > 16)
+          bulk::round(input<T>(), format, std::span<uint32_t>(words), s, o);
+        else if (format.storage_bits() > 8)
+          bulk::round(input<T>(), format, std::span<uint16_t>(halves), s, o);
+        else
+          bulk::round(input<T>(), format, std::span<uint8_t>(bytes), s, o);
       };
       benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { measure(state, name, once); })
-          ->UseManualTime()->Iterations(15)->Unit(benchmark::kMicrosecond);
+          ->UseManualTime()
+          ->Iterations(15)
+          ->Unit(benchmark::kMicrosecond);
     }
 }
 
 void add_arithmetic() {
   using Binary = void (*)(std::span<const uint16_t>, std::span<const uint16_t>, std::span<uint16_t>, const Semantics&,
                           const bulk::BulkOptions&);
-  const std::pair<const char*, Binary> operations[] = {{"add", bulk::add}, {"mul", bulk::mul}, {"div", bulk::div}, {"fma", nullptr}};
+  const std::pair<const char*, Binary> operations[] = {
+      {"add", bulk::add}, {"mul", bulk::mul}, {"div", bulk::div}, {"fma", nullptr}};
   for (const auto& [operation, function] : operations)
     for (const auto& [label, policy] : policies()) {
       const std::string name = std::string("fp16 ") + operation + "/" + label;
@@ -100,11 +113,15 @@ void add_arithmetic() {
         static Array<uint16_t> b(a.rbegin(), a.rend()), out(kInCache);
         bulk::BulkOptions o;
         o.threads = 1;
-        if (f) f(a, b, out, s, o);
-        else bulk::fma(a, b, a, out, s, o);
+        if (f)
+          f(a, b, out, s, o);
+        else
+          bulk::fma(a, b, a, out, s, o);
       };
       benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { measure(state, name, once); })
-          ->UseManualTime()->Iterations(15)->Unit(benchmark::kMicrosecond);
+          ->UseManualTime()
+          ->Iterations(15)
+          ->Unit(benchmark::kMicrosecond);
     }
 }
 
@@ -116,8 +133,9 @@ int main(int argc, char** argv) {
   add_arithmetic();
   const int status = softamp::bench::run(argc, argv);
   if (status == 0)
-    std::printf("\n| slowest format x mode x variant | target | prototype | measured | met |\n|---|---|---|---|---|\n"
-                "| %s (%s) | >= 0.30 G/s |  | %.2f G/s | %s |\n",
-                slowest_name.c_str(), bulk::name(bulk::best_instruction_set()), slowest, slowest >= 0.3 ? "yes" : "no");
+    std::printf(
+        "\n| slowest format x mode x variant | target | prototype | measured | met |\n|---|---|---|---|---|\n"
+        "| %s (%s) | >= 0.30 G/s |  | %.2f G/s | %s |\n",
+        slowest_name.c_str(), bulk::name(bulk::best_instruction_set()), slowest, slowest >= 0.3 ? "yes" : "no");
   return status;
 }

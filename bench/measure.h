@@ -1,5 +1,5 @@
-// Rates as ratios: a benchmark runs memcpy, its subject and, where it has one, a baseline in turn, many times, so that a
-// machine that speeds up or slows down meanwhile does so for all of them; medians of the rounds are reported.
+// Rates as ratios: a benchmark runs memcpy, its subject and, where it has one, a baseline in turn, many times, so that
+// a machine that speeds up or slows down meanwhile does so for all of them; medians of the rounds are reported.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -27,8 +27,8 @@ struct PageAllocator {
   PageAllocator() = default;
   template <class U>
   PageAllocator(const PageAllocator<U>&) {}
-  T* allocate(size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{4096})); }
-  void deallocate(T* p, size_t) { ::operator delete(p, std::align_val_t{4096}); }
+  T* allocate(size_t n) { return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{4096})); }
+  void deallocate(T* p, size_t) { ::operator delete (p, std::align_val_t{4096}); }
   bool operator==(const PageAllocator&) const { return true; }
 };
 template <class T>
@@ -68,8 +68,9 @@ class Copy {
     } else {
       arena_.execute([&] {
         const size_t count = static_cast<size_t>(threads_), n = from_.size();
-        oneapi::tbb::parallel_for(size_t{0}, count, [&](size_t t) { part(n * t / count, n * (t + 1) / count); },
-                                  oneapi::tbb::static_partitioner{});
+        oneapi::tbb::parallel_for(
+            size_t{0}, count, [&](size_t t) { part(n * t / count, n * (t + 1) / count); },
+            oneapi::tbb::static_partitioner{});
       });
     }
     benchmark::ClobberMemory();
@@ -120,7 +121,8 @@ inline void compare(benchmark::State& state, const std::string& name, size_t n, 
 
 inline void add(const std::string& name, size_t n, int threads, std::function<void()> subject,
                 std::function<void()> baseline = {}, Goal goal = {}) {
-  benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& s) { compare(s, name, n, threads, subject, baseline, goal); })
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [=](benchmark::State& s) { compare(s, name, n, threads, subject, baseline, goal); })
       ->UseManualTime()
       ->Iterations(n == kPastCache ? 9 : 101)
       ->Unit(benchmark::kMicrosecond);
@@ -133,8 +135,8 @@ inline int run(int argc, char** argv) {
   benchmark::RunSpecifiedBenchmarks();
   if (!rows().empty()) std::printf("\n| what | target | prototype | measured | met |\n|---|---|---|---|---|\n");
   for (const Row& r : rows())
-    std::printf("| %s | %s | %s | %s | %s |\n", r.name.c_str(), r.target.c_str(), r.prototype.c_str(), r.measured.c_str(),
-                r.met ? "yes" : "no");
+    std::printf("| %s | %s | %s | %s | %s |\n", r.name.c_str(), r.target.c_str(), r.prototype.c_str(),
+                r.measured.c_str(), r.met ? "yes" : "no");
   return 0;
 }
 

@@ -45,8 +45,8 @@ SOFTAMP_LANES F64 sum_to_odd(F64 a, F64 b) {
   return to_odd(sum, (a - a_seen) + (b - b_seen));  // Knuth's two-sum: the error is exact
 }
 
-/// a / b of halves. The remainder a - q b is exact: by an fma, or with q cut in two so that both products with an 11-bit
-/// b are exact.
+/// a / b of halves. The remainder a - q b is exact: by an fma, or with q cut in two so that both products with an
+/// 11-bit b are exact.
 SOFTAMP_LANES F64 quotient_to_odd(F64 a, F64 b) {
   const F64 q = a / b;
 #if defined(__AVX512F__)
@@ -61,11 +61,10 @@ SOFTAMP_LANES F64 quotient_to_odd(F64 a, F64 b) {
 }
 
 /// a / b rounded to fp32, to nearest even.
-SOFTAMP_LANES F64 quotient_by_way_of_fp32(F64 a, F64 b) {
-  return widened(narrowed(a) / narrowed(b));
-}
+SOFTAMP_LANES F64 quotient_by_way_of_fp32(F64 a, F64 b) { return widened(narrowed(a) / narrowed(b)); }
 
-/// kGroup exact values at `values`; lanes with an infinity, a NaN or a zero divisor hold 0 and are marked in the result.
+/// kGroup exact values at `values`; lanes with an infinity, a NaN or a zero divisor hold 0 and are marked in the
+/// result.
 SOFTAMP_LANES uint64_t exact_values(const ArithmeticPlan& p, const char* const (&in)[3], double* values) {
   constexpr size_t kLanes = sizeof(U64) / 8;
   uint64_t special_lanes = 0;
@@ -77,7 +76,10 @@ SOFTAMP_LANES uint64_t exact_values(const ArithmeticPlan& p, const char* const (
     F64 x = {};
     U64 unlike = (U64)a ^ (U64)b;
     switch (p.operation) {
-      case Operation::kSub: b = -b; unlike = (U64)a ^ (U64)b; [[fallthrough]];
+      case Operation::kSub:
+        b = -b;
+        unlike = (U64)a ^ (U64)b;
+        [[fallthrough]];
       case Operation::kAdd: x = a + b; break;
       case Operation::kMul: x = a * b; break;
       case Operation::kDiv:
@@ -93,8 +95,7 @@ SOFTAMP_LANES uint64_t exact_values(const ArithmeticPlan& p, const char* const (
         break;
       }
     }
-    if (p.zero_sum_negative)
-      x = (F64)((U64)x | ((U64)(x == 0.0) & unlike & 0x8000000000000000u));
+    if (p.zero_sum_negative) x = (F64)((U64)x | ((U64)(x == 0.0) & unlike & 0x8000000000000000u));
     if (any_of(special)) [[unlikely]] {
       for (size_t l = 0; l < kLanes; ++l)
         if (special[l]) {

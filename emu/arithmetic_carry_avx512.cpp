@@ -8,7 +8,8 @@ namespace {
 
 /// Underflow is looked for by the general rounding, in groups that have tiny results.
 template <Operation kOp, bool kWide, class Lanes>
-[[gnu::noinline]] uint8_t underflow_of(const ArithmeticPlan& plan, const HalfOperands& o, const void* numbers, Lanes lanes) {
+[[gnu::noinline]] uint8_t underflow_of(const ArithmeticPlan& plan, const HalfOperands& o, const void* numbers,
+                                       Lanes lanes) {
   __mmask16 tiny = 0;
   for (size_t v = 0; v < 4; ++v) {
     const __m512i magnitude = _mm512_castps_si512(bits_and(lanes(v).result, 0x7FFFFFFFu));
@@ -52,18 +53,17 @@ template <Operation kOp, CarryWay kWay, bool kWide, bool kStream>
       if constexpr (kWay != CarryWay::kExact)
         if (!seek_inexact && normal.expected()) {
           const HalfGroup g = carry.normal_group([o](size_t v) { return carried<kOp, kWay>(o, v); }, numbers);
-          if (g.normal()) [[likely]] {
-          normal.succeeded();
+          if (normal.settled(g.normal())) [[likely]] {
             put_group<kStream, false>(g, out);
             continue;
           }
-          normal.failed();
         }
       const auto lanes = [o, carry, numbers](size_t v) {
         return carry_lanes<kOp, kWay>(carry, o, v, numbers + v * (kWide ? 64 : 32));
       };
       HalfGroup g = group_of(lanes);
-      if (g.exceeds(how.rare_above)) [[unlikely]] g = rare_group({plan, random, slice, begin + j, wanted}, how, lanes, flags);
+      if (g.exceeds(how.rare_above)) [[unlikely]]
+        g = rare_group({plan, random, slice, begin + j, wanted}, how, lanes, flags);
       if (seek_inexact)
         for (size_t v = 0; v < 4; ++v) asm volatile("" ::"v"(nearest_lanes<kOp>(o, v).half));
       if (seek_underflow && g.has_tiny()) {
@@ -79,7 +79,8 @@ template <Operation kOp, CarryWay kWay, bool kWide, bool kStream>
 template <Operation kOp, CarryWay kWay, bool kWide>
 uint8_t carry(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
   return with_mxcsr(plan.round, wanted, plan.round.on_inexact, [&] {
-    return (slice.stream ? groups<kOp, kWay, kWide, true> : groups<kOp, kWay, kWide, false>)(plan, random, slice, wanted);
+    return (slice.stream ? groups<kOp, kWay, kWide, true> : groups<kOp, kWay, kWide, false>)(plan, random, slice,
+                                                                                             wanted);
   });
 }
 
@@ -88,10 +89,12 @@ uint8_t operation(const ArithmeticPlan& plan, const RandomPlan& random, const Sl
   constexpr int kTruncatedBits = 13;  // D27
   const int r = plan.round.random_bits;
   if constexpr (kOp == Operation::kMul)
-    return (r > 16 ? carry<kOp, CarryWay::kTruncated, true> : carry<kOp, CarryWay::kTruncated, false>)(plan, random, slice, wanted);
+    return (r > 16 ? carry<kOp, CarryWay::kTruncated, true> : carry<kOp, CarryWay::kTruncated, false>)(plan, random,
+                                                                                                       slice, wanted);
   if constexpr (kOp == Operation::kDiv)
     if (plan.by_way_of_fp32)
-      return (r > 16 ? carry<kOp, CarryWay::kByFp32, true> : carry<kOp, CarryWay::kByFp32, false>)(plan, random, slice, wanted);
+      return (r > 16 ? carry<kOp, CarryWay::kByFp32, true> : carry<kOp, CarryWay::kByFp32, false>)(plan, random, slice,
+                                                                                                   wanted);
   if constexpr (kOp != Operation::kMul) {
     if (r > 16) return carry<kOp, CarryWay::kExact, true>(plan, random, slice, wanted);
     if (r > kTruncatedBits) return carry<kOp, CarryWay::kExact, false>(plan, random, slice, wanted);

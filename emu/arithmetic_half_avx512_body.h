@@ -1,16 +1,17 @@
 // Arithmetic on halves by way of fp32 vectors, in AVX-512.
 //
-// Nearest even: + - x / in fp32 and then to a half is an innocent double rounding (24 >= 2 x 11 + 2, D30); an fma is not,
-// and goes by an fp32 result rounded to odd (D28).
+// Nearest even: + - x / in fp32 and then to a half is an innocent double rounding (24 >= 2 x 11 + 2, D30); an fma is
+// not, and goes by an fp32 result rounded to odd (D28).
 //
 // Stochastic (carry), r random bits, result floor(|x| + rho) to quanta u with rho = R u 2^-r:
 //   product                 exact in fp32, so any r <= 23 will do.
 //   quotient, sum, fma      r <= 13: truncated to fp32 (D27). By way of fp32: the rounded quotient is the value.
-//   sum, fma, r > 13        x = a + b with |a| >= |b|, a >= 0: floor_u(a + RD32(b + rho)), the outer sum rounded down too.
-//                           A downward rounding passes m u only if its exact argument does not reach m u, where m u is a
-//                           number of the precision; and b + rho reaches m u - a, which is one: it is a multiple of the
-//                           lesser of u and a's quantum, and fewer than 2^24 of them (u is smaller than both quanta only
-//                           after cancellation, when x is a multiple of u and m u - a = b for the m that counts).
+//   sum, fma, r > 13        x = a + b with |a| >= |b|, a >= 0: floor_u(a + RD32(b + rho)), the outer sum rounded down
+//   too.
+//                           A downward rounding passes m u only if its exact argument does not reach m u, where m u is
+//                           a number of the precision; and b + rho reaches m u - a, which is one: it is a multiple of
+//                           the lesser of u and a's quantum, and fewer than 2^24 of them (u is smaller than both quanta
+//                           only after cancellation, when x is a multiple of u and m u - a = b for the m that counts).
 //   quotient, r > 13        q = RZ32(a / b) has the remainder a - q b, exact; with f = q - k u the quotient reaches
 //                           (k + 1) u - rho iff a - q b >= b ((u - f) - rho), whose right side is rounded up.
 #pragma once
@@ -148,7 +149,7 @@ SOFTAMP_LANES HalfLanes exact_quotient(const Carry<kWide>& carry, __m512 a, __m5
 template <Operation kOp, CarryWay kWay>
 SOFTAMP_LANES __m512 carried(const HalfOperands& o, size_t v) {
   constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-  return fp32_result<kOp, kWay == CarryWay::kByFp32 ? kNearest : kTruncate>(o, v);
+  return fp32_result < kOp, kWay == CarryWay::kByFp32 ? kNearest : kTruncate > (o, v);
 }
 
 template <Operation kOp, CarryWay kWay, bool kWide>

@@ -17,7 +17,8 @@ template <Operation kOp, bool kStream>
     prefetch_operands<kStream, kOp>(o);
     const auto lanes = [o](size_t v) { return nearest_lanes<kOp>(o, v); };
     HalfGroup g = group_of(lanes);
-    if (g.exceeds(how.rare_above)) [[unlikely]] g = rare_group({plan, random, slice, i, wanted}, how, lanes, flags);
+    if (g.exceeds(how.rare_above)) [[unlikely]]
+      g = rare_group({plan, random, slice, i, wanted}, how, lanes, flags);
     put_group<kStream, false>(g, out);
   }
   return flags;

@@ -39,7 +39,8 @@ Array array(std::span<T> s) {
 
 void check_arrays(const char* function, const Array& in, const Array& out, bool in_place_allowed) {
   if (in.size != out.size)
-    refuse(function, "the input has " + std::to_string(in.size) + " elements and the output " + std::to_string(out.size));
+    refuse(function,
+           "the input has " + std::to_string(in.size) + " elements and the output " + std::to_string(out.size));
   const char* const i = static_cast<const char*>(in.data);
   const char* const o = static_cast<const char*>(out.data);
   const size_t in_bytes = in.size * size_of(in.type), out_bytes = out.size * size_of(out.type);
@@ -54,7 +55,8 @@ std::string describe(const FloatFormat& f) {
 }
 
 void check_format(const char* function, const FloatFormat& f, Element codes) {
-  if (!f.valid()) refuse(function, "format " + describe(f) + " is none: exponent_bits 2..8 and precision 2..24 are known");
+  if (!f.valid())
+    refuse(function, "format " + describe(f) + " is none: exponent_bits 2..8 and precision 2..24 are known");
   const int width = codes == Element::kF32 ? 32 : static_cast<int>(8 * size_of(codes));
   if (f.storage_bits() > width)
     refuse(function, "codes of format " + describe(f) + " have " + std::to_string(f.storage_bits()) +
@@ -69,8 +71,9 @@ RandomPlan plan_random(const char* function, const BulkOptions& options, const R
     refuse(function, "random_bits is 1..32, not " + std::to_string(policy.random_bits));
   if (policy.stochastic() && !r.words) {
     if (r.engine != RandomEngine::kPhilox && r.engine != RandomEngine::kPhilox7)
-      refuse(function, "the random engine must be kPhilox or kPhilox7: the numbers of xoroshiro128aox come in sequence; "
-                       "hand them in as words");
+      refuse(function,
+             "the random engine must be kPhilox or kPhilox7: the numbers of xoroshiro128aox come in sequence; "
+             "hand them in as words");
     if (r.operation >= RandomBits::kOperations)
       refuse(function, "random operation is below 2^24, not " + std::to_string(r.operation));
   }
@@ -154,9 +157,7 @@ class ArithmeticWork final : public GroupedWork {
   }
 
  private:
-  uint8_t kernel(const Slice& slice, uint8_t wanted) const override {
-    return kernel_(plan_, random_, slice, wanted);
-  }
+  uint8_t kernel(const Slice& slice, uint8_t wanted) const override { return kernel_(plan_, random_, slice, wanted); }
   Rounded reference(size_t i, uint32_t word) const override {
     uint16_t operands[3] = {};
     for (int k = 0; k < (plan_.operation == Operation::kFma ? 3 : 2); ++k)
@@ -197,10 +198,10 @@ void run_binary(const char* function, Operation operation, std::span<const uint1
 
 }  // namespace
 
-#define SOFTAMP_BULK_ROUND(From, To)                                                                            \
-  void round(std::span<const From> in, const FloatFormat& to, std::span<To> codes, const Semantics& semantics,  \
-             const BulkOptions& options) {                                                                      \
-    run_round("round", array(in), to, array(codes), semantics, options);                                        \
+#define SOFTAMP_BULK_ROUND(From, To)                                                                           \
+  void round(std::span<const From> in, const FloatFormat& to, std::span<To> codes, const Semantics& semantics, \
+             const BulkOptions& options) {                                                                     \
+    run_round("round", array(in), to, array(codes), semantics, options);                                       \
   }
 SOFTAMP_BULK_ROUND(float, uint8_t)
 SOFTAMP_BULK_ROUND(float, uint16_t)
@@ -210,10 +211,10 @@ SOFTAMP_BULK_ROUND(double, uint16_t)
 SOFTAMP_BULK_ROUND(double, uint32_t)
 #undef SOFTAMP_BULK_ROUND
 
-#define SOFTAMP_BULK_WIDEN(From, To)                                                                             \
+#define SOFTAMP_BULK_WIDEN(From, To)                                                                              \
   void widen(std::span<const From> codes, const FloatFormat& from, std::span<To> out, const Semantics& semantics, \
-             const BulkOptions& options) {                                                                       \
-    run_widen(array(codes), from, array(out), semantics, options);                                               \
+             const BulkOptions& options) {                                                                        \
+    run_widen(array(codes), from, array(out), semantics, options);                                                \
   }
 SOFTAMP_BULK_WIDEN(uint8_t, float)
 SOFTAMP_BULK_WIDEN(uint16_t, float)
@@ -232,10 +233,10 @@ void round_values(std::span<const double> in, const FloatFormat& to, std::span<f
   run_round("round_values", array(in), to, array(out), semantics, options);
 }
 
-#define SOFTAMP_BULK_BINARY(function, operation)                                                       \
-  void function(std::span<const uint16_t> a, std::span<const uint16_t> b, std::span<uint16_t> out,     \
-                const Semantics& semantics, const BulkOptions& options) {                              \
-    run_binary(#function, operation, a, b, out, semantics, options);                                   \
+#define SOFTAMP_BULK_BINARY(function, operation)                                                   \
+  void function(std::span<const uint16_t> a, std::span<const uint16_t> b, std::span<uint16_t> out, \
+                const Semantics& semantics, const BulkOptions& options) {                          \
+    run_binary(#function, operation, a, b, out, semantics, options);                               \
   }
 SOFTAMP_BULK_BINARY(add, Operation::kAdd)
 SOFTAMP_BULK_BINARY(sub, Operation::kSub)
@@ -243,8 +244,8 @@ SOFTAMP_BULK_BINARY(mul, Operation::kMul)
 SOFTAMP_BULK_BINARY(div, Operation::kDiv)
 #undef SOFTAMP_BULK_BINARY
 
-void fma(std::span<const uint16_t> a, std::span<const uint16_t> b, std::span<const uint16_t> c,
-         std::span<uint16_t> out, const Semantics& semantics, const BulkOptions& options) {
+void fma(std::span<const uint16_t> a, std::span<const uint16_t> b, std::span<const uint16_t> c, std::span<uint16_t> out,
+         const Semantics& semantics, const BulkOptions& options) {
   const Array x = array(a), y = array(b), z = array(c);
   run_arithmetic("fma", Operation::kFma, {&x, &y, &z}, array(out), semantics, options);
 }

@@ -20,8 +20,8 @@ bool carry(const RoundPlan& p, const KernelTable& table) {
 
 RoundKernel choose(const KernelTable& table, const RoundPlan& plan, Element from, Element to) {
   // A flushed fp32 subnormal rounds to the zero that it is flushed to; only its sign and its flags can differ.
-  const bool flush_shows = plan.operand_flush_below != 0 &&
-                           (plan.operand_flush_sign == 0 || (plan.on_inexact | plan.on_underflow) != 0);
+  const bool flush_shows =
+      plan.operand_flush_below != 0 && (plan.operand_flush_sign == 0 || (plan.on_inexact | plan.on_underflow) != 0);
   const bool plain_nan = to == Element::kU16 || (to == Element::kF32 && plan.nan == 0x7E00 && table.half_values);
   if (from == Element::kF32 && plain_nan && !flush_shows) {
     if (table.half_nearest && nearest(plan)) return table.half_nearest;

@@ -12,11 +12,12 @@
 namespace softamp::emu {
 namespace {
 
-constexpr size_t kPiece = 4096;       // the most elements per kernel call while flags are sought: what the first-level cache holds
-constexpr size_t kDrawnPiece = 1024;  // the same of stochastic work, which takes longer to do again
-constexpr size_t kSearched = 64;      // elements searched one by one for the index of a flag
-constexpr size_t kSerial = 32 * 1024; // fewer elements are done by the caller alone: a thread costs more than it saves
-constexpr size_t kRunsPerThread = 4;  // lets a thread that was held up hand work over
+constexpr size_t kPiece =
+    4096;  // the most elements per kernel call while flags are sought: what the first-level cache holds
+constexpr size_t kDrawnPiece = 1024;   // the same of stochastic work, which takes longer to do again
+constexpr size_t kSearched = 64;       // elements searched one by one for the index of a flag
+constexpr size_t kSerial = 32 * 1024;  // fewer elements are done by the caller alone: a thread costs more than it saves
+constexpr size_t kRunsPerThread = 4;   // lets a thread that was held up hand work over
 
 /// One contiguous run of elements, by one thread.
 class Run {

@@ -77,12 +77,12 @@ uint8_t round_general(const RoundPlan& plan, const RandomPlan& random, Element f
   const bool wide_numbers = plan.random_bits > 16;
   if (from == Element::kF32 && plan.lanes32) {
     if (!plan.stochastic) return round_groups<Lanes32, Random::kNone>(plan, random, from, to, slice, wanted);
-    return (wide_numbers ? round_groups<Lanes32, Random::k32>
-                         : round_groups<Lanes32, Random::k16>)(plan, random, from, to, slice, wanted);
+    return (wide_numbers ? round_groups<Lanes32, Random::k32> : round_groups<Lanes32, Random::k16>)(plan, random, from,
+                                                                                                    to, slice, wanted);
   }
   if (!plan.stochastic) return round_groups<Lanes64, Random::kNone>(plan, random, from, to, slice, wanted);
-  return (wide_numbers ? round_groups<Lanes64, Random::k32>
-                       : round_groups<Lanes64, Random::k16>)(plan, random, from, to, slice, wanted);
+  return (wide_numbers ? round_groups<Lanes64, Random::k32> : round_groups<Lanes64, Random::k16>)(plan, random, from,
+                                                                                                  to, slice, wanted);
 }
 
 uint8_t widen_general(const WidenPlan& plan, Element from, Element to, const Slice& slice, uint8_t) {
@@ -130,14 +130,15 @@ class GeneralArithmetic {
 template <Random kRandom>
 uint8_t arithmetic_groups(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
   GeneralArithmetic<kRandom> general(plan, random, slice, wanted);
-  for_groups<kRandom>(random, slice, plan.round.random_bits, [&](size_t i, const void* numbers) { general.group(i, numbers); });
+  for_groups<kRandom>(random, slice, plan.round.random_bits,
+                      [&](size_t i, const void* numbers) { general.group(i, numbers); });
   return general.flags();
 }
 
 uint8_t arithmetic_general(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
   if (!plan.round.stochastic) return arithmetic_groups<Random::kNone>(plan, random, slice, wanted);
-  return (plan.round.random_bits > 16 ? arithmetic_groups<Random::k32>
-                                      : arithmetic_groups<Random::k16>)(plan, random, slice, wanted);
+  return (plan.round.random_bits > 16 ? arithmetic_groups<Random::k32> : arithmetic_groups<Random::k16>)(plan, random,
+                                                                                                         slice, wanted);
 }
 
 }  // namespace

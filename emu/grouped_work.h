@@ -34,8 +34,8 @@ class GroupedWork : public Work {
   Element output_type() const { return output_type_; }
 
   RandomPlan random_{};
-  int random_bits_ = 0;      ///< of a stochastic policy, else 0
-  bool vectorised_ = true;   ///< false: by the scalar reference
+  int random_bits_ = 0;     ///< of a stochastic policy, else 0
+  bool vectorised_ = true;  ///< false: by the scalar reference
 
  private:
   uint8_t run_reference(size_t begin, size_t count, char* out) const;

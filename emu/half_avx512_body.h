@@ -5,6 +5,7 @@
 #pragma once
 
 #include "emu/mxcsr_body.h"
+#include "emu/normal_groups.h"
 #include "emu/philox_body.h"
 #include "emu/plan.h"
 
@@ -37,11 +38,12 @@ struct HalfLanes {
 
 /// Which rounding a kernel does, and how its special results look.
 struct HalfRounding {
-  uint16_t rare_above;      ///< converted magnitudes above need a look
-  uint32_t overflow_from;   ///< `rounded` magnitudes from here on overflow (fp32 bits)
+  uint16_t rare_above;     ///< converted magnitudes above need a look
+  uint32_t overflow_from;  ///< `rounded` magnitudes from here on overflow (fp32 bits)
 };
 
-/// Nearest even: 65520 and more overflow. Where the plan's own infinities are wanted and no flag is, only NaNs are rare.
+/// Nearest even: 65520 and more overflow. Where the plan's own infinities are wanted and no flag is, only NaNs are
+/// rare.
 SOFTAMP_LANES HalfRounding nearest_rounding(const RoundPlan& p, uint8_t wanted) {
   const bool hardware_infinities = p.overflow[0] == 0x7C00 && p.overflow[1] == 0xFC00 && p.infinity[0] == 0x7C00 &&
                                    p.infinity[1] == 0xFC00 && !(wanted & (p.on_overflow | p.on_infinity));
@@ -80,7 +82,8 @@ SOFTAMP_LANES uint8_t put_right(const RoundPlan& p, const HalfRounding& how, Hal
   const __m512i magnitude = _mm512_and_si512(result, _mm512_set1_epi32(0x7FFFFFFF));
   const __m512i rounded = _mm512_and_si512(_mm512_castps_si512(l.rounded), _mm512_set1_epi32(0x7FFFFFFF));
   const __mmask16 negative = _mm512_movepi32_mask(result);
-  const __mmask16 infinite = _mm512_cmpeq_epi32_mask(magnitude, infinity), nan = _mm512_cmpgt_epu32_mask(magnitude, infinity);
+  const __mmask16 infinite = _mm512_cmpeq_epi32_mask(magnitude, infinity),
+                  nan = _mm512_cmpgt_epu32_mask(magnitude, infinity);
   special = infinite | nan;
   const __mmask16 overflow = static_cast<__mmask16>(~special) &
                              _mm512_cmpge_epu32_mask(rounded, _mm512_set1_epi32(static_cast<int>(how.overflow_from)));
@@ -206,24 +209,6 @@ class Carry {
   int bits_;
   __m128i shift_;
   __m512i magic_;
-};
-
-/// Decides from group to group whether to try the way of normal results: after failures in a row it rests for a while.
-class NormalGroups {
- public:
-  SOFTAMP_LANES bool expected() {
-    if (resting_ == 0) return true;
-    --resting_;
-    return false;
-  }
-  SOFTAMP_LANES void succeeded() { penalty_ = 0; }
-  SOFTAMP_LANES void failed() {
-    resting_ = penalty_;
-    penalty_ = penalty_ < 15 ? 2 * penalty_ + 1 : 31;
-  }
-
- private:
-  int resting_ = 0, penalty_ = 0;
 };
 
 }  // namespace

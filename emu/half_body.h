@@ -1,13 +1,14 @@
-// The usual work on halves for AVX2 and the portable build: fp32 to halves and arithmetic on halves, to nearest even and
-// stochastic (carry). Groups with rare results (overflow, infinity, NaN) are done once more by the general kernels.
+// The usual work on halves for AVX2 and the portable build: fp32 to halves and arithmetic on halves, to nearest even
+// and stochastic (carry). Groups with rare results (overflow, infinity, NaN) are done once more by the general kernels.
 //
-// No instruction here has a rounding mode of its own, but for F16C's conversions. A truncated fp32 sum or quotient is the
-// nearest one stepped back by an ulp where its exact error points toward zero; a stochastic rounding truncates to a half
-// and compares what was cut off.
+// No instruction here has a rounding mode of its own, but for F16C's conversions. A truncated fp32 sum or quotient is
+// the nearest one stepped back by an ulp where its exact error points toward zero; a stochastic rounding truncates to a
+// half and compares what was cut off.
 #pragma once
 
 #include "emu/general_body.h"
 #include "emu/mxcsr_body.h"
+#include "emu/normal_groups.h"
 
 namespace softamp::emu {
 namespace {
@@ -100,6 +101,9 @@ SOFTAMP_LANES Truncated truncate(F32 x) {
 #endif
 }
 
+template <Random kRandom>
+constexpr size_t kNumberBytes = kRandom == Random::k32 ? 4 : 2;
+
 /// Carry (D22) for at most 22 random bits: up iff the rest reaches (2^r - R) u 2^-r.
 template <bool kWide>
 class Carry {
@@ -107,16 +111,34 @@ class Carry {
   static constexpr int kMostBits = 22;
 
   SOFTAMP_LANES explicit Carry(int r)
-      : magic_(static_cast<uint32_t>(127 + 13 - r) << 23), top_(__builtin_bit_cast(float, magic_ | 1u << r)) {}
+      : bits_(r),
+        magic_(static_cast<uint32_t>(127 + 13 - r) << 23),
+        top_(__builtin_bit_cast(float, magic_ | 1u << r)) {}
 
   SOFTAMP_LANES U32 round(F32 x, const char* numbers) const {
-    const U32 n = kWide ? load<U32>(numbers) : __builtin_convertvector(load<U16of32>(numbers), U32);
-    const F32 reach = top_ - (F32)(n | magic_);  // (2^r - R) 2^-(10+r)
+    const F32 reach = top_ - (F32)(at(numbers) | magic_);  // (2^r - R) 2^-(10+r)
     const Truncated t = truncate(x);
     return t.code - (U32)(t.rest >= reach * t.binade);
   }
 
+#if defined(__F16C__)
+  /// The same for a result that is normal and not near overflow: the 13 bits that a half drops of a float, and R
+  /// aligned to them, make the carry by themselves.
+  SOFTAMP_LANES __m128i round_normal(F32 x, const char* numbers) const {
+    constexpr int kDropped = 13;
+    U32 n = at(numbers);
+    if (bits_ > kDropped) n >>= bits_ - kDropped;
+    if (bits_ < kDropped) n <<= kDropped - bits_;
+    return _mm256_cvtps_ph((__m256)((U32)x + n), _MM_FROUND_TO_ZERO);
+  }
+#endif
+
  private:
+  static SOFTAMP_LANES U32 at(const char* numbers) {
+    return kWide ? load<U32>(numbers) : __builtin_convertvector(load<U16of32>(numbers), U32);
+  }
+
+  int bits_;
   uint32_t magic_;
   float top_;
 };
@@ -184,23 +206,54 @@ SOFTAMP_LANES Seen put_halves(const Lanes& lanes, bool look_for_tiny, void* out)
   return {any(rare < 0), any(tiny)};
 }
 
+/// Writes a group by `lanes(i)`, which gives 8 halves; false where some are not in [2^-13, 2^15) in magnitude. There
+/// two at each end of the exponent field's values are missing, all of which show in its upper bits after adding 2 to
+/// it.
+#if defined(__F16C__)
+template <class Lanes>
+SOFTAMP_LANES bool put_normal_halves(const Lanes& lanes, void* out) {
+  I16 odd_ones = {};
+  for (size_t i = 0; i < kGroup; i += 16) {
+    const U16 codes = pack(lanes(i), lanes(i + 8));
+    odd_ones |= ((codes + 0x0800) & 0x7000) == 0;
+    store(static_cast<char*>(out) + 2 * i, codes);
+  }
+  return !any(odd_ones);
+}
+#endif
+
 /// fp32 to fp16. The addition of a shifter, or the conversion, is inexact where the rounding is.
 template <Random kRandom>
-[[gnu::noinline]] uint8_t round_halves(const RoundPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
+[[gnu::noinline]] uint8_t round_halves(const RoundPlan& plan, const RandomPlan& random, const Slice& slice,
+                                       uint8_t wanted) {
   Rounder<Lanes32, kRandom> general(plan, wanted & ~kInexact);
   const Carry<kRandom == Random::k32> carry(plan.random_bits);
   const bool seek_underflow = (wanted & plan.on_underflow) != 0;
+  [[maybe_unused]] const bool seek_inexact = (wanted & plan.on_inexact) != 0;
+  [[maybe_unused]] NormalGroups normal;
   for_groups<kRandom>(random, slice, plan.random_bits, [&](size_t i, const void* drawn) {
     const char* const in = static_cast<const char*>(slice.in[0]) + 4 * i;
     const char* const numbers = static_cast<const char*>(drawn);
     char* const out = static_cast<char*>(slice.out) + 2 * i;
+#if defined(__F16C__)
+    if (kRandom != Random::kNone && !seek_inexact && normal.expected()) {
+      const bool all_normal = put_normal_halves(
+          [&](size_t l) { return carry.round_normal(load<F32>(in + 4 * l), numbers + l * kNumberBytes<kRandom>); },
+          out);
+      if (normal.settled(all_normal)) [[likely]]
+        return;
+    }
+#endif
     const auto lanes = [&](size_t l) {
       const F32 x = load<F32>(in + 4 * l);
-      if constexpr (kRandom == Random::kNone) return HalfLanes{nearest_half(x), x};
-      else return HalfLanes{carry.round(x, numbers + l * (kRandom == Random::k32 ? 4 : 2)), x};
+      if constexpr (kRandom == Random::kNone)
+        return HalfLanes{nearest_half(x), x};
+      else
+        return HalfLanes{carry.round(x, numbers + l * kNumberBytes<kRandom>), x};
     };
     const Seen seen = put_halves(lanes, seek_underflow, out);
-    if (!seen.rare && !seen.tiny) [[likely]] return;
+    if (!seen.rare && !seen.tiny) [[likely]]
+      return;
     alignas(64) uint32_t codes[kGroup];
     general.group(in, drawn, codes);
     store_codes(codes, Element::kU16, out);
@@ -210,21 +263,36 @@ template <Random kRandom>
 
 /// Halves in, halves out.
 template <Operation kOp, Random kRandom>
-[[gnu::noinline]] uint8_t arithmetic_halves(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
+[[gnu::noinline]] uint8_t arithmetic_halves(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice,
+                                            uint8_t wanted) {
   GeneralArithmetic<kRandom> general(plan, random, slice, wanted & ~kInexact);
   const Carry<kRandom == Random::k32> carry(plan.round.random_bits);
   constexpr bool kCanUnderflow = kOp != Operation::kAdd && kOp != Operation::kSub;  // tiny sums of halves are exact
   const bool seek_underflow = kCanUnderflow && (wanted & plan.round.on_underflow) != 0;
+  [[maybe_unused]] const bool seek_inexact = (wanted & plan.round.on_inexact) != 0;
+  [[maybe_unused]] NormalGroups normal;
   for_groups<kRandom>(random, slice, plan.round.random_bits, [&](size_t i, const void* drawn) {
     const char* in[3];
     for (int k = 0; k < 3; ++k) in[k] = slice.in[k] ? static_cast<const char*>(slice.in[k]) + 2 * i : nullptr;
     const char* const numbers = static_cast<const char*>(drawn);
+    char* const out = static_cast<char*>(slice.out) + 2 * i;
+#if defined(__F16C__)
+    if (kRandom != Random::kNone && !seek_inexact && normal.expected()) {
+      const auto result = [&](size_t l) { return result_of<kOp, true>(in, 2 * l, plan.by_way_of_fp32); };
+      const bool all_normal = put_normal_halves(
+          [&](size_t l) { return carry.round_normal(result(l), numbers + l * kNumberBytes<kRandom>); }, out);
+      if (normal.settled(all_normal)) [[likely]]
+        return;
+    }
+#endif
     const auto lanes = [&](size_t l) {
       const F32 x = result_of<kOp, kRandom != Random::kNone>(in, 2 * l, plan.by_way_of_fp32);
-      if constexpr (kRandom == Random::kNone) return HalfLanes{nearest_half(x), x};
-      else return HalfLanes{carry.round(x, numbers + l * (kRandom == Random::k32 ? 4 : 2)), x};
+      if constexpr (kRandom == Random::kNone)
+        return HalfLanes{nearest_half(x), x};
+      else
+        return HalfLanes{carry.round(x, numbers + l * kNumberBytes<kRandom>), x};
     };
-    const Seen seen = put_halves(lanes, seek_underflow, static_cast<char*>(slice.out) + 2 * i);
+    const Seen seen = put_halves(lanes, seek_underflow, out);
     bool hidden = hides_special(in[0]) | hides_special(in[1]);
     if (kOp == Operation::kFma) hidden |= hides_special(in[2]);
     if (seen.rare || seen.tiny || hidden) [[unlikely]] {
@@ -236,7 +304,8 @@ template <Operation kOp, Random kRandom>
 }
 
 template <Random kRandom>
-uint8_t arithmetic_by_operation(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
+uint8_t arithmetic_by_operation(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice,
+                                uint8_t wanted) {
   return with_mxcsr(plan.round, wanted, plan.round.on_inexact, [&] {
     switch (plan.operation) {
       case Operation::kAdd: return arithmetic_halves<Operation::kAdd, kRandom>(plan, random, slice, wanted);

@@ -39,7 +39,8 @@ class PhiloxBlocks {
 
     // Round 1: of c2 and c3 everything is known.
     const uint64_t known = kMultiplier1 * operation_;
-    const uint32_t c0 = static_cast<uint32_t>(known >> 32) ^ static_cast<uint32_t>(first >> 32) ^ static_cast<uint32_t>(key0_[0]);
+    const uint32_t c0 =
+        static_cast<uint32_t>(known >> 32) ^ static_cast<uint32_t>(first >> 32) ^ static_cast<uint32_t>(key0_[0]);
     const uint32_t c1 = static_cast<uint32_t>(known);
     const uint64_t known2 = kMultiplier0 * c0;  // round 2's
     U64 w0[kVectors], w1[kVectors], w2[kVectors], w3[kVectors];
@@ -76,8 +77,8 @@ class PhiloxBlocks {
     for (int v = 0; v < kVectors; ++v) {
       const U64 product0 = multiply_low_halves(w0[v], multiplier0);
       const U64 product1 = multiply_low_halves(w2[v], multiplier1);
-      put((exchanged(product1) ^ ((w1[v] & low_half) ^ key0)) & kept, (exchanged(product0) ^ ((w3[v] & low_half) ^ key1)) & kept,
-          out + v * kLanes * 4);
+      put((exchanged(product1) ^ ((w1[v] & low_half) ^ key0)) & kept,
+          (exchanged(product0) ^ ((w3[v] & low_half) ^ key1)) & kept, out + v * kLanes * 4);
     }
   }
 

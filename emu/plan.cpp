@@ -152,8 +152,10 @@ RoundPlan plan_round(Element from, const FloatFormat& to, Element out, const Sem
     plan.operand_flush_sign = s.operand_flush_sign == FlushSign::kSame ? kAllBits : 0;
   }
   if (out == Element::kF32) plan.values = plan_widen(to, Element::kF32, Semantics::ieee());
-  // 32-bit lanes: fp32's subnormals must be subnormal in `to` as well, and the rest must have room for R (round_body.h).
-  plan.lanes32 = plan.min_exponent >= kFp32.min_exponent() && plan.min_exponent <= 127 && !(plan.stochastic && plan.random_bits > 30);
+  // 32-bit lanes: fp32's subnormals must be subnormal in `to` as well, and the rest must have room for R
+  // (round_body.h).
+  plan.lanes32 = plan.min_exponent >= kFp32.min_exponent() && plan.min_exponent <= 127 &&
+                 !(plan.stochastic && plan.random_bits > 30);
   return plan;
 }
 
@@ -167,8 +169,8 @@ ArithmeticPlan plan_arithmetic(Operation operation, const Semantics& s) {
   plan.zero_sum_negative = sum && p.mode == RoundingMode::kDown;
   plan.by_way_of_fp32 = operation == Operation::kDiv && s.divide_by_way_of_fp32;
   // Quotients of halves are normal in fp32, so of the wide policy only the mode and an inexact flag matter there.
-  plan.vectorised = !plan.by_way_of_fp32 ||
-                    (s.wide.mode == RoundingMode::kNearestEven && (s.wide.flags & kInexact) == 0);
+  plan.vectorised =
+      !plan.by_way_of_fp32 || (s.wide.mode == RoundingMode::kNearestEven && (s.wide.flags & kInexact) == 0);
   return plan;
 }
 

@@ -20,20 +20,20 @@ constexpr size_t size_of(Element e) {
 
 /// Codes of a format to fp32 or binary64, exactly.
 struct WidenPlan {
-  bool vectorised;          ///< false: this format goes by the scalar reference
+  bool vectorised;  ///< false: this format goes by the scalar reference
   uint32_t magnitude_mask;
-  uint32_t sign_shift;      ///< left shift that takes a code's sign to bit 31
-  uint32_t mantissa_shift;  ///< left shift that takes a code's mantissa to fp32's
-  float scale;              ///< 2^(fp32's bias - the format's), applied to the shifted code read as fp32
-  uint32_t greatest;        ///< magnitudes above are infinity or NaN
-  uint32_t infinity;        ///< infinity's magnitude; ~0 where there is none
-  bool sign_alone_is_nan;   ///< the code of -0 is the NaN
-  bool propagate_nan;       ///< a NaN keeps sign and payload
-  uint32_t quiet_bit;       ///< 0 where every NaN is quiet
+  uint32_t sign_shift;            ///< left shift that takes a code's sign to bit 31
+  uint32_t mantissa_shift;        ///< left shift that takes a code's mantissa to fp32's
+  float scale;                    ///< 2^(fp32's bias - the format's), applied to the shifted code read as fp32
+  uint32_t greatest;              ///< magnitudes above are infinity or NaN
+  uint32_t infinity;              ///< infinity's magnitude; ~0 where there is none
+  bool sign_alone_is_nan;         ///< the code of -0 is the NaN
+  bool propagate_nan;             ///< a NaN keeps sign and payload
+  uint32_t quiet_bit;             ///< 0 where every NaN is quiet
   uint32_t infinity32[2], nan32;  ///< results, infinity by sign
   uint64_t infinity64[2], nan64;
-  uint32_t flush_below;     ///< magnitudes below, zero excepted, become zeros
-  uint32_t flush_sign;      ///< and keep these bits of the sign (0 or all)
+  uint32_t flush_below;                                 ///< magnitudes below, zero excepted, become zeros
+  uint32_t flush_sign;                                  ///< and keep these bits of the sign (0 or all)
   uint8_t on_infinity, on_quiet_nan, on_signaling_nan;  ///< flags
 };
 
@@ -44,7 +44,7 @@ struct RoundPlan {
   int precision;
   int min_exponent;
   uint32_t max_finite, min_normal;
-  uint32_t sign_shift;       ///< right shift that takes bit 31 to the code's sign
+  uint32_t sign_shift;  ///< right shift that takes bit 31 to the code's sign
   bool has_negative_zero;
 
   bool stochastic;
@@ -57,11 +57,11 @@ struct RoundPlan {
 
   uint32_t overflow[2], infinity[2], nan;  ///< result codes, by sign
   bool propagate_nan;
-  uint32_t nan_head;          ///< infinity and quiet bit, under a propagated payload
-  uint32_t overflow_above;    ///< rounded magnitudes above overflow (~0: decided by overflow_from alone)
-  uint32_t overflow_from32;   ///< fp32 magnitudes from here on overflow, infinite or NaN included
-  uint64_t overflow_from64;   ///< the same of binary64
-  uint32_t flush_below, flush_sign;      ///< results
+  uint32_t nan_head;                 ///< infinity and quiet bit, under a propagated payload
+  uint32_t overflow_above;           ///< rounded magnitudes above overflow (~0: decided by overflow_from alone)
+  uint32_t overflow_from32;          ///< fp32 magnitudes from here on overflow, infinite or NaN included
+  uint64_t overflow_from64;          ///< the same of binary64
+  uint32_t flush_below, flush_sign;  ///< results
   uint32_t operand_flush_below, operand_flush_sign;  ///< fp32 operands
 
   uint8_t on_inexact, on_underflow, on_overflow, on_infinity, on_quiet_nan, on_signaling_nan;  ///< flags
@@ -84,8 +84,8 @@ struct ArithmeticPlan {
   Operation operation;
   RoundPlan round;
   Semantics semantics;
-  bool zero_sum_negative;    ///< unlike zeros and exact cancellation give -0
-  bool by_way_of_fp32;       ///< the quotient is rounded to fp32, to nearest even, first
+  bool zero_sum_negative;  ///< unlike zeros and exact cancellation give -0
+  bool by_way_of_fp32;     ///< the quotient is rounded to fp32, to nearest even, first
   bool vectorised;
 };
 

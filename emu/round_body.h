@@ -1,12 +1,13 @@
-// The general rounding, branch-free but for rare results: any format, mode, variant and overflow rule, as RoundPlan says.
+// The general rounding, branch-free but for rare results: any format, mode, variant and overflow rule, as RoundPlan
+// says.
 //
 // A lane splits its magnitude into what the target keeps and the rest, a fraction aligned to the top of the lane with a
 // jam in bit 0, and goes up iff the rest exceeds a threshold. 32-bit lanes take fp32 values and at most 30 random bits
 // (the rest must hold one bit more than R, and the jam below it); 64-bit lanes take binary64 values and do everything.
 #pragma once
 
-#include "emu/simd.h"
 #include "emu/plan.h"
+#include "emu/simd.h"
 
 namespace softamp::emu {
 namespace {
@@ -117,8 +118,8 @@ class Rounder {
       inexact_ |= inexact;
       // Below the normal range, unless the rounding to an unbounded exponent reaches its least number.
       const U unbounded_kept = (kept << 1) | (rest >> (L::kBits - 1));
-      const U reaches = (U)(unbounded_kept == (Word{1} << p_.precision) - 1) &
-                        (U)((rest << 1) > parity_base - odd_parity());
+      const U reaches =
+          (U)(unbounded_kept == (Word{1} << p_.precision) - 1) & (U)((rest << 1) > parity_base - odd_parity());
       tiny_ |= inexact & (U)(magnitude < static_cast<Word>(least_field_) << L::kMantissa) & ~reaches;
     }
     rounded = rounded > p_.max_finite ? all(p_.max_finite) : rounded;
@@ -129,7 +130,8 @@ class Rounder {
     }
     U code = rounded | (sign >> (p_.sign_shift + L::kBits - 32));
     if (!p_.has_negative_zero) code &= (U)(rounded != 0);
-    if (any(rare)) [[unlikely]] code = with_rare(code, rare, u, magnitude);
+    if (any(rare)) [[unlikely]]
+      code = with_rare(code, rare, u, magnitude);
     return code;
   }
 
@@ -143,7 +145,7 @@ class Rounder {
     U nans = all(p_.nan);
     if (p_.propagate_nan) {
       const U payload = magnitude & ((Word{1} << L::kMantissa) - 1);
-      nans = (payload >> (L::kMantissa + 1 - p_.precision)) | p_.nan_head | 
+      nans = (payload >> (L::kMantissa + 1 - p_.precision)) | p_.nan_head |
              ((u & (Word{1} << (L::kBits - 1))) >> (p_.sign_shift + L::kBits - 32));
     }
     code = nan ? nans : code;

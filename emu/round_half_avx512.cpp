@@ -11,7 +11,8 @@ template <class Lanes>
 [[gnu::noinline]] HalfGroup rare_group(const RoundPlan& p, HalfRounding how, Lanes lanes, uint8_t& flags) {
   return rare_group_of(p, how, lanes, flags, [&](size_t, const HalfLanes& l, __mmask16 special) {
     const __mmask16 nan = _mm512_cmp_ps_mask(l.result, l.result, _CMP_UNORD_Q);
-    const __mmask16 quiet = _mm512_mask_test_epi32_mask(nan, _mm512_castps_si512(l.result), _mm512_set1_epi32(0x00400000));
+    const __mmask16 quiet =
+        _mm512_mask_test_epi32_mask(nan, _mm512_castps_si512(l.result), _mm512_set1_epi32(0x00400000));
     const unsigned raised = (special & ~nan ? p.on_infinity : 0u) | (quiet ? p.on_quiet_nan : 0u) |
                             (nan & ~quiet ? p.on_signaling_nan : 0u);
     flags = static_cast<uint8_t>(flags | raised);
@@ -32,7 +33,8 @@ template <bool kStream, bool kValues>
       return {x, x, _mm512_cvtps_ph(x, kNearestEven)};
     };
     HalfGroup g = group_of(lanes);
-    if (g.exceeds(how.rare_above)) [[unlikely]] g = rare_group(p, how, lanes, flags);
+    if (g.exceeds(how.rare_above)) [[unlikely]]
+      g = rare_group(p, how, lanes, flags);
     put_group<kStream, kValues>(g, out);
   }
   return flags;
@@ -51,7 +53,8 @@ SOFTAMP_LANES bool has_tiny_values(const float* x) {
 /// While inexact is sought, a nearest conversion beside the stochastic one tells it through MXCSR: they are inexact
 /// together. Underflow is looked for by the general rounding, in groups that have tiny values.
 template <bool kWide, bool kStream, bool kValues>
-[[gnu::noinline]] uint8_t carry_groups(const RoundPlan& p, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
+[[gnu::noinline]] uint8_t carry_groups(const RoundPlan& p, const RandomPlan& random, const Slice& slice,
+                                       uint8_t wanted) {
   const HalfRounding how = carry_rounding();
   const Carry<kWide> carry(p.random_bits);
   RandomStrip<kWide> strip(random, slice, p.random_bits);
@@ -68,21 +71,21 @@ template <bool kWide, bool kStream, bool kValues>
       prefetch_operand<kStream>(in, 4 * kGroup);
       if (!seek_inexact && normal.expected()) {
         const HalfGroup g = carry.normal_group([in](size_t v) { return _mm512_loadu_ps(in + 16 * v); }, strip.at(j));
-        if (g.normal()) [[likely]] {
-          normal.succeeded();
+        if (normal.settled(g.normal())) [[likely]] {
           put_group<kStream, kValues>(g, out);
           continue;
         }
-        normal.failed();
       }
       const char* const numbers = static_cast<const char*>(strip.at(j));
       const auto lanes = [carry, in, numbers](size_t v) {
         return carry.round(_mm512_loadu_ps(in + 16 * v), numbers + v * (kWide ? 64 : 32));
       };
       HalfGroup g = group_of(lanes);
-      if (g.exceeds(how.rare_above)) [[unlikely]] g = rare_group(p, how, lanes, flags);
+      if (g.exceeds(how.rare_above)) [[unlikely]]
+        g = rare_group(p, how, lanes, flags);
       if (seek_inexact)
-        for (size_t v = 0; v < 4; ++v) asm volatile("" ::"v"(_mm512_cvtps_ph(_mm512_loadu_ps(in + 16 * v), kNearestEven)));
+        for (size_t v = 0; v < 4; ++v)
+          asm volatile("" ::"v"(_mm512_cvtps_ph(_mm512_loadu_ps(in + 16 * v), kNearestEven)));
       if (seek_underflow && g.has_tiny() && has_tiny_values(in)) {
         alignas(64) uint32_t codes[kGroup];
         Rounder<Lanes32, kWide ? Random::k32 : Random::k16> exact(p, kUnderflow);
@@ -99,7 +102,8 @@ template <bool kWide, bool kStream, bool kValues>
 template <bool kValues>
 uint8_t nearest(const RoundPlan& p, const Slice& slice, uint8_t wanted) {
   return with_mxcsr(p, wanted, p.on_inexact | p.on_underflow, [&] {
-    return slice.stream ? nearest_groups<true, kValues>(p, slice, wanted) : nearest_groups<false, kValues>(p, slice, wanted);
+    return slice.stream ? nearest_groups<true, kValues>(p, slice, wanted)
+                        : nearest_groups<false, kValues>(p, slice, wanted);
   });
 }
 

@@ -1,8 +1,8 @@
 // The vector of this translation unit: as wide as the instruction set it is compiled for allows.
 //
-// Everything here and in the *_body.h files sits in an anonymous namespace: each unit has its own copy, and nothing that
-// holds instructions of one set can be linked into another (DESIGN rule 7; tests/house/isa_symbols.sh).
-// Vectors are those of the GNU C++ extension, so +, <, ?: and the like are written as for scalars.
+// Everything here and in the *_body.h files sits in an anonymous namespace: each unit has its own copy, and nothing
+// that holds instructions of one set can be linked into another (DESIGN rule 7; tests/house/isa_symbols.sh). Vectors
+// are those of the GNU C++ extension, so +, <, ?: and the like are written as for scalars.
 #pragma once
 
 #include <cstddef>
@@ -112,7 +112,8 @@ SOFTAMP_LANES U32of64 narrowed(U64 x) {
 #if defined(__AVX512F__)
   return (U32of64)_mm512_cvtepi64_epi32((__m512i)x);
 #elif defined(__AVX2__)
-  return (U32of64)_mm256_castsi256_si128(_mm256_permutevar8x32_epi32((__m256i)x, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6)));
+  return (U32of64)_mm256_castsi256_si128(
+      _mm256_permutevar8x32_epi32((__m256i)x, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6)));
 #else
   return __builtin_convertvector(x, U32of64);
 #endif
@@ -126,9 +127,7 @@ SOFTAMP_LANES F32of64 narrowed(F64 x) {
   return __builtin_convertvector(x, F32of64);
 #endif
 }
-SOFTAMP_LANES U64 load_u16_as_u64(const void* p) {
-  return widened(__builtin_convertvector(load<U16of64>(p), U32of64));
-}
+SOFTAMP_LANES U64 load_u16_as_u64(const void* p) { return widened(__builtin_convertvector(load<U16of64>(p), U32of64)); }
 
 /// Stores four vectors of numbers below 2^16 as 16-bit numbers.
 SOFTAMP_LANES void store_u16(void* p, U32 a, U32 b, U32 c, U32 d) {
@@ -137,7 +136,9 @@ SOFTAMP_LANES void store_u16(void* p, U32 a, U32 b, U32 c, U32 d) {
   const U32 all[4] = {a, b, c, d};
   for (int v = 0; v < 4; ++v) store(out + v * kVectorBytes / 2, _mm512_cvtepi32_epi16((__m512i)all[v]));
 #elif defined(__AVX2__)
-  const auto pair = [](U32 x, U32 y) { return _mm256_permute4x64_epi64(_mm256_packus_epi32((__m256i)x, (__m256i)y), 0xD8); };
+  const auto pair = [](U32 x, U32 y) {
+    return _mm256_permute4x64_epi64(_mm256_packus_epi32((__m256i)x, (__m256i)y), 0xD8);
+  };
   store(out, pair(a, b));
   store(out + kVectorBytes, pair(c, d));
 #elif defined(__SSE2__)
@@ -157,7 +158,8 @@ SOFTAMP_LANES void store_u8(void* p, U32 a, U32 b, U32 c, U32 d) {
   const U32 all[4] = {a, b, c, d};
   for (int v = 0; v < 4; ++v) store(out + v * kVectorBytes / 4, _mm512_cvtepi32_epi8((__m512i)all[v]));
 #elif defined(__AVX2__)
-  const __m256i packed = _mm256_packus_epi16(_mm256_packs_epi32((__m256i)a, (__m256i)b), _mm256_packs_epi32((__m256i)c, (__m256i)d));
+  const __m256i packed =
+      _mm256_packus_epi16(_mm256_packs_epi32((__m256i)a, (__m256i)b), _mm256_packs_epi32((__m256i)c, (__m256i)d));
   store(out, _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
 #elif defined(__SSE2__)
   store(out, _mm_packus_epi16(_mm_packs_epi32((__m128i)a, (__m128i)b), _mm_packs_epi32((__m128i)c, (__m128i)d)));

@@ -13,7 +13,8 @@ SOFTAMP_LANES void load_codes(const void* in, Element type, uint32_t* codes) {
   constexpr size_t kLanes = sizeof(U32) / 4;
   switch (type) {
     case Element::kU8:
-      for (size_t i = 0; i < kGroup; i += kLanes) store(codes + i, __builtin_convertvector(load<U8of32>(source + i), U32));
+      for (size_t i = 0; i < kGroup; i += kLanes)
+        store(codes + i, __builtin_convertvector(load<U8of32>(source + i), U32));
       break;
     case Element::kU16:
       for (size_t i = 0; i < kGroup; i += kLanes)

@@ -1,4 +1,5 @@
-// Bulk arithmetic on halves equals the scalar reference: every first operand with edge values, all policies and switches.
+// Bulk arithmetic on halves equals the scalar reference: every first operand with edge values, all policies and
+// switches.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,9 +15,9 @@ constexpr const char* kNames[] = {"add", "sub", "mul", "div", "fma"};
 /// Halves on which operations go wrong: zeros, subnormals, powers of two, neighbours of both, the largest, specials.
 std::vector<uint16_t> edge_halves() {
   std::vector<uint16_t> codes;
-  for (const int base : {0x0000, 0x0001, 0x0003, 0x01FF, 0x03FE, 0x0400, 0x0401, 0x1400, 0x2BFF, 0x3800, 0x3BFF, 0x3C00,
-                         0x3C01, 0x3E00, 0x4000, 0x4248, 0x53FF, 0x6400, 0x6C01, 0x7800, 0x7BFE, 0x7BFF, 0x7C00, 0x7C01,
-                         0x7DFF, 0x7E00, 0x7FFF})
+  for (const int base :
+       {0x0000, 0x0001, 0x0003, 0x01FF, 0x03FE, 0x0400, 0x0401, 0x1400, 0x2BFF, 0x3800, 0x3BFF, 0x3C00, 0x3C01, 0x3E00,
+        0x4000, 0x4248, 0x53FF, 0x6400, 0x6C01, 0x7800, 0x7BFE, 0x7BFF, 0x7C00, 0x7C01, 0x7DFF, 0x7E00, 0x7FFF})
     for (const int sign : {0, 0x8000}) codes.push_back(static_cast<uint16_t>(base | sign));
   return codes;
 }

@@ -36,8 +36,8 @@ class Mixer {
 /// The sets that machine and build have; says which are skipped.
 inline std::vector<InstructionSet> usable_sets() {
   std::vector<InstructionSet> sets;
-  for (const InstructionSet set : {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512,
-                                   InstructionSet::kAvx512Fp16}) {
+  for (const InstructionSet set :
+       {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512, InstructionSet::kAvx512Fp16}) {
     const uint16_t in[1] = {0};
     float out[1];
     BulkOptions o;
@@ -100,7 +100,8 @@ inline std::string describe(const RoundingPolicy& p) {
   static const char* const modes[] = {"nearest-even", "nearest-away", "zero", "up", "down", "stochastic"};
   static const char* const variants[] = {"carry", "half", "rne", "odd"};
   std::string text = modes[static_cast<int>(p.mode)];
-  if (p.stochastic()) text += std::string(" ") + variants[static_cast<int>(p.variant)] + " r=" + std::to_string(p.random_bits);
+  if (p.stochastic())
+    text += std::string(" ") + variants[static_cast<int>(p.variant)] + " r=" + std::to_string(p.random_bits);
   return text + " overflow " + std::to_string(static_cast<int>(p.overflow)) + " rule " +
          std::to_string(static_cast<int>(p.overflow_rule));
 }
@@ -136,8 +137,8 @@ inline std::string show(const FpStatus& s) {
 
 /// Compares `got` with `expected`; on a difference prints the first one.
 template <class T>
-void expect_equal(const std::vector<uint64_t>& expected, const T* got, const std::string& what, const std::string& inputs,
-                  const auto& input_of) {
+void expect_equal(const std::vector<uint64_t>& expected, const T* got, const std::string& what,
+                  const std::string& inputs, const auto& input_of) {
   size_t wrong = 0, first = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
     uint64_t code = 0;
@@ -147,8 +148,8 @@ void expect_equal(const std::vector<uint64_t>& expected, const T* got, const std
   if (wrong == 0) return;
   uint64_t code = 0;
   std::memcpy(&code, got + first, sizeof(T));
-  ADD_FAILURE() << what << ": " << wrong << " of " << expected.size() << " differ, first element " << first << " " << inputs
-                << " " << input_of(first) << ": got " << hex(code) << ", reference " << hex(expected[first]);
+  ADD_FAILURE() << what << ": " << wrong << " of " << expected.size() << " differ, first element " << first << " "
+                << inputs << " " << input_of(first) << ": got " << hex(code) << ", reference " << hex(expected[first]);
 }
 
 }  // namespace softamp::test

@@ -14,8 +14,10 @@ void check_round(const std::vector<In>& in, const FloatFormat& to, const Semanti
   std::vector<uint64_t> expected;
   FpStatus status, got_status;
   const auto bits = [&](size_t i) {
-    if constexpr (sizeof(In) == 4) return static_cast<uint64_t>(std::bit_cast<uint32_t>(in[i]));
-    else return std::bit_cast<uint64_t>(in[i]);
+    if constexpr (sizeof(In) == 4)
+      return static_cast<uint64_t>(std::bit_cast<uint32_t>(in[i]));
+    else
+      return std::bit_cast<uint64_t>(in[i]);
   };
   reference(in.size(), p, o, expected, status, [&](size_t i, uint32_t word) {
     Rounded r = fp::convert(from, to, bits(i), s, word);
@@ -25,19 +27,37 @@ void check_round(const std::vector<In>& in, const FloatFormat& to, const Semanti
   for (const bool with_status : {false, true}) {
     std::vector<Out> out(in.size());
     o.status = with_status ? &got_status : nullptr;
-    if constexpr (std::is_same_v<Out, float>) bulk::round_values(in, to, out, s, o);
-    else bulk::round(in, to, std::span<Out>(out), s, o);
+    if constexpr (std::is_same_v<Out, float>)
+      bulk::round_values(in, to, out, s, o);
+    else
+      bulk::round(in, to, std::span<Out>(out), s, o);
     const std::string what = std::string(bulk::name(o.isa)) + " " + describe(to) + " " + describe(p) + " from " +
                              std::to_string(8 * sizeof(In)) + " to " + std::to_string(8 * sizeof(Out)) + " bits";
-    expect_equal(expected, out.data(), what, "input", [&](size_t i) { return hex(bits(i)) + " word " + hex(word_of(o, i, p)); });
-    if (with_status) { EXPECT_EQ(show(status), show(got_status)) << what; }
+    expect_equal(expected, out.data(), what, "input",
+                 [&](size_t i) { return hex(bits(i)) + " word " + hex(word_of(o, i, p)); });
+    if (with_status) {
+      EXPECT_EQ(show(status), show(got_status)) << what;
+    }
   }
 }
 
-const FloatFormat kFormats[] = {kFp16, kBf16, kTf32, kE4m3, kE5m2, kF143, kF152, kFp32, FloatFormat::ieee(2, 2),
-                                FloatFormat::ieee(8, 2), FloatFormat::ieee(3, 24), FloatFormat::ieee(6, 9),
-                                FloatFormat::ieee(4, 12), {5, 4, 3, Specials::kNanOnly}, {8, 6, 140, Specials::kIeee},
-                                {8, 20, 128, Specials::kNegativeZeroNan}, {4, 5, -20, Specials::kIeee}};
+const FloatFormat kFormats[] = {kFp16,
+                                kBf16,
+                                kTf32,
+                                kE4m3,
+                                kE5m2,
+                                kF143,
+                                kF152,
+                                kFp32,
+                                FloatFormat::ieee(2, 2),
+                                FloatFormat::ieee(8, 2),
+                                FloatFormat::ieee(3, 24),
+                                FloatFormat::ieee(6, 9),
+                                FloatFormat::ieee(4, 12),
+                                {5, 4, 3, Specials::kNanOnly},
+                                {8, 6, 140, Specials::kIeee},
+                                {8, 20, 128, Specials::kNegativeZeroNan},
+                                {4, 5, -20, Specials::kIeee}};
 constexpr int kRandomBits[] = {1, 2, 5, 8, 11, 12, 13, 14, 15, 16, 17, 24, 30, 31, 32};
 
 template <class In, class Body>

@@ -1,6 +1,6 @@
 // The bulk kernels against the scalar reference, bit for bit: fp32 to fp16 on all 2^32 inputs in nearest even, and on
-// 10^9 (input, random number) pairs in stochastic rounding; fp16 arithmetic on all pairs of a grid. Every instruction set
-// that the machine has.
+// 10^9 (input, random number) pairs in stochastic rounding; fp16 arithmetic on all pairs of a grid. Every instruction
+// set that the machine has.
 #include <cstring>
 #include <memory>
 
@@ -20,8 +20,8 @@ constexpr uint64_t kBlocks = uint64_t{1} << 16;  // of kBlock inputs: all of fp3
 
 std::vector<InstructionSet> usable_sets() {
   std::vector<InstructionSet> sets;
-  for (const InstructionSet s : {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512,
-                                 InstructionSet::kAvx512Fp16}) {
+  for (const InstructionSet s :
+       {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512, InstructionSet::kAvx512Fp16}) {
     if (s > bulk::best_instruction_set()) {
       std::printf("skipped: this machine or build has no %s\n", bulk::name(s));
       continue;
@@ -45,8 +45,8 @@ void compare(proof::Tally& tally, const Buffers& buffers, const std::string& wha
 }
 
 /// fp32 to fp16 of the inputs that `bits(block, i)` gives, by each set.
-void prove_rounding(const proof::Options& o, proof::Tally& tally, const std::vector<InstructionSet>& sets, const char* name,
-                    const Semantics& s, uint64_t blocks, const auto& bits) {
+void prove_rounding(const proof::Options& o, proof::Tally& tally, const std::vector<InstructionSet>& sets,
+                    const char* name, const Semantics& s, uint64_t blocks, const auto& bits) {
   const proof::Section section(name, tally);
   proof::for_each_in_slice(o, blocks, [&] {
     return [&, w = std::make_shared<Buffers>()](uint64_t block) {
@@ -84,8 +84,8 @@ using Binary = void (*)(std::span<const uint16_t>, std::span<const uint16_t>, st
 using Scalar = Rounded (*)(const FloatFormat&, uint64_t, uint64_t, const Semantics&, uint32_t);
 
 /// All first operands with the second operands (n * 97) mod 2^16, n < 256.
-void prove_pairs(const proof::Options& o, proof::Tally& tally, const std::vector<InstructionSet>& sets, const char* name,
-                 const Semantics& s, Binary function, Scalar scalar) {
+void prove_pairs(const proof::Options& o, proof::Tally& tally, const std::vector<InstructionSet>& sets,
+                 const char* name, const Semantics& s, Binary function, Scalar scalar) {
   const proof::Section section(name, tally);
   proof::for_each_in_slice(o, 256, [&] {
     return [&, w = std::make_shared<Buffers>()](uint64_t n) {

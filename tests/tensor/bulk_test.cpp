@@ -19,7 +19,8 @@ Semantics stochastic(int r) { return Semantics::ieee(RoundingPolicy::stochastic_
 std::vector<float> values(size_t n, uint64_t seed) {
   Mixer mix(seed);
   std::vector<float> v(n);
-  for (float& x : v) x = std::ldexp(static_cast<float>(mix() % 16777216) - 8388608.0f, static_cast<int>(mix() % 30) - 38);
+  for (float& x : v)
+    x = std::ldexp(static_cast<float>(mix() % 16777216) - 8388608.0f, static_cast<int>(mix() % 30) - 38);
   return v;
 }
 
@@ -33,7 +34,8 @@ TEST(Bulk, ThreadCountsAgree) {
   auto in = values(700001, 1);
   in[650000] = 1e9f;
   in[690001] = NAN;
-  for (const Semantics& s : {Semantics::ieee(), stochastic(13), stochastic(24), Semantics::ipu(FloatingPointBehaviour{})}) {
+  for (const Semantics& s :
+       {Semantics::ieee(), stochastic(13), stochastic(24), Semantics::ipu(FloatingPointBehaviour{})}) {
     std::vector<uint16_t> first;
     FpStatus first_status;
     for (const int threads : {1, 2, 3, 8, 0}) {
@@ -64,7 +66,8 @@ TEST(Bulk, SizesOffsetsAndStartingIndices) {
     for (const int r : {0, 13, 16, 20})
       for (size_t n = 0; n <= 330; n += n < 140 ? 1 : 37) {
         const size_t in_offset = mix() % 40, out_offset = mix() % 40;
-        constexpr uint64_t kStarts[] = {0, 1, 7, 8, 12345, (uint64_t{1} << 35) - 100, (uint64_t{1} << 34) - 3, ~uint64_t{0} - 1000};
+        constexpr uint64_t kStarts[] = {
+            0, 1, 7, 8, 12345, (uint64_t{1} << 35) - 100, (uint64_t{1} << 34) - 3, ~uint64_t{0} - 1000};
         BulkOptions o;
         o.isa = set;
         o.random.first_index = kStarts[mix() % 8];
@@ -77,10 +80,11 @@ TEST(Bulk, SizesOffsetsAndStartingIndices) {
           const bool inside = i >= out_offset && i < out_offset + n;
           const size_t e = i - out_offset;
           const uint64_t expected =
-              inside ? fp::convert(kFp32, kFp16, std::bit_cast<uint32_t>(in[in_offset + e]), s, word_of(o, e, s.narrow)).code
+              inside ? fp::convert(kFp32, kFp16, std::bit_cast<uint32_t>(in[in_offset + e]), s, word_of(o, e, s.narrow))
+                           .code
                      : 0xABCD;
-          ASSERT_EQ(expected, buffer[i]) << bulk::name(set) << " r " << r << " size " << n << " place " << i << " first index "
-                                         << o.random.first_index;
+          ASSERT_EQ(expected, buffer[i]) << bulk::name(set) << " r " << r << " size " << n << " place " << i
+                                         << " first index " << o.random.first_index;
         }
       }
 }
@@ -150,7 +154,8 @@ TEST(Bulk, LowestIndexOfEachFlag) {
   };
   for (const InstructionSet set : usable_sets())
     for (const Semantics& s : {Semantics::ieee(), stochastic(13)})
-      for (const Case c : {Case{1.0f + 0x1p-20f, 0}, Case{0x1p-24f * 1.3f, 1}, Case{1e6f, 2}, Case{std::bit_cast<float>(0x7F800001u), 4}})
+      for (const Case c : {Case{1.0f + 0x1p-20f, 0}, Case{0x1p-24f * 1.3f, 1}, Case{1e6f, 2},
+                           Case{std::bit_cast<float>(0x7F800001u), 4}})
         for (const size_t at : {size_t{0}, size_t{63}, size_t{64}, size_t{9999}, size_t{39999}}) {
           std::vector<float> in(40000, 1.5f);
           in[at] = c.value;
@@ -243,10 +248,12 @@ TEST(Bulk, Refusals) {
   };
   expect_refused([&] { bulk::round(in, kFp16, std::span<uint16_t>(out), ieee); }, {"bulk::round", "100", "99"});
   expect_refused([&] { bulk::round(in, kFp16, std::span<uint8_t>(bytes), ieee); }, {"16 bits", "8"});
-  expect_refused([&] { bulk::round(in, FloatFormat::ieee(9, 4), std::span<uint16_t>(codes), ieee); }, {"exponent_bits 9"});
+  expect_refused([&] { bulk::round(in, FloatFormat::ieee(9, 4), std::span<uint16_t>(codes), ieee); },
+                 {"exponent_bits 9"});
   expect_refused([&] { bulk::round(in, kFp16, std::span(reinterpret_cast<uint16_t*>(in.data()) + 3, 100), ieee); },
                  {"overlaps"});
-  expect_refused([&] { bulk::round_values(std::span(in).first(50), kFp16, std::span(in).subspan(10, 50), ieee); }, {"overlaps"});
+  expect_refused([&] { bulk::round_values(std::span(in).first(50), kFp16, std::span(in).subspan(10, 50), ieee); },
+                 {"overlaps"});
   expect_refused([&] { bulk::add(codes, codes, codes, ieee); }, {"bulk::add", "overlaps"});
   expect_refused([&] { bulk::fma(codes, codes, out, std::span<uint16_t>(out), ieee); }, {"bulk::fma", "100", "99"});
   BulkOptions o;

@@ -51,8 +51,8 @@ const char* name(InstructionSet set);
 
 struct BulkOptions {
   RandomSource random;
-  int threads = 0;                               ///< (0: all; 1 .. 1024) [=0]
-  InstructionSet isa = InstructionSet::kAuto;    ///< [=kAuto]
+  int threads = 0;                             ///< (0: all; 1 .. 1024) [=0]
+  InstructionSet isa = InstructionSet::kAuto;  ///< [=kAuto]
   /// Receives the flags that the call raised and the lowest element index of each, merged into what it holds
   /// (indices count from 0, whatever first_index) [=nullptr: flags are not computed].
   FpStatus* status = nullptr;
@@ -105,7 +105,7 @@ void div(std::span<const uint16_t> a, std::span<const uint16_t> b, std::span<uin
          const BulkOptions& options = {});
 
 /// out[i] = a[i] b[i] + c[i] on fp16 codes, rounded once.
-void fma(std::span<const uint16_t> a, std::span<const uint16_t> b, std::span<const uint16_t> c,
-         std::span<uint16_t> out, const Semantics& semantics, const BulkOptions& options = {});
+void fma(std::span<const uint16_t> a, std::span<const uint16_t> b, std::span<const uint16_t> c, std::span<uint16_t> out,
+         const Semantics& semantics, const BulkOptions& options = {});
 
 }  // namespace softamp::bulk

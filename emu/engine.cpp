@@ -106,7 +106,8 @@ void execute(const Work& work, int threads, FpStatus* status) {
   };
   const auto loop = [&] { oneapi::tbb::parallel_for(size_t{0}, runs, body, oneapi::tbb::simple_partitioner{}); };
   if (threads > 0) {
-    oneapi::tbb::task_arena arena(threads);
+    // More threads than the machine has would be refused with a warning; the runs are dealt all the same.
+    oneapi::tbb::task_arena arena(std::min(threads, oneapi::tbb::info::default_concurrency()));
     arena.execute(loop);
   } else {
     loop();

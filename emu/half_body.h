@@ -143,6 +143,12 @@ class Carry {
   float top_;
 };
 
+/// What a Carry is made for; a deterministic plan may name any number of bits, and draws none.
+template <Random kRandom>
+int carry_bits(const RoundPlan& plan) {
+  return kRandom == Random::kNone ? 1 : plan.random_bits;
+}
+
 /// x stepped toward zero where the exact value x + error lies there, and (kOdd) to odd where it is inexact.
 template <bool kOdd>
 SOFTAMP_LANES F32 corrected(F32 x, F32 error) {
@@ -227,7 +233,7 @@ template <Random kRandom>
 [[gnu::noinline]] uint8_t round_halves(const RoundPlan& plan, const RandomPlan& random, const Slice& slice,
                                        uint8_t wanted) {
   Rounder<Lanes32, kRandom> general(plan, wanted & ~kInexact);
-  const Carry<kRandom == Random::k32> carry(plan.random_bits);
+  const Carry<kRandom == Random::k32> carry(carry_bits<kRandom>(plan));
   const bool seek_underflow = (wanted & plan.on_underflow) != 0;
   [[maybe_unused]] const bool seek_inexact = (wanted & plan.on_inexact) != 0;
   [[maybe_unused]] NormalGroups normal;
@@ -266,7 +272,7 @@ template <Operation kOp, Random kRandom>
 [[gnu::noinline]] uint8_t arithmetic_halves(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice,
                                             uint8_t wanted) {
   GeneralArithmetic<kRandom> general(plan, random, slice, wanted & ~kInexact);
-  const Carry<kRandom == Random::k32> carry(plan.round.random_bits);
+  const Carry<kRandom == Random::k32> carry(carry_bits<kRandom>(plan.round));
   constexpr bool kCanUnderflow = kOp != Operation::kAdd && kOp != Operation::kSub;  // tiny sums of halves are exact
   const bool seek_underflow = kCanUnderflow && (wanted & plan.round.on_underflow) != 0;
   [[maybe_unused]] const bool seek_inexact = (wanted & plan.round.on_inexact) != 0;

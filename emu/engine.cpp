@@ -6,6 +6,7 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include "emu/handover.h"
 #include "emu/mxcsr.h"
 #include "emu/work.h"
 
@@ -100,10 +101,13 @@ void execute(const Work& work, int threads, FpStatus* status) {
   const size_t runs = std::max<size_t>(1, (n - head) / length);
   std::vector<FpStatus> found(runs);
   const auto body = [&](size_t r) {
+    take();
     const size_t begin = r == 0 ? 0 : head + r * length;
     const size_t end = r + 1 == runs ? n : head + (r + 1) * length;
     found[r] = run_one(work, begin, end, status != nullptr);
+    give();
   };
+  give();
   const auto loop = [&] { oneapi::tbb::parallel_for(size_t{0}, runs, body, oneapi::tbb::simple_partitioner{}); };
   if (threads > 0) {
     // More threads than the machine has would be refused with a warning; the runs are dealt all the same.
@@ -112,6 +116,7 @@ void execute(const Work& work, int threads, FpStatus* status) {
   } else {
     loop();
   }
+  take();
   if (status)
     for (const FpStatus& f : found) status->merge(f);
 }

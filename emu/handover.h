@@ -1,0 +1,29 @@
+// Tells ThreadSanitizer what it cannot see: oneTBB, a library that is not instrumented, hands work to other threads and
+// back in order. Without that sanitizer these are nothing.
+#pragma once
+
+#if defined(__SANITIZE_THREAD__)
+#define SOFTAMP_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SOFTAMP_THREAD_SANITIZER 1
+#endif
+#endif
+#if defined(SOFTAMP_THREAD_SANITIZER)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace softamp::emu {
+
+/// What happened before `give` has happened for whoever comes after a later `take`. One for all: a worker must take
+/// before it reads so much as a reference to anything.
+#if defined(SOFTAMP_THREAD_SANITIZER)
+inline char handover_token = 0;
+inline void give() { __tsan_release(&handover_token); }
+inline void take() { __tsan_acquire(&handover_token); }
+#else
+inline void give() {}
+inline void take() {}
+#endif
+
+}  // namespace softamp::emu

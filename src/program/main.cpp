@@ -27,6 +27,8 @@ Examples:
   softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 13 --seed 1
   echo "3C00 3C01" | softamp compute f16_add
   printf 'behaviour oflo nanoo\nmul 60000 60000\n' | softamp registers -
+  softamp run graph.json --feed x=x.npy --fetch y --out results --trace run.jsonl
+  softamp compare run.jsonl other.jsonl
   softamp selftest
 
 `softamp VERB --help` explains each verb.)";
@@ -62,7 +64,8 @@ int run(int argc, char** argv, std::string& place) {
 
   using namespace softamp::program;
   std::vector<Verb> verbs;
-  for (const auto add : {add_sum, add_inspect, add_formats, add_round, add_compute, add_registers, add_selftest})
+  for (const auto add : {add_sum, add_inspect, add_formats, add_round, add_compute, add_registers, add_run, add_compare,
+                         add_operations, add_selftest})
     verbs.push_back(add(program));
 
   const Verb* chosen = nullptr;

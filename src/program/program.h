@@ -36,6 +36,9 @@ Verb add_formats(CLI::App& program);
 Verb add_round(CLI::App& program);
 Verb add_compute(CLI::App& program);
 Verb add_registers(CLI::App& program);
+Verb add_run(CLI::App& program);
+Verb add_compare(CLI::App& program);
+Verb add_operations(CLI::App& program);
 Verb add_selftest(CLI::App& program);
 
 }  // namespace softamp::program

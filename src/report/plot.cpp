@@ -56,13 +56,27 @@ std::string terminal_for(const fs::path& file) {
   throw std::invalid_argument("plot '" + file.string() + "': expected a file name that ends in .svg or .png");
 }
 
-const char* look_of(CurveStyle style) {
+/// `bold`: which of the bold curves it is. Colours that the colour-blind tell apart, too (Okabe and Ito).
+std::string look_of(CurveStyle style, size_t bold, bool several) {
+  static constexpr const char* kColours[] = {"#0072b2", "#56b4e9", "#009e73", "#d55e00", "#e69f00", "#cc79a7"};
   switch (style) {
     case CurveStyle::kThin: return "lines linewidth 1 linecolor rgb '#703a7fc4'";
-    case CurveStyle::kBold: return "lines linewidth 2.5 linecolor rgb '#c8442b'";
+    case CurveStyle::kBold:
+      if (several)
+        return "linespoints linewidth 2 pointsize 0.8 pointtype " + std::to_string(4 + bold % 10) + " linecolor rgb '" +
+               kColours[bold % std::size(kColours)] + "'";
+      return "lines linewidth 2.5 linecolor rgb '#c8442b'";
     case CurveStyle::kReference: break;
   }
   return "lines linewidth 1.8 dashtype (10,6) linecolor rgb '#1a1a1a'";
+}
+
+std::string log_scale(char axis, int base) {
+  if (base == 0) return {};
+  const std::string name(1, axis), text = std::to_string(base);
+  // Tiny numbers as powers, extents as they are.
+  const std::string format = axis == 'y' ? "set format y '" + text + "^{%L}'\n" : std::string();
+  return "set logscale " + name + " " + text + "\n" + format;
 }
 
 std::string script_for(const Plot& plot, const fs::path& output, const std::string& terminal) {
@@ -71,13 +85,23 @@ set encoding utf8
 set border 3 linecolor rgb '#888888'
 set tics nomirror out textcolor rgb '#333333'
 set grid linetype 1 linecolor rgb '#e2e2e2' linewidth 0.8
-set tmargin at screen 0.82
-set key at screen 0.5, 0.87 center horizontal Left reverse samplen 3 width 1 textcolor rgb '#333333'
 set autoscale xfix
 set autoscale yfix
-set offsets graph 0, graph 0, graph 0.05, graph 0.05
-set rmargin 4
 )";
+  size_t titled = 0, bold = 0;
+  for (const Curve& curve : plot.curves) {
+    titled += !curve.title.empty();
+    bold += curve.style == CurveStyle::kBold;
+  }
+  const bool several = bold > 1;
+  // A long legend stands beside the curves, a short one above them.
+  const std::string key = " Left reverse samplen 3 width 1 textcolor rgb '#333333'\n";
+  script += titled > 4 ? "set tmargin at screen 0.88\nset key outside right center vertical" + key
+                       : "set tmargin at screen 0.82\nset rmargin 4\n"
+                         "set key at screen 0.5, 0.87 center horizontal" +
+                             key;
+  script += log_scale('x', plot.x_log) + log_scale('y', plot.y_log);
+  if (plot.y_log == 0) script += "set offsets graph 0, graph 0, graph 0.05, graph 0.05\n";
   // Title, subtitle, legend and curves each have a band of the picture to themselves.
   script += "set label 1 " + quoted("{/*1.25 " + plain(plot.title) + "}") + " at screen 0.5, 0.955 center\n";
   script += "set label 2 " + quoted(plain(plot.subtitle)) + " at screen 0.5, 0.915 center textcolor rgb '#555555'\n";
@@ -94,10 +118,12 @@ set rmargin 4
     script += "END\n";
   }
   script += "plot ";
+  bold = 0;
   for (size_t i = 0; i < plot.curves.size(); ++i) {
     const Curve& curve = plot.curves[i];
-    script += (i ? ", " : "") + ("$curve" + std::to_string(i)) + " with " + look_of(curve.style) +
+    script += (i ? ", " : "") + ("$curve" + std::to_string(i)) + " with " + look_of(curve.style, bold, several) +
               (curve.title.empty() ? " notitle" : " title " + quoted(plain(curve.title)));
+    bold += curve.style == CurveStyle::kBold;
   }
   return script + "\n";
 }

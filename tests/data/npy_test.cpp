@@ -71,7 +71,8 @@ TEST(NpyHeader, EveryTypeAndVersion) {
   } rows[] = {{"<f2", npy::ElementType::kFloat16, 2}, {"<f4", npy::ElementType::kFloat32, 4},
               {"<f8", npy::ElementType::kFloat64, 8}, {"|u1", npy::ElementType::kUint8, 1},
               {"<u1", npy::ElementType::kUint8, 1},   {"<u2", npy::ElementType::kUint16, 2},
-              {"<u4", npy::ElementType::kUint32, 4}};
+              {"<u4", npy::ElementType::kUint32, 4},  {"<i4", npy::ElementType::kInt32, 4},
+              {"|b1", npy::ElementType::kBool, 1}};
   for (const auto& row : rows)
     for (const int major : {1, 2, 3}) {
       const std::string text = dictionary(row.descr, "(2, 3)");
@@ -104,8 +105,9 @@ TEST(NpyHeader, RefusesWithPlaceAndExpectation) {
       {std::string("\x93NUMPY\x01", 7), "a.npy: byte 7: the header is cut off"},
       {file_bytes(good, 8, 4), "a.npy: byte 6: format version 4.0 is not known; expected 1.0, 2.0 or 3.0"},
       {file_bytes(good, 8).substr(0, 40), "a.npy: byte 40: the header is cut off; expected 58 bytes from byte 10"},
-      {file_bytes(dictionary("<i4", "(2,)"), 8),
-       "type \"<i4\" is not supported; expected '<f2', '<f4', '<f8', '|u1', '<u2' or '<u4'"},
+      {file_bytes(dictionary("<i8", "(2,)"), 16),
+       "type \"<i8\" is not supported; expected '<f2', '<f4', '<f8', '|u1', '<u2', '<u4', '<i4' or '|b1'"},
+      {file_bytes(dictionary(">i4", "(2,)"), 8), "type \">i4\" is big-endian; expected '<f2'"},
       {file_bytes(dictionary("<c8", "(1,)"), 8), "type \"<c8\" is not supported"},
       {file_bytes(dictionary(">f4", "(2,)"), 8), "type \">f4\" is big-endian; expected '<f2'"},
       {file_bytes("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,)}", 4),

@@ -26,6 +26,7 @@ inline const std::vector<Room>& rooms() {
       {inc + "tensor/", {inc + "tensor/", inc + "numerics/"}},
       {inc + "data/", {inc + "data/", inc + "tensor/", inc + "numerics/"}},
       {inc + "report/", {inc + "report/", inc + "data/", inc + "tensor/", inc + "numerics/"}},
+      {inc + "graph/", {inc + "graph/", inc + "report/", inc + "data/", inc + "tensor/", inc + "numerics/"}},
       {"emu/", {"emu/", inc}},
       {"cuda/", {"cuda/", inc}},
       {"src/backend.cpp", {"src/", inc, "emu/", "cuda/"}},

@@ -40,7 +40,7 @@ sys.dont_write_bytecode = True  # nothing is left in the source folder
 from workshop import ROOT, Workshop, Wrong  # noqa: E402
 
 NUMERICS = "include/softamp/numerics"
-UMBRELLAS = {"operations.h"}  # nothing in them but #include lines
+UMBRELLAS = {"operations.h", "math.h"}  # nothing in them but #include lines
 REQUIRED = ("id", "stands_for", "file", "find", "replace", "test", "filter", "why")
 OPTIONAL = ("sources", "program", "compile_error")
 

@@ -1,7 +1,7 @@
 // Arrays in files: NumPy's .npy format, versions 1.0, 2.0 and 3.0, read and written in pieces.
 //
-// Source of the format: NumPy's documentation, numpy.lib.format. Element types f2 f4 f8 u1 u2 u4, little-endian, C
-// order.
+// Source of the format: NumPy's documentation, numpy.lib.format. Element types f2 f4 f8 u1 u2 u4 i4 b1, little-endian,
+// C order.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Types of elements that are understood; all little-endian.
-enum class ElementType : uint8_t { kFloat16, kFloat32, kFloat64, kUint8, kUint16, kUint32 };
+/// Types of elements that are understood, the unsigned ones last; all little-endian.
+enum class ElementType : uint8_t { kFloat16, kFloat32, kFloat64, kInt32, kBool, kUint8, kUint16, kUint32 };
 
 /// Bytes of one element.
 size_t size_of(ElementType type);

@@ -10,7 +10,7 @@ namespace softamp {
 /// How a curve looks.
 enum class CurveStyle {
   kThin,       ///< one of many: thin, half transparent, all of one colour; the first titled one stands in the legend
-  kBold,       ///< the one that matters
+  kBold,       ///< the one that matters; several differ in colour and mark
   kReference,  ///< what the others are measured against: dashed, drawn on top
 };
 
@@ -24,6 +24,7 @@ struct Plot {
   std::string title, subtitle;
   std::string x_label, y_label;
   std::vector<Curve> curves;
+  int x_log = 0, y_log = 0;  ///< (0: linear; 2, 10: base of a logarithmic axis) [=0]
 };
 
 /// Throws std::invalid_argument unless the file's ending is one that write_plot knows.

@@ -1,0 +1,163 @@
+// Convolutions on ResNet-8's layers (CIFAR-10, batch 32, fp16), forward and both gradients, against our own matrix
+// product of 1024 x 1024 x 1024 under the same partials: rates of multiply-adds that convolutions make, skipped taps
+// not counted. Every round runs the matrix product and all layers in turn; medians of the rounds' ratios are reported.
+//
+//   bench_convolution [rounds, default 15] [threads, default 2]
+#include <cstdlib>
+#include <map>
+#include <memory>
+
+#include "bench/measure.h"
+#include "emu/convolution.h"
+#include "emu/op_kernel.h"
+#include "src/graph/node_check.h"
+
+namespace {
+
+using namespace softamp;
+using Ints = std::vector<int64_t>;
+
+/// A node with its kernel and buffers.
+class Job {
+ public:
+  Job(std::string name, double products, std::string op, std::vector<TensorType> inputs, Attributes attributes,
+      const emu::EngineSettings& settings)
+      : name(std::move(name)), products(products), settings_(settings) {
+    node_.name = this->name;
+    node_.op = std::move(op);
+    node_.attributes = std::move(attributes);
+    uint32_t state = 1;
+    for (const TensorType& t : inputs) {
+      node_.inputs.push_back({static_cast<int>(node_.inputs.size()), 0});
+      tensors_.emplace_back(t);
+      for (uint16_t& code : tensors_.back().as<uint16_t>()) {  // about +-1
+        state = state * 1664525u + 1013904223u;
+        code = static_cast<uint16_t>((state >> 31) << 15 | (0x3400u + (state >> 16 & 0x7FFu)));
+      }
+    }
+    graph_detail::complete_node(node_, inputs);
+    tensors_.emplace_back(node_.outputs[0]);
+    std::vector<std::string> warnings;
+    const bool product = node_.op == "MatMul";
+    for (const emu::KernelEntry& e : product ? emu::product_kernels() : emu::convolution_kernels())
+      if (node_.op == e.op) kernel_ = e.make({node_, inputs, settings_, warnings});
+    scratch_ = Tensor(DType::kBool, Shape{static_cast<int64_t>(kernel_->scratch_bytes())});
+  }
+  Job(const Job&) = delete;
+
+  /// Multiply-adds per second of one run.
+  double rate() {
+    const void* in[] = {tensors_[0].data(), tensors_[1].data()};
+    void* out[] = {tensors_[2].data()};
+    const auto start = std::chrono::steady_clock::now();
+    kernel_->run({in, out, scratch_.data(), settings_.environment, nullptr});
+    return products / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  std::string name;
+  double products;
+  std::vector<double> rates, ratios;
+
+ private:
+  emu::EngineSettings settings_;
+  Node node_;
+  std::vector<Tensor> tensors_;
+  Tensor scratch_;
+  std::unique_ptr<emu::OpKernel> kernel_;
+};
+
+struct Layer {
+  const char* name;
+  int64_t size, in, out, stride;
+};
+constexpr Layer kLayers[] = {{"3->16 at 32x32", 32, 3, 16, 1},
+                             {"16->16 at 32x32", 32, 16, 16, 1},
+                             {"16->32 at 32x32, stride 2", 32, 16, 32, 2},
+                             {"32->32 at 16x16", 16, 32, 32, 1},
+                             {"32->64 at 16x16, stride 2", 16, 32, 64, 2},
+                             {"64->64 at 8x8", 8, 64, 64, 1}};
+constexpr int64_t kBatch = 32;
+
+/// Products of a layer, skipped taps left out.
+double products_of(const Layer& l) {
+  const int64_t out = (l.size + l.stride - 1) / l.stride;
+  const kernel::WindowAxis axis{l.size, out, 3, l.stride, 1, kernel::same_padding(l.size, out, 3, l.stride)};
+  double taps = 0;
+  for (int64_t o = 0; o < out; ++o)
+    for (int64_t k = 0; k < 3; ++k) taps += axis.source(o, k) >= 0;
+  return taps * taps * static_cast<double>(kBatch * l.in * l.out);
+}
+
+std::unique_ptr<Job> layer_job(const Layer& l, int direction, const emu::EngineSettings& settings) {
+  const int64_t out = (l.size + l.stride - 1) / l.stride;
+  const Shape input{kBatch, l.size, l.size, l.in}, filter{3, 3, l.in, l.out}, output{kBatch, out, out, l.out};
+  const auto list = [](const Shape& s) { return Ints(s.begin(), s.end()); };
+  Attributes a{{"strides", Ints{1, l.stride, l.stride, 1}}, {"padding", std::string("SAME")}};
+  const DType h = DType::kFloat16;
+  if (direction == 0)
+    return std::make_unique<Job>(l.name, products_of(l), "Conv2D", std::vector<TensorType>{{h, input}, {h, filter}}, a,
+                                 settings);
+  if (direction == 1) {
+    a["input_sizes"] = list(input);
+    return std::make_unique<Job>(l.name, products_of(l), "Conv2DBackpropInput",
+                                 std::vector<TensorType>{{h, filter}, {h, output}}, a, settings);
+  }
+  a["filter_sizes"] = list(filter);
+  return std::make_unique<Job>(l.name, products_of(l), "Conv2DBackpropFilter",
+                               std::vector<TensorType>{{h, input}, {h, output}}, a, settings);
+}
+
+void measure(bool half, bool stochastic, int rounds, int threads) {
+  emu::EngineSettings settings;
+  FloatingPointBehaviour behaviour = FloatingPointBehaviour::all_off();
+  behaviour.esr = stochastic;
+  settings.environment.semantics = Semantics::ipu(behaviour);
+  settings.threads = threads;
+  settings.matmuls.half_partials = settings.convolutions.half_partials = half;
+  settings.matmuls.half_between_blocks = settings.convolutions.half_between_blocks = half;
+  const TensorType square{DType::kFloat16, Shape{1024, 1024}};
+  Job matmul("MatMul", 1024.0 * 1024 * 1024, "MatMul", {square, square}, {}, settings);
+  static const char* const kDirections[] = {"forward", "input gradient", "filter gradient"};
+  std::vector<std::unique_ptr<Job>> jobs;
+  for (int d = 0; d < 3; ++d)
+    for (const Layer& l : kLayers) jobs.push_back(layer_job(l, d, settings));
+  constexpr size_t kCount = std::size(kLayers);
+  std::vector<double> all[4];  // ratios of the layers together, per direction and of all
+  for (int round = 0; round < rounds + 1; ++round) {
+    const double base = matmul.rate();
+    double time[4] = {}, products[4] = {};
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      const double rate = jobs[j]->rate();
+      if (round == 0) continue;
+      for (const size_t which : {j / kCount, size_t{3}}) {
+        time[which] += jobs[j]->products / rate;
+        products[which] += jobs[j]->products;
+      }
+      jobs[j]->rates.push_back(rate);
+      jobs[j]->ratios.push_back(rate / base);
+    }
+    if (round == 0) continue;
+    matmul.rates.push_back(base);
+    for (int which = 0; which < 4; ++which) all[which].push_back(products[which] / time[which] / base);
+  }
+  std::printf("\n%s partials%s%s, %d threads; MatMul 1024^3: %.1f G MAC/s\n", half ? "half" : "float",
+              half ? ", block 16" : "", stochastic ? ", stochastic" : "", threads, bench::median(matmul.rates) * 1e-9);
+  std::printf("| direction | layer | G MAC/s | x MatMul |\n|---|---|---|---|\n");
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    std::printf("| %s | %s | %.1f | %.2f |\n", kDirections[j / kCount], jobs[j]->name.c_str(),
+                bench::median(jobs[j]->rates) * 1e-9, bench::median(jobs[j]->ratios));
+    if (j % kCount + 1 == kCount)
+      std::printf("| %s | all layers | | %.2f (>= 0.60) |\n", kDirections[j / kCount], bench::median(all[j / kCount]));
+  }
+  std::printf("| all | all layers | | %.2f |\n", bench::median(all[3]));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 15, threads = argc > 2 ? std::atoi(argv[2]) : 2;
+  measure(false, false, rounds, threads);
+  measure(true, false, rounds, threads);
+  measure(true, true, rounds, threads);
+  return 0;
+}

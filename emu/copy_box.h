@@ -1,0 +1,41 @@
+// Copies of boxes: any number of axes, each with a stride of its own in source and destination. What Transpose, Slice,
+// ConcatV2 and their kin are made of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "softamp/kernel/structure.h"
+
+namespace softamp::emu {
+
+/// One box. Strides and bases in elements; the destination's innermost stride is 1 where the box has rows.
+class CopyBox {
+ public:
+  /// The elements of the map's output that have a source; `element` is their size in bytes (1, 2, 4, 8).
+  CopyBox(const kernel::StructureMap& map, size_t element);
+
+  /// Copies all of it. `threads` as in EngineSettings.
+  void run(const void* in, void* out, int threads) const;
+  /// Elements copied.
+  int64_t elements() const { return elements_; }
+
+ private:
+  struct Axis {
+    int64_t extent, in, out;
+  };
+  void add(Axis axis);
+  void choose_units();
+  void copy_unit(const std::byte* in, std::byte* out, int64_t along, int64_t across) const;
+
+  size_t element_;
+  int64_t in_base_ = 0, out_base_ = 0, elements_ = 1;
+  std::vector<Axis> outer_;  // innermost last
+  // A unit is a rectangle of the two inner axes: `row_` (the destination's contiguous one) cut into pieces of
+  // row_piece_, and, where the source is contiguous along another axis, that axis `column_` cut into pieces.
+  Axis row_{1, 1, 1}, column_{1, 0, 0};
+  int64_t row_piece_ = 1, column_piece_ = 1;
+};
+
+}  // namespace softamp::emu

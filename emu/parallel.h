@@ -1,0 +1,65 @@
+// Loops over index ranges on oneTBB: the only way in which kernels use threads. How a range is cut depends on its
+// length and the number of threads alone, and no result may depend on the cut.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+
+#include "softamp/numerics/status.h"
+
+namespace softamp::emu {
+
+/// A reference to a callable void(size_t begin, size_t end, size_t piece).
+class RangeBody {
+ public:
+  template <class Body>
+  RangeBody(Body& body)  // NOLINT: an implicit view
+      : body_(const_cast<void*>(static_cast<const void*>(std::addressof(body)))),
+        call_([](void* b, size_t begin, size_t end, size_t piece) { (*static_cast<Body*>(b))(begin, end, piece); }) {}
+  void operator()(size_t begin, size_t end, size_t piece) const { call_(body_, begin, end, piece); }
+
+ private:
+  void* body_;
+  void (*call_)(void*, size_t, size_t, size_t);
+};
+
+/// Calls body(begin, end, piece) for pieces that cover [0, n), begins at multiples of `align`, none but the last
+/// shorter than `grain`; piece counts from 0. Each call has the default MXCSR. n <= grain: one call on the caller's
+/// thread. threads as in EngineSettings. Exceptions travel to the caller.
+void parallel_ranges(size_t n, size_t grain, size_t align, int threads, RangeBody body);
+
+/// The greatest number of pieces that parallel_ranges makes.
+constexpr size_t kMaxPieces = 256;
+
+/// The same, with a status per piece, merged in the end where `status` is not null:
+/// body(begin, end, FpStatus* piece_status).
+template <class Body>
+void parallel_status(size_t n, size_t grain, size_t align, int threads, FpStatus* status, Body&& body);
+
+/// Statuses of pieces; used by parallel_status.
+class PieceStatuses {
+ public:
+  explicit PieceStatuses(bool wanted);
+  ~PieceStatuses();
+  FpStatus* at(size_t piece);
+  void merge_into(FpStatus* status) const;
+
+ private:
+  FpStatus* all_ = nullptr;
+};
+
+template <class Body>
+void parallel_status(size_t n, size_t grain, size_t align, int threads, FpStatus* status, Body&& body) {
+  if (n <= grain) {
+    auto one = [&](size_t begin, size_t end, size_t) { body(begin, end, status); };
+    parallel_ranges(n, grain, align, threads, one);
+    return;
+  }
+  PieceStatuses found(status != nullptr);
+  auto piece_body = [&](size_t begin, size_t end, size_t piece) { body(begin, end, found.at(piece)); };
+  parallel_ranges(n, grain, align, threads, piece_body);
+  found.merge_into(status);
+}
+
+}  // namespace softamp::emu

@@ -1,0 +1,47 @@
+// The inner loops of pooling, by instruction set: one window, or one element's windows, over all channels at once.
+//
+// Each returns false where it met what it does not serve (NaN, infinity, overflow): its output is then done by
+// kernel/pooling.h. Elsewhere its results are kernel/pooling.h's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace softamp::emu {
+
+/// What T and the preset come to. Codes are 16 bits wide, or (kFp32) 32.
+struct PoolingPlan {
+  enum class Type : uint8_t { kFp16, kBf16, kFp32 } type;
+  /// Operands with magnitudes in (0, flush_below) become zeros with these bits of their sign; 0: none.
+  uint32_t operand_flush_below, operand_flush_kept;
+  /// The same of results of the maximum.
+  uint32_t result_flush_below, result_flush_kept;
+};
+
+/// A window cut to the input: its elements are `rows` x `columns` runs of channels, strides in elements.
+struct PoolingWindow {
+  const void* first;
+  size_t rows, columns, row_stride, column_stride;
+};
+
+struct PoolingKernels {
+  /// out[c] = the maximum.
+  bool (*maximum)(const PoolingPlan&, const PoolingWindow&, size_t channels, void* out);
+  /// sums[i] += gradient[c] for the window's maximum i; `sums` laid out as the input, at the window's first element.
+  bool (*maximum_gradient)(const PoolingPlan&, const PoolingWindow&, size_t channels, const void* gradient,
+                           float* sums);
+  /// out[c] = the average.
+  bool (*average)(const PoolingPlan&, const PoolingWindow&, size_t channels, float* out);
+  /// out[c] += gradient[c] / count, for one window.
+  bool (*average_gradient)(const PoolingPlan&, size_t channels, const void* gradient, float count, float* out);
+};
+
+extern const PoolingKernels kPortablePooling;
+#if defined(SOFTAMP_HAS_AVX2)
+extern const PoolingKernels kAvx2Pooling;
+#endif
+#if defined(SOFTAMP_HAS_AVX512)
+extern const PoolingKernels kAvx512Pooling;
+#endif
+
+}  // namespace softamp::emu

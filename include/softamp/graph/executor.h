@@ -1,0 +1,131 @@
+// Runs graphs. An executor keeps one graph, one behaviour, one seed, and the variables of the graph; each run is a
+// step.
+//
+// Results are functions of (graph, feeds, variables, options, seed, step) alone: the same bits for any number of
+// threads and any instruction set, and for every backend.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "softamp/graph/device.h"
+#include "softamp/graph/graph.h"
+#include "softamp/graph/ipu_config.h"
+#include "softamp/numerics/semantics.h"
+#include "softamp/numerics/status.h"
+#include "softamp/report/statistics.h"
+#include "softamp/tensor/bulk.h"
+
+namespace softamp {
+
+/// What is not public about the matrix unit (docs/NUMERICS.md, N60 and N100 ff.).
+enum class AmpInner : uint8_t {
+  kFmaChain,   ///< fp32 fused multiply-adds in ascending k.
+  kRn32Each,   ///< at block 1: an fp32 fma rounded to nearest, then to half.
+  kExactDot4,  ///< accumulator plus four products, summed exactly, rounded to fp32 once.
+};
+
+struct ExecutorOptions {
+  std::string backend = "emu";  ///< ("emu") [="emu"]
+  /// Behaviour, options of products, norms. Exceptions that are on stop a run.
+  IpuConfig config;
+  /// Meaning of every operation [=the preset `ipu` under config's behaviour, the switches below]. Where it is given,
+  /// config's esr and nanoo have no effect; its exceptions still stop.
+  std::optional<Semantics> semantics;
+  IpuSwitches switches;
+  int amp_block = 16;  ///< (1, 4, 16, 0: all of k) [=16] products to a rounding of half partials
+  AmpInner amp_inner = AmpInner::kFmaChain;
+  bool f32_flush_inner = false;
+
+  /// kPhilox, kPhilox7: bits by address. kXoroshiro128aox: each worker of each tile of `device` has a stream of its
+  /// own, seeded as poprand's setSeed does; slow.
+  RandomEngine random = RandomEngine::kPhilox;
+  uint64_t seed = 0;
+  uint32_t seed_modifier = 0;  ///< of kXoroshiro128aox
+  uint32_t replica = 0;        ///< (0..255) [=0]
+  DeviceModel device;
+
+  int threads = 0;  ///< (0: all; 1..1024) [=0]
+  bulk::InstructionSet isa = bulk::InstructionSet::kAuto;
+  /// Every operation element by element by its definition, on one thread: what faster paths are compared with.
+  bool reference = false;
+
+  bool status = false;             ///< report flags per operation though no exception is on [=false]
+  bool statistics = false;         ///< gather TensorStatistics of every tensor that is computed [=false]
+  size_t outfeed_capacity = 1024;  ///< tensors that one outfeed queue holds [=1024]
+  /// Receives what PrintTensor prints [=standard error].
+  std::function<void(const std::string& text)> print;
+  /// Sees every tensor that a step computes, in the order of the graph: traces are made from this [=none].
+  std::function<void(uint32_t step, const Node& node, int port, const TensorType& type, const void* data)> observe;
+};
+
+/// A value for a placeholder; the tensor must live until `run` returns.
+struct Feed {
+  std::string name;
+  const Tensor* value;
+};
+
+/// Flags that one operation raised.
+struct OperationStatus {
+  std::string name, op;
+  FpStatus status;
+};
+
+struct NamedStatistics {
+  std::string name;  ///< "node" or "node:port"
+  TensorStatistics statistics;
+};
+
+struct RunResult {
+  uint32_t step = 0;
+  std::vector<Tensor> values;               ///< of the fetches, in their order
+  uint8_t flags = 0;                        ///< of all operations
+  std::vector<OperationStatus> operations;  ///< that raised any, in the order of the graph
+  std::vector<NamedStatistics> statistics;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  /// One step: computes what the fetches ("name" or "name:port") need, and every operation with an effect.
+  /// Throws, before anything runs: GraphError (a feed or fetch of an unknown name, with the nearest; a placeholder
+  /// without a feed; a feed of another dtype or shape than declared; a program that exceeds the device's memory, with
+  /// its largest tensors). While running: FloatingPointError where an enabled exception is raised, naming node, lowest
+  /// index among the enabled flags, operands, tile and worker; std::bad_alloc. After an error variables are unchanged
+  /// and the step is not counted.
+  virtual RunResult run(std::span<const Feed> feeds, std::span<const std::string> fetches) = 0;
+
+  /// Steps so far: the address of the next step's random bits. Resuming: {seed, step} and the variables.
+  virtual uint32_t step() const = 0;
+  virtual void set_step(uint32_t step) = 0;
+
+  /// Variables (nodes of type VariableV2); zeros until set. Throw GraphError for another name, dtype or shape.
+  virtual const Tensor& variable(std::string_view name) const = 0;
+  virtual void set_variable(std::string_view name, const Tensor& value) = 0;
+
+  /// What OutfeedEnqueue put into a queue, oldest first; the queue is empty afterwards. Throws GraphError for a queue
+  /// that the graph does not have.
+  virtual std::vector<Tensor> take_outfeed(std::string_view queue) = 0;
+
+  virtual const Graph& graph() const = 0;
+  virtual const ExecutorOptions& options() const = 0;
+  virtual const Semantics& semantics() const = 0;
+  /// Remarks made while the graph was prepared: an option that is ignored, and why.
+  virtual const std::vector<std::string>& warnings() const = 0;
+  /// Bytes that the device holds at the fullest moment of a run of these fetches.
+  virtual MemoryReport memory(std::span<const std::string> fetches) = 0;
+};
+
+/// Throws GraphError where the backend does not run an operation of the graph, std::invalid_argument for options out of
+/// range or a backend that there is not.
+std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options = {});
+
+}  // namespace softamp

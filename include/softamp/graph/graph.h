@@ -1,0 +1,149 @@
+// A graph of named tensor operations, and its builder. Graphs are values: once built, nothing in them changes.
+//
+// All shapes and dtypes are known when a graph is built, as on the device that softamp emulates. Operation types carry
+// the field's names (TensorFlow's); `operation.h` says which there are and what they take.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "softamp/tensor/tensor.h"
+
+namespace softamp {
+
+/// Output `port` of node number `node`.
+struct Port {
+  int node = -1;
+  int port = 0;
+  bool operator==(const Port&) const = default;
+};
+
+/// The value of a node's attribute. A list of integers serves extents, strides, axes.
+using Attribute =
+    std::variant<bool, int64_t, double, std::string, DType, Shape, std::vector<int64_t>, std::shared_ptr<const Tensor>>;
+using Attributes = std::map<std::string, Attribute, std::less<>>;
+
+/// One operation. Names are unique in a graph; '/' separates scopes.
+struct Node {
+  std::string name;
+  std::string op;            ///< operation type: "MatMul", "AddV2"
+  std::vector<Port> inputs;  ///< in the order of the operation's input ports
+  Attributes attributes;     ///< every attribute of the operation, defaults and inferred dtypes filled in
+  std::vector<TensorType> outputs;
+  uint32_t operation_id = 0;  ///< id of the node's first rounding site: the address of its random bits (D40)
+};
+
+/// What is wrong with a graph: names the node and what was expected.
+class GraphError : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+/// Inputs of one operation have unlike dtypes; nothing is promoted. what() is the field's text, to the letter (row
+/// G05): "Input 'y' of 'AddV2' Op has type float32 that does not match type float16 of argument 'x'."; where no earlier
+/// input but the operation or an attribute fixes the dtype: "... that does not match expected type of int32."
+class DtypeMismatchError : public GraphError {
+ public:
+  /// argument ("": the operation itself), node: the node's name; prefix: what stands before the field's text [=""].
+  DtypeMismatchError(std::string op, std::string input, DType type, std::string argument, DType expected,
+                     std::string node, const std::string& prefix = {});
+  const std::string op, input, argument;  ///< 'input' has `type`, which does not match `expected` of 'argument'
+  const DType type, expected;
+  const std::string node;
+};
+
+class Graph {
+ public:
+  /// In an order in which inputs come before the operations that read them.
+  std::span<const Node> nodes() const { return nodes_; }
+  const Node& node(int i) const { return nodes_[static_cast<size_t>(i)]; }
+  int size() const { return static_cast<int>(nodes_.size()); }
+  /// The number of the node of this name; -1 where there is none.
+  int find(std::string_view name) const;
+  /// "name" or "name:port". Throws GraphError, with the nearest name, where there is no such output.
+  Port port(std::string_view text) const;
+  /// "name", or "name:port" for ports other than 0.
+  std::string port_name(Port p) const;
+  const TensorType& type(Port p) const {
+    return nodes_[static_cast<size_t>(p.node)].outputs[static_cast<size_t>(p.port)];
+  }
+  /// Equal nodes in equal order; constants and numbers by their bits.
+  bool operator==(const Graph& other) const;
+
+ private:
+  friend class GraphBuilder;
+  std::vector<Node> nodes_;
+  std::unordered_map<std::string, int> index_;
+};
+
+/// Attributes of equal kind and value; tensors and doubles by their bits.
+bool equal(const Attribute& a, const Attribute& b);
+
+/// Checks everything that a built graph promises, as passes do after their work: names well-formed and unique, inputs
+/// before their readers, attributes complete and of the right kind, dtypes and shapes as inferred, operation ids as
+/// given out in node order, references (attribute "ref") resolved. Throws GraphError that names the node.
+void verify(const Graph& graph);
+
+/// Makes a graph node by node; every node is checked and its outputs inferred as it is added.
+class GraphBuilder {
+ public:
+  /// While alive, names of new nodes begin with "scope/".
+  class Scope {
+   public:
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    friend class GraphBuilder;
+    Scope(GraphBuilder& builder, size_t length) : builder_(builder), length_(length) {}
+    GraphBuilder& builder_;
+    size_t length_;
+  };
+
+  GraphBuilder() = default;
+  /// Goes on from a finished graph: its nodes are there, under the same numbers.
+  explicit GraphBuilder(const Graph& graph) : graph_(graph) {}
+
+  /// Adds a node and returns its output 0.
+  ///   op          an operation type (operation.h)
+  ///   inputs      outputs of nodes that are there already
+  ///   attributes  those that differ from the defaults; dtypes that follow from the inputs may be left out
+  ///   name        [=the operation type]; within the current scope, made unique by "_1", "_2", ...
+  /// A name begins with a letter, a digit or '.', and goes on with these and "_-/" (TensorFlow's rule).
+  /// Throws GraphError (DtypeMismatchError) that names node, attribute or input, and what was expected.
+  Port add(std::string_view op, std::vector<Port> inputs, Attributes attributes = {}, std::string_view name = {});
+
+  /// As `add`, under this full name exactly (no scope): throws GraphError where the name is taken or malformed.
+  Port add_named(std::string name, std::string_view op, std::vector<Port> inputs, Attributes attributes);
+
+  Port placeholder(std::string_view name, DType dtype, const Shape& shape);
+  Port constant(Tensor value, std::string_view name = "Const");
+
+  [[nodiscard]] Scope scope(std::string_view name);
+
+  const TensorType& type(Port p) const { return graph_.type(p); }
+  const Graph& graph() const { return graph_; }
+
+  /// The graph; its operation ids are given out: consecutive from 1 in node order, each node owns as many as its
+  /// operation has rounding sites. The builder is empty afterwards. Throws GraphError where the ids pass 2^24 - 1, and
+  /// where an attribute "ref" names no VariableV2 of the node's dtype and shape.
+  Graph build();
+
+ private:
+  std::string unique_name(std::string name);
+
+  Graph graph_;
+  std::string scope_;
+  std::unordered_map<std::string, int> last_suffix_;
+};
+
+}  // namespace softamp

@@ -1,0 +1,41 @@
+// What the body of an operation is told beside its operands: the preset, and where its random bits stand.
+//
+// The headers of kernel/ hold the body of each operation, written once for every executor (DESIGN rule 7): a function
+// of (operands, environment, place in the output). Executors own loops, buffers and faster formulations with equal
+// bits.
+#pragma once
+
+#include "softamp/numerics/random.h"
+#include "softamp/numerics/semantics.h"
+#include "softamp/numerics/status.h"
+
+namespace softamp::kernel {
+
+/// Random words drawn beforehand, in an order of their own (a tile's xoroshiro128aox), for one rounding site: the word
+/// of accumulation block p (0 outside products) of output i is words[p * outputs + i].
+struct WordTable {
+  const uint32_t* words = nullptr;
+  uint64_t outputs = 0;
+};
+
+/// One operation of one run of a graph.
+struct Environment {
+  static constexpr uint32_t kSites = 3;
+
+  Semantics semantics{};
+  RandomBits random{};
+  uint32_t step = 0;
+  uint32_t operation = 0;     ///< id of the operation's rounding site 0; its further sites follow (D40)
+  WordTable table[kSites]{};  ///< used instead of `random` where words are there
+
+  /// The random word of a rounding under `policy`: site 0 .. kSites - 1, index as in D39 (place in the output, or
+  /// product_index(p, output)). 0 where the policy draws none.
+  SOFTAMP_INLINE uint32_t draw(const RoundingPolicy& policy, uint32_t site, uint64_t index) const {
+    if (!policy.stochastic()) return 0;
+    if (table[site].words)
+      return table[site].words[(index >> 35) * table[site].outputs + (index & ((uint64_t{1} << 35) - 1))];
+    return random.bits(step, operation + site, index, policy.random_bits);
+  }
+};
+
+}  // namespace softamp::kernel

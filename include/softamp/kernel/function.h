@@ -1,0 +1,151 @@
+// The bodies of the element-wise elementary functions and of the power.
+//
+// D51: the operand is widened to fp32 exactly, the fp32 function of numerics/math.h taken, its result flushed as the
+// preset's fp32 results are, and rounded once to the format by the format's policy. The functions themselves round to
+// nearest whatever the preset. Order of evaluation: flush of the operand, NaN operand, invalid operand, pole, value,
+// overflow, flush, rounding. Flags are those of these steps and of the one rounding to the format: an fp32 result
+// raises neither inexact nor underflow. binary64 has no such functions; callers refuse it.
+#pragma once
+
+#include "softamp/numerics/arithmetic.h"
+#include "softamp/numerics/convert.h"
+#include "softamp/numerics/math.h"
+
+namespace softamp::kernel {
+
+/// Functions of one fp32 number. The last five serve gradients and executors.
+enum class Function : uint8_t {
+  kExp,
+  kExpm1,  ///< e^x - 1
+  kLog,    ///< ln x: a pole at zeros, invalid below
+  kLog1p,  ///< ln(1 + x): a pole at -1, invalid below
+  kTanh,
+  kSigmoid,  ///< 1 / (1 + e^-x)
+  kErf,
+  kGelu,      ///< x Phi(x) = x/2 (1 + erf(x / sqrt 2))
+  kGeluTanh,  ///< x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+  kSin,       ///< invalid of an infinity
+  kCos,       ///< invalid of an infinity
+  kExp2,
+  kNormalCdf,         ///< Phi(x)
+  kNormalPdf,         ///< e^(-x^2/2) / sqrt(2 pi)
+  kGeluGradient,      ///< Phi(x) + x phi(x)
+  kGeluTanhGradient,  ///< the derivative of kGeluTanh
+};
+inline constexpr int kFunctionCount = 16;
+
+/// The function of one lane or of a vector of them.
+template <Function f, class F>
+SOFTAMP_MATH F function_of(F x) {
+  if constexpr (f == Function::kExp) return math::exp(x);
+  if constexpr (f == Function::kExpm1) return math::expm1(x);
+  if constexpr (f == Function::kLog) return math::log(x);
+  if constexpr (f == Function::kLog1p) return math::log1p(x);
+  if constexpr (f == Function::kTanh) return math::tanh(x);
+  if constexpr (f == Function::kSigmoid) return math::sigmoid(x);
+  if constexpr (f == Function::kErf) return math::erf(x);
+  if constexpr (f == Function::kGelu) return math::gelu(x);
+  if constexpr (f == Function::kGeluTanh) return math::gelu_tanh(x);
+  if constexpr (f == Function::kSin) return math::sin(x);
+  if constexpr (f == Function::kCos) return math::cos(x);
+  if constexpr (f == Function::kExp2) return math::exp2(x);
+  if constexpr (f == Function::kNormalCdf) return math::normal_cdf(x);
+  if constexpr (f == Function::kNormalPdf) return math::normal_pdf(x);
+  if constexpr (f == Function::kGeluGradient) return math::gelu_gradient(x);
+  if constexpr (f == Function::kGeluTanhGradient) return math::gelu_tanh_gradient(x);
+}
+
+/// The fp32 function of one number. A NaN has no particular bits.
+SOFTAMP_HD inline float function_of(Function f, float x) {
+  switch (f) {
+    case Function::kExp: return function_of<Function::kExp>(math::Float(x)).value;
+    case Function::kExpm1: return function_of<Function::kExpm1>(math::Float(x)).value;
+    case Function::kLog: return function_of<Function::kLog>(math::Float(x)).value;
+    case Function::kLog1p: return function_of<Function::kLog1p>(math::Float(x)).value;
+    case Function::kTanh: return function_of<Function::kTanh>(math::Float(x)).value;
+    case Function::kSigmoid: return function_of<Function::kSigmoid>(math::Float(x)).value;
+    case Function::kErf: return function_of<Function::kErf>(math::Float(x)).value;
+    case Function::kGelu: return function_of<Function::kGelu>(math::Float(x)).value;
+    case Function::kGeluTanh: return function_of<Function::kGeluTanh>(math::Float(x)).value;
+    case Function::kSin: return function_of<Function::kSin>(math::Float(x)).value;
+    case Function::kCos: return function_of<Function::kCos>(math::Float(x)).value;
+    case Function::kExp2: return function_of<Function::kExp2>(math::Float(x)).value;
+    case Function::kNormalCdf: return function_of<Function::kNormalCdf>(math::Float(x)).value;
+    case Function::kNormalPdf: return function_of<Function::kNormalPdf>(math::Float(x)).value;
+    case Function::kGeluGradient: return function_of<Function::kGeluGradient>(math::Float(x)).value;
+    case Function::kGeluTanhGradient: return function_of<Function::kGeluTanhGradient>(math::Float(x)).value;
+  }
+  return x;
+}
+
+namespace detail {
+
+using softamp::detail::Operand;
+
+/// An operand that is no NaN as the fp32 number that it is exactly.
+SOFTAMP_HD inline float widened(const Operand& x) {
+  const uint64_t sign = x.negative ? 0x80000000u : 0u;
+  const uint64_t code =
+      x.infinite() ? sign | 0x7F800000u : round_and_pack(FloatFormat::fp32(), x.exact(), RoundingPolicy::ieee()).code;
+  return __builtin_bit_cast(float, static_cast<uint32_t>(code));
+}
+
+/// A value `y` made of finite operands (`from_infinity` false) or not, flushed and rounded once to `to`. Where the fp32
+/// function leaves its range, `to` overflows with it, by its own policy: e^1000 in fp16 is an overflow, not an
+/// infinity handed on.
+SOFTAMP_HD inline Rounded narrowed(const FloatFormat& to, float y, bool from_infinity, const Semantics& s,
+                                   uint32_t random) {
+  const FloatFormat wide = FloatFormat::fp32();
+  const uint32_t code = __builtin_bit_cast(uint32_t, y);
+  const bool negative = code >> 31 != 0;
+  if (wide.is_infinity(code))
+    return from_infinity ? pack_infinity(to, negative, s.rounding(to))
+                         : softamp::detail::pack_overflow(to, negative, s.rounding(to));
+  const Rounded flushed = round_and_pack(wide, softamp::detail::unpack_finite(wide, code), s.wide);
+  return round_and_pack(to, softamp::detail::unpack_finite(wide, flushed.code), s.rounding(to), random);
+}
+
+SOFTAMP_HD inline Rounded nan_operand(const FloatFormat& from, const FloatFormat& to, uint64_t code, uint8_t flags,
+                                      const Semantics& s) {
+  const RoundingPolicy& p = s.rounding(to);
+  return {softamp::detail::nan_from(to, from, code, p.nan), static_cast<uint8_t>(flags & p.flags)};
+}
+
+}  // namespace detail
+
+/// f of `code` in format `from`, in format `to` (both of at most 32 bits). `random` serves a stochastic policy of `to`.
+/// NaN operand: NaN, flags as in arithmetic. Pole: an infinity made of a finite operand, raising what `pole` of the
+/// preset says; it becomes what the policy makes of infinite results. Overflow: see `narrowed`.
+SOFTAMP_HD inline Rounded evaluate(Function f, const FloatFormat& from, const FloatFormat& to, uint64_t code,
+                                   const Semantics& s, uint32_t random = 0) {
+  const detail::Operand operand = softamp::detail::unpack(from, code, s);
+  if (operand.nan()) return detail::nan_operand(from, to, code, softamp::detail::nan_flags(from, code, s), s);
+  const float x = detail::widened(operand);
+  const bool logarithm = f == Function::kLog || f == Function::kLog1p;
+  const float pole = f == Function::kLog ? 0.0f : -1.0f;
+  if (logarithm && x < pole) return softamp::detail::invalid_result(to, s);
+  if (logarithm && x == pole) return fp::detail::pole(to, true, fp::detail::pole_flags(s), s);
+  if ((f == Function::kSin || f == Function::kCos) && operand.infinite()) return softamp::detail::invalid_result(to, s);
+  return detail::narrowed(to, function_of(f, x), operand.infinite(), s, random);
+}
+
+/// x^y of codes in format `from`, in format `to`; IEEE 754 (9.2.1). x^0 and 1^y are 1 even where the other is a quiet
+/// NaN, which raises what NaN operands raise. 0^y with finite y < 0 is a pole, finite x < 0 with y no integer invalid.
+SOFTAMP_HD inline Rounded evaluate_pow(const FloatFormat& from, const FloatFormat& to, uint64_t x, uint64_t y,
+                                       const Semantics& s, uint32_t random = 0) {
+  const detail::Operand a = softamp::detail::unpack(from, x, s), b = softamp::detail::unpack(from, y, s);
+  const float base = a.nan() ? 2.0f : detail::widened(a), exponent = b.nan() ? 1.0f : detail::widened(b);
+  uint8_t flags = a.nan() ? softamp::detail::nan_flags(from, x, s) : 0;
+  if (b.nan()) flags = static_cast<uint8_t>(flags | softamp::detail::nan_flags(from, y, s));
+  const bool signaling = from.is_signaling_nan(x) || from.is_signaling_nan(y);
+  if ((a.nan() || b.nan()) && (signaling || (base != 1.0f && exponent != 0.0f)))
+    return detail::nan_operand(from, to, a.nan() ? x : y, flags, s);
+  const float z = math::pow(math::Float(base), math::Float(exponent)).value;
+  if (z != z) return softamp::detail::invalid_result(to, s);
+  if (a.zero() && b.finite() && exponent < 0)
+    return fp::detail::pole(to, __builtin_bit_cast(uint32_t, z) >> 31 != 0, fp::detail::pole_flags(s), s);
+  const Rounded r = detail::narrowed(to, z, a.infinite() || b.infinite() || a.zero(), s, random);
+  return {r.code, static_cast<uint8_t>(r.flags | (flags & s.rounding(to).flags))};
+}
+
+}  // namespace softamp::kernel

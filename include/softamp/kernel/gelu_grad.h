@@ -1,0 +1,19 @@
+// The gradient of gelu: an upstream gradient times the derivative at the features, in fp32, rounded once.
+#pragma once
+
+#include "softamp/kernel/elementwise.h"
+#include "softamp/kernel/function.h"
+
+namespace softamp::kernel {
+
+/// g times f(x), codes in format `format`: f in fp32, the product to nearest in fp32, then one rounding (finish32).
+SOFTAMP_HD inline Rounded times_function(Function f, const FloatFormat& format, uint64_t g, uint64_t x,
+                                         const Semantics& s, uint32_t random) {
+  Operands operands;
+  operands.add(format, g, s);
+  operands.add(format, x, s);
+  const math::Float slope = function_of(f, operand32(format, x, s));
+  return finish32(format, (math::Float(operand32(format, g, s)) * slope).value, operands, false, s, random);
+}
+
+}  // namespace softamp::kernel

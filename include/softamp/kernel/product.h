@@ -1,0 +1,202 @@
+// The body of every product: one chain per output, for MatMul and for convolutions alike (D43, D44; spec ipu.md, 7.2).
+//
+// Operands are fp16, bf16 or fp32 numbers, widened exactly to fp32 (`widen_operand`). Per output, k ascending:
+//
+//   acc = +0
+//   per block of products:   acc = fma(a, b, acc) for each, in fp32, to nearest even, underflow gradual
+//                            partials of type half: acc is rounded to fp16 once, under the narrow policy
+//   result = acc rounded once to the output's format, by fp::convert; none where acc is a half already and so is it
+//
+// With `exact_each` (amp_block 1, rule D30's exact16) every product is a block, and the partial is the exact a b + p
+// rounded once to fp16: no fp32 step. Independent partials (sums over a batch, D44): the chain starts anew from +0 in
+// each, their sums are added up in ascending order by fp32 additions to nearest even, from the first partial on.
+//
+// Random bits: a rounding inside the chain reads site 0 at product_index(block number, output), the final one site 1 at
+// index = output.
+//
+// Flags: invalid and overflow of every step (of the fp32 chain those two only), and all that the roundings to the
+// partials type and to the output raise. A value flushed on entry or at the end raises nothing.
+#pragma once
+
+#include "softamp/kernel/environment.h"
+#include "softamp/kernel/exact_dot.h"
+#include "softamp/numerics/arithmetic.h"
+#include "softamp/numerics/convert.h"
+
+namespace softamp::kernel {
+
+/// What partial sums are kept in between blocks (`partialsType`).
+enum class PartialsType : uint8_t { kFloat, kHalf };
+
+/// How products enter the fp32 sum (`amp_inner`).
+enum class AmpInner : uint8_t {
+  kFmaChain,   ///< one fused multiply-add each.
+  kRn32Each,   ///< the same, in blocks of one too: with half partials those round twice, to fp32 and to fp16.
+  kExactDot4,  ///< sums of up to four products of a block and the accumulator, exact, rounded to fp32 once.
+};
+
+struct ProductRules {
+  FloatFormat a = kFp16, b = kFp16;  ///< of the operands: fp16, bf16, fp32
+  FloatFormat output = kFp16;        ///< fp16, bf16, fp32
+  PartialsType partials = PartialsType::kFloat;
+  bool exact_each = false;      ///< half partials, amp_block 1: see above; not with kRn32Each, kExactDot4
+  bool independent = false;     ///< the sum is made of independent partials
+  bool round_partials = false;  ///< those are rounded to fp16 at their end (`partialsType.interTile` = half)
+  AmpInner inner = AmpInner::kFmaChain;
+  bool flush_inner = false;  ///< `f32_flush_inner`: fp32 subnormals are flushed at every step, as the wide policy says
+  bool stochastic_off = false;  ///< `disableSRForAMPVertices`: roundings that would be stochastic go to nearest even
+
+  constexpr bool operator==(const ProductRules&) const = default;
+};
+
+/// The semantics that a product's roundings follow.
+SOFTAMP_INLINE Semantics product_semantics(const ProductRules& rules, Semantics s) {
+  if (rules.stochastic_off && s.narrow.stochastic()) s.narrow.mode = RoundingMode::kNearestEven;
+  return s;
+}
+
+/// The fp32 code of an operand: its exact value. fp32 subnormals and fp16 infinities become what the preset says; a NaN
+/// keeps sign, payload and signalling, and is an operation's to report.
+SOFTAMP_INLINE uint32_t widen_operand(const FloatFormat& f, uint64_t code, const Semantics& s) {
+  const softamp::detail::Operand x = softamp::detail::unpack(f, code, s);
+  const uint32_t sign = x.negative ? 0x80000000u : 0u;
+  if (x.nan()) {
+    const uint32_t payload = static_cast<uint32_t>(code & f.mantissa_mask())
+                             << (kFp32.mantissa_bits() - f.mantissa_bits());
+    return sign | 0x7F800000u | (payload ? payload : 0x00400000u);
+  }
+  if (x.infinite()) return sign | 0x7F800000u;
+  return static_cast<uint32_t>(round_and_pack(kFp32, x.exact(), RoundingPolicy{}).code);
+}
+
+/// One output's chain: step for every product in order of k, end_block where a block ends, close_partial where an
+/// independent partial does (after its last end_block), then finish.
+class ProductChain {
+ public:
+  /// `environment.semantics` are the preset's; `output` is the result's place.
+  SOFTAMP_INLINE ProductChain(const ProductRules& rules, const Environment& environment, uint64_t output)
+      : rules_(rules),
+        environment_(environment),
+        s_(product_semantics(rules, environment.semantics)),
+        inner_(s_),
+        output_(output) {
+    inner_.wide.mode = RoundingMode::kNearestEven;
+    if (!rules.flush_inner) {
+      inner_.wide.subnormals = Subnormals::kKeep;
+      inner_.wide_operands_flushed = false;
+    }
+  }
+
+  /// The next product: a b, fp32 codes from widen_operand. With exact_each its block's number is `block`.
+  SOFTAMP_INLINE void step(uint32_t a, uint32_t b, uint64_t block) {
+    if (rules_.exact_each) {
+      const uint32_t word = environment_.draw(s_.narrow, 0, product_index(block, output_));
+      const Rounded r = exact_step(a, b, word);
+      half_ = static_cast<uint16_t>(r.code);
+      raise(r.flags);
+    } else if (rules_.inner == AmpInner::kExactDot4) {
+      dot_.add(a, b, inner_);
+      if (dot_.count() == 4) end_dot();
+    } else {
+      take(fp::fma(kFp32, a, b, acc_, inner_));
+    }
+  }
+
+  SOFTAMP_INLINE void end_block(uint64_t block) {
+    if (dot_.count() != 0) end_dot();
+    if (rules_.partials == PartialsType::kHalf && !rules_.exact_each) round_to_half(block);
+  }
+
+  /// Ends an independent partial, whose last block was `block`.
+  SOFTAMP_INLINE void close_partial(uint64_t block) {
+    if (rules_.exact_each) acc_ = widened_half();
+    if (rules_.round_partials && rules_.partials == PartialsType::kFloat) round_to_half(block);
+    if (any_partial_) {
+      const uint32_t partial = acc_;
+      acc_ = total_;
+      take(fp::add(kFp32, acc_, partial, inner_));
+    }
+    total_ = acc_;
+    any_partial_ = true;
+    acc_ = 0;
+    half_ = 0;
+  }
+
+  /// The output's code, and the flags of the whole chain.
+  SOFTAMP_INLINE Rounded finish() {
+    if (rules_.independent) {
+      acc_ = total_;
+    } else if (rules_.partials == PartialsType::kHalf) {
+      if (rules_.output == kFp16) return {half_, flags_};
+      acc_ = widened_half();
+    }
+    if (rules_.output == kFp32) return {finish_fp32(), flags_};
+    const uint32_t word = environment_.draw(s_.narrow, 1, output_);
+    const Rounded r = fp::convert(kFp32, rules_.output, acc_, s_, word);
+    return {r.code, static_cast<uint8_t>(flags_ | r.flags)};
+  }
+
+ private:
+  SOFTAMP_INLINE void raise(uint8_t flags) { flags_ = static_cast<uint8_t>(flags_ | flags); }
+  SOFTAMP_INLINE void take(Rounded r) {
+    acc_ = static_cast<uint32_t>(r.code);
+    raise(r.flags & (kInvalid | kOverflow));
+  }
+  SOFTAMP_INLINE void end_dot() {
+    take(dot_.round(acc_, inner_));
+    dot_ = {};
+  }
+  /// A partial is an operand again, so an infinity in it is what the preset says.
+  SOFTAMP_INLINE uint32_t widened_half() const { return widen_operand(kFp16, half_, s_); }
+
+  SOFTAMP_INLINE void round_to_half(uint64_t block) {
+    const uint32_t word = environment_.draw(s_.narrow, 0, product_index(block, output_));
+    const Rounded r = fp::convert(kFp32, kFp16, acc_, s_, word);
+    raise(r.flags);
+    half_ = static_cast<uint16_t>(r.code);
+    acc_ = widened_half();
+  }
+
+  /// fma(a, b, half_) of fp32 factors, rounded once to fp16; for fp16 factors it is fp::fma.
+  SOFTAMP_INLINE Rounded exact_step(uint32_t a, uint32_t b, uint32_t word) const {
+    using softamp::detail::Operand;
+    const Operand x = softamp::detail::unpack(kFp32, a, inner_), y = softamp::detail::unpack(kFp32, b, inner_);
+    const Operand z = softamp::detail::unpack(kFp16, half_, s_);
+    const bool zero_times_infinity = (x.zero() && y.infinite()) || (x.infinite() && y.zero());
+    if (x.nan() || y.nan() || z.nan()) {
+      uint8_t flags = zero_times_infinity ? kInvalid : 0;
+      if (x.nan()) flags = static_cast<uint8_t>(flags | softamp::detail::nan_flags(kFp32, a, s_));
+      if (y.nan()) flags = static_cast<uint8_t>(flags | softamp::detail::nan_flags(kFp32, b, s_));
+      if (z.nan()) flags = static_cast<uint8_t>(flags | softamp::detail::nan_flags(kFp16, half_, s_));
+      const uint64_t code = x.nan()   ? softamp::detail::nan_from(kFp16, kFp32, a, s_.narrow.nan)
+                            : y.nan() ? softamp::detail::nan_from(kFp16, kFp32, b, s_.narrow.nan)
+                                      : softamp::detail::nan_from(kFp16, kFp16, half_, s_.narrow.nan);
+      return {code, static_cast<uint8_t>(flags & s_.narrow.flags)};
+    }
+    const bool negative = x.negative != y.negative, infinite = x.infinite() || y.infinite();
+    if (zero_times_infinity || (infinite && z.infinite() && z.negative != negative))
+      return softamp::detail::invalid_result(kFp16, s_);
+    if (infinite) return pack_infinity(kFp16, negative, s_.narrow);
+    if (z.infinite()) return pack_infinity(kFp16, z.negative, s_.narrow);
+    return fp::detail::fma_finite(kFp16, x.exact(), y.exact(), z.exact(), s_, word);
+  }
+
+  SOFTAMP_INLINE uint32_t finish_fp32() const {
+    if (kFp32.is_nan(acc_)) return static_cast<uint32_t>(softamp::detail::nan_from(kFp32, kFp32, acc_, s_.wide.nan));
+    if (!kFp32.is_subnormal(acc_) || s_.wide.subnormals == Subnormals::kKeep) return acc_;
+    return static_cast<uint32_t>(zero_code(kFp32, acc_ >> 31 != 0 && s_.wide.subnormals == Subnormals::kFlush));
+  }
+
+  ProductRules rules_;
+  const Environment& environment_;
+  Semantics s_, inner_;  ///< of roundings to halves and results, and of the fp32 sum
+  uint64_t output_;
+  uint32_t acc_ = 0;   ///< fp32
+  uint16_t half_ = 0;  ///< the partial, where that is a half
+  uint32_t total_ = 0;
+  bool any_partial_ = false;
+  uint8_t flags_ = 0;
+  ExactDot dot_{};
+};
+
+}  // namespace softamp::kernel

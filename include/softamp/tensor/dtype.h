@@ -1,0 +1,55 @@
+// The types of tensors' elements, under the field's names.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "softamp/numerics/format.h"
+
+namespace softamp {
+
+/// What a tensor's elements are. A mismatch in an operation is an error, never a promotion.
+enum class DType : uint8_t {
+  kFloat16,   ///< "float16": IEEE binary16 codes.
+  kBFloat16,  ///< "bfloat16": the upper half of a binary32 code.
+  kFloat32,   ///< "float32".
+  kFloat64,   ///< "float64": storage, casts and element-wise arithmetic; no elementary functions, no products.
+  kInt32,     ///< "int32": two's complement; arithmetic wraps.
+  kBool,      ///< "bool": one byte, 0 or 1.
+};
+
+/// Bytes of one element: 2, 2, 4, 8, 4, 1.
+constexpr size_t size_of(DType t) {
+  switch (t) {
+    case DType::kFloat16:
+    case DType::kBFloat16: return 2;
+    case DType::kFloat32:
+    case DType::kInt32: return 4;
+    case DType::kFloat64: return 8;
+    case DType::kBool: break;
+  }
+  return 1;
+}
+
+constexpr bool is_floating(DType t) { return t <= DType::kFloat64; }
+
+/// The format of a floating dtype; fp32 for others.
+constexpr FloatFormat format_of(DType t) {
+  switch (t) {
+    case DType::kFloat16: return kFp16;
+    case DType::kBFloat16: return kBf16;
+    case DType::kFloat64: return kBinary64;
+    default: return kFp32;
+  }
+}
+
+/// "float16", "bfloat16", "float32", "float64", "int32", "bool".
+const char* name_of(DType t);
+
+/// The dtype of a name; the field's spellings: float16 half fp16 f16 DT_HALF, bfloat16 bf16 DT_BFLOAT16, float32 float
+/// fp32 f32 DT_FLOAT, float64 double fp64 f64 DT_DOUBLE, int32 int DT_INT32, bool DT_BOOL. Nothing for another word.
+std::optional<DType> parse_dtype(std::string_view text);
+
+}  // namespace softamp

@@ -1,0 +1,251 @@
+#include "softamp/graph/ipu_config.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "softamp/report/names.h"
+
+namespace softamp {
+namespace {
+
+using Esr = StochasticRoundingBehaviour;
+using Json = nlohmann::ordered_json;
+
+/// An attribute of the tree: where it is, by a pointer of its type.
+struct Entry {
+  const char* name;
+  std::variant<bool*, int64_t*, std::string*, Esr*, PoplarOptions*> place;
+  const char* doc;
+};
+
+std::vector<Entry> entries(IpuConfig& c) {
+  auto& f = c.floating_point_behaviour;
+  auto& e = c.experimental;
+  return {
+      {"auto_select_ipus", &c.auto_select_ipus, "Devices that the program uses."},
+      {"compilation_poplar_options", &c.compilation_poplar_options, "Options of the graph compiler."},
+      {"floating_point_behaviour.inv", &f.inv, "Stop on an invalid operation."},
+      {"floating_point_behaviour.div0", &f.div0, "Stop on a division by zero."},
+      {"floating_point_behaviour.oflo", &f.oflo, "Stop on an overflow."},
+      {"floating_point_behaviour.esr", &f.esr, "Stochastic rounding of fp16 results."},
+      {"floating_point_behaviour.nanoo", &f.nanoo, "fp16 overflow gives NaN instead of saturating."},
+      {"floating_point_behaviour.set_all", &f.set_all, "All five on, whatever the single values."},
+      {"matmuls.clear_pass_type", &c.matmuls.clear_pass_type, "Plan products without regard to their pass."},
+      {"matmuls.poplar_options", &c.matmuls.poplar_options, "Options of matrix products."},
+      {"convolutions.poplar_options", &c.convolutions.poplar_options, "Options of convolutions."},
+      {"slices.poplar_options", &c.slices.poplar_options, "Options of slices."},
+      {"pooling.poplar_options", &c.pooling.poplar_options, "Options of pooling."},
+      {"norms.use_stable_statistics", &c.norms.use_stable_statistics, "Subtract the mean before the variance."},
+      {"norms.experimental.distributed_batch_norm_replica_group_size",
+       &c.norms.experimental.distributed_batch_norm_replica_group_size, "Replicas that share batch statistics."},
+      {"experimental.enable_prng_stability", &e.enable_prng_stability, "Manage the state of the generators."},
+      {"experimental.always_rearrange_copies_on_the_host", &e.always_rearrange_copies_on_the_host,
+       "Rearrange streams on the host."},
+      {"experimental.enable_remote_buffer_embedding", &e.enable_remote_buffer_embedding,
+       "Keep embeddings in remote buffers."},
+      {"experimental.multi_replica_distribution.process_index", &e.multi_replica_distribution.process_index,
+       "Number of this process."},
+      {"experimental.multi_replica_distribution.process_count", &e.multi_replica_distribution.process_count,
+       "Number of processes."},
+      {"ipu_model.compile_ipu_code", &c.ipu_model.compile_ipu_code, "Compile device code for the model."},
+      {"ipu_model.tiles_per_ipu", &c.ipu_model.tiles_per_ipu, "Tiles of the device; 0: all of the version."},
+      {"ipu_model.version", &c.ipu_model.version, "Version of the device."},
+  };
+}
+
+constexpr const char* kTypes[] = {"bool", "int", "str", "StochasticRoundingBehaviour", "dict"};
+
+std::string value_text(const ConfigValue& value) {
+  if (const bool* b = std::get_if<bool>(&value)) return *b ? "True" : "False";
+  if (const int64_t* i = std::get_if<int64_t>(&value)) return std::to_string(*i);
+  if (const std::string* s = std::get_if<std::string>(&value)) return "'" + *s + "'";
+  if (const Esr* e = std::get_if<Esr>(&value)) return std::string("StochasticRoundingBehaviour.") + name_of(*e);
+  return Json(std::get<PoplarOptions>(value)).dump();
+}
+
+/// The entry of a dotted name.
+Entry find(IpuConfig& config, std::string_view name) {
+  const std::vector<Entry> all = entries(config);
+  for (const Entry& e : all)
+    if (name == e.name) return e;
+  const std::string prefix = std::string(name) + ".";
+  for (const Entry& e : all)
+    if (std::string_view(e.name).substr(0, prefix.size()) == prefix)
+      throw ConfigNameError(std::string(name) + " is a category and cannot be assigned to.");
+  // The part of the name that goes astray, and what stands at its level.
+  std::string level;
+  std::string_view rest = name;
+  for (;;) {
+    const std::string part(rest.substr(0, rest.find('.')));
+    std::vector<std::string> known;
+    for (const Entry& e : all) {
+      const std::string_view full = e.name;
+      if (full.substr(0, level.size()) != level) continue;
+      const std::string next(full.substr(level.size(), full.find('.', level.size()) - level.size()));
+      if (known.empty() || known.back() != next) known.push_back(next);
+    }
+    const bool is_known = std::find(known.begin(), known.end(), part) != known.end();
+    if (known.empty()) known.push_back(level.substr(0, level.size() - 1));  // below a value stands nothing
+    if (!is_known || rest.find('.') == std::string_view::npos) {
+      const std::string message = unknown_name_message("attribute", part, known);
+      const size_t from = message.rfind("; nearest: ") + 11;
+      throw ConfigNameError("'" + part + "' is not a valid attribute of this config. Did you mean '" +
+                            message.substr(from, message.find(';', from) - from) + "'?");
+    }
+    level += part + ".";
+    rest.remove_prefix(part.size() + 1);
+  }
+}
+
+ConfigValue value_at(const Entry& entry) {
+  return std::visit([](auto* place) -> ConfigValue { return *place; }, entry.place);
+}
+
+/// Values that say the same in another type: esr as a bool or by name.
+ConfigValue adapted(const Entry& entry, const ConfigValue& value) {
+  if (!std::holds_alternative<Esr*>(entry.place)) return value;
+  if (const bool* on = std::get_if<bool>(&value)) return *on ? Esr::kOn : Esr::kOff;
+  if (const std::string* word = std::get_if<std::string>(&value))
+    for (const Esr e : {Esr::kOff, Esr::kOn, Esr::kReplicaIdenticalOnly})
+      if (*word == name_of(e)) return e;
+  return value;
+}
+
+void add_at(Json& tree, std::string_view name, Json value) {
+  Json* node = &tree;
+  for (size_t dot; (dot = name.find('.')) != std::string_view::npos; name.remove_prefix(dot + 1))
+    node = &(*node)[std::string(name.substr(0, dot))];
+  (*node)[std::string(name)] = std::move(value);
+}
+
+ConfigValue value_of(const std::string& name, const Json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_integer()) {
+    if (json.is_number_unsigned() && json.get<uint64_t>() > INT64_MAX)
+      throw std::invalid_argument(name + " is " + json.dump() + "; expected a whole number of 64 bits");
+    return json.get<int64_t>();
+  }
+  if (json.is_string()) return json.get<std::string>();
+  PoplarOptions options;
+  if (json.is_object()) {
+    for (const auto& [key, value] : json.items()) {
+      if (!value.is_string())
+        throw ConfigTypeError("Trying to set " + name + "['" + key + "'] to " + value.dump() +
+                              ", but it must be of type str");
+      options[key] = value.get<std::string>();
+    }
+    return options;
+  }
+  throw ConfigTypeError("Trying to set " + name + " to " + json.dump() + ", but it must be of type " +
+                        IpuConfig::metadata(name).type);
+}
+
+void read_tree(IpuConfig& config, const std::string& name, const Json& json) {
+  bool leaf = !json.is_object(), category = name.empty();
+  for (const std::string& known : IpuConfig::names()) {
+    leaf = leaf || known == name;
+    category = category || known.starts_with(name + ".");
+  }
+  if (leaf) return config.set(name, value_of(name, json));
+  if (!category) find(config, name);  // throws
+  for (const auto& [key, value] : json.items()) read_tree(config, name.empty() ? key : name + "." + key, value);
+}
+
+}  // namespace
+
+const char* name_of(StochasticRoundingBehaviour behaviour) {
+  switch (behaviour) {
+    case Esr::kOff: return "OFF";
+    case Esr::kOn: return "ON";
+    case Esr::kReplicaIdenticalOnly: break;
+  }
+  return "REPLICA_IDENTICAL_ONLY";
+}
+
+void IpuConfig::set(std::string_view name, const ConfigValue& value) {
+  const Entry entry = find(*this, name);
+  const ConfigValue wanted = adapted(entry, value);
+  if (wanted.index() != entry.place.index())
+    throw ConfigTypeError("Trying to set " + std::string(name) + " to " + value_text(value) +
+                          ", but it must be of type " + kTypes[entry.place.index()]);
+  IpuConfig changed = *this;
+  const Entry place = find(changed, name);
+  std::visit(
+      [&](auto* at) {
+        using T = std::remove_pointer_t<decltype(at)>;
+        *at = std::get<T>(wanted);
+      },
+      place.place);
+  changed.validate();
+  *this = changed;
+}
+
+ConfigValue IpuConfig::get(std::string_view name) const {
+  IpuConfig copy = *this;
+  return value_at(find(copy, name));
+}
+
+IpuConfig::Metadata IpuConfig::metadata(std::string_view name) {
+  IpuConfig defaults;
+  const Entry entry = find(defaults, name);
+  return {entry.name, kTypes[entry.place.index()], entry.doc, value_at(entry)};
+}
+
+std::vector<std::string> IpuConfig::names() {
+  IpuConfig defaults;
+  std::vector<std::string> all;
+  for (const Entry& e : entries(defaults)) all.emplace_back(e.name);
+  return all;
+}
+
+std::string IpuConfig::to_json() const {
+  IpuConfig copy = *this;
+  Json tree;
+  for (const Entry& e : entries(copy)) {
+    const ConfigValue value = value_at(e);
+    std::visit(
+        [&](const auto& v) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(v)>, Esr>)
+            add_at(tree, e.name, name_of(v));
+          else if constexpr (std::is_same_v<std::decay_t<decltype(v)>, PoplarOptions>)
+            add_at(tree, e.name, v.empty() ? Json::object() : Json(v));
+          else
+            add_at(tree, e.name, v);
+        },
+        value);
+  }
+  return tree.dump(2);
+}
+
+IpuConfig IpuConfig::from_json(std::string_view text) {
+  IpuConfig config;
+  Json tree;
+  try {
+    tree = Json::parse(text);
+  } catch (const Json::exception& e) {
+    throw std::invalid_argument(std::string("config: ") + e.what());
+  }
+  if (!tree.is_object()) throw std::invalid_argument("config: expected a JSON object, got " + tree.dump());
+  read_tree(config, "", tree);
+  return config;
+}
+
+FloatingPointBehaviour IpuConfig::behaviour() const {
+  const FloatingPoint& f = floating_point_behaviour;
+  if (f.set_all) return FloatingPointBehaviour{};
+  return {f.inv, f.div0, f.oflo, f.esr != Esr::kOff, f.nanoo};
+}
+
+void IpuConfig::validate() const {
+  if (norms.experimental.distributed_batch_norm_replica_group_size < 1)
+    throw std::invalid_argument("norms.experimental.distributed_batch_norm_replica_group_size must be at least 1.");
+  if (auto_select_ipus != 1)
+    throw std::invalid_argument("auto_select_ipus is " + std::to_string(auto_select_ipus) +
+                                "; expected 1: a program runs on one emulated device");
+  if (ipu_model.tiles_per_ipu < 0 || ipu_model.tiles_per_ipu > 1 << 20)
+    throw std::invalid_argument("ipu_model.tiles_per_ipu is " + std::to_string(ipu_model.tiles_per_ipu) +
+                                "; expected 0..1048576");
+}
+
+}  // namespace softamp

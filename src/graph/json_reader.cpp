@@ -1,0 +1,319 @@
+// Graph JSON in: parsed under limits, ordered, and built node by node.
+#include <algorithm>
+#include <fstream>
+#include <queue>
+#include <set>
+
+#include "softamp/graph/operation.h"
+#include "src/graph/json_tensor.h"
+#include "src/graph/nearest_name.h"
+#include "src/graph/node_check.h"
+
+namespace softamp {
+namespace {
+
+using graph_detail::fail_at;
+using graph_detail::found;
+using graph_detail::Json;
+using graph_detail::Nearest;
+using graph_detail::printable;
+
+/// A node as the text has it; numbers of nodes are places in the text's list.
+struct Entry {
+  std::string name, op;
+  std::vector<Port> inputs;
+  const Json* attributes = nullptr;
+};
+
+/// "source: line 3, column 7: unexpected ..."
+[[noreturn]] void fail_syntax(const JsonOptions& o, std::string_view text, size_t byte, std::string what) {
+  const std::string_view before = text.substr(0, byte > 0 ? byte - 1 : 0);
+  const size_t line = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
+  const size_t start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+  // The parser's own words begin with a code and the place.
+  if (const size_t colon = what.find(": "); colon != std::string::npos) what = what.substr(colon + 2);
+  fail_at(o.source + ": ", "line " + std::to_string(line) + ", column " + std::to_string(before.size() - start + 1) +
+                               ": " + printable(what.substr(0, 200)));
+}
+
+/// The text as JSON, with the limits on depth and with every key standing once in its object.
+Json parse(std::string_view text, const JsonOptions& o) {
+  std::vector<std::set<std::string, std::less<>>> keys;
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    using Event = Json::parse_event_t;
+    if ((event == Event::object_start || event == Event::array_start) && depth >= o.deepest)
+      fail_at(o.source + ": ", "nested deeper than " + std::to_string(o.deepest));
+    if (event == Event::object_start) keys.emplace_back();
+    if (event == Event::object_end) keys.pop_back();
+    if (event == Event::key && !keys.back().insert(parsed.get<std::string>()).second)
+      fail_at(o.source + ": ", "the field '" + printable(parsed.get<std::string>()) + "' stands twice in an object");
+    return true;
+  };
+  try {
+    return Json::parse(text.begin(), text.end(), watch);
+  } catch (const Json::parse_error& e) {
+    fail_syntax(o, text, e.byte, e.what());
+  } catch (const Json::exception& e) {  // a number beyond binary64
+    fail_at(o.source + ": ", printable(e.what()));
+  }
+}
+
+void check_fields(const Json& object, std::initializer_list<const char*> known, const std::string& place) {
+  for (const auto& [key, value] : object.items()) {
+    Nearest nearest(key);
+    bool good = false;
+    for (const char* name : known) {
+      good = good || key == name;
+      nearest.offer(name);
+    }
+    if (!good) fail_at(place, "unknown field '" + printable(key) + "'" + nearest.text());
+  }
+}
+
+const std::string& text_field(const Json& object, const char* name, const std::string& place) {
+  const auto it = object.find(name);
+  if (it == object.end()) fail_at(place, std::string("the field '") + name + "' is missing");
+  if (!it->is_string()) fail_at(place, std::string("'") + name + "': expected a string, found " + found(*it));
+  return it->get_ref<const std::string&>();
+}
+
+/// Splits "name:port"; port -1 where it is malformed.
+std::pair<std::string_view, int> split_port(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return {text, 0};
+  int port = 0;
+  const std::string_view digits = text.substr(colon + 1);
+  if (digits.empty() || digits.size() > 5) return {text, -1};
+  for (const char c : digits) {
+    if (c < '0' || c > '9') return {text, -1};
+    port = 10 * port + (c - '0');
+  }
+  return {text.substr(0, colon), port};
+}
+
+std::vector<Entry> read_entries(const Json& nodes, const JsonOptions& o) {
+  std::vector<Entry> entries;
+  std::map<std::string_view, int> numbers;
+  for (const Json& node : nodes) {
+    const std::string place = o.source + ": nodes[" + std::to_string(entries.size()) + "]: ";
+    if (!node.is_object()) fail_at(place, "expected an object, found " + found(node));
+    Entry e;
+    e.name = text_field(node, "name", place);
+    try {
+      graph_detail::check_name(e.name);
+    } catch (const GraphError& error) {
+      fail_at(place, error.what());
+    }
+    const std::string named = o.source + ": node '" + printable(e.name) + "': ";
+    check_fields(node, {"name", "op", "inputs", "attributes"}, named);
+    e.op = text_field(node, "op", named);
+    if (!find_operation(e.op)) try {
+        operation(e.op);
+      } catch (const GraphError& error) {
+        fail_at(named, error.what());
+      }
+    if (const auto it = node.find("attributes"); it != node.end()) {
+      if (!it->is_object()) fail_at(named, "'attributes': expected an object, found " + found(*it));
+      e.attributes = &*it;
+    }
+    const int number = static_cast<int>(entries.size());
+    const auto [first, fresh] = numbers.emplace(node["name"].get_ref<const std::string&>(), number);
+    if (!fresh)
+      fail_at(named, "the name is taken by nodes[" + std::to_string(first->second) + "]; expected a name of its own");
+    entries.push_back(std::move(e));
+  }
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const std::string place = o.source + ": node '" + entries[i].name + "': ";
+    const auto inputs = nodes[i].find("inputs");
+    if (inputs == nodes[i].end()) continue;
+    if (!inputs->is_array()) fail_at(place, "'inputs': expected a list of names, found " + found(*inputs));
+    for (const Json& input : *inputs) {
+      const std::string at = place + "input " + std::to_string(entries[i].inputs.size()) + ": ";
+      if (!input.is_string()) fail_at(at, "expected \"name\" or \"name:port\", found " + found(input));
+      const auto [name, port] = split_port(input.get_ref<const std::string&>());
+      if (port < 0)
+        fail_at(at, "'" + printable(input.get_ref<const std::string&>()) + "': expected \"name\" or \"name:port\"");
+      const auto it = numbers.find(name);
+      if (it == numbers.end()) {
+        Nearest nearest(name);
+        for (const Entry& e : entries) nearest.offer(e.name);
+        fail_at(at, "the graph has no node '" + printable(name) + "'" + nearest.text());
+      }
+      entries[i].inputs.push_back({it->second, port});
+    }
+  }
+  return entries;
+}
+
+/// Names the nodes of one cycle among those that were left over.
+[[noreturn]] void fail_cycle(const std::vector<Entry>& entries, const std::vector<int>& missing, const JsonOptions& o) {
+  int at = 0;
+  while (missing[static_cast<size_t>(at)] == 0) ++at;
+  const auto back = [&](int node) {  // an input that was left over itself: there is one
+    for (const Port p : entries[static_cast<size_t>(node)].inputs)
+      if (missing[static_cast<size_t>(p.node)] > 0) return p.node;
+    return node;
+  };
+  for (size_t i = 0; i < entries.size(); ++i) at = back(at);  // now on a cycle
+  std::vector<int> cycle{at};
+  for (int node = back(at); node != at; node = back(node)) cycle.push_back(node);
+  std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
+  std::string names;
+  constexpr size_t kMostShown = 20;
+  for (size_t i = 0; i < cycle.size() && i < kMostShown; ++i)
+    names += "'" + printable(entries[static_cast<size_t>(cycle[i])].name) + "' reads ";
+  if (cycle.size() > kMostShown) names += "... reads ";
+  fail_at(o.source + ": ",
+          "the nodes form a cycle: " + names + "'" + printable(entries[static_cast<size_t>(cycle[0])].name) + "'");
+}
+
+/// Places in the text, inputs before readers; among nodes that are ready the first of the text goes first.
+std::vector<int> ordered(const std::vector<Entry>& entries, const JsonOptions& o) {
+  std::vector<std::vector<int>> readers(entries.size());
+  std::vector<int> missing(entries.size(), 0), order;
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    for (const Port p : entries[i].inputs) readers[static_cast<size_t>(p.node)].push_back(static_cast<int>(i));
+    missing[i] = static_cast<int>(entries[i].inputs.size());
+    if (missing[i] == 0) ready.push(static_cast<int>(i));
+  }
+  while (!ready.empty()) {
+    const int i = ready.top();
+    ready.pop();
+    order.push_back(i);
+    for (const int reader : readers[static_cast<size_t>(i)])
+      if (--missing[static_cast<size_t>(reader)] == 0) ready.push(reader);
+  }
+  if (order.size() != entries.size()) fail_cycle(entries, missing, o);
+  return order;
+}
+
+int64_t read_int(const Json& value, const std::string& place) {
+  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX))
+    fail_at(place, "expected an integer of 64 bits, found " + found(value));
+  return value.get<int64_t>();
+}
+
+Attribute read_attribute(AttributeKind kind, const Json& value, const JsonOptions& o, uint64_t& budget,
+                         const std::string& place) {
+  switch (kind) {
+    case AttributeKind::kBool:
+      if (!value.is_boolean()) fail_at(place, "expected true or false, found " + found(value));
+      return value.get<bool>();
+    case AttributeKind::kInt: return read_int(value, place);
+    case AttributeKind::kFloat: return graph_detail::read_float(value, place);
+    case AttributeKind::kString:
+      if (!value.is_string()) fail_at(place, "expected a string, found " + found(value));
+      return value.get<std::string>();
+    case AttributeKind::kType: return graph_detail::read_dtype(value, place);
+    case AttributeKind::kShape: return graph_detail::read_shape(value, place);
+    case AttributeKind::kInts: {
+      if (!value.is_array()) fail_at(place, "expected a list of integers, found " + found(value));
+      std::vector<int64_t> numbers;
+      for (const Json& number : value) numbers.push_back(read_int(number, place));
+      return numbers;
+    }
+    case AttributeKind::kTensor: break;
+  }
+  return std::make_shared<const Tensor>(graph_detail::read_tensor(value, o, budget, place));
+}
+
+Attributes read_attributes(const Entry& e, const JsonOptions& o, uint64_t& budget, const std::string& place) {
+  Attributes attributes;
+  if (!e.attributes) return attributes;
+  const Operation& op = operation(e.op);
+  for (const auto& [name, value] : e.attributes->items()) {
+    Nearest nearest(name);
+    const bool count = name == "N" && !op.inputs.empty() && op.inputs.back().variadic;
+    std::optional<AttributeKind> kind = count ? std::optional(AttributeKind::kInt) : std::nullopt;
+    for (const AttributeSpec& spec : op.attributes) {
+      nearest.offer(spec.name);
+      if (spec.name == name) kind = spec.kind;
+    }
+    if (!kind) fail_at(place, "unknown attribute '" + printable(name) + "' of " + e.op + nearest.text());
+    attributes.emplace(name, read_attribute(*kind, value, o, budget, place + "attribute '" + name + "': "));
+  }
+  return attributes;
+}
+
+}  // namespace
+
+GraphFile read_graph_file(std::string_view text, const JsonOptions& o) {
+  const std::string start = o.source + ": ";
+  const Json json = parse(text, o);
+  if (!json.is_object()) fail_at(start, "expected an object with the field 'softamp_graph', found " + found(json));
+  check_fields(json, {"softamp_graph", "nodes", "outputs"}, start);
+  if (!json.contains("softamp_graph")) fail_at(start, "the field 'softamp_graph' is missing; expected 1");
+  if (json["softamp_graph"] != 1) fail_at(start, "'softamp_graph': expected 1, found " + found(json["softamp_graph"]));
+  if (!json.contains("nodes")) fail_at(start, "the field 'nodes' is missing; expected a list");
+  const Json& nodes = json["nodes"];
+  if (!nodes.is_array()) fail_at(start, "'nodes': expected a list, found " + found(nodes));
+  if (nodes.size() > o.most_nodes)
+    fail_at(start, std::to_string(nodes.size()) + " nodes; expected at most " + std::to_string(o.most_nodes));
+
+  const std::vector<Entry> entries = read_entries(nodes, o);
+  const std::vector<int> order = ordered(entries, o);
+  std::vector<int> built(entries.size(), -1);
+  GraphBuilder builder;
+  uint64_t budget = o.most_constant_bytes;
+  // A few letters can ask for a Split into 65,536 outputs; so outputs are counted as nodes are.
+  size_t outputs_left = 2 * std::max<size_t>(o.most_nodes, 65536);
+  for (const int i : order) {
+    const Entry& e = entries[static_cast<size_t>(i)];
+    const std::string place = start + "node '" + e.name + "': ";
+    std::vector<Port> inputs = e.inputs;
+    for (size_t j = 0; j < inputs.size(); ++j) {
+      Port& p = inputs[j];
+      const std::string& source = entries[static_cast<size_t>(p.node)].name;
+      p.node = built[static_cast<size_t>(p.node)];
+      const size_t outputs = builder.graph().node(p.node).outputs.size();
+      if (static_cast<size_t>(p.port) >= outputs)
+        fail_at(place, "input " + std::to_string(j) + ": node '" + source + "' has " + std::to_string(outputs) +
+                           " outputs; port " + std::to_string(p.port) + " is not among them");
+    }
+    Attributes attributes = read_attributes(e, o, budget, place);
+    try {
+      built[static_cast<size_t>(i)] = builder.add_named(e.name, e.op, std::move(inputs), std::move(attributes)).node;
+    } catch (const DtypeMismatchError& error) {
+      throw DtypeMismatchError(error.op, error.input, error.type, error.argument, error.expected, error.node, place);
+    } catch (const GraphError& error) {
+      fail_at(start, error.what());
+    }
+    const size_t outputs = builder.graph().nodes().back().outputs.size();
+    if (outputs > outputs_left) fail_at(place, "the graph has too many outputs; expected at most two to a node");
+    outputs_left -= outputs;
+  }
+  GraphFile file;
+  try {
+    file.graph = builder.build();
+    if (const auto outputs = json.find("outputs"); outputs != json.end()) {
+      if (!outputs->is_array()) fail_at("", "'outputs': expected a list of names, found " + found(*outputs));
+      for (const Json& output : *outputs) {
+        if (!output.is_string()) fail_at("", "'outputs': expected \"name\" or \"name:port\", found " + found(output));
+        file.graph.port(output.get_ref<const std::string&>());
+        file.outputs.push_back(output.get<std::string>());
+      }
+    }
+  } catch (const GraphError& error) {
+    fail_at(start, error.what());
+  }
+  return file;
+}
+
+Graph read_graph_json(std::string_view text, const JsonOptions& options) {
+  return read_graph_file(text, options).graph;
+}
+
+GraphFile load_graph(const std::filesystem::path& path, JsonOptions options) {
+  if (options.source == JsonOptions{}.source) options.source = path.string();
+  if (options.folder.empty()) options.folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    fail_at(options.source + ": ", "not a regular file that can be read; expected graph JSON");
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in) fail_at(options.source + ": ", "cannot be read");
+  return read_graph_file(text, options);
+}
+
+}  // namespace softamp

@@ -1,0 +1,194 @@
+#include "src/graph/node_check.h"
+
+#include <algorithm>
+
+#include "src/graph/nearest_name.h"
+
+namespace softamp::graph_detail {
+namespace {
+
+std::string place(const Node& node) { return node.op + " '" + node.name + "': "; }
+
+AttributeKind kind_of(const Attribute& value) {
+  static constexpr AttributeKind kKinds[] = {AttributeKind::kBool,   AttributeKind::kInt,   AttributeKind::kFloat,
+                                             AttributeKind::kString, AttributeKind::kType,  AttributeKind::kShape,
+                                             AttributeKind::kInts,   AttributeKind::kTensor};
+  return kKinds[value.index()];
+}
+
+template <class T, class Name>
+std::string joined(const std::vector<T>& items, Name name) {
+  std::string list;
+  for (const T& item : items) list += (list.empty() ? "" : ", ") + std::string(name(item));
+  return list;
+}
+
+bool has_variadic_input(const Operation& op) { return !op.inputs.empty() && op.inputs.back().variadic; }
+
+bool allowed(const AttributeSpec& spec, DType t) {
+  return spec.types.empty() || std::find(spec.types.begin(), spec.types.end(), t) != spec.types.end();
+}
+
+const AttributeSpec* find_spec(const Operation& op, std::string_view name) {
+  for (const AttributeSpec& spec : op.attributes)
+    if (spec.name == name) return &spec;
+  return nullptr;
+}
+
+/// The number of inputs, and "N" where the operation takes a list.
+void check_count(const Operation& op, Node& node) {
+  const size_t given = node.inputs.size(), ports = op.inputs.size();
+  const bool variadic = has_variadic_input(op);
+  size_t least = 0;
+  for (const PortSpec& port : op.inputs) least += !port.optional;
+  if (given < least || (given > ports && !variadic)) {
+    const std::string number = variadic || least < ports ? "at least " + std::to_string(least) : std::to_string(least);
+    throw GraphError(place(node) + std::to_string(given) + (given == 1 ? " input" : " inputs") + "; expected " +
+                     number + " (" + joined(op.inputs, [](const PortSpec& p) { return p.name; }) + ")");
+  }
+  if (!variadic) return;
+  const int64_t count = static_cast<int64_t>(given - ports + 1);
+  const auto n = node.attributes.find("N");
+  if (n != node.attributes.end() && !equal(n->second, Attribute(count)))
+    throw GraphError(place(node) + "attribute 'N' is " + text_of(n->second) + ", but '" + op.inputs.back().name +
+                     "' has " + std::to_string(count) + " inputs");
+  node.attributes["N"] = count;
+}
+
+/// The attributes that are given: known, of their kind, of an allowed value.
+void check_given(const Operation& op, Node& node) {
+  for (auto& [name, value] : node.attributes) {
+    if (name == "N" && has_variadic_input(op)) continue;
+    const AttributeSpec* spec = find_spec(op, name);
+    if (!spec) {
+      Nearest nearest(name);
+      for (const AttributeSpec& known : op.attributes) nearest.offer(known.name);
+      throw GraphError(place(node) + "unknown attribute '" + printable(name) + "'" + nearest.text());
+    }
+    // A whole number serves as a float; the empty list of integers and the scalar's shape are told apart by the table.
+    if (spec->kind == AttributeKind::kFloat && kind_of(value) == AttributeKind::kInt)
+      value = static_cast<double>(std::get<int64_t>(value));
+    if (kind_of(value) != spec->kind)
+      throw GraphError(place(node) + "attribute '" + name + "' is " + text_of(value) + ", of kind " +
+                       name_of(kind_of(value)) + "; expected kind " + name_of(spec->kind));
+    if (const auto* word = std::get_if<std::string>(&value))
+      if (!spec->choices.empty() && std::find(spec->choices.begin(), spec->choices.end(), *word) == spec->choices.end())
+        throw GraphError(place(node) + "attribute '" + name + "' is '" + printable(*word) + "'; expected " +
+                         joined(spec->choices, [](const std::string& s) { return s; }));
+    if (const auto* type = std::get_if<DType>(&value))
+      if (!allowed(*spec, *type))
+        throw GraphError(
+            place(node) + "attribute '" + name + "' is " + name_of(*type) +
+            ", not in the list of allowed values: " + joined(spec->types, [](DType t) { return name_of(t); }));
+    if (const auto* tensor = std::get_if<std::shared_ptr<const Tensor>>(&value))
+      if (!*tensor) throw GraphError(place(node) + "attribute '" + name + "' is a null tensor");
+  }
+}
+
+/// Dtypes of the inputs against fixed dtypes and against one another; fixes the type attributes that they name.
+void check_dtypes(const Operation& op, Node& node, std::span<const TensorType> inputs) {
+  std::map<std::string, std::string, std::less<>> fixed_by;  // type attribute -> the argument that fixed it
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const PortSpec& port = op.inputs[std::min(i, op.inputs.size() - 1)];
+    const DType type = inputs[i].dtype;
+    const std::string argument =
+        port.variadic ? port.name + "[" + std::to_string(i + 1 - op.inputs.size()) + "]" : port.name;
+    const AttributeSpec* spec = find_spec(op, port.type);
+    if (!spec) {
+      const DType expected = *parse_dtype(port.type);
+      if (type != expected) throw DtypeMismatchError(op.name, argument, type, "", expected, node.name);
+      continue;
+    }
+    const auto known = node.attributes.find(port.type);
+    if (known == node.attributes.end() || (type == std::get<DType>(known->second) && !fixed_by.contains(port.type))) {
+      if (!allowed(*spec, type))
+        throw GraphError(place(node) + "Value passed to parameter '" + argument + "' has DataType " + name_of(type) +
+                         " not in list of allowed values: " + joined(spec->types, [](DType t) { return name_of(t); }));
+      node.attributes.insert_or_assign(port.type, type);
+      fixed_by.emplace(port.type, argument);
+      continue;
+    }
+    const DType expected = std::get<DType>(known->second);
+    const auto by = fixed_by.find(port.type);
+    if (type != expected)
+      throw DtypeMismatchError(op.name, argument, type, by == fixed_by.end() ? "" : by->second, expected, node.name);
+  }
+}
+
+void fill_in(const Operation& op, Node& node) {
+  for (const AttributeSpec& spec : op.attributes) {
+    if (node.attributes.contains(spec.name)) continue;
+    const auto value = node.attributes.find("value");
+    const auto* tensor =
+        value == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<const Tensor>>(&value->second);
+    if (spec.default_value)
+      node.attributes[spec.name] = *spec.default_value;
+    else if (spec.kind == AttributeKind::kType && spec.name == "dtype" && tensor)
+      node.attributes["dtype"] = (*tensor)->dtype();
+    else
+      throw GraphError(
+          place(node) + "attribute '" + spec.name + "' is missing; expected kind " + name_of(spec.kind) +
+          (spec.choices.empty() ? "" : ": " + joined(spec.choices, [](const std::string& s) { return s; })));
+  }
+}
+
+void check_characters(const std::string& what, std::string_view name, std::string_view first_extra) {
+  const auto letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  bool good = !name.empty();
+  for (size_t i = 0; i < name.size(); ++i)
+    good = good && (letter(name[i]) ||
+                    (i == 0 ? first_extra : std::string_view("._-/")).find(name[i]) != std::string_view::npos);
+  if (!good)
+    throw GraphError("'" + printable(name) + "' is not a valid " + what +
+                     ": expected letters, digits and '.', then these and '_', '-', '/'");
+}
+
+}  // namespace
+
+void check_name(const std::string& name) { check_characters("node name", name, "."); }
+void check_scope(std::string_view scope) { check_characters("scope name", scope, "._-"); }
+
+void complete_node(Node& node, std::span<const TensorType> inputs) {
+  const Operation& op = operation(node.op);
+  check_count(op, node);
+  check_given(op, node);
+  check_dtypes(op, node, inputs);
+  fill_in(op, node);
+
+  const bool variadic = !op.outputs.empty() && op.outputs.back().variadic;
+  node.outputs.assign(op.outputs.size() - variadic, TensorType{DType::kFloat32, {}});
+  InferenceContext context(node.name, node.op, inputs, node.attributes, node.outputs);
+  try {
+    op.infer(context);
+  } catch (const GraphError&) {
+    throw;
+  } catch (const std::invalid_argument& e) {  // shapes that cannot be
+    context.fail(e.what());
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const std::string& type = op.outputs[std::min(i, op.outputs.size() - 1)].type;
+    node.outputs[i].dtype =
+        find_spec(op, type) ? std::get<DType>(node.attributes.find(type)->second) : *parse_dtype(type);
+  }
+}
+
+void check_reference(const Graph& graph, int i) {
+  const Node& node = graph.node(i);
+  const auto it = node.attributes.find("ref");
+  if (it == node.attributes.end()) return;
+  const std::string& name = std::get<std::string>(it->second);
+  const int v = graph.find(name);
+  if (v < 0 || graph.node(v).op != "VariableV2") {
+    Nearest nearest(name);
+    for (const Node& other : graph.nodes())
+      if (other.op == "VariableV2") nearest.offer(other.name);
+    throw GraphError(place(node) + "attribute 'ref' is '" + printable(name) + "'; expected the name of a VariableV2" +
+                     nearest.text());
+  }
+  const TensorType &variable = graph.node(v).outputs[0], &value = graph.type(node.inputs[0]);
+  if (variable != value)
+    throw GraphError(place(node) + "the value is " + name_of(value.dtype) + value.shape.text() +
+                     ", but the variable '" + name + "' is " + name_of(variable.dtype) + variable.shape.text());
+}
+
+}  // namespace softamp::graph_detail

@@ -1,0 +1,22 @@
+// What a node must fulfil by itself: attributes complete and of the right kind, dtypes that agree, inferred outputs.
+#pragma once
+
+#include <span>
+
+#include "softamp/graph/operation.h"
+
+namespace softamp::graph_detail {
+
+/// Completes `node` (name, op, inputs and some attributes are set) from the table: fills in defaults and dtypes, infers
+/// the outputs. `inputs` are the types of its inputs. Throws GraphError that names the node.
+void complete_node(Node& node, std::span<const TensorType> inputs);
+
+/// Throws GraphError where the name is malformed.
+void check_name(const std::string& name);
+/// The same for a scope, whose first character may be '_' or '-' too.
+void check_scope(std::string_view scope);
+
+/// Throws GraphError where the attribute "ref" of node i names no variable of its dtype and shape.
+void check_reference(const Graph& graph, int i);
+
+}  // namespace softamp::graph_detail

@@ -1,0 +1,231 @@
+#include "softamp/graph/trace.h"
+
+#include <fstream>
+#include <stdexcept>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <nlohmann/json.hpp>
+
+#include "softamp/report/names.h"
+
+namespace softamp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json line_of(uint32_t step, const Node& node, int port, const TensorType& type, const void* data) {
+  Json line;
+  line["step"] = step;
+  line["tensor"] = port == 0 ? node.name : node.name + ":" + std::to_string(port);
+  line["op"] = node.op;
+  line["dtype"] = name_of(type.dtype);
+  line["shape"] = Json::array();
+  for (const int64_t extent : type.shape) line["shape"].push_back(extent);
+  line["hash"] = hash_text(data, type.bytes());
+  return line;
+}
+
+const char* inner_name(AmpInner inner) {
+  return inner == AmpInner::kFmaChain ? "fma_chain" : inner == AmpInner::kRn32Each ? "rn32_each" : "exact_dot4";
+}
+
+/// The switches that are not as the preset has them, each by its number; how reports look apart.
+Json unusual(const IpuSwitches& s) {
+  const IpuSwitches usual;
+  Json out = Json::object();
+  const auto add = [&](const char* name, auto value, auto otherwise) {
+    if (value != otherwise) out[name] = static_cast<int>(value);
+  };
+  add("sr_lane_map", s.sr_lane_map, usual.sr_lane_map);
+  add("sr_tail", s.sr_tail, usual.sr_tail);
+  add("work_split", s.work_split, usual.work_split);
+  add("overflow_rule", s.overflow_rule, usual.overflow_rule);
+  add("nan_pattern", s.nan_pattern, usual.nan_pattern);
+  add("half_inf_operand", s.half_inf_operand, usual.half_inf_operand);
+  add("inf_to_half_flags", s.inf_to_half_flags, usual.inf_to_half_flags);
+  add("f32_overflow_result", s.f32_overflow_result, usual.f32_overflow_result);
+  add("oflo_with_nanoo", s.oflo_with_nanoo, usual.oflo_with_nanoo);
+  add("pole_flag", s.pole_flag, usual.pole_flag);
+  add("sts_when_disabled", s.sts_when_disabled, usual.sts_when_disabled);
+  add("f32_daz", s.f32_daz, usual.f32_daz);
+  add("f32_ftz", s.f32_ftz, usual.f32_ftz);
+  add("f32_flush_sign", s.f32_flush_sign, usual.f32_flush_sign);
+  add("f2i_range", s.f2i_range, usual.f2i_range);
+  return out;
+}
+
+/// One trace being read.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& file) : name_(file.string()), in_(file) {
+    if (!in_) throw std::invalid_argument(name_ + ": cannot be opened");
+    const std::optional<Json> first = next();
+    if (!first || first->value("softamp_trace", Json()) != 1)
+      refuse("expected the first line of a trace, {\"softamp_trace\":1,...}");
+    const Json spec = first->value("spec", Json());
+    if (spec != kSpecVersion) refuse("spec version " + spec.dump() + "; expected " + std::to_string(kSpecVersion));
+    settings = first->value("settings", Json::object());
+    if (!settings.is_object()) refuse("expected \"settings\" to be an object");
+  }
+  /// The next line; none at the end.
+  std::optional<Json> next() {
+    std::string text;
+    if (!std::getline(in_, text)) return std::nullopt;
+    ++line;
+    try {
+      Json json = Json::parse(text);
+      if (!json.is_object()) refuse("expected a JSON object");
+      return json;
+    } catch (const Json::exception& e) {
+      refuse(e.what());
+    }
+  }
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw std::invalid_argument(name_ + ", line " + std::to_string(line) + ": " + what);
+  }
+  /// A field of a tensor's line.
+  template <class T>
+  T field(const Json& json, const char* key) const {
+    try {
+      return json.at(key).get<T>();
+    } catch (const Json::exception&) {
+      refuse(std::string("expected a field \"") + key + "\"");
+    }
+  }
+  const std::string& name() const { return name_; }
+
+  Json settings;
+  uint64_t line = 0;
+
+ private:
+  std::string name_;
+  std::ifstream in_;
+};
+
+std::string unlike_settings(const Json& a, const Json& b) {
+  std::string text;
+  const auto add = [&](const std::string& key, const Json& x, const Json& y) {
+    if (x != y) text += (text.empty() ? "" : ", ") + key + ": " + x.dump() + " is " + y.dump();
+  };
+  for (const auto& [key, value] : a.items()) add(key, value, b.value(key, Json()));
+  for (const auto& [key, value] : b.items())
+    if (!a.contains(key)) add(key, Json(), value);
+  return text;
+}
+
+}  // namespace
+
+std::string hash_text(const void* data, size_t bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(data, bytes);
+  char text[33];
+  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(hash.high64),
+                static_cast<unsigned long long>(hash.low64));
+  return text;
+}
+
+std::string settings_json(const ExecutorOptions& o) {
+  const Semantics s = o.semantics ? *o.semantics : Semantics::ipu(o.config.behaviour(), o.switches, o.random);
+  const FloatingPointBehaviour b = o.config.behaviour();
+  Json json;
+  json["semantics"] = o.semantics ? "given" : "ipu";
+  json["inv"] = b.inv;
+  json["div0"] = b.div0;
+  json["oflo"] = b.oflo;
+  json["esr"] = b.esr;
+  json["nanoo"] = b.nanoo;
+  json["rounding"] = name_of(s.narrow.mode);
+  if (s.narrow.stochastic()) {
+    json["bits"] = s.narrow.random_bits;
+    json["variant"] = name_of(s.narrow.variant);
+  }
+  json["overflow"] = name_of(s.narrow.overflow);
+  json["random"] = name_of(o.random);
+  json["seed"] = o.seed;
+  if (o.replica) json["replica"] = o.replica;
+  for (const auto& [category, options] : {std::pair{"matmuls", &o.config.matmuls.poplar_options},
+                                          {"convolutions", &o.config.convolutions.poplar_options}}) {
+    const ProductOptions p = product_options(*options, category);
+    Json& out = json[category];
+    out["partialsType"] = p.half_partials ? "half" : "float";
+    out["partialsType.interTile"] = p.half_between_blocks ? "half" : "float";
+    out["disableSRForAMPVertices"] = p.stochastic_off;
+  }
+  json["amp_block"] = o.amp_block == 0 ? Json("k") : Json(o.amp_block);
+  json["amp_inner"] = inner_name(o.amp_inner);
+  if (o.f32_flush_inner) json["f32_flush_inner"] = true;
+  if (const Json switches = unusual(o.switches); !switches.empty()) json["switches"] = switches;
+  if (o.random == RandomEngine::kXoroshiro128aox) {
+    json["seed_modifier"] = o.seed_modifier;
+    json["device"] = {{"tiles", o.device.tiles}, {"grain", o.device.grain}, {"minimum", o.device.minimum}};
+  }
+  json["use_stable_statistics"] = o.config.norms.use_stable_statistics;
+  return json.dump();
+}
+
+struct TraceWriter::State {
+  std::filesystem::path file, partial;
+  std::ofstream out;
+};
+
+TraceWriter::TraceWriter(const std::filesystem::path& file, const ExecutorOptions& options)
+    : state_(new State{file, file.string() + ".partial", {}}) {
+  state_->out.open(state_->partial, std::ios::binary | std::ios::trunc);
+  if (!state_->out) throw std::runtime_error(state_->partial.string() + ": cannot be written");
+  state_->out << "{\"softamp_trace\":1,\"spec\":" << kSpecVersion << ",\"settings\":" << settings_json(options)
+              << "}\n";
+}
+
+TraceWriter::~TraceWriter() {
+  if (!state_->out.is_open()) return;
+  state_->out.close();
+  std::error_code ignored;
+  std::filesystem::remove(state_->partial, ignored);
+}
+
+void TraceWriter::write(uint32_t step, const Node& node, int port, const TensorType& type, const void* data) {
+  state_->out << line_of(step, node, port, type, data).dump() << '\n';
+}
+
+void TraceWriter::close() {
+  state_->out.close();
+  if (!state_->out) {
+    std::error_code ignored;
+    std::filesystem::remove(state_->partial, ignored);
+    throw std::runtime_error(state_->partial.string() + ": not all could be written; is the disk full?");
+  }
+  std::filesystem::rename(state_->partial, state_->file);
+}
+
+TraceComparison compare_traces(const std::filesystem::path& a_file, const std::filesystem::path& b_file) {
+  Reader a(a_file), b(b_file);
+  TraceComparison result;
+  result.settings = unlike_settings(a.settings, b.settings);
+  for (;; ++result.tensors) {
+    const std::optional<Json> x = a.next(), y = b.next();
+    if (!x && !y) return result;
+    Reader& there = x ? a : b;
+    const Json& line = x ? *x : *y;
+    TraceDifference difference{there.line,
+                               there.field<int64_t>(line, "step"),
+                               there.field<std::string>(line, "tensor"),
+                               there.field<std::string>(line, "op"),
+                               {}};
+    if (!x || !y) {
+      difference.what = "is missing in " + (x ? b : a).name();
+    } else {
+      for (const char* key : {"step", "tensor", "op", "dtype", "shape", "hash"}) {
+        const Json p = a.field<Json>(*x, key), q = b.field<Json>(*y, key);
+        if (p == q) continue;
+        difference.what = std::string(key) + " " + p.dump() + " is " + q.dump() + " in " + b.name();
+        break;
+      }
+      if (difference.what.empty()) continue;
+    }
+    result.difference = std::move(difference);
+    return result;
+  }
+}
+
+}  // namespace softamp

@@ -1,0 +1,103 @@
+// softamp compare: the first difference between two traces, or between two arrays.
+#include "src/program/options.h"
+#include "src/program/program.h"
+
+#include "softamp/graph/trace.h"
+#include "softamp/report/number_text.h"
+#include "softamp/report/tensor_text.h"
+
+#include <iostream>
+#include <sstream>
+
+namespace softamp::program {
+namespace {
+
+struct CompareOptions {
+  std::string a, b;
+  bool bfloat16 = false, json = false;
+};
+
+bool is_array(const std::string& file) { return file.size() > 4 && file.compare(file.size() - 4, 4, ".npy") == 0; }
+
+int report(const CompareOptions& o, bool equal, const Json& json, const std::string& text) {
+  if (o.json)
+    print_json(json);
+  else
+    std::cout << text << '\n';
+  return equal ? kSuccess : kCheckFailed;
+}
+
+int compare_trace_files(const CompareOptions& o) {
+  const TraceComparison c = compare_traces(o.a, o.b);
+  if (!c.settings.empty()) std::cerr << "softamp compare: settings differ: " << c.settings << '\n';
+  Json json = {{"equal", !c.difference}, {"equal_tensors", c.tensors}};
+  if (!c.difference) return report(o, true, json, std::to_string(c.tensors) + " tensors are equal");
+  const TraceDifference& d = *c.difference;
+  json["difference"] = {{"line", d.line}, {"step", d.step}, {"tensor", d.tensor}, {"op", d.op}, {"what", d.what}};
+  return report(o, false, json,
+                "first difference after " + std::to_string(c.tensors) + " equal tensors: step " +
+                    std::to_string(d.step) + ", " + d.op + " '" + d.tensor + "': " + d.what);
+}
+
+std::string index_text(const Shape& shape, int64_t i) {
+  std::string text;
+  for (int axis = shape.rank(); axis-- > 0; i /= shape[axis])
+    text = std::to_string(i % shape[axis]) + (text.empty() ? "" : ",") + text;
+  return "[" + text + "]";
+}
+
+std::string code_and_value(const Tensor& t, int64_t i) {
+  if (!is_floating(t.dtype())) return std::to_string(static_cast<int64_t>(t.value(i)));
+  const FloatFormat f = format_of(t.dtype());
+  return code_text(f, t.code(i)) + " (" + shortest_decimal(f, t.code(i)) + ")";
+}
+
+int compare_arrays(const CompareOptions& o) {
+  const Tensor a = load_npy(o.a, o.bfloat16), b = load_npy(o.b, o.bfloat16);
+  Json json = {{"equal", false}};
+  if (a.type() != b.type()) {
+    json["difference"] = {{"a", text_of(a.type())}, {"b", text_of(b.type())}};
+    return report(o, false, json, o.a + " is " + text_of(a.type()) + ", " + o.b + " is " + text_of(b.type()));
+  }
+  int64_t first = -1, unlike = 0;
+  for (int64_t i = 0; i < a.elements(); ++i)
+    if (a.code(i) != b.code(i)) {
+      ++unlike;
+      if (first < 0) first = i;
+    }
+  json["equal"] = unlike == 0;
+  json["elements"] = a.elements();
+  if (unlike == 0) return report(o, true, json, std::to_string(a.elements()) + " elements are equal");
+  const std::string place = index_text(a.shape(), first), x = code_and_value(a, first), y = code_and_value(b, first);
+  json["different_elements"] = unlike;
+  json["difference"] = {{"index", place}, {"a", x}, {"b", y}};
+  return report(o, false, json,
+                std::to_string(unlike) + " of " + std::to_string(a.elements()) + " elements differ, the first at " +
+                    place + ": " + x + " is " + y);
+}
+
+}  // namespace
+
+Verb add_compare(CLI::App& program) {
+  auto* app =
+      program.add_subcommand("compare", "The first difference between two traces or two .npy arrays, bit for bit.");
+  app->footer(R"(Both files are traces (`softamp run --trace FILE`), or both end in .npy.
+Exit code 0: equal; 1: different; 2: bad input.
+
+Example:
+  softamp run graph.json --feed x=x.npy --fetch y --trace a.jsonl
+  softamp run graph.json --feed x=x.npy --fetch y --threads 1 --trace b.jsonl
+  softamp compare a.jsonl b.jsonl)");
+  auto options = std::make_shared<CompareOptions>();
+  app->add_option("A", options->a, "the first file")->required();
+  app->add_option("B", options->b, "the second file")->required();
+  app->add_flag("--bfloat16", options->bfloat16, "arrays of '<u2' hold bfloat16");
+  app->add_flag("--json", options->json, "print a JSON document");
+  return {app, [options] {
+            if (is_array(options->a) != is_array(options->b))
+              throw UsageError(options->a + " and " + options->b + ": expected two traces or two .npy files");
+            return is_array(options->a) ? compare_arrays(*options) : compare_trace_files(*options);
+          }};
+}
+
+}  // namespace softamp::program

@@ -1,0 +1,70 @@
+// softamp operations: what a graph may be made of.
+#include "src/program/options.h"
+#include "src/program/program.h"
+
+#include "softamp/graph/operation.h"
+
+#include <iostream>
+
+namespace softamp::program {
+namespace {
+
+struct OperationsOptions {
+  std::string name;
+  bool markdown = false;
+};
+
+void print_ports(const char* title, const std::vector<PortSpec>& ports) {
+  for (const PortSpec& p : ports)
+    std::cout << "  " << title << "  " << p.name << ": " << p.type << (p.variadic ? ", one or more" : "")
+              << (p.optional ? ", may be left out" : "") << '\n';
+}
+
+void print_one(const Operation& op) {
+  std::cout << op.name << "\n  " << op.summary << '\n';
+  print_ports("input ", op.inputs);
+  print_ports("output", op.outputs);
+  for (const AttributeSpec& a : op.attributes) {
+    std::string values;
+    for (const std::string& choice : a.choices) values += (values.empty() ? "" : ", ") + ("'" + choice + "'");
+    for (const DType type : a.types) values += (values.empty() ? "" : ", ") + std::string(name_of(type));
+    std::cout << "  attribute " << a.name << " (" << (values.empty() ? name_of(a.kind) : values) << ")";
+    if (a.default_value) std::cout << " [=" << text_of(*a.default_value) << "]";
+    std::cout << (a.summary.empty() ? "" : "  ") << a.summary << '\n';
+  }
+  std::cout << "  rounding sites: " << op.sites << '\n';
+}
+
+int run_operations(const OperationsOptions& o) {
+  if (o.markdown) {
+    std::cout
+        << "# The operations of graphs\n\nPrinted by `softamp operations --markdown`. Orders of accumulation and "
+           "roundings: [NUMERICS.md](NUMERICS.md), N90 to N214.\nA type attribute that an input names follows from "
+           "it. Sites: how many operation ids a node owns.\n\n"
+        << operation_table_markdown();
+  } else if (!o.name.empty()) {
+    print_one(operation(o.name));
+  } else {
+    size_t width = 0;
+    for (const Operation& op : operations()) width = std::max(width, op.name.size());
+    for (const Operation& op : operations())
+      std::cout << op.name << std::string(width + 2 - op.name.size(), ' ') << op.summary << '\n';
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+Verb add_operations(CLI::App& program) {
+  auto* app = program.add_subcommand("operations", "The operations that a graph may be made of.");
+  app->footer(R"(Examples:
+  softamp operations
+  softamp operations Conv2D
+  softamp operations --markdown > docs/OPERATIONS.md)");
+  auto options = std::make_shared<OperationsOptions>();
+  app->add_option("NAME", options->name, "one operation, with its ports and attributes [=a list of all]");
+  app->add_flag("--markdown", options->markdown, "the table of docs/OPERATIONS.md");
+  return {app, [options] { return run_operations(*options); }};
+}
+
+}  // namespace softamp::program

@@ -1,0 +1,182 @@
+#include "src/program/run_options.h"
+
+#include "src/program/options.h"
+
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+namespace softamp::program {
+namespace {
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : text + ",") {
+    if (c != ',' && c != ' ') {
+      word += c;
+    } else if (!word.empty()) {
+      words.push_back(word);
+      word.clear();
+    }
+  }
+  return words;
+}
+
+std::string read_file(const std::string& name) {
+  std::ifstream in(name, std::ios::binary);
+  if (!in) throw UsageError(name + ": cannot be opened; expected a JSON file of IpuConfig attributes");
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// The value of --set NAME=VALUE as the attribute's type reads it.
+void set_attribute(IpuConfig& config, const std::string& setting) {
+  const size_t equals = setting.find('=');
+  if (equals == std::string::npos) throw UsageError("--set: '" + setting + "': expected NAME=VALUE");
+  const std::string name = setting.substr(0, equals), text = setting.substr(equals + 1);
+  // matmuls.poplar_options.partialsType=half names one option of a dictionary.
+  const size_t options = name.find("poplar_options.");
+  if (options != std::string::npos) {
+    const std::string dictionary = name.substr(0, options + 14), key = name.substr(options + 15);
+    PoplarOptions all = std::get<PoplarOptions>(config.get(dictionary));
+    all[key] = text;
+    config.set(dictionary, all);
+    return;
+  }
+  const std::string type = IpuConfig::metadata(name).type;
+  ConfigValue value = text;
+  if (type == "bool" || type == "StochasticRoundingBehaviour") {
+    if (text == "true" || text == "True") value = true;
+    if (text == "false" || text == "False") value = false;
+  }
+  if (type == "int") value = static_cast<int64_t>(parse_whole("--set " + name, text, 0, 1u << 31));
+  config.set(name, value);
+}
+
+bulk::InstructionSet isa_of(const std::string& word) {
+  std::vector<std::string> known;
+  for (const auto set : {bulk::InstructionSet::kAuto, bulk::InstructionSet::kPortable, bulk::InstructionSet::kAvx2,
+                         bulk::InstructionSet::kAvx512, bulk::InstructionSet::kAvx512Fp16}) {
+    if (word == bulk::name(set)) return set;
+    known.emplace_back(bulk::name(set));
+  }
+  throw UsageError("--isa: " + unknown_name_message("instruction set", word, known));
+}
+
+}  // namespace
+
+void set_behaviour(IpuConfig& config, const std::string& words) {
+  auto& f = config.floating_point_behaviour;
+  for (const std::string& word : split(words)) {
+    if (word == "off") {
+      f = {};
+    } else if (word == "all") {
+      f.set_all = true;
+    } else if (word == "inv") {
+      f.inv = true;
+    } else if (word == "div0") {
+      f.div0 = true;
+    } else if (word == "oflo") {
+      f.oflo = true;
+    } else if (word == "esr") {
+      f.esr = StochasticRoundingBehaviour::kOn;
+    } else if (word == "nanoo") {
+      f.nanoo = true;
+    } else {
+      throw UsageError("--behaviour: " +
+                       unknown_name_message("behaviour", word, {"inv", "div0", "oflo", "esr", "nanoo", "all", "off"}));
+    }
+  }
+}
+
+void RunOptions::add_to(CLI::App& app) {
+  app.add_option("GRAPH", graph, "the graph, a JSON file")->required();
+  app.add_option("--feed", feeds, "NAME=FILE.npy, the value of a Placeholder; repeatable")->type_name("NAME=FILE");
+  app.add_option("--fetch", fetches,
+                 "a tensor to compute, NAME or NAME:PORT; repeatable [=the file's outputs, or all that nothing reads]")
+      ->type_name("NAME");
+  app.add_option("--out", out, "folder for the results, one .npy each [=print them]")->type_name("DIR");
+  app.add_option("--behaviour", behaviour, "inv, div0, oflo (stop there), esr, nanoo; all; off [=off]")
+      ->type_name("WORDS");
+  app.add_option("--partials", partials, "partials of products: half, float [=float]")->type_name("WORD");
+  app.add_option("--block", block, "products to a rounding of half partials: 1, 4, 16, k [=16]")->type_name("N");
+  app.add_option("--inner", inner, "inside a block: fma_chain, rn32_each, exact_dot4 [=fma_chain]")->type_name("WORD");
+  app.add_option("--config", config_file, "IpuConfig attributes as JSON")->type_name("FILE");
+  app.add_option("--set", settings, "one IpuConfig attribute, norms.use_stable_statistics=true; repeatable")
+      ->type_name("NAME=VALUE");
+  add_word(app, "--random", random, engine_from_name,
+           "philox (10 rounds), philox7, xoroshiro128aox (the order of the hardware; slow) [=philox]");
+  add_whole(app, "--bits", bits, 1, 32, "random bits of a stochastic rounding, 1..32 [=13; 16 with xoroshiro128aox]");
+  add_word(app, "--variant", variant, variant_from_name, "carry (the IPU's), half, rne, odd [=carry]");
+  add_whole(app, "--seed", seed, 0, std::numeric_limits<uint64_t>::max(), "seed of the random bits, 64 bits [=0]");
+  add_whole(app, "--steps", steps, 1, 1u << 31, "runs of the graph [=1]");
+  add_whole(app, "--first-step", first_step, 0, std::numeric_limits<uint32_t>::max(), "number of the first run [=0]");
+  app.add_option("--trace", trace, "write a hash of every tensor of every step, JSON lines")->type_name("FILE");
+  add_whole(app, "--tiles", tiles, 1, 1u << 20, "tiles of the device model [=1472]");
+  app.add_option_function<std::string>(
+         "--memory-per-tile",
+         [this](const std::string& text) {
+           memory_per_tile = parse_whole("--memory-per-tile", text, 0, uint64_t{1} << 40);
+           memory_given = true;
+         },
+         "bytes, 0: unlimited [=638976]")
+      ->type_name("N");
+  add_whole(app, "--threads", threads, 0, 1024, "0: all; results do not depend on it [=0]");
+  app.add_option("--isa", isa, "auto, portable, avx2, avx512, avx512fp16; results do not depend on it [=auto]")
+      ->type_name("WORD");
+  app.add_flag("--reference", reference, "every element by the operation's definition, slowly");
+  app.add_flag("--status", status, "flags of every operation, to standard error");
+  app.add_flag("--statistics", statistics, "extremes, special values and exponents of every tensor");
+  app.add_option("--print", print, "print the graph instead of running it: text, dot")
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"text", "dot"}));
+  app.add_flag("--json", json, "print one JSON document: status, statistics, files, hashes");
+  app.add_flag("--quiet", quiet, "do not say the settings on standard error");
+}
+
+ExecutorOptions RunOptions::executor_options() const {
+  ExecutorOptions o;
+  if (!config_file.empty()) {
+    try {
+      o.config = IpuConfig::from_json(read_file(config_file));
+    } catch (const std::invalid_argument& e) {
+      throw UsageError(config_file + ": " + e.what());
+    }
+  }
+  set_behaviour(o.config, behaviour);
+  if (!partials.empty()) {
+    o.config.matmuls.poplar_options["partialsType"] = partials;
+    o.config.convolutions.poplar_options["partialsType"] = partials;
+  }
+  for (const std::string& setting : settings) set_attribute(o.config, setting);
+  if (!block.empty()) {
+    if (block != "1" && block != "4" && block != "16" && block != "k")
+      throw UsageError("--block: '" + block + "': expected 1, 4, 16 or k");
+    o.amp_block = block == "k" ? 0 : std::stoi(block);
+  }
+  if (!inner.empty()) {
+    if (inner != "fma_chain" && inner != "rn32_each" && inner != "exact_dot4")
+      throw UsageError("--inner: " +
+                       unknown_name_message("accumulation", inner, {"fma_chain", "rn32_each", "exact_dot4"}));
+    o.amp_inner = inner == "rn32_each"    ? AmpInner::kRn32Each
+                  : inner == "exact_dot4" ? AmpInner::kExactDot4
+                                          : AmpInner::kFmaChain;
+  }
+  o.switches.sr_bits = bits;
+  o.switches.sr_form = variant;
+  o.random = random;
+  o.seed = seed;
+  if (o.config.ipu_model.tiles_per_ipu > 0) o.device.tiles = static_cast<int>(o.config.ipu_model.tiles_per_ipu);
+  if (tiles > 0) o.device.tiles = tiles;
+  if (memory_given) o.device.memory_per_tile = static_cast<int64_t>(memory_per_tile);
+  o.threads = threads;
+  o.isa = isa_of(isa);
+  o.reference = reference;
+  o.status = status;
+  o.statistics = statistics;
+  return o;
+}
+
+}  // namespace softamp::program

@@ -1,0 +1,38 @@
+// What the options of `softamp run` say.
+#pragma once
+
+#include "src/program/program.h"
+
+#include "softamp/graph/executor.h"
+
+#include <string>
+#include <vector>
+
+namespace softamp::program {
+
+struct RunOptions {
+  std::string graph, out, trace, config_file, print;
+  std::vector<std::string> feeds, fetches, settings;
+  std::string behaviour, partials, block, inner;
+  RandomEngine random = RandomEngine::kPhilox;
+  int bits = 0;
+  StochasticVariant variant = StochasticVariant::kCarry;
+  uint64_t seed = 0;
+  uint64_t steps = 1;
+  uint32_t first_step = 0;
+  int threads = 0;
+  int tiles = 0;
+  uint64_t memory_per_tile = 0;
+  bool memory_given = false;
+  std::string isa = "auto";
+  bool reference = false, status = false, statistics = false, json = false, quiet = false;
+
+  void add_to(CLI::App& app);
+  /// Throws UsageError for a value that no option takes.
+  ExecutorOptions executor_options() const;
+};
+
+/// Sets the behaviour that words name, separated by commas: inv div0 oflo esr nanoo, or all, or off.
+void set_behaviour(IpuConfig& config, const std::string& words);
+
+}  // namespace softamp::program

@@ -1,0 +1,95 @@
+#include "softamp/report/statistics.h"
+
+#include <nlohmann/json.hpp>
+
+#include "softamp/report/number_text.h"
+
+namespace softamp {
+namespace {
+
+void see_number(TensorStatistics& s, double x, bool& first) {
+  if (first || x < s.minimum) s.minimum = x;
+  if (first || x > s.maximum) s.maximum = x;
+  first = false;
+}
+
+/// Codes of one format. Counts by exponent field first: the field says all but subnormals' exponents.
+template <class Code>
+void count_floating(const FloatFormat& f, const Code* codes, int64_t n, TensorStatistics& s) {
+  bool first = true;
+  std::vector<int64_t> by_exponent(static_cast<size_t>(f.max_exponent() - f.min_quantum() + 1));
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t code = codes[i], magnitude = code & f.magnitude_mask();
+    if (f.is_nan(code)) {
+      ++s.nans;
+      continue;
+    }
+    see_number(s, value_of(f, code), first);
+    if (f.is_infinity(code)) {
+      ++s.infinities;
+      continue;
+    }
+    if (magnitude == 0) {
+      ++s.zeros;
+      continue;
+    }
+    if (magnitude == f.max_finite_code()) ++s.saturated;
+    int exponent = static_cast<int>(magnitude >> f.mantissa_bits()) - f.bias;
+    if (magnitude < f.min_normal_code()) {
+      ++s.subnormals;
+      exponent = f.min_quantum() + 63 - detail::countl_zero(magnitude);
+    }
+    ++by_exponent[static_cast<size_t>(exponent - f.min_quantum())];
+  }
+  for (size_t e = 0; e < by_exponent.size(); ++e)
+    if (by_exponent[e]) s.exponents[static_cast<int>(e) + f.min_quantum()] = by_exponent[e];
+}
+
+template <class T>
+void count_integers(const T* values, int64_t n, TensorStatistics& s) {
+  bool first = true;
+  for (int64_t i = 0; i < n; ++i) {
+    see_number(s, values[i], first);
+    s.zeros += values[i] == 0;
+  }
+}
+
+}  // namespace
+
+TensorStatistics statistics_of(const TensorType& type, const void* data) {
+  TensorStatistics s;
+  s.elements = type.shape.elements();
+  const FloatFormat f = format_of(type.dtype);
+  switch (type.dtype) {
+    case DType::kFloat16:
+    case DType::kBFloat16: count_floating(f, static_cast<const uint16_t*>(data), s.elements, s); break;
+    case DType::kFloat32: count_floating(f, static_cast<const uint32_t*>(data), s.elements, s); break;
+    case DType::kFloat64: count_floating(f, static_cast<const uint64_t*>(data), s.elements, s); break;
+    case DType::kInt32: count_integers(static_cast<const int32_t*>(data), s.elements, s); break;
+    case DType::kBool: count_integers(static_cast<const uint8_t*>(data), s.elements, s); break;
+  }
+  return s;
+}
+
+std::string TensorStatistics::json() const {
+  nlohmann::ordered_json out;
+  out["elements"] = elements;
+  // JSON has no infinities: those are text.
+  const auto number = [](double x) -> nlohmann::ordered_json {
+    if (x - x == 0) return x;
+    return x > 0 ? "inf" : "-inf";
+  };
+  out["minimum"] = number(minimum);
+  out["maximum"] = number(maximum);
+  out["zeros"] = zeros;
+  out["subnormals"] = subnormals;
+  out["saturated"] = saturated;
+  out["infinities"] = infinities;
+  out["nans"] = nans;
+  nlohmann::ordered_json histogram = nlohmann::ordered_json::object();
+  for (const auto& [exponent, count] : exponents) histogram[std::to_string(exponent)] = count;
+  out["exponents"] = std::move(histogram);
+  return out.dump();
+}
+
+}  // namespace softamp

@@ -1,0 +1,124 @@
+#include "softamp/tensor/tensor.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+#include "softamp/numerics/convert.h"
+
+namespace softamp {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+std::string text_of(const TensorType& type) { return std::string(name_of(type.dtype)) + type.shape.text(); }
+
+/// std::bad_alloc that says for what.
+class NoMemory : public std::bad_alloc {
+ public:
+  explicit NoMemory(const TensorType& type)
+      : message_(std::make_shared<const std::string>("out of memory: " + std::to_string(type.bytes()) +
+                                                     " bytes for a tensor " + text_of(type))) {}
+  const char* what() const noexcept override { return message_->c_str(); }
+
+ private:
+  std::shared_ptr<const std::string> message_;
+};
+
+/// `value` as a code of `dtype`, rounded to nearest even.
+uint64_t encode(DType dtype, double value) {
+  const uint64_t bits = __builtin_bit_cast(uint64_t, value);
+  switch (dtype) {
+    case DType::kFloat64: return bits;
+    case DType::kBool: return value != 0;
+    case DType::kInt32: {
+      const Rounded r = fp::to_int32(kBinary64, bits, Semantics::ieee());
+      if (r.flags & kInvalid)
+        throw std::invalid_argument(std::to_string(value) + " is no int32: expected a number from -2^31 to 2^31 - 1");
+      return r.code;
+    }
+    default: return fp::from_double(format_of(dtype), value);
+  }
+}
+
+void store(void* data, DType dtype, int64_t i, uint64_t code) {
+  const size_t size = size_of(dtype);
+  std::memcpy(static_cast<std::byte*>(data) + static_cast<size_t>(i) * size, &code, size);  // little-endian
+}
+
+}  // namespace
+
+void Tensor::Free::operator()(std::byte* p) const { std::free(reinterpret_cast<void**>(p)[-1]); }
+
+Tensor::Tensor(const TensorType& type) : type_(type) {
+  // calloc, so that a large tensor's zero pages come from the system, untouched. The block's own address stands in
+  // front of the data.
+  void* const block = std::calloc(type.bytes() + 2 * kAlignment, 1);
+  if (!block) throw NoMemory(type);
+  const size_t misfit = (reinterpret_cast<uintptr_t>(block) + sizeof(void*)) % kAlignment;
+  std::byte* const data = static_cast<std::byte*>(block) + sizeof(void*) + (misfit ? kAlignment - misfit : 0);
+  reinterpret_cast<void**>(data)[-1] = block;
+  data_.reset(data);
+}
+
+Tensor Tensor::clone() const {
+  Tensor copy(type_);
+  if (bytes() > 0) std::memcpy(copy.data(), data(), bytes());
+  return copy;
+}
+
+Tensor Tensor::from_values(DType dtype, const Shape& shape, std::span<const double> values) {
+  if (static_cast<uint64_t>(shape.elements()) != values.size())
+    throw std::invalid_argument(std::to_string(values.size()) + " values for a tensor of shape " + shape.text() +
+                                "; expected " + std::to_string(shape.elements()));
+  Tensor tensor(dtype, shape);
+  for (size_t i = 0; i < values.size(); ++i)
+    store(tensor.data(), dtype, static_cast<int64_t>(i), encode(dtype, values[i]));
+  return tensor;
+}
+
+Tensor Tensor::full(DType dtype, const Shape& shape, double value) {
+  Tensor tensor(dtype, shape);
+  const uint64_t code = encode(dtype, value);
+  if (code != 0)
+    for (int64_t i = 0; i < shape.elements(); ++i) store(tensor.data(), dtype, i, code);
+  return tensor;
+}
+
+uint64_t Tensor::code(int64_t i) const {
+  if (i < 0 || i >= elements())
+    throw std::out_of_range("element " + std::to_string(i) + " of a tensor " + text_of(type_));
+  const size_t size = size_of(dtype());
+  uint64_t code = 0;
+  std::memcpy(&code, data_.get() + static_cast<size_t>(i) * size, size);
+  return code;
+}
+
+double Tensor::value(int64_t i) const {
+  const uint64_t bits = code(i);
+  switch (dtype()) {
+    case DType::kFloat64: return __builtin_bit_cast(double, bits);
+    case DType::kInt32: return static_cast<int32_t>(static_cast<uint32_t>(bits));
+    case DType::kBool: return bits != 0;
+    default: return fp::to_double(format_of(dtype()), bits);
+  }
+}
+
+std::vector<double> Tensor::values() const {
+  std::vector<double> all(static_cast<size_t>(elements()));
+  for (size_t i = 0; i < all.size(); ++i) all[i] = value(static_cast<int64_t>(i));
+  return all;
+}
+
+bool Tensor::same_bits(const Tensor& other) const {
+  return type_ == other.type_ && (bytes() == 0 || std::memcmp(data(), other.data(), bytes()) == 0);
+}
+
+void Tensor::check_holds(bool fits) const {
+  if (!fits)
+    throw std::invalid_argument("a tensor " + text_of(type_) +
+                                " does not hold elements of the type that was asked for");
+}
+
+}  // namespace softamp

@@ -1,0 +1,76 @@
+// Tensors in .npy files.
+#include <cstring>
+
+#include "softamp/data/npy.h"
+#include "softamp/tensor/tensor.h"
+
+namespace softamp {
+namespace {
+
+DType dtype_of(npy::ElementType type, bool as_bfloat16, const std::string& name) {
+  using enum npy::ElementType;
+  switch (type) {
+    case kFloat16: return DType::kFloat16;
+    case kFloat32: return DType::kFloat32;
+    case kFloat64: return DType::kFloat64;
+    case kInt32: return DType::kInt32;
+    case kBool: return DType::kBool;
+    case kUint16:
+      if (as_bfloat16) return DType::kBFloat16;
+      break;
+    default: break;
+  }
+  throw npy::Error(name + ": elements of type '" + npy::descr(type) +
+                   "'; expected '<f2', '<f4', '<f8', '<i4' or '|b1', or '<u2' where a bfloat16 tensor is read");
+}
+
+npy::ElementType element_type(DType t) {
+  switch (t) {
+    case DType::kFloat16: return npy::ElementType::kFloat16;
+    case DType::kBFloat16: return npy::ElementType::kUint16;
+    case DType::kFloat32: return npy::ElementType::kFloat32;
+    case DType::kFloat64: return npy::ElementType::kFloat64;
+    case DType::kInt32: return npy::ElementType::kInt32;
+    case DType::kBool: break;
+  }
+  return npy::ElementType::kBool;
+}
+
+}  // namespace
+
+Tensor load_npy(const std::filesystem::path& file, bool as_bfloat16) {
+  const std::string name = file.string();
+  npy::Reader reader(name);
+  const npy::Header& header = reader.header();
+  const DType dtype = dtype_of(header.type, as_bfloat16, name);
+  TensorType type{dtype, {}};
+  try {
+    std::vector<int64_t> extents;
+    for (const uint64_t extent : header.shape) {
+      if (extent > static_cast<uint64_t>(Shape::kMaxElements)) throw std::invalid_argument("an extent above 2^40");
+      extents.push_back(static_cast<int64_t>(extent));
+    }
+    type.shape = Shape(std::span<const int64_t>(extents));
+  } catch (const std::invalid_argument& e) {
+    throw npy::Error(name + ": shape " + npy::shape_text(header.shape) + ": " + e.what());
+  }
+  Tensor tensor(type);
+  const size_t count = static_cast<size_t>(tensor.elements());
+  for (size_t done = 0; done < count;) {
+    const size_t n = reader.read(static_cast<std::byte*>(tensor.data()) + done * size_of(dtype), count - done);
+    if (n == 0) throw npy::Error(name + ": the data are cut off");
+    done += n;
+  }
+  if (dtype == DType::kBool)  // NumPy takes every byte but 0 for true
+    for (uint8_t& b : tensor.as<uint8_t>()) b = b != 0;
+  return tensor;
+}
+
+void save_npy(const Tensor& tensor, const std::filesystem::path& file) {
+  const std::vector<uint64_t> shape(tensor.shape().begin(), tensor.shape().end());
+  npy::Writer writer(file.string(), element_type(tensor.dtype()), shape);
+  if (tensor.elements() > 0) writer.write(tensor.data(), static_cast<size_t>(tensor.elements()));
+  writer.commit();
+}
+
+}  // namespace softamp

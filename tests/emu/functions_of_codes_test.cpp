@@ -1,0 +1,101 @@
+// Functions of long 16-bit tensors, whose results are looked up, against their bodies: every code, values, flags and
+// lowest indices.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/emu/element_check.h"
+
+namespace softamp {
+namespace {
+
+using namespace softamp::test;
+
+struct Unary {
+  const char* op;
+  Attributes attributes = {};
+};
+const std::vector<Unary>& unary_functions() {
+  static const std::vector<Unary> kAll = {{"Exp"},
+                                          {"Expm1"},
+                                          {"Log"},
+                                          {"Log1p"},
+                                          {"Tanh"},
+                                          {"Sigmoid"},
+                                          {"Erf"},
+                                          {"Sin"},
+                                          {"Cos"},
+                                          {"Gelu", {{"approximate", false}}},
+                                          {"Gelu", {{"approximate", true}}}};
+  return kAll;
+}
+
+/// Longer than a table is worth, not by whole groups; the second half holds every code in another order.
+constexpr int64_t kLong = (int64_t{1} << 18) + 37;
+Tensor every_code(DType t, uint32_t factor) {
+  Tensor x(t, Shape{kLong});
+  for (size_t i = 0; i < static_cast<size_t>(kLong); ++i)
+    x.as<uint16_t>()[i] = static_cast<uint16_t>(i < 131072 ? 0x3C00 + i % 64 : i * factor);
+  return x;
+}
+
+void expect_body_of_long(const Unary& f, const Tensor& x, const Named& policy) {
+  const ElementCase e{f.op, {&x}, {x.dtype(), x.shape()}, f.attributes};
+  RunOptions o;
+  o.semantics = policy.semantics;
+  o.reference = true;
+  const ElementResult expected = run_case(e, o);
+  o.reference = false;
+  for (const InstructionSet isa : machine_sets()) {
+    o.isa = isa;
+    o.threads = 4 - o.threads;  // 3 and 1 by turns
+    expect_same(e, expected, o, policy.name);
+  }
+}
+
+TEST(FunctionsOfCodes, EveryCodeOfLongTensors) {
+  for (const DType t : {DType::kFloat16, DType::kBFloat16}) {
+    // Raising codes come early and all kinds soon, or late and one after another.
+    const Tensor mixed = every_code(t, 40503), ordered = every_code(t, 1);
+    for (const Unary& f : unary_functions())
+      for (const Named& policy : usual_policies()) {
+        if (policy.semantics.draws(format_of(t))) continue;
+        expect_body_of_long(f, mixed, policy);
+        if (policy.name != "ipu nanoo") expect_body_of_long(f, ordered, policy);
+        if (HasFailure()) return;
+      }
+    for (const Named& policy : unusual_policies()) {
+      if (policy.semantics.draws(format_of(t))) continue;
+      for (const char* op : {"Exp", "Log", "Sin"}) expect_body_of_long({op}, mixed, policy);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(FunctionsOfCodes, StochasticRoundingOfLongTensorsIsComputed) {
+  const Tensor x = every_code(DType::kFloat16, 40503);
+  for (const char* op : {"Exp", "Log"})
+    for (const Named& policy : usual_policies())
+      if (policy.semantics.draws(kFp16)) expect_body_of_long({op}, x, policy);
+}
+
+/// Results too long for the caches are written past them.
+TEST(FunctionsOfCodes, TensorsPastTheCache) {
+  Tensor x(DType::kFloat16, Shape{(int64_t{5} << 20) + 37});
+  for (size_t i = 0; i < static_cast<size_t>(x.elements()); ++i)
+    x.as<uint16_t>()[i] = static_cast<uint16_t>(i * 40503u);
+  const ElementCase e{"Log", {&x}, {DType::kFloat16, x.shape()}};
+  RunOptions o;
+  o.semantics = Semantics::ipu();
+  o.reference = true;
+  const ElementResult expected = run_case(e, o);
+  o.reference = false;
+  for (const InstructionSet isa : machine_sets())
+    for (const bool flags : {false, true}) {
+      o.isa = isa, o.flags = flags, o.threads = 2;
+      expect_same(e, expected, o, "ipu");
+    }
+}
+
+}  // namespace
+}  // namespace softamp

@@ -1,0 +1,181 @@
+// What the tests of products share: data that goes wrong, the chain of kernel/product.h over whole matrices, the
+// engine.
+#pragma once
+
+#include <memory>
+
+#include "emu/product.h"
+#include "tests/emu/bulk_check.h"
+
+namespace softamp::test {
+
+using kernel::AmpInner;
+using kernel::PartialsType;
+using kernel::ProductRules;
+
+/// What a matrix holds.
+enum class Data { kOrdinary, kSmall, kLarge, kNearOverflow, kSpecial, kAnything };
+constexpr int kDataKinds = 6;
+
+/// A code of `f` of that kind.
+inline uint32_t product_code(Mixer& mix, const FloatFormat& f, Data data) {
+  const auto random_exponent = [&](int least, int span) {
+    const int exponent = std::max(least + static_cast<int>(mix() % static_cast<uint64_t>(span)), f.min_quantum());
+    const double value = std::ldexp(1.0 + static_cast<double>(mix() % (1u << 24)) / (1 << 24), exponent);
+    RoundingPolicy toward_zero;
+    toward_zero.mode = RoundingMode::kTowardZero;
+    const uint64_t bits = std::bit_cast<uint64_t>(mix() & 1 ? value : -value);
+    return static_cast<uint32_t>(fp::convert(kBinary64, f, bits, Semantics::ieee(toward_zero)).code);
+  };
+  const uint32_t sign = mix() & 1 ? static_cast<uint32_t>(f.sign_mask()) : 0u;
+  const bool half = f == kFp16;
+  switch (data) {
+    case Data::kOrdinary: return mix() % 16 == 0 ? sign : random_exponent(-4, 6);
+    case Data::kSmall: return mix() % 4 == 0 ? sign : random_exponent(half ? -16 : mix() % 16 ? -75 : -14, 12);
+    case Data::kLarge: return random_exponent(half ? 3 : mix() % 8 ? 3 : 55, 9);
+    case Data::kNearOverflow: return random_exponent(4, 4);  // sums of some products: about 2^16
+    case Data::kSpecial: {
+      const uint64_t choice = mix() % 400;
+      if (choice == 0) return sign | static_cast<uint32_t>(f.infinity_code());
+      if (choice == 1) return sign | static_cast<uint32_t>(f.infinity_code() + 1 + mix() % (f.quiet_bit() - 1));
+      if (choice == 2) return sign | static_cast<uint32_t>(f.infinity_code() | f.quiet_bit());
+      if (choice == 3) return sign | static_cast<uint32_t>(f.max_finite_code());
+      if (choice < 20) return sign | static_cast<uint32_t>(mix() % f.min_normal_code());
+      return random_exponent(-4, 8);
+    }
+    case Data::kAnything: break;
+  }
+  return static_cast<uint32_t>(mix() & f.code_mask());
+}
+
+/// Codes as the engine takes them.
+class Matrix {
+ public:
+  Matrix(const FloatFormat& f, size_t count) : format_(f), bytes_(count * width() + 64) {}
+  void fill(Mixer& mix, Data data) {
+    for (size_t i = 0; i * width() + 64 < bytes_.size(); ++i) set(i, product_code(mix, format_, data));
+  }
+  uint32_t at(size_t i) const {
+    uint32_t code = 0;
+    std::memcpy(&code, data() + i * width(), width());
+    return code;
+  }
+  void set(size_t i, uint32_t code) { std::memcpy(data() + i * width(), &code, width()); }
+  const uint8_t* data() const { return bytes_.data() + 2 * width(); }  // not aligned to anything
+  uint8_t* data() { return bytes_.data() + 2 * width(); }
+  size_t width() const { return format_.storage_bits() <= 16 ? 2 : 4; }
+  const FloatFormat& format() const { return format_; }
+
+ private:
+  FloatFormat format_;
+  std::vector<uint8_t> bytes_;
+};
+
+struct ProductCase {
+  ProductRules rules;
+  Semantics semantics = Semantics::ieee();
+  size_t m = 1, n = 1, k = 1, block = 16;
+  bool transpose_a = false, transpose_b = false, batch_sum = false;
+  uint64_t first_output = 0;
+  Data data = Data::kOrdinary;
+  uint64_t seed = 0;
+  RandomBits random{};
+};
+
+inline std::string describe(const ProductCase& c) {
+  return std::to_string(c.m) + "x" + std::to_string(c.n) + "x" + std::to_string(c.k) + " block " +
+         std::to_string(c.block) + (c.transpose_a ? " At" : "") + (c.transpose_b ? " Bt" : "") +
+         (c.batch_sum ? " batch" : "") + (c.rules.exact_each ? " exact" : "") + " partials " +
+         std::to_string(static_cast<int>(c.rules.partials)) + " between " + std::to_string(c.rules.round_partials) +
+         " inner " + std::to_string(static_cast<int>(c.rules.inner)) + " bits " +
+         std::to_string(c.rules.a.storage_bits()) + (c.rules.a == kBf16 ? "b " : " ") +
+         std::to_string(c.rules.b.storage_bits()) + (c.rules.b == kBf16 ? "b " : " ") +
+         std::to_string(c.rules.output.storage_bits()) + (c.rules.output == kBf16 ? "b" : "") + " mode " +
+         std::to_string(static_cast<int>(c.semantics.narrow.mode)) + " r " +
+         std::to_string(c.semantics.narrow.random_bits) + " variant " +
+         std::to_string(static_cast<int>(c.semantics.narrow.variant)) + " overflow " +
+         std::to_string(static_cast<int>(c.semantics.narrow.overflow)) +
+         (c.semantics.divide_by_way_of_fp32 ? " ipu" : " ieee") + " first " + std::to_string(c.first_output) +
+         " data " + std::to_string(static_cast<int>(c.data)) + " seed " + std::to_string(c.seed);
+}
+
+/// Operands, and what they must give.
+struct ProductExpectation {
+  Matrix a, b;
+  std::vector<uint32_t> codes;
+  FpStatus status;
+  emu::Schedule schedule;
+  kernel::Environment environment;
+
+  explicit ProductExpectation(const ProductCase& c)
+      : a(c.rules.a, c.m * c.k),
+        b(c.rules.b, c.k * c.n),
+        codes(c.m * c.n),
+        schedule(emu::Schedule::plain(c.k, c.block, c.batch_sum)) {
+    Mixer mix(c.seed);
+    a.fill(mix, c.data);
+    b.fill(mix, c.data);
+    environment.semantics = c.semantics;
+    environment.random = c.random;
+    environment.step = 5;
+    environment.operation = 77;
+    for (size_t i = 0; i < c.m; ++i)
+      for (size_t j = 0; j < c.n; ++j) {
+        const uint64_t output = c.first_output + i * c.n + j;
+        kernel::ProductChain chain(c.rules, environment, output);
+        size_t k = 0;
+        for (const emu::ChainBlock& block : schedule.blocks) {
+          for (uint32_t t = 0; t < block.length; ++t, ++k)
+            chain.step(kernel::widen_operand(c.rules.a, a.at(c.transpose_a ? k * c.m + i : i * c.k + k), c.semantics),
+                       kernel::widen_operand(c.rules.b, b.at(c.transpose_b ? j * c.k + k : k * c.n + j), c.semantics),
+                       block.number);
+          chain.end_block(block.number);
+          if (block.closes_partial) chain.close_partial(block.number);
+        }
+        const Rounded r = chain.finish();
+        codes[i * c.n + j] = static_cast<uint32_t>(r.code);
+        status.raise(r.flags & (kInvalid | kOverflow), output);
+      }
+  }
+};
+
+/// Runs the engine and compares; false ends a test's loop early.
+inline bool check_product(const ProductCase& c, const ProductExpectation& e, InstructionSet isa, int threads,
+                          bool with_status = true, bool reference = false) {
+  const emu::ProductPlan plan(c.rules, c.semantics, isa, reference);
+  const emu::MatMulOperands operands(plan, e.a.data(), c.transpose_a, e.b.data(), c.transpose_b, c.m, c.n, c.k,
+                                     c.first_output);
+  Matrix out(c.rules.output, c.m * c.n);
+  for (size_t i = 0; i < c.m * c.n; ++i) out.set(i, 0x5A5A5A5Au);
+  FpStatus status;
+  uint8_t* const origin = out.data() - c.first_output * out.width();
+  emu::run_product(plan, {c.m, c.n, &e.schedule, &operands, origin}, e.environment,
+                   {threads, with_status ? &status : nullptr});
+  const std::string what = std::string(bulk::name(isa)) + " way " + std::to_string(static_cast<int>(plan.way)) +
+                           " threads " + std::to_string(threads) + ": " + describe(c);
+  for (size_t i = 0; i < c.m * c.n; ++i)
+    if (out.at(i) != e.codes[i]) {
+      ADD_FAILURE() << what << "\n  output " << i / c.n << "," << i % c.n << ": " << hex(out.at(i)) << " instead of "
+                    << hex(e.codes[i]);
+      return false;
+    }
+  if (with_status && show(status) != show(e.status)) {
+    ADD_FAILURE() << what << "\n  status " << show(status) << " instead of " << show(e.status);
+    return false;
+  }
+  return true;
+}
+
+inline bool check_everywhere(const ProductCase& c, bool all_threads = true) {
+  static const std::vector<InstructionSet> sets = usable_sets();
+  const ProductExpectation e(c);
+  bool good = true;
+  for (const InstructionSet isa : sets) {
+    good = good && check_product(c, e, isa, 1);
+    if (!all_threads) continue;
+    for (const int threads : {2, 3, 8}) good = good && check_product(c, e, isa, threads, threads != 3);
+  }
+  return good;
+}
+
+}  // namespace softamp::test

@@ -1,0 +1,386 @@
+// Operations that move elements: against loops of their own written with coordinates, the fast formulation against the
+// body in kernel/, and the one sum among them against binary64.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <random>
+
+#include "emu/op_kernel.h"
+#include "softamp/graph/operation.h"
+#include "tests/graph/structure_cases.h"
+
+using namespace softamp;
+using namespace softamp::emu;
+
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+Tensor random_tensor(const TensorType& type, std::mt19937& random) {
+  Tensor t(type);
+  for (size_t i = 0; i < t.bytes(); ++i)
+    static_cast<uint8_t*>(t.data())[i] = type.dtype == DType::kBool ? random() & 1 : static_cast<uint8_t>(random());
+  return t;
+}
+
+struct Result {
+  std::vector<Tensor> outputs;
+  FpStatus status;
+};
+
+Result run(const Graph& graph, int number, const std::vector<const Tensor*>& inputs, EngineSettings settings,
+           bool with_status = true) {
+  const Node& node = graph.node(number);
+  std::vector<TensorType> types;
+  std::vector<const void*> in;
+  for (const Tensor* t : inputs) {
+    types.push_back(t->type());
+    in.push_back(t->data());
+  }
+  std::vector<std::string> warnings;
+  const KernelFactory make = find_kernel(node.op);
+  if (!make) throw std::logic_error("no kernel for " + node.op);
+  const auto kernel = make({node, types, settings, warnings});
+  Result result;
+  std::vector<void*> out;
+  for (const TensorType& type : node.outputs) {
+    result.outputs.emplace_back(type);
+    if (type.bytes() > 0) std::memset(result.outputs.back().data(), 0xAA, type.bytes());
+  }
+  for (Tensor& t : result.outputs) out.push_back(t.data());
+  const Tensor scratch(DType::kBool, {static_cast<int64_t>(kernel->scratch_bytes())});
+  kernel::Environment environment = settings.environment;
+  environment.operation = node.operation_id;
+  kernel->run(
+      {in.data(), out.data(), const_cast<void*>(scratch.data()), environment, with_status ? &result.status : nullptr});
+  return result;
+}
+
+std::vector<Tensor> feed(const Graph& graph, int number, std::mt19937& random) {
+  std::vector<Tensor> tensors;
+  for (const Port p : graph.node(number).inputs) tensors.push_back(random_tensor(graph.type(p), random));
+  return tensors;
+}
+
+std::vector<const Tensor*> pointers(const std::vector<Tensor>& tensors) {
+  std::vector<const Tensor*> all;
+  for (const Tensor& t : tensors) all.push_back(&t);
+  return all;
+}
+
+Ints coordinates(const Shape& shape, int64_t index) {
+  Ints c(static_cast<size_t>(shape.rank()));
+  for (int a = shape.rank(); a-- > 0;) {
+    c[static_cast<size_t>(a)] = index % shape[a];
+    index /= shape[a];
+  }
+  return c;
+}
+
+/// The element at these coordinates; nothing where they are outside.
+std::optional<uint64_t> at(const Tensor& t, const Ints& c) {
+  int64_t index = 0;
+  for (int a = 0; a < t.shape().rank(); ++a) {
+    const int64_t place = c[static_cast<size_t>(a)];
+    if (place < 0 || place >= t.shape()[a]) return std::nullopt;
+    index = index * t.shape()[a] + place;
+  }
+  return t.code(index);
+}
+
+/// Python's range of a slice, element by element, from the language reference's definition of slice.indices.
+Ints python_slice(int64_t n, int64_t begin, int64_t end, int64_t stride, bool no_begin, bool no_end) {
+  int64_t first = begin < 0 ? begin + n : begin, last = end < 0 ? end + n : end;
+  if (stride > 0) {
+    first = no_begin ? 0 : std::clamp<int64_t>(first, 0, n);
+    last = no_end ? n : std::clamp<int64_t>(last, 0, n);
+  } else {
+    first = no_begin ? n - 1 : std::clamp<int64_t>(first, -1, n - 1);
+    last = no_end ? -1 : std::clamp<int64_t>(last, -1, n - 1);
+  }
+  Ints places;
+  for (int64_t i = first; stride > 0 ? i < last : i > last; i += stride) places.push_back(i);
+  return places;
+}
+
+/// The definition of each operation, with coordinates: element `c` of output `port`.
+uint64_t expected(const Node& node, const std::vector<Tensor>& in, size_t port, Ints c) {
+  const Shape& shape = in[0].shape();
+  const auto axis_from = [&](int rank) {
+    const int64_t axis = attribute<int64_t>(node, "axis");
+    return static_cast<size_t>(axis < 0 ? axis + rank : axis);
+  };
+  if (node.op == "Transpose") {
+    const Ints& perm = attribute<Ints>(node, "perm");
+    Ints from(c.size());
+    for (size_t a = 0; a < c.size(); ++a) from[static_cast<size_t>(perm[a])] = c[a];
+    return *at(in[0], from);
+  }
+  if (node.op == "ConcatV2") {
+    const size_t axis = axis_from(shape.rank());
+    size_t i = 0;
+    while (c[axis] >= in[i].shape()[static_cast<int>(axis)]) c[axis] -= in[i++].shape()[static_cast<int>(axis)];
+    return *at(in[i], c);
+  }
+  if (node.op == "Pack") {
+    const size_t axis = axis_from(shape.rank() + 1);
+    const size_t i = static_cast<size_t>(c[axis]);
+    c.erase(c.begin() + static_cast<std::ptrdiff_t>(axis));
+    return *at(in[i], c);
+  }
+  if (node.op == "Unpack") {
+    c.insert(c.begin() + static_cast<std::ptrdiff_t>(axis_from(shape.rank())), static_cast<int64_t>(port));
+    return *at(in[0], c);
+  }
+  if (node.op == "Split" || node.op == "SplitV") {
+    const size_t axis = axis_from(shape.rank());
+    for (size_t i = 0; i < port; ++i) c[axis] += node.outputs[i].shape[static_cast<int>(axis)];
+    return *at(in[0], c);
+  }
+  if (node.op == "Pad") {
+    for (size_t a = 0; a < c.size(); ++a) c[a] -= attribute<Ints>(node, "paddings")[2 * a];
+    return at(in[0], c).value_or(Tensor::full(in[0].dtype(), {}, attribute<double>(node, "constant_value")).code(0));
+  }
+  if (node.op == "Slice") {
+    for (size_t a = 0; a < c.size(); ++a) c[a] += attribute<Ints>(node, "begin")[a];
+    return *at(in[0], c);
+  }
+  if (node.op == "StridedSlice") {
+    const Ints &begin = attribute<Ints>(node, "begin"), &end = attribute<Ints>(node, "end");
+    if (attribute<int64_t>(node, "shrink_axis_mask") & 1) c.insert(c.begin(), -1);
+    for (size_t a = 0; a < begin.size(); ++a) {
+      const int64_t n = shape[static_cast<int>(a)];
+      if (c[a] == -1) {
+        c[a] = begin[a] < 0 ? begin[a] + n : begin[a];
+        continue;
+      }
+      c[a] = python_slice(n, begin[a], end[a], attribute<Ints>(node, "strides")[a],
+                          attribute<int64_t>(node, "begin_mask") >> a & 1,
+                          attribute<int64_t>(node, "end_mask") >> a & 1)[static_cast<size_t>(c[a])];
+    }
+    return *at(in[0], c);
+  }
+  for (size_t a = 0; a < c.size(); ++a) c[a] %= shape[static_cast<int>(a)];  // Tile
+  return *at(in[0], c);
+}
+
+const char* const kMoving[] = {"Transpose", "ConcatV2", "Pack",  "Unpack",       "Split",
+                               "SplitV",    "Pad",      "Slice", "StridedSlice", "Tile"};
+constexpr DType kDtypes[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32,
+                             DType::kFloat64, DType::kInt32,    DType::kBool};
+
+}  // namespace
+
+TEST(Structure, EveryElementComesFromWhereTheDefinitionSays) {
+  std::mt19937 random(1);
+  for (const char* op : kMoving)
+    for (int round = 0; round < 200; ++round) {
+      GraphBuilder b;
+      const DType dtype = kDtypes[round % 6];
+      const int number = tests::add_random(b, random, op, dtype).node;
+      const Graph graph = b.build();
+      const Node& node = graph.node(number);
+      const std::vector<Tensor> in = feed(graph, number, random);
+      for (const bool reference : {true, false}) {
+        EngineSettings settings;
+        settings.reference = reference;
+        settings.threads = 1 + round % 3;
+        const Result result = run(graph, number, pointers(in), settings);
+        ASSERT_EQ(result.status, FpStatus{});
+        for (size_t port = 0; port < node.outputs.size(); ++port)
+          for (int64_t i = 0; i < node.outputs[port].shape.elements(); ++i)
+            ASSERT_EQ(result.outputs[port].code(i), expected(node, in, port, coordinates(node.outputs[port].shape, i)))
+                << op << " round " << round << " reference " << reference << " output " << port << " element " << i;
+      }
+    }
+}
+
+TEST(Structure, LargeOnesEqualTheBodyOnAnyNumberOfThreads) {
+  std::mt19937 random(2);
+  GraphBuilder b;
+  const Port x = b.placeholder("x", DType::kFloat16, {33, 257, 129});
+  const Port row = b.placeholder("row", DType::kFloat32, {3000000});
+  std::vector<int> nodes;
+  const auto add = [&](const char* op, std::vector<Port> in, Attributes attributes) {
+    nodes.push_back(b.add(op, in, attributes).node);
+  };
+  for (const Ints& perm : {Ints{0, 1, 2}, Ints{2, 1, 0}, Ints{1, 2, 0}, Ints{0, 2, 1}, Ints{1, 0, 2}, Ints{2, 0, 1}})
+    add("Transpose", {x}, {{"perm", perm}});
+  add("Pad", {x}, {{"paddings", Ints{1, 2, 0, 3, 5, 0}}, {"constant_value", 7.0}});
+  add("Slice", {row}, {{"begin", Ints{17}}, {"size", Ints{-1}}});
+  add("ConcatV2", {x, x, x}, {{"axis", 1}});
+  add("Tile", {x}, {{"multiples", Ints{1, 3, 2}}});
+  add("StridedSlice", {row}, {{"begin", Ints{-1}}, {"end", Ints{0}}, {"strides", Ints{-2}}});
+  add("Identity", {row}, {});
+  add("Reshape", {row}, {{"shape", Ints{1000, -1}}});
+  const Graph graph = b.build();
+  for (const int number : nodes) {
+    const std::vector<Tensor> in = feed(graph, number, random);
+    EngineSettings settings;
+    settings.reference = true;
+    const Result body = run(graph, number, pointers(in), settings);
+    settings.reference = false;
+    for (const int threads : {1, 2, 3, 8, 0}) {
+      settings.threads = threads;
+      ASSERT_TRUE(run(graph, number, pointers(in), settings).outputs[0].same_bits(body.outputs[0]))
+          << graph.node(number).name << ' ' << threads;
+    }
+  }
+}
+
+TEST(Structure, GatherPicksRowsAndNamesAnIndexOutside) {
+  std::mt19937 random(3);
+  for (const int axis : {0, 1, -1}) {
+    GraphBuilder b;
+    const Port params = b.placeholder("params", DType::kFloat16, {4, 5, 6});
+    const Port indices = b.placeholder("indices", DType::kInt32, {2, 3});
+    const int number = b.add("GatherV2", {params, indices}, {{"axis", axis}}, "emb").node;
+    const Graph graph = b.build();
+    std::vector<Tensor> in;
+    in.push_back(random_tensor(graph.type(params), random));
+    in.push_back(Tensor::from_values(DType::kInt32, {2, 3}, std::vector<double>{0, 3, 1, 1, 2, 0}));
+    const Result result = run(graph, number, pointers(in), {});
+    const int a = axis < 0 ? axis + 3 : axis;
+    const Shape& out = graph.node(number).outputs[0].shape;
+    EXPECT_EQ(out, axis == 0 ? (Shape{2, 3, 5, 6}) : axis == 1 ? (Shape{4, 2, 3, 6}) : (Shape{4, 5, 2, 3}));
+    for (int64_t i = 0; i < out.elements(); ++i) {
+      Ints c = coordinates(out, i), from;
+      for (int k = 0; k < 3; ++k) {
+        const size_t u = static_cast<size_t>(k);
+        from.push_back(k < a ? c[u] : k > a ? c[u + 1] : in[1].as<int32_t>()[static_cast<size_t>(3 * c[u] + c[u + 1])]);
+      }
+      ASSERT_EQ(result.outputs[0].code(i), *at(in[0], from)) << i;
+    }
+    in[1].as<int32_t>()[3] = static_cast<int32_t>(in[0].shape()[a]);
+    const std::string limit = std::to_string(in[0].shape()[a]);
+    try {
+      run(graph, number, pointers(in), {});
+      FAIL();
+    } catch (const std::out_of_range& e) {
+      EXPECT_EQ(e.what(), "GatherV2 'emb': indices[3] = " + limit + " is not in [0, " + limit + ")");
+    }
+    in[1].as<int32_t>()[3] = -1;
+    EXPECT_THROW(run(graph, number, pointers(in), {}), std::out_of_range);
+  }
+}
+
+TEST(Structure, OneHot) {
+  GraphBuilder b;
+  const Port indices = b.placeholder("indices", DType::kInt32, {2, 2});
+  const int last =
+      b.add("OneHot", {indices}, {{"depth", 3}, {"dtype", DType::kFloat16}, {"on_value", 0.1}, {"off_value", -1.0}})
+          .node;
+  const int first = b.add("OneHot", {indices}, {{"depth", 3}, {"axis", 0}, {"dtype", DType::kBool}}).node;
+  const Graph graph = b.build();
+  std::vector<Tensor> in;
+  in.push_back(Tensor::from_values(DType::kInt32, {2, 2}, std::vector<double>{0, 2, -1, 3}));  // two lie outside
+  const double on = Tensor::full(DType::kFloat16, {}, 0.1).value(0);
+  const Result result = run(graph, last, pointers(in), {});
+  EXPECT_EQ(result.outputs[0].shape(), (Shape{2, 2, 3}));
+  EXPECT_EQ(result.outputs[0].values(), (std::vector<double>{on, -1, -1, -1, -1, on, -1, -1, -1, -1, -1, -1}));
+  const Result transposed = run(graph, first, pointers(in), {});
+  EXPECT_EQ(transposed.outputs[0].values(), (std::vector<double>{1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0}));
+}
+
+namespace {
+
+/// A sum with `segments` segments over fp16, bf16 or fp32 data; returns the node.
+Graph segment_graph(DType dtype, int64_t positions, int64_t columns, int64_t segments) {
+  GraphBuilder b;
+  const Port data = b.placeholder("data", dtype, {positions, columns});
+  const Port ids = b.placeholder("ids", DType::kInt32, {positions});
+  b.add("UnsortedSegmentSum", {data, ids}, {{"num_segments", segments}}, "sum");
+  return b.build();
+}
+
+}  // namespace
+
+TEST(SegmentSum, AscendingInFp32RoundedOnce) {
+  // 2048 + 1 + 1: 2050 in fp32; steps in fp16 would tie back to 2048 twice.
+  const Graph graph = segment_graph(DType::kFloat16, 4, 1, 3);
+  std::vector<Tensor> in;
+  in.push_back(Tensor::from_values(DType::kFloat16, {4, 1}, std::vector<double>{2048, 1, 7, 1}));
+  in.push_back(Tensor::from_values(DType::kInt32, {4}, std::vector<double>{1, 1, -3, 1}));
+  for (const bool reference : {true, false}) {
+    EngineSettings settings;
+    settings.reference = reference;
+    EXPECT_EQ(run(graph, 2, pointers(in), settings).outputs[0].values(), (std::vector<double>{0, 2050, 0}));
+  }
+  // The order matters in fp32: (2^24 + 1) + 1 stays 2^24, 1 + 1 + 2^24 does not.
+  const Graph wide = segment_graph(DType::kFloat32, 3, 2, 1);
+  std::vector<Tensor> values;
+  values.push_back(Tensor::from_values(DType::kFloat32, {3, 2}, std::vector<double>{0x1p24, 1, 1, 1, 1, 0x1p24}));
+  values.push_back(Tensor(DType::kInt32, {3}));
+  EXPECT_EQ(run(wide, 2, pointers(values), {}).outputs[0].values(), (std::vector<double>{0x1p24, 0x1p24 + 2}));
+}
+
+TEST(SegmentSum, FastEqualsBodyWithFlagsUnderAnyRounding) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 60; ++round) {
+    const DType dtype =
+        std::array{DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kInt32}[static_cast<size_t>(round % 4)];
+    const int64_t positions = tests::pick(random, 0, 60), columns = tests::pick(random, 0, 300),
+                  segments = tests::pick(random, 0, 20);
+    const Graph graph = segment_graph(dtype, positions, columns, segments);
+    std::vector<Tensor> in;
+    in.push_back(random_tensor({dtype, {positions, columns}}, random));
+    in.emplace_back(DType::kInt32, Shape{positions});
+    for (int32_t& id : in[1].as<int32_t>()) id = static_cast<int32_t>(tests::pick(random, -1, segments - 1));
+    EngineSettings settings;
+    if (round % 3 == 0) settings.environment.semantics = Semantics::ieee();
+    if (round % 3 == 1) settings.environment.semantics = Semantics::ipu();
+    if (round % 3 == 2) {
+      FloatingPointBehaviour behaviour;
+      behaviour.esr = true;
+      settings.environment.semantics = Semantics::ipu(behaviour);
+    }
+    settings.reference = true;
+    const Result body = run(graph, 2, pointers(in), settings);
+    settings.reference = false;
+    for (const int threads : {1, 2, 3, 8}) {
+      settings.threads = threads;
+      const Result fast = run(graph, 2, pointers(in), settings);
+      ASSERT_TRUE(fast.outputs[0].same_bits(body.outputs[0])) << round;
+      ASSERT_EQ(fast.status, body.status) << round;
+      ASSERT_TRUE(run(graph, 2, pointers(in), settings, false).outputs[0].same_bits(body.outputs[0]));
+    }
+  }
+}
+
+// The definition again, with the host's own fp32 additions and one rounding, for finite data.
+TEST(SegmentSum, EqualsALoopOfFloats) {
+  std::mt19937 random(6);
+  const int64_t positions = 500, columns = 37, segments = 11;
+  const Graph graph = segment_graph(DType::kFloat16, positions, columns, segments);
+  std::vector<Tensor> in;
+  in.emplace_back(DType::kFloat16, Shape{positions, columns});
+  in.emplace_back(DType::kInt32, Shape{positions});
+  for (uint16_t& code : in[0].as<uint16_t>()) code = static_cast<uint16_t>((random() & 0x83ff) | (random() % 26 << 10));
+  for (int32_t& id : in[1].as<int32_t>()) id = static_cast<int32_t>(tests::pick(random, -1, segments - 1));
+  EngineSettings settings;
+  settings.environment.semantics = Semantics::ieee();
+  const Result result = run(graph, 2, pointers(in), settings);
+  for (int64_t s = 0; s < segments; ++s)
+    for (int64_t c = 0; c < columns; ++c) {
+      float sum = 0;
+      for (int64_t p = 0; p < positions; ++p)
+        if (in[1].as<int32_t>()[static_cast<size_t>(p)] == s) sum += static_cast<float>(in[0].value(p * columns + c));
+      ASSERT_EQ(result.outputs[0].code(s * columns + c), Half(sum).bits()) << s << ' ' << c;
+    }
+}
+
+TEST(SegmentSum, NamesAnIdOutside) {
+  const Graph graph = segment_graph(DType::kFloat16, 2, 1, 2);
+  std::vector<Tensor> in;
+  in.emplace_back(DType::kFloat16, Shape{2, 1});
+  in.push_back(Tensor::from_values(DType::kInt32, {2}, std::vector<double>{0, 2}));
+  try {
+    run(graph, 2, pointers(in), {});
+    FAIL();
+  } catch (const std::out_of_range& e) {
+    EXPECT_STREQ(e.what(), "UnsortedSegmentSum 'sum': segment_ids[1] = 2 is not below num_segments = 2");
+  }
+}

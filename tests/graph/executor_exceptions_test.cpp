@@ -1,0 +1,198 @@
+// Enabled exceptions stop a program with a report that says where; status without them is there on request.
+#include "tests/graph/executor_check.h"
+
+#include "softamp/report/exception.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace softamp::testing {
+namespace {
+
+/// "layer/y" = x * x in halves.
+Graph square_graph(int64_t elements, DType dtype = DType::kFloat16) {
+  GraphBuilder b;
+  const Port x = b.placeholder("x", dtype, {elements});
+  b.add("Mul", {x, x}, {}, "layer/y");
+  return b.build();
+}
+
+std::string stop(const Graph& graph, const ExecutorOptions& o, const Tensors& feeds, const Names& fetches) {
+  return refusal<FloatingPointError>([&] { run(*make_executor(graph, o), feeds, fetches); });
+}
+
+TEST(ExecutorExceptions, TheReportNamesEverything) {
+  Tensor x = Tensor::full(DType::kFloat16, {200}, 1);
+  x.as<uint16_t>()[131] = 0x70E2;  // 10000
+  x.as<uint16_t>()[140] = 0x7BFF;
+  EXPECT_EQ(stop(square_graph(200), stopping_on(false, false, true), {{"x", &x}}, {"layer/y"}),
+            "floating-point exception: overflow\n"
+            "  $FP_STS: OFLO: 0x1 DIV0: 0x0 INV: 0x0\n"
+            "  operation: Mul 'layer/y', element 131\n"
+            "  operands: 0x70e2 (10000), 0x70e2 (10000)\n"
+            "  tile 2, worker 0");
+  ExecutorOptions one_line = stopping_on(false, false, true);
+  one_line.switches.dump_format = DumpFormat::kOneLine;
+  one_line.device.tiles = 1;
+  EXPECT_EQ(stop(square_graph(200), one_line, {{"x", &x}}, {"layer/y"}),
+            "floating-point exception: overflow; $FP_STS: OFLO: 0x1 DIV0: 0x0 INV: 0x0; Mul 'layer/y', element 131; "
+            "operands: 0x70e2 (10000), 0x70e2 (10000); tile 0, worker 2");
+}
+
+TEST(ExecutorExceptions, TheLowestIndexAmongTheEnabledFlags) {
+  // A NaN at 3 and at 9, an overflow at 7 and 8; $FP_STS shows both whatever is enabled.
+  Tensor x = Tensor::full(DType::kFloat16, {16}, 1);
+  for (const size_t i : {size_t{3}, size_t{9}}) x.as<uint16_t>()[i] = 0x7E00;
+  for (const size_t i : {size_t{7}, size_t{8}}) x.as<uint16_t>()[i] = 0x7BFF;
+  struct Case {
+    bool inv, oflo;
+    uint64_t index;
+    uint8_t kinds;
+  };
+  for (const Case& c : {Case{false, true, 7, kOverflow}, Case{true, false, 3, kInvalid}, Case{true, true, 3, kInvalid}})
+    for (const bool reference : {false, true}) {
+      ExecutorOptions o = stopping_on(c.inv, false, c.oflo);
+      o.reference = reference;
+      const auto e = make_executor(square_graph(16), o);
+      try {
+        run(*e, {{"x", &x}}, {"layer/y"});
+        FAIL() << "not stopped";
+      } catch (const FloatingPointError& error) {
+        EXPECT_EQ(error.index(), c.index);
+        EXPECT_EQ(error.kinds(), c.kinds);
+        EXPECT_EQ(error.status(), kInvalid | kOverflow);
+        EXPECT_EQ(error.operation(), "Mul 'layer/y'");
+        ASSERT_EQ(error.operands().size(), 2u);
+        EXPECT_EQ(error.operands()[0], x.as<uint16_t>()[c.index]);
+        EXPECT_EQ(error.site().worker, c.index / 4);
+      }
+    }
+  // What is not enabled does not stop, and is not hidden either.
+  ExecutorOptions o = stopping_on(false, true, false);
+  const RunResult r = run(*make_executor(square_graph(16), o), {{"x", &x}}, {"layer/y"});
+  EXPECT_EQ(r.flags, kInvalid | kOverflow);
+  ASSERT_EQ(r.operations.size(), 1u);
+  EXPECT_EQ(r.operations[0].status.lowest_index(kOverflow), 7u);
+  EXPECT_EQ(r.operations[0].status.lowest_index(kInvalid), 3u);
+  o.switches.sts_when_disabled = false;
+  EXPECT_EQ(run(*make_executor(square_graph(16), o), {{"x", &x}}, {"layer/y"}).flags, 0);
+  o = stopping_on(false, false, true);
+  o.switches.sts_when_disabled = false;
+  EXPECT_NE(stop(square_graph(16), o, {{"x", &x}}, {"layer/y"}).find("$FP_STS: OFLO: 0x1 DIV0: 0x0 INV: 0x0"),
+            std::string::npos)
+      << "only what is enabled is recorded";
+}
+
+TEST(ExecutorExceptions, TheFirstOperationOfTheGraphStops) {
+  GraphBuilder b;
+  const Port x = b.placeholder("x", DType::kFloat16, {2}), zero = b.constant(halves({0, 0}));
+  b.add("AddV2", {x, x}, {}, "fine");
+  b.add("RealDiv", {x, zero}, {}, "first");
+  b.add("Mul", {x, x}, {}, "second");
+  const Graph g = b.build();
+  const Tensor value = halves({1e4, 1e4});
+  EXPECT_NE(stop(g, stopping_on(true, true, true), {{"x", &value}}, {"second", "first", "fine"})
+                .find("operation: RealDiv 'first', element 0\n  operands: 0x70e2 (10000), 0x0000 (0)"),
+            std::string::npos);
+  EXPECT_NE(stop(g, stopping_on(true, true, true), {{"x", &value}}, {"second"}).find("Mul 'second'"), std::string::npos)
+      << "what is not needed does not run";
+  ExecutorOptions o;
+  o.status = true;
+  const RunResult r = run(*make_executor(g, o), {{"x", &value}}, {"fine", "first", "second"});
+  EXPECT_EQ(r.flags, kDivideByZero | kOverflow);
+  ASSERT_EQ(r.operations.size(), 2u);
+  EXPECT_EQ(r.operations[0].name, "first");
+  EXPECT_EQ(r.operations[0].op, "RealDiv");
+  EXPECT_EQ(r.operations[0].status.flags, kDivideByZero);
+  EXPECT_EQ(r.operations[1].status.flags, kOverflow);
+  o.status = false;
+  EXPECT_EQ(run(*make_executor(g, o), {{"x", &value}}, {"first"}).flags, 0) << "none is asked for, none is computed";
+}
+
+/// A result that takes its operand's buffer would hide what the report must show.
+TEST(ExecutorExceptions, OperandsAreThoseFromBeforeTheOperation) {
+  GraphBuilder b;
+  Port p = b.placeholder("x", DType::kFloat16, {200});
+  for (int i = 0; i < 3; ++i) p = b.add("Neg", {p});
+  p = b.add("Mul", {p, b.constant(halves({2}))}, {}, "double");
+  for (int i = 0; i < 3; ++i) p = b.add("Neg", {p});
+  b.add("Neg", {p}, {}, "end");
+  const Graph g = b.build();
+  Tensor x = Tensor::full(DType::kFloat16, {200}, 1);
+  x.as<uint16_t>()[150] = 0x7BFE;  // 65472
+  EXPECT_NE(stop(g, stopping_on(true, true, true), {{"x", &x}}, {"end"})
+                .find("Mul 'double', element 150\n  operands: 0xfbfe (-65472), 0x4000 (2)\n"),
+            std::string::npos)
+      << stop(g, stopping_on(true, true, true), {{"x", &x}}, {"end"});
+  // On the device it is one buffer all the same.
+  EXPECT_EQ(make_executor(g, stopping_on(true, true, true))->memory(Names{"end"}).peak,
+            make_executor(g)->memory(Names{"end"}).peak);
+}
+
+TEST(ExecutorExceptions, OtherOperandTypes) {
+  GraphBuilder b;
+  const Port x = b.placeholder("x", DType::kFloat32, {2});
+  b.add("Cast", {x}, {{"DstT", DType::kInt32}}, "whole");
+  b.add("Cast", {x}, {{"DstT", DType::kFloat16}}, "half");
+  const Graph g = b.build();
+  const Tensor nan = floats({1, NAN}), big = floats({1, 1e9});
+  EXPECT_NE(stop(g, stopping_on(true, false, false), {{"x", &nan}}, {"whole"})
+                .find("operation: Cast 'whole', element 1\n  operands: 0x7fc00000 (nan)"),
+            std::string::npos);
+  EXPECT_NE(stop(g, stopping_on(false, false, true), {{"x", &big}}, {"half"})
+                .find("operation: Cast 'half', element 1\n  operands: 0x4e6e6b28 (1000000000)"),
+            std::string::npos);
+}
+
+TEST(ExecutorExceptions, ProductsAndReductionsNameTheirElement) {
+  GraphBuilder b;
+  const Port x = b.placeholder("x", DType::kFloat16, {3, 2});
+  b.add("MatMul", {x, x}, {{"transpose_b", true}}, "product");
+  b.add("Sum", {x}, {{"axes", std::vector<int64_t>{1}}}, "sum");
+  const Graph g = b.build();
+  const Tensor value = tensor(DType::kFloat16, {3, 2}, {1, 1, 60000, 60000, 1, 1});
+  // Row 1 by row 1 overflows at [1, 1], rows 0 and 1 at [0, 1]: 120000.
+  EXPECT_NE(
+      stop(g, stopping_on(false, false, true), {{"x", &value}}, {"product"}).find("MatMul 'product', element 1\n"),
+      std::string::npos);
+  EXPECT_NE(stop(g, stopping_on(false, false, true), {{"x", &value}}, {"sum"}).find("Sum 'sum', element 1\n"),
+            std::string::npos);
+}
+
+TEST(ExecutorExceptions, GivenSemanticsStopToo) {
+  ExecutorOptions o = stopping_on(false, false, true);
+  o.semantics = Semantics::ieee();
+  const Tensor x = halves({1e4});
+  EXPECT_NE(stop(square_graph(1), o, {{"x", &x}}, {"layer/y"}).find("overflow"), std::string::npos);
+  o.config = {};
+  o.status = true;
+  const RunResult r = run(*make_executor(square_graph(1), o), {{"x", &x}}, {"layer/y"});
+  EXPECT_TRUE(std::isinf(r.values[0].value(0)));
+  EXPECT_EQ(r.flags, kOverflow | kInexact);
+}
+
+TEST(ExecutorExceptions, AllOnIsPoplarsDefault) {
+  ExecutorOptions o;
+  o.config.floating_point_behaviour.set_all = true;
+  const Tensor wide = floats({1e30}), half = halves({60000});
+  EXPECT_NE(stop(square_graph(1, DType::kFloat32), o, {{"x", &wide}}, {"layer/y"}), "");
+  EXPECT_NE(stop(square_graph(1), o, {{"x", &half}}, {"layer/y"}).find("OFLO: 0x1 DIV0: 0x0 INV: 0x1"),
+            std::string::npos)
+      << "nanoo is on: the result is NaN and invalid too";
+}
+
+TEST(ExecutorExceptions, HardwareOrderNamesTheWorkerThatRounds) {
+  ExecutorOptions o = stochastic(RandomEngine::kXoroshiro128aox);
+  o.config.floating_point_behaviour.oflo = true;
+  o.device.tiles = 2;
+  o.switches.work_split = WorkSplit::kContiguous;
+  Tensor x = Tensor::full(DType::kFloat16, {200}, 1);
+  x.as<uint16_t>()[150] = 0x7BFF;
+  // 100 elements to a tile; on tile 1 element 50 is in group 12 of 25, and worker 0 has groups 0..4, worker 1 5..8, ...
+  EXPECT_NE(stop(square_graph(200), o, {{"x", &x}}, {"layer/y"}).find("element 150"), std::string::npos);
+  EXPECT_NE(stop(square_graph(200), o, {{"x", &x}}, {"layer/y"}).find("tile 1, worker 2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace softamp::testing

@@ -1,0 +1,248 @@
+// Traces: what a writer writes, and how two are laid side by side.
+#include "softamp/graph/trace.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <iterator>
+
+namespace softamp {
+namespace {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "softamp_trace_XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  const std::filesystem::path& path() const { return path_; }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  size_t entries() const {
+    return static_cast<size_t>(
+        std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+void write_text(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+Node node_of(const char* name, const char* op, int outputs = 1) {
+  Node node;
+  node.name = name;
+  node.op = op;
+  node.outputs.resize(static_cast<size_t>(outputs), {DType::kFloat16, {2}});
+  return node;
+}
+
+const uint16_t kOnes[] = {0x3C00, 0x3C00}, kTwos[] = {0x4000, 0x4000};
+const TensorType kPair{DType::kFloat16, {2}};
+const std::string kHead = R"({"softamp_trace":1,"spec":1,"settings":{"seed":0}})";
+
+std::string line(int step, const char* tensor, const char* hash, const char* op = "AddV2") {
+  return R"({"step":)" + std::to_string(step) + R"(,"tensor":")" + tensor + R"(","op":")" + op +
+         R"(","dtype":"float16","shape":[2],"hash":")" + hash + "\"}\n";
+}
+
+class Traces : public ::testing::Test {
+ protected:
+  TraceComparison compare(const std::string& a, const std::string& b) {
+    write_text(folder_.file("a"), a);
+    write_text(folder_.file("b"), b);
+    return compare_traces(folder_.file("a"), folder_.file("b"));
+  }
+  std::string refusal(const std::string& a, const std::string& b) {
+    try {
+      compare(a, b);
+    } catch (const std::invalid_argument& e) {
+      std::string text = e.what();
+      const std::string path = folder_.path().string() + "/";
+      for (size_t at; (at = text.find(path)) != std::string::npos;) text.erase(at, path.size());
+      return text;
+    } catch (const std::exception& e) {
+      return std::string("another kind of error: ") + e.what();
+    }
+    return "";
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Traces, HashesAreXxh3Of128Bits) {
+  // The published value for no bytes at all.
+  EXPECT_EQ(hash_text(nullptr, 0), "99aa06d3014798d86001c324468d497f");
+  EXPECT_NE(hash_text(kOnes, 4), hash_text(kTwos, 4));
+}
+
+TEST_F(Traces, TheWriterWritesJsonLinesAndTheNameComesLast) {
+  const std::string file = folder_.file("t.jsonl");
+  {
+    TraceWriter writer(file, ExecutorOptions{});
+    writer.write(0, node_of("scope/y", "AddV2"), 0, kPair, kOnes);
+    writer.write(0, node_of("s", "Split", 2), 1, kPair, kTwos);
+    EXPECT_FALSE(std::filesystem::exists(file));
+    EXPECT_TRUE(std::filesystem::exists(file + ".partial"));
+    writer.close();
+  }
+  EXPECT_EQ(folder_.entries(), 1u);
+  const std::string text = read_text(file);
+  const size_t first = text.find('\n');
+  const auto head = nlohmann::json::parse(text.substr(0, first));
+  EXPECT_EQ(head["softamp_trace"], 1);
+  EXPECT_EQ(head["spec"], kSpecVersion);
+  EXPECT_EQ(head["settings"], nlohmann::json::parse(settings_json(ExecutorOptions{})));
+  EXPECT_EQ(text.substr(first + 1),
+            line(0, "scope/y", hash_text(kOnes, 4).c_str()) + line(0, "s:1", hash_text(kTwos, 4).c_str(), "Split"));
+  EXPECT_FALSE(compare_traces(file, file).difference);
+  EXPECT_EQ(compare_traces(file, file).tensors, 2u);
+}
+
+TEST_F(Traces, AWriterThatIsNeverClosedLeavesNothing) {
+  { TraceWriter writer(folder_.file("t"), ExecutorOptions{}); }
+  EXPECT_EQ(folder_.entries(), 0u);
+}
+
+TEST_F(Traces, AFileThatCannotBeWritten) {
+  EXPECT_THROW(TraceWriter(folder_.file("no/such/folder/t"), ExecutorOptions{}), std::runtime_error);
+  if (!std::filesystem::exists("/dev/full")) return;
+  // A full disk is noticed at the end, and nothing is left over.
+  std::filesystem::create_symlink("/dev/full", folder_.file("t.partial"));
+  TraceWriter writer(folder_.file("t"), ExecutorOptions{});
+  for (int i = 0; i < 1000; ++i) writer.write(0, node_of("y", "AddV2"), 0, kPair, kOnes);
+  EXPECT_THROW(writer.close(), std::runtime_error);
+  EXPECT_EQ(folder_.entries(), 0u);
+}
+
+TEST_F(Traces, EqualOnes) {
+  const std::string text = kHead + "\n" + line(0, "y", "aa") + line(1, "y", "bb");
+  const TraceComparison c = compare(text, text);
+  EXPECT_FALSE(c.difference);
+  EXPECT_EQ(c.tensors, 2u);
+  EXPECT_EQ(c.settings, "");
+  EXPECT_FALSE(compare(kHead + "\n", kHead).difference) << "no tensors, no last newline";
+}
+
+TEST_F(Traces, TheFirstHashThatDiffersIsNamed) {
+  const std::string start = kHead + "\n" + line(0, "x", "aa");
+  const TraceComparison c = compare(start + line(7, "scope/y", "bb", "MatMul") + line(7, "z", "cc"),
+                                    start + line(7, "scope/y", "bd", "MatMul") + line(7, "z", "dd"));
+  ASSERT_TRUE(c.difference);
+  EXPECT_EQ(c.tensors, 1u);
+  EXPECT_EQ(c.difference->line, 3u);
+  EXPECT_EQ(c.difference->step, 7);
+  EXPECT_EQ(c.difference->tensor, "scope/y");
+  EXPECT_EQ(c.difference->op, "MatMul");
+  EXPECT_EQ(c.difference->what, "hash \"bb\" is \"bd\" in " + folder_.file("b"));
+}
+
+TEST_F(Traces, EveryFieldCounts) {
+  const std::string one = kHead + "\n" + line(0, "x", "aa");
+  const auto what = [&](const char* from, const char* to) {
+    std::string other = one;
+    other.replace(other.find(from), std::string(from).size(), to);
+    const TraceComparison c = compare(one, other);
+    return c.difference ? c.difference->what.substr(0, c.difference->what.find(" in /")) : "";
+  };
+  EXPECT_EQ(what("\"step\":0", "\"step\":1"), "step 0 is 1");
+  EXPECT_EQ(what("\"x\"", "\"y\""), "tensor \"x\" is \"y\"");
+  EXPECT_EQ(what("AddV2", "Sub"), "op \"AddV2\" is \"Sub\"");
+  EXPECT_EQ(what("float16", "float32"), "dtype \"float16\" is \"float32\"");
+  EXPECT_EQ(what("[2]", "[2,1]"), "shape [2] is [2,1]");
+}
+
+TEST_F(Traces, AMissingLineOnEitherSide) {
+  const std::string shorter = kHead + "\n" + line(0, "x", "aa"), longer = shorter + line(0, "y", "bb", "Relu");
+  TraceComparison c = compare(longer, shorter);
+  ASSERT_TRUE(c.difference);
+  EXPECT_EQ(c.difference->what, "is missing in " + folder_.file("b"));
+  EXPECT_EQ(c.difference->tensor, "y");
+  EXPECT_EQ(c.difference->op, "Relu");
+  EXPECT_EQ(c.difference->line, 3u);
+  c = compare(shorter, longer);
+  ASSERT_TRUE(c.difference);
+  EXPECT_EQ(c.difference->what, "is missing in " + folder_.file("a"));
+  EXPECT_EQ(c.difference->tensor, "y");
+}
+
+TEST_F(Traces, SettingsThatDifferAreTold) {
+  const std::string other = R"({"softamp_trace":1,"spec":1,"settings":{"seed":1,"esr":true}})";
+  const TraceComparison c = compare(kHead + "\n", other + "\n");
+  EXPECT_EQ(c.settings, "seed: 0 is 1, esr: null is true");
+  EXPECT_FALSE(c.difference) << "settings alone are no difference of tensors";
+}
+
+TEST_F(Traces, WhatIsNoTrace) {
+  const std::string good = kHead + "\n" + line(0, "x", "aa");
+  const std::string expected_head = "line 1: expected the first line of a trace, {\"softamp_trace\":1,...}";
+  EXPECT_EQ(refusal("", good), "a, line 0: expected the first line of a trace, {\"softamp_trace\":1,...}");
+  EXPECT_EQ(refusal("{}\n", good), "a, " + expected_head);
+  EXPECT_EQ(refusal(good, "{\"softamp_trace\":2}\n"), "b, " + expected_head);
+  EXPECT_EQ(refusal("{\"softamp_trace\":1,\"spec\":2}\n", good), "a, line 1: spec version 2; expected 1");
+  EXPECT_EQ(refusal("{\"softamp_trace\":1}\n", good), "a, line 1: spec version null; expected 1");
+  EXPECT_EQ(refusal("{\"softamp_trace\":1,\"spec\":1,\"settings\":3}\n", good),
+            "a, line 1: expected \"settings\" to be an object");
+  EXPECT_EQ(refusal("[1]\n", good), "a, line 1: expected a JSON object");
+  EXPECT_NE(refusal("softamp\n", good).find("a, line 1: "), std::string::npos);
+  for (const char* bad : {"{\"step\":0\n", "\n", "{\"step\":1e999}\n", "\xff\n"})
+    EXPECT_NE(refusal(good, kHead + "\n" + bad).find("b, line 2: "), std::string::npos) << bad;
+  EXPECT_EQ(refusal(good, kHead + "\n{\"step\":0,\"tensor\":\"x\",\"op\":\"AddV2\"}\n"),
+            "b, line 2: expected a field \"dtype\"");
+  EXPECT_EQ(refusal(kHead + "\n{\"step\":\"0\"}\n", good), "a, line 2: expected a field \"step\"");
+  EXPECT_THROW(compare_traces(folder_.file("none"), folder_.file("none")), std::invalid_argument);
+  EXPECT_THROW(compare_traces(folder_.path(), folder_.path()), std::invalid_argument);
+}
+
+/// Whatever changes results must change the settings that a trace begins with.
+TEST_F(Traces, SettingsTellApartWhateverChangesResults) {
+  using Change = void (*)(ExecutorOptions&);
+  const Change changes[] = {
+      [](ExecutorOptions& o) { o.seed = 1; },
+      [](ExecutorOptions& o) { o.replica = 1; },
+      [](ExecutorOptions& o) { o.amp_block = 0; },
+      [](ExecutorOptions& o) { o.amp_inner = AmpInner::kExactDot4; },
+      [](ExecutorOptions& o) { o.f32_flush_inner = true; },
+      [](ExecutorOptions& o) { o.random = RandomEngine::kPhilox7; },
+      [](ExecutorOptions& o) { o.random = RandomEngine::kXoroshiro128aox; },
+      [](ExecutorOptions& o) { o.config.floating_point_behaviour.nanoo = true; },
+      [](ExecutorOptions& o) { o.config.floating_point_behaviour.esr = StochasticRoundingBehaviour::kOn; },
+      [](ExecutorOptions& o) { o.config.norms.use_stable_statistics = true; },
+      [](ExecutorOptions& o) { o.config.matmuls.poplar_options["partialsType"] = "half"; },
+      [](ExecutorOptions& o) { o.config.convolutions.poplar_options["partialsType.interTile"] = "half"; },
+      [](ExecutorOptions& o) { o.config.matmuls.poplar_options["disableSRForAMPVertices"] = "true"; },
+      [](ExecutorOptions& o) { o.switches.pole_flag = PoleFlag::kNone; },
+      [](ExecutorOptions& o) { o.switches.half_inf_operand = InfinityOperand::kNan; },
+      [](ExecutorOptions& o) { o.switches.f32_daz = false; },
+      [](ExecutorOptions& o) { o.switches.f2i_range = IntegerRange::kClamp; },
+      [](ExecutorOptions& o) { o.semantics = Semantics::ieee(); },
+  };
+  std::map<std::string, size_t> seen = {{settings_json(ExecutorOptions{}), 0}};
+  for (size_t i = 0; i < std::size(changes); ++i) {
+    ExecutorOptions o;
+    changes[i](o);
+    EXPECT_TRUE(seen.emplace(settings_json(o), i + 1).second) << "change " << i;
+  }
+  // In hardware order the device's shape and the modifier count too.
+  ExecutorOptions order;
+  order.random = RandomEngine::kXoroshiro128aox;
+  ExecutorOptions tiles = order, modifier = order;
+  tiles.device.tiles = 4;
+  modifier.seed_modifier = 1;
+  EXPECT_NE(settings_json(order), settings_json(tiles));
+  EXPECT_NE(settings_json(order), settings_json(modifier));
+  // What never changes a result is not there.
+  ExecutorOptions same;
+  same.threads = 3;
+  same.isa = bulk::InstructionSet::kPortable;
+  same.reference = true;
+  same.config.floating_point_behaviour = {};
+  EXPECT_EQ(settings_json(same), settings_json(ExecutorOptions{}));
+}
+
+}  // namespace
+}  // namespace softamp

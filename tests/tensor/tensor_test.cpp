@@ -1,0 +1,218 @@
+// Tensors: dtypes and their names, shapes and their limits, storage, conversions of the host, and .npy files.
+#include "softamp/tensor/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include "softamp/data/npy.h"
+#include "softamp/numerics/convert.h"
+
+using namespace softamp;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The message of what `action` throws.
+template <class Action>
+std::string message(Action action) {
+  try {
+    action();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+struct Folder {
+  fs::path path;
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "softamp_tensor_XXXXXX").string();
+    path = mkdtemp(pattern.data());
+  }
+  ~Folder() { fs::remove_all(path); }
+};
+
+constexpr DType kAll[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32,
+                          DType::kFloat64, DType::kInt32,    DType::kBool};
+
+}  // namespace
+
+TEST(DType, NamesSizesAndSpellings) {
+  const struct {
+    DType dtype;
+    size_t size;
+    std::vector<const char*> names;  // ours first
+  } rows[] = {{DType::kFloat16, 2, {"float16", "half", "fp16", "f16", "DT_HALF"}},
+              {DType::kBFloat16, 2, {"bfloat16", "bf16", "DT_BFLOAT16"}},
+              {DType::kFloat32, 4, {"float32", "float", "fp32", "f32", "DT_FLOAT"}},
+              {DType::kFloat64, 8, {"float64", "double", "fp64", "f64", "DT_DOUBLE"}},
+              {DType::kInt32, 4, {"int32", "int", "DT_INT32"}},
+              {DType::kBool, 1, {"bool", "DT_BOOL"}}};
+  for (const auto& row : rows) {
+    EXPECT_STREQ(name_of(row.dtype), row.names[0]);
+    EXPECT_EQ(size_of(row.dtype), row.size);
+    for (const char* name : row.names) EXPECT_EQ(parse_dtype(name), row.dtype) << name;
+  }
+  for (const char* word : {"", "float8", "int64", "float3", "float32 ", "uint8"})
+    EXPECT_EQ(parse_dtype(word), std::nullopt);
+}
+
+TEST(Shape, ElementsTextAndLimits) {
+  EXPECT_EQ(Shape{}.elements(), 1);
+  EXPECT_EQ(Shape{}.text(), "[]");
+  EXPECT_EQ((Shape{2, 3, 4}).elements(), 24);
+  EXPECT_EQ((Shape{2, 3, 4}).text(), "[2,3,4]");
+  EXPECT_EQ((Shape{2, 0, 4}).elements(), 0);
+  EXPECT_EQ((Shape{1 << 20, 1 << 20}).elements(), Shape::kMaxElements);
+  EXPECT_NE((Shape{2, 3}), (Shape{2, 3, 1}));
+  EXPECT_EQ(message([] { Shape{2, -1}; }), "dimension -1 of shape [2,-1] is negative");
+  EXPECT_EQ(message([] { Shape{1 << 20, 1 << 20, 2}; }), "shape [1048576,1048576,2] has more than 2^40 elements");
+  EXPECT_EQ(message([] {
+              Shape{INT64_MAX, INT64_MAX};
+            }),
+            "shape [9223372036854775807,9223372036854775807] has more than 2^40 elements");
+  EXPECT_EQ(message([] {
+              Shape{INT64_MAX, 0, INT64_MAX};
+            }),
+            "shape [9223372036854775807,0,9223372036854775807] has more than 2^40 elements")
+      << "strides of an empty tensor must not overflow either";
+  EXPECT_EQ(message([] { Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; }), "a shape of 9 dimensions; expected at most 8");
+}
+
+TEST(Shape, BroadcastIsNumPys) {
+  EXPECT_EQ(broadcast({2, 3}, {3}), (Shape{2, 3}));
+  EXPECT_EQ(broadcast({2, 1, 4}, {3, 1}), (Shape{2, 3, 4}));
+  EXPECT_EQ(broadcast({}, {5}), (Shape{5}));
+  EXPECT_EQ(broadcast({0}, {1}), (Shape{0}));
+  EXPECT_EQ(message([] { broadcast({2, 3}, {4}); }), "Incompatible shapes: [2,3] vs. [4]");
+  EXPECT_EQ(message([] { broadcast({0}, {2}); }), "Incompatible shapes: [0] vs. [2]");
+  EXPECT_EQ(message([] {
+              broadcast({1 << 30, 1}, {1 << 30});
+            }),
+            "shape [1073741824,1073741824] has more than 2^40 elements");
+}
+
+TEST(Tensor, StartsAsZerosAlignedTo64Bytes) {
+  for (const DType dtype : kAll)
+    for (const Shape& shape : {Shape{}, Shape{0}, Shape{7}, Shape{3, 5}, Shape{1000, 1000}}) {
+      const Tensor t(dtype, shape);
+      ASSERT_NE(t.data(), nullptr);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(t.data()) % 64, 0u);
+      EXPECT_EQ(t.bytes(), static_cast<size_t>(shape.elements()) * size_of(dtype));
+      for (int64_t i = 0; i < t.elements(); i += 997) ASSERT_EQ(t.code(i), 0u);
+    }
+  const Tensor empty;
+  EXPECT_EQ(empty.elements(), 0);
+  EXPECT_TRUE(empty.same_bits(Tensor(DType::kFloat32, {0})));
+  EXPECT_TRUE(empty.clone().same_bits(empty));
+}
+
+TEST(Tensor, OutOfMemoryNamesTheTensor) {
+  EXPECT_EQ(message([] {
+              Tensor(DType::kFloat64, {1 << 20, 1 << 20});
+            }),
+            "out of memory: 8796093022208 bytes for a tensor float64[1048576,1048576]");
+  EXPECT_THROW(Tensor(DType::kFloat64, {1 << 20, 1 << 20}), std::bad_alloc);
+}
+
+TEST(Tensor, HostConversionsRoundToNearestEvenOnce) {
+  const std::vector<double> values = {1, -0.0, 65519.99, 65520, 0x1p-25, 0x1.8p-24, 1 + 0x1p-11, 1 + 0x3p-11};
+  const Tensor half = Tensor::from_values(DType::kFloat16, {8}, values);
+  const uint16_t codes[] = {0x3c00, 0x8000, 0x7bff, 0x7c00, 0, 2, 0x3c00, 0x3c02};
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(half.as<uint16_t>()[i], codes[i]) << i;
+  const Tensor brain = Tensor::from_values(DType::kBFloat16, {2}, std::vector<double>{1 + 0x1p-8, 1 + 0x3p-8});
+  EXPECT_EQ(brain.code(0), 0x3f80u);
+  EXPECT_EQ(brain.code(1), 0x3f82u);
+  const Tensor wide = Tensor::from_values(DType::kFloat32, {2}, std::vector<double>{1 + 0x1p-24, 0x1p-149});
+  EXPECT_EQ(wide.code(0), 0x3f800000u);
+  EXPECT_EQ(wide.code(1), 1u) << "a host conversion flushes nothing";
+  const Tensor whole = Tensor::from_values(DType::kInt32, {4}, std::vector<double>{-2147483648.0, 2.5, 3.5, -7});
+  EXPECT_EQ(whole.values(), (std::vector<double>{-2147483648.0, 2, 4, -7}));
+  EXPECT_NE(message([] { Tensor::full(DType::kInt32, {}, 2147483648.0); }).find("is no int32"), std::string::npos);
+  EXPECT_NE(message([] { Tensor::full(DType::kInt32, {}, std::nan("")); }).find("is no int32"), std::string::npos);
+  EXPECT_EQ(Tensor::from_values(DType::kBool, {3}, std::vector<double>{0, 1, -2}).values(),
+            (std::vector<double>{0, 1, 1}));
+  EXPECT_EQ(message([] {
+              Tensor::from_values(DType::kInt32, {2, 2}, std::vector<double>{1, 2, 3});
+            }),
+            "3 values for a tensor of shape [2,2]; expected 4");
+}
+
+TEST(Tensor, EveryHalfIsReadAndMadeExactly) {
+  Tensor all(DType::kFloat16, {65536});
+  for (uint32_t c = 0; c < 65536; ++c) all.as<uint16_t>()[c] = static_cast<uint16_t>(c);
+  const std::vector<double> values = all.values();
+  const Tensor back = Tensor::from_values(DType::kFloat16, {65536}, values);
+  for (uint32_t c = 0; c < 65536; ++c) {
+    if (kFp16.is_nan(c))
+      ASSERT_TRUE(kFp16.is_nan(back.code(c))) << c;
+    else
+      ASSERT_EQ(back.code(c), c);
+  }
+}
+
+TEST(Tensor, AccessIsTyped) {
+  Tensor t = Tensor::full(DType::kFloat16, {2}, 1.5);
+  EXPECT_EQ(static_cast<float>(t.as<Half>()[1]), 1.5F);
+  EXPECT_EQ(t.as<uint16_t>()[1], 0x3e00);
+  EXPECT_EQ(message([&] { t.as<float>(); }),
+            "a tensor float16[2] does not hold elements of the type that was asked for");
+  EXPECT_THROW(t.as<BFloat16>(), std::invalid_argument);
+  EXPECT_EQ(message([&] { t.value(2); }), "element 2 of a tensor float16[2]");
+  EXPECT_THROW(t.code(-1), std::out_of_range);
+  EXPECT_EQ((Tensor::full(DType::kFloat64, {2}, 0.1).as<double>()[1]), 0.1);
+  EXPECT_EQ((Tensor::full(DType::kInt32, {2}, -3).as<int32_t>()[0]), -3);
+}
+
+TEST(Tensor, ClonesAreApartAndBitsAreCompared) {
+  Tensor a = Tensor::full(DType::kFloat32, {3}, std::nan(""));
+  const Tensor b = a.clone();
+  EXPECT_TRUE(a.same_bits(b)) << "NaNs too";
+  a.as<uint32_t>()[2] ^= 1;
+  EXPECT_FALSE(a.same_bits(b));
+  EXPECT_FALSE(Tensor(DType::kFloat16, {2}).same_bits(Tensor(DType::kBFloat16, {2})));
+  EXPECT_FALSE(Tensor(DType::kFloat16, {2}).same_bits(Tensor(DType::kFloat16, {2, 1})));
+}
+
+TEST(TensorNpy, EveryDtypeRoundTrips) {
+  const Folder folder;
+  for (const DType dtype : kAll)
+    for (const Shape& shape : {Shape{}, Shape{0, 3}, Shape{2, 3}}) {
+      Tensor t(dtype, shape);
+      for (size_t i = 0; i < t.bytes(); ++i)
+        static_cast<uint8_t*>(t.data())[i] = static_cast<uint8_t>(dtype == DType::kBool ? i & 1 : 37 * i + 11);
+      const fs::path file = folder.path / "t.npy";
+      save_npy(t, file);
+      EXPECT_TRUE(load_npy(file, dtype == DType::kBFloat16).same_bits(t)) << name_of(dtype) << shape.text();
+    }
+}
+
+TEST(TensorNpy, RefusesWhatNoTensorIs) {
+  const Folder folder;
+  const fs::path file = folder.path / "t.npy";
+  save_npy(Tensor(DType::kBFloat16, {2}), file);
+  EXPECT_EQ(message([&] { load_npy(file); }),
+            file.string() +
+                ": elements of type '<u2'; expected '<f2', '<f4', '<f8', '<i4' or '|b1', or '<u2' where a "
+                "bfloat16 tensor is read");
+  const uint64_t nine[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+  npy::Writer writer(file.string(), npy::ElementType::kFloat32, nine);
+  writer.write("abcd", 1);
+  writer.commit();
+  EXPECT_EQ(message([&] { load_npy(file); }),
+            file.string() + ": shape (1, 1, 1, 1, 1, 1, 1, 1, 1): a shape of 9 dimensions; expected at most 8");
+  EXPECT_THROW(load_npy(folder.path / "none.npy"), npy::Error);
+}
+
+TEST(TensorNpy, AByteThatIsNotZeroIsTrue) {
+  const Folder folder;
+  const fs::path file = folder.path / "b.npy";
+  const uint64_t three[] = {3};
+  npy::Writer writer(file.string(), npy::ElementType::kBool, three);
+  writer.write("\x00\x01\x07", 3);
+  writer.commit();
+  EXPECT_EQ(load_npy(file).values(), (std::vector<double>{0, 1, 1}));
+}

@@ -20,10 +20,10 @@ using Ints = std::vector<int64_t>;
 /// A node with its kernel and buffers.
 class Job {
  public:
-  Job(std::string name, double products, std::string op, std::vector<TensorType> inputs, Attributes attributes,
+  Job(std::string title, double macs, std::string op, std::vector<TensorType> inputs, Attributes attributes,
       const emu::EngineSettings& settings)
-      : name(std::move(name)), products(products), settings_(settings) {
-    node_.name = this->name;
+      : name(std::move(title)), products(macs), settings_(settings) {
+    node_.name = name;
     node_.op = std::move(op);
     node_.attributes = std::move(attributes);
     uint32_t state = 1;

@@ -4,7 +4,7 @@
     python3 tests/planted/planted.py                       every bug of the tables, on all cores
     python3 tests/planted/planted.py --list                what they are, and whether their texts are there
     python3 tests/planted/planted.py --only ID             one of them, with the end of the output
-    python3 tests/planted/planted.py --parts 3             a third of them, by the environment's SOFTAMP_SLICE [=0]
+    python3 tests/planted/planted.py --parts 6             a sixth of them, by the environment's SOFTAMP_SLICE [=0]
 
 A table bugs/*.json is a list of objects:
     id             unique

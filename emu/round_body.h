@@ -57,7 +57,8 @@ class Rounder {
     constexpr size_t kLanes = sizeof(U) / sizeof(Word);
     for (size_t i = 0; i < kGroup; i += kLanes) {
       const char* source = static_cast<const char*>(in) + i * sizeof(Word);
-      const char* numbers = static_cast<const char*>(random) + i * (kRandom == Random::k32 ? 4 : 2);
+      const char* numbers = nullptr;
+      if (kRandom != Random::kNone) numbers = static_cast<const char*>(random) + i * (kRandom == Random::k32 ? 4 : 2);
       L::put(codes + i, lanes(load<U>(source), numbers));
     }
   }

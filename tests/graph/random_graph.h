@@ -95,8 +95,9 @@ class RandomGraphMaker {
   double number() {
     static const double kSpecials[] = {0.0, -0.0, 1e30, -1e30, 65504, 1e-7, 6e-8, 1e-40, INFINITY, -INFINITY, NAN};
     if (specials_ && below(40) == 0) return kSpecials[below(std::size(kSpecials))];
-    const double magnitude = std::ldexp(1.0 + static_cast<double>(below(1 << 12)) / (1 << 12),
-                                        static_cast<int>(below(specials_ ? 20 : 6)) - (specials_ ? 12 : 4));
+    const double significand = 1.0 + static_cast<double>(below(1 << 12)) / (1 << 12);
+    const int exponent = static_cast<int>(below(specials_ ? 20 : 6)) - (specials_ ? 12 : 4);
+    const double magnitude = std::ldexp(significand, exponent);
     return coin() ? magnitude : -magnitude;
   }
 
@@ -139,9 +140,15 @@ class RandomGraphMaker {
   Port like(Port p) {
     return some([&](const TensorType& t) { return t == builder_.type(p); }, dtype_of(p), shape_of(p));
   }
-  void add(const char* op, std::vector<Port> inputs, Attributes attributes = {}) {
-    if (!find_operation(op)) return;
-    const Port first = builder_.add(op, std::move(inputs), std::move(attributes));
+  /// In braces, so that what draws random numbers does so in the order in which it is written, whatever the compiler.
+  struct Call {
+    std::string op;
+    std::vector<Port> inputs;
+    Attributes attributes = {};
+  };
+  void add(Call call) {
+    if (!find_operation(call.op)) return;
+    const Port first = builder_.add(call.op, std::move(call.inputs), std::move(call.attributes));
     const size_t outputs = builder_.graph().node(first.node).outputs.size();
     for (size_t port = 0; port < outputs; ++port) keep({first.node, static_cast<int>(port)});
   }
@@ -167,51 +174,52 @@ class RandomGraphMaker {
     std::vector<const char*> ops = {"AddV2", "Sub", "Mul", "Maximum", "Minimum"};
     if (type != DType::kInt32) ops.push_back("RealDiv");
     if (type != DType::kInt32 && type != DType::kFloat64) ops.push_back("Pow");
-    coin() ? add(one_of(ops), {a, b}) : add(one_of(ops), {b, a});
+    coin() ? add({one_of(ops), {a, b}}) : add({one_of(ops), {b, a}});
   }
   void unary() {
     const DType type = one_of(std::vector<DType>{DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64});
     std::vector<const char*> ops = {"Neg",        "Abs",       "Square",   "Sqrt",     "Rsqrt",
                                     "Reciprocal", "ZerosLike", "OnesLike", "IsFinite", "IsNan"};
     if (type != DType::kFloat64) ops.insert(ops.end(), {"Relu", "LeakyRelu", "Relu6"});
-    add(one_of(ops), {of_type(type)});
+    add({one_of(ops), {of_type(type)}});
   }
   void function() {
     const Port x = of_type(product_type());
     const char* op = one_of(
         std::vector<const char*>{"Exp", "Expm1", "Log", "Log1p", "Tanh", "Sigmoid", "Erf", "Gelu", "Sin", "Cos"});
-    op == std::string("Gelu") ? add(op, {x}, {{"approximate", coin()}}) : add(op, {x});
+    op == std::string("Gelu") ? add({op, {x}, {{"approximate", coin()}}}) : add({op, {x}});
   }
   void gradient() {
     const Port x = of_type(product_type());
-    add(one_of(std::vector<const char*>{"ReluGrad", "LeakyReluGrad", "TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad",
-                                        "ReciprocalGrad", "GeluGrad", "Relu6Grad"}),
-        {x, like(x)});
+    add({one_of(std::vector<const char*>{"ReluGrad", "LeakyReluGrad", "TanhGrad", "SigmoidGrad", "SqrtGrad",
+                                         "RsqrtGrad", "ReciprocalGrad", "GeluGrad", "Relu6Grad"}),
+         {x, like(x)}});
   }
   void comparison() {
     const Port a =
         of_type(one_of(std::vector<DType>{DType::kFloat16, DType::kFloat32, DType::kBFloat16, DType::kInt32}));
-    add(one_of(std::vector<const char*>{"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"}),
-        {a, like(a)});
+    add({one_of(std::vector<const char*>{"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"}),
+         {a, like(a)}});
   }
   void logical() {
     const Port a = of_type(DType::kBool);
-    add(one_of(std::vector<const char*>{"LogicalAnd", "LogicalOr"}), {a, like(a)});
-    add("LogicalNot", {a});
+    add({one_of(std::vector<const char*>{"LogicalAnd", "LogicalOr"}), {a, like(a)}});
+    add({"LogicalNot", {a}});
   }
   void select() {
     const Port a = of_type(one_of(std::vector<DType>{DType::kFloat16, DType::kFloat32, DType::kInt32}));
-    add("SelectV2", {fresh(DType::kBool, shape_of(a)), a, like(a)});
+    add({"SelectV2", {fresh(DType::kBool, shape_of(a)), a, like(a)}});
   }
   void cast() {
     static const std::vector<DType> kAll = {DType::kFloat16, DType::kBFloat16, DType::kFloat32,
                                             DType::kFloat64, DType::kInt32,    DType::kBool};
-    add("Cast", {of_type(one_of(kAll))}, {{"DstT", one_of(kAll)}});
+    add({"Cast", {of_type(one_of(kAll))}, {{"DstT", one_of(kAll)}}});
   }
-  void fill() { add("Fill", {}, {{"dtype", product_type()}, {"shape", shape()}, {"value", number()}}); }
+  void fill() { add({"Fill", {}, {{"dtype", product_type()}, {"shape", shape()}, {"value", number()}}}); }
   void random_values() {
-    add(one_of(std::vector<const char*>{"RandomUniform", "RandomStandardNormal", "TruncatedNormal"}), {},
-        {{"dtype", product_type()}, {"shape", shape()}});
+    add({one_of(std::vector<const char*>{"RandomUniform", "RandomStandardNormal", "TruncatedNormal"}),
+         {},
+         {{"dtype", product_type()}, {"shape", shape()}}});
   }
   void matmul() {
     const DType type = product_type();
@@ -219,8 +227,9 @@ class RandomGraphMaker {
                         Shape{extent(1, 20), extent(1, 40)});
     const bool ta = coin(), tb = coin();
     const int64_t k = shape_of(a)[ta ? 0 : 1], n = extent(1, 20);
-    add("MatMul", {a, fresh(type, tb ? Shape{n, k} : Shape{k, n})},
-        {{"transpose_a", ta}, {"transpose_b", tb}, {"batch_sum", below(4) == 0}, {"partialsType", partials()}});
+    add({"MatMul",
+         {a, fresh(type, tb ? Shape{n, k} : Shape{k, n})},
+         {{"transpose_a", ta}, {"transpose_b", tb}, {"batch_sum", below(4) == 0}, {"partialsType", partials()}}});
   }
   std::string partials() { return one_of(std::vector<std::string>{"", "half", "float"}); }
   void batch_matmul() {
@@ -229,8 +238,9 @@ class RandomGraphMaker {
     const bool ax = coin(), ay = coin();
     const Shape x = ax ? Shape{batch, k, m} : Shape{batch, m, k};
     const Shape y = ay ? Shape{coin() ? batch : 1, n, k} : Shape{coin() ? batch : 1, k, n};
-    add("BatchMatMulV2", {fresh(type, x), fresh(type, y)},
-        {{"adj_x", ax}, {"adj_y", ay}, {"partialsType", partials()}});
+    add({"BatchMatMulV2",
+         {fresh(type, x), fresh(type, y)},
+         {{"adj_x", ax}, {"adj_y", ay}, {"partialsType", partials()}}});
   }
   void conv() {
     const DType type = product_type();
@@ -250,9 +260,9 @@ class RandomGraphMaker {
     const Shape input{n, h, w, c}, filter{kh, kw, c, depthwise ? multiplier : o}, output{n, oh, ow, out};
     const Port x = fresh(type, input), f = fresh(type, filter), g = fresh(type, output);
     const std::string base = depthwise ? "DepthwiseConv2dNative" : "Conv2D";
-    add(base.c_str(), {x, f}, common);
-    add((base + "BackpropInput").c_str(), {f, g}, with("input_sizes", {n, h, w, c}));
-    add((base + "BackpropFilter").c_str(), {x, g}, with("filter_sizes", {kh, kw, c, filter[3]}));
+    add({base.c_str(), {x, f}, common});
+    add({(base + "BackpropInput").c_str(), {f, g}, with("input_sizes", {n, h, w, c})});
+    add({(base + "BackpropFilter").c_str(), {x, g}, with("filter_sizes", {kh, kw, c, filter[3]})});
   }
   void pool() {
     const DType type = product_type();
@@ -263,13 +273,13 @@ class RandomGraphMaker {
     const int64_t ow = padding == "SAME" ? (w + s - 1) / s : (w - k) / s + 1;
     const Attributes common = {{"ksize", Ints{1, k, k, 1}}, {"strides", Ints{1, s, s, 1}}, {"padding", padding}};
     const Port x = fresh(type, {n, h, w, c}), g = fresh(type, {n, oh, ow, c});
-    add("MaxPool", {x}, common);
+    add({"MaxPool", {x}, common});
     const Port y = pool_.back();
-    add("MaxPoolGrad", {x, y, g}, common);
-    add("AvgPool", {x}, common);
+    add({"MaxPoolGrad", {x, y, g}, common});
+    add({"AvgPool", {x}, common});
     Attributes with_shape = common;
     with_shape["orig_input_shape"] = Ints{n, h, w, c};
-    add("AvgPoolGrad", {g}, with_shape);
+    add({"AvgPoolGrad", {g}, with_shape});
   }
   void reduce() {
     const DType type = one_of(
@@ -283,31 +293,32 @@ class RandomGraphMaker {
     if (op == std::string("L2Loss")) all.clear();
     if (type == DType::kFloat16 && (op == std::string("Sum") || op == std::string("Mean")) && coin())
       all["accumulator"] = std::string("half");
-    add(op, {x}, all);
+    add({op, {x}, all});
   }
   void place() {
     const Port x = of_type(one_of(std::vector<DType>{DType::kFloat16, DType::kFloat32, DType::kInt32}), 1);
     if (shape_of(x).elements() == 0) return;
-    add(coin() ? "ArgMax" : "ArgMin", {x}, {{"axis", extent(-shape_of(x).rank(), shape_of(x).rank() - 1)}});
+    add({coin() ? "ArgMax" : "ArgMin", {x}, {{"axis", extent(-shape_of(x).rank(), shape_of(x).rank() - 1)}}});
   }
   void bias() {
     const Port x = of_type(product_type(), 2);
-    add("BiasAdd", {x, fresh(dtype_of(x), Shape{shape_of(x)[shape_of(x).rank() - 1]})});
-    add("BiasAddGrad", {x});
+    add({"BiasAdd", {x, fresh(dtype_of(x), Shape{shape_of(x)[shape_of(x).rank() - 1]})}});
+    add({"BiasAddGrad", {x}});
   }
   void softmax() {
     const Port x = of_type(product_type(), 1);
-    add(coin() ? "Softmax" : "LogSoftmax", {x});
+    add({coin() ? "Softmax" : "LogSoftmax", {x}});
     const Port y = pool_.back();
-    add(coin() ? "SoftmaxGrad" : "LogSoftmaxGrad", {y, like(y)});
+    add({coin() ? "SoftmaxGrad" : "LogSoftmaxGrad", {y, like(y)}});
   }
   void entropy() {
     const DType type = product_type();
     const int64_t rows = extent(1, 6), classes = extent(1, 12);
     const Port x = fresh(type, {rows, classes});
-    add("SoftmaxCrossEntropyWithLogits", {x, fresh(type, {rows, classes}, [&] { return below(3) == 0 ? 1.0 : 0.25; })});
-    add("SparseSoftmaxCrossEntropyWithLogits",
-        {x, fresh(DType::kInt32, {rows}, [&] { return static_cast<double>(extent(0, classes - 1)); })});
+    add({"SoftmaxCrossEntropyWithLogits",
+         {x, fresh(type, {rows, classes}, [&] { return below(3) == 0 ? 1.0 : 0.25; })}});
+    add({"SparseSoftmaxCrossEntropyWithLogits",
+         {x, fresh(DType::kInt32, {rows}, [&] { return static_cast<double>(extent(0, classes - 1)); })}});
   }
   Attributes statistics(DType type, Attributes all) {
     if (type == DType::kFloat16 && below(3) == 0) all["statistics"] = std::string("half");
@@ -319,26 +330,29 @@ class RandomGraphMaker {
     const Port x = some([&](const TensorType& t) { return t.dtype == type && t.shape.rank() == 4; }, type,
                         Shape{extent(1, 3), extent(1, 4), extent(1, 4), extent(1, 18)});
     const Shape c{shape_of(x)[3]};
-    add("FusedBatchNormV3", {x, fresh(u, c), fresh(u, c), fresh(u, c), fresh(u, c)},
-        statistics(type, {{"is_training", coin()}}));
+    add({"FusedBatchNormV3",
+         {x, fresh(u, c), fresh(u, c), fresh(u, c), fresh(u, c)},
+         statistics(type, {{"is_training", coin()}})});
     const int y = pool_.back().node;
-    add("FusedBatchNormGradV3", {like({y, 0}), x, fresh(u, c), {y, 3}, {y, 4}});
+    add({"FusedBatchNormGradV3", {like({y, 0}), x, fresh(u, c), {y, 3}, {y, 4}}});
   }
   void layer_norm() {
     const DType type = product_type(), u = coin() ? DType::kFloat32 : DType::kFloat16;
     const Port x = of_type(type, 2);
     const Shape inner{shape_of(x)[shape_of(x).rank() - 1]};
-    add("LayerNorm", {x, fresh(u, inner), fresh(u, inner)}, statistics(type, {}));
+    add({"LayerNorm", {x, fresh(u, inner), fresh(u, inner)}, statistics(type, {})});
     const int y = pool_.back().node;
-    add("LayerNormGrad", {like({y, 0}), x, fresh(u, inner), {y, 1}, {y, 2}});
+    add({"LayerNormGrad", {like({y, 0}), x, fresh(u, inner), {y, 1}, {y, 2}}});
   }
   void group_norm() {
     const DType type = product_type(), u = coin() ? DType::kFloat32 : DType::kFloat16;
     const int64_t groups = extent(1, 4), channels = groups * extent(1, 6);
     const Port x = fresh(type, {extent(1, 3), extent(1, 4), extent(1, 4), channels});
-    add("GroupNorm", {x, fresh(u, Shape{channels}), fresh(u, Shape{channels})}, statistics(type, {{"groups", groups}}));
+    add({"GroupNorm",
+         {x, fresh(u, Shape{channels}), fresh(u, Shape{channels})},
+         statistics(type, {{"groups", groups}})});
     const int y = pool_.back().node;
-    add("GroupNormGrad", {like({y, 0}), x, fresh(u, Shape{channels}), {y, 1}, {y, 2}}, {{"groups", groups}});
+    add({"GroupNormGrad", {like({y, 0}), x, fresh(u, Shape{channels}), {y, 1}, {y, 2}}, {{"groups", groups}}});
   }
   DType any_type() {
     return one_of(std::vector<DType>{DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64, DType::kInt32,
@@ -346,40 +360,40 @@ class RandomGraphMaker {
   }
   void reshape() {
     const Port x = of_type(any_type());
-    add("Reshape", {x}, {{"shape", Ints{-1}}});
-    add("ExpandDims", {x}, {{"axis", extent(0, shape_of(x).rank())}});
+    add({"Reshape", {x}, {{"shape", Ints{-1}}}});
+    add({"ExpandDims", {x}, {{"axis", extent(0, shape_of(x).rank())}}});
     const Port wide = pool_.back();
-    add("Squeeze", {wide});
+    add({"Squeeze", {wide}});
   }
   void rearrange() {
     const Port x = of_type(any_type());
     Ints perm;
     for (int a = 0; a < shape_of(x).rank(); ++a) perm.push_back(a);
     std::shuffle(perm.begin(), perm.end(), random_);
-    add("Transpose", {x}, {{"perm", perm}});
+    add({"Transpose", {x}, {{"perm", perm}}});
     Ints multiples(perm.size());
     for (int64_t& m : multiples) m = extent(1, 2);
-    add("Tile", {x}, {{"multiples", multiples}});
+    add({"Tile", {x}, {{"multiples", multiples}}});
   }
   void join() {
     const Port x = of_type(any_type(), 1);
-    add("ConcatV2", {x, like(x), x}, {{"axis", extent(0, shape_of(x).rank() - 1)}});
-    add("Pack", {x, like(x)}, {{"axis", extent(0, shape_of(x).rank())}});
+    add({"ConcatV2", {x, like(x), x}, {{"axis", extent(0, shape_of(x).rank() - 1)}}});
+    add({"Pack", {x, like(x)}, {{"axis", extent(0, shape_of(x).rank())}}});
   }
   void split() {
     const Port x = of_type(any_type(), 1);
     const int64_t axis = extent(0, shape_of(x).rank() - 1), n = shape_of(x)[static_cast<int>(axis)];
     if (n == 0) return;
-    add("Split", {x}, {{"axis", axis}, {"num_split", n}});
+    add({"Split", {x}, {{"axis", axis}, {"num_split", n}}});
     const int64_t first = extent(0, n);
-    add("SplitV", {x}, {{"axis", axis}, {"size_splits", Ints{first, n - first}}});
-    add("Unpack", {x}, {{"axis", axis}, {"num", n}});
+    add({"SplitV", {x}, {{"axis", axis}, {"size_splits", Ints{first, n - first}}}});
+    add({"Unpack", {x}, {{"axis", axis}, {"num", n}}});
   }
   void pad() {
     const Port x = of_type(any_type());
     Ints paddings(2 * static_cast<size_t>(shape_of(x).rank()));
     for (int64_t& p : paddings) p = extent(0, 2);
-    add("Pad", {x}, {{"paddings", paddings}, {"constant_value", coin() ? 1.0 : 0.0}});
+    add({"Pad", {x}, {{"paddings", paddings}, {"constant_value", coin() ? 1.0 : 0.0}}});
   }
   void slice() {
     const Port x = of_type(any_type());
@@ -391,37 +405,41 @@ class RandomGraphMaker {
       end.push_back(extent(-n, n));
       strides.push_back(coin() ? extent(1, 3) : -extent(1, 3));
     }
-    add("Slice", {x}, {{"begin", begin}, {"size", size}});
-    add("StridedSlice", {x}, {{"begin", begin}, {"end", end}, {"strides", strides}});
+    add({"Slice", {x}, {{"begin", begin}, {"size", size}}});
+    add({"StridedSlice", {x}, {{"begin", begin}, {"end", end}, {"strides", strides}}});
   }
   void gather() {
     const Port x = of_type(product_type(), 1);
     const int64_t axis = extent(0, shape_of(x).rank() - 1), n = shape_of(x)[static_cast<int>(axis)];
     if (n == 0) return;
-    add("GatherV2", {x, fresh(DType::kInt32, shape(0, 2), [&] { return static_cast<double>(extent(0, n - 1)); })},
-        {{"axis", axis}});
+    add({"GatherV2",
+         {x, fresh(DType::kInt32, shape(0, 2), [&] { return static_cast<double>(extent(0, n - 1)); })},
+         {{"axis", axis}}});
     const int64_t segments = extent(1, 4);
-    add("UnsortedSegmentSum",
-        {x, fresh(DType::kInt32, Shape{shape_of(x)[0]}, [&] { return static_cast<double>(extent(-1, segments - 1)); })},
-        {{"num_segments", segments}});
-    add("OneHot", {fresh(DType::kInt32, shape(0, 2), [&] { return static_cast<double>(extent(-1, 5)); })},
-        {{"depth", int64_t{5}}, {"dtype", product_type()}});
+    add({"UnsortedSegmentSum",
+         {x,
+          fresh(DType::kInt32, Shape{shape_of(x)[0]}, [&] { return static_cast<double>(extent(-1, segments - 1)); })},
+         {{"num_segments", segments}}});
+    add({"OneHot",
+         {fresh(DType::kInt32, shape(0, 2), [&] { return static_cast<double>(extent(-1, 5)); })},
+         {{"depth", int64_t{5}}, {"dtype", product_type()}}});
   }
   void pass_through() {
     const Port x = of_type(any_type());
-    add("Identity", {x});
-    add("StopGradient", {x});
+    add({"Identity", {x}});
+    add({"StopGradient", {x}});
   }
   void add_n() {
     const Port x = of_type(product_type());
-    add("AddN", {x, like(x), like(x)});
+    add({"AddN", {x, like(x), like(x)}});
   }
   void integers() {
     const Port x = of_type(DType::kInt32);
-    add(one_of(std::vector<const char*>{"Neg", "Abs"}), {x});
-    add(shape_of(x).elements() > 0 ? one_of(std::vector<const char*>{"Sum", "Max", "Min"}) : "Sum", {x},
-        {{"axes", axes_of(shape_of(x))}});
-    add("RandomUniformInt", {}, {{"shape", shape()}, {"minval", int64_t{-7}}, {"maxval", int64_t{1000}}});
+    add({one_of(std::vector<const char*>{"Neg", "Abs"}), {x}});
+    add({shape_of(x).elements() > 0 ? one_of(std::vector<const char*>{"Sum", "Max", "Min"}) : "Sum",
+         {x},
+         {{"axes", axes_of(shape_of(x))}}});
+    add({"RandomUniformInt", {}, {{"shape", shape()}, {"minval", int64_t{-7}}, {"maxval", int64_t{1000}}}});
   }
 
   std::mt19937_64 random_;

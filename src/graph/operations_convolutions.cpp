@@ -2,28 +2,15 @@
 #include <algorithm>
 
 #include "softamp/graph/operation.h"
+#include "src/graph/window_steps.h"
 
 namespace softamp::operations_of {
 namespace {
 
-constexpr int64_t kMostStep = int64_t{1} << 24;  ///< strides and dilations
+using graph_detail::check_steps;
+using graph_detail::list_text;
 
 std::string axis_name(int axis) { return axis == 1 ? "height" : "width"; }
-
-std::string list_text(std::span<const int64_t> values) {
-  std::string text = "[";
-  for (size_t i = 0; i < values.size(); ++i) text += (i ? "," : "") + std::to_string(values[i]);
-  return text + "]";
-}
-
-/// strides or dilations [1, h, w, 1].
-void check_steps(const InferenceContext& c, const char* name) {
-  const std::vector<int64_t>& v = c.get_ints(name);
-  const bool fits =
-      v.size() == 4 && v[0] == 1 && v[3] == 1 && v[1] >= 1 && v[1] <= kMostStep && v[2] >= 1 && v[2] <= kMostStep;
-  if (!fits)
-    c.fail(std::string("attribute ") + name + " is " + list_text(v) + "; expected [1,h,w,1] with h and w in 1..2^24");
-}
 
 /// Output extent of an axis (1: height, 2: width).
 int64_t output_extent(const InferenceContext& c, int axis, int64_t input, int64_t kernel) {

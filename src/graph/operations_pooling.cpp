@@ -2,26 +2,13 @@
 #include <algorithm>
 
 #include "softamp/graph/operation.h"
+#include "src/graph/window_steps.h"
 
 namespace softamp::operations_of {
 namespace {
 
-constexpr int64_t kMostStep = int64_t{1} << 24;  ///< window extents and strides
-
-std::string list_text(std::span<const int64_t> values) {
-  std::string text = "[";
-  for (size_t i = 0; i < values.size(); ++i) text += (i ? "," : "") + std::to_string(values[i]);
-  return text + "]";
-}
-
-/// ksize or strides [1, h, w, 1].
-void check_steps(const InferenceContext& c, const char* name) {
-  const std::vector<int64_t>& v = c.get_ints(name);
-  const bool fits =
-      v.size() == 4 && v[0] == 1 && v[3] == 1 && v[1] >= 1 && v[1] <= kMostStep && v[2] >= 1 && v[2] <= kMostStep;
-  if (!fits)
-    c.fail(std::string("attribute ") + name + " is " + list_text(v) + "; expected [1,h,w,1] with h and w in 1..2^24");
-}
+using graph_detail::check_steps;
+using graph_detail::list_text;
 
 /// The shape of what pooling makes of `input`.
 Shape pooled(const InferenceContext& c, const Shape& input) {

@@ -59,6 +59,7 @@ struct ExecutorOptions {
 
   bool status = false;             ///< report flags per operation though no exception is on [=false]
   bool statistics = false;         ///< gather TensorStatistics of every tensor that is computed [=false]
+  bool timings = false;            ///< time every operation [=false]
   size_t outfeed_capacity = 1024;  ///< tensors that one outfeed queue holds [=1024]
   /// Receives what PrintTensor prints [=standard error].
   std::function<void(const std::string& text)> print;
@@ -83,12 +84,19 @@ struct NamedStatistics {
   TensorStatistics statistics;
 };
 
+/// What one operation took.
+struct OperationTime {
+  std::string name, op;
+  int64_t nanoseconds = 0;
+};
+
 struct RunResult {
   uint32_t step = 0;
   std::vector<Tensor> values;               ///< of the fetches, in their order
   uint8_t flags = 0;                        ///< of all operations
   std::vector<OperationStatus> operations;  ///< that raised any, in the order of the graph
   std::vector<NamedStatistics> statistics;
+  std::vector<OperationTime> timings;  ///< where asked for, in the order in which they ran
 };
 
 class Executor {

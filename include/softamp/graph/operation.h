@@ -117,6 +117,7 @@ std::vector<Operation> pooling();       ///< MaxPool, AvgPool and gradients
 std::vector<Operation> reductions();    ///< Sum, Mean, Max, ArgMax, BiasAdd, BiasAddGrad
 std::vector<Operation> softmax();       ///< Softmax, LogSoftmax, cross-entropies
 std::vector<Operation> norms();         ///< batch, layer, group normalisation and gradients
+std::vector<Operation> optimizers();    ///< ApplyGradientDescent, ApplyMomentum, ApplyAdam, ..., AllFinite
 std::vector<Operation> structure();     ///< Reshape, Transpose, ConcatV2, Split, Pad, Slice, GatherV2, OneHot
 }  // namespace operations_of
 

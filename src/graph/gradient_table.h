@@ -1,0 +1,98 @@
+// The gradients of operation types: one function each, in families beside the families of operations.
+//
+// A function sees a node, the gradients that arrive at its outputs and which inputs want one; it adds nodes to the
+// builder and sets the inputs' gradients. Every node is an ordinary operation: its roundings are its own.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "softamp/graph/operation.h"
+
+namespace softamp::graph_detail {
+
+class GradientContext {
+ public:
+  /// `arriving`: of each output; `wanted`: of each input, whether anything asks for its gradient.
+  GradientContext(GraphBuilder& builder, const Node& node, int number, std::span<const std::optional<Port>> arriving,
+                  const std::vector<bool>& wanted)
+      : builder_(builder),
+        node_(node),
+        number_(number),
+        arriving_(arriving),
+        wanted_(wanted),
+        results_(node.inputs.size()) {}
+
+  const Node& node() const { return node_; }
+  size_t inputs() const { return node_.inputs.size(); }
+  size_t outputs() const { return node_.outputs.size(); }
+  Port input(size_t i) const { return node_.inputs[i]; }
+  Port output(size_t i = 0) const { return {number_, static_cast<int>(i)}; }
+  TensorType type(Port p) const { return builder_.type(p); }
+  DType dtype(size_t i = 0) const { return type(input(i)).dtype; }
+  Shape shape(size_t i = 0) const { return type(input(i)).shape; }
+
+  bool wants(size_t i) const { return wanted_[i]; }
+  bool arrives(size_t output) const { return arriving_[output].has_value(); }
+  /// The gradient that arrives at an output; zeros where none does.
+  Port arriving(size_t output);
+  /// The same of output 0, where no other output has a gradient. Throws GraphError that names the output which one
+  /// arrives at.
+  Port arriving();
+  void set(size_t input, Port gradient) { results_[input] = gradient; }
+  const std::vector<std::optional<Port>>& results() const { return results_; }
+
+  Port add(std::string_view op, std::vector<Port> inputs, Attributes attributes = {}) {
+    return builder_.add(op, std::move(inputs), std::move(attributes));
+  }
+  /// Throws GraphError: "GatherV2 'y': " + message.
+  [[noreturn]] void fail(const std::string& message) const;
+
+  /// The node's attributes of these names, for an operation that has the same ones.
+  Attributes attributes(std::initializer_list<const char*> names) const;
+
+  // The nodes below are not added where they would change nothing.
+
+  Port scalar(DType t, double value);
+  Port zeros(const TensorType& t);
+  Port cast(Port x, DType t);
+  Port reshape(Port x, const Shape& shape);
+  /// Sums x over the axes along which `shape` was broadcast to that of x, rounded once, and gives it this shape.
+  Port sum_to(Port x, const Shape& shape);
+  /// x, whose extents are those of `shape` or 1, repeated to that shape: exact copies.
+  Port tile_to(Port x, const Shape& shape);
+  Port transpose(Port x, const std::vector<int64_t>& perm);
+
+ private:
+  GraphBuilder& builder_;
+  const Node& node_;
+  int number_;
+  std::span<const std::optional<Port>> arriving_;
+  const std::vector<bool>& wanted_;
+  std::vector<std::optional<Port>> results_;
+};
+
+using GradientRule = void (*)(GradientContext& c);
+using GradientRules = std::vector<std::pair<const char*, GradientRule>>;
+
+/// Null for an operation without a gradient.
+GradientRule find_gradient(std::string_view op);
+
+/// fp16 and bf16: where the derivative would lose digits in them, it is computed in fp32 and cast back.
+inline bool is_narrow(DType t) { return t == DType::kFloat16 || t == DType::kBFloat16; }
+inline DType wide_of(DType t) { return is_narrow(t) ? DType::kFloat32 : t; }
+
+namespace gradients_of {
+GradientRules arithmetic();    ///< sums, products, quotients, selections, Cast
+GradientRules functions();     ///< Exp, Tanh, Relu, ...
+GradientRules products();      ///< MatMul, BatchMatMulV2
+GradientRules convolutions();  ///< Conv2D, depthwise, pooling
+GradientRules reductions();    ///< Sum, Mean, Max, Min, L2Loss, softmax and cross-entropies
+GradientRules norms();         ///< batch, layer, group normalisation
+GradientRules structure();     ///< Reshape, ConcatV2, StridedSlice, GatherV2, ...
+}  // namespace gradients_of
+
+}  // namespace softamp::graph_detail

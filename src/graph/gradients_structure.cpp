@@ -1,0 +1,221 @@
+// Gradients of operations that move elements: they move the gradient back. Where elements were repeated (Tile,
+// GatherV2), it is summed, rounded once; all else copies.
+#include <algorithm>
+
+#include "softamp/kernel/structure.h"
+#include "src/graph/gradient_table.h"
+
+namespace softamp::graph_detail {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+Ints extents(const Shape& s) { return {s.begin(), s.end()}; }
+const Ints& ints(const GradientContext& c, const char* name) { return attribute<Ints>(c.node(), name); }
+
+/// The attribute "axis" from 0 on, of a tensor of this rank.
+int64_t axis_of(const GradientContext& c, int rank) {
+  const int64_t axis = attribute<int64_t>(c.node(), "axis");
+  return axis < 0 ? axis + rank : axis;
+}
+
+void pass(GradientContext& c) { c.set(0, c.arriving()); }
+void reshape(GradientContext& c) { c.set(0, c.reshape(c.arriving(), c.shape())); }
+
+Ints inverse(const Ints& perm) {
+  Ints back(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  return back;
+}
+void transpose(GradientContext& c) { c.set(0, c.transpose(c.arriving(), inverse(ints(c, "perm")))); }
+
+/// Hands the outputs of a node to the inputs one by one.
+void spread(GradientContext& c, Port node) {
+  for (size_t i = 0; i < c.inputs(); ++i) c.set(i, {node.node, static_cast<int>(i)});
+}
+
+void concat(GradientContext& c) {
+  const int64_t axis = axis_of(c, c.shape().rank());
+  Ints sizes;
+  for (size_t i = 0; i < c.inputs(); ++i) sizes.push_back(c.shape(i)[static_cast<int>(axis)]);
+  const Port g = c.arriving();
+  if (sizes.size() == 1) return c.set(0, g);
+  spread(c, c.add("SplitV", {g}, {{"size_splits", sizes}, {"axis", axis}}));
+}
+
+void pack(GradientContext& c) {
+  const int64_t axis = axis_of(c, c.shape().rank() + 1), count = static_cast<int64_t>(c.inputs());
+  spread(c, c.add("Unpack", {c.arriving()}, {{"num", count}, {"axis", axis}}));
+}
+
+/// Split, SplitV, Unpack: all gradients side by side, zeros where none arrives.
+void join(GradientContext& c, const char* op) {
+  std::vector<Port> parts;
+  for (size_t i = 0; i < c.outputs(); ++i) parts.push_back(c.arriving(i));
+  c.set(0, c.add(op, parts, {{"axis", axis_of(c, c.shape().rank())}}));
+}
+
+void pad(GradientContext& c) {
+  const Ints& paddings = ints(c, "paddings");
+  Ints begin;
+  for (size_t i = 0; i < paddings.size(); i += 2) begin.push_back(paddings[i]);
+  c.set(0, c.add("Slice", {c.arriving()}, {{"begin", begin}, {"size", extents(c.shape())}}));
+}
+
+/// x, of this shape, at `first` of a tensor of zeros.
+Port placed(GradientContext& c, Port x, const Ints& first, const Shape& shape) {
+  const Shape from = c.type(x).shape;
+  if (from == shape) return x;
+  Ints paddings;
+  for (int a = 0; a < shape.rank(); ++a) {
+    const int64_t before = first[static_cast<size_t>(a)];
+    paddings.insert(paddings.end(), {before, shape[a] - before - from[a]});
+  }
+  return c.add("Pad", {x}, {{"paddings", paddings}});
+}
+
+void slice(GradientContext& c) { c.set(0, placed(c, c.arriving(), ints(c, "begin"), c.shape())); }
+
+/// x with steps - 1 zeros after each place of an axis: seen as a matrix of whole places by what one place holds, a row
+/// takes the zeros at its end.
+Port spaced(GradientContext& c, Port x, int axis, int64_t steps) {
+  Ints shape = extents(c.type(x).shape);
+  int64_t places = 1, inner = 1;
+  for (size_t a = 0; a < shape.size(); ++a) (static_cast<int>(a) <= axis ? places : inner) *= shape[a];
+  x = c.reshape(x, Shape{places, inner});
+  x = c.add("Pad", {x}, {{"paddings", Ints{0, 0, 0, (steps - 1) * inner}}});
+  shape[static_cast<size_t>(axis)] *= steps;
+  return c.reshape(x, Shape(shape));
+}
+
+/// The places of an axis that the slice took are first, first + |step|, ...: backwards axes are turned round, zeros put
+/// in between, then around.
+void strided_slice(GradientContext& c) {
+  const Shape shape = c.shape();
+  const Ints &begin = ints(c, "begin"), &end = ints(c, "end"), &strides = ints(c, "strides");
+  const auto bit = [&](const char* mask, size_t a) { return attribute<int64_t>(c.node(), mask) >> a & 1; };
+  std::vector<kernel::SliceRange> ranges;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const size_t a = static_cast<size_t>(axis);
+    if (a >= begin.size())
+      ranges.push_back({0, 1, shape[axis]});
+    else if (bit("shrink_axis_mask", a))
+      ranges.push_back({begin[a] < 0 ? begin[a] + shape[axis] : begin[a], 1, 1});
+    else
+      ranges.push_back(
+          kernel::strided_range(shape[axis], begin[a], end[a], strides[a], bit("begin_mask", a), bit("end_mask", a)));
+  }
+  Ints counts, first, turn, length;
+  bool turned = false;
+  for (kernel::SliceRange& r : ranges) {
+    turned = turned || (r.step < 0 && r.count > 1);
+    turn.push_back(r.step < 0 && r.count > 1 ? -1 : 1);
+    if (r.step < 0) r = {r.start + r.step * (r.count - 1), -r.step, r.count};
+    counts.push_back(r.count);
+    first.push_back(r.start);
+    length.push_back(r.step * (r.count - 1) + 1);
+  }
+  const Port g = c.arriving();
+  if (c.type(g).shape.elements() == 0) return c.set(0, c.zeros({c.dtype(), shape}));
+  Port x = c.reshape(g, Shape(counts));
+  if (turned) {
+    const Ints none(counts.size(), 0);
+    const int64_t all = (int64_t{1} << counts.size()) - 1;
+    x = c.add("StridedSlice", {x},
+              {{"begin", none}, {"end", none}, {"strides", turn}, {"begin_mask", all}, {"end_mask", all}});
+  }
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const kernel::SliceRange& r = ranges[static_cast<size_t>(axis)];
+    if (r.count > 1 && r.step > 1) x = spaced(c, x, axis, r.step);
+  }
+  if (c.type(x).shape != Shape(length))  // zeros after the last place may be more than the axis has
+    x = c.add("Slice", {x}, {{"begin", Ints(length.size(), 0)}, {"size", length}});
+  c.set(0, placed(c, x, first, shape));
+}
+
+/// Axis a, repeated m times, is m by its extent: sums over the m. Axes that are not repeated join the one before; where
+/// rank 8 does not hold all that are, the first ones are summed before the others, rounded each time.
+void tile(GradientContext& c) {
+  const Shape shape = c.shape();
+  const Ints& multiples = ints(c, "multiples");
+  Port g = c.arriving();
+  Ints now = extents(c.type(g).shape);
+  for (size_t axis = 0; axis < now.size();) {
+    Ints view{1}, axes;
+    for (size_t a = 0; a < axis; ++a) view[0] *= now[a];
+    for (; axis < now.size(); ++axis) {
+      const int64_t extent = shape[static_cast<int>(axis)];
+      if (multiples[axis] == 1) {
+        view.back() *= extent;
+        continue;
+      }
+      if (view.size() + 3 > static_cast<size_t>(Shape::kMaxRank)) break;  // two now, one for the axes that follow
+      axes.push_back(static_cast<int64_t>(view.size()));
+      view.insert(view.end(), {multiples[axis], extent});
+      now[axis] = extent;
+    }
+    int64_t rest = 1;
+    for (size_t a = axis; a < now.size(); ++a) rest *= now[a];
+    view.push_back(rest);
+    if (!axes.empty()) g = c.add("Sum", {c.reshape(g, Shape(view))}, {{"axes", axes}});
+  }
+  c.set(0, c.reshape(g, shape));
+}
+
+/// Sums into the places of axis 0; another axis is brought there and back.
+void gather(GradientContext& c) {
+  if (c.dtype() == DType::kFloat64) c.fail("no gradient in float64; expected float16, bfloat16 or float32");
+  const Shape params = c.shape(0);
+  const int rank = params.rank(), indices = c.shape(1).rank();
+  const int axis = static_cast<int>(axis_of(c, rank));
+  Ints there, back;  // what arrives: axes before, axes of the indices, axes after
+  for (int a = 0; a < indices; ++a) there.push_back(axis + a);
+  for (int a = 0; a < axis; ++a) there.push_back(a);
+  for (int a = axis + indices; a < rank - 1 + indices; ++a) there.push_back(a);
+  for (int a = 0; a < axis; ++a) back.push_back(a + 1);
+  back.push_back(0);
+  for (int a = axis + 1; a < rank; ++a) back.push_back(a);
+  const Port sum =
+      c.add("UnsortedSegmentSum", {c.transpose(c.arriving(), there), c.input(1)}, {{"num_segments", params[axis]}});
+  c.set(0, c.transpose(sum, back));
+}
+
+/// Each position takes the gradient of its segment; zeros where its number is negative.
+void segment_sum(GradientContext& c) {
+  const Shape data = c.shape(0), ids = c.shape(1);
+  if (data.elements() == 0) return c.set(0, c.zeros({c.dtype(), data}));
+  const Port g = c.arriving(), none = c.scalar(DType::kInt32, 0);
+  if (c.type(g).shape[0] == 0) return c.set(0, c.zeros({c.dtype(), data}));  // all numbers are negative
+  const Port taken = c.add("GatherV2", {g, c.add("Maximum", {c.input(1), none})});
+  Ints mask = extents(ids);
+  mask.resize(static_cast<size_t>(data.rank()), 1);
+  const Port counted = c.reshape(c.add("GreaterEqual", {c.input(1), none}), Shape(mask));
+  c.set(0, c.add("SelectV2", {counted, taken, c.scalar(c.dtype(), 0)}));
+}
+
+}  // namespace
+
+GradientRules gradients_of::structure() {
+  const GradientRule side_by_side = [](GradientContext& c) { join(c, "ConcatV2"); };
+  return {{"Identity", pass},
+          {"Assign", pass},
+          {"PrintTensor", pass},
+          {"OutfeedEnqueue", pass},
+          {"Reshape", reshape},
+          {"ExpandDims", reshape},
+          {"Squeeze", reshape},
+          {"Transpose", transpose},
+          {"ConcatV2", concat},
+          {"Pack", pack},
+          {"Unpack", [](GradientContext& c) { join(c, "Pack"); }},
+          {"Split", side_by_side},
+          {"SplitV", side_by_side},
+          {"Pad", pad},
+          {"Slice", slice},
+          {"StridedSlice", strided_slice},
+          {"Tile", tile},
+          {"GatherV2", gather},
+          {"UnsortedSegmentSum", segment_sum}};
+}
+
+}  // namespace softamp::graph_detail

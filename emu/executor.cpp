@@ -1,5 +1,6 @@
 #include "emu/executor.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -252,7 +253,14 @@ class EmuExecutor final : public Executor {
     FpStatus status;
     const bool wanted = stops_ != 0 || options_.status;
     const OpCall call{in, out, scratch, environment, wanted ? &status : nullptr};
-    step.kernel->run(call);
+    if (options_.timings) {
+      const auto start = std::chrono::steady_clock::now();
+      step.kernel->run(call);
+      const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - start;
+      result.timings.push_back({node.name, node.op, taken.count()});
+    } else {
+      step.kernel->run(call);
+    }
     if (status.flags) see_status(*step.kernel, node, call, status, result);
     if (options_.statistics || options_.observe) look_at(step.node, out, result);
   }

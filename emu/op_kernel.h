@@ -91,6 +91,7 @@ std::span<const KernelEntry> reduction_kernels();
 std::span<const KernelEntry> softmax_kernels();
 std::span<const KernelEntry> norm_kernels();
 std::span<const KernelEntry> structure_kernels();
+std::span<const KernelEntry> optimizer_kernels();
 
 /// Null for an operation type that this engine does not run.
 KernelFactory find_kernel(std::string_view op);

@@ -9,8 +9,9 @@ namespace softamp::emu {
 KernelFactory find_kernel(std::string_view op) {
   static const std::vector<KernelEntry> all = [] {
     std::vector<KernelEntry> entries;
-    for (const auto family : {elementwise_kernels, random_kernels, product_kernels, convolution_kernels,
-                              pooling_kernels, reduction_kernels, softmax_kernels, norm_kernels, structure_kernels})
+    for (const auto family :
+         {elementwise_kernels, random_kernels, product_kernels, convolution_kernels, pooling_kernels, reduction_kernels,
+          softmax_kernels, norm_kernels, structure_kernels, optimizer_kernels})
       for (const KernelEntry& e : family()) entries.push_back(e);
     const auto by_name = [](const KernelEntry& a, const KernelEntry& b) {
       return std::string_view(a.op) < std::string_view(b.op);

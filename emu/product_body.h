@@ -5,6 +5,7 @@
 
 #include "emu/product_kernels.h"
 #include "emu/product_odd_body.h"
+#include "emu/product_words_body.h"
 #include "emu/round_body.h"
 #include "emu/simd.h"
 
@@ -205,6 +206,7 @@ constexpr ProductKernels general_products(const KernelTable& table) {
   k.finite = product_finite<kRows, kVectors>;
   k.transpose = product_transpose;
   k.widen_fp16 = product_widen_fp16;
+  k.words = product_words;
   return k;
 }
 

@@ -58,6 +58,9 @@ struct ProductKernels {
   /// multiples of 16. Null where that is.
   void (*narrow)(const float* values, size_t count, uint16_t* halves);
   void (*narrow_pairs)(const float* values, size_t count, uint32_t* pairs);
+  /// As tile_words below, by the vector.
+  void (*words)(const ProductPlan&, const kernel::Environment&, uint32_t site, uint64_t block, const ProductTile&,
+                size_t nr, uint32_t* words);
   // Null where the set has none.
   ProductWay native, nearest_each, carry_each, nearest, carry;
 };

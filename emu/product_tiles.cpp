@@ -128,7 +128,7 @@ uint8_t ProductRun::round_tile(const ProductTile& tile, uint32_t number, float* 
   alignas(64) uint32_t words[kMostTile];
   if (plan.half.stochastic) {
     std::memset(words, 0, sizeof words);
-    tile_words(plan, environment, 0, number, tile, kernels.nr, words);
+    kernels.words(plan, environment, 0, number, tile, kernels.nr, words);
   }
   const Slice slice{{acc, nullptr, nullptr}, acc, words, 0, count, false};
   suspicion |= round_half_(plan.half, kNoRandom, Element::kF32, Element::kF32, slice, wanted_) & wanted_;
@@ -166,7 +166,7 @@ uint8_t ProductRun::general_each(const ProductTile& tile, float* acc) const {
   for (size_t s = 0; s < tile.segment_count; ++s) {
     const Segment& segment = tile.segments[s];
     for (uint32_t k = 0; k < segment.length; ++k) {
-      if (plan.half.stochastic) tile_words(plan, environment, 0, segment.number, tile, kernels.nr, words);
+      if (plan.half.stochastic) kernels.words(plan, environment, 0, segment.number, tile, kernels.nr, words);
       suspicion = static_cast<uint8_t>(suspicion | (kernels.each(plan, a, b, words, acc) & wanted_));
       // An infinite operand may have given what the policy makes of infinities:
       // finite or NaN.
@@ -209,7 +209,7 @@ void ProductRun::finish(const ProductTile& tile, const TileState& state, size_t 
     alignas(64) uint32_t words[kMostTile];
     if (plan.result.stochastic) {
       std::memset(words, 0, sizeof words);
-      tile_words(plan, environment, 1, 0, tile, kernels.nr, words);
+      kernels.words(plan, environment, 1, 0, tile, kernels.nr, words);
     }
     const uint8_t wanted = plan.rounds_result ? wanted_ : 0;
     const Slice slice{{values, nullptr, nullptr}, codes, words, 0, count, false};

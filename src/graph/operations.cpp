@@ -44,6 +44,7 @@ std::vector<Operation> all() {
   join(operations_of::softmax());
   join(operations_of::norms());
   join(operations_of::structure());
+  join(operations_of::optimizers());
   std::sort(table.begin(), table.end(), [](const Operation& a, const Operation& b) { return a.name < b.name; });
   for (size_t i = 1; i < table.size(); ++i)
     if (table[i].name == table[i - 1].name)

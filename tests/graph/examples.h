@@ -64,6 +64,12 @@ inline const std::vector<Example>& examples() {
       {"GroupNorm", {{1, 4, 4, 6}, {6}, {6}}, {{"groups", 2}}},
       {"GroupNormGrad", {{1, 4, 4, 6}, {1, 4, 4, 6}, {6}, {1, 2}, {1, 2}}, {{"groups", 2}}},
       {"OutfeedEnqueue", {{2, 3}}, {{"queue", "q"}}},
+      {"ApplyGradientDescent", {{2, 3}, {}, {2, 3}, {}}, {}},
+      {"ApplyMomentum", {{2, 3}, {2, 3}, {}, {2, 3}, {}}, {{"momentum", 0.9}}},
+      {"ApplyRMSProp", {{2, 3}, {2, 3}, {2, 3}, {}, {2, 3}, {}}, {{"rho", 0.9}, {"momentum", 0.5}, {"epsilon", 0.001}}},
+      {"ApplyAdam",
+       {{2, 3}, {2, 3}, {2, 3}, {}, {}, {2, 3}, {}},
+       {{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 0.001}}},
   };
   return rows;
 }

@@ -67,7 +67,8 @@ class RandomGraphMaker {
         &M::matmul,     &M::matmul,     &M::batch_matmul, &M::conv,         &M::conv,     &M::pool,
         &M::reduce,     &M::place,      &M::bias,         &M::softmax,      &M::entropy,  &M::batch_norm,
         &M::layer_norm, &M::group_norm, &M::reshape,      &M::rearrange,    &M::join,     &M::split,
-        &M::pad,        &M::slice,      &M::gather,       &M::pass_through, &M::add_n,    &M::integers};
+        &M::pad,        &M::slice,      &M::gather,       &M::pass_through, &M::add_n,    &M::integers,
+        &M::update,     &M::all_finite};
     return all;
   }
 
@@ -307,6 +308,7 @@ class RandomGraphMaker {
   }
   void softmax() {
     const Port x = of_type(product_type(), 1);
+    if (shape_of(x)[shape_of(x).rank() - 1] == 0) return;
     add({coin() ? "Softmax" : "LogSoftmax", {x}});
     const Port y = pool_.back();
     add({coin() ? "SoftmaxGrad" : "LogSoftmaxGrad", {y, like(y)}});
@@ -340,6 +342,7 @@ class RandomGraphMaker {
     const DType type = product_type(), u = coin() ? DType::kFloat32 : DType::kFloat16;
     const Port x = of_type(type, 2);
     const Shape inner{shape_of(x)[shape_of(x).rank() - 1]};
+    if (inner.elements() == 0) return;
     add({"LayerNorm", {x, fresh(u, inner), fresh(u, inner)}, statistics(type, {})});
     const int y = pool_.back().node;
     add({"LayerNormGrad", {like({y, 0}), x, fresh(u, inner), {y, 1}, {y, 2}}});
@@ -440,6 +443,43 @@ class RandomGraphMaker {
          {x},
          {{"axes", axes_of(shape_of(x))}}});
     add({"RandomUniformInt", {}, {{"shape", shape()}, {"minval", int64_t{-7}}, {"maxval", int64_t{1000}}}});
+  }
+
+  void update() {
+    const Port var = of_type(product_type());
+    const DType slot_type = coin() ? dtype_of(var) : product_type();
+    const auto sibling = [&](DType type) {
+      return some([&](const TensorType& t) { return t.dtype == type && t.shape == shape_of(var); }, type,
+                  shape_of(var));
+    };
+    const Port slot = sibling(slot_type), second = sibling(slot_type), grad = sibling(product_type());
+    const auto fraction = [&] { return static_cast<double>(below(1001)) / 1000; };
+    const Port rate = fresh(DType::kFloat32, Shape{}, [&] {
+      const double value = fraction();
+      return std::ldexp(value, -static_cast<int>(below(12)));
+    });
+    const Port decay = fresh(DType::kFloat32, Shape{}, [&] { return coin() ? 0.0 : fraction() / 100; });
+    const Port apply = fresh(DType::kBool, Shape{}, [&] { return below(5) == 0 ? 0.0 : 1.0; });
+    const double first = fraction(), other = fraction(), epsilon = std::ldexp(1.0, -static_cast<int>(below(30)));
+    switch (below(4)) {
+      case 0: add({"ApplyGradientDescent", {var, rate, grad, apply}}); break;
+      case 1:
+        add({"ApplyMomentum", {var, slot, rate, grad, apply}, {{"momentum", first}, {"use_nesterov", other < 0.5}}});
+        break;
+      case 2:
+        add({"ApplyRMSProp",
+             {var, slot, second, rate, grad, apply},
+             {{"rho", first}, {"momentum", other}, {"epsilon", epsilon}}});
+        break;
+      default:
+        add({"ApplyAdam",
+             {var, slot, second, rate, decay, grad, apply},
+             {{"beta1", first}, {"beta2", other}, {"epsilon", epsilon}}});
+    }
+  }
+  void all_finite() {
+    const Port x = of_type(product_type());
+    add({"AllFinite", {x, of_type(dtype_of(x))}});
   }
 
   std::mt19937_64 random_;

@@ -1,0 +1,7 @@
+#include "emu/optimizer_body.h"
+
+namespace softamp::emu {
+
+const UpdateKernels kAvx2Updates = kUpdateKernels;
+
+}  // namespace softamp::emu

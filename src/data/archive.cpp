@@ -1,0 +1,222 @@
+// Plain and gzipped files and tar archives: what archive.h says of Source, read_file and read_tar.
+#include "src/data/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "softamp/data/images.h"
+
+namespace softamp::archive {
+namespace {
+
+constexpr uint64_t kMostPacked = uint64_t{1} << 31;
+constexpr size_t kPiece = size_t{1} << 18;
+constexpr size_t kGzipHeader = 10, kGzipTrailer = 8;
+
+using LibArchive = struct ::archive;
+struct FreeArchive {
+  void operator()(LibArchive* a) const { ::archive_read_free(a); }
+};
+using Reader = std::unique_ptr<LibArchive, FreeArchive>;
+
+std::string hex(uint64_t value, int digits) {
+  std::string text(static_cast<size_t>(digits), '0');
+  for (size_t i = text.size(); i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
+  return text;
+}
+
+[[noreturn]] void fail_damaged(const std::string& name, uint64_t offset, LibArchive* reader) {
+  const char* text = ::archive_error_string(reader);
+  fail(name, offset,
+       std::string("the gzip data are damaged or cut off here") + (text ? ": " : "") + (text ? text : ""));
+}
+
+uint32_t little_endian32(std::span<const std::byte> bytes) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < 4; ++i) value |= static_cast<uint32_t>(bytes[i]) << (8 * i);
+  return value;
+}
+
+constexpr std::array<std::array<uint32_t, 256>, 8> crc_tables() {
+  std::array<std::array<uint32_t, 256>, 8> tables{};
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t c = i;
+    for (int bit = 0; bit < 8; ++bit) c = c & 1 ? 0xEDB88320u ^ c >> 1 : c >> 1;
+    tables[0][i] = c;
+  }
+  for (size_t t = 1; t < 8; ++t)
+    for (size_t i = 0; i < 256; ++i) tables[t][i] = tables[t - 1][i] >> 8 ^ tables[0][tables[t - 1][i] & 255];
+  return tables;
+}
+
+}  // namespace
+
+void fail(std::string_view name, uint64_t offset, const std::string& message) {
+  throw DataError(std::string(name) + ": byte " + std::to_string(offset) + ": " + message);
+}
+
+void fail_errno(std::string_view name, std::string_view action) {
+  throw DataError(std::string(name) + ": cannot " + std::string(action) + ": " + std::strerror(errno));
+}
+
+uint32_t crc32(std::span<const std::byte> bytes, uint32_t so_far) {
+  // Eight bytes at a time: table t holds the remainders of a byte that t others follow.
+  static constexpr std::array<std::array<uint32_t, 256>, 8> kTables = crc_tables();
+  uint32_t crc = ~so_far;
+  for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
+    crc ^= little_endian32(bytes);
+    uint32_t next = 0;
+    for (size_t i = 0; i < 4; ++i)
+      next ^= kTables[7 - i][crc >> (8 * i) & 255] ^ kTables[3 - i][static_cast<size_t>(bytes[4 + i])];
+    crc = next;
+  }
+  for (const std::byte b : bytes) crc = kTables[0][(crc ^ static_cast<uint32_t>(b)) & 255] ^ crc >> 8;
+  return ~crc;
+}
+
+std::vector<std::byte> read_as_it_stands(const std::filesystem::path& file, uint64_t most_bytes) {
+  const std::string name = file.string();
+  struct Descriptor {
+    int value;
+    ~Descriptor() {
+      if (value >= 0) ::close(value);
+    }
+  } descriptor{::open(name.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (descriptor.value < 0) fail_errno(name, "open");
+  struct stat status {};
+  if (::fstat(descriptor.value, &status) != 0) fail_errno(name, "examine");
+  if (!S_ISREG(status.st_mode)) throw DataError(name + ": not a regular file");
+  const uint64_t size = static_cast<uint64_t>(status.st_size);
+  if (size > most_bytes)
+    throw DataError(name + ": has " + std::to_string(size) + " bytes; expected at most " + std::to_string(most_bytes));
+  std::vector<std::byte> bytes(size);
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t n = ::read(descriptor.value, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_errno(name, "read");
+    if (n == 0) fail(name, done, "the file was shortened while it was read; it had " + std::to_string(size) + " bytes");
+    done += static_cast<size_t>(n);
+  }
+  return bytes;
+}
+
+/// libarchive's reader of the one member, and what its end must agree with.
+struct Source::Gzip {
+  Reader reader;
+  uint32_t crc = 0;
+  bool ended = false;
+};
+
+Source::Source(const std::filesystem::path& file)
+    : name_(file.string()), own_(read_as_it_stands(file, kMostPacked)), packed_(own_) {
+  open();
+}
+
+Source::Source(std::span<const std::byte> packed, std::string name) : name_(std::move(name)), packed_(packed) {
+  open();
+}
+
+Source::~Source() = default;
+
+void Source::open() {
+  const auto octet = [&](size_t i) { return std::to_integer<unsigned>(packed_[i]); };
+  if (packed_.size() < 2 || octet(0) != 0x1f || octet(1) != 0x8b) {
+    if (!name_.ends_with(".gz")) return;
+    std::string found;
+    for (size_t i = 0; i < std::min<size_t>(packed_.size(), 2); ++i) found += " " + hex(octet(i), 2);
+    fail(name_, 0, "not a gzip file: expected it to begin with 1f 8b, found" + (found.empty() ? " nothing" : found));
+  }
+  if (packed_.size() < kGzipHeader + kGzipTrailer)
+    fail(name_, packed_.size(), "the gzip file is cut off: expected at least 18 bytes");
+  if (octet(2) != 8) fail(name_, 2, "gzip's method of compression is " + std::to_string(octet(2)) + "; expected 8");
+
+  gzip_ = std::make_unique<Gzip>();
+  gzip_->reader.reset(::archive_read_new());
+  LibArchive* reader = gzip_->reader.get();
+  if (!reader) throw std::bad_alloc();
+  struct archive_entry* entry = nullptr;
+  ::archive_read_support_filter_gzip(reader);
+  ::archive_read_support_format_raw(reader);
+  ::archive_read_support_format_empty(reader);
+  int result = ::archive_read_open_memory(reader, packed_.data(), packed_.size());
+  if (result == ARCHIVE_OK) result = ::archive_read_next_header(reader, &entry);
+  // Where not a byte can be unpacked, libarchive calls the file empty; it is, if it promises so.
+  const std::span<const std::byte> trailer = packed_.last(kGzipTrailer);
+  if (result == ARCHIVE_EOF && little_endian32(trailer) == 0 && little_endian32(trailer.subspan(4)) == 0)
+    gzip_->ended = true;
+  else if (result != ARCHIVE_OK)
+    fail_damaged(name_, 0, reader);
+  else if (::archive_filter_code(reader, 0) != ARCHIVE_FILTER_GZIP)
+    fail(name_, 0, "gzip's header is damaged");
+}
+
+std::span<const std::byte> Source::next_piece() {
+  if (!gzip_) {
+    const std::span<const std::byte> piece = packed_.first(std::min(kPiece, packed_.size()));
+    packed_ = packed_.subspan(piece.size());
+    return piece;
+  }
+  const void* data = nullptr;
+  size_t size = 0;
+  la_int64_t place = 0;
+  while (!gzip_->ended && size == 0) {
+    const int result = ::archive_read_data_block(gzip_->reader.get(), &data, &size, &place);
+    gzip_->ended = result == ARCHIVE_EOF;
+    if (!gzip_->ended && result != ARCHIVE_OK) fail_damaged(name_, offset_, gzip_->reader.get());
+    if (gzip_->ended) size = 0;
+  }
+  const std::span<const std::byte> piece(static_cast<const std::byte*>(data), size);
+  gzip_->crc = crc32(piece, gzip_->crc);
+  if (gzip_->ended) {
+    const std::span<const std::byte> trailer = packed_.last(kGzipTrailer);
+    const uint32_t crc = little_endian32(trailer), length = little_endian32(trailer.subspan(4));
+    if (crc != gzip_->crc || length != static_cast<uint32_t>(offset_))
+      throw DataError(name_ + ": the gzip data do not agree with the file's last 8 bytes, which promise checksum " +
+                      hex(crc, 8) + " and length " + std::to_string(length) + "; found " + hex(gzip_->crc, 8) +
+                      " and " + std::to_string(offset_) +
+                      ": the data are damaged, or other bytes follow the one member that is expected");
+  }
+  return piece;
+}
+
+std::span<const std::byte> Source::next() {
+  if (piece_.empty()) piece_ = next_piece();
+  offset_ += piece_.size();
+  return std::exchange(piece_, {});
+}
+
+std::vector<std::byte> Source::read(uint64_t count) {
+  std::vector<std::byte> bytes;
+  // Deflate shrinks nothing to less than 1/1032.
+  bytes.reserve(static_cast<size_t>(std::min(count, gzip_ ? packed_.size() * uint64_t{1032} : packed_.size())));
+  while (bytes.size() < count) {
+    if (piece_.empty()) piece_ = next_piece();
+    if (piece_.empty()) break;
+    const std::span<const std::byte> part =
+        piece_.first(static_cast<size_t>(std::min<uint64_t>(piece_.size(), count - bytes.size())));
+    bytes.insert(bytes.end(), part.begin(), part.end());
+    piece_ = piece_.subspan(part.size());
+    offset_ += part.size();
+  }
+  return bytes;
+}
+
+std::vector<std::byte> read_file(const std::filesystem::path& file, uint64_t most_bytes) {
+  Source source(file);
+  std::vector<std::byte> bytes = source.read(most_bytes);
+  if (!source.next().empty())
+    throw DataError(source.name() + ": unpacks to more than the " + std::to_string(most_bytes) +
+                    " bytes that are expected at most");
+  return bytes;
+}
+
+}  // namespace softamp::archive

@@ -1,0 +1,90 @@
+// Files that hold other bytes: gzip, tar (gzipped or not) and zip with stored entries. Names the place of every fault.
+//
+// gzip and tar are unpacked by libarchive. It does not compare gzip's checksum, so that is done here; one member is
+// expected, as in every file that is distributed gzipped. zip is read and written by ourselves: what NumPy's .npz
+// needs, the same bytes from every version of every library. Source of the formats: RFC 1952; PKWARE's APPNOTE.TXT 6.3.
+//
+// Everything here throws DataError (a std::runtime_error).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace softamp::archive {
+
+struct Entry {
+  std::string name;
+  std::vector<std::byte> bytes;
+};
+
+/// The unpacked bytes of a plain or gzipped file, front to back. Which of the two it is shows in its first two bytes;
+/// a name that ends in ".gz" must be gzipped.
+class Source {
+ public:
+  /// Reads the file, as it stands, into memory: at most 2^31 bytes.
+  explicit Source(const std::filesystem::path& file);
+  /// `packed` outlives the source; `name` stands for the file in errors.
+  Source(std::span<const std::byte> packed, std::string name);
+  ~Source();
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  const std::string& name() const { return name_; }
+  bool gzipped() const { return gzip_ != nullptr; }
+  /// Unpacked bytes handed out so far.
+  uint64_t offset() const { return offset_; }
+
+  /// The next bytes, at least one; empty at the end. Valid until the next call. The end of a gzipped file is reached
+  /// only where checksum and length agree with its last eight bytes.
+  std::span<const std::byte> next();
+  /// The next `count` bytes, or all that are left. Memory grows with what arrives, not with what is promised.
+  std::vector<std::byte> read(uint64_t count);
+
+ private:
+  struct Gzip;
+  void open();
+  std::span<const std::byte> next_piece();
+
+  std::string name_;
+  std::vector<std::byte> own_;
+  std::span<const std::byte> packed_;
+  std::unique_ptr<Gzip> gzip_;
+  std::span<const std::byte> piece_;  ///< unpacked and not yet handed out
+  uint64_t offset_ = 0;
+};
+
+/// The file as it stands. Refused above most_bytes.
+std::vector<std::byte> read_as_it_stands(const std::filesystem::path& file, uint64_t most_bytes);
+/// The file, unpacked where it is gzipped. Refused above most_bytes.
+std::vector<std::byte> read_file(const std::filesystem::path& file, uint64_t most_bytes);
+
+/// The regular files of a tar archive for whose names `most_bytes` is not 0, in the archive's order; one that is longer
+/// than its `most_bytes` is refused.
+std::vector<Entry> read_tar(Source& source, const std::function<uint64_t(std::string_view name)>& most_bytes);
+
+/// Writes a zip archive of stored entries, dated 1980-01-01, and synchronises it to disk: the same entries give the
+/// same bytes. Names are UTF-8, not empty, each once; entries and archive stay below 2^32 - 1 bytes, entries below
+/// 65535. On failure no file is left.
+void write_zip(const std::filesystem::path& file, std::span<const Entry> entries);
+/// The entries of a zip archive, in the order of its directory; compressed ones, and those whose checksum does not
+/// agree, are refused, as is an archive above most_bytes.
+std::vector<Entry> read_zip(const std::filesystem::path& file, uint64_t most_bytes);
+/// The same of bytes in memory.
+std::vector<Entry> parse_zip(std::span<const std::byte> bytes, const std::string& name);
+
+/// CRC-32 of gzip and zip (polynomial 0xEDB88320, reflected); `so_far` is that of the bytes before.
+uint32_t crc32(std::span<const std::byte> bytes, uint32_t so_far = 0);
+
+/// Throws DataError: "name: byte N: message".
+[[noreturn]] void fail(std::string_view name, uint64_t offset, const std::string& message);
+/// Throws DataError: "name: cannot <action>: <what errno says>".
+[[noreturn]] void fail_errno(std::string_view name, std::string_view action);
+
+}  // namespace softamp::archive

@@ -1,0 +1,189 @@
+// Which files of a folder, or of an archive, are an image set of the extents that are asked for.
+#include <algorithm>
+#include <cstdlib>
+
+#include "src/data/image_formats.h"
+#include "src/data/npy_header.h"
+
+namespace softamp {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kCifarArchive = "cifar-10-binary.tar.gz";
+
+std::vector<std::string> fashion_names() {
+  return {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"};
+}
+
+/// The last name of a path, be it written "data/mnist", "data/mnist/" or ".".
+std::string last_name(const fs::path& folder) {
+  const fs::path whole = fs::absolute(folder).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+/// `name` in `folder`, or the gzipped one; empty where neither is there.
+fs::path plain_or_gzipped(const fs::path& folder, const std::string& name) {
+  for (const std::string& candidate : {name, name + ".gz"})
+    if (is_file(folder / candidate)) return folder / candidate;
+  return {};
+}
+
+/// What has been looked for, for the error at the end.
+struct Search {
+  int64_t height, width, channels;
+  std::vector<std::string> missing;  ///< a line for each kind of set
+
+  bool fits(int64_t h, int64_t w, int64_t c) const { return height == h && width == w && channels == c; }
+  /// The files that a set needs; false, with a line of those that are missing, where one is not there.
+  bool all(const fs::path& folder, std::span<const std::string> names, std::vector<fs::path>& files) {
+    std::string absent;
+    files.clear();
+    for (const std::string& name : names) {
+      files.push_back(plain_or_gzipped(folder, name));
+      if (files.back().empty()) absent += (absent.empty() ? "" : ", ") + name + (name.ends_with(".npy") ? "" : "[.gz]");
+    }
+    if (!absent.empty()) missing.push_back(folder.string() + ": no " + absent);
+    return absent.empty();
+  }
+};
+
+void check_extents(const ImageSet& set, const Search& search, const fs::path& file) {
+  if (!search.fits(set.height, set.width, set.channels))
+    throw DataError(file.string() + ": images of " + extents_text(set.height, set.width, set.channels) + "; expected " +
+                    extents_text(search.height, search.width, search.channels));
+}
+
+void name_sets(ImageSets& sets, const std::string& name, const std::vector<std::string>& class_names) {
+  sets.train.name = name + "/train";
+  sets.test.name = name + "/test";
+  sets.train.class_names = sets.test.class_names = class_names;
+}
+
+std::optional<ImageSets> idx_set(const fs::path& folder, Search& search) {
+  static const std::string kNames[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+                                       "t10k-labels-idx1-ubyte"};
+  std::vector<fs::path> files;
+  if (!search.all(folder, kNames, files)) return std::nullopt;
+  ImageSets sets{load_idx(files[0], files[1]), load_idx(files[2], files[3])};
+  check_extents(sets.train, search, files[0]);
+  check_extents(sets.test, search, files[2]);
+  const std::string name = last_name(folder);
+  std::vector<std::string> classes;
+  if (name.find("fashion") != std::string::npos)
+    classes = fashion_names();
+  else if (name == "mnist")
+    for (int digit = 0; digit < 10; ++digit) classes.push_back(std::to_string(digit));
+  name_sets(sets, name, classes);
+  return sets;
+}
+
+std::optional<ImageSets> npy_set(const fs::path& folder, Search& search) {
+  static const std::string kNames[] = {"train_images.npy", "train_labels.npy", "test_images.npy", "test_labels.npy"};
+  std::vector<fs::path> files;
+  if (!search.all(folder, kNames, files)) return std::nullopt;
+  ImageSets sets{load_npy_images(files[0], files[1]), load_npy_images(files[2], files[3])};
+  check_extents(sets.train, search, files[0]);
+  check_extents(sets.test, search, files[2]);
+  name_sets(sets, last_name(folder), {});
+  return sets;
+}
+
+/// "data_batch_3" out of a path that ends in data_batch_3.bin; empty if it is none of CIFAR-10's files.
+std::string cifar_stem(std::string_view path) {
+  const std::string name = fs::path(path).filename().string();
+  bool known = name == "test_batch.bin";
+  for (int i = 1; i <= 5; ++i) known |= name == "data_batch_" + std::to_string(i) + ".bin";
+  return known ? name.substr(0, name.find('.')) : std::string();
+}
+
+ImageSets cifar_archive(const fs::path& file) {
+  archive::Source source(file);
+  std::vector<archive::Entry> entries = archive::read_tar(source, [](std::string_view path) -> uint64_t {
+    return cifar_stem(path).empty() ? 0 : kMostCifarRecords * kCifarRecord;
+  });
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const auto& a, const auto& b) { return cifar_stem(a.name) < cifar_stem(b.name); });
+  ImageSets sets;
+  std::string before;
+  for (const archive::Entry& entry : entries) {
+    const std::string stem = cifar_stem(entry.name), place = file.string() + ": " + npy::quoted(entry.name);
+    if (stem == before) throw DataError(place + ": the archive holds " + stem + ".bin twice");
+    before = stem;
+    append_cifar10(entry.bytes, place, stem == "test_batch" ? sets.test : sets.train);
+  }
+  for (const ImageSet* set : {&sets.train, &sets.test})
+    if (set->count == 0)
+      throw DataError(file.string() + ": the archive holds no " +
+                      (set == &sets.train ? "data_batch_1.bin" : "test_batch.bin"));
+  return sets;
+}
+
+std::optional<ImageSets> cifar_set(const fs::path& folder, Search& search) {
+  std::vector<fs::path> train;
+  for (int i = 1; i <= 5; ++i)
+    if (fs::path file = plain_or_gzipped(folder, "data_batch_" + std::to_string(i) + ".bin"); !file.empty())
+      train.push_back(std::move(file));
+  const fs::path test = plain_or_gzipped(folder, "test_batch.bin");
+  ImageSets sets;
+  if (!train.empty() && !test.empty()) {
+    sets = {load_cifar10(train), load_cifar10({&test, 1})};
+  } else if (is_file(folder / kCifarArchive)) {
+    sets = cifar_archive(folder / kCifarArchive);
+  } else {
+    search.missing.push_back(folder.string() + ": no " + (train.empty() ? "data_batch_1.bin[.gz]" : "") +
+                             (train.empty() && test.empty() ? ", " : "") + (test.empty() ? "test_batch.bin[.gz]" : "") +
+                             " and no " + kCifarArchive);
+    return std::nullopt;
+  }
+  name_sets(sets, "cifar-10", cifar_class_names());
+  return sets;
+}
+
+}  // namespace
+
+ImageSets load_images(const fs::path& folder, int64_t height, int64_t width, int64_t channels) {
+  Search search{height, width, channels, {}};
+  if (is_file(folder)) {
+    if (!search.fits(kCifarSide, kCifarSide, 3))
+      throw DataError(folder.string() + ": an archive is read as CIFAR-10's, of 32x32x3; expected images of " +
+                      extents_text(height, width, channels));
+    ImageSets sets = cifar_archive(folder);
+    name_sets(sets, "cifar-10", cifar_class_names());
+    return sets;
+  }
+  if (!is_folder(folder))
+    throw DataError(folder.string() + ": no such folder or archive; expected images of " +
+                    extents_text(height, width, channels));
+  if (channels == 1)
+    for (const char* name : {"", "fashion-mnist", "mnist"})
+      if (const fs::path place = *name ? folder / name : folder; is_folder(place))
+        if (std::optional<ImageSets> sets = idx_set(place, search)) return std::move(*sets);
+  if (search.fits(kCifarSide, kCifarSide, 3))
+    for (const char* name : {"", "cifar-10", "cifar-10-batches-bin"})
+      if (const fs::path place = *name ? folder / name : folder; is_folder(place))
+        if (std::optional<ImageSets> sets = cifar_set(place, search)) return std::move(*sets);
+  if (std::optional<ImageSets> sets = npy_set(folder, search)) return std::move(*sets);
+
+  std::string message = folder.string() + ": no images of " + extents_text(height, width, channels) + "; looked for";
+  for (size_t i = 0; i < search.missing.size(); ++i) message += (i ? "; " : " ") + search.missing[i];
+  throw DataError(message);
+}
+
+std::optional<fs::path> data_folder(std::string_view given) {
+  if (!given.empty()) return fs::path(given);
+  if (const char* folder = std::getenv("SOFTAMP_DATA"); folder && *folder) return fs::path(folder);
+  return std::nullopt;
+}
+
+}  // namespace softamp

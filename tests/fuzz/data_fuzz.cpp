@@ -1,0 +1,64 @@
+// libFuzzer target: any bytes given to the readers of IDX, CIFAR-10, tar and zip are refused with DataError or
+// understood consistently. The first byte chooses the reader; for IDX the next two are the length of the image file.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "src/data/image_formats.h"
+
+using namespace softamp;
+
+namespace {
+
+void require(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "data_fuzz: violated: %s\n", what);
+  std::abort();
+}
+
+void require_consistent(const ImageSet& set) {
+  require(set.count >= 1 && set.image_elements() >= 1, "a set has images");
+  require(set.pixels.size() == static_cast<size_t>(set.count * set.image_elements()), "every image has its pixels");
+  require(set.labels.size() == static_cast<size_t>(set.count), "every image has its label");
+  for (const int32_t label : set.labels) require(label >= 0 && label < set.classes, "labels are classes");
+}
+
+void read(uint8_t reader, std::span<const std::byte> bytes) {
+  if (reader == 0 && bytes.size() >= 2) {
+    const size_t length = std::to_integer<size_t>(bytes[0]) | std::to_integer<size_t>(bytes[1]) << 8;
+    bytes = bytes.subspan(2);
+    const size_t cut = std::min(length, bytes.size());
+    archive::Source images(bytes.first(cut), "input"), labels(bytes.subspan(cut), "input");
+    const ImageSet set = read_idx(images, labels);
+    require_consistent(set);
+    if (!images.gzipped() && !labels.gzipped())
+      require(bytes.size() == 24 + set.pixels.size() + set.labels.size(), "the files hold nothing else");
+  } else if (reader == 1) {
+    ImageSet set;
+    append_cifar10(bytes, "input", set);
+    require_consistent(set);
+    require(bytes.size() == set.pixels.size() + set.labels.size(), "the file holds nothing else");
+  } else if (reader == 2) {
+    archive::Source source(bytes, "input");
+    for (const archive::Entry& entry : archive::read_tar(source, [](std::string_view) { return 5000; }))
+      require(entry.bytes.size() <= 5000, "an entry keeps to its limit");
+  } else if (reader == 3) {
+    uint64_t total = 22;
+    for (const archive::Entry& entry : archive::parse_zip(bytes, "input"))
+      total += 30 + 46 + 2 * entry.name.size() + entry.bytes.size();
+    require(total <= bytes.size(), "entries do not overlap");
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  try {
+    read(data[0], {reinterpret_cast<const std::byte*>(data + 1), size - 1});
+  } catch (const DataError& e) {
+    require(std::string(e.what()).rfind("input: ", 0) == 0, "an error names the file");
+  }
+  return 0;
+}

@@ -7,23 +7,32 @@
 
 namespace softamp {
 
-Progress::Progress(std::string label, uint64_t total, std::string unit)
-    : label_(std::move(label)), unit_(std::move(unit)), total_(total), visible_(isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(std::string label, uint64_t total, std::string unit, uint64_t already)
+    : label_(std::move(label)),
+      unit_(std::move(unit)),
+      total_(total),
+      already_(already),
+      visible_(isatty(STDERR_FILENO) == 1) {}
 
-Progress::~Progress() {
+Progress::~Progress() { clear(); }
+
+void Progress::clear() {
   if (drawn_) std::fprintf(stderr, "\r\033[K");
+  drawn_ = false;
 }
 
-void Progress::update(uint64_t done) {
-  if (!visible_ || done == 0) return;
-  const Clock::time_point now = Clock::now();
-  if (now - last_ < std::chrono::milliseconds(100)) return;
-  last_ = now;
+bool Progress::due() const { return visible_ && Clock::now() - last_ >= std::chrono::milliseconds(100); }
+
+void Progress::update(uint64_t done, const std::string& note) {
+  if (done <= already_ || !due()) return;
+  last_ = Clock::now();
   drawn_ = true;
-  const double part = static_cast<double>(done) / static_cast<double>(total_);
-  const double passed = std::chrono::duration<double>(now - start_).count();
-  std::fprintf(stderr, "\r\033[K%s: %.0f %% of %llu %s, %.0f s left", label_.c_str(), 100 * part,
-               static_cast<unsigned long long>(total_), unit_.c_str(), passed * (1 - part) / part);
+  const double passed = std::chrono::duration<double>(last_ - start_).count();
+  const double rest = done < total_ ? static_cast<double>(total_ - done) : 0;
+  std::fprintf(stderr, "\r\033[K%s: %.0f %% of %llu %s, %s%s%.0f s left", label_.c_str(),
+               100 * static_cast<double>(done) / static_cast<double>(total_), static_cast<unsigned long long>(total_),
+               unit_.c_str(), note.c_str(), note.empty() ? "" : ", ",
+               passed * rest / static_cast<double>(done - already_));
   std::fflush(stderr);
 }
 

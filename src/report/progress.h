@@ -10,19 +10,24 @@ namespace softamp {
 /// "sum: 37 % of 1000000000 additions, 12 s left". Redrawn at most ten times a second, wiped at the end.
 class Progress {
  public:
-  /// label: what runs; unit: what is counted, plural.
-  Progress(std::string label, uint64_t total, std::string unit);
+  /// label: what runs; unit: what is counted, plural; already: what was done before, in a run that is gone on with.
+  Progress(std::string label, uint64_t total, std::string unit, uint64_t already = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void update(uint64_t done);
+  /// `note` stands before the time that is left: "loss 1.84, scale 256".
+  void update(uint64_t done, const std::string& note = {});
+  /// The next update would draw: a note need not be made otherwise.
+  bool due() const;
+  /// Wipes the line, so that others can be written; the next update draws it again.
+  void clear();
 
  private:
   using Clock = std::chrono::steady_clock;
 
   std::string label_, unit_;
-  uint64_t total_;
+  uint64_t total_, already_;
   bool visible_;
   bool drawn_ = false;
   Clock::time_point start_ = Clock::now(), last_ = start_;

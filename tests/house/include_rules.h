@@ -27,12 +27,18 @@ inline const std::vector<Room>& rooms() {
       {inc + "data/", {inc + "data/", inc + "tensor/", inc + "numerics/"}},
       {inc + "report/", {inc + "report/", inc + "data/", inc + "tensor/", inc + "numerics/"}},
       {inc + "graph/", {inc + "graph/", inc + "report/", inc + "data/", inc + "tensor/", inc + "numerics/"}},
+      {inc + "precision/",
+       {inc + "precision/", inc + "graph/", inc + "report/", inc + "data/", inc + "tensor/", inc + "numerics/"}},
+      {inc + "train/",
+       {inc + "train/", inc + "precision/", inc + "graph/", inc + "report/", inc + "data/", inc + "tensor/",
+        inc + "numerics/"}},
       {"emu/", {"emu/", inc}},
       {"cuda/", {"cuda/", inc}},
       {"src/backend.cpp", {"src/", inc, "emu/", "cuda/"}},
       {"src/", {"src/", inc}},
       {"bench/", {"bench/", "tests/", "emu/", "src/", inc}},
       {"examples/", {inc}},
+      {"examples/tutorial/", {"examples/tutorial/", inc}},
       {"tests/", {"tests/", "emu/", "src/", inc}},
   };
   return kRooms;

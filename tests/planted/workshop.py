@@ -78,7 +78,7 @@ class Workshop:
         overlay.mkdir(exist_ok=True)
         if (with_library or with_program) and not (self.archive and self.archive.is_file()):
             raise Wrong("it needs the library: give --build, a folder in which libsoftamp.a is built")
-        library = [self.archive, "-ltbb"] if with_library or with_program else []
+        library = [self.archive, "-ltbb", "-larchive"] if with_library or with_program else []
         objects = []
         for source in sources:
             objects.append(overlay / f"{len(objects) + 1}.o")
@@ -92,12 +92,22 @@ class Workshop:
             self.check([self.compiler, *objects, *others, *library, "-pthread", "-o", command], "the command")
             flags = ["-USOFTAMP_PROGRAM", f'-DSOFTAMP_PROGRAM="{command}"']
             objects = []
-        said = self.compile(name, test, "0.o", flags)
-        if said is not None:
-            raise Wrong(f"{test} does not compile:\n{said[-3000:]}")
+        tester = None if with_program else self.as_built(overlay, test)
+        if tester is None:
+            tester = overlay / "0.o"
+            said = self.compile(name, test, tester.name, flags)
+            if said is not None:
+                raise Wrong(f"{test} does not compile:\n{said[-3000:]}")
         program = overlay / "test"
-        self.check([self.compiler, overlay / "0.o", *objects, *self.gtest, *library, "-pthread", "-o", program], test)
+        self.check([self.compiler, tester, *objects, *self.gtest, *library, "-pthread", "-o", program], test)
         return program
+
+    def as_built(self, overlay, test):
+        """The object that the build made of the test, where no header is changed and it is not older than the test."""
+        built = self.objects.get(test)
+        if built is None or any(overlay.rglob("*.h")) or (overlay / test).exists() or not built.is_file():
+            return None
+        return built if built.stat().st_mtime >= (ROOT / test).stat().st_mtime else None
 
     def first_failure(self, command):
         """The name of the first test that fails; nothing is run after it."""

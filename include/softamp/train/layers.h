@@ -1,0 +1,87 @@
+// Layers: functions that add nodes and ask the store for variables. Every layer takes the dtype of its first input
+// (row G07); variables are requested in that dtype, and a getter may keep them otherwise.
+//
+// A layer stands in a scope of its own: `name` as it is given, but the default name, where it is taken, becomes
+// "conv2d_1", "conv2d_2", ... (VariableStore::layer_scope). Layers without variables have none.
+//
+// Every layer throws GraphError where its input does not fit, with its place, what it got and what it expected:
+// "conv2d 'block1/conv2d': x is float32[32,10]; expected [batch, height, width, channels] of float16, bfloat16 or
+// float32". An option out of range and a variable that is there already are GraphErrors too.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "softamp/train/variable.h"
+
+namespace softamp::layers {
+
+/// x: [batch, height, width, in] -> [batch, out_height, out_width, filters].
+struct Conv2DOptions {
+  int64_t kernel = 3;  ///< >= 1; the filter is [kernel, kernel, in, filters]
+  int64_t stride = 1;  ///< >= 1
+  std::string padding =
+      "SAME";            ///< (SAME, VALID) [=SAME]; SAME: out = ceil(in / stride), floor(total / 2) zeros before
+  bool use_bias = true;  ///< variable "bias" [filters], zeros
+  bool relu = false;
+  Initializer kernel_initializer = Initializer::glorot_uniform();  ///< variable "kernel"
+  Initializer bias_initializer = Initializer::zeros();
+  std::string partials;  ///< ("", half, float) [="": the executor's]
+};
+Port conv2d(VariableStore& store, Port x, int64_t filters, const Conv2DOptions& options = {},
+            std::string_view name = "conv2d");
+
+/// x: [batch, in] -> [batch, units]; variables "kernel" [in, units], "bias" [units].
+struct DenseOptions {
+  bool use_bias = true;
+  bool relu = false;
+  Initializer kernel_initializer = Initializer::glorot_uniform();
+  Initializer bias_initializer = Initializer::zeros();
+  std::string partials = {};
+};
+Port dense(VariableStore& store, Port x, int64_t units, const DenseOptions& options = {},
+           std::string_view name = "dense");
+
+/// Row G16: variables "weights" [units, in] and "biases" [units, 1], both Glorot uniform; y = weights x + biases.
+/// x: [batch, in] (or [in], reshaped to [in, 1] as in the tutorial) -> [batch, units] (or [units]). A batch is one
+/// product x weights^T: bit for bit the products weights x[i] of the single images, whose order of k is the same.
+Port dense_column(VariableStore& store, Port x, int64_t units, std::string_view name = "dense");
+
+/// Over all axes but the last. Variables "gamma" ones, "beta" zeros, "moving_mean" zeros, "moving_variance" ones (the
+/// last two not trainable), all of `dtype` [=x's; float32 for a bfloat16 x, as FusedBatchNormV3 takes no others]. The
+/// node FusedBatchNormV3 gives out the averages as they would be moved on, as outputs 1 and 2.
+struct BatchNormOptions {
+  double momentum = 0.99;  ///< of the moving averages; nothing updates them unless the caller adds Assigns
+  double epsilon = 1e-3;
+  bool training = true;        ///< statistics of the batch
+  std::optional<DType> dtype;  ///< (float16, float32) of the variables
+};
+Port batch_norm(VariableStore& store, Port x, const BatchNormOptions& options = {},
+                std::string_view name = "batch_normalization");
+
+/// Row G43: weights may be float32 while x is float16. Variables "gamma" ones, "beta" zeros [channels], of `dtype`
+/// [=x's; float32 for a bfloat16 x].
+struct GroupNormOptions {
+  int64_t groups = 1;  ///< a divisor of the channels
+  double epsilon = 1e-3;
+  std::optional<DType> dtype;  ///< (float16, float32)
+};
+Port group_norm(VariableStore& store, Port x, const GroupNormOptions& options = {},
+                std::string_view name = "group_norm");
+
+Port relu(VariableStore& store, Port x);
+/// x: [batch, height, width, channels]; windows of size x size, `stride` apart, both >= 1; padding (SAME, VALID).
+Port max_pool(VariableStore& store, Port x, int64_t size, int64_t stride, std::string_view padding = "VALID");
+/// [batch, height, width, channels] -> [batch, channels]: the mean over height and width.
+Port global_average_pool(VariableStore& store, Port x);
+/// [batch, ...] -> [batch, everything else].
+Port flatten(VariableStore& store, Port x);
+
+/// Model A's blocks. ordinary: conv 3x3 ReLU, conv 3x3, + x, ReLU. downsample: conv 3x3 stride 2 ReLU, conv 3x3, + conv
+/// 2x2 stride 2 of x (linear), ReLU. All with bias, SAME. Variables "conv2d/...", "conv2d_1/...", and of the path past
+/// them "conv2d_2/...".
+Port residual_block(VariableStore& store, Port x, int64_t filters, std::string_view name = "block");
+Port downsample_block(VariableStore& store, Port x, int64_t filters, std::string_view name = "downsample");
+
+}  // namespace softamp::layers

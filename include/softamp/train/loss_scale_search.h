@@ -1,0 +1,20 @@
+// The highest loss scale that a run bears (row G23): raise it until the first step overflows.
+#pragma once
+
+#include <cstdint>
+
+#include "softamp/train/train_settings.h"
+
+namespace softamp {
+
+struct LossScaleSearch {
+  double scale = 0;      ///< the largest power of two without an overflow; 0: even 1 overflows
+  double overflows = 0;  ///< the next one, which does; 0: none up to 2^64
+};
+
+/// Tries 1, 2, 4, ... on the first step's batches from the first values of the variables. A step overflows where an
+/// operation raises overflow, or an element of a gradient is not finite; enabled exceptions do not stop the search.
+/// Training moves gradients, so a run wants some room below. Throws as run_training.
+LossScaleSearch find_max_loss_scale(const TrainSettings& settings);
+
+}  // namespace softamp

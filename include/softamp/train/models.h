@@ -1,0 +1,81 @@
+// The networks of the tutorial and of the field's examples, each one function from a batch of images to logits, and
+// `build_model`, which puts placeholders, precision and a loss around them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "softamp/train/variable.h"
+
+namespace softamp {
+
+/// What is kept in which dtype.
+struct Precision {
+  std::string name = "float32";
+  DType compute = DType::kFloat32;     ///< of images, activations and activation gradients
+  DType parameters = DType::kFloat32;  ///< of variables; norms of bfloat16 activations keep theirs in float32
+  /// float32, float16, bfloat16; mixed (= mixed_float16, whose name becomes "mixed": float32 variables, cast at use),
+  /// mixed_bfloat16. Throws std::invalid_argument with the names there are.
+  static Precision parse(std::string_view text);
+  static std::vector<std::string> names();
+  bool operator==(const Precision&) const = default;
+};
+
+/// From images [batch, height, width, channels] to logits [batch, classes].
+using Network = std::function<Port(VariableStore& store, Port images)>;
+
+/// Networks by name: "resnet8", "resnet14", ... (6N+2), "fashion_cnn" (model B), "lenet5", "small_cnn" (conv 3x3 8,
+/// pool, conv 3x3 16, pool, dense: learns the generated images in a minute). Throws std::invalid_argument: unknown
+/// name; a depth that is not 6N+2 >= 8: "... must be of the form 6N+2 (8, 14, 20, 26)".
+struct NetworkInfo {
+  std::string name;
+  std::array<int64_t, 3> image;  ///< height, width, channels that it is made for
+  Network build;
+  int64_t classes = 10;
+};
+NetworkInfo find_network(std::string_view name);
+std::vector<std::string> network_names();
+
+/// The deepest residual network of this form in the literature (He, Zhang, Ren, Sun, CVPR 2016).
+inline constexpr int64_t kDeepestResnet = 1202;
+/// Throws std::invalid_argument unless depth >= 8 and depth mod 6 == 2, naming the form 6N+2 (8, 14, 20, 26); and for
+/// one above kDeepestResnet.
+void check_resnet_depth(int64_t depth);
+Network resnet(int64_t depth);
+Network fashion_cnn();
+Network lenet5();
+Network small_cnn();
+
+struct ModelOptions {
+  int64_t batch_size = 32;
+  std::array<int64_t, 3> image{28, 28, 1};
+  int64_t classes = 10;
+  Precision precision;
+  bool loss_in_float32 =
+      true;  ///< logits are cast to float32 before the loss (trap X7); false: the shipped scripts' way
+};
+
+/// A forward graph, ready for a trainer.
+///   "images" Placeholder [batch, h, w, c] of the compute dtype; "labels" Placeholder int32 [batch]
+///   "logits" [batch, classes]; "loss" scalar: mean of the sparse softmax cross-entropies
+struct Model {
+  Graph graph;
+  std::vector<VariableSpec> variables;  ///< in order of creation
+  std::string images = "images", labels = "labels", logits = "logits", loss = "loss";
+  Precision precision;
+
+  int64_t parameters() const;  ///< elements of all variables
+  int64_t trainable_parameters() const;
+  int64_t parameter_bytes() const;
+};
+/// Variables and layers stand at the top ("block1/conv2d/kernel"), the loss under "loss_fn". Where parameters are kept
+/// wider than they are computed with, the whole network is built under float32_parameters(). Throws
+/// std::invalid_argument: an extent below 1, a precision other than those above, logits of another type than [batch,
+/// classes] of the compute dtype; GraphError: what a layer refuses, and a network that takes one of the four names.
+Model build_model(const Network& network, const ModelOptions& options);
+
+}  // namespace softamp

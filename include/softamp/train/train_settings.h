@@ -1,0 +1,60 @@
+// Everything that decides a training run, as one value: what the programs' options and `softamp train`'s JSON file say.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "softamp/train/trainer.h"
+
+namespace softamp {
+
+struct TrainSettings {
+  std::string program = "softamp train";  ///< who asks; in the log
+  std::string network = "small_cnn";      ///< network_names()
+  std::string precision = "float32";      ///< Precision::names()
+  std::string data;                       ///< folder; "": SOFTAMP_DATA, else the generated set
+  bool generated = false;                 ///< the generated set even where SOFTAMP_DATA is set
+  int64_t train_images = 0;               ///< (0: all) the first so many
+  int64_t test_images = 0;                ///< (0: all)
+  int64_t batch_size = 32, epochs = 5, warmup_epochs = 0;
+  int64_t steps = 0;     ///< (0: epochs decide) at most so many, the warm-up's included
+  bool shuffle = false;  ///< per epoch, keyed by (seed, epoch)
+  uint64_t seed = 0;
+  std::string optimizer = "momentum";
+  double learning_rate = 0.01;
+  std::optional<double> momentum, rho, beta1, beta2, epsilon, weight_decay;  ///< [=the optimizer's]
+  std::optional<std::string> optimizer_state;                                ///< dtype of slots
+  bool separate_roundings = false;
+  std::string loss_scale = "256";     ///< LossScaleOptions::parse
+  bool fold_scale_into_rate = false;  ///< linear optimizers: lr / S instead of g / S
+  bool loss_in_float32 = true;
+  std::string stochastic_rounding = "off";  ///< (off, on, replica_identical_only)
+  int random_bits = 0;                      ///< (0: 13; 1 .. 32)
+  std::string partials = "float";           ///< (float, half) of convolutions and products
+  int amp_block = 16;
+  std::string behaviour = "off";  ///< words inv div0 oflo nanoo, "all" (esr apart), "off"
+  std::optional<double> clip_value, clip_norm, clip_global_norm;
+  int64_t accumulation = 1;
+  std::optional<std::string> accumulation_dtype;
+  int replicas = 1;
+  std::string replica_reduction = "mean";  ///< (mean, sum)
+  bool strict = false;
+  int64_t evaluate_every = 0;  ///< epochs (0: only at the end, where evaluate is on)
+  bool evaluate = true;
+
+  // Not part of what decides the bits:
+  int threads = 0;
+  std::string backend = "emu";
+
+  /// A JSON object; unknown keys, wrong types and values out of range throw std::invalid_argument: "settings.json: line
+  /// 3: 'lerning_rate' is not a setting. Did you mean 'learning_rate'?". Keys left out keep their defaults.
+  static TrainSettings from_json(std::string_view text, std::string_view place = "settings");
+  std::string to_json(bool with_backend = true) const;  ///< every key, in this order
+  void validate() const;
+  TrainerOptions trainer_options() const;
+  Precision precision_value() const { return Precision::parse(precision); }
+};
+
+}  // namespace softamp

@@ -1,0 +1,131 @@
+// Training steps: forward, scaled loss, gradients, unscaling, check and update, on one or several simulated replicas.
+//
+// Two graphs make a step. The gradient graph computes loss and gradients of one micro-batch; the update graph takes the
+// gradients of all replicas and changes variables and slots. Every run of either is one step of random bits (D38): the
+// counter `executions` moves on by one for each micro-batch and one for the update, the same on all replicas.
+//
+// The seven phases of a step (row M03) are scopes of these graphs: cast, forward, loss, scale, backward, unscale,
+// update.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "softamp/graph/executor.h"
+#include "softamp/precision/loss_scale.h"
+#include "softamp/train/models.h"
+#include "softamp/train/optimizer.h"
+
+namespace softamp {
+
+/// One micro-batch: images of the model's compute dtype, labels int32.
+struct Batch {
+  Tensor images, labels;
+};
+
+/// What a training step did.
+struct StepResult {
+  int64_t step = 0;     ///< from 0
+  double loss = 0;      ///< unscaled; the mean over micro-batches and replicas
+  bool applied = true;  ///< the optimizer ran
+  float scale_before = 1, scale_after = 1;
+  uint8_t status = 0;     ///< flags of all operations (status.h); gathered where asked for
+  int64_t nonfinite = 0;  ///< elements of gradients that are infinite or NaN
+  std::vector<std::pair<std::string, int64_t>> nonfinite_by_variable;  ///< those that have any
+  double learning_rate = 0;                                            ///< as the update got it
+  std::vector<std::string> weight_hashes;  ///< per replica, where asked for: XXH3-128 over all variables
+  /// One JSON object, without line breaks; hashes only where there are.
+  std::string json() const;
+};
+
+/// How replicas' gradients become one: summed in rank order in float32 (D59), before unscaling.
+enum class ReplicaReduction : uint8_t { kSum, kMean };
+
+struct TrainerOptions {
+  ExecutorOptions
+      executor;  ///< seed, behaviour, products, threads; of both graphs. esr: where stochastic rounding applies
+  OptimizerOptions optimizer;
+  LossScaleOptions loss_scale;
+  GradientClipping clipping;
+  int replicas = 1;  ///< (1 .. 256)
+  ReplicaReduction reduction = ReplicaReduction::kMean;
+  int accumulation = 1;                     ///< (>= 1) micro-batches to an update, their gradients summed
+  std::optional<DType> accumulation_dtype;  ///< of the sums [=the gradient's] (row G24)
+  bool hash_weights = false;                ///< weight_hashes in every StepResult
+  bool strict = false;                      ///< warnings are errors
+};
+
+/// "cast", "forward", "loss", "scale", "backward", "unscale" or "update": the phase that a node of the trainer's graphs
+/// belongs to, by its name.
+std::string_view phase_of(std::string_view node_name);
+
+class Trainer {
+ public:
+  /// Variables start from their initialisers and the executor's seed. Throws std::invalid_argument, GraphError: options
+  /// that do not go together (a scale folded into the rate of an optimizer that is not linear, ...), each named.
+  Trainer(Model model, TrainerOptions options);
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  /// One step: replicas x accumulation micro-batches, in the order (micro-batch, replica): batch m * replicas + r is
+  /// micro-batch m of replica r. Throws std::invalid_argument for another number of batches; FloatingPointError where
+  /// an enabled exception is raised: variables, slots, scale and counters are then as before the step.
+  StepResult step(std::span<const Batch> batches);
+
+  /// Logits of a batch of the model's size, with the present variables of replica 0, rounded to nearest; no variable
+  /// and no counter moves.
+  Tensor logits(const Tensor& images);
+
+  const Model& model() const;
+  const TrainerOptions& options() const;
+  const Graph& gradient_graph() const;
+  const Graph& update_graph() const;
+  const LossScale& loss_scale() const;
+  const std::vector<std::string>& warnings() const;
+
+  /// Everything that the next step depends on besides its batches.
+  struct State {
+    int64_t step = 0;            ///< steps done
+    int64_t optimizer_step = 0;  ///< t of Adam: updates applied (or done, where skipped ones count)
+    uint32_t executions = 0;     ///< graph executions so far
+    LossScale::State loss_scale;
+    /// Variables and slots by name, of each replica; one set where all replicas agree.
+    std::vector<std::vector<std::pair<std::string, Tensor>>> tensors;
+  };
+  State state() const;
+  /// Throws std::invalid_argument naming the first tensor that is missing, unknown, or of another dtype or shape.
+  void set_state(const State& state);
+
+  const Tensor& variable(std::string_view name, int replica = 0) const;
+  void set_variable(std::string_view name, const Tensor& value);  ///< on all replicas
+
+  /// XXH3-128 over all variables of the model, in their order: StepResult::weight_hashes.
+  std::string weight_hash(int replica = 0) const;
+
+  struct Memory {
+    int64_t parameters = 0, slots = 0,
+            activations = 0;  ///< bytes; activations: the gradient graph's buffers at its fullest
+  };
+  Memory memory() const;
+
+  /// Where ExecutorOptions::timings is on: what every operation of the last step took, all runs after one another.
+  const std::vector<OperationTime>& timings() const;
+
+  /// Sees every tensor of every run: phase, replica, and what ExecutorOptions::observe sees (traces are made from it).
+  using Observer = std::function<void(std::string_view phase, int replica, uint32_t execution, const Node& node,
+                                      int port, const TensorType& type, const void* data)>;
+  void observe(Observer observer);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace softamp

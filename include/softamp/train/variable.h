@@ -1,0 +1,140 @@
+// Variables with scopes and custom getters, as in TensorFlow 1: a store gives out variables by full path, and a getter
+// may stand between a layer and the store, for example to keep float32 masters of float16 weights (rows G15 to G19).
+//
+// A variable is a node VariableV2; what a layer reads is a NodeOutput. The two are different types: only a Variable can
+// be assigned to (row G18).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "softamp/graph/graph.h"
+#include "softamp/train/initializer.h"
+
+namespace softamp {
+
+/// What is known of a variable for as long as the model lives.
+struct VariableSpec {
+  std::string name;  ///< full path: "block1/conv2d/kernel"
+  TensorType type;
+  Initializer initializer;
+  bool trainable = true;
+  bool operator==(const VariableSpec&) const = default;
+};
+
+/// A value that a layer reads: a node's output. Not assignable.
+struct NodeOutput {
+  Port port;
+};
+
+/// A node VariableV2 of the store.
+struct Variable {
+  std::string name;
+  Port port;
+  bool trainable = true;
+  operator NodeOutput() const { return {port}; }
+};
+
+/// Adds Assign{ref = variable}. There is none for a NodeOutput: the result of a getter is no variable.
+Port assign(GraphBuilder& builder, const Variable& variable, Port value, std::string_view name = "Assign");
+Port assign(GraphBuilder&, const NodeOutput&, Port, std::string_view = {}) = delete;
+
+/// What a layer asks for.
+struct VariableRequest {
+  std::string name;  ///< within the current scope
+  Shape shape;
+  DType dtype = DType::kFloat32;
+  Initializer initializer;
+  bool trainable = true;
+};
+
+/// Creates variables in a GraphBuilder, by full path. Scopes nest, and carry getters.
+class VariableStore {
+ public:
+  explicit VariableStore(GraphBuilder& builder) : builder_(builder) {}
+  VariableStore(const VariableStore&) = delete;
+  VariableStore& operator=(const VariableStore&) = delete;
+
+  /// Goes on to the next getter outwards, and at last to the store itself.
+  class Next {
+   public:
+    NodeOutput operator()(const VariableRequest& request) const { return store_.pass(outer_, request); }
+    /// Where a getter adds nodes of its own, in the scope of the request.
+    GraphBuilder& builder() const { return store_.builder_; }
+
+   private:
+    friend class VariableStore;
+    Next(VariableStore& store, size_t outer) : store_(store), outer_(outer) {}
+    VariableStore& store_;
+    size_t outer_;  ///< getters that are still to be asked
+  };
+  using Getter = std::function<NodeOutput(const Next& next, const VariableRequest& request)>;
+
+  /// While alive: names begin with "name/" (also those of the builder's nodes), requests pass through `getter`, and
+  /// variables that are there already are handed out again where `reuse` [=false, inherited]. Names are taken as they
+  /// are given; "" adds nothing to names, for a getter or `reuse` alone. Scopes end in the reverse order of their
+  /// beginning, by an exception too.
+  class Scope {
+   public:
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    friend class VariableStore;
+    Scope(VariableStore& store, std::string_view name, Getter getter, bool reuse);
+    VariableStore& store_;
+    std::unique_ptr<GraphBuilder::Scope> nodes_;
+    size_t length_;
+    bool has_getter_, reuse_before_;
+  };
+  /// Throws GraphError for a malformed name.
+  [[nodiscard]] Scope scope(std::string_view name, Getter getter = {}, bool reuse = false);
+
+  /// The scope of a layer: `name` as it is, but where it is the layer's default name, the first of name, name_1, name_2
+  /// and so on that no scope had since the current one began. So a scope that is entered again names its layers alike,
+  /// and under `reuse` they get the same variables (TensorFlow 1's tf.layers).
+  [[nodiscard]] Scope layer_scope(std::string_view name, std::string_view default_name);
+
+  /// "block1/conv2d/", or "" outside of all scopes.
+  const std::string& scope_path() const { return scope_; }
+
+  /// Through the getters of the scopes, innermost first. Throws GraphError: a name that is taken in this scope
+  /// ("Variable conv/kernel already exists, disallowed. Did you mean to set reuse=True?"), or under reuse another shape
+  /// or dtype ("Trying to share variable conv/kernel, but specified shape [2] and found shape [3].").
+  NodeOutput get(const VariableRequest& request);
+  /// Past all getters.
+  Variable create(const VariableRequest& request);
+
+  GraphBuilder& builder() { return builder_; }
+  /// In order of creation.
+  const std::vector<VariableSpec>& variables() const { return specs_; }
+  const Variable& variable(std::string_view full_path) const;  ///< throws GraphError with the nearest name
+  int64_t getter_calls() const { return getter_calls_; }       ///< requests that passed through a getter (row G47)
+
+ private:
+  /// Asks getter outer - 1, or creates where outer is 0.
+  NodeOutput pass(size_t outer, const VariableRequest& request);
+
+  GraphBuilder& builder_;
+  std::string scope_;
+  bool reuse_ = false;
+  std::deque<Getter> getters_;    // outermost first; a getter that opens a scope must not move those before it
+  std::set<std::string> opened_;  // paths of scopes that began in a scope that is still open
+  std::vector<VariableSpec> specs_;
+  std::map<std::string, Variable, std::less<>> by_name_;
+  int64_t getter_calls_ = 0;
+};
+
+/// Row G17: a trainable request of a dtype other than float32 creates a float32 variable and reads it through a Cast
+/// named name + "_cast"; every other request passes through.
+VariableStore::Getter float32_parameters();
+
+}  // namespace softamp

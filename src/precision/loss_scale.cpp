@@ -1,0 +1,157 @@
+// The loss-scale machine: what moves the scale, and what a row of the table may say.
+#include "softamp/precision/loss_scale.h"
+
+#include <bit>
+#include <stdexcept>
+
+#include <nlohmann/json.hpp>
+
+#include "softamp/report/number_text.h"
+
+namespace softamp {
+namespace {
+
+std::string text_of(double value) { return shortest_decimal(kBinary64, std::bit_cast<uint64_t>(value)); }
+
+bool is_nan(double value) { return value != value; }
+/// Finite, and a float32 number.
+bool is_float32(double value) {
+  return value >= -0x1.fffffep127 && value <= 0x1.fffffep127 && static_cast<double>(static_cast<float>(value)) == value;
+}
+
+constexpr const char* kUnscaleWords[] = {"divide", "reciprocal", "reciprocal_in_gradient_dtype", "folded_into_rate"};
+constexpr const char* kOverflowWords[] = {"gradients", "status", "both"};
+
+/// scale * factor in float32; where it is beyond float32's range, a number that is too.
+double moved(float scale, double factor) {
+  const double product = static_cast<double>(scale) * factor;
+  return product >= 0x1.ffffffp127 ? 0x1p128 : static_cast<double>(static_cast<float>(product));
+}
+
+}  // namespace
+
+void LossScaleOptions::validate() const {
+  const auto expect = [&](bool good, const char* field, const std::string& value, const std::string& expected) {
+    if (!good)
+      throw std::invalid_argument("loss scale '" + name + "': " + field + " is " + value + "; expected " + expected);
+  };
+  if (!dynamic) {
+    if (is_nan(initial)) throw std::invalid_argument("loss_scale_value must be a Python int or float.");
+    if (initial < 1)
+      throw std::invalid_argument(name.starts_with("mindspore")
+                                      ? "loss_scale must be at least 1, but got loss_scale " + text_of(initial)
+                                      : "loss_scale_value must be at least 1.");
+  }
+  expect(is_float32(min) && min > 0, "min", text_of(min), "a positive float32 number");
+  expect(is_float32(max) && max >= min, "max", text_of(max), "a float32 number of at least min, " + text_of(min));
+  expect(initial >= min && initial <= max, "initial", text_of(initial),
+         "a number of min .. max, " + text_of(min) + " .. " + text_of(max));
+  expect(unscale <= Unscale::kFoldedIntoRate, "unscale", std::to_string(static_cast<int>(unscale)), "an Unscale");
+  expect(overflow_from <= OverflowFrom::kBoth, "overflow_from", std::to_string(static_cast<int>(overflow_from)),
+         "an OverflowFrom");
+  expect(max_consecutive >= 0, "max_consecutive", std::to_string(max_consecutive), "0 (no limit) or more");
+  expect(window >= 1, "window", std::to_string(window), "1 or more");
+  expect(growth > 1 && growth <= 0x1.fffffep127, "growth", text_of(growth), "a finite number above 1");
+  expect(backoff > 0 && backoff < 1, "backoff", text_of(backoff), "a number of (0, 1)");
+  if (!histogram) return;
+  expect(dynamic, "histogram", "true", "false, because the scale is fixed");
+  expect(histogram_edge > 0 && histogram_edge <= 0x1.fffffep127, "histogram_edge", text_of(histogram_edge),
+         "a positive finite number");
+  expect(histogram_threshold >= 0 && histogram_threshold < 1, "histogram_threshold", text_of(histogram_threshold),
+         "a share of [0, 1)");
+}
+
+std::string LossScaleOptions::to_json() const {
+  validate();
+  const nlohmann::ordered_json json{{"name", name},
+                                    {"dynamic", dynamic},
+                                    {"initial", initial},
+                                    {"growth", growth},
+                                    {"backoff", backoff},
+                                    {"window", window},
+                                    {"min", min},
+                                    {"max", max},
+                                    {"clamp_at_max", clamp_at_max},
+                                    {"max_consecutive", max_consecutive},
+                                    {"skip_overflowed", skip_overflowed},
+                                    {"count_skipped_steps", count_skipped_steps},
+                                    {"unscale", kUnscaleWords[static_cast<int>(unscale)]},
+                                    {"overflow_from", kOverflowWords[static_cast<int>(overflow_from)]},
+                                    {"histogram", histogram},
+                                    {"histogram_edge", histogram_edge},
+                                    {"histogram_threshold", histogram_threshold}};
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+LossScale::LossScale(LossScaleOptions options) : options_(std::move(options)) {
+  options_.validate();
+  // Rounding to float32 cannot leave [min, max], whose ends are float32 numbers.
+  state_.scale = static_cast<float>(options_.initial);
+}
+
+bool LossScale::update(const LossScaleEvidence& evidence) {
+  if (evidence.elements < 0 || evidence.above_edge < 0 || evidence.above_edge > evidence.elements)
+    throw std::invalid_argument("loss scale '" + options_.name + "': evidence of " +
+                                std::to_string(evidence.above_edge) + " values above the edge of " +
+                                std::to_string(evidence.elements) + "; expected 0 <= above_edge <= elements");
+  State s = state_;
+  s.consecutive = evidence.finite ? 0 : s.consecutive + 1;
+  if (options_.max_consecutive > 0 && s.consecutive > options_.max_consecutive)
+    throw std::runtime_error("Dynamic loss scale Continuous overflow " + std::to_string(s.consecutive) + " times");
+
+  const auto grow = [&] {
+    const double grown = moved(s.scale, options_.growth);
+    if (grown <= options_.max)
+      s.scale = static_cast<float>(grown);
+    else if (options_.clamp_at_max)
+      s.scale = static_cast<float>(options_.max);
+  };
+  const auto back_off = [&] {
+    const double reduced = moved(s.scale, options_.backoff);
+    s.scale = static_cast<float>(reduced < options_.min ? options_.min : reduced);
+  };
+
+  if (options_.histogram) {
+    s.seen_elements += evidence.elements;
+    s.seen_above += evidence.above_edge;
+    if (++s.good_steps == options_.window) {
+      const double allowed = options_.histogram_threshold * static_cast<double>(s.seen_elements);
+      if (static_cast<double>(s.seen_above) > allowed)
+        back_off();
+      else
+        grow();
+      s.good_steps = s.seen_elements = s.seen_above = 0;
+    }
+  } else if (options_.dynamic) {
+    if (!evidence.finite) {
+      back_off();
+      s.good_steps = 0;
+    } else if (++s.good_steps == options_.window) {
+      grow();
+      s.good_steps = 0;
+    }
+  }
+  state_ = s;
+  return evidence.finite || !options_.skip_overflowed;
+}
+
+void LossScale::set_state(const State& s) {
+  const auto refuse = [&](const char* field, const std::string& value, const std::string& expected) {
+    throw std::invalid_argument("state of loss scale '" + options_.name + "': " + field + " is " + value +
+                                "; expected " + expected);
+  };
+  const double scale = static_cast<double>(s.scale);
+  if (options_.dynamic && !(scale >= options_.min && scale <= options_.max))
+    refuse("scale", text_of(scale), text_of(options_.min) + " .. " + text_of(options_.max));
+  if (!options_.dynamic && !(s.scale == static_cast<float>(options_.initial)))
+    refuse("scale", text_of(scale), text_of(options_.initial));
+  if (s.good_steps < 0 || s.good_steps >= options_.window)
+    refuse("good_steps", std::to_string(s.good_steps), "0 .. " + std::to_string(options_.window - 1));
+  if (s.consecutive < 0) refuse("consecutive", std::to_string(s.consecutive), "0 or more");
+  if (s.seen_above < 0 || s.seen_elements < s.seen_above)
+    refuse("seen_above", std::to_string(s.seen_above) + " of " + std::to_string(s.seen_elements),
+           "0 <= seen_above <= seen_elements");
+  state_ = s;
+}
+
+}  // namespace softamp

@@ -1,0 +1,232 @@
+// Checkpoint files.
+//
+// Entries of the archive: "variables/<name>.npy" where all replicas agree, else "<replica>/<name>.npy"; bfloat16 as u2,
+// its dtype in the last entry, "checkpoint.json":
+//   {"softamp_checkpoint":1,"checksum":"<32 digits>","settings":{...},"progress":{...},"state":{...},"tensors":[...]}
+// The checksum is XXH3-128 of one line per tensor entry, "<name> <XXH3-128 of its bytes>\n" in the archive's order, and
+// then the text of checkpoint.json with 32 zeros in the checksum's place. So no byte of a name or a value can change
+// unseen; the bytes between entries are guarded by the archive's own lengths and checksums.
+#include "softamp/train/checkpoint.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "softamp/data/npy.h"
+#include "softamp/graph/trace.h"
+#include "src/data/archive.h"
+
+namespace softamp {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kJsonEntry = "checkpoint.json";
+constexpr std::string_view kStart = "{\"softamp_checkpoint\":1,\"checksum\":\"";
+constexpr size_t kDigits = 32;
+constexpr uint64_t kMostBytes = uint64_t{1} << 32;
+
+[[noreturn]] void fail(const fs::path& file, const std::string& message) {
+  throw CheckpointError(file.string() + ": " + message);
+}
+
+npy::ElementType element_type(DType t) {
+  switch (t) {
+    case DType::kFloat16: return npy::ElementType::kFloat16;
+    case DType::kBFloat16: return npy::ElementType::kUint16;
+    case DType::kFloat32: return npy::ElementType::kFloat32;
+    case DType::kFloat64: return npy::ElementType::kFloat64;
+    case DType::kInt32: return npy::ElementType::kInt32;
+    case DType::kBool: break;
+  }
+  return npy::ElementType::kBool;
+}
+
+std::vector<std::byte> npy_bytes(const Tensor& tensor) {
+  const std::vector<uint64_t> shape(tensor.shape().begin(), tensor.shape().end());
+  const std::string header = npy::make_header(element_type(tensor.dtype()), shape);
+  std::vector<std::byte> bytes(header.size() + tensor.bytes());
+  std::memcpy(bytes.data(), header.data(), header.size());
+  if (tensor.bytes() > 0) std::memcpy(bytes.data() + header.size(), tensor.data(), tensor.bytes());
+  return bytes;
+}
+
+Tensor tensor_of(const archive::Entry& entry, DType dtype, const std::string& place) {
+  const npy::Header header = npy::parse_header(entry.bytes, entry.bytes.size(), place);
+  if (header.type != element_type(dtype))
+    throw npy::Error(place + ": elements of type '" + npy::descr(header.type) + "'; expected '" +
+                     npy::descr(element_type(dtype)) + "' for " + name_of(dtype));
+  std::vector<int64_t> extents;
+  for (const uint64_t extent : header.shape) {
+    if (extent > static_cast<uint64_t>(Shape::kMaxElements))
+      throw npy::Error(place + ": shape " + npy::shape_text(header.shape) + ": an extent above 2^40");
+    extents.push_back(static_cast<int64_t>(extent));
+  }
+  Tensor tensor(dtype, Shape(std::span<const int64_t>(extents)));
+  if (tensor.bytes() > 0) std::memcpy(tensor.data(), entry.bytes.data() + header.data_offset, tensor.bytes());
+  return tensor;
+}
+
+/// Of all entries but the last, and of `json`, whose checksum's place holds zeros.
+std::string checksum_of(std::span<const archive::Entry> tensors, const std::string& json) {
+  std::string text;
+  for (const archive::Entry& e : tensors) text += e.name + ' ' + hash_text(e.bytes.data(), e.bytes.size()) + '\n';
+  text += json;
+  return hash_text(text.data(), text.size());
+}
+
+Json object_of(const std::string& text, const char* what, const fs::path& file) {
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) fail(file, std::string("the run's ") + what + " are no JSON object, but '" + text + "'");
+  return json;
+}
+
+Json state_json(const Trainer::State& s) {
+  const LossScale::State& l = s.loss_scale;
+  return {{"step", s.step},
+          {"optimizer_step", s.optimizer_step},
+          {"executions", s.executions},
+          {"replicas", s.tensors.size()},
+          {"loss_scale",
+           {{"scale", l.scale},
+            {"good_steps", l.good_steps},
+            {"consecutive", l.consecutive},
+            {"seen_elements", l.seen_elements},
+            {"seen_above", l.seen_above}}}};
+}
+
+std::vector<archive::Entry> entries_of(const Checkpoint& c, const fs::path& file) {
+  std::vector<archive::Entry> entries;
+  Json list = Json::array();
+  for (size_t r = 0; r < c.state.tensors.size(); ++r)
+    for (const auto& [name, tensor] : c.state.tensors[r]) {
+      const std::string folder = c.state.tensors.size() == 1 ? "variables" : std::to_string(r);
+      entries.push_back({folder + "/" + name + ".npy", npy_bytes(tensor)});
+      list.push_back({{"replica", r}, {"name", name}, {"dtype", name_of(tensor.dtype())}});
+    }
+  Json rest;
+  rest["settings"] = object_of(c.settings, "settings", file);
+  rest["progress"] = object_of(c.progress, "notes of progress", file);
+  rest["state"] = state_json(c.state);
+  rest["tensors"] = std::move(list);
+  std::string json = std::string(kStart) + std::string(kDigits, '0') + "\"," + rest.dump().substr(1);
+  json.replace(kStart.size(), kDigits, checksum_of(entries, json));
+  archive::Entry& last = entries.emplace_back();
+  last.name = kJsonEntry;
+  last.bytes.resize(json.size());
+  std::memcpy(last.bytes.data(), json.data(), json.size());
+  return entries;
+}
+
+/// What was renamed is safe from a power cut only when the folder is on disk too. Some file systems cannot synchronise
+/// a folder; the file itself is whole all the same.
+void synchronise_folder(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+/// The text of checkpoint.json, after its checksum has been found to agree.
+std::string checked_json(std::span<const archive::Entry> entries, const fs::path& file) {
+  if (entries.empty() || entries.back().name != kJsonEntry)
+    fail(file, "the archive's last entry is " + (entries.empty() ? "missing" : "'" + entries.back().name + "'") +
+                   "; expected '" + std::string(kJsonEntry) + "'");
+  const std::vector<std::byte>& bytes = entries.back().bytes;
+  std::string json(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (json.size() < kStart.size() + kDigits || json.compare(0, kStart.size(), kStart) != 0)
+    fail(file, "checkpoint.json: byte 0: expected " + std::string(kStart) + "<32 digits>\"");
+  const std::string stored = json.substr(kStart.size(), kDigits);
+  json.replace(kStart.size(), kDigits, kDigits, '0');
+  const std::string found = checksum_of(entries.first(entries.size() - 1), json);
+  if (found != stored)
+    fail(file, "the contents' checksum is " + found + "; expected " + stored + ", which checkpoint.json says");
+  return json;
+}
+
+Trainer::State state_of(const Json& json) {
+  Trainer::State s;
+  s.step = json.at("step");
+  s.optimizer_step = json.at("optimizer_step");
+  s.executions = json.at("executions");
+  const Json& l = json.at("loss_scale");
+  s.loss_scale.scale = l.at("scale");
+  s.loss_scale.good_steps = l.at("good_steps");
+  s.loss_scale.consecutive = l.at("consecutive");
+  s.loss_scale.seen_elements = l.at("seen_elements");
+  s.loss_scale.seen_above = l.at("seen_above");
+  const size_t replicas = json.at("replicas");
+  if (replicas > 256) throw std::invalid_argument("'replicas' is " + std::to_string(replicas) + "; expected 0..256");
+  s.tensors.resize(replicas);
+  return s;
+}
+
+Checkpoint read(std::span<const archive::Entry> entries, const fs::path& file) {
+  const Json json = Json::parse(checked_json(entries, file));
+  Checkpoint c;
+  c.settings = json.at("settings").dump();
+  c.progress = json.at("progress").dump();
+  c.state = state_of(json.at("state"));
+  const Json& list = json.at("tensors");
+  if (list.size() != entries.size() - 1)
+    fail(file, std::to_string(entries.size() - 1) + " tensors; expected the " + std::to_string(list.size()) +
+                   " that checkpoint.json names");
+  for (size_t i = 0; i < list.size(); ++i) {
+    const size_t replica = list[i].at("replica");
+    const std::string name = list[i].at("name"), word = list[i].at("dtype");
+    const std::string wanted =
+        (c.state.tensors.size() == 1 ? "variables" : std::to_string(replica)) + "/" + name + ".npy";
+    const std::optional<DType> dtype = parse_dtype(word);
+    if (!dtype) throw std::invalid_argument("'" + name + "' has the dtype '" + word + "', which there is not");
+    if (entries[i].name != wanted) fail(file, "entry '" + entries[i].name + "'; expected '" + wanted + "'");
+    c.state.tensors.at(replica).emplace_back(name, tensor_of(entries[i], *dtype, file.string() + ": " + wanted));
+  }
+  return c;
+}
+
+}  // namespace
+
+void save_checkpoint(const Checkpoint& checkpoint, const fs::path& file) {
+  struct stat status {};
+  if (file.filename().empty() || (::stat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode)))
+    fail(file, "cannot be replaced; expected the name of a regular file");
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const fs::path temporary = folder / ("." + file.filename().string() + "." + std::to_string(::getpid()) + ".part");
+  try {
+    archive::write_zip(temporary, entries_of(checkpoint, file));
+  } catch (const CheckpointError&) {
+    throw;
+  } catch (const std::exception& e) {
+    fail(file, std::string("the checkpoint cannot be written: ") + e.what());
+  }
+  if (::rename(temporary.c_str(), file.c_str()) != 0) {
+    const std::string why = std::strerror(errno);
+    ::unlink(temporary.c_str());
+    fail(file, "the checkpoint cannot be put in place: " + why);
+  }
+  synchronise_folder(folder);
+}
+
+Checkpoint load_checkpoint(const fs::path& file) {
+  try {
+    return read(archive::read_zip(file, kMostBytes), file);
+  } catch (const CheckpointError&) {
+    throw;
+  } catch (const std::exception& e) {
+    const std::string what = e.what();
+    const std::string name = file.string() + ": ";
+    fail(file, (what.compare(0, name.size(), name) == 0 ? what.substr(name.size()) : what) +
+                   "; expected a checkpoint that softamp wrote");
+  }
+}
+
+}  // namespace softamp

@@ -1,0 +1,93 @@
+#include "softamp/train/estimator.h"
+
+#include <string>
+#include <utility>
+
+namespace softamp {
+namespace {
+
+[[noreturn]] void only_training() { throw std::invalid_argument("Only training is supported"); }
+
+[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("estimator: " + what); }
+
+}  // namespace
+
+struct Estimator::Impl {
+  ModelFunction model_fn;
+  RunConfig config;
+  std::unique_ptr<Trainer> trainer;
+  double total = 0;  ///< of the losses since the last call of on_log
+  int64_t counted = 0;
+
+  void build() {
+    const TensorType& features = config.features;
+    if (features.shape.rank() < 1 || features.shape[0] < 1 || !is_floating(features.dtype))
+      refuse(std::string("features are ") + name_of(features.dtype) + " " + features.shape.text() +
+             "; expected a floating dtype and [batch, ...] with a batch of 1 or more");
+    GraphBuilder builder;
+    const Port images = builder.placeholder("images", features.dtype, features.shape);
+    const Port labels = builder.placeholder("labels", DType::kInt32, Shape{features.shape[0]});
+    VariableStore store(builder);
+    const EstimatorSpec spec = model_fn(store, images, labels, EstimatorMode::kTrain);
+    const Graph& so_far = builder.graph();
+    if (spec.loss.node < 0 || spec.loss.node >= so_far.size() || spec.loss.port < 0 ||
+        static_cast<size_t>(spec.loss.port) >= so_far.node(spec.loss.node).outputs.size())
+      refuse("the model function returned no loss; expected a scalar of the graph that it was given");
+    if (const TensorType& type = builder.type(spec.loss); type.shape.rank() != 0 || !is_floating(type.dtype))
+      refuse("the loss '" + so_far.port_name(spec.loss) + "' is " + name_of(type.dtype) + " " + type.shape.text() +
+             "; expected a floating scalar");
+    Model model;
+    model.loss = so_far.port_name(spec.loss);
+    model.logits.clear();  // a model function does not say which they are
+    model.precision = config.precision;
+    model.variables = store.variables();
+    model.graph = builder.build();
+    TrainerOptions options = config.trainer;
+    options.executor = config.executor;
+    options.optimizer = spec.train_op;
+    options.loss_scale = spec.loss_scale;
+    trainer = std::make_unique<Trainer>(std::move(model), std::move(options));
+  }
+
+  void note(const StepResult& result) {
+    if (config.log_steps <= 0) return;
+    total += result.loss;
+    if (++counted < config.log_steps) return;
+    if (config.on_log) config.on_log(result.step + 1, total / static_cast<double>(counted));
+    total = 0;
+    counted = 0;
+  }
+};
+
+Estimator::Estimator(ModelFunction model_fn, RunConfig config)
+    : impl_(new Impl{std::move(model_fn), std::move(config), nullptr}) {
+  if (!impl_->model_fn) refuse("no model function; expected one that returns an EstimatorSpec");
+}
+Estimator::~Estimator() = default;
+
+Trainer& Estimator::trainer() {
+  if (!impl_->trainer) impl_->build();
+  return *impl_->trainer;
+}
+
+int64_t Estimator::train(const InputFunction& input_fn, int64_t steps,
+                         const std::function<bool(const StepResult&)>& on_step) {
+  if (!input_fn) refuse("no input function; expected one that returns a batch");
+  if (steps < 0) refuse("steps is " + std::to_string(steps) + "; expected 0 or more");
+  Trainer& t = trainer();
+  const auto batches_per_step =
+      static_cast<size_t>(t.options().replicas) * static_cast<size_t>(t.options().accumulation);
+  std::vector<Batch> batches(batches_per_step);
+  for (int64_t s = 0; s < steps; ++s) {
+    for (Batch& batch : batches) batch = input_fn();
+    const StepResult result = t.step(batches);
+    impl_->note(result);
+    if (on_step && !on_step(result)) return s + 1;
+  }
+  return steps;
+}
+
+void Estimator::evaluate(const InputFunction&) const { only_training(); }
+void Estimator::predict(const InputFunction&) const { only_training(); }
+
+}  // namespace softamp

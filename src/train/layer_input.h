@@ -1,0 +1,51 @@
+// What layers check of their inputs before they add anything.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "softamp/train/variable.h"
+
+namespace softamp::layers_detail {
+
+/// "float32[32,28,28,1]"
+inline std::string text_of(const TensorType& type) { return std::string(name_of(type.dtype)) + type.shape.text(); }
+
+/// Refusals of one layer: "conv2d 'block1/conv2d': kernel is 0; expected at least 1".
+class Check {
+ public:
+  /// kind: the layer's function; name: as given to it.
+  Check(VariableStore& store, std::string_view kind, std::string_view name)
+      : builder_(store.builder()), place_(std::string(kind) + " '" + store.scope_path() + std::string(name) + "': ") {}
+
+  [[noreturn]] void fail(const std::string& message) const { throw GraphError(place_ + message); }
+
+  void at_least_one(const char* what, int64_t value) const {
+    if (value < 1) fail(std::string(what) + " is " + std::to_string(value) + "; expected at least 1");
+  }
+
+  /// x as an image batch: rank 4, of a dtype that products take.
+  const TensorType& image(Port x) const { return ranked(x, 4, 4, "[batch, height, width, channels]"); }
+  /// x as a batch of rows.
+  const TensorType& rows(Port x) const { return ranked(x, 2, 2, "[batch, in]"); }
+  /// x of a rank in [least, most].
+  const TensorType& ranked(Port x, int least, int most, const char* expected) const {
+    const Graph& graph = builder_.graph();
+    if (x.node < 0 || x.node >= graph.size() || x.port < 0 ||
+        static_cast<size_t>(x.port) >= graph.node(x.node).outputs.size())
+      fail("x is output " + std::to_string(x.port) + " of node number " + std::to_string(x.node) +
+           "; expected an output of a node that was added before");
+    const TensorType& type = builder_.type(x);
+    const bool floating =
+        type.dtype == DType::kFloat16 || type.dtype == DType::kBFloat16 || type.dtype == DType::kFloat32;
+    if (!floating || type.shape.rank() < least || type.shape.rank() > most)
+      fail("x is " + text_of(type) + "; expected " + expected + " of float16, bfloat16 or float32");
+    return type;
+  }
+
+ private:
+  GraphBuilder& builder_;
+  std::string place_;
+};
+
+}  // namespace softamp::layers_detail

@@ -1,0 +1,48 @@
+#include "softamp/train/loss_scale_search.h"
+
+#include <vector>
+
+#include "softamp/data/sampler.h"
+#include "softamp/numerics/status.h"
+#include "softamp/precision/loss_scale.h"
+#include "src/train/run_data.h"
+
+namespace softamp {
+
+LossScaleSearch find_max_loss_scale(const TrainSettings& settings) {
+  const TrainSettings s = train_detail::settled(settings);
+  const NetworkInfo network = find_network(s.network);
+  const ImageSets data = train_detail::load_data(s, network);
+  const Sampler sampler(data.train.count, s.batch_size, s.shuffle, s.seed);
+  ModelOptions shape;
+  shape.batch_size = s.batch_size;
+  shape.image = network.image;
+  shape.classes = network.classes;
+  shape.precision = s.precision_value();
+  shape.loss_in_float32 = s.loss_in_float32;
+  std::vector<Batch> batches;
+  for (int64_t b = 0; b < s.replicas * s.accumulation; ++b) {
+    const std::vector<int64_t> indices = sampler.batch(b);
+    batches.push_back({normalise(data.train, indices, shape.precision.compute), labels_of(data.train, indices)});
+  }
+
+  LossScaleSearch found;
+  found.scale = find_max_loss_scale([&](double scale) {
+    TrainerOptions options = s.trainer_options();
+    const Unscale unscale = options.loss_scale.unscale;
+    options.loss_scale = LossScaleOptions::fixed(scale);
+    if (unscale == Unscale::kFoldedIntoRate) options.loss_scale.unscale = unscale;
+    options.strict = false;
+    options.executor.status = true;
+    auto& behaviour = options.executor.config.floating_point_behaviour;
+    behaviour.inv = behaviour.div0 = behaviour.oflo = false;
+    Trainer trainer(build_model(network.build, shape), options);
+    const StepResult step = trainer.step(batches);
+    const bool overflow = (step.status & kOverflow) != 0 || step.nonfinite > 0;
+    if (overflow) found.overflows = scale;
+    return overflow;
+  });
+  return found;
+}
+
+}  // namespace softamp

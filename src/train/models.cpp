@@ -1,0 +1,176 @@
+#include "softamp/train/models.h"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+#include "softamp/train/layers.h"
+#include "src/graph/nearest_name.h"
+
+namespace softamp {
+namespace {
+
+constexpr int64_t kClasses = 10;
+
+layers::Conv2DOptions convolution(int64_t kernel, bool bias, bool relu) {
+  layers::Conv2DOptions options;
+  options.kernel = kernel;
+  options.use_bias = bias;
+  options.relu = relu;
+  return options;
+}
+
+template <class Size>
+int64_t total(const std::vector<VariableSpec>& variables, const Size& size) {
+  int64_t sum = 0;
+  for (const VariableSpec& variable : variables) sum += size(variable);
+  return sum;
+}
+
+}  // namespace
+
+void check_resnet_depth(int64_t depth) {
+  if (depth < 8 || depth % 6 != 2)
+    throw std::invalid_argument("the depth of a ResNet is " + std::to_string(depth) +
+                                "; it must be of the form 6N+2 (8, 14, 20, 26)");
+  if (depth > kDeepestResnet)
+    throw std::invalid_argument("the depth of a ResNet is " + std::to_string(depth) + "; expected at most " +
+                                std::to_string(kDeepestResnet));
+}
+
+Network resnet(int64_t depth) {
+  check_resnet_depth(depth);
+  return [blocks = (depth - 2) / 6](VariableStore& store, Port images) {
+    Port x = layers::conv2d(store, images, 16, convolution(3, true, true));
+    int64_t number = 0;
+    for (const int64_t filters : {int64_t{16}, int64_t{32}, int64_t{64}})
+      for (int64_t i = 0; i < blocks; ++i) {
+        x = layers::batch_norm(store, x);
+        const std::string name = "block" + std::to_string(++number);
+        x = i == 0 && filters > 16 ? layers::downsample_block(store, x, filters, name)
+                                   : layers::residual_block(store, x, filters, name);
+      }
+    return layers::dense(store, layers::global_average_pool(store, x), kClasses);
+  };
+}
+
+Network fashion_cnn() {
+  return [](VariableStore& store, Port images) {
+    Port x = layers::conv2d(store, images, 32, convolution(3, false, true));
+    x = layers::conv2d(store, x, 32, convolution(3, false, false));
+    return layers::dense_column(store, layers::flatten(store, x), kClasses);
+  };
+}
+
+Network lenet5() {
+  return [](VariableStore& store, Port images) {
+    Port x = images;
+    for (const int64_t filters : {int64_t{6}, int64_t{16}}) {
+      layers::Conv2DOptions options = convolution(5, false, true);
+      options.padding = "VALID";
+      options.kernel_initializer = Initializer::normal(0.01);
+      x = layers::max_pool(store, layers::conv2d(store, x, filters, options), 2, 2);
+    }
+    x = layers::flatten(store, x);
+    for (const int64_t units : {int64_t{120}, int64_t{84}, kClasses}) {
+      layers::DenseOptions options;
+      options.relu = units != kClasses;
+      options.kernel_initializer = Initializer::normal(0.02);
+      x = layers::dense(store, x, units, options);
+    }
+    return x;
+  };
+}
+
+Network small_cnn() {
+  return [](VariableStore& store, Port images) {
+    Port x = images;
+    for (const int64_t filters : {int64_t{8}, int64_t{16}})
+      x = layers::max_pool(store, layers::conv2d(store, x, filters, convolution(3, true, true)), 2, 2);
+    return layers::dense(store, layers::flatten(store, x), kClasses);
+  };
+}
+
+std::vector<std::string> network_names() {
+  return {"resnet8", "resnet14", "resnet20", "resnet26", "fashion_cnn", "lenet5", "small_cnn"};
+}
+
+NetworkInfo find_network(std::string_view name) {
+  if (name == "fashion_cnn") return {"fashion_cnn", {28, 28, 1}, fashion_cnn(), kClasses};
+  if (name == "lenet5") return {"lenet5", {32, 32, 1}, lenet5(), kClasses};
+  if (name == "small_cnn") return {"small_cnn", {28, 28, 1}, small_cnn(), kClasses};
+  constexpr std::string_view kResnet = "resnet";
+  if (name.starts_with(kResnet)) {
+    int64_t depth = 0;
+    const auto [end, error] = std::from_chars(name.data() + kResnet.size(), name.data() + name.size(), depth);
+    if (error == std::errc() && end == name.data() + name.size())
+      return {std::string(name), {32, 32, 3}, resnet(depth), kClasses};
+  }
+  std::string known;
+  graph_detail::Nearest nearest(name);
+  for (const std::string& each : network_names()) {
+    known += each + ", ";
+    nearest.offer(each);
+  }
+  throw std::invalid_argument("unknown network '" + graph_detail::printable(name) + "'; expected one of " + known +
+                              "or resnet with another depth of the form 6N+2" + nearest.text());
+}
+
+int64_t Model::parameters() const {
+  return total(variables, [](const VariableSpec& v) { return v.type.shape.elements(); });
+}
+int64_t Model::trainable_parameters() const {
+  return total(variables, [](const VariableSpec& v) { return v.trainable ? v.type.shape.elements() : 0; });
+}
+int64_t Model::parameter_bytes() const {
+  return total(variables, [](const VariableSpec& v) { return static_cast<int64_t>(v.type.bytes()); });
+}
+
+Model build_model(const Network& network, const ModelOptions& options) {
+  const auto fail = [](const std::string& message) { throw std::invalid_argument("build_model: " + message); };
+  const auto at_least_one = [&](const char* what, int64_t value) {
+    if (value < 1) fail(std::string(what) + " is " + std::to_string(value) + "; expected at least 1");
+  };
+  at_least_one("batch_size", options.batch_size);
+  for (const int64_t extent : options.image) at_least_one("an extent of the image", extent);
+  at_least_one("classes", options.classes);
+  const DType compute = options.precision.compute, parameters = options.precision.parameters;
+  if (compute != DType::kFloat16 && compute != DType::kBFloat16 && compute != DType::kFloat32)
+    fail(std::string("the precision computes in ") + name_of(compute) + "; expected float16, bfloat16 or float32");
+  if (parameters != compute && parameters != DType::kFloat32)
+    fail(std::string("the precision keeps parameters in ") + name_of(parameters) + "; expected float32 or " +
+         name_of(compute) + ", in which it computes");
+
+  Model model;
+  model.precision = options.precision;
+  GraphBuilder builder;
+  const auto [height, width, channels] = options.image;
+  const Port images = builder.placeholder(model.images, compute, {options.batch_size, height, width, channels});
+  const Port labels = builder.placeholder(model.labels, DType::kInt32, {options.batch_size});
+  VariableStore store(builder);
+  Port logits;
+  {
+    const auto scope = store.scope("", parameters == compute ? VariableStore::Getter() : float32_parameters());
+    logits = network(store, images);
+  }
+  if (logits.node < 0 || logits.node >= builder.graph().size()) fail("the network gives no output of a node");
+  const TensorType expected{compute, {options.batch_size, options.classes}}, found = builder.type(logits);
+  if (found != expected)
+    fail(std::string("the network gives ") + name_of(found.dtype) + found.shape.text() + "; expected logits " +
+         name_of(compute) + expected.shape.text());
+  // By their full names: a network that has taken one of them is refused.
+  logits = builder.add_named(model.logits, "Identity", {logits}, {});
+  {
+    const auto scope = builder.scope("loss_fn");
+    if (options.loss_in_float32 && compute != DType::kFloat32)
+      logits = builder.add("Cast", {logits}, {{"DstT", DType::kFloat32}});
+    logits = builder.add("SparseSoftmaxCrossEntropyWithLogits", {logits, labels});
+  }
+  builder.add_named(model.loss, "Mean", {logits}, {});
+  model.variables = store.variables();
+  model.graph = builder.build();
+  return model;
+}
+
+}  // namespace softamp

@@ -1,0 +1,91 @@
+// Updates by plain nodes: every product, sum, quotient and root is rounded, with an operation id of its own.
+//
+// Where `apply` is false a SelectV2 hands on the old values, and the gradient is taken as zeros, so that what made the
+// step be skipped raises no flag in the update.
+#include "src/train/optimizer_update.h"
+
+namespace softamp {
+namespace {
+
+/// Words for nodes whose operands are brought to one dtype.
+class Words {
+ public:
+  Words(GraphBuilder& builder, DType dtype) : b_(builder), dtype_(dtype) {}
+
+  Port to(Port x, std::string_view name) const {
+    return b_.type(x).dtype == dtype_ ? x : b_.add("Cast", {x}, {{"DstT", dtype_}}, name);
+  }
+  Port number(double value, std::string_view name) const { return b_.constant(Tensor::full(dtype_, {}, value), name); }
+  Port mul(Port x, Port y) const { return b_.add("Mul", {x, y}); }
+  Port add(Port x, Port y) const { return b_.add("AddV2", {x, y}); }
+  Port sub(Port x, Port y) const { return b_.add("Sub", {x, y}); }
+  Port div(Port x, Port y) const { return b_.add("RealDiv", {x, y}); }
+  Port square(Port x) const { return b_.add("Square", {x}); }
+  Port sqrt(Port x) const { return b_.add("Sqrt", {x}); }
+  /// keep * old + (1 - keep) * value
+  Port mean(Port old, Port value, double keep, const std::string& name) const {
+    return add(mul(number(keep, name), old), mul(number(1 - keep, "one_minus_" + name), value));
+  }
+
+ private:
+  GraphBuilder& b_;
+  DType dtype_;
+};
+
+}  // namespace
+
+UpdateOutputs separate_update(GraphBuilder& b, const OptimizerOptions& o, const UpdateInputs& in) {
+  const DType dtype = b.type(in.variable).dtype;
+  const RoundedHyperparameters h = rounded_hyperparameters(o, dtype);
+  const Words var(b, dtype), slot(b, in.slots.empty() ? dtype : b.type(in.slots[0]).dtype);
+
+  const Port zeros = b.add("ZerosLike", {in.gradient});
+  const Port gradient = b.add("SelectV2", {in.apply, in.gradient, zeros}, {}, "gradient");
+  const Port rate = var.to(in.learning_rate, "learning_rate");
+
+  Port change;  // what is taken off the variable
+  std::vector<Port> slots;
+  switch (o.kind) {
+    case OptimizerKind::kSgd: change = var.mul(rate, var.to(gradient, "to_variable")); break;
+    case OptimizerKind::kMomentum:
+    case OptimizerKind::kNesterov: {
+      const Port momentum = slot.number(h.momentum, "momentum"), g = slot.to(gradient, "to_slot");
+      const Port accum = slot.add(slot.mul(momentum, in.slots[0]), g);
+      slots = {accum};
+      const Port step = o.kind == OptimizerKind::kMomentum ? accum : slot.add(g, slot.mul(momentum, accum));
+      change = var.mul(rate, var.to(step, "to_variable"));
+      break;
+    }
+    case OptimizerKind::kRmsProp: {
+      const Port g = slot.to(gradient, "to_slot"), slot_rate = slot.to(in.learning_rate, "learning_rate_of_slot");
+      const Port ms = slot.mean(in.slots[0], slot.square(g), h.rho, "rho");
+      const Port root = slot.sqrt(slot.add(ms, slot.number(h.epsilon, "epsilon")));
+      const Port old = slot.mul(slot.number(h.momentum, "momentum"), in.slots[1]);
+      const Port mom = slot.add(old, slot.div(slot.mul(slot_rate, g), root));
+      slots = {ms, mom};
+      change = var.to(mom, "to_variable");
+      break;
+    }
+    case OptimizerKind::kAdam:
+    case OptimizerKind::kAdamW: {
+      const Port g = slot.to(gradient, "to_slot");
+      const Port m = slot.mean(in.slots[0], g, h.beta1, "beta1");
+      const Port v = slot.mean(in.slots[1], slot.square(g), h.beta2, "beta2");
+      slots = {m, v};
+      const Port root = var.add(var.to(slot.sqrt(v), "root_to_variable"), var.number(h.epsilon, "epsilon"));
+      change = var.div(var.mul(rate, var.to(m, "to_variable")), root);
+      if (o.kind == OptimizerKind::kAdamW) change = var.add(change, var.mul(var.number(h.decay, "decay"), in.variable));
+      break;
+    }
+  }
+  const Port updated = var.sub(in.variable, change);
+
+  const auto where_applied = [&](Port now, Port before) {
+    return b.add("SelectV2", {in.apply, now, before}, {}, "applied");
+  };
+  UpdateOutputs out{where_applied(updated, in.variable), {}};
+  for (size_t i = 0; i < slots.size(); ++i) out.slots.push_back(where_applied(slots[i], in.slots[i]));
+  return out;
+}
+
+}  // namespace softamp

@@ -1,0 +1,52 @@
+// Updates by the Apply operations.
+#include "src/train/optimizer_update.h"
+
+namespace softamp {
+
+RoundedHyperparameters rounded_hyperparameters(const OptimizerOptions& o, DType variable) {
+  const DType dtype = o.hyperparameters.value_or(variable);
+  const auto rounded = [dtype](const char* name, double asked) { return check_hyperparameter(name, asked, dtype).got; };
+  return {rounded("momentum", o.momentum),
+          rounded("rho", o.rho),
+          rounded("beta1", o.beta1),
+          rounded("beta2", o.beta2),
+          rounded("epsilon", o.epsilon),
+          rounded("learning_rate * weight_decay", o.learning_rate * o.weight_decay),
+          dtype};
+}
+
+UpdateOutputs fused_update(GraphBuilder& b, const OptimizerOptions& o, const UpdateInputs& in) {
+  const RoundedHyperparameters h = rounded_hyperparameters(o, b.type(in.variable).dtype);
+  std::vector<Port> inputs{in.variable};
+  inputs.insert(inputs.end(), in.slots.begin(), in.slots.end());
+  inputs.push_back(in.learning_rate);
+
+  std::string_view op;
+  Attributes attributes;
+  switch (o.kind) {
+    case OptimizerKind::kSgd: op = "ApplyGradientDescent"; break;
+    case OptimizerKind::kMomentum:
+    case OptimizerKind::kNesterov:
+      op = "ApplyMomentum";
+      attributes = {{"momentum", h.momentum}, {"use_nesterov", o.kind == OptimizerKind::kNesterov}};
+      break;
+    case OptimizerKind::kRmsProp:
+      op = "ApplyRMSProp";
+      attributes = {{"rho", h.rho}, {"momentum", h.momentum}, {"epsilon", h.epsilon}};
+      break;
+    case OptimizerKind::kAdam:
+    case OptimizerKind::kAdamW:
+      op = "ApplyAdam";
+      attributes = {{"beta1", h.beta1}, {"beta2", h.beta2}, {"epsilon", h.epsilon}};
+      inputs.push_back(b.constant(Tensor::full(DType::kFloat32, {}, h.decay), "decay"));
+      break;
+  }
+  inputs.push_back(in.gradient);
+  inputs.push_back(in.apply);
+  const Port result = b.add(op, inputs, attributes);
+  UpdateOutputs out{result, {}};
+  for (size_t i = 0; i < in.slots.size(); ++i) out.slots.push_back({result.node, static_cast<int>(i) + 1});
+  return out;
+}
+
+}  // namespace softamp

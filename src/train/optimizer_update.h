@@ -1,0 +1,40 @@
+// The update of one variable as nodes: by one Apply operation, or by plain ones.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "softamp/train/optimizer.h"
+
+namespace softamp {
+
+/// What an update reads. All tensors have the variable's shape.
+struct UpdateInputs {
+  Port variable, gradient;
+  std::vector<Port> slots;  ///< in the order of Optimizer::slots
+  Port learning_rate;       ///< float32 scalar
+  Port apply;               ///< bool scalar
+};
+
+/// New values, of the types of the old ones: those where `apply` is false.
+struct UpdateOutputs {
+  Port variable;
+  std::vector<Port> slots;
+};
+
+/// Hyperparameters as the update of a variable uses them: exactly representable in their dtype.
+struct RoundedHyperparameters {
+  double momentum, rho, beta1, beta2, epsilon;
+  double decay;  ///< learning_rate weight_decay
+  DType dtype;
+};
+RoundedHyperparameters rounded_hyperparameters(const OptimizerOptions& options, DType variable);
+
+/// One Apply operation (docs/OPERATIONS.md): a rounding per stored value.
+UpdateOutputs fused_update(GraphBuilder& builder, const OptimizerOptions& options, const UpdateInputs& in);
+
+/// OptimizerOptions::separate_roundings.
+UpdateOutputs separate_update(GraphBuilder& builder, const OptimizerOptions& options, const UpdateInputs& in);
+
+}  // namespace softamp

@@ -1,0 +1,22 @@
+// The images of a training run.
+#pragma once
+
+#include <string>
+
+#include "softamp/data/images.h"
+#include "softamp/train/train_settings.h"
+
+namespace softamp::train_detail {
+
+/// The settings, checked, with the data named for good: a folder, or the generated set.
+TrainSettings settled(TrainSettings settings);
+
+/// The sets that settled settings name, in the size of the network's images, cut to train_images and test_images (the
+/// generated set: 4096 and 1024, or as many as are asked for). 28x28x1 images for a network of 32x32x1 get a black
+/// border, two pixels wide: so LeNet-5 reads MNIST (LeCun, Bottou, Bengio, Haffner 1998). Throws DataError.
+ImageSets load_data(const TrainSettings& settings, const NetworkInfo& network);
+
+/// XXH3-128 over pixels and labels.
+std::string contents_hash(const ImageSet& set);
+
+}  // namespace softamp::train_detail

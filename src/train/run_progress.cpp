@@ -1,0 +1,58 @@
+#include "src/train/run_progress.h"
+
+#include <charconv>
+#include <stdexcept>
+
+#include <nlohmann/json.hpp>
+
+namespace softamp::train_detail {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The shortest text that reads back as the same double.
+std::string text_of(double x) {
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, x);
+  return {buffer, end.ptr};
+}
+double number_of(const Json& json) {
+  const std::string& text = json.get_ref<const std::string&>();
+  double x = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), x);
+  if (end.ec != std::errc{} || end.ptr != text.data() + text.size())
+    throw std::invalid_argument("progress: '" + text + "': expected a number");
+  return x;
+}
+
+}  // namespace
+
+std::string RunProgress::to_json() const {
+  Json json;
+  json["skipped"] = skipped;
+  json["epoch_sum"] = text_of(epoch_sum);
+  json["epoch_losses"] = Json::array();
+  for (const double loss : epoch_losses) json["epoch_losses"].push_back(text_of(loss));
+  json["evaluations"] = Json::array();
+  for (const Evaluation& e : evaluations)
+    json["evaluations"].push_back(
+        {{"step", e.step}, {"images", e.images}, {"correct", e.correct}, {"loss", text_of(e.loss)}});
+  json["log_lines"] = log_lines;
+  json["data"] = data;
+  return json.dump();
+}
+
+RunProgress RunProgress::from_json(const std::string& text) {
+  const Json json = Json::parse(text);
+  RunProgress p;
+  p.skipped = json.at("skipped");
+  p.epoch_sum = number_of(json.at("epoch_sum"));
+  for (const Json& loss : json.at("epoch_losses")) p.epoch_losses.push_back(number_of(loss));
+  for (const Json& e : json.at("evaluations"))
+    p.evaluations.push_back({e.at("step"), e.at("images"), e.at("correct"), number_of(e.at("loss"))});
+  p.log_lines = json.at("log_lines");
+  p.data = json.at("data");
+  return p;
+}
+
+}  // namespace softamp::train_detail

@@ -1,0 +1,69 @@
+// Every setting of a training run under its name, said once: JSON, its errors and comparisons all walk this list.
+#pragma once
+
+#include "softamp/train/train_settings.h"
+
+namespace softamp::train_detail {
+
+/// Calls visit("key", settings.member) for each setting, in the order of the JSON.
+template <class Settings, class Visit>
+void for_each_setting(Settings& s, Visit&& visit) {
+  visit("program", s.program);
+  visit("network", s.network);
+  visit("precision", s.precision);
+  visit("data", s.data);
+  visit("generated", s.generated);
+  visit("train_images", s.train_images);
+  visit("test_images", s.test_images);
+  visit("batch_size", s.batch_size);
+  visit("epochs", s.epochs);
+  visit("warmup_epochs", s.warmup_epochs);
+  visit("steps", s.steps);
+  visit("shuffle", s.shuffle);
+  visit("seed", s.seed);
+  visit("optimizer", s.optimizer);
+  visit("learning_rate", s.learning_rate);
+  visit("momentum", s.momentum);
+  visit("rho", s.rho);
+  visit("beta1", s.beta1);
+  visit("beta2", s.beta2);
+  visit("epsilon", s.epsilon);
+  visit("weight_decay", s.weight_decay);
+  visit("optimizer_state", s.optimizer_state);
+  visit("separate_roundings", s.separate_roundings);
+  visit("loss_scale", s.loss_scale);
+  visit("fold_scale_into_rate", s.fold_scale_into_rate);
+  visit("loss_in_float32", s.loss_in_float32);
+  visit("stochastic_rounding", s.stochastic_rounding);
+  visit("random_bits", s.random_bits);
+  visit("partials", s.partials);
+  visit("amp_block", s.amp_block);
+  visit("behaviour", s.behaviour);
+  visit("clip_value", s.clip_value);
+  visit("clip_norm", s.clip_norm);
+  visit("clip_global_norm", s.clip_global_norm);
+  visit("accumulation", s.accumulation);
+  visit("accumulation_dtype", s.accumulation_dtype);
+  visit("replicas", s.replicas);
+  visit("replica_reduction", s.replica_reduction);
+  visit("strict", s.strict);
+  visit("evaluate_every", s.evaluate_every);
+  visit("evaluate", s.evaluate);
+  visit("threads", s.threads);
+  visit("backend", s.backend);
+}
+
+/// What the values of single settings must be, apart from each other: the first that is out of its range, as
+/// {key, "is -1; expected ..."}; the key is empty where all are good.
+struct SettingFault {
+  std::string key, what;
+};
+SettingFault first_fault(const TrainSettings& settings);
+
+/// Settings that differ and decide bits, "seed is 1, and was 0"; empty where a run with `asked` can go on from a
+/// checkpoint of one with `was` (both JSON of TrainSettings). Free to differ: how long a run is (epochs, steps), what
+/// it tells of itself (program, evaluate, evaluate_every), what it runs on (threads, backend), and where the images lie
+/// (data, generated), for their contents are compared instead.
+std::string difference_that_decides(const std::string& asked, const std::string& was);
+
+}  // namespace softamp::train_detail

@@ -1,0 +1,237 @@
+// What settings may be, and what they mean to a trainer.
+#include "softamp/train/train_settings.h"
+
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+#include <utility>
+
+#include "src/graph/nearest_name.h"
+#include "src/train/settings_fields.h"
+
+namespace softamp {
+namespace {
+
+using train_detail::SettingFault;
+
+/// Collects the first fault; later checks see that there is one.
+class Checker {
+ public:
+  template <class T>
+  void at_least(const char* key, T value, T least) {
+    if (value < least) note(key, "is " + std::to_string(value) + "; expected " + std::to_string(least) + " or more");
+  }
+  template <class T>
+  void within(const char* key, T value, T least, T most) {
+    if (value < least || value > most)
+      note(key, "is " + std::to_string(value) + "; expected " + std::to_string(least) + ".." + std::to_string(most));
+  }
+  void number(const char* key, const std::optional<double>& value, bool good, const char* expected) {
+    if (value && !good) note(key, "is " + text(*value) + "; expected " + expected);
+  }
+  void word(const char* key, const std::string& value, const std::vector<std::string>& known) {
+    std::string list;
+    for (size_t i = 0; i < known.size(); ++i) {
+      if (known[i] == value) return;
+      list += (i == 0 ? "" : i + 1 == known.size() ? " or " : ", ") + known[i];
+    }
+    note(key, "is '" + graph_detail::printable(value) + "'; expected " + list);
+  }
+  void dtype(const char* key, const std::optional<std::string>& value) {
+    if (!value) return;
+    const std::optional<DType> parsed = parse_dtype(*value);
+    if (!parsed || *parsed > DType::kFloat32)
+      note(key, "is '" + graph_detail::printable(*value) + "'; expected float16, bfloat16 or float32");
+  }
+  /// What another part's reader says of the value.
+  template <class Read>
+  void readable(const char* key, Read&& read) {
+    try {
+      read();
+    } catch (const std::invalid_argument& e) {
+      note(key, std::string("is not understood: ") + e.what());
+    }
+  }
+  void note(const char* key, const std::string& what) {
+    if (fault_.key.empty()) fault_ = {key, what};
+  }
+  const SettingFault& fault() const { return fault_; }
+
+ private:
+  static std::string text(double x) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%.9g", x);
+    return buffer;
+  }
+  SettingFault fault_;
+};
+
+/// The words of `behaviour`: set_all is all five, so "all" names the four apart from stochastic rounding.
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : text + ",") {
+    if (c != ',' && c != ' ') {
+      word += c;
+    } else if (!word.empty()) {
+      words.push_back(std::exchange(word, {}));
+    }
+  }
+  return words;
+}
+
+void set_behaviour(IpuConfig::FloatingPoint& f, const std::string& text) {
+  for (const std::string& word : words_of(text)) {
+    const bool all = word == "all", off = word == "off";
+    if (all || off) f.inv = f.div0 = f.oflo = f.nanoo = all;
+    if (word == "inv") f.inv = true;
+    if (word == "div0") f.div0 = true;
+    if (word == "oflo") f.oflo = true;
+    if (word == "nanoo") f.nanoo = true;
+  }
+}
+
+ExecutorOptions executor_options(const TrainSettings& s) {
+  ExecutorOptions o;
+  o.backend = s.backend;
+  o.seed = s.seed;
+  o.threads = s.threads;
+  o.amp_block = s.amp_block;
+  o.switches.sr_bits = s.random_bits;
+  auto& f = o.config.floating_point_behaviour;
+  set_behaviour(f, s.behaviour);
+  if (s.stochastic_rounding == "on") f.esr = StochasticRoundingBehaviour::kOn;
+  if (s.stochastic_rounding == "replica_identical_only") {
+    f.esr = StochasticRoundingBehaviour::kReplicaIdenticalOnly;
+    o.config.experimental.enable_prng_stability = true;  // without it the replicas' seeds would not be identical
+  }
+  if (s.partials != "float") {
+    o.config.matmuls.poplar_options["partialsType"] = s.partials;
+    o.config.convolutions.poplar_options["partialsType"] = s.partials;
+  }
+  return o;
+}
+
+OptimizerOptions optimizer_options(const TrainSettings& s) {
+  OptimizerOptions o = OptimizerOptions::of(parse_optimizer(s.optimizer));
+  o.learning_rate = s.learning_rate;
+  o.momentum = s.momentum.value_or(o.momentum);
+  o.rho = s.rho.value_or(o.rho);
+  o.beta1 = s.beta1.value_or(o.beta1);
+  o.beta2 = s.beta2.value_or(o.beta2);
+  o.epsilon = s.epsilon.value_or(o.epsilon);
+  o.weight_decay = s.weight_decay.value_or(o.weight_decay);
+  if (s.optimizer_state) o.state = parse_dtype(*s.optimizer_state);
+  o.separate_roundings = s.separate_roundings;
+  o.strict = s.strict;
+  return o;
+}
+
+/// A hyperparameter that the optimizer does not have would silently do nothing.
+SettingFault first_idle_hyperparameter(const TrainSettings& s) {
+  const OptimizerKind kind = parse_optimizer(s.optimizer);
+  const bool rms = kind == OptimizerKind::kRmsProp;
+  const bool adam = kind == OptimizerKind::kAdam || kind == OptimizerKind::kAdamW;
+  const bool moves = kind == OptimizerKind::kMomentum || kind == OptimizerKind::kNesterov;
+  const struct {
+    const char* key;
+    bool given, has;
+    const char* owners;
+  } hyperparameters[] = {
+      {"momentum", s.momentum.has_value(), moves || rms, "momentum, nesterov or rmsprop"},
+      {"rho", s.rho.has_value(), rms, "rmsprop"},
+      {"beta1", s.beta1.has_value(), adam, "adam or adamw"},
+      {"beta2", s.beta2.has_value(), adam, "adam or adamw"},
+      {"epsilon", s.epsilon.has_value(), rms || adam, "rmsprop, adam or adamw"},
+      {"weight_decay", s.weight_decay.has_value(), kind == OptimizerKind::kAdamW, "adamw"},
+  };
+  for (const auto& h : hyperparameters)
+    if (h.given && !h.has)
+      return {h.key, "has no effect on the optimizer " + s.optimizer + "; expected it with " + h.owners + " alone"};
+  return {};
+}
+
+/// What no single setting's range finds.
+SettingFault first_clash(const TrainSettings& s) {
+  if (SettingFault idle = first_idle_hyperparameter(s); !idle.key.empty()) return idle;
+  const bool linear = optimizer_options(s).linear();
+  if (s.fold_scale_into_rate && !linear)
+    return {"fold_scale_into_rate",
+            "is true, but " + s.optimizer + " is not linear in the gradient; expected sgd, momentum or nesterov"};
+  if (s.fold_scale_into_rate && LossScaleOptions::parse(s.loss_scale).dynamic)
+    return {"fold_scale_into_rate",
+            "is true, but the loss scale '" + s.loss_scale + "' moves; expected a fixed loss scale"};
+  if (s.fold_scale_into_rate && (s.clip_value || s.clip_norm || s.clip_global_norm))
+    return {"fold_scale_into_rate", "is true, but clipping acts on unscaled gradients; expected no clipping"};
+  return {};
+}
+
+}  // namespace
+
+train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  Checker c;
+  c.readable("network", [&] { find_network(s.network); });
+  c.readable("precision", [&] { Precision::parse(s.precision); });
+  c.within<int64_t>("train_images", s.train_images, 0, kMost);
+  c.within<int64_t>("test_images", s.test_images, 0, kMost);
+  c.within<int64_t>("batch_size", s.batch_size, 1, 1 << 20);
+  c.within<int64_t>("epochs", s.epochs, 1, 1 << 30);
+  c.within<int64_t>("warmup_epochs", s.warmup_epochs, 0, 1 << 30);
+  c.within<int64_t>("steps", s.steps, 0, kMost);
+  c.readable("optimizer", [&] { parse_optimizer(s.optimizer); });
+  const auto rate = [](const std::optional<double>& x) { return x && *x >= 0 && *x < 1; };
+  const auto positive = [](const std::optional<double>& x) { return x && *x > 0 && std::isfinite(*x); };
+  const auto not_negative = [](const std::optional<double>& x) { return x && *x >= 0 && std::isfinite(*x); };
+  c.number("learning_rate", s.learning_rate, not_negative(s.learning_rate), "a finite number, 0 or more");
+  c.number("momentum", s.momentum, rate(s.momentum), "a number from 0 up to, but not including, 1");
+  c.number("rho", s.rho, rate(s.rho), "a number from 0 up to, but not including, 1");
+  c.number("beta1", s.beta1, rate(s.beta1), "a number from 0 up to, but not including, 1");
+  c.number("beta2", s.beta2, rate(s.beta2), "a number from 0 up to, but not including, 1");
+  c.number("epsilon", s.epsilon, positive(s.epsilon), "a finite number above 0");
+  c.number("weight_decay", s.weight_decay, not_negative(s.weight_decay), "a finite number, 0 or more");
+  c.dtype("optimizer_state", s.optimizer_state);
+  c.readable("loss_scale", [&] { LossScaleOptions::parse(s.loss_scale).validate(); });
+  c.word("stochastic_rounding", s.stochastic_rounding, {"off", "on", "replica_identical_only"});
+  c.within("random_bits", s.random_bits, 0, 32);
+  c.word("partials", s.partials, {"float", "half"});
+  if (s.amp_block != 0 && s.amp_block != 1 && s.amp_block != 4 && s.amp_block != 16)
+    c.note("amp_block", "is " + std::to_string(s.amp_block) + "; expected 1, 4, 16, or 0 for all of k");
+  for (const std::string& word : words_of(s.behaviour))
+    c.word("behaviour", word, {"inv", "div0", "oflo", "nanoo", "all", "off"});
+  c.number("clip_value", s.clip_value, positive(s.clip_value), "a finite number above 0");
+  c.number("clip_norm", s.clip_norm, positive(s.clip_norm), "a finite number above 0");
+  c.number("clip_global_norm", s.clip_global_norm, positive(s.clip_global_norm), "a finite number above 0");
+  c.within<int64_t>("accumulation", s.accumulation, 1, 1 << 20);
+  c.dtype("accumulation_dtype", s.accumulation_dtype);
+  c.within("replicas", s.replicas, 1, 256);
+  c.word("replica_reduction", s.replica_reduction, {"mean", "sum"});
+  c.within<int64_t>("evaluate_every", s.evaluate_every, 0, 1 << 30);
+  c.within("threads", s.threads, 0, 1024);
+  c.word("backend", s.backend, {"emu"});
+  return c.fault();
+}
+
+void TrainSettings::validate() const {
+  SettingFault fault = train_detail::first_fault(*this);
+  if (fault.key.empty()) fault = first_clash(*this);
+  if (!fault.key.empty()) throw std::invalid_argument("settings: '" + fault.key + "' " + fault.what);
+}
+
+TrainerOptions TrainSettings::trainer_options() const {
+  validate();
+  TrainerOptions o;
+  o.executor = executor_options(*this);
+  o.optimizer = optimizer_options(*this);
+  o.loss_scale = LossScaleOptions::parse(loss_scale);
+  if (fold_scale_into_rate) o.loss_scale.unscale = Unscale::kFoldedIntoRate;
+  o.clipping = {clip_value, clip_norm, clip_global_norm};
+  o.replicas = replicas;
+  o.reduction = replica_reduction == "sum" ? ReplicaReduction::kSum : ReplicaReduction::kMean;
+  o.accumulation = static_cast<int>(accumulation);
+  if (accumulation_dtype) o.accumulation_dtype = parse_dtype(*accumulation_dtype);
+  o.strict = strict;
+  return o;
+}
+
+}  // namespace softamp

@@ -1,0 +1,199 @@
+// Settings as JSON.
+#include <nlohmann/json.hpp>
+
+#include <limits>
+#include <stdexcept>
+#include <type_traits>
+
+#include "softamp/train/train_settings.h"
+#include "src/graph/nearest_name.h"
+#include "src/train/settings_fields.h"
+
+namespace softamp {
+namespace {
+
+using graph_detail::printable;
+using train_detail::for_each_setting;
+using Json = nlohmann::ordered_json;
+
+/// The lines on which the keys of the outermost object stand, in the order of the text, which is known to be JSON.
+std::vector<size_t> key_lines(std::string_view text) {
+  std::vector<size_t> lines;
+  size_t line = 1;
+  int depth = 0;
+  bool key_is_next = false;  // inside the outermost object, before a key
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') ++line;
+    if (c == '{' || c == '[') key_is_next = ++depth == 1;
+    if (c == '}' || c == ']') --depth;
+    if (c == ',' && depth == 1) key_is_next = true;
+    if (c != '"') continue;
+    if (depth == 1 && key_is_next) lines.push_back(line);
+    key_is_next = false;
+    while (text[++i] != '"') i += text[i] == '\\';
+  }
+  return lines;
+}
+
+/// The text as an object whose keys stand once each.
+class SettingsText {
+ public:
+  SettingsText(std::string_view text, std::string_view place) : place_(place) {
+    std::vector<std::string> keys;
+    const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+      if (depth > 8) throw std::invalid_argument(place_ + ": nested deeper than 8");
+      if (event == Json::parse_event_t::key && depth == 1) keys.push_back(parsed.get<std::string>());
+      return true;
+    };
+    try {
+      json_ = Json::parse(text.begin(), text.end(), watch);
+    } catch (const Json::parse_error& e) {
+      refuse_syntax(text, e.byte, e.what());
+    } catch (const Json::exception& e) {  // a number beyond binary64
+      throw std::invalid_argument(place_ + ": " + printable(e.what()));
+    }
+    if (!json_.is_object())
+      throw std::invalid_argument(place_ + ": expected a JSON object of settings, found " + printable(json_.dump()));
+    const std::vector<size_t> lines = key_lines(text);
+    for (size_t k = 0; k < keys.size(); ++k) {
+      const size_t line = k < lines.size() ? lines[k] : 1;
+      for (const auto& [key, before] : lines_)
+        if (key == keys[k])
+          throw std::invalid_argument(place_ + ": line " + std::to_string(line) + ": '" + printable(key) +
+                                      "' stands twice; first on line " + std::to_string(before));
+      lines_.emplace_back(keys[k], line);
+    }
+  }
+
+  const Json& json() const { return json_; }
+  [[noreturn]] void refuse(const std::string& key, const std::string& what) const {
+    std::string line;
+    for (const auto& [known, number] : lines_)
+      if (known == key) line = "line " + std::to_string(number) + ": ";
+    throw std::invalid_argument(place_ + ": " + line + "'" + printable(key) + "' " + what);
+  }
+
+ private:
+  [[noreturn]] void refuse_syntax(std::string_view text, size_t byte, std::string what) const {
+    const std::string_view before = text.substr(0, byte > 0 ? byte - 1 : 0);
+    size_t line = 1;
+    for (const char c : before) line += c == '\n';
+    // The parser's own words begin with a code and the place.
+    if (const size_t colon = what.find(": "); colon != std::string::npos) what = what.substr(colon + 2);
+    throw std::invalid_argument(place_ + ": line " + std::to_string(line) + ": " + printable(what));
+  }
+
+  std::string place_;
+  Json json_;
+  std::vector<std::pair<std::string, size_t>> lines_;
+};
+
+[[noreturn]] void wrong_type(const SettingsText& text, const char* key, const Json& value, const char* expected) {
+  text.refuse(key, "is " + printable(value.dump()) + "; expected " + expected);
+}
+
+void read(const SettingsText& text, const char* key, const Json& value, std::string& out) {
+  if (std::string_view(key) == "loss_scale" && value.is_number()) {  // 256 and "256" say the same
+    out = value.dump();
+    return;
+  }
+  if (!value.is_string()) wrong_type(text, key, value, "a text in quotes");
+  out = value.get<std::string>();
+}
+void read(const SettingsText& text, const char* key, const Json& value, bool& out) {
+  if (!value.is_boolean()) wrong_type(text, key, value, "true or false");
+  out = value.get<bool>();
+}
+void read(const SettingsText& text, const char* key, const Json& value, double& out) {
+  if (!value.is_number()) wrong_type(text, key, value, "a number");
+  out = value.get<double>();
+}
+template <class T>
+requires std::is_integral_v<T>
+void read(const SettingsText& text, const char* key, const Json& value, T& out) {
+  static const std::string expected = "a whole number" + std::string(std::is_unsigned_v<T> ? ", 0 or more," : "") +
+                                      " of " + std::to_string(8 * sizeof(T)) + " bits";
+  if (!value.is_number_integer()) wrong_type(text, key, value, expected.c_str());
+  const bool fits =
+      value.is_number_unsigned()
+          ? value.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<T>::max())
+          : !std::is_unsigned_v<T> && value.get<int64_t>() >= static_cast<int64_t>(std::numeric_limits<T>::min());
+  if (!fits) wrong_type(text, key, value, expected.c_str());
+  out = value.get<T>();
+}
+template <class T>
+void read(const SettingsText& text, const char* key, const Json& value, std::optional<T>& out) {
+  if (value.is_null()) {
+    out.reset();
+    return;
+  }
+  T inner{};
+  read(text, key, value, inner);
+  out = inner;
+}
+
+template <class T>
+Json json_of(const T& value) {
+  return value;
+}
+template <class T>
+Json json_of(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+bool free_to_differ(std::string_view key) {
+  for (const char* free : {"program", "data", "generated", "test_images", "epochs", "steps", "evaluate",
+                           "evaluate_every", "threads", "backend"})
+    if (key == free) return true;
+  return false;
+}
+
+}  // namespace
+
+TrainSettings TrainSettings::from_json(std::string_view text, std::string_view place) {
+  const SettingsText source(text, place);
+  TrainSettings settings;
+  std::vector<std::string> known;
+  for_each_setting(settings, [&](const char* key, auto& member) {
+    known.emplace_back(key);
+    if (const auto it = source.json().find(key); it != source.json().end()) read(source, key, *it, member);
+  });
+  for (const auto& [key, value] : source.json().items()) {
+    graph_detail::Nearest nearest(key);
+    bool good = false;
+    for (const std::string& name : known) {
+      good = good || key == name;
+      nearest.offer(name);
+    }
+    if (!good)
+      source.refuse(
+          key, "is not a setting. Did you mean '" + nearest.text().substr(std::string("; nearest: ").size()) + "'?");
+  }
+  const train_detail::SettingFault fault = train_detail::first_fault(settings);
+  if (!fault.key.empty()) source.refuse(fault.key, fault.what);
+  return settings;
+}
+
+std::string TrainSettings::to_json(bool with_backend) const {
+  Json json;
+  for_each_setting(*this, [&](const std::string& key, const auto& member) {
+    if (with_backend || (key != "threads" && key != "backend")) json[key] = json_of(member);
+  });
+  return json.dump();
+}
+
+std::string train_detail::difference_that_decides(const std::string& asked, const std::string& was) {
+  const Json a = Json::parse(asked), b = Json::parse(was);
+  std::string text;
+  const auto add = [&](const std::string& key, const Json& x, const Json& y) {
+    if (x != y && !free_to_differ(key))
+      text += (text.empty() ? "'" : ", '") + key + "' is " + printable(x.dump()) + " and was " + printable(y.dump());
+  };
+  for (const auto& [key, value] : a.items()) add(key, value, b.value(key, Json()));
+  for (const auto& [key, value] : b.items())
+    if (!a.contains(key)) add(key, Json(), value);
+  return text;
+}
+
+}  // namespace softamp

@@ -1,0 +1,178 @@
+#include "src/train/trainer_graphs.h"
+
+#include <map>
+#include <optional>
+
+#include "softamp/graph/gradients.h"
+
+namespace softamp {
+namespace {
+
+/// Gradients are summed over micro-batches inside the gradient graph, so that every rounding has its own operation id.
+Port running_sum(GraphBuilder& b, const VariableSpec& variable, Port gradient, std::optional<DType> dtype,
+                 GradientStepGraph& step) {
+  const TensorType type{dtype.value_or(b.type(gradient).dtype), variable.type.shape};
+  const std::string name = "accumulate/" + variable.name;
+  const Port sum = b.add_named(name, "VariableV2", {}, {{"dtype", type.dtype}, {"shape", type.shape}});
+  step.sums.push_back(name);
+  const auto scope = b.scope("accumulate");
+  if (b.type(gradient).dtype != type.dtype) gradient = b.add("Cast", {gradient}, {{"DstT", type.dtype}});
+  return b.add("Assign", {b.add("AddV2", {sum, gradient})}, {{"ref", name}});
+}
+
+/// All replicas' gradients of one variable as one: a chain in rank order in float32 (D59).
+Port reduce(GraphBuilder& b, std::vector<Port> ranks, ReplicaReduction reduction) {
+  const size_t replicas = ranks.size();
+  if (replicas == 1) return ranks[0];
+  for (Port& p : ranks)
+    if (b.type(p).dtype != DType::kFloat32) p = b.add("Cast", {p}, {{"DstT", DType::kFloat32}}, "to_float32");
+  const Port sum = b.add("AddN", ranks, {}, "all_reduce");
+  if (reduction == ReplicaReduction::kSum) return sum;
+  const Port count = b.constant(Tensor::full(DType::kFloat32, {}, static_cast<double>(replicas)), "replicas");
+  return b.add("RealDiv", {sum, count}, {}, "all_reduce_mean");
+}
+
+/// Takes the scale off, as the preset says; everything but MindSpore's own way ends in float32.
+std::vector<Port> unscale(GraphBuilder& b, std::vector<Port> gradients, const std::optional<Port>& scale, Unscale how) {
+  if (!scale) return gradients;
+  if (how == Unscale::kReciprocalInGradientDtype) {
+    const Port reciprocal = b.add("Reciprocal", {*scale}, {}, "reciprocal");
+    std::map<DType, Port> by_dtype{{DType::kFloat32, reciprocal}};
+    for (Port& g : gradients) {
+      const DType dtype = b.type(g).dtype;
+      if (!by_dtype.contains(dtype))
+        by_dtype[dtype] = b.add("Cast", {reciprocal}, {{"DstT", dtype}}, "reciprocal_cast");
+      g = b.add("Mul", {g, by_dtype[dtype]});
+      if (dtype != DType::kFloat32) g = b.add("Cast", {g}, {{"DstT", DType::kFloat32}}, "to_float32");
+    }
+    return gradients;
+  }
+  std::vector<std::optional<Port>> scaled;
+  for (const Port& g : gradients)
+    scaled.emplace_back(
+        b.type(g).dtype == DType::kFloat32 ? g : b.add("Cast", {g}, {{"DstT", DType::kFloat32}}, "to_float32"));
+  const auto done = get_unscaled_gradients(b, scaled, *scale, how == Unscale::kReciprocal);
+  for (size_t i = 0; i < gradients.size(); ++i) gradients[i] = *done[i];
+  return gradients;
+}
+
+/// One AllFinite per dtype; their conjunction.
+Port all_finite(GraphBuilder& b, const std::vector<Port>& gradients, const std::vector<VariableSpec>& variables,
+                UpdateStepGraph& update) {
+  std::map<DType, std::vector<size_t>> by_dtype;
+  for (size_t i = 0; i < gradients.size(); ++i) by_dtype[b.type(gradients[i]).dtype].push_back(i);
+  std::optional<Port> all;
+  for (const auto& [dtype, members] : by_dtype) {
+    std::vector<Port> inputs;
+    for (const size_t i : members) {
+      inputs.push_back(gradients[i]);
+      update.checked.push_back(variables[i].name);
+    }
+    const Port finite = b.add("AllFinite", inputs);
+    update.nonfinite.push_back(b.graph().port_name({finite.node, 1}));
+    all = all ? b.add("LogicalAnd", {*all, finite}) : finite;
+  }
+  return *all;
+}
+
+}  // namespace
+
+GradientStepGraph build_gradient_graph(const Model& model, const TrainerOptions& options) {
+  GradientStepGraph step;
+  GraphBuilder b(model.graph);
+  const Port loss = b.graph().port(model.loss);
+  step.loss = model.loss;
+  Port scaled = loss;
+  if (options.loss_scale.dynamic || options.loss_scale.initial != 1) {
+    const auto scope = b.scope("scale");
+    const Port scale = b.placeholder("loss_scale", DType::kFloat32, {});
+    step.loss_scale = b.graph().port_name(scale);
+    scaled = get_scaled_loss(b, loss, scale);
+  }
+  step.scaled_loss = b.graph().port_name(scaled);
+
+  std::vector<Variable> trainable;
+  std::vector<VariableSpec> specs;
+  for (const VariableSpec& v : model.variables) {
+    if (!v.trainable) continue;
+    trainable.push_back({v.name, b.graph().port(v.name), true});
+    specs.push_back(v);
+  }
+  const std::vector<GradientAndVariable> computed =
+      Optimizer(options.optimizer).compute_gradients(b, scaled, trainable);
+  for (size_t i = 0; i < computed.size(); ++i) {
+    if (!computed[i].gradient) continue;
+    Port gradient = *computed[i].gradient;
+    if (options.accumulation > 1) gradient = running_sum(b, specs[i], gradient, options.accumulation_dtype, step);
+    step.variables.push_back(specs[i]);
+    step.gradients.push_back(b.graph().port_name(gradient));
+  }
+  if (step.variables.empty()) throw std::invalid_argument("No gradients provided for any variable of the model");
+  step.graph = b.build();
+  return step;
+}
+
+UpdateStepGraph build_update_graph(const GradientStepGraph& step, const Optimizer& optimizer,
+                                   const TrainerOptions& options) {
+  UpdateStepGraph update;
+  GraphBuilder b;
+  std::vector<Variable> variables;
+  for (const VariableSpec& v : step.variables)
+    variables.push_back(
+        {v.name, b.add_named(v.name, "VariableV2", {}, {{"dtype", v.type.dtype}, {"shape", v.type.shape}}), true});
+
+  const Unscale how = options.loss_scale.unscale;
+  std::optional<Port> scale;
+  std::vector<Port> gradients;
+  {
+    const auto scope = b.scope("unscale");
+    if (!step.loss_scale.empty() && how != Unscale::kFoldedIntoRate) {
+      scale = b.placeholder("loss_scale", DType::kFloat32, {});
+      update.loss_scale = b.graph().port_name(*scale);
+    }
+    for (size_t i = 0; i < variables.size(); ++i) {
+      const TensorType& type = step.graph.type(step.graph.port(step.gradients[i]));
+      std::vector<Port> ranks;
+      update.gradients.emplace_back();
+      for (int r = 0; r < options.replicas; ++r) {
+        ranks.push_back(
+            b.placeholder("gradient/" + std::to_string(r) + "/" + variables[i].name, type.dtype, type.shape));
+        update.gradients.back().push_back(b.graph().port_name(ranks.back()));
+      }
+      gradients.push_back(reduce(b, ranks, options.reduction));
+    }
+    gradients = unscale(b, gradients, scale, how);
+  }
+  Port apply;
+  {
+    const auto scope = b.scope("update");
+    const Port allowed = b.placeholder("allowed", DType::kBool, {});
+    update.apply = b.graph().port_name(allowed);
+    const Port finite = all_finite(b, gradients, step.variables, update);
+    update.finite = b.graph().port_name(finite);
+    const bool decides =
+        options.loss_scale.skip_overflowed && options.loss_scale.overflow_from != OverflowFrom::kStatus;
+    apply = decides ? b.add("LogicalAnd", {allowed, finite}, {}, "apply") : allowed;
+  }
+  const GradientClipping& clip = options.clipping;
+  if (clip.value || clip.norm || clip.global_norm) {
+    for (Port& g : gradients)
+      if (b.type(g).dtype != DType::kFloat32) g = b.add("Cast", {g}, {{"DstT", DType::kFloat32}}, "clip/to_float32");
+    gradients = clip_gradients(b, gradients, clip);
+  }
+
+  std::map<DType, std::vector<GradientAndVariable>> by_dtype;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    by_dtype[step.variables[i].type.dtype].push_back({gradients[i], variables[i]});
+    for (VariableSpec& slot : optimizer.slots(step.variables[i])) update.slots.push_back(std::move(slot));
+  }
+  for (const auto& [dtype, members] : by_dtype) {
+    const Port rate = b.placeholder(std::string("learning_rate/") + name_of(dtype), DType::kFloat32, {});
+    update.rates.emplace_back(b.graph().port_name(rate), dtype);
+    optimizer.apply_gradients(b, members, rate, apply);
+  }
+  update.graph = b.build();
+  return update;
+}
+
+}  // namespace softamp

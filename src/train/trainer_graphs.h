@@ -1,0 +1,38 @@
+// The two graphs of a training step, and the names by which the trainer feeds and fetches them.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "softamp/train/trainer.h"
+
+namespace softamp {
+
+/// Loss and gradients of one micro-batch.
+struct GradientStepGraph {
+  Graph graph;
+  std::string loss_scale;               ///< placeholder, float32 scalar; empty: none is needed
+  std::string loss, scaled_loss;        ///< fetches
+  std::vector<VariableSpec> variables;  ///< trainable ones that have a gradient, in order of creation
+  std::vector<std::string> gradients;   ///< fetches: of each, or its running sum
+  std::vector<std::string> sums;        ///< variables that hold the sums of micro-batches; empty where there is one
+};
+GradientStepGraph build_gradient_graph(const Model& model, const TrainerOptions& options);
+
+/// The update from the gradients of all replicas.
+struct UpdateStepGraph {
+  Graph graph;
+  std::vector<std::vector<std::string>> gradients;   ///< placeholders: of each variable, by replica
+  std::string loss_scale;                            ///< placeholder, or empty
+  std::vector<std::pair<std::string, DType>> rates;  ///< placeholders of the learning rate, for variables of a dtype
+  std::string apply;                                 ///< placeholder, bool: what the host knows already
+  std::string finite;                                ///< fetch: every element of every gradient is finite
+  std::vector<std::string> nonfinite;                ///< fetches: int32 counts, in the order of `checked`
+  std::vector<std::string> checked;                  ///< names of variables
+  std::vector<VariableSpec> slots;
+};
+UpdateStepGraph build_update_graph(const GradientStepGraph& step, const Optimizer& optimizer,
+                                   const TrainerOptions& options);
+
+}  // namespace softamp

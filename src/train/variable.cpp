@@ -1,0 +1,97 @@
+#include "softamp/train/variable.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/graph/nearest_name.h"
+
+namespace softamp {
+
+Port assign(GraphBuilder& builder, const Variable& variable, Port value, std::string_view name) {
+  return builder.add("Assign", {value}, {{"ref", variable.name}}, name);
+}
+
+VariableStore::Scope::Scope(VariableStore& store, std::string_view name, Getter getter, bool reuse)
+    : store_(store), length_(store.scope_.size()), has_getter_(getter != nullptr), reuse_before_(store.reuse_) {
+  std::string path = store.scope_;
+  if (!name.empty()) {
+    nodes_.reset(new GraphBuilder::Scope(store.builder_.scope(name)));  // throws for a malformed name
+    path.append(name) += '/';
+    store.opened_.insert(path);
+  }
+  if (has_getter_) store.getters_.push_back(std::move(getter));
+  store.scope_ = std::move(path);
+  store.reuse_ = store.reuse_ || reuse;
+}
+
+VariableStore::Scope::~Scope() {
+  // Scopes within this one are forgotten: entered again, it counts its layers from the start.
+  const std::string& path = store_.scope_;
+  if (path.size() > length_) {
+    const auto first = store_.opened_.upper_bound(path);
+    auto last = first;
+    while (last != store_.opened_.end() && last->starts_with(path)) ++last;
+    store_.opened_.erase(first, last);
+  }
+  store_.scope_.resize(length_);
+  store_.reuse_ = reuse_before_;
+  if (has_getter_) store_.getters_.pop_back();
+}
+
+VariableStore::Scope VariableStore::scope(std::string_view name, Getter getter, bool reuse) {
+  return Scope(*this, name, std::move(getter), reuse);
+}
+
+VariableStore::Scope VariableStore::layer_scope(std::string_view name, std::string_view default_name) {
+  std::string unique(name);
+  if (name == default_name)
+    for (int i = 1; opened_.contains(scope_ + unique + '/'); ++i) unique = std::string(name) + "_" + std::to_string(i);
+  return Scope(*this, unique, {}, false);
+}
+
+NodeOutput VariableStore::get(const VariableRequest& request) {
+  if (!getters_.empty()) ++getter_calls_;
+  return pass(getters_.size(), request);
+}
+
+NodeOutput VariableStore::pass(size_t outer, const VariableRequest& request) {
+  if (outer == 0) return create(request);
+  return getters_[outer - 1](Next(*this, outer - 1), request);
+}
+
+Variable VariableStore::create(const VariableRequest& request) {
+  const std::string path = scope_ + request.name;
+  if (const auto known = by_name_.find(path); known != by_name_.end()) {
+    if (!reuse_) throw GraphError("Variable " + path + " already exists, disallowed. Did you mean to set reuse=True?");
+    const TensorType& found = builder_.type(known->second.port);
+    const std::string sharing = "Trying to share variable " + path + ", but specified ";
+    if (found.shape != request.shape)
+      throw GraphError(sharing + "shape " + request.shape.text() + " and found shape " + found.shape.text() + ".");
+    if (found.dtype != request.dtype)
+      throw GraphError(sharing + "dtype " + name_of(request.dtype) + " and found dtype " + name_of(found.dtype) + ".");
+    return known->second;
+  }
+  const Port port = builder_.add_named(path, "VariableV2", {}, {{"dtype", request.dtype}, {"shape", request.shape}});
+  specs_.push_back({path, {request.dtype, request.shape}, request.initializer, request.trainable});
+  return by_name_.emplace(path, Variable{path, port, request.trainable}).first->second;
+}
+
+const Variable& VariableStore::variable(std::string_view full_path) const {
+  if (const auto known = by_name_.find(full_path); known != by_name_.end()) return known->second;
+  graph_detail::Nearest nearest(full_path);
+  for (const VariableSpec& spec : specs_) nearest.offer(spec.name);
+  throw GraphError("there is no variable '" + graph_detail::printable(full_path) + "' among " +
+                   std::to_string(specs_.size()) + nearest.text());
+}
+
+VariableStore::Getter float32_parameters() {
+  return [](const VariableStore::Next& next, const VariableRequest& request) -> NodeOutput {
+    if (!request.trainable || request.dtype == DType::kFloat32) return next(request);
+    VariableRequest master = request;
+    master.dtype = DType::kFloat32;
+    const NodeOutput value = next(master);
+    return {next.builder().add("Cast", {value.port}, {{"DstT", request.dtype}}, request.name + "_cast")};
+  };
+}
+
+}  // namespace softamp

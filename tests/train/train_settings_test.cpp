@@ -1,0 +1,164 @@
+// Settings of a training run: JSON there and back, every error with its place, and what a trainer gets.
+#include "softamp/train/train_settings.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace softamp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What `act` throws; "" where it throws nothing.
+template <class Act>
+std::string error_of(Act&& act) {
+  try {
+    act();
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return {};
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string settings_error(const std::string& json) {
+  return error_of([&] { TrainSettings::from_json(json, "settings.json"); });
+}
+
+TEST(TrainSettings, ComeBackFromJson) {
+  TrainSettings s;
+  s.program = "a \"program\"\n";
+  s.network = "lenet5";
+  s.precision = "mixed";
+  s.seed = UINT64_MAX;
+  s.optimizer = "adam";
+  s.learning_rate = 0.1 + 0.2;
+  s.beta1 = 0.5;
+  s.epsilon = 1e-4;
+  s.optimizer_state = "float32";
+  s.loss_scale = "dynamic";
+  s.clip_global_norm = 1;
+  s.generated = s.shuffle = true;
+  s.threads = 3;
+  const TrainSettings t = TrainSettings::from_json(s.to_json());
+  EXPECT_EQ(t.to_json(), s.to_json());
+  EXPECT_EQ(t.seed, UINT64_MAX);
+  EXPECT_EQ(t.learning_rate, 0.1 + 0.2);
+  EXPECT_EQ(t.beta1, 0.5);
+  EXPECT_FALSE(t.beta2.has_value());
+  const Json json = Json::parse(s.to_json(false));
+  EXPECT_FALSE(json.contains("threads") || json.contains("backend"));
+  EXPECT_EQ(json.size() + 2, Json::parse(s.to_json()).size());
+}
+
+TEST(TrainSettings, WhatIsLeftOutKeepsItsDefault) {
+  const TrainSettings s = TrainSettings::from_json("{\"epochs\": 3, \"momentum\": null, \"loss_scale\": 128}");
+  TrainSettings expected;
+  expected.epochs = 3;
+  expected.loss_scale = "128";
+  EXPECT_EQ(s.to_json(), expected.to_json());
+}
+
+TEST(TrainSettings, AnUnknownKeyIsNamedWithTheNearest) {
+  EXPECT_EQ(settings_error("{\n  \"epochs\": 2,\n  \"lerning_rate\": 0.1\n}"),
+            "settings.json: line 3: 'lerning_rate' is not a setting. Did you mean 'learning_rate'?");
+}
+
+TEST(TrainSettings, ErrorsSayLineValueAndWhatWasExpected) {
+  const struct {
+    const char *json, *parts[3];
+  } cases[] = {
+      {"{\"epochs\":\n \"many\"}", {"line 1: 'epochs' is \"many\"", "a whole number", ""}},
+      {"{\n\"epochs\": 2.5}", {"line 2: 'epochs' is 2.5", "a whole number", ""}},
+      {"{\"shuffle\": 1}", {"line 1: 'shuffle' is 1", "true or false", ""}},
+      {"{\"network\": 1}", {"line 1: 'network' is 1", "a text", ""}},
+      {"{\"learning_rate\": \"0.1\"}", {"'learning_rate' is \"0.1\"", "a number", ""}},
+      {"{\"seed\": -1}", {"'seed' is -1", "0 or more", ""}},
+      {"{\"replicas\": 4294967297}", {"'replicas' is 4294967297", "32 bits", ""}},
+      {"{\"steps\": 18446744073709551615}", {"'steps' is 18446744073709551615", "64 bits", ""}},
+      {"{\n\n\"batch_size\": 0}", {"line 3: 'batch_size' is 0", "expected 1..", ""}},
+      {"{\"epochs\": -1}", {"'epochs' is -1", "expected 1..", ""}},
+      {"{\"learning_rate\": -0.5}", {"'learning_rate' is -0.5", "0 or more", ""}},
+      {"{\"momentum\": 1}", {"'momentum' is 1", "not including, 1", ""}},
+      {"{\"epsilon\": 0}", {"'epsilon' is 0", "above 0", ""}},
+      {"{\"random_bits\": 33}", {"'random_bits' is 33", "0..32", ""}},
+      {"{\"amp_block\": 5}", {"'amp_block' is 5", "1, 4, 16", ""}},
+      {"{\"replicas\": 257}", {"'replicas' is 257", "1..256", ""}},
+      {"{\"stochastic_rounding\": \"onn\"}", {"'stochastic_rounding' is 'onn'", "replica_identical_only", ""}},
+      {"{\"behaviour\": \"inv, overflow\"}", {"'behaviour' is 'overflow'", "oflo", ""}},
+      {"{\"partials\": \"fp16\"}", {"'partials' is 'fp16'", "float or half", ""}},
+      {"{\"optimizer_state\": \"int32\"}", {"'optimizer_state' is 'int32'", "float16, bfloat16 or float32", ""}},
+      {"{\"optimizer\": \"adamm\"}", {"'optimizer'", "adamm", "adamw"}},
+      {"{\"loss_scale\": \"often\"}", {"'loss_scale'", "Could not interpret loss scale identifier", "often"}},
+      {"{\"precision\": \"fp8\"}", {"'precision'", "fp8", "bfloat16"}},
+      {"{\"network\": \"resnet9\"}", {"'network'", "6N+2", ""}},
+      {"{\"backend\": \"gpu\"}", {"'backend' is 'gpu'", "emu", ""}},
+      {"{\"epochs\": 1,\n\"epochs\": 2}", {"line 2: 'epochs' stands twice", "line 1", ""}},
+      {"{\"epochs\": 1,\n\"steps\" 2}", {"line 2: ", "", ""}},
+      {"[1]", {"expected a JSON object", "[1]", ""}},
+      {"", {"settings.json: line 1: ", "", ""}},
+      {"{\"epochs\": 1e999}", {"settings.json", "", ""}},
+  };
+  for (const auto& c : cases) {
+    const std::string error = settings_error(c.json);
+    EXPECT_EQ(error.rfind("settings.json: ", 0), 0u) << c.json << ": " << error;
+    for (const char* part : c.parts) EXPECT_TRUE(contains(error, part)) << c.json << ": " << error;
+  }
+  // Keys within values are no settings, and count no lines.
+  EXPECT_TRUE(contains(settings_error("{\"program\": \"{\\\"x\\\": \\\"\",\n\"data\": [{\"a\": 1}],\n\"epochs\": 0}"),
+                       "line 2: 'data' is [{\"a\":1}]"));
+}
+
+TEST(TrainSettings, WhatDoesNotGoTogether) {
+  const auto error = [](const char* json) { return error_of([&] { TrainSettings::from_json(json).validate(); }); };
+  EXPECT_EQ(error("{}"), "");
+  EXPECT_EQ(error("{\"momentum\": 0.5}"), "");
+  EXPECT_TRUE(contains(error("{\"optimizer\": \"adam\", \"momentum\": 0.5}"), "'momentum' has no effect on"));
+  EXPECT_TRUE(contains(error("{\"weight_decay\": 0.5}"), "adamw"));
+  EXPECT_TRUE(contains(error("{\"optimizer\": \"adam\", \"fold_scale_into_rate\": true}"), "not linear"));
+  EXPECT_TRUE(contains(error("{\"loss_scale\": \"dynamic\", \"fold_scale_into_rate\": true}"), "fixed"));
+  EXPECT_TRUE(contains(error("{\"clip_norm\": 1, \"fold_scale_into_rate\": true}"), "clipping"));
+}
+
+TEST(TrainSettings, BecomeTrainerOptions) {
+  TrainSettings s = TrainSettings::from_json(R"({
+    "optimizer": "rmsprop", "learning_rate": 0.5, "momentum": 0.25, "rho": 0.75, "epsilon": 0.125,
+    "optimizer_state": "float32", "separate_roundings": true, "strict": true,
+    "seed": 7, "threads": 2, "amp_block": 4, "partials": "half", "random_bits": 5, "behaviour": "all",
+    "stochastic_rounding": "replica_identical_only", "clip_value": 3, "accumulation": 2,
+    "accumulation_dtype": "float32", "replicas": 4, "replica_reduction": "sum", "loss_scale": "64"})");
+  const TrainerOptions o = s.trainer_options();
+  EXPECT_EQ(o.optimizer.kind, OptimizerKind::kRmsProp);
+  EXPECT_EQ(o.optimizer.learning_rate, 0.5);
+  EXPECT_EQ(o.optimizer.momentum, 0.25);
+  EXPECT_EQ(o.optimizer.rho, 0.75);
+  EXPECT_EQ(o.optimizer.epsilon, 0.125);
+  EXPECT_EQ(o.optimizer.state, DType::kFloat32);
+  EXPECT_TRUE(o.optimizer.separate_roundings && o.optimizer.strict && o.strict);
+  EXPECT_EQ(o.executor.seed, 7u);
+  EXPECT_EQ(o.executor.threads, 2);
+  EXPECT_EQ(o.executor.amp_block, 4);
+  EXPECT_EQ(o.executor.switches.sr_bits, 5);
+  EXPECT_TRUE(product_options(o.executor.config.matmuls.poplar_options, "matmuls").half_partials);
+  EXPECT_TRUE(product_options(o.executor.config.convolutions.poplar_options, "convolutions").half_partials);
+  const auto& f = o.executor.config.floating_point_behaviour;
+  EXPECT_TRUE(f.inv && f.div0 && f.oflo && f.nanoo && !f.set_all);
+  EXPECT_EQ(f.esr, StochasticRoundingBehaviour::kReplicaIdenticalOnly);
+  EXPECT_TRUE(o.executor.config.experimental.enable_prng_stability);
+  EXPECT_EQ(o.clipping.value, 3);
+  EXPECT_EQ(o.accumulation, 2);
+  EXPECT_EQ(o.accumulation_dtype, DType::kFloat32);
+  EXPECT_EQ(o.replicas, 4);
+  EXPECT_EQ(o.reduction, ReplicaReduction::kSum);
+  EXPECT_EQ(o.loss_scale.initial, 64);
+
+  s = TrainSettings::from_json("{\"fold_scale_into_rate\": true, \"behaviour\": \"all off nanoo\"}");
+  EXPECT_EQ(s.trainer_options().loss_scale.unscale, Unscale::kFoldedIntoRate);
+  const IpuConfig config = s.trainer_options().executor.config;
+  EXPECT_EQ(config.behaviour(), (FloatingPointBehaviour{false, false, false, false, true}));
+}
+
+}  // namespace
+}  // namespace softamp

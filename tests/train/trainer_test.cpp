@@ -1,0 +1,538 @@
+// Training steps: what each phase computes in which dtype, scaling that changes nothing, steps that are skipped, sums
+// of micro-batches, replicas.
+#include "softamp/train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "softamp/data/images.h"
+#include "softamp/data/sampler.h"
+#include "softamp/graph/operation.h"
+#include "softamp/graph/trace.h"
+#include "softamp/numerics/status.h"
+#include "softamp/report/exception.h"
+#include "softamp/train/layers.h"
+#include "tests/graph/executor_check.h"
+
+namespace softamp {
+namespace {
+
+using testing::refusal;
+
+constexpr int64_t kBatch = 8;
+
+/// 8x8 images: conv, pool, dense: every kind of layer in milliseconds.
+Port tiny_network(VariableStore& store, Port x) {
+  x = layers::conv2d(store, x, 4, {.relu = true});
+  x = layers::max_pool(store, x, 2, 2);
+  return layers::dense(store, layers::flatten(store, x), 10);
+}
+
+Model tiny_model(std::string_view precision) {
+  ModelOptions options;
+  options.batch_size = kBatch;
+  options.image = {8, 8, 1};
+  options.precision = Precision::parse(precision);
+  return build_model(tiny_network, options);
+}
+
+const ImageSet& images() {
+  static const ImageSets sets = generated_images(8, 8, 1, 64, 16);
+  return sets.train;
+}
+
+std::vector<Batch> batches_of(int64_t first, int count, DType dtype) {
+  std::vector<Batch> batches;
+  const Sampler sampler(images().count, kBatch);
+  for (int64_t b = first; b < first + count; ++b) {
+    const std::vector<int64_t> indices = sampler.batch(b);
+    batches.push_back({normalise(images(), indices, dtype), labels_of(images(), indices)});
+  }
+  return batches;
+}
+
+TrainerOptions options_of(const LossScaleOptions& scale = LossScaleOptions::none()) {
+  TrainerOptions o;
+  o.executor.seed = 3;
+  o.loss_scale = scale;
+  o.hash_weights = true;
+  return o;
+}
+
+void set_esr(TrainerOptions& o, StochasticRoundingBehaviour mode, bool stability = false) {
+  o.executor.config.floating_point_behaviour.esr = mode;
+  o.executor.config.experimental.enable_prng_stability = stability;
+}
+
+/// So many steps; the results.
+std::vector<StepResult> train(Trainer& trainer, int steps, int64_t first = 0) {
+  std::vector<StepResult> results;
+  const int count = trainer.options().replicas * trainer.options().accumulation;
+  for (int s = 0; s < steps; ++s) {
+    const std::vector<Batch> b = batches_of((first + s) * count, count, trainer.model().precision.compute);
+    results.push_back(trainer.step(b));
+  }
+  return results;
+}
+
+std::vector<StepResult> train(std::string_view precision, const TrainerOptions& options, int steps) {
+  Trainer trainer(tiny_model(precision), options);
+  return train(trainer, steps);
+}
+
+std::string lines(const std::vector<StepResult>& results) {
+  std::string text;
+  for (const StepResult& r : results) text += r.json() + "\n";
+  return text;
+}
+
+/// A model of one weight: loss = mean(w * x) over a batch of images [n, 1, 1, 1]; its gradient is the mean of x.
+Model one_weight(DType compute, DType parameters, int64_t batch = 1) {
+  GraphBuilder b;
+  Model m;
+  m.precision = {"test", compute, parameters};
+  const Port x = b.placeholder("images", compute, {batch, 1, 1, 1});
+  b.placeholder("labels", DType::kInt32, {batch});
+  VariableStore store(b);
+  {
+    const auto scope = store.scope("net", compute == parameters ? VariableStore::Getter{} : float32_parameters());
+    const NodeOutput w = store.get({"w", {}, compute, Initializer::ones(), true});
+    const Port y = b.add("Mul", {x, w.port}, {}, "y");
+    b.add("Identity", {b.add("Reshape", {y}, {{"shape", std::vector<int64_t>{batch, 1}}})}, {}, "logits");
+  }
+  Port logits = b.graph().port("net/logits");
+  if (compute != DType::kFloat32) logits = b.add("Cast", {logits}, {{"DstT", DType::kFloat32}}, "loss_fn/logits_cast");
+  b.add("Mean", {logits}, {}, "loss");
+  m.logits = "net/logits";
+  m.variables = store.variables();
+  m.graph = b.build();
+  return m;
+}
+
+Batch one_number(DType dtype, double x, int64_t batch = 1) {
+  return {Tensor::full(dtype, {batch, 1, 1, 1}, x), Tensor(DType::kInt32, {batch})};
+}
+
+OptimizerOptions sgd(double rate) {
+  OptimizerOptions o = OptimizerOptions::of(OptimizerKind::kSgd);
+  o.learning_rate = rate;
+  return o;
+}
+
+TEST(Step, PhasesAndTheirDtypes) {  // row M03
+  TrainerOptions o = options_of(LossScaleOptions::fixed(256));
+  Trainer trainer(tiny_model("mixed"), o);
+  std::map<std::string, std::set<std::string>> dtypes;
+  std::vector<std::string> order;
+  trainer.observe([&](std::string_view phase, int, uint32_t, const Node&, int, const TensorType& type, const void*) {
+    if (order.empty() || order.back() != phase) order.emplace_back(phase);
+    if (is_floating(type.dtype)) dtypes[std::string(phase)].insert(name_of(type.dtype));
+  });
+  train(trainer, 1);
+  using Set = std::set<std::string>;
+  EXPECT_EQ(dtypes["cast"], Set{"float16"});
+  EXPECT_EQ(dtypes["forward"], Set{"float16"});
+  EXPECT_EQ(dtypes["scale"], Set{"float32"});
+  EXPECT_EQ(dtypes["unscale"], Set{"float32"});
+  EXPECT_EQ(dtypes["update"], Set{"float32"});
+  EXPECT_TRUE(dtypes["loss"].contains("float32"));
+  EXPECT_EQ(dtypes["backward"], (Set{"float16", "float32"}));
+  // Gradients leave the backward phase as float32: the gradient of the cast (row G15).
+  for (const Node& n : trainer.update_graph().nodes())
+    if (n.op == "Placeholder" && n.name.rfind("unscale/gradient/", 0) == 0) {
+      EXPECT_EQ(n.outputs[0].dtype, DType::kFloat32) << n.name;
+    }
+  EXPECT_EQ(order.back(), "update");
+}
+
+TEST(Step, MasterWeightKeepsWhatHalfLoses) {  // row G15: w = 1, lr g = 2^-12
+  for (const DType parameters : {DType::kFloat32, DType::kFloat16}) {
+    TrainerOptions o = options_of();
+    o.optimizer = sgd(0x1p-12);
+    Trainer trainer(one_weight(DType::kFloat16, parameters), o);
+    const std::vector<Batch> batch = [] {
+      std::vector<Batch> b;
+      b.push_back(one_number(DType::kFloat16, 1));
+      return b;
+    }();
+    trainer.step(batch);
+    EXPECT_EQ(trainer.variable("net/w").value(0), parameters == DType::kFloat32 ? 1 - 0x1p-12 : 1);
+  }
+}
+
+TEST(Step, PowerOfTwoScaleChangesNothing) {  // row G22; float32 throughout: nothing under- or overflows
+  const std::vector<StepResult> plain = train("float32", options_of(), 4);
+  for (const double scale : {2.0, 256.0, 0x1p20}) {
+    const std::vector<StepResult> scaled = train("float32", options_of(LossScaleOptions::fixed(scale)), 4);
+    for (size_t s = 0; s < plain.size(); ++s) {
+      EXPECT_EQ(scaled[s].loss, plain[s].loss);
+      EXPECT_EQ(scaled[s].weight_hashes, plain[s].weight_hashes) << scale << " step " << s;
+    }
+  }
+  const std::vector<StepResult> odd = train("float32", options_of(LossScaleOptions::fixed(3)), 4);
+  EXPECT_NE(odd[3].weight_hashes, plain[3].weight_hashes);
+}
+
+TEST(Step, ScaleFoldedIntoTheRateIsTheUnscaledStep) {  // row G26
+  for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kMomentum, OptimizerKind::kNesterov}) {
+    TrainerOptions plain = options_of(), folded = options_of(LossScaleOptions::fixed(256));
+    plain.optimizer = folded.optimizer = OptimizerOptions::of(kind);
+    folded.loss_scale.unscale = Unscale::kFoldedIntoRate;
+    EXPECT_EQ(train("float32", folded, 4)[3].weight_hashes, train("float32", plain, 4)[3].weight_hashes)
+        << name_of(kind);
+  }
+}
+
+TEST(Step, ScaleKeepsGradientsThatHalfLoses) {  // rows G22, T11: a gradient of 2^-26
+  for (const double scale : {1.0, 256.0}) {
+    TrainerOptions o = options_of(LossScaleOptions::fixed(scale));
+    o.optimizer = sgd(1);
+    Trainer trainer(one_weight(DType::kFloat16, DType::kFloat32, 4), o);
+    // The mean over four divides the seed, so each image's gradient is S 2^-2 x; x = 2^-24 gives S 2^-26, summed to S
+    // 2^-24.
+    std::vector<Batch> batch;
+    batch.push_back(one_number(DType::kFloat16, 0x1p-24, 4));
+    trainer.step(batch);
+    const double moved = 1 - trainer.variable("net/w").value(0);
+    // 2^-24 below 1 is representable in float32; products of 2^-26 are zeros in halves.
+    EXPECT_EQ(moved, scale == 1 ? 0 : 0x1p-24) << scale;
+  }
+}
+
+TEST(Step, SkippedStepChangesNoBit) {  // rows T10, M12
+  LossScaleOptions dynamic = LossScaleOptions::mindspore();
+  TrainerOptions o = options_of(dynamic);
+  o.executor.config.floating_point_behaviour.nanoo = true;  // an overflow becomes a NaN, so gradients show it
+  o.optimizer = OptimizerOptions::of(OptimizerKind::kAdam);
+  o.optimizer.epsilon = 1e-4;
+  Trainer trainer(tiny_model("mixed"), o);
+  const Trainer::State before = trainer.state();
+  const std::vector<StepResult> results = train(trainer, 1);
+  ASSERT_FALSE(results[0].applied);
+  EXPECT_GT(results[0].nonfinite, 0);
+  EXPECT_EQ(results[0].scale_after, results[0].scale_before / 2);
+  const Trainer::State after = trainer.state();
+  ASSERT_EQ(after.tensors[0].size(), before.tensors[0].size());
+  for (size_t i = 0; i < before.tensors[0].size(); ++i)
+    EXPECT_TRUE(after.tensors[0][i].second.same_bits(before.tensors[0][i].second)) << before.tensors[0][i].first;
+  EXPECT_EQ(after.optimizer_step, 0);
+  EXPECT_EQ(after.step, 1);
+  EXPECT_GT(after.executions, before.executions);  // its random bits are used up
+  // The scale falls until a step is applied.
+  for (int s = 1; s < 20; ++s)
+    if (train(trainer, 1, s)[0].applied) {
+      EXPECT_EQ(trainer.state().optimizer_step, 1);
+      return;
+    }
+  FAIL() << "no step was applied";
+}
+
+TEST(Step, KerasCountsSkippedSteps) {  // trap X6
+  for (const bool keras : {false, true}) {
+    TrainerOptions o = options_of(keras ? LossScaleOptions::keras() : LossScaleOptions::tensorflow());
+    o.loss_scale.initial = 0x1p100;
+    o.executor.config.floating_point_behaviour.nanoo = true;
+    Trainer trainer(tiny_model("mixed"), o);
+    EXPECT_FALSE(train(trainer, 1)[0].applied);
+    EXPECT_EQ(trainer.state().optimizer_step, keras ? 1 : 0);
+  }
+}
+
+TEST(Step, FixedScaleWithoutDropLetsNaNsIn) {  // row M20
+  for (const bool drop : {true, false}) {
+    TrainerOptions o = options_of(LossScaleOptions::mindspore_fixed(0x1p100, drop));
+    o.executor.config.floating_point_behaviour.nanoo = true;
+    Trainer trainer(tiny_model("mixed"), o);
+    EXPECT_EQ(train(trainer, 1)[0].applied, !drop);
+    bool nan = false;
+    for (const double x : trainer.variable("dense/bias").values()) nan = nan || std::isnan(x);
+    EXPECT_EQ(nan, !drop);
+  }
+}
+
+TEST(Step, OverflowByStatusOrByGradients) {  // row M13: the forward pass overflows, the gradient does not
+  for (const OverflowFrom from : {OverflowFrom::kGradients, OverflowFrom::kStatus, OverflowFrom::kBoth}) {
+    TrainerOptions o = options_of(LossScaleOptions::tensorflow());
+    o.loss_scale.initial = 1;
+    o.loss_scale.overflow_from = from;
+    o.optimizer = sgd(0);
+    Trainer trainer(one_weight(DType::kFloat16, DType::kFloat16), o);
+    trainer.set_variable("net/w", Tensor::full(DType::kFloat16, {}, 60000));
+    std::vector<Batch> batch;
+    batch.push_back(one_number(DType::kFloat16, 2));
+    const StepResult r = trainer.step(batch);
+    EXPECT_EQ(r.nonfinite, 0);
+    EXPECT_EQ(r.applied, from == OverflowFrom::kGradients);
+    EXPECT_EQ(r.status & kOverflow, from == OverflowFrom::kGradients ? 0 : kOverflow);
+  }
+}
+
+TEST(Step, WarnsOfGradientsThatCannotBeInfinite) {  // rule D49
+  const auto warned = [](bool nanoo) {
+    TrainerOptions o = options_of(LossScaleOptions::tensorflow());
+    o.executor.config.floating_point_behaviour.nanoo = nanoo;
+    const Trainer trainer(tiny_model("mixed"), o);
+    for (const std::string& w : trainer.warnings())
+      if (w.find("saturate") != std::string::npos) return true;
+    return false;
+  };
+  EXPECT_TRUE(warned(false));
+  EXPECT_FALSE(warned(true));
+}
+
+TEST(Step, ThreadsAndTheReferenceGiveTheSameBits) {
+  for (const char* precision : {"float16", "mixed", "float32"}) {
+    TrainerOptions o = options_of(LossScaleOptions::fixed(256));
+    set_esr(o, StochasticRoundingBehaviour::kOn);
+    o.executor.config.convolutions.poplar_options = {{"partialsType", "half"}};
+    o.executor.threads = 1;
+    const std::string one = lines(train(precision, o, 3));
+    for (const int threads : {2, 3}) {
+      o.executor.threads = threads;
+      EXPECT_EQ(lines(train(precision, o, 3)), one) << precision << " " << threads;
+    }
+    o.executor.reference = true;
+    EXPECT_EQ(lines(train(precision, o, 3)), one) << precision << " by the definitions";
+  }
+}
+
+TEST(Step, SeedsAndStochasticRoundingMatter) {
+  TrainerOptions o = options_of();
+  set_esr(o, StochasticRoundingBehaviour::kOn);
+  const std::string first = lines(train("float16", o, 3));
+  EXPECT_EQ(lines(train("float16", o, 3)), first);
+  TrainerOptions other = o;
+  other.executor.seed = 4;
+  EXPECT_NE(lines(train("float16", other, 3)), first);
+  set_esr(o, StochasticRoundingBehaviour::kOff);
+  EXPECT_NE(lines(train("float16", o, 3)), first);
+}
+
+TEST(State, ResumedEqualsNeverStopped) {
+  for (const char* precision : {"float16", "mixed"}) {
+    TrainerOptions o = options_of(LossScaleOptions::tensorflow());
+    o.loss_scale.window = 2;
+    o.optimizer = OptimizerOptions::of(OptimizerKind::kAdam);
+    o.optimizer.epsilon = 1e-4;
+    o.accumulation = 2;
+    set_esr(o, StochasticRoundingBehaviour::kOn);
+    Trainer whole(tiny_model(precision), o);
+    train(whole, 3);
+    const Trainer::State middle = whole.state();
+    Trainer resumed(tiny_model(precision), o);
+    resumed.set_state(middle);
+    EXPECT_EQ(lines(train(resumed, 3, 3)), lines(train(whole, 3, 3))) << precision;
+  }
+}
+
+TEST(State, NamesWhatDoesNotFit) {
+  Trainer trainer(tiny_model("float16"), options_of());
+  Trainer::State s = trainer.state();
+  s.tensors[0].pop_back();
+  EXPECT_NE(refusal<std::invalid_argument>([&] { trainer.set_state(s); }).find("the state lacks 'dense/"),
+            std::string::npos);
+  s = Trainer(tiny_model("float32"), options_of()).state();
+  EXPECT_NE(
+      refusal<std::invalid_argument>([&] { trainer.set_state(s); }).find("is float32 [3,3,1,4]; expected float16"),
+      std::string::npos);
+}
+
+TEST(Accumulation, DtypeOfTheSums) {  // row G24: 1024 gradients of 2^-11 onto 1
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
+    TrainerOptions o = options_of();
+    o.optimizer = sgd(1);
+    o.accumulation = 1025;
+    o.accumulation_dtype = dtype;
+    Trainer trainer(one_weight(DType::kFloat16, DType::kFloat32), o);
+    std::vector<Batch> batches;
+    batches.push_back(one_number(DType::kFloat16, 1));
+    for (int i = 0; i < 1024; ++i) batches.push_back(one_number(DType::kFloat16, 0x1p-11));
+    trainer.step(batches);
+    const double sum = 1 - trainer.variable("net/w").value(0);
+    EXPECT_EQ(sum, dtype == DType::kFloat32 ? 1.5 : 1.0);
+  }
+}
+
+TEST(Accumulation, MicroBatchesInAscendingOrder) {
+  TrainerOptions o = options_of();
+  o.optimizer = sgd(1);
+  o.accumulation = 3;
+  o.accumulation_dtype = DType::kFloat16;
+  const auto sum_of = [&](std::vector<double> values) {
+    Trainer trainer(one_weight(DType::kFloat16, DType::kFloat32), o);
+    std::vector<Batch> batches;
+    for (const double v : values) batches.push_back(one_number(DType::kFloat16, v));
+    trainer.step(batches);
+    return 1 - trainer.variable("net/w").value(0);
+  };
+  EXPECT_EQ(sum_of({1, 0x1p-11, 0x1p-11}), 1);            // each is half an ulp: a tie to even
+  EXPECT_EQ(sum_of({0x1p-11, 0x1p-11, 1}), 1 + 0x1p-10);  // together they count
+}
+
+TEST(Replicas, SumInRankOrder) {  // D59: a float32 chain from rank 0
+  TrainerOptions o = options_of();
+  o.optimizer = sgd(1);
+  o.replicas = 3;
+  o.reduction = ReplicaReduction::kSum;
+  const auto sum_of = [&](std::vector<double> values) {
+    Trainer trainer(one_weight(DType::kFloat32, DType::kFloat32), o);
+    trainer.set_variable("net/w", Tensor::full(DType::kFloat32, {}, 0));
+    std::vector<Batch> batches;
+    for (const double v : values) batches.push_back(one_number(DType::kFloat32, v));
+    trainer.step(batches);
+    return -trainer.variable("net/w").value(0);
+  };
+  EXPECT_EQ(sum_of({1, 0x1p-24, 0x1p-24}), 1);
+  EXPECT_EQ(sum_of({0x1p-24, 0x1p-24, 1}), 1 + 0x1p-23);
+  o.reduction = ReplicaReduction::kMean;
+  EXPECT_EQ(sum_of({3, 6, 9}), 6);
+}
+
+size_t distinct(const std::vector<StepResult>& results) {
+  std::set<std::string> hashes;
+  for (const StepResult& r : results)
+    for (const std::string& h : r.weight_hashes) hashes.insert(h + std::to_string(r.step));
+  return hashes.size();
+}
+
+TEST(Replicas, IdenticalOnlyKeepsOneHashAndOnDrifts) {  // row G12, D60
+  constexpr int kSteps = 3, kReplicas = 2;
+  TrainerOptions o = options_of();
+  o.replicas = kReplicas;
+  set_esr(o, StochasticRoundingBehaviour::kReplicaIdenticalOnly, true);
+  const std::vector<StepResult> identical = train("float16", o, kSteps);
+  EXPECT_EQ(distinct(identical), size_t{kSteps});
+  set_esr(o, StochasticRoundingBehaviour::kOff);
+  const std::vector<StepResult> off = train("float16", o, kSteps);
+  EXPECT_EQ(distinct(off), size_t{kSteps});
+  EXPECT_NE(off[2].weight_hashes, identical[2].weight_hashes);
+  set_esr(o, StochasticRoundingBehaviour::kOn, true);  // identical seeds for the update
+  const std::vector<StepResult> stable = train("float16", o, kSteps);
+  EXPECT_EQ(distinct(stable), size_t{kSteps});
+  EXPECT_NE(stable[2].weight_hashes, identical[2].weight_hashes);
+  set_esr(o, StochasticRoundingBehaviour::kOn, false);
+  EXPECT_EQ(distinct(train("float16", o, kSteps)), size_t{kSteps * kReplicas});
+  set_esr(o, StochasticRoundingBehaviour::kReplicaIdenticalOnly, false);
+  Trainer warned(tiny_model("float16"), o);
+  EXPECT_NE(warned.warnings().at(0).find("enable_prng_stability"), std::string::npos);
+  EXPECT_EQ(distinct(train(warned, kSteps)), size_t{kSteps * kReplicas});
+}
+
+TEST(Replicas, DrawBitsOfTheirOwn) {  // D61: equal data, unlike gradients
+  TrainerOptions o = options_of();
+  o.replicas = 2;
+  set_esr(o, StochasticRoundingBehaviour::kOn, true);
+  Trainer trainer(tiny_model("float16"), o);
+  std::map<std::string, std::vector<std::string>> seen;
+  trainer.observe(
+      [&](std::string_view phase, int, uint32_t, const Node& node, int, const TensorType& type, const void* data) {
+        if (phase == "forward" && node.op == "MatMul") seen[node.name].push_back(hash_text(data, type.bytes()));
+      });
+  std::vector<Batch> twice = batches_of(0, 1, DType::kFloat16);
+  twice.push_back(std::move(batches_of(0, 1, DType::kFloat16)[0]));
+  trainer.step(twice);
+  ASSERT_FALSE(seen.empty());
+  for (const auto& [name, hashes] : seen) EXPECT_NE(hashes.at(0), hashes.at(1)) << name;
+}
+
+TEST(Replicas, StateOfDriftedReplicasIsKept) {
+  TrainerOptions o = options_of();
+  o.replicas = 2;
+  set_esr(o, StochasticRoundingBehaviour::kOn, false);
+  Trainer whole(tiny_model("float16"), o);
+  train(whole, 2);
+  const Trainer::State middle = whole.state();
+  EXPECT_EQ(middle.tensors.size(), 2u);
+  Trainer resumed(tiny_model("float16"), o);
+  resumed.set_state(middle);
+  EXPECT_EQ(lines(train(resumed, 2, 2)), lines(train(whole, 2, 2)));
+}
+
+TEST(Exceptions, StopAndLeaveEverythingAsItWas) {
+  TrainerOptions o = options_of();
+  o.executor.config.floating_point_behaviour.oflo = true;
+  o.optimizer = sgd(1);
+  o.replicas = 2;
+  Trainer trainer(one_weight(DType::kFloat16, DType::kFloat16), o);
+  const auto step = [&](double first, double second) {
+    std::vector<Batch> batches;
+    batches.push_back(one_number(DType::kFloat16, first));
+    batches.push_back(one_number(DType::kFloat16, second));
+    return trainer.step(batches);
+  };
+  step(1, 1);  // w = 0
+  EXPECT_EQ(trainer.variable("net/w").value(0), 0);
+  step(-3, -3);
+  const Trainer::State before = trainer.state();
+  EXPECT_THROW(step(65504, 30000), FloatingPointError);  // 3 x 65504
+  const Trainer::State after = trainer.state();
+  EXPECT_EQ(after.step, before.step);
+  EXPECT_EQ(after.executions, before.executions);
+  EXPECT_EQ(trainer.variable("net/w", 1).value(0), 3);
+  step(1, 1);
+  EXPECT_EQ(trainer.variable("net/w").value(0), 2);
+}
+
+TEST(Options, RefusalsNameValueAndExpectation) {
+  const auto message = [](auto&& change) {
+    TrainerOptions o = options_of(LossScaleOptions::fixed(256));
+    change(o);
+    return refusal<std::invalid_argument>([&] { Trainer(tiny_model("float16"), o); });
+  };
+  EXPECT_EQ(message([](TrainerOptions& o) { o.replicas = 257; }), "training: replicas is 257; expected 1..256");
+  EXPECT_EQ(message([](TrainerOptions& o) { o.accumulation = 0; }), "training: accumulation is 0; expected 1 or more");
+  EXPECT_NE(message([](TrainerOptions& o) {
+              o.loss_scale.unscale = Unscale::kFoldedIntoRate;
+              o.optimizer.kind = OptimizerKind::kAdam;
+            }).find("of adam; expected an optimizer that is linear"),
+            std::string::npos);
+  EXPECT_NE(message([](TrainerOptions& o) { o.executor.random = RandomEngine::kXoroshiro128aox; }).find("philox"),
+            std::string::npos);
+  EXPECT_NE(message([](TrainerOptions& o) { o.optimizer.learning_rate = -1; }).find("-1"), std::string::npos);
+  EXPECT_NE(message([](TrainerOptions& o) {  // row G30
+              o.strict = true;
+              o.optimizer = OptimizerOptions::of(OptimizerKind::kAdam);
+            })
+                .find("epsilon"),
+            std::string::npos);
+  Trainer trainer(tiny_model("float16"), options_of());
+  EXPECT_EQ(refusal<std::invalid_argument>([&] { trainer.step(batches_of(0, 2, DType::kFloat16)); }),
+            "training: 2 batches for a step; expected 1, 1 for each of 1 replicas");
+}
+
+TEST(Memory, HalfWeightsTakeHalf) {  // row G14
+  const Trainer half(tiny_model("float16"), options_of()), single(tiny_model("float32"), options_of());
+  EXPECT_EQ(single.memory().parameters, 2 * half.memory().parameters);
+  EXPECT_EQ(single.memory().slots, 2 * half.memory().slots);
+  EXPECT_GT(half.memory().activations, 0);
+}
+
+TEST(Logits, AreRoundedToNearestAndMoveNothing) {
+  TrainerOptions o = options_of();
+  set_esr(o, StochasticRoundingBehaviour::kOn);
+  Trainer trainer(tiny_model("float16"), o);
+  train(trainer, 1);
+  const std::vector<Batch> batch = batches_of(0, 1, DType::kFloat16);
+  const Tensor first = trainer.logits(batch[0].images);
+  EXPECT_TRUE(trainer.logits(batch[0].images).same_bits(first));
+  EXPECT_EQ(trainer.state().executions, 2u);
+  train(trainer, 1, 1);
+  EXPECT_FALSE(trainer.logits(batch[0].images).same_bits(first));
+}
+
+TEST(Timings, NameTheOperations) {
+  TrainerOptions o = options_of();
+  o.executor.timings = true;
+  Trainer trainer(tiny_model("float32"), o);
+  train(trainer, 1);
+  std::set<std::string> ops;
+  for (const OperationTime& t : trainer.timings()) ops.insert(t.op);
+  EXPECT_TRUE(ops.contains("Conv2DBackpropFilter"));
+  EXPECT_TRUE(ops.contains("ApplyMomentum"));
+}
+
+}  // namespace
+}  // namespace softamp

@@ -1,0 +1,535 @@
+// Whole runs: one that is stopped and gone on with has the bits of one that is not, and its log and checkpoint too;
+// what is printed; evaluation; the estimator.
+#include "softamp/train/training_run.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+
+#include "softamp/data/sampler.h"
+#include "softamp/train/checkpoint.h"
+#include "softamp/train/estimator.h"
+#include "src/train/evaluation.h"
+#include "src/train/loss_curve.h"
+#include "src/train/run_data.h"
+#include "tests/train/files.h"
+
+namespace softamp {
+namespace {
+
+using testing::read_text;
+using testing::TemporaryFolder;
+using testing::write_text;
+using Json = nlohmann::ordered_json;
+
+/// What `act` throws, of type E; "" where it throws nothing.
+template <class E, class Act>
+std::string error_of(Act&& act) {
+  try {
+    act();
+  } catch (const E& e) {
+    return e.what();
+  }
+  return {};
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Runs. Each epoch of 64 images is 8 batches of 8.
+
+TrainSettings small(const std::string& more = "{}") {
+  Json json = Json::parse(R"({"network": "small_cnn", "generated": true, "train_images": 64, "test_images": 20,
+                              "batch_size": 8, "epochs": 2, "seed": 5, "evaluate": false})");
+  json.update(Json::parse(more));
+  return TrainSettings::from_json(json.dump());
+}
+
+RunSummary quiet_run(const TrainSettings& settings, RunOutput output = {}) {
+  output.quiet = true;
+  output.progress = false;
+  return run_training(settings, output);
+}
+
+/// The same, stopped when `after` steps are done in this process.
+RunSummary stopped_run(const TrainSettings& settings, RunOutput output, int64_t after) {
+  int64_t done = 0;
+  output.on_step = [&done](const StepResult&) { ++done; };
+  output.stop = [&done, after] { return done >= after; };
+  return quiet_run(settings, output);
+}
+
+struct Stopped {
+  const char *name, *settings;
+};
+std::ostream& operator<<(std::ostream& out, const Stopped& s) { return out << s.name; }
+
+class Resuming : public ::testing::TestWithParam<Stopped> {};
+
+// Stopped after every single step but the last, and gone on with: losses, weights, log and checkpoint are those of a
+// run that was never stopped.
+TEST_P(Resuming, EqualsNeverStopped) {
+  const TemporaryFolder folder;
+  const TrainSettings settings = small(GetParam().settings);
+  const std::string whole_log = folder.file("whole.jsonl"), whole_file = folder.file("whole.npz");
+  const RunSummary whole = quiet_run(settings, {.log = whole_log, .checkpoint = whole_file});
+  ASSERT_TRUE(whole.finished);
+  ASSERT_GE(whole.steps, 4);
+  const std::string log = folder.file("part.jsonl"), file = folder.file("part.npz");
+  for (int64_t k = 1; k < whole.steps; ++k) {
+    SCOPED_TRACE("stopped after step " + std::to_string(k));
+    const RunSummary first = stopped_run(settings, {.log = log, .checkpoint = file}, k);
+    ASSERT_FALSE(first.finished);
+    ASSERT_EQ(first.steps, k);
+    const RunSummary second = quiet_run(settings, {.log = log, .checkpoint = file, .resume = file});
+    ASSERT_TRUE(second.finished);
+    std::vector<double> losses = first.losses;
+    losses.insert(losses.end(), second.losses.begin(), second.losses.end());
+    ASSERT_EQ(losses, whole.losses);
+    ASSERT_EQ(second.weight_hashes, whole.weight_hashes);
+    ASSERT_EQ(second.epoch_losses, whole.epoch_losses);
+    ASSERT_EQ(second.skipped, whole.skipped);
+    ASSERT_EQ(second.steps, whole.steps);
+    ASSERT_EQ(read_text(log), read_text(whole_log));
+    ASSERT_TRUE(read_text(file) == read_text(whole_file)) << "the checkpoints differ";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    TrainingRun, Resuming,
+    ::testing::Values(
+        Stopped{"float16_stochastic", R"({"precision": "float16", "stochastic_rounding": "on", "train_images": 40})"},
+        Stopped{"mixed_skipping",
+                R"({"precision": "mixed", "loss_scale": "mindspore", "behaviour": "nanoo", "optimizer": "adam",
+                    "train_images": 40, "warmup_epochs": 1, "epochs": 1, "evaluate": true, "evaluate_every": 1})"},
+        Stopped{"replicas_drifting",
+                R"({"precision": "float16", "stochastic_rounding": "on", "replicas": 2, "batch_size": 4,
+                    "train_images": 40})"},
+        Stopped{"replicas_identical",
+                R"({"precision": "float16", "stochastic_rounding": "replica_identical_only", "replicas": 2,
+                    "batch_size": 4, "epochs": 1})"},
+        Stopped{"shuffled_accumulating",
+                R"({"shuffle": true, "accumulation": 3, "batch_size": 4, "train_images": 62, "clip_norm": 1})"}),
+    [](const auto& which) { return std::string(which.param.name); });
+
+TEST(TrainingRun, TheVariationsAreWhatTheySay) {
+  const RunSummary skipping = quiet_run(small(R"({"precision": "mixed", "loss_scale": "mindspore",
+      "behaviour": "nanoo", "optimizer": "adam", "epochs": 1})"));
+  EXPECT_GE(skipping.skipped, 1);
+  const auto hashes = [](const char* mode) {
+    TrainSettings s = small(R"({"precision": "float16", "replicas": 2, "batch_size": 4, "epochs": 1})");
+    s.stochastic_rounding = mode;
+    return quiet_run(s).weight_hashes;
+  };
+  const auto on = hashes("on"), identical = hashes("replica_identical_only");
+  EXPECT_NE(on[0], on[1]);
+  EXPECT_EQ(identical[0], identical[1]);
+}
+
+// A run that is cut off has log lines beyond its last checkpoint; they are written anew.
+TEST(TrainingRun, ACrashBetweenCheckpoints) {
+  const TemporaryFolder folder;
+  const TrainSettings settings = small(R"({"evaluate": true, "evaluate_every": 1})");
+  const std::string whole_log = folder.file("whole.jsonl");
+  const RunSummary whole = quiet_run(settings, {.log = whole_log});
+  struct Crash {};
+  for (const int64_t at : {4, 7, 9, 11, 16}) {
+    const std::string log = folder.file("part.jsonl"), file = folder.file("part.npz");
+    RunOutput output{.log = log, .checkpoint = file, .checkpoint_every = 3};
+    output.on_step = [at](const StepResult& result) {
+      if (result.step + 1 == at) throw Crash{};
+    };
+    EXPECT_THROW(quiet_run(settings, output), Crash);
+    std::ofstream(log, std::ios::app) << "{\"step\":99,\"lo";  // a line that was being written
+    EXPECT_EQ(load_checkpoint(file).state.step, (at - 1) / 3 * 3);
+    const RunSummary rest = quiet_run(settings, {.log = log, .checkpoint = file, .resume = file});
+    EXPECT_EQ(read_text(log), read_text(whole_log)) << "cut off in step " << at;
+    EXPECT_EQ(rest.weight_hashes, whole.weight_hashes);
+    ASSERT_EQ(rest.evaluations.size(), whole.evaluations.size());
+    EXPECT_EQ(rest.evaluations[0].loss, whole.evaluations[0].loss);
+  }
+}
+
+TEST(TrainingRun, AFinishedRunGoesOnWithMoreEpochs) {
+  const TemporaryFolder folder;
+  const std::string log = folder.file("a.jsonl"), file = folder.file("a.npz"), whole_log = folder.file("b.jsonl");
+  const char* evaluating = R"({"evaluate": true, "epochs": 1})";
+  const RunSummary first = quiet_run(small(evaluating), {.log = log, .checkpoint = file});
+  TrainSettings more = small(evaluating);
+  more.epochs = 3;
+  const RunSummary whole = quiet_run(more, {.log = whole_log});
+  // Threads change no bit.
+  TrainSettings threads = more;
+  threads.threads = 2;
+  const RunSummary rest = quiet_run(threads, {.checkpoint = file, .resume = file});
+  EXPECT_EQ(rest.weight_hashes, whole.weight_hashes);
+  EXPECT_EQ(rest.epoch_losses, whole.epoch_losses);
+  ASSERT_EQ(rest.evaluations.size(), 1u);
+  EXPECT_EQ(rest.evaluations[0].loss, whole.evaluations[0].loss);
+  // Gone on with when nothing is left to do, it says the same again.
+  const RunSummary nothing = quiet_run(more, {.log = folder.file("c.jsonl"), .resume = file});
+  EXPECT_TRUE(nothing.finished && nothing.losses.empty());
+  EXPECT_EQ(nothing.weight_hashes, whole.weight_hashes);
+  EXPECT_EQ(nothing.epoch_losses, whole.epoch_losses);
+  EXPECT_EQ(nothing.evaluations[0].loss, whole.evaluations[0].loss);
+}
+
+TEST(TrainingRun, ResumingWithOtherSettingsIsRefused) {
+  const TemporaryFolder folder;
+  const std::string log = folder.file("a.jsonl"), file = folder.file("a.npz");
+  stopped_run(small(), {.log = log, .checkpoint = file}, 2);
+  const std::string good = read_text(log);
+  const auto error = [&](const char* more) {
+    return error_of<std::runtime_error>([&] { quiet_run(small(more), {.log = log, .resume = file}); });
+  };
+  EXPECT_TRUE(contains(error(R"({"learning_rate": 0.02})"), "'learning_rate' is 0.02 and was 0.01"));
+  EXPECT_TRUE(contains(error(R"({"precision": "float16"})"), "'precision' is \"float16\" and was \"float32\""));
+  EXPECT_TRUE(contains(error(R"({"seed": 6, "shuffle": true})"), "'seed' is 6 and was 5"));
+  EXPECT_TRUE(contains(error(R"({"train_images": 65})"), "train_images"));
+  EXPECT_TRUE(contains(error(R"({"steps": 1})"), "step 2"));
+  EXPECT_EQ(read_text(log), good) << "a refused run must not touch the log";
+  // Other images under the same settings; here by a checkpoint that says so.
+  Checkpoint c = load_checkpoint(file);
+  Json progress = Json::parse(c.progress);
+  progress["data"] = "0123";
+  c.progress = progress.dump();
+  save_checkpoint(c, file);
+  EXPECT_TRUE(contains(error("{}"), "expected the same images"));
+  c.progress = "{}";
+  save_checkpoint(c, file);
+  EXPECT_TRUE(contains(error("{}"), "not those of a training run"));
+  c.state.tensors[0].pop_back();
+  c.progress = progress.dump();
+  EXPECT_TRUE(contains(error_of<CheckpointError>([&] { quiet_run(small(), {.resume = folder.file("none.npz")}); }),
+                       "none.npz"));
+}
+
+TEST(TrainingRun, ALogThatDoesNotFitIsNotTouched) {
+  const TemporaryFolder folder;
+  const std::string log = folder.file("a.jsonl"), file = folder.file("a.npz");
+  stopped_run(small(), {.log = log, .checkpoint = file}, 5);
+  const std::string whole = read_text(log);
+  const auto error = [&](const std::string& text) {
+    write_text(log, text);
+    const std::string what = error_of<std::runtime_error>([&] { quiet_run(small(), {.log = log, .resume = file}); });
+    EXPECT_EQ(read_text(log), text);
+    return what;
+  };
+  EXPECT_TRUE(contains(error("my diary\n"), "line 1"));
+  EXPECT_TRUE(contains(error(whole.substr(0, whole.size() - 5)), "4 whole lines"));
+  std::string other = whole;
+  other.replace(other.find("\"seed\":5"), 8, "\"seed\":6");
+  EXPECT_TRUE(contains(error(other), "'seed' is 5 and was 6"));
+  EXPECT_EQ(folder.entries(), 2u);
+}
+
+TEST(TrainingRun, LogLinesAreJson) {
+  const TemporaryFolder folder;
+  const std::string log = folder.file("a.jsonl");
+  const TrainSettings settings =
+      small(R"({"evaluate": true, "evaluate_every": 1, "warmup_epochs": 1, "replicas": 2, "batch_size": 4})");
+  const RunSummary run = quiet_run(settings, {.log = log});
+  std::istringstream lines(read_text(log));
+  std::string line;
+  std::getline(lines, line);
+  const Json first = Json::parse(line);
+  EXPECT_EQ(first["softamp_log"], 1);
+  EXPECT_EQ(TrainSettings::from_json(first["settings"].dump()).to_json(), settings.to_json());
+  int64_t steps = 0, epochs = 0, evaluations = 0;
+  while (std::getline(lines, line)) {
+    const Json json = Json::parse(line);
+    if (json.contains("loss")) {
+      EXPECT_EQ(json["step"], steps++);
+      EXPECT_EQ(json["loss"], run.losses[static_cast<size_t>(json["step"])]);
+      EXPECT_EQ(json["weight_hashes"].size(), 2u);
+      if (steps == run.steps) {
+        EXPECT_EQ(json["weight_hashes"], Json(run.weight_hashes));
+      }
+    } else if (json.contains("epoch")) {
+      EXPECT_EQ(json["epoch"], epochs++);
+      EXPECT_EQ(json["warmup"], epochs == 1);
+      EXPECT_EQ(json["step"], steps);
+    } else {
+      EXPECT_EQ(json["evaluation"]["step"], steps);
+      EXPECT_EQ(json["evaluation"]["images"], 20);
+      ++evaluations;
+    }
+  }
+  EXPECT_EQ(steps, 24);
+  EXPECT_EQ(epochs, 3);
+  EXPECT_EQ(evaluations, 2);
+}
+
+TEST(TrainingRun, PrintsTheTutorialsLines) {
+  std::ostringstream report;
+  RunOutput output;
+  output.report = &report;
+  output.progress = false;
+  const RunSummary run = run_training(small(R"({"warmup_epochs": 1})"), output);
+  const std::regex lines(
+      "Executing warmup run\\.\\.\\.\n"
+      "Average loss: ([0-9.]+) --- time so far [0-9.]+\n"
+      "Average loss: ([0-9.]+) --- time so far [0-9.]+\n"
+      "throughput [0-9.]+ images/s\n");
+  std::smatch match;
+  const std::string text = report.str();
+  ASSERT_TRUE(std::regex_match(text, match, lines)) << text;
+  ASSERT_EQ(run.epoch_losses.size(), 2u);
+  double total = 0;
+  for (size_t i = 8; i < 16; ++i) total += run.losses[i];
+  EXPECT_EQ(run.epoch_losses[0], total / 8);
+  EXPECT_NEAR(std::stod(match[1]), run.epoch_losses[0], 5e-7);  // six digits after the point
+  EXPECT_NEAR(std::stod(match[2]), run.epoch_losses[1], 5e-7);
+  EXPECT_EQ(run.steps, 24);
+}
+
+TEST(TrainingRun, QuietSaysNothing) {
+  std::ostringstream report;
+  RunOutput output;
+  output.report = &report;
+  output.quiet = true;
+  ::testing::internal::CaptureStderr();
+  run_training(small(), output);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr() + report.str(), "");
+}
+
+TEST(TrainingRun, StepsCutARunShort) {
+  const RunSummary run = quiet_run(small(R"({"steps": 11})"));
+  EXPECT_TRUE(run.finished);
+  EXPECT_EQ(run.steps, 11);
+  EXPECT_EQ(run.epoch_losses.size(), 1u);
+  const RunSummary whole = quiet_run(small());
+  EXPECT_EQ(run.losses, std::vector<double>(whole.losses.begin(), whole.losses.begin() + 11));
+}
+
+TEST(TrainingRun, TheStreamRunsOnAcrossEpochs) {
+  // 20 images in batches of 8: epochs of 2 steps; step 2 begins with image 16 and goes on with image 0.
+  const TrainSettings settings = small(R"({"train_images": 20, "learning_rate": 0, "epochs": 3})");
+  const RunSummary run = quiet_run(settings);
+  ASSERT_EQ(run.steps, 6);
+  // The weights never change, so batch 5 (images 0 .. 7) has the loss of batch 0.
+  EXPECT_EQ(run.losses[5], run.losses[0]);
+  EXPECT_NE(run.losses[2], run.losses[0]);
+}
+
+TEST(TrainingRun, RefusesBeforeItStarts) {
+  const TemporaryFolder folder;
+  const auto error = [](const char* more, const RunOutput& output = {}) {
+    return error_of<std::exception>([&] { quiet_run(small(more), output); });
+  };
+  EXPECT_TRUE(contains(error(R"({"batch_size": 65})"), "batch"));
+  EXPECT_TRUE(contains(error(R"({"replicas": 9})"), "no whole step"));
+  EXPECT_TRUE(contains(error("{}", {.plot = "curve.pdf"}), "curve.pdf"));
+  EXPECT_TRUE(contains(error("{}", {.checkpoint = folder.file("missing/a.npz")}), "missing"));
+  EXPECT_TRUE(contains(error("{}", {.checkpoint = folder.path().string()}), "is a folder"));
+  EXPECT_TRUE(contains(error("{}", {.log = folder.file("missing/a.jsonl")}), "missing"));
+  TrainSettings s = small();
+  s.generated = false;
+  s.data = folder.path().string();
+  EXPECT_TRUE(contains(error_of<DataError>([&] { quiet_run(s); }), folder.path().string()));
+}
+
+// Two files of IDX images, 28x28, for LeNet-5, which reads 32x32.
+TEST(TrainingRun, SmallDigitsGetABorder) {
+  const TemporaryFolder folder;
+  const auto idx = [](const ImageSet& set, bool images) {
+    std::string text{'\0', '\0', 8, static_cast<char>(images ? 3 : 1), '\0', '\0', '\0', static_cast<char>(set.count)};
+    if (!images) return text + std::string(set.labels.begin(), set.labels.end());
+    for (int axis = 0; axis < 2; ++axis) text += {'\0', '\0', '\0', 28};
+    return text + std::string(set.pixels.begin(), set.pixels.end());
+  };
+  const ImageSets sets = generated_images(28, 28, 1, 3, 2);
+  write_text(folder.file("train-images-idx3-ubyte"), idx(sets.train, true));
+  write_text(folder.file("train-labels-idx1-ubyte"), idx(sets.train, false));
+  write_text(folder.file("t10k-images-idx3-ubyte"), idx(sets.test, true));
+  write_text(folder.file("t10k-labels-idx1-ubyte"), idx(sets.test, false));
+  TrainSettings s;
+  s.network = "lenet5";
+  s.data = folder.path().string();
+  const ImageSet wide = train_detail::load_data(s, find_network("lenet5")).train;
+  ASSERT_EQ(wide.count, 3);
+  EXPECT_EQ(wide.labels, sets.train.labels);
+  for (int64_t i = 0; i < 3; ++i)
+    for (int64_t y = 0; y < 32; ++y)
+      for (int64_t x = 0; x < 32; ++x) {
+        const bool inside = y >= 2 && y < 30 && x >= 2 && x < 30;
+        const uint8_t expected =
+            inside ? sets.train.pixels[static_cast<size_t>((i * 28 + y - 2) * 28 + x - 2)] : uint8_t{0};
+        ASSERT_EQ(wide.pixels[static_cast<size_t>((i * 32 + y) * 32 + x)], expected) << i << ' ' << y << ' ' << x;
+      }
+  s.train_images = 4;
+  EXPECT_TRUE(contains(error_of<DataError>([&] { train_detail::load_data(s, find_network("lenet5")); }),
+                       "has 3 images; expected the 4 that 'train_images' asks for"));
+}
+
+TEST(TrainingRun, AFullDiskEndsTheLogWithAnError) {
+  EXPECT_TRUE(contains(error_of<std::runtime_error>([] { quiet_run(small(), {.log = "/dev/full"}); }), "/dev/full"));
+}
+
+// Evaluation.
+
+TEST(Evaluation, CrossEntropyWithinItsBound) {
+  const double samples[][4] = {{0, 0, 0, 0}, {1, 2, 3, 4}, {-50, 0, 3, 60}, {12, 12.5, -3, 0.1}, {1e-3, 0, 0, -1e-3}};
+  for (const auto& logits : samples)
+    for (int32_t label = 0; label < 4; ++label) {
+      long double sum = 0;
+      for (const double x : logits) sum += std::exp(static_cast<long double>(x) - logits[label]);
+      const auto expected = static_cast<double>(std::log(sum));
+      // e^x of four terms and ln are each off by less than 2 units of 2^-24 of values up to 4 and of ln 4.
+      EXPECT_NEAR(train_detail::judge(logits, label).loss, expected, 0x1p-22 * std::max(1.0, expected));
+    }
+}
+
+TEST(Evaluation, CorrectIsTheFirstOfTheLargest) {
+  const double logits[] = {1, 3, 3, 2}, nan[] = {1, std::nan(""), 3, 2};
+  EXPECT_TRUE(train_detail::judge(logits, 1).correct);
+  EXPECT_FALSE(train_detail::judge(logits, 2).correct);
+  EXPECT_FALSE(train_detail::judge(nan, 2).correct);
+  EXPECT_TRUE(std::isnan(train_detail::judge(nan, 2).loss));
+}
+
+// 20 images in batches of 8: the last 4 places of the last batch are filled, and not counted.
+TEST(Evaluation, EveryImageCountsOnce) {
+  const NetworkInfo network = find_network("small_cnn");
+  ModelOptions model;
+  model.batch_size = 8;
+  Trainer trainer(build_model(network.build, model), {});
+  const ImageSet test = generated_images(28, 28, 1, 8, 20).test;
+  const auto result = train_detail::evaluate(trainer, test, 8, 3, {});
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->images, 20);
+  EXPECT_EQ(result->step, 3);
+  // This network treats every image on its own: each one alone in a batch of its copies says the same.
+  double total = 0;
+  int64_t correct = 0;
+  for (int64_t i = 0; i < 20; ++i) {
+    const std::vector<int64_t> copies(8, i);
+    const std::vector<double> logits = trainer.logits(normalise(test, copies, DType::kFloat32)).values();
+    const auto j = train_detail::judge(std::span(logits).first(10), test.labels[static_cast<size_t>(i)]);
+    total += j.loss;
+    correct += j.correct;
+  }
+  EXPECT_EQ(result->correct, correct);
+  EXPECT_EQ(result->loss, total / 20);
+  int calls = 0;
+  EXPECT_FALSE(train_detail::evaluate(trainer, test, 8, 3, [&] { return ++calls == 2; }).has_value());
+}
+
+TEST(LossCurve, MeansAndPlaces) {
+  const double losses[] = {4, 2, INFINITY, 6, 8};
+  EXPECT_EQ(train_detail::running_mean(losses, 2), (std::vector<double>{4, 3, INFINITY, INFINITY, 7}));
+  TrainSettings s = small();
+  s.warmup_epochs = 1;
+  const double epochs[] = {1.5, 0.5};
+  const Plot plot = train_detail::loss_curve(s, losses, 3, epochs, 10);
+  ASSERT_EQ(plot.curves.size(), 3u);
+  EXPECT_EQ(plot.curves[0].x, (std::vector<double>{3, 4, 5, 6, 7}));
+  EXPECT_EQ(plot.curves[2].x, (std::vector<double>{15, 25}));
+}
+
+TEST(LossCurve, IsDrawn) {
+  if (std::system("gnuplot --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "there is no gnuplot";
+  const TemporaryFolder folder;
+  quiet_run(small(), {.plot = folder.file("curve.svg")});
+  EXPECT_TRUE(contains(read_text(folder.file("curve.svg")), "mean of an epoch"));
+}
+
+// The estimator (row G45).
+
+EstimatorSpec small_model(VariableStore& store, Port features, Port labels, EstimatorMode mode) {
+  if (mode != EstimatorMode::kTrain) throw std::invalid_argument("Only training is supported");
+  const Port logits = small_cnn()(store, features);
+  const Port losses = store.builder().add("SparseSoftmaxCrossEntropyWithLogits", {logits, labels});
+  EstimatorSpec spec;
+  spec.loss = store.builder().add("Mean", {losses}, {}, "loss");
+  spec.train_op = OptimizerOptions::of(OptimizerKind::kSgd);
+  spec.train_op.learning_rate = 0.25;
+  spec.loss_scale = LossScaleOptions::fixed(256);
+  return spec;
+}
+
+RunConfig small_config() {
+  RunConfig config;
+  config.features = {DType::kFloat32, Shape{8, 28, 28, 1}};
+  config.executor.seed = 5;
+  return config;
+}
+
+InputFunction stream(const ImageSet& images) {
+  return [&images, sampler = Sampler(images.count, 8), next = int64_t{0}]() mutable {
+    const std::vector<int64_t> indices = sampler.batch(next++);
+    return Batch{normalise(images, indices, DType::kFloat32), labels_of(images, indices)};
+  };
+}
+
+TEST(Estimator, LossesAreThoseOfTheDirectLoop) {
+  const ImageSet images = generated_images(28, 28, 1, 64, 20).train;
+  RunConfig config = small_config();
+  std::vector<std::pair<int64_t, double>> logged;
+  config.log_steps = 4;
+  config.on_log = [&](int64_t step, double loss) { logged.emplace_back(step, loss); };
+  Estimator estimator(small_model, config);
+  std::vector<double> losses;
+  const auto input = stream(images);
+  const auto keep = [&](const StepResult& result) {
+    losses.push_back(result.loss);
+    EXPECT_EQ(result.scale_before, 256);
+    return true;
+  };
+  EXPECT_EQ(estimator.train(input, 10, keep), 10);
+  EXPECT_EQ(estimator.train(input, 6, keep), 6) << "train goes on";
+  const RunSummary direct = quiet_run(small(R"({"optimizer": "sgd", "learning_rate": 0.25})"));
+  EXPECT_EQ(losses, direct.losses);
+  ASSERT_EQ(logged.size(), 4u);
+  EXPECT_EQ(logged[1].first, 8);
+  EXPECT_EQ(logged[1].second, (losses[4] + losses[5] + losses[6] + losses[7]) / 4);
+  EXPECT_EQ(estimator.train(input, 10, [](const StepResult& r) { return r.step < 18; }), 3);
+}
+
+TEST(Estimator, OtherModesAreRefused) {
+  const ImageSet images = generated_images(28, 28, 1, 64, 20).train;
+  const Estimator estimator(small_model, small_config());
+  const std::string only = "Only training is supported";
+  EXPECT_EQ(error_of<std::invalid_argument>([&] { estimator.evaluate(stream(images)); }), only);
+  EXPECT_EQ(error_of<std::invalid_argument>([&] { estimator.predict(stream(images)); }), only);
+}
+
+TEST(Estimator, WhatAModelFunctionMustReturn) {
+  const ImageSet images = generated_images(28, 28, 1, 64, 20).train;
+  const auto error = [&](ModelFunction f) {
+    return error_of<std::invalid_argument>([&] { Estimator(f, small_config()).train(stream(images), 1); });
+  };
+  EXPECT_TRUE(contains(error({}), "no model function"));
+  EXPECT_TRUE(contains(error([](VariableStore&, Port, Port, EstimatorMode) {
+                         EstimatorSpec spec;
+                         spec.loss = {-1, 0};
+                         return spec;
+                       }),
+                       "returned no loss"));
+  EXPECT_TRUE(contains(error([](VariableStore&, Port features, Port, EstimatorMode) {
+                         EstimatorSpec spec;
+                         spec.loss = features;
+                         return spec;
+                       }),
+                       "expected a floating scalar"));
+}
+
+// MindSpore's default scale is 2^24; gradients of LeNet5's logits reach 0.9/32 of it, and more than fp16 holds while
+// the scale is 2^22 or above: the first three steps are skipped (trap X14).
+TEST(TrainingRun, AHugeInitialScaleSkipsTheFirstThreeSteps) {
+  TrainSettings s = TrainSettings::from_json(R"({"network": "lenet5", "precision": "mixed", "generated": true,
+      "train_images": 256, "test_images": 1, "batch_size": 32, "steps": 6, "epochs": 1, "evaluate": false,
+      "loss_scale": "mindspore", "behaviour": "nanoo"})");
+  std::vector<StepResult> results;
+  RunOutput output;
+  output.on_step = [&](const StepResult& r) { results.push_back(r); };
+  quiet_run(s, output);
+  ASSERT_EQ(results.size(), 6u);
+  EXPECT_EQ(results[0].scale_before, 0x1p24f);
+  for (size_t i = 0; i < 3; ++i) EXPECT_FALSE(results[i].applied) << i;
+}
+
+}  // namespace
+}  // namespace softamp

@@ -1,0 +1,83 @@
+// Reads docs/TUTORIAL.md: a table of rows `| G01 | what it is | where it is shown |`, the last cell with one or more
+// spans `file` or `file: Suite.Name` or `file: Suite.Name, Suite.Other`, files from the root of the repository.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace softamp::tutorial {
+
+/// G01 to G47, X1 to X15: the rows of the tutorial and the traps.
+inline std::vector<std::string> row_names() {
+  std::vector<std::string> names;
+  for (int i = 1; i <= 47; ++i) names.push_back((i < 10 ? "G0" : "G") + std::to_string(i));
+  for (int i = 1; i <= 15; ++i) names.push_back("X" + std::to_string(i));
+  return names;
+}
+
+inline std::string text_of_file(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// What is wrong with `file` or `file: Suite.Name, ...`.
+inline std::vector<std::string> faults_of_reference(const std::string& reference, const std::filesystem::path& root) {
+  const size_t colon = reference.find(": ");
+  const std::string file = reference.substr(0, colon);
+  if (!std::filesystem::is_regular_file(root / file)) return {"there is no file " + file};
+  std::vector<std::string> faults;
+  if (colon == std::string::npos) return faults;
+  const std::string text = text_of_file(root / file);
+  std::istringstream tests(reference.substr(colon + 2));
+  for (std::string test; std::getline(tests >> std::ws, test, ',');) {
+    const size_t dot = test.find('.');
+    const bool there = dot != std::string::npos &&
+                       std::regex_search(text, std::regex("(^|\n)(TYPED_)?TEST(_F|_P)?\\(" + test.substr(0, dot) +
+                                                          ",\\s+" + test.substr(dot + 1) + "\\)"));
+    if (!there) faults.push_back(file + " has no test " + test);
+  }
+  return faults;
+}
+
+/// Everything that is wrong with the page, in its order; missing rows last.
+inline std::vector<std::string> faults_of(const std::string& page, const std::filesystem::path& root) {
+  static const std::regex kRow(R"(^\| ([GX][0-9]+) \|([^|]*)\|(.*)\|$)"), kSpan("`([^`]*)`");
+  const std::vector<std::string> names = row_names();
+  const std::set<std::string> known(names.begin(), names.end());
+  std::set<std::string> seen;
+  std::vector<std::string> faults;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch row;
+    if (!std::regex_match(line, row, kRow)) continue;
+    const std::string name = row[1], what = row[2], where = row[3];
+    if (!known.contains(name)) {
+      faults.push_back("row " + name + " is no row of the tutorial");
+      continue;
+    }
+    if (!seen.insert(name).second) faults.push_back("row " + name + " is there twice");
+    if (what.find_first_not_of(' ') == std::string::npos) faults.push_back("row " + name + " does not say what it is");
+    int references = 0;
+    for (std::sregex_iterator span(where.begin(), where.end(), kSpan); span != std::sregex_iterator(); ++span) {
+      ++references;
+      for (const std::string& fault : faults_of_reference((*span)[1], root))
+        faults.push_back("row " + name + ": " + fault);
+    }
+    if (references == 0) faults.push_back("row " + name + " points to nothing");
+  }
+  for (const std::string& name : names)
+    if (!seen.contains(name)) faults.push_back("row " + name + " is missing");
+  return faults;
+}
+
+inline std::vector<std::string> faults_of_page(const std::filesystem::path& root) {
+  return faults_of(text_of_file(root / "docs/TUTORIAL.md"), root);
+}
+
+}  // namespace softamp::tutorial

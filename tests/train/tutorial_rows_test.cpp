@@ -1,0 +1,308 @@
+// Rows and traps of the tutorial (docs/TUTORIAL.md) that no other test shows, and a check of that page: every row and
+// trap is there, and what it points to exists.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+
+#include "softamp/graph/gradients.h"
+#include "softamp/numerics/convert.h"
+#include "softamp/numerics/decimal.h"
+#include "softamp/numerics/semantics.h"
+#include "softamp/report/number_text.h"
+#include "softamp/report/peak_rate.h"
+#include "softamp/train/models.h"
+#include "softamp/train/optimizer.h"
+#include "tests/graph/executor_check.h"
+#include "tests/train/optimizer_rig.h"
+#include "tests/train/tutorial_page.h"
+
+namespace softamp::testing {
+namespace {
+
+using enum DType;
+using Words = std::vector<std::string>;
+
+TEST(TutorialRows, G02HalvesAreFourTimesAsFast) {
+  EXPECT_EQ(relative_peak_rate(kFloat16), 4 * relative_peak_rate(kFloat32));
+  EXPECT_EQ(relative_peak_rate(kFloat32), 1);
+  EXPECT_EQ(relative_peak_rate(kInt32), 0);
+}
+
+/// y = x w over 4096 ones times a weight that float32 alone can hold; a rounding of half partials to every product.
+double product_of(DType compute, const char* partials, DType variable, double& kept) {
+  GraphBuilder b;
+  const Port x = b.placeholder("x", compute, {1, 4096});
+  Port w = b.add("VariableV2", {}, {{"dtype", variable}, {"shape", Shape{4096, 1}}}, "w");
+  if (variable != compute) w = b.add("Cast", {w}, {{"DstT", compute}});
+  const Port y = b.add("MatMul", {x, w}, {{"partialsType", std::string(partials)}}, "y");
+  EXPECT_EQ(b.graph().type(y).dtype, compute);
+  ExecutorOptions options;
+  options.amp_block = 1;
+  const auto executor = make_executor(b.build(), options);
+  executor->set_variable("w", Tensor::full(variable, {4096, 1}, 1 + 0x1p-12));
+  kept = executor->variable("w").value(0);
+  const Tensor ones = Tensor::full(compute, {1, 4096}, 1);
+  return run(*executor, {{"x", &ones}}, {"y"}).values[0].value(0);
+}
+
+/// What is computed, summed and kept in which dtype is chosen apart. Half partials stop at 2048, the weight's last bit
+/// is lost where it is kept or computed with in half, and 4096 (1 + 2^-12) = 4097 where neither is.
+TEST(TutorialRows, G03OneNetInFourCombinations) {
+  double kept = 0;
+  EXPECT_EQ(product_of(kFloat16, "half", kFloat16, kept), 2048);
+  EXPECT_EQ(kept, 1);
+  EXPECT_EQ(product_of(kFloat16, "float", kFloat16, kept), 4096);
+  EXPECT_EQ(product_of(kFloat16, "float", kFloat32, kept), 4096);
+  EXPECT_EQ(kept, 1 + 0x1p-12);
+  EXPECT_EQ(product_of(kFloat32, "float", kFloat32, kept), 4097);
+  EXPECT_EQ(kept, 1 + 0x1p-12);
+}
+
+/// A gradient g that left the backward pass in half as S g: cast to float32 and divided there, or divided in half.
+TEST(TutorialRows, G25CastBeforeDividing) {
+  constexpr double kScale = 256;
+  GraphBuilder b;
+  const Port scaled = b.placeholder("scaled", kFloat16, {2});
+  const std::optional<Port> gradient = scaled;
+  const Port single = b.constant(Tensor::full(kFloat32, {}, kScale)),
+             half = b.constant(Tensor::full(kFloat16, {}, kScale));
+  b.add("Identity", {get_unscaled_gradients(b, std::span(&gradient, 1), single)[0].value()}, {}, "cast_first");
+  b.add("RealDiv", {scaled, half}, {}, "in_half");
+  const auto executor = make_executor(b.build());
+  const Tensor gradients = halves({kScale * 0x1p-20, kScale * 0x1p-26});
+  const RunResult r = run(*executor, {{"scaled", &gradients}}, {"cast_first", "in_half"});
+  EXPECT_TRUE(r.values[0].same_bits(floats({0x1p-20, 0x1p-26})));
+  EXPECT_TRUE(r.values[1].same_bits(halves({0x1p-20, 0})));
+}
+
+/// Three updates of a weight by S g, with epsilon times `epsilon_factor`.
+std::vector<double> weights_after(OptimizerKind kind, double scale, double epsilon_factor) {
+  OptimizerOptions o = OptimizerOptions::of(kind);
+  o.epsilon = 0x1p-20 * epsilon_factor;
+  UpdateRig rig(o, {kFloat32, {3}}, kFloat32);
+  for (const std::string& slot : rig.slots) rig.set(slot, {0, 0, 0});
+  rig.set("w", {1, -0.3, 2.5});
+  for (const double g : {0.1, -0.7, 0.01}) rig.step({scale * g, scale * 3 * g, scale * 0.1}, 0.01);
+  return rig.w().values();
+}
+
+/// The scale does nothing where epsilon is scaled, too: by S outside the root, by S^2 inside. S is a power of two, so
+/// that nothing rounds otherwise and the same bits come out.
+TEST(TutorialRows, G28ScaledEpsilonTakesTheScaleOff) {
+  constexpr double kScale = 256;
+  for (const OptimizerKind kind : {OptimizerKind::kAdam, OptimizerKind::kAdamW, OptimizerKind::kRmsProp}) {
+    const double factor = kind == OptimizerKind::kRmsProp ? kScale * kScale : kScale;
+    const std::vector<double> plain = weights_after(kind, 1, 1);
+    EXPECT_EQ(weights_after(kind, kScale, factor), plain) << name_of(kind);
+    EXPECT_NE(weights_after(kind, kScale, 1), plain) << name_of(kind);
+    EXPECT_NE(plain[0], 1);
+  }
+}
+
+/// Values and gradients with a print and an outfeed on the way are, to the bit, those without.
+TEST(TutorialRows, G31LookingChangesNothing) {
+  std::vector<RunResult> results;
+  std::string printed;
+  for (const bool looked_at : {false, true}) {
+    GraphBuilder b;
+    const Port x = b.placeholder("x", kFloat16, {3, 2}), w = b.placeholder("w", kFloat16, {2, 3});
+    Port y = b.add("MatMul", {x, w});
+    if (looked_at) {
+      y = b.add("PrintTensor", {y}, {{"message", std::string("product")}});
+      y = b.add("OutfeedEnqueue", {y}, {{"queue", std::string("products")}});
+    }
+    const Port loss = b.add("Sum", {b.add("Square", {y})}, {}, "loss");
+    const Port variables[] = {w};
+    b.add("Identity", {gradients(b, loss, variables)[0].value()}, {}, "gradient");
+    ExecutorOptions options;
+    options.print = [&printed](const std::string& text) { printed += text; };
+    const auto executor = make_executor(b.build(), options);
+    const Tensor xs = tensor(kFloat16, {3, 2}, {0.1, 2, -0.3, 4, 0.5, 6});
+    const Tensor ws = tensor(kFloat16, {2, 3}, {1.1, 0.2, -3, 0.4, 5.5, 0.6});
+    for (int step = 0; step < 2; ++step)
+      results.push_back(run(*executor, {{"x", &xs}, {"w", &ws}}, {"loss", "gradient"}));
+    if (looked_at) {
+      EXPECT_EQ(executor->take_outfeed("products").size(), 2u) << "one to each step";
+    }
+  }
+  for (const RunResult& r : results)
+    for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(r.values[i].same_bits(results[0].values[i]));
+  EXPECT_NE(results[0].values[1].value(0), 0);
+  EXPECT_EQ(printed.rfind("product: float16 [3,3] ", 0), 0u) << printed;
+  EXPECT_NE(printed.find("product: ", 1), std::string::npos) << "printed in the second step, too";
+}
+
+// ---- Traps --------------------------------------------------------------------------------------------------------
+
+double half(double x) { return fp::to_double(kFp16, fp::from_double(kFp16, x)); }
+std::string seven_digits(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.7f", x);
+  return text;
+}
+
+/// The page's 0.0004833, 0.2504833 and 0.0200205 are slips: no fp16 arithmetic gives them.
+TEST(TutorialTraps, X1WhatTheDemonstrationPrints) {
+  const auto there_and_back = [](double x) { return half(half(half(x) + 0.25) - 0.25); };
+  EXPECT_EQ(there_and_back(0.0004), 0x1p-11);
+  EXPECT_EQ(seven_digits(there_and_back(0.0004)), "0.0004883");
+  EXPECT_EQ(half(half(0.0004) + 0.25), 0.25048828125);
+  EXPECT_EQ(seven_digits(half(half(0.0004) + 0.25)), "0.2504883");
+  EXPECT_EQ(there_and_back(0.02), 0.02001953125);
+  EXPECT_EQ(seven_digits(there_and_back(0.02)), "0.0200195");
+  // Between 0.25 and 0.5 halves are 2^-12 apart: what is left of x is a multiple of it.
+  for (const double page : {0.0004833, 0.0200205}) {
+    const double quanta = page * 0x1p12;
+    EXPECT_GT(std::abs(quanta - std::round(quanta)), 4e-4) << page << " is none, to all digits printed (5e-8 2^12)";
+  }
+}
+
+/// Not 1.7e+38 and 1.7e-38.
+TEST(TutorialTraps, X2LimitsOfFloat32) {
+  EXPECT_EQ(fp::to_double(kFp32, kFp32.max_finite_code()), (2 - 0x1p-23) * 0x1p127);
+  EXPECT_EQ(shortest_decimal(kFp32, kFp32.max_finite_code()), "3.4028235e+38");
+  EXPECT_EQ(shortest_decimal(kFp32, kFp32.min_normal_code()), "1.1754944e-38");
+  EXPECT_EQ(shortest_decimal(kFp32, kFp32.min_subnormal_code()), "1e-45") << "1.4e-45: one digit tells it apart";
+}
+
+/// To nearest, a half of the least subnormal is gone; stochastically it is there as often as it should be: of all 2^13
+/// random numbers, x / 2^-24 of them round x up, exactly.
+TEST(TutorialTraps, X3UnderflowByMode) {
+  const auto rounded = [](double x, const RoundingPolicy& policy, uint32_t random) {
+    return fp::convert(kBinary64, kFp16, std::bit_cast<uint64_t>(x), Semantics::ieee(policy), random).code;
+  };
+  EXPECT_EQ(rounded(0x1p-25, {}, 0), 0u);
+  EXPECT_EQ(rounded(0x1.0000000000001p-25, {}, 0), 1u);
+  const RoundingPolicy stochastic = RoundingPolicy::stochastic_carry(13);
+  for (const uint32_t parts : {0u, 1u, 64u, 4096u, 8191u}) {
+    uint32_t up = 0;
+    for (uint32_t random = 0; random < 8192; ++random) up += rounded(parts * 0x1p-37, stochastic, random) == 1;
+    EXPECT_EQ(up, parts);
+  }
+}
+
+/// JSON of the data folder beside the project; null where it is not there.
+nlohmann::json shared(const std::string& file) {
+  std::ifstream in(std::filesystem::path(SOFTAMP_SOURCE_DIR) / "../shared/data" / file);
+  return in ? nlohmann::json::parse(in) : nlohmann::json();
+}
+bool holds(const nlohmann::json& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+/// The page's example of the black list is gray in TensorFlow r2.3.
+TEST(TutorialTraps, X4SoftmaxIsGrayInTensorFlow23) {
+  const nlohmann::json lists = shared("op_lists/tf_2_3.json");
+  if (lists.is_null()) GTEST_SKIP() << "../shared/data/op_lists/tf_2_3.json is not there";
+  for (const char* op : {"Softmax", "LogSoftmax", "Log", "Log1p"}) {
+    EXPECT_TRUE(holds(lists["infer"], op)) << op;
+    EXPECT_FALSE(holds(lists["deny"], op)) << op;
+  }
+  EXPECT_TRUE(holds(lists["deny"], "SoftmaxCrossEntropyWithLogits"));
+}
+
+/// A chain of operations, coloured: which are in half. page: white ones, and gray and clear ones that are not
+/// downstream of a black one. Else r2.3's rule: gray ones that lie between two white ones.
+std::string halves_of_chain(const nlohmann::json& lists, const Words& chain, bool page) {
+  const auto in = [&](const char* list, size_t i) { return holds(lists[list], chain[i]); };
+  const size_t n = chain.size();
+  std::string colours(n, 'f');
+  bool black = false;  // downstream of a black one, through gray and clear ones
+  for (size_t i = 0; i < n; ++i) {
+    const bool passes = in("infer", i) || in("clear", i);
+    black = in("deny", i) || (black && passes);
+    if (in("allow", i) || (page && passes && !black)) colours[i] = 'h';
+    if (page || !passes || black) continue;
+    // Through gray and clear ones that are not black's, to a white one on either side.
+    bool before = false, after = false;
+    for (size_t j = i; j-- > 0 && !before && (in("infer", j) || in("clear", j) || in("allow", j));)
+      before = in("allow", j);
+    for (size_t j = i + 1; j < n && !after && (in("infer", j) || in("clear", j) || in("allow", j)); ++j)
+      after = in("allow", j);
+    if (before && after) colours[i] = 'h';
+  }
+  return colours;
+}
+
+/// The forward chain of the page's own network. Its second BiasAdd and its Softmax are gray, and downstream of nothing
+/// black; still they stay in float, as no white operation follows.
+TEST(TutorialTraps, X5GrayNeedsWhiteOnBothSides) {
+  const nlohmann::json lists = shared("op_lists/tf_2_3.json");
+  if (lists.is_null()) GTEST_SKIP() << "../shared/data/op_lists/tf_2_3.json is not there";
+  const Words chain = {"MatMul", "BiasAdd", "Relu", "MatMul", "BiasAdd", "Softmax", "SquaredDifference", "Mean"};
+  EXPECT_EQ(halves_of_chain(lists, chain, false), "hhhhffff");
+  EXPECT_EQ(halves_of_chain(lists, chain, true), "hhhhhhff");
+}
+
+/// Levels are another system's words for whole sets of rules, and differ by its version: none is taken for a precision.
+TEST(TutorialTraps, X10LevelsAreNoPrecisions) {
+  for (const char* level : {"O0", "O1", "O2", "O3", "auto"})
+    EXPECT_EQ(refusal<std::invalid_argument>([&] {
+                (void)Precision::parse(level);
+              }).rfind(std::string("unknown precision '") + level + "'; expected one of float32, ", 0),
+              0u);
+}
+
+const Words kRecipes = {"basic_1.3.0", "full_1.3.0", "bert_1.7.1", "unet_1.2.0"};
+
+/// The page's template says allow_list; files that work say allowlist.
+TEST(TutorialTraps, X11RecipesSayAllowlist) {
+  for (const std::string& name : kRecipes) {
+    const nlohmann::json recipe = shared("recipes/" + name + ".json");
+    if (recipe.is_null()) GTEST_SKIP() << "../shared/data/recipes/" << name << ".json is not there";
+    EXPECT_TRUE(recipe.contains("allowlist")) << name;
+    EXPECT_FALSE(recipe.contains("allow_list")) << name;
+  }
+}
+
+/// The patterns of recipes fit whole names: an infix is written with .* on either side, and bert's own patterns, which
+/// have none, would by a search also fit what they are not meant for.
+TEST(TutorialTraps, X12PatternsFitWholeNames) {
+  const nlohmann::json bert = shared("recipes/bert_1.7.1.json");
+  if (bert.is_null()) GTEST_SKIP() << "../shared/data/recipes/bert_1.7.1.json is not there";
+  const std::regex keep(bert["non_convertible_exceptions"][0][0].get<std::string>());
+  EXPECT_TRUE(std::regex_match("net/KEEP_FP32_PRECISION/MatMul", keep));
+  int with_prefix = 0;
+  for (int layer = 0; layer < 24; ++layer)
+    for (const auto& [pattern, type] :
+         bert["convertible_exceptions"].get<std::vector<std::pair<std::string, std::string>>>()) {
+      const std::string name = "bert/encoder/layer_" + std::to_string(layer) + "/attention/self/add";
+      if (type != "AddV2") continue;
+      EXPECT_TRUE(std::regex_match(name, std::regex(pattern)));
+      EXPECT_FALSE(std::regex_match("gradients/" + name + "_grad/Sum", std::regex(pattern)));
+      with_prefix += std::regex_search("gradients/" + name + "_grad/Sum", std::regex(pattern));
+    }
+  EXPECT_EQ(with_prefix, 24) << "by a search each would fit its gradient's nodes";
+}
+
+// ---- The page -------------------------------------------------------------------------------------------------------
+
+TEST(TutorialPage, PointsToWhatIsThere) {
+  for (const std::string& fault : tutorial::faults_of_page(SOFTAMP_SOURCE_DIR)) ADD_FAILURE() << fault;
+}
+
+TEST(TutorialPage, FaultsAreSeen) {
+  std::string page = "| row | what | where |\n|---|---|---|\n";
+  for (const std::string& row : tutorial::row_names())
+    if (row != "G05" && row != "X15")
+      page += "| " + row + " | words | `tests/train/tutorial_rows_test.cpp: TutorialPage.FaultsAreSeen` |\n";
+  const auto faults = [](const std::string& text) { return tutorial::faults_of(text, SOFTAMP_SOURCE_DIR); };
+  EXPECT_EQ(faults(page), (Words{"row G05 is missing", "row X15 is missing"}));
+  page += "| G05 | words | nowhere |\n| X15 | | `tests/none_test.cpp: Suite.Name` |\n";
+  EXPECT_EQ(faults(page), (Words{"row G05 points to nothing", "row X15 does not say what it is",
+                                 "row X15: there is no file tests/none_test.cpp"}));
+  page +=
+      "| G05 | words | `tests/train/tutorial_rows_test.cpp: TutorialPage.Faults` |\n| G48 | words | `README.md` |\n";
+  EXPECT_EQ(faults(page).size(), 6u);
+  EXPECT_EQ(faults(page)[3], "row G05 is there twice");
+  EXPECT_EQ(faults(page)[4], "row G05: tests/train/tutorial_rows_test.cpp has no test TutorialPage.Faults");
+  EXPECT_EQ(faults(page)[5], "row G48 is no row of the tutorial");
+}
+
+}  // namespace
+}  // namespace softamp::testing

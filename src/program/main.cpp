@@ -19,6 +19,7 @@ constexpr const char* kFooter = R"(Exit codes:
   1  a check failed
   2  bad usage or bad input
   3  an enabled floating-point exception stopped the run
+  128 + N  signal N interrupted the run, which left in order
 
 Examples:
   softamp sum --value 0.0001 --count 10000 --format fp16 --rounding stochastic --plot sum.svg
@@ -29,6 +30,8 @@ Examples:
   printf 'behaviour oflo nanoo\nmul 60000 60000\n' | softamp registers -
   softamp run graph.json --feed x=x.npy --fetch y --out results --trace run.jsonl
   softamp compare run.jsonl other.jsonl
+  softamp train examples/training/generated_float16.json --plot loss.svg
+  softamp study --grid precision=float16,float32 --grid stochastic_rounding=off,on --plot study.svg
   softamp selftest
 
 `softamp VERB --help` explains each verb.)";
@@ -65,7 +68,7 @@ int run(int argc, char** argv, std::string& place) {
   using namespace softamp::program;
   std::vector<Verb> verbs;
   for (const auto add : {add_sum, add_inspect, add_formats, add_round, add_compute, add_registers, add_run, add_compare,
-                         add_operations, add_selftest})
+                         add_train, add_study, add_operations, add_selftest})
     verbs.push_back(add(program));
 
   const Verb* chosen = nullptr;

@@ -38,6 +38,8 @@ Verb add_compute(CLI::App& program);
 Verb add_registers(CLI::App& program);
 Verb add_run(CLI::App& program);
 Verb add_compare(CLI::App& program);
+Verb add_train(CLI::App& program);
+Verb add_study(CLI::App& program);
 Verb add_operations(CLI::App& program);
 Verb add_selftest(CLI::App& program);
 

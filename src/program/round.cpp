@@ -1,9 +1,9 @@
 // softamp round: an array in a .npy file, rounded to a format.
-#include "src/program/interrupt.h"
 #include "src/program/options.h"
 #include "src/program/program.h"
 
 #include "softamp/data/npy.h"
+#include "softamp/report/interrupt.h"
 #include "softamp/tensor/bulk.h"
 #include "src/report/progress.h"
 

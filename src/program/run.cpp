@@ -1,5 +1,4 @@
 // softamp run: a graph in JSON, arrays in, arrays out.
-#include "src/program/interrupt.h"
 #include "src/program/options.h"
 #include "src/program/program.h"
 #include "src/program/run_options.h"
@@ -9,6 +8,7 @@
 #include "softamp/graph/graph_text.h"
 #include "softamp/graph/trace.h"
 #include "softamp/report/exception.h"
+#include "softamp/report/interrupt.h"
 #include "softamp/report/tensor_text.h"
 #include "src/report/progress.h"
 

@@ -1,8 +1,8 @@
 // softamp sum: the running-sum experiment.
-#include "src/program/interrupt.h"
 #include "src/program/options.h"
 #include "src/program/sum_report.h"
 
+#include "softamp/report/interrupt.h"
 #include "softamp/report/number_text.h"
 #include "softamp/report/plot.h"
 #include "src/report/progress.h"

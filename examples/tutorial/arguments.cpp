@@ -1,0 +1,188 @@
+#include "arguments.h"
+
+#include <algorithm>
+#include <iostream>
+#include <limits>
+#include <stdexcept>
+
+namespace tutorial {
+namespace {
+
+using softamp::InterruptGuard;
+
+/// Holds what CLI11 fills in until it becomes settings.
+struct CommandLine {
+  Arguments arguments;
+  std::string precision, loss_dtype;
+  int64_t depth = 0;
+  double loss_scaling_factor = 256;
+  bool half_partials = false, no_stochastic_rounding = false;
+};
+
+class WrongDepth : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+std::string joined(const std::vector<std::string>& words, const std::string& separator) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
+  return text;
+}
+
+void add_tutorial_options(CLI::App& app, const Program& program, CommandLine& line) {
+  softamp::TrainSettings& s = line.arguments.settings;
+  app.add_option("PRECISION", line.precision, joined(program.precisions, " or "))
+      ->required()
+      ->type_name("WORD")
+      ->check(CLI::IsMember(program.precisions));
+  if (program.has_depth)
+    app.add_option("DEPTH", line.depth, "layers of the ResNet, of the form 6N+2: 8, 14, 20, 26")
+        ->required()
+        ->type_name("N");
+  app.add_option("--batch-size", s.batch_size, "images to a step [=32]")->type_name("N");
+  app.add_option("--epochs", s.epochs,
+                 s.warmup_epochs ? "timed epochs, after one of warm-up that trains too [=5]"
+                                 : "passes over the training images [=5]")
+      ->type_name("N");
+  app.add_option("--loss-scaling-factor", line.loss_scaling_factor, "the loss is multiplied by this [=256]")
+      ->type_name("X");
+  app.add_option("--learning-rate", s.learning_rate, "[=0.01]")->type_name("X");
+  app.add_flag("--use-float16-partials", line.half_partials, "partials of convolutions and products in float16");
+  if (program.has_depth)
+    app.add_flag("--disable-stochastic-rounding", line.no_stochastic_rounding,
+                 "round to nearest; float32 does so anyway");
+}
+
+void add_our_options(CLI::App& app, CommandLine& line) {
+  softamp::TrainSettings& s = line.arguments.settings;
+  softamp::RunOutput& o = line.arguments.output;
+  app.add_option("--data", s.data, "folder of images [=$SOFTAMP_DATA, else a generated set]")->type_name("DIR");
+  app.add_flag("--generated", s.generated, "the generated set even where SOFTAMP_DATA is set");
+  app.add_option("--train-images", s.train_images, "the first so many training images, 0: all [=0]")->type_name("N");
+  app.add_option("--steps", s.steps, "at most so many steps, the warm-up's included, 0: as the epochs say [=0]")
+      ->type_name("N");
+  app.add_flag("--shuffle,!--no-shuffle", s.shuffle,
+               std::string("a new order every epoch, keyed by the seed [=") + (s.shuffle ? "yes]" : "no]"));
+  app.add_option("--seed", s.seed, "of first values, orders and random bits [=0]")->type_name("N");
+  app.add_flag("--evaluate", s.evaluate, "accuracy on the test images at the end");
+  app.add_option("--evaluate-every", s.evaluate_every, "and every so many epochs, 0: not [=0]")->type_name("N");
+  app.add_option("--test-images", s.test_images, "the first so many test images, 0: all [=0]")->type_name("N");
+  app.add_option("--behaviour", s.behaviour,
+                 "exceptions and overflow: inv div0 oflo nanoo, all, off [=" + s.behaviour + "]")
+      ->type_name("WORDS");
+  app.add_option("--loss-dtype", line.loss_dtype,
+                 "of logits and loss: compute (the dtype of the network), float32 [=" + line.loss_dtype + "]")
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"compute", "float32"}));
+  app.add_option("--replicas", s.replicas, "simulated replicas, a batch each [=1]")->type_name("N");
+  app.add_option("--log", o.log, "JSON lines: settings, every step, every epoch [=none]")->type_name("FILE");
+  app.add_option("--checkpoint", o.checkpoint, "state at the end and when interrupted, .npz [=none]")
+      ->type_name("FILE");
+  app.add_option("--checkpoint-every", o.checkpoint_every, "and every so many steps, 0: not [=0]")->type_name("N");
+  app.add_option("--resume", o.resume, "checkpoint to go on from; the bits are as if never stopped [=none]")
+      ->type_name("FILE");
+  app.add_option("--plot", o.plot, "draw the loss curve into FILE.svg or FILE.png [=none]")->type_name("FILE");
+  app.add_option("--threads", s.threads, "0: all; results do not depend on it [=0]")->type_name("N");
+  app.add_flag("--print-settings", line.arguments.print_settings,
+               "print the settings as `softamp train` reads them, and do nothing else");
+  app.add_flag("--quiet", o.quiet, "only the last line");
+}
+
+/// A number as `loss_scale` takes it: seventeen digits tell every double apart.
+std::string text_of(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
+Arguments arguments_from(CommandLine line, const Program& program) {
+  softamp::TrainSettings& s = line.arguments.settings;
+  s.precision = line.precision;
+  if (program.has_depth) {
+    try {
+      softamp::check_resnet_depth(line.depth);
+    } catch (const std::invalid_argument& e) {
+      throw WrongDepth(e.what());
+    }
+    s.network = "resnet" + std::to_string(line.depth);
+    s.stochastic_rounding = line.no_stochastic_rounding ? "off" : "on";
+  }
+  s.loss_scale = text_of(line.loss_scaling_factor);
+  s.loss_in_float32 = line.loss_dtype == "float32";
+  if (line.half_partials) s.partials = "half";
+  s.validate();
+  if (!line.arguments.output.plot.empty()) softamp::check_plot_file(line.arguments.output.plot);
+  return line.arguments;
+}
+
+/// The data are named for good, so that logs and checkpoints say which they were.
+void settle_data(Arguments& a) {
+  const auto folder = a.settings.generated ? std::nullopt : softamp::data_folder(a.settings.data);
+  a.settings.data = folder ? folder->string() : std::string();
+  a.settings.generated = !folder;
+  if (a.settings.generated && !a.output.quiet) {
+    const auto image = softamp::find_network(a.settings.network).image;
+    std::cerr << a.name << ": the generated images, " << image[0] << "x" << image[1] << "x" << image[2]
+              << "; real ones with --data DIR or SOFTAMP_DATA\n";
+  }
+}
+
+int run_body(Arguments& a, const std::function<bool(const Arguments&)>& body) {
+  if (a.print_settings) {
+    std::cout << a.settings.to_json() << '\n';
+    return kSuccess;
+  }
+  settle_data(a);
+  if (!a.output.quiet) std::cerr << a.name << ": " << a.settings.to_json() << '\n';
+  const InterruptGuard guard;
+  a.output.stop = [] { return InterruptGuard::pending() != 0; };
+  a.output.progress = !a.output.quiet;
+  const bool finished = body(a);
+  if (!finished && InterruptGuard::pending() != 0) {
+    std::cerr << a.name << ": interrupted"
+              << (a.output.checkpoint.empty() ? std::string("; no --checkpoint was asked for")
+                                              : "; go on with --resume " + a.output.checkpoint)
+              << '\n';
+    return kInterrupted + InterruptGuard::pending();
+  }
+  std::cout << "Program ran successfully\n" << std::flush;
+  if (!std::cout) throw std::runtime_error("cannot write to standard output");
+  return kSuccess;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, const Program& program, const std::function<bool(const Arguments&)>& body) {
+  CommandLine line;
+  line.arguments.name = program.name;
+  line.arguments.settings = program.settings;
+  line.arguments.settings.program = program.name;
+  line.loss_dtype = program.settings.loss_in_float32 ? "float32" : "compute";
+  CLI::App app(program.summary, program.name);
+  app.option_defaults()->always_capture_default(false);
+  add_tutorial_options(app, program, line);
+  add_our_options(app, line);
+  app.footer("Exit codes: 0 success, " + std::string(program.has_depth ? "1 a depth that is not 6N+2, " : "") +
+             "2 bad usage or input, 3 a floating-point\nexception, 128 + N stopped by signal N after the step.");
+  try {
+    app.parse(argc, argv);
+    Arguments arguments = arguments_from(line, program);
+    return run_body(arguments, body);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help
+    std::cerr << program.name << ": " << e.what() << "; see `" << program.name << " --help`\n";
+    return kUsage;
+  } catch (const WrongDepth& e) {
+    std::cerr << program.name << ": " << e.what() << '\n';
+    return kWrongDepth;
+  } catch (const softamp::FloatingPointError& e) {
+    std::cerr << e.what() << '\n';
+    return kFloatingPointException;
+  } catch (const std::exception& e) {
+    std::cerr << program.name << ": " << e.what() << '\n';
+    return kUsage;
+  }
+}
+
+}  // namespace tutorial

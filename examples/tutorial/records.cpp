@@ -1,0 +1,105 @@
+#include "records.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <stdexcept>
+
+namespace tutorial {
+
+using softamp::Checkpoint;
+using softamp::StepResult;
+using softamp::Tensor;
+using softamp::Trainer;
+using softamp::TrainSettings;
+
+Records::Records(const Arguments& arguments, int64_t total)
+    : arguments_(arguments),
+      total_(total),
+      terminal_(arguments.output.progress && isatty(STDERR_FILENO) == 1),
+      drawn_(std::chrono::steady_clock::now()) {}
+
+Records::~Records() {
+  if (terminal_) std::fprintf(stderr, "\r\033[K");
+}
+
+void Records::line(const std::string& object) {
+  if (!log_.is_open()) return;
+  log_ << object << '\n' << std::flush;
+  if (!log_) throw std::runtime_error("the log '" + arguments_.output.log + "' cannot be written");
+}
+
+void Records::start(Trainer& trainer) {
+  if (!arguments_.output.resume.empty()) resume(trainer);
+  open_log(trainer.state().step);
+}
+
+/// Lines that an earlier run wrote after the checkpoint, and its evaluation, go.
+void Records::open_log(int64_t step) {
+  const std::string& file = arguments_.output.log;
+  if (file.empty()) return;
+  std::vector<std::string> lines;
+  if (step > 0) {
+    std::ifstream before(file);
+    for (std::string line; static_cast<int64_t>(lines.size()) <= step && std::getline(before, line);)
+      lines.push_back(line);
+  }
+  log_.open(file, std::ios::trunc);
+  if (!log_) throw std::runtime_error("the log '" + file + "' cannot be written");
+  if (lines.empty()) lines.push_back("{\"softamp_log\":1,\"settings\":" + arguments_.settings.to_json() + "}");
+  for (const std::string& text : lines) line(text);
+}
+
+void Records::resume(Trainer& trainer) const {
+  const std::string& file = arguments_.output.resume;
+  const Checkpoint checkpoint = softamp::load_checkpoint(file);
+  // How long the run is and what it evaluates changes no step.
+  TrainSettings written = TrainSettings::from_json(checkpoint.settings, file);
+  const TrainSettings& asked = arguments_.settings;
+  written.epochs = asked.epochs;
+  written.steps = asked.steps;
+  written.evaluate = asked.evaluate;
+  written.evaluate_every = asked.evaluate_every;
+  written.test_images = asked.test_images;
+  if (written.to_json(false) != asked.to_json(false))
+    throw std::invalid_argument(file + ": written under the settings " + written.to_json(false) +
+                                "; expected those of this run, " + asked.to_json(false));
+  trainer.set_state(checkpoint.state);
+}
+
+bool Records::step(const StepResult& result, const Trainer& trainer) {
+  const int64_t done = result.step + 1;
+  steps_.push_back(static_cast<double>(done));
+  losses_.push_back(result.loss);
+  line(result.json());
+  const int64_t every = arguments_.output.checkpoint_every;
+  if (every > 0 && done % every == 0) save(trainer);
+  const auto now = std::chrono::steady_clock::now();
+  if (terminal_ && now - drawn_ > std::chrono::milliseconds(100)) {
+    drawn_ = now;
+    std::fprintf(stderr, "\r\033[Kstep %lld of %lld, loss %.4f", static_cast<long long>(done),
+                 static_cast<long long>(total_), result.loss);
+  }
+  return !arguments_.output.stop || !arguments_.output.stop();
+}
+
+void Records::save(const Trainer& trainer) const {
+  if (arguments_.output.checkpoint.empty()) return;
+  Checkpoint checkpoint{arguments_.settings.to_json(), {}, trainer.state()};
+  checkpoint.progress = "{\"step\":" + std::to_string(checkpoint.state.step) + "}";
+  softamp::save_checkpoint(checkpoint, arguments_.output.checkpoint);
+}
+
+void Records::finish(const Trainer& trainer) {
+  save(trainer);
+  if (arguments_.output.plot.empty()) return;
+  softamp::Plot plot;
+  plot.title = arguments_.name;
+  plot.subtitle = arguments_.settings.network + ", " + arguments_.settings.precision;
+  plot.x_label = "steps";
+  plot.y_label = "loss";
+  plot.curves = {{"", softamp::CurveStyle::kBold, steps_, losses_}};
+  softamp::write_plot(plot, arguments_.output.plot);
+}
+
+}  // namespace tutorial

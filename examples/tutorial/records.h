@@ -1,0 +1,46 @@
+// What a training loop of one's own writes: a log, checkpoints, a loss curve, a progress line. run_training does all
+// this by itself; the estimator's program, whose loop is the estimator's, does it here with the library's public parts.
+#pragma once
+
+#include "arguments.h"
+
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace tutorial {
+
+class Records {
+ public:
+  /// total: steps of the whole run.
+  Records(const Arguments& arguments, int64_t total);
+  ~Records();
+  Records(const Records&) = delete;
+  Records& operator=(const Records&) = delete;
+
+  /// Brings the trainer to where the checkpoint of --resume stands, if there is one, and opens the log: line 1 holds
+  /// the settings, line s + 2 step s; a resumed run goes on after its last step. Throws std::invalid_argument where the
+  /// checkpoint was written under other settings.
+  void start(softamp::Trainer& trainer);
+  /// After each step; false: stop.
+  bool step(const softamp::StepResult& result, const softamp::Trainer& trainer);
+  /// One JSON object into the log.
+  void line(const std::string& object);
+  /// At the end: the last checkpoint, the loss curve.
+  void finish(const softamp::Trainer& trainer);
+
+ private:
+  void resume(softamp::Trainer& trainer) const;
+  void open_log(int64_t step);
+  void save(const softamp::Trainer& trainer) const;
+
+  const Arguments& arguments_;
+  int64_t total_;
+  std::ofstream log_;
+  std::vector<double> steps_, losses_;
+  bool terminal_;
+  std::chrono::steady_clock::time_point drawn_;
+};
+
+}  // namespace tutorial

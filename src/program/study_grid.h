@@ -1,0 +1,48 @@
+// What a study compares: settings of training runs, laid out as a grid, each with several seeds.
+#pragma once
+
+#include "src/program/train_options.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace softamp::program {
+
+/// Settings that change together: {{"precision", "float16"}, {"stochastic_rounding", "on"}}.
+using StudyCase = SettingChanges;
+
+/// One training run of a study.
+struct StudyRun {
+  size_t setting = 0;  ///< which row of the table
+  TrainSettings settings;
+  std::string id;  ///< names the file that keeps its result: a hash of all that decides the bits
+};
+
+/// A grid: every combination of one case of each axis, times seeds settings.seed, settings.seed + 1, ...
+struct StudyPlan {
+  TrainSettings settings;  ///< of all runs, before the axes change them
+  std::vector<std::vector<StudyCase>> axes;
+  int64_t seeds = 3;
+
+  size_t rows() const;
+  /// The keys that the axes change, in their order: the first columns of the table.
+  std::vector<std::string> keys() const;
+  /// What row `setting` has there, as text: {"float16", "on"}.
+  std::vector<std::string> values(size_t setting) const;
+  /// All runs, row by row, seed by seed; every settings checked. Throws UsageError.
+  std::vector<StudyRun> runs() const;
+
+ private:
+  TrainSettings settings_of(size_t setting) const;
+};
+
+/// {"settings": {...}, "grid": {"key": [value, ...], ...}, "cases": [{"key": value, ...}, ...], "seeds": N}; each may
+/// be left out. Throws UsageError naming the file.
+StudyPlan read_study(const std::string& file);
+
+/// "key=v1,v2,..." of --grid, and "key=v,key=v" of --case.
+std::vector<StudyCase> parse_grid(const std::string& text);
+StudyCase parse_case(const std::string& text);
+
+}  // namespace softamp::program

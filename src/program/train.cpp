@@ -1,0 +1,121 @@
+// softamp train: one training run, from a file of settings.
+#include "src/program/train_options.h"
+
+#include "softamp/report/exception.h"
+#include "softamp/report/interrupt.h"
+#include "softamp/report/plot.h"
+#include "softamp/train/training_run.h"
+
+#include <iostream>
+
+namespace softamp::program {
+namespace {
+
+struct TrainVerbOptions {
+  std::string file, data;
+  std::vector<std::string> set;
+  RunOutput output;
+  int threads = 0;
+  bool print_settings = false, json = false;
+};
+
+TrainSettings settings_from(const TrainVerbOptions& o) {
+  TrainSettings settings = with_assignments(read_settings(o.file), o.set);
+  if (!o.data.empty()) {
+    settings.data = o.data;
+    settings.generated = false;
+  }
+  if (o.threads > 0) settings.threads = o.threads;
+  settings.validate();
+  return settings;
+}
+
+Json summary_json(const TrainSettings& settings, const RunSummary& run) {
+  Json json;
+  json["verb"] = "train";
+  json["settings"] = Json::parse(settings.to_json());
+  json["finished"] = run.finished;
+  json["steps"] = run.steps;
+  json["skipped"] = run.skipped;
+  json["last_loss"] = run.losses.empty() ? Json() : Json(run.losses.back());
+  json["epoch_losses"] = run.epoch_losses;
+  json["evaluations"] = Json::array();
+  for (const Evaluation& e : run.evaluations)
+    json["evaluations"].push_back(
+        {{"step", e.step}, {"images", e.images}, {"correct", e.correct}, {"accuracy", e.accuracy()}, {"loss", e.loss}});
+  json["weight_hashes"] = run.weight_hashes;
+  json["seconds"] = run.seconds;
+  json["images_per_second"] = run.images_per_second;
+  json["memory"] = {
+      {"parameters", run.memory.parameters}, {"slots", run.memory.slots}, {"activations", run.memory.activations}};
+  return json;
+}
+
+int run_train(TrainVerbOptions o) {
+  TrainSettings settings = settings_from(o);
+  if (o.print_settings) {
+    std::cout << Json::parse(settings.to_json()).dump(2) << '\n';
+    return kSuccess;
+  }
+  if (!o.output.plot.empty()) check_plot_file(o.output.plot);
+  settle_data(settings);
+  if (!o.output.quiet) std::cerr << "softamp train: " << settings.to_json() << '\n';
+  const InterruptGuard guard;
+  o.output.stop = [] { return InterruptGuard::pending() != 0; };
+  o.output.report = o.json ? &std::cerr : &std::cout;
+  o.output.progress = !o.output.quiet;
+  RunSummary run;
+  try {
+    run = run_training(settings, o.output);
+  } catch (const FloatingPointError& e) {
+    std::cerr << e.what() << '\n';
+    if (o.json) print_json({{"verb", "train"}, {"exception", Json::parse(e.report(DumpFormat::kJson))}});
+    return kFloatingPointException;
+  }
+  if (o.json) print_json(summary_json(settings, run));
+  if (const int signal = InterruptGuard::pending(); signal && !run.finished) {
+    std::cerr << "softamp train: interrupted after " << run.steps << " steps"
+              << (o.output.checkpoint.empty() ? std::string("; no --checkpoint was asked for")
+                                              : "; go on with --resume " + o.output.checkpoint)
+              << '\n';
+    return 128 + signal;
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+Verb add_train(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("train", "Trains a network under a floating-point behaviour");
+  const auto o = std::make_shared<TrainVerbOptions>();
+  app->add_option("SETTINGS", o->file, "JSON file of settings; what it leaves out keeps its default [=the defaults]")
+      ->type_name("FILE");
+  app->add_option("--set", o->set, "one setting, applied after the file; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app->add_flag("--print-settings", o->print_settings, "print the settings as JSON and do nothing else");
+  app->add_option("--data", o->data, "folder of images [=the settings', else $SOFTAMP_DATA, else a generated set]")
+      ->type_name("DIR");
+  app->add_option("--log", o->output.log, "JSON lines: settings, every step, every epoch [=none]")->type_name("FILE");
+  app->add_option("--checkpoint", o->output.checkpoint,
+                  "where the state goes at the end and when interrupted, .npz [=none]")
+      ->type_name("FILE");
+  add_whole(*app, "--checkpoint-every", o->output.checkpoint_every, 0, uint64_t{1} << 40,
+            "and every so many steps, 0: not [=0]");
+  app->add_option("--resume", o->output.resume, "checkpoint to go on from; the bits are as if never stopped [=none]")
+      ->type_name("FILE");
+  app->add_option("--plot", o->output.plot, "draw the loss curve into FILE.svg or FILE.png [=none]")->type_name("FILE");
+  add_whole(*app, "--threads", o->threads, 0, 1024, "0: the settings'; results do not depend on it [=0]");
+  app->add_flag("--json", o->json, "print one JSON document; the lines go to standard error");
+  app->add_flag("--quiet", o->output.quiet, "no lines, no progress; only errors");
+  app->footer(R"(Settings and their defaults: `softamp train --print-settings`. Examples of files: examples/training.
+
+Examples:
+  softamp train
+  softamp train --set precision=float16 --set stochastic_rounding=on --plot loss.svg
+  softamp train examples/training/fashion_mixed.json --data ~/data --checkpoint fashion.npz
+  softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --set epochs=20)");
+  return {app, [o] { return run_train(*o); }};
+}
+
+}  // namespace softamp::program

@@ -1,0 +1,72 @@
+#include "src/program/train_options.h"
+
+#include "softamp/data/images.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace softamp::program {
+
+std::string read_whole(const std::string& file, const std::string& expected) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  if (in) text << in.rdbuf();
+  if (!in || !text) throw UsageError(file + ": " + std::strerror(errno) + "; expected " + expected);
+  return text.str();
+}
+
+TrainSettings read_settings(const std::string& file) {
+  if (file.empty()) return {};
+  return TrainSettings::from_json(read_whole(file, "a JSON file of training settings"), file);
+}
+
+Json setting_value(const std::string& key, const std::string& text) {
+  static const Json defaults = Json::parse(TrainSettings{}.to_json());
+  const bool is_text = defaults.contains(key) && defaults[key].is_string();
+  const Json value = is_text ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
+  return value.is_discarded() ? Json(text) : value;
+}
+
+TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& changes, const std::string& place) {
+  if (changes.empty()) return settings;
+  Json all = Json::parse(settings.to_json());
+  for (const auto& [key, value] : changes) all[key] = value;
+  try {
+    return TrainSettings::from_json(all.dump(), place);
+  } catch (const std::invalid_argument& e) {
+    // The line is one of a text that nobody wrote.
+    std::string message = e.what();
+    const std::string line = place + ": line 1: ";
+    if (message.starts_with(line)) message = place + ": " + message.substr(line.size());
+    throw UsageError(message);
+  }
+}
+
+std::pair<std::string, std::string> split_assignment(const std::string& place, const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) throw UsageError(place + ": '" + text + "': expected KEY=VALUE");
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+TrainSettings with_assignments(const TrainSettings& settings, const std::vector<std::string>& assignments) {
+  SettingChanges changes;
+  for (const std::string& assignment : assignments) {
+    const auto [key, text] = split_assignment("--set", assignment);
+    changes.emplace_back(key, setting_value(key, text));
+  }
+  return with_changes(settings, changes, "--set");
+}
+
+void settle_data(TrainSettings& settings) {
+  if (settings.generated) {
+    settings.data.clear();
+    return;
+  }
+  const auto folder = data_folder(settings.data);
+  settings.data = folder ? folder->string() : std::string();
+  settings.generated = !folder;
+}
+
+}  // namespace softamp::program

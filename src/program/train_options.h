@@ -1,0 +1,37 @@
+// Training settings as a command line gives them: a JSON file, and single keys set after it.
+#pragma once
+
+#include "src/program/options.h"
+
+#include "softamp/train/train_settings.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace softamp::program {
+
+/// The settings in a file; the defaults where `file` is empty. Throws UsageError naming the file.
+TrainSettings read_settings(const std::string& file);
+
+/// Text as the value of a setting: JSON where the setting takes numbers or booleans, else the text itself.
+Json setting_value(const std::string& key, const std::string& text);
+
+/// `settings` with some keys changed, all at once. Throws UsageError that begins with `place`: an unknown key, a value
+/// that it does not take, values that do not go together.
+using SettingChanges = std::vector<std::pair<std::string, Json>>;
+TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& changes, const std::string& place);
+
+/// The two sides of "key=value". Throws UsageError without a key or an equals sign.
+std::pair<std::string, std::string> split_assignment(const std::string& place, const std::string& text);
+
+/// `settings` after all "key=value" of --set.
+TrainSettings with_assignments(const TrainSettings& settings, const std::vector<std::string>& assignments);
+
+/// Names the data for good: a folder, or the generated set; SOFTAMP_DATA is looked up now.
+void settle_data(TrainSettings& settings);
+
+/// The whole of a text file. Throws UsageError naming the file and what was expected in it.
+std::string read_whole(const std::string& file, const std::string& expected);
+
+}  // namespace softamp::program

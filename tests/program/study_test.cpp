@@ -1,0 +1,224 @@
+// `softamp study`: grids of settings, side by side, kept and gone on with, and one table at the end.
+#include "tests/program/process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+namespace softamp::testing {
+namespace {
+
+using nlohmann::json;
+
+const std::string kTiny =
+    "--set generated=true --set train_images=64 --set test_images=32 --set batch_size=8 --set epochs=1 --quiet ";
+const std::string kGrid = "--grid precision=float16,float32 --grid stochastic_rounding=off,on ";
+
+/// The document without what clocks decide.
+json document(const std::string& arguments) {
+  const Outcome o = run_softamp("study " + arguments + " --json");
+  EXPECT_EQ(o.code, 0) << arguments << o.err;
+  json result = json::parse(o.out, nullptr, false);
+  for (json& row : result["rows"]) row.erase("images_per_second");
+  return result;
+}
+
+TEST(Study, OneRowASettingOverTheSeeds) {
+  const Outcome o = run_softamp("study " + kTiny + kGrid + "--seeds 2");
+  ASSERT_EQ(o.code, 0) << o.err;
+  std::istringstream in(o.out);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  ASSERT_GE(lines.size(), 7u) << o.out;
+  EXPECT_EQ(lines[0].find("study: small_cnn, momentum, learning rate 0.01, batch 8, generated images, 2 seeds"), 0u);
+  EXPECT_EQ(lines[2].find("precision  stochastic_rounding  final loss"), 0u) << lines[2];
+  const char* const begin[] = {"float16    off", "float16    on", "float32    off", "float32    on"};
+  for (size_t row = 0; row < 4; ++row) EXPECT_EQ(lines[3 + row].find(begin[row]), 0u) << lines[3 + row];
+}
+
+TEST(Study, TheNumbersAreThoseOfTheRuns) {
+  const TemporaryFolder folder;
+  const json study =
+      document(kTiny + "--grid precision=float16 --set stochastic_rounding=on --seeds 3 --out " + folder.file("runs"));
+  ASSERT_EQ(study["rows"].size(), 1u);
+  std::vector<double> finals, accuracies;
+  for (const std::string seed : {"0", "1", "2"}) {
+    const Outcome o = run_softamp("train " + kTiny + "--set precision=float16 --set stochastic_rounding=on --json " +
+                                  "--set seed=" + seed);
+    ASSERT_EQ(o.code, 0) << o.err;
+    const json run = json::parse(o.out);
+    finals.push_back(run["last_loss"]);  // 8 steps: the last tenth is the last step
+    accuracies.push_back(100 * run["evaluations"][0]["accuracy"].get<double>());
+  }
+  const auto mean = [](const std::vector<double>& v) { return (v[0] + v[1] + v[2]) / 3; };
+  const auto sd = [&](const std::vector<double>& v) {
+    const double m = mean(v);
+    return std::sqrt(((v[0] - m) * (v[0] - m) + (v[1] - m) * (v[1] - m) + (v[2] - m) * (v[2] - m)) / 2);
+  };
+  const json& row = study["rows"][0];
+  EXPECT_EQ(row["final_loss"], mean(finals));
+  EXPECT_EQ(row["loss_sd"], sd(finals));
+  EXPECT_EQ(row["accuracy_percent"], mean(accuracies));
+  EXPECT_EQ(row["accuracy_sd"], sd(accuracies));
+  EXPECT_EQ(row["accuracy_se"], sd(accuracies) / std::sqrt(3.0));
+  EXPECT_EQ(row["runs"], 3);
+  EXPECT_EQ(row["mean_losses"].size(), 8u);
+  EXPECT_NE(finals[0], finals[1]) << "seeds differ";
+}
+
+TEST(Study, AsManyRunsAtATimeAsOneLikes) {
+  const std::string study = kTiny + kGrid + "--seeds 2 ";
+  EXPECT_EQ(document(study + "--jobs 1"), document(study + "--jobs 3"));
+}
+
+TEST(Study, FinishedRunsAreKeptAndNotRunAgain) {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("runs");
+  const std::string study = kTiny + "--grid precision=float16,float32 --seeds 2 --out " + out + " ";
+  const json first = document(study);
+  const auto files = [&] { return std::distance(std::filesystem::directory_iterator(out), {}); };
+  EXPECT_EQ(files(), 4);
+  // A kept run is believed: a number put in shows in the table.
+  const std::string kept = std::filesystem::directory_iterator(out)->path().string();
+  json run = json::parse(read_text(kept));
+  for (json& loss : run["losses"]) loss = 1000;
+  write_text(kept, run.dump());
+  EXPECT_NE(document(study), first);
+  std::filesystem::remove(kept);
+  EXPECT_EQ(document(study), first) << "the missing one is run again";
+  document(kTiny + "--grid precision=float16,float32 --seeds 3 --out " + out);
+  EXPECT_EQ(files(), 6) << "one more seed, two more runs";
+  write_text(kept, "{}");
+  const Outcome o = run_softamp("study " + study);
+  EXPECT_EQ(o.code, 2);
+  EXPECT_NE(o.err.find(kept), std::string::npos) << o.err;
+}
+
+TEST(Study, ASignalStopsItAndTheSameCommandGoesOn) {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("runs");
+  const std::string study = kTiny + "--grid precision=float16,float32 --seeds 40 --jobs 1 --out " + out + " ";
+  const std::string line = "exec '" SOFTAMP_PROGRAM "' study " + study + "2> " + folder.file("err") + " > /dev/null";
+  const pid_t child = fork();
+  if (child == 0) {
+    ::signal(SIGINT, SIG_DFL);  // a shell that runs the tests in the background has it ignored
+    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    _exit(127);
+  }
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto finished = [&]() -> size_t {
+    std::error_code none;
+    size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(out, none))
+      count += entry.path().extension() == ".json";
+    return count;
+  };
+  while (finished() < 2 && std::chrono::steady_clock::now() < limit)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  kill(child, SIGINT);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT) << status << read_text(folder.file("err"));
+  const size_t kept = finished();
+  EXPECT_LT(kept, 80u);
+  EXPECT_NE(read_text(folder.file("err")).find("interrupted; " + std::to_string(kept) + " of 80 runs are finished"),
+            std::string::npos)
+      << read_text(folder.file("err"));
+  for (const auto& entry : std::filesystem::directory_iterator(out))
+    EXPECT_EQ(entry.path().extension(), ".json") << "nothing half written: " << entry.path();
+}
+
+TEST(Study, CasesChangeSettingsTogether) {
+  const json study = document(kTiny + "--case precision=float32 --case precision=float16,stochastic_rounding=on " +
+                              "--grid batch_size=8,16 --seeds 1");
+  ASSERT_EQ(study["rows"].size(), 4u);
+  const json expected[] = {
+      {{"precision", "float32"}, {"stochastic_rounding", "off"}, {"batch_size", "8"}},
+      {{"precision", "float32"}, {"stochastic_rounding", "off"}, {"batch_size", "16"}},
+      {{"precision", "float16"}, {"stochastic_rounding", "on"}, {"batch_size", "8"}},
+      {{"precision", "float16"}, {"stochastic_rounding", "on"}, {"batch_size", "16"}},
+  };
+  for (size_t row = 0; row < 4; ++row) EXPECT_EQ(study["rows"][row]["settings"], expected[row]);
+  EXPECT_TRUE(study["rows"][0]["loss_sd"].is_null()) << "one seed has no spread";
+}
+
+TEST(Study, AFileSaysTheSame) {
+  const TemporaryFolder folder;
+  write_text(folder.file("study.json"), R"({"settings": {"generated": true, "train_images": 64, "test_images": 32,
+    "batch_size": 8, "epochs": 1}, "cases": [{"precision": "float32"}, {"precision": "float16"}],
+    "grid": {"learning_rate": [0.01, 0.001]}, "seeds": 1})");
+  json file = document(folder.file("study.json") + " --quiet");
+  const json options =
+      document(kTiny + "--grid learning_rate=0.01,0.001 --case precision=float32 --case precision=float16 --seeds 1");
+  EXPECT_EQ(file["rows"].size(), 4u);
+  // In the file the cases come first.
+  EXPECT_EQ(file["rows"][1]["final_loss"], options["rows"][1]["final_loss"]);
+  EXPECT_EQ(file["rows"][1]["settings"], (json{{"precision", "float32"}, {"learning_rate", "0.001"}}));
+}
+
+TEST(Study, ARunThatAnExceptionStopsIsARowToo) {
+  const Outcome o =
+      run_softamp("study " + kTiny + "--set precision=float16 --set behaviour=oflo --grid loss_scale=1,2^60 --seeds 2");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(o.out.find("2 of 2"), std::string::npos) << o.out;
+  EXPECT_NE(o.out.find("stopped: 2^60: floating-point exception: overflow"), std::string::npos) << o.out;
+}
+
+TEST(Study, WritesATableAndAPlot) {
+  const TemporaryFolder folder;
+  const Outcome o = run_softamp("study " + kTiny + kGrid + "--seeds 1 --csv " + folder.file("t.csv") + " --plot " +
+                                folder.file("p.svg") + " --log");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const std::string csv = read_text(folder.file("t.csv"));
+  EXPECT_EQ(csv.find("precision,stochastic_rounding,final_loss,loss_sd,accuracy_percent,accuracy_sd,accuracy_se,"
+                     "skipped_steps,images_per_second,runs,stopped\nfloat16,off,"),
+            0u)
+      << csv;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
+  EXPECT_NE(read_text(folder.file("p.svg")).find("float16, stochastic"), std::string::npos);
+}
+
+TEST(Study, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
+  const TemporaryFolder folder;
+  write_text(folder.file("key.json"), R"({"grids": {}})");
+  write_text(folder.file("seeds.json"), R"({"seeds": 0})");
+  write_text(folder.file("list.json"), R"({"grid": {"precision": "float16"}})");
+  write_text(folder.file("setting.json"), R"({"settings": {"precison": "float16"}})");
+  const struct {
+    std::string arguments, message;
+  } rows[] = {
+      {"", "nothing to compare; expected a STUDY file, --grid or --case"},
+      {"--grid precision", "--grid: 'precision': expected KEY=VALUE"},
+      {"--grid precision=float16,,float32", "without empty values"},
+      {"--grid precison=float16", "'precison' is not a setting. Did you mean 'precision'?"},
+      {"--grid precision=float17", "setting precision=float17: "},
+      {"--grid seed=1,2", "--grid: 'seed': expected --seeds N"},
+      {"--case threads=2", "--case: 'threads' decides no result"},
+      {"--grid optimizer=momentum,adam --set fold_scale_into_rate=true", "setting optimizer=adam: settings: "},
+      {"--seeds 0 --grid shuffle=true,false", "--seeds: '0': expected a whole number in 1..1000000"},
+      {folder.file("key.json"), "unknown key 'grids'; nearest: grid"},
+      {folder.file("seeds.json"), "seeds: 0: expected a whole number in 1..1000000"},
+      {folder.file("list.json"), "precision: \"float16\": expected a list of values"},
+      {folder.file("setting.json"), "'precison' is not a setting"},
+      {folder.file("none.json"), "none.json: No such file or directory; expected a JSON file that describes a study"},
+      {"--grid shuffle=true,false --plot p.gif", "plot 'p.gif': expected"},
+      {"--grid shuffle=true,false --data " + folder.file("nowhere"), folder.file("nowhere")},
+  };
+  for (const auto& row : rows) {
+    const Outcome o = run_softamp("study --quiet " + row.arguments);
+    EXPECT_EQ(o.code, 2) << row.arguments;
+    EXPECT_EQ(o.err.find("softamp study: "), 0u) << o.err;
+    EXPECT_NE(o.err.find(row.message), std::string::npos) << row.arguments << ": " << o.err;
+    EXPECT_EQ(o.out, "") << row.arguments;
+  }
+}
+
+}  // namespace
+}  // namespace softamp::testing

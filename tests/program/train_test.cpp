@@ -1,0 +1,188 @@
+// `softamp train`: settings in, lines, logs and checkpoints out, and every complaint.
+#include "tests/program/process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace softamp::testing {
+namespace {
+
+using nlohmann::json;
+
+/// Few and small steps.
+const std::string kTiny = "--set generated=true --set train_images=64 --set test_images=32 --set batch_size=8 ";
+const std::string kHalf = "--set precision=float16 --set stochastic_rounding=on ";
+
+std::vector<json> lines_of(const std::string& file) {
+  std::vector<json> lines;
+  std::istringstream in(read_text(file));
+  for (std::string line; std::getline(in, line);) lines.push_back(json::parse(line));
+  return lines;
+}
+
+/// The lines that a training step wrote.
+std::vector<json> steps_of(const std::string& file) {
+  std::vector<json> steps;
+  for (const json& line : lines_of(file))
+    if (line.contains("scale_before")) steps.push_back(line);
+  return steps;
+}
+
+TEST(Train, TheDefaultsAreThoseOfTheSettings) {
+  const Outcome o = run_softamp("train --print-settings");
+  EXPECT_EQ(o.code, 0) << o.err;
+  const json settings = json::parse(o.out);
+  EXPECT_EQ(settings["network"], "small_cnn");
+  EXPECT_EQ(settings["precision"], "float32");
+  EXPECT_EQ(settings["loss_scale"], "256");
+  EXPECT_EQ(settings["learning_rate"], 0.01);
+}
+
+TEST(Train, KeysAreSetAfterTheFile) {
+  const TemporaryFolder folder;
+  write_text(folder.file("s.json"), R"({"network": "lenet5", "loss_scale": "torch", "batch_size": 16})");
+  const Outcome o = run_softamp("train " + folder.file("s.json") +
+                                " --set loss_scale=128 --set shuffle=true --set epsilon=1e-4 --set optimizer=adam "
+                                "--set optimizer_state=float16 --print-settings");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const json settings = json::parse(o.out);
+  EXPECT_EQ(settings["network"], "lenet5");
+  EXPECT_EQ(settings["batch_size"], 16);
+  EXPECT_EQ(settings["loss_scale"], "128") << "text stays text though it looks like a number";
+  EXPECT_EQ(settings["shuffle"], true);
+  EXPECT_EQ(settings["epsilon"], 1e-4);
+  EXPECT_EQ(settings["optimizer_state"], "float16");
+}
+
+TEST(Train, EveryFileOfTheExamplesIsUnderstood) {
+  for (const auto& file : std::filesystem::directory_iterator(SOFTAMP_SOURCE_DIR "/examples/training")) {
+    const std::string name = file.path().string();
+    if (name.find("study") != std::string::npos) continue;
+    EXPECT_EQ(run_softamp("train " + name + " --print-settings").code, 0) << name;
+  }
+}
+
+TEST(Train, SaysWhatItDidInLinesAndInJson) {
+  const TemporaryFolder folder;
+  const Outcome lines = run_softamp("train " + kTiny + "--set epochs=2 --log " + folder.file("log"));
+  ASSERT_EQ(lines.code, 0) << lines.err;
+  EXPECT_NE(lines.out.find("Average loss: "), std::string::npos) << lines.out;
+  EXPECT_EQ(lines.err.find("softamp train: {\"program\":\"softamp train\""), 0u) << lines.err;
+  EXPECT_EQ(lines_of(folder.file("log"))[0]["softamp_log"], 1);
+  const std::vector<json> steps = steps_of(folder.file("log"));
+  ASSERT_EQ(steps.size(), 16u);
+
+  const Outcome document = run_softamp("train " + kTiny + "--set epochs=2 --json --quiet");
+  ASSERT_EQ(document.code, 0) << document.err;
+  EXPECT_EQ(document.err, "");
+  const json run = json::parse(document.out);
+  EXPECT_EQ(run["steps"], 16);
+  EXPECT_EQ(run["finished"], true);
+  EXPECT_EQ(run["epoch_losses"].size(), 2u);
+  EXPECT_EQ(run["last_loss"], steps[15]["loss"]) << "the same run";
+  EXPECT_EQ(run["evaluations"][0]["images"], 32);
+  EXPECT_GT(run["memory"]["parameters"], 0);
+}
+
+TEST(Train, ThreadsChangeNoBit) {
+  const TemporaryFolder folder;
+  const std::string run = "train " + kTiny + kHalf + "--set epochs=1 --quiet --threads ";
+  for (const std::string threads : {"1", "2", "3"})
+    ASSERT_EQ(run_softamp(run + threads + " --log " + folder.file(threads)).code, 0);
+  EXPECT_EQ(steps_of(folder.file("1")).size(), 8u);
+  EXPECT_EQ(steps_of(folder.file("1")), steps_of(folder.file("2")));
+  EXPECT_EQ(steps_of(folder.file("1")), steps_of(folder.file("3")));
+}
+
+TEST(Train, ASignalStopsAfterTheStepAndResumingIsAsIfNeverStopped) {
+  const TemporaryFolder folder;
+  const std::string settings = kTiny + kHalf + "--set shuffle=true --set evaluate=false --set epochs=40 ";
+  ASSERT_EQ(run_softamp("train " + settings + "--quiet --log " + folder.file("whole")).code, 0);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const std::string log = folder.file("log" + std::to_string(signal)), state = log + ".npz";
+    const std::string line = "exec '" SOFTAMP_PROGRAM "' train " + settings + "--log " + log + " --checkpoint " +
+                             state + " 2> " + log + ".err > /dev/null";
+    const pid_t child = fork();
+    if (child == 0) {
+      ::signal(SIGINT, SIG_DFL);  // a shell that runs the tests in the background has it ignored
+      execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+      _exit(127);
+    }
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto begun = [&] {
+      std::error_code none;
+      return std::filesystem::file_size(log, none) + 1 > 3000;  // no file: 2^64 - 1 + 1
+    };
+    while (!begun() && std::chrono::steady_clock::now() < limit)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    kill(child, signal);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + signal) << status << read_text(log + ".err");
+    EXPECT_NE(read_text(log + ".err").find("go on with --resume " + state), std::string::npos);
+    const size_t before = steps_of(log).size();
+    EXPECT_LT(before, 320u);
+    const Outcome rest = run_softamp("train " + settings + "--quiet --log " + log + " --resume " + state);
+    ASSERT_EQ(rest.code, 0) << rest.err;
+    EXPECT_EQ(steps_of(log), steps_of(folder.file("whole"))) << "stopped after " << before;
+  }
+}
+
+TEST(Train, AnEnabledExceptionEndsWithTheDevicesReport) {
+  // A scale of 2^60 takes the first gradients beyond float16.
+  const Outcome o = run_softamp("train " + kTiny + kHalf + "--set loss_scale=2^60 --set behaviour=oflo --quiet");
+  EXPECT_EQ(o.code, 3) << o.err;
+  EXPECT_NE(o.err.find("$FP_STS: OFLO: 0x1"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("operation: "), std::string::npos) << o.err;
+}
+
+TEST(Train, DrawsTheLossCurve) {
+  const TemporaryFolder folder;
+  const Outcome o = run_softamp("train " + kTiny + "--set steps=4 --quiet --plot " + folder.file("loss.svg"));
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(read_text(folder.file("loss.svg")).find("<svg"), std::string::npos);
+}
+
+TEST(Train, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
+  const TemporaryFolder folder;
+  write_text(folder.file("bad.json"), "{\n  \"batch_size\": 8,\n  \"lerning_rate\": 1}");
+  write_text(folder.file("cut.json"), "{\"batch_size\": 8,");
+  write_text(folder.file("not.npz"), "not an archive");
+  const struct {
+    std::string arguments, message;
+  } rows[] = {
+      {folder.file("bad.json"), "bad.json: line 3: 'lerning_rate' is not a setting. Did you mean 'learning_rate'?"},
+      {folder.file("cut.json"), "cut.json: line 1: "},
+      {folder.file("none.json"), "none.json: No such file or directory; expected a JSON file of training settings"},
+      {"--set lerning_rate=1", "--set: 'lerning_rate' is not a setting. Did you mean 'learning_rate'?"},
+      {"--set batch_size", "--set: 'batch_size': expected KEY=VALUE"},
+      {"--set batch_size=0", "--set: 'batch_size' is 0; expected 1..1048576"},
+      {"--set batch_size=many", "--set: 'batch_size'"},
+      {"--set learning_rate=-0.01", "--set: 'learning_rate' is -0.01"},
+      {"--set precision=float17", "float17"},
+      {"--set network=resnet9", "6N+2 (8, 14, 20, 26)"},
+      {"--set fold_scale_into_rate=true --set optimizer=adam", "adam is not linear"},
+      {"--data " + folder.file("none"), folder.file("none")},
+      {kTiny + "--resume " + folder.file("not.npz"), "not.npz"},
+      {kTiny + "--plot loss.gif", "plot 'loss.gif': expected a file name that ends in .svg or .png"},
+      {kTiny + "--set steps=1 --log " + folder.file("no/such/log"), "no/such/log"},
+      {"--treads 2", "unknown option '--treads'; nearest: --threads"},
+  };
+  for (const auto& row : rows) {
+    const Outcome o = run_softamp("train --quiet " + row.arguments);
+    EXPECT_EQ(o.code, 2) << row.arguments;
+    EXPECT_EQ(o.err.find("softamp train: "), 0u) << o.err;
+    EXPECT_NE(o.err.find(row.message), std::string::npos) << row.arguments << ": " << o.err;
+    EXPECT_EQ(o.out, "") << row.arguments;
+  }
+}
+
+}  // namespace
+}  // namespace softamp::testing

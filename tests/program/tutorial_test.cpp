@@ -1,0 +1,265 @@
+// The tutorial's three programs: their command lines, what they print, how they end, and that they stop and go on.
+#include "tests/program/process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+namespace softamp::testing {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+const std::string kPrograms = SOFTAMP_BINARY_DIR "/examples/tutorial/";
+/// Few, small steps. A batch of 2 keeps the networks quick; their sizes are the tutorial's.
+const std::string kTiny = " --generated --train-images 8 --batch-size 2 ";
+
+std::vector<json> lines_of(const std::string& file) {
+  std::vector<json> lines;
+  std::istringstream in(read_text(file));
+  for (std::string line; std::getline(in, line);) lines.push_back(json::parse(line));
+  return lines;
+}
+
+/// The steps of a log; equal runs write equal ones.
+std::vector<json> steps_of(const std::string& file) {
+  std::vector<json> steps;
+  for (const json& line : lines_of(file))
+    if (line.contains("scale_before")) steps.push_back(line);
+  return steps;
+}
+
+class Tutorial : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"stochastic_rounding", "float32_parameter_updates", "ipuestimator_fp16"})
+      if (!fs::exists(kPrograms + name)) GTEST_SKIP() << "the programs of examples/tutorial are not built";
+  }
+  Outcome run(const std::string& line) const { return run_shell(kPrograms + line); }
+  std::string file(const std::string& name) const { return folder_.file(name); }
+  /// Settings that a command line amounts to.
+  json settings(const std::string& line) const {
+    const Outcome o = run(line + " --print-settings");
+    EXPECT_EQ(o.code, 0) << line << o.err;
+    return json::parse(o.out, nullptr, false);
+  }
+  TemporaryFolder folder_;
+};
+
+bool ends_well(const Outcome& o) {
+  const std::string last = "Program ran successfully\n";
+  return o.code == 0 && o.out.size() >= last.size() && o.out.substr(o.out.size() - last.size()) == last;
+}
+
+TEST_F(Tutorial, DefaultsAreTheTutorials) {
+  const json a = settings("stochastic_rounding float16 8");
+  EXPECT_EQ(a["network"], "resnet8");
+  EXPECT_EQ(a["optimizer"], "momentum");
+  EXPECT_EQ(a["momentum"], 0.9);
+  EXPECT_EQ(a["fold_scale_into_rate"], true);
+  EXPECT_EQ(a["stochastic_rounding"], "on");
+  EXPECT_EQ(a["behaviour"], "off");
+  EXPECT_EQ(a["warmup_epochs"], 1);
+  const json b = settings("float32_parameter_updates mixed");
+  const json estimator = settings("ipuestimator_fp16 mixed");
+  for (const json& s : {b, estimator}) {
+    EXPECT_EQ(s["network"], "fashion_cnn");
+    EXPECT_EQ(s["optimizer"], "adam");
+    EXPECT_EQ(s["epsilon"], 1e-4);
+    EXPECT_EQ(s["stochastic_rounding"], "off");
+    EXPECT_EQ(s["behaviour"], "inv div0 oflo nanoo");
+    EXPECT_EQ(s["loss_in_float32"], true);
+  }
+  EXPECT_EQ(b["warmup_epochs"], 1);
+  EXPECT_EQ(b["shuffle"], false);
+  EXPECT_EQ(estimator["warmup_epochs"], 0);
+  EXPECT_EQ(estimator["shuffle"], true);
+  for (const json& s : {a, b, estimator}) {
+    EXPECT_EQ(s["batch_size"], 32);
+    EXPECT_EQ(s["epochs"], 5);
+    EXPECT_EQ(s["loss_scale"], "256");
+    EXPECT_EQ(s["learning_rate"], 0.01);
+    EXPECT_EQ(s["partials"], "float");
+    EXPECT_EQ(s["evaluate"], false);
+  }
+}
+
+TEST_F(Tutorial, OptionsReachTheSettings) {
+  const json a = settings(
+      "stochastic_rounding float32 26 --batch-size 16 --epochs 3 --loss-scaling-factor 1024 --learning-rate 0.5 "
+      "--use-float16-partials --disable-stochastic-rounding");
+  EXPECT_EQ(a["network"], "resnet26");
+  EXPECT_EQ(a["precision"], "float32");
+  EXPECT_EQ(a["batch_size"], 16);
+  EXPECT_EQ(a["epochs"], 3);
+  EXPECT_EQ(a["loss_scale"], "1024");
+  EXPECT_EQ(a["learning_rate"], 0.5);
+  EXPECT_EQ(a["partials"], "half");
+  EXPECT_EQ(a["stochastic_rounding"], "off");
+  const json b = settings("ipuestimator_fp16 float32 --no-shuffle --seed 7 --behaviour off --loss-dtype compute");
+  EXPECT_EQ(b["shuffle"], false);
+  EXPECT_EQ(b["seed"], 7);
+  EXPECT_EQ(b["behaviour"], "off");
+  EXPECT_EQ(b["loss_in_float32"], false);
+}
+
+TEST_F(Tutorial, HelpNamesEveryOptionWithItsDefault) {
+  for (const std::string name : {"stochastic_rounding", "float32_parameter_updates", "ipuestimator_fp16"}) {
+    const Outcome o = run(name + " --help");
+    EXPECT_EQ(o.code, 0);
+    for (const char* text : {"--batch-size", "[=32]", "--epochs", "[=5]", "--loss-scaling-factor", "[=256]",
+                             "--learning-rate", "[=0.01]", "--use-float16-partials", "--checkpoint", "--resume"})
+      EXPECT_NE(o.out.find(text), std::string::npos) << name << ": " << text;
+    const bool a = name == "stochastic_rounding";
+    EXPECT_EQ(o.out.find("--disable-stochastic-rounding") != std::string::npos, a);
+    EXPECT_EQ(o.out.find("DEPTH") != std::string::npos, a);
+    EXPECT_NE(o.out.find(a ? "float16 or float32" : "mixed or float32"), std::string::npos);
+  }
+}
+
+TEST_F(Tutorial, ADepthThatIsNot6NPlus2EndsWithOne) {
+  for (const std::string depth : {"9", "2", "0", "-4", "27"}) {
+    const Outcome o = run("stochastic_rounding float16 " + depth);
+    EXPECT_EQ(o.code, 1) << depth;
+    EXPECT_NE(o.err.find("6N+2 (8, 14, 20, 26)"), std::string::npos) << o.err;
+    EXPECT_EQ(o.out, "");
+  }
+}
+
+TEST_F(Tutorial, OtherUsageErrorsEndWithTwo) {
+  const struct {
+    std::string line, message;
+  } rows[] = {
+      {"stochastic_rounding float16", "DEPTH"},
+      {"stochastic_rounding float16 eight", "eight"},
+      {"stochastic_rounding mixed 8", "mixed"},
+      {"float32_parameter_updates", "PRECISION"},
+      {"float32_parameter_updates float16", "float16"},
+      {"ipuestimator_fp16 mixed 8", "8"},
+      {"float32_parameter_updates mixed --disable-stochastic-rounding", "--disable-stochastic-rounding"},
+      {"float32_parameter_updates mixed --learning-rate -0.01", "'learning_rate' is -0.01"},
+      {"float32_parameter_updates mixed --batch-size 0", "'batch_size' is 0"},
+      {"float32_parameter_updates mixed --loss-scaling-factor 0", "loss_scal"},
+      {"float32_parameter_updates mixed --data " + file("none"), file("none")},
+      {"float32_parameter_updates mixed --plot p.gif", "p.gif"},
+      {"ipuestimator_fp16 mixed --generated --resume " + file("none.npz"), "none.npz"},
+  };
+  for (const auto& row : rows) {
+    const Outcome o = run(row.line);
+    EXPECT_EQ(o.code, 2) << row.line;
+    EXPECT_NE(o.err.find(row.message), std::string::npos) << row.line << ": " << o.err;
+    EXPECT_EQ(o.err.find(row.line.substr(0, row.line.find(' ')) + ": "), 0u) << o.err;
+    EXPECT_EQ(o.out.find("Program ran"), std::string::npos);
+  }
+}
+
+TEST_F(Tutorial, PrintsTheTutorialsLines) {
+  for (const std::string line : {"stochastic_rounding float16 8", "float32_parameter_updates mixed"}) {
+    const Outcome o = run(line + kTiny + "--epochs 2");
+    EXPECT_TRUE(ends_well(o)) << o.out << o.err;
+    std::istringstream in(o.out);
+    std::vector<std::string> lines;
+    for (std::string text; std::getline(in, text);) lines.push_back(text);
+    ASSERT_EQ(lines.size(), 5u) << o.out;
+    EXPECT_EQ(lines[0], "Executing warmup run...");
+    for (const size_t epoch : {1u, 2u}) {
+      EXPECT_EQ(lines[epoch].find("Average loss: "), 0u);
+      EXPECT_NE(lines[epoch].find(" --- time so far "), std::string::npos);
+    }
+    EXPECT_EQ(lines[3].find("throughput "), 0u);
+    EXPECT_NE(lines[3].find(" images/s"), std::string::npos);
+    EXPECT_NE(o.err.find("the generated images"), std::string::npos) << o.err;
+  }
+  const Outcome estimator = run("ipuestimator_fp16 mixed" + kTiny + "--epochs 2");
+  EXPECT_EQ(estimator.out, "Program ran successfully\n") << estimator.err;
+  const std::string& said = estimator.err;
+  EXPECT_NE(said.find("INFO: step 4, loss "), std::string::npos) << said;
+  EXPECT_NE(said.find("INFO: step 8, loss "), std::string::npos) << said;
+  const Outcome quiet = run("ipuestimator_fp16 float32" + kTiny + "--epochs 1 --quiet --evaluate --test-images 4");
+  EXPECT_EQ(quiet.err, "");
+  EXPECT_EQ(quiet.out.find("Evaluation: "), 0u) << quiet.out;
+  EXPECT_TRUE(ends_well(quiet));
+}
+
+TEST_F(Tutorial, TheEstimatorsStepsAreThoseOfTheDirectLoop) {
+  // Row G45. One epoch: the direct loop's is its warm-up, the estimator's its first.
+  for (const std::string precision : {"mixed", "float32"}) {
+    ASSERT_EQ(run("float32_parameter_updates " + precision + kTiny + "--shuffle --steps 4 --log " + file("a")).code, 0);
+    ASSERT_EQ(run("ipuestimator_fp16 " + precision + kTiny + "--steps 4 --log " + file("b")).code, 0);
+    std::vector<json> a = steps_of(file("a")), b = steps_of(file("b"));
+    ASSERT_EQ(a.size(), 4u);
+    ASSERT_EQ(b.size(), 4u);
+    for (size_t s = 0; s < 4; ++s) EXPECT_EQ(a[s]["loss"], b[s]["loss"]) << precision << ", step " << s;
+  }
+}
+
+TEST_F(Tutorial, ASignalStopsAfterTheStepAndResumingIsAsIfNeverStopped) {
+  for (const std::string program : {"float32_parameter_updates mixed", "ipuestimator_fp16 mixed"}) {
+    const std::string log = file(program.substr(0, 3)), state = log + ".npz";
+    const std::string line = program + kTiny + "--epochs 5 ";
+    ASSERT_EQ(run(line + "--quiet --log " + log + ".whole").code, 0);
+    const std::string stopped = "exec " + kPrograms + line + "--log " + log + " --checkpoint " + state + " 2> " + log +
+                                ".err > " + log + ".out";
+    const pid_t child = fork();
+    if (child == 0) {
+      ::signal(SIGINT, SIG_DFL);  // a shell that runs the tests in the background has it ignored
+      execl("/bin/sh", "sh", "-c", stopped.c_str(), nullptr);
+      _exit(127);
+    }
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto steps = [&] {
+      const std::string text = read_text(log);
+      return std::count(text.begin(), text.end(), '\n') - 1;
+    };
+    while (steps() < 2 && std::chrono::steady_clock::now() < limit)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    kill(child, SIGINT);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT) << status << read_text(log + ".err");
+    EXPECT_NE(read_text(log + ".err").find("go on with --resume " + state), std::string::npos);
+    EXPECT_EQ(read_text(log + ".out").find("Program ran"), std::string::npos);
+    const size_t before = steps_of(log).size(), all = steps_of(log + ".whole").size();
+    ASSERT_EQ(run(line + "--quiet --log " + log + ".rest --resume " + state).code, 0);
+    EXPECT_EQ(steps_of(log + ".rest").size(), all - before) << "only what was left";
+    const Outcome rest = run(line + "--quiet --log " + log + " --resume " + state);
+    EXPECT_TRUE(ends_well(rest)) << rest.err;
+    EXPECT_EQ(steps_of(log), steps_of(log + ".whole")) << program;
+    const Outcome other = run(line + "--seed 1 --resume " + state);
+    EXPECT_EQ(other.code, 2) << "a checkpoint of other settings";
+    EXPECT_NE(other.err.find(state), std::string::npos) << other.err;
+  }
+}
+
+TEST_F(Tutorial, AnExceptionStopsTheProgramWithTheReport) {
+  const Outcome o = run("float32_parameter_updates mixed" + kTiny + "--loss-scaling-factor 1e30 --quiet");
+  EXPECT_EQ(o.code, 3) << o.err;
+  EXPECT_NE(o.err.find("$FP_STS: OFLO: 0x"), std::string::npos) << o.err;
+  EXPECT_EQ(o.out.find("Program ran"), std::string::npos);
+  EXPECT_EQ(run("ipuestimator_fp16 mixed" + kTiny + "--loss-scaling-factor 1e30").code, 3);
+}
+
+/// The invocations of the vendor's tests, cut short.
+TEST_F(Tutorial, RunsOnTheRealData) {
+  const fs::path data = SOFTAMP_SOURCE_DIR "/../shared/data";
+  if (!fs::exists(data / "cifar-10") || !fs::exists(data / "fashion-mnist"))
+    GTEST_SKIP() << "CIFAR-10 and Fashion-MNIST are not in " << data;
+  for (const std::string line :
+       {"stochastic_rounding float16 8", "stochastic_rounding float32 8", "float32_parameter_updates mixed",
+        "float32_parameter_updates float32", "ipuestimator_fp16 mixed", "ipuestimator_fp16 float32"}) {
+    const Outcome o = run(line + " --steps 2 --data " + data.string());
+    EXPECT_TRUE(ends_well(o)) << line << o.out << o.err;
+    EXPECT_EQ(o.err.find("generated images"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace softamp::testing

@@ -3,9 +3,12 @@
 
 #include "softamp/report/exception.h"
 #include "softamp/report/interrupt.h"
+#include "softamp/report/number_text.h"
 #include "softamp/report/plot.h"
+#include "softamp/train/loss_scale_search.h"
 #include "softamp/train/training_run.h"
 
+#include <bit>
 #include <iostream>
 
 namespace softamp::program {
@@ -16,7 +19,7 @@ struct TrainVerbOptions {
   std::vector<std::string> set;
   RunOutput output;
   int threads = 0;
-  bool print_settings = false, json = false;
+  bool print_settings = false, find_loss_scale = false, json = false;
 };
 
 TrainSettings settings_from(const TrainVerbOptions& o) {
@@ -51,6 +54,18 @@ Json summary_json(const TrainSettings& settings, const RunSummary& run) {
   return json;
 }
 
+int search(const TrainSettings& settings, bool json) {
+  const LossScaleSearch found = find_max_loss_scale(settings);
+  if (json) {
+    print_json({{"verb", "train"}, {"max_loss_scale", found.scale}, {"overflows", found.overflows}});
+    return kSuccess;
+  }
+  std::cout << "max loss scale  " << shortest_decimal(kBinary64, std::bit_cast<uint64_t>(found.scale))
+            << ": the largest power of two with which the first step "
+            << "does not overflow\n";
+  return kSuccess;
+}
+
 int run_train(TrainVerbOptions o) {
   TrainSettings settings = settings_from(o);
   if (o.print_settings) {
@@ -60,6 +75,7 @@ int run_train(TrainVerbOptions o) {
   if (!o.output.plot.empty()) check_plot_file(o.output.plot);
   settle_data(settings);
   if (!o.output.quiet) std::cerr << "softamp train: " << settings.to_json() << '\n';
+  if (o.find_loss_scale) return search(settings, o.json);
   const InterruptGuard guard;
   o.output.stop = [] { return InterruptGuard::pending() != 0; };
   o.output.report = o.json ? &std::cerr : &std::cout;
@@ -94,6 +110,8 @@ Verb add_train(CLI::App& program) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app->add_flag("--print-settings", o->print_settings, "print the settings as JSON and do nothing else");
+  app->add_flag("--find-loss-scale", o->find_loss_scale,
+                "instead of training: raise the loss scale by doubling until the first step overflows");
   app->add_option("--data", o->data, "folder of images [=the settings', else $SOFTAMP_DATA, else a generated set]")
       ->type_name("DIR");
   app->add_option("--log", o->output.log, "JSON lines: settings, every step, every epoch [=none]")->type_name("FILE");
@@ -113,6 +131,7 @@ Verb add_train(CLI::App& program) {
 Examples:
   softamp train
   softamp train --set precision=float16 --set stochastic_rounding=on --plot loss.svg
+  softamp train --set precision=mixed --find-loss-scale
   softamp train examples/training/fashion_mixed.json --data ~/data --checkpoint fashion.npz
   softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --set epochs=20)");
   return {app, [o] { return run_train(*o); }};

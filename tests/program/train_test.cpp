@@ -184,5 +184,17 @@ TEST(Train, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
   }
 }
 
+TEST(Train, FindsTheHighestLossScale) {  // row G23
+  const std::string mixed = "train --quiet --set precision=mixed " + kTiny;
+  const Outcome found = run_softamp(mixed + "--find-loss-scale --json");
+  ASSERT_EQ(found.code, 0) << found.err;
+  const double scale = json::parse(found.out)["max_loss_scale"];
+  EXPECT_EQ(json::parse(found.out)["overflows"], 2 * scale);
+  // With overflow as an exception that scale passes the first step, and twice as much does not.
+  const std::string step = mixed + "--set steps=1 --set behaviour=oflo --set loss_scale=";
+  EXPECT_EQ(run_softamp(step + std::to_string(scale)).code, 0);
+  EXPECT_EQ(run_softamp(step + std::to_string(2 * scale)).code, 3);
+}
+
 }  // namespace
 }  // namespace softamp::testing

@@ -50,15 +50,15 @@ enum class ReplicaReduction : uint8_t { kSum, kMean };
 struct TrainerOptions {
   ExecutorOptions
       executor;  ///< seed, behaviour, products, threads; of both graphs. esr: where stochastic rounding applies
-  OptimizerOptions optimizer;
-  LossScaleOptions loss_scale;
-  GradientClipping clipping;
+  OptimizerOptions optimizer{};
+  LossScaleOptions loss_scale{};
+  GradientClipping clipping{};
   int replicas = 1;  ///< (1 .. 256)
   ReplicaReduction reduction = ReplicaReduction::kMean;
-  int accumulation = 1;                     ///< (>= 1) micro-batches to an update, their gradients summed
-  std::optional<DType> accumulation_dtype;  ///< of the sums [=the gradient's] (row G24)
-  bool hash_weights = false;                ///< weight_hashes in every StepResult
-  bool strict = false;                      ///< warnings are errors
+  int accumulation = 1;                       ///< (>= 1) micro-batches to an update, their gradients summed
+  std::optional<DType> accumulation_dtype{};  ///< of the sums [=the gradient's] (row G24)
+  bool hash_weights = false;                  ///< weight_hashes in every StepResult
+  bool strict = false;                        ///< warnings are errors
 };
 
 /// "cast", "forward", "loss", "scale", "backward", "unscale" or "update": the phase that a node of the trainer's graphs

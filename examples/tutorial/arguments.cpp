@@ -1,6 +1,6 @@
 #include "arguments.h"
 
-#include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <stdexcept>
@@ -54,7 +54,12 @@ void add_tutorial_options(CLI::App& app, const Program& program, CommandLine& li
                  "round to nearest; float32 does so anyway");
 }
 
-void add_our_options(CLI::App& app, CommandLine& line) {
+/// CLI11 would take -1 for 2^64 - 1.
+std::string not_negative(const std::string& text) {
+  return text.starts_with('-') ? "'" + text + "': expected a whole number, 0 or more" : std::string();
+}
+
+void add_our_options(CLI::App& app, const Program& program, CommandLine& line) {
   softamp::TrainSettings& s = line.arguments.settings;
   softamp::RunOutput& o = line.arguments.output;
   app.add_option("--data", s.data, "folder of images [=$SOFTAMP_DATA, else a generated set]")->type_name("DIR");
@@ -64,9 +69,12 @@ void add_our_options(CLI::App& app, CommandLine& line) {
       ->type_name("N");
   app.add_flag("--shuffle,!--no-shuffle", s.shuffle,
                std::string("a new order every epoch, keyed by the seed [=") + (s.shuffle ? "yes]" : "no]"));
-  app.add_option("--seed", s.seed, "of first values, orders and random bits [=0]")->type_name("N");
+  app.add_option("--seed", s.seed, "of first values, orders and random bits [=0]")
+      ->type_name("N")
+      ->check(CLI::Validator(not_negative, ""));
   app.add_flag("--evaluate", s.evaluate, "accuracy on the test images at the end");
-  app.add_option("--evaluate-every", s.evaluate_every, "and every so many epochs, 0: not [=0]")->type_name("N");
+  if (program.evaluates_between)
+    app.add_option("--evaluate-every", s.evaluate_every, "and every so many epochs, 0: not [=0]")->type_name("N");
   app.add_option("--test-images", s.test_images, "the first so many test images, 0: all [=0]")->type_name("N");
   app.add_option("--behaviour", s.behaviour,
                  "exceptions and overflow: inv div0 oflo nanoo, all, off [=" + s.behaviour + "]")
@@ -79,7 +87,9 @@ void add_our_options(CLI::App& app, CommandLine& line) {
   app.add_option("--log", o.log, "JSON lines: settings, every step, every epoch [=none]")->type_name("FILE");
   app.add_option("--checkpoint", o.checkpoint, "state at the end and when interrupted, .npz [=none]")
       ->type_name("FILE");
-  app.add_option("--checkpoint-every", o.checkpoint_every, "and every so many steps, 0: not [=0]")->type_name("N");
+  app.add_option("--checkpoint-every", o.checkpoint_every, "and every so many steps, 0: not [=0]")
+      ->type_name("N")
+      ->check(CLI::Validator(not_negative, ""));
   app.add_option("--resume", o.resume, "checkpoint to go on from; the bits are as if never stopped [=none]")
       ->type_name("FILE");
   app.add_option("--plot", o.plot, "draw the loss curve into FILE.svg or FILE.png [=none]")->type_name("FILE");
@@ -94,6 +104,13 @@ std::string text_of(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.17g", value);
   return text;
+}
+
+/// The checkpoint is written at the end of a long run: a folder that is not there is found out at its start.
+void check_folder(const std::string& option, const std::string& file) {
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder))
+    throw std::invalid_argument(option + ": '" + file + "': there is no folder '" + folder.string() + "'");
 }
 
 Arguments arguments_from(CommandLine line, const Program& program) {
@@ -112,7 +129,9 @@ Arguments arguments_from(CommandLine line, const Program& program) {
   s.loss_in_float32 = line.loss_dtype == "float32";
   if (line.half_partials) s.partials = "half";
   s.validate();
-  if (!line.arguments.output.plot.empty()) softamp::check_plot_file(line.arguments.output.plot);
+  const softamp::RunOutput& output = line.arguments.output;
+  if (!output.plot.empty()) softamp::check_plot_file(output.plot);
+  check_folder("--checkpoint", output.checkpoint);
   return line.arguments;
 }
 
@@ -162,7 +181,7 @@ int run_program(int argc, char** argv, const Program& program, const std::functi
   CLI::App app(program.summary, program.name);
   app.option_defaults()->always_capture_default(false);
   add_tutorial_options(app, program, line);
-  add_our_options(app, line);
+  add_our_options(app, program, line);
   app.footer("Exit codes: 0 success, " + std::string(program.has_depth ? "1 a depth that is not 6N+2, " : "") +
              "2 bad usage or input, 3 a floating-point\nexception, 128 + N stopped by signal N after the step.");
   try {

@@ -27,6 +27,7 @@ struct Program {
   std::string name, summary;
   std::vector<std::string> precisions;  ///< what PRECISION may be
   bool has_depth = false;               ///< DEPTH and --disable-stochastic-rounding: the network is a ResNet
+  bool evaluates_between = true;        ///< --evaluate-every: accuracy after epochs, and not at the end alone
   softamp::TrainSettings settings;
 };
 

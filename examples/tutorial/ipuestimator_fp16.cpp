@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
-#include <numeric>
 
 namespace {
 
@@ -44,16 +43,20 @@ ImageSets load(const TrainSettings& s, const std::array<int64_t, 3>& image) {
     return generated_images(height, width, channels, s.train_images > 0 ? s.train_images : 4096,
                             s.test_images > 0 ? s.test_images : 1024);
   ImageSets data = load_images(s.data, height, width, channels);
-  const auto take_first = [](ImageSet& set, int64_t count) {
-    if (count > 0) set = set.slice(0, std::min(count, set.count));
+  const auto take_first = [](ImageSet& set, int64_t count, const char* option) {
+    if (count > set.count)
+      throw DataError(set.name + " has " + std::to_string(set.count) + " images; expected the " +
+                      std::to_string(count) + " that " + option + " asks for");
+    if (count > 0) set = set.slice(0, count);
   };
-  take_first(data.train, s.train_images);
-  take_first(data.test, s.test_images);
+  take_first(data.train, s.train_images, "--train-images");
+  take_first(data.test, s.test_images, "--test-images");
   return data;
 }
 
-/// How many of whole batches of test images are classified rightly. The estimator trains and does nothing else, so the
-/// variables go to a model of the same network that has logits.
+/// How many test images are classified rightly; the last batch is filled up with the first images, which are not
+/// counted again. The estimator trains and does nothing else, so the variables go to a model of the same network that
+/// has logits.
 void evaluate(const Trainer& trained, const ImageSet& test, const TrainSettings& s, tutorial::Records& records) {
   const NetworkInfo network = find_network(s.network);
   ModelOptions options;
@@ -65,14 +68,14 @@ void evaluate(const Trainer& trained, const ImageSet& test, const TrainSettings&
   for (const VariableSpec& v : copy.model().variables) copy.set_variable(v.name, trained.variable(v.name));
   std::vector<int64_t> indices(static_cast<size_t>(s.batch_size));
   int64_t images = 0, correct = 0;
-  for (; images + s.batch_size <= test.count; images += s.batch_size) {
-    std::iota(indices.begin(), indices.end(), images);
+  while (images < test.count) {
+    for (int64_t i = 0; i < s.batch_size; ++i) indices[static_cast<size_t>(i)] = (images + i) % test.count;
     const Tensor logits = copy.logits(normalise(test, indices, options.precision.compute));
-    for (int64_t i = 0; i < s.batch_size; ++i) {
+    for (int64_t i = 0; i < s.batch_size && images < test.count; ++i, ++images) {
       int64_t best = 0;
       for (int64_t c = 1; c < network.classes; ++c)
         if (logits.value(i * network.classes + c) > logits.value(i * network.classes + best)) best = c;
-      correct += best == test.labels[static_cast<size_t>(images + i)];
+      correct += best == test.labels[static_cast<size_t>(images)];
     }
   }
   records.line("{\"evaluation\":{\"images\":" + std::to_string(images) + ",\"correct\":" + std::to_string(correct) +
@@ -86,7 +89,10 @@ bool train(const tutorial::Arguments& a) {
   const ImageSets data = load(s, {height, width, channels});
   const Sampler sampler(data.train.count, s.batch_size, s.shuffle, s.seed);
   const int64_t batches_per_step = s.replicas * s.accumulation;
-  const int64_t steps_per_epoch = std::max<int64_t>(1, sampler.batches_per_epoch() / batches_per_step);
+  const int64_t steps_per_epoch = sampler.batches_per_epoch() / batches_per_step;
+  if (steps_per_epoch == 0)
+    throw std::invalid_argument("an epoch of " + std::to_string(data.train.count) + " images has no whole step of " +
+                                std::to_string(batches_per_step) + " batches of " + std::to_string(s.batch_size));
   const int64_t total = s.steps > 0 ? std::min(s.steps, s.epochs * steps_per_epoch) : s.epochs * steps_per_epoch;
 
   RunConfig config;
@@ -130,6 +136,7 @@ int main(int argc, char** argv) {
   program.name = "ipuestimator_fp16";
   program.summary = "Trains a small network on Fashion-MNIST through an estimator, in float16 or float32.";
   program.precisions = {"mixed", "float32"};
+  program.evaluates_between = false;
   TrainSettings& s = program.settings;
   s.network = "fashion_cnn";
   s.optimizer = "adam";

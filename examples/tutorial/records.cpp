@@ -34,15 +34,19 @@ void Records::start(Trainer& trainer) {
   open_log(trainer.state().step);
 }
 
-/// Lines that an earlier run wrote after the checkpoint, and its evaluation, go.
+/// Lines that an earlier run wrote after the checkpoint, and its evaluation, go. What is no log of these steps stays.
 void Records::open_log(int64_t step) {
   const std::string& file = arguments_.output.log;
   if (file.empty()) return;
   std::vector<std::string> lines;
   if (step > 0) {
     std::ifstream before(file);
-    for (std::string line; static_cast<int64_t>(lines.size()) <= step && std::getline(before, line);)
-      lines.push_back(line);
+    const std::string mark = "{\"step\":";
+    for (std::string line; std::getline(before, line); lines.push_back(line)) {
+      if (lines.empty() && !line.starts_with("{\"softamp_log\":1,"))
+        throw std::runtime_error(file + ": line 1: expected the start of a log; it is not overwritten");
+      if (!lines.empty() && (!line.starts_with(mark) || std::stoll(line.substr(mark.size())) >= step)) break;
+    }
   }
   log_.open(file, std::ios::trunc);
   if (!log_) throw std::runtime_error("the log '" + file + "' cannot be written");

@@ -59,19 +59,26 @@ int run_verb(const StudyOptions& o) {
     return 128 + InterruptGuard::pending();
   }
   const StudyReport report = study_report(plan, runs, results);
+  if (o.json)
+    print_json(study_json(report));
+  else
+    print_study(report, std::cout);
+  std::cout << std::flush;  // a file that cannot be written takes no figure away
   if (!o.csv.empty()) {
     std::ofstream out(o.csv);
     out << study_csv(report);
     out.close();
     if (!out) throw UsageError("--csv: '" + o.csv + "' cannot be written");
   }
-  for (const std::string& file : o.plots) write_plot(study_plot(report, o.log), file);
-  if (o.json)
-    print_json(study_json(report));
-  else
-    print_study(report, std::cout);
-  if (!o.quiet)
-    for (const std::string& file : o.plots) std::cerr << "plot written to " << file << '\n';
+  const Plot plot = study_plot(report, o.log);
+  for (const std::string& file : o.plots) {
+    if (plot.curves.empty()) {
+      std::cerr << "softamp study: no run has a loss to draw; '" << file << "' is not written\n";
+      continue;
+    }
+    write_plot(plot, file);
+    if (!o.quiet) std::cerr << "plot written to " << file << '\n';
+  }
   return kSuccess;
 }
 

@@ -19,6 +19,22 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
+/// The later axis would win silently, in rows that look different and are equal.
+void check_axes(const std::vector<std::vector<StudyCase>>& axes) {
+  std::vector<std::string> before;
+  for (const auto& axis : axes) {
+    std::vector<std::string> here;
+    for (const StudyCase& c : axis)
+      for (const auto& [key, value] : c) {
+        if (std::find(before.begin(), before.end(), key) != before.end())
+          throw UsageError("'" + key +
+                           "' is varied twice; expected each setting on one axis: one --grid, or the cases");
+        here.push_back(key);
+      }
+    before.insert(before.end(), here.begin(), here.end());
+  }
+}
+
 /// Keys that a study does not vary: they decide no bit, or the study sets them itself.
 void check_key(const std::string& place, const std::string& key) {
   if (key == "seed") throw UsageError(place + ": 'seed': expected --seeds N, from the settings' seed on");
@@ -86,6 +102,7 @@ std::vector<std::string> StudyPlan::values(size_t setting) const {
 }
 
 std::vector<StudyRun> StudyPlan::runs() const {
+  check_axes(axes);
   std::vector<StudyRun> runs;
   for (size_t setting = 0; setting < rows(); ++setting) {
     TrainSettings row = settings_of(setting);

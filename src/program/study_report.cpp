@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <ostream>
 
@@ -44,7 +45,9 @@ std::string description(const StudyReport& r) {
   say("optimizer", s.optimizer);
   say("learning_rate", "learning rate " + number(s.learning_rate));
   say("batch_size", "batch " + std::to_string(s.batch_size));
-  say("data", s.data.empty() ? "generated images" : s.data);
+  // The folder's name alone: a picture is shown to others.
+  const std::filesystem::path folder = std::filesystem::path(s.data + "/").lexically_normal().parent_path();
+  say("data", s.data.empty() ? "generated images" : folder.filename().string());
   return text + ", " + std::to_string(r.seeds) + (r.seeds == 1 ? " seed" : " seeds");
 }
 
@@ -241,7 +244,9 @@ Plot study_plot(const StudyReport& r, bool log) {
       curve.x.push_back(0.5 * static_cast<double>(begin + end));
       curve.y.push_back(total / static_cast<double>(end - begin));
     }
-    plot.curves.push_back(std::move(curve));
+    // Without a number there is nothing to draw, and gnuplot refuses a plot of such curves alone.
+    const auto drawn = [&](double y) { return std::isfinite(y) && (!log || y > 0); };
+    if (std::any_of(curve.y.begin(), curve.y.end(), drawn)) plot.curves.push_back(std::move(curve));
   }
   return plot;
 }

@@ -10,6 +10,7 @@
 
 #include <bit>
 #include <iostream>
+#include <utility>
 
 namespace softamp::program {
 namespace {
@@ -54,15 +55,23 @@ Json summary_json(const TrainSettings& settings, const RunSummary& run) {
   return json;
 }
 
-int search(const TrainSettings& settings, bool json) {
+int search(const TrainSettings& settings, const TrainVerbOptions& o) {
+  for (const auto& [option, file] : {std::pair{"--log", o.output.log},
+                                     {"--checkpoint", o.output.checkpoint},
+                                     {"--resume", o.output.resume},
+                                     {"--plot", o.output.plot}})
+    if (!file.empty()) throw UsageError(std::string(option) + ": '" + file + "': --find-loss-scale does not train");
   const LossScaleSearch found = find_max_loss_scale(settings);
-  if (json) {
+  if (o.json) {
     print_json({{"verb", "train"}, {"max_loss_scale", found.scale}, {"overflows", found.overflows}});
     return kSuccess;
   }
-  std::cout << "max loss scale  " << shortest_decimal(kBinary64, std::bit_cast<uint64_t>(found.scale))
-            << ": the largest power of two with which the first step "
-            << "does not overflow\n";
+  const auto text = [](double x) { return shortest_decimal(kBinary64, std::bit_cast<uint64_t>(x)); };
+  std::cout << "max loss scale  " << text(found.scale) << ": the first step "
+            << (found.overflows == 0 ? "does not overflow with any power of two up to this one, where the search ends"
+                : found.scale == 0   ? "overflows without a loss scale"
+                                     : "does not overflow, with twice as much it does")
+            << '\n';
   return kSuccess;
 }
 
@@ -75,7 +84,7 @@ int run_train(TrainVerbOptions o) {
   if (!o.output.plot.empty()) check_plot_file(o.output.plot);
   settle_data(settings);
   if (!o.output.quiet) std::cerr << "softamp train: " << settings.to_json() << '\n';
-  if (o.find_loss_scale) return search(settings, o.json);
+  if (o.find_loss_scale) return search(settings, o);
   const InterruptGuard guard;
   o.output.stop = [] { return InterruptGuard::pending() != 0; };
   o.output.report = o.json ? &std::cerr : &std::cout;

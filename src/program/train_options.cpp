@@ -2,6 +2,7 @@
 
 #include "softamp/data/images.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -12,8 +13,9 @@ namespace softamp::program {
 std::string read_whole(const std::string& file, const std::string& expected) {
   std::ifstream in(file, std::ios::binary);
   std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || !text) throw UsageError(file + ": " + std::strerror(errno) + "; expected " + expected);
+  if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();  // an empty file would set failbit
+  if (!in.is_open() || in.bad() || !text)
+    throw UsageError(file + ": " + std::strerror(errno) + "; expected " + expected);
   return text.str();
 }
 
@@ -33,6 +35,11 @@ TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& 
   if (changes.empty()) return settings;
   Json all = Json::parse(settings.to_json());
   for (const auto& [key, value] : changes) all[key] = value;
+  // A folder that is named is meant, as with --data, unless the same changes say otherwise.
+  const auto changed = [&](const char* wanted) {
+    return std::any_of(changes.begin(), changes.end(), [&](const auto& change) { return change.first == wanted; });
+  };
+  if (changed("data") && !changed("generated") && all["data"] != "") all["generated"] = false;
   try {
     return TrainSettings::from_json(all.dump(), place);
   } catch (const std::invalid_argument& e) {

@@ -18,7 +18,7 @@ TrainSettings read_settings(const std::string& file);
 Json setting_value(const std::string& key, const std::string& text);
 
 /// `settings` with some keys changed, all at once. Throws UsageError that begins with `place`: an unknown key, a value
-/// that it does not take, values that do not go together.
+/// that it does not take, values that do not go together. A change of `data` to a folder also takes `generated` back.
 using SettingChanges = std::vector<std::pair<std::string, Json>>;
 TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& changes, const std::string& place);
 

@@ -88,18 +88,23 @@ set grid linetype 1 linecolor rgb '#e2e2e2' linewidth 0.8
 set autoscale xfix
 set autoscale yfix
 )";
-  size_t titled = 0, bold = 0;
+  size_t titled = 0, bold = 0, longest = 0;
   for (const Curve& curve : plot.curves) {
     titled += !curve.title.empty();
+    longest = std::max(longest, curve.title.size());
     bold += curve.style == CurveStyle::kBold;
   }
   const bool several = bold > 1;
-  // A long legend stands beside the curves, a short one above them.
+  // A long legend stands beside the curves, below them where its lines are long too; a short one above them.
+  constexpr size_t kLong = 24;
   const std::string key = " Left reverse samplen 3 width 1 textcolor rgb '#333333'\n";
-  script += titled > 4 ? "set tmargin at screen 0.88\nset key outside right center vertical" + key
-                       : "set tmargin at screen 0.82\nset rmargin 4\n"
-                         "set key at screen 0.5, 0.87 center horizontal" +
-                             key;
+  if (titled > 4)
+    script += std::string("set tmargin at screen 0.88\n") +
+              (longest > kLong ? "set rmargin 4\nset key outside below center vertical maxcols 2"
+                               : "set key outside right center vertical") +
+              key;
+  else
+    script += "set tmargin at screen 0.82\nset rmargin 4\nset key at screen 0.5, 0.87 center horizontal" + key;
   script += log_scale('x', plot.x_log) + log_scale('y', plot.y_log);
   if (plot.y_log == 0) script += "set offsets graph 0, graph 0, graph 0.05, graph 0.05\n";
   // Title, subtitle, legend and curves each have a band of the picture to themselves.
@@ -164,7 +169,12 @@ void run_gnuplot(const std::string& script) {
 
 }  // namespace
 
-void check_plot_file(const fs::path& file) { terminal_for(file); }
+void check_plot_file(const fs::path& file) {
+  terminal_for(file);
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  if (access((folder / ".").c_str(), W_OK | X_OK) != 0)
+    throw std::runtime_error("cannot write '" + file.string() + "': " + std::strerror(errno));
+}
 
 void write_plot(const Plot& plot, const fs::path& file) {
   const std::string terminal = terminal_for(file);

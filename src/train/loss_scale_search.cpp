@@ -14,16 +14,10 @@ LossScaleSearch find_max_loss_scale(const TrainSettings& settings) {
   const NetworkInfo network = find_network(s.network);
   const ImageSets data = train_detail::load_data(s, network);
   const Sampler sampler(data.train.count, s.batch_size, s.shuffle, s.seed);
-  ModelOptions shape;
-  shape.batch_size = s.batch_size;
-  shape.image = network.image;
-  shape.classes = network.classes;
-  shape.precision = s.precision_value();
-  shape.loss_in_float32 = s.loss_in_float32;
   std::vector<Batch> batches;
   for (int64_t b = 0; b < s.replicas * s.accumulation; ++b) {
     const std::vector<int64_t> indices = sampler.batch(b);
-    batches.push_back({normalise(data.train, indices, shape.precision.compute), labels_of(data.train, indices)});
+    batches.push_back({normalise(data.train, indices, s.precision_value().compute), labels_of(data.train, indices)});
   }
 
   LossScaleSearch found;
@@ -33,10 +27,11 @@ LossScaleSearch find_max_loss_scale(const TrainSettings& settings) {
     options.loss_scale = LossScaleOptions::fixed(scale);
     if (unscale == Unscale::kFoldedIntoRate) options.loss_scale.unscale = unscale;
     options.strict = false;
+    options.optimizer.learning_rate = 0;  // the update's own overflows are no matter of the scale
     options.executor.status = true;
     auto& behaviour = options.executor.config.floating_point_behaviour;
     behaviour.inv = behaviour.div0 = behaviour.oflo = false;
-    Trainer trainer(build_model(network.build, shape), options);
+    Trainer trainer(train_detail::model_of(s, network), options);
     const StepResult step = trainer.step(batches);
     const bool overflow = (step.status & kOverflow) != 0 || step.nonfinite > 0;
     if (overflow) found.overflows = scale;

@@ -80,4 +80,14 @@ std::string contents_hash(const ImageSet& set) {
   return hash_text(text.data(), text.size());
 }
 
+Model model_of(const TrainSettings& s, const NetworkInfo& network) {
+  ModelOptions o;
+  o.batch_size = s.batch_size;
+  o.image = network.image;
+  o.classes = network.classes;
+  o.precision = s.precision_value();
+  o.loss_in_float32 = s.loss_in_float32;
+  return build_model(network.build, o);
+}
+
 }  // namespace softamp::train_detail

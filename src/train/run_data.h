@@ -1,9 +1,10 @@
-// The images of a training run.
+// The model of a training run, and its images.
 #pragma once
 
 #include <string>
 
 #include "softamp/data/images.h"
+#include "softamp/train/models.h"
 #include "softamp/train/train_settings.h"
 
 namespace softamp::train_detail {
@@ -15,6 +16,9 @@ TrainSettings settled(TrainSettings settings);
 /// generated set: 4096 and 1024, or as many as are asked for). 28x28x1 images for a network of 32x32x1 get a black
 /// border, two pixels wide: so LeNet-5 reads MNIST (LeCun, Bottou, Bengio, Haffner 1998). Throws DataError.
 ImageSets load_data(const TrainSettings& settings, const NetworkInfo& network);
+
+/// The network with what the settings say of batch, precision and loss.
+Model model_of(const TrainSettings& settings, const NetworkInfo& network);
 
 /// XXH3-128 over pixels and labels.
 std::string contents_hash(const ImageSet& set);

@@ -303,9 +303,9 @@ struct Trainer::Impl {
   }
 
   void finish(const LossScaleEvidence& evidence, StepResult& result) {
+    result.applied = scale.update(evidence);  // throws after too many overflows in a row: counters stay
     ++step;
     executions += static_cast<uint32_t>(options.accumulation) + 1;
-    result.applied = scale.update(evidence);
     result.scale_after = scale.scale();
     if (result.applied || options.loss_scale.count_skipped_steps) ++optimizer_step;
     if (result.applied)

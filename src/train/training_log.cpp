@@ -1,5 +1,6 @@
 #include "src/train/training_log.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -49,6 +50,7 @@ TrainingLog::TrainingLog(std::string file, const TrainSettings& settings, const 
   if (file_.empty()) return;
   std::ifstream in(file_, std::ios::binary);
   if (!in) {
+    lines_before_ = keep;
     open(false);
     write(first_line(settings, warnings));
     return;
@@ -60,12 +62,16 @@ TrainingLog::TrainingLog(std::string file, const TrainSettings& settings, const 
     fail(file_, "line 1: expected the start of a log, {\"softamp_log\":1,\"settings\":{...}}; it is not overwritten");
   const std::string difference = difference_that_decides(settings.to_json(false), first["settings"].dump());
   if (!difference.empty()) fail(file_, "the log is of a run with other settings: " + difference);
+  const Json before = first.value("lines_before", Json(0));
+  if (!before.is_number_integer() || before < 0)
+    fail(file_, "line 1: 'lines_before' is " + before.dump() + "; expected a whole number, 0 or more");
+  lines_before_ = std::min(before.get<int64_t>(), keep);
   // The kept part goes to a new file, which takes the old one's place: a crash in between loses nothing.
   const std::string partial = file_ + ".partial";
   std::ofstream out(partial, std::ios::binary | std::ios::trunc);
   if (!out) fail(partial, std::string("cannot be written: ") + std::strerror(errno));
   out << first_line(settings, warnings) << '\n';
-  int64_t kept = 0;
+  int64_t kept = lines_before_;
   for (; kept < keep && std::getline(in, line) && !in.eof(); ++kept) {
     const Json json = Json::parse(line, nullptr, false);
     if (!json.is_object()) break;
@@ -76,8 +82,8 @@ TrainingLog::TrainingLog(std::string file, const TrainSettings& settings, const 
   std::error_code error;
   if (kept < keep) {
     fs::remove(partial, error);
-    fail(file_, std::to_string(kept) + " whole lines after line 1; expected the " + std::to_string(keep) +
-                    " of the run up to its checkpoint");
+    fail(file_, std::to_string(kept - lines_before_) + " whole lines after line 1; expected the " +
+                    std::to_string(keep - lines_before_) + " of the run up to its checkpoint");
   }
   if (out) fs::rename(partial, file_, error);
   if (!out || error) {
@@ -97,6 +103,7 @@ std::string TrainingLog::first_line(const TrainSettings& settings, const std::ve
   json["softamp_log"] = 1;
   json["settings"] = Json::parse(settings.to_json());
   json["warnings"] = warnings;
+  if (lines_before_ > 0) json["lines_before"] = lines_before_;
   return json.dump();
 }
 

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -23,18 +25,9 @@ namespace softamp {
 namespace {
 
 using train_detail::contents_hash;
+using train_detail::model_of;
 using train_detail::RunProgress;
 using train_detail::TrainingLog;
-
-Model model_of(const TrainSettings& s, const NetworkInfo& network) {
-  ModelOptions o;
-  o.batch_size = s.batch_size;
-  o.image = network.image;
-  o.classes = network.classes;
-  o.precision = s.precision_value();
-  o.loss_in_float32 = s.loss_in_float32;
-  return build_model(network.build, o);
-}
 
 TrainerOptions trainer_options(const TrainSettings& s, const RunOutput& output) {
   TrainerOptions o = s.trainer_options();
@@ -261,7 +254,7 @@ class Run {
     if (out_.plot.empty()) return;
     std::vector<double> losses = log_->kept_losses();
     losses.insert(losses.end(), summary_.losses.begin(), summary_.losses.end());
-    if (losses.empty()) return;
+    if (std::none_of(losses.begin(), losses.end(), [](double x) { return std::isfinite(x); })) return;
     line_->clear();
     write_plot(train_detail::loss_curve(s_, losses, step_ - static_cast<int64_t>(losses.size()), progress_.epoch_losses,
                                         steps_per_epoch_),

@@ -185,6 +185,20 @@ TEST(Study, WritesATableAndAPlot) {
   EXPECT_NE(read_text(folder.file("p.svg")).find("float16, stochastic"), std::string::npos);
 }
 
+TEST(Study, WithoutALossThereIsATableAndNoPlot) {
+  const TemporaryFolder folder;
+  const std::string plot = folder.file("p.svg");
+  const Outcome o = run_softamp("study " + kTiny + "--set precision=float16 --set behaviour=oflo --seeds 1 " +
+                                "--grid loss_scale=2^60 --plot " + plot);
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(o.out.find("1 of 1"), std::string::npos) << o.out;
+  EXPECT_NE(o.err.find("'" + plot + "' is not written"), std::string::npos) << o.err;
+  // A table that cannot be kept is still shown.
+  const Outcome full = run_softamp("study " + kTiny + "--grid precision=float16 --seeds 1 --csv /dev/full");
+  EXPECT_EQ(full.code, 2);
+  EXPECT_NE(full.out.find("float16"), std::string::npos) << full.err;
+}
+
 TEST(Study, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
   const TemporaryFolder folder;
   write_text(folder.file("key.json"), R"({"grids": {}})");
@@ -209,6 +223,10 @@ TEST(Study, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
       {folder.file("setting.json"), "'precison' is not a setting"},
       {folder.file("none.json"), "none.json: No such file or directory; expected a JSON file that describes a study"},
       {"--grid shuffle=true,false --plot p.gif", "plot 'p.gif': expected"},
+      {"--case precision=float32 --grid precision=float16",
+       "'precision' is varied twice; expected each setting on one"},
+      {"--grid data=" + folder.file("nowhere"), folder.file("nowhere")},
+      {"--set generated=true --grid data=" + folder.file("nowhere"), folder.file("nowhere")},
       {"--grid shuffle=true,false --data " + folder.file("nowhere"), folder.file("nowhere")},
   };
   for (const auto& row : rows) {

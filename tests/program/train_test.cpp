@@ -155,11 +155,13 @@ TEST(Train, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
   write_text(folder.file("bad.json"), "{\n  \"batch_size\": 8,\n  \"lerning_rate\": 1}");
   write_text(folder.file("cut.json"), "{\"batch_size\": 8,");
   write_text(folder.file("not.npz"), "not an archive");
+  write_text(folder.file("empty.json"), "");
   const struct {
     std::string arguments, message;
   } rows[] = {
       {folder.file("bad.json"), "bad.json: line 3: 'lerning_rate' is not a setting. Did you mean 'learning_rate'?"},
       {folder.file("cut.json"), "cut.json: line 1: "},
+      {folder.file("empty.json"), "empty.json: line 1: syntax error"},
       {folder.file("none.json"), "none.json: No such file or directory; expected a JSON file of training settings"},
       {"--set lerning_rate=1", "--set: 'lerning_rate' is not a setting. Did you mean 'learning_rate'?"},
       {"--set batch_size", "--set: 'batch_size': expected KEY=VALUE"},
@@ -194,6 +196,11 @@ TEST(Train, FindsTheHighestLossScale) {  // row G23
   const std::string step = mixed + "--set steps=1 --set behaviour=oflo --set loss_scale=";
   EXPECT_EQ(run_softamp(step + std::to_string(scale)).code, 0);
   EXPECT_EQ(run_softamp(step + std::to_string(2 * scale)).code, 3);
+  EXPECT_NE(run_softamp("train --quiet " + kTiny + "--find-loss-scale").out.find("where the search ends"),
+            std::string::npos);
+  const Outcome refused = run_softamp(mixed + "--find-loss-scale --log a.jsonl");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("--log: 'a.jsonl': --find-loss-scale does not train"), std::string::npos) << refused.err;
 }
 
 }  // namespace

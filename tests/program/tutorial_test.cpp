@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -151,6 +152,12 @@ TEST_F(Tutorial, OtherUsageErrorsEndWithTwo) {
       {"float32_parameter_updates mixed --data " + file("none"), file("none")},
       {"float32_parameter_updates mixed --plot p.gif", "p.gif"},
       {"ipuestimator_fp16 mixed --generated --resume " + file("none.npz"), "none.npz"},
+      {"ipuestimator_fp16 mixed --checkpoint " + file("none/a.npz"), "there is no folder '" + file("none") + "'"},
+      {"ipuestimator_fp16 mixed --plot " + file("none/a.svg"), "cannot write '" + file("none/a.svg") + "'"},
+      {"ipuestimator_fp16 mixed --evaluate-every 1", "--evaluate-every"},
+      {"ipuestimator_fp16 mixed" + kTiny + "--replicas 8", "has no whole step of 8 batches of 2"},
+      {"ipuestimator_fp16 mixed --seed -1", "'-1': expected a whole number, 0 or more"},
+      {"stochastic_rounding float16 8 --checkpoint-every -1", "'-1': expected a whole number, 0 or more"},
   };
   for (const auto& row : rows) {
     const Outcome o = run(row.line);
@@ -237,6 +244,31 @@ TEST_F(Tutorial, ASignalStopsAfterTheStepAndResumingIsAsIfNeverStopped) {
     EXPECT_EQ(other.code, 2) << "a checkpoint of other settings";
     EXPECT_NE(other.err.find(state), std::string::npos) << other.err;
   }
+}
+
+TEST_F(Tutorial, TheEstimatorsLogGoesOnFromAnyCheckpoint) {
+  const std::string line = "ipuestimator_fp16 mixed" + kTiny + "--quiet ", log = file("log"), state = file("s.npz");
+  ASSERT_EQ(run(line + "--steps 2 --checkpoint " + state).code, 0);
+  ASSERT_EQ(run(line + "--steps 6 --log " + log + " --resume " + state).code, 0);
+  const std::vector<json> late = steps_of(log);
+  ASSERT_EQ(late.size(), 4u);
+  ASSERT_EQ(run(line + "--steps 6 --log " + log + " --resume " + state).code, 0);
+  EXPECT_EQ(steps_of(log), late) << "lines after the checkpoint stand once";
+  std::ofstream(log) << "my diary\n";
+  const Outcome o = run(line + "--steps 6 --log " + log + " --resume " + state);
+  EXPECT_EQ(o.code, 2);
+  EXPECT_NE(o.err.find("it is not overwritten"), std::string::npos) << o.err;
+  EXPECT_EQ(read_text(log), "my diary\n");
+}
+
+TEST_F(Tutorial, TheEstimatorJudgesEveryTestImage) {
+  const std::string line =
+      " mixed --generated --train-images 8 --batch-size 8 --steps 1 --evaluate --test-images 5 --quiet --log ";
+  ASSERT_EQ(run("ipuestimator_fp16" + line + file("a")).code, 0);
+  ASSERT_EQ(run("float32_parameter_updates --shuffle" + line + file("b")).code, 0);
+  const json a = lines_of(file("a")).back()["evaluation"], b = lines_of(file("b")).back()["evaluation"];
+  EXPECT_EQ(a["images"], 5);
+  EXPECT_EQ(a["correct"], b["correct"]);
 }
 
 TEST_F(Tutorial, AnExceptionStopsTheProgramWithTheReport) {

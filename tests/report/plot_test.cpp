@@ -104,7 +104,6 @@ TEST(Plot, RefusesOtherEndingsAndUnevenCurves) {
   EXPECT_EQ(message_of(small_plot(), "a.pdf"), "plot 'a.pdf': expected a file name that ends in .svg or .png");
   EXPECT_EQ(message_of(small_plot(), "svg"), "plot 'svg': expected a file name that ends in .svg or .png");
   EXPECT_THROW(check_plot_file("a.gif"), std::invalid_argument);
-  EXPECT_NO_THROW(check_plot_file("no/such/folder/a.png"));
   Plot plot = small_plot();
   plot.curves[2].y.pop_back();
   EXPECT_EQ(message_of(plot, "a.svg"), "plot curve 'bold one': 3 x but 2 y values");
@@ -135,6 +134,12 @@ TEST(Plot, AMissingGnuplotIsNamedWithTheRemedy) {
   EXPECT_EQ(message,
             "cannot run gnuplot, which draws the plots: No such file or directory; install it (Debian: gnuplot-nox)");
   EXPECT_EQ(folder.entries(), 0);
+}
+
+TEST(PlotFile, IsCheckedBeforeALongRun) {
+  EXPECT_THROW(check_plot_file("/no/such/folder/p.svg"), std::runtime_error);
+  EXPECT_THROW(check_plot_file("p.jpg"), std::invalid_argument);
+  EXPECT_NO_THROW(check_plot_file("p.svg"));
 }
 
 }  // namespace

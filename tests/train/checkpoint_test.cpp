@@ -11,7 +11,7 @@
 
 #include "softamp/data/images.h"
 #include "src/data/archive.h"
-#include "tests/train/files.h"
+#include "tests/files.h"
 
 namespace softamp {
 namespace {

@@ -15,7 +15,7 @@
 #include "src/train/evaluation.h"
 #include "src/train/loss_curve.h"
 #include "src/train/run_data.h"
-#include "tests/train/files.h"
+#include "tests/files.h"
 
 namespace softamp {
 namespace {
@@ -150,6 +150,32 @@ TEST(TrainingRun, ACrashBetweenCheckpoints) {
     ASSERT_EQ(rest.evaluations.size(), whole.evaluations.size());
     EXPECT_EQ(rest.evaluations[0].loss, whole.evaluations[0].loss);
   }
+}
+
+// A log that was asked for only when a run went on can be gone on with in its turn, from either checkpoint.
+TEST(TrainingRun, ALogBegunLaterGoesOnToo) {
+  const TemporaryFolder folder;
+  const std::string log = folder.file("late.jsonl"), whole_log = folder.file("whole.jsonl");
+  const std::string early = folder.file("early.npz"), later = folder.file("later.npz");
+  quiet_run(small(), {.log = whole_log});
+  stopped_run(small(), {.checkpoint = early}, 3);
+  stopped_run(small(), {.log = log, .checkpoint = later, .resume = early}, 6);
+  quiet_run(small(), {.log = log, .resume = later});
+  const std::string whole = read_text(whole_log), text = read_text(log);
+  EXPECT_EQ(Json::parse(text.substr(0, text.find('\n')))["lines_before"], 3);
+  EXPECT_EQ(text.substr(text.find("{\"step\":3,")), whole.substr(whole.find("{\"step\":3,")));
+  EXPECT_EQ(text.find("{\"step\":2,"), std::string::npos);
+  quiet_run(small(), {.log = log, .resume = early});
+  EXPECT_EQ(read_text(log), text);
+}
+
+TEST(TrainingRun, LossesThatAreAllNaNEndWithoutACurve) {
+  const TemporaryFolder folder;
+  const TrainSettings settings = small(R"({"precision": "float16", "learning_rate": 1e30})");
+  stopped_run(settings, {.checkpoint = folder.file("a.npz")}, 8);
+  const RunSummary rest = quiet_run(settings, {.resume = folder.file("a.npz"), .plot = folder.file("a.svg")});
+  EXPECT_TRUE(rest.finished && std::isnan(rest.losses.front()));
+  EXPECT_EQ(folder.entries(), 1u);
 }
 
 TEST(TrainingRun, AFinishedRunGoesOnWithMoreEpochs) {

@@ -27,7 +27,8 @@ struct Plot {
   int x_log = 0, y_log = 0;  ///< (0: linear; 2, 10: base of a logarithmic axis) [=0]
 };
 
-/// Throws std::invalid_argument unless the file's ending is one that write_plot knows.
+/// Asked before a long run. Throws std::invalid_argument unless the file's ending is one that write_plot knows, and
+/// std::runtime_error unless its folder is there and can be written to.
 void check_plot_file(const std::filesystem::path& file);
 
 /// Draws `plot` into `file`, whose ending (.svg or .png) says the kind. The file appears complete or not at all.

@@ -48,8 +48,8 @@ struct StepResult {
 enum class ReplicaReduction : uint8_t { kSum, kMean };
 
 struct TrainerOptions {
-  ExecutorOptions
-      executor;  ///< seed, behaviour, products, threads; of both graphs. esr: where stochastic rounding applies
+  /// Of both graphs: seed, behaviour (esr: where rounding is stochastic), products, threads.
+  ExecutorOptions executor{};
   OptimizerOptions optimizer{};
   LossScaleOptions loss_scale{};
   GradientClipping clipping{};

@@ -34,7 +34,7 @@ struct RunOutput {
   /// program, data and generated (the images' contents are compared), test_images, epochs, steps, evaluate,
   /// evaluate_every, threads, backend.
   std::string resume{};
-  std::string plot{};              ///< .svg or .png of the loss curve [=none]
+  std::string plot{};              ///< .svg or .png of the loss curve, where a loss is finite [=none]
   std::ostream* report = nullptr;  ///< the tutorial's lines [=standard output]
   bool progress = true;            ///< a line on a terminal
   bool quiet = false;              ///< no lines at all

@@ -81,7 +81,7 @@ class Run {
     progress_.data = contents_hash(data_.train);
     if (!out_.resume.empty()) resume();
     line_ = std::make_unique<Progress>("train", static_cast<uint64_t>(total_), "steps", static_cast<uint64_t>(step_));
-    warn();
+    introduce();
     log_ = out_.resume.empty() ? std::make_unique<TrainingLog>(out_.log, s_, trainer_.warnings())
                                : std::make_unique<TrainingLog>(out_.log, s_, trainer_.warnings(), progress_.log_lines);
   }
@@ -145,9 +145,12 @@ class Run {
     step_ = c.state.step;
   }
 
-  void warn() const {
+  void introduce() const {
     if (out_.quiet) return;
     for (const std::string& warning : trainer_.warnings()) std::cerr << s_.program << ": warning: " << warning << '\n';
+    const Trainer::Memory m = trainer_.memory();
+    std::cerr << s_.program << ": memory: parameters " << m.parameters << " bytes, optimizer state " << m.slots
+              << ", activations " << m.activations << " at the fullest moment of a step\n";
   }
 
   void say(const std::string& text) {

@@ -45,6 +45,16 @@ TEST(Train, TheDefaultsAreThoseOfTheSettings) {
   EXPECT_EQ(settings["learning_rate"], 0.01);
 }
 
+TEST(Train, ReportsItsMemory) {  // row G14
+  const auto parameters = [](const std::string& precision) {
+    const std::string err = run_softamp("train " + kTiny + "--set steps=1 --set precision=" + precision).err;
+    const size_t at = err.find("memory: parameters ");
+    return at == std::string::npos ? -1 : std::stoi(err.substr(at + 19));
+  };
+  EXPECT_EQ(parameters("float32"), 4 * 9098);  // all of small_cnn
+  EXPECT_EQ(parameters("float16"), 2 * 9098);
+}
+
 TEST(Train, KeysAreSetAfterTheFile) {
   const TemporaryFolder folder;
   write_text(folder.file("s.json"), R"({"network": "lenet5", "loss_scale": "torch", "batch_size": 16})");

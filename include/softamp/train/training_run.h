@@ -61,8 +61,9 @@ struct RunSummary {
 
 /// Prints, as the tutorial does: "Executing warmup run...", after each epoch "Average loss: <l> --- time so far <s>",
 /// then "throughput <x> images/s", and "Evaluation: accuracy <a> %, loss <l> on <n> test images" after each evaluation;
-/// the caller prints the last line. The trainer's warnings go to standard error. Throws DataError, CheckpointError,
-/// std::invalid_argument, FloatingPointError, std::runtime_error (a log or plot that cannot be written).
+/// the caller prints the last line. The trainer's warnings and memory go to standard error. Throws DataError,
+/// CheckpointError, std::invalid_argument, FloatingPointError, std::runtime_error (a log or plot that cannot be
+/// written).
 RunSummary run_training(const TrainSettings& settings, const RunOutput& output = {});
 
 }  // namespace softamp

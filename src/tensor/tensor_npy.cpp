@@ -1,8 +1,8 @@
 // Tensors in .npy files.
 #include <cstring>
+#include <stdexcept>
 
-#include "softamp/data/npy.h"
-#include "softamp/tensor/tensor.h"
+#include "src/tensor/npy_types.h"
 
 namespace softamp {
 namespace {
@@ -24,6 +24,8 @@ DType dtype_of(npy::ElementType type, bool as_bfloat16, const std::string& name)
                    "'; expected '<f2', '<f4', '<f8', '<i4' or '|b1', or '<u2' where a bfloat16 tensor is read");
 }
 
+}  // namespace
+
 npy::ElementType element_type(DType t) {
   switch (t) {
     case DType::kFloat16: return npy::ElementType::kFloat16;
@@ -36,25 +38,25 @@ npy::ElementType element_type(DType t) {
   return npy::ElementType::kBool;
 }
 
-}  // namespace
-
-Tensor load_npy(const std::filesystem::path& file, bool as_bfloat16) {
-  const std::string name = file.string();
-  npy::Reader reader(name);
-  const npy::Header& header = reader.header();
-  const DType dtype = dtype_of(header.type, as_bfloat16, name);
-  TensorType type{dtype, {}};
+Shape shape_of(const npy::Header& header, const std::string& name) {
   try {
     std::vector<int64_t> extents;
     for (const uint64_t extent : header.shape) {
       if (extent > static_cast<uint64_t>(Shape::kMaxElements)) throw std::invalid_argument("an extent above 2^40");
       extents.push_back(static_cast<int64_t>(extent));
     }
-    type.shape = Shape(std::span<const int64_t>(extents));
+    return Shape(std::span<const int64_t>(extents));
   } catch (const std::invalid_argument& e) {
     throw npy::Error(name + ": shape " + npy::shape_text(header.shape) + ": " + e.what());
   }
-  Tensor tensor(type);
+}
+
+Tensor load_npy(const std::filesystem::path& file, bool as_bfloat16) {
+  const std::string name = file.string();
+  npy::Reader reader(name);
+  const npy::Header& header = reader.header();
+  const DType dtype = dtype_of(header.type, as_bfloat16, name);
+  Tensor tensor(dtype, shape_of(header, name));
   const size_t count = static_cast<size_t>(tensor.elements());
   for (size_t done = 0; done < count;) {
     const size_t n = reader.read(static_cast<std::byte*>(tensor.data()) + done * size_of(dtype), count - done);

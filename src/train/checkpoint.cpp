@@ -23,6 +23,7 @@
 #include "softamp/data/npy.h"
 #include "softamp/graph/trace.h"
 #include "src/data/archive.h"
+#include "src/tensor/npy_types.h"
 
 namespace softamp {
 namespace {
@@ -39,18 +40,6 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 32;
   throw CheckpointError(file.string() + ": " + message);
 }
 
-npy::ElementType element_type(DType t) {
-  switch (t) {
-    case DType::kFloat16: return npy::ElementType::kFloat16;
-    case DType::kBFloat16: return npy::ElementType::kUint16;
-    case DType::kFloat32: return npy::ElementType::kFloat32;
-    case DType::kFloat64: return npy::ElementType::kFloat64;
-    case DType::kInt32: return npy::ElementType::kInt32;
-    case DType::kBool: break;
-  }
-  return npy::ElementType::kBool;
-}
-
 std::vector<std::byte> npy_bytes(const Tensor& tensor) {
   const std::vector<uint64_t> shape(tensor.shape().begin(), tensor.shape().end());
   const std::string header = npy::make_header(element_type(tensor.dtype()), shape);
@@ -65,13 +54,7 @@ Tensor tensor_of(const archive::Entry& entry, DType dtype, const std::string& pl
   if (header.type != element_type(dtype))
     throw npy::Error(place + ": elements of type '" + npy::descr(header.type) + "'; expected '" +
                      npy::descr(element_type(dtype)) + "' for " + name_of(dtype));
-  std::vector<int64_t> extents;
-  for (const uint64_t extent : header.shape) {
-    if (extent > static_cast<uint64_t>(Shape::kMaxElements))
-      throw npy::Error(place + ": shape " + npy::shape_text(header.shape) + ": an extent above 2^40");
-    extents.push_back(static_cast<int64_t>(extent));
-  }
-  Tensor tensor(dtype, Shape(std::span<const int64_t>(extents)));
+  Tensor tensor(dtype, shape_of(header, place));
   if (tensor.bytes() > 0) std::memcpy(tensor.data(), entry.bytes.data() + header.data_offset, tensor.bytes());
   return tensor;
 }

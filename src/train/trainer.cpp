@@ -90,9 +90,7 @@ struct Trainer::Impl {
     update_fetches = {update.finite};
     update_fetches.insert(update_fetches.end(), update.nonfinite.begin(), update.nonfinite.end());
     make_executors();
-    for (const VariableSpec& v : model.variables)
-      set_variable(v.name, initial_value(v.initializer, v.type, v.name, options.executor.seed));
-    for (const VariableSpec& v : update.slots)
+    for (const VariableSpec& v : kept())
       set_variable(v.name, initial_value(v.initializer, v.type, v.name, options.executor.seed));
     gather_warnings();
   }
@@ -174,13 +172,17 @@ struct Trainer::Impl {
     evaluation_is_stale = true;
   }
 
-  /// All tensors of one replica: variables in order of creation, then slots.
+  /// What is kept from step to step: variables in order of creation, then slots.
+  std::vector<VariableSpec> kept() const {
+    std::vector<VariableSpec> specs = model.variables;
+    specs.insert(specs.end(), update.slots.begin(), update.slots.end());
+    return specs;
+  }
+
+  /// The tensors of one replica, in that order.
   Named tensors(int replica) const {
     Named all;
-    for (const VariableSpec& v : model.variables)
-      all.emplace_back(v.name, owner_of(v.name, replica)->variable(v.name).clone());
-    for (const VariableSpec& v : update.slots)
-      all.emplace_back(v.name, owner_of(v.name, replica)->variable(v.name).clone());
+    for (const VariableSpec& v : kept()) all.emplace_back(v.name, owner_of(v.name, replica)->variable(v.name).clone());
     return all;
   }
 
@@ -353,8 +355,7 @@ struct Trainer::Impl {
     if (s.tensors.size() != 1 && s.tensors.size() != static_cast<size_t>(options.replicas))
       refuse("the state holds " + std::to_string(s.tensors.size()) + " replicas; expected 1 or " +
              std::to_string(options.replicas));
-    std::vector<VariableSpec> specs = model.variables;
-    specs.insert(specs.end(), update.slots.begin(), update.slots.end());
+    const std::vector<VariableSpec> specs = kept();
     for (const Named& of_replica : s.tensors) check_tensors(specs, of_replica);
     for (int r = 0; r < options.replicas; ++r)
       for (const auto& [name, value] : s.tensors[s.tensors.size() == 1 ? 0 : static_cast<size_t>(r)])

@@ -1,5 +1,6 @@
 // `softamp train`: settings in, lines, logs and checkpoints out, and every complaint.
 #include "tests/program/process.h"
+#include "tests/program/run_log.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -19,21 +20,6 @@ using nlohmann::json;
 /// Few and small steps.
 const std::string kTiny = "--set generated=true --set train_images=64 --set test_images=32 --set batch_size=8 ";
 const std::string kHalf = "--set precision=float16 --set stochastic_rounding=on ";
-
-std::vector<json> lines_of(const std::string& file) {
-  std::vector<json> lines;
-  std::istringstream in(read_text(file));
-  for (std::string line; std::getline(in, line);) lines.push_back(json::parse(line));
-  return lines;
-}
-
-/// The lines that a training step wrote.
-std::vector<json> steps_of(const std::string& file) {
-  std::vector<json> steps;
-  for (const json& line : lines_of(file))
-    if (line.contains("scale_before")) steps.push_back(line);
-  return steps;
-}
 
 TEST(Train, TheDefaultsAreThoseOfTheSettings) {
   const Outcome o = run_softamp("train --print-settings");

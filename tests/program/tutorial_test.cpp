@@ -1,5 +1,6 @@
 // The tutorial's three programs: their command lines, what they print, how they end, and that they stop and go on.
 #include "tests/program/process.h"
+#include "tests/program/run_log.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -22,21 +23,6 @@ namespace fs = std::filesystem;
 const std::string kPrograms = SOFTAMP_BINARY_DIR "/examples/tutorial/";
 /// Few, small steps. A batch of 2 keeps the networks quick; their sizes are the tutorial's.
 const std::string kTiny = " --generated --train-images 8 --batch-size 2 ";
-
-std::vector<json> lines_of(const std::string& file) {
-  std::vector<json> lines;
-  std::istringstream in(read_text(file));
-  for (std::string line; std::getline(in, line);) lines.push_back(json::parse(line));
-  return lines;
-}
-
-/// The steps of a log; equal runs write equal ones.
-std::vector<json> steps_of(const std::string& file) {
-  std::vector<json> steps;
-  for (const json& line : lines_of(file))
-    if (line.contains("scale_before")) steps.push_back(line);
-  return steps;
-}
 
 class Tutorial : public ::testing::Test {
  protected:

@@ -239,6 +239,7 @@ std::span<const KernelEntry> elementwise_kernels() {
         {"SqrtGrad", make<Elementwise::kSqrtGrad>},
         {"RsqrtGrad", make<Elementwise::kRsqrtGrad>},
         {"ReciprocalGrad", make<Elementwise::kReciprocalGrad>},
+        {"SquaredDifference", make<Elementwise::kSquaredDifference>},
         {"Equal", make<Elementwise::kEqual>},
         {"NotEqual", make<Elementwise::kNotEqual>},
         {"Less", make<Elementwise::kLess>},

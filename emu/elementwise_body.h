@@ -43,6 +43,7 @@ SOFTAMP_LANES F32 value_of(F32 a, F32 b, const LaneParameters& c) {
   if constexpr (kOp == Elementwise::kSqrtGrad) return sqrt_grad(Lane32{a}, Lane32{b}).v;
   if constexpr (kOp == Elementwise::kRsqrtGrad) return rsqrt_grad(Lane32{a}, Lane32{b}).v;
   if constexpr (kOp == Elementwise::kReciprocalGrad) return reciprocal_grad(Lane32{a}, Lane32{b}).v;
+  if constexpr (kOp == Elementwise::kSquaredDifference) return squared_difference(Lane32{a}, Lane32{b}).v;
 }
 
 /// The fp32 result; `rare` marks those that are not known to be rounded right.
@@ -249,6 +250,7 @@ LaneKernel lane_form(LaneForm form, Elementwise op) {
     SOFTAMP_FORM(kSqrtGrad)
     SOFTAMP_FORM(kRsqrtGrad)
     SOFTAMP_FORM(kReciprocalGrad)
+    SOFTAMP_FORM(kSquaredDifference)
     SOFTAMP_FORM(kEqual)
     SOFTAMP_FORM(kNotEqual)
     SOFTAMP_FORM(kLess)

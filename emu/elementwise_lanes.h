@@ -25,6 +25,7 @@ struct Lane32 {
   friend SOFTAMP_LANES Lane32 operator*(Lane32 a, float b) { return {a.v * b}; }
   friend SOFTAMP_LANES Lane32 operator*(float a, Lane32 b) { return {a * b.v}; }
   friend SOFTAMP_LANES Lane32 operator/(Lane32 a, Lane32 b) { return {a.v / b.v}; }
+  friend SOFTAMP_LANES Lane32 operator-(Lane32 a, Lane32 b) { return {a.v - b.v}; }
   friend SOFTAMP_LANES Lane32 operator-(float a, Lane32 b) { return {a - b.v}; }
   friend SOFTAMP_LANES Lane32 operator-(Lane32 a) { return {(F32)((U32)a.v ^ 0x80000000u)}; }
   friend SOFTAMP_LANES U32 operator<(float a, Lane32 b) { return (U32)(a < b.v); }

@@ -7,7 +7,7 @@ set -euo pipefail
 
 purpose=${1:-tests}
 program_packages=(g++ cmake ninja-build libtbb-dev libboost-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
-  libarchive-dev gnuplot-nox)
+  libarchive-dev libprotobuf-dev protobuf-compiler libre2-dev gnuplot-nox)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev python3 clang libclang-rt-14-dev)
 case $purpose in
   program) packages=("${program_packages[@]}") ;;
@@ -49,7 +49,8 @@ has_header() { echo "#include <$1>" | c++ -std=c++20 -x c++ -fsyntax-only - 2>/d
 
 name_what_is_missing() {
   local missing=() tool header
-  local tools=(c++ cmake) headers=(oneapi/tbb.h boost/version.hpp CLI/CLI.hpp nlohmann/json.hpp xxhash.h archive.h)
+  local tools=(c++ cmake protoc) headers=(oneapi/tbb.h boost/version.hpp CLI/CLI.hpp nlohmann/json.hpp xxhash.h archive.h
+    google/protobuf/message.h re2/re2.h)
   if [ "$purpose" = tests ]; then
     tools+=(python3)
     headers+=(gtest/gtest.h benchmark/benchmark.h mpfr.h)

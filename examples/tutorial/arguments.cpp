@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace tutorial {
 namespace {
@@ -14,6 +16,8 @@ using softamp::InterruptGuard;
 struct CommandLine {
   Arguments arguments;
   std::string precision, loss_dtype;
+  std::optional<std::string> tensorflow, recipe, policy, level, dtype, mechanism;
+  const CLI::Option *scaling = nullptr, *behaviour = nullptr, *loss = nullptr;  ///< to know what was given
   int64_t depth = 0;
   double loss_scaling_factor = 256;
   bool half_partials = false, no_stochastic_rounding = false;
@@ -45,8 +49,9 @@ void add_tutorial_options(CLI::App& app, const Program& program, CommandLine& li
                  s.warmup_epochs ? "timed epochs, after one of warm-up that trains too [=5]"
                                  : "passes over the training images [=5]")
       ->type_name("N");
-  app.add_option("--loss-scaling-factor", line.loss_scaling_factor, "the loss is multiplied by this [=256]")
-      ->type_name("X");
+  line.scaling = app.add_option("--loss-scaling-factor", line.loss_scaling_factor,
+                                "the loss is multiplied by this [=256]; under a mechanism [=the mechanism's own scale]")
+                     ->type_name("X");
   app.add_option("--learning-rate", s.learning_rate, "[=0.01]")->type_name("X");
   app.add_flag("--use-float16-partials", line.half_partials, "partials of convolutions and products in float16");
   if (program.has_depth)
@@ -76,13 +81,15 @@ void add_our_options(CLI::App& app, const Program& program, CommandLine& line) {
   if (program.evaluates_between)
     app.add_option("--evaluate-every", s.evaluate_every, "and every so many epochs, 0: not [=0]")->type_name("N");
   app.add_option("--test-images", s.test_images, "the first so many test images, 0: all [=0]")->type_name("N");
-  app.add_option("--behaviour", s.behaviour,
-                 "exceptions and overflow: inv div0 oflo nanoo, all, off [=" + s.behaviour + "]")
-      ->type_name("WORDS");
-  app.add_option("--loss-dtype", line.loss_dtype,
-                 "of logits and loss: compute (the dtype of the network), float32 [=" + line.loss_dtype + "]")
-      ->type_name("WORD")
-      ->check(CLI::IsMember({"compute", "float32"}));
+  line.behaviour = app.add_option("--behaviour", s.behaviour,
+                                  "exceptions and overflow: inv div0 oflo nanoo, all, off [=" +
+                                      (s.behaviour.empty() ? "off" : s.behaviour) + "; under a mechanism nanoo]")
+                       ->type_name("WORDS");
+  line.loss = app.add_option("--loss-dtype", line.loss_dtype,
+                             "of logits and loss: compute (the dtype of the network), float32 [=" + line.loss_dtype +
+                                 (line.loss_dtype == "float32" ? "]" : "; under a mechanism float32]"))
+                  ->type_name("WORD")
+                  ->check(CLI::IsMember({"compute", "float32"}));
   app.add_option("--replicas", s.replicas, "simulated replicas, a batch each [=1]")->type_name("N");
   app.add_option("--log", o.log, "JSON lines: settings, every step, every epoch [=none]")->type_name("FILE");
   app.add_option("--checkpoint", o.checkpoint, "state at the end and when interrupted, .npz [=none]")
@@ -97,6 +104,52 @@ void add_our_options(CLI::App& app, const Program& program, CommandLine& line) {
   app.add_flag("--print-settings", line.arguments.print_settings,
                "print the settings as `softamp train` reads them, and do nothing else");
   app.add_flag("--quiet", o.quiet, "only the last line");
+}
+
+/// The same choices as `softamp rewrite` and `softamp train` have.
+void add_mechanism_options(CLI::App& app, CommandLine& line) {
+  app.add_flag("--tensorflow{2.3}", line.tensorflow,
+               "TensorFlow's graph rewrite, with the lists of --tensorflow=2.3, 2019 or mkl [=2.3]");
+  app.add_option("--recipe", line.recipe, "Gaudi's bfloat16 pass: full, basic, or a recipe's JSON file")
+      ->type_name("FILE");
+  app.add_option("--policy", line.policy, "Keras' policy: mixed_float16, mixed_bfloat16, float16, ...")
+      ->type_name("NAME");
+  app.add_option("--level", line.level, "MindSpore's level: O0, O1, O2, O3, auto")->type_name("WORD");
+  app.add_option("--dtype", line.dtype, "low precision of the mechanism: fp16, bf16 [=the system's own]")
+      ->type_name("WORD");
+  app.add_option("--mechanism", line.mechanism, "the same in one text: tensorflow=2019, level=O2,dtype=bf16 [=none]")
+      ->type_name("TEXT");
+}
+
+/// The one mechanism that the options name, as the settings take it; "" where there is none.
+std::string mechanism_of(const CommandLine& line) {
+  const std::pair<std::string, const std::optional<std::string>&> choices[] = {{"tensorflow", line.tensorflow},
+                                                                               {"recipe", line.recipe},
+                                                                               {"policy", line.policy},
+                                                                               {"level", line.level},
+                                                                               {"mechanism", line.mechanism}};
+  std::string before, text;
+  for (const auto& [name, value] : choices) {
+    if (!value) continue;
+    if (!before.empty()) throw std::invalid_argument("--" + before + " and --" + name + ": expected one mechanism");
+    before = name;
+    text = name == "mechanism" ? *value : name + "=" + *value;
+  }
+  if (line.dtype && before.empty())
+    throw std::invalid_argument("--dtype: expected with --tensorflow, --recipe, --policy or --level");
+  if (line.dtype) text += ",dtype=" + *line.dtype;
+  return text.empty() ? text : softamp::Mechanism::parse(text).text();
+}
+
+/// A mechanism takes the place of the tutorial's method: layers begin in float32, gradients are unscaled as its system
+/// unscales them, an overflow is seen and does not stop the program; what the command line says otherwise stays.
+void choose_mechanism(softamp::TrainSettings& s, const std::string& mechanism, const CommandLine& line) {
+  s.mechanism = mechanism;
+  if (s.mechanism == "none") return;
+  s.fold_scale_into_rate = false;
+  if (line.loss->count() == 0) s.loss_in_float32 = true;
+  if (line.scaling->count() == 0) s.loss_scale.clear();
+  if (line.behaviour->count() == 0) s.behaviour.clear();
 }
 
 /// A number as `loss_scale` takes it: seventeen digits tell every double apart.
@@ -128,7 +181,9 @@ Arguments arguments_from(CommandLine line, const Program& program) {
   s.loss_scale = text_of(line.loss_scaling_factor);
   s.loss_in_float32 = line.loss_dtype == "float32";
   if (line.half_partials) s.partials = "half";
+  if (const std::string mechanism = mechanism_of(line); !mechanism.empty()) choose_mechanism(s, mechanism, line);
   s.validate();
+  s = s.spelled_out();
   const softamp::RunOutput& output = line.arguments.output;
   if (!output.plot.empty()) softamp::check_plot_file(output.plot);
   check_folder("--checkpoint", output.checkpoint);
@@ -182,6 +237,7 @@ int run_program(int argc, char** argv, const Program& program, const std::functi
   app.option_defaults()->always_capture_default(false);
   add_tutorial_options(app, program, line);
   add_our_options(app, program, line);
+  add_mechanism_options(app, line);
   app.footer("Exit codes: 0 success, " + std::string(program.has_depth ? "1 a depth that is not 6N+2, " : "") +
              "2 bad usage or input, 3 a floating-point\nexception, 128 + N stopped by signal N after the step.");
   try {

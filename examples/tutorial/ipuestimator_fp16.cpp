@@ -29,7 +29,7 @@ ModelFunction model_function(const TrainSettings& s) {
       logits = fashion_cnn()(store, features);
     }
     logits = graph.add("Identity", {logits}, {}, "logits");
-    if (s.loss_in_float32 && precision.compute != DType::kFloat32)
+    if (s.loss_in_float32 && graph.type(logits).dtype != DType::kFloat32)
       logits = graph.add("Cast", {logits}, {{"DstT", DType::kFloat32}}, "loss_fn/Cast");
     const Port losses = graph.add("SparseSoftmaxCrossEntropyWithLogits", {logits, labels}, {}, "loss_fn/losses");
     const TrainerOptions options = s.trainer_options();
@@ -64,6 +64,7 @@ void evaluate(const Trainer& trained, const ImageSet& test, const TrainSettings&
   options.image = network.image;
   options.precision = s.precision_value();
   options.loss_in_float32 = s.loss_in_float32;
+  options.layers = s.mechanism_value().layer_rule();
   Trainer copy(build_model(network.build, options), s.trainer_options());
   for (const VariableSpec& v : copy.model().variables) copy.set_variable(v.name, trained.variable(v.name));
   std::vector<int64_t> indices(static_cast<size_t>(s.batch_size));
@@ -100,6 +101,8 @@ bool train(const tutorial::Arguments& a) {
   config.features = {config.precision.compute, {s.batch_size, height, width, channels}};
   config.trainer = s.trainer_options();
   config.executor = config.trainer.executor;
+  config.layers = s.mechanism_value().layer_rule();
+  config.mechanism = s.mechanism;
   config.log_steps = steps_per_epoch;
   config.on_log = [&](int64_t step, double mean_loss) {
     if (!a.output.quiet) std::cerr << a.name << ": INFO: step " << step << ", loss " << mean_loss << '\n';
@@ -108,6 +111,10 @@ bool train(const tutorial::Arguments& a) {
   Trainer& trainer = estimator.trainer();
   if (!a.output.quiet)
     for (const std::string& warning : trainer.warnings()) std::cerr << a.name << ": warning: " << warning << '\n';
+  if (const auto& report = trainer.precision_report(); report && !a.output.quiet)
+    std::cerr << a.name << ": mechanism " << s.mechanism << ": " << report->converted_nodes() << " of "
+              << report->nodes() << " nodes of the gradient graph converted, " << 100 * report->low_share()
+              << " % in low precision, " << report->plan.casts.size() << " casts; loss scale " << s.loss_scale << '\n';
 
   tutorial::Records records(a, total);
   records.start(trainer);

@@ -23,6 +23,15 @@ void multiply(GradientContext& c) {
   if (c.wants(1)) c.set(1, c.sum_to(c.add("Mul", {c.input(0), g}), c.shape(1)));
 }
 
+/// x: 2 g (x - y); y: the same, negated.
+void squared_difference(GradientContext& c) {
+  const Port g = c.arriving();
+  const Port twice = c.add("Mul", {c.scalar(c.type(g).dtype, 2), g});
+  const Port slope = c.add("Mul", {twice, c.add("Sub", {c.input(0), c.input(1)})});
+  if (c.wants(0)) c.set(0, c.sum_to(slope, c.shape(0)));
+  if (c.wants(1)) c.set(1, c.add("Neg", {c.sum_to(slope, c.shape(1))}));
+}
+
 /// x: g / y; y: -g (z / y), z the quotient. z / y is formed first: g may be small enough for g / y to underflow.
 void divide(GradientContext& c) {
   const Port g = c.arriving(), y = c.input(1);
@@ -77,7 +86,7 @@ GradientRules gradients_of::arithmetic() {
           {"Maximum", maximum},  {"Minimum", minimum},
           {"SelectV2", select},  {"AddN", add_n},
           {"BiasAdd", bias_add}, {"BiasAddGrad", bias_add_gradient},
-          {"Cast", cast}};
+          {"Cast", cast},        {"SquaredDifference", squared_difference}};
 }
 
 }  // namespace softamp::graph_detail

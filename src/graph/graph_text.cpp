@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "softamp/graph/operation.h"
+#include "src/graph/node_check.h"
 
 namespace softamp {
 namespace {
@@ -24,6 +25,8 @@ std::string attribute_text(const Node& node) {
     if (shape && !node.outputs.empty() && node.outputs[0].shape == *shape) continue;
     list += (list.empty() ? "" : ", ") + spec.name + "=" + text_of(value);
   }
+  for (const auto& [name, value] : node.attributes)
+    if (graph_detail::is_placement(name)) list += (list.empty() ? "" : ", ") + name + "=" + text_of(value);
   return list.empty() ? "" : "{" + list + "}";
 }
 

@@ -36,21 +36,53 @@ struct Entry {
                                ": " + printable(what.substr(0, 200)));
 }
 
+/// Watches over what the parser does not: the limit on depth, and that every key stands once in its object. (Its
+/// callbacks could, but at the end of each object they look through the whole list that it is in: quadratic.)
+class Watch final : public nlohmann::json_sax<Json> {
+ public:
+  explicit Watch(const JsonOptions& o) : o_(o) {}
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(size_t) override {
+    keys_.emplace_back();
+    return deeper();
+  }
+  bool key(string_t& name) override {
+    if (!keys_.back().insert(name).second)
+      fail_at(o_.source + ": ", "the field '" + printable(name) + "' stands twice in an object");
+    return true;
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    return --depth_ >= 0;
+  }
+  bool start_array(size_t) override { return deeper(); }
+  bool end_array() override { return --depth_ >= 0; }
+  /// Stops; the parser itself says what is wrong.
+  bool parse_error(size_t, const std::string&, const Json::exception&) override { return false; }
+
+ private:
+  bool deeper() {
+    if (depth_++ >= o_.deepest) fail_at(o_.source + ": ", "nested deeper than " + std::to_string(o_.deepest));
+    return true;
+  }
+
+  const JsonOptions& o_;
+  int depth_ = 0;
+  std::vector<std::set<std::string, std::less<>>> keys_;
+};
+
 /// The text as JSON, with the limits on depth and with every key standing once in its object.
 Json parse(std::string_view text, const JsonOptions& o) {
-  std::vector<std::set<std::string, std::less<>>> keys;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    using Event = Json::parse_event_t;
-    if ((event == Event::object_start || event == Event::array_start) && depth >= o.deepest)
-      fail_at(o.source + ": ", "nested deeper than " + std::to_string(o.deepest));
-    if (event == Event::object_start) keys.emplace_back();
-    if (event == Event::object_end) keys.pop_back();
-    if (event == Event::key && !keys.back().insert(parsed.get<std::string>()).second)
-      fail_at(o.source + ": ", "the field '" + printable(parsed.get<std::string>()) + "' stands twice in an object");
-    return true;
-  };
   try {
-    return Json::parse(text.begin(), text.end(), watch);
+    Watch watch(o);
+    Json::sax_parse(text.begin(), text.end(), &watch);
+    return Json::parse(text.begin(), text.end());
   } catch (const Json::parse_error& e) {
     fail_syntax(o, text, e.byte, e.what());
   } catch (const Json::exception& e) {  // a number beyond binary64
@@ -226,6 +258,7 @@ Attributes read_attributes(const Entry& e, const JsonOptions& o, uint64_t& budge
     Nearest nearest(name);
     const bool count = name == "N" && !op.inputs.empty() && op.inputs.back().variadic;
     std::optional<AttributeKind> kind = count ? std::optional(AttributeKind::kInt) : std::nullopt;
+    if (graph_detail::is_placement(name)) kind = AttributeKind::kString;
     for (const AttributeSpec& spec : op.attributes) {
       nearest.offer(spec.name);
       if (spec.name == name) kind = spec.kind;

@@ -59,6 +59,12 @@ void check_count(const Operation& op, Node& node) {
 void check_given(const Operation& op, Node& node) {
   for (auto& [name, value] : node.attributes) {
     if (name == "N" && has_variadic_input(op)) continue;
+    if (is_placement(name)) {
+      if (kind_of(value) != AttributeKind::kString)
+        throw GraphError(place(node) + "attribute '" + name + "' is " + text_of(value) + ", of kind " +
+                         name_of(kind_of(value)) + "; expected kind string");
+      continue;
+    }
     const AttributeSpec* spec = find_spec(op, name);
     if (!spec) {
       Nearest nearest(name);
@@ -144,6 +150,8 @@ void check_characters(const std::string& what, std::string_view name, std::strin
 }
 
 }  // namespace
+
+bool is_placement(std::string_view name) { return name == "device" || name == "layer"; }
 
 void check_name(const std::string& name) { check_characters("node name", name, "."); }
 void check_scope(std::string_view scope) { check_characters("scope name", scope, "._-"); }

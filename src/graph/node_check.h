@@ -11,6 +11,10 @@ namespace softamp::graph_detail {
 /// the outputs. `inputs` are the types of its inputs. Throws GraphError that names the node.
 void complete_node(Node& node, std::span<const TensorType> inputs);
 
+/// Attributes of kind string that any node may have, whatever its operation: "device" and "layer", where it is to run
+/// and the layer it belongs to. They change no result; passes of precision/ read them.
+bool is_placement(std::string_view name);
+
 /// Throws GraphError where the name is malformed.
 void check_name(const std::string& name);
 /// The same for a scope, whose first character may be '_' or '-' too.

@@ -95,6 +95,7 @@ std::vector<Operation> elementwise() {
       binary("RealDiv", "x / y; in the IPU preset by way of fp32.", floats()),
       binary("Maximum", "The greater; a NaN gives NaN, -0 is below +0.", numbers()),
       binary("Minimum", "The lesser; a NaN gives NaN, -0 is below +0.", numbers()),
+      binary("SquaredDifference", "(x - y) (x - y), in fp32 inside.", up_to_fp32()),
       binary("Pow", "x to the power y: in binary64 inside, rounded to fp32, then to the dtype.", up_to_fp32()),
       {"BiasAdd",
        "value + bias over the last axis, rounded once.",

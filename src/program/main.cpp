@@ -29,6 +29,7 @@ Examples:
   echo "3C00 3C01" | softamp compute f16_add
   printf 'behaviour oflo nanoo\nmul 60000 60000\n' | softamp registers -
   softamp run graph.json --feed x=x.npy --fetch y --out results --trace run.jsonl
+  softamp rewrite examples/graphs/two_dense_layers.json --tensorflow --report table
   softamp compare run.jsonl other.jsonl
   softamp train examples/training/generated_float16.json --plot loss.svg
   softamp study --grid precision=float16,float32 --grid stochastic_rounding=off,on --plot study.svg
@@ -67,8 +68,8 @@ int run(int argc, char** argv, std::string& place) {
 
   using namespace softamp::program;
   std::vector<Verb> verbs;
-  for (const auto add : {add_sum, add_inspect, add_formats, add_round, add_compute, add_registers, add_run, add_compare,
-                         add_train, add_study, add_operations, add_selftest})
+  for (const auto add : {add_sum, add_inspect, add_formats, add_round, add_compute, add_registers, add_run, add_rewrite,
+                         add_compare, add_train, add_study, add_operations, add_selftest})
     verbs.push_back(add(program));
 
   const Verb* chosen = nullptr;

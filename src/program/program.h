@@ -37,6 +37,7 @@ Verb add_round(CLI::App& program);
 Verb add_compute(CLI::App& program);
 Verb add_registers(CLI::App& program);
 Verb add_run(CLI::App& program);
+Verb add_rewrite(CLI::App& program);
 Verb add_compare(CLI::App& program);
 Verb add_train(CLI::App& program);
 Verb add_study(CLI::App& program);

@@ -82,7 +82,7 @@ TrainSettings StudyPlan::settings_of(size_t setting) const {
   } catch (const std::invalid_argument& e) {
     throw UsageError(place + ": " + e.what());
   }
-  return result;
+  return result.spelled_out();
 }
 
 std::vector<std::string> StudyPlan::keys() const {
@@ -95,7 +95,9 @@ std::vector<std::string> StudyPlan::keys() const {
 }
 
 std::vector<std::string> StudyPlan::values(size_t setting) const {
-  const Json all = Json::parse(settings_of(setting).to_json());
+  const TrainSettings chosen = settings_of(setting);
+  Json all = Json::parse(chosen.to_json());
+  all["mechanism"] = chosen.mechanism;  // also where it is none
   std::vector<std::string> values;
   for (const std::string& key : keys()) values.push_back(text_of(all.at(key)));
   return values;
@@ -112,7 +114,9 @@ std::vector<StudyRun> StudyPlan::runs() const {
     for (int64_t s = 0; s < seeds; ++s) {
       StudyRun run{setting, row, {}};
       run.settings.seed = row.seed + static_cast<uint64_t>(s);
-      const std::string text = "spec " + std::to_string(kSpecVersion) + " " + run.settings.to_json(false);
+      std::string text = "spec " + std::to_string(kSpecVersion) + " " + run.settings.to_json(false);
+      if (const Mechanism m = row.mechanism_value(); m.kind == Mechanism::Kind::kRecipe)
+        text += Recipe::find(m.value).to_json();  // a file may say something else tomorrow
       run.id = hash_text(text.data(), text.size());
       runs.push_back(std::move(run));
     }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <ostream>
 
 namespace softamp::program {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kPlotPoints = 50;
+constexpr const char* kNoMechanism = "none";
 
 std::string fixed(double value, int digits) {
   if (std::isnan(value)) return "-";
@@ -41,7 +43,7 @@ std::string description(const StudyReport& r) {
     if (!varied(key)) text += (text.empty() ? "" : ", ") + words;
   };
   say("network", s.network);
-  say("precision", s.precision);
+  if (!varied("mechanism")) say("precision", s.mechanism == kNoMechanism ? s.precision : s.mechanism);
   say("optimizer", s.optimizer);
   say("learning_rate", "learning rate " + number(s.learning_rate));
   say("batch_size", "batch " + std::to_string(s.batch_size));
@@ -53,16 +55,40 @@ std::string description(const StudyReport& r) {
 
 /// "float16", but "stochastic_rounding on".
 std::string legend_entry(const std::string& key, const std::string& value) {
-  return key == "precision" || key == "network" || key == "optimizer" ? value : key + " " + value;
+  if (key == "mechanism" && value == kNoMechanism) return "float32";
+  const bool speaks_for_itself = key == "precision" || key == "network" || key == "optimizer" || key == "mechanism";
+  return speaks_for_itself ? value : key + " " + value;
+}
+
+/// The column of a key; nothing where it is not varied.
+std::optional<size_t> column_of(const StudyReport& r, const char* key) {
+  const auto at = std::find(r.keys.begin(), r.keys.end(), key);
+  if (at == r.keys.end()) return std::nullopt;
+  return static_cast<size_t>(at - r.keys.begin());
 }
 
 /// The one row in float32 is what the others are measured against.
 bool is_reference(const StudyReport& r, const StudyRow& row) {
-  const auto at = std::find(r.keys.begin(), r.keys.end(), "precision");
-  if (at == r.keys.end()) return false;
-  const auto column = static_cast<size_t>(at - r.keys.begin());
-  const auto in_float32 = [&](const StudyRow& other) { return other.values[column] == "float32"; };
+  const auto precision = column_of(r, "precision"), mechanism = column_of(r, "mechanism");
+  if (!precision && !mechanism) return false;
+  const auto in_float32 = [&](const StudyRow& other) {
+    return (!precision || other.values[*precision] == "float32") &&
+           (!mechanism || other.values[*mechanism] == kNoMechanism);
+  };
   return in_float32(row) && std::count_if(r.rows.begin(), r.rows.end(), in_float32) == 1;
+}
+
+/// Speeds against the row that differs in the mechanism alone.
+void compare_speeds(StudyReport& r) {
+  const auto mechanism = column_of(r, "mechanism");
+  for (StudyRow& row : r.rows) {
+    row.speed = kNone;
+    if (!mechanism) continue;
+    std::vector<std::string> wanted = row.values;
+    wanted[*mechanism] = kNoMechanism;
+    for (const StudyRow& other : r.rows)
+      if (other.values == wanted) row.speed = row.best_images_per_second / other.best_images_per_second;
+  }
 }
 
 /// Lines of cells, each column as wide as it must be; words to the left, numbers to the right.
@@ -96,17 +122,27 @@ class Table {
 const std::vector<std::string> kColumns = {"final_loss",        "loss_sd",     "accuracy_percent",
                                            "accuracy_sd",       "accuracy_se", "skipped_steps",
                                            "images_per_second", "runs",        "stopped"};
+/// And these where mechanisms are compared.
+const std::vector<std::string> kMechanismColumns = {"low_percent", "casts", "relative_speed"};
 
-std::vector<double> numbers(const StudyRow& row) {
-  return {row.loss.mean,
-          row.loss.deviation,
-          row.accuracy.mean,
-          row.accuracy.deviation,
-          row.accuracy.error,
-          row.skipped,
-          row.images_per_second,
-          static_cast<double>(row.runs),
-          static_cast<double>(row.stopped)};
+std::vector<std::string> columns(const StudyReport& r) {
+  std::vector<std::string> names = kColumns;
+  if (r.compares_mechanisms()) names.insert(names.end(), kMechanismColumns.begin(), kMechanismColumns.end());
+  return names;
+}
+
+std::vector<double> numbers(const StudyReport& r, const StudyRow& row) {
+  std::vector<double> values = {row.loss.mean,
+                                row.loss.deviation,
+                                row.accuracy.mean,
+                                row.accuracy.deviation,
+                                row.accuracy.error,
+                                row.skipped,
+                                row.images_per_second,
+                                static_cast<double>(row.runs),
+                                static_cast<double>(row.stopped)};
+  if (r.compares_mechanisms()) values.insert(values.end(), {row.low_percent, row.casts, row.speed});
+  return values;
 }
 
 std::string csv_cell(const std::string& text) {
@@ -117,6 +153,8 @@ std::string csv_cell(const std::string& text) {
 }
 
 }  // namespace
+
+bool StudyReport::compares_mechanisms() const { return column_of(*this, "mechanism").has_value(); }
 
 Spread spread_of(const std::vector<double>& values) {
   const double mean = mean_of(values), n = static_cast<double>(values.size());
@@ -133,7 +171,7 @@ StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& run
   for (size_t setting = 0; setting < plan.rows(); ++setting) {
     StudyRow row;
     row.values = plan.values(setting);
-    std::vector<double> losses, accuracies, skipped, speeds;
+    std::vector<double> losses, accuracies, skipped, speeds, shares, casts;
     std::vector<size_t> seen;  // runs that reached each step
     for (size_t i = 0; i < runs.size(); ++i) {
       if (runs[i].setting != setting) continue;
@@ -148,6 +186,8 @@ StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& run
         accuracies.push_back(100 * static_cast<double>(result.correct) / static_cast<double>(result.images));
       skipped.push_back(static_cast<double>(result.skipped));
       speeds.push_back(result.images_per_second);
+      shares.push_back(100 * result.low_share);
+      casts.push_back(static_cast<double>(result.casts));
       const size_t steps = std::max(seen.size(), result.losses.size());
       seen.resize(steps);
       row.mean_losses.resize(steps);
@@ -161,8 +201,12 @@ StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& run
     row.accuracy = spread_of(accuracies);
     row.skipped = mean_of(skipped);
     row.images_per_second = mean_of(speeds);
+    row.best_images_per_second = speeds.empty() ? kNone : *std::max_element(speeds.begin(), speeds.end());
+    row.low_percent = mean_of(shares);
+    row.casts = mean_of(casts);
     report.rows.push_back(std::move(row));
   }
+  compare_speeds(report);
   return report;
 }
 
@@ -170,20 +214,29 @@ void print_study(const StudyReport& r, std::ostream& out) {
   out << "study: " << description(r) << "\n\n";
   Table table(r.keys.size());
   std::vector<std::string> head = r.keys;
+  const bool mechanisms = r.compares_mechanisms();
+  if (mechanisms) head.insert(head.end(), {"low %", "casts"});
   for (const char* name : {"final loss", "sd", "accuracy %", "sd", "se", "skipped", "images/s", "stopped"})
     head.emplace_back(name);
+  if (mechanisms) head.insert(head.end() - 1, "speed");
   table.add(std::move(head));
   for (const StudyRow& row : r.rows) {
     std::vector<std::string> cells = row.values;
+    if (mechanisms) cells.insert(cells.end(), {fixed(row.low_percent, 1), fixed(row.casts, 0)});
     cells.insert(cells.end(), {fixed(row.loss.mean, 4), fixed(row.loss.deviation, 4), fixed(row.accuracy.mean, 2),
                                fixed(row.accuracy.deviation, 2), fixed(row.accuracy.error, 2), fixed(row.skipped, 1),
                                fixed(row.images_per_second, 0),
                                row.stopped ? std::to_string(row.stopped) + " of " + std::to_string(row.runs) : "0"});
+    if (mechanisms) cells.insert(cells.end() - 1, fixed(row.speed, 2));
     table.add(std::move(cells));
   }
   table.print(out);
   out << "\nfinal loss: mean of the last tenth of the steps; sd, se: over the seeds; images/s: of one run on one "
          "core\n";
+  if (mechanisms)
+    out << "low %: nodes of the gradient graph in low precision; casts: added to it; speed: of the emulation, each "
+           "row's "
+           "fastest run relative to that of the mechanism none\n";
   for (const StudyRow& row : r.rows)
     if (row.stopped) {
       out << "stopped:";
@@ -201,8 +254,9 @@ Json study_json(const StudyReport& r) {
   for (const StudyRow& row : r.rows) {
     Json line;
     for (size_t k = 0; k < r.keys.size(); ++k) line["settings"][r.keys[k]] = row.values[k];
-    const std::vector<double> values = numbers(row);
-    for (size_t c = 0; c < kColumns.size(); ++c) line[kColumns[c]] = values[c];
+    const std::vector<double> values = numbers(r, row);
+    const std::vector<std::string> names = columns(r);
+    for (size_t c = 0; c < names.size(); ++c) line[names[c]] = values[c];
     line["mean_losses"] = row.mean_losses;
     if (row.stopped) line["first_stop"] = row.first_stop;
     json["rows"].push_back(std::move(line));
@@ -213,11 +267,12 @@ Json study_json(const StudyReport& r) {
 std::string study_csv(const StudyReport& r) {
   std::string text;
   for (const std::string& key : r.keys) text += csv_cell(key) + ",";
-  for (size_t c = 0; c < kColumns.size(); ++c) text += (c ? "," : "") + kColumns[c];
+  const std::vector<std::string> names = columns(r);
+  for (size_t c = 0; c < names.size(); ++c) text += (c ? "," : "") + names[c];
   text += '\n';
   for (const StudyRow& row : r.rows) {
     for (const std::string& value : row.values) text += csv_cell(value) + ",";
-    const std::vector<double> values = numbers(row);
+    const std::vector<double> values = numbers(r, row);
     for (size_t c = 0; c < values.size(); ++c)
       text += std::string(c ? "," : "") + (std::isnan(values[c]) ? std::string() : number(values[c]));
     text += '\n';

@@ -19,9 +19,13 @@ Spread spread_of(const std::vector<double>& values);
 struct StudyRow {
   std::vector<std::string> values;  ///< of StudyPlan::keys()
   size_t runs = 0, stopped = 0;
-  Spread loss, accuracy;            ///< accuracy in percent; NaN without an evaluation
-  double skipped = 0;               ///< steps, mean over the runs
-  double images_per_second = 0;     ///< of one run on one core, mean over the runs
+  Spread loss, accuracy;              ///< accuracy in percent; NaN without an evaluation
+  double skipped = 0;                 ///< steps, mean over the runs
+  double images_per_second = 0;       ///< of one run on one core, mean over the runs
+  double best_images_per_second = 0;  ///< of the run that was disturbed least
+  double speed = 0;        ///< that, relative to the row without mechanism and otherwise equal; NaN where none is
+  double low_percent = 0;  ///< nodes in low precision by a mechanism
+  double casts = 0;        ///< that it added
   std::vector<double> mean_losses;  ///< of every step, over the runs
   std::string first_stop;           ///< why the first stopped run stopped
 };
@@ -31,6 +35,8 @@ struct StudyReport {
   std::vector<std::string> keys;
   std::vector<StudyRow> rows;
   int64_t seeds = 0;
+
+  bool compares_mechanisms() const;  ///< adds columns: low %, casts, speed
 };
 
 /// All results must be there.

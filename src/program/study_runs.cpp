@@ -46,6 +46,8 @@ std::optional<StudyResult> read_result(const std::string& folder, const StudyRun
     result.correct = json.at("correct");
     result.seconds = json.at("seconds");
     result.images_per_second = json.at("images_per_second");
+    result.low_share = json.value("low_share", 0.0);  // where there was a mechanism
+    result.casts = json.value("casts", int64_t{0});
     result.stopped = json.at("stopped");
     return result;
   } catch (const std::exception& e) {
@@ -65,6 +67,10 @@ void keep_result(const std::string& folder, const StudyRun& run, const StudyResu
   json["correct"] = result.correct;
   json["seconds"] = result.seconds;
   json["images_per_second"] = result.images_per_second;
+  if (run.settings.mechanism != TrainSettings{}.mechanism) {
+    json["low_share"] = result.low_share;
+    json["casts"] = result.casts;
+  }
   json["stopped"] = result.stopped;
   const fs::path file = file_of(folder, run);
   static std::atomic<int> written{0};  // two rows may have equal settings
@@ -102,11 +108,27 @@ class StepCounter {
   std::map<std::pair<std::string, std::array<int64_t, 3>>, int64_t> counts_;
 };
 
+/// All settings with their first seed, then all with their second: speeds are compared, and a machine may be busier at
+/// one time than at another.
+std::vector<size_t> seed_by_seed(const std::vector<StudyRun>& runs) {
+  std::vector<std::pair<size_t, size_t>> turns;  // (number of the seed, run)
+  std::map<size_t, size_t> seen;
+  for (size_t i = 0; i < runs.size(); ++i) turns.emplace_back(seen[runs[i].setting]++, i);
+  std::sort(turns.begin(), turns.end());
+  std::vector<size_t> order;
+  for (const auto& [seed, run] : turns) order.push_back(run);
+  return order;
+}
+
 class Workers {
  public:
   Workers(const std::vector<StudyRun>& runs, const StudyRunning& how, std::vector<std::optional<StudyResult>>& results,
           uint64_t steps)
-      : runs_(runs), how_(how), results_(results), progress_("study", std::max<uint64_t>(1, steps), "steps") {}
+      : runs_(runs),
+        how_(how),
+        results_(results),
+        order_(seed_by_seed(runs)),
+        progress_("study", std::max<uint64_t>(1, steps), "steps") {}
 
   void run(size_t count) {
     std::vector<std::thread> threads;
@@ -120,8 +142,9 @@ class Workers {
 
   void work() {
     while (!stopped()) {
-      const size_t i = next_++;
-      if (i >= runs_.size()) return;
+      const size_t turn = next_++;
+      if (turn >= runs_.size()) return;
+      const size_t i = order_[turn];
       if (results_[i]) continue;
       try {
         results_[i] = train(runs_[i]);
@@ -155,6 +178,10 @@ class Workers {
         result.images = summary.evaluations.back().images;
         result.correct = summary.evaluations.back().correct;
       }
+      if (summary.mechanism) {
+        result.low_share = summary.mechanism->low_share;
+        result.casts = summary.mechanism->casts;
+      }
       result.seconds = summary.seconds;
       result.images_per_second = summary.images_per_second;
     } catch (const FloatingPointError& e) {
@@ -170,6 +197,7 @@ class Workers {
   const std::vector<StudyRun>& runs_;
   const StudyRunning& how_;
   std::vector<std::optional<StudyResult>>& results_;
+  std::vector<size_t> order_;
   std::atomic<size_t> next_{0};
   std::atomic<uint64_t> steps_{0};
   std::atomic<bool> failed_{false};

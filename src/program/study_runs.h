@@ -17,6 +17,8 @@ struct StudyResult {
   int64_t images = 0;          ///< of the test set; 0: no evaluation
   int64_t correct = 0;
   double seconds = 0, images_per_second = 0;
+  double low_share = 0;  ///< of the gradient graph's nodes, in low precision by a mechanism
+  int64_t casts = 0;     ///< that the mechanism added
   std::string stopped;  ///< why the run ended early: an exception's report, a scale that overflows for ever; else empty
 
   /// The mean loss of the last tenth of the steps, at least one; NaN where the run was stopped.

@@ -1,4 +1,5 @@
 // softamp train: one training run, from a file of settings.
+#include "src/program/mechanism_options.h"
 #include "src/program/train_options.h"
 
 #include "softamp/report/exception.h"
@@ -18,6 +19,7 @@ namespace {
 struct TrainVerbOptions {
   std::string file, data;
   std::vector<std::string> set;
+  MechanismOptions mechanism;
   RunOutput output;
   int threads = 0;
   bool print_settings = false, find_loss_scale = false, json = false;
@@ -30,6 +32,7 @@ TrainSettings settings_from(const TrainVerbOptions& o) {
     settings.generated = false;
   }
   if (o.threads > 0) settings.threads = o.threads;
+  if (const std::string mechanism = mechanism_text(o.mechanism); !mechanism.empty()) settings.mechanism = mechanism;
   settings.validate();
   return settings;
 }
@@ -50,6 +53,9 @@ Json summary_json(const TrainSettings& settings, const RunSummary& run) {
   json["weight_hashes"] = run.weight_hashes;
   json["seconds"] = run.seconds;
   json["images_per_second"] = run.images_per_second;
+  if (const auto& m = run.mechanism)
+    json["mechanism"] = {{"mechanism", m->mechanism}, {"nodes", m->nodes}, {"converted", m->converted},
+                         {"low_share", m->low_share}, {"casts", m->casts}, {"casts_to_low", m->casts_to_low}};
   json["memory"] = {
       {"parameters", run.memory.parameters}, {"slots", run.memory.slots}, {"activations", run.memory.activations}};
   return json;
@@ -78,11 +84,14 @@ int search(const TrainSettings& settings, const TrainVerbOptions& o) {
 int run_train(TrainVerbOptions o) {
   TrainSettings settings = settings_from(o);
   if (o.print_settings) {
-    std::cout << Json::parse(settings.to_json()).dump(2) << '\n';
+    Json all = Json::parse(settings.spelled_out().to_json());
+    all["mechanism"] = settings.mechanism;  // also where it is none
+    std::cout << all.dump(2) << '\n';
     return kSuccess;
   }
   if (!o.output.plot.empty()) check_plot_file(o.output.plot);
   settle_data(settings);
+  settings = settings.spelled_out();
   if (!o.output.quiet) std::cerr << "softamp train: " << settings.to_json() << '\n';
   if (o.find_loss_scale) return search(settings, o);
   const InterruptGuard guard;
@@ -118,6 +127,7 @@ Verb add_train(CLI::App& program) {
   app->add_option("--set", o->set, "one setting, applied after the file; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+  add_mechanism_options(*app, o->mechanism);
   app->add_flag("--print-settings", o->print_settings, "print the settings as JSON and do nothing else");
   app->add_flag("--find-loss-scale", o->find_loss_scale,
                 "instead of training: raise the loss scale by doubling until the first step overflows");
@@ -141,6 +151,8 @@ Examples:
   softamp train
   softamp train --set precision=float16 --set stochastic_rounding=on --plot loss.svg
   softamp train --set precision=mixed --find-loss-scale
+  softamp train --tensorflow=2019
+  softamp train --set network=resnet8 --level O2 --dtype fp16
   softamp train examples/training/fashion_mixed.json --data ~/data --checkpoint fashion.npz
   softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --set epochs=20)");
   return {app, [o] { return run_train(*o); }};

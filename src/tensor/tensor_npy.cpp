@@ -26,7 +26,7 @@ DType dtype_of(npy::ElementType type, bool as_bfloat16, const std::string& name)
 
 }  // namespace
 
-npy::ElementType element_type(DType t) {
+npy::ElementType npy_type(DType t) {
   switch (t) {
     case DType::kFloat16: return npy::ElementType::kFloat16;
     case DType::kBFloat16: return npy::ElementType::kUint16;
@@ -70,7 +70,7 @@ Tensor load_npy(const std::filesystem::path& file, bool as_bfloat16) {
 
 void save_npy(const Tensor& tensor, const std::filesystem::path& file) {
   const std::vector<uint64_t> shape(tensor.shape().begin(), tensor.shape().end());
-  npy::Writer writer(file.string(), element_type(tensor.dtype()), shape);
+  npy::Writer writer(file.string(), npy_type(tensor.dtype()), shape);
   if (tensor.elements() > 0) writer.write(tensor.data(), static_cast<size_t>(tensor.elements()));
   writer.commit();
 }

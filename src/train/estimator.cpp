@@ -27,7 +27,10 @@ struct Estimator::Impl {
     GraphBuilder builder;
     const Port images = builder.placeholder("images", features.dtype, features.shape);
     const Port labels = builder.placeholder("labels", DType::kInt32, Shape{features.shape[0]});
-    VariableStore store(builder);
+    if (config.layers && features.dtype != DType::kFloat32)
+      refuse(std::string("features are ") + name_of(features.dtype) +
+             " under a rule of layers, which cast them; expected float32");
+    VariableStore store(builder, config.layers);
     const EstimatorSpec spec = model_fn(store, images, labels, EstimatorMode::kTrain);
     const Graph& so_far = builder.graph();
     if (spec.loss.node < 0 || spec.loss.node >= so_far.size() || spec.loss.port < 0 ||
@@ -41,6 +44,8 @@ struct Estimator::Impl {
     model.logits.clear();  // a model function does not say which they are
     model.precision = config.precision;
     model.variables = store.variables();
+    model.layers = store.ruled_layers();
+    if (config.layers) model.mechanism = config.mechanism.empty() ? "layer rule" : config.mechanism;
     model.graph = builder.build();
     TrainerOptions options = config.trainer;
     options.executor = config.executor;

@@ -3,17 +3,13 @@
 #include <utility>
 
 #include "src/train/layer_input.h"
+#include "src/train/layer_precision.h"
 
 namespace softamp::layers {
 namespace {
 
 using layers_detail::Check;
-
-/// Asks for a variable of this dtype in the current scope.
-Port variable(VariableStore& store, const char* name, const Shape& shape, DType dtype, const Initializer& initializer,
-              bool trainable = true) {
-  return store.get({name, shape, dtype, initializer, trainable}).port;
-}
+using layers_detail::LayerCasts;
 
 }  // namespace
 
@@ -23,17 +19,19 @@ Port conv2d(VariableStore& store, Port x, int64_t filters, const Conv2DOptions& 
   check.at_least_one("kernel", options.kernel);
   check.at_least_one("stride", options.stride);
   const TensorType type = check.image(x);
+  const int64_t channels = type.shape[3];
   const auto scope = store.layer_scope(name, "conv2d");
+  const LayerCasts casts(store, "conv2d", type.dtype);
   GraphBuilder& builder = store.builder();
-  const Port kernel = variable(store, "kernel", {options.kernel, options.kernel, type.shape[3], filters}, type.dtype,
-                               options.kernel_initializer);
+  x = casts.input(x);
+  const Port kernel =
+      casts.variable("kernel", {options.kernel, options.kernel, channels, filters}, options.kernel_initializer);
   Port y = builder.add("Conv2D", {x, kernel},
                        {{"strides", std::vector<int64_t>{1, options.stride, options.stride, 1}},
                         {"padding", options.padding},
                         {"partialsType", options.partials}});
-  if (options.use_bias)
-    y = builder.add("BiasAdd", {y, variable(store, "bias", {filters}, type.dtype, options.bias_initializer)});
-  return options.relu ? builder.add("Relu", {y}) : y;
+  if (options.use_bias) y = builder.add("BiasAdd", {y, casts.variable("bias", {filters}, options.bias_initializer)});
+  return casts.output(options.relu ? builder.add("Relu", {y}) : y);
 }
 
 Port dense(VariableStore& store, Port x, int64_t units, const DenseOptions& options, std::string_view name) {
@@ -41,12 +39,13 @@ Port dense(VariableStore& store, Port x, int64_t units, const DenseOptions& opti
   check.at_least_one("units", units);
   const TensorType type = check.rows(x);
   const auto scope = store.layer_scope(name, "dense");
+  const LayerCasts casts(store, "dense", type.dtype);
   GraphBuilder& builder = store.builder();
-  const Port kernel = variable(store, "kernel", {type.shape[1], units}, type.dtype, options.kernel_initializer);
+  x = casts.input(x);
+  const Port kernel = casts.variable("kernel", {type.shape[1], units}, options.kernel_initializer);
   Port y = builder.add("MatMul", {x, kernel}, {{"partialsType", options.partials}});
-  if (options.use_bias)
-    y = builder.add("BiasAdd", {y, variable(store, "bias", {units}, type.dtype, options.bias_initializer)});
-  return options.relu ? builder.add("Relu", {y}) : y;
+  if (options.use_bias) y = builder.add("BiasAdd", {y, casts.variable("bias", {units}, options.bias_initializer)});
+  return casts.output(options.relu ? builder.add("Relu", {y}) : y);
 }
 
 Port dense_column(VariableStore& store, Port x, int64_t units, std::string_view name) {
@@ -56,25 +55,27 @@ Port dense_column(VariableStore& store, Port x, int64_t units, std::string_view 
   const bool single = type.shape.rank() == 1;
   const int64_t in = type.shape[type.shape.rank() - 1];
   const auto scope = store.layer_scope(name, "dense");
+  const LayerCasts casts(store, "dense", type.dtype);
   GraphBuilder& builder = store.builder();
-  const Port weights = variable(store, "weights", {units, in}, type.dtype, Initializer::glorot_uniform());
-  const Port biases = variable(store, "biases", {units, 1}, type.dtype, Initializer::glorot_uniform());
+  x = casts.input(x);
+  const Port weights = casts.variable("weights", {units, in}, Initializer::glorot_uniform());
+  const Port biases = casts.variable("biases", {units, 1}, Initializer::glorot_uniform());
   const auto reshape = [&](Port value, std::vector<int64_t> shape) {
     return builder.add("Reshape", {value}, {{"shape", std::move(shape)}});
   };
   if (single) {
     const Port product = builder.add("MatMul", {weights, reshape(x, {in, 1})});
-    return reshape(builder.add("AddV2", {product, biases}), {units});
+    return casts.output(reshape(builder.add("AddV2", {product, biases}), {units}));
   }
   const Port product = builder.add("MatMul", {x, weights}, {{"transpose_b", true}});
-  return builder.add("BiasAdd", {product, reshape(biases, {units})});
+  return casts.output(builder.add("BiasAdd", {product, reshape(biases, {units})}));
 }
 
 namespace {
 
-/// Norms take variables of float16 and float32 alone.
-DType norm_dtype(const Check& check, std::optional<DType> wanted, DType x) {
-  const DType dtype = wanted.value_or(x == DType::kFloat16 ? DType::kFloat16 : DType::kFloat32);
+/// Norms take variables of float16 and float32 alone. other: what the layer's other variables are.
+DType norm_dtype(const Check& check, std::optional<DType> wanted, DType other) {
+  const DType dtype = wanted.value_or(other == DType::kFloat16 ? DType::kFloat16 : DType::kFloat32);
   if (dtype != DType::kFloat16 && dtype != DType::kFloat32)
     check.fail(std::string("dtype of the variables is ") + name_of(dtype) + "; expected float16 or float32");
   return dtype;
@@ -87,28 +88,35 @@ Port batch_norm(VariableStore& store, Port x, const BatchNormOptions& options, s
   if (!(options.momentum >= 0 && options.momentum <= 1))
     check.fail("momentum is " + std::to_string(options.momentum) + "; expected 0 .. 1");
   const TensorType type = check.ranked(x, 2, Shape::kMaxRank, "a rank of at least 2, channels last,");
-  const DType dtype = norm_dtype(check, options.dtype, type.dtype);
+  norm_dtype(check, options.dtype, type.dtype);
   const Shape channels{type.shape[type.shape.rank() - 1]};
   const auto scope = store.layer_scope(name, "batch_normalization");
-  const Port gamma = variable(store, "gamma", channels, dtype, Initializer::ones());
-  const Port beta = variable(store, "beta", channels, dtype, Initializer::zeros());
-  const Port mean = variable(store, "moving_mean", channels, dtype, Initializer::zeros(), false);
-  const Port variance = variable(store, "moving_variance", channels, dtype, Initializer::ones(), false);
-  return store.builder().add("FusedBatchNormV3", {x, gamma, beta, mean, variance},
-                             {{"epsilon", options.epsilon},
-                              {"is_training", options.training},
-                              {"exponential_avg_factor", options.training ? 1 - options.momentum : 1.0}});
+  const LayerCasts casts(store, "batch_norm", type.dtype);
+  x = casts.input(x);
+  const DType dtype = norm_dtype(check, options.dtype, casts.variables());
+  const Port gamma = casts.kept("gamma", channels, dtype, Initializer::ones());
+  const Port beta = casts.kept("beta", channels, dtype, Initializer::zeros());
+  const Port mean = casts.kept("moving_mean", channels, dtype, Initializer::zeros(), false);
+  const Port variance = casts.kept("moving_variance", channels, dtype, Initializer::ones(), false);
+  return casts.output(store.builder().add("FusedBatchNormV3", {x, gamma, beta, mean, variance},
+                                          {{"epsilon", options.epsilon},
+                                           {"is_training", options.training},
+                                           {"exponential_avg_factor", options.training ? 1 - options.momentum : 1.0}}));
 }
 
 Port group_norm(VariableStore& store, Port x, const GroupNormOptions& options, std::string_view name) {
   const Check check(store, "group_norm", name);
   const TensorType type = check.ranked(x, 2, Shape::kMaxRank, "a rank of at least 2, channels last,");
-  const DType dtype = norm_dtype(check, options.dtype, type.dtype);
+  norm_dtype(check, options.dtype, type.dtype);
   const Shape channels{type.shape[type.shape.rank() - 1]};
   const auto scope = store.layer_scope(name, "group_norm");
-  const Port gamma = variable(store, "gamma", channels, dtype, Initializer::ones());
-  const Port beta = variable(store, "beta", channels, dtype, Initializer::zeros());
-  return store.builder().add("GroupNorm", {x, gamma, beta}, {{"groups", options.groups}, {"epsilon", options.epsilon}});
+  const LayerCasts casts(store, "group_norm", type.dtype);
+  x = casts.input(x);
+  const DType dtype = norm_dtype(check, options.dtype, casts.variables());
+  const Port gamma = casts.kept("gamma", channels, dtype, Initializer::ones());
+  const Port beta = casts.kept("beta", channels, dtype, Initializer::zeros());
+  return casts.output(
+      store.builder().add("GroupNorm", {x, gamma, beta}, {{"groups", options.groups}, {"epsilon", options.epsilon}}));
 }
 
 Port relu(VariableStore& store, Port x) { return store.builder().add("Relu", {x}); }

@@ -2,6 +2,7 @@
 // the tutorial's form: all convolutions biased, and a convolution of 2x2 on the way past a block that halves the image.
 #include "softamp/train/layers.h"
 #include "src/train/layer_input.h"
+#include "src/train/layer_precision.h"
 
 namespace softamp::layers {
 namespace {
@@ -16,6 +17,17 @@ Conv2DOptions convolution(int64_t kernel, int64_t stride, bool relu) {
   return options;
 }
 
+/// What went through the block, and what went past it; where a rule has made two dtypes of them, both in the block's.
+Port sum(VariableStore& store, std::string_view kind, Port through, Port past) {
+  GraphBuilder& builder = store.builder();
+  if (builder.type(through).dtype != builder.type(past).dtype) {
+    const layers_detail::LayerCasts casts(store, kind, builder.type(through).dtype);
+    through = casts.input(through);
+    past = casts.input(past);
+  }
+  return builder.add("AddV2", {through, past});
+}
+
 }  // namespace
 
 Port residual_block(VariableStore& store, Port x, int64_t filters, std::string_view name) {
@@ -27,7 +39,7 @@ Port residual_block(VariableStore& store, Port x, int64_t filters, std::string_v
   const auto scope = store.layer_scope(name, "block");
   const Port first = conv2d(store, x, filters, convolution(3, 1, true));
   const Port second = conv2d(store, first, filters, convolution(3, 1, false));
-  return relu(store, store.builder().add("AddV2", {second, x}));
+  return relu(store, sum(store, "residual_block", second, x));
 }
 
 Port downsample_block(VariableStore& store, Port x, int64_t filters, std::string_view name) {
@@ -36,7 +48,7 @@ Port downsample_block(VariableStore& store, Port x, int64_t filters, std::string
   const Port first = conv2d(store, x, filters, convolution(3, 2, true));
   const Port second = conv2d(store, first, filters, convolution(3, 1, false));
   const Port past = conv2d(store, x, filters, convolution(2, 2, false));
-  return relu(store, store.builder().add("AddV2", {second, past}));
+  return relu(store, sum(store, "downsample_block", second, past));
 }
 
 }  // namespace softamp::layers

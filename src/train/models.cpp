@@ -28,6 +28,10 @@ int64_t total(const std::vector<VariableSpec>& variables, const Size& size) {
   return sum;
 }
 
+std::string mechanism_name(const ModelOptions& options) {
+  return options.mechanism.empty() ? "layer rule" : options.mechanism;
+}
+
 }  // namespace
 
 void check_resnet_depth(int64_t depth) {
@@ -92,14 +96,25 @@ Network small_cnn() {
   };
 }
 
+Network small_resnet() {
+  return [](VariableStore& store, Port images) {
+    Port x = layers::max_pool(store, layers::conv2d(store, images, 8, convolution(3, true, true)), 2, 2);
+    x = layers::residual_block(store, layers::batch_norm(store, x), 8, "block1");
+    x = layers::max_pool(store, x, 2, 2);
+    x = layers::downsample_block(store, layers::batch_norm(store, x), 16, "block2");
+    return layers::dense(store, layers::flatten(store, x), kClasses);
+  };
+}
+
 std::vector<std::string> network_names() {
-  return {"resnet8", "resnet14", "resnet20", "resnet26", "fashion_cnn", "lenet5", "small_cnn"};
+  return {"resnet8", "resnet14", "resnet20", "resnet26", "fashion_cnn", "lenet5", "small_cnn", "small_resnet"};
 }
 
 NetworkInfo find_network(std::string_view name) {
   if (name == "fashion_cnn") return {"fashion_cnn", {28, 28, 1}, fashion_cnn(), kClasses};
   if (name == "lenet5") return {"lenet5", {32, 32, 1}, lenet5(), kClasses};
   if (name == "small_cnn") return {"small_cnn", {28, 28, 1}, small_cnn(), kClasses};
+  if (name == "small_resnet") return {"small_resnet", {28, 28, 1}, small_resnet(), kClasses};
   constexpr std::string_view kResnet = "resnet";
   if (name.starts_with(kResnet)) {
     int64_t depth = 0;
@@ -141,21 +156,28 @@ Model build_model(const Network& network, const ModelOptions& options) {
   if (parameters != compute && parameters != DType::kFloat32)
     fail(std::string("the precision keeps parameters in ") + name_of(parameters) + "; expected float32 or " +
          name_of(compute) + ", in which it computes");
+  const bool ruled = options.layers.has_value();
+  if (ruled && (compute != DType::kFloat32 || parameters != DType::kFloat32))
+    fail("the precision is " + options.precision.name + ", and '" + mechanism_name(options) +
+         "' says what each layer computes in; expected float32, the precision of what it begins with");
 
   Model model;
   model.precision = options.precision;
+  if (ruled) model.mechanism = mechanism_name(options);
   GraphBuilder builder;
   const auto [height, width, channels] = options.image;
   const Port images = builder.placeholder(model.images, compute, {options.batch_size, height, width, channels});
   const Port labels = builder.placeholder(model.labels, DType::kInt32, {options.batch_size});
-  VariableStore store(builder);
+  VariableStore store(builder, options.layers);
   Port logits;
   {
     const auto scope = store.scope("", parameters == compute ? VariableStore::Getter() : float32_parameters());
     logits = network(store, images);
   }
   if (logits.node < 0 || logits.node >= builder.graph().size()) fail("the network gives no output of a node");
-  const TensorType expected{compute, {options.batch_size, options.classes}}, found = builder.type(logits);
+  const TensorType found = builder.type(logits);
+  const TensorType expected{ruled && found.dtype < compute ? found.dtype : compute,
+                            {options.batch_size, options.classes}};
   if (found != expected)
     fail(std::string("the network gives ") + name_of(found.dtype) + found.shape.text() + "; expected logits " +
          name_of(compute) + expected.shape.text());
@@ -163,12 +185,13 @@ Model build_model(const Network& network, const ModelOptions& options) {
   logits = builder.add_named(model.logits, "Identity", {logits}, {});
   {
     const auto scope = builder.scope("loss_fn");
-    if (options.loss_in_float32 && compute != DType::kFloat32)
+    if (options.loss_in_float32 && found.dtype != DType::kFloat32)
       logits = builder.add("Cast", {logits}, {{"DstT", DType::kFloat32}});
     logits = builder.add("SparseSoftmaxCrossEntropyWithLogits", {logits, labels});
   }
   builder.add_named(model.loss, "Mean", {logits}, {});
   model.variables = store.variables();
+  model.layers = store.ruled_layers();
   model.graph = builder.build();
   return model;
 }

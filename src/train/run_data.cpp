@@ -52,6 +52,7 @@ ImageSets load_folder(const std::string& folder, const NetworkInfo& network) {
 
 TrainSettings settled(TrainSettings s) {
   s.validate();
+  s = s.spelled_out();
   if (s.generated) {
     s.data.clear();
     return s;
@@ -87,6 +88,9 @@ Model model_of(const TrainSettings& s, const NetworkInfo& network) {
   o.classes = network.classes;
   o.precision = s.precision_value();
   o.loss_in_float32 = s.loss_in_float32;
+  const Mechanism mechanism = s.mechanism_value();
+  o.layers = mechanism.layer_rule();
+  o.mechanism = mechanism.text();
   return build_model(network.build, o);
 }
 

@@ -9,7 +9,8 @@
 
 namespace softamp::train_detail {
 
-/// The settings, checked, with the data named for good: a folder, or the generated set.
+/// The settings, checked, with all that follows from them written out and the data named for good: a folder, or the
+/// generated set.
 TrainSettings settled(TrainSettings settings);
 
 /// The sets that settled settings name, in the size of the network's images, cut to train_images and test_images (the
@@ -17,7 +18,7 @@ TrainSettings settled(TrainSettings settings);
 /// border, two pixels wide: so LeNet-5 reads MNIST (LeCun, Bottou, Bengio, Haffner 1998). Throws DataError.
 ImageSets load_data(const TrainSettings& settings, const NetworkInfo& network);
 
-/// The network with what the settings say of batch, precision and loss.
+/// The network with what the settings say of batch, precision, mechanism and loss.
 Model model_of(const TrainSettings& settings, const NetworkInfo& network);
 
 /// XXH3-128 over pixels and labels.

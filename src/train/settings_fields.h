@@ -11,6 +11,7 @@ void for_each_setting(Settings& s, Visit&& visit) {
   visit("program", s.program);
   visit("network", s.network);
   visit("precision", s.precision);
+  visit("mechanism", s.mechanism);
   visit("data", s.data);
   visit("generated", s.generated);
   visit("train_images", s.train_images);

@@ -158,9 +158,14 @@ SettingFault first_clash(const TrainSettings& s) {
   if (s.fold_scale_into_rate && !linear)
     return {"fold_scale_into_rate",
             "is true, but " + s.optimizer + " is not linear in the gradient; expected sgd, momentum or nesterov"};
-  if (s.fold_scale_into_rate && LossScaleOptions::parse(s.loss_scale).dynamic)
+  if (s.mechanism_value().kind != Mechanism::Kind::kNone && s.precision_value() != Precision{})
+    return {"mechanism", "is '" + s.mechanism + "', but 'precision' is '" + s.precision +
+                             "', which says itself what computes in which dtype; expected precision float32, or the "
+                             "mechanism none"};
+  const std::string loss_scale = s.spelled_out().loss_scale;
+  if (s.fold_scale_into_rate && LossScaleOptions::parse(loss_scale).dynamic)
     return {"fold_scale_into_rate",
-            "is true, but the loss scale '" + s.loss_scale + "' moves; expected a fixed loss scale"};
+            "is true, but the loss scale '" + loss_scale + "' moves; expected a fixed loss scale"};
   if (s.fold_scale_into_rate && (s.clip_value || s.clip_norm || s.clip_global_norm))
     return {"fold_scale_into_rate", "is true, but clipping acts on unscaled gradients; expected no clipping"};
   return {};
@@ -173,6 +178,7 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   Checker c;
   c.readable("network", [&] { find_network(s.network); });
   c.readable("precision", [&] { Precision::parse(s.precision); });
+  c.readable("mechanism", [&] { Mechanism::parse(s.mechanism); });
   c.within<int64_t>("train_images", s.train_images, 0, kMost);
   c.within<int64_t>("test_images", s.test_images, 0, kMost);
   c.within<int64_t>("batch_size", s.batch_size, 1, 1 << 20);
@@ -191,7 +197,7 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   c.number("epsilon", s.epsilon, positive(s.epsilon), "a finite number above 0");
   c.number("weight_decay", s.weight_decay, not_negative(s.weight_decay), "a finite number, 0 or more");
   c.dtype("optimizer_state", s.optimizer_state);
-  c.readable("loss_scale", [&] { LossScaleOptions::parse(s.loss_scale).validate(); });
+  if (!s.loss_scale.empty()) c.readable("loss_scale", [&] { LossScaleOptions::parse(s.loss_scale).validate(); });
   c.word("stochastic_rounding", s.stochastic_rounding, {"off", "on", "replica_identical_only"});
   c.within("random_bits", s.random_bits, 0, 32);
   c.word("partials", s.partials, {"float", "half"});
@@ -218,12 +224,22 @@ void TrainSettings::validate() const {
   if (!fault.key.empty()) throw std::invalid_argument("settings: '" + fault.key + "' " + fault.what);
 }
 
+TrainSettings TrainSettings::spelled_out() const {
+  TrainSettings all = *this;
+  const Mechanism chosen = mechanism_value();
+  const bool none = chosen.kind == Mechanism::Kind::kNone;
+  if (loss_scale.empty()) all.loss_scale = none ? "256" : chosen.loss_scale().name;
+  if (behaviour.empty()) all.behaviour = none ? "off" : "nanoo";
+  return all;
+}
+
 TrainerOptions TrainSettings::trainer_options() const {
   validate();
+  const TrainSettings all = spelled_out();
   TrainerOptions o;
-  o.executor = executor_options(*this);
+  o.executor = executor_options(all);
   o.optimizer = optimizer_options(*this);
-  o.loss_scale = LossScaleOptions::parse(loss_scale);
+  o.loss_scale = LossScaleOptions::parse(all.loss_scale);
   if (fold_scale_into_rate) o.loss_scale.unscale = Unscale::kFoldedIntoRate;
   o.clipping = {clip_value, clip_norm, clip_global_norm};
   o.replicas = replicas;
@@ -231,6 +247,7 @@ TrainerOptions TrainSettings::trainer_options() const {
   o.accumulation = static_cast<int>(accumulation);
   if (accumulation_dtype) o.accumulation_dtype = parse_dtype(*accumulation_dtype);
   o.strict = strict;
+  if (const Mechanism chosen = mechanism_value(); chosen.rewrites()) o.pass = chosen.pass();
   return o;
 }
 

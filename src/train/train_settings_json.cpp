@@ -178,6 +178,7 @@ TrainSettings TrainSettings::from_json(std::string_view text, std::string_view p
 std::string TrainSettings::to_json(bool with_backend) const {
   Json json;
   for_each_setting(*this, [&](const std::string& key, const auto& member) {
+    if (key == "mechanism" && mechanism == TrainSettings{}.mechanism) return;  // settings from before there were any
     if (with_backend || (key != "threads" && key != "backend")) json[key] = json_of(member);
   });
   return json.dump();

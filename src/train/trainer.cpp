@@ -83,6 +83,7 @@ struct Trainer::Impl {
         optimizer(options.optimizer),
         scale(options.loss_scale) {
     if (options.loss_scale.overflow_from != OverflowFrom::kGradients) options.executor.status = true;
+    check_pass();
     forward = build_gradient_graph(model, options);
     update = build_update_graph(forward, optimizer, options);
     gradient_fetches = {forward.loss, forward.scaled_loss};
@@ -93,6 +94,16 @@ struct Trainer::Impl {
     for (const VariableSpec& v : kept())
       set_variable(v.name, initial_value(v.initializer, v.type, v.name, options.executor.seed));
     gather_warnings();
+  }
+
+  /// A pass converts float32 graphs; on top of another mechanism its report would not say what the other did.
+  void check_pass() const {
+    if (!options.pass) return;
+    if (!model.mechanism.empty())
+      refuse("a pass over the graph and the rule of layers '" + model.mechanism +
+             "' at once; expected one mechanism of mixed precision");
+    if (model.precision.compute != DType::kFloat32 || model.precision.parameters != DType::kFloat32)
+      refuse("a pass over the graph of a model in the precision " + model.precision.name + "; expected float32");
   }
 
   void make_executors() {
@@ -139,7 +150,11 @@ struct Trainer::Impl {
     const bool narrow = std::any_of(forward.gradients.begin(), forward.gradients.end(), [&](const std::string& g) {
       return size_of(forward.graph.type(forward.graph.port(g)).dtype) == 2;
     });
-    const bool narrow_inside = model.precision.compute != DType::kFloat32;
+    const auto nodes = forward.graph.nodes();
+    const bool narrow_inside = std::any_of(nodes.begin(), nodes.end(), [](const Node& n) {
+      return std::any_of(n.outputs.begin(), n.outputs.end(),
+                         [](const TensorType& t) { return is_floating(t.dtype) && size_of(t.dtype) == 2; });
+    });
     if ((narrow || narrow_inside) && gradient_runs[0]->semantics().narrow.overflow == Overflow::kSaturate)
       warnings.push_back("loss scale '" + options.loss_scale.name +
                          "' looks for gradients that are not finite, but values of 16 bits saturate (nanoo is off): "
@@ -329,7 +344,8 @@ struct Trainer::Impl {
     if (!evaluation) {
       ExecutorOptions o = nearest_options(options.executor);
       o.status = o.statistics = o.timings = false;
-      evaluation = make_executor(model.graph, o);
+      evaluation =
+          make_executor(options.pass ? options.pass(model.graph, {&model.logits, 1}).graph : model.graph, std::move(o));
     }
     if (evaluation_is_stale)
       for (const VariableSpec& v : model.variables)
@@ -402,6 +418,7 @@ const Graph& Trainer::gradient_graph() const { return impl_->forward.graph; }
 const Graph& Trainer::update_graph() const { return impl_->update.graph; }
 const LossScale& Trainer::loss_scale() const { return impl_->scale; }
 const std::vector<std::string>& Trainer::warnings() const { return impl_->warnings; }
+const std::optional<PrecisionReport>& Trainer::precision_report() const { return impl_->forward.report; }
 const std::vector<OperationTime>& Trainer::timings() const { return impl_->timings; }
 Trainer::State Trainer::state() const { return impl_->state(); }
 void Trainer::set_state(const State& state) { impl_->set_state(state); }

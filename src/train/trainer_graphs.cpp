@@ -2,8 +2,10 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "softamp/graph/gradients.h"
+#include "src/train/layer_report.h"
 
 namespace softamp {
 namespace {
@@ -18,6 +20,26 @@ Port running_sum(GraphBuilder& b, const VariableSpec& variable, Port gradient, s
   const auto scope = b.scope("accumulate");
   if (b.type(gradient).dtype != type.dtype) gradient = b.add("Cast", {gradient}, {{"DstT", type.dtype}});
   return b.add("Assign", {b.add("AddV2", {sum, gradient})}, {{"ref", name}});
+}
+
+/// The graph so far after the pass. What the step fetches is handed on by Identity nodes, which keep name and dtype.
+void rewrite(GraphBuilder& b, const GraphPass& pass, GradientStepGraph& step) {
+  const auto hand_on = [&b](const std::string& fetch, const char* scope_name, const std::string& name) {
+    const auto scope = b.scope(scope_name);
+    return b.graph().port_name(b.add("Identity", {b.graph().port(fetch)}, {}, name));
+  };
+  const bool scales = step.scaled_loss != step.loss;
+  step.loss = hand_on(step.loss, "loss_fn", "fetched");
+  step.scaled_loss = scales ? hand_on(step.scaled_loss, "scale", "fetched") : step.loss;
+  std::vector<std::string> fetches{step.loss};
+  if (scales) fetches.push_back(step.scaled_loss);
+  for (size_t i = 0; i < step.gradients.size(); ++i) {
+    step.gradients[i] = hand_on(step.gradients[i], "gradients", "fetched/" + step.variables[i].name);
+    fetches.push_back(step.gradients[i]);
+  }
+  GraphRewrite rewritten = pass(b.build(), fetches);
+  step.report = std::move(rewritten.report);
+  b = GraphBuilder(rewritten.graph);
 }
 
 /// All replicas' gradients of one variable as one: a chain in rank order in float32 (D59).
@@ -102,12 +124,18 @@ GradientStepGraph build_gradient_graph(const Model& model, const TrainerOptions&
       Optimizer(options.optimizer).compute_gradients(b, scaled, trainable);
   for (size_t i = 0; i < computed.size(); ++i) {
     if (!computed[i].gradient) continue;
-    Port gradient = *computed[i].gradient;
-    if (options.accumulation > 1) gradient = running_sum(b, specs[i], gradient, options.accumulation_dtype, step);
     step.variables.push_back(specs[i]);
-    step.gradients.push_back(b.graph().port_name(gradient));
+    step.gradients.push_back(b.graph().port_name(*computed[i].gradient));
   }
   if (step.variables.empty()) throw std::invalid_argument("No gradients provided for any variable of the model");
+  if (options.pass) rewrite(b, options.pass, step);
+  if (!model.mechanism.empty()) step.report = report_of_layers(b.graph(), model);
+  if (options.accumulation > 1)
+    for (size_t i = 0; i < step.variables.size(); ++i) {
+      const Port gradient = b.graph().port(step.gradients[i]);
+      step.gradients[i] =
+          b.graph().port_name(running_sum(b, step.variables[i], gradient, options.accumulation_dtype, step));
+    }
   step.graph = b.build();
   return step;
 }

@@ -1,6 +1,7 @@
 // The two graphs of a training step, and the names by which the trainer feeds and fetches them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,11 +13,12 @@ namespace softamp {
 /// Loss and gradients of one micro-batch.
 struct GradientStepGraph {
   Graph graph;
-  std::string loss_scale;               ///< placeholder, float32 scalar; empty: none is needed
-  std::string loss, scaled_loss;        ///< fetches
-  std::vector<VariableSpec> variables;  ///< trainable ones that have a gradient, in order of creation
-  std::vector<std::string> gradients;   ///< fetches: of each, or its running sum
-  std::vector<std::string> sums;        ///< variables that hold the sums of micro-batches; empty where there is one
+  std::string loss_scale;                 ///< placeholder, float32 scalar; empty: none is needed
+  std::string loss, scaled_loss;          ///< fetches
+  std::vector<VariableSpec> variables;    ///< trainable ones that have a gradient, in order of creation
+  std::vector<std::string> gradients;     ///< fetches: of each, or its running sum
+  std::vector<std::string> sums;          ///< variables that hold the sums of micro-batches; empty where there is one
+  std::optional<PrecisionReport> report;  ///< of the pass or the rule of layers
 };
 GradientStepGraph build_gradient_graph(const Model& model, const TrainerOptions& options);
 

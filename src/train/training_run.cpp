@@ -46,6 +46,18 @@ void check_checkpoint_place(const std::string& file) {
     throw CheckpointError(file + ": the folder " + folder.string() + " cannot be written to: " + std::strerror(errno));
 }
 
+std::optional<MechanismSummary> mechanism_of(const TrainSettings& s, const Trainer& trainer) {
+  const std::optional<PrecisionReport>& report = trainer.precision_report();
+  if (!report) return std::nullopt;
+  const CastPlan& plan = report->plan;
+  return MechanismSummary{s.mechanism_value().text(),
+                          report->nodes(),
+                          report->converted_nodes(),
+                          report->low_share(),
+                          static_cast<int64_t>(plan.casts.size()),
+                          plan.casts_to_low()};
+}
+
 std::string fixed(double x, int digits) {
   if (x != x) return "nan";  // whatever its sign
   char text[350];            // room for the largest double
@@ -148,6 +160,10 @@ class Run {
   void introduce() const {
     if (out_.quiet) return;
     for (const std::string& warning : trainer_.warnings()) std::cerr << s_.program << ": warning: " << warning << '\n';
+    if (const auto m = mechanism_of(s_, trainer_))
+      std::cerr << s_.program << ": mechanism " << m->mechanism << ": " << m->converted << " of " << m->nodes
+                << " nodes of the gradient graph converted, " << fixed(100 * m->low_share, 1) << " % in low precision, "
+                << m->casts << " casts; loss scale " << s_.loss_scale << '\n';
     const Trainer::Memory m = trainer_.memory();
     std::cerr << s_.program << ": memory: parameters " << m.parameters << " bytes, optimizer state " << m.slots
               << ", activations " << m.activations << " at the fullest moment of a step\n";
@@ -251,6 +267,7 @@ class Run {
     summary_.seconds = watch_.seconds();
     for (int r = 0; r < s_.replicas; ++r) summary_.weight_hashes.push_back(trainer_.weight_hash(r));
     summary_.memory = trainer_.memory();
+    summary_.mechanism = mechanism_of(s_, trainer_);
   }
 
   void draw() {

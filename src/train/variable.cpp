@@ -84,6 +84,22 @@ const Variable& VariableStore::variable(std::string_view full_path) const {
                    std::to_string(specs_.size()) + nearest.text());
 }
 
+std::optional<LayerPrecision> VariableStore::layer_precision(std::string_view kind) {
+  if (!rule_ || !*rule_) return std::nullopt;
+  const std::string path = scope_.substr(0, scope_.empty() ? 0 : scope_.size() - 1);
+  const LayerPrecision precision = (*rule_)(kind, path);
+  const auto check = [&](const char* what, DType dtype) {
+    if (dtype > DType::kFloat32)
+      throw GraphError(std::string(kind) + " '" + path + "': the layer's rule " + what + " " + name_of(dtype) +
+                       "; expected float16, bfloat16 or float32");
+  };
+  check("computes in", precision.compute);
+  check("keeps variables in", precision.variables);
+  if (precision.output) check("gives out", *precision.output);
+  ruled_.push_back({std::string(kind), path, precision});
+  return precision;
+}
+
 VariableStore::Getter float32_parameters() {
   return [](const VariableStore::Next& next, const VariableRequest& request) -> NodeOutput {
     if (!request.trainable || request.dtype == DType::kFloat32) return next(request);

@@ -34,7 +34,7 @@ std::vector<OperationCase> operation_cases() {
   for (const char* op : {"Sqrt", "Rsqrt", "Reciprocal"}) all.push_back({op, 1, kFloats});
   all.push_back({"LeakyRelu", 1, kUpTo32, false, alpha});
   all.push_back({"LeakyReluGrad", 2, kUpTo32, false, alpha});
-  for (const char* op : {"TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad"})
+  for (const char* op : {"TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "SquaredDifference"})
     all.push_back({op, 2, kUpTo32});
   for (const char* op : {"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"})
     all.push_back({op, 2, kNumbers, true});
@@ -259,6 +259,10 @@ TEST(Elementwise, FormulasOfGradients) {
     check("SqrtGrad", [](float y, float dy) { return (0.5f * dy) / y; });
     check("RsqrtGrad", [](float y, float dy) { return (-0.5f * dy) * ((y * y) * y); });
     check("ReciprocalGrad", [](float y, float dy) { return -dy * (y * y); });
+    check("SquaredDifference", [](float x, float y) {
+      volatile float d = x - y;
+      return d * d;
+    });
     check("ReluGrad", [](float g, float x) { return x > 0 ? g : 0.0f; });
     check("LeakyReluGrad", [](float g, float x) { return x > 0 ? g : g * 0.25f; }, {{"alpha", 0.25}});
   }

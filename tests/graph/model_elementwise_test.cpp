@@ -9,14 +9,47 @@ namespace {
 
 using namespace oracle::model;
 
-[[maybe_unused]] const testing::Environment* const kCovers =
-    covers({"AddV2",          "Sub",        "Mul",           "RealDiv",      "Square",   "Sqrt",
-            "Rsqrt",          "Reciprocal", "TanhGrad",      "SigmoidGrad",  "SqrtGrad", "RsqrtGrad",
-            "ReciprocalGrad", "LeakyRelu",  "LeakyReluGrad", "Maximum",      "Minimum",  "Relu",
-            "Relu6",          "Neg",        "Abs",           "ReluGrad",     "Equal",    "NotEqual",
-            "Less",           "LessEqual",  "Greater",       "GreaterEqual", "IsNan",    "IsFinite",
-            "BiasAdd",        "AddN",       "Cast",          "ZerosLike",    "OnesLike", "Fill",
-            "SelectV2",       "LogicalAnd", "LogicalOr",     "LogicalNot"});
+[[maybe_unused]] const testing::Environment* const kCovers = covers({"AddV2",
+                                                                     "Sub",
+                                                                     "Mul",
+                                                                     "RealDiv",
+                                                                     "Square",
+                                                                     "Sqrt",
+                                                                     "Rsqrt",
+                                                                     "Reciprocal",
+                                                                     "TanhGrad",
+                                                                     "SigmoidGrad",
+                                                                     "SqrtGrad",
+                                                                     "RsqrtGrad",
+                                                                     "ReciprocalGrad",
+                                                                     "LeakyRelu",
+                                                                     "LeakyReluGrad",
+                                                                     "Maximum",
+                                                                     "Minimum",
+                                                                     "Relu",
+                                                                     "Relu6",
+                                                                     "Neg",
+                                                                     "Abs",
+                                                                     "ReluGrad",
+                                                                     "Equal",
+                                                                     "NotEqual",
+                                                                     "Less",
+                                                                     "LessEqual",
+                                                                     "Greater",
+                                                                     "GreaterEqual",
+                                                                     "IsNan",
+                                                                     "IsFinite",
+                                                                     "BiasAdd",
+                                                                     "AddN",
+                                                                     "Cast",
+                                                                     "ZerosLike",
+                                                                     "OnesLike",
+                                                                     "Fill",
+                                                                     "SelectV2",
+                                                                     "LogicalAnd",
+                                                                     "LogicalOr",
+                                                                     "LogicalNot",
+                                                                     "SquaredDifference"});
 
 const DType kAllFloats[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64};
 
@@ -55,7 +88,8 @@ TEST(ModelElementwise, Arithmetic) {
 
 TEST(ModelElementwise, WithFp32Inside) {
   for (const DType t : kFloats) {
-    for (const char* op : {"TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad"}) check(op, t, true);
+    for (const char* op : {"TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "SquaredDifference"})
+      check(op, t, true);
     for (const double alpha : {0.2, 0.0, 1.5}) {
       const Real as_fp32 = static_cast<float>(alpha);
       check("LeakyRelu", t, false, {{"alpha", alpha}}, as_fp32);

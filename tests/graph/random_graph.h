@@ -174,7 +174,7 @@ class RandomGraphMaker {
     }
     std::vector<const char*> ops = {"AddV2", "Sub", "Mul", "Maximum", "Minimum"};
     if (type != DType::kInt32) ops.push_back("RealDiv");
-    if (type != DType::kInt32 && type != DType::kFloat64) ops.push_back("Pow");
+    if (type != DType::kInt32 && type != DType::kFloat64) ops.insert(ops.end(), {"Pow", "SquaredDifference"});
     coin() ? add({one_of(ops), {a, b}}) : add({one_of(ops), {b, a}});
   }
   void unary() {

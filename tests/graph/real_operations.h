@@ -49,6 +49,7 @@ inline std::function<Real(Real, Real)> real_function_of_two(const Node& n) {
   if (op == "AddV2" || op == "BiasAdd") return [](Real x, Real y) { return x + y; };
   if (op == "Sub") return [](Real x, Real y) { return x - y; };
   if (op == "Mul") return [](Real x, Real y) { return x * y; };
+  if (op == "SquaredDifference") return [](Real x, Real y) { return (x - y) * (x - y); };
   if (op == "RealDiv") return [](Real x, Real y) { return x / y; };
   if (op == "Maximum") return [](Real x, Real y) { return std::fmax(x, y); };
   if (op == "Minimum") return [](Real x, Real y) { return std::fmin(x, y); };

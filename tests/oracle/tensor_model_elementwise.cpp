@@ -91,6 +91,10 @@ Range with_fp32_inside(const std::string& op, const Range& x, const Range& y, Re
   if (op == "SqrtGrad") return f32(f32(Range(Real{0.5L}) * y) / x);
   if (op == "RsqrtGrad") return f32(f32(Range(Real{-0.5L}) * y) * f32(f32(x * x) * x));
   if (op == "ReciprocalGrad") return f32(-y * f32(x * x));
+  if (op == "SquaredDifference") {
+    const Range d = f32(x - y);
+    return f32(d * d);
+  }
   throw std::logic_error("no model of " + op);
 }
 

@@ -78,7 +78,7 @@ class Workshop:
         overlay.mkdir(exist_ok=True)
         if (with_library or with_program) and not (self.archive and self.archive.is_file()):
             raise Wrong("it needs the library: give --build, a folder in which libsoftamp.a is built")
-        library = [self.archive, "-ltbb", "-larchive"] if with_library or with_program else []
+        library = [self.archive, "-ltbb", "-larchive", "-lprotobuf", "-lre2"] if with_library or with_program else []
         objects = []
         for source in sources:
             objects.append(overlay / f"{len(objects) + 1}.o")

@@ -163,6 +163,39 @@ TEST(Study, AFileSaysTheSame) {
   EXPECT_EQ(file["rows"][1]["settings"], (json{{"precision", "float32"}, {"learning_rate", "0.001"}}));
 }
 
+TEST(Study, MechanismsSideBySide) {
+  const TemporaryFolder folder;
+  const std::string line = "study --mechanisms none,tensorflow=2.3,recipe=full,dtype=fp16,level=O2 " + kTiny +
+                           "--seeds 1 --out " + folder.file("runs");
+  const Outcome o = run_softamp(line + " --csv " + folder.file("t.csv") + " --plot " + folder.file("p.svg"));
+  ASSERT_EQ(o.code, 0) << o.err;
+  std::istringstream in(o.out);
+  std::vector<std::string> lines;
+  for (std::string text; std::getline(in, text);) lines.push_back(text);
+  ASSERT_GE(lines.size(), 7u) << o.out;
+  EXPECT_EQ(lines[0].find("study: small_resnet, momentum"), 0u) << lines[0];
+  EXPECT_EQ(lines[2].find("mechanism " + std::string(17, ' ') + "low %  casts  final loss"), 0u) << lines[2];
+  EXPECT_NE(lines[2].find("skipped  images/s  speed  stopped"), std::string::npos) << lines[2];
+  EXPECT_EQ(lines[3].find("none " + std::string(24, ' ') + "0.0      0"), 0u) << lines[3];
+  const Outcome again = run_softamp(line + " --json");
+  ASSERT_EQ(again.code, 0) << again.err;
+  const json study = json::parse(again.out);
+  ASSERT_EQ(study["rows"].size(), 4u);
+  const std::string names[] = {"none", "tensorflow=2.3", "recipe=full,dtype=float16", "level=O2"};
+  for (size_t row = 0; row < 4; ++row) {
+    const json& r = study["rows"][row];
+    EXPECT_EQ(r["settings"]["mechanism"], names[row]);
+    EXPECT_EQ(r["low_percent"] > 10, row > 0) << "read back from --out";
+    EXPECT_EQ(r["casts"] > 10, row > 0);
+  }
+  EXPECT_EQ(study["rows"][0]["relative_speed"], 1);
+  EXPECT_GE(study["rows"][3]["skipped_steps"], 3) << "a scale of 2^24: each mechanism has its own";
+  EXPECT_EQ(study["rows"][1]["skipped_steps"], 0);
+  const std::string csv = read_text(folder.file("t.csv"));
+  EXPECT_NE(csv.find(",runs,stopped,low_percent,casts,relative_speed\nnone,"), std::string::npos) << csv;
+  EXPECT_NE(read_text(folder.file("p.svg")).find("tensorflow=2.3"), std::string::npos);
+}
+
 TEST(Study, ARunThatAnExceptionStopsIsARowToo) {
   const Outcome o =
       run_softamp("study " + kTiny + "--set precision=float16 --set behaviour=oflo --grid loss_scale=1,2^60 --seeds 2");
@@ -208,7 +241,7 @@ TEST(Study, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
   const struct {
     std::string arguments, message;
   } rows[] = {
-      {"", "nothing to compare; expected a STUDY file, --grid or --case"},
+      {"", "nothing to compare; expected a STUDY file, --grid, --case or --mechanisms"},
       {"--grid precision", "--grid: 'precision': expected KEY=VALUE"},
       {"--grid precision=float16,,float32", "without empty values"},
       {"--grid precison=float16", "'precison' is not a setting. Did you mean 'precision'?"},
@@ -222,6 +255,9 @@ TEST(Study, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
       {folder.file("list.json"), "precision: \"float16\": expected a list of values"},
       {folder.file("setting.json"), "'precison' is not a setting"},
       {folder.file("none.json"), "none.json: No such file or directory; expected a JSON file that describes a study"},
+      {"--mechanisms=none,,level=O2", "--mechanisms: 'none,,level=O2': expected mechanisms without empty ones"},
+      {"--mechanisms=none,level=O7", "--mechanisms: mechanism 'level=O7': "},
+      {"--mechanisms=none,level=O2 --set precision=float16", "'mechanism' is 'level=O2', but 'precision' is 'float16'"},
       {"--grid shuffle=true,false --plot p.gif", "plot 'p.gif': expected"},
       {"--case precision=float32 --grid precision=float16",
        "'precision' is varied twice; expected each setting on one"},

@@ -139,6 +139,34 @@ TEST(Train, AnEnabledExceptionEndsWithTheDevicesReport) {
   EXPECT_NE(o.err.find("operation: "), std::string::npos) << o.err;
 }
 
+TEST(Train, TrainsUnderEveryMechanism) {
+  const struct {
+    std::string options, mechanism, loss_scale;
+  } rows[] = {{"--tensorflow", "tensorflow=2.3", "tensorflow"},
+              {"--tensorflow=2019 --dtype bf16", "tensorflow=2019,dtype=bfloat16", "tensorflow"},
+              {"--recipe basic", "recipe=basic", "none"},
+              {"--recipe full --dtype fp16", "recipe=full,dtype=float16", "none"},
+              {"--policy mixed_float16", "policy=mixed_float16", "keras"},
+              {"--level O1", "level=O1", "none"},
+              {"--mechanism level=O2", "level=O2", "mindspore"},
+              {"--level O3 --set loss_scale=64", "level=O3", "64"}};
+  for (const auto& row : rows) {
+    const Outcome o = run_softamp("train " + kTiny + "--set steps=2 --json " + row.options);
+    ASSERT_EQ(o.code, 0) << row.options << o.err;
+    EXPECT_NE(o.err.find("softamp train: mechanism " + row.mechanism + ": "), std::string::npos) << o.err;
+    const json run = json::parse(o.out);
+    EXPECT_EQ(run["settings"]["mechanism"], row.mechanism);
+    EXPECT_EQ(run["settings"]["loss_scale"], row.loss_scale);
+    EXPECT_EQ(run["settings"]["behaviour"], "nanoo");
+    EXPECT_EQ(run["mechanism"]["mechanism"], row.mechanism);
+    EXPECT_GT(run["mechanism"]["low_share"], 0.1);
+    EXPECT_GT(run["mechanism"]["casts"], 5);
+  }
+  const json none = json::parse(run_softamp("train --quiet --json --set steps=1 " + kTiny).out);
+  EXPECT_FALSE(none.contains("mechanism") || none["settings"].contains("mechanism"));
+  EXPECT_EQ(json::parse(run_softamp("train --print-settings").out)["mechanism"], "none");
+}
+
 TEST(Train, DrawsTheLossCurve) {
   const TemporaryFolder folder;
   const Outcome o = run_softamp("train " + kTiny + "--set steps=4 --quiet --plot " + folder.file("loss.svg"));
@@ -171,6 +199,13 @@ TEST(Train, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
       {kTiny + "--resume " + folder.file("not.npz"), "not.npz"},
       {kTiny + "--plot loss.gif", "plot 'loss.gif': expected a file name that ends in .svg or .png"},
       {kTiny + "--set steps=1 --log " + folder.file("no/such/log"), "no/such/log"},
+      {"--tensorflow --level O2", "--tensorflow and --level at once; expected one mechanism"},
+      {"--dtype fp16", "--dtype: 'fp16': expected it with a mechanism"},
+      {"--level O7", "--level: mechanism 'level=O7': "},
+      {"--mechanism tensorfow", "nearest: tensorflow"},
+      {"--policy mixed_float16 --set precision=mixed",
+       "'mechanism' is 'policy=mixed_float16', but 'precision' is 'mixed'"},
+      {"--recipe " + folder.file("empty.json"), "empty.json"},
       {"--treads 2", "unknown option '--treads'; nearest: --threads"},
   };
   for (const auto& row : rows) {

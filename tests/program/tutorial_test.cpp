@@ -194,6 +194,35 @@ TEST_F(Tutorial, TheEstimatorsStepsAreThoseOfTheDirectLoop) {
   }
 }
 
+TEST_F(Tutorial, AMechanismTakesThePlaceOfTheMethod) {
+  const json a = settings("stochastic_rounding float32 8 --level O2");
+  EXPECT_EQ(a["mechanism"], "level=O2");
+  EXPECT_EQ(a["loss_scale"], "mindspore");
+  EXPECT_EQ(a["behaviour"], "nanoo");
+  EXPECT_EQ(a["fold_scale_into_rate"], false);
+  EXPECT_EQ(a["loss_in_float32"], true);
+  const json b = settings("float32_parameter_updates float32 --recipe full --dtype fp16 --loss-scaling-factor 64");
+  EXPECT_EQ(b["mechanism"], "recipe=full,dtype=float16");
+  EXPECT_EQ(b["loss_scale"], "64");
+  EXPECT_EQ(settings("ipuestimator_fp16 float32 --mechanism none")["behaviour"], "inv div0 oflo nanoo");
+  // The estimator's loop and the direct one take the same steps.
+  for (const std::string mechanism : {"--tensorflow", "--policy mixed_float16"}) {
+    const std::string line = " float32" + kTiny + "--steps 4 --quiet " + mechanism + " --log ";
+    ASSERT_EQ(run("float32_parameter_updates --shuffle" + line + file("a")).code, 0);
+    ASSERT_EQ(run("ipuestimator_fp16" + line + file("b")).code, 0);
+    const std::vector<json> direct = steps_of(file("a")), estimator = steps_of(file("b"));
+    ASSERT_EQ(direct.size(), 4u);
+    for (size_t s = 0; s < 4; ++s) EXPECT_EQ(direct[s]["loss"], estimator[s]["loss"]) << mechanism << ", step " << s;
+  }
+  const Outcome both = run("float32_parameter_updates mixed --tensorflow");
+  EXPECT_EQ(both.code, 2);
+  EXPECT_NE(both.err.find("'mechanism' is 'tensorflow=2.3', but 'precision' is 'mixed'"), std::string::npos)
+      << both.err;
+  const Outcome two = run("float32_parameter_updates float32 --tensorflow --level O2");
+  EXPECT_EQ(two.code, 2);
+  EXPECT_NE(two.err.find("--tensorflow and --level: expected one mechanism"), std::string::npos) << two.err;
+}
+
 TEST_F(Tutorial, ASignalStopsAfterTheStepAndResumingIsAsIfNeverStopped) {
   for (const std::string program : {"float32_parameter_updates mixed", "ipuestimator_fp16 mixed"}) {
     const std::string log = file(program.substr(0, 3)), state = log + ".npz";

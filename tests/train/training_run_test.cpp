@@ -262,7 +262,7 @@ TEST(TrainingRun, LogLinesAreJson) {
   std::getline(lines, line);
   const Json first = Json::parse(line);
   EXPECT_EQ(first["softamp_log"], 1);
-  EXPECT_EQ(TrainSettings::from_json(first["settings"].dump()).to_json(), settings.to_json());
+  EXPECT_EQ(TrainSettings::from_json(first["settings"].dump()).to_json(), settings.spelled_out().to_json());
   int64_t steps = 0, epochs = 0, evaluations = 0;
   while (std::getline(lines, line)) {
     const Json json = Json::parse(line);

@@ -5,9 +5,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
-#include <regex>
-#include <set>
 
 #include "softamp/graph/gradients.h"
 #include "softamp/numerics/convert.h"
@@ -19,7 +16,7 @@
 #include "softamp/train/optimizer.h"
 #include "tests/graph/executor_check.h"
 #include "tests/train/optimizer_rig.h"
-#include "tests/train/tutorial_page.h"
+#include "tests/train/row_page.h"
 
 namespace softamp::testing {
 namespace {
@@ -186,112 +183,22 @@ TEST(TutorialTraps, X3UnderflowByMode) {
   }
 }
 
-/// JSON of the data folder beside the project; null where it is not there.
-nlohmann::json shared(const std::string& file) {
-  std::ifstream in(std::filesystem::path(SOFTAMP_SOURCE_DIR) / "../shared/data" / file);
-  return in ? nlohmann::json::parse(in) : nlohmann::json();
-}
-bool holds(const nlohmann::json& list, const std::string& word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-
-/// The page's example of the black list is gray in TensorFlow r2.3.
-TEST(TutorialTraps, X4SoftmaxIsGrayInTensorFlow23) {
-  const nlohmann::json lists = shared("op_lists/tf_2_3.json");
-  if (lists.is_null()) GTEST_SKIP() << "../shared/data/op_lists/tf_2_3.json is not there";
-  for (const char* op : {"Softmax", "LogSoftmax", "Log", "Log1p"}) {
-    EXPECT_TRUE(holds(lists["infer"], op)) << op;
-    EXPECT_FALSE(holds(lists["deny"], op)) << op;
-  }
-  EXPECT_TRUE(holds(lists["deny"], "SoftmaxCrossEntropyWithLogits"));
-}
-
-/// A chain of operations, coloured: which are in half. page: white ones, and gray and clear ones that are not
-/// downstream of a black one. Else r2.3's rule: gray ones that lie between two white ones.
-std::string halves_of_chain(const nlohmann::json& lists, const Words& chain, bool page) {
-  const auto in = [&](const char* list, size_t i) { return holds(lists[list], chain[i]); };
-  const size_t n = chain.size();
-  std::string colours(n, 'f');
-  bool black = false;  // downstream of a black one, through gray and clear ones
-  for (size_t i = 0; i < n; ++i) {
-    const bool passes = in("infer", i) || in("clear", i);
-    black = in("deny", i) || (black && passes);
-    if (in("allow", i) || (page && passes && !black)) colours[i] = 'h';
-    if (page || !passes || black) continue;
-    // Through gray and clear ones that are not black's, to a white one on either side.
-    bool before = false, after = false;
-    for (size_t j = i; j-- > 0 && !before && (in("infer", j) || in("clear", j) || in("allow", j));)
-      before = in("allow", j);
-    for (size_t j = i + 1; j < n && !after && (in("infer", j) || in("clear", j) || in("allow", j)); ++j)
-      after = in("allow", j);
-    if (before && after) colours[i] = 'h';
-  }
-  return colours;
-}
-
-/// The forward chain of the page's own network. Its second BiasAdd and its Softmax are gray, and downstream of nothing
-/// black; still they stay in float, as no white operation follows.
-TEST(TutorialTraps, X5GrayNeedsWhiteOnBothSides) {
-  const nlohmann::json lists = shared("op_lists/tf_2_3.json");
-  if (lists.is_null()) GTEST_SKIP() << "../shared/data/op_lists/tf_2_3.json is not there";
-  const Words chain = {"MatMul", "BiasAdd", "Relu", "MatMul", "BiasAdd", "Softmax", "SquaredDifference", "Mean"};
-  EXPECT_EQ(halves_of_chain(lists, chain, false), "hhhhffff");
-  EXPECT_EQ(halves_of_chain(lists, chain, true), "hhhhhhff");
-}
-
-/// Levels are another system's words for whole sets of rules, and differ by its version: none is taken for a precision.
-TEST(TutorialTraps, X10LevelsAreNoPrecisions) {
-  for (const char* level : {"O0", "O1", "O2", "O3", "auto"})
-    EXPECT_EQ(refusal<std::invalid_argument>([&] {
-                (void)Precision::parse(level);
-              }).rfind(std::string("unknown precision '") + level + "'; expected one of float32, ", 0),
-              0u);
-}
-
-const Words kRecipes = {"basic_1.3.0", "full_1.3.0", "bert_1.7.1", "unet_1.2.0"};
-
-/// The page's template says allow_list; files that work say allowlist.
-TEST(TutorialTraps, X11RecipesSayAllowlist) {
-  for (const std::string& name : kRecipes) {
-    const nlohmann::json recipe = shared("recipes/" + name + ".json");
-    if (recipe.is_null()) GTEST_SKIP() << "../shared/data/recipes/" << name << ".json is not there";
-    EXPECT_TRUE(recipe.contains("allowlist")) << name;
-    EXPECT_FALSE(recipe.contains("allow_list")) << name;
-  }
-}
-
-/// The patterns of recipes fit whole names: an infix is written with .* on either side, and bert's own patterns, which
-/// have none, would by a search also fit what they are not meant for.
-TEST(TutorialTraps, X12PatternsFitWholeNames) {
-  const nlohmann::json bert = shared("recipes/bert_1.7.1.json");
-  if (bert.is_null()) GTEST_SKIP() << "../shared/data/recipes/bert_1.7.1.json is not there";
-  const std::regex keep(bert["non_convertible_exceptions"][0][0].get<std::string>());
-  EXPECT_TRUE(std::regex_match("net/KEEP_FP32_PRECISION/MatMul", keep));
-  int with_prefix = 0;
-  for (int layer = 0; layer < 24; ++layer)
-    for (const auto& [pattern, type] :
-         bert["convertible_exceptions"].get<std::vector<std::pair<std::string, std::string>>>()) {
-      const std::string name = "bert/encoder/layer_" + std::to_string(layer) + "/attention/self/add";
-      if (type != "AddV2") continue;
-      EXPECT_TRUE(std::regex_match(name, std::regex(pattern)));
-      EXPECT_FALSE(std::regex_match("gradients/" + name + "_grad/Sum", std::regex(pattern)));
-      with_prefix += std::regex_search("gradients/" + name + "_grad/Sum", std::regex(pattern));
-    }
-  EXPECT_EQ(with_prefix, 24) << "by a search each would fit its gradient's nodes";
-}
-
 // ---- The page -------------------------------------------------------------------------------------------------------
 
 TEST(TutorialPage, PointsToWhatIsThere) {
-  for (const std::string& fault : tutorial::faults_of_page(SOFTAMP_SOURCE_DIR)) ADD_FAILURE() << fault;
+  for (const rows::Page& page : {rows::tutorial(), rows::mixed_precision()})
+    for (const std::string& fault : rows::faults_of(page, SOFTAMP_SOURCE_DIR))
+      ADD_FAILURE() << page.file << ": " << fault;
 }
 
 TEST(TutorialPage, FaultsAreSeen) {
   std::string page = "| row | what | where |\n|---|---|---|\n";
-  for (const std::string& row : tutorial::row_names())
+  for (const std::string& row : rows::tutorial().names)
     if (row != "G05" && row != "X15")
       page += "| " + row + " | words | `tests/train/tutorial_rows_test.cpp: TutorialPage.FaultsAreSeen` |\n";
-  const auto faults = [](const std::string& text) { return tutorial::faults_of(text, SOFTAMP_SOURCE_DIR); };
+  const auto faults = [](const std::string& text) {
+    return rows::faults_of(text, rows::tutorial().names, SOFTAMP_SOURCE_DIR);
+  };
   EXPECT_EQ(faults(page), (Words{"row G05 is missing", "row X15 is missing"}));
   page += "| G05 | words | nowhere |\n| X15 | | `tests/none_test.cpp: Suite.Name` |\n";
   EXPECT_EQ(faults(page), (Words{"row G05 points to nothing", "row X15 does not say what it is",
@@ -301,7 +208,7 @@ TEST(TutorialPage, FaultsAreSeen) {
   EXPECT_EQ(faults(page).size(), 6u);
   EXPECT_EQ(faults(page)[3], "row G05 is there twice");
   EXPECT_EQ(faults(page)[4], "row G05: tests/train/tutorial_rows_test.cpp has no test TutorialPage.Faults");
-  EXPECT_EQ(faults(page)[5], "row G48 is no row of the tutorial");
+  EXPECT_EQ(faults(page)[5], "row G48 is no row of this page");
 }
 
 }  // namespace

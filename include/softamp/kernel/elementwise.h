@@ -34,13 +34,14 @@ enum class Elementwise : uint8_t {
   kRelu6,     ///< min(max(x, +0), 6)
   kReluGrad,  ///< (gradients, features): features > 0 ? gradients : +0. The gradient is copied as it stands.
   // fp32 inside.
-  kLeakyRelu,       ///< 0 < x ? x : alpha x
-  kLeakyReluGrad,   ///< (gradients g, features x): 0 < x ? g : alpha g
-  kTanhGrad,        ///< (y, dy): dy (1 - y y)
-  kSigmoidGrad,     ///< (y, dy): (dy y) (1 - y)
-  kSqrtGrad,        ///< (y, dy): (0.5 dy) / y
-  kRsqrtGrad,       ///< (y, dy): (-0.5 dy) ((y y) y)
-  kReciprocalGrad,  ///< (y, dy): -dy (y y)
+  kLeakyRelu,          ///< 0 < x ? x : alpha x
+  kLeakyReluGrad,      ///< (gradients g, features x): 0 < x ? g : alpha g
+  kTanhGrad,           ///< (y, dy): dy (1 - y y)
+  kSigmoidGrad,        ///< (y, dy): (dy y) (1 - y)
+  kSqrtGrad,           ///< (y, dy): (0.5 dy) / y
+  kRsqrtGrad,          ///< (y, dy): (-0.5 dy) ((y y) y)
+  kReciprocalGrad,     ///< (y, dy): -dy (y y)
+  kSquaredDifference,  ///< (x - y) (x - y)
   // Comparisons.
   kEqual,
   kNotEqual,
@@ -57,7 +58,7 @@ constexpr SOFTAMP_HD bool is_selection(Elementwise op) {
   return op >= Elementwise::kNeg && op <= Elementwise::kReluGrad;
 }
 constexpr SOFTAMP_HD bool is_fp32_inside(Elementwise op) {
-  return op >= Elementwise::kLeakyRelu && op <= Elementwise::kReciprocalGrad;
+  return op >= Elementwise::kLeakyRelu && op <= Elementwise::kSquaredDifference;
 }
 constexpr SOFTAMP_HD bool is_comparison(Elementwise op) { return op >= Elementwise::kEqual; }
 constexpr SOFTAMP_HD int operand_count(Elementwise op) {
@@ -107,6 +108,11 @@ SOFTAMP_MATH F rsqrt_grad(F y, F dy) {
 template <class F>
 SOFTAMP_MATH F reciprocal_grad(F y, F dy) {
   return -dy * (y * y);
+}
+template <class F>
+SOFTAMP_MATH F squared_difference(F x, F y) {
+  const F d = x - y;
+  return d * d;
 }
 }  // namespace inside
 
@@ -179,7 +185,8 @@ SOFTAMP_MATH Rounded fp32_inside(Elementwise op, const FloatFormat& f, uint64_t 
       pole = x.value == 0.0f;
       break;
     case Elementwise::kRsqrtGrad: value = inside::rsqrt_grad(x, y); break;
-    default: value = inside::reciprocal_grad(x, y); break;
+    case Elementwise::kReciprocalGrad: value = inside::reciprocal_grad(x, y); break;
+    default: value = inside::squared_difference(x, y); break;
   }
   return finish32(f, value.value, operands, pole, s, random);
 }

@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "softamp/train/trainer.h"
@@ -33,7 +35,10 @@ struct RunConfig {
   Precision precision;                                         ///< recorded; the model function decides
   int64_t log_steps = 0;                                       ///< (0: never) call on_log every so many steps
   std::function<void(int64_t step, double mean_loss)> on_log;
-  TrainerOptions trainer;  ///< everything else; its executor, optimizer and loss_scale are replaced
+  TrainerOptions trainer;  ///< everything else, a pass for mixed precision among it; its executor, optimizer and
+                           ///< loss_scale are replaced
+  std::optional<LayerRule> layers{};  ///< of the store that the model function gets [=none]; features in float32
+  std::string mechanism{};            ///< what the rule is called in reports [="layer rule"]
 };
 
 class Estimator {

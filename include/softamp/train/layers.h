@@ -1,6 +1,13 @@
 // Layers: functions that add nodes and ask the store for variables. Every layer takes the dtype of its first input
 // (row G07); variables are requested in that dtype, and a getter may keep them otherwise.
 //
+// Where the store carries a rule (precision/layer_rule.h), the rule says it instead: a layer with variables casts its
+// first input to the rule's compute dtype ("input_cast"), requests variables in the rule's variable dtype and reads
+// them through a Cast where the two differ ("kernel_cast"), and casts its result where the rule has an `output`
+// ("output_cast"). Variables of norms are not cast: the operations take float32 ones beside an input of 16 bits, as the
+// systems' own kernels do. Layers without variables follow their inputs; a block's sum of two dtypes casts both to the
+// compute dtype of the rule for the block (kind "residual_block", "downsample_block").
+//
 // A layer stands in a scope of its own: `name` as it is given, but the default name, where it is taken, becomes
 // "conv2d_1", "conv2d_2", ... (VariableStore::layer_scope). Layers without variables have none.
 //
@@ -27,7 +34,7 @@ struct Conv2DOptions {
   bool relu = false;
   Initializer kernel_initializer = Initializer::glorot_uniform();  ///< variable "kernel"
   Initializer bias_initializer = Initializer::zeros();
-  std::string partials;  ///< ("", half, float) [="": the executor's]
+  std::string partials = {};  ///< ("", half, float) [="": the executor's]
 };
 Port conv2d(VariableStore& store, Port x, int64_t filters, const Conv2DOptions& options = {},
             std::string_view name = "conv2d");
@@ -54,8 +61,8 @@ Port dense_column(VariableStore& store, Port x, int64_t units, std::string_view 
 struct BatchNormOptions {
   double momentum = 0.99;  ///< of the moving averages; nothing updates them unless the caller adds Assigns
   double epsilon = 1e-3;
-  bool training = true;        ///< statistics of the batch
-  std::optional<DType> dtype;  ///< (float16, float32) of the variables
+  bool training = true;          ///< statistics of the batch
+  std::optional<DType> dtype{};  ///< (float16, float32) of the variables
 };
 Port batch_norm(VariableStore& store, Port x, const BatchNormOptions& options = {},
                 std::string_view name = "batch_normalization");
@@ -65,7 +72,7 @@ Port batch_norm(VariableStore& store, Port x, const BatchNormOptions& options = 
 struct GroupNormOptions {
   int64_t groups = 1;  ///< a divisor of the channels
   double epsilon = 1e-3;
-  std::optional<DType> dtype;  ///< (float16, float32)
+  std::optional<DType> dtype{};  ///< (float16, float32)
 };
 Port group_norm(VariableStore& store, Port x, const GroupNormOptions& options = {},
                 std::string_view name = "group_norm");

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,9 @@ struct Precision {
 using Network = std::function<Port(VariableStore& store, Port images)>;
 
 /// Networks by name: "resnet8", "resnet14", ... (6N+2), "fashion_cnn" (model B), "lenet5", "small_cnn" (conv 3x3 8,
-/// pool, conv 3x3 16, pool, dense: learns the generated images in a minute). Throws std::invalid_argument: unknown
-/// name; a depth that is not 6N+2 >= 8: "... must be of the form 6N+2 (8, 14, 20, 26)".
+/// pool, conv 3x3 16, pool, dense: learns the generated images in a minute), "small_resnet" (conv 3x3 8, pool, batch
+/// norm, residual block, pool, batch norm, downsample block 16, dense: every kind of layer, cheap). Throws
+/// std::invalid_argument: unknown name; a depth that is not 6N+2 >= 8: "... must be of the form 6N+2 (8, 14, 20, 26)".
 struct NetworkInfo {
   std::string name;
   std::array<int64_t, 3> image;  ///< height, width, channels that it is made for
@@ -49,6 +51,7 @@ Network resnet(int64_t depth);
 Network fashion_cnn();
 Network lenet5();
 Network small_cnn();
+Network small_resnet();
 
 struct ModelOptions {
   int64_t batch_size = 32;
@@ -57,16 +60,23 @@ struct ModelOptions {
   Precision precision;
   bool loss_in_float32 =
       true;  ///< logits are cast to float32 before the loss (trap X7); false: the shipped scripts' way
+  /// What layers compute in, layer by layer [=all in `precision`]. `precision` is then float32: images come in float32,
+  /// and layers cast them.
+  std::optional<LayerRule> layers{};
+  std::string mechanism{};  ///< what the rule is called in reports: "level O2" [="layer rule"]
 };
 
 /// A forward graph, ready for a trainer.
-///   "images" Placeholder [batch, h, w, c] of the compute dtype; "labels" Placeholder int32 [batch]
+///   "images" Placeholder [batch, h, w, c] of the compute dtype (under a rule of layers: float32); "labels" Placeholder
+///   int32 [batch]
 ///   "logits" [batch, classes]; "loss" scalar: mean of the sparse softmax cross-entropies
 struct Model {
   Graph graph;
   std::vector<VariableSpec> variables;  ///< in order of creation
   std::string images = "images", labels = "labels", logits = "logits", loss = "loss";
   Precision precision;
+  std::vector<RuledLayer> layers{};  ///< what the rule said, in order [=no rule]
+  std::string mechanism{};           ///< the rule's name; "": no rule
 
   int64_t parameters() const;  ///< elements of all variables
   int64_t trainable_parameters() const;
@@ -75,7 +85,8 @@ struct Model {
 /// Variables and layers stand at the top ("block1/conv2d/kernel"), the loss under "loss_fn". Where parameters are kept
 /// wider than they are computed with, the whole network is built under float32_parameters(). Throws
 /// std::invalid_argument: an extent below 1, a precision other than those above, logits of another type than [batch,
-/// classes] of the compute dtype; GraphError: what a layer refuses, and a network that takes one of the four names.
+/// classes] of the compute dtype (under a rule: of any floating dtype), a rule with a precision other than float32;
+/// GraphError: what a layer refuses, and a network that takes one of the four names.
 Model build_model(const Network& network, const ModelOptions& options);
 
 }  // namespace softamp

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "softamp/precision/mechanism.h"
 #include "softamp/train/trainer.h"
 
 namespace softamp {
@@ -14,10 +15,12 @@ struct TrainSettings {
   std::string program = "softamp train";  ///< who asks; in the log
   std::string network = "small_cnn";      ///< network_names()
   std::string precision = "float32";      ///< Precision::names()
-  std::string data;                       ///< folder; "": SOFTAMP_DATA, else the generated set
-  bool generated = false;                 ///< the generated set even where SOFTAMP_DATA is set
-  int64_t train_images = 0;               ///< (0: all) the first so many
-  int64_t test_images = 0;                ///< (0: all)
+  /// Mechanism::parse: who says which operations or layers compute in low precision; with precision float32 alone.
+  std::string mechanism = "none";
+  std::string data;          ///< folder; "": SOFTAMP_DATA, else the generated set
+  bool generated = false;    ///< the generated set even where SOFTAMP_DATA is set
+  int64_t train_images = 0;  ///< (0: all) the first so many
+  int64_t test_images = 0;   ///< (0: all)
   int64_t batch_size = 32, epochs = 5, warmup_epochs = 0;
   int64_t steps = 0;     ///< (0: epochs decide) at most so many, the warm-up's included
   bool shuffle = false;  ///< per epoch, keyed by (seed, epoch)
@@ -27,14 +30,17 @@ struct TrainSettings {
   std::optional<double> momentum, rho, beta1, beta2, epsilon, weight_decay;  ///< [=the optimizer's]
   std::optional<std::string> optimizer_state;                                ///< dtype of slots
   bool separate_roundings = false;
-  std::string loss_scale = "256";     ///< LossScaleOptions::parse
+  /// LossScaleOptions::parse [="": 256; under a mechanism its own (row K23)]
+  std::string loss_scale;
   bool fold_scale_into_rate = false;  ///< linear optimizers: lr / S instead of g / S
   bool loss_in_float32 = true;
   std::string stochastic_rounding = "off";  ///< (off, on, replica_identical_only)
   int random_bits = 0;                      ///< (0: 13; 1 .. 32)
   std::string partials = "float";           ///< (float, half) of convolutions and products
   int amp_block = 16;
-  std::string behaviour = "off";  ///< words inv div0 oflo nanoo, "all" (esr apart), "off"
+  /// Words inv div0 oflo nanoo, "all" (esr apart), "off" [="": off; under a mechanism nanoo, so that an overflow is
+  /// seen]
+  std::string behaviour;
   std::optional<double> clip_value, clip_norm, clip_global_norm;
   int64_t accumulation = 1;
   std::optional<std::string> accumulation_dtype;
@@ -51,10 +57,14 @@ struct TrainSettings {
   /// A JSON object; unknown keys, wrong types and values out of range throw std::invalid_argument: "settings.json: line
   /// 3: 'lerning_rate' is not a setting. Did you mean 'learning_rate'?". Keys left out keep their defaults.
   static TrainSettings from_json(std::string_view text, std::string_view place = "settings");
-  std::string to_json(bool with_backend = true) const;  ///< every key, in this order
+  /// Every key, in this order; "mechanism" where there is one.
+  std::string to_json(bool with_backend = true) const;
   void validate() const;
   TrainerOptions trainer_options() const;
   Precision precision_value() const { return Precision::parse(precision); }
+  Mechanism mechanism_value() const { return Mechanism::parse(mechanism); }
+  /// The same with what follows from other settings written out: loss_scale, behaviour. Throws as Mechanism::parse.
+  TrainSettings spelled_out() const;
 };
 
 }  // namespace softamp

@@ -6,6 +6,11 @@
 //
 // The seven phases of a step (row M03) are scopes of these graphs: cast, forward, loss, scale, backward, unscale,
 // update.
+//
+// A pass for mixed precision sees forward graph, loss scale and gradients as one finished graph. What is fetched of it,
+// loss and gradients, stands behind Identity nodes that are added first, so that the operations that compute them may
+// be converted while all that is fetched stays float32. Sums over micro-batches, reduction, unscaling and update are no
+// matter of the pass. `logits` runs the forward graph after the same pass.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +24,7 @@
 
 #include "softamp/graph/executor.h"
 #include "softamp/precision/loss_scale.h"
+#include "softamp/precision/precision_report.h"
 #include "softamp/train/models.h"
 #include "softamp/train/optimizer.h"
 
@@ -59,16 +65,19 @@ struct TrainerOptions {
   std::optional<DType> accumulation_dtype{};  ///< of the sums [=the gradient's] (row G24)
   bool hash_weights = false;                  ///< weight_hashes in every StepResult
   bool strict = false;                        ///< warnings are errors
+  GraphPass pass{};                           ///< over the gradient graph and that of `logits` [=none]
 };
 
 /// "cast", "forward", "loss", "scale", "backward", "unscale" or "update": the phase that a node of the trainer's graphs
-/// belongs to, by its name.
+/// belongs to, by its name. Casts that layers or a pass add are "cast" wherever they stand; gradients of casts are
+/// "backward".
 std::string_view phase_of(std::string_view node_name);
 
 class Trainer {
  public:
   /// Variables start from their initialisers and the executor's seed. Throws std::invalid_argument, GraphError: options
-  /// that do not go together (a scale folded into the rate of an optimizer that is not linear, ...), each named.
+  /// that do not go together (a scale folded into the rate of an optimizer that is not linear, a pass over a model that
+  /// is not all float32 or was built under a rule, ...), each named.
   Trainer(Model model, TrainerOptions options);
   ~Trainer();
   Trainer(const Trainer&) = delete;
@@ -89,6 +98,9 @@ class Trainer {
   const Graph& update_graph() const;
   const LossScale& loss_scale() const;
   const std::vector<std::string>& warnings() const;
+  /// What the pass made of the gradient graph, or, where the model was built under a rule of layers, what sets that
+  /// graph apart from the same in float32; nothing without either.
+  const std::optional<PrecisionReport>& precision_report() const;
 
   /// Everything that the next step depends on besides its batches.
   struct State {

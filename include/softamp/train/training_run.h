@@ -14,6 +14,7 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,14 @@ struct Evaluation {
   double accuracy() const { return images ? static_cast<double>(correct) / static_cast<double>(images) : 0; }
 };
 
+/// What a mechanism of mixed precision made of the gradient graph of a run.
+struct MechanismSummary {
+  std::string mechanism;                ///< Mechanism::text
+  int64_t nodes = 0, converted = 0;     ///< of the graph without its casts; those with an attribute in low precision
+  double low_share = 0;                 ///< PrecisionReport::low_share, 0 .. 1
+  int64_t casts = 0, casts_to_low = 0;  ///< added; those from float32 to low precision
+};
+
 struct RunSummary {
   bool finished = true;                       ///< false: stopped before the end
   int64_t steps = 0, skipped = 0;             ///< since the run began, also before it was resumed
@@ -57,13 +66,14 @@ struct RunSummary {
   double seconds = 0, images_per_second = 0;  ///< of the timed epochs' steps in this process
   std::vector<std::string> weight_hashes;     ///< at the end, per replica
   Trainer::Memory memory;
+  std::optional<MechanismSummary> mechanism;  ///< where there is one
 };
 
 /// Prints, as the tutorial does: "Executing warmup run...", after each epoch "Average loss: <l> --- time so far <s>",
 /// then "throughput <x> images/s", and "Evaluation: accuracy <a> %, loss <l> on <n> test images" after each evaluation;
-/// the caller prints the last line. The trainer's warnings and memory go to standard error. Throws DataError,
-/// CheckpointError, std::invalid_argument, FloatingPointError, std::runtime_error (a log or plot that cannot be
-/// written).
+/// the caller prints the last line. The trainer's warnings and memory, and what the mechanism did, go to standard
+/// error. Throws DataError, CheckpointError, std::invalid_argument, FloatingPointError, std::runtime_error (a log or
+/// plot that cannot be written).
 RunSummary run_training(const TrainSettings& settings, const RunOutput& output = {});
 
 }  // namespace softamp

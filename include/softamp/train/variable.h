@@ -10,12 +10,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "softamp/graph/graph.h"
+#include "softamp/precision/layer_rule.h"
 #include "softamp/train/initializer.h"
 
 namespace softamp {
@@ -55,10 +58,19 @@ struct VariableRequest {
   bool trainable = true;
 };
 
+/// A layer that was built under a rule, and what the rule said of it.
+struct RuledLayer {
+  std::string kind;  ///< "conv2d", as LayerRule's
+  std::string path;  ///< its scope: "block1/conv2d"
+  LayerPrecision precision;
+};
+
 /// Creates variables in a GraphBuilder, by full path. Scopes nest, and carry getters.
 class VariableStore {
  public:
-  explicit VariableStore(GraphBuilder& builder) : builder_(builder) {}
+  /// rule: what the functional layers (layers.h) compute in [=each in the dtype of its first input].
+  explicit VariableStore(GraphBuilder& builder, std::optional<LayerRule> rule = {})
+      : builder_(builder), rule_(std::move(rule)) {}
   VariableStore(const VariableStore&) = delete;
   VariableStore& operator=(const VariableStore&) = delete;
 
@@ -119,6 +131,12 @@ class VariableStore {
   const Variable& variable(std::string_view full_path) const;  ///< throws GraphError with the nearest name
   int64_t getter_calls() const { return getter_calls_; }       ///< requests that passed through a getter (row G47)
 
+  /// What the rule says of the layer of this kind whose scope is the current one, and keeps it in ruled_layers; nothing
+  /// without a rule. Throws GraphError for a rule that computes, or keeps variables, in no dtype of layers.
+  std::optional<LayerPrecision> layer_precision(std::string_view kind);
+  /// Layers that the rule was asked about, in order.
+  const std::vector<RuledLayer>& ruled_layers() const { return ruled_; }
+
  private:
   /// Asks getter outer - 1, or creates where outer is 0.
   NodeOutput pass(size_t outer, const VariableRequest& request);
@@ -131,6 +149,8 @@ class VariableStore {
   std::vector<VariableSpec> specs_;
   std::map<std::string, Variable, std::less<>> by_name_;
   int64_t getter_calls_ = 0;
+  std::optional<LayerRule> rule_;
+  std::vector<RuledLayer> ruled_;
 };
 
 /// Row G17: a trainable request of a dtype other than float32 creates a float32 variable and reads it through a Cast

@@ -1,5 +1,6 @@
-// Reads docs/TUTORIAL.md: a table of rows `| G01 | what it is | where it is shown |`, the last cell with one or more
-// spans `file` or `file: Suite.Name` or `file: Suite.Name, Suite.Other`, files from the root of the repository.
+// Reads docs/TUTORIAL.md and docs/MIXED_PRECISION.md: tables of rows `| G01 | what it is | where it is shown |`, the
+// last cell with one or more spans `file` or `file: Suite.Name` or `file: Suite.Name, Suite.Other`, files from the root
+// of the repository.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +12,34 @@
 #include <string>
 #include <vector>
 
-namespace softamp::tutorial {
+namespace softamp::rows {
 
-/// G01 to G47, X1 to X15: the rows of the tutorial and the traps.
-inline std::vector<std::string> row_names() {
+/// A page and the rows that it must have, each once.
+struct Page {
+  std::string file;
   std::vector<std::string> names;
-  for (int i = 1; i <= 47; ++i) names.push_back((i < 10 ? "G0" : "G") + std::to_string(i));
-  for (int i = 1; i <= 15; ++i) names.push_back("X" + std::to_string(i));
-  return names;
+};
+
+inline void add_rows(std::vector<std::string>& names, const std::string& letter, int last, bool two_digits = true) {
+  for (int i = 1; i <= last; ++i) names.push_back(letter + (two_digits && i < 10 ? "0" : "") + std::to_string(i));
+}
+
+/// G01 to G47, X1 to X15: the rows of Graphcore's tutorial, and the traps.
+inline Page tutorial() {
+  Page page{"docs/TUTORIAL.md", {}};
+  add_rows(page.names, "G", 47);
+  add_rows(page.names, "X", 15, false);
+  return page;
+}
+
+/// The rows of TensorFlow, Keras, MindSpore and Gaudi.
+inline Page mixed_precision() {
+  Page page{"docs/MIXED_PRECISION.md", {}};
+  add_rows(page.names, "T", 19);
+  add_rows(page.names, "K", 25);
+  add_rows(page.names, "M", 20);
+  add_rows(page.names, "H", 22);
+  return page;
 }
 
 inline std::string text_of_file(const std::filesystem::path& file) {
@@ -45,10 +66,10 @@ inline std::vector<std::string> faults_of_reference(const std::string& reference
   return faults;
 }
 
-/// Everything that is wrong with the page, in its order; missing rows last.
-inline std::vector<std::string> faults_of(const std::string& page, const std::filesystem::path& root) {
-  static const std::regex kRow(R"(^\| ([GX][0-9]+) \|([^|]*)\|(.*)\|$)"), kSpan("`([^`]*)`");
-  const std::vector<std::string> names = row_names();
+/// Everything that is wrong with a page's text, in its order; missing rows last.
+inline std::vector<std::string> faults_of(const std::string& page, const std::vector<std::string>& names,
+                                          const std::filesystem::path& root) {
+  static const std::regex kRow(R"(^\| ([A-Z][0-9]+) \|([^|]*)\|(.*)\|$)"), kSpan("`([^`]*)`");
   const std::set<std::string> known(names.begin(), names.end());
   std::set<std::string> seen;
   std::vector<std::string> faults;
@@ -58,7 +79,7 @@ inline std::vector<std::string> faults_of(const std::string& page, const std::fi
     if (!std::regex_match(line, row, kRow)) continue;
     const std::string name = row[1], what = row[2], where = row[3];
     if (!known.contains(name)) {
-      faults.push_back("row " + name + " is no row of the tutorial");
+      faults.push_back("row " + name + " is no row of this page");
       continue;
     }
     if (!seen.insert(name).second) faults.push_back("row " + name + " is there twice");
@@ -76,8 +97,8 @@ inline std::vector<std::string> faults_of(const std::string& page, const std::fi
   return faults;
 }
 
-inline std::vector<std::string> faults_of_page(const std::filesystem::path& root) {
-  return faults_of(text_of_file(root / "docs/TUTORIAL.md"), root);
+inline std::vector<std::string> faults_of(const Page& page, const std::filesystem::path& root) {
+  return faults_of(text_of_file(root / page.file), page.names, root);
 }
 
-}  // namespace softamp::tutorial
+}  // namespace softamp::rows

@@ -1,0 +1,148 @@
+// Passes of mixed precision over chains of realistic blocks: reading the picture, colouring under each mechanism,
+// planning casts, applying the plan. Times by number of nodes, with the growth that Google Benchmark fits to them
+// (wanted: N). Goals: 100,000 nodes under 1 s from graph to rewritten graph, a recipe of 50 patterns under 2 s.
+// Commands and results: RESULTS.md.
+#include <ctime>
+#include <map>
+#include <memory>
+
+#include "bench/measure.h"
+#include "softamp/precision/mechanism.h"
+
+namespace {
+
+using namespace softamp;
+using namespace softamp::bench;
+
+constexpr int64_t kGoalNodes = 100000;
+const std::string kFetches[] = {"loss"};
+
+/// Layers of 12 nodes: two products with bias between a normalising Softmax (every fourth: Exp and Mean, which stay
+/// float32) and a residual sum; names as those of a transformer.
+Graph layers_of(int64_t nodes) {
+  GraphBuilder b;
+  const Shape square{8, 8};
+  Port p = b.placeholder("x", DType::kFloat32, square);
+  for (int64_t layer = 0; b.graph().size() + 13 <= nodes; ++layer) {
+    const auto scope = b.scope("net/encoder/layer_" + std::to_string(layer) + "/attention/self");
+    const auto variable = [&](const char* name, const Shape& shape) {
+      return b.add("VariableV2", {}, {{"dtype", DType::kFloat32}, {"shape", shape}}, name);
+    };
+    const Port residual = p;
+    p = b.add("MatMul", {p, variable("query/kernel", square)}, {}, "query/MatMul");
+    p = b.add("BiasAdd", {p, variable("query/bias", {8})}, {}, "query/BiasAdd");
+    if (layer % 4 == 3) {
+      const Port e = b.add("Exp", {p}, {}, "Exp");
+      const Port sum = b.add("Mean", {e}, {{"axes", std::vector<int64_t>{1}}, {"keep_dims", true}}, "Mean");
+      p = b.add("Mul", {e, sum}, {}, "Mul");
+    } else {
+      const Port relu = b.add("Relu", {p}, {}, "Relu");
+      const Port softmax = b.add("Softmax", {relu}, {}, "Softmax");
+      p = b.add("Mul", {softmax, relu}, {}, "Mul");
+    }
+    p = b.add("MatMul", {p, variable("output/kernel", square)}, {}, "output/MatMul");
+    p = b.add("BiasAdd", {p, variable("output/bias", {8})}, {}, "output/BiasAdd");
+    p = b.add("AddV2", {p, residual}, {}, "add");
+  }
+  b.add("Mean", {p}, {}, "loss");
+  return b.build();
+}
+
+/// Graphs, their pictures and plans, made on first use and kept.
+struct Case {
+  Graph graph;
+  OpGraph picture;
+};
+const Case& case_of(int64_t nodes) {
+  static std::map<int64_t, std::unique_ptr<Case>> cases;
+  std::unique_ptr<Case>& there = cases[nodes];
+  if (!there) {
+    there = std::make_unique<Case>();
+    there->graph = layers_of(nodes);
+    there->picture = op_graph(there->graph, kFetches);
+  }
+  return *there;
+}
+
+/// The full recipe with 50 patterns in place of its two, 25 of each kind; few of them match.
+Recipe recipe_of_50_patterns() {
+  Recipe recipe = Recipe::full();
+  recipe.non_convertible = {{".*KEEP_FP32_PRECISION.*", ""}};
+  recipe.convertible = {{".*FORCE_BF16_PRECISION.*", ""}};
+  for (int i = 1; i < 25; ++i) {
+    const std::string n = std::to_string(i);
+    recipe.non_convertible.push_back({"net/encoder/layer_[0-9]*" + n + "7/attention/(self|cross)/.*", "Softmax"});
+    recipe.convertible.push_back({".*/layer_" + n + "[0-9]+/attention/self/(add|Add|AddV2)(_[0-9]+)?", ""});
+  }
+  return recipe;
+}
+
+using Colour = std::function<Colouring(const OpGraph&)>;
+
+void measure_growth(benchmark::State& state, const std::function<void(const Case&)>& body) {
+  const Case& c = case_of(state.range(0));
+  for (auto _ : state) body(c);
+  state.SetComplexityN(state.range(0));
+}
+
+void add_growth(const std::string& name, int64_t most, const std::function<void(const Case&)>& body) {
+  benchmark::RegisterBenchmark(name.c_str(), [body](benchmark::State& state) { measure_growth(state, body); })
+      ->RangeMultiplier(10)
+      ->Range(10000, most)
+      ->Complexity(benchmark::oN)
+      ->Unit(benchmark::kMillisecond);
+}
+
+/// The whole way: picture, colours, plan, new graph. In seconds of the processor, which neighbours on the machine do
+/// not lengthen as they do a clock's: the passes run in one thread.
+void measure_whole(benchmark::State& state, const std::string& name, const Colour& colour, double most) {
+  const Graph& graph = case_of(kGoalNodes).graph;
+  std::vector<double> each;
+  for (auto _ : state) {
+    const std::clock_t start = std::clock();
+    benchmark::DoNotOptimize(rewrite_with(graph, kFetches, colour));
+    each.push_back(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+    state.SetIterationTime(each.back());
+  }
+  char target[32], measured[32];
+  std::snprintf(target, sizeof target, "< %.0f s", most);
+  std::snprintf(measured, sizeof measured, "%.3f s", median(each));
+  rows().push_back({name, target, "", measured, median(each) < most});
+}
+
+void add_whole(const std::string& mechanism, const Colour& colour, double most) {
+  const std::string name = mechanism + ", 100,000 nodes, whole";
+  benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& s) { measure_whole(s, name, colour, most); })
+      ->UseManualTime()
+      ->Iterations(5)
+      ->Unit(benchmark::kMillisecond);
+}
+
+void add_all() {
+  const auto tensorflow = [](const OpGraph& g) { return colour_tensorflow(g, OpLists::tf_2_3()); };
+  const auto recipe = [r = recipe_of_50_patterns()](const OpGraph& g) { return colour_recipe(g, r); };
+  const auto of = [](const char* text) {
+    return [m = Mechanism::parse(text)](const OpGraph& g) { return m.colour(g); };
+  };
+  const std::pair<std::string, Colour> mechanisms[] = {{"tensorflow 2.3", tensorflow},
+                                                       {"recipe of 50 patterns", recipe},
+                                                       {"policy mixed_float16", of("policy=mixed_float16")},
+                                                       {"level O1", of("level=O1")},
+                                                       {"level O2", of("level=O2")}};
+  add_growth("op_graph", 1000000, [](const Case& c) { benchmark::DoNotOptimize(op_graph(c.graph, kFetches)); });
+  for (const auto& [name, colour] : mechanisms)
+    add_growth("colour, " + name, 1000000,
+               [colour = colour](const Case& c) { benchmark::DoNotOptimize(colour(c.picture)); });
+  add_growth("colour and plan_casts, tensorflow 2.3", 1000000,
+             [=](const Case& c) { benchmark::DoNotOptimize(plan_casts(c.picture, tensorflow(c.picture))); });
+  add_growth("picture, colour, plan, apply, tensorflow 2.3", 100000,
+             [=](const Case& c) { benchmark::DoNotOptimize(rewrite_with(c.graph, kFetches, tensorflow)); });
+  for (const auto& [name, colour] : mechanisms) add_whole(name, colour, name.starts_with("recipe") ? 2 : 1);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  add_all();
+  return softamp::bench::run(argc, argv);
+}

@@ -1,0 +1,76 @@
+// One cast insertion for every mechanism that colours a graph: the colours of (node, type attribute) units become a
+// plan of retyped attributes and shared casts; a plan is applied to a Graph here, to a GraphDef in graph_def.h.
+//
+//   OpGraph picture = op_graph(graph, fetches);
+//   Colouring colours = colour_tensorflow(picture, OpLists::tf_2_3());     // or colour_recipe, colour_layers, ...
+//   CastPlan plan = plan_casts(picture, colours);
+//   Graph rewritten = apply(graph, plan);
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "softamp/precision/op_graph.h"
+
+namespace softamp {
+
+/// What a mechanism decided.
+struct Colouring {
+  std::string mechanism;              ///< "tensorflow 2.3", "recipe full", "policy mixed_float16", "level O2"
+  DType low = DType::kFloat16;        ///< (float16, bfloat16)
+  std::string cast_suffix;            ///< after "<node>-<port>-CastToFp16": "-AutoMixedPrecision" [=none]
+  std::vector<uint8_t> low_units;     ///< per unit of the picture: 1 where it is to be `low`; only float32 units may be
+  std::vector<std::string> lists;     ///< per unit: which list or rule it was under: "allow", "deny", "unlisted", ...
+  std::vector<std::string> reasons;   ///< per unit: "downstream of 'dense/Exp'", "forced by pattern '.*FORCE.*'",
+                                      ///< "between 'a' and 'b'"; never empty
+  std::vector<int> groups;            ///< per node: number of its group of converted nodes, -1: none; empty: no groups
+  std::vector<std::string> messages;  ///< what the system would log, in order: LogLevel word, space, text ("INFO ...")
+
+  /// All units as they were, for this picture.
+  static Colouring nothing(const OpGraph& graph, std::string mechanism, DType low);
+  bool is_low(int unit) const { return unit >= 0 && low_units[static_cast<size_t>(unit)]; }
+};
+
+/// A Cast that will be added: one for each (output port, direction), shared by all its readers.
+struct PlannedCast {
+  std::string name;
+  OpEdge from;
+  DType to = DType::kFloat16;                ///< low: from float32; float32: from low
+  std::string device;                        ///< the producer's
+  std::vector<std::pair<int, int>> readers;  ///< (node, input)
+  bool of_constant = false;  ///< from Const or a variable or its reading: not counted by TensorFlow's message
+};
+
+struct CastPlan {
+  DType low = DType::kFloat16;
+  std::vector<std::pair<int, int>> retyped;  ///< (node, unit of the node) that become low, in order
+  std::vector<PlannedCast> casts;            ///< by producer and port; a port has at most one
+  /// Inputs (node, input) that read a Cast of the graph from now on, in place of a new one.
+  struct Redirect {
+    int node, input;
+    OpEdge to;
+  };
+  std::vector<Redirect> redirected;
+  int64_t casts_to_low() const;
+  int64_t casts_to_low_counted() const;  ///< without those of constants and variables
+  int64_t casts_to_float32() const;
+  int64_t converted_nodes() const;  ///< that have a retyped unit
+};
+
+/// Whether a unit may become low: it is float32 and has a kernel, and its node is not preserved, no Const, and holds no
+/// state (random numbers may).
+bool may_become_low(const OpGraph& graph, int node, int unit_of_node, DType low);
+
+/// The plan is type-consistent whatever the colours. Names: "<node>-<port>-CastToFp16<suffix>" (CastToBf16,
+/// CastToFp32), made unique by "_1", "_2", ...; they do not depend on the order of nodes. An existing Cast from float32
+/// to low (or back) on a port is shared instead of adding another, so that a second run of a pass adds nothing. Throws
+/// std::logic_error for a unit that is coloured though it may not become low: a mechanism's mistake.
+CastPlan plan_casts(const OpGraph& graph, const Colouring& colours);
+
+/// The graph with the plan's attributes and casts, verified; nodes keep their order, each cast stands behind its
+/// producer. Casts take the device and layer of their producer. Throws GraphError where the plan does not fit.
+Graph apply(const Graph& graph, const CastPlan& plan);
+
+}  // namespace softamp

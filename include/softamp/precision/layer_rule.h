@@ -1,0 +1,38 @@
+// What a layer computes in, for mechanisms that act layer by layer: Keras policies and MindSpore levels. The same rule
+// builds networks (train/layers.h) and colours finished graphs.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "softamp/precision/precision_report.h"
+
+namespace softamp {
+
+struct LayerPrecision {
+  DType compute = DType::kFloat32;    ///< first input and variables are cast to it
+  DType variables = DType::kFloat32;  ///< what variables are kept in
+  std::optional<DType> output{};      ///< the result is cast to it [=it stays as computed]
+  bool cast_input = true;             ///< false: the first input keeps its dtype
+  std::string reason{};               ///< "policy mixed_float16", "level O2: BatchNorm stays float32"
+  bool operator==(const LayerPrecision&) const = default;
+};
+
+/// kind: "conv2d", "dense", "batch_norm", "group_norm", "max_pool", ... as functions of train/layers.h are called; of a
+/// finished graph: the operation that tells (Conv2D, DepthwiseConv2dNative: conv2d; MatMul, BatchMatMulV2: dense;
+/// FusedBatchNorm*: batch_norm; LayerNorm: layer_norm; GroupNorm: group_norm; cross-entropies: loss; else ""). Norms
+/// and losses are asked for by themselves, even in a scope with products. path: "block1/conv2d".
+using LayerRule = std::function<LayerPrecision(std::string_view kind, std::string_view path)>;
+
+/// Colours a finished graph. A node's layer is OpNode::layer; nodes of one layer that are reached, within it, from the
+/// layer's first input (the first edge from outside in node order, all readers of that port) or from its variables are
+/// computed in the rule's dtype. Nodes without a layer follow their inputs: low where every floating input is low.
+/// What reads only other inputs stays float32. Fetched nodes, state, operations without a low kernel and those of which
+/// nothing is known stay float32. Layers look through casts between floating dtypes; constants and variables from
+/// outside are no first input; an `output` decides whether nodes without a layer count it as low. Throws
+/// std::invalid_argument where the rule computes in a dtype other than float32 or `low`; low float32 colours nothing.
+Colouring colour_layers(const OpGraph& graph, const LayerRule& rule, DType low, std::string mechanism);
+
+}  // namespace softamp

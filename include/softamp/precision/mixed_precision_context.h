@@ -1,0 +1,111 @@
+// Who is on: the switches that the systems keep for a whole process, here a value that is handed to whoever builds a
+// graph. Two mechanisms at once are refused, in each system's own words (rows T01, T04, T05, T13, K05, K11, K21, H20).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "softamp/precision/graph_rewrite.h"
+#include "softamp/precision/policy.h"
+#include "softamp/precision/recipe.h"
+
+namespace softamp {
+
+enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
+const char* name_of(LogLevel level);  ///< "DEBUG", "INFO", "WARNING", "ERROR"
+/// Where messages go.
+using LogSink = std::function<void(LogLevel level, const std::string& message)>;
+
+/// A second mechanism while one is on.
+class ApiConflictError : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+/// TensorFlow's dtype behaviour (row K11).
+enum class DtypeBehaviour : uint8_t {
+  kV1,  ///< inputs are not cast, the policy is "_infer"
+  kV2,
+};
+
+/// Where a graph is built (row T13).
+enum class GraphScope : uint8_t {
+  kEager,     ///< operation by operation: nothing is rewritten
+  kFunction,  ///< inside a function: what is on acts
+};
+
+class MixedPrecisionContext {
+ public:
+  explicit MixedPrecisionContext(LogSink log = {}, DtypeBehaviour behaviour = DtypeBehaviour::kV2);
+
+  // TensorFlow's rewrite. enable: throws ApiConflictError while the global policy is mixed or the recipe is on; warns
+  // where sessions (executors) were noted.
+  void enable_graph_rewrite(OpLists lists = OpLists::tf_2_3(), RewriteOptions options = {});
+  /// The two halves of it, for those who must do something in between that may fail: throws and warns; then, without
+  /// asking again, turns it on.
+  void check_graph_rewrite() const;
+  void turn_graph_rewrite_on(OpLists lists, RewriteOptions options) {
+    rewrite_.emplace(std::move(lists), std::move(options));
+  }
+  void disable_graph_rewrite();  ///< warns where it is off
+  bool graph_rewrite_enabled() const { return rewrite_.has_value(); }
+  /// An executor was made (row T05); one that was made while the rewrite was on is no cause for the warning.
+  void note_session() {
+    if (!rewrite_) ++sessions_;
+  }
+
+  // Keras' global policy. Throws ApiConflictError for a mixed policy while the rewrite or a recipe is on;
+  // std::invalid_argument for one that is not floating, and under kV1.
+  const Policy& global_policy() const { return policy_; }
+  void set_global_policy(const Policy& policy);
+  void set_global_policy(std::string_view name);
+  void reset_global_policy();  ///< as set_global_policy(None): from floatx
+  DtypeBehaviour dtype_behaviour() const { return behaviour_; }
+  /// Row K21: once per context, "Mixed precision compatibility check (mixed_float16): OK" or "... WARNING" for this
+  /// compute capability; nothing for other policies.
+  void check_device(const Policy& policy, double gpu_capability);
+
+  // Gaudi's pass. Throws ApiConflictError while the rewrite is on or the global policy is mixed.
+  void enable_bfloat16_conversion(Recipe recipe);
+  void disable_bfloat16_conversion() { recipe_.reset(); }
+  const std::optional<Recipe>& bfloat16_conversion() const { return recipe_; }
+
+  /// What is on, applied to a graph that was built in this scope; a graph as it is where nothing acts.
+  Graph finish(const Graph& graph, std::span<const std::string> fetches,
+               GraphScope scope = GraphScope::kFunction) const;
+
+  void log(LogLevel level, const std::string& message) const;
+
+ private:
+  friend class PolicyScope;
+
+  LogSink sink_;
+  DtypeBehaviour behaviour_;
+  Policy policy_;
+  std::optional<std::pair<OpLists, RewriteOptions>> rewrite_;
+  std::optional<Recipe> recipe_;
+  int64_t sessions_ = 0;
+  bool device_checked_ = false;
+};
+
+/// The global policy while alive (row K05); the one before comes back, by an exception too. [ours] Where that one is
+/// mixed and another mechanism was turned on meanwhile, this mechanism is turned off again, with an error in the log.
+class PolicyScope {
+ public:
+  PolicyScope(MixedPrecisionContext& context, const Policy& policy);
+  PolicyScope(MixedPrecisionContext& context, std::string_view name);
+  ~PolicyScope();
+  PolicyScope(const PolicyScope&) = delete;
+  PolicyScope& operator=(const PolicyScope&) = delete;
+
+ private:
+  MixedPrecisionContext& context_;
+  Policy before_;
+};
+
+}  // namespace softamp

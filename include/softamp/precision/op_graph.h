@@ -1,0 +1,121 @@
+// A graph as the mechanisms of mixed precision see it: operations, the type attributes that a pass may change, and
+// edges. Passes colour this picture; it is made from a Graph or from a TensorFlow GraphDef, and says no more than both
+// know: shapes, constants and other attributes stay where they are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "softamp/graph/graph.h"
+
+namespace softamp {
+
+/// The type of a tensor's elements, under TensorFlow's codes (DataType of types.proto); a reference is code + 100.
+/// Codes without a name here pass through.
+enum class ElementType : uint8_t {
+  kUnknown = 0,  ///< an operation that softamp knows nothing of
+  kFloat = 1,
+  kDouble = 2,
+  kInt32 = 3,
+  kString = 7,
+  kInt64 = 9,
+  kBool = 10,
+  kBFloat16 = 14,
+  kHalf = 19,
+  kResource = 20,
+  kVariant = 21,
+  kFloatRef = 101,
+};
+constexpr ElementType element_type(DType t) {
+  constexpr ElementType kTypes[] = {ElementType::kHalf,   ElementType::kBFloat16, ElementType::kFloat,
+                                    ElementType::kDouble, ElementType::kInt32,    ElementType::kBool};
+  return kTypes[static_cast<int>(t)];
+}
+/// Nothing for a type that softamp has no tensors of.
+std::optional<DType> dtype_of(ElementType t);
+/// "float32", "float16", "int64", "variant", "float32_ref"; a code without a name: "type 42".
+std::string name_of(ElementType t);
+
+/// What a pass can colour: a type attribute of a node, and with it every port whose type it is.
+struct TypeUnit {
+  std::string attribute;  ///< "T"
+  ElementType type = ElementType::kUnknown;
+  bool float16 = false, bfloat16 = false;  ///< whether the operation has a kernel for it
+
+  bool can_be(DType low) const { return low == DType::kFloat16 ? float16 : low == DType::kBFloat16 && bfloat16; }
+};
+
+/// Output `port` of node number `node`.
+struct OpEdge {
+  int node = -1;
+  int port = 0;
+  bool operator==(const OpEdge&) const = default;
+};
+
+struct OpNode {
+  static constexpr int16_t kNoUnit = -1;  ///< a port of a fixed or unknown type
+
+  std::string name, op;
+  std::string device;          ///< as written: "/cpu:0", "/job:worker/device:GPU:1"; "": not placed, counts as /gpu:0
+  std::string layer;           ///< attribute "layer", else the name's scope: "block1/conv2d" of "block1/conv2d/Conv2D"
+  std::vector<OpEdge> inputs;  ///< data; control inputs are not seen
+  std::vector<TypeUnit> units;
+  std::vector<int16_t> input_units, output_units;  ///< number in `units` of each port's attribute, or kNoUnit
+  std::vector<ElementType> output_types;           ///< of each output port
+  bool preserved = false;                          ///< fetched, fed or otherwise kept as it is: its types never change
+  /// Holds or changes state, or acts outside: variables, Assign, Apply..., PrintTensor, random numbers.
+  bool stateful = false;
+  bool random = false;  ///< stateful only because it draws random numbers: its dtype may change
+  bool known = true;    ///< false: opaque, its ports' types are guessed (graph_def.h)
+};
+
+/// Nodes in any order; edges may go round (loops of a GraphDef).
+struct OpGraph {
+  std::vector<OpNode> nodes;
+  /// Units are numbered through: unit u of node n is first_unit[n] + u; one entry more than nodes. number_units() fills
+  /// it after nodes are there.
+  std::vector<int> first_unit;
+
+  void number_units();
+  int size() const { return static_cast<int>(nodes.size()); }
+  int units() const { return first_unit.empty() ? 0 : first_unit.back(); }
+  int unit(int node, int local) const { return first_unit[static_cast<size_t>(node)] + local; }
+  /// The unit that gives out an edge's type, and the unit that takes input i of a node; -1 where there is none.
+  int producer_unit(const OpEdge& e) const;
+  int reader_unit(int node, int input) const;
+  ElementType type(const OpEdge& e) const;  ///< kUnknown for a port beyond those known
+};
+
+/// Who reads each output: all readers of node n are entries begin[n] .. begin[n + 1] of `reads`.
+struct OpReaders {
+  struct Read {
+    int node, input, port;  ///< reader, its input, and the port of the producer that it reads
+  };
+  std::vector<int> begin;
+  std::vector<Read> reads;
+  std::span<const Read> of(int node) const {
+    const auto n = static_cast<size_t>(node);
+    return {reads.data() + begin[n], static_cast<size_t>(begin[n + 1] - begin[n])};
+  }
+};
+OpReaders readers(const OpGraph& graph);
+
+/// "block1/conv2d" of "block1/conv2d/Conv2D"; "" of a name without '/'.
+std::string scope_of(std::string_view name);
+
+/// The picture of a graph. `fetches` ("name" or "name:port") are preserved, and so are Placeholders. Attributes
+/// "device" and "layer" of nodes are read. Throws GraphError for a fetch that is not there.
+OpGraph op_graph(const Graph& graph, std::span<const std::string> fetches = {});
+
+/// Operations that only hand on what they hold, and are the sources of a graph: Const and the kinds of variables and
+/// their readings (TensorFlow's message does not count casts of these).
+bool is_constant(std::string_view op);
+bool is_variable(std::string_view op);  ///< Variable, VariableV2, AutoReloadVariable, VarHandleOp, ReadVariableOp
+/// Const, a variable, or an Identity that reads a variable.
+bool is_constant_or_variable(const OpGraph& graph, int node);
+
+}  // namespace softamp

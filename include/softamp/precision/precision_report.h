@@ -1,0 +1,56 @@
+// What a pass did to a graph, node by node, as table, CSV, JSON and picture.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "softamp/precision/casts.h"
+
+namespace softamp {
+
+/// Picture, colours and plan, kept together for rendering. A value of its own: it outlives the graph.
+struct PrecisionReport {
+  OpGraph before;
+  Colouring colours;
+  CastPlan plan;
+
+  int64_t nodes() const { return before.size(); }
+  int64_t converted_nodes() const { return plan.converted_nodes(); }
+  /// Of the nodes that have a floating-point unit: how many have one in low precision afterwards, converted now or
+  /// there before; 0 .. 1.
+  double low_share() const;
+  int64_t groups() const;  ///< of converted nodes (recipes)
+
+  /// "summary" lines for people: mechanism, nodes, converted, casts, groups, by list and operation.
+  std::string summary() const;
+  /// A line per unit, and one for each output port of a fixed type that gets a cast (attribute ""): name, op,
+  /// attribute, list, dtype before and after, reason, casts in and out; columns aligned.
+  std::string table() const;
+  /// RFC 4180 (lines end in CR LF), with a header line:
+  /// node,op,device,layer,attribute,list,before,after,reason,group,casts_in,casts_out.
+  std::string csv() const;
+  /// {"mechanism":...,"low":...,"nodes":n,...,"messages":[...],"units":[{...}],"casts":[{...}]}; "groups" is null where
+  /// the mechanism has none.
+  std::string json() const;
+  /// Graphviz: the rewritten graph, nodes coloured by what became of them (low: green, kept by a list: red, unlisted:
+  /// grey, preserved: blue, cast: yellow), the reason as tooltip, groups as clusters.
+  std::string dot() const;
+};
+
+/// A graph and what was done to it.
+struct GraphRewrite {
+  Graph graph;
+  PrecisionReport report;
+};
+
+/// A pass over a finished graph; `fetches` keep name and dtype.
+using GraphPass = std::function<GraphRewrite(const Graph& graph, std::span<const std::string> fetches)>;
+/// The same in words: colours the picture, plans, applies.
+GraphRewrite rewrite_with(const Graph& graph, std::span<const std::string> fetches,
+                          const std::function<Colouring(const OpGraph&)>& colour);
+
+}  // namespace softamp

@@ -1,0 +1,83 @@
+// MindSpore's managers of loss scales (rows M11, M20; section 4.3), on softamp's one machine (precision/loss_scale.h).
+//
+// A manager is what a user makes. Training does not ask it step by step, but takes its update cell, the part that runs
+// on the device; both follow the same rule, and a test goes through all short sequences of overflows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "softamp/precision/loss_scale.h"
+
+namespace softamp::cells {
+
+/// The device's part: a scale, and what an overflow does to it.
+class LossScaleUpdateCell {
+ public:
+  virtual ~LossScaleUpdateCell() = default;
+  float get_loss_scale() const { return machine_.scale(); }
+  /// Tells what the step did; returns `overflow`, as MindSpore's cell does: whether the update is to be skipped.
+  bool operator()(bool overflow);
+  const LossScale& machine() const { return machine_; }
+
+ protected:
+  explicit LossScaleUpdateCell(LossScaleOptions options) : machine_(std::move(options)) {}
+
+ private:
+  LossScale machine_;
+};
+
+/// The scale falls by the factor (not below 1) on an overflow, and grows by it after `scale_window` steps without. No
+/// limit of overflows in a row: that is the manager's.
+class DynamicLossScaleUpdateCell : public LossScaleUpdateCell {
+ public:
+  /// Throws std::invalid_argument: loss_scale_value < 1, scale_factor <= 1, scale_window < 1.
+  DynamicLossScaleUpdateCell(double loss_scale_value, double scale_factor, int64_t scale_window);
+};
+
+/// The scale stays; overflowed steps are skipped.
+class FixedLossScaleUpdateCell : public LossScaleUpdateCell {
+ public:
+  explicit FixedLossScaleUpdateCell(double loss_scale_value);
+};
+
+/// What a user hands to AmpModel.
+class LossScaleManager {
+ public:
+  virtual ~LossScaleManager() = default;
+  float get_loss_scale() const { return machine_.scale(); }
+  /// The host's machine. Throws std::runtime_error "Dynamic loss scale Continuous overflow <n> times" past 1000 in a
+  /// row (dynamic only).
+  void update_loss_scale(bool overflow);
+  /// A new cell in the state that the manager began with; null: none, training must not look for overflows.
+  virtual std::unique_ptr<LossScaleUpdateCell> get_update_cell() const = 0;
+  virtual bool get_drop_overflow_update() const = 0;
+  const LossScale& machine() const { return machine_; }
+
+ protected:
+  explicit LossScaleManager(LossScaleOptions options) : machine_(std::move(options)) {}
+
+ private:
+  LossScale machine_;
+};
+
+class FixedLossScaleManager : public LossScaleManager {
+ public:
+  /// Throws std::invalid_argument "loss_scale must be at least 1, but got loss_scale ...".
+  explicit FixedLossScaleManager(double loss_scale = 128, bool drop_overflow_update = true);
+  /// Null where overflowed updates are not dropped: the optimizer is then to divide by the scale itself (row M20).
+  std::unique_ptr<LossScaleUpdateCell> get_update_cell() const override;
+  bool get_drop_overflow_update() const override { return machine().options().skip_overflowed; }
+};
+
+class DynamicLossScaleManager : public LossScaleManager {
+ public:
+  /// Throws std::invalid_argument: init_loss_scale < 1, scale_factor <= 1 (ours: at 1 and below nothing would grow),
+  /// scale_window < 1.
+  explicit DynamicLossScaleManager(double init_loss_scale = 0x1p24, double scale_factor = 2,
+                                   int64_t scale_window = 2000);
+  std::unique_ptr<LossScaleUpdateCell> get_update_cell() const override;
+  bool get_drop_overflow_update() const override { return true; }
+};
+
+}  // namespace softamp::cells

@@ -1,0 +1,218 @@
+// Optimizers wrapped in loss scaling, as tf.train and Keras wrap them (rows T01 to T03, T09 to T12, T18, K23, K24).
+//
+// A wrapper is a value: an inner optimizer's options, and a loss-scale machine. It builds the scaled step into a graph,
+// and it says what a Trainer is to do: trainer_options(). The two families scale alike; they differ in whether a
+// skipped step counts (trap X6).
+//
+// Source: TensorFlow r2.3 (mixed_precision.py, loss_scale_optimizer.py), Keras 2.4.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "softamp/precision/loss_scale.h"
+#include "softamp/precision/mixed_precision_context.h"
+#include "softamp/train/optimizer.h"
+#include "softamp/train/trainer.h"
+
+namespace softamp {
+
+/// tf.train.Optimizer: a skipped step does not move the global step.
+struct TrainFamily {
+  static constexpr const char* kWrapper = "MixedPrecisionLossScaleOptimizer";
+  static constexpr bool kCountsSkippedSteps = false;
+};
+/// tf.keras.optimizers.Optimizer: it moves `iterations`.
+struct KerasFamily {
+  static constexpr const char* kWrapper = "LossScaleOptimizer";
+  static constexpr bool kCountsSkippedSteps = true;
+};
+
+/// An optimizer of a family, not wrapped.
+template <class Family>
+struct FamilyOptimizer {
+  OptimizerOptions options{};
+};
+using TrainOptimizer = FamilyOptimizer<TrainFamily>;
+using KerasOptimizer = FamilyOptimizer<KerasFamily>;
+
+/// What the argument loss_scale may be (row T02): a number, which is a fixed scale and never skips; text, as
+/// LossScaleOptions::parse reads it ("dynamic"); options, which stand for themselves; std::nullopt: none.
+class LossScaleArgument {
+ public:
+  template <class Number>
+  requires std::is_arithmetic_v<Number> LossScaleArgument(Number scale) : value_(static_cast<double>(scale)) {}
+  LossScaleArgument(const char* text) : value_(std::string(text)) {}
+  LossScaleArgument(std::string text) : value_(std::move(text)) {}
+  LossScaleArgument(LossScaleOptions options) : value_(std::move(options)) {}
+  LossScaleArgument(std::nullopt_t) : value_(LossScaleOptions::none()) {}
+
+  /// Throws std::invalid_argument: "Could not interpret loss scale identifier: abc...", "loss_scale_value must be at
+  /// least 1.", "loss_scale_value must be a Python int or float." (NaN). Numbers and "dynamic" unscale by the
+  /// reciprocal.
+  LossScaleOptions options() const;
+
+ private:
+  std::variant<double, std::string, LossScaleOptions> value_;
+};
+
+/// Loss scaling around an optimizer of a family.
+template <class Family>
+class ScaledOptimizer {
+ public:
+  /// Throws as Optimizer and LossScaleArgument::options do.
+  explicit ScaledOptimizer(FamilyOptimizer<Family> inner, const LossScaleArgument& loss_scale = "dynamic")
+      : inner_(std::move(inner)), machine_(counted(loss_scale.options())) {
+    inner_.options.validate();
+  }
+
+  const FamilyOptimizer<Family>& inner_optimizer() const { return inner_; }
+  /// The machine: its scale is the one that graphs are built with; a loop of one's own moves it.
+  const LossScale& loss_scale() const { return machine_; }
+  LossScale& loss_scale() { return machine_; }
+  bool dynamic() const { return machine_.options().dynamic; }
+  /// Of a skipped step: whether the optimizer's counter moves.
+  static constexpr bool counts_skipped_steps() { return Family::kCountsSkippedSteps; }
+
+  /// Hyperparameters that are the inner optimizer's. (Its epsilon is not to be had here, nor in Keras.)
+  double learning_rate() const { return inner_.options.learning_rate; }
+  double lr() const { return learning_rate(); }
+  double beta_1() const { return inner_.options.beta1; }
+  void set_learning_rate(double rate) { set(&OptimizerOptions::learning_rate, rate); }
+  void set_lr(double rate) { set_learning_rate(rate); }
+  void set_beta_1(double beta) { set(&OptimizerOptions::beta1, beta); }
+
+  /// What a Trainer needs to be this optimizer; everything else is `base`'s.
+  TrainerOptions trainer_options(TrainerOptions base = {}) const {
+    base.optimizer = inner_.options;
+    base.loss_scale = machine_.options();
+    return base;
+  }
+
+  // Building the step into a graph; `scale` is a float32 scalar [=a constant: the machine's present scale].
+  /// loss * scale, the scale cast to the loss's dtype.
+  Port get_scaled_loss(GraphBuilder& b, Port loss, std::optional<Port> scale = {}) const {
+    return softamp::get_scaled_loss(b, loss, scale ? *scale : scale_constant(b));
+  }
+  /// The same of a loss that is still to be built: a function that builds and scales it.
+  template <std::invocable Loss>
+  requires std::same_as<std::invoke_result_t<Loss>, Port> std::function<Port()> get_scaled_loss(
+      GraphBuilder& b, Loss loss, std::optional<Port> scale = {})
+  const {
+    return [self = *this, &b, loss = std::move(loss), scale] { return self.get_scaled_loss(b, loss(), scale); };
+  }
+  /// Gradients in float32 times 1 / scale; missing ones stay missing.
+  std::vector<std::optional<Port>> get_unscaled_gradients(GraphBuilder& b,
+                                                          std::span<const std::optional<Port>> gradients,
+                                                          std::optional<Port> scale = {}) const {
+    return softamp::get_unscaled_gradients(b, gradients, scale ? *scale : scale_constant(b));
+  }
+  /// Scaled, differentiated, unscaled. Gradients taken otherwise are not scaled (row T11).
+  std::vector<GradientAndVariable> compute_gradients(GraphBuilder& b, Port loss, std::span<const Variable> variables,
+                                                     std::optional<Port> scale = {}) const {
+    if (!scale) scale = scale_constant(b);
+    std::vector<GradientAndVariable> pairs =
+        Optimizer(inner_.options).compute_gradients(b, get_scaled_loss(b, loss, scale), variables);
+    std::vector<std::optional<Port>> gradients;
+    for (const GradientAndVariable& pair : pairs) gradients.push_back(pair.gradient);
+    gradients = get_unscaled_gradients(b, gradients, scale);
+    for (size_t i = 0; i < pairs.size(); ++i) pairs[i].gradient = gradients[i];
+    return pairs;
+  }
+  /// Adds the update, and returns a bool scalar: whether it is made. A dynamic scale makes none where an element of a
+  /// gradient is infinite or NaN; then no variable and no slot changes (row T10).
+  Port apply_gradients(GraphBuilder& b, std::span<const GradientAndVariable> gradients, Port learning_rate) const {
+    std::vector<Port> present;
+    for (const GradientAndVariable& pair : gradients)
+      if (pair.gradient) present.push_back(*pair.gradient);
+    const Port apply = machine_.options().skip_overflowed && !present.empty()
+                           ? b.add("AllFinite", present, {}, "all_finite")
+                           : b.constant(Tensor::full(DType::kBool, {}, 1), "always");
+    Optimizer(inner_.options).apply_gradients(b, gradients, learning_rate, apply);
+    return apply;
+  }
+  Port minimize(GraphBuilder& b, Port loss, std::span<const Variable> variables, Port learning_rate,
+                std::optional<Port> scale = {}) const {
+    return apply_gradients(b, compute_gradients(b, loss, variables, scale), learning_rate);
+  }
+
+ private:
+  static LossScaleOptions counted(LossScaleOptions o) {
+    o.count_skipped_steps = Family::kCountsSkippedSteps;
+    return o;
+  }
+  Port scale_constant(GraphBuilder& b) const {
+    return b.constant(Tensor::full(DType::kFloat32, {}, static_cast<double>(machine_.scale())), "loss_scale");
+  }
+  void set(double OptimizerOptions::*field, double value) {
+    OptimizerOptions changed = inner_.options;
+    changed.*field = value;
+    changed.validate();
+    inner_.options = changed;
+  }
+
+  FamilyOptimizer<Family> inner_;
+  LossScale machine_;
+};
+
+using MixedPrecisionLossScaleOptimizer = ScaledOptimizer<TrainFamily>;
+
+/// Arguments of Keras' LossScaleOptimizer beside the inner optimizer.
+struct KerasLossScale {
+  bool dynamic = true;
+  std::optional<double> initial_scale{};          ///< [=2^15]; must be given where the scale is fixed
+  std::optional<int64_t> dynamic_growth_steps{};  ///< >= 1 [=2000]; must not be given where the scale is fixed
+};
+
+/// Keras' wrapper.
+class LossScaleOptimizer : public ScaledOptimizer<KerasFamily> {
+ public:
+  using ScaledOptimizer::ScaledOptimizer;
+  /// Throws std::invalid_argument with Keras' texts (row K24).
+  LossScaleOptimizer(KerasOptimizer inner, const KerasLossScale& arguments);
+
+  /// {"inner_optimizer":{"class_name":"sgd","config":{...}},"dynamic":...,"initial_scale":...,
+  /// "dynamic_growth_steps":...}: what was asked for, not the state.
+  std::string get_config() const;
+  /// Reads these. Throws std::invalid_argument with Keras' texts where a value is of another kind, and with the place
+  /// for what is no such object.
+  static LossScaleOptimizer from_config(std::string_view json);
+};
+
+/// Any argument of enable_mixed_precision_graph_rewrite, for programs that know it at run time; the text stands for
+/// something that is no optimizer.
+using AnyOptimizer =
+    std::variant<TrainOptimizer, KerasOptimizer, MixedPrecisionLossScaleOptimizer, LossScaleOptimizer, std::string>;
+
+/// Row T01: turns the graph rewrite on in `context`, and returns the optimizer in loss scaling. Throws ApiConflictError
+/// (row T04) and std::invalid_argument with TensorFlow's texts (rows T02, T03); the rewrite is then as it was before.
+AnyOptimizer enable_mixed_precision_graph_rewrite(MixedPrecisionContext& context, const AnyOptimizer& optimizer,
+                                                  const LossScaleArgument& loss_scale = "dynamic",
+                                                  OpLists lists = OpLists::tf_2_3(), RewriteOptions options = {});
+/// The same of an optimizer whose type is known: one that is wrapped, or none at all, does not compile.
+template <class Family>
+auto enable_mixed_precision_graph_rewrite(MixedPrecisionContext& context, const FamilyOptimizer<Family>& optimizer,
+                                          const LossScaleArgument& loss_scale = "dynamic",
+                                          OpLists lists = OpLists::tf_2_3(), RewriteOptions options = {}) {
+  using Wrapper = std::conditional_t<std::is_same_v<Family, KerasFamily>, LossScaleOptimizer, ScaledOptimizer<Family>>;
+  return std::get<Wrapper>(enable_mixed_precision_graph_rewrite(context, AnyOptimizer(optimizer), loss_scale,
+                                                                std::move(lists), std::move(options)));
+}
+/// disable_mixed_precision_graph_rewrite: warns where it is off; wrapped optimizers keep scaling.
+inline void disable_mixed_precision_graph_rewrite(MixedPrecisionContext& context) { context.disable_graph_rewrite(); }
+
+/// Row K23: what Keras' compile makes of an optimizer under a policy: under mixed_float16 one that is not wrapped gets
+/// a dynamic LossScaleOptimizer; every other stays. Throws std::invalid_argument with Keras' text where it cannot be
+/// wrapped.
+AnyOptimizer compiled_optimizer(const Policy& policy, AnyOptimizer optimizer);
+
+}  // namespace softamp

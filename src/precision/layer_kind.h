@@ -1,0 +1,52 @@
+// Which layer an operation of a finished graph tells of, and which units no rule can move.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "softamp/precision/op_graph.h"
+
+namespace softamp {
+
+/// Where a scope holds several, the greatest names it.
+enum class LayerKind : uint8_t { kOther, kLoss, kLayerNorm, kGroupNorm, kBatchNorm, kDense, kConv2d };
+inline constexpr size_t kLayerKinds = 7;
+
+inline LayerKind kind_of(std::string_view op) {
+  if (op == "Conv2D" || op == "DepthwiseConv2dNative") return LayerKind::kConv2d;
+  if (op == "MatMul" || op == "BatchMatMulV2" || op == "BatchMatMul") return LayerKind::kDense;
+  if (op.starts_with("FusedBatchNorm")) return LayerKind::kBatchNorm;
+  if (op == "LayerNorm" || op == "LayerNormGrad") return LayerKind::kLayerNorm;
+  if (op == "GroupNorm" || op == "GroupNormGrad") return LayerKind::kGroupNorm;
+  if (op == "SoftmaxCrossEntropyWithLogits" || op == "SparseSoftmaxCrossEntropyWithLogits") return LayerKind::kLoss;
+  return LayerKind::kOther;
+}
+
+/// As functions of train/layers.h are called.
+inline std::string_view word_of(LayerKind kind) {
+  constexpr std::string_view kWords[] = {"", "loss", "layer_norm", "group_norm", "batch_norm", "dense", "conv2d"};
+  return kWords[static_cast<size_t>(kind)];
+}
+
+/// Asked for by itself, though its scope holds products too.
+inline bool stands_alone(LayerKind kind) { return kind >= LayerKind::kLoss && kind <= LayerKind::kBatchNorm; }
+
+/// A dtype that a mechanism may weigh.
+inline bool is_number(ElementType t) {
+  return t == ElementType::kFloat || t == ElementType::kHalf || t == ElementType::kBFloat16 ||
+         t == ElementType::kDouble;
+}
+
+/// Why a unit cannot become low, whatever a list or rule says; empty where it can.
+inline std::string why_fixed(const OpNode& node, const TypeUnit& unit, DType low) {
+  if (unit.type != ElementType::kFloat) return "is " + name_of(unit.type);
+  if (node.preserved) return "fed or fetched";
+  if (node.stateful) return "holds state or draws random numbers";
+  if (node.op == "Cast") return "a cast stays as it is";
+  if (is_constant(node.op)) return "a constant stays as it is";
+  if (!node.known) return "nothing is known of the operation " + node.op;
+  if (!unit.can_be(low)) return node.op + " has no kernel in " + name_of(low);
+  return {};
+}
+
+}  // namespace softamp

@@ -1,0 +1,210 @@
+// The mechanisms by their names: each question is answered by the system's own header.
+#include "softamp/precision/mechanism.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "src/graph/nearest_name.h"
+
+namespace softamp {
+namespace {
+
+using graph_detail::Nearest;
+using graph_detail::printable;
+using Kind = Mechanism::Kind;
+
+constexpr std::array kKinds = {"none", "tensorflow", "recipe", "policy", "level"};  // in the order of Kind
+constexpr std::array kPolicies = {"mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float32"};
+constexpr std::array kLevels = {"O0", "O1", "O2", "O3", "auto"};
+constexpr std::string_view kDtype = ",dtype=";
+constexpr const char* kForms =
+    "expected none, tensorflow, tensorflow=PRESET, recipe=full, recipe=basic, recipe=FILE, policy=NAME or level=NAME, "
+    "with or without ,dtype=float16 or ,dtype=bfloat16";
+
+const char* word(Kind kind) { return kKinds[static_cast<size_t>(kind)]; }
+
+/// "; nearest: O2; expected O0, O1, ..."
+template <class Names>
+std::string choices(std::string_view given, const Names& names) {
+  Nearest nearest(given);
+  std::string all;
+  for (const auto& name : names) {
+    nearest.offer(name);
+    all += (all.empty() ? "; expected " : ", ") + std::string(name);
+  }
+  return nearest.text() + all;
+}
+
+/// What to write for a word that is a value of some mechanism: "; for this, write policy=mixed_float16".
+std::string form_of_value(std::string_view value) {
+  const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), value) != names.end(); };
+  const char* kind = among(kPolicies)                      ? "policy"
+                     : among(kLevels)                      ? "level"
+                     : value == "full" || value == "basic" ? "recipe"
+                     : among(OpLists::preset_names())      ? "tensorflow"
+                                                           : nullptr;
+  return kind ? "; for this, write " + std::string(kind) + "=" + std::string(value) : "";
+}
+
+/// Level and its meaning; "auto" is a GPU's.
+AmpSettings settings(const Mechanism& m) {
+  return amp_settings(parse_amp_level(m.value), "GPU", m.low.value_or(DType::kFloat16));
+}
+
+bool is_low(const std::optional<DType>& dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+
+  Mechanism read() {
+    std::string_view rest = text_;
+    std::optional<std::string_view> dtype;
+    if (const size_t at = rest.rfind(kDtype); at != std::string_view::npos) {
+      dtype = rest.substr(at + kDtype.size());
+      rest = rest.substr(0, at);
+    }
+    const size_t equals = rest.find('=');
+    read_kind(rest.substr(0, equals));
+    if (equals == std::string_view::npos)
+      default_value();
+    else
+      read_value(rest.substr(equals + 1));
+    if (dtype) read_dtype(*dtype);
+    return m_;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw std::invalid_argument("mechanism '" + printable(text_) + "': " + what);
+  }
+
+  void read_kind(std::string_view name) {
+    for (size_t k = 0; k < kKinds.size(); ++k)
+      if (name == kKinds[k]) {
+        m_.kind = static_cast<Kind>(k);
+        return;
+      }
+    const std::string form = form_of_value(name);
+    Nearest nearest(name);
+    for (const char* kind : kKinds) nearest.offer(kind);
+    refuse("there is no mechanism '" + printable(name) + "'" + (form.empty() ? nearest.text() : form) + "; " + kForms);
+  }
+
+  void default_value() {
+    if (m_.kind == Kind::kNone) return;
+    if (m_.kind != Kind::kTensorFlow) refuse(std::string(word(m_.kind)) + " needs a value; " + kForms);
+    m_.value = "2.3";
+  }
+
+  void read_value(std::string_view value) {
+    if (value.empty()) refuse(std::string("nothing stands after '='; ") + kForms);
+    m_.value = value;
+    try {
+      switch (m_.kind) {
+        case Kind::kNone: break;
+        case Kind::kTensorFlow: OpLists::preset(value); return;
+        case Kind::kRecipe: Recipe::find(value); return;
+        case Kind::kPolicy: read_policy(); return;
+        case Kind::kLevel: m_.value = name_of(parse_amp_level(value)); return;
+      }
+    } catch (const std::invalid_argument& e) {
+      refuse(e.what() + (m_.kind == Kind::kPolicy ? choices(value, kPolicies) : ""));
+    }
+    refuse("none takes no value; " + std::string(kForms));
+  }
+
+  void read_policy() const {
+    const auto compute = Policy(m_.value).compute_dtype();
+    if (!is_low(compute) && compute != DType::kFloat32)
+      throw std::invalid_argument("policy '" + m_.value + "' is none of float32 and low precision");
+  }
+
+  void read_dtype(std::string_view name) {
+    m_.low = parse_dtype(name);
+    if (!is_low(m_.low)) refuse("dtype '" + printable(name) + "'; expected float16 or bfloat16");
+    const DType asked = *m_.low;
+    m_.low.reset();
+    const DType own = m_.low_dtype();
+    if (own == DType::kFloat32 || (m_.kind == Kind::kPolicy && own != asked))
+      refuse(std::string("dtype ") + name_of(asked) + "; expected none: " +
+             (own == DType::kFloat32 ? "all of it stays float32" : "the policy's name says its dtype"));
+    m_.low = asked;
+  }
+
+  std::string_view text_;
+  Mechanism m_;
+};
+
+OpLists lists_of(const Mechanism& m) {
+  OpLists lists = OpLists::preset(m.value);
+  lists.low = m.low.value_or(lists.low);
+  return lists;
+}
+
+}  // namespace
+
+Mechanism Mechanism::parse(std::string_view text) { return Reader(text).read(); }
+
+std::string Mechanism::text() const {
+  return word(kind) + (value.empty() ? "" : "=" + value) + (low ? std::string(kDtype) + name_of(*low) : "");
+}
+
+DType Mechanism::low_dtype() const {
+  switch (kind) {
+    case Kind::kNone: break;
+    case Kind::kTensorFlow: return lists_of(*this).low;
+    case Kind::kRecipe: return low.value_or(DType::kBFloat16);
+    case Kind::kPolicy: return Policy(value).compute_dtype().value_or(DType::kFloat32);
+    case Kind::kLevel:
+      if (settings(*this).level != AmpLevel::kO0) return low.value_or(DType::kFloat16);
+      break;
+  }
+  return DType::kFloat32;
+}
+
+bool Mechanism::rewrites() const {
+  return kind == Kind::kTensorFlow || kind == Kind::kRecipe ||
+         (kind == Kind::kLevel && settings(*this).level == AmpLevel::kO1);
+}
+
+LossScaleOptions Mechanism::loss_scale() const {
+  if (kind == Kind::kTensorFlow) return LossScaleOptions::tensorflow();
+  if (kind == Kind::kPolicy && value == "mixed_float16") return LossScaleOptions::keras();
+  if (kind == Kind::kLevel) return settings(*this).loss_scale;
+  return LossScaleOptions::none();
+}
+
+Colouring Mechanism::colour(const OpGraph& graph) const {
+  const std::string name = std::string(word(kind)) + (value.empty() ? "" : " " + value);
+  const DType dtype = low_dtype();
+  if (kind == Kind::kTensorFlow) return colour_tensorflow(graph, lists_of(*this));
+  if (kind == Kind::kRecipe) return colour_recipe(graph, Recipe::find(value), dtype);
+  if (dtype == DType::kFloat32) {
+    Colouring nothing = Colouring::nothing(graph, name, DType::kFloat16);
+    nothing.lists.assign(nothing.lists.size(), word(kind));
+    nothing.reasons.assign(nothing.reasons.size(), name + ": everything stays float32");
+    return nothing;
+  }
+  return rewrites() ? colour_o1(graph, dtype) : colour_layers(graph, *layer_rule(), dtype, name);
+}
+
+GraphPass Mechanism::pass() const {
+  // A recipe's file is read once, now: later changes to it do not change what a running program does.
+  std::optional<Recipe> recipe;
+  if (kind == Kind::kRecipe) recipe = Recipe::find(value);
+  return [m = *this, recipe](const Graph& graph, std::span<const std::string> fetches) {
+    return rewrite_with(graph, fetches, [&](const OpGraph& picture) {
+      return recipe ? colour_recipe(picture, *recipe, m.low_dtype()) : m.colour(picture);
+    });
+  };
+}
+
+std::optional<LayerRule> Mechanism::layer_rule() const {
+  if (kind == Kind::kPolicy) return Policy(value).layer_rule();
+  if (kind == Kind::kLevel && !rewrites()) return softamp::layer_rule(settings(*this));
+  return std::nullopt;
+}
+
+}  // namespace softamp

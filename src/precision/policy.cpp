@@ -1,0 +1,118 @@
+#include "softamp/precision/policy.h"
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <stdexcept>
+
+#include "src/graph/nearest_name.h"
+
+namespace softamp {
+namespace {
+
+constexpr std::string_view kInfer = "_infer";
+
+/// A dtype under the names that TensorFlow's as_dtype takes: its own, and half, float, double.
+std::optional<DType> tensorflow_dtype(std::string_view name) {
+  const auto dtype = parse_dtype(name);
+  if (dtype && (name == name_of(*dtype) || name == "half" || name == "float" || name == "double")) return dtype;
+  return std::nullopt;
+}
+
+[[noreturn]] void refuse_removed(std::string_view name) {
+  std::string text = "Policies ending in '_float32_vars' have been removed from TensorFlow.";
+  if (name == "infer_float32_vars" || name == "infer_with_float32_vars")
+    text += " Please use the 'mixed_float16' or 'mixed_bfloat16' policy instead.";
+  else if (name == "float16_with_float32_vars")
+    text += " Please use the 'mixed_float16' policy instead.";
+  else if (name == "bfloat16_with_float32_vars")
+    text += " Please use the 'mixed_bfloat16' policy instead.";
+  throw std::invalid_argument(text + " Got policy name: '" + graph_detail::printable(name) + "'");
+}
+
+[[noreturn]] void refuse_json(const std::string& message) { throw std::invalid_argument("dtype policy: " + message); }
+
+/// No configuration nests deeper than a few objects.
+bool shallow(int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
+  constexpr int kDeepest = 16;
+  if (depth > kDeepest) refuse_json("nested deeper than " + std::to_string(kDeepest));
+  return true;
+}
+
+Policy policy_of(const nlohmann::json& value, const char* place) {
+  if (!value.is_string()) refuse_json(std::string(place) + " is " + value.type_name() + "; expected a string");
+  return Policy(value.get_ref<const std::string&>());
+}
+
+}  // namespace
+
+Policy::Policy(std::string_view name) : name_(name) {
+  using enum DType;
+  if (name.ends_with("_float32_vars")) refuse_removed(name);
+  if (name == kInfer) return;
+  if (name == "mixed_float16" || name == "mixed_bfloat16") {
+    compute_ = name == "mixed_float16" ? kFloat16 : kBFloat16;
+    variable_ = kFloat32;
+    return;
+  }
+  compute_ = variable_ = tensorflow_dtype(name);
+  if (!compute_)
+    throw std::invalid_argument("Cannot convert value " + graph_detail::printable(name) +
+                                " to a mixed precision Policy. Valid policies include 'mixed_float16', "
+                                "'mixed_bfloat16', and the name of any dtype such as 'float32'.");
+}
+
+Policy::Policy(DType dtype) : Policy(name_of(dtype)) {}
+
+std::string Policy::to_json() const {
+  if (!compute_) return "null";
+  const std::string name = '"' + name_ + '"';  // a name that was taken needs no escapes
+  return is_mixed() ? R"({"class_name":"Policy","config":{"name":)" + name + "}}" : name;
+}
+
+Policy Policy::from_json(std::string_view text) {
+  nlohmann::json json;
+  try {
+    json = nlohmann::json::parse(text, shallow);
+  } catch (const nlohmann::json::parse_error& e) {
+    refuse_json("no JSON at byte " + std::to_string(e.byte) + " of '" + graph_detail::printable(text) + "'");
+  }
+  if (json.is_null()) return Policy(kInfer);
+  if (json.is_string()) return policy_of(json, "it");
+  if (!json.is_object()) refuse_json(std::string("it is ") + json.type_name() + "; expected a string, null or object");
+  for (const auto& [key, value] : json.items())
+    if (key != "class_name" && key != "config")
+      refuse_json("unknown key '" + graph_detail::printable(key) + "'; expected class_name and config");
+  const auto kind = json.find("class_name"), config = json.find("config");
+  if (kind == json.end()) refuse_json("no class_name; expected \"Policy\"");
+  if (*kind != "Policy" && *kind != "PolicyV1")
+    refuse_json("class_name is " + graph_detail::printable(kind->dump(-1, ' ', true)) + "; expected \"Policy\"");
+  if (config == json.end() || !config->is_object()) refuse_json("no object config; expected {\"name\": ...}");
+  for (const auto& [key, value] : config->items())
+    if (key != "name" && key != "loss_scale")
+      refuse_json("unknown key config." + graph_detail::printable(key) + "; expected name");
+  const auto name = config->find("name");
+  if (name == config->end()) refuse_json("no config.name; expected a string");
+  return policy_of(*name, "config.name");
+}
+
+LayerRule Policy::layer_rule() const {
+  if (!compute_ || !is_floating(*compute_))
+    throw std::invalid_argument("policy " + name_ +
+                                " does not say what layers compute in; expected a mixed policy or a floating dtype");
+  LayerPrecision all;
+  all.compute = *compute_;
+  all.variables = *variable_;
+  all.reason = "policy " + name_;
+  LayerPrecision batch_norm = all;
+  if (*variable_ == DType::kFloat16 || *variable_ == DType::kBFloat16) {
+    batch_norm.variables = DType::kFloat32;
+    batch_norm.reason += ": variables of BatchNorm stay float32";
+  }
+  return [all, batch_norm](std::string_view kind, std::string_view) { return kind == "batch_norm" ? batch_norm : all; };
+}
+
+std::ostream& operator<<(std::ostream& out, const Policy& policy) { return out << text(policy); }
+
+std::string text(const Policy& policy) { return "<Policy \"" + policy.name() + "\">"; }
+
+}  // namespace softamp

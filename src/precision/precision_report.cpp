@@ -1,0 +1,119 @@
+#include "softamp/precision/precision_report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+#include "src/precision/report_rows.h"
+#include "src/precision/report_text.h"
+
+namespace softamp {
+namespace {
+
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
+  return text;
+}
+
+/// Nodes that have a floating-point unit, and those with one in low precision afterwards.
+struct FloatingNodes {
+  int64_t all = 0, low = 0;
+};
+
+FloatingNodes floating_nodes(const PrecisionReport& report) {
+  const TypesAfter after(report);
+  FloatingNodes count;
+  for (int n = 0; n < report.before.size(); ++n) {
+    bool floating = false, low = false;
+    const std::vector<TypeUnit>& units = report.before.nodes[static_cast<size_t>(n)].units;
+    for (int u = 0; u < static_cast<int>(units.size()); ++u) {
+      const ElementType type = units[static_cast<size_t>(u)].type;
+      floating |= is_floating(type);
+      low |= is_low_precision(type) || after.retyped(n, u);
+    }
+    count.all += floating;
+    count.low += floating && low;
+  }
+  return count;
+}
+
+/// Floating-point units under one list that belong to one operation, and those converted.
+struct Tally {
+  int64_t units = 0, converted = 0;
+};
+
+std::string by_list_and_operation(const PrecisionReport& report) {
+  std::map<std::pair<std::string_view, std::string_view>, Tally> tallies;
+  const TypesAfter after(report);
+  for (int n = 0; n < report.before.size(); ++n) {
+    const OpNode& node = report.before.nodes[static_cast<size_t>(n)];
+    for (int u = 0; u < static_cast<int>(node.units.size()); ++u) {
+      if (!is_floating(node.units[static_cast<size_t>(u)].type)) continue;
+      Tally& tally = tallies[{report.colours.lists[static_cast<size_t>(report.before.unit(n, u))], node.op}];
+      ++tally.units;
+      tally.converted += after.retyped(n, u);
+    }
+  }
+  if (tallies.empty()) return "";
+  std::vector<std::vector<std::string>> lines = {{"list", "operation", "of floating type", "converted"}};
+  for (const auto& [key, tally] : tallies)
+    lines.push_back(
+        {one_line(key.first), one_line(key.second), std::to_string(tally.units), std::to_string(tally.converted)});
+  return "\n" + aligned(lines.size(), [&](size_t l) { return lines[l]; }, {2, 3});
+}
+
+}  // namespace
+
+double PrecisionReport::low_share() const {
+  const FloatingNodes count = floating_nodes(*this);
+  return count.all == 0 ? 0 : static_cast<double>(count.low) / static_cast<double>(count.all);
+}
+
+int64_t PrecisionReport::groups() const {
+  std::vector<int> numbers;
+  for (const int group : colours.groups)
+    if (group >= 0) numbers.push_back(group);
+  std::sort(numbers.begin(), numbers.end());
+  return std::unique(numbers.begin(), numbers.end()) - numbers.begin();
+}
+
+std::string PrecisionReport::summary() const {
+  const FloatingNodes floating = floating_nodes(*this);
+  const int64_t to_low = plan.casts_to_low(), to_float = plan.casts_to_float32(), counted = plan.casts_to_low_counted();
+  const std::string low = name_of(plan.low);
+  std::vector<std::vector<std::string>> lines;
+  lines.push_back({"mechanism", one_line(colours.mechanism) + ", low precision " + low});
+  lines.push_back({"nodes", std::to_string(nodes()) + ", " + std::to_string(converted_nodes()) + " converted"});
+  lines.push_back({"casts", std::to_string(plan.casts.size()) + " added: " + std::to_string(to_low) + " to " + low +
+                                " (" + std::to_string(to_low - counted) + " of constants and variables), " +
+                                std::to_string(to_float) + " to float32"});
+  lines.push_back({"low precision", percent(low_share()) + ": " + std::to_string(floating.low) + " of " +
+                                        std::to_string(floating.all) + " nodes of floating type, afterwards"});
+  if (!colours.groups.empty()) lines.push_back({"groups", std::to_string(groups())});
+  return aligned(lines.size(), [&](size_t l) { return lines[l]; }, {}) + by_list_and_operation(*this);
+}
+
+std::string PrecisionReport::table() const {
+  const std::vector<ReportRow> rows = report_rows(*this);
+  const bool grouped = !colours.groups.empty();
+  const auto cells = [&](size_t line) {
+    std::vector<std::string> text = {"node", "op", "attribute", "list", "before", "after", "in", "out"};
+    if (line > 0) {
+      const ReportRow& row = rows[line - 1];
+      const OpNode& node = before.nodes[static_cast<size_t>(row.node)];
+      text = {one_line(node.name), one_line(node.op),  one_line(row.attribute),      one_line(row.list),
+              name_of(row.before), name_of(row.after), std::to_string(row.casts_in), std::to_string(row.casts_out)};
+    }
+    if (grouped)
+      text.push_back(line == 0 ? "group" : rows[line - 1].group < 0 ? "" : std::to_string(rows[line - 1].group));
+    text.push_back(line == 0 ? "reason" : one_line(rows[line - 1].reason));
+    return text;
+  };
+  std::vector<size_t> right = {6, 7};
+  if (grouped) right.push_back(8);
+  return aligned(rows.size() + 1, cells, right);
+}
+
+}  // namespace softamp

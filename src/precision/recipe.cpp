@@ -1,0 +1,111 @@
+// Where recipes come from and go to: names, files, the environment.
+#include "softamp/precision/recipe.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+#include "src/graph/nearest_name.h"
+#include "src/precision/json_tokens.h"
+#include "src/report/whole_file.h"
+
+namespace softamp {
+namespace {
+
+namespace fs = std::filesystem;
+using graph_detail::printable;
+
+std::string lower(std::string_view text) {
+  std::string word(text);
+  for (char& c : word)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return word;
+}
+
+/// The value of an environment variable; nothing where it is not set or empty.
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (!value || !*value) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+bool Recipe::operator==(const Recipe& other) const {
+  return allow == other.allow && conditional == other.conditional && strict == other.strict &&
+         non_convertible == other.non_convertible && convertible == other.convertible && regex == other.regex;
+}
+
+Recipe Recipe::find(std::string_view name_or_path) {
+  if (name_or_path == "full") return full();
+  if (name_or_path == "basic") return basic();
+  const fs::path path(name_or_path);
+  std::error_code error;
+  if (fs::exists(path, error)) return load(path);
+  graph_detail::Nearest nearest(name_or_path);
+  nearest.offer("full");
+  nearest.offer("basic");
+  // What looks like a path is taken for one.
+  const bool word = name_or_path.find_first_of("/.\\") == std::string_view::npos;
+  throw std::invalid_argument("recipe '" + printable(name_or_path) + "': there is no such file" +
+                              (word ? nearest.text() : "") + "; expected full, basic, or the path of a JSON file");
+}
+
+Recipe Recipe::load(const fs::path& path) {
+  const std::string place = path.string();
+  std::error_code error;
+  if (fs::is_directory(path, error))
+    throw std::invalid_argument(place + ": is a folder; expected a recipe, a JSON file");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::invalid_argument(place + ": cannot be read: " + std::strerror(errno));
+  const size_t most = precision_detail::JsonLimits{}.bytes;
+  std::string text(most + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) throw std::invalid_argument(place + ": cannot be read: " + std::strerror(errno));
+  text.resize(static_cast<size_t>(in.gcount()));
+  if (text.size() > most)
+    throw std::invalid_argument(place + ": more than " + std::to_string(most) + " bytes, the most that a recipe has");
+  Recipe recipe = parse(text, place);
+  recipe.name = path.stem().string();
+  return recipe;
+}
+
+std::optional<Recipe> Recipe::from_environment() {
+  const char* deprecated = "TF_ENABLE_BF16_CONVERSION";
+  const char* variable = "TF_BF16_CONVERSION";
+  const auto old_value = environment(deprecated);
+  const auto value = environment(variable);
+  if (!value && !old_value) return std::nullopt;
+  const char* from = value ? variable : deprecated;
+  const std::string text = value ? *value : *old_value;
+  const std::string word = lower(text);
+  if (word == "0" || word == "false") return std::nullopt;
+  std::optional<Recipe> recipe;
+  try {
+    recipe = word == "1" || word == "true" || word == "full" ? full() : word == "basic" ? basic() : find(text);
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(std::string(from) + ": " + e.what() +
+                                (fs::path(text).has_extension() ? "" : ", 1, true, 0 or false"));
+  }
+  if (old_value)
+    recipe->warnings.push_back(std::string(deprecated) + " is deprecated" +
+                               (value ? "; TF_BF16_CONVERSION is set and counts" : "; use TF_BF16_CONVERSION"));
+  return recipe;
+}
+
+void Recipe::dump(const fs::path& path) const {
+  if (!write_whole_file(path, to_json()))
+    throw std::runtime_error(path.string() + ": the recipe cannot be written: " + std::strerror(errno));
+}
+
+std::optional<fs::path> Recipe::dump_by_environment() const {
+  const auto path = environment("TF_BF16_DUMP_PATH");
+  if (!path) return std::nullopt;
+  dump(*path);
+  return *path;
+}
+
+}  // namespace softamp

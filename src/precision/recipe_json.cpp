@@ -1,0 +1,220 @@
+// Recipes as JSON: five lists under any of their keys' spellings (row H13).
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "softamp/precision/recipe.h"
+#include "src/graph/nearest_name.h"
+#include "src/precision/json_tokens.h"
+#include "src/precision/name_patterns.h"
+
+namespace softamp {
+namespace {
+
+using graph_detail::printable;
+using precision_detail::described;
+using precision_detail::json_position;
+using precision_detail::JsonToken;
+using Kind = JsonToken::Kind;
+
+enum List : size_t { kAllow, kConditional, kStrict, kNonConvertible, kConvertible, kRegexMode, kLists };
+
+/// Where a key's values go. The first spelling is the one that is written.
+struct Key {
+  std::vector<const char*> spellings;
+};
+
+const std::array<Key, kLists>& keys() {
+  static const std::array<Key, kLists> table = {{
+      {{"allowlist", "allow_list", "whitelist"}},
+      {{"conditional_list", "graylist"}},
+      {{"strict_conditional_list", "input_only_exceptions"}},
+      {{"non_convertible_exceptions"}},
+      {{"convertible_exceptions"}},
+      {{"regex_mode"}},  // ours
+  }};
+  return table;
+}
+
+constexpr size_t kMostOperations = 100'000, kMostWarnings = 50;
+
+class Reader {
+ public:
+  Reader(std::string_view text, std::string_view place)
+      : text_(text), place_(place), tokens_(precision_detail::json_tokens(text, place_)) {}
+
+  Recipe read() {
+    if (next().kind != Kind::kObject)
+      fail(at_ - 1, "expected an object of lists, {\"allowlist\": [...], ...}; found " + described(tokens_[at_ - 1]));
+    while (tokens_[at_].kind != Kind::kObjectEnd) read_key();
+    warn_of_two_lists();
+    return std::move(recipe_);
+  }
+
+ private:
+  const JsonToken& next() { return tokens_[at_++]; }
+  std::string position(size_t token) const { return json_position(text_, tokens_[token].offset); }
+  [[noreturn]] void fail(size_t token, const std::string& what) const {
+    throw std::invalid_argument(place_ + ": " + position(token) + what);
+  }
+  void warn(size_t token, const std::string& what) {
+    if (recipe_.warnings.size() < kMostWarnings)
+      recipe_.warnings.push_back(place_ + ": " + position(token) + what);
+    else if (recipe_.warnings.size() == kMostWarnings)
+      recipe_.warnings.push_back(place_ + ": more of the kind follow");
+  }
+
+  void read_key() {
+    const size_t token = at_;
+    const std::string key = next().text;
+    const size_t list = list_of(token, key);
+    if (key_tokens_[list] != 0) {
+      const JsonToken& first = tokens_[key_tokens_[list]];
+      std::string where = json_position(text_, first.offset);
+      where.resize(where.size() - 2);
+      fail(token, key == first.text ? "the key '" + key + "' stands twice; first at " + where
+                                    : "the key '" + key + "' is another spelling of '" + first.text + "' at " + where);
+    }
+    key_tokens_[list] = token;
+    key_ = key;
+    switch (list) {
+      case kAllow: return read_operations(list, recipe_.allow);
+      case kConditional: return read_operations(list, recipe_.conditional);
+      case kStrict: return read_operations(list, recipe_.strict);
+      case kNonConvertible: return read_exceptions(recipe_.non_convertible);
+      case kConvertible: return read_exceptions(recipe_.convertible);
+      default: return read_regex_mode();
+    }
+  }
+
+  size_t list_of(size_t token, const std::string& key) const {
+    graph_detail::Nearest nearest(key);
+    for (size_t list = 0; list < kLists; ++list)
+      for (const char* spelling : keys()[list].spellings) {
+        if (key == spelling) return list;
+        nearest.offer(spelling);
+      }
+    fail(token, "unknown key '" + printable(key) + "'" + nearest.text());
+  }
+
+  void expect_list(const char* of_what) {
+    if (next().kind != Kind::kArray)
+      fail(at_ - 1, "'" + key_ + "': expected a list of " + of_what + ", found " + described(tokens_[at_ - 1]));
+  }
+
+  void read_operations(size_t list, std::vector<std::string>& out) {
+    expect_list("operation types");
+    for (; tokens_[at_].kind != Kind::kArrayEnd; ++at_) {
+      const JsonToken& token = tokens_[at_];
+      if (token.kind != Kind::kString || token.text.empty())
+        fail(at_, "'" + key_ + "': expected an operation type in quotes, found " + described(token));
+      if (out.size() >= kMostOperations)
+        fail(at_, "'" + key_ + "': more than " + std::to_string(kMostOperations) + " operation types");
+      Seen& seen = seen_[token.text];
+      if (seen[list] != 0) {
+        warn(at_, "'" + key_ + "': " + printable(token.text) + " stands twice");
+        continue;
+      }
+      seen[list] = at_;
+      out.push_back(token.text);
+      if (seen[kAllow] + seen[kConditional] + seen[kStrict] != at_) in_two_.push_back(at_);
+    }
+    ++at_;
+  }
+
+  void read_exceptions(std::vector<RecipeException>& out) {
+    expect_list("pairs [pattern, operation type]");
+    while (tokens_[at_].kind != Kind::kArrayEnd) {
+      const size_t token = at_;
+      // A pair takes four tokens; a malformed one may end before, but never behind, the list and its object.
+      const bool pair = next().kind == Kind::kArray && tokens_[at_].kind == Kind::kString &&
+                        tokens_[at_ + 1].kind == Kind::kString && tokens_[at_ + 2].kind == Kind::kArrayEnd;
+      if (!pair)
+        fail(token, "'" + key_ + "': expected a pair [pattern, operation type or \"\"], found " + found_pair(token));
+      if (out.size() >= precision_detail::kMostPatterns)
+        fail(token, "'" + key_ + "': more than " + std::to_string(precision_detail::kMostPatterns) + " patterns");
+      if (const std::string fault = precision_detail::pattern_fault(tokens_[at_].text); !fault.empty())
+        fail(at_, "'" + key_ + "': " + fault);
+      RecipeException exception{tokens_[at_].text, tokens_[at_ + 1].text};
+      bool twice = false;
+      for (const RecipeException& e : out) twice = twice || e == exception;
+      if (twice)
+        warn(at_, "'" + key_ + "': the pattern '" + printable(exception.pattern) + "' stands twice");
+      else
+        out.push_back(std::move(exception));
+      at_ += 3;
+    }
+    ++at_;
+  }
+
+  std::string found_pair(size_t token) const {
+    if (tokens_[token].kind != Kind::kArray) return described(tokens_[token]);
+    size_t entries = 0;
+    for (size_t t = token + 1; t < tokens_.size() && tokens_[t].kind != Kind::kArrayEnd; ++t) {
+      if (tokens_[t].kind != Kind::kString) return "a list with " + described(tokens_[t]) + " in it";
+      ++entries;
+    }
+    return "a list of " + std::to_string(entries);
+  }
+
+  void read_regex_mode() {
+    const JsonToken& token = next();
+    if (token.kind != Kind::kString || (token.text != "full" && token.text != "search"))
+      fail(at_ - 1, "'regex_mode': expected \"full\" or \"search\", found " + described(token));
+    recipe_.regex = token.text == "full" ? RegexMode::kFullMatch : RegexMode::kSearch;
+  }
+
+  /// In the order of the text.
+  void warn_of_two_lists() {
+    for (const size_t token : in_two_) {
+      const Seen& seen = seen_[tokens_[token].text];
+      if (token != *std::max_element(seen.begin(), seen.end())) continue;  // in all three: said once
+      std::string lists;
+      const char* counts = nullptr;
+      for (const List list : {kAllow, kStrict, kConditional})  // in the order of precedence
+        if (seen[list] != 0) {
+          const char* name = list == kAllow ? "allow" : list == kStrict ? "strict conditional" : "conditional";
+          lists += (lists.empty() ? "" : " and ") + std::string(name);
+          if (!counts) counts = name;
+        }
+      warn(token, printable(tokens_[token].text) + " is in the lists " + lists + "; " + counts + " counts");
+    }
+  }
+
+  using Seen = std::array<size_t, 3>;  // token of its place in each list; 0, the outermost brace: none
+
+  std::string_view text_;
+  std::string place_;
+  std::vector<JsonToken> tokens_;
+  size_t at_ = 0;
+  Recipe recipe_;
+  std::string key_;
+  std::array<size_t, kLists> key_tokens_{};
+  std::unordered_map<std::string, Seen> seen_;
+  std::vector<size_t> in_two_;
+};
+
+}  // namespace
+
+Recipe Recipe::parse(std::string_view text, std::string_view place) { return Reader(text, place).read(); }
+
+std::string Recipe::to_json() const {
+  nlohmann::ordered_json json;
+  const auto pairs = [](const std::vector<RecipeException>& exceptions) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const RecipeException& e : exceptions) list.push_back(nlohmann::ordered_json::array({e.pattern, e.type}));
+    return list;
+  };
+  json[keys()[kAllow].spellings[0]] = allow;
+  json[keys()[kConditional].spellings[0]] = conditional;
+  json[keys()[kStrict].spellings[0]] = strict;
+  json[keys()[kNonConvertible].spellings[0]] = pairs(non_convertible);
+  json[keys()[kConvertible].spellings[0]] = pairs(convertible);
+  if (regex == RegexMode::kSearch) json[keys()[kRegexMode].spellings[0]] = "search";
+  return json.dump(4, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace softamp

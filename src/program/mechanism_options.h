@@ -1,0 +1,26 @@
+// The choice of a mechanism of mixed precision on a command line: --tensorflow, --recipe, --policy, --level, --dtype,
+// or
+// --mechanism with all in one text.
+#pragma once
+
+#include "src/program/options.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace softamp::program {
+
+struct MechanismOptions {
+  std::optional<std::string> tensorflow, recipe, policy, level, dtype, mechanism;  ///< as given
+};
+void add_mechanism_options(CLI::App& app, MechanismOptions& options);
+
+/// The choice as Mechanism::parse reads it; "" where there is none. Throws UsageError: two choices, a dtype without
+/// one, what Mechanism::parse refuses.
+std::string mechanism_text(const MechanismOptions& options);
+
+/// "a,b,c" as mechanisms: a part "dtype=bf16" belongs to the one before it. Throws UsageError that begins with `place`.
+std::vector<std::string> split_mechanisms(const std::string& place, const std::string& text);
+
+}  // namespace softamp::program

@@ -1,0 +1,58 @@
+// What the options of `softamp rewrite` say.
+#pragma once
+
+#include "src/program/program.h"
+
+#include "softamp/precision/mechanism.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace softamp::program {
+
+enum class ReportForm : uint8_t { kNone, kSummary, kTable, kCsv, kJson, kDot };
+
+struct RewriteVerbOptions {
+  std::string graph, out, report_file;
+  std::optional<std::string> tensorflow, recipe, policy, level;
+  std::vector<std::string> mechanisms;  ///< of these four the options that were given, in their order on the line
+  std::string dtype;
+  std::vector<std::string> fetches;
+  std::vector<std::pair<bool, std::string>> changes;  ///< added?, "LIST=OP,OP" of --add and --remove
+  bool environment = false, cpu = false, quiet = false;
+  std::optional<double> gpu_capability;
+  std::string regex;
+  ReportForm report = ReportForm::kNone;
+
+  /// The object must outlive the parsing of `app`.
+  void add_to(CLI::App& app);
+};
+
+/// The mechanism that the options name, ready to colour pictures.
+class ChosenMechanism {
+ public:
+  /// Reads files and, where asked, the environment. Throws UsageError and what the systems throw: for two mechanisms at
+  /// once, ApiConflictError in the systems' own words. Messages of the systems go to standard error.
+  explicit ChosenMechanism(const RewriteVerbOptions& options);
+
+  bool is_tensorflow() const { return mechanism_.kind == Mechanism::Kind::kTensorFlow; }
+  Colouring colour(const OpGraph& graph) const;
+  /// Complaints about options that find nothing in this graph.
+  std::vector<std::string> remarks(const OpGraph& graph) const;
+
+ private:
+  void check_options(const RewriteVerbOptions& o) const;
+  void prepare_tensorflow(const RewriteVerbOptions& o);
+  void prepare_recipe(const RewriteVerbOptions& o);
+  void check_policy(const RewriteVerbOptions& o) const;
+
+  Mechanism mechanism_;
+  OpLists lists_;
+  RewriteOptions rewriting_;
+  Recipe recipe_;
+  bool changed_ = false;            ///< lists_, by options
+  std::vector<std::string> added_;  ///< operations that options name
+};
+
+}  // namespace softamp::program

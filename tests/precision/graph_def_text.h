@@ -1,0 +1,103 @@
+// GraphDefs of tests: written as text, pictures of them in words, and what goes wrong with them.
+#pragma once
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "softamp/precision/graph_def.h"
+
+namespace softamp::testing {
+
+using Inputs = std::vector<std::string>;
+/// Name and value as text has it: {"T", "type: DT_FLOAT"}.
+using TextAttributes = std::vector<std::pair<std::string, std::string>>;
+
+inline std::string node_text(const std::string& name, const std::string& op, const Inputs& inputs = {},
+                             const TextAttributes& attributes = {}, const std::string& more = "") {
+  std::string text = "node { name: \"" + name + "\" op: \"" + op + "\"";
+  for (const std::string& input : inputs) text += " input: \"" + input + "\"";
+  for (const auto& [key, value] : attributes) text += " attr { key: \"" + key + "\" value { " + value + " } }";
+  return text + " " + more + "}\n";
+}
+
+/// A node whose one type attribute is float32.
+inline std::string float_node(const std::string& name, const std::string& op, const Inputs& inputs = {},
+                              const std::string& attribute = "T") {
+  return node_text(name, op, inputs, {{attribute, "type: DT_FLOAT"}});
+}
+
+/// A loop that multiplies by a constant matrix until a condition says no more: every kind of node that a loop has.
+inline std::string loop_text() {
+  return float_node("x", "Placeholder", {}, "dtype") + float_node("w", "Const", {}, "dtype") +
+         float_node("enter", "Enter", {"x"}) +
+         node_text("merge", "Merge", {"enter", "next"}, {{"T", "type: DT_FLOAT"}, {"N", "i: 2"}}) +
+         node_text("go", "Const", {"^merge"}, {{"dtype", "type: DT_BOOL"}}) + node_text("cond", "LoopCond", {"go"}) +
+         float_node("switch", "Switch", {"merge", "cond"}) + float_node("body", "MatMul", {"switch:1", "w"}) +
+         float_node("next", "NextIteration", {"body"}) + float_node("exit", "Exit", {"switch"}) +
+         float_node("fetch", "Identity", {"exit"});
+}
+
+inline const std::string kExample = SOFTAMP_SOURCE_DIR "/examples/graphs/two_dense_layers.pbtxt";
+
+inline GraphDefFile graph_of(const std::string& text) { return GraphDefFile::parse_text(text, "input"); }
+
+/// What goes wrong with an action, or "".
+template <class Action>
+std::string fault_of(const Action& action) {
+  try {
+    action();
+  } catch (const GraphDefError& e) {
+    return e.what();
+  }
+  return "";
+}
+inline std::string text_fault(const std::string& text) {
+  return fault_of([&] { graph_of(text); });
+}
+inline std::string binary_fault(const std::string& bytes) {
+  return fault_of([&] { GraphDefFile::parse_binary(bytes, "input"); });
+}
+inline std::string picture_fault(const std::string& text, const std::vector<std::string>& fetches = {}) {
+  return fault_of([&] { graph_of(text).op_graph(fetches); });
+}
+
+inline const OpNode& node_of(const OpGraph& picture, const std::string& name) {
+  for (const OpNode& n : picture.nodes)
+    if (n.name == name) return n;
+  throw std::out_of_range(name);
+}
+
+inline std::string units_of(const OpNode& n) {
+  std::string all;
+  for (const TypeUnit& u : n.units)
+    all += (all.empty() ? "" : " ") + u.attribute + ":" + name_of(u.type) + (u.float16 ? ":h" : "") +
+           (u.bfloat16 ? ":b" : "");
+  return all;
+}
+/// "0 0 - > 0:float32 -:int32"
+inline std::string ports_of(const OpNode& n) {
+  const auto unit = [](int16_t u) { return u == OpNode::kNoUnit ? "-" : std::to_string(u); };
+  std::string all;
+  for (const int16_t u : n.input_units) all += unit(u) + " ";
+  all += ">";
+  for (size_t p = 0; p < n.output_units.size(); ++p)
+    all += " " + unit(n.output_units[p]) + ":" + name_of(n.output_types[p]);
+  return all;
+}
+
+/// Colours every unit that may become low and whose operation is named.
+inline Colouring coloured(const OpGraph& picture, const std::vector<std::string>& ops, DType low = DType::kFloat16) {
+  Colouring c = Colouring::nothing(picture, "by hand", low);
+  for (int n = 0; n < picture.size(); ++n) {
+    const OpNode& node = picture.nodes[static_cast<size_t>(n)];
+    for (int u = 0; u < static_cast<int>(node.units.size()); ++u)
+      if (std::find(ops.begin(), ops.end(), node.op) != ops.end() && may_become_low(picture, n, u, low))
+        c.low_units[static_cast<size_t>(picture.unit(n, u))] = 1;
+  }
+  return c;
+}
+
+}  // namespace softamp::testing

@@ -135,7 +135,7 @@ void add_all() {
                [colour = colour](const Case& c) { benchmark::DoNotOptimize(colour(c.picture)); });
   add_growth("colour and plan_casts, tensorflow 2.3", 1000000,
              [=](const Case& c) { benchmark::DoNotOptimize(plan_casts(c.picture, tensorflow(c.picture))); });
-  add_growth("picture, colour, plan, apply, tensorflow 2.3", 100000,
+  add_growth("picture, colour, plan, apply, tensorflow 2.3", 1000000,
              [=](const Case& c) { benchmark::DoNotOptimize(rewrite_with(c.graph, kFetches, tensorflow)); });
   for (const auto& [name, colour] : mechanisms) add_whole(name, colour, name.starts_with("recipe") ? 2 : 1);
 }

@@ -3,10 +3,13 @@
 #include <algorithm>
 
 #include "softamp/graph/operation.h"
+#include "src/graph/dot_text.h"
 #include "src/graph/node_check.h"
 
 namespace softamp {
 namespace {
+
+using graph_detail::dot_quoted;
 
 std::string type_text(const TensorType& type) { return name_of(type.dtype) + type.shape.text(); }
 
@@ -34,19 +37,6 @@ void pad(std::string& text, size_t width) {
   if (text.size() < width) text.append(width - text.size(), ' ');
 }
 
-/// A string in DOT's quotes.
-std::string quoted(const std::string& text) {
-  std::string safe = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') safe += '\\';
-    if (c == '\n')
-      safe += "\\n";
-    else
-      safe += c;
-  }
-  return safe + "\"";
-}
-
 const char* colour_of(DType t) {
   switch (t) {
     case DType::kFloat16: return "#c8e6c9";
@@ -72,12 +62,12 @@ void write_cluster(const Graph& graph, const Cluster& cluster, int& number, cons
     const std::string last = node.name.substr(node.name.rfind('/') + 1);
     const std::string attributes = attribute_text(node);
     out += indent + "n" + std::to_string(i) + " [label=" +
-           quoted(last + (last == node.op ? "" : "\n" + node.op) + (attributes.empty() ? "" : "\n" + attributes)) +
+           dot_quoted(last + (last == node.op ? "" : "\n" + node.op) + (attributes.empty() ? "" : "\n" + attributes)) +
            ", fillcolor=\"" + (node.outputs.empty() ? "#ffffff" : colour_of(node.outputs[0].dtype)) + "\"];\n";
   }
   for (const auto& [name, inner] : cluster.inner) {
-    out +=
-        indent + "subgraph cluster_" + std::to_string(number++) + " {\n" + indent + "  label=" + quoted(name) + ";\n";
+    out += indent + "subgraph cluster_" + std::to_string(number++) + " {\n" + indent + "  label=" + dot_quoted(name) +
+           ";\n";
     write_cluster(graph, inner, number, indent + "  ", out);
     out += indent + "}\n";
   }
@@ -138,7 +128,7 @@ std::string dot(const Graph& graph) {
   for (int i = 0; i < graph.size(); ++i)
     for (const Port p : graph.node(i).inputs)
       out += "  n" + std::to_string(p.node) + " -> n" + std::to_string(i) +
-             " [label=" + quoted((p.port ? ":" + std::to_string(p.port) + " " : "") + type_text(graph.type(p))) +
+             " [label=" + dot_quoted((p.port ? ":" + std::to_string(p.port) + " " : "") + type_text(graph.type(p))) +
              "];\n";
   return out + "}\n";
 }

@@ -79,6 +79,9 @@ class Watch final : public nlohmann::json_sax<Json> {
 
 /// The text as JSON, with the limits on depth and with every key standing once in its object.
 Json parse(std::string_view text, const JsonOptions& o) {
+  // The parser takes a byte 0 for the end, and would not look at what follows.
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
+    fail_syntax(o, text, zero + 1, "a byte 0; expected text");
   try {
     Watch watch(o);
     Json::sax_parse(text.begin(), text.end(), &watch);

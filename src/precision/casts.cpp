@@ -51,41 +51,47 @@ class Planner {
 
   /// What the ports of one producer need: at most one cast each, for a port has one dtype and there are two.
   void plan_node(int n, Reads reads) {
-    std::map<int, std::vector<std::pair<int, int>>> others;  // port -> readers of the other dtype
+    struct Need {
+      std::vector<std::pair<int, int>> who;  // readers of the other dtype
+      int there = -1;                        // a Cast to it that is there already
+    };
+    std::map<int, Need> needs;  // by port
     for (const OpReaders::Read& r : reads) {
       const bool from_low = colours_.is_low(graph_.producer_unit({n, r.port}));
       const bool to_low = colours_.is_low(graph_.reader_unit(r.node, r.input));
-      if (from_low != to_low) others[r.port].emplace_back(r.node, r.input);
+      if (from_low != to_low) needs[r.port].who.emplace_back(r.node, r.input);
     }
-    for (auto& [port, who] : others) {
-      const DType to = colours_.is_low(graph_.producer_unit({n, port})) ? DType::kFloat32 : plan_.low;
-      std::sort(who.begin(), who.end());
-      if (const OpEdge there = existing_cast(n, port, to, reads); there.node >= 0) {
-        for (const auto& reader : who) plan_.redirected.push_back({reader.first, reader.second, there});
+    if (needs.empty()) return;
+    for (const OpReaders::Read& r : reads) {
+      const auto need = needs.find(r.port);
+      if (need == needs.end() || !is_cast_to(other(n, r.port), n, r)) continue;
+      int& best = need->second.there;
+      if (best < 0 || node(r.node).name < node(best).name) best = r.node;
+    }
+    for (auto& [port, need] : needs) {
+      std::sort(need.who.begin(), need.who.end());
+      if (need.there >= 0) {
+        for (const auto& [reader, input] : need.who) plan_.redirected.push_back({reader, input, {need.there, 0}});
         continue;
       }
-      plan_.casts.push_back({{},
-                             {n, port},
-                             to,
-                             graph_.nodes[static_cast<size_t>(n)].device,
-                             std::move(who),
-                             is_constant_or_variable(graph_, n)});
+      plan_.casts.push_back(
+          {{}, {n, port}, other(n, port), node(n).device, std::move(need.who), is_constant_or_variable(graph_, n)});
     }
   }
 
-  /// A Cast of this port to this dtype that is there and stays what it is; of several the first by name, so that the
-  /// order of nodes does not matter.
-  OpEdge existing_cast(int n, int port, DType to, Reads reads) const {
-    int best = -1;
-    for (const OpReaders::Read& r : reads) {
-      const OpNode& cast = graph_.nodes[static_cast<size_t>(r.node)];
-      if (r.port != port || cast.op != "Cast" || cast.output_types.size() != 1 ||
-          cast.output_types[0] != element_type(to) || colours_.is_low(graph_.producer_unit({r.node, 0})) ||
-          colours_.is_low(graph_.reader_unit(r.node, r.input)) != colours_.is_low(graph_.producer_unit({n, port})))
-        continue;
-      if (best < 0 || cast.name < graph_.nodes[static_cast<size_t>(best)].name) best = r.node;
-    }
-    return {best, 0};
+  const OpNode& node(int n) const { return graph_.nodes[static_cast<size_t>(n)]; }
+  /// The one of the two dtypes that a port does not have.
+  DType other(int n, int port) const {
+    return colours_.is_low(graph_.producer_unit({n, port})) ? DType::kFloat32 : plan_.low;
+  }
+
+  /// A Cast of a port of node n to this dtype that stays what it is. Of several the first by name is taken, so that the
+  /// order of nodes does not matter. None that waits for other nodes: these may need the one that is to read it.
+  bool is_cast_to(DType to, int n, const OpReaders::Read& r) const {
+    const OpNode& cast = node(r.node);
+    return cast.op == "Cast" && !cast.waits && cast.output_types.size() == 1 &&
+           cast.output_types[0] == element_type(to) && !colours_.is_low(graph_.producer_unit({r.node, 0})) &&
+           colours_.is_low(graph_.reader_unit(r.node, r.input)) == colours_.is_low(graph_.producer_unit({n, r.port}));
   }
 
   void name_casts() {

@@ -33,7 +33,7 @@ class Application {
       for (size_t c = casts_begin_[static_cast<size_t>(n)]; c < casts_begin_[static_cast<size_t>(n) + 1]; ++c)
         add_cast(plan_.casts[static_cast<size_t>(casts_[c])]);
     }
-    for (const auto& [node, unit] : plan_.retyped) retype(node, unit);
+    retype_all();
     for (const PlannedCast& cast : plan_.casts)
       for (const auto& [reader, input] : cast.readers) redirect(reader, input, cast.name);
     for (const CastPlan::Redirect& r : plan_.redirected)
@@ -90,13 +90,21 @@ class Application {
       if (const AttrValue* value = graph_def_detail::find_attribute(producer, name)) attributes[name] = *value;
   }
 
-  void retype(int number, int unit) {
-    const NodeDef& node = graph_.node(checked(number));
-    const auto units = graph_def_detail::units_of(node, held_.signature(node), place_).units;
-    if (unit < 0 || static_cast<size_t>(unit) >= units.size())
-      fail("names unit " + std::to_string(unit) + " of '" + graph_detail::printable(node.name()) + "', which has " +
-           std::to_string(units.size()));
-    std::string_view name = units[static_cast<size_t>(unit)].attribute;
+  void retype_all() {
+    std::vector<TypeUnit> units;
+    int of = -1;  // the plan names all units of a node one after another
+    for (const auto& [number, unit] : plan_.retyped) {
+      const NodeDef& node = graph_.node(checked(number));
+      if (number != of) units = graph_def_detail::units_of(node, held_.signature(node), place_).units;
+      of = number;
+      if (unit < 0 || static_cast<size_t>(unit) >= units.size())
+        fail("names unit " + std::to_string(unit) + " of '" + graph_detail::printable(node.name()) + "', which has " +
+             std::to_string(units.size()));
+      retype(number, units[static_cast<size_t>(unit)].attribute);
+    }
+  }
+
+  void retype(int number, std::string_view name) {
     auto& attributes = *result_.mutable_node(numbers_[static_cast<size_t>(number)])->mutable_attr();
     const size_t bracket = name.ends_with(']') ? name.rfind('[') : std::string_view::npos;
     if (bracket == std::string_view::npos || attributes.contains(std::string(name))) {

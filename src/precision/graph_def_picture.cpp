@@ -75,6 +75,8 @@ class Picture {
     for (const std::string& text : node.input())
       if (const InputName input = parse_input(text); !input.control)
         n.inputs.push_back({numbers_.at(input.node), input.port});
+      else
+        n.waits = true;
     const OpSignature* signature = held_.signature(node);
     NodeUnits units = graph_def_detail::units_of(node, signature, place_);
     n.units = std::move(units.units);

@@ -110,7 +110,9 @@ class Reader {
         case Kind::kLevel: m_.value = name_of(parse_amp_level(value)); return;
       }
     } catch (const std::invalid_argument& e) {
-      refuse(e.what() + (m_.kind == Kind::kPolicy ? choices(value, kPolicies) : ""));
+      std::string what = e.what();
+      if (what.ends_with('.')) what.pop_back();
+      refuse(what + (m_.kind == Kind::kPolicy ? choices(value, kPolicies) : ""));
     }
     refuse("none takes no value; " + std::string(kForms));
   }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "src/graph/nearest_name.h"
+#include "src/report/small_json.h"
 
 namespace softamp {
 namespace {
@@ -32,11 +33,7 @@ std::optional<DType> tensorflow_dtype(std::string_view name) {
 [[noreturn]] void refuse_json(const std::string& message) { throw std::invalid_argument("dtype policy: " + message); }
 
 /// No configuration nests deeper than a few objects.
-bool shallow(int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
-  constexpr int kDeepest = 16;
-  if (depth > kDeepest) refuse_json("nested deeper than " + std::to_string(kDeepest));
-  return true;
-}
+constexpr int kDeepest = 16;
 
 Policy policy_of(const nlohmann::json& value, const char* place) {
   if (!value.is_string()) refuse_json(std::string(place) + " is " + value.type_name() + "; expected a string");
@@ -70,12 +67,7 @@ std::string Policy::to_json() const {
 }
 
 Policy Policy::from_json(std::string_view text) {
-  nlohmann::json json;
-  try {
-    json = nlohmann::json::parse(text, shallow);
-  } catch (const nlohmann::json::parse_error& e) {
-    refuse_json("no JSON at byte " + std::to_string(e.byte) + " of '" + graph_detail::printable(text) + "'");
-  }
+  const nlohmann::json json = small_json(text, kDeepest, refuse_json);
   if (json.is_null()) return Policy(kInfer);
   if (json.is_string()) return policy_of(json, "it");
   if (!json.is_object()) refuse_json(std::string("it is ") + json.type_name() + "; expected a string, null or object");

@@ -38,11 +38,12 @@ class Painter {
     find_obstacles();
     grow();
     for (int n = 0; n < graph_.size(); ++n) {
+      const std::string why = units(n) > 0 ? reason(n) : "";  // one walk over the neighbours for all units
       for (int u = 0; u < units(n); ++u) {
         const auto unit = static_cast<size_t>(graph_.unit(n, u));
         c.low_units[unit] = at(n).converted && may_become_low(graph_, n, u, low_);
         c.lists[unit] = name_of(at(n).of);
-        c.reasons[unit] = reason(n, u);
+        c.reasons[unit] = reason(n, u, why);
       }
     }
     c.groups = groups();
@@ -194,14 +195,12 @@ class Painter {
     return "it has no float32 input";
   }
 
-  std::string reason(int n, int u) {
+  /// What became of a node.
+  std::string reason(int n) {
     const State& s = at(n);
-    const TypeUnit& unit = node(n).units[static_cast<size_t>(u)];
-    const std::string why = s.of == Class::kConvertible ? "forced by " + pattern_text(n) : "allow list";
     if (s.of == Class::kNonConvertible) return "kept by " + pattern_text(n);
+    const std::string why = s.of == Class::kConvertible ? "forced by " + pattern_text(n) : "allow list";
     if (s.obstacle) return wants(s.of) ? why + ", but " + s.obstacle : s.obstacle;
-    if (unit.type != ElementType::kFloat) return "is " + softamp::name_of(unit.type);
-    if (!may_become_low(graph_, n, u, low_)) return std::string("has no ") + softamp::name_of(low_) + " kernel";
     switch (s.of) {
       case Class::kStrict:
         return s.converted ? "every input is converted, a variable or a constant" : blocking_input(n);
@@ -210,6 +209,14 @@ class Painter {
       case Class::kBlock: return "in no list: blocked";
       default: return why;
     }
+  }
+  /// The same of one of its units, which may have a reason of its own.
+  std::string reason(int n, int u, const std::string& of_node) {
+    const TypeUnit& unit = node(n).units[static_cast<size_t>(u)];
+    if (at(n).of == Class::kNonConvertible || at(n).obstacle) return of_node;
+    if (unit.type != ElementType::kFloat) return "is " + softamp::name_of(unit.type);
+    if (!may_become_low(graph_, n, u, low_)) return std::string("has no ") + softamp::name_of(low_) + " kernel";
+    return of_node;
   }
 
   /// Components of converted nodes over edges whose tensor is converted, numbered in the order of the nodes.

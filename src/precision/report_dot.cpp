@@ -3,11 +3,14 @@
 #include <map>
 
 #include "softamp/precision/precision_report.h"
+#include "src/graph/dot_text.h"
 #include "src/precision/report_rows.h"
 #include "src/precision/report_text.h"
 
 namespace softamp {
 namespace {
+
+using graph_detail::dot_quoted;
 
 constexpr size_t kLongestLabel = 60, kLongestTip = 400;
 
@@ -16,19 +19,6 @@ struct Kind {
 };
 constexpr Kind kLow{"low precision", "#c8e6c9"}, kKept{"kept by a list", "#ffcdd2"}, kUnlisted{"unlisted", "#e0e0e0"},
     kPreserved{"preserved", "#bbdefb"}, kCast{"cast", "#fff59d"};
-
-/// A string in DOT's quotes, where a backslash begins an escape: text is taken as it is but for its line ends.
-std::string quoted(const std::string& text) {
-  std::string safe = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') safe += '\\';
-    if (c == '\n')
-      safe += "\\n";
-    else
-      safe += c;
-  }
-  return safe + "\"";
-}
 
 std::string html(const std::string& text) {
   std::string safe;
@@ -107,8 +97,8 @@ class Drawing {
     const OpNode& node = graph_.nodes[static_cast<size_t>(n)];
     const std::string name = shortened(one_line(node.name), kLongestLabel);
     out_ += indent + ("n" + std::to_string(n)) + " [label=" +
-            quoted(node.name == node.op ? name : name + "\n" + shortened(one_line(node.op), kLongestLabel)) +
-            ", fillcolor=\"" + kind(n).fill + "\", tooltip=" + quoted(tip(n)) + "];\n";
+            dot_quoted(node.name == node.op ? name : name + "\n" + shortened(one_line(node.op), kLongestLabel)) +
+            ", fillcolor=\"" + kind(n).fill + "\", tooltip=" + dot_quoted(tip(n)) + "];\n";
   }
 
   void nodes() {
@@ -132,14 +122,14 @@ class Drawing {
     for (size_t c = 0; c < report_.plan.casts.size(); ++c) {
       const PlannedCast& cast = report_.plan.casts[c];
       out_ += "  c" + std::to_string(c) +
-              " [shape=ellipse, style=filled, label=" + quoted(std::string("Cast\n") + name_of(cast.to)) +
-              ", fillcolor=\"" + kCast.fill + "\", tooltip=" + quoted(shortened(one_line(cast.name), kLongestTip)) +
+              " [shape=ellipse, style=filled, label=" + dot_quoted(std::string("Cast\n") + name_of(cast.to)) +
+              ", fillcolor=\"" + kCast.fill + "\", tooltip=" + dot_quoted(shortened(one_line(cast.name), kLongestTip)) +
               "];\n";
     }
   }
 
   void edge(const std::string& from, const std::string& to, ElementType type, int port) {
-    out_ += "  " + from + " -> " + to + " [tooltip=" + quoted(name_of(type));
+    out_ += "  " + from + " -> " + to + " [tooltip=" + dot_quoted(name_of(type));
     if (port > 0) out_ += ", label=\":" + std::to_string(port) + "\"";
     if (is_low_precision(type)) out_ += ", color=\"#2e7d32\", penwidth=2";
     if (!is_floating(type)) out_ += ", style=dashed, color=\"#757575\"";

@@ -1,9 +1,11 @@
 #include "src/program/mechanism_options.h"
 
-#include "softamp/precision/mechanism.h"
-
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
+
+#include "softamp/precision/mechanism.h"
+#include "src/report/same_file.h"
 
 namespace softamp::program {
 namespace {
@@ -70,8 +72,17 @@ std::vector<std::string> split_mechanisms(const std::string& place, const std::s
     else
       mechanisms.push_back(part);
   }
-  for (std::string& each : mechanisms) each = checked(place, each);
+  for (auto each = mechanisms.begin(); each != mechanisms.end(); ++each) {
+    *each = checked(place, *each);
+    if (std::find(mechanisms.begin(), each, *each) != each)
+      throw UsageError(place + ": '" + *each + "' stands twice; expected each mechanism once");
+  }
   return mechanisms;
+}
+
+void refuse_same_file(const std::string& option, const std::string& file, const std::string& other,
+                      const std::string& what) {
+  if (same_file(file, other)) throw UsageError(option + ": '" + file + "' is " + what + "; expected another file");
 }
 
 }  // namespace softamp::program

@@ -1,6 +1,5 @@
 // The choice of a mechanism of mixed precision on a command line: --tensorflow, --recipe, --policy, --level, --dtype,
-// or
-// --mechanism with all in one text.
+// or --mechanism with all in one text.
 #pragma once
 
 #include "src/program/options.h"
@@ -20,7 +19,13 @@ void add_mechanism_options(CLI::App& app, MechanismOptions& options);
 /// one, what Mechanism::parse refuses.
 std::string mechanism_text(const MechanismOptions& options);
 
-/// "a,b,c" as mechanisms: a part "dtype=bf16" belongs to the one before it. Throws UsageError that begins with `place`.
+/// "a,b,c" as mechanisms: a part "dtype=bf16" belongs to the one before it. Throws UsageError that begins with `place`:
+/// also where one stands twice.
 std::vector<std::string> split_mechanisms(const std::string& place, const std::string& text);
+
+/// Throws UsageError where `file` is `other`, also by another name or link; either may be empty, and devices are free.
+/// `what` says what the other is: "the graph that is read".
+void refuse_same_file(const std::string& option, const std::string& file, const std::string& other,
+                      const std::string& what);
 
 }  // namespace softamp::program

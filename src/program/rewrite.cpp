@@ -1,4 +1,5 @@
 // softamp rewrite: a mechanism of mixed precision applied to a finished graph.
+#include "src/program/mechanism_options.h"
 #include "src/program/rewrite_options.h"
 
 #include <filesystem>
@@ -31,8 +32,13 @@ void check_files(const RewriteVerbOptions& o) {
                           ? "a GraphDef is not written as a softamp graph, which cannot hold operations that softamp "
                             "does not know; expected a name that ends in .pb, .pbtxt or .pb.txt"
                           : "a softamp graph is not written as a GraphDef; expected a name that ends in .json"));
-  if (!o.out.empty() && !o.report_file.empty() && fs::weakly_canonical(o.out) == fs::weakly_canonical(o.report_file))
-    throw UsageError("--output-report: '" + o.report_file + "' is the file of --out");
+  // A graph may be written over itself; nothing else is lost under what is written.
+  const bool is_file = o.recipe && *o.recipe != "full" && *o.recipe != "basic";
+  const std::string recipe = is_file ? *o.recipe : "";
+  refuse_same_file("--output-report", o.report_file, o.out, "the file of --out");
+  refuse_same_file("--output-report", o.report_file, o.graph, "the graph that is read");
+  refuse_same_file("--output-report", o.report_file, recipe, "the recipe that is read");
+  refuse_same_file("--out", o.out, recipe, "the recipe that is read");
 }
 
 /// Without --report the ending of --output-report decides.
@@ -83,6 +89,13 @@ PrecisionReport report_of(OpGraph picture, bool has_fetches, const ChosenMechani
 
 PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechanism& mechanism) {
   const GraphFile file = load_graph(o.graph);
+  for (const std::string& name : o.fetches) {
+    try {
+      file.graph.port(name);
+    } catch (const GraphError& e) {
+      throw UsageError(std::string("--fetch: ") + e.what());
+    }
+  }
   const std::vector<std::string>& fetches = o.fetches.empty() ? file.outputs : o.fetches;
   PrecisionReport report = report_of(op_graph(file.graph, fetches), !fetches.empty(), mechanism);
   // The outputs written are those that kept their dtype: a second rewrite of the file keeps them again.
@@ -92,6 +105,10 @@ PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechani
 
 PrecisionReport rewrite_graph_def(const RewriteVerbOptions& o, const ChosenMechanism& mechanism) {
   const GraphDefFile original = GraphDefFile::load(o.graph);
+  // Protobuf reads a file that was cut to nothing as a graph of nothing.
+  std::error_code none;
+  if (fs::is_regular_file(o.graph, none) && fs::file_size(o.graph, none) == 0)
+    throw UsageError(o.graph + ": the file is empty; expected a GraphDef");
   const auto report_on = [&](const GraphDefFile& file) {
     return report_of(file.op_graph(o.fetches), !o.fetches.empty(), mechanism);
   };

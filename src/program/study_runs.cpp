@@ -217,7 +217,11 @@ double StudyResult::final_loss() const {
 }
 
 std::vector<std::optional<StudyResult>> run_study(const std::vector<StudyRun>& runs, const StudyRunning& how) {
-  if (!how.folder.empty()) fs::create_directories(how.folder);
+  if (std::error_code error; !how.folder.empty() && !fs::is_directory(how.folder, error)) {
+    fs::create_directories(how.folder, error);
+    if (error)
+      throw UsageError("--out: '" + how.folder + "': " + error.message() + "; expected a folder, or a place for one");
+  }
   std::vector<std::optional<StudyResult>> results(runs.size());
   uint64_t steps = 0;
   size_t missing = 0;

@@ -2,6 +2,7 @@
 #include "src/program/mechanism_options.h"
 #include "src/program/train_options.h"
 
+#include "softamp/precision/mechanism.h"
 #include "softamp/report/exception.h"
 #include "softamp/report/interrupt.h"
 #include "softamp/report/number_text.h"
@@ -11,6 +12,7 @@
 
 #include <bit>
 #include <iostream>
+#include <iterator>
 #include <utility>
 
 namespace softamp::program {
@@ -81,6 +83,25 @@ int search(const TrainSettings& settings, const TrainVerbOptions& o) {
   return kSuccess;
 }
 
+/// What is written is not what was read, and no two of the files are one. A checkpoint may take the place of the one
+/// that was resumed, and a log goes on in its file.
+void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
+  const Mechanism m = Mechanism::parse(settings.mechanism);
+  const bool has_recipe = m.kind == Mechanism::Kind::kRecipe && m.value != "full" && m.value != "basic";
+  const std::string recipe = has_recipe ? m.value : "";
+  const std::pair<const char*, const std::string&> written[] = {
+      {"--log", o.output.log}, {"--checkpoint", o.output.checkpoint}, {"--plot", o.output.plot}};
+  for (size_t i = 0; i < std::size(written); ++i) {
+    const auto& [option, file] = written[i];
+    refuse_same_file(option, file, o.file, "the file of settings");
+    refuse_same_file(option, file, recipe, "the recipe that is read");
+    for (size_t k = 0; k < i; ++k)
+      refuse_same_file(option, file, written[k].second, std::string("the file of ") + written[k].first);
+  }
+  refuse_same_file("--log", o.output.log, o.output.resume, "the checkpoint of --resume");
+  refuse_same_file("--plot", o.output.plot, o.output.resume, "the checkpoint of --resume");
+}
+
 int run_train(TrainVerbOptions o) {
   TrainSettings settings = settings_from(o);
   if (o.print_settings) {
@@ -90,6 +111,7 @@ int run_train(TrainVerbOptions o) {
     return kSuccess;
   }
   if (!o.output.plot.empty()) check_plot_file(o.output.plot);
+  check_files(o, settings);
   settle_data(settings);
   settings = settings.spelled_out();
   if (!o.output.quiet) std::cerr << "softamp train: " << settings.to_json() << '\n';

@@ -52,6 +52,9 @@ GeneratorDataset& GeneratorDataset::batch(int64_t batch_size, bool drop_remainde
 
 GeneratorDataset& GeneratorDataset::repeat(int64_t count) {
   if (count < 1) refuse("repeat count is " + std::to_string(count) + "; expected at least 1");
+  constexpr int64_t kMost = int64_t{1} << 62;  // samples of an epoch
+  if (count > kMost / count_ / repeats_before_ / repeats_after_)
+    refuse("repeat count is " + std::to_string(count) + "; expected an epoch of at most 2^62 samples");
   (batch_ ? repeats_after_ : repeats_before_) *= count;
   return *this;
 }

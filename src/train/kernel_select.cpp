@@ -49,8 +49,28 @@ std::optional<int> distance(const KernelInfo& wanted, const KernelInfo& kernel, 
   return sum;
 }
 
-/// Adds a node in the dtypes of a kernel, with casts around it; returns what stands for each of its outputs.
-std::vector<Port> add_in(GraphBuilder& b, const Node& node, std::vector<Port> inputs, const KernelInfo& kernel) {
+/// Names of the casts around one node: such as neither the graph nor the nodes so far have.
+class CastNames {
+ public:
+  CastNames(const Graph& graph, const GraphBuilder& builder) : graph_(graph), builder_(builder) {}
+
+  std::string next(const std::string& wanted) {
+    for (int& i = tried_[wanted];;) {
+      const std::string name = i == 0 ? wanted : wanted + "_" + std::to_string(i);
+      ++i;
+      if (graph_.find(name) < 0 && builder_.graph().find(name) < 0) return name;
+    }
+  }
+
+ private:
+  const Graph& graph_;
+  const GraphBuilder& builder_;
+  std::map<std::string, int> tried_;
+};
+
+/// Adds a node of `graph` in the dtypes of a kernel, with casts around it; returns what stands for each of its outputs.
+std::vector<Port> add_in(const Graph& graph, GraphBuilder& b, const Node& node, std::vector<Port> inputs,
+                         const KernelInfo& kernel) {
   const Operation& op = operation(node.op);
   Attributes attributes = node.attributes;
   const auto retype = [&](const std::vector<PortSpec>& ports, std::span<const DType> types) {
@@ -59,17 +79,18 @@ std::vector<Port> add_in(GraphBuilder& b, const Node& node, std::vector<Port> in
       if (const auto known = attributes.find(type); known != attributes.end()) known->second = types[i];
     }
   };
+  CastNames names(graph, b);
   retype(op.inputs, kernel.inputs);
   retype(op.outputs, kernel.outputs);
   for (size_t i = 0; i < inputs.size(); ++i)
     if (const DType to = kernel.inputs[i]; b.type(inputs[i]).dtype != to)
-      inputs[i] = b.add("Cast", {inputs[i]}, {{"DstT", to}}, node.name + "/to_" + name_of(to));
+      inputs[i] = b.add_named(names.next(node.name + "/to_" + name_of(to)), "Cast", {inputs[i]}, {{"DstT", to}});
   const Port first = b.add_named(node.name, node.op, std::move(inputs), std::move(attributes));
   std::vector<Port> outputs;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     Port p{first.node, static_cast<int>(i)};
     if (const DType now = b.type(p).dtype; now != node.outputs[i].dtype)
-      p = b.add("Cast", {p}, {{"DstT", node.outputs[i].dtype}}, node.name + "/from_" + name_of(now));
+      p = b.add_named(names.next(node.name + "/from_" + name_of(now)), "Cast", {p}, {{"DstT", node.outputs[i].dtype}});
     outputs.push_back(p);
   }
   return outputs;
@@ -128,7 +149,7 @@ Graph select_kernels(const Graph& graph, std::span<const KernelInfo> kernels, bo
     KernelInfo chosen = wanted;
     if (listed != by_op.end() && !inputs.empty() && node.op != "Cast")
       chosen = listed->second[select_kernel(node.name, wanted, listed->second, enable_reduce_precision, log).number];
-    now[static_cast<size_t>(n)] = add_in(b, node, std::move(inputs), chosen);
+    now[static_cast<size_t>(n)] = add_in(graph, b, node, std::move(inputs), chosen);
   }
   return b.build();
 }

@@ -1,10 +1,10 @@
 #include "softamp/train/layer.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "src/graph/nearest_name.h"
+#include "src/report/small_json.h"
 
 namespace softamp {
 namespace {
@@ -124,16 +124,17 @@ std::vector<Port> LayerContext::losses() { return losses_of(top_, builder()); }
 
 std::string LayerContext::unique_name(const std::string& name) {
   if (name.empty()) throw GraphError("a layer has no name: its default_name() is empty");
-  const size_t here = store_.scope_path().size();
-  for (;;) {
-    std::string path;
-    {
-      // The store gives another name each time, and knows of the functions' layers. What it forgets, paths_ does not.
-      const auto scope = store_.layer_scope(name, name);
-      path = store_.scope_path();
-    }
-    path.pop_back();
-    if (paths_.insert(path).second) return path.substr(here);
+  const std::string begin = store_.scope_path() + name;
+  // Numbers below the one kept here are taken; so many layers of one name are named in linear time.
+  for (int64_t& i = next_numbers_[begin];;) {
+    const std::string number = i == 0 ? "" : "_" + std::to_string(i);
+    ++i;
+    if (paths_.contains(begin + number)) continue;
+    // The store knows of the functions' layers: it opens another scope where this name is one of theirs.
+    const auto scope = store_.layer_scope(name + number, name + number);
+    if (store_.scope_path() != begin + number + '/') continue;
+    paths_.insert(begin + number);
+    return name + number;
   }
 }
 
@@ -182,9 +183,8 @@ LayerValue Layer::invoke(std::vector<LayerValue> arguments) {
   if (!policy_.compute_dtype())
     if (const std::vector<Port> inputs = first.ports(); !inputs.empty()) policy_ = Policy(type(inputs.front()).dtype);
 
-  auto& parts = context_.current_->parts;
-  if (context_.current_ != record_ && std::find(parts.begin(), parts.end(), record_) == parts.end())
-    parts.push_back(record_);
+  if (Record& caller = *context_.current_; &caller != record_.get() && caller.known_parts.insert(record_.get()).second)
+    caller.parts.push_back(record_);
   const Held<std::shared_ptr<Record>> current(context_.current_, record_);
   if (!built_) {
     const Held<std::optional<DType>> as_kept(context_.autocast_, std::nullopt);
@@ -265,11 +265,7 @@ std::string Layer::get_config() const {
 LayerOptions LayerOptions::from_config(std::string_view text) {
   const auto fail = [](const std::string& message) { throw std::invalid_argument("layer configuration: " + message); };
   constexpr int kDeepest = 64;
-  const auto shallow = [&](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
-    if (depth > kDeepest) fail("nested deeper than " + std::to_string(kDeepest));
-    return true;
-  };
-  const auto json = nlohmann::json::parse(text, shallow, false);
+  const auto json = small_json(text, kDeepest, fail);
   if (!json.is_object()) fail("'" + graph_detail::printable(text) + "' is no JSON object");
   LayerOptions options;
   if (const auto name = json.find("name"); name != json.end()) {

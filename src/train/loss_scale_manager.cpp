@@ -1,5 +1,6 @@
 #include "softamp/train/loss_scale_manager.h"
 
+#include <bit>
 #include <stdexcept>
 
 #include "softamp/report/number_text.h"
@@ -9,7 +10,8 @@ namespace {
 
 LossScaleOptions dynamic_options(double initial, double factor, int64_t window, bool on_host) {
   if (!(factor > 1))
-    throw std::invalid_argument("scale_factor is " + std::to_string(factor) + "; expected a number above 1");
+    throw std::invalid_argument("scale_factor is " + shortest_decimal(kBinary64, std::bit_cast<uint64_t>(factor)) +
+                                "; expected a number above 1");
   LossScaleOptions o = LossScaleOptions::mindspore();
   o.initial = initial;
   o.growth = factor;

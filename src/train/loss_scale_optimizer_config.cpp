@@ -5,6 +5,7 @@
 
 #include "softamp/train/loss_scale_optimizer.h"
 #include "src/graph/nearest_name.h"
+#include "src/report/small_json.h"
 
 namespace softamp {
 namespace {
@@ -65,12 +66,8 @@ std::string LossScaleOptimizer::get_config() const {
 }
 
 LossScaleOptimizer LossScaleOptimizer::from_config(std::string_view text) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::parse_error& e) {
-    refuse("no JSON at byte " + std::to_string(e.byte) + " of '" + graph_detail::printable(text) + "'");
-  }
+  constexpr int kDeepest = 16;
+  const Json json = small_json<Json>(text, kDeepest, [](const std::string& message) { refuse(message); });
   if (!json.is_object()) refuse("the configuration is " + shown(json) + "; expected an object");
   static const std::array<const char*, 4> kKeys = {"inner_optimizer", "dynamic", "initial_scale",
                                                    "dynamic_growth_steps"};

@@ -39,6 +39,7 @@ std::string RunProgress::to_json() const {
         {{"step", e.step}, {"images", e.images}, {"correct", e.correct}, {"loss", text_of(e.loss)}});
   json["log_lines"] = log_lines;
   json["data"] = data;
+  if (!recipe.empty()) json["recipe"] = recipe;
   return json.dump();
 }
 
@@ -52,6 +53,7 @@ RunProgress RunProgress::from_json(const std::string& text) {
     p.evaluations.push_back({e.at("step"), e.at("images"), e.at("correct"), number_of(e.at("loss"))});
   p.log_lines = json.at("log_lines");
   p.data = json.at("data");
+  p.recipe = json.value("recipe", "");
   return p;
 }
 

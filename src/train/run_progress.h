@@ -16,6 +16,7 @@ struct RunProgress {
   std::vector<Evaluation> evaluations;
   int64_t log_lines = 0;  ///< after line 1
   std::string data;       ///< XXH3-128 of the training images and labels
+  std::string recipe;     ///< of the mechanism's recipe, whatever file it stands in; "": none
 
   /// Doubles as texts, since JSON has neither NaN nor infinities.
   std::string to_json() const;

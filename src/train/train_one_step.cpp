@@ -150,13 +150,7 @@ struct TrainStep::Impl {
     const RunResult run = update_run->run(feeds, update_fetches);
     result.status |= run.flags;
     result.learning_rate = rates.empty() ? 0 : rates[0].value(0);
-    size_t next = 0;
-    for (size_t f = 1; f < run.values.size(); ++f)
-      for (const int32_t count : run.values[f].as<int32_t>()) {
-        const std::string& name = update.checked[next++];
-        if (count) result.nonfinite_by_variable.emplace_back(name, count);
-        result.nonfinite += count;
-      }
+    count_nonfinite(update, run, result);
     return run.values[0].code(0) != 0;
   }
 };

@@ -46,6 +46,9 @@ class SettingsText {
       if (event == Json::parse_event_t::key && depth == 1) keys.push_back(parsed.get<std::string>());
       return true;
     };
+    // The parser takes a byte 0 for the end, and would not look at what follows.
+    if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
+      refuse_syntax(text, zero + 1, "a byte 0; expected text");
     try {
       json_ = Json::parse(text.begin(), text.end(), watch);
     } catch (const Json::parse_error& e) {

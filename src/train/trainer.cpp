@@ -237,15 +237,7 @@ struct Trainer::Impl {
     executor.set_step(executions + static_cast<uint32_t>(options.accumulation));
     RunResult run = executor.run(feeds, update_fetches);
     take(run, result);
-    if (replica == 0) {
-      size_t next = 0;
-      for (size_t f = 1; f < run.values.size(); ++f)
-        for (const int32_t count : run.values[f].as<int32_t>()) {
-          const std::string& name = update.checked[next++];
-          if (count) result.nonfinite_by_variable.emplace_back(name, count);
-          result.nonfinite += count;
-        }
-    }
+    if (replica == 0) count_nonfinite(update, run, result);
     return run.values[0].code(0) != 0;
   }
 

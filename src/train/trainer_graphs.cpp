@@ -140,6 +140,16 @@ GradientStepGraph build_gradient_graph(const Model& model, const TrainerOptions&
   return step;
 }
 
+void count_nonfinite(const UpdateStepGraph& update, const RunResult& run, StepResult& result) {
+  size_t next = 0;
+  for (size_t f = 1; f < run.values.size(); ++f)
+    for (const int32_t count : run.values[f].as<int32_t>()) {
+      const std::string& name = update.checked[next++];
+      if (count) result.nonfinite_by_variable.emplace_back(name, count);
+      result.nonfinite += count;
+    }
+}
+
 UpdateStepGraph build_update_graph(const GradientStepGraph& step, const Optimizer& optimizer,
                                    const TrainerOptions& options) {
   UpdateStepGraph update;

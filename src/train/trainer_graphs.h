@@ -34,6 +34,9 @@ struct UpdateStepGraph {
   std::vector<std::string> checked;                  ///< names of variables
   std::vector<VariableSpec> slots;
 };
+/// What an update's run says of elements that are not finite: values from 1 on are its fetches `nonfinite`.
+void count_nonfinite(const UpdateStepGraph& update, const RunResult& run, StepResult& result);
+
 UpdateStepGraph build_update_graph(const GradientStepGraph& step, const Optimizer& optimizer,
                                    const TrainerOptions& options);
 

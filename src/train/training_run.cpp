@@ -12,8 +12,10 @@
 #include <stdexcept>
 
 #include "softamp/data/sampler.h"
+#include "softamp/graph/trace.h"
 #include "softamp/train/checkpoint.h"
 #include "src/report/progress.h"
+#include "src/report/same_file.h"
 #include "src/train/evaluation.h"
 #include "src/train/loss_curve.h"
 #include "src/train/run_data.h"
@@ -65,6 +67,34 @@ std::string fixed(double x, int digits) {
   return text;
 }
 
+/// The file of a recipe; "" where there is none.
+std::string recipe_file(const Mechanism& m) {
+  return m.kind == Mechanism::Kind::kRecipe && m.value != "full" && m.value != "basic" ? m.value : "";
+}
+
+std::string recipe_hash(const Mechanism& m) {
+  if (m.kind != Mechanism::Kind::kRecipe) return {};
+  const std::string text = Recipe::find(m.value).to_json();
+  return hash_text(text.data(), text.size());
+}
+
+/// Nothing that is written is lost under something else that is, or takes the place of the recipe that is read.
+void check_outputs(const TrainSettings& settings, const RunOutput& output) {
+  const std::pair<const char*, const std::string&> written[] = {
+      {"log", output.log}, {"checkpoint", output.checkpoint}, {"plot", output.plot}};
+  const std::string recipe = recipe_file(settings.mechanism_value());
+  for (size_t i = 0; i < std::size(written); ++i) {
+    const auto& [what, file] = written[i];
+    const auto refuse = [&](const std::string& other) {
+      throw std::invalid_argument(std::string("the ") + what + " '" + file + "' is " + other +
+                                  "; expected another file");
+    };
+    if (same_file(file, recipe)) refuse("the recipe that is read");
+    for (size_t k = 0; k < i; ++k)
+      if (same_file(file, written[k].second)) refuse(std::string("the file of the ") + written[k].first);
+  }
+}
+
 /// Time of the timed epochs' steps; evaluations and checkpoints are not counted.
 class Stopwatch {
  public:
@@ -91,6 +121,7 @@ class Run {
         total_(total_steps()),
         trainer_(model_of(s_, network_), trainer_options(s_, output)) {
     progress_.data = contents_hash(data_.train);
+    progress_.recipe = recipe_hash(s_.mechanism_value());
     if (!out_.resume.empty()) resume();
     line_ = std::make_unique<Progress>("train", static_cast<uint64_t>(total_), "steps", static_cast<uint64_t>(step_));
     introduce();
@@ -145,6 +176,10 @@ class Run {
     if (was.data != progress_.data)
       refuse("the checkpoint's training images have the hash " + was.data + ", and those of " + data_.train.name +
              " have " + progress_.data + "; expected the same images");
+    if (was.recipe != progress_.recipe)
+      refuse("the checkpoint is of a run with another recipe than " + s_.mechanism +
+             " is now; expected the same lists and "
+             "patterns");
     if (c.state.step > total_)
       refuse("the checkpoint is of step " + std::to_string(c.state.step) + "; expected at most the " +
              std::to_string(total_) + " steps asked for");
@@ -299,6 +334,7 @@ class Run {
 }  // namespace
 
 RunSummary run_training(const TrainSettings& settings, const RunOutput& output) {
+  check_outputs(settings, output);
   if (!output.plot.empty()) check_plot_file(output.plot);
   check_checkpoint_place(output.checkpoint);
   return Run(settings, output).run();

@@ -92,6 +92,7 @@ TEST(GraphJson, RefusesWithPlaceAndExpectation) {
       {R"({"softamp_graph": 1, "nodes": [], "outputs": "y"})",
        "'outputs': expected a list of names, found string \"y\""},
       {std::string(40, '['), "nested deeper than 16"},
+      {std::string("{}\0{", 4), "line 1, column 3: a byte 0"},
       {R"({"softamp_graph": 1e999, "nodes": []})", "[json.exception.out_of_range.406]"},
       // nodes
       {with_nodes("7"), "nodes[0]: expected an object, found number 7"},

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 
 #include "softamp/graph/executor.h"
@@ -255,6 +256,44 @@ TEST(Casts, RewrittenGraphsVerifyAndRun) {
     const Feed feed{"x", &x};
     ASSERT_EQ(executor->run({&feed, 1}, fetches).values[0].dtype(), kFloat32);
   }
+}
+
+/// A source of so many float32 outputs, and a reader for each: of every two the first is low.
+OpGraph fan(int ports) {
+  OpGraph g;
+  const TypeUnit unit{"T", ElementType::kFloat, true, true};
+  OpNode source;
+  source.name = "split";
+  source.op = "Split";
+  source.units = {unit};
+  source.output_units.assign(static_cast<size_t>(ports), 0);
+  source.output_types.assign(static_cast<size_t>(ports), ElementType::kFloat);
+  g.nodes.push_back(std::move(source));
+  for (int p = 0; p < ports; ++p) {
+    OpNode reader;
+    reader.name = "reader" + std::to_string(p);
+    reader.op = p % 2 ? "Exp" : "MatMul";
+    reader.inputs = {{0, p}};
+    reader.units = {unit};
+    reader.input_units = reader.output_units = {0};
+    reader.output_types = {ElementType::kFloat};
+    g.nodes.push_back(std::move(reader));
+  }
+  g.number_units();
+  return g;
+}
+
+TEST(Casts, ANodeOfManyPortsTakesLinearTime) {
+  constexpr int kPorts = 200'000;  // 20 s where every port looks at all readers
+  const OpGraph graph = fan(kPorts);
+  Colouring colours = Colouring::nothing(graph, "by hand", kFloat16);
+  for (int p = 0; p < kPorts; p += 2) colours.low_units[static_cast<size_t>(graph.unit(1 + p, 0))] = 1;
+  const auto begin = std::chrono::steady_clock::now();
+  const CastPlan plan = plan_casts(graph, colours);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  ASSERT_EQ(plan.casts.size(), kPorts / 2u);
+  EXPECT_EQ(plan.casts[1].name, "split-2-CastToFp16");
+  EXPECT_EQ(plan.casts[1].readers, (std::vector<std::pair<int, int>>{{3, 0}}));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // types are consistent.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
 #include <set>
 
@@ -215,6 +216,36 @@ TEST(GraphDefApply, DefaultsAndListsAreRetyped) {
   EXPECT_EQ(units_of(node_of(after, "pool")), "T:float16:h:b") << "an attribute that was left out is written";
   EXPECT_EQ(units_of(node_of(after, "n")), "T[0]:float16:h:b T[1]:float32:h:b");
   EXPECT_EQ(after.size(), 5) << "one cast, x to half";
+}
+
+TEST(GraphDefApply, ListsOfManyTypesTakeLinearTime) {
+  constexpr int kTypes = 30'000;  // minutes where the attributes are read anew for every type
+  std::string types;
+  for (int i = 0; i < kTypes; ++i) types += i ? ", DT_FLOAT" : "DT_FLOAT";
+  const GraphDefFile graph =
+      graph_of(float_node("x", "Placeholder", {}, "dtype") +
+               node_text("n", "IdentityN", Inputs(kTypes, "x"), {{"T", "list { type: [" + types + "] }"}}));
+  const OpGraph picture = graph.op_graph();
+  const CastPlan plan = plan_casts(picture, coloured(picture, {"IdentityN"}));
+  const auto begin = std::chrono::steady_clock::now();
+  const OpGraph after = graph.apply(plan).op_graph();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  for (const TypeUnit& u : node_of(after, "n").units) ASSERT_EQ(u.type, ElementType::kHalf);
+}
+
+TEST(GraphDefApply, ACastThatWaitsForAReaderIsNotItsCast) {
+  // The half copy of x is made once m has run: m, which needs one too, cannot take this.
+  const GraphDefFile graph =
+      graph_of(float_node("x", "Placeholder", {}, "dtype") + float_node("m", "MatMul", {"x", "x"}) +
+               node_text("copy", "Cast", {"x", "^m"}, {{"SrcT", "type: DT_FLOAT"}, {"DstT", "type: DT_HALF"}}));
+  const OpGraph picture = graph.op_graph();
+  EXPECT_TRUE(node_of(picture, "copy").waits);
+  EXPECT_FALSE(node_of(picture, "m").waits);
+  const CastPlan plan = plan_casts(picture, coloured(picture, {"MatMul"}));
+  EXPECT_TRUE(plan.redirected.empty());
+  ASSERT_EQ(plan.casts.size(), 1u);
+  EXPECT_EQ(plan.casts[0].name, "x-0-CastToFp16");
+  EXPECT_EQ(fault_of([&] { graph.apply(plan); }), "");
 }
 
 TEST(GraphDefApply, APlanOfAnotherGraphIsRefused) {

@@ -96,7 +96,7 @@ TEST(Mechanism, FaultsAreNamedWithTheNearest) {
   has("policy=int32", {"policy 'int32' is none of float32 and low precision", "expected mixed_float16"});
   has("policy=float64", {"policy 'float64' is none of float32 and low precision"});
   has("policy=_infer", {"policy '_infer' is none of"});
-  has("level=O5", {"nearest: O0", "expected O0, O1, O2, O3, auto"});
+  has("level=O5", {"nearest: O0", "expected one of O0, O1, O2, O3, auto"});
   EXPECT_EQ(parse_refusal("recipe=full,dtype=float8"),
             "mechanism 'recipe=full,dtype=float8': dtype 'float8'; expected float16 or bfloat16");
   EXPECT_EQ(parse_refusal("recipe=full,dtype=float32"),

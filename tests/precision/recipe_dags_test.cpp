@@ -2,6 +2,7 @@
 // of the rules.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -458,6 +459,35 @@ TEST(Size, FiftyPatternsOnALargeGraph) {
     ASSERT_EQ(list == "non_convertible", layer < 24) << n;
     ASSERT_EQ(list == "convertible", forced) << n;
   }
+}
+
+TEST(Speed, ANodeOfManyTypesAsksItsNeighboursOnce) {
+  constexpr int kTypes = 20'000;  // 20 s where every type does
+  const TypeUnit unit{"T", ElementType::kFloat, true, true};
+  OpGraph net;
+  for (const char* op : {"MatMul", "IdentityN"}) {
+    OpNode& n = net.nodes.emplace_back();
+    n.name = n.op = op;
+  }
+  net.nodes[0].units = {unit};
+  net.nodes[0].output_units = {0};
+  net.nodes[0].output_types = {ElementType::kFloat};
+  for (int16_t u = 0; u < kTypes; ++u) {
+    net.nodes[1].units.push_back(unit);
+    net.nodes[1].inputs.push_back({0, 0});
+    net.nodes[1].input_units.push_back(u);
+    net.nodes[1].output_units.push_back(u);
+    net.nodes[1].output_types.push_back(ElementType::kFloat);
+  }
+  net.nodes[1].units[1].type = ElementType::kInt32;
+  net.number_units();
+  const auto begin = std::chrono::steady_clock::now();
+  const Colouring c = colour(net, Recipe::full());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  const auto reason = [&](int u) { return c.reasons[static_cast<size_t>(net.unit(1, u))]; };
+  EXPECT_EQ(reason(0), "beside 'MatMul', which is converted");
+  EXPECT_EQ(reason(1), "is int32");
+  EXPECT_EQ(reason(kTypes - 1), reason(0));
 }
 
 }  // namespace

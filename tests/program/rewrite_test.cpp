@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -449,7 +450,8 @@ TEST_F(RewriteVerb, UnknownWords) {
   contains("{J} --tensorflow --remove deny=Meen", {"--remove", "Meen", "nearest: Mean"});
   contains("{J} --tensorflow --gpu-capability seven", {"--gpu-capability: 'seven': expected a number such as 7.0"});
   contains("{J} --tensorflow --gpu-capability nan", {"--gpu-capability: 'nan'"});
-  contains("{J} --tensorflow --fetch nowhere", {"nowhere"});
+  contains("{J} --tensorflow --fetch nowhere", {"--fetch: the graph has no node 'nowhere'"});
+  contains("{J} --tensorflow --fetch mse:1", {"--fetch: 'mse:1': node 'mse' has 1 output"});
   contains("{P} --tensorflow --fetch nowhere", {"nowhere"});
   contains("{J} --tensorflow --rapport csv", {"--rapport", "nearest: --report"});
 }
@@ -477,7 +479,7 @@ TEST_F(RewriteVerb, Files) {
   EXPECT_EQ(error("{J} --tensorflow --quiet --output-report @none/r.csv"),
             "--output-report: '@none/r.csv' cannot be written\n");
   EXPECT_EQ(error("{J} --tensorflow -o @a.json --output-report @./a.json"),
-            "--output-report: '@./a.json' is the file of --out\n");
+            "--output-report: '@./a.json' is the file of --out; expected another file\n");
   write_text(file("broken.json"), "{\"softamp_graph\": 1,\n \"nodes\": [,]}");
   EXPECT_NE(error("@broken.json --tensorflow").find("line 2"), std::string::npos);
   write_text(file("recipe.json"), "{\"allowlist\": [\"MatMul\",],}");
@@ -488,6 +490,33 @@ TEST_F(RewriteVerb, Files) {
   EXPECT_NE(error("{J} --recipe @pattern.json").find("(a"), std::string::npos);
   write_text(file("broken.pbtxt"), "node {\n name: 3\n}");
   EXPECT_NE(error("@broken.pbtxt --tensorflow").find("@broken.pbtxt"), std::string::npos);
+  write_text(file("empty.pb"), "");
+  EXPECT_EQ(error("@empty.pb --tensorflow"), "@empty.pb: the file is empty; expected a GraphDef\n");
+  EXPECT_EQ(error("{J} --tensorflow -o ''"), "--out: '': expected a file's name\n");
+  EXPECT_EQ(error("{J} --tensorflow --output-report ''"), "--output-report: '': expected a file's name\n");
+  EXPECT_EQ(error("{J} --tensorflow --dtype ''"), "--dtype: '': expected a dtype: fp16, bf16\n");
+  const std::string longest(300, 'a');
+  EXPECT_EQ(error("{J} --tensorflow --quiet -o @o.json --output-report @" + longest),
+            "--output-report: '@" + longest + "' cannot be written\n");
+}
+
+TEST_F(RewriteVerb, NothingThatIsReadIsOverwrittenButTheGraphByItself) {
+  const std::string graph = read_text(kJson), recipe = R"({"allowlist": ["MatMul"]})";
+  write_text(file("graph.json"), graph);
+  write_text(file("recipe.json"), recipe);
+  std::filesystem::create_symlink(file("graph.json"), file("link.json"));
+  for (const std::string name : {"graph.json", "./graph.json", "link.json"})
+    EXPECT_EQ(error("@graph.json --tensorflow --output-report @" + name),
+              "--output-report: '@" + name + "' is the graph that is read; expected another file\n");
+  EXPECT_EQ(error("{J} --recipe @recipe.json -o @recipe.json"),
+            "--out: '@recipe.json' is the recipe that is read; expected another file\n");
+  EXPECT_EQ(error("{J} --recipe @recipe.json --output-report @recipe.json"),
+            "--output-report: '@recipe.json' is the recipe that is read; expected another file\n");
+  EXPECT_EQ(read_text(file("graph.json")), graph);
+  EXPECT_EQ(read_text(file("recipe.json")), recipe);
+  success("@graph.json --recipe @recipe.json -o @graph.json");
+  success("@graph.json --tensorflow --quiet --output-report /dev/null");
+  EXPECT_EQ(load_graph(file("graph.json")).graph.size(), 20);
 }
 
 }  // namespace

@@ -257,6 +257,8 @@ TEST(Study, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
       {folder.file("none.json"), "none.json: No such file or directory; expected a JSON file that describes a study"},
       {"--mechanisms=none,,level=O2", "--mechanisms: 'none,,level=O2': expected mechanisms without empty ones"},
       {"--mechanisms=none,level=O7", "--mechanisms: mechanism 'level=O7': "},
+      {"--mechanisms=tensorflow,none,tensorflow=2.3", "--mechanisms: 'tensorflow=2.3' stands twice; expected each"},
+      {"--grid shuffle=true,false --out /dev/null/x", "--out: '/dev/null/x': Not a directory; expected a folder"},
       {"--mechanisms=none,level=O2 --set precision=float16", "'mechanism' is 'level=O2', but 'precision' is 'float16'"},
       {"--grid shuffle=true,false --plot p.gif", "plot 'p.gif': expected"},
       {"--case precision=float32 --grid precision=float16",

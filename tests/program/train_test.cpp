@@ -180,6 +180,9 @@ TEST(Train, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
   write_text(folder.file("cut.json"), "{\"batch_size\": 8,");
   write_text(folder.file("not.npz"), "not an archive");
   write_text(folder.file("empty.json"), "");
+  const std::string recipe = folder.file("recipe.json"), good = folder.file("good.json");
+  write_text(recipe, R"({"allowlist": ["MatMul"]})");
+  write_text(good, "{}");
   const struct {
     std::string arguments, message;
   } rows[] = {
@@ -206,6 +209,10 @@ TEST(Train, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
       {"--policy mixed_float16 --set precision=mixed",
        "'mechanism' is 'policy=mixed_float16', but 'precision' is 'mixed'"},
       {"--recipe " + folder.file("empty.json"), "empty.json"},
+      {"--recipe " + recipe + " --log " + recipe, "is the recipe that is read; expected another file"},
+      {good + " --log " + good, "--log: '" + good + "' is the file of settings; expected another file"},
+      {"--log a.npz --checkpoint ./a.npz", "--checkpoint: './a.npz' is the file of --log; expected another file"},
+      {"--log a.npz --resume a.npz", "--log: 'a.npz' is the checkpoint of --resume; expected another file"},
       {"--treads 2", "unknown option '--treads'; nearest: --threads"},
   };
   for (const auto& row : rows) {

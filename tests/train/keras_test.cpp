@@ -2,6 +2,8 @@
 // what layers cast and what they do not. Variables and models are keras_variables_test.cpp's.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <memory>
 #include <sstream>
 
 #include "tests/train/keras_bench.h"
@@ -132,6 +134,7 @@ TEST(KerasPolicy, K20JsonRoundTrips) {
       {R"({"class_name":"Policy","config":{}})", "dtype policy: no config.name; expected a string"},
       {R"({"class_name":"Policy","config":{"name":3}})", "dtype policy: config.name is number; expected a string"},
       {R"({"class_name":"Policy","config":{"nane":"x"}})", "dtype policy: unknown key config.nane; expected name"},
+      {"[1e330]", "dtype policy: a number is beyond binary64"},
       {R"({"class_name":"Policy","config":{},"x":1})",
        "dtype policy: unknown key 'x'; expected class_name and config"}};
   for (const auto& bad : kBad) EXPECT_EQ(refusal<Invalid>([&] { Policy::from_json(bad.first); }), bad.second);
@@ -161,7 +164,7 @@ TEST(KerasPolicy, K20ConfigurationsOfLayers) {
   EXPECT_EQ(infer, R"({"name":"dense","trainable":true,"dtype":null})");
   EXPECT_EQ(Dense(b.context, 3, {}, LayerOptions::from_config(infer)).dtype_policy(), Policy("float32"));
   EXPECT_EQ(refusal<Invalid>([] { LayerOptions::from_config("[1]"); }), "layer configuration: '[1]' is no JSON object");
-  EXPECT_EQ(refusal<Invalid>([] { LayerOptions::from_config("{"); }), "layer configuration: '{' is no JSON object");
+  EXPECT_EQ(refusal<Invalid>([] { LayerOptions::from_config("{"); }), "layer configuration: no JSON at byte 2 of '{'");
   EXPECT_EQ(refusal<Invalid>([] { LayerOptions::from_config(R"({"name":2})"); }),
             "layer configuration: name is number; expected a string");
 }
@@ -361,6 +364,24 @@ TEST(KerasLayer, K25SoftmaxInFloat32) {
   EXPECT_EQ(b.dtype(logits), kFloat16);
   EXPECT_EQ(b.dtype(y), kFloat32);
   EXPECT_EQ(b.builder.graph().node(y.node).op, "Softmax");
+}
+
+TEST(KerasLayer, ManyLayersOfOneNameAreNumberedInLinearTime) {
+  Bench bench;
+  { const auto functions_layer = bench.store.layer_scope("custom_2", "custom_2"); }
+  constexpr int kLayers = 20'000;  // half a minute where each looks for its number from 1 on
+  Port x = bench.placeholder(kFloat32, {1});
+  std::vector<std::unique_ptr<Custom>> layers;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < kLayers; ++i) {
+    layers.push_back(std::make_unique<Custom>(bench.context, first_argument));
+    x = (*layers.back())(x);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_EQ(layers[0]->name(), "custom");
+  EXPECT_EQ(layers[1]->name(), "custom_1");
+  EXPECT_EQ(layers[2]->name(), "custom_3") << "the name between is a function's layer's";
+  EXPECT_EQ(layers.back()->name(), "custom_" + std::to_string(kLayers));
 }
 
 }  // namespace

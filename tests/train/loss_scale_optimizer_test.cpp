@@ -179,6 +179,8 @@ TEST(KerasWrapper, Configuration) {
   EXPECT_EQ(refused_config(R"({"inner_optimizer":{"class_name":"sgd","config":{"lerning_rate":1}}})"),
             "LossScaleOptimizer: inner_optimizer has no hyperparameter 'lerning_rate'; nearest: learning_rate");
   EXPECT_NE(refused_config(R"({"inner_optimizer":{"class_name":"sdg","config":{}}})"), "");
+  EXPECT_EQ(refused_config("[1e330]"), "LossScaleOptimizer: a number is beyond binary64");
+  EXPECT_EQ(refused_config(std::string(100000, '[')), "LossScaleOptimizer: nested deeper than 16");
   EXPECT_EQ(refused_config("[1"), "LossScaleOptimizer: no JSON at byte 3 of '[1'");
   EXPECT_EQ(refused_config("7"), "LossScaleOptimizer: the configuration is 7; expected an object");
 }

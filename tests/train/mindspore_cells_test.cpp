@@ -67,6 +67,21 @@ TEST(Kernels, AGraphOnADeviceWithoutFloat32Products) {
   EXPECT_EQ(select_kernels(graph, {}, true), graph);
 }
 
+TEST(Kernels, CastsTakeNamesThatAreFree) {
+  GraphBuilder b;
+  const Port x = b.placeholder("x", kFloat32, {2, 2});
+  const Port y = b.add_named("m", "MatMul", {x, x}, {});
+  const Port z = b.add_named("m/to_float16", "Neg", {y}, {});
+  b.add_named("m/from_float16", "Neg", {z}, {});
+  const Graph on_device = select_kernels(b.build(), {{{"MatMul", {kFloat16, kFloat16}, {kFloat16}}}}, true);
+  EXPECT_NO_THROW(verify(on_device));
+  for (const char* name : {"m/to_float16_1", "m/to_float16_2", "m/from_float16_1"}) {
+    ASSERT_GE(on_device.find(name), 0) << name;
+    EXPECT_EQ(on_device.node(on_device.find(name)).op, "Cast");
+  }
+  EXPECT_EQ(on_device.node(on_device.find("m/to_float16")).op, "Neg");
+}
+
 // ---- M07, M08: to_float -------------------------------------------------------------------------------------------
 
 TEST(ToFloat, RecursiveAndTheLastCallWins) {
@@ -300,6 +315,8 @@ TEST(Managers, DefaultsAndErrors) {
   EXPECT_TRUE(invalid([] { DynamicLossScaleManager(16, 2, 0); }).find("window is 0") != std::string::npos);
   for (const double factor : {0.0, -2.0, 1.0})
     EXPECT_TRUE(invalid([&] { DynamicLossScaleManager(16, factor); }).starts_with("scale_factor is"));
+  EXPECT_EQ(invalid([] { DynamicLossScaleManager(16, 0.99999999999); }),
+            "scale_factor is 0.99999999999; expected a number above 1");
   // The host gives up after a thousand overflows in a row, the device's cell never.
   DynamicLossScaleManager patient;
   DynamicLossScaleUpdateCell cell(0x1p24, 2, 2000);

@@ -337,6 +337,13 @@ TEST(Dataset, BatchesAndRepetitions) {
   EXPECT_EQ(invalid([] { GeneratorDataset(numbered, 3).batch(0); }), "dataset: batch_size is 0; expected at least 1");
   EXPECT_EQ(invalid([] { GeneratorDataset(numbered, 3).repeat(-1); }),
             "dataset: repeat count is -1; expected at least 1");
+  EXPECT_EQ(invalid([] { GeneratorDataset(numbered, 3).repeat(INT64_MAX / 2); }),
+            "dataset: repeat count is 4611686018427387903; expected an epoch of at most 2^62 samples");
+  GeneratorDataset long_one(numbered, 4);
+  long_one.repeat(int64_t{1} << 30).batch(2).repeat(int64_t{1} << 30);
+  EXPECT_EQ(long_one.size(), int64_t{1} << 61);
+  EXPECT_THROW(long_one.repeat(2), std::invalid_argument);
+  EXPECT_EQ(long_one.size(), int64_t{1} << 61);
   EXPECT_THROW(GeneratorDataset(numbered, 0), std::invalid_argument);
   EXPECT_THROW(page.at(32), std::out_of_range);
   GeneratorDataset ragged([](int64_t i) { return Batch{Tensor(kFloat32, {i + 1}), Tensor(kInt32, {})}; }, 2);

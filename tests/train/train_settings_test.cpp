@@ -109,6 +109,8 @@ TEST(TrainSettings, ErrorsSayLineValueAndWhatWasExpected) {
   // Keys within values are no settings, and count no lines.
   EXPECT_TRUE(contains(settings_error("{\"program\": \"{\\\"x\\\": \\\"\",\n\"data\": [{\"a\": 1}],\n\"epochs\": 0}"),
                        "line 2: 'data' is [{\"a\":1}]"));
+  // Found by fuzzing: the parser takes a byte 0 for the end, what counts lines read on past the end of the text.
+  EXPECT_TRUE(contains(settings_error(std::string("{\n}\0{\"", 6)), "line 2: a byte 0"));
 }
 
 TEST(TrainSettings, WhatDoesNotGoTogether) {

@@ -557,5 +557,39 @@ TEST(TrainingRun, AHugeInitialScaleSkipsTheFirstThreeSteps) {
   for (size_t i = 0; i < 3; ++i) EXPECT_FALSE(results[i].applied) << i;
 }
 
+TEST(TrainingRun, ARecipeThatChangedIsAnotherRun) {
+  const TemporaryFolder folder;
+  const std::string recipe = (folder.path() / "recipe.json").string(), file = (folder.path() / "c.npz").string();
+  write_text(recipe, R"({"allowlist": ["MatMul"]})");
+  const std::string mechanism = R"("mechanism": "recipe=)" + recipe + '"';
+  RunOutput first;
+  first.checkpoint = file;
+  quiet_run(small("{" + mechanism + R"(, "steps": 1})"), first);
+  const TrainSettings more = small("{" + mechanism + R"(, "steps": 2})");
+  RunOutput on;
+  on.resume = file;
+  const auto refusal = [&] { return error_of<CheckpointError>([&] { quiet_run(more, on); }); };
+  write_text(recipe, R"({"allowlist": ["MatMul", "Conv2D"]})");
+  EXPECT_TRUE(contains(refusal(), "with another recipe than recipe=" + recipe + " is now")) << refusal();
+  write_text(recipe, R"({"whitelist": ["MatMul"], "graylist": []})");
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST(TrainingRun, NothingIsWrittenOverWhatIsReadOrWritten) {
+  const TemporaryFolder folder;
+  const std::string recipe = (folder.path() / "recipe.json").string(), other = (folder.path() / "log").string();
+  write_text(recipe, R"({"allowlist": ["MatMul"]})");
+  const TrainSettings settings = small(R"({"steps": 1, "mechanism": "recipe=)" + recipe + R"("})");
+  const auto refusal = [&](const RunOutput& output) {
+    return error_of<std::invalid_argument>([&] { quiet_run(settings, output); });
+  };
+  RunOutput output;
+  output.log = (folder.path() / "." / "recipe.json").string();
+  EXPECT_EQ(refusal(output), "the log '" + output.log + "' is the recipe that is read; expected another file");
+  output.log = output.checkpoint = other;
+  EXPECT_EQ(refusal(output), "the checkpoint '" + other + "' is the file of the log; expected another file");
+  EXPECT_EQ(read_text(recipe), R"({"allowlist": ["MatMul"]})");
+}
+
 }  // namespace
 }  // namespace softamp

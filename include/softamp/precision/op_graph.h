@@ -71,6 +71,7 @@ struct OpNode {
   bool stateful = false;
   bool random = false;  ///< stateful only because it draws random numbers: its dtype may change
   bool known = true;    ///< false: opaque, its ports' types are guessed (graph_def.h)
+  bool waits = false;   ///< has control inputs: who reads it runs behind nodes that the edges here do not tell
 };
 
 /// Nodes in any order; edges may go round (loops of a GraphDef).

@@ -23,7 +23,8 @@ class GeneratorDataset {
   GeneratorDataset& shuffle(uint64_t seed);
   /// batch_size samples become one; what is left over at the end is a shorter one, or dropped.
   GeneratorDataset& batch(int64_t batch_size, bool drop_remainder = false);
-  /// All that comes so far, so many times; -1 is refused, as nothing would ever end.
+  /// All that comes so far, so many times; -1 is refused, as nothing would ever end, and so is an epoch of more than
+  /// 2^62 samples.
   GeneratorDataset& repeat(int64_t count = 1);
 
   int64_t size() const;  ///< batches (samples where batch() was not called) of one epoch

@@ -127,7 +127,8 @@ namespace layer_detail {
 struct Record {
   std::vector<Weight> weights;
   std::vector<std::pair<Weight, Regularizer>> regularized;
-  std::vector<std::shared_ptr<Record>> parts;  ///< layers that were first called within this one's build() or call()
+  std::vector<std::shared_ptr<Record>> parts;  ///< layers that were called within this one's build() or call()
+  std::set<const Record*> known_parts;         ///< the same, to be found at once
 };
 }  // namespace layer_detail
 
@@ -157,7 +158,8 @@ class LayerContext {
   VariableStore& store_;
   const MixedPrecisionContext& precision_;
   std::optional<DType> autocast_;
-  std::set<std::string> paths_;  ///< scopes that layers have taken
+  std::set<std::string> paths_;                  ///< scopes that layers have taken
+  std::map<std::string, int64_t> next_numbers_;  ///< by a layer's path without number: the first that may be free
   std::shared_ptr<layer_detail::Record> top_, current_;
 };
 

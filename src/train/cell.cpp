@@ -1,6 +1,7 @@
 #include "softamp/train/cell.h"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 namespace softamp::cells {
@@ -26,6 +27,16 @@ Cell::Cell(Cell& parent, std::string name) : name_(std::move(name)) {
       throw std::invalid_argument("cell '" + parent.name_ + "' has a cell '" + name_ +
                                   "' already; expected another name");
   parent.cells_.push_back(this);
+  parent_ = &parent;
+}
+
+Cell::~Cell() {
+  for (Cell* cell : cells_)
+    if (cell->parent_ == this) cell->parent_ = nullptr;
+  if (!parent_) return;
+  // Mostly the last: cells end in the reverse order of their beginning.
+  std::vector<Cell*>& cells = parent_->cells_;
+  cells.erase(std::next(std::find(cells.rbegin(), cells.rend(), this)).base());
 }
 
 void Cell::adopt(Cell& cell) { cells_.push_back(&cell); }

@@ -223,7 +223,9 @@ float TrainOneStepWithLossScaleCell::scale_sense() const { return cell_ ? cell_-
 LossScaleStep TrainOneStepWithLossScaleCell::operator()(const Batch& batch) {
   LossScaleStep step;
   step.scale = scale_sense();
-  step.loss = impl_->run(batch, step.scale, step.scale * static_cast<float>(impl_->optimizer_scale));
+  const double both = static_cast<double>(step.scale) * impl_->optimizer_scale;
+  check_scale("the scale times the optimizer's loss_scale", both);
+  step.loss = impl_->run(batch, step.scale, static_cast<float>(both));
   step.overflow = !impl_->last.applied;
   if (cell_) (*cell_)(step.overflow);
   impl_->last.scale_after = scale_sense();

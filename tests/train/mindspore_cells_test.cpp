@@ -168,6 +168,23 @@ TEST(ToFloat, SequentialCellsAndSharedOnes) {
   EXPECT_EQ(products, 2);
 }
 
+TEST(ToFloat, ACellThatIsGoneIsNoPart) {
+  struct Refused : ReLU {
+    Refused(Cell& parent, std::string name) : ReLU(parent, std::move(name)) { throw std::runtime_error("refused"); }
+  };
+  SequentialCell net;
+  net.append<Dense>(4, 4);
+  EXPECT_THROW(net.append<Refused>(), std::runtime_error);
+  EXPECT_EQ(net.cells().size(), 1u);
+  {
+    const ReLU passing(net, "passing");
+    EXPECT_EQ(net.cells().size(), 2u);
+  }
+  EXPECT_EQ(net.cells().size(), 1u);
+  net.to_float(kFloat16);
+  EXPECT_EQ(dtypes(built(net, {2, 4})).at("0/MatMul"), kFloat16);
+}
+
 // ---- M09, M10: steps and losses ------------------------------------------------------------------------------------
 
 TEST(TrainOneStep, SensScalesGradientsExactly) {
@@ -376,6 +393,11 @@ TEST(LossScaleCell, ScaleSense) {
   EXPECT_TRUE(with(std::shared_ptr<LossScaleUpdateCell>()).starts_with("scale_sense is null"));
   TrainOneStepWithLossScaleCell step(net, sgd(0.5), std::make_shared<FixedLossScaleUpdateCell>(4));
   EXPECT_TRUE(invalid([&] { step.set_sense_scale(scalar(2)); }).starts_with("scale_sense is a cell"));
+  // Two scales whose product is beyond float32 would make all gradients zero.
+  CellOptimizer large = sgd(0.5);
+  large.loss_scale = 1e30;
+  TrainOneStepWithLossScaleCell both(net, large, Tensor::full(kFloat32, {}, 0x1p30));
+  EXPECT_TRUE(invalid([&] { both(scalar_batch(0.25)); }).starts_with("the scale times the optimizer's loss_scale is"));
 }
 
 TEST(LossScaleCell, OverflowByFlagOrByGradients) {  // row M13

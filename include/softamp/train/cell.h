@@ -48,7 +48,7 @@ class Cell {
   /// A part of `parent`, which is usually the object that it is a member of; parameters are "<parent>/<name>/...".
   /// Throws std::invalid_argument where parent has a cell of this name.
   Cell(Cell& parent, std::string name);
-  virtual ~Cell() = default;
+  virtual ~Cell();  ///< its parent, where it lives, has one cell less
   Cell(const Cell&) = delete;
   Cell& operator=(const Cell&) = delete;
 
@@ -87,6 +87,7 @@ class Cell {
  private:
   std::string name_;
   std::optional<DType> compute_, output_;
+  Cell* parent_ = nullptr;  ///< as long as both live
   std::vector<Cell*> cells_;
 };
 

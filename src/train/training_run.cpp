@@ -80,18 +80,21 @@ std::string recipe_hash(const Mechanism& m) {
 
 /// Nothing that is written is lost under something else that is, or takes the place of the recipe that is read.
 void check_outputs(const TrainSettings& settings, const RunOutput& output) {
-  const std::pair<const char*, const std::string&> written[] = {
-      {"log", output.log}, {"checkpoint", output.checkpoint}, {"plot", output.plot}};
+  struct Written {
+    const char* what;
+    const std::string& file;
+  };
+  const Written written[] = {{"log", output.log}, {"checkpoint", output.checkpoint}, {"plot", output.plot}};
+  const auto refuse = [](const Written& w, const std::string& other) {
+    throw std::invalid_argument(std::string("the ") + w.what + " '" + w.file + "' is " + other +
+                                "; expected another file");
+  };
   const std::string recipe = recipe_file(settings.mechanism_value());
   for (size_t i = 0; i < std::size(written); ++i) {
-    const auto& [what, file] = written[i];
-    const auto refuse = [&](const std::string& other) {
-      throw std::invalid_argument(std::string("the ") + what + " '" + file + "' is " + other +
-                                  "; expected another file");
-    };
-    if (same_file(file, recipe)) refuse("the recipe that is read");
+    if (same_file(written[i].file, recipe)) refuse(written[i], "the recipe that is read");
     for (size_t k = 0; k < i; ++k)
-      if (same_file(file, written[k].second)) refuse(std::string("the file of the ") + written[k].first);
+      if (same_file(written[i].file, written[k].file))
+        refuse(written[i], std::string("the file of the ") + written[k].what);
   }
 }
 

@@ -200,8 +200,9 @@ class Run {
     for (const std::string& warning : trainer_.warnings()) std::cerr << s_.program << ": warning: " << warning << '\n';
     if (const auto m = mechanism_of(s_, trainer_))
       std::cerr << s_.program << ": mechanism " << m->mechanism << ": " << m->converted << " of " << m->nodes
-                << " nodes of the gradient graph converted, " << fixed(100 * m->low_share, 1) << " % in low precision, "
-                << m->casts << " casts; loss scale " << s_.loss_scale << '\n';
+                << " nodes of the gradient graph converted, " << fixed(100 * m->low_share, 1)
+                << " % of those of floating type are in low precision, " << m->casts << " casts; loss scale "
+                << s_.loss_scale << '\n';
     const Trainer::Memory m = trainer_.memory();
     std::cerr << s_.program << ": memory: parameters " << m.parameters << " bytes, optimizer state " << m.slots
               << ", activations " << m.activations << " at the fullest moment of a step\n";

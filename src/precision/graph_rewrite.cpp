@@ -10,6 +10,7 @@
 #include "src/precision/device_name.h"
 #include "src/precision/rewrite_log.h"
 #include "src/precision/rewrite_passes.h"
+#include "src/report/lower_case.h"
 
 namespace softamp {
 namespace {
@@ -22,12 +23,6 @@ constexpr const char* kPrefix = "TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_";
 std::string variable(const char* name) {
   const char* value = std::getenv((std::string(kPrefix) + name).c_str());
   return value ? value : "";
-}
-
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
 }
 
 /// Lists made for bfloat16 on CPUs: the pass then acts on CPUs, and asks for no GPU.
@@ -79,7 +74,7 @@ bool run(RewritePasses& passes) {
 
 RewriteOptions RewriteOptions::with_environment() const {
   RewriteOptions o = *this;
-  const std::string asked = variable("LEVEL"), name = lower(asked);
+  const std::string asked = variable("LEVEL"), name = lower_case(asked);
   if (name == "tensor_cores_only")
     o.level = RewriteLevel::kTensorCoresOnly;
   else if (name == "unsafe_force_all")
@@ -87,7 +82,7 @@ RewriteOptions RewriteOptions::with_environment() const {
   else if (!name.empty())
     throw std::invalid_argument(std::string(kPrefix) + "LEVEL is '" + graph_detail::printable(asked) +
                                 "'; expected nothing, TENSOR_CORES_ONLY or UNSAFE_FORCE_ALL");
-  const std::string ignore = variable("IGNORE_PERFORMANCE"), word = lower(ignore);
+  const std::string ignore = variable("IGNORE_PERFORMANCE"), word = lower_case(ignore);
   if (word == "1" || word == "true")
     o.ignore_performance = true;
   else if (word == "0" || word == "false")

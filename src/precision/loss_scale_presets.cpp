@@ -3,12 +3,12 @@
 // Where the numbers come from (docs/NUMERICS.md, N250 to N254): Graphcore's tutorial on half precision and its
 // TensorFlow 1 optimizer for automatic loss scaling, SDK 2.5; TensorFlow r2.3, Keras 2.4, MindSpore r1.5; PyTorch's
 // GradScaler; apex's amp.
-#include <cctype>
 #include <stdexcept>
 
 #include "softamp/precision/loss_scale.h"
 #include "softamp/report/number_text.h"
 #include "src/graph/nearest_name.h"
+#include "src/report/lower_case.h"
 
 namespace softamp {
 namespace {
@@ -122,7 +122,7 @@ LossScaleOptions LossScaleOptions::parse(std::string_view text) {
   std::string word(text.substr(0, 200));
   double number = 0;
   if (read_number(word, number)) return fixed(number);
-  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  word = lower_case(word);
   if (word == "dynamic") word = "tensorflow";
   for (const LossScaleOptions& r : table())
     if (r.name == word) return r;

@@ -10,6 +10,7 @@
 
 #include "src/graph/nearest_name.h"
 #include "src/precision/json_tokens.h"
+#include "src/report/lower_case.h"
 #include "src/report/whole_file.h"
 
 namespace softamp {
@@ -17,13 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using graph_detail::printable;
-
-std::string lower(std::string_view text) {
-  std::string word(text);
-  for (char& c : word)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return word;
-}
 
 /// The value of an environment variable; nothing where it is not set or empty.
 std::optional<std::string> environment(const char* name) {
@@ -81,7 +75,7 @@ std::optional<Recipe> Recipe::from_environment() {
   if (!value && !old_value) return std::nullopt;
   const char* from = value ? variable : deprecated;
   const std::string text = value ? *value : *old_value;
-  const std::string word = lower(text);
+  const std::string word = lower_case(text);
   if (word == "0" || word == "false") return std::nullopt;
   std::optional<Recipe> recipe;
   try {

@@ -7,6 +7,7 @@
 
 #include "softamp/graph/graph_json.h"
 #include "softamp/precision/graph_def.h"
+#include "src/precision/recipe_source.h"
 #include "src/report/whole_file.h"
 
 namespace softamp::program {
@@ -33,8 +34,7 @@ void check_files(const RewriteVerbOptions& o) {
                             "does not know; expected a name that ends in .pb, .pbtxt or .pb.txt"
                           : "a softamp graph is not written as a GraphDef; expected a name that ends in .json"));
   // A graph may be written over itself; nothing else is lost under what is written.
-  const bool is_file = o.recipe && *o.recipe != "full" && *o.recipe != "basic";
-  const std::string recipe = is_file ? *o.recipe : "";
+  const std::string recipe = o.recipe ? recipe_file(*o.recipe) : "";
   refuse_same_file("--output-report", o.report_file, o.out, "the file of --out");
   refuse_same_file("--output-report", o.report_file, o.graph, "the graph that is read");
   refuse_same_file("--output-report", o.report_file, recipe, "the recipe that is read");

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "src/precision/recipe_source.h"
+
 namespace softamp::program {
 namespace {
 
@@ -115,8 +117,7 @@ std::vector<StudyRun> StudyPlan::runs() const {
       StudyRun run{setting, row, {}};
       run.settings.seed = row.seed + static_cast<uint64_t>(s);
       std::string text = "spec " + std::to_string(kSpecVersion) + " " + run.settings.to_json(false);
-      if (const Mechanism m = row.mechanism_value(); m.kind == Mechanism::Kind::kRecipe)
-        text += Recipe::find(m.value).to_json();  // a file may say something else tomorrow
+      text += recipe_contents(row.mechanism_value());  // a file may say something else tomorrow
       run.id = hash_text(text.data(), text.size());
       runs.push_back(std::move(run));
     }

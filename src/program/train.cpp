@@ -15,6 +15,8 @@
 #include <iterator>
 #include <utility>
 
+#include "src/precision/recipe_source.h"
+
 namespace softamp::program {
 namespace {
 
@@ -86,9 +88,7 @@ int search(const TrainSettings& settings, const TrainVerbOptions& o) {
 /// What is written is not what was read, and no two of the files are one. A checkpoint may take the place of the one
 /// that was resumed, and a log goes on in its file.
 void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
-  const Mechanism m = Mechanism::parse(settings.mechanism);
-  const bool has_recipe = m.kind == Mechanism::Kind::kRecipe && m.value != "full" && m.value != "basic";
-  const std::string recipe = has_recipe ? m.value : "";
+  const std::string recipe = recipe_file(settings.mechanism_value());
   const std::pair<const char*, const std::string&> written[] = {
       {"--log", o.output.log}, {"--checkpoint", o.output.checkpoint}, {"--plot", o.output.plot}};
   for (size_t i = 0; i < std::size(written); ++i) {

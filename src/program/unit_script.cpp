@@ -4,9 +4,10 @@
 #include "softamp/report/registers.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <sstream>
+
+#include "src/report/lower_case.h"
 
 namespace softamp::program {
 namespace {
@@ -36,19 +37,13 @@ constexpr NamedOperation kOperations[] = {
     {"max", UnitOp::kMax},
 };
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 uint32_t word(const std::string& text) { return static_cast<uint32_t>(parse_whole("word", text, 0, kWord)); }
 
 const NamedRegister& find_register(const std::string& text) {
   std::vector<std::string> known;
   for (const NamedRegister& r : kRegisters) {
-    const std::string name = lower(r.name);
-    if (lower(text) == name || lower("$" + text) == name) return r;
+    const std::string name = lower_case(r.name);
+    if (lower_case(text) == name || lower_case("$" + text) == name) return r;
     known.push_back(name);
   }
   throw UsageError(unknown_name_message("register", text, known));

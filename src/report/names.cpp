@@ -1,9 +1,10 @@
 #include "softamp/report/names.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <optional>
+
+#include "src/report/lower_case.h"
 
 namespace softamp {
 namespace {
@@ -40,12 +41,6 @@ const std::vector<Entry<RandomEngine>> kEngines = {
     {RandomEngine::kXoroshiro128aox, {"xoroshiro128aox"}},
 };
 const std::vector<Entry<Preset>> kPresets = {{Preset::kIeee, {"ieee"}}, {Preset::kIpu, {"ipu"}}};
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
 
 /// "fp16 (float16, half)"
 std::string described(const std::vector<std::string>& names) {
@@ -87,7 +82,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 template <typename T>
 T value_from_name(const char* what, const std::vector<Entry<T>>& entries, std::string_view name) {
-  const std::string wanted = lower(name);
+  const std::string wanted = lower_case(name);
   std::vector<std::string> known;
   for (const Entry<T>& entry : entries) {
     if (std::find(entry.names.begin(), entry.names.end(), wanted) != entry.names.end()) return entry.value;
@@ -123,7 +118,7 @@ std::optional<FloatFormat> format_from_widths(const std::string& name) {
 }  // namespace
 
 std::string unknown_name_message(std::string_view what, std::string_view name, const std::vector<std::string>& known) {
-  const std::string wanted = lower(name);
+  const std::string wanted = lower_case(name);
   std::string nearest, list;
   size_t least = 0;
   for (const std::string& entry : known) {
@@ -156,7 +151,7 @@ const std::vector<NamedFormat>& named_formats() {
 }
 
 FloatFormat format_from_name(std::string_view name) {
-  const std::string wanted = lower(name);
+  const std::string wanted = lower_case(name);
   if (const auto format = format_from_widths(wanted)) return *format;
   std::vector<Entry<FloatFormat>> entries;
   for (const NamedFormat& named : named_formats()) entries.push_back({named.format, named.names});

@@ -14,6 +14,7 @@
 #include "softamp/data/sampler.h"
 #include "softamp/graph/trace.h"
 #include "softamp/train/checkpoint.h"
+#include "src/precision/recipe_source.h"
 #include "src/report/progress.h"
 #include "src/report/same_file.h"
 #include "src/train/evaluation.h"
@@ -67,17 +68,6 @@ std::string fixed(double x, int digits) {
   return text;
 }
 
-/// The file of a recipe; "" where there is none.
-std::string recipe_file(const Mechanism& m) {
-  return m.kind == Mechanism::Kind::kRecipe && m.value != "full" && m.value != "basic" ? m.value : "";
-}
-
-std::string recipe_hash(const Mechanism& m) {
-  if (m.kind != Mechanism::Kind::kRecipe) return {};
-  const std::string text = Recipe::find(m.value).to_json();
-  return hash_text(text.data(), text.size());
-}
-
 /// Nothing that is written is lost under something else that is, or takes the place of the recipe that is read.
 void check_outputs(const TrainSettings& settings, const RunOutput& output) {
   struct Written {
@@ -124,7 +114,8 @@ class Run {
         total_(total_steps()),
         trainer_(model_of(s_, network_), trainer_options(s_, output)) {
     progress_.data = contents_hash(data_.train);
-    progress_.recipe = recipe_hash(s_.mechanism_value());
+    if (const std::string recipe = recipe_contents(s_.mechanism_value()); !recipe.empty())
+      progress_.recipe = hash_text(recipe.data(), recipe.size());
     if (!out_.resume.empty()) resume();
     line_ = std::make_unique<Progress>("train", static_cast<uint64_t>(total_), "steps", static_cast<uint64_t>(step_));
     introduce();

@@ -1,0 +1,25 @@
+// Where a mechanism's recipe stands, and what it says.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "softamp/precision/mechanism.h"
+
+namespace softamp {
+
+/// The file that Recipe::find reads for this name; "" for a recipe that is built in.
+inline std::string recipe_file(std::string_view name) {
+  return name == "full" || name == "basic" ? std::string() : std::string(name);
+}
+/// The same of a mechanism; "" for others than recipes.
+inline std::string recipe_file(const Mechanism& m) {
+  return m.kind == Mechanism::Kind::kRecipe ? recipe_file(m.value) : std::string();
+}
+
+/// The recipe's lists and patterns, whatever file they stand in; "" for others than recipes. Throws as Recipe::find.
+inline std::string recipe_contents(const Mechanism& m) {
+  return m.kind == Mechanism::Kind::kRecipe ? Recipe::find(m.value).to_json() : std::string();
+}
+
+}  // namespace softamp

@@ -10,9 +10,9 @@ if(TARGET softamp_program)
   install(TARGETS softamp_program)
 endif()
 install(TARGETS ${installed_targets} EXPORT softampTargets)
-# kernel/ is for executors, not for users.
+# kernel/ and engine/ are for executors, not for users.
 install(DIRECTORY include/softamp DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-        FILES_MATCHING PATTERN "*.h" PATTERN kernel EXCLUDE)
+        FILES_MATCHING PATTERN "*.h" PATTERN kernel EXCLUDE PATTERN engine EXCLUDE)
 install(EXPORT softampTargets NAMESPACE softamp:: DESTINATION "${package_dir}")
 configure_package_config_file(cmake/softampConfig.cmake.in softampConfig.cmake INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file(softampConfigVersion.cmake COMPATIBILITY SameMinorVersion)

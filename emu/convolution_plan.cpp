@@ -3,7 +3,7 @@
 #include <map>
 
 #include "emu/convolution.h"
-#include "emu/product_options.h"
+#include "softamp/engine/product_options.h"
 
 namespace softamp::emu {
 
@@ -33,7 +33,7 @@ ConvolutionGeometry convolution_geometry(const Node& node, std::span<const Tenso
 ConvolutionRules convolution_rules(const OpContext& context, ConvolutionKind kind) {
   const EngineSettings::Products& options = context.settings.convolutions;
   const bool batch_sum = kind == ConvolutionKind::kFilterGradient;
-  return {product_rules(context, options, context.node.outputs[0].dtype, batch_sum), options.block};
+  return {engine::product_rules(context, options, context.node.outputs[0].dtype, batch_sum), options.block};
 }
 
 std::vector<AxisClass> axis_classes(const WindowAxis& axis, bool gradient) {

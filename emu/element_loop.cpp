@@ -39,6 +39,7 @@ struct ElementKernel::Buffers {
 ElementKernel::ElementKernel(const OpContext& context, int operands)
     : semantics_(context.settings.environment.semantics),
       operands_(operands),
+      places_(context, operands),
       threads_(context.settings.threads),
       reference_(context.settings.reference) {
   const TensorType& out = context.node.outputs[0];
@@ -154,12 +155,6 @@ void ElementKernel::by_body(const OpCall& call) const {
     store_code(call.out[0], out_bytes_, i, r.code);
     if (call.status) call.status->raise(r.flags, i);
   }
-}
-
-std::vector<uint64_t> ElementKernel::operands_at(const OpCall& call, uint64_t index) const {
-  std::vector<uint64_t> codes;
-  for (int k = 0; k < operands_; ++k) codes.push_back(load_code(call.in[k], views_[k].bytes(), views_[k].place(index)));
-  return codes;
 }
 
 }  // namespace softamp::emu

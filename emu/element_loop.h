@@ -5,6 +5,7 @@
 #include "emu/elementwise.h"
 #include "emu/op_kernel.h"
 #include "emu/operand_view.h"
+#include "softamp/engine/operand_map.h"
 
 namespace softamp::emu {
 
@@ -13,7 +14,9 @@ class ElementKernel : public OpKernel {
  public:
   void run(const OpCall& call) const final;
   bool in_place() const override { return in_place_; }
-  std::vector<uint64_t> operands_at(const OpCall& call, uint64_t index) const override;
+  std::vector<uint64_t> operands_at(const void* const* in, const kernel::Environment&, uint64_t index) const override {
+    return places_.codes_at(in, index);
+  }
   SiteRoundings roundings(uint32_t site) const override {
     return draws_ && site == 0 ? SiteRoundings{1, size_} : SiteRoundings{};
   }
@@ -72,6 +75,7 @@ class ElementKernel : public OpKernel {
   OperandView views_[3];
   char padding_[3][kGroup * 8];  ///< a group of operands that raise nothing
   int operands_;
+  engine::ElementOperands places_;
   size_t size_, out_bytes_;
   int threads_;
   bool reference_, in_place_ = false, stream_ = false;

@@ -33,17 +33,17 @@ class AddNKernel final : public ElementKernel {
     if (wide && s.wide.subnormals == Subnormals::kFlushToPositive) first_ = nullptr;
   }
   bool in_place() const override { return false; }
-  std::vector<uint64_t> operands_at(const OpCall& call, uint64_t index) const override {
+  std::vector<uint64_t> operands_at(const void* const* in, const kernel::Environment&, uint64_t index) const override {
     std::vector<uint64_t> codes;
-    for (size_t k = 0; k < terms_; ++k) codes.push_back(term(call, k, index));
+    for (size_t k = 0; k < terms_; ++k) codes.push_back(term(in, k, index));
     return codes;
   }
 
  private:
-  uint64_t term(const OpCall& call, size_t k, uint64_t index) const {
+  uint64_t term(const void* const* in, size_t k, uint64_t index) const {
     uint64_t code = 0;
     const size_t bytes = size_of(type_);
-    std::memcpy(&code, static_cast<const char*>(call.in[k]) + index * bytes, bytes);
+    std::memcpy(&code, static_cast<const char*>(in[k]) + index * bytes, bytes);
     return code;
   }
 
@@ -74,22 +74,22 @@ class AddNKernel final : public ElementKernel {
     const uint64_t index = block.begin + i;
     if (type_ == DType::kInt32) {
       uint32_t sum = 0;
-      for (size_t k = 0; k < terms_; ++k) sum += static_cast<uint32_t>(term(call, k, index));
+      for (size_t k = 0; k < terms_; ++k) sum += static_cast<uint32_t>(term(call.in, k, index));
       return {sum, 0};
     }
     if (type_ == DType::kFloat64) {
-      Rounded sum{term(call, 0, index), 0};
+      Rounded sum{term(call.in, 0, index), 0};
       kernel::Operands operands;
       operands.add(format_, sum.code, semantics());
       for (size_t k = 1; k < terms_; ++k) {
-        const uint64_t next = term(call, k, index);
+        const uint64_t next = term(call.in, k, index);
         operands.add(format_, next, semantics());
         sum.code = kernel::arithmetic64(Elementwise::kAdd, sum.code, next, semantics()).code;
       }
       return kernel::finish64(__builtin_bit_cast(double, sum.code), operands, false, semantics());
     }
     kernel::Sum32 sum;
-    for (size_t k = 0; k < terms_; ++k) sum.add(format_, term(call, k, index), semantics());
+    for (size_t k = 0; k < terms_; ++k) sum.add(format_, term(call.in, k, index), semantics());
     return sum.finish(format_, semantics(), word(call, semantics().rounding(format_), block, i));
   }
 

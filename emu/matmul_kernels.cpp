@@ -1,6 +1,7 @@
 // MatMul and BatchMatMulV2 on the product engine.
+#include "emu/op_kernel.h"
 #include "emu/product.h"
-#include "emu/product_options.h"
+#include "softamp/engine/product_options.h"
 
 namespace softamp::emu {
 namespace {
@@ -14,13 +15,13 @@ class MatMulKernel final : public OpKernel {
         transpose_a_(transpose_a),
         transpose_b_(transpose_b),
         batch_sum_(attribute<bool>(c.node, "batch_sum")),
-        rules_(product_rules(c, c.settings.matmuls, type_, batch_sum_)),
+        rules_(engine::product_rules(c, c.settings.matmuls, type_, batch_sum_)),
         plan_(rules_, c.settings.environment.semantics, c.settings.isa, c.settings.reference) {
     const Shape &a = c.inputs[0].shape, &b = c.inputs[1].shape, &out = c.node.outputs[0].shape;
     rows_ = static_cast<size_t>(out[out.rank() - 2]);
     columns_ = static_cast<size_t>(out[out.rank() - 1]);
     k_ = static_cast<size_t>(a[a.rank() - (transpose_a ? 2 : 1)]);
-    schedule_ = Schedule::plain(k_, block_length(c.settings.matmuls), batch_sum_);
+    schedule_ = Schedule::plain(k_, engine::block_length(c.settings.matmuls), batch_sum_);
     number_batches(a, b, out);
   }
 
@@ -39,19 +40,19 @@ class MatMulKernel final : public OpKernel {
   }
 
   /// The two factors at which the chain of an output first raises something; empty where a rounding does.
-  std::vector<uint64_t> operands_at(const OpCall& call, uint64_t index) const override {
+  std::vector<uint64_t> operands_at(const void* const* in, const kernel::Environment& environment, uint64_t index) const override {
     const Pair batch = batches_[index / (rows_ * columns_)];
     const uint64_t row = index % (rows_ * columns_) / columns_, column = index % columns_;
     kernel::ProductRules rules = rules_;
     rules.output = kFp32;  // the final rounding is left out
-    kernel::ProductChain chain(rules, call.environment, index);
-    const Semantics& s = call.environment.semantics;
+    kernel::ProductChain chain(rules, environment, index);
+    const Semantics& s = environment.semantics;
     size_t k = 0;
     for (const ChainBlock& block : schedule_.blocks) {
       for (uint32_t i = 0; i < block.length; ++i, ++k) {
-        const uint64_t a = code_at(call.in[0], batch.a * rows_ * k_ + (transpose_a_ ? k * rows_ + row : row * k_ + k));
+        const uint64_t a = code_at(in[0], batch.a * rows_ * k_ + (transpose_a_ ? k * rows_ + row : row * k_ + k));
         const uint64_t b =
-            code_at(call.in[1], batch.b * columns_ * k_ + (transpose_b_ ? column * k_ + k : k * columns_ + column));
+            code_at(in[1], batch.b * columns_ * k_ + (transpose_b_ ? column * k_ + k : k * columns_ + column));
         chain.step(kernel::widen_operand(rules.a, a, s), kernel::widen_operand(rules.b, b, s), block.number);
         if (kernel::ProductChain(chain).finish().flags & (kInvalid | kOverflow)) return {a, b};
       }

@@ -78,11 +78,11 @@ class UpdateKernel final : public OpKernel {
     return site < n_.sites() && draws_[site] ? SiteRoundings{1, n_.size} : SiteRoundings{};
   }
   /// Var, slots and gradient; the report writes them in one format.
-  std::vector<uint64_t> operands_at(const OpCall& call, uint64_t index) const override {
+  std::vector<uint64_t> operands_at(const void* const* in, const kernel::Environment&, uint64_t index) const override {
     if (n_.grad != n_.var || n_.slot != n_.var) return {};
     std::vector<uint64_t> codes;
-    for (uint32_t k = 0; k < n_.sites(); ++k) codes.push_back(kernel::Elements{call.in[k], n_.rule.var}.code(index));
-    codes.push_back(kernel::Elements{call.in[n_.gradient], n_.rule.var}.code(index));
+    for (uint32_t k = 0; k < n_.sites(); ++k) codes.push_back(kernel::Elements{in[k], n_.rule.var}.code(index));
+    codes.push_back(kernel::Elements{in[n_.gradient], n_.rule.var}.code(index));
     return codes;
   }
 

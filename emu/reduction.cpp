@@ -5,7 +5,7 @@
 
 #include "emu/parallel.h"
 #include "emu/reduction_results.h"
-#include "emu/reduction_shape.h"
+#include "softamp/engine/reduction_shape.h"
 
 namespace softamp::emu {
 namespace {
@@ -29,7 +29,7 @@ kernel::ReduceShape shape_of(const OpContext& c) {
     if (!all)
       for (const int64_t axis : attribute<std::vector<int64_t>>(c.node, "axes")) mark(axis);
   }
-  return reduce_shape(shape, reduced);
+  return engine::reduce_shape(shape, reduced);
 }
 
 /// Outputs that a thread takes at least.

@@ -4,10 +4,13 @@
 #include "emu/copy_box.h"
 #include "emu/parallel.h"
 #include "emu/structure_index.h"
-#include "emu/structure_maps.h"
+#include "softamp/engine/structure_maps.h"
 #include "softamp/graph/operation.h"
 
 namespace softamp::emu {
+
+using engine::MapUse;
+using engine::StructureMaps;
 namespace {
 
 /// The bytes of input 0, under another shape or the same.
@@ -44,7 +47,7 @@ void fill(void* out, size_t element, int64_t count, uint64_t code, int threads) 
 class MapKernel final : public OpKernel {
  public:
   explicit MapKernel(const OpContext& c)
-      : maps_(structure_maps(c.node, c.inputs)),
+      : maps_(engine::structure_maps(c.node, c.inputs)),
         element_(size_of(c.inputs[0].dtype)),
         threads_(c.settings.threads),
         reference_(c.settings.reference) {

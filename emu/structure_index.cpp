@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "emu/parallel.h"
-#include "emu/structure_maps.h"
+#include "softamp/engine/structure_maps.h"
 #include "softamp/graph/operation.h"
 
 namespace softamp::emu {
@@ -27,7 +27,7 @@ class GatherKernel final : public OpKernel {
         indices_(c.inputs[1].shape.elements()),
         threads_(c.settings.reference ? 1 : c.settings.threads) {
     const Shape& params = c.inputs[0].shape;
-    const int axis = axis_of(c.node, params.rank());
+    const int axis = engine::axis_of(c.node, params.rank());
     for (int a = 0; a < axis; ++a) outer_ *= params[a];
     extent_ = params[axis];
     row_ = size_of(c.inputs[0].dtype);
@@ -69,7 +69,7 @@ class OneHotKernel final : public OpKernel {
       : depth_(attribute<int64_t>(c.node, "depth")), threads_(c.settings.reference ? 1 : c.settings.threads) {
     const DType dtype = c.node.outputs[0].dtype;
     const Shape& indices = c.inputs[0].shape;
-    const int axis = axis_of(c.node, indices.rank() + 1);
+    const int axis = engine::axis_of(c.node, indices.rank() + 1);
     for (int a = 0; a < indices.rank(); ++a) (a < axis ? outer_ : inner_) *= indices[a];
     element_ = size_of(dtype);
     on_ = Tensor::full(dtype, {}, attribute<double>(c.node, "on_value")).code(0);

@@ -2,7 +2,7 @@
 #include "tests/graph/executor_check.h"
 
 #include "emu/op_kernel.h"
-#include "emu/program.h"
+#include "softamp/engine/program.h"
 
 #include <gtest/gtest.h>
 

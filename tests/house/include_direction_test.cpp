@@ -103,7 +103,7 @@ TEST(Umbrella, IncludesEveryPublicHeaderButKernel) {
     const std::string name = fs::relative(entry.path(), kRoot / "include").generic_string();
     if (entry.path().extension() != ".h" || name == "softamp/softamp.h") continue;
     const bool included = text.find("#include \"" + name + "\"") != std::string::npos;
-    EXPECT_EQ(included, name.rfind("softamp/kernel/", 0) != 0) << name;
+    EXPECT_EQ(included, name.rfind("softamp/kernel/", 0) != 0 && name.rfind("softamp/engine/", 0) != 0) << name;
   }
 }
 

@@ -27,6 +27,9 @@ inline const std::vector<Room>& rooms() {
       {inc + "data/", {inc + "data/", inc + "tensor/", inc + "numerics/"}},
       {inc + "report/", {inc + "report/", inc + "data/", inc + "tensor/", inc + "numerics/"}},
       {inc + "graph/", {inc + "graph/", inc + "report/", inc + "data/", inc + "tensor/", inc + "numerics/"}},
+      {inc + "engine/",
+       {inc + "engine/", inc + "kernel/", inc + "graph/", inc + "report/", inc + "data/", inc + "tensor/",
+        inc + "numerics/"}},
       {inc + "precision/",
        {inc + "precision/", inc + "graph/", inc + "report/", inc + "data/", inc + "tensor/", inc + "numerics/"}},
       {inc + "train/",
@@ -36,10 +39,10 @@ inline const std::vector<Room>& rooms() {
       {"cuda/", {"cuda/", inc}},
       {"src/backend.cpp", {"src/", inc, "emu/", "cuda/"}},
       {"src/", {"src/", inc}},
-      {"bench/", {"bench/", "tests/", "emu/", "src/", inc}},
+      {"bench/", {"bench/", "tests/", "emu/", "cuda/", "src/", inc}},
       {"examples/", {inc}},
       {"examples/tutorial/", {"examples/tutorial/", inc}},
-      {"tests/", {"tests/", "emu/", "src/", inc}},
+      {"tests/", {"tests/", "emu/", "cuda/", "src/", inc}},
   };
   return kRooms;
 }
@@ -52,9 +55,9 @@ inline std::string wrong_arrow(const std::string& file, const std::string& targe
   for (const Room& r : rooms())
     if (starts_with(file, r.prefix) && (!room || r.prefix.size() > room->prefix.size())) room = &r;
   if (!room) return file + ": lies in no known folder";
-  const bool kernel = starts_with(target, "include/softamp/kernel/");
-  if (kernel && (file == "include/softamp/softamp.h" || starts_with(file, "examples/")))
-    return file + ": includes " + target + ", but kernel/ is for executors, not for users";
+  for (const char* room : {"kernel/", "engine/"})
+    if (starts_with(target, std::string("include/softamp/") + room) && (file == "include/softamp/softamp.h" || starts_with(file, "examples/")))
+      return file + ": includes " + target + ", but " + room + " is for executors, not for users";
   if (starts_with(target, "src/program/") && starts_with(file, "src/") && !starts_with(file, "src/program/"))
     return file + ": includes " + target + ", but the program stands on top of the library";
   for (const std::string& allowed : room->may_include)

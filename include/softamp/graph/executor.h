@@ -33,7 +33,8 @@ enum class AmpInner : uint8_t {
 };
 
 struct ExecutorOptions {
-  std::string backend = "emu";  ///< ("emu") [="emu"]
+  /// ("emu", "cuda", "auto") [="emu"]: the CPU, a GPU, a GPU where there is one. The bits are the same.
+  std::string backend = "emu";
   /// Behaviour, options of products, norms. Exceptions that are on stop a run.
   IpuConfig config;
   /// Meaning of every operation [=the preset `ipu` under config's behaviour, the switches below]. Where it is given,
@@ -133,7 +134,7 @@ class Executor {
 };
 
 /// Throws GraphError where the backend does not run an operation of the graph, std::invalid_argument for options out of
-/// range or a backend that there is not.
+/// range or a backend that there is not, std::runtime_error where no device can be had for "cuda", saying why.
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options = {});
 
 }  // namespace softamp

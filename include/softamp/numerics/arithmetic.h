@@ -67,7 +67,7 @@ SOFTAMP_RARE Rounded mul_special(const FloatFormat& f, uint64_t a, uint64_t b, c
   return pack_infinity(f, x.negative != y.negative, s.rounding(f));
 }
 
-SOFTAMP_INLINE Rounded fma_finite(const FloatFormat& f, Exact x, Exact y, Exact z, const Semantics& s,
+SOFTAMP_GENERAL Rounded fma_finite(const FloatFormat& f, Exact x, Exact y, Exact z, const Semantics& s,
                                   uint32_t random) {
   const RoundingPolicy& p = s.rounding(f);
   const Exact product{x.negative != y.negative, x.exponent + y.exponent, x.significand * y.significand};
@@ -99,7 +99,7 @@ SOFTAMP_RARE Rounded fma_special(const FloatFormat& f, uint64_t a, uint64_t b, u
 }
 
 /// A finite non-zero result of the IPU's fp32 unit on its way to a narrower format: rounded to fp32, then to `f`.
-SOFTAMP_INLINE Rounded round_by_way_of_fp32(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
+SOFTAMP_GENERAL Rounded round_by_way_of_fp32(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
   const FloatFormat wide = FloatFormat::fp32();
   const RoundingPolicy& p = s.rounding(f);
   if (f.exponent_bits <= 5) {  // no quotient or root of such a format leaves fp32's normal range
@@ -124,7 +124,7 @@ SOFTAMP_INLINE bool goes_by_fp32(const FloatFormat& f, const Semantics& s) {
 SOFTAMP_INLINE int quotient_bits(const FloatFormat& f, const Semantics& s) {
   return goes_by_fp32(f, s) ? bits_read(FloatFormat::fp32(), s.wide) : bits_read(f, s.rounding(f));
 }
-SOFTAMP_INLINE Rounded round_quotient(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
+SOFTAMP_GENERAL Rounded round_quotient(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
   return goes_by_fp32(f, s) ? round_by_way_of_fp32(f, x, s, random) : round_and_pack(f, x, s.rounding(f), random);
 }
 
@@ -137,7 +137,7 @@ SOFTAMP_INLINE uint8_t pole_flags(const Semantics& s) {
   return s.pole == PoleFlag::kDivideByZero ? kDivideByZero : s.pole == PoleFlag::kInvalid ? kInvalid : 0;
 }
 
-SOFTAMP_INLINE Rounded div_finite(const FloatFormat& f, Exact x, Exact y, const Semantics& s, uint32_t random) {
+SOFTAMP_GENERAL Rounded div_finite(const FloatFormat& f, Exact x, Exact y, const Semantics& s, uint32_t random) {
   const bool negative = x.negative != y.negative;
   if (y.significand == 0) return x.significand == 0 ? invalid_result(f, s) : pole(f, negative, kDivideByZero, s);
   if (x.significand == 0) return {zero_code(f, negative), 0};
@@ -153,7 +153,7 @@ SOFTAMP_RARE Rounded div_special(const FloatFormat& f, uint64_t a, uint64_t b, c
   return div_finite(f, x.exact(), y.exact(), s, random);
 }
 
-SOFTAMP_INLINE Rounded sqrt_finite(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
+SOFTAMP_GENERAL Rounded sqrt_finite(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
   if (x.significand == 0) return {zero_code(f, x.negative), 0};
   if (x.negative) return invalid_result(f, s);
   return round_quotient(f, square_root(x, quotient_bits(f, s)), s, random);
@@ -169,23 +169,23 @@ SOFTAMP_RARE Rounded sqrt_special(const FloatFormat& f, uint64_t a, const Semant
 }  // namespace detail
 
 /// a + b. Inf - Inf is invalid. A zero from unlike signs is +0, -0 when rounding down.
-SOFTAMP_INLINE Rounded add(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
+SOFTAMP_GENERAL Rounded add(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
   return detail::add_signed(f, a, b, false, s, random);
 }
 
 /// a - b.
-SOFTAMP_INLINE Rounded sub(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
+SOFTAMP_GENERAL Rounded sub(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
   return detail::add_signed(f, a, b, true, s, random);
 }
 
 /// a b. 0 Inf is invalid.
-SOFTAMP_INLINE Rounded mul(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
+SOFTAMP_GENERAL Rounded mul(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
   if (!detail::plain(f, a, s) || !detail::plain(f, b, s)) return detail::mul_special(f, a, b, s, random);
   return detail::mul_finite(f, detail::unpack_finite(f, a), detail::unpack_finite(f, b), s, random);
 }
 
 /// a b + c, rounded once. 0 Inf is invalid whatever c, Inf - Inf too.
-SOFTAMP_INLINE Rounded fma(const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, const Semantics& s,
+SOFTAMP_GENERAL Rounded fma(const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, const Semantics& s,
                            uint32_t random = 0) {
   if (!detail::plain(f, a, s) || !detail::plain(f, b, s) || !detail::plain(f, c, s))
     return detail::fma_special(f, a, b, c, s, random);
@@ -194,19 +194,19 @@ SOFTAMP_INLINE Rounded fma(const FloatFormat& f, uint64_t a, uint64_t b, uint64_
 }
 
 /// a / b. 0/0 and Inf/Inf are invalid; finite non-zero / 0 is infinite and raises division by zero.
-SOFTAMP_INLINE Rounded div(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
+SOFTAMP_GENERAL Rounded div(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
   if (!detail::plain(f, a, s) || !detail::plain(f, b, s)) return detail::div_special(f, a, b, s, random);
   return detail::div_finite(f, detail::unpack_finite(f, a), detail::unpack_finite(f, b), s, random);
 }
 
 /// The square root. sqrt(-0) = -0; of a negative number invalid.
-SOFTAMP_INLINE Rounded sqrt(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
+SOFTAMP_GENERAL Rounded sqrt(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
   if (!detail::plain(f, a, s)) return detail::sqrt_special(f, a, s, random);
   return detail::sqrt_finite(f, detail::unpack_finite(f, a), s, random);
 }
 
 /// 1 / a. Of a zero: infinite, raising what `pole` of the preset says.
-SOFTAMP_INLINE Rounded reciprocal(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
+SOFTAMP_GENERAL Rounded reciprocal(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
   const detail::Operand x = detail::unpack(f, a, s);
   if (x.zero()) return detail::pole(f, x.negative, detail::pole_flags(s), s);
   const uint64_t one = static_cast<uint64_t>(f.bias) << f.mantissa_bits();
@@ -215,7 +215,7 @@ SOFTAMP_INLINE Rounded reciprocal(const FloatFormat& f, uint64_t a, const Semant
 
 /// 1 / sqrt(a). Of +-0: infinite of that sign, raising what `pole` says; of a negative number invalid.
 /// By way of fp32 where the preset divides so: root, quotient and result are each rounded.
-SOFTAMP_INLINE Rounded reciprocal_sqrt(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
+SOFTAMP_GENERAL Rounded reciprocal_sqrt(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
   const detail::Operand x = detail::unpack(f, a, s);
   if (x.nan()) return detail::nan_result(f, a, detail::nan_flags(f, a, s), s);
   if (x.zero()) return detail::pole(f, x.negative, detail::pole_flags(s), s);
@@ -252,7 +252,7 @@ SOFTAMP_INLINE Rounded reciprocal_sqrt(const FloatFormat& f, uint64_t a, const S
 
 /// IEEE 754 remainder: a - n b, n the integer nearest a/b, ties to even; always exact. A zero has the sign of a.
 /// a REM 0 and Inf REM b are invalid (not a division by zero).
-SOFTAMP_INLINE Rounded rem(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
+SOFTAMP_GENERAL Rounded rem(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
   const detail::Operand x = detail::unpack(f, a, s), y = detail::unpack(f, b, s);
   if (x.nan() || y.nan()) return detail::nan_among(f, s, a, x, b, y);
   if (x.infinite() || y.zero()) return detail::invalid_result(f, s);

@@ -31,7 +31,7 @@ struct Related {
   uint8_t flags;
 };
 
-SOFTAMP_INLINE Related relate(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, bool signaling) {
+SOFTAMP_GENERAL Related relate(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, bool signaling) {
   const bool a_nan = unpack(f, a, s).nan(), b_nan = unpack(f, b, s).nan();
   if (a_nan || b_nan) {
     uint8_t flags = signaling ? kInvalid : 0;
@@ -43,7 +43,7 @@ SOFTAMP_INLINE Related relate(const FloatFormat& f, uint64_t a, uint64_t b, cons
   return {x < y ? Relation::kLess : x == y ? Relation::kEqual : Relation::kGreater, 0};
 }
 
-SOFTAMP_INLINE Rounded extremum(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, bool want_greater) {
+SOFTAMP_GENERAL Rounded extremum(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, bool want_greater) {
   const Operand x = unpack(f, a, s), y = unpack(f, b, s);
   if (x.nan() || y.nan()) {
     const uint8_t flags = relate(f, a, b, s, false).flags;

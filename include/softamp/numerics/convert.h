@@ -30,7 +30,7 @@ SOFTAMP_RARE Rounded convert_special(const FloatFormat& from, const FloatFormat&
 
 /// The value of `code` in format `from`, rounded once to format `to`. Either may be binary64.
 /// NaN: the policy's pattern. Flags as docs/NUMERICS.md lists them.
-SOFTAMP_INLINE Rounded convert(const FloatFormat& from, const FloatFormat& to, uint64_t code, const Semantics& s,
+SOFTAMP_GENERAL Rounded convert(const FloatFormat& from, const FloatFormat& to, uint64_t code, const Semantics& s,
                                uint32_t random = 0) {
   if (!detail::plain(from, code, s)) return detail::convert_special(from, to, code, s, random);
   return round_and_pack(to, detail::unpack_finite(from, code), s.rounding(to), random);
@@ -40,7 +40,7 @@ SOFTAMP_INLINE Rounded convert(const FloatFormat& from, const FloatFormat& to, u
 /// Rounds by the wide policy's mode: what the IPU rounds stochastically is fp16 results alone.
 /// exact (true, false) [=false]   raise inexact where the value is not an integer
 /// Flags: invalid for a NaN and out of range, whose value is `integer_range`.
-SOFTAMP_INLINE Rounded to_int32(const FloatFormat& f, uint64_t code, const Semantics& s, bool exact = false,
+SOFTAMP_GENERAL Rounded to_int32(const FloatFormat& f, uint64_t code, const Semantics& s, bool exact = false,
                                 uint32_t random = 0) {
   constexpr uint32_t kIndefinite = 0x80000000u;
   const detail::Operand x = detail::unpack(f, code, s);
@@ -61,7 +61,7 @@ SOFTAMP_INLINE Rounded to_int32(const FloatFormat& f, uint64_t code, const Seman
 }
 
 /// The int32 `value` rounded once to format `f`.
-SOFTAMP_INLINE Rounded from_int32(int32_t value, const FloatFormat& f, const Semantics& s, uint32_t random = 0) {
+SOFTAMP_GENERAL Rounded from_int32(int32_t value, const FloatFormat& f, const Semantics& s, uint32_t random = 0) {
   const int64_t wide = value;
   const uint64_t magnitude = static_cast<uint64_t>(wide < 0 ? -wide : wide);
   return round_and_pack(f, {wide < 0, 0, magnitude}, s.rounding(f), random);
@@ -69,7 +69,7 @@ SOFTAMP_INLINE Rounded from_int32(int32_t value, const FloatFormat& f, const Sem
 
 /// `a` rounded to an integer of the same format, by the wide policy's mode (see to_int32); a zero keeps its sign.
 /// exact (true, false) [=false]   raise inexact where `a` is not an integer
-SOFTAMP_INLINE Rounded round_to_integral(const FloatFormat& f, uint64_t a, const Semantics& s, bool exact = false,
+SOFTAMP_GENERAL Rounded round_to_integral(const FloatFormat& f, uint64_t a, const Semantics& s, bool exact = false,
                                          uint32_t random = 0) {
   const detail::Operand x = detail::unpack(f, a, s);
   if (x.nan()) return detail::nan_result(f, a, detail::nan_flags(f, a, s), s);

@@ -37,7 +37,7 @@ SOFTAMP_INLINE bool plain(const FloatFormat& f, uint64_t code, const Semantics& 
   return f.is_finite(code) && !(is_wide(f) && s.wide_operands_flushed && f.is_subnormal(code));
 }
 
-SOFTAMP_INLINE Operand unpack(const FloatFormat& f, uint64_t code, const Semantics& s) {
+SOFTAMP_GENERAL Operand unpack(const FloatFormat& f, uint64_t code, const Semantics& s) {
   const bool negative = (code & f.sign_mask()) != 0;
   if (f.is_nan(code)) return {Kind::kNan, negative, 0, 0};
   if (f.is_infinity(code)) {
@@ -58,7 +58,7 @@ SOFTAMP_INLINE uint8_t nan_flags(const FloatFormat& f, uint64_t code, const Sema
 }
 
 /// The NaN written to format `to` when `code`, a NaN or an operand counted as one, is the first NaN operand.
-SOFTAMP_INLINE uint64_t nan_from(const FloatFormat& to, const FloatFormat& from, uint64_t code, NanPattern pattern) {
+SOFTAMP_GENERAL uint64_t nan_from(const FloatFormat& to, const FloatFormat& from, uint64_t code, NanPattern pattern) {
   const bool ieee = to.specials == Specials::kIeee && from.specials == Specials::kIeee;
   if (pattern != NanPattern::kPropagate || !ieee || !from.is_nan(code)) return nan_code(to, pattern);
   const uint64_t payload = code & from.mantissa_mask();

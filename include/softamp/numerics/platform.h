@@ -19,6 +19,14 @@
 // Inlined into the caller so that a format and a policy known there fold to constants.
 #define SOFTAMP_INLINE SOFTAMP_HD __attribute__((always_inline)) inline constexpr
 
+// The same on the host. On a device a function of its own: what is general is for rare cases there, and would else be
+// compiled into every kernel, for minutes.
+#if defined(__CUDA_ARCH__)
+#define SOFTAMP_GENERAL SOFTAMP_HD __attribute__((noinline)) inline constexpr
+#else
+#define SOFTAMP_GENERAL SOFTAMP_INLINE
+#endif
+
 // Kept out of the way of what comes before it: NaNs, infinities and what else is rare.
 #define SOFTAMP_RARE SOFTAMP_HD __attribute__((noinline, cold)) inline constexpr
 

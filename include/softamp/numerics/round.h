@@ -124,7 +124,7 @@ SOFTAMP_INLINE bool exceeds(const FloatFormat& f, uint64_t normalised, int top, 
 
 /// Rounds `x` once to format `f` and packs it. `random` serves a stochastic policy: its low random_bits bits are R.
 /// Flags: overflow and inexact as the policy says; underflow where the result is inexact and tiny after rounding.
-SOFTAMP_INLINE Rounded round_and_pack(const FloatFormat& f, Exact x, const RoundingPolicy& p, uint32_t random = 0) {
+SOFTAMP_GENERAL Rounded round_and_pack(const FloatFormat& f, Exact x, const RoundingPolicy& p, uint32_t random = 0) {
   if (x.significand == 0) return {zero_code(f, x.negative), 0};
   const int zeros = detail::countl_zero(x.significand);
   const uint64_t significand = x.significand << zeros;

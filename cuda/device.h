@@ -1,0 +1,173 @@
+// A device: its memory, and the queue of launches and copies that it works off in order. cuda/device.cu is a GPU; tests
+// have one that runs kernels on the host (tests/serial_grid/device.cpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cuda/grid.h"
+
+namespace softamp::cuda {
+
+/// What the device, or the lack of one, says: no device, too old, out of memory, a launch that failed, with kernel and
+/// operation.
+class DeviceError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct DeviceProperties {
+  std::string name;
+  int major = 0, minor = 0;  ///< compute capability
+  int multiprocessors = 1;
+  size_t memory = 0;  ///< bytes
+};
+
+/// A sequence of launches kept, to be run again as one.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+};
+
+class Device {
+ public:
+  /// Device number `ordinal` (0 .. count() - 1). Throws DeviceError: there is none, it is older than compute capability
+  /// 7.5, the driver is older than the toolkit.
+  explicit Device(int ordinal = 0);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  /// Devices of this machine; 0 without a driver. `why_none`, where given, receives what the driver says.
+  static int count(std::string* why_none = nullptr);
+  const DeviceProperties& properties() const { return properties_; }
+
+  /// Throws DeviceError naming what was asked for, what is free, what there is.
+  void* allocate(size_t bytes);
+  void release(void* memory) noexcept;
+
+  // In the order of the queue; `upload` and `download` are done on return.
+  void upload(void* to, const void* from, size_t bytes);
+  void download(void* to, const void* from, size_t bytes);
+  void copy(void* to, const void* from, size_t bytes);
+  void fill(void* to, unsigned char byte, size_t bytes);
+
+  /// The operation that launches from now on belong to, for errors: "MatMul 'y'".
+  void begin_operation(std::string operation);
+  /// Puts a kernel (grid.h) into the queue. `name` is a literal. Nothing is done for grid.blocks = 0.
+  template <class Kernel>
+  void launch(const char* name, const Grid& grid, const Kernel& kernel);
+
+  /// Waits for all of the queue. Throws DeviceError naming the kernel and operation that failed.
+  void wait();
+
+  /// Launches, copies and fills between the two are kept, not run. Nothing else may be called meanwhile.
+  void begin_recording();
+  std::unique_ptr<Recording> end_recording();
+  void replay(const Recording& recording);
+
+ private:
+  struct State;
+  /// A launch begins; its number, for `started`.
+  uint32_t begin_launch(const char* name, const Grid& grid);
+  void end_launch();
+  /// The host's: work for the queue, done at once or kept for a recording.
+  void put(std::function<void()> work);
+
+  DeviceProperties properties_;
+  std::unique_ptr<State> state_;
+
+  // For `launch`: what it hands to the runtime.
+  void* stream_ = nullptr;             ///< cudaStream_t
+  uint32_t* started_ = nullptr;        ///< on the host, seen by the device: number of the launch begun last
+  bool backwards_ = false;             ///< the host's: order of blocks and threads
+  std::vector<unsigned char> shared_;  ///< the host's: shared memory
+};
+
+/// An array in a device's memory, for as long as its owner.
+template <class T>
+class DeviceArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  DeviceArray() = default;
+  DeviceArray(Device& device, const std::vector<T>& values) : device_(&device), size_(values.size()) {
+    if (values.empty()) return;
+    data_ = static_cast<T*>(device.allocate(size_ * sizeof(T)));
+    device.upload(data_, values.data(), size_ * sizeof(T));
+  }
+  DeviceArray(DeviceArray&& other) noexcept { swap(other); }
+  DeviceArray& operator=(DeviceArray&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~DeviceArray() {
+    if (data_) device_->release(data_);
+  }
+  const T* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  void swap(DeviceArray& other) {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+  Device* device_ = nullptr;
+  T* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+namespace detail {
+/// A program in the middle of nothing: what a launch's kernel must be.
+template <class Kernel>
+constexpr bool is_launchable = std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 4000;
+}  // namespace detail
+
+#if defined(__CUDACC__)
+
+namespace detail {
+template <class Kernel>
+__global__ void run_block(const Kernel kernel, uint32_t* started, uint32_t number) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) *started = number;
+  DeviceBlock block;
+  kernel(block);
+}
+}  // namespace detail
+
+template <class Kernel>
+void Device::launch(const char* name, const Grid& grid, const Kernel& kernel) {
+  static_assert(detail::is_launchable<Kernel>);
+  if (grid.blocks == 0) return;
+  const uint32_t number = begin_launch(name, grid);
+  detail::run_block<<<grid.blocks, grid.threads, grid.shared, static_cast<cudaStream_t>(stream_)>>>(kernel, started_,
+                                                                                                    number);
+  end_launch();
+}
+
+#else
+
+template <class Kernel>
+void Device::launch(const char* name, const Grid& grid, const Kernel& kernel) {
+  static_assert(detail::is_launchable<Kernel>);
+  if (grid.blocks == 0) return;
+  put([=, this] {
+    begin_launch(name, grid);
+    for (unsigned b = 0; b < grid.blocks; ++b) {
+      shared_.assign(grid.shared, 0xA5);  // nothing is there before the block
+      SerialBlock block(grid, backwards_ ? grid.blocks - 1 - b : b, backwards_, shared_);
+      kernel(block);
+    }
+    end_launch();
+  });
+}
+
+#endif
+
+}  // namespace softamp::cuda

@@ -1,0 +1,172 @@
+#include "cuda/executor.h"
+
+#include <cstdio>
+#include <map>
+#include <stdexcept>
+#include <typeinfo>
+#include <utility>
+
+#include "cuda/op_kernel.h"
+#include "softamp/engine/graph_executor.h"
+
+namespace softamp::cuda {
+namespace {
+
+/// Steps of the same calls are recorded the second time and replayed from then on.
+class CudaEngine final : public engine::Engine {
+ public:
+  const char* name() const override { return "cuda"; }
+  std::unique_ptr<engine::OpKernel> make_kernel(const OpContext& context) const override {
+    const KernelFactory make = find_kernel(context.node.op);
+    return make ? make(context, device_) : nullptr;
+  }
+
+  bool host_memory() const override { return false; }
+  void* allocate(size_t bytes) override { return device_.allocate(bytes); }
+  void release(void* memory) noexcept override { device_.release(memory); }
+  void upload(void* to, const void* from, size_t bytes) override { device_.upload(to, from, bytes); }
+  void download(void* to, const void* from, size_t bytes) override { device_.download(to, from, bytes); }
+  void copy(void* to, const void* from, size_t bytes) override { device_.copy(to, from, bytes); }
+
+  void run(const engine::Call& call, const kernel::Environment& environment, FpStatus* status) override {
+    FpStatus found;
+    prepare(1, environment.step);
+    clear(status ? 1 : 0);
+    enqueue(call, environment, status ? statuses_.get() : nullptr);
+    fetch({&found, status ? size_t{1} : 0});
+    if (status) status->merge(found);
+  }
+
+  bool runs_at_once() const override { return true; }
+
+  void run_all(std::span<const engine::Call> calls, const kernel::Environment& environment,
+               std::span<FpStatus> statuses) override {
+    prepare(calls.size(), environment.step);
+    Seen& seen = seen_[signature_of(calls, !statuses.empty())];
+    if (!seen.recording && seen.times++ == 1) {
+      device_.begin_recording();
+      enqueue_all(calls, environment, statuses.size());
+      seen.recording = device_.end_recording();
+    }
+    if (seen.recording)
+      device_.replay(*seen.recording);
+    else
+      enqueue_all(calls, environment, statuses.size());
+    fetch(statuses);
+  }
+
+ private:
+  struct Seen {
+    int times = 0;
+    std::unique_ptr<Recording> recording;
+  };
+  using Signature = std::vector<const void*>;
+
+  static Signature signature_of(std::span<const engine::Call> calls, bool with_status) {
+    Signature s{with_status ? static_cast<const void*>(&typeid(Seen)) : nullptr};
+    for (const engine::Call& call : calls) {
+      s.push_back(call.kernel);
+      s.push_back(call.scratch);
+      s.insert(s.end(), call.in, call.in + call.node->inputs.size());
+      s.insert(s.end(), call.out, call.out + call.node->outputs.size());
+    }
+    return s;
+  }
+
+  /// Room for the status of `calls` calls, and the step's number where kernels read it.
+  void prepare(size_t calls, uint32_t step) {
+    if (calls > capacity_) {
+      seen_.clear();  // recordings name the old places
+      capacity_ = 2 * calls;
+      statuses_ = Memory<DeviceStatus>(device_, capacity_);
+      cleared_ = Memory<DeviceStatus>(device_, capacity_);
+      DeviceStatus none{};
+      for (uint64_t& place : none.first_index) place = FpStatus::kNever;
+      const std::vector<DeviceStatus> all(capacity_, none);
+      device_.upload(cleared_.get(), all.data(), capacity_ * sizeof(DeviceStatus));
+    }
+    if (!step_.get()) step_ = Memory<uint32_t>(device_, 1);
+    device_.upload(step_.get(), &step, sizeof(step));
+  }
+
+  void clear(size_t statuses) {
+    if (statuses) device_.copy(statuses_.get(), cleared_.get(), statuses * sizeof(DeviceStatus));
+  }
+
+  void enqueue(const engine::Call& call, const kernel::Environment& environment, DeviceStatus* status) {
+    device_.begin_operation(call.node->op + " '" + call.node->name + "'");
+    static_cast<const OpKernel&>(*call.kernel)
+        .enqueue({call.in, call.out, call.scratch, {environment, step_.get()}, status, device_});
+  }
+
+  void enqueue_all(std::span<const engine::Call> calls, kernel::Environment environment, size_t statuses) {
+    clear(statuses);
+    for (size_t i = 0; i < calls.size(); ++i) {
+      environment.operation = calls[i].node->operation_id;
+      enqueue(calls[i], environment, statuses ? statuses_.get() + i : nullptr);
+    }
+  }
+
+  /// Waits, and reads what the device has noted.
+  void fetch(std::span<FpStatus> statuses) {
+    device_.wait();
+    if (statuses.empty()) return;
+    std::vector<DeviceStatus> noted(statuses.size());
+    device_.download(noted.data(), statuses_.get(), noted.size() * sizeof(DeviceStatus));
+    for (size_t i = 0; i < noted.size(); ++i) {
+      statuses[i].flags = static_cast<uint8_t>(noted[i].flags);
+      for (int b = 0; b < kFlagCount; ++b) statuses[i].first_index[b] = noted[i].first_index[b];
+    }
+  }
+
+  template <class T>
+  class Memory {
+   public:
+    Memory() = default;
+    Memory(Device& device, size_t count)
+        : device_(&device), data_(static_cast<T*>(device.allocate(count * sizeof(T)))) {}
+    Memory(const Memory&) = delete;
+    Memory& operator=(Memory&& other) noexcept {
+      std::swap(device_, other.device_);
+      std::swap(data_, other.data_);
+      return *this;
+    }
+    ~Memory() {
+      if (data_) device_->release(data_);
+    }
+    T* get() const { return data_; }
+
+   private:
+    Device* device_ = nullptr;
+    T* data_ = nullptr;
+  };
+
+  mutable Device device_;
+  size_t capacity_ = 0;
+  Memory<DeviceStatus> statuses_, cleared_;
+  Memory<uint32_t> step_;
+  std::map<Signature, Seen> seen_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options) {
+  if (options.reference)
+    throw std::invalid_argument("reference: the backend cuda has no reference; expected false, or the backend emu");
+  return engine::make_graph_executor(std::move(graph), std::move(options), std::make_unique<CudaEngine>());
+}
+
+std::string device_name(std::string* why) {
+  if (Device::count(why) == 0) return {};
+  try {
+    const DeviceProperties p = Device().properties();
+    char memory[32];
+    std::snprintf(memory, sizeof memory, "%.1f GiB", static_cast<double>(p.memory) / (1 << 30));
+    return p.name + ", compute capability " + std::to_string(p.major) + "." + std::to_string(p.minor) + ", " + memory;
+  } catch (const DeviceError& error) {
+    if (why) *why = error.what();
+    return {};
+  }
+}
+
+}  // namespace softamp::cuda

@@ -1,0 +1,18 @@
+// The CUDA executor behind graph/executor.h.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "softamp/graph/executor.h"
+
+namespace softamp::cuda {
+
+/// Throws DeviceError (a std::runtime_error) where no device can run it, saying why and what would work.
+std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options);
+
+/// The device that make_executor takes, as a line of text ("NVIDIA H100 80GB HBM3, compute capability 9.0, 79.1 GiB");
+/// empty where there is none, and then `why` says why.
+std::string device_name(std::string* why = nullptr);
+
+}  // namespace softamp::cuda

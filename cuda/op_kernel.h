@@ -1,0 +1,73 @@
+// The kernels of the CUDA engine: engine/op_kernel.h's, with a way to put them into a device's queue.
+#pragma once
+
+#include "cuda/device.h"
+#include "cuda/status.h"
+#include "softamp/engine/op_kernel.h"
+
+namespace softamp::cuda {
+
+using engine::EngineSettings;
+using engine::OpContext;
+
+/// An operation's environment as launches carry it. The step is read on the device, so that a recorded launch serves
+/// every step.
+struct StepEnvironment {
+  kernel::Environment environment;
+  const uint32_t* step;  ///< on the device
+
+  /// On the device: what the bodies of kernel/ take.
+  SOFTAMP_HD kernel::Environment now() const {
+    kernel::Environment e = environment;
+    e.step = *step;
+    return e;
+  }
+};
+
+/// One call; all tensors are in the device's memory. See emu/op_kernel.h.
+struct DeviceCall {
+  const void* const* in;
+  void* const* out;
+  void* scratch;  ///< scratch_bytes() of them, aligned to 256; contents undefined
+  StepEnvironment environment;
+  DeviceStatus* status;  ///< null: not wanted
+  Device& device;
+};
+
+class OpKernel : public engine::OpKernel {
+ public:
+  /// Puts the operation into the queue; does not wait, upload or allocate, since it may be recorded.
+  virtual void enqueue(const DeviceCall& call) const = 0;
+};
+
+/// Made once for a node; may put tables that its launches read into the device's memory (DeviceArray).
+using KernelFactory = std::unique_ptr<OpKernel> (*)(const OpContext&, Device&);
+
+struct KernelEntry {
+  const char* op;
+  KernelFactory make;
+};
+
+// Each family lists its own, as in emu/op_kernel.h; cuda/op_kernels.cpp joins them.
+std::span<const KernelEntry> elementwise_kernels();
+std::span<const KernelEntry> cast_kernels();
+std::span<const KernelEntry> function_kernels();
+std::span<const KernelEntry> random_kernels();
+std::span<const KernelEntry> product_kernels();
+std::span<const KernelEntry> convolution_kernels();
+std::span<const KernelEntry> pooling_kernels();
+std::span<const KernelEntry> reduction_kernels();
+std::span<const KernelEntry> softmax_kernels();
+std::span<const KernelEntry> norm_kernels();
+std::span<const KernelEntry> structure_kernels();
+std::span<const KernelEntry> optimizer_kernels();
+
+/// Null for an operation type that this engine does not run.
+KernelFactory find_kernel(std::string_view op);
+
+template <class Kernel>
+std::unique_ptr<OpKernel> make_kernel(const OpContext& context, Device& device) {
+  return std::make_unique<Kernel>(context, device);
+}
+
+}  // namespace softamp::cuda

@@ -1,0 +1,40 @@
+// The status of an operation in a device's memory (rule D18: integer atomics only).
+#pragma once
+
+#include "softamp/numerics/status.h"
+
+namespace softamp::cuda {
+
+/// FpStatus as threads merge into it; cleared: flags 0, places kNever.
+struct DeviceStatus {
+  uint32_t flags;
+  uint32_t unused;
+  uint64_t first_index[kFlagCount];
+};
+
+/// Merges what a thread has seen. Nothing for a null status.
+SOFTAMP_HD inline void merge_status(DeviceStatus* to, const FpStatus& seen) {
+  if (!to || !seen.flags) return;
+#if defined(__CUDA_ARCH__)
+  volatile const DeviceStatus* now = to;  // what is there already needs no atomic
+  if ((now->flags & seen.flags) != seen.flags) atomicOr(&to->flags, static_cast<unsigned>(seen.flags));
+  for (int b = 0; b < kFlagCount; ++b)
+    if (seen.first_index[b] < now->first_index[b])
+      atomicMin(reinterpret_cast<unsigned long long*>(&to->first_index[b]),
+                static_cast<unsigned long long>(seen.first_index[b]));
+#else
+  to->flags |= seen.flags;
+  for (int b = 0; b < kFlagCount; ++b)
+    if (seen.first_index[b] < to->first_index[b]) to->first_index[b] = seen.first_index[b];
+#endif
+}
+
+/// The flags of one element.
+SOFTAMP_HD inline void raise_status(DeviceStatus* to, uint8_t flags, uint64_t index) {
+  if (!to || !flags) return;
+  FpStatus seen;
+  seen.raise(flags, index);
+  merge_status(to, seen);
+}
+
+}  // namespace softamp::cuda

@@ -1,0 +1,71 @@
+// One operation of a graph, made ready to run again and again: what every engine's kernels have in common. The executor
+// owns order, buffers and status; a kernel owns everything that its node fixes once: extents, plans, options.
+//
+// The headers of engine/ hold what engines share on the host: how a graph becomes a program, what a node's attributes
+// come to. They are for engines, not for users.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "softamp/graph/operation.h"
+#include "softamp/kernel/environment.h"
+#include "softamp/tensor/bulk.h"
+
+namespace softamp::engine {
+
+/// What is fixed for all runs of a graph.
+struct EngineSettings {
+  kernel::Environment environment;  ///< preset and seed; step and operation are set per call
+  int threads = 0;                  ///< (0: all; 1 .. 1024) of engines that run on the CPU
+  bulk::InstructionSet isa = bulk::InstructionSet::kAuto;  ///< likewise
+  /// Every element by the body in kernel/, on one thread: what all faster formulations are compared with.
+  bool reference = false;
+  /// Poplar options of products (ipu.md, section 7.3).
+  struct Products {
+    bool half_partials = false;        ///< partialsType
+    bool half_between_blocks = false;  ///< partialsType.interTile: partials of independent blocks
+    int block = 16;                    ///< amp_block: products to a rounding (1, 4, 16; 0: all)
+    int inner = 0;                     ///< amp_inner: 0 fma_chain, 1 rn32_each, 2 exact_dot4
+    bool stochastic_off = false;       ///< disableSRForAMPVertices
+    bool flush_inner = false;          ///< f32_flush_inner
+  };
+  Products matmuls, convolutions;
+  bool use_stable_statistics = false;  ///< norms.use_stable_statistics
+};
+
+/// What a kernel is made from. Views stay valid as long as the kernel.
+struct OpContext {
+  const Node& node;
+  std::span<const TensorType> inputs;
+  const EngineSettings& settings;
+  std::vector<std::string>& warnings;  ///< talk for the user: "MatMul 'y': partialsType half is smaller than ..."
+};
+
+class OpKernel {
+ public:
+  virtual ~OpKernel() = default;
+  /// Bytes that a run may write to beside its outputs.
+  virtual size_t scratch_bytes() const { return 0; }
+  /// Output 0 may be the very buffer of input 0 (same size, element i is read before it is written).
+  virtual bool in_place() const { return false; }
+  /// The operands of output element `index` as codes, for the report of an exception; empty: not known. `in`: the
+  /// inputs, in the host's memory.
+  virtual std::vector<uint64_t> operands_at(const void* const* /*in*/, const kernel::Environment&,
+                                            uint64_t /*index*/) const {
+    return {};
+  }
+  /// Rounding of outputs in a tile's own order (random = xoroshiro128aox): how many stochastic roundings site s makes,
+  /// as `blocks` rounds over the outputs (1 unless it is a product). {0, 0}: none at this site.
+  struct SiteRoundings {
+    uint64_t blocks = 0, outputs = 0;
+  };
+  virtual SiteRoundings roundings(uint32_t /*site*/) const { return {}; }
+};
+
+}  // namespace softamp::engine

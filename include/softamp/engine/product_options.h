@@ -1,0 +1,18 @@
+// The rules of a product from its node's attributes and the executor's options: MatMul's and the convolutions'.
+#pragma once
+
+#include "softamp/engine/op_kernel.h"
+#include "softamp/kernel/product.h"
+
+namespace softamp::engine {
+
+/// Rules of a product of operands and result of dtype `type`. Half partials of a float32 result are smaller than it:
+/// they are ignored, with a warning, as the device's libraries do; of a bfloat16 result too, which a half cannot hold.
+/// independent: a sum over a batch (D44).
+kernel::ProductRules product_rules(const OpContext& context, const EngineSettings::Products& options, DType type,
+                                   bool independent);
+
+/// Products to a rounding: options.block, 0 for all of k.
+inline size_t block_length(const EngineSettings::Products& options) { return static_cast<size_t>(options.block); }
+
+}  // namespace softamp::engine

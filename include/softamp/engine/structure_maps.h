@@ -1,0 +1,32 @@
+// Which map (kernel/structure.h) each output of an operation that moves elements has to each of its inputs.
+#pragma once
+
+#include <vector>
+
+#include "softamp/engine/op_kernel.h"
+#include "softamp/kernel/structure.h"
+
+namespace softamp::engine {
+
+struct MapUse {
+  size_t input = 0, output = 0;
+  kernel::StructureMap map;
+};
+
+/// An operation as maps: output element i is that of the first use of its output whose source is not -1, else `fill`.
+struct StructureMaps {
+  std::vector<MapUse> uses;
+  bool filled = false;  ///< some elements may have no source
+  uint64_t fill = 0;    ///< code of the elements without a source
+};
+
+/// Transpose, ConcatV2, Pack, Unpack, Split, SplitV, Pad, Slice, StridedSlice, Tile.
+StructureMaps structure_maps(const Node& node, std::span<const TensorType> inputs);
+
+/// The axis from 0 on.
+inline int axis_of(const Node& node, int rank) {
+  const int64_t axis = attribute<int64_t>(node, "axis");
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+}  // namespace softamp::engine

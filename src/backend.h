@@ -1,0 +1,16 @@
+// The one door to the engines.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "softamp/graph/executor.h"
+
+namespace softamp {
+
+using BackendFactory = std::unique_ptr<Executor> (*)(Graph, ExecutorOptions);
+
+/// Puts another factory behind a backend's name; returns the one before. For tests: not while executors are made.
+BackendFactory exchange_backend(const std::string& name, BackendFactory factory);
+
+}  // namespace softamp

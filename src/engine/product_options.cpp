@@ -1,0 +1,28 @@
+#include "softamp/engine/product_options.h"
+
+namespace softamp::engine {
+
+kernel::ProductRules product_rules(const OpContext& context, const EngineSettings::Products& options, DType type,
+                                   bool independent) {
+  kernel::ProductRules rules;
+  rules.a = rules.b = rules.output = format_of(type);
+  const std::string& own = attribute<std::string>(context.node, "partialsType");
+  bool half = own.empty() ? options.half_partials : own == "half";
+  bool half_between = own.empty() ? options.half_between_blocks : half;
+  if ((half || half_between) && type != DType::kFloat16) {
+    context.warnings.push_back(context.node.op + " '" + context.node.name + "': partialsType half is ignored: " +
+                               (type == DType::kFloat32 ? "smaller than the output type float32"
+                                                        : "half does not hold the output type bfloat16"));
+    half = half_between = false;
+  }
+  rules.partials = half ? kernel::PartialsType::kHalf : kernel::PartialsType::kFloat;
+  rules.inner = static_cast<kernel::AmpInner>(options.inner);
+  rules.exact_each = half && options.block == 1 && rules.inner == kernel::AmpInner::kFmaChain;
+  rules.independent = independent;
+  rules.round_partials = independent && half_between;
+  rules.flush_inner = options.flush_inner;
+  rules.stochastic_off = options.stochastic_off;
+  return rules;
+}
+
+}  // namespace softamp::engine

@@ -1,0 +1,61 @@
+#include "softamp/engine/settings.h"
+
+#include <stdexcept>
+#include <string>
+
+
+namespace softamp::engine {
+namespace {
+
+[[noreturn]] void refuse(const char* option, int64_t value, const char* expected) {
+  throw std::invalid_argument(std::string(option) + " is " + std::to_string(value) + "; expected " + expected);
+}
+
+EngineSettings::Products products_of(const ExecutorOptions& o, const PoplarOptions& options, const char* category) {
+  const ProductOptions p = product_options(options, category);
+  EngineSettings::Products products;
+  products.half_partials = p.half_partials;
+  products.half_between_blocks = p.half_between_blocks;
+  products.stochastic_off = p.stochastic_off;
+  products.block = o.amp_block;
+  products.inner = static_cast<int>(o.amp_inner);
+  products.flush_inner = o.f32_flush_inner;
+  return products;
+}
+
+}  // namespace
+
+EngineSettings settings_of(const ExecutorOptions& o) {
+  o.config.validate();
+  if (o.amp_block != 0 && o.amp_block != 1 && o.amp_block != 4 && o.amp_block != 16)
+    refuse("amp_block", o.amp_block, "1, 4, 16, or 0 for all of k");
+  if (o.threads < 0 || o.threads > 1024) refuse("threads", o.threads, "0..1024");
+  if (o.replica >= RandomBits::kReplicas) refuse("replica", o.replica, "0..255");
+  const DeviceModel& d = o.device;
+  if (d.tiles < 1 || d.tiles > 1 << 20) refuse("device.tiles", d.tiles, "1..1048576");
+  constexpr int64_t kMost = Shape::kMaxElements;
+  if (d.grain < 4 || d.grain % 4 != 0 || d.grain > kMost) refuse("device.grain", d.grain, "a multiple of 4 up to 2^40");
+  if (d.minimum < 1 || d.minimum > kMost) refuse("device.minimum", d.minimum, "1..2^40");
+  if (d.memory_per_tile < 0 || d.memory_per_tile > kMost)
+    refuse("device.memory_per_tile", d.memory_per_tile, "bytes up to 2^40, or 0 for unlimited");
+  if (o.switches.sr_bits < 0 || o.switches.sr_bits > 32) refuse("sr_bits", o.switches.sr_bits, "1..32, or 0");
+  if (o.semantics)
+    for (const RoundingPolicy* p : {&o.semantics->wide, &o.semantics->narrow})
+      if (p->stochastic() && (p->random_bits < 1 || p->random_bits > 32))
+        refuse("semantics: random_bits", p->random_bits, "1..32");
+
+  EngineSettings settings;
+  settings.environment.semantics =
+      o.semantics ? *o.semantics : Semantics::ipu(o.config.behaviour(), o.switches, o.random);
+  settings.environment.random = {o.seed, o.random == RandomEngine::kPhilox7 ? 7 : 10, o.replica};
+  settings.threads = o.threads;
+  settings.isa = o.isa;
+  // Bits in the device's order are drawn beforehand and read element by element.
+  settings.reference = o.reference || o.random == RandomEngine::kXoroshiro128aox;
+  settings.matmuls = products_of(o, o.config.matmuls.poplar_options, "matmuls");
+  settings.convolutions = products_of(o, o.config.convolutions.poplar_options, "convolutions");
+  settings.use_stable_statistics = o.config.norms.use_stable_statistics;
+  return settings;
+}
+
+}  // namespace softamp::engine

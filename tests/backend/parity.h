@@ -1,0 +1,89 @@
+// One text for every backend: graphs that are run on two of them and must give the same bits, flags and lowest offending
+// indices (D1, D69). Plain functions, so that a machine with a GPU needs no test library (tests/gpu.sh).
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "softamp/graph/executor.h"
+
+namespace softamp::parity {
+
+/// A graph to run and what to compare.
+struct Case {
+  std::string name;  ///< "AddV2 float16 nearest": says what is run, to the person who reads of a difference
+  Graph graph;
+  std::map<std::string, Tensor> feeds;
+  std::vector<std::string> fetches;  ///< empty: every tensor of the graph
+  ExecutorOptions options;           ///< backend and status are set by the suite
+  int steps = 3;                     ///< runs of the graph, one after the other: the third is replayed on a GPU
+};
+
+/// What a difference looks like; also the suite's figures.
+struct Report {
+  uint64_t cases = 0, failed = 0, elements = 0;
+  std::vector<std::string> differences;  ///< one text per failed case
+};
+
+class Suite {
+ public:
+  /// elements: about how many elements a large case should have (2^12 where kernels run serially on the host, 10^7 on a
+  /// GPU); filter: only cases whose name contains it.
+  Suite(std::string backend, int64_t elements, std::string filter = {})
+      : backend_(std::move(backend)), elements_(elements), filter_(std::move(filter)) {}
+
+  int64_t elements() const { return elements_; }
+  /// Whether `name` passes the filter: cases that are dear to make ask first.
+  bool wants(const std::string& name) const { return name.find(filter_) != std::string::npos; }
+  /// Runs the case on "emu" and on the backend, and compares values, flags, indices, and variables.
+  void run(const Case& c);
+  const Report& report() const { return report_; }
+
+ private:
+  std::string backend_;
+  int64_t elements_;
+  std::string filter_;
+  Report report_;
+};
+
+/// Codes of a floating tensor that meet every branch: all special values, subnormals, halves of quanta, and random
+/// bits; `plain`: finite numbers of moderate size only.
+Tensor floats(DType type, const Shape& shape, uint64_t seed, bool plain = false);
+/// int32 in [low, high]; bool.
+Tensor integers(const Shape& shape, uint64_t seed, int32_t low, int32_t high);
+Tensor truths(const Shape& shape, uint64_t seed);
+
+/// The settings under which every family is run: nearest and stochastic, both overflows, ieee (all five flags), bits
+/// above 16, a replica, each with a name.
+struct Setting {
+  std::string name;
+  ExecutorOptions options;
+};
+const std::vector<Setting>& settings();
+
+/// A family's cases; each lives in parity_<family>.cpp.
+struct Family {
+  const char* name;
+  void (*run)(Suite&);
+};
+void elementwise(Suite&);
+void casts(Suite&);
+void functions(Suite&);
+void random_values(Suite&);
+void products(Suite&);
+void convolutions(Suite&);
+void pooling(Suite&);
+void reductions(Suite&);
+void softmax(Suite&);
+void norms(Suite&);
+void structure(Suite&);
+void optimizers(Suite&);
+void graphs(Suite&);    ///< random graphs over the whole table
+void training(Suite&);  ///< steps of training
+const std::vector<Family>& families();
+
+}  // namespace softamp::parity

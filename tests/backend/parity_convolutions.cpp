@@ -1,0 +1,7 @@
+#include "parity.h"
+
+namespace softamp::parity {
+
+void convolutions(Suite&) {}
+
+}  // namespace softamp::parity

@@ -1,0 +1,43 @@
+// The program around the parity suite: PROGRAM [--full] [FAMILY [FILTER]]. Exit code 0: no difference; 1: one; 2: usage.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "parity.h"
+
+namespace softamp::parity {
+
+/// `elements`: see Suite; `full`: with --full.
+inline int main_of(int argc, char** argv, int64_t elements, int64_t full) {
+  int next = 1;
+  if (next < argc && std::strcmp(argv[next], "--full") == 0) elements = full, ++next;
+  const std::string wanted = next < argc ? argv[next++] : "", filter = next < argc ? argv[next++] : "";
+  bool any = false;
+  uint64_t failed = 0;
+  for (const Family& family : families()) {
+    if (!wanted.empty() && wanted != "all" && wanted != family.name) continue;
+    any = true;
+    const auto start = std::chrono::steady_clock::now();
+    Suite suite("cuda", elements, filter);
+    family.run(suite);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const Report& r = suite.report();
+    std::printf("%-14s %6llu cases, %12llu elements, %4llu differ  (%.1f s)\n", family.name,
+                static_cast<unsigned long long>(r.cases), static_cast<unsigned long long>(r.elements),
+                static_cast<unsigned long long>(r.failed), seconds);
+    std::fflush(stdout);
+    failed += r.failed;
+  }
+  if (!any) {
+    std::fprintf(stderr, "no family '%s'; known:", wanted.c_str());
+    for (const Family& family : families()) std::fprintf(stderr, " %s", family.name);
+    std::fprintf(stderr, "\n");
+    return 2;
+  }
+  return failed ? 1 : 0;
+}
+
+}  // namespace softamp::parity

@@ -1,0 +1,7 @@
+#include "parity.h"
+
+namespace softamp::parity {
+
+void reductions(Suite&) {}
+
+}  // namespace softamp::parity

@@ -1,0 +1,23 @@
+// The CUDA engine on the host (device.cpp), behind the backend name "cuda" for as long as a test wants it.
+#pragma once
+
+#include "softamp/graph/executor.h"
+#include "src/backend.h"
+
+namespace softamp::serial_grid {
+
+std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options);
+
+/// While alive, make_executor with backend "cuda" gives this engine.
+class Installed {
+ public:
+  Installed() : before_(exchange_backend("cuda", make_executor)) {}
+  ~Installed() { exchange_backend("cuda", before_); }
+  Installed(const Installed&) = delete;
+  Installed& operator=(const Installed&) = delete;
+
+ private:
+  BackendFactory before_;
+};
+
+}  // namespace softamp::serial_grid

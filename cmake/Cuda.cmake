@@ -30,6 +30,7 @@ if(NOT SOFTAMP_CUDA STREQUAL "OFF")
     set(CMAKE_CUDA_STANDARD_REQUIRED ON)
     set(CMAKE_CUDA_EXTENSIONS OFF)
     find_package(CUDAToolkit REQUIRED)
+    get_filename_component(SOFTAMP_CUDA_ROOT "${CUDAToolkit_BIN_DIR}" DIRECTORY)  # for those who link to the library
     set(SOFTAMP_HAS_CUDA TRUE)
     list(JOIN CMAKE_CUDA_ARCHITECTURES " " architectures)
     set(SOFTAMP_CUDA_SUMMARY "compiled for ${architectures}")

@@ -2,9 +2,9 @@
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/softamp")
-set(installed_targets softamp_numerics)
-if(TARGET softamp_softamp)
-  list(APPEND installed_targets softamp_softamp)
+set(installed_targets softamp_numerics softamp_softamp)
+if(TARGET softamp_cuda)
+  list(APPEND installed_targets softamp_cuda)
 endif()
 if(TARGET softamp_program)
   install(TARGETS softamp_program)

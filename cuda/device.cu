@@ -11,12 +11,44 @@ constexpr uint32_t kRecorded = 0x80000000u;  ///< numbers of launches in recordi
 
 std::string mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
+/// "13.0" of 13000.
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// What would help, where the runtime's text does not say it.
+const char* what_works(cudaError_t error) {
+  switch (error) {
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorInvalidPtx:
+      return "; expected a build whose CMAKE_CUDA_ARCHITECTURES has this device's compute capability, or a newer "
+             "driver";
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorDeviceUninitialized: return "; is another process holding the device for itself (compute mode)?";
+    case cudaErrorECCUncorrectable: return "; the device's memory has failed";
+    default: return "";
+  }
+}
+
 [[noreturn]] void fail(const std::string& what, cudaError_t error) {
-  throw DeviceError(what + ": " + cudaGetErrorString(error));
+  throw DeviceError("backend cuda: " + what + ": " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")" +
+                    what_works(error));
 }
 
 void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) fail(std::string("CUDA: ") + what, error);
+  if (error != cudaSuccess) fail(what, error);
+}
+
+/// Why cudaGetDeviceCount failed: its own text says "insufficient" also where there is no driver at all.
+std::string why_no_device(cudaError_t error) {
+  int driver = 0, runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  if (driver == 0) return "no NVIDIA driver is loaded";
+  if (error == cudaErrorInsufficientDriver)
+    return "the driver serves CUDA up to " + version_text(driver) + ", this build is of CUDA " + version_text(runtime);
+  return error == cudaSuccess || error == cudaErrorNoDevice ? "the driver lists no device" : cudaGetErrorString(error);
 }
 
 class GraphRecording final : public Recording {
@@ -41,7 +73,7 @@ struct Device::State {
     return place < names.size() ? names[place] : "an unknown launch";
   }
   [[noreturn]] void fail_launch(cudaError_t error) const {
-    fail("CUDA: kernel " + at_launch(*static_cast<volatile uint32_t*>(started)) + " (or one that follows it)", error);
+    fail("kernel " + at_launch(*static_cast<volatile uint32_t*>(started)) + " (or one that follows it)", error);
   }
 };
 
@@ -49,7 +81,7 @@ int Device::count(std::string* why_none) {
   int n = 0;
   const cudaError_t error = cudaGetDeviceCount(&n);
   if (error != cudaSuccess) n = 0;
-  if (n == 0 && why_none) *why_none = error != cudaSuccess ? cudaGetErrorString(error) : "the driver lists no device";
+  if (n == 0 && why_none) *why_none = why_no_device(error);
   return n;
 }
 
@@ -57,17 +89,20 @@ Device::Device(int ordinal) : state_(std::make_unique<State>()) {
   std::string why;
   const int devices = count(&why);
   if (devices == 0)
-    throw DeviceError("backend cuda: no CUDA device: " + why +
-                      "; expected a GPU of compute capability 7.5 or later, or the backend emu, which gives the same bits");
+    throw DeviceError(
+        "backend cuda: no device: " + why +
+        "; expected a GPU of compute capability 7.5 or later, or the backend emu, which gives the same bits");
   if (ordinal < 0 || ordinal >= devices)
-    throw DeviceError("backend cuda: device " + std::to_string(ordinal) + "; expected 0.." + std::to_string(devices - 1));
+    throw DeviceError("backend cuda: device " + std::to_string(ordinal) + "; expected 0.." +
+                      std::to_string(devices - 1));
   check(cudaSetDevice(ordinal), "cudaSetDevice");
   cudaDeviceProp p;
   check(cudaGetDeviceProperties(&p, ordinal), "cudaGetDeviceProperties");
   properties_ = {p.name, p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem};
   if (p.major < kLeastMajor || (p.major == kLeastMajor && p.minor < kLeastMinor))
     throw DeviceError(std::string("backend cuda: ") + p.name + " has compute capability " + std::to_string(p.major) +
-                      "." + std::to_string(p.minor) + "; expected 7.5 or later, or the backend emu");
+                      "." + std::to_string(p.minor) +
+                      "; expected 7.5 or later, or the backend emu, which gives the same bits");
   check(cudaStreamCreateWithFlags(&state_->stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   stream_ = state_->stream;
   check(cudaHostAlloc(reinterpret_cast<void**>(&state_->started), sizeof(uint32_t), cudaHostAllocMapped),
@@ -85,12 +120,13 @@ void* Device::allocate(size_t bytes) {
   void* memory = nullptr;
   const cudaError_t error = cudaMalloc(&memory, bytes);
   if (error == cudaSuccess) return memory;
-  if (error != cudaErrorMemoryAllocation) fail("CUDA: cudaMalloc of " + mebibytes(bytes), error);
+  if (error != cudaErrorMemoryAllocation) fail("cudaMalloc of " + mebibytes(bytes), error);
   cudaGetLastError();  // this one is not sticky
   size_t left = 0, all = 0;
   cudaMemGetInfo(&left, &all);
   throw DeviceError("backend cuda: out of memory on " + properties_.name + ": " + mebibytes(bytes) + " asked for, " +
-                    mebibytes(left) + " of " + mebibytes(all) + " free; a smaller batch, or the backend emu, needs less");
+                    mebibytes(left) + " of " + mebibytes(all) +
+                    " free; expected a smaller batch, or the backend emu, which gives the same bits");
 }
 
 void Device::release(void* memory) noexcept { cudaFree(memory); }
@@ -126,7 +162,7 @@ void Device::end_launch() {
   const cudaError_t error = cudaGetLastError();
   if (error == cudaSuccess) return;
   const auto& names = state_->recording ? state_->recorded : state_->launched;
-  fail("CUDA: launch of kernel " + names.back(), error);
+  fail("launch of kernel " + names.back(), error);
 }
 
 void Device::wait() {

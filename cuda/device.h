@@ -134,7 +134,7 @@ constexpr bool is_launchable = std::is_trivially_copyable_v<Kernel> && sizeof(Ke
 
 namespace detail {
 template <class Kernel>
-__global__ void run_block(const Kernel kernel, uint32_t* started, uint32_t number) {
+__global__ void run_block(const __grid_constant__ Kernel kernel, uint32_t* started, uint32_t number) {
   if (blockIdx.x == 0 && threadIdx.x == 0) *started = number;
   DeviceBlock block;
   kernel(block);

@@ -9,7 +9,8 @@ namespace softamp::cuda {
 
 /// Grid of a loop over n things, one thread each while there are threads for all; then they go round.
 inline Grid loop_grid(const Device& device, uint64_t n, unsigned threads = 256) {
-  const uint64_t wanted = (n + threads - 1) / threads, most = 32ull * static_cast<unsigned>(device.properties().multiprocessors);
+  const uint64_t wanted = (n + threads - 1) / threads,
+                 most = 32ull * static_cast<unsigned>(device.properties().multiprocessors);
   return {static_cast<unsigned>(std::min(wanted, most)), threads, 0};
 }
 

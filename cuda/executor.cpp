@@ -1,9 +1,9 @@
 #include "cuda/executor.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <stdexcept>
-#include <typeinfo>
 #include <utility>
 
 #include "cuda/op_kernel.h"
@@ -32,8 +32,10 @@ class CudaEngine final : public engine::Engine {
     FpStatus found;
     prepare(1, environment.step);
     clear(status ? 1 : 0);
-    enqueue(call, environment, status ? statuses_.get() : nullptr);
+    clear_refusals({&call, 1});
+    enqueue(call, environment, status ? statuses_.get() : nullptr, refusals_.get());
     fetch({&found, status ? size_t{1} : 0});
+    check_refusals({&call, 1});
     if (status) status->merge(found);
   }
 
@@ -53,6 +55,7 @@ class CudaEngine final : public engine::Engine {
     else
       enqueue_all(calls, environment, statuses.size());
     fetch(statuses);
+    check_refusals(calls);
   }
 
  private:
@@ -63,7 +66,8 @@ class CudaEngine final : public engine::Engine {
   using Signature = std::vector<const void*>;
 
   static Signature signature_of(std::span<const engine::Call> calls, bool with_status) {
-    Signature s{with_status ? static_cast<const void*>(&typeid(Seen)) : nullptr};
+    static const char kWithStatus = 0;
+    Signature s{with_status ? &kWithStatus : nullptr};
     for (const engine::Call& call : calls) {
       s.push_back(call.kernel);
       s.push_back(call.scratch);
@@ -80,6 +84,7 @@ class CudaEngine final : public engine::Engine {
       capacity_ = 2 * calls;
       statuses_ = Memory<DeviceStatus>(device_, capacity_);
       cleared_ = Memory<DeviceStatus>(device_, capacity_);
+      refusals_ = Memory<uint64_t>(device_, capacity_);
       DeviceStatus none{};
       for (uint64_t& place : none.first_index) place = FpStatus::kNever;
       const std::vector<DeviceStatus> all(capacity_, none);
@@ -93,17 +98,35 @@ class CudaEngine final : public engine::Engine {
     if (statuses) device_.copy(statuses_.get(), cleared_.get(), statuses * sizeof(DeviceStatus));
   }
 
-  void enqueue(const engine::Call& call, const kernel::Environment& environment, DeviceStatus* status) {
+  static const OpKernel& kernel_of(const engine::Call& call) { return static_cast<const OpKernel&>(*call.kernel); }
+  static bool any_checks(std::span<const engine::Call> calls) {
+    return std::any_of(calls.begin(), calls.end(), [](const engine::Call& c) { return kernel_of(c).checks(); });
+  }
+  static_assert(FpStatus::kNever == ~uint64_t{0});
+  void clear_refusals(std::span<const engine::Call> calls) {
+    if (any_checks(calls)) device_.fill(refusals_.get(), 0xFF, calls.size() * sizeof(uint64_t));
+  }
+  /// After the wait: throws for the first operation that refuses its operands.
+  void check_refusals(std::span<const engine::Call> calls) {
+    if (!any_checks(calls)) return;
+    std::vector<uint64_t> noted(calls.size());
+    device_.download(noted.data(), refusals_.get(), noted.size() * sizeof(uint64_t));
+    for (size_t i = 0; i < calls.size(); ++i)
+      if (noted[i] != FpStatus::kNever) kernel_of(calls[i]).refuse(noted[i]);
+  }
+
+  void enqueue(const engine::Call& call, const kernel::Environment& environment, DeviceStatus* status,
+               uint64_t* refusal) {
     device_.begin_operation(call.node->op + " '" + call.node->name + "'");
-    static_cast<const OpKernel&>(*call.kernel)
-        .enqueue({call.in, call.out, call.scratch, {environment, step_.get()}, status, device_});
+    kernel_of(call).enqueue({call.in, call.out, call.scratch, {environment, step_.get()}, status, device_, refusal});
   }
 
   void enqueue_all(std::span<const engine::Call> calls, kernel::Environment environment, size_t statuses) {
     clear(statuses);
+    clear_refusals(calls);
     for (size_t i = 0; i < calls.size(); ++i) {
       environment.operation = calls[i].node->operation_id;
-      enqueue(calls[i], environment, statuses ? statuses_.get() + i : nullptr);
+      enqueue(calls[i], environment, statuses ? statuses_.get() + i : nullptr, refusals_.get() + i);
     }
   }
 
@@ -144,6 +167,7 @@ class CudaEngine final : public engine::Engine {
   mutable Device device_;
   size_t capacity_ = 0;
   Memory<DeviceStatus> statuses_, cleared_;
+  Memory<uint64_t> refusals_;  ///< see OpKernel::refuse
   Memory<uint32_t> step_;
   std::map<Signature, Seen> seen_;
 };

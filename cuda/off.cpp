@@ -5,13 +5,12 @@
 
 namespace softamp::cuda {
 namespace {
-constexpr char kWhy[] =
-    "this build has no CUDA (SOFTAMP_CUDA=OFF, or no nvcc was found); build with nvcc on PATH or in CUDACXX, or use "
-    "the backend emu, which gives the same bits";
+constexpr char kWhy[] = "this build has no CUDA: no nvcc was found on PATH or in CUDACXX, or SOFTAMP_CUDA is OFF";
 }
 
 std::unique_ptr<Executor> make_executor(Graph, ExecutorOptions) {
-  throw std::runtime_error(std::string("backend cuda: ") + kWhy);
+  throw std::runtime_error(std::string("backend cuda: ") + kWhy +
+                           "; expected a build with CUDA, or the backend emu, which gives the same bits");
 }
 
 std::string device_name(std::string* why) {

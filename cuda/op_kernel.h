@@ -32,12 +32,28 @@ struct DeviceCall {
   StepEnvironment environment;
   DeviceStatus* status;  ///< null: not wanted
   Device& device;
+  /// Of kernels that check operands: where launches note the least of what is wrong (note_refusal); kNever before.
+  uint64_t* refusal = nullptr;
 };
+
+/// Notes that an operand is not one: the least number stays. See OpKernel::refuse.
+SOFTAMP_HD inline void note_refusal(uint64_t* to, uint64_t number) {
+#if defined(__CUDA_ARCH__)
+  atomicMin(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(number));
+#else
+  if (number < *to) *to = number;
+#endif
+}
 
 class OpKernel : public engine::OpKernel {
  public:
   /// Puts the operation into the queue; does not wait, upload or allocate, since it may be recorded.
   virtual void enqueue(const DeviceCall& call) const = 0;
+
+  /// Whether operands may be refused: an index out of range is seen on the device alone, and said after the wait.
+  virtual bool checks() const { return false; }
+  /// Throws what emu would have thrown. `noted`: the least number that launches noted.
+  virtual void refuse(uint64_t /*noted*/) const {}
 };
 
 /// Made once for a node; may put tables that its launches read into the device's memory (DeviceArray).

@@ -1,10 +1,9 @@
 // The kernel of Cast: by the bulk engine's roundings and widenings, or by way of fp32 or binary64 in the cache.
 #include <cstring>
 
-#include "softamp/kernel/cast.h"
-
 #include "emu/dispatch.h"
 #include "emu/element_ways.h"
+#include "softamp/engine/cast_node.h"
 
 namespace softamp::emu {
 namespace {
@@ -12,10 +11,6 @@ namespace {
 using kernel::CastEnd;
 using kernel::Number;
 
-CastEnd end_of(DType t) {
-  const Number number = t == DType::kBool ? Number::kBool : t == DType::kInt32 ? Number::kInt32 : Number::kFloat;
-  return {number, format_of(t)};
-}
 bool is_16_bits(DType t) { return t == DType::kFloat16 || t == DType::kBFloat16; }
 Element code_element(DType t) { return is_16_bits(t) ? Element::kU16 : Element::kU32; }
 
@@ -38,12 +33,12 @@ class CastKernel final : public ElementKernel {
       : ElementKernel(context, 1),
         source_(context.inputs[0].dtype),
         target_(context.node.outputs[0].dtype),
-        from_(end_of(source_)),
-        to_(end_of(target_)) {
+        from_(engine::cast_end(source_)),
+        to_(engine::cast_end(target_)) {
     const Semantics& s = semantics();
     if (to_.number == Number::kFloat) {
       possible_ = possible_flags(s, to_.format);
-      draws_ = kernel::cast_rounds(from_, to_) && s.draws(to_.format);
+      draws_ = engine::cast_draws(from_, to_, s);
     } else if (from_.number == Number::kFloat) {
       possible_ = kInvalid;
     }

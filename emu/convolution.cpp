@@ -9,6 +9,7 @@
 namespace softamp::emu {
 namespace {
 
+using engine::ConvolutionKind;
 using kernel::ConvolutionGeometry;
 using kernel::ConvolutionRules;
 
@@ -22,21 +23,15 @@ size_t padded(size_t floats) { return (floats + 15) / 16 * 16 + ByChannels::kSla
 class Convolution : public OpKernel {
  public:
   Convolution(const OpContext& c, ConvolutionKind kind, bool depthwise)
-      : node_(c.node),
+      : convolution_(c, kind, depthwise),
         settings_(c.settings),
-        g_(convolution_geometry(c.node, c.inputs, kind, depthwise)),
-        rules_(convolution_rules(c, kind)),
+        g_(convolution_.geometry),
+        rules_(convolution_.rules),
         plan_(rules_.product, c.settings.environment.semantics, c.settings.isa),
         elements_{static_cast<size_t>(c.inputs[0].shape.elements()),
                   static_cast<size_t>(c.inputs[1].shape.elements())} {}
 
-  SiteRoundings roundings(uint32_t site) const override {
-    const auto outputs = static_cast<uint64_t>(node_.outputs[0].shape.elements());
-    const bool half = rules_.product.partials == kernel::PartialsType::kHalf;
-    if (site == 0 && (half || rules_.product.round_partials)) return {blocks_, outputs};
-    const bool final_rounding = rules_.product.output != kFp32 && (rules_.product.independent || !half);
-    return site == 1 && final_rounding ? SiteRoundings{1, outputs} : SiteRoundings{};
-  }
+  SiteRoundings roundings(uint32_t site) const override { return convolution_.roundings(site); }
 
  protected:
   bool serial() const { return settings_.reference || products_ < kSerialWork; }
@@ -45,7 +40,7 @@ class Convolution : public OpKernel {
   /// Operand `i` as fp32, in `to`, with zeros behind.
   const float* widened(const OpCall& call, size_t i, float* to) const {
     std::fill_n(to + elements_[i], padded(elements_[i]) - elements_[i], 0.0f);
-    const size_t width = size_of(node_.outputs[0].dtype);
+    const size_t width = rules_.product.output.storage_bits() / 8;
     auto body = [&](size_t begin, size_t end, size_t) {
       widen_operands(plan_, rules_.product.a, static_cast<const char*>(call.in[i]) + begin * width, end - begin,
                      to + begin);
@@ -61,14 +56,13 @@ class Convolution : public OpKernel {
     if (call.status) call.status->raise(r.flags & kReported, index);
   }
 
-  const Node& node_;
+  engine::ConvolutionNode convolution_;
   const EngineSettings& settings_;
-  ConvolutionGeometry g_;
-  ConvolutionRules rules_;
+  const ConvolutionGeometry& g_;
+  const ConvolutionRules& rules_;
   ProductPlan plan_;
   size_t elements_[2];
   size_t products_ = 0;  ///< multiply-adds
-  uint64_t blocks_ = 0;  ///< numbers of blocks
 };
 
 /// Forward and input gradient: the products of classes.
@@ -83,11 +77,6 @@ class WindowConvolution final : public Convolution {
                  : WindowOperands::Extents{g_.batch,  g_.h.input,     g_.w.input,      g_.h.output, g_.w.output,
                                            g_.groups, g_.in_channels, g_.out_channels, g_.w.kernel};
     columns_ = static_cast<size_t>(e.columns);
-    const int64_t rest = e.channels % ConvolutionGeometry::kChannelBlock;
-    blocks_ = static_cast<uint64_t>(
-        g_.h.kernel * g_.w.kernel *
-        (e.channels / ConvolutionGeometry::kChannelBlock * rules_.blocks(ConvolutionGeometry::kChannelBlock) +
-         (rest ? rules_.blocks(rest) : 0)));
     const std::vector<AxisClass> h = axis_classes(g_.h, gradient), w = axis_classes(g_.w, gradient);
     for (const AxisClass& y : h)
       for (const AxisClass& x : w) {
@@ -218,9 +207,6 @@ class FilterGradient final : public Convolution {
  public:
   FilterGradient(const OpContext& c, bool depthwise)
       : Convolution(c, ConvolutionKind::kFilterGradient, depthwise), columns_(static_cast<size_t>(g_.out_channels)) {
-    const int64_t places = g_.batch * g_.h.output * g_.w.output;
-    const int64_t block = rules_.block == 0 ? static_cast<int64_t>(kPartialLength) : rules_.block;
-    blocks_ = static_cast<uint64_t>((places + block - 1) / block);
     for (int64_t kh = 0; kh < g_.h.kernel; ++kh)
       for (int64_t kw = 0; kw < g_.w.kernel; ++kw) {
         const TapPlaces p = tap_places(g_, kh, kw);

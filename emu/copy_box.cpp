@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "emu/parallel.h"
 
@@ -26,48 +27,12 @@ void copy_rectangle(const std::byte* in, std::byte* out, int64_t columns, int64_
 }  // namespace
 
 CopyBox::CopyBox(const kernel::StructureMap& map, size_t element) : element_(element) {
-  int64_t out_stride = 1;
-  for (int a = map.rank; a-- > 0;) {
-    const kernel::AxisMap& m = map.axis[a];
-    if (m.periodic) {  // extent is a multiple of the bound
-      elements_ *= m.extent;
-      if (m.extent > 0) {
-        add({m.bound, m.stride, out_stride});
-        add({m.extent / m.bound, 0, out_stride * m.bound});
-      }
-    } else {
-      // The places c with 0 <= start + step c < bound.
-      int64_t first = 0, last = m.extent - 1;
-      const auto inside = [&](int64_t c) { return m.start + m.step * c >= 0 && m.start + m.step * c < m.bound; };
-      if (m.step == 1) {
-        first = std::max<int64_t>(first, -m.start);
-        last = std::min(last, m.bound - 1 - m.start);
-      } else if (last >= 0 && !(inside(first) && inside(last))) {
-        last = -1;  // a slice lies inside, or is empty
-      }
-      const int64_t count = std::max<int64_t>(last - first + 1, 0);
-      elements_ *= count;
-      in_base_ += (m.start + m.step * first) * m.stride;
-      out_base_ += first * out_stride;
-      add({count, m.step * m.stride, out_stride});
-    }
-    out_stride *= m.extent;
-  }
-  std::reverse(outer_.begin(), outer_.end());
+  engine::CopyGeometry box = engine::copy_geometry(map);
+  in_base_ = box.in_base;
+  out_base_ = box.out_base;
+  elements_ = box.elements;
+  outer_ = std::move(box.axes);
   if (elements_ > 0) choose_units();
-}
-
-/// Adds an axis outside of those that are there, or widens the outermost of them.
-void CopyBox::add(Axis axis) {
-  if (axis.extent == 1) return;
-  if (!outer_.empty()) {
-    Axis& inner = outer_.back();
-    if (axis.in == inner.in * inner.extent && axis.out == inner.out * inner.extent) {
-      inner.extent *= axis.extent;
-      return;
-    }
-  }
-  outer_.push_back(axis);
 }
 
 void CopyBox::choose_units() {

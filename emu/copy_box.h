@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "softamp/kernel/structure.h"
+#include "softamp/engine/copy_box.h"
 
 namespace softamp::emu {
 
@@ -22,10 +22,7 @@ class CopyBox {
   int64_t elements() const { return elements_; }
 
  private:
-  struct Axis {
-    int64_t extent, in, out;
-  };
-  void add(Axis axis);
+  using Axis = engine::CopyAxis;
   void choose_units();
   void copy_unit(const std::byte* in, std::byte* out, int64_t along, int64_t across) const;
 

@@ -3,6 +3,7 @@
 
 #include "emu/element_ways.h"
 #include "emu/parallel.h"
+#include "softamp/engine/element_attributes.h"
 
 namespace softamp::emu {
 namespace {
@@ -100,18 +101,14 @@ class AddNKernel final : public ElementKernel {
   LaneKernel first_ = nullptr, add_ = nullptr, finish_ = nullptr;
   Way way_;
 };
-/// Every element the same: Fill, ZerosLike, OnesLike. The value is rounded to nearest even, as a host's constant is.
+/// Every element the same: Fill, ZerosLike, OnesLike.
 class ConstantKernel final : public OpKernel {
  public:
   ConstantKernel(const OpContext& context, double value)
       : size_(static_cast<size_t>(context.node.outputs[0].shape.elements())), threads_(context.settings.threads) {
     const DType type = context.node.outputs[0].dtype;
     bytes_ = size_of(type);
-    uint64_t code = 0;
-    if (is_floating(type))
-      code = fp::from_double(format_of(type), value);
-    else
-      code = static_cast<uint32_t>(static_cast<int32_t>(value));
+    const uint64_t code = engine::constant_code(type, value);
     for (size_t i = 0; i < sizeof pattern_; i += bytes_) std::memcpy(pattern_ + i, &code, bytes_);
   }
   void run(const OpCall& call) const override {

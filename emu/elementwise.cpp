@@ -5,6 +5,7 @@
 
 #include "emu/dispatch.h"
 #include "emu/element_ways.h"
+#include "softamp/engine/element_attributes.h"
 
 namespace softamp::emu {
 namespace {
@@ -27,9 +28,6 @@ uint64_t told_by_mxcsr(LaneKernel form, const LaneCall& call, uint8_t& flags) {
 #endif
 }
 
-/// To nearest whatever the caller's MXCSR.
-float rounded_to_fp32(double x) { return fp::to_float(kBinary64, __builtin_bit_cast(uint64_t, x)); }
-
 /// An operation of kernel::Elementwise on one dtype.
 class OperationKernel final : public ElementKernel {
  public:
@@ -39,7 +37,7 @@ class OperationKernel final : public ElementKernel {
     const LaneTable& table = lanes_of(isa);
     format_ = format_of(type_);
     if (op == Elementwise::kLeakyRelu || op == Elementwise::kLeakyReluGrad)
-      alpha_ = rounded_to_fp32(attribute<double>(context.node, "alpha"));
+      alpha_ = engine::rounded_to_fp32(attribute<double>(context.node, "alpha"));
     parameters_.alpha = alpha_;
     if (type_ == DType::kInt32) {
       ways_.usual.form = table.form(kernel::is_comparison(op) ? LaneForm::kCompareInt32 : LaneForm::kInt32, op);

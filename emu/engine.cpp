@@ -2,12 +2,9 @@
 #include <algorithm>
 #include <vector>
 
-#include <oneapi/tbb/info.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/task_arena.h>
-
 #include "emu/handover.h"
 #include "emu/mxcsr.h"
+#include "emu/parallel.h"
 #include "emu/work.h"
 
 namespace softamp::emu {
@@ -88,8 +85,7 @@ FpStatus run_one(const Work& work, size_t begin, size_t end, bool with_status) {
 void execute(const Work& work, int threads, FpStatus* status) {
   const size_t n = work.size;
   if (n == 0) return;
-  const size_t workers =
-      threads > 0 ? static_cast<size_t>(threads) : static_cast<size_t>(oneapi::tbb::this_task_arena::max_concurrency());
+  const size_t workers = threads > 0 ? static_cast<size_t>(threads) : threads_here();
   if (workers == 1 || n <= kSerial) {
     const FpStatus found = run_one(work, 0, n, status != nullptr);
     if (status) status->merge(found);
@@ -108,14 +104,7 @@ void execute(const Work& work, int threads, FpStatus* status) {
     give();
   };
   give();
-  const auto loop = [&] { oneapi::tbb::parallel_for(size_t{0}, runs, body, oneapi::tbb::simple_partitioner{}); };
-  if (threads > 0) {
-    // More threads than the machine has would be refused with a warning; the runs are dealt all the same.
-    oneapi::tbb::task_arena arena(std::min(threads, oneapi::tbb::info::default_concurrency()));
-    arena.execute(loop);
-  } else {
-    loop();
-  }
+  for_each_piece(runs, threads, body);
   take();
   if (status)
     for (const FpStatus& f : found) status->merge(f);

@@ -6,21 +6,16 @@
 #include "emu/op_kernel.h"
 #include "emu/parallel.h"
 #include "emu/reduction_results.h"
-#include "softamp/kernel/norm.h"
+#include "softamp/engine/norm_node.h"
 
 namespace softamp::emu {
 
-enum class NormKind : uint8_t { kBatch, kLayer, kGroups };
+using engine::NormKind;
 
-/// A node of one of the six operations.
-struct NormNode {
+/// A node of one of the six operations, and by what it runs.
+struct NormNode : engine::NormNode {
   explicit NormNode(const OpContext& c);
 
-  NormKind kind;
-  DType type, parameters;
-  kernel::NormShape shape;
-  kernel::NormOptions options;
-  bool training = true;
   int threads;
   bool by_body;  ///< reference, fp16 statistics, or a preset that vectors do not serve
   Load load;
@@ -34,10 +29,6 @@ struct NormNode {
     return static_cast<const char*>(data) + element * size_of(type);
   }
   uint64_t blocks() const { return (shape.rows + 1023) / 1024; }
-  OpKernel::SiteRoundings roundings(uint32_t site, bool gradient) const;
-
- private:
-  bool draws_, draws_parameters_;
 };
 
 /// Floats to a cache line's multiple, so that arrays in scratch memory begin at one.
@@ -54,13 +45,12 @@ struct NormSink {
   const NormNode& node;
   const OpCall& call;
   FpStatus* status;
-  DType second;  ///< dtype of outputs 1 and 2; further ones are fp32
   bool flags_only = false;
 
   void operator()(int port, uint64_t index, const Rounded& r, uint64_t flag_index) const {
     if (status) status->raise(r.flags, flag_index);
     if (flags_only || !call.out[port]) return;
-    const DType type = port == 0 ? node.type : port < 3 ? second : DType::kFloat32;
+    const DType type = port == 0 ? node.type : port < 3 ? node.second() : DType::kFloat32;
     kernel::put_code(call.out[port], format_of(type), index, r.code);
   }
 };

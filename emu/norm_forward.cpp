@@ -13,12 +13,7 @@ using kernel::Steps;
 
 class NormForward final : public OpKernel {
  public:
-  explicit NormForward(const OpContext& c)
-      : n_(c),
-        second_(n_.kind == NormKind::kBatch ? n_.parameters : DType::kFloat32),
-        factor_(n_.kind == NormKind::kBatch ? static_cast<float>(attribute<double>(c.node, "exponential_avg_factor"))
-                                            : 1.0f),
-        channels_(padded_floats(n_.shape.channels)) {}
+  explicit NormForward(const OpContext& c) : n_(c), channels_(padded_floats(n_.shape.channels)) {}
 
   size_t scratch_bytes() const override {
     if (n_.by_body) return 0;
@@ -27,7 +22,7 @@ class NormForward final : public OpKernel {
     const uint64_t sums = n_.kind == NormKind::kBatch && n_.training ? 2 * n_.blocks() * n_.shape.channels : 0;
     return (4 * channels_ + sums) * sizeof(float);
   }
-  SiteRoundings roundings(uint32_t site) const override { return n_.roundings(site, false); }
+  SiteRoundings roundings(uint32_t site) const override { return n_.roundings(site); }
 
   void run(const OpCall& call) const override {
     if (n_.by_body) {
@@ -35,7 +30,7 @@ class NormForward final : public OpKernel {
           n_.threads == 1 ? n_.shape.groups() : std::max<uint64_t>(1, kNormGrain / 8 / (n_.shape.group_size() + 1));
       parallel_status(n_.shape.groups(), grain, 1, n_.threads, call.status,
                       [&](size_t begin, size_t end, FpStatus* status) {
-                        for (size_t g = begin; g < end; ++g) body(call, g, {n_, call, status, second_});
+                        for (size_t g = begin; g < end; ++g) body(call, g, {n_, call, status});
                       });
       return;
     }
@@ -62,15 +57,15 @@ class NormForward final : public OpKernel {
     }
     const Elements mean = n_.of_parameters(call.in[3]), variance = n_.of_parameters(call.in[4]);
     if (n_.training)
-      kernel::batch_norm_training(x, gamma, beta, mean.format, n_.shape, group, n_.options, {factor_, &mean, &variance},
-                                  call.environment, sink);
+      kernel::batch_norm_training(x, gamma, beta, mean.format, n_.shape, group, n_.options,
+                                  {n_.factor, &mean, &variance}, call.environment, sink);
     else
       kernel::batch_norm_inference(x, gamma, beta, mean, variance, n_.shape, group, n_.options, call.environment, sink);
   }
 
   /// The flags of a group by its body.
   void body_flags(const OpCall& call, uint64_t group, FpStatus* status) const {
-    body(call, group, {n_, call, status, second_, true});
+    body(call, group, {n_, call, status, true});
   }
 
   /// i, and whether something on the way to it is not finite.
@@ -249,8 +244,8 @@ class NormForward final : public OpKernel {
     const RoundingPolicy& p = s.rounding(old_mean.format);
     Steps steps;
     Moments r = m;
-    if (n_.training) r = kernel::running_moments(steps, m, n_.shape.rows, c, {factor_, &old_mean, &old_variance}, s);
-    const NormSink sink{n_, call, call.status, second_};
+    if (n_.training) r = kernel::running_moments(steps, m, n_.shape.rows, c, {n_.factor, &old_mean, &old_variance}, s);
+    const NormSink sink{n_, call, call.status};
     sink(1, c, kernel::finish(old_mean.format, r.mean, steps.flags, s, e.draw(p, 1, c)), c);
     sink(2, c, kernel::finish(old_mean.format, r.variance, steps.flags, s, e.draw(p, 2, c)), c);
     put(call, 3, c, m.mean);
@@ -295,8 +290,6 @@ class NormForward final : public OpKernel {
   }
 
   NormNode n_;
-  DType second_;
-  float factor_;
   uint64_t channels_;
 };
 

@@ -23,7 +23,7 @@ class NormGradient final : public OpKernel {
     const uint64_t of_groups = 2 * padded_floats(n_.shape.groups()) + (batch() ? 3 * channels_ : 0);
     return (channels_ + of_groups + 2 * n_.blocks() * n_.shape.channels) * sizeof(float);
   }
-  SiteRoundings roundings(uint32_t site) const override { return n_.roundings(site, true); }
+  SiteRoundings roundings(uint32_t site) const override { return n_.roundings(site); }
 
   void run(const OpCall& call) const override {
     if (n_.by_body) {
@@ -60,7 +60,7 @@ class NormGradient final : public OpKernel {
             n_.options.epsilon,           n_.training};
   }
   NormSink sink(const OpCall& call, FpStatus* status, bool flags_only = false) const {
-    return {n_, call, status, n_.parameters, flags_only};
+    return {n_, call, status, flags_only};
   }
 
   void run_bodies(const OpCall& call) const {

@@ -1,5 +1,5 @@
 // Updates of optimizers.
-#include "emu/optimizer.h"
+#include "softamp/engine/optimizer_node.h"
 
 #include <algorithm>
 #include <cstring>
@@ -62,7 +62,6 @@ class UpdateKernel final : public OpKernel {
     for (uint32_t site = 0; site < n_.sites(); ++site) {
       const DType t = n_.type_of_site(site);
       bytes += 2 * n_.size * size_of(t);
-      draws_[site] = s.draws(format_of(t));
       possible_ = static_cast<uint8_t>(possible_ | possible_flags(s, format_of(t)));
       if (!by_body_) by_body_ = !find_ways(ways_[site], t, s, isa);
     }
@@ -74,21 +73,15 @@ class UpdateKernel final : public OpKernel {
     if (s.wide_operands_flushed || s.wide.subnormals != Subnormals::kKeep) entering_.flush_below = 0x00800000u;
   }
 
-  SiteRoundings roundings(uint32_t site) const override {
-    return site < n_.sites() && draws_[site] ? SiteRoundings{1, n_.size} : SiteRoundings{};
-  }
-  /// Var, slots and gradient; the report writes them in one format.
+  SiteRoundings roundings(uint32_t site) const override { return n_.roundings(site, semantics_); }
   std::vector<uint64_t> operands_at(const void* const* in, const kernel::Environment&, uint64_t index) const override {
-    if (n_.grad != n_.var || n_.slot != n_.var) return {};
-    std::vector<uint64_t> codes;
-    for (uint32_t k = 0; k < n_.sites(); ++k) codes.push_back(kernel::Elements{in[k], n_.rule.var}.code(index));
-    codes.push_back(kernel::Elements{in[n_.gradient], n_.rule.var}.code(index));
-    return codes;
+    return n_.operands_at(in, index);
   }
 
   void run(const OpCall& call) const override {
     if (*static_cast<const uint8_t*>(call.in[n_.apply]) == 0) return copy(call);
-    const kernel::UpdateRates rates = n_.rates(call);
+    const engine::UpdateArrays arrays(n_, call.in, call.out);
+    const kernel::UpdateRates rates = arrays.rates();
     if (by_body_) {
       parallel_status(n_.size, threads_ == 1 ? n_.size : 2048, 64, threads_, call.status,
                       [&](size_t begin, size_t end, FpStatus* status) {
@@ -129,10 +122,16 @@ class UpdateKernel final : public OpKernel {
     }
   }
 
+  /// Element i by the body.
+  kernel::Updated updated(const OpCall& call, const engine::UpdateArrays& arrays, const kernel::UpdateRates& rates,
+                          size_t i) const {
+    return kernel::updated(n_.rule, rates, arrays.operands(n_.rule, i), call.environment, i);
+  }
+
   uint8_t put_element(const OpCall& call, const kernel::UpdateRates& rates, size_t i, FpStatus* status) const {
-    const kernel::Updated u = n_.element(call, rates, i);
-    for (uint32_t site = 0; site < n_.sites(); ++site)
-      kernel::put_code(call.out[site], n_.format_of_site(site), i, u.code[site]);
+    const engine::UpdateArrays arrays(n_, call.in, call.out);
+    const kernel::Updated u = updated(call, arrays, rates, i);
+    arrays.put(n_.rule, i, u);
     if (status) status->raise(u.flags, i);
     return u.flags;
   }
@@ -251,7 +250,7 @@ class UpdateKernel final : public OpKernel {
               uint8_t& wanted) const {
     uint8_t sought = seen.flags & wanted;
     for (size_t i = 0; i < b.valid && sought; ++i) {
-      const uint8_t raised = n_.element(call, rates, b.begin + i).flags & sought;
+      const uint8_t raised = updated(call, {n_, call.in, call.out}, rates, b.begin + i).flags & sought;
       if (!raised) continue;
       status->raise(raised, b.begin + i);
       sought = static_cast<uint8_t>(sought & ~raised);
@@ -264,11 +263,10 @@ class UpdateKernel final : public OpKernel {
     }
   }
 
-  UpdateNode n_;
+  engine::UpdateNode n_;
   Semantics semantics_;
   int threads_;
   bool by_body_ = false, stream_ = false;
-  bool draws_[3] = {};
   uint8_t possible_ = 0;
   SiteWays ways_[3];
   LaneParameters entering_;

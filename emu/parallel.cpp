@@ -2,10 +2,6 @@
 
 #include <algorithm>
 
-#include <oneapi/tbb/info.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/task_arena.h>
-
 #include "emu/handover.h"
 #include "emu/mxcsr.h"
 
@@ -13,8 +9,7 @@ namespace softamp::emu {
 
 void parallel_ranges(size_t n, size_t grain, size_t align, int threads, RangeBody body) {
   if (n == 0) return;
-  const size_t machine = static_cast<size_t>(oneapi::tbb::info::default_concurrency());
-  const size_t workers = threads > 0 ? static_cast<size_t>(threads) : machine;
+  const size_t workers = threads > 0 ? static_cast<size_t>(threads) : machine_threads();
   grain = std::max<size_t>(grain, 1);
   // Four pieces to a worker even out what the machine's other business takes from one of them.
   const size_t most = workers == 1 ? 1 : std::min(kMaxPieces, 4 * workers);
@@ -34,13 +29,7 @@ void parallel_ranges(size_t n, size_t grain, size_t align, int threads, RangeBod
     give();
   };
   give();
-  const auto loop = [&] { oneapi::tbb::parallel_for(size_t{0}, made, piece, oneapi::tbb::simple_partitioner{}); };
-  if (threads > 0) {
-    oneapi::tbb::task_arena arena(static_cast<int>(std::min(workers, machine)));
-    arena.execute(loop);
-  } else {
-    loop();
-  }
+  for_each_piece(made, threads, piece);
   take();
 }
 

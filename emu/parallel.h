@@ -1,5 +1,6 @@
-// Loops over index ranges on oneTBB: the only way in which kernels use threads. How a range is cut depends on its
-// length and the number of threads alone, and no result may depend on the cut.
+// Loops over index ranges on several threads: the only way in which kernels use threads. How a range is cut depends on
+// its length and the number of threads alone, and no result may depend on the cut. Where the threads come from is one
+// of two files: parallel_tbb.cpp (oneTBB) or, in a build without it, parallel_threads.cpp (std::thread).
 #pragma once
 
 #include <cstddef>
@@ -10,19 +11,31 @@
 
 namespace softamp::emu {
 
-/// A reference to a callable void(size_t begin, size_t end, size_t piece).
-class RangeBody {
+/// A reference to a callable void(Arguments...).
+template <class... Arguments>
+class BodyView {
  public:
   template <class Body>
-  RangeBody(Body& body)  // NOLINT: an implicit view
+  BodyView(Body& body)  // NOLINT: an implicit view
       : body_(const_cast<void*>(static_cast<const void*>(std::addressof(body)))),
-        call_([](void* b, size_t begin, size_t end, size_t piece) { (*static_cast<Body*>(b))(begin, end, piece); }) {}
-  void operator()(size_t begin, size_t end, size_t piece) const { call_(body_, begin, end, piece); }
+        call_([](void* b, Arguments... arguments) { (*static_cast<Body*>(b))(arguments...); }) {}
+  void operator()(Arguments... arguments) const { call_(body_, arguments...); }
 
  private:
   void* body_;
-  void (*call_)(void*, size_t, size_t, size_t);
+  void (*call_)(void*, Arguments...);
 };
+using RangeBody = BodyView<size_t, size_t, size_t>;  ///< (begin, end, piece)
+using PieceBody = BodyView<size_t>;                  ///< (piece)
+
+/// Threads that the machine has for this process; and those that the caller may use at most, where he is a part of
+/// something larger. Both at least 1.
+size_t machine_threads();
+size_t threads_here();
+
+/// Calls body(piece) for pieces 0 .. count - 1, each once, in no order, on up to `threads` threads (0: threads_here());
+/// the caller's is one of them. Exceptions travel to the caller: one of them, and pieces not yet begun may be left out.
+void for_each_piece(size_t count, int threads, PieceBody body);
 
 /// Calls body(begin, end, piece) for pieces that cover [0, n), begins at multiples of `align`, none but the last
 /// shorter than `grain`; piece counts from 0. Each call has the default MXCSR. n <= grain: one call on the caller's

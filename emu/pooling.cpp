@@ -6,7 +6,7 @@
 #include "emu/op_kernel.h"
 #include "emu/parallel.h"
 #include "emu/pooling_kernels.h"
-#include "softamp/kernel/pooling.h"
+#include "softamp/engine/pooling_node.h"
 
 namespace softamp::emu {
 namespace {
@@ -33,46 +33,18 @@ const PoolingKernels& pooling_of(bulk::InstructionSet set) {
   }
 }
 
-PoolingPlan pooling_plan(DType type, const Semantics& s) {
-  const FloatFormat f = format_of(type);
-  const auto flush_below = static_cast<uint32_t>(f.min_normal_code());
-  PoolingPlan p{};
-  p.type = type == DType::kFloat16    ? PoolingPlan::Type::kFp16
-           : type == DType::kBFloat16 ? PoolingPlan::Type::kBf16
-                                      : PoolingPlan::Type::kFp32;
-  if (type == DType::kFloat32 && s.wide_operands_flushed) p.operand_flush_below = flush_below;
-  p.operand_flush_kept = s.operand_flush_sign == FlushSign::kSame ? ~0u : 0u;
-  const RoundingPolicy& policy = s.rounding(f);
-  if (policy.subnormals != Subnormals::kKeep) p.result_flush_below = flush_below;
-  p.result_flush_kept = policy.subnormals == Subnormals::kFlush ? ~0u : 0u;
-  return p;
-}
-
-PoolingGeometry pooling_geometry(const Node& node, const Shape& input, const Shape& output) {
-  const auto& ksize = attribute<std::vector<int64_t>>(node, "ksize");
-  const auto& strides = attribute<std::vector<int64_t>>(node, "strides");
-  const bool same = attribute<std::string>(node, "padding") == "SAME";
-  const auto axis = [&](int i) {
-    const auto at = static_cast<size_t>(i);
-    kernel::WindowAxis a{input[i], output[i], ksize[at], strides[at], 1, 0};
-    if (same) a.pad = kernel::same_padding(a.input, a.output, a.kernel, a.stride);
-    return a;
-  };
-  return {input[0], axis(1), axis(2), input[3]};
-}
-
 class Pooling : public OpKernel {
  public:
-  Pooling(const OpContext& c, const Shape& input, const Shape& output)
-      : node_(c.node),
-        settings_(c.settings),
-        type_(c.node.outputs[0].dtype),
-        format_(format_of(type_)),
-        g_(pooling_geometry(c.node, input, output)),
-        plan_(pooling_plan(type_, c.settings.environment.semantics)),
+  explicit Pooling(const OpContext& c)
+      : settings_(c.settings),
+        node_(c),
+        type_(node_.type),
+        format_(node_.format),
+        g_(node_.geometry),
+        plan_(node_.plan),
         kernels_(pooling_of(c.settings.isa)),
         channels_(static_cast<size_t>(g_.channels)),
-        outputs_(static_cast<size_t>(c.node.outputs[0].shape.elements())) {
+        outputs_(node_.outputs) {
     const size_t windows = static_cast<size_t>(g_.batch * g_.h.output * g_.w.output) * channels_;
     const int64_t taps = std::min(g_.h.kernel, std::max<int64_t>(g_.h.input, 1)) *
                          std::min(g_.w.kernel, std::max<int64_t>(g_.w.input, 1));
@@ -103,8 +75,8 @@ class Pooling : public OpKernel {
                     });
   }
 
-  const Node& node_;
   const EngineSettings& settings_;
+  engine::PoolingNode node_;
   DType type_;
   FloatFormat format_;
   PoolingGeometry g_;
@@ -116,7 +88,7 @@ class Pooling : public OpKernel {
 
 class MaxPool final : public Pooling {
  public:
-  explicit MaxPool(const OpContext& c) : Pooling(c, c.inputs[0].shape, c.node.outputs[0].shape) {}
+  using Pooling::Pooling;
 
   void run(const OpCall& call) const override {
     const Semantics& s = call.environment.semantics;
@@ -142,9 +114,7 @@ class SummedPooling : public Pooling {
   using Pooling::Pooling;
 
   size_t scratch_bytes() const override { return 4 * ((outputs_ + 15) / 16 * 16 + (needs_words() ? outputs_ : 0)); }
-  SiteRoundings roundings(uint32_t site) const override {
-    return site == 0 && type_ != DType::kFloat32 ? SiteRoundings{1, outputs_} : SiteRoundings{};
-  }
+  SiteRoundings roundings(uint32_t site) const override { return node_.roundings(site); }
   void run(const OpCall& call) const override {
     if (settings_.reference) return reference(call);
     float* const values = static_cast<float*>(call.scratch);
@@ -218,7 +188,7 @@ class SummedPooling : public Pooling {
 
 class AvgPool final : public SummedPooling {
  public:
-  explicit AvgPool(const OpContext& c) : SummedPooling(c, c.inputs[0].shape, c.node.outputs[0].shape) {}
+  using SummedPooling::SummedPooling;
 
  private:
   int64_t height() const override { return g_.h.output; }
@@ -237,7 +207,7 @@ class AvgPool final : public SummedPooling {
 
 class AvgPoolGrad final : public SummedPooling {
  public:
-  explicit AvgPoolGrad(const OpContext& c) : SummedPooling(c, c.node.outputs[0].shape, c.inputs[0].shape) {}
+  using SummedPooling::SummedPooling;
 
  private:
   int64_t height() const override { return g_.h.input; }
@@ -266,7 +236,7 @@ class AvgPoolGrad final : public SummedPooling {
 /// A maximum is found again in orig_input (call.in[0]); orig_output (call.in[1]) is not read.
 class MaxPoolGrad final : public SummedPooling {
  public:
-  explicit MaxPoolGrad(const OpContext& c) : SummedPooling(c, c.inputs[0].shape, c.inputs[2].shape) {}
+  using SummedPooling::SummedPooling;
 
  private:
   int64_t height() const override { return g_.h.input; }

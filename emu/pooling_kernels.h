@@ -7,16 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "softamp/engine/pooling_plan.h"
+
 namespace softamp::emu {
 
-/// What T and the preset come to. Codes are 16 bits wide, or (kFp32) 32.
-struct PoolingPlan {
-  enum class Type : uint8_t { kFp16, kBf16, kFp32 } type;
-  /// Operands with magnitudes in (0, flush_below) become zeros with these bits of their sign; 0: none.
-  uint32_t operand_flush_below, operand_flush_kept;
-  /// The same of results of the maximum.
-  uint32_t result_flush_below, result_flush_kept;
-};
+using engine::PoolingPlan;
 
 /// A window cut to the input: its elements are `rows` x `columns` runs of channels, strides in elements.
 struct PoolingWindow {

@@ -19,37 +19,16 @@
 #include <vector>
 
 #include "emu/plan.h"
+#include "softamp/engine/product_schedule.h"
 #include "softamp/kernel/environment.h"
 #include "softamp/kernel/product.h"
 #include "softamp/tensor/bulk.h"
 
 namespace softamp::emu {
 
-/// A run of consecutive products of a chain.
-struct ChainBlock {
-  uint32_t length;      ///< products in it (>= 1)
-  uint32_t number;      ///< p of its random bits (< 2^29), ascending along the chain
-  bool closes_partial;  ///< an independent partial ends with it (only where
-                        ///< rules.independent; there the last must)
-};
-
-/// How the k of a problem divide into blocks: the same for every output of the
-/// problem.
-struct Schedule {
-  std::vector<ChainBlock> blocks;
-  size_t k = 0;  ///< the sum of their lengths
-
-  /// Of a plain product: blocks of `block` (1, 4, 16; 0: all of k) products,
-  /// numbered from 0, the last of a partial possibly shorter; batch_sum:
-  /// independent partials of 1024 products (D44), in which blocks start anew.
-  static Schedule plain(size_t k, size_t block, bool batch_sum = false);
-  /// Appends a block.
-  void add(uint32_t length, uint32_t number, bool closes_partial = false) {
-    blocks.push_back({length, number, closes_partial});
-    k += length;
-  }
-};
-constexpr size_t kPartialLength = 1024;
+using engine::ChainBlock;
+using engine::kPartialLength;
+using engine::Schedule;
 
 /// Where a problem's operands come from, as fp32 (kernel::widen_operand of each
 /// code), and where its outputs go. Called by several threads at once, for any

@@ -3,7 +3,7 @@
 
 #include "emu/element_ways.h"
 #include "emu/functions.h"
-#include "emu/mxcsr.h"
+#include "softamp/engine/element_attributes.h"
 
 namespace softamp::emu {
 namespace {
@@ -17,17 +17,12 @@ class RandomKernel final : public ElementKernel {
     const Semantics& s = semantics();
     const FunctionTable& functions = functions_of(context.settings.isa);
     const LaneTable& table = lanes_of(context.settings.isa);
-    const DefaultMxcsr guard;
-    const auto number = [&](const char* name) { return static_cast<float>(attribute<double>(context.node, name)); };
-    if (kind == RandomKind::kUniform) {
-      affine_.shift = number("minval");
-      affine_.alpha = number("maxval") - affine_.shift;
-      of_words_ = functions.uniform;
-    } else {
-      affine_.shift = number("mean");
-      affine_.alpha = number("stddev");
-      of_words_ = kind == RandomKind::kNormal ? functions.normal : functions.truncated_normal;
-    }
+    const engine::RandomRange range = engine::random_range(context.node, kind);
+    affine_.alpha = range.factor;
+    affine_.shift = range.addend;
+    of_words_ = kind == RandomKind::kUniform  ? functions.uniform
+                : kind == RandomKind::kNormal ? functions.normal
+                                              : functions.truncated_normal;
     lane_words_ = table.words;
     affine_form_ = table.move(LaneMove::kAffineFp32);
     finish_ = table.move(LaneMove::kFinishFp32);
@@ -80,27 +75,23 @@ class RandomKernel final : public ElementKernel {
 class RandomIntegerKernel final : public ElementKernel {
  public:
   explicit RandomIntegerKernel(const OpContext& context)
-      : ElementKernel(context, 0), lane_words_(lanes_of(context.settings.isa).words) {
-    const int64_t low = attribute<int64_t>(context.node, "minval"), high = attribute<int64_t>(context.node, "maxval");
-    minval_ = static_cast<int32_t>(low);
-    range_ = static_cast<uint32_t>(high - low);
-  }
+      : ElementKernel(context, 0),
+        lane_words_(lanes_of(context.settings.isa).words),
+        range_(engine::integer_range(context.node)) {}
 
  private:
   Outcome lanes(const OpCall& call, const Block& block, uint8_t) const override {
     uint32_t* const out = static_cast<uint32_t*>(block.out);
     lane_words_(random_plan(call), block.begin, block.count, out);
-    for (size_t i = 0; i < block.count; ++i)
-      out[i] = static_cast<uint32_t>(minval_) + static_cast<uint32_t>(uint64_t{out[i]} * range_ >> 32);
+    for (size_t i = 0; i < block.count; ++i) out[i] = kernel::random_integer_of(out[i], range_.minval, range_.range);
     return {};
   }
   Rounded element(const OpCall& call, const Block& block, size_t i) const override {
-    return {kernel::random_integer(minval_, range_, call.environment, block.begin + i), 0};
+    return {kernel::random_integer(range_.minval, range_.range, call.environment, block.begin + i), 0};
   }
 
   void (*lane_words_)(const RandomPlan&, uint64_t, size_t, uint32_t*);
-  int32_t minval_;
-  uint32_t range_;
+  engine::IntegerRange range_;
 };
 
 template <RandomKind kKind>

@@ -5,7 +5,7 @@
 
 #include "emu/parallel.h"
 #include "emu/reduction_results.h"
-#include "softamp/engine/reduction_shape.h"
+#include "softamp/engine/reduction_node.h"
 
 namespace softamp::emu {
 namespace {
@@ -15,35 +15,18 @@ using kernel::Reduction;
 constexpr uint64_t kBlock = 1024, kTile = 1024;
 constexpr uint64_t kGrain = 32 * 1024;  // elements that are not worth a thread
 
-kernel::ReduceShape shape_of(const OpContext& c) {
-  bool reduced[Shape::kMaxRank] = {};
-  const Shape& shape = c.inputs[0].shape;
-  const auto mark = [&](int64_t axis) { reduced[axis < 0 ? axis + shape.rank() : axis] = true; };
-  if (c.node.op == "ArgMax" || c.node.op == "ArgMin") {
-    mark(attribute<int64_t>(c.node, "axis"));
-  } else if (c.node.op == "BiasAddGrad") {
-    for (int a = 0; a + 1 < shape.rank(); ++a) mark(a);
-  } else {
-    const bool all = c.node.op == "L2Loss" || attribute<std::vector<int64_t>>(c.node, "axes").empty();
-    for (int a = 0; all && a < shape.rank(); ++a) mark(a);
-    if (!all)
-      for (const int64_t axis : attribute<std::vector<int64_t>>(c.node, "axes")) mark(axis);
-  }
-  return engine::reduce_shape(shape, reduced);
-}
-
 /// Outputs that a thread takes at least.
 uint64_t grain_of(uint64_t count) { return std::max<uint64_t>(1, kGrain / std::max<uint64_t>(count, 1)); }
 
 class ReductionKernel final : public OpKernel {
  public:
   explicit ReductionKernel(const OpContext& c)
-      : what_(what_of(c.node.op)),
-        type_(c.inputs[0].dtype),
-        half_(c.node.attributes.contains("accumulator") && attribute<std::string>(c.node, "accumulator") == "half"),
+      : n_(c),
+        what_(n_.what),
+        type_(n_.type),
+        half_(n_.half_accumulator),
         threads_(c.settings.reference ? 1 : c.settings.threads),
-        shape_(shape_of(c)),
-        stochastic_(is_floating(type_) && c.settings.environment.semantics.draws(format_of(type_))),
+        shape_(n_.shape),
         results_(type_, shape_.outputs, c.settings),
         load_(load_of(type_, c.settings.environment.semantics)) {
     columns_ = shape_.kept_rank > 0 && shape_.kept_stride[shape_.kept_rank - 1] == 1;
@@ -61,12 +44,7 @@ class ReductionKernel final : public OpKernel {
 
   size_t scratch_bytes() const override { return by_body_ ? 0 : shape_.outputs * blocks_ * sizeof(float); }
 
-  SiteRoundings roundings(uint32_t site) const override {
-    if (!stochastic_ || shape_.outputs == 0) return {};
-    const bool has_chain = what_ == Reduction::kSum || what_ == Reduction::kMean;
-    if (has_chain && site == 0) return half_ ? SiteRoundings{shape_.count, shape_.outputs} : SiteRoundings{};
-    return site == (has_chain ? 1u : 0u) ? SiteRoundings{1, shape_.outputs} : SiteRoundings{};
-  }
+  SiteRoundings roundings(uint32_t site) const override { return n_.roundings(site); }
 
   void run(const OpCall& call) const override {
     if (by_body_) {
@@ -86,15 +64,6 @@ class ReductionKernel final : public OpKernel {
   }
 
  private:
-  static Reduction what_of(const std::string& op) {
-    if (op == "Mean") return Reduction::kMean;
-    if (op == "Max") return Reduction::kMax;
-    if (op == "Min") return Reduction::kMin;
-    if (op == "L2Loss") return Reduction::kL2Loss;
-    if (op == "BiasAddGrad") return Reduction::kBatchSum;
-    return Reduction::kSum;
-  }
-
   void body(const OpCall& call, uint64_t o, FpStatus* status) const {
     if (type_ == DType::kInt32) {
       static_cast<int32_t*>(call.out[0])[o] =
@@ -179,7 +148,7 @@ class ReductionKernel final : public OpKernel {
         }
         i += run;
       }
-      results_.store(values, begin, n, call.out[0], call.environment, rounding_site(), status);
+      results_.store(values, begin, n, call.out[0], call.environment, n_.rounding_site(), status);
       if (status && rare >> 31)
         for (uint64_t i = 0; i < n; ++i)
           if (!kernel::is_finite(values[i])) body(call, begin + i, status);
@@ -226,17 +195,16 @@ class ReductionKernel final : public OpKernel {
     return __builtin_bit_cast(float, key ^ (key >> 31 & 0x7FFFFFFF));
   }
 
-  uint32_t rounding_site() const { return what_ == Reduction::kSum || what_ == Reduction::kMean ? 1 : 0; }
   const void* at(const void* in, int64_t element) const {
     return static_cast<const char*>(in) + element * static_cast<int64_t>(size_of(type_));
   }
 
+  engine::ReductionNode n_;
   Reduction what_;
   DType type_;
   bool half_;
   int threads_;
   kernel::ReduceShape shape_;
-  bool stochastic_;
   Results results_;
   Load load_;
   bool by_body_ = false, columns_ = false;
@@ -247,11 +215,7 @@ class ReductionKernel final : public OpKernel {
 
 class PlaceKernel final : public OpKernel {
  public:
-  explicit PlaceKernel(const OpContext& c)
-      : least_(c.node.op == "ArgMin"),
-        type_(c.inputs[0].dtype),
-        threads_(c.settings.reference ? 1 : c.settings.threads),
-        shape_(shape_of(c)) {}
+  explicit PlaceKernel(const OpContext& c) : PlaceKernel(engine::ReductionNode(c), c.settings) {}
 
   void run(const OpCall& call) const override {
     int32_t* const out = static_cast<int32_t*>(call.out[0]);
@@ -273,6 +237,12 @@ class PlaceKernel final : public OpKernel {
   }
 
  private:
+  PlaceKernel(const engine::ReductionNode& n, const EngineSettings& settings)
+      : least_(n.what == Reduction::kMin),
+        type_(n.type),
+        threads_(settings.reference ? 1 : settings.threads),
+        shape_(n.shape) {}
+
   bool least_;
   DType type_;
   int threads_;

@@ -1,11 +1,11 @@
 // Softmax, LogSoftmax, their gradients and the cross-entropies, by rows.
 #include <algorithm>
-#include <stdexcept>
 
 #include "emu/dispatch.h"
 #include "emu/parallel.h"
 #include "emu/reduction_results.h"
 #include "emu/softmax_kernels.h"
+#include "softamp/engine/softmax_node.h"
 #include "softamp/kernel/softmax.h"
 
 namespace softamp::emu {
@@ -30,36 +30,24 @@ namespace {
 constexpr uint64_t kBuffer = 4096;     // results that a thread holds
 constexpr uint64_t kGrain = 8 * 1024;  // elements that are not worth a thread
 
-enum class What : uint8_t { kSoftmax, kLogSoftmax, kGradient, kLogGradient, kDense, kSparse };
-
-What what_of(const std::string& op) {
-  if (op == "Softmax") return What::kSoftmax;
-  if (op == "LogSoftmax") return What::kLogSoftmax;
-  if (op == "SoftmaxGrad") return What::kGradient;
-  if (op == "LogSoftmaxGrad") return What::kLogGradient;
-  return op == "SoftmaxCrossEntropyWithLogits" ? What::kDense : What::kSparse;
-}
+using What = engine::SoftmaxKind;
 
 class SoftmaxKernel final : public OpKernel {
  public:
   explicit SoftmaxKernel(const OpContext& c)
-      : name_(c.node.op + " '" + c.node.name + "'"),
-        what_(what_of(c.node.op)),
-        type_(c.inputs[0].dtype),
+      : n_(c),
+        what_(n_.kind),
+        type_(n_.type),
         threads_(c.settings.reference ? 1 : c.settings.threads),
-        classes_(static_cast<uint64_t>(c.inputs[0].shape[c.inputs[0].shape.rank() - 1])),
-        rows_(classes_ ? static_cast<uint64_t>(c.inputs[0].shape.elements()) / classes_ : 0),
-        draws_(c.settings.environment.semantics.draws(format_of(type_))),
+        classes_(n_.classes),
+        rows_(n_.rows),
         load_(load_of(type_, c.settings.environment.semantics)),
         results_(type_, rows_ * classes_, c.settings) {
     by_body_ = c.settings.reference || load_ == Load::kNone || results_.by_body();
     if (!by_body_) vectors_ = &softmax_of(c.settings.isa);
   }
 
-  SiteRoundings roundings(uint32_t site) const override {
-    if (!draws_ || rows_ == 0 || site > (entropy() ? 1u : 0u)) return {};
-    return {1, entropy() && site == 0 ? rows_ : rows_ * classes_};
-  }
+  SiteRoundings roundings(uint32_t site) const override { return n_.roundings(site); }
 
   void run(const OpCall& call) const override {
     if (rows_ == 0) return;
@@ -74,13 +62,11 @@ class SoftmaxKernel final : public OpKernel {
   }
 
  private:
-  bool entropy() const { return what_ == What::kDense || what_ == What::kSparse; }
+  bool entropy() const { return n_.entropy(); }
 
   void check_labels(const int32_t* labels) const {
     for (uint64_t row = 0; row < rows_; ++row)
-      if (labels[row] < 0 || static_cast<uint64_t>(labels[row]) >= classes_)
-        throw std::out_of_range(name_ + ": label " + std::to_string(labels[row]) + " of row " + std::to_string(row) +
-                                "; expected 0 .. " + std::to_string(classes_ - 1));
+      if (!n_.valid(labels[row])) n_.fail_label(row, labels[row]);
   }
 
   void body(const OpCall& call, uint64_t row, FpStatus* status, bool flags_only) const {
@@ -105,7 +91,7 @@ class SoftmaxKernel final : public OpKernel {
                               call.environment, sink);
     }
   }
-  bool gradient() const { return what_ == What::kGradient || what_ == What::kLogGradient; }
+  bool gradient() const { return n_.gradient(); }
   uint64_t label(const OpCall& call, uint64_t row) const {
     return what_ == What::kSparse ? static_cast<uint64_t>(static_cast<const int32_t*>(call.in[1])[row]) : 0;
   }
@@ -202,12 +188,12 @@ class SoftmaxKernel final : public OpKernel {
     return rare;
   }
 
-  std::string name_;
+  engine::SoftmaxNode n_;
   What what_;
   DType type_;
   int threads_;
   uint64_t classes_, rows_;
-  bool draws_, by_body_;
+  bool by_body_;
   Load load_;
   Results results_;
   const SoftmaxKernels* vectors_ = nullptr;

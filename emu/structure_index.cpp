@@ -2,82 +2,49 @@
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
 
 #include "emu/parallel.h"
-#include "softamp/engine/structure_maps.h"
-#include "softamp/graph/operation.h"
+#include "softamp/engine/index_node.h"
 
 namespace softamp::emu {
 namespace {
 
-/// Throws before anything is written: "GatherV2 'emb': indices[3] = 17 is not in [0, 17)".
-[[noreturn]] void fail_index(const std::string& place, const char* argument, int64_t position, int32_t index,
-                             const std::string& expected) {
-  throw std::out_of_range(place + argument + "[" + std::to_string(position) + "] = " + std::to_string(index) +
-                          " is not " + expected);
-}
-
-std::string place_of(const Node& node) { return node.op + " '" + node.name + "': "; }
-
 class GatherKernel final : public OpKernel {
  public:
-  explicit GatherKernel(const OpContext& c)
-      : place_(place_of(c.node)),
-        indices_(c.inputs[1].shape.elements()),
-        threads_(c.settings.reference ? 1 : c.settings.threads) {
-    const Shape& params = c.inputs[0].shape;
-    const int axis = engine::axis_of(c.node, params.rank());
-    for (int a = 0; a < axis; ++a) outer_ *= params[a];
-    extent_ = params[axis];
-    row_ = size_of(c.inputs[0].dtype);
-    for (int a = axis + 1; a < params.rank(); ++a) row_ *= static_cast<size_t>(params[a]);
-  }
+  explicit GatherKernel(const OpContext& c) : n_(c), threads_(c.settings.reference ? 1 : c.settings.threads) {}
 
   void run(const OpCall& call) const override {
     const int32_t* index = static_cast<const int32_t*>(call.in[1]);
-    for (int64_t i = 0; i < indices_; ++i)
-      if (index[i] < 0 || index[i] >= extent_)
-        fail_index(place_, "indices", i, index[i], "in [0, " + std::to_string(extent_) + ")");
-    if (row_ == 0) return;
+    for (int64_t i = 0; i < n_.indices; ++i)
+      if (!n_.valid(index[i])) n_.fail(i, index[i]);  // before anything is written
+    const size_t row = n_.row, indices = static_cast<size_t>(n_.indices);
+    if (row == 0) return;
     const std::byte* in = static_cast<const std::byte*>(call.in[0]);
     std::byte* out = static_cast<std::byte*>(call.out[0]);
     auto body = [&](size_t begin, size_t end, size_t) {
-      size_t o = begin / static_cast<size_t>(indices_), i = begin % static_cast<size_t>(indices_);
+      size_t o = begin / indices, i = begin % indices;
       for (size_t r = begin; r < end; ++r) {
-        const size_t from = o * static_cast<size_t>(extent_) + static_cast<size_t>(index[i]);
-        std::memcpy(out + r * row_, in + from * row_, row_);
-        if (++i == static_cast<size_t>(indices_)) i = 0, ++o;
+        const size_t from = o * static_cast<size_t>(n_.extent) + static_cast<size_t>(index[i]);
+        std::memcpy(out + r * row, in + from * row, row);
+        if (++i == indices) i = 0, ++o;
       }
     };
-    parallel_ranges(static_cast<size_t>(outer_ * indices_), std::max<size_t>(1, (size_t{1} << 17) / row_), 1, threads_,
+    parallel_ranges(static_cast<size_t>(n_.outer) * indices, std::max<size_t>(1, (size_t{1} << 17) / row), 1, threads_,
                     body);
   }
 
  private:
-  std::string place_;
-  int64_t outer_ = 1, extent_ = 0, indices_;
-  size_t row_ = 0;  // bytes of what one index picks
+  engine::GatherNode n_;
   int threads_;
 };
 
-/// Rows of the output are filled with off_value; then each index that is inside sets its one element. An index outside
-/// of [0, depth) sets none, as in the field.
+/// Rows of the output are filled with off_value; then each index that is inside sets its one element.
 class OneHotKernel final : public OpKernel {
  public:
-  explicit OneHotKernel(const OpContext& c)
-      : depth_(attribute<int64_t>(c.node, "depth")), threads_(c.settings.reference ? 1 : c.settings.threads) {
-    const DType dtype = c.node.outputs[0].dtype;
-    const Shape& indices = c.inputs[0].shape;
-    const int axis = engine::axis_of(c.node, indices.rank() + 1);
-    for (int a = 0; a < indices.rank(); ++a) (a < axis ? outer_ : inner_) *= indices[a];
-    element_ = size_of(dtype);
-    on_ = Tensor::full(dtype, {}, attribute<double>(c.node, "on_value")).code(0);
-    off_ = Tensor::full(dtype, {}, attribute<double>(c.node, "off_value")).code(0);
-  }
+  explicit OneHotKernel(const OpContext& c) : n_(c), threads_(c.settings.reference ? 1 : c.settings.threads) {}
 
   void run(const OpCall& call) const override {
-    switch (element_) {
+    switch (n_.element) {
       case 1: write<uint8_t>(call); break;
       case 2: write<uint16_t>(call); break;
       case 4: write<uint32_t>(call); break;
@@ -90,22 +57,20 @@ class OneHotKernel final : public OpKernel {
   void write(const OpCall& call) const {
     const int32_t* index = static_cast<const int32_t*>(call.in[0]);
     T* out = static_cast<T*>(call.out[0]);
-    const size_t block = static_cast<size_t>(depth_ * inner_);
+    const size_t block = static_cast<size_t>(n_.depth * n_.inner);
     auto body = [&](size_t begin, size_t end, size_t) {
-      std::fill_n(out + begin * block, (end - begin) * block, static_cast<T>(off_));
+      std::fill_n(out + begin * block, (end - begin) * block, static_cast<T>(n_.off));
       for (size_t o = begin; o < end; ++o)
-        for (int64_t i = 0; i < inner_; ++i) {
-          const int64_t at = index[static_cast<int64_t>(o) * inner_ + i];
-          if (at >= 0 && at < depth_) out[o * block + static_cast<size_t>(at * inner_ + i)] = static_cast<T>(on_);
+        for (int64_t i = 0; i < n_.inner; ++i) {
+          const int64_t at = index[static_cast<int64_t>(o) * n_.inner + i];
+          if (at >= 0 && at < n_.depth) out[o * block + static_cast<size_t>(at * n_.inner + i)] = static_cast<T>(n_.on);
         }
     };
     if (block == 0) return;
-    parallel_ranges(static_cast<size_t>(outer_), std::max<size_t>(1, (size_t{1} << 16) / block), 1, threads_, body);
+    parallel_ranges(static_cast<size_t>(n_.outer), std::max<size_t>(1, (size_t{1} << 16) / block), 1, threads_, body);
   }
 
-  int64_t depth_, outer_ = 1, inner_ = 1;
-  size_t element_ = 0;
-  uint64_t on_ = 0, off_ = 0;
+  engine::OneHotNode n_;
   int threads_;
 };
 
@@ -115,28 +80,23 @@ class OneHotKernel final : public OpKernel {
 class SegmentSumKernel final : public OpKernel {
  public:
   explicit SegmentSumKernel(const OpContext& c)
-      : place_(place_of(c.node)),
-        dtype_(c.inputs[0].dtype),
-        positions_(c.inputs[1].shape.elements()),
-        segments_(attribute<int64_t>(c.node, "num_segments")),
+      : n_(c),
+        dtype_(n_.dtype),
+        positions_(n_.positions),
+        segments_(n_.segments),
+        columns_(n_.columns),
         threads_(c.settings.threads),
-        reference_(c.settings.reference) {
-    for (int a = c.inputs[1].shape.rank(); a < c.inputs[0].shape.rank(); ++a) columns_ *= c.inputs[0].shape[a];
-  }
+        reference_(c.settings.reference) {}
 
   size_t scratch_bytes() const override {
     return reference_ ? 0 : sizeof(int32_t) * static_cast<size_t>(positions_ + segments_ + 2);
   }
-  SiteRoundings roundings(uint32_t site) const override {
-    if (site != 0 || dtype_ == DType::kInt32) return {};
-    return {1, static_cast<uint64_t>(segments_ * columns_)};
-  }
+  SiteRoundings roundings(uint32_t site) const override { return n_.roundings(site); }
 
   void run(const OpCall& call) const override {
     const int32_t* ids = static_cast<const int32_t*>(call.in[1]);
     for (int64_t p = 0; p < positions_; ++p)
-      if (ids[p] >= segments_)
-        fail_index(place_, "segment_ids", p, ids[p], "below num_segments = " + std::to_string(segments_));
+      if (!n_.valid(ids[p])) n_.fail(p, ids[p]);
     if (reference_) {
       for (int64_t s = 0; s < segments_; ++s)
         for (int64_t c = 0; c < columns_; ++c)
@@ -241,9 +201,9 @@ class SegmentSumKernel final : public OpKernel {
     }
   }
 
-  std::string place_;
+  engine::SegmentSumNode n_;
   DType dtype_;
-  int64_t positions_, segments_, columns_ = 1;
+  int64_t positions_, segments_, columns_;
   int threads_;
   bool reference_;
 };

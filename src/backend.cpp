@@ -2,6 +2,8 @@
 
 #include <map>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "cuda/executor.h"
@@ -16,20 +18,62 @@ std::map<std::string, BackendFactory>& table() {
   return backends;
 }
 
+/// The factory of the backend of this name.
+BackendFactory factory_of(const std::string& name) {
+  const auto found = table().find(name);
+  if (found == table().end())
+    throw std::invalid_argument(unknown_name_message("backend", name, {"emu", "cuda", "auto"}));
+  return found->second;
+}
+
+/// The device of "cuda"; empty where there is none, and then `why` says why.
+std::string device_name(std::string& why) {
+  if (factory_of("cuda") != cuda::make_executor) return "another engine in its place";  // a test's
+  std::string name = cuda::device_name(&why);
+  constexpr std::string_view kPlace = "backend cuda: ";
+  if (why.starts_with(kPlace)) why.erase(0, kPlace.size());
+  return name;
+}
+
+/// What "auto" does not leave to a GPU though there may be one; empty: nothing.
+std::string why_the_cpu(const ExecutorOptions& options) {
+  if (options.reference) return "the reference runs on the CPU alone";
+  if (options.isa != bulk::InstructionSet::kAuto)
+    return std::string(bulk::name(options.isa)) + " is an instruction set of the CPU";
+  return {};
+}
+
 }  // namespace
 
 BackendFactory exchange_backend(const std::string& name, BackendFactory factory) {
   return std::exchange(table()[name], factory);
 }
 
+BackendChoice choose_backend(const ExecutorOptions& options) {
+  std::string why;
+  if (options.backend == "auto") {
+    why = why_the_cpu(options);
+    const std::string device = why.empty() ? device_name(why) : std::string();
+    return device.empty() ? BackendChoice{"emu", why} : BackendChoice{"cuda", device};
+  }
+  factory_of(options.backend);
+  if (options.backend != "cuda") return {options.backend, {}};
+  const std::string device = device_name(why);
+  if (device.empty()) {
+    if (why.find("expected") == std::string::npos)
+      why +=
+          "; expected a build with CUDA and a GPU of compute capability 7.5 or later, or the backend emu, which gives "
+          "the same bits";
+    throw std::runtime_error("backend cuda: " + why);
+  }
+  return {"cuda", device};
+}
+
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options) {
   if (options.config.ipu_model.tiles_per_ipu > 0)
     options.device.tiles = static_cast<int>(options.config.ipu_model.tiles_per_ipu);
-  if (options.backend == "auto") options.backend = cuda::device_name().empty() ? "emu" : "cuda";
-  const auto found = table().find(options.backend);
-  if (found == table().end())
-    throw std::invalid_argument(unknown_name_message("backend", options.backend, {"emu", "cuda", "auto"}));
-  return found->second(std::move(graph), std::move(options));
+  if (options.backend == "auto") options.backend = choose_backend(options).backend;
+  return factory_of(options.backend)(std::move(graph), std::move(options));
 }
 
 }  // namespace softamp

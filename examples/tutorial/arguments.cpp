@@ -100,7 +100,11 @@ void add_our_options(CLI::App& app, const Program& program, CommandLine& line) {
   app.add_option("--resume", o.resume, "checkpoint to go on from; the bits are as if never stopped [=none]")
       ->type_name("FILE");
   app.add_option("--plot", o.plot, "draw the loss curve into FILE.svg or FILE.png [=none]")->type_name("FILE");
-  app.add_option("--threads", s.threads, "0: all; results do not depend on it [=0]")->type_name("N");
+  app.add_option("--backend", s.backend,
+                 "emu (the CPU), cuda (a GPU), auto (a GPU where there is one); results do not depend on it [=emu]")
+      ->type_name("WORD");
+  app.add_option("--threads", s.threads, "of the backend emu, 0: all; results do not depend on it [=0]")
+      ->type_name("N");
   app.add_flag("--print-settings", line.arguments.print_settings,
                "print the settings as `softamp train` reads them, and do nothing else");
   app.add_flag("--quiet", o.quiet, "only the last line");
@@ -202,12 +206,27 @@ void settle_data(Arguments& a) {
   }
 }
 
+/// The backend is named for good as well.
+void settle_backend(Arguments& a) {
+  softamp::ExecutorOptions options;
+  options.backend = a.settings.backend;
+  const softamp::BackendChoice choice = softamp::choose_backend(options);
+  if (a.settings.backend != "emu" && !a.output.quiet)
+    std::cerr << a.name << ": backend " << a.settings.backend << ": "
+              << (a.settings.backend == choice.backend ? choice.about
+                  : choice.backend == "cuda"           ? "cuda, " + choice.about
+                                                       : "emu, because " + choice.about)
+              << '\n';
+  a.settings.backend = choice.backend;
+}
+
 int run_body(Arguments& a, const std::function<bool(const Arguments&)>& body) {
   if (a.print_settings) {
     std::cout << a.settings.to_json() << '\n';
     return kSuccess;
   }
   settle_data(a);
+  settle_backend(a);
   if (!a.output.quiet) std::cerr << a.name << ": " << a.settings.to_json() << '\n';
   const InterruptGuard guard;
   a.output.stop = [] { return InterruptGuard::pending() != 0; };

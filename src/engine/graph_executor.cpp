@@ -307,14 +307,20 @@ class GraphExecutor final : public Executor {
            !hardware_order() && !prepared.effects;
   }
 
-  /// False where an operation raised an enabled exception: one by one, the step ends at it with its operands at hand.
+  /// False where an operation raised an enabled exception, or may have before another refused its operands: one by one,
+  /// the step ends at it with its operands at hand.
   bool run_at_once(const Prepared& prepared, RunResult& result) {
     std::vector<Call> calls;
     for (const Step& step : prepared.program.steps)
       if (step.kernel) calls.push_back(call_of(step, prepared));
     std::vector<FpStatus> statuses(status_wanted() ? calls.size() : 0);
     settings_.environment.step = step_;
-    engine_->run_all(calls, settings_.environment, statuses);
+    try {
+      engine_->run_all(calls, settings_.environment, statuses);
+    } catch (const std::out_of_range&) {
+      if (!stops_) throw;  // an operand is refused; an exception of an operation before it would have come first
+      return false;
+    }
     for (const FpStatus& status : statuses)
       if (status.flags & stops_) return false;
     for (size_t i = 0; i < statuses.size(); ++i)

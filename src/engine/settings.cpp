@@ -3,7 +3,6 @@
 #include <stdexcept>
 #include <string>
 
-
 namespace softamp::engine {
 namespace {
 

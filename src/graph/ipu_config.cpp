@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "softamp/report/names.h"
+#include "src/graph/nearest_name.h"
 
 namespace softamp {
 namespace {
 
 using Esr = StochasticRoundingBehaviour;
-using Json = nlohmann::ordered_json;
 
 /// An attribute of the tree: where it is, by a pointer of its type.
 struct Entry {
@@ -61,7 +59,11 @@ std::string value_text(const ConfigValue& value) {
   if (const int64_t* i = std::get_if<int64_t>(&value)) return std::to_string(*i);
   if (const std::string* s = std::get_if<std::string>(&value)) return "'" + *s + "'";
   if (const Esr* e = std::get_if<Esr>(&value)) return std::string("StochasticRoundingBehaviour.") + name_of(*e);
-  return Json(std::get<PoplarOptions>(value)).dump();
+  std::string text;
+  for (const auto& [key, word] : std::get<PoplarOptions>(value))
+    text +=
+        (text.empty() ? "\"" : ",\"") + graph_detail::printable(key) + "\":\"" + graph_detail::printable(word) + "\"";
+  return "{" + text + "}";
 }
 
 /// The entry of a dotted name.
@@ -112,46 +114,6 @@ ConfigValue adapted(const Entry& entry, const ConfigValue& value) {
   return value;
 }
 
-void add_at(Json& tree, std::string_view name, Json value) {
-  Json* node = &tree;
-  for (size_t dot; (dot = name.find('.')) != std::string_view::npos; name.remove_prefix(dot + 1))
-    node = &(*node)[std::string(name.substr(0, dot))];
-  (*node)[std::string(name)] = std::move(value);
-}
-
-ConfigValue value_of(const std::string& name, const Json& json) {
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) {
-    if (json.is_number_unsigned() && json.get<uint64_t>() > INT64_MAX)
-      throw std::invalid_argument(name + " is " + json.dump() + "; expected a whole number of 64 bits");
-    return json.get<int64_t>();
-  }
-  if (json.is_string()) return json.get<std::string>();
-  PoplarOptions options;
-  if (json.is_object()) {
-    for (const auto& [key, value] : json.items()) {
-      if (!value.is_string())
-        throw ConfigTypeError("Trying to set " + name + "['" + key + "'] to " + value.dump() +
-                              ", but it must be of type str");
-      options[key] = value.get<std::string>();
-    }
-    return options;
-  }
-  throw ConfigTypeError("Trying to set " + name + " to " + json.dump() + ", but it must be of type " +
-                        IpuConfig::metadata(name).type);
-}
-
-void read_tree(IpuConfig& config, const std::string& name, const Json& json) {
-  bool leaf = !json.is_object(), category = name.empty();
-  for (const std::string& known : IpuConfig::names()) {
-    leaf = leaf || known == name;
-    category = category || known.starts_with(name + ".");
-  }
-  if (leaf) return config.set(name, value_of(name, json));
-  if (!category) find(config, name);  // throws
-  for (const auto& [key, value] : json.items()) read_tree(config, name.empty() ? key : name + "." + key, value);
-}
-
 }  // namespace
 
 const char* name_of(StochasticRoundingBehaviour behaviour) {
@@ -197,38 +159,6 @@ std::vector<std::string> IpuConfig::names() {
   std::vector<std::string> all;
   for (const Entry& e : entries(defaults)) all.emplace_back(e.name);
   return all;
-}
-
-std::string IpuConfig::to_json() const {
-  IpuConfig copy = *this;
-  Json tree;
-  for (const Entry& e : entries(copy)) {
-    const ConfigValue value = value_at(e);
-    std::visit(
-        [&](const auto& v) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(v)>, Esr>)
-            add_at(tree, e.name, name_of(v));
-          else if constexpr (std::is_same_v<std::decay_t<decltype(v)>, PoplarOptions>)
-            add_at(tree, e.name, v.empty() ? Json::object() : Json(v));
-          else
-            add_at(tree, e.name, v);
-        },
-        value);
-  }
-  return tree.dump(2);
-}
-
-IpuConfig IpuConfig::from_json(std::string_view text) {
-  IpuConfig config;
-  Json tree;
-  try {
-    tree = Json::parse(text);
-  } catch (const Json::exception& e) {
-    throw std::invalid_argument(std::string("config: ") + e.what());
-  }
-  if (!tree.is_object()) throw std::invalid_argument("config: expected a JSON object, got " + tree.dump());
-  read_tree(config, "", tree);
-  return config;
 }
 
 FloatingPointBehaviour IpuConfig::behaviour() const {

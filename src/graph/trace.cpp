@@ -3,9 +3,6 @@
 #include <fstream>
 #include <stdexcept>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <nlohmann/json.hpp>
 
 #include "softamp/report/names.h"
@@ -68,6 +65,9 @@ class Reader {
     if (spec != kSpecVersion) refuse("spec version " + spec.dump() + "; expected " + std::to_string(kSpecVersion));
     settings = first->value("settings", Json::object());
     if (!settings.is_object()) refuse("expected \"settings\" to be an object");
+    const Json named = first->value("backend", Json(""));  // traces from before there were two name none
+    if (!named.is_string()) refuse("expected \"backend\" to be a text");
+    backend = named.get<std::string>();
   }
   /// The next line; none at the end.
   std::optional<Json> next() {
@@ -97,6 +97,7 @@ class Reader {
   const std::string& name() const { return name_; }
 
   Json settings;
+  std::string backend;
   uint64_t line = 0;
 
  private:
@@ -116,14 +117,6 @@ std::string unlike_settings(const Json& a, const Json& b) {
 }
 
 }  // namespace
-
-std::string hash_text(const void* data, size_t bytes) {
-  const XXH128_hash_t hash = XXH3_128bits(data, bytes);
-  char text[33];
-  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(hash.high64),
-                static_cast<unsigned long long>(hash.low64));
-  return text;
-}
 
 std::string settings_json(const ExecutorOptions& o) {
   const Semantics s = o.semantics ? *o.semantics : Semantics::ipu(o.config.behaviour(), o.switches, o.random);
@@ -173,8 +166,8 @@ TraceWriter::TraceWriter(const std::filesystem::path& file, const ExecutorOption
     : state_(new State{file, file.string() + ".partial", {}}) {
   state_->out.open(state_->partial, std::ios::binary | std::ios::trunc);
   if (!state_->out) throw std::runtime_error(state_->partial.string() + ": cannot be written");
-  state_->out << "{\"softamp_trace\":1,\"spec\":" << kSpecVersion << ",\"settings\":" << settings_json(options)
-              << "}\n";
+  state_->out << "{\"softamp_trace\":1,\"spec\":" << kSpecVersion << ",\"backend\":" << Json(options.backend).dump()
+              << ",\"settings\":" << settings_json(options) << "}\n";
 }
 
 TraceWriter::~TraceWriter() {
@@ -202,6 +195,8 @@ TraceComparison compare_traces(const std::filesystem::path& a_file, const std::f
   Reader a(a_file), b(b_file);
   TraceComparison result;
   result.settings = unlike_settings(a.settings, b.settings);
+  result.backend_a = a.backend;
+  result.backend_b = b.backend;
   for (;; ++result.tensors) {
     const std::optional<Json> x = a.next(), y = b.next();
     if (!x && !y) return result;

@@ -4,8 +4,6 @@
 #include <bit>
 #include <stdexcept>
 
-#include <nlohmann/json.hpp>
-
 #include "softamp/report/number_text.h"
 
 namespace softamp {
@@ -18,9 +16,6 @@ bool is_nan(double value) { return value != value; }
 bool is_float32(double value) {
   return value >= -0x1.fffffep127 && value <= 0x1.fffffep127 && static_cast<double>(static_cast<float>(value)) == value;
 }
-
-constexpr const char* kUnscaleWords[] = {"divide", "reciprocal", "reciprocal_in_gradient_dtype", "folded_into_rate"};
-constexpr const char* kOverflowWords[] = {"gradients", "status", "both"};
 
 /// scale * factor in float32; where it is beyond float32's range, a number that is too.
 double moved(float scale, double factor) {
@@ -59,28 +54,6 @@ void LossScaleOptions::validate() const {
          "a positive finite number");
   expect(histogram_threshold >= 0 && histogram_threshold < 1, "histogram_threshold", text_of(histogram_threshold),
          "a share of [0, 1)");
-}
-
-std::string LossScaleOptions::to_json() const {
-  validate();
-  const nlohmann::ordered_json json{{"name", name},
-                                    {"dynamic", dynamic},
-                                    {"initial", initial},
-                                    {"growth", growth},
-                                    {"backoff", backoff},
-                                    {"window", window},
-                                    {"min", min},
-                                    {"max", max},
-                                    {"clamp_at_max", clamp_at_max},
-                                    {"max_consecutive", max_consecutive},
-                                    {"skip_overflowed", skip_overflowed},
-                                    {"count_skipped_steps", count_skipped_steps},
-                                    {"unscale", kUnscaleWords[static_cast<int>(unscale)]},
-                                    {"overflow_from", kOverflowWords[static_cast<int>(overflow_from)]},
-                                    {"histogram", histogram},
-                                    {"histogram_edge", histogram_edge},
-                                    {"histogram_threshold", histogram_threshold}};
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 LossScale::LossScale(LossScaleOptions options) : options_(std::move(options)) {

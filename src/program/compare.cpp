@@ -31,12 +31,17 @@ int compare_trace_files(const CompareOptions& o) {
   const TraceComparison c = compare_traces(o.a, o.b);
   if (!c.settings.empty()) std::cerr << "softamp compare: settings differ: " << c.settings << '\n';
   Json json = {{"equal", !c.difference}, {"equal_tensors", c.tensors}};
-  if (!c.difference) return report(o, true, json, std::to_string(c.tensors) + " tensors are equal");
+  // Backends are no difference: that they are two is what a comparison of equal traces is for.
+  const bool two = c.backend_a != c.backend_b && !c.backend_a.empty() && !c.backend_b.empty();
+  if (two) json["backends"] = {c.backend_a, c.backend_b};
+  const std::string backends = two ? ", " + c.backend_a + " and " + c.backend_b : std::string();
+  if (!c.difference) return report(o, true, json, std::to_string(c.tensors) + " tensors are equal" + backends);
   const TraceDifference& d = *c.difference;
   json["difference"] = {{"line", d.line}, {"step", d.step}, {"tensor", d.tensor}, {"op", d.op}, {"what", d.what}};
   return report(o, false, json,
                 "first difference after " + std::to_string(c.tensors) + " equal tensors: step " +
-                    std::to_string(d.step) + ", " + d.op + " '" + d.tensor + "': " + d.what);
+                    std::to_string(d.step) + ", " + d.op + " '" + d.tensor + "': " + d.what +
+                    (two ? " (" + c.backend_a + ", " + c.backend_b + ")" : ""));
 }
 
 std::string index_text(const Shape& shape, int64_t i) {
@@ -87,7 +92,8 @@ Exit code 0: equal; 1: different; 2: bad input.
 Example:
   softamp run graph.json --feed x=x.npy --fetch y --trace a.jsonl
   softamp run graph.json --feed x=x.npy --fetch y --threads 1 --trace b.jsonl
-  softamp compare a.jsonl b.jsonl)");
+  softamp compare a.jsonl b.jsonl
+With --backend cuda the second is a GPU's.)");
   auto options = std::make_shared<CompareOptions>();
   app->add_option("A", options->a, "the first file")->required();
   app->add_option("B", options->b, "the second file")->required();

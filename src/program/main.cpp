@@ -19,6 +19,7 @@ constexpr const char* kFooter = R"(Exit codes:
   1  a check failed
   2  bad usage or bad input
   3  an enabled floating-point exception stopped the run
+  77 a self-test of a backend that this machine cannot run
   128 + N  signal N interrupted the run, which left in order
 
 Examples:
@@ -34,6 +35,7 @@ Examples:
   softamp train examples/training/generated_float16.json --plot loss.svg
   softamp study --grid precision=float16,float32 --grid stochastic_rounding=off,on --plot study.svg
   softamp selftest
+  softamp selftest --backend cuda
 
 `softamp VERB --help` explains each verb.)";
 

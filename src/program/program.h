@@ -16,6 +16,7 @@ enum ExitCode : int {
   kCheckFailed = 1,             ///< a comparison or self-test found a difference
   kUsage = 2,                   ///< a bad option, value or input file
   kFloatingPointException = 3,  ///< an enabled floating-point exception stopped the run
+  kSkipped = 77,                ///< a self-test could not run here: what it tests, this machine has not
 };
 
 /// Bad input. The message names the value, the place and what was expected; main prints it and returns kUsage.

@@ -1,4 +1,5 @@
 // softamp run: a graph in JSON, arrays in, arrays out.
+#include "src/program/backend_option.h"
 #include "src/program/options.h"
 #include "src/program/program.h"
 #include "src/program/run_options.h"
@@ -93,6 +94,8 @@ class Run {
       throw UsageError("--steps: " + std::to_string(o_.steps) + " from step " + std::to_string(o_.first_step) +
                        " on: expected steps below 2^32");
     ExecutorOptions options = o_.executor_options();
+    settle_backend(options, o_.quiet ? std::string() : "softamp run");
+    document_["backend"] = options.backend;
     const InterruptGuard guard;
     if (!o_.trace.empty()) {
       trace_ = std::make_unique<TraceWriter>(o_.trace, options);
@@ -105,7 +108,11 @@ class Run {
     for (const auto& [name, tensor] : tensors) feeds.push_back({name, &tensor});
     executor_ = make_executor(graph_, options);
     for (const std::string& warning : executor_->warnings()) std::cerr << "softamp run: warning: " << warning << '\n';
-    if (!o_.quiet) std::cerr << "softamp run: " << settings_json(options) << '\n';
+    if (!o_.quiet) {
+      Json all = Json::parse(settings_json(options));
+      all["backend"] = options.backend;
+      std::cerr << "softamp run: " << all << '\n';
+    }
     return steps(feeds);
   }
 
@@ -185,11 +192,12 @@ Verb add_run(CLI::App& program) {
   app->footer(R"(GRAPH.json is described in docs/GRAPH_JSON.md; operations carry TensorFlow's names.
 Without --fetch the outputs that the file names are computed, or every tensor that nothing reads. Results are printed,
 or written to --out as .npy files: "scope/y:1" is scope_y_1.npy.
-The settings that decide the bits go to standard error, and into the trace.
+The backend, and the settings that decide the bits, go to standard error, and into the trace.
 
 Examples:
   softamp run dense.json --feed x=x.npy --fetch logits --out results
   softamp run dense.json --feed x=x.npy --behaviour oflo,esr --partials half --seed 1 --trace run.jsonl
+  softamp run dense.json --feed x=x.npy --backend cuda --trace gpu.jsonl
   softamp run dense.json --print text)");
   auto options = std::make_shared<RunOptions>();
   options->add_to(*app);

@@ -1,5 +1,6 @@
 #include "src/program/run_options.h"
 
+#include "src/program/backend_option.h"
 #include "src/program/options.h"
 
 #include <fstream>
@@ -123,10 +124,12 @@ void RunOptions::add_to(CLI::App& app) {
          },
          "bytes, 0: unlimited [=638976]")
       ->type_name("N");
-  add_whole(app, "--threads", threads, 0, 1024, "0: all; results do not depend on it [=0]");
-  app.add_option("--isa", isa, "auto, portable, avx2, avx512, avx512fp16; results do not depend on it [=auto]")
+  add_backend(app, backend);
+  add_whole(app, "--threads", threads, 0, 1024, "of the backend emu, 0: all; results do not depend on it [=0]");
+  app.add_option("--isa", isa,
+                 "of the backend emu: auto, portable, avx2, avx512, avx512fp16; results do not depend on it [=auto]")
       ->type_name("WORD");
-  app.add_flag("--reference", reference, "every element by the operation's definition, slowly");
+  app.add_flag("--reference", reference, "every element by the operation's definition, slowly; with the backend emu");
   app.add_flag("--status", status, "flags of every operation, to standard error");
   app.add_flag("--statistics", statistics, "extremes, special values and exponents of every tensor");
   app.add_option("--print", print, "print the graph instead of running it: text, dot")
@@ -171,6 +174,7 @@ ExecutorOptions RunOptions::executor_options() const {
   if (o.config.ipu_model.tiles_per_ipu > 0) o.device.tiles = static_cast<int>(o.config.ipu_model.tiles_per_ipu);
   if (tiles > 0) o.device.tiles = tiles;
   if (memory_given) o.device.memory_per_tile = static_cast<int64_t>(memory_per_tile);
+  o.backend = backend;
   o.threads = threads;
   o.isa = isa_of(isa);
   o.reference = reference;

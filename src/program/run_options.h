@@ -24,7 +24,7 @@ struct RunOptions {
   int tiles = 0;
   uint64_t memory_per_tile = 0;
   bool memory_given = false;
-  std::string isa = "auto";
+  std::string backend = "emu", isa = "auto";
   bool reference = false, status = false, statistics = false, json = false, quiet = false;
 
   void add_to(CLI::App& app);

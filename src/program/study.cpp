@@ -1,4 +1,5 @@
 // softamp study: what a choice of precision, rounding or loss scale does to training, over several seeds.
+#include "src/program/backend_option.h"
 #include "src/program/mechanism_options.h"
 #include "src/program/study_report.h"
 
@@ -12,7 +13,7 @@ namespace softamp::program {
 namespace {
 
 struct StudyOptions {
-  std::string file, data, csv;
+  std::string file, data, csv, backend;
   std::vector<std::string> grid, cases, set, plots;
   std::vector<std::string> mechanisms;  ///< of --mechanisms; {""}: the default list; empty: not given
   uint64_t seeds = 0;                   ///< 0: the file's, else 3
@@ -64,6 +65,8 @@ StudyPlan plan_from(const StudyOptions& o) {
   if (o.seeds > 0) plan.seeds = static_cast<int64_t>(o.seeds);
   if (plan.axes.empty()) throw UsageError("nothing to compare; expected a STUDY file, --grid, --case or --mechanisms");
   settle_data(plan.settings);
+  if (!o.backend.empty()) plan.settings.backend = o.backend;
+  settle_backend(plan.settings.backend, o.quiet ? std::string() : "softamp study");
   // Where mechanisms are compared, each has a loss scale and a behaviour of its own.
   const std::vector<std::string> keys = plan.keys();
   if (std::find(keys.begin(), keys.end(), "mechanism") == keys.end()) plan.settings = plan.settings.spelled_out();
@@ -150,12 +153,14 @@ Verb add_study(CLI::App& program) {
   app->add_option("--out", o->running.folder, "keep each finished run here, and do not run again what is kept [=none]")
       ->type_name("DIR");
   add_whole(*app, "--jobs", o->running.jobs, 0, 1024, "runs at a time, one thread each; 0: as many as cores [=0]");
+  add_backend(*app, o->backend, "the settings', else emu");
   repeatable("--plot", o->plots, "draw the mean loss curves into FILE.svg or FILE.png; repeatable", "FILE");
   app->add_flag("--log", o->log, "the plot's loss on a logarithmic axis");
   app->add_option("--csv", o->csv, "write the table as comma-separated values [=none]")->type_name("FILE");
   app->add_flag("--json", o->json, "print one JSON document");
   app->add_flag("--quiet", o->quiet, "no settings, no progress on standard error");
-  app->footer(R"(Settings and their defaults: `softamp train --print-settings`. Results do not depend on --jobs.
+  app->footer(R"(Settings and their defaults: `softamp train --print-settings`. Results depend neither on --jobs
+nor on --backend.
 
 Examples:
   softamp study --grid precision=float16,float32 --grid stochastic_rounding=off,on --seeds 5 --plot study.svg

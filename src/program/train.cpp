@@ -1,4 +1,5 @@
 // softamp train: one training run, from a file of settings.
+#include "src/program/backend_option.h"
 #include "src/program/mechanism_options.h"
 #include "src/program/train_options.h"
 
@@ -21,7 +22,7 @@ namespace softamp::program {
 namespace {
 
 struct TrainVerbOptions {
-  std::string file, data;
+  std::string file, data, backend;
   std::vector<std::string> set;
   MechanismOptions mechanism;
   RunOutput output;
@@ -36,6 +37,7 @@ TrainSettings settings_from(const TrainVerbOptions& o) {
     settings.generated = false;
   }
   if (o.threads > 0) settings.threads = o.threads;
+  if (!o.backend.empty()) settings.backend = o.backend;
   if (const std::string mechanism = mechanism_text(o.mechanism); !mechanism.empty()) settings.mechanism = mechanism;
   settings.validate();
   return settings;
@@ -114,6 +116,7 @@ int run_train(TrainVerbOptions o) {
   check_files(o, settings);
   settle_data(settings);
   settings = settings.spelled_out();
+  settle_backend(settings.backend, o.output.quiet ? std::string() : "softamp train");
   if (!o.output.quiet) std::cerr << "softamp train: " << settings.to_json() << '\n';
   if (o.find_loss_scale) return search(settings, o);
   const InterruptGuard guard;
@@ -164,6 +167,7 @@ Verb add_train(CLI::App& program) {
   app->add_option("--resume", o->output.resume, "checkpoint to go on from; the bits are as if never stopped [=none]")
       ->type_name("FILE");
   app->add_option("--plot", o->output.plot, "draw the loss curve into FILE.svg or FILE.png [=none]")->type_name("FILE");
+  add_backend(*app, o->backend, "the settings', else emu");
   add_whole(*app, "--threads", o->threads, 0, 1024, "0: the settings'; results do not depend on it [=0]");
   app->add_flag("--json", o->json, "print one JSON document; the lines go to standard error");
   app->add_flag("--quiet", o->output.quiet, "no lines, no progress; only errors");
@@ -176,7 +180,8 @@ Examples:
   softamp train --tensorflow=2019
   softamp train --set network=resnet8 --level O2 --dtype fp16
   softamp train examples/training/fashion_mixed.json --data ~/data --checkpoint fashion.npz
-  softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --set epochs=20)");
+  softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --set epochs=20
+  softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --backend cuda)");
   return {app, [o] { return run_train(*o); }};
 }
 

@@ -3,14 +3,14 @@
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 #include "softamp/report/registers.h"
-
-#include <nlohmann/json.hpp>
+#include "src/report/exception_json.h"
 
 #include <cstdio>
 #include <utility>
 
 namespace softamp {
-namespace {
+
+namespace report_detail {
 
 std::string operand_hex(const ExceptionSite& site, uint64_t code) {
   if (!site.integers) return code_text(site.format, code);
@@ -24,6 +24,13 @@ std::string operand_decimal(const ExceptionSite& site, uint64_t code) {
                        : shortest_decimal(site.format, code);
 }
 
+}  // namespace report_detail
+
+namespace {
+
+using report_detail::operand_decimal;
+using report_detail::operand_hex;
+
 std::string operand_list(const ExceptionSite& site) {
   std::string text;
   for (const uint64_t code : site.operands)
@@ -31,28 +38,12 @@ std::string operand_list(const ExceptionSite& site) {
   return text.empty() ? "not recorded" : text;
 }
 
-std::string json_report(uint8_t kinds, uint8_t status, const ExceptionSite& site) {
-  nlohmann::ordered_json json;
-  json["exception"] = flag_names(kinds);
-  json["fp_sts"] = {
-      {"oflo", (status & kOverflow) != 0}, {"div0", (status & kDivideByZero) != 0}, {"inv", (status & kInvalid) != 0}};
-  json["operation"] = site.operation;
-  json["index"] = site.index;
-  json["format"] = site.integers ? "int32" : format_name(site.format);
-  json["operands"] = nlohmann::ordered_json::array();
-  for (const uint64_t code : site.operands)
-    json["operands"].push_back({{"hex", operand_hex(site, code)}, {"decimal", operand_decimal(site, code)}});
-  json["tile"] = site.tile;
-  json["worker"] = site.worker;
-  return json.dump();
-}
-
 std::string write_report(uint8_t kinds, uint8_t status, const ExceptionSite& site, DumpFormat layout) {
   const std::string title = "floating-point exception: " + flag_names(kinds);
   const std::string element = site.operation + ", element " + std::to_string(site.index);
   const std::string place = "tile " + std::to_string(site.tile) + ", worker " + std::to_string(site.worker);
   switch (layout) {
-    case DumpFormat::kJson: return json_report(kinds, status, site);
+    case DumpFormat::kJson: return report_detail::exception_json(kinds, status, site);
     case DumpFormat::kOneLine:
       return title + "; " + status_line(status) + "; " + element + "; operands: " + operand_list(site) + "; " + place;
     case DumpFormat::kFull: break;

@@ -1,7 +1,5 @@
 #include "softamp/report/statistics.h"
 
-#include <nlohmann/json.hpp>
-
 #include "softamp/report/number_text.h"
 
 namespace softamp {
@@ -69,27 +67,6 @@ TensorStatistics statistics_of(const TensorType& type, const void* data) {
     case DType::kBool: count_integers(static_cast<const uint8_t*>(data), s.elements, s); break;
   }
   return s;
-}
-
-std::string TensorStatistics::json() const {
-  nlohmann::ordered_json out;
-  out["elements"] = elements;
-  // JSON has no infinities: those are text.
-  const auto number = [](double x) -> nlohmann::ordered_json {
-    if (x - x == 0) return x;
-    return x > 0 ? "inf" : "-inf";
-  };
-  out["minimum"] = number(minimum);
-  out["maximum"] = number(maximum);
-  out["zeros"] = zeros;
-  out["subnormals"] = subnormals;
-  out["saturated"] = saturated;
-  out["infinities"] = infinities;
-  out["nans"] = nans;
-  nlohmann::ordered_json histogram = nlohmann::ordered_json::object();
-  for (const auto& [exponent, count] : exponents) histogram[std::to_string(exponent)] = count;
-  out["exponents"] = std::move(histogram);
-  return out.dump();
 }
 
 }  // namespace softamp

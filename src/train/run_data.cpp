@@ -53,6 +53,9 @@ ImageSets load_folder(const std::string& folder, const NetworkInfo& network) {
 TrainSettings settled(TrainSettings s) {
   s.validate();
   s = s.spelled_out();
+  ExecutorOptions options;
+  options.backend = s.backend;
+  s.backend = choose_backend(options).backend;
   if (s.generated) {
     s.data.clear();
     return s;

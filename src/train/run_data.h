@@ -9,8 +9,8 @@
 
 namespace softamp::train_detail {
 
-/// The settings, checked, with all that follows from them written out and the data named for good: a folder, or the
-/// generated set.
+/// The settings, checked, with all that follows from them written out, the data named for good (a folder, or the
+/// generated set), and the backend too: emu or cuda. Throws as choose_backend.
 TrainSettings settled(TrainSettings settings);
 
 /// The sets that settled settings name, in the size of the network's images, cut to train_images and test_images (the

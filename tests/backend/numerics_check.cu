@@ -1,4 +1,5 @@
-// The numerics sweep on the GPU, chunk by chunk against the host: every header of numerics/ in device code.
+// The numerics sweep on the GPU, chunk by chunk against the host: every header of numerics/ in device code; with
+// SOFTAMP_KERNEL_SWEEP the sweep of kernel_sweep.h.
 // Exit code 0: equal; 1: a chunk differs; 77: no GPU to run on. With --host it prints what nvcc's host pass computes.
 #include <cinttypes>
 #include <cstdio>
@@ -6,10 +7,17 @@
 #include <vector>
 
 #include "numerics_sweep.h"
+#if defined(SOFTAMP_KERNEL_SWEEP)
+#include "kernel_sweep.h"
+#endif
 
 namespace {
 
+#if defined(SOFTAMP_KERNEL_SWEEP)
+using namespace softamp::kernel_sweep;
+#else
 using namespace softamp::sweep;
+#endif
 
 // One thread per chunk; families are launched apart, so that a fault names one.
 __global__ void sweep_kernel(int family, uint64_t* digests) {
@@ -56,6 +64,11 @@ int main(int argc, char** argv) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
     std::puts("no CUDA device: compiled and linked, not run");
+    return 77;
+  }
+  cudaFuncAttributes attributes{};
+  if (cudaFuncGetAttributes(&attributes, sweep_kernel) == cudaErrorNoKernelImageForDevice) {
+    std::puts("not compiled for this CUDA device: not run");
     return 77;
   }
   uint64_t* device_digests = nullptr;

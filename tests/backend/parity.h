@@ -1,5 +1,5 @@
-// One text for every backend: graphs that are run on two of them and must give the same bits, flags and lowest offending
-// indices (D1, D69). Plain functions, so that a machine with a GPU needs no test library (tests/gpu.sh).
+// One text for every backend: graphs that are run on two of them and must give the same bits, flags and lowest
+// offending indices (D1, D69). Plain functions, so that a machine with a GPU needs no test library (tests/gpu.sh).
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@ struct Case {
 struct Report {
   uint64_t cases = 0, failed = 0, elements = 0;
   std::vector<std::string> differences;  ///< one text per failed case
+  uint64_t digest = 0;                   ///< of the backend's results, case by case: the same on every machine
 };
 
 class Suite {
@@ -41,6 +42,9 @@ class Suite {
   bool wants(const std::string& name) const { return name.find(filter_) != std::string::npos; }
   /// Runs the case on "emu" and on the backend, and compares values, flags, indices, and variables.
   void run(const Case& c);
+  /// Counts a case that the caller ran on "emu" and on backend(): `difference` is empty where there is none.
+  void note(const std::string& name, const std::string& difference, uint64_t elements);
+  const std::string& backend() const { return backend_; }
   const Report& report() const { return report_; }
 
  private:
@@ -49,6 +53,9 @@ class Suite {
   std::string filter_;
   Report report_;
 };
+
+/// Count, first index, both bit patterns and a histogram of distances (D69); empty where equal.
+std::string difference_of(const Tensor& expected, const Tensor& found);
 
 /// Codes of a floating tensor that meet every branch: all special values, subnormals, halves of quanta, and random
 /// bits; `plain`: finite numbers of moderate size only.

@@ -1,7 +1,64 @@
-#include "parity.h"
+// The elementary functions, the power and the gradient of gelu on every dtype, with every special value, broadcast, in
+// place, in sizes around a group, and under every switch of a preset.
+#include "parity_elements.h"
 
 namespace softamp::parity {
+namespace {
 
-void functions(Suite&) {}
+void add_all(GraphBuilder& b, Port x, Port y) {
+  for (const char* op : {"Exp", "Expm1", "Log", "Log1p", "Tanh", "Sigmoid", "Erf", "Sin", "Cos"}) b.add(op, {x});
+  b.add("Pow", {x, y});
+  for (const bool approximate : {false, true}) {
+    b.add("Gelu", {x}, {{"approximate", approximate}});
+    b.add("GeluGrad", {x, y}, {{"approximate", approximate}});
+  }
+}
+
+void everything(Suite& suite, const Setting& setting, DType t, const Shape& shape, const std::string& what, int steps) {
+  const std::string name = what + " " + name_of(t) + " " + setting.name;
+  if (!suite.wants(name)) return;
+  Elements e(name, setting);
+  const Port x = e.operand("x", t, shape), y = e.operand("y", t, shape);
+  add_all(e.builder, x, y);
+  e.steps = steps;
+  e.run(suite);
+}
+
+/// Special values against each other; and a chain whose tensors are written over their operands.
+void shapes(Suite& suite, const Setting& setting, DType t) {
+  const std::string name = std::string("shapes ") + name_of(t) + " " + setting.name;
+  if (!suite.wants(name)) return;
+  Elements e(name, setting);
+  GraphBuilder& b = e.builder;
+  const Port x = e.operand("x", t, Shape{48, 1}), y = e.operand("y", t, Shape{48}), one = e.operand("one", t, Shape{});
+  b.add("Pow", {x, y}, {}, "all");
+  b.add("Pow", {y, x}, {}, "turned");
+  b.add("Pow", {y, one}, {}, "scalar");
+  const Port z = e.operand("z", t, Shape{5, 7});
+  Port p = b.add("Exp", {z});
+  for (const char* op : {"Log1p", "Tanh", "Sin", "Sigmoid"}) p = b.add(op, {p});
+  p = b.add("Pow", {p, z});
+  b.add("GeluGrad", {p, z}, {}, "end");
+  e.fetches = {"all", "turned", "scalar", "end"};
+  e.run(suite);
+}
+
+}  // namespace
+
+void functions(Suite& suite) {
+  const std::vector<DType> types = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
+  const int large_steps = suite.elements() > 100000 ? 1 : 3;
+  for (const Setting& setting : settings())
+    for (const DType t : types) {
+      everything(suite, setting, t, Shape{suite.elements() + 3}, "all", large_steps);
+      shapes(suite, setting, t);
+    }
+  for (const size_t k : {0, 2})
+    for (const DType t : types)
+      for (const int64_t n : {0, 1, 7, 8, 9, 1023})
+        everything(suite, settings()[k], t, Shape{n}, std::to_string(n) + " elements", 1);
+  for (const Setting& setting : odd_settings())
+    for (const DType t : types) everything(suite, setting, t, Shape{400}, "odd", 1);
+}
 
 }  // namespace softamp::parity

@@ -1,4 +1,5 @@
-// The program around the parity suite: PROGRAM [--full] [FAMILY [FILTER]]. Exit code 0: no difference; 1: one; 2: usage.
+// The program around the parity suite: PROGRAM [--full] [FAMILY [FILTER]]. Exit code 0: no difference; 1: one; 2:
+// usage.
 #pragma once
 
 #include <chrono>

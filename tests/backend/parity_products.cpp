@@ -1,7 +1,152 @@
+// MatMul and BatchMatMulV2: shapes x partials x blocks x dtypes x settings, with every special value, transposes,
+// batches that stretch, sums over a batch.
+#include <random>
+
 #include "parity.h"
+#include "softamp/graph/operation.h"
 
 namespace softamp::parity {
+namespace {
 
-void products(Suite&) {}
+/// What the options of products come to.
+struct Options {
+  const char* partials = "float";
+  bool between = false;  ///< half between independent partials
+  int block = 16;
+  AmpInner inner = AmpInner::kFmaChain;
+  bool flush_inner = false, stochastic_off = false;
+};
+
+struct Problem {
+  DType type = DType::kFloat16;
+  int64_t m = 1, n = 1, k = 1;
+  bool transpose_a = false, transpose_b = false, batch_sum = false, plain = false;
+  std::vector<int64_t> batch_a, batch_b;  ///< BatchMatMulV2 where one is there
+  Options options;
+  uint64_t seed = 0;
+};
+
+Shape matrix(std::vector<int64_t> batch, int64_t rows, int64_t columns, bool transposed) {
+  batch.push_back(transposed ? columns : rows);
+  batch.push_back(transposed ? rows : columns);
+  return Shape(batch);
+}
+
+std::string text_of(const Problem& p) {
+  std::string s = std::string(p.batch_a.empty() && p.batch_b.empty() ? "MatMul " : "BatchMatMulV2 ") + name_of(p.type) +
+                  " " + std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k);
+  if (p.transpose_a) s += " a^T";
+  if (p.transpose_b) s += " b^T";
+  if (p.batch_sum) s += " batch_sum";
+  if (p.plain) s += " plain";
+  s += std::string(" partials ") + p.options.partials + (p.options.between ? " between" : "") + " block " +
+       std::to_string(p.options.block);
+  if (p.options.inner != AmpInner::kFmaChain) s += " inner " + std::to_string(static_cast<int>(p.options.inner));
+  if (p.options.flush_inner) s += " flush";
+  if (p.options.stochastic_off) s += " sr off";
+  return s + " #" + std::to_string(p.seed);
+}
+
+void run(Suite& suite, const Problem& p, const Setting& setting) {
+  Case c;
+  c.name = text_of(p) + " " + setting.name;
+  if (!suite.wants(c.name)) return;
+  const bool batched = !p.batch_a.empty() || !p.batch_b.empty();
+  const Shape a = matrix(p.batch_a, p.m, p.k, p.transpose_a), b = matrix(p.batch_b, p.k, p.n, p.transpose_b);
+  GraphBuilder g;
+  const Port x = g.placeholder("x", p.type, a), y = g.placeholder("y", p.type, b);
+  g.add(batched ? "BatchMatMulV2" : "MatMul", {x, y},
+        {{batched ? "adj_x" : "transpose_a", p.transpose_a},
+         {batched ? "adj_y" : "transpose_b", p.transpose_b},
+         {"batch_sum", p.batch_sum}});
+  c.graph = g.build();
+  c.feeds.emplace("x", floats(p.type, a, 2 * p.seed + 1, p.plain));
+  c.feeds.emplace("y", floats(p.type, b, 2 * p.seed + 2, p.plain));
+  c.fetches = {c.graph.port_name({c.graph.size() - 1, 0})};
+  c.options = setting.options;
+  c.options.config.matmuls.poplar_options = {{"partialsType", p.options.partials}};
+  if (p.options.between) c.options.config.matmuls.poplar_options["partialsType.interTile"] = "half";
+  if (p.options.stochastic_off) c.options.config.matmuls.poplar_options["disableSRForAMPVertices"] = "true";
+  c.options.amp_block = p.options.block;
+  c.options.amp_inner = p.options.inner;
+  c.options.f32_flush_inner = p.options.flush_inner;
+  suite.run(c);
+}
+
+constexpr int kBlocks[] = {16, 1, 4, 0};
+
+Problem random_problem(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
+  Problem p;
+  p.seed = seed;
+  p.m = below(40), p.n = below(40), p.k = below(50);
+  if (seed % 5 == 0) p.m = 1 + below(300), p.n = 1 + below(16), p.k = 1 + below(40);      // narrow tiles
+  if (seed % 10 == 1) p.m = 100 + below(60), p.n = 100 + below(60), p.k = 1 + below(20);  // large ones
+  if (seed % 10 == 2) p.m = 1 + below(9), p.n = 1 + below(9), p.k = 1000 + below(1100);
+  const DType types[] = {DType::kFloat16, DType::kFloat16, DType::kFloat32, DType::kBFloat16};
+  p.type = types[below(4)];
+  p.transpose_a = below(2), p.transpose_b = below(2);
+  p.batch_sum = below(4) == 0;
+  // Special values meet most outputs: with many of them chains are NaNs, and nothing else is seen.
+  p.plain = seed % 2 == 0;
+  p.options.partials = below(3) ? "half" : "float";
+  p.options.between = p.batch_sum && below(2);
+  p.options.block = kBlocks[below(4)];
+  if (below(8) == 0) p.options.inner = below(2) ? AmpInner::kExactDot4 : AmpInner::kRn32Each;
+  p.options.flush_inner = below(16) == 0;
+  p.options.stochastic_off = below(8) == 0;
+  return p;
+}
+
+}  // namespace
+
+void products(Suite& suite) {
+  const bool large = suite.elements() > 100000;
+  // Every partials type, block and setting, on an odd shape: plain numbers, then special ones.
+  for (const Setting& setting : settings())
+    for (const char* partials : {"half", "float"})
+      for (const int block : kBlocks)
+        for (const bool plain : {true, false}) {
+          Problem p;
+          p.m = 9, p.n = 21, p.k = 35;
+          p.seed = static_cast<uint64_t>(block);
+          p.plain = plain;
+          p.options.partials = partials;
+          p.options.block = block;
+          run(suite, p, setting);
+        }
+  // Random shapes and options.
+  for (uint64_t seed = 0; seed < 100; ++seed) run(suite, random_problem(seed), settings()[seed % settings().size()]);
+  for (uint64_t seed = 100; large && seed < 400; ++seed)
+    for (const Setting& setting : settings()) run(suite, random_problem(seed), setting);
+  // Batches, stretched.
+  uint64_t seed = 1000;
+  for (const Setting& setting : settings())
+    for (const auto& [a, b] : std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>{
+             {{3}, {3}}, {{2, 1, 2}, {3, 1}}, {{1}, {4}}, {{}, {2, 2}}, {{0}, {0}}}) {
+      Problem p = random_problem(++seed);
+      p.m = 5, p.n = 11, p.k = 17;
+      p.batch_sum = false;
+      p.options.between = false;
+      p.batch_a = a, p.batch_b = b;
+      run(suite, p, setting);
+    }
+  // A large one of each kind.
+  for (const Setting& setting : settings())
+    for (const char* partials : {"half", "float"})
+      for (const int block : {16, 1}) {
+        Problem p;
+        p.seed = ++seed;
+        int64_t side = 16;
+        while (side * side < suite.elements() && side < 2048) side *= 2;
+        p.m = side + 3, p.n = side + (seed % 2 ? 8 : 5), p.k = large ? 523 : 37;
+        p.plain = true;
+        p.options.partials = partials;
+        p.options.block = block;
+        if (!large && &setting != &settings()[seed % settings().size()]) continue;
+        run(suite, p, setting);
+      }
+}
 
 }  // namespace softamp::parity

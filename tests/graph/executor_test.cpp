@@ -238,7 +238,7 @@ TEST(Executor, OptionsOutOfRange) {
     return refusal<std::invalid_argument>([&] { make_executor(sum_graph(), o); });
   };
   using O = ExecutorOptions;
-  EXPECT_EQ(refused([](O& o) { o.backend = "cuda"; }).substr(0, 22), "unknown backend 'cuda'");
+  EXPECT_EQ(refused([](O& o) { o.backend = "cudo"; }), "unknown backend 'cudo'; nearest: cuda; known: emu, cuda, auto");
   EXPECT_EQ(refused([](O& o) { o.amp_block = 2; }), "amp_block is 2; expected 1, 4, 16, or 0 for all of k");
   EXPECT_EQ(refused([](O& o) { o.amp_block = -1; }), "amp_block is -1; expected 1, 4, 16, or 0 for all of k");
   EXPECT_EQ(refused([](O& o) { o.threads = -1; }), "threads is -1; expected 0..1024");

@@ -71,6 +71,34 @@ TEST_F(CompareVerb, TheFirstTensorThatDiffersAndTheSettingsThatMadeIt) {
   EXPECT_EQ(d["difference"]["step"], 0);
 }
 
+TEST_F(CompareVerb, BackendsAreNoDifference) {
+  trace("a", "--behaviour esr --seed 1");
+  trace("b", "--behaviour esr --seed 2");
+  const std::string emu = read_text(file("a")), other_seed = read_text(file("b"));
+  const auto of_backend = [&](std::string text, const std::string& backend) {
+    const std::string named = "\"backend\":\"emu\",";
+    const size_t at = text.find(named);
+    EXPECT_NE(at, std::string::npos) << text;
+    return text.replace(at, named.size(), backend.empty() ? "" : "\"backend\":\"" + backend + "\",");
+  };
+  write_text(file("gpu"), of_backend(emu, "cuda"));
+  const Outcome o = compare("a", "gpu");
+  EXPECT_EQ(o.code, 0);
+  EXPECT_EQ(o.out, "5 tensors are equal, emu and cuda\n");
+  EXPECT_EQ(o.err, "") << "settings are equal";
+  EXPECT_EQ(json::parse(compare("gpu", "a", "--json").out),
+            (json{{"equal", true}, {"equal_tensors", 5}, {"backends", {"cuda", "emu"}}}));
+  write_text(file("gpu"), of_backend(other_seed, "cuda"));
+  const Outcome differ = compare("a", "gpu");
+  EXPECT_EQ(differ.code, 1);
+  EXPECT_EQ(differ.out.find("first difference after 3 equal tensors: step 0, AddV2 'scope/z': hash \""), 0u);
+  EXPECT_NE(differ.out.find(" (emu, cuda)\n"), std::string::npos) << differ.out;
+  write_text(file("old"), of_backend(emu, ""));
+  EXPECT_EQ(compare("a", "old").out, "5 tensors are equal\n") << "a trace from before there were two";
+  write_text(file("odd"), "{\"softamp_trace\":1,\"spec\":1,\"backend\":7,\"settings\":{}}\n");
+  EXPECT_NE(compare("a", "odd").err.find("odd, line 1: expected \"backend\" to be a text"), std::string::npos);
+}
+
 TEST_F(CompareVerb, AShorterTrace) {
   trace("a", "--steps 1");
   trace("b", "--steps 2");

@@ -92,6 +92,7 @@ TEST_F(RunVerb, PrintsTensorsAndSaysTheSettingsApart) {
   EXPECT_EQ(o.out, "scope/z: float16 [4] [11, 22, 33, 44]\ns:1: float16 [2] [33, 44]\n");
   EXPECT_EQ(o.err.find("softamp run: {\"semantics\":\"ipu\""), 0u) << o.err;
   EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1);
+  EXPECT_EQ(json::parse(o.err.substr(13))["backend"], "emu");
   EXPECT_EQ(run(kX + "--fetch scope/z --quiet").err, "");
 }
 

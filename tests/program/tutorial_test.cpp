@@ -91,7 +91,10 @@ TEST_F(Tutorial, OptionsReachTheSettings) {
   EXPECT_EQ(a["learning_rate"], 0.5);
   EXPECT_EQ(a["partials"], "half");
   EXPECT_EQ(a["stochastic_rounding"], "off");
-  const json b = settings("ipuestimator_fp16 float32 --no-shuffle --seed 7 --behaviour off --loss-dtype compute");
+  EXPECT_EQ(a["backend"], "emu");
+  const json b =
+      settings("ipuestimator_fp16 float32 --no-shuffle --seed 7 --behaviour off --loss-dtype compute --backend auto");
+  EXPECT_EQ(b["backend"], "auto");
   EXPECT_EQ(b["shuffle"], false);
   EXPECT_EQ(b["seed"], 7);
   EXPECT_EQ(b["behaviour"], "off");
@@ -140,6 +143,7 @@ TEST_F(Tutorial, OtherUsageErrorsEndWithTwo) {
       {"ipuestimator_fp16 mixed --generated --resume " + file("none.npz"), "none.npz"},
       {"ipuestimator_fp16 mixed --checkpoint " + file("none/a.npz"), "there is no folder '" + file("none") + "'"},
       {"ipuestimator_fp16 mixed --plot " + file("none/a.svg"), "cannot write '" + file("none/a.svg") + "'"},
+      {"ipuestimator_fp16 mixed --backend gpu", "'backend' is 'gpu'; expected emu, cuda or auto"},
       {"ipuestimator_fp16 mixed --evaluate-every 1", "--evaluate-every"},
       {"ipuestimator_fp16 mixed" + kTiny + "--replicas 8", "has no whole step of 8 batches of 2"},
       {"ipuestimator_fp16 mixed --seed -1", "'-1': expected a whole number, 0 or more"},

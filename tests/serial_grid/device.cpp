@@ -1,7 +1,7 @@
-// A device of cuda/device.h made of the host: kernels run when they are put into the queue, block by block and thread by
-// thread (cuda/grid.h), forwards or, with SOFTAMP_SERIAL_GRID=backwards, from the last block and thread to the first.
-// It is stricter than a GPU where a GPU would let a mistake pass: device memory can be touched by kernels and copies
-// alone, begins as garbage, and every copy must lie in one allocation.
+// A device of cuda/device.h made of the host: kernels run when they are put into the queue, block by block and thread
+// by thread (cuda/grid.h), forwards or, with SOFTAMP_SERIAL_GRID=backwards, from the last block and thread to the
+// first. It is stricter than a GPU where a GPU would let a mistake pass: device memory can be touched by kernels and
+// copies alone, begins as garbage, ends at a page that nobody can touch, and every copy must lie in one allocation.
 #include "cuda/device.h"
 
 #include <sys/mman.h>
@@ -16,8 +16,15 @@
 namespace softamp::cuda {
 namespace {
 
-constexpr size_t kPage = 4096;
+constexpr size_t kPage = 4096, kAlign = 64;
 size_t pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+/// Bytes of an allocation, which end where the page behind it begins.
+size_t room(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+std::byte* first_page(std::byte* at, size_t bytes) { return at + room(bytes) - pages(room(bytes)); }
+void protect(std::byte* at, size_t bytes, int protection) {
+  mprotect(first_page(at, bytes), pages(room(bytes)), protection);
+}
+void unmap(std::byte* at, size_t bytes) { munmap(first_page(at, bytes), pages(room(bytes)) + kPage); }
 
 class WorkRecording final : public Recording {
  public:
@@ -47,40 +54,45 @@ struct Device::State {
   /// Device memory can be touched between the two.
   void unlock() {
     if (open++ == 0)
-      for (const auto& [at, bytes] : allocations) mprotect(at, pages(bytes), PROT_READ | PROT_WRITE);
+      for (const auto& [at, bytes] : allocations) protect(at, bytes, PROT_READ | PROT_WRITE);
   }
   void lock() {
     if (--open == 0)
-      for (const auto& [at, bytes] : allocations) mprotect(at, pages(bytes), PROT_NONE);
+      for (const auto& [at, bytes] : allocations) protect(at, bytes, PROT_NONE);
   }
 };
 
 int Device::count(std::string*) { return 1; }
 
-Device::Device(int ordinal) : properties_{"the host, serially", 9, 0, 2, size_t{1} << 30}, state_(std::make_unique<State>()) {
+Device::Device(int ordinal)
+    : properties_{"the host, serially", 9, 0, 2, size_t{1} << 30}, state_(std::make_unique<State>()) {
   if (ordinal != 0) throw DeviceError("device " + std::to_string(ordinal) + "; expected 0..0");
   const char* const order = std::getenv("SOFTAMP_SERIAL_GRID");
   backwards_ = order && std::string_view(order) == "backwards";
 }
 
 Device::~Device() {
-  for (const auto& [at, bytes] : state_->allocations) munmap(at, pages(bytes));
+  for (const auto& [at, bytes] : state_->allocations) unmap(at, bytes);
 }
 
 void* Device::allocate(size_t bytes) {
   if (state_->recording) throw DeviceError("an allocation while a step is recorded, at " + state_->operation);
-  void* const memory = mmap(nullptr, pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw DeviceError("out of memory: " + std::to_string(bytes) + " bytes");
-  std::memset(memory, 0xA5, bytes);
-  if (state_->open == 0) mprotect(memory, pages(bytes), PROT_NONE);
-  state_->allocations[static_cast<std::byte*>(memory)] = bytes;
+  void* const mapped =
+      mmap(nullptr, pages(room(bytes)) + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw DeviceError("out of memory: " + std::to_string(bytes) + " bytes");
+  std::byte* const guard = static_cast<std::byte*>(mapped) + pages(room(bytes));
+  mprotect(guard, kPage, PROT_NONE);
+  std::byte* const memory = guard - room(bytes);
+  std::memset(memory, 0xA5, room(bytes));
+  if (state_->open == 0) protect(memory, bytes, PROT_NONE);
+  state_->allocations[memory] = bytes;
   return memory;
 }
 
 void Device::release(void* memory) noexcept {
   const auto it = state_->allocations.find(static_cast<std::byte*>(memory));
   if (it == state_->allocations.end()) std::abort();
-  munmap(memory, pages(it->second));
+  unmap(it->first, it->second);
   state_->allocations.erase(it);
 }
 

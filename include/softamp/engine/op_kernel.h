@@ -21,8 +21,8 @@ namespace softamp::engine {
 
 /// What is fixed for all runs of a graph.
 struct EngineSettings {
-  kernel::Environment environment;  ///< preset and seed; step and operation are set per call
-  int threads = 0;                  ///< (0: all; 1 .. 1024) of engines that run on the CPU
+  kernel::Environment environment;                         ///< preset and seed; step and operation are set per call
+  int threads = 0;                                         ///< (0: all; 1 .. 1024) of engines that run on the CPU
   bulk::InstructionSet isa = bulk::InstructionSet::kAuto;  ///< likewise
   /// Every element by the body in kernel/, on one thread: what all faster formulations are compared with.
   bool reference = false;

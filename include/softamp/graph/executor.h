@@ -133,6 +133,17 @@ class Executor {
   virtual MemoryReport memory(std::span<const std::string> fetches) = 0;
 };
 
+/// What ExecutorOptions::backend comes to on this machine.
+struct BackendChoice {
+  std::string backend;  ///< "emu" or "cuda"
+  /// Of "cuda": the device, "NVIDIA H100 80GB HBM3, compute capability 9.0, 79.1 GiB". Of "emu": empty, or, where
+  /// "auto" took it, why: no device, or an option that is the CPU's alone (isa, reference).
+  std::string about;
+};
+/// Throws std::invalid_argument for a backend that there is not, with the nearest; std::runtime_error where no device
+/// can be had for "cuda", saying why and what would work.
+BackendChoice choose_backend(const ExecutorOptions& options);
+
 /// Throws GraphError where the backend does not run an operation of the graph, std::invalid_argument for options out of
 /// range or a backend that there is not, std::runtime_error where no device can be had for "cuda", saying why.
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options = {});

@@ -1,7 +1,8 @@
 // A trace: one hash per tensor per step, as JSON lines, so that two runs can be laid side by side and the first tensor
 // that differs be named, whatever machine or backend they come from.
 //
-// Line 1: {"softamp_trace":1,"spec":1,"settings":{...}}. Then, in the order in which tensors are computed:
+// Line 1: {"softamp_trace":1,"spec":1,"backend":"emu","settings":{...}}. Then, in the order in which tensors are
+// computed:
 // {"step":0,"tensor":"y","op":"MatMul","dtype":"float16","shape":[2,3],"hash":"<32 hexadecimal digits>"}; the hash is
 // XXH3-128 of the elements' bytes, little-endian.
 #pragma once
@@ -59,6 +60,7 @@ struct TraceComparison {
   uint64_t tensors = 0;                       ///< equal before the difference
   std::optional<TraceDifference> difference;  ///< none: the traces are equal
   std::string settings;                       ///< settings that differ, "seed: 0 is 1"; empty where none does
+  std::string backend_a, backend_b;           ///< no setting: they change no bit; empty where a trace names none
 };
 
 /// Throws std::invalid_argument (file, line, what was expected) where one is no trace, or of another spec version.

@@ -85,20 +85,22 @@ SOFTAMP_INLINE uint64_t load_code(const FloatFormat& f, const void* codes, uint6
   return f.storage_bits() <= 16 ? static_cast<const uint16_t*>(codes)[i] : static_cast<const uint32_t*>(codes)[i];
 }
 
-/// An output of the convolution and an element of its input gradient are the same walk: `Tap` says where a tap's run of
-/// products begins.
+/// The products of an output, for whoever adds them up: the body, or a faster formulation. `Products` has
+///   product(ia, ib, block)   the product of elements ia and ib of the operands a and b
+///   end_block(block)         and, where partials are independent, close_partial(block)
+///
+/// An output of the convolution and an element of its input gradient are the same walk: `Taps` says where a tap's run
+/// of products begins.
 struct TapRun {
   bool skipped = true;
   uint64_t a = 0, b = 0;  ///< first elements; those of the next channel follow a by 1 and b by b_step
   uint64_t b_step = 1;
 };
 
-template <class Taps>
-SOFTAMP_INLINE Rounded convolve(const ConvolutionGeometry& g, const ConvolutionRules& rules, const Environment& env,
-                                uint64_t output, int64_t channels, const void* a, const void* b, const Taps& taps) {
+template <class Products, class Taps>
+SOFTAMP_INLINE void walk_taps(const ConvolutionGeometry& g, const ConvolutionRules& rules, int64_t channels,
+                              const Taps& taps, Products& products) {
   constexpr int64_t kBlock = ConvolutionGeometry::kChannelBlock;
-  const ProductRules& p = rules.product;
-  ProductChain chain(p, env, output);
   uint64_t first = 0;  // number of the run's first block
   for (int64_t c0 = 0; c0 < channels; c0 += kBlock) {
     const int64_t length = channels - c0 < kBlock ? channels - c0 : kBlock;
@@ -109,20 +111,17 @@ SOFTAMP_INLINE Rounded convolve(const ConvolutionGeometry& g, const ConvolutionR
         for (int64_t c = 0; c < length; ++c) {
           const uint64_t block = first + static_cast<uint64_t>(rules.block == 0 ? 0 : c / rules.block);
           const uint64_t i = static_cast<uint64_t>(c);
-          chain.step(widen_operand(p.a, load_code(p.a, a, run.a + i), env.semantics),
-                     widen_operand(p.b, load_code(p.b, b, run.b + i * run.b_step), env.semantics), block);
-          if (c + 1 == length || (rules.block != 0 && (c + 1) % rules.block == 0)) chain.end_block(block);
+          products.product(run.a + i, run.b + i * run.b_step, block);
+          if (c + 1 == length || (rules.block != 0 && (c + 1) % rules.block == 0)) products.end_block(block);
         }
       }
   }
-  return chain.finish();
 }
 
-/// Output (n, oh, ow), channel `out_channel` of `group`. rules.product: a = input, b = filter.
-SOFTAMP_INLINE Rounded convolution(const ConvolutionGeometry& g, const ConvolutionRules& rules, const Environment& env,
-                                   const void* input, const void* filter, int64_t n, int64_t oh, int64_t ow,
-                                   int64_t group, int64_t out_channel) {
-  const uint64_t output = g.output_at(n, oh, ow) + static_cast<uint64_t>(group * g.out_channels + out_channel);
+/// Of output (n, oh, ow), channel `out_channel` of `group`: a = input, b = filter.
+template <class Products>
+SOFTAMP_INLINE void walk_output(const ConvolutionGeometry& g, const ConvolutionRules& rules, int64_t n, int64_t oh,
+                                int64_t ow, int64_t group, int64_t out_channel, Products& products) {
   const auto taps = [&](int64_t kh, int64_t kw, int64_t c0) {
     const int64_t y = g.h.source(oh, kh), x = g.w.source(ow, kw);
     if (y < 0 || x < 0) return TapRun{};
@@ -130,7 +129,87 @@ SOFTAMP_INLINE Rounded convolution(const ConvolutionGeometry& g, const Convoluti
                   g.filter_at(kh, kw, group, c0) + static_cast<uint64_t>(out_channel),
                   static_cast<uint64_t>(g.out_channels)};
   };
-  return convolve(g, rules, env, output, g.in_channels, input, filter, taps);
+  walk_taps(g, rules, g.in_channels, taps, products);
+}
+
+/// Of the gradient of input (n, ih, iw), channel `in_channel` of `group`: a = gradient of the output, b = filter.
+template <class Products>
+SOFTAMP_INLINE void walk_input(const ConvolutionGeometry& g, const ConvolutionRules& rules, int64_t n, int64_t ih,
+                               int64_t iw, int64_t group, int64_t in_channel, Products& products) {
+  const auto taps = [&](int64_t kh, int64_t kw, int64_t c0) {
+    const int64_t y = g.h.reader(ih, kh), x = g.w.reader(iw, kw);
+    if (y < 0 || x < 0) return TapRun{};
+    return TapRun{false, g.output_at(n, y, x) + static_cast<uint64_t>(group * g.out_channels + c0),
+                  g.filter_at(kh, kw, group, in_channel) + static_cast<uint64_t>(c0), 1};
+  };
+  walk_taps(g, rules, g.out_channels, taps, products);
+}
+
+/// Places to an independent partial of a filter's gradient.
+constexpr int64_t kPartialPlaces = 1024;
+
+/// Of the gradient of filter element (kh, kw, in_channel of group, out_channel), those of places [begin, end) of
+/// (n, oh, ow): a = input, b = gradient of the output. `begin` is a multiple of kPartialPlaces.
+template <class Products>
+SOFTAMP_INLINE void walk_filter(const ConvolutionGeometry& g, const ConvolutionRules& rules, int64_t kh, int64_t kw,
+                                int64_t group, int64_t in_channel, int64_t out_channel, int64_t begin, int64_t end,
+                                Products& products) {
+  if (begin >= end) return;
+  const int64_t block = rules.block == 0 ? kPartialPlaces : rules.block;
+  int64_t ow = begin % g.w.output, oh = begin / g.w.output % g.h.output, n = begin / g.w.output / g.h.output;
+  int64_t last = -1;  // place that had a product
+  for (int64_t place = begin; place < end; ++place) {
+    const int64_t y = g.h.source(oh, kh), x = g.w.source(ow, kw);
+    if (y >= 0 && x >= 0) {
+      if (last >= 0 && last / block != place / block) products.end_block(static_cast<uint64_t>(last / block));
+      if (last >= 0 && last / kPartialPlaces != place / kPartialPlaces)
+        products.close_partial(static_cast<uint64_t>(last / block));
+      last = place;
+      products.product(g.input_at(n, y, x) + static_cast<uint64_t>(group * g.in_channels + in_channel),
+                       g.output_at(n, oh, ow) + static_cast<uint64_t>(group * g.out_channels + out_channel),
+                       static_cast<uint64_t>(place / block));
+    }
+    if (++ow < g.w.output) continue;
+    ow = 0;
+    if (++oh < g.h.output) continue;
+    oh = 0;
+    ++n;
+  }
+  if (last >= 0) {
+    products.end_block(static_cast<uint64_t>(last / block));
+    products.close_partial(static_cast<uint64_t>(last / block));
+  }
+}
+
+/// The body: products by kernel/product.h.
+class ChainProducts {
+ public:
+  SOFTAMP_INLINE ChainProducts(const ProductRules& rules, const Environment& env, uint64_t output, const void* a,
+                               const void* b)
+      : rules_(rules), semantics_(env.semantics), chain_(rules, env, output), a_(a), b_(b) {}
+  SOFTAMP_GENERAL void product(uint64_t ia, uint64_t ib, uint64_t block) {
+    chain_.step(widen_operand(rules_.a, load_code(rules_.a, a_, ia), semantics_),
+                widen_operand(rules_.b, load_code(rules_.b, b_, ib), semantics_), block);
+  }
+  SOFTAMP_GENERAL void end_block(uint64_t block) { chain_.end_block(block); }
+  SOFTAMP_GENERAL void close_partial(uint64_t block) { chain_.close_partial(block); }
+  SOFTAMP_GENERAL Rounded finish() { return chain_.finish(); }
+
+ private:
+  const ProductRules& rules_;
+  const Semantics& semantics_;
+  ProductChain chain_;
+  const void *a_, *b_;
+};
+
+/// Output (n, oh, ow), channel `out_channel` of `group`. rules.product: a = input, b = filter.
+SOFTAMP_INLINE Rounded convolution(const ConvolutionGeometry& g, const ConvolutionRules& rules, const Environment& env,
+                                   const void* input, const void* filter, int64_t n, int64_t oh, int64_t ow,
+                                   int64_t group, int64_t out_channel) {
+  const uint64_t output = g.output_at(n, oh, ow) + static_cast<uint64_t>(group * g.out_channels + out_channel);
+  ChainProducts products(rules.product, env, output, input, filter);
+  walk_output(g, rules, n, oh, ow, group, out_channel, products);
+  return products.finish();
 }
 
 /// The gradient of input (n, ih, iw), channel `in_channel` of `group`. rules.product: a = gradient of the output,
@@ -140,13 +219,9 @@ SOFTAMP_INLINE Rounded convolution_input_gradient(const ConvolutionGeometry& g, 
                                                   int64_t n, int64_t ih, int64_t iw, int64_t group,
                                                   int64_t in_channel) {
   const uint64_t output = g.input_at(n, ih, iw) + static_cast<uint64_t>(group * g.in_channels + in_channel);
-  const auto taps = [&](int64_t kh, int64_t kw, int64_t c0) {
-    const int64_t y = g.h.reader(ih, kh), x = g.w.reader(iw, kw);
-    if (y < 0 || x < 0) return TapRun{};
-    return TapRun{false, g.output_at(n, y, x) + static_cast<uint64_t>(group * g.out_channels + c0),
-                  g.filter_at(kh, kw, group, in_channel) + static_cast<uint64_t>(c0), 1};
-  };
-  return convolve(g, rules, env, output, g.out_channels, gradient, filter, taps);
+  ChainProducts products(rules.product, env, output, gradient, filter);
+  walk_input(g, rules, n, ih, iw, group, in_channel, products);
+  return products.finish();
 }
 
 /// The gradient of filter element (kh, kw, in_channel of group, out_channel). rules.product: a = input, b = gradient of
@@ -155,32 +230,10 @@ SOFTAMP_INLINE Rounded convolution_filter_gradient(const ConvolutionGeometry& g,
                                                    const Environment& env, const void* input, const void* gradient,
                                                    int64_t kh, int64_t kw, int64_t group, int64_t in_channel,
                                                    int64_t out_channel) {
-  const ProductRules& p = rules.product;
   const uint64_t output = g.filter_at(kh, kw, group, in_channel) + static_cast<uint64_t>(out_channel);
-  const uint64_t partial = 1024;  // places
-  const uint64_t block = rules.block == 0 ? partial : static_cast<uint64_t>(rules.block);
-  ProductChain chain(p, env, output);
-  uint64_t place = 0, last = 0;
-  bool any = false;
-  for (int64_t n = 0; n < g.batch; ++n)
-    for (int64_t oh = 0; oh < g.h.output; ++oh)
-      for (int64_t ow = 0; ow < g.w.output; ++ow, ++place) {
-        const int64_t y = g.h.source(oh, kh), x = g.w.source(ow, kw);
-        if (y < 0 || x < 0) continue;
-        if (any && last / block != place / block) chain.end_block(last / block);
-        if (any && last / partial != place / partial) chain.close_partial(last / block);
-        any = true;
-        last = place;
-        const uint64_t i = g.input_at(n, y, x) + static_cast<uint64_t>(group * g.in_channels + in_channel);
-        const uint64_t o = g.output_at(n, oh, ow) + static_cast<uint64_t>(group * g.out_channels + out_channel);
-        chain.step(widen_operand(p.a, load_code(p.a, input, i), env.semantics),
-                   widen_operand(p.b, load_code(p.b, gradient, o), env.semantics), place / block);
-      }
-  if (any) {
-    chain.end_block(last / block);
-    chain.close_partial(last / block);
-  }
-  return chain.finish();
+  ChainProducts products(rules.product, env, output, input, gradient);
+  walk_filter(g, rules, kh, kw, group, in_channel, out_channel, 0, g.batch * g.h.output * g.w.output, products);
+  return products.finish();
 }
 
 }  // namespace softamp::kernel

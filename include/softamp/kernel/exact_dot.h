@@ -13,13 +13,14 @@ class ExactDot {
 
   /// Adds the product of two fp32 codes.
   SOFTAMP_INLINE void add(uint32_t a, uint32_t b, const Semantics& s) {
-    const softamp::detail::Operand x = softamp::detail::unpack(kFp32, a, s), y = softamp::detail::unpack(kFp32, b, s);
+    const softamp::detail::Operand x = softamp::detail::unpack(FloatFormat::fp32(), a, s),
+                                   y = softamp::detail::unpack(FloatFormat::fp32(), b, s);
     ++count_;
     if (x.nan() || y.nan()) {
       if (!nan_) nan_code_ = x.nan() ? a : b;
       nan_ = true;
-      if (x.nan()) flags_ = static_cast<uint8_t>(flags_ | softamp::detail::nan_flags(kFp32, a, s));
-      if (y.nan()) flags_ = static_cast<uint8_t>(flags_ | softamp::detail::nan_flags(kFp32, b, s));
+      if (x.nan()) flags_ = static_cast<uint8_t>(flags_ | softamp::detail::nan_flags(FloatFormat::fp32(), a, s));
+      if (y.nan()) flags_ = static_cast<uint8_t>(flags_ | softamp::detail::nan_flags(FloatFormat::fp32(), b, s));
       return;
     }
     const bool negative = x.negative != y.negative;
@@ -35,23 +36,24 @@ class ExactDot {
 
   /// The sum of all that was added and the fp32 code `c`, rounded by the wide policy.
   SOFTAMP_INLINE Rounded round(uint32_t c, const Semantics& s) {
-    const softamp::detail::Operand z = softamp::detail::unpack(kFp32, c, s);
+    const softamp::detail::Operand z = softamp::detail::unpack(FloatFormat::fp32(), c, s);
     if (z.nan()) {
       if (!nan_) nan_code_ = c;
       nan_ = true;
-      flags_ = static_cast<uint8_t>(flags_ | softamp::detail::nan_flags(kFp32, c, s));
+      flags_ = static_cast<uint8_t>(flags_ | softamp::detail::nan_flags(FloatFormat::fp32(), c, s));
     }
     if (z.infinite()) infinite_[z.negative] = true;
     if (z.finite()) term(z.exact());
     invalid_ = invalid_ || (!nan_ && infinite_[0] && infinite_[1]);
     if (nan_)
-      return softamp::detail::nan_result(kFp32, nan_code_, static_cast<uint8_t>(flags_ | (invalid_ ? kInvalid : 0)), s);
-    if (invalid_) return softamp::detail::invalid_result(kFp32, s);
-    if (infinite_[0] || infinite_[1]) return pack_infinity(kFp32, infinite_[1], s.wide);
+      return softamp::detail::nan_result(FloatFormat::fp32(), nan_code_,
+                                         static_cast<uint8_t>(flags_ | (invalid_ ? kInvalid : 0)), s);
+    if (invalid_) return softamp::detail::invalid_result(FloatFormat::fp32(), s);
+    if (infinite_[0] || infinite_[1]) return pack_infinity(FloatFormat::fp32(), infinite_[1], s.wide);
     const Exact total = sum();
     // Of exact cancellation, and of zeros of both signs, +0 comes.
-    if (total.significand == 0) return {zero_code(kFp32, all_negative_zeros_), 0};
-    return round_and_pack(kFp32, total, s.wide);
+    if (total.significand == 0) return {zero_code(FloatFormat::fp32(), all_negative_zeros_), 0};
+    return round_and_pack(FloatFormat::fp32(), total, s.wide);
   }
 
  private:

@@ -75,22 +75,22 @@ struct HalfSteps {
   uint64_t group;
 
   SOFTAMP_HD uint32_t word(uint32_t site, uint64_t p) const {
-    return e.draw(e.semantics.rounding(kFp16), site, product_index(p, group));
+    return e.draw(e.semantics.rounding(FloatFormat::fp16()), site, product_index(p, group));
   }
   SOFTAMP_HD uint64_t note(Rounded r) const {
     steps.flags = static_cast<uint8_t>(steps.flags | r.flags);
     return r.code;
   }
   SOFTAMP_HD uint64_t sub(uint64_t a, uint64_t b, uint32_t site, uint64_t p) const {
-    return note(fp::sub(kFp16, a, b, e.semantics, word(site, p)));
+    return note(fp::sub(FloatFormat::fp16(), a, b, e.semantics, word(site, p)));
   }
   SOFTAMP_HD uint64_t square(uint64_t a, uint32_t site, uint64_t p) const {
-    return note(fp::mul(kFp16, a, a, e.semantics, word(site, p)));
+    return note(fp::mul(FloatFormat::fp16(), a, a, e.semantics, word(site, p)));
   }
   SOFTAMP_HD uint64_t divide(uint64_t sum, uint64_t n, uint32_t site, uint64_t p) const {
     Steps own;
-    const float quotient = own.div(own.enter_code(kFp16, sum, e.semantics), count_of(n));
-    return note(finish(kFp16, quotient, own.flags, e.semantics, word(site, p)));
+    const float quotient = own.div(own.enter_code(FloatFormat::fp16(), sum, e.semantics), count_of(n));
+    return note(finish(FloatFormat::fp16(), quotient, own.flags, e.semantics, word(site, p)));
   }
 };
 
@@ -109,7 +109,8 @@ SOFTAMP_HD inline Moments half_moments(Steps& steps, const Elements& x, const No
     const uint64_t mean_square = half.divide(half_sum(steps, n, term, e, 2, group), n, 2, 2 * n);
     variance = half.sub(mean_square, half.square(mean, 1, n), 2, 2 * n + 1);
   }
-  return {steps.enter_code(kFp16, mean, e.semantics), steps.enter_code(kFp16, variance, e.semantics)};
+  return {steps.enter_code(FloatFormat::fp16(), mean, e.semantics),
+          steps.enter_code(FloatFormat::fp16(), variance, e.semantics)};
 }
 
 }  // namespace detail
@@ -138,11 +139,23 @@ SOFTAMP_MATH float inverse_deviation(Steps& steps, float variance, float epsilon
   return steps.div(1.0f, steps.sqrt(steps.add(variance, epsilon)));
 }
 
+namespace detail {
+/// h of an element x in a group of which mean and i are known.
+SOFTAMP_MATH float normalised_of(Steps& steps, float x, float mean, float inverse) {
+  return steps.mul(steps.sub(x, mean), inverse);
+}
+/// h of element i.
+SOFTAMP_MATH float normalised(Steps& steps, const Elements& x, uint64_t i, float mean, float inverse,
+                              const Semantics& s) {
+  return normalised_of(steps, steps.enter(x, i, s), mean, inverse);
+}
+}  // namespace detail
+
 /// y of element i, of channel `channel`, before its rounding.
 SOFTAMP_MATH float normalised_value(Steps& steps, const Elements& x, uint64_t i, const Elements& gamma,
                                     const Elements& beta, uint64_t channel, float mean, float inverse,
                                     const Semantics& s) {
-  const float h = steps.mul(steps.sub(steps.enter(x, i, s), mean), inverse);
+  const float h = detail::normalised(steps, x, i, mean, inverse, s);
   return steps.fma(h, steps.enter(gamma, channel, s), steps.enter(beta, channel, s));
 }
 
@@ -171,8 +184,8 @@ SOFTAMP_HD inline void group_norm(const Elements& x, const Elements& gamma, cons
   Steps steps;
   const Moments m = group_moments(steps, x, shape, group, o, e);
   const uint64_t first = shape.place(group, 0);
-  sink(1, group, finish(kFp32, m.mean, 0, e.semantics, 0), first);
-  sink(2, group, finish(kFp32, m.variance, 0, e.semantics, 0), first);
+  sink(1, group, finish(FloatFormat::fp32(), m.mean, 0, e.semantics, 0), first);
+  sink(2, group, finish(FloatFormat::fp32(), m.variance, 0, e.semantics, 0), first);
   normalise(steps, x, gamma, beta, shape, group, m, o.epsilon, e, sink);
 }
 
@@ -214,8 +227,8 @@ SOFTAMP_HD inline void batch_norm_training(const Elements& x, const Elements& ga
   const Moments r = running_moments(after, m, shape.group_size(), c, running, s);
   sink(1, c, finish(parameters, r.mean, after.flags, s, e.draw(p, 1, c)), c);
   sink(2, c, finish(parameters, r.variance, after.flags, s, e.draw(p, 2, c)), c);
-  sink(3, c, finish(kFp32, m.mean, steps.flags, s, 0), c);
-  sink(4, c, finish(kFp32, m.variance, steps.flags, s, 0), c);
+  sink(3, c, finish(FloatFormat::fp32(), m.mean, steps.flags, s, 0), c);
+  sink(4, c, finish(FloatFormat::fp32(), m.variance, steps.flags, s, 0), c);
   normalise(steps, x, gamma, beta, shape, c, m, o.epsilon, e, sink);
 }
 
@@ -230,8 +243,8 @@ SOFTAMP_HD inline void batch_norm_inference(const Elements& x, const Elements& g
   const Moments m{steps.enter(mean, c, s), steps.enter(variance, c, s)};
   sink(1, c, finish(mean.format, m.mean, steps.flags, s, e.draw(p, 1, c)), c);
   sink(2, c, finish(mean.format, m.variance, steps.flags, s, e.draw(p, 2, c)), c);
-  sink(3, c, finish(kFp32, m.mean, steps.flags, s, 0), c);
-  sink(4, c, finish(kFp32, m.variance, steps.flags, s, 0), c);
+  sink(3, c, finish(FloatFormat::fp32(), m.mean, steps.flags, s, 0), c);
+  sink(4, c, finish(FloatFormat::fp32(), m.variance, steps.flags, s, 0), c);
   normalise(steps, x, gamma, beta, shape, c, m, o.epsilon, e, sink);
 }
 
@@ -242,14 +255,6 @@ struct NormGradient {
   float epsilon;
   bool training;  ///< batch: A and B count
 };
-
-namespace detail {
-/// h of element i in a group of which mean and i are known.
-SOFTAMP_INLINE float normalised(Steps& steps, const Elements& x, uint64_t i, float mean, float inverse,
-                                const Semantics& s) {
-  return steps.mul(steps.sub(steps.enter(x, i, s), mean), inverse);
-}
-}  // namespace detail
 
 /// Gradients of the parameters of channel c: outputs 1 (scale) and 2 (offset), in gamma's dtype.
 template <class Sink>
@@ -273,12 +278,19 @@ SOFTAMP_HD inline void norm_parameter_gradient(const NormGradient& n, uint64_t c
   sink(2, c, finish(n.gamma.format, offset, offset_flags, s, e.draw(p, 2, c)), c);
 }
 
+namespace detail {
+/// RN(factor t): t of h and of what arrives.
+SOFTAMP_MATH float input_gradient_of(Steps& steps, float arriving, float h, float factor, float a, float b) {
+  return steps.mul(factor, steps.fma(-h, b, steps.sub(arriving, a)));
+}
+}  // namespace detail
+
 /// Gradient of the input at element i, where `arriving` (dy, or g) comes in, before its rounding.
 SOFTAMP_MATH float input_gradient_value(Steps& steps, const NormGradient& n, uint64_t i, float arriving, float mean,
                                         float inverse, float factor, float a, float b, const Semantics& s) {
   if (!n.training) return steps.mul(factor, arriving);
   const float h = detail::normalised(steps, n.x, i, mean, inverse, s);
-  return steps.mul(factor, steps.fma(-h, b, steps.sub(arriving, a)));
+  return detail::input_gradient_of(steps, arriving, h, factor, a, b);
 }
 
 /// Gradient of the input in one group: output 0. batch: the formula of batch normalisation.

@@ -96,6 +96,13 @@ SOFTAMP_MATH Sum<F> adam(F var, F rate, F m, F v, F epsilon, F decay) {
 
 }  // namespace update
 
+// On a device a function of its own: an update has up to three, and is the rare case there.
+#if defined(__CUDA_ARCH__)
+#define SOFTAMP_UPDATE_STORE SOFTAMP_HD __attribute__((noinline)) inline
+#else
+#define SOFTAMP_UPDATE_STORE SOFTAMP_MATH
+#endif
+
 namespace detail {
 
 /// A binary64 number whose steps are noted.
@@ -122,8 +129,8 @@ struct NotedLane {
 };
 
 /// r(a + b), with the flags of the steps.
-SOFTAMP_MATH Rounded stored(const FloatFormat& f, const update::Sum<NotedLane>& x, const Semantics& s,
-                            uint32_t random) {
+SOFTAMP_UPDATE_STORE Rounded stored(const FloatFormat& f, const update::Sum<NotedLane>& x, const Semantics& s,
+                                    uint32_t random) {
   Steps& steps = *x.a.steps;
   if (!is_finite(x.a.v) || !is_finite(x.b.v)) {
     const double value = steps.add(x.a.v, x.b.v);
@@ -143,6 +150,8 @@ SOFTAMP_MATH Rounded stored(const FloatFormat& f, const update::Sum<NotedLane>& 
   const Rounded r = round_and_pack(f, total, p, random);
   return {r.code, static_cast<uint8_t>(r.flags | before)};
 }
+
+#undef SOFTAMP_UPDATE_STORE
 
 /// One stored value: operands enter, a formula, r.
 class StoredValue {

@@ -59,8 +59,8 @@ struct Sum {
   uint8_t flags = 0;
 
   /// `s`: pooling_arithmetic's.
-  SOFTAMP_INLINE void add(uint32_t x, const Semantics& s) { take(fp::add(kFp32, code, x, s)); }
-  SOFTAMP_INLINE void divide(uint32_t x, const Semantics& s) { take(fp::div(kFp32, code, x, s)); }
+  SOFTAMP_INLINE void add(uint32_t x, const Semantics& s) { take(fp::add(FloatFormat::fp32(), code, x, s)); }
+  SOFTAMP_INLINE void divide(uint32_t x, const Semantics& s) { take(fp::div(FloatFormat::fp32(), code, x, s)); }
   SOFTAMP_INLINE void take(Rounded r) {
     code = static_cast<uint32_t>(r.code);
     flags = static_cast<uint8_t>(flags | (r.flags & (kInvalid | kOverflow)));
@@ -77,13 +77,14 @@ SOFTAMP_INLINE Semantics pooling_arithmetic(Semantics s) {
 
 /// The fp32 code of a small positive integer (exact below 2^24, else to nearest even).
 SOFTAMP_INLINE uint32_t fp32_of(int64_t n) {
-  return static_cast<uint32_t>(round_and_pack(kFp32, {false, 0, static_cast<uint64_t>(n)}, RoundingPolicy{}).code);
+  return static_cast<uint32_t>(
+      round_and_pack(FloatFormat::fp32(), {false, 0, static_cast<uint64_t>(n)}, RoundingPolicy{}).code);
 }
 
 /// The last step of all but the maximum: output `index` from its sum.
-SOFTAMP_INLINE Rounded pooling_result(const FloatFormat& f, const Environment& env, const Sum& sum, uint64_t index) {
+SOFTAMP_GENERAL Rounded pooling_result(const FloatFormat& f, const Environment& env, const Sum& sum, uint64_t index) {
   const Semantics& s = env.semantics;
-  const Rounded r = fp::convert(kFp32, f, sum.code, s, env.draw(s.rounding(f), 0, index));
+  const Rounded r = fp::convert(FloatFormat::fp32(), f, sum.code, s, env.draw(s.rounding(f), 0, index));
   return {r.code, static_cast<uint8_t>((sum.flags | r.flags) & (kInvalid | kOverflow))};
 }
 
@@ -93,8 +94,8 @@ struct Maximum {
   uint8_t flags;
 };
 
-SOFTAMP_INLINE Maximum window_maximum(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s,
-                                      const void* input, int64_t n, int64_t oh, int64_t ow, int64_t c) {
+SOFTAMP_GENERAL Maximum window_maximum(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s,
+                                       const void* input, int64_t n, int64_t oh, int64_t ow, int64_t c) {
   const Range ys = window(g.h, oh), xs = window(g.w, ow);
   Maximum best{0, 0};
   int64_t best_key = 0;
@@ -116,16 +117,16 @@ SOFTAMP_INLINE Maximum window_maximum(const PoolingGeometry& g, const FloatForma
   return best;
 }
 
-SOFTAMP_INLINE Rounded max_pool(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s, const void* input,
-                                int64_t n, int64_t oh, int64_t ow, int64_t c) {
+SOFTAMP_GENERAL Rounded max_pool(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s, const void* input,
+                                 int64_t n, int64_t oh, int64_t ow, int64_t c) {
   const Maximum m = window_maximum(g, f, s, input, n, oh, ow, c);
   const Rounded r = fp::convert(f, f, load_code(f, input, m.index), s);
   return {r.code, static_cast<uint8_t>(((m.flags & s.rounding(f).flags) | r.flags) & (kInvalid | kOverflow))};
 }
 
-SOFTAMP_INLINE Sum max_pool_gradient(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s,
-                                     const void* input, const void* gradient, int64_t n, int64_t ih, int64_t iw,
-                                     int64_t c) {
+SOFTAMP_GENERAL Sum max_pool_gradient(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s,
+                                      const void* input, const void* gradient, int64_t n, int64_t ih, int64_t iw,
+                                      int64_t c) {
   const Semantics arithmetic = pooling_arithmetic(s);
   const Range ohs = windows_of(g.h, ih), ows = windows_of(g.w, iw);
   const uint64_t here = g.input_at(n, ih, iw) + static_cast<uint64_t>(c);
@@ -139,8 +140,8 @@ SOFTAMP_INLINE Sum max_pool_gradient(const PoolingGeometry& g, const FloatFormat
   return sum;
 }
 
-SOFTAMP_INLINE Sum average_pool(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s, const void* input,
-                                int64_t n, int64_t oh, int64_t ow, int64_t c) {
+SOFTAMP_GENERAL Sum average_pool(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s, const void* input,
+                                 int64_t n, int64_t oh, int64_t ow, int64_t c) {
   const Semantics arithmetic = pooling_arithmetic(s);
   const Range ys = window(g.h, oh), xs = window(g.w, ow);
   Sum sum;
@@ -159,8 +160,8 @@ SOFTAMP_INLINE Sum average_pool(const PoolingGeometry& g, const FloatFormat& f, 
   return sum;
 }
 
-SOFTAMP_INLINE Sum average_pool_gradient(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s,
-                                         const void* gradient, int64_t n, int64_t ih, int64_t iw, int64_t c) {
+SOFTAMP_GENERAL Sum average_pool_gradient(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s,
+                                          const void* gradient, int64_t n, int64_t ih, int64_t iw, int64_t c) {
   const Semantics arithmetic = pooling_arithmetic(s);
   const Range ohs = windows_of(g.h, ih), ows = windows_of(g.w, iw);
   Sum sum;

@@ -62,11 +62,11 @@ SOFTAMP_INLINE uint32_t widen_operand(const FloatFormat& f, uint64_t code, const
   const uint32_t sign = x.negative ? 0x80000000u : 0u;
   if (x.nan()) {
     const uint32_t payload = static_cast<uint32_t>(code & f.mantissa_mask())
-                             << (kFp32.mantissa_bits() - f.mantissa_bits());
+                             << (FloatFormat::fp32().mantissa_bits() - f.mantissa_bits());
     return sign | 0x7F800000u | (payload ? payload : 0x00400000u);
   }
   if (x.infinite()) return sign | 0x7F800000u;
-  return static_cast<uint32_t>(round_and_pack(kFp32, x.exact(), RoundingPolicy{}).code);
+  return static_cast<uint32_t>(round_and_pack(FloatFormat::fp32(), x.exact(), RoundingPolicy{}).code);
 }
 
 /// One output's chain: step for every product in order of k, end_block where a block ends, close_partial where an
@@ -98,7 +98,7 @@ class ProductChain {
       dot_.add(a, b, inner_);
       if (dot_.count() == 4) end_dot();
     } else {
-      take(fp::fma(kFp32, a, b, acc_, inner_));
+      take(fp::fma(FloatFormat::fp32(), a, b, acc_, inner_));
     }
   }
 
@@ -114,7 +114,7 @@ class ProductChain {
     if (any_partial_) {
       const uint32_t partial = acc_;
       acc_ = total_;
-      take(fp::add(kFp32, acc_, partial, inner_));
+      take(fp::add(FloatFormat::fp32(), acc_, partial, inner_));
     }
     total_ = acc_;
     any_partial_ = true;
@@ -127,12 +127,12 @@ class ProductChain {
     if (rules_.independent) {
       acc_ = total_;
     } else if (rules_.partials == PartialsType::kHalf) {
-      if (rules_.output == kFp16) return {half_, flags_};
+      if (rules_.output == FloatFormat::fp16()) return {half_, flags_};
       acc_ = widened_half();
     }
-    if (rules_.output == kFp32) return {finish_fp32(), flags_};
+    if (rules_.output == FloatFormat::fp32()) return {finish_fp32(), flags_};
     const uint32_t word = environment_.draw(s_.narrow, 1, output_);
-    const Rounded r = fp::convert(kFp32, rules_.output, acc_, s_, word);
+    const Rounded r = fp::convert(FloatFormat::fp32(), rules_.output, acc_, s_, word);
     return {r.code, static_cast<uint8_t>(flags_ | r.flags)};
   }
 
@@ -147,11 +147,11 @@ class ProductChain {
     dot_ = {};
   }
   /// A partial is an operand again, so an infinity in it is what the preset says.
-  SOFTAMP_INLINE uint32_t widened_half() const { return widen_operand(kFp16, half_, s_); }
+  SOFTAMP_INLINE uint32_t widened_half() const { return widen_operand(FloatFormat::fp16(), half_, s_); }
 
   SOFTAMP_INLINE void round_to_half(uint64_t block) {
     const uint32_t word = environment_.draw(s_.narrow, 0, product_index(block, output_));
-    const Rounded r = fp::convert(kFp32, kFp16, acc_, s_, word);
+    const Rounded r = fp::convert(FloatFormat::fp32(), FloatFormat::fp16(), acc_, s_, word);
     raise(r.flags);
     half_ = static_cast<uint16_t>(r.code);
     acc_ = widened_half();
@@ -160,31 +160,36 @@ class ProductChain {
   /// fma(a, b, half_) of fp32 factors, rounded once to fp16; for fp16 factors it is fp::fma.
   SOFTAMP_INLINE Rounded exact_step(uint32_t a, uint32_t b, uint32_t word) const {
     using softamp::detail::Operand;
-    const Operand x = softamp::detail::unpack(kFp32, a, inner_), y = softamp::detail::unpack(kFp32, b, inner_);
-    const Operand z = softamp::detail::unpack(kFp16, half_, s_);
+    const Operand x = softamp::detail::unpack(FloatFormat::fp32(), a, inner_),
+                  y = softamp::detail::unpack(FloatFormat::fp32(), b, inner_);
+    const Operand z = softamp::detail::unpack(FloatFormat::fp16(), half_, s_);
     const bool zero_times_infinity = (x.zero() && y.infinite()) || (x.infinite() && y.zero());
     if (x.nan() || y.nan() || z.nan()) {
       uint8_t flags = zero_times_infinity ? kInvalid : 0;
-      if (x.nan()) flags = static_cast<uint8_t>(flags | softamp::detail::nan_flags(kFp32, a, s_));
-      if (y.nan()) flags = static_cast<uint8_t>(flags | softamp::detail::nan_flags(kFp32, b, s_));
-      if (z.nan()) flags = static_cast<uint8_t>(flags | softamp::detail::nan_flags(kFp16, half_, s_));
-      const uint64_t code = x.nan()   ? softamp::detail::nan_from(kFp16, kFp32, a, s_.narrow.nan)
-                            : y.nan() ? softamp::detail::nan_from(kFp16, kFp32, b, s_.narrow.nan)
-                                      : softamp::detail::nan_from(kFp16, kFp16, half_, s_.narrow.nan);
+      if (x.nan()) flags = static_cast<uint8_t>(flags | softamp::detail::nan_flags(FloatFormat::fp32(), a, s_));
+      if (y.nan()) flags = static_cast<uint8_t>(flags | softamp::detail::nan_flags(FloatFormat::fp32(), b, s_));
+      if (z.nan()) flags = static_cast<uint8_t>(flags | softamp::detail::nan_flags(FloatFormat::fp16(), half_, s_));
+      const uint64_t code =
+          x.nan()   ? softamp::detail::nan_from(FloatFormat::fp16(), FloatFormat::fp32(), a, s_.narrow.nan)
+          : y.nan() ? softamp::detail::nan_from(FloatFormat::fp16(), FloatFormat::fp32(), b, s_.narrow.nan)
+                    : softamp::detail::nan_from(FloatFormat::fp16(), FloatFormat::fp16(), half_, s_.narrow.nan);
       return {code, static_cast<uint8_t>(flags & s_.narrow.flags)};
     }
     const bool negative = x.negative != y.negative, infinite = x.infinite() || y.infinite();
     if (zero_times_infinity || (infinite && z.infinite() && z.negative != negative))
-      return softamp::detail::invalid_result(kFp16, s_);
-    if (infinite) return pack_infinity(kFp16, negative, s_.narrow);
-    if (z.infinite()) return pack_infinity(kFp16, z.negative, s_.narrow);
-    return fp::detail::fma_finite(kFp16, x.exact(), y.exact(), z.exact(), s_, word);
+      return softamp::detail::invalid_result(FloatFormat::fp16(), s_);
+    if (infinite) return pack_infinity(FloatFormat::fp16(), negative, s_.narrow);
+    if (z.infinite()) return pack_infinity(FloatFormat::fp16(), z.negative, s_.narrow);
+    return fp::detail::fma_finite(FloatFormat::fp16(), x.exact(), y.exact(), z.exact(), s_, word);
   }
 
   SOFTAMP_INLINE uint32_t finish_fp32() const {
-    if (kFp32.is_nan(acc_)) return static_cast<uint32_t>(softamp::detail::nan_from(kFp32, kFp32, acc_, s_.wide.nan));
-    if (!kFp32.is_subnormal(acc_) || s_.wide.subnormals == Subnormals::kKeep) return acc_;
-    return static_cast<uint32_t>(zero_code(kFp32, acc_ >> 31 != 0 && s_.wide.subnormals == Subnormals::kFlush));
+    if (FloatFormat::fp32().is_nan(acc_))
+      return static_cast<uint32_t>(
+          softamp::detail::nan_from(FloatFormat::fp32(), FloatFormat::fp32(), acc_, s_.wide.nan));
+    if (!FloatFormat::fp32().is_subnormal(acc_) || s_.wide.subnormals == Subnormals::kKeep) return acc_;
+    return static_cast<uint32_t>(
+        zero_code(FloatFormat::fp32(), acc_ >> 31 != 0 && s_.wide.subnormals == Subnormals::kFlush));
   }
 
   ProductRules rules_;

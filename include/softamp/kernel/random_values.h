@@ -34,9 +34,11 @@ SOFTAMP_MATH Rounded random_value(RandomKind kind, const FloatFormat& f, float f
 }
 
 /// minval + floor(lane range / 2^32): each of the `range` values with a probability within 2^-32 of 1 / range.
+SOFTAMP_INLINE uint32_t random_integer_of(uint32_t lane, int32_t minval, uint32_t range) {
+  return static_cast<uint32_t>(minval) + static_cast<uint32_t>(uint64_t{lane} * range >> 32);
+}
 SOFTAMP_INLINE uint32_t random_integer(int32_t minval, uint32_t range, const Environment& e, uint64_t index) {
-  const uint64_t product = uint64_t{random_lane(e, index)} * range;
-  return static_cast<uint32_t>(minval) + static_cast<uint32_t>(product >> 32);
+  return random_integer_of(random_lane(e, index), minval, range);
 }
 
 }  // namespace softamp::kernel

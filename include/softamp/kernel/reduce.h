@@ -116,13 +116,15 @@ class Steps {
     return enter_code(x.format, x.code(i), s);
   }
   SOFTAMP_INLINE float enter_code(const FloatFormat& format, uint64_t code, const Semantics& s) {
-    const Rounded r = fp::convert(format, kFp32, code, format == kFp32 ? s : detail::unflushed(s));
+    const Rounded r =
+        fp::convert(format, FloatFormat::fp32(), code, format == FloatFormat::fp32() ? s : detail::unflushed(s));
     flags = static_cast<uint8_t>(flags | r.flags);
     return __builtin_bit_cast(float, static_cast<uint32_t>(r.code));
   }
   SOFTAMP_INLINE double enter_double(const Elements& x, uint64_t i, const Semantics& s) {
     const uint64_t code = x.code(i);
-    if (kBinary64.is_nan(code)) flags = static_cast<uint8_t>(flags | softamp::detail::nan_flags(kBinary64, code, s));
+    if (FloatFormat::binary64().is_nan(code))
+      flags = static_cast<uint8_t>(flags | softamp::detail::nan_flags(FloatFormat::binary64(), code, s));
     return __builtin_bit_cast(double, code);
   }
 
@@ -139,14 +141,14 @@ class Steps {
 /// The final rounding of an fp32 (binary64) result to `f`, with the flags of the steps before it.
 template <class F>
 SOFTAMP_INLINE Rounded finish(const FloatFormat& f, F value, uint8_t step_flags, const Semantics& s, uint32_t random) {
-  constexpr FloatFormat from = sizeof(F) == 4 ? kFp32 : kBinary64;
+  constexpr FloatFormat from = sizeof(F) == 4 ? FloatFormat::fp32() : FloatFormat::binary64();
   const RoundingPolicy& p = s.rounding(f);
   const uint8_t before = static_cast<uint8_t>(step_flags & s.wide.flags);
   if (is_nan(value)) {
     const uint8_t flags = s.quiet_nan_is_invalid ? kInvalid & p.flags : 0;
     return {nan_code(f, p.nan), static_cast<uint8_t>(before | flags)};
   }
-  const Rounded r = fp::convert(from, f, bits_of(value), f == kFp32 ? s : detail::unflushed(s), random);
+  const Rounded r = fp::convert(from, f, bits_of(value), f == FloatFormat::fp32() ? s : detail::unflushed(s), random);
   return {r.code, static_cast<uint8_t>(r.flags | before)};
 }
 
@@ -189,9 +191,9 @@ SOFTAMP_HD inline F tree_sum(Steps& steps, uint64_t n, const Term& term) {
 template <class Term>
 SOFTAMP_HD inline uint64_t half_sum(Steps& steps, uint64_t n, const Term& term, const Environment& e, uint32_t site,
                                     uint64_t output) {
-  const RoundingPolicy& p = e.semantics.rounding(kFp16);
+  const RoundingPolicy& p = e.semantics.rounding(FloatFormat::fp16());
   return sum_in_order<uint64_t>(n, 0, term, [&](uint64_t a, uint64_t b, uint64_t place) {
-    const Rounded r = fp::add(kFp16, a, b, e.semantics, e.draw(p, site, product_index(place, output)));
+    const Rounded r = fp::add(FloatFormat::fp16(), a, b, e.semantics, e.draw(p, site, product_index(place, output)));
     steps.flags = static_cast<uint8_t>(steps.flags | r.flags);
     return r.code;
   });
@@ -316,7 +318,7 @@ SOFTAMP_HD inline Rounded reduce(Reduction what, bool half_accumulator, const El
   const RoundingPolicy& p = s.rounding(x.format);
   const uint32_t site = what == Reduction::kSum || what == Reduction::kMean ? 1 : 0;
   Steps steps;
-  if (x.format == kBinary64) {
+  if (x.format == FloatFormat::binary64()) {
     const double value =
         reduce_value<double>(what, steps, shape.count, [&](uint64_t k) { return steps.enter_double(x, at(k), s); });
     return finish(x.format, value, steps.flags, s, e.draw(p, site, output));
@@ -347,7 +349,7 @@ SOFTAMP_HD inline Located arg_extremum(bool least, const Elements& x, const Redu
   const auto at = [&](uint64_t k) { return static_cast<uint64_t>(base + shape.element_offset(k)); };
   Steps steps;
   uint64_t index = 0;
-  if (x.format == kBinary64)
+  if (x.format == FloatFormat::binary64())
     index = extremum<int64_t>(shape.count, [&](uint64_t k) {
               return order_key(steps.enter_double(x, at(k), s), least);
             }).index;

@@ -77,6 +77,7 @@ SOFTAMP_INLINE Semantics sum_semantics(const Semantics& s) {
 template <class CodeAt, class Ids>
 SOFTAMP_HD inline Rounded segment_sum(const FloatFormat& f, CodeAt code_at, const Ids& ids, int64_t positions,
                                       int32_t segment, int64_t column, uint64_t index, const Environment& environment) {
+  const FloatFormat wide = FloatFormat::fp32();
   const Semantics& s = environment.semantics;
   const Semantics inner = sum_semantics(s);
   uint64_t sum = 0;
@@ -86,8 +87,8 @@ SOFTAMP_HD inline Rounded segment_sum(const FloatFormat& f, CodeAt code_at, cons
     // Operands are read as the preset reads them (wide subnormals flushed, a half's infinity as its switch says).
     Semantics reading = inner;
     reading.wide_operands_flushed = s.wide_operands_flushed;
-    const Rounded x = fp::convert(f, kFp32, code_at(p, column), reading);
-    const Rounded next = fp::add(kFp32, sum, x.code, inner);
+    const Rounded x = fp::convert(f, wide, code_at(p, column), reading);
+    const Rounded next = fp::add(wide, sum, x.code, inner);
     sum = next.code;
     flags = static_cast<uint8_t>(flags | ((x.flags | next.flags) & (kInvalid | kOverflow)));
   }
@@ -95,7 +96,7 @@ SOFTAMP_HD inline Rounded segment_sum(const FloatFormat& f, CodeAt code_at, cons
   // The sum itself is no fp32 operand of another operation: it is flushed as a result only.
   Semantics rounding = s;
   rounding.wide_operands_flushed = false;
-  const Rounded r = fp::convert(kFp32, f, sum, rounding, random);
+  const Rounded r = fp::convert(wide, f, sum, rounding, random);
   return {r.code, static_cast<uint8_t>(r.flags | flags)};
 }
 

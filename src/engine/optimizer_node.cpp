@@ -1,7 +1,8 @@
-// What a node of an update says, and its elements by the body.
-#include "emu/optimizer.h"
+#include "softamp/engine/optimizer_node.h"
 
-namespace softamp::emu {
+#include "softamp/graph/operation.h"
+
+namespace softamp::engine {
 namespace {
 
 using kernel::Update;
@@ -49,17 +50,16 @@ UpdateNode::UpdateNode(const OpContext& c)
   }
 }
 
-kernel::UpdateRates UpdateNode::rates(const OpCall& call) const {
-  const auto scalar = [&](size_t input) { return uint64_t{*static_cast<const uint32_t*>(call.in[input])}; };
-  return {scalar(rate), decays ? scalar(rate + 1) : 0};
+OpKernel::SiteRoundings UpdateNode::roundings(uint32_t site, const Semantics& s) const {
+  return site < sites() && s.draws(format_of_site(site)) ? OpKernel::SiteRoundings{1, size} : OpKernel::SiteRoundings{};
 }
 
-kernel::Updated UpdateNode::element(const OpCall& call, const kernel::UpdateRates& r, size_t i) const {
-  kernel::UpdateOperands x;
-  x.var = kernel::Elements{call.in[0], rule.var}.code(i);
-  for (uint32_t k = 0; k < slots; ++k) x.slot[k] = kernel::Elements{call.in[1 + k], rule.slot}.code(i);
-  x.grad = kernel::Elements{call.in[gradient], rule.grad}.code(i);
-  return kernel::updated(rule, r, x, call.environment, i);
+std::vector<uint64_t> UpdateNode::operands_at(const void* const* in, uint64_t index) const {
+  if (grad != var || slot != var) return {};
+  std::vector<uint64_t> codes;
+  for (uint32_t k = 0; k < sites(); ++k) codes.push_back(kernel::Elements{in[k], rule.var}.code(index));
+  codes.push_back(kernel::Elements{in[gradient], rule.var}.code(index));
+  return codes;
 }
 
-}  // namespace softamp::emu
+}  // namespace softamp::engine

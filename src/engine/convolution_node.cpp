@@ -1,18 +1,22 @@
-// What a convolution's node fixes: geometry, rules, classes of places, blocks.
+#include "softamp/engine/convolution_node.h"
+
 #include <algorithm>
 #include <map>
+#include <string>
 
-#include "emu/convolution.h"
+#include "softamp/engine/product_node.h"
 #include "softamp/engine/product_options.h"
 
-namespace softamp::emu {
+namespace softamp::engine {
 
 using kernel::ConvolutionGeometry;
 using kernel::ConvolutionRules;
 using kernel::WindowAxis;
 
-ConvolutionGeometry convolution_geometry(const Node& node, std::span<const TensorType> inputs, ConvolutionKind kind,
-                                         bool depthwise) {
+namespace {
+
+ConvolutionGeometry geometry_of(const Node& node, std::span<const TensorType> inputs, ConvolutionKind kind,
+                                bool depthwise) {
   const auto sizes = [&](const char* name) { return Shape(attribute<std::vector<int64_t>>(node, name)); };
   const bool of_input = kind == ConvolutionKind::kInputGradient, of_filter = kind == ConvolutionKind::kFilterGradient;
   const Shape input = of_input ? sizes("input_sizes") : inputs[0].shape;
@@ -30,10 +34,36 @@ ConvolutionGeometry convolution_geometry(const Node& node, std::span<const Tenso
   return {input[0], axis(1), axis(2), depthwise ? filter[2] : 1, depthwise ? 1 : filter[2], filter[3]};
 }
 
-ConvolutionRules convolution_rules(const OpContext& context, ConvolutionKind kind) {
+ConvolutionRules rules_of(const OpContext& context, ConvolutionKind kind) {
   const EngineSettings::Products& options = context.settings.convolutions;
   const bool batch_sum = kind == ConvolutionKind::kFilterGradient;
-  return {engine::product_rules(context, options, context.node.outputs[0].dtype, batch_sum), options.block};
+  return {product_rules(context, options, context.node.outputs[0].dtype, batch_sum), options.block};
+}
+
+/// How many numbers of blocks a sum has, those of skipped ones included.
+uint64_t count_blocks(const ConvolutionGeometry& g, const ConvolutionRules& rules, ConvolutionKind kind) {
+  if (kind == ConvolutionKind::kFilterGradient) {
+    const int64_t places = g.batch * g.h.output * g.w.output;
+    const int64_t block = rules.block == 0 ? static_cast<int64_t>(kPartialLength) : rules.block;
+    return static_cast<uint64_t>((places + block - 1) / block);
+  }
+  constexpr int64_t kRun = ConvolutionGeometry::kChannelBlock;
+  const int64_t channels = kind == ConvolutionKind::kForward ? g.in_channels : g.out_channels, rest = channels % kRun;
+  return static_cast<uint64_t>(g.h.kernel * g.w.kernel *
+                               (channels / kRun * rules.blocks(kRun) + (rest ? rules.blocks(rest) : 0)));
+}
+
+}  // namespace
+
+ConvolutionNode::ConvolutionNode(const OpContext& context, ConvolutionKind direction, bool depthwise)
+    : kind(direction),
+      geometry(geometry_of(context.node, context.inputs, direction, depthwise)),
+      rules(rules_of(context, direction)),
+      outputs(static_cast<uint64_t>(context.node.outputs[0].shape.elements())),
+      blocks(count_blocks(geometry, rules, direction)) {}
+
+OpKernel::SiteRoundings ConvolutionNode::roundings(uint32_t site) const {
+  return product_roundings(rules.product, site, blocks, outputs);
 }
 
 std::vector<AxisClass> axis_classes(const WindowAxis& axis, bool gradient) {
@@ -131,4 +161,4 @@ Schedule tap_schedule(const ConvolutionGeometry& g, const ConvolutionRules& rule
   return schedule;
 }
 
-}  // namespace softamp::emu
+}  // namespace softamp::engine

@@ -1,0 +1,45 @@
+# The sources of the library, and those of a minimal build (SOFTAMP_MINIMAL): the ones that need nothing but a compiler.
+# Sets library_sources (src/), engine_sources (emu/), cuda_sources (cuda/) of what is built, and minimal_sources, src/ and
+# emu/ of a minimal build, in either case: tests/minimal/ checks that they include no package, and that together they call
+# nothing that they have not.
+#
+# A minimal build has numerics, kernels, the CPU engine on std::thread, CUDA, graphs with their gradients, and training:
+# layers, models, optimizers, loss scales, the trainer. No JSON, no archives, no data sets, no mechanisms of mixed
+# precision. src/minimal/ stands there for what the library takes from others.
+
+file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
+list(FILTER library_sources EXCLUDE REGEX "/src/program/")
+set(minimal_library ${library_sources})
+list(FILTER library_sources EXCLUDE REGEX "/src/minimal/")
+
+# All of some folders, but what needs a package; of two the files that are named.
+set(minimal_precision casts loss_scale loss_scale_presets op_graph)
+set(minimal_train gradient_clipping hyperparameters initializer layer_report layers layers_blocks loss_scaling_nodes
+                  models optimizer optimizer_separate optimizer_update precision_names replica_options step_phase
+                  trainer trainer_graphs variable)
+list(JOIN minimal_precision "|" minimal_precision)
+list(JOIN minimal_train "|" minimal_train)
+set(minimal_pattern
+    "/src/(backend|(minimal|engine|graph|report|tensor)/[^/]*|precision/(${minimal_precision})|train/(${minimal_train}))\\.cpp")
+set(minimal_without
+    "/src/(graph/(json_.*|.*_json|hash_text|trace)|report/(.*_json|number_text_decimal|plot|running_sum)|tensor/tensor_npy)\\.cpp")
+list(FILTER minimal_library INCLUDE REGEX "${minimal_pattern}$")
+list(FILTER minimal_library EXCLUDE REGEX "${minimal_without}$")
+
+file(GLOB engine_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/emu/*.cpp")
+set(minimal_engine ${engine_sources})
+list(FILTER minimal_engine EXCLUDE REGEX "/emu/parallel_tbb\\.cpp$")
+list(FILTER engine_sources EXCLUDE REGEX "/emu/parallel_threads\\.cpp$")
+set(minimal_sources ${minimal_library} ${minimal_engine})
+
+# cuda/: the engine, or the file that stands for it where there is no CUDA.
+file(GLOB cuda_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cuda/*.cu" "${PROJECT_SOURCE_DIR}/cuda/*.cpp")
+list(FILTER cuda_sources EXCLUDE REGEX "/cuda/off\\.cpp$")
+if(NOT SOFTAMP_HAS_CUDA)
+  set(cuda_sources "${PROJECT_SOURCE_DIR}/cuda/off.cpp")
+endif()
+
+if(SOFTAMP_MINIMAL)
+  set(library_sources ${minimal_library})
+  set(engine_sources ${minimal_engine})
+endif()

@@ -1,0 +1,167 @@
+// Elements on their way into fp32 and back, as kernel/reduce.h says (Steps::enter, finish): in a few instructions where
+// an element and its flags are plain, by the bodies where not.
+#pragma once
+
+#include "cuda/element_loop.h"
+#include "cuda/fast_round.h"
+#include "softamp/kernel/reduce.h"
+#include "softamp/tensor/dtype.h"
+
+namespace softamp::cuda {
+
+namespace detail {
+
+SOFTAMP_HD __attribute__((noinline)) inline float enter_rare(const FloatFormat& format, uint64_t code,
+                                                             const Semantics& s, uint8_t& flags) {
+  kernel::Steps steps;
+  const float x = steps.enter_code(format, code, s);
+  flags = static_cast<uint8_t>(flags | steps.flags);
+  return x;
+}
+template <class F>
+SOFTAMP_HD __attribute__((noinline)) Rounded finish_rare(const FloatFormat& format, F value, uint8_t step_flags,
+                                                         const Semantics& s, uint32_t random) {
+  return kernel::finish(format, value, step_flags, s, random);
+}
+
+}  // namespace detail
+
+/// Elements of float16, bfloat16 or float32, in the device's memory.
+struct Reader {
+  const void* data = nullptr;
+  FloatFormat format = FloatFormat::fp32();
+  DType type = DType::kFloat32;
+  bool plain_zeros = true;  ///< fp32: flushing leaves the sign of a zero alone
+
+  Reader() = default;
+  Reader(DType t, const Semantics& s)
+      : format(format_of(t)),
+        type(t),
+        plain_zeros(s.operand_flush_sign == FlushSign::kSame && s.wide.subnormals != Subnormals::kFlushToPositive) {}
+  Reader on(const void* elements) const {
+    Reader r = *this;
+    r.data = elements;
+    return r;
+  }
+
+  /// Element i as Steps::enter gives it.
+  SOFTAMP_PRIMITIVE float enter(kernel::Steps& steps, uint64_t i, const Semantics& s) const {
+    return enter(steps.flags, i, s);
+  }
+  /// The same where its flags count elsewhere.
+  SOFTAMP_PRIMITIVE float entered(uint64_t i, const Semantics& s) const {
+    uint8_t ignored = 0;
+    return enter(ignored, i, s);
+  }
+
+ private:
+  SOFTAMP_PRIMITIVE float enter(uint8_t& flags, uint64_t i, const Semantics& s) const {
+    uint32_t code;
+    if (type == DType::kFloat16) {
+      code = static_cast<const uint16_t*>(data)[i];
+      if ((code & 0x7FFFu) < 0x7C00u) return float_of_half(code);
+    } else if (type == DType::kBFloat16) {
+      code = static_cast<const uint16_t*>(data)[i];
+      if ((code & 0x7F80u) - 0x80u < 0x7F00u || (code & 0x7FFFu) == 0) return float_of_bf16(code);
+    } else {
+      code = static_cast<const uint32_t*>(data)[i];
+      if ((code & 0x7F800000u) - 0x00800000u < 0x7F000000u || code << (plain_zeros ? 1 : 0) == 0)
+        return from_bits(code);
+    }
+    return detail::enter_rare(format, code, s, flags);
+  }
+};
+
+/// The final rounding of fp32 results, and where they go.
+struct Writer {
+  void* data = nullptr;  ///< null: nowhere, only flags count
+  FloatFormat format = FloatFormat::fp32();
+  unsigned bytes = 4;
+  FastRound round{};
+
+  Writer() = default;
+  Writer(DType t, const Semantics& s, bool status_wanted)
+      : format(format_of(t)),
+        bytes(static_cast<unsigned>(size_of(t))),
+        round(FastRound::of(format, t == DType::kFloat32 ? s : kernel::detail::unflushed(s), status_wanted, true)) {}
+  Writer on(void* elements) const {
+    Writer w = *this;
+    w.data = elements;
+    return w;
+  }
+
+  /// Writes kernel::finish(value, step_flags) to place i; the flags. `random`: what Environment::draw gives.
+  SOFTAMP_PRIMITIVE uint8_t put(uint64_t i, float value, uint8_t step_flags, const Semantics& s,
+                                uint32_t random) const {
+    bool rare = !round.usable || step_flags != 0;
+    uint32_t code = 0;
+    if (!rare) code = round(value, random, rare);
+    uint8_t flags = 0;
+    if (rare) {
+      // The fast way may leave bits above the policy's in a word; the body takes it without.
+      const int bits = s.rounding(format).random_bits;
+      const uint32_t word = bits < 32 ? random & ((1u << bits) - 1) : random;
+      const Rounded r = detail::finish_rare<float>(format, value, step_flags, s, word);
+      code = static_cast<uint32_t>(r.code);
+      flags = r.flags;
+    }
+    if (data) store_element(data, bytes, i, code);
+    return flags;
+  }
+};
+
+/// The random word of one rounding of an output of `format`. By value in the launch; the step is read here.
+SOFTAMP_PRIMITIVE uint32_t draw_word(const StepEnvironment& e, const FloatFormat& format, uint32_t site,
+                                     uint64_t index) {
+  const RoundingPolicy& p = e.environment.semantics.rounding(format);
+  if (!p.stochastic()) return 0;
+  const kernel::WordTable& table = e.environment.table[site];
+  if (table.words) return table.words[(index >> 35) * table.outputs + (index & ((uint64_t{1} << 35) - 1))];
+  return e.environment.random.bits(*e.step, e.environment.operation + site, index, p.random_bits);
+}
+
+/// Results of an element-wise second half, eight a thread, which share a block of random bits. `Body`:
+/// float operator()(uint64_t i, kernel::Steps&) const, and uint64_t flag_index(uint64_t i) const.
+template <class Body>
+struct RoundLoop {
+  uint64_t size;
+  uint32_t site;
+  Writer out;
+  StepEnvironment environment;
+  DeviceStatus* status;
+  Body body;
+
+  template <class Block>
+  SOFTAMP_HD void operator()(Block& block) const {
+    block.each([&](unsigned t) {
+      const uint64_t stride = 8 * uint64_t{block.blocks()} * block.threads();
+      for (uint64_t first = 8 * (uint64_t{block.index()} * block.threads() + t); first < size; first += stride)
+        group(first);
+    });
+  }
+
+ private:
+  SOFTAMP_PRIMITIVE void group(uint64_t first) const {
+    const Semantics& s = environment.environment.semantics;
+    const RoundingPolicy& p = s.rounding(out.format);
+    const unsigned n = size - first < 8 ? static_cast<unsigned>(size - first) : 8;
+    RandomWords words{};
+    if (p.stochastic()) words = random_words(environment.now(), site, first, p.random_bits, n);
+    for (unsigned j = 0; j < n; ++j) {
+      kernel::Steps steps;
+      const float value = body(first + j, steps);
+      const uint8_t flags = out.put(first + j, value, steps.flags, s, words.word[j]);
+      if (flags) raise_status(status, flags, body.flag_index(first + j));
+    }
+  }
+};
+
+template <class Body>
+void launch_rounding(const DeviceCall& call, const char* name, uint64_t size, uint32_t site, const Writer& out,
+                     const Body& body) {
+  if (!out.data && !call.status) return;
+  call.device.launch(name, loop_grid(call.device, (size + 7) / 8, 128),
+                     RoundLoop<Body>{size, site, out, call.environment, call.status, body});
+}
+
+}  // namespace softamp::cuda

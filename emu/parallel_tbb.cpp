@@ -1,0 +1,23 @@
+// Threads of emu/parallel.h: oneTBB's.
+#include <algorithm>
+
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include "emu/parallel.h"
+
+namespace softamp::emu {
+
+size_t machine_threads() { return static_cast<size_t>(oneapi::tbb::info::default_concurrency()); }
+size_t threads_here() { return static_cast<size_t>(oneapi::tbb::this_task_arena::max_concurrency()); }
+
+void for_each_piece(size_t count, int threads, PieceBody body) {
+  const auto loop = [&] { oneapi::tbb::parallel_for(size_t{0}, count, body, oneapi::tbb::simple_partitioner{}); };
+  if (threads == 0) return loop();
+  // More threads than the machine has would be refused with a warning; the pieces are dealt all the same.
+  oneapi::tbb::task_arena arena(std::min(threads, oneapi::tbb::info::default_concurrency()));
+  arena.execute(loop);
+}
+
+}  // namespace softamp::emu

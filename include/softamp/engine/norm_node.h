@@ -1,0 +1,31 @@
+// What the nodes of batch, layer and group normalisation and of their gradients say.
+#pragma once
+
+#include "softamp/engine/op_kernel.h"
+#include "softamp/kernel/norm.h"
+
+namespace softamp::engine {
+
+enum class NormKind : uint8_t { kBatch, kLayer, kGroups };
+
+struct NormNode {
+  explicit NormNode(const OpContext& context);
+
+  NormKind kind;
+  bool gradient;
+  DType type;        ///< of x and y
+  DType parameters;  ///< of scale and offset
+  kernel::NormShape shape;
+  kernel::NormOptions options;
+  bool training = true;  ///< false: batch normalisation by given statistics
+  float factor = 1;      ///< exponential_avg_factor
+
+  /// Of outputs 1 and 2; further ones are fp32.
+  DType second() const { return gradient || kind == NormKind::kBatch ? parameters : DType::kFloat32; }
+  OpKernel::SiteRoundings roundings(uint32_t site) const;
+
+ private:
+  bool draws_, draws_parameters_;
+};
+
+}  // namespace softamp::engine

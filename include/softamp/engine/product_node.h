@@ -1,0 +1,46 @@
+// What a node of a matrix product fixes once, for every engine: MatMul and BatchMatMulV2.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "softamp/engine/op_kernel.h"
+#include "softamp/engine/product_schedule.h"
+#include "softamp/kernel/product.h"
+
+namespace softamp::engine {
+
+/// Rules that only kernel/product.h knows, output by output: what faster formulations of products take for granted is
+/// not given. `semantics`: of the product (kernel::product_semantics).
+bool needs_body(const kernel::ProductRules& rules, const Semantics& semantics);
+
+/// How many stochastic roundings site `site` of a product makes, as OpKernel::roundings says: `blocks` block numbers
+/// and `outputs` outputs.
+OpKernel::SiteRoundings product_roundings(const kernel::ProductRules& rules, uint32_t site, uint64_t blocks,
+                                          uint64_t outputs);
+
+/// Products of matrices, rows x k (transposed: k x rows) by k x columns (transposed: columns x k), row-major, dense;
+/// the results one after the other.
+struct MatMulNode {
+  /// `transpose_a`, `transpose_b`: names of the attributes that say whether operands are transposed. Warnings go to the
+  /// context's.
+  MatMulNode(const OpContext& context, const char* transpose_a, const char* transpose_b);
+
+  /// The two factors at which the chain of an output first raises something; empty where a rounding does. `in`: the
+  /// operands in the host's memory.
+  std::vector<uint64_t> operands_at(const void* const* in, const kernel::Environment& environment,
+                                    uint64_t index) const;
+  OpKernel::SiteRoundings roundings(uint32_t site) const;
+
+  /// The matrices of each product, by number among their operand's; an extent of 1 stretches over a batch.
+  struct Pair {
+    size_t a, b;
+  };
+  bool transpose_a, transpose_b;
+  kernel::ProductRules rules;
+  size_t rows, columns, k;
+  Schedule schedule;
+  std::vector<Pair> batches;
+};
+
+}  // namespace softamp::engine

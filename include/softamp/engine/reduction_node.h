@@ -1,0 +1,27 @@
+// What the nodes say that make one number of many: Sum, Mean, Max, Min, L2Loss, BiasAddGrad, ArgMax, ArgMin.
+#pragma once
+
+#include "softamp/engine/op_kernel.h"
+#include "softamp/kernel/reduce.h"
+
+namespace softamp::engine {
+
+struct ReductionNode {
+  explicit ReductionNode(const OpContext& context);
+
+  kernel::Reduction what;  ///< of ArgMax and ArgMin: kMax, kMin
+  DType type;              ///< of the elements
+  bool half_accumulator;   ///< partial sums are rounded to fp16, of halves alone
+  kernel::ReduceShape shape;
+
+  /// Site of an output's own rounding; that of a half accumulator's is 0.
+  uint32_t rounding_site() const { return sums() ? 1 : 0; }
+  OpKernel::SiteRoundings roundings(uint32_t site) const;
+
+ private:
+  bool sums() const { return what == kernel::Reduction::kSum || what == kernel::Reduction::kMean; }
+
+  bool draws_;
+};
+
+}  // namespace softamp::engine

@@ -1,0 +1,33 @@
+// What the nodes of softmax, its gradients and the cross-entropies say.
+#pragma once
+
+#include <string>
+
+#include "softamp/engine/op_kernel.h"
+
+namespace softamp::engine {
+
+enum class SoftmaxKind : uint8_t { kSoftmax, kLogSoftmax, kGradient, kLogGradient, kDense, kSparse };
+
+struct SoftmaxNode {
+  explicit SoftmaxNode(const OpContext& context);
+
+  SoftmaxKind kind;
+  DType type;
+  uint64_t classes, rows;  ///< rows: 0 where there are no classes
+
+  bool logarithmic() const { return kind == SoftmaxKind::kLogSoftmax || kind == SoftmaxKind::kLogGradient; }
+  bool gradient() const { return kind == SoftmaxKind::kGradient || kind == SoftmaxKind::kLogGradient; }
+  /// Output 0 is the loss, output 1 what is back-propagated.
+  bool entropy() const { return kind == SoftmaxKind::kDense || kind == SoftmaxKind::kSparse; }
+  bool valid(int32_t label) const { return label >= 0 && static_cast<uint64_t>(label) < classes; }
+  /// Throws std::out_of_range.
+  [[noreturn]] void fail_label(uint64_t row, int32_t label) const;
+  OpKernel::SiteRoundings roundings(uint32_t site) const;
+
+ private:
+  std::string name_;
+  bool draws_;
+};
+
+}  // namespace softamp::engine

@@ -1,0 +1,13 @@
+// JSON that a minimal build's own code may ask for: refused, since there is no library to write it.
+#include <stdexcept>
+
+#include "src/report/exception_json.h"
+
+namespace softamp::report_detail {
+
+std::string exception_json(uint8_t, uint8_t, const ExceptionSite&) {
+  throw std::runtime_error(
+      "this build (SOFTAMP_MINIMAL=ON) writes no JSON; expected the layout full or one_line of an exception's report");
+}
+
+}  // namespace softamp::report_detail

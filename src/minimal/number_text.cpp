@@ -1,0 +1,13 @@
+// In the place of src/report/number_text_decimal.cpp where there is no Boost.
+#include "src/minimal/shortest_decimal.h"
+
+namespace softamp {
+
+std::string shortest_decimal(const FloatFormat& format, uint64_t code) {
+  if (format.is_nan(code)) return "nan";
+  const std::string sign = code & format.sign_mask() ? "-" : "";
+  if (format.is_infinity(code)) return sign + "inf";
+  return sign + (format.is_zero(code) ? "0" : minimal::shortest_positive(format, code & ~format.sign_mask()));
+}
+
+}  // namespace softamp

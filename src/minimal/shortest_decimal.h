@@ -1,0 +1,26 @@
+// The shortest decimal of a number without integers of any length: C's digits, read back until they lead to the number.
+// The same text as the library's, but where both the nearest and another equally short decimal lead there or not, at
+// the lower edge of a binade, and the library looks at both.
+#pragma once
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "softamp/numerics/decimal.h"
+#include "softamp/report/number_text.h"
+
+namespace softamp::minimal {
+
+/// A positive finite number's.
+inline std::string shortest_positive(const FloatFormat& format, uint64_t code) {
+  const double value = value_of(format, code);
+  const bool plain = value >= 1e-4 && value < 1e17;
+  char text[400];
+  for (int places = 0;; ++places) {
+    std::snprintf(text, sizeof text, plain ? "%.*f" : "%.*e", places, value);
+    if (to_code(format, parse_number(text)).code == code) return text;
+  }
+}
+
+}  // namespace softamp::minimal

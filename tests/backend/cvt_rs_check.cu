@@ -1,0 +1,166 @@
+// The stochastic rounding of NVIDIA's Blackwell (cvt.rs, D34..D36) against our model of it: a rounding policy. Compiled
+// for sm_100a alone, by tests/backend/CMakeLists.txt, so that it cannot rot; nothing else uses the instruction.
+// Exit code 0: equal; 1: they differ; 77: no device of compute capability 10.0. --host: the model against the values
+// that its publishers report (G5), anywhere.
+#include <cinttypes>
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+#include "softamp/numerics/operations.h"
+#include "softamp/numerics/random.h"
+
+namespace {
+
+using namespace softamp;
+
+enum Form { kF16x2, kF16x2Saturating, kBf16x2, kBf16x2Saturating, kE4m3x4, kE5m2x4, kE2m3x4, kE3m2x4, kE2m1x4, kForms };
+constexpr const char* kNames[kForms] = {"f16x2",  "satfinite.f16x2", "bf16x2", "satfinite.bf16x2", "e4m3x4", "e5m2x4",
+                                        "e2m3x4", "e3m2x4",          "e2m1x4"};
+
+/// Value 0 is the last operand and lands lowest; a bit pattern each.
+struct Operands {
+  uint32_t value[4], random;
+};
+
+constexpr uint32_t kCount = 1u << 22;
+
+/// Operand `i`, of every exponent; every fourth near 1, where formats of 4 and 6 bits have their numbers.
+__host__ __device__ Operands operands_of(uint32_t i) {
+  const RandomBlock a = philox4x32({{i, 0, 0, 0}}, {{0x5EED, 0}}), b = philox4x32({{i, 1, 0, 0}}, {{0x5EED, 0}});
+  Operands o{{a.word[0], a.word[1], a.word[2], a.word[3]}, b.word[0]};
+  if (i % 4 == 0)
+    for (uint32_t& v : o.value) v = (v & 0x83FFFFFFu) | 0x3C000000u;
+  return o;
+}
+
+#if defined(__CUDA_ARCH_FEAT_SM100_ALL)
+#define SOFTAMP_CVT_RS_2(name) \
+  asm("cvt.rs." name ".f32 %0, %1, %2, %3;" : "=r"(d) : "f"(v[1]), "f"(v[0]), "r"(o.random))
+#define SOFTAMP_CVT_RS_4(name)                                  \
+  asm("cvt.rs.satfinite." name ".f32 %0, {%1, %2, %3, %4}, %5;" \
+      : "=r"(d)                                                 \
+      : "f"(v[3]), "f"(v[2]), "f"(v[1]), "f"(v[0]), "r"(o.random))
+
+__device__ uint32_t converted(Form form, const Operands& o) {
+  float v[4];
+  for (int k = 0; k < 4; ++k) v[k] = __builtin_bit_cast(float, o.value[k]);
+  uint32_t d = 0;
+  uint16_t d16 = 0;
+  switch (form) {
+    case kF16x2: SOFTAMP_CVT_RS_2("f16x2"); break;
+    case kF16x2Saturating: SOFTAMP_CVT_RS_2("satfinite.f16x2"); break;
+    case kBf16x2: SOFTAMP_CVT_RS_2("bf16x2"); break;
+    case kBf16x2Saturating: SOFTAMP_CVT_RS_2("satfinite.bf16x2"); break;
+    case kE4m3x4: SOFTAMP_CVT_RS_4("e4m3x4"); break;
+    case kE5m2x4: SOFTAMP_CVT_RS_4("e5m2x4"); break;
+    case kE2m3x4: SOFTAMP_CVT_RS_4("e2m3x4"); break;
+    case kE3m2x4: SOFTAMP_CVT_RS_4("e3m2x4"); break;
+    case kE2m1x4:
+      asm("cvt.rs.satfinite.e2m1x4.f32 %0, {%1, %2, %3, %4}, %5;"
+          : "=h"(d16)
+          : "f"(v[3]), "f"(v[2]), "f"(v[1]), "f"(v[0]), "r"(o.random));
+      d = d16;
+      break;
+    case kForms: break;
+  }
+  return d;
+}
+#elif defined(__CUDA_ARCH__)
+#error "cvt.rs is compiled for sm_100a alone"
+#endif
+
+__global__ void convert_all(Form form, uint32_t* results) {
+#if defined(__CUDA_ARCH__)
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < kCount) results[i] = converted(form, operands_of(i));
+#endif
+}
+
+/// NVIDIA's policy: R added to what is truncated, aligned to its top; subnormals kept (D34).
+RoundingPolicy nvidia(int random_bits, bool saturating) {
+  RoundingPolicy p = RoundingPolicy::stochastic_carry(random_bits);
+  p.nan = NanPattern::kAllOnes;
+  if (saturating) {
+    p.overflow = Overflow::kSaturate;
+    p.infinity = InfinityResult::kSaturate;
+  }
+  return p;
+}
+
+/// What we say that the instruction gives. For the formats that we have: those of 6 and 4 bits have no NaN.
+uint32_t model(Form form, const Operands& o) {
+  const bool two = form <= kBf16x2Saturating, half = form <= kF16x2Saturating;
+  const FloatFormat to = half ? kFp16 : two ? kBf16 : form == kE4m3x4 ? kE4m3 : kE5m2;
+  const bool saturating = form != kF16x2 && form != kBf16x2;
+  const Semantics s = Semantics::ieee(nvidia(half ? 13 : two ? 16 : 8, saturating));
+  uint32_t result = 0;
+  for (int k = 0; k < (two ? 2 : 4); ++k) {
+    const uint32_t random = o.random >> (two ? 16 : 8) * k;  // sm_100a: a half or byte each, in order
+    result |= static_cast<uint32_t>(fp::convert(kFp32, to, o.value[k], s, random).code) << (two ? 16 : 8) * k;
+  }
+  return result;
+}
+
+bool check_published_values() {
+  constexpr struct {
+    uint32_t a, b, random, result;
+  } kValues[] = {{0x33c00001, 0x33c00000, 0x00001fff, 0x00010002},
+                 {0x33c00001, 0x33c00000, 0x1fff1fff, 0x00020002},
+                 {0x338003ff, 0x33800400, 0x1fff1fff, 0x00010002}};
+  bool equal = true;
+  for (const auto& v : kValues) {
+    const uint32_t found = model(kF16x2Saturating, {{v.b, v.a, 0, 0}, v.random});
+    if (found == v.result) continue;
+    std::printf("model: %08x %08x %08x gives %08x; published: %08x\n", v.a, v.b, v.random, found, v.result);
+    equal = false;
+  }
+  return equal;
+}
+
+bool succeeded(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return true;
+  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(status));
+  return false;
+}
+
+bool check(Form form, uint32_t* device_results) {
+  std::vector<uint32_t> results(kCount);
+  convert_all<<<kCount / 256, 256>>>(form, device_results);
+  if (!succeeded(cudaGetLastError(), kNames[form])) return false;
+  if (!succeeded(cudaMemcpy(results.data(), device_results, kCount * sizeof(uint32_t), cudaMemcpyDeviceToHost), "copy"))
+    return false;
+  if (form > kE5m2x4) {
+    std::printf("%-18s has run; there is no model of its format\n", kNames[form]);
+    return true;
+  }
+  uint32_t differing = 0;
+  for (uint32_t i = 0; i < kCount; ++i) {
+    const Operands o = operands_of(i);
+    const uint32_t expected = model(form, o);
+    if (results[i] != expected && differing++ == 0)
+      std::printf("%s: %08x %08x %08x %08x with %08x: expected %08x, found %08x\n", kNames[form], o.value[3],
+                  o.value[2], o.value[1], o.value[0], o.random, expected, results[i]);
+  }
+  std::printf("%-18s %" PRIu32 " of %" PRIu32 " differ\n", kNames[form], differing, kCount);
+  return differing == 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool equal = check_published_values();
+  if (argc == 2 && std::string_view(argv[1]) == "--host") return equal ? 0 : 1;
+  int devices = 0;
+  cudaDeviceProp device{};
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0 ||
+      cudaGetDeviceProperties(&device, 0) != cudaSuccess || device.major != 10 || device.minor != 0) {
+    std::puts("no CUDA device of compute capability 10.0: compiled and linked, not run");
+    return 77;
+  }
+  uint32_t* device_results = nullptr;
+  if (!succeeded(cudaMalloc(&device_results, kCount * sizeof(uint32_t)), "cudaMalloc")) return 1;
+  for (int form = 0; form < kForms; ++form) equal = check(static_cast<Form>(form), device_results) && equal;
+  cudaFree(device_results);
+  return equal ? 0 : 1;
+}

@@ -1,0 +1,41 @@
+// `softamp selftest --backend cuda` on a machine without a GPU: its checks, run on the CUDA engine on the host. The
+// program itself cannot be had with that engine in it, so its check's source is part of this test.
+#include "src/program/selftest_backend.cpp"
+
+#include "tests/serial_grid/both.h"
+
+namespace softamp::program {
+namespace {
+
+class SelftestOfABackend : public testing::BothBackends {};
+
+TEST_F(SelftestOfABackend, EveryCheckPassesAndComparesSomething) {
+  const std::vector<BackendCheck> checks = backend_checks();
+  ASSERT_EQ(checks.size(), 4u);
+  for (const BackendCheck& check : checks) {
+    const BackendFinding found = check.run("cuda");
+    EXPECT_EQ(found.problem, "") << check.name;
+    EXPECT_GT(found.values, 10u) << check.name;
+    EXPECT_EQ(found.digest.size(), 32u);
+  }
+}
+
+/// An engine that is emu with one setting changed.
+std::unique_ptr<Executor> rounds_otherwise(Graph graph, ExecutorOptions o) {
+  o.backend = "emu";
+  o.seed ^= 1;
+  return make_executor(std::move(graph), std::move(o));
+}
+
+TEST(SelftestOfABackendThatIsWrong, NamesTheFirstDifference) {
+  const BackendFactory before = exchange_backend("cuda", rounds_otherwise);
+  const char* const first[] = {"stochastic", "stochastic", "stochastic", "float16, step 0"};
+  for (size_t i = 0; i < 4; ++i) {
+    const std::string problem = backend_checks()[i].run("cuda").problem;
+    EXPECT_TRUE(testing::contains(problem, first[i])) << i << ": " << problem;
+  }
+  exchange_backend("cuda", before);
+}
+
+}  // namespace
+}  // namespace softamp::program

@@ -8,6 +8,7 @@ namespace {
 
 constexpr int kLeastMajor = 7, kLeastMinor = 5;
 constexpr uint32_t kRecorded = 0x80000000u;  ///< numbers of launches in recordings
+constexpr uint32_t kNone = ~uint32_t{0};     ///< no launch has begun
 
 std::string mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
@@ -32,6 +33,7 @@ const char* what_works(cudaError_t error) {
 }
 
 [[noreturn]] void fail(const std::string& what, cudaError_t error) {
+  cudaGetLastError();  // else the next launch would seem to have failed
   throw DeviceError("backend cuda: " + what + ": " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")" +
                     what_works(error));
 }
@@ -65,12 +67,17 @@ struct Device::State {
   uint32_t* started = nullptr;  ///< the host's address
   std::string operation;
   bool recording = false;
+  int ordinal = 0;
   std::vector<std::string> launched, recorded;  ///< "matmul_tile of MatMul 'y'", by number
 
+  ~State() {
+    if (started) cudaFreeHost(started);
+    if (stream) cudaStreamDestroy(stream);
+  }
   std::string at_launch(uint32_t number) const {
     const auto& names = number & kRecorded ? recorded : launched;
     const uint32_t place = number & ~kRecorded;
-    return place < names.size() ? names[place] : "an unknown launch";
+    return place < names.size() ? names[place] : "that none had begun";
   }
   [[noreturn]] void fail_launch(cudaError_t error) const {
     fail("kernel " + at_launch(*static_cast<volatile uint32_t*>(started)) + " (or one that follows it)", error);
@@ -96,6 +103,7 @@ Device::Device(int ordinal) : state_(std::make_unique<State>()) {
     throw DeviceError("backend cuda: device " + std::to_string(ordinal) + "; expected 0.." +
                       std::to_string(devices - 1));
   check(cudaSetDevice(ordinal), "cudaSetDevice");
+  state_->ordinal = ordinal;
   cudaDeviceProp p;
   check(cudaGetDeviceProperties(&p, ordinal), "cudaGetDeviceProperties");
   properties_ = {p.name, p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem};
@@ -107,16 +115,14 @@ Device::Device(int ordinal) : state_(std::make_unique<State>()) {
   stream_ = state_->stream;
   check(cudaHostAlloc(reinterpret_cast<void**>(&state_->started), sizeof(uint32_t), cudaHostAllocMapped),
         "cudaHostAlloc");
-  *state_->started = 0;
+  *state_->started = kNone;
   check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&started_), state_->started, 0), "cudaHostGetDevicePointer");
 }
 
-Device::~Device() {
-  if (state_->started) cudaFreeHost(state_->started);
-  if (state_->stream) cudaStreamDestroy(state_->stream);
-}
+Device::~Device() = default;
 
 void* Device::allocate(size_t bytes) {
+  cudaSetDevice(state_->ordinal);  // the current device is the thread's
   void* memory = nullptr;
   const cudaError_t error = cudaMalloc(&memory, bytes);
   if (error == cudaSuccess) return memory;
@@ -143,16 +149,19 @@ void Device::download(void* to, const void* from, size_t bytes) {
 }
 
 void Device::copy(void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, state_->stream), "copy on the device");
 }
 
 void Device::fill(void* to, unsigned char byte, size_t bytes) {
+  if (bytes == 0) return;
   check(cudaMemsetAsync(to, byte, bytes, state_->stream), "cudaMemsetAsync");
 }
 
 void Device::begin_operation(std::string operation) { state_->operation = std::move(operation); }
 
 uint32_t Device::begin_launch(const char* name, const Grid&) {
+  cudaSetDevice(state_->ordinal);
   std::vector<std::string>& names = state_->recording ? state_->recorded : state_->launched;
   names.push_back(std::string(name) + " of " + state_->operation);
   return static_cast<uint32_t>(names.size() - 1) | (state_->recording ? kRecorded : 0);
@@ -169,6 +178,7 @@ void Device::wait() {
   const cudaError_t error = cudaStreamSynchronize(state_->stream);
   if (error != cudaSuccess) state_->fail_launch(error);
   state_->launched.clear();
+  *static_cast<volatile uint32_t*>(state_->started) = kNone;
 }
 
 void Device::begin_recording() {
@@ -185,6 +195,14 @@ std::unique_ptr<Recording> Device::end_recording() {
   cudaGraphDestroy(graph);
   check(error, "cudaGraphInstantiate");
   return std::make_unique<GraphRecording>(ready);
+}
+
+void Device::abandon_recording() noexcept {
+  state_->recording = false;
+  cudaGraph_t graph = nullptr;
+  cudaStreamEndCapture(state_->stream, &graph);
+  if (graph) cudaGraphDestroy(graph);
+  cudaGetLastError();
 }
 
 void Device::replay(const Recording& recording) {

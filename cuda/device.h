@@ -70,6 +70,8 @@ class Device {
   /// Launches, copies and fills between the two are kept, not run. Nothing else may be called meanwhile.
   void begin_recording();
   std::unique_ptr<Recording> end_recording();
+  /// In the place of end_recording, where something failed in between.
+  void abandon_recording() noexcept;
   void replay(const Recording& recording);
 
  private:
@@ -97,7 +99,9 @@ class DeviceArray {
 
  public:
   DeviceArray() = default;
-  DeviceArray(Device& device, const std::vector<T>& values) : device_(&device), size_(values.size()) {
+  DeviceArray(Device& device, const std::vector<T>& values) : DeviceArray() {
+    device_ = &device;
+    size_ = values.size();
     if (values.empty()) return;
     data_ = static_cast<T*>(device.allocate(size_ * sizeof(T)));
     device.upload(data_, values.data(), size_ * sizeof(T));
@@ -125,16 +129,31 @@ class DeviceArray {
 };
 
 namespace detail {
-/// A program in the middle of nothing: what a launch's kernel must be.
 template <class Kernel>
 constexpr bool is_launchable = std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 4000;
+
+/// The most threads that a kernel is launched with: Kernel::kMostThreads [=256]. The compiler sees to it that as many
+/// have registers.
+template <class Kernel>
+constexpr unsigned most_threads() {
+  if constexpr (requires { Kernel::kMostThreads; })
+    return Kernel::kMostThreads;
+  else
+    return 256;
+}
+inline void expect_threads(const char* name, const Grid& grid, unsigned most) {
+  if (grid.threads > most)
+    throw DeviceError(std::string("launch of ") + name + ": " + std::to_string(grid.threads) +
+                      " threads to a block; its kernel names " + std::to_string(most) + " (kMostThreads)");
+}
 }  // namespace detail
 
 #if defined(__CUDACC__)
 
 namespace detail {
 template <class Kernel>
-__global__ void run_block(const __grid_constant__ Kernel kernel, uint32_t* started, uint32_t number) {
+__global__ void __launch_bounds__(most_threads<Kernel>())
+    run_block(const __grid_constant__ Kernel kernel, uint32_t* started, uint32_t number) {
   if (blockIdx.x == 0 && threadIdx.x == 0) *started = number;
   DeviceBlock block;
   kernel(block);
@@ -145,6 +164,7 @@ template <class Kernel>
 void Device::launch(const char* name, const Grid& grid, const Kernel& kernel) {
   static_assert(detail::is_launchable<Kernel>);
   if (grid.blocks == 0) return;
+  detail::expect_threads(name, grid, detail::most_threads<Kernel>());
   const uint32_t number = begin_launch(name, grid);
   detail::run_block<<<grid.blocks, grid.threads, grid.shared, static_cast<cudaStream_t>(stream_)>>>(kernel, started_,
                                                                                                     number);
@@ -157,6 +177,7 @@ template <class Kernel>
 void Device::launch(const char* name, const Grid& grid, const Kernel& kernel) {
   static_assert(detail::is_launchable<Kernel>);
   if (grid.blocks == 0) return;
+  detail::expect_threads(name, grid, detail::most_threads<Kernel>());
   put([=, this] {
     begin_launch(name, grid);
     for (unsigned b = 0; b < grid.blocks; ++b) {

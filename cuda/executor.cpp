@@ -45,9 +45,14 @@ class CudaEngine final : public engine::Engine {
                std::span<FpStatus> statuses) override {
     prepare(calls.size(), environment.step);
     Seen& seen = seen_[signature_of(calls, !statuses.empty())];
-    if (!seen.recording && seen.times++ == 1) {
+    if (!seen.recording && seen.times == 1) {
       device_.begin_recording();
-      enqueue_all(calls, environment, statuses.size());
+      try {
+        enqueue_all(calls, environment, statuses.size());
+      } catch (...) {
+        device_.abandon_recording();
+        throw;
+      }
       seen.recording = device_.end_recording();
     }
     if (seen.recording)
@@ -55,6 +60,7 @@ class CudaEngine final : public engine::Engine {
     else
       enqueue_all(calls, environment, statuses.size());
     fetch(statuses);
+    ++seen.times;
     check_refusals(calls);
   }
 
@@ -81,14 +87,16 @@ class CudaEngine final : public engine::Engine {
   void prepare(size_t calls, uint32_t step) {
     if (calls > capacity_) {
       seen_.clear();  // recordings name the old places
-      capacity_ = 2 * calls;
-      statuses_ = Memory<DeviceStatus>(device_, capacity_);
-      cleared_ = Memory<DeviceStatus>(device_, capacity_);
-      refusals_ = Memory<uint64_t>(device_, capacity_);
+      capacity_ = 0;
+      const size_t capacity = 2 * calls;
+      statuses_ = Memory<DeviceStatus>(device_, capacity);
+      cleared_ = Memory<DeviceStatus>(device_, capacity);
+      refusals_ = Memory<uint64_t>(device_, capacity);
       DeviceStatus none{};
       for (uint64_t& place : none.first_index) place = FpStatus::kNever;
-      const std::vector<DeviceStatus> all(capacity_, none);
-      device_.upload(cleared_.get(), all.data(), capacity_ * sizeof(DeviceStatus));
+      const std::vector<DeviceStatus> all(capacity, none);
+      device_.upload(cleared_.get(), all.data(), capacity * sizeof(DeviceStatus));
+      capacity_ = capacity;
     }
     if (!step_.get()) step_ = Memory<uint32_t>(device_, 1);
     device_.upload(step_.get(), &step, sizeof(step));
@@ -175,6 +183,9 @@ class CudaEngine final : public engine::Engine {
 }  // namespace
 
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options) {
+  if (options.isa != bulk::InstructionSet::kAuto)
+    throw std::invalid_argument(
+        "isa: the backend cuda has no instruction sets of the CPU; expected auto, or the backend emu");
   if (options.reference)
     throw std::invalid_argument("reference: the backend cuda has no reference; expected false, or the backend emu");
   return engine::make_graph_executor(std::move(graph), std::move(options), std::make_unique<CudaEngine>());

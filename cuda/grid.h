@@ -19,6 +19,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "softamp/numerics/platform.h"
@@ -28,7 +30,7 @@ namespace softamp::cuda {
 /// The size of a launch.
 struct Grid {
   unsigned blocks = 1;   ///< (1 .. 2^31 - 1)
-  unsigned threads = 1;  ///< (1 .. 1024) to a block
+  unsigned threads = 1;  ///< (1 .. 1024) to a block; above 256 the kernel says so: Kernel::kMostThreads
   size_t shared = 0;     ///< (0 .. 49152) bytes of shared memory to a block
 };
 
@@ -119,7 +121,11 @@ class SerialBlock {
   template <class T>
   class PerThread {
    public:
-    explicit PerThread(SerialBlock& block) : values_(block.threads()) {}
+    explicit PerThread(SerialBlock& block) : values_(block.threads()) {
+      if constexpr (std::is_trivially_copyable_v<T>)
+        for (T& value : values_)
+          std::memset(static_cast<void*>(&value), 0xA5, sizeof value);  // as on a GPU: nothing yet
+    }
     T& operator[](unsigned t) { return values_[t]; }
     const T& operator[](unsigned t) const { return values_[t]; }
 

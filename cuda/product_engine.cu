@@ -112,9 +112,9 @@ uint32_t over(uint64_t n, uint64_t d) { return static_cast<uint32_t>((n + d - 1)
 
 struct TiledProduct::State {
   ProductLaunch launch{};  ///< but for what a call says
-  DeviceArray<DevicePart> parts;
+  DeviceArray<DevicePart> device_parts;
   DeviceArray<engine::ChainBlock> blocks;
-  DeviceArray<ProductStep> steps;
+  DeviceArray<ProductStep> device_steps;
   DeviceArray<uint32_t> partials;
   DeviceArray<int64_t> table;
   Way way = Way::kBody;
@@ -228,15 +228,15 @@ void TiledProduct::State::lay_out(Device& device, const ProductParts& parts, Ste
     }
     list.push_back(p);
   }
-  this->parts = DeviceArray<DevicePart>(device, list);
+  device_parts = DeviceArray<DevicePart>(device, list);
   blocks = DeviceArray<engine::ChainBlock>(device, all_blocks);
-  steps = DeviceArray<ProductStep>(device, all_steps);
+  device_steps = DeviceArray<ProductStep>(device, all_steps);
   partials = DeviceArray<uint32_t>(device, all_partials);
   table = DeviceArray<int64_t>(device, parts.table);
-  launch.parts = this->parts.data();
+  launch.parts = device_parts.data();
   launch.part_count = static_cast<uint32_t>(list.size());
   launch.blocks = blocks.data();
-  launch.steps = steps.data();
+  launch.steps = device_steps.data();
   launch.partials = partials.data();
   launch.table = table.data();
 }

@@ -51,6 +51,7 @@ SOFTAMP_HD inline unsigned least_power(uint64_t n, unsigned most) {
 /// The first launch.
 template <class Source, class Finish>
 struct TreeBlocks {
+  static constexpr unsigned kMostThreads = 512;
   using Value = typename Source::Value;
 
   Source source;
@@ -231,7 +232,7 @@ void launch_tree_sum(const DeviceCall& call, const char* name, const TreeShape& 
   // 512 threads: 16 neighbours of 16 bits are what memory hands over at a time.
   launch(TreeBlocks<Source, Finish>{source, finish, shape.outputs, shape.count, left,
                                     detail::least_power(shape.count, kTreeLanes), 1, shape.neighbours, memory.first},
-         shape.outputs * left, shape.neighbours ? 512 : 256);
+         shape.outputs * left, shape.neighbours ? TreeBlocks<Source, Finish>::kMostThreads : 256);
   TreePartials<Value> from = memory.first, to = memory.second;
   for (uint64_t span = 1; left > 1; span *= kTreeJoin) {
     const uint64_t chunks = (left + kTreeJoin - 1) / kTreeJoin;

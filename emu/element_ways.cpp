@@ -32,6 +32,8 @@ LaneParameters parameters_of(Elementwise op, const FloatFormat& f, const Semanti
   if (!narrow && s.wide_operands_flushed) p.flush_below = min_normal32;
   if (s.operand_flush_sign == FlushSign::kPositive) p.flush_sign = 0;
   if ((!narrow || by_way_of_fp32) && s.wide.subnormals == Subnormals::kFlush) p.result_flush_below = min_normal32;
+  // On its way to a half the quotient is an operand in fp32.
+  if (by_way_of_fp32 && s.wide_operands_flushed) p.result_flush_below = min_normal32;
   p.zero_is_rare = policy.mode == RoundingMode::kDown;
   set_results(p, f, s);
   return p;
@@ -121,7 +123,8 @@ Ways ways_of(Elementwise op, DType t, const Semantics& s, bulk::InstructionSet i
   if (const LaneKernel form = table.form(to64, op); form && f.precision + (nearest ? 0 : policy.random_bits) <= 50)
     ways.telling = staged(form, Element::kF64, f, s, isa);
   if (by_way) {
-    const bool usual = s.wide.mode == RoundingMode::kNearestEven && signed_flush;
+    const bool usual = s.wide.mode == RoundingMode::kNearestEven && signed_flush &&
+                       !(s.wide_operands_flushed && s.operand_flush_sign == FlushSign::kPositive);
     const bool silent = (s.wide.flags & (kInexact | kUnderflow)) == 0;
     if (usual) ways.usual = staged(table.form(to32, op), Element::kF32, f, s, isa);
     ways.telling = silent ? ways.usual : Way{};

@@ -24,7 +24,8 @@ class CpuEngine final : public engine::Engine {
   bool host_memory() const override { return true; }
   void* allocate(size_t bytes) override {
     void* const memory = ::operator new[](bytes, std::align_val_t{64}, std::nothrow);
-    if (!memory) throw std::runtime_error("out of memory: the graph's buffers need " + std::to_string(bytes) + " bytes");
+    if (!memory)
+      throw std::runtime_error("out of memory: the graph's buffers need " + std::to_string(bytes) + " bytes");
     return memory;
   }
   void release(void* memory) noexcept override { ::operator delete[](memory, std::align_val_t{64}); }

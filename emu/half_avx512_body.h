@@ -46,7 +46,8 @@ struct HalfRounding {
 /// rare.
 SOFTAMP_LANES HalfRounding nearest_rounding(const RoundPlan& p, uint8_t wanted) {
   const bool hardware_infinities = p.overflow[0] == 0x7C00 && p.overflow[1] == 0xFC00 && p.infinity[0] == 0x7C00 &&
-                                   p.infinity[1] == 0xFC00 && !(wanted & (p.on_overflow | p.on_infinity));
+                                   p.infinity[1] == 0xFC00 &&
+                                   !(wanted & (p.on_overflow | p.on_infinity | kDivideByZero));
   return {static_cast<uint16_t>(hardware_infinities ? 0x7C00 : 0x7BFF), 0x477FF000u};
 }
 /// Truncation after the carry: 65504 may be 65536 truncated.

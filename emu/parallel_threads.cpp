@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -31,7 +32,11 @@ size_t count_threads() {
 class Crew {
  public:
   explicit Crew(size_t helpers) {
-    for (size_t i = 0; i < helpers; ++i) threads_.emplace_back([this, i] { serve(i); });
+    try {
+      for (size_t i = 0; i < helpers; ++i) threads_.emplace_back([this, i] { serve(i); });
+    } catch (const std::system_error&) {
+      // The system gives no more threads: those that there are do it.
+    }
   }
   ~Crew() {
     {

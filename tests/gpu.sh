@@ -25,7 +25,14 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+if [ -n "$out" ] && { [ -d "$out" ] || ! : >>"$out"; } 2>/dev/null; then
+  echo "gpu.sh: --out $out cannot be written; expected a file in a folder that is there" >&2
+  exit 2
+fi
 cd "$(dirname "$0")/.." || exit 1
+# The toolkit's own place; and the device that nvidia-smi names first is CUDA's first.
+[ -d /usr/local/cuda/bin ] && PATH=$PATH:/usr/local/cuda/bin
+export CUDA_DEVICE_ORDER=PCI_BUS_ID
 
 # For the test of this script: a folder with programs to run in the place of those that it would build, and the seconds
 # that all may take.
@@ -59,7 +66,7 @@ if [ -n "$dry" ]; then
   device='none: a dry run of the script' capability=0.0 driver=none
 else
   command -v nvidia-smi >/dev/null || skip 'there is no nvidia-smi'
-  line=$(nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv,noheader 2>/dev/null | head -n 1)
+  line=$(timeout 20 nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv,noheader 2>/dev/null | head -n 1)
   case $line in
     *,*,*) IFS=, read -r device capability driver <<<"$line" ;;
     *) skip 'nvidia-smi lists no device' ;;
@@ -72,7 +79,7 @@ case $out in /*) ;; *) out=$PWD/$out ;; esac
 
 verdict=passed
 parts=
-# Notes a part: name, state, seconds, reason, JSON of its own ("" for none). States: passed, failed, timeout, skipped.
+# Notes a part: name, state, seconds, reason, JSON of its own ("" for none). States: passed, failed, timeout, cut (parts of it had no turn), skipped.
 note() {
   local name=$1 state=$2 seconds=$3 reason=$4 result=$5
   echo "gpu: $name: $state ($seconds s)${reason:+: $reason}"
@@ -103,11 +110,12 @@ part() {
   case $code in
     0) state=passed ;;
     77) state=failed reason="no GPU: $(tail -n 1 "$folder/$name.log")" ;;
-    124 | 137) state=timeout reason="stopped after $most s" ;;
+    124) state=timeout reason="stopped after $most s" ;;
+    137) state=timeout reason="killed: it did not end after $most s, or memory ran out" ;;
     *) state=failed reason="exit code $code: $(grep -m 1 -E 'DIFFERS|ERROR|rror' "$folder/$name.log" || tail -n 1 "$folder/$name.log")" ;;
   esac
   # Of compute-sanitizer: no fault of the program's.
-  if [ $state = failed ] && grep -q 'Device not supported' "$folder/$name.log"; then
+  if [ $state = failed ] && [[ $name = *check ]] && grep -q 'Device not supported' "$folder/$name.log"; then
     state=skipped reason='compute-sanitizer does not support this device'
   fi
   case $result in
@@ -122,7 +130,6 @@ part() {
 build() {
   local generator=() architecture=${capability/./}
   command -v ninja >/dev/null && [ ! -f build-gpu/CMakeCache.txt ] && generator=(-G Ninja)
-  [ -x /usr/local/cuda/bin/nvcc ] && PATH=$PATH:/usr/local/cuda/bin
   cmake -S . -B build-gpu "${generator[@]}" -DSOFTAMP_MINIMAL=ON -DSOFTAMP_CUDA=ON -DCMAKE_BUILD_TYPE=Release \
     "-DCMAKE_CUDA_ARCHITECTURES=$architecture-real" && cmake --build build-gpu --parallel "$(nproc)"
 }
@@ -170,7 +177,7 @@ if [ -n "$built" ]; then
   fi
 fi
 
-toolkit=$( (PATH=$PATH:/usr/local/cuda/bin nvcc --version 2>/dev/null || true) | sed -n 's/.*release \([0-9.]*\), V\(.*\)/\2/p')
+toolkit=$( (nvcc --version 2>/dev/null || true) | sed -n 's/.*release \([0-9.]*\), V\(.*\)/\2/p')
 revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
 [ -z "$(git status --porcelain 2>/dev/null | head -n 1)" ] || revision="$revision, with changes"
 write_verdict "{

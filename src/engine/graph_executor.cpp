@@ -370,7 +370,10 @@ class GraphExecutor final : public Executor {
         status, options_.config.behaviour(), std::move(site),
         [&](uint64_t index) {
           const HostView operands(*engine_, input_types_[static_cast<size_t>(graph_.find(node.name))], call.in);
-          return call.kernel->operands_at(operands.data(), environment_of(node), index);
+          kernel::Environment environment = environment_of(node);
+          for (uint32_t k = 0; k < kernel::Environment::kSites; ++k)
+            if (environment.table[k].words) environment.table[k].words = words_[k].data();  // the host's
+          return call.kernel->operands_at(operands.data(), environment, index);
         },
         options_.switches.dump_format);
   }

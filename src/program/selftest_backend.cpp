@@ -168,7 +168,8 @@ Graph random_graph(DType type, uint64_t seed, const Shape& shape) {
     const Port x = any();
     const uint64_t kind = random() % 10;
     if (kind < 4) {
-      values.push_back(b.add(kTwo[random() % std::size(kTwo)], {x, any()}));
+      const char* const op = kTwo[random() % std::size(kTwo)];  // drawn first, whatever order a compiler evaluates in
+      values.push_back(b.add(op, {x, any()}));
     } else if (kind < 7) {
       values.push_back(b.add(kOne[random() % std::size(kOne)], {x}));
     } else if (kind == 7) {

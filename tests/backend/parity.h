@@ -42,8 +42,9 @@ class Suite {
   bool wants(const std::string& name) const { return name.find(filter_) != std::string::npos; }
   /// Runs the case on "emu" and on the backend, and compares values, flags, indices, and variables.
   void run(const Case& c);
-  /// Counts a case that the caller ran on "emu" and on backend(): `difference` is empty where there is none.
-  void note(const std::string& name, const std::string& difference, uint64_t elements);
+  /// Counts a case that the caller ran on "emu" and on backend(): `difference` is empty where there is none; `results`
+  /// says what the backend gave, for the digest.
+  void note(const std::string& name, const std::string& difference, uint64_t elements, const std::string& results);
   const std::string& backend() const { return backend_; }
   const Report& report() const { return report_; }
 
@@ -52,6 +53,8 @@ class Suite {
   int64_t elements_;
   std::string filter_;
   Report report_;
+
+  void digest(const std::string& text);
 };
 
 /// Count, first index, both bit patterns and a histogram of distances (D69); empty where equal.

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "parity.h"
+#include "softamp/graph/trace.h"
 
 namespace softamp::parity {
 namespace {
@@ -116,7 +117,9 @@ void without_status(Suite& suite, const Setting& setting, const Tensor& source) 
   std::string what;
   for (size_t f = 0; f < fetches.size() && what.empty(); ++f)
     if (!(what = difference_of(results[0].values[f], results[1].values[f])).empty()) what = fetches[f] + ": " + what;
-  suite.note(name, what, static_cast<uint64_t>(source.type().shape.elements()) * fetches.size());
+  std::string hashes;
+  for (const Tensor& value : results[1].values) hashes += hash_text(value.data(), value.bytes());
+  suite.note(name, what, static_cast<uint64_t>(source.type().shape.elements()) * fetches.size(), hashes);
 }
 
 }  // namespace

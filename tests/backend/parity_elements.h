@@ -59,6 +59,7 @@ inline const std::vector<Setting>& odd_settings() {
     };
     turned("positive flush", &IpuSwitches::f32_flush_sign, FlushSign::kPositive);
     turned("operands kept", &IpuSwitches::f32_daz, false);
+    turned("results kept", &IpuSwitches::f32_ftz, false);
     add("subnormals kept", [](ExecutorOptions& o) { o.switches.f32_daz = o.switches.f32_ftz = false; });
     turned("infinity greatest", &IpuSwitches::half_inf_operand, InfinityOperand::kMaxFinite);
     turned("infinity NaN", &IpuSwitches::half_inf_operand, InfinityOperand::kNan);

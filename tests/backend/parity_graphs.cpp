@@ -5,7 +5,7 @@
 namespace softamp::parity {
 
 void graphs(Suite& suite) {
-  const uint64_t count = suite.elements() > 100000 ? 300 : 40;
+  const uint64_t count = suite.elements() > 100000 ? 300 : 12;
   for (uint64_t seed = 0; seed < count; ++seed)
     for (const Setting& setting : settings()) {
       const std::string name = "random graph " + std::to_string(seed) + " " + setting.name;

@@ -17,7 +17,7 @@ inline int main_of(int argc, char** argv, int64_t elements, int64_t full) {
   if (next < argc && std::strcmp(argv[next], "--full") == 0) elements = full, ++next;
   const std::string wanted = next < argc ? argv[next++] : "", filter = next < argc ? argv[next++] : "";
   bool any = false;
-  uint64_t failed = 0;
+  uint64_t failed = 0, cases = 0;
   for (const Family& family : families()) {
     if (!wanted.empty() && wanted != "all" && wanted != family.name) continue;
     any = true;
@@ -31,6 +31,7 @@ inline int main_of(int argc, char** argv, int64_t elements, int64_t full) {
                 static_cast<unsigned long long>(r.failed), seconds);
     std::fflush(stdout);
     failed += r.failed;
+    cases += r.cases;
   }
   if (!any) {
     std::fprintf(stderr, "no family '%s'; known:", wanted.c_str());
@@ -38,7 +39,8 @@ inline int main_of(int argc, char** argv, int64_t elements, int64_t full) {
     std::fprintf(stderr, "\n");
     return 2;
   }
-  return failed ? 1 : 0;
+  if (cases == 0) std::fprintf(stderr, "no case has run\n");
+  return failed || cases == 0 ? 1 : 0;
 }
 
 }  // namespace softamp::parity

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "parity.h"
+#include "softamp/graph/trace.h"
 #include "softamp/train/trainer.h"
 
 namespace softamp::parity {
@@ -101,12 +102,14 @@ struct Seen {
   bool applied = false, skipped = false;
 };
 
-std::string run(Trainer& emu, Trainer& other, const Size& size, uint64_t& elements) {
+/// `given`: what the other gave.
+std::string run(Trainer& emu, Trainer& other, const Size& size, uint64_t& elements, std::string& given) {
   Seen seen;
   for (int step = 0; step < size.steps; ++step) {
     const Batch batch = batch_of(emu.model(), step);
     const StepResult expected = emu.step({&batch, 1}), found = other.step({&batch, 1});
     (expected.applied ? seen.applied : seen.skipped) = true;
+    given += text_of(found);
     const std::string place = "step " + std::to_string(step) + ": ";
     if (text_of(expected) != text_of(found))
       return place + "expected " + text_of(expected) + "; found " + text_of(found);
@@ -114,7 +117,9 @@ std::string run(Trainer& emu, Trainer& other, const Size& size, uint64_t& elemen
     if (!d.empty()) return place + d;
   }
   const Batch batch = batch_of(emu.model(), 0);
-  const std::string d = difference_of(emu.logits(batch.images), other.logits(batch.images));
+  const Tensor logits = other.logits(batch.images);
+  given += hash_text(logits.data(), logits.bytes());
+  const std::string d = difference_of(emu.logits(batch.images), logits);
   if (!d.empty()) return "logits: " + d;
   return seen.applied && seen.skipped ? std::string() : "not a step of each kind: applied, skipped";
 }
@@ -131,16 +136,16 @@ void training(Suite& suite) {
         if (!size.all && resnet != (optimizer == OptimizerKind::kMomentum)) continue;
         const std::string name = std::string(network) + " " + mode.name + " " + name_of(optimizer);
         if (!suite.wants(name)) continue;
-        std::string difference;
+        std::string difference, given;
         uint64_t elements = 0;
         try {
           Trainer emu(model_of(network, mode, size), options_of(mode, optimizer, "emu"));
           Trainer other(model_of(network, mode, size), options_of(mode, optimizer, suite.backend()));
-          difference = run(emu, other, size, elements);
+          difference = run(emu, other, size, elements, given);
         } catch (const std::exception& error) {
           difference = error.what();
         }
-        suite.note(name, difference, elements);
+        suite.note(name, difference, elements, given);
       }
 }
 

@@ -2,6 +2,7 @@
 // the specification.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "softamp/kernel/elementwise.h"
@@ -71,6 +72,18 @@ void sweep(const std::vector<OperationCase>& cases, const std::vector<Named>& po
 TEST(Elementwise, EveryOperationEqualsItsBody) {
   sweep(operation_cases(), usual_policies(), {1, 63, 64, 65, 200, 1024, 2500}, {Field::kMixed, Field::kWild});
   sweep(operation_cases(), usual_policies(), {1500}, {Field::kTame});
+}
+
+// Once overflow has been seen, later blocks do not look for it; they must look at what an infinity is made of all the
+// same.
+TEST(Elementwise, DivisionByZeroIsSeenAfterAnOverflow) {
+  Tensor a(TensorType{DType::kFloat16, Shape{957}}), b(TensorType{DType::kFloat16, Shape{957}});
+  for (Tensor* t : {&a, &b}) std::fill_n(static_cast<uint16_t*>(t->data()), 957, uint16_t{0x3C00});
+  static_cast<uint16_t*>(a.data())[1] = 0x7BFF;
+  static_cast<uint16_t*>(b.data())[1] = 0x0001;
+  static_cast<uint16_t*>(b.data())[928] = 0;
+  const ElementCase e{"RealDiv", {&a, &b}, {DType::kFloat16, Shape{957}}, {}};
+  for (const Named& policy : usual_policies()) expect_body(e, policy);
 }
 
 TEST(Elementwise, EveryOperationUnderUnusualPolicies) {
@@ -317,8 +330,7 @@ TEST(Elementwise, OperandsOfAnElement) {
   std::vector<std::string> warnings;
   const auto kernel = emu::elementwise_kernels()[0].make({node, types, settings, warnings});
   const void* in[2] = {a.data(), b.data()};
-  const emu::OpCall call{in, nullptr, nullptr, settings.environment, nullptr};
-  EXPECT_EQ(kernel->operands_at(call, 13), (std::vector<uint64_t>{a.code(13), b.code(3)}));
+  EXPECT_EQ(kernel->operands_at(in, settings.environment, 13), (std::vector<uint64_t>{a.code(13), b.code(3)}));
 }
 
 /// Words drawn beforehand take the generator's place.

@@ -139,12 +139,12 @@ struct Figures {
 
   /// `ratio` to what `of` says, at least `goal` (0: no goal).
   void add(const std::string& name, double rate, const char* unit, double ratio, const char* of, double goal) {
-    const bool met = !(ratio < goal);
-    missed += !met;
+    const bool judged = goal > 0 && ratio == ratio, met = judged && ratio >= goal;
+    missed += judged && !met;
     std::printf("%-44s %10.4g %-10s %8.3f x %s%s\n", name.c_str(), rate, unit, ratio, of,
-                goal == 0 ? ""
-                : met     ? "  (met)"
-                          : "  (MISSED)");
+                !judged ? ""
+                : met   ? "  (met)"
+                        : "  (MISSED)");
     std::fflush(stdout);
     json.add(name, gpu::Object()
                        .add("rate", gpu::number(rate))
@@ -152,7 +152,9 @@ struct Figures {
                        .add("ratio", gpu::number(ratio))
                        .add("of", gpu::quoted(of))
                        .add("goal", gpu::number(goal))
-                       .add("met", met ? "true" : "false")
+                       .add("met", !judged ? "null"
+                                   : met   ? "true"
+                                           : "false")
                        .text());
   }
 };
@@ -320,6 +322,7 @@ int main(int argc, char** argv) {
       .add("error", error.empty() ? "null" : gpu::quoted(error))
       .add("missed", gpu::number(static_cast<uint64_t>(figures.missed)))
       .add("figures", figures.json.text());
-  if (!all.write(file)) std::fprintf(stderr, "%s: cannot be written\n", file.c_str());
-  return error.empty() ? 0 : 1;
+  const bool written = all.write(file);
+  if (!written) std::fprintf(stderr, "ERROR %s: cannot be written\n", file.c_str());
+  return error.empty() && written ? 0 : 1;
 }

@@ -37,8 +37,11 @@ bool read(int argc, char** argv, Arguments& a) {
       ++i;
       if (word == "--json")
         a.json = argv[i];
-      else
-        a.budget = std::atof(argv[i]);
+      else {
+        char* end = nullptr;
+        a.budget = std::strtod(argv[i], &end);
+        if (end == argv[i] || *end || !(a.budget > 0)) return false;
+      }
     } else if (word[0] == '-') {
       return false;
     } else {
@@ -130,6 +133,10 @@ int main(int argc, char** argv) {
       .add("cut", gpu::quoted(cut))
       .add("first_difference", total.differences.empty() ? "null" : gpu::quoted(total.differences.front()))
       .add("families", families.text());
-  if (!all.write(arguments.json)) std::fprintf(stderr, "%s: cannot be written\n", arguments.json.c_str());
-  return total.failed ? 1 : 0;
+  if (!all.write(arguments.json)) {
+    std::fprintf(stderr, "ERROR %s: cannot be written\n", arguments.json.c_str());
+    return 1;
+  }
+  if (total.cases == 0 && cut.empty()) std::fprintf(stderr, "ERROR no case has run\n");
+  return total.failed || (total.cases == 0 && cut.empty()) ? 1 : 0;
 }

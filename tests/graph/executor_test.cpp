@@ -296,7 +296,7 @@ TEST(Executor, EveryOperationOfTheTableRuns) {
   for (const Operation& op : operations()) {
     Node node;
     node.op = op.name;
-    if (!emu::is_source(node) && !emu::is_alias(node) && op.name != "NoOp" && !emu::find_kernel(op.name))
+    if (!engine::is_source(node) && !engine::is_alias(node) && op.name != "NoOp" && !emu::find_kernel(op.name))
       missing.push_back(op.name);
   }
   EXPECT_EQ(missing, Names{});

@@ -39,6 +39,7 @@ struct Device::State {
   const char* kernel = "";
   std::vector<std::function<void()>>* recording = nullptr;
   int open = 0;
+  bool locked = false;
 
   /// The allocation that holds [at, at + bytes).
   void expect_inside(const void* at, size_t bytes, const char* what) const {
@@ -51,14 +52,18 @@ struct Device::State {
     throw DeviceError(std::string(what) + ": " + std::to_string(bytes) + " bytes are not in the device's memory, at " +
                       operation);
   }
-  /// Device memory can be touched between the two.
+  /// Device memory can be touched between the two. Not taken away again where there are so many allocations that this
+  /// would take most of the time.
   void unlock() {
-    if (open++ == 0)
-      for (const auto& [at, bytes] : allocations) protect(at, bytes, PROT_READ | PROT_WRITE);
+    if (open++ != 0 || !locked) return;
+    for (const auto& [at, bytes] : allocations) protect(at, bytes, PROT_READ | PROT_WRITE);
+    locked = false;
   }
   void lock() {
-    if (--open == 0)
-      for (const auto& [at, bytes] : allocations) protect(at, bytes, PROT_NONE);
+    constexpr size_t kMost = 24;
+    if (--open != 0 || allocations.size() > kMost) return;
+    for (const auto& [at, bytes] : allocations) protect(at, bytes, PROT_NONE);
+    locked = true;
   }
 };
 
@@ -84,7 +89,7 @@ void* Device::allocate(size_t bytes) {
   mprotect(guard, kPage, PROT_NONE);
   std::byte* const memory = guard - room(bytes);
   std::memset(memory, 0xA5, room(bytes));
-  if (state_->open == 0) protect(memory, bytes, PROT_NONE);
+  if (state_->locked) protect(memory, bytes, PROT_NONE);
   state_->allocations[memory] = bytes;
   return memory;
 }
@@ -161,8 +166,12 @@ std::unique_ptr<Recording> Device::end_recording() {
   return recording;
 }
 
+void Device::abandon_recording() noexcept { delete std::exchange(state_->recording, nullptr); }
+
 void Device::replay(const Recording& recording) {
+  state_->unlock();
   for (const auto& work : static_cast<const WorkRecording&>(recording).work) work();
+  state_->lock();
 }
 
 }  // namespace softamp::cuda

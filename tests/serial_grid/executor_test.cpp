@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "softamp/engine/program.h"
+#include "softamp/graph/operation.h"
 #include "softamp/graph/trace.h"
 #include "softamp/report/exception.h"
 #include "softamp/report/tensor_text.h"
@@ -11,6 +13,15 @@
 #include "tests/serial_grid/both.h"
 
 namespace softamp {
+
+// cuda/op_kernel.h under the name that it has here.
+namespace serial_grid {
+class Device;
+class OpKernel;
+using KernelFactory = std::unique_ptr<OpKernel> (*)(const engine::OpContext&, Device&);
+KernelFactory find_kernel(std::string_view op);
+}  // namespace serial_grid
+
 namespace {
 
 using testing::BothBackends;
@@ -55,6 +66,17 @@ Graph busy_graph() {
   b.add("Assign", {v}, {{"ref", std::string("b")}}, "b_is_a");
   b.add("Mul", {sum, w}, {}, "y");
   return b.build();
+}
+
+TEST(SerialGrid, HasAKernelForEveryOperationOfTheTable) {
+  std::vector<std::string> missing;
+  for (const Operation& op : operations()) {
+    Node node;
+    node.op = op.name;
+    if (engine::is_source(node) || engine::is_alias(node) || op.name == "NoOp") continue;
+    if (!serial_grid::find_kernel(op.name)) missing.push_back(op.name);
+  }
+  EXPECT_EQ(missing, std::vector<std::string>{});
 }
 
 TEST_F(ExecutorOnBoth, EffectsVariablesStatisticsTimesAndMemory) {

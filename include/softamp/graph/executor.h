@@ -108,15 +108,16 @@ class Executor {
   /// Throws, before anything runs: GraphError (a feed or fetch of an unknown name, with the nearest; a placeholder
   /// without a feed; a feed of another dtype or shape than declared; a program that exceeds the device's memory, with
   /// its largest tensors). While running: FloatingPointError where an enabled exception is raised, naming node, lowest
-  /// index among the enabled flags, operands, tile and worker; std::bad_alloc. After an error variables are unchanged
-  /// and the step is not counted.
+  /// index among the enabled flags, operands, tile and worker; std::bad_alloc; with "cuda" std::runtime_error of the
+  /// device, naming kernel and operation. After an error variables are unchanged and the step is not counted.
   virtual RunResult run(std::span<const Feed> feeds, std::span<const std::string> fetches) = 0;
 
   /// Steps so far: the address of the next step's random bits. Resuming: {seed, step} and the variables.
   virtual uint32_t step() const = 0;
   virtual void set_step(uint32_t step) = 0;
 
-  /// Variables (nodes of type VariableV2); zeros until set. Throw GraphError for another name, dtype or shape.
+  /// Variables (nodes of type VariableV2); zeros until set. The tensor is good until the next run or set_variable.
+  /// Throw GraphError for another name, dtype or shape.
   virtual const Tensor& variable(std::string_view name) const = 0;
   virtual void set_variable(std::string_view name, const Tensor& value) = 0;
 

@@ -68,7 +68,7 @@ SOFTAMP_RARE Rounded mul_special(const FloatFormat& f, uint64_t a, uint64_t b, c
 }
 
 SOFTAMP_GENERAL Rounded fma_finite(const FloatFormat& f, Exact x, Exact y, Exact z, const Semantics& s,
-                                  uint32_t random) {
+                                   uint32_t random) {
   const RoundingPolicy& p = s.rounding(f);
   const Exact product{x.negative != y.negative, x.exponent + y.exponent, x.significand * y.significand};
   const Exact total = sum(product, z);
@@ -186,7 +186,7 @@ SOFTAMP_GENERAL Rounded mul(const FloatFormat& f, uint64_t a, uint64_t b, const 
 
 /// a b + c, rounded once. 0 Inf is invalid whatever c, Inf - Inf too.
 SOFTAMP_GENERAL Rounded fma(const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, const Semantics& s,
-                           uint32_t random = 0) {
+                            uint32_t random = 0) {
   if (!detail::plain(f, a, s) || !detail::plain(f, b, s) || !detail::plain(f, c, s))
     return detail::fma_special(f, a, b, c, s, random);
   return detail::fma_finite(f, detail::unpack_finite(f, a), detail::unpack_finite(f, b), detail::unpack_finite(f, c), s,

@@ -31,7 +31,7 @@ SOFTAMP_RARE Rounded convert_special(const FloatFormat& from, const FloatFormat&
 /// The value of `code` in format `from`, rounded once to format `to`. Either may be binary64.
 /// NaN: the policy's pattern. Flags as docs/NUMERICS.md lists them.
 SOFTAMP_GENERAL Rounded convert(const FloatFormat& from, const FloatFormat& to, uint64_t code, const Semantics& s,
-                               uint32_t random = 0) {
+                                uint32_t random = 0) {
   if (!detail::plain(from, code, s)) return detail::convert_special(from, to, code, s, random);
   return round_and_pack(to, detail::unpack_finite(from, code), s.rounding(to), random);
 }
@@ -41,7 +41,7 @@ SOFTAMP_GENERAL Rounded convert(const FloatFormat& from, const FloatFormat& to, 
 /// exact (true, false) [=false]   raise inexact where the value is not an integer
 /// Flags: invalid for a NaN and out of range, whose value is `integer_range`.
 SOFTAMP_GENERAL Rounded to_int32(const FloatFormat& f, uint64_t code, const Semantics& s, bool exact = false,
-                                uint32_t random = 0) {
+                                 uint32_t random = 0) {
   constexpr uint32_t kIndefinite = 0x80000000u;
   const detail::Operand x = detail::unpack(f, code, s);
   const bool clamp = s.integer_range == IntegerRange::kClamp;
@@ -70,7 +70,7 @@ SOFTAMP_GENERAL Rounded from_int32(int32_t value, const FloatFormat& f, const Se
 /// `a` rounded to an integer of the same format, by the wide policy's mode (see to_int32); a zero keeps its sign.
 /// exact (true, false) [=false]   raise inexact where `a` is not an integer
 SOFTAMP_GENERAL Rounded round_to_integral(const FloatFormat& f, uint64_t a, const Semantics& s, bool exact = false,
-                                         uint32_t random = 0) {
+                                          uint32_t random = 0) {
   const detail::Operand x = detail::unpack(f, a, s);
   if (x.nan()) return detail::nan_result(f, a, detail::nan_flags(f, a, s), s);
   if (x.infinite()) return pack_infinity(f, x.negative, s.rounding(f));

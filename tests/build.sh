@@ -2,11 +2,14 @@
 # Configures build/ and builds in it:
 #   bash tests/build.sh program                the command alone, at build/softamp
 #   bash tests/build.sh all [-DOPTION=...]...  the library, the command, the tests, the examples; CUDA where nvcc is found
+# More options may stand in SOFTAMP_CMAKE_OPTIONS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 target=$1
 shift
+read -ra more <<<"${SOFTAMP_CMAKE_OPTIONS:-}"
+set -- "${more[@]}" "$@"
 options=("$@")
 if [ "$target" = all ]; then
   options=(-DSOFTAMP_BUILD_TESTS=ON -DSOFTAMP_BUILD_EXAMPLES=ON -DSOFTAMP_CUDA=AUTO "$@")

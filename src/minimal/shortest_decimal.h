@@ -1,6 +1,6 @@
 // The shortest decimal of a number without integers of any length: C's digits, read back until they lead to the number.
-// The same text as the library's, but where both the nearest and another equally short decimal lead there or not, at
-// the lower edge of a binade, and the library looks at both.
+// The same text as the library's, but at some lower edges of binades, where a decimal of equal length on the far side is
+// shorter or closer: the library looks at both sides.
 #pragma once
 
 #include <cmath>

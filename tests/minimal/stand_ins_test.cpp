@@ -48,7 +48,7 @@ TEST(StandIns, DecimalsLeadBack) {
   std::mt19937_64 random(2);
   const auto all = [](int i) { return static_cast<uint64_t>(i); };
   const auto any = [&](int) { return random(); };
-  // Seven lower edges of binades have a shorter or closer decimal on their far side (header of shortest_decimal.h).
+  // A few lower edges of binades have a shorter or closer decimal on their far side (header of shortest_decimal.h).
   EXPECT_LE(others(kFp16, 0x8000, all), 1);
   EXPECT_LE(others(kBf16, 0x8000, all), 10);
   EXPECT_EQ(others(kFp32, 5000, any), 0);

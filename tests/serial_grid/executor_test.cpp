@@ -256,6 +256,9 @@ TEST_F(BackendChoices, AutoTakesTheDeviceButForWhatIsTheCpusAlone) {
   o.isa = bulk::InstructionSet::kPortable;
   EXPECT_EQ(choose_backend(o).about, "portable is an instruction set of the CPU");
   o.backend = "cuda";
+  EXPECT_TRUE(contains(said([&](const std::string&) { return make_executor(busy_graph(), o), ""; }, ""),
+                       "error: isa: the backend cuda has no instruction sets"));
+  o.isa = bulk::InstructionSet::kAuto;
   o.reference = true;
   EXPECT_TRUE(contains(said([&](const std::string&) { return make_executor(busy_graph(), o), ""; }, ""),
                        "error: reference: the backend cuda has no reference"));

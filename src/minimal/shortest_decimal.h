@@ -1,6 +1,6 @@
 // The shortest decimal of a number without integers of any length: C's digits, read back until they lead to the number.
-// The same text as the library's, but at some lower edges of binades, where a decimal of equal length on the far side is
-// shorter or closer: the library looks at both sides.
+// The same text as the library's, but at some lower edges of binades, where a decimal of equal length on the far side
+// is shorter or closer: the library looks at both sides.
 #pragma once
 
 #include <cmath>

@@ -14,6 +14,16 @@ LIMIT_SECONDS = 600  # of one compilation and of one run
 PROGRAM = "src/program/"
 
 
+def cuda_libraries(build):
+    """What an archive with the CUDA engine in it needs beside the others."""
+    cache = build / "CMakeCache.txt" if build else None
+    if not cache or not cache.is_file():
+        return []
+    runtime = [line.split("=", 1)[1] for line in cache.read_text().splitlines()
+               if line.startswith("CUDA_cudart_static_LIBRARY:") and "NOTFOUND" not in line]
+    return [*runtime, "-ldl", "-lrt", "-lpthread"] if runtime else []
+
+
 class Wrong(Exception):
     """A bug that was not caught, a table that does not fit the sources, or a test that fails by itself."""
 
@@ -24,6 +34,7 @@ class Workshop:
         self.compiler = compiler
         self.gtest = gtest
         self.archive = build / "libsoftamp.a" if build else None
+        self.libraries = ["-ltbb", "-larchive", "-lprotobuf", "-lre2", *cuda_libraries(build)]
         self.commands = {}  # of each source file that the build compiles, by its path from the root
         self.objects = {}
         for entry in json.loads((build / "compile_commands.json").read_text()) if build else ():
@@ -78,7 +89,7 @@ class Workshop:
         overlay.mkdir(exist_ok=True)
         if (with_library or with_program) and not (self.archive and self.archive.is_file()):
             raise Wrong("it needs the library: give --build, a folder in which libsoftamp.a is built")
-        library = [self.archive, "-ltbb", "-larchive", "-lprotobuf", "-lre2"] if with_library or with_program else []
+        library = [self.archive, *self.libraries] if with_library or with_program else []
         objects = []
         for source in sources:
             objects.append(overlay / f"{len(objects) + 1}.o")

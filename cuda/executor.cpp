@@ -33,7 +33,7 @@ class CudaEngine final : public engine::Engine {
     prepare(1, environment.step);
     clear(status ? 1 : 0);
     clear_refusals({&call, 1});
-    enqueue(call, environment, status ? statuses_.get() : nullptr, refusals_.get());
+    enqueue(call, environment, status ? noted_statuses() : nullptr, noted_refusals());
     fetch({&found, status ? size_t{1} : 0});
     check_refusals({&call, 1});
     if (status) status->merge(found);
@@ -89,21 +89,21 @@ class CudaEngine final : public engine::Engine {
       seen_.clear();  // recordings name the old places
       capacity_ = 0;
       const size_t capacity = 2 * calls;
-      statuses_ = Memory<DeviceStatus>(device_, capacity);
-      cleared_ = Memory<DeviceStatus>(device_, capacity);
-      refusals_ = Memory<uint64_t>(device_, capacity);
+      statuses_ = engine::Buffer(*this, capacity * sizeof(DeviceStatus));
+      cleared_ = engine::Buffer(*this, capacity * sizeof(DeviceStatus));
+      refusals_ = engine::Buffer(*this, capacity * sizeof(uint64_t));
       DeviceStatus none{};
       for (uint64_t& place : none.first_index) place = FpStatus::kNever;
       const std::vector<DeviceStatus> all(capacity, none);
-      device_.upload(cleared_.get(), all.data(), capacity * sizeof(DeviceStatus));
+      device_.upload(cleared_.data(), all.data(), capacity * sizeof(DeviceStatus));
       capacity_ = capacity;
     }
-    if (!step_.get()) step_ = Memory<uint32_t>(device_, 1);
-    device_.upload(step_.get(), &step, sizeof(step));
+    if (!step_.data()) step_ = engine::Buffer(*this, sizeof(step));
+    device_.upload(step_.data(), &step, sizeof(step));
   }
 
   void clear(size_t statuses) {
-    if (statuses) device_.copy(statuses_.get(), cleared_.get(), statuses * sizeof(DeviceStatus));
+    if (statuses) device_.copy(noted_statuses(), cleared_.data(), statuses * sizeof(DeviceStatus));
   }
 
   static const OpKernel& kernel_of(const engine::Call& call) { return static_cast<const OpKernel&>(*call.kernel); }
@@ -112,13 +112,13 @@ class CudaEngine final : public engine::Engine {
   }
   static_assert(FpStatus::kNever == ~uint64_t{0});
   void clear_refusals(std::span<const engine::Call> calls) {
-    if (any_checks(calls)) device_.fill(refusals_.get(), 0xFF, calls.size() * sizeof(uint64_t));
+    if (any_checks(calls)) device_.fill(noted_refusals(), 0xFF, calls.size() * sizeof(uint64_t));
   }
   /// After the wait: throws for the first operation that refuses its operands.
   void check_refusals(std::span<const engine::Call> calls) {
     if (!any_checks(calls)) return;
     std::vector<uint64_t> noted(calls.size());
-    device_.download(noted.data(), refusals_.get(), noted.size() * sizeof(uint64_t));
+    device_.download(noted.data(), noted_refusals(), noted.size() * sizeof(uint64_t));
     for (size_t i = 0; i < calls.size(); ++i)
       if (noted[i] != FpStatus::kNever) kernel_of(calls[i]).refuse(noted[i]);
   }
@@ -126,7 +126,13 @@ class CudaEngine final : public engine::Engine {
   void enqueue(const engine::Call& call, const kernel::Environment& environment, DeviceStatus* status,
                uint64_t* refusal) {
     device_.begin_operation(call.node->op + " '" + call.node->name + "'");
-    kernel_of(call).enqueue({call.in, call.out, call.scratch, {environment, step_.get()}, status, device_, refusal});
+    kernel_of(call).enqueue({call.in,
+                             call.out,
+                             call.scratch,
+                             {environment, reinterpret_cast<const uint32_t*>(step_.data())},
+                             status,
+                             device_,
+                             refusal});
   }
 
   void enqueue_all(std::span<const engine::Call> calls, kernel::Environment environment, size_t statuses) {
@@ -134,7 +140,7 @@ class CudaEngine final : public engine::Engine {
     clear_refusals(calls);
     for (size_t i = 0; i < calls.size(); ++i) {
       environment.operation = calls[i].node->operation_id;
-      enqueue(calls[i], environment, statuses ? statuses_.get() + i : nullptr, refusals_.get() + i);
+      enqueue(calls[i], environment, statuses ? noted_statuses() + i : nullptr, noted_refusals() + i);
     }
   }
 
@@ -143,40 +149,21 @@ class CudaEngine final : public engine::Engine {
     device_.wait();
     if (statuses.empty()) return;
     std::vector<DeviceStatus> noted(statuses.size());
-    device_.download(noted.data(), statuses_.get(), noted.size() * sizeof(DeviceStatus));
+    device_.download(noted.data(), noted_statuses(), noted.size() * sizeof(DeviceStatus));
     for (size_t i = 0; i < noted.size(); ++i) {
       statuses[i].flags = static_cast<uint8_t>(noted[i].flags);
       for (int b = 0; b < kFlagCount; ++b) statuses[i].first_index[b] = noted[i].first_index[b];
     }
   }
 
-  template <class T>
-  class Memory {
-   public:
-    Memory() = default;
-    Memory(Device& device, size_t count)
-        : device_(&device), data_(static_cast<T*>(device.allocate(count * sizeof(T)))) {}
-    Memory(const Memory&) = delete;
-    Memory& operator=(Memory&& other) noexcept {
-      std::swap(device_, other.device_);
-      std::swap(data_, other.data_);
-      return *this;
-    }
-    ~Memory() {
-      if (data_) device_->release(data_);
-    }
-    T* get() const { return data_; }
-
-   private:
-    Device* device_ = nullptr;
-    T* data_ = nullptr;
-  };
+  DeviceStatus* noted_statuses() const { return reinterpret_cast<DeviceStatus*>(statuses_.data()); }
+  uint64_t* noted_refusals() const { return reinterpret_cast<uint64_t*>(refusals_.data()); }
 
   mutable Device device_;
   size_t capacity_ = 0;
-  Memory<DeviceStatus> statuses_, cleared_;
-  Memory<uint64_t> refusals_;  ///< see OpKernel::refuse
-  Memory<uint32_t> step_;
+  engine::Buffer statuses_, cleared_;  ///< of DeviceStatus
+  engine::Buffer refusals_;            ///< of uint64_t; see OpKernel::refuse
+  engine::Buffer step_;                ///< a uint32_t
   std::map<Signature, Seen> seen_;
 };
 

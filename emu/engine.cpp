@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "emu/handover.h"
 #include "emu/mxcsr.h"
 #include "emu/parallel.h"
 #include "emu/work.h"
@@ -97,15 +96,11 @@ void execute(const Work& work, int threads, FpStatus* status) {
   const size_t runs = std::max<size_t>(1, (n - head) / length);
   std::vector<FpStatus> found(runs);
   const auto body = [&](size_t r) {
-    take();
     const size_t begin = r == 0 ? 0 : head + r * length;
     const size_t end = r + 1 == runs ? n : head + (r + 1) * length;
     found[r] = run_one(work, begin, end, status != nullptr);
-    give();
   };
-  give();
   for_each_piece(runs, threads, body);
-  take();
   if (status)
     for (const FpStatus& f : found) status->merge(f);
 }

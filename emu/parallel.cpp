@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "emu/handover.h"
 #include "emu/mxcsr.h"
 
 namespace softamp::emu {
@@ -23,14 +22,10 @@ void parallel_ranges(size_t n, size_t grain, size_t align, int threads, RangeBod
   length = (length + align - 1) / align * align;
   const size_t made = (n + length - 1) / length;
   const auto piece = [&](size_t p) {
-    take();
     const DefaultMxcsr guard;
     body(p * length, std::min(n, (p + 1) * length), p);
-    give();
   };
-  give();
   for_each_piece(made, threads, piece);
-  take();
 }
 
 PieceStatuses::PieceStatuses(bool wanted) {

@@ -5,6 +5,7 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include "emu/handover.h"
 #include "emu/parallel.h"
 
 namespace softamp::emu {
@@ -13,11 +14,21 @@ size_t machine_threads() { return static_cast<size_t>(oneapi::tbb::info::default
 size_t threads_here() { return static_cast<size_t>(oneapi::tbb::this_task_arena::max_concurrency()); }
 
 void for_each_piece(size_t count, int threads, PieceBody body) {
-  const auto loop = [&] { oneapi::tbb::parallel_for(size_t{0}, count, body, oneapi::tbb::simple_partitioner{}); };
-  if (threads == 0) return loop();
-  // More threads than the machine has would be refused with a warning; the pieces are dealt all the same.
-  oneapi::tbb::task_arena arena(std::min(threads, oneapi::tbb::info::default_concurrency()));
-  arena.execute(loop);
+  const auto piece = [&](size_t p) {
+    take();  // before so much as `body` is read
+    body(p);
+    give();
+  };
+  const auto loop = [&] { oneapi::tbb::parallel_for(size_t{0}, count, piece, oneapi::tbb::simple_partitioner{}); };
+  give();
+  if (threads == 0) {
+    loop();
+  } else {
+    // More threads than the machine has would be refused with a warning; the pieces are dealt all the same.
+    oneapi::tbb::task_arena arena(std::min(threads, oneapi::tbb::info::default_concurrency()));
+    arena.execute(loop);
+  }
+  take();
 }
 
 }  // namespace softamp::emu

@@ -8,7 +8,7 @@
 # precision. src/minimal/ stands there for what the library takes from others.
 
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
-list(FILTER library_sources EXCLUDE REGEX "/src/program/")
+list(FILTER library_sources EXCLUDE REGEX "/src/(program|reproduce)/")
 set(minimal_library ${library_sources})
 list(FILTER library_sources EXCLUDE REGEX "/src/minimal/")
 

@@ -61,6 +61,9 @@ inline std::string wrong_arrow(const std::string& file, const std::string& targe
       return file + ": includes " + target + ", but " + room + " is for executors, not for users";
   if (starts_with(target, "src/program/") && starts_with(file, "src/") && !starts_with(file, "src/program/"))
     return file + ": includes " + target + ", but the program stands on top of the library";
+  if (starts_with(target, "src/reproduce/") && starts_with(file, "src/") && !starts_with(file, "src/program/") &&
+      !starts_with(file, "src/reproduce/"))
+    return file + ": includes " + target + ", but the experiments stand on top of the library";
   for (const std::string& allowed : room->may_include)
     if (starts_with(target, allowed)) return {};
   return file + ": may not include " + target;

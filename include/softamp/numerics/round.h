@@ -39,7 +39,8 @@ SOFTAMP_INLINE Split split_top(uint64_t normalised, int precision, int lift) {
 /// The magnitude goes up to kept + 1 when rest > threshold: the only place where a rounding mode is interpreted.
 /// A stochastic rounding goes up from a value on that its random number fixes: carry, for one, where
 /// rest >= (2^r - R) 2^(64-r), which is 2^64, never, for R = 0.
-SOFTAMP_INLINE uint64_t threshold(bool odd, bool negative, const RoundingPolicy& p, uint32_t random) {
+/// lift: by how many bits the result's quantum lies above that of a normal result.
+SOFTAMP_INLINE uint64_t threshold(bool odd, bool negative, const RoundingPolicy& p, uint32_t random, int lift) {
   constexpr uint64_t kHalf = uint64_t{1} << 63, kNever = ~uint64_t{0};
   switch (p.mode) {
     case RoundingMode::kNearestEven: return kHalf - odd;
@@ -49,19 +50,22 @@ SOFTAMP_INLINE uint64_t threshold(bool odd, bool negative, const RoundingPolicy&
     case RoundingMode::kDown: return negative ? 0 : kNever;
     case RoundingMode::kStochastic: break;
   }
-  const int r = p.random_bits;
-  const uint64_t number = random & ((uint64_t{1} << r) - 1);
+  const uint64_t number = random & ((uint64_t{1} << p.random_bits) - 1);
+  const int r = p.random_bits + (p.alignment == RandomAlignment::kAsIfNormal ? lift : 0);
+  if (r > 63) return kNever;
   const uint64_t step = uint64_t{1} << (63 - r);  // half of what one unit of R is worth
   if (p.variant == StochasticVariant::kCarry) return ~(2 * number * step);
   if (p.variant == StochasticVariant::kHalf) return ~((2 * number + 1) * step);
+  if (p.variant == StochasticVariant::kAtLeast) return 2 * number * step;  // reached is enough
   // d 2^r rounded to an integer is at least 2^r - R from half a unit below it on; there, at the tie, if that integer
   // has the parity that wins ties. 2^r - R is as odd as R.
   const bool tie_goes_up = ((number & 1) != 0) == (p.variant == StochasticVariant::kOdd);
   return 0 - (2 * number + 1) * step - tie_goes_up;
 }
 
-SOFTAMP_INLINE bool rounds_up(Split x, bool negative, const RoundingPolicy& p, uint32_t random) {
-  return x.rest > threshold((x.kept & 1) != 0, negative, p, random);
+SOFTAMP_INLINE bool rounds_up(Split x, bool negative, const RoundingPolicy& p, uint32_t random, int lift = 0) {
+  const uint64_t limit = threshold((x.kept & 1) != 0, negative, p, random, lift);
+  return p.stochastic() && p.variant == StochasticVariant::kAtLeast ? x.rest >= limit : x.rest > limit;
 }
 
 SOFTAMP_INLINE uint64_t signed_code(const FloatFormat& f, bool negative, uint64_t magnitude) {
@@ -71,11 +75,12 @@ SOFTAMP_INLINE uint64_t signed_code(const FloatFormat& f, bool negative, uint64_
 
 }  // namespace detail
 
-/// The NaN that policy `p` writes; kPropagate without an operand gives the quiet one.
+/// The NaN that policy `p` writes; kPropagate without an operand gives the quiet one, kInfinity the positive infinity.
 /// Formats with a single NaN (e4m3 per sign, f143, f152) have no choice but the sign.
 SOFTAMP_INLINE uint64_t nan_code(const FloatFormat& f, NanPattern pattern) {
   if (f.specials == Specials::kNegativeZeroNan) return f.sign_mask();
   const uint64_t sign = pattern == NanPattern::kNegativeQuiet ? f.sign_mask() : 0;
+  if (f.has_infinity() && pattern == NanPattern::kInfinity) return f.infinity_code();
   if (f.specials == Specials::kNanOnly || pattern == NanPattern::kAllOnes) return sign | f.magnitude_mask();
   return sign | f.infinity_code() | f.quiet_bit();
 }
@@ -125,7 +130,7 @@ SOFTAMP_INLINE bool exceeds(const FloatFormat& f, uint64_t normalised, int top, 
 /// Rounds `x` once to format `f` and packs it. `random` serves a stochastic policy: its low random_bits bits are R.
 /// Flags: overflow and inexact as the policy says; underflow where the result is inexact and tiny after rounding.
 SOFTAMP_GENERAL Rounded round_and_pack(const FloatFormat& f, Exact x, const RoundingPolicy& p, uint32_t random = 0) {
-  if (x.significand == 0) return {zero_code(f, x.negative), 0};
+  if (x.significand == 0) return {zero_code(f, x.negative && p.signed_zeros), 0};
   const int zeros = detail::countl_zero(x.significand);
   const uint64_t significand = x.significand << zeros;
   const int top = x.exponent - zeros + 63;  // 2^top <= |x| < 2^(top + 1)
@@ -133,14 +138,15 @@ SOFTAMP_GENERAL Rounded round_and_pack(const FloatFormat& f, Exact x, const Roun
   detail::Split split = detail::split_top(significand, f.precision, 0);
   uint64_t binade = static_cast<uint64_t>(static_cast<int64_t>(field)) << f.mantissa_bits();
   bool tiny = false;
+  const int lift = field < 0 ? -field : 0;
   if (field < 0) {
     // Tiny after rounding: below the smallest normal number even where the exponent is unbounded.
     tiny =
         field < -1 || split.kept != (f.min_normal_code() << 1) - 1 || !detail::rounds_up(split, x.negative, p, random);
-    split = detail::split_top(significand, f.precision, -field);
+    split = detail::split_top(significand, f.precision, lift);
     binade = 0;
   }
-  uint64_t magnitude = binade + split.kept + detail::rounds_up(split, x.negative, p, random);
+  uint64_t magnitude = binade + split.kept + detail::rounds_up(split, x.negative, p, random, lift);
 
   if (p.overflow_rule != OverflowRule::kAfterRounding) {
     if (detail::exceeds(f, significand, top, p.overflow_rule)) return detail::pack_overflow(f, x.negative, p);
@@ -152,8 +158,8 @@ SOFTAMP_GENERAL Rounded round_and_pack(const FloatFormat& f, Exact x, const Roun
   const uint8_t flags = static_cast<uint8_t>((inexact | (inexact & tiny) << 1) & p.flags);
   static_assert(kInexact == 1 && kUnderflow == 2);
   if (p.subnormals != Subnormals::kKeep && magnitude < f.min_normal_code())
-    return {zero_code(f, x.negative && p.subnormals == Subnormals::kFlush), flags};
-  return {detail::signed_code(f, x.negative, magnitude), flags};
+    return {zero_code(f, x.negative && p.signed_zeros && p.subnormals == Subnormals::kFlush), flags};
+  return {detail::signed_code(f, x.negative && (magnitude != 0 || p.signed_zeros), magnitude), flags};
 }
 
 /// An integer result (a fixed-point code) and the flags that making it raised.

@@ -21,6 +21,16 @@ enum class StochasticVariant : uint8_t {
   kHalf,   ///< floor(d 2^(r+1)) + 2R + 1 >= 2^(r+1). SRF. Bias at most 2^-(r+1) quanta for short d.
   kRne,    ///< d 2^r to the nearest integer, ties to even, + R >= 2^r. SRC. Unbiased over all d of more bits.
   kOdd,    ///< d 2^r to the nearest integer, ties to odd, + R >= 2^r.
+  /// floor(d 2^r) >= R: Tenstorrent's. One chance in 2^r too many to go up, which R = 0 gives to exact values, too.
+  kAtLeast,
+};
+
+/// Which bits of a discarded field the random bits lie on. They differ where a result is subnormal, and discards more.
+enum class RandomAlignment : uint8_t {
+  kTopOfDiscarded,  ///< the top: the highest bit of R counts half a quantum of the result.
+  /// Where they would lie if the result were normal: R is added to the source's own significand, of `random_bits` bits
+  /// more than the target's. In the subnormal range it counts for ever less.
+  kAsIfNormal,
 };
 
 /// What a finite result too large for the format becomes.
@@ -58,6 +68,7 @@ enum class NanPattern : uint8_t {
   kNegativeQuiet,  ///< negative, quiet, no payload (0xFE00): x86's default.
   kAllOnes,        ///< positive, every bit below the sign set (0x7FFF): CUDA's.
   kPropagate,      ///< the first NaN operand, made quiet, payload kept from the top; kQuiet where none is.
+  kInfinity,       ///< no NaN: infinity of the NaN operand's sign, or +infinity; kQuiet in a format without.
 };
 
 /// How an exact value becomes a code. The default is IEEE 754's, nearest even.
@@ -67,11 +78,14 @@ struct RoundingPolicy {
   RoundingMode mode = RoundingMode::kNearestEven;
   int random_bits = 13;
   StochasticVariant variant = StochasticVariant::kCarry;
+  RandomAlignment alignment = RandomAlignment::kTopOfDiscarded;
   Overflow overflow = Overflow::kInfinity;
   OverflowRule overflow_rule = OverflowRule::kAfterRounding;
   InfinityResult infinity = InfinityResult::kKeep;
   Subnormals subnormals = Subnormals::kKeep;
   NanPattern nan = NanPattern::kQuiet;
+  /// A value that is, or is rounded or flushed to, zero keeps its sign; false: it becomes +0.
+  bool signed_zeros = true;
   /// Raised by an overflow.
   uint8_t overflow_flags = kOverflow | kInexact;
   /// Raised by an infinite result that is not kept.

@@ -1,0 +1,120 @@
+// The shelf of `softamp reproduce`: published experiments, each a function from what was asked for to what was found.
+//
+// An experiment states its set-up in its own file, runs every operation on the emulated unit in that order, and judges
+// itself against the publication where that gives something to judge by. Printing, files and pages are not its concern:
+// outcome_*.h and page.h make them of the Outcome, alike for all.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "softamp/numerics/format.h"
+#include "softamp/numerics/rounding.h"
+#include "softamp/report/plot.h"
+
+namespace softamp::reproduce {
+
+using Json = nlohmann::ordered_json;
+
+/// The options that an experiment may take; which it takes stands in Experiment::options.
+enum Option : unsigned {
+  kFormat = 1,      ///< --format, repeatable
+  kRounding = 2,    ///< --rounding, repeatable
+  kBits = 4,        ///< --bits
+  kSeed = 8,        ///< --seed
+  kSamples = 16,    ///< --samples
+  kData = 32,       ///< --data
+};
+
+/// What was asked for. What is empty is the experiment's own default, which its Outcome's `settings` tell.
+struct Request {
+  std::vector<FloatFormat> formats;
+  std::vector<RoundingMode> roundings;
+  std::optional<int> bits;          ///< (1 .. 32) random bits of a stochastic rounding
+  uint64_t seed = 0;                ///< [=0] of Philox4x32-10
+  std::optional<uint64_t> samples;  ///< (1 .. 2^40) what is repeated: Experiment::samples says what that is
+  std::string data;                 ///< folder of Fashion-MNIST; empty: not given
+  bool brief = false;               ///< the short form that the tests run: below two seconds, same checks
+};
+
+/// A table: rows of as many cells as there are columns; a cell is a number, a text, or null where there is nothing.
+struct Table {
+  std::string name;   ///< of its CSV file, lower case with hyphens, unique in the outcome: "sums"
+  std::string title;  ///< one line above it
+  std::vector<std::string> columns;
+  std::vector<std::vector<Json>> rows;
+};
+
+/// A picture: `name` of its .svg and .png files, unique in the outcome, and what it shows in a line below it.
+struct Figure {
+  std::string name;
+  Plot plot;
+  std::string caption;
+};
+
+/// How a result is held against the publication.
+enum class Against : uint8_t {
+  kFigure,    ///< a published figure that is exact: equal to the last digit
+  kBound,     ///< a bound or interval derived from the set-up, which the publication states or implies
+  kShape,     ///< an order or a shape that the publication describes in words
+  kRecorded,  ///< nothing published to judge by: recorded; always agrees
+};
+
+/// One judgement.
+struct Check {
+  std::string what;    ///< "fp16, nearest: final sum"
+  Against against;
+  std::string ours;    ///< "0.25"
+  std::string theirs;  ///< "0.25", "at most 0.031", "stochastic below nearest"
+  bool agrees;
+};
+
+/// What an experiment found.
+struct Outcome {
+  Json settings = Json::object();  ///< every choice that made the result: formats, bits, seed, samples, ...
+  std::vector<Table> tables;
+  std::vector<Figure> figures;
+  std::string seen;                ///< a paragraph for the reader: what is seen, and why
+  std::vector<Check> checks;
+  std::string skipped;             ///< not empty: it could not run here, and why; nothing else is set
+};
+
+/// The run was interrupted.
+struct Interrupted {};
+
+/// What a long run tells, and asks, now and then: several times a second is enough and not too much.
+class Watch {
+ public:
+  /// heard: called with the share done, 0..1; stop: asked at the same time.
+  Watch(std::function<void(double)> heard = {}, std::function<bool()> stop = {});
+  /// `done` of `total`. Throws Interrupted where the run shall stop. Not for several threads at once.
+  void at(double done, double total);
+
+ private:
+  std::function<void(double)> heard_;
+  std::function<bool()> stop_;
+};
+
+/// One experiment of the shelf.
+struct Experiment {
+  std::string name;     ///< "harmonic-series"
+  std::string summary;  ///< one line
+  std::string source;   ///< author, title, year, place: where it was published
+  unsigned options;     ///< of Option, or-ed
+  std::string samples;  ///< what --samples counts, with its default: "stochastic paths [=10000]"; empty without kSamples
+  /// Seconds that a run will take, roughly, on two cores: its operations by a rate that was measured.
+  std::function<double(const Request&)> seconds;
+  std::function<Outcome(const Request&, Watch&)> run;
+};
+
+/// All experiments, in the order of the list.
+const std::vector<Experiment>& shelf();
+
+/// The one called `name`; throws UnknownName with the nearest.
+const Experiment& experiment_called(const std::string& name);
+
+}  // namespace softamp::reproduce

@@ -72,6 +72,7 @@ struct ProductPlan {
     kCarry,        ///< at the end of a block, stochastic
     kGeneralEach,  ///< after every product, any policy
     kGeneral,      ///< at the end of a block, any policy
+    kTensorCore,   ///< in a tensor core's groups
     kScalar,       ///< by kernel/product.h, output by output
   };
 

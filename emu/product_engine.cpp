@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "emu/parallel.h"
+#include "emu/product_tensor_core.h"
 #include "emu/product_tiles.h"
 
 namespace softamp::emu {
@@ -229,6 +230,7 @@ void run_product(const ProductPlan& plan, const ProductProblem& problem, const k
                  const ProductSettings& settings) {
   if (problem.rows == 0 || problem.columns == 0) return;
   if (problem.schedule->k == 0) return write_empty(plan, problem, environment);
+  if (plan.way == ProductPlan::Way::kTensorCore) return run_tensor_core_product(plan, problem, environment, settings);
   const ProductRun run(plan, problem, environment, settings.status != nullptr);
   if (run.way == ProductPlan::Way::kScalar) {
     constexpr size_t kColumns = 16;

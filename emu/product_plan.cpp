@@ -28,13 +28,14 @@ const ProductKernels& products_of(bulk::InstructionSet set) {
 /// What the fast ways take for granted of the rounding; what overflows is done again by the careful way.
 bool usual(const RoundPlan& p) {
   const bool flush_shows = p.operand_flush_below != 0 && p.operand_flush_sign == 0;
-  return p.format == kFp16 && p.overflow_above == p.max_finite && p.flush_below == 0 && !flush_shows;
+  return p.usual && p.format == kFp16 && p.overflow_above == p.max_finite && p.flush_below == 0 && !flush_shows;
 }
 
 ProductPlan::Way way_of(const ProductPlan& plan) {
   using Way = ProductPlan::Way;
   const ProductKernels& k = *plan.kernels;
   const RoundPlan& p = plan.half;
+  if (is_tensor_core(plan.rules.accumulator)) return Way::kTensorCore;
   if (engine::needs_body(plan.rules, plan.semantics)) return Way::kScalar;
   if (plan.rules.partials == kernel::PartialsType::kFloat) return Way::kFloat;
   const bool nearest = usual(p) && !p.stochastic && p.parity == 1;
@@ -72,7 +73,8 @@ ProductPlan::ProductPlan(const kernel::ProductRules& product_rules, const Semant
   products_exact = halves;
   chain_can_overflow = !halves;
   way = reference ? Way::kScalar : way_of(*this);
-  careful = way == Way::kScalar || way == Way::kFloat ? way : rules.exact_each ? Way::kGeneralEach : Way::kGeneral;
+  const bool its_own = way == Way::kScalar || way == Way::kTensorCore || way == Way::kFloat;
+  careful = its_own ? way : rules.exact_each ? Way::kGeneralEach : Way::kGeneral;
 }
 
 }  // namespace softamp::emu

@@ -1,6 +1,24 @@
 #include "softamp/engine/product_options.h"
 
+#include "softamp/graph/graph.h"
+
 namespace softamp::engine {
+namespace {
+
+[[noreturn]] void refuse(const Node& node, Accumulator accumulator, const std::string& why) {
+  throw GraphError(node.op + " '" + node.name + "': accumulator " + name_of(accumulator) + " " + why);
+}
+
+/// Throws GraphError where the accumulator cannot sum a product of `type`.
+void check_accumulator(const Node& node, const kernel::ProductRules& rules, DType type) {
+  const Accumulator accumulator = rules.accumulator;
+  if (rules.partials == kernel::PartialsType::kHalf || rules.round_partials)
+    refuse(node, accumulator, "keeps float partials and partialsType is half; expected partialsType float");
+  if (!is_tensor_core(accumulator) || tensor_core(accumulator, rules.a).exists()) return;
+  refuse(node, accumulator, std::string("has no operands of ") + std::string(name_of(type)) + "; expected float16");
+}
+
+}  // namespace
 
 kernel::ProductRules product_rules(const OpContext& context, const EngineSettings::Products& options, DType type,
                                    bool independent) {
@@ -17,11 +35,13 @@ kernel::ProductRules product_rules(const OpContext& context, const EngineSetting
   }
   rules.partials = half ? kernel::PartialsType::kHalf : kernel::PartialsType::kFloat;
   rules.inner = static_cast<kernel::AmpInner>(options.inner);
+  rules.accumulator = options.accumulator;
   rules.exact_each = half && options.block == 1 && rules.inner == kernel::AmpInner::kFmaChain;
   rules.independent = independent;
   rules.round_partials = independent && half_between;
   rules.flush_inner = options.flush_inner;
   rules.stochastic_off = options.stochastic_off;
+  if (options.accumulator != Accumulator::kIpuModelA) check_accumulator(context.node, rules, type);
   return rules;
 }
 

@@ -10,6 +10,24 @@ namespace {
   throw std::invalid_argument(std::string(option) + " is " + std::to_string(value) + "; expected " + expected);
 }
 
+/// Options that an accumulator other than the IPU's leaves no room for.
+void check_accumulator(const ExecutorOptions& o, const EngineSettings& s) {
+  if (o.accumulator == Accumulator::kIpuModelA) return;
+  const auto conflict = [&](const std::string& other, const std::string& expected) {
+    throw std::invalid_argument(std::string("accumulator ") + name_of(o.accumulator) + " and " + other +
+                                " exclude each other; expected " + expected + ", or accumulator ipu_model_a");
+  };
+  if (o.amp_inner != AmpInner::kFmaChain)
+    conflict(std::string("amp_inner ") + (o.amp_inner == AmpInner::kRn32Each ? "rn32_each" : "exact_dot4"),
+             "amp_inner fma_chain");
+  if (is_tensor_core(o.accumulator) && o.f32_flush_inner) conflict("f32_flush_inner", "f32_flush_inner off");
+  for (const auto& [category, products] : {std::pair{"matmuls", &s.matmuls}, {"convolutions", &s.convolutions}}) {
+    const std::string place = std::string(category) + ".poplar_options: ";
+    if (products->half_partials) conflict(place + "partialsType half", "partialsType float");
+    if (products->half_between_blocks) conflict(place + "partialsType.interTile half", "partialsType.interTile float");
+  }
+}
+
 EngineSettings::Products products_of(const ExecutorOptions& o, const PoplarOptions& options, const char* category) {
   const ProductOptions p = product_options(options, category);
   EngineSettings::Products products;
@@ -18,6 +36,7 @@ EngineSettings::Products products_of(const ExecutorOptions& o, const PoplarOptio
   products.stochastic_off = p.stochastic_off;
   products.block = o.amp_block;
   products.inner = static_cast<int>(o.amp_inner);
+  products.accumulator = o.accumulator;
   products.flush_inner = o.f32_flush_inner;
   return products;
 }
@@ -49,10 +68,13 @@ EngineSettings settings_of(const ExecutorOptions& o) {
   settings.environment.random = {o.seed, o.random == RandomEngine::kPhilox7 ? 7 : 10, o.replica};
   settings.threads = o.threads;
   settings.isa = o.isa;
-  // Bits in the device's order are drawn beforehand and read element by element.
-  settings.reference = o.reference || o.random == RandomEngine::kXoroshiro128aox;
+  // Bits in the device's order are drawn beforehand and read element by element; and what no vector knows of a policy
+  // the bodies do.
+  settings.reference =
+      o.reference || o.random == RandomEngine::kXoroshiro128aox || !settings.environment.semantics.usual();
   settings.matmuls = products_of(o, o.config.matmuls.poplar_options, "matmuls");
   settings.convolutions = products_of(o, o.config.convolutions.poplar_options, "convolutions");
+  check_accumulator(o, settings);
   settings.use_stable_statistics = o.config.norms.use_stable_statistics;
   return settings;
 }

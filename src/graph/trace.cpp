@@ -147,6 +147,7 @@ std::string settings_json(const ExecutorOptions& o) {
   }
   json["amp_block"] = o.amp_block == 0 ? Json("k") : Json(o.amp_block);
   json["amp_inner"] = inner_name(o.amp_inner);
+  if (o.accumulator != Accumulator::kIpuModelA) json["accumulator"] = name_of(o.accumulator);
   if (o.f32_flush_inner) json["f32_flush_inner"] = true;
   if (const Json switches = unusual(o.switches); !switches.empty()) json["switches"] = switches;
   if (o.random == RandomEngine::kXoroshiro128aox) {

@@ -56,6 +56,15 @@ void set_attribute(IpuConfig& config, const std::string& setting) {
   config.set(name, value);
 }
 
+Accumulator accumulator_of(const std::string& word) {
+  std::vector<std::string> known;
+  for (int i = 0; i < kAccumulators; ++i) {
+    if (word == name_of(static_cast<Accumulator>(i))) return static_cast<Accumulator>(i);
+    known.emplace_back(name_of(static_cast<Accumulator>(i)));
+  }
+  throw UsageError("--accumulator: " + unknown_name_message("accumulator", word, known));
+}
+
 bulk::InstructionSet isa_of(const std::string& word) {
   std::vector<std::string> known;
   for (const auto set : {bulk::InstructionSet::kAuto, bulk::InstructionSet::kPortable, bulk::InstructionSet::kAvx2,
@@ -104,6 +113,11 @@ void RunOptions::add_to(CLI::App& app) {
   app.add_option("--partials", partials, "partials of products: half, float [=float]")->type_name("WORD");
   app.add_option("--block", block, "products to a rounding of half partials: 1, 4, 16, k [=16]")->type_name("N");
   app.add_option("--inner", inner, "inside a block: fma_chain, rn32_each, exact_dot4 [=fma_chain]")->type_name("WORD");
+  app.add_option("--accumulator", accumulator,
+                 "how products are summed: ipu_model_a (as --partials, --block, --inner say), fp32_chain, "
+                 "tensorcore_volta, _turing, _ampere, _ada, _hopper, _blackwell (vendor behaviour, reverse engineered) "
+                 "[=ipu_model_a]")
+      ->type_name("WORD");
   app.add_option("--config", config_file, "IpuConfig attributes as JSON")->type_name("FILE");
   app.add_option("--set", settings, "one IpuConfig attribute, norms.use_stable_statistics=true; repeatable")
       ->type_name("NAME=VALUE");
@@ -167,6 +181,7 @@ ExecutorOptions RunOptions::executor_options() const {
                   : inner == "exact_dot4" ? AmpInner::kExactDot4
                                           : AmpInner::kFmaChain;
   }
+  if (!accumulator.empty()) o.accumulator = accumulator_of(accumulator);
   o.switches.sr_bits = bits;
   o.switches.sr_form = variant;
   o.random = random;

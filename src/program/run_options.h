@@ -13,7 +13,7 @@ namespace softamp::program {
 struct RunOptions {
   std::string graph, out, trace, config_file, print;
   std::vector<std::string> feeds, fetches, settings;
-  std::string behaviour, partials, block, inner;
+  std::string behaviour, partials, block, inner, accumulator;
   RandomEngine random = RandomEngine::kPhilox;
   int bits = 0;
   StochasticVariant variant = StochasticVariant::kCarry;

@@ -130,6 +130,12 @@ void run_random(Suite& suite, uint64_t seed) {
   if (o.amp_inner != AmpInner::kFmaChain) rules += " inner " + std::to_string(static_cast<int>(o.amp_inner));
   o.f32_flush_inner = random() % 10 == 0;
   if (o.f32_flush_inner) rules += " flushed inside";
+  // Another accumulator, where nothing that it excludes has been drawn.
+  const bool free = !half && poplar.count("partialsType.interTile") == 0 && o.amp_inner == AmpInner::kFmaChain;
+  if (free && !o.f32_flush_inner && g.type == DType::kFloat16) {
+    o.accumulator = static_cast<Accumulator>(seed % kAccumulators);
+    rules += std::string(" ") + name_of(o.accumulator);
+  }
   rules += " block " + std::to_string(o.amp_block);
   const auto values = static_cast<Values>(one_of(0, 0, 0, 1, 1, 1, 2, 3, 4));
   run_geometry(suite, g, setting, o, std::to_string(seed) + " " + rules, values, seed, "", seed % 4 == 0 ? 3 : 1);

@@ -15,6 +15,7 @@ struct Options {
   int block = 16;
   AmpInner inner = AmpInner::kFmaChain;
   bool flush_inner = false, stochastic_off = false;
+  Accumulator accumulator = Accumulator::kIpuModelA;
 };
 
 struct Problem {
@@ -44,6 +45,7 @@ std::string text_of(const Problem& p) {
   if (p.options.inner != AmpInner::kFmaChain) s += " inner " + std::to_string(static_cast<int>(p.options.inner));
   if (p.options.flush_inner) s += " flush";
   if (p.options.stochastic_off) s += " sr off";
+  if (p.options.accumulator != Accumulator::kIpuModelA) s += std::string(" ") + name_of(p.options.accumulator);
   return s + " #" + std::to_string(p.seed);
 }
 
@@ -70,10 +72,22 @@ void run(Suite& suite, const Problem& p, const Setting& setting) {
   c.options.amp_block = p.options.block;
   c.options.amp_inner = p.options.inner;
   c.options.f32_flush_inner = p.options.flush_inner;
+  c.options.accumulator = p.options.accumulator;
   suite.run(c);
 }
 
 constexpr int kBlocks[] = {16, 1, 4, 0};
+
+/// Makes the accumulator `a` the problem's; options that it excludes go back to what they usually are, and operands
+/// that it does not have become fp16.
+void accumulate_by(Problem& p, Accumulator a) {
+  p.options.accumulator = a;
+  if (a == Accumulator::kIpuModelA) return;
+  p.options.partials = "float";
+  p.options.between = p.options.flush_inner = false;
+  p.options.inner = AmpInner::kFmaChain;
+  if (is_tensor_core(a) && !tensor_core(a, format_of(p.type)).exists()) p.type = DType::kFloat16;
+}
 
 Problem random_problem(uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -96,6 +110,7 @@ Problem random_problem(uint64_t seed) {
   if (below(8) == 0) p.options.inner = below(2) ? AmpInner::kExactDot4 : AmpInner::kRn32Each;
   p.options.flush_inner = below(16) == 0;
   p.options.stochastic_off = below(8) == 0;
+  if (below(4) == 0) accumulate_by(p, static_cast<Accumulator>(1 + below(kAccumulators - 1)));
   return p;
 }
 
@@ -116,6 +131,19 @@ void products(Suite& suite) {
           p.options.block = block;
           run(suite, p, setting);
         }
+  // Every accumulator, on operands of each dtype, plain numbers and special ones, independent partials.
+  for (int a = 1; a < kAccumulators; ++a)
+    for (const DType type : {DType::kFloat16, DType::kBFloat16, DType::kFloat32})
+      for (const bool plain : {true, false}) {
+        Problem p;
+        p.type = type;
+        p.m = 7, p.n = 19, p.k = plain ? 45 : 1100;
+        p.seed = static_cast<uint64_t>(a);
+        p.plain = plain;
+        p.batch_sum = !plain;
+        accumulate_by(p, static_cast<Accumulator>(a));
+        run(suite, p, settings()[static_cast<size_t>(a) % settings().size()]);
+      }
   // Random shapes and options.
   for (uint64_t seed = 0; seed < 100; ++seed) run(suite, random_problem(seed), settings()[seed % settings().size()]);
   for (uint64_t seed = 100; large && seed < 400; ++seed)

@@ -190,6 +190,34 @@ TEST_F(RunVerb, PartialsAndBlocks) {
   EXPECT_EQ(product("--partials half --set matmuls.poplar_options.partialsType=float --block 1"), whole);
 }
 
+TEST_F(RunVerb, Accumulators) {
+  // 2^20 - 2^20 + 2^-8: the last is lost where it stands in a group with the first two.
+  write_text(file("far.json"), R"({"softamp_graph": 1, "nodes": [
+    {"name": "a", "op": "Const", "attributes": {"value": {"dtype": "float16", "shape": [1, 6],
+      "values": [1024, -1024, 0, 0, 0, 0.00390625]}}},
+    {"name": "b", "op": "Const", "attributes": {"value": {"dtype": "float16", "shape": [6, 1],
+      "values": [1024, 1024, 1, 1, 1, 1]}}},
+    {"name": "z", "op": "MatMul", "inputs": ["a", "b"]}]})");
+  const auto product = [&](const std::string& options) { return run("@far.json --quiet " + options).out; };
+  const std::string kept = "z: float16 [1,1] [[0.00390625]]\n", lost = "z: float16 [1,1] [[0]]\n";
+  EXPECT_EQ(product(""), kept);
+  for (const char* same : {"ipu_model_a", "fp32_chain", "tensorcore_volta"})
+    EXPECT_EQ(product(std::string("--accumulator ") + same), kept) << same;
+  for (const char* other : {"turing", "ampere", "ada", "hopper", "blackwell"}) {
+    EXPECT_EQ(product(std::string("--accumulator tensorcore_") + other), lost) << other;
+    EXPECT_EQ(product(std::string("--reference --accumulator tensorcore_") + other), lost) << other;
+  }
+  const Outcome unknown = run("@far.json --accumulator tensorcore_hoper");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("--accumulator: "), std::string::npos) << unknown.err;
+  EXPECT_NE(unknown.err.find("tensorcore_hopper"), std::string::npos) << unknown.err;
+  const Outcome conflict = run("@far.json --accumulator tensorcore_volta --partials half");
+  EXPECT_EQ(conflict.code, 2);
+  EXPECT_NE(conflict.err.find("accumulator tensorcore_volta and matmuls.poplar_options: partialsType half"),
+            std::string::npos)
+      << conflict.err;
+}
+
 TEST_F(RunVerb, AWarningIsNoResult) {
   std::string graph = kOnes;
   for (size_t at; (at = graph.find("float16")) != std::string::npos;) graph.replace(at, 7, "fp32");

@@ -15,6 +15,7 @@
 
 #include "softamp/graph/operation.h"
 #include "softamp/kernel/environment.h"
+#include "softamp/numerics/tensor_core.h"
 #include "softamp/tensor/bulk.h"
 
 namespace softamp::engine {
@@ -32,8 +33,9 @@ struct EngineSettings {
     bool half_between_blocks = false;  ///< partialsType.interTile: partials of independent blocks
     int block = 16;                    ///< amp_block: products to a rounding (1, 4, 16; 0: all)
     int inner = 0;                     ///< amp_inner: 0 fma_chain, 1 rn32_each, 2 exact_dot4
-    bool stochastic_off = false;       ///< disableSRForAMPVertices
-    bool flush_inner = false;          ///< f32_flush_inner
+    Accumulator accumulator = Accumulator::kIpuModelA;
+    bool stochastic_off = false;  ///< disableSRForAMPVertices
+    bool flush_inner = false;     ///< f32_flush_inner
   };
   Products matmuls, convolutions;
   bool use_stable_statistics = false;  ///< norms.use_stable_statistics

@@ -20,6 +20,7 @@
 #include "softamp/graph/ipu_config.h"
 #include "softamp/numerics/semantics.h"
 #include "softamp/numerics/status.h"
+#include "softamp/numerics/tensor_core.h"
 #include "softamp/report/statistics.h"
 #include "softamp/tensor/bulk.h"
 
@@ -43,6 +44,12 @@ struct ExecutorOptions {
   IpuSwitches switches;
   int amp_block = 16;  ///< (1, 4, 16, 0: all of k) [=16] products to a rounding of half partials
   AmpInner amp_inner = AmpInner::kFmaChain;
+  /// How the products of an output are summed, in products of matrices and convolutions alike. kIpuModelA: as
+  /// amp_block, amp_inner and partialsType say. The others keep float partials: partialsType half, interTile half
+  /// (batch partials), another amp_inner than kFmaChain and, with a tensor core, f32_flush_inner are errors; amp_block
+  /// means nothing. A tensor core is vendor behaviour, reverse engineered (numerics/tensor_core.h): float16 everywhere,
+  /// bfloat16 and float32 (taken as tf32) from Ampere on; operands enter and results leave as the preset says.
+  Accumulator accumulator = Accumulator::kIpuModelA;
   bool f32_flush_inner = false;
 
   /// kPhilox, kPhilox7: bits by address. kXoroshiro128aox: each worker of each tile of `device` has a stream of its

@@ -52,7 +52,7 @@ class ExactDot {
     if (infinite_[0] || infinite_[1]) return pack_infinity(FloatFormat::fp32(), infinite_[1], s.wide);
     const Exact total = sum();
     // Of exact cancellation, and of zeros of both signs, +0 comes.
-    if (total.significand == 0) return {zero_code(FloatFormat::fp32(), all_negative_zeros_), 0};
+    if (total.significand == 0) return {zero_code(FloatFormat::fp32(), all_negative_zeros_, s.wide), 0};
     return round_and_pack(FloatFormat::fp32(), total, s.wide);
   }
 

@@ -145,7 +145,7 @@ SOFTAMP_UPDATE_STORE Rounded stored(const FloatFormat& f, const update::Sum<Note
   const Exact total = softamp::detail::sum(a, b);
   if (total.significand == 0) {
     const bool negative = a.negative == b.negative ? a.negative : p.mode == RoundingMode::kDown;
-    return {zero_code(f, negative), before};
+    return {zero_code(f, negative, p), before};
   }
   const Rounded r = round_and_pack(f, total, p, random);
   return {r.code, static_cast<uint8_t>(r.flags | before)};

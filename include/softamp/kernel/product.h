@@ -11,6 +11,10 @@
 // rounded once to fp16: no fp32 step. Independent partials (sums over a batch, D44): the chain starts anew from +0 in
 // each, their sums are added up in ascending order by fp32 additions to nearest even, from the first partial on.
 //
+// With a tensor core as accumulator the products enter in its fused groups (numerics/tensor_core.h) instead, in
+// ascending k: the groups of an output, or of an independent partial, follow each other whatever the blocks, the last
+// may be shorter. The chain stays a float: result and sums of partials as above.
+//
 // Random bits: a rounding inside the chain reads site 0 at product_index(block number, output), the final one site 1 at
 // index = output.
 //
@@ -22,6 +26,7 @@
 #include "softamp/kernel/exact_dot.h"
 #include "softamp/numerics/arithmetic.h"
 #include "softamp/numerics/convert.h"
+#include "softamp/numerics/tensor_core.h"
 
 namespace softamp::kernel {
 
@@ -43,6 +48,8 @@ struct ProductRules {
   bool independent = false;     ///< the sum is made of independent partials
   bool round_partials = false;  ///< those are rounded to fp16 at their end (`partialsType.interTile` = half)
   AmpInner inner = AmpInner::kFmaChain;
+  /// A tensor core: one that has operands `a`; not with half partials, rounded ones, flush_inner, other `inner`.
+  Accumulator accumulator = Accumulator::kIpuModelA;
   bool flush_inner = false;  ///< `f32_flush_inner`: fp32 subnormals are flushed at every step, as the wide policy says
   bool stochastic_off = false;  ///< `disableSRForAMPVertices`: roundings that would be stochastic go to nearest even
 
@@ -52,6 +59,16 @@ struct ProductRules {
 /// The semantics that a product's roundings follow.
 SOFTAMP_INLINE Semantics product_semantics(const ProductRules& rules, Semantics s) {
   if (rules.stochastic_off && s.narrow.stochastic()) s.narrow.mode = RoundingMode::kNearestEven;
+  return s;
+}
+
+/// The semantics of the fp32 sums inside a product, from those of its roundings.
+SOFTAMP_INLINE Semantics chain_semantics(const ProductRules& rules, Semantics s) {
+  s.wide.mode = RoundingMode::kNearestEven;
+  if (!rules.flush_inner) {
+    s.wide.subnormals = Subnormals::kKeep;
+    s.wide_operands_flushed = false;
+  }
   return s;
 }
 
@@ -78,13 +95,14 @@ class ProductChain {
       : rules_(rules),
         environment_(environment),
         s_(product_semantics(rules, environment.semantics)),
-        inner_(s_),
-        output_(output) {
-    inner_.wide.mode = RoundingMode::kNearestEven;
-    if (!rules.flush_inner) {
-      inner_.wide.subnormals = Subnormals::kKeep;
-      inner_.wide_operands_flushed = false;
-    }
+        inner_(chain_semantics(rules, s_)),
+        output_(output),
+        core_(tensor_core(rules.accumulator, rules.a)) {}
+
+  /// A chain whose products are in: `sum` (fp32; where partials are independent, all of them) raised `flags`.
+  SOFTAMP_INLINE void resume(uint32_t sum, uint8_t flags) {
+    acc_ = total_ = sum;
+    flags_ = flags;
   }
 
   /// The next product: a b, fp32 codes from widen_operand. With exact_each its block's number is `block`.
@@ -94,6 +112,9 @@ class ProductChain {
       const Rounded r = exact_step(a, b, word);
       half_ = static_cast<uint16_t>(r.code);
       raise(r.flags);
+    } else if (core_.exists()) {
+      group_.add(core_, a, b);
+      if (group_.count() == core_.group) end_group();
     } else if (rules_.inner == AmpInner::kExactDot4) {
       dot_.add(a, b, inner_);
       if (dot_.count() == 4) end_dot();
@@ -110,6 +131,7 @@ class ProductChain {
   /// Ends an independent partial, whose last block was `block`.
   SOFTAMP_INLINE void close_partial(uint64_t block) {
     if (rules_.exact_each) acc_ = widened_half();
+    if (group_.count() != 0) end_group();
     if (rules_.round_partials && rules_.partials == PartialsType::kFloat) round_to_half(block);
     if (any_partial_) {
       const uint32_t partial = acc_;
@@ -124,6 +146,7 @@ class ProductChain {
 
   /// The output's code, and the flags of the whole chain.
   SOFTAMP_INLINE Rounded finish() {
+    if (group_.count() != 0) end_group();
     if (rules_.independent) {
       acc_ = total_;
     } else if (rules_.partials == PartialsType::kHalf) {
@@ -145,6 +168,10 @@ class ProductChain {
   SOFTAMP_INLINE void end_dot() {
     take(dot_.round(acc_, inner_));
     dot_ = {};
+  }
+  SOFTAMP_INLINE void end_group() {
+    take(group_.round(core_, acc_, inner_));
+    group_ = {};
   }
   /// A partial is an operand again, so an infinity in it is what the preset says.
   SOFTAMP_INLINE uint32_t widened_half() const { return widen_operand(FloatFormat::fp16(), half_, s_); }
@@ -187,9 +214,10 @@ class ProductChain {
     if (FloatFormat::fp32().is_nan(acc_))
       return static_cast<uint32_t>(
           softamp::detail::nan_from(FloatFormat::fp32(), FloatFormat::fp32(), acc_, s_.wide.nan));
-    if (!FloatFormat::fp32().is_subnormal(acc_) || s_.wide.subnormals == Subnormals::kKeep) return acc_;
-    return static_cast<uint32_t>(
-        zero_code(FloatFormat::fp32(), acc_ >> 31 != 0 && s_.wide.subnormals == Subnormals::kFlush));
+    const bool flushed = FloatFormat::fp32().is_subnormal(acc_) && s_.wide.subnormals != Subnormals::kKeep;
+    if (!flushed && acc_ << 1 != 0) return acc_;
+    const bool negative = acc_ >> 31 != 0 && !(flushed && s_.wide.subnormals == Subnormals::kFlushToPositive);
+    return static_cast<uint32_t>(zero_code(FloatFormat::fp32(), negative, s_.wide));
   }
 
   ProductRules rules_;
@@ -202,6 +230,8 @@ class ProductChain {
   bool any_partial_ = false;
   uint8_t flags_ = 0;
   ExactDot dot_{};
+  TensorCore core_;
+  FusedGroup group_{};
 };
 
 }  // namespace softamp::kernel

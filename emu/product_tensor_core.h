@@ -1,0 +1,13 @@
+// Products whose accumulator is a tensor core (numerics/tensor_core.h): the bits of kernel/product.h, with operands
+// taken apart once for all outputs that read them.
+#pragma once
+
+#include "emu/product.h"
+
+namespace softamp::emu {
+
+/// As run_product, for a plan of way kTensorCore.
+void run_tensor_core_product(const ProductPlan& plan, const ProductProblem& problem,
+                             const kernel::Environment& environment, const ProductSettings& settings);
+
+}  // namespace softamp::emu

@@ -46,6 +46,15 @@ void RoundingOptions::add_preset(CLI::App& app) {
   add_word(app, "--preset", preset, preset_from_name, "ieee (IEEE 754-2019), ipu (the accelerator's unit) [=ieee]");
 }
 
+void RoundingOptions::add_chip(CLI::App& app) {
+  CLI::Option* option =
+      add_word(app, "--chip", chip, chip_from_name,
+               "round stochastically as this chip does, see `softamp chips`; --overflow chooses where "
+               "it leaves the choice, --bits where their number is free");
+  for (const char* other : {"--rounding", "--variant", "--preset"})
+    if (CLI::Option* excluded = app.get_option_no_throw(other)) option->excludes(excluded);
+}
+
 int RoundingOptions::random_bits() const {
   if (bits != 0) return bits;
   return engine == RandomEngine::kXoroshiro128aox ? 16 : 13;
@@ -72,7 +81,26 @@ Semantics RoundingOptions::semantics() const {
   return Semantics::ipu(behaviour, switches, engine);
 }
 
+Semantics RoundingOptions::semantics(const FloatFormat& f) const {
+  if (!chip) return semantics();
+  const ChipOverflow answer = !overflow                          ? ChipOverflow::kUsual
+                              : *overflow == Overflow::kSaturate ? ChipOverflow::kSaturating
+                                                                 : ChipOverflow::kSpecial;
+  try {
+    const ChipRounding rounding = require_chip_rounding(*chip, f, answer, bits);
+    const bool nan = rounding.special.overflow == Overflow::kNan || !f.has_infinity();
+    if (overflow && answer == ChipOverflow::kSpecial && nan != (*overflow == Overflow::kNan))
+      throw UsageError("--overflow: '" + name_of(*overflow) + "': expected " + (nan ? "nan" : "infinity") +
+                       (rounding.has_saturating ? " or saturate" : "") + " with --chip " + name_of(*chip) +
+                       " --format " + format_name(f));
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(std::string("--chip: ") + e.what());
+  }
+  return chip_semantics(*chip, f, answer, bits);
+}
+
 RoundingPolicy RoundingOptions::policy(const FloatFormat& f) const {
+  if (chip) return semantics(f).rounding(f);
   const RoundingPolicy policy = semantics().rounding(f);
   if (policy.mode != mode)
     throw UsageError("--rounding: '" + name_of(mode) + "': expected nearest for " + format_name(f) +
@@ -92,7 +120,10 @@ Json RoundingOptions::settings(const FloatFormat& f) const {
     json["seed"] = seed;
   }
   json["overflow"] = name_of(applied.overflow);
-  json["preset"] = name_of(preset);
+  if (chip)
+    json["chip"] = name_of(*chip);
+  else
+    json["preset"] = name_of(preset);
   return json;
 }
 
@@ -102,7 +133,8 @@ std::string RoundingOptions::description(const FloatFormat& f) const {
   if (applied.stochastic())
     text += " (" + name_of(applied.variant) + ", " + std::to_string(applied.random_bits) + " bits, " + name_of(engine) +
             ", seed " + std::to_string(seed) + ")";
-  return text + ", overflow " + name_of(applied.overflow) + ", preset " + name_of(preset);
+  return text + ", overflow " + name_of(applied.overflow) +
+         (chip ? ", chip " + name_of(*chip) : ", preset " + name_of(preset));
 }
 
 CLI::Option* add_compute_format(CLI::App& app, FloatFormat& target, const std::string& description) {

@@ -3,6 +3,7 @@
 
 #include "src/program/program.h"
 
+#include "softamp/report/chip_table.h"
 #include "softamp/report/names.h"
 
 #include <nlohmann/json.hpp>
@@ -62,6 +63,8 @@ struct RoundingOptions {
   RandomEngine engine = RandomEngine::kPhilox;
   uint64_t seed = 0;
   Preset preset = Preset::kIeee;
+  /// Rounds as this chip does: of the fields above, bits (of a p3109 preset), overflow, engine and seed still count.
+  std::optional<Chip> chip;
 
   /// The object must outlive the parsing of `app`.
   void add_rounding(CLI::App& app);  ///< --rounding
@@ -70,11 +73,15 @@ struct RoundingOptions {
   void add_engine(CLI::App& app);    ///< --random
   void add_overflow(CLI::App& app);  ///< --overflow
   void add_preset(CLI::App& app);    ///< --preset
+  void add_chip(CLI::App& app);      ///< --chip; after the others
 
   int random_bits() const;
   /// The whole meaning of an operation. Preset `ipu`: nearest or stochastic, saturate or nan, else UsageError; its
   /// behaviour flags are off but for esr (stochastic) and nanoo (overflow nan).
   Semantics semantics() const;
+  /// The same for results of format `f`, which a chip's depend on. Throws UsageError where the chip has no such
+  /// conversion, or not that answer to overflow.
+  Semantics semantics(const FloatFormat& f) const;
   /// The policy that `semantics()` applies to results of format `f`. Throws UsageError where the preset rounds that
   /// format otherwise than asked: the IPU rounds formats wider than 16 bits to nearest only.
   RoundingPolicy policy(const FloatFormat& f) const;

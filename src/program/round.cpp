@@ -86,7 +86,7 @@ FpStatus round_all(const RoundOptions& o, npy::Reader& reader, RandomWords* word
   const uint64_t total = reader.header().elements;
   std::vector<In> in(std::min<uint64_t>(kChunk, total));
   std::vector<Out> out(in.size());
-  const Semantics semantics = o.rounding.semantics();
+  const Semantics semantics = o.rounding.semantics(o.format);
   Progress progress("round", total, "elements");
   FpStatus all;
   for (uint64_t done = 0; done < total;) {
@@ -124,6 +124,10 @@ FpStatus round_from(const RoundOptions& o, npy::Reader& reader, RandomWords* wor
 
 void check_options(const RoundOptions& o, const CLI::App& app) {
   const bool stochastic = o.rounding.policy(o.format).stochastic();  // also refuses what the preset does not have
+  if (o.rounding.chip && chip_rounding(*o.rounding.chip, o.format).from != kFp32)
+    throw UsageError("--chip: " + name_of(*o.rounding.chip) + " makes " + format_name(o.format) + " from " +
+                     format_name(chip_rounding(*o.rounding.chip, o.format).from) +
+                     ": expected a format that it makes from fp32");
   if (o.rounding.engine == RandomEngine::kXoroshiro128aox)
     throw UsageError(
         "--random: 'xoroshiro128aox': expected philox or philox7; its numbers come in the order of the hardware, "
@@ -174,6 +178,9 @@ void round_file(const RoundOptions& o) {
   const npy::Header& header = reader.header();
   if (header.type != ElementType::kFloat32 && header.type != ElementType::kFloat64)
     throw UsageError(o.in + ": type " + type_text(header.type) + "; expected '<f4' or '<f8'");
+  if (o.rounding.chip && header.type != ElementType::kFloat32)
+    throw UsageError(o.in + ": type " + type_text(header.type) + "; expected '<f4', which --chip " +
+                     name_of(*o.rounding.chip) + " rounds");
   std::optional<RandomWords> words;
   if (!o.random_bits.empty()) words.emplace(o.random_bits, header);
   npy::Writer writer(o.out, output_type(o), header.shape);
@@ -221,6 +228,7 @@ Verb add_round(CLI::App& program) {
       ->type_name("R.npy");
   o->rounding.add_overflow(*app);
   o->rounding.add_preset(*app);
+  o->rounding.add_chip(*app);
   app->add_flag("--values", o->values, "write the rounded values as float32 instead of codes");
   add_whole(*app, "--threads", o->threads, 0, 1024, "threads; 0: all [=0]. The result does not depend on it");
   app->add_flag("--json", o->json, "print a summary as one JSON document (otherwise to standard error, for people)");
@@ -229,7 +237,8 @@ Verb add_round(CLI::App& program) {
       "  softamp round in.npy out.npy --format fp16\n"
       "  softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 13 --seed 1\n"
       "  softamp round in.npy out.npy --format e4m3 --overflow saturate --values\n"
-      "  softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 8 --random-bits r.npy");
+      "  softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 8 --random-bits r.npy\n"
+      "  softamp round in.npy out.npy --format e4m3 --chip amd_cdna4 --overflow saturate");
   return {app, [o, app] { return run_round(*o, *app); }};
 }
 

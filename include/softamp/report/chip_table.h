@@ -1,0 +1,92 @@
+// The presets of numerics/chips.h as people read them: names, evidence, the comparison, and how biased each is.
+#pragma once
+
+#include "softamp/numerics/chips.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace softamp {
+
+/// What a statement about a chip rests on.
+enum class Evidence : uint8_t {
+  kHashVerified,    ///< a published digest of the chip's own output, which we reproduce
+  kVendorDocument,  ///< the vendor's manual or patent
+  kVendorModel,     ///< software of the vendor that stands for the chip
+  kThirdParty,      ///< measured or modelled by others, not checked by us
+  kDefinition,      ///< no chip: a definition
+  kAssumed,         ///< not public: our default, a named switch
+};
+
+struct ChipEvidence {
+  Evidence kind;
+  std::string what;
+  std::string source;
+};
+
+/// What is to be said of a chip as a whole.
+struct ChipFacts {
+  Chip chip;
+  std::string name;                  ///< "nvidia_sm100"
+  std::string title;                 ///< "NVIDIA B200 (sm_100a)"
+  std::string instruction;           ///< "cvt.rs"
+  std::vector<FloatFormat> formats;  ///< that it rounds to; of the p3109 presets and `exact`, which take any, four
+  std::vector<std::string> notes;
+  std::vector<ChipEvidence> evidence;
+};
+
+/// All chips, in the order of `Chip`.
+const std::vector<ChipFacts>& chip_facts();
+const ChipFacts& chip_facts(Chip chip);
+
+/// Throws UnknownName with the known ones and the nearest; for Trainium, Gaudi and TPU it says why there is no preset.
+Chip chip_from_name(std::string_view name);
+std::string name_of(Chip chip);
+std::string name_of(Evidence evidence);  ///< "hash-verified", "vendor document", ...
+std::string name_of(RandomSlice slice);  ///< "top bits", ...
+
+/// chip_rounding, but throws std::invalid_argument where the chip has no such conversion, naming those it has:
+/// "chip amd_cdna3 does not round to fp16: expected f143 or f152"; likewise for the answer to overflow, and for `bits`
+/// outside 0..32 or given to a chip whose number of bits is fixed.
+ChipRounding require_chip_rounding(Chip chip, const FloatFormat& to, ChipOverflow overflow = ChipOverflow::kUsual,
+                                   int bits = 0);
+
+/// numerator / 2^exponent, in lowest terms.
+struct Dyadic {
+  int64_t numerator;
+  int exponent;
+  constexpr bool operator==(const Dyadic&) const = default;
+};
+
+/// "-4095/2^21", "1/2^23", "0"
+std::string dyadic_text(const Dyadic& value);
+
+/// The mean, over all fields of bits that a conversion of the source format can discard (alike likely) and all R, of
+/// result minus exact value in quanta of the result, away from zero counted as positive. Exact.
+/// lift (0 .. mantissa bits) [=0]  0: normal results; n: results whose leading bit lies n below the smallest normal
+/// number. Formats whose subnormals are the source's own discard no more there: the same as 0.
+Dyadic chip_bias(const ChipRounding& rounding, int lift = 0);
+
+/// One line of the comparison; what can be measured was measured by converting.
+struct ChipRow {
+  Chip chip;
+  FloatFormat from, to;
+  int bits;
+  std::string slice;            ///< where R stands in the random word
+  std::string variant;          ///< carry, half, rne, odd, at-least
+  std::string alignment;        ///< of R on subnormal results: "top" of what is discarded, or "source", bit 0 on bit 0
+  std::string subnormals;       ///< "kept", "to +0"
+  std::string overflow;         ///< "inf", "nan" or "max"; the chip's usual answer first: "inf or max"
+  std::string infinity;         ///< the same for an infinite operand
+  std::string nan;              ///< code of a positive NaN operand
+  std::string minus_zero;       ///< "-0" or "+0"
+  Dyadic bias, subnormal_bias;  ///< chip_bias at lift 0 and 1
+  Evidence evidence;
+};
+
+/// Every conversion of a chip, in the order of its formats. bits: of the p3109 presets [=0: 8].
+std::vector<ChipRow> chip_rows(Chip chip, int bits = 0);
+
+}  // namespace softamp

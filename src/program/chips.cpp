@@ -1,0 +1,123 @@
+// softamp chips: the chips that round stochastically, side by side.
+#include "src/program/chips_report.h"
+
+#include "softamp/report/number_text.h"
+
+#include <iostream>
+
+namespace softamp::program {
+namespace {
+
+/// The halves and bytes of this word differ so much that the chips, each reading its own part, disagree.
+constexpr uint32_t kDefaultWord = 0x5A5A1234;
+
+struct ChipsOptions {
+  std::vector<std::string> names, inputs;
+  std::vector<FloatFormat> formats;
+  uint32_t word = kDefaultWord;
+  int lane = 0;
+  int bits = 0;
+  bool compare = false, json = false, csv = false;
+};
+
+std::vector<Chip> chosen(const ChipsOptions& o) {
+  std::vector<Chip> chips;
+  for (const std::string& name : o.names) chips.push_back(chip_from_name(name));
+  if (chips.empty())
+    for (const ChipFacts& f : chip_facts()) chips.push_back(f.chip);
+  return chips;
+}
+
+/// The fp32 value of a text, rounded to nearest.
+ChipInput input_from(const std::string& text) {
+  try {
+    return {static_cast<uint32_t>(to_code(kFp32, number_from_text(text)).code), "given"};
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(std::string("--input: ") + e.what());
+  }
+}
+
+/// The formats asked for; else fp16 and bf16, or what the chips named have where they have neither.
+std::vector<FloatFormat> compared_formats(const ChipsOptions& o, const std::vector<Chip>& chips) {
+  const auto has = [&chips](const FloatFormat& f) {
+    for (const Chip chip : chips)
+      if (chip_rounding(chip, f).exists) return true;
+    return false;
+  };
+  for (const FloatFormat& f : o.formats)
+    if (!has(f)) require_chip_rounding(chips.front(), f);  // throws, naming what there is
+  if (!o.formats.empty()) return o.formats;
+  std::vector<FloatFormat> formats;
+  for (const FloatFormat& f : {kFp16, kBf16})
+    if (has(f)) formats.push_back(f);
+  return formats.empty() ? chip_facts(chips.front()).formats : formats;
+}
+
+int compare(const ChipsOptions& o, const std::vector<Chip>& chips, ChipsForm form) {
+  std::vector<ChipInput> given;
+  for (const std::string& text : o.inputs) given.push_back(input_from(text));
+  std::vector<ChipComparison> comparisons;
+  for (const FloatFormat& f : compared_formats(o, chips))
+    comparisons.push_back({chips, f, given.empty() ? telling_inputs(f) : given, o.word, o.lane, o.bits});
+  if (form == ChipsForm::kCsv && comparisons.size() > 1) {
+    if (!o.formats.empty()) throw UsageError("--csv: expected one --format");
+    comparisons.resize(1);
+  }
+  print_chip_comparison(comparisons, form, std::cout);
+  return kSuccess;
+}
+
+int run_chips(const ChipsOptions& o) {
+  if (o.json && o.csv) throw UsageError("--csv: expected no --json beside it");
+  const ChipsForm form = o.json ? ChipsForm::kJson : o.csv ? ChipsForm::kCsv : ChipsForm::kText;
+  const std::vector<Chip> chips = chosen(o);
+  if (o.compare || !o.inputs.empty()) return compare(o, chips, form);
+  if (o.names.size() == 1)
+    print_chip(chips[0], o.bits, form, std::cout);
+  else
+    print_chip_table(chips, o.bits, form, std::cout);
+  return kSuccess;
+}
+
+}  // namespace
+
+Verb add_chips(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("chips", "Chips that round stochastically, side by side, with the evidence");
+  const auto o = std::make_shared<ChipsOptions>();
+  app->add_option("NAME", o->names, "the chips [=all]; one alone: in detail, with its evidence in full");
+  app->add_flag("--compare", o->compare, "what each makes of the same inputs and the same random word");
+  app->add_option_function<std::vector<std::string>>(
+         "--input",
+         [o](const std::vector<std::string>& texts) { o->inputs.insert(o->inputs.end(), texts.begin(), texts.end()); },
+         "compare: a number, rounded to fp32 first; may be repeated [=sixteen that tell the chips apart]")
+      ->type_name("X")
+      ->allow_extra_args(false);
+  add_whole(*app, "--word", o->word, 0, 0xFFFFFFFF, "compare: the random word, 32 bits [=0x5a5a1234]");
+  add_whole(*app, "--lane", o->lane, 0, 3, "compare: the value's place in a packed result, 0 lowest [=0]");
+  app->add_option_function<std::vector<std::string>>(
+         "--format",
+         [o](const std::vector<std::string>& names) {
+           for (const std::string& name : names) try {
+               o->formats.push_back(format_from_name(name));
+             } catch (const UnknownName& e) {
+               throw UsageError(std::string("--format: ") + e.what());
+             }
+         },
+         "compare: a target, see `softamp formats`; may be repeated [=fp16 and bf16]")
+      ->type_name("WORD")
+      ->allow_extra_args(false);
+  add_whole(*app, "--bits", o->bits, 1, 32, "random bits of the p3109 presets, whose number is free [=8]");
+  app->add_flag("--json", o->json, "print one JSON document");
+  app->add_flag("--csv", o->csv, "print comma-separated values; of a comparison, of one format [=fp16]");
+  app->footer(
+      "Examples:\n"
+      "  softamp chips\n"
+      "  softamp chips intel_xe\n"
+      "  softamp chips --compare --word 0x1fff1fff\n"
+      "  softamp chips nvidia_sm100 nvidia_sm103 --compare --format e4m3 --lane 1\n"
+      "  softamp chips --input 0.1 --input -65519.9 --format fp16\n"
+      "  softamp round in.npy out.npy --chip amd_cdna4 --format e4m3 --overflow saturate");
+  return {app, [o] { return run_chips(*o); }};
+}
+
+}  // namespace softamp::program

@@ -1,0 +1,154 @@
+#include "src/program/chips_report.h"
+
+#include "softamp/report/number_text.h"
+
+#include <algorithm>
+#include <ostream>
+
+namespace softamp::program {
+namespace {
+
+using Lines = std::vector<std::vector<std::string>>;
+
+const std::vector<std::string> kHead = {
+    "chip",      "to",        "from", "bits", "R is",      "decides",         "R lies on", "subnormal",
+    "too large", "inf gives", "nan",  "-0",   "mean bias", "bias, subnormal", "evidence"};
+
+std::vector<std::string> cells(const ChipRow& r) {
+  return {name_of(r.chip),
+          format_name(r.to),
+          format_name(r.from),
+          std::to_string(r.bits),
+          r.slice,
+          r.variant,
+          r.alignment,
+          r.subnormals,
+          r.overflow,
+          r.infinity,
+          r.nan,
+          r.minus_zero,
+          dyadic_text(r.bias),
+          dyadic_text(r.subnormal_bias),
+          name_of(r.evidence)};
+}
+
+Json row_json(const ChipRow& r) {
+  const auto dyadic = [](const Dyadic& d) {
+    Json json;
+    json["numerator"] = d.numerator;
+    json["denominator_log2"] = d.exponent;
+    json["text"] = dyadic_text(d);
+    return json;
+  };
+  Json json;
+  json["chip"] = name_of(r.chip);
+  json["to"] = format_name(r.to);
+  json["from"] = format_name(r.from);
+  json["bits"] = r.bits;
+  json["random_slice"] = r.slice;
+  json["variant"] = r.variant;
+  json["alignment"] = r.alignment;
+  json["subnormals"] = r.subnormals;
+  json["overflow"] = r.overflow;
+  json["infinity"] = r.infinity;
+  json["nan"] = r.nan;
+  json["minus_zero"] = r.minus_zero;
+  json["bias"] = dyadic(r.bias);
+  json["bias_subnormal"] = dyadic(r.subnormal_bias);
+  json["evidence"] = name_of(r.evidence);
+  return json;
+}
+
+Json facts_json(const ChipFacts& f, int bits) {
+  Json json;
+  json["name"] = f.name;
+  json["title"] = f.title;
+  json["instruction"] = f.instruction;
+  json["notes"] = f.notes;
+  json["evidence"] = Json::array();
+  for (const ChipEvidence& e : f.evidence)
+    json["evidence"].push_back({{"kind", name_of(e.kind)}, {"what", e.what}, {"source", e.source}});
+  json["conversions"] = Json::array();
+  for (const ChipRow& row : chip_rows(f.chip, bits)) json["conversions"].push_back(row_json(row));
+  return json;
+}
+
+Lines table(const std::vector<Chip>& chips, int bits) {
+  Lines lines = {kHead};
+  for (const Chip chip : chips)
+    for (const ChipRow& row : chip_rows(chip, bits)) lines.push_back(cells(row));
+  return lines;
+}
+
+}  // namespace
+
+void print_columns(const Lines& lines, std::ostream& out) {
+  std::vector<size_t> widths;
+  for (const auto& line : lines)
+    for (size_t i = 0; i < line.size(); ++i) {
+      if (i == widths.size()) widths.push_back(0);
+      widths[i] = std::max(widths[i], line[i].size());
+    }
+  for (const auto& line : lines) {
+    std::string text;
+    for (size_t i = 0; i < line.size(); ++i) {
+      if (i != 0) text += "  ";
+      text += line[i] + std::string(widths[i] - line[i].size(), ' ');
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    out << text << '\n';
+  }
+}
+
+void print_csv(const Lines& lines, std::ostream& out) {
+  for (const auto& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) {
+      out << (i == 0 ? "" : ",");
+      if (line[i].find_first_of(",\"\r\n") == std::string::npos) {
+        out << line[i];
+        continue;
+      }
+      out << '"';
+      for (const char c : line[i]) out << (c == '"' ? "\"\"" : std::string(1, c));
+      out << '"';
+    }
+    out << "\r\n";
+  }
+}
+
+void print_chip_table(const std::vector<Chip>& chips, int bits, ChipsForm form, std::ostream& out) {
+  if (form == ChipsForm::kCsv) return print_csv(table(chips, bits), out);
+  if (form == ChipsForm::kJson) {
+    Json document;
+    document["verb"] = "chips";
+    document["chips"] = Json::array();
+    for (const Chip chip : chips) document["chips"].push_back(facts_json(chip_facts(chip), bits));
+    return print_json(document);
+  }
+  print_columns(table(chips, bits), out);
+  out << "\nbits: r, the random bits of one value, R as a number; R is: where it stands in the random word, i the "
+         "place "
+         "of the\nvalue in the packed result, 0 lowest, r bit-reversed. R lies on: of what a subnormal result "
+         "discards, "
+         "the top; or bit 0\nof the source. too large, inf gives: the usual form first. mean bias: in quanta of the "
+         "result, exact, over all that can\nbe discarded and all R; subnormal: in the first binade below the smallest "
+         "normal number.\nNo preset for AWS Trainium, Intel Gaudi, Google TPU: what they do to the bits is not "
+         "public.\n";
+}
+
+void print_chip(Chip chip, int bits, ChipsForm form, std::ostream& out) {
+  if (form != ChipsForm::kText) return print_chip_table({chip}, bits, form, out);
+  const ChipFacts& f = chip_facts(chip);
+  out << f.name << ": " << f.title << "\ninstruction  " << f.instruction << "\n\n";
+  Lines lines = table({chip}, bits);
+  for (auto& line : lines) line.erase(line.begin());
+  print_columns(lines, out);
+  out << '\n';
+  for (const std::string& note : f.notes) out << "- " << note << '\n';
+  out << "\nevidence\n";
+  Lines evidence;
+  for (const ChipEvidence& e : f.evidence) evidence.push_back({"  " + name_of(e.kind), e.what, "[" + e.source + "]"});
+  print_columns(evidence, out);
+}
+
+}  // namespace softamp::program

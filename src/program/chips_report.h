@@ -1,0 +1,46 @@
+// What `softamp chips` prints: the table, one chip in full, and the comparison of results.
+#pragma once
+
+#include "src/program/options.h"
+
+#include "softamp/report/chip_table.h"
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace softamp::program {
+
+/// A value whose rounding is compared: an fp32 code, and why it is telling.
+struct ChipInput {
+  uint32_t code;
+  std::string why;
+};
+
+/// The inputs that tell chips apart when they round to `f`: parts of a quantum, a tie, the carry into the next binade,
+/// subnormals, overflow, special values.
+std::vector<ChipInput> telling_inputs(const FloatFormat& f);
+
+/// What is compared: each chip's result of the same inputs under the same random word.
+struct ChipComparison {
+  std::vector<Chip> chips;  ///< those without the format are left out
+  FloatFormat format;
+  std::vector<ChipInput> inputs;
+  uint32_t word;
+  int lane;
+  int bits;  ///< of the p3109 presets; 0: their default
+};
+
+/// The form of an answer.
+enum class ChipsForm { kText, kJson, kCsv };
+
+void print_chip_table(const std::vector<Chip>& chips, int bits, ChipsForm form, std::ostream& out);
+void print_chip(Chip chip, int bits, ChipsForm form, std::ostream& out);
+void print_chip_comparison(const std::vector<ChipComparison>& comparisons, ChipsForm form, std::ostream& out);
+
+/// Lines of cells in columns, the first line being the head; trailing blanks cut.
+void print_columns(const std::vector<std::vector<std::string>>& lines, std::ostream& out);
+/// The same as RFC 4180 has it.
+void print_csv(const std::vector<std::vector<std::string>>& lines, std::ostream& out);
+
+}  // namespace softamp::program

@@ -1,0 +1,164 @@
+// `softamp chips` and `softamp round --chip`.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+
+#include "softamp/data/npy.h"
+#include "tests/csv.h"
+#include "tests/program/process.h"
+
+namespace softamp::testing {
+namespace {
+
+using nlohmann::json;
+
+json answer(const std::string& arguments) {
+  const Outcome outcome = run_softamp(arguments);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  return json::parse(outcome.out);
+}
+
+std::string error_of(const std::string& arguments) {
+  const Outcome outcome = run_softamp(arguments);
+  EXPECT_EQ(outcome.code, 2) << arguments;
+  EXPECT_EQ(outcome.out, "") << arguments;
+  return outcome.err;
+}
+
+TEST(ChipsVerb, TheTableHasALineForEachConversion) {
+  const Outcome outcome = run_softamp("chips");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.rfind("chip            to    from  bits  R is", 0), 0u) << outcome.out.substr(0, 60);
+  const json document = answer("chips --json");
+  size_t conversions = 0;
+  for (const json& chip : document["chips"]) {
+    EXPECT_NE(outcome.out.find("\n" + chip["name"].get<std::string>() + "  "), std::string::npos) << chip["name"];
+    EXPECT_FALSE(chip["evidence"].empty());
+    conversions += chip["conversions"].size();
+  }
+  EXPECT_EQ(document["chips"].size(), 12u);
+  EXPECT_EQ(parse_csv(run_softamp("chips --csv").out).size(), conversions + 1);
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
+}
+
+TEST(ChipsVerb, OneChipWithItsEvidenceInFull) {
+  const Outcome outcome = run_softamp("chips nvidia_sm100");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* part : {"nvidia_sm100: NVIDIA B200 (sm_100a)", "instruction  cvt.rs", "hash-verified", "PTX ISA 8.7",
+                           "third party", "the first operand lands highest"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
+  const json p3109 = answer("chips p3109_rne --bits 5 --json")["chips"][0];
+  EXPECT_EQ(p3109["conversions"][0]["bits"], 5);
+}
+
+/// 1 + 2^-11, a tie, under the word 5a5a1234: NVIDIA reads 1234 (up from 1000 on), AMD the top 13 bits, 0b4b.
+TEST(ChipsVerb, TheSameInputAndWord) {
+  const json document = answer("chips --input 1.00048828125 --input=-0 --format fp16 --json");
+  ASSERT_EQ(document["comparisons"].size(), 1u);
+  const json& c = document["comparisons"][0];
+  EXPECT_EQ(c["word"], "0x5a5a1234");
+  const json& tie = c["inputs"][0]["results"];
+  EXPECT_EQ(c["inputs"][0]["code"], "0x3f801000");
+  EXPECT_EQ(c["inputs"][0]["nearest"], "0x3c00");
+  EXPECT_EQ(tie["nvidia_sm100"]["code"], "0x3c01");
+  EXPECT_EQ(tie["nvidia_sm100"]["away"], true);
+  EXPECT_EQ(tie["amd_cdna4"]["code"], "0x3c00");
+  EXPECT_EQ(tie["amd_cdna4"]["away"], false);
+  EXPECT_EQ(tie["intel_xe"]["code"], "0x3c01");
+  EXPECT_EQ(tie["ipu"]["code"], "0x3c00");  // 16 bits: 1234 below 8000
+  EXPECT_FALSE(tie.contains("tenstorrent_wh"));
+  EXPECT_EQ(c["inputs"][1]["results"]["amd_cdna4"]["text"], "-0");
+  const json& r = c["chips"];
+  EXPECT_EQ(r[1]["chip"], "nvidia_sm100");
+  EXPECT_EQ(r[1]["random"], 0x1234);
+}
+
+TEST(ChipsVerb, TwoChipsThatReadOtherBytes) {
+  const json document =
+      answer("chips nvidia_sm100 nvidia_sm103 --compare --format e4m3 --lane 1 --word 0x00008001 --json");
+  const json& c = document["comparisons"][0];
+  EXPECT_EQ(c["chips"][0]["random"], 0x80);
+  EXPECT_EQ(c["chips"][1]["random"], 0x80);  // byte 0, reversed
+  EXPECT_EQ(c["inputs"].size(), 16u);
+  const auto csv = parse_csv(run_softamp("chips nvidia_sm100 --compare --format bf16 --csv").out);
+  EXPECT_EQ(csv.size(), 18u);
+  EXPECT_EQ(csv[0].size(), 5u);
+  const Outcome text = run_softamp("chips --compare");
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("to fp16, random word 0x5a5a1234"), std::string::npos);
+  EXPECT_NE(text.out.find("to bf16, random word 0x5a5a1234"), std::string::npos);
+}
+
+TEST(ChipsVerb, BadWordsAreNamed) {
+  EXPECT_EQ(error_of("chips amd_cdna2").rfind("softamp chips: unknown chip 'amd_cdna2'; nearest: amd_cdna", 0), 0u);
+  EXPECT_EQ(error_of("chips trainium").rfind("softamp chips: no preset for chip 'trainium': ", 0), 0u);
+  EXPECT_EQ(error_of("chips amd_cdna3 --compare --format fp16"),
+            "softamp chips: chip amd_cdna3 does not round to fp16: expected f143 or f152\n");
+  EXPECT_EQ(error_of("chips --input 1.2.3").rfind("softamp chips: --input: '1.2.3' is not a number", 0), 0u);
+  EXPECT_EQ(error_of("chips --lane 4"), "softamp chips: --lane: '4': expected a whole number in 0..3\n");
+  EXPECT_EQ(error_of("chips --csv --json"), "softamp chips: --csv: expected no --json beside it\n");
+}
+
+// ---- softamp round --chip
+
+class RoundByChip : public ::testing::Test {
+ protected:
+  template <class T>
+  std::string array(const char* name, npy::ElementType type, const std::vector<T>& values) {
+    const uint64_t shape[] = {values.size()};
+    npy::Writer writer(folder_.file(name), type, shape);
+    writer.write(values.data(), values.size());
+    writer.commit();
+    return folder_.file(name);
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(RoundByChip, RandomNumbersFromAFile) {
+  // One that overflows where it goes up; a tie; one and a half of the least subnormal number.
+  const std::string in = array<float>("in.npy", npy::ElementType::kFloat32, {65519.99f, 1.00048828125f, 0x1.8p-24f});
+  const std::string words = array<uint16_t>("r.npy", npy::ElementType::kUint16, {0x1FFF, 0x1000, 0x1FFF});
+  const auto codes = [&](const std::string& options) {
+    const Outcome outcome = run_softamp("round " + in + " " + folder_.file("out.npy") +
+                                        " --format fp16 --random-bits " + words + " " + options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    npy::Reader reader(folder_.file("out.npy"));
+    std::vector<uint16_t> out(3);
+    reader.read(out.data(), out.size());
+    return out;
+  };
+  using Codes = std::vector<uint16_t>;
+  EXPECT_EQ(codes("--chip nvidia_sm100"), (Codes{0x7C00, 0x3C01, 0x0002}));
+  EXPECT_EQ(codes("--chip nvidia_sm100 --overflow saturate"), (Codes{0x7BFF, 0x3C01, 0x0002}));
+  EXPECT_EQ(codes("--chip intel_xe"), (Codes{0x7C00, 0x3C01, 0x0001}));
+  EXPECT_EQ(codes("--chip p3109_fastest --bits 1"), (Codes{0x7BFF, 0x3C00, 0x0002}));  // sees no half of 65519.99
+}
+
+TEST_F(RoundByChip, SettingsAndRefusals) {
+  const std::string in = array<float>("in.npy", npy::ElementType::kFloat32, {1.5f});
+  const std::string doubles = array<double>("d.npy", npy::ElementType::kFloat64, {1.5});
+  const std::string out = folder_.file("out.npy");
+  const auto round = [&](const std::string& options) { return "round " + in + " " + out + " " + options; };
+  const json summary = answer(round("--format e4m3 --chip nvidia_sm103 --seed 3 --json"));
+  EXPECT_EQ(summary["settings"]["chip"], "nvidia_sm103");
+  EXPECT_EQ(summary["settings"]["bits"], 8);
+  EXPECT_EQ(summary["settings"]["overflow"], "saturate");
+  EXPECT_EQ(answer(round("--format bf16 --chip tenstorrent_wh --json"))["settings"]["variant"], "at-least");
+  EXPECT_EQ(error_of(round("--format fp16 --chip amd_cdna3")),
+            "softamp round: --chip: chip amd_cdna3 does not round to fp16: expected f143 or f152\n");
+  EXPECT_EQ(error_of(round("--format fp16 --chip nvidia_sm100 --overflow nan")),
+            "softamp round: --overflow: 'nan': expected infinity or saturate with --chip nvidia_sm100 --format fp16\n");
+  EXPECT_EQ(error_of(round("--format e5m2 --chip intel_xe")),
+            "softamp round: --chip: intel_xe makes e5m2 from fp16: expected a format that it makes from fp32\n");
+  EXPECT_EQ(error_of("round " + doubles + " " + out + " --format fp16 --chip ipu"),
+            "softamp round: " + doubles + ": type '<f8'; expected '<f4', which --chip ipu rounds\n");
+  EXPECT_NE(error_of(round("--format fp16 --chip ipu --preset ipu")).find("excludes"), std::string::npos);
+  EXPECT_EQ(error_of(round("--format fp16 --chip gaudi")).rfind("softamp round: --chip: no preset for chip 'gaudi'", 0),
+            0u);
+}
+
+}  // namespace
+}  // namespace softamp::testing

@@ -13,7 +13,7 @@ using namespace softamp::bench;
 using bulk::InstructionSet;
 
 struct Data {
-  explicit Data(size_t n) : values(n), quarter_subnormal(n), out(n), a(n), b(n), c(n) {
+  explicit Data(size_t n) : values(n), quarter_subnormal(n), rounded(n), out(n), a(n), b(n), c(n) {
     std::mt19937_64 generator(1);
     std::normal_distribution<float> normal;
     const size_t period = size_t{1} << 20;
@@ -22,7 +22,7 @@ struct Data {
     bulk::round(values, kFp16, std::span<uint16_t>(a), Semantics::ieee());
     for (size_t i = 0; i < n; ++i) b[i] = a[(i * 7 + 3) % n], c[i] = a[(i * 5 + 1) % n];
   }
-  Array<float> values, quarter_subnormal;
+  Array<float> values, quarter_subnormal, rounded;
   Array<uint16_t> out, a, b, c;
 };
 
@@ -85,6 +85,57 @@ std::function<void()> call(const Job& j) {
     }
     benchmark::ClobberMemory();
   };
+}
+
+/// Roundings of other chips, each with its format (spec/determinism_and_cuda.md, B6).
+struct Preset {
+  const char* name;
+  FloatFormat to;
+  int bits;
+  StochasticVariant variant = StochasticVariant::kCarry;
+  RandomAlignment alignment = RandomAlignment::kTopOfDiscarded;
+};
+const Preset kPresets[] = {
+    {"nvidia bf16", kBf16, 16},
+    {"nvidia e4m3", kE4m3, 8},
+    {"nvidia e5m2", kE5m2, 8},
+    {"amd e4m3", kE4m3, 20},
+    {"amd e5m2", kE5m2, 21},
+    {"intel fp16", kFp16, 13, StochasticVariant::kCarry, RandomAlignment::kAsIfNormal},
+    {"intel e5m2", kE5m2, 8, StochasticVariant::kCarry, RandomAlignment::kAsIfNormal},
+    {"tenstorrent bf16", kBf16, 23, StochasticVariant::kAtLeast},
+    {"tenstorrent tf32", kTf32, 23, StochasticVariant::kAtLeast},
+    {"p3109_fast fp16", kFp16, 13, StochasticVariant::kHalf},
+    {"p3109_rne fp16", kFp16, 13, StochasticVariant::kRne},
+    {"p3109_odd e4m3", kE4m3, 13, StochasticVariant::kOdd},
+};
+void preset_against_memcpy(const Preset& preset, size_t n, int threads, double least) {
+  RoundingPolicy p = RoundingPolicy::stochastic_carry(preset.bits);
+  p.variant = preset.variant;
+  p.alignment = preset.alignment;
+  if (preset.variant == StochasticVariant::kAtLeast) {
+    p.subnormals = Subnormals::kFlushToPositive;
+    p.nan = NanPattern::kInfinity;
+    p.signed_zeros = false;
+  }
+  const Semantics s = Semantics::ieee(p);
+  bulk::BulkOptions o;
+  o.threads = threads;
+  const FloatFormat to = preset.to;
+  const auto round = [=] {
+    Data& d = data(n);
+    if (to.storage_bits() <= 8) {
+      bulk::round(d.values, to, std::span(reinterpret_cast<uint8_t*>(d.out.data()), n), s, o);
+    } else if (to.storage_bits() <= 16) {
+      bulk::round(d.values, to, std::span<uint16_t>(d.out), s, o);
+    } else {
+      bulk::round_values(d.values, to, d.rounded, s, o);
+    }
+    benchmark::ClobberMemory();
+  };
+  add((n == kInCache ? "16Ki/" : "64Mi/") + std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
+          "/round " + preset.name + " " + std::to_string(preset.bits),
+      n, threads, round, {}, {least, false, ""});
 }
 
 void against_memcpy(const Job& j, double least = 0, const char* prototype = "") {
@@ -159,6 +210,11 @@ void register_all() {
         flags.status = true;
         against(flags, with(size, kind, bits), 1 / 1.15);
       }
+
+  for (const Preset& preset : kPresets) {
+    preset_against_memcpy(preset, kInCache, 1, preset.bits <= 16 ? 0.12 : 0.09);
+    preset_against_memcpy(preset, kPastCache, 2, 0);
+  }
 
   const InstructionSet best = bulk::best_instruction_set();
   for (const InstructionSet set : {InstructionSet::kAvx512, InstructionSet::kAvx2, InstructionSet::kPortable}) {

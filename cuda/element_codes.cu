@@ -197,6 +197,7 @@ bool launch_codes(const DeviceCall& call, const ElementwiseLaunch& e) {
   if (!integer && (e.type == DType::kFloat64 || kernel::rounds(e.op))) return false;
   const FloatFormat f = format_of(e.type);
   const Semantics& s = call.environment.environment.semantics;
+  if (!integer && !s.usual()) return false;
   // A zero that flushing makes positive cannot be told from a negative one that stays.
   const bool wide = f.storage_bits() > 16;
   if (!integer && kernel::is_selection(e.op) &&

@@ -47,7 +47,7 @@ struct FastRound {
     FastRound f;
     const RoundingPolicy& p = s.rounding(to);
     const bool half = to == FloatFormat::fp16(), bf16 = to == FloatFormat::bf16(), wide = to == FloatFormat::fp32();
-    if (!half && !bf16 && !wide) return f;
+    if ((!half && !bf16 && !wide) || !s.usual()) return f;
     if (status_wanted && (p.flags & (kInexact | kUnderflow))) return f;
 
     // Results equal to the greatest number may come of greater ones, which some overflow rules tell apart.

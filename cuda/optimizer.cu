@@ -136,7 +136,8 @@ class UpdateKernel final : public OpKernel {
   UpdateKernel(const OpContext& c, Device&) : n_(c), semantics_(c.settings.environment.semantics) {
     const Semantics& s = semantics_;
     // How operands enter where nothing more than their subnormals is changed.
-    enters_ = s.operand_flush_sign == FlushSign::kSame && s.wide.subnormals != Subnormals::kFlushToPositive;
+    enters_ =
+        s.usual() && s.operand_flush_sign == FlushSign::kSame && s.wide.subnormals != Subnormals::kFlushToPositive;
     if (s.wide_operands_flushed || s.wide.subnormals != Subnormals::kKeep) flush_below_ = 0x00800000u;
   }
 

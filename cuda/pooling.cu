@@ -214,7 +214,7 @@ class PoolingKernel final : public OpKernel {
   PoolingKernel(const OpContext& c, Device&) : n_(c), shape_(c.node.outputs[0].shape) {
     const kernel::PoolingGeometry& g = n_.geometry;
     const int64_t inputs = g.batch * g.h.input * g.w.input * g.channels;
-    fast_ = true;
+    fast_ = c.settings.environment.semantics.usual();
     // A window may begin before the input and end behind it.
     for (const int64_t extent : {inputs, g.h.input + g.h.kernel + g.h.stride, g.w.input + g.w.kernel + g.w.stride,
                                  g.h.kernel * g.w.kernel, g.batch * g.h.output * g.w.output * g.channels})

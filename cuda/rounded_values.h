@@ -32,12 +32,14 @@ struct Reader {
   FloatFormat format = FloatFormat::fp32();
   DType type = DType::kFloat32;
   bool plain_zeros = true;  ///< fp32: flushing leaves the sign of a zero alone
+  bool usual = true;        ///< else every element enters by the body
 
   Reader() = default;
   Reader(DType t, const Semantics& s)
       : format(format_of(t)),
         type(t),
-        plain_zeros(s.operand_flush_sign == FlushSign::kSame && s.wide.subnormals != Subnormals::kFlushToPositive) {}
+        plain_zeros(s.operand_flush_sign == FlushSign::kSame && s.wide.subnormals != Subnormals::kFlushToPositive),
+        usual(s.usual()) {}
   Reader on(const void* elements) const {
     Reader r = *this;
     r.data = elements;
@@ -59,13 +61,13 @@ struct Reader {
     uint32_t code;
     if (type == DType::kFloat16) {
       code = static_cast<const uint16_t*>(data)[i];
-      if ((code & 0x7FFFu) < 0x7C00u) return float_of_half(code);
+      if ((code & 0x7FFFu) < 0x7C00u && usual) return float_of_half(code);
     } else if (type == DType::kBFloat16) {
       code = static_cast<const uint16_t*>(data)[i];
-      if ((code & 0x7F80u) - 0x80u < 0x7F00u || (code & 0x7FFFu) == 0) return float_of_bf16(code);
+      if (((code & 0x7F80u) - 0x80u < 0x7F00u || (code & 0x7FFFu) == 0) && usual) return float_of_bf16(code);
     } else {
       code = static_cast<const uint32_t*>(data)[i];
-      if ((code & 0x7F800000u) - 0x00800000u < 0x7F000000u || code << (plain_zeros ? 1 : 0) == 0)
+      if (((code & 0x7F800000u) - 0x00800000u < 0x7F000000u || code << (plain_zeros ? 1 : 0) == 0) && usual)
         return from_bits(code);
     }
     return detail::enter_rare(format, code, s, flags);

@@ -6,7 +6,7 @@ namespace {
 
 /// What the fast kernels take for granted of any plan: overflow after rounding, gradual underflow, one NaN.
 bool usual(const RoundPlan& p) {
-  return p.format == kFp16 && p.overflow_above == p.max_finite && !p.propagate_nan && p.flush_below == 0;
+  return p.usual && p.format == kFp16 && p.overflow_above == p.max_finite && !p.propagate_nan && p.flush_below == 0;
 }
 /// MXCSR tells inexact for overflows, too.
 bool overflow_is_inexact(const RoundPlan& p) { return (p.on_inexact & ~p.on_overflow) == 0; }
@@ -27,7 +27,20 @@ RoundKernel choose(const KernelTable& table, const RoundPlan& plan, Element from
     if (table.half_nearest && nearest(plan)) return table.half_nearest;
     if (table.half_carry && carry(plan, table)) return table.half_carry;
   }
-  return table.round;
+  return from == Element::kF32 && aligned_serves(plan) ? table.aligned : table.round;
+}
+
+bool aligned_serves(const RoundPlan& p) {
+  if (!p.stochastic || !p.lanes32 || p.overflow_above != p.max_finite) return false;
+  // Zeros of one sign must not come beside zeros that keep theirs.
+  const bool some_positive =
+      (p.flush_below != 0 && p.flush_sign == 0) || (p.operand_flush_below != 0 && p.operand_flush_sign == 0);
+  if (some_positive && p.has_negative_zero) return false;
+  if (p.min_exponent == -126)
+    return !p.with_source && p.format.exponent_bits == 8 && p.format.bias == 127 && p.precision < 24;
+  // A subnormal of fp32 must lie below all bits that are looked at; and A must reach as low as R does.
+  const int read = p.random_bits + (p.half == 0 || p.at_least ? 0 : p.odd_step == 0 ? 1 : 2);
+  return p.min_exponent >= 34 - 127 && read <= 24 - p.precision + kAlignedGuard;
 }
 
 ArithmeticKernel choose(const KernelTable& table, const ArithmeticPlan& plan) {

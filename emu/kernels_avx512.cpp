@@ -1,6 +1,7 @@
 // The kernels of AVX-512, without and with arithmetic on halves.
 #include "emu/general_body.h"
 #include "emu/half_kernels.h"
+#include "emu/round_aligned_body.h"
 
 namespace softamp::emu {
 
@@ -8,6 +9,7 @@ const KernelTable kAvx512Kernels = {
     .round = round_general,
     .widen = widen_general,
     .arithmetic = arithmetic_general,
+    .aligned = round_aligned,
     .half_nearest = round_half_nearest_avx512,
     .half_carry = round_half_carry_avx512,
     .arithmetic_nearest = arithmetic_nearest_avx512,
@@ -21,6 +23,7 @@ const KernelTable kAvx512Fp16Kernels = {
     .round = round_general,
     .widen = widen_general,
     .arithmetic = arithmetic_general,
+    .aligned = round_aligned,
     .half_nearest = round_half_nearest_avx512,
     .half_carry = round_half_carry_avx512,
     .arithmetic_nearest = arithmetic_nearest_avx512fp16,

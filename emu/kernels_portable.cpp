@@ -1,5 +1,6 @@
 // The portable kernels.
 #include "emu/half_body.h"
+#include "emu/round_aligned_body.h"
 
 namespace softamp::emu {
 
@@ -7,6 +8,7 @@ const KernelTable kPortableKernels = {
     .round = round_general,
     .widen = widen_general,
     .arithmetic = arithmetic_general,
+    .aligned = round_aligned,
     .half_nearest = half_nearest,
     .half_carry = half_carry,
     .arithmetic_nearest = arithmetic_nearest,

@@ -24,7 +24,13 @@ uint32_t fp32_from(double x) {
 ///   carry  rest >= 2^64 - (2R << s)          half  rest >= X, X = 2^64 - ((2R + 1) << s)
 ///   rne    rest > X, or = X and R even       odd   rest > X, or = X and R odd
 /// (a rest of X is the tie between the integers 2^r - R - 1 and 2^r - R, the latter even iff R is).
-void set_stochastic(RoundPlan& plan, StochasticVariant variant) {
+void set_stochastic(RoundPlan& plan, const RoundingPolicy& p) {
+  const StochasticVariant variant = p.variant;
+  plan.stochastic = p.stochastic();
+  plan.random_bits = p.random_bits;
+  plan.variant = variant;
+  plan.at_least = p.stochastic() && variant == StochasticVariant::kAtLeast;
+  plan.with_source = p.stochastic() && p.alignment == RandomAlignment::kAsIfNormal;
   plan.half = variant == StochasticVariant::kCarry ? 0 : 1;
   plan.start = variant == StochasticVariant::kOdd ? 0 : ~uint64_t{0};
   plan.odd_step = variant == StochasticVariant::kRne ? 1 : variant == StochasticVariant::kOdd ? ~uint64_t{0} : 0;
@@ -63,7 +69,7 @@ WidenPlan plan_widen(const FloatFormat& from, Element to, const Semantics& s) {
   const RoundingPolicy& p = s.wide;
   // Every finite code, moved under fp32's exponent field, must be a finite fp32 number, and so must its value.
   const bool moved_is_finite = from.exponent_bits < 8 || from.specials == Specials::kIeee;
-  plan.vectorised = moved_is_finite && from.bias >= 0 && from.bias <= 127 && from.max_exponent() <= 127;
+  plan.vectorised = p.usual() && moved_is_finite && from.bias >= 0 && from.bias <= 127 && from.max_exponent() <= 127;
   if (!plan.vectorised) return plan;
   plan.magnitude_mask = low(from.magnitude_mask());
   plan.sign_shift = static_cast<uint32_t>(32 - from.storage_bits());
@@ -109,11 +115,10 @@ RoundPlan plan_round(Element from, const FloatFormat& to, Element out, const Sem
   plan.max_finite = low(to.max_finite_code());
   plan.min_normal = low(to.min_normal_code());
   plan.sign_shift = static_cast<uint32_t>(32 - to.storage_bits());
-  plan.has_negative_zero = to.has_negative_zero();
-  plan.stochastic = p.stochastic();
-  plan.random_bits = p.random_bits;
+  plan.has_negative_zero = to.has_negative_zero() && p.signed_zeros;
+  plan.usual = p.usual();
   set_thresholds(plan, p.mode);
-  set_stochastic(plan, p.variant);
+  set_stochastic(plan, p);
 
   const FloatFormat source = from == Element::kF64 ? kBinary64 : kFp32;
   for (const bool negative : {false, true}) {
@@ -125,6 +130,7 @@ RoundPlan plan_round(Element from, const FloatFormat& to, Element out, const Sem
     plan.on_infinity = infinity.flags;
   }
   plan.nan = low(nan_code(to, p.nan));
+  plan.nan_sign = p.nan == NanPattern::kInfinity && to.has_infinity() ? low(to.sign_mask()) : 0;
   plan.propagate_nan = p.nan == NanPattern::kPropagate && to.specials == Specials::kIeee;
   plan.nan_head = low(to.infinity_code() | to.quiet_bit());
   plan.on_inexact = kInexact & p.flags;
@@ -153,9 +159,11 @@ RoundPlan plan_round(Element from, const FloatFormat& to, Element out, const Sem
   }
   if (out == Element::kF32) plan.values = plan_widen(to, Element::kF32, Semantics::ieee());
   // 32-bit lanes: fp32's subnormals must be subnormal in `to` as well, and the rest must have room for R
-  // (round_body.h).
-  plan.lanes32 = plan.min_exponent >= kFp32.min_exponent() && plan.min_exponent <= 127 &&
-                 !(plan.stochastic && plan.random_bits > 30);
+  // (round_body.h), which with the source lies up to `precision` bits lower; then they must be so far below that no R
+  // matters, since their own leading bit is not looked for.
+  const int read = plan.stochastic ? plan.random_bits + (plan.with_source ? plan.precision : 0) : 0;
+  const int least = kFp32.min_exponent() + (plan.with_source ? kFp32.precision + 1 : 0);
+  plan.lanes32 = plan.min_exponent >= least && plan.min_exponent <= 127 && read <= 30;
   return plan;
 }
 
@@ -169,8 +177,12 @@ ArithmeticPlan plan_arithmetic(Operation operation, const Semantics& s) {
   plan.zero_sum_negative = sum && p.mode == RoundingMode::kDown;
   plan.by_way_of_fp32 = operation == Operation::kDiv && s.divide_by_way_of_fp32;
   // Quotients of halves are normal in fp32, so of the wide policy only the mode and an inexact flag matter there.
-  plan.vectorised =
-      !plan.by_way_of_fp32 || (s.wide.mode == RoundingMode::kNearestEven && (s.wide.flags & kInexact) == 0);
+  const bool wide_serves =
+      s.wide.mode == RoundingMode::kNearestEven && (s.wide.flags & kInexact) == 0 && s.wide.usual();
+  // Values rounded to odd have 53 bits: 11 for the result, as many again below it if R stays with the source, R, the
+  // last one.
+  const bool bits_serve = !plan.round.with_source || plan.round.random_bits <= 53 - 2 * kFp16.precision - 2;
+  plan.vectorised = (!plan.by_way_of_fp32 || wide_serves) && bits_serve;
   return plan;
 }
 

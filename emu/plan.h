@@ -44,9 +44,10 @@ struct RoundPlan {
   int precision;
   int min_exponent;
   uint32_t max_finite, min_normal;
-  uint32_t sign_shift;  ///< right shift that takes bit 31 to the code's sign
-  bool has_negative_zero;
+  uint32_t sign_shift;     ///< right shift that takes bit 31 to the code's sign
+  bool has_negative_zero;  ///< the format, and the policy
 
+  bool usual;  ///< RoundingPolicy::usual: the kernels on halves take no other
   bool stochastic;
   /// Deterministic modes: threshold[sign] - (kept & parity).
   uint64_t threshold[2];
@@ -54,8 +55,12 @@ struct RoundPlan {
   /// Stochastic: start - ((2R + half) << (63 - random_bits)) + (R & 1) * odd_step  (D26 solved for the rest).
   int random_bits;
   uint64_t half, start, odd_step;
+  StochasticVariant variant;
+  bool with_source;  ///< R stays with the source in the subnormal range: RandomAlignment::kAsIfNormal
+  bool at_least;     ///< up iff the rest is at least 2R << (63 - random_bits), 0 excepted: variant kAtLeast
 
   uint32_t overflow[2], infinity[2], nan;  ///< result codes, by sign
+  uint32_t nan_sign;                       ///< OR-ed to `nan` where the NaN is negative
   bool propagate_nan;
   uint32_t nan_head;                 ///< infinity and quiet bit, under a propagated payload
   uint32_t overflow_above;           ///< rounded magnitudes above overflow (~0: decided by overflow_from alone)

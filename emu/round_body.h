@@ -19,7 +19,13 @@ struct Lanes32 {
   static constexpr int kBits = 32, kMantissa = 23, kBias = 127;
   static constexpr uint32_t kInfinity = 0x7F800000u;
   static uint32_t overflow_from(const RoundPlan& p) { return p.overflow_from32; }
-  static SOFTAMP_LANES U random16(const void* p) { return __builtin_convertvector(load<U16of32>(p), U32); }
+  static SOFTAMP_LANES U random16(const void* p) {
+#if defined(__AVX512F__)
+    return (U32)_mm512_cvtepu16_epi32(load<__m256i>(p));  // g++ 12 would go through halves
+#else
+    return __builtin_convertvector(load<U16of32>(p), U32);
+#endif
+  }
   static SOFTAMP_LANES U random32(const void* p) { return load<U32>(p); }
   static SOFTAMP_LANES void put(uint32_t* out, U codes) { store(out, codes); }
 };
@@ -99,28 +105,32 @@ class Rounder {
     const U jam = (U)(shl(significand, 2 * L::kBits - shift) != 0) & 1;
     const U rest = shl(significand, L::kBits - shift) | shr(significand, shift - L::kBits) | jam;
 
-    U threshold, parity_base;
+    // unbounded: the threshold of a result that is normal.
+    U threshold, unbounded;
     if constexpr (kRandom == Random::kNone) {
-      parity_base = ((U)((I)u < 0) & threshold_difference_) ^ narrow(p_.threshold[0]);
-      threshold = parity_base - (kept & static_cast<Word>(p_.parity));
+      unbounded = ((U)((I)u < 0) & threshold_difference_) ^ narrow(p_.threshold[0]);
+      threshold = unbounded - (kept & static_cast<Word>(p_.parity));
     } else {
       const U number = kRandom == Random::k32 ? L::random32(numbers) : L::random16(numbers);
-      threshold = static_cast<Word>(p_.start) -
-                  ((number + number + static_cast<Word>(p_.half)) << (L::kBits - 1 - p_.random_bits)) +
-                  (-(number & 1) & static_cast<Word>(p_.odd_step));
-      parity_base = threshold;
+      unbounded = p_.at_least ? 0 - (((Word{1} << p_.random_bits) - number) << (L::kBits - p_.random_bits))
+                              : threshold_of(number, twice(number) << (L::kBits - 1 - p_.random_bits));
+      threshold = p_.with_source ? threshold_below(number, lift) : unbounded;
     }
-    const U up = (U)(rest > threshold);
+    U up = (U)(rest > threshold);
+    if (kRandom != Random::kNone && !p_.usual) {
+      up |= (U)(rest == threshold) & spread(p_.at_least) & (U)(magnitude != 0);
+      up &= ~((U)((I)(lift - p_.precision) > 0) & spread(p_.with_source));  // too far below for any R
+    }
     U rounded = ((field + lift - static_cast<Word>(least_field_)) << (p_.precision - 1)) + kept - up;
 
     const U rare = (U)(rounded > widened(p_.overflow_above)) | (U)(magnitude >= L::overflow_from(p_));
     if (wanted_ & (kInexact | kUnderflow)) {
-      const U inexact = (U)(rest != 0) & ~rare;
+      const U inexact = ((U)(rest != 0) | up) & ~rare;
       inexact_ |= inexact;
       // Below the normal range, unless the rounding to an unbounded exponent reaches its least number.
       const U unbounded_kept = (kept << 1) | (rest >> (L::kBits - 1));
       const U reaches =
-          (U)(unbounded_kept == (Word{1} << p_.precision) - 1) & (U)((rest << 1) > parity_base - odd_parity());
+          (U)(unbounded_kept == (Word{1} << p_.precision) - 1) & exceeds(rest << 1, unbounded - odd_parity());
       tiny_ |= inexact & (U)(magnitude < static_cast<Word>(least_field_) << L::kMantissa) & ~reaches;
     }
     rounded = rounded > p_.max_finite ? all(p_.max_finite) : rounded;
@@ -143,7 +153,7 @@ class Rounder {
     const U overflow = rare & ~infinite & ~nan;
     code = overflow ? by_sign(p_.overflow, negative) : code;
     code = infinite ? by_sign(p_.infinity, negative) : code;
-    U nans = all(p_.nan);
+    U nans = all(p_.nan) | (negative & p_.nan_sign);
     if (p_.propagate_nan) {
       const U payload = magnitude & ((Word{1} << L::kMantissa) - 1);
       nans = (payload >> (L::kMantissa + 1 - p_.precision)) | p_.nan_head |
@@ -156,6 +166,22 @@ class Rounder {
     if (any(nan & quiet)) rare_flags_ |= p_.on_quiet_nan;
     if (any(nan & ~quiet)) rare_flags_ |= p_.on_signaling_nan;
     return code;
+  }
+
+  // Stochastic: what a rest must exceed, or reach where the variant says so.
+  SOFTAMP_LANES U twice(U number) const { return number + number + static_cast<Word>(p_.half); }
+  SOFTAMP_LANES U threshold_of(U number, U placed) const {
+    return static_cast<Word>(p_.start) - placed + (-(number & 1) & static_cast<Word>(p_.odd_step));
+  }
+  /// The same with R `lift` bits below the top; without a meaning where no R matters any more.
+  SOFTAMP_LANES U threshold_below(U number, U lift) const {
+    const U shift = static_cast<Word>(L::kBits - p_.random_bits) - lift;
+    if (p_.at_least) return 0 - shl((Word{1} << p_.random_bits) - number, shift);
+    return threshold_of(number, shl(twice(number), shift - 1));
+  }
+  SOFTAMP_LANES U exceeds(U rest, U threshold) const {
+    const U above = (U)(rest > threshold);
+    return p_.at_least ? above | (U)(rest == threshold) : above;
   }
 
   static SOFTAMP_LANES U by_sign(const uint32_t (&results)[2], U negative) {

@@ -25,10 +25,9 @@ const std::vector<Entry<RoundingMode>> kModes = {
     {RoundingMode::kStochastic, {"stochastic", "sr"}},
 };
 const std::vector<Entry<StochasticVariant>> kVariants = {
-    {StochasticVariant::kCarry, {"carry", "srff"}},
-    {StochasticVariant::kHalf, {"half", "srf"}},
-    {StochasticVariant::kRne, {"rne", "src"}},
-    {StochasticVariant::kOdd, {"odd"}},
+    {StochasticVariant::kCarry, {"carry", "srff"}}, {StochasticVariant::kHalf, {"half", "srf"}},
+    {StochasticVariant::kRne, {"rne", "src"}},      {StochasticVariant::kOdd, {"odd"}},
+    {StochasticVariant::kAtLeast, {"at-least"}},
 };
 const std::vector<Entry<Overflow>> kOverflows = {
     {Overflow::kInfinity, {"infinity", "inf"}},

@@ -229,6 +229,12 @@ const std::vector<Setting>& settings() {
     wide.switches.sr_bits = 24;
     add("philox7", true, false).random = RandomEngine::kPhilox7;
     add("ieee", false, false).semantics = Semantics::ieee();
+    // What no vector knows of a policy, together: exact values that move, zeros and NaNs that are none.
+    RoundingPolicy unusual = RoundingPolicy::stochastic_carry(11);
+    unusual.variant = StochasticVariant::kAtLeast;
+    unusual.nan = NanPattern::kInfinity;
+    unusual.signed_zeros = false;
+    add("unusual", false, false).semantics = Semantics::ieee(unusual);
     return list;
   }();
   return all;

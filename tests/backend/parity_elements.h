@@ -76,6 +76,14 @@ inline const std::vector<Setting>& odd_settings() {
     turned("half form", &IpuSwitches::sr_form, StochasticVariant::kHalf);
     turned("nearest even form", &IpuSwitches::sr_form, StochasticVariant::kRne);
     turned("odd form", &IpuSwitches::sr_form, StochasticVariant::kOdd);
+    turned("at least form", &IpuSwitches::sr_form, StochasticVariant::kAtLeast);
+    turned("NaN infinite", &IpuSwitches::nan_pattern, NanPattern::kInfinity);
+    for (const bool aligned : {false, true})
+      add(aligned ? "as if normal" : "unsigned zeros", [=](ExecutorOptions& o) {
+        o.semantics = Semantics::ipu(o.config.behaviour(), o.switches);
+        o.semantics->wide.signed_zeros = o.semantics->narrow.signed_zeros = aligned;
+        if (aligned) o.semantics->narrow.alignment = RandomAlignment::kAsIfNormal;
+      });
     for (const int bits : {1, 8, 12, 14, 16, 17, 23, 32})
       turned(std::to_string(bits) + " bits", &IpuSwitches::sr_bits, bits);
     add("tile order", [](ExecutorOptions& o) { o.random = RandomEngine::kXoroshiro128aox; });

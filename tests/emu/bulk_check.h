@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -98,15 +99,67 @@ inline std::string hex(uint64_t x) {
 
 inline std::string describe(const RoundingPolicy& p) {
   static const char* const modes[] = {"nearest-even", "nearest-away", "zero", "up", "down", "stochastic"};
-  static const char* const variants[] = {"carry", "half", "rne", "odd"};
+  static const char* const variants[] = {"carry", "half", "rne", "odd", "at-least"};
   std::string text = modes[static_cast<int>(p.mode)];
   if (p.stochastic())
     text += std::string(" ") + variants[static_cast<int>(p.variant)] + " r=" + std::to_string(p.random_bits);
+  if (p.alignment == RandomAlignment::kAsIfNormal) text += " as if normal";
+  if (!p.signed_zeros) text += " unsigned zeros";
   return text + " overflow " + std::to_string(static_cast<int>(p.overflow)) + " rule " +
-         std::to_string(static_cast<int>(p.overflow_rule));
+         std::to_string(static_cast<int>(p.overflow_rule)) + " subnormals " +
+         std::to_string(static_cast<int>(p.subnormals)) + " nan " + std::to_string(static_cast<int>(p.nan));
 }
 inline std::string describe(const FloatFormat& f) {
   return "e" + std::to_string(f.exponent_bits) + "p" + std::to_string(f.precision) + " bias " + std::to_string(f.bias);
+}
+
+/// Stochastic roundings as other chips do them, each with the format that it is for (spec/determinism_and_cuda.md, B6).
+struct ChipRounding {
+  const char* name;
+  FloatFormat to;
+  Semantics semantics;
+};
+inline std::vector<ChipRounding> chip_roundings() {
+  std::vector<ChipRounding> all;
+  const auto add = [&](const char* name, const FloatFormat& to, RoundingPolicy p, bool saturate = false) {
+    if (saturate) p.overflow = Overflow::kSaturate, p.infinity = InfinityResult::kSaturate;
+    all.push_back({name, to, Semantics::ieee(p)});
+  };
+  const auto carry = [](int r) { return RoundingPolicy::stochastic_carry(r); };
+  for (const bool saturate : {false, true}) {
+    add("nvidia", kFp16, carry(13), saturate);
+    add("nvidia", kBf16, carry(16), saturate);
+    add("amd", kFp16, carry(13), saturate);
+    add("amd", kBf16, carry(16), saturate);
+    for (const FloatFormat& f : {kE4m3, kF143}) add("amd", f, carry(20), saturate);
+    for (const FloatFormat& f : {kE5m2, kF152}) add("amd", f, carry(21), saturate);
+  }
+  for (const FloatFormat& f : {kE4m3, kE5m2}) add("nvidia", f, carry(8), true);
+  for (RoundingPolicy p : {carry(13), carry(8)}) {
+    p.alignment = RandomAlignment::kAsIfNormal;
+    add("intel", p.random_bits == 13 ? kFp16 : kE5m2, p);
+  }
+  RoundingPolicy tenstorrent = carry(23);
+  tenstorrent.variant = StochasticVariant::kAtLeast;
+  tenstorrent.subnormals = Subnormals::kFlushToPositive;
+  tenstorrent.nan = NanPattern::kInfinity;
+  tenstorrent.signed_zeros = false;
+  for (const FloatFormat& f : {kTf32, kBf16, kFp16}) {
+    add("tenstorrent", f, tenstorrent);
+    Semantics flushed = Semantics::ieee(tenstorrent);
+    flushed.wide_operands_flushed = true;
+    flushed.operand_flush_sign = FlushSign::kPositive;
+    all.push_back({"tenstorrent, operands flushed", f, flushed});
+  }
+  for (const StochasticVariant variant :
+       {StochasticVariant::kCarry, StochasticVariant::kHalf, StochasticVariant::kRne, StochasticVariant::kOdd})
+    for (const FloatFormat& f : {kFp16, kBf16, kE4m3, kE5m2})
+      for (const int r : {8, 13}) {
+        RoundingPolicy p = carry(r);
+        p.variant = variant;
+        add("p3109", f, p);
+      }
+  return all;
 }
 
 /// The random word of element i.

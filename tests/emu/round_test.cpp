@@ -71,12 +71,15 @@ void for_policies(const FloatFormat& f, size_t n, uint64_t seed, const Body& bod
       body(in, p);
     }
   int overflow = 0;
-  for (int variant = 0; variant < 4; ++variant)
+  for (int variant = 0; variant < 5; ++variant)
     for (const int r : kRandomBits) {
       RoundingPolicy p = RoundingPolicy::stochastic_carry(r);
       p.variant = static_cast<StochasticVariant>(variant);
       p.overflow = static_cast<Overflow>(overflow++ % 3);
       body(in, p);
+      p.alignment = RandomAlignment::kAsIfNormal;
+      p.signed_zeros = r % 2 == 0;
+      if (r % 3 == 1) body(in, p);
     }
 }
 
@@ -139,6 +142,21 @@ TEST(BulkRound, Switches) {
         p.nan = static_cast<NanPattern>((mode + flush) % 4);
         all.push_back(Semantics::ieee(p));
       }
+  // What the chips' presets are made of, in every combination.
+  for (int variant = 0; variant < 5; ++variant)
+    for (int flush = 0; flush < 3; ++flush)
+      for (int pattern = (variant + flush) % 2; pattern < 5; pattern += 2) {
+        RoundingPolicy p = RoundingPolicy::stochastic_carry(variant + flush + pattern < 6 ? 8 : 5 + 3 * pattern);
+        p.variant = static_cast<StochasticVariant>(variant);
+        p.alignment = static_cast<RandomAlignment>((variant + flush) % 2);
+        p.subnormals = static_cast<Subnormals>(flush);
+        p.nan = static_cast<NanPattern>(pattern);
+        p.signed_zeros = (flush + pattern) % 2 == 0;
+        p.flags = pattern < 3 ? kInvalid | kOverflow : kAllFlags;
+        all.push_back(Semantics::ieee(p));
+        all.back().wide_operands_flushed = pattern % 2 == 1;
+        all.back().operand_flush_sign = pattern == 1 ? FlushSign::kPositive : FlushSign::kSame;
+      }
   for (const InstructionSet set : usable_sets())
     for (const FloatFormat& f : kFormats) {
       const auto in = edge_values<float>(f, 700, 5);
@@ -151,6 +169,46 @@ TEST(BulkRound, Switches) {
         check_round<double, uint32_t>(in64, f, s, o);
         if (f == kFp16) check_round<float, uint16_t>(in, f, s, o);
       }
+    }
+}
+
+// Words drawn and words handed in, R = 0 and R = 2^r - 1 among them, which decide the edges.
+TEST(BulkRound, Chips) {
+  for (const InstructionSet set : usable_sets())
+    for (const ChipRounding& chip : chip_roundings()) {
+      const auto in = edge_values<float>(chip.to, 3000, 11);
+      const auto in64 = edge_values<double>(chip.to, 1000, 12);
+      Mixer mix(13);
+      std::vector<uint32_t> words(in.size());
+      for (uint32_t& w : words) w = static_cast<uint32_t>(mix() % 3 ? mix() : mix() % 2 ? 0 : ~uint64_t{0});
+      for (const bool drawn : {true, false})
+        for (const uint8_t flags : {kAllFlags, static_cast<uint8_t>(kInvalid | kOverflow)}) {
+          BulkOptions o;
+          o.isa = set;
+          o.random.words = drawn ? nullptr : words.data();
+          Semantics s = chip.semantics;
+          for (RoundingPolicy* p : {&s.wide, &s.narrow, &s.quarter}) p->flags = flags;
+          check_round<float, uint32_t>(in, chip.to, s, o);
+          if (chip.to.storage_bits() <= 16) check_round<float, uint16_t>(in, chip.to, s, o);
+          if (chip.to.storage_bits() <= 8) check_round<float, uint8_t>(in, chip.to, s, o);
+          check_round<float, float>(in, chip.to, s, o);
+          check_round<double, uint32_t>(in64, chip.to, s, o);
+        }
+    }
+}
+
+// Ordinary numbers, which no kernel leaves to another.
+TEST(BulkRound, ChipsOnNumbersOfModerateSize) {
+  Mixer mix(14);
+  std::vector<float> in(5000);
+  for (float& x : in)
+    x = std::ldexp(static_cast<float>(static_cast<int32_t>(mix())) * 0x1p-31f, -static_cast<int>(mix() % 12));
+  for (const InstructionSet set : usable_sets())
+    for (const ChipRounding& chip : chip_roundings()) {
+      BulkOptions o;
+      o.isa = set;
+      o.random.seed = 15;
+      check_round<float, uint32_t>(in, chip.to, chip.semantics, o);
     }
 }
 
@@ -179,6 +237,9 @@ TEST(BulkWiden, EveryCodeOrMany) {
       p.infinity_flags = kInvalid;
       p.subnormals = static_cast<Subnormals>(flush);
       p.nan = static_cast<NanPattern>((infinity + flush) % 4);
+      all.push_back(Semantics::ieee(p));
+      p.nan = NanPattern::kInfinity;
+      p.signed_zeros = flush == 2;
       all.push_back(Semantics::ieee(p));
     }
   for (int operand = 1; operand < 4; ++operand) {

@@ -38,7 +38,7 @@ Rounded expected(int operation, const FloatFormat& f, uint64_t a, uint64_t b, ui
     case 1: return exact::sub(f, a, b, s, random);
     case 2: return exact::mul(f, a, b, s, random);
     case 3: return exact::div(f, a, b, s, random);
-    case 4: return exact::rem(f, a, b, s);
+    case 4: return exact::rem(f, a, b, s, random);
     case 5: return exact::fma(f, a, b, c, s, random);
     case 6: return exact::sqrt(f, a, s, random);
     case 7: return exact::reciprocal(f, a, s, random);

@@ -73,25 +73,32 @@ inline constexpr softamp::RoundingMode kDeterministicModes[] = {
     softamp::RoundingMode::kUp, softamp::RoundingMode::kDown};
 inline constexpr softamp::StochasticVariant kVariants[] = {
     softamp::StochasticVariant::kCarry, softamp::StochasticVariant::kHalf, softamp::StochasticVariant::kRne,
-    softamp::StochasticVariant::kOdd};
+    softamp::StochasticVariant::kOdd, softamp::StochasticVariant::kAtLeast};
 
-/// A policy drawn from all of them: mode, bits, variant, overflow and its rule, subnormals, NaN pattern.
+/// A policy drawn from all of them: mode, bits, variant and alignment, overflow and its rule, subnormals, NaN pattern,
+/// signs of zeros.
 inline softamp::RoundingPolicy any_policy(Cases& cases) {
   softamp::RoundingPolicy p;
   p.mode = static_cast<softamp::RoundingMode>(cases.below(6));
   p.random_bits = static_cast<int>(1 + cases.below(32));
-  p.variant = kVariants[cases.below(4)];
+  p.variant = kVariants[cases.below(std::size(kVariants))];
+  p.alignment = static_cast<softamp::RandomAlignment>(cases.below(2));
   p.overflow = static_cast<softamp::Overflow>(cases.below(3));
   p.overflow_rule = static_cast<softamp::OverflowRule>(cases.below(4));
   p.infinity = static_cast<softamp::InfinityResult>(cases.below(3));
   p.subnormals = static_cast<softamp::Subnormals>(cases.below(3));
-  p.nan = static_cast<softamp::NanPattern>(cases.below(3));
+  constexpr softamp::NanPattern kPatterns[] = {softamp::NanPattern::kQuiet, softamp::NanPattern::kNegativeQuiet,
+                                               softamp::NanPattern::kAllOnes, softamp::NanPattern::kInfinity};
+  p.nan = kPatterns[cases.below(4)];
+  p.signed_zeros = cases.below(3) != 0;
   return p;
 }
 
 inline std::string text_of(const softamp::RoundingPolicy& p) {
   return "mode " + std::to_string(static_cast<int>(p.mode)) + " bits " + std::to_string(p.random_bits) + " variant " +
-         std::to_string(static_cast<int>(p.variant)) + " overflow " + std::to_string(static_cast<int>(p.overflow)) +
+         std::to_string(static_cast<int>(p.variant)) +
+         (p.alignment == softamp::RandomAlignment::kAsIfNormal ? " as if normal" : "") +
+         (p.signed_zeros ? "" : " unsigned zeros") + " overflow " + std::to_string(static_cast<int>(p.overflow)) +
          " rule " + std::to_string(static_cast<int>(p.overflow_rule)) + " infinity " +
          std::to_string(static_cast<int>(p.infinity)) + " subnormals " +
          std::to_string(static_cast<int>(p.subnormals)) + " nan " + std::to_string(static_cast<int>(p.nan));

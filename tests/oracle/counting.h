@@ -29,6 +29,7 @@ inline uint64_t numbers_that_go_up(softamp::StochasticVariant variant, Remainder
     case softamp::StochasticVariant::kHalf: return (2 * scaled / one + 1) / 2;
     case softamp::StochasticVariant::kRne: return whole + (2 * left > one || (2 * left == one && whole % 2 == 1));
     case softamp::StochasticVariant::kOdd: return whole + (2 * left > one || (2 * left == one && whole % 2 == 0));
+    case softamp::StochasticVariant::kAtLeast: return whole + 1;  // 0 .. whole
   }
   return 0;
 }

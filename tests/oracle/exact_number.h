@@ -57,7 +57,8 @@ struct Decoded {
   Sort sort = Sort::kFinite;
   bool negative = false;
   bool signaling = false;
-  Dyadic magnitude;  ///< of a finite number
+  Dyadic magnitude;           ///< of a finite number
+  bool nan_has_sign = false;  ///< a NaN of a format that has one of either sign
 
   Dyadic value() const { return negative ? -magnitude : magnitude; }
   bool zero() const { return sort == Sort::kFinite && magnitude.sign() == 0; }
@@ -92,6 +93,7 @@ inline Decoded decode(const FloatFormat& f, uint64_t code) {
   } else if (magnitude > greatest_code(f)) {
     const bool infinite = f.specials == Specials::kIeee && magnitude == greatest_code(f) + 1;
     d.sort = infinite ? Sort::kInfinite : Sort::kNotANumber;
+    d.nan_has_sign = !infinite;
     d.signaling = !infinite && f.specials == Specials::kIeee && (magnitude >> (f.precision - 2) & 1) == 0;
   }
   if (d.sort == Sort::kFinite) d.magnitude = magnitude_at(f, magnitude);

@@ -39,17 +39,24 @@ inline Decoded operand(const FloatFormat& f, uint64_t code, const Semantics& s) 
 
 /// Outcome of an operation with result format `to` that read NaNs; kPropagate is not modelled here (see switches).
 inline std::optional<Rounded> nan_among(const FloatFormat& to, const Semantics& s, std::initializer_list<Decoded> all) {
-  bool any = false, invalid = false;
-  for (const Decoded& d : all)
-    if (d.nan()) any = true, invalid = invalid || d.signaling || s.quiet_nan_is_invalid;
+  bool any = false, invalid = false, negative = false;
+  for (const Decoded& d : all) {
+    if (!d.nan()) continue;
+    if (!any) negative = d.nan_has_sign && d.negative;
+    any = true, invalid = invalid || d.signaling || s.quiet_nan_is_invalid;
+  }
   if (!any) return std::nullopt;
-  const auto flags = static_cast<uint8_t>(invalid ? softamp::kInvalid : 0);
-  return Rounded{nan_of(to, policy(to, s).nan), static_cast<uint8_t>(flags & policy(to, s).flags)};
+  const auto flags = static_cast<uint8_t>((invalid ? softamp::kInvalid : 0) & policy(to, s).flags);
+  const NanPattern pattern = policy(to, s).nan;
+  const bool infinite = pattern == NanPattern::kInfinity && to.specials == Specials::kIeee;
+  return Rounded{infinite ? with_sign(to, negative, nan_of(to, pattern)) : nan_of(to, pattern), flags};
 }
 inline Rounded invalid(const FloatFormat& f, const Semantics& s) {
   return {nan_of(f, policy(f, s).nan), softamp::kInvalid};
 }
-inline Rounded zero(const FloatFormat& f, bool negative) { return {with_sign(f, negative, 0), 0}; }
+inline Rounded zero(const FloatFormat& f, bool negative, const Semantics& s) {
+  return {with_sign(f, negative && policy(f, s).signed_zeros, 0), 0};
+}
 inline Rounded pole(const FloatFormat& f, bool negative, uint8_t flag, const Semantics& s) {
   const Rounded r = infinity_under(f, negative, policy(f, s));
   return {r.code, static_cast<uint8_t>(r.flags | flag)};
@@ -132,14 +139,14 @@ inline Rounded div(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics
   if ((x.infinite() && y.infinite()) || (x.zero() && y.zero())) return invalid(f, s);
   if (x.infinite()) return infinity_under(f, negative, policy(f, s));
   if (y.zero()) return pole(f, negative, softamp::kDivideByZero, s);
-  if (x.zero() || y.infinite()) return zero(f, negative);
+  if (x.zero() || y.infinite()) return zero(f, negative, s);
   return end_by_fp32(f, quotient_of(x.magnitude, y.magnitude), negative, s, random);
 }
 
 inline Rounded sqrt(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
   const Decoded x = operand(f, a, s);
   if (const auto r = nan_among(f, s, {x})) return *r;
-  if (x.zero()) return zero(f, x.negative);
+  if (x.zero()) return zero(f, x.negative, s);
   if (x.negative) return invalid(f, s);
   if (x.infinite()) return infinity_under(f, false, policy(f, s));
   return end_by_fp32(f, root_of(x.magnitude), false, s, random);
@@ -149,7 +156,7 @@ inline Rounded reciprocal(const FloatFormat& f, uint64_t a, const Semantics& s, 
   const Decoded x = operand(f, a, s);
   if (const auto r = nan_among(f, s, {x})) return *r;
   if (x.zero()) return pole(f, x.negative, pole_flag(s), s);
-  if (x.infinite()) return zero(f, x.negative);
+  if (x.infinite()) return zero(f, x.negative, s);
   return end_by_fp32(f, quotient_of({1, 0}, x.magnitude), x.negative, s, random);
 }
 
@@ -158,7 +165,7 @@ inline Rounded reciprocal_sqrt(const FloatFormat& f, uint64_t a, const Semantics
   if (const auto r = nan_among(f, s, {x})) return *r;
   if (x.zero()) return pole(f, x.negative, pole_flag(s), s);
   if (x.negative) return invalid(f, s);
-  if (x.infinite()) return zero(f, false);
+  if (x.infinite()) return zero(f, false, s);
   if (!s.divide_by_way_of_fp32 || f.exponent_bits + f.precision > 16)
     return round_real(f, reciprocal_root_of(x.magnitude), false, policy(f, s), random);
   const Rounded root = round_real(softamp::kFp32, root_of(x.magnitude), false, s.wide);
@@ -166,11 +173,11 @@ inline Rounded reciprocal_sqrt(const FloatFormat& f, uint64_t a, const Semantics
 }
 
 /// n = the integer nearest x / y, ties to even; then x - n y, which every format can hold.
-inline Rounded rem(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s) {
+inline Rounded rem(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
   const Decoded x = operand(f, a, s), y = operand(f, b, s);
   if (const auto r = nan_among(f, s, {x, y})) return *r;
   if (x.infinite() || y.zero()) return invalid(f, s);
-  if (y.infinite() || x.zero()) return round_value(f, x.value(), policy(f, s), 0, x.negative);
+  if (y.infinite() || x.zero()) return round_value(f, x.value(), policy(f, s), random, x.negative);
   const int e = std::min(x.magnitude.exponent, y.magnitude.exponent);
   const Big u = x.magnitude.significand << (x.magnitude.exponent - e);
   const Big v = y.magnitude.significand << (y.magnitude.exponent - e);
@@ -178,7 +185,7 @@ inline Rounded rem(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics
   const Big twice_rest = 2 * (u - n * v);
   if (twice_rest > v || (twice_rest == v && n % 2 == 1)) ++n;
   const Dyadic rest{u - n * v, e};
-  return round_value(f, x.negative ? -rest : rest, policy(f, s), 0, x.negative);
+  return round_value(f, x.negative ? -rest : rest, policy(f, s), random, x.negative);
 }
 
 inline Rounded convert(const FloatFormat& from, const FloatFormat& to, uint64_t code, const Semantics& s,

@@ -26,6 +26,8 @@ inline uint64_t nan_of(const FloatFormat& f, NanPattern pattern) {
   if (f.specials == Specials::kNegativeZeroNan) return uint64_t{1} << sign_bit;
   const uint64_t sign = uint64_t{pattern == NanPattern::kNegativeQuiet} << sign_bit;
   const uint64_t ones = (uint64_t{1} << sign_bit) - 1;
+  if (f.specials == Specials::kIeee && pattern == NanPattern::kInfinity)
+    return ones - ((uint64_t{1} << (f.precision - 1)) - 1);  // the exponent alone
   if (f.specials == Specials::kNanOnly || pattern == NanPattern::kAllOnes) return sign | ones;
   return sign | (ones - ((uint64_t{1} << (f.precision - 2)) - 1));  // exponent and first fraction bit
 }
@@ -63,9 +65,26 @@ inline Big floor_of_fraction(const Gapped& g, const Real& x, int bits) {
   return n;
 }
 
+/// kAsIfNormal: `quantum` of 2^-r is what R counts, added to |x|, of which then the multiples of the gap are kept.
+inline bool goes_up_with_source(const Gapped& g, const Real& x, const Dyadic& quantum, const RoundingPolicy& p,
+                                uint32_t random) {
+  const Big one = Big{1} << p.random_bits, number = Big{random} % one;
+  const auto against = [&](const Big& added, int bits) { return x(g.high - quantum * Dyadic{added, -bits}); };
+  switch (p.variant) {
+    case StochasticVariant::kCarry: return against(number, p.random_bits) >= 0;
+    case StochasticVariant::kAtLeast: return against(one - number, p.random_bits) >= 0;
+    case StochasticVariant::kHalf: return against(2 * number + 1, p.random_bits + 1) >= 0;
+    default: break;
+  }
+  // Between 2^n - R - 1 and 2^n - R units of R lies the tie, the latter as even as R.
+  const int tie = against(2 * number + 1, p.random_bits + 1);
+  return tie > 0 || (tie == 0 && number % 2 == (p.variant == StochasticVariant::kRne ? 0 : 1));
+}
+
 /// Whether the magnitude goes to the upper neighbour: rules D22 and D26 and IEEE 754, 4.3, as they read.
 inline bool goes_up(const Gapped& g, const Real& x, bool negative, const RoundingPolicy& p, uint32_t random) {
-  if (g.on) return false;
+  const bool at_least = p.stochastic() && p.variant == StochasticVariant::kAtLeast;
+  if (g.on) return at_least && g.lower != 0 && Big{random} % (Big{1} << p.random_bits) == 0;
   const int against_middle = x(point(g, 1, 1));
   switch (p.mode) {
     case RoundingMode::kNearestEven: return against_middle > 0 || (against_middle == 0 && g.lower % 2 == 1);
@@ -79,6 +98,7 @@ inline bool goes_up(const Gapped& g, const Real& x, bool negative, const Roundin
   const Big one = Big{1} << r, number = Big{random} % one;
   if (p.variant == StochasticVariant::kHalf) return floor_of_fraction(g, x, r + 1) + 2 * number + 1 >= 2 * one;
   Big scaled = floor_of_fraction(g, x, r);
+  if (p.variant == StochasticVariant::kAtLeast) return scaled >= number;
   if (p.variant != StochasticVariant::kCarry) {
     const int against_half = x(point(g, 2 * scaled + 1, r + 1));
     const int tie_moves_if = p.variant == StochasticVariant::kRne ? 1 : 0;  // parity from which a tie goes up
@@ -113,7 +133,16 @@ inline Rounded infinity_under(const FloatFormat& f, bool negative, const Roundin
 inline Rounded round_real(const FloatFormat& f, const Real& x, bool negative, const RoundingPolicy& p,
                           uint32_t random = 0) {
   const Gapped g = neighbours(f, x);
-  Big rounded = g.lower + (goes_up(g, x, negative, p, random) ? 1 : 0);
+  FloatFormat unbounded = f;
+  unbounded.bias += 5000;
+  bool up;
+  if (p.stochastic() && p.alignment == softamp::RandomAlignment::kAsIfNormal) {
+    const Gapped fine = neighbours(unbounded, x);
+    up = goes_up_with_source(g, x, fine.high - fine.low, p, random);
+  } else {
+    up = goes_up(g, x, negative, p, random);
+  }
+  Big rounded = g.lower + (up ? 1 : 0);
   if (overflows(f, x, rounded, p.overflow_rule)) {
     const auto flags = static_cast<uint8_t>(p.overflow_flags & p.flags);
     if (p.overflow == Overflow::kNan) return {nan_of(f, p.nan), flags};
@@ -127,26 +156,24 @@ inline Rounded round_real(const FloatFormat& f, const Real& x, bool negative, co
 
   uint8_t flags = 0;
   const Dyadic least_normal{1, 1 - f.bias};
-  if (!g.on) {
+  if (!g.on || up) {
     flags = softamp::kInexact;
     if (x(least_normal) < 0) {  // tiny unless it rounds to the least normal number with an unbounded exponent
-      FloatFormat unbounded = f;
-      unbounded.bias += 5000;
       const Gapped fine = neighbours(unbounded, x);
-      const bool up = goes_up(fine, x, negative, p, random);
-      if (compare(up ? fine.high : fine.low, least_normal) < 0) flags |= softamp::kUnderflow;
+      const bool fine_up = goes_up(fine, x, negative, p, random);
+      if (compare(fine_up ? fine.high : fine.low, least_normal) < 0) flags |= softamp::kUnderflow;
     }
   }
   flags &= p.flags;
   if (p.subnormals != softamp::Subnormals::kKeep && compare(magnitude_at(f, rounded), least_normal) < 0)
-    return {with_sign(f, negative && p.subnormals == softamp::Subnormals::kFlush, 0), flags};
-  return {with_sign(f, negative, static_cast<uint64_t>(rounded)), flags};
+    return {with_sign(f, negative && p.signed_zeros && p.subnormals == softamp::Subnormals::kFlush, 0), flags};
+  return {with_sign(f, negative && (p.signed_zeros || rounded != 0), static_cast<uint64_t>(rounded)), flags};
 }
 
 /// The same for any dyadic number; a zero takes `zero_negative`.
 inline Rounded round_value(const FloatFormat& f, const Dyadic& x, const RoundingPolicy& p, uint32_t random = 0,
                            bool zero_negative = false) {
-  if (x.sign() == 0) return {with_sign(f, zero_negative, 0), 0};
+  if (x.sign() == 0) return {with_sign(f, zero_negative && p.signed_zeros, 0), 0};
   return round_real(f, exactly(x.magnitude()), x.sign() < 0, p, random);
 }
 

@@ -127,6 +127,66 @@ TEST(Bulk, StreamingStores) {
   }
 }
 
+// Other chips' roundings: ends of arrays, alignments, starting indices, words, threads, streaming stores.
+template <class Out>
+void check_chip(const ChipRounding& chip, const std::vector<float>& in, InstructionSet set, Mixer& mix) {
+  const RoundingPolicy& p = chip.semantics.rounding(chip.to);
+  std::vector<uint32_t> words(in.size());
+  for (uint32_t& w : words) w = static_cast<uint32_t>(mix());
+  std::vector<Out> buffer(in.size() + 80);
+  for (const size_t n : {size_t{0}, size_t{1}, size_t{63}, size_t{64}, size_t{65}, size_t{255}, in.size()}) {
+    const size_t offset = mix() % 40;
+    BulkOptions o;
+    o.isa = set;
+    o.random.seed = mix();
+    o.random.first_index = mix() % 3 ? mix() % 20 : (uint64_t{1} << 34) - 3;
+    if (mix() % 3 == 0) o.random.words = words.data();
+    std::fill(buffer.begin(), buffer.end(), Out{0xAB});
+    bulk::round(std::span(in).first(n), chip.to, std::span(buffer).subspan(offset, n), chip.semantics, o);
+    for (size_t i = 0; i < buffer.size(); ++i) {
+      uint64_t expected = 0xAB;
+      if (i >= offset && i < offset + n) {
+        const size_t e = i - offset;
+        expected = fp::convert(kFp32, chip.to, std::bit_cast<uint32_t>(in[e]), chip.semantics, word_of(o, e, p)).code;
+      }
+      ASSERT_EQ(expected, buffer[i]) << bulk::name(set) << " " << chip.name << " " << describe(chip.to) << " "
+                                     << describe(p) << " size " << n << " place " << i;
+    }
+  }
+}
+TEST(Bulk, ChipsAtTheEndsOfArrays) {
+  Mixer mix(9);
+  const auto in = values(330, 10);
+  for (const InstructionSet set : usable_sets())
+    for (const ChipRounding& chip : chip_roundings()) {
+      const int bits = chip.to.storage_bits();
+      bits <= 8    ? check_chip<uint8_t>(chip, in, set, mix)
+      : bits <= 16 ? check_chip<uint16_t>(chip, in, set, mix)
+                   : check_chip<uint32_t>(chip, in, set, mix);
+    }
+}
+TEST(Bulk, ChipsByThreadsAndStreamingStores) {
+  const size_t n = 5000017;
+  const auto in = values(n, 11);
+  std::vector<uint8_t> bytes(n), other_bytes(n);
+  std::vector<uint16_t> halves(n), other_halves(n);
+  BulkOptions plain;
+  plain.isa = InstructionSet::kPortable;
+  for (const ChipRounding& chip : chip_roundings()) {
+    const std::string name = chip.name;
+    if (name == "p3109" || chip.semantics.rounding(chip.to).overflow == Overflow::kSaturate) continue;
+    if (chip.to == kE5m2) {
+      bulk::round(in, chip.to, std::span(bytes), chip.semantics, plain);
+      bulk::round(in, chip.to, std::span(other_bytes), chip.semantics);
+      EXPECT_TRUE(bytes == other_bytes) << name;
+    } else if (chip.to == kBf16) {
+      bulk::round(in, chip.to, std::span(halves), chip.semantics, plain);
+      bulk::round(in, chip.to, std::span(other_halves), chip.semantics);
+      EXPECT_TRUE(halves == other_halves) << name;
+    }
+  }
+}
+
 TEST(Bulk, InPlaceWithStatus) {
   for (const InstructionSet set : usable_sets())
     for (const Semantics& s : {Semantics::ieee(), stochastic(13), stochastic(32)}) {

@@ -30,7 +30,7 @@ SOFTAMP_INLINE Rounded add_finite(const FloatFormat& f, Exact x, Exact y, const 
   const Exact total = sums_in_fixed_point(f) ? fixed_point_sum(f, x, y) : sum(x, y);
   if (total.significand == 0) {
     const bool negative = x.negative == y.negative ? x.negative : p.mode == RoundingMode::kDown;
-    return {zero_code(f, negative), 0};
+    return {zero_code(f, negative, p), 0};
   }
   return round_and_pack(f, total, p, random);
 }
@@ -74,7 +74,7 @@ SOFTAMP_GENERAL Rounded fma_finite(const FloatFormat& f, Exact x, Exact y, Exact
   const Exact total = sum(product, z);
   if (total.significand == 0) {
     const bool negative = product.negative == z.negative ? z.negative : p.mode == RoundingMode::kDown;
-    return {zero_code(f, negative), 0};
+    return {zero_code(f, negative, p), 0};
   }
   return round_and_pack(f, total, p, random);
 }
@@ -140,7 +140,7 @@ SOFTAMP_INLINE uint8_t pole_flags(const Semantics& s) {
 SOFTAMP_GENERAL Rounded div_finite(const FloatFormat& f, Exact x, Exact y, const Semantics& s, uint32_t random) {
   const bool negative = x.negative != y.negative;
   if (y.significand == 0) return x.significand == 0 ? invalid_result(f, s) : pole(f, negative, kDivideByZero, s);
-  if (x.significand == 0) return {zero_code(f, negative), 0};
+  if (x.significand == 0) return {zero_code(f, negative, s.rounding(f)), 0};
   return round_quotient(f, quotient(x, y, quotient_bits(f, s)), s, random);
 }
 
@@ -149,12 +149,12 @@ SOFTAMP_RARE Rounded div_special(const FloatFormat& f, uint64_t a, uint64_t b, c
   if (x.nan() || y.nan()) return nan_among(f, s, a, x, b, y);
   const bool negative = x.negative != y.negative;
   if (x.infinite()) return y.infinite() ? invalid_result(f, s) : pack_infinity(f, negative, s.rounding(f));
-  if (y.infinite()) return {zero_code(f, negative), 0};
+  if (y.infinite()) return {zero_code(f, negative, s.rounding(f)), 0};
   return div_finite(f, x.exact(), y.exact(), s, random);
 }
 
 SOFTAMP_GENERAL Rounded sqrt_finite(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
-  if (x.significand == 0) return {zero_code(f, x.negative), 0};
+  if (x.significand == 0) return {zero_code(f, x.negative, s.rounding(f)), 0};
   if (x.negative) return invalid_result(f, s);
   return round_quotient(f, square_root(x, quotient_bits(f, s)), s, random);
 }

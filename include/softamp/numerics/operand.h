@@ -60,7 +60,7 @@ SOFTAMP_INLINE uint8_t nan_flags(const FloatFormat& f, uint64_t code, const Sema
 /// The NaN written to format `to` when `code`, a NaN or an operand counted as one, is the first NaN operand.
 SOFTAMP_GENERAL uint64_t nan_from(const FloatFormat& to, const FloatFormat& from, uint64_t code, NanPattern pattern) {
   const bool ieee = to.specials == Specials::kIeee && from.specials == Specials::kIeee;
-  if (pattern == NanPattern::kInfinity && ieee && from.is_nan(code))
+  if (pattern == NanPattern::kInfinity && to.has_infinity() && from.has_negative_zero() && from.is_nan(code))
     return signed_code(to, (code & from.sign_mask()) != 0, to.infinity_code());
   if (pattern != NanPattern::kPropagate || !ieee || !from.is_nan(code)) return nan_code(to, pattern);
   const uint64_t payload = code & from.mantissa_mask();

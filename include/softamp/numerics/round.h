@@ -50,13 +50,14 @@ SOFTAMP_INLINE uint64_t threshold(bool odd, bool negative, const RoundingPolicy&
     case RoundingMode::kDown: return negative ? 0 : kNever;
     case RoundingMode::kStochastic: break;
   }
-  const uint64_t number = random & ((uint64_t{1} << p.random_bits) - 1);
+  const uint64_t numbers = uint64_t{1} << p.random_bits, number = random & (numbers - 1);
   const int r = p.random_bits + (p.alignment == RandomAlignment::kAsIfNormal ? lift : 0);
   if (r > 63) return kNever;
   const uint64_t step = uint64_t{1} << (63 - r);  // half of what one unit of R is worth
   if (p.variant == StochasticVariant::kCarry) return ~(2 * number * step);
   if (p.variant == StochasticVariant::kHalf) return ~((2 * number + 1) * step);
-  if (p.variant == StochasticVariant::kAtLeast) return 2 * number * step;  // reached is enough
+  // Reached is enough: a carry by 2^r - R. With the bits on the top that is 2 R step, since 2^r 2 step = 2^64.
+  if (p.variant == StochasticVariant::kAtLeast) return 0 - (numbers - number) * 2 * step;
   // d 2^r rounded to an integer is at least 2^r - R from half a unit below it on; there, at the tie, if that integer
   // has the parity that wins ties. 2^r - R is as odd as R.
   const bool tie_goes_up = ((number & 1) != 0) == (p.variant == StochasticVariant::kOdd);
@@ -87,6 +88,10 @@ SOFTAMP_INLINE uint64_t nan_code(const FloatFormat& f, NanPattern pattern) {
 
 /// Zero of a sign, in the formats that have it.
 SOFTAMP_INLINE uint64_t zero_code(const FloatFormat& f, bool negative) { return detail::signed_code(f, negative, 0); }
+/// The same under policy `p`.
+SOFTAMP_INLINE uint64_t zero_code(const FloatFormat& f, bool negative, const RoundingPolicy& p) {
+  return zero_code(f, negative && p.signed_zeros);
+}
 
 /// An infinite exact result under policy `p`.
 SOFTAMP_INLINE Rounded pack_infinity(const FloatFormat& f, bool negative, const RoundingPolicy& p) {
@@ -130,7 +135,7 @@ SOFTAMP_INLINE bool exceeds(const FloatFormat& f, uint64_t normalised, int top, 
 /// Rounds `x` once to format `f` and packs it. `random` serves a stochastic policy: its low random_bits bits are R.
 /// Flags: overflow and inexact as the policy says; underflow where the result is inexact and tiny after rounding.
 SOFTAMP_GENERAL Rounded round_and_pack(const FloatFormat& f, Exact x, const RoundingPolicy& p, uint32_t random = 0) {
-  if (x.significand == 0) return {zero_code(f, x.negative && p.signed_zeros), 0};
+  if (x.significand == 0) return {zero_code(f, x.negative, p), 0};
   const int zeros = detail::countl_zero(x.significand);
   const uint64_t significand = x.significand << zeros;
   const int top = x.exponent - zeros + 63;  // 2^top <= |x| < 2^(top + 1)
@@ -143,10 +148,13 @@ SOFTAMP_GENERAL Rounded round_and_pack(const FloatFormat& f, Exact x, const Roun
     // Tiny after rounding: below the smallest normal number even where the exponent is unbounded.
     tiny =
         field < -1 || split.kept != (f.min_normal_code() << 1) - 1 || !detail::rounds_up(split, x.negative, p, random);
-    split = detail::split_top(significand, f.precision, lift);
+    // Random bits that stay with the source may lie below where split_top jams.
+    split = p.alignment == RandomAlignment::kAsIfNormal ? detail::split_at(significand, 64 - f.precision + lift)
+                                                        : detail::split_top(significand, f.precision, lift);
     binade = 0;
   }
-  uint64_t magnitude = binade + split.kept + detail::rounds_up(split, x.negative, p, random, lift);
+  const bool up = detail::rounds_up(split, x.negative, p, random, lift);
+  uint64_t magnitude = binade + split.kept + up;
 
   if (p.overflow_rule != OverflowRule::kAfterRounding) {
     if (detail::exceeds(f, significand, top, p.overflow_rule)) return detail::pack_overflow(f, x.negative, p);
@@ -154,11 +162,11 @@ SOFTAMP_GENERAL Rounded round_and_pack(const FloatFormat& f, Exact x, const Roun
   }
   if (magnitude > f.max_finite_code()) return detail::pack_overflow(f, x.negative, p);
 
-  const int inexact = split.rest != 0;
+  const int inexact = (split.rest != 0) | up;
   const uint8_t flags = static_cast<uint8_t>((inexact | (inexact & tiny) << 1) & p.flags);
   static_assert(kInexact == 1 && kUnderflow == 2);
   if (p.subnormals != Subnormals::kKeep && magnitude < f.min_normal_code())
-    return {zero_code(f, x.negative && p.signed_zeros && p.subnormals == Subnormals::kFlush), flags};
+    return {zero_code(f, x.negative && p.subnormals == Subnormals::kFlush, p), flags};
   return {detail::signed_code(f, x.negative && (magnitude != 0 || p.signed_zeros), magnitude), flags};
 }
 
@@ -184,8 +192,9 @@ SOFTAMP_INLINE Integral round_to_integer(Exact x, int quantum_exponent, const Ro
   const int shift = quantum_exponent - (x.exponent - zeros);
   if (shift < 1) return {0, false, true};
   const Split split = split_at(significand, shift);
-  const uint64_t magnitude = split.kept + rounds_up(split, x.negative, p, random);
-  return {magnitude, split.rest != 0, magnitude >> 63 != 0};
+  const bool up = rounds_up(split, x.negative, p, random);
+  const uint64_t magnitude = split.kept + up;
+  return {magnitude, split.rest != 0 || up, magnitude >> 63 != 0};
 }
 
 }  // namespace detail

@@ -21,7 +21,8 @@ enum class StochasticVariant : uint8_t {
   kHalf,   ///< floor(d 2^(r+1)) + 2R + 1 >= 2^(r+1). SRF. Bias at most 2^-(r+1) quanta for short d.
   kRne,    ///< d 2^r to the nearest integer, ties to even, + R >= 2^r. SRC. Unbiased over all d of more bits.
   kOdd,    ///< d 2^r to the nearest integer, ties to odd, + R >= 2^r.
-  /// floor(d 2^r) >= R: Tenstorrent's. One chance in 2^r too many to go up, which R = 0 gives to exact values, too.
+  /// floor(d 2^r) >= R: Tenstorrent's. One chance in 2^r too many to go up, which R = 0 gives to exact values, too (a
+  /// zero excepted); that is inexact.
   kAtLeast,
 };
 
@@ -29,7 +30,8 @@ enum class StochasticVariant : uint8_t {
 enum class RandomAlignment : uint8_t {
   kTopOfDiscarded,  ///< the top: the highest bit of R counts half a quantum of the result.
   /// Where they would lie if the result were normal: R is added to the source's own significand, of `random_bits` bits
-  /// more than the target's. In the subnormal range it counts for ever less.
+  /// more than the target's. In the subnormal range it counts for ever less: r + l bits lie below the quantum of a
+  /// result l binades below the normal ones, and kAtLeast adds 2^r - R there. Fixed point has no such range.
   kAsIfNormal,
 };
 
@@ -96,6 +98,12 @@ struct RoundingPolicy {
   constexpr bool operator==(const RoundingPolicy&) const = default;
 
   SOFTAMP_INLINE bool stochastic() const { return mode == RoundingMode::kStochastic; }
+  /// Zeros have signs, NaNs are NaNs, exact values stay, and the random bits lie on the top: all that the fast
+  /// formulations outside bulk rounding know. The others go by the bodies.
+  SOFTAMP_INLINE bool usual() const {
+    const bool other_random = variant == StochasticVariant::kAtLeast || alignment != RandomAlignment::kTopOfDiscarded;
+    return signed_zeros && nan != NanPattern::kInfinity && !(stochastic() && other_random);
+  }
 
   static SOFTAMP_INLINE RoundingPolicy ieee(RoundingMode mode = RoundingMode::kNearestEven) {
     RoundingPolicy p;

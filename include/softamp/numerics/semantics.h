@@ -124,6 +124,8 @@ struct Semantics {
   }
   /// Any result of format f reads its random word.
   SOFTAMP_INLINE bool draws(const FloatFormat& f) const { return rounding(f).stochastic(); }
+  /// Every policy is (RoundingPolicy::usual).
+  SOFTAMP_INLINE bool usual() const { return wide.usual() && narrow.usual() && quarter.usual(); }
 
   constexpr bool operator==(const Semantics&) const = default;
 

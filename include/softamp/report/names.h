@@ -50,7 +50,7 @@ enum class Preset : uint8_t {
 
 /// nearest, nearest-away, zero, up, down, stochastic
 RoundingMode rounding_from_name(std::string_view name);
-/// carry, half, rne, odd
+/// carry, half, rne, odd, at-least
 StochasticVariant variant_from_name(std::string_view name);
 /// infinity, saturate, nan
 Overflow overflow_from_name(std::string_view name);

@@ -14,6 +14,9 @@
 namespace softamp::program {
 namespace {
 
+/// More replicas than this are too many to read: then the first few stand for them.
+constexpr size_t kMostListed = 1000, kListedOfMany = 20;
+
 bool stochastic(const SumReport& r) { return r.setup.semantics.draws(r.setup.format); }
 
 /// Enough decimal digits for the product of any sensible text and a count; what is left out is below double's reach.
@@ -80,9 +83,11 @@ void print_sum(const SumReport& r, std::ostream& out) {
     for (const uint64_t code : r.sum.codes) width = std::max(width, shortest_decimal(f, code).size());
     out << "replica  " << std::setw(static_cast<int>(width)) << "final sum"
         << "  code\n";
-    for (size_t i = 0; i < r.sum.codes.size(); ++i)
+    const size_t all = r.sum.codes.size(), listed = all > kMostListed ? kListedOfMany : all;
+    for (size_t i = 0; i < listed; ++i)
       out << std::setw(7) << i << "  " << std::setw(static_cast<int>(width)) << shortest_decimal(f, r.sum.codes[i])
           << "  " << code_text(f, r.sum.codes[i]) << '\n';
+    if (listed < all) out << "and " << all - listed << " more, which --json lists\n";
     const auto [mean, sd] = mean_and_deviation(final_values(r));
     out << "\nmean         " << number(mean) << '\n';
     out << "sd           " << (std::isnan(sd) ? "needs two replicas" : number(sd)) << '\n';

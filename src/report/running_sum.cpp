@@ -1,22 +1,24 @@
 #include "softamp/report/running_sum.h"
 
-#include "softamp/numerics/operations.h"
-#include "softamp/numerics/random.h"
-#include "softamp/numerics/tile_random.h"
 #include "softamp/report/number_text.h"
 #include "src/report/dyadic.h"
+#include "src/report/running_sum_chunk.h"
+
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <thread>
 
 namespace softamp {
 namespace {
 
 constexpr uint64_t kMaxCount = std::numeric_limits<uint32_t>::max();
 constexpr uint64_t kMaxReplicas = uint64_t{1} << 20;
-constexpr uint64_t kProgressEvery = uint64_t{1} << 16;
 
 [[noreturn]] void refuse(const std::string& what, const std::string& value, const std::string& expected) {
   throw std::invalid_argument("running sum: " + what + " " + value + ": expected " + expected);
@@ -34,99 +36,91 @@ void check(const RunningSumSetup& s) {
       refuse("operand", code_text(s.format, code), "the code of a finite number");
 }
 
-/// The random words of one addition, one per replica.
-class AdditionBits {
- public:
-  explicit AdditionBits(const RunningSumSetup& s)
-      : engine_(s.engine), words_(s.replicas), philox_{s.seed, s.engine == RandomEngine::kPhilox7 ? 7 : 10} {
-    const RoundingPolicy& policy = s.semantics.rounding(s.format);
-    wide_ = policy.random_bits > 16;
-    work_.elements = s.replicas;
-    work_.stochastic = policy.stochastic();
-    work_.switches.sr_bits = policy.random_bits;
-    if (engine_ == RandomEngine::kXoroshiro128aox) tile_ = TileRandom::from_seed(s.seed);
+/// After how many additions a trace notes the sums: about trace_points, evenly spaced, the start and the end included.
+std::vector<uint64_t> trace_additions(const RunningSumSetup& s) {
+  if (s.trace_points == 0) return {};
+  const uint64_t intervals = std::max<uint64_t>(1, s.trace_points - 1);
+  std::vector<uint64_t> at = {0};
+  for (uint64_t interval = 1; at.back() < s.count; ++interval) {
+    while (interval < intervals && interval * s.count / intervals <= at.back()) ++interval;
+    at.push_back(std::min(s.count, interval * s.count / intervals));
   }
+  return at;
+}
 
-  const std::vector<uint32_t>& draw(uint32_t addition) {
-    if (engine_ == RandomEngine::kXoroshiro128aox) {
-      for (uint64_t group = 0; group < work_.groups(); ++group) {
-        const LaneBits bits = tile_.draw(work_, group);
-        for (uint32_t i = 0; i < work_.lanes(group); ++i) words_[group * TileWork::kLanes + i] = bits.lane[i];
-      }
-      return words_;
+/// How replicas are dealt to threads: chunks whose sums stay in the first-level cache, but several for each thread.
+uint64_t chunk_size(const RunningSumSetup& s) {
+  constexpr uint64_t kLeast = 256, kMost = 4096, kPerThread = 4;
+  if (s.engine == RandomEngine::kXoroshiro128aox) return s.replicas;  // its numbers come in sequence
+  const uint64_t threads = static_cast<uint64_t>(tbb::this_task_arena::max_concurrency());
+  const uint64_t fair = (s.replicas / (threads * kPerThread) + 63) / 64 * 64;
+  return std::clamp(fair, kLeast, kMost);
+}
+
+/// Additions done, as the caller of running_sum hears of them: from its own thread, ascending.
+class Reporter {
+ public:
+  Reporter(const std::function<void(uint64_t)>& progress, uint64_t chunks)
+      : progress_(progress), chunks_(chunks), caller_(std::this_thread::get_id()) {}
+
+  /// `more` additions of a chunk. Throws Stop where another thread has failed.
+  void add(uint64_t more) {
+    const uint64_t total = (total_ += more) / chunks_;
+    if (stopped_) throw Stop{};
+    if (!progress_ || std::this_thread::get_id() != caller_ || total <= told_) return;
+    told_ = total;
+    try {
+      progress_(total);
+    } catch (...) {
+      stopped_ = true;
+      throw;
     }
-    const uint32_t lanes = wide_ ? 4 : 8;  // of one Philox block (D39)
-    for (size_t first = 0; first < words_.size(); first += lanes) {
-      const RandomBlock block = philox_.block(addition, 0, first / lanes);
-      for (uint32_t i = 0; i < lanes && first + i < words_.size(); ++i)
-        words_[first + i] = wide_ ? block.word[i] : block.lane16(i);
-    }
-    return words_;
   }
+  struct Stop {};
 
  private:
-  RandomEngine engine_;
-  bool wide_ = false;  ///< 32-bit lanes
-  std::vector<uint32_t> words_;
-  RandomBits philox_;
-  TileWork work_{};
-  TileRandom tile_{};
-};
-
-/// Collects the sums at evenly spaced additions.
-class Tracer {
- public:
-  Tracer(const RunningSumSetup& setup, RunningSum& sum) : setup_(setup), sum_(sum) {
-    if (setup.trace_points == 0) return;
-    sum.traces.resize(std::min(setup.replicas, setup.trace_replicas));
-    record(0);
-  }
-  bool due(uint64_t done) const { return done >= next_; }
-  /// Notes the current sums as those after `done` additions.
-  void record(uint64_t done) {
-    sum_.trace_additions.push_back(done);
-    for (size_t i = 0; i < sum_.traces.size(); ++i) sum_.traces[i].push_back(value_of(setup_.format, sum_.codes[i]));
-    const uint64_t intervals = std::max<uint64_t>(1, setup_.trace_points - 1);
-    do ++interval_;
-    while (interval_ < intervals && interval_ * setup_.count / intervals <= done);
-    next_ = done >= setup_.count ? kNever : std::min(setup_.count, interval_ * setup_.count / intervals);
-  }
-  /// The sums stay as they are: notes them for all that is left.
-  void finish() {
-    while (next_ != kNever) record(next_);
-  }
-
- private:
-  static constexpr uint64_t kNever = ~uint64_t{0};
-  const RunningSumSetup& setup_;
-  RunningSum& sum_;
-  uint64_t interval_ = 0, next_ = kNever;
+  const std::function<void(uint64_t)>& progress_;
+  uint64_t chunks_;
+  std::thread::id caller_;
+  std::atomic<uint64_t> total_ = 0;
+  uint64_t told_ = 0;
+  std::atomic<bool> stopped_ = false;
 };
 
 void add_all(const RunningSumSetup& s, const std::function<void(uint64_t)>& progress, RunningSum& sum) {
-  const bool stochastic = s.semantics.draws(s.format);
-  AdditionBits random(s);
-  Tracer tracer(s, sum);
-  for (uint64_t n = 1; n <= s.count; ++n) {
-    const uint32_t* const words = stochastic ? random.draw(static_cast<uint32_t>(n - 1)).data() : nullptr;
-    bool changed = false;
-    for (size_t i = 0; i < sum.codes.size(); ++i) {
-      const Rounded r = fp::add(s.format, sum.codes[i], s.addend, s.semantics, words ? words[i] : 0);
-      if (r.code != sum.codes[i]) {
-        sum.codes[i] = r.code;
-        sum.last_change[i] = n;
-        changed = true;
-      }
-      if (r.flags & ~sum.flags) {
-        for (int b = 0; b < kFlagCount; ++b)
-          if (r.flags & ~sum.flags & 1 << b) sum.first_addition[b] = n;
-        sum.flags |= r.flags;
-      }
+  using detail::FirstFlags;
+  const uint64_t size = chunk_size(s), chunks = (s.replicas + size - 1) / size;
+  std::vector<FirstFlags> found(chunks);
+  Reporter reporter(progress, chunks);
+  const auto run = [&](uint64_t c) {
+    detail::SumChunk chunk;
+    chunk.first = c * size;
+    const uint64_t count = std::min(size, s.replicas - chunk.first);
+    chunk.codes = std::span(sum.codes).subspan(chunk.first, count);
+    chunk.last_change = std::span(sum.last_change).subspan(chunk.first, count);
+    if (chunk.first < sum.traces.size())
+      chunk.traces =
+          std::span(sum.traces).subspan(chunk.first, std::min<uint64_t>(count, sum.traces.size() - chunk.first));
+    chunk.trace_at = &sum.trace_additions;
+    uint64_t told = 0;
+    const auto done = [&](uint64_t additions) {
+      reporter.add(additions - told);
+      told = additions;
+    };
+    try {
+      found[c] = detail::run_sum_chunk(s, chunk, done);
+      if (chunks > 1) done(s.count);
+    } catch (const Reporter::Stop&) {
     }
-    if (!changed && !stochastic) return tracer.finish();
-    if (tracer.due(n)) tracer.record(n);
-    if (progress && n % kProgressEvery == 0) progress(n);
-  }
+  };
+  if (chunks == 1)
+    run(0);
+  else
+    tbb::parallel_for(uint64_t{0}, chunks, run, tbb::simple_partitioner{});
+  FirstFlags all;
+  for (const FirstFlags& f : found) all.merge(f);
+  sum.flags = all.flags;
+  std::copy(std::begin(all.first_addition), std::end(all.first_addition), sum.first_addition);
 }
 
 }  // namespace
@@ -137,11 +131,22 @@ RunningSum running_sum(const RunningSumSetup& setup, const std::function<void(ui
   const Dyadic exact =
       Dyadic::of(setup.format, setup.start) + Dyadic::of(setup.format, setup.addend).times(setup.count);
   RunningSum sum;
-  sum.codes.assign(setup.replicas, setup.start);
-  sum.last_change.assign(setup.replicas, 0);
   sum.exact = exact.to_double();
   sum.exact_text = exact.decimal();
-  add_all(setup, progress, sum);
+  sum.trace_additions = trace_additions(setup);
+  // Deterministic sums are all alike: one is run.
+  RunningSumSetup run = setup;
+  if (!setup.semantics.draws(setup.format)) run.replicas = 1;
+  const uint64_t traced = setup.trace_points == 0 ? 0 : std::min(setup.replicas, setup.trace_replicas);
+  sum.codes.resize(run.replicas);
+  sum.last_change.resize(run.replicas);
+  sum.traces.assign(std::min(run.replicas, traced), std::vector<double>(sum.trace_additions.size()));
+  add_all(run, progress, sum);
+  if (run.replicas != setup.replicas) {
+    sum.codes.assign(setup.replicas, sum.codes[0]);
+    sum.last_change.assign(setup.replicas, sum.last_change[0]);
+    if (traced != 0) sum.traces.assign(traced, std::vector<double>(sum.traces[0]));
+  }
   return sum;
 }
 

@@ -46,6 +46,15 @@ TEST(Sum, BrainFloatStopsEarlier) {
   EXPECT_EQ(sum["last_change"], 273);
 }
 
+TEST(Sum, OfManyReplicasTheFirstAreListed) {
+  const std::string job = "sum --value 0.1 --count 3 --rounding stochastic --replicas ";
+  const std::string all = run_softamp(job + "1000").out, first = run_softamp(job + "1001").out;
+  EXPECT_NE(all.find("\n    999  "), std::string::npos);
+  EXPECT_NE(first.find("\n     19  "), std::string::npos);
+  EXPECT_EQ(first.find("\n     20  "), std::string::npos);
+  EXPECT_NE(first.find("and 981 more, which --json lists\n"), std::string::npos);
+}
+
 TEST(Sum, TheDefaultsArePrintedWithTheResult) {
   const json expected = {{"format", "fp16"}, {"rounding", "nearest"}, {"overflow", "infinity"}, {"preset", "ieee"}};
   EXPECT_EQ(result_of(kJob)["settings"], expected);

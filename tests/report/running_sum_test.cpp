@@ -7,6 +7,7 @@
 #include "softamp/report/number_text.h"
 
 #include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
 
 #include <cmath>
 
@@ -166,6 +167,96 @@ TEST(RunningSum, ProgressHearsOfAdditionsDone) {
   std::vector<uint64_t> heard;
   running_sum(setup_of(kFp32, "1", 200000), [&](uint64_t done) { heard.push_back(done); });
   EXPECT_EQ(heard, (std::vector<uint64_t>{65536, 131072, 196608}));
+}
+
+/// The sums, their last changes and first flags, addition by addition and replica by replica.
+void expect_like_scalars(const RunningSumSetup& setup, const std::string& what) {
+  const RunningSum sum = running_sum(setup);
+  const RandomBits random{setup.seed};
+  const int r = setup.semantics.rounding(setup.format).random_bits;
+  uint64_t first[kFlagCount] = {};
+  uint8_t flags = 0;
+  for (uint64_t replica = 0; replica < setup.replicas; ++replica) {
+    uint64_t code = setup.start, last = 0;
+    for (uint32_t n = 0; n < setup.count; ++n) {
+      const Rounded x = fp::add(setup.format, code, setup.addend, setup.semantics, random.bits(n, 0, replica, r));
+      if (x.code != code) last = n + 1;
+      code = x.code;
+      flags |= x.flags;
+      for (int b = 0; b < kFlagCount; ++b)
+        if ((x.flags >> b & 1) && (first[b] == 0 || n + 1 < first[b])) first[b] = n + 1;
+    }
+    ASSERT_EQ(sum.codes[replica], code) << what << ", replica " << replica;
+    ASSERT_EQ(sum.last_change[replica], last) << what << ", replica " << replica;
+  }
+  EXPECT_EQ(sum.flags, flags) << what;
+  for (int b = 0; b < kFlagCount; ++b) EXPECT_EQ(sum.first_addition[b], first[b]) << what << ", flag " << b;
+}
+
+TEST(RunningSum, ManyReplicasInChunksAreTheScalarSums) {
+  // Several chunks, the last one not full; from sums that never overflow to ones that do at once, of either sign.
+  const struct {
+    FloatFormat format;
+    const char *start, *addend;
+  } kCases[] = {{kFp16, "0", "0.0001"}, {kFp16, "65000", "3.3"}, {kFp16, "-65000", "-13"},
+                {kFp16, "5", "-0.1"},   {kBf16, "0", "0.01"},    {kBf16, "3.38e38", "1e34"},
+                {kF143, "200", "0.75"}, {kE5m2, "1", "-0.06"},   {kFp32, "0", "0.0001"}};
+  for (const auto& c : kCases)
+    for (const int r : {5, 13, 20}) {
+      RunningSumSetup setup = setup_of(c.format, c.addend, 90, RoundingPolicy::stochastic_carry(r));
+      setup.start = code_of(c.format, c.start);
+      setup.replicas = 700;
+      setup.seed = 99;
+      expect_like_scalars(setup, std::string(c.start) + " + " + c.addend + ", " + std::to_string(r) + " bits");
+    }
+}
+
+TEST(RunningSum, TheIpusNansAndSaturationsInChunks) {
+  for (const bool nanoo : {false, true})
+    for (const FloatFormat& format : {kFp16, kF143}) {
+      FloatingPointBehaviour behaviour = FloatingPointBehaviour::all_off();
+      behaviour.esr = true;
+      behaviour.nanoo = nanoo;
+      RunningSumSetup setup = setup_of(format, format == kFp16 ? "17.3" : "1.5", 120);
+      setup.semantics = Semantics::ipu(behaviour);
+      setup.start = code_of(format, format == kFp16 ? "64800" : "160");
+      setup.replicas = 300;
+      expect_like_scalars(setup, nanoo ? "nanoo" : "saturating");
+    }
+}
+
+TEST(RunningSum, ManyAdditionsKeepTheirLastChange) {
+  // Beyond the 16384 additions whose numbers a lane holds.
+  RunningSumSetup setup = setup_of(kFp16, "1", 40000, RoundingPolicy::stochastic_carry(3));
+  setup.replicas = 20;
+  expect_like_scalars(setup, "ones");
+}
+
+TEST(RunningSum, ThreadsChangeNothing) {
+  RunningSumSetup setup = setup_of(kFp16, "0.0001", 300, RoundingPolicy::stochastic_carry());
+  setup.replicas = 9000;
+  setup.trace_points = 11;
+  setup.trace_replicas = 700;
+  const RunningSum all = running_sum(setup);
+  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  const RunningSum alone = running_sum(setup);
+  EXPECT_EQ(alone.codes, all.codes);
+  EXPECT_EQ(alone.last_change, all.last_change);
+  EXPECT_EQ(alone.traces, all.traces);
+}
+
+TEST(RunningSum, ProgressMayStopManyChunks) {
+  RunningSumSetup setup = setup_of(kFp16, "0.0001", 100, RoundingPolicy::stochastic_carry());
+  setup.replicas = 20000;
+  struct Enough {};
+  uint64_t last = 0;
+  EXPECT_THROW(running_sum(setup,
+                           [&](uint64_t done) {
+                             EXPECT_GT(done, last);
+                             last = done;
+                             if (done > 10) throw Enough{};
+                           }),
+               Enough);
 }
 
 TEST(RunningSum, RefusesWhatItCannotDo) {

@@ -49,7 +49,8 @@ struct RunningSum {
 /// tile 0 after setSeed(seed, 0), and every addition spends one draw per group of four lanes.
 ///
 /// A deterministic sum that an addition leaves unchanged is finished at once: no later addition can change it.
-/// `progress`, where given, hears now and then how many additions are done.
+/// Replicas are dealt to oneTBB's threads, which changes nothing of the result. `progress`, where given, hears now and
+/// then how many additions are done, on the calling thread, ever more; what it throws ends the run.
 /// Throws std::invalid_argument for a count, replicas, addend or start out of range (the last two must be finite).
 RunningSum running_sum(const RunningSumSetup& setup, const std::function<void(uint64_t done)>& progress = {});
 

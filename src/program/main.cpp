@@ -19,13 +19,14 @@ constexpr const char* kFooter = R"(Exit codes:
   1  a check failed
   2  bad usage or bad input
   3  an enabled floating-point exception stopped the run
-  77 a self-test of a backend that this machine cannot run
+  77 a self-test or an experiment that this machine cannot run
   128 + N  signal N interrupted the run, which left in order
 
 Examples:
   softamp sum --value 0.0001 --count 10000 --format fp16 --rounding stochastic --plot sum.svg
   softamp inspect 0.1 --format bf16
   softamp formats
+  softamp chips --compare
   softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 13 --seed 1
   echo "3C00 3C01" | softamp compute f16_add
   printf 'behaviour oflo nanoo\nmul 60000 60000\n' | softamp registers -
@@ -34,6 +35,8 @@ Examples:
   softamp compare run.jsonl other.jsonl
   softamp train examples/training/generated_float16.json --plot loss.svg
   softamp study --grid precision=float16,float32 --grid stochastic_rounding=off,on --plot study.svg
+  softamp reproduce harmonic-series
+  softamp reproduce all --out page
   softamp selftest
   softamp selftest --backend cuda
 
@@ -70,8 +73,8 @@ int run(int argc, char** argv, std::string& place) {
 
   using namespace softamp::program;
   std::vector<Verb> verbs;
-  for (const auto add : {add_sum, add_inspect, add_formats, add_round, add_compute, add_registers, add_run, add_rewrite,
-                         add_compare, add_train, add_study, add_operations, add_selftest})
+  for (const auto add : {add_sum, add_inspect, add_formats, add_chips, add_round, add_compute, add_registers, add_run,
+                         add_rewrite, add_compare, add_train, add_study, add_operations, add_reproduce, add_selftest})
     verbs.push_back(add(program));
 
   const Verb* chosen = nullptr;

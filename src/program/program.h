@@ -34,6 +34,7 @@ struct Verb {
 Verb add_sum(CLI::App& program);
 Verb add_inspect(CLI::App& program);
 Verb add_formats(CLI::App& program);
+Verb add_chips(CLI::App& program);
 Verb add_round(CLI::App& program);
 Verb add_compute(CLI::App& program);
 Verb add_registers(CLI::App& program);
@@ -43,6 +44,7 @@ Verb add_compare(CLI::App& program);
 Verb add_train(CLI::App& program);
 Verb add_study(CLI::App& program);
 Verb add_operations(CLI::App& program);
+Verb add_reproduce(CLI::App& program);
 Verb add_selftest(CLI::App& program);
 
 }  // namespace softamp::program

@@ -29,10 +29,10 @@ void Progress::update(uint64_t done, const std::string& note) {
   drawn_ = true;
   const double passed = std::chrono::duration<double>(last_ - start_).count();
   const double rest = done < total_ ? static_cast<double>(total_ - done) : 0;
-  std::fprintf(stderr, "\r\033[K%s: %.0f %% of %llu %s, %s%s%.0f s left", label_.c_str(),
-               100 * static_cast<double>(done) / static_cast<double>(total_), static_cast<unsigned long long>(total_),
-               unit_.c_str(), note.c_str(), note.empty() ? "" : ", ",
-               passed * rest / static_cast<double>(done - already_));
+  const std::string all = unit_.empty() ? "" : " of " + std::to_string(total_) + " " + unit_;
+  std::fprintf(stderr, "\r\033[K%s: %.0f %%%s, %s%s%.0f s left", label_.c_str(),
+               100 * static_cast<double>(done) / static_cast<double>(total_), all.c_str(), note.c_str(),
+               note.empty() ? "" : ", ", passed * rest / static_cast<double>(done - already_));
   std::fflush(stderr);
 }
 

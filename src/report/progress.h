@@ -10,7 +10,8 @@ namespace softamp {
 /// "sum: 37 % of 1000000000 additions, 12 s left". Redrawn at most ten times a second, wiped at the end.
 class Progress {
  public:
-  /// label: what runs; unit: what is counted, plural; already: what was done before, in a run that is gone on with.
+  /// label: what runs; unit: what is counted, plural, or empty where the share alone tells; already: what was done
+  /// before, in a run that is gone on with.
   Progress(std::string label, uint64_t total, std::string unit, uint64_t already = 0);
   ~Progress();
   Progress(const Progress&) = delete;

@@ -22,12 +22,12 @@ using Json = nlohmann::ordered_json;
 
 /// The options that an experiment may take; which it takes stands in Experiment::options.
 enum Option : unsigned {
-  kFormat = 1,      ///< --format, repeatable
-  kRounding = 2,    ///< --rounding, repeatable
-  kBits = 4,        ///< --bits
-  kSeed = 8,        ///< --seed
-  kSamples = 16,    ///< --samples
-  kData = 32,       ///< --data
+  kFormat = 1,    ///< --format, repeatable
+  kRounding = 2,  ///< --rounding, repeatable
+  kBits = 4,      ///< --bits
+  kSeed = 8,      ///< --seed
+  kSamples = 16,  ///< --samples
+  kData = 32,     ///< --data
 };
 
 /// What was asked for. What is empty is the experiment's own default, which its Outcome's `settings` tell.
@@ -66,7 +66,7 @@ enum class Against : uint8_t {
 
 /// One judgement.
 struct Check {
-  std::string what;    ///< "fp16, nearest: final sum"
+  std::string what;  ///< "fp16, nearest: final sum"
   Against against;
   std::string ours;    ///< "0.25"
   std::string theirs;  ///< "0.25", "at most 0.031", "stochastic below nearest"
@@ -78,9 +78,9 @@ struct Outcome {
   Json settings = Json::object();  ///< every choice that made the result: formats, bits, seed, samples, ...
   std::vector<Table> tables;
   std::vector<Figure> figures;
-  std::string seen;                ///< a paragraph for the reader: what is seen, and why
+  std::string seen;  ///< a paragraph for the reader: what is seen, and why
   std::vector<Check> checks;
-  std::string skipped;             ///< not empty: it could not run here, and why; nothing else is set
+  std::string skipped;  ///< not empty: it could not run here, and why; nothing else is set
 };
 
 /// The run was interrupted.
@@ -105,7 +105,8 @@ struct Experiment {
   std::string summary;  ///< one line
   std::string source;   ///< author, title, year, place: where it was published
   unsigned options;     ///< of Option, or-ed
-  std::string samples;  ///< what --samples counts, with its default: "stochastic paths [=10000]"; empty without kSamples
+  std::string
+      samples;  ///< what --samples counts, with its default: "stochastic paths [=10000]"; empty without kSamples
   /// Seconds that a run will take, roughly, on two cores: its operations by a rate that was measured.
   std::function<double(const Request&)> seconds;
   std::function<Outcome(const Request&, Watch&)> run;

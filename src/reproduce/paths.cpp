@@ -1,45 +1,44 @@
-// STUB
 #include "src/reproduce/paths.h"
 
-#include "softamp/numerics/operations.h"
-#include "softamp/numerics/random.h"
-
 #include <stdexcept>
+#include <string>
+
+#include "src/report/code_arithmetic.h"
 
 namespace softamp::reproduce {
 namespace {
 
-template <class Operation>
-void each(const FloatFormat& f, const Semantics& s, uint64_t seed, std::span<const uint16_t> a,
-          std::span<const uint16_t> b, std::span<uint16_t> out, const Paths::Site& site, Operation operation) {
-  if (a.size() != b.size() || a.size() != out.size()) throw std::invalid_argument("paths: lengths differ");
-  const RandomBits random{seed};
-  const int r = s.rounding(f).random_bits;
-  const bool draws = s.draws(f);
-  for (size_t i = 0; i < a.size(); ++i)
-    out[i] = static_cast<uint16_t>(
-        operation(f, a[i], b[i], s, draws ? random.bits(site.step, site.operation, site.first_path + i, r) : 0).code);
+using detail::CodeOperation;
+
+bulk::RandomSource source(uint64_t seed, const Paths::Site& site) {
+  bulk::RandomSource random;
+  random.seed = seed;
+  random.operation = site.operation;
+  random.step = site.step;
+  random.first_index = site.first_path;
+  return random;
 }
 
 }  // namespace
 
 Paths::Paths(const FloatFormat& format, const Semantics& semantics, uint64_t seed)
-    : format_(format), semantics_(semantics), seed_(seed) {}
+    : format_(format), semantics_(semantics), seed_(seed) {
+  if (!format.valid() || format.storage_bits() > 16)
+    throw std::invalid_argument("paths: a format of " + std::to_string(format.storage_bits()) +
+                                " bits: expected one of at most 16");
+}
 
 void Paths::add(std::span<const uint16_t> a, std::span<const uint16_t> b, std::span<uint16_t> out,
                 const Site& site) const {
-  each(format_, semantics_, seed_, a, b, out, site,
-       [](const FloatFormat& f, uint64_t x, uint64_t y, const Semantics& s, uint32_t w) { return fp::add(f, x, y, s, w); });
+  detail::code_arithmetic(CodeOperation::kAdd, format_, semantics_, a, b, out, source(seed_, site));
 }
 void Paths::sub(std::span<const uint16_t> a, std::span<const uint16_t> b, std::span<uint16_t> out,
                 const Site& site) const {
-  each(format_, semantics_, seed_, a, b, out, site,
-       [](const FloatFormat& f, uint64_t x, uint64_t y, const Semantics& s, uint32_t w) { return fp::sub(f, x, y, s, w); });
+  detail::code_arithmetic(CodeOperation::kSub, format_, semantics_, a, b, out, source(seed_, site));
 }
 void Paths::mul(std::span<const uint16_t> a, std::span<const uint16_t> b, std::span<uint16_t> out,
                 const Site& site) const {
-  each(format_, semantics_, seed_, a, b, out, site,
-       [](const FloatFormat& f, uint64_t x, uint64_t y, const Semantics& s, uint32_t w) { return fp::mul(f, x, y, s, w); });
+  detail::code_arithmetic(CodeOperation::kMul, format_, semantics_, a, b, out, source(seed_, site));
 }
 
 Semantics experiment_semantics(RoundingMode mode, int bits) {

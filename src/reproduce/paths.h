@@ -3,8 +3,8 @@
 //
 // Each element is the exact result rounded once under the semantics' policy, as fp::add, fp::sub and fp::mul give it,
 // bit for bit; no binary64 value in between that would change a result. Path i of a call reads the random word at
-// (seed, step, operation, first_path + i) (D39), so results depend on nothing else: not on threads, not on how paths are
-// cut into calls.
+// (seed, step, operation, first_path + i) (D39), so results depend on nothing else: not on threads, not on how paths
+// are cut into calls.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ class Paths {
   uint64_t seed_;
 };
 
-/// The semantics of an experiment: IEEE 754 but for the mode, and for `bits` random bits of the variant carry where that
-/// is stochastic; overflow to infinity.
+/// The semantics of an experiment: IEEE 754 but for the mode, and for `bits` random bits of the variant carry where
+/// that is stochastic; overflow to infinity.
 Semantics experiment_semantics(RoundingMode mode, int bits = 13);
 
 }  // namespace softamp::reproduce

@@ -14,10 +14,10 @@ void Watch::at(double done, double total) {
 
 const std::vector<Experiment>& shelf() {
   static const std::vector<Experiment> kShelf = {
-      tutorial_lines(), tutorial_sum(),    stagnation(),      harmonic_series(),   recursive_sum(),
-      matvec_error(),   decay(),           unit_circle(),     heat_equation(),     random_bits(),
-      half_partials(),  loss_scaling(),    vanishing_update(), fixed_point(),      b200_dumps(),
-      tensor_cores(),
+      tutorial_lines(),   tutorial_sum(), stagnation(),    harmonic_series(),
+      recursive_sum(),    matvec_error(), decay(),         unit_circle(),
+      heat_equation(),    random_bits(),  half_partials(), loss_scaling(),
+      vanishing_update(), fixed_point(),  b200_dumps(),    tensor_cores(),
   };
   return kShelf;
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "softamp/numerics/convert.h"
-#include "tests/oracle/sha256.h"
+#include "src/report/sha256.h"
 
 namespace {
 
@@ -23,7 +23,7 @@ constexpr RoundingPolicy vector_policy(int r, Overflow overflow, InfinityResult 
 template <int r, Overflow overflow, InfinityResult infinity>
 std::string sweep_digest() {
   constexpr Semantics s = Semantics::ieee(vector_policy(r, overflow, infinity));
-  oracle::Sha256 sha;
+  softamp::Sha256 sha;
   std::vector<unsigned char> buffer;
   uint64_t count = 0;
   for (uint64_t u = 0; u < uint64_t{1} << 32; u += 97, ++count) {
@@ -32,11 +32,11 @@ std::string sweep_digest() {
     buffer.push_back(static_cast<unsigned char>(code));
     buffer.push_back(static_cast<unsigned char>(code >> 8));
     if (buffer.size() >= 1 << 16) {
-      sha.update(buffer.data(), buffer.size());
+      sha.add(buffer.data(), buffer.size());
       buffer.clear();
     }
   }
-  sha.update(buffer.data(), buffer.size());
+  sha.add(buffer.data(), buffer.size());
   EXPECT_EQ(count, 44278014u);
   return sha.hex();
 }
@@ -90,17 +90,17 @@ std::string device_digest() {
   constexpr Semantics s =
       Semantics::ieee(vector_policy(bf16 ? 16 : 13, Overflow::kSaturate, InfinityResult::kSaturate));
   const uint64_t low = fp::convert(kFp32, to, 0xDEADBEEF, s, 0x1FFF).code;
-  oracle::Sha256 sha;
+  softamp::Sha256 sha;
   std::vector<unsigned char> buffer;
   for (uint64_t a = 0x33000000; a <= 0x34800000; ++a) {
     const uint64_t d = fp::convert(kFp32, to, a, s, 0x1FFF).code << 16 | low;
     for (int byte = 0; byte < 4; ++byte) buffer.push_back(static_cast<unsigned char>(d >> 8 * byte));
     if (buffer.size() >= 1 << 16) {
-      sha.update(buffer.data(), buffer.size());
+      sha.add(buffer.data(), buffer.size());
       buffer.clear();
     }
   }
-  sha.update(buffer.data(), buffer.size());
+  sha.add(buffer.data(), buffer.size());
   return sha.hex();
 }
 

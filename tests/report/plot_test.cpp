@@ -9,6 +9,8 @@
 #include <iterator>
 #include <limits>
 
+#include "tests/svg_points.h"
+
 namespace softamp {
 namespace {
 
@@ -134,6 +136,133 @@ TEST(Plot, AMissingGnuplotIsNamedWithTheRemedy) {
   EXPECT_EQ(message,
             "cannot run gnuplot, which draws the plots: No such file or directory; install it (Debian: gnuplot-nox)");
   EXPECT_EQ(folder.entries(), 0);
+}
+
+/// A plot with every style of curve.
+Plot rich_plot() {
+  Plot plot;
+  plot.title = "all styles";
+  plot.x_label = "x";
+  plot.y_label = "y";
+  Curve bars{"bars", CurveStyle::kBars, {}, {}}, many{"bold", CurveStyle::kBold, {}, {}};
+  for (int i = 0; i < 12; ++i) {
+    bars.x.push_back(i * 0.25);
+    bars.y.push_back(i == 4 ? 0 : 40 - (i - 6) * (i - 6));
+  }
+  for (int i = 0; i < 300; ++i) {
+    many.x.push_back(i * 0.01);
+    many.y.push_back(20 + 19.7 * std::sin(i * 0.05));
+  }
+  plot.curves = {bars,
+                 many,
+                 {"points", CurveStyle::kPoints, {0.1, 1.1, 2.1}, {3, 4, 5}},
+                 {"dashed", CurveStyle::kBold, {0, 2}, {7, 9}, 2, true},
+                 {"", CurveStyle::kThin, {0, 1, 2}, {1, 2, 3}},
+                 {"first", CurveStyle::kReference, {0, 2.75}, {25, 25}},
+                 {"second", CurveStyle::kReference, {1.5, 1.5}, {0, 40}}};
+  return plot;
+}
+
+/// What differs between a plot and the picture of another.
+std::string difference(const Plot& drawn, const Plot& wanted) {
+  const TemporaryFolder folder;
+  write_plot(drawn, folder.file("a.svg"));
+  return testing::picture_differs(wanted, testing::SvgPlot(read_text(folder.file("a.svg"))));
+}
+std::string difference(const Plot& plot) { return difference(plot, plot); }
+
+TEST(PlotPoints, AreReadBackFromThePicture) {
+  EXPECT_EQ(difference(small_plot()), "");
+  EXPECT_EQ(difference(rich_plot()), "");
+}
+
+TEST(PlotPoints, ABarOfNoHeightIsNotSeenAndOneOfSomeIs) {
+  Plot flat = rich_plot(), high = rich_plot();
+  ASSERT_EQ(flat.curves[0].y[4], 0);
+  high.curves[0].y[4] = 0.01;
+  EXPECT_NE(difference(flat, high), "");
+  EXPECT_NE(difference(high, flat), "");
+}
+
+TEST(PlotPoints, TheComparisonSeesWhatDiffers) {
+  for (const size_t curve : {0, 1, 2, 5}) {
+    Plot moved = rich_plot();
+    moved.curves[curve].y[1] += 0.01;  // of a box 414 units high for 41: a tenth of a unit
+    EXPECT_NE(difference(rich_plot(), moved), "") << curve;
+    Plot fewer = rich_plot();
+    fewer.curves[curve].x.erase(fewer.curves[curve].x.begin() + 1);
+    fewer.curves[curve].y.erase(fewer.curves[curve].y.begin() + 1);
+    EXPECT_NE(difference(rich_plot(), fewer), "") << curve;
+    EXPECT_NE(difference(fewer, rich_plot()), "") << curve;
+  }
+}
+
+TEST(PlotPoints, OnLogarithmicAxesOnlyWhatIsPositive) {
+  Plot plot = small_plot();
+  plot.x_log = 2;
+  plot.y_log = 10;
+  EXPECT_EQ(difference(plot), "");
+  // Many decades, less than one, and a single value.
+  plot.curves = {{"a", CurveStyle::kBold, {1, 64, 1e6}, {1e-30, 1e-12, 1}}};
+  EXPECT_EQ(difference(plot), "");
+  plot.curves = {{"a", CurveStyle::kBold, {4, 8, 12}, {0.5, 0.55, 0.6}}};
+  EXPECT_EQ(difference(plot), "");
+  plot.curves = {{"a", CurveStyle::kPoints, {4}, {0.5}}};
+  EXPECT_EQ(difference(plot), "");
+}
+
+TEST(PlotPoints, ACurveWithoutAnyLeavesTheOthersTheirNumbers) {
+  Plot plot = rich_plot();
+  plot.curves[1].x.clear();
+  plot.curves[1].y.clear();
+  plot.curves[3].y = {std::nan(""), std::nan("")};
+  EXPECT_EQ(difference(plot), "");
+}
+
+TEST(PlotPoints, ARangeCutsThemOff) {
+  Plot plot = rich_plot();
+  plot.x_range = PlotRange{0.5, 2};
+  plot.y_range = PlotRange{-10, 22};
+  plot.curves.erase(plot.curves.begin());  // a bar that is cut has its end elsewhere
+  const TemporaryFolder folder;
+  write_plot(plot, folder.file("a.svg"));
+  const testing::SvgPlot svg(read_text(folder.file("a.svg")));
+  EXPECT_EQ(testing::picture_differs(plot, svg), "");
+  EXPECT_EQ(svg.axes["x"]["least"], 0.5);
+  EXPECT_EQ(svg.axes["y"]["greatest"], 22);
+}
+
+TEST(PlotPoints, EqualAspectKeepsCirclesRound) {
+  Plot plot = small_plot();
+  plot.equal_aspect = true;
+  const TemporaryFolder folder;
+  write_plot(plot, folder.file("a.svg"));
+  const testing::SvgPlot svg(read_text(folder.file("a.svg")));
+  EXPECT_EQ(testing::picture_differs(plot, svg), "");
+  const auto a = svg.place(0, 0), b = svg.place(1, 1);
+  EXPECT_NEAR(b.x - a.x, a.y - b.y, 0.02);  // the corners of the box are whole hundredths
+}
+
+TEST(Plot, RefusesARangeThatIsNoneAndBarsOnLogarithms) {
+  Plot plot = small_plot();
+  plot.y_range = PlotRange{2, 2};
+  EXPECT_EQ(message_of(plot, "a.svg"), "plot: y_range 2:2: expected least < greatest");
+  plot.y_log = 10;
+  plot.y_range = PlotRange{0, 2};
+  EXPECT_EQ(message_of(plot, "a.svg"),
+            "plot: y_range 0:2: expected least < greatest, both positive on a logarithmic axis");
+  plot = rich_plot();
+  plot.x_log = 10;
+  EXPECT_EQ(message_of(plot, "a.svg"), "plot curve 'bars': bars on a logarithmic x axis; expected a linear one");
+}
+
+TEST(PlotFile, TellsBeforehandWhetherThereIsGnuplot) {
+  const TemporaryFolder empty;
+  const std::string before = std::getenv("PATH");
+  EXPECT_TRUE(plots_can_be_drawn());
+  setenv("PATH", empty.path.c_str(), 1);
+  EXPECT_FALSE(plots_can_be_drawn());
+  setenv("PATH", before.c_str(), 1);
 }
 
 TEST(PlotFile, IsCheckedBeforeALongRun) {

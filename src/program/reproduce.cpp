@@ -1,0 +1,174 @@
+// softamp reproduce: the shelf of published experiments, one or all of them.
+#include "src/program/reproduce_all.h"
+
+#include "softamp/data/images.h"
+#include "softamp/report/interrupt.h"
+
+#include <iostream>
+
+#include "src/report/progress.h"
+#include "src/reproduce/kept.h"
+#include "src/reproduce/outcome_text.h"
+
+namespace softamp::program {
+namespace {
+
+using namespace softamp::reproduce;
+
+constexpr const char* kAll = "all";
+
+Json list_json() {
+  Json json;
+  json["verb"] = "reproduce";
+  json["experiments"] = Json::array();
+  for (const Experiment& e : shelf()) {
+    Json entry;
+    entry["name"] = e.name;
+    entry["summary"] = e.summary;
+    entry["source"] = e.source;
+    entry["seconds"] = e.seconds(Request{});
+    entry["options"] = option_names(e.options);
+    entry["samples"] = e.samples;
+    json["experiments"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+void print_list() {
+  std::vector<std::vector<std::string>> rows = {{"experiment", "cost", "what it shows"}};
+  double total = 0;
+  for (const Experiment& e : shelf()) {
+    const double seconds = e.seconds(Request{});
+    total += seconds;
+    rows.push_back({e.name, duration_text(seconds), e.summary});
+    rows.push_back({"", "", "  " + e.source});
+    rows.push_back(
+        {"", "", "  takes " + option_names(e.options) + (e.samples.empty() ? "" : "; --samples: " + e.samples)});
+  }
+  std::cout << aligned(rows, {}) << "\nCosts are estimates for two cores; all together take " << duration_text(total)
+            << ".\n`softamp reproduce NAME` runs one, `softamp reproduce all --out DIR` all.\n";
+}
+
+/// Gives way to a progress line and to signals.
+Watch watch_for(Progress* progress) {
+  return Watch(
+      [progress](double share) {
+        if (progress) progress->update(static_cast<uint64_t>(share * 1000));
+      },
+      [] { return InterruptGuard::pending() != 0; });
+}
+
+int run_one(const ReproduceOptions& o) {
+  const Experiment& e = experiment_called(o.name);
+  check_request(e, o.request, o.seed_given);
+  if (!o.markdown.empty() || o.again)
+    throw UsageError(std::string(o.again ? "--again" : "--markdown") + ": only with `softamp reproduce all`");
+  const Request request = with_data(e, o.request);
+  refuse_long(e.name, e.seconds(request), o.yes);
+  const bool draw = !o.out.empty() && ready_folder(o.out);
+  if (!o.out.empty()) kept_result(e, request, SOFTAMP_VERSION, o.out);  // throws where the file is somebody else's
+  const InterruptGuard guard;
+  Result result;
+  try {
+    Progress progress("softamp reproduce " + e.name, 1000, "");
+    Watch watch = watch_for(o.quiet ? nullptr : &progress);
+    result = run_experiment(e, request, SOFTAMP_VERSION, watch);
+  } catch (const Interrupted&) {
+    std::cerr << "softamp reproduce: interrupted; nothing of '" << e.name << "' is kept\n";
+    return 128 + InterruptGuard::pending();
+  }
+  if (o.json)
+    std::cout << json_text(result_json(result));
+  else
+    std::cout << result_text(result);
+  std::cout << std::flush;  // a file that cannot be written takes no figure away
+  if (!o.out.empty() && result.outcome.skipped.empty()) {
+    keep_result(result, o.out, draw);
+    if (!o.quiet) std::cerr << "softamp reproduce: written to " << o.out << '\n';
+  }
+  if (!result.outcome.skipped.empty()) return kSkipped;
+  return agreement(result.outcome).all() ? kSuccess : kCheckFailed;
+}
+
+int run_verb(const ReproduceOptions& o) {
+  if (o.name == kAll) return run_all(o);
+  if (!o.name.empty()) return run_one(o);
+  if (o.json)
+    print_json(list_json());
+  else
+    print_list();
+  return kSuccess;
+}
+
+/// A repeatable option whose values are words.
+template <typename T, typename Parse>
+void add_words(CLI::App& app, const std::string& name, std::vector<T>& target, Parse parse, const std::string& text) {
+  app.add_option_function<std::vector<std::string>>(
+         name,
+         [&target, name, parse](const std::vector<std::string>& words) {
+           try {
+             for (const std::string& word : words) target.push_back(parse(word));
+           } catch (const UnknownName& e) {
+             throw UsageError(name + ": " + e.what());
+           }
+         },
+         text)
+      ->type_name("WORD")
+      ->allow_extra_args(false);
+}
+
+}  // namespace
+
+Verb add_reproduce(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("reproduce", "Runs published experiments, and judges itself by them");
+  const auto o = std::make_shared<ReproduceOptions>();
+  app->add_option("NAME", o->name, "an experiment, or all [=none: lists them]")->type_name("NAME");
+  add_words(*app, "--format", o->request.formats, format_from_name,
+            "a format to run in, see `softamp formats`; repeatable [=the experiment's]");
+  add_words(*app, "--rounding", o->request.roundings, rounding_from_name,
+            "nearest, nearest-away, zero, up, down, stochastic; repeatable [=the experiment's]");
+  app->add_option_function<std::string>(
+         "--bits",
+         [o](const std::string& text) { o->request.bits = static_cast<int>(parse_whole("--bits", text, 1, 32)); },
+         "random bits of a stochastic rounding, 1..32 [=the experiment's]")
+      ->type_name("N");
+  app->add_option_function<std::string>(
+         "--seed",
+         [o](const std::string& text) {
+           o->request.seed = parse_whole("--seed", text, 0, std::numeric_limits<uint64_t>::max());
+           o->seed_given = true;
+         },
+         "seed of the random bits, 64 bits [=0]")
+      ->type_name("N");
+  app->add_option_function<std::string>(
+         "--samples",
+         [o](const std::string& text) { o->request.samples = parse_whole("--samples", text, 1, uint64_t{1} << 40); },
+         "how much is repeated; the list says what that is [=the experiment's]")
+      ->type_name("N");
+  app->add_option("--data", o->request.data, "folder of Fashion-MNIST [=$SOFTAMP_DATA, else such runs are skipped]")
+      ->type_name("DIR");
+  app->add_option("--out", o->out,
+                  "write tables (CSV), figures (SVG, PNG) and everything (JSON) here; all: also index.html, and go on "
+                  "where an interrupted run was [=none]")
+      ->type_name("DIR");
+  app->add_option("--markdown", o->markdown, "all: also write the results in Markdown [=none]")->type_name("FILE");
+  app->add_flag("--brief", o->request.brief, "a quick look: smaller sizes, the same checks");
+  app->add_flag("--again", o->again, "all: run also what is kept in --out");
+  app->add_flag("--yes", o->yes, "run also what will take more than ten minutes");
+  app->add_flag("--json", o->json, "print one JSON document");
+  app->add_flag("--quiet", o->quiet, "no progress, no remarks; only errors");
+  app->footer(
+      R"(Each result says `agrees` or `differs` beside what was published, or `recorded` where nothing was. An experiment
+gives the same bits for a seed, on any number of cores. Exit code 1: a check differs; 77: it could not run here.
+
+Examples:
+  softamp reproduce
+  softamp reproduce harmonic-series
+  softamp reproduce harmonic-series --format e5p4 --rounding nearest
+  softamp reproduce tutorial-sum --samples 1000000 --seed 7 --out sums
+  softamp reproduce all --out page --data ~/data
+  softamp reproduce all --brief)");
+  return {app, [o] { return run_verb(*o); }};
+}
+
+}  // namespace softamp::program

@@ -1,0 +1,213 @@
+#include "src/program/reproduce_all.h"
+
+#include "softamp/data/images.h"
+#include "softamp/report/interrupt.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+
+#include "src/report/progress.h"
+#include "src/report/whole_file.h"
+#include "src/reproduce/kept.h"
+#include "src/reproduce/outcome_text.h"
+#include "src/reproduce/page.h"
+
+namespace softamp::program {
+namespace {
+
+using namespace softamp::reproduce;
+namespace fs = std::filesystem;
+
+/// One experiment of the run.
+struct Item {
+  const Experiment* experiment;
+  Request request;
+  double estimate;  ///< seconds
+  std::optional<Result> result{};
+  bool kept = false;     ///< the result was read back
+  std::string failed{};  ///< what stopped it
+};
+
+void write_file(const fs::path& file, const std::string& text) {
+  if (!write_whole_file(file, text)) throw UsageError("cannot write '" + file.string() + "': " + std::strerror(errno));
+}
+
+std::vector<Item> items_of(const ReproduceOptions& o) {
+  const Request& r = o.request;
+  for (const auto& [given, option] :
+       {std::pair{!r.formats.empty(), "--format"}, std::pair{!r.roundings.empty(), "--rounding"},
+        std::pair{r.bits.has_value(), "--bits"}, std::pair{r.samples.has_value(), "--samples"}})
+    if (given)
+      throw UsageError(std::string(option) +
+                       ": 'all' does not take it; it takes --seed, --data, --out, --markdown, --brief");
+  std::vector<Item> items;
+  for (const Experiment& e : shelf()) {
+    Request request;
+    request.brief = r.brief;
+    if (e.options & kSeed) request.seed = r.seed;
+    if (e.options & kData) request.data = r.data;
+    request = with_data(e, request);
+    items.push_back({&e, request, std::max(0.01, e.seconds(request))});
+  }
+  return items;
+}
+
+std::vector<Result> results_of(const std::vector<Item>& items) {
+  std::vector<Result> results;
+  for (const Item& item : items) {
+    if (item.result) results.push_back(*item.result);
+    if (item.failed.empty()) continue;
+    Result result{item.experiment->name,
+                  item.experiment->summary,
+                  item.experiment->source,
+                  SOFTAMP_VERSION,
+                  command_line(*item.experiment, item.request),
+                  request_json(*item.experiment, item.request),
+                  0,
+                  {}};
+    result.outcome.skipped = "it failed: " + item.failed;
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+std::string summary(const std::vector<Item>& items) {
+  std::vector<std::vector<std::string>> rows = {{"experiment", "checks that agree", "seconds", ""}};
+  Agreement all;
+  double seconds = 0;
+  for (const Item& item : items) {
+    if (!item.failed.empty()) rows.push_back({item.experiment->name, "failed", "", item.failed});
+    if (!item.result) continue;
+    const Outcome& outcome = item.result->outcome;
+    const Agreement a = agreement(outcome);
+    all.judged += a.judged;
+    all.agreed += a.agreed;
+    seconds += item.result->seconds;
+    std::string remark = !outcome.skipped.empty() ? outcome.skipped : item.kept ? "kept from before" : "";
+    for (const Check& check : outcome.checks)
+      if (!check.agrees)
+        remark += (remark.empty() ? "" : "; ") + ("differs: " + check.what) + ": " + check.ours + ", published " +
+                  check.theirs;
+    rows.push_back({item.experiment->name, agreement_text(outcome), duration_text(item.result->seconds), remark});
+  }
+  rows.push_back({"all", std::to_string(all.agreed) + " of " + std::to_string(all.judged), duration_text(seconds), ""});
+  return aligned(rows, {false, false, true, false});
+}
+
+/// Runs what is not kept; false where a signal ended that.
+bool run_items(std::vector<Item>& items, const ReproduceOptions& o, bool draw) {
+  double total = 0, done = 0;
+  for (const Item& item : items) total += item.result ? 0 : item.estimate;
+  Progress progress("softamp reproduce all", static_cast<uint64_t>(total * 1000) + 1, "");
+  for (Item& item : items) {
+    if (item.result) continue;
+    const auto heard = [&](double share) {
+      if (!o.quiet)
+        progress.update(static_cast<uint64_t>((done + share * item.estimate) * 1000), item.experiment->name);
+    };
+    Watch watch(heard, [] { return InterruptGuard::pending() != 0; });
+    try {
+      watch.at(0, 1);
+      Result result = run_experiment(*item.experiment, item.request, SOFTAMP_VERSION, watch);
+      if (!o.out.empty()) keep_result(result, o.out, draw);
+      item.result = std::move(result);
+    } catch (const Interrupted&) {
+      return false;
+    } catch (const std::exception& e) {  // the others are worth having
+      item.failed = e.what();
+    }
+    done += item.estimate;
+    if (o.quiet) continue;
+    progress.clear();
+    std::cerr << "softamp reproduce: " << item.experiment->name << ": "
+              << (item.result ? agreement_text(item.result->outcome) : "failed: " + item.failed) << '\n';
+  }
+  return true;
+}
+
+}  // namespace
+
+reproduce::Request with_data(const reproduce::Experiment& experiment, reproduce::Request request) {
+  if (!(experiment.options & kData)) return request;
+  const auto folder = data_folder(request.data);
+  request.data = folder ? folder->string() : std::string();
+  return request;
+}
+
+void refuse_long(const std::string& what, double seconds, bool yes) {
+  constexpr double kLong = 600;
+  if (seconds > kLong && !yes)
+    throw UsageError("'" + what + "' will take about " + duration_text(seconds) +
+                     " on two cores; say --yes to run it, or lower --samples");
+}
+
+bool ready_folder(const std::string& folder) {
+  try {
+    make_folder(folder);
+  } catch (const std::runtime_error& e) {
+    throw UsageError(std::string("--out: ") + e.what());
+  }
+  const bool draw = plots_can_be_drawn();
+  if (!draw)
+    std::cerr << "softamp reproduce: no gnuplot here: tables and JSON are written, figures are not drawn; install it "
+                 "(Debian: gnuplot-nox)\n";
+  return draw;
+}
+
+int run_all(const ReproduceOptions& o) {
+  std::vector<Item> items = items_of(o);
+  if (o.again && o.out.empty()) throw UsageError("--again: nothing is kept without --out");
+  const bool draw = !o.out.empty() && ready_folder(o.out);
+  size_t kept = 0;
+  double rest = 0;
+  for (Item& item : items) {
+    if (!o.out.empty() && !o.again) item.result = kept_result(*item.experiment, item.request, SOFTAMP_VERSION, o.out);
+    item.kept = item.result.has_value();
+    kept += item.kept;
+    if (item.kept && draw) draw_missing(*item.result, o.out);
+    if (!item.kept) rest += item.estimate;
+  }
+  if (kept > 0 && !o.quiet)
+    std::cerr << "softamp reproduce: " << kept << " of " << items.size() << " experiments are kept in " << o.out
+              << " and are not run again; --again runs them\n";
+  refuse_long("all", rest, o.yes);
+  const InterruptGuard guard;
+  if (!run_items(items, o, draw)) {
+    const auto finished = std::count_if(items.begin(), items.end(), [](const Item& i) { return i.result.has_value(); });
+    std::cerr << "softamp reproduce: interrupted; " << finished << " of " << items.size()
+              << " experiments are finished; "
+              << (o.out.empty() ? std::string("without --out none is kept")
+                                : "they are kept in " + o.out + ", the same command goes on")
+              << '\n';
+    return 128 + InterruptGuard::pending();
+  }
+  const std::vector<Result> results = results_of(items);
+  if (o.json) {
+    Json json;
+    json["verb"] = "reproduce";
+    json["experiments"] = Json::array();
+    for (const Result& result : results) json["experiments"].push_back(result_json(result));
+    std::cout << json_text(json);
+  } else {
+    if (o.out.empty())
+      for (const Result& result : results) std::cout << result_text(result) << '\n';
+    std::cout << summary(items);
+  }
+  std::cout << std::flush;
+  if (!o.out.empty()) {
+    const fs::path folder = o.out;
+    write_file(folder / "index.html",
+               page_html(results, [&](const std::string& name) { return fs::exists(folder / name); }));
+    if (!o.quiet) std::cerr << "softamp reproduce: the page is " << (folder / "index.html").string() << '\n';
+  }
+  if (!o.markdown.empty()) write_file(o.markdown, page_markdown(results));
+  if (std::any_of(items.begin(), items.end(), [](const Item& i) { return !i.failed.empty(); })) return kUsage;
+  const bool agree =
+      std::all_of(results.begin(), results.end(), [](const Result& r) { return agreement(r.outcome).all(); });
+  return agree ? kSuccess : kCheckFailed;
+}
+
+}  // namespace softamp::program

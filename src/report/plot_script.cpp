@@ -1,0 +1,288 @@
+#include "src/report/plot_script.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <stdexcept>
+
+namespace softamp {
+namespace {
+
+/// A gnuplot string: in single quotes nothing is special but the quote.
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
+  return result + "'";
+}
+
+/// Text as it stands, on one line, for gnuplot's enhanced mode, which reads marks of its own.
+std::string plain(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (std::strchr("^_@&~{}\\", c)) result += '\\';
+    result += c == '\n' ? ' ' : c;
+  }
+  return result;
+}
+
+std::string number(double value, const char* format = "%.17g") {
+  char text[40];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+bool drawable(double value, int log) { return std::isfinite(value) && (log == 0 || value > 0); }
+
+bool drawable(const Plot& plot, const Curve& curve, size_t i) {
+  return drawable(curve.x[i], plot.x_log) && drawable(curve.y[i], plot.y_log);
+}
+
+struct Extent {
+  double least = std::numeric_limits<double>::infinity(), greatest = -least;
+  void take(double value) {
+    least = std::min(least, value);
+    greatest = std::max(greatest, value);
+  }
+  bool empty() const { return least > greatest; }
+};
+
+/// How wide the bars of a curve are: the nearest two of its points apart; 1 where there are no two.
+double bar_width(const Plot& plot, const Curve& curve) {
+  std::vector<double> x;
+  for (size_t i = 0; i < curve.x.size(); ++i)
+    if (drawable(plot, curve, i)) x.push_back(curve.x[i]);
+  std::sort(x.begin(), x.end());
+  double width = std::numeric_limits<double>::infinity();
+  for (size_t i = 1; i < x.size(); ++i)
+    if (x[i] > x[i - 1]) width = std::min(width, x[i] - x[i - 1]);
+  return std::isfinite(width) ? width : 1;
+}
+
+/// What of both axes the curves need.
+struct Extents {
+  Extent x, y;
+  bool bars = false;
+
+  explicit Extents(const Plot& plot) {
+    for (const Curve& curve : plot.curves) {
+      const bool bar = curve.style == CurveStyle::kBars;
+      const double half = bar ? bar_width(plot, curve) / 2 : 0;
+      bars |= bar;
+      for (size_t i = 0; i < curve.x.size(); ++i) {
+        if (!drawable(plot, curve, i)) continue;
+        x.take(curve.x[i] - half);
+        x.take(curve.x[i] + half);
+        y.take(curve.y[i]);
+        if (bar && plot.y_log == 0) y.take(0);
+      }
+    }
+  }
+};
+
+/// The looks of curves, given out in their order. Colours that the colour-blind tell apart, too (Okabe and Ito; black
+/// and a brown for the seventh and eighth, their yellow being too light for lines).
+class Looks {
+ public:
+  explicit Looks(const Plot& plot) {
+    const auto some = [&](CurveStyle style) {
+      return std::count_if(plot.curves.begin(), plot.curves.end(), [&](const Curve& c) { return c.style == style; });
+    };
+    several_ = some(CurveStyle::kBold) + some(CurveStyle::kPoints) > 1;
+    bars_ = some(CurveStyle::kBars) > 0;
+  }
+
+  std::string next(const Curve& curve, size_t points) {
+    switch (curve.style) {
+      case CurveStyle::kThin: return "lines linewidth 1 linecolor rgb '#703a7fc4'";
+      case CurveStyle::kReference: return reference();
+      case CurveStyle::kBars: return "boxes fillstyle solid 0.55 border linewidth 1 " + colour(curve);
+      case CurveStyle::kPoints: {
+        static constexpr const char* kFilled[] = {"7 ", "5 ", "9 ", "11 ", "13 "};
+        const std::string size = points > 200 ? "0.35" : points > 60 ? "0.7" : "1.1";
+        return "points pointsize " + size + " pointtype " + kFilled[coloured_ % std::size(kFilled)] + colour(curve);
+      }
+      case CurveStyle::kBold: break;
+    }
+    const std::string dash = curve.dashed ? " dashtype (8,5)" : "";
+    if (!several_) return "lines linewidth 2.5" + dash + " linecolor rgb '#c8442b'";
+    // A mark on each of many points would hide the line.
+    const std::string interval = points > 40 ? " pointinterval " + std::to_string(points / 12) : "";
+    return "linespoints linewidth 2" + dash + " pointsize 0.8" + interval + mark() + colour(curve);
+  }
+
+ private:
+  std::string mark() const { return " pointtype " + std::to_string(4 + coloured_ % 10) + " "; }
+
+  std::string colour(const Curve& curve) {
+    static constexpr const char* kColours[] = {"#0072b2", "#56b4e9", "#009e73", "#d55e00",
+                                               "#e69f00", "#cc79a7", "#000000", "#8c564b"};
+    const size_t next = coloured_++;
+    // What stands upon blue bars is not light blue.
+    const size_t which = curve.colour > 0 ? static_cast<size_t>(curve.colour - 1) : bars_ && next > 0 ? next + 1 : next;
+    return std::string("linecolor rgb '") + kColours[which % std::size(kColours)] + "'";
+  }
+
+  std::string reference() {
+    static constexpr const char* kDashes[] = {"(10,6) linecolor rgb '#1a1a1a'", "(3,4) linecolor rgb '#5a5a5a'",
+                                              "(14,4,3,4) linecolor rgb '#7a7a7a'",
+                                              "(8,3,2,3,2,3) linecolor rgb '#444444'"};
+    return std::string("lines linewidth 1.8 dashtype ") + kDashes[references_++ % std::size(kDashes)];
+  }
+
+  bool several_ = false, bars_ = false;
+  size_t coloured_ = 0, references_ = 0;
+};
+
+/// Ticks at every value of a list, written as plain numbers.
+std::string ticks_at(char axis, const std::vector<double>& values) {
+  std::string text = std::string("set ") + axis + "tics (";
+  for (size_t i = 0; i < values.size(); ++i)
+    text += (i ? ", " : "") + quoted(number(values[i], "%.6g")) + " " + number(values[i]);
+  return text + ")\n";
+}
+
+/// Powers of two, or 1, 2, 5 times powers of ten, within the range; even steps where that leaves fewer than three.
+std::vector<double> ticks_of_narrow(int base, const PlotRange& range) {
+  std::vector<double> values;
+  const auto inside = [&](double v) { return v >= range.least && v <= range.greatest; };
+  if (base == 2) {
+    for (int e = std::ilogb(range.least); std::ldexp(1, e) <= range.greatest; ++e)
+      if (const double v = std::ldexp(1, e); inside(v)) values.push_back(v);
+    if (values.size() >= 3) return values;
+    values.clear();
+  }
+  for (int e = static_cast<int>(std::floor(std::log10(range.least))); std::pow(10, e) <= range.greatest; ++e)
+    for (const int digit : {1, 2, 5})
+      if (const double v = digit * std::pow(10, e); inside(v)) values.push_back(v);
+  if (values.size() >= 3) return values;
+  const double rough = (range.greatest - range.least) / 4, ten = std::pow(10, std::floor(std::log10(rough)));
+  const double step = rough / ten > 5 ? 10 * ten : rough / ten > 2 ? 5 * ten : rough / ten > 1 ? 2 * ten : ten;
+  values.clear();
+  for (double k = std::ceil(range.least / step); k * step <= range.greatest; ++k) values.push_back(k * step);
+  return values;
+}
+
+/// A logarithmic axis: its range, and ticks that can be read: numbers where all are short, else powers.
+std::string log_axis(char axis, int base, const PlotRange& range) {
+  const std::string name(1, axis), text = std::to_string(base);
+  std::string script = "set logscale " + name + " " + text + "\n";
+  if (range.greatest / range.least < 20) return script + ticks_at(axis, ticks_of_narrow(base, range));
+  // Tiny numbers as powers, extents as they are.
+  const bool extents = axis == 'x' && range.least > (base == 2 ? 0.02 : 0.0009) && range.greatest < 150000;
+  if (!extents) script += "set format " + name + " '" + text + "^{%L}'\n";
+  return script;
+}
+
+/// What is seen of an axis; nothing where gnuplot may choose.
+std::optional<PlotRange> range_of(const std::optional<PlotRange>& asked, const Extent& extent, int log, bool margin) {
+  if (asked) return asked;
+  if (log == 0 || extent.empty()) return std::nullopt;
+  const double ratio = extent.greatest / extent.least;
+  // Without a margin the range is still as much wider as its text may be rounded: a point on the border is not cut off.
+  constexpr double kHair = 1 + 1e-9;
+  const double room = ratio > 1 ? (margin ? std::pow(ratio, 0.04) : kHair) : std::sqrt(static_cast<double>(log));
+  return PlotRange{extent.least / room, extent.greatest * room};
+}
+
+std::string axes(const Plot& plot) {
+  const Extents extents(plot);
+  std::optional<PlotRange> x = range_of(plot.x_range, extents.x, plot.x_log, false);
+  std::optional<PlotRange> y = range_of(plot.y_range, extents.y, plot.y_log, true);
+  if (extents.bars && !extents.x.empty()) {
+    // gnuplot's own choice would cut the first and the last bar in half, and let the bars hang in the air.
+    if (!x) x = {extents.x.least, extents.x.greatest};
+    if (!y && extents.y.greatest > 0 && extents.y.least >= 0) y = {0, extents.y.greatest * 1.05};
+  }
+  std::string script;
+  if (x) script += "set xrange [" + number(x->least) + ":" + number(x->greatest) + "]\n";
+  if (y) script += "set yrange [" + number(y->least) + ":" + number(y->greatest) + "]\n";
+  if (plot.x_log != 0 && x) script += log_axis('x', plot.x_log, *x);
+  if (plot.y_log != 0 && y) script += log_axis('y', plot.y_log, *y);
+  if (plot.y_log == 0 && !y) script += "set offsets graph 0, graph 0, graph 0.05, graph 0.05\n";
+  if (plot.equal_aspect) script += "set size ratio -1\n";
+  return script;
+}
+
+/// Where the legend stands: never on the curves.
+std::string legend(const Plot& plot) {
+  size_t titled = 0, longest = 0;
+  for (const Curve& curve : plot.curves) {
+    titled += !curve.title.empty();
+    longest = std::max(longest, curve.title.size());
+  }
+  // A long legend stands beside the curves, below them where its lines are long too (not where the curves are square
+  // and leave the side free); a short one above them, on one line of columns that are all as wide as the widest.
+  constexpr size_t kLong = 24, kLine = 110, kSample = 6;
+  const std::string key = " Left reverse samplen 3 width 1 textcolor rgb '#333333'\n";
+  if (titled > 4 || titled * (longest + kSample) > kLine)
+    return std::string("set tmargin at screen 0.88\n") +
+           (longest > kLong && !plot.equal_aspect
+                ? "set rmargin 4\nset key outside below center vertical maxcols 2 height 0.6"
+                : "set key outside right center vertical") +
+           key;
+  return "set tmargin at screen 0.82\nset rmargin 4\nset key at screen 0.5, 0.87 center horizontal" + key;
+}
+
+std::string data(const Plot& plot, const Curve& curve, const std::string& name) {
+  std::string text = "$" + name + " << END\n";
+  for (size_t i = 0; i < curve.x.size(); ++i)
+    if (drawable(plot, curve, i)) text += number(curve.x[i]) + " " + number(curve.y[i]) + "\n";
+  return text + "END\n";
+}
+
+}  // namespace
+
+void check_plot(const Plot& plot) {
+  for (const Curve& curve : plot.curves) {
+    const std::string place = "plot curve '" + curve.title + "': ";
+    if (curve.x.size() != curve.y.size())
+      throw std::invalid_argument(place + std::to_string(curve.x.size()) + " x but " + std::to_string(curve.y.size()) +
+                                  " y values");
+    if (curve.style == CurveStyle::kBars && plot.x_log != 0)
+      throw std::invalid_argument(place + "bars on a logarithmic x axis; expected a linear one");
+  }
+  const auto check = [](const char* name, const std::optional<PlotRange>& range, int log) {
+    if (range && !(drawable(range->least, log) && drawable(range->greatest, log) && range->least < range->greatest))
+      throw std::invalid_argument(std::string("plot: ") + name + " " + number(range->least, "%g") + ":" +
+                                  number(range->greatest, "%g") + ": expected least < greatest" +
+                                  (log != 0 ? ", both positive on a logarithmic axis" : ""));
+  };
+  check("x_range", plot.x_range, plot.x_log);
+  check("y_range", plot.y_range, plot.y_log);
+}
+
+std::string plot_script(const Plot& plot, const std::string& output, const std::string& terminal) {
+  std::string script = terminal + "\nset output " + quoted(output) + R"(
+set encoding utf8
+set border 3 linecolor rgb '#888888'
+set tics nomirror out textcolor rgb '#333333'
+set grid linetype 1 linecolor rgb '#e2e2e2' linewidth 0.8
+set format '%h'
+set autoscale xfix
+set autoscale yfix
+)";
+  script += legend(plot) + axes(plot);
+  // Title, subtitle, legend and curves each have a band of the picture to themselves.
+  script += "set label 1 " + quoted("{/*1.25 " + plain(plot.title) + "}") + " at screen 0.5, 0.955 center\n";
+  script += "set label 2 " + quoted(plain(plot.subtitle)) + " at screen 0.5, 0.915 center textcolor rgb '#555555'\n";
+  script += "set xlabel " + quoted(plain(plot.x_label)) + "\nset ylabel " + quoted(plain(plot.y_label)) + "\n";
+  Looks looks(plot);
+  std::string list;
+  for (size_t i = 0; i < plot.curves.size(); ++i) {
+    const Curve& curve = plot.curves[i];
+    const std::string name = "curve" + std::to_string(i);
+    script += data(plot, curve, name);
+    list += (i ? ", $" : "$") + name;
+    if (curve.style == CurveStyle::kBars) list += " using 1:2:(" + number(bar_width(plot, curve)) + ")";
+    list += " with " + looks.next(curve, curve.x.size()) +
+            (curve.title.empty() ? " notitle" : " title " + quoted(plain(curve.title)));
+  }
+  return script + "plot " + list + "\nprint sprintf('" + kPlotAxesLine +
+         " %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g', GPVAL_X_MIN, GPVAL_X_MAX, GPVAL_Y_MIN, GPVAL_Y_MAX, "
+         "GPVAL_TERM_XMIN, GPVAL_TERM_XMAX, GPVAL_TERM_YMIN, GPVAL_TERM_YMAX)\n";
+}
+
+}  // namespace softamp

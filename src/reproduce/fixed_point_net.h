@@ -1,0 +1,102 @@
+// A network of dense layers that is trained in fixed point, as Gupta, Agrawal, Gopalakrishnan and Narayanan (ICML 2015)
+// train theirs, or, for comparison, in fp32.
+//
+// What is kept in 16 bits: weights and biases, their updates, the outputs of layers, and the errors that go back. Each
+// number is one exact sum, rounded once (numerics' round_to_fixed: saturating, two's complement):
+//   output of a layer   x = ReLU(round(b + sum_k x_k w_k)), the last without ReLU
+//   error of the last   e = round(p - t), p = softmax of the outputs, in fp32 and binary64
+//   error before        e_k = round(sum_j e_j w_kj) where x_k > 0, else 0
+//   update              u = round(rate sum_images x_k e_j);  w <- w - u, which is exact but for saturation
+// Sums are of codes, in binary64, which holds them exactly (fixed_point_product.h). In fp32 the same sums are of
+// floats, accumulated in binary64 in ascending order and rounded to fp32.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "softamp/data/images.h"
+#include "softamp/numerics/format.h"
+#include "softamp/numerics/random.h"
+#include "softamp/numerics/rounding.h"
+#include "src/reproduce/fixed_point_product.h"
+
+namespace softamp::reproduce {
+
+/// A 16-bit fixed-point format with `fraction` bits after the point.
+constexpr FixedFormat fixed16(int fraction) { return {-fraction, -32768, 32767}; }
+
+/// How numbers are kept.
+struct FixedSetup {
+  bool fixed = false;         ///< false: fp32 throughout, and the rest has no meaning
+  int weight_fraction = 12;   ///< of weights, biases, updates and errors
+  int output_fraction = 10;   ///< of images and outputs of layers
+  RoundingPolicy rounding{};  ///< of every rounding of a training step
+};
+
+/// What all networks of an experiment share.
+struct NetSetup {
+  std::vector<size_t> widths;  ///< of the input, the hidden layers, the output: {784, 128, 128, 10}
+  size_t batch = 100;
+  double deviation = 0.01;  ///< of the normal distribution of the first weights; biases begin at 0
+  double rate = 0.1;        ///< of learning, by the mean gradient of a batch
+  uint64_t seed = 0;
+};
+
+/// rate / batch as the networks apply it: an integer multiple of 2^-24, so that it times a sum of codes is exact in
+/// binary64: that is below batch 2^15 2^15 (rate / batch) 2^24 = rate 2^54. Throws std::invalid_argument for a rate
+/// above 0.5 or so small that it is 0.
+constexpr int kRateExponent = -24;
+int64_t rate_of(const NetSetup& net);
+
+/// One rounding of many: `sums[i]` 2^exponent to the format, from sums that are integers of at most 2^62 in magnitude;
+/// as codes. Element i reads the random word at (seed, step, operation, first + i).
+void round_sums(std::span<const double> sums, int exponent, const FixedFormat& format, const RoundingPolicy& policy,
+                const RandomBits& random, uint32_t step, uint32_t operation, uint64_t first, std::span<double> codes);
+
+class FixedNet {
+ public:
+  FixedNet(const NetSetup& net, const FixedSetup& setup);
+
+  /// One step on a batch; the mean cross-entropy before it. `indices`: as many as the batch.
+  double train(const ImageSet& set, std::span<const int64_t> indices, uint32_t step);
+
+  /// How many of the first `count` images are classified wrongly; outputs rounded to nearest.
+  int64_t wrong(const ImageSet& set, int64_t count);
+
+  /// Weights of a layer as kept: codes, or floats.
+  const Grid& weights(size_t layer) const { return layers_[layer].weights; }
+  const Grid& biases(size_t layer) const { return layers_[layer].biases; }
+  /// Elements of all weights and biases that stood at a limit of the format after the last step.
+  int64_t saturated() const;
+
+ private:
+  struct Layer {
+    Grid weights, biases;  // in x out, 1 x out
+    Grid turned;           // weights, transposed
+    Grid outputs;          // batch x out
+    Grid errors;           // batch x out
+    Grid sums;             // batch x out
+    Grid inputs_turned;    // in x batch
+    Grid updates;          // in x out
+  };
+
+  void load(const ImageSet& set, std::span<const int64_t> indices);
+  void forward(const RoundingPolicy& policy, uint32_t step);
+  double last_errors(const ImageSet& set, std::span<const int64_t> indices, uint32_t step);
+  void backward(uint32_t step);
+  void update(uint32_t step);
+  void keep(std::span<const double> sums, int exponent, const FixedFormat& format, const RoundingPolicy& policy,
+            uint32_t step, uint32_t operation, uint64_t first, std::span<double> out) const;
+
+  NetSetup net_;
+  FixedSetup setup_;
+  FixedFormat kept_, output_;  // of weights, updates and errors; of outputs
+  RandomBits random_;
+  Grid images_;
+  std::vector<Layer> layers_;
+};
+
+}  // namespace softamp::reproduce

@@ -1,0 +1,268 @@
+#include "src/reproduce/outcome_json.h"
+
+#include "softamp/report/names.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace softamp::reproduce {
+namespace {
+
+/// The number in softamp_reproduce of a result; another one is not read.
+constexpr int kDocument = 1;
+
+template <class E>
+using Names = std::vector<std::pair<E, const char*>>;
+
+const Names<CurveStyle>& style_names() {
+  static const Names<CurveStyle> kNames = {{CurveStyle::kThin, "thin"},
+                                           {CurveStyle::kBold, "bold"},
+                                           {CurveStyle::kReference, "reference"},
+                                           {CurveStyle::kPoints, "points"},
+                                           {CurveStyle::kBars, "bars"}};
+  return kNames;
+}
+
+const Names<Against>& against_names() {
+  static const Names<Against> kNames = {{Against::kFigure, "figure"},
+                                        {Against::kBound, "bound"},
+                                        {Against::kShape, "shape"},
+                                        {Against::kRecorded, "recorded"}};
+  return kNames;
+}
+
+template <class E>
+const char* name_in(const Names<E>& names, E value) {
+  for (const auto& entry : names)
+    if (entry.first == value) return entry.second;
+  throw std::invalid_argument("an enumerator without a name");
+}
+
+template <class E>
+E value_in(const Names<E>& names, const std::string& name) {
+  for (const auto& entry : names)
+    if (name == entry.second) return entry.first;
+  throw std::invalid_argument("unknown word '" + name + "'");
+}
+
+/// JSON has no number for what is not finite.
+Json number_json(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+double number_from(const Json& json) {
+  if (!json.is_string()) return json.get<double>();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::string text = json;
+  if (text == "nan") return std::nan("");
+  if (text == "inf" || text == "-inf") return text == "inf" ? kInfinity : -kInfinity;
+  throw std::invalid_argument("'" + text + "' is no number");
+}
+
+Json numbers_json(const std::vector<double>& values) {
+  Json json = Json::array();
+  for (const double value : values) json.push_back(number_json(value));
+  return json;
+}
+
+std::vector<double> numbers_from(const Json& json) {
+  std::vector<double> values;
+  for (const Json& value : json) values.push_back(number_from(value));
+  return values;
+}
+
+Json range_json(const std::optional<PlotRange>& range) {
+  return range ? Json::array({range->least, range->greatest}) : Json();
+}
+
+std::optional<PlotRange> range_from(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return PlotRange{json.at(0), json.at(1)};
+}
+
+Json figure_json(const Figure& figure) {
+  const Plot& plot = figure.plot;
+  Json json;
+  json["name"] = figure.name;
+  json["caption"] = figure.caption;
+  json["title"] = plot.title;
+  json["subtitle"] = plot.subtitle;
+  json["x_label"] = plot.x_label;
+  json["y_label"] = plot.y_label;
+  json["x_log"] = plot.x_log;
+  json["y_log"] = plot.y_log;
+  json["x_range"] = range_json(plot.x_range);
+  json["y_range"] = range_json(plot.y_range);
+  json["equal_aspect"] = plot.equal_aspect;
+  json["curves"] = Json::array();
+  for (const Curve& curve : plot.curves) {
+    Json c;
+    c["title"] = curve.title;
+    c["style"] = name_in(style_names(), curve.style);
+    c["colour"] = curve.colour;
+    c["dashed"] = curve.dashed;
+    c["x"] = numbers_json(curve.x);
+    c["y"] = numbers_json(curve.y);
+    json["curves"].push_back(std::move(c));
+  }
+  return json;
+}
+
+Figure figure_from(const Json& json) {
+  Figure figure{json.at("name"), {}, json.at("caption")};
+  Plot& plot = figure.plot;
+  plot.title = json.at("title");
+  plot.subtitle = json.at("subtitle");
+  plot.x_label = json.at("x_label");
+  plot.y_label = json.at("y_label");
+  plot.x_log = json.at("x_log");
+  plot.y_log = json.at("y_log");
+  plot.x_range = range_from(json.at("x_range"));
+  plot.y_range = range_from(json.at("y_range"));
+  plot.equal_aspect = json.at("equal_aspect");
+  for (const Json& c : json.at("curves"))
+    plot.curves.push_back({c.at("title"), value_in(style_names(), c.at("style")), numbers_from(c.at("x")),
+                           numbers_from(c.at("y")), c.at("colour"), c.at("dashed")});
+  return figure;
+}
+
+Json table_json(const Table& table) {
+  Json json;
+  json["name"] = table.name;
+  json["title"] = table.title;
+  json["columns"] = table.columns;
+  json["rows"] = Json::array();
+  for (const auto& row : table.rows) json["rows"].push_back(row);
+  return json;
+}
+
+Table table_from(const Json& json) {
+  Table table{json.at("name"), json.at("title"), json.at("columns"), {}};
+  for (const Json& row : json.at("rows")) table.rows.emplace_back(row.begin(), row.end());
+  return table;
+}
+
+bool plain_list(const Json& json) {
+  return json.is_array() && std::none_of(json.begin(), json.end(), [](const Json& v) { return v.is_structured(); });
+}
+
+void write(const Json& json, const std::string& indent, std::string& text) {
+  if (json.empty() || !json.is_structured() || plain_list(json)) {
+    // Texts may come from anywhere: what is no UTF-8 must not stop a run's results from being written.
+    text += json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return;
+  }
+  const std::string deeper = indent + "  ";
+  text += json.is_array() ? "[\n" : "{\n";
+  bool first = true;
+  for (const auto& [key, value] : json.items()) {
+    text += (first ? "" : ",\n") + deeper + (json.is_array() ? "" : Json(key).dump() + ": ");
+    write(value, deeper, text);
+    first = false;
+  }
+  text += "\n" + indent + (json.is_array() ? "]" : "}");
+}
+
+}  // namespace
+
+std::string_view name_of(Against against) { return name_in(against_names(), against); }
+
+Json request_json(const Experiment& experiment, const Request& request) {
+  Json json = Json::object();
+  if (request.brief) json["brief"] = true;
+  if (experiment.options & kFormat)
+    for (const FloatFormat& format : request.formats) json["format"].push_back(format_name(format));
+  if (experiment.options & kRounding)
+    for (const RoundingMode mode : request.roundings) json["rounding"].push_back(softamp::name_of(mode));
+  if ((experiment.options & kBits) && request.bits) json["bits"] = *request.bits;
+  if (experiment.options & kSeed) json["seed"] = request.seed;
+  if ((experiment.options & kSamples) && request.samples) json["samples"] = *request.samples;
+  if ((experiment.options & kData) && !request.data.empty()) json["data"] = request.data;
+  return json;
+}
+
+Json outcome_json(const Outcome& outcome) {
+  Json json;
+  if (!outcome.skipped.empty()) {
+    json["skipped"] = outcome.skipped;
+    return json;
+  }
+  json["settings"] = outcome.settings;
+  json["tables"] = Json::array();
+  for (const Table& table : outcome.tables) json["tables"].push_back(table_json(table));
+  json["seen"] = outcome.seen;
+  json["checks"] = Json::array();
+  for (const Check& check : outcome.checks) {
+    Json c;
+    c["what"] = check.what;
+    c["against"] = name_of(check.against);
+    c["ours"] = check.ours;
+    c["theirs"] = check.theirs;
+    c["agrees"] = check.agrees;
+    json["checks"].push_back(std::move(c));
+  }
+  json["figures"] = Json::array();
+  for (const Figure& figure : outcome.figures) json["figures"].push_back(figure_json(figure));
+  return json;
+}
+
+Outcome outcome_from_json(const Json& json) {
+  Outcome outcome;
+  if (json.contains("skipped")) {
+    outcome.skipped = json.at("skipped");
+    return outcome;
+  }
+  outcome.settings = json.at("settings");
+  for (const Json& table : json.at("tables")) outcome.tables.push_back(table_from(table));
+  outcome.seen = json.at("seen");
+  for (const Json& c : json.at("checks"))
+    outcome.checks.push_back({c.at("what"), value_in(against_names(), c.at("against")), c.at("ours"), c.at("theirs"),
+                              c.at("agrees").get<bool>()});
+  for (const Json& figure : json.at("figures")) outcome.figures.push_back(figure_from(figure));
+  return outcome;
+}
+
+Json result_json(const Result& result) {
+  Json json;
+  json["softamp_reproduce"] = kDocument;
+  json["name"] = result.name;
+  json["summary"] = result.summary;
+  json["source"] = result.source;
+  json["version"] = result.version;
+  json["command"] = result.command;
+  json["request"] = result.request;
+  json["seconds"] = result.seconds;
+  json.update(outcome_json(result.outcome));
+  return json;
+}
+
+Result result_from_json(const Json& json) {
+  try {
+    if (json.at("softamp_reproduce") != kDocument) throw std::invalid_argument("of another kind");
+    Result result;
+    result.name = json.at("name");
+    result.summary = json.at("summary");
+    result.source = json.at("source");
+    result.version = json.at("version");
+    result.command = json.at("command");
+    result.request = json.at("request");
+    result.seconds = json.at("seconds");
+    result.outcome = outcome_from_json(json);
+    return result;
+  } catch (const Json::exception& e) {
+    throw std::invalid_argument(std::string("no result of an experiment: ") + e.what());
+  }
+}
+
+std::string json_text(const Json& json) {
+  std::string text;
+  write(json, "", text);
+  return text + "\n";
+}
+
+}  // namespace softamp::reproduce

@@ -1,0 +1,37 @@
+// What an experiment found, as JSON and back: the same to the last bit.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "src/reproduce/experiment.h"
+
+namespace softamp::reproduce {
+
+/// A finished run: what was asked of which experiment, and what it found.
+struct Result {
+  std::string name, summary, source;  ///< of the experiment
+  std::string version;                ///< of softamp
+  std::string command;                ///< the line that repeats it
+  Json request = Json::object();      ///< request_json of it
+  double seconds = 0;                 ///< that it took
+  Outcome outcome;
+};
+
+/// Those of a request's choices that `experiment` takes: equal for two requests that give the same result.
+Json request_json(const Experiment& experiment, const Request& request);
+
+Json result_json(const Result& result);
+/// Throws std::invalid_argument where `json` is no result_json.
+Result result_from_json(const Json& json);
+
+Json outcome_json(const Outcome& outcome);
+Outcome outcome_from_json(const Json& json);
+
+/// The document as text: an object a member a line, a list of plain values on one line.
+std::string json_text(const Json& json);
+
+/// "figure", "bound", "shape", "recorded"
+std::string_view name_of(Against against);
+
+}  // namespace softamp::reproduce

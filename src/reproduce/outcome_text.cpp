@@ -1,0 +1,162 @@
+#include "src/reproduce/outcome_text.h"
+
+#include "softamp/report/number_text.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <sstream>
+
+namespace softamp::reproduce {
+namespace {
+
+constexpr size_t kWidth = 100;
+
+/// Letters that UTF-8 text takes on a line.
+size_t letters(const std::string& text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string table_text(const Table& table) {
+  std::vector<std::vector<std::string>> rows = {table.columns};
+  std::vector<bool> right;
+  for (size_t c = 0; c < table.columns.size(); ++c) right.push_back(number_column(table, c));
+  for (const auto& row : table.rows) {
+    rows.emplace_back();
+    for (const Json& cell : row) rows.back().push_back(cell_text(cell));
+  }
+  return table.title + "\n" + aligned(rows, right);
+}
+
+std::string settings_text(const Json& settings) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [key, value] : settings.items()) rows.push_back({"  " + key, setting_text(value)});
+  return aligned(rows, {});
+}
+
+std::string checks_text(const Outcome& outcome) {
+  std::vector<std::vector<std::string>> rows = {{"  verdict", "what", "ours", "published", "against"}};
+  for (const Check& check : outcome.checks)
+    rows.push_back({"  " + verdict(check), check.what, check.ours, check.theirs, std::string(name_of(check.against))});
+  return "Checks: " + agreement_text(outcome) + " agree\n" + aligned(rows, {});
+}
+
+}  // namespace
+
+std::string cell_text(const Json& cell) {
+  if (cell.is_null()) return "-";
+  if (cell.is_boolean()) return cell.get<bool>() ? "yes" : "no";
+  if (cell.is_string()) return cell;
+  if (cell.is_number_float()) return shortest_decimal(kBinary64, std::bit_cast<uint64_t>(cell.get<double>()));
+  return cell.dump();
+}
+
+bool number_column(const Table& table, size_t column) {
+  bool some = false;
+  for (const auto& row : table.rows) {
+    if (column >= row.size() || row[column].is_null()) continue;
+    if (!row[column].is_number()) return false;
+    some = true;
+  }
+  return some;
+}
+
+std::string verdict(const Check& check) {
+  if (!check.agrees) return "differs";
+  return check.against == Against::kRecorded ? "recorded" : "agrees";
+}
+
+Agreement agreement(const Outcome& outcome) {
+  Agreement a;
+  for (const Check& check : outcome.checks) {
+    const bool judged = check.against != Against::kRecorded || !check.agrees;
+    a.judged += judged;
+    a.agreed += judged && check.agrees;
+    a.recorded += !judged;
+  }
+  return a;
+}
+
+std::string agreement_text(const Outcome& outcome) {
+  if (!outcome.skipped.empty()) return "skipped";
+  const Agreement a = agreement(outcome);
+  return std::to_string(a.agreed) + " of " + std::to_string(a.judged);
+}
+
+std::string duration_text(double seconds) {
+  const auto text = [](const char* format, double value) {
+    char buffer[40];
+    std::snprintf(buffer, sizeof buffer, format, value);
+    return std::string(buffer);
+  };
+  if (seconds < 9.95) return text("%.1f s", seconds);
+  if (seconds < 99.5) return text("%.0f s", seconds);
+  if (seconds < 99.5 * 60) return text("%.0f min", seconds / 60);
+  if (seconds < 72 * 3600) return text("%.1f h", seconds / 3600);
+  return text("%.0f days", seconds / 86400);
+}
+
+std::string setting_text(const Json& value) {
+  if (!value.is_structured()) return cell_text(value);
+  std::string text;
+  for (const auto& [key, part] : value.items())
+    text += (text.empty() ? "" : ", ") + (value.is_object() ? key + " " : std::string()) + setting_text(part);
+  return text;
+}
+
+std::string aligned(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], letters(row[c]));
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t c = 0; c < row.size(); ++c) {
+      const std::string space(widths[c] - letters(row[c]), ' ');
+      line += (c ? "  " : "") + (c < right.size() && right[c] ? space + row[c] : row[c] + space);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string wrapped(const std::string& text, size_t width) {
+  std::string result;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    size_t at = 0;
+    for (std::string word; words >> word;) {
+      const size_t length = letters(word);
+      if (at > 0 && at + 1 + length > width) {
+        result += "\n";
+        at = 0;
+      }
+      result += (at ? " " : "") + word;
+      at += length + (at ? 1 : 0);
+    }
+    result += "\n";
+  }
+  return result;
+}
+
+std::string result_text(const Result& result) {
+  const Outcome& o = result.outcome;
+  std::string text = aligned({{"experiment", result.name + ": " + result.summary},
+                              {"source", result.source},
+                              {"command", result.command},
+                              {"softamp", result.version}},
+                             {});
+  if (!o.skipped.empty()) return text + "skipped     " + o.skipped + "\n";
+  if (!o.settings.empty()) text += "settings\n" + settings_text(o.settings);
+  for (const Table& table : o.tables) text += "\n" + table_text(table);
+  if (!o.seen.empty()) text += "\n" + wrapped(o.seen, kWidth);
+  if (!o.checks.empty()) text += "\n" + checks_text(o);
+  return text;
+}
+
+}  // namespace softamp::reproduce

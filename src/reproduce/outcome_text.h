@@ -1,0 +1,42 @@
+// What an experiment found, as text for a terminal.
+#pragma once
+
+#include <string>
+
+#include "src/reproduce/outcome_json.h"
+
+namespace softamp::reproduce {
+
+/// "experiment", its settings, tables in aligned columns, the paragraph, the checks with their verdicts.
+std::string result_text(const Result& result);
+
+/// A cell for people: the shortest decimal of a number, "yes" and "no", "-" where there is nothing.
+std::string cell_text(const Json& cell);
+/// Every cell below is a number or nothing, and one is a number: such a column is aligned to the right.
+bool number_column(const Table& table, size_t column);
+
+/// "agrees", "differs"; "recorded" where nothing was published to judge by.
+std::string verdict(const Check& check);
+
+/// Of an outcome's checks, those that are judged, and those of them that agree.
+struct Agreement {
+  size_t judged = 0, agreed = 0, recorded = 0;
+  bool all() const { return agreed == judged; }
+};
+Agreement agreement(const Outcome& outcome);
+/// "12 of 12", "skipped"
+std::string agreement_text(const Outcome& outcome);
+
+/// "0.3 s", "14 s", "3 min", "2.5 h", "12 days"
+std::string duration_text(double seconds);
+
+/// One setting as text: lists joined by commas.
+std::string setting_text(const Json& value);
+
+/// Rows of cells in aligned columns, two blanks apart; right[i]: column i stands to the right.
+std::string aligned(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);
+
+/// Paragraphs broken into lines of at most `width` letters (a longer word has a line to itself).
+std::string wrapped(const std::string& text, size_t width);
+
+}  // namespace softamp::reproduce

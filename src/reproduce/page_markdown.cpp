@@ -1,0 +1,78 @@
+#include <sstream>
+
+#include "src/reproduce/outcome_text.h"
+#include "src/reproduce/page.h"
+
+namespace softamp::reproduce {
+namespace {
+
+constexpr const char* kHead = R"(# Published experiments, reproduced
+
+This page was written by `softamp reproduce all --out DIR --markdown docs/REPRODUCED.md`; the pictures, every number and
+the settings are on the page DIR/index.html that the same run makes. Each experiment runs its arithmetic on the emulated
+unit, operation by operation, in the order that the publication states.
+
+*Against* says how a result is judged: a published **figure** that is exact, to the last digit; a **bound** derived from
+the set-up (statistical ones from the variance, the seed fixed); a **shape** that the publication describes in words; or
+it is **recorded**, where nothing was published to judge by.
+
+)";
+
+/// A cell of a Markdown table: the bar would end it, and angle brackets would be HTML.
+std::string cell(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '|' || c == '*' || c == '_' || c == '`' || c == '<' || c == '\\') result += '\\';
+    result += c == '\n' ? ' ' : c;
+  }
+  return result.empty() ? "-" : result;
+}
+
+/// A paragraph as text: no mark of Markdown in it, nor at the beginning of one of its lines.
+std::string paragraph(const std::string& text) {
+  std::istringstream lines(wrapped(cell(text), 118));
+  std::string result;
+  for (std::string line; std::getline(lines, line);)
+    result += (line.find_first_of("-+#>=") == 0 ? "\\" : "") + line + "\n";
+  return result;
+}
+
+std::string row(const std::vector<std::string>& cells) {
+  std::string text = "|";
+  for (const std::string& c : cells) text += " " + c + " |";
+  return text + "\n";
+}
+
+/// Folders are of the machine that ran it.
+std::string command_of(const Result& r) {
+  const size_t data = r.command.find(" --data ");
+  return "`" + (data == std::string::npos ? r.command : r.command.substr(0, data) + " --data DIR") + "`";
+}
+
+std::string section(const Result& r) {
+  std::string text = "## " + r.name + "\n\n" + paragraph(r.summary) + "\nSource: " + r.source +
+                     "  \nCommand: " + command_of(r) + "\n\n";
+  const Outcome& o = r.outcome;
+  if (!o.skipped.empty()) return text + "Skipped: " + o.skipped + "\n\n";
+  if (!o.seen.empty()) text += paragraph(o.seen) + "\n";
+  if (o.checks.empty()) return text;
+  text += row({"what", "ours", "published", "against", "verdict"}) + "|---|---|---|---|---|\n";
+  for (const Check& c : o.checks)
+    text += row({cell(c.what), cell(c.ours), cell(c.theirs), std::string(name_of(c.against)), verdict(c)});
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string page_markdown(const std::vector<Result>& results) {
+  std::string text = kHead;
+  text += row({"experiment", "checks that agree", "command"}) + "|---|---|---|\n";
+  for (const Result& r : results)
+    text += row({"[" + r.name + "](#" + r.name + ")", agreement_text(r.outcome), command_of(r)});
+  text += "\n";
+  for (const Result& r : results) text += section(r);
+  text.pop_back();
+  return text;
+}
+
+}  // namespace softamp::reproduce

@@ -1,0 +1,16 @@
+// The tutorial's second running sum: the losses of one epoch, added up in half precision.
+#pragma once
+
+#include "src/reproduce/experiment.h"
+
+namespace softamp::reproduce {
+
+/// Adds a table of 1562 equal losses added up in fp16, to nearest and stochastically, and its checks, to `outcome`.
+/// samples: stochastic sums of each loss. done: told after each loss.
+void add_losses(Outcome& outcome, uint64_t samples, int random_bits, uint64_t seed, const std::function<void()>& done);
+
+/// Additions of all losses together, per sample.
+constexpr double kLossAdditions = 9 * 1562.0;
+constexpr int kLossCount = 9;
+
+}  // namespace softamp::reproduce

@@ -1,0 +1,182 @@
+// `softamp reproduce`: the list, one experiment, all of them, and what it refuses.
+#include "tests/program/process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace softamp::testing {
+namespace {
+
+using nlohmann::json;
+
+/// One that is always there and runs in no time.
+const std::string kName = "tutorial-lines";
+
+std::vector<std::string> names() {
+  std::vector<std::string> result;
+  const json list = json::parse(run_softamp("reproduce --json").out);
+  for (const json& e : list["experiments"]) result.push_back(e["name"]);
+  return result;
+}
+
+TEST(Reproduce, ListsTheShelf) {
+  const Outcome o = run_softamp("reproduce");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.out.rfind("experiment ", 0), 0u);
+  ASSERT_EQ(names().size(), 16u);
+  for (const std::string& name : names()) EXPECT_NE(o.out.find("\n" + name + " "), std::string::npos) << name;
+  EXPECT_NE(o.out.find("  takes "), std::string::npos);
+  EXPECT_NE(o.out.find("softamp reproduce all --out DIR"), std::string::npos);
+}
+
+TEST(Reproduce, RunsOneAndPrintsTablesWordsAndVerdicts) {
+  const Outcome o = run_softamp("reproduce " + kName + " --brief --quiet");
+  ASSERT_EQ(o.code, 0) << o.out << o.err;
+  EXPECT_EQ(o.err, "");
+  for (const char* part : {"experiment  tutorial-lines: ", "\nsource ",
+                           "\ncommand     softamp reproduce tutorial-lines", "\nsettings\n", "\nChecks: ", "  agrees "})
+    EXPECT_NE(o.out.find(part), std::string::npos) << part << o.out;
+  EXPECT_EQ(o.out.find("  differs "), std::string::npos) << o.out;
+}
+
+TEST(Reproduce, WritesItsFilesAndOneDocument) {
+  const TemporaryFolder folder;
+  const Outcome o = run_softamp("reproduce " + kName + " --brief --json --out " + folder.file("a/b"));
+  ASSERT_EQ(o.code, 0) << o.out << o.err;
+  const json printed = json::parse(o.out), kept = json::parse(read_text(folder.file("a/b/" + kName + ".json")));
+  EXPECT_EQ(printed, kept);
+  EXPECT_EQ(printed["name"], kName);
+  EXPECT_EQ(printed["request"]["brief"], true);
+  for (const json& table : printed["tables"])
+    EXPECT_NE(read_text(folder.file("a/b/" + kName + "-" + table["name"].get<std::string>() + ".csv")), "");
+  for (const json& figure : printed["figures"])
+    for (const char* ending : {".svg", ".png"})
+      EXPECT_NE(read_text(folder.file("a/b/" + kName + "-" + figure["name"].get<std::string>() + ending)), "");
+  EXPECT_NE(o.err.find("written to " + folder.file("a/b")), std::string::npos) << o.err;
+}
+
+TEST(Reproduce, AllMakesThePageAndGoesOnFromWhatIsKept) {
+  const TemporaryFolder folder;
+  const std::string command = "reproduce all --brief --out " + folder.file("page");
+  const Outcome first = run_softamp(command + " --markdown " + folder.file("page.md"));
+  ASSERT_TRUE(first.code == 0) << first.out << first.err;
+  const std::string page = read_text(folder.file("page/index.html")), markdown = read_text(folder.file("page.md"));
+  size_t kept = 0;
+  for (const std::string& name : names()) {
+    EXPECT_NE(page.find("<h2 id=\"" + name + "\">"), std::string::npos) << name;
+    EXPECT_NE(markdown.find("\n## " + name + "\n"), std::string::npos) << name;
+    EXPECT_NE(first.out.find(name + " "), std::string::npos) << name;
+    kept += std::filesystem::exists(folder.file("page/" + name + ".json"));
+  }
+  EXPECT_GE(kept, 1u);
+  EXPECT_NE(first.out.find("\nall "), std::string::npos) << first.out;
+
+  // Again: nothing is run; without one result: that one.
+  const std::string told = std::to_string(kept) + " of 16 experiments are kept in " + folder.file("page");
+  const std::string before = read_text(folder.file("page/" + kName + ".json"));
+  const Outcome second = run_softamp(command);
+  ASSERT_EQ(second.code, 0) << second.err;
+  EXPECT_NE(second.err.find(told), std::string::npos) << second.err;
+  EXPECT_EQ(second.err.find(kName + ": "), std::string::npos) << second.err;
+  EXPECT_NE(second.out.find("kept from before"), std::string::npos);
+  EXPECT_EQ(read_text(folder.file("page/" + kName + ".json")), before);
+  std::filesystem::remove(folder.file("page/" + kName + ".json"));
+  const Outcome third = run_softamp(command);
+  EXPECT_NE(third.err.find("softamp reproduce: " + kName + ": "), std::string::npos) << third.err;
+
+  // The same bits but for the clock.
+  json a = json::parse(before), b = json::parse(read_text(folder.file("page/" + kName + ".json")));
+  a.erase("seconds");
+  b.erase("seconds");
+  EXPECT_EQ(a, b);
+}
+
+TEST(Reproduce, WithoutGnuplotTheRestIsWritten) {
+  const TemporaryFolder folder;
+  const Outcome o = run_shell("PATH=" + folder.file("empty") + " '" SOFTAMP_PROGRAM "' reproduce " + kName +
+                              " --brief --out " + folder.file("a"));
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.err.rfind("softamp reproduce: no gnuplot here: tables and JSON are written, figures are not drawn", 0),
+            0u)
+      << o.err;
+  EXPECT_TRUE(std::filesystem::exists(folder.file("a/" + kName + ".json")));
+  for (const auto& entry : std::filesystem::directory_iterator(folder.file("a")))
+    EXPECT_NE(entry.path().extension(), ".svg");
+}
+
+TEST(Reproduce, ALongRunAsksFirst) {
+  const Outcome o = run_softamp("reproduce tutorial-sum --samples 1000000000000");
+  EXPECT_EQ(o.code, 2);
+  EXPECT_EQ(o.out, "");
+  EXPECT_EQ(o.err.rfind("softamp reproduce: 'tutorial-sum' will take about ", 0), 0u) << o.err;
+  EXPECT_NE(o.err.find("on two cores; say --yes to run it, or lower --samples"), std::string::npos) << o.err;
+}
+
+TEST(Reproduce, BadInputIsNamed) {
+  const TemporaryFolder folder;
+  write_text(folder.file("file"), "");
+  const struct {
+    std::string arguments, message;
+  } rows[] = {
+      {"tutorial-line", "unknown experiment 'tutorial-line'; nearest: tutorial-lines; known: tutorial-lines, "},
+      {kName + " --format fp61", "--format: unknown format 'fp61'; nearest: fp16"},
+      {kName + " --rounding nearst", "--rounding: unknown rounding 'nearst'; nearest: nearest"},
+      {kName + " --bits 33", "--bits: '33': expected a whole number in 1..32"},
+      {kName + " --samples 0", "--samples: '0': expected a whole number in 1..1099511627776"},
+      {kName + " --seed x", "--seed: 'x': expected a whole number in 0..18446744073709551615"},
+      {kName + " --data " + folder.file("x"), "--data: 'tutorial-lines' does not take it; it takes "},
+      {kName + " --again", "--again: only with `softamp reproduce all`"},
+      {kName + " --sample 3", "unknown option '--sample'; nearest: --samples"},
+      {kName + " --out /dev/null/x",
+       "--out: '/dev/null/x': Not a directory; expected a folder that can be written to, or a place for one"},
+      {kName + " --out " + folder.file("file"), "--out: '" + folder.file("file") + "': "},
+      {"all --out /dev/null/x", "--out: '/dev/null/x': Not a directory"},
+      {"all --format fp16", "--format: 'all' does not take it; it takes --seed, --data, --out, --markdown, --brief"},
+      {"all --samples 3", "--samples: 'all' does not take it"},
+      {"all --again", "--again: nothing is kept without --out"},
+  };
+  for (const auto& row : rows) {
+    const Outcome o = run_softamp("reproduce " + row.arguments);
+    EXPECT_EQ(o.code, 2) << row.arguments;
+    EXPECT_EQ(o.err.rfind("softamp reproduce: ", 0), 0u) << o.err;
+    EXPECT_NE(o.err.find(row.message), std::string::npos) << row.arguments << ": " << o.err;
+    EXPECT_EQ(o.out, "") << row.arguments;
+  }
+}
+
+TEST(Reproduce, AnInterruptedRunLeavesInOrder) {
+  const TemporaryFolder folder;
+  const std::string first = folder.file("a/" + kName + ".json");
+  // In its default sizes, so that there is something to interrupt once the first result is kept.
+  const Outcome o = run_shell("'" SOFTAMP_PROGRAM "' reproduce all --yes --out " + folder.file("a") +
+                              " & p=$!; for i in $(seq 600); do test -e " + first +
+                              " && break; sleep 0.1; done; kill -TERM $p; wait $p");
+  EXPECT_EQ(o.code, 128 + SIGTERM) << o.err;
+  EXPECT_NE(o.err.find("softamp reproduce: interrupted; "), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("experiments are finished; they are kept in " + folder.file("a") + ", the same command goes on"),
+            std::string::npos)
+      << o.err;
+  EXPECT_TRUE(std::filesystem::exists(first));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("a/index.html")));
+  for (const auto& entry : std::filesystem::directory_iterator(folder.file("a")))
+    EXPECT_NE(entry.path().extension(), ".partial") << entry.path();
+  EXPECT_EQ(o.out, "");
+}
+
+TEST(Reproduce, AForeignFileInTheFolderIsNotOverwritten) {
+  const TemporaryFolder folder;
+  write_text(folder.file(kName + ".json"), "my notes");
+  const Outcome o = run_softamp("reproduce all --brief --out " + folder.path().string());
+  EXPECT_EQ(o.code, 2);
+  EXPECT_NE(o.err.find(folder.file(kName + ".json")), std::string::npos) << o.err;
+  EXPECT_EQ(read_text(folder.file(kName + ".json")), "my notes");
+  EXPECT_EQ(run_softamp("reproduce " + kName + " --brief --out " + folder.path().string()).code, 2);
+  EXPECT_EQ(read_text(folder.file(kName + ".json")), "my notes");
+}
+
+}  // namespace
+}  // namespace softamp::testing

@@ -1,0 +1,85 @@
+// `half-partials`: its checks agree, ones come to what theory says, and one dot product is that of a slow chain of its
+// own.
+#include "src/reproduce/shelf.h"
+
+#include "softamp/numerics/operations.h"
+#include "softamp/numerics/random.h"
+#include "tests/reproduce/survey_check.h"
+
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <cmath>
+
+using namespace softamp;
+using namespace softamp::reproduce;
+
+namespace {
+
+Outcome run(uint64_t samples, uint64_t seed = 0) {
+  Request request;
+  request.brief = true;
+  request.seed = seed;
+  if (samples != 0) request.samples = samples;
+  Watch watch;
+  return half_partials().run(request, watch);
+}
+
+TEST(HalfPartials, AgreesWithTheory) { test::expect_sound(run(0)); }
+
+TEST(HalfPartials, OnesStopWhereTheNextHalfIsTwoBlocksAway) {
+  const Outcome o = run(2);
+  const auto& rows = o.tables[1].rows;
+  ASSERT_EQ(rows.size(), 8u);
+  const double stops[] = {2048, 8192, 32768, 40000};
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(rows[i][1], stops[i]) << rows[i][0];
+}
+
+// Nearest: per block the exact sum of its products and of the partial, which fp32 holds, rounded to fp16 once.
+TEST(HalfPartials, ErrorsAreThoseOfASlowChain) {
+  const RandomBits random{9};
+  const auto draw = [&](uint32_t operation, uint64_t index) { return random.bits(0, operation, index, 11) / 2048.0; };
+  const Outcome o = run(5, 9);
+  int seen = 0;
+  for (const auto& row : o.tables[0].rows) {
+    if (row[1] != 32 || row[0].get<std::string>().find("nearest") == std::string::npos) continue;
+    const std::string name = row[0];
+    const uint64_t block = name == "nearest, block k" ? 32 : std::stoull(name.substr(name.rfind(' ')));
+    double mean = 0;
+    for (uint64_t i = 0; i < 5; ++i) {
+      double exact = 0, partial = 0;
+      for (uint64_t j = 0; j < 32; ++j) {
+        const double product = draw((1u << 23) + 1, i << 20 | j) * draw((1u << 23) + 2, j);
+        exact += product;
+        partial += product;  // exact; then the fused step of fp32, but in blocks of one
+        partial = block == 1 ? partial : static_cast<double>(static_cast<float>(partial));
+        if ((j + 1) % block == 0) partial = fp::to_double(kFp16, fp::from_double(kFp16, partial));
+      }
+      mean += (partial / exact - 1) / 5;
+    }
+    EXPECT_NEAR(row[2].get<double>(), mean, 1e-15) << name;
+    ++seen;
+  }
+  EXPECT_EQ(seen, 4);
+}
+
+TEST(HalfPartials, IsTheSameForAnyNumberOfThreads) {
+  const Outcome usual = run(4);
+  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  EXPECT_TRUE(test::same(usual, run(4)));
+  EXPECT_FALSE(test::same(usual, run(4, 1)));
+}
+
+TEST(HalfPartials, SaysWhatItCannotTake) {
+  Request request;
+  request.brief = true;
+  request.samples = 1;
+  Watch watch;
+  test::expect_refused([&] { half_partials().run(request, watch); },
+                       "half-partials: 1 dot products (--samples): expected 2..4096");
+  request.samples = 2;
+  request.bits = 40;
+  test::expect_refused([&] { half_partials().run(request, watch); }, "half-partials: 40 random bits: expected 1..32");
+}
+
+}  // namespace

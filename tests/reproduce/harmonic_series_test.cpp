@@ -1,0 +1,93 @@
+// The harmonic series in floating point, against a slow loop on exact fractions, published ends and its own promises.
+#include <gtest/gtest.h>
+
+#include <oneapi/tbb/global_control.h>
+#include <boost/multiprecision/cpp_int.hpp>
+
+#include "softamp/report/number_text.h"
+#include "src/reproduce/harmonic_sum.h"
+#include "src/reproduce/shelf.h"
+#include "tests/reproduce/outcome_check.h"
+
+namespace softamp::reproduce {
+namespace {
+
+using Fraction = boost::multiprecision::cpp_rational;
+
+Fraction fraction_of(const FloatFormat& f, uint64_t code) {
+  boost::multiprecision::cpp_int one = 1;
+  const double v = std::ldexp(value_of(f, code), 40);  // formats below have no finer quantum
+  return Fraction(boost::multiprecision::cpp_int(static_cast<long long>(v)), one << 40);
+}
+
+/// `x` rounded by looking through the format's numbers, of which there are few.
+uint64_t rounded(const FloatFormat& f, RoundingMode mode, const Fraction& x) {
+  uint64_t below = 0;
+  for (uint64_t step = uint64_t{1} << 16; step != 0; step /= 2)
+    if (below + step <= f.max_finite_code() && fraction_of(f, below + step) <= x) below += step;
+  const Fraction low = fraction_of(f, below);
+  if (low == x || mode == RoundingMode::kDown || mode == RoundingMode::kTowardZero) return below;
+  if (below == f.max_finite_code()) return below + 1;
+  if (mode == RoundingMode::kUp) return below + 1;
+  const Fraction to_low = x - low, to_high = fraction_of(f, below + 1) - x;
+  return to_low < to_high || (to_low == to_high && below % 2 == 0) ? below : below + 1;
+}
+
+TEST(HarmonicSeries, TheLoopIsThatOfExactFractions) {
+  for (const FloatFormat& f : {kFp16, kE4m3, kE5m2, FloatFormat::ieee(3, 5)})
+    for (const RoundingMode mode :
+         {RoundingMode::kNearestEven, RoundingMode::kDown, RoundingMode::kTowardZero, RoundingMode::kUp}) {
+      const HarmonicSum found = harmonic_sum(f, RoundingPolicy::ieee(mode));
+      if (f == kFp16 && mode == RoundingMode::kUp) continue;  // below
+      uint64_t sum = 0, term = 0;
+      for (uint64_t i = 1; term == 0; ++i) {
+        const uint64_t addend = rounded(f, mode, Fraction(1, i));
+        const uint64_t next = rounded(f, mode, fraction_of(f, sum) + fraction_of(f, addend));
+        if (next == sum || next > f.max_finite_code()) term = i;
+        sum = next;
+      }
+      EXPECT_EQ(found.code, sum) << f.precision << ' ' << static_cast<int>(mode);
+      EXPECT_EQ(found.term, term) << f.precision << ' ' << static_cast<int>(mode);
+    }
+}
+
+TEST(HarmonicSeries, EndsWhereHighamsDo) {
+  const auto nearest = RoundingPolicy::ieee(RoundingMode::kNearestEven), up = RoundingPolicy::ieee(RoundingMode::kUp);
+  EXPECT_EQ(harmonic_sum(kFp16, nearest).code, 0x4716u);
+  EXPECT_EQ(harmonic_sum(kFp16, nearest).term, 513u);
+  EXPECT_EQ(harmonic_sum(kBf16, nearest).term, 65u);
+  EXPECT_EQ(harmonic_sum(kFp16, up).term, 13910u);
+  EXPECT_EQ(harmonic_sum(kBf16, up).term, 16148u);
+  const HarmonicSum fp32 = harmonic_sum(kFp32, nearest);
+  EXPECT_EQ(fp32.term, 2097152u);
+  EXPECT_NEAR(value_of(kFp32, fp32.code), 15.4036827, 5e-8);
+}
+
+TEST(HarmonicSeries, TheBriefRunAgreesAndIsRepeatable) {
+  expect_sound("harmonic-series");
+  expect_repeatable("harmonic-series");
+}
+
+TEST(HarmonicSeries, SaysWhatItDoesNotTake) {
+  Request r;
+  r.formats = {kBinary64};
+  expect_refused("harmonic-series", r, "format fp64 in harmonic-series: expected one of 2..8 exponent bits");
+  r = {};
+  r.samples = 1;
+  expect_refused("harmonic-series", r, "samples 1 in harmonic-series: expected 2..");
+}
+
+TEST(HarmonicSeries, TakesWhatItIsAsked) {
+  Request r;
+  r.brief = true;
+  r.formats = {FloatFormat::ieee(5, 9)};
+  r.roundings = {RoundingMode::kNearestAway};
+  const Outcome o = run_experiment("harmonic-series", r);
+  ASSERT_EQ(o.tables.size(), 1u);
+  EXPECT_EQ(o.tables[0].rows.size(), 1u);
+  EXPECT_EQ(o.tables[0].rows[0][0], "e5p9");
+  EXPECT_EQ(o.tables[0].rows[0][1], "nearest-away");
+}
+
+}  // namespace
+}  // namespace softamp::reproduce

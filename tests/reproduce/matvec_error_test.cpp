@@ -1,0 +1,129 @@
+// `matvec-error`: its checks agree, one product is that of a slow loop of its own, and bad requests say what is wrong.
+#include "src/reproduce/shelf.h"
+
+#include "softamp/numerics/operations.h"
+#include "softamp/numerics/random.h"
+#include "src/reproduce/paths.h"
+#include "src/reproduce/survey.h"
+#include "tests/reproduce/survey_check.h"
+
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <cmath>
+
+using namespace softamp;
+using namespace softamp::reproduce;
+
+namespace {
+
+Request brief(uint64_t seed = 0) {
+  Request request;
+  request.brief = true;
+  request.seed = seed;
+  return request;
+}
+
+Outcome run(const Request& request) {
+  Watch watch;
+  return matvec_error().run(request, watch);
+}
+
+TEST(MatvecError, AgreesWithThePublication) {
+  const Outcome o = run(brief());
+  test::expect_sound(o);
+  EXPECT_EQ(o.checks.size(), 12u);
+}
+
+/// Backward error of nearest (run 0) or of stochastic repeat `run`, by the scalar unit.
+double backward_error(const FloatFormat& f, uint64_t run, uint64_t n, uint64_t seed) {
+  const RandomBits random{seed};
+  const auto uniform = [&](uint32_t kind, uint64_t index) {
+    return (random.bits(0, survey::operation_of(f, kind), index, 32) + 0.5) / 4294967296.0;
+  };
+  const Semantics s = run == 0 ? Semantics::ieee() : experiment_semantics(RoundingMode::kStochastic, 24);
+  double worst = 0;
+  for (uint64_t i = 0; i < 100; ++i) {
+    uint64_t y = 0;
+    long double exact = 0;
+    for (uint64_t j = 0; j < n; ++j) {
+      const uint64_t a = fp::from_double(f, 1e-3 * uniform(3, 128 * j + i)), x = fp::from_double(f, uniform(4, j));
+      const uint32_t step = static_cast<uint32_t>(j);
+      const uint64_t path = run * 128 + i;
+      const uint64_t product = fp::mul(f, a, x, s, random.bits(step, survey::operation_of(f, 1), path, 24)).code;
+      y = fp::add(f, y, product, s, random.bits(step, survey::operation_of(f, 2), path, 24)).code;
+      exact += static_cast<long double>(fp::to_double(f, a)) * fp::to_double(f, x);
+    }
+    worst = std::max(worst, static_cast<double>(std::abs(fp::to_double(f, y) / exact - 1)));
+  }
+  return worst;
+}
+
+TEST(MatvecError, IsTheUnitsStepByStep) {
+  Request request = brief(11);
+  request.samples = 100;
+  const Outcome o = run(request);
+  const auto& rows = o.tables[0].rows;
+  int seen = 0;
+  for (const auto& row : rows) {
+    if (row[1] != 62) continue;
+    const FloatFormat f = row[0] == "fp16" ? kFp16 : kBf16;
+    EXPECT_NEAR(row[2].get<double>(), backward_error(f, 0, 62, 11), 1e-12) << row[0];
+    double total = 0, worst = 0;
+    for (uint64_t repeat = 1; repeat <= 10; ++repeat) {
+      const double error = backward_error(f, repeat, 62, 11);
+      total += error;
+      worst = std::max(worst, error);
+    }
+    EXPECT_NEAR(row[3].get<double>(), total / 10, 1e-12) << row[0];
+    EXPECT_NEAR(row[4].get<double>(), worst, 1e-12) << row[0];
+    ++seen;
+  }
+  EXPECT_EQ(seen, 2);
+}
+
+// The publication's n: round(logspace(1, 6, 20)).
+TEST(MatvecError, LooksAtThePublishedLengths) {
+  const Outcome o = run(brief());
+  EXPECT_EQ(o.settings["n"].dump(), "[10,18,34,62,113,207,379,695,1274,2336,4281,6000]");
+}
+
+TEST(MatvecError, IsTheSameForAnyNumberOfThreads) {
+  Request request = brief();
+  request.samples = 1000;
+  const Outcome usual = run(request);
+  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  EXPECT_TRUE(test::same(usual, run(request)));
+  request.seed = 1;
+  EXPECT_FALSE(test::same(usual, run(request)));
+}
+
+TEST(MatvecError, SaysWhatItCannotTake) {
+  Request request = brief();
+  request.formats = {kTf32};
+  test::expect_refused([&] { run(request); }, "matvec-error: format tf32: expected one of at most 16 bits");
+  request.formats = {kE4m3};
+  test::expect_refused([&] { run(request); },
+                       "matvec-error: format e4m3: expected one whose numbers reach 2^10, which the sums need");
+  request.formats = {FloatFormat{5, 3, 12, Specials::kIeee}};
+  EXPECT_THROW(run(request), std::invalid_argument);
+  request.formats.clear();
+  request.samples = 10;
+  test::expect_refused([&] { run(request); }, "matvec-error: 10 columns (--samples): expected 100..1000000");
+  request.samples = 200;
+  request.bits = 0;
+  test::expect_refused([&] { run(request); }, "matvec-error: 0 random bits: expected 1..32");
+}
+
+TEST(MatvecError, TakesOtherFormatsAndFewBits) {
+  Request request = brief();
+  request.formats = {kE5m2};
+  request.bits = 2;
+  request.samples = 500;
+  const Outcome o = run(request);
+  for (const auto& row : o.tables[0].rows) EXPECT_EQ(row[0], "e5m2");
+  for (const Check& c : o.checks)
+    if (c.what.find("stochastic") != std::string::npos) EXPECT_EQ(c.against, Against::kRecorded) << c.what;
+}
+
+}  // namespace

@@ -1,0 +1,235 @@
+// What an experiment found, as JSON and back, as text, as CSV, and kept in a folder.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <string>
+
+#include "src/reproduce/kept.h"
+#include "src/reproduce/outcome_csv.h"
+#include "src/reproduce/outcome_text.h"
+#include "tests/files.h"
+#include "tests/reproduce/fake_experiment.h"
+
+namespace softamp::reproduce::testing {
+namespace {
+
+using softamp::testing::read_text;
+using softamp::testing::TemporaryFolder;
+using softamp::testing::write_text;
+
+Result fake_result(const Request& request = {}) {
+  Watch watch;
+  return run_experiment(fake_experiment(), request, "1.2", watch);
+}
+
+std::vector<uint64_t> bits_of(const std::vector<double>& values) {
+  std::vector<uint64_t> bits;
+  for (const double v : values) bits.push_back(std::bit_cast<uint64_t>(v));
+  return bits;
+}
+
+std::string message_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(OutcomeJson, ComesBackToTheLastBit) {
+  const Result before = fake_result();
+  const std::string text = json_text(result_json(before));
+  const Result after = result_from_json(Json::parse(text));
+  EXPECT_EQ(json_text(result_json(after)), text);
+  EXPECT_EQ(after.request, before.request);
+  EXPECT_EQ(after.seconds, before.seconds);
+  const auto& a = before.outcome.figures.at(0).plot;
+  const auto& b = after.outcome.figures.at(0).plot;
+  ASSERT_EQ(b.curves.size(), a.curves.size());
+  for (size_t i = 0; i < a.curves.size(); ++i) {
+    EXPECT_EQ(bits_of(b.curves[i].x), bits_of(a.curves[i].x));
+    EXPECT_EQ(bits_of(b.curves[i].y), bits_of(a.curves[i].y));
+    EXPECT_EQ(b.curves[i].style, a.curves[i].style);
+    EXPECT_EQ(b.curves[i].colour, a.curves[i].colour);
+    EXPECT_EQ(b.curves[i].dashed, a.curves[i].dashed);
+  }
+  EXPECT_EQ(b.x_log, 10);
+  EXPECT_EQ(b.y_log, 2);
+  ASSERT_TRUE(b.y_range && !b.x_range);
+  EXPECT_EQ(b.y_range->least, 1e-3);
+  EXPECT_EQ(after.outcome.tables.at(0).rows, before.outcome.tables.at(0).rows);
+  ASSERT_EQ(after.outcome.checks.size(), 4u);
+  EXPECT_EQ(after.outcome.checks[1].against, Against::kBound);
+}
+
+TEST(OutcomeJson, HasAListOfNumbersOnOneLine) {
+  const std::string text = json_text(Json{{"a", {1, 2.5, "x"}}, {"b", {{"c", Json::array()}, {"d", {{1}, {2}}}}}});
+  EXPECT_EQ(text,
+            "{\n  \"a\": [1,2.5,\"x\"],\n  \"b\": {\n    \"c\": [],\n    \"d\": [\n      [1],\n      [2]\n    ]\n  "
+            "}\n}\n");
+  EXPECT_EQ(Json::parse(text)["a"][1], 2.5);
+}
+
+TEST(OutcomeJson, RefusesWhatIsNoResult) {
+  EXPECT_EQ(message_of([] { result_from_json(Json::parse("{\"verb\": 1}")); }).rfind("no result of an experiment: ", 0),
+            0u);
+  Json other = result_json(fake_result());
+  other["softamp_reproduce"] = 2;
+  EXPECT_EQ(message_of([&] { result_from_json(other); }), "of another kind");
+}
+
+TEST(OutcomeJson, OfWhatWasSkippedIsTheReason) {
+  Outcome o;
+  o.skipped = "no images";
+  EXPECT_EQ(outcome_json(o), (Json{{"skipped", "no images"}}));
+  EXPECT_EQ(outcome_from_json(outcome_json(o)).skipped, "no images");
+}
+
+TEST(OutcomeText, TablesAreAlignedAndChecksHaveVerdicts) {
+  Result r = fake_result();
+  r.outcome.tables.resize(1);
+  r.outcome.tables[0].rows.pop_back();
+  r.outcome.checks[2].agrees = false;
+  EXPECT_EQ(result_text(r),
+            "experiment  fake: An experiment of the tests' own\n"
+            "source      Nobody, \"Nothing\", 1970, nowhere\n"
+            "command     softamp reproduce fake\n"
+            "softamp     1.2\n"
+            "settings\n"
+            "  formats  fp16, bf16\n"
+            "  seed     0\n"
+            "  rate     0.1\n"
+            "\n"
+            "Sums, <by> format\n"
+            "format      n         sum, \"exact\"  ours\n"
+            "fp16       10  0.30000000000000004  yes\n"
+            "b|f,16  20000                    -  no\n"
+            "\n"
+            "The sum stops, because half a unit in the last place of it is more than what is added; <this> &\n"
+            "that.\n"
+            "\n"
+            "Checks: 2 of 3 agree\n"
+            "  verdict   what                   ours    published         against\n"
+            "  agrees    fp16: final sum        0.25    0.25              figure\n"
+            "  agrees    mean of the sums       1.0002  within 0.01 of 1  bound\n"
+            "  differs   order                  a, b    a before b        shape\n"
+            "  recorded  what nobody published  7       -                 recorded\n");
+  EXPECT_FALSE(agreement(r.outcome).all());
+}
+
+TEST(OutcomeText, LettersAreCountedNotBytes) {
+  EXPECT_EQ(aligned({{"\xc3\xa4", "x"}, {"aa", "y"}}, {}), "\xc3\xa4   x\naa  y\n");
+  EXPECT_EQ(wrapped("aa \xc3\xa4\xc3\xa4 b", 5), "aa \xc3\xa4\xc3\xa4\nb\n");
+}
+
+TEST(OutcomeText, DurationsArePlain) {
+  const std::pair<double, const char*> rows[] = {{0.04, "0.0 s"}, {4.26, "4.3 s"}, {14, "14 s"},
+                                                 {600, "10 min"}, {9000, "2.5 h"}, {1e6, "12 days"}};
+  for (const auto& row : rows) EXPECT_EQ(duration_text(row.first), row.second);
+}
+
+TEST(OutcomeCsv, IsQuotedAsTheStandardSays) {
+  EXPECT_EQ(table_csv(fake_outcome(0).tables[0]),
+            "format,n,\"sum, \"\"exact\"\"\",ours\r\n"
+            "fp16,10,0.30000000000000004,true\r\n"
+            "\"b|f,16\",20000,,false\r\n"
+            "\"say \"\"x\"\"\nnow\",3,1e-300,\r\n");
+}
+
+TEST(Kept, IsReadBackForTheSameRequestOnly) {
+  const TemporaryFolder folder;
+  const Experiment e = fake_experiment();
+  Request request;
+  EXPECT_FALSE(kept_result(e, request, "1.2", folder.path()));
+  const Result result = fake_result();
+  keep_result(result, folder.path(), false);
+  EXPECT_EQ(folder.entries(), 3u);  // two tables and the JSON, and nothing else
+  EXPECT_EQ(read_text(folder.file("fake-sums.csv")), table_csv(result.outcome.tables[0]));
+  const auto kept = kept_result(e, request, "1.2", folder.path());
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(json_text(result_json(*kept)), json_text(result_json(result)));
+  EXPECT_FALSE(kept_result(e, request, "1.3", folder.path()));
+  request.seed = 1;
+  EXPECT_FALSE(kept_result(e, request, "1.2", folder.path()));
+  request.seed = 0;
+  request.brief = true;
+  EXPECT_FALSE(kept_result(e, request, "1.2", folder.path()));
+  request.brief = false;
+  request.bits = 9;  // which this experiment does not take
+  EXPECT_TRUE(kept_result(e, request, "1.2", folder.path()));
+}
+
+TEST(Kept, FiguresAreDrawnLaterWhereGnuplotWasMissing) {
+  const TemporaryFolder folder;
+  const Result result = fake_result();
+  keep_result(result, folder.path(), false);
+  draw_missing(result, folder.path());
+  EXPECT_EQ(folder.entries(), 5u);
+  EXPECT_EQ(read_text(folder.file("fake-error.svg")).rfind("<?xml", 0), 0u);
+  EXPECT_EQ(read_text(folder.file("fake-error.png")).substr(1, 3), "PNG");
+}
+
+TEST(Kept, AForeignFileIsNotTakenForOne) {
+  const TemporaryFolder folder;
+  write_text(folder.file("fake.json"), "{}");
+  const std::string message = message_of([&] { kept_result(fake_experiment(), Request{}, "1.2", folder.path()); });
+  EXPECT_EQ(message.rfind("'" + folder.file("fake.json") + "': no result of an experiment", 0), 0u) << message;
+}
+
+TEST(Kept, WhatWasSkippedIsNot) {
+  const TemporaryFolder folder;
+  Result result = fake_result();
+  result.outcome = {};
+  result.outcome.skipped = "no images";
+  keep_result(result, folder.path(), true);
+  EXPECT_EQ(folder.entries(), 0u);
+  EXPECT_EQ(agreement_text(result.outcome), "skipped");
+}
+
+TEST(Kept, AFolderIsMadeOrRefusedBeforeTheRun) {
+  const TemporaryFolder folder;
+  make_folder(folder.path() / "a" / "b");
+  EXPECT_TRUE(std::filesystem::is_directory(folder.path() / "a" / "b"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "a" / "b"));
+  EXPECT_EQ(message_of([] { make_folder("/dev/null/x"); }),
+            "'/dev/null/x': Not a directory; expected a folder that can be written to, or a place for one");
+  write_text(folder.file("file"), "");
+  EXPECT_NE(message_of([&] { make_folder(folder.path() / "file"); }).find("expected a folder"), std::string::npos);
+}
+
+TEST(Request, CommandsRepeatIt) {
+  Request request;
+  EXPECT_EQ(command_line(fake_experiment(), request), "softamp reproduce fake");
+  request.formats = {kFp16, kBf16};
+  request.seed = 7;
+  request.samples = 12;
+  request.data = "a b's";
+  EXPECT_EQ(command_line(fake_experiment(), request),
+            "softamp reproduce fake --format fp16 --format bf16 --seed 7 --samples 12 --data 'a b'\\''s'");
+}
+
+TEST(Request, AnOptionThatIsNotTakenNamesThoseThatAre) {
+  Request request;
+  request.bits = 3;
+  EXPECT_EQ(message_of([&] { check_request(fake_experiment(), request, false); }),
+            "--bits: 'fake' does not take it; it takes --format, --seed, --samples, --data");
+  Experiment none = fake_experiment();
+  none.options = 0;
+  EXPECT_EQ(message_of([&] { check_request(none, Request{}, true); }),
+            "--seed: 'fake' does not take it; it takes no options");
+  EXPECT_EQ(message_of([&] { check_request(none, Request{}, false); }), "no error");
+}
+
+TEST(Watch, StopsARunThatIsAskedToStop) {
+  double heard = 0;
+  Watch watch([&](double share) { heard = share; }, [] { return true; });
+  EXPECT_THROW(run_experiment(fake_experiment(), Request{}, "1.2", watch), Interrupted);
+  EXPECT_EQ(heard, 0);
+  Watch hearing([&](double share) { heard = share; });
+  run_experiment(fake_experiment(), Request{}, "1.2", hearing);
+  EXPECT_EQ(heard, 0.5);
+}
+
+}  // namespace
+}  // namespace softamp::reproduce::testing

@@ -1,0 +1,145 @@
+// The HTML page of all results, the Markdown of docs/REPRODUCED.md, and that this page of the docs is complete.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "src/reproduce/kept.h"
+#include "src/reproduce/page.h"
+#include "src/reproduce/shelf.h"
+#include "tests/files.h"
+#include "tests/reproduce/fake_experiment.h"
+
+namespace softamp::reproduce::testing {
+namespace {
+
+using softamp::testing::read_text;
+
+std::vector<Result> fake_results() {
+  Watch watch;
+  Result first = run_experiment(fake_experiment(), Request{}, "1.2", watch);
+  Result second = first;
+  second.name = "other";
+  second.outcome = {};
+  second.outcome.skipped = "no <images>";
+  Result third = first;
+  third.name = "third";
+  third.outcome.checks[0].agrees = false;
+  return {first, second, third};
+}
+
+size_t occurrences(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+/// "" where every element that is opened is closed, in order; else the place where not.
+std::string unbalanced(const std::string& html) {
+  std::vector<std::string> open;
+  for (size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at + 1)) {
+    const size_t end = html.find_first_of(" >\n", at);
+    const std::string tag = html.substr(at + 1, end - at - 1);
+    if (tag == "!DOCTYPE" || tag == "meta" || tag == "img" || tag == "br") continue;
+    if (tag[0] != '/')
+      open.push_back(tag);
+    else if (open.empty() || open.back() != tag.substr(1))
+      return html.substr(at, 60);
+    else
+      open.pop_back();
+  }
+  return open.empty() ? "" : open.back();
+}
+
+TEST(Page, HoldsEveryResultAndIsWellFormed) {
+  const std::string html = page_html(fake_results(), [](const std::string&) { return true; });
+  EXPECT_EQ(unbalanced(html), "");
+  for (const char* part :
+       {"<h2 id=\"fake\">", "<h2 id=\"other\">", "<a href=\"#third\">", "Skipped: no &lt;images&gt;",
+        "<img src=\"fake-error.svg\"", "<a href=\"fake-error.png\">", "<a href=\"fake-sums.csv\">",
+        "<a href=\"fake.json\">", "Error &amp; &lt;bound&gt;.", "Nobody, &quot;Nothing&quot;, 1970, nowhere",
+        "<code>softamp reproduce fake</code>", "<td class=\"agrees\">3 of 3</td>", "<td class=\"differs\">2 of 3</td>",
+        "<td class=\"skipped\">skipped</td>", "say &quot;x&quot;", "softamp 1.2", "0.30000000000000004"})
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  EXPECT_EQ(html.find("http"), std::string::npos);  // nothing from elsewhere
+  EXPECT_EQ(html.find("<script"), std::string::npos);
+}
+
+TEST(Page, ShowsALongTableInPart) {
+  const std::string html = page_html({fake_results()[0]}, [](const std::string&) { return true; });
+  EXPECT_NE(html.find("The first 40 of 100 rows. <a href=\"fake-long.csv\">"), std::string::npos);
+  EXPECT_NE(html.find("<td class=\"n\">39</td>"), std::string::npos);
+  EXPECT_EQ(html.find("<td class=\"n\">40</td>"), std::string::npos);
+}
+
+TEST(Page, RefersToNothingThatIsNotThere) {
+  const std::string html = page_html(fake_results(), [](const std::string&) { return false; });
+  EXPECT_EQ(html.find("<img"), std::string::npos);
+  EXPECT_EQ(html.find(".csv\""), std::string::npos);
+  EXPECT_NE(html.find("fake-error.svg was not drawn"), std::string::npos);
+}
+
+TEST(Markdown, HasFiguresBesideThePublishedOnesAndNoMachine) {
+  std::vector<Result> results = fake_results();
+  results[0].command += " --data /home/somebody/images";
+  const std::string text = page_markdown(results);
+  EXPECT_NE(text.find("| fp16: final sum | 0.25 | 0.25 | figure | agrees |\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("| fp16: final sum | 0.25 | 0.25 | figure | differs |\n"), std::string::npos);
+  EXPECT_NE(text.find("Source: Nobody, \"Nothing\", 1970, nowhere"), std::string::npos);
+  EXPECT_NE(text.find("`softamp reproduce fake --data DIR`"), std::string::npos);
+  EXPECT_EQ(text.find("somebody"), std::string::npos);
+  EXPECT_NE(text.find("Skipped: no"), std::string::npos);
+  // The same results give the same text, whatever a clock said.
+  results[0].seconds = 99;
+  EXPECT_EQ(page_markdown(results), text);
+}
+
+TEST(Markdown, ABarOfATextDoesNotEndACell) {
+  Result r = fake_results()[0];
+  r.outcome.checks[0].what = "a|b";
+  r.outcome.seen = std::string(117, 'x') + " - 1 <b>";
+  const std::string text = page_markdown({r});
+  EXPECT_NE(text.find("| a\\|b | 0.25 |"), std::string::npos);
+  EXPECT_EQ(occurrences(text, "| figure | agrees |"), 1u);
+  EXPECT_NE(text.find("x\n\\- 1 \\<b>\n"), std::string::npos);  // no list, no element
+}
+
+TEST(Shelf, NamesAreUniqueAndEveryFactIsGiven) {
+  std::vector<std::string> names;
+  for (const Experiment& e : shelf()) {
+    EXPECT_EQ(std::count(names.begin(), names.end(), e.name), 0) << e.name;
+    names.push_back(e.name);
+    EXPECT_NE(e.summary, "") << e.name;
+    EXPECT_EQ(e.summary.find('\n'), std::string::npos) << e.name;
+    EXPECT_NE(e.source, "") << e.name;
+    EXPECT_EQ((e.options & kSamples) != 0, !e.samples.empty()) << e.name;
+    EXPECT_GE(e.seconds(Request{}), 0) << e.name;
+    Request brief;
+    brief.brief = true;
+    EXPECT_LT(e.seconds(brief), 4) << e.name;
+  }
+}
+
+TEST(Shelf, AnUnknownExperimentNamesTheNearest) {
+  try {
+    experiment_called("harmonic-serie");
+    FAIL();
+  } catch (const std::exception& e) {
+    EXPECT_EQ(std::string(e.what()).rfind("unknown experiment 'harmonic-serie'; nearest: harmonic-series; known: ", 0),
+              0u)
+        << e.what();
+  }
+}
+
+TEST(ReproducedPage, NamesEveryExperimentAndItsCommand) {
+  const std::string text = read_text(SOFTAMP_SOURCE_DIR "/docs/REPRODUCED.md");
+  ASSERT_NE(text, "");
+  for (const Experiment& e : shelf()) {
+    EXPECT_NE(text.find("\n## " + e.name + "\n"), std::string::npos) << e.name;
+    EXPECT_NE(text.find("`softamp reproduce " + e.name), std::string::npos) << e.name;
+    EXPECT_NE(text.find("Source: " + e.source), std::string::npos) << e.name;
+  }
+  EXPECT_EQ(text.find("| differs |"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace softamp::reproduce::testing

@@ -1,0 +1,158 @@
+// `recursive-sum`: its checks agree, its figures are those of a slow sum of its own, and bad requests say what is
+// wrong.
+#include "src/reproduce/shelf.h"
+
+#include "softamp/numerics/operations.h"
+#include "softamp/numerics/random.h"
+#include "src/reproduce/paths.h"
+#include "src/reproduce/survey.h"
+#include "tests/reproduce/survey_check.h"
+
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <boost/multiprecision/cpp_int.hpp>
+
+#include <cmath>
+
+using namespace softamp;
+using namespace softamp::reproduce;
+
+namespace {
+
+Outcome run_brief(uint64_t seed = 0) {
+  Request request;
+  request.brief = true;
+  request.seed = seed;
+  Watch watch;
+  return recursive_sum().run(request, watch);
+}
+
+/// The first row of a table whose leading cells are these.
+const std::vector<Json>* row_of(const Table& table, const Json& first, const Json& second) {
+  for (const auto& row : table.rows)
+    if (row[0] == first && row[1] == second) return &row;
+  return nullptr;
+}
+
+TEST(RecursiveSum, AgreesWithThePublication) {
+  const Outcome o = run_brief();
+  test::expect_sound(o);
+  int figures = 0;
+  for (const Check& c : o.checks) figures += c.against == Against::kFigure;
+  EXPECT_EQ(figures, 2);  // where fp16 and bf16 stop
+}
+
+// mixed_precision.md 6.1 (e): 7.0859375 at term 513, 5.0625 at term 65.
+TEST(RecursiveSum, NearestStopsWhereTheHarmonicSeriesDoes) {
+  const Outcome o = run_brief();
+  for (const auto& [format, sum] : {std::pair{"fp16", 7.0859375}, std::pair{"bf16", 5.0625}}) {
+    const auto* row = row_of(o.tables[0], format, 20000);
+    ASSERT_TRUE(row);
+    EXPECT_EQ((*row)[4], sum);
+  }
+}
+
+// H(n) as a quotient of whole numbers.
+TEST(RecursiveSum, HoldsTheSumsAgainstTheHarmonicNumbers) {
+  const Outcome o = run_brief();
+  for (const uint64_t n : {10u, 54u, 293u}) {
+    boost::multiprecision::cpp_int numerator = 0, denominator = 1;
+    for (uint64_t i = 1; i <= n; ++i) {
+      numerator = numerator * i + denominator;
+      denominator *= i;
+    }
+    // To 100 bits, cut off.
+    const boost::multiprecision::cpp_int scaled = (numerator << 100) / denominator;
+    const double harmonic = std::ldexp(scaled.convert_to<double>(), -100);
+    const auto* row = row_of(o.tables[0], "fp16", n);
+    ASSERT_TRUE(row) << n;
+    EXPECT_NEAR((*row)[2].get<double>(), harmonic, harmonic * 1e-15);
+    EXPECT_NEAR((*row)[5].get<double>(), std::abs((*row)[4].get<double>() / harmonic - 1), 1e-14);
+  }
+}
+
+// One repeat, step by step with the scalar unit and the random words of its address.
+TEST(RecursiveSum, StochasticSumsAreTheUnits) {
+  const Outcome o = run_brief(5);
+  const Semantics semantics = experiment_semantics(RoundingMode::kStochastic, 32);
+  const RandomBits random{5};
+  double total = 0, worst = 0;
+  const double harmonic = 2.9289682539682538;  // 7381/2520
+  for (uint64_t path = 0; path < 10; ++path) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < 10; ++i) {
+      const uint32_t word = random.bits(i, survey::operation_of(kBf16), path, 32);
+      sum = fp::add(kBf16, sum, fp::from_double(kBf16, 1.0 / (i + 1.0)), semantics, word).code;
+    }
+    const double error = std::abs(fp::to_double(kBf16, sum) / harmonic - 1);
+    total += error / 10;
+    worst = std::max(worst, error);
+  }
+  const auto* row = row_of(o.tables[0], "bf16", 10);
+  ASSERT_TRUE(row);
+  EXPECT_NEAR((*row)[6].get<double>(), total, 1e-14);
+  EXPECT_NEAR((*row)[7].get<double>(), worst, 1e-14);
+}
+
+TEST(RecursiveSum, IsTheSameForAnyNumberOfThreads) {
+  const Outcome usual = run_brief();
+  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  const Outcome again = run_brief(), other = run_brief(1);
+  EXPECT_TRUE(test::same(usual, again));
+  EXPECT_FALSE(test::same(usual, other));
+}
+
+TEST(RecursiveSum, TakesOtherFormatsAndBits) {
+  Request request;
+  request.brief = true;
+  request.formats = {FloatFormat::e5m2()};
+  request.bits = 4;
+  request.samples = 20;
+  Watch watch;
+  const Outcome o = recursive_sum().run(request, watch);
+  EXPECT_EQ(o.settings["bits"], 4);
+  EXPECT_EQ(o.settings["repeats"], 20);
+  EXPECT_EQ(o.settings["formats"], Json::array({"e5m2"}));
+  for (const Check& c : o.checks) EXPECT_NE(c.against, Against::kFigure);
+}
+
+TEST(RecursiveSum, SaysWhatItCannotTake) {
+  Request request;
+  request.brief = true;
+  Watch watch;
+  request.formats = {kFp32};
+  test::expect_refused([&] { recursive_sum().run(request, watch); },
+                       "recursive-sum: format fp32: expected one of at most 16 bits");
+  request.formats = {FloatFormat::ieee(3, 5)};
+  test::expect_refused([&] { recursive_sum().run(request, watch); },
+                       "recursive-sum: format e3p5: expected one whose numbers reach 2^4, which the sums need");
+  request.formats.clear();
+  request.bits = 33;
+  test::expect_refused([&] { recursive_sum().run(request, watch); }, "recursive-sum: 33 random bits: expected 1..32");
+}
+
+TEST(RecursiveSum, StopsWhenItIsAskedTo) {
+  Request request;
+  request.brief = true;
+  int asked = 0;
+  Watch watch({}, [&] { return ++asked == 2; });
+  EXPECT_THROW(recursive_sum().run(request, watch), Interrupted);
+}
+
+// The bounds' own arithmetic.
+TEST(RecursiveSum, BoundsAndVariances) {
+  EXPECT_EQ(survey::nearest_roundoff(kFp16), 0x1p-11);
+  EXPECT_EQ(survey::stochastic_roundoff(kBf16), 0x1p-7);
+  EXPECT_DOUBLE_EQ(survey::deterministic_bound(100, 0x1p-11), 100.0 / (2048 - 100));
+  EXPECT_EQ(survey::deterministic_bound(2000, 0x1p-11), 1);
+  EXPECT_EQ(survey::root_bound(100, 0x1p-10), 10.0 / 1024);
+  EXPECT_NEAR(20 * std::exp(-std::pow(survey::lambda_for(10, 1e-6), 2) / 2), 1e-6, 1e-18);
+  const survey::RoundingVariance variance(kFp16);
+  EXPECT_EQ(variance(1.5), 0);
+  EXPECT_EQ(variance(1 + 0x1p-11), 0x1p-22);            // half way: q^2 / 4
+  EXPECT_EQ(variance(2048 + 0.5), 0.5 * 1.5);           // a quarter of 2
+  EXPECT_EQ(variance(0x1p-24 + 0x1p-26), 3 * 0x1p-52);  // subnormal: a quarter of 2^-24
+}
+
+}  // namespace

@@ -1,0 +1,80 @@
+// The tutorial's sum: its published ends, its distribution against one that is made of roundings one by one, and what
+// the experiment promises.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "softamp/numerics/operations.h"
+#include "softamp/report/number_text.h"
+#include "src/reproduce/sum_chain.h"
+#include "tests/reproduce/outcome_check.h"
+
+namespace softamp::reproduce {
+namespace {
+
+TEST(TutorialSum, TheBriefRunAgrees) { expect_sound("tutorial-sum"); }
+
+TEST(TutorialSum, TheSameForASeedOnAnyNumberOfThreads) {
+  Request r;
+  r.brief = true;
+  r.samples = 300;
+  r.bits = 13;
+  const std::string first = text_of(run_experiment("tutorial-sum", r));
+  {
+    const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+    EXPECT_EQ(text_of(run_experiment("tutorial-sum", r)), first);
+  }
+  r.seed = 1;
+  EXPECT_NE(text_of(run_experiment("tutorial-sum", r)), first);
+}
+
+TEST(TutorialSum, TheDistributionIsThatOfEveryRandomNumberTried) {
+  // All 2^r random numbers of every addition, by the emulated unit itself.
+  for (const FloatFormat& f : {kFp16, kE4m3, FloatFormat::ieee(8, 3), FloatFormat::ieee(5, 4)})
+    for (const int r : {1, 2, 5}) {
+      const uint64_t addend = f.min_normal_code() * 3 + 1;
+      const Semantics s = Semantics::ieee(RoundingPolicy::stochastic_carry(r));
+      std::map<uint64_t, double> now = {{0, 1.0}};
+      constexpr int kAdditions = 60;
+      for (int n = 0; n < kAdditions; ++n) {
+        std::map<uint64_t, double> next;
+        for (const auto& [code, p] : now)
+          for (uint32_t word = 0; word < 1u << r; ++word)
+            next[fp::add(f, code, addend, s, word).code] += std::ldexp(p, -r);
+        now = next;
+      }
+      const SumDistribution found = sum_distribution(f, addend, kAdditions, r);
+      double total = 0;
+      for (size_t i = 0; i < found.probability.size(); ++i) {
+        const auto at = now.find(found.first_code + i);
+        EXPECT_NEAR(found.probability[i], at == now.end() ? 0 : at->second, 1e-13);
+        total += found.probability[i];
+      }
+      EXPECT_NEAR(total, 1, 1e-12);
+    }
+}
+
+TEST(TutorialSum, TheExpectationsOfTheSpec) {
+  EXPECT_NEAR(sum_distribution(kFp16, 0x068e, 10000, 13).mean, 10000 * 1678 * 0x1p-24, 1e-11);
+  EXPECT_NEAR(sum_distribution(kFp16, 0x068e, 10000, 13).sd, .0154, .00005);
+  EXPECT_NEAR(sum_distribution(kFp16, 0x068e, 10000, 4).mean, .9349, .0004);
+  EXPECT_NEAR(sum_distribution(kBf16, 0x38d2, 10000, 16).mean, 1.00135803, 5e-9);
+}
+
+TEST(TutorialSum, OneBitTooFewShowsInTheExpectation) {
+  // A sum in [1, 2) discards 13 bits of the addend, which is odd in its last: 12 random bits lose some of it.
+  EXPECT_LT(sum_distribution(kFp16, 0x068e, 10000, 11).mean, 10000 * 1678 * 0x1p-24 - 1e-4);
+}
+
+TEST(TutorialSum, SaysWhatItDoesNotTake) {
+  Request r;
+  r.formats = {kFp32};
+  expect_refused("tutorial-sum", r, "format fp32 in tutorial-sum: expected one of at most 16 bits");
+  r = {};
+  r.samples = uint64_t{1} << 21;
+  expect_refused("tutorial-sum", r, "samples 2097152 in tutorial-sum: expected 2..1048576");
+}
+
+}  // namespace
+}  // namespace softamp::reproduce

@@ -132,7 +132,8 @@ class WidenWork final : public GroupedWork {
   }
   Rounded reference(size_t i, uint32_t) const override {
     const uint64_t code = input(0, i) & format_.code_mask();
-    return fp::convert(format_, output_type() == Element::kF64 ? kBinary64 : kFp32, code, semantics_);
+    const FloatFormat to = output_type() == Element::kF64 ? kBinary64 : kFp32;
+    return fp::convert(format_, to, code, semantics_, RoundingPolicy::kStill);
   }
 
   WidenPlan plan_;

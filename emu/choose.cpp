@@ -32,6 +32,7 @@ RoundKernel choose(const KernelTable& table, const RoundPlan& plan, Element from
 
 bool aligned_serves(const RoundPlan& p) {
   if (!p.stochastic || !p.lanes32 || p.overflow_above != p.max_finite) return false;
+  if (p.format.max_exponent() > 127) return false;  // fp32's infinity would be a finite code of the format
   // Zeros of one sign must not come beside zeros that keep theirs.
   const bool some_positive =
       (p.flush_below != 0 && p.flush_sign == 0) || (p.operand_flush_below != 0 && p.operand_flush_sign == 0);

@@ -35,7 +35,11 @@ ProductPlan::Way way_of(const ProductPlan& plan) {
   using Way = ProductPlan::Way;
   const ProductKernels& k = *plan.kernels;
   const RoundPlan& p = plan.half;
-  if (is_tensor_core(plan.rules.accumulator)) return Way::kTensorCore;
+  if (is_tensor_core(plan.rules.accumulator)) {
+    const TensorCore core = tensor_core(plan.rules.accumulator, plan.rules.a);
+    const bool served = plan.rules.a == plan.rules.b && (core.group == 4 || core.group == 8 || core.group == 16);
+    return served ? Way::kTensorCore : Way::kScalar;
+  }
   if (engine::needs_body(plan.rules, plan.semantics)) return Way::kScalar;
   if (plan.rules.partials == kernel::PartialsType::kFloat) return Way::kFloat;
   const bool nearest = usual(p) && !p.stochastic && p.parity == 1;

@@ -7,10 +7,9 @@
 //                                                                    f = 2^W - A, does not go up: R odd, R even
 // and A rounded down where W is too small, which loses nothing: f has no bits there.
 //   kEight   formats with fp32's exponents (bf16, tf32): code = (bits of |x| + A) >> W, subnormals included.
-//   others   the significand is moved kAlignedGuard bits up, so that W leaves room for R, and where the result is
-//   subnormal
-//            down by `lift`: first, so that R counts from the top of what is dropped (bits that are lost, jammed for
-//            rne and odd, lie below all that A has), or (kSource) at the end.
+//   others   the significand is moved kAlignedGuard bits up, so that W leaves room for R, and, where the result is
+//            subnormal, down by `lift`: first, so that R counts from the top of what is dropped (bits that are lost,
+//            jammed for rne and odd, lie below all that A has), or (kSource) at the end.
 // Overflow, infinity and NaN are the general kernel's, and so are the inexact and underflow flags.
 #pragma once
 

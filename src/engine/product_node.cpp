@@ -61,6 +61,14 @@ uint64_t code_at(const FloatFormat& f, const void* data, size_t i) {
                                 : uint64_t{static_cast<const uint32_t*>(data)[i]};
 }
 
+/// Whether one product raises invalid by itself.
+bool raises_alone(const kernel::ProductRules& rules, const kernel::Environment& environment, uint64_t index, uint32_t a,
+                  uint32_t b) {
+  kernel::ProductChain chain(rules, environment, index);
+  chain.step(a, b, 0);
+  return (chain.finish().flags & kInvalid) != 0;
+}
+
 }  // namespace
 
 MatMulNode::MatMulNode(const OpContext& c, const char* transposes_a, const char* transposes_b)
@@ -87,16 +95,25 @@ std::vector<uint64_t> MatMulNode::operands_at(const void* const* in, const kerne
   kernel::ProductChain chain(summing, environment, index);
   const auto raised = [&] { return (kernel::ProductChain(chain).finish().flags & (kInvalid | kOverflow)) != 0; };
   const Semantics& s = environment.semantics;
+  // A tensor core rounds where a group ends: what a part of a group would raise is nobody's result, and of an
+  // overflow no pair is the cause.
+  const bool fused = is_tensor_core(rules.accumulator);
+  const int group = fused ? tensor_core(rules.accumulator, rules.a).group : 1;
+  int open = 0;
   size_t at = 0;
   for (const ChainBlock& block : schedule.blocks) {
     for (uint32_t i = 0; i < block.length; ++i, ++at) {
       const uint64_t a = code_at(rules.a, in[0], batch.a * rows * k + (transpose_a ? at * rows + row : row * k + at));
       const uint64_t b =
           code_at(rules.b, in[1], batch.b * columns * k + (transpose_b ? column * k + at : at * columns + column));
-      chain.step(kernel::widen_operand(rules.a, a, s), kernel::widen_operand(rules.b, b, s), block.number);
-      if (raised()) return {a, b};
+      const uint32_t wide_a = kernel::widen_operand(rules.a, a, s), wide_b = kernel::widen_operand(rules.b, b, s);
+      if (fused && raises_alone(summing, environment, index, wide_a, wide_b)) return {a, b};
+      chain.step(wide_a, wide_b, block.number);
+      open = open + 1 == group ? 0 : open + 1;
+      if (open == 0 && raised()) return fused ? std::vector<uint64_t>{} : std::vector<uint64_t>{a, b};
     }
     chain.end_block(block.number);
+    if (block.closes_partial) open = 0;
     if (block.closes_partial) chain.close_partial(block.number);
     if (raised()) return {};
   }

@@ -116,6 +116,28 @@ std::string unlike_settings(const Json& a, const Json& b) {
   return text;
 }
 
+/// What of a policy differs from IEEE 754, nearest even: bits depend on all of it.
+Json policy_json(const RoundingPolicy& p) {
+  const RoundingPolicy usual;
+  Json json = Json::object();
+  const auto add = [&](const char* key, auto value, auto standard) {
+    if (value != standard) json[key] = static_cast<int>(value);
+  };
+  json["rounding"] = name_of(p.mode);
+  if (p.stochastic()) {
+    json["bits"] = p.random_bits;
+    json["variant"] = name_of(p.variant);
+    add("alignment", p.alignment, usual.alignment);
+  }
+  json["overflow"] = name_of(p.overflow);
+  add("overflow_rule", p.overflow_rule, usual.overflow_rule);
+  add("infinity", p.infinity, usual.infinity);
+  add("subnormals", p.subnormals, usual.subnormals);
+  add("nan", p.nan, usual.nan);
+  add("signed_zeros", p.signed_zeros, usual.signed_zeros);
+  return json;
+}
+
 }  // namespace
 
 std::string settings_json(const ExecutorOptions& o) {
@@ -134,6 +156,9 @@ std::string settings_json(const ExecutorOptions& o) {
     json["variant"] = name_of(s.narrow.variant);
   }
   json["overflow"] = name_of(s.narrow.overflow);
+  if (o.semantics)
+    json["policies"] = {
+        {"wide", policy_json(s.wide)}, {"narrow", policy_json(s.narrow)}, {"quarter", policy_json(s.quarter)}};
   json["random"] = name_of(o.random);
   json["seed"] = o.seed;
   if (o.replica) json["replica"] = o.replica;

@@ -53,6 +53,47 @@ std::vector<FloatFormat> compared_formats(const ChipsOptions& o, const std::vect
   return formats.empty() ? chip_facts(chips.front()).formats : formats;
 }
 
+/// Refuses what would have no effect, and what would have one twice.
+void check_options(const ChipsOptions& o, const CLI::App& app, const std::vector<Chip>& chips) {
+  if (o.json && o.csv) throw UsageError("--csv: expected no --json beside it");
+  std::string free;
+  for (const ChipFacts& f : chip_facts())
+    if (chip_bits_are_free(f.chip)) free += (free.empty() ? "" : ", ") + f.name;
+  bool any_free = false;
+  for (size_t i = 0; i < chips.size(); ++i) {
+    any_free = any_free || chip_bits_are_free(chips[i]);
+    for (size_t k = 0; k < i; ++k)
+      if (chips[k] == chips[i]) throw UsageError("NAME: '" + name_of(chips[i]) + "' twice: expected each chip once");
+  }
+  if (o.bits != 0 && !any_free)
+    throw UsageError("--bits: '" + std::to_string(o.bits) + "': the number is fixed for " + name_of(chips[0]) +
+                     (chips.size() > 1 ? " and the others named" : "") + ": expected one of " + free);
+  if (o.compare || !o.inputs.empty()) return;
+  for (const char* option : {"--word", "--lane", "--format"})
+    if (app.get_option(option)->count() > 0) throw UsageError(std::string(option) + ": expected --compare beside it");
+}
+
+/// The place must be one in the result of each chip that packs several values, and count for one chip at least.
+void check_lane(const ChipComparison& c) {
+  std::string single;
+  bool counts = c.lane == 0;
+  for (const Chip chip : c.chips) {
+    const ChipRounding rounding = chip_rounding(chip, c.format);
+    if (!rounding.exists) continue;
+    const int lanes = rounding.lanes();
+    if (lanes == 1) single += (single.empty() ? "" : ", ") + name_of(chip);
+    if (lanes == 1) continue;
+    if (c.lane >= lanes)
+      throw UsageError("--lane: '" + std::to_string(c.lane) + "': one word of " + name_of(chip) + " serves " +
+                       std::to_string(lanes) + " values of " + format_name(c.format) + ": expected 0.." +
+                       std::to_string(lanes - 1));
+    counts = true;
+  }
+  if (!counts)
+    throw UsageError("--lane: '" + std::to_string(c.lane) + "': a word serves one value of " + format_name(c.format) +
+                     " (" + single + "): expected 0");
+}
+
 int compare(const ChipsOptions& o, const std::vector<Chip>& chips, ChipsForm form) {
   std::vector<ChipInput> given;
   for (const std::string& text : o.inputs) given.push_back(input_from(text));
@@ -63,14 +104,18 @@ int compare(const ChipsOptions& o, const std::vector<Chip>& chips, ChipsForm for
     if (!o.formats.empty()) throw UsageError("--csv: expected one --format");
     comparisons.resize(1);
   }
+  for (const ChipComparison& c : comparisons) check_lane(c);
+  if (form == ChipsForm::kCsv && !left_out(comparisons[0]).empty())
+    std::cerr << "not compared, for want of " << format_name(comparisons[0].format) << ": " << left_out(comparisons[0])
+              << '\n';
   print_chip_comparison(comparisons, form, std::cout);
   return kSuccess;
 }
 
-int run_chips(const ChipsOptions& o) {
-  if (o.json && o.csv) throw UsageError("--csv: expected no --json beside it");
+int run_chips(const ChipsOptions& o, const CLI::App& app) {
   const ChipsForm form = o.json ? ChipsForm::kJson : o.csv ? ChipsForm::kCsv : ChipsForm::kText;
   const std::vector<Chip> chips = chosen(o);
+  check_options(o, app, chips);
   if (o.compare || !o.inputs.empty()) return compare(o, chips, form);
   if (o.names.size() == 1)
     print_chip(chips[0], o.bits, form, std::cout);
@@ -84,7 +129,7 @@ int run_chips(const ChipsOptions& o) {
 Verb add_chips(CLI::App& program) {
   CLI::App* app = program.add_subcommand("chips", "Chips that round stochastically, side by side, with the evidence");
   const auto o = std::make_shared<ChipsOptions>();
-  app->add_option("NAME", o->names, "the chips [=all]; one alone: in detail, with its evidence in full");
+  app->add_option("NAME", o->names, "the chips, each once [=all]; one alone: in detail, with its evidence in full");
   app->add_flag("--compare", o->compare, "what each makes of the same inputs and the same random word");
   app->add_option_function<std::vector<std::string>>(
          "--input",
@@ -93,7 +138,9 @@ Verb add_chips(CLI::App& program) {
       ->type_name("X")
       ->allow_extra_args(false);
   add_whole(*app, "--word", o->word, 0, 0xFFFFFFFF, "compare: the random word, 32 bits [=0x5a5a1234]");
-  add_whole(*app, "--lane", o->lane, 0, 3, "compare: the value's place in a packed result, 0 lowest [=0]");
+  add_whole(*app, "--lane", o->lane, 0, 3,
+            "compare: the value's place in a packed result, 0 lowest; of no "
+            "effect on chips that take a word for each value [=0]");
   app->add_option_function<std::vector<std::string>>(
          "--format",
          [o](const std::vector<std::string>& names) {
@@ -117,7 +164,7 @@ Verb add_chips(CLI::App& program) {
       "  softamp chips nvidia_sm100 nvidia_sm103 --compare --format e4m3 --lane 1\n"
       "  softamp chips --input 0.1 --input -65519.9 --format fp16\n"
       "  softamp round in.npy out.npy --chip amd_cdna4 --format e4m3 --overflow saturate");
-  return {app, [o] { return run_chips(*o); }};
+  return {app, [o, app] { return run_chips(*o, *app); }};
 }
 
 }  // namespace softamp::program

@@ -14,7 +14,7 @@ uint32_t fp32_code(double value) { return static_cast<uint32_t>(fp::from_double(
 /// A result, and how it stands to the value truncated to the same format.
 struct Result {
   uint64_t code;
-  bool away;  ///< its magnitude is above the truncated one
+  bool away;  ///< it lies further from zero than the truncated one
 };
 
 /// One chip of a comparison.
@@ -90,6 +90,9 @@ Json comparison_json(const ChipComparison& c) {
                              {"from", format_name(one.rounding.from)},
                              {"bits", one.rounding.special.random_bits},
                              {"random", one.random}});
+  json["not_compared"] = Json::array();
+  for (const Chip chip : c.chips)
+    if (!chip_rounding(chip, c.format).exists) json["not_compared"].push_back(name_of(chip));
   json["inputs"] = Json::array();
   for (const ChipInput& input : c.inputs) {
     Json entry;
@@ -133,6 +136,13 @@ std::vector<ChipInput> telling_inputs(const FloatFormat& f) {
           {0xFFC00000, "negative NaN"}};
 }
 
+std::string left_out(const ChipComparison& comparison) {
+  std::string text;
+  for (const Chip chip : comparison.chips)
+    if (!chip_rounding(chip, comparison.format).exists) text += (text.empty() ? "" : ", ") + name_of(chip);
+  return text;
+}
+
 void print_chip_comparison(const std::vector<ChipComparison>& comparisons, ChipsForm form, std::ostream& out) {
   if (form == ChipsForm::kJson) {
     Json document;
@@ -144,12 +154,19 @@ void print_chip_comparison(const std::vector<ChipComparison>& comparisons, Chips
   if (form == ChipsForm::kCsv) return print_csv(lines_of(comparisons.at(0), false), out);
   for (const ChipComparison& c : comparisons) {
     out << "to " << format_name(c.format) << ", random word " << code_text(kFp32, c.word) << ", value " << c.lane
-        << " of the packed result; codes in hexadecimal, + where the result lies above the truncated value\n";
+        << " of the packed result; codes in hexadecimal, + where the result lies further from zero than the truncated "
+           "value\n";
     print_columns(lines_of(c, true), out);
-    for (const Contender& one : contenders(c))
+    std::string single;
+    for (const Contender& one : contenders(c)) {
       if (one.rounding.from != kFp32)
         out << name_of(one.chip) << " takes " << format_name(one.rounding.from)
             << ": its inputs are rounded to that first, to nearest\n";
+      if (one.rounding.lanes() == 1) single += (single.empty() ? "" : ", ") + name_of(one.chip);
+    }
+    if (c.lane != 0 && !single.empty()) out << "a word for each value, whatever its place: " << single << '\n';
+    if (const std::string others = left_out(c); !others.empty())
+      out << "not compared, for want of " << format_name(c.format) << ": " << others << '\n';
     if (&c != &comparisons.back()) out << '\n';
   }
 }

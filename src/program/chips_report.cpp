@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "src/report/csv_cell.h"
+
 namespace softamp::program {
 namespace {
 
@@ -102,16 +104,7 @@ void print_columns(const Lines& lines, std::ostream& out) {
 
 void print_csv(const Lines& lines, std::ostream& out) {
   for (const auto& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) {
-      out << (i == 0 ? "" : ",");
-      if (line[i].find_first_of(",\"\r\n") == std::string::npos) {
-        out << line[i];
-        continue;
-      }
-      out << '"';
-      for (const char c : line[i]) out << (c == '"' ? "\"\"" : std::string(1, c));
-      out << '"';
-    }
+    for (size_t i = 0; i < line.size(); ++i) out << (i == 0 ? "" : ",") << csv_cell(line[i]);
     out << "\r\n";
   }
 }
@@ -132,7 +125,9 @@ void print_chip_table(const std::vector<Chip>& chips, int bits, ChipsForm form, 
          "discards, "
          "the top; or bit 0\nof the source. too large, inf gives: the usual form first. mean bias: in quanta of the "
          "result, exact, over all that can\nbe discarded and all R; subnormal: in the first binade below the smallest "
-         "normal number.\nNo preset for AWS Trainium, Intel Gaudi, Google TPU: what they do to the bits is not "
+         "normal number. evidence: the weakest that results of numbers and infinities rest on;\n"
+         "`softamp chips NAME` tells what rests on what, and what the digests cover.\nNo preset for AWS Trainium, "
+         "Intel Gaudi, Google TPU: what they do to the bits is not "
          "public.\n";
 }
 

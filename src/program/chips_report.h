@@ -23,13 +23,16 @@ std::vector<ChipInput> telling_inputs(const FloatFormat& f);
 
 /// What is compared: each chip's result of the same inputs under the same random word.
 struct ChipComparison {
-  std::vector<Chip> chips;  ///< those without the format are left out
+  std::vector<Chip> chips;  ///< those without the format are named, not compared
   FloatFormat format;
   std::vector<ChipInput> inputs;
   uint32_t word;
   int lane;
   int bits;  ///< of the p3109 presets; 0: their default
 };
+
+/// The chips of a comparison that do not round to its format: "amd_cdna3, tenstorrent_wh".
+std::string left_out(const ChipComparison& comparison);
 
 /// The form of an answer.
 enum class ChipsForm { kText, kJson, kCsv };

@@ -1,9 +1,10 @@
-// softamp formats: the table of formats and their limits, all derived from FloatFormat.
+// softamp formats: the table of formats and their limits, all derived from FloatFormat and FixedFormat.
 #include "src/program/options.h"
 
 #include "softamp/numerics/round.h"
 #include "softamp/report/number_text.h"
 
+#include <cmath>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
@@ -28,6 +29,13 @@ std::string nan_codes(const FloatFormat& f) {
 }
 
 std::string power_of_two(int exponent) { return "2^" + std::to_string(exponent); }
+
+/// Fixed-point formats that stand for all: those of Gupta et al.
+constexpr const char* kFixedExamples[] = {"q2.14", "q4.12", "q6.10", "q8.8"};
+
+double fixed_value(const FixedFormat& f, int64_t code) {
+  return std::ldexp(static_cast<double>(code), f.quantum_exponent);
+}
 
 std::string joined(const std::vector<std::string>& names, size_t from) {
   std::string text;
@@ -54,6 +62,17 @@ Json format_json(const NamedFormat& named) {
   json["negative_zero"] = f.has_negative_zero();
   json["nan_codes"] = nan_codes(f);
   json["quiet_nan"] = code_text(f, nan_code(f, NanPattern::kQuiet));
+  return json;
+}
+
+Json fixed_json(const char* name) {
+  const FixedFormat f = fixed_format_from_name(name);
+  Json json;
+  json["name"] = name;
+  json["fraction_bits"] = -f.quantum_exponent;
+  json["least"] = fixed_value(f, f.least);
+  json["greatest"] = fixed_value(f, f.greatest);
+  json["step"] = fixed_value(f, 1);
   return json;
 }
 
@@ -93,7 +112,14 @@ void print_table(std::ostream& out) {
   }
   out << "\ne: exponent bits; p: precision in bits, the hidden one included; epsilon: from 1 to the next number.\n"
          "e<E>p<P> names any other IEEE-like format, 2 to 8 exponent bits E and a precision P of 2 to 24: e5p11 is "
-         "fp16.\n";
+         "fp16.\n"
+         "q<I>.<F> names a fixed-point format, I integer bits with the sign and F bits after the point, 2 to 32 "
+         "together:\n";
+  for (const char* name : kFixedExamples) {
+    const FixedFormat f = fixed_format_from_name(name);
+    out << "  " << std::left << std::setw(6) << name << std::setprecision(17) << " from " << fixed_value(f, f.least)
+        << " to " << fixed_value(f, f.greatest) << " in steps of " << power_of_two(f.quantum_exponent) << '\n';
+  }
 }
 
 }  // namespace
@@ -108,6 +134,7 @@ Verb add_formats(CLI::App& program) {
               Json document;
               document["verb"] = "formats";
               for (const NamedFormat& named : named_formats()) document["formats"].push_back(format_json(named));
+              for (const char* name : kFixedExamples) document["fixed_point_examples"].push_back(fixed_json(name));
               print_json(document);
             } else {
               print_table(std::cout);

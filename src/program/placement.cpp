@@ -70,17 +70,19 @@ std::string Placement::reason(const RoundingPolicy& policy) const {
 }
 
 uint64_t Placement::ups(const RoundingPolicy& policy) const {
-  // A larger random number never rounds up less: the least one that does is found by halving.
+  // A larger random number never rounds up less (at-least: never more): the least one that does (does not) is found by
+  // halving.
+  const bool at_least = policy.variant == StochasticVariant::kAtLeast;
   const uint64_t numbers = uint64_t{1} << policy.random_bits;
   uint64_t low = 0, high = numbers;
   while (low < high) {
     const uint64_t middle = low + (high - low) / 2;
-    if (detail::rounds_up(split, value.negative, policy, static_cast<uint32_t>(middle)))
+    if (detail::rounds_up(split, value.negative, policy, static_cast<uint32_t>(middle)) != at_least)
       high = middle;
     else
       low = middle + 1;
   }
-  return numbers - low;
+  return at_least ? low : numbers - low;
 }
 
 }  // namespace softamp::program

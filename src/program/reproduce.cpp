@@ -64,15 +64,16 @@ int run_one(const ReproduceOptions& o) {
   if (!o.markdown.empty() || o.again)
     throw UsageError(std::string(o.again ? "--again" : "--markdown") + ": only with `softamp reproduce all`");
   const Request request = with_data(e, o.request);
-  refuse_long(e.name, e.seconds(request), o.yes);
-  const bool draw = !o.out.empty() && ready_folder(o.out);
-  if (!o.out.empty()) kept_result(e, request, SOFTAMP_VERSION, o.out);  // throws where the file is somebody else's
+  refuse_long(e.name, e.seconds(request), o.yes, e.options & kSamples ? "lower --samples" : "");
+  const bool draw = !o.out.empty() && ready_folder(o.out, o.quiet);
+  const Program program{SOFTAMP_VERSION, o.out.empty() ? std::string() : program_digest()};
+  if (!o.out.empty()) kept_result(e, request, program, o.out);  // throws where the file is somebody else's
   const InterruptGuard guard;
   Result result;
   try {
     Progress progress("softamp reproduce " + e.name, 1000, "");
     Watch watch = watch_for(o.quiet ? nullptr : &progress);
-    result = run_experiment(e, request, SOFTAMP_VERSION, watch);
+    result = run_experiment(e, request, program, watch);
   } catch (const Interrupted&) {
     std::cerr << "softamp reproduce: interrupted; nothing of '" << e.name << "' is kept\n";
     return 128 + InterruptGuard::pending();
@@ -83,16 +84,27 @@ int run_one(const ReproduceOptions& o) {
     std::cout << result_text(result);
   std::cout << std::flush;  // a file that cannot be written takes no figure away
   if (!o.out.empty() && result.outcome.skipped.empty()) {
-    keep_result(result, o.out, draw);
+    keep_result(result, o.out);
+    if (draw) draw_missing(result, o.out);
     if (!o.quiet) std::cerr << "softamp reproduce: written to " << o.out << '\n';
   }
   if (!result.outcome.skipped.empty()) return kSkipped;
   return agreement(result.outcome).all() ? kSuccess : kCheckFailed;
 }
 
-int run_verb(const ReproduceOptions& o) {
+/// Only the list's own options are taken where no experiment is named.
+void check_list(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    if (const std::string name = option->get_name(); option->count() > 0 && name != "--json" && name != "--quiet")
+      throw UsageError(name +
+                       ": NAME is missing; expected an experiment of the list that `softamp reproduce` prints, "
+                       "or all");
+}
+
+int run_verb(const CLI::App& app, const ReproduceOptions& o) {
   if (o.name == kAll) return run_all(o);
   if (!o.name.empty()) return run_one(o);
+  check_list(app);
   if (o.json)
     print_json(list_json());
   else
@@ -127,6 +139,9 @@ Verb add_reproduce(CLI::App& program) {
             "a format to run in, see `softamp formats`; repeatable [=the experiment's]");
   add_words(*app, "--rounding", o->request.roundings, rounding_from_name,
             "nearest, nearest-away, zero, up, down, stochastic; repeatable [=the experiment's]");
+  add_words(*app, "--fixed-format", o->request.fixed_formats, fixed_format_from_name,
+            "a fixed-point format to run in: q2.14 has 2 bits before the point, the sign among them, and 14 after it; "
+            "repeatable [=the experiment's]");
   app->add_option_function<std::string>(
          "--bits",
          [o](const std::string& text) { o->request.bits = static_cast<int>(parse_whole("--bits", text, 1, 32)); },
@@ -152,14 +167,15 @@ Verb add_reproduce(CLI::App& program) {
                   "where an interrupted run was [=none]")
       ->type_name("DIR");
   app->add_option("--markdown", o->markdown, "all: also write the results in Markdown [=none]")->type_name("FILE");
-  app->add_flag("--brief", o->request.brief, "a quick look: smaller sizes, the same checks");
+  app->add_flag("--brief", o->request.brief, "a quick look: smaller sizes, and the checks that these allow");
   app->add_flag("--again", o->again, "all: run also what is kept in --out");
   app->add_flag("--yes", o->yes, "run also what will take more than ten minutes");
   app->add_flag("--json", o->json, "print one JSON document");
   app->add_flag("--quiet", o->quiet, "no progress, no remarks; only errors");
   app->footer(
       R"(Each result says `agrees` or `differs` beside what was published, or `recorded` where nothing was. An experiment
-gives the same bits for a seed, on any number of cores. Exit code 1: a check differs; 77: it could not run here.
+gives the same bits for a seed, on any number of cores. Exit code 0: all checks agree; 1: one differs; 2: an experiment
+or the writing of a file failed; 77: the one that was asked for could not run here. (`all` skips such ones, and says so.)
 
 Examples:
   softamp reproduce
@@ -168,7 +184,7 @@ Examples:
   softamp reproduce tutorial-sum --samples 1000000 --seed 7 --out sums
   softamp reproduce all --out page --data ~/data
   softamp reproduce all --brief)");
-  return {app, [o] { return run_verb(*o); }};
+  return {app, [app, o] { return run_verb(*app, *o); }};
 }
 
 }  // namespace softamp::program

@@ -3,6 +3,7 @@
 #include "softamp/data/images.h"
 #include "softamp/report/interrupt.h"
 
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -10,7 +11,6 @@
 #include <iostream>
 
 #include "src/report/progress.h"
-#include "src/report/whole_file.h"
 #include "src/reproduce/kept.h"
 #include "src/reproduce/outcome_text.h"
 #include "src/reproduce/page.h"
@@ -27,19 +27,39 @@ struct Item {
   Request request;
   double estimate;  ///< seconds
   std::optional<Result> result{};
-  bool kept = false;     ///< the result was read back
-  std::string failed{};  ///< what stopped it
+  bool kept = false;      ///< the result was read back
+  std::string failed{};   ///< what stopped it: there is no result
+  std::string trouble{};  ///< what of the result's files could not be written
 };
 
-void write_file(const fs::path& file, const std::string& text) {
-  if (!write_whole_file(file, text)) throw UsageError("cannot write '" + file.string() + "': " + std::strerror(errno));
+/// Asked before the run, so that it is not for nothing.
+void check_markdown_file(const fs::path& file) {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  errno = fs::is_directory(file) ? EISDIR : 0;
+  if (errno != 0 || access((folder / ".").c_str(), W_OK | X_OK) != 0)
+    throw UsageError("--markdown: '" + file.string() + "': " + std::strerror(errno) +
+                     "; expected a file in a folder that can be written to");
+}
+
+/// Writes the result's files: the numbers first, which a figure that cannot be drawn does not take away.
+void keep(Item& item, const std::string& folder, bool draw) {
+  try {
+    if (item.kept)
+      restore_tables(*item.result, folder);
+    else
+      keep_result(*item.result, folder);
+    if (draw) draw_missing(*item.result, folder);
+  } catch (const std::exception& e) {
+    item.trouble = e.what();
+  }
 }
 
 std::vector<Item> items_of(const ReproduceOptions& o) {
   const Request& r = o.request;
   for (const auto& [given, option] :
-       {std::pair{!r.formats.empty(), "--format"}, std::pair{!r.roundings.empty(), "--rounding"},
-        std::pair{r.bits.has_value(), "--bits"}, std::pair{r.samples.has_value(), "--samples"}})
+       {std::pair{!r.formats.empty(), "--format"}, std::pair{!r.fixed_formats.empty(), "--fixed-format"},
+        std::pair{!r.roundings.empty(), "--rounding"}, std::pair{r.bits.has_value(), "--bits"},
+        std::pair{r.samples.has_value(), "--samples"}})
     if (given)
       throw UsageError(std::string(option) +
                        ": 'all' does not take it; it takes --seed, --data, --out, --markdown, --brief");
@@ -55,20 +75,13 @@ std::vector<Item> items_of(const ReproduceOptions& o) {
   return items;
 }
 
-std::vector<Result> results_of(const std::vector<Item>& items) {
+std::vector<Result> results_of(const std::vector<Item>& items, const Program& program) {
   std::vector<Result> results;
   for (const Item& item : items) {
     if (item.result) results.push_back(*item.result);
     if (item.failed.empty()) continue;
-    Result result{item.experiment->name,
-                  item.experiment->summary,
-                  item.experiment->source,
-                  SOFTAMP_VERSION,
-                  command_line(*item.experiment, item.request),
-                  request_json(*item.experiment, item.request),
-                  0,
-                  {}};
-    result.outcome.skipped = "it failed: " + item.failed;
+    Result result = empty_result(*item.experiment, item.request, program);
+    result.failed = item.failed;
     results.push_back(std::move(result));
   }
   return results;
@@ -78,27 +91,36 @@ std::string summary(const std::vector<Item>& items) {
   std::vector<std::vector<std::string>> rows = {{"experiment", "checks that agree", "seconds", ""}};
   Agreement all;
   double seconds = 0;
+  size_t failed = 0, skipped = 0;
   for (const Item& item : items) {
     if (!item.failed.empty()) rows.push_back({item.experiment->name, "failed", "", item.failed});
+    failed += !item.failed.empty();
     if (!item.result) continue;
     const Outcome& outcome = item.result->outcome;
     const Agreement a = agreement(outcome);
     all.judged += a.judged;
     all.agreed += a.agreed;
     seconds += item.result->seconds;
+    skipped += !outcome.skipped.empty();
     std::string remark = !outcome.skipped.empty() ? outcome.skipped : item.kept ? "kept from before" : "";
+    const auto add = [&](const std::string& more) { remark += (remark.empty() ? "" : "; ") + more; };
     for (const Check& check : outcome.checks)
       if (!check.agrees)
-        remark += (remark.empty() ? "" : "; ") + ("differs: " + check.what) + ": " + check.ours + ", published " +
-                  check.theirs;
+        add("differs: " + check.what + ": " + check.ours +
+            (check.against == Against::kBound ? ", expected " : ", published ") + check.theirs);
+    if (!item.trouble.empty()) add("not all files are written: " + item.trouble);
     rows.push_back({item.experiment->name, agreement_text(outcome), duration_text(item.result->seconds), remark});
   }
-  rows.push_back({"all", std::to_string(all.agreed) + " of " + std::to_string(all.judged), duration_text(seconds), ""});
+  std::string remark;
+  for (const auto& [count, word] : {std::pair{failed, " failed"}, std::pair{skipped, " skipped"}})
+    if (count > 0) remark += (remark.empty() ? "" : ", ") + std::to_string(count) + word;
+  rows.push_back(
+      {"all", std::to_string(all.agreed) + " of " + std::to_string(all.judged), duration_text(seconds), remark});
   return aligned(rows, {false, false, true, false});
 }
 
 /// Runs what is not kept; false where a signal ended that.
-bool run_items(std::vector<Item>& items, const ReproduceOptions& o, bool draw) {
+bool run_items(std::vector<Item>& items, const ReproduceOptions& o, const Program& program, bool draw) {
   double total = 0, done = 0;
   for (const Item& item : items) total += item.result ? 0 : item.estimate;
   Progress progress("softamp reproduce all", static_cast<uint64_t>(total * 1000) + 1, "");
@@ -111,19 +133,20 @@ bool run_items(std::vector<Item>& items, const ReproduceOptions& o, bool draw) {
     Watch watch(heard, [] { return InterruptGuard::pending() != 0; });
     try {
       watch.at(0, 1);
-      Result result = run_experiment(*item.experiment, item.request, SOFTAMP_VERSION, watch);
-      if (!o.out.empty()) keep_result(result, o.out, draw);
-      item.result = std::move(result);
+      item.result = run_experiment(*item.experiment, item.request, program, watch);
+      if (!o.out.empty()) keep(item, o.out, draw);
     } catch (const Interrupted&) {
       return false;
     } catch (const std::exception& e) {  // the others are worth having
       item.failed = e.what();
     }
     done += item.estimate;
-    if (o.quiet) continue;
-    progress.clear();
-    std::cerr << "softamp reproduce: " << item.experiment->name << ": "
-              << (item.result ? agreement_text(item.result->outcome) : "failed: " + item.failed) << '\n';
+    if (!o.quiet) progress.clear();
+    const std::string name = "softamp reproduce: " + item.experiment->name + ": ";
+    if (!item.failed.empty())
+      std::cerr << name << "failed: " << item.failed << '\n';
+    else if (!o.quiet)
+      std::cerr << name << agreement_text(*item.result) << '\n';
   }
   return true;
 }
@@ -137,21 +160,21 @@ reproduce::Request with_data(const reproduce::Experiment& experiment, reproduce:
   return request;
 }
 
-void refuse_long(const std::string& what, double seconds, bool yes) {
+void refuse_long(const std::string& what, double seconds, bool yes, const std::string& instead) {
   constexpr double kLong = 600;
   if (seconds > kLong && !yes)
-    throw UsageError("'" + what + "' will take about " + duration_text(seconds) +
-                     " on two cores; say --yes to run it, or lower --samples");
+    throw UsageError("'" + what + "' will take about " + duration_text(seconds) + " on two cores; say --yes to run it" +
+                     (instead.empty() ? "" : ", or " + instead));
 }
 
-bool ready_folder(const std::string& folder) {
+bool ready_folder(const std::string& folder, bool quiet) {
   try {
     make_folder(folder);
   } catch (const std::runtime_error& e) {
     throw UsageError(std::string("--out: ") + e.what());
   }
   const bool draw = plots_can_be_drawn();
-  if (!draw)
+  if (!draw && !quiet)
     std::cerr << "softamp reproduce: no gnuplot here: tables and JSON are written, figures are not drawn; install it "
                  "(Debian: gnuplot-nox)\n";
   return draw;
@@ -160,22 +183,27 @@ bool ready_folder(const std::string& folder) {
 int run_all(const ReproduceOptions& o) {
   std::vector<Item> items = items_of(o);
   if (o.again && o.out.empty()) throw UsageError("--again: nothing is kept without --out");
-  const bool draw = !o.out.empty() && ready_folder(o.out);
+  const bool draw = !o.out.empty() && ready_folder(o.out, o.quiet);
+  if (!o.markdown.empty()) check_markdown_file(o.markdown);
+  const Program program{SOFTAMP_VERSION, o.out.empty() ? std::string() : program_digest()};
   size_t kept = 0;
   double rest = 0;
   for (Item& item : items) {
-    if (!o.out.empty() && !o.again) item.result = kept_result(*item.experiment, item.request, SOFTAMP_VERSION, o.out);
+    // Asked with --again, too: a file that is somebody else's is not overwritten.
+    if (!o.out.empty()) item.result = kept_result(*item.experiment, item.request, program, o.out);
+    if (o.again) item.result.reset();
     item.kept = item.result.has_value();
     kept += item.kept;
-    if (item.kept && draw) draw_missing(*item.result, o.out);
     if (!item.kept) rest += item.estimate;
   }
+  refuse_long("all", rest, o.yes, "take --brief");
   if (kept > 0 && !o.quiet)
     std::cerr << "softamp reproduce: " << kept << " of " << items.size() << " experiments are kept in " << o.out
               << " and are not run again; --again runs them\n";
-  refuse_long("all", rest, o.yes);
   const InterruptGuard guard;
-  if (!run_items(items, o, draw)) {
+  for (Item& item : items)
+    if (item.kept) keep(item, o.out, draw);
+  if (!run_items(items, o, program, draw)) {
     const auto finished = std::count_if(items.begin(), items.end(), [](const Item& i) { return i.result.has_value(); });
     std::cerr << "softamp reproduce: interrupted; " << finished << " of " << items.size()
               << " experiments are finished; "
@@ -184,7 +212,7 @@ int run_all(const ReproduceOptions& o) {
               << '\n';
     return 128 + InterruptGuard::pending();
   }
-  const std::vector<Result> results = results_of(items);
+  const std::vector<Result> results = results_of(items, program);
   if (o.json) {
     Json json;
     json["verb"] = "reproduce";
@@ -204,7 +232,14 @@ int run_all(const ReproduceOptions& o) {
     if (!o.quiet) std::cerr << "softamp reproduce: the page is " << (folder / "index.html").string() << '\n';
   }
   if (!o.markdown.empty()) write_file(o.markdown, page_markdown(results));
-  if (std::any_of(items.begin(), items.end(), [](const Item& i) { return !i.failed.empty(); })) return kUsage;
+  bool failed = false;
+  for (const Item& item : items) {
+    if (!item.trouble.empty())
+      std::cerr << "softamp reproduce: " << item.experiment->name << ": not all files are written: " << item.trouble
+                << '\n';
+    failed |= !item.trouble.empty() || !item.failed.empty();
+  }
+  if (failed) return kUsage;
   const bool agree =
       std::all_of(results.begin(), results.end(), [](const Result& r) { return agreement(r.outcome).all(); });
   return agree ? kSuccess : kCheckFailed;

@@ -45,10 +45,12 @@ ElementType output_type(const RoundOptions& o) {
 
 std::string type_text(ElementType type) { return std::string("'") + npy::descr(type) + "'"; }
 
-/// The words of a file that replaces the generator: unsigned numbers of any width, widened to 32 bits.
+/// The numbers of a file that replaces the generator: unsigned, as wide as what is read of them, widened to 32 bits.
+/// Without a chip a number is R, its low bits; with one it is the chip's random word, of which the chip takes its part
+/// for value 0 of a packed result, as `softamp chips --word` does.
 class RandomWords {
  public:
-  RandomWords(const std::string& path, const npy::Header& like) : reader_(path) {
+  RandomWords(const std::string& path, const npy::Header& like, const RoundOptions& o) : reader_(path) {
     const npy::Header& header = reader_.header();
     if (header.type < ElementType::kUint8)
       throw UsageError(path + ": type " + type_text(header.type) +
@@ -56,6 +58,13 @@ class RandomWords {
     if (header.shape != like.shape)
       throw UsageError(path + ": shape " + npy::shape_text(header.shape) + "; expected one number per element, shape " +
                        npy::shape_text(like.shape));
+    if (o.rounding.chip) part_ = chip_rounding(*o.rounding.chip, o.format, o.rounding.bits);
+    const int first = part_ ? part_->first_bit() : 0;
+    const int last = part_ ? part_->last_bit() : o.rounding.policy(o.format).random_bits - 1;
+    if (last >= 8 * static_cast<int>(npy::size_of(header.type)))
+      throw UsageError(path + ": type " + type_text(header.type) + "; expected " +
+                       (last < 16 ? "'<u2' or '<u4'" : "'<u4'") + ": bits " + std::to_string(first) + " to " +
+                       std::to_string(last) + " are read");
   }
 
   const uint32_t* next(size_t count) {
@@ -65,6 +74,8 @@ class RandomWords {
       case 2: read<uint16_t>(); break;
       default: reader_.read(words_.data(), count);
     }
+    if (part_)
+      for (uint32_t& word : words_) word = chip_random(*part_, word);
     return words_.data();
   }
 
@@ -77,6 +88,7 @@ class RandomWords {
   }
 
   npy::Reader reader_;
+  std::optional<ChipRounding> part_;
   std::vector<uint32_t> words_;
 };
 
@@ -182,7 +194,7 @@ void round_file(const RoundOptions& o) {
     throw UsageError(o.in + ": type " + type_text(header.type) + "; expected '<f4', which --chip " +
                      name_of(*o.rounding.chip) + " rounds");
   std::optional<RandomWords> words;
-  if (!o.random_bits.empty()) words.emplace(o.random_bits, header);
+  if (!o.random_bits.empty()) words.emplace(o.random_bits, header, o);
   npy::Writer writer(o.out, output_type(o), header.shape);
   RandomWords* const given = words ? &*words : nullptr;
   const FpStatus status = header.type == ElementType::kFloat32 ? round_from<float>(o, reader, given, writer)
@@ -224,7 +236,8 @@ Verb add_round(CLI::App& program) {
   add_word(*app, "--random", o->rounding.engine, engine_from_name, "philox (10 rounds), philox7 [=philox]");
   app->add_option(
          "--random-bits", o->random_bits,
-         "one unsigned number ('u1', 'u2', 'u4') per element instead of the generator; its low --bits bits are read")
+         "one unsigned number ('u1', 'u2', 'u4') per element instead of the generator: its low --bits bits are read; "
+         "with --chip it is the chip's random word, of which the chip reads its part (AMD's the top bits of 32)")
       ->type_name("R.npy");
   o->rounding.add_overflow(*app);
   o->rounding.add_preset(*app);

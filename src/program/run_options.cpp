@@ -124,7 +124,7 @@ void RunOptions::add_to(CLI::App& app) {
   add_word(app, "--random", random, engine_from_name,
            "philox (10 rounds), philox7, xoroshiro128aox (the order of the hardware; slow) [=philox]");
   add_whole(app, "--bits", bits, 1, 32, "random bits of a stochastic rounding, 1..32 [=13; 16 with xoroshiro128aox]");
-  add_word(app, "--variant", variant, variant_from_name, "carry (the IPU's), half, rne, odd [=carry]");
+  add_word(app, "--variant", variant, variant_from_name, "carry (the IPU's), half, rne, odd, at-least [=carry]");
   add_whole(app, "--seed", seed, 0, std::numeric_limits<uint64_t>::max(), "seed of the random bits, 64 bits [=0]");
   add_whole(app, "--steps", steps, 1, 1u << 31, "runs of the graph [=1]");
   add_whole(app, "--first-step", first_step, 0, std::numeric_limits<uint32_t>::max(), "number of the first run [=0]");

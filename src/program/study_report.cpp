@@ -12,6 +12,8 @@
 #include <optional>
 #include <ostream>
 
+#include "src/report/csv_cell.h"
+
 namespace softamp::program {
 namespace {
 
@@ -143,13 +145,6 @@ std::vector<double> numbers(const StudyReport& r, const StudyRow& row) {
                                 static_cast<double>(row.stopped)};
   if (r.compares_mechanisms()) values.insert(values.end(), {row.low_percent, row.casts, row.speed});
   return values;
-}
-
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 }  // namespace

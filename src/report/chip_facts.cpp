@@ -9,6 +9,7 @@ constexpr auto kHash = Evidence::kHashVerified, kDocument = Evidence::kVendorDoc
 
 const char* const kPtx = "PTX ISA 8.7 to 9.1, cvt";
 const char* const kDumps = "hibouwu/PTX-Instruction-Accuracy-Test @5961855, digests of two dumps of a B200";
+const char* const kSingles = "hibouwu/PTX-Instruction-Accuracy-Test @5961855, its accuracy report";
 const char* const kQuack = "Dao-AILab/quack @c8ec317, quack/rounding.py, probed on B200 and B300";
 const char* const kRocm = "ROCm clr, amd_hip_ocp_host.hpp";
 const char* const kGfloat = "graphcore-research/gfloat @b142762, round.py";
@@ -27,10 +28,11 @@ ChipFacts ipu() {
            "nanoo decides between NaN and the largest number for a result too large; infinities do not occur.",
            "From fp32 to a normal fp16, 13 of the 16 bits are seen; a subnormal result reads all 16."},
           {{kDocument, "random bits are added below the kept ones, the carry decides, signs kept apart",
-            "Graphcore's patent on stochastic rounding, by way of ipu.md 5.2"},
+            "Graphcore, US patent 11,169,778"},
            {kDocument, "ESR, NANOO and the four seed registers", "IPU instruction set documents, poplibs"},
-           {kOurs, "16 random bits, form carry, lane map (switches sr_bits, sr_form, sr_lane_map)", "ipu.md 5.2, 5.5"},
-           {kOurs, "stochastic rounding of fp8 results (switch fp8_sr)", "ipu.md 11"}}};
+           {kOurs, "16 random bits, form carry, lane map (switches sr_bits, sr_form, sr_lane_map)",
+            "not public: our defaults"},
+           {kOurs, "stochastic rounding of fp8 results (switch fp8_sr)", "not public: our default"}}};
 }
 
 ChipFacts nvidia(bool sm103) {
@@ -41,7 +43,7 @@ ChipFacts nvidia(bool sm103) {
               {kFp16, kBf16, kE4m3, kE5m2},
               {"Of a packed result the first operand lands highest; swapping two operands swaps the halves.",
                "f16x2: 13 bits of each half of the random word; the three above are ignored. bf16x2: all 16.",
-               "Without .satfinite overflow is not spelled out by the manual: modelled as infinity (Q1).",
+               "Without .satfinite overflow is not spelled out by the manual: modelled as infinity.",
                "e2m1x4, e2m3x4 and e3m2x4 exist; no model here: formats without NaN and infinity."},
               {}};
   if (sm103) {
@@ -52,7 +54,11 @@ ChipFacts nvidia(bool sm103) {
   } else {
     f.notes.push_back("e4m3x4, e5m2x4: value i takes byte i of the word.");
     f.evidence = {
-        {kHash, "f16x2 and bf16x2: 50,331,650 results, subnormal fp16 among them (`softamp reproduce b200`)", kDumps},
+        {kHash, "with .satfinite, one random number: 50,331,650 results, subnormal fp16 and normal bf16", kDumps},
+        {kThird, "four single results of f16x2 beside them, two of them under other random words, one with .relu",
+         kSingles},
+        {kDocument, "not in the dumps: other random numbers, normal fp16 below the limit, infinity, NaN", kPtx},
+        {kOurs, "not in the dumps: subnormal bf16, overflow without .satfinite", "the manual is silent"},
         {kThird, "e4m3x4 and e5m2x4: byte i, subnormal results, NaN 0x7f", kQuack},
         {kDocument, "number of bits, carry, .satfinite, .relu, the halves' order", kPtx}};
   }
@@ -83,7 +89,7 @@ ChipFacts amd_cdna4() {
           {"fp8 and bf8 are OCP's e4m3 and e5m2. Scale 1; the packed forms re-seed themselves, which is not modelled.",
            "FP16_OVFL = 1 is the saturating form; of bf16 nothing is said about it, so bf16 has only infinity.",
            "With it, the host model gives 0x7f for a saturated e4m3, which is NaN; we give 0x7e, 448, as the ISA says.",
-           "A NaN's sign, which the host model keeps, is not kept here (D19)."},
+           "A NaN's sign, which the host model keeps, is not kept here: a format's NaN is always one code."},
           {{kDocument, "e4m3 by 20 bits, e5m2 by 21: the top ones; add, truncate", "AMD CDNA4 ISA"},
            {kModel, "special values, subnormal results", kRocm},
            {kThird, "f16 by the top 13 bits, bf16 by the top 16", "LLVM PR 116310 and the same formula"}}};
@@ -101,7 +107,7 @@ ChipFacts intel_xe() {
            "srnd.sat of newer parts is left out: what it makes of infinities is not said."},
           {{kDocument, "13 bits to fp16, 8 to bf8; alignment; NaN and infinity as IEEE 754, denormals kept",
             "intel-graphics-compiler, SRND.md"},
-           {kOurs, "a NaN becomes the quiet one without payload", "D19"}}};
+           {kOurs, "a NaN becomes the quiet one without payload", "its bits are not said"}}};
 }
 
 ChipFacts tenstorrent_wh() {
@@ -136,7 +142,7 @@ ChipFacts exact() {
           "no chip",
           examples(),
           {"A float discards at most 23 bits on the way to a normal result: each is seen, and the bias is 0."},
-          {{kDefined, "D33", "ours"}}};
+          {{kDefined, "23 random bits on the top of what is discarded, the carry decides", "our definition"}}};
 }
 
 }  // namespace

@@ -31,6 +31,11 @@ std::string list_of(const std::vector<FloatFormat>& formats) {
   return text;
 }
 
+void check_bits(Chip chip, int bits) {
+  if (bits < 0 || bits > 32)
+    throw std::invalid_argument("chip " + name_of(chip) + ": " + std::to_string(bits) + " random bits: expected 1..32");
+}
+
 bool named_alike(const std::string& wanted, const std::string& closed) {
   return wanted.find(closed) != std::string::npos;
 }
@@ -54,14 +59,15 @@ std::string answers(Chip chip, const ChipRounding& c, int bits, uint64_t code, u
   return other == usual ? usual : usual + " or " + other;
 }
 
+/// See ChipRow::evidence. AMD's special values are the host model's, and r and form of the IPU are not public.
 Evidence evidence_of(Chip chip, const FloatFormat& to) {
   const bool f8 = to.storage_bits() <= 8;
   switch (chip) {
-    case Chip::kIpu: return f8 ? Evidence::kAssumed : Evidence::kVendorDocument;
-    case Chip::kNvidiaSm100: return f8 ? Evidence::kThirdParty : Evidence::kHashVerified;
-    case Chip::kAmdCdna3:
+    case Chip::kIpu: return Evidence::kAssumed;
+    case Chip::kNvidiaSm100: return f8 ? Evidence::kThirdParty : Evidence::kHashedInPart;
+    case Chip::kAmdCdna3: return Evidence::kVendorModel;
+    case Chip::kAmdCdna4: return f8 ? Evidence::kVendorModel : Evidence::kThirdParty;
     case Chip::kIntelXe: return Evidence::kVendorDocument;
-    case Chip::kAmdCdna4: return f8 ? Evidence::kVendorDocument : Evidence::kThirdParty;
     case Chip::kExact: return Evidence::kDefinition;
     default: return Evidence::kThirdParty;
   }
@@ -123,6 +129,7 @@ std::string name_of(Chip chip) { return chip_facts(chip).name; }
 std::string name_of(Evidence evidence) {
   switch (evidence) {
     case Evidence::kHashVerified: return "hash-verified";
+    case Evidence::kHashedInPart: return "hash-verified in part";
     case Evidence::kVendorDocument: return "vendor document";
     case Evidence::kVendorModel: return "vendor model";
     case Evidence::kThirdParty: return "third party";
@@ -145,8 +152,7 @@ std::string name_of(RandomSlice slice) {
 
 ChipRounding require_chip_rounding(Chip chip, const FloatFormat& to, ChipOverflow overflow, int bits) {
   const std::string who = "chip " + name_of(chip);
-  if (bits < 0 || bits > 32)
-    throw std::invalid_argument(who + ": " + std::to_string(bits) + " random bits: expected 1..32");
+  check_bits(chip, bits);
   const ChipRounding c = chip_rounding(chip, to, bits);
   if (!c.exists)
     throw std::invalid_argument(who + " does not round to " + format_name(to) + ": expected " +
@@ -181,6 +187,7 @@ Dyadic chip_bias(const ChipRounding& rounding, int lift) {
 }
 
 std::vector<ChipRow> chip_rows(Chip chip, int bits) {
+  check_bits(chip, bits);
   std::vector<ChipRow> rows;
   for (const FloatFormat& to : chip_facts(chip).formats) {
     const ChipRounding c = chip_rounding(chip, to, bits);

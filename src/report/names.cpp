@@ -114,6 +114,14 @@ std::optional<FloatFormat> format_from_widths(const std::string& name) {
   return FloatFormat::ieee(exponent_bits, precision);
 }
 
+/// Bits of a fixed-point format, the sign among them.
+constexpr int kFewestFixedBits = 2, kMostFixedBits = 32;
+
+FixedFormat fixed_format(int bits, int fraction) {
+  const int64_t limit = int64_t{1} << (bits - 1);
+  return {-fraction, -limit, limit - 1};
+}
+
 }  // namespace
 
 std::string unknown_name_message(std::string_view what, std::string_view name, const std::vector<std::string>& known) {
@@ -165,6 +173,38 @@ std::string format_name(const FloatFormat& format) {
   for (const NamedFormat& named : named_formats())
     if (named.format == format) return named.names.front();
   return "e" + std::to_string(format.exponent_bits) + "p" + std::to_string(format.precision);
+}
+
+FixedFormat fixed_format_from_name(std::string_view name) {
+  const std::string word = lower_case(name);
+  const char* const end = word.data() + word.size();
+  // Digits alone: from_chars would take a sign.
+  const bool digits =
+      word.size() > 1 && word[0] == 'q' && word.find_first_not_of("0123456789.", 1) == std::string::npos;
+  int integer = 0, fraction = 0;
+  const auto first = std::from_chars(word.data() + (digits ? 1 : 0), end, integer);
+  if (digits && first.ec == std::errc{} && first.ptr != end && *first.ptr == '.') {
+    const auto second = std::from_chars(first.ptr + 1, end, fraction);
+    if (second.ec == std::errc{} && second.ptr == end && integer <= kMostFixedBits && fraction <= kMostFixedBits &&
+        integer + fraction >= kFewestFixedBits && integer + fraction <= kMostFixedBits)
+      return fixed_format(integer + fraction, fraction);
+  }
+  throw UnknownName("fixed-point format '" + std::string(name) +
+                    "': expected q<I>.<F> with I integer bits, the sign among them, and F bits after the point, 2 to "
+                    "32 bits together: q2.14");
+}
+
+std::string name_of(const FixedFormat& format) {
+  for (int bits = kFewestFixedBits; bits <= kMostFixedBits; ++bits) {
+    const int fraction = -format.quantum_exponent;
+    if (fraction < 0 || fraction > bits) continue;
+    const FixedFormat named = fixed_format(bits, fraction);
+    if (format.least == named.least && format.greatest == named.greatest)
+      return "q" + std::to_string(bits - fraction) + "." + std::to_string(fraction);
+  }
+  throw std::invalid_argument("a fixed-point format of codes " + std::to_string(format.least) + " to " +
+                              std::to_string(format.greatest) + " times 2^" + std::to_string(format.quantum_exponent) +
+                              " has no name q<I>.<F>");
 }
 
 RoundingMode rounding_from_name(std::string_view name) { return value_from_name("rounding", kModes, name); }

@@ -53,7 +53,8 @@ std::string contents(std::FILE* file) {
 }
 
 /// Runs gnuplot on `script` and returns what it said; files instead of pipes, so that neither side ever waits for the
-/// other.
+/// other. It runs in a process group of its own: the terminal's Ctrl-C is for the program, which may still want the
+/// picture before it leaves.
 std::string run_gnuplot(const std::string& script) {
   const TemporaryFile input = temporary_file(), messages = temporary_file();
   std::fwrite(script.data(), 1, script.size(), input.get());
@@ -64,10 +65,15 @@ std::string run_gnuplot(const std::string& script) {
   posix_spawn_file_actions_adddup2(&actions, fileno(input.get()), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, fileno(messages.get()), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, fileno(messages.get()), STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
   char name[] = "gnuplot", option[] = "-d", dash[] = "-";
   char* const arguments[] = {name, option, dash, nullptr};
   pid_t child = 0;
-  const int error = posix_spawnp(&child, name, &actions, nullptr, arguments, environ);
+  const int error = posix_spawnp(&child, name, &actions, &attributes, arguments, environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
     throw std::runtime_error(std::string("cannot run gnuplot, which draws the plots: ") + std::strerror(error) +

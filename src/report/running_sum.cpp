@@ -1,5 +1,6 @@
 #include "softamp/report/running_sum.h"
 
+#include "softamp/numerics/random.h"
 #include "softamp/report/number_text.h"
 #include "src/report/dyadic.h"
 #include "src/report/running_sum_chunk.h"
@@ -31,6 +32,8 @@ void check(const RunningSumSetup& s) {
   if (s.count < 1 || s.count > kMaxCount) refuse("count", std::to_string(s.count), "1.." + std::to_string(kMaxCount));
   if (s.replicas < 1 || s.replicas > kMaxReplicas)
     refuse("replicas", std::to_string(s.replicas), "1.." + std::to_string(kMaxReplicas));
+  if (s.operation >= RandomBits::kOperations)
+    refuse("operation", std::to_string(s.operation), "0.." + std::to_string(RandomBits::kOperations - 1));
   for (const uint64_t code : {s.addend, s.start})
     if (code > s.format.code_mask() || !s.format.is_finite(code))
       refuse("operand", code_text(s.format, code), "the code of a finite number");

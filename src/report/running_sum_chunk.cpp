@@ -16,6 +16,7 @@ class AdditionBits {
  public:
   AdditionBits(const RunningSumSetup& s, const SumChunk& chunk)
       : engine_(s.engine),
+        operation_(s.operation),
         first_(chunk.first),
         words_(chunk.codes.size()),
         philox_{s.seed, s.engine == RandomEngine::kPhilox7 ? 7 : 10} {
@@ -37,7 +38,7 @@ class AdditionBits {
     }
     const uint32_t lanes = wide_ ? 4 : 8;  // of one Philox block (D39)
     for (size_t first = 0; first < words_.size(); first += lanes) {
-      const RandomBlock block = philox_.block(addition, 0, (first_ + first) / lanes);
+      const RandomBlock block = philox_.block(addition, operation_, (first_ + first) / lanes);
       for (uint32_t i = 0; i < lanes && first + i < words_.size(); ++i)
         words_[first + i] = wide_ ? block.word[i] : block.lane16(i);
     }
@@ -46,6 +47,7 @@ class AdditionBits {
 
  private:
   RandomEngine engine_;
+  uint32_t operation_;
   uint64_t first_;
   bool wide_ = false;  ///< 32-bit lanes
   std::vector<uint32_t> words_;
@@ -172,6 +174,7 @@ class Lanes {
     std::fill_n(addend_.begin(), chunk.codes.size(), static_cast<uint16_t>(s.addend));
     random_.engine = s.engine;
     random_.seed = s.seed;
+    random_.operation = s.operation;
     random_.first_index = chunk.first;
   }
 

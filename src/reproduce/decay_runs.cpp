@@ -2,6 +2,7 @@
 
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
+#include "src/reproduce/survey.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,8 @@
 
 namespace softamp::reproduce::stepping {
 namespace {
+
+using survey::quantum_at;
 
 /// The rounding sites of a run.
 enum Kind : uint32_t { kStepLength, kQuotient, kProduct, kSum };

@@ -28,6 +28,7 @@ enum Option : unsigned {
   kSeed = 8,      ///< --seed
   kSamples = 16,  ///< --samples
   kData = 32,     ///< --data
+  kFixed = 64,    ///< --fixed-format, repeatable
 };
 
 /// What was asked for. What is empty is the experiment's own default, which its Outcome's `settings` tell.
@@ -37,8 +38,9 @@ struct Request {
   std::optional<int> bits;          ///< (1 .. 32) random bits of a stochastic rounding
   uint64_t seed = 0;                ///< [=0] of Philox4x32-10
   std::optional<uint64_t> samples;  ///< (1 .. 2^40) what is repeated: Experiment::samples says what that is
-  std::string data;                 ///< folder of Fashion-MNIST; empty: not given
-  bool brief = false;               ///< the short form that the tests run: below two seconds, same checks
+  std::vector<FixedFormat> fixed_formats;
+  std::string data;    ///< folder of Fashion-MNIST; empty: not given
+  bool brief = false;  ///< the short form that the tests run: below two seconds, smaller sizes
 };
 
 /// A table: rows of as many cells as there are columns; a cell is a number, a text, or null where there is nothing.
@@ -59,7 +61,7 @@ struct Figure {
 /// How a result is held against the publication.
 enum class Against : uint8_t {
   kFigure,    ///< a published figure that is exact: equal to the last digit
-  kBound,     ///< a bound or interval derived from the set-up, which the publication states or implies
+  kBound,     ///< a figure, bound or interval derived from the set-up, by theory or by an independent computation
   kShape,     ///< an order or a shape that the publication describes in words
   kRecorded,  ///< nothing published to judge by: recorded; always agrees
 };
@@ -80,7 +82,8 @@ struct Outcome {
   std::vector<Figure> figures;
   std::string seen;  ///< a paragraph for the reader: what is seen, and why
   std::vector<Check> checks;
-  std::string skipped;  ///< not empty: it could not run here, and why; nothing else is set
+  std::string deviations;  ///< in what the set-up differs from the publication's, in sentences; empty: in nothing
+  std::string skipped;     ///< not empty: it could not run here, and why; nothing else is set
 };
 
 /// The run was interrupted.

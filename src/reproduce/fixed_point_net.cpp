@@ -16,10 +16,6 @@
 namespace softamp::reproduce {
 namespace {
 
-/// Rounding sites of a step: those of layer l are 4 l + these.
-enum Operation : uint32_t { kOutput, kError, kUpdate, kBiasUpdate };
-constexpr uint32_t site(size_t layer, Operation o) { return static_cast<uint32_t>(4 * layer) + o; }
-
 constexpr size_t kRowsAtOnce = 16;  ///< that one thread takes
 
 template <class Body>
@@ -51,18 +47,27 @@ class Words {
   RandomBlock block_{};
 };
 
-/// Cross-entropy of softmax(outputs) against `label`; `errors` = p - t in binary64.
+/// Cross-entropy of softmax(outputs) against `label`; `errors` = p - t. Both are fp32 operations one by one, in
+/// ascending order; outputs are fp32 numbers.
 double cross_entropy(std::span<const double> outputs, int32_t label, std::span<double> errors) {
-  const double greatest = *std::max_element(outputs.begin(), outputs.end());
-  double sum = 0;
+  const auto greatest = static_cast<float>(*std::max_element(outputs.begin(), outputs.end()));
+  const auto below = [&](size_t j) { return static_cast<float>(outputs[j]) - greatest; };
+  float sum = 0;
   for (size_t j = 0; j < outputs.size(); ++j) {
-    errors[j] = math::exp(math::Float(static_cast<float>(outputs[j] - greatest))).value;
-    sum += errors[j];
+    const float power = math::exp(math::Float(below(j))).value;
+    errors[j] = power;
+    sum += power;
   }
-  for (double& e : errors) e /= sum;
+  for (double& e : errors) e = static_cast<float>(e) / sum;
   const auto wanted = static_cast<size_t>(label);
-  errors[wanted] -= 1;
-  return math::log(math::Float(static_cast<float>(sum))).value - (outputs[wanted] - greatest);
+  errors[wanted] = static_cast<float>(errors[wanted]) - 1.0f;
+  return math::log(math::Float(sum)).value - below(wanted);
+}
+
+/// `value` rounded to nearest even, as a code; beyond the format its limit.
+double code_of(const FixedFormat& f, double value) {
+  return std::clamp(std::nearbyint(std::ldexp(value, -f.quantum_exponent)), static_cast<double>(f.least),
+                    static_cast<double>(f.greatest));
 }
 
 }  // namespace
@@ -86,12 +91,7 @@ void round_sums(std::span<const double> sums, int exponent, const FixedFormat& f
 }
 
 FixedNet::FixedNet(const NetSetup& net, const FixedSetup& setup)
-    : net_(net),
-      setup_(setup),
-      kept_(fixed16(setup.weight_fraction)),
-      output_(fixed16(setup.output_fraction)),
-      random_{net.seed},
-      images_(net.batch, net.widths.front()) {
+    : net_(net), setup_(setup), random_{net.seed}, images_(net.batch, net.widths.front()) {
   for (size_t l = 0; l + 1 < net.widths.size(); ++l) {
     const size_t in = net.widths[l], out = net.widths[l + 1], batch = net.batch;
     Layer layer{Grid(in, out),    Grid(1, out),     Grid(out, in),   Grid(batch, out),
@@ -103,7 +103,7 @@ FixedNet::FixedNet(const NetSetup& net, const FixedSetup& setup)
       for (size_t j = 0; j < out; ++j) {
         // A weight rounded to nearest: it is data, not a result.
         const double value = values[i * out + j];
-        layer.weights.row(i)[j] = setup.fixed ? std::nearbyint(std::ldexp(value, setup.weight_fraction)) : value;
+        layer.weights.row(i)[j] = setup.fixed ? code_of(setup.kept, value) : value;
       }
     layers_.push_back(std::move(layer));
   }
@@ -120,7 +120,7 @@ void FixedNet::load(const ImageSet& set, std::span<const int64_t> indices) {
   double pixels[256];
   for (int p = 0; p < 256; ++p) {
     const double value = p / 255.0;
-    pixels[p] = setup_.fixed ? std::nearbyint(std::ldexp(value, setup_.output_fraction)) : static_cast<float>(value);
+    pixels[p] = setup_.fixed ? code_of(setup_.output, value) : static_cast<float>(value);
   }
   const auto size = static_cast<size_t>(set.image_elements());
   for (size_t i = 0; i < indices.size(); ++i) {
@@ -136,14 +136,14 @@ void FixedNet::forward(const RoundingPolicy& policy, uint32_t step) {
     // The bias joins the sum at the products' point.
     std::vector<double> start(layer.biases.cells);
     if (setup_.fixed)
-      for (double& b : start) b = std::ldexp(b, setup_.output_fraction);
+      for (double& b : start) b = std::ldexp(b, -setup_.output.quantum_exponent);
     const bool last = l + 1 == layers_.size();
     for_rows(net_.batch, [&](size_t first, size_t end) {
-      multiply_rows(inputs, layer.weights, start.data(), layer.sums, first, end);
+      multiply_rows(cells(), inputs, layer.weights, start.data(), layer.sums, first, end);
       for (size_t i = first; i < end; ++i) {
         const std::span<double> out = layer.outputs.line(i);
-        keep(layer.sums.line(i), kept_.quantum_exponent + output_.quantum_exponent, output_, policy, step,
-             site(l, kOutput), i * out.size(), out);
+        keep(layer.sums.line(i), setup_.kept.quantum_exponent + setup_.output.quantum_exponent, setup_.output, policy,
+             step, site(l, kOutput), i * out.size(), out);
         if (!last)
           for (double& x : out) x = std::max(x, 0.0);
       }
@@ -158,13 +158,13 @@ double FixedNet::last_errors(const ImageSet& set, std::span<const int64_t> indic
   for (size_t i = 0; i < indices.size(); ++i) {
     for (size_t j = 0; j < logits.size(); ++j)
       logits[j] =
-          setup_.fixed ? std::ldexp(layer.outputs.row(i)[j], output_.quantum_exponent) : layer.outputs.row(i)[j];
+          setup_.fixed ? std::ldexp(layer.outputs.row(i)[j], setup_.output.quantum_exponent) : layer.outputs.row(i)[j];
     total += cross_entropy(logits, set.labels[static_cast<size_t>(indices[i])], errors);
     // p - t as an integer of units 2^-52, cut off there: far below the quantum, and its random bits, of any format
     // here.
     if (setup_.fixed)
       for (double& e : errors) e = std::trunc(std::ldexp(e, 52));
-    keep(errors, -52, kept_, setup_.rounding, step, site(layers_.size() - 1, kError), i * errors.size(),
+    keep(errors, -52, setup_.kept, setup_.rounding, step, site(layers_.size() - 1, kError), i * errors.size(),
          layer.errors.line(i));
   }
   return total / static_cast<double>(indices.size());
@@ -175,11 +175,11 @@ void FixedNet::backward(uint32_t step) {
     Layer &layer = layers_[l], &before = layers_[l - 1];
     transpose(layer.weights, layer.turned);
     for_rows(net_.batch, [&](size_t first, size_t end) {
-      multiply_rows(layer.errors, layer.turned, nullptr, before.sums, first, end);
+      multiply_rows(cells(), layer.errors, layer.turned, nullptr, before.sums, first, end);
       for (size_t i = first; i < end; ++i) {
         const std::span<double> errors = before.errors.line(i), outputs = before.outputs.line(i);
-        keep(before.sums.line(i), 2 * kept_.quantum_exponent, kept_, setup_.rounding, step, site(l - 1, kError),
-             i * errors.size(), errors);
+        keep(before.sums.line(i), 2 * setup_.kept.quantum_exponent, setup_.kept, setup_.rounding, step,
+             site(l - 1, kError), i * errors.size(), errors);
         for (size_t k = 0; k < errors.size(); ++k)
           if (outputs[k] <= 0) errors[k] = 0;
       }
@@ -195,30 +195,36 @@ void FixedNet::update(uint32_t step) {
       for (double& s : sums) s *= rate;
       exponent += kRateExponent;
     } else {
+      // The rate has few bits: its products with floats are exact here and rounded to fp32 below, as the sums of two
+      // floats are.
       for (double& s : sums) s *= std::ldexp(rate, kRateExponent);
     }
-    keep(sums, exponent, kept_, setup_.rounding, step, operation, first, updates);
+    keep(sums, exponent, setup_.kept, setup_.rounding, step, operation, first, updates);
     for (size_t j = 0; j < weights.size(); ++j) {
       const double w = weights[j] - updates[j];
-      weights[j] = setup_.fixed ? std::clamp(w, static_cast<double>(kept_.least), static_cast<double>(kept_.greatest))
+      weights[j] = setup_.fixed ? std::clamp(w, static_cast<double>(setup_.kept.least),
+                                             static_cast<double>(setup_.kept.greatest))
                                 : static_cast<float>(w);
     }
   };
   for (size_t l = 0; l < layers_.size(); ++l) {
     Layer& layer = layers_[l];
     transpose(l == 0 ? images_ : layers_[l - 1].outputs, layer.inputs_turned);
-    const int exponent = kept_.quantum_exponent + output_.quantum_exponent;
+    const int exponent = setup_.kept.quantum_exponent + setup_.output.quantum_exponent;
     for_rows(layer.weights.rows, [&](size_t first, size_t end) {
-      multiply_rows(layer.inputs_turned, layer.errors, nullptr, layer.updates, first, end);
+      multiply_rows(cells(), layer.inputs_turned, layer.errors, nullptr, layer.updates, first, end);
       for (size_t k = first; k < end; ++k)
         apply(layer.updates.line(k), exponent, site(l, kUpdate), k * layer.weights.columns, layer.updates.line(k),
               layer.weights.line(k));
     });
     std::vector<double> sums(layer.biases.columns);
     for (size_t i = 0; i < net_.batch; ++i)
-      for (size_t j = 0; j < sums.size(); ++j) sums[j] += layer.errors.row(i)[j];
+      for (size_t j = 0; j < sums.size(); ++j) {
+        sums[j] += layer.errors.row(i)[j];
+        if (!setup_.fixed) sums[j] = static_cast<float>(sums[j]);  // once more from binary64: as fp32 adds
+      }
     std::vector<double> updates(sums.size());
-    apply(sums, kept_.quantum_exponent, site(l, kBiasUpdate), 0, updates, layer.biases.line(0));
+    apply(sums, setup_.kept.quantum_exponent, site(l, kBiasUpdate), 0, updates, layer.biases.line(0));
   }
 }
 
@@ -251,7 +257,7 @@ int64_t FixedNet::saturated() const {
   int64_t count = 0;
   if (!setup_.fixed) return count;
   const auto at_limit = [&](double w) {
-    return w == static_cast<double>(kept_.least) || w == static_cast<double>(kept_.greatest);
+    return w == static_cast<double>(setup_.kept.least) || w == static_cast<double>(setup_.kept.greatest);
   };
   for (const Layer& layer : layers_)
     for (const Grid* grid : {&layer.weights, &layer.biases})

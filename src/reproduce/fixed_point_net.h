@@ -4,11 +4,11 @@
 // What is kept in 16 bits: weights and biases, their updates, the outputs of layers, and the errors that go back. Each
 // number is one exact sum, rounded once (numerics' round_to_fixed: saturating, two's complement):
 //   output of a layer   x = ReLU(round(b + sum_k x_k w_k)), the last without ReLU
-//   error of the last   e = round(p - t), p = softmax of the outputs, in fp32 and binary64
+//   error of the last   e = round(p - t), p = softmax of the outputs, each of its operations rounded to fp32
 //   error before        e_k = round(sum_j e_j w_kj) where x_k > 0, else 0
 //   update              u = round(rate sum_images x_k e_j);  w <- w - u, which is exact but for saturation
-// Sums are of codes, in binary64, which holds them exactly (fixed_point_product.h). In fp32 the same sums are of
-// floats, accumulated in binary64 in ascending order and rounded to fp32.
+// Sums are of codes, in binary64, which holds them exactly (fixed_point_product.h). In the fp32 network every product,
+// sum and update is an fp32 operation, each rounded on its own, sums in ascending order.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,18 @@ namespace softamp::reproduce {
 /// A 16-bit fixed-point format with `fraction` bits after the point.
 constexpr FixedFormat fixed16(int fraction) { return {-fraction, -32768, 32767}; }
 
-/// How numbers are kept.
+/// How numbers are kept. Formats are of at most 16 bits, at most 16 of them after the point: sums of more would not be
+/// exact.
 struct FixedSetup {
-  bool fixed = false;         ///< false: fp32 throughout, and the rest has no meaning
-  int weight_fraction = 12;   ///< of weights, biases, updates and errors
-  int output_fraction = 10;   ///< of images and outputs of layers
-  RoundingPolicy rounding{};  ///< of every rounding of a training step
+  bool fixed = false;                ///< false: fp32 throughout, and the rest has no meaning
+  FixedFormat kept = fixed16(12);    ///< weights, biases, updates and errors
+  FixedFormat output = fixed16(10);  ///< images and outputs of layers
+  RoundingPolicy rounding{};         ///< of every rounding of a training step
+  /// The first of the rounding sites, kSitesPerLayer for each layer: trainings with one seed have others each.
+  uint32_t first_site = 0;
 };
+
+constexpr uint32_t kSitesPerLayer = 4;
 
 /// What all networks of an experiment share.
 struct NetSetup {
@@ -91,9 +96,15 @@ class FixedNet {
   void keep(std::span<const double> sums, int exponent, const FixedFormat& format, const RoundingPolicy& policy,
             uint32_t step, uint32_t operation, uint64_t first, std::span<double> out) const;
 
+  /// What the sites of layer l do, in this order.
+  enum Operation : uint32_t { kOutput, kError, kUpdate, kBiasUpdate };
+  uint32_t site(size_t layer, Operation o) const {
+    return setup_.first_site + kSitesPerLayer * static_cast<uint32_t>(layer) + o;
+  }
+  Cells cells() const { return setup_.fixed ? Cells::kCodes : Cells::kFloats; }
+
   NetSetup net_;
   FixedSetup setup_;
-  FixedFormat kept_, output_;  // of weights, updates and errors; of outputs
   RandomBits random_;
   Grid images_;
   std::vector<Layer> layers_;

@@ -11,43 +11,64 @@ namespace softamp::reproduce {
 namespace {
 
 typedef double Eight __attribute__((vector_size(64)));
+typedef float EightFloats __attribute__((vector_size(32)));
 
 constexpr size_t kWide = 8;
 
+/// Eight cells from `from` on, as numbers of the arithmetic V; cells that hold floats are floats exactly.
+template <class V>
+SOFTAMP_BODY void load(const double* from, V& to) {
+  Eight cells;
+  std::memcpy(&cells, from, sizeof cells);
+  to = __builtin_convertvector(cells, V);
+}
+
 /// kRows x 8 numbers of `out` at (i, j).
-template <size_t kRows>
+template <class V, class T, size_t kRows>
 SOFTAMP_BODY void tile(const Grid& a, const Grid& b, const double* start, Grid& out, size_t i, size_t j) {
-  Eight sums[kRows];
+  V sums[kRows];
   for (size_t r = 0; r < kRows; ++r) {
-    sums[r] = Eight{};
-    if (start) std::memcpy(&sums[r], start + j, sizeof(Eight));
+    sums[r] = V{};
+    if (start) load(start + j, sums[r]);
   }
   const double* left = a.row(i);
   for (size_t k = 0; k < a.columns; ++k) {
-    Eight right;
-    std::memcpy(&right, b.row(k) + j, sizeof(Eight));
-    for (size_t r = 0; r < kRows; ++r) sums[r] = sums[r] + left[r * a.stride + k] * right;
+    V right;
+    load(b.row(k) + j, right);
+    for (size_t r = 0; r < kRows; ++r) sums[r] = sums[r] + static_cast<T>(left[r * a.stride + k]) * right;
   }
-  for (size_t r = 0; r < kRows; ++r) std::memcpy(out.row(i + r) + j, &sums[r], sizeof(Eight));
+  for (size_t r = 0; r < kRows; ++r) {
+    const Eight cells = __builtin_convertvector(sums[r], Eight);
+    std::memcpy(out.row(i + r) + j, &cells, sizeof cells);
+  }
 }
 
-template <size_t kRows>
+template <class V, class T, size_t kRows>
 SOFTAMP_BODY void rows_of(const Grid& a, const Grid& b, const double* start, Grid& out, size_t first, size_t last) {
   for (size_t j = 0; j < out.stride; j += kWide) {
     size_t i = first;
-    for (; i + kRows <= last; i += kRows) tile<kRows>(a, b, start, out, i, j);
-    for (; i < last; ++i) tile<1>(a, b, start, out, i, j);
+    for (; i + kRows <= last; i += kRows) tile<V, T, kRows>(a, b, start, out, i, j);
+    for (; i < last; ++i) tile<V, T, 1>(a, b, start, out, i, j);
   }
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx512f"))) void with_avx512(const Grid& a, const Grid& b, const double* start, Grid& out,
-                                                    size_t first, size_t last) {
-  rows_of<8>(a, b, start, out, first, last);
+template <size_t kRows>
+SOFTAMP_BODY void rows_of(Cells cells, const Grid& a, const Grid& b, const double* start, Grid& out, size_t first,
+                          size_t last) {
+  if (cells == Cells::kCodes)
+    rows_of<Eight, double, kRows>(a, b, start, out, first, last);
+  else
+    rows_of<EightFloats, float, kRows>(a, b, start, out, first, last);
 }
-__attribute__((target("avx2"))) void with_avx2(const Grid& a, const Grid& b, const double* start, Grid& out,
-                                               size_t first, size_t last) {
-  rows_of<4>(a, b, start, out, first, last);
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) void with_avx512(Cells cells, const Grid& a, const Grid& b, const double* start,
+                                                    Grid& out, size_t first, size_t last) {
+  rows_of<8>(cells, a, b, start, out, first, last);
+}
+__attribute__((target("avx2"))) void with_avx2(Cells cells, const Grid& a, const Grid& b, const double* start,
+                                               Grid& out, size_t first, size_t last) {
+  rows_of<4>(cells, a, b, start, out, first, last);
 }
 #endif
 
@@ -61,15 +82,15 @@ void transpose(const Grid& in, Grid& out) {
         for (size_t j = j0; j < std::min(in.columns, j0 + kBlock); ++j) out.row(j)[i] = in.row(i)[j];
 }
 
-void multiply_rows(const Grid& a, const Grid& b, const double* start, Grid& out, size_t first, size_t last,
+void multiply_rows(Cells cells, const Grid& a, const Grid& b, const double* start, Grid& out, size_t first, size_t last,
                    bool portable) {
 #if defined(__x86_64__)
   static const bool kAvx512 = __builtin_cpu_supports("avx512f"), kAvx2 = __builtin_cpu_supports("avx2");
-  if (!portable && kAvx512) return with_avx512(a, b, start, out, first, last);
-  if (!portable && kAvx2) return with_avx2(a, b, start, out, first, last);
+  if (!portable && kAvx512) return with_avx512(cells, a, b, start, out, first, last);
+  if (!portable && kAvx2) return with_avx2(cells, a, b, start, out, first, last);
 #endif
   static_cast<void>(portable);
-  rows_of<2>(a, b, start, out, first, last);
+  rows_of<2>(cells, a, b, start, out, first, last);
 }
 
 }  // namespace softamp::reproduce

@@ -1,11 +1,12 @@
-// Products of matrices of binary64 numbers that hold integers (codes of fixed point) or floats, as fast as the machine
-// has vectors.
+// Products of matrices whose cells hold integers (codes of fixed point) or floats, as fast as the machine has vectors.
 //
-// Every element is acc = start; acc = acc + a[i][k] b[k][j] for k = 0, 1, ...: each product rounded to binary64, then
-// each sum. Where a and b hold 16-bit codes, all of it is exact: |code| <= 2^15, a product is below 2^30 + 1, so that
-// the start (below 2^32) and 2^22 products stay below 2^53, and every integer up to there is a binary64 number. Where
-// they hold floats, products are exact (24 + 24 bits), sums are rounded, and the order of k is as said, whatever the
-// vectors and the threads: the same bits everywhere.
+// Every element is acc = start; acc = acc + a[i][k] b[k][j] for k = 0, 1, ..., in this order, whatever the vectors and
+// the threads: the same bits everywhere.
+//   codes   in binary64, where all of it is exact: |code| <= 2^15, a product is below 2^30 + 1, so that the start
+//   (below
+//           2^32) and 2^22 products stay below 2^53, and every integer up to there is a binary64 number
+//   floats  in fp32: each product and each sum is rounded to fp32, nearest even, as fp::mul and fp::add round them (the
+//           machine's own float, which numerics is tested against; contraction to fused operations is off everywhere)
 #pragma once
 
 #include <cstddef>
@@ -32,9 +33,12 @@ struct Grid {
 /// `out` = transposed `in`; out must have its shape.
 void transpose(const Grid& in, Grid& out);
 
+/// What cells hold, and with it the arithmetic.
+enum class Cells { kCodes, kFloats };
+
 /// Rows [first, last) of out = start + a b; `start`: one row of out.stride numbers, or nullptr for zeros. The shapes
 /// must fit. `portable`: without the vectors of this machine; same bits.
-void multiply_rows(const Grid& a, const Grid& b, const double* start, Grid& out, size_t first, size_t last,
+void multiply_rows(Cells cells, const Grid& a, const Grid& b, const double* start, Grid& out, size_t first, size_t last,
                    bool portable = false);
 
 }  // namespace softamp::reproduce

@@ -9,6 +9,7 @@
 #include "softamp/numerics/operations.h"
 #include "softamp/report/number_text.h"
 #include "src/reproduce/paths.h"
+#include "src/reproduce/sum_cases.h"
 
 namespace softamp::reproduce {
 namespace {
@@ -67,10 +68,34 @@ HarmonicSum harmonic_sum(const FloatFormat& format, const RoundingPolicy& policy
   }
 }
 
+namespace {
+
+/// The distribution of the sum of these terms, positive and descending.
+void find_distribution(const FloatFormat& f, int bits, const std::vector<uint16_t>& terms, StochasticHarmonic& result,
+                       const std::function<void(double)>& progress) {
+  constexpr size_t kBlock = 1024;
+  SumChain chain(f, bits);
+  size_t told = 0;
+  for (size_t i = 0; i < terms.size();) {
+    size_t end = i;  // equal terms together
+    while (end < terms.size() && terms[end] == terms[i] && end - i < kBlock) ++end;
+    chain.add(terms[i], end - i);
+    i = end;
+    if (i - told < kBlock) continue;
+    told = i;
+    progress(static_cast<double>(i) / static_cast<double>(terms.size()));
+  }
+  result.beyond = chain.beyond();
+  result.expected = chain.distribution();
+}
+
+}  // namespace
+
 StochasticHarmonic stochastic_harmonic(const FloatFormat& format, int bits, uint64_t seed, uint64_t paths,
                                        uint64_t terms, const std::function<void(double)>& progress) {
-  constexpr uint64_t kBlock = 1024;  // terms between two looks at the progress
-  constexpr uint64_t kAtOnce = 512;  // paths that a thread takes through a block
+  constexpr uint64_t kBlock = 1024;   // terms between two looks at the progress
+  constexpr uint64_t kAtOnce = 512;   // paths that a thread takes through a block
+  constexpr double kPathShare = 0.6;  // of the time; the rest is the distribution's
   std::vector<uint16_t> term(terms);
   StochasticHarmonic result{};
   for (uint64_t i = 0; i < terms; ++i) {
@@ -78,6 +103,7 @@ StochasticHarmonic stochastic_harmonic(const FloatFormat& format, int bits, uint
     result.exact_terms += value_of(format, term[i]);
   }
   const Paths adder(format, experiment_semantics(RoundingMode::kStochastic, bits), seed);
+  const uint32_t site = sum_site(format, bits);
   std::vector<uint16_t> sums(paths);
   for (uint64_t begin = 0; begin < terms; begin += kBlock) {
     const uint64_t end = std::min(terms, begin + kBlock);
@@ -87,20 +113,18 @@ StochasticHarmonic stochastic_harmonic(const FloatFormat& format, int bits, uint
       std::vector<uint16_t> addend(count);
       for (uint64_t i = begin; i < end; ++i) {
         std::fill(addend.begin(), addend.end(), term[i]);
-        adder.add(mine, addend, mine, {0, static_cast<uint32_t>(i), first});
+        adder.add(mine, addend, mine, {site, static_cast<uint32_t>(i), first});
       }
     });
-    progress(static_cast<double>(end) / static_cast<double>(terms));
+    progress(kPathShare * static_cast<double>(end) / static_cast<double>(terms));
   }
+  for (const uint16_t code : sums) result.sums.push_back(value_of(format, code));
+  find_distribution(format, bits, term, result, [&](double share) { progress(kPathShare + (1 - kPathShare) * share); });
   // Random bits that do not reach all that is discarded cut it off: less than 2^-bits quanta of the sum an addition,
   // toward zero. No sum has a greater quantum than the greatest of all at the end.
-  uint16_t greatest = 0;
-  for (const uint16_t code : sums) {
-    result.sums.push_back(value_of(format, code));
-    greatest = std::max(greatest, code);
-  }
+  const uint64_t greatest = result.expected.first_code + result.expected.probability.size();
   if (greatest < format.max_finite_code()) {
-    const double quantum = value_of(format, greatest + uint64_t{1}) - value_of(format, greatest);
+    const double quantum = value_of(format, greatest + 1) - value_of(format, greatest);
     result.bias_bound = static_cast<double>(terms) * std::ldexp(quantum, -bits);
   }
   return result;

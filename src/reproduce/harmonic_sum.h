@@ -8,6 +8,7 @@
 #include "softamp/numerics/format.h"
 #include "softamp/numerics/rounding.h"
 #include "softamp/report/plot.h"
+#include "src/reproduce/sum_chain.h"
 
 namespace softamp::reproduce {
 
@@ -25,13 +26,15 @@ HarmonicSum harmonic_sum(const FloatFormat& format, const RoundingPolicy& policy
 
 struct StochasticHarmonic {
   std::vector<double> sums;  ///< of each path
+  SumDistribution expected;  ///< exactly, by sum_chain.h
+  double beyond;             ///< probability that a sum comes to the largest number; `expected` is of the others
   double exact_terms;        ///< the sum of the terms, rounded to the format to nearest, without any further rounding
   double bias_bound;         ///< the expectation of a sum lies at most so far below it, and never above
 };
 
 /// Independent sums of the first `terms` terms rounded to nearest, the additions stochastic (carry, `bits` random
-/// bits); the format has at most 16 bits. Path p reads its random words at step = i - 1, operation 0, index p.
-/// progress: told the share done, on the calling thread.
+/// bits); the format has at most 16 bits. Path p reads its random words at step = i - 1, the operation
+/// sum_site(format, bits), index p. progress: told the share done, on the calling thread.
 StochasticHarmonic stochastic_harmonic(const FloatFormat& format, int bits, uint64_t seed, uint64_t paths,
                                        uint64_t terms, const std::function<void(double share)>& progress);
 

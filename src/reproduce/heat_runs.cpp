@@ -1,6 +1,7 @@
 #include "src/reproduce/heat_runs.h"
 
 #include "softamp/numerics/operations.h"
+#include "src/reproduce/survey.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +22,7 @@ double factor(uint32_t i, uint32_t m) {
 }
 
 /// The quantum of [1, 2), where u is.
-double quantum(const FloatFormat& f) { return std::ldexp(1.0, 1 - f.precision); }
+double quantum(const FloatFormat& f) { return survey::quantum_at(f, 1); }
 
 }  // namespace
 

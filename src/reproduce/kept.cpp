@@ -1,7 +1,5 @@
 #include "src/reproduce/kept.h"
 
-#include "softamp/report/names.h"
-
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +9,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "src/report/sha256.h"
 #include "src/report/whole_file.h"
 #include "src/reproduce/outcome_csv.h"
 
@@ -21,18 +20,32 @@ namespace fs = std::filesystem;
 
 constexpr const char* kEndings[] = {".svg", ".png"};
 
-void write_file(const fs::path& file, const std::string& text) {
-  if (!write_whole_file(file, text))
-    throw std::runtime_error("cannot write '" + file.string() + "': " + std::strerror(errno));
+/// The result of an experiment in a folder, whoever asked for it.
+std::optional<Result> result_in(const std::string& experiment, const fs::path& folder) {
+  const fs::path file = folder / json_file(experiment);
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return std::nullopt;
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  try {
+    Result result = result_from_json(Json::parse(text));
+    if (result.name != experiment) throw std::invalid_argument("a result of '" + result.name + "'");
+    return result;
+  } catch (const std::exception& e) {
+    throw std::runtime_error("'" + file.string() + "': " + e.what() + "; expected a result of '" + experiment +
+                             "' that `softamp reproduce` wrote, or no such file");
+  }
 }
 
-/// As a shell takes it.
-std::string shell_word(const std::string& text) {
-  const char* const harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=+,:@%";
-  if (!text.empty() && text.find_first_not_of(harmless) == std::string::npos) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
+/// The names come from a file: what lies in another folder is not ours.
+void remove_here(const fs::path& folder, const std::string& name) {
+  std::error_code ignored;
+  if (fs::path(name).filename() == name) fs::remove(folder / name, ignored);
+}
+
+void remove_files(const Result& result, const fs::path& folder) {
+  for (const Table& table : result.outcome.tables) remove_here(folder, table_file(result.name, table));
+  for (const Figure& figure : result.outcome.figures)
+    for (const char* ending : kEndings) remove_here(folder, figure_file(result.name, figure, ending));
 }
 
 }  // namespace
@@ -43,6 +56,16 @@ std::string table_file(const std::string& experiment, const Table& table) {
 }
 std::string figure_file(const std::string& experiment, const Figure& figure, const char* ending) {
   return experiment + "-" + figure.name + ending;
+}
+
+std::string program_digest() {
+  std::ifstream in("/proc/self/exe", std::ios::binary);
+  if (!in) return {};
+  Sha256 digest;
+  std::string part(1 << 20, '\0');
+  while (in.read(part.data(), static_cast<std::streamsize>(part.size())), in.gcount() > 0)
+    digest.add(part.data(), static_cast<size_t>(in.gcount()));
+  return digest.hex();
 }
 
 void make_folder(const fs::path& folder) {
@@ -58,14 +81,25 @@ void make_folder(const fs::path& folder) {
   fs::remove(probe, error);
 }
 
-void keep_result(const Result& result, const fs::path& folder, bool draw) {
-  const Outcome& o = result.outcome;
-  if (!o.skipped.empty()) return;
-  for (const Table& table : o.tables) write_file(folder / table_file(result.name, table), table_csv(table));
-  if (draw)
-    for (const Figure& figure : o.figures)
-      for (const char* ending : kEndings) write_plot(figure.plot, folder / figure_file(result.name, figure, ending));
+void write_file(const fs::path& file, const std::string& text) {
+  if (!write_whole_file(file, text))
+    throw std::runtime_error("cannot write '" + file.string() + "': " + std::strerror(errno));
+}
+
+void keep_result(const Result& result, const fs::path& folder) {
+  if (!result.outcome.skipped.empty() || !result.failed.empty()) return;
+  const std::optional<Result> before = result_in(result.name, folder);
+  remove_here(folder, json_file(result.name));
+  if (before) remove_files(*before, folder);
+  remove_files(result, folder);  // of a run that ended between two of these lines
+  restore_tables(result, folder);
   write_file(folder / json_file(result.name), json_text(result_json(result)));
+}
+
+void restore_tables(const Result& result, const fs::path& folder) {
+  for (const Table& table : result.outcome.tables)
+    if (const fs::path file = folder / table_file(result.name, table); !fs::exists(file))
+      write_file(file, table_csv(table));
 }
 
 void draw_missing(const Result& result, const fs::path& folder) {
@@ -75,76 +109,35 @@ void draw_missing(const Result& result, const fs::path& folder) {
         write_plot(figure.plot, file);
 }
 
-std::optional<Result> kept_result(const Experiment& experiment, const Request& request, const std::string& version,
+std::optional<Result> kept_result(const Experiment& experiment, const Request& request, const Program& program,
                                   const fs::path& folder) {
-  const fs::path file = folder / json_file(experiment.name);
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return std::nullopt;
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  try {
-    Result result = result_from_json(Json::parse(text));
-    if (result.name != experiment.name || result.version != version ||
-        result.request != request_json(experiment, request))
-      return std::nullopt;
-    return result;
-  } catch (const std::exception& e) {
-    throw std::runtime_error("'" + file.string() + "': " + e.what() +
-                             "; expected the result of a run that `softamp reproduce` wrote, or no such file");
-  }
-}
-
-std::string command_line(const Experiment& experiment, const Request& request) {
-  std::string line = "softamp reproduce " + experiment.name;
-  for (const FloatFormat& format : request.formats) line += " --format " + format_name(format);
-  for (const RoundingMode mode : request.roundings) line += " --rounding " + softamp::name_of(mode);
-  if (request.bits) line += " --bits " + std::to_string(*request.bits);
-  if ((experiment.options & kSeed) && request.seed != 0) line += " --seed " + std::to_string(request.seed);
-  if (request.samples) line += " --samples " + std::to_string(*request.samples);
-  if ((experiment.options & kData) && !request.data.empty()) line += " --data " + shell_word(request.data);
-  if (request.brief) line += " --brief";
-  return line;
-}
-
-Result run_experiment(const Experiment& experiment, const Request& request, const std::string& version, Watch& watch) {
-  using Clock = std::chrono::steady_clock;
-  Result result{experiment.name,
-                experiment.summary,
-                experiment.source,
-                version,
-                command_line(experiment, request),
-                request_json(experiment, request),
-                0,
-                {}};
-  const Clock::time_point start = Clock::now();
-  result.outcome = experiment.run(request, watch);
-  result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  std::optional<Result> result = result_in(experiment.name, folder);
+  if (result && (result->version != program.version || result->program != program.digest ||
+                 result->request != request_json(experiment, request)))
+    return std::nullopt;
   return result;
 }
 
-std::string option_names(unsigned options) {
-  static constexpr struct {
-    Option option;
-    const char* name;
-  } kNames[] = {{kFormat, "--format"}, {kRounding, "--rounding"}, {kBits, "--bits"},
-                {kSeed, "--seed"},     {kSamples, "--samples"},   {kData, "--data"}};
-  std::string text;
-  for (const auto& entry : kNames)
-    if (options & entry.option) text += (text.empty() ? "" : ", ") + std::string(entry.name);
-  return text.empty() ? "no options" : text;
+Result empty_result(const Experiment& experiment, const Request& request, const Program& program) {
+  Result result;
+  result.name = experiment.name;
+  result.summary = experiment.summary;
+  result.source = experiment.source;
+  result.version = program.version;
+  result.program = program.digest;
+  result.command = command_line(experiment, request);
+  result.request = request_json(experiment, request);
+  return result;
 }
 
-void check_request(const Experiment& experiment, const Request& request, bool seed_given) {
-  const auto check = [&](bool given, Option option) {
-    if (given && !(experiment.options & option))
-      throw std::invalid_argument(option_names(option) + ": '" + experiment.name + "' does not take it; it takes " +
-                                  option_names(experiment.options));
-  };
-  check(!request.formats.empty(), kFormat);
-  check(!request.roundings.empty(), kRounding);
-  check(request.bits.has_value(), kBits);
-  check(seed_given, kSeed);
-  check(request.samples.has_value(), kSamples);
-  check(!request.data.empty(), kData);
+Result run_experiment(const Experiment& experiment, const Request& request, const Program& program, Watch& watch) {
+  using Clock = std::chrono::steady_clock;
+  Result result = empty_result(experiment, request, program);
+  const Clock::time_point start = Clock::now();
+  result.outcome = experiment.run(request, watch);
+  result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  spell_out(result.outcome);
+  return result;
 }
 
 }  // namespace softamp::reproduce

@@ -1,7 +1,5 @@
 #include "src/reproduce/outcome_json.h"
 
-#include "softamp/report/names.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -53,6 +51,12 @@ E value_in(const Names<E>& names, const std::string& name) {
 Json number_json(double value) {
   if (std::isfinite(value)) return value;
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+void spell_out(Json& json) {
+  if (json.is_number_float()) json = number_json(json.get<double>());
+  if (json.is_structured())
+    for (Json& part : json) spell_out(part);
 }
 
 double number_from(const Json& json) {
@@ -172,20 +176,6 @@ void write(const Json& json, const std::string& indent, std::string& text) {
 
 std::string_view name_of(Against against) { return name_in(against_names(), against); }
 
-Json request_json(const Experiment& experiment, const Request& request) {
-  Json json = Json::object();
-  if (request.brief) json["brief"] = true;
-  if (experiment.options & kFormat)
-    for (const FloatFormat& format : request.formats) json["format"].push_back(format_name(format));
-  if (experiment.options & kRounding)
-    for (const RoundingMode mode : request.roundings) json["rounding"].push_back(softamp::name_of(mode));
-  if ((experiment.options & kBits) && request.bits) json["bits"] = *request.bits;
-  if (experiment.options & kSeed) json["seed"] = request.seed;
-  if ((experiment.options & kSamples) && request.samples) json["samples"] = *request.samples;
-  if ((experiment.options & kData) && !request.data.empty()) json["data"] = request.data;
-  return json;
-}
-
 Json outcome_json(const Outcome& outcome) {
   Json json;
   if (!outcome.skipped.empty()) {
@@ -196,6 +186,7 @@ Json outcome_json(const Outcome& outcome) {
   json["tables"] = Json::array();
   for (const Table& table : outcome.tables) json["tables"].push_back(table_json(table));
   json["seen"] = outcome.seen;
+  json["deviations"] = outcome.deviations;
   json["checks"] = Json::array();
   for (const Check& check : outcome.checks) {
     Json c;
@@ -220,6 +211,7 @@ Outcome outcome_from_json(const Json& json) {
   outcome.settings = json.at("settings");
   for (const Json& table : json.at("tables")) outcome.tables.push_back(table_from(table));
   outcome.seen = json.at("seen");
+  outcome.deviations = json.value("deviations", std::string());
   for (const Json& c : json.at("checks"))
     outcome.checks.push_back({c.at("what"), value_in(against_names(), c.at("against")), c.at("ours"), c.at("theirs"),
                               c.at("agrees").get<bool>()});
@@ -234,11 +226,22 @@ Json result_json(const Result& result) {
   json["summary"] = result.summary;
   json["source"] = result.source;
   json["version"] = result.version;
+  if (!result.program.empty()) json["program"] = result.program;
   json["command"] = result.command;
   json["request"] = result.request;
   json["seconds"] = result.seconds;
-  json.update(outcome_json(result.outcome));
+  if (!result.failed.empty())
+    json["failed"] = result.failed;
+  else
+    json.update(outcome_json(result.outcome));
   return json;
+}
+
+void spell_out(Outcome& outcome) {
+  spell_out(outcome.settings);
+  for (Table& table : outcome.tables)
+    for (auto& row : table.rows)
+      for (Json& cell : row) spell_out(cell);
 }
 
 Result result_from_json(const Json& json) {
@@ -249,10 +252,14 @@ Result result_from_json(const Json& json) {
     result.summary = json.at("summary");
     result.source = json.at("source");
     result.version = json.at("version");
+    result.program = json.value("program", std::string());
     result.command = json.at("command");
     result.request = json.at("request");
     result.seconds = json.at("seconds");
-    result.outcome = outcome_from_json(json);
+    if (json.contains("failed"))
+      result.failed = json.at("failed");
+    else
+      result.outcome = outcome_from_json(json);
     return result;
   } catch (const Json::exception& e) {
     throw std::invalid_argument(std::string("no result of an experiment: ") + e.what());

@@ -12,14 +12,13 @@ namespace softamp::reproduce {
 struct Result {
   std::string name, summary, source;  ///< of the experiment
   std::string version;                ///< of softamp
+  std::string program;                ///< digest of the program; empty: not looked at
   std::string command;                ///< the line that repeats it
   Json request = Json::object();      ///< request_json of it
   double seconds = 0;                 ///< that it took
   Outcome outcome;
+  std::string failed;  ///< not empty: what stopped it; nothing is in the outcome
 };
-
-/// Those of a request's choices that `experiment` takes: equal for two requests that give the same result.
-Json request_json(const Experiment& experiment, const Request& request);
 
 Json result_json(const Result& result);
 /// Throws std::invalid_argument where `json` is no result_json.
@@ -27,6 +26,10 @@ Result result_from_json(const Json& json);
 
 Json outcome_json(const Outcome& outcome);
 Outcome outcome_from_json(const Json& json);
+
+/// Makes of each number in tables and settings that is not finite, which JSON does not know, the text "nan", "inf" or
+/// "-inf". (Points of figures stay numbers: outcome_json writes them so, and reads them back.)
+void spell_out(Outcome& outcome);
 
 /// The document as text: an object a member a line, a list of plain values on one line.
 std::string json_text(const Json& json);

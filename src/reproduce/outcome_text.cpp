@@ -36,7 +36,7 @@ std::string settings_text(const Json& settings) {
 }
 
 std::string checks_text(const Outcome& outcome) {
-  std::vector<std::vector<std::string>> rows = {{"  verdict", "what", "ours", "published", "against"}};
+  std::vector<std::vector<std::string>> rows = {{"  verdict", "what", "ours", "published or derived", "against"}};
   for (const Check& check : outcome.checks)
     rows.push_back({"  " + verdict(check), check.what, check.ours, check.theirs, std::string(name_of(check.against))});
   return "Checks: " + agreement_text(outcome) + " agree\n" + aligned(rows, {});
@@ -56,7 +56,8 @@ bool number_column(const Table& table, size_t column) {
   bool some = false;
   for (const auto& row : table.rows) {
     if (column >= row.size() || row[column].is_null()) continue;
-    if (!row[column].is_number()) return false;
+    const Json& cell = row[column];
+    if (!cell.is_number() && cell != "nan" && cell != "inf" && cell != "-inf") return false;
     some = true;
   }
   return some;
@@ -82,6 +83,10 @@ std::string agreement_text(const Outcome& outcome) {
   if (!outcome.skipped.empty()) return "skipped";
   const Agreement a = agreement(outcome);
   return std::to_string(a.agreed) + " of " + std::to_string(a.judged);
+}
+
+std::string agreement_text(const Result& result) {
+  return result.failed.empty() ? agreement_text(result.outcome) : "failed";
 }
 
 std::string duration_text(double seconds) {
@@ -151,10 +156,12 @@ std::string result_text(const Result& result) {
                               {"command", result.command},
                               {"softamp", result.version}},
                              {});
+  if (!result.failed.empty()) return text + "failed      " + result.failed + "\n";
   if (!o.skipped.empty()) return text + "skipped     " + o.skipped + "\n";
   if (!o.settings.empty()) text += "settings\n" + settings_text(o.settings);
   for (const Table& table : o.tables) text += "\n" + table_text(table);
   if (!o.seen.empty()) text += "\n" + wrapped(o.seen, kWidth);
+  if (!o.deviations.empty()) text += "\n" + wrapped("Not as published: " + o.deviations, kWidth);
   if (!o.checks.empty()) text += "\n" + checks_text(o);
   return text;
 }

@@ -7,12 +7,14 @@
 
 namespace softamp::reproduce {
 
-/// "experiment", its settings, tables in aligned columns, the paragraph, the checks with their verdicts.
+/// "experiment", its settings, tables in aligned columns, the paragraph, in what the set-up deviates, the checks with
+/// their verdicts.
 std::string result_text(const Result& result);
 
 /// A cell for people: the shortest decimal of a number, "yes" and "no", "-" where there is nothing.
 std::string cell_text(const Json& cell);
-/// Every cell below is a number or nothing, and one is a number: such a column is aligned to the right.
+/// Every cell below is a number ("nan", "inf" and "-inf" too) or nothing, and one is a number: such a column is aligned
+/// to the right.
 bool number_column(const Table& table, size_t column);
 
 /// "agrees", "differs"; "recorded" where nothing was published to judge by.
@@ -26,6 +28,8 @@ struct Agreement {
 Agreement agreement(const Outcome& outcome);
 /// "12 of 12", "skipped"
 std::string agreement_text(const Outcome& outcome);
+/// The same, and "failed".
+std::string agreement_text(const Result& result);
 
 /// "0.3 s", "14 s", "3 min", "2.5 h", "12 days"
 std::string duration_text(double seconds);

@@ -46,16 +46,17 @@ std::string link(const std::string& file, const std::string& text) {
 }
 
 /// "12 of 12" in the look of the verdict.
-std::string agreement_cell(const Outcome& o) {
-  const char* const look = !o.skipped.empty() ? "skipped" : agreement(o).all() ? "agrees" : "differs";
-  return std::string("<td class=\"") + look + "\">" + agreement_text(o) + "</td>";
+std::string agreement_cell(const Result& r) {
+  const bool bad = !r.failed.empty() || !agreement(r.outcome).all();
+  const char* const look = bad ? "differs" : !r.outcome.skipped.empty() ? "skipped" : "agrees";
+  return std::string("<td class=\"") + look + "\">" + agreement_text(r) + "</td>";
 }
 
 std::string summary_table(const std::vector<Result>& results) {
   std::string html =
       "<table>\n<tr><th>experiment</th><th>checks that agree</th><th>seconds</th><th>what it shows</th></tr>\n";
   for (const Result& r : results)
-    html += "<tr><td>" + link("#" + r.name, html_escaped(r.name)) + "</td>" + agreement_cell(r.outcome) +
+    html += "<tr><td>" + link("#" + r.name, html_escaped(r.name)) + "</td>" + agreement_cell(r) +
             cell(duration_text(r.seconds), true) + cell(r.summary) + "</tr>\n";
   return html + "</table>\n";
 }
@@ -87,8 +88,7 @@ std::string table_html(const Result& r, const Table& table, const FileIsThere& t
 std::string figure_html(const Result& r, const Figure& figure, const FileIsThere& there) {
   const std::string svg = figure_file(r.name, figure, ".svg"), png = figure_file(r.name, figure, ".png");
   const std::string caption = html_escaped(figure.caption);
-  if (!there(svg))
-    return "<p class=\"dim\">" + html_escaped(svg) + " was not drawn: gnuplot was missing. " + caption + "</p>\n";
+  if (!there(svg)) return "<p class=\"dim\">" + html_escaped(svg) + " was not drawn. " + caption + "</p>\n";
   return "<figure><img src=\"" + html_escaped(svg) + "\" alt=\"" + html_escaped(figure.plot.title) +
          "\">\n<figcaption>" + caption + (there(png) ? " (" + link(png, "PNG") + ")" : "") + "</figcaption></figure>\n";
 }
@@ -97,7 +97,7 @@ std::string checks_html(const Outcome& o) {
   if (o.checks.empty()) return {};
   std::string html = "<h3>Checks: " + agreement_text(o) +
                      " agree</h3>\n<div class=\"wide\"><table>\n<tr><th>verdict</th><th>what</th><th>ours</th>"
-                     "<th>published</th><th>against</th></tr>\n";
+                     "<th>published or derived</th><th>against</th></tr>\n";
   for (const Check& check : o.checks) {
     const std::string word = verdict(check);
     html += "<tr><td class=\"" + word + "\">" + word + "</td>" + cell(check.what) + cell(check.ours) +
@@ -118,9 +118,12 @@ std::string section(const Result& r, const FileIsThere& there) {
                      html_escaped(r.summary) + "</p>\n<p class=\"dim\">Source: " + html_escaped(r.source) +
                      "<br>\nTo repeat: <code>" + html_escaped(r.command) + "</code></p>\n";
   const Outcome& o = r.outcome;
+  if (!r.failed.empty()) return html + "<p class=\"differs\">Failed: " + html_escaped(r.failed) + "</p>\n";
   if (!o.skipped.empty()) return html + "<p class=\"skipped\">Skipped: " + html_escaped(o.skipped) + "</p>\n";
   for (const Figure& figure : o.figures) html += figure_html(r, figure, there);
-  html += "<p>" + html_escaped(o.seen) + "</p>\n" + checks_html(o);
+  html += "<p>" + html_escaped(o.seen) + "</p>\n";
+  if (!o.deviations.empty()) html += "<p><strong>Not as published:</strong> " + html_escaped(o.deviations) + "</p>\n";
+  html += checks_html(o);
   for (const Table& table : o.tables) html += table_html(r, table, there);
   html += settings_html(o.settings);
   if (there(json_file(r.name)))
@@ -150,9 +153,12 @@ std::string page_html(const std::vector<Result>& results, const FileIsThere& the
   std::string html =
       std::string(kHead) +
       "<h1>Published experiments, run on emulated arithmetic</h1>\n<p>Each was run by the command that "
-      "stands with it; it gives the same bits on any machine. <em>Agrees</em> means: equal to a "
-      "published exact figure, within a bound derived from the set-up, or of the published shape; the "
-      "last column of the checks says which. <em>Recorded</em>: nothing was published to judge by.</p>\n";
+      "stands with it. The emulated arithmetic gives the same bits on any machine; reference values come "
+      "from the machine's own mathematical functions, whose last digits may differ. <em>Agrees</em> means: "
+      "equal to a figure that the publication prints, equal to or within what follows from the set-up by "
+      "theory or by an independent computation, or of the published shape; the last column of the checks "
+      "says which. <em>Recorded</em>: nothing was published to judge by. Where a set-up is not the "
+      "publication's in all, its section says in what.</p>\n";
   html += summary_table(results);
   for (const Result& r : results) html += section(r, there);
   const std::string version = results.empty() ? "" : results.front().version;

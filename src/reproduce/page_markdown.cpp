@@ -10,11 +10,14 @@ constexpr const char* kHead = R"(# Published experiments, reproduced
 
 This page was written by `softamp reproduce all --out DIR --markdown docs/REPRODUCED.md`; the pictures, every number and
 the settings are on the page DIR/index.html that the same run makes. Each experiment runs its arithmetic on the emulated
-unit, operation by operation, in the order that the publication states.
+unit, operation by operation; where its set-up is not the publication's in all, the section says in what. The emulated
+arithmetic gives the same bits on any machine; reference values come from the machine's own mathematical functions, whose
+last digits may differ.
 
-*Against* says how a result is judged: a published **figure** that is exact, to the last digit; a **bound** derived from
-the set-up (statistical ones from the variance, the seed fixed); a **shape** that the publication describes in words; or
-it is **recorded**, where nothing was published to judge by.
+*Against* says how a result is judged: a **figure** that the publication prints, to the last digit; a **bound**, that is
+a figure, bound or interval derived from the set-up, by theory or by an independent computation (statistical ones from
+the variance, the seed fixed); a **shape** that the publication describes in words; or it is **recorded**, where nothing
+was published to judge by.
 
 )";
 
@@ -43,20 +46,18 @@ std::string row(const std::vector<std::string>& cells) {
   return text + "\n";
 }
 
-/// Folders are of the machine that ran it.
-std::string command_of(const Result& r) {
-  const size_t data = r.command.find(" --data ");
-  return "`" + (data == std::string::npos ? r.command : r.command.substr(0, data) + " --data DIR") + "`";
-}
+std::string command_of(const Result& r) { return "`" + r.command + "`"; }
 
 std::string section(const Result& r) {
-  std::string text = "## " + r.name + "\n\n" + paragraph(r.summary) + "\nSource: " + r.source +
+  std::string text = "## " + r.name + "\n\n" + paragraph(r.summary) + "\nSource: " + cell(r.source) +
                      "  \nCommand: " + command_of(r) + "\n\n";
   const Outcome& o = r.outcome;
-  if (!o.skipped.empty()) return text + "Skipped: " + o.skipped + "\n\n";
+  if (!r.failed.empty()) return text + "Failed: " + cell(r.failed) + "\n\n";
+  if (!o.skipped.empty()) return text + "Skipped: " + cell(o.skipped) + "\n\n";
   if (!o.seen.empty()) text += paragraph(o.seen) + "\n";
+  if (!o.deviations.empty()) text += paragraph("Not as published: " + o.deviations) + "\n";
   if (o.checks.empty()) return text;
-  text += row({"what", "ours", "published", "against", "verdict"}) + "|---|---|---|---|---|\n";
+  text += row({"what", "ours", "published or derived", "against", "verdict"}) + "|---|---|---|---|---|\n";
   for (const Check& c : o.checks)
     text += row({cell(c.what), cell(c.ours), cell(c.theirs), std::string(name_of(c.against)), verdict(c)});
   return text + "\n";
@@ -67,8 +68,7 @@ std::string section(const Result& r) {
 std::string page_markdown(const std::vector<Result>& results) {
   std::string text = kHead;
   text += row({"experiment", "checks that agree", "command"}) + "|---|---|---|\n";
-  for (const Result& r : results)
-    text += row({"[" + r.name + "](#" + r.name + ")", agreement_text(r.outcome), command_of(r)});
+  for (const Result& r : results) text += row({"[" + r.name + "](#" + r.name + ")", agreement_text(r), command_of(r)});
   text += "\n";
   for (const Result& r : results) text += section(r);
   text.pop_back();

@@ -7,6 +7,7 @@
 #include "softamp/report/names.h"
 #include "src/reproduce/random_bits_parts.h"
 #include "src/reproduce/shelf.h"
+#include "src/reproduce/sum_cases.h"
 #include "src/reproduce/survey.h"
 
 #include <tbb/parallel_for.h>
@@ -23,17 +24,9 @@ using namespace survey;
 
 const char* const kName = "random-bits";
 constexpr uint64_t kPaths = 20'000;
-constexpr uint64_t kBriefPaths = 64;
+constexpr uint64_t kBriefPaths = 128;
 constexpr double kRoundingsPerSecond = 1e8;  // of the enumeration; measured, two cores
 constexpr double kAdditionsPerSecond = 5e8;  // of the long sums; measured, two cores
-
-/// Exact mean by ipu.md 5.6's program: 20,000 sums per r of the variant carry, printed to five digits.
-struct Printed {
-  int random_bits;
-  double mean;
-};
-constexpr Printed kPrinted[] = {{16, 1.00017}, {10, 0.99805}, {8, 0.99340}, {4, 0.93490}};
-constexpr double kPrintedPaths = 20'000;
 
 std::vector<int> positions(bool brief) { return brief ? std::vector<int>{6, 8} : std::vector<int>{8, 9, 10, 11, 12}; }
 std::vector<int> sum_bits(bool brief) {
@@ -109,8 +102,12 @@ std::vector<LongSum> sums_of(bool brief, uint64_t paths, uint64_t seed, Watch& w
   const double total = static_cast<double>(std::size(kVariants) * bits.size());
   for (const StochasticVariant variant : kVariants)
     for (const int r : bits) {
-      watch.at(0.1 + 0.8 * static_cast<double>(all.size()) / total, 1);
-      all.push_back(long_sum(variant, r, paths_of(variant, paths), seed));
+      const auto tell = [&](uint64_t additions) {
+        const double share = static_cast<double>(additions) / static_cast<double>(kAdditions);
+        watch.at(0.1 + 0.8 * (static_cast<double>(all.size()) + share) / total, 1);
+      };
+      tell(0);
+      all.push_back(long_sum(variant, r, paths_of(variant, paths), seed, tell));
     }
   return all;
 }
@@ -120,29 +117,32 @@ std::vector<LongSum> sums_of(bool brief, uint64_t paths, uint64_t seed, Watch& w
 void check_sums(const std::vector<LongSum>& all, std::vector<Check>& checks) {
   for (const StochasticVariant variant : kVariants) {
     double off = 0, spread = 0;
+    bool many = true;
     for (const LongSum& s : all) {
       if (s.variant != variant) continue;
+      many = many && s.paths >= kFewSamples;
       const double count = static_cast<double>(s.paths);
       off = std::max(off, std::abs(s.mean - s.exact_mean) / (s.exact_sd / std::sqrt(count)));
       spread = std::max(spread, std::abs(s.sd / s.exact_sd - 1) * std::sqrt(2 * (count - 1)));
     }
     checks.push_back(judged(name_of(variant) + ": means of the long sum against its exact distribution, the worst r",
                             Against::kBound, six_digits(off) + " standard errors", "at most 5", off <= 5));
-    checks.push_back(judged(name_of(variant) + ": standard deviations of the long sum, the worst r", Against::kBound,
-                            six_digits(spread) + " standard errors", "at most 5", spread <= 5));
+    // Nearly normal as the sums are, a standard deviation of a few of them is not.
+    checks.push_back(judged(name_of(variant) + ": standard deviations of the long sum, the worst r",
+                            many ? Against::kBound : Against::kRecorded, six_digits(spread) + " standard errors",
+                            many ? "at most 5" : "", !many || spread <= 5));
   }
   for (const LongSum& s : all)
-    for (const Printed& printed : kPrinted) {
-      if (s.variant != StochasticVariant::kCarry || s.random_bits != printed.random_bits) continue;
-      const double count = static_cast<double>(s.paths);
-      // Theirs is a mean of 20,000 and has five digits.
-      const double theirs = 5 * s.exact_sd / std::sqrt(kPrintedPaths) + 5e-6;
-      const double both = 5 * s.exact_sd * std::sqrt(1 / count + 1 / kPrintedPaths) + 5e-6;
-      checks.push_back(
-          judged("carry, r = " + std::to_string(s.random_bits) + ": mean of the long sum", Against::kBound,
-                 six_digits(s.mean) + " (exact " + six_digits(s.exact_mean) + ")",
-                 six_digits(printed.mean) + " +- " + six_digits(both) + " (exact +- " + six_digits(theirs) + ")",
-                 std::abs(s.mean - printed.mean) <= both && std::abs(s.exact_mean - printed.mean) <= theirs));
+    for (const ComputedMean& computed : kComputedMeans) {
+      if (s.variant != StochasticVariant::kCarry || s.random_bits != computed.random_bits) continue;
+      const double count = static_cast<double>(s.paths), mean = std::atof(computed.mean);
+      const double theirs = 5 * s.exact_sd / std::sqrt(kComputedSums) + kComputedHalfDigit;
+      const double both = 5 * s.exact_sd * std::sqrt(1 / count + 1 / kComputedSums) + kComputedHalfDigit;
+      checks.push_back(judged(
+          "carry, r = " + std::to_string(s.random_bits) + ": mean of the long sum, against 20,000 " + "computed apart",
+          Against::kBound, six_digits(s.mean) + " (exact " + six_digits(s.exact_mean) + ")",
+          six_digits(mean) + " +- " + six_digits(both) + " (exact +- " + six_digits(theirs) + ")",
+          std::abs(s.mean - mean) <= both && std::abs(s.exact_mean - mean) <= theirs));
     }
 }
 
@@ -263,10 +263,10 @@ Outcome run(const Request& request, Watch& watch) {
   o.seen =
       "A stochastic rounding with r random bits can tell only 2^r places between two neighbouring numbers apart. The "
       "variant carry, which the IPU and NVIDIA's conversion use, drops the digits below these, and so rounds toward "
-      "zero "
-      "by 2^-(r+1) of a quantum on average; the variant half adds half a place, and rne and odd first round the place "
-      "to "
-      "nearest, which takes the bias away. A bias of a fraction of a quantum is small in one operation, but it has the "
+      "zero by 2^-(r+1) of a quantum on average; the variant half adds half a place, and rne and odd first round the "
+      "place "
+      "to nearest, which takes the bias away. A bias of a fraction of a quantum is small in one operation, but it has "
+      "the "
       "same sign in each: over 10,000 additions with four random bits a sum of 1 loses six percent under carry. To be "
       "right on average over all places is not to be right at each: one number added again and again falls on the same "
       "places, so here the other variants err as well with few bits, by about three percent, up or down. With 13 bits "

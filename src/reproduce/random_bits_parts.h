@@ -5,6 +5,7 @@
 #include "src/reproduce/experiment.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,12 +41,14 @@ struct LongSum {
   int random_bits;
   uint64_t paths;               ///< emulated sums
   double mean, sd;              ///< of these
-  double exact_mean, exact_sd;  ///< of the distribution of the sum, by recursion over the additions
+  double exact_mean, exact_sd;  ///< of the distribution of the sum (sum_chain.h)
 };
 inline constexpr uint64_t kAdditions = 10'000;
 
-/// Emulates `paths` sums and finds their distribution.
-LongSum long_sum(StochasticVariant variant, int random_bits, uint64_t paths, uint64_t seed);
+/// Emulates `paths` sums, at the site sum_site(fp16, random_bits, variant), and finds their distribution. progress:
+/// told the additions done of each sum, on the calling thread.
+LongSum long_sum(StochasticVariant variant, int random_bits, uint64_t paths, uint64_t seed,
+                 const std::function<void(uint64_t done)>& progress = {});
 
 /// Dot products of n positive numbers under stochastic rounding.
 struct DotErrors {

@@ -1,10 +1,10 @@
 #include "src/reproduce/survey.h"
 
 #include "softamp/report/names.h"
+#include "src/reproduce/text.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <stdexcept>
 
 namespace softamp::reproduce::survey {
@@ -50,25 +50,23 @@ std::vector<uint64_t> log_spaced(double from, double to, int count) {
 double nearest_roundoff(const FloatFormat& format) { return std::ldexp(1.0, -format.precision); }
 double stochastic_roundoff(const FloatFormat& format) { return std::ldexp(1.0, 1 - format.precision); }
 
-double deterministic_bound(double n, double u) { return n * u < 0.5 ? n * u / (1 - n * u) : 1; }
+double deterministic_bound(double n, double u) { return bound_tells(n, u) ? n * u / (1 - n * u) : 1; }
+bool bound_tells(double n, double u) { return n * u < 0.5; }
 double root_bound(double n, double u) { return std::min(1.0, std::sqrt(n) * u); }
 double lambda_for(double n, double chance) { return std::sqrt(2 * std::log(2 * n / chance)); }
 
-RoundingVariance::RoundingVariance(const FloatFormat& format)
-    : mantissa_bits_(format.mantissa_bits()), min_exponent_(format.min_exponent()) {}
+double quantum_at(const FloatFormat& format, double x) {
+  const int top = x == 0 ? format.min_exponent() : std::max(std::ilogb(std::abs(x)), format.min_exponent());
+  return std::ldexp(1.0, top - format.mantissa_bits());
+}
 
 double RoundingVariance::operator()(double exact) const {
   if (exact == 0) return 0;
-  const double quantum = std::ldexp(1.0, std::max(std::ilogb(exact), min_exponent_) - mantissa_bits_);
-  const double below = std::fmod(exact, quantum);
+  const double quantum = quantum_at(format_, exact), below = std::fmod(exact, quantum);
   return below * (quantum - below);
 }
 
-std::string six_digits(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
+std::string six_digits(double value) { return text::digits(value, 6); }
 
 Json cell(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 

@@ -33,23 +33,28 @@ double nearest_roundoff(const FloatFormat& format);
 /// 2^(1-p): of a stochastic rounding.
 double stochastic_roundoff(const FloatFormat& format);
 
-/// n u / (1 - n u), at most 1: no error of a sum of positive numbers that falls short is greater.
+/// n u / (1 - n u), at most 1: no error of a sum of positive numbers that falls short is greater. It is 1 from
+/// n u = 1/2 on, where it says nothing: bound_tells() is false there.
 double deterministic_bound(double n, double u);
+bool bound_tells(double n, double u);
 /// sqrt(n) u, at most 1.
 double root_bound(double n, double u);
 
 /// How many times sqrt(n) u the error may come to, so that 2 n exp(-lambda^2 / 2) is `chance`.
 double lambda_for(double n, double chance);
 
+/// The quantum of the binade of |x|, a subnormal's where x is tiny.
+double quantum_at(const FloatFormat& format, double x);
+
 /// Variance of rounding the positive number `exact` stochastically: d (1 - d) q^2, d its place between two neighbours q
 /// apart; 0 for a number of the format.
 class RoundingVariance {
  public:
-  explicit RoundingVariance(const FloatFormat& format);
+  explicit RoundingVariance(const FloatFormat& format) : format_(format) {}
   double operator()(double exact) const;
 
  private:
-  int mantissa_bits_, min_exponent_;
+  FloatFormat format_;
 };
 
 /// Six significant digits: "0.0123457".

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -99,9 +98,18 @@ void WidePaths::mul(std::span<const uint32_t> a, std::span<const uint32_t> b, st
        });
 }
 
-std::vector<RoundingMode> roundings_of(const Request& request) {
-  if (request.roundings.empty()) return {RoundingMode::kNearestEven, RoundingMode::kStochastic};
-  return request.roundings;
+std::vector<RoundingMode> roundings_of(const Request& request, const std::string& experiment) {
+  const std::vector<RoundingMode>& asked = request.roundings;
+  if (asked.empty()) return {RoundingMode::kNearestEven, RoundingMode::kStochastic};
+  const bool draws = std::find(asked.begin(), asked.end(), RoundingMode::kStochastic) != asked.end();
+  const auto refuse_without = [&](bool given, const char* option) {
+    if (given && !draws)
+      throw std::invalid_argument(experiment + ": " + option + " without stochastic among --rounding, where it does " +
+                                  "nothing: expected --rounding stochastic as well, or no " + option);
+  };
+  refuse_without(request.bits.has_value(), "--bits");
+  refuse_without(request.samples.has_value(), "--samples");
+  return asked;
 }
 
 Json names_of(const std::vector<RoundingMode>& modes) {
@@ -138,11 +146,6 @@ uint32_t site_of(const FloatFormat& format, uint32_t run, uint32_t kind) {
       static_cast<uint32_t>(format.exponent_bits - 1) * 24 + static_cast<uint32_t>(format.precision - 1);
   const uint32_t kept = shape * 3 + static_cast<uint32_t>(format.specials);  // below 576
   return (kept << 10 | run) << 3 | kind;
-}
-
-double quantum_at(const FloatFormat& format, double x) {
-  const int top = x == 0 ? format.min_exponent() : std::max(std::ilogb(std::abs(x)), format.min_exponent());
-  return std::ldexp(1.0, top - format.mantissa_bits());
 }
 
 }  // namespace softamp::reproduce::stepping

@@ -51,8 +51,9 @@ class WidePaths {
   uint64_t seed_;
 };
 
-/// The request's modes, or nearest even and stochastic.
-std::vector<RoundingMode> roundings_of(const Request& request);
+/// The request's modes, or nearest even and stochastic. Throws std::invalid_argument for random bits or paths where no
+/// mode is stochastic.
+std::vector<RoundingMode> roundings_of(const Request& request, const std::string& experiment);
 
 /// "nearest, stochastic" of `modes`, for the settings.
 Json names_of(const std::vector<RoundingMode>& modes);
@@ -60,14 +61,12 @@ Json names_of(const std::vector<RoundingMode>& modes);
 /// The paths of a stochastic run: the request's samples, or `usual`. Throws std::invalid_argument beyond `most`.
 uint32_t paths_of(const Request& request, const std::string& experiment, uint32_t usual, uint32_t most);
 
-/// numerator / denominator (both below 2^63, denominator > 0) times 2^exponent, exactly as far as a rounding reads.
+/// numerator / denominator (both below 2^63, denominator > 0) times 2^exponent, exactly as far as a rounding reads:
+/// detail::quotient takes significands of 24 bits, and the search for the n where a format stands still passes 2^24.
 Exact quotient(uint64_t numerator, uint64_t denominator, int exponent);
 
 /// A rounding site that no other format and no other `run` (0 .. 1023) of an experiment shares; `kind` (0..7).
 uint32_t site_of(const FloatFormat& format, uint32_t run, uint32_t kind);
-
-/// The quantum of the binade of |x|, a subnormal's where x is tiny.
-double quantum_at(const FloatFormat& format, double x);
 
 /// Standard errors that a mean may lie from its expectation: 5, which a normal variate exceeds once in 1.7 million.
 inline constexpr double kStandardErrors = 5;

@@ -1,5 +1,9 @@
 #include "src/reproduce/vanishing_update_runs.h"
 
+#include <array>
+#include <cmath>
+#include <cstdio>
+
 #include "softamp/data/images.h"
 #include "softamp/data/sampler.h"
 #include "softamp/train/layers.h"
@@ -49,6 +53,36 @@ std::vector<double> losses_of(const UpdateSetup& setup, const Keeping& keeping, 
     losses.push_back(trainer.step({&batch, 1}).loss);
   }
   return losses;
+}
+
+std::vector<Check> judged(const std::vector<std::vector<double>>& ends, bool usual_bits) {
+  const size_t seeds = ends[0].size();
+  const auto above_fp32 = [&](size_t way) {
+    double sum = 0;
+    for (size_t i = 0; i < seeds; ++i) sum += ends[way][i] - ends[0][i];
+    char text[32];
+    std::snprintf(text, sizeof text, "%+.4f", sum / static_cast<double>(seeds));
+    return std::string(text);
+  };
+  const auto name = [](size_t way) { return "training, " + keepings()[way].name + ": mean loss above fp32's"; };
+  bool highest = true;
+  for (size_t i = 0; i < seeds; ++i)
+    for (const size_t way : std::array<size_t, 3>{0, 2, 3})
+      highest = highest && (ends[1][i] > ends[way][i] || (way == 2 && !usual_bits));
+  std::vector<Check> checks = {
+      {name(1), Against::kShape, above_fp32(1),
+       "learns less: the highest loss of all ways in each of " + std::to_string(seeds) + " seeds", highest}};
+  for (const size_t way : std::array<size_t, 2>{2, 3}) {
+    bool near = true;
+    for (size_t i = 0; i < seeds; ++i)
+      near = near && std::fabs(ends[way][i] - ends[0][i]) < std::fabs(ends[way][i] - ends[1][i]);
+    if (usual_bits || way != 2)
+      checks.push_back({name(way), Against::kShape, above_fp32(way),
+                        "learns as fp32: nearer to fp32's loss than to nearest's in each seed", near});
+    else
+      checks.push_back({name(way), Against::kRecorded, above_fp32(way), "-", true});
+  }
+  return checks;
 }
 
 }  // namespace softamp::reproduce

@@ -1,13 +1,13 @@
-// The stochastic rounding of NVIDIA's Blackwell (cvt.rs, D34..D36) against our model of it: a rounding policy. Compiled
-// for sm_100a alone, by tests/backend/CMakeLists.txt, so that it cannot rot; nothing else uses the instruction.
-// Exit code 0: equal; 1: they differ; 77: no device of compute capability 10.0. --host: the model against the values
-// that its publishers report (G5), anywhere.
+// The stochastic rounding of NVIDIA's Blackwell (cvt.rs, D34..D36) against our model of it, cvt_rs(), on the host and
+// on the device. Compiled for sm_100a alone, by tests/backend/CMakeLists.txt, so that it cannot rot; nothing else uses
+// the instruction. Exit code 0: equal; 1: they differ; 77: no device of compute capability 10.0. --host: the model
+// against the values that were reported from a B200 (G5), anywhere.
 #include <cinttypes>
 #include <cstdio>
 #include <string_view>
 #include <vector>
 
-#include "softamp/numerics/operations.h"
+#include "softamp/numerics/cvt_rs.h"
 #include "softamp/numerics/random.h"
 
 namespace {
@@ -32,6 +32,20 @@ __host__ __device__ Operands operands_of(uint32_t i) {
   if (i % 4 == 0)
     for (uint32_t& v : o.value) v = (v & 0x83FFFFFFu) | 0x3C000000u;
   return o;
+}
+
+/// What we say that the instruction gives: for the formats that we have, those of 6 and 4 bits have no NaN.
+__host__ __device__ uint32_t model(Form form, const Operands& o) {
+  CvtRs instruction;
+  instruction.type = form <= kF16x2Saturating    ? CvtRsType::kF16x2
+                     : form <= kBf16x2Saturating ? CvtRsType::kBf16x2
+                     : form == kE4m3x4           ? CvtRsType::kE4m3x4
+                                                 : CvtRsType::kE5m2x4;
+  instruction.satfinite = form != kF16x2 && form != kBf16x2;
+  uint32_t sources[4];
+  const int lanes = instruction.lanes();
+  for (int k = 0; k < lanes; ++k) sources[k] = o.value[lanes - 1 - k];
+  return cvt_rs(Chip::kNvidiaSm100, instruction, sources, o.random);
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM100_ALL)
@@ -70,49 +84,31 @@ __device__ uint32_t converted(Form form, const Operands& o) {
 #error "cvt.rs is compiled for sm_100a alone"
 #endif
 
+/// The instruction's results, and behind them the model's, as the device computes it.
 __global__ void convert_all(Form form, uint32_t* results) {
 #if defined(__CUDA_ARCH__)
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < kCount) results[i] = converted(form, operands_of(i));
+  if (i >= kCount) return;
+  const Operands o = operands_of(i);
+  results[i] = converted(form, o);
+  results[kCount + i] = form <= kE5m2x4 ? model(form, o) : 0;
 #endif
-}
-
-/// NVIDIA's policy: R added to what is truncated, aligned to its top; subnormals kept (D34).
-RoundingPolicy nvidia(int random_bits, bool saturating) {
-  RoundingPolicy p = RoundingPolicy::stochastic_carry(random_bits);
-  p.nan = NanPattern::kAllOnes;
-  if (saturating) {
-    p.overflow = Overflow::kSaturate;
-    p.infinity = InfinityResult::kSaturate;
-  }
-  return p;
-}
-
-/// What we say that the instruction gives. For the formats that we have: those of 6 and 4 bits have no NaN.
-uint32_t model(Form form, const Operands& o) {
-  const bool two = form <= kBf16x2Saturating, half = form <= kF16x2Saturating;
-  const FloatFormat to = half ? kFp16 : two ? kBf16 : form == kE4m3x4 ? kE4m3 : kE5m2;
-  const bool saturating = form != kF16x2 && form != kBf16x2;
-  const Semantics s = Semantics::ieee(nvidia(half ? 13 : two ? 16 : 8, saturating));
-  uint32_t result = 0;
-  for (int k = 0; k < (two ? 2 : 4); ++k) {
-    const uint32_t random = o.random >> (two ? 16 : 8) * k;  // sm_100a: a half or byte each, in order
-    result |= static_cast<uint32_t>(fp::convert(kFp32, to, o.value[k], s, random).code) << (two ? 16 : 8) * k;
-  }
-  return result;
 }
 
 bool check_published_values() {
   constexpr struct {
-    uint32_t a, b, random, result;
-  } kValues[] = {{0x33c00001, 0x33c00000, 0x00001fff, 0x00010002},
-                 {0x33c00001, 0x33c00000, 0x1fff1fff, 0x00020002},
-                 {0x338003ff, 0x33800400, 0x1fff1fff, 0x00010002}};
+    uint32_t source[2], random, result;
+    bool relu;
+  } kValues[] = {{{0x33c00001, 0x33c00000}, 0x00001fff, 0x00010002, false},
+                 {{0x33c00001, 0x33c00000}, 0x1fff1fff, 0x00020002, false},
+                 {{0x338003ff, 0x33800400}, 0x1fff1fff, 0x00010002, false},
+                 {{0x38761fff, 0x00021002}, 0x00000ffe, 0x03d80000, true}};
   bool equal = true;
   for (const auto& v : kValues) {
-    const uint32_t found = model(kF16x2Saturating, {{v.b, v.a, 0, 0}, v.random});
+    const uint32_t found = cvt_rs(Chip::kNvidiaSm100, {CvtRsType::kF16x2, true, v.relu}, v.source, v.random);
     if (found == v.result) continue;
-    std::printf("model: %08x %08x %08x gives %08x; published: %08x\n", v.a, v.b, v.random, found, v.result);
+    std::printf("model: %08x %08x %08x gives %08x; published: %08x\n", v.source[0], v.source[1], v.random, found,
+                v.result);
     equal = false;
   }
   return equal;
@@ -125,10 +121,11 @@ bool succeeded(cudaError_t status, const char* what) {
 }
 
 bool check(Form form, uint32_t* device_results) {
-  std::vector<uint32_t> results(kCount);
+  std::vector<uint32_t> results(2 * kCount);
   convert_all<<<kCount / 256, 256>>>(form, device_results);
   if (!succeeded(cudaGetLastError(), kNames[form])) return false;
-  if (!succeeded(cudaMemcpy(results.data(), device_results, kCount * sizeof(uint32_t), cudaMemcpyDeviceToHost), "copy"))
+  if (!succeeded(cudaMemcpy(results.data(), device_results, 2 * kCount * sizeof(uint32_t), cudaMemcpyDeviceToHost),
+                 "copy"))
     return false;
   if (form > kE5m2x4) {
     std::printf("%-18s has run; there is no model of its format\n", kNames[form]);
@@ -138,9 +135,9 @@ bool check(Form form, uint32_t* device_results) {
   for (uint32_t i = 0; i < kCount; ++i) {
     const Operands o = operands_of(i);
     const uint32_t expected = model(form, o);
-    if (results[i] != expected && differing++ == 0)
-      std::printf("%s: %08x %08x %08x %08x with %08x: expected %08x, found %08x\n", kNames[form], o.value[3],
-                  o.value[2], o.value[1], o.value[0], o.random, expected, results[i]);
+    if ((results[i] != expected || results[kCount + i] != expected) && differing++ == 0)
+      std::printf("%s: %08x %08x %08x %08x with %08x: expected %08x, found %08x; the model there: %08x\n", kNames[form],
+                  o.value[3], o.value[2], o.value[1], o.value[0], o.random, expected, results[i], results[kCount + i]);
   }
   std::printf("%-18s %" PRIu32 " of %" PRIu32 " differ\n", kNames[form], differing, kCount);
   return differing == 0;
@@ -159,7 +156,7 @@ int main(int argc, char** argv) {
     return 77;
   }
   uint32_t* device_results = nullptr;
-  if (!succeeded(cudaMalloc(&device_results, kCount * sizeof(uint32_t)), "cudaMalloc")) return 1;
+  if (!succeeded(cudaMalloc(&device_results, 2 * kCount * sizeof(uint32_t)), "cudaMalloc")) return 1;
   for (int form = 0; form < kForms; ++form) equal = check(static_cast<Form>(form), device_results) && equal;
   cudaFree(device_results);
   return equal ? 0 : 1;

@@ -56,6 +56,7 @@ const FloatFormat kFormats[] = {kFp16,
                                 FloatFormat::ieee(4, 12),
                                 {5, 4, 3, Specials::kNanOnly},
                                 {8, 6, 140, Specials::kIeee},
+                                {8, 8, 127, Specials::kNanOnly},
                                 {8, 20, 128, Specials::kNegativeZeroNan},
                                 {4, 5, -20, Specials::kIeee}};
 constexpr int kRandomBits[] = {1, 2, 5, 8, 11, 12, 13, 14, 15, 16, 17, 24, 30, 31, 32};

@@ -202,6 +202,15 @@ TEST_F(Traces, SettingsTellApartWhateverChangesResults) {
       [](ExecutorOptions& o) { o.switches.f32_daz = false; },
       [](ExecutorOptions& o) { o.switches.f2i_range = IntegerRange::kClamp; },
       [](ExecutorOptions& o) { o.semantics = Semantics::ieee(); },
+      [](ExecutorOptions& o) {
+        RoundingPolicy p = RoundingPolicy::stochastic_carry();
+        o.semantics = Semantics::ieee(p);
+      },
+      [](ExecutorOptions& o) {
+        RoundingPolicy p = RoundingPolicy::stochastic_carry();
+        p.alignment = RandomAlignment::kAsIfNormal;
+        o.semantics = Semantics::ieee(p);
+      },
   };
   std::map<std::string, size_t> seen = {{settings_json(ExecutorOptions{}), 0}};
   for (size_t i = 0; i < std::size(changes); ++i) {

@@ -236,6 +236,7 @@ TEST(Chips, Formats) {
   EXPECT_EQ(has(Chip::kTenstorrentWh), ".xx......");
   EXPECT_EQ(has(Chip::kP3109Odd), "xxxxxxxx.");
   EXPECT_EQ(has(Chip::kExact), "xxxxxxxx.");
+  for (const int bits : {-1, 33}) EXPECT_FALSE(chip_rounding(Chip::kP3109Rne, kFp16, bits).exists) << bits;
   EXPECT_FALSE(chip_rounding(Chip::kNvidiaSm100, kE4m3).has(kSpecial));
   EXPECT_FALSE(chip_rounding(Chip::kIntelXe, kFp16).has(kSaturating));
 }
@@ -265,6 +266,18 @@ TEST(Chips, SlicesOfTheRandomWord) {
   EXPECT_EQ(slices(Chip::kIntelXe, kE5m2), (List{0xEF}));
   EXPECT_EQ(slices(Chip::kTenstorrentWh, kBf16), (List{0x2BCDEF}));
   EXPECT_EQ(slices(Chip::kIpu, kFp16), (List{0xCDEF, 0x89AB}));
+}
+
+/// first_bit() and last_bit(): each bit between them changes value 0's number, no other does.
+TEST(Chips, BitsThatValueZeroReads) {
+  for (int i = 0; i < kChipCount; ++i)
+    for (const FloatFormat& f : {kFp16, kBf16, kE4m3, kE5m2, kF143, kF152}) {
+      const ChipRounding c = chip_rounding(static_cast<Chip>(i), f);
+      if (!c.exists) continue;
+      for (int bit = 0; bit < 32; ++bit)
+        EXPECT_EQ(chip_random(c, uint32_t{1} << bit) != 0, bit >= c.first_bit() && bit <= c.last_bit())
+            << "chip " << i << " bit " << bit;
+    }
 }
 
 // ---- the packed conversion

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "softamp/numerics/compare.h"
 #include "softamp/numerics/convert.h"
 #include "softamp/numerics/operations.h"
 
@@ -168,6 +169,31 @@ TEST(RoundChips, NansThatBecomeInfinities) {
   EXPECT_EQ(fp::convert(kFp32, kE4m3, 0xFFC00000, s).code, 0x7Fu);  // no infinity: the quiet one
   EXPECT_EQ(fp::sub(kFp16, 0x7C00, 0x7C00, s).code, 0x7C00u);
   EXPECT_EQ(fp::add(kFp16, 0x3C00, 0xFE00, s).code, 0xFC00u);
+}
+
+/// Operations that draw no random number give exact values as they are, whatever the variant.
+TEST(RoundChips, WhatDrawsNothingMovesNothing) {
+  for (const StochasticVariant variant : {StochasticVariant::kCarry, StochasticVariant::kHalf, StochasticVariant::kRne,
+                                          StochasticVariant::kOdd, StochasticVariant::kAtLeast})
+    for (const int r : {1, 13, 23, 32}) {
+      RoundingPolicy p = RoundingPolicy::stochastic_carry(r);
+      p.variant = variant;
+      const Semantics s = Semantics::ieee(p);
+      for (uint64_t a = 0; a < 0x7C00; a += 7) {
+        const Rounded same{a, 0};
+        for (const Rounded& got : {fp::maximum(kFp16, a, 0, s), fp::minimum(kFp16, a, 0x7BFF, s),
+                                   fp::convert(kFp16, kFp32, a, s, RoundingPolicy::kStill)})
+          EXPECT_EQ(int{got.flags}, 0) << a;
+        EXPECT_EQ(fp::maximum(kFp16, a, 0, s).code, same.code);
+        EXPECT_EQ(fp::minimum(kFp16, a, 0x7BFF, s).code, same.code);
+        const double x = fp::to_double(kFp16, a);
+        EXPECT_EQ(fp::to_double(kFp32, fp::convert(kFp16, kFp32, a, s, RoundingPolicy::kStill).code), x);
+        if (x == std::floor(x)) {
+          EXPECT_EQ(fp::round_to_integral(kFp16, a, s).code, a);
+          EXPECT_EQ(static_cast<double>(fp::to_int32(kFp16, a, s).code), x);
+        }
+      }
+    }
 }
 
 }  // namespace

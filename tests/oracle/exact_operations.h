@@ -205,7 +205,7 @@ inline ToInteger to_integer(const Decoded& x, const RoundingPolicy& p, uint32_t 
   Big below = x.magnitude.exponent >= 0 ? Big{x.magnitude.significand << x.magnitude.exponent}
                                         : Big{x.magnitude.significand >> -x.magnitude.exponent};
   const Gapped g{below, {below, 0}, {below + 1, 0}, compare(x.magnitude, {below, 0}) == 0};
-  if (goes_up(g, exactly(x.magnitude), x.negative, p, random)) ++below;
+  if (!g.on && goes_up(g, exactly(x.magnitude), x.negative, p, random)) ++below;
   return {x.negative ? Big{-below} : below, !g.on};
 }
 
@@ -235,7 +235,7 @@ inline Rounded round_to_integral(const FloatFormat& f, uint64_t a, const Semanti
   if (const auto r = nan_among(f, s, {x})) return *r;
   if (x.infinite()) return infinity_under(f, x.negative, policy(f, s));
   const ToInteger n = to_integer(x, s.wide, random);
-  Rounded r = round_value(f, {n.value, 0}, policy(f, s), 0, x.negative);
+  Rounded r = round_value(f, {n.value, 0}, policy(f, s), ~0u, x.negative);  // exact, and stays
   if (exact && n.inexact) r.flags = static_cast<uint8_t>(r.flags | (softamp::kInexact & s.wide.flags));
   return r;
 }

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <bit>
+#include <cstring>
+#include <regex>
 #include <sstream>
 
 #include "softamp/data/npy.h"
@@ -74,6 +77,46 @@ TEST(ChipsVerb, TheSameInputAndWord) {
   const json& r = c["chips"];
   EXPECT_EQ(r[1]["chip"], "nvidia_sm100");
   EXPECT_EQ(r[1]["random"], 0x1234);
+  EXPECT_EQ(c["not_compared"], (json{"amd_cdna3", "tenstorrent_wh"}));
+}
+
+/// A negative result that grew is no result "above".
+TEST(ChipsVerb, WhatIsNotComparedIsNamed) {
+  const Outcome text = run_softamp("chips ipu amd_cdna3 amd_cdna4 --input -1.5 --format fp16 --lane 1");
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_EQ(text.out.rfind("to fp16, random word 0x5a5a1234, value 1 of the packed result; codes in hexadecimal, + "
+                           "where the result lies further from zero than the truncated value\n",
+                           0),
+            0u)
+      << text.out;
+  EXPECT_NE(text.out.find("\na word for each value, whatever its place: amd_cdna4\n"), std::string::npos);
+  EXPECT_NE(text.out.find("\nnot compared, for want of fp16: amd_cdna3\n"), std::string::npos);
+  const Outcome csv = run_softamp("chips ipu amd_cdna3 --input 1 --csv");
+  EXPECT_EQ(csv.err, "not compared, for want of fp16: amd_cdna3\n");
+  EXPECT_EQ(parse_csv(csv.out)[0].size(), 5u);
+}
+
+/// Strangers do not have our notes: no number of a rule or source of ours is printed.
+TEST(ChipsVerb, NoReferencesThatOnlyWeCanFollow) {
+  const std::regex ours("(^|[^A-Za-z0-9_])(N[0-9]{3}|[BDGQS][0-9]{1,2})([^A-Za-z0-9_]|$)|ipu\\.md");
+  for (const json& chip : answer("chips --json")["chips"])
+    for (const char* part : {"title", "instruction", "notes", "evidence"}) {
+      std::smatch found;
+      std::string text = chip[part].dump();
+      for (const char* title : {"Wormhole B0"})  // the name of a revision
+        if (const size_t at = text.find(title); at != std::string::npos) text.erase(at, std::strlen(title));
+      EXPECT_FALSE(std::regex_search(text, found, ours)) << chip["name"] << ": " << found.str();
+    }
+}
+
+/// What the digests do not cover is said beside them, and the weakest is shown.
+TEST(ChipsVerb, EvidenceIsNotOverstated) {
+  const Outcome b200 = run_softamp("chips nvidia_sm100");
+  for (const char* part :
+       {"hash-verified in part", "other random numbers", "normal fp16", "infinity, NaN", "without .satfinite"})
+    EXPECT_NE(b200.out.find(part), std::string::npos) << part;
+  for (const json& row : answer("chips ipu --json")["chips"][0]["conversions"])
+    EXPECT_EQ(row["evidence"], "assumed") << row["to"];
 }
 
 TEST(ChipsVerb, TwoChipsThatReadOtherBytes) {
@@ -99,6 +142,23 @@ TEST(ChipsVerb, BadWordsAreNamed) {
             "softamp chips: chip amd_cdna3 does not round to fp16: expected f143 or f152\n");
   EXPECT_EQ(error_of("chips --input 1.2.3").rfind("softamp chips: --input: '1.2.3' is not a number", 0), 0u);
   EXPECT_EQ(error_of("chips --lane 4"), "softamp chips: --lane: '4': expected a whole number in 0..3\n");
+  const std::string lane = "softamp chips: --lane: ";
+  EXPECT_EQ(error_of("chips nvidia_sm100 --compare --format fp16 --lane 3"),
+            lane + "'3': one word of nvidia_sm100 serves 2 values of fp16: expected 0..1\n");
+  EXPECT_EQ(error_of("chips amd_cdna4 intel_xe --compare --format e5m2 --lane 1"),
+            lane + "'1': a word serves one value of e5m2 (amd_cdna4, intel_xe): expected 0\n");
+  EXPECT_EQ(run_softamp("chips nvidia_sm103 --compare --format e4m3 --lane 3").code, 0);
+  for (const std::string idle : {"--format e4m3", "--word 1", "--lane 0"})
+    EXPECT_EQ(error_of("chips " + idle),
+              "softamp chips: " + idle.substr(0, idle.find(' ')) + ": expected --compare beside it\n");
+  EXPECT_EQ(error_of("chips intel_xe --bits 5"),
+            "softamp chips: --bits: '5': the number is fixed for intel_xe: expected one of p3109_fastest, p3109_fast, "
+            "p3109_rne, p3109_odd\n");
+  EXPECT_EQ(error_of("chips exact ipu --compare --bits 5")
+                .rfind("softamp chips: --bits: '5': the number is fixed for exact and the others named: ", 0),
+            0u);
+  EXPECT_EQ(run_softamp("chips --bits 5").code, 0);
+  EXPECT_EQ(error_of("chips ipu exact ipu"), "softamp chips: NAME: 'ipu' twice: expected each chip once\n");
   EXPECT_EQ(error_of("chips --csv --json"), "softamp chips: --csv: expected no --json beside it\n");
 }
 
@@ -135,6 +195,64 @@ TEST_F(RoundByChip, RandomNumbersFromAFile) {
   EXPECT_EQ(codes("--chip nvidia_sm100 --overflow saturate"), (Codes{0x7BFF, 0x3C01, 0x0002}));
   EXPECT_EQ(codes("--chip intel_xe"), (Codes{0x7C00, 0x3C01, 0x0001}));
   EXPECT_EQ(codes("--chip p3109_fastest --bits 1"), (Codes{0x7BFF, 0x3C00, 0x0002}));  // sees no half of 65519.99
+}
+
+/// The same number under the same word of the machine: `round` and `chips` agree, whichever bits the chip reads.
+TEST_F(RoundByChip, TheWordMeansWhatItMeansInChips) {
+  const struct {
+    const char *chip, *format;
+  } rows[] = {{"amd_cdna4", "fp16"}, {"amd_cdna3", "f143"}, {"nvidia_sm100", "bf16"}, {"nvidia_sm103", "e4m3"},
+              {"intel_xe", "fp16"},  {"ipu", "fp16"},       {"p3109_rne", "e5m2"}};
+  for (const auto& row : rows) {
+    const std::string name = row.chip;
+    for (const uint32_t word : {0x5A5A1234u, 0xFFF80000u}) {
+      const json compared = answer("chips " + name + " --compare --format " + row.format + " --word " +
+                                   std::to_string(word) + " --json")["comparisons"][0]["inputs"];
+      std::vector<float> values;
+      std::vector<uint64_t> expected;
+      for (const json& input : compared) {
+        values.push_back(
+            std::bit_cast<float>(static_cast<uint32_t>(std::stoul(input["code"].get<std::string>(), nullptr, 16))));
+        expected.push_back(std::stoul(input["results"][name]["code"].get<std::string>(), nullptr, 16));
+      }
+      const std::string in = array("in.npy", npy::ElementType::kFloat32, values);
+      const std::string words = array("r.npy", npy::ElementType::kUint32, std::vector<uint32_t>(values.size(), word));
+      const std::string out = folder_.file("out.npy");
+      answer("round " + in + " " + out + " --format " + row.format + " --chip " + name + " --random-bits " + words +
+             " --json");
+      npy::Reader reader(out);
+      std::vector<uint64_t> found;
+      if (npy::size_of(reader.header().type) == 1) {
+        std::vector<uint8_t> codes(values.size());
+        reader.read(codes.data(), codes.size());
+        found.assign(codes.begin(), codes.end());
+      } else {
+        std::vector<uint16_t> codes(values.size());
+        reader.read(codes.data(), codes.size());
+        found.assign(codes.begin(), codes.end());
+      }
+      EXPECT_EQ(found, expected) << name << " word " << word;
+    }
+  }
+}
+
+/// Numbers too narrow for what is read of them could never be large.
+TEST_F(RoundByChip, NarrowNumbersAreRefused) {
+  const std::string in = array<float>("in.npy", npy::ElementType::kFloat32, {1.5f}), out = folder_.file("out.npy");
+  const std::string bytes = array<uint8_t>("r1.npy", npy::ElementType::kUint8, {255});
+  const std::string halves = array<uint16_t>("r2.npy", npy::ElementType::kUint16, {65535});
+  const auto round = [&](const std::string& words, const std::string& options) {
+    return "round " + in + " " + out + " --random-bits " + words + " --format " + options;
+  };
+  const std::string whose = "softamp round: " + bytes + ": type '|u1'; expected ";
+  EXPECT_EQ(error_of(round(bytes, "fp16 --rounding stochastic")), whose + "'<u2' or '<u4': bits 0 to 12 are read\n");
+  EXPECT_EQ(error_of(round(bytes, "fp16 --chip nvidia_sm100")), whose + "'<u2' or '<u4': bits 0 to 12 are read\n");
+  EXPECT_EQ(error_of(round(bytes, "e4m3 --chip nvidia_sm103")), whose + "'<u2' or '<u4': bits 8 to 15 are read\n");
+  EXPECT_EQ(error_of(round(halves, "fp16 --chip amd_cdna4")),
+            "softamp round: " + halves + ": type '<u2'; expected '<u4': bits 19 to 31 are read\n");
+  EXPECT_EQ(run_softamp(round(bytes, "e4m3 --chip nvidia_sm100")).code, 0);
+  EXPECT_EQ(run_softamp(round(bytes, "fp16 --chip p3109_odd")).code, 0);
+  EXPECT_EQ(run_softamp(round(halves, "bf16 --chip nvidia_sm103")).code, 0);
 }
 
 TEST_F(RoundByChip, SettingsAndRefusals) {

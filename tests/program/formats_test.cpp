@@ -70,5 +70,19 @@ TEST(Formats, TheTableHasALineForEach) {
   EXPECT_NE(outcome.out.find("float16, half, binary16"), std::string::npos);
 }
 
+TEST(Formats, FixedPointFormatsAreNamedWithTheirLimits) {
+  const std::string table = run_softamp("formats").out;
+  EXPECT_NE(table.find("q<I>.<F> names a fixed-point format"), std::string::npos) << table;
+  EXPECT_NE(table.find("  q2.14  from -2 to 1.99993896484375 in steps of 2^-14\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("  q8.8   from -128 to 127.99609375 in steps of 2^-8\n"), std::string::npos) << table;
+  const json examples = json::parse(run_softamp("formats --json").out)["fixed_point_examples"];
+  ASSERT_EQ(examples.size(), 4u);
+  EXPECT_EQ(examples[0]["name"], "q2.14");
+  EXPECT_EQ(examples[0]["fraction_bits"], 14);
+  EXPECT_EQ(examples[0]["least"], -2.0);
+  EXPECT_EQ(examples[0]["greatest"], 2 - 0x1p-14);
+  EXPECT_EQ(examples[0]["step"], 0x1p-14);
+}
+
 }  // namespace
 }  // namespace softamp::testing

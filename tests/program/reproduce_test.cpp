@@ -103,9 +103,38 @@ TEST(Reproduce, WithoutGnuplotTheRestIsWritten) {
   EXPECT_EQ(o.err.rfind("softamp reproduce: no gnuplot here: tables and JSON are written, figures are not drawn", 0),
             0u)
       << o.err;
+  const Outcome quiet = run_shell("PATH=" + folder.file("empty") + " '" SOFTAMP_PROGRAM "' reproduce " + kName +
+                                  " --brief --quiet --out " + folder.file("a"));
+  EXPECT_EQ(quiet.err, "");
   EXPECT_TRUE(std::filesystem::exists(folder.file("a/" + kName + ".json")));
   for (const auto& entry : std::filesystem::directory_iterator(folder.file("a")))
     EXPECT_NE(entry.path().extension(), ".svg");
+}
+
+TEST(Reproduce, AFigureThatCannotBeDrawnTakesNoNumberAway) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("bin"));
+  write_text(folder.file("bin/gnuplot"), "#!/bin/sh\necho out of ink\nexit 1\n");
+  std::filesystem::permissions(folder.file("bin/gnuplot"), std::filesystem::perms::owner_all);
+  const std::string program = "PATH=" + folder.file("bin") + ":$PATH '" SOFTAMP_PROGRAM "' reproduce ";
+  const Outcome one = run_shell(program + kName + " --brief --quiet --out " + folder.file("a"));
+  EXPECT_EQ(one.code, 2);
+  EXPECT_NE(one.out.find("\nChecks: "), std::string::npos) << one.out;
+  EXPECT_NE(one.err.find("gnuplot failed: out of ink"), std::string::npos) << one.err;
+  EXPECT_TRUE(std::filesystem::exists(folder.file("a/" + kName + ".json")));
+  // All, kept or not, name what they lack, and the page has the numbers.
+  const Outcome all = run_shell(program + "all --brief --quiet --out " + folder.file("a"));
+  EXPECT_EQ(all.code, 2);
+  EXPECT_NE(all.err.find("softamp reproduce: " + kName + ": not all files are written: gnuplot failed: out of ink"),
+            std::string::npos)
+      << all.err;
+  EXPECT_EQ(all.out.find(" failed "), std::string::npos) << all.out;
+  EXPECT_NE(read_text(folder.file("a/index.html")).find(".svg was not drawn. "), std::string::npos);
+  // With a gnuplot that draws: the figures are there, nothing is run again.
+  const Outcome again = run_softamp("reproduce all --brief --out " + folder.file("a"));
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(again.err.find("\nsoftamp reproduce: " + kName + ": "), std::string::npos) << again.err;
+  EXPECT_EQ(read_text(folder.file("a/index.html")).find(".svg was not drawn. "), std::string::npos);
 }
 
 TEST(Reproduce, ALongRunAsksFirst) {
@@ -138,6 +167,15 @@ TEST(Reproduce, BadInputIsNamed) {
       {"all --format fp16", "--format: 'all' does not take it; it takes --seed, --data, --out, --markdown, --brief"},
       {"all --samples 3", "--samples: 'all' does not take it"},
       {"all --again", "--again: nothing is kept without --out"},
+      {"all --fixed-format q2.14", "--fixed-format: 'all' does not take it"},
+      {"all --brief --markdown " + folder.file("no/page.md"),
+       "--markdown: '" + folder.file("no/page.md") + "': No such file or directory; expected a file in a folder"},
+      {"all --brief --markdown " + folder.path().string(),
+       "--markdown: '" + folder.path().string() + "': Is a directory"},
+      {kName + " --format fp16 --format e5p11", "--format: 'fp16' is given twice"},
+      {kName + " --fixed-format q2.99", "--fixed-format: fixed-point format 'q2.99': expected q<I>.<F>"},
+      {"--out " + folder.file("x") + " --format fp16", ": NAME is missing; expected an experiment"},
+      {"--brief", "--brief: NAME is missing; expected an experiment"},
   };
   for (const auto& row : rows) {
     const Outcome o = run_softamp("reproduce " + row.arguments);
@@ -163,7 +201,8 @@ TEST(Reproduce, AnInterruptedRunLeavesInOrder) {
   EXPECT_TRUE(std::filesystem::exists(first));
   EXPECT_FALSE(std::filesystem::exists(folder.file("a/index.html")));
   for (const auto& entry : std::filesystem::directory_iterator(folder.file("a")))
-    EXPECT_NE(entry.path().extension(), ".partial") << entry.path();
+    for (const char* temporary : {".partial", ".tmp", ".probe"})
+      EXPECT_NE(entry.path().extension(), temporary) << entry.path();
   EXPECT_EQ(o.out, "");
 }
 
@@ -175,6 +214,7 @@ TEST(Reproduce, AForeignFileInTheFolderIsNotOverwritten) {
   EXPECT_NE(o.err.find(folder.file(kName + ".json")), std::string::npos) << o.err;
   EXPECT_EQ(read_text(folder.file(kName + ".json")), "my notes");
   EXPECT_EQ(run_softamp("reproduce " + kName + " --brief --out " + folder.path().string()).code, 2);
+  EXPECT_EQ(run_softamp("reproduce all --again --brief --out " + folder.path().string()).code, 2);
   EXPECT_EQ(read_text(folder.file(kName + ".json")), "my notes");
 }
 

@@ -149,16 +149,15 @@ TEST(ChipTable, RowsAsTheDocumentsHaveThem) {
     return std::string("no such row");
   };
   EXPECT_EQ(row(Chip::kNvidiaSm100, kFp16),
-            "13|low bits of half i|carry|top|kept|inf or max|inf or max|0x7fff|-0|0|-1/2^15|hash-verified");
+            "13|low bits of half i|carry|top|kept|inf or max|inf or max|0x7fff|-0|0|-1/2^15|hash-verified in part");
   EXPECT_EQ(row(Chip::kNvidiaSm103, kE4m3),
             "8|byte 1,0r,3,2r|carry|top|kept|max|max|0x7f|-0|-4095/2^21|-8191/2^22|third party");
-  EXPECT_EQ(row(Chip::kAmdCdna3, kF143), "20|top bits|carry|top|kept|nan or max|nan|0x80|+0|0|-1/2^22|vendor document");
+  EXPECT_EQ(row(Chip::kAmdCdna3, kF143), "20|top bits|carry|top|kept|nan or max|nan|0x80|+0|0|-1/2^22|vendor model");
   EXPECT_EQ(row(Chip::kAmdCdna4, kFp16), "13|top bits|carry|top|kept|inf or max|inf|0x7e00|-0|0|-1/2^15|third party");
   EXPECT_EQ(row(Chip::kIntelXe, kFp16), "13|low bits|carry|source|kept|inf|inf|0x7e00|-0|0|-1/2^2|vendor document");
   EXPECT_EQ(row(Chip::kTenstorrentWh, kBf16),
             "23|low bits|at-least|top|to +0|inf|inf|0x7f80|+0|1/2^23|1/2^23|third party");
-  EXPECT_EQ(row(Chip::kIpu, kFp16),
-            "16|low bits of half i|carry|top|kept|max or nan|nan|0x7e00|-0|0|0|vendor document");
+  EXPECT_EQ(row(Chip::kIpu, kFp16), "16|low bits of half i|carry|top|kept|max or nan|nan|0x7e00|-0|0|0|assumed");
 }
 
 }  // namespace

@@ -63,6 +63,37 @@ TEST(Names, WidthsOutOfRangeAreRefusedWithTheRange) {
     EXPECT_NE(message_of([&] { format_from_name(name); }).find("unknown format '"), std::string::npos) << name;
 }
 
+TEST(Names, FixedPointFormatsAreNamedByTheirBits) {
+  const FixedFormat f = fixed_format_from_name("q2.14");
+  EXPECT_EQ(f.quantum_exponent, -14);
+  EXPECT_EQ(f.least, -32768);
+  EXPECT_EQ(f.greatest, 32767);
+  EXPECT_EQ(name_of(fixed_format_from_name("Q32.0")), "q32.0");
+  EXPECT_EQ(fixed_format_from_name("q0.32").least, -2147483648LL);
+  EXPECT_EQ(fixed_format_from_name("q1.1").greatest, 1);
+  for (int bits = 2; bits <= 32; ++bits)
+    for (int fraction = 0; fraction <= bits; ++fraction) {
+      const std::string name = "q" + std::to_string(bits - fraction) + "." + std::to_string(fraction);
+      const FixedFormat format = fixed_format_from_name(name);
+      EXPECT_EQ(name_of(format), name);
+      EXPECT_EQ(format.quantum_exponent, -fraction) << name;
+      EXPECT_EQ(format.greatest - format.least, (int64_t{1} << bits) - 1) << name;
+      EXPECT_EQ(format.greatest + format.least, -1) << name;
+    }
+}
+
+TEST(Names, OtherWordsAreNoFixedPointFormats) {
+  EXPECT_EQ(message_of([] { fixed_format_from_name("q1.0"); }),
+            "fixed-point format 'q1.0': expected q<I>.<F> with I integer bits, the sign among them, and F bits after "
+            "the point, 2 to 32 bits together: q2.14");
+  for (const char* name : {"q33.0", "q1.32", "q16.-3", "q-1.4", "q+2.14", "q2", "q2.", "q.14", "q2.14x", "q2.1.4", "q",
+                           "", "2.14", "fp16", "q99999999999.1", "q2147483647.2147483647"})
+    EXPECT_NE(message_of([&] { fixed_format_from_name(name); }).find("expected q<I>.<F>"), std::string::npos) << name;
+  EXPECT_THROW(static_cast<void>(name_of(FixedFormat{-4, -7, 7})), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(name_of(FixedFormat{1, -8, 7})), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(name_of(FixedFormat{-9, -8, 7})), std::invalid_argument);
+}
+
 TEST(Names, AnUnknownWordIsNamedWithTheNearestAndTheKnown) {
   EXPECT_EQ(message_of([] { rounding_from_name("nearst"); }),
             "unknown rounding 'nearst'; nearest: nearest; known: nearest (nearest-even, rne, rn), nearest-away (rna), "

@@ -80,12 +80,14 @@ TEST(RunningSum, PhiloxBitsAreAddressedByAdditionAndReplica) {
       setup.replicas = 11;  // more than one Philox block of either lane width, the last one not full
       setup.engine = engine;
       setup.seed = 0x123456789abcdef0;
+      setup.operation = r % 2 != 0 ? 0 : 0xabcdef;
       const RunningSum sum = running_sum(setup);
       const RandomBits random{setup.seed, engine == RandomEngine::kPhilox7 ? 7 : 10};
       for (uint64_t replica = 0; replica < setup.replicas; ++replica) {
         uint64_t expected = 0;
         for (uint32_t n = 0; n < setup.count; ++n)
-          expected = fp::add(kFp16, expected, setup.addend, setup.semantics, random.bits(n, 0, replica, r)).code;
+          expected =
+              fp::add(kFp16, expected, setup.addend, setup.semantics, random.bits(n, setup.operation, replica, r)).code;
         ASSERT_EQ(sum.codes[replica], expected) << r << " bits, replica " << replica;
       }
     }
@@ -179,7 +181,8 @@ void expect_like_scalars(const RunningSumSetup& setup, const std::string& what) 
   for (uint64_t replica = 0; replica < setup.replicas; ++replica) {
     uint64_t code = setup.start, last = 0;
     for (uint32_t n = 0; n < setup.count; ++n) {
-      const Rounded x = fp::add(setup.format, code, setup.addend, setup.semantics, random.bits(n, 0, replica, r));
+      const Rounded x =
+          fp::add(setup.format, code, setup.addend, setup.semantics, random.bits(n, setup.operation, replica, r));
       if (x.code != code) last = n + 1;
       code = x.code;
       flags |= x.flags;
@@ -207,6 +210,7 @@ TEST(RunningSum, ManyReplicasInChunksAreTheScalarSums) {
       setup.start = code_of(c.format, c.start);
       setup.replicas = 700;
       setup.seed = 99;
+      setup.operation = 12345;
       expect_like_scalars(setup, std::string(c.start) + " + " + c.addend + ", " + std::to_string(r) + " bits");
     }
 }

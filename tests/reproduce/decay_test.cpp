@@ -49,6 +49,7 @@ TEST(Decay, EveryCheckAgrees) {
   for (const Check& check : outcome.checks)
     EXPECT_TRUE(check.agrees) << check.what << ": " << check.ours << ", expected " << check.theirs;
   ASSERT_EQ(outcome.figures.size(), 2u);
+  EXPECT_NE(outcome.deviations.find("100 paths, 10 in formats of more than 16 bits"), std::string::npos);
 }
 
 TEST(Decay, NearestIsASlowTranscriptions) {
@@ -176,6 +177,28 @@ TEST(Decay, RefusesWhatItCannotTake) {
   request.bits = {};
   request.samples = 1000000;
   EXPECT_EQ(message_of(request), "decay: 1000000 stochastic paths: expected 1..100000");
+}
+
+/// Directed modes are run and recorded; random bits and paths without a stochastic mode would do nothing.
+TEST(Decay, RunsEveryModeThatIsAskedFor) {
+  Request request;
+  request.formats = {kBf16};
+  request.roundings = {RoundingMode::kUp};
+  const Outcome up = brief(request);
+  ASSERT_FALSE(up.checks.empty());
+  for (const Check& check : up.checks) {
+    EXPECT_EQ(check.against, Against::kRecorded) << check.what;
+    EXPECT_FALSE(check.ours.empty());
+  }
+  request.samples = 5;
+  EXPECT_EQ(message_of(request),
+            "decay: --samples without stochastic among --rounding, where it does nothing: expected "
+            "--rounding stochastic as well, or no --samples");
+  request.samples = {};
+  request.bits = 5;
+  EXPECT_NE(message_of(request).find("--bits without stochastic"), std::string::npos);
+  request.roundings.push_back(RoundingMode::kStochastic);
+  EXPECT_EQ(message_of(request), "");
 }
 
 TEST(Decay, CanBeInterrupted) {

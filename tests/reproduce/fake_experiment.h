@@ -35,6 +35,7 @@ inline Outcome fake_outcome(uint64_t seed) {
   figure.plot.curves[0].dashed = true;
   o.figures = {figure};
   o.seen = "The sum stops, because half a unit in the last place of it is more than what is added; <this> & that.";
+  o.deviations = "Nine paths, not <ten>.";
   o.checks = {{"fp16: final sum", Against::kFigure, "0.25", "0.25", true},
               {"mean of the sums", Against::kBound, "1.0002", "within 0.01 of 1", true},
               {"order", Against::kShape, "a, b", "a before b", true},

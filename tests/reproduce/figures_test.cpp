@@ -23,9 +23,10 @@ TEST_P(Figures, OfTheFilesAreTheSame) {
   Request brief;
   brief.brief = true;
   Watch watch;
-  const Result ran = run_experiment(GetParam(), brief, "test", watch);
+  const Result ran = run_experiment(GetParam(), brief, {"test", "p"}, watch);
   if (!ran.outcome.skipped.empty()) GTEST_SKIP() << ran.outcome.skipped;
-  keep_result(ran, folder.path(), true);
+  keep_result(ran, folder.path());
+  draw_missing(ran, folder.path());
   const Result read = result_from_json(Json::parse(read_text(folder.file(json_file(ran.name)))));
   ASSERT_EQ(read.outcome.figures.size(), ran.outcome.figures.size());
   EXPECT_GE(read.outcome.figures.size(), 1u);

@@ -27,6 +27,29 @@ Outcome run(uint64_t samples, uint64_t seed = 0) {
 
 TEST(HalfPartials, AgreesWithTheory) { test::expect_sound(run(0)); }
 
+// The bounds come from the roundings' variance: two dot products alone must not fail them.
+TEST(HalfPartials, AgreesWithTheoryOfFewProducts) {
+  for (uint64_t seed = 0; seed < 2; ++seed) test::expect_good_checks(run(2, seed));
+}
+
+// 4 random bits do not see the last of what a one adds to 32768: with a rounding after each, the sums stop there.
+TEST(HalfPartials, JudgesOnesWhereTheBitsSeeThem) {
+  Request request;
+  request.brief = true;
+  request.samples = 2;
+  request.bits = 4;
+  Watch watch;
+  const Outcome o = half_partials().run(request, watch);
+  EXPECT_EQ(o.tables[1].rows[4][1], 32768);
+  for (const Check& c : o.checks) {
+    const bool unseen = c.what.find("stochastic, block 1: 40000 ones") != std::string::npos;
+    if (c.what.find("ones") != std::string::npos) {
+      EXPECT_EQ(c.against, unseen ? Against::kRecorded : Against::kBound) << c.what;
+    }
+    EXPECT_TRUE(c.agrees) << c.what << ": " << c.ours << ", expected " << c.theirs;
+  }
+}
+
 TEST(HalfPartials, OnesStopWhereTheNextHalfIsTwoBlocksAway) {
   const Outcome o = run(2);
   const auto& rows = o.tables[1].rows;

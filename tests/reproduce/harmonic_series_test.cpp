@@ -4,6 +4,10 @@
 #include <oneapi/tbb/global_control.h>
 #include <boost/multiprecision/cpp_int.hpp>
 
+#include <cmath>
+#include <map>
+
+#include "softamp/numerics/operations.h"
 #include "softamp/report/number_text.h"
 #include "src/reproduce/harmonic_sum.h"
 #include "src/reproduce/shelf.h"
@@ -63,6 +67,70 @@ TEST(HarmonicSeries, EndsWhereHighamsDo) {
   EXPECT_NEAR(value_of(kFp32, fp32.code), 15.4036827, 5e-8);
 }
 
+TEST(HarmonicSeries, SinglePrecisionEndsWhereTheProcessorDoes) {
+  float sum = 0;
+  uint64_t i = 1;
+  for (;; ++i) {
+    const float next = sum + 1.0f / static_cast<float>(i);
+    if (next == sum) break;
+    sum = next;
+  }
+  const HarmonicSum found = harmonic_sum(kFp32, RoundingPolicy::ieee(RoundingMode::kNearestEven));
+  EXPECT_EQ(found.term, i);
+  EXPECT_EQ(value_of(kFp32, found.code), sum);
+}
+
+TEST(HarmonicSeries, TheDistributionIsThatOfEveryRandomNumberTried) {
+  // Three random bits, all eight numbers of every addition, by the emulated unit itself.
+  constexpr int kBits = 3, kTerms = 50;
+  const StochasticHarmonic found = stochastic_harmonic(kE5m2, kBits, 0, 4, kTerms, [](double) {});
+  const Semantics s = Semantics::ieee(RoundingPolicy::stochastic_carry(kBits));
+  std::map<uint64_t, double> now = {{0, 1.0}};
+  for (uint64_t i = 1; i <= kTerms; ++i) {
+    std::map<uint64_t, double> next;
+    for (const auto& [code, p] : now)
+      for (uint32_t word = 0; word < 1u << kBits; ++word)
+        next[fp::add(kE5m2, code, harmonic_term(kE5m2, {}, i), s, word).code] += std::ldexp(p, -kBits);
+    now = next;
+  }
+  double mean = 0, squares = 0;
+  for (const auto& [code, p] : now) mean += p * value_of(kE5m2, code);
+  for (const auto& [code, p] : now) squares += p * (value_of(kE5m2, code) - mean) * (value_of(kE5m2, code) - mean);
+  EXPECT_NEAR(found.expected.mean, mean, 1e-12);
+  EXPECT_NEAR(found.expected.sd, std::sqrt(squares), 1e-12);
+  EXPECT_EQ(found.beyond, 0);
+  EXPECT_LT(found.expected.mean, found.exact_terms);
+}
+
+TEST(HarmonicSeries, AFormatTooNarrowForTheSumsIsRecorded) {
+  Request r;
+  r.brief = true;
+  r.formats = {FloatFormat::ieee(2, 5)};
+  const Outcome o = run_experiment("harmonic-series", r);
+  int recorded = 0;
+  for (const Check& c : o.checks) {
+    EXPECT_TRUE(c.agrees) << c.what << ' ' << c.ours;
+    recorded += c.against == Against::kRecorded;
+  }
+  EXPECT_EQ(recorded, 1);
+  for (const Table& t : o.tables)
+    for (const auto& row : t.rows)
+      for (const Json& cell : row) EXPECT_TRUE(!cell.is_number_float() || std::isfinite(cell.get<double>())) << t.name;
+}
+
+TEST(HarmonicSeries, AgreesForFewSamplesAndFewBits) {
+  for (const uint64_t seed : {0, 1, 2, 3, 4}) {
+    Request r;
+    r.brief = true;
+    r.samples = 2;
+    r.bits = 4;
+    r.seed = seed;
+    r.roundings = {RoundingMode::kStochastic};
+    for (const Check& c : run_experiment("harmonic-series", r).checks)
+      EXPECT_TRUE(c.agrees) << c.what << ": " << c.ours << " against " << c.theirs;
+  }
+}
+
 TEST(HarmonicSeries, TheBriefRunAgreesAndIsRepeatable) {
   expect_sound("harmonic-series");
   expect_repeatable("harmonic-series");
@@ -75,6 +143,17 @@ TEST(HarmonicSeries, SaysWhatItDoesNotTake) {
   r = {};
   r.samples = 1;
   expect_refused("harmonic-series", r, "samples 1 in harmonic-series: expected 2..");
+  r = {};
+  r.formats = {kFp32};
+  r.roundings = {RoundingMode::kStochastic};
+  expect_refused("harmonic-series", r,
+                 "rounding stochastic of fp32 in harmonic-series: expected a format of at most 16");
+  r.roundings = {RoundingMode::kNearestEven};
+  r.brief = true;
+  expect_refused("harmonic-series", r, "format fp32 in the brief form of harmonic-series: expected a precision of at");
+  r.formats = {kFp16};
+  r.bits = 4;
+  expect_refused("harmonic-series", r, "--bits in harmonic-series: expected a stochastic rounding beside it");
 }
 
 TEST(HarmonicSeries, TakesWhatItIsAsked) {

@@ -54,6 +54,7 @@ TEST(HeatEquation, EveryCheckAgrees) {
   for (const Check& check : outcome.checks)
     EXPECT_TRUE(check.agrees) << check.what << ": " << check.ours << ", expected " << check.theirs;
   EXPECT_EQ(outcome.figures.size(), 2u);
+  EXPECT_NE(outcome.deviations.find("set-up of our own"), std::string::npos);
 }
 
 TEST(HeatEquation, NearestIsASlowTranscriptions) {
@@ -180,6 +181,28 @@ TEST(HeatEquation, RefusesWhatItCannotTake) {
   request.formats = {};
   request.samples = 10001;
   EXPECT_EQ(message_of(request), "heat-equation: 10001 stochastic paths: expected 1..10000");
+}
+
+/// Directed modes are run and recorded; random bits and paths without a stochastic mode would do nothing.
+TEST(HeatEquation, RunsEveryModeThatIsAskedFor) {
+  Request request;
+  request.formats = {kBf16};
+  request.roundings = {RoundingMode::kUp};
+  const Outcome up = brief(request);
+  ASSERT_FALSE(up.checks.empty());
+  for (const Check& check : up.checks) {
+    EXPECT_EQ(check.against, Against::kRecorded) << check.what;
+    EXPECT_FALSE(check.ours.empty());
+  }
+  request.samples = 5;
+  EXPECT_EQ(message_of(request),
+            "heat-equation: --samples without stochastic among --rounding, where it does nothing: expected "
+            "--rounding stochastic as well, or no --samples");
+  request.samples = {};
+  request.bits = 5;
+  EXPECT_NE(message_of(request).find("--bits without stochastic"), std::string::npos);
+  request.roundings.push_back(RoundingMode::kStochastic);
+  EXPECT_EQ(message_of(request), "");
 }
 
 TEST(HeatEquation, CanBeInterrupted) {

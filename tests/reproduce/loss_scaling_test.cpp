@@ -93,6 +93,33 @@ TEST(LossScaling, BriefFormAgrees) {
   EXPECT_GT(shares.rows[12][6].get<int64_t>(), 100);
 }
 
+TEST(LossScaling, DrawsTheExponentsAsAHistogram) {
+  Request request;
+  request.brief = true;
+  request.samples = 8;
+  Watch watch;
+  const Outcome o = loss_scaling().run(request, watch);
+  const std::vector<Curve>& curves = o.figures[0].plot.curves;
+  ASSERT_EQ(curves.size(), 3u);
+  EXPECT_EQ(curves[0].style, CurveStyle::kBars);
+  EXPECT_EQ(curves[0].title, "activations");
+  EXPECT_EQ(curves[1].style, CurveStyle::kBold);
+  EXPECT_EQ(curves[2].style, CurveStyle::kReference);
+  EXPECT_EQ(o.figures[0].plot.x_log, 0);
+  EXPECT_NE(o.deviations.find("SSD"), std::string::npos);
+}
+
+TEST(LossScaling, TrainsInFp16Alone) {
+  const Outcome o = brief(0, {kE5m2});
+  EXPECT_EQ(o.tables.size(), 2u);
+  EXPECT_EQ(o.settings["trainings"], "none: fp16 is not among the formats");
+  for (const Check& c : o.checks) {
+    EXPECT_EQ(c.what.find("e5m2"), 0u) << c.what;
+    EXPECT_TRUE(c.agrees) << c.what;
+  }
+  EXPECT_NE(o.deviations.find("No network is trained in mixed precision"), std::string::npos);
+}
+
 TEST(LossScaling, DependsOnTheSeedAloneNotOnThreads) {
   Request request;
   request.brief = true;

@@ -32,7 +32,26 @@ Outcome run(const Request& request) {
 TEST(MatvecError, AgreesWithThePublication) {
   const Outcome o = run(brief());
   test::expect_sound(o);
-  EXPECT_EQ(o.checks.size(), 12u);
+  EXPECT_EQ(o.checks.size(), 14u);
+  for (const char* said : {"ends at 6000", "one A serve", "rounded to the format first"})
+    EXPECT_NE(o.deviations.find(said), std::string::npos) << said;
+}
+
+// Nearest's bound is judged where it is below 1, and its stop only where the exact sums have passed it.
+TEST(MatvecError, JudgesNothingThatCannotFail) {
+  Request request = brief();
+  request.samples = 100;
+  int recorded = 0, bounds = 0;
+  for (const Check& c : run(request).checks) {
+    recorded += c.against == Against::kRecorded;
+    if (c.what.find("nearest: backward error over n u/(1 - n u)") == std::string::npos) continue;
+    EXPECT_EQ(c.against, Against::kBound);
+    EXPECT_TRUE(c.agrees);
+    EXPECT_NE(c.what.find("up to n = "), std::string::npos);
+    ++bounds;
+  }
+  EXPECT_EQ(bounds, 2);
+  EXPECT_EQ(recorded, 4);  // two figures of nearest in each format
 }
 
 /// Backward error of nearest (run 0) or of stochastic repeat `run`, by the scalar unit.
@@ -123,7 +142,9 @@ TEST(MatvecError, TakesOtherFormatsAndFewBits) {
   const Outcome o = run(request);
   for (const auto& row : o.tables[0].rows) EXPECT_EQ(row[0], "e5m2");
   for (const Check& c : o.checks)
-    if (c.what.find("stochastic") != std::string::npos) EXPECT_EQ(c.against, Against::kRecorded) << c.what;
+    if (c.what.find("stochastic") != std::string::npos) {
+      EXPECT_EQ(c.against, Against::kRecorded) << c.what;
+    }
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // What an experiment found, as JSON and back, as text, as CSV, and kept in a folder.
+#include "softamp/report/names.h"
+
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -19,7 +21,7 @@ using softamp::testing::write_text;
 
 Result fake_result(const Request& request = {}) {
   Watch watch;
-  return run_experiment(fake_experiment(), request, "1.2", watch);
+  return run_experiment(fake_experiment(), request, {"1.2", "p"}, watch);
 }
 
 std::vector<uint64_t> bits_of(const std::vector<double>& values) {
@@ -61,6 +63,37 @@ TEST(OutcomeJson, ComesBackToTheLastBit) {
   EXPECT_EQ(after.outcome.tables.at(0).rows, before.outcome.tables.at(0).rows);
   ASSERT_EQ(after.outcome.checks.size(), 4u);
   EXPECT_EQ(after.outcome.checks[1].against, Against::kBound);
+  EXPECT_EQ(after.outcome.deviations, before.outcome.deviations);
+  EXPECT_EQ(after.program, "p");
+}
+
+TEST(OutcomeJson, OfNumbersThatAreNoneIsTheSameWhenItComesBack) {
+  Experiment e = fake_experiment();
+  e.run = [](const Request&, Watch&) {
+    Outcome o = fake_outcome(0);
+    const double infinity = std::numeric_limits<double>::infinity();
+    o.settings["limits"] = {-infinity, 1.5};
+    o.tables[0].rows = {{"a", 1, std::nan(""), true}, {"b", 2, infinity, true}, {"c", 3, 0.5, true}};
+    return o;
+  };
+  Watch watch;
+  const Result ran = run_experiment(e, Request{}, {"1.2", "p"}, watch);
+  const Result read = result_from_json(Json::parse(json_text(result_json(ran))));
+  EXPECT_EQ(result_text(read), result_text(ran));
+  EXPECT_EQ(table_csv(read.outcome.tables[0]), table_csv(ran.outcome.tables[0]));
+  EXPECT_EQ(table_csv(ran.outcome.tables[0]).substr(32), "a,1,nan,true\r\nb,2,inf,true\r\nc,3,0.5,true\r\n");
+  EXPECT_TRUE(number_column(read.outcome.tables[0], 2));
+  EXPECT_EQ(setting_text(read.outcome.settings["limits"]), "-inf, 1.5");
+}
+
+TEST(OutcomeJson, OfWhatFailedIsTheReason) {
+  Result failed = empty_result(fake_experiment(), Request{}, {"1.2", "p"});
+  failed.failed = "no memory";
+  const Result read = result_from_json(Json::parse(json_text(result_json(failed))));
+  EXPECT_EQ(read.failed, "no memory");
+  EXPECT_EQ(agreement_text(read), "failed");
+  EXPECT_NE(result_text(read).find("\nfailed      no memory\n"), std::string::npos);
+  EXPECT_FALSE(result_json(failed).contains("skipped"));
 }
 
 TEST(OutcomeJson, HasAListOfNumbersOnOneLine) {
@@ -109,12 +142,14 @@ TEST(OutcomeText, TablesAreAlignedAndChecksHaveVerdicts) {
             "The sum stops, because half a unit in the last place of it is more than what is added; <this> &\n"
             "that.\n"
             "\n"
+            "Not as published: Nine paths, not <ten>.\n"
+            "\n"
             "Checks: 2 of 3 agree\n"
-            "  verdict   what                   ours    published         against\n"
-            "  agrees    fp16: final sum        0.25    0.25              figure\n"
-            "  agrees    mean of the sums       1.0002  within 0.01 of 1  bound\n"
-            "  differs   order                  a, b    a before b        shape\n"
-            "  recorded  what nobody published  7       -                 recorded\n");
+            "  verdict   what                   ours    published or derived  against\n"
+            "  agrees    fp16: final sum        0.25    0.25                  figure\n"
+            "  agrees    mean of the sums       1.0002  within 0.01 of 1      bound\n"
+            "  differs   order                  a, b    a before b            shape\n"
+            "  recorded  what nobody published  7       -                     recorded\n");
   EXPECT_FALSE(agreement(r.outcome).all());
 }
 
@@ -141,40 +176,112 @@ TEST(Kept, IsReadBackForTheSameRequestOnly) {
   const TemporaryFolder folder;
   const Experiment e = fake_experiment();
   Request request;
-  EXPECT_FALSE(kept_result(e, request, "1.2", folder.path()));
+  EXPECT_FALSE(kept_result(e, request, {"1.2", "p"}, folder.path()));
   const Result result = fake_result();
-  keep_result(result, folder.path(), false);
+  keep_result(result, folder.path());
   EXPECT_EQ(folder.entries(), 3u);  // two tables and the JSON, and nothing else
   EXPECT_EQ(read_text(folder.file("fake-sums.csv")), table_csv(result.outcome.tables[0]));
-  const auto kept = kept_result(e, request, "1.2", folder.path());
+  const auto kept = kept_result(e, request, {"1.2", "p"}, folder.path());
   ASSERT_TRUE(kept);
   EXPECT_EQ(json_text(result_json(*kept)), json_text(result_json(result)));
-  EXPECT_FALSE(kept_result(e, request, "1.3", folder.path()));
+  EXPECT_FALSE(kept_result(e, request, {"1.3", "p"}, folder.path()));
+  EXPECT_FALSE(kept_result(e, request, {"1.2", "another build"}, folder.path()));
   request.seed = 1;
-  EXPECT_FALSE(kept_result(e, request, "1.2", folder.path()));
+  EXPECT_FALSE(kept_result(e, request, {"1.2", "p"}, folder.path()));
   request.seed = 0;
   request.brief = true;
-  EXPECT_FALSE(kept_result(e, request, "1.2", folder.path()));
+  EXPECT_FALSE(kept_result(e, request, {"1.2", "p"}, folder.path()));
   request.brief = false;
   request.bits = 9;  // which this experiment does not take
-  EXPECT_TRUE(kept_result(e, request, "1.2", folder.path()));
+  EXPECT_TRUE(kept_result(e, request, {"1.2", "p"}, folder.path()));
 }
 
 TEST(Kept, FiguresAreDrawnLaterWhereGnuplotWasMissing) {
   const TemporaryFolder folder;
   const Result result = fake_result();
-  keep_result(result, folder.path(), false);
+  keep_result(result, folder.path());
   draw_missing(result, folder.path());
   EXPECT_EQ(folder.entries(), 5u);
   EXPECT_EQ(read_text(folder.file("fake-error.svg")).rfind("<?xml", 0), 0u);
   EXPECT_EQ(read_text(folder.file("fake-error.png")).substr(1, 3), "PNG");
 }
 
+TEST(Kept, NothingOfAnEarlierResultStaysBesideANewOne) {
+  const TemporaryFolder folder;
+  Result before = fake_result();
+  before.outcome.tables[0].name = "other";
+  Figure more = before.outcome.figures[0];
+  more.name = "more";
+  before.outcome.figures.push_back(more);
+  keep_result(before, folder.path());
+  for (const char* figure : {"fake-error.svg", "fake-error.png", "fake-more.svg", "fake-more.png"})
+    write_text(folder.file(figure), "old");
+  write_text(folder.file("fake-mine.csv"), "somebody's");
+  keep_result(fake_result(), folder.path());  // gnuplot is missing, say
+  EXPECT_EQ(folder.entries(), 4u);
+  for (const char* file : {"fake.json", "fake-sums.csv", "fake-long.csv", "fake-mine.csv"})
+    EXPECT_TRUE(std::filesystem::exists(folder.file(file))) << file;
+}
+
+TEST(Kept, NamesOfAFileDoNotReachOtherFolders) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "in" / "fake-x");
+  Json json = result_json(fake_result());
+  json["tables"][0]["name"] = "x/../../victim";
+  write_text(folder.file("in/fake.json"), json_text(json));
+  write_text(folder.file("victim.csv"), "mine");
+  keep_result(fake_result(), folder.path() / "in");
+  EXPECT_EQ(read_text(folder.file("victim.csv")), "mine");
+}
+
+TEST(Kept, TablesThatAreGoneAreWrittenAgain) {
+  const TemporaryFolder folder;
+  keep_result(fake_result(), folder.path());
+  const std::string before = read_text(folder.file("fake-sums.csv"));
+  std::filesystem::remove(folder.file("fake-sums.csv"));
+  const auto kept = kept_result(fake_experiment(), Request{}, {"1.2", "p"}, folder.path());
+  ASSERT_TRUE(kept);
+  restore_tables(*kept, folder.path());
+  EXPECT_EQ(read_text(folder.file("fake-sums.csv")), before);
+}
+
+TEST(Kept, IsOfTheDataThatItWasRunOn) {
+  const TemporaryFolder folder, data;
+  Request request;
+  request.data = data.path().string();
+  std::filesystem::create_directories(data.path() / "fashion-mnist");
+  const std::string images = data.file("fashion-mnist/images");
+  write_text(images, "one");
+  const auto time = std::filesystem::last_write_time(images);
+  keep_result(fake_result(request), folder.path());
+  const auto kept = [&] { return kept_result(fake_experiment(), request, {"1.2", "p"}, folder.path()).has_value(); };
+  EXPECT_TRUE(kept());
+  EXPECT_EQ(read_text(folder.file("fake.json")).find(request.data), std::string::npos);  // no folder of this machine
+  write_text(images, "four");
+  std::filesystem::last_write_time(images, time);
+  EXPECT_FALSE(kept());
+  write_text(images, "two");
+  std::filesystem::last_write_time(images, time + std::chrono::seconds(1));
+  EXPECT_FALSE(kept());
+  write_text(images, "one");
+  std::filesystem::last_write_time(images, time);
+  EXPECT_TRUE(kept());
+}
+
 TEST(Kept, AForeignFileIsNotTakenForOne) {
   const TemporaryFolder folder;
   write_text(folder.file("fake.json"), "{}");
-  const std::string message = message_of([&] { kept_result(fake_experiment(), Request{}, "1.2", folder.path()); });
+  const std::string message = message_of([&] {
+    kept_result(fake_experiment(), Request{}, {"1.2", "p"}, folder.path());
+  });
   EXPECT_EQ(message.rfind("'" + folder.file("fake.json") + "': no result of an experiment", 0), 0u) << message;
+  EXPECT_EQ(message_of([&] { keep_result(fake_result(), folder.path()); }), message);
+  EXPECT_EQ(read_text(folder.file("fake.json")), "{}");
+  Json other = result_json(fake_result());
+  other["name"] = "other";
+  write_text(folder.file("fake.json"), json_text(other));
+  EXPECT_NE(message_of([&] { keep_result(fake_result(), folder.path()); }).find("a result of 'other'; expected"),
+            std::string::npos);
 }
 
 TEST(Kept, WhatWasSkippedIsNot) {
@@ -182,7 +289,7 @@ TEST(Kept, WhatWasSkippedIsNot) {
   Result result = fake_result();
   result.outcome = {};
   result.outcome.skipped = "no images";
-  keep_result(result, folder.path(), true);
+  keep_result(result, folder.path());
   EXPECT_EQ(folder.entries(), 0u);
   EXPECT_EQ(agreement_text(result.outcome), "skipped");
 }
@@ -206,7 +313,34 @@ TEST(Request, CommandsRepeatIt) {
   request.samples = 12;
   request.data = "a b's";
   EXPECT_EQ(command_line(fake_experiment(), request),
-            "softamp reproduce fake --format fp16 --format bf16 --seed 7 --samples 12 --data 'a b'\\''s'");
+            "softamp reproduce fake --format fp16 --format bf16 --seed 7 --samples 12 --data DIR");
+  request.brief = true;
+  request.fixed_formats = {fixed_format_from_name("q2.14")};
+  EXPECT_EQ(command_line(fake_experiment(), request),
+            "softamp reproduce fake --format fp16 --format bf16 --fixed-format q2.14 --seed 7 --samples 12 --data DIR "
+            "--brief");
+  Experiment fixed = fake_experiment();
+  fixed.options |= kFixed;
+  EXPECT_EQ(request_json(fixed, request)["fixed_format"], Json({"q2.14"}));
+  EXPECT_FALSE(request_json(fake_experiment(), request).contains("fixed_format"));
+}
+
+TEST(Request, AValueIsNotGivenTwice) {
+  Experiment e = fake_experiment();
+  e.options |= kFixed | kRounding;
+  const auto message = [&](const Request& request) { return message_of([&] { check_request(e, request, false); }); };
+  Request request;
+  request.formats = {kFp16, kBf16, format_from_name("e5p11")};
+  EXPECT_EQ(message(request), "--format: 'fp16' is given twice");
+  request.formats.pop_back();
+  EXPECT_EQ(message(request), "no error");
+  request.fixed_formats = {fixed_format_from_name("q2.14"), fixed_format_from_name("q4.12")};
+  request.roundings = {RoundingMode::kStochastic, RoundingMode::kNearestEven};
+  EXPECT_EQ(message(request), "no error");
+  request.roundings.push_back(RoundingMode::kStochastic);
+  EXPECT_EQ(message(request), "--rounding: 'stochastic' is given twice");
+  request.fixed_formats.push_back(fixed_format_from_name("q2.14"));
+  EXPECT_EQ(message(request), "--fixed-format: 'q2.14' is given twice");
 }
 
 TEST(Request, AnOptionThatIsNotTakenNamesThoseThatAre) {
@@ -224,10 +358,10 @@ TEST(Request, AnOptionThatIsNotTakenNamesThoseThatAre) {
 TEST(Watch, StopsARunThatIsAskedToStop) {
   double heard = 0;
   Watch watch([&](double share) { heard = share; }, [] { return true; });
-  EXPECT_THROW(run_experiment(fake_experiment(), Request{}, "1.2", watch), Interrupted);
+  EXPECT_THROW(run_experiment(fake_experiment(), Request{}, {"1.2", "p"}, watch), Interrupted);
   EXPECT_EQ(heard, 0);
   Watch hearing([&](double share) { heard = share; });
-  run_experiment(fake_experiment(), Request{}, "1.2", hearing);
+  run_experiment(fake_experiment(), Request{}, {"1.2", "p"}, hearing);
   EXPECT_EQ(heard, 0.5);
 }
 

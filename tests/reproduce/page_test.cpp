@@ -16,7 +16,7 @@ using softamp::testing::read_text;
 
 std::vector<Result> fake_results() {
   Watch watch;
-  Result first = run_experiment(fake_experiment(), Request{}, "1.2", watch);
+  Result first = run_experiment(fake_experiment(), Request{}, {"1.2", "p"}, watch);
   Result second = first;
   second.name = "other";
   second.outcome = {};
@@ -24,7 +24,10 @@ std::vector<Result> fake_results() {
   Result third = first;
   third.name = "third";
   third.outcome.checks[0].agrees = false;
-  return {first, second, third};
+  Result fourth = empty_result(fake_experiment(), Request{}, {"1.2", "p"});
+  fourth.name = "fourth";
+  fourth.failed = "no <memory>";
+  return {first, second, third, fourth};
 }
 
 size_t occurrences(const std::string& text, const std::string& part) {
@@ -53,12 +56,26 @@ std::string unbalanced(const std::string& html) {
 TEST(Page, HoldsEveryResultAndIsWellFormed) {
   const std::string html = page_html(fake_results(), [](const std::string&) { return true; });
   EXPECT_EQ(unbalanced(html), "");
-  for (const char* part :
-       {"<h2 id=\"fake\">", "<h2 id=\"other\">", "<a href=\"#third\">", "Skipped: no &lt;images&gt;",
-        "<img src=\"fake-error.svg\"", "<a href=\"fake-error.png\">", "<a href=\"fake-sums.csv\">",
-        "<a href=\"fake.json\">", "Error &amp; &lt;bound&gt;.", "Nobody, &quot;Nothing&quot;, 1970, nowhere",
-        "<code>softamp reproduce fake</code>", "<td class=\"agrees\">3 of 3</td>", "<td class=\"differs\">2 of 3</td>",
-        "<td class=\"skipped\">skipped</td>", "say &quot;x&quot;", "softamp 1.2", "0.30000000000000004"})
+  for (const char* part : {"<h2 id=\"fake\">",
+                           "<h2 id=\"other\">",
+                           "<a href=\"#third\">",
+                           "Skipped: no &lt;images&gt;",
+                           "<img src=\"fake-error.svg\"",
+                           "<a href=\"fake-error.png\">",
+                           "<a href=\"fake-sums.csv\">",
+                           "<a href=\"fake.json\">",
+                           "Error &amp; &lt;bound&gt;.",
+                           "Nobody, &quot;Nothing&quot;, 1970, nowhere",
+                           "<code>softamp reproduce fake</code>",
+                           "<td class=\"agrees\">3 of 3</td>",
+                           "<td class=\"differs\">2 of 3</td>",
+                           "<td class=\"skipped\">skipped</td>",
+                           "<td class=\"differs\">failed</td>",
+                           "<p class=\"differs\">Failed: no &lt;memory&gt;</p>",
+                           "Not as published:</strong> Nine paths, not &lt;ten&gt;.",
+                           "say &quot;x&quot;",
+                           "softamp 1.2",
+                           "0.30000000000000004"})
     EXPECT_NE(html.find(part), std::string::npos) << part;
   EXPECT_EQ(html.find("http"), std::string::npos);  // nothing from elsewhere
   EXPECT_EQ(html.find("<script"), std::string::npos);
@@ -80,14 +97,25 @@ TEST(Page, RefersToNothingThatIsNotThere) {
 
 TEST(Markdown, HasFiguresBesideThePublishedOnesAndNoMachine) {
   std::vector<Result> results = fake_results();
-  results[0].command += " --data /home/somebody/images";
+  Request request;
+  request.data = "/home/somebody/images";
+  request.brief = true;
+  Watch watch;
+  results[0] = run_experiment(fake_experiment(), request, {"1.2", "digest"}, watch);
+  results[1].source = "A|B, *x_y*";
   const std::string text = page_markdown(results);
   EXPECT_NE(text.find("| fp16: final sum | 0.25 | 0.25 | figure | agrees |\n"), std::string::npos) << text;
   EXPECT_NE(text.find("| fp16: final sum | 0.25 | 0.25 | figure | differs |\n"), std::string::npos);
   EXPECT_NE(text.find("Source: Nobody, \"Nothing\", 1970, nowhere"), std::string::npos);
-  EXPECT_NE(text.find("`softamp reproduce fake --data DIR`"), std::string::npos);
+  EXPECT_NE(text.find("`softamp reproduce fake --data DIR --brief`"), std::string::npos);
   EXPECT_EQ(text.find("somebody"), std::string::npos);
-  EXPECT_NE(text.find("Skipped: no"), std::string::npos);
+  EXPECT_EQ(text.find("digest"), std::string::npos);
+  EXPECT_EQ(page_html(results, [](const std::string&) { return true; }).find("somebody"), std::string::npos);
+  EXPECT_NE(text.find("Source: A\\|B, \\*x\\_y\\*  \n"), std::string::npos);
+  EXPECT_NE(text.find("Skipped: no \\<images>\n"), std::string::npos);
+  EXPECT_NE(text.find("Failed: no \\<memory>\n"), std::string::npos);
+  EXPECT_NE(text.find("| [fourth](#fourth) | failed |"), std::string::npos);
+  EXPECT_NE(text.find("\nNot as published: Nine paths, not \\<ten>.\n"), std::string::npos);
   // The same results give the same text, whatever a clock said.
   results[0].seconds = 99;
   EXPECT_EQ(page_markdown(results), text);
@@ -131,7 +159,8 @@ TEST(Shelf, AnUnknownExperimentNamesTheNearest) {
 }
 
 TEST(ReproducedPage, NamesEveryExperimentAndItsCommand) {
-  const std::string text = read_text(SOFTAMP_SOURCE_DIR "/docs/REPRODUCED.md");
+  std::string text = read_text(SOFTAMP_SOURCE_DIR "/docs/REPRODUCED.md");
+  std::erase(text, '\\');  // what keeps marks of Markdown from being such
   ASSERT_NE(text, "");
   for (const Experiment& e : shelf()) {
     EXPECT_NE(text.find("\n## " + e.name + "\n"), std::string::npos) << e.name;

@@ -7,12 +7,14 @@
 #include "softamp/report/names.h"
 #include "src/reproduce/paths.h"
 #include "src/reproduce/random_bits_parts.h"
+#include "src/reproduce/sum_chain.h"
 #include "tests/reproduce/survey_check.h"
 
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
 
 #include <cmath>
+#include <map>
 #include <optional>
 
 using namespace softamp;
@@ -81,6 +83,30 @@ TEST(RandomBitsExperiment, ExactMeansAreThePublishedOnes) {
   const few_bits::LongSum thirteen = few_bits::long_sum(StochasticVariant::kCarry, 13, 2, 0);
   EXPECT_EQ(thirteen.exact_mean, all.exact_mean);
   EXPECT_EQ(thirteen.exact_sd, all.exact_sd);
+}
+
+// All random numbers of every addition, by the emulated unit itself, for each variant.
+TEST(RandomBitsExperiment, TheChainIsThatOfEveryRandomNumberTried) {
+  constexpr int kAdditions = 40, kBits = 3;
+  const FloatFormat f = FloatFormat::ieee(5, 4);
+  const uint64_t addend = f.min_normal_code() * 3 + 1;
+  for (const StochasticVariant variant : few_bits::kVariants) {
+    Semantics s = experiment_semantics(RoundingMode::kStochastic, kBits);
+    s.narrow.variant = variant;
+    std::map<uint64_t, double> now = {{0, 1.0}};
+    for (int n = 0; n < kAdditions; ++n) {
+      std::map<uint64_t, double> next;
+      for (const auto& [code, p] : now)
+        for (uint32_t word = 0; word < 1u << kBits; ++word)
+          next[fp::add(f, code, addend, s, word).code] += std::ldexp(p, -kBits);
+      now = next;
+    }
+    const SumDistribution found = sum_distribution(f, addend, kAdditions, kBits, variant);
+    for (size_t i = 0; i < found.probability.size(); ++i) {
+      const auto at = now.find(found.first_code + i);
+      EXPECT_NEAR(found.probability[i], at == now.end() ? 0 : at->second, 1e-13) << name_of(variant);
+    }
+  }
 }
 
 // Mean of the dot products' relative errors, by the scalar unit and the random words of their addresses.

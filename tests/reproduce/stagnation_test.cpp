@@ -66,6 +66,32 @@ TEST(Stagnation, KnownStops) {
   EXPECT_EQ(stochastic_stop_formula(kFp16, 0x3c00, 4), 32768);
 }
 
+TEST(Stagnation, RunsTheRoundingsThatItIsAsked) {
+  Request r;
+  r.brief = true;
+  r.roundings = {RoundingMode::kNearestEven};
+  Outcome o = run_experiment("stagnation", r);
+  ASSERT_EQ(o.tables.size(), 1u);
+  EXPECT_EQ(o.tables[0].name, "stops");
+  EXPECT_EQ(o.settings["roundings"], Json({"nearest"}));
+  EXPECT_FALSE(o.settings.contains("random_bits"));
+  EXPECT_EQ(o.seen.find("2048"), std::string::npos);
+  r.roundings = {RoundingMode::kStochastic};
+  o = run_experiment("stagnation", r);
+  ASSERT_EQ(o.tables.size(), 2u);
+  EXPECT_EQ(o.tables[0].name, "goes-on");
+  for (const Check& c : o.checks) EXPECT_TRUE(c.agrees) << c.what;
+}
+
+TEST(Stagnation, CanBeInterruptedWithinAFormat) {
+  Request r;
+  r.brief = true;
+  r.formats = {kFp16};
+  int asked = 0;
+  Watch watch({}, [&] { return ++asked > 3; });
+  EXPECT_THROW(experiment_called("stagnation").run(r, watch), Interrupted);
+}
+
 TEST(Stagnation, SaysWhatItDoesNotTake) {
   Request r;
   r.roundings = {RoundingMode::kUp};
@@ -73,6 +99,18 @@ TEST(Stagnation, SaysWhatItDoesNotTake) {
   r = {};
   r.formats = {kBinary64};
   expect_refused("stagnation", r, "format fp64 in stagnation: expected one of 2..8 exponent bits");
+  r = {};
+  r.formats = {kFp32};
+  r.roundings = {RoundingMode::kStochastic};
+  expect_refused("stagnation", r, "rounding stochastic of fp32 in stagnation: expected a format of at most 16 bits");
+  r.formats = {kFp16};
+  r.roundings = {RoundingMode::kNearestEven};
+  r.bits = 3;
+  expect_refused("stagnation", r, "--bits in stagnation: expected a stochastic rounding beside it");
+  r = {};
+  r.formats = {FloatFormat::ieee(2, 7)};
+  r.roundings = {RoundingMode::kStochastic};
+  expect_refused("stagnation", r, "format e2p7 in stagnation: expected one in which a stochastic sum of ones stays");
 }
 
 }  // namespace

@@ -36,6 +36,14 @@ TEST(TutorialLines, TheMisprintsAreSaidToBe) {
   EXPECT_NE(o.seen.find("0.0004833"), std::string::npos);
 }
 
+TEST(TutorialLines, OnlyWhatTheTutorialPrintsIsAFigure) {
+  for (const Check& c : brief_outcome("tutorial-lines").checks) {
+    const bool printed =
+        c.what.find(", as printed") != std::string::npos || c.what.find(", relative error") != std::string::npos;
+    EXPECT_EQ(c.against == Against::kFigure, printed) << c.what;
+  }
+}
+
 TEST(TutorialLines, TakesWhatItIsAskedAndSaysWhatItDoesNot) {
   Request r;
   r.formats = {FloatFormat::ieee(6, 12)};
@@ -44,6 +52,9 @@ TEST(TutorialLines, TakesWhatItIsAskedAndSaysWhatItDoesNot) {
   EXPECT_EQ(o.tables[0].rows.size(), 6u);
   EXPECT_EQ(o.tables[0].rows[0][0], "e6p12");
   for (const Check& c : o.checks) EXPECT_EQ(c.what.find("nearest"), std::string::npos) << c.what;
+  EXPECT_EQ(o.seen.find("0.0004"), std::string::npos);
+  r.bits = 8;
+  expect_refused("tutorial-lines", r, "--bits in tutorial-lines: expected a stochastic rounding beside it");
   r.formats = {kBinary64};
   expect_refused("tutorial-lines", r, "format fp64 in tutorial-lines: expected one of 2..8 exponent bits");
 }

@@ -50,6 +50,7 @@ TEST(UnitCircle, EveryCheckAgrees) {
   for (const Check& check : outcome.checks)
     EXPECT_TRUE(check.agrees) << check.what << ": " << check.ours << ", expected " << check.theirs;
   ASSERT_EQ(outcome.figures.size(), 2u);
+  EXPECT_NE(outcome.deviations.find("200 paths and 32 bits"), std::string::npos);
   EXPECT_TRUE(outcome.figures[0].plot.equal_aspect);
 }
 
@@ -140,6 +141,20 @@ TEST(UnitCircle, SameBitsForASeedWhateverTheThreads) {
   EXPECT_NE(once, rows(brief(request)));
 }
 
+/// One path may end anywhere: nothing says that it ends nearer than nearest's.
+TEST(UnitCircle, FewPathsAreNotJudgedAgainstNearest) {
+  Request request;
+  request.formats = {kBf16};
+  request.samples = 1;
+  for (const Check& check : brief(request).checks)
+    if (check.what.find("stochastic and nearest") != std::string::npos) EXPECT_EQ(check.against, Against::kRecorded);
+  request.samples = 200;
+  int judged = 0;
+  for (const Check& check : brief(request).checks)
+    judged += check.what.find("stochastic and nearest") != std::string::npos && check.against == Against::kShape;
+  EXPECT_EQ(judged, 1);
+}
+
 /// Two halves of the paths are the paths: each has its own random words, and its own step length.
 TEST(UnitCircle, PathsDoNotDependOnTheJobsThatRunThem) {
   const stepping::CircleRun run{kBf16, RoundingMode::kStochastic, 6, 20};
@@ -174,6 +189,28 @@ TEST(UnitCircle, RefusesWhatItCannotTake) {
   request.formats = {};
   request.samples = 1000001;
   EXPECT_EQ(message_of(request), "unit-circle: 1000001 stochastic paths: expected 1..1000000");
+}
+
+/// Directed modes are run and recorded; random bits and paths without a stochastic mode would do nothing.
+TEST(UnitCircle, RunsEveryModeThatIsAskedFor) {
+  Request request;
+  request.formats = {kBf16};
+  request.roundings = {RoundingMode::kUp};
+  const Outcome up = brief(request);
+  ASSERT_FALSE(up.checks.empty());
+  for (const Check& check : up.checks) {
+    EXPECT_EQ(check.against, Against::kRecorded) << check.what;
+    EXPECT_FALSE(check.ours.empty());
+  }
+  request.samples = 5;
+  EXPECT_EQ(message_of(request),
+            "unit-circle: --samples without stochastic among --rounding, where it does nothing: expected "
+            "--rounding stochastic as well, or no --samples");
+  request.samples = {};
+  request.bits = 5;
+  EXPECT_NE(message_of(request).find("--bits without stochastic"), std::string::npos);
+  request.roundings.push_back(RoundingMode::kStochastic);
+  EXPECT_EQ(message_of(request), "");
 }
 
 TEST(UnitCircle, CanBeInterrupted) {

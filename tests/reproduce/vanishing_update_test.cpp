@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/vanishing_update_runs.h"
@@ -77,6 +79,80 @@ TEST(VanishingUpdate, TheFourWaysSeeTheSameImages) {
     EXPECT_NEAR(losses_of(setup, k, 3, [](double) {}).at(0), reference, 0.01) << k.name;
 }
 
+int trainings_of(const Outcome& o) {
+  return static_cast<int>(
+      std::count_if(o.checks.begin(), o.checks.end(), [](const Check& c) { return c.what.find("training") == 0; }));
+}
+
+TEST(VanishingUpdate, RunsInEveryFormatThatItTakes) {
+  // Of a precision of 2 and 3: fewer updates than points of a curve; places double within the run.
+  Request request = brief();
+  request.formats = {kE5m2, kF152, FloatFormat::ieee(4, 2), kE4m3, kF143, FloatFormat::ieee(8, 2)};
+  const Outcome o = outcome(request);
+  EXPECT_EQ(o.checks.size(), 6u * 5);
+  for (const Check& c : o.checks) {
+    EXPECT_TRUE(c.agrees) << c.what << ": " << c.ours << ", expected " << c.theirs;
+    EXPECT_EQ(c.against, Against::kBound) << c.what;
+  }
+  // 5 sqrt(8 (1/8)(7/8) 4 / 1000) places of 2^-2: 8 updates of 1/16, each of a variance of at most 7/256.
+  EXPECT_NEAR(o.tables[1].rows[0][6].get<double>(), 5 * std::sqrt(8 * 7.0 / 256 / 1000), 1e-12);
+  // The trainings are of fp16, which is not among these, and nothing is said of them.
+  EXPECT_EQ(trainings_of(o), 0);
+  EXPECT_EQ(o.tables.size(), 2u);
+  EXPECT_EQ(o.figures.size(), 1u);
+  EXPECT_EQ(o.seen.find("training"), std::string::npos);
+  EXPECT_NE(o.deviations.find("No network is trained"), std::string::npos);
+}
+
+TEST(VanishingUpdate, IsHeldAgainstThePublicationWithTheUsualBitsOnly) {
+  Request request = brief();
+  request.formats = {kFp16};
+  request.bits = 1;
+  const Outcome o = outcome(request);
+  EXPECT_EQ(trainings_of(o), 3);
+  for (const Check& c : o.checks) {
+    EXPECT_TRUE(c.agrees) << c.what << ": " << c.ours << ", expected " << c.theirs;
+    EXPECT_EQ(c.against == Against::kRecorded, c.what.find("stochastic") != std::string::npos) << c.what;
+  }
+  EXPECT_EQ(o.seen.find("the other two"), std::string::npos);
+}
+
+TEST(VanishingUpdate, JudgesWaysSeedBySeed) {
+  const auto verdicts = [](const std::vector<std::vector<double>>& ends, bool usual) {
+    std::string text;
+    for (const Check& c : judged(ends, usual)) text += c.against == Against::kRecorded ? '-' : c.agrees ? 'y' : 'n';
+    return text;
+  };
+  EXPECT_EQ(verdicts({{1, 2}, {1.5, 2.5}, {1.2, 1.9}, {0.9, 2.1}}, true), "yyy");
+  EXPECT_EQ(verdicts({{1, 2}, {1.5, 1.9}, {1.2, 1.9}, {0.9, 2.1}}, true), "nny") << "below fp32 in one seed";
+  EXPECT_EQ(verdicts({{1, 2}, {1.5, 2.5}, {1.3, 2.0}, {1, 2}}, true), "yny") << "nearer to nearest in one seed";
+  EXPECT_EQ(verdicts({{1, 2}, {1.5, 2.5}, {1.0, 2.0}, {1, 2.6}}, true), "nyn") << "master weights learn least";
+  EXPECT_EQ(verdicts({{1, 2}, {1.5, 2.5}, {1.6, 2.6}, {1, 2}}, false), "y-y") << "other random bits";
+}
+
+TEST(VanishingUpdate, EachFormatReadsItsOwnRandomWords) {
+  // In bf16 as the second format and as the only
+  // one the words differ, and so does the mean.
+  Request request = brief();
+  request.formats = {kF143, kBf16};
+  const Outcome second = outcome(request);
+  request.formats = {kBf16};
+  EXPECT_NE(outcome(request).tables[1].rows[0][4], second.tables[1].rows[1][4]);
+}
+
+TEST(VanishingUpdate, StopsBetweenFormatsToo) {
+  Request request = brief();
+  request.formats = {kE4m3, kF143};
+  std::vector<double> heard;
+  const auto hear = [&](double share) { heard.push_back(share); };
+  Watch whole(hear);
+  vanishing_update().run(request, whole);
+  EXPECT_EQ(heard, (std::vector<double>{0, 0.5}));
+  heard.clear();
+  Watch stopped(hear, [&] { return heard.size() == 1; });
+  EXPECT_THROW(vanishing_update().run(request, stopped), Interrupted);
+}
+
 TEST(VanishingUpdate, TakesFormatsThatReachDownFarEnough) {
   Request request = brief();
   request.formats = {kE4m3, FloatFormat::ieee(2, 11)};
@@ -86,6 +162,8 @@ TEST(VanishingUpdate, TakesFormatsThatReachDownFarEnough) {
   } catch (const std::invalid_argument& e) {
     EXPECT_EQ(std::string(e.what()).find("vanishing-update: --format is e2p11; expected"), 0u) << e.what();
   }
+  request.formats = {FloatFormat::ieee(3, 2)};
+  EXPECT_THROW(outcome(request), std::invalid_argument);
   request.formats = {kFp32};
   EXPECT_THROW(outcome(request), std::invalid_argument);
   request.formats.clear();

@@ -299,8 +299,11 @@ SOFTAMP_INLINE Rounded selection(Elementwise op, const FloatFormat& f, uint64_t 
     }
     default: break;
   }
-  if (f.is_nan(a)) return {softamp::detail::nan_from(f, f, a, s.rounding(f).nan), 0};
-  return {op == Elementwise::kNeg ? a ^ f.sign_mask() : a & ~f.sign_mask(), 0};
+  const uint64_t moved = op == Elementwise::kNeg ? a ^ f.sign_mask() : a & ~f.sign_mask();
+  if (!f.is_nan(a)) return {moved, 0};
+  // An infinity in a NaN's place has the sign of the result.
+  const NanPattern pattern = s.rounding(f).nan;
+  return {softamp::detail::nan_from(f, f, pattern == NanPattern::kInfinity ? moved : a, pattern), 0};
 }
 
 /// The code is 0 or 1. < <= > >= raise invalid for any NaN, == and != where the preset says so; IsNan and IsFinite

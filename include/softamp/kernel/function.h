@@ -101,7 +101,8 @@ SOFTAMP_HD inline Rounded narrowed(const FloatFormat& to, float y, bool from_inf
   if (wide.is_infinity(code))
     return from_infinity ? pack_infinity(to, negative, s.rounding(to))
                          : softamp::detail::pack_overflow(to, negative, s.rounding(to));
-  const Rounded flushed = round_and_pack(wide, softamp::detail::unpack_finite(wide, code), s.wide);
+  const Rounded flushed =
+      round_and_pack(wide, softamp::detail::unpack_finite(wide, code), s.wide, RoundingPolicy::kStill);
   return round_and_pack(to, softamp::detail::unpack_finite(wide, flushed.code), s.rounding(to), random);
 }
 

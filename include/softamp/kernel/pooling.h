@@ -120,7 +120,7 @@ SOFTAMP_GENERAL Maximum window_maximum(const PoolingGeometry& g, const FloatForm
 SOFTAMP_GENERAL Rounded max_pool(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s, const void* input,
                                  int64_t n, int64_t oh, int64_t ow, int64_t c) {
   const Maximum m = window_maximum(g, f, s, input, n, oh, ow, c);
-  const Rounded r = fp::convert(f, f, load_code(f, input, m.index), s);
+  const Rounded r = fp::convert(f, f, load_code(f, input, m.index), s, RoundingPolicy::kStill);
   return {r.code, static_cast<uint8_t>(((m.flags & s.rounding(f).flags) | r.flags) & (kInvalid | kOverflow))};
 }
 

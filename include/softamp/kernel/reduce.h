@@ -116,8 +116,8 @@ class Steps {
     return enter_code(x.format, x.code(i), s);
   }
   SOFTAMP_INLINE float enter_code(const FloatFormat& format, uint64_t code, const Semantics& s) {
-    const Rounded r =
-        fp::convert(format, FloatFormat::fp32(), code, format == FloatFormat::fp32() ? s : detail::unflushed(s));
+    const Rounded r = fp::convert(format, FloatFormat::fp32(), code,
+                                  format == FloatFormat::fp32() ? s : detail::unflushed(s), RoundingPolicy::kStill);
     flags = static_cast<uint8_t>(flags | r.flags);
     return __builtin_bit_cast(float, static_cast<uint32_t>(r.code));
   }

@@ -105,11 +105,11 @@ SOFTAMP_GENERAL Rounded round_by_way_of_fp32(const FloatFormat& f, Exact x, cons
   if (f.exponent_bits <= 5) {  // no quotient or root of such a format leaves fp32's normal range
     const int zeros = countl_zero(x.significand);
     const Split split = split_top(x.significand << zeros, wide.precision, 0);
-    const uint64_t rounded = split.kept + rounds_up(split, x.negative, s.wide, 0);
+    const uint64_t rounded = split.kept + rounds_up(split, x.negative, s.wide.undrawn(), 0);
     const Rounded r = round_and_pack(f, {x.negative, x.exponent - zeros + 64 - wide.precision, rounded}, p, random);
     return {r.code, static_cast<uint8_t>(r.flags | (split.rest != 0 ? kInexact & s.wide.flags : 0))};
   }
-  const Rounded first = round_and_pack(wide, x, s.wide);
+  const Rounded first = round_and_pack(wide, x, s.wide.undrawn());
   const Operand y = unpack(wide, first.code, s);
   Rounded second{nan_code(f, p.nan), nan_flags(wide, first.code, s)};
   if (y.infinite()) second = pack_infinity(f, y.negative, p);
@@ -225,7 +225,7 @@ SOFTAMP_GENERAL Rounded reciprocal_sqrt(const FloatFormat& f, uint64_t a, const 
   if (detail::goes_by_fp32(f, s)) {
     const FloatFormat wide = FloatFormat::fp32();
     const Exact root = detail::square_root(x.exact(), detail::bits_read(wide, s.wide));
-    const Exact rounded = detail::unpack_finite(wide, round_and_pack(wide, root, s.wide).code);
+    const Exact rounded = detail::unpack_finite(wide, round_and_pack(wide, root, s.wide.undrawn()).code);
     return detail::round_by_way_of_fp32(f, detail::quotient(one, rounded, detail::bits_read(wide, s.wide)), s, random);
   }
   // x = m 2^odd 2^exponent with an even exponent; the root of N = floor(2^150 / (m 2^odd)), N in [2^125, 2^127], is

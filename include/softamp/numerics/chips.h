@@ -62,6 +62,11 @@ struct ChipRounding {
   }
   /// Values that one random word serves.
   SOFTAMP_INLINE int lanes() const { return slice == RandomSlice::kHalves ? 2 : slice >= RandomSlice::kBytes ? 4 : 1; }
+  /// Value 0 reads bits first_bit() to last_bit() of the word, and no others.
+  SOFTAMP_INLINE int first_bit() const {
+    return slice == RandomSlice::kTopBits ? 32 - special.random_bits : slice == RandomSlice::kPermutedBytes ? 8 : 0;
+  }
+  SOFTAMP_INLINE int last_bit() const { return first_bit() + special.random_bits - 1; }
 };
 
 namespace detail {
@@ -168,7 +173,7 @@ SOFTAMP_INLINE ChipRounding tenstorrent_rounding(const FloatFormat& to) {
 
 /// IEEE P3109's stochastic roundings as gfloat's round.py has them (D26) [T S11], into any format of ours; r is free.
 SOFTAMP_INLINE ChipRounding p3109_rounding(const FloatFormat& to, StochasticVariant variant, int bits) {
-  if (!to.valid() || to == FloatFormat::binary64()) return {};
+  if (!to.valid() || to == FloatFormat::binary64() || bits < 1 || bits > 32) return {};
   RoundingPolicy p = RoundingPolicy::stochastic_carry(bits);
   p.variant = variant;
   return made(to, RandomSlice::kLowBits, p, saturated(p, InfinityResult::kSaturate));
@@ -180,7 +185,7 @@ SOFTAMP_INLINE ChipRounding p3109_rounding(const FloatFormat& to, StochasticVari
 SOFTAMP_INLINE bool chip_bits_are_free(Chip chip) { return chip >= Chip::kP3109Fastest && chip <= Chip::kP3109Odd; }
 
 /// How `chip` rounds to format `to`; `exists` is false where it does not.
-/// bits (1..32; 0: 8) [=0]  random bits of the p3109 presets; of no meaning to others
+/// bits (1..32; 0: 8) [=0]  random bits of the p3109 presets, which exist with these alone; of no meaning to others
 SOFTAMP_INLINE ChipRounding chip_rounding(Chip chip, const FloatFormat& to, int bits = 0) {
   const int free_bits = bits ? bits : 8;
   switch (chip) {

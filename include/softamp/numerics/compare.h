@@ -53,7 +53,7 @@ SOFTAMP_GENERAL Rounded extremum(const FloatFormat& f, uint64_t a, uint64_t b, c
   const bool a_greater = ka != kb ? ka > kb : !x.negative;  // -0 orders below +0
   const Operand& chosen = a_greater == want_greater ? x : y;
   if (chosen.infinite()) return pack_infinity(f, chosen.negative, s.rounding(f));
-  return round_and_pack(f, chosen.exact(), s.rounding(f));
+  return round_and_pack(f, chosen.exact(), s.rounding(f), RoundingPolicy::kStill);
 }
 
 }  // namespace detail

@@ -74,9 +74,9 @@ SOFTAMP_GENERAL Rounded round_to_integral(const FloatFormat& f, uint64_t a, cons
   const detail::Operand x = detail::unpack(f, a, s);
   if (x.nan()) return detail::nan_result(f, a, detail::nan_flags(f, a, s), s);
   if (x.infinite()) return pack_infinity(f, x.negative, s.rounding(f));
-  if (x.exponent >= 0) return round_and_pack(f, x.exact(), s.rounding(f));
+  if (x.exponent >= 0) return round_and_pack(f, x.exact(), s.rounding(f), RoundingPolicy::kStill);
   const detail::Integral n = detail::round_to_integer(x.exact(), 0, s.wide, random);
-  const Rounded r = round_and_pack(f, {x.negative, 0, n.magnitude}, s.rounding(f));
+  const Rounded r = round_and_pack(f, {x.negative, 0, n.magnitude}, s.rounding(f), RoundingPolicy::kStill);
   return {r.code, static_cast<uint8_t>(r.flags | (exact && n.inexact ? kInexact & s.wide.flags : 0))};
 }
 

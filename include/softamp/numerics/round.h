@@ -36,7 +36,8 @@ SOFTAMP_INLINE Split split_top(uint64_t normalised, int precision, int lift) {
   return {lowered >> (64 - precision), lowered << precision};
 }
 
-/// The magnitude goes up to kept + 1 when rest > threshold: the only place where a rounding mode is interpreted.
+/// The magnitude goes up to kept + 1 when rest > threshold (under kAtLeast: >=): with rounds_up the only place where a
+/// rounding mode is interpreted.
 /// A stochastic rounding goes up from a value on that its random number fixes: carry, for one, where
 /// rest >= (2^r - R) 2^(64-r), which is 2^64, never, for R = 0.
 /// lift: by how many bits the result's quantum lies above that of a normal result.
@@ -192,7 +193,7 @@ SOFTAMP_INLINE Integral round_to_integer(Exact x, int quantum_exponent, const Ro
   const int shift = quantum_exponent - (x.exponent - zeros);
   if (shift < 1) return {0, false, true};
   const Split split = split_at(significand, shift);
-  const bool up = rounds_up(split, x.negative, p, random);
+  const bool up = split.rest != 0 && rounds_up(split, x.negative, p, random);  // an integer stays, under kAtLeast too
   const uint64_t magnitude = split.kept + up;
   return {magnitude, split.rest != 0 || up, magnitude >> 63 != 0};
 }

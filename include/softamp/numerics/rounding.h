@@ -98,6 +98,14 @@ struct RoundingPolicy {
   constexpr bool operator==(const RoundingPolicy&) const = default;
 
   SOFTAMP_INLINE bool stochastic() const { return mode == RoundingMode::kStochastic; }
+  /// For a rounding within an operation, which draws no number: with R = 0 the others cut off, kAtLeast would go up.
+  SOFTAMP_INLINE RoundingPolicy undrawn() const {
+    RoundingPolicy p = *this;
+    if (variant == StochasticVariant::kAtLeast) p.variant = StochasticVariant::kCarry;
+    return p;
+  }
+  /// The random word of exact results that draw none: R is its greatest, and moves no exact value in any variant.
+  static constexpr uint32_t kStill = ~uint32_t{0};
   /// Zeros have signs, NaNs are NaNs, exact values stay, and the random bits lie on the top: all that the fast
   /// formulations outside bulk rounding know. The others go by the bodies.
   SOFTAMP_INLINE bool usual() const {

@@ -292,7 +292,7 @@ class FpUnit {
   SOFTAMP_HD constexpr float to_float(Half a) {
     Group group{"f16tof32", FloatFormat::fp16(), 1, 1, {{a.bits(), 0, 0}}};
     run(group, false, [](const uint64_t* v, const Semantics& s, uint32_t) {
-      return fp::convert(FloatFormat::fp16(), FloatFormat::fp32(), v[0], s);
+      return fp::convert(FloatFormat::fp16(), FloatFormat::fp32(), v[0], s, RoundingPolicy::kStill);
     });
     return __builtin_bit_cast(float, static_cast<uint32_t>(group.results[0]));
   }

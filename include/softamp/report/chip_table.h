@@ -13,6 +13,7 @@ namespace softamp {
 /// What a statement about a chip rests on.
 enum class Evidence : uint8_t {
   kHashVerified,    ///< a published digest of the chip's own output, which we reproduce
+  kHashedInPart,    ///< the same for some of the cases; for the others something weaker
   kVendorDocument,  ///< the vendor's manual or patent
   kVendorModel,     ///< software of the vendor that stands for the chip
   kThirdParty,      ///< measured or modelled by others, not checked by us
@@ -44,7 +45,7 @@ const ChipFacts& chip_facts(Chip chip);
 /// Throws UnknownName with the known ones and the nearest; for Trainium, Gaudi and TPU it says why there is no preset.
 Chip chip_from_name(std::string_view name);
 std::string name_of(Chip chip);
-std::string name_of(Evidence evidence);  ///< "hash-verified", "vendor document", ...
+std::string name_of(Evidence evidence);  ///< "hash-verified", "hash-verified in part", "vendor document", ...
 std::string name_of(RandomSlice slice);  ///< "top bits", ...
 
 /// chip_rounding, but throws std::invalid_argument where the chip has no such conversion, naming those it has:
@@ -83,10 +84,13 @@ struct ChipRow {
   std::string nan;              ///< code of a positive NaN operand
   std::string minus_zero;       ///< "-0" or "+0"
   Dyadic bias, subnormal_bias;  ///< chip_bias at lift 0 and 1
+  /// The weakest that results of numbers and infinities rest on, the bits of a NaN aside; in part hash-verified where
+  /// it is. ChipFacts::evidence tells which case rests on what.
   Evidence evidence;
 };
 
-/// Every conversion of a chip, in the order of its formats. bits: of the p3109 presets [=0: 8].
+/// Every conversion of a chip, in the order of its formats. bits (1..32; 0: 8) [=0]: of the p3109 presets; throws
+/// std::invalid_argument outside.
 std::vector<ChipRow> chip_rows(Chip chip, int bits = 0);
 
 }  // namespace softamp

@@ -1,4 +1,5 @@
-// The words by which people call formats, rounding modes, variants, overflow rules, engines and presets.
+// The words by which people call formats, of floating and of fixed point, rounding modes, variants, overflow rules,
+// engines and presets.
 //
 // Words are read without regard to case. An unknown word throws UnknownName, whose message names the word, the nearest
 // known one by edit distance, and all the known ones.
@@ -41,6 +42,13 @@ const std::vector<NamedFormat>& named_formats();
 FloatFormat format_from_name(std::string_view name);
 /// Our name of a format; e<E>p<P> where it has none.
 std::string format_name(const FloatFormat& format);
+
+/// The fixed-point format q<I>.<F>: I integer bits, the sign among them, and F bits after the point, I + F in 2..32:
+/// two's complement, in steps of 2^-F from -2^(I-1) to 2^(I-1) - 2^-F. q2.14 is what Gupta et al. write <2,14>; in
+/// q0.16 the sign is the first bit after the point. Throws UnknownName.
+FixedFormat fixed_format_from_name(std::string_view name);
+/// "q2.14". Throws std::invalid_argument for a format that has no such name: other limits, other numbers of bits.
+std::string name_of(const FixedFormat& format);
 
 /// Which set of rules an operation follows beside its rounding.
 enum class Preset : uint8_t {

@@ -25,6 +25,7 @@ struct RunningSumSetup {
   uint64_t replicas = 1;       ///< (1 .. 2^20) independent sums; deterministic ones are all alike
   RandomEngine engine = RandomEngine::kPhilox;
   uint64_t seed = 0;
+  uint32_t operation = 0;  ///< (0 .. 2^24 - 1) rounding site of Philox's bits (D40); xoroshiro128aox has none [=0]
   /// Record the sums after about so many evenly spaced additions, the start and the end included; 0: do not.
   uint64_t trace_points = 0;
   uint64_t trace_replicas = 200;  ///< record so many of the replicas, the first ones [=200]
@@ -44,14 +45,15 @@ struct RunningSum {
 
 /// Runs the experiment.
 ///
-/// Random bits of a stochastic rounding: with Philox RandomBits{seed}.bits(step = addition from 0, operation 0,
+/// Random bits of a stochastic rounding: with Philox RandomBits{seed}.bits(step = addition from 0, operation,
 /// index = replica) (D39). With xoroshiro128aox the order of the hardware: the replicas are the lanes of one vector on
 /// tile 0 after setSeed(seed, 0), and every addition spends one draw per group of four lanes.
 ///
 /// A deterministic sum that an addition leaves unchanged is finished at once: no later addition can change it.
 /// Replicas are dealt to oneTBB's threads, which changes nothing of the result. `progress`, where given, hears now and
 /// then how many additions are done, on the calling thread, ever more; what it throws ends the run.
-/// Throws std::invalid_argument for a count, replicas, addend or start out of range (the last two must be finite).
+/// Throws std::invalid_argument for a count, replicas, operation, addend or start out of range (the last two must be
+/// finite).
 RunningSum running_sum(const RunningSumSetup& setup, const std::function<void(uint64_t done)>& progress = {});
 
 /// Mean, and standard deviation with n - 1, in binary64, terms in order of index. NaN where undefined.

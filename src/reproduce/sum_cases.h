@@ -1,0 +1,62 @@
+// What the experiments on running sums share: rounding sites, the means that were computed apart from us, how far a
+// sample may scatter, and numbers as text.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+#include "src/reproduce/experiment.h"
+
+namespace softamp::reproduce {
+
+/// Statistical bounds: so many standard errors, exceeded by chance once in 150,000 by a normal number.
+inline constexpr double kStandardErrors = 4.5;
+/// A standard deviation of fewer samples is not judged: its own scatter is far from normal.
+inline constexpr uint64_t kFewSamples = 30;
+
+/// The rounding site of a stochastic sum: one of its own for each format, number of random bits and part of the
+/// experiment, so that no two sums of a run read the same random words (D40). Part 0 in fp16 with 13 bits has site 0,
+/// as `softamp sum` has: the same seed gives the same sums there. random_bits (1..32), part (0..255)
+inline uint32_t sum_site(const FloatFormat& format, int random_bits, uint32_t part = 0) {
+  const auto place = [](const FloatFormat& f, int bits) {
+    const uint32_t shape = static_cast<uint32_t>(f.exponent_bits) << 5 | static_cast<uint32_t>(f.precision);
+    return (shape << 2 | static_cast<uint32_t>(f.specials)) << 5 | static_cast<uint32_t>(bits - 1);
+  };
+  return (place(format, random_bits) ^ place(kFp16, 13)) << 8 | part;
+}
+
+/// The mean of 20,000 sums of 10,000 times 0.0001 in fp16, variant carry, by a program that shares no code with ours.
+struct ComputedMean {
+  int random_bits;
+  const char* mean;
+};
+inline constexpr ComputedMean kComputedMeans[] = {{16, "1.00017"}, {10, "0.99805"}, {8, "0.99340"}, {4, "0.93490"}};
+inline constexpr double kComputedSums = 20000;
+inline constexpr double kComputedHalfDigit = 5e-6;  ///< they have five decimals
+
+/// `value` with so many significant digits, or decimals.
+inline std::string significant(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
+  return text;
+}
+inline std::string fixed(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+/// The formats, roundings and random bits are the experiment's own: what is known of the default settings holds.
+inline bool usual(const Request& r) { return r.formats.empty() && r.roundings.empty() && !r.bits; }
+
+/// Throws std::invalid_argument for options of stochastic rounding where nothing is rounded stochastically.
+inline void refuse_without_stochastic(const Request& r, const std::string& experiment) {
+  const char* const option = r.bits ? "--bits" : r.samples ? "--samples" : nullptr;
+  if (option)
+    throw std::invalid_argument(std::string(option) + " in " + experiment +
+                                ": expected a stochastic rounding beside it, and a format that takes one");
+}
+
+}  // namespace softamp::reproduce

@@ -301,9 +301,7 @@ Experiment decay() {
   Experiment e;
   e.name = "decay";
   e.summary = "Forward Euler for y' = -y and y' = -y/20: where rounding to nearest stops moving";
-  e.source =
-      "M. Croci, M. Fasi, N. J. Higham, T. Mary, M. Mikaitis, \"Stochastic rounding: implementation, error analysis "
-      "and applications\", Royal Society Open Science 9, 2022";
+  e.source = survey::kPublication;
   e.options = kFormat | kRounding | kBits | kSeed | kSamples;
   e.samples = "stochastic paths [=100; 10 in formats of more than 16 bits]";
   e.seconds = seconds;

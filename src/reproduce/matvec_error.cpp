@@ -355,10 +355,7 @@ Experiment matvec_error() {
   Experiment e;
   e.name = kName;
   e.summary = "backward error of a 100 x n matrix-vector product: nearest goes to 1, stochastic as sqrt(n) u";
-  e.source =
-      "M. Croci, M. Fasi, N. J. Higham, T. Mary, M. Mikaitis, \"Stochastic rounding: implementation, error analysis "
-      "and "
-      "applications\", 2022, R. Soc. Open Sci. 9:211631 (test_matvec of its published programs)";
+  e.source = std::string(kPublication) + " (test_matvec of its published programs)";
   e.options = kFormat | kBits | kSeed | kSamples;
   e.samples = "columns of the matrix, 100..1000000 [=100000; published 1000000]";
   e.seconds = [](const Request& r) {

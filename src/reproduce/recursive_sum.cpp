@@ -355,10 +355,7 @@ Experiment recursive_sum() {
   Experiment e;
   e.name = kName;
   e.summary = "the sum of 1/i up to a million terms: nearest stops, stochastic stays within sqrt(n) u";
-  e.source =
-      "M. Croci, M. Fasi, N. J. Higham, T. Mary, M. Mikaitis, \"Stochastic rounding: implementation, error analysis "
-      "and "
-      "applications\", 2022, R. Soc. Open Sci. 9:211631 (test_sum of its published programs)";
+  e.source = std::string(kPublication) + " (test_sum of its published programs)";
   e.options = kFormat | kBits | kSeed | kSamples;
   e.samples = "stochastic repeats, 1..1000000 [=10]";
   e.seconds = [](const Request& r) {

@@ -57,6 +57,11 @@ class RoundingVariance {
   FloatFormat format_;
 };
 
+/// The survey that these experiments are of.
+inline constexpr const char* kPublication =
+    "M. Croci, M. Fasi, N. J. Higham, T. Mary, M. Mikaitis, \"Stochastic rounding: implementation, error analysis and "
+    "applications\", Royal Society Open Science 9, 2022";
+
 /// Six significant digits: "0.0123457".
 std::string six_digits(double value);
 

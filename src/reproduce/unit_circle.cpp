@@ -334,9 +334,7 @@ Experiment unit_circle() {
   Experiment e;
   e.name = "unit-circle";
   e.summary = "Forward Euler once round the unit circle: nearest stops on its way, stochastic comes round";
-  e.source =
-      "M. Croci, M. Fasi, N. J. Higham, T. Mary, M. Mikaitis, \"Stochastic rounding: implementation, error analysis "
-      "and applications\", Royal Society Open Science 9, 2022";
+  e.source = survey::kPublication;
   e.options = kFormat | kRounding | kBits | kSeed | kSamples;
   e.samples = "stochastic paths [=1000]";
   e.seconds = seconds;

@@ -12,6 +12,7 @@
 #include "softamp/report/names.h"
 #include "src/reproduce/decay_runs.h"
 #include "src/reproduce/shelf.h"
+#include "tests/reproduce/stepping_check.h"
 
 namespace softamp::reproduce {
 namespace {
@@ -179,32 +180,9 @@ TEST(Decay, RefusesWhatItCannotTake) {
   EXPECT_EQ(message_of(request), "decay: 1000000 stochastic paths: expected 1..100000");
 }
 
-/// Directed modes are run and recorded; random bits and paths without a stochastic mode would do nothing.
-TEST(Decay, RunsEveryModeThatIsAskedFor) {
-  Request request;
-  request.formats = {kBf16};
-  request.roundings = {RoundingMode::kUp};
-  const Outcome up = brief(request);
-  ASSERT_FALSE(up.checks.empty());
-  for (const Check& check : up.checks) {
-    EXPECT_EQ(check.against, Against::kRecorded) << check.what;
-    EXPECT_FALSE(check.ours.empty());
-  }
-  request.samples = 5;
-  EXPECT_EQ(message_of(request),
-            "decay: --samples without stochastic among --rounding, where it does nothing: expected "
-            "--rounding stochastic as well, or no --samples");
-  request.samples = {};
-  request.bits = 5;
-  EXPECT_NE(message_of(request).find("--bits without stochastic"), std::string::npos);
-  request.roundings.push_back(RoundingMode::kStochastic);
-  EXPECT_EQ(message_of(request), "");
-}
+TEST(Decay, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(decay()); }
 
-TEST(Decay, CanBeInterrupted) {
-  Watch watch({}, [] { return true; });
-  EXPECT_THROW(decay().run({}, watch), Interrupted);
-}
+TEST(Decay, CanBeInterrupted) { expect_interrupt_is_obeyed(decay()); }
 
 }  // namespace
 }  // namespace softamp::reproduce

@@ -12,6 +12,7 @@
 #include "softamp/numerics/random.h"
 #include "src/reproduce/heat_runs.h"
 #include "src/reproduce/shelf.h"
+#include "tests/reproduce/stepping_check.h"
 
 namespace softamp::reproduce {
 namespace {
@@ -183,32 +184,9 @@ TEST(HeatEquation, RefusesWhatItCannotTake) {
   EXPECT_EQ(message_of(request), "heat-equation: 10001 stochastic paths: expected 1..10000");
 }
 
-/// Directed modes are run and recorded; random bits and paths without a stochastic mode would do nothing.
-TEST(HeatEquation, RunsEveryModeThatIsAskedFor) {
-  Request request;
-  request.formats = {kBf16};
-  request.roundings = {RoundingMode::kUp};
-  const Outcome up = brief(request);
-  ASSERT_FALSE(up.checks.empty());
-  for (const Check& check : up.checks) {
-    EXPECT_EQ(check.against, Against::kRecorded) << check.what;
-    EXPECT_FALSE(check.ours.empty());
-  }
-  request.samples = 5;
-  EXPECT_EQ(message_of(request),
-            "heat-equation: --samples without stochastic among --rounding, where it does nothing: expected "
-            "--rounding stochastic as well, or no --samples");
-  request.samples = {};
-  request.bits = 5;
-  EXPECT_NE(message_of(request).find("--bits without stochastic"), std::string::npos);
-  request.roundings.push_back(RoundingMode::kStochastic);
-  EXPECT_EQ(message_of(request), "");
-}
+TEST(HeatEquation, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(heat_equation()); }
 
-TEST(HeatEquation, CanBeInterrupted) {
-  Watch watch({}, [] { return true; });
-  EXPECT_THROW(heat_equation().run({}, watch), Interrupted);
-}
+TEST(HeatEquation, CanBeInterrupted) { expect_interrupt_is_obeyed(heat_equation()); }
 
 }  // namespace
 }  // namespace softamp::reproduce

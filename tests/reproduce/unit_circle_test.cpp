@@ -13,6 +13,7 @@
 #include "softamp/numerics/random.h"
 #include "src/reproduce/circle_runs.h"
 #include "src/reproduce/shelf.h"
+#include "tests/reproduce/stepping_check.h"
 
 namespace softamp::reproduce {
 namespace {
@@ -146,8 +147,10 @@ TEST(UnitCircle, FewPathsAreNotJudgedAgainstNearest) {
   Request request;
   request.formats = {kBf16};
   request.samples = 1;
-  for (const Check& check : brief(request).checks)
-    if (check.what.find("stochastic and nearest") != std::string::npos) EXPECT_EQ(check.against, Against::kRecorded);
+  for (const Check& check : brief(request).checks) {
+    if (check.what.find("stochastic and nearest") == std::string::npos) continue;
+    EXPECT_EQ(check.against, Against::kRecorded);
+  }
   request.samples = 200;
   int judged = 0;
   for (const Check& check : brief(request).checks)
@@ -191,33 +194,12 @@ TEST(UnitCircle, RefusesWhatItCannotTake) {
   EXPECT_EQ(message_of(request), "unit-circle: 1000001 stochastic paths: expected 1..1000000");
 }
 
-/// Directed modes are run and recorded; random bits and paths without a stochastic mode would do nothing.
-TEST(UnitCircle, RunsEveryModeThatIsAskedFor) {
-  Request request;
-  request.formats = {kBf16};
-  request.roundings = {RoundingMode::kUp};
-  const Outcome up = brief(request);
-  ASSERT_FALSE(up.checks.empty());
-  for (const Check& check : up.checks) {
-    EXPECT_EQ(check.against, Against::kRecorded) << check.what;
-    EXPECT_FALSE(check.ours.empty());
-  }
-  request.samples = 5;
-  EXPECT_EQ(message_of(request),
-            "unit-circle: --samples without stochastic among --rounding, where it does nothing: expected "
-            "--rounding stochastic as well, or no --samples");
-  request.samples = {};
-  request.bits = 5;
-  EXPECT_NE(message_of(request).find("--bits without stochastic"), std::string::npos);
-  request.roundings.push_back(RoundingMode::kStochastic);
-  EXPECT_EQ(message_of(request), "");
-}
+TEST(UnitCircle, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(unit_circle()); }
 
 TEST(UnitCircle, CanBeInterrupted) {
-  Watch watch({}, [] { return true; });
   Request request;
   request.samples = 100000;
-  EXPECT_THROW(unit_circle().run(request, watch), Interrupted);
+  expect_interrupt_is_obeyed(unit_circle(), request);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // engine.
 #pragma once
 
+#include <cmath>
 #include <memory>
 
 #include "emu/product.h"

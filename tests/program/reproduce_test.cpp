@@ -138,10 +138,10 @@ TEST(Reproduce, AFigureThatCannotBeDrawnTakesNoNumberAway) {
 }
 
 TEST(Reproduce, ALongRunAsksFirst) {
-  const Outcome o = run_softamp("reproduce tutorial-sum --samples 1000000000000");
+  const Outcome o = run_softamp("reproduce unit-circle --samples 1000000");
   EXPECT_EQ(o.code, 2);
   EXPECT_EQ(o.out, "");
-  EXPECT_EQ(o.err.rfind("softamp reproduce: 'tutorial-sum' will take about ", 0), 0u) << o.err;
+  EXPECT_EQ(o.err.rfind("softamp reproduce: 'unit-circle' will take about ", 0), 0u) << o.err;
   EXPECT_NE(o.err.find("on two cores; say --yes to run it, or lower --samples"), std::string::npos) << o.err;
 }
 

@@ -3,6 +3,7 @@
 #include "emu/product_tensor_core.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "emu/parallel.h"
@@ -126,21 +127,18 @@ class Tile {
     size_t k = 0;
     int32_t p[kGroup], e[kGroup];
     while (k < length && kFp32.is_finite(acc)) {
-      const int count = static_cast<int>(std::min<size_t>(kGroup, length - k));
-      if (count == kGroup) {
-        for (size_t i = 0; i < kGroup; ++i) {
-          p[i] = a[k + i].significand * b[k + i].significand;
-          e[i] = a[k + i].exponent + b[k + i].exponent;
-        }
-        acc = fused_sum(core, p, e, kGroup, acc);
-      } else {
+      const auto add_group = [&](auto count) {
         for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
           p[i] = a[k + i].significand * b[k + i].significand;
           e[i] = a[k + i].exponent + b[k + i].exponent;
         }
         acc = fused_sum(core, p, e, count, acc);
-      }
-      k += static_cast<size_t>(count);
+        k += static_cast<size_t>(count);
+      };
+      if (length - k >= size_t{kGroup})
+        add_group(std::integral_constant<int, kGroup>{});  // a length that the compiler knows
+      else
+        add_group(static_cast<int>(length - k));
     }
     sum.acc = acc;
     if (!kFp32.is_finite(acc)) sum.flags = static_cast<uint8_t>(sum.flags | (kOverflow & inner_.wide.flags));

@@ -202,7 +202,7 @@ std::vector<ChipRow> chip_rows(Chip chip, int bits) {
     row.to = to;
     row.bits = p.random_bits;
     row.slice = name_of(c.slice);
-    row.variant = p.variant == StochasticVariant::kAtLeast ? "at-least" : name_of(p.variant);
+    row.variant = name_of(p.variant);
     row.alignment = p.alignment == RandomAlignment::kAsIfNormal ? "source" : "top";
     row.subnormals = p.subnormals == Subnormals::kKeep ? "kept" : "to +0";
     row.overflow = answers(chip, c, bits, c.from.max_finite_code(), upward);

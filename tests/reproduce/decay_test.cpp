@@ -17,18 +17,7 @@
 namespace softamp::reproduce {
 namespace {
 
-Outcome brief(Request request = {}) {
-  request.brief = true;
-  Watch watch;
-  return decay().run(request, watch);
-}
-
-/// x to `precision` bits, to nearest even; a multiple of 2^quantum at the least.
-double rounded(double x, int precision, int quantum) {
-  if (x == 0) return 0;
-  const int exponent = std::max(std::ilogb(x) - precision + 1, quantum);
-  return std::ldexp(std::nearbyint(std::ldexp(x, -exponent)), exponent);
-}
+Outcome brief(const Request& request = {}) { return brief_of(decay(), request); }
 
 /// Nearest, slowly: the order of the set-up, on doubles, whose 53 bits make the second of the roundings harmless.
 double slow_decay(int which, int precision, int quantum, int n) {
@@ -42,13 +31,10 @@ double slow_decay(int which, int precision, int quantum, int n) {
   return y;
 }
 
-Json rows(const Outcome& outcome) { return outcome.tables.at(0).rows; }
-
 TEST(Decay, EveryCheckAgrees) {
   const Outcome outcome = brief();
   EXPECT_GE(outcome.checks.size(), 20u);
-  for (const Check& check : outcome.checks)
-    EXPECT_TRUE(check.agrees) << check.what << ": " << check.ours << ", expected " << check.theirs;
+  expect_checks_agree(outcome);
   ASSERT_EQ(outcome.figures.size(), 2u);
   EXPECT_NE(outcome.deviations.find("100 paths, 10 in formats of more than 16 bits"), std::string::npos);
 }
@@ -157,14 +143,7 @@ TEST(Decay, FewRandomBitsAreHonoured) {
   EXPECT_NE(rows(few), rows(brief(request)));
 }
 
-std::string message_of(const Request& request) {
-  try {
-    brief(request);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
-}
+std::string message_of(const Request& request) { return refusal_of(decay(), request); }
 
 TEST(Decay, RefusesWhatItCannotTake) {
   Request request;

@@ -19,21 +19,14 @@ namespace {
 
 using stepping::HeatRun;
 
-Outcome brief(Request request = {}) {
-  request.brief = true;
-  Watch watch;
-  return heat_equation().run(request, watch);
-}
+Outcome brief(const Request& request = {}) { return brief_of(heat_equation(), request); }
 
-double rounded(double x, int precision) {
-  if (x == 0) return 0;
-  const int exponent = std::ilogb(x) - precision + 1;
-  return std::ldexp(std::nearbyint(std::ldexp(x, -exponent)), exponent);
-}
+/// No number here is as small as a subnormal.
+constexpr int kNoLeast = -1000;
 
 /// Nearest, slowly.
 std::vector<double> slow_heat(int precision, int m) {
-  const auto fl = [&](double x) { return rounded(x, precision); };
+  const auto fl = [&](double x) { return rounded(x, precision, kNoLeast); };
   std::vector<double> u, old;
   for (int j = 0; j <= m; ++j)
     u.push_back(j == 0 || j == m ? 1.0 : fl(1 + 0.75 * std::sin(std::numbers::pi * std::min(j, m - j) / m)));
@@ -47,13 +40,10 @@ std::vector<double> slow_heat(int precision, int m) {
   return u;
 }
 
-Json rows(const Outcome& outcome) { return outcome.tables.at(0).rows; }
-
 TEST(HeatEquation, EveryCheckAgrees) {
   const Outcome outcome = brief();
   EXPECT_GE(outcome.checks.size(), 10u);
-  for (const Check& check : outcome.checks)
-    EXPECT_TRUE(check.agrees) << check.what << ": " << check.ours << ", expected " << check.theirs;
+  expect_checks_agree(outcome);
   EXPECT_EQ(outcome.figures.size(), 2u);
   EXPECT_NE(outcome.deviations.find("set-up of our own"), std::string::npos);
 }
@@ -163,14 +153,7 @@ TEST(HeatEquation, SameBitsForASeedWhateverTheThreads) {
   EXPECT_NE(once, rows(brief(request)));
 }
 
-std::string message_of(const Request& request) {
-  try {
-    brief(request);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
-}
+std::string message_of(const Request& request) { return refusal_of(heat_equation(), request); }
 
 TEST(HeatEquation, RefusesWhatItCannotTake) {
   Request request;

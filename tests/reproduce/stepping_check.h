@@ -1,8 +1,11 @@
-// What the experiments that step in time answer alike: directed modes, options without effect, an interrupt.
+// What the tests of the experiments that step in time share: a short run, a slow rounding to judge it by, and what
+// these experiments answer alike: directed modes, options without effect, an interrupt.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -10,11 +13,29 @@
 
 namespace softamp::reproduce {
 
-inline std::string refusal_of(const Experiment& e, Request request) {
+inline Outcome brief_of(const Experiment& e, Request request) {
   request.brief = true;
   Watch watch;
+  return e.run(request, watch);
+}
+
+inline Json rows(const Outcome& outcome) { return outcome.tables.at(0).rows; }
+
+inline void expect_checks_agree(const Outcome& outcome) {
+  for (const Check& check : outcome.checks)
+    EXPECT_TRUE(check.agrees) << check.what << ": " << check.ours << ", expected " << check.theirs;
+}
+
+/// x to `precision` bits, to nearest even; a multiple of 2^quantum at the least.
+inline double rounded(double x, int precision, int quantum) {
+  if (x == 0) return 0;
+  const int exponent = std::max(std::ilogb(x) - precision + 1, quantum);
+  return std::ldexp(std::nearbyint(std::ldexp(x, -exponent)), exponent);
+}
+
+inline std::string refusal_of(const Experiment& e, const Request& request) {
   try {
-    e.run(request, watch);
+    brief_of(e, request);
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
@@ -26,9 +47,7 @@ inline void expect_every_mode_runs(const Experiment& e) {
   Request request;
   request.formats = {kBf16};
   request.roundings = {RoundingMode::kUp};
-  request.brief = true;
-  Watch watch;
-  const Outcome up = e.run(request, watch);
+  const Outcome up = brief_of(e, request);
   ASSERT_FALSE(up.checks.empty());
   for (const Check& check : up.checks) {
     EXPECT_EQ(check.against, Against::kRecorded) << check.what;

@@ -18,17 +18,7 @@
 namespace softamp::reproduce {
 namespace {
 
-Outcome brief(Request request = {}) {
-  request.brief = true;
-  Watch watch;
-  return unit_circle().run(request, watch);
-}
-
-double rounded(double x, int precision, int quantum) {
-  if (x == 0) return 0;
-  const int exponent = std::max(std::ilogb(x) - precision + 1, quantum);
-  return std::ldexp(std::nearbyint(std::ldexp(x, -exponent)), exponent);
-}
+Outcome brief(const Request& request = {}) { return brief_of(unit_circle(), request); }
 
 struct Point {
   double u = 1, v = 0;
@@ -43,13 +33,10 @@ Point slow_circle(int precision, int quantum, int n) {
   return z;
 }
 
-Json rows(const Outcome& outcome) { return outcome.tables.at(0).rows; }
-
 TEST(UnitCircle, EveryCheckAgrees) {
   const Outcome outcome = brief();
   EXPECT_GE(outcome.checks.size(), 20u);
-  for (const Check& check : outcome.checks)
-    EXPECT_TRUE(check.agrees) << check.what << ": " << check.ours << ", expected " << check.theirs;
+  expect_checks_agree(outcome);
   ASSERT_EQ(outcome.figures.size(), 2u);
   EXPECT_NE(outcome.deviations.find("200 paths and 32 bits"), std::string::npos);
   EXPECT_TRUE(outcome.figures[0].plot.equal_aspect);
@@ -173,14 +160,7 @@ TEST(UnitCircle, PathsDoNotDependOnTheJobsThatRunThem) {
   EXPECT_EQ(first.trace_u.back(), first.u[0]);
 }
 
-std::string message_of(const Request& request) {
-  try {
-    brief(request);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
-}
+std::string message_of(const Request& request) { return refusal_of(unit_circle(), request); }
 
 TEST(UnitCircle, RefusesWhatItCannotTake) {
   Request request;

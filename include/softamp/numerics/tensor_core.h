@@ -21,7 +21,7 @@ namespace softamp {
 /// How the products of an output are summed (`accumulator`).
 enum class Accumulator : uint8_t {
   kIpuModelA,            ///< ipu_model_a: the IPU's, as partialsType, amp_block and amp_inner say.
-  kFp32Chain,            ///< fp32_chain: fp32 fused multiply-adds in ascending k, nothing else.
+  kFp32Chain,            ///< fp32_chain: float partials of fp32 fused multiply-adds in ascending k.
   kTensorCoreVolta,      ///< tensorcore_volta (V100)
   kTensorCoreTuring,     ///< tensorcore_turing (T4)
   kTensorCoreAmpere,     ///< tensorcore_ampere (A100)

@@ -9,9 +9,9 @@ be there, from the root or below include/softamp, and hold each name outside its
 Rules stand in ascending order on their page.
 
 Where ids are looked for. Comments of C++, CUDA, Python, shell and CMake files; Markdown outside fenced blocks; what
-the tables of planted bugs say in stands_for and why; string literals of C++ outside tests/, for a program may say
-them: there a rule, too, needs the name of its page in the same literal. What stands in backticks is code, and a
-literal of one word is a name: neither cites anything.
+the tables of planted bugs say in stands_for and why; string literals of C++, for a program may say them, of tests/
+those after << alone: the others are data. In a literal a rule, too, needs the name of its page. What stands in
+backticks is code, and a literal of one word is a name: neither cites anything.
 
 What an id looks like: one capital letter and a number from 1 to 999, G05 for 5, standing alone, not after - . / $ or
 before a decimal point. Four shapes of that kind are words of the field and never ids (WORDS): O1 to O3 (levels of
@@ -73,7 +73,8 @@ def cited_text(name, text):
         for match in CPP.finditer(text):
             is_comment = match.group().startswith("/")
             is_name = match.group().startswith("'") or not re.search(r"\s", match.group())
-            if is_comment or not (is_name or name.startswith("tests/")):
+            is_data = name.startswith("tests/") and not text[max(0, match.start() - 200) : match.start()].rstrip().endswith("<<")
+            if is_comment or not (is_name or is_data):
                 shown.append(match.span())
                 if not is_comment:
                     literals.append(match.span())
@@ -237,7 +238,7 @@ SOUND = {
     "docs/TABLE.md": "| row | |\n|---|---|\n| T01 | words, T02 |\n| T02 | words |\n",
     "include/softamp/numerics/a.h": "// N1; TABLE T01, T02 and N2. At O2 on an H100: U64.\n"
     'int one();  // see\n// TABLE\n// T02\nconstexpr int kTwo = 2;\nauto t = "D39", u = "N2 of NUMERICS.md";\n',
-    "tests/a_test.cpp": 'TEST(Suite, Name) { f("not an id: D39", K7); }\n',
+    "tests/a_test.cpp": 'TEST(Suite, Name) { f("not an id: D39", K7) << "see TABLE T01"; }\n',
     "tests/run.sh": "# N2\necho D39\n",
 }
 PLANTED = [  # file, text, what stands there instead, the fault that is expected
@@ -249,6 +250,7 @@ PLANTED = [  # file, text, what stands there instead, the fault that is expected
     ("tests/run.sh", "# N2", "# NUMERICS T01", "tests/run.sh:1: T01 after NUMERICS; expected TABLE T01"),
     ("tests/run.sh", "# N2", "# TABLE T01. T02", "tests/run.sh:1: T02 without a page; expected TABLE T02"),
     ("tests/a_test.cpp", "TEST(", "/* T03 */ TEST(", "tests/a_test.cpp:1: T03 is defined by no page of docs/"),
+    ("tests/a_test.cpp", "see TABLE", "see", "tests/a_test.cpp:1: T01 without a page; expected TABLE T01"),
     ("tests/a_test.cpp", "Suite, Name", "Suite, Other", "docs/NUMERICS.md:6: N2: tests/a_test.cpp has no Suite.Name"),
     (
         "include/softamp/numerics/a.h",

@@ -284,7 +284,7 @@ ExecutorOptions ieee() {
   return o;
 }
 
-TEST(Functions, OnlyFunctionsAreRewritten) {  // vector (n), MIXED_PRECISION T13: [[1]] times 2^10, squared
+TEST(Functions, OnlyFunctionsAreRewritten) {  // MIXED_PRECISION T13: [[1]] times 2^10, squared
   GraphBuilder b;
   const Port v = b.add("VariableV2", {}, {{"dtype", DType::kFloat32}, {"shape", Shape{1, 1}}}, "v");
   const Port factor = b.constant(testing::tensor(DType::kFloat32, {1, 1}, {1024}));

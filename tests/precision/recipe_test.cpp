@@ -247,7 +247,7 @@ TEST(Patterns, FullMatchAndType) {
   EXPECT_EQ(NamePatterns({}, RegexMode::kSearch, "list").first_match("a", "b"), -1);
 }
 
-/// MIXED_PRECISION H17, row (6) of the vectors.
+/// MIXED_PRECISION H17.
 TEST(Patterns, BertsFitEveryLayer) {
   const Recipe bert = Recipe::parse(bert_json());
   const precision_detail::NamePatterns patterns(bert.convertible, bert.regex, "convertible");

@@ -1,4 +1,4 @@
-// TensorFlow's graph rewrite: the colours of the page's vectors and of TensorFlow's own tests, what the pass leaves
+// TensorFlow's graph rewrite: the colours of MIXED_PRECISION T08 and of TensorFlow's own tests, what the pass leaves
 // alone, its levels, messages and files.
 #include "softamp/precision/graph_rewrite.h"
 
@@ -114,7 +114,7 @@ PictureRig two_dense_layers() {
   return rig;
 }
 
-TEST(TensorFlowColours, TwoDenseLayers) {  // (f), MIXED_PRECISION T17
+TEST(TensorFlowColours, TwoDenseLayers) {  // MIXED_PRECISION T17
   const Outcome o = outcome(two_dense_layers().build({"Mean"}));
   EXPECT_EQ(o.low(), (Set{"MatMul0", "BiasAdd0", "Relu", "MatMul1"}));
   Set casts;

@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/softamp")
-set(installed_targets softamp_numerics softamp_softamp)
+set(installed_targets softamp_numerics softamp_softamp softamp_cuda_engine)
 if(TARGET softamp_cuda)
   list(APPEND installed_targets softamp_cuda)
 endif()

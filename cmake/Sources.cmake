@@ -32,7 +32,7 @@ list(FILTER minimal_engine EXCLUDE REGEX "/emu/parallel_tbb\\.cpp$")
 list(FILTER engine_sources EXCLUDE REGEX "/emu/parallel_threads\\.cpp$")
 set(minimal_sources ${minimal_library} ${minimal_engine})
 
-# cuda/: the engine, or the file that stands for it where there is no CUDA.
+# cuda/: the engine, a library of its own; or, where there is no CUDA, the file that stands for it.
 file(GLOB cuda_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cuda/*.cu" "${PROJECT_SOURCE_DIR}/cuda/*.cpp")
 list(FILTER cuda_sources EXCLUDE REGEX "/cuda/off\\.cpp$")
 if(NOT SOFTAMP_HAS_CUDA)
@@ -49,4 +49,37 @@ endif()
 if(SOFTAMP_MINIMAL)
   set(library_sources ${minimal_library})
   set(engine_sources ${minimal_engine})
+endif()
+
+# How they are compiled. The engine's files are optimised (-O2: -O3 takes twice the time for the same speed), and those that
+# compute, the formulations of instruction sets and the portable ones, inline their arithmetic. All else calls scalar
+# arithmetic as functions (SOFTAMP_OUT_OF_LINE, numerics/platform.h), at the level that its speed asks for, in units of
+# several files.
+set_property(SOURCE ${engine_sources} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+set(engine_around ${engine_sources})
+list(FILTER engine_around EXCLUDE REGEX "_(avx2|avx512|avx512fp16|portable)\\.cpp$")
+set_property(SOURCE ${engine_around} APPEND PROPERTY COMPILE_OPTIONS -DSOFTAMP_OUT_OF_LINE)
+
+include(Units)
+set(units "")
+foreach(folder data engine graph precision report tensor train minimal)
+  set(level 1)
+  if(folder MATCHES "^(engine|report|tensor)$")
+    set(level 2)  # loops over elements
+  endif()
+  set(with_packages ${library_sources})
+  list(FILTER with_packages INCLUDE REGEX "/src/${folder}/")
+  set(without_packages ${with_packages})
+  list(REMOVE_ITEM with_packages ${minimal_library})
+  list(REMOVE_ITEM without_packages ${with_packages})
+  set(options -DSOFTAMP_OUT_OF_LINE "$<$<CONFIG:Release>:-O${level}>")
+  softamp_units(with_packages NAME ${folder} OPTIONS ${options})
+  softamp_units(without_packages NAME minimal_${folder} OPTIONS ${options})
+  list(APPEND units ${with_packages} ${without_packages})
+endforeach()
+set(library_sources "${PROJECT_SOURCE_DIR}/src/backend.cpp" ${units})
+# The objects of a minimal build among those of the library.
+if(SOFTAMP_UNITS)
+  set(minimal_pattern "/units/minimal_[^/]*\\.cpp|/src/backend\\.cpp")
+  set(minimal_without "/src/none")
 endif()

@@ -3,12 +3,12 @@
 # missing #include.
 #
 # softamp_units(VARIABLE NAME name [SIZE n] [OPTIONS option...])
-#   Replaces the files listed in VARIABLE by units of about n [=10] of them, written to <build>/units/<name>_<i>.cpp; each
+#   Replaces the files listed in VARIABLE by units of at most n [=16] of them, written to <build>/units/<name>_<i>.cpp; each
 #   file is read by #include, from the project's folder. OPTIONS are compiler options of these files.
 function(softamp_units variable)
   cmake_parse_arguments(units "" "NAME;SIZE" "OPTIONS" ${ARGN})
   if(NOT units_SIZE)
-    set(units_SIZE 10)
+    set(units_SIZE 16)
   endif()
   set(sources ${${variable}})
   if(SOFTAMP_UNITS AND sources)
@@ -34,6 +34,9 @@ function(softamp_units variable)
       list(APPEND made "${unit}")
     endforeach()
     set(sources ${made})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      list(APPEND units_OPTIONS --param=ggc-min-heapsize=524288)  # a tenth of the time is collecting garbage else
+    endif()
   endif()
   if(units_OPTIONS)
     set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS ${units_OPTIONS})

@@ -187,13 +187,13 @@ class ChainProducts {
   SOFTAMP_INLINE ChainProducts(const ProductRules& rules, const Environment& env, uint64_t output, const void* a,
                                const void* b)
       : rules_(rules), semantics_(env.semantics), chain_(rules, env, output), a_(a), b_(b) {}
-  SOFTAMP_GENERAL void product(uint64_t ia, uint64_t ib, uint64_t block) {
+  SOFTAMP_INLINE void product(uint64_t ia, uint64_t ib, uint64_t block) {
     chain_.step(widen_operand(rules_.a, load_code(rules_.a, a_, ia), semantics_),
                 widen_operand(rules_.b, load_code(rules_.b, b_, ib), semantics_), block);
   }
-  SOFTAMP_GENERAL void end_block(uint64_t block) { chain_.end_block(block); }
-  SOFTAMP_GENERAL void close_partial(uint64_t block) { chain_.close_partial(block); }
-  SOFTAMP_GENERAL Rounded finish() { return chain_.finish(); }
+  SOFTAMP_INLINE void end_block(uint64_t block) { chain_.end_block(block); }
+  SOFTAMP_INLINE void close_partial(uint64_t block) { chain_.close_partial(block); }
+  SOFTAMP_INLINE Rounded finish() { return chain_.finish(); }
 
  private:
   const ProductRules& rules_;

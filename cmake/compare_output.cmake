@@ -1,4 +1,13 @@
-# Runs PROGRAM ARGUMENTS and compares its standard output with the file EXPECTED; leaves the output in ACTUAL.
+# Runs PROGRAM ARGUMENTS and compares its standard output with the file EXPECTED, or with the digests that are pinned in
+# SECTION (pinned_digests.cmake); leaves the output in ACTUAL.
+set(advice "")
+if(DEFINED SECTION)
+  include("${CMAKE_CURRENT_LIST_DIR}/pinned_digests.cmake")
+  softamp_pinned_digests("${SECTION}" pinned)
+  set(EXPECTED "${ACTUAL}.pinned")
+  file(WRITE "${EXPECTED}" "${pinned}")
+  set(advice ": these digests are pinned, and another one is a new version of the arithmetic (docs/ARCHITECTURE.md, Where to add)")
+endif()
 execute_process(COMMAND "${PROGRAM}" ${ARGUMENTS} OUTPUT_FILE "${ACTUAL}" RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${result}")
@@ -6,5 +15,5 @@ endif()
 execute_process(COMMAND diff -u "${EXPECTED}" "${ACTUAL}" RESULT_VARIABLE differs OUTPUT_VARIABLE difference)
 if(NOT differs EQUAL 0)
   message(NOTICE "${difference}")
-  message(FATAL_ERROR "the output is not ${EXPECTED}")
+  message(FATAL_ERROR "the output is not ${EXPECTED}${advice}")
 endif()

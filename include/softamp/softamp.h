@@ -44,6 +44,7 @@
 #include "softamp/numerics/tensor_core.h"
 #include "softamp/numerics/tile_random.h"
 #include "softamp/numerics/unit.h"
+#include "softamp/numerics/version.h"
 #include "softamp/numerics/xoroshiro.h"
 #include "softamp/precision/amp_level.h"
 #include "softamp/precision/casts.h"

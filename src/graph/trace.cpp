@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "softamp/numerics/version.h"
 #include "softamp/report/names.h"
 
 namespace softamp {
@@ -61,8 +62,7 @@ class Reader {
     const std::optional<OrderedJson> first = next();
     if (!first || first->value("softamp_trace", OrderedJson()) != 1)
       refuse("expected the first line of a trace, {\"softamp_trace\":1,...}");
-    const OrderedJson spec = first->value("spec", OrderedJson());
-    if (spec != kSpecVersion) refuse("spec version " + spec.dump() + "; expected " + std::to_string(kSpecVersion));
+    version = version_in(*first);
     settings = first->value("settings", OrderedJson::object());
     if (!settings.is_object()) refuse("expected \"settings\" to be an object");
     const OrderedJson named = first->value("backend", OrderedJson(""));  // traces from before there were two name none
@@ -98,9 +98,21 @@ class Reader {
 
   OrderedJson settings;
   std::string backend;
+  int version = 0;  ///< of the arithmetic; 0: not counted yet
   uint64_t line = 0;
 
  private:
+  int version_in(const OrderedJson& head) const {
+    // Until it was counted, "spec" stayed 1 whatever moved.
+    if (!head.contains("arithmetic") && head.value("spec", OrderedJson()) == 1) return 0;
+    const OrderedJson found = head.value("arithmetic", OrderedJson());
+    constexpr int kMost = 1000000;
+    if (!found.is_number_integer() || found < 1 || found > kMost)
+      refuse("version of the arithmetic " + found.dump() + "; expected \"arithmetic\" to be 1.." +
+             std::to_string(kMost));
+    return found.get<int>();
+  }
+
   std::string name_;
   std::ifstream in_;
 };
@@ -192,7 +204,7 @@ TraceWriter::TraceWriter(const std::filesystem::path& file, const ExecutorOption
     : state_(new State{file, file.string() + ".partial", {}}) {
   state_->out.open(state_->partial, std::ios::binary | std::ios::trunc);
   if (!state_->out) throw std::runtime_error(state_->partial.string() + ": cannot be written");
-  state_->out << "{\"softamp_trace\":1,\"spec\":" << kSpecVersion
+  state_->out << "{\"softamp_trace\":1,\"arithmetic\":" << kArithmeticVersion
               << ",\"backend\":" << OrderedJson(options.backend).dump() << ",\"settings\":" << settings_json(options)
               << "}\n";
 }
@@ -224,6 +236,8 @@ TraceComparison compare_traces(const std::filesystem::path& a_file, const std::f
   result.settings = unlike_settings(a.settings, b.settings);
   result.backend_a = a.backend;
   result.backend_b = b.backend;
+  result.version_a = a.version;
+  result.version_b = b.version;
   for (;; ++result.tensors) {
     const std::optional<OrderedJson> x = a.next(), y = b.next();
     if (!x && !y) return result;

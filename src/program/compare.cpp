@@ -27,13 +27,25 @@ int report(const CompareOptions& o, bool equal, const Json& json, const std::str
   return equal ? kSuccess : kCheckFailed;
 }
 
+Json trace_version_json(int version) { return version == 0 ? Json() : Json(version); }
+
+std::string trace_version_text(const std::string& file, int version) {
+  return file + (version == 0 ? " is from before the version of the arithmetic was counted"
+                              : " is of version " + std::to_string(version) + " of the arithmetic");
+}
+
 int compare_trace_files(const CompareOptions& o) {
   const TraceComparison c = compare_traces(o.a, o.b);
+  const bool two_versions = c.version_a != c.version_b;
+  if (two_versions)
+    std::cerr << "softamp compare: " << trace_version_text(o.a, c.version_a) << ", "
+              << trace_version_text(o.b, c.version_b) << "; results may differ for that reason alone\n";
   if (!c.settings.empty()) std::cerr << "softamp compare: settings differ: " << c.settings << '\n';
   Json json = {{"equal", !c.difference}, {"equal_tensors", c.tensors}};
   // Backends are no difference: that they are two is what a comparison of equal traces is for.
   const bool two = c.backend_a != c.backend_b && !c.backend_a.empty() && !c.backend_b.empty();
   if (two) json["backends"] = {c.backend_a, c.backend_b};
+  if (two_versions) json["arithmetic"] = {trace_version_json(c.version_a), trace_version_json(c.version_b)};
   const std::string backends = two ? ", " + c.backend_a + " and " + c.backend_b : std::string();
   if (!c.difference) return report(o, true, json, std::to_string(c.tensors) + " tensors are equal" + backends);
   const TraceDifference& d = *c.difference;
@@ -87,7 +99,8 @@ Verb add_compare(CLI::App& program) {
   auto* app =
       program.add_subcommand("compare", "The first difference between two traces or two .npy arrays, bit for bit.");
   app->footer(R"(Both files are traces (`softamp run --trace FILE`), or both end in .npy.
-Exit code 0: equal; 1: different; 2: bad input.
+Exit code 0: equal; 1: different; 2: bad input. Traces of two versions of the arithmetic (`softamp --version`) are
+compared as well, and a line on standard error says so.
 
 Example:
   softamp run graph.json --feed x=x.npy --fetch y --trace a.jsonl

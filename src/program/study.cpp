@@ -160,7 +160,7 @@ Verb add_study(CLI::App& program) {
   app->add_flag("--json", o->json, "print one JSON document");
   app->add_flag("--quiet", o->quiet, "no settings, no progress on standard error");
   app->footer(R"(Settings and their defaults: `softamp train --print-settings`. Results depend neither on --jobs
-nor on --backend.
+nor on --backend. A kept run is taken by the program that computed it alone, and for the same images, wherever they lie.
 
 Examples:
   softamp study --grid precision=float16,float32 --grid stochastic_rounding=off,on --seeds 5 --plot study.svg

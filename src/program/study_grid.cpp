@@ -1,11 +1,8 @@
 #include "src/program/study_grid.h"
 
-#include "softamp/graph/trace.h"
 #include "softamp/report/names.h"
 
 #include <algorithm>
-
-#include "src/precision/recipe_source.h"
 
 namespace softamp::program {
 namespace {
@@ -114,12 +111,8 @@ std::vector<StudyRun> StudyPlan::runs() const {
     row.program = "softamp study";
     row.threads = 1;  // the runs stand side by side
     for (int64_t s = 0; s < seeds; ++s) {
-      StudyRun run{setting, row, {}};
-      run.settings.seed = row.seed + static_cast<uint64_t>(s);
-      std::string text = "spec " + std::to_string(kSpecVersion) + " " + run.settings.to_json(false);
-      text += recipe_contents(row.mechanism_value());  // a file may say something else tomorrow
-      run.id = hash_text(text.data(), text.size());
-      runs.push_back(std::move(run));
+      runs.push_back({setting, row});
+      runs.back().settings.seed = row.seed + static_cast<uint64_t>(s);
     }
   }
   return runs;

@@ -16,7 +16,6 @@ using StudyCase = SettingChanges;
 struct StudyRun {
   size_t setting = 0;  ///< which row of the table
   TrainSettings settings;
-  std::string id;  ///< names the file that keeps its result: a hash of all that decides the bits
 };
 
 /// A grid: every combination of one case of each axis, times seeds settings.seed, settings.seed + 1, ...

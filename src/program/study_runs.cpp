@@ -2,19 +2,16 @@
 
 #include "softamp/report/exception.h"
 #include "softamp/train/training_run.h"
+#include "src/program/study_kept.h"
 #include "src/report/progress.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <exception>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -23,90 +20,13 @@
 namespace softamp::program {
 namespace {
 
-namespace fs = std::filesystem;
-
-fs::path file_of(const std::string& folder, const StudyRun& run) { return fs::path(folder) / (run.id + ".json"); }
-
-/// Numbers that JSON has not, NaN and the infinities, are null, and come back as NaN.
-double number_or_nan(const Json& value) {
-  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
-}
-
-std::optional<StudyResult> read_result(const std::string& folder, const StudyRun& run) {
-  const fs::path file = file_of(folder, run);
-  if (folder.empty() || !fs::exists(file)) return std::nullopt;
-  const std::string text = read_whole(file.string(), "the result of a run");
-  try {
-    const Json json = Json::parse(text);
-    if (json.at("softamp_study_run") != 1) throw UsageError("not of this version");
-    StudyResult result;
-    for (const Json& loss : json.at("losses")) result.losses.push_back(number_or_nan(loss));
-    result.skipped = json.at("skipped");
-    result.images = json.at("images");
-    result.correct = json.at("correct");
-    result.seconds = json.at("seconds");
-    result.images_per_second = json.at("images_per_second");
-    result.low_share = json.value("low_share", 0.0);  // where there was a mechanism
-    result.casts = json.value("casts", int64_t{0});
-    result.stopped = json.at("stopped");
-    return result;
-  } catch (const std::exception& e) {
-    throw UsageError(file.string() + ": " + e.what() + "; expected the result of a run that `softamp study` wrote");
-  }
-}
-
-/// Whole or not at all.
-void keep_result(const std::string& folder, const StudyRun& run, const StudyResult& result) {
-  if (folder.empty()) return;
-  Json json;
-  json["softamp_study_run"] = 1;
-  json["settings"] = Json::parse(run.settings.to_json());
-  json["losses"] = result.losses;
-  json["skipped"] = result.skipped;
-  json["images"] = result.images;
-  json["correct"] = result.correct;
-  json["seconds"] = result.seconds;
-  json["images_per_second"] = result.images_per_second;
-  if (run.settings.mechanism != TrainSettings{}.mechanism) {
-    json["low_share"] = result.low_share;
-    json["casts"] = result.casts;
-  }
-  json["stopped"] = result.stopped;
-  const fs::path file = file_of(folder, run);
-  static std::atomic<int> written{0};  // two rows may have equal settings
-  const fs::path partial =
-      file.string() + "." + std::to_string(getpid()) + "." + std::to_string(written++) + ".partial";
-  {
-    std::ofstream out(partial);
-    out << json.dump() << '\n';
-    out.close();
-    if (!out) throw UsageError(partial.string() + ": cannot be written: " + std::strerror(errno));
-  }
-  fs::rename(partial, file);
-}
-
 /// Steps that a run takes at most; for the progress line alone.
-class StepCounter {
- public:
-  uint64_t operator()(const TrainSettings& s) {
-    if (s.steps > 0) return static_cast<uint64_t>(s.steps);
-    int64_t images = s.train_images;
-    if (images == 0) {
-      const auto image = find_network(s.network).image;
-      const auto key = std::make_pair(s.data, image);
-      if (!counts_.contains(key))
-        counts_[key] = (s.generated ? generated_images(image[0], image[1], image[2])
-                                    : load_images(s.data, image[0], image[1], image[2]))
-                           .train.count;
-      images = counts_[key];
-    }
-    const int64_t step = std::max<int64_t>(1, s.batch_size * s.replicas * s.accumulation);
-    return static_cast<uint64_t>((s.epochs + s.warmup_epochs) * (images / step));
-  }
-
- private:
-  std::map<std::pair<std::string, std::array<int64_t, 3>>, int64_t> counts_;
-};
+uint64_t steps_of(const TrainSettings& s, StudyData& data) {
+  if (s.steps > 0) return static_cast<uint64_t>(s.steps);
+  const int64_t images = s.train_images > 0 ? s.train_images : data.train_images(s);
+  const int64_t step = std::max<int64_t>(1, s.batch_size * s.replicas * s.accumulation);
+  return static_cast<uint64_t>((s.epochs + s.warmup_epochs) * (images / step));
+}
 
 /// All settings with their first seed, then all with their second: speeds are compared, and a machine may be busier at
 /// one time than at another.
@@ -122,10 +42,12 @@ std::vector<size_t> seed_by_seed(const std::vector<StudyRun>& runs) {
 
 class Workers {
  public:
-  Workers(const std::vector<StudyRun>& runs, const StudyRunning& how, std::vector<std::optional<StudyResult>>& results,
-          uint64_t steps)
+  /// kept: where results go as well; none: nowhere.
+  Workers(const std::vector<StudyRun>& runs, const StudyRunning& how, KeptRuns* kept,
+          std::vector<std::optional<StudyResult>>& results, uint64_t steps)
       : runs_(runs),
         how_(how),
+        kept_(kept),
         results_(results),
         order_(seed_by_seed(runs)),
         progress_("study", std::max<uint64_t>(1, steps), "steps") {}
@@ -148,7 +70,7 @@ class Workers {
       if (results_[i]) continue;
       try {
         results_[i] = train(runs_[i]);
-        if (results_[i]) keep_result(how_.folder, runs_[i], *results_[i]);
+        if (results_[i] && kept_) kept_->keep(runs_[i].settings, *results_[i]);
       } catch (...) {
         const std::lock_guard lock(mutex_);
         if (!error_) error_ = std::current_exception();
@@ -196,6 +118,7 @@ class Workers {
 
   const std::vector<StudyRun>& runs_;
   const StudyRunning& how_;
+  KeptRuns* kept_;
   std::vector<std::optional<StudyResult>>& results_;
   std::vector<size_t> order_;
   std::atomic<size_t> next_{0};
@@ -217,26 +140,24 @@ double StudyResult::final_loss() const {
 }
 
 std::vector<std::optional<StudyResult>> run_study(const std::vector<StudyRun>& runs, const StudyRunning& how) {
-  if (std::error_code error; !how.folder.empty() && !fs::is_directory(how.folder, error)) {
-    fs::create_directories(how.folder, error);
-    if (error)
-      throw UsageError("--out: '" + how.folder + "': " + error.message() + "; expected a folder, or a place for one");
-  }
+  StudyData data;
+  std::optional<KeptRuns> kept;
+  if (!how.folder.empty()) kept.emplace(how.folder, data);
   std::vector<std::optional<StudyResult>> results(runs.size());
   uint64_t steps = 0;
   size_t missing = 0;
-  StepCounter count;
   const bool visible = how.progress && isatty(STDERR_FILENO) == 1;
   for (size_t i = 0; i < runs.size(); ++i) {
-    results[i] = read_result(how.folder, runs[i]);
+    if (kept) results[i] = kept->find(runs[i].settings);
     if (results[i]) continue;
     ++missing;
-    if (visible) steps += count(runs[i].settings);
+    if (visible) steps += steps_of(runs[i].settings, data);
   }
   if (missing == 0) return results;
+  if (kept) kept->make_folder();
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   const size_t jobs = how.jobs > 0 ? static_cast<size_t>(how.jobs) : cores;
-  Workers(runs, how, results, steps).run(std::min(jobs, missing));
+  Workers(runs, how, kept ? &*kept : nullptr, results, steps).run(std::min(jobs, missing));
   return results;
 }
 

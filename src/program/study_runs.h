@@ -26,7 +26,7 @@ struct StudyResult {
 };
 
 struct StudyRunning {
-  std::string folder;  ///< where finished runs are kept, DIR/<id>.json [=nowhere]
+  std::string folder;  ///< where finished runs are kept (study_kept.h) [=nowhere]
   int jobs = 0;        ///< runs at a time (0: as many as cores)
   std::function<bool()> stop;
   bool progress = true;

@@ -1,16 +1,10 @@
 #include "src/reproduce/kept.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 
-#include "src/report/sha256.h"
-#include "src/report/whole_file.h"
 #include "src/reproduce/outcome_csv.h"
 
 namespace softamp::reproduce {
@@ -58,34 +52,6 @@ std::string figure_file(const std::string& experiment, const Figure& figure, con
   return experiment + "-" + figure.name + ending;
 }
 
-std::string program_digest() {
-  std::ifstream in("/proc/self/exe", std::ios::binary);
-  if (!in) return {};
-  Sha256 digest;
-  std::string part(1 << 20, '\0');
-  while (in.read(part.data(), static_cast<std::streamsize>(part.size())), in.gcount() > 0)
-    digest.add(part.data(), static_cast<size_t>(in.gcount()));
-  return digest.hex();
-}
-
-void make_folder(const fs::path& folder) {
-  const auto refuse = [&](const std::string& why) {
-    throw std::runtime_error("'" + folder.string() + "': " + why +
-                             "; expected a folder that can be written to, or a place for one");
-  };
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) refuse(error.message());
-  const fs::path probe = folder / (".softamp." + std::to_string(::getpid()) + ".probe");
-  if (!write_whole_file(probe, "")) refuse(std::strerror(errno));
-  fs::remove(probe, error);
-}
-
-void write_file(const fs::path& file, const std::string& text) {
-  if (!write_whole_file(file, text))
-    throw std::runtime_error("cannot write '" + file.string() + "': " + std::strerror(errno));
-}
-
 void keep_result(const Result& result, const fs::path& folder) {
   if (!result.outcome.skipped.empty() || !result.failed.empty()) return;
   const std::optional<Result> before = result_in(result.name, folder);
@@ -112,8 +78,8 @@ void draw_missing(const Result& result, const fs::path& folder) {
 std::optional<Result> kept_result(const Experiment& experiment, const Request& request, const Program& program,
                                   const fs::path& folder) {
   std::optional<Result> result = result_in(experiment.name, folder);
-  if (result && (result->version != program.version || result->program != program.digest ||
-                 result->request != request_json(experiment, request)))
+  if (result &&
+      (Program{result->version, result->program} != program || result->request != request_json(experiment, request)))
     return std::nullopt;
   return result;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "src/reproduce/kept_folder.h"
 #include "src/reproduce/outcome_json.h"
 #include "src/reproduce/request.h"
 
@@ -14,22 +15,6 @@ namespace softamp::reproduce {
 std::string json_file(const std::string& experiment);                                              ///< NAME.json
 std::string table_file(const std::string& experiment, const Table& table);                         ///< NAME-TABLE.csv
 std::string figure_file(const std::string& experiment, const Figure& figure, const char* ending);  ///< NAME-FIGURE.svg
-
-/// The program that computes a result. Two of one digest are one program: a version has many builds, whose results
-/// need not be the same.
-struct Program {
-  std::string version;
-  std::string digest{};
-};
-/// SHA-256 of the running program's file, in hexadecimal; empty where the system does not show it.
-std::string program_digest();
-
-/// Asked before a run: makes the folder where it is not there yet, and sees that files can be written to it. Throws
-/// std::runtime_error: "'DIR': Not a directory; expected a folder that can be written to, or a place for one".
-void make_folder(const std::filesystem::path& folder);
-
-/// Whole or not at all. Throws std::runtime_error: "cannot write 'FILE': No space left on device".
-void write_file(const std::filesystem::path& file, const std::string& text);
 
 /// Removes an earlier result's files, its JSON first and figures too, then writes the tables and last the JSON, whose
 /// being there says that the numbers are. Nothing for an experiment that was skipped or failed. Throws

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "softamp/numerics/version.h"
 #include "tests/files.h"
 
 namespace softamp {
@@ -23,7 +24,7 @@ Node node_of(const char* name, const char* op, int outputs = 1) {
 
 const uint16_t kOnes[] = {0x3C00, 0x3C00}, kTwos[] = {0x4000, 0x4000};
 const TensorType kPair{DType::kFloat16, {2}};
-const std::string kHead = R"({"softamp_trace":1,"spec":1,"settings":{"seed":0}})";
+const std::string kHead = R"({"softamp_trace":1,"arithmetic":1,"settings":{"seed":0}})";
 
 std::string line(int step, const char* tensor, const char* hash, const char* op = "AddV2") {
   return R"({"step":)" + std::to_string(step) + R"(,"tensor":")" + tensor + R"(","op":")" + op +
@@ -74,7 +75,7 @@ TEST_F(Traces, TheWriterWritesJsonLinesAndTheNameComesLast) {
   const size_t first = text.find('\n');
   const auto head = nlohmann::json::parse(text.substr(0, first));
   EXPECT_EQ(head["softamp_trace"], 1);
-  EXPECT_EQ(head["spec"], kSpecVersion);
+  EXPECT_EQ(head["arithmetic"], kArithmeticVersion);
   EXPECT_EQ(head["settings"], nlohmann::json::parse(settings_json(ExecutorOptions{})));
   EXPECT_EQ(text.substr(first + 1),
             line(0, "scope/y", hash_text(kOnes, 4).c_str()) + line(0, "s:1", hash_text(kTwos, 4).c_str(), "Split"));
@@ -150,10 +151,27 @@ TEST_F(Traces, AMissingLineOnEitherSide) {
 }
 
 TEST_F(Traces, SettingsThatDifferAreTold) {
-  const std::string other = R"({"softamp_trace":1,"spec":1,"settings":{"seed":1,"esr":true}})";
+  const std::string other = R"({"softamp_trace":1,"arithmetic":1,"settings":{"seed":1,"esr":true}})";
   const TraceComparison c = compare(kHead + "\n", other + "\n");
   EXPECT_EQ(c.settings, "seed: 0 is 1, esr: null is true");
   EXPECT_FALSE(c.difference) << "settings alone are no difference of tensors";
+}
+
+TEST_F(Traces, TwoVersionsOfTheArithmeticAreCompared) {
+  const std::string tensor = line(0, "x", "aa");
+  const auto of = [&](const char* version) {
+    return std::string("{\"softamp_trace\":1,") + version + ",\"settings\":{}}\n" + tensor;
+  };
+  const TraceComparison c = compare(of("\"arithmetic\":2"), of("\"arithmetic\":1000000"));
+  EXPECT_EQ(c.version_a, 2);
+  EXPECT_EQ(c.version_b, 1000000);
+  EXPECT_EQ(c.tensors, 1u);
+  EXPECT_FALSE(c.difference);
+  EXPECT_EQ(c.settings, "");
+  const TraceComparison old = compare(of("\"spec\":1"), of("\"arithmetic\":1"));
+  EXPECT_EQ(old.version_a, 0) << "\"spec\" stayed 1 whatever moved";
+  EXPECT_EQ(old.version_b, 1);
+  EXPECT_EQ(old.tensors, 1u);
 }
 
 TEST_F(Traces, WhatIsNoTrace) {
@@ -162,8 +180,20 @@ TEST_F(Traces, WhatIsNoTrace) {
   EXPECT_EQ(refusal("", good), "a, line 0: expected the first line of a trace, {\"softamp_trace\":1,...}");
   EXPECT_EQ(refusal("{}\n", good), "a, " + expected_head);
   EXPECT_EQ(refusal(good, "{\"softamp_trace\":2}\n"), "b, " + expected_head);
-  EXPECT_EQ(refusal("{\"softamp_trace\":1,\"spec\":2}\n", good), "a, line 1: spec version 2; expected 1");
-  EXPECT_EQ(refusal("{\"softamp_trace\":1}\n", good), "a, line 1: spec version null; expected 1");
+  const auto version_refusal = [&](const std::string& members) {
+    const std::string text = refusal("{\"softamp_trace\":1" + members + ",\"settings\":{}}\n", good);
+    const std::string begin = "a, line 1: version of the arithmetic ",
+                      end = "; expected \"arithmetic\" to be 1..1000000";
+    EXPECT_EQ(text.find(begin), 0u) << text;
+    return text.size() < begin.size() + end.size() ? text : text.substr(begin.size(), text.find(end) - begin.size());
+  };
+  EXPECT_EQ(version_refusal(""), "null");
+  EXPECT_EQ(version_refusal(",\"spec\":2"), "null");
+  EXPECT_EQ(version_refusal(",\"spec\":1,\"arithmetic\":0"), "0");
+  EXPECT_EQ(version_refusal(",\"arithmetic\":-1"), "-1");
+  EXPECT_EQ(version_refusal(",\"arithmetic\":18446744073709551615"), "18446744073709551615");
+  EXPECT_EQ(version_refusal(",\"arithmetic\":1.5"), "1.5");
+  EXPECT_EQ(version_refusal(",\"arithmetic\":\"1\""), "\"1\"");
   EXPECT_EQ(refusal("{\"softamp_trace\":1,\"spec\":1,\"settings\":3}\n", good),
             "a, line 1: expected \"settings\" to be an object");
   EXPECT_EQ(refusal("[1]\n", good), "a, line 1: expected a JSON object");

@@ -1,6 +1,7 @@
 // `softamp compare`: two traces, two arrays; equal, unlike, and neither.
 #include "tests/program/process.h"
 
+#include "softamp/numerics/version.h"
 #include "softamp/tensor/tensor.h"
 
 #include <gtest/gtest.h>
@@ -95,8 +96,35 @@ TEST_F(CompareVerb, BackendsAreNoDifference) {
   EXPECT_NE(differ.out.find(" (emu, cuda)\n"), std::string::npos) << differ.out;
   write_text(file("old"), of_backend(emu, ""));
   EXPECT_EQ(compare("a", "old").out, "5 tensors are equal\n") << "a trace from before there were two";
-  write_text(file("odd"), "{\"softamp_trace\":1,\"spec\":1,\"backend\":7,\"settings\":{}}\n");
+  write_text(file("odd"), "{\"softamp_trace\":1,\"arithmetic\":1,\"backend\":7,\"settings\":{}}\n");
   EXPECT_NE(compare("a", "odd").err.find("odd, line 1: expected \"backend\" to be a text"), std::string::npos);
+}
+
+TEST_F(CompareVerb, TwoVersionsOfTheArithmetic) {
+  trace("now", "--behaviour esr --seed 1");
+  trace("other", "--behaviour esr --seed 2");
+  const std::string mine = "\"arithmetic\":" + std::to_string(kArithmeticVersion);
+  const auto with = [&](const char* name, const std::string& version) {
+    std::string text = read_text(file(name));
+    const size_t at = text.find(mine);
+    EXPECT_NE(at, std::string::npos) << text;
+    return text.replace(at, mine.size(), version);
+  };
+  const std::string now = "now is of version " + std::to_string(kArithmeticVersion) + " of the arithmetic";
+  const std::string meaning = "; results may differ for that reason alone\n";
+  write_text(file("next"), with("now", "\"arithmetic\":99"));
+  const Outcome o = compare("now", "next");
+  EXPECT_EQ(o.code, 0) << "they are compared, and equal";
+  EXPECT_EQ(o.out, "5 tensors are equal\n");
+  EXPECT_EQ(o.err, "softamp compare: " + now + ", next is of version 99 of the arithmetic" + meaning);
+  EXPECT_EQ(json::parse(compare("next", "now", "--json").out),
+            (json{{"equal", true}, {"equal_tensors", 5}, {"arithmetic", {99, kArithmeticVersion}}}));
+  write_text(file("old"), with("other", "\"spec\":1"));
+  const Outcome old = compare("old", "now");
+  EXPECT_EQ(old.code, 1);
+  EXPECT_EQ(old.err, "softamp compare: old is from before the version of the arithmetic was counted, " + now + meaning +
+                         "softamp compare: settings differ: seed: 2 is 1\n");
+  EXPECT_EQ(json::parse(compare("old", "now", "--json").out)["arithmetic"], (json{nullptr, kArithmeticVersion}));
 }
 
 TEST_F(CompareVerb, AShorterTrace) {
@@ -171,8 +199,10 @@ TEST_F(CompareVerb, WhatIsNeither) {
   EXPECT_EQ(error("g.json", "t").find("g.json, line 1: "), 0u);
   write_text(file("cut"), read_text(file("t")).substr(0, read_text(file("t")).size() - 20));
   EXPECT_EQ(error("t", "cut").find("cut, line 6: "), 0u);
-  write_text(file("later"), "{\"softamp_trace\":1,\"spec\":99,\"settings\":{}}\n");
-  EXPECT_EQ(error("t", "later"), "later, line 1: spec version 99; expected 1\n");
+  write_text(file("none_of_ours"), "{\"softamp_trace\":1,\"settings\":{}}\n");
+  EXPECT_EQ(error("t", "none_of_ours"),
+            "none_of_ours, line 1: version of the arithmetic null; expected \"arithmetic\" "
+            "to be 1..1000000\n");
   EXPECT_EQ(run_softamp("compare " + file("t")).code, 2);
   EXPECT_EQ(run_softamp("compare --help").code, 0);
 }

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -99,6 +100,83 @@ TEST(Study, FinishedRunsAreKeptAndNotRunAgain) {
   const Outcome o = run_softamp("study " + study);
   EXPECT_EQ(o.code, 2);
   EXPECT_NE(o.err.find(kept), std::string::npos) << o.err;
+}
+
+/// Kept runs with a loss that none has: where it shows, the run was taken and not made again.
+class KeptStudy : public ::testing::Test {
+ protected:
+  std::string study(const std::string& data) const {
+    return "study --quiet --json --set train_images=32 --set test_images=16 --set batch_size=8 --set epochs=1 "
+           "--grid precision=float32 --seeds 1 --out " +
+           out_ + " " + data;
+  }
+  std::string generated() const { return study("--set generated=true"); }
+  /// Of a study with one row.
+  static double loss_of(const Outcome& o) {
+    EXPECT_EQ(o.code, 0) << o.err;
+    const json document = json::parse(o.out, nullptr, false);
+    return document.is_object() ? document["rows"][0]["final_loss"].get<double>() : NAN;
+  }
+  std::string kept() const {
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(out_), {}), 1) << "one run";
+    return std::filesystem::directory_iterator(out_)->path().string();
+  }
+  void plant(const std::function<void(json&)>& change = [](json&) {}) const {
+    json run = json::parse(read_text(kept()));
+    for (json& loss : run["losses"]) loss = 1000;
+    change(run);
+    write_text(kept(), run.dump());
+  }
+  /// Fashion-MNIST's four files, of images of one grey each; `first` is the first image's.
+  std::string images(const std::string& name, char first) const {
+    const std::string folder = folder_.file(name) + "/";
+    std::filesystem::create_directories(folder);
+    for (const auto& [part, count] : {std::pair{"train", 32}, {"t10k", 16}}) {
+      const std::string number{0, 0, 0, static_cast<char>(count)};
+      std::string pixels = std::string{0, 0, 8, 3} + number + std::string{0, 0, 0, 28, 0, 0, 0, 28};
+      std::string labels = std::string{0, 0, 8, 1} + number;
+      for (int i = 0; i < count; ++i) {
+        pixels += std::string(28 * 28, i == 0 ? first : static_cast<char>(7 * i));
+        labels += static_cast<char>(i % 10);
+      }
+      write_text(folder + part + "-images-idx3-ubyte", pixels);
+      write_text(folder + part + "-labels-idx1-ubyte", labels);
+    }
+    return folder_.file(name);
+  }
+
+  const TemporaryFolder folder_;
+  const std::string out_ = folder_.file("runs");
+};
+
+TEST_F(KeptStudy, IsTakenByTheProgramThatComputedIt) {
+  const double loss = loss_of(run_softamp(generated()));
+  plant();
+  EXPECT_EQ(loss_of(run_softamp(generated())), 1000);
+  for (const char* key : {"version", "program", "arithmetic"}) {
+    plant([&](json& run) { run[key] = run[key].is_string() ? json("another") : json(1); });
+    EXPECT_EQ(loss_of(run_softamp(generated())), loss) << key;
+    plant();
+    EXPECT_EQ(loss_of(run_softamp(generated())), 1000) << "the run that was made again is kept under its name";
+  }
+  // The same program in all but its file, as another build of this version is.
+  const std::string other = folder_.file("softamp");
+  std::filesystem::copy_file(SOFTAMP_PROGRAM, other);
+  std::ofstream(other, std::ios::binary | std::ios::app) << '\n';
+  EXPECT_EQ(loss_of(run_shell("'" + other + "' " + generated())), loss);
+}
+
+TEST_F(KeptStudy, KnowsItsDataByTheirContents) {
+  const std::string a = images("a", 1), b = images("b", 1);
+  const double loss = loss_of(run_softamp(study("--data " + a)));
+  plant();
+  EXPECT_EQ(loss_of(run_softamp(study("--data " + b))), 1000) << "the same images elsewhere";
+  images("a", 127);
+  const double other = loss_of(run_softamp(study("--data " + a)));
+  EXPECT_NE(other, 1000) << "other images in the same place";
+  EXPECT_NE(other, loss);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(out_), {}), 2) << "each is kept";
+  EXPECT_EQ(loss_of(run_softamp(study("--data " + b))), 1000);
 }
 
 TEST(Study, ASignalStopsItAndTheSameCommandGoesOn) {

@@ -1,8 +1,9 @@
 // A trace: one hash per tensor per step, as JSON lines, so that two runs can be laid side by side and the first tensor
 // that differs be named, whatever machine or backend they come from.
 //
-// Line 1: {"softamp_trace":1,"spec":1,"backend":"emu","settings":{...}}. Then, in the order in which tensors are
-// computed:
+// Line 1: {"softamp_trace":1,"arithmetic":4,"backend":"emu","settings":{...}}; the version of the arithmetic
+// (numerics/version.h), by which two traces of equal settings may still differ. Traces from before it was counted have
+// "spec":1 in its place. Then, in the order in which tensors are computed:
 // {"step":0,"tensor":"y","op":"MatMul","dtype":"float16","shape":[2,3],"hash":"<32 hexadecimal digits>"}; the hash is
 // XXH3-128 of the elements' bytes, little-endian.
 #pragma once
@@ -18,9 +19,6 @@
 #include "softamp/graph/executor.h"
 
 namespace softamp {
-
-/// Raised with any change of any bit of any result (N65).
-inline constexpr int kSpecVersion = 1;
 
 /// XXH3-128 of the bytes, as 32 hexadecimal digits.
 std::string hash_text(const void* data, size_t bytes);
@@ -61,9 +59,12 @@ struct TraceComparison {
   std::optional<TraceDifference> difference;  ///< none: the traces are equal
   std::string settings;                       ///< settings that differ, "seed: 0 is 1"; empty where none does
   std::string backend_a, backend_b;           ///< no setting: they change no bit; empty where a trace names none
+  /// Of the arithmetic; 0 where a trace is from before it was counted.
+  int version_a = 0, version_b = 0;
 };
 
-/// Throws std::invalid_argument (file, line, what was expected) where one is no trace, or of another spec version.
+/// Traces of any two versions are compared: what did not move between them is equal. Throws std::invalid_argument
+/// (file, line, what was expected) where one is no trace.
 TraceComparison compare_traces(const std::filesystem::path& a, const std::filesystem::path& b);
 
 }  // namespace softamp

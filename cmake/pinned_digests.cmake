@@ -1,0 +1,30 @@
+# The digests that tests/backend/arithmetic.json pins today: of a section the newest list.
+#
+#   softamp_pinned_digests(SECTION VARIABLE)           sets VARIABLE to the lines, each with its newline
+#   cmake -DSECTION=graph -P cmake/pinned_digests.cmake     prints them
+function(softamp_pinned_digests section variable)
+  set(file "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../tests/backend/arithmetic.json")
+  file(READ "${file}" text)
+  string(JSON entries LENGTH "${text}" history)
+  foreach(back RANGE 1 ${entries})
+    math(EXPR entry "${entries} - ${back}")
+    string(JSON lines ERROR_VARIABLE missing LENGTH "${text}" history ${entry} digests "${section}")
+    if(missing)
+      continue()
+    endif()
+    set(result "")
+    math(EXPR last "${lines} - 1")
+    foreach(line RANGE ${last})
+      string(JSON line GET "${text}" history ${entry} digests "${section}" ${line})
+      string(APPEND result "${line}\n")
+    endforeach()
+    set(${variable} "${result}" PARENT_SCOPE)
+    return()
+  endforeach()
+  message(FATAL_ERROR "${file} pins no digests of '${section}'")
+endfunction()
+
+if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+  softamp_pinned_digests("${SECTION}" pinned)
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E echo_append "${pinned}")
+endif()

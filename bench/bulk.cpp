@@ -1,5 +1,5 @@
 // Bulk rounding and arithmetic against memcpy, against each other, and between instruction sets.
-// Wanted figures and the prototypes': spec/performance.md and docs; commands and results: RESULTS.md.
+// Wanted figures, those of the prototypes, commands and results: RESULTS.md.
 #include <cmath>
 #include <random>
 
@@ -87,7 +87,7 @@ std::function<void()> call(const Job& j) {
   };
 }
 
-/// Roundings of other chips, each with its format (spec/determinism_and_cuda.md, B6).
+/// Roundings of other chips, each with its format (docs/CHIPS.md).
 struct Preset {
   const char* name;
   FloatFormat to;

@@ -1,5 +1,5 @@
 # Files of emu/ named *_avx2.cpp, *_avx512.cpp and *_avx512fp16.cpp get the flags of that instruction set; all others
-# stay at the baseline and the choice is made at run time (D10). What the compiler cannot build is left out, and
+# stay at the baseline and the choice is made at run time (N86). What the compiler cannot build is left out, and
 # SOFTAMP_HAS_AVX2, SOFTAMP_HAS_AVX512, SOFTAMP_HAS_AVX512FP16 (1 where built, else undefined) tell the dispatch.
 include(CheckCXXCompilerFlag)
 

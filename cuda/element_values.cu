@@ -1,8 +1,8 @@
 // Arithmetic, and formulas in fp32, on fp16, bf16 and fp32 by the device's own fp32 arithmetic, and one rounding.
 //
-//   results of 16 bits, to nearest     the operation to nearest in fp32: an innocent double rounding (D30)
+//   results of 16 bits, to nearest     the operation to nearest in fp32: an innocent double rounding (N405)
 //   stochastic, toward zero            the operation toward zero in fp32: the rounding to come reads no bit that this
-//                                      loses (D27)
+//                                      loses (N402)
 //   quotients and roots by way of fp32, formulas in fp32     to nearest in fp32: that is the value
 //
 // Infinities, NaNs, overflows and what else is rare show in the fp32 value, and are the body's.

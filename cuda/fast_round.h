@@ -3,10 +3,10 @@
 //
 // fp16, nearest even    the device's conversion.
 // fp16, stochastic      y = RZ32(x + R u 2^-r), u = the quantum of fp16 at x with x's sign, r <= 23, then the device's
-//                       conversion toward zero (form B of D31): adding R u 2^-r carries exactly where D22 says.
+//                       conversion toward zero (N406): adding R u 2^-r carries exactly where N12 says.
 // bf16                  integers: the 16 bits that bf16 drops, and R aligned to them, carry by themselves, in the
 //                       subnormal range as well.
-// Variant kHalf (D26) is the carry by R + 1/2; toward zero is the carry by 0.
+// Variant kHalf (N13) is the carry by R + 1/2; toward zero is the carry by 0.
 #pragma once
 
 #include "cuda/primitives.h"
@@ -40,7 +40,7 @@ struct FastRound {
   float scale = 0, offset = 0;  ///< fp16: (2^23 + R) scale + offset = R 2^-(10 + r)
 
   /// Values are results of an operation in `to`, exact or rounded to fp32 so that rounding again gives the right bits
-  /// (D27..D30), or (`operands`) fp32 operands of a conversion, which the preset may flush.
+  /// (N402 to N405), or (`operands`) fp32 operands of a conversion, which the preset may flush.
   /// status_wanted: flags are; those of overflow, NaN and infinity are the body's, inexact and underflow need it
   /// always.
   static SOFTAMP_HD FastRound of(const FloatFormat& to, const Semantics& s, bool status_wanted, bool operands = false) {

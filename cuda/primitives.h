@@ -1,13 +1,13 @@
 // The operations that kernels compute in where the operators of math::Float are not enough: directed roundings of fp32,
 // conversions between fp32 and 16-bit formats, packed arithmetic on halves, and random bits by the group.
 //
-// On a device each is one instruction (D13), of the list that the PTX lint allows; on the host an exact twin with the
+// On a device each is one instruction (N410), of the list that the PTX lint allows; on the host an exact twin with the
 // same bits, by binary64: products are exact there, sums are rounded to odd by their exact error, and 53 bits are
-// enough for a rounding to fp32 in any direction not to be seen to be the second (D27, D28). The host needs rounding to
-// nearest without flushing (D11).
+// enough for a rounding to fp32 in any direction not to be seen to be the second (N402, N403). The host needs rounding
+// to nearest without flushing (N81).
 //
 // A NaN result has no particular bits, but in codes of halves, where it is 0x7FFF. Whoever stores one puts the policy's
-// pattern in its place (D20).
+// pattern in its place (N23).
 #pragma once
 
 #include "softamp/kernel/environment.h"
@@ -48,7 +48,7 @@ SOFTAMP_PRIMITIVE uint32_t half_of_rn(float x) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
   return h;
 }
-/// The same toward zero: what is finite gives 65504 at most (D32).
+/// The same toward zero: what is finite gives 65504 at most (N407).
 SOFTAMP_PRIMITIVE uint32_t half_of_rz(float x) {
   unsigned short h;
   asm("cvt.rz.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
@@ -80,7 +80,7 @@ SOFTAMP_PRIMITIVE float float_of_half(uint32_t code) {
   return x;
 }
 
-// Two halves' codes at a time, each rounded once to nearest even (D14). Not plain + and *, which may be fused.
+// Two halves' codes at a time, each rounded once to nearest even (N411). Not plain + and *, which may be fused.
 SOFTAMP_PRIMITIVE uint32_t halves_add_rn(uint32_t a, uint32_t b) {
   uint32_t r;
   asm("add.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
@@ -140,7 +140,7 @@ SOFTAMP_PRIMITIVE uint32_t half_code(uint32_t bits, bool nearest) {
   const uint32_t sign = bits >> 16 & 0x8000u, a = bits & 0x7FFFFFFFu;
   if (a > 0x7F800000u) return 0x7FFFu;
   if (a == 0x7F800000u) return sign | 0x7C00u;
-  uint32_t value = a - 0x38000000u, shift = 13;  // D23
+  uint32_t value = a - 0x38000000u, shift = 13;  // N400
   if (a < 0x38800000u) {
     const uint32_t field = a >> 23;
     value = field ? (a & 0x7FFFFFu) | 0x800000u : a;
@@ -190,7 +190,7 @@ SOFTAMP_PRIMITIVE float float_of_half(uint32_t code) {
   return from_bits(sign | bits_of(from_bits(magnitude << 13) * 0x1p112f));
 }
 
-/// a b + c of halves, rounded to odd at fp32's precision (D28): what a rounding to 22 bits or fewer may start from.
+/// a b + c of halves, rounded to odd at fp32's precision (N403): what a rounding to 22 bits or fewer may start from.
 SOFTAMP_PRIMITIVE float fma_odd(float a, float b, float c);
 
 SOFTAMP_PRIMITIVE uint32_t halves_add_rn(uint32_t a, uint32_t b) {
@@ -208,8 +208,8 @@ SOFTAMP_PRIMITIVE uint32_t halves_fma_rn(uint32_t a, uint32_t b, uint32_t c) {
 
 #endif
 
-/// a b + c rounded to odd at fp32's precision (D28): a rounding to 22 bits or fewer may start from it, but for the
-/// stochastic carry of more than 12 bits, which starts from fma_rz (D27, D29). Exact cancellation gives +0; of an
+/// a b + c rounded to odd at fp32's precision (N403): a rounding to 22 bits or fewer may start from it, but for the
+/// stochastic carry of more than 12 bits, which starts from fma_rz (N402, N404). Exact cancellation gives +0; of an
 /// infinity or NaN, what fma gives.
 SOFTAMP_PRIMITIVE float fma_odd(float a, float b, float c) {
   const float down = fma_rd(a, b, c), up = fma_ru(a, b, c);

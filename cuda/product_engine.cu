@@ -98,7 +98,7 @@ FastRound rounding_of(const FloatFormat& to, Semantics s) {
   return FastRound::of(to, s, false, to != kFp32);
 }
 
-/// The exact sum truncated to fp32 is all that the rounding reads (D27).
+/// The exact sum truncated to fp32 is all that the rounding reads (N402).
 bool truncation_serves(const FastRound& f, const RoundingPolicy& p) {
   const int more = p.stochastic() && p.variant == StochasticVariant::kHalf ? 1 : 0;
   return f.random_bits + more <= 13;

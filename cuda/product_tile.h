@@ -11,7 +11,7 @@
 // scratch_bytes() returns product_.scratch_bytes(), and enqueue() calls product_.enqueue(call, a, b, out).
 //
 // Element (i, k) of A is a[a_first + a_rows(i) + a_k(k)], of B b[b_first + b_k(k) + b_columns(j)]; output (i, j) is
-// element out_first + out_rows(i) + j, and that is also its place for random bits and flags (D39). Places count
+// element out_first + out_rows(i) + j, and that is also its place for random bits and flags (N72). Places count
 // elements of rules.a, rules.b, rules.output. Every output of the node must belong to exactly one part; a part without
 // products (k = 0) gives +0.
 //

@@ -1,4 +1,4 @@
-// Sum, Mean, Max, Min, ArgMax, ArgMin, L2Loss by trees (tree_sum.h), and BiasAddGrad by chains of 1024 elements (D44).
+// Sum, Mean, Max, Min, ArgMax, ArgMin, L2Loss by trees (tree_sum.h), and BiasAddGrad by chains of 1024 elements (N142).
 #include "cuda/rounded_values.h"
 #include "cuda/tree_sum.h"
 #include "softamp/engine/reduction_node.h"
@@ -123,7 +123,7 @@ struct IntegerSum {
   SOFTAMP_HD int32_t empty() const { return 0; }
 };
 
-/// The greatest key of order_key (D48) and its lowest place: of any type.
+/// The greatest key of order_key (N143) and its lowest place: of any type.
 struct Greatest {
   using Value = kernel::Extremum<int64_t>;
   Reader x;

@@ -1,4 +1,4 @@
-// The status of an operation in a device's memory (rule D18: integer atomics only).
+// The status of an operation in a device's memory (N414: integer atomics only).
 #pragma once
 
 #include "softamp/numerics/status.h"

@@ -1,4 +1,4 @@
-// Sums in the order of D46 (kernel/reduce.h), by many threads: the tree is in the order itself.
+// Sums in the order of N140 (kernel/reduce.h), by many threads: the tree is in the order itself.
 //
 // First launch: 32 threads, the lanes, for a block of 1024 elements of an output; they meet in shared memory. Where an
 // output has one block, that is all. Else blocks' sums go to scratch memory, and further launches join up to 256 of

@@ -1,8 +1,8 @@
 // What an update computes with, beside kernel/optimizer.h's formulas: binary64 numbers, their sums rounded to odd, and
 // what a rounding to a tensor's dtype may start from.
 //
-// A sum's 53 bits rounded to odd stand for its exact value in every rounding that reads fewer (D28): in fp32's nearest
-// even; in 24 bits toward zero, which a stochastic carry of that many bits or fewer reads no further than (D27); in 24
+// A sum's 53 bits rounded to odd stand for its exact value in every rounding that reads fewer (N403): in fp32's nearest
+// even; in 24 bits toward zero, which a stochastic carry of that many bits or fewer reads no further than (N402); in 24
 // bits rounded to odd, from which a half follows to nearest even.
 #pragma once
 

@@ -86,7 +86,7 @@ uint8_t carry(const ArithmeticPlan& plan, const RandomPlan& random, const Slice&
 
 template <Operation kOp>
 uint8_t operation(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
-  constexpr int kTruncatedBits = 13;  // D27
+  constexpr int kTruncatedBits = 13;  // N402
   const int r = plan.round.random_bits;
   if constexpr (kOp == Operation::kMul)
     return (r > 16 ? carry<kOp, CarryWay::kTruncated, true> : carry<kOp, CarryWay::kTruncated, false>)(plan, random,

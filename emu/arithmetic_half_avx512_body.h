@@ -1,11 +1,11 @@
 // Arithmetic on halves by way of fp32 vectors, in AVX-512.
 //
-// Nearest even: + - x / in fp32 and then to a half is an innocent double rounding (24 >= 2 x 11 + 2, D30); an fma is
-// not, and goes by an fp32 result rounded to odd (D28).
+// Nearest even: + - x / in fp32 and then to a half is an innocent double rounding (24 >= 2 x 11 + 2, N405); an fma is
+// not, and goes by an fp32 result rounded to odd (N403).
 //
 // Stochastic (carry), r random bits, result floor(|x| + rho) to quanta u with rho = R u 2^-r:
 //   product                 exact in fp32, so any r <= 23 will do.
-//   quotient, sum, fma      r <= 13: truncated to fp32 (D27). By way of fp32: the rounded quotient is the value.
+//   quotient, sum, fma      r <= 13: truncated to fp32 (N402). By way of fp32: the rounded quotient is the value.
 //   sum, fma, r > 13        x = a + b with |a| >= |b|, a >= 0: floor_u(a + RD32(b + rho)), the outer sum rounded down
 //   too.
 //                           A downward rounding passes m u only if its exact argument does not reach m u, where m u is

@@ -131,7 +131,7 @@ Ways ways_of(Elementwise op, DType t, const Semantics& s, bulk::InstructionSet i
   } else if (!nearest || op == Elementwise::kRsqrt) {
     ways.usual = ways.telling;
   } else if (narrow) {
-    ways.usual = staged(table.form(to32, op), Element::kF32, f, s, isa);  // an innocent double rounding (D30)
+    ways.usual = staged(table.form(to32, op), Element::kF32, f, s, isa);  // an innocent double rounding (N405)
   }
   if (t == DType::kBFloat16 && nearest && policy.subnormals == Subnormals::kKeep && ways.usual.form)
     if (const LaneKernel form = table.form(LaneForm::kBf16, op)) {

@@ -19,10 +19,10 @@ enum class LaneForm : uint8_t {
   kCode16,     ///< selections on 16-bit codes
   kCode32,     ///< selections on fp32 codes
   kFp32,       ///< fp32 operands, fp32 results rounded to nearest even
-  kBf16,       ///< bf16 operands, bf16 results: through fp32, an innocent double rounding (24 >= 2 x 8 + 2, D30)
+  kBf16,       ///< bf16 operands, bf16 results: through fp32, an innocent double rounding (24 >= 2 x 8 + 2, N405)
   kFp16To32,   ///< fp16 operands, the fp32 value of the operation
   kBf16To32,   ///< bf16 operands, the same
-  kFp16To64,   ///< fp16 operands, binary64 results rounded to odd (D28's idea in 53 bits: any policy can follow)
+  kFp16To64,   ///< fp16 operands, binary64 results rounded to odd (N403's idea in 53 bits: any policy can follow)
   kBf16To64,   ///< bf16 operands, the same
   kFp32To64,   ///< fp32 operands, the same
   kFp64,       ///< binary64 to nearest even

@@ -1,5 +1,5 @@
 // The elementary functions on arrays, by instruction set. Every entry gives the bits of the scalar form in
-// kernel/function.h and numerics/math_normal.h, but for NaNs, which have no particular bits here (D20).
+// kernel/function.h and numerics/math_normal.h, but for NaNs, which have no particular bits here (N23).
 #pragma once
 
 #include <cstddef>

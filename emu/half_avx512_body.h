@@ -159,7 +159,7 @@ SOFTAMP_LANES HalfGroup rare_group_of(const RoundPlan& p, const HalfRounding& ho
   });
 }
 
-/// Stochastic rounding, variant carry, at most 23 random bits, of 16 fp32 values (D31's form B): y = x + R u 2^-r
+/// Stochastic rounding, variant carry, at most 23 random bits, of 16 fp32 values (N406): y = x + R u 2^-r
 /// truncated to fp32, u the quantum of the result; truncating y to a half then gives the rounded value. No bit that is
 /// lost on the way matters, since truncation never passes a multiple of u.
 template <bool kWide>
@@ -183,7 +183,7 @@ class Carry {
     return _mm512_range_ps(bits_and(x, 0xFF800000u), _mm512_set1_ps(0x1p-14f), kGreaterMagnitudeSignOfFirst);
   }
   /// Rounds where the result is normal and does not come near overflow: the 13 bits that a half drops of a float, and R
-  /// aligned to them, make the carry by themselves (bits of R below them cannot, D25). `result(v)`, v = 0..3.
+  /// aligned to them, make the carry by themselves (bits of R below them cannot, N401). `result(v)`, v = 0..3.
   template <class Result>
   SOFTAMP_LANES HalfGroup normal_group(const Result& result, const void* numbers) const {
     __m256i half[4];
@@ -195,7 +195,7 @@ class Carry {
     }
     return {join(half[0], half[1]), join(half[2], half[3])};
   }
-  /// `result` is exact, or truncated to fp32 where r <= 13 (D27).
+  /// `result` is exact, or truncated to fp32 where r <= 13 (N402).
   SOFTAMP_LANES HalfLanes round(__m512 result, const void* numbers) const {
     const __m512 y = _mm512_fmadd_round_ps(scaled(numbers), binade(result), result, kTruncate);
     return {result, y, truncated_half(y)};

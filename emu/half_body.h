@@ -104,7 +104,7 @@ SOFTAMP_LANES Truncated truncate(F32 x) {
 template <Random kRandom>
 constexpr size_t kNumberBytes = kRandom == Random::k32 ? 4 : 2;
 
-/// Carry (D22) for at most 22 random bits: up iff the rest reaches (2^r - R) u 2^-r.
+/// Carry (N12) for at most 22 random bits: up iff the rest reaches (2^r - R) u 2^-r.
 template <bool kWide>
 class Carry {
  public:
@@ -340,7 +340,7 @@ uint8_t half_carry(const RoundPlan& plan, const RandomPlan& random, Element, Ele
 uint8_t arithmetic_nearest(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
   return arithmetic_by_operation<Random::kNone>(plan, random, slice, wanted);
 }
-/// More than 13 random bits want more than fp32's precision of the result, unless that is exact (D27).
+/// More than 13 random bits want more than fp32's precision of the result, unless that is exact (N402).
 uint8_t arithmetic_carry(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
   const bool any_bits = plan.operation == Operation::kMul || plan.by_way_of_fp32;
   if (plan.round.random_bits > 16 || (plan.round.random_bits > 13 && !any_bits))

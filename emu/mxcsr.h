@@ -1,4 +1,4 @@
-// The x86 floating-point environment of a task: round to nearest, no flushing (D11), left as found.
+// The x86 floating-point environment of a task: round to nearest, no flushing (N81), left as found.
 #pragma once
 
 #if defined(__SSE2__)

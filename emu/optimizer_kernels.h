@@ -16,7 +16,7 @@ constexpr size_t kStages = 6;
 /// What a stage leaves of its exact sum.
 enum class Leaves : uint8_t {
   kFp32,       ///< the result: fp32 to nearest even, flushed as the call says
-  kTruncated,  ///< 24 bits toward zero: carry with at most 13 random bits reads no further in a half (D27)
+  kTruncated,  ///< 24 bits toward zero: carry with at most 13 random bits reads no further in a half (N402)
   kOdd32,      ///< 24 bits rounded to odd, what lies below 2^-100 at 2^-100: any deterministic rounding to a half
   kOdd64,      ///< binary64 rounded to odd: any rounding that reads at most 50 bits
 };

@@ -1,6 +1,6 @@
-// Threads of emu/parallel.h without oneTBB (D58): one crew of std::threads for the process, started at first use, which
-// sleeps between loops. A loop that begins while the crew is at work, within another loop or beside it, is its caller's
-// alone.
+// Threads of emu/parallel.h without oneTBB (N425): one crew of std::threads for the process, started at first use,
+// which sleeps between loops. A loop that begins while the crew is at work, within another loop or beside it, is its
+// caller's alone.
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Random words by the vector: Philox4x32 for consecutive draw blocks, written in the order of their lanes (D37..D39).
+// Random words by the vector: Philox4x32 for consecutive draw blocks, written in the order of their lanes (N70 to N72).
 #pragma once
 
 #include "emu/plan.h"

@@ -20,7 +20,7 @@ uint32_t fp32_from(double x) {
   return low(fp::convert(kBinary64, kFp32, __builtin_bit_cast(uint64_t, x), Semantics::ieee(up)).code);
 }
 
-/// The thresholds of D26's variants: R random, r bits, s = 63 - r, up iff
+/// The thresholds of the variants of N12 and N13: R random, r bits, s = 63 - r, up iff
 ///   carry  rest >= 2^64 - (2R << s)          half  rest >= X, X = 2^64 - ((2R + 1) << s)
 ///   rne    rest > X, or = X and R even       odd   rest > X, or = X and R odd
 /// (a rest of X is the tie between the integers 2^r - R - 1 and 2^r - R, the latter even iff R is).

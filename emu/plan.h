@@ -52,7 +52,7 @@ struct RoundPlan {
   /// Deterministic modes: threshold[sign] - (kept & parity).
   uint64_t threshold[2];
   uint64_t parity;
-  /// Stochastic: start - ((2R + half) << (63 - random_bits)) + (R & 1) * odd_step  (D26 solved for the rest).
+  /// Stochastic: start - ((2R + half) << (63 - random_bits)) + (R & 1) * odd_step  (N12, N13 solved for the rest).
   int random_bits;
   uint64_t half, start, odd_step;
   StochasticVariant variant;

@@ -41,7 +41,7 @@ class ProductOperands {
   /// to[(k - k0) * stride + j] = B(k, col0 + j),  j < columns, k0 <= k < k1.
   virtual void b_rows(size_t k0, size_t k1, size_t col0, size_t columns, float* to, size_t stride) const = 0;
   /// The place in the output, in elements, of (row, column 0); the row's other
-  /// columns follow it (D39: < 2^35).
+  /// columns follow it (N72: < 2^35).
   virtual uint64_t row_output(size_t row) const = 0;
 };
 

@@ -1,6 +1,6 @@
 // Products with a rounding to half after every multiply-add, exact: to nearest
-// through fp32 rounded to odd (D28), stochastically (carry) through fp32
-// truncated (D27).
+// through fp32 rounded to odd (N403), stochastically (carry) through fp32
+// truncated (N402).
 #include "emu/product_avx512_body.h"
 #include "emu/product_odd_body.h"
 #include "emu/product_random_avx512_body.h"

@@ -2,7 +2,7 @@
 // (AVX-512; at most 16 random bits).
 //
 // In a product the generator's counter is (output / 8, p, operation, step)
-// (D38, D39). What depends on the output alone, two rounds and half of the
+// (N70, N72). What depends on the output alone, two rounds and half of the
 // third, is done once per tile; what depends on p alone is scalar.
 #pragma once
 

@@ -11,7 +11,7 @@ constexpr int kDroppedBits = 13;  ///< of a float's mantissa, that a half has no
 
 /// The value of x rounded to a half, where that is normal or zero: R, aligned
 /// to the dropped bits, makes the carry by itself, and bits of R below them
-/// cannot (D25). kShifted: the policy has not just as many random bits.
+/// cannot (N401). kShifted: the policy has not just as many random bits.
 template <bool kShifted>
 class CarryIntoNormal {
  public:
@@ -51,7 +51,7 @@ SOFTAMP_LANES __m512 greatest_magnitude(__m512 x, __m512 y) {
   return _mm512_range_ps(x, y, kGreaterMagnitudePositive);
 }
 /// Truncation to a half hides an overflow, but the number before it does not
-/// (D32).
+/// (N407).
 SOFTAMP_LANES bool all_below_overflow(__m512 greatest) {
   return _mm512_cmp_ps_mask(greatest, _mm512_set1_ps(65536.0f), _CMP_NLT_UQ) == 0;
 }

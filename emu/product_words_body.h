@@ -1,5 +1,5 @@
 // Random words of a whole tile of a product at once: Philox for draw blocks that lie anywhere, a row of the tile after
-// the other, as many blocks at a time as the instruction set has lanes (D37 to D39).
+// the other, as many blocks at a time as the instruction set has lanes (N70 to N72).
 #pragma once
 
 #include "emu/product_kernels.h"

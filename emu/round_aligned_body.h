@@ -1,7 +1,7 @@
 // Stochastic rounding of fp32 by integers, any variant and alignment: the bits that a format drops, and the random
 // number aligned to them, carry by themselves.
 //
-// Let W be the bits of fp32 below the result's last. A rest f of W bits goes up iff f + A >= 2^W, with (D26, D22)
+// Let W be the bits of fp32 below the result's last. A rest f of W bits goes up iff f + A >= 2^W, with (N12, N13)
 //   carry     A = R 2^(W-r)                                half      A = (2R + 1) 2^(W-r-1)
 //   at-least  A = (2^r - R) 2^(W-r)                        rne, odd  A = (2R + 1) 2^(W-r-1), less 1 where the tie, at
 //                                                                    f = 2^W - A, does not go up: R odd, R even

@@ -1,7 +1,7 @@
 // The vector of this translation unit: as wide as the instruction set it is compiled for allows.
 //
 // Everything here and in the *_body.h files sits in an anonymous namespace: each unit has its own copy, and nothing
-// that holds instructions of one set can be linked into another (DESIGN rule 7; tests/house/isa_symbols.sh). Vectors
+// that holds instructions of one set can be linked into another (N387; tests/house/isa_symbols.sh). Vectors
 // are those of the GNU C++ extension, so +, <, ?: and the like are written as for scalars.
 #pragma once
 

@@ -16,7 +16,7 @@ Tensor numbers(const Shape& shape, int first) {
   return Tensor::from_values(DType::kFloat32, shape, values);
 }
 
-/// loss = mean((softmax(relu(x W0 + b0) W1 + b1) - y)^2), all in float32.
+/// loss = `mean((softmax(relu(x W0 + b0) W1 + b1) - y)^2)`, all in float32.
 Graph network() {
   GraphBuilder g;
   const auto variable = [&](const char* name, const Shape& shape) {

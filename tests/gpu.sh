@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that a machine with a GPU can show, in under ten minutes (rule D70):
+# Everything that a machine with a GPU can show, in under ten minutes (N427):
 #   bash tests/gpu.sh [--quick] [--out FILE.json]
 # Builds a minimal Release build (SOFTAMP_MINIMAL) for this GPU in build-gpu/ and runs: the numerics sweep, the parity
 # suite against the CPU engine, memcheck and racecheck of compute-sanitizer (where it is installed), and the benchmarks;

@@ -117,7 +117,7 @@ std::vector<Operation> reductions() {
   const AttributeSpec accumulator = {"accumulator",     kString, std::string("float"), "dtype of the partial sums",
                                      {"float", "half"}, {}};
   std::vector<Operation> ops = {
-      reduction("Sum", "The sum over axes, in tree order (D46); int32 wraps.", numbers, 2, infer_sum),
+      reduction("Sum", "The sum over axes, in tree order; int32 wraps.", numbers, 2, infer_sum),
       reduction("Mean", "The sum over axes divided by the number of elements.", floats, 2, infer_sum),
       reduction("Max", "The greatest element; NaN if there is one, -0 below +0.", numbers, 1, infer_extremum),
       reduction("Min", "The least element; NaN if there is one, -0 below +0.", numbers, 1, infer_extremum),
@@ -132,7 +132,7 @@ std::vector<Operation> reductions() {
        [](InferenceContext& c) { c.output(0, Shape{}); },
        false},
       {"BiasAddGrad",
-       "The sum over all axes but the last, in partials of 1024 (D44).",
+       "The sum over all axes but the last, in partials of 1024.",
        {{"out_backprop", "T"}},
        {{"output", "T"}},
        {{"T", kType, {}, "dtype of the elements", {}, {kFloat16, kBFloat16, kFloat32}}},

@@ -24,7 +24,7 @@ void need_share(InferenceContext& c, const char* name) {
 void need_epsilon(InferenceContext& c) {
   constexpr double kMost = 0x1p127;
   const double value = c.get_float("epsilon");
-  // A loss scale may stand in it (row G28), so 1 is no bound.
+  // A loss scale may stand in it (TUTORIAL G28), so 1 is no bound.
   if (!(value >= 0 && value <= kMost)) c.fail("attribute 'epsilon' is " + number(value) + "; expected 0 .. 2^127");
 }
 

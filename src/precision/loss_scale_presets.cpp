@@ -1,6 +1,6 @@
 // The table of loss-scale presets: one row per system. What a row does not set is the field's default.
 //
-// Where the numbers come from (docs/NUMERICS.md, N250 to N254): Graphcore's tutorial on half precision and its
+// Where the numbers come from (N250 to N254): Graphcore's tutorial on half precision and its
 // TensorFlow 1 optimizer for automatic loss scaling, SDK 2.5; TensorFlow r2.3, Keras 2.4, MindSpore r1.5; PyTorch's
 // GradScaler; apex's amp.
 #include <stdexcept>

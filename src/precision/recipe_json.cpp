@@ -1,4 +1,4 @@
-// Recipes as JSON: five lists under any of their keys' spellings (row H13).
+// Recipes as JSON: five lists under any of their keys' spellings (MIXED_PRECISION H13).
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

@@ -39,7 +39,7 @@ int run_operations(const OperationsOptions& o) {
   if (o.markdown) {
     std::cout
         << "# The operations of graphs\n\nPrinted by `softamp operations --markdown`. Orders of accumulation and "
-           "roundings: [NUMERICS.md](NUMERICS.md), N90 to N245.\nA type attribute that an input names follows from "
+           "roundings: [NUMERICS_GRAPHS.md](NUMERICS_GRAPHS.md).\nA type attribute that an input names follows from "
            "it. Sites: how many operation ids a node owns.\n\n"
         << operation_table_markdown();
   } else if (!o.name.empty()) {

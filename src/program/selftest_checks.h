@@ -1,4 +1,4 @@
-// The checks of `softamp selftest`: known answers, each found outside this program (docs/NUMERICS.md names the
+// The checks of `softamp selftest`: known answers, each found outside this program (docs/VECTORS.md names the
 // sources).
 #pragma once
 

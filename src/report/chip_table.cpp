@@ -11,7 +11,7 @@
 namespace softamp {
 namespace {
 
-/// Who has stochastic rounding of which the bits are not public (D33, B6).
+/// Who has stochastic rounding of which the bits are not public (N322).
 struct Closed {
   const char* name;
   const char* why;

@@ -36,7 +36,7 @@ class AdditionBits {
       }
       return words_;
     }
-    const uint32_t lanes = wide_ ? 4 : 8;  // of one Philox block (D39)
+    const uint32_t lanes = wide_ ? 4 : 8;  // of one Philox block (N71)
     for (size_t first = 0; first < words_.size(); first += lanes) {
       const RandomBlock block = philox_.block(addition, operation_, (first_ + first) / lanes);
       for (uint32_t i = 0; i < lanes && first + i < words_.size(); ++i)

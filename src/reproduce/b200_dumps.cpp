@@ -1,6 +1,6 @@
 // Two dumps of an NVIDIA B200, regenerated and compared by their SHA-256.
 //
-// Set-up (vectors G4 and G5 of the determinism rules): for A = 33000000, 33000001, ..., 34800000 the instruction
+// Set-up (N343 and N344): for A = 33000000, 33000001, ..., 34800000 the instruction
 // cvt.rs.satfinite.{f16x2, bf16x2}.f32 with B = deadbeef and the random bits 1fff1fff; each 32-bit result
 // little-endian, no header, A ascending: 25,165,825 results, 100,663,300 bytes a file.
 #include <tbb/parallel_invoke.h>

@@ -3,7 +3,7 @@
 //
 // Each element is the exact result rounded once under the semantics' policy, as fp::add, fp::sub and fp::mul give it,
 // bit for bit; no binary64 value in between that would change a result. Path i of a call reads the random word at
-// (seed, step, operation, first_path + i) (D39), so results depend on nothing else: not on threads, not on how paths
+// (seed, step, operation, first_path + i) (N72), so results depend on nothing else: not on threads, not on how paths
 // are cut into calls.
 #pragma once
 

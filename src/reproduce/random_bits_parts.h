@@ -12,7 +12,7 @@
 
 namespace softamp::reproduce::few_bits {
 
-/// The four variants of rule D26, in its order.
+/// The four variants of N12 and N13, in this order.
 inline constexpr StochasticVariant kVariants[] = {StochasticVariant::kCarry, StochasticVariant::kHalf,
                                                   StochasticVariant::kRne, StochasticVariant::kOdd};
 

@@ -17,7 +17,7 @@ inline constexpr double kStandardErrors = 4.5;
 inline constexpr uint64_t kFewSamples = 30;
 
 /// The rounding site of a stochastic sum: one of its own for each format, number of random bits and part of the
-/// experiment, so that no two sums of a run read the same random words (D40). Part 0 in fp16 with 13 bits has site 0,
+/// experiment, so that no two sums of a run read the same random words (N78). Part 0 in fp16 with 13 bits has site 0,
 /// as `softamp sum` has: the same seed gives the same sums there. random_bits (1..32), part (0..255)
 inline uint32_t sum_site(const FloatFormat& format, int random_bits, uint32_t part = 0) {
   const auto place = [](const FloatFormat& f, int bits) {

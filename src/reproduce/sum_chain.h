@@ -1,7 +1,7 @@
 // The exact distribution of a stochastic running sum: what many sums scatter about.
 //
 // Adding a positive number a to a sum s of a format ends at one of two neighbours, the upper one with a probability
-// that the discarded bits, the number of random bits and the variant fix (rule D26; carry: floor(d 2^r) / 2^r for d in
+// that the discarded bits, the number of random bits and the variant fix (N12, N13; carry: floor(d 2^r) / 2^r for d in
 // [0, 1) of a quantum). So the sum is a Markov chain over the format's codes, and its distribution after n additions
 // follows step by step, in whole numbers that share no code with the emulated unit. The probabilities of a step are
 // exact; what is carried along of them is binary64, good to about n 2^-53.
@@ -23,7 +23,7 @@ struct SumDistribution {
 
 class SumChain {
  public:
-  /// The sum is zero. random_bits: (1..32). variant: one of rule D26.
+  /// The sum is zero. random_bits: (1..32). variant: one of N12 and N13.
   SumChain(const FloatFormat& format, int random_bits, StochasticVariant variant = StochasticVariant::kCarry);
 
   /// Adds the number of this code, positive and finite, or zero, so many times. No sum but zero may lie below it.

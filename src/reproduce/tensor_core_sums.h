@@ -21,7 +21,7 @@ enum class Unit : uint8_t {
   kAda,
   kHopper,
   kBlackwell,
-  kCdna1,  ///< MI100: groups of four, added pairwise in fp32, then to the sum (rule B8)
+  kCdna1,  ///< MI100: groups of four, added pairwise in fp32, then to the sum (N326)
   kCdna2,  ///< MI250X: the same, subnormal operands taken as zeros
 };
 inline constexpr int kUnits = 10;

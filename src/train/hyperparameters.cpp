@@ -1,4 +1,4 @@
-// Hyperparameters: their ranges, and how they arrive in the dtype of an update (rows G27, G30, G36).
+// Hyperparameters: their ranges, and how they arrive in the dtype of an update (TUTORIAL G27, G30, G36).
 #include <bit>
 #include <charconv>
 #include <stdexcept>

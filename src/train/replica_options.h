@@ -1,4 +1,4 @@
-// Where stochastic rounding applies in a data-parallel step, and with which random bits (rules D60, D61).
+// Where stochastic rounding applies in a data-parallel step, and with which random bits (N279, N79).
 #pragma once
 
 #include <string>

@@ -142,7 +142,7 @@ struct Trainer::Impl {
     refuse(all);
   }
 
-  /// D49: gradients that saturate are never infinite.
+  /// N263: gradients that saturate are never infinite.
   void warn_of_saturation() {
     if (!options.loss_scale.dynamic || options.loss_scale.histogram ||
         options.loss_scale.overflow_from != OverflowFrom::kGradients)

@@ -42,7 +42,7 @@ void rewrite(GraphBuilder& b, const GraphPass& pass, GradientStepGraph& step) {
   b = GraphBuilder(rewritten.graph);
 }
 
-/// All replicas' gradients of one variable as one: a chain in rank order in float32 (D59).
+/// All replicas' gradients of one variable as one: a chain in rank order in float32 (N277).
 Port reduce(GraphBuilder& b, std::vector<Port> ranks, ReplicaReduction reduction) {
   const size_t replicas = ranks.size();
   if (replicas == 1) return ranks[0];

@@ -1,7 +1,7 @@
-// The stochastic rounding of NVIDIA's Blackwell (cvt.rs, D34..D36) against our model of it, cvt_rs(), on the host and
+// The stochastic rounding of NVIDIA's Blackwell (cvt.rs, N312, N320) against our model of it, cvt_rs(), on the host and
 // on the device. Compiled for sm_100a alone, by tests/backend/CMakeLists.txt, so that it cannot rot; nothing else uses
 // the instruction. Exit code 0: equal; 1: they differ; 77: no device of compute capability 10.0. --host: the model
-// against the values that were reported from a B200 (G5), anywhere.
+// against the values that were reported from a B200 (N344), anywhere.
 #include <cinttypes>
 #include <cstdio>
 #include <string_view>

@@ -3,7 +3,7 @@
 // The walk is cut into families and chunks; sweep(family, chunk) is a pure function, so that a GPU runs chunks in
 // parallel and the digests, folded in order, still equal the host's. Every fp16 code is an operand of every operation
 // under every semantics below. What must be equal: g++, clang++, nvcc's host and device passes, any optimisation, any
-// -march, contraction on or off (D66).
+// -march, contraction on or off (N428).
 #pragma once
 
 #include <cinttypes>

@@ -27,7 +27,7 @@ uint64_t distance(const FloatFormat& f, uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(d < 0 ? -d : d);
 }
 
-/// Count, first index, both bit patterns and a histogram of distances (D69); empty where equal.
+/// Count, first index, both bit patterns and a histogram of distances (N429); empty where equal.
 std::string difference(const Tensor& expected, const Tensor& found) {
   if (expected.same_bits(found)) return {};
   const size_t n = static_cast<size_t>(expected.type().shape.elements());

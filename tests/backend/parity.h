@@ -1,5 +1,5 @@
 // One text for every backend: graphs that are run on two of them and must give the same bits, flags and lowest
-// offending indices (D1, D69). Plain functions, so that a machine with a GPU needs no test library (tests/gpu.sh).
+// offending indices (N61, N429). Plain functions, so that a machine with a GPU needs no test library (tests/gpu.sh).
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ class Suite {
   void digest(const std::string& text);
 };
 
-/// Count, first index, both bit patterns and a histogram of distances (D69); empty where equal.
+/// Count, first index, both bit patterns and a histogram of distances (N429); empty where equal.
 std::string difference_of(const Tensor& expected, const Tensor& found);
 
 /// Codes of a floating tensor that meet every branch: all special values, subnormals, halves of quanta, and random

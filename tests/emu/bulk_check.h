@@ -114,7 +114,7 @@ inline std::string describe(const FloatFormat& f) {
   return "e" + std::to_string(f.exponent_bits) + "p" + std::to_string(f.precision) + " bias " + std::to_string(f.bias);
 }
 
-/// Stochastic roundings as other chips do them, each with the format that it is for (spec/determinism_and_cuda.md, B6).
+/// Stochastic roundings as other chips do them, each with the format that it is for (docs/CHIPS.md).
 struct ChipRounding {
   const char* name;
   FloatFormat to;

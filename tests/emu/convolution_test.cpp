@@ -131,7 +131,7 @@ TEST(Convolution, RandomShapes) {
   }
 }
 
-/// Padding before an axis, from the formula of row G20.
+/// Padding before an axis, from the formula of TUTORIAL G20.
 int64_t pad_of(bool same, int64_t in, int64_t out, int64_t k, int64_t s) {
   return same ? std::max<int64_t>((out - 1) * s + k - in, 0) / 2 : 0;
 }
@@ -207,8 +207,8 @@ TEST(Convolution, IntegersExact) {
   }
 }
 
-/// The chain of one output, written from the rules (D44, D45) with the host's fmaf: products arrive with the number of
-/// their run (where half partials round) or of their independent partial.
+/// The chain of one output, written from the rules (N105, N121) with the host's fmaf: products arrive with the number
+/// of their run (where half partials round) or of their independent partial.
 class HostChain {
  public:
   HostChain(bool half, bool independent) : half_(half), independent_(independent) {}

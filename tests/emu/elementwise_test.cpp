@@ -1,5 +1,5 @@
-// Element-wise kernels: all formulations against the bodies, the bodies against scalar operations and the vectors of
-// the specification.
+// Element-wise kernels: all formulations against the bodies, the bodies against scalar operations and the answers
+// of N46 to N57 and N353.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -281,8 +281,8 @@ TEST(Elementwise, FormulasOfGradients) {
   }
 }
 
-// ipu.md, section 3; mixed_precision.md: what a device would do.
-TEST(Elementwise, VectorsOfTheSpecification) {
+// N46 to N57 and N353: what a device would do.
+TEST(Elementwise, KnownAnswers) {
   const Tensor ten = Tensor::full(DType::kFloat16, Shape{3}, 10000), zero = Tensor::full(DType::kFloat16, Shape{3}, 0);
   FloatingPointBehaviour nanoo = FloatingPointBehaviour::all_off();
   nanoo.nanoo = true;

@@ -1,5 +1,5 @@
-// Normalisations and their gradients: an independent reading of the formulas on lists, the vectors of row G38, fp16
-// equals fp32 rounded once, gradients against differences of the forward pass in binary64, and every vector
+// Normalisations and their gradients: an independent reading of the formulas on lists, the vectors of TUTORIAL G38,
+// fp16 equals fp32 rounded once, gradients against differences of the forward pass in binary64, and every vector
 // formulation against the bodies.
 #include <cmath>
 
@@ -86,7 +86,7 @@ TEST(Norm, BatchAndGroupAreLayersOfRearrangedTensors) {
   EXPECT_TRUE(group.outputs[0].same_bits(same.outputs[0]));
 }
 
-/// Row G38, fp32 statistics: variance 64.
+/// TUTORIAL G38, fp32 statistics: variance 64.
 TEST(Norm, UnstableStatisticsCancel) {
   std::vector<double> values(1000);
   for (size_t i = 0; i < values.size(); ++i) values[i] = i % 2 ? 30016 : 30000;
@@ -108,7 +108,7 @@ TEST(Norm, UnstableStatisticsCancel) {
   }
 }
 
-/// Row G38, fp16 statistics: 300^2 > 65504.
+/// TUTORIAL G38, fp16 statistics: 300^2 > 65504.
 TEST(Norm, HalfStatisticsOverflowUnlessStable) {
   Mixer mix(3);
   Tensor x(DType::kFloat16, Shape{1, 512});

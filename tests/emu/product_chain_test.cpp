@@ -225,7 +225,7 @@ uint64_t sum_of(const ProductRules& rules, const Semantics& s, const std::vector
   return chain.finish().code;
 }
 
-// One rounding of the exact sum sees what a rounding to fp32 on the way has lost (D30).
+// One rounding of the exact sum sees what a rounding to fp32 on the way has lost (N104).
 TEST(ProductChain, ExactEachRoundsOnce) {
   ProductRules rules;
   rules.partials = PartialsType::kHalf;

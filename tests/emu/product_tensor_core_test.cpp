@@ -11,7 +11,7 @@ namespace {
 
 namespace exact = oracle::exact;
 
-/// Families with their F and group for fp16, bf16, tf32 (rule B8), written down once more.
+/// Families with their F and group for fp16, bf16, tf32 (N326), written down once more.
 struct Family {
   Accumulator accumulator;
   int fraction_bits, halves, wide;  ///< products of a group of 16-bit operands, of tf32

@@ -159,7 +159,7 @@ inline void expect_as_body(const std::string& op, const Attributes& attributes,
     }
 }
 
-/// D46 by lists: a value and the index of its first element.
+/// N140 by lists: a value and the index of its first element.
 struct Part {
   float value;
   size_t first;

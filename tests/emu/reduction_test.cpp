@@ -1,4 +1,4 @@
-// Reductions: the order of D46 against an independent reading of it on lists of indices, sums against exact ones,
+// Reductions: the order of N140 against an independent reading of it on lists of indices, sums against exact ones,
 // extrema, half accumulators, and every vector formulation against the bodies.
 #include <cmath>
 
@@ -54,7 +54,7 @@ TEST(ReductionOrder, ZerosKeepTheirSignAndAnEmptySumIsPositive) {
   const OpRun empty = run_op("Sum", over({1}), {&none}, settings_for(Semantics::ieee()));
   EXPECT_EQ(Shape({3}), empty.outputs[0].shape());
   EXPECT_EQ(0u, empty.outputs[0].code(2));
-  // BiasAddGrad starts from +0 (D44).
+  // BiasAddGrad starts from +0 (N142).
   const Tensor rows = Tensor::full(DType::kFloat32, Shape{70, 40}, -0.0);
   EXPECT_EQ(0u, run_op("BiasAddGrad", {}, {&rows}, settings_for(Semantics::ieee())).outputs[0].code(39));
 }
@@ -77,7 +77,7 @@ TEST(ReductionSum, IsWithinTheBoundOfItsDepth) {
             run_op("Mean", {}, {&x}, settings_for(Semantics::ieee())).outputs[0].value(0));
 }
 
-/// Row G37: 1000 x 100.0.
+/// TUTORIAL G37: 1000 x 100.0.
 TEST(ReductionSum, OverflowsInAHalfAccumulatorButNotInFp32) {
   const Tensor x = Tensor::full(DType::kFloat16, Shape{1000}, 100);
   const Attributes half = {{"accumulator", std::string("half")}};

@@ -22,7 +22,7 @@ Tensor narrowed(const Tensor& t) {
   return out;
 }
 
-/// G06: softmax(fp16) == RN16(softmax_fp32(x)).
+/// TUTORIAL G06: softmax(fp16) == RN16(softmax_fp32(x)).
 TEST(Softmax, OfFp16IsTheFp32OneRoundedOnce) {
   Mixer mix(1);
   const emu::EngineSettings s = settings_for(Semantics::ipu());
@@ -40,7 +40,7 @@ TEST(Softmax, OfFp16IsTheFp32OneRoundedOnce) {
   }
 }
 
-/// G06: e^12 > 65504.
+/// TUTORIAL G06: e^12 > 65504.
 TEST(Softmax, LogitsOfTwelveDoNotOverflowInFp16) {
   const Tensor x = Tensor::full(DType::kFloat16, Shape{1, 4}, 12);
   const OpRun run = run_op("Softmax", {}, {&x}, settings_for(Semantics::ipu()));

@@ -1,4 +1,4 @@
-// Convolutions and their gradients against the model library, and against rules D44 and D45, bit for bit.
+// Convolutions and their gradients against the model library, and against N121 to N125, bit for bit.
 #include "tests/graph/model_run.h"
 #include "tests/oracle/tensor_model_products.h"
 #include "tests/oracle/tensor_order.h"
@@ -154,7 +154,7 @@ TEST(ModelConvolution, FlagsAndOffendingIndex) {
         }
 }
 
-/// One output of the forward convolution or of the input's gradient: rule D45. `channels` of the sum's axis; tap(kh,
+/// One output of the forward convolution or of the input's gradient: N121. `channels` of the sum's axis; tap(kh,
 /// kw, c) gives the factors of a product or says that it is skipped.
 template <class Tap>
 float in_order(order::Chain& chain, int64_t channels, int64_t taps_h, int64_t taps_w, int64_t block, const Tap& tap) {

@@ -173,7 +173,7 @@ TEST(ModelNorms, Gradients) {
           }
 }
 
-/// Every step on scalars, sums in the order of D46: bits are demanded of y and of the moments.
+/// Every step on scalars, sums in the order of N140: bits are demanded of y and of the moments.
 TEST(ModelNorms, Order) {
   for (const Case& c : kCases)
     for (const DType t : kFloats)
@@ -312,7 +312,7 @@ TEST(ModelNorms, HalfStatistics) {
     }
 }
 
-/// Row G38: 1000 values alternating 30000 and 30016, variance 64, in the order of D46.
+/// TUTORIAL G38: 1000 values alternating 30000 and 30016, variance 64, in the order of N140.
 TEST(ModelNorms, StableAndUnstableVariance) {
   std::vector<Tensor> in;
   in.emplace_back(DType::kFloat32, Shape{1, 1000});

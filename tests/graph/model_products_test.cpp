@@ -1,4 +1,4 @@
-// Matrix products against the model library, and against the specification's order of accumulation, bit for bit.
+// Matrix products against the model library, and against the order of accumulation of N101 to N105, bit for bit.
 #include "tests/graph/model_run.h"
 #include "tests/oracle/tensor_model_products.h"
 #include "tests/oracle/tensor_order.h"
@@ -110,7 +110,7 @@ TEST(ModelProducts, IntegersAreExact) {
         }
 }
 
-/// Rules D43 and D44 on scalars, and the random bits of D39: bits are demanded, under every rounding.
+/// N101 to N105 on scalars, and the random bits of N72: bits are demanded, under every rounding.
 TEST(ModelProducts, OrderOfAccumulation) {
   Mixer mix(5);
   for (int round = 0; round < 2 * rounds(); ++round)

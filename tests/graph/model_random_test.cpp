@@ -133,7 +133,7 @@ TEST(ModelRandom, Distributions) {
   EXPECT_GT(distance(truncated, [](Real x) { return normal_cdf(x); }), critical());
 }
 
-/// Element i is the inverse distribution function at (lane + 1/2) / 2^32, of the lane that rule D38 addresses, within
+/// Element i is the inverse distribution function at (lane + 1/2) / 2^32, of the lane that N70 addresses, within
 /// ten units of fp32: math_normal.h states 2^-21.4 for its polynomials, 6.1 units at most; the logarithm inside (0.85
 /// units, halved by the root), the root, the polynomial's last step and the last product add 2 at most; a unit more
 /// where the distance crosses a power of two.

@@ -1,4 +1,4 @@
-// Reductions against the model library, and against the order of rules D44 and D46, bit for bit.
+// Reductions against the model library, and against the order of N140 and N142, bit for bit.
 #include "tests/graph/model_run.h"
 #include "tests/oracle/tensor_model_reductions.h"
 #include "tests/oracle/tensor_order.h"
@@ -60,7 +60,7 @@ TEST(ModelReductions, HalfAccumulator) {
       const Groups groups = reduce_groups(c.shape, c.axes, c.keep);
       Attributes a = attributes_of(c);
       a["accumulator"] = std::string("half");
-      // D46: an element is part of at most 31 sums of its lane, 5 of lanes, and one for each level of blocks.
+      // N140: an element is part of at most 31 sums of its lane, 5 of lanes, and one for each level of blocks.
       const auto depth = [](size_t n) { return 31 + 5 + static_cast<int64_t>(std::bit_width(n / 1024)); };
       expect_admitted(run_operation("Sum", in, a, mode)[0],
                       reduce(load(in[0], mode), groups,
@@ -228,7 +228,7 @@ void check_tree(const Case& c, DType t, const Mode& mode, uint64_t seed) {
   expect_codes(run_operation("Sum", in, half, mode)[0], halves, "Sum in halves " + what);
 }
 
-/// D46 on scalars: bits are demanded, of lengths around the ends of lanes and blocks, along rows, columns and between.
+/// N140 on scalars: bits are demanded, of lengths around the ends of lanes and blocks, along rows, columns and between.
 TEST(ModelReductions, TreeOrder) {
   for (const int64_t n : {1, 2, 31, 32, 33, 63, 65, 1000, 1023, 1024, 1025, 1056, 2048, 2049, 3073, 5000, 7171})
     for (const DType t : kFloats)
@@ -243,7 +243,7 @@ TEST(ModelReductions, TreeOrder) {
       }
 }
 
-/// The sum over a batch (D44): chains over 1024 rows from +0, their sums added in ascending order.
+/// The sum over a batch (N142): chains over 1024 rows from +0, their sums added in ascending order.
 TEST(ModelReductions, BatchOrder) {
   for (const int64_t n : {1, 5, 1023, 1024, 1025, 2500, 4100})
     for (const DType t : kFloats)

@@ -144,7 +144,7 @@ std::vector<float> through(const std::string& op, const std::vector<float>& x) {
   return {values.begin(), values.end()};
 }
 
-/// Every step on scalars, sums in the order of D46, exponentials and logarithms as the operations Exp and Log give
+/// Every step on scalars, sums in the order of N140, exponentials and logarithms as the operations Exp and Log give
 /// them: bits are demanded.
 TEST(ModelSoftmax, Order) {
   for (const Ints& shape : {Ints{3, 7}, Ints{2, 33}, Ints{2, 100}, Ints{2, 1025}, Ints{1, 3000}})
@@ -198,7 +198,7 @@ TEST(ModelSoftmax, Order) {
       }
 }
 
-/// Row G06: logits of 12, whose exponential is no half, do not overflow.
+/// TUTORIAL G06: logits of 12, whose exponential is no half, do not overflow.
 TEST(ModelSoftmax, LogitsOfTwelve) {
   const std::vector<Tensor> in = list(Tensor::full(DType::kFloat16, Shape{2, 8}, 12));
   const Tensor y = std::move(run_operation("Softmax", in, {}, kModes[1])[0]);

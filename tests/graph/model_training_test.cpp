@@ -76,7 +76,7 @@ std::vector<Named> unusual() {
   return all;
 }
 
-/// The r random bits of an address in step 0 (D38, D39).
+/// The r random bits of an address in step 0 (N70, N71).
 uint32_t random_bits(uint64_t seed, uint32_t operation, uint64_t index, int r) {
   if (r > 16) return oracle::order::word_of(seed, operation, index) & (~0u >> (32 - r));
   const uint64_t block = index / 8, lane = index % 8;

@@ -1,5 +1,5 @@
-// The vectors of the specification, through the executor: ipu.md 3, 5.3, 7.2 and 9; mixed_precision.md G04, G05,
-// G31 to G38, G42. Expected values are written out by hand from there.
+// Known answers, through the executor: N46 to N57, N103, N349, N353; TUTORIAL G04, G05, G31 to G38, G42. Expected
+// values are written out by hand.
 #include "tests/graph/executor_check.h"
 
 #include "softamp/report/exception.h"
@@ -134,7 +134,7 @@ TEST(Vectors, OneAndAThousandthOn4096Lanes) {
   EXPECT_EQ(little_more_than_one(identical), on);
 }
 
-/// ipu.md 5.3: dealt to the six workers of tile 0 after setSeed{42, 0}.
+/// N349: dealt to the six workers of tile 0 after setSeed{42, 0}.
 TEST(Vectors, HardwareOrderOnOneTile) {
   ExecutorOptions o = stochastic(RandomEngine::kXoroshiro128aox);
   o.device.tiles = 1;
@@ -260,7 +260,7 @@ TEST(Vectors, DisableSRForAMPVerticesRoundsProductsToNearest) {
   }
 }
 
-/// G05, to the letter.
+/// TUTORIAL G05, to the letter.
 TEST(Vectors, UnlikeDtypesAreNeverPromoted) {
   for (const char* op : {"AddV2", "Sub", "Mul", "RealDiv"}) {
     GraphBuilder b;
@@ -284,7 +284,7 @@ TEST(Vectors, UnlikeDtypesAreNeverPromoted) {
             "Input 'b' of 'MatMul' Op has type float32 that does not match type float16 of argument 'a'.");
 }
 
-/// G04: host conversions round to nearest under any behaviour; a device cast obeys esr. TF seed_control_test.
+/// TUTORIAL G04: host conversions round to nearest under any behaviour; a device cast obeys esr. TF seed_control_test.
 TEST(Vectors, CastsObeyTheSeedHostConversionsDoNot) {
   GraphBuilder b;
   b.add("Cast", {b.placeholder("x", DType::kFloat32, {1000})}, {{"DstT", DType::kFloat16}}, "y");
@@ -302,7 +302,7 @@ TEST(Vectors, CastsObeyTheSeedHostConversionsDoNot) {
   EXPECT_FALSE(Tensor::full(DType::kFloat16, {1000}, 0.1).same_bits(first));
 }
 
-/// G38. One row of values; statistics of LayerNorm and of FusedBatchNormV3.
+/// TUTORIAL G38. One row of values; statistics of LayerNorm and of FusedBatchNormV3.
 RunResult normalised(const Tensor& row, bool stable, const char* statistics = "float") {
   const int64_t n = row.elements();
   GraphBuilder b;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ptx_lint.sh FILE...: fails on every PTX instruction whose result is not a function of its operands alone (D65):
+# ptx_lint.sh FILE...: fails on every PTX instruction whose result is not a function of its operands alone (N416):
 # flushed, approximate, fusable or order-dependent arithmetic. A FILE is PTX (*.ptx), or an object that nvcc made with
 # --no-compress, whose PTX is read out of it.
 set -euo pipefail
@@ -8,9 +8,9 @@ float='(f32|f64|f16|f16x2|bf16|bf16x2)'
 forbidden=(
   '\.ftz\b|\.approx\b|\bdiv\.full\b'
   "\\b(add|sub|mul|mad|fma)\\.(sat\\.)?$float\\b"                       # no rounding modifier: may be fused
-  "\\b(min|max)(\\.[A-Za-z.]+)?\\.$float\\b"                            # D17
-  "\\b(atom|red)\\.[a-z0-9_.:]*\\.$float\\b"                            # D18
-  '\b(ex2|lg2|sin|cos|tanh|rsqrt)\.|\b(mma|wmma|wgmma|tcgen05)\.'       # D15, D63
+  "\\b(min|max)(\\.[A-Za-z.]+)?\\.$float\\b"                            # N413
+  "\\b(atom|red)\\.[a-z0-9_.:]*\\.$float\\b"                            # N414
+  '\b(ex2|lg2|sin|cos|tanh|rsqrt)\.|\b(mma|wmma|wgmma|tcgen05)\.'       # N412, N110
 )
 ptx=$(mktemp)
 trap 'rm -f "$ptx"' EXIT

@@ -286,7 +286,7 @@ uint32_t packed(Chip chip, const CvtRs& form, const std::vector<uint32_t>& sourc
   return cvt_rs(chip, form, sources.data(), word);
 }
 
-/// Vectors G5: reported from a B200.
+/// N344: reported from a B200.
 TEST(CvtRs, SingleValuesOfAB200) {
   const CvtRs plain{CvtRsType::kF16x2, true, false}, relu{CvtRsType::kF16x2, true, true};
   for (const Chip chip : {Chip::kNvidiaSm100, Chip::kNvidiaSm103}) {
@@ -297,7 +297,7 @@ TEST(CvtRs, SingleValuesOfAB200) {
   }
 }
 
-/// Vectors G4's checkpoints: A, and d for f16x2 and bf16x2, B = deadbeef, rbits = 1fff1fff.
+/// N343's checkpoints: A, and d for f16x2 and bf16x2, B = deadbeef, rbits = 1fff1fff.
 TEST(CvtRs, CheckpointsOfTheDumps) {
   const uint32_t rows[][3] = {{0x33000000, 0x0001FBFF, 0x3300DEAD}, {0x337FFFFF, 0x0001FBFF, 0x3380DEAD},
                               {0x338003FF, 0x0001FBFF, 0x3380DEAD}, {0x33800400, 0x0002FBFF, 0x3380DEAD},
@@ -308,8 +308,8 @@ TEST(CvtRs, CheckpointsOfTheDumps) {
   }
 }
 
-/// Vectors G7 under sm_100a's policy; without .satfinite to infinity.
-TEST(CvtRs, G7SingleCases) {
+/// N346 under sm_100a's policy; without .satfinite to infinity.
+TEST(CvtRs, SingleCarries) {
   const uint32_t rows[][4] = {
       {0x3f800000, 0x1fff, 0x3c00, 0x3c00}, {0x3f800001, 0x1fff, 0x3c01, 0x3c01}, {0x3f801000, 0x0fff, 0x3c00, 0x3c00},
       {0x3f801000, 0x1000, 0x3c01, 0x3c01}, {0xbf801000, 0x1000, 0xbc01, 0xbc01}, {0x477fe000, 0x1fff, 0x7bff, 0x7bff},

@@ -1,4 +1,4 @@
-// Conversions: every pair of formats against exact arithmetic, int32 in all modes, fp8 lines of the specification.
+// Conversions: every pair of formats against exact arithmetic, int32 in all modes, fp8 lines of N352.
 #include "softamp/numerics/convert.h"
 
 #include <gtest/gtest.h>
@@ -115,7 +115,7 @@ std::vector<uint64_t> line(const FloatFormat& to, std::vector<double> values, co
   return codes;
 }
 
-TEST(Convert, QuarterLinesOfTheSpecification) {
+TEST(Convert, KnownQuarterLines) {
   const Semantics s = Semantics::ipu();
   EXPECT_EQ(line(kF143, {7.0, 7.25, 7.5, 7.75, 8.0, 8.5, 9.0, 9.5}, s),
             (std::vector<uint64_t>{0x56, 0x56, 0x57, 0x58, 0x58, 0x58, 0x59, 0x5A}));
@@ -162,7 +162,7 @@ TEST(Convert, OcpFp8) {
             (std::vector<uint64_t>{0x7B, 0xFB, 0xFB}));
 }
 
-/// D19: the NaN of every format.
+/// N23: the NaN of every format.
 TEST(Convert, NanCodes) {
   const std::pair<oracle::NamedFormat, uint64_t> rows[] = {
       {kNine[0], 0x7E00}, {kNine[1], 0x7FC0}, {kNine[3], 0x7FC00000}, {kNine[4], 0x7F},

@@ -30,7 +30,7 @@ uint64_t half(double x) { return fp::from_double(kFp16, x); }
   } while (false)
 
 TEST(Function, IsTheFp32FunctionRoundedOnce) {
-  // D51, for every half, to nearest and stochastically, and into fp32 without any rounding.
+  // N181, for every half, to nearest and stochastically, and into fp32 without any rounding.
   for (const Semantics& s : {Semantics::ieee(), Semantics::ieee(RoundingPolicy::stochastic_carry(13))})
     for (int i = 0; i < kernel::kFunctionCount; ++i)
       for (uint32_t code = 1; code < 0x7C00; code += 5) {  // positive finite halves; not 0, a pole of the logarithm

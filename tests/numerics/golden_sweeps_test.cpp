@@ -1,4 +1,4 @@
-// Published and golden digests of long sweeps: vectors G4, G6 and G7 of the determinism rules.
+// Published and golden digests of long sweeps: N343, N345 and N346.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -19,7 +19,7 @@ constexpr RoundingPolicy vector_policy(int r, Overflow overflow, InfinityResult 
   return p;
 }
 
-/// G6: every 97th fp32 pattern, R from a multiplicative hash; results as little-endian 16-bit codes.
+/// N345: every 97th fp32 pattern, R from a multiplicative hash; results as little-endian 16-bit codes.
 template <int r, Overflow overflow, InfinityResult infinity>
 std::string sweep_digest() {
   constexpr Semantics s = Semantics::ieee(vector_policy(r, overflow, infinity));
@@ -41,25 +41,25 @@ std::string sweep_digest() {
   return sha.hex();
 }
 
-TEST(GoldenSweeps, G6NearestEven) {
+TEST(GoldenSweeps, SweepToNearestEven) {
   EXPECT_EQ((sweep_digest<0, Overflow::kInfinity, InfinityResult::kKeep>()),
             "ffd326b0640a6de7d975153fe6c39f92d474253f1fefad870615b1aca9fbcc7b");
 }
-TEST(GoldenSweeps, G6StochasticToInfinity) {
+TEST(GoldenSweeps, SweepToInfinity) {
   EXPECT_EQ((sweep_digest<13, Overflow::kInfinity, InfinityResult::kKeep>()),
             "6b1d77888473b0448541059bc7ef120dee0406ede6b9673c0a73fab82bef85bb");
 }
-TEST(GoldenSweeps, G6StochasticToNan) {
+TEST(GoldenSweeps, SweepToNan) {
   EXPECT_EQ((sweep_digest<13, Overflow::kNan, InfinityResult::kKeep>()),
             "a826cf031eb1430b88b8e51abea088c611976b9f09d920898e67637188f024c4");
 }
-TEST(GoldenSweeps, G6StochasticSaturating) {
+TEST(GoldenSweeps, SweepSaturating) {
   EXPECT_EQ((sweep_digest<13, Overflow::kSaturate, InfinityResult::kSaturate>()),
             "7eaa6ba8941c66c307c6b64c5b713dfd22a81b9458a2fbf939bcdd93e72659ed");
 }
 
-/// G7: x, R and the codes under overflow to infinity, NaN and saturation.
-TEST(GoldenSweeps, G7SingleCases) {
+/// N346: x, R and the codes under overflow to infinity, NaN and saturation.
+TEST(GoldenSweeps, SingleCarries) {
   struct Line {
     uint32_t x, random;
     uint64_t infinity, nan, saturated;
@@ -83,7 +83,7 @@ TEST(GoldenSweeps, G7SingleCases) {
   }
 }
 
-/// G4: digests that a third party published of the conversion instruction of a GPU, one fixed random word.
+/// N343: digests that a third party published of the conversion instruction of a GPU, one fixed random word.
 template <bool bf16>
 std::string device_digest() {
   constexpr FloatFormat to = bf16 ? kBf16 : kFp16;
@@ -104,10 +104,10 @@ std::string device_digest() {
   return sha.hex();
 }
 
-TEST(GoldenSweeps, G4Fp16) {
+TEST(GoldenSweeps, DumpToFp16) {
   EXPECT_EQ(device_digest<false>(), "225d47353206381d2b38c2dfabd1f51538b0473f193866e09a16ad13464fba44");
 }
-TEST(GoldenSweeps, G4Bf16) {
+TEST(GoldenSweeps, DumpToBf16) {
   EXPECT_EQ(device_digest<true>(), "93c6e6c45b3333ed85c0e69648ccaeae80e28000c5706485fcf0279f89506126");
 }
 

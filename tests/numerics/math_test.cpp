@@ -282,7 +282,7 @@ std::string digest(const Body& f) {
   return sha.hex();
 }
 
-/// Whoever changes a bit on purpose changes these, too (D5).
+/// Whoever changes a bit on purpose changes these, too (N65).
 TEST(Math, GoldenDigests) {
   const struct {
     Function f;

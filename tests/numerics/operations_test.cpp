@@ -155,7 +155,7 @@ TEST(Operations, Fp32EqualsTheProcessor) {
   }
 }
 
-/// Single rows of spec/ipu.md, sections 1 and 3, as a person reads them.
+/// Single cases of N46 to N57, as a person reads them.
 TEST(Operations, IpuTableRows) {
   const auto ipu = [](bool nanoo) {
     FloatingPointBehaviour b = FloatingPointBehaviour::all_off();

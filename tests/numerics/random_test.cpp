@@ -104,7 +104,7 @@ TEST(RandomBits, ProductIndexKeepsTheLaneThroughTheChain) {
   }
 }
 
-// D40: distinct addresses are distinct counters, hence (Philox is a bijection under one key) distinct blocks.
+// N78: distinct addresses are distinct counters, hence (Philox is a bijection under one key) distinct blocks.
 TEST(RandomBits, NoAddressIsUsedTwice) {
   const std::vector<uint32_t> steps = {0, 1, 2, 255, 256, 1u << 24, kOnes};
   const std::vector<uint32_t> operations = {0, 1, 2, 255, 1u << 16, (1u << 24) - 1};

@@ -85,8 +85,8 @@ TEST(Round, OverflowByModeAndPolicy) {
   }
 }
 
-/// Rounding vectors of spec/ipu.md, 5.2: PRNG_SEED 0xdeadbeef, lanes 0..3 of four draws, nanoo off.
-TEST(Round, VectorsOfTheSpecification) {
+/// N348: PRNG_SEED 0xdeadbeef, lanes 0..3 of four draws, nanoo off.
+TEST(Round, KnownRoundings) {
   struct Row {
     bool negative;
     uint64_t significand;

@@ -1,5 +1,5 @@
 // Stochastic rounding proven by counting: for a remainder d, all 2^r random numbers are tried, and exactly as many go
-// up as the formula says. Rule D26 in integers: d = rest / 2^D.
+// up as the formula says. N12 and N13 in integers: d = rest / 2^D.
 //   carry  floor(d 2^r)
 //   half   floor((floor(d 2^(r+1)) + 1) / 2)
 //   rne    d 2^r to the nearest integer, ties to even

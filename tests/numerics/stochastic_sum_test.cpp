@@ -54,7 +54,7 @@ TEST(StochasticSum, ChainIsADistributionWithTheKnownMoments) {
   // 2^-10 (2^-11 below 1): no more than 10,000 2^-23 in all.
   EXPECT_LE(chain().mean(), 1.00016594);
   EXPECT_GE(chain().mean(), 1.00016594 - kAdditions * 0x1p-23);
-  // The specification's own 20,000 runs: mean 1.00017 (printed to 5 digits), sd 0.0154 to 3 digits and sampled, whose
+  // The 20,000 runs of N351: mean 1.00017 (printed to 5 digits), sd 0.0154 to 3 digits and sampled, whose
   // standard errors are sd / sqrt(20000) = 1.1e-4 and sd / sqrt(40000) = 7.7e-5; six of each.
   EXPECT_NEAR(chain().mean(), 1.00017, 6 * 1.1e-4 + 5e-6);
   EXPECT_NEAR(std::sqrt(chain().central_moment(2)), 0.0154, 6 * 7.7e-5 + 5e-5);
@@ -112,7 +112,7 @@ TEST(StochasticSum, ShapeOfTheReplicas) {
   EXPECT_GE(statistic, boost::math::quantile(distribution, 1e-9));  // too good is wrong too
 }
 
-/// Nearest even stays at 0.25, which addition 2181 reaches (spec: ipu.md, 5.6).
+/// Nearest even stays at 0.25, which addition 2181 reaches (N351).
 TEST(StochasticSum, NearestSwamps) {
   uint64_t sum = 0;
   int last_change = 0;

@@ -1,4 +1,4 @@
-// Every unit row of the switches table (spec: ipu.md, section 12) that concerns scalar arithmetic: each alternative is
+// Every row of the table of switches (N60) that concerns scalar arithmetic: each alternative is
 // observed on a case in which it differs from all others of its row.
 #include <gtest/gtest.h>
 

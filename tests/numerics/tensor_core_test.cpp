@@ -51,7 +51,7 @@ double chain(Accumulator family, const std::vector<double>& a, const std::vector
   return value(sum);
 }
 
-// Table B8, row by row.
+// N326, row by row.
 TEST(TensorCore, Parameters) {
   struct Row {
     Accumulator family;

@@ -1,4 +1,4 @@
-// Stochastic roundings in hardware order: the vectors and counts that were computed from the specification by two
+// Stochastic roundings in hardware order: the vectors and counts that were computed from N12, N74 and N76 by two
 // independent programs. None was read from hardware.
 #include <gtest/gtest.h>
 

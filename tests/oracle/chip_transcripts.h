@@ -192,7 +192,7 @@ inline uint32_t p3109(const Target& t, uint32_t x, P3109 mode, uint32_t random, 
   return code > t.max_code ? signed_or_nan(beyond) : with_sign(t, negative, code);
 }
 
-/// The IPU (ipu.md 5.2): |x| = (m + delta) u; up where floor(delta 2^16) + R >= 2^16. Too large, by the rounded value:
+/// The IPU (N12, N20): |x| = (m + delta) u; up where floor(delta 2^16) + R >= 2^16. Too large, by the rounded value:
 /// the largest number, or NaN under nanoo. Infinite operands become NaN; fp32 subnormals count as zeros of their sign.
 inline uint32_t ipu(const Target& t, uint32_t x, uint32_t random, bool nanoo) {
   if (is_nan(x) || is_infinite(x)) return t.nan;

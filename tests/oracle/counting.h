@@ -1,4 +1,4 @@
-// How many of the 2^r random numbers round a remainder up: the four formulas of rule D26 in plain integers.
+// How many of the 2^r random numbers round a remainder up: the four formulas of N12 and N13 in plain integers.
 #pragma once
 
 #include <cstdint>

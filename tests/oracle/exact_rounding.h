@@ -81,7 +81,7 @@ inline bool goes_up_with_source(const Gapped& g, const Real& x, const Dyadic& qu
   return tie > 0 || (tie == 0 && number % 2 == (p.variant == StochasticVariant::kRne ? 0 : 1));
 }
 
-/// Whether the magnitude goes to the upper neighbour: rules D22 and D26 and IEEE 754, 4.3, as they read.
+/// Whether the magnitude goes to the upper neighbour: N12, N13 and IEEE 754, 4.3, as they read.
 inline bool goes_up(const Gapped& g, const Real& x, bool negative, const RoundingPolicy& p, uint32_t random) {
   const bool at_least = p.stochastic() && p.variant == StochasticVariant::kAtLeast;
   if (g.on) return at_least && g.lower != 0 && Big{random} % (Big{1} << p.random_bits) == 0;

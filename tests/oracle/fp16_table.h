@@ -129,7 +129,7 @@ constexpr Outcome ieee_outcome(const Place& p, bool negative, RoundingMode mode,
   return {sign | rounded, flags};
 }
 
-/// The IPU, nearest even: a rounded magnitude beyond 65504 saturates, or is NaN under nanoo (spec/ipu.md, section 3).
+/// The IPU, nearest even: a rounded magnitude beyond 65504 saturates, or is NaN under nanoo (N49).
 constexpr Outcome ipu_outcome(const Place& p, bool negative, bool nanoo) {
   const uint32_t rounded = p.lower + goes_away(RoundingMode::kNearestEven, negative, p.where, p.lower & 1);
   if (rounded <= kMaxFinite) return {(negative ? kSign : 0) | rounded, 0};

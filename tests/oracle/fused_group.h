@@ -1,4 +1,4 @@
-// One fused group of a tensor core, as the rule reads (D64), on exact numbers: slow, and without a line of
+// One fused group of a tensor core, as the rule reads (N109), on exact numbers: slow, and without a line of
 // numerics/tensor_core.h.
 #pragma once
 

@@ -1,6 +1,6 @@
-// The orders of accumulation of the specification, on scalars: fp32 products and sums in the order that rules D43 to
-// D46 state, roundings to halves with the random bits that rules D22, D38 and D39 give them. Written from the rules,
-// element by element, so that a test can demand bits.
+// The orders of accumulation of docs/NUMERICS_GRAPHS.md, on scalars: fp32 products and sums in the order that rules
+// N101 to N140 state, roundings to halves with the random bits that rules N12, N70 and N72 give them. Written from the
+// rules, element by element, so that a test can demand bits.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using model::Range;
 using model::Real;
 using softamp::DType;
 
-/// Philox4x32-10 (D37).
+/// Philox4x32-10 (N70).
 inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, uint32_t k0, uint32_t k1) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = uint64_t{0xD2511F53u} * c[0], p1 = uint64_t{0xCD9E8D57u} * c[2];
@@ -31,7 +31,7 @@ inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, uint32_t k0, ui
   return c;
 }
 
-/// The 13 random bits of (seed, operation, index) in step 0: lane index mod 8 of 16 bits (D38, D39).
+/// The 13 random bits of (seed, operation, index) in step 0: lane index mod 8 of 16 bits (N70, N71).
 inline uint32_t thirteen_bits(uint64_t seed, uint32_t operation, uint64_t index) {
   const uint64_t block = index / 8;
   const auto words = philox({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), operation, 0},
@@ -71,7 +71,7 @@ inline Real rounded(DType t, Real x, const Mode& mode, const Site& site, uint64_
   return r;
 }
 
-/// A product's chain (D43, D44).
+/// A product's chain (N101 to N105).
 class Chain {
  public:
   Chain(bool half, bool exact_each, const Mode& mode, const Site& site, uint64_t output)
@@ -107,7 +107,7 @@ class Chain {
   float acc_ = 0, total_ = 0;
 };
 
-/// The sum of rule D46 with any `+`: add(left, right).
+/// The sum of rule N140 with any `+`: add(left, right).
 template <class T, class Add>
 T tree(const std::vector<T>& terms, T zero, const Add& add) {
   std::vector<T> level;

@@ -36,7 +36,7 @@ class Environment {
   Values values_;
 };
 
-// ---- lists: rows T07, T08
+// ---- lists: MIXED_PRECISION T07, T08
 
 TEST(Lists, SizesAndNoConflicts) {
   const OpLists now = OpLists::tf_2_3(), old = OpLists::tf_2019(), mkl = OpLists::mkl();
@@ -50,7 +50,7 @@ TEST(Lists, SizesAndNoConflicts) {
   EXPECT_EQ(mkl.deny.size(), 10u);
   EXPECT_EQ(mkl.low, DType::kBFloat16);
   for (const OpLists& lists : {now, old, mkl}) EXPECT_NO_THROW(lists.validate());
-  for (const char* op : {"Log", "Log1p", "LogSoftmax", "Softmax"}) {  // trap X4
+  for (const char* op : {"Log", "Log1p", "LogSoftmax", "Softmax"}) {  // TUTORIAL X4
     EXPECT_EQ(now.class_of(op), OpClass::kInfer) << op;
     EXPECT_EQ(old.class_of(op), OpClass::kDeny) << op;
   }
@@ -145,7 +145,7 @@ struct Log {
   }
 };
 
-TEST(Context, RewriteOnAndOff) {  // row T01
+TEST(Context, RewriteOnAndOff) {  // MIXED_PRECISION T01
   Log log;
   MixedPrecisionContext context(log.sink());
   EXPECT_FALSE(context.graph_rewrite_enabled());
@@ -159,7 +159,7 @@ TEST(Context, RewriteOnAndOff) {  // row T01
                                "disabled."});
 }
 
-TEST(Context, OneMechanismOfTensorFlowOnly) {  // row T04
+TEST(Context, OneMechanismOfTensorFlowOnly) {  // MIXED_PRECISION T04
   MixedPrecisionContext context;
   context.set_global_policy("mixed_float16");
   EXPECT_EQ(refusal<ApiConflictError>([&] { context.enable_graph_rewrite(); }).substr(0, 134),
@@ -185,7 +185,7 @@ TEST(Context, OneMechanismOfTensorFlowOnly) {  // row T04
   EXPECT_NO_THROW(context.set_global_policy("mixed_float16"));
 }
 
-TEST(Context, GaudisConversionGoesWithNeither) {  // row H20
+TEST(Context, GaudisConversionGoesWithNeither) {  // MIXED_PRECISION H20
   MixedPrecisionContext context;
   context.enable_bfloat16_conversion(Recipe::basic());
   EXPECT_THROW(context.enable_graph_rewrite(), ApiConflictError);
@@ -201,7 +201,7 @@ TEST(Context, GaudisConversionGoesWithNeither) {  // row H20
             "The bfloat16 conversion cannot be enabled, because the mixed precision graph rewrite i");
 }
 
-TEST(Context, SessionsThatAreThereAreNotAffected) {  // row T05
+TEST(Context, SessionsThatAreThereAreNotAffected) {  // MIXED_PRECISION T05
   Log log;
   MixedPrecisionContext context(log.sink());
   context.enable_graph_rewrite();
@@ -215,7 +215,7 @@ TEST(Context, SessionsThatAreThereAreNotAffected) {  // row T05
                                "enable_mixed_precision_graph_rewrite() will not affect these Sessions."});
 }
 
-TEST(Context, GlobalPolicy) {  // rows K05, K11
+TEST(Context, GlobalPolicy) {  // MIXED_PRECISION K05, K11
   MixedPrecisionContext context;
   EXPECT_EQ(context.global_policy().name(), "float32");
   context.set_global_policy("mixed_bfloat16");
@@ -232,7 +232,7 @@ TEST(Context, GlobalPolicy) {  // rows K05, K11
       "behavior, call \"tf.compat.v1.keras.layers.enable_v2_dtype_behavior()\"");
 }
 
-TEST(Context, PolicyScopes) {  // row K05
+TEST(Context, PolicyScopes) {  // MIXED_PRECISION K05
   Log log;
   MixedPrecisionContext context(log.sink());
   try {
@@ -261,7 +261,7 @@ TEST(Context, PolicyScopes) {  // row K05
   EXPECT_EQ(log.lines[0].substr(0, 6), "ERROR ");
 }
 
-TEST(Context, DevicesAreCheckedOnce) {  // row K21
+TEST(Context, DevicesAreCheckedOnce) {  // MIXED_PRECISION K21
   const auto first = [](const char* policy, double capability) {
     Log log;
     MixedPrecisionContext context(log.sink());
@@ -284,7 +284,7 @@ ExecutorOptions ieee() {
   return o;
 }
 
-TEST(Functions, OnlyFunctionsAreRewritten) {  // vector (n), row T13: [[1]] times 2^10, squared
+TEST(Functions, OnlyFunctionsAreRewritten) {  // MIXED_PRECISION T13: [[1]] times 2^10, squared
   GraphBuilder b;
   const Port v = b.add("VariableV2", {}, {{"dtype", DType::kFloat32}, {"shape", Shape{1, 1}}}, "v");
   const Port factor = b.constant(testing::tensor(DType::kFloat32, {1, 1}, {1024}));
@@ -296,7 +296,7 @@ TEST(Functions, OnlyFunctionsAreRewritten) {  // vector (n), row T13: [[1]] time
     const auto executor = make_executor(context.finish(graph, fetches, scope), ieee());
     executor->set_variable("v", Tensor::full(DType::kFloat32, {1, 1}, 1));
     const RunResult result = executor->run({}, fetches);
-    EXPECT_EQ(result.values[0].dtype(), DType::kFloat32);  // row T06
+    EXPECT_EQ(result.values[0].dtype(), DType::kFloat32);  // MIXED_PRECISION T06
     return result.values[0].value(0);
   };
   Log log;

@@ -1,5 +1,5 @@
-// MindSpore's levels on finished graphs (rows M02, M04, M15, M16, trap X10): names, settings, rules, colours; and what
-// colours by layers promise on any graph.
+// MindSpore's levels on finished graphs (MIXED_PRECISION M02, M04, M15, M16, TUTORIAL X10): names, settings, rules,
+// colours; and what colours by layers promise on any graph.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ TEST(Levels, NamesAndWhatIsRefused) {
         << bad;
 }
 
-TEST(Levels, SettingsOfTheTable) {  // section 4.2
+TEST(Levels, SettingsOfTheTable) {  // MIXED_PRECISION M02
   const auto expect = [](AmpLevel level, DType cast, bool keep, const char* scale) {
     const AmpSettings s = amp_settings(level);
     EXPECT_EQ(s.level, level);
@@ -48,12 +48,12 @@ TEST(Levels, SettingsOfTheTable) {  // section 4.2
             "amp_level O2: low precision is float64; expected float16 or bfloat16");
 }
 
-TEST(Levels, AutoIsTheTargetsLevel) {  // row M16
+TEST(Levels, AutoIsTheTargetsLevel) {  // MIXED_PRECISION M16
   EXPECT_EQ(amp_settings(AmpLevel::kAuto, "GPU").level, AmpLevel::kO2);
   EXPECT_EQ(amp_settings(AmpLevel::kAuto, "Ascend").level, AmpLevel::kO3);
   EXPECT_EQ(refusal<std::invalid_argument>([] { amp_settings(AmpLevel::kAuto, "CPU"); }),
             "Level `auto` only support when `device_target` is GPU or Ascend.");
-  EXPECT_EQ(amp_settings(AmpLevel::kO2, "CPU").level, AmpLevel::kO2);  // trap X9: other levels run anywhere
+  EXPECT_EQ(amp_settings(AmpLevel::kO2, "CPU").level, AmpLevel::kO2);  // TUTORIAL X9: other levels run anywhere
 }
 
 TEST(Levels, Rules) {
@@ -125,8 +125,8 @@ Names casts_of(const PrecisionReport& report) {
   return names;
 }
 
-/// Section 2.5(f): x -> MatMul0 -> BiasAdd0 -> Relu -> MatMul1 -> BiasAdd1 -> Softmax, SquaredDifference, Mean; each
-/// layer in a scope of its own.
+/// MIXED_PRECISION T17: x -> MatMul0 -> BiasAdd0 -> Relu -> MatMul1 -> BiasAdd1 -> Softmax, SquaredDifference, Mean;
+/// each layer in a scope of its own.
 Graph two_layers() {
   GraphBuilder b;
   const auto weight = [&](const char* name, const Shape& shape) {

@@ -343,7 +343,7 @@ TEST(Presets, TheTable) {
     EXPECT_EQ(o.unscale, r.unscale) << r.name;
     EXPECT_EQ(o.dynamic, r.dynamic) << r.name;
     EXPECT_EQ(o.skip_overflowed, r.skip) << r.name;
-    EXPECT_EQ(o.count_skipped_steps, r.counts) << r.name;  // trap X6: Keras alone
+    EXPECT_EQ(o.count_skipped_steps, r.counts) << r.name;  // TUTORIAL X6: Keras alone
     EXPECT_EQ(o.growth, 2) << r.name;
     EXPECT_EQ(o.backoff, 0.5) << r.name;
     EXPECT_EQ(o.overflow_from, OverflowFrom::kGradients) << r.name;
@@ -494,7 +494,7 @@ bool overflows_fp16(float x) {
 }
 
 TEST(FindMax, LargestPowerOfTwoThatFits) {
-  // Row G23, for every positive fp16 number as the largest gradient of a tensor.
+  // TUTORIAL G23, for every positive fp16 number as the largest gradient of a tensor.
   for (uint32_t code = 1; code <= 0x7BFF; ++code) {
     const float greatest =
         std::bit_cast<float>(static_cast<uint32_t>(fp::convert(kFp16, kFp32, code, Semantics::ieee()).code));
@@ -517,7 +517,8 @@ TEST(FindMax, Ends) {
 }
 
 TEST(FindMax, MindSporeStartsThreeStepsTooHigh) {
-  // Trap X14: logit gradients of LeNet5 are up to 0.9 / 32; from 2^24 the first scale that is finite in fp16 is 2^21.
+  // TUTORIAL X14: logit gradients of LeNet5 are up to 0.9 / 32; from 2^24 the first scale that is finite in fp16 is
+  // 2^21.
   LossScale machine(LossScaleOptions::mindspore());
   std::string applied;
   for (int i = 0; i < 5; ++i) {

@@ -254,7 +254,7 @@ Graph dense_net() {
   return g.build();
 }
 
-// H03, H22
+// MIXED_PRECISION H03, H22
 TEST(Convert, GraphAndReport) {
   const Graph before = dense_net();
   const Strings fetches = {"Mean"};

@@ -57,7 +57,7 @@ class EnvironmentGuard {
   std::optional<std::string> before_;
 };
 
-// H01: what bfloat16 is.
+// MIXED_PRECISION H01: what bfloat16 is.
 TEST(BFloat16Format, RoundsToNearestEvenOnce) {
   static_assert(kBf16.exponent_bits == 8 && kBf16.precision == 8);  // seven bits are stored
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
@@ -76,7 +76,7 @@ TEST(BFloat16Format, RoundsToNearestEvenOnce) {
   EXPECT_TRUE(isinf(BFloat16(std::numeric_limits<float>::max())));
 }
 
-// H14: what is built in is what the files hold.
+// MIXED_PRECISION H14: what is built in is what the files hold.
 TEST(BuiltIn, FullAndBasic) {
   EXPECT_EQ(counts(Recipe::full()), (std::vector<size_t>{75, 63, 5, 1, 1}));
   EXPECT_EQ(counts(Recipe::basic()), (std::vector<size_t>{9, 4, 0, 1, 1}));
@@ -93,7 +93,7 @@ TEST(BuiltIn, FullAndBasic) {
   EXPECT_FALSE(Recipe::full() == Recipe::basic());
 }
 
-// H12, H17: the four files.
+// MIXED_PRECISION H12, H17: the four files.
 TEST(RealRecipes, ParseAndCount) {
   if (!fs::exists(recipe_file("full_1.3.0.json"))) GTEST_SKIP() << "no recipes at " << recipe_file("");
   EXPECT_EQ(Recipe::load(recipe_file("full_1.3.0.json")), Recipe::full());
@@ -107,7 +107,7 @@ TEST(RealRecipes, ParseAndCount) {
   EXPECT_EQ(Recipe::full().to_json(), read_text(recipe_file("full_1.3.0.json").string()) + "\n");
 }
 
-// H13
+// MIXED_PRECISION H13
 TEST(Keys, ThreeSpellingsOneRecipe) {
   const char* tail = R"("non_convertible_exceptions": [["a.*", "Mul"]], "convertible_exceptions": [["b", ""]]})";
   Recipe expected;
@@ -163,7 +163,7 @@ TEST(Keys, FaultsAreNamedWithTheirPlaces) {
             "r.json: line 1, column 16: 'regex_mode': expected \"full\" or \"search\", found 'both'");
 }
 
-// X11: what the page's own example does, and other texts that are not JSON.
+// TUTORIAL X11: what the page's own example does, and other texts that are not JSON.
 TEST(Json, FaultsOfTextsAreNamedWithTheirPlaces) {
   EXPECT_EQ(parse_refusal("{\n  “allowlist\": []\n}"),
             "r.json: line 2, column 3: “ is a typographic quotation mark; expected \"");
@@ -227,7 +227,7 @@ TEST(Lists, DuplicatesAreToleratedWithAWarning) {
   EXPECT_EQ(Recipe::parse(many + "]}").warnings.size(), 51u);
 }
 
-// H11
+// MIXED_PRECISION H11
 TEST(Patterns, FullMatchAndType) {
   using precision_detail::NamePatterns;
   const std::vector<RecipeException> list = {{"layer_[0-9]+", "Mul"}, {"layer_1", ""}, {"b|layer_[0-9]+/x", ""}};
@@ -247,7 +247,7 @@ TEST(Patterns, FullMatchAndType) {
   EXPECT_EQ(NamePatterns({}, RegexMode::kSearch, "list").first_match("a", "b"), -1);
 }
 
-/// H17, row (6) of the vectors.
+/// MIXED_PRECISION H17.
 TEST(Patterns, BertsFitEveryLayer) {
   const Recipe bert = Recipe::parse(bert_json());
   const precision_detail::NamePatterns patterns(bert.convertible, bert.regex, "convertible");
@@ -346,7 +346,7 @@ TEST(Patterns, NoneExplodes) {
   EXPECT_EQ(parts.first_match("123abcdefgh_1", "Mul"), -1);
 }
 
-// H12, H15: what is written is read back.
+// MIXED_PRECISION H12, H15: what is written is read back.
 TEST(Files, DumpAndLoad) {
   TemporaryFolder folder;
   Recipe searching = Recipe::parse(bert_json());
@@ -380,7 +380,7 @@ TEST(Files, DumpAndLoad) {
             "recipe './ful.json': there is no such file; expected full, basic, or the path of a JSON file");
 }
 
-// H16
+// MIXED_PRECISION H16
 TEST(Environment, EachValue) {
   TemporaryFolder folder;
   Recipe::basic().dump(folder.file("mine.json"));
@@ -422,7 +422,7 @@ TEST(Environment, TheDeprecatedNameWarns) {
   EXPECT_FALSE(Recipe::from_environment());
 }
 
-// H15
+// MIXED_PRECISION H15
 TEST(Environment, DumpPath) {
   TemporaryFolder folder;
   {

@@ -349,7 +349,7 @@ TEST(TensorFlowDags, TheOrderOfNodesDoesNotMatter) {
   }
 }
 
-TEST(TensorFlowDags, GraphsOfSoftampVerifyAndRun) {  // rows T06, T16
+TEST(TensorFlowDags, GraphsOfSoftampVerifyAndRun) {  // MIXED_PRECISION T06, T16
   int converted = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = random_matrix_graph(seed), copy = graph;

@@ -1,4 +1,4 @@
-// TensorFlow's graph rewrite: the colours of the spec's vectors and of TensorFlow's own tests, what the pass leaves
+// TensorFlow's graph rewrite: the colours of MIXED_PRECISION T08 and of TensorFlow's own tests, what the pass leaves
 // alone, its levels, messages and files.
 #include "softamp/precision/graph_rewrite.h"
 
@@ -97,7 +97,7 @@ TEST(TensorFlowColours, DenialGoesOnlyAsFarAsAnInferredEnd) {  // (c)
   for (const char* name : {"Mul", "Relu", "Sub"}) EXPECT_EQ(o.why(name), "downstream of 'Exp'") << name;
 }
 
-/// The page's net (rows T17): two dense layers and the mean squared error.
+/// The page's net (MIXED_PRECISION T17): two dense layers and the mean squared error.
 PictureRig two_dense_layers() {
   PictureRig rig;
   rig.add("x", "Placeholder");
@@ -114,7 +114,7 @@ PictureRig two_dense_layers() {
   return rig;
 }
 
-TEST(TensorFlowColours, TwoDenseLayers) {  // (f), row T17
+TEST(TensorFlowColours, TwoDenseLayers) {  // MIXED_PRECISION T17
   const Outcome o = outcome(two_dense_layers().build({"Mean"}));
   EXPECT_EQ(o.low(), (Set{"MatMul0", "BiasAdd0", "Relu", "MatMul1"}));
   Set casts;
@@ -132,13 +132,13 @@ TEST(TensorFlowColours, TwoDenseLayers) {  // (f), row T17
   EXPECT_EQ(o.colours.lists[static_cast<size_t>(o.graph.first_unit[12])], "unlisted");
 }
 
-TEST(TensorFlowColours, SoftmaxWasDeniedIn2019) {  // trap X4: between two products, and before one
+TEST(TensorFlowColours, SoftmaxWasDeniedIn2019) {  // TUTORIAL X4: between two products, and before one
   const OpGraph graph = chain({{"MatMul", "MatMul"}, {"Softmax", "Softmax"}, {"Mul", "Mul"}, {"MatMul_1", "MatMul"}});
   EXPECT_EQ(outcome(graph).low(), (Set{"MatMul", "Softmax", "Mul", "MatMul_1"}));
   EXPECT_EQ(outcome(graph, OpLists::tf_2019()).low(), (Set{"MatMul", "MatMul_1"}));
 }
 
-TEST(TensorFlowColours, InferredOperationsMustLieBetweenAllowedOnes) {  // trap X5
+TEST(TensorFlowColours, InferredOperationsMustLieBetweenAllowedOnes) {  // TUTORIAL X5
   EXPECT_EQ(outcome(chain({{"Tanh", "Tanh"}, {"MatMul", "MatMul"}, {"Tanh_1", "Tanh"}})).low(), Set{"MatMul"});
 }
 
@@ -157,7 +157,7 @@ TEST(TensorFlowColours, ClearOperationsBothWays) {  // TensorFlow's Bidirectiona
   EXPECT_EQ(o.plan.casts.size(), 3u);
 }
 
-TEST(TensorFlowColours, FetchedNodesKeepTheirType) {  // PreserveFetches; row T06
+TEST(TensorFlowColours, FetchedNodesKeepTheirType) {  // PreserveFetches; MIXED_PRECISION T06
   PictureRig rig;
   rig.add("input", "Const");
   rig.add("allow1", "MatMul", {"input", "input"});
@@ -174,7 +174,7 @@ TEST(TensorFlowColours, FetchedNodesKeepTheirType) {  // PreserveFetches; row T0
   EXPECT_EQ(o.plan.casts.size(), 2u);
 }
 
-TEST(TensorFlowColours, NodesOnTheCpuStay) {  // PreserveCPUNodes; row T15
+TEST(TensorFlowColours, NodesOnTheCpuStay) {  // PreserveCPUNodes; MIXED_PRECISION T15
   PictureRig rig;
   rig.add("input", "Const");
   rig.add("clr1", "Relu", {"input"});
@@ -383,7 +383,7 @@ TEST(TensorLists, OneNodeOnTheCpuKeepsTheWholeList) {
 
 // ---- devices, levels, messages, files
 
-TEST(TensorFlowOptions, Devices) {  // row T15
+TEST(TensorFlowOptions, Devices) {  // MIXED_PRECISION T15
   const auto low = [](const std::string& device) {
     OpGraph graph = chain({{"MatMul", "MatMul"}});
     graph.nodes[1].device = device;
@@ -496,7 +496,7 @@ TEST(TensorFlowOptions, LogFolder) {
   fs::remove_all(folder);
 }
 
-TEST(TensorFlowOptions, ShapeAdvice) {  // row T14
+TEST(TensorFlowOptions, ShapeAdvice) {  // MIXED_PRECISION T14
   const std::vector<int64_t> dimensions = {100, 128, 264, 300, 1, 0, INT64_MAX};
   EXPECT_EQ(shape_advice(dimensions),
             (Strings{"dimension 100: expected a power of two, such as 128",

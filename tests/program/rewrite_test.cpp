@@ -103,7 +103,7 @@ std::map<std::string, std::string> after_by_node(const json& report) {
 using Ops = std::multiset<std::string>;
 const Ops kPageColours = {"MatMul", "BiasAdd", "Relu", "MatMul"};
 
-// ---- the network of TensorFlow's page (spec 2.5 f): four nodes become half, five casts
+// ---- the network of TensorFlow's page (MIXED_PRECISION T17): four nodes become half, five casts
 
 TEST_F(RewriteVerb, TensorFlowsPageAsGraphDef) {
   // The file holds the variables beside their readings, and the axes of the mean: 19 nodes.
@@ -244,7 +244,7 @@ TEST_F(RewriteVerb, PoliciesAndLevels) {
 }
 
 TEST_F(RewriteVerb, RecipesOfGaudisPage) {
-  // Spec 5.4 (1): groups and casts.
+  // MIXED_PRECISION H08: groups and casts.
   const json basic = report("{P} --recipe basic"), full = report("{P} --recipe full");
   EXPECT_EQ(basic["groups"], 2);
   EXPECT_EQ(basic["casts"].size(), 6u);

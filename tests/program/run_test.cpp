@@ -243,7 +243,7 @@ TEST_F(RunVerb, SeedsStepsAndEngines) {
     EXPECT_EQ(std::count(seen.begin(), seen.end(), seen.back()), 1) << other;
   }
   EXPECT_EQ(hash("--steps 2"), hash("--first-step 1")) << "the results are the last step's";
-  // ipu.md 5.3: 98 of 4096 go up.
+  // N349: 98 of 4096 go up.
   EXPECT_EQ(
       run("@little.json --fetch z --behaviour esr --quiet --random xoroshiro128aox --tiles 1 --seed 42 --out @o").code,
       0);

@@ -31,7 +31,7 @@ TEST(Train, TheDefaultsAreThoseOfTheSettings) {
   EXPECT_EQ(settings["learning_rate"], 0.01);
 }
 
-TEST(Train, ReportsItsMemory) {  // row G14
+TEST(Train, ReportsItsMemory) {  // TUTORIAL G14
   const auto parameters = [](const std::string& precision) {
     const std::string err = run_softamp("train " + kTiny + "--set steps=1 --set precision=" + precision).err;
     const size_t at = err.find("memory: parameters ");
@@ -224,7 +224,7 @@ TEST(Train, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
   }
 }
 
-TEST(Train, FindsTheHighestLossScale) {  // row G23
+TEST(Train, FindsTheHighestLossScale) {  // TUTORIAL G23
   const std::string mixed = "train --quiet --set precision=mixed " + kTiny;
   const Outcome found = run_softamp(mixed + "--find-loss-scale --json");
   ASSERT_EQ(found.code, 0) << found.err;

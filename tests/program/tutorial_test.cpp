@@ -187,7 +187,7 @@ TEST_F(Tutorial, PrintsTheTutorialsLines) {
 }
 
 TEST_F(Tutorial, TheEstimatorsStepsAreThoseOfTheDirectLoop) {
-  // Row G45. One epoch: the direct loop's is its warm-up, the estimator's its first.
+  // TUTORIAL G45. One epoch: the direct loop's is its warm-up, the estimator's its first.
   for (const std::string precision : {"mixed", "float32"}) {
     ASSERT_EQ(run("float32_parameter_updates " + precision + kTiny + "--shuffle --steps 4 --log " + file("a")).code, 0);
     ASSERT_EQ(run("ipuestimator_fp16 " + precision + kTiny + "--steps 4 --log " + file("b")).code, 0);

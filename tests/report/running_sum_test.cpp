@@ -1,4 +1,4 @@
-// The running-sum experiment against published end values (spec of the project: the swamping demonstration, the losses
+// The running-sum experiment against published end values (N351: the swamping demonstration; the losses
 // of one epoch) and against a loop that addresses its random bits one by one.
 #include "softamp/report/running_sum.h"
 

@@ -71,7 +71,7 @@ TEST(RandomBitsExperiment, BiasesAreThoseOfTheRule) {
   }
 }
 
-// ipu.md 5.6: the means of 20,000 sums, to five standard errors and half a digit.
+// N351: the means of 20,000 sums, to five standard errors and half a digit.
 TEST(RandomBitsExperiment, ExactMeansAreThePublishedOnes) {
   for (const auto& [r, mean] : {std::pair{16, 1.00017}, {10, .99805}, {8, .99340}, {4, .93490}}) {
     const few_bits::LongSum s = few_bits::long_sum(StochasticVariant::kCarry, r, 2, 0);

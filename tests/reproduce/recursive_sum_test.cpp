@@ -42,7 +42,7 @@ TEST(RecursiveSum, AgreesWithThePublication) {
   EXPECT_NE(o.deviations.find("one sum up to the greatest n"), std::string::npos);
 }
 
-// mixed_precision.md 6.1 (e): 7.0859375 at term 513, 5.0625 at term 65.
+// N354: 7.0859375 at term 513, 5.0625 at term 65.
 TEST(RecursiveSum, NearestStopsWhereTheHarmonicSeriesDoes) {
   const Outcome o = run_brief();
   for (const auto& [format, sum] : {std::pair{"fp16", 7.0859375}, std::pair{"bf16", 5.0625}}) {

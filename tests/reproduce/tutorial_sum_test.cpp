@@ -57,7 +57,7 @@ TEST(TutorialSum, TheDistributionIsThatOfEveryRandomNumberTried) {
     }
 }
 
-TEST(TutorialSum, TheExpectationsOfTheSpec) {
+TEST(TutorialSum, TheKnownExpectations) {
   EXPECT_NEAR(sum_distribution(kFp16, 0x068e, 10000, 13).mean, 10000 * 1678 * 0x1p-24, 1e-11);
   EXPECT_NEAR(sum_distribution(kFp16, 0x068e, 10000, 13).sd, .0154, .00005);
   EXPECT_NEAR(sum_distribution(kFp16, 0x068e, 10000, 4).mean, .9349, .0004);

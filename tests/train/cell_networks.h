@@ -13,7 +13,7 @@ namespace softamp::testing {
 using namespace cells;
 using enum DType;
 
-/// Section 4.4: 61,684 parameters.
+/// MIXED_PRECISION M01: 61,684 parameters.
 struct LeNet5 : Cell {
   static Conv2dOptions valid() {
     Conv2dOptions o;
@@ -113,7 +113,7 @@ std::string invalid(Act&& act) {
   return refusal<std::invalid_argument>(std::forward<Act>(act));
 }
 
-/// Section 4.4, the manual one: ReLU is an operation of the network's own.
+/// The one of MIXED_PRECISION M07: ReLU is an operation of the network's own.
 struct Manual : Cell {
   Dense dense;
   Manual(int64_t in, int64_t out) : dense(*this, "dense", in, out) {}

@@ -259,7 +259,7 @@ TEST(Checkpoint, NumPyReadsIt) {
   EXPECT_EQ(read_text(folder.file("out")), "float16 (3, 3, 1, 2) uint16 [9, 46, 83, 120, 157, 194, 231, 12]\n");
 }
 
-/// Variables are float32 in both (row K22).
+/// Variables are float32 in both (MIXED_PRECISION K22).
 TEST(Checkpoint, MixedAndFloat32ReadEachOther) {
   const TemporaryFolder folder;
   const ImageSets images = generated_images(28, 28, 1, 8, 8);

@@ -247,7 +247,7 @@ TEST(KerasLayer, K08TheFirstArgumentIsCast) {
   EXPECT_EQ(seen[0][1]["a"][1].port(), whole);
   EXPECT_EQ(seen[0][2].size(), 0u);
   EXPECT_EQ(seen[0][3].port(), flag);
-  EXPECT_EQ(seen[1].port(), single) << "only the first argument (trap X13)";
+  EXPECT_EQ(seen[1].port(), single) << "only the first argument (TUTORIAL X13)";
   EXPECT_EQ(seen[2][0].port(), twice);
   EXPECT_EQ(b.count("Cast"), before + 2);
   EXPECT_EQ(result.ports(), seen[0].ports());

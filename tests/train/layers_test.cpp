@@ -1,4 +1,4 @@
-// Layers: shapes, dtypes and values (rows G16, G20, G43), and what they refuse.
+// Layers: shapes, dtypes and values (TUTORIAL G16, G20, G43), and what they refuse.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -73,7 +73,7 @@ Tensor added(const Tensor& x, const Tensor& y) {
   return Tensor::from_values(x.dtype(), x.shape(), values);
 }
 
-TEST(Layers, ConvolutionIsTheDirectSum) {  // row G20; whole numbers, so that every sum is exact in any order
+TEST(Layers, ConvolutionIsTheDirectSum) {  // TUTORIAL G20; whole numbers, so that every sum is exact in any order
   for (const DType dtype : {kFloat16, kBFloat16, kFloat32})
     for (const int64_t stride : {1, 2})
       for (const int64_t kernel : {2, 3})
@@ -158,7 +158,7 @@ TEST(Layers, DenseIsTheProductPlusBias) {
     }
 }
 
-TEST(Layers, DenseColumnIsItsExplicitCasts) {  // row G16, and the batch is its images one by one
+TEST(Layers, DenseColumnIsItsExplicitCasts) {  // TUTORIAL G16, and the batch is its images one by one
   constexpr int64_t kBatch = 3, kIn = 37, kUnits = 10;
   GraphBuilder builder;
   VariableStore store(builder);
@@ -203,7 +203,7 @@ TEST(Layers, DenseColumnIsItsExplicitCasts) {  // row G16, and the batch is its 
   }
 }
 
-TEST(Layers, NormsKeepTheirVariablesAsTold) {  // row G43
+TEST(Layers, NormsKeepTheirVariablesAsTold) {  // TUTORIAL G43
   struct Case {
     DType x;
     std::optional<DType> wanted;

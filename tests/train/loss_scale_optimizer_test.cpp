@@ -1,5 +1,5 @@
 // Wrapped optimizers: who is wrapped and how that is refused, what a wrapper hands on, and the vectors of loss scaling
-// run through a Trainer (rows T01 to T03, T09 to T12, T18, K23, K24).
+// run through a Trainer (MIXED_PRECISION T01 to T03, T09 to T12, T18, K23, K24).
 #include "softamp/train/loss_scale_optimizer.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::string refused(Act&& act) {
   return refusal<Error>(std::forward<Act>(act));
 }
 
-// ---- rows T01 to T03
+// ---- MIXED_PRECISION T01 to T03
 
 TEST(EnableRewrite, ReturnsTheOptimizerInItsFamilysWrapper) {
   MixedPrecisionContext context;
@@ -38,7 +38,7 @@ TEST(EnableRewrite, ReturnsTheOptimizerInItsFamilysWrapper) {
   const auto keras = enable_mixed_precision_graph_rewrite(context, KerasOptimizer{sgd(0.5)});
   static_assert(std::is_same_v<decltype(keras), const LossScaleOptimizer>);
   EXPECT_EQ(keras.loss_scale().options().initial, 0x1p15);
-  // Row T18, trap X6: the same machine, but for what a skipped step counts.
+  // MIXED_PRECISION T18, TUTORIAL X6: the same machine, but for what a skipped step counts.
   LossScaleOptions same = keras.loss_scale().options();
   EXPECT_TRUE(same.count_skipped_steps);
   same.count_skipped_steps = false;
@@ -48,7 +48,7 @@ TEST(EnableRewrite, ReturnsTheOptimizerInItsFamilysWrapper) {
   EXPECT_EQ(train.loss_scale().scale(), 0x1p15f);  // wrapped optimizers keep scaling
 }
 
-TEST(EnableRewrite, LossScaleMayBeMany) {  // row T02
+TEST(EnableRewrite, LossScaleMayBeMany) {  // MIXED_PRECISION T02
   MixedPrecisionContext context;
   const auto options = [&](const LossScaleArgument& argument) {
     return enable_mixed_precision_graph_rewrite(context, TrainOptimizer{}, argument).loss_scale().options();
@@ -75,7 +75,7 @@ TEST(EnableRewrite, LossScaleMayBeMany) {  // row T02
   EXPECT_EQ(refused_off(std::nan("")), "loss_scale_value must be a Python int or float.");
 }
 
-TEST(EnableRewrite, TakesOptimizersThatAreNotWrapped) {  // row T03
+TEST(EnableRewrite, TakesOptimizersThatAreNotWrapped) {  // MIXED_PRECISION T03
   const auto text = [](const AnyOptimizer& optimizer, DtypeBehaviour behaviour = DtypeBehaviour::kV2) {
     MixedPrecisionContext context({}, behaviour);
     const std::string why = refused([&] { enable_mixed_precision_graph_rewrite(context, optimizer); });
@@ -94,7 +94,7 @@ TEST(EnableRewrite, TakesOptimizersThatAreNotWrapped) {  // row T03
             "\"opt\" must be an instance of a tf.train.Optimizer or a tf.keras.optimizers.Optimizer, but got: sgd");
 }
 
-TEST(EnableRewrite, NotBesideAPolicyAndOnlyOnce) {  // rows T04, T05
+TEST(EnableRewrite, NotBesideAPolicyAndOnlyOnce) {  // MIXED_PRECISION T04, T05
   Strings log;
   MixedPrecisionContext context([&](LogLevel, const std::string& line) { log.push_back(line); });
   context.set_global_policy("mixed_float16");
@@ -113,7 +113,7 @@ TEST(EnableRewrite, NotBesideAPolicyAndOnlyOnce) {  // rows T04, T05
   EXPECT_TRUE(context.graph_rewrite_enabled());
 }
 
-TEST(Compile, WrapsUnderMixedFloat16Alone) {  // row K23
+TEST(Compile, WrapsUnderMixedFloat16Alone) {  // MIXED_PRECISION K23
   const auto compiled = [](const char* policy, AnyOptimizer optimizer) {
     return compiled_optimizer(Policy(std::string_view(policy)), std::move(optimizer));
   };
@@ -129,7 +129,7 @@ TEST(Compile, WrapsUnderMixedFloat16Alone) {  // row K23
             "\"inner_optimizer\" must be an instance of OptimizerV2, but got: tf.train.Optimizer");
 }
 
-// ---- row K24: the wrapper itself
+// ---- MIXED_PRECISION K24: the wrapper itself
 
 TEST(KerasWrapper, Arguments) {
   const LossScaleOptimizer usual(KerasOptimizer{}, KerasLossScale{});
@@ -205,7 +205,7 @@ TEST(KerasWrapper, DelegatesRateAndBetaButNotEpsilon) {
   static_assert(!HasEpsilon<LossScaleOptimizer>);
 }
 
-TEST(ScaledGraphs, LossAndGradients) {  // row T12: values, callables, missing gradients
+TEST(ScaledGraphs, LossAndGradients) {  // MIXED_PRECISION T12: values, callables, missing gradients
   const MixedPrecisionLossScaleOptimizer two(TrainOptimizer{}, 2);
   GraphBuilder b;
   const Port loss = b.constant(testing::halves({1.5}), "loss");
@@ -235,7 +235,7 @@ TEST(ScaledGraphs, LossAndGradients) {  // row T12: values, callables, missing g
   EXPECT_EQ(r.values[3].dtype(), DType::kFloat32);
 }
 
-TEST(ScaledGraphs, UnscalingMultipliesByTheReciprocal) {  // row T09: 5 RN(1/3) is not RN(5/3)
+TEST(ScaledGraphs, UnscalingMultipliesByTheReciprocal) {  // MIXED_PRECISION T09: 5 RN(1/3) is not RN(5/3)
   const MixedPrecisionLossScaleOptimizer three(TrainOptimizer{}, 3);
   GraphBuilder b;
   const std::optional<Port> five = b.constant(testing::floats({5}));
@@ -246,7 +246,7 @@ TEST(ScaledGraphs, UnscalingMultipliesByTheReciprocal) {  // row T09: 5 RN(1/3) 
   EXPECT_NE(got, static_cast<double>(5.0f / 3.0f));
 }
 
-TEST(ScaledGraphs, OnlyTheOptimizersGradientsAreScaled) {  // row T11: 2^-26 in half
+TEST(ScaledGraphs, OnlyTheOptimizersGradientsAreScaled) {  // MIXED_PRECISION T11: 2^-26 in half
   GraphBuilder b;
   const Variable w{"w", b.add_named("w", "VariableV2", {}, {{"dtype", DType::kFloat32}, {"shape", Shape{}}})};
   const Port half = b.add("Cast", {w.port}, {{"DstT", DType::kFloat16}});
@@ -262,7 +262,7 @@ TEST(ScaledGraphs, OnlyTheOptimizersGradientsAreScaled) {  // row T11: 2^-26 in 
   EXPECT_EQ(r.values[1].value(0), 0x1p-26);
 }
 
-TEST(ScaledGraphs, AnOverflowedStepChangesNothing) {  // rows T09, T10: variables and slots keep every bit
+TEST(ScaledGraphs, AnOverflowedStepChangesNothing) {  // MIXED_PRECISION T09, T10: variables and slots keep every bit
   GraphBuilder b;
   const Variable w{"w", b.add_named("w", "VariableV2", {}, {{"dtype", DType::kFloat32}, {"shape", Shape{2}}})};
   const Port x = b.placeholder("x", DType::kFloat32, {2}), rate = b.placeholder("rate", DType::kFloat32, {});
@@ -347,7 +347,7 @@ struct Weight {
   Numbers scales;
 };
 
-TEST(Vectors, KerasOptimizersOwn) {  // spec 3.2
+TEST(Vectors, KerasOptimizersOwn) {  // MIXED_PRECISION K24
   {
     Weight run(LossScaleOptimizer(KerasOptimizer{sgd(0.25)}, KerasLossScale{}), 1, true);  // loss w^2
     run.step();
@@ -405,7 +405,7 @@ struct Sequence {
   Numbers scales;
 };
 
-TEST(Vectors, ScalesOfBothWrappers) {  // spec 2.6; row T18
+TEST(Vectors, ScalesOfBothWrappers) {  // MIXED_PRECISION T09, T18
   const std::vector<Sequence> table = {{1, "TTTTTT", {1, 2, 2, 4, 4, 8}},
                                        {1024, "FFFFFF", {512, 256, 128, 64, 32, 16}},
                                        {16, "FFFFFF", {8, 4, 2, 1, 1, 1}},
@@ -417,7 +417,7 @@ TEST(Vectors, ScalesOfBothWrappers) {  // spec 2.6; row T18
     for (const char* c = row.steps; *c; ++c, ++steps) applied += run.step(*c == 'T' ? 1 : HUGE_VAL);
     EXPECT_EQ(run.scales, row.scales) << row.steps;
     const Trainer::State state = run.trainer.state();
-    // Trap X6: tf.train's global step stands still on a skipped step, Keras' iterations do not.
+    // TUTORIAL X6: tf.train's global step stands still on a skipped step, Keras' iterations do not.
     constexpr bool kKeras = std::is_same_v<Wrapper, LossScaleOptimizer>;
     EXPECT_EQ(state.optimizer_step, kKeras ? steps : applied) << row.steps;
   };

@@ -1,5 +1,5 @@
-// Loss scaling on graphs: what the systems publish of their optimizers (rows G22 to G28, T09 to T12, K24, M09, M12,
-// M13, M20), clipping, and the nodes that scale and unscale.
+// Loss scaling on graphs: what the systems publish of their optimizers (TUTORIAL G22 to G28, MIXED_PRECISION T09 to
+// T12, K24, M09, M12, M13, M20), clipping, and the nodes that scale and unscale.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -166,7 +166,7 @@ TEST(Keras, SmallUpdatesReachFloat32Variables) {
 }
 
 TEST(Unscaling, DividesAndKeepsWhatIsMissing) {
-  // Row T12: [3, none, -4] / 2 -> [1.5, none, -2].
+  // MIXED_PRECISION T12: [3, none, -4] / 2 -> [1.5, none, -2].
   for (const bool reciprocal : {false, true})
     for (const DType dtype : {kF32, kF16}) {
       GraphBuilder b;
@@ -183,8 +183,8 @@ TEST(Unscaling, DividesAndKeepsWhatIsMissing) {
 }
 
 TEST(Unscaling, TheOrderOfCastAndQuotient) {
-  // Row G25, scale 256: a true gradient of 2^-20 survives both ways, one of 2^-26 float32 alone. The quotient in
-  // float16 and the reciprocal in the gradient's dtype are MindSpore's way (row M12).
+  // TUTORIAL G25, scale 256: a true gradient of 2^-20 survives both ways, one of 2^-26 float32 alone. The quotient in
+  // float16 and the reciprocal in the gradient's dtype are MindSpore's way (MIXED_PRECISION M12).
   for (const double g : {0x1p-20, 0x1p-26}) {
     GraphBuilder b;
     const Port scaled = b.constant(scalar(kF16, g * 256)), scale = b.constant(scalar(kF32, 256));
@@ -211,7 +211,7 @@ TEST(Unscaling, MindSporesPublishedHalves) {
 }
 
 TEST(Scaling, IsInTheDtypeOfTheLoss) {
-  // A scale of 2^24 does not fit float16 (trap X14): ipu saturates it, ieee makes it infinite.
+  // A scale of 2^24 does not fit float16 (TUTORIAL X14): ipu saturates it, ieee makes it infinite.
   for (const bool ieee : {false, true}) {
     GraphBuilder b;
     const Port scale = b.constant(scalar(kF32, 0x1p24));
@@ -229,7 +229,8 @@ TEST(Scaling, IsInTheDtypeOfTheLoss) {
 }
 
 TEST(Scaling, APowerOfTwoChangesNoBitAndRecoversWhatUnderflows) {
-  // Rows G22, T11: a float32 variable read as float16; the gradient of its cast is computed in float16.
+  // TUTORIAL G22, MIXED_PRECISION T11: a float32 variable read as float16; the gradient of its cast is computed in
+  // float16.
   const auto trained = [](double scale, double factor, int steps) {
     const Loop::Loss loss = [&](GraphBuilder& b, Port var) {
       const Port half = b.add("Cast", {var}, {{"DstT", kF16}});
@@ -251,8 +252,8 @@ TEST(Scaling, APowerOfTwoChangesNoBitAndRecoversWhatUnderflows) {
 }
 
 TEST(Scaling, FoldedIntoTheRate) {
-  // Row G26: gradients S g at the rate lr / S against g at lr: the same bits, slots S times as large; stochastic too,
-  // because a power of two moves no digit.
+  // TUTORIAL G26: gradients S g at the rate lr / S against g at lr: the same bits, slots S times as large; stochastic
+  // too, because a power of two moves no digit.
   for (const OptimizerKind kind : {kSgd, kMomentum, kNesterov})
     for (const DType dtype : {kF32, kF16})
       for (const bool random : {false, true}) {
@@ -278,7 +279,7 @@ TEST(Scaling, FoldedIntoTheRate) {
 }
 
 TEST(Scaling, AdamAndRmsPropDoNotSeeItWhereEpsilonFollows) {
-  // Row G28: epsilon times S outside the root, times S^2 inside. A power of two, on graphs: the same bits.
+  // TUTORIAL G28: epsilon times S outside the root, times S^2 inside. A power of two, on graphs: the same bits.
   constexpr double kScale = 16;
   for (const OptimizerKind kind : {kAdam, kAdamW, kRmsProp}) {
     OptimizerOptions o = OptimizerOptions::of(kind);
@@ -318,7 +319,7 @@ TEST(Scaling, AdamAndRmsPropDoNotSeeItWhereEpsilonFollows) {
 }
 
 TEST(MindSpore, TheSeedScalesGradientsExactly) {
-  // Row M09: TrainOneStepCell(sens).
+  // MIXED_PRECISION M09: TrainOneStepCell(sens).
   const auto gradient_of = [](double sens) {
     GraphBuilder b;
     const Variable var{"var", b.add_named("var", "VariableV2", {}, {{"dtype", kF32}, {"shape", Shape{}}})};
@@ -336,7 +337,7 @@ TEST(MindSpore, TheSeedScalesGradientsExactly) {
 }
 
 TEST(MindSpore, OverflowByFlagOrByGradients) {
-  // Row M13: infinite in the forward pass, but not in the gradients.
+  // MIXED_PRECISION M13: infinite in the forward pass, but not in the gradients.
   const Loop::Loss loss = [](GraphBuilder& b, Port var) {
     const Port infinite = b.add("StopGradient", {b.add("Exp", {b.constant(scalar(kF32, 100))})});
     return b.add("AddV2", {var, infinite});
@@ -356,7 +357,7 @@ TEST(MindSpore, OverflowByFlagOrByGradients) {
 }
 
 TEST(MindSpore, WithoutDroppingParametersBecomeNaN) {
-  // Row M20.
+  // MIXED_PRECISION M20.
   for (const bool drop : {true, false}) {
     LossScaleOptions o = LossScaleOptions::mindspore_fixed(128, drop);
     o.unscale = Unscale::kReciprocal;
@@ -373,7 +374,8 @@ TEST(MindSpore, WithoutDroppingParametersBecomeNaN) {
 }
 
 TEST(FindMax, OnAGraph) {
-  // Row G23: exceptions on, the scale is raised until the step overflows: |g| up to 0.75, so 2^16 0.75 = 49152 fits.
+  // TUTORIAL G23: exceptions on, the scale is raised until the step overflows: |g| up to 0.75, so 2^16 0.75 = 49152
+  // fits.
   GraphBuilder b;
   const Port g = b.placeholder("g", kF32, {4}), scale = b.placeholder("scale", kF32, {});
   const Names fetch{b.graph().port_name(b.add("Cast", {b.add("Mul", {g, scale})}, {{"DstT", kF16}}))};

@@ -105,7 +105,7 @@ TEST(LayersUnderARule, ADtypeThatLayersDoNotHaveIsRefused) {
             "the precision of what it begins with");
 }
 
-TEST(Mechanisms, DtypesOfEveryTensorAtO2) {  // row M04
+TEST(Mechanisms, DtypesOfEveryTensorAtO2) {  // MIXED_PRECISION M04
   Trainer trainer(tiny_model("level=O2"), tiny_trainer("level=O2"));
   const Graph& g = trainer.gradient_graph();
   // Every cell in float16 but BatchNorm, whose result is cast to float16; variables and the loss in float32.
@@ -147,7 +147,7 @@ TEST(Mechanisms, DtypesOfEveryTensorAtO2) {  // row M04
   EXPECT_EQ(dtype(o3.graph, "loss"), "float32");
 }
 
-TEST(Mechanisms, PhasesOfAStepUnderARuleAndAPass) {  // row M03
+TEST(Mechanisms, PhasesOfAStepUnderARuleAndAPass) {  // MIXED_PRECISION M03
   for (const std::string mechanism : {"level=O2", "tensorflow=2.3"}) {
     SCOPED_TRACE(mechanism);
     Trainer trainer(tiny_model(mechanism), tiny_trainer(mechanism));
@@ -298,7 +298,7 @@ TEST(Mechanisms, TwoAtOnceAreRefused) {
 
 // What follows from a mechanism.
 
-TEST(Mechanisms, BringTheirOwnLossScale) {  // row K23
+TEST(Mechanisms, BringTheirOwnLossScale) {  // MIXED_PRECISION K23
   const std::pair<const char*, const char*> rows[] = {{"none", "fixed"},
                                                       {"tensorflow", "tensorflow"},
                                                       {"recipe=full", "none"},
@@ -395,7 +395,7 @@ TEST(Mechanisms, ARunGoneOnWithIsOneThatWasNeverStopped) {
   }
 }
 
-TEST(Mechanisms, VariablesOfOneLoadUnderAnother) {  // row K22
+TEST(Mechanisms, VariablesOfOneLoadUnderAnother) {  // MIXED_PRECISION K22
   const TemporaryFolder folder;
   Trainer mixed(tiny_model("policy=mixed_float16"), tiny_trainer("policy=mixed_float16"));
   const std::string weights = weights_after(mixed, 3);
@@ -479,7 +479,7 @@ TEST(Mechanisms, TrainingEndsAsNearFloat32AsMeasured) {
                   std::sqrt((squares - seeds * mean * mean) / (seeds - 1)), skipped);
     else
       EXPECT_LE(std::fabs(mean - d.mean), 4 * d.deviation * std::sqrt(1.0 / seeds + 1.0 / kMeasured)) << d.mechanism;
-    // Scales of 2^24 overflow until they fit (trap X14); other systems' are smaller.
+    // Scales of 2^24 overflow until they fit (TUTORIAL X14); other systems' are smaller.
     if (std::string(d.mechanism) == "level=O2") {
       EXPECT_GE(skipped, 3);
     } else {
@@ -523,8 +523,8 @@ TEST(Mechanisms, ABadRecipeDoesNotTrainAndTheReportSaysWhy) {
   }
 }
 
-// Row T19: under the rewrite the accuracy is that of float32. A slice of Fashion-MNIST, the same for both: differences
-// of each seed's pair of runs; docs/RESULTS.md has more images and epochs.
+// MIXED_PRECISION T19: under the rewrite the accuracy is that of float32. A slice of Fashion-MNIST, the same for both:
+// differences of each seed's pair of runs; docs/RESULTS.md has more images and epochs.
 TEST(Mechanisms, TheRewriteIsAsAccurateAsFloat32OnFashionMnist) {
   const std::filesystem::path folder =
       data_folder().value_or(std::filesystem::path(SOFTAMP_SOURCE_DIR) / "../shared/data");

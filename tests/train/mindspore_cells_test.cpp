@@ -1,5 +1,5 @@
 // MindSpore's cells and steps one by one: to_float, losses, loss scales and their managers, kernels, gradients of the
-// user's own (rows M05 to M14).
+// user's own (MIXED_PRECISION M05 to M14).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace softamp::testing {
 namespace {
 
-// ---- M05, M06: kernels --------------------------------------------------------------------------------------------
+// ---- MIXED_PRECISION M05, M06: kernels -----------------------------------------------------------------------------
 
 TEST(Kernels, ExactThenRaiseThenReduce) {
   LogLines log;
@@ -82,7 +82,7 @@ TEST(Kernels, CastsTakeNamesThatAreFree) {
   EXPECT_EQ(on_device.node(on_device.find("m/to_float16")).op, "Neg");
 }
 
-// ---- M07, M08: to_float -------------------------------------------------------------------------------------------
+// ---- MIXED_PRECISION M07, M08: to_float ----------------------------------------------------------------------------
 
 TEST(ToFloat, RecursiveAndTheLastCallWins) {
   Manual net(4, 3);
@@ -127,7 +127,7 @@ TEST(ToFloat, CastsStandAtEntryAndAtUse) {
   EXPECT_EQ(mixed.at("Relu"), kFloat32);
 }
 
-TEST(ToFloat, ACellWithoutItIsUnchanged) {  // row M08
+TEST(ToFloat, ACellWithoutItIsUnchanged) {  // MIXED_PRECISION M08
   Manual plain(4, 3), single(4, 3);
   single.to_float(kFloat32);
   EXPECT_EQ(built(plain, {2, 4}), built(single, {2, 4}));
@@ -185,7 +185,7 @@ TEST(ToFloat, ACellThatIsGoneIsNoPart) {
   EXPECT_EQ(dtypes(built(net, {2, 4})).at("0/MatMul"), kFloat16);
 }
 
-// ---- M09, M10: steps and losses ------------------------------------------------------------------------------------
+// ---- MIXED_PRECISION M09, M10: steps and losses --------------------------------------------------------------------
 
 TEST(TrainOneStep, SensScalesGradientsExactly) {
   // Weight 0, loss w x: with SGD at rate 1 the new weight is minus the gradient, x sens.
@@ -222,7 +222,7 @@ TEST(TrainOneStep, EveryRunHasRandomBitsOfItsOwn) {
   EXPECT_EQ(step.last().step, 1);
 }
 
-TEST(WithLoss, CastsForLevelsOfSixteenBits) {  // row M10
+TEST(WithLoss, CastsForLevelsOfSixteenBits) {  // MIXED_PRECISION M10
   for (const bool cast : {false, true}) {
     Manual net(4, 3);
     net.to_float(kFloat16);
@@ -243,7 +243,7 @@ TEST(WithLoss, CastsForLevelsOfSixteenBits) {  // row M10
   EXPECT_THROW(step(batch), DtypeMismatchError);  // logits float16, labels float32
 }
 
-// ---- M11, section 4.3: managers
+// ---- MIXED_PRECISION M11: managers
 // --------------------------------------------------------------------------------------
 
 /// The host's machine, as its source counts: from the definitions, with an if for each.
@@ -347,7 +347,7 @@ TEST(Managers, DefaultsAndErrors) {
   EXPECT_EQ(cell.get_loss_scale(), 1);
 }
 
-// ---- M12, M13: the step under a scale ------------------------------------------------------------------------------
+// ---- MIXED_PRECISION M12, M13: the step under a scale --------------------------------------------------------------
 
 TEST(LossScaleCell, TripleAndSkippedUpdates) {
   Scalar net(times);
@@ -400,7 +400,7 @@ TEST(LossScaleCell, ScaleSense) {
   EXPECT_TRUE(invalid([&] { both(scalar_batch(0.25)); }).starts_with("the scale times the optimizer's loss_scale is"));
 }
 
-TEST(LossScaleCell, OverflowByFlagOrByGradients) {  // row M13
+TEST(LossScaleCell, OverflowByFlagOrByGradients) {  // MIXED_PRECISION M13
   // exp(100) is infinite in float32, but no gradient passes through it.
   const Scalar::Loss loss = [](GraphBuilder& b, Port w, Port x) {
     const Port infinite = b.add("StopGradient", {b.add("Exp", {x})});
@@ -447,7 +447,7 @@ TEST(LossScaleCell, GradientsArriveUnscaledInTheirDtype) {
   EXPECT_EQ(divides.parameter("w").value(0), -0.25);
 }
 
-// ---- M14: gradients of the user's own -------------------------------------------------------------------------------
+// ---- MIXED_PRECISION M14: gradients of the user's own --------------------------------------------------------------
 
 TEST(CustomGradients, DtypesAreChecked) {
   GraphBuilder b;

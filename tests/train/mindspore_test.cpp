@@ -1,5 +1,5 @@
-// MindSpore's Model on whole networks: levels, phases, its two examples, targets and managers (rows M01 to M04, M15 to
-// M20; traps X9, X10, X14).
+// MindSpore's Model on whole networks: levels, phases, its two examples, targets and managers (MIXED_PRECISION M01 to
+// M04, M15 to M20; TUTORIAL X9, X10, X14).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace softamp::testing {
 namespace {
 
-// ---- M01, X14: LeNet5 under O2 --------------------------------------------------------------------------------------
+// ---- MIXED_PRECISION M01, TUTORIAL X14: LeNet5 under O2 ------------------------------------------------------------
 
 TEST(Model, LeNet5UnderO2) {
   LeNet5 network;
@@ -52,7 +52,8 @@ TEST(Model, LeNet5UnderO2) {
   EXPECT_NEAR(results[0].loss, std::log(10.0), 2 * most + 1e-5);
   for (const StepResult& r : results) EXPECT_TRUE(std::isfinite(r.loss));
 
-  // Trap X14. The signal at a logit is (softmax - label) scale / 32, up to 0.9 scale / 32: above 65504 down to 2^22.
+  // TUTORIAL X14. The signal at a logit is (softmax - label) scale / 32, up to 0.9 scale / 32: above 65504 down to
+  // 2^22.
   ASSERT_EQ(results.size(), 8u);
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(results[i].scale_before, std::ldexp(1.0f, 24 - static_cast<int>(i)));
@@ -105,7 +106,7 @@ TEST(Model, TheSameSeedGivesTheSameBits) {
   EXPECT_EQ(hashes(2), one);
 }
 
-// ---- M02, M04, M15, M16, X9, X10: levels
+// ---- MIXED_PRECISION M02, M04, M15, M16, TUTORIAL X9, X10: levels
 // -------------------------------------------------------------------------------
 
 AmpModel norm_model(NormNet& network, SoftmaxCrossEntropyWithLogits& loss, const AmpModelOptions& options) {
@@ -171,7 +172,7 @@ TEST(Levels, O1RewritesTheForwardGraph) {
   EXPECT_GE(low, 4);
 }
 
-TEST(Levels, AutoAndTheTarget) {  // rows M15, M16
+TEST(Levels, AutoAndTheTarget) {  // MIXED_PRECISION M15, M16
   const auto level_on = [](const char* target) {
     NormNet network;
     SoftmaxCrossEntropyWithLogits loss(true);
@@ -187,7 +188,7 @@ TEST(Levels, AutoAndTheTarget) {  // rows M15, M16
   EXPECT_EQ(invalid([&] { level_on("TPU"); }), "device_target is 'TPU'; expected CPU, GPU or Ascend");
 }
 
-TEST(Levels, PynativeModeGivesTheSameNumbers) {  // row M15
+TEST(Levels, PynativeModeGivesTheSameNumbers) {  // MIXED_PRECISION M15
   std::vector<std::vector<double>> results;
   for (const auto mode : {Context::Mode::kGraph, Context::Mode::kPynative}) {
     NormNet network;
@@ -217,7 +218,7 @@ TEST(Levels, Overrides) {
   SoftmaxCrossEntropyWithLogits loss(true, Reduction::kMean);
   AmpModel model = norm_model(network, loss, o);
   EXPECT_TRUE(model.train_on(norm_batch()).applied);
-  EXPECT_FALSE(model.has_loss_scale_cell());  // trap X9: None is why the page's O2 example runs on a CPU
+  EXPECT_FALSE(model.has_loss_scale_cell());  // TUTORIAL X9: None is why the page's O2 example runs on a CPU
   const auto types = dtypes(model.step().gradient_graph());
   EXPECT_EQ(types.at("fc/MatMul"), kBFloat16);
   EXPECT_EQ(types.at("bn/FusedBatchNormV3"), kBFloat16);
@@ -226,7 +227,7 @@ TEST(Levels, Overrides) {
             "cast_model_type is int32; expected float16, bfloat16 or float32");
 }
 
-// ---- M03: phases -------------------------------------------------------------------------------------------------
+// ---- MIXED_PRECISION M03: phases -----------------------------------------------------------------------------------
 
 TEST(Phases, SevenStepsAndTheirDtypes) {
   LeNet5 network;
@@ -287,7 +288,7 @@ TEST(Manual, SixtyFourLossesOfExactlyZeroWhileWeightsMove) {
   EXPECT_EQ(step.last().loss, 0);
 }
 
-// ---- M17, M18: data and metric
+// ---- MIXED_PRECISION M17, M18: data and metric
 // -----------------------------------------------------------------------------------------
 
 Batch numbered(int64_t i) { return {Tensor::full(kFloat32, {1}, static_cast<double>(i)), Tensor::full(kInt32, {}, 0)}; }
@@ -400,7 +401,7 @@ TEST(Model, EvaluatesWithAveragesAndMetrics) {
   EXPECT_TRUE(invalid([&] { silent.eval(data); }).starts_with("eval without metrics"));
 }
 
-// ---- M19, M20: the target, and who drops
+// ---- MIXED_PRECISION M19, M20: the target, and who drops
 // ---------------------------------------------------------------------------------
 
 TEST(Model, OnACpuManagersWithAnUpdateCellOnlyWhereNotStrict) {
@@ -433,7 +434,7 @@ TEST(Model, OnACpuManagersWithAnUpdateCellOnlyWhereNotStrict) {
   }
 }
 
-TEST(Model, DroppingOrNot) {  // row M20
+TEST(Model, DroppingOrNot) {  // MIXED_PRECISION M20
   for (const bool drop : {true, false}) {
     Scalar net(times);
     AmpModelOptions options;

@@ -1,4 +1,4 @@
-// Networks and their models: names, counts, shapes and dtypes of the specification's tables (rows G07, G14, trap X7).
+// Networks and their models: names, counts, shapes and dtypes of the tutorial's tables (TUTORIAL G07, G14, X7).
 #include <gtest/gtest.h>
 
 #include <map>
@@ -80,7 +80,7 @@ Model model_of(const std::string& network, const char* precision, int64_t batch 
   return build_model(info.build, options);
 }
 
-TEST(Models, CountsOfTheTable) {  // section 1.3, row G14
+TEST(Models, CountsOfTheTable) {  // TUTORIAL G14
   struct Row {
     int64_t depth, parameters, trainable, bytes16, bytes32;
   };
@@ -95,7 +95,7 @@ TEST(Models, CountsOfTheTable) {  // section 1.3, row G14
     EXPECT_EQ(half.parameter_bytes(), row.bytes16);
     EXPECT_EQ(single.parameters(), row.parameters);
     EXPECT_EQ(single.parameter_bytes(), row.bytes32);
-    for (const VariableSpec& v : half.variables) EXPECT_EQ(v.type.dtype, kFloat16) << v.name;  // row G07
+    for (const VariableSpec& v : half.variables) EXPECT_EQ(v.type.dtype, kFloat16) << v.name;  // TUTORIAL G07
     int convolutions = 0, products = 0;
     for (const Node& node : half.graph.nodes()) convolutions += node.op == "Conv2D", products += node.op == "MatMul";
     EXPECT_EQ(convolutions + products, row.depth + 2) << "the depth counts all but the two paths past";
@@ -134,7 +134,7 @@ std::vector<std::string> shapes_of(const Model& model, const std::set<std::strin
 
 TEST(Models, VariablesAndShapes) {
   const auto glorot = Initializer::glorot_uniform(), zeros = Initializer::zeros(), ones = Initializer::ones();
-  for (const int64_t n : {1, 2}) {  // depths 8 and 14, in the order of section 1.3
+  for (const int64_t n : {1, 2}) {  // depths 8 and 14, in the order of the table
     std::vector<Entry> resnet;
     int norms = 0, blocks = 0;
     const auto conv = [&](const std::string& scope, int64_t kernel, int64_t in, int64_t out) {
@@ -221,7 +221,7 @@ TEST(Models, DtypesOfEveryPrecision) {
       }
       EXPECT_EQ(casts, p.parameters == p.compute ? 0 : trainable) << network << " " << precision;
     }
-  const Model script = model_of("fashion_cnn", "mixed", 4, false);  // trap X7: the shipped scripts' way
+  const Model script = model_of("fashion_cnn", "mixed", 4, false);  // TUTORIAL X7: the shipped scripts' way
   EXPECT_EQ(script.graph.type(script.graph.port("loss")).dtype, kFloat16);
   for (const Node& node : script.graph.nodes()) EXPECT_FALSE(node.op == "Cast" && node.name.starts_with("loss_fn/"));
 }

@@ -1,5 +1,5 @@
-// Optimizers on graphs: every update against exact formulas, hyperparameters in their dtypes (rows G27, G30), slots,
-// skipped updates, separate roundings, refusals.
+// Optimizers on graphs: every update against exact formulas, hyperparameters in their dtypes (TUTORIAL G27, G30),
+// slots, skipped updates, separate roundings, refusals.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -293,7 +293,7 @@ TEST(Graph, VariablesOfSeveralDtypes) {
 }
 
 TEST(Minimize, IsComputeThenApply) {
-  // Row G29. Loss: the sum of (x w)^2, once by each way; a variable that the loss does not read is left alone.
+  // TUTORIAL G29. Loss: the sum of (x w)^2, once by each way; a variable that the loss does not read is left alone.
   const auto graph = [](bool composed, const OptimizerOptions& o) {
     GraphBuilder b;
     std::vector<Variable> variables;
@@ -352,7 +352,7 @@ TEST(Rate, BiasCorrectionInBinary64) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 TEST(Hyperparameters, RateOverScaleInHalf) {
-  // Row G27: divided first, then cast; cast first, then divided in float16; and gone.
+  // TUTORIAL G27: divided first, then cast; cast first, then divided in float16; and gone.
   const HyperparameterCheck first = check_hyperparameter("learning_rate", 0.01 / 256, kF16);
   EXPECT_EQ(first.got, 655 * 0x1p-24);
   EXPECT_NEAR(first.got / first.asked - 1, -5.493e-4, 5e-8);  // the published figure has four digits
@@ -396,7 +396,7 @@ std::string doubts(const OptimizerOptions& o, DType dtype, double scale = 1) {
 }
 
 TEST(Hyperparameters, AllOfAllOptimizers) {
-  // Row G30, with the defaults of each kind.
+  // TUTORIAL G30, with the defaults of each kind.
   const auto names = [](OptimizerKind kind) {
     std::string text;
     for (const HyperparameterCheck& c : Optimizer(OptimizerOptions::of(kind)).check(kF32)) text += c.name + ", ";

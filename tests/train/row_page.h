@@ -24,7 +24,7 @@ inline void add_rows(std::vector<std::string>& names, const std::string& letter,
   for (int i = 1; i <= last; ++i) names.push_back(letter + (two_digits && i < 10 ? "0" : "") + std::to_string(i));
 }
 
-/// G01 to G47, X1 to X15: the rows of Graphcore's tutorial, and the traps.
+/// TUTORIAL G01 to G47, X1 to X15: the rows of Graphcore's tutorial, and the traps.
 inline Page tutorial() {
   Page page{"docs/TUTORIAL.md", {}};
   add_rows(page.names, "G", 47);

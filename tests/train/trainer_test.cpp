@@ -122,7 +122,7 @@ OptimizerOptions sgd(double rate) {
   return o;
 }
 
-TEST(Step, PhasesAndTheirDtypes) {  // row M03
+TEST(Step, PhasesAndTheirDtypes) {  // MIXED_PRECISION M03
   TrainerOptions o = options_of(LossScaleOptions::fixed(256));
   Trainer trainer(tiny_model("mixed"), o);
   std::map<std::string, std::set<std::string>> dtypes;
@@ -140,7 +140,7 @@ TEST(Step, PhasesAndTheirDtypes) {  // row M03
   EXPECT_EQ(dtypes["update"], Set{"float32"});
   EXPECT_TRUE(dtypes["loss"].contains("float32"));
   EXPECT_EQ(dtypes["backward"], (Set{"float16", "float32"}));
-  // Gradients leave the backward phase as float32: the gradient of the cast (row G15).
+  // Gradients leave the backward phase as float32: the gradient of the cast (TUTORIAL G15).
   for (const Node& n : trainer.update_graph().nodes())
     if (n.op == "Placeholder" && n.name.rfind("unscale/gradient/", 0) == 0) {
       EXPECT_EQ(n.outputs[0].dtype, DType::kFloat32) << n.name;
@@ -148,7 +148,7 @@ TEST(Step, PhasesAndTheirDtypes) {  // row M03
   EXPECT_EQ(order.back(), "update");
 }
 
-TEST(Step, MasterWeightKeepsWhatHalfLoses) {  // row G15: w = 1, lr g = 2^-12
+TEST(Step, MasterWeightKeepsWhatHalfLoses) {  // TUTORIAL G15: w = 1, lr g = 2^-12
   for (const DType parameters : {DType::kFloat32, DType::kFloat16}) {
     TrainerOptions o = options_of();
     o.optimizer = sgd(0x1p-12);
@@ -163,7 +163,7 @@ TEST(Step, MasterWeightKeepsWhatHalfLoses) {  // row G15: w = 1, lr g = 2^-12
   }
 }
 
-TEST(Step, PowerOfTwoScaleChangesNothing) {  // row G22; float32 throughout: nothing under- or overflows
+TEST(Step, PowerOfTwoScaleChangesNothing) {  // TUTORIAL G22; float32 throughout: nothing under- or overflows
   const std::vector<StepResult> plain = train("float32", options_of(), 4);
   for (const double scale : {2.0, 256.0, 0x1p20}) {
     const std::vector<StepResult> scaled = train("float32", options_of(LossScaleOptions::fixed(scale)), 4);
@@ -176,7 +176,7 @@ TEST(Step, PowerOfTwoScaleChangesNothing) {  // row G22; float32 throughout: not
   EXPECT_NE(odd[3].weight_hashes, plain[3].weight_hashes);
 }
 
-TEST(Step, ScaleFoldedIntoTheRateIsTheUnscaledStep) {  // row G26
+TEST(Step, ScaleFoldedIntoTheRateIsTheUnscaledStep) {  // TUTORIAL G26
   for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kMomentum, OptimizerKind::kNesterov}) {
     TrainerOptions plain = options_of(), folded = options_of(LossScaleOptions::fixed(256));
     plain.optimizer = folded.optimizer = OptimizerOptions::of(kind);
@@ -186,7 +186,7 @@ TEST(Step, ScaleFoldedIntoTheRateIsTheUnscaledStep) {  // row G26
   }
 }
 
-TEST(Step, ScaleKeepsGradientsThatHalfLoses) {  // rows G22, T11: a gradient of 2^-26
+TEST(Step, ScaleKeepsGradientsThatHalfLoses) {  // TUTORIAL G22, MIXED_PRECISION T11: a gradient of 2^-26
   for (const double scale : {1.0, 256.0}) {
     TrainerOptions o = options_of(LossScaleOptions::fixed(scale));
     o.optimizer = sgd(1);
@@ -202,7 +202,7 @@ TEST(Step, ScaleKeepsGradientsThatHalfLoses) {  // rows G22, T11: a gradient of 
   }
 }
 
-TEST(Step, SkippedStepChangesNoBit) {  // rows T10, M12
+TEST(Step, SkippedStepChangesNoBit) {  // MIXED_PRECISION T10, M12
   LossScaleOptions dynamic = LossScaleOptions::mindspore();
   TrainerOptions o = options_of(dynamic);
   o.executor.config.floating_point_behaviour.nanoo = true;  // an overflow becomes a NaN, so gradients show it
@@ -230,7 +230,7 @@ TEST(Step, SkippedStepChangesNoBit) {  // rows T10, M12
   FAIL() << "no step was applied";
 }
 
-TEST(Step, KerasCountsSkippedSteps) {  // trap X6
+TEST(Step, KerasCountsSkippedSteps) {  // TUTORIAL X6
   for (const bool keras : {false, true}) {
     TrainerOptions o = options_of(keras ? LossScaleOptions::keras() : LossScaleOptions::tensorflow());
     o.loss_scale.initial = 0x1p100;
@@ -241,7 +241,7 @@ TEST(Step, KerasCountsSkippedSteps) {  // trap X6
   }
 }
 
-TEST(Step, FixedScaleWithoutDropLetsNaNsIn) {  // row M20
+TEST(Step, FixedScaleWithoutDropLetsNaNsIn) {  // MIXED_PRECISION M20
   for (const bool drop : {true, false}) {
     TrainerOptions o = options_of(LossScaleOptions::mindspore_fixed(0x1p100, drop));
     o.executor.config.floating_point_behaviour.nanoo = true;
@@ -253,7 +253,7 @@ TEST(Step, FixedScaleWithoutDropLetsNaNsIn) {  // row M20
   }
 }
 
-TEST(Step, OverflowByStatusOrByGradients) {  // row M13: the forward pass overflows, the gradient does not
+TEST(Step, OverflowByStatusOrByGradients) {  // MIXED_PRECISION M13: the forward pass overflows, the gradient does not
   for (const OverflowFrom from : {OverflowFrom::kGradients, OverflowFrom::kStatus, OverflowFrom::kBoth}) {
     TrainerOptions o = options_of(LossScaleOptions::tensorflow());
     o.loss_scale.initial = 1;
@@ -270,7 +270,7 @@ TEST(Step, OverflowByStatusOrByGradients) {  // row M13: the forward pass overfl
   }
 }
 
-TEST(Step, WarnsOfGradientsThatCannotBeInfinite) {  // rule D49
+TEST(Step, WarnsOfGradientsThatCannotBeInfinite) {  // N263
   const auto warned = [](bool nanoo) {
     TrainerOptions o = options_of(LossScaleOptions::tensorflow());
     o.executor.config.floating_point_behaviour.nanoo = nanoo;
@@ -340,7 +340,7 @@ TEST(State, NamesWhatDoesNotFit) {
       std::string::npos);
 }
 
-TEST(Accumulation, DtypeOfTheSums) {  // row G24: 1024 gradients of 2^-11 onto 1
+TEST(Accumulation, DtypeOfTheSums) {  // TUTORIAL G24: 1024 gradients of 2^-11 onto 1
   for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
     TrainerOptions o = options_of();
     o.optimizer = sgd(1);
@@ -372,7 +372,7 @@ TEST(Accumulation, MicroBatchesInAscendingOrder) {
   EXPECT_EQ(sum_of({0x1p-11, 0x1p-11, 1}), 1 + 0x1p-10);  // together they count
 }
 
-TEST(Replicas, SumInRankOrder) {  // D59: a float32 chain from rank 0
+TEST(Replicas, SumInRankOrder) {  // N277: a float32 chain from rank 0
   TrainerOptions o = options_of();
   o.optimizer = sgd(1);
   o.replicas = 3;
@@ -398,7 +398,7 @@ size_t distinct(const std::vector<StepResult>& results) {
   return hashes.size();
 }
 
-TEST(Replicas, IdenticalOnlyKeepsOneHashAndOnDrifts) {  // row G12, D60
+TEST(Replicas, IdenticalOnlyKeepsOneHashAndOnDrifts) {  // TUTORIAL G12, N279
   constexpr int kSteps = 3, kReplicas = 2;
   TrainerOptions o = options_of();
   o.replicas = kReplicas;
@@ -421,7 +421,7 @@ TEST(Replicas, IdenticalOnlyKeepsOneHashAndOnDrifts) {  // row G12, D60
   EXPECT_EQ(distinct(train(warned, kSteps)), size_t{kSteps * kReplicas});
 }
 
-TEST(Replicas, DrawBitsOfTheirOwn) {  // D61: equal data, unlike gradients
+TEST(Replicas, DrawBitsOfTheirOwn) {  // N79: equal data, unlike gradients
   TrainerOptions o = options_of();
   o.replicas = 2;
   set_esr(o, StochasticRoundingBehaviour::kOn, true);
@@ -492,7 +492,7 @@ TEST(Options, RefusalsNameValueAndExpectation) {
   EXPECT_NE(message([](TrainerOptions& o) { o.executor.random = RandomEngine::kXoroshiro128aox; }).find("philox"),
             std::string::npos);
   EXPECT_NE(message([](TrainerOptions& o) { o.optimizer.learning_rate = -1; }).find("-1"), std::string::npos);
-  EXPECT_NE(message([](TrainerOptions& o) {  // row G30
+  EXPECT_NE(message([](TrainerOptions& o) {  // TUTORIAL G30
               o.strict = true;
               o.optimizer = OptimizerOptions::of(OptimizerKind::kAdam);
             })
@@ -503,7 +503,7 @@ TEST(Options, RefusalsNameValueAndExpectation) {
             "training: 2 batches for a step; expected 1, 1 for each of 1 replicas");
 }
 
-TEST(Memory, HalfWeightsTakeHalf) {  // row G14
+TEST(Memory, HalfWeightsTakeHalf) {  // TUTORIAL G14
   const Trainer half(tiny_model("float16"), options_of()), single(tiny_model("float32"), options_of());
   EXPECT_EQ(single.memory().parameters, 2 * half.memory().parameters);
   EXPECT_EQ(single.memory().slots, 2 * half.memory().slots);

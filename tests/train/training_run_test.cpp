@@ -462,7 +462,7 @@ TEST(LossCurve, IsDrawn) {
   EXPECT_TRUE(contains(read_text(folder.file("curve.svg")), "mean of an epoch"));
 }
 
-// The estimator (row G45).
+// The estimator (TUTORIAL G45).
 
 EstimatorSpec small_model(VariableStore& store, Port features, Port labels, EstimatorMode mode) {
   if (mode != EstimatorMode::kTrain) throw std::invalid_argument("Only training is supported");
@@ -543,7 +543,7 @@ TEST(Estimator, WhatAModelFunctionMustReturn) {
 }
 
 // MindSpore's default scale is 2^24; gradients of LeNet5's logits reach 0.9/32 of it, and more than fp16 holds while
-// the scale is 2^22 or above: the first three steps are skipped (trap X14).
+// the scale is 2^22 or above: the first three steps are skipped (TUTORIAL X14).
 TEST(TrainingRun, AHugeInitialScaleSkipsTheFirstThreeSteps) {
   TrainSettings s = TrainSettings::from_json(R"({"network": "lenet5", "precision": "mixed", "generated": true,
       "train_images": 256, "test_images": 1, "batch_size": 32, "steps": 6, "epochs": 1, "evaluate": false,

@@ -1,4 +1,4 @@
-// Variables, scopes and getters (rows G15, G17 to G19, G47), and first values.
+// Variables, scopes and getters (TUTORIAL G15, G17 to G19, G47), and first values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 using enum DType;
 
-/// Row G18: what a getter gives out cannot be assigned to, and the compiler says so.
+/// TUTORIAL G18: what a getter gives out cannot be assigned to, and the compiler says so.
 template <class T>
 concept Assignable = requires(GraphBuilder& builder, const T& to, Port value) {
   assign(builder, to, value);
@@ -70,7 +70,7 @@ TEST(VariableStore, FullPathsInOrderOfCreation) {
   EXPECT_NE(graph.find("net/op/conv2d/node"), -1) << "nodes stand in the store's scope";
 }
 
-TEST(VariableStore, ATakenNameIsRefused) {  // row G19
+TEST(VariableStore, ATakenNameIsRefused) {  // TUTORIAL G19
   GraphBuilder builder;
   VariableStore store(builder);
   const auto conv = store.scope("conv");
@@ -170,7 +170,7 @@ TEST(VariableStore, AssignSetsTheVariable) {
 
 // ---- Getters ----------------------------------------------------------------------------------------------------
 
-TEST(Getters, Float32Parameters) {  // row G17
+TEST(Getters, Float32Parameters) {  // TUTORIAL G17
   GraphBuilder builder;
   VariableStore store(builder);
   const auto scope = store.scope("net", float32_parameters());
@@ -257,7 +257,7 @@ TEST(Getters, AGetterMayOpenScopes) {
   EXPECT_EQ(names_of(store), Words{"s/kept/there/v"});
 }
 
-TEST(Getters, LayersPastTheGetterAreNotCounted) {  // row G47: a Keras layer's weights do not consult the scope
+TEST(Getters, LayersPastTheGetterAreNotCounted) {  // TUTORIAL G47: a Keras layer's weights do not consult the scope
   GraphBuilder builder;
   VariableStore store(builder);
   const auto scope = store.scope("keras", float32_parameters());
@@ -266,7 +266,7 @@ TEST(Getters, LayersPastTheGetterAreNotCounted) {  // row G47: a Keras layer's w
   EXPECT_EQ(store.getter_calls(), 0);
 }
 
-TEST(Getters, GradientsReachTheFloat32Variable) {  // row G15
+TEST(Getters, GradientsReachTheFloat32Variable) {  // TUTORIAL G15
   GraphBuilder builder;
   VariableStore store(builder);
   const auto scope = store.scope("net", float32_parameters());

@@ -62,7 +62,7 @@ ImageSets generated_images(int64_t height, int64_t width, int64_t channels, int6
 std::optional<std::filesystem::path> data_folder(std::string_view given = {});
 
 /// Images as a tensor [indices, h, w, c] of a floating dtype, x/255 correctly rounded to nearest even in that dtype
-/// (row G41); labels as int32 [indices].
+/// (TUTORIAL G41); labels as int32 [indices].
 Tensor normalise(const ImageSet& set, std::span<const int64_t> indices, DType dtype);
 Tensor labels_of(const ImageSet& set, std::span<const int64_t> indices);
 

@@ -27,7 +27,7 @@ struct EngineSettings {
   bulk::InstructionSet isa = bulk::InstructionSet::kAuto;  ///< likewise
   /// Every element by the body in kernel/, on one thread: what all faster formulations are compared with.
   bool reference = false;
-  /// Poplar options of products (ipu.md, section 7.3).
+  /// Poplar options of products (N112).
   struct Products {
     bool half_partials = false;        ///< partialsType
     bool half_between_blocks = false;  ///< partialsType.interTile: partials of independent blocks

@@ -1,4 +1,4 @@
-// How the k of a product divides into blocks and independent partials (D44): the same for every output of a product.
+// How the k of a product divides into blocks and independent partials (N105): the same for every output of a product.
 #pragma once
 
 #include <cstddef>

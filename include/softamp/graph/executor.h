@@ -26,7 +26,7 @@
 
 namespace softamp {
 
-/// What is not public about the matrix unit (docs/NUMERICS.md, N60 and N100 ff.).
+/// What is not public about the matrix unit (N60, N103 to N109).
 enum class AmpInner : uint8_t {
   kFmaChain,   ///< fp32 fused multiply-adds in ascending k.
   kRn32Each,   ///< at block 1: an fp32 fma rounded to nearest, then to half.

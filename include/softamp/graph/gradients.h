@@ -1,7 +1,7 @@
 // Reverse-mode derivatives: a graph of gradients, made of the same operations as the graph that it differentiates.
 //
 // Every node of the result is an ordinary operation with its own rounding sites; nothing is rounded beside them. The
-// gradient of a Cast is a Cast back, so a float32 variable behind a cast has a float32 gradient (row G15).
+// gradient of a Cast is a Cast back, so a float32 variable behind a cast has a float32 gradient (TUTORIAL G15).
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ struct GradientOptions {
   std::optional<Port> seed;         ///< gradient that arrives at the loss, of its type [=ones]
   std::vector<Port> stop;           ///< no gradient flows to or through these
   /// Gradients of the user's own, by name of node; they replace the table's. Each result is checked: as many as inputs,
-  /// of the dtype and shape of the input (row M14).
+  /// of the dtype and shape of the input (MIXED_PRECISION M14).
   std::map<std::string, GradientFunction> custom;
 };
 

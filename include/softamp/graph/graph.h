@@ -38,7 +38,7 @@ struct Node {
   std::vector<Port> inputs;  ///< in the order of the operation's input ports
   Attributes attributes;     ///< every attribute of the operation, defaults and inferred dtypes filled in
   std::vector<TensorType> outputs;
-  uint32_t operation_id = 0;  ///< id of the node's first rounding site: the address of its random bits (D40)
+  uint32_t operation_id = 0;  ///< id of the node's first rounding site: the address of its random bits (N78)
 };
 
 /// What is wrong with a graph: names the node and what was expected.
@@ -47,9 +47,10 @@ class GraphError : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// Inputs of one operation have unlike dtypes; nothing is promoted. what() is the field's text, to the letter (row
-/// G05): "Input 'y' of 'AddV2' Op has type float32 that does not match type float16 of argument 'x'."; where no earlier
-/// input but the operation or an attribute fixes the dtype: "... that does not match expected type of int32."
+/// Inputs of one operation have unlike dtypes; nothing is promoted. what() is the field's text, to the letter
+/// (TUTORIAL G05): "Input 'y' of 'AddV2' Op has type float32 that does not match type float16 of argument 'x'."; where
+/// no earlier input but the operation or an attribute fixes the dtype: "... that does not match expected type of
+/// int32."
 class DtypeMismatchError : public GraphError {
  public:
   /// argument ("": the operation itself), node: the node's name; prefix: what stands before the field's text [=""].

@@ -19,7 +19,7 @@
 
 namespace softamp {
 
-/// Raised with any change of any bit of any result (D5).
+/// Raised with any change of any bit of any result (N65).
 inline constexpr int kSpecVersion = 1;
 
 /// XXH3-128 of the bytes, as 32 hexadecimal digits.

@@ -1,5 +1,5 @@
-// The body of convolutions and of their two gradients: which products make an output, and in which order (D44, D45;
-// docs/NUMERICS.md). The sums themselves are kernel/product.h's, one chain per output.
+// The body of convolutions and of their two gradients: which products make an output, and in which order (N121 to N125
+// of docs/NUMERICS_GRAPHS.md). The sums themselves are kernel/product.h's, one chain per output.
 //
 // Tensors: input [batch, h.input, w.input, groups * in_channels], filter [h.kernel, w.kernel, groups * in_channels,
 // out_channels], output and its gradient [batch, h.output, w.output, groups * out_channels], row-major. A plain

@@ -1,6 +1,6 @@
 // What the body of an operation is told beside its operands: the preset, and where its random bits stand.
 //
-// The headers of kernel/ hold the body of each operation, written once for every executor (DESIGN rule 7): a function
+// The headers of kernel/ hold the body of each operation, written once for every executor (N387): a function
 // of (operands, environment, place in the output). Executors own loops, buffers and faster formulations with equal
 // bits.
 #pragma once
@@ -25,10 +25,10 @@ struct Environment {
   Semantics semantics{};
   RandomBits random{};
   uint32_t step = 0;
-  uint32_t operation = 0;     ///< id of the operation's rounding site 0; its further sites follow (D40)
+  uint32_t operation = 0;     ///< id of the operation's rounding site 0; its further sites follow (N78)
   WordTable table[kSites]{};  ///< used instead of `random` where words are there
 
-  /// The random word of a rounding under `policy`: site 0 .. kSites - 1, index as in D39 (place in the output, or
+  /// The random word of a rounding under `policy`: site 0 .. kSites - 1, index as in N72 (place in the output, or
   /// product_index(p, output)). 0 where the policy draws none.
   SOFTAMP_INLINE uint32_t draw(const RoundingPolicy& policy, uint32_t site, uint64_t index) const {
     if (!policy.stochastic()) return 0;

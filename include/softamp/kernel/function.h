@@ -1,6 +1,6 @@
 // The bodies of the element-wise elementary functions and of the power.
 //
-// D51: the operand is widened to fp32 exactly, the fp32 function of numerics/math.h taken, its result flushed as the
+// N181: the operand is widened to fp32 exactly, the fp32 function of numerics/math.h taken, its result flushed as the
 // preset's fp32 results are, and rounded once to the format by the format's policy. The functions themselves round to
 // nearest whatever the preset. Order of evaluation: flush of the operand, NaN operand, invalid operand, pole, value,
 // overflow, flush, rounding. Flags are those of these steps and of the one rounding to the format: an fp32 result

@@ -1,4 +1,4 @@
-// The body of pooling and its gradients (docs/NUMERICS.md). Tensors are NHWC, row-major; T is fp16, bf16 or fp32.
+// The body of pooling and its gradients (N126 to N128). Tensors are NHWC, row-major; T is fp16, bf16 or fp32.
 // Windows are cut to the input: padding takes no part in anything.
 //
 //   maximum           of the window's elements, (kh, kw) ascending: the first NaN, else the first of the greatest, -0

@@ -1,4 +1,4 @@
-// The body of every product: one chain per output, for MatMul and for convolutions alike (D43, D44; spec ipu.md, 7.2).
+// The body of every product: one chain per output, for MatMul and for convolutions alike (N101 to N105).
 //
 // Operands are fp16, bf16 or fp32 numbers, widened exactly to fp32 (`widen_operand`). Per output, k ascending:
 //
@@ -7,8 +7,8 @@
 //                            partials of type half: acc is rounded to fp16 once, under the narrow policy
 //   result = acc rounded once to the output's format, by fp::convert; none where acc is a half already and so is it
 //
-// With `exact_each` (amp_block 1, rule D30's exact16) every product is a block, and the partial is the exact a b + p
-// rounded once to fp16: no fp32 step. Independent partials (sums over a batch, D44): the chain starts anew from +0 in
+// With `exact_each` (amp_block 1, N104) every product is a block, and the partial is the exact a b + p
+// rounded once to fp16: no fp32 step. Independent partials (sums over a batch, N105): the chain starts anew from +0 in
 // each, their sums are added up in ascending order by fp32 additions to nearest even, from the first partial on.
 //
 // With a tensor core as accumulator the products enter in its fused groups (numerics/tensor_core.h) instead, in

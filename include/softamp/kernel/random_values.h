@@ -1,4 +1,4 @@
-// Bodies of the random operations: output i is a function of the 32-bit lane i of (seed, step, operation) (D39).
+// Bodies of the random operations: output i is a function of the 32-bit lane i of (seed, step, operation) (N200).
 //
 //   site 0   the lane itself, r = 32; no sequence of a tile takes its place
 //   site 1   the rounding of the value to the output's dtype, by its policy

@@ -1,4 +1,4 @@
-// Reductions: the order of D46, extrema by D48, and the fp32 steps that norms and softmax are made of too.
+// Reductions: the order of N140, extrema by N143, and the fp32 steps that norms and softmax are made of too.
 //
 // An element enters as `fp::convert(dtype, fp32)` of the preset gives it: under `ipu` a float32 subnormal enters as a
 // zero, one of 16 bits exactly; float64 and int32 stay what they are. Steps inside are fp32 (binary64 for float64) to
@@ -202,7 +202,7 @@ SOFTAMP_HD inline uint64_t half_sum(Steps& steps, uint64_t n, const Term& term, 
 /// n as fp32 arithmetic takes it: rounded to nearest even.
 SOFTAMP_INLINE float count_of(uint64_t n) { return static_cast<float>(static_cast<int64_t>(n)); }
 
-// Extrema (D48): an integer orders all values, -0 below +0, NaN above everything; for a minimum the order is turned
+// Extrema (N143): an integer orders all values, -0 below +0, NaN above everything; for a minimum the order is turned
 // round (NaN stays on top). Ties go to the lowest index, so the first NaN wins.
 
 SOFTAMP_INLINE int32_t order_key(float x, bool least) {
@@ -264,7 +264,7 @@ enum class Reduction : uint8_t {
   kSum,
   kMean,      ///< RN(sum / RN(n)) in fp32, then the final rounding; of nothing: 0/0.
   kL2Loss,    ///< sum of RN(x x), halved (exactly, barring underflow, which rounds), then the final rounding.
-  kBatchSum,  ///< BiasAddGrad, by D44: partials of 1024 elements, each an ascending chain from +0, folded ascending.
+  kBatchSum,  ///< BiasAddGrad, by N142: partials of 1024 elements, each an ascending chain from +0, folded ascending.
   kMax,
   kMin,
 };

@@ -13,7 +13,7 @@
 //   log-softmax gradient         RN(g_j - RN(exp(y_j) G)), G = sum of g_j
 //
 // then one rounding to the tensor's dtype: site 0 for output 0, site 1 for output 1, index = place in that output. So a
-// softmax of halves is that of the widened row, rounded once (G06).
+// softmax of halves is that of the widened row, rounded once (TUTORIAL G06).
 //
 // Flags: those of m, S, L, D and G, and of entering the row, count for the row's first output; those of the steps of
 // element j and of its rounding for output j. In the cross-entropies everything of row n counts for loss n.

@@ -1,7 +1,7 @@
 // Arithmetic on codes: each operation forms the exact value, then rounds once.
 //
 // Common to all: codes of format `f` (binary64 is not computed in), the preset `s`, and for a stochastic policy the
-// word `random`, whose low random_bits bits are read. Order of evaluation, as docs/NUMERICS.md states it: flush wide
+// word `random`, whose low random_bits bits are read. Order of evaluation (N45): flush wide
 // operands, NaN operands, invalid combinations, division by zero, the exact value, rounding, overflow, flush the
 // result.
 #pragma once

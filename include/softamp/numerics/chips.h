@@ -1,5 +1,5 @@
 // Chips that round stochastically in hardware, each as data: one literal of RoundingPolicy per format that it converts
-// to, and how it takes its random number R out of the machine's random word (D25, D33..D36, B6).
+// to, and how it takes its random number R out of the machine's random word (N310 to N322).
 //
 // A preset says what is public, and where from; report/chip_table.h prints it with its evidence. There is none for
 // AWS Trainium, Intel Gaudi and Google's TPU: what their stochastic rounding does to the bits is not public.
@@ -90,8 +90,8 @@ SOFTAMP_INLINE ChipRounding made(const FloatFormat& to, RandomSlice slice, const
 }
 
 /// ESR of the control register: 16 bits of a 64-bit draw per lane (`sr_bits`, `sr_lane_map`), carry; an infinite
-/// operand gives NaN, a result too large the largest number, or NaN under nanoo. Spec: ipu.md 5.2 (PAT-SR [V]; r and
-/// form [U]); to fp8 plausible, `fp8_sr` [U].
+/// operand gives NaN, a result too large the largest number, or NaN under nanoo. N12 (US 11,169,778; r and form
+/// assumed); to fp8 plausible, `fp8_sr`.
 SOFTAMP_INLINE Semantics ipu_semantics(bool nanoo) {
   FloatingPointBehaviour behaviour = FloatingPointBehaviour::all_off();
   behaviour.esr = true;
@@ -105,28 +105,28 @@ SOFTAMP_INLINE ChipRounding ipu_rounding(const FloatFormat& to) {
   return c;
 }
 
-/// PTX ISA 8.7, cvt [V S5]: the random bits are added to the mantissa bits that are cut off, the carry decides; 13 bits
-/// to f16, 16 to bf16, 8 to f8. That subnormal results are kept, with the bits at the top of what is cut off: G4, S7.
-/// .satfinite: beyond the greatest number, infinities too, the greatest number; f8 only has that form. NaN: all ones.
-/// Without .satfinite overflow is not spelled out: infinity (Q1).
+/// PTX ISA 8.7, cvt [vendor]: the random bits are added to the mantissa bits that are cut off, the carry decides; 13
+/// bits to f16, 16 to bf16, 8 to f8. That subnormal results are kept, with the bits at the top of what is cut off:
+/// N343, Quack. .satfinite: beyond the greatest number, infinities too, the greatest number; f8 only has that form.
+/// NaN: all ones. Without .satfinite overflow is not spelled out: infinity (N323).
 SOFTAMP_INLINE ChipRounding nvidia_rounding(const FloatFormat& to, bool sm103) {
   const bool f16 = to == FloatFormat::fp16(), bf16 = to == FloatFormat::bf16();
   const bool f8 = to == FloatFormat::e4m3() || to == FloatFormat::e5m2();
   if (!f16 && !bf16 && !f8) return {};
   RoundingPolicy p = RoundingPolicy::stochastic_carry(f16 ? 13 : bf16 ? 16 : 8);
   p.nan = NanPattern::kAllOnes;
-  const RandomSlice bytes = sm103 ? RandomSlice::kPermutedBytes : RandomSlice::kBytes;  // D35 [T S7]
+  const RandomSlice bytes = sm103 ? RandomSlice::kPermutedBytes : RandomSlice::kBytes;  // N311
   ChipRounding c = made(to, f8 ? bytes : RandomSlice::kHalves, p, saturated(p, InfinityResult::kSaturate));
   c.has_special = !f8;
   c.usually_saturating = f8;
   return c;
 }
 
-/// CDNA4 ISA [V], ROCm's amd_hip_ocp_host.hpp [vendor's model] S26: subnormal results are shifted right first, what
+/// CDNA4 ISA, ROCm's amd_hip_ocp_host.hpp (the vendor's model): subnormal results are shifted right first, what
 /// leaves is dropped; then the top 23 - m bits of the seed are added and the sum is truncated. FP16_OVFL = 0: infinity,
 /// or NaN in the fp8 formats without; = 1: the greatest number, of infinite operands too, but in f16, where they stay
 /// (LLVM's AMDGPU usage guide); of bf16 nothing is said. CDNA3's fp8 are the FNUZ formats, and its host model makes NaN
-/// of an infinite operand in either case (amd_hip_fp8.h). f16 and bf16: by the same formula [T].
+/// of an infinite operand in either case (amd_hip_fp8.h). f16 and bf16: by the same formula (third party).
 SOFTAMP_INLINE ChipRounding amd_rounding(const FloatFormat& to, bool cdna4) {
   const bool f16 = to == FloatFormat::fp16(), bf16 = to == FloatFormat::bf16();
   const bool ocp = to == FloatFormat::e4m3() || to == FloatFormat::e5m2();
@@ -141,7 +141,7 @@ SOFTAMP_INLINE ChipRounding amd_rounding(const FloatFormat& to, bool cdna4) {
   return c;
 }
 
-/// vISA SRND [V S27]: src1[12:0], to bf8 src1[7:0], is added to the source's mantissa, bit 0 on bit 0; the sum is
+/// vISA SRND: src1[12:0], to bf8 src1[7:0], is added to the source's mantissa, bit 0 on bit 0; the sum is
 /// normalised and truncated. So a subnormal fp16, whose quantum lies higher, hardly ever rounds up. The source of bf8
 /// is fp16, whose subnormals have bf8's exponent: there the bits lie at the top of what is cut off, always.
 SOFTAMP_INLINE ChipRounding intel_rounding(const FloatFormat& to) {
@@ -155,7 +155,7 @@ SOFTAMP_INLINE ChipRounding intel_rounding(const FloatFormat& to) {
   return c;
 }
 
-/// Functional model of SFPSTOCHRND [T S28]: discarded bits << 10 (or 7) >= 23 random bits goes up, a bug of the
+/// Functional model of SFPSTOCHRND (third party): discarded bits << 10 (or 7) >= 23 random bits goes up, a bug of the
 /// hardware that R = 0 shows on exact values; denormals and -0 become +0, NaNs the infinity of their sign. The result
 /// is a float of 10 or 7 mantissa bits, in the range of fp32: tf32 and bf16. (A store to fp16 afterwards only moves the
 /// limits.)
@@ -171,7 +171,7 @@ SOFTAMP_INLINE ChipRounding tenstorrent_rounding(const FloatFormat& to) {
   return c;
 }
 
-/// IEEE P3109's stochastic roundings as gfloat's round.py has them (D26) [T S11], into any format of ours; r is free.
+/// IEEE P3109's stochastic roundings as gfloat's round.py has them (N13), into any format of ours; r is free.
 SOFTAMP_INLINE ChipRounding p3109_rounding(const FloatFormat& to, StochasticVariant variant, int bits) {
   if (!to.valid() || to == FloatFormat::binary64() || bits < 1 || bits > 32) return {};
   RoundingPolicy p = RoundingPolicy::stochastic_carry(bits);

@@ -1,8 +1,8 @@
-// NVIDIA's packed stochastic conversion, PTX's cvt.rs of sm_100a and sm_103a (D34..D36), as a function of bit patterns:
-// which operand lands where, which bits of the random word it takes, .satfinite and .relu.
+// NVIDIA's packed stochastic conversion, PTX's cvt.rs of sm_100a and sm_103a (N312, N320), as a function of bit
+// patterns: which operand lands where, which bits of the random word it takes, .satfinite and .relu.
 //
 // The forms to formats of 6 and 4 bits (e2m3x4, e3m2x4, e2m1x4) are left out: those formats have neither NaN nor
-// infinity, which no FloatFormat of ours can say, and sm_100a's byte order of e2m1x4 has not been probed (Q2).
+// infinity, which no FloatFormat of ours can say, and sm_100a's byte order of e2m1x4 has not been probed (N324).
 #pragma once
 
 #include "softamp/numerics/chips.h"

@@ -1,4 +1,4 @@
-// Floating-point formats as data: one constexpr literal each, every limit derived (DESIGN rule 4).
+// Floating-point formats as data: one constexpr literal each, every limit derived (N384).
 //
 // A code is the format's bit pattern, right-aligned in an unsigned integer: sign, exponent_bits of exponent,
 // precision - 1 bits of mantissa. tf32 therefore has 19-bit codes.

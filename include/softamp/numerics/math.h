@@ -1,4 +1,4 @@
-// Elementary functions of our own: the same bits on every compiler and machine (D2, D50), not correctly rounded.
+// Elementary functions of our own: the same bits on every compiler and machine (N62, N180), not correctly rounded.
 // docs/NUMERICS.md has a row for each: oracle, domain, worst error, share not correctly rounded.
 //
 // Each takes and gives lanes of math_lane.h; `math::exp(math::Float(x)).value` is the scalar form.

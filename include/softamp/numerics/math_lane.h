@@ -4,9 +4,9 @@
 // here) and for the vectors of an engine (emu/math_lanes.h). All give the same bits, because each operation of a lane
 // is one IEEE 754 operation rounded to nearest even, or on integers. What a lane type F offers:
 //
-//   F(constant), + - * / and unary -, fma(a, b, c), sqrt(a)                  each rounded once (D13)
+//   F(constant), + - * / and unary -, fma(a, b, c), sqrt(a)                  each rounded once (N410)
 //   a < b, a <= b, a == b giving F::Mask, with & | ! on masks; select(mask, a, b)
-//   at_most(a, c) = c < a ? c : a, at_least(a, c) = a < c ? c : a            a NaN stays (D17)
+//   at_most(a, c) = c < a ? c : a, at_least(a, c) = a < c ? c : a            a NaN stays (N413)
 //   bits(a), F::from_bits(u), F::shifted(u, n): u >> n as signed             F::Bits: unsigned, + - & | ^ << >>
 //   F::from_signed(u), F::from_unsigned(u)                                   the integer, rounded to nearest
 //   scaled(p, n): p 2^n, rounded once, for integral |n| <= 252 and 2^-40 < |p| < 2^40 or p 0 or NaN
@@ -14,7 +14,7 @@
 //   any(mask), and F::for_lanes(mask, f): f(lane number) for each lane marked
 //
 // These are the only headers of numerics/ that compute in floating point: callers see to rounding to nearest without
-// flushing (D11). NaN results have no particular bits; who stores one puts the policy's pattern in its place (D20).
+// flushing (N81). NaN results have no particular bits; who stores one puts the policy's pattern in its place (N23).
 #pragma once
 
 #include "softamp/numerics/platform.h"
@@ -28,7 +28,7 @@ namespace detail {
 #if !defined(__CUDA_ARCH__) && !defined(__FMA__) && !defined(__aarch64__)
 /// a b + c rounded once, without an instruction for it and without a library: the product is exact in binary64, the
 /// sum is rounded to odd there by way of its exact error (Knuth's two-sum), and 53 bits are enough for the rounding to
-/// fp32 not to be seen to be the second (D28).
+/// fp32 not to be seen to be the second (N403).
 SOFTAMP_MATH float fused(float a, float b, float c) {
   const double product = static_cast<double>(a) * b, addend = c;
   const double sum = product + addend;

@@ -1,6 +1,6 @@
 // Numbers with a distribution, each from one random word: uniform, normal, and normal on two standard deviations.
 //
-// A word addresses a number (DESIGN rule 3), so none is rejected: the inverse of the distribution function is taken.
+// A word addresses a number (N383), so none is rejected: the inverse of the distribution function is taken.
 // With x = 2 Phi(z) - 1 and w = -ln(1 - x^2), z = x P(w), P a polynomial in w up to 5 and one in sqrt(w) from there on
 // (the form is Giles's, "Approximating the erfinv function", 2010; the coefficients are our own).
 #pragma once

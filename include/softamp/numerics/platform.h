@@ -1,7 +1,7 @@
 // What every header of numerics/ needs from the compiler: host and device markers, inlining, bit helpers.
 //
 // Everything in this folder is header-only, constexpr, C++20, and compiled unchanged by g++, clang++, nvcc's host
-// pass and nvcc's device pass (D3). It uses integer arithmetic only, so no result depends on the caller's MXCSR.
+// pass and nvcc's device pass (N63). It uses integer arithmetic only, so no result depends on the caller's MXCSR.
 #pragma once
 
 #include <cstdint>

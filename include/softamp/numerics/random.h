@@ -1,7 +1,7 @@
-// Addressed random bits (DESIGN rule 3): a pure function of (seed, step, operation, index), by way of Philox4x32.
+// Addressed random bits (N383): a pure function of (seed, step, operation, index), by way of Philox4x32.
 //
-// Nothing advances and nothing is stored, so any thread, in any order, on any backend, reads the same bits (D37..D41).
-// Philox: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+// Nothing advances and nothing is stored, so any thread, in any order, on any backend, reads the same bits (N70 to N73,
+// N78). Philox: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 #pragma once
 
 #include <cassert>
@@ -40,7 +40,7 @@ SOFTAMP_INLINE RandomBlock philox4x32(RandomBlock counter, PhiloxKey key, int ro
   return counter;
 }
 
-/// The random bits of a run. An address is (step, operation, index); a run must not use one twice (D40).
+/// The random bits of a run. An address is (step, operation, index); a run must not use one twice (N78).
 ///
 /// step       counts graph executions, every micro-batch one of them
 /// operation  (0 .. 2^24 - 1)  one rounding site of the graph; bulk calls and running sums use 0
@@ -55,16 +55,16 @@ struct RandomBits {
 
   uint64_t seed = 0;
   int rounds = 10;       ///< (10, 7) [=10] Philox rounds
-  uint32_t replica = 0;  ///< (0..255) [=0] of a replica-local operation; 0 where all replicas must agree (D61)
+  uint32_t replica = 0;  ///< (0..255) [=0] of a replica-local operation; 0 where all replicas must agree (N79)
 
   constexpr bool operator==(const RandomBits&) const = default;
 
-  /// All four words of a draw block; block_index is index / 8 for 16-bit lanes, index / 4 for 32-bit lanes (D38).
+  /// All four words of a draw block; block_index is index / 8 for 16-bit lanes, index / 4 for 32-bit lanes (N70).
   SOFTAMP_INLINE RandomBlock block(uint32_t step, uint32_t operation, uint64_t block_index) const {
     return philox4x32(counter(step, operation, block_index), key(), rounds);
   }
 
-  /// The r (1..32) random bits of one rounding, right-aligned, the rest zero (D39).
+  /// The r (1..32) random bits of one rounding, right-aligned, the rest zero (N71).
   SOFTAMP_INLINE uint32_t bits(uint32_t step, uint32_t operation, uint64_t index, int r) const {
     assert(r >= 1 && r <= 32);
     if (r > 16) return block(step, operation, index >> 2).word[index & 3] & (~uint32_t{0} >> (32 - r));
@@ -82,7 +82,7 @@ struct RandomBits {
 };
 
 /// Index of a rounding inside a product or convolution: accumulation block (< 2^29) of an output (< 2^35). An output
-/// keeps its lane through the whole chain (D39).
+/// keeps its lane through the whole chain (N71).
 SOFTAMP_INLINE uint64_t product_index(uint64_t accumulation_block, uint64_t output) {
   assert(accumulation_block < uint64_t{1} << 29);
   assert(output < uint64_t{1} << 35);

@@ -1,4 +1,4 @@
-// The one rounding (DESIGN rule 2): an exact value goes in, a code and its flags come out.
+// The one rounding (N382): an exact value goes in, a code and its flags come out.
 #pragma once
 
 #include "softamp/numerics/format.h"

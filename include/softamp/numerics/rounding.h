@@ -1,4 +1,4 @@
-// A rounding policy is data (DESIGN rule 4): how an exact value becomes a code, in every case.
+// A rounding policy is data (N384): how an exact value becomes a code, in every case.
 #pragma once
 
 #include "softamp/numerics/status.h"
@@ -15,7 +15,7 @@ enum class RoundingMode : uint8_t {
   kStochastic,   ///< k + 1 with probability d (to `random_bits` bits), by random bits handed in.
 };
 
-/// How d and the random integer R in [0, 2^r) decide a stochastic rounding, r = random_bits (rule D26).
+/// How d and the random integer R in [0, 2^r) decide a stochastic rounding, r = random_bits (N12, N13, N18).
 enum class StochasticVariant : uint8_t {
   kCarry,  ///< floor(d 2^r) + R >= 2^r: the IPU's. SRFF. Bias toward zero, below 2^-r quanta.
   kHalf,   ///< floor(d 2^(r+1)) + 2R + 1 >= 2^(r+1). SRF. Bias at most 2^-(r+1) quanta for short d.
@@ -64,7 +64,7 @@ enum class Subnormals : uint8_t {
   kFlushToPositive,  ///< +0.
 };
 
-/// The code of every NaN that is written (D19). fp16 in brackets.
+/// The code of every NaN that is written (N23). fp16 in brackets.
 enum class NanPattern : uint8_t {
   kQuiet,          ///< positive, quiet, no payload (0x7E00).
   kNegativeQuiet,  ///< negative, quiet, no payload (0xFE00): x86's default.

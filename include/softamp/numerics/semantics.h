@@ -73,7 +73,7 @@ enum class DumpFormat : uint8_t { kFull, kOneLine, kJson };
 /// Which random source a stochastic rounding reads; it fixes the default number of random bits.
 enum class RandomEngine : uint8_t { kPhilox, kPhilox7, kXoroshiro128aox };
 
-/// What is not publicly known of the IPU, one field per row of the table in docs/NUMERICS.md, under the row's name.
+/// What is not publicly known of the IPU, one field per row of N60 in docs/NUMERICS.md, under the row's name.
 /// The defaults are the preset `ipu`.
 struct IpuSwitches {
   int sr_bits = 0;  ///< 1..32, or 0: 16 with xoroshiro128aox, 13 with Philox

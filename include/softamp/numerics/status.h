@@ -1,4 +1,4 @@
-// Status is a value (DESIGN rule 6): flags of one operation, and the sticky status of many.
+// Status is a value (N386): flags of one operation, and the sticky status of many.
 #pragma once
 
 #include "softamp/numerics/platform.h"
@@ -22,7 +22,7 @@ struct Rounded {
   uint8_t flags;
 };
 
-/// Bits of the IPU worker's status register $FP_STS (spec: CONSTS, reverse-engineered).
+/// Bits of the IPU worker's status register $FP_STS (N56, reverse-engineered).
 struct StatusRegister {
   static constexpr uint32_t kInv = 1, kDiv0 = 2, kOflo = 4;
   static SOFTAMP_INLINE uint32_t encode(uint8_t flags) {

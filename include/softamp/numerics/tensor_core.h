@@ -1,7 +1,7 @@
 // How the matrix units of NVIDIA's GPUs sum products: vendor behaviour, reverse engineered. Nothing here is documented
 // by the vendor. The model is that of MMA-Sim (arXiv 2511.10909; microsoft/MMA-Sim @c785138), which found it by tests.
 //
-// One fused group (rules D64, B8). Every product keeps its significand s_a s_b in [0, 4) and its exponent e_a + e_b; it
+// One fused group (N109, N326). Every product keeps its significand s_a s_b in [0, 4) and its exponent e_a + e_b; it
 // is not normalised. Subnormal operands have s < 1 at the format's least exponent. The accumulator C is one more term.
 // With E the largest exponent of a term, every term is truncated toward zero to a multiple of 2^(E - F), and the
 // truncated terms are summed exactly. The sum becomes fp32 by truncation, or fp16 by rounding to nearest even; for
@@ -23,9 +23,9 @@ enum class Accumulator : uint8_t {
   kIpuModelA,            ///< ipu_model_a: the IPU's, as partialsType, amp_block and amp_inner say.
   kFp32Chain,            ///< fp32_chain: float partials of fp32 fused multiply-adds in ascending k.
   kTensorCoreVolta,      ///< tensorcore_volta (V100)
-  kTensorCoreTuring,     ///< tensorcore_turing (T4)
+  kTensorCoreTuring,     ///< tensorcore_turing (`T4`)
   kTensorCoreAmpere,     ///< tensorcore_ampere (A100)
-  kTensorCoreAda,        ///< tensorcore_ada (L40)
+  kTensorCoreAda,        ///< tensorcore_ada (`L40`)
   kTensorCoreHopper,     ///< tensorcore_hopper (H100)
   kTensorCoreBlackwell,  ///< tensorcore_blackwell (B200)
 };
@@ -66,7 +66,7 @@ struct TensorCore {
   SOFTAMP_INLINE bool exists() const { return group != 0; }
 };
 
-/// The instruction of a family for operands of `format` with an fp32 accumulator (B8); group 0 where it has none, or
+/// The instruction of a family for operands of `format` with an fp32 accumulator (N326); group 0 where it has none, or
 /// `a` is no tensor core. fp32 stands for tf32: the instruction reads fp32 codes, and truncates them to 10 fraction
 /// bits. halves: the fp16 accumulator, of fp16 operands alone.
 SOFTAMP_INLINE TensorCore tensor_core(Accumulator a, const FloatFormat& format, bool halves = false) {

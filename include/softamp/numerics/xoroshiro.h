@@ -1,6 +1,6 @@
 // xoroshiro128aox, the random generator of an IPU worker: registers, seeding, jumps.
 //
-// Generator: Fox, Knowles et al., arXiv 2203.04058. Registers, seed register and worker seeding: docs/NUMERICS.md; that
+// Generator: Fox, Knowles et al., arXiv 2203.04058. Registers, seed register and worker seeding: N74 to N76; that
 // s0 is the pair $PRNG_0 is inferred. The generator passes BigCrush; its weights of words are slightly dependent.
 #pragma once
 

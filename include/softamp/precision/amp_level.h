@@ -1,4 +1,5 @@
-// MindSpore's levels of automatic mixed precision (rows M02, M04, M15, M16; spec of levels: r1.5, O1 of 2.x).
+// MindSpore's levels of automatic mixed precision (MIXED_PRECISION M02, M04, M15, M16; levels of r1.5, O1 of
+// 2.x).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// TensorFlow's mixed-precision graph rewrite (auto_mixed_precision, r2.3): rows T06 to T08, T15, T16.
+// TensorFlow's mixed-precision graph rewrite (auto_mixed_precision, r2.3): MIXED_PRECISION T06 to T08, T15, T16.
 #pragma once
 
 #include <functional>
@@ -46,8 +46,8 @@ Colouring colour_tensorflow(const OpGraph& graph, const OpLists& lists, const Re
 GraphRewrite rewrite(const Graph& graph, const OpLists& lists, std::span<const std::string> fetches = {},
                      const RewriteOptions& options = {});
 
-/// Row T14, TensorFlow's performance guide: a dimension should be a power of two below 256, else a multiple of 8. One
-/// line for each that is not: "dimension 100: expected a power of two, such as 128 ...".
+/// MIXED_PRECISION T14, TensorFlow's performance guide: a dimension should be a power of two below 256, else a multiple
+/// of 8. One line for each that is not: "dimension 100: expected a power of two, such as 128 ...".
 std::vector<std::string> shape_advice(std::span<const int64_t> dimensions);
 
 }  // namespace softamp

@@ -16,10 +16,10 @@ enum class Unscale : uint8_t {
   kDivide,                     ///< g / S in float32
   kReciprocal,                 ///< g * RN32(1 / S) in float32
   kReciprocalInGradientDtype,  ///< g * (1 / S) in the gradient's own dtype (MindSpore)
-  kFoldedIntoRate,             ///< not at all: the learning rate is lr / S. Linear optimizers only (row G26)
+  kFoldedIntoRate,             ///< not at all: the learning rate is lr / S. Linear optimizers only (TUTORIAL G26)
 };
 
-/// What says that a step has overflowed (rule D49).
+/// What says that a step has overflowed (N263).
 enum class OverflowFrom : uint8_t {
   kGradients,  ///< an element of a gradient is not finite
   kStatus,     ///< the step raised overflow or invalid: the device's sticky flag
@@ -40,7 +40,7 @@ struct LossScaleOptions {
   bool clamp_at_max = true;
   int64_t max_consecutive = 0;       ///< (0: no limit) overflows in a row; one more throws std::runtime_error
   bool skip_overflowed = true;       ///< an overflowed step is not applied
-  bool count_skipped_steps = false;  ///< the optimizer's step counter moves on a skipped step (trap X6)
+  bool count_skipped_steps = false;  ///< the optimizer's step counter moves on a skipped step (TUTORIAL X6)
   Unscale unscale = Unscale::kDivide;
   OverflowFrom overflow_from = OverflowFrom::kGradients;
   /// Graphcore's automatic loss scaling: judged every `window` steps by the share of gradient values whose magnitude,
@@ -115,8 +115,8 @@ class LossScale {
   State state_;
 };
 
-/// The largest power of two S in [1, most] for which step(S) reports no overflow, found by doubling from 1 (row G23); 0
-/// where even S = 1 overflows.
+/// The largest power of two S in [1, most] for which step(S) reports no overflow, found by doubling from 1
+/// (TUTORIAL G23); 0 where even S = 1 overflows.
 template <class Step>
 double find_max_loss_scale(Step&& overflows, double most = 0x1p64) {
   double best = 0;

@@ -1,5 +1,6 @@
 // Who is on: the switches that the systems keep for a whole process, here a value that is handed to whoever builds a
-// graph. Two mechanisms at once are refused, in each system's own words (rows T01, T04, T05, T13, K05, K11, K21, H20).
+// graph. Two mechanisms at once are refused, in each system's own words (MIXED_PRECISION T01, T04, T05, T13, K05, K11,
+// K21, H20).
 #pragma once
 
 #include <cstdint>
@@ -27,13 +28,13 @@ class ApiConflictError : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// TensorFlow's dtype behaviour (row K11).
+/// TensorFlow's dtype behaviour (MIXED_PRECISION K11).
 enum class DtypeBehaviour : uint8_t {
   kV1,  ///< inputs are not cast, the policy is "_infer"
   kV2,
 };
 
-/// Where a graph is built (row T13).
+/// Where a graph is built (MIXED_PRECISION T13).
 enum class GraphScope : uint8_t {
   kEager,     ///< operation by operation: nothing is rewritten
   kFunction,  ///< inside a function: what is on acts
@@ -54,7 +55,8 @@ class MixedPrecisionContext {
   }
   void disable_graph_rewrite();  ///< warns where it is off
   bool graph_rewrite_enabled() const { return rewrite_.has_value(); }
-  /// An executor was made (row T05); one that was made while the rewrite was on is no cause for the warning.
+  /// An executor was made (MIXED_PRECISION T05); one that was made while the rewrite was on is no cause for the
+  /// warning.
   void note_session() {
     if (!rewrite_) ++sessions_;
   }
@@ -66,8 +68,8 @@ class MixedPrecisionContext {
   void set_global_policy(std::string_view name);
   void reset_global_policy();  ///< as set_global_policy(None): from floatx
   DtypeBehaviour dtype_behaviour() const { return behaviour_; }
-  /// Row K21: once per context, "Mixed precision compatibility check (mixed_float16): OK" or "... WARNING" for this
-  /// compute capability; nothing for other policies.
+  /// MIXED_PRECISION K21: once per context, "Mixed precision compatibility check (mixed_float16): OK" or "... WARNING"
+  /// for this compute capability; nothing for other policies.
   void check_device(const Policy& policy, double gpu_capability);
 
   // Gaudi's pass. Throws ApiConflictError while the rewrite is on or the global policy is mixed.
@@ -93,8 +95,9 @@ class MixedPrecisionContext {
   bool device_checked_ = false;
 };
 
-/// The global policy while alive (row K05); the one before comes back, by an exception too. [ours] Where that one is
-/// mixed and another mechanism was turned on meanwhile, this mechanism is turned off again, with an error in the log.
+/// The global policy while alive (MIXED_PRECISION K05); the one before comes back, by an exception too. [ours] Where
+/// that one is mixed and another mechanism was turned on meanwhile, this mechanism is turned off again, with an error
+/// in the log.
 class PolicyScope {
  public:
   PolicyScope(MixedPrecisionContext& context, const Policy& policy);

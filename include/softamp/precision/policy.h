@@ -1,4 +1,4 @@
-// Keras' dtype policies (rows K01 to K05, K20).
+// Keras' dtype policies (MIXED_PRECISION K01 to K05, K20).
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace softamp {
 class Policy {
  public:
   /// The name of a dtype: both are it; "mixed_float16", "mixed_bfloat16": that dtype, variables float32; "_infer":
-  /// nothing until a layer's first input says. Throws std::invalid_argument with Keras' texts (row K02).
+  /// nothing until a layer's first input says. Throws std::invalid_argument with Keras' texts (MIXED_PRECISION K02).
   explicit Policy(std::string_view name);
   /// [ours] Keras wants a name.
   explicit Policy(DType dtype);
@@ -25,7 +25,7 @@ class Policy {
   const std::optional<DType>& variable_dtype() const { return variable_; }
   bool is_mixed() const { return name_.starts_with("mixed_"); }
 
-  /// "float32"; null; {"class_name":"Policy","config":{"name":"mixed_float16"}} (row K20).
+  /// "float32"; null; {"class_name":"Policy","config":{"name":"mixed_float16"}} (MIXED_PRECISION K20).
   std::string to_json() const;
   /// Reads these, and drops a "loss_scale" of older versions. Throws std::invalid_argument with the place.
   static Policy from_json(std::string_view text);

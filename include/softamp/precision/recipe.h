@@ -1,4 +1,4 @@
-// Gaudi's bfloat16 conversion: recipes of three lists and two lists of exceptions (rows H03 to H20).
+// Gaudi's bfloat16 conversion: recipes of three lists and two lists of exceptions (MIXED_PRECISION H03 to H20).
 //
 // Source of names and lists: the Gaudi page and the recipes of HabanaAI/Model-References; where the page is silent,
 // what is done here is marked [ours] and is a row of docs/MIXED_PRECISION.md.
@@ -60,8 +60,8 @@ struct Recipe {
   bool operator==(const Recipe& other) const;
 };
 
-inline constexpr std::string_view kKeepFp32Scope = "KEEP_FP32_PRECISION";    ///< name scope: stays fp32 (row H18)
-inline constexpr std::string_view kForceBf16Scope = "FORCE_BF16_PRECISION";  ///< name scope: converted (row H19)
+inline constexpr std::string_view kKeepFp32Scope = "KEEP_FP32_PRECISION";    ///< stays fp32 (MIXED_PRECISION H18)
+inline constexpr std::string_view kForceBf16Scope = "FORCE_BF16_PRECISION";  ///< converted (MIXED_PRECISION H19)
 
 /// Classes: non_convertible, convertible, allow, strict, conditional, else block [ours]; then the least fixed point;
 /// then groups of adjacent converted nodes. low (bfloat16, float16) [=bfloat16: the page's]. Never converted, though a

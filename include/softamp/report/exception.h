@@ -24,7 +24,7 @@ struct ExceptionSite {
   uint32_t worker = 0;
 };
 
-/// Thrown after an operation that raised an enabled exception (DESIGN rule 6). what() is the report:
+/// Thrown after an operation that raised an enabled exception (N386). what() is the report:
 ///
 ///   floating-point exception: overflow
 ///     $FP_STS: OFLO: 0x1 DIV0: 0x0 INV: 0x0

@@ -1,4 +1,4 @@
-// The one constant of a cost model that the tutorial gives (row G02): how much faster the matrix unit is in half.
+// The one constant of a cost model that the tutorial gives (TUTORIAL G02): how much faster the matrix unit is in half.
 #pragma once
 
 #include "softamp/tensor/dtype.h"

@@ -25,7 +25,7 @@ struct RunningSumSetup {
   uint64_t replicas = 1;       ///< (1 .. 2^20) independent sums; deterministic ones are all alike
   RandomEngine engine = RandomEngine::kPhilox;
   uint64_t seed = 0;
-  uint32_t operation = 0;  ///< (0 .. 2^24 - 1) rounding site of Philox's bits (D40); xoroshiro128aox has none [=0]
+  uint32_t operation = 0;  ///< (0 .. 2^24 - 1) rounding site of Philox's bits (N78); xoroshiro128aox has none [=0]
   /// Record the sums after about so many evenly spaced additions, the start and the end included; 0: do not.
   uint64_t trace_points = 0;
   uint64_t trace_replicas = 200;  ///< record so many of the replicas, the first ones [=200]
@@ -46,7 +46,7 @@ struct RunningSum {
 /// Runs the experiment.
 ///
 /// Random bits of a stochastic rounding: with Philox RandomBits{seed}.bits(step = addition from 0, operation,
-/// index = replica) (D39). With xoroshiro128aox the order of the hardware: the replicas are the lanes of one vector on
+/// index = replica) (N72). With xoroshiro128aox the order of the hardware: the replicas are the lanes of one vector on
 /// tile 0 after setSeed(seed, 0), and every addition spends one draw per group of four lanes.
 ///
 /// A deterministic sum that an addition leaves unchanged is finished at once: no later addition can change it.

@@ -4,7 +4,7 @@
 //
 // Every function takes a `Semantics`; the policy that rounds is its `rounding(format of the result)`. Where that policy
 // is stochastic, element i uses the random word that `RandomBits` gives for (seed, step, operation, first_index + i)
-// and the policy's random_bits (D39), or words[i].
+// and the policy's random_bits (N72), or words[i].
 //
 // Threads: oneTBB. MXCSR: any state of the caller gives the same result; control and sticky bits are left as found.
 // Errors: std::invalid_argument, naming the sizes, where the arrays differ in length, where a code does not fit its

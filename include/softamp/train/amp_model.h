@@ -1,5 +1,5 @@
-// MindSpore's Model: network, loss, optimizer and a level of automatic mixed precision in one object (rows M01, M02,
-// M04, M18 to M20).
+// MindSpore's Model: network, loss, optimizer and a level of automatic mixed precision in one object
+// (MIXED_PRECISION M01, M02, M04, M18 to M20).
 //
 //   LeNet5 network;
 //   cells::SoftmaxCrossEntropyWithLogits loss(false, cells::Reduction::kMean);
@@ -32,8 +32,8 @@ class Metric {
   virtual double eval() const = 0;
 };
 
-/// Row M18: the share of rows whose greatest logit (the first among equals; a NaN is no maximum) is the label. Labels:
-/// int32 [batch], or of the logits' shape, whose greatest is the class.
+/// MIXED_PRECISION M18: the share of rows whose greatest logit (the first among equals; a NaN is no maximum) is the
+/// label. Labels: int32 [batch], or of the logits' shape, whose greatest is the class.
 class Accuracy : public Metric {
  public:
   void clear() override;

@@ -1,5 +1,5 @@
-// Cells: networks as MindSpore writes them (rows M04, M07 to M10). A cell is an object that adds its part of a network
-// to a graph; cells hold cells, and each says what it computes in.
+// Cells: networks as MindSpore writes them (MIXED_PRECISION M04, M07 to M10). A cell is an object that adds its part of
+// a network to a graph; cells hold cells, and each says what it computes in.
 //
 //   struct Net : cells::Cell {
 //     cells::Dense dense{*this, "dense", 512, 128};
@@ -57,7 +57,8 @@ class Cell {
   Cell& to_float(DType dtype);
   /// What to_float said last.
   const std::optional<DType>& compute_dtype() const { return compute_; }
-  /// The result is cast to this dtype [=none: as computed]; levels set it on norms (row M04). This cell alone.
+  /// The result is cast to this dtype [=none: as computed]; levels set it on norms (MIXED_PRECISION M04). This cell
+  /// alone.
   Cell& set_output(std::optional<DType> dtype);
   const std::optional<DType>& output_dtype() const { return output_; }
 
@@ -227,8 +228,8 @@ class SoftmaxCrossEntropyWithLogits : public Cell {
   Reduction reduction_;
 };
 
-/// Row M10: (data, label) -> loss(backbone(data), label). cast_to_float32: output and floating labels are cast to
-/// float32 before, as the levels of 16 bits do. Both cells must live as long as this one.
+/// MIXED_PRECISION M10: (data, label) -> loss(backbone(data), label). cast_to_float32: output and floating labels are
+/// cast to float32 before, as the levels of 16 bits do. Both cells must live as long as this one.
 class WithLossCell : public Cell {
  public:
   WithLossCell(Cell& backbone, Cell& loss_fn, bool cast_to_float32 = false);

@@ -1,4 +1,4 @@
-// A dataset as MindSpore's examples make it (row M17): a generator of samples, batched and repeated.
+// A dataset as MindSpore's examples make it (MIXED_PRECISION M17): a generator of samples, batched and repeated.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// An Estimator in the manner of TensorFlow 1 (row G45): a model function builds the graph, an input function hands out
-// batches, and train() runs so many steps.
+// An Estimator in the manner of TensorFlow 1 (TUTORIAL G45): a model function builds the graph, an input function hands
+// out batches, and train() runs so many steps.
 #pragma once
 
 #include <functional>

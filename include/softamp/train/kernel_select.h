@@ -1,6 +1,6 @@
-// Which kernel runs an operation, where a device has only some dtypes (rows M05, M06): one of the operation's own
-// dtypes, else one of wider ones ("raise precision"), else, if that is allowed, one of narrower ones ("reduce
-// precision"), each told to the log.
+// Which kernel runs an operation, where a device has only some dtypes (MIXED_PRECISION M05, M06): one of the
+// operation's own dtypes, else one of wider ones ("raise precision"), else, if that is allowed, one of narrower ones
+// ("reduce precision"), each told to the log.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ KernelChoice select_kernel(std::string_view node, const KernelInfo& wanted, std:
 Graph select_kernels(const Graph& graph, std::span<const KernelInfo> kernels, bool enable_reduce_precision,
                      const LogSink& log = {});
 
-/// A log that keeps its lines, for tests and searches (row M06).
+/// A log that keeps its lines, for tests and searches (MIXED_PRECISION M06).
 class LogLines {
  public:
   LogSink sink();

@@ -1,5 +1,5 @@
 // Layers as objects with a dtype policy, as Keras has them: a layer is written without any cast, and the class that it
-// derives from casts its first argument and its variables (rows K06 to K18, K20).
+// derives from casts its first argument and its variables (MIXED_PRECISION K06 to K18, K20).
 //
 //   class SimpleDense : public Layer {
 //    public:
@@ -46,7 +46,7 @@ namespace softamp {
 class LayerContext;
 
 /// A variable of a layer. Where its layer computes in another dtype than it keeps variables in, it is Keras'
-/// AutoCastVariable: what a call() reads is cast (row K13).
+/// AutoCastVariable: what a call() reads is cast (MIXED_PRECISION K13).
 class Weight {
  public:
   Weight() = default;  ///< none: what asks for the variable throws GraphError
@@ -79,7 +79,7 @@ class Weight {
   bool autocast_ = false;
 };
 
-/// A loss from a weight in the dtype in which it is kept (row K18).
+/// A loss from a weight in the dtype in which it is kept (MIXED_PRECISION K18).
 using Regularizer = std::function<Port(GraphBuilder& builder, Port weight)>;
 /// rate * sum |w|, rate * sum w^2: the sum rounded once, rate rounded to the weight's dtype, the product rounded once.
 Regularizer l1_regularizer(double rate = 0.01);
@@ -92,7 +92,7 @@ using LayerDtype = std::variant<std::monostate, DType, std::string, Policy>;
 struct LayerOptions {
   std::string name{};  ///< scope of nodes and variables [=default_name(), made unique as "dense_1", "dense_2"]
   LayerDtype dtype{};
-  /// The first argument is cast to the compute dtype [=under dtype behaviour V2 (row K11)].
+  /// The first argument is cast to the compute dtype [=under dtype behaviour V2 (MIXED_PRECISION K11)].
   std::optional<bool> autocast{};
 
   /// Name and policy from what Layer::get_config gave; other keys, which a layer of its own may add, are left alone.
@@ -101,10 +101,10 @@ struct LayerOptions {
 };
 
 struct WeightOptions {
-  std::optional<DType> dtype{};              ///< [=the layer's variable dtype; float32 where it has none (row K12)]
+  std::optional<DType> dtype{};              ///< [=the layer's variable dtype, else float32 (MIXED_PRECISION K12)]
   std::optional<Initializer> initializer{};  ///< [=Glorot uniform; zeros for integers and bools]
   bool trainable = true;
-  bool autocast = true;  ///< Keras' experimental_autocast; false: read as it is kept, in a call() too (row K14)
+  bool autocast = true;  ///< experimental_autocast; false: read as it is kept, in a call() too (MIXED_PRECISION K14)
   Regularizer regularizer{};
 };
 
@@ -165,7 +165,7 @@ class LayerContext {
 
 class Layer {
  public:
-  /// Takes its policy now. Throws std::invalid_argument for a policy that there is not (row K02).
+  /// Takes its policy now. Throws std::invalid_argument for a policy that there is not (MIXED_PRECISION K02).
   explicit Layer(LayerContext& context, LayerOptions options = {});
   virtual ~Layer() = default;
   Layer(const Layer&) = delete;
@@ -183,7 +183,7 @@ class Layer {
   const Policy& dtype_policy() const { return policy_; }
   const std::optional<DType>& compute_dtype() const { return policy_.compute_dtype(); }
   const std::optional<DType>& variable_dtype() const { return policy_.variable_dtype(); }
-  const std::optional<DType>& dtype() const { return variable_dtype(); }  ///< Keras' word for it (row K07)
+  const std::optional<DType>& dtype() const { return variable_dtype(); }  ///< Keras' word for it (MIXED_PRECISION K07)
   bool autocast() const { return autocast_; }
   /// As given, or as the first call (or add_weight) found it free.
   std::string name() const { return name_.empty() ? default_name() : name_; }
@@ -222,7 +222,8 @@ class Layer {
   Port op(std::string_view op, std::vector<Port> inputs, Attributes attributes = {}, std::string_view name = {}) const {
     return builder().add(op, std::move(inputs), std::move(attributes), name);
   }
-  /// A constant of this dtype: within a call, of the dtype of an input, or G05's error follows (row K15).
+  /// A constant of this dtype: within a call, of the dtype of an input, or TUTORIAL G05's error follows
+  /// (MIXED_PRECISION K15).
   Port constant(double value, DType dtype) const;
   Port random_normal(const Shape& shape, DType dtype = DType::kFloat32) const;
 

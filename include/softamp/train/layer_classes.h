@@ -60,7 +60,7 @@ class Conv2D : public Layer {
   Options options_;
 };
 
-/// Softmax of half logits in float32 (row K25): Activation(context, "softmax", {.dtype = "float32"}).
+/// Softmax of half logits in float32 (MIXED_PRECISION K25): Activation(context, "softmax", {.dtype = "float32"}).
 class Activation : public Layer {
  public:
   Activation(LayerContext& context, std::string activation, LayerOptions layer = {});
@@ -141,7 +141,7 @@ namespace softamp {
 using LayerNetwork = std::function<LayerValue(LayerContext& context, Port images)>;
 
 /// build_model (models.h) with a network of Layer objects: images come in float32 and the loss is computed in float32
-/// on logits cast to it (trap X7). Losses of regularizers are added to it: model.loss is then "loss_fn/total", the
+/// on logits cast to it (TUTORIAL X7). Losses of regularizers are added to it: model.loss is then "loss_fn/total", the
 /// float32 sum (AddN), and "loss" the data's share. Throws as build_model; std::invalid_argument for a precision or a
 /// rule of layers in `options`: `precision` and the layers' own policies say all.
 Model build_layer_model(const LayerNetwork& network, const MixedPrecisionContext& precision,

@@ -1,4 +1,4 @@
-// What layers take and give: a node's output, or a list or map of such values, nested at will (row K08).
+// What layers take and give: a node's output, or a list or map of such values, nested at will (MIXED_PRECISION K08).
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Layers: functions that add nodes and ask the store for variables. Every layer takes the dtype of its first input
-// (row G07); variables are requested in that dtype, and a getter may keep them otherwise.
+// (TUTORIAL G07); variables are requested in that dtype, and a getter may keep them otherwise.
 //
 // Where the store carries a rule (precision/layer_rule.h), the rule says it instead: a layer with variables casts its
 // first input to the rule's compute dtype ("input_cast"), requests variables in the rule's variable dtype and reads
@@ -50,7 +50,7 @@ struct DenseOptions {
 Port dense(VariableStore& store, Port x, int64_t units, const DenseOptions& options = {},
            std::string_view name = "dense");
 
-/// Row G16: variables "weights" [units, in] and "biases" [units, 1], both Glorot uniform; y = weights x + biases.
+/// TUTORIAL G16: variables "weights" [units, in] and "biases" [units, 1], both Glorot uniform; y = weights x + biases.
 /// x: [batch, in] (or [in], reshaped to [in, 1] as in the tutorial) -> [batch, units] (or [units]). A batch is one
 /// product x weights^T: bit for bit the products weights x[i] of the single images, whose order of k is the same.
 Port dense_column(VariableStore& store, Port x, int64_t units, std::string_view name = "dense");
@@ -67,7 +67,7 @@ struct BatchNormOptions {
 Port batch_norm(VariableStore& store, Port x, const BatchNormOptions& options = {},
                 std::string_view name = "batch_normalization");
 
-/// Row G43: weights may be float32 while x is float16. Variables "gamma" ones, "beta" zeros [channels], of `dtype`
+/// TUTORIAL G43: weights may be float32 while x is float16. Variables "gamma" ones, "beta" zeros [channels], of `dtype`
 /// [=x's; float32 for a bfloat16 x].
 struct GroupNormOptions {
   int64_t groups = 1;  ///< a divisor of the channels

@@ -1,4 +1,5 @@
-// MindSpore's managers of loss scales (rows M11, M20; section 4.3), on softamp's one machine (precision/loss_scale.h).
+// MindSpore's managers of loss scales (MIXED_PRECISION M11, M20), on softamp's one machine
+// (precision/loss_scale.h).
 //
 // A manager is what a user makes. Training does not ask it step by step, but takes its update cell, the part that runs
 // on the device; both follow the same rule, and a test goes through all short sequences of overflows.
@@ -65,7 +66,8 @@ class FixedLossScaleManager : public LossScaleManager {
  public:
   /// Throws std::invalid_argument "loss_scale must be at least 1, but got loss_scale ...".
   explicit FixedLossScaleManager(double loss_scale = 128, bool drop_overflow_update = true);
-  /// Null where overflowed updates are not dropped: the optimizer is then to divide by the scale itself (row M20).
+  /// Null where overflowed updates are not dropped: the optimizer is then to divide by the scale itself
+  /// (MIXED_PRECISION M20).
   std::unique_ptr<LossScaleUpdateCell> get_update_cell() const override;
   bool get_drop_overflow_update() const override { return machine().options().skip_overflowed; }
 };

@@ -1,8 +1,9 @@
-// Optimizers wrapped in loss scaling, as tf.train and Keras wrap them (rows T01 to T03, T09 to T12, T18, K23, K24).
+// Optimizers wrapped in loss scaling, as tf.train and Keras wrap them (MIXED_PRECISION T01 to T03, T09 to T12, T18,
+// K23, K24).
 //
 // A wrapper is a value: an inner optimizer's options, and a loss-scale machine. It builds the scaled step into a graph,
 // and it says what a Trainer is to do: trainer_options(). The two families scale alike; they differ in whether a
-// skipped step counts (trap X6).
+// skipped step counts (TUTORIAL X6).
 //
 // Source: TensorFlow r2.3 (mixed_precision.py, loss_scale_optimizer.py), Keras 2.4.
 #pragma once
@@ -45,8 +46,8 @@ struct FamilyOptimizer {
 using TrainOptimizer = FamilyOptimizer<TrainFamily>;
 using KerasOptimizer = FamilyOptimizer<KerasFamily>;
 
-/// What the argument loss_scale may be (row T02): a number, which is a fixed scale and never skips; text, as
-/// LossScaleOptions::parse reads it ("dynamic"); options, which stand for themselves; std::nullopt: none.
+/// What the argument loss_scale may be (MIXED_PRECISION T02): a number, which is a fixed scale and never skips; text,
+/// as LossScaleOptions::parse reads it ("dynamic"); options, which stand for themselves; std::nullopt: none.
 class LossScaleArgument {
  public:
   template <class Number>
@@ -116,7 +117,7 @@ class ScaledOptimizer {
                                                           std::optional<Port> scale = {}) const {
     return softamp::get_unscaled_gradients(b, gradients, scale ? *scale : scale_constant(b));
   }
-  /// Scaled, differentiated, unscaled. Gradients taken otherwise are not scaled (row T11).
+  /// Scaled, differentiated, unscaled. Gradients taken otherwise are not scaled (MIXED_PRECISION T11).
   std::vector<GradientAndVariable> compute_gradients(GraphBuilder& b, Port loss, std::span<const Variable> variables,
                                                      std::optional<Port> scale = {}) const {
     if (!scale) scale = scale_constant(b);
@@ -129,7 +130,7 @@ class ScaledOptimizer {
     return pairs;
   }
   /// Adds the update, and returns a bool scalar: whether it is made. A dynamic scale makes none where an element of a
-  /// gradient is infinite or NaN; then no variable and no slot changes (row T10).
+  /// gradient is infinite or NaN; then no variable and no slot changes (MIXED_PRECISION T10).
   Port apply_gradients(GraphBuilder& b, std::span<const GradientAndVariable> gradients, Port learning_rate) const {
     std::vector<Port> present;
     for (const GradientAndVariable& pair : gradients)
@@ -177,7 +178,7 @@ struct KerasLossScale {
 class LossScaleOptimizer : public ScaledOptimizer<KerasFamily> {
  public:
   using ScaledOptimizer::ScaledOptimizer;
-  /// Throws std::invalid_argument with Keras' texts (row K24).
+  /// Throws std::invalid_argument with Keras' texts (MIXED_PRECISION K24).
   LossScaleOptimizer(KerasOptimizer inner, const KerasLossScale& arguments);
 
   /// {"inner_optimizer":{"class_name":"sgd","config":{...}},"dynamic":...,"initial_scale":...,
@@ -193,8 +194,9 @@ class LossScaleOptimizer : public ScaledOptimizer<KerasFamily> {
 using AnyOptimizer =
     std::variant<TrainOptimizer, KerasOptimizer, MixedPrecisionLossScaleOptimizer, LossScaleOptimizer, std::string>;
 
-/// Row T01: turns the graph rewrite on in `context`, and returns the optimizer in loss scaling. Throws ApiConflictError
-/// (row T04) and std::invalid_argument with TensorFlow's texts (rows T02, T03); the rewrite is then as it was before.
+/// MIXED_PRECISION T01: turns the graph rewrite on in `context`, and returns the optimizer in loss scaling. Throws
+/// ApiConflictError (MIXED_PRECISION T04) and std::invalid_argument with TensorFlow's texts (MIXED_PRECISION T02, T03);
+/// the rewrite is then as it was before.
 AnyOptimizer enable_mixed_precision_graph_rewrite(MixedPrecisionContext& context, const AnyOptimizer& optimizer,
                                                   const LossScaleArgument& loss_scale = "dynamic",
                                                   OpLists lists = OpLists::tf_2_3(), RewriteOptions options = {});
@@ -210,9 +212,9 @@ auto enable_mixed_precision_graph_rewrite(MixedPrecisionContext& context, const 
 /// disable_mixed_precision_graph_rewrite: warns where it is off; wrapped optimizers keep scaling.
 inline void disable_mixed_precision_graph_rewrite(MixedPrecisionContext& context) { context.disable_graph_rewrite(); }
 
-/// Row K23: what Keras' compile makes of an optimizer under a policy: under mixed_float16 one that is not wrapped gets
-/// a dynamic LossScaleOptimizer; every other stays. Throws std::invalid_argument with Keras' text where it cannot be
-/// wrapped.
+/// MIXED_PRECISION K23: what Keras' compile makes of an optimizer under a policy: under mixed_float16 one that is not
+/// wrapped gets a dynamic LossScaleOptimizer; every other stays. Throws std::invalid_argument with Keras' text where it
+/// cannot be wrapped.
 AnyOptimizer compiled_optimizer(const Policy& policy, AnyOptimizer optimizer);
 
 }  // namespace softamp

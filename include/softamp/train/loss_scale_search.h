@@ -1,4 +1,4 @@
-// The highest loss scale that a run bears (row G23): raise it until the first step overflows.
+// The highest loss scale that a run bears (TUTORIAL G23): raise it until the first step overflows.
 #pragma once
 
 #include <cstdint>

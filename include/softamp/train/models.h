@@ -59,7 +59,7 @@ struct ModelOptions {
   int64_t classes = 10;
   Precision precision;
   bool loss_in_float32 =
-      true;  ///< logits are cast to float32 before the loss (trap X7); false: the shipped scripts' way
+      true;  ///< logits are cast to float32 before the loss (TUTORIAL X7); false: the shipped scripts' way
   /// What layers compute in, layer by layer [=all in `precision`]. `precision` is then float32: images come in float32,
   /// and layers cast them.
   std::optional<LayerRule> layers{};

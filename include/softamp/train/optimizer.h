@@ -53,7 +53,7 @@ struct OptimizerOptions {
   /// error instead of a warning.
   bool strict = false;
 
-  /// An update by S g at the rate lr / S is that by g at the rate lr (row G26).
+  /// An update by S g at the rate lr / S is that by g at the rate lr (TUTORIAL G26).
   bool linear() const { return kind <= OptimizerKind::kNesterov; }
   /// Defaults of a kind: those above.
   static OptimizerOptions of(OptimizerKind kind);
@@ -72,8 +72,8 @@ struct HyperparameterCheck {
   bool doubtful = false;     ///< 0 or subnormal though asked is not 0, infinite, or off by more than half a percent
   std::string text() const;  ///< "epsilon 1e-08 is 0 in float16 (smallest positive 5.9604645e-08)"
 };
-/// Rounds to nearest even; "divided first" as in row G27: pass lr / S. Throws std::invalid_argument where asked is not
-/// finite or dtype is not floating.
+/// Rounds to nearest even; "divided first" as in TUTORIAL G27: pass lr / S. Throws std::invalid_argument where asked is
+/// not finite or dtype is not floating.
 HyperparameterCheck check_hyperparameter(std::string_view name, double asked, DType dtype);
 
 /// Clipping, after unscaling, in float32; where several are set, in the order of the fields. A gradient that is within
@@ -81,12 +81,12 @@ HyperparameterCheck check_hyperparameter(std::string_view name, double asked, DT
 /// scales (TensorFlow's rule for the global norm), so that a step that overflowed is still seen as one.
 struct GradientClipping {
   std::optional<double> value;        ///< > 0, as all three: every element into [-value, value]
-  std::optional<double> norm;         ///< each gradient's L2 norm to at most this
+  std::optional<double> norm;         ///< each gradient's `L2` norm to at most this
   std::optional<double> global_norm;  ///< the norm of all gradients together to at most this
   void validate() const;              ///< throws std::invalid_argument naming field, value and range
 };
 
-/// Row G29: minimize = compute_gradients, then apply_gradients.
+/// TUTORIAL G29: minimize = compute_gradients, then apply_gradients.
 struct GradientAndVariable {
   std::optional<Port> gradient;
   Variable variable;
@@ -139,9 +139,9 @@ class Optimizer {
 std::vector<Port> clip_gradients(GraphBuilder& builder, std::span<const Port> gradients,
                                  const GradientClipping& clipping);
 
-/// Rows T12, K24: loss times scale in the loss's dtype; gradients in float32 (cast first: row G25) divided by the scale
-/// (or times its reciprocal); a missing gradient stays missing. `scale`: float32 scalar. Nodes "scaled_loss",
-/// "unscaled", ... in the builder's scope.
+/// MIXED_PRECISION T12, K24: loss times scale in the loss's dtype; gradients in float32 (cast first: TUTORIAL G25)
+/// divided by the scale (or times its reciprocal); a missing gradient stays missing. `scale`: float32 scalar. Nodes
+/// "scaled_loss", "unscaled", ... in the builder's scope.
 Port get_scaled_loss(GraphBuilder& builder, Port loss, Port scale);
 std::vector<std::optional<Port>> get_unscaled_gradients(GraphBuilder& builder,
                                                         std::span<const std::optional<Port>> gradients, Port scale,

@@ -1,7 +1,8 @@
-// MindSpore's training steps (rows M09, M12, M13, M15): a network with its loss, an optimizer, and one call a batch.
+// MindSpore's training steps (MIXED_PRECISION M09, M12, M13, M15): a network with its loss, an optimizer, and one call
+// a batch.
 //
 // The graphs underneath are those of a Trainer (train/trainer.h): one computes loss and gradients, one takes the scale
-// off, looks for what is not finite, and updates. Node names tell the phases of a step (phase_of, row M03).
+// off, looks for what is not finite, and updates. Node names tell the phases of a step (phase_of, MIXED_PRECISION M03).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct Context {
   };
   Mode mode = Mode::kGraph;
   std::string device_target = "GPU";  ///< (CPU, GPU, Ascend) decides level "auto" and where overflows are seen
-  /// Refuse on a CPU what MindSpore refuses there: managers with an update cell (row M19, trap X9).
+  /// Refuse on a CPU what MindSpore refuses there: managers with an update cell (MIXED_PRECISION M19, TUTORIAL X9).
   bool strict = false;
   /// (gradients, status, both) [=on Ascend the sticky flag of the device, else a finite test of all gradients]
   std::optional<OverflowFrom> overflow_from{};
@@ -44,7 +45,7 @@ struct Context {
 };
 
 /// An optimizer as MindSpore's constructors make it: with a loss scale that it divides gradients by, for steps that do
-/// not (row M20).
+/// not (MIXED_PRECISION M20).
 struct CellOptimizer {
   CellOptimizer(OptimizerOptions o, double scale = 1) : options(o), loss_scale(scale) {}
   OptimizerOptions options;
@@ -78,8 +79,8 @@ class TrainStep {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Row M09: gradients of the loss seeded with `sens`, then the optimizer, whatever the gradients are; returns the loss.
-/// The network must live as long as the step.
+/// MIXED_PRECISION M09: gradients of the loss seeded with `sens`, then the optimizer, whatever the gradients are;
+/// returns the loss. The network must live as long as the step.
 class TrainOneStepCell : public TrainStep {
  public:
   /// pass: acts on the forward graph, before it is differentiated [=none] (level O1). Throws std::invalid_argument:
@@ -99,8 +100,8 @@ struct LossScaleStep {
   float scale = 1;  ///< that this step used
 };
 
-/// Row M12: gradients are multiplied by the reciprocal of the scale in their dtype; where something overflowed
-/// (Context::overflow) the optimizer does not run, and the update cell hears of it.
+/// MIXED_PRECISION M12: gradients are multiplied by the reciprocal of the scale in their dtype; where something
+/// overflowed (Context::overflow) the optimizer does not run, and the update cell hears of it.
 class TrainOneStepWithLossScaleCell : public TrainStep {
  public:
   /// scale_sense: a cell that moves the scale, or a scale as a float32 tensor of shape () or (1,), which stays until

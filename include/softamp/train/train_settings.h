@@ -30,7 +30,7 @@ struct TrainSettings {
   std::optional<double> momentum, rho, beta1, beta2, epsilon, weight_decay;  ///< [=the optimizer's]
   std::optional<std::string> optimizer_state;                                ///< dtype of slots
   bool separate_roundings = false;
-  /// LossScaleOptions::parse [="": 256; under a mechanism its own (row K23)]
+  /// LossScaleOptions::parse [="": 256; under a mechanism its own (MIXED_PRECISION K23)]
   std::string loss_scale;
   bool fold_scale_into_rate = false;  ///< linear optimizers: lr / S instead of g / S
   bool loss_in_float32 = true;

@@ -1,11 +1,11 @@
 // Training steps: forward, scaled loss, gradients, unscaling, check and update, on one or several simulated replicas.
 //
 // Two graphs make a step. The gradient graph computes loss and gradients of one micro-batch; the update graph takes the
-// gradients of all replicas and changes variables and slots. Every run of either is one step of random bits (D38): the
+// gradients of all replicas and changes variables and slots. Every run of either is one step of random bits (N70): the
 // counter `executions` moves on by one for each micro-batch and one for the update, the same on all replicas.
 //
-// The seven phases of a step (row M03) are scopes of these graphs: cast, forward, loss, scale, backward, unscale,
-// update.
+// The seven phases of a step (MIXED_PRECISION M03) are scopes of these graphs: cast, forward, loss, scale, backward,
+// unscale, update.
 //
 // A pass for mixed precision sees forward graph, loss scale and gradients as one finished graph. What is fetched of it,
 // loss and gradients, stands behind Identity nodes that are added first, so that the operations that compute them may
@@ -50,7 +50,7 @@ struct StepResult {
   std::string json() const;
 };
 
-/// How replicas' gradients become one: summed in rank order in float32 (D59), before unscaling.
+/// How replicas' gradients become one: summed in rank order in float32 (N277), before unscaling.
 enum class ReplicaReduction : uint8_t { kSum, kMean };
 
 struct TrainerOptions {
@@ -62,7 +62,7 @@ struct TrainerOptions {
   int replicas = 1;  ///< (1 .. 256)
   ReplicaReduction reduction = ReplicaReduction::kMean;
   int accumulation = 1;                       ///< (>= 1) micro-batches to an update, their gradients summed
-  std::optional<DType> accumulation_dtype{};  ///< of the sums [=the gradient's] (row G24)
+  std::optional<DType> accumulation_dtype{};  ///< of the sums [=the gradient's] (TUTORIAL G24)
   bool hash_weights = false;                  ///< weight_hashes in every StepResult
   bool strict = false;                        ///< warnings are errors
   GraphPass pass{};                           ///< over the gradient graph and that of `logits` [=none]

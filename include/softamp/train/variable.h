@@ -1,8 +1,9 @@
 // Variables with scopes and custom getters, as in TensorFlow 1: a store gives out variables by full path, and a getter
-// may stand between a layer and the store, for example to keep float32 masters of float16 weights (rows G15 to G19).
+// may stand between a layer and the store, for example to keep float32 masters of float16 weights (TUTORIAL G15 to
+// G19).
 //
 // A variable is a node VariableV2; what a layer reads is a NodeOutput. The two are different types: only a Variable can
-// be assigned to (row G18).
+// be assigned to (TUTORIAL G18).
 #pragma once
 
 #include <cstdint>
@@ -129,7 +130,7 @@ class VariableStore {
   /// In order of creation.
   const std::vector<VariableSpec>& variables() const { return specs_; }
   const Variable& variable(std::string_view full_path) const;  ///< throws GraphError with the nearest name
-  int64_t getter_calls() const { return getter_calls_; }       ///< requests that passed through a getter (row G47)
+  int64_t getter_calls() const { return getter_calls_; }       ///< requests that passed through a getter (TUTORIAL G47)
 
   /// What the rule says of the layer of this kind whose scope is the current one, and keeps it in ruled_layers; nothing
   /// without a rule. Throws GraphError for a rule that computes, or keeps variables, in no dtype of layers.
@@ -153,8 +154,8 @@ class VariableStore {
   std::vector<RuledLayer> ruled_;
 };
 
-/// Row G17: a trainable request of a dtype other than float32 creates a float32 variable and reads it through a Cast
-/// named name + "_cast"; every other request passes through.
+/// TUTORIAL G17: a trainable request of a dtype other than float32 creates a float32 variable and reads it through a
+/// Cast named name + "_cast"; every other request passes through.
 VariableStore::Getter float32_parameters();
 
 }  // namespace softamp

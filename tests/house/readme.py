@@ -8,8 +8,8 @@ README.md has at most 150 lines. Commands that begin with `$` in a fenced block 
 a temporary folder that looks like the root of the repository; what they print must be what the page shows. Where "..."
 stands, or the page says "shortened", lines may be missing; "..." at the end of a line stands for the rest of it.
 Commands without `$` have placeholders or take long: verb and options must exist, or script, preset and CMake option.
-Snippets of C++ must be parts of an example, links and pictures must lead somewhere, and the quickstart must run what
-README says it does. Exit codes: 0, 1 something is not true (all faults are listed), 2 usage.
+Snippets of C++ must be parts of an example, links, pictures and the glossary's files must be there, and the quickstart
+must run what README says it does. Exit codes: 0, 1 something is not true (all faults are listed), 2 usage.
 """
 
 import functools
@@ -106,6 +106,13 @@ class Reader:
                 for call in re.findall(r"find_package\(.*?\)|softamp::\w+", "\n".join(block.lines)):
                     if call not in consumer:
                         self.fault(block.place, f"{call} is not in tests/consumer/project/CMakeLists.txt")
+
+    def check_glossary(self):
+        """Files and folders that the glossary names are there, below the root or below include/softamp/."""
+        page = "docs/GLOSSARY.md"
+        for span in re.findall(r"`([\w./-]+/[\w./-]*)`", self.pages[page]):
+            if not any((self.source / below / span).exists() for below in (".", "include/softamp")):
+                self.fault(page, f"there is no {span}")
 
     def check_options_of_cmake(self):
         declared = r"^\s*(?:option|set)\((SOFTAMP_\w+) .*(?:CACHE|ON|OFF|\})"
@@ -235,6 +242,7 @@ class Reader:
         self.check_readme()
         self.check_links()
         self.check_snippets()
+        self.check_glossary()
         self.check_options_of_cmake()
         self.check_unrun()
         self.check_quickstart()

@@ -28,7 +28,7 @@ ElementType parse_type(const std::string& descr, uint64_t offset, std::string_vi
   for (const TypeRow& row : kTypes)
     if (descr == row.descr) return row.type;
   if (descr == "<u1") return ElementType::kUint8;
-  const std::string found = "type " + quoted(descr);
+  const std::string found = "type " + npy::quoted(descr);
   if (!descr.empty() && descr[0] == '>') fail(name, offset, found + " is big-endian; expected " + kKnownTypes);
   fail(name, offset, found + " is not supported; expected " + kKnownTypes);
 }
@@ -61,7 +61,8 @@ Header parse_header(std::span<const std::byte> start, uint64_t file_size, std::s
   const std::string_view bytes(reinterpret_cast<const char*>(start.data()), start.size());
   if (bytes.substr(0, kMagic.size()) != kMagic)
     fail(name, 0,
-         "not a .npy file: expected it to begin with \"\\x93NUMPY\", found " + quoted(bytes.substr(0, kMagic.size())));
+         "not a .npy file: expected it to begin with \"\\x93NUMPY\", found " +
+             npy::quoted(bytes.substr(0, kMagic.size())));
   if (bytes.size() < 10) fail(name, bytes.size(), "the header is cut off; expected a version and the header's length");
 
   const auto octet = [&](size_t i) { return static_cast<uint64_t>(static_cast<unsigned char>(bytes[i])); };

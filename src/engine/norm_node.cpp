@@ -5,7 +5,7 @@
 namespace softamp::engine {
 namespace {
 
-NormKind kind_of(const std::string& op) {
+NormKind norm_kind_of(const std::string& op) {
   if (op.rfind("LayerNorm", 0) == 0) return NormKind::kLayer;
   return op.rfind("GroupNorm", 0) == 0 ? NormKind::kGroups : NormKind::kBatch;
 }
@@ -43,7 +43,7 @@ kernel::NormOptions options_of(const OpContext& c) {
 }  // namespace
 
 NormNode::NormNode(const OpContext& c)
-    : kind(kind_of(c.node.op)),
+    : kind(norm_kind_of(c.node.op)),
       gradient(c.node.op.find("Grad") != std::string::npos),
       type(c.inputs[0].dtype),
       parameters(attribute<DType>(c.node, "U")),

@@ -7,7 +7,7 @@
 namespace softamp::engine {
 namespace {
 
-SoftmaxKind kind_of(const std::string& op) {
+SoftmaxKind softmax_kind_of(const std::string& op) {
   if (op == "Softmax") return SoftmaxKind::kSoftmax;
   if (op == "LogSoftmax") return SoftmaxKind::kLogSoftmax;
   if (op == "SoftmaxGrad") return SoftmaxKind::kGradient;
@@ -18,7 +18,7 @@ SoftmaxKind kind_of(const std::string& op) {
 }  // namespace
 
 SoftmaxNode::SoftmaxNode(const OpContext& c)
-    : kind(kind_of(c.node.op)),
+    : kind(softmax_kind_of(c.node.op)),
       type(c.inputs[0].dtype),
       classes(static_cast<uint64_t>(c.inputs[0].shape[c.inputs[0].shape.rank() - 1])),
       rows(classes ? static_cast<uint64_t>(c.inputs[0].shape.elements()) / classes : 0),

@@ -95,4 +95,7 @@ GradientRules norms();         ///< batch, layer, group normalisation
 GradientRules structure();     ///< Reshape, ConcatV2, StridedSlice, GatherV2, ...
 }  // namespace gradients_of
 
+/// A shape as the value of an attribute.
+inline std::vector<int64_t> extents_attribute(const Shape& s) { return {s.begin(), s.end()}; }
+
 }  // namespace softamp::graph_detail

@@ -7,8 +7,6 @@
 namespace softamp::graph_detail {
 namespace {
 
-std::vector<int64_t> extents(const Shape& s) { return {s.begin(), s.end()}; }
-
 /// The three operations of a kind of convolution; `g` has the shape of its output.
 struct Convolution {
   GradientContext& c;
@@ -18,12 +16,12 @@ struct Convolution {
   Port forward(Port input, Port filter) const { return c.add(kind, {input, filter}, steps()); }
   Port to_input(Port filter, Port g, const Shape& input) const {
     Attributes all = steps();
-    all["input_sizes"] = extents(input);
+    all["input_sizes"] = extents_attribute(input);
     return c.add(kind + "BackpropInput", {filter, g}, all);
   }
   Port to_filter(Port input, Port g, const Shape& filter) const {
     Attributes all = steps();
-    all["filter_sizes"] = extents(filter);
+    all["filter_sizes"] = extents_attribute(filter);
     return c.add(kind + "BackpropFilter", {input, g}, all);
   }
 };
@@ -59,7 +57,7 @@ void max_pool(GradientContext& c) {
 
 void average_pool(GradientContext& c) {
   Attributes all = windows(c);
-  all["orig_input_shape"] = extents(c.shape());
+  all["orig_input_shape"] = extents_attribute(c.shape());
   c.set(0, c.add("AvgPoolGrad", {c.arriving()}, all));
 }
 

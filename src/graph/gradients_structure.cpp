@@ -10,7 +10,6 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-Ints extents(const Shape& s) { return {s.begin(), s.end()}; }
 const Ints& ints(const GradientContext& c, const char* name) { return attribute<Ints>(c.node(), name); }
 
 /// The attribute "axis" from 0 on, of a tensor of this rank.
@@ -59,7 +58,7 @@ void pad(GradientContext& c) {
   const Ints& paddings = ints(c, "paddings");
   Ints begin;
   for (size_t i = 0; i < paddings.size(); i += 2) begin.push_back(paddings[i]);
-  c.set(0, c.add("Slice", {c.arriving()}, {{"begin", begin}, {"size", extents(c.shape())}}));
+  c.set(0, c.add("Slice", {c.arriving()}, {{"begin", begin}, {"size", extents_attribute(c.shape())}}));
 }
 
 /// x, of this shape, at `first` of a tensor of zeros.
@@ -79,7 +78,7 @@ void slice(GradientContext& c) { c.set(0, placed(c, c.arriving(), ints(c, "begin
 /// x with steps - 1 zeros after each place of an axis: seen as a matrix of whole places by what one place holds, a row
 /// takes the zeros at its end.
 Port spaced(GradientContext& c, Port x, int axis, int64_t steps) {
-  Ints shape = extents(c.type(x).shape);
+  Ints shape = extents_attribute(c.type(x).shape);
   int64_t places = 1, inner = 1;
   for (size_t a = 0; a < shape.size(); ++a) (static_cast<int>(a) <= axis ? places : inner) *= shape[a];
   x = c.reshape(x, Shape{places, inner});
@@ -139,7 +138,7 @@ void tile(GradientContext& c) {
   const Shape shape = c.shape();
   const Ints& multiples = ints(c, "multiples");
   Port g = c.arriving();
-  Ints now = extents(c.type(g).shape);
+  Ints now = extents_attribute(c.type(g).shape);
   for (size_t axis = 0; axis < now.size();) {
     Ints view{1}, axes;
     for (size_t a = 0; a < axis; ++a) view[0] *= now[a];
@@ -187,7 +186,7 @@ void segment_sum(GradientContext& c) {
   const Port g = c.arriving(), none = c.scalar(DType::kInt32, 0);
   if (c.type(g).shape[0] == 0) return c.set(0, c.zeros({c.dtype(), data}));  // all numbers are negative
   const Port taken = c.add("GatherV2", {g, c.add("Maximum", {c.input(1), none})});
-  Ints mask = extents(ids);
+  Ints mask = extents_attribute(ids);
   mask.resize(static_cast<size_t>(data.rank()), 1);
   const Port counted = c.reshape(c.add("GreaterEqual", {c.input(1), none}), Shape(mask));
   c.set(0, c.add("SelectV2", {counted, taken, c.scalar(c.dtype(), 0)}));

@@ -6,16 +6,16 @@
 namespace softamp {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-void add_at(Json& tree, std::string_view name, Json value) {
-  Json* node = &tree;
+void add_at(OrderedJson& tree, std::string_view name, OrderedJson value) {
+  OrderedJson* node = &tree;
   for (size_t dot; (dot = name.find('.')) != std::string_view::npos; name.remove_prefix(dot + 1))
     node = &(*node)[std::string(name.substr(0, dot))];
   (*node)[std::string(name)] = std::move(value);
 }
 
-ConfigValue value_of(const std::string& name, const Json& json) {
+ConfigValue value_of(const std::string& name, const OrderedJson& json) {
   if (json.is_boolean()) return json.get<bool>();
   if (json.is_number_integer()) {
     if (json.is_number_unsigned() && json.get<uint64_t>() > INT64_MAX)
@@ -37,7 +37,7 @@ ConfigValue value_of(const std::string& name, const Json& json) {
                         IpuConfig::metadata(name).type);
 }
 
-void read_tree(IpuConfig& config, const std::string& name, const Json& json) {
+void read_tree(IpuConfig& config, const std::string& name, const OrderedJson& json) {
   bool leaf = !json.is_object(), category = name.empty();
   for (const std::string& known : IpuConfig::names()) {
     leaf = leaf || known == name;
@@ -51,7 +51,7 @@ void read_tree(IpuConfig& config, const std::string& name, const Json& json) {
 }  // namespace
 
 std::string IpuConfig::to_json() const {
-  Json tree;
+  OrderedJson tree;
   for (const std::string& name : names())
     std::visit(
         [&](const auto& v) {
@@ -59,7 +59,7 @@ std::string IpuConfig::to_json() const {
           if constexpr (std::is_same_v<T, StochasticRoundingBehaviour>)
             add_at(tree, name, name_of(v));
           else if constexpr (std::is_same_v<T, PoplarOptions>)
-            add_at(tree, name, v.empty() ? Json::object() : Json(v));
+            add_at(tree, name, v.empty() ? OrderedJson::object() : OrderedJson(v));
           else
             add_at(tree, name, v);
         },
@@ -69,10 +69,10 @@ std::string IpuConfig::to_json() const {
 
 IpuConfig IpuConfig::from_json(std::string_view text) {
   IpuConfig config;
-  Json tree;
+  OrderedJson tree;
   try {
-    tree = Json::parse(text);
-  } catch (const Json::exception& e) {
+    tree = OrderedJson::parse(text);
+  } catch (const OrderedJson::exception& e) {
     throw std::invalid_argument(std::string("config: ") + e.what());
   }
   if (!tree.is_object()) throw std::invalid_argument("config: expected a JSON object, got " + tree.dump());

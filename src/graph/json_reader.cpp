@@ -19,7 +19,7 @@ using graph_detail::Nearest;
 using graph_detail::printable;
 
 /// A node as the text has it; numbers of nodes are places in the text's list.
-struct Entry {
+struct NodeEntry {
   std::string name, op;
   std::vector<Port> inputs;
   const Json* attributes = nullptr;
@@ -126,13 +126,13 @@ std::pair<std::string_view, int> split_port(std::string_view text) {
   return {text.substr(0, colon), port};
 }
 
-std::vector<Entry> read_entries(const Json& nodes, const JsonOptions& o) {
-  std::vector<Entry> entries;
+std::vector<NodeEntry> read_entries(const Json& nodes, const JsonOptions& o) {
+  std::vector<NodeEntry> entries;
   std::map<std::string_view, int> numbers;
   for (const Json& node : nodes) {
     const std::string place = o.source + ": nodes[" + std::to_string(entries.size()) + "]: ";
     if (!node.is_object()) fail_at(place, "expected an object, found " + found(node));
-    Entry e;
+    NodeEntry e;
     e.name = text_field(node, "name", place);
     try {
       graph_detail::check_name(e.name);
@@ -171,7 +171,7 @@ std::vector<Entry> read_entries(const Json& nodes, const JsonOptions& o) {
       const auto it = numbers.find(name);
       if (it == numbers.end()) {
         Nearest nearest(name);
-        for (const Entry& e : entries) nearest.offer(e.name);
+        for (const NodeEntry& e : entries) nearest.offer(e.name);
         fail_at(at, "the graph has no node '" + printable(name) + "'" + nearest.text());
       }
       entries[i].inputs.push_back({it->second, port});
@@ -181,7 +181,8 @@ std::vector<Entry> read_entries(const Json& nodes, const JsonOptions& o) {
 }
 
 /// Names the nodes of one cycle among those that were left over.
-[[noreturn]] void fail_cycle(const std::vector<Entry>& entries, const std::vector<int>& missing, const JsonOptions& o) {
+[[noreturn]] void fail_cycle(const std::vector<NodeEntry>& entries, const std::vector<int>& missing,
+                             const JsonOptions& o) {
   int at = 0;
   while (missing[static_cast<size_t>(at)] == 0) ++at;
   const auto back = [&](int node) {  // an input that was left over itself: there is one
@@ -203,7 +204,7 @@ std::vector<Entry> read_entries(const Json& nodes, const JsonOptions& o) {
 }
 
 /// Places in the text, inputs before readers; among nodes that are ready the first of the text goes first.
-std::vector<int> ordered(const std::vector<Entry>& entries, const JsonOptions& o) {
+std::vector<int> ordered(const std::vector<NodeEntry>& entries, const JsonOptions& o) {
   std::vector<std::vector<int>> readers(entries.size());
   std::vector<int> missing(entries.size(), 0), order;
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
@@ -253,7 +254,7 @@ Attribute read_attribute(AttributeKind kind, const Json& value, const JsonOption
   return std::make_shared<const Tensor>(graph_detail::read_tensor(value, o, budget, place));
 }
 
-Attributes read_attributes(const Entry& e, const JsonOptions& o, uint64_t& budget, const std::string& place) {
+Attributes read_attributes(const NodeEntry& e, const JsonOptions& o, uint64_t& budget, const std::string& place) {
   Attributes attributes;
   if (!e.attributes) return attributes;
   const Operation& op = operation(e.op);
@@ -287,7 +288,7 @@ GraphFile read_graph_file(std::string_view text, const JsonOptions& o) {
   if (nodes.size() > o.most_nodes)
     fail_at(start, std::to_string(nodes.size()) + " nodes; expected at most " + std::to_string(o.most_nodes));
 
-  const std::vector<Entry> entries = read_entries(nodes, o);
+  const std::vector<NodeEntry> entries = read_entries(nodes, o);
   const std::vector<int> order = ordered(entries, o);
   std::vector<int> built(entries.size(), -1);
   GraphBuilder builder;
@@ -295,7 +296,7 @@ GraphFile read_graph_file(std::string_view text, const JsonOptions& o) {
   // A few letters can ask for a Split into 65,536 outputs; so outputs are counted as nodes are.
   size_t outputs_left = 2 * std::max<size_t>(o.most_nodes, 65536);
   for (const int i : order) {
-    const Entry& e = entries[static_cast<size_t>(i)];
+    const NodeEntry& e = entries[static_cast<size_t>(i)];
     const std::string place = start + "node '" + e.name + "': ";
     std::vector<Port> inputs = e.inputs;
     for (size_t j = 0; j < inputs.size(); ++j) {

@@ -5,31 +5,31 @@
 namespace softamp {
 namespace {
 
-using Json = graph_detail::WrittenJson;
+using graph_detail::WrittenJson;
 
-Json attribute_json(const Attribute& value) {
+WrittenJson attribute_json(const Attribute& value) {
   struct Write {
-    Json operator()(bool b) const { return b; }
-    Json operator()(int64_t i) const { return i; }
-    Json operator()(double d) const { return graph_detail::write_float(d); }
-    Json operator()(const std::string& s) const { return s; }
-    Json operator()(DType t) const { return name_of(t); }
-    Json operator()(const Shape& s) const {
-      Json list = Json::array();
+    WrittenJson operator()(bool b) const { return b; }
+    WrittenJson operator()(int64_t i) const { return i; }
+    WrittenJson operator()(double d) const { return graph_detail::write_float(d); }
+    WrittenJson operator()(const std::string& s) const { return s; }
+    WrittenJson operator()(DType t) const { return name_of(t); }
+    WrittenJson operator()(const Shape& s) const {
+      WrittenJson list = WrittenJson::array();
       for (const int64_t extent : s) list.push_back(extent);
       return list;
     }
-    Json operator()(const std::vector<int64_t>& numbers) const {
-      Json list = Json::array();
+    WrittenJson operator()(const std::vector<int64_t>& numbers) const {
+      WrittenJson list = WrittenJson::array();
       for (const int64_t number : numbers) list.push_back(number);
       return list;
     }
-    Json operator()(const std::shared_ptr<const Tensor>& t) const { return graph_detail::write_tensor(*t); }
+    WrittenJson operator()(const std::shared_ptr<const Tensor>& t) const { return graph_detail::write_tensor(*t); }
   };
   return std::visit(Write{}, value);
 }
 
-std::string line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string line(const WrittenJson& json) { return json.dump(-1, ' ', false, WrittenJson::error_handler_t::replace); }
 
 }  // namespace
 
@@ -37,14 +37,14 @@ std::string graph_json(const Graph& graph, const std::vector<std::string>& outpu
   std::string text = "{\"softamp_graph\": 1,\n \"nodes\": [";
   for (int i = 0; i < graph.size(); ++i) {
     const Node& node = graph.node(i);
-    Json json{{"name", node.name}, {"op", node.op}};
-    if (!node.inputs.empty()) json["inputs"] = Json::array();
+    WrittenJson json{{"name", node.name}, {"op", node.op}};
+    if (!node.inputs.empty()) json["inputs"] = WrittenJson::array();
     for (const Port p : node.inputs) json["inputs"].push_back(graph.port_name(p));
     for (const auto& [name, value] : node.attributes) json["attributes"][name] = attribute_json(value);
     text += (i ? ",\n  " : "\n  ") + line(json);
   }
   text += graph.size() > 0 ? "\n ]" : "]";
-  if (!outputs.empty()) text += ",\n \"outputs\": " + line(Json(outputs));
+  if (!outputs.empty()) text += ",\n \"outputs\": " + line(WrittenJson(outputs));
   return text + "}\n";
 }
 

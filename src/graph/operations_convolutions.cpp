@@ -92,7 +92,7 @@ void infer_filter_gradient(InferenceContext& c, bool depthwise) {
 
 using Ints = std::vector<int64_t>;
 
-std::vector<AttributeSpec> attributes(const char* sizes, const char* sizes_summary) {
+std::vector<AttributeSpec> convolution_attributes(const char* sizes, const char* sizes_summary) {
   std::vector<AttributeSpec> all;
   if (sizes) all.push_back({sizes, AttributeKind::kInts, std::nullopt, sizes_summary, {}, {}});
   all.push_back({"strides", AttributeKind::kInts, std::nullopt, "[1, h, w, 1], each 1 .. 2^24", {}, {}});
@@ -130,7 +130,7 @@ Operation forward(const char* name, const char* summary, bool depthwise) {
           summary,
           {{"input", "T"}, {"filter", "T"}},
           {{"output", "T"}},
-          attributes(nullptr, ""),
+          convolution_attributes(nullptr, ""),
           2,
           [depthwise](InferenceContext& c) { infer_forward(c, depthwise); }};
 }
@@ -140,7 +140,7 @@ Operation input_gradient(const char* name, const char* summary, bool depthwise) 
           summary,
           {{"filter", "T"}, {"out_backprop", "T"}},
           {{"output", "T"}},
-          attributes("input_sizes", "shape of the convolution's input"),
+          convolution_attributes("input_sizes", "shape of the convolution's input"),
           2,
           [depthwise](InferenceContext& c) { infer_input_gradient(c, depthwise); }};
 }
@@ -150,7 +150,7 @@ Operation filter_gradient(const char* name, const char* summary, bool depthwise)
           summary,
           {{"input", "T"}, {"out_backprop", "T"}},
           {{"output", "T"}},
-          attributes("filter_sizes", "shape of the convolution's filter"),
+          convolution_attributes("filter_sizes", "shape of the convolution's filter"),
           2,
           [depthwise](InferenceContext& c) { infer_filter_gradient(c, depthwise); }};
 }

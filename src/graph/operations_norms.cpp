@@ -12,7 +12,7 @@ void expect(InferenceContext& c, size_t input, const char* name, const Shape& sh
            c.shape(0).text());
 }
 
-void need_epsilon(InferenceContext& c) {
+void need_norm_epsilon(InferenceContext& c) {
   const double epsilon = c.get_float("epsilon");
   if (!(epsilon >= 0 && epsilon <= 1))
     c.fail("attribute 'epsilon' is " + std::to_string(epsilon) + "; expected 0 .. 1");
@@ -43,7 +43,7 @@ int64_t rows_of(const Shape& x) {
 
 void infer_batch(InferenceContext& c) {
   const Shape channels{channels_last(c, 2)};
-  need_epsilon(c);
+  need_norm_epsilon(c);
   const double factor = c.get_float("exponential_avg_factor");
   if (!(factor >= 0 && factor <= 1))
     c.fail("attribute 'exponential_avg_factor' is " + std::to_string(factor) + "; expected 0 .. 1");
@@ -59,7 +59,7 @@ void infer_batch(InferenceContext& c) {
 
 void infer_batch_gradient(InferenceContext& c) {
   const Shape channels{channels_last(c, 2)};
-  need_epsilon(c);
+  need_norm_epsilon(c);
   expect(c, 1, "x", c.shape(0));
   expect(c, 2, "scale", channels);
   expect(c, 3, "reserve_space_1", channels);
@@ -86,7 +86,7 @@ void split_axes(InferenceContext& c, Shape& outer, Shape& inner) {
 void infer_layer(InferenceContext& c) {
   Shape outer, inner;
   split_axes(c, outer, inner);
-  need_epsilon(c);
+  need_norm_epsilon(c);
   expect(c, 1, "gamma", inner);
   expect(c, 2, "beta", inner);
   need_statistics(c, inner.elements());
@@ -98,7 +98,7 @@ void infer_layer(InferenceContext& c) {
 void infer_layer_gradient(InferenceContext& c) {
   Shape outer, inner;
   split_axes(c, outer, inner);
-  need_epsilon(c);
+  need_norm_epsilon(c);
   expect(c, 1, "x", c.shape(0));
   expect(c, 2, "gamma", inner);
   expect(c, 3, "mean", outer);
@@ -114,7 +114,7 @@ Shape group_statistics(InferenceContext& c) {
     c.fail("attribute 'groups' is " + std::to_string(groups) + "; expected a divisor of the " +
            std::to_string(channels) + " channels");
   if (c.shape(0)[0] != 0 && c.shape(0).elements() == 0) c.fail("the samples of " + c.shape(0).text() + " are empty");
-  need_epsilon(c);
+  need_norm_epsilon(c);
   return Shape{c.shape(0)[0], groups};
 }
 

@@ -56,7 +56,7 @@ void infer_average_gradient(InferenceContext& c) {
   c.output(0, input);
 }
 
-std::vector<AttributeSpec> attributes(bool with_shape = false) {
+std::vector<AttributeSpec> pooling_attributes(bool with_shape = false) {
   std::vector<AttributeSpec> all;
   if (with_shape)
     all.push_back({"orig_input_shape", AttributeKind::kInts, std::nullopt, "shape of the pooling's input", {}, {}});
@@ -87,28 +87,28 @@ std::vector<Operation> pooling() {
        "the maximum of each window; a NaN wins, -0 is below +0",
        {{"input", "T"}},
        {{"output", "T"}},
-       attributes(),
+       pooling_attributes(),
        1,
        infer_pool},
       {"MaxPoolGrad",
        "each window's gradient goes to its first maximum; sums of several windows",
        {{"orig_input", "T"}, {"orig_output", "T"}, {"grad", "T"}},
        {{"output", "T"}},
-       attributes(),
+       pooling_attributes(),
        1,
        infer_max_gradient},
       {"AvgPool",
        "the mean of the window's elements that lie in the input",
        {{"value", "T"}},
        {{"output", "T"}},
-       attributes(),
+       pooling_attributes(),
        1,
        infer_pool},
       {"AvgPoolGrad",
        "each window's gradient, divided by its number of elements, goes to all of them",
        {{"grad", "T"}},
        {{"output", "T"}},
-       attributes(true),
+       pooling_attributes(true),
        1,
        infer_average_gradient},
   };

@@ -10,7 +10,7 @@ const std::vector<DType> kTypes = {DType::kFloat16, DType::kBFloat16, DType::kFl
 
 AttributeSpec flag(const char* name, const char* summary) { return {name, kBool, false, summary, {}, {}}; }
 
-std::vector<AttributeSpec> attributes(const char* first, const char* second) {
+std::vector<AttributeSpec> product_attributes(const char* first, const char* second) {
   return {
       {"T", kType, {}, "dtype of operands and result", {}, kTypes},
       flag(first, "the first matrix is stored transposed"),
@@ -68,7 +68,7 @@ std::vector<Operation> products() {
        "product[i, j] = sum over k of a[i, k] b[k, j], k ascending; roundings as partialsType says.",
        {{"a", "T"}, {"b", "T"}},
        {{"product", "T"}},
-       attributes("transpose_a", "transpose_b"),
+       product_attributes("transpose_a", "transpose_b"),
        2,
        infer_matmul,
        false},
@@ -76,7 +76,7 @@ std::vector<Operation> products() {
        "MatMul of the last two axes; the axes before are broadcast.",
        {{"x", "T"}, {"y", "T"}},
        {{"output", "T"}},
-       attributes("adj_x", "adj_y"),
+       product_attributes("adj_x", "adj_y"),
        2,
        infer_batch_matmul,
        false},

@@ -40,7 +40,7 @@ void infer_integer(InferenceContext& c) {
   infer_shape(c);
 }
 
-std::vector<AttributeSpec> attributes(AttributeSpec first, AttributeSpec second) {
+std::vector<AttributeSpec> random_attributes(AttributeSpec first, AttributeSpec second) {
   using enum DType;
   return {{"dtype", kType, kFloat32, "dtype of the values", {}, {kFloat16, kBFloat16, kFloat32}},
           {"shape", kShape, {}, "shape of the values", {}, {}},
@@ -60,8 +60,8 @@ std::vector<Operation> random() {
        "minval + u (maxval - minval), u uniform in [0, 1): in fp32, then rounded once, which may reach maxval.",
        {},
        {{"output", "dtype"}},
-       attributes(number("minval", 0.0, "least value, rounded to fp32"),
-                  number("maxval", 1.0, "bound of the values, rounded to fp32")),
+       random_attributes(number("minval", 0.0, "least value, rounded to fp32"),
+                         number("maxval", 1.0, "bound of the values, rounded to fp32")),
        2,
        infer_uniform,
        false},
@@ -69,7 +69,7 @@ std::vector<Operation> random() {
        "mean + stddev n, n of the normal distribution: in fp32, then rounded once.",
        {},
        {{"output", "dtype"}},
-       attributes(mean, number("stddev", 1.0, "standard deviation, rounded to fp32")),
+       random_attributes(mean, number("stddev", 1.0, "standard deviation, rounded to fp32")),
        2,
        infer_normal,
        false},
@@ -77,7 +77,7 @@ std::vector<Operation> random() {
        "The same, n of the normal distribution on [-2, 2].",
        {},
        {{"output", "dtype"}},
-       attributes(mean, number("stddev", 1.0, "standard deviation before truncation, rounded to fp32")),
+       random_attributes(mean, number("stddev", 1.0, "standard deviation before truncation, rounded to fp32")),
        2,
        infer_normal,
        false},

@@ -21,7 +21,7 @@ void need_share(InferenceContext& c, const char* name) {
     c.fail(std::string("attribute '") + name + "' is " + number(value) + "; expected 0 .. 1");
 }
 
-void need_epsilon(InferenceContext& c) {
+void need_update_epsilon(InferenceContext& c) {
   constexpr double kMost = 0x1p127;
   const double value = c.get_float("epsilon");
   // A loss scale may stand in it (TUTORIAL G28), so 1 is no bound.
@@ -56,7 +56,7 @@ Operation update(const char* name, const char* summary, std::vector<PortSpec> in
   const size_t results = outputs.size();
   auto infer = [inputs, own, results](InferenceContext& c) {
     for (const AttributeSpec& a : own)
-      if (a.kind == kFloat) a.name == "epsilon" ? need_epsilon(c) : need_share(c, a.name.c_str());
+      if (a.kind == kFloat) a.name == "epsilon" ? need_update_epsilon(c) : need_share(c, a.name.c_str());
     infer_update(c, inputs, results);
   };
   return {name, summary, std::move(inputs), std::move(outputs), std::move(attributes), sites, std::move(infer), false};

@@ -10,15 +10,15 @@
 namespace softamp {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json line_of(uint32_t step, const Node& node, int port, const TensorType& type, const void* data) {
-  Json line;
+OrderedJson line_of(uint32_t step, const Node& node, int port, const TensorType& type, const void* data) {
+  OrderedJson line;
   line["step"] = step;
   line["tensor"] = port == 0 ? node.name : node.name + ":" + std::to_string(port);
   line["op"] = node.op;
   line["dtype"] = name_of(type.dtype);
-  line["shape"] = Json::array();
+  line["shape"] = OrderedJson::array();
   for (const int64_t extent : type.shape) line["shape"].push_back(extent);
   line["hash"] = hash_text(data, type.bytes());
   return line;
@@ -29,9 +29,9 @@ const char* inner_name(AmpInner inner) {
 }
 
 /// The switches that are not as the preset has them, each by its number; how reports look apart.
-Json unusual(const IpuSwitches& s) {
+OrderedJson unusual(const IpuSwitches& s) {
   const IpuSwitches usual;
-  Json out = Json::object();
+  OrderedJson out = OrderedJson::object();
   const auto add = [&](const char* name, auto value, auto otherwise) {
     if (value != otherwise) out[name] = static_cast<int>(value);
   };
@@ -58,27 +58,27 @@ class Reader {
  public:
   explicit Reader(const std::filesystem::path& file) : name_(file.string()), in_(file) {
     if (!in_) throw std::invalid_argument(name_ + ": cannot be opened");
-    const std::optional<Json> first = next();
-    if (!first || first->value("softamp_trace", Json()) != 1)
+    const std::optional<OrderedJson> first = next();
+    if (!first || first->value("softamp_trace", OrderedJson()) != 1)
       refuse("expected the first line of a trace, {\"softamp_trace\":1,...}");
-    const Json spec = first->value("spec", Json());
+    const OrderedJson spec = first->value("spec", OrderedJson());
     if (spec != kSpecVersion) refuse("spec version " + spec.dump() + "; expected " + std::to_string(kSpecVersion));
-    settings = first->value("settings", Json::object());
+    settings = first->value("settings", OrderedJson::object());
     if (!settings.is_object()) refuse("expected \"settings\" to be an object");
-    const Json named = first->value("backend", Json(""));  // traces from before there were two name none
+    const OrderedJson named = first->value("backend", OrderedJson(""));  // traces from before there were two name none
     if (!named.is_string()) refuse("expected \"backend\" to be a text");
     backend = named.get<std::string>();
   }
   /// The next line; none at the end.
-  std::optional<Json> next() {
+  std::optional<OrderedJson> next() {
     std::string text;
     if (!std::getline(in_, text)) return std::nullopt;
     ++line;
     try {
-      Json json = Json::parse(text);
+      OrderedJson json = OrderedJson::parse(text);
       if (!json.is_object()) refuse("expected a JSON object");
       return json;
-    } catch (const Json::exception& e) {
+    } catch (const OrderedJson::exception& e) {
       refuse(e.what());
     }
   }
@@ -87,16 +87,16 @@ class Reader {
   }
   /// A field of a tensor's line.
   template <class T>
-  T field(const Json& json, const char* key) const {
+  T field(const OrderedJson& json, const char* key) const {
     try {
       return json.at(key).get<T>();
-    } catch (const Json::exception&) {
+    } catch (const OrderedJson::exception&) {
       refuse(std::string("expected a field \"") + key + "\"");
     }
   }
   const std::string& name() const { return name_; }
 
-  Json settings;
+  OrderedJson settings;
   std::string backend;
   uint64_t line = 0;
 
@@ -105,21 +105,21 @@ class Reader {
   std::ifstream in_;
 };
 
-std::string unlike_settings(const Json& a, const Json& b) {
+std::string unlike_settings(const OrderedJson& a, const OrderedJson& b) {
   std::string text;
-  const auto add = [&](const std::string& key, const Json& x, const Json& y) {
+  const auto add = [&](const std::string& key, const OrderedJson& x, const OrderedJson& y) {
     if (x != y) text += (text.empty() ? "" : ", ") + key + ": " + x.dump() + " is " + y.dump();
   };
-  for (const auto& [key, value] : a.items()) add(key, value, b.value(key, Json()));
+  for (const auto& [key, value] : a.items()) add(key, value, b.value(key, OrderedJson()));
   for (const auto& [key, value] : b.items())
-    if (!a.contains(key)) add(key, Json(), value);
+    if (!a.contains(key)) add(key, OrderedJson(), value);
   return text;
 }
 
 /// What of a policy differs from IEEE 754, nearest even: bits depend on all of it.
-Json policy_json(const RoundingPolicy& p) {
+OrderedJson policy_json(const RoundingPolicy& p) {
   const RoundingPolicy usual;
-  Json json = Json::object();
+  OrderedJson json = OrderedJson::object();
   const auto add = [&](const char* key, auto value, auto standard) {
     if (value != standard) json[key] = static_cast<int>(value);
   };
@@ -143,7 +143,7 @@ Json policy_json(const RoundingPolicy& p) {
 std::string settings_json(const ExecutorOptions& o) {
   const Semantics s = o.semantics ? *o.semantics : Semantics::ipu(o.config.behaviour(), o.switches, o.random);
   const FloatingPointBehaviour b = o.config.behaviour();
-  Json json;
+  OrderedJson json;
   json["semantics"] = o.semantics ? "given" : "ipu";
   json["inv"] = b.inv;
   json["div0"] = b.div0;
@@ -165,16 +165,16 @@ std::string settings_json(const ExecutorOptions& o) {
   for (const auto& [category, options] : {std::pair{"matmuls", &o.config.matmuls.poplar_options},
                                           {"convolutions", &o.config.convolutions.poplar_options}}) {
     const ProductOptions p = product_options(*options, category);
-    Json& out = json[category];
+    OrderedJson& out = json[category];
     out["partialsType"] = p.half_partials ? "half" : "float";
     out["partialsType.interTile"] = p.half_between_blocks ? "half" : "float";
     out["disableSRForAMPVertices"] = p.stochastic_off;
   }
-  json["amp_block"] = o.amp_block == 0 ? Json("k") : Json(o.amp_block);
+  json["amp_block"] = o.amp_block == 0 ? OrderedJson("k") : OrderedJson(o.amp_block);
   json["amp_inner"] = inner_name(o.amp_inner);
   if (o.accumulator != Accumulator::kIpuModelA) json["accumulator"] = name_of(o.accumulator);
   if (o.f32_flush_inner) json["f32_flush_inner"] = true;
-  if (const Json switches = unusual(o.switches); !switches.empty()) json["switches"] = switches;
+  if (const OrderedJson switches = unusual(o.switches); !switches.empty()) json["switches"] = switches;
   if (o.random == RandomEngine::kXoroshiro128aox) {
     json["seed_modifier"] = o.seed_modifier;
     json["device"] = {{"tiles", o.device.tiles}, {"grain", o.device.grain}, {"minimum", o.device.minimum}};
@@ -192,8 +192,9 @@ TraceWriter::TraceWriter(const std::filesystem::path& file, const ExecutorOption
     : state_(new State{file, file.string() + ".partial", {}}) {
   state_->out.open(state_->partial, std::ios::binary | std::ios::trunc);
   if (!state_->out) throw std::runtime_error(state_->partial.string() + ": cannot be written");
-  state_->out << "{\"softamp_trace\":1,\"spec\":" << kSpecVersion << ",\"backend\":" << Json(options.backend).dump()
-              << ",\"settings\":" << settings_json(options) << "}\n";
+  state_->out << "{\"softamp_trace\":1,\"spec\":" << kSpecVersion
+              << ",\"backend\":" << OrderedJson(options.backend).dump() << ",\"settings\":" << settings_json(options)
+              << "}\n";
 }
 
 TraceWriter::~TraceWriter() {
@@ -224,10 +225,10 @@ TraceComparison compare_traces(const std::filesystem::path& a_file, const std::f
   result.backend_a = a.backend;
   result.backend_b = b.backend;
   for (;; ++result.tensors) {
-    const std::optional<Json> x = a.next(), y = b.next();
+    const std::optional<OrderedJson> x = a.next(), y = b.next();
     if (!x && !y) return result;
     Reader& there = x ? a : b;
-    const Json& line = x ? *x : *y;
+    const OrderedJson& line = x ? *x : *y;
     TraceDifference difference{there.line,
                                there.field<int64_t>(line, "step"),
                                there.field<std::string>(line, "tensor"),
@@ -237,7 +238,7 @@ TraceComparison compare_traces(const std::filesystem::path& a_file, const std::f
       difference.what = "is missing in " + (x ? b : a).name();
     } else {
       for (const char* key : {"step", "tensor", "op", "dtype", "shape", "hash"}) {
-        const Json p = a.field<Json>(*x, key), q = b.field<Json>(*y, key);
+        const OrderedJson p = a.field<OrderedJson>(*x, key), q = b.field<OrderedJson>(*y, key);
         if (p == q) continue;
         difference.what = std::string(key) + " " + p.dump() + " is " + q.dump() + " in " + b.name();
         break;

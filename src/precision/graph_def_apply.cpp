@@ -17,9 +17,9 @@ using graph_def_detail::parse_input;
 
 graph_def::DataType data_type(DType t) { return static_cast<graph_def::DataType>(element_type(t)); }
 
-class Application {
+class GraphDefApplication {
  public:
-  Application(const HeldGraph& held, const CastPlan& plan)
+  GraphDefApplication(const HeldGraph& held, const CastPlan& plan)
       : held_(held), graph_(held.graph), plan_(plan), place_(held.place) {}
 
   graph_def::GraphDef run() {
@@ -137,7 +137,7 @@ class Application {
 }  // namespace
 
 GraphDefFile GraphDefFile::apply(const CastPlan& plan) const {
-  return GraphDefFile(std::make_shared<const Impl>(Application(*impl_, plan).run(), impl_->place));
+  return GraphDefFile(std::make_shared<const Impl>(GraphDefApplication(*impl_, plan).run(), impl_->place));
 }
 
 GraphDefFile GraphDefFile::with_fused_batch_norm_v2() const {

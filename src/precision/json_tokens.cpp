@@ -11,7 +11,7 @@ namespace softamp::precision_detail {
 namespace {
 
 using Json = nlohmann::json;
-using Kind = JsonToken::Kind;
+using TokenKind = JsonToken::Kind;
 
 /// The parser quotes what it read last, whatever that is.
 std::string printable(std::string text, size_t most) {
@@ -63,18 +63,18 @@ class Collector : public nlohmann::json_sax<Json> {
 
   std::vector<JsonToken> tokens;
 
-  bool null() override { return add(Kind::kOther, "null"); }
-  bool boolean(bool value) override { return add(Kind::kOther, value ? "true" : "false"); }
-  bool number_integer(number_integer_t value) override { return add(Kind::kOther, std::to_string(value)); }
-  bool number_unsigned(number_unsigned_t value) override { return add(Kind::kOther, std::to_string(value)); }
-  bool number_float(number_float_t, const string_t& text) override { return add(Kind::kOther, text); }
-  bool string(string_t& value) override { return add(Kind::kString, std::move(value)); }
+  bool null() override { return add(TokenKind::kOther, "null"); }
+  bool boolean(bool value) override { return add(TokenKind::kOther, value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override { return add(TokenKind::kOther, std::to_string(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return add(TokenKind::kOther, std::to_string(value)); }
+  bool number_float(number_float_t, const string_t& text) override { return add(TokenKind::kOther, text); }
+  bool string(string_t& value) override { return add(TokenKind::kString, std::move(value)); }
   bool binary(binary_t&) override { return false; }
-  bool start_object(size_t) override { return open(Kind::kObject); }
-  bool key(string_t& value) override { return add(Kind::kKey, std::move(value)); }
-  bool end_object() override { return close(Kind::kObjectEnd); }
-  bool start_array(size_t) override { return open(Kind::kArray); }
-  bool end_array() override { return close(Kind::kArrayEnd); }
+  bool start_object(size_t) override { return open(TokenKind::kObject); }
+  bool key(string_t& value) override { return add(TokenKind::kKey, std::move(value)); }
+  bool end_object() override { return close(TokenKind::kObjectEnd); }
+  bool start_array(size_t) override { return open(TokenKind::kArray); }
+  bool end_array() override { return close(TokenKind::kArrayEnd); }
 
   bool parse_error(size_t byte, const std::string&, const Json::exception& error) override {
     const size_t at = byte > 0 ? byte - 1 : 0;
@@ -93,18 +93,18 @@ class Collector : public nlohmann::json_sax<Json> {
   }
 
  private:
-  bool add(Kind kind, std::string value) {
+  bool add(TokenKind kind, std::string value) {
     if (tokens.size() >= limits_.tokens)
       throw std::invalid_argument(place_ + ": more than " + std::to_string(limits_.tokens) + " words");
     tokens.push_back({kind, std::move(value), 0});
     return true;
   }
-  bool open(Kind kind) {
+  bool open(TokenKind kind) {
     if (++depth_ > limits_.depth)
       throw std::invalid_argument(place_ + ": nested deeper than " + std::to_string(limits_.depth));
     return add(kind, {});
   }
-  bool close(Kind kind) {
+  bool close(TokenKind kind) {
     --depth_;
     return add(kind, {});
   }
@@ -124,7 +124,7 @@ void place_tokens(std::string_view text, std::vector<JsonToken>& tokens) {
     if (text[i] == '"') {
       while (text[++i] != '"') i += text[i] == '\\';
       ++i;
-    } else if (token.kind == Kind::kOther) {
+    } else if (token.kind == TokenKind::kOther) {
       while (i < text.size() && std::string_view(",]}").find(text[i]) == std::string_view::npos && !blank(text[i])) ++i;
     } else {
       ++i;
@@ -156,13 +156,13 @@ std::vector<JsonToken> json_tokens(std::string_view text, const std::string& pla
 
 std::string described(const JsonToken& token) {
   switch (token.kind) {
-    case Kind::kObject: return "an object";
-    case Kind::kArray: return "a list";
-    case Kind::kKey:
-    case Kind::kString: return "'" + graph_detail::printable(token.text) + "'";
-    case Kind::kObjectEnd: return "'}'";
-    case Kind::kArrayEnd: return "the list's end";
-    case Kind::kOther: break;
+    case TokenKind::kObject: return "an object";
+    case TokenKind::kArray: return "a list";
+    case TokenKind::kKey:
+    case TokenKind::kString: return "'" + graph_detail::printable(token.text) + "'";
+    case TokenKind::kObjectEnd: return "'}'";
+    case TokenKind::kArrayEnd: return "the list's end";
+    case TokenKind::kOther: break;
   }
   return graph_detail::printable(token.text);
 }

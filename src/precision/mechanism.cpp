@@ -12,17 +12,17 @@ namespace {
 
 using graph_detail::Nearest;
 using graph_detail::printable;
-using Kind = Mechanism::Kind;
+using MechanismKind = Mechanism::Kind;
 
-constexpr std::array kKinds = {"none", "tensorflow", "recipe", "policy", "level"};  // in the order of Kind
+constexpr std::array kKinds = {"none", "tensorflow", "recipe", "policy", "level"};  // in the order of MechanismKind
 constexpr std::array kPolicies = {"mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float32"};
-constexpr std::array kLevels = {"O0", "O1", "O2", "O3", "auto"};
+constexpr std::array kLevelNames = {"O0", "O1", "O2", "O3", "auto"};
 constexpr std::string_view kDtype = ",dtype=";
 constexpr const char* kForms =
     "expected none, tensorflow, tensorflow=PRESET, recipe=full, recipe=basic, recipe=FILE, policy=NAME or level=NAME, "
     "with or without ,dtype=float16 or ,dtype=bfloat16";
 
-const char* word(Kind kind) { return kKinds[static_cast<size_t>(kind)]; }
+const char* word(MechanismKind kind) { return kKinds[static_cast<size_t>(kind)]; }
 
 /// "; nearest: O2; expected O0, O1, ..."
 template <class Names>
@@ -40,7 +40,7 @@ std::string choices(std::string_view given, const Names& names) {
 std::string form_of_value(std::string_view value) {
   const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), value) != names.end(); };
   const char* kind = among(kPolicies)                      ? "policy"
-                     : among(kLevels)                      ? "level"
+                     : among(kLevelNames)                  ? "level"
                      : value == "full" || value == "basic" ? "recipe"
                      : among(OpLists::preset_names())      ? "tensorflow"
                                                            : nullptr;
@@ -83,7 +83,7 @@ class Reader {
   void read_kind(std::string_view name) {
     for (size_t k = 0; k < kKinds.size(); ++k)
       if (name == kKinds[k]) {
-        m_.kind = static_cast<Kind>(k);
+        m_.kind = static_cast<MechanismKind>(k);
         return;
       }
     const std::string form = form_of_value(name);
@@ -93,8 +93,8 @@ class Reader {
   }
 
   void default_value() {
-    if (m_.kind == Kind::kNone) return;
-    if (m_.kind != Kind::kTensorFlow) refuse(std::string(word(m_.kind)) + " needs a value; " + kForms);
+    if (m_.kind == MechanismKind::kNone) return;
+    if (m_.kind != MechanismKind::kTensorFlow) refuse(std::string(word(m_.kind)) + " needs a value; " + kForms);
     m_.value = "2.3";
   }
 
@@ -103,16 +103,16 @@ class Reader {
     m_.value = value;
     try {
       switch (m_.kind) {
-        case Kind::kNone: break;
-        case Kind::kTensorFlow: OpLists::preset(value); return;
-        case Kind::kRecipe: Recipe::find(value); return;
-        case Kind::kPolicy: read_policy(); return;
-        case Kind::kLevel: m_.value = name_of(parse_amp_level(value)); return;
+        case MechanismKind::kNone: break;
+        case MechanismKind::kTensorFlow: OpLists::preset(value); return;
+        case MechanismKind::kRecipe: Recipe::find(value); return;
+        case MechanismKind::kPolicy: read_policy(); return;
+        case MechanismKind::kLevel: m_.value = name_of(parse_amp_level(value)); return;
       }
     } catch (const std::invalid_argument& e) {
       std::string what = e.what();
       if (what.ends_with('.')) what.pop_back();
-      refuse(what + (m_.kind == Kind::kPolicy ? choices(value, kPolicies) : ""));
+      refuse(what + (m_.kind == MechanismKind::kPolicy ? choices(value, kPolicies) : ""));
     }
     refuse("none takes no value; " + std::string(kForms));
   }
@@ -129,7 +129,7 @@ class Reader {
     const DType asked = *m_.low;
     m_.low.reset();
     const DType own = m_.low_dtype();
-    if (own == DType::kFloat32 || (m_.kind == Kind::kPolicy && own != asked))
+    if (own == DType::kFloat32 || (m_.kind == MechanismKind::kPolicy && own != asked))
       refuse(std::string("dtype ") + name_of(asked) + "; expected none: " +
              (own == DType::kFloat32 ? "all of it stays float32" : "the policy's name says its dtype"));
     m_.low = asked;
@@ -155,11 +155,11 @@ std::string Mechanism::text() const {
 
 DType Mechanism::low_dtype() const {
   switch (kind) {
-    case Kind::kNone: break;
-    case Kind::kTensorFlow: return lists_of(*this).low;
-    case Kind::kRecipe: return low.value_or(DType::kBFloat16);
-    case Kind::kPolicy: return Policy(value).compute_dtype().value_or(DType::kFloat32);
-    case Kind::kLevel:
+    case MechanismKind::kNone: break;
+    case MechanismKind::kTensorFlow: return lists_of(*this).low;
+    case MechanismKind::kRecipe: return low.value_or(DType::kBFloat16);
+    case MechanismKind::kPolicy: return Policy(value).compute_dtype().value_or(DType::kFloat32);
+    case MechanismKind::kLevel:
       if (settings(*this).level != AmpLevel::kO0) return low.value_or(DType::kFloat16);
       break;
   }
@@ -167,22 +167,22 @@ DType Mechanism::low_dtype() const {
 }
 
 bool Mechanism::rewrites() const {
-  return kind == Kind::kTensorFlow || kind == Kind::kRecipe ||
-         (kind == Kind::kLevel && settings(*this).level == AmpLevel::kO1);
+  return kind == MechanismKind::kTensorFlow || kind == MechanismKind::kRecipe ||
+         (kind == MechanismKind::kLevel && settings(*this).level == AmpLevel::kO1);
 }
 
 LossScaleOptions Mechanism::loss_scale() const {
-  if (kind == Kind::kTensorFlow) return LossScaleOptions::tensorflow();
-  if (kind == Kind::kPolicy && value == "mixed_float16") return LossScaleOptions::keras();
-  if (kind == Kind::kLevel) return settings(*this).loss_scale;
+  if (kind == MechanismKind::kTensorFlow) return LossScaleOptions::tensorflow();
+  if (kind == MechanismKind::kPolicy && value == "mixed_float16") return LossScaleOptions::keras();
+  if (kind == MechanismKind::kLevel) return settings(*this).loss_scale;
   return LossScaleOptions::none();
 }
 
 Colouring Mechanism::colour(const OpGraph& graph) const {
   const std::string name = std::string(word(kind)) + (value.empty() ? "" : " " + value);
   const DType dtype = low_dtype();
-  if (kind == Kind::kTensorFlow) return colour_tensorflow(graph, lists_of(*this));
-  if (kind == Kind::kRecipe) return colour_recipe(graph, Recipe::find(value), dtype);
+  if (kind == MechanismKind::kTensorFlow) return colour_tensorflow(graph, lists_of(*this));
+  if (kind == MechanismKind::kRecipe) return colour_recipe(graph, Recipe::find(value), dtype);
   if (dtype == DType::kFloat32) {
     Colouring nothing = Colouring::nothing(graph, name, DType::kFloat16);
     nothing.lists.assign(nothing.lists.size(), word(kind));
@@ -195,7 +195,7 @@ Colouring Mechanism::colour(const OpGraph& graph) const {
 GraphPass Mechanism::pass() const {
   // A recipe's file is read once, now: later changes to it do not change what a running program does.
   std::optional<Recipe> recipe;
-  if (kind == Kind::kRecipe) recipe = Recipe::find(value);
+  if (kind == MechanismKind::kRecipe) recipe = Recipe::find(value);
   return [m = *this, recipe](const Graph& graph, std::span<const std::string> fetches) {
     return rewrite_with(graph, fetches, [&](const OpGraph& picture) {
       return recipe ? colour_recipe(picture, *recipe, m.low_dtype()) : m.colour(picture);
@@ -204,8 +204,8 @@ GraphPass Mechanism::pass() const {
 }
 
 std::optional<LayerRule> Mechanism::layer_rule() const {
-  if (kind == Kind::kPolicy) return Policy(value).layer_rule();
-  if (kind == Kind::kLevel && !rewrites()) return softamp::layer_rule(settings(*this));
+  if (kind == MechanismKind::kPolicy) return Policy(value).layer_rule();
+  if (kind == MechanismKind::kLevel && !rewrites()) return softamp::layer_rule(settings(*this));
   return std::nullopt;
 }
 

@@ -6,7 +6,7 @@
 namespace softamp {
 namespace {
 
-constexpr double kLeastCapability = 7.0;
+constexpr double kLeastContextCapability = 7.0;
 
 constexpr const char* kEitherFunction =
     "You called both functions, which is an error, because both functions enable you to use mixed precision. If in "
@@ -109,7 +109,7 @@ void MixedPrecisionContext::check_device(const Policy& policy, double gpu_capabi
       "ignore this warning. This message will only be logged once";
   char device[80];
   std::snprintf(device, sizeof device, "emulated GPU, compute capability %.1f", gpu_capability);
-  if (gpu_capability >= kLeastCapability)
+  if (gpu_capability >= kLeastContextCapability)
     log(LogLevel::kInfo, begin +
                              "OK\nYour GPU will likely run quickly with dtype policy mixed_float16 as it has compute "
                              "capability of at least 7.0. Your GPU: " +

@@ -10,7 +10,7 @@
 namespace softamp {
 namespace {
 
-constexpr std::string_view kInfer = "_infer";
+constexpr std::string_view kInferPolicy = "_infer";
 
 /// A dtype under the names that TensorFlow's as_dtype takes: its own, and half, float, double.
 std::optional<DType> tensorflow_dtype(std::string_view name) {
@@ -45,7 +45,7 @@ Policy policy_of(const nlohmann::json& value, const char* place) {
 Policy::Policy(std::string_view name) : name_(name) {
   using enum DType;
   if (name.ends_with("_float32_vars")) refuse_removed(name);
-  if (name == kInfer) return;
+  if (name == kInferPolicy) return;
   if (name == "mixed_float16" || name == "mixed_bfloat16") {
     compute_ = name == "mixed_float16" ? kFloat16 : kBFloat16;
     variable_ = kFloat32;
@@ -68,7 +68,7 @@ std::string Policy::to_json() const {
 
 Policy Policy::from_json(std::string_view text) {
   const nlohmann::json json = small_json(text, kDeepest, refuse_json);
-  if (json.is_null()) return Policy(kInfer);
+  if (json.is_null()) return Policy(kInferPolicy);
   if (json.is_string()) return policy_of(json, "it");
   if (!json.is_object()) refuse_json(std::string("it is ") + json.type_name() + "; expected a string, null or object");
   for (const auto& [key, value] : json.items())

@@ -18,17 +18,25 @@ using graph_detail::printable;
 using precision_detail::described;
 using precision_detail::json_position;
 using precision_detail::JsonToken;
-using Kind = JsonToken::Kind;
+using TokenKind = JsonToken::Kind;
 
-enum List : size_t { kAllow, kConditional, kStrict, kNonConvertible, kConvertible, kRegexMode, kLists };
+enum ListKey : size_t {
+  kAllowKey,
+  kConditionalKey,
+  kStrictKey,
+  kNonConvertibleKey,
+  kConvertibleKey,
+  kRegexModeKey,
+  kListKeys
+};
 
 /// Where a key's values go. The first spelling is the one that is written.
 struct Key {
   std::vector<const char*> spellings;
 };
 
-const std::array<Key, kLists>& keys() {
-  static const std::array<Key, kLists> table = {{
+const std::array<Key, kListKeys>& keys() {
+  static const std::array<Key, kListKeys> table = {{
       {{"allowlist", "allow_list", "whitelist"}},
       {{"conditional_list", "graylist"}},
       {{"strict_conditional_list", "input_only_exceptions"}},
@@ -41,15 +49,15 @@ const std::array<Key, kLists>& keys() {
 
 constexpr size_t kMostOperations = 100'000, kMostWarnings = 50;
 
-class Reader {
+class RecipeReader {
  public:
-  Reader(std::string_view text, std::string_view place)
+  RecipeReader(std::string_view text, std::string_view place)
       : text_(text), place_(place), tokens_(precision_detail::json_tokens(text, place_)) {}
 
   Recipe read() {
-    if (next().kind != Kind::kObject)
+    if (next().kind != TokenKind::kObject)
       fail(at_ - 1, "expected an object of lists, {\"allowlist\": [...], ...}; found " + described(tokens_[at_ - 1]));
-    while (tokens_[at_].kind != Kind::kObjectEnd) read_key();
+    while (tokens_[at_].kind != TokenKind::kObjectEnd) read_key();
     warn_of_two_lists();
     return std::move(recipe_);
   }
@@ -81,18 +89,18 @@ class Reader {
     key_tokens_[list] = token;
     key_ = key;
     switch (list) {
-      case kAllow: return read_operations(list, recipe_.allow);
-      case kConditional: return read_operations(list, recipe_.conditional);
-      case kStrict: return read_operations(list, recipe_.strict);
-      case kNonConvertible: return read_exceptions(recipe_.non_convertible);
-      case kConvertible: return read_exceptions(recipe_.convertible);
+      case kAllowKey: return read_operations(list, recipe_.allow);
+      case kConditionalKey: return read_operations(list, recipe_.conditional);
+      case kStrictKey: return read_operations(list, recipe_.strict);
+      case kNonConvertibleKey: return read_exceptions(recipe_.non_convertible);
+      case kConvertibleKey: return read_exceptions(recipe_.convertible);
       default: return read_regex_mode();
     }
   }
 
   size_t list_of(size_t token, const std::string& key) const {
     graph_detail::Nearest nearest(key);
-    for (size_t list = 0; list < kLists; ++list)
+    for (size_t list = 0; list < kListKeys; ++list)
       for (const char* spelling : keys()[list].spellings) {
         if (key == spelling) return list;
         nearest.offer(spelling);
@@ -101,15 +109,15 @@ class Reader {
   }
 
   void expect_list(const char* of_what) {
-    if (next().kind != Kind::kArray)
+    if (next().kind != TokenKind::kArray)
       fail(at_ - 1, "'" + key_ + "': expected a list of " + of_what + ", found " + described(tokens_[at_ - 1]));
   }
 
   void read_operations(size_t list, std::vector<std::string>& out) {
     expect_list("operation types");
-    for (; tokens_[at_].kind != Kind::kArrayEnd; ++at_) {
+    for (; tokens_[at_].kind != TokenKind::kArrayEnd; ++at_) {
       const JsonToken& token = tokens_[at_];
-      if (token.kind != Kind::kString || token.text.empty())
+      if (token.kind != TokenKind::kString || token.text.empty())
         fail(at_, "'" + key_ + "': expected an operation type in quotes, found " + described(token));
       if (out.size() >= kMostOperations)
         fail(at_, "'" + key_ + "': more than " + std::to_string(kMostOperations) + " operation types");
@@ -120,18 +128,18 @@ class Reader {
       }
       seen[list] = at_;
       out.push_back(token.text);
-      if (seen[kAllow] + seen[kConditional] + seen[kStrict] != at_) in_two_.push_back(at_);
+      if (seen[kAllowKey] + seen[kConditionalKey] + seen[kStrictKey] != at_) in_two_.push_back(at_);
     }
     ++at_;
   }
 
   void read_exceptions(std::vector<RecipeException>& out) {
     expect_list("pairs [pattern, operation type]");
-    while (tokens_[at_].kind != Kind::kArrayEnd) {
+    while (tokens_[at_].kind != TokenKind::kArrayEnd) {
       const size_t token = at_;
       // A pair takes four tokens; a malformed one may end before, but never behind, the list and its object.
-      const bool pair = next().kind == Kind::kArray && tokens_[at_].kind == Kind::kString &&
-                        tokens_[at_ + 1].kind == Kind::kString && tokens_[at_ + 2].kind == Kind::kArrayEnd;
+      const bool pair = next().kind == TokenKind::kArray && tokens_[at_].kind == TokenKind::kString &&
+                        tokens_[at_ + 1].kind == TokenKind::kString && tokens_[at_ + 2].kind == TokenKind::kArrayEnd;
       if (!pair)
         fail(token, "'" + key_ + "': expected a pair [pattern, operation type or \"\"], found " + found_pair(token));
       if (out.size() >= precision_detail::kMostPatterns)
@@ -151,10 +159,10 @@ class Reader {
   }
 
   std::string found_pair(size_t token) const {
-    if (tokens_[token].kind != Kind::kArray) return described(tokens_[token]);
+    if (tokens_[token].kind != TokenKind::kArray) return described(tokens_[token]);
     size_t entries = 0;
-    for (size_t t = token + 1; t < tokens_.size() && tokens_[t].kind != Kind::kArrayEnd; ++t) {
-      if (tokens_[t].kind != Kind::kString) return "a list with " + described(tokens_[t]) + " in it";
+    for (size_t t = token + 1; t < tokens_.size() && tokens_[t].kind != TokenKind::kArrayEnd; ++t) {
+      if (tokens_[t].kind != TokenKind::kString) return "a list with " + described(tokens_[t]) + " in it";
       ++entries;
     }
     return "a list of " + std::to_string(entries);
@@ -162,7 +170,7 @@ class Reader {
 
   void read_regex_mode() {
     const JsonToken& token = next();
-    if (token.kind != Kind::kString || (token.text != "full" && token.text != "search"))
+    if (token.kind != TokenKind::kString || (token.text != "full" && token.text != "search"))
       fail(at_ - 1, "'regex_mode': expected \"full\" or \"search\", found " + described(token));
     recipe_.regex = token.text == "full" ? RegexMode::kFullMatch : RegexMode::kSearch;
   }
@@ -174,9 +182,9 @@ class Reader {
       if (token != *std::max_element(seen.begin(), seen.end())) continue;  // in all three: said once
       std::string lists;
       const char* counts = nullptr;
-      for (const List list : {kAllow, kStrict, kConditional})  // in the order of precedence
+      for (const ListKey list : {kAllowKey, kStrictKey, kConditionalKey})  // in the order of precedence
         if (seen[list] != 0) {
-          const char* name = list == kAllow ? "allow" : list == kStrict ? "strict conditional" : "conditional";
+          const char* name = list == kAllowKey ? "allow" : list == kStrictKey ? "strict conditional" : "conditional";
           lists += (lists.empty() ? "" : " and ") + std::string(name);
           if (!counts) counts = name;
         }
@@ -192,14 +200,14 @@ class Reader {
   size_t at_ = 0;
   Recipe recipe_;
   std::string key_;
-  std::array<size_t, kLists> key_tokens_{};
+  std::array<size_t, kListKeys> key_tokens_{};
   std::unordered_map<std::string, Seen> seen_;
   std::vector<size_t> in_two_;
 };
 
 }  // namespace
 
-Recipe Recipe::parse(std::string_view text, std::string_view place) { return Reader(text, place).read(); }
+Recipe Recipe::parse(std::string_view text, std::string_view place) { return RecipeReader(text, place).read(); }
 
 std::string Recipe::to_json() const {
   nlohmann::ordered_json json;
@@ -208,12 +216,12 @@ std::string Recipe::to_json() const {
     for (const RecipeException& e : exceptions) list.push_back(nlohmann::ordered_json::array({e.pattern, e.type}));
     return list;
   };
-  json[keys()[kAllow].spellings[0]] = allow;
-  json[keys()[kConditional].spellings[0]] = conditional;
-  json[keys()[kStrict].spellings[0]] = strict;
-  json[keys()[kNonConvertible].spellings[0]] = pairs(non_convertible);
-  json[keys()[kConvertible].spellings[0]] = pairs(convertible);
-  if (regex == RegexMode::kSearch) json[keys()[kRegexMode].spellings[0]] = "search";
+  json[keys()[kAllowKey].spellings[0]] = allow;
+  json[keys()[kConditionalKey].spellings[0]] = conditional;
+  json[keys()[kStrictKey].spellings[0]] = strict;
+  json[keys()[kNonConvertibleKey].spellings[0]] = pairs(non_convertible);
+  json[keys()[kConvertibleKey].spellings[0]] = pairs(convertible);
+  if (regex == RegexMode::kSearch) json[keys()[kRegexModeKey].spellings[0]] = "search";
   return json.dump(4, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -14,10 +14,10 @@ using graph_detail::dot_quoted;
 
 constexpr size_t kLongestLabel = 60, kLongestTip = 400;
 
-struct Kind {
+struct Legend {
   const char *word, *fill;
 };
-constexpr Kind kLow{"low precision", "#c8e6c9"}, kKept{"kept by a list", "#ffcdd2"}, kUnlisted{"unlisted", "#e0e0e0"},
+constexpr Legend kLow{"low precision", "#c8e6c9"}, kKept{"kept by a list", "#ffcdd2"}, kUnlisted{"unlisted", "#e0e0e0"},
     kPreserved{"preserved", "#bbdefb"}, kCast{"cast", "#fff59d"};
 
 std::string html(const std::string& text) {
@@ -56,7 +56,7 @@ class Drawing {
 
  private:
   /// What became of a node.
-  Kind kind(int n) const {
+  Legend kind(int n) const {
     const OpNode& node = graph_.nodes[static_cast<size_t>(n)];
     if (node.preserved) return kPreserved;
     bool listed = false;
@@ -88,7 +88,7 @@ class Drawing {
             html(shortened(one_line(report_.colours.mechanism), kLongestLabel)) + ": " +
             std::to_string(report_.converted_nodes()) + " of " + std::to_string(report_.nodes()) +
             " nodes converted, " + std::to_string(report_.plan.casts.size()) + " casts added</td></tr><tr>";
-    for (const Kind& k : {kLow, kKept, kUnlisted, kPreserved, kCast})
+    for (const Legend& k : {kLow, kKept, kUnlisted, kPreserved, kCast})
       out_ += std::string("<td bgcolor=\"") + k.fill + "\">" + k.word + "</td>";
     out_ += "</tr></table>>;\n";
   }

@@ -12,7 +12,7 @@ namespace {
 uint32_t fp32_code(double value) { return static_cast<uint32_t>(fp::from_double(kFp32, value)); }
 
 /// A result, and how it stands to the value truncated to the same format.
-struct Result {
+struct ChipResult {
   uint64_t code;
   bool away;  ///< it lies further from zero than the truncated one
 };
@@ -27,7 +27,7 @@ struct Contender {
   uint64_t operand(uint32_t code) const {
     return rounding.from == kFp32 ? code : fp::convert(kFp32, rounding.from, code, Semantics::ieee()).code;
   }
-  Result result(uint32_t code) const {
+  ChipResult result(uint32_t code) const {
     const FloatFormat& to = rounding.to;
     const uint64_t source = operand(code);
     const uint64_t rounded = fp::convert(rounding.from, to, source, semantics, random).code;
@@ -70,7 +70,7 @@ std::vector<std::vector<std::string>> lines_of(const ChipComparison& c, bool mar
     std::vector<std::string> line = {shortest_decimal(kFp32, input.code), bare(code_text(kFp32, input.code)), input.why,
                                      bare(code_text(c.format, nearest(c.format, input.code)))};
     for (const Contender& one : all) {
-      const Result r = one.result(input.code);
+      const ChipResult r = one.result(input.code);
       line.push_back(bare(code_text(c.format, r.code)) + (marks && r.away ? " +" : ""));
     }
     lines.push_back(line);
@@ -102,7 +102,7 @@ Json comparison_json(const ChipComparison& c) {
     entry["nearest"] = code_text(c.format, nearest(c.format, input.code));
     entry["results"] = Json::object();
     for (const Contender& one : all) {
-      const Result r = one.result(input.code);
+      const ChipResult r = one.result(input.code);
       entry["results"][name_of(one.chip)] = {
           {"code", code_text(c.format, r.code)}, {"text", shortest_decimal(c.format, r.code)}, {"away", r.away}};
     }

@@ -28,8 +28,6 @@ std::string nan_codes(const FloatFormat& f) {
   return code_text(f, f.sign_mask());
 }
 
-std::string power_of_two(int exponent) { return "2^" + std::to_string(exponent); }
-
 /// Fixed-point formats that stand for all: those of Gupta et al.
 constexpr const char* kFixedExamples[] = {"q2.14", "q4.12", "q6.10", "q8.8"};
 

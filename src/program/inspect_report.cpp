@@ -48,8 +48,6 @@ std::string significand_text(const FloatFormat& f, uint64_t code) {
   return text.insert(1, ".");
 }
 
-std::string power_of_two(int exponent) { return "2^" + std::to_string(exponent); }
-
 RoundingPolicy with(RoundingPolicy policy, RoundingMode mode) {
   policy.mode = mode;
   return policy;
@@ -70,7 +68,7 @@ Outcomes outcomes(const Placement& p, const RoundingPolicy& policy) {
           round_and_pack(p.format, p.value, policy, ~uint32_t{0})};
 }
 
-std::string code_and_value(const FloatFormat& f, uint64_t code) {
+std::string exact_and_code(const FloatFormat& f, uint64_t code) {
   return exact_decimal(f, code) + " (" + code_text(f, code) + ")";
 }
 
@@ -94,7 +92,7 @@ void print_number(const Inspection& s, std::ostream& out) {
   }
   for (const int direction : {-1, 1}) {
     const auto next = neighbour(f, s.code, direction);
-    out << (direction < 0 ? "below        " : "above        ") << (next ? code_and_value(f, *next) : "none") << '\n';
+    out << (direction < 0 ? "below        " : "above        ") << (next ? exact_and_code(f, *next) : "none") << '\n';
   }
 }
 
@@ -106,14 +104,14 @@ void print_roundings(const Placement& p, const RoundingPolicy& base, std::ostrea
       << "rounding             result\n";
   for (const RoundingMode mode : kDeterministic) {
     const RoundingPolicy policy = with(base, mode);
-    out << std::left << std::setw(21) << name_of(mode) << code_and_value(f, p.rounded(policy).code) << "; "
+    out << std::left << std::setw(21) << name_of(mode) << exact_and_code(f, p.rounded(policy).code) << "; "
         << p.reason(policy) << '\n';
   }
   for (const StochasticVariant variant : stochastic_variants(f)) {
     const Outcomes o = outcomes(p, with(base, variant));
     out << std::left << std::setw(21) << "stochastic " + name_of(variant);
     if (o.stays.code == o.goes_up.code) {
-      out << code_and_value(f, o.stays.code) << "; whatever the random bits\n";
+      out << exact_and_code(f, o.stays.code) << "; whatever the random bits\n";
       continue;
     }
     out << code_text(f, o.goes_up.code) << " with probability " << o.ups << "/" << o.numbers << " = "
@@ -122,7 +120,7 @@ void print_roundings(const Placement& p, const RoundingPolicy& base, std::ostrea
   }
 }
 
-Json code_json(const FloatFormat& f, uint64_t code) {
+Json exact_json(const FloatFormat& f, uint64_t code) {
   Json json;
   json["value"] = value_of(f, code);
   json["exact"] = exact_decimal(f, code);
@@ -135,7 +133,7 @@ Json roundings_json(const Placement& p, const RoundingPolicy& base) {
   for (const RoundingMode mode : kDeterministic) {
     const RoundingPolicy policy = with(base, mode);
     const Rounded rounded = p.rounded(policy);
-    Json entry = code_json(p.format, rounded.code);
+    Json entry = exact_json(p.format, rounded.code);
     entry["flags"] = flag_names(rounded.flags);
     entry["why"] = p.reason(policy);
     json[name_of(mode)] = std::move(entry);
@@ -176,7 +174,7 @@ Json inspection_json(const Inspection& s) {
   json["verb"] = "inspect";
   json["input"] = s.text;
   json["format"] = format_name(f);
-  json.update(code_json(f, s.code));
+  json.update(exact_json(f, s.code));
   json["class"] = class_of(f, s.code);
   json["fields"] = code_fields(f, s.code);
   json["sign"] = s.code & f.sign_mask() ? 1 : 0;
@@ -190,7 +188,7 @@ Json inspection_json(const Inspection& s) {
   }
   for (const int direction : {-1, 1}) {
     const auto next = neighbour(f, s.code, direction);
-    json[direction < 0 ? "below" : "above"] = next ? code_json(f, *next) : Json();
+    json[direction < 0 ? "below" : "above"] = next ? exact_json(f, *next) : Json();
   }
   if (!s.placement) return json;
   json["representable"] = s.placement->representable();

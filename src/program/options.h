@@ -22,6 +22,9 @@ using Json = nlohmann::ordered_json;
 /// "--bits: '0': expected a whole number in 1..32".
 uint64_t parse_whole(const std::string& place, const std::string& text, uint64_t least, uint64_t greatest);
 
+/// "2^-24".
+inline std::string power_of_two(int exponent) { return "2^" + std::to_string(exponent); }
+
 /// An option whose value is a whole number in [least, greatest].
 template <typename T>
 CLI::Option* add_whole(CLI::App& app, const std::string& name, T& target, uint64_t least, uint64_t greatest,

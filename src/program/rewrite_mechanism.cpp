@@ -11,7 +11,7 @@
 namespace softamp::program {
 namespace {
 
-std::vector<std::string> split(const std::string& text) {
+std::vector<std::string> split_names(const std::string& text) {
   std::vector<std::string> words(1);
   for (const char c : text)
     if (c == ',')
@@ -106,7 +106,7 @@ void ChosenMechanism::prepare_tensorflow(const RewriteVerbOptions& o) {
   for (const auto& [is_added, text] : o.changes) {
     const std::string option = is_added ? "--add" : "--remove";
     const size_t equals = text.find('=');
-    const std::vector<std::string> names = split(equals == std::string::npos ? "" : text.substr(equals + 1));
+    const std::vector<std::string> names = split_names(equals == std::string::npos ? "" : text.substr(equals + 1));
     if (names.empty()) throw UsageError(option + ": '" + text + "': expected LIST=OP,OP");
     OpLists::Names* list = nullptr;
     try {

@@ -10,7 +10,7 @@
 namespace softamp::program {
 namespace {
 
-std::vector<std::string> split(const std::string& text) {
+std::vector<std::string> split_words(const std::string& text) {
   std::vector<std::string> words;
   std::string word;
   for (const char c : text + ",") {
@@ -79,7 +79,7 @@ bulk::InstructionSet isa_of(const std::string& word) {
 
 void set_behaviour(IpuConfig& config, const std::string& words) {
   auto& f = config.floating_point_behaviour;
-  for (const std::string& word : split(words)) {
+  for (const std::string& word : split_words(words)) {
     if (word == "off") {
       f = {};
     } else if (word == "all") {

@@ -97,13 +97,13 @@ class Comparison {
   BackendFinding finding_;
 };
 
-struct Setting {
+struct BackendSetting {
   const char* name;
   bool esr, nanoo;
 };
-constexpr Setting kSettings[] = {{"nearest", false, false}, {"stochastic", true, false}, {"nanoo", true, true}};
+constexpr BackendSetting kSettings[] = {{"nearest", false, false}, {"stochastic", true, false}, {"nanoo", true, true}};
 
-ExecutorOptions options_of(const Setting& s) {
+ExecutorOptions options_of(const BackendSetting& s) {
   ExecutorOptions o;
   o.config.set("floating_point_behaviour.esr", s.esr);
   o.config.set("floating_point_behaviour.nanoo", s.nanoo);
@@ -123,7 +123,7 @@ BackendFinding check_casts(const std::string& backend) {
       const Graph graph = b.build();
       Feeds feeds;
       feeds.emplace_back("x", random_tensor(from, shape, 1, true));
-      for (const Setting& s : kSettings)
+      for (const BackendSetting& s : kSettings)
         c.run(std::string(name_of(from)) + " to " + name_of(to) + " " + s.name, graph, feeds, {"y"}, options_of(s));
     }
   return c.finding();
@@ -142,7 +142,7 @@ BackendFinding check_products(const std::string& backend) {
     Feeds feeds;
     for (const char* name : {"x", "w", "image", "kernel"})
       feeds.emplace_back(name, random_tensor(type, graph.type(graph.port(name)).shape, feeds.size(), false));
-    for (const Setting& s : kSettings)
+    for (const BackendSetting& s : kSettings)
       for (const int block : {0, 1, 16}) {  // 0: partials of float
         ExecutorOptions o = options_of(s);
         if (block) o.config.matmuls.poplar_options["partialsType"] = "half";
@@ -195,7 +195,7 @@ BackendFinding check_graphs(const std::string& backend) {
     Feeds feeds;
     feeds.emplace_back("x", random_tensor(type, shape, 2 * seed, seed % 2 == 1));
     feeds.emplace_back("z", random_tensor(type, shape, 2 * seed + 1, false));
-    for (const Setting& s : kSettings)
+    for (const BackendSetting& s : kSettings)
       c.run("graph " + std::to_string(seed) + " " + s.name, graph, feeds, fetches, options_of(s));
   }
   return c.finding();

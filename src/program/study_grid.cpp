@@ -10,7 +10,7 @@
 namespace softamp::program {
 namespace {
 
-std::vector<std::string> split(const std::string& text) {
+std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts(1);
   for (const char c : text) {
     if (c == ',')
@@ -170,7 +170,7 @@ std::vector<StudyCase> parse_grid(const std::string& text) {
   const auto [key, values] = split_assignment("--grid", text);
   check_key("--grid", key);
   std::vector<StudyCase> axis;
-  for (const std::string& value : split(values)) {
+  for (const std::string& value : split_at_commas(values)) {
     if (value.empty()) throw UsageError("--grid: '" + text + "': expected KEY=VALUE,VALUE,... without empty values");
     axis.push_back({{key, setting_value(key, value)}});
   }
@@ -179,7 +179,7 @@ std::vector<StudyCase> parse_grid(const std::string& text) {
 
 StudyCase parse_case(const std::string& text) {
   StudyCase result;
-  for (const std::string& part : split(text)) {
+  for (const std::string& part : split_at_commas(text)) {
     const auto [key, value] = split_assignment("--case", part);
     check_key("--case", key);
     result.emplace_back(key, setting_value(key, value));

@@ -47,13 +47,13 @@ std::vector<double> final_values(const SumReport& r) {
   return values;
 }
 
-std::string number(double value) { return shortest_decimal(kBinary64, std::bit_cast<uint64_t>(value)); }
+std::string decimal_text(double value) { return shortest_decimal(kBinary64, std::bit_cast<uint64_t>(value)); }
 
-std::string code_and_value(const FloatFormat& format, uint64_t code) {
+std::string decimal_and_code(const FloatFormat& format, uint64_t code) {
   return shortest_decimal(format, code) + " (" + code_text(format, code) + ")";
 }
 
-Json code_json(const FloatFormat& format, uint64_t code) {
+Json sum_json(const FloatFormat& format, uint64_t code) {
   Json json;
   json["value"] = value_of(format, code);
   json["text"] = shortest_decimal(format, code);
@@ -89,13 +89,13 @@ void print_sum(const SumReport& r, std::ostream& out) {
           << "  " << code_text(f, r.sum.codes[i]) << '\n';
     if (listed < all) out << "and " << all - listed << " more, which --json lists\n";
     const auto [mean, sd] = mean_and_deviation(final_values(r));
-    out << "\nmean         " << number(mean) << '\n';
-    out << "sd           " << (std::isnan(sd) ? "needs two replicas" : number(sd)) << '\n';
+    out << "\nmean         " << decimal_text(mean) << '\n';
+    out << "sd           " << (std::isnan(sd) ? "needs two replicas" : decimal_text(sd)) << '\n';
   } else {
-    out << "final sum    " << code_and_value(f, r.sum.codes[0]) << ", " << ending(r) << '\n';
+    out << "final sum    " << decimal_and_code(f, r.sum.codes[0]) << ", " << ending(r) << '\n';
   }
-  out << "exact sum    " << number(r.sum.exact) << ", with the rounded addend\n"
-      << "decimal sum  " << number(decimal_sum(r)) << ", with the addend as typed\n"
+  out << "exact sum    " << decimal_text(r.sum.exact) << ", with the rounded addend\n"
+      << "decimal sum  " << decimal_text(decimal_sum(r)) << ", with the addend as typed\n"
       << "flags        ";
   for (int b = 0; b < kFlagCount; ++b)
     if (r.sum.first_addition[b] != 0)
@@ -112,12 +112,12 @@ Json sum_json(const SumReport& r, const std::vector<std::string>& plots) {
   json["value"] = r.value;
   json["start"] = r.start;
   json["count"] = r.setup.count;
-  json["addend_rounded"] = code_json(f, r.setup.addend);
-  json["start_rounded"] = code_json(f, r.setup.start);
+  json["addend_rounded"] = sum_json(f, r.setup.addend);
+  json["start_rounded"] = sum_json(f, r.setup.start);
   if (stochastic(r)) {
     json["replicas"] = Json::array();
     for (size_t i = 0; i < r.sum.codes.size(); ++i) {
-      Json replica = code_json(f, r.sum.codes[i]);
+      Json replica = sum_json(f, r.sum.codes[i]);
       replica["last_change"] = r.sum.last_change[i];
       json["replicas"].push_back(std::move(replica));
     }
@@ -125,7 +125,7 @@ Json sum_json(const SumReport& r, const std::vector<std::string>& plots) {
     json["mean"] = mean;
     json["sd"] = sd;
   } else {
-    json["final"] = code_json(f, r.sum.codes[0]);
+    json["final"] = sum_json(f, r.sum.codes[0]);
     json["last_change"] = r.sum.last_change[0];
     json["stagnates"] = r.sum.last_change[0] < r.setup.count;
   }

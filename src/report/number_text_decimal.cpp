@@ -10,7 +10,6 @@ namespace softamp {
 namespace {
 
 using boost::multiprecision::cpp_int;
-using detail::Dyadic;
 
 cpp_int power_of_ten(int n) { return boost::multiprecision::pow(cpp_int(10), static_cast<unsigned>(n)); }
 
@@ -103,7 +102,7 @@ double detail::Dyadic::to_double() const {
 
 std::string exact_decimal(const FloatFormat& format, uint64_t code) {
   const std::string text = special(format, code);
-  return text.empty() ? Dyadic::of(format, code).decimal() : text;
+  return text.empty() ? detail::Dyadic::of(format, code).decimal() : text;
 }
 
 std::string shortest_decimal(const FloatFormat& format, uint64_t code) {

@@ -18,7 +18,7 @@
 #include "src/report/sha256.h"
 #include "src/reproduce/shelf.h"
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::b200_dumps {
 namespace {
 
 constexpr uint32_t kFirst = 0x33000000, kLast = 0x34800000, kB = 0xDEADBEEF, kRandom = 0x1FFF1FFF;
@@ -254,7 +254,7 @@ Outcome run(const Request& request, Watch& watch) {
 
 }  // namespace
 
-Experiment b200_dumps() {
+Experiment experiment() {
   Experiment e;
   e.name = "b200";
   e.summary = "Two dumps of an NVIDIA B200's stochastic conversion, made again bit for bit";
@@ -269,4 +269,4 @@ Experiment b200_dumps() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::b200_dumps

@@ -11,9 +11,11 @@ namespace softamp::reproduce::stepping {
 namespace {
 
 /// The rounding sites of a run.
-enum Kind : uint32_t { kStepLength, kProductU, kProductV, kSumU, kSumV };
+struct CircleSite {
+  enum Kind : uint32_t { kStepLength, kProductU, kProductV, kSumU, kSumV };
+};
 
-uint32_t circle_site(const CircleRun& run, Kind kind) {
+uint32_t circle_site(const CircleRun& run, CircleSite::Kind kind) {
   return site_of(run.format, static_cast<uint32_t>(run.steps_log2), kind);
 }
 
@@ -23,7 +25,7 @@ constexpr Exact step_of(int steps_log2) { return {false, -61 - steps_log2, 0xC90
 }  // namespace
 
 CircleEnd run_circle(const CircleRun& run, uint32_t first, uint32_t count, bool trace, int bits, uint64_t seed,
-                     Progress& progress) {
+                     JobProgress& progress) {
   const FloatFormat& f = run.format;
   const Semantics semantics = experiment_semantics(run.mode, bits);
   const Paths unit(f, semantics, seed);
@@ -31,7 +33,8 @@ CircleEnd run_circle(const CircleRun& run, uint32_t first, uint32_t count, bool 
   std::vector<uint16_t> h(count), u(count, static_cast<uint16_t>(fp::from_double(f, 1))), v(count), hv(count),
       hu(count);
   for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t word = semantics.draws(f) ? random.bits(0, circle_site(run, kStepLength), first + i, bits) : 0;
+    const uint32_t word =
+        semantics.draws(f) ? random.bits(0, circle_site(run, CircleSite::kStepLength), first + i, bits) : 0;
     h[i] = static_cast<uint16_t>(round_and_pack(f, step_of(run.steps_log2), semantics.rounding(f), word).code);
   }
   CircleEnd end;
@@ -42,10 +45,10 @@ CircleEnd run_circle(const CircleRun& run, uint32_t first, uint32_t count, bool 
   };
   if (trace) note();
   for (uint32_t k = 1; k <= run.steps(); ++k) {
-    unit.mul(h, v, hv, {circle_site(run, kProductV), k, first});
-    unit.mul(h, u, hu, {circle_site(run, kProductU), k, first});
-    unit.add(u, hv, u, {circle_site(run, kSumU), k, first});
-    unit.sub(v, hu, v, {circle_site(run, kSumV), k, first});
+    unit.mul(h, v, hv, {circle_site(run, CircleSite::kProductV), k, first});
+    unit.mul(h, u, hu, {circle_site(run, CircleSite::kProductU), k, first});
+    unit.add(u, hv, u, {circle_site(run, CircleSite::kSumU), k, first});
+    unit.sub(v, hu, v, {circle_site(run, CircleSite::kSumV), k, first});
     if (trace && k % steps_a_point == 0) note();
     if (k % steps_a_report == 0) progress.add(4.0 * count * steps_a_report);
   }

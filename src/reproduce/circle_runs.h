@@ -25,7 +25,7 @@ struct CircleEnd {
 /// goes N times u' = fl(u + fl(h v)), v = fl(v - fl(h u)), both from the old values. trace: with some 2000 points of
 /// its way.
 CircleEnd run_circle(const CircleRun& run, uint32_t first, uint32_t count, bool trace, int bits, uint64_t seed,
-                     Progress& progress);
+                     JobProgress& progress);
 
 /// What unbiased roundings make of a path with step length h.
 struct CircleExpectation {

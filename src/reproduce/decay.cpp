@@ -15,7 +15,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::decay {
 namespace {
 
 using namespace stepping;
@@ -114,7 +114,7 @@ std::vector<Result> run_all(const Plan& plan, uint64_t seed, Watch& watch) {
   double total = 0;
   for (const DecayRun& run : plan.runs) total += decay_work(run);
   std::vector<DecayEnd> ends(plan.runs.size());
-  run_jobs(order.size(), total, watch, [&](size_t job, Progress& progress) {
+  run_jobs(order.size(), total, watch, [&](size_t job, JobProgress& progress) {
     ends[order[job]] = run_decay(plan.runs[order[job]], plan.bits, seed, progress);
   });
   std::vector<Result> results;
@@ -297,7 +297,7 @@ Outcome run(const Request& request, Watch& watch) {
 
 }  // namespace
 
-Experiment decay() {
+Experiment experiment() {
   Experiment e;
   e.name = "decay";
   e.summary = "Forward Euler for y' = -y and y' = -y/20: where rounding to nearest stops moving";
@@ -309,4 +309,4 @@ Experiment decay() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::decay

@@ -14,9 +14,13 @@ namespace {
 using survey::quantum_at;
 
 /// The rounding sites of a run.
-enum Kind : uint32_t { kStepLength, kQuotient, kProduct, kSum };
+struct DecaySite {
+  enum Kind : uint32_t { kStepLength, kQuotient, kProduct, kSum };
+};
 
-uint32_t decay_site(const DecayRun& run, Kind kind) { return site_of(run.format, run.which << 5 | run.place, kind); }
+uint32_t decay_site(const DecayRun& run, DecaySite::Kind kind) {
+  return site_of(run.format, run.which << 5 | run.place, kind);
+}
 
 /// fl(T/n): T is a power of two.
 uint64_t step_length(const DecayCase& c, const FloatFormat& f, uint64_t n, const RoundingPolicy& p, uint32_t word) {
@@ -25,7 +29,7 @@ uint64_t step_length(const DecayCase& c, const FloatFormat& f, uint64_t n, const
 
 template <class Arithmetic, class Code>
 void step_through(const DecayRun& run, const Semantics& semantics, uint64_t seed, const std::vector<Code>& h,
-                  std::vector<Code>& y, Progress& progress) {
+                  std::vector<Code>& y, JobProgress& progress) {
   const DecayCase& c = kDecayCases[run.which];
   const FloatFormat& f = run.format;
   const Arithmetic unit(f, semantics, seed);
@@ -33,8 +37,8 @@ void step_through(const DecayRun& run, const Semantics& semantics, uint64_t seed
   const bool draws = semantics.draws(f);
   const int r = semantics.rounding(f).random_bits;
   const uint64_t divisor = fp::from_double(f, c.divisor);
-  const uint32_t quotients = decay_site(run, kQuotient), products = decay_site(run, kProduct);
-  const uint32_t sums = decay_site(run, kSum);
+  const uint32_t quotients = decay_site(run, DecaySite::kQuotient), products = decay_site(run, DecaySite::kProduct);
+  const uint32_t sums = decay_site(run, DecaySite::kSum);
   const uint32_t steps_a_report = std::max(1u, 200000 / run.paths);
   std::vector<Code> g(y.size());
   for (uint32_t k = 1; k <= run.n; ++k) {
@@ -51,14 +55,14 @@ void step_through(const DecayRun& run, const Semantics& semantics, uint64_t seed
 }
 
 template <class Arithmetic, class Code>
-DecayEnd run_in(const DecayRun& run, int bits, uint64_t seed, Progress& progress) {
+DecayEnd run_in(const DecayRun& run, int bits, uint64_t seed, JobProgress& progress) {
   const DecayCase& c = kDecayCases[run.which];
   const FloatFormat& f = run.format;
   const Semantics semantics = experiment_semantics(run.mode, bits);
   const RandomBits random{seed};
   std::vector<Code> h(run.paths), y(run.paths, static_cast<Code>(fp::from_double(f, c.y0())));
   for (uint32_t i = 0; i < run.paths; ++i) {
-    const uint32_t word = semantics.draws(f) ? random.bits(0, decay_site(run, kStepLength), i, bits) : 0;
+    const uint32_t word = semantics.draws(f) ? random.bits(0, decay_site(run, DecaySite::kStepLength), i, bits) : 0;
     h[i] = static_cast<Code>(step_length(c, f, run.n, semantics.rounding(f), word));
   }
   step_through<Arithmetic>(run, semantics, seed, h, y, progress);
@@ -105,7 +109,7 @@ double decay_work(const DecayRun& run) {
   return 1.0 * run.n * run.paths * (kDecayCases[run.which].divisor == 1 ? 2 : 4);
 }
 
-DecayEnd run_decay(const DecayRun& run, int bits, uint64_t seed, Progress& progress) {
+DecayEnd run_decay(const DecayRun& run, int bits, uint64_t seed, JobProgress& progress) {
   if (run.format.storage_bits() <= 16) return run_in<Paths, uint16_t>(run, bits, seed, progress);
   return run_in<WidePaths, uint32_t>(run, bits, seed, progress);
 }

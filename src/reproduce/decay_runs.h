@@ -39,9 +39,9 @@ struct DecayEnd {
 };
 
 /// h = fl(T/n), drawn by each path for itself; n times g = fl(y / divisor), p = fl(h (-g)), y = fl(y + p).
-DecayEnd run_decay(const DecayRun& run, int bits, uint64_t seed, Progress& progress);
+DecayEnd run_decay(const DecayRun& run, int bits, uint64_t seed, JobProgress& progress);
 
-/// Work that run_decay tells to its Progress, in roundings.
+/// Work that run_decay tells to its JobProgress, in roundings.
 double decay_work(const DecayRun& run);
 
 /// The mean that unbiased roundings give, and how far the mean of the paths may lie from it.

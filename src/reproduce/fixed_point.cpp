@@ -10,7 +10,7 @@
 #include "src/reproduce/fixed_point_net.h"
 #include "src/reproduce/shelf.h"
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::fixed_point {
 namespace {
 
 constexpr int kOutputFraction = 10;
@@ -342,7 +342,7 @@ double seconds(const Request& request) {
 
 }  // namespace
 
-Experiment fixed_point() {
+Experiment experiment() {
   Experiment e;
   e.name = "fixed-point";
   e.summary = "a network trained in fixed point of 16 bits, rounded to nearest and stochastically";
@@ -356,4 +356,4 @@ Experiment fixed_point() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::fixed_point

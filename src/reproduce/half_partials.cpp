@@ -19,7 +19,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::half_partials {
 namespace {
 
 using namespace survey;
@@ -342,7 +342,7 @@ Outcome run(const Request& request, Watch& watch) {
 
 }  // namespace
 
-Experiment half_partials() {
+Experiment experiment() {
   Experiment e;
   e.name = kName;
   e.summary = "a dot product with half partials at blocks of 1, 4, 16 and all products, nearest and stochastic";
@@ -359,4 +359,4 @@ Experiment half_partials() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::half_partials

@@ -13,7 +13,7 @@
 #include "src/reproduce/sum_cases.h"
 #include "src/reproduce/survey.h"
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::harmonic_series {
 namespace {
 
 constexpr uint64_t kDefaultSamples = 1000, kBriefSamples = 64;
@@ -146,7 +146,7 @@ void check_stochastic(Outcome& o, const Choices& c, const FloatFormat& f, const 
       {what + "expectation", Against::kBound, significant(s.expected.mean, 10),
        significant(s.exact_terms - s.bias_bound, 10) + " .. " + significant(s.exact_terms, 10),
        s.expected.mean >= s.exact_terms - s.bias_bound - slack && s.expected.mean <= s.exact_terms + slack});
-  const double error = kStandardErrors * s.expected.sd / std::sqrt(static_cast<double>(c.samples));
+  const double error = kSumStandardErrors * s.expected.sd / std::sqrt(static_cast<double>(c.samples));
   o.checks.push_back({what + "mean of " + std::to_string(c.samples), Against::kBound, significant(found.mean, 8),
                       significant(s.expected.mean, 8) + " +- " + significant(error, 2),
                       std::abs(found.mean - s.expected.mean) <= error + slack});
@@ -259,7 +259,7 @@ double seconds_of(const Request& r) {
 
 }  // namespace
 
-Experiment harmonic_series() {
+Experiment experiment() {
   Experiment e;
   e.name = "harmonic-series";
   e.summary = "1 + 1/2 + 1/3 + ... comes to an end in every format";
@@ -273,4 +273,4 @@ Experiment harmonic_series() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::harmonic_series

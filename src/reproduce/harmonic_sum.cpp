@@ -15,9 +15,9 @@ namespace softamp::reproduce {
 namespace {
 
 /// Places for a curve: all of the first few, then ever rarer.
-class Sampler {
+class HarmonicSampler {
  public:
-  Sampler(const FloatFormat& f, Curve* curve) : format_(f), curve_(curve) {}
+  HarmonicSampler(const FloatFormat& f, Curve* curve) : format_(f), curve_(curve) {}
   void see(uint64_t i, uint64_t code) {
     if (!curve_ || i < next_) return;
     curve_->x.push_back(static_cast<double>(i));
@@ -45,7 +45,7 @@ uint64_t harmonic_term(const FloatFormat& format, const RoundingPolicy& policy, 
 
 HarmonicSum harmonic_sum(const FloatFormat& format, const RoundingPolicy& policy, Curve* curve) {
   const Semantics semantics = Semantics::ieee(policy);
-  Sampler sampler(format, curve);
+  HarmonicSampler sampler(format, curve);
   uint64_t sum = 0;
   for (uint64_t i = 1;; ++i) {
     const uint64_t term = harmonic_term(format, policy, i);

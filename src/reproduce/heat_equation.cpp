@@ -11,7 +11,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::heat_equation {
 namespace {
 
 using namespace stepping;
@@ -101,7 +101,7 @@ std::vector<Result> run_all(const Plan& plan, uint64_t seed, Watch& watch) {
   std::stable_sort(jobs.begin(), jobs.end(), [&](const Job& a, const Job& b) { return cost(a) > cost(b); });
   std::vector<std::vector<double>> ends(plan.runs.size());
   for (size_t i = 0; i < ends.size(); ++i) ends[i].resize(size_t{plan.runs[i].paths} * (plan.runs[i].m + 1));
-  run_jobs(jobs.size(), total, watch, [&](size_t next, Progress& progress) {
+  run_jobs(jobs.size(), total, watch, [&](size_t next, JobProgress& progress) {
     const Job& job = jobs[next];
     const HeatRun& run = plan.runs[job.run];
     const std::vector<double> u = run_heat(run, job.first, job.count, plan.bits, seed, progress);
@@ -342,7 +342,7 @@ Outcome run(const Request& request, Watch& watch) {
 
 }  // namespace
 
-Experiment heat_equation() {
+Experiment experiment() {
   Experiment e;
   e.name = "heat-equation";
   e.summary = "The heat equation in one dimension: nearest stagnates as the step shrinks, stochastic goes on";
@@ -356,4 +356,4 @@ Experiment heat_equation() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::heat_equation

@@ -11,7 +11,9 @@ namespace softamp::reproduce::stepping {
 namespace {
 
 /// The rounding sites of a run.
-enum Kind : uint32_t { kLeft, kRight, kBoth, kScaled, kSum };
+struct HeatSite {
+  enum Kind : uint32_t { kLeft, kRight, kBoth, kScaled, kSum };
+};
 
 double place(uint32_t j, uint32_t m) { return static_cast<double>(j) / m; }
 
@@ -38,7 +40,7 @@ std::vector<double> heat_start(const FloatFormat& format, uint32_t m) {
 }
 
 std::vector<double> run_heat(const HeatRun& run, uint32_t first, uint32_t count, int bits, uint64_t seed,
-                             Progress& progress) {
+                             JobProgress& progress) {
   const FloatFormat& f = run.format;
   const size_t places = run.m + 1, lanes = places * count, inner = lanes - 2;
   const Paths unit(f, experiment_semantics(run.mode, bits), seed);
@@ -51,14 +53,16 @@ std::vector<double> run_heat(const HeatRun& run, uint32_t first, uint32_t count,
   // All paths in one row: lanes 1 .. lanes - 2 step at once, and the ends of the paths, which step too, are put back.
   const std::span<uint16_t> left(u.data(), inner), middle(u.data() + 1, inner), right(u.data() + 2, inner);
   const uint64_t lane = uint64_t{first} * places + 1;
-  const auto site = [&](Kind kind, uint32_t step) { return Paths::Site{site_of(f, run.m, kind), step, lane}; };
+  const auto site = [&](HeatSite::Kind kind, uint32_t step) {
+    return Paths::Site{site_of(f, run.m, kind), step, lane};
+  };
   const uint32_t steps_a_report = static_cast<uint32_t>(std::max<size_t>(1, 40000 / lanes));
   for (uint32_t k = 1; k <= run.steps(); ++k) {
-    unit.sub(left, middle, a, site(kLeft, k));
-    unit.sub(right, middle, b, site(kRight, k));
-    unit.add(a, b, a, site(kBoth, k));
-    unit.mul(a, ratio, a, site(kScaled, k));
-    unit.add(middle, a, middle, site(kSum, k));
+    unit.sub(left, middle, a, site(HeatSite::kLeft, k));
+    unit.sub(right, middle, b, site(HeatSite::kRight, k));
+    unit.add(a, b, a, site(HeatSite::kBoth, k));
+    unit.mul(a, ratio, a, site(HeatSite::kScaled, k));
+    unit.add(middle, a, middle, site(HeatSite::kSum, k));
     for (size_t path = 0; path < count; ++path) u[path * places] = u[path * places + run.m] = one;
     if (k % steps_a_report == 0) progress.add(5.0 * static_cast<double>(lanes) * steps_a_report);
   }

@@ -29,9 +29,9 @@ struct HeatRun {
 
 /// u at T, paths first .. first + count - 1 one after the other, m + 1 places each. Lanes: path (m + 1) + place.
 std::vector<double> run_heat(const HeatRun& run, uint32_t first, uint32_t count, int bits, uint64_t seed,
-                             Progress& progress);
+                             JobProgress& progress);
 
-/// Work that a path tells to its Progress, in roundings.
+/// Work that a path tells to its JobProgress, in roundings.
 double heat_work(const HeatRun& run);
 
 /// u at 0, rounded to nearest in the format: m + 1 places.

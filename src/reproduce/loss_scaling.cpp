@@ -13,7 +13,7 @@
 #include "src/reproduce/loss_scaling_runs.h"
 #include "src/reproduce/shelf.h"
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::loss_scaling {
 namespace {
 
 constexpr int kLargestScale = 24;  ///< the scales are 2^0, 2^2, ... 2^24
@@ -263,7 +263,7 @@ double seconds(const Request& request) {
 
 }  // namespace
 
-Experiment loss_scaling() {
+Experiment experiment() {
   Experiment e;
   e.name = "loss-scaling";
   e.summary = "the share of gradients that fp16 loses to zero, and to overflow, as the loss scale moves";
@@ -277,4 +277,4 @@ Experiment loss_scaling() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::loss_scaling

@@ -21,7 +21,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::matvec_error {
 namespace {
 
 using namespace survey;
@@ -351,7 +351,7 @@ Outcome run(const Request& request, Watch& watch) {
 
 }  // namespace
 
-Experiment matvec_error() {
+Experiment experiment() {
   Experiment e;
   e.name = kName;
   e.summary = "backward error of a 100 x n matrix-vector product: nearest goes to 1, stochastic as sqrt(n) u";
@@ -367,4 +367,4 @@ Experiment matvec_error() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::matvec_error

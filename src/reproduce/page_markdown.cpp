@@ -6,7 +6,7 @@
 namespace softamp::reproduce {
 namespace {
 
-constexpr const char* kHead = R"(# Published experiments, reproduced
+constexpr const char* kMarkdownHead = R"(# Published experiments, reproduced
 
 This page was written by `softamp reproduce all --out DIR --markdown docs/REPRODUCED.md`; the pictures, every number and
 the settings are on the page DIR/index.html that the same run makes. Each experiment runs its arithmetic on the emulated
@@ -22,7 +22,7 @@ was published to judge by.
 )";
 
 /// A cell of a Markdown table: the bar would end it, and angle brackets would be HTML.
-std::string cell(const std::string& text) {
+std::string markdown_cell(const std::string& text) {
   std::string result;
   for (const char c : text) {
     if (c == '|' || c == '*' || c == '_' || c == '`' || c == '<' || c == '\\') result += '\\';
@@ -33,7 +33,7 @@ std::string cell(const std::string& text) {
 
 /// A paragraph as text: no mark of Markdown in it, nor at the beginning of one of its lines.
 std::string paragraph(const std::string& text) {
-  std::istringstream lines(wrapped(cell(text), 118));
+  std::istringstream lines(wrapped(markdown_cell(text), 118));
   std::string result;
   for (std::string line; std::getline(lines, line);)
     result += (line.find_first_of("-+#>=") == 0 ? "\\" : "") + line + "\n";
@@ -49,24 +49,25 @@ std::string row(const std::vector<std::string>& cells) {
 std::string command_of(const Result& r) { return "`" + r.command + "`"; }
 
 std::string section(const Result& r) {
-  std::string text = "## " + r.name + "\n\n" + paragraph(r.summary) + "\nSource: " + cell(r.source) +
+  std::string text = "## " + r.name + "\n\n" + paragraph(r.summary) + "\nSource: " + markdown_cell(r.source) +
                      "  \nCommand: " + command_of(r) + "\n\n";
   const Outcome& o = r.outcome;
-  if (!r.failed.empty()) return text + "Failed: " + cell(r.failed) + "\n\n";
-  if (!o.skipped.empty()) return text + "Skipped: " + cell(o.skipped) + "\n\n";
+  if (!r.failed.empty()) return text + "Failed: " + markdown_cell(r.failed) + "\n\n";
+  if (!o.skipped.empty()) return text + "Skipped: " + markdown_cell(o.skipped) + "\n\n";
   if (!o.seen.empty()) text += paragraph(o.seen) + "\n";
   if (!o.deviations.empty()) text += paragraph("Not as published: " + o.deviations) + "\n";
   if (o.checks.empty()) return text;
   text += row({"what", "ours", "published or derived", "against", "verdict"}) + "|---|---|---|---|---|\n";
   for (const Check& c : o.checks)
-    text += row({cell(c.what), cell(c.ours), cell(c.theirs), std::string(name_of(c.against)), verdict(c)});
+    text += row({markdown_cell(c.what), markdown_cell(c.ours), markdown_cell(c.theirs), std::string(name_of(c.against)),
+                 verdict(c)});
   return text + "\n";
 }
 
 }  // namespace
 
 std::string page_markdown(const std::vector<Result>& results) {
-  std::string text = kHead;
+  std::string text = kMarkdownHead;
   text += row({"experiment", "checks that agree", "command"}) + "|---|---|---|\n";
   for (const Result& r : results) text += row({"[" + r.name + "](#" + r.name + ")", agreement_text(r), command_of(r)});
   text += "\n";

@@ -16,7 +16,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::random_bits {
 namespace {
 
 using namespace few_bits;
@@ -277,7 +277,7 @@ Outcome run(const Request& request, Watch& watch) {
 
 }  // namespace
 
-Experiment random_bits() {
+Experiment experiment() {
   Experiment e;
   e.name = kName;
   e.summary = "bias of four stochastic variants against the number of random bits, exactly and in a long sum";
@@ -297,4 +297,4 @@ Experiment random_bits() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::random_bits

@@ -19,7 +19,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::recursive_sum {
 namespace {
 
 using namespace survey;
@@ -351,7 +351,7 @@ Outcome run(const Request& request, Watch& watch) {
 
 }  // namespace
 
-Experiment recursive_sum() {
+Experiment experiment() {
   Experiment e;
   e.name = kName;
   e.summary = "the sum of 1/i up to a million terms: nearest stops, stochastic stays within sqrt(n) u";
@@ -366,4 +366,4 @@ Experiment recursive_sum() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::recursive_sum

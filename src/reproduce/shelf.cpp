@@ -14,10 +14,22 @@ void Watch::at(double done, double total) {
 
 const std::vector<Experiment>& shelf() {
   static const std::vector<Experiment> kShelf = {
-      tutorial_lines(),   tutorial_sum(), stagnation(),    harmonic_series(),
-      recursive_sum(),    matvec_error(), decay(),         unit_circle(),
-      heat_equation(),    random_bits(),  half_partials(), loss_scaling(),
-      vanishing_update(), fixed_point(),  b200_dumps(),    tensor_cores(),
+      tutorial_lines::experiment(),
+      tutorial_sum::experiment(),
+      stagnation::experiment(),
+      harmonic_series::experiment(),
+      recursive_sum::experiment(),
+      matvec_error::experiment(),
+      decay::experiment(),
+      unit_circle::experiment(),
+      heat_equation::experiment(),
+      random_bits::experiment(),
+      half_partials::experiment(),
+      loss_scaling::experiment(),
+      vanishing_update::experiment(),
+      fixed_point::experiment(),
+      b200_dumps::experiment(),
+      tensor_cores::experiment(),
   };
   return kShelf;
 }

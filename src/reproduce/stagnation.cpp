@@ -18,7 +18,7 @@
 #include "src/reproduce/sum_cases.h"
 #include "src/reproduce/sum_chain.h"
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::stagnation {
 namespace {
 
 constexpr const char* kAddends[] = {"1", "0.1", "0.0001"};
@@ -181,7 +181,7 @@ void goes_on(Outcome& o, const Choices& c, Told& told, const FloatFormat& f) {
   if (std::ldexp(1.0, c.bits) >= value_of(f, greatest + 1) - value_of(f, greatest))
     o.checks.push_back({what + "expectation", Against::kBound, number(std::round(exact.mean * 1e6) / 1e6),
                         number(count), std::abs(exact.mean - count) <= 1e-9 * count});
-  const double bound = kStandardErrors * exact.sd / std::sqrt(static_cast<double>(c.samples));
+  const double bound = kSumStandardErrors * exact.sd / std::sqrt(static_cast<double>(c.samples));
   o.checks.push_back({what + "mean", Against::kBound, number(found.mean), number(exact.mean) + " +- " + number(bound),
                       std::abs(found.mean - exact.mean) <= bound + 1e-9 * count});
 }
@@ -312,7 +312,7 @@ Outcome run(const Request& request, Watch& watch) {
 
 }  // namespace
 
-Experiment stagnation() {
+Experiment experiment() {
   Experiment e;
   e.name = "stagnation";
   e.summary = "where a running sum of one number stops, in every format, and why";
@@ -326,4 +326,4 @@ Experiment stagnation() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::stagnation

@@ -12,7 +12,7 @@
 namespace softamp::reproduce {
 
 /// Statistical bounds: so many standard errors, exceeded by chance once in 150,000 by a normal number.
-inline constexpr double kStandardErrors = 4.5;
+inline constexpr double kSumStandardErrors = 4.5;
 /// A standard deviation of fewer samples is not judged: its own scatter is far from normal.
 inline constexpr uint64_t kFewSamples = 30;
 

@@ -16,7 +16,7 @@
 
 #include <tbb/parallel_for.h>
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::tensor_cores {
 namespace {
 
 using namespace matrix_units;
@@ -207,7 +207,7 @@ Outcome run(const Request& request, Watch& watch) {
 
 }  // namespace
 
-Experiment tensor_cores() {
+Experiment experiment() {
   Experiment e;
   e.name = "tensor-cores";
   e.summary = "small products that tell generations of tensor cores apart, and the error of long ones";
@@ -225,4 +225,4 @@ Experiment tensor_cores() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::tensor_cores

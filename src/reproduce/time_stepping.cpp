@@ -37,13 +37,13 @@ void each(const FloatFormat& f, const Semantics& s, uint64_t seed, std::span<con
 
 }  // namespace
 
-void Progress::add(double work) {
+void JobProgress::add(double work) {
   if (stop_.load(std::memory_order_relaxed)) throw Stopped();
   done_.fetch_add(work, std::memory_order_relaxed);
 }
 
-void run_jobs(size_t jobs, double total, Watch& watch, const std::function<void(size_t, Progress&)>& job) {
-  Progress progress;
+void run_jobs(size_t jobs, double total, Watch& watch, const std::function<void(size_t, JobProgress&)>& job) {
+  JobProgress progress;
   std::mutex mutex;
   std::condition_variable ended;
   bool finished = false;

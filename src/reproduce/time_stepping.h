@@ -16,20 +16,20 @@
 namespace softamp::reproduce::stepping {
 
 /// How far the jobs of run_jobs have come; every job tells it now and then.
-class Progress {
+class JobProgress {
  public:
   /// `work` more is done, in the unit of run_jobs' total. Throws where the run shall stop: let it pass.
   void add(double work);
 
  private:
-  friend void run_jobs(size_t, double, Watch&, const std::function<void(size_t, Progress&)>&);
+  friend void run_jobs(size_t, double, Watch&, const std::function<void(size_t, JobProgress&)>&);
   std::atomic<double> done_{0};
   std::atomic<bool> stop_{false};
 };
 
 /// job(0 .. jobs - 1), each once, on all cores, begun in this order: the longest first. The caller's thread does
 /// nothing but tell `watch`. A job writes to places of its own. Throws Interrupted, and what a job throws.
-void run_jobs(size_t jobs, double total, Watch& watch, const std::function<void(size_t, Progress&)>& job);
+void run_jobs(size_t jobs, double total, Watch& watch, const std::function<void(size_t, JobProgress&)>& job);
 
 /// Paths for formats of 17 to 32 bits: the same operations and addresses, one lane after the other.
 class WidePaths {

@@ -16,7 +16,7 @@
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/sum_cases.h"
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::tutorial_lines {
 namespace {
 
 constexpr int kDefaultBits = 13;
@@ -226,7 +226,7 @@ Outcome run(const Request& request, Watch& watch) {
 
 }  // namespace
 
-Experiment tutorial_lines() {
+Experiment experiment() {
   Experiment e;
   e.name = "tutorial-lines";
   e.summary = "x + 0.25 - 0.25 in half precision: small numbers are swamped";
@@ -237,4 +237,4 @@ Experiment tutorial_lines() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::tutorial_lines

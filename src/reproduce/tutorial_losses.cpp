@@ -68,7 +68,7 @@ void add_loss(Outcome& o, Table& t, const Loss& loss, uint64_t samples, int bits
   const std::string what = std::string("1562 losses of ") + loss.text;
   o.checks.push_back({what + ", nearest: total", Against::kBound, total, loss.total, total == loss.total});
   o.checks.push_back({what + ", nearest: mean", Against::kBound, mean, loss.mean, mean == loss.mean});
-  const double bound = kStandardErrors * sd / std::sqrt(static_cast<double>(samples));
+  const double bound = kSumStandardErrors * sd / std::sqrt(static_cast<double>(samples));
   o.checks.push_back({what + ", stochastic: mean of the means", Against::kBound, fixed(found.mean, 6),
                       fixed(expected, 6) + " +- " + fixed(bound, 6), std::abs(found.mean - expected) <= bound + 1e-12});
 }

@@ -12,7 +12,7 @@
 #include "src/reproduce/sum_chain.h"
 #include "src/reproduce/tutorial_losses.h"
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::tutorial_sum {
 namespace {
 
 constexpr uint64_t kCount = 10000;
@@ -114,14 +114,14 @@ void check_computed(Run& run, const FloatFormat& f, int bits, const Stochastic& 
     const std::string ours = significant(s.exact.mean, 9), theirs = fp16 ? "1.00016594" : "1.00135803";
     checks.push_back({what, Against::kBound, ours, theirs, ours == theirs});
     const double computed_sd = fp16 ? .0154 : .0510;
-    const double bound = kStandardErrors * s.exact.sd / std::sqrt(2 * kComputedSums) + .00005;
+    const double bound = kSumStandardErrors * s.exact.sd / std::sqrt(2 * kComputedSums) + .00005;
     checks.push_back({format_name(f) + ", " + std::to_string(bits) + " bits: standard deviation", Against::kBound,
                       fixed(s.exact.sd, 5), fixed(computed_sd, 4) + " +- " + fixed(bound, 5) + " of 20,000 sums",
                       std::abs(s.exact.sd - computed_sd) <= bound});
   }
   for (const ComputedMean& c : kComputedMeans)
     if (fp16 && bits == c.random_bits) {
-      const double bound = kStandardErrors * s.exact.sd / std::sqrt(kComputedSums) + kComputedHalfDigit;
+      const double bound = kSumStandardErrors * s.exact.sd / std::sqrt(kComputedSums) + kComputedHalfDigit;
       checks.push_back({what + ", against 20,000 sums computed apart", Against::kBound, fixed(s.exact.mean, 5),
                         std::string(c.mean) + " +- " + fixed(bound, 5),
                         std::abs(s.exact.mean - std::atof(c.mean)) <= bound});
@@ -146,15 +146,15 @@ Stochastic stochastic(Run& run, const FloatFormat& f, int bits) {
       format_name(f) + ", " + std::to_string(bits) + " bits, " + std::to_string(c.samples) + " sums: ";
   std::vector<Check>& checks = run.outcome.checks;
   checks.push_back({what + "mean", Against::kBound, significant(found.mean, 8),
-                    significant(s.exact.mean, 8) + " +- " + significant(kStandardErrors * error, 2),
-                    std::abs(found.mean - s.exact.mean) <= kStandardErrors * error + 1e-12});
+                    significant(s.exact.mean, 8) + " +- " + significant(kSumStandardErrors * error, 2),
+                    std::abs(found.mean - s.exact.mean) <= kSumStandardErrors * error + 1e-12});
   // The variance of n samples scatters by sqrt((m4 - sd^4) / n), m4 the fourth central moment; its root by 1 / (2 sd)
   // of that. For normal sums that is sd / sqrt(2 n); those of the narrowest formats are skewed.
   double fourth = 0;
   for (size_t i = 0; i < s.exact.probability.size(); ++i)
     fourth += s.exact.probability[i] * std::pow(value_of(f, s.exact.first_code + i) - s.exact.mean, 4);
   const double excess = std::max(0.0, fourth - std::pow(s.exact.sd, 4));
-  const double spread = s.exact.sd > 0 ? kStandardErrors * std::sqrt(excess) / root / (2 * s.exact.sd) : 0;
+  const double spread = s.exact.sd > 0 ? kSumStandardErrors * std::sqrt(excess) / root / (2 * s.exact.sd) : 0;
   const bool many = c.samples >= kFewSamples;
   checks.push_back({what + "standard deviation", many ? Against::kBound : Against::kRecorded, significant(found.sd, 5),
                     significant(s.exact.sd, 5) + (many ? " +- " + significant(spread, 2) : ""),
@@ -333,7 +333,7 @@ Outcome run(const Request& request, Watch& watch) {
 
 }  // namespace
 
-Experiment tutorial_sum() {
+Experiment experiment() {
   Experiment e;
   e.name = "tutorial-sum";
   e.summary = "0.0001 added 10,000 times: to nearest it stops at a quarter, stochastically it arrives";
@@ -345,4 +345,4 @@ Experiment tutorial_sum() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::tutorial_sum

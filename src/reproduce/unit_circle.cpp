@@ -15,7 +15,7 @@
 #include <numbers>
 #include <numeric>
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::unit_circle {
 namespace {
 
 using namespace stepping;
@@ -124,7 +124,7 @@ std::vector<Result> run_all(const Plan& plan, uint64_t seed, Watch& watch) {
   std::iota(order.begin(), order.end(), size_t{0});
   const auto cost = [&](size_t j) { return 1.0 * plan.runs[jobs[j].run].steps() * jobs[j].count; };
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return cost(a) > cost(b); });
-  run_jobs(jobs.size(), total, watch, [&](size_t next, Progress& progress) {
+  run_jobs(jobs.size(), total, watch, [&](size_t next, JobProgress& progress) {
     const size_t j = order[next];
     const Job& job = jobs[j];
     parts[j] = run_circle(plan.runs[job.run], job.first, job.count, job.first == 0, plan.bits, seed, progress);
@@ -330,7 +330,7 @@ Outcome run(const Request& request, Watch& watch) {
 
 }  // namespace
 
-Experiment unit_circle() {
+Experiment experiment() {
   Experiment e;
   e.name = "unit-circle";
   e.summary = "Forward Euler once round the unit circle: nearest stops on its way, stochastic comes round";
@@ -342,4 +342,4 @@ Experiment unit_circle() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::unit_circle

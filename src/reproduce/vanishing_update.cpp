@@ -14,7 +14,7 @@
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/vanishing_update_runs.h"
 
-namespace softamp::reproduce {
+namespace softamp::reproduce::vanishing_update {
 namespace {
 
 constexpr int kDefaultBits = 13;
@@ -326,7 +326,7 @@ double seconds(const Request& request) {
 
 }  // namespace
 
-Experiment vanishing_update() {
+Experiment experiment() {
   Experiment e;
   e.name = "vanishing-update";
   e.summary = "weight updates that vanish in fp16: nearest, stochastic, and with fp32 master weights";
@@ -340,4 +340,4 @@ Experiment vanishing_update() {
   return e;
 }
 
-}  // namespace softamp::reproduce
+}  // namespace softamp::reproduce::vanishing_update

@@ -7,7 +7,7 @@
 namespace softamp::cells {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw std::invalid_argument(message); }
+[[noreturn]] void refuse_level(const std::string& message) { throw std::invalid_argument(message); }
 
 /// The column of the greatest element of a row, the first among equals.
 int64_t greatest(const Tensor& t, int64_t row) {
@@ -23,7 +23,7 @@ int64_t greatest(const Tensor& t, int64_t row) {
 template <class T>
 const T& wanted(const AmpModelOptions::Override& value, std::string_view name, const char* kind) {
   if (const T* held = std::get_if<T>(&value)) return *held;
-  refuse(std::string(name) + " is of another kind; expected " + kind);
+  refuse_level(std::string(name) + " is of another kind; expected " + kind);
 }
 
 GraphPass o1_pass(DType low) {
@@ -40,8 +40,9 @@ void Accuracy::update(const Tensor& logits, const Tensor& labels) {
   const bool sparse = labels.dtype() == DType::kInt32 && labels.shape().rank() == 1;
   if (logits.shape().rank() != 2 || logits.shape()[1] < 1 ||
       (sparse ? labels.shape()[0] != logits.shape()[0] : labels.shape() != logits.shape()))
-    refuse("accuracy of logits " + logits.shape().text() + " and labels " + name_of(labels.dtype()) + " " +
-           labels.shape().text() + "; expected [batch, classes] and int32 [batch], or labels of the logits' shape");
+    refuse_level("accuracy of logits " + logits.shape().text() + " and labels " + name_of(labels.dtype()) + " " +
+                 labels.shape().text() +
+                 "; expected [batch, classes] and int32 [batch], or labels of the logits' shape");
   for (int64_t row = 0; row < logits.shape()[0]; ++row) {
     const int64_t label = sparse ? static_cast<int64_t>(labels.value(row)) : greatest(labels, row);
     correct_ += greatest(logits, row) == label;
@@ -62,7 +63,7 @@ AmpModelOptions& AmpModelOptions::set(std::string_view name, Override value) {
   else if (name == "loss_scale_manager")
     loss_scale_manager = wanted<std::shared_ptr<LossScaleManager>>(value, name, "a manager of loss scales, or null");
   else
-    refuse("Unsupported arg '" + std::string(name) + "'");
+    refuse_level("Unsupported arg '" + std::string(name) + "'");
   return *this;
 }
 
@@ -75,8 +76,8 @@ AmpModel::AmpModel(Cell& network, Cell* loss_fn, const CellOptimizer& optimizer,
   if (options_.keep_batchnorm_fp32) settings_.keep_batchnorm_fp32 = *options_.keep_batchnorm_fp32;
   if (options_.cast_model_type) settings_.cast_model_type = *options_.cast_model_type;
   if (settings_.cast_model_type > DType::kFloat32)
-    refuse(std::string("cast_model_type is ") + name_of(settings_.cast_model_type) +
-           "; expected float16, bfloat16 or float32");
+    refuse_level(std::string("cast_model_type is ") + name_of(settings_.cast_model_type) +
+                 "; expected float16, bfloat16 or float32");
 
   std::shared_ptr<LossScaleManager> manager;
   if (options_.loss_scale_manager)
@@ -86,7 +87,7 @@ AmpModel::AmpModel(Cell& network, Cell* loss_fn, const CellOptimizer& optimizer,
   settings_.loss_scale = manager ? manager->machine().options() : LossScaleOptions::none();
   std::shared_ptr<LossScaleUpdateCell> cell = manager ? manager->get_update_cell() : nullptr;
   if (cell && context.strict && context.device_target == "CPU")
-    refuse(
+    refuse_level(
         "Only `loss_scale_manager=None` or `loss_scale_manager=FixedLossScaleManager(drop_overflow_update=False)`are "
         "supported on device `CPU`. ");
 
@@ -125,7 +126,7 @@ const StepResult& AmpModel::train_on(const Batch& batch) {
 
 void AmpModel::train(int64_t epochs, const GeneratorDataset& dataset,
                      const std::function<bool(int64_t, const StepResult&)>& on_step) {
-  if (epochs < 1) refuse("epochs is " + std::to_string(epochs) + "; expected at least 1");
+  if (epochs < 1) refuse_level("epochs is " + std::to_string(epochs) + "; expected at least 1");
   for (int64_t epoch = 0; epoch < epochs; ++epoch)
     for (int64_t i = 0; i < dataset.size(); ++i) {
       const StepResult& result = train_on(dataset.at(i));
@@ -160,8 +161,8 @@ Tensor AmpModel::predict(const Tensor& data) {
 }
 
 std::map<std::string, double> AmpModel::eval(const GeneratorDataset& dataset) {
-  if (options_.metrics.empty()) refuse("eval without metrics; expected AmpModelOptions::metrics");
-  if (!with_loss_) refuse("eval of a network that gives its loss; expected a model with a loss_fn");
+  if (options_.metrics.empty()) refuse_level("eval without metrics; expected AmpModelOptions::metrics");
+  if (!with_loss_) refuse_level("eval of a network that gives its loss; expected a model with a loss_fn");
   for (const auto& [name, metric] : options_.metrics) metric->clear();
   for (int64_t i = 0; i < dataset.size(); ++i) {
     const Batch batch = dataset.at(i);

@@ -10,7 +10,7 @@
 namespace softamp::cells {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw std::invalid_argument("dataset: " + message); }
+[[noreturn]] void refuse_dataset(const std::string& message) { throw std::invalid_argument("dataset: " + message); }
 
 /// Extents with a batch axis in front.
 Shape batched(const Shape& sample, int64_t count) {
@@ -22,9 +22,9 @@ Shape batched(const Shape& sample, int64_t count) {
 void put(Tensor& batch, int64_t place, const Tensor& sample, int64_t number, const char* what) {
   if (place == 0) batch = Tensor(sample.dtype(), batched(sample.shape(), number));
   if (batched(sample.shape(), number) != batch.shape() || sample.dtype() != batch.dtype())
-    refuse(std::string(what) + " of sample " + std::to_string(place) + " of a batch is " + name_of(sample.dtype()) +
-           " " + sample.shape().text() + "; expected what the first is, a part of " + name_of(batch.dtype()) + " " +
-           batch.shape().text());
+    refuse_dataset(std::string(what) + " of sample " + std::to_string(place) + " of a batch is " +
+                   name_of(sample.dtype()) + " " + sample.shape().text() + "; expected what the first is, a part of " +
+                   name_of(batch.dtype()) + " " + batch.shape().text());
   std::memcpy(static_cast<std::byte*>(batch.data()) + static_cast<size_t>(place) * sample.bytes(), sample.data(),
               sample.bytes());
 }
@@ -33,28 +33,28 @@ void put(Tensor& batch, int64_t place, const Tensor& sample, int64_t number, con
 
 GeneratorDataset::GeneratorDataset(SampleSource source, int64_t size)
     : source_(std::move(source)), count_(size), order_(size, 1) {
-  if (!source_) refuse("no source; expected a function of the sample's number");
+  if (!source_) refuse_dataset("no source; expected a function of the sample's number");
 }
 
 GeneratorDataset& GeneratorDataset::shuffle(uint64_t seed) {
-  if (batch_) refuse("shuffle after batch; expected it before");
+  if (batch_) refuse_dataset("shuffle after batch; expected it before");
   order_ = Sampler(count_, 1, true, seed);
   return *this;
 }
 
 GeneratorDataset& GeneratorDataset::batch(int64_t batch_size, bool drop_remainder) {
-  if (batch_) refuse("batched twice; expected one call of batch");
-  if (batch_size < 1) refuse("batch_size is " + std::to_string(batch_size) + "; expected at least 1");
+  if (batch_) refuse_dataset("batched twice; expected one call of batch");
+  if (batch_size < 1) refuse_dataset("batch_size is " + std::to_string(batch_size) + "; expected at least 1");
   batch_ = batch_size;
   drop_ = drop_remainder;
   return *this;
 }
 
 GeneratorDataset& GeneratorDataset::repeat(int64_t count) {
-  if (count < 1) refuse("repeat count is " + std::to_string(count) + "; expected at least 1");
+  if (count < 1) refuse_dataset("repeat count is " + std::to_string(count) + "; expected at least 1");
   constexpr int64_t kMost = int64_t{1} << 62;  // samples of an epoch
   if (count > kMost / count_ / repeats_before_ / repeats_after_)
-    refuse("repeat count is " + std::to_string(count) + "; expected an epoch of at most 2^62 samples");
+    refuse_dataset("repeat count is " + std::to_string(count) + "; expected an epoch of at most 2^62 samples");
   (batch_ ? repeats_after_ : repeats_before_) *= count;
   return *this;
 }

@@ -8,7 +8,7 @@ namespace {
 
 [[noreturn]] void only_training() { throw std::invalid_argument("Only training is supported"); }
 
-[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("estimator: " + what); }
+[[noreturn]] void refuse_estimator(const std::string& what) { throw std::invalid_argument("estimator: " + what); }
 
 }  // namespace
 
@@ -22,23 +22,23 @@ struct Estimator::Impl {
   void build() {
     const TensorType& features = config.features;
     if (features.shape.rank() < 1 || features.shape[0] < 1 || !is_floating(features.dtype))
-      refuse(std::string("features are ") + name_of(features.dtype) + " " + features.shape.text() +
-             "; expected a floating dtype and [batch, ...] with a batch of 1 or more");
+      refuse_estimator(std::string("features are ") + name_of(features.dtype) + " " + features.shape.text() +
+                       "; expected a floating dtype and [batch, ...] with a batch of 1 or more");
     GraphBuilder builder;
     const Port images = builder.placeholder("images", features.dtype, features.shape);
     const Port labels = builder.placeholder("labels", DType::kInt32, Shape{features.shape[0]});
     if (config.layers && features.dtype != DType::kFloat32)
-      refuse(std::string("features are ") + name_of(features.dtype) +
-             " under a rule of layers, which cast them; expected float32");
+      refuse_estimator(std::string("features are ") + name_of(features.dtype) +
+                       " under a rule of layers, which cast them; expected float32");
     VariableStore store(builder, config.layers);
     const EstimatorSpec spec = model_fn(store, images, labels, EstimatorMode::kTrain);
     const Graph& so_far = builder.graph();
     if (spec.loss.node < 0 || spec.loss.node >= so_far.size() || spec.loss.port < 0 ||
         static_cast<size_t>(spec.loss.port) >= so_far.node(spec.loss.node).outputs.size())
-      refuse("the model function returned no loss; expected a scalar of the graph that it was given");
+      refuse_estimator("the model function returned no loss; expected a scalar of the graph that it was given");
     if (const TensorType& type = builder.type(spec.loss); type.shape.rank() != 0 || !is_floating(type.dtype))
-      refuse("the loss '" + so_far.port_name(spec.loss) + "' is " + name_of(type.dtype) + " " + type.shape.text() +
-             "; expected a floating scalar");
+      refuse_estimator("the loss '" + so_far.port_name(spec.loss) + "' is " + name_of(type.dtype) + " " +
+                       type.shape.text() + "; expected a floating scalar");
     Model model;
     model.loss = so_far.port_name(spec.loss);
     model.logits.clear();  // a model function does not say which they are
@@ -66,7 +66,7 @@ struct Estimator::Impl {
 
 Estimator::Estimator(ModelFunction model_fn, RunConfig config)
     : impl_(new Impl{std::move(model_fn), std::move(config), nullptr}) {
-  if (!impl_->model_fn) refuse("no model function; expected one that returns an EstimatorSpec");
+  if (!impl_->model_fn) refuse_estimator("no model function; expected one that returns an EstimatorSpec");
 }
 Estimator::~Estimator() = default;
 
@@ -77,8 +77,8 @@ Trainer& Estimator::trainer() {
 
 int64_t Estimator::train(const InputFunction& input_fn, int64_t steps,
                          const std::function<bool(const StepResult&)>& on_step) {
-  if (!input_fn) refuse("no input function; expected one that returns a batch");
-  if (steps < 0) refuse("steps is " + std::to_string(steps) + "; expected 0 or more");
+  if (!input_fn) refuse_estimator("no input function; expected one that returns a batch");
+  if (steps < 0) refuse_estimator("steps is " + std::to_string(steps) + "; expected 0 or more");
   Trainer& t = trainer();
   const auto batches_per_step =
       static_cast<size_t>(t.options().replicas) * static_cast<size_t>(t.options().accumulation);

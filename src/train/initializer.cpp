@@ -20,15 +20,15 @@ uint32_t operation_of(std::string_view path) {
   return static_cast<uint32_t>((hash ^ hash >> 24 ^ hash >> 48) & (RandomBits::kOperations - 1));
 }
 
-std::string number(double x) { return shortest_decimal(kBinary64, __builtin_bit_cast(uint64_t, x)); }
+std::string decimal_text(double x) { return shortest_decimal(kBinary64, __builtin_bit_cast(uint64_t, x)); }
 
 /// How the numbers of one variable are made from random words: fma(random, factor, addend) in fp32 (N200).
-struct Recipe {
+struct DrawRecipe {
   kernel::RandomKind kind;
   float factor, addend;
 };
 
-Recipe recipe_of(const Initializer& initializer, const Shape& shape) {
+DrawRecipe draw_recipe_of(const Initializer& initializer, const Shape& shape) {
   const auto f = [](double x) { return static_cast<float>(x); };
   switch (initializer.kind) {
     case Kind::kGlorotUniform: {
@@ -46,11 +46,11 @@ Recipe recipe_of(const Initializer& initializer, const Shape& shape) {
 }  // namespace
 
 std::string Initializer::text() const {
-  const std::string both = "(" + number(a) + ", " + number(b) + ")";
+  const std::string both = "(" + decimal_text(a) + ", " + decimal_text(b) + ")";
   switch (kind) {
     case Kind::kZeros: return "zeros";
     case Kind::kOnes: return "ones";
-    case Kind::kConstant: return "constant(" + number(a) + ")";
+    case Kind::kConstant: return "constant(" + decimal_text(a) + ")";
     case Kind::kGlorotUniform: return "glorot_uniform";
     case Kind::kNormal: return "normal" + both;
     case Kind::kTruncatedNormal: return "truncated_normal" + both;
@@ -80,7 +80,7 @@ Tensor initial_value(const Initializer& initializer, const TensorType& type, std
     throw std::invalid_argument("variable '" + std::string(path) + "' of " + name_of(type.dtype) + " cannot begin as " +
                                 initializer.text() +
                                 ": expected a floating dtype (zeros, ones and constants take any)");
-  const Recipe recipe = recipe_of(initializer, type.shape);
+  const DrawRecipe recipe = draw_recipe_of(initializer, type.shape);
   kernel::Environment environment;
   environment.semantics = Semantics::ieee();
   environment.random.seed = seed;

@@ -24,7 +24,7 @@ constexpr std::array kFields = {Field{"learning_rate", &OptimizerOptions::learni
                                 Field{"epsilon", &OptimizerOptions::epsilon},
                                 Field{"weight_decay", &OptimizerOptions::weight_decay}};
 
-[[noreturn]] void refuse(const std::string& text) { throw std::invalid_argument("LossScaleOptimizer: " + text); }
+[[noreturn]] void refuse_config(const std::string& text) { throw std::invalid_argument("LossScaleOptimizer: " + text); }
 
 std::string shown(const Json& value) {
   return graph_detail::printable(value.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -44,8 +44,9 @@ KerasOptimizer inner_of(const Json& json) {
       nearest.offer(f.name);
       if (key == f.name) field = &f;
     }
-    if (!field) refuse("inner_optimizer has no hyperparameter '" + graph_detail::printable(key) + "'" + nearest.text());
-    if (!value.is_number()) refuse("inner_optimizer: " + key + " is " + shown(value) + "; expected a number");
+    if (!field)
+      refuse_config("inner_optimizer has no hyperparameter '" + graph_detail::printable(key) + "'" + nearest.text());
+    if (!value.is_number()) refuse_config("inner_optimizer: " + key + " is " + shown(value) + "; expected a number");
     inner.options.*field->member = value.get<double>();
   }
   return inner;
@@ -67,8 +68,8 @@ std::string LossScaleOptimizer::get_config() const {
 
 LossScaleOptimizer LossScaleOptimizer::from_config(std::string_view text) {
   constexpr int kDeepest = 16;
-  const Json json = small_json<Json>(text, kDeepest, [](const std::string& message) { refuse(message); });
-  if (!json.is_object()) refuse("the configuration is " + shown(json) + "; expected an object");
+  const Json json = small_json<Json>(text, kDeepest, [](const std::string& message) { refuse_config(message); });
+  if (!json.is_object()) refuse_config("the configuration is " + shown(json) + "; expected an object");
   static const std::array<const char*, 4> kKeys = {"inner_optimizer", "dynamic", "initial_scale",
                                                    "dynamic_growth_steps"};
   for (const auto& [key, value] : json.items()) {
@@ -78,7 +79,7 @@ LossScaleOptimizer LossScaleOptimizer::from_config(std::string_view text) {
       nearest.offer(k);
       known = known || key == k;
     }
-    if (!known) refuse("unknown key '" + graph_detail::printable(key) + "'" + nearest.text());
+    if (!known) refuse_config("unknown key '" + graph_detail::printable(key) + "'" + nearest.text());
   }
   const KerasOptimizer inner = inner_of(json.contains("inner_optimizer") ? json["inner_optimizer"] : Json());
   KerasLossScale arguments;
@@ -91,13 +92,13 @@ LossScaleOptimizer LossScaleOptimizer::from_config(std::string_view text) {
   }
   if (json.contains("initial_scale") && !json["initial_scale"].is_null()) {
     const Json& scale = json["initial_scale"];
-    if (!scale.is_number()) refuse("initial_scale is " + shown(scale) + "; expected a number or null");
+    if (!scale.is_number()) refuse_config("initial_scale is " + shown(scale) + "; expected a number or null");
     arguments.initial_scale = scale.get<double>();
   }
   if (json.contains("dynamic_growth_steps") && !json["dynamic_growth_steps"].is_null()) {
     const Json& steps = json["dynamic_growth_steps"];
     if (!steps.is_number_integer() || steps.get<double>() >= 0x1p63)
-      refuse("dynamic_growth_steps is " + shown(steps) + "; expected an integer or null");
+      refuse_config("dynamic_growth_steps is " + shown(steps) + "; expected an integer or null");
     arguments.dynamic_growth_steps = steps.get<int64_t>();
   }
   return LossScaleOptimizer(inner, arguments);

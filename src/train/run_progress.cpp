@@ -16,7 +16,7 @@ std::string text_of(double x) {
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, x);
   return {buffer, end.ptr};
 }
-double number_of(const Json& json) {
+double exact_number_of(const Json& json) {
   const std::string& text = json.get_ref<const std::string&>();
   double x = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), x);
@@ -47,10 +47,10 @@ RunProgress RunProgress::from_json(const std::string& text) {
   const Json json = Json::parse(text);
   RunProgress p;
   p.skipped = json.at("skipped");
-  p.epoch_sum = number_of(json.at("epoch_sum"));
-  for (const Json& loss : json.at("epoch_losses")) p.epoch_losses.push_back(number_of(loss));
+  p.epoch_sum = exact_number_of(json.at("epoch_sum"));
+  for (const Json& loss : json.at("epoch_losses")) p.epoch_losses.push_back(exact_number_of(loss));
   for (const Json& e : json.at("evaluations"))
-    p.evaluations.push_back({e.at("step"), e.at("images"), e.at("correct"), number_of(e.at("loss"))});
+    p.evaluations.push_back({e.at("step"), e.at("images"), e.at("correct"), exact_number_of(e.at("loss"))});
   p.log_lines = json.at("log_lines");
   p.data = json.at("data");
   p.recipe = json.value("recipe", "");

@@ -10,11 +10,11 @@
 namespace softamp::cells {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw std::invalid_argument(message); }
+[[noreturn]] void refuse_step(const std::string& message) { throw std::invalid_argument(message); }
 
 void check_scale(const char* what, double scale) {
   if (!(scale > 0 && std::isfinite(static_cast<float>(scale)) && static_cast<float>(scale) > 0))
-    refuse(std::string(what) + " is " + std::to_string(scale) + "; expected a positive finite float32 number");
+    refuse_step(std::string(what) + " is " + std::to_string(scale) + "; expected a positive finite float32 number");
 }
 
 /// What the builders of a Trainer's graphs are told: a scale that is fed, and its reciprocal in the gradient's dtype.
@@ -44,9 +44,9 @@ ExecutorOptions Context::ieee_executor(uint64_t seed) {
 
 void Context::validate() const {
   if (device_target != "CPU" && device_target != "GPU" && device_target != "Ascend")
-    refuse("device_target is '" + device_target + "'; expected CPU, GPU or Ascend");
+    refuse_step("device_target is '" + device_target + "'; expected CPU, GPU or Ascend");
   if (mode != Mode::kGraph && mode != Mode::kPynative)
-    refuse("mode is " + std::to_string(static_cast<int>(mode)) + "; expected kGraph or kPynative");
+    refuse_step("mode is " + std::to_string(static_cast<int>(mode)) + "; expected kGraph or kPynative");
 }
 
 struct TrainStep::Impl {
@@ -206,14 +206,15 @@ TrainOneStepWithLossScaleCell::TrainOneStepWithLossScaleCell(Cell& network, cons
     return;
   }
   cell_ = std::get<std::shared_ptr<LossScaleUpdateCell>>(scale_sense);
-  if (!cell_) refuse("scale_sense is null; expected a cell that updates a loss scale, or a tensor");
+  if (!cell_) refuse_step("scale_sense is null; expected a cell that updates a loss scale, or a tensor");
 }
 
 void TrainOneStepWithLossScaleCell::set_sense_scale(const Tensor& scale) {
   if (scale.dtype() != DType::kFloat32 || (scale.shape() != Shape{} && scale.shape() != Shape{1}))
-    refuse(std::string("scale_sense is ") + name_of(scale.dtype()) + " of shape " + scale.shape().text() +
-           "; expected a cell, or a float32 tensor of shape () or (1,)");
-  if (cell_) refuse("scale_sense is a cell, which moves the scale itself; expected a step that began with a tensor");
+    refuse_step(std::string("scale_sense is ") + name_of(scale.dtype()) + " of shape " + scale.shape().text() +
+                "; expected a cell, or a float32 tensor of shape () or (1,)");
+  if (cell_)
+    refuse_step("scale_sense is a cell, which moves the scale itself; expected a step that began with a tensor");
   check_scale("scale_sense", scale.value(0));
   scale_ = static_cast<float>(scale.value(0));
 }

@@ -17,17 +17,17 @@ namespace {
 
 using Named = std::vector<std::pair<std::string, Tensor>>;
 
-[[noreturn]] void refuse(const std::string& message) { throw std::invalid_argument("training: " + message); }
+[[noreturn]] void refuse_training(const std::string& message) { throw std::invalid_argument("training: " + message); }
 
 void check(const TrainerOptions& o) {
   if (o.replicas < 1 || o.replicas > static_cast<int>(RandomBits::kReplicas))
-    refuse("replicas is " + std::to_string(o.replicas) + "; expected 1..256");
-  if (o.accumulation < 1) refuse("accumulation is " + std::to_string(o.accumulation) + "; expected 1 or more");
+    refuse_training("replicas is " + std::to_string(o.replicas) + "; expected 1..256");
+  if (o.accumulation < 1) refuse_training("accumulation is " + std::to_string(o.accumulation) + "; expected 1 or more");
   if (o.accumulation_dtype && (*o.accumulation_dtype > DType::kFloat32))
-    refuse(std::string("accumulation_dtype is ") + name_of(*o.accumulation_dtype) +
-           "; expected float16, bfloat16 or float32");
+    refuse_training(std::string("accumulation_dtype is ") + name_of(*o.accumulation_dtype) +
+                    "; expected float16, bfloat16 or float32");
   if (o.executor.random == RandomEngine::kXoroshiro128aox)
-    refuse(
+    refuse_training(
         "random is xoroshiro128aox, whose bits are drawn in order; expected philox or philox7, whose bits have "
         "addresses");
   o.optimizer.validate();
@@ -35,13 +35,15 @@ void check(const TrainerOptions& o) {
   o.clipping.validate();
   if (o.loss_scale.unscale != Unscale::kFoldedIntoRate) return;
   if (!o.optimizer.linear())
-    refuse(std::string("the loss scale cannot be folded into the learning rate of ") + name_of(o.optimizer.kind) +
-           "; expected an optimizer that is linear in the gradient: sgd, momentum or nesterov");
+    refuse_training(std::string("the loss scale cannot be folded into the learning rate of ") +
+                    name_of(o.optimizer.kind) +
+                    "; expected an optimizer that is linear in the gradient: sgd, momentum or nesterov");
   if (o.loss_scale.dynamic)
-    refuse("a loss scale folded into the learning rate must be fixed, and '" + o.loss_scale.name +
-           "' moves: sums of gradients would mix scales");
+    refuse_training("a loss scale folded into the learning rate must be fixed, and '" + o.loss_scale.name +
+                    "' moves: sums of gradients would mix scales");
   if (o.clipping.value || o.clipping.norm || o.clipping.global_norm)
-    refuse("clipping acts on unscaled gradients; expected no clipping where the loss scale is folded into the rate");
+    refuse_training(
+        "clipping acts on unscaled gradients; expected no clipping where the loss scale is folded into the rate");
 }
 
 /// A bool or float32 scalar.
@@ -100,10 +102,11 @@ struct Trainer::Impl {
   void check_pass() const {
     if (!options.pass) return;
     if (!model.mechanism.empty())
-      refuse("a pass over the graph and the rule of layers '" + model.mechanism +
-             "' at once; expected one mechanism of mixed precision");
+      refuse_training("a pass over the graph and the rule of layers '" + model.mechanism +
+                      "' at once; expected one mechanism of mixed precision");
     if (model.precision.compute != DType::kFloat32 || model.precision.parameters != DType::kFloat32)
-      refuse("a pass over the graph of a model in the precision " + model.precision.name + "; expected float32");
+      refuse_training("a pass over the graph of a model in the precision " + model.precision.name +
+                      "; expected float32");
   }
 
   void make_executors() {
@@ -139,7 +142,7 @@ struct Trainer::Impl {
     if (!options.strict || warnings.empty()) return;
     std::string all = "strict mode refuses what it would warn of:";
     for (const std::string& w : warnings) all += "\n  " + w;
-    refuse(all);
+    refuse_training(all);
   }
 
   /// N263: gradients that saturate are never infinite.
@@ -256,8 +259,9 @@ struct Trainer::Impl {
   StepResult run_step(std::span<const Batch> batches) {
     const size_t wanted = static_cast<size_t>(options.replicas) * static_cast<size_t>(options.accumulation);
     if (batches.size() != wanted)
-      refuse(std::to_string(batches.size()) + " batches for a step; expected " + std::to_string(wanted) + ", " +
-             std::to_string(options.accumulation) + " for each of " + std::to_string(options.replicas) + " replicas");
+      refuse_training(std::to_string(batches.size()) + " batches for a step; expected " + std::to_string(wanted) +
+                      ", " + std::to_string(options.accumulation) + " for each of " + std::to_string(options.replicas) +
+                      " replicas");
     // The highest steps of random bits belong to first values, the order of images and generated images.
     if (executions >= 0xFFFFFFF0u - static_cast<uint32_t>(options.accumulation))
       throw std::runtime_error(
@@ -361,8 +365,8 @@ struct Trainer::Impl {
 
   void set_state(const State& s) {
     if (s.tensors.size() != 1 && s.tensors.size() != static_cast<size_t>(options.replicas))
-      refuse("the state holds " + std::to_string(s.tensors.size()) + " replicas; expected 1 or " +
-             std::to_string(options.replicas));
+      refuse_training("the state holds " + std::to_string(s.tensors.size()) + " replicas; expected 1 or " +
+                      std::to_string(options.replicas));
     const std::vector<VariableSpec> specs = kept();
     for (const Named& of_replica : s.tensors) check_tensors(specs, of_replica);
     for (int r = 0; r < options.replicas; ++r)
@@ -378,15 +382,16 @@ struct Trainer::Impl {
     for (const VariableSpec& spec : specs) {
       const auto found =
           std::find_if(tensors.begin(), tensors.end(), [&](const auto& t) { return t.first == spec.name; });
-      if (found == tensors.end()) refuse("the state lacks '" + spec.name + "', which this model has");
+      if (found == tensors.end()) refuse_training("the state lacks '" + spec.name + "', which this model has");
       if (found->second.type() != spec.type)
-        refuse("the state's '" + spec.name + "' is " + name_of(found->second.dtype()) + " " +
-               found->second.shape().text() + "; expected " + name_of(spec.type.dtype) + " " + spec.type.shape.text());
+        refuse_training("the state's '" + spec.name + "' is " + name_of(found->second.dtype()) + " " +
+                        found->second.shape().text() + "; expected " + name_of(spec.type.dtype) + " " +
+                        spec.type.shape.text());
     }
     for (const auto& tensor : tensors)
       if (std::none_of(specs.begin(), specs.end(), [&](const VariableSpec& s) { return s.name == tensor.first; }))
-        refuse("the state has '" + tensor.first + "', which this model has not");
-    if (tensors.size() != specs.size()) refuse("the state names a tensor twice");
+        refuse_training("the state has '" + tensor.first + "', which this model has not");
+    if (tensors.size() != specs.size()) refuse_training("the state names a tensor twice");
   }
 
   Memory memory() const {
@@ -418,7 +423,8 @@ Trainer::Memory Trainer::memory() const { return impl_->memory(); }
 
 const Tensor& Trainer::variable(std::string_view name, int replica) const {
   if (replica < 0 || replica >= impl_->options.replicas)
-    refuse("replica " + std::to_string(replica) + "; expected 0.." + std::to_string(impl_->options.replicas - 1));
+    refuse_training("replica " + std::to_string(replica) + "; expected 0.." +
+                    std::to_string(impl_->options.replicas - 1));
   return impl_->owner_of(name, replica)->variable(name);
 }
 std::string Trainer::weight_hash(int replica) const { return impl_->hash(replica); }

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "src/train/json_number.h"
 #include "src/train/settings_fields.h"
 
 namespace softamp::train_detail {
@@ -19,12 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// JSON has neither NaN nor infinities; they are words.
-Json number(double x) {
-  if (std::isnan(x)) return "nan";
-  if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
-  return x;
-}
 double number_of(const Json& json) {
   if (json.is_number()) return json.get<double>();
   const double infinity = std::numeric_limits<double>::infinity();
@@ -121,7 +116,7 @@ void TrainingLog::step(const StepResult& result) {
 
 void TrainingLog::epoch(int64_t epoch, bool warmup, int64_t step, double average_loss) {
   ++lines_;
-  write(Json{{"epoch", epoch}, {"warmup", warmup}, {"step", step}, {"average_loss", number(average_loss)}}.dump());
+  write(Json{{"epoch", epoch}, {"warmup", warmup}, {"step", step}, {"average_loss", json_number(average_loss)}}.dump());
 }
 
 void TrainingLog::evaluation(const Evaluation& e) {
@@ -130,7 +125,7 @@ void TrainingLog::evaluation(const Evaluation& e) {
               {{"step", e.step},
                {"images", e.images},
                {"correct", e.correct},
-               {"loss", number(e.loss)},
+               {"loss", json_number(e.loss)},
                {"accuracy", e.accuracy()}}}}
             .dump());
 }

@@ -17,7 +17,7 @@
 namespace softamp::reproduce {
 namespace {
 
-Outcome brief(const Request& request = {}) { return brief_of(decay(), request); }
+Outcome brief(const Request& request = {}) { return brief_of(decay::experiment(), request); }
 
 /// Nearest, slowly: the order of the set-up, on doubles, whose 53 bits make the second of the roundings harmless.
 double slow_decay(int which, int precision, int quantum, int n) {
@@ -57,7 +57,7 @@ TEST(Decay, NearestIsASlowTranscriptions) {
 TEST(Decay, StochasticPathsReadTheirRandomWords) {
   for (const FloatFormat& f : {kBf16, kFp16, kFp32}) {
     const stepping::DecayRun run{1, f, RoundingMode::kStochastic, 22, 1, 3};
-    stepping::Progress progress;
+    stepping::JobProgress progress;
     const stepping::DecayEnd end = stepping::run_decay(run, 32, 9, progress);
     const Semantics s = experiment_semantics(RoundingMode::kStochastic, 32);
     const RandomBits random{9};
@@ -143,7 +143,7 @@ TEST(Decay, FewRandomBitsAreHonoured) {
   EXPECT_NE(rows(few), rows(brief(request)));
 }
 
-std::string message_of(const Request& request) { return refusal_of(decay(), request); }
+std::string message_of(const Request& request) { return refusal_of(decay::experiment(), request); }
 
 TEST(Decay, RefusesWhatItCannotTake) {
   Request request;
@@ -159,9 +159,9 @@ TEST(Decay, RefusesWhatItCannotTake) {
   EXPECT_EQ(message_of(request), "decay: 1000000 stochastic paths: expected 1..100000");
 }
 
-TEST(Decay, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(decay()); }
+TEST(Decay, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(decay::experiment()); }
 
-TEST(Decay, CanBeInterrupted) { expect_interrupt_is_obeyed(decay()); }
+TEST(Decay, CanBeInterrupted) { expect_interrupt_is_obeyed(decay::experiment()); }
 
 }  // namespace
 }  // namespace softamp::reproduce

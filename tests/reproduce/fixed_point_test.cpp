@@ -32,7 +32,7 @@ Outcome brief(uint64_t seed = 0) {
   request.brief = true;
   request.seed = seed;
   Watch watch;
-  return fixed_point().run(request, watch);
+  return fixed_point::experiment().run(request, watch);
 }
 
 std::string text(const Outcome& o) {
@@ -245,7 +245,7 @@ TEST(FixedPoint, BriefFormAgrees) {
 TEST(FixedPoint, JudgesTheUsualSettingsOnly) {
   const auto judged = [](const Request& request, const char* never_said) {
     Watch watch;
-    const Outcome o = fixed_point().run(request, watch);
+    const Outcome o = fixed_point::experiment().run(request, watch);
     EXPECT_EQ(o.seen.find(never_said), std::string::npos) << o.seen;
     EXPECT_NE(o.seen.find("fp32 "), std::string::npos);
     return std::count_if(o.checks.begin(), o.checks.end(),
@@ -272,7 +272,7 @@ TEST(FixedPoint, TakesOtherFormats) {
   request.samples = 300;
   request.fixed_formats = {fixed_format_from_name("q3.9"), fixed_format_from_name("q0.16")};
   Watch watch;
-  const Outcome o = fixed_point().run(request, watch);
+  const Outcome o = fixed_point::experiment().run(request, watch);
   EXPECT_EQ(o.settings["formats_of_weights_updates_errors"].dump(), R"(["q3.9","q0.16"])");
   ASSERT_EQ(o.tables[0].rows.size(), 5u);
   EXPECT_EQ(o.tables[0].rows[1][0], "nearest q3.9");
@@ -288,7 +288,7 @@ TEST(FixedPoint, EachTrainingReadsItsOwnRandomWords) {
   request.fixed_formats = {fixed16(10), fixed16(10)};
   request.roundings = {RoundingMode::kStochastic};
   Watch watch;
-  const Table table = fixed_point().run(request, watch).tables[0];
+  const Table table = fixed_point::experiment().run(request, watch).tables[0];
   EXPECT_NE(table.rows[1][2], table.rows[2][2]);
 }
 
@@ -299,7 +299,7 @@ TEST(FixedPoint, DependsOnTheSeedAloneNotOnThreads) {
   const auto once = [&](uint64_t seed) {
     Watch watch;
     request.seed = seed;
-    return text(fixed_point().run(request, watch));
+    return text(fixed_point::experiment().run(request, watch));
   };
   const std::string first = once(0);
   EXPECT_NE(first, once(1));
@@ -316,7 +316,7 @@ TEST(FixedPoint, LearnsFashionMnistWhereItIs) {
   request.roundings = {RoundingMode::kStochastic};
   request.fixed_formats = {fixed16(14)};
   Watch watch;
-  const Outcome o = fixed_point().run(request, watch);
+  const Outcome o = fixed_point::experiment().run(request, watch);
   EXPECT_TRUE(o.skipped.empty());
   EXPECT_EQ(o.settings["test_images"], 10000);
   EXPECT_EQ(o.figures.size(), 1u);
@@ -329,7 +329,7 @@ TEST(FixedPoint, SaysWhatItCannotTake) {
   request.samples = 99;
   const auto message = [&] {
     try {
-      fixed_point().run(request, watch);
+      fixed_point::experiment().run(request, watch);
     } catch (const std::invalid_argument& e) {
       return std::string(e.what());
     }

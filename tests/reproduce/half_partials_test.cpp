@@ -22,7 +22,7 @@ Outcome run(uint64_t samples, uint64_t seed = 0) {
   request.seed = seed;
   if (samples != 0) request.samples = samples;
   Watch watch;
-  return half_partials().run(request, watch);
+  return half_partials::experiment().run(request, watch);
 }
 
 TEST(HalfPartials, AgreesWithTheory) { test::expect_sound(run(0)); }
@@ -39,7 +39,7 @@ TEST(HalfPartials, JudgesOnesWhereTheBitsSeeThem) {
   request.samples = 2;
   request.bits = 4;
   Watch watch;
-  const Outcome o = half_partials().run(request, watch);
+  const Outcome o = half_partials::experiment().run(request, watch);
   EXPECT_EQ(o.tables[1].rows[4][1], 32768);
   for (const Check& c : o.checks) {
     const bool unseen = c.what.find("stochastic, block 1: 40000 ones") != std::string::npos;
@@ -98,11 +98,12 @@ TEST(HalfPartials, SaysWhatItCannotTake) {
   request.brief = true;
   request.samples = 1;
   Watch watch;
-  test::expect_refused([&] { half_partials().run(request, watch); },
+  test::expect_refused([&] { half_partials::experiment().run(request, watch); },
                        "half-partials: 1 dot products (--samples): expected 2..4096");
   request.samples = 2;
   request.bits = 40;
-  test::expect_refused([&] { half_partials().run(request, watch); }, "half-partials: 40 random bits: expected 1..32");
+  test::expect_refused([&] { half_partials::experiment().run(request, watch); },
+                       "half-partials: 40 random bits: expected 1..32");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 
 using stepping::HeatRun;
 
-Outcome brief(const Request& request = {}) { return brief_of(heat_equation(), request); }
+Outcome brief(const Request& request = {}) { return brief_of(heat_equation::experiment(), request); }
 
 /// No number here is as small as a subnormal.
 constexpr int kNoLeast = -1000;
@@ -49,7 +49,7 @@ TEST(HeatEquation, EveryCheckAgrees) {
 }
 
 TEST(HeatEquation, NearestIsASlowTranscriptions) {
-  stepping::Progress progress;
+  stepping::JobProgress progress;
   for (const FloatFormat& f : {kBf16, kFp16})
     for (const uint32_t m : {8u, 12u, 16u, 24u, 32u, 48u})
       EXPECT_EQ(stepping::run_heat({f, RoundingMode::kNearestEven, m, 1}, 0, 1, 13, 0, progress),
@@ -61,7 +61,7 @@ TEST(HeatEquation, NearestIsASlowTranscriptions) {
 TEST(HeatEquation, StochasticPathsReadTheirRandomWords) {
   const FloatFormat f = kBf16;
   constexpr uint32_t kSpaces = 8, kPaths = 3;
-  stepping::Progress progress;
+  stepping::JobProgress progress;
   const std::vector<double> end =
       stepping::run_heat({f, RoundingMode::kStochastic, kSpaces, kPaths}, 0, kPaths, 13, 9, progress);
   const Semantics s = experiment_semantics(RoundingMode::kStochastic, 13);
@@ -131,7 +131,7 @@ TEST(HeatEquation, BoundIsTheSumOfAllResponses) {
 
 TEST(HeatEquation, PathsDoNotDependOnTheJobsThatRunThem) {
   const HeatRun run{kFp16, RoundingMode::kStochastic, 12, 5};
-  stepping::Progress progress;
+  stepping::JobProgress progress;
   std::vector<double> parts = stepping::run_heat(run, 0, 2, 13, 3, progress);
   const std::vector<double> rest = stepping::run_heat(run, 2, 3, 13, 3, progress);
   parts.insert(parts.end(), rest.begin(), rest.end());
@@ -153,7 +153,7 @@ TEST(HeatEquation, SameBitsForASeedWhateverTheThreads) {
   EXPECT_NE(once, rows(brief(request)));
 }
 
-std::string message_of(const Request& request) { return refusal_of(heat_equation(), request); }
+std::string message_of(const Request& request) { return refusal_of(heat_equation::experiment(), request); }
 
 TEST(HeatEquation, RefusesWhatItCannotTake) {
   Request request;
@@ -167,9 +167,9 @@ TEST(HeatEquation, RefusesWhatItCannotTake) {
   EXPECT_EQ(message_of(request), "heat-equation: 10001 stochastic paths: expected 1..10000");
 }
 
-TEST(HeatEquation, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(heat_equation()); }
+TEST(HeatEquation, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(heat_equation::experiment()); }
 
-TEST(HeatEquation, CanBeInterrupted) { expect_interrupt_is_obeyed(heat_equation()); }
+TEST(HeatEquation, CanBeInterrupted) { expect_interrupt_is_obeyed(heat_equation::experiment()); }
 
 }  // namespace
 }  // namespace softamp::reproduce

@@ -18,7 +18,7 @@ Outcome brief(uint64_t seed = 0, std::vector<FloatFormat> formats = {}) {
   request.seed = seed;
   request.formats = std::move(formats);
   Watch watch;
-  return loss_scaling().run(request, watch);
+  return loss_scaling::experiment().run(request, watch);
 }
 
 std::string text(const Outcome& o) {
@@ -98,7 +98,7 @@ TEST(LossScaling, DrawsTheExponentsAsAHistogram) {
   request.brief = true;
   request.samples = 8;
   Watch watch;
-  const Outcome o = loss_scaling().run(request, watch);
+  const Outcome o = loss_scaling::experiment().run(request, watch);
   const std::vector<Curve>& curves = o.figures[0].plot.curves;
   ASSERT_EQ(curves.size(), 3u);
   EXPECT_EQ(curves[0].style, CurveStyle::kBars);
@@ -127,7 +127,7 @@ TEST(LossScaling, DependsOnTheSeedAloneNotOnThreads) {
   const auto once = [&](uint64_t seed) {
     Watch watch;
     request.seed = seed;
-    return text(loss_scaling().run(request, watch));
+    return text(loss_scaling::experiment().run(request, watch));
   };
   const std::string first = once(0);
   EXPECT_NE(first, once(1));
@@ -141,14 +141,14 @@ TEST(LossScaling, SaysWhatItCannotTake) {
   request.brief = true;
   request.formats = {kFp32};
   try {
-    loss_scaling().run(request, watch);
+    loss_scaling::experiment().run(request, watch);
     FAIL() << "fp32 was taken";
   } catch (const std::invalid_argument& e) {
     EXPECT_EQ(std::string(e.what()).find("loss-scaling: --format is fp32; expected"), 0u) << e.what();
   }
   request.formats.clear();
   request.samples = 1000001;
-  EXPECT_THROW(loss_scaling().run(request, watch), std::invalid_argument);
+  EXPECT_THROW(loss_scaling::experiment().run(request, watch), std::invalid_argument);
 }
 
 }  // namespace

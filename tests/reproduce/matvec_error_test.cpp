@@ -26,7 +26,7 @@ Request brief(uint64_t seed = 0) {
 
 Outcome run(const Request& request) {
   Watch watch;
-  return matvec_error().run(request, watch);
+  return matvec_error::experiment().run(request, watch);
 }
 
 TEST(MatvecError, AgreesWithThePublication) {

@@ -28,7 +28,7 @@ Outcome run_brief(uint64_t seed = 0, std::optional<uint64_t> samples = {}) {
   request.seed = seed;
   request.samples = samples;
   Watch watch;
-  return random_bits().run(request, watch);
+  return random_bits::experiment().run(request, watch);
 }
 
 TEST(RandomBitsExperiment, AgreesWithThePublication) {
@@ -151,7 +151,7 @@ TEST(RandomBitsExperiment, SaysWhatItCannotTake) {
   request.brief = true;
   request.samples = 1;
   Watch watch;
-  test::expect_refused([&] { random_bits().run(request, watch); },
+  test::expect_refused([&] { random_bits::experiment().run(request, watch); },
                        "random-bits: 1 sums (--samples): expected 2..1048576");
 }
 

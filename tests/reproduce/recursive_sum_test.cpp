@@ -25,7 +25,7 @@ Outcome run_brief(uint64_t seed = 0) {
   request.brief = true;
   request.seed = seed;
   Watch watch;
-  return recursive_sum().run(request, watch);
+  return recursive_sum::experiment().run(request, watch);
 }
 
 /// The first row of a table whose leading cells are these.
@@ -109,7 +109,7 @@ TEST(RecursiveSum, TakesOtherFormatsAndBits) {
   request.bits = 4;
   request.samples = 20;
   Watch watch;
-  const Outcome o = recursive_sum().run(request, watch);
+  const Outcome o = recursive_sum::experiment().run(request, watch);
   EXPECT_EQ(o.settings["bits"], 4);
   EXPECT_EQ(o.settings["repeats"], 20);
   EXPECT_EQ(o.settings["formats"], Json::array({"e5m2"}));
@@ -131,20 +131,21 @@ TEST(RecursiveSum, SaysWhatItCannotTake) {
   request.brief = true;
   Watch watch;
   request.formats = {kFp32};
-  test::expect_refused([&] { recursive_sum().run(request, watch); },
+  test::expect_refused([&] { recursive_sum::experiment().run(request, watch); },
                        "recursive-sum: format fp32: expected one of at most 16 bits");
   request.formats = {FloatFormat::ieee(3, 5)};
-  test::expect_refused([&] { recursive_sum().run(request, watch); },
+  test::expect_refused([&] { recursive_sum::experiment().run(request, watch); },
                        "recursive-sum: format e3p5: expected one whose numbers reach 2^4, which the sums need");
   request.formats.clear();
   request.bits = 33;
-  test::expect_refused([&] { recursive_sum().run(request, watch); }, "recursive-sum: 33 random bits: expected 1..32");
+  test::expect_refused([&] { recursive_sum::experiment().run(request, watch); },
+                       "recursive-sum: 33 random bits: expected 1..32");
   request.bits.reset();
   request.samples = uint64_t{1} << 40;
   const std::string many =
       "recursive-sum: 1099511627776 repeats (--samples): expected 1..1000000, all of which are kept in memory";
-  test::expect_refused([&] { recursive_sum().run(request, watch); }, many);
-  test::expect_refused([&] { recursive_sum().seconds(request); }, many);
+  test::expect_refused([&] { recursive_sum::experiment().run(request, watch); }, many);
+  test::expect_refused([&] { recursive_sum::experiment().seconds(request); }, many);
 }
 
 TEST(RecursiveSum, StopsWhenItIsAskedTo) {
@@ -152,13 +153,13 @@ TEST(RecursiveSum, StopsWhenItIsAskedTo) {
   request.brief = true;
   int asked = 0;
   Watch watch({}, [&] { return ++asked == 2; });
-  EXPECT_THROW(recursive_sum().run(request, watch), Interrupted);
+  EXPECT_THROW(recursive_sum::experiment().run(request, watch), Interrupted);
   // Many repeats: the watch is asked after every few terms.
   request.samples = 100'000;
   asked = 0;
   std::vector<double> told;
   Watch often([&](double share) { told.push_back(share); }, [&] { return ++asked == 4; });
-  EXPECT_THROW(recursive_sum().run(request, often), Interrupted);
+  EXPECT_THROW(recursive_sum::experiment().run(request, often), Interrupted);
   ASSERT_GE(told.size(), 3u);
   EXPECT_LE(told.back(), 20 / 2e4);
 }

@@ -15,7 +15,7 @@ Outcome brief(uint64_t seed = 0, std::optional<uint64_t> samples = std::nullopt)
   request.seed = seed;
   request.samples = samples;
   Watch watch;
-  return tensor_cores().run(request, watch);
+  return tensor_cores::experiment().run(request, watch);
 }
 
 const Table& table(const Outcome& o, const std::string& name) {
@@ -122,7 +122,7 @@ TEST(TensorCores, StopsWhenAsked) {
   Request request;
   request.brief = true;
   Watch watch({}, [] { return true; });
-  EXPECT_THROW(tensor_cores().run(request, watch), Interrupted);
+  EXPECT_THROW(tensor_cores::experiment().run(request, watch), Interrupted);
 }
 
 }  // namespace

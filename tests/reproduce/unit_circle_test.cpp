@@ -18,7 +18,7 @@
 namespace softamp::reproduce {
 namespace {
 
-Outcome brief(const Request& request = {}) { return brief_of(unit_circle(), request); }
+Outcome brief(const Request& request = {}) { return brief_of(unit_circle::experiment(), request); }
 
 struct Point {
   double u = 1, v = 0;
@@ -59,7 +59,7 @@ TEST(UnitCircle, NearestIsASlowTranscriptions) {
 /// Stochastic paths, with the scalar operations and every random word at its address.
 TEST(UnitCircle, StochasticPathsReadTheirRandomWords) {
   const FloatFormat f = kFp16;
-  stepping::Progress progress;
+  stepping::JobProgress progress;
   const auto end = stepping::run_circle({f, RoundingMode::kStochastic, 5, 3}, 0, 3, false, 13, 9, progress);
   const Semantics s = experiment_semantics(RoundingMode::kStochastic, 13);
   const RandomBits random{9};
@@ -148,7 +148,7 @@ TEST(UnitCircle, FewPathsAreNotJudgedAgainstNearest) {
 /// Two halves of the paths are the paths: each has its own random words, and its own step length.
 TEST(UnitCircle, PathsDoNotDependOnTheJobsThatRunThem) {
   const stepping::CircleRun run{kBf16, RoundingMode::kStochastic, 6, 20};
-  stepping::Progress progress;
+  stepping::JobProgress progress;
   const auto whole = stepping::run_circle(run, 0, 20, false, 32, 3, progress);
   const auto first = stepping::run_circle(run, 0, 7, true, 32, 3, progress);
   const auto second = stepping::run_circle(run, 7, 13, false, 32, 3, progress);
@@ -160,7 +160,7 @@ TEST(UnitCircle, PathsDoNotDependOnTheJobsThatRunThem) {
   EXPECT_EQ(first.trace_u.back(), first.u[0]);
 }
 
-std::string message_of(const Request& request) { return refusal_of(unit_circle(), request); }
+std::string message_of(const Request& request) { return refusal_of(unit_circle::experiment(), request); }
 
 TEST(UnitCircle, RefusesWhatItCannotTake) {
   Request request;
@@ -174,12 +174,12 @@ TEST(UnitCircle, RefusesWhatItCannotTake) {
   EXPECT_EQ(message_of(request), "unit-circle: 1000001 stochastic paths: expected 1..1000000");
 }
 
-TEST(UnitCircle, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(unit_circle()); }
+TEST(UnitCircle, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(unit_circle::experiment()); }
 
 TEST(UnitCircle, CanBeInterrupted) {
   Request request;
   request.samples = 100000;
-  expect_interrupt_is_obeyed(unit_circle(), request);
+  expect_interrupt_is_obeyed(unit_circle::experiment(), request);
 }
 
 }  // namespace

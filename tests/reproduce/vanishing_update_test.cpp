@@ -20,7 +20,7 @@ Request brief() {
 
 Outcome outcome(const Request& request) {
   Watch watch;
-  return vanishing_update().run(request, watch);
+  return vanishing_update::experiment().run(request, watch);
 }
 
 std::string text(const Outcome& o) {
@@ -146,11 +146,11 @@ TEST(VanishingUpdate, StopsBetweenFormatsToo) {
   std::vector<double> heard;
   const auto hear = [&](double share) { heard.push_back(share); };
   Watch whole(hear);
-  vanishing_update().run(request, whole);
+  vanishing_update::experiment().run(request, whole);
   EXPECT_EQ(heard, (std::vector<double>{0, 0.5}));
   heard.clear();
   Watch stopped(hear, [&] { return heard.size() == 1; });
-  EXPECT_THROW(vanishing_update().run(request, stopped), Interrupted);
+  EXPECT_THROW(vanishing_update::experiment().run(request, stopped), Interrupted);
 }
 
 TEST(VanishingUpdate, TakesFormatsThatReachDownFarEnough) {

@@ -19,9 +19,11 @@
 // Inlined into the caller so that a format and a policy known there fold to constants.
 #define SOFTAMP_INLINE SOFTAMP_HD __attribute__((always_inline)) inline constexpr
 
-// The same on the host. On a device a function of its own: what is general is for rare cases there, and would else be
-// compiled into every kernel, for minutes.
-#if defined(__CUDA_ARCH__)
+// General arithmetic: inlined as well, unless SOFTAMP_OUT_OF_LINE is defined. Then it is a function of its own, with
+// the same bits: what is compiled so takes a fraction of the time to compile and calls where it would have folded
+// constants. For files whose speed does not matter, and on a device, where it serves rare cases and would be compiled
+// into every kernel.
+#if defined(__CUDA_ARCH__) || defined(SOFTAMP_OUT_OF_LINE)
 #define SOFTAMP_GENERAL SOFTAMP_HD __attribute__((noinline)) inline constexpr
 #else
 #define SOFTAMP_GENERAL SOFTAMP_INLINE

@@ -1,0 +1,42 @@
+# Compiling several source files as one unit: headers are read, and templates of the standard library and of JSON made,
+# once a unit instead of once a file. SOFTAMP_UNITS=OFF compiles file by file, as the preset dev does, which shows a
+# missing #include.
+#
+# softamp_units(VARIABLE NAME name [SIZE n] [OPTIONS option...])
+#   Replaces the files listed in VARIABLE by units of about n [=10] of them, written to <build>/units/<name>_<i>.cpp; each
+#   file is read by #include, from the project's folder. OPTIONS are compiler options of these files.
+function(softamp_units variable)
+  cmake_parse_arguments(units "" "NAME;SIZE" "OPTIONS" ${ARGN})
+  if(NOT units_SIZE)
+    set(units_SIZE 10)
+  endif()
+  set(sources ${${variable}})
+  if(SOFTAMP_UNITS AND sources)
+    list(SORT sources)
+    list(LENGTH sources count)
+    math(EXPR parts "(${count} + ${units_SIZE} - 1) / ${units_SIZE}")
+    set(made "")
+    foreach(part RANGE 1 ${parts})
+      # Equal parts: files (part - 1) count / parts to part count / parts.
+      math(EXPR first "(${part} - 1) * ${count} / ${parts}")
+      math(EXPR length "${part} * ${count} / ${parts} - ${first}")
+      list(SUBLIST sources ${first} ${length} files)
+      set(text "")
+      foreach(file IN LISTS files)
+        cmake_path(IS_PREFIX PROJECT_BINARY_DIR "${file}" generated)
+        if(NOT generated)
+          file(RELATIVE_PATH file "${PROJECT_SOURCE_DIR}" "${file}")
+        endif()
+        string(APPEND text "#include \"${file}\"\n")
+      endforeach()
+      set(unit "${PROJECT_BINARY_DIR}/units/${units_NAME}_${part}.cpp")
+      file(CONFIGURE OUTPUT "${unit}" CONTENT "${text}" @ONLY)
+      list(APPEND made "${unit}")
+    endforeach()
+    set(sources ${made})
+  endif()
+  if(units_OPTIONS)
+    set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS ${units_OPTIONS})
+  endif()
+  set(${variable} ${sources} PARENT_SCOPE)
+endfunction()

@@ -49,7 +49,7 @@ if [ -n "$first" ] && command -v ninja >/dev/null; then
 fi
 if ! cmake -S . -B "$build" "${options[@]}" "$@" >"$build/configure.log" 2>&1; then
   # CMake's message as one line, without those around it.
-  message=$(sed -n '/^CMake Error/,/^Call Stack\|^-- /{/^CMake Error\|^Call Stack\|^-- /!p}' "$build/configure.log" | tr -s ' \n' ' ')
+  message=$(sed -n '/^CMake Error/,/^Call Stack\|^-- /{/^CMake Error\|^Call Stack\|^-- /!p}' "$build/configure.log" | tr -s ' \n' ' ' | sed 's/ $//')
   # A first try that failed leaves nothing that the next one would have to agree with.
   [ -z "$first" ] || rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles"
   fail "cmake:${message:- failed}; the whole log: $build/configure.log"

@@ -1,6 +1,7 @@
-# The manual page softamp(1) and the completions of bash, zsh and fish: printed by the program itself while it is installed, to
-# where man and the shells look under a prefix. A program for another machine cannot be run here, unless
-# CMAKE_CROSSCOMPILING_EMULATOR runs it: then they are left out, and made there by `softamp man` and `softamp completions`.
+# The manual page softamp(1) and the completions of bash, zsh and fish: printed by the program itself while it is
+# installed, to where man and the shells look under a prefix. A program for another machine cannot be run here, unless
+# CMAKE_CROSSCOMPILING_EMULATOR runs it: without that they are left out, and `softamp man` and `softamp completions` make
+# them on that machine.
 if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
   message(STATUS "softamp: cross compiling; the manual page and the completions will not be installed")
   return()

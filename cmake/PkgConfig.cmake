@@ -1,7 +1,7 @@
 # softamp-numerics.pc: the headers with their flags. softamp.pc: the library.
 #
-# The library is static: whoever links to it links to what it calls, with or without `pkg-config --static`. So these are
-# in Requires and Libs, not in the private fields; and the static libraries of libarchive's own packages are not asked for.
+# The library is static: whoever links to it links to what it calls, with or without `pkg-config --static`. So these
+# are in Requires and Libs, not in the private fields; and what a static libarchive would need is not asked for.
 set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
   set(pc_prefix "${CMAKE_INSTALL_PREFIX}")

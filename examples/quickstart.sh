@@ -33,7 +33,8 @@ part 'sum, nearest' show "${job[@]}" --rounding nearest
 part 'sum, stochastic' show "${job[@]}" --rounding stochastic --replicas 20 --plot "$out/sum.svg"
 "${job[@]}" --rounding stochastic --replicas 20 --plot "$out/sum.png" --json >"$out/sum.json"
 "${job[@]}" --rounding nearest --json >"$out/nearest.json"
-part training show "$build/softamp" study examples/training/swamping_study.json --plot "$out/training.svg" --plot "$out/training.png"
+part training show "$build/softamp" study examples/training/swamping_study.json \
+  --plot "$out/training.svg" --plot "$out/training.png"
 
 printf '\nPlots: %s and %s, each also as .png\nJSON: %s and %s\n' \
   "$out/sum.svg" "$out/training.svg" "$out/sum.json" "$out/nearest.json"
@@ -41,5 +42,6 @@ printf '\n%-28s%10s%14s\n%s' 'took' 'clock' 'processors' "$times"
 
 nvcc=$(command -v "${CUDACXX:-nvcc}" || command -v /usr/local/cuda/bin/nvcc || true)
 if [ -n "$nvcc" ] && "$build/softamp" --version | grep -qx 'CUDA: no'; then
-  printf '\nThis build has no CUDA, but %s is here. For --backend cuda:\n  bash tests/build.sh program -DSOFTAMP_CUDA=ON\n' "$nvcc"
+  printf '\nThis build has no CUDA, but %s is here. For --backend cuda:\n  %s\n' "$nvcc" \
+    'bash tests/build.sh program -DSOFTAMP_CUDA=ON'
 fi

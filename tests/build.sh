@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Configures a build folder and builds in it:
 #   bash tests/build.sh program [-DOPTION=...]...  the command alone, at build/softamp
-#   bash tests/build.sh all [-DOPTION=...]...      the library, the command, the tests, the examples; CUDA where nvcc is found
-# SOFTAMP_BUILD_DIR: the build folder, seen from the source tree [=build]. More options may stand in SOFTAMP_CMAKE_OPTIONS.
+#   bash tests/build.sh all [-DOPTION=...]...      the library, the command, the tests, the examples; CUDA where nvcc is
+# SOFTAMP_BUILD_DIR: the build folder, seen from the source tree [=build]. SOFTAMP_CMAKE_OPTIONS: more options.
 set -euo pipefail
 
 fail() {
@@ -24,17 +24,18 @@ set -- "${more[@]}" "$@"
 if ! problem=$({ mkdir -p "$build" && : >"$build/configure.log"; } 2>&1); then
   fail "$build: ${problem##*: }; expected a folder that can be written: name another in SOFTAMP_BUILD_DIR"
 fi
+other='remove it, or name another in SOFTAMP_BUILD_DIR'
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
 first=yes
 if [ -f "$build/CMakeCache.txt" ]; then
   first=
   source=$(cached CMAKE_HOME_DIRECTORY)
   [ -d "$source" ] && [ "$source" -ef . ] ||
-    fail "$build was configured for $source; expected $PWD: remove it, or name another in SOFTAMP_BUILD_DIR"
+    fail "$build was configured for $source; expected $PWD: $other"
   [ "$(cached CMAKE_CACHEFILE_DIR)" -ef "$build" ] ||
-    fail "$build was configured at $(cached CMAKE_CACHEFILE_DIR), and moved; remove it, or name another in SOFTAMP_BUILD_DIR"
+    fail "$build was configured at $(cached CMAKE_CACHEFILE_DIR), and moved; $other"
   [ "$(cached SOFTAMP_MINIMAL)" != ON ] ||
-    fail "$build was configured with SOFTAMP_MINIMAL=ON, without the command; remove it, or name another in SOFTAMP_BUILD_DIR"
+    fail "$build was configured with SOFTAMP_MINIMAL=ON, without the command; $other"
 fi
 
 options=(-DSOFTAMP_BUILD_LIBRARY=ON -DSOFTAMP_BUILD_PROGRAM=ON)
@@ -49,7 +50,8 @@ if [ -n "$first" ] && command -v ninja >/dev/null; then
 fi
 if ! cmake -S . -B "$build" "${options[@]}" "$@" >"$build/configure.log" 2>&1; then
   # CMake's message as one line, without those around it.
-  message=$(sed -n '/^CMake Error/,/^Call Stack\|^-- /{/^CMake Error\|^Call Stack\|^-- /!p}' "$build/configure.log" | tr -s ' \n' ' ' | sed 's/ $//')
+  message=$(sed -n '/^CMake Error/,/^Call Stack\|^-- /{/^CMake Error\|^Call Stack\|^-- /!p}' "$build/configure.log" |
+    tr -s ' \n' ' ' | sed 's/ $//')
   # A first try that failed leaves nothing that the next one would have to agree with.
   [ -z "$first" ] || rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles"
   fail "cmake:${message:- failed}; the whole log: $build/configure.log"

@@ -44,7 +44,8 @@ install_with_apt() {
   # Lists that cannot be fetched again may still do.
   local log
   log=$("${as_root[@]}" apt-get update -qq 2>&1) || true
-  if ! log+=$("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install "${options[@]}" "${missing[@]}" 2>&1 >/dev/null); then
+  local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install "${options[@]}" "${missing[@]}")
+  if ! log+=$("${install[@]}" 2>&1 >/dev/null); then
     echo "setup: apt-get did not install ${missing[*]}: $(grep '^E:' <<<"$log" | head -n 1 | cut -c 4-);" \
       "expected a network and the archive of Debian, or these packages installed by hand" >&2
     exit 1

@@ -1,5 +1,5 @@
-# complete.bash SCRIPT LINE: what bash offers at the end of LINE once it has read SCRIPT, one word a line. The words of the
-# line are split at blanks and at equals signs, as readline does it with COMP_WORDBREAKS as it is.
+# complete.bash SCRIPT LINE: what bash offers at the end of LINE once it has read SCRIPT, one word a line. The words of
+# the line are split at blanks and at equals signs, as readline does it with COMP_WORDBREAKS as it is.
 source "$1" || exit 1
 line=$2
 COMP_LINE=$line COMP_POINT=${#line}

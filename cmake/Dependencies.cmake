@@ -54,7 +54,7 @@ if(SOFTAMP_BUILD_TESTS)
 endif()
 
 if(missing_packages)
-  list(JOIN missing_packages "\n  " missing_text)
-  message(FATAL_ERROR "softamp needs, and CMake did not find:\n  ${missing_text}\n"
-                      "On Debian 12 `bash tests/setup.sh` installs them all.")
+  list(JOIN missing_packages ", " missing_text)
+  message(FATAL_ERROR "softamp needs, and CMake did not find: ${missing_text}. "
+                      "On Debian 12 `bash tests/setup.sh` installs them all")
 endif()

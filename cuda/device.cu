@@ -1,5 +1,6 @@
 // The device of cuda/device.h on a GPU.
 #include "cuda/device.h"
+#include "cuda/executor.h"
 
 #include <cstdio>
 
@@ -83,6 +84,13 @@ struct Device::State {
     fail("kernel " + at_launch(*static_cast<volatile uint32_t*>(started)) + " (or one that follows it)", error);
   }
 };
+
+std::vector<std::string> architectures() {
+  std::vector<std::string> names;
+  for (const int each : {__CUDA_ARCH_LIST__})  // 750, 800, 900
+    names.push_back(std::to_string(each / 100) + "." + std::to_string(each / 10 % 10));
+  return names;
+}
 
 int Device::count(std::string* why_none) {
   int n = 0;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "softamp/graph/executor.h"
 
@@ -14,5 +15,8 @@ std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options);
 /// The device that make_executor takes, as a line of text ("NVIDIA H100 80GB HBM3, compute capability 9.0, 79.1 GiB");
 /// empty where there is none, and then `why` says why.
 std::string device_name(std::string* why = nullptr);
+
+/// The compute capabilities that this build holds code for, such as "9.0"; none where it has no CUDA.
+std::vector<std::string> architectures();
 
 }  // namespace softamp::cuda

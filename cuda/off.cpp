@@ -5,7 +5,8 @@
 
 namespace softamp::cuda {
 namespace {
-constexpr char kWhy[] = "this build has no CUDA: no nvcc was found on PATH or in CUDACXX, or SOFTAMP_CUDA is OFF";
+constexpr char kWhy[] =
+    "this build has no CUDA; where nvcc is installed, `bash tests/build.sh program -DSOFTAMP_CUDA=ON` adds it";
 }
 
 std::unique_ptr<Executor> make_executor(Graph, ExecutorOptions) {
@@ -17,5 +18,7 @@ std::string device_name(std::string* why) {
   if (why) *why = kWhy;
   return {};
 }
+
+std::vector<std::string> architectures() { return {}; }
 
 }  // namespace softamp::cuda

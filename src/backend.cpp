@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cuda/executor.h"
 #include "emu/executor.h"
@@ -17,6 +18,9 @@ std::map<std::string, BackendFactory>& table() {
   static std::map<std::string, BackendFactory> backends = {{"cuda", cuda::make_executor}, {"emu", emu::make_executor}};
   return backends;
 }
+
+/// "gpu" is another spelling of "cuda".
+std::string backend_called(const std::string& name) { return name == "gpu" ? "cuda" : name; }
 
 /// The factory of the backend of this name.
 BackendFactory factory_of(const std::string& name) {
@@ -49,6 +53,8 @@ BackendFactory exchange_backend(const std::string& name, BackendFactory factory)
   return std::exchange(table()[name], factory);
 }
 
+std::vector<std::string> cuda_architectures() { return cuda::architectures(); }
+
 BackendChoice choose_backend(const ExecutorOptions& options) {
   std::string why;
   if (options.backend == "auto") {
@@ -56,8 +62,9 @@ BackendChoice choose_backend(const ExecutorOptions& options) {
     const std::string device = why.empty() ? device_name(why) : std::string();
     return device.empty() ? BackendChoice{"emu", why} : BackendChoice{"cuda", device};
   }
-  factory_of(options.backend);
-  if (options.backend != "cuda") return {options.backend, {}};
+  const std::string backend = backend_called(options.backend);
+  factory_of(backend);
+  if (backend != "cuda") return {backend, {}};
   const std::string device = device_name(why);
   if (device.empty()) {
     if (why.find("expected") == std::string::npos)
@@ -72,7 +79,7 @@ BackendChoice choose_backend(const ExecutorOptions& options) {
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options) {
   if (options.config.ipu_model.tiles_per_ipu > 0)
     options.device.tiles = static_cast<int>(options.config.ipu_model.tiles_per_ipu);
-  if (options.backend == "auto") options.backend = choose_backend(options).backend;
+  options.backend = options.backend == "auto" ? choose_backend(options).backend : backend_called(options.backend);
   return factory_of(options.backend)(std::move(graph), std::move(options));
 }
 

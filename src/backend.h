@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "softamp/graph/executor.h"
 
@@ -12,5 +13,9 @@ using BackendFactory = std::unique_ptr<Executor> (*)(Graph, ExecutorOptions);
 
 /// Puts another factory behind a backend's name; returns the one before. For tests: not while executors are made.
 BackendFactory exchange_backend(const std::string& name, BackendFactory factory);
+
+/// What this build's CUDA engine was compiled for, compute capabilities such as "9.0"; none where the build has no
+/// CUDA.
+std::vector<std::string> cuda_architectures();
 
 }  // namespace softamp

@@ -1,33 +1,64 @@
 #!/usr/bin/env bash
-# Configures build/ and builds in it:
-#   bash tests/build.sh program                the command alone, at build/softamp
-#   bash tests/build.sh all [-DOPTION=...]...  the library, the command, the tests, the examples; CUDA where nvcc is found
-# More options may stand in SOFTAMP_CMAKE_OPTIONS.
+# Configures a build folder and builds in it:
+#   bash tests/build.sh program [-DOPTION=...]...  the command alone, at build/softamp
+#   bash tests/build.sh all [-DOPTION=...]...      the library, the command, the tests, the examples; CUDA where nvcc is
+# SOFTAMP_BUILD_DIR: the build folder, seen from the source tree [=build]. SOFTAMP_CMAKE_OPTIONS: more options.
 set -euo pipefail
-cd "$(dirname "$0")/.."
 
-target=$1
-shift
+fail() {
+  echo "build.sh: $1" >&2
+  exit "${2:-1}"
+}
+
+target=${1:-}
+case $target in
+  program | all) shift ;;
+  *) fail "'$target' is not known; expected program or all" 2 ;;
+esac
+cd "$(dirname "$0")/.."
+build=${SOFTAMP_BUILD_DIR:-build}
 read -ra more <<<"${SOFTAMP_CMAKE_OPTIONS:-}"
 set -- "${more[@]}" "$@"
-options=("$@")
-if [ "$target" = all ]; then
-  options=(-DSOFTAMP_BUILD_TESTS=ON -DSOFTAMP_BUILD_EXAMPLES=ON -DSOFTAMP_CUDA=AUTO "$@")
-elif [ ! -f build/CMakeCache.txt ]; then
-  # What the command does not need is not looked for.
-  options=(-DSOFTAMP_BUILD_TESTS=OFF -DSOFTAMP_BUILD_EXAMPLES=OFF -DSOFTAMP_CUDA=OFF "$@")
+
+# What CMake would say in many lines, or after part of the work.
+if ! problem=$({ mkdir -p "$build" && : >"$build/configure.log"; } 2>&1); then
+  fail "$build: ${problem##*: }; expected a folder that can be written: name another in SOFTAMP_BUILD_DIR"
 fi
-if [ ! -f build/CMakeCache.txt ] && command -v ninja >/dev/null; then
+other='remove it, or name another in SOFTAMP_BUILD_DIR'
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+first=yes
+if [ -f "$build/CMakeCache.txt" ]; then
+  first=
+  source=$(cached CMAKE_HOME_DIRECTORY)
+  [ -d "$source" ] && [ "$source" -ef . ] ||
+    fail "$build was configured for $source; expected $PWD: $other"
+  [ "$(cached CMAKE_CACHEFILE_DIR)" -ef "$build" ] ||
+    fail "$build was configured at $(cached CMAKE_CACHEFILE_DIR), and moved; $other"
+  [ "$(cached SOFTAMP_MINIMAL)" != ON ] ||
+    fail "$build was configured with SOFTAMP_MINIMAL=ON, without the command; $other"
+fi
+
+options=(-DSOFTAMP_BUILD_LIBRARY=ON -DSOFTAMP_BUILD_PROGRAM=ON)
+if [ "$target" = all ]; then
+  options+=(-DSOFTAMP_BUILD_TESTS=ON -DSOFTAMP_BUILD_EXAMPLES=ON -DSOFTAMP_CUDA=AUTO)
+elif [ -n "$first" ]; then
+  # What the command does not need is not looked for.
+  options+=(-DSOFTAMP_BUILD_TESTS=OFF -DSOFTAMP_BUILD_EXAMPLES=OFF -DSOFTAMP_CUDA=OFF)
+fi
+if [ -n "$first" ] && command -v ninja >/dev/null; then
   options+=(-G Ninja)
 fi
-mkdir -p build
-if ! cmake -S . -B build "${options[@]}" >build/configure.log 2>&1; then
-  cat build/configure.log >&2
-  exit 1
+if ! cmake -S . -B "$build" "${options[@]}" "$@" >"$build/configure.log" 2>&1; then
+  # CMake's message as one line, without those around it.
+  message=$(sed -n '/^CMake Error/,/^Call Stack\|^-- /{/^CMake Error\|^Call Stack\|^-- /!p}' "$build/configure.log" |
+    tr -s ' \n' ' ' | sed 's/ $//')
+  # A first try that failed leaves nothing that the next one would have to agree with.
+  [ -z "$first" ] || rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles"
+  fail "cmake:${message:- failed}; the whole log: $build/configure.log"
 fi
 if [ "$target" = all ]; then
-  sed -n 's/^-- \(CUDA: .*\)/\1/p' build/configure.log
-  cmake --build build --parallel "$(nproc)"
+  sed -n 's/^-- \(CUDA: .*\)/\1/p' "$build/configure.log"
+  cmake --build "$build" --parallel "$(nproc)"
 else
-  cmake --build build --target softamp_program --parallel "$(nproc)"
+  cmake --build "$build" --target softamp_program --parallel "$(nproc)"
 fi

@@ -8,7 +8,8 @@ set -euo pipefail
 purpose=${1:-tests}
 program_packages=(g++ cmake ninja-build libtbb-dev libboost-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
   libarchive-dev libprotobuf-dev protobuf-compiler libre2-dev gnuplot-nox)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev python3 clang libclang-rt-14-dev)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev python3 clang libclang-rt-14-dev
+  groff-base pkgconf zsh fish)
 case $purpose in
   program) packages=("${program_packages[@]}") ;;
   tests) packages=("${program_packages[@]}" "${test_packages[@]}") ;;
@@ -40,8 +41,15 @@ install_with_apt() {
   fi
   echo "setup: installing ${missing[*]}"
   local options=(-y -qq --no-install-recommends -o DPkg::Lock::Timeout=300)
-  "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install "${options[@]}" "${missing[@]}" >/dev/null
+  # Lists that cannot be fetched again may still do.
+  local log
+  log=$("${as_root[@]}" apt-get update -qq 2>&1) || true
+  local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install "${options[@]}" "${missing[@]}")
+  if ! log+=$("${install[@]}" 2>&1 >/dev/null); then
+    echo "setup: apt-get did not install ${missing[*]}: $(grep '^E:' <<<"$log" | head -n 1 | cut -c 4-);" \
+      "expected a network and the archive of Debian, or these packages installed by hand" >&2
+    exit 1
+  fi
 }
 
 # A header is there when the compiler can include it.

@@ -101,7 +101,7 @@ void add_our_options(CLI::App& app, const Program& program, CommandLine& line) {
       ->type_name("FILE");
   app.add_option("--plot", o.plot, "draw the loss curve into FILE.svg or FILE.png [=none]")->type_name("FILE");
   app.add_option("--backend", s.backend,
-                 "emu (the CPU), cuda (a GPU), auto (a GPU where there is one); results do not depend on it [=emu]")
+                 "emu (the CPU), cuda or gpu, auto (a GPU where there is one); results do not depend on it [=emu]")
       ->type_name("WORD");
   app.add_option("--threads", s.threads, "of the backend emu, 0: all; results do not depend on it [=0]")
       ->type_name("N");

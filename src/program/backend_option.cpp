@@ -1,11 +1,16 @@
 #include "src/program/backend_option.h"
 
+#include "src/program/description/words.h"
+
 #include "softamp/report/names.h"
 
+#include <algorithm>
 #include <iostream>
 
 namespace softamp::program {
 namespace {
+
+const Words kBackends = {"emu", "cuda", "auto"};
 
 /// "backend auto: emu, because this build has no CUDA"
 std::string line_of(const std::string& asked, const BackendChoice& choice) {
@@ -16,17 +21,19 @@ std::string line_of(const std::string& asked, const BackendChoice& choice) {
 }  // namespace
 
 std::string backend_from_name(const std::string& text) {
-  for (const char* known : {"emu", "cuda", "auto"})
-    if (text == known) return text;
-  throw UsageError("--backend: " + unknown_name_message("backend", text, {"emu", "cuda", "auto"}));
+  if (text == "gpu") return "cuda";
+  if (std::find(kBackends.begin(), kBackends.end(), text) != kBackends.end()) return text;
+  throw UsageError("--backend: " + unknown_name_message("backend", text, kBackends));
 }
 
+void offer_backends(CLI::App& app) { offer(app, "--backend", kBackends); }
+
 CLI::Option* add_backend(CLI::App& app, std::string& target, const std::string& usual) {
-  return app
-      .add_option_function<std::string>(
-          "--backend", [&target](const std::string& text) { target = backend_from_name(text); },
-          "emu (the CPU), cuda (a GPU), auto (a GPU where there is one); results do not depend on it [=" + usual + "]")
-      ->type_name("WORD");
+  CLI::Option* option = app.add_option_function<std::string>(
+      "--backend", [&target](const std::string& text) { target = backend_from_name(text); },
+      "emu (the CPU), cuda or gpu, auto (a GPU where there is one); results do not depend on it [=" + usual + "]");
+  offer_backends(app);
+  return option->type_name("WORD");
 }
 
 void settle_backend(ExecutorOptions& options, const std::string& place) {

@@ -9,10 +9,14 @@
 
 namespace softamp::program {
 
-/// The text, where it names a backend or is "auto"; else UsageError with the nearest.
+/// The text, where it names a backend or is "auto"; "cuda" for "gpu"; else UsageError with the nearest.
 std::string backend_from_name(const std::string& text);
 
-/// Adds --backend to a verb: emu, cuda or auto, else UsageError with the nearest. `target` must outlive the parsing.
+/// Says what --backend of a verb takes, where the verb adds it itself.
+void offer_backends(CLI::App& app);
+
+/// Adds --backend to a verb: emu, cuda (or gpu) or auto, else UsageError with the nearest. `target` must outlive the
+/// parsing.
 CLI::Option* add_backend(CLI::App& app, std::string& target, const std::string& usual = "emu");
 
 /// Puts "emu" or "cuda" in the place of "auto". Where another than "emu" was asked for, says what it is in a line that

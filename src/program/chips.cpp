@@ -156,6 +156,8 @@ Verb add_chips(CLI::App& program) {
   add_whole(*app, "--bits", o->bits, 1, 32, "random bits of the p3109 presets, whose number is free [=8]");
   app->add_flag("--json", o->json, "print one JSON document");
   app->add_flag("--csv", o->csv, "print comma-separated values; of a comparison, of one format [=fp16]");
+  offer(*app, "NAME", names_of_all<Chip>);
+  offer(*app, "--format", names_of_compute_formats);
   app->footer(
       "Examples:\n"
       "  softamp chips\n"

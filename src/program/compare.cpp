@@ -108,8 +108,8 @@ Example:
   softamp compare a.jsonl b.jsonl
 With --backend cuda the second is a GPU's.)");
   auto options = std::make_shared<CompareOptions>();
-  app->add_option("A", options->a, "the first file")->required();
-  app->add_option("B", options->b, "the second file")->required();
+  app->add_option("A", options->a, "the first file")->required()->type_name("FILE");
+  app->add_option("B", options->b, "the second file")->required()->type_name("FILE");
   app->add_flag("--bfloat16", options->bfloat16, "arrays of '<u2' hold bfloat16");
   app->add_flag("--json", options->json, "print a JSON document");
   return {app, [options] {

@@ -225,6 +225,11 @@ Verb add_compute(CLI::App& program) {
   options->rounding.add_bits(*app);
   options->rounding.add_seed(*app);
   app->add_flag("--exact", options->exact, "rounding to an integer raises inexact");
+  offer(*app, "operation", [] {
+    Words names;
+    for (const ComputeOperation& operation : compute_operations()) names.push_back(operation.name);
+    return names;
+  });
   return {app, [=] {
             options->behaviour_given = behaviour->count() > 0;
             options->rounding_given = app->get_option("--rounding")->count() > 0;

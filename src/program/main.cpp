@@ -1,4 +1,5 @@
 // softamp: reads the command line, hands it to one verb, and turns errors into exit codes.
+#include "src/program/description/version.h"
 #include "src/program/program.h"
 
 #include "softamp/report/names.h"
@@ -39,6 +40,8 @@ Examples:
   softamp reproduce all --out page
   softamp selftest
   softamp selftest --backend cuda
+  source <(softamp completions bash)
+  softamp man | man -l -
 
 `softamp VERB --help` explains each verb.)";
 
@@ -68,13 +71,18 @@ const Verb& find_verb(const std::vector<Verb>& verbs, const std::string& name) {
 int run(int argc, char** argv, std::string& place) {
   CLI::App program("Low-precision arithmetic of an IPU-style accelerator, bit for bit.", "softamp");
   program.footer(kFooter);
-  program.set_version_flag("--version", "softamp " SOFTAMP_VERSION);
+  bool json = false;
+  program.set_version_flag(
+      "--version", [&] { return softamp::program::version_text(json); },
+      "print the versions of program and arithmetic, the compiler, the instruction sets, CUDA");
+  program.add_flag("--json", json, "with --version: print one JSON document");
   program.require_subcommand(1);
 
   using namespace softamp::program;
   std::vector<Verb> verbs;
-  for (const auto add : {add_sum, add_inspect, add_formats, add_chips, add_round, add_compute, add_registers, add_run,
-                         add_rewrite, add_compare, add_train, add_study, add_operations, add_reproduce, add_selftest})
+  for (const auto add :
+       {add_sum, add_inspect, add_formats, add_chips, add_round, add_compute, add_registers, add_run, add_rewrite,
+        add_compare, add_train, add_study, add_operations, add_reproduce, add_selftest, add_completions, add_man})
     verbs.push_back(add(program));
 
   const Verb* chosen = nullptr;
@@ -89,6 +97,7 @@ int run(int argc, char** argv, std::string& place) {
     if (e.get_exit_code() == 0) return program.exit(e);  // --help
     throw UsageError(std::string(e.what()) + "; see `" + place + " --help`");
   }
+  if (chosen == nullptr) throw UsageError("--json: expected --version beside it, or a verb before it");
   return chosen->run();
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "softamp/precision/mechanism.h"
+#include "softamp/precision/op_lists.h"
 #include "src/report/same_file.h"
 
 namespace softamp::program {
@@ -20,16 +21,25 @@ std::string checked(const std::string& place, const std::string& text) {
 
 }  // namespace
 
+void offer_mechanisms(CLI::App& app) {
+  offer(app, "--tensorflow", OpLists::preset_names);
+  offer(app, "--recipe", {"full", "basic"});
+  offer(app, "--policy", {"mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float32"});
+  offer(app, "--level", {"O0", "O1", "O2", "O3", "auto"});
+  offer(app, "--dtype", {"fp16", "bf16"});
+}
+
 void add_mechanism_options(CLI::App& app, MechanismOptions& o) {
   app.add_flag("--tensorflow{2.3}", o.tensorflow, "TensorFlow's graph rewrite; lists of 2.3, 2019, mkl [=2.3]")
       ->type_name("=VERSION");
-  app.add_option("--recipe", o.recipe, "Gaudi's bfloat16 pass: full, basic, or a file of a recipe")->type_name("R");
+  app.add_option("--recipe", o.recipe, "Gaudi's bfloat16 pass: full, basic, or a file of a recipe")->type_name("FILE");
   app.add_option("--policy", o.policy, "Keras' dtype policy: mixed_float16, mixed_bfloat16, or a dtype")
       ->type_name("NAME");
   app.add_option("--level", o.level, "MindSpore's level: O0, O1, O2, O3, auto")->type_name("L");
   app.add_option("--dtype", o.dtype, "low precision of the mechanism: fp16, bf16 [=the system's own]")->type_name("T");
   app.add_option("--mechanism", o.mechanism, "the same in one text: tensorflow=2019, level=O2,dtype=bf16, none [=none]")
       ->type_name("TEXT");
+  offer_mechanisms(app);
 }
 
 std::string mechanism_text(const MechanismOptions& o) {

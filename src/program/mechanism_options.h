@@ -13,6 +13,8 @@ namespace softamp::program {
 struct MechanismOptions {
   std::optional<std::string> tensorflow, recipe, policy, level, dtype, mechanism;  ///< as given
 };
+/// Offers what --tensorflow, --recipe, --policy, --level and --dtype take; the verb has them all.
+void offer_mechanisms(CLI::App& app);
 void add_mechanism_options(CLI::App& app, MechanismOptions& options);
 
 /// The choice as Mechanism::parse reads it; "" where there is none. Throws UsageError: two choices, a dtype without

@@ -64,6 +64,11 @@ Verb add_operations(CLI::App& program) {
   auto options = std::make_shared<OperationsOptions>();
   app->add_option("NAME", options->name, "one operation, with its ports and attributes [=a list of all]");
   app->add_flag("--markdown", options->markdown, "the table of docs/OPERATIONS.md");
+  offer(*app, "NAME", [] {
+    Words names;
+    for (const Operation& op : operations()) names.push_back(op.name);
+    return names;
+  });
   return {app, [options] { return run_operations(*options); }};
 }
 

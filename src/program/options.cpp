@@ -146,7 +146,9 @@ CLI::Option* add_compute_format(CLI::App& app, FloatFormat& target, const std::s
                        "conversions only");
     return format;
   };
-  return add_word(app, "--format", target, parse, description);
+  CLI::Option* option = add_word(app, "--format", target, parse, description);
+  offer(app, "--format", names_of_compute_formats);
+  return option;
 }
 
 void print_json(const Json& document) { std::cout << document.dump(2) << '\n'; }

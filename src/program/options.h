@@ -1,6 +1,7 @@
 // Options that several verbs share, and the checks on their values.
 #pragma once
 
+#include "src/program/description/words.h"
 #include "src/program/program.h"
 
 #include "softamp/report/chip_table.h"
@@ -42,18 +43,18 @@ CLI::Option* add_whole(CLI::App& app, const std::string& name, T& target, uint64
 /// An option whose value is a word that `parse` understands; `parse` throws UnknownName.
 template <typename T, typename Parse>
 CLI::Option* add_word(CLI::App& app, const std::string& name, T& target, Parse parse, const std::string& description) {
-  return app
-      .add_option_function<std::string>(
-          name,
-          [&target, name, parse](const std::string& text) {
-            try {
-              target = parse(text);
-            } catch (const UnknownName& e) {
-              throw UsageError(name + ": " + e.what());
-            }
-          },
-          description)
-      ->type_name("WORD");
+  CLI::Option* option = app.add_option_function<std::string>(
+      name,
+      [&target, name, parse](const std::string& text) {
+        try {
+          target = parse(text);
+        } catch (const UnknownName& e) {
+          throw UsageError(name + ": " + e.what());
+        }
+      },
+      description);
+  offer(app, name, names_of_all<T>);
+  return option->type_name("WORD");
 }
 
 /// What the options about rounding say. Defaults are those of every verb: nearest even, IEEE 754; stochastic rounding

@@ -46,5 +46,7 @@ Verb add_study(CLI::App& program);
 Verb add_operations(CLI::App& program);
 Verb add_reproduce(CLI::App& program);
 Verb add_selftest(CLI::App& program);
+Verb add_completions(CLI::App& program);
+Verb add_man(CLI::App& program);
 
 }  // namespace softamp::program

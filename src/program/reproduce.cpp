@@ -129,6 +129,13 @@ void add_words(CLI::App& app, const std::string& name, std::vector<T>& target, P
       ->allow_extra_args(false);
 }
 
+Words experiment_names() {
+  Words names;
+  for (const Experiment& e : shelf()) names.push_back(e.name);
+  names.emplace_back(kAll);
+  return names;
+}
+
 }  // namespace
 
 Verb add_reproduce(CLI::App& program) {
@@ -172,6 +179,9 @@ Verb add_reproduce(CLI::App& program) {
   app->add_flag("--yes", o->yes, "run also what will take more than ten minutes");
   app->add_flag("--json", o->json, "print one JSON document");
   app->add_flag("--quiet", o->quiet, "no progress, no remarks; only errors");
+  offer(*app, "NAME", experiment_names);
+  offer(*app, "--format", names_of_compute_formats);
+  offer(*app, "--rounding", names_of_all<RoundingMode>);
   app->footer(
       R"(Each result says `agrees` or `differs` beside what was published, or `recorded` where nothing was. An experiment
 gives the same bits for a seed, on any number of cores. Exit code 0: all checks agree; 1: one differs; 2: an experiment

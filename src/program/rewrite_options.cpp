@@ -1,5 +1,6 @@
 #include "src/program/rewrite_options.h"
 
+#include "src/program/mechanism_options.h"
 #include "src/program/options.h"
 
 #include <charconv>
@@ -17,23 +18,28 @@ double parse_capability(const std::string& text) {
   return value;
 }
 
+constexpr std::pair<const char*, ReportForm> kReports[] = {{"summary", ReportForm::kSummary},
+                                                           {"table", ReportForm::kTable},
+                                                           {"csv", ReportForm::kCsv},
+                                                           {"json", ReportForm::kJson},
+                                                           {"dot", ReportForm::kDot}};
+const Words kRegexModes = {"full", "search"};
+
+Words report_names() {
+  Words names;
+  for (const auto& [name, form] : kReports) names.emplace_back(name);
+  return names;
+}
+
 ReportForm parse_report(const std::string& word) {
-  const std::pair<const char*, ReportForm> forms[] = {{"summary", ReportForm::kSummary},
-                                                      {"table", ReportForm::kTable},
-                                                      {"csv", ReportForm::kCsv},
-                                                      {"json", ReportForm::kJson},
-                                                      {"dot", ReportForm::kDot}};
-  std::vector<std::string> known;
-  for (const auto& [name, form] : forms) {
+  for (const auto& [name, form] : kReports)
     if (word == name) return form;
-    known.emplace_back(name);
-  }
-  throw UsageError("--report: " + unknown_name_message("report", word, known));
+  throw UsageError("--report: " + unknown_name_message("report", word, report_names()));
 }
 
 std::string parse_regex(const std::string& word) {
-  if (word != "full" && word != "search")
-    throw UsageError("--regex: " + unknown_name_message("mode", word, {"full", "search"}));
+  if (std::find(kRegexModes.begin(), kRegexModes.end(), word) == kRegexModes.end())
+    throw UsageError("--regex: " + unknown_name_message("mode", word, kRegexModes));
   return word;
 }
 
@@ -54,7 +60,9 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
            text)
         ->type_name(type);
   };
-  app.add_option("GRAPH", graph, "the graph: .json (softamp), .pb or .pbtxt (TensorFlow's GraphDef)")->required();
+  app.add_option("GRAPH", graph, "the graph: .json (softamp), .pb or .pbtxt (TensorFlow's GraphDef)")
+      ->required()
+      ->type_name("FILE");
   // A flag with a value: "--tensorflow GRAPH" must not read the graph as its preset.
   app.add_flag("--tensorflow{2.3}", tensorflow,
                "TensorFlow's graph rewrite, with the lists of --tensorflow=2.3, 2019 or mkl [=2.3]");
@@ -98,6 +106,9 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
   named("--output-report", report_file, "write the report there [=standard output]", "FILE");
   named("-o,--out", out, "write the graph: .json of a .json, .pb or .pbtxt of a GraphDef", "FILE");
   app.add_flag("--quiet", quiet, "only warnings on standard error");
+  offer_mechanisms(app);
+  offer(app, "--regex", kRegexModes);
+  offer(app, "--report", report_names);
   // In which order the mechanisms stand decides which of two is refused.
   app.parse_complete_callback([this, &app] {
     mechanisms.clear();

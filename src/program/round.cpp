@@ -234,6 +234,7 @@ Verb add_round(CLI::App& program) {
   o->rounding.add_bits(*app);
   o->rounding.add_seed(*app);
   add_word(*app, "--random", o->rounding.engine, engine_from_name, "philox (10 rounds), philox7 [=philox]");
+  offer(*app, "--random", {"philox", "philox7"});
   app->add_option(
          "--random-bits", o->random_bits,
          "one unsigned number ('u1', 'u2', 'u4') per element instead of the generator: its low --bits bits are read; "

@@ -3,6 +3,8 @@
 #include "src/program/backend_option.h"
 #include "src/program/options.h"
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -56,23 +58,35 @@ void set_attribute(IpuConfig& config, const std::string& setting) {
   config.set(name, value);
 }
 
+constexpr std::array kInstructionSets = {bulk::InstructionSet::kAuto, bulk::InstructionSet::kPortable,
+                                         bulk::InstructionSet::kAvx2, bulk::InstructionSet::kAvx512,
+                                         bulk::InstructionSet::kAvx512Fp16};
+const Words kInner = {"fma_chain", "rn32_each", "exact_dot4"};
+const Words kBlocks = {"1", "4", "16", "k"};
+const Words kBehaviour = {"inv", "div0", "oflo", "esr", "nanoo", "all", "off"};
+
+Words accumulator_names() {
+  Words names;
+  for (int i = 0; i < kAccumulators; ++i) names.emplace_back(name_of(static_cast<Accumulator>(i)));
+  return names;
+}
+
+Words instruction_set_names() {
+  Words names;
+  for (const bulk::InstructionSet set : kInstructionSets) names.emplace_back(bulk::name(set));
+  return names;
+}
+
 Accumulator accumulator_of(const std::string& word) {
-  std::vector<std::string> known;
-  for (int i = 0; i < kAccumulators; ++i) {
+  for (int i = 0; i < kAccumulators; ++i)
     if (word == name_of(static_cast<Accumulator>(i))) return static_cast<Accumulator>(i);
-    known.emplace_back(name_of(static_cast<Accumulator>(i)));
-  }
-  throw UsageError("--accumulator: " + unknown_name_message("accumulator", word, known));
+  throw UsageError("--accumulator: " + unknown_name_message("accumulator", word, accumulator_names()));
 }
 
 bulk::InstructionSet isa_of(const std::string& word) {
-  std::vector<std::string> known;
-  for (const auto set : {bulk::InstructionSet::kAuto, bulk::InstructionSet::kPortable, bulk::InstructionSet::kAvx2,
-                         bulk::InstructionSet::kAvx512, bulk::InstructionSet::kAvx512Fp16}) {
+  for (const bulk::InstructionSet set : kInstructionSets)
     if (word == bulk::name(set)) return set;
-    known.emplace_back(bulk::name(set));
-  }
-  throw UsageError("--isa: " + unknown_name_message("instruction set", word, known));
+  throw UsageError("--isa: " + unknown_name_message("instruction set", word, instruction_set_names()));
 }
 
 }  // namespace
@@ -95,14 +109,13 @@ void set_behaviour(IpuConfig& config, const std::string& words) {
     } else if (word == "nanoo") {
       f.nanoo = true;
     } else {
-      throw UsageError("--behaviour: " +
-                       unknown_name_message("behaviour", word, {"inv", "div0", "oflo", "esr", "nanoo", "all", "off"}));
+      throw UsageError("--behaviour: " + unknown_name_message("behaviour", word, kBehaviour));
     }
   }
 }
 
 void RunOptions::add_to(CLI::App& app) {
-  app.add_option("GRAPH", graph, "the graph, a JSON file")->required();
+  app.add_option("GRAPH", graph, "the graph, a JSON file")->required()->type_name("FILE");
   app.add_option("--feed", feeds, "NAME=FILE.npy, the value of a Placeholder; repeatable")->type_name("NAME=FILE");
   app.add_option("--fetch", fetches,
                  "a tensor to compute, NAME or NAME:PORT; repeatable [=the file's outputs, or all that nothing reads]")
@@ -151,6 +164,18 @@ void RunOptions::add_to(CLI::App& app) {
       ->check(CLI::IsMember({"text", "dot"}));
   app.add_flag("--json", json, "print one JSON document: status, statistics, files, hashes");
   app.add_flag("--quiet", quiet, "do not say the settings on standard error");
+  offer(app, "--behaviour", kBehaviour);
+  offer(app, "--partials", {"half", "float"});
+  offer(app, "--block", kBlocks);
+  offer(app, "--inner", kInner);
+  offer(app, "--accumulator", accumulator_names);
+  offer(app, "--isa", instruction_set_names);
+  offer(app, "--set", [] {
+    Words names = IpuConfig::names();
+    for (std::string& name : names) name += "=";
+    return names;
+  });
+  offer(app, "--print", {"text", "dot"});
 }
 
 ExecutorOptions RunOptions::executor_options() const {
@@ -169,14 +194,13 @@ ExecutorOptions RunOptions::executor_options() const {
   }
   for (const std::string& setting : settings) set_attribute(o.config, setting);
   if (!block.empty()) {
-    if (block != "1" && block != "4" && block != "16" && block != "k")
+    if (std::find(kBlocks.begin(), kBlocks.end(), block) == kBlocks.end())
       throw UsageError("--block: '" + block + "': expected 1, 4, 16 or k");
     o.amp_block = block == "k" ? 0 : std::stoi(block);
   }
   if (!inner.empty()) {
-    if (inner != "fma_chain" && inner != "rn32_each" && inner != "exact_dot4")
-      throw UsageError("--inner: " +
-                       unknown_name_message("accumulation", inner, {"fma_chain", "rn32_each", "exact_dot4"}));
+    if (std::find(kInner.begin(), kInner.end(), inner) == kInner.end())
+      throw UsageError("--inner: " + unknown_name_message("accumulation", inner, kInner));
     o.amp_inner = inner == "rn32_each"    ? AmpInner::kRn32Each
                   : inner == "exact_dot4" ? AmpInner::kExactDot4
                                           : AmpInner::kFmaChain;

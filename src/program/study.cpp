@@ -159,6 +159,7 @@ Verb add_study(CLI::App& program) {
   app->add_option("--csv", o->csv, "write the table as comma-separated values [=none]")->type_name("FILE");
   app->add_flag("--json", o->json, "print one JSON document");
   app->add_flag("--quiet", o->quiet, "no settings, no progress on standard error");
+  for (const char* option : {"--grid", "--case", "--set"}) offer(*app, option, setting_keys);
   app->footer(R"(Settings and their defaults: `softamp train --print-settings`. Results depend neither on --jobs
 nor on --backend. A kept run is taken by the program that computed it alone, and for the same images, wherever they lie.
 

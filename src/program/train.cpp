@@ -171,6 +171,7 @@ Verb add_train(CLI::App& program) {
   add_whole(*app, "--threads", o->threads, 0, 1024, "0: the settings'; results do not depend on it [=0]");
   app->add_flag("--json", o->json, "print one JSON document; the lines go to standard error");
   app->add_flag("--quiet", o->output.quiet, "no lines, no progress; only errors");
+  offer(*app, "--set", setting_keys);
   app->footer(R"(Settings and their defaults: `softamp train --print-settings`. Examples of files: examples/training.
 
 Examples:

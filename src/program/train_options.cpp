@@ -51,6 +51,13 @@ TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& 
   }
 }
 
+Words setting_keys() {
+  Words keys;
+  const Json defaults = Json::parse(TrainSettings{}.to_json());
+  for (const auto& [key, value] : defaults.items()) keys.push_back(key + "=");
+  return keys;
+}
+
 std::pair<std::string, std::string> split_assignment(const std::string& place, const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) throw UsageError(place + ": '" + text + "': expected KEY=VALUE");

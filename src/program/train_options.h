@@ -22,6 +22,9 @@ Json setting_value(const std::string& key, const std::string& text);
 using SettingChanges = std::vector<std::pair<std::string, Json>>;
 TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& changes, const std::string& place);
 
+/// All keys of settings: "precision=", "optimizer=", ...
+Words setting_keys();
+
 /// The two sides of "key=value". Throws UsageError without a key or an equals sign.
 std::pair<std::string, std::string> split_assignment(const std::string& place, const std::string& text);
 

@@ -214,7 +214,7 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   c.word("replica_reduction", s.replica_reduction, {"mean", "sum"});
   c.within<int64_t>("evaluate_every", s.evaluate_every, 0, 1 << 30);
   c.within("threads", s.threads, 0, 1024);
-  c.word("backend", s.backend, {"emu", "cuda", "auto"});
+  if (s.backend != "gpu") c.word("backend", s.backend, {"emu", "cuda", "auto"});  // "gpu": another spelling of cuda
   return c.fault();
 }
 

@@ -173,6 +173,7 @@ TrainSettings TrainSettings::from_json(std::string_view text, std::string_view p
       source.refuse(
           key, "is not a setting. Did you mean '" + nearest.text().substr(std::string("; nearest: ").size()) + "'?");
   }
+  if (settings.backend == "gpu") settings.backend = "cuda";
   const train_detail::SettingFault fault = train_detail::first_fault(settings);
   if (!fault.key.empty()) source.refuse(fault.key, fault.what);
   return settings;

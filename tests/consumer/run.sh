@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run.sh SOURCE_DIR BUILD_DIR: installs the build into a fresh prefix and builds a stranger's project against it, with
-# ordinary and with adverse flags, with each compiler there is. All digests must equal the pinned ones, and fast-math
-# must not compile.
+# ordinary and with adverse flags, with each compiler there is; by pkg-config; and by FetchContent from the sources. All
+# digests must equal the pinned ones, fast-math must not compile, and softamp::numerics must look for no package.
 set -euo pipefail
 
 source_dir=$1
@@ -39,6 +39,55 @@ else
   echo "consumer: clang++ is not here; not checked"
 fi
 
+# By pkg-config, no CMake.
+if command -v pkg-config >/dev/null; then
+  PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name softamp.pc)")
+  export PKG_CONFIG_PATH
+  compile=(g++ -std=c++20 -O2 -march=native -ffp-contract=fast -I "$source_dir/tests/backend")
+  read -ra flags <<<"$(pkg-config --cflags softamp-numerics)"
+  "${compile[@]}" "${flags[@]}" "$here/project/digest.cpp" -o "$work/digest"
+  "$work/digest" | diff -u "$expected" - || { echo "consumer: softamp-numerics.pc: another digest"; exit 1; }
+  read -ra flags <<<"$(pkg-config --cflags softamp)"
+  read -ra libraries <<<"$(pkg-config --libs softamp)"
+  "${compile[@]}" "${flags[@]}" "$here/project/library.cpp" "${libraries[@]}" -o "$work/library_digest"
+  "$work/library_digest" | diff -u "$work/library" - || { echo "consumer: softamp.pc: another digest"; exit 1; }
+  echo "consumer: pkg-config: equal digests"
+else
+  echo "consumer: pkg-config is not here; not checked"
+fi
+
+# A project that needs softamp::numerics alone: no package is there, neither for the installed softamp nor for its sources.
+no_packages=()
+for package in Threads TBB Boost nlohmann_json LibArchive Protobuf CLI11 GTest benchmark CUDAToolkit; do
+  no_packages+=("-DCMAKE_DISABLE_FIND_PACKAGE_$package=ON")
+done
+cat >"$work/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25.1)
+project(softamp_numerics_alone LANGUAGES CXX)
+find_package(softamp 0.1 REQUIRED COMPONENTS numerics)
+END
+cmake -S "$work" -B "$work/alone" -DCMAKE_PREFIX_PATH="$work/prefix" "${no_packages[@]}" >"$work/alone.log" 2>&1 ||
+  { cat "$work/alone.log"; echo "consumer: COMPONENTS numerics asks for a package"; exit 1; }
+fetch=(-S "$here/fetch_content" -DCMAKE_BUILD_TYPE=Release -DSOFTAMP_SOURCE="$source_dir" -DSWEEP_DIR="$source_dir/tests/backend")
+{ cmake "${fetch[@]}" -B "$work/fetch" "${no_packages[@]}" && cmake --build "$work/fetch"; } >"$work/fetch.log" 2>&1 ||
+  { cat "$work/fetch.log"; echo "consumer: FetchContent of softamp::numerics does not build"; exit 1; }
+"$work/fetch/with_target" | diff -u "$expected" - || { echo "consumer: FetchContent: another digest"; exit 1; }
+targets=$(cmake --build "$work/fetch" --target help)
+if grep -E 'softamp_(softamp|program|reproduce)|test_|bench_' <<<"$targets"; then
+  echo "consumer: FetchContent builds more than was asked for"
+  exit 1
+fi
+# With the library: that it configures, packages and all; and that CMake says what to set where it was not asked for.
+cmake "${fetch[@]}" -B "$work/fetch_library" -DWITH_LIBRARY=ON -DSOFTAMP_BUILD_LIBRARY=ON -DSOFTAMP_CUDA=OFF >"$work/fetch.log" 2>&1 ||
+  { cat "$work/fetch.log"; echo "consumer: FetchContent of softamp::softamp does not configure"; exit 1; }
+if cmake "${fetch[@]}" -B "$work/fetch" -DWITH_LIBRARY=ON >"$work/fetch.log" 2>&1 ||
+  ! grep -q needs_SOFTAMP_BUILD_LIBRARY_ON "$work/fetch.log"; then
+  cat "$work/fetch.log"
+  echo "consumer: CMake does not say that SOFTAMP_BUILD_LIBRARY=ON is missing"
+  exit 1
+fi
+echo "consumer: FetchContent: equal digests, no package for softamp::numerics"
+
 # Must not compile, and must say why.
 for flag in -ffast-math -Ofast -ffinite-math-only; do
   if echo '#include "softamp/numerics/format.h"' |
@@ -57,4 +106,5 @@ done
 # The installed program runs from its new place.
 if [ -x "$work/prefix/bin/softamp" ]; then
   "$work/prefix/bin/softamp" --version
+  bash "$here/installed_pages.sh" "$work/prefix"
 fi

@@ -93,8 +93,25 @@ TEST_F(Backend, UnknownOnesAreRefusedWithTheNearest) {
     EXPECT_TRUE(contains(o.err, message)) << o.err;
   }
   EXPECT_EQ(run("--backend cudo").err, "softamp run: " + message);
-  EXPECT_TRUE(
-      contains(run_softamp("train --set backend=gpu").err, "--set: 'backend' is 'gpu'; expected emu, cuda or auto\n"));
+  EXPECT_TRUE(contains(run_softamp("train --set backend=gpus").err,
+                       "--set: 'backend' is 'gpus'; expected emu, cuda or auto\n"));
+}
+
+TEST_F(Backend, GpuIsAnotherSpellingOfCuda) {
+  EXPECT_TRUE(contains(run_softamp("train --set backend=gpu --print-settings").out, "\"backend\":\"cuda\""));
+  EXPECT_TRUE(contains(run_softamp("train --backend gpu --print-settings").out, "\"backend\":\"cuda\""));
+  for (const std::string verb : {"train", "study --grid precision=float16", "selftest"}) {
+    const std::string arguments = verb == "selftest" ? verb + " --backend " : verb + kTiny + "--set steps=1 --backend ";
+    const Outcome gpu = run_softamp(arguments + "gpu"), cuda = run_softamp(arguments + "cuda");
+    EXPECT_EQ(gpu.code, cuda.code) << verb;
+    EXPECT_EQ(gpu.err.substr(0, gpu.err.find('\n')), cuda.err.substr(0, cuda.err.find('\n'))) << verb;
+  }
+  ExecutorOptions o;
+  o.backend = "gpu";
+  if (has_device())
+    EXPECT_EQ(choose_backend(o).backend, "cuda");
+  else
+    EXPECT_THROW(choose_backend(o), std::runtime_error) << "not a name that is unknown";
 }
 
 TEST_F(Backend, CudaWithoutADeviceIsOneLineWithWhatWouldWork) {
@@ -108,6 +125,8 @@ TEST_F(Backend, CudaWithoutADeviceIsOneLineWithWhatWouldWork) {
   EXPECT_EQ(o.code, 77);
   EXPECT_TRUE(contains(json::parse(o.out)["skipped"], of_auto().about));
   EXPECT_EQ(run_softamp("train --backend cuda --print-settings").code, 0) << "that computes nothing";
+  if (json::parse(run_softamp("--version --json").out)["cuda"] == false)
+    EXPECT_TRUE(contains(o.err, "`bash tests/build.sh program -DSOFTAMP_CUDA=ON`")) << o.err;
 }
 
 TEST_F(Backend, TheSelftestOfAutoSkipsOrRuns) {

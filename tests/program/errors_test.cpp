@@ -1,7 +1,14 @@
 // Bad usage: each error names the value, the place and what was expected; exit code 2, nothing on standard output.
 #include "tests/program/process.h"
 
+#include "softamp/graph/trace.h"
+#include "softamp/tensor/bulk.h"
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <regex>
 
 namespace softamp::testing {
 namespace {
@@ -21,7 +28,7 @@ const std::string kSum = "sum --value 0.0001 --count 10 ";
 TEST(Errors, UnknownVerbsAndOptionsAreNamedWithTheNearest) {
   EXPECT_EQ(error_of("smu"),
             "softamp: unknown verb 'smu'; nearest: sum; known: sum, inspect, formats, chips, round, compute, "
-            "registers, run, rewrite, compare, train, study, operations, reproduce, selftest\n");
+            "registers, run, rewrite, compare, train, study, operations, reproduce, selftest, completions, man\n");
   EXPECT_TRUE(starts_with(error_of("sum --vale 1 --count 3"),
                           "softamp sum: unknown option '--vale'; nearest: --value; known: --"));
   EXPECT_TRUE(starts_with(error_of("sum --formt=fp16"), "softamp sum: unknown option '--formt'; nearest: --format;"));
@@ -119,11 +126,27 @@ TEST(Errors, AFullDiskIsNotSuccess) {
   EXPECT_EQ(outcome.err, "softamp formats: cannot write to standard output\n");
 }
 
-TEST(Help, TheVersionIsOneLine) {
+TEST(Help, TheVersionSaysWhatTheProgramIsMadeOf) {
   const Outcome outcome = run_softamp("--version");
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_TRUE(starts_with(outcome.out, "softamp ")) << outcome.out;
-  EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1);
+  const auto best = bulk::name(bulk::best_instruction_set());
+  const std::regex lines("softamp \\d+\\.\\d+\\.\\d+\narithmetic: version " + std::to_string(kSpecVersion) +
+                         "\ncompiler: (GCC|Clang) \\d+\\.\\d+.*\ninstruction sets: portable.*; the best that this "
+                         "machine has: " +
+                         best + "\nCUDA: (no|yes, for compute capability \\d+\\.\\d(, \\d+\\.\\d)*)\n");
+  EXPECT_TRUE(std::regex_match(outcome.out, lines)) << outcome.out;
+
+  const nlohmann::json json = nlohmann::json::parse(run_softamp("--version --json").out);
+  EXPECT_TRUE(starts_with(outcome.out, "softamp " + json["version"].get<std::string>() + "\n"));
+  EXPECT_EQ(json["arithmetic"], kSpecVersion);
+  EXPECT_NE(outcome.out.find(json["compiler"].get<std::string>()), std::string::npos);
+  EXPECT_EQ(json["instruction_sets"]["best_here"], best);
+  const auto built = json["instruction_sets"]["built"].get<std::vector<std::string>>();
+  EXPECT_NE(std::find(built.begin(), built.end(), best), built.end());
+  EXPECT_EQ(json["cuda"], outcome.out.find("CUDA: yes") != std::string::npos);
+  EXPECT_EQ(json["cuda"], !json["cuda_architectures"].empty());
+  EXPECT_EQ(error_of("--json"), "softamp: A subcommand is required; see `softamp --help`\n");
+  EXPECT_EQ(error_of("--json formats"), "softamp: --json: expected --version beside it, or a verb before it\n");
 }
 
 TEST(Help, EveryVerbHasAnExampleAndTheExitCodesAreDocumented) {

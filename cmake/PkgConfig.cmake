@@ -1,0 +1,35 @@
+# softamp-numerics.pc: the headers with their flags. softamp.pc: the library.
+#
+# The library is static: whoever links to it links to what it calls, with or without `pkg-config --static`. So these
+# are in Requires and Libs, not in the private fields; and what a static libarchive would need is not asked for.
+set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(pc_prefix "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH pc_up "/${pc_dir}" "/")  # `cmake --install --prefix` chooses the place after this
+  string(REGEX REPLACE "/$" "" pc_up "${pc_up}")
+  set(pc_prefix "\${pcfiledir}/${pc_up}")
+endif()
+foreach(dir LIBDIR INCLUDEDIR)
+  set(pc_${dir} "${CMAKE_INSTALL_${dir}}")
+  if(NOT IS_ABSOLUTE "${pc_${dir}}")
+    string(PREPEND pc_${dir} "\${prefix}/")
+  endif()
+endforeach()
+set(pc_requires "")
+set(pc_libs "-lsoftamp -pthread")
+if(NOT SOFTAMP_MINIMAL)
+  set(pc_requires ", tbb, libarchive, protobuf, re2")
+endif()
+if(SOFTAMP_HAS_CUDA)
+  string(APPEND pc_libs " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
+endif()
+
+set(pc_files softamp-numerics.pc)
+if(TARGET softamp_softamp)
+  list(APPEND pc_files softamp.pc)
+endif()
+foreach(file IN LISTS pc_files)
+  configure_file("${CMAKE_CURRENT_LIST_DIR}/${file}.in" "${PROJECT_BINARY_DIR}/${file}" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${file}" DESTINATION "${pc_dir}")
+endforeach()

@@ -1,0 +1,57 @@
+// The words that an option takes, said where the option is added. Completions offer them; the parser of the option
+// still decides, so that other spellings stay allowed.
+#pragma once
+
+#include "softamp/numerics/chips.h"
+#include "softamp/numerics/format.h"
+#include "softamp/numerics/rounding.h"
+#include "softamp/report/names.h"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace softamp::program {
+
+using Words = std::vector<std::string>;
+
+/// Says what the option (or positional) of this name takes; a later call replaces an earlier one. A word that ends in
+/// '=' is the beginning of a value. The function is called when a completion script is made, not before.
+void offer(CLI::App& app, const std::string& option, std::function<Words()> words);
+void offer(CLI::App& app, const std::string& option, const Words& words);
+
+/// What `offer` was given for the option; else empty.
+Words offered(const CLI::Option& option);
+
+/// The first name of each value of a type that has names.
+template <typename T>
+Words names_of_all();
+template <>
+Words names_of_all<RoundingMode>();
+template <>
+Words names_of_all<StochasticVariant>();
+template <>
+Words names_of_all<Overflow>();
+template <>
+Words names_of_all<RandomEngine>();
+template <>
+Words names_of_all<Preset>();
+template <>
+Words names_of_all<FloatFormat>();
+template <>
+Words names_of_all<Chip>();
+template <>
+inline Words names_of_all<std::optional<Overflow>>() {
+  return names_of_all<Overflow>();
+}
+template <>
+inline Words names_of_all<std::optional<Chip>>() {
+  return names_of_all<Chip>();
+}
+/// Of the formats with a name, those that can be computed in: all but fp64.
+Words names_of_compute_formats();
+
+}  // namespace softamp::program

@@ -37,7 +37,7 @@ ChipInput input_from(const std::string& text) {
   }
 }
 
-/// The formats asked for; else fp16 and bf16, or what the chips named have where they have neither.
+/// The formats asked for; else fp16 and bf16, or the formats of the named chips if they have neither.
 std::vector<FloatFormat> compared_formats(const ChipsOptions& o, const std::vector<Chip>& chips) {
   const auto has = [&chips](const FloatFormat& f) {
     for (const Chip chip : chips)
@@ -45,7 +45,7 @@ std::vector<FloatFormat> compared_formats(const ChipsOptions& o, const std::vect
     return false;
   };
   for (const FloatFormat& f : o.formats)
-    if (!has(f)) require_chip_rounding(chips.front(), f);  // throws, naming what there is
+    if (!has(f)) require_chip_rounding(chips.front(), f);  // throws, naming the formats that it has
   if (!o.formats.empty()) return o.formats;
   std::vector<FloatFormat> formats;
   for (const FloatFormat& f : {kFp16, kBf16})
@@ -53,7 +53,7 @@ std::vector<FloatFormat> compared_formats(const ChipsOptions& o, const std::vect
   return formats.empty() ? chip_facts(chips.front()).formats : formats;
 }
 
-/// Refuses what would have no effect, and what would have one twice.
+/// Refuses options that have no effect, and options that contradict each other.
 void check_options(const ChipsOptions& o, const CLI::App& app, const std::vector<Chip>& chips) {
   if (o.json && o.csv) throw UsageError("--csv: expected no --json beside it");
   std::string free;
@@ -73,7 +73,7 @@ void check_options(const ChipsOptions& o, const CLI::App& app, const std::vector
     if (app.get_option(option)->count() > 0) throw UsageError(std::string(option) + ": expected --compare beside it");
 }
 
-/// The place must be one in the result of each chip that packs several values, and count for one chip at least.
+/// The lane must exist in every chip that packs several values, and there must be such a chip.
 void check_lane(const ChipComparison& c) {
   std::string single;
   bool counts = c.lane == 0;

@@ -1,4 +1,4 @@
-// What each chip makes of the same inputs and the same random word.
+// Each chip's result for the same inputs and the same random word.
 #include "src/program/chips_report.h"
 
 #include "softamp/numerics/convert.h"
@@ -11,7 +11,7 @@ namespace {
 
 uint32_t fp32_code(double value) { return static_cast<uint32_t>(fp::from_double(kFp32, value)); }
 
-/// A result, and how it stands to the value truncated to the same format.
+/// A result, compared with the value truncated to the same format.
 struct ChipResult {
   uint64_t code;
   bool away;  ///< it lies further from zero than the truncated one

@@ -42,7 +42,7 @@ int compare_trace_files(const CompareOptions& o) {
               << trace_version_text(o.b, c.version_b) << "; results may differ for that reason alone\n";
   if (!c.settings.empty()) std::cerr << "softamp compare: settings differ: " << c.settings << '\n';
   Json json = {{"equal", !c.difference}, {"equal_tensors", c.tensors}};
-  // Backends are no difference: that they are two is what a comparison of equal traces is for.
+  // Different backends are no difference: comparing them is what equal traces are for.
   const bool two = c.backend_a != c.backend_b && !c.backend_a.empty() && !c.backend_b.empty();
   if (two) json["backends"] = {c.backend_a, c.backend_b};
   if (two_versions) json["arithmetic"] = {trace_version_json(c.version_a), trace_version_json(c.version_b)};

@@ -82,7 +82,7 @@ Semantics semantics_of(const Options& options, const FloatingPointBehaviour& beh
   return Semantics::ipu(behaviour, switches);
 }
 
-/// Standard output by large blocks, and nothing kept back longer than one read.
+/// Writes large blocks, and holds nothing back longer than one read.
 void write_out(const std::string& text) {
   for (size_t done = 0; done < text.size();) {
     const ssize_t n = ::write(STDOUT_FILENO, text.data() + done, text.size() - done);
@@ -113,7 +113,7 @@ class Computation {
       if (n < 0 && errno != EINTR) throw UsageError(std::string("cannot read standard input: ") + std::strerror(errno));
       pending.resize(before + static_cast<size_t>(std::max<ssize_t>(n, 0)));
       if (n < 0) continue;
-      if (n == 0 && !pending.empty()) pending += '\n';  // the last line need not be ended
+      if (n == 0 && !pending.empty()) pending += '\n';  // the last line may lack a newline
       const size_t done = consume(pending);
       if (stopped_) {
         std::cerr << report_ << '\n';
@@ -194,7 +194,7 @@ class Computation {
   std::unique_ptr<CaseBlock> block_ = std::make_unique<CaseBlock>();
   std::string out_, report_;
   uint64_t lines_ = 0;
-  uint8_t status_ = 0;  ///< sticky, as in the machine: also what earlier lines raised without stopping
+  uint8_t status_ = 0;  ///< sticky, as on the device: also what earlier lines raised without stopping
   bool stopped_ = false;
 };
 

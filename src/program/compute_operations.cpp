@@ -12,7 +12,7 @@ namespace {
 
 using Setting = ComputeSetting;
 
-/// Calls `body` for each case. fp16 and fp32 are spelled out so that the operation folds to that format's code.
+/// Calls `body` for each case. fp16 and fp32 are constants here, so that the operation is compiled for that format.
 template <typename Body>
 void for_each_case(const FloatFormat& format, CaseBlock& block, Body body) {
   const auto loop = [&](const FloatFormat& f) __attribute__((always_inline)) {
@@ -119,7 +119,7 @@ const ComputeOperation& find_compute_operation(const std::string& name) {
     if (operation.name == name) return operation;
     known.push_back(operation.name);
   }
-  // Of the message, the nearest name; instead of all 200 names, how they are made.
+  // The message keeps the nearest name; instead of all 200 names it explains how they are formed.
   std::string message = unknown_name_message("operation", name, known);
   message.resize(message.find("; known: "));
   throw UsageError(

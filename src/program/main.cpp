@@ -1,4 +1,4 @@
-// softamp: reads the command line, hands it to one verb, and turns errors into exit codes.
+// softamp: reads the command line, runs one verb, and turns errors into exit codes.
 #include "src/program/description/version.h"
 #include "src/program/program.h"
 
@@ -45,7 +45,7 @@ Examples:
 
 `softamp VERB --help` explains each verb.)";
 
-/// Refuses options that the verb does not have, before anything else is complained about, with the nearest that it has.
+/// Refuses options that the verb does not have, before any other error, with the nearest that it has.
 void check_option_names(const CLI::App& verb, const std::vector<std::string>& arguments) {
   std::vector<std::string> known;
   for (const CLI::Option* option : verb.get_options())

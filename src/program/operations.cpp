@@ -1,4 +1,4 @@
-// softamp operations: what a graph may be made of.
+// softamp operations: the operations that a graph may have.
 #include "src/program/options.h"
 #include "src/program/program.h"
 

@@ -1,4 +1,4 @@
-// softamp reproduce: the shelf of published experiments, one or all of them.
+// softamp reproduce: runs one or all of the published experiments.
 #include "src/program/reproduce_all.h"
 
 #include "softamp/data/images.h"
@@ -49,7 +49,7 @@ void print_list() {
             << ".\n`softamp reproduce NAME` runs one, `softamp reproduce all --out DIR` all.\n";
 }
 
-/// Gives way to a progress line and to signals.
+/// Updates a progress line and reacts to signals.
 Watch watch_for(Progress* progress) {
   return Watch(
       [progress](double share) {
@@ -67,7 +67,7 @@ int run_one(const ReproduceOptions& o) {
   refuse_long(e.name, e.seconds(request), o.yes, e.options & kSamples ? "lower --samples" : "");
   const bool draw = !o.out.empty() && ready_folder(o.out, o.quiet);
   const Program program{SOFTAMP_VERSION, o.out.empty() ? std::string() : program_digest()};
-  if (!o.out.empty()) kept_result(e, request, program, o.out);  // throws where the file is somebody else's
+  if (!o.out.empty()) kept_result(e, request, program, o.out);  // throws if the file is not ours
   const InterruptGuard guard;
   Result result;
   try {
@@ -82,7 +82,7 @@ int run_one(const ReproduceOptions& o) {
     std::cout << json_text(result_json(result));
   else
     std::cout << result_text(result);
-  std::cout << std::flush;  // a file that cannot be written takes no figure away
+  std::cout << std::flush;  // so that the figures are shown even if a file cannot be written
   if (!o.out.empty() && result.outcome.skipped.empty()) {
     keep_result(result, o.out);
     if (draw) draw_missing(result, o.out);
@@ -92,7 +92,7 @@ int run_one(const ReproduceOptions& o) {
   return agreement(result.outcome).all() ? kSuccess : kCheckFailed;
 }
 
-/// Only the list's own options are taken where no experiment is named.
+/// Without an experiment only the options of the list are allowed.
 void check_list(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())
     if (const std::string name = option->get_name(); option->count() > 0 && name != "--json" && name != "--quiet")

@@ -46,7 +46,7 @@ std::string parse_regex(const std::string& word) {
 }  // namespace
 
 void RewriteVerbOptions::add_to(CLI::App& app) {
-  // An empty word is most often a variable of the shell that is not set; it would mean that nothing is written.
+  // An empty word is usually an unset variable of the shell; it would mean that nothing is written.
   const auto named = [&](const std::string& name, std::string& target, const std::string& text,
                          const std::string& type) {
     const std::string place = name.substr(name.rfind(',') + 1);
@@ -109,7 +109,7 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
   offer_mechanisms(app);
   offer(app, "--regex", kRegexModes);
   offer(app, "--report", report_names);
-  // In which order the mechanisms stand decides which of two is refused.
+  // The order of the mechanisms decides which of two is refused.
   app.parse_complete_callback([this, &app] {
     mechanisms.clear();
     for (const CLI::Option* option : app.parse_order())

@@ -43,7 +43,7 @@ fs::path file_of(const fs::path& folder, std::string fetch) {
   return folder / (fetch + ".npy");
 }
 
-/// Two fetches whose files would be one are refused before anything is computed.
+/// Refuses two fetches with the same file name, before anything is computed.
 void check_files(const fs::path& folder, const std::vector<std::string>& fetches) {
   std::map<fs::path, std::string> files;
   for (const std::string& fetch : fetches) {
@@ -54,7 +54,7 @@ void check_files(const fs::path& folder, const std::vector<std::string>& fetches
   }
 }
 
-/// Tensors that nothing reads: what a run without --fetch computes where the file names no outputs.
+/// Tensors that nothing reads: a run without --fetch computes them if the file names no outputs.
 std::vector<std::string> unread_outputs(const Graph& graph) {
   std::vector<char> read(static_cast<size_t>(graph.size()));
   for (const Node& node : graph.nodes())

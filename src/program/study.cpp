@@ -21,13 +21,13 @@ struct StudyOptions {
   bool log = false, json = false, quiet = false;
 };
 
-/// float32, and what the systems are used with.
+/// float32, and the usual choice of each system.
 constexpr const char* kMechanisms =
     "none,tensorflow=2.3,tensorflow=2019,recipe=basic,recipe=full,policy=mixed_float16,policy=mixed_bfloat16,"
     "level=O1,level=O2,level=O3";
 
-/// A study of mechanisms that says nothing else: a network with norms and residual sums, on generated images, ended
-/// within a minute. An overflow is seen under every mechanism alike, also under none.
+/// The default of a study of mechanisms: a network with norms and residual sums, on generated images, done within a
+/// minute. Overflows are recognised under every mechanism, and without one.
 TrainSettings mechanism_study() {
   TrainSettings s;
   s.network = "small_resnet";
@@ -67,7 +67,7 @@ StudyPlan plan_from(const StudyOptions& o) {
   settle_data(plan.settings);
   if (!o.backend.empty()) plan.settings.backend = o.backend;
   settle_backend(plan.settings.backend, o.quiet ? std::string() : "softamp study");
-  // Where mechanisms are compared, each has a loss scale and a behaviour of its own.
+  // When mechanisms are compared, each has its own loss scale and behaviour.
   const std::vector<std::string> keys = plan.keys();
   if (std::find(keys.begin(), keys.end(), "mechanism") == keys.end()) plan.settings = plan.settings.spelled_out();
   return plan;
@@ -99,7 +99,7 @@ int run_verb(const StudyOptions& o) {
     print_json(study_json(report));
   else
     print_study(report, std::cout);
-  std::cout << std::flush;  // a file that cannot be written takes no figure away
+  std::cout << std::flush;  // so that the figures are shown even if a file cannot be written
   if (!o.csv.empty()) {
     std::ofstream out(o.csv);
     out << study_csv(report);

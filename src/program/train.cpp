@@ -87,8 +87,8 @@ int search(const TrainSettings& settings, const TrainVerbOptions& o) {
   return kSuccess;
 }
 
-/// What is written is not what was read, and no two of the files are one. A checkpoint may take the place of the one
-/// that was resumed, and a log goes on in its file.
+/// Refuses to write a file that is also read, or two outputs into one file. Allowed: a checkpoint that replaces the one
+/// that was resumed, and a log that continues in its file.
 void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
   const std::string recipe = recipe_file(settings.mechanism_value());
   const std::pair<const char*, const std::string&> written[] = {
@@ -108,7 +108,7 @@ int run_train(TrainVerbOptions o) {
   TrainSettings settings = settings_from(o);
   if (o.print_settings) {
     Json all = Json::parse(settings.spelled_out().to_json());
-    all["mechanism"] = settings.mechanism;  // also where it is none
+    all["mechanism"] = settings.mechanism;  // even if it is none
     std::cout << all.dump(2) << '\n';
     return kSuccess;
   }

@@ -65,7 +65,7 @@ uint64_t operand(const FloatFormat& format, const std::string& text) {
 Half half(const std::string& text) { return Half::from_bits(static_cast<uint16_t>(operand(kFp16, text))); }
 float single(const std::string& text) { return __builtin_bit_cast(float, static_cast<uint32_t>(operand(kFp32, text))); }
 
-/// To the last digit where that is short enough to read.
+/// Exact if that is short enough to read.
 std::string decimal(const FloatFormat& format, uint64_t code) {
   constexpr size_t kReadable = 26;
   const std::string exact = exact_decimal(format, code);

@@ -41,7 +41,7 @@ std::string device_name(std::string& why) {
 
 /// Why "auto" must take the CPU even if there is a GPU; empty: it need not.
 std::string why_the_cpu(const ExecutorOptions& options) {
-  if (options.reference) return "the reference runs on the CPU alone";
+  if (options.reference) return "the reference runs only on the CPU";
   if (options.isa != bulk::InstructionSet::kAuto)
     return std::string(bulk::name(options.isa)) + " is an instruction set of the CPU";
   return {};

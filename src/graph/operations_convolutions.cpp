@@ -105,7 +105,7 @@ std::vector<AttributeSpec> convolution_attributes(const char* sizes, const char*
   all.push_back({"dilations",
                  AttributeKind::kInts,
                  Attribute(Ints{1, 1, 1, 1}),
-                 "[1, h, w, 1]: distance of neighbouring taps",
+                 "[1, h, w, 1]: distance between neighbouring taps",
                  {},
                  {}});
   all.push_back(
@@ -113,7 +113,7 @@ std::vector<AttributeSpec> convolution_attributes(const char* sizes, const char*
   all.push_back({"partialsType",
                  AttributeKind::kString,
                  Attribute(std::string()),
-                 "what partial sums are kept in; empty: as the convolutions' options say",
+                 "dtype of partial sums; empty: as the convolutions' options say",
                  {"", "half", "float"},
                  {}});
   all.push_back({"T",

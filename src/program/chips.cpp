@@ -106,8 +106,8 @@ int compare(const ChipsOptions& o, const std::vector<Chip>& chips, ChipsForm for
   }
   for (const ChipComparison& c : comparisons) check_lane(c);
   if (form == ChipsForm::kCsv && !left_out(comparisons[0]).empty())
-    std::cerr << "not compared, for want of " << format_name(comparisons[0].format) << ": " << left_out(comparisons[0])
-              << '\n';
+    std::cerr << "not compared, no rounding to " << format_name(comparisons[0].format) << ": "
+              << left_out(comparisons[0]) << '\n';
   print_chip_comparison(comparisons, form, std::cout);
   return kSuccess;
 }
@@ -129,8 +129,8 @@ int run_chips(const ChipsOptions& o, const CLI::App& app) {
 Verb add_chips(CLI::App& program) {
   CLI::App* app = program.add_subcommand("chips", "Chips that round stochastically, side by side, with the evidence");
   const auto o = std::make_shared<ChipsOptions>();
-  app->add_option("NAME", o->names, "the chips, each once [=all]; one alone: in detail, with its evidence in full");
-  app->add_flag("--compare", o->compare, "what each makes of the same inputs and the same random word");
+  app->add_option("NAME", o->names, "the chips, each once [=all]; a single one: in detail, with all its evidence");
+  app->add_flag("--compare", o->compare, "compare the chips' results for the same inputs and the same random word");
   app->add_option_function<std::vector<std::string>>(
          "--input",
          [o](const std::vector<std::string>& texts) { o->inputs.insert(o->inputs.end(), texts.begin(), texts.end()); },
@@ -138,9 +138,9 @@ Verb add_chips(CLI::App& program) {
       ->type_name("X")
       ->allow_extra_args(false);
   add_whole(*app, "--word", o->word, 0, 0xFFFFFFFF, "compare: the random word, 32 bits [=0x5a5a1234]");
-  add_whole(*app, "--lane", o->lane, 0, 3,
-            "compare: the value's place in a packed result, 0 lowest; of no "
-            "effect on chips that take a word for each value [=0]");
+  add_whole(
+      *app, "--lane", o->lane, 0, 3,
+      "compare: the value's lane in a packed result, 0 lowest; no effect on chips that take one word per value [=0]");
   app->add_option_function<std::vector<std::string>>(
          "--format",
          [o](const std::vector<std::string>& names) {

@@ -164,9 +164,9 @@ void print_chip_comparison(const std::vector<ChipComparison>& comparisons, Chips
             << ": its inputs are rounded to that first, to nearest\n";
       if (one.rounding.lanes() == 1) single += (single.empty() ? "" : ", ") + name_of(one.chip);
     }
-    if (c.lane != 0 && !single.empty()) out << "a word for each value, whatever its place: " << single << '\n';
+    if (c.lane != 0 && !single.empty()) out << "one word per value, in any lane: " << single << '\n';
     if (const std::string others = left_out(c); !others.empty())
-      out << "not compared, for want of " << format_name(c.format) << ": " << others << '\n';
+      out << "not compared, no rounding to " << format_name(c.format) << ": " << others << '\n';
     if (&c != &comparisons.back()) out << '\n';
   }
 }

@@ -30,7 +30,7 @@ constexpr const char* kFooter =
   $ echo "7B53 7B53" | softamp compute f16_mul --preset ipu --behaviour oflo   # stops with exit code 3
 
 Operations, T being f16, bf16, f32, e4m3, e5m2, f143 or f152: T_add T_sub T_mul T_div T_rem T_sqrt T_mulAdd T_min T_max
-T_roundToInt T_eq T_le T_lt T_eq_signaling T_le_quiet T_lt_quiet T_to_T T_to_i32 i32_to_T; f64 in T_to_T alone.
+T_roundToInt T_eq T_le T_lt T_eq_signaling T_le_quiet T_lt_quiet T_to_T T_to_i32 i32_to_T; f64 only in T_to_T.
 The preset ieee detects tininess after rounding. A stochastic rounding of line n (from 0) uses the random bits of index
 n, operation 0, step 0, as `softamp round` does for element n. In the preset ipu, --behaviour names the flags that are
 on: inv, div0 and oflo stop at the first line that raises them, esr rounds stochastically, nanoo turns an overflow into

@@ -126,7 +126,7 @@ const ComputeOperation& find_compute_operation(const std::string& name) {
       message +
       "; known: T_add, T_sub, T_mul, T_div, T_rem, T_sqrt, T_mulAdd, T_min, T_max, T_roundToInt, T_eq, T_le, "
       "T_lt, T_eq_signaling, T_le_quiet, T_lt_quiet, T_to_T, T_to_i32, i32_to_T with T one of f16, bf16, "
-      "f32, e4m3, e5m2, f143, f152; f64 in T_to_T alone");
+      "f32, e4m3, e5m2, f143, f152; f64 only in T_to_T");
 }
 
 }  // namespace softamp::program

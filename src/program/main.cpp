@@ -21,7 +21,7 @@ constexpr const char* kFooter = R"(Exit codes:
   2  bad usage or bad input
   3  an enabled floating-point exception stopped the run
   77 a self-test or an experiment that this machine cannot run
-  128 + N  signal N interrupted the run, which left in order
+  128 + N  signal N interrupted the run, which ended cleanly
 
 Examples:
   softamp sum --value 0.0001 --count 10000 --format fp16 --rounding stochastic --plot sum.svg

@@ -163,7 +163,7 @@ reproduce::Request with_data(const reproduce::Experiment& experiment, reproduce:
 void refuse_long(const std::string& what, double seconds, bool yes, const std::string& instead) {
   constexpr double kLong = 600;
   if (seconds > kLong && !yes)
-    throw UsageError("'" + what + "' will take about " + duration_text(seconds) + " on two cores; say --yes to run it" +
+    throw UsageError("'" + what + "' will take about " + duration_text(seconds) + " on two cores; add --yes to run it" +
                      (instead.empty() ? "" : ", or " + instead));
 }
 
@@ -208,7 +208,7 @@ int run_all(const ReproduceOptions& o) {
     std::cerr << "softamp reproduce: interrupted; " << finished << " of " << items.size()
               << " experiments are finished; "
               << (o.out.empty() ? std::string("without --out none is kept")
-                                : "they are kept in " + o.out + ", the same command goes on")
+                                : "they are kept in " + o.out + ", the same command continues")
               << '\n';
     return 128 + InterruptGuard::pending();
   }

@@ -147,9 +147,9 @@ int run_verb(const RewriteVerbOptions& o) {
 
 Verb add_rewrite(CLI::App& program) {
   auto* app = program.add_subcommand("rewrite", "Mixed precision by one mechanism, on a finished graph.");
-  app->footer(R"(Exactly one of --tensorflow, --recipe, --policy, --level. The report goes to standard output, what the
-system logs to standard error. Outputs keep their names and dtypes.
-A layer is what a node's attribute "layer" says, else the scope of its name; a node without the attribute "device" is
+  app->footer(R"(Exactly one of --tensorflow, --recipe, --policy, --level. The report goes to standard output, the
+system's log to standard error. Outputs keep their names and dtypes.
+A node's layer is its attribute "layer", else the scope of its name; a node without the attribute "device" is
 on /gpu:0.
 
 Examples:

@@ -142,8 +142,8 @@ void check_options(const RoundOptions& o, const CLI::App& app) {
                      ": expected a format that it makes from fp32");
   if (o.rounding.engine == RandomEngine::kXoroshiro128aox)
     throw UsageError(
-        "--random: 'xoroshiro128aox': expected philox or philox7; its numbers come in the order of the hardware, "
-        "which --random-bits can hand in");
+        "--random: 'xoroshiro128aox': expected philox or philox7; its numbers come in the order of the hardware: pass "
+        "them with --random-bits");
   if (o.random_bits.empty()) return;
   if (!stochastic) throw UsageError("--random-bits: expected --rounding stochastic beside it");
   for (const char* other : {"--seed", "--random"})
@@ -226,7 +226,8 @@ Verb add_round(CLI::App& program) {
   const auto o = std::make_shared<RoundOptions>();
   app->add_option("IN", o->in, "the array: float32 or float64, C order")->required()->type_name("IN.npy");
   app->add_option("OUT", o->out,
-                  "its codes: fp16 as 'f2', other formats as 'u1', 'u2' or 'u4'; replaced only when whole")
+                  "the codes: fp16 as 'f2', other formats as 'u1', 'u2' or 'u4'; an existing file is replaced only by "
+                  "a complete one")
       ->required()
       ->type_name("OUT.npy");
   add_compute_format(*app, o->format, "target, see `softamp formats`")->required();

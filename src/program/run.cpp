@@ -189,7 +189,7 @@ class Run {
 
 Verb add_run(CLI::App& program) {
   auto* app = program.add_subcommand("run", "Runs a graph of tensor operations.");
-  app->footer(R"(GRAPH.json is described in docs/GRAPH_JSON.md; operations carry TensorFlow's names.
+  app->footer(R"(GRAPH.json is described in docs/GRAPH_JSON.md; operations have TensorFlow's names.
 Without --fetch the outputs that the file names are computed, or every tensor that nothing reads. Results are printed,
 or written to --out as .npy files: "scope/y:1" is scope_y_1.npy.
 The backend, and the settings that decide the bits, go to standard error, and into the trace.

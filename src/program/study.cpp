@@ -90,7 +90,7 @@ int run_verb(const StudyOptions& o) {
     std::cerr << "softamp study: interrupted; " << runs.size() - static_cast<size_t>(missing) << " of " << runs.size()
               << " runs are finished; "
               << (running.folder.empty() ? std::string("without --out none is kept")
-                                         : "they are kept in " + running.folder + ", the same command goes on")
+                                         : "they are kept in " + running.folder + ", the same command continues")
               << '\n';
     return 128 + InterruptGuard::pending();
   }
@@ -136,7 +136,7 @@ Verb add_study(CLI::App& program) {
         ->type_name(type)
         ->allow_extra_args(false);
   };
-  repeatable("--grid", o->grid, "values of one setting, every one with every other axis'; repeatable",
+  repeatable("--grid", o->grid, "values of one setting, combined with those of every other axis; repeatable",
              "KEY=VALUE,VALUE,...");
   repeatable("--case", o->cases, "settings that change together; repeatable, all cases are one axis",
              "KEY=VALUE,KEY=VALUE");
@@ -150,7 +150,7 @@ Verb add_study(CLI::App& program) {
   add_whole(*app, "--seeds", o->seeds, 1, 1000000, "runs of each setting, from the settings' seed on [=3]");
   app->add_option("--data", o->data, "folder of images [=the settings', else $SOFTAMP_DATA, else a generated set]")
       ->type_name("DIR");
-  app->add_option("--out", o->running.folder, "keep each finished run here, and do not run again what is kept [=none]")
+  app->add_option("--out", o->running.folder, "keep each finished run here, and do not repeat kept ones [=none]")
       ->type_name("DIR");
   add_whole(*app, "--jobs", o->running.jobs, 0, 1024, "runs at a time, one thread each; 0: as many as cores [=0]");
   add_backend(*app, o->backend, "the settings', else emu");
@@ -161,7 +161,7 @@ Verb add_study(CLI::App& program) {
   app->add_flag("--quiet", o->quiet, "no settings, no progress on standard error");
   for (const char* option : {"--grid", "--case", "--set"}) offer(*app, option, setting_keys);
   app->footer(R"(Settings and their defaults: `softamp train --print-settings`. Results depend neither on --jobs
-nor on --backend. A kept run is taken by the program that computed it alone, and for the same images, wherever they lie.
+nor on --backend. A kept run is used only by the same program and for the same images, in any folder.
 
 Examples:
   softamp study --grid precision=float16,float32 --grid stochastic_rounding=off,on --seeds 5 --plot study.svg

@@ -8,7 +8,7 @@ namespace {
 using enum AttributeKind;
 
 std::vector<DType> floats() { return {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}; }
-/// What is computed in fp32 inside: there are no elementary functions of float64.
+/// Dtypes that are computed in fp32 inside: float64 has no elementary functions.
 std::vector<DType> up_to_fp32() { return {DType::kFloat16, DType::kBFloat16, DType::kFloat32}; }
 std::vector<DType> numbers() {
   return {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64, DType::kInt32};

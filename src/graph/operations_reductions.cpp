@@ -6,7 +6,7 @@ namespace {
 
 using enum AttributeKind;
 
-/// -rank .. rank - 1 to 0 .. rank - 1.
+/// Maps -rank .. rank - 1 to 0 .. rank - 1.
 int64_t axis_of(InferenceContext& c, const char* attribute, int64_t axis) {
   const int64_t rank = c.shape(0).rank();
   if (axis < -rank || axis >= rank)

@@ -1,4 +1,4 @@
-// Operations that bring tensors in, hand them on, or show them.
+// Operations that bring tensors in, pass them on, or print them.
 #include "softamp/graph/operation.h"
 
 namespace softamp::operations_of {

@@ -24,7 +24,7 @@ void need_share(InferenceContext& c, const char* name) {
 void need_update_epsilon(InferenceContext& c) {
   constexpr double kMost = 0x1p127;
   const double value = c.get_float("epsilon");
-  // A loss scale may stand in it (TUTORIAL G28), so 1 is no bound.
+  // It may include a loss scale (TUTORIAL G28), so it may exceed 1.
   if (!(value >= 0 && value <= kMost)) c.fail("attribute 'epsilon' is " + number(value) + "; expected 0 .. 2^127");
 }
 
@@ -46,7 +46,7 @@ AttributeSpec type_of(const char* name, const char* summary) {
 AttributeSpec share(const char* name, const char* summary) { return {name, kFloat, {}, summary, {}, {}}; }
 AttributeSpec epsilon() { return {"epsilon", kFloat, {}, "(>= 0) keeps the divisor above zero", {}, {}}; }
 
-/// An update: var and the slots in and out, every hyperparameter that is an attribute checked.
+/// An update: var and slots are inputs and outputs; all hyperparameters that are attributes are checked.
 Operation update(const char* name, const char* summary, std::vector<PortSpec> inputs, std::vector<PortSpec> outputs,
                  std::vector<AttributeSpec> own, int sites) {
   std::vector<AttributeSpec> attributes = {type_of("T", "dtype of var")};

@@ -1,4 +1,5 @@
-// The general arithmetic on halves: the exact value in binary64, or one that every rounding to fp16 treats alike.
+// The general arithmetic on halves: the exact value in binary64, or a value that every rounding to fp16 rounds to the
+// same result.
 //
 // Sums and products of two halves are exact in binary64. A quotient, and a sum of a product and a half, are rounded to
 // odd: bit 0 of 53 then stands for the lost tail, and no rounding to 11 bits with at most 32 random bits reads that far
@@ -18,7 +19,7 @@ SOFTAMP_LANES bool any_of(U16of64 v) {
   return (words[0] | words[1]) != 0;
 }
 
-/// Halves to binary64, exactly; of infinities and NaNs the value is of no use.
+/// Halves to binary64, exactly; for infinities and NaNs the value is meaningless.
 SOFTAMP_LANES F64 to_f64(const void* halves) {
 #if defined(__AVX512F__)
   return (F64)_mm512_cvtps_pd(_mm256_cvtph_ps(load<__m128i>(halves)));
@@ -35,7 +36,7 @@ SOFTAMP_LANES F64 to_f64(const void* halves) {
 SOFTAMP_LANES F64 to_odd(F64 x, F64 error) {
   const U64 inexact = (U64)(error != 0.0);
   const U64 toward_zero = inexact & (U64)((I64)((U64)error ^ (U64)x) < 0);
-  // The neighbour toward zero, where the exact value lies there; then the last bit stands for the tail.
+  // The neighbour toward zero, if the exact value lies there; then the last bit is sticky.
   return (F64)(((U64)x + toward_zero) | (inexact & 1));
 }
 

@@ -6,7 +6,7 @@
 namespace softamp::emu {
 namespace {
 
-/// Underflow is looked for by the general rounding, in groups that have tiny results.
+/// The general rounding looks for underflow, in groups that have tiny results.
 template <Operation kOp, bool kWide, class Lanes>
 [[gnu::noinline]] uint8_t underflow_of(const ArithmeticPlan& plan, const HalfOperands& o, const void* numbers,
                                        Lanes lanes) {
@@ -27,8 +27,8 @@ template <Operation kOp, bool kWide, class Lanes>
   return static_cast<uint8_t>(exact.flags() & plan.round.on_underflow);
 }
 
-/// While inexact is sought, the operation to nearest even beside the stochastic one tells it through MXCSR: they are
-/// inexact together.
+/// While inexact is sought, the operation is also done to nearest even, which sets MXCSR: both are inexact or neither
+/// is.
 template <Operation kOp, CarryWay kWay, bool kWide, bool kStream>
 [[gnu::noinline]] uint8_t groups(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice,
                                  uint8_t wanted) {

@@ -1,7 +1,7 @@
-// Arithmetic on halves by way of fp32 vectors, in AVX-512.
+// Arithmetic on halves through fp32 vectors, in AVX-512.
 //
 // Nearest even: + - x / in fp32 and then to a half is an innocent double rounding (24 >= 2 x 11 + 2, N405); an fma is
-// not, and goes by an fp32 result rounded to odd (N403).
+// not, so its fp32 result is rounded to odd (N403).
 //
 // Stochastic (carry), r random bits, result floor(|x| + rho) to quanta u with rho = R u 2^-r:
 //   product                 exact in fp32, so any r <= 23 will do.
@@ -47,7 +47,7 @@ SOFTAMP_LANES void prefetch_operands(const HalfOperands& o) {
   for (int k = 0; k < operand_count(kOp); ++k) prefetch_operand<kStream>(o.in[k], 2 * kGroup);
 }
 
-/// Where a group lies, for the lanes that the scalar reference does.
+/// The position of a group, for the lanes that the scalar reference computes.
 struct GroupPlace {
   const ArithmeticPlan& plan;
   const RandomPlan& random;
@@ -56,7 +56,7 @@ struct GroupPlace {
   uint8_t wanted;
 };
 
-/// A group with rare lanes; where flags are wanted, those of infinite and NaN results are the scalar reference's.
+/// A group with rare lanes; if flags are wanted, the scalar reference gives those of infinite and NaN results.
 template <class Lanes>
 [[gnu::noinline]] HalfGroup rare_group(const GroupPlace& at, HalfRounding how, Lanes lanes, uint8_t& flags) {
   return rare_group_of(at.plan.round, how, lanes, flags, [&](size_t v, const HalfLanes&, unsigned special) {
@@ -78,7 +78,7 @@ SOFTAMP_LANES __m512 fp32_result(const HalfOperands& o, size_t v) {
   if constexpr (kOp == Operation::kFma) return _mm512_fmadd_round_ps(a, b, o.at(2, v), kRounding);
 }
 
-/// What nearest even needs of the result, MXCSR told of inexactness: RN32, or of an fma RO32.
+/// The value that nearest even needs, with MXCSR set if inexact: RN32, or for an fma RO32.
 template <Operation kOp>
 SOFTAMP_LANES __m512 nearest_result(const HalfOperands& o, size_t v) {
   if constexpr (kOp == Operation::kFma) {
@@ -96,7 +96,7 @@ SOFTAMP_LANES HalfLanes nearest_lanes(const HalfOperands& o, size_t v) {
   return {x, x, _mm512_cvtps_ph(x, kNearestEven)};
 }
 
-/// How a stochastic result is come by.
+/// How a stochastic result is computed.
 enum class CarryWay : uint8_t {
   kTruncated,  ///< r <= 13, or an exact product
   kByFp32,     ///< the quotient rounded to fp32, to nearest even
@@ -111,7 +111,7 @@ SOFTAMP_LANES __m512 with_sign_of(__m512 x, __m512 y) {
 }
 
 /// floor_u(a + b + rho), see above; everything relative to the sign of the greater operand, which is the sum's.
-/// Equal magnitudes: the instruction takes the negative one for the lesser, and the sum is +0.
+/// Equal magnitudes: the instruction takes the negative one as the lesser, and the sum is +0.
 template <bool kWide>
 SOFTAMP_LANES HalfLanes exact_sum(const Carry<kWide>& carry, __m512 a, __m512 b, const void* numbers) {
   constexpr int kGreaterPositive = 0b1011, kLesserSigned = 0b0110;  // of the magnitudes; sign 0, sign of the one taken

@@ -1,4 +1,4 @@
-// Arithmetic on halves to nearest even by the instructions for it; groups with rare results go by fp32.
+// Arithmetic on halves to nearest even by the instructions for halves; groups with rare results are computed in fp32.
 #include "emu/arithmetic_half_avx512_body.h"
 #include "emu/half_kernels.h"
 

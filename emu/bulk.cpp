@@ -1,4 +1,4 @@
-// The public bulk operations: arguments are checked, a plan is made, the engine runs it.
+// The public bulk operations: check arguments, make a plan, let the engine run it.
 #include "softamp/tensor/bulk.h"
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// The kernel of Cast: by the bulk engine's roundings and widenings, or by way of fp32 or binary64 in the cache.
+// The kernel of Cast: by the bulk engine's roundings and widenings, or first to fp32 or binary64 in the cache.
 #include <cstring>
 
 #include "emu/dispatch.h"
@@ -14,7 +14,7 @@ using kernel::Number;
 bool is_16_bits(DType t) { return t == DType::kFloat16 || t == DType::kBFloat16; }
 Element code_element(DType t) { return is_16_bits(t) ? Element::kU16 : Element::kU32; }
 
-/// What is done with a block.
+/// How a block is converted.
 enum class Step : uint8_t {
   kBody,       ///< element by element
   kCopy,       ///< bytes
@@ -87,7 +87,7 @@ class CastKernel final : public ElementKernel {
       step_ = Step::kRound;
       const Element values = source_ == DType::kFloat64 ? Element::kF64 : Element::kF32;
       way_ = staged(nullptr, values, to_.format, s, isa);
-      // These are operands, which the preset may flush: to a zero, and of its sign where bf16 is made of them.
+      // These are operands, which the preset may flush to zero; with their sign if the result is bf16.
       way_.plan = plan_round(values, to_.format, code_element(target_), s);
       way_.round = choose(kernels_of(isa), way_.plan, values, code_element(target_));
       if (s.wide_operands_flushed) way_.parameters.result_flush_below = 0x00800000u;

@@ -13,11 +13,12 @@ using engine::ConvolutionKind;
 using kernel::ConvolutionGeometry;
 using kernel::ConvolutionRules;
 
-constexpr size_t kTasks = 32;           ///< of a whole convolution, roughly: more than threads, long enough to pack for
-constexpr size_t kSerialWork = 200000;  ///< products: fewer are done by the caller alone
+constexpr size_t kTasks =
+    32;  ///< of a whole convolution, roughly: more than threads, and long enough for packing to pay
+constexpr size_t kSerialWork = 200000;  ///< products: fewer run only on the caller's thread
 constexpr uint8_t kReported = kInvalid | kOverflow;
 
-/// Floats that a widened tensor takes: whole lines, and what direct tiles may read behind it.
+/// Floats of a widened tensor: whole cache lines, and what direct tiles may read beyond its end.
 size_t padded(size_t floats) { return (floats + 15) / 16 * 16 + ByChannels::kSlack; }
 
 class Convolution : public OpKernel {
@@ -37,7 +38,7 @@ class Convolution : public OpKernel {
   bool serial() const { return settings_.reference || products_ < kSerialWork; }
   int threads() const { return serial() ? 1 : settings_.threads; }
 
-  /// Operand `i` as fp32, in `to`, with zeros behind.
+  /// Operand `i` as fp32, in `to`, followed by zeros.
   const float* widened(const OpCall& call, size_t i, float* to) const {
     std::fill_n(to + elements_[i], padded(elements_[i]) - elements_[i], 0.0f);
     const size_t width = rules_.product.output.storage_bits() / 8;
@@ -164,7 +165,7 @@ class WindowConvolution final : public Convolution {
     }
   }
 
-  /// The filter with its two kinds of channels exchanged, as the gradient multiplies by it.
+  /// The filter with input and output channels exchanged, as the gradient needs it.
   const float* turned(const float* filter, float* to) const {
     const size_t matrix = static_cast<size_t>(g_.in_channels * g_.out_channels),
                  count = static_cast<size_t>(g_.h.kernel * g_.w.kernel * g_.groups);
@@ -196,7 +197,7 @@ class WindowConvolution final : public Convolution {
   }
 
   bool gradient_;
-  bool tiles_ = false;  ///< some class goes by direct tiles
+  bool tiles_ = false;  ///< some class uses direct tiles
   size_t columns_, image_channels_, image_rows_;
   std::vector<Class> classes_;
   std::vector<Task> tasks_;
@@ -235,7 +236,7 @@ class FilterGradient final : public Convolution {
     float* const scratch = static_cast<float*>(call.scratch);
     const float* const image = widened(call, 0, scratch);
     const float* const gradient = widened(call, 1, scratch + padded(elements_[0]));
-    // Direct tiles go through the tensors side by side: as few groups of them as there are threads.
+    // Direct tiles go through the tensors together: one group of them per thread.
     const size_t workers = threads() > 0 ? static_cast<size_t>(threads()) : std::thread::hardware_concurrency();
     const size_t grain = serial() ? tasks_.size() : tile_ ? std::max<size_t>(tasks_.size() / workers, 1) : 1;
     parallel_status(tasks_.size(), grain, 1, threads(), call.status, [&](size_t begin, size_t end, FpStatus* status) {

@@ -1,4 +1,4 @@
-// Convolutions on the CPU: the products that a node comes to (engine/convolution_node.h) on the engine of product.h.
+// Convolutions on the CPU: the products of engine/convolution_node.h, computed by the engine of product.h.
 #pragma once
 
 #include "emu/op_kernel.h"

@@ -20,13 +20,13 @@ Buffers& buffers() {
 
 size_t over(size_t n, size_t d) { return (n + d - 1) / d; }
 
-/// A plan whose tiles are `tile`'s.
+/// The plan with the tile size of `tile`.
 ProductPlan with_tile(ProductPlan plan, const DirectTile& tile) {
   plan.kernels = &tile.kernels;
   return plan;
 }
 
-/// Whether direct tiles serve the plan: float partials, or halves to nearest, without a rounding of batch partials.
+/// Whether direct tiles support the plan: float partials, or halves to nearest, without a rounding of batch partials.
 bool direct_serves([[maybe_unused]] const ProductPlan& plan) {
 #if defined(SOFTAMP_HAS_AVX512)
   using Way = ProductPlan::Way;
@@ -43,7 +43,7 @@ bool direct_serves([[maybe_unused]] const ProductPlan& plan) {
 #endif
 }
 
-/// The tile that needs the fewest rows for `rows` of them, and of those the largest.
+/// The tile that covers `rows` rows with the least padding; among equal ones the largest.
 template <class Serves>
 const DirectTile* best_tile(const ProductPlan& plan, size_t rows, size_t columns,
                             [[maybe_unused]] const Serves& slots_of) {
@@ -120,7 +120,7 @@ void run_direct(const DirectTile& direct, const ProductPlan& of, const ProductPr
         std::memset(acc, 0, 4 * size);
         if (!direct.multiply(from, operands.offsets(), b + j * k * nr, rows_of_b.data(), run.cut.segments.data(),
                              run.cut.segments.size(), acc)) {
-          // The engine does these rows once more, all columns of them.
+          // The engine computes these rows again, all their columns.
           const WindowOperands::Part again = operands.from(row0);
           run_product(of, {rows, problem.columns, problem.schedule, &again, problem.out}, environment, {1, status});
           break;
@@ -145,7 +145,7 @@ void run_direct(const DirectTile& direct, const ProductPlan& of, std::span<const
   float* const states = buffers().state.reserve(2 * tiles * size);
   std::memset(states, 0, 2 * tiles * size * 4);
   std::vector<uint8_t> suspicions(tiles);
-  std::vector<bool> refused(problems.size());  ///< met an overflow: the engine's, from the start
+  std::vector<bool> refused(problems.size());  ///< overflowed: the engine computes them from the start
   std::vector<int64_t>& offsets = buffers().offsets;
   offsets.resize(std::max(offsets.size(), 2 * longest));
   int64_t* const b_offsets = offsets.data() + longest;

@@ -1,4 +1,4 @@
-// Operands of the products that convolutions come to, gathered from widened tensors.
+// Operands of the matrix products of convolutions, gathered from widened tensors.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 namespace softamp::emu {
 
 /// An image [row, x, channel], row = (n, y), laid out by channels: [channel][row][x mod stride][x / stride], so that
-/// what neighbouring places read, `stride` apart, are neighbouring elements.
+/// neighbouring places, which read `stride` apart, read neighbouring elements.
 struct ByChannels {
-  static constexpr size_t kSlack = 64;  ///< floats that may be read behind
+  static constexpr size_t kSlack = 64;  ///< floats that may be read beyond the end
   size_t rows, width, stride;           ///< of the image
   size_t pitch, row, channel;           ///< elements of a phase, of an image row, of a channel
   ByChannels(int64_t image_rows, int64_t image_width, int64_t read_stride);
   /// Floats, slack included.
   size_t size(size_t channels) const { return channel * channels + kSlack; }
-  /// Fills image rows [begin, end) of `to`, with zeros where there is no place.
+  /// Fills image rows [begin, end) of `to`, with zeros outside the image.
   void fill(const ProductPlan& plan, const float* image, size_t channels, size_t begin, size_t end, float* to) const;
 };
 
@@ -25,18 +25,18 @@ struct ByChannels {
 /// (channel block, kh, kw, channel), the taps of the class.
 class WindowOperands {
  public:
-  /// A run of k that lies in consecutive elements of the image.
+  /// A run of k whose elements in the image are consecutive.
   struct Run {
     size_t k;        ///< first
     int64_t offset;  ///< of its element from the row's
     size_t length;
   };
-  /// What does not depend on the run of the graph. `channels`, `groups`: of the image that is read; `columns`: of a
-  /// group; image_h, image_w, out_h, out_w: extents of the images read and written.
+  /// Independent of the graph's run. `channels`, `groups`: of the image that is read; `columns`: of a group; image_h,
+  /// image_w, out_h, out_w: extents of the images read and written.
   struct Extents {
     int64_t batch, image_h, image_w, out_h, out_w, groups, channels, columns, kernel_w;
   };
-  /// `read_stride`: distance of what neighbouring places of a row read.
+  /// `read_stride`: distance between the elements that neighbouring places of a row read.
   WindowOperands(const Extents& e, const AxisClass& h, const AxisClass& w, int64_t read_stride);
 
   const ByChannels& lay() const { return lay_; }
@@ -45,8 +45,8 @@ class WindowOperands {
   size_t rows() const { return static_cast<size_t>(e_.batch) * h_.places.size() * w_.places.size(); }
 
   /// A part of the problem: these operands with their tensors, for rows from `row0` on, of one group.
-  /// image: [batch, image_h, image_w, groups * channels]; by_channels: the same as `lay()` says, null if there is no
-  /// need for place; filter: [kh, kw, groups, channels, columns].
+  /// image: [batch, image_h, image_w, groups * channels]; by_channels: the same in the layout `lay()`, null if place()
+  /// is not needed; filter: [kh, kw, groups, channels, columns].
   class Part final : public ProductOperands {
    public:
     Part(const WindowOperands& of, const float* image, const float* by_channels, const float* filter, int64_t group,

@@ -9,8 +9,8 @@
 namespace softamp::emu {
 namespace {
 
-constexpr int64_t kRowBytes = 1 << 16;    // a long row is cut, so that one row alone can be shared
-constexpr int64_t kSquare = 32;           // a transposition goes by squares, whose lines stay in the first cache
+constexpr int64_t kRowBytes = 1 << 16;    // long rows are cut, so that threads can share a single row
+constexpr int64_t kSquare = 32;           // transpositions copy squares, whose lines stay in the first-level cache
 constexpr int64_t kGrainBytes = 1 << 18;  // less is not worth a second thread
 
 int64_t pieces(int64_t extent, int64_t piece) { return (extent + piece - 1) / piece; }
@@ -76,7 +76,7 @@ void CopyBox::run(const void* in_data, void* out_data, int threads) const {
   for (const Axis& a : outer_) units *= a.extent;
   const size_t grain = static_cast<size_t>(std::max<int64_t>(1, kGrainBytes / (row_piece_ * column_piece_ * size)));
   auto body = [&](size_t begin, size_t end, size_t) {
-    // The place of unit `begin`, then counted on like an odometer.
+    // The position of unit `begin`, then incremented axis by axis.
     int64_t place[2 * kernel::StructureMap::kMaxRank] = {};
     int64_t rest = static_cast<int64_t>(begin);
     int64_t r = rest % along;

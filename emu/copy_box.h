@@ -1,5 +1,5 @@
-// Copies of boxes: any number of axes, each with a stride of its own in source and destination. What Transpose, Slice,
-// ConcatV2 and their kin are made of.
+// Copies of boxes: any number of axes, each with a stride of its own in source and destination. Transpose, Slice,
+// ConcatV2 and similar operations consist of such copies.
 #pragma once
 
 #include <cstddef>

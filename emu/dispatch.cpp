@@ -11,7 +11,7 @@ namespace softamp::bulk {
 namespace {
 
 #if defined(__x86_64__)
-/// CPUID 7, EDX bit 23; compilers' names for it differ. The registers' state is that of AVX-512. Asked once: in a
+/// CPUID 7, EDX bit 23; compilers' names for it differ. The registers' state is that of AVX-512. Executed once: in a
 /// virtual machine the instruction costs more than a small array.
 bool has_avx512fp16() {
   static const bool has = [] {
@@ -39,7 +39,7 @@ bool machine_has(InstructionSet set) {
   return set == InstructionSet::kPortable;
 }
 
-/// The kernels that this build holds for a set; null where it has none.
+/// This build's kernels for a set; null if it has none.
 const emu::KernelTable* built(InstructionSet set) {
   switch (set) {
 #if defined(SOFTAMP_HAS_AVX2)

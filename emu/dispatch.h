@@ -5,7 +5,7 @@
 
 namespace softamp::emu {
 
-/// The kernels of `set` (kAuto: the best there is). Throws std::invalid_argument where machine or build lack it.
+/// The kernels of `set` (kAuto: the best available). Throws std::invalid_argument if machine or build lack it.
 const KernelTable& kernels_of(bulk::InstructionSet set);
 
 }  // namespace softamp::emu

@@ -29,7 +29,7 @@ uint8_t possible_flags(const Semantics& s, const FloatFormat& f) {
   return static_cast<uint8_t>(kInvalid | (p.flags & (kInexact | kUnderflow | kOverflow | kDivideByZero)));
 }
 
-/// What a thread needs beside the arrays.
+/// A thread's own buffers.
 struct ElementKernel::Buffers {
   OperandView::Buffer operand[3];
   alignas(64) char tail[3][kGroup * 8];

@@ -1,5 +1,5 @@
-// The loop of element-wise kernels: blocks that stay in the first-level cache, threads, broadcasting, ends that are
-// padded to a group, results in place, and the search for the lowest index of a flag.
+// The loop of element-wise kernels: blocks that stay in the first-level cache, threads, broadcasting, padding of ends
+// to a group, results in place, and the search for the lowest index of a flag.
 #pragma once
 
 #include "emu/elementwise.h"
@@ -9,7 +9,7 @@
 
 namespace softamp::emu {
 
-/// A kernel whose output element i comes of the operands' elements at i, broadcast.
+/// A kernel whose output element i is computed from the operands' elements i, broadcast.
 class ElementKernel : public OpKernel {
  public:
   void run(const OpCall& call) const final;
@@ -22,15 +22,15 @@ class ElementKernel : public OpKernel {
   }
 
  protected:
-  /// A run of elements. `count` is a multiple of kGroup, `valid` of them count; operands are expanded.
+  /// A run of elements. `count` is a multiple of kGroup, the first `valid` are real; operands are broadcast.
   struct Block {
     const void* in[3] = {};
     void* out = nullptr;
-    uint64_t begin = 0;  ///< place of the first in the output
+    uint64_t begin = 0;  ///< index of the first in the output
     size_t count = 0, valid = 0;
     bool stream = false;
   };
-  /// Groups (a bit each) that the body must do, and flags that may be raised elsewhere in the block.
+  /// Groups (a bit each) that the body must compute, and flags that may be raised elsewhere in the block.
   struct Outcome {
     uint64_t rare = 0;
     uint8_t flags = 0;
@@ -40,7 +40,7 @@ class ElementKernel : public OpKernel {
   /// Operands that are broadcast to output 0: the first `operands` (0 .. 3) inputs.
   ElementKernel(const OpContext& context, int operands);
 
-  /// Does a block by the vector. `wanted`: flags that are looked for.
+  /// Computes a block by vectors. `wanted`: flags that are looked for.
   virtual Outcome lanes(const OpCall& call, const Block& block, uint8_t wanted) const = 0;
   /// Element i of the block by the body.
   virtual Rounded element(const OpCall& call, const Block& block, size_t i) const = 0;

@@ -59,7 +59,7 @@ class AddNKernel final : public ElementKernel {
       (k == 0 ? first_ : add_)({{in}, sums, block.count, false, &parameters_});
     }
     if (!way_.round) return {finish_({{sums}, block.out, block.count, false, &parameters_}), 0};
-    // The sums are finished in place: nothing of theirs is flushed, since they are not fp32 results.
+    // The sums are finished in place: they are not flushed, since they are not fp32 results.
     LaneParameters unflushed;
     Outcome outcome{finish_({{sums}, sums, block.count, false, &unflushed}), 0};
     const BlockWords random_words(words(call, block), block.count, block.valid);

@@ -21,7 +21,7 @@ LaneParameters parameters_of(Elementwise op, const FloatFormat& f, const Semanti
   const uint32_t infinity = low(f.infinity_code());
   const bool plain_infinity = !narrow || s.narrow_infinity == InfinityOperand::kIeee;
   p.infinity = infinity;
-  // Looking at a NaN may raise; so may an infinity that counts as another number.
+  // A NaN operand may raise flags; so may an infinity that counts as another number.
   if (kernel::is_comparison(op) && op != Elementwise::kIsNan && op != Elementwise::kIsFinite)
     p.infinity = plain_infinity ? infinity + 1 : infinity;
   if (op == Elementwise::kReluGrad && !plain_infinity) p.infinity = infinity - 1;
@@ -32,7 +32,7 @@ LaneParameters parameters_of(Elementwise op, const FloatFormat& f, const Semanti
   if (!narrow && s.wide_operands_flushed) p.flush_below = min_normal32;
   if (s.operand_flush_sign == FlushSign::kPositive) p.flush_sign = 0;
   if ((!narrow || by_way_of_fp32) && s.wide.subnormals == Subnormals::kFlush) p.result_flush_below = min_normal32;
-  // On its way to a half the quotient is an operand in fp32.
+  // Before its conversion to a half the quotient is an fp32 operand.
   if (by_way_of_fp32 && s.wide_operands_flushed) p.result_flush_below = min_normal32;
   p.zero_is_rare = policy.mode == RoundingMode::kDown;
   set_results(p, f, s);
@@ -90,7 +90,7 @@ Ways ways_of(Elementwise op, DType t, const Semantics& s, bulk::InstructionSet i
   parameters = parameters_of(op, f, s, by_way);
   parameters.alpha = alpha;
   Ways ways;
-  // A zero that flushing makes positive cannot be told from a negative one that stays.
+  // A zero that flushing makes positive cannot be distinguished from an unflushed negative one.
   const bool signed_flush = s.wide.subnormals != Subnormals::kFlushToPositive;
 
   if (kernel::is_comparison(op)) {
@@ -104,7 +104,7 @@ Ways ways_of(Elementwise op, DType t, const Semantics& s, bulk::InstructionSet i
     ways.telling = ways.usual;
     return ways;
   }
-  // Infinities that count as other numbers do not always show in a result.
+  // Infinities that count as other numbers cannot always be seen in a result.
   if (narrow && s.narrow_infinity != InfinityOperand::kIeee) return ways;
   const LaneForm to32 = t == DType::kFloat16 ? LaneForm::kFp16To32 : LaneForm::kBf16To32;
   const LaneForm to64 = t == DType::kFloat16    ? LaneForm::kFp16To64

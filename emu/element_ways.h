@@ -1,5 +1,5 @@
-// How an element-wise operation on a dtype is done under a preset: in one form, or in two stages, values first and
-// their one rounding after.
+// How an element-wise operation on a dtype is computed under a preset: by one form, or in two stages, first the values,
+// then their one rounding.
 #pragma once
 
 #include "emu/element_loop.h"
@@ -7,14 +7,14 @@
 
 namespace softamp::emu {
 
-/// A form, and the rounding of the values that it leaves in a block, where it leaves values.
+/// A form, and the rounding of the values that it writes to a block, if it writes values.
 struct Way {
-  LaneKernel form = nullptr;  ///< null: the body does everything
+  LaneKernel form = nullptr;  ///< null: the body computes everything
   RoundKernel round = nullptr;
   RoundPlan plan{};
   Element values = Element::kF32;  ///< what the form writes for `round`: fp32 or binary64
-  bool told_by_mxcsr = false;      ///< inexact and underflow are the hardware's own
-  LaneKernel to_bf16 = nullptr;    ///< serves in the place of `round` while inexact and underflow are not sought
+  bool told_by_mxcsr = false;      ///< inexact and underflow are read from MXCSR
+  LaneKernel to_bf16 = nullptr;    ///< used instead of `round` while inexact and underflow are not sought
   LaneParameters parameters{};     ///< of to_bf16
   bool one_nan = true;             ///< all NaN results are one code
 };
@@ -38,7 +38,7 @@ void set_results(LaneParameters& parameters, const FloatFormat& f, const Semanti
 /// Whether all NaN results are one code, so that forms may write it.
 inline bool one_nan(const Semantics& s, const FloatFormat& f) { return s.rounding(f).nan != NanPattern::kPropagate; }
 
-/// The usual way, and the one while inexact or underflow is sought.
+/// The usual way, and the one used while inexact or underflow is sought.
 struct Ways {
   Way usual, telling;
 };
@@ -46,7 +46,7 @@ struct Ways {
 /// The ways of an operation on elements of dtype `t` (a float of at most 32 bits), and the constants of its forms.
 Ways ways_of(kernel::Elementwise op, DType t, const Semantics& s, bulk::InstructionSet isa, LaneParameters& parameters);
 
-/// What `random` and `words` say about a block, for kernels that take whole groups.
+/// The random words of a block, for kernels that take whole groups.
 struct BlockWords {
   uint32_t tail[kGroup];
   const uint32_t* data = nullptr;

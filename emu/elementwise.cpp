@@ -12,7 +12,7 @@ namespace {
 
 using kernel::Elementwise;
 
-/// Runs `form`, and adds what MXCSR tells of it meanwhile to the flags.
+/// Runs `form`, and adds the flags that MXCSR gathers meanwhile.
 uint64_t told_by_mxcsr(LaneKernel form, const LaneCall& call, uint8_t& flags) {
 #if defined(__SSE2__)
   constexpr unsigned kDefault = 0x1F80, kUnderflowBit = 0x10, kInexactBit = 0x20;

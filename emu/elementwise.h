@@ -1,8 +1,8 @@
 // Element-wise operations by the vector: which forms there are, and the kernels of each instruction set.
 //
-// A form does whole groups of 64 elements for the usual operands and results, and reports the groups that hold others
-// (NaNs, infinities, overflows, zero divisors): those are done once more by the body in kernel/, element by element,
-// which also raises their flags. So a form needs to be right where nothing is raised but inexact and underflow.
+// A form computes whole groups of 64 elements. It reports the groups with a rare operand or result (NaN, infinity,
+// overflow, zero divisor); the body in kernel/ computes those again, element by element, and raises their flags. So a
+// form must be right only where no flag but inexact and underflow is raised.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ struct LaneParameters {
 struct Suspects {
   uint64_t nan = 0, infinite = 0;
 
-  /// Those that the body must look at while `wanted` is sought.
+  /// Those that the body must compute while `wanted` is sought.
   uint64_t of_interest(uint8_t wanted) const {
     return (wanted & kInvalid ? nan | infinite : 0) | (wanted & (kOverflow | kDivideByZero) ? infinite : 0);
   }
@@ -70,10 +70,10 @@ struct LaneCall {
   Suspects* suspects = nullptr;  ///< where null, groups with NaNs and infinities are for the body
 };
 
-/// Returns a bit for each group that the body must do.
+/// Returns a bit for each group that the body must compute.
 using LaneKernel = uint64_t (*)(const LaneCall&);
 
-/// Conversions and the rest, which no operation of kernel::Elementwise names.
+/// Conversions and others that are no operation of kernel::Elementwise.
 enum class LaneMove : uint8_t {
   kSelect8,  ///< in[0] bytes 0 or 1: in[1] where 1, else in[2]; elements of 1, 2, 4, 8 bytes
   kSelect16,

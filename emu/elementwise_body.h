@@ -46,17 +46,17 @@ SOFTAMP_LANES F32 value_of(F32 a, F32 b, const LaneParameters& c) {
   if constexpr (kOp == Elementwise::kSquaredDifference) return squared_difference(Lane32{a}, Lane32{b}).v;
 }
 
-/// The fp32 result; `rare` marks those that are not known to be rounded right.
+/// The fp32 result; `rare` marks lanes that may be rounded wrongly.
 template <Elementwise kOp, bool kFinal>
 SOFTAMP_LANES U32 result_of(F32 x, F32 y, const LaneParameters& c, [[maybe_unused]] U32& rare) {
-  // Root and quotient rounded to fp32 each are what the IPU preset wants of narrow formats alone.
+  // Only the IPU preset, for narrow formats, rounds root and quotient to fp32 each.
   if constexpr (kOp == Elementwise::kRsqrt && kFinal)
     return reciprocal_root(x, rare);
   else
     return (U32)value_of<kOp>(x, y, c);
 }
 
-/// fp32 results of fp32 lanes; where kFinal, results of the operation, else values that are yet to be rounded.
+/// fp32 results of fp32 lanes; where kFinal, results of the operation, else values to be rounded later.
 template <Elementwise kOp, class In, bool kFinal, bool kStream>
 uint64_t fp32_groups(const LaneCall& call) {
   LaneParameters c = *call.parameters;
@@ -197,7 +197,7 @@ template <Elementwise kOp>
 LaneKernel form_of(LaneForm form) {
   if constexpr (kernel::is_arithmetic(kOp) || kernel::is_fp32_inside(kOp)) {
     if (form == LaneForm::kFp32) return streaming<kOp, Fp32Groups>();
-    // A root's reciprocal is two roundings in fp32, which only the preset that divides so may see.
+    // In fp32 a root's reciprocal takes two roundings, which only the preset that divides in fp32 may use.
     if (form == LaneForm::kBf16) return kOp == Elementwise::kRsqrt ? nullptr : streaming<kOp, Bf16Groups>();
     if (form == LaneForm::kFp16To32) return fp32_groups<kOp, FromFp16, false, false>;
     if (form == LaneForm::kBf16To32) return fp32_groups<kOp, FromBf16, false, false>;

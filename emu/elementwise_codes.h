@@ -53,7 +53,7 @@ uint64_t code_groups(const LaneCall& call) {
         if constexpr (kOp == Elementwise::kMaximum || kOp == Elementwise::kMinimum) {
           rare |= (U)((I)(y & magnitude_mask) >= (I)c.rare_from);
           const U u = c.operand(x), v = c.operand(y);
-          // Ordered as integers: the magnitude's bits turned where the number is negative.
+          // Ordered as integers: the magnitude's bits inverted if the number is negative.
           const I ku = (I)(u ^ ((U)((I)u < 0) & magnitude_mask)), kv = (I)(v ^ ((U)((I)v < 0) & magnitude_mask));
           const U first = kOp == Elementwise::kMaximum ? (U)(ku > kv) : (U)(ku < kv);
           r = c.result((u & first) | (v & ~first));

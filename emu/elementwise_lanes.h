@@ -17,7 +17,7 @@ namespace {
 typedef uint16_t U16 __attribute__((vector_size(kVectorBytes)));
 typedef int16_t I16 __attribute__((vector_size(kVectorBytes)));
 
-/// An fp32 vector as the formulas of kernel/elementwise.h want it: with `select`.
+/// An fp32 vector for the formulas of kernel/elementwise.h: with `select`.
 struct Lane32 {
   F32 v;
   friend SOFTAMP_LANES Lane32 operator+(Lane32 a, Lane32 b) { return {a.v + b.v}; }
@@ -33,7 +33,7 @@ struct Lane32 {
   friend SOFTAMP_LANES Lane32 select(U32 m, Lane32 a, Lane32 b) { return {(F32)((m & (U32)a.v) | (~m & (U32)b.v))}; }
 };
 
-/// Streaming stores pass the caches by.
+/// Streaming stores bypass the caches.
 template <bool kStream, class V>
 SOFTAMP_LANES void put_vector(void* out, V v) {
 #if defined(__AVX512F__)
@@ -91,7 +91,7 @@ SOFTAMP_LANES U16 pack16(U32 a, U32 b) {
 #endif
 }
 
-/// Magnitudes below `below`, zero excepted, lose their magnitude and those bits of the sign that `sign` has not.
+/// Magnitudes below `below`, except zero, become zero and keep only the sign bits in `sign`.
 SOFTAMP_LANES U32 flushed(U32 x, uint32_t below, uint32_t sign) {
   const uint32_t limit = below ? below - 1 : 0, clears = 0x7FFFFFFFu | ~sign;
   return x & ~((U32)((x & 0x7FFFFFFFu) - 1 < splat<U32>(limit)) & clears);
@@ -126,8 +126,8 @@ SOFTAMP_LANES F64 root(F64 x) {
 SOFTAMP_LANES U64 not_finite(F64 x) { return (U64)((I64)((U64)x & 0x7FFFFFFFFFFFFFFFu) >= 0x7FF0000000000000); }
 
 /// 1 / sqrt(x) of fp32 lanes to nearest even. Root and quotient in binary64 err by less than 2 units of 2^-53; lanes
-/// within 4 of them of a tie are marked in `rare`. A tie itself cannot be: y with 25 bits and y y x = 1 is a power of
-/// two.
+/// within 4 of them of a tie are marked in `rare`. An exact tie is impossible: y with 25 bits and y y x = 1 is a power
+/// of two.
 SOFTAMP_LANES U32 reciprocal_root(F32 x, U32& rare) {
   F32of64 half[2], result[2];
   __builtin_memcpy(half, &x, sizeof x);
@@ -176,7 +176,7 @@ SOFTAMP_LANES F64 odd_root(F64 x, F64 q) {
 struct SeenLanes {
   U32 rare = {}, nan = {}, infinite = {};
 
-  /// Notes the groups of suspects; whether the body must do the group.
+  /// Records the groups of suspects; returns whether the body must compute the group.
   SOFTAMP_LANES bool settle(const LaneCall& call, size_t first) const {
     const uint64_t group = uint64_t{1} << (first / kGroup);
     if (any(nan)) call.suspects->nan |= group;

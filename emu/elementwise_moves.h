@@ -134,7 +134,7 @@ uint64_t finish_groups(const LaneCall& call) {
       rare |= (U32)((I32)(v & 0x7FFFFFFFu) >= kRareFrom);
       return v;
     };
-    // Values that are finished in place are read again where some are rare: those are stored as they were.
+    // Values that are finished in place are read again if some are rare: then the old values are stored.
     SOFTAMP_UNROLLED for (size_t i = g; i < g + kGroup; i += 2 * kLanes) {
       const U32 v = seen_value(i), w = seen_value(i + kLanes);
       if constexpr (kToBf16) {
@@ -176,7 +176,7 @@ uint64_t affine_fp32(const LaneCall& call) {
 }
 
 uint64_t fp32_to_int32(const LaneCall& call) {
-  // Magnitudes of 2^31 and more, NaNs among them.
+  // Magnitudes of 2^31 and more, including NaNs.
   return convert_groups<U32>(
       call, [](U32 x) { return (U32)((I32)(x & 0x7FFFFFFFu) >= 0x4F000000); },
       [](U32 x) {

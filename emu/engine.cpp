@@ -10,11 +10,12 @@ namespace softamp::emu {
 namespace {
 
 constexpr size_t kPiece =
-    4096;  // the most elements per kernel call while flags are sought: what the first-level cache holds
-constexpr size_t kDrawnPiece = 1024;   // the same of stochastic work, which takes longer to do again
-constexpr size_t kSearched = 64;       // elements searched one by one for the index of a flag
-constexpr size_t kSerial = 32 * 1024;  // fewer elements are done by the caller alone: a thread costs more than it saves
-constexpr size_t kRunsPerThread = 4;   // lets a thread that was held up hand work over
+    4096;  // the most elements per kernel call while flags are sought: as many as the first-level cache holds
+constexpr size_t kDrawnPiece = 1024;  // the same for stochastic work, which takes longer to repeat
+constexpr size_t kSearched = 64;      // elements searched one by one for the index of a flag
+constexpr size_t kSerial =
+    32 * 1024;  // fewer elements run only on the caller's thread: more threads cost more than they save
+constexpr size_t kRunsPerThread = 4;  // so that other threads can take over work from a delayed one
 
 /// One contiguous run of elements, by one thread.
 class Run {
@@ -22,8 +23,8 @@ class Run {
   Run(const Work& work, bool with_status) : work_(work), wanted_(with_status ? work.possible_flags() : uint8_t{0}) {}
 
   FpStatus operator()(size_t begin, size_t end) {
-    // While flags are sought pieces start small, since most flags show at once and then cost nothing more.
-    // The first takes the elements before the work's head along.
+    // While flags are sought pieces start small, since most flags appear at once and then cost nothing more. The first
+    // piece includes the elements before the work's head.
     size_t piece = kSearched, extra = begin == 0 ? work_.head : 0;
     while (begin < end && wanted_) {
       const size_t count = std::min(piece + extra, end - begin);
@@ -37,7 +38,7 @@ class Run {
   }
 
  private:
-  /// Does a piece and finds the first elements that raise flags not yet seen.
+  /// Computes a piece and finds the first elements that raise new flags.
   void seek(size_t begin, size_t count) {
     char* const redirect = work_.in_place ? scratch_ : nullptr;
     uint8_t fresh = work_.run(begin, count, wanted_, redirect) & wanted_;
@@ -60,7 +61,7 @@ class Run {
     }
     uint8_t raised = 0;
     size_t at = work_.find(first, left, fresh, raised);
-    // A kernel that raised too much would have led astray; the reference has the last word.
+    // A kernel may have reported too many flags; the reference decides.
     if (!raised) at = work_.find(begin, count, fresh, raised);
     if (!raised) return 0;
     status_.raise(raised, at);

@@ -45,7 +45,7 @@ class CpuEngine final : public engine::Engine {
 }  // namespace
 
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options) {
-  kernels_of(options.isa);  // refuses an instruction set that is not there
+  kernels_of(options.isa);  // refuses an unavailable instruction set
   return engine::make_graph_executor(std::move(graph), std::move(options), std::make_unique<CpuEngine>());
 }
 

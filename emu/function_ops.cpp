@@ -34,14 +34,14 @@ class FunctionKernel final : public ElementKernel {
     narrow_ = type_ != DType::kFloat32;
     if (!narrow_ && s.wide_operands_flushed) operand_.flush_below = kMinNormal;
     if (s.operand_flush_sign == FlushSign::kPositive) operand_.flush_sign = 0;
-    // A function's fp32 value is flushed whatever the dtype (kernel/function.h); that of the gradient is no result yet.
+    // A function's fp32 value is flushed for every dtype (kernel/function.h); that of the gradient is no result yet.
     if ((kind != Kind::kGeluGrad || !narrow_) && s.wide.subnormals == Subnormals::kFlush)
       result_.result_flush_below = kMinNormal;
     widen_ = table.move(widening(type_));
     finish_ = table.move(LaneMove::kFinishFp32);
     if (s.wide.subnormals == Subnormals::kFlushToPositive) widen_ = nullptr;
     if (narrow_) way_ = staged(finish_, Element::kF32, format_, s, context.settings.isa);
-    // Results that do not show that an operand was rare.
+    // Results that do not reveal a rare operand.
     operands_show_ = kind == Kind::kPow || (narrow_ && s.narrow_infinity != InfinityOperand::kIeee);
     if (!narrow_) set_results(result_, format_, s);
     suspects_ = one_nan(s, format_);
@@ -52,7 +52,7 @@ class FunctionKernel final : public ElementKernel {
   }
 
  private:
-  /// Groups of codes as the element-wise loop would do them.
+  /// Computes groups of codes as the element-wise loop would.
   struct Maker final : FunctionOfCodes::Maker {
     Maker(const FunctionKernel& k, const OpCall& c) : kernel(k), call(c) {}
     void results(const uint16_t* codes, uint16_t* out) const override {

@@ -1,4 +1,4 @@
-// Which functions a call gets: those of the kernels that it would get.
+// Which functions a call gets: those of the same instruction set as its kernels.
 #include "emu/functions.h"
 
 #include "emu/dispatch.h"

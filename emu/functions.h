@@ -1,5 +1,5 @@
 // The elementary functions on arrays, by instruction set. Every entry gives the bits of the scalar form in
-// kernel/function.h and numerics/math_normal.h, but for NaNs, which have no particular bits here (N23).
+// kernel/function.h and numerics/math_normal.h, except for NaNs, whose bits are unspecified here (N23).
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace softamp::emu {
 
-/// Codes that raise nothing that is looked for: first .. first + more [=all], of either range.
+/// Codes that raise none of the wanted flags: first .. first + more [=all], in each of two ranges.
 struct QuietCodes {
   uint16_t first[2] = {0, 0};
   uint16_t more[2] = {0xFFFF, 0xFFFF};
@@ -24,7 +24,7 @@ struct FunctionTable {
   using OfPairs = bool (*)(const float* x, const float* y, float* out, size_t n);
   using OfWords = void (*)(const uint32_t* words, float* out, size_t n);
   /// out[i] = table[in[i]], table of 65537 entries, the last unused; n a multiple of 64, at most 64 groups of 64;
-  /// returns a bit for each group with a code that is not quiet. `stream`: `out`, aligned to 64, passes by the caches.
+  /// returns a bit for each group with a code that is not quiet. `stream`: `out`, aligned to 64, bypasses the caches.
   using OfCodes = uint64_t (*)(const uint16_t* table, const QuietCodes& quiet, const uint16_t* in, uint16_t* out,
                                size_t n, bool stream);
 
@@ -46,7 +46,7 @@ extern const FunctionTable kAvx2Functions;
 extern const FunctionTable kAvx512Functions;
 #endif
 
-/// The functions of `set` (kAuto: the best there is). Throws std::invalid_argument where machine or build lack it.
+/// The functions of `set` (kAuto: the best available). Throws std::invalid_argument if machine or build lack it.
 const FunctionTable& functions_of(bulk::InstructionSet set);
 
 }  // namespace softamp::emu

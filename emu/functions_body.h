@@ -1,4 +1,4 @@
-// The loops of the elementary functions: whole vectors, then the rest by way of a padded one.
+// The loops of the elementary functions: whole vectors, then the rest in a padded one.
 #pragma once
 
 #include "emu/functions.h"
@@ -44,7 +44,7 @@ template <bool kPlain>
 SOFTAMP_LANES void pow_strip(const float* x, const float* y, float* out, size_t n) {
   for (size_t i = 0; i < n; i += DoubleLanes::kLanes) {
     const DoubleLanes u(widened(load<F32of64>(x + i))), v(widened(load<F32of64>(y + i)));
-    // What math::pow is for plain operands, or itself.
+    // The part of math::pow for plain operands, or all of it.
     const DoubleLanes z = kPlain ? math::detail::pow_from(v, math::detail::log2_of(u)) : math::pow(u, v);
     store(out + i, narrowed(z.v));
   }

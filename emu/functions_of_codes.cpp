@@ -17,7 +17,7 @@ void fill(uint16_t* codes, size_t first) {
 
 const uint16_t* FunctionOfCodes::results(const Maker& maker) const {
   std::call_once(results_made_, [&] {
-    // One more: vectors read 32 bits at a code.
+    // One more entry: vectors read 32 bits for each code.
     auto made = std::make_unique<uint16_t[]>(kCodes + 1);
     alignas(64) uint16_t codes[kGroup], out[kGroup];
     for (size_t first = 0; first < kCodes; first += kGroup) {

@@ -1,5 +1,5 @@
-// A function of 16-bit codes whose rounding draws nothing is a function of 65536 codes: tensors that are longer look
-// its results up. The table is made by the lanes and bodies that serve shorter tensors.
+// A function of 16-bit codes without random bits has only 65536 results: for longer tensors they are looked up in a
+// table, made by the same code that computes shorter tensors.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace softamp::emu {
 
-/// The results, and which codes raise nothing. Made when first wanted, by whichever thread comes first.
+/// The results, and which codes raise nothing. Made at first use, by any thread.
 class FunctionOfCodes {
  public:
   static constexpr size_t kCodes = size_t{1} << 16;
-  static constexpr size_t kWorthwhile = 4 * kCodes;  ///< elements from which on a table pays
+  static constexpr size_t kWorthwhile = 4 * kCodes;  ///< elements from which a table pays
 
-  /// What makes the table: a group of 64 codes at a time.
+  /// Computes the table, 64 codes at a time.
   struct Maker {
     virtual ~Maker() = default;
     /// Writes the results of the 64 codes at `codes`.
@@ -29,7 +29,7 @@ class FunctionOfCodes {
   /// FunctionTable::OfCodes' table.
   const uint16_t* results(const Maker& maker) const;
 
-  /// Codes that raise none of `wanted`; `possible` are the flags that there are to be wanted. False: there are none.
+  /// Finds codes that raise none of `wanted`, a subset of `possible`. False: there are none.
   bool quiet(const Maker& maker, uint8_t possible, uint8_t wanted, QuietCodes& codes) const;
 
  private:

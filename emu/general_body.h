@@ -10,7 +10,7 @@
 namespace softamp::emu {
 namespace {
 
-/// Calls body(first element, numbers) for each group of the slice; numbers is null where none are drawn.
+/// Calls body(first element, numbers) for each group of the slice; numbers is null if none are drawn.
 template <Random kRandom, class Body>
 SOFTAMP_LANES void for_groups(const RandomPlan& random, const Slice& slice, int random_bits, const Body& body) {
   if constexpr (kRandom == Random::kNone) {
@@ -26,7 +26,7 @@ SOFTAMP_LANES void for_groups(const RandomPlan& random, const Slice& slice, int 
   }
 }
 
-/// Writes the codes, or the values that they stand for.
+/// Writes the codes, or their values.
 SOFTAMP_LANES void emit(const uint32_t* codes, Element to, Widener& values, void* out, size_t i) {
   char* target = static_cast<char*>(out) + i * size_of(to);
   if (to == Element::kF32)
@@ -45,7 +45,7 @@ SOFTAMP_LANES void to_f64(const RoundPlan& p, const void* in, double* out) {
       magnitude &= ~flushed;
       sign &= ~flushed | p.operand_flush_sign;
     }
-    // By integers where a NaN is concerned: the conversion would quieten it.
+    // By integers for NaNs: the conversion would make them quiet.
     const U32of64 nan = (U32of64)(magnitude > 0x7F800000u);
     const U64 payload = widened(magnitude & 0x7FFFFFu & nan) << 29;
     const F64 value = widened((F32of64)((magnitude & ~nan) | (nan & 0x7F800000u) | sign));

@@ -49,8 +49,8 @@ void GroupedWork::set_output(void* data, Element type, size_t elements) {
   size_t bytes = elements * out_bytes;
   for (int k = 0; k < input_count_; ++k) bytes += elements * size_of(inputs_[k].type);
   stream_ = !in_place && bytes > kStreamFrom;
-  // The head ends at the start of a draw block and, if there is such a place, of a cache line: of the output where
-  // stores stream, else of the first operand, since a kernel loads more than it stores.
+  // The head ends at the start of a draw block and, if possible, of a cache line: of the output if stores stream, else
+  // of the first operand, since a kernel loads more than it stores.
   const char* const line_of = static_cast<const char*>(stream_ ? data : inputs_[0].data);
   const size_t step = size_of(stream_ ? type : inputs_[0].type);
   const size_t to_block = (8 - lead_of(0)) % 8;

@@ -1,4 +1,4 @@
-// A bulk call whose kernels take whole groups of elements: odd ends are padded to a group.
+// A bulk call whose kernels take whole groups of elements: incomplete groups at the ends are padded.
 #pragma once
 
 #include "emu/plan.h"
@@ -23,7 +23,7 @@ class GroupedWork : public Work {
 
   /// Adds an operand array.
   void add_input(const void* data, Element type, uint64_t padding) { inputs_[input_count_++] = {data, type, padding}; }
-  /// Sets the output and, when all inputs are there, what depends on it.
+  /// Sets the output and what depends on it; call it after all inputs are added.
   void set_output(void* data, Element type, size_t elements);
 
   virtual uint8_t kernel(const Slice& slice, uint8_t wanted) const = 0;
@@ -39,9 +39,9 @@ class GroupedWork : public Work {
 
  private:
   uint8_t run_reference(size_t begin, size_t count, char* out) const;
-  /// `count` (<= kGroup - lead) elements, as a group of its own, from its place `lead` on.
+  /// Computes `count` (<= kGroup - lead) elements as a padded group, from its position `lead` on.
   uint8_t run_padded(size_t begin, size_t count, size_t lead, uint8_t wanted, char* out) const;
-  /// The place of element `begin` in its draw block of 8.
+  /// The position of element `begin` in its draw block of 8.
   size_t lead_of(size_t begin) const { return draws ? (random_.first_index + begin) % 8 : 0; }
 
   Input inputs_[3] = {};

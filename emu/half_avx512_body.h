@@ -1,7 +1,8 @@
-// Results in fp32 vectors to halves, in AVX-512: what the fast conversions and the fast arithmetic share.
+// Results in fp32 vectors to halves, in AVX-512: shared by the fast conversions and the fast arithmetic.
 //
 // The conversions themselves, to nearest even and toward zero, are the hardware's. Lanes that need the plan (overflow,
-// infinity, NaN) show in the converted halves; a group of 64 that has one is put right afterwards, by vectors.
+// infinity, NaN) can be seen in the converted halves; a group of 64 with such lanes is corrected afterwards, by
+// vectors.
 #pragma once
 
 #include "emu/mxcsr_body.h"
@@ -20,7 +21,7 @@ constexpr int kUpward = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
 SOFTAMP_LANES __m512 bits_and(__m512 x, uint32_t mask) {
   return _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(static_cast<int>(mask))));
 }
-/// Toward zero, without a trace in MXCSR: an addend may have made an exact value inexact. (g++ 12 has no intrinsic that
+/// Toward zero, without changing MXCSR: an addend may have made an exact value inexact. (g++ 12 has no intrinsic that
 /// suppresses exceptions here.)
 SOFTAMP_LANES __m256i truncated_half(__m512 x) {
   __m256i h;
@@ -36,14 +37,13 @@ struct HalfLanes {
   __m256i half;
 };
 
-/// Which rounding a kernel does, and how its special results look.
+/// A kernel's rounding, and how to recognise its special results.
 struct HalfRounding {
   uint16_t rare_above;     ///< converted magnitudes above need a look
   uint32_t overflow_from;  ///< `rounded` magnitudes from here on overflow (fp32 bits)
 };
 
-/// Nearest even: 65520 and more overflow. Where the plan's own infinities are wanted and no flag is, only NaNs are
-/// rare.
+/// Nearest even: 65520 and more overflow. If the plan keeps infinities and no flag is sought, only NaNs are rare.
 SOFTAMP_LANES HalfRounding nearest_rounding(const RoundPlan& p, uint8_t wanted) {
   const bool hardware_infinities = p.overflow[0] == 0x7C00 && p.overflow[1] == 0xFC00 && p.infinity[0] == 0x7C00 &&
                                    p.infinity[1] == 0xFC00 &&
@@ -63,14 +63,14 @@ struct HalfGroup {
     const __m512i top = _mm512_max_epu16(magnitudes(low), magnitudes(high));
     return _mm512_cmpgt_epu16_mask(top, _mm512_set1_epi16(static_cast<short>(limit))) != 0;
   }
-  /// All are in [2^-13, 2^15) in magnitude: two at each end of the exponent field's values are away, all of which show
-  /// in the field's upper bits after adding 2 to it.
+  /// Whether all magnitudes are in [2^-13, 2^15): this excludes two exponents at each end, which show in the field's
+  /// upper bits after adding 2 to it.
   SOFTAMP_LANES bool normal() const {
     const __m512i two = _mm512_set1_epi16(0x0800), upper = _mm512_set1_epi16(0x7000);
     return (_mm512_testn_epi16_mask(_mm512_add_epi16(low, two), upper) |
             _mm512_testn_epi16_mask(_mm512_add_epi16(high, two), upper)) == 0;
   }
-  /// Some are zero or subnormal.
+  /// Whether some are zero or subnormal.
   SOFTAMP_LANES bool has_tiny() const {
     const __m512i least = _mm512_min_epu16(magnitudes(low), magnitudes(high));
     return _mm512_cmplt_epu16_mask(least, _mm512_set1_epi16(0x0400)) != 0;
@@ -99,7 +99,7 @@ SOFTAMP_LANES uint8_t put_right(const RoundPlan& p, const HalfRounding& how, Hal
   return overflow ? p.on_overflow : 0;
 }
 
-/// Streaming stores pass the caches by; then the operands are asked for ahead of time, too.
+/// Streaming stores bypass the caches; then the operands are prefetched, too.
 template <bool kStream>
 SOFTAMP_LANES void put(void* out, __m512i v) {
   if constexpr (kStream)
@@ -113,7 +113,7 @@ SOFTAMP_LANES void prefetch_operand(const void* group, size_t bytes) {
   if constexpr (kStream)
     for (size_t b = 0; b < bytes; b += 64) _mm_prefetch(static_cast<const char*>(group) + kAhead + b, _MM_HINT_T0);
 }
-/// Plain stores: the lines that they will fill, from the second-level cache.
+/// Plain stores: prefetches the lines that they will fill, from the second-level cache.
 template <bool kStream>
 SOFTAMP_LANES void prefetch_result(const void* group, size_t bytes) {
   constexpr size_t kAhead = 512;
@@ -121,7 +121,7 @@ SOFTAMP_LANES void prefetch_result(const void* group, size_t bytes) {
     for (size_t b = 0; b < bytes; b += 64) _mm_prefetch(static_cast<const char*>(group) + kAhead + b, _MM_HINT_T0);
 }
 
-/// Stores a group of halves, or (kValues) of the fp32 values that they stand for.
+/// Stores a group of halves, or (kValues) of their fp32 values.
 template <bool kStream, bool kValues>
 SOFTAMP_LANES void put_group(const HalfGroup& g, void* out) {
   if constexpr (kValues) {
@@ -145,8 +145,8 @@ SOFTAMP_LANES HalfGroup group_of(const Lanes& lanes) {
   return {join(h0, h1), join(h2, h3)};
 }
 
-/// The same, put right; computed once more, so that the usual case keeps nothing but the halves.
-/// `see(v, lanes, special)` is told of vectors with infinite or NaN results.
+/// The same, corrected; computed again, so that the usual case keeps only the halves. `see(v, lanes, special)` is told
+/// of vectors with infinite or NaN results.
 template <class Lanes, class See>
 SOFTAMP_LANES HalfGroup rare_group_of(const RoundPlan& p, const HalfRounding& how, const Lanes& lanes, uint8_t& flags,
                                       const See& see) {
@@ -165,7 +165,7 @@ SOFTAMP_LANES HalfGroup rare_group_of(const RoundPlan& p, const HalfRounding& ho
 template <bool kWide>
 class Carry {
  public:
-  static constexpr int kDropped = 13;  ///< bits of a float's mantissa that a half has not
+  static constexpr int kDropped = 13;  ///< bits of a float's mantissa that a half does not have
 
   SOFTAMP_LANES explicit Carry(int r)
       : bits_(r),

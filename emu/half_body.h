@@ -1,7 +1,7 @@
 // The usual work on halves for AVX2 and the portable build: fp32 to halves and arithmetic on halves, to nearest even
-// and stochastic (carry). Groups with rare results (overflow, infinity, NaN) are done once more by the general kernels.
+// and stochastic (carry). The general kernels compute groups with rare results (overflow, infinity, NaN) again.
 //
-// No instruction here has a rounding mode of its own, but for F16C's conversions. A truncated fp32 sum or quotient is
+// No instruction here has a rounding mode of its own, except F16C's conversions. A truncated fp32 sum or quotient is
 // the nearest one stepped back by an ulp where its exact error points toward zero; a stochastic rounding truncates to a
 // half and compares what was cut off.
 #pragma once
@@ -25,7 +25,7 @@ SOFTAMP_LANES U16 pack(U32 a, U32 b) {
 #if defined(__AVX2__)
   return (U16)_mm256_permute4x64_epi64(_mm256_packus_epi32((__m256i)a, (__m256i)b), 0xD8);
 #elif defined(__SSE2__)
-  return (U16)_mm_packs_epi32((__m128i)a, (__m128i)b);  // which takes signed numbers: code_of gives them
+  return (U16)_mm_packs_epi32((__m128i)a, (__m128i)b);  // packs signed numbers, which code_of gives
 #else
   U16 r;
   for (int i = 0; i < 4; ++i) r[i] = static_cast<uint16_t>(a[i]), r[i + 4] = static_cast<uint16_t>(b[i]);
@@ -36,18 +36,18 @@ SOFTAMP_LANES U16 pack(U32 a, U32 b) {
 SOFTAMP_LANES U16 pack(__m128i a, __m128i b) { return (U16)_mm256_set_m128i(b, a); }
 #endif
 
-/// Halves to fp32, exactly, but for infinities and NaNs, which without F16C become finite.
+/// Halves to fp32, exactly, except infinities and NaNs, which without F16C become finite.
 SOFTAMP_LANES F32 widen_halves(const void* p) {
 #if defined(__F16C__)
   return (F32)_mm256_cvtph_ps(load<__m128i>(p));
 #else
   const I32 high = (I32)(__builtin_convertvector(load<U16of32>(p), U32) << 16);
-  // Sign, three copies of it that go, and the rest under fp32's exponent: off by 2^(127 - 15).
+  // The sign, three copies of it that are masked off, and the rest under fp32's exponent: off by 2^(127 - 15).
   return (F32)((U32)(high >> 3) & 0x8FFFFFFFu) * 0x1p112f;
 #endif
 }
 
-/// Whether some of 64 halves are infinite or NaN, where widen_halves does not let that show.
+/// Whether some of 64 halves are infinite or NaN, if widen_halves hides that.
 SOFTAMP_LANES bool hides_special(const void* p) {
 #if defined(__F16C__)
   static_cast<void>(p);
@@ -143,7 +143,7 @@ class Carry {
   float top_;
 };
 
-/// What a Carry is made for; a deterministic plan may name any number of bits, and draws none.
+/// The number of bits for a Carry; a deterministic plan may name any number, and uses none.
 template <Random kRandom>
 int carry_bits(const RoundPlan& plan) {
   return kRandom == Random::kNone ? 1 : plan.random_bits;
@@ -169,7 +169,7 @@ SOFTAMP_LANES F32 truncated_quotient(F32 a, F32 b) {
   return corrected<false>(q, (F32)((U32)remainder ^ ((U32)b & kSign)));
 }
 
-/// An fp32 value that rounds as the exact result does: to nearest even, or (kTruncate) by the carry with r <= 13.
+/// An fp32 value that rounds like the exact result: to nearest even, or (kTruncate) by the carry with r <= 13.
 template <Operation kOp, bool kTruncate>
 SOFTAMP_LANES F32 result_of(const char* const (&in)[3], size_t at, bool by_way_of_fp32) {
   const F32 a = widen_halves(in[0] + at), b = widen_halves(in[1] + at);
@@ -189,13 +189,13 @@ struct HalfLanes {
 template <class Code>
 HalfLanes(Code, F32) -> HalfLanes<Code>;
 
-/// What a group of results shows.
+/// Facts about a group of results.
 struct Seen {
   bool rare;  ///< some value is 65504 or more, infinite or NaN
   bool tiny;  ///< some value is 0 < |x| < 2^-14
 };
 
-/// Writes the 64 halves that `lanes(i)`, i = first element of a vector, gives. Looks for tiny ones where told to.
+/// Writes the 64 halves that `lanes(i)`, i = first element of a vector, gives. Looks for tiny ones if asked to.
 template <class Lanes>
 SOFTAMP_LANES Seen put_halves(const Lanes& lanes, bool look_for_tiny, void* out) {
   constexpr size_t kLanes = sizeof(U32) / 4;
@@ -212,9 +212,8 @@ SOFTAMP_LANES Seen put_halves(const Lanes& lanes, bool look_for_tiny, void* out)
   return {any(rare < 0), any(tiny)};
 }
 
-/// Writes a group by `lanes(i)`, which gives 8 halves; false where some are not in [2^-13, 2^15) in magnitude. There
-/// two at each end of the exponent field's values are missing, all of which show in its upper bits after adding 2 to
-/// it.
+/// Writes a group by `lanes(i)`, which gives 8 halves; false where some are not in [2^-13, 2^15) in magnitude. This
+/// excludes two exponents at each end, which show in the field's upper bits after adding 2 to it.
 #if defined(__F16C__)
 template <class Lanes>
 SOFTAMP_LANES bool put_normal_halves(const Lanes& lanes, void* out) {
@@ -340,7 +339,7 @@ uint8_t half_carry(const RoundPlan& plan, const RandomPlan& random, Element, Ele
 uint8_t arithmetic_nearest(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
   return arithmetic_by_operation<Random::kNone>(plan, random, slice, wanted);
 }
-/// More than 13 random bits want more than fp32's precision of the result, unless that is exact (N402).
+/// More than 13 random bits need a more precise result than fp32's, unless that is exact (N402).
 uint8_t arithmetic_carry(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
   const bool any_bits = plan.operation == Operation::kMul || plan.by_way_of_fp32;
   if (plan.round.random_bits > 16 || (plan.round.random_bits > 13 && !any_bits))

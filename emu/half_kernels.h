@@ -1,4 +1,4 @@
-// The fast kernels to and on halves. Each equals the general one wherever `choose` of its table (kernels.h) picks it.
+// The fast kernels to and on halves. Each gives the general one's results wherever `choose` (kernels.h) picks it.
 #pragma once
 
 #include "emu/kernels.h"

@@ -1,5 +1,5 @@
-// Tells ThreadSanitizer what it cannot see: oneTBB, a library that is not instrumented, hands work to other threads and
-// back in order. Without that sanitizer these are nothing.
+// Tells ThreadSanitizer what it cannot see: oneTBB, a library that is not instrumented, passes work to other threads
+// and back in order. Without that sanitizer these functions do nothing.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
@@ -15,8 +15,8 @@
 
 namespace softamp::emu {
 
-/// What happened before `give` has happened for whoever comes after a later `take`. One for all: a worker must take
-/// before it reads so much as a reference to anything.
+/// Everything before `give` is visible after a later `take`. There is one pair for all: a worker must take before it
+/// reads anything, even a reference.
 #if defined(SOFTAMP_THREAD_SANITIZER)
 inline char handover_token = 0;
 inline void give() { __tsan_release(&handover_token); }

@@ -11,14 +11,13 @@ using RoundKernel = uint8_t (*)(const RoundPlan&, const RandomPlan&, Element fro
 using WidenKernel = uint8_t (*)(const WidenPlan&, Element from, Element to, const Slice&, uint8_t wanted);
 using ArithmeticKernel = uint8_t (*)(const ArithmeticPlan&, const RandomPlan&, const Slice&, uint8_t wanted);
 
-/// The general kernels do whatever a plan says, `aligned` most stochastic roundings of fp32. The others, null where a
-/// set has none, serve what their name says: fp32 to fp16, and arithmetic on halves, under plans of the usual kind (see
-/// choose.cpp).
+/// The general kernels support every plan, `aligned` most stochastic roundings of fp32. The others, null if a set has
+/// none, do what their names say: fp32 to fp16, and arithmetic on halves, under usual plans (see choose.cpp).
 struct KernelTable {
   RoundKernel round;
   WidenKernel widen;
   ArithmeticKernel arithmetic;
-  RoundKernel aligned;  ///< fp32 by stochastic roundings that aligned_serves
+  RoundKernel aligned;  ///< fp32, stochastic roundings that aligned_serves accepts
   RoundKernel half_nearest;
   RoundKernel half_carry;
   ArithmeticKernel arithmetic_nearest;
@@ -38,15 +37,15 @@ extern const KernelTable kAvx512Kernels;
 extern const KernelTable kAvx512Fp16Kernels;
 #endif
 
-/// The kernel for a call: a fast one where it serves the plan, else the general one.
+/// The kernel for a call: a fast one if it supports the plan, else the general one.
 RoundKernel choose(const KernelTable& table, const RoundPlan& plan, Element from, Element to);
 ArithmeticKernel choose(const KernelTable& table, const ArithmeticPlan& plan);
-/// Whether round_aligned_body.h does what the plan says. kAlignedGuard: bits that it has below fp32's last.
+/// Whether round_aligned_body.h supports the plan. kAlignedGuard: bits that it has below fp32's last.
 bool aligned_serves(const RoundPlan& plan);
 constexpr int kAlignedGuard = 7;
 
-/// The scalar reference for one element of an arithmetic slice: what a kernel hands lanes with NaN, infinity or a zero
-/// divisor to.
+/// The scalar reference for one element of an arithmetic slice: kernels call it for lanes with NaN, infinity or a zero
+/// divisor.
 Rounded reference_lane(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, size_t i);
 
 }  // namespace softamp::emu

@@ -35,7 +35,7 @@ using Mask64 = LaneMask<I64>;
 #endif
 
 #if !defined(__FMA__)
-/// a b + c rounded once, as math_lane.h's `fused`: by way of binary64, rounded to odd.
+/// a b + c rounded once, like math_lane.h's `fused`: first to binary64, rounded to odd.
 SOFTAMP_LANES F64 fused_to_odd(F64 a, F64 b, F64 c) {
   const F64 product = a * b, sum = product + c;
   const F64 c_seen = sum - product, product_seen = sum - c_seen;

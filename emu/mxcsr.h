@@ -1,4 +1,4 @@
-// The x86 floating-point environment of a task: round to nearest, no flushing (N81), left as found.
+// The x86 floating-point environment of a task: round to nearest, no flushing (N81), restored afterwards.
 #pragma once
 
 #if defined(__SSE2__)
@@ -7,8 +7,8 @@
 
 namespace softamp::emu {
 
-/// While alive, MXCSR is the default one; then control and sticky bits are what they were. oneTBB hands the caller's
-/// settings to its workers, so every task makes its own.
+/// Sets the default MXCSR while alive, then restores control and sticky bits. oneTBB gives the caller's settings to its
+/// workers, so every task makes its own.
 class DefaultMxcsr {
  public:
 #if defined(__SSE2__)

@@ -1,4 +1,4 @@
-// Flags from the hardware: what MXCSR's sticky bits say of a kernel's rounding instructions.
+// Flags from the hardware: MXCSR's sticky bits after a kernel's rounding instructions.
 #pragma once
 
 #include "emu/plan.h"
@@ -7,7 +7,7 @@
 namespace softamp::emu {
 namespace {
 
-/// While alive, what is computed leaves no trace in MXCSR.
+/// While alive, computing does not change MXCSR.
 class Unseen {
 #if defined(__SSE2__)
  public:
@@ -23,7 +23,7 @@ class Unseen {
 };
 
 /// Runs `body`, a call that is not inlined, and adds those flags of `collected` (inexact, underflow) that MXCSR gathers
-/// meanwhile, where they are wanted. The task's MXCSR is the default one (DefaultMxcsr), and x86 finds tininess after
+/// meanwhile, if they are wanted. The task's MXCSR is the default one (DefaultMxcsr), and x86 finds tininess after
 /// rounding, as `ieee` does.
 template <class Body>
 SOFTAMP_LANES uint8_t with_mxcsr(const RoundPlan& p, uint8_t wanted, uint8_t collected, const Body& body) {

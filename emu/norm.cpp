@@ -5,7 +5,7 @@
 namespace softamp::emu {
 const NormKernels& norms_of(bulk::InstructionSet set) {
   if (set == bulk::InstructionSet::kAuto) set = bulk::best_instruction_set();
-  kernels_of(set);  // refuses what is not there
+  kernels_of(set);  // refuses an unavailable set
   switch (set) {
 #if defined(SOFTAMP_HAS_AVX2)
     case bulk::InstructionSet::kAvx2: return kAvx2Norms;

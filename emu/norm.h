@@ -1,5 +1,5 @@
-// What the kernels of normalisations and of their gradients share: shape and options of the node, parameters in fp32,
-// and the bodies of kernel/norm.h where vectors do not serve.
+// Shared by the kernels of normalisations and their gradients: shape and options of the node, parameters in fp32, and
+// the bodies of kernel/norm.h for cases that vectors do not support.
 #pragma once
 
 #include "emu/norm_kernels.h"
@@ -12,12 +12,12 @@ namespace softamp::emu {
 
 using engine::NormKind;
 
-/// A node of one of the six operations, and by what it runs.
+/// A node of one of the six operations, and what computes it.
 struct NormNode : engine::NormNode {
   explicit NormNode(const OpContext& c);
 
   int threads;
-  bool by_body;  ///< reference, fp16 statistics, or a preset that vectors do not serve
+  bool by_body;  ///< reference, fp16 statistics, or a preset that vectors do not support
   Load load;
   Results results;
   const NormKernels* vectors = nullptr;
@@ -31,16 +31,16 @@ struct NormNode : engine::NormNode {
   uint64_t blocks() const { return (shape.rows + 1023) / 1024; }
 };
 
-/// Floats to a cache line's multiple, so that arrays in scratch memory begin at one.
+/// A number of floats rounded up to whole cache lines, so that arrays in scratch memory begin at one.
 constexpr uint64_t padded_floats(uint64_t n) { return (n + 15) / 16 * 16; }
 
-/// Elements of a thread's buffer of results, and that are not worth a thread.
+/// Elements in a thread's buffer of results; and the number up to which one thread suffices.
 constexpr uint64_t kNormBuffer = 4096, kNormGrain = 16 * 1024;
 
 /// The parameters of all channels as fp32.
 void enter_parameters(const kernel::Elements& from, uint64_t channels, const Semantics& s, float* to);
 
-/// What bodies hand their outputs to: codes into `call`'s outputs (unless flags_only), flags into `status`.
+/// Receives the outputs of bodies: codes into `call`'s outputs (unless flags_only), flags into `status`.
 struct NormSink {
   const NormNode& node;
   const OpCall& call;

@@ -68,7 +68,7 @@ class NormForward final : public OpKernel {
     body(call, group, {n_, call, status, true});
   }
 
-  /// i, and whether something on the way to it is not finite.
+  /// i, and whether an intermediate value is not finite.
   float inverse(Moments m, bool& rare) const {
     Steps steps;
     const float i = kernel::inverse_deviation(steps, m.variance, n_.options.epsilon);
@@ -121,7 +121,7 @@ class NormForward final : public OpKernel {
     float* const inverses = mean + samples() * channels_;
     float* const sums = inverses + samples() * channels_;
     const uint64_t in_row = n_.shape.groups_to_row, blocks = group_blocks(), size = n_.shape.group_size();
-    // Of a sample all groups' first blocks, then their second ones: these share rows, and so cache lines.
+    // All groups' first blocks of a sample, then their second ones: these share rows, and so cache lines.
     auto part = [&](size_t begin, size_t end, size_t) {
       alignas(64) char gathered[1024 * sizeof(float)];
       for (size_t u = begin; u < end; ++u) {
@@ -236,7 +236,7 @@ class NormForward final : public OpKernel {
     if (n_.options.stable) pass(mean, width, sums + width);
   }
 
-  /// Outputs 1 to 4 of a channel, with their flags; rare: with those of the whole channel.
+  /// Outputs 1 to 4 of a channel, with their flags; if `rare`, with those of the whole channel.
   void channel_outputs(const OpCall& call, uint64_t c, Moments m, bool rare) const {
     const kernel::Environment& e = call.environment;
     const Semantics& s = e.semantics;

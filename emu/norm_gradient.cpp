@@ -8,7 +8,7 @@ namespace {
 
 using kernel::Steps;
 
-/// What kernel/norm.h makes of the sums of a channel or group, in fp32.
+/// The averages of kernel/norm.h from the sums of a channel or group, in fp32.
 struct Averages {
   float a, b;
 };

@@ -1,5 +1,5 @@
 // The inner loops of normalisations, by instruction set: the fp32 steps of kernel/norm.h up to the final rounding, bit
-// for bit, NaNs apart. Functions that return bool tell whether some result is infinite or a NaN.
+// for bit, except for the bits of NaNs. Functions that return bool tell whether some result is infinite or a NaN.
 //
 // Along rows (layer norm) the elements of a group are contiguous and share mean and i; along columns (batch norm)
 // `rows` rows of `width` channels, `stride` elements apart, have a mean and an i per channel.
@@ -47,7 +47,7 @@ extern const NormKernels kAvx2Norms;
 extern const NormKernels kAvx512Norms;
 #endif
 
-/// The kernels of `set` (kAuto: the best there is). Throws as kernels_of (dispatch.h).
+/// The kernels of `set` (kAuto: the best available). Throws as kernels_of (dispatch.h).
 const NormKernels& norms_of(bulk::InstructionSet set);
 
 }  // namespace softamp::emu

@@ -1,4 +1,4 @@
-// When to try the short way of stochastic rounding, which normal results allow.
+// When to try the fast stochastic rounding, which is right only if all results are normal numbers.
 #pragma once
 
 #include "emu/simd.h"
@@ -6,7 +6,7 @@
 namespace softamp::emu {
 namespace {
 
-/// Decides from group to group whether to try the way of normal results: after failures in a row it rests for a while.
+/// Decides for each group whether to try the fast rounding: after several failures in a row it pauses for a while.
 class NormalGroups {
  public:
   SOFTAMP_LANES bool expected() {
@@ -14,7 +14,7 @@ class NormalGroups {
     --resting_;
     return false;
   }
-  /// Notes whether a group came out normal, and returns it.
+  /// Records whether a group's results were normal, and returns it.
   SOFTAMP_LANES bool settled(bool normal) {
     if (normal) [[likely]] {
       penalty_ = 0;

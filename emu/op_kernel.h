@@ -1,4 +1,4 @@
-// The kernels of the CPU engine: engine/op_kernel.h's, with a way to run.
+// The kernels of the CPU engine: engine/op_kernel.h's, with a function that runs them.
 #pragma once
 
 #include "softamp/engine/op_kernel.h"
@@ -27,7 +27,7 @@ class OpKernel : public engine::OpKernel {
 
 using KernelFactory = std::unique_ptr<OpKernel> (*)(const OpContext&);
 
-/// An operation type and what makes its kernel.
+/// An operation type and the factory of its kernel.
 struct KernelEntry {
   const char* op;
   KernelFactory make;

@@ -28,7 +28,7 @@ OperandView::OperandView(const Shape& shape, const Shape& output, size_t bytes)
     if (extent == 1) continue;
     const Axis next{extent, held == 1 ? 0 : stride};
     stride *= held;
-    // Neighbours that are walked through in one stride are one axis.
+    // Neighbouring axes with one common stride are one axis.
     Axis* const inner = axes_.empty() ? nullptr : &axes_.back();
     if (inner && (next.stride == 0 ? inner->stride == 0 : next.stride == inner->extent * inner->stride))
       inner->extent *= next.extent;
@@ -65,7 +65,7 @@ const void* OperandView::row(const char* data, size_t begin, size_t count, Buffe
     return buffer.data;
   }
   if (!buffer.filled) {
-    // As many rows as any block of this call can begin in and go on for: `count` is at its greatest at first.
+    // Enough rows for any block of this call, wherever it begins: the first block's `count` is the greatest.
     const size_t needed = elements_ + count;
     std::memcpy(buffer.data, data, elements_ * bytes_);
     for (size_t done = elements_; done < needed;) {

@@ -24,7 +24,7 @@ class OperandView {
   /// Elements of the operand.
   size_t elements() const { return elements_; }
 
-  /// What one thread keeps for one operand: a block put together, or a row repeated.
+  /// One thread's buffer for one operand: a gathered block, or a repeated row.
   struct Buffer {
     alignas(64) char data[2 * kElementBlock * 8];
     bool filled = false;

@@ -16,10 +16,10 @@ namespace {
 using kernel::Update;
 
 constexpr size_t kBlock = 512;  ///< elements whose operands, values and codes stay in the first-level cache
-constexpr size_t kStreamFrom = size_t{16} << 20;  ///< bytes of all tensors that pass the caches by
+constexpr size_t kStreamFrom = size_t{16} << 20;  ///< bytes of all tensors from which stores bypass the caches
 constexpr uint8_t kExactOnly = kInexact | kUnderflow;
 
-/// How the values of a site are made, and rounded.
+/// How the values of a site are computed and rounded.
 struct SiteWay {
   Leaves leaves = Leaves::kOdd64;
   Way way{};  ///< none of kFp32
@@ -32,7 +32,7 @@ SiteWay rounded_way(Leaves leaves, const FloatFormat& f, const Semantics& s, bul
   return {leaves, staged(nullptr, leaves == Leaves::kOdd64 ? Element::kF64 : Element::kF32, f, s, isa)};
 }
 
-/// False where only the body serves.
+/// False if only the body supports it.
 bool find_ways(SiteWays& ways, DType type, const Semantics& s, bulk::InstructionSet isa) {
   const FloatFormat f = format_of(type);
   const RoundingPolicy& p = s.rounding(f);
@@ -106,7 +106,7 @@ class UpdateKernel final : public OpKernel {
     size_t count, valid;
     const float *var, *slot[2], *grad;
   };
-  /// What is sought and what was found in a block.
+  /// Flags that are sought, and findings in a block.
   struct Seen {
     uint8_t wanted = 0, flags = 0;
     uint64_t rare = 0;
@@ -155,7 +155,7 @@ class UpdateKernel final : public OpKernel {
     }
   }
 
-  /// Elements of a block as fp32. A block with an end of its own is filled up with zeros.
+  /// Elements of a block as fp32. An incomplete block is filled up with zeros.
   const float* operand(const void* tensor, DType type, const Block& b, int number, Buffers& buffers, float* to) const {
     const size_t bytes = size_of(type);
     const void* from = static_cast<const char*>(tensor) + b.begin * bytes;
@@ -219,7 +219,7 @@ class UpdateKernel final : public OpKernel {
     const SiteWay& way = seen.wanted & kExactOnly ? ways_[site].telling : ways_[site].usual;
     const RoundingPolicy& policy = semantics_.rounding(format_of(type));
     float* const fresh = buffers.fresh[site ? site - 1 : 0];
-    // Both slots may still be read when var is made, and the first when the second is.
+    // Both slots may still be read while var is computed, and the first slot while the second is.
     void* codes = site != 0 && type == DType::kFloat32 ? static_cast<void*>(fresh) : buffers.codes;
     s.count = b.count;
     s.out = way.leaves == Leaves::kFp32 ? codes : buffers.values;
@@ -245,7 +245,7 @@ class UpdateKernel final : public OpKernel {
     return site == 0 ? nullptr : entered(codes, type, b.count, fresh);
   }
 
-  /// What vectors leave to the body: the elements that raise what is sought, and whole groups.
+  /// Computes by the body what vectors leave to it: elements that raise wanted flags, and whole groups.
   void settle(const OpCall& call, const kernel::UpdateRates& rates, const Block& b, const Seen& seen, FpStatus* status,
               uint8_t& wanted) const {
     uint8_t sought = seen.flags & wanted;
@@ -280,7 +280,7 @@ std::unique_ptr<OpKernel> make_update(const OpContext& c) { return std::make_uni
 
 const UpdateKernels& updates_of(bulk::InstructionSet set) {
   if (set == bulk::InstructionSet::kAuto) set = bulk::best_instruction_set();
-  kernels_of(set);  // refuses what is not there
+  kernels_of(set);  // refuses an unavailable set
   switch (set) {
 #if defined(SOFTAMP_HAS_AVX2)
     case bulk::InstructionSet::kAvx2: return kAvx2Updates;

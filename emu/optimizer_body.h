@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kLanesOf32 = sizeof(F32) / 4, kLanesOf64 = sizeof(F64) / 8;
 
-/// A binary64 vector as the formulas want it.
+/// A binary64 vector for the formulas.
 struct Lane64 {
   F64 v;
   friend SOFTAMP_LANES Lane64 operator+(Lane64 a, Lane64 b) { return {a.v + b.v}; }
@@ -48,7 +48,7 @@ SOFTAMP_LANES F64 truncated_sum(F64 a, F64 b) {
 #endif
 }
 
-constexpr uint64_t kBelow24 = (uint64_t{1} << 29) - 1;  ///< bits of binary64 that fp32 has not
+constexpr uint64_t kBelow24 = (uint64_t{1} << 29) - 1;  ///< bits of binary64 that fp32 does not have
 
 SOFTAMP_LANES F32of64 truncated32(F64 x) { return narrowed((F64)((U64)x & ~kBelow24)); }
 SOFTAMP_LANES F32of64 odd32(F64 odd) {
@@ -64,7 +64,7 @@ SOFTAMP_LANES U32of64 flushed_half(U32of64 x) {
   return x & ~((U32of64)((x & 0x7FFFFFFFu) - 1 < 0x007FFFFFu) & 0x7FFFFFFFu);
 }
 
-/// What a vector of results says about its group.
+/// Facts about a group from a vector of results.
 template <class U>
 SOFTAMP_LANES U rare_lanes(U code, bool zero_is_rare) {
   constexpr bool kWide = sizeof(code[0]) == 8;

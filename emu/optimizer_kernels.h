@@ -1,5 +1,5 @@
 // The inner loops of updates, by instruction set: the formulas of kernel/optimizer.h up to r, on fp32 operands, for
-// groups of 64 elements. Groups with an infinite or NaN value are reported: the body does them once more.
+// groups of 64 elements. Groups with an infinite or NaN value are reported: the body computes them again.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace softamp::emu {
 enum class Stage : uint8_t { kFused, kNesterov, kMean, kMeanSquare, kScaledStep, kAdam };
 constexpr size_t kStages = 6;
 
-/// What a stage leaves of its exact sum.
+/// The form in which a stage writes its exact sum.
 enum class Leaves : uint8_t {
   kFp32,       ///< the result: fp32 to nearest even, flushed as the call says
   kTruncated,  ///< 24 bits toward zero: carry with at most 13 random bits reads no further in a half (N402)
@@ -38,12 +38,12 @@ struct StageCall {
   bool zero_is_rare = false;  ///< a zero sum may be -0 (rounding down)
 };
 
-/// Returns a bit for each group that the body must do.
+/// Returns a bit for each group that the body must compute.
 using StageKernel = uint64_t (*)(const StageCall&);
 
 struct UpdateKernels {
   StageKernel stage[kStages][kLeaves];
-  /// Copies past the caches, both at the start of a cache line; bytes a multiple of 64.
+  /// Copies, bypassing the caches; both pointers at the start of a cache line; bytes a multiple of 64.
   void (*stream)(const void* from, size_t bytes, void* to);
   /// How many of n codes have every bit of `exponent` set.
   uint64_t (*not_finite16)(const uint16_t* codes, size_t n, uint16_t exponent);
@@ -58,7 +58,7 @@ extern const UpdateKernels kAvx2Updates;
 extern const UpdateKernels kAvx512Updates;
 #endif
 
-/// The kernels of `set` (kAuto: the best there is). Throws as kernels_of (dispatch.h).
+/// The kernels of `set` (kAuto: the best available). Throws as kernels_of (dispatch.h).
 const UpdateKernels& updates_of(bulk::InstructionSet set);
 
 }  // namespace softamp::emu

@@ -10,7 +10,7 @@ void parallel_ranges(size_t n, size_t grain, size_t align, int threads, RangeBod
   if (n == 0) return;
   const size_t workers = threads > 0 ? static_cast<size_t>(threads) : machine_threads();
   grain = std::max<size_t>(grain, 1);
-  // Four pieces to a worker even out what the machine's other business takes from one of them.
+  // Four pieces per worker even out delays of single workers by other load on the machine.
   const size_t most = workers == 1 ? 1 : std::min(kMaxPieces, 4 * workers);
   const size_t pieces = std::min(most, n / grain);
   if (pieces <= 1) {

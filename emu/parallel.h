@@ -1,6 +1,6 @@
-// Loops over index ranges on several threads: the only way in which kernels use threads. How a range is cut depends on
-// its length and the number of threads alone, and no result may depend on the cut. Where the threads come from is one
-// of two files: parallel_tbb.cpp (oneTBB) or, in a build without it, parallel_threads.cpp (std::thread).
+// Loops over index ranges on several threads: the only way in which kernels use threads. How a range is cut depends
+// only on its length and the number of threads, and no result may depend on the cut. The threads come from one of two
+// files: parallel_tbb.cpp (oneTBB) or, in a build without it, parallel_threads.cpp (std::thread).
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ class BodyView {
 using RangeBody = BodyView<size_t, size_t, size_t>;  ///< (begin, end, piece)
 using PieceBody = BodyView<size_t>;                  ///< (piece)
 
-/// Threads that the machine has for this process; and those that the caller may use at most, where he is a part of
-/// something larger. Both at least 1.
+/// Threads that this process may use on the machine; and the most that the caller may use, if it is itself part of a
+/// larger loop. Both at least 1.
 size_t machine_threads();
 size_t threads_here();
 

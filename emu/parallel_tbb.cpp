@@ -15,7 +15,7 @@ size_t threads_here() { return static_cast<size_t>(oneapi::tbb::this_task_arena:
 
 void for_each_piece(size_t count, int threads, PieceBody body) {
   const auto piece = [&](size_t p) {
-    take();  // before so much as `body` is read
+    take();  // before anything is read, even `body`
     body(p);
     give();
   };
@@ -24,7 +24,7 @@ void for_each_piece(size_t count, int threads, PieceBody body) {
   if (threads == 0) {
     loop();
   } else {
-    // More threads than the machine has would be refused with a warning; the pieces are dealt all the same.
+    // oneTBB would refuse more threads than the machine has, with a warning; the result is the same with fewer.
     oneapi::tbb::task_arena arena(std::min(threads, oneapi::tbb::info::default_concurrency()));
     arena.execute(loop);
   }

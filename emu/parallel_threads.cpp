@@ -1,6 +1,6 @@
-// Threads of emu/parallel.h without oneTBB (N425): one crew of std::threads for the process, started at first use,
-// which sleeps between loops. A loop that begins while the crew is at work, within another loop or beside it, is its
-// caller's alone.
+// Threads of emu/parallel.h without oneTBB (N425): one pool of std::threads for the process, started at first use,
+// which sleeps between loops. A loop that begins while the threads are busy, inside another loop or beside one, runs on
+// its caller's thread only.
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace {
 
 size_t count_threads() {
 #if defined(__linux__)
-  // What this process may use, as taskset and containers have it; hardware_concurrency counts the whole machine.
+  // The processors that taskset or a container allows this process; hardware_concurrency counts the whole machine.
   cpu_set_t mine;
   if (sched_getaffinity(0, sizeof mine, &mine) == 0) return std::max(1, CPU_COUNT(&mine));
 #endif
@@ -35,7 +35,7 @@ class Crew {
     try {
       for (size_t i = 0; i < helpers; ++i) threads_.emplace_back([this, i] { serve(i); });
     } catch (const std::system_error&) {
-      // The system gives no more threads: those that there are do it.
+      // The system gives no more threads: continue with those that exist.
     }
   }
   ~Crew() {
@@ -49,7 +49,7 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// False where the crew is at work already.
+  /// False if the threads are busy.
   bool run(size_t count, size_t helpers, const PieceBody& body) {
     std::unique_lock lock(mutex_);
     if (body_) return false;
@@ -68,7 +68,7 @@ class Crew {
   }
 
  private:
-  /// Takes pieces until there are no more; the lock is held between them alone.
+  /// Takes pieces until there are no more; the lock is held only between pieces.
   void work(std::unique_lock<std::mutex>& lock) {
     ++busy_;
     while (next_ < count_) {

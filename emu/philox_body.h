@@ -9,9 +9,9 @@ namespace {
 
 /// Philox for the blocks of one (seed, step, operation), kBlocks at a time.
 ///
-/// State words live in 64-bit lanes of which the low half counts, so that a product needs no blending: its high word
-/// is one shift away and its low word is where it belongs. In the first two rounds the counter's constant words, which
-/// are three, leave two multiplications of four to do.
+/// State words are the low halves of 64-bit lanes, so that a product needs no blending: its high word needs one shift,
+/// and its low word is in place. In the first two rounds the counter's constant words, which are three, leave two
+/// multiplications of four to do.
 class PhiloxBlocks {
  public:
   static constexpr int kLanes = sizeof(U64) / 8;

@@ -67,7 +67,7 @@ WidenPlan plan_widen(const FloatFormat& from, Element to, const Semantics& s) {
   const bool to_double = to == Element::kF64;
   const FloatFormat target = to_double ? kBinary64 : kFp32;
   const RoundingPolicy& p = s.wide;
-  // Every finite code, moved under fp32's exponent field, must be a finite fp32 number, and so must its value.
+  // Every finite code, shifted under fp32's exponent field, must be a finite fp32 number, and so must its value.
   const bool moved_is_finite = from.exponent_bits < 8 || from.specials == Specials::kIeee;
   plan.vectorised = p.usual() && moved_is_finite && from.bias >= 0 && from.bias <= 127 && from.max_exponent() <= 127;
   if (!plan.vectorised) return plan;

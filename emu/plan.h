@@ -11,7 +11,7 @@
 
 namespace softamp::emu {
 
-/// What arrays hold.
+/// The element type of an array.
 enum class Element : uint8_t { kU8, kU16, kU32, kF32, kF64 };
 
 constexpr size_t size_of(Element e) {
@@ -20,7 +20,7 @@ constexpr size_t size_of(Element e) {
 
 /// Codes of a format to fp32 or binary64, exactly.
 struct WidenPlan {
-  bool vectorised;  ///< false: this format goes by the scalar reference
+  bool vectorised;  ///< false: this format uses the scalar reference
   uint32_t magnitude_mask;
   uint32_t sign_shift;            ///< left shift that takes a code's sign to bit 31
   uint32_t mantissa_shift;        ///< left shift that takes a code's mantissa to fp32's
@@ -45,7 +45,7 @@ struct RoundPlan {
   int min_exponent;
   uint32_t max_finite, min_normal;
   uint32_t sign_shift;     ///< right shift that takes bit 31 to the code's sign
-  bool has_negative_zero;  ///< the format, and the policy
+  bool has_negative_zero;  ///< both the format and the policy have it
 
   bool usual;  ///< RoundingPolicy::usual: the kernels on halves take no other
   bool stochastic;
@@ -72,7 +72,7 @@ struct RoundPlan {
   uint8_t on_inexact, on_underflow, on_overflow, on_infinity, on_quiet_nan, on_signaling_nan;  ///< flags
 
   WidenPlan values;  ///< for outputs that hold values
-  bool lanes32;      ///< fp32 sources may go by 32-bit lanes
+  bool lanes32;      ///< fp32 sources may use 32-bit lanes
 };
 
 struct RandomPlan {
@@ -84,7 +84,7 @@ struct RandomPlan {
 
 enum class Operation : uint8_t { kAdd, kSub, kMul, kDiv, kFma };
 
-/// fp16 arithmetic: the exact value of the operation, or one that rounds alike, then `round`.
+/// fp16 arithmetic: the exact value of the operation, or one that rounds to the same result, then `round`.
 struct ArithmeticPlan {
   Operation operation;
   RoundPlan round;
@@ -106,7 +106,7 @@ struct Slice {
   const uint32_t* words;
   uint64_t index;
   size_t count;
-  bool stream;  ///< results pass the caches by; `out` is then at the start of a cache line
+  bool stream;  ///< results bypass the caches; `out` is then at the start of a cache line
 };
 constexpr size_t kGroup = 64;
 

@@ -14,13 +14,13 @@ namespace {
 using kernel::PoolingGeometry;
 using kernel::Range;
 
-constexpr size_t kSerialReads = 65536;  ///< elements read: fewer are the caller's alone
+constexpr size_t kSerialReads = 65536;  ///< elements read: fewer run only on the caller's thread
 constexpr uint8_t kReported = kInvalid | kOverflow;
 
 const PoolingKernels& pooling_of(bulk::InstructionSet set) {
   using bulk::InstructionSet;
   if (set == InstructionSet::kAuto) set = bulk::best_instruction_set();
-  kernels_of(set);  // throws where it cannot be had
+  kernels_of(set);  // throws if it is unavailable
   switch (set) {
 #if defined(SOFTAMP_HAS_AVX2)
     case InstructionSet::kAvx2: return kAvx2Pooling;
@@ -125,7 +125,7 @@ class SummedPooling : public Pooling {
  protected:
   /// Output (n, y, x, c) by the body.
   virtual kernel::Sum sum(const OpCall& call, int64_t n, int64_t y, int64_t x, int64_t c) const = 0;
-  /// All of them, as fast as it goes.
+  /// All of them, by the fast kernels.
   virtual void sums(const OpCall& call, float* values) const = 0;
   virtual int64_t height() const = 0;
   virtual int64_t width() const = 0;

@@ -55,7 +55,7 @@ struct PoolingCodes {
   static SOFTAMP_LANES U32 operand(const PoolingPlan& p, U32 codes) {
     return p.operand_flush_below ? flushed(codes, p.operand_flush_below, p.operand_flush_kept) : codes;
   }
-  /// Ascending with the value; of a finite code and back.
+  /// A key that ascends with the value; from a finite code and back.
   static SOFTAMP_LANES I32 key(U32 codes) {
     const U32 m = magnitude(codes);
     return (I32)((codes & kSign) != 0 ? ~m : m);

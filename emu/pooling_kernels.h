@@ -1,7 +1,7 @@
 // The inner loops of pooling, by instruction set: one window, or one element's windows, over all channels at once.
 //
-// Each returns false where it met what it does not serve (NaN, infinity, overflow): its output is then done by
-// kernel/pooling.h. Elsewhere its results are kernel/pooling.h's.
+// Each returns false if it met a case that it does not support (NaN, infinity, overflow): kernel/pooling.h then
+// computes its output. Otherwise its results equal kernel/pooling.h's.
 #pragma once
 
 #include <cstddef>

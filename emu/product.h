@@ -1,17 +1,14 @@
 // Matrix products on the CPU: the engine under MatMul, and under the
-// convolutions, which hand it their operands row by row. out(i, j) = sum over k
-// of A(i, k) B(k, j), by the one chain per output that kernel/product.h
-// defines.
+// convolutions, which pass it their operands row by row. out(i, j) = sum over k of A(i, k) B(k, j), by the one chain
+// per output that kernel/product.h defines.
 //
-// Order: k ascending, whatever the tiles; tiles are cut along rows and columns,
-// k never split between threads. Values, flags and lowest offending index
-// depend on neither threads nor instruction set.
+// Order: k ascending for any tiles; tiles are cut along rows and columns, k never split between threads. Values, flags
+// and lowest offending index depend on neither threads nor instruction set.
 //
 // Use:
-//   const ProductPlan plan(rules, semantics, isa);              // reusable;
-//   makes no look at a policy twice const Schedule schedule =
-//   Schedule::plain(k, block, batch_sum); run_product(plan, {rows, columns,
-//   &schedule, &operands, out}, environment, {threads, &status});
+//   const ProductPlan plan(rules, semantics, isa);  // reusable
+//   const Schedule schedule = Schedule::plain(k, block, batch_sum);
+//   run_product(plan, {rows, columns, &schedule, &operands, out}, environment, {threads, &status});
 #pragma once
 
 #include <cstddef>
@@ -55,14 +52,14 @@ struct ProductProblem {
 
 struct ProductKernels;
 
-/// What rules and semantics come to on an instruction set.
+/// How products under rules and semantics are computed by an instruction set.
 struct ProductPlan {
   /// reference: every output by kernel/product.h. Throws std::invalid_argument
   /// where machine or build lack `isa`.
   ProductPlan(const kernel::ProductRules& rules, const Semantics& semantics,
               bulk::InstructionSet isa = bulk::InstructionSet::kAuto, bool reference = false);
 
-  /// How blocks are done, from the most special to what does everything.
+  /// How blocks are computed, from the most special way to the most general.
   enum class Way : uint8_t {
     kFloat,        ///< no rounding inside
     kNative,       ///< after every product, nearest, by arithmetic on halves
@@ -80,7 +77,7 @@ struct ProductPlan {
   Semantics semantics;
   const ProductKernels* kernels;
   Way way;
-  Way careful;              ///< what serves where `way` meets overflow, infinity or NaN
+  Way careful;              ///< used where `way` meets overflow, infinity or NaN
   RoundPlan half;           ///< roundings to partials of type half
   RoundPlan result;         ///< the final rounding to fp16 or bf16, exact where the
                             ///< chain ends in a half

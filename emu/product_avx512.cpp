@@ -5,7 +5,7 @@
 namespace softamp::emu {
 namespace {
 
-/// 24 x 16: for few outputs in a row, of which half a wide tile would be idle.
+/// 24 x 16: for few outputs in a row, for which half of a wide tile would be idle.
 constexpr ProductKernels slender() {
   ProductKernels k = general_products<24, 1>(kAvx512Kernels);
   k.nearest_each = product_nearest_each_slender_avx512;

@@ -24,8 +24,8 @@ SOFTAMP_LANES void blocks(const ProductTile& tile, Accumulators<kPerRow>& acc, c
   }
 }
 
-/// Rounds those pairs of vectors of `values` that `pairs` has bits for, by the
-/// form that serves all finite numbers. Returns false for an overflow.
+/// Rounds the pairs of vectors of `values` whose bits are set in `pairs`, for all finite numbers. Returns false for an
+/// overflow.
 template <size_t kPerRow>
 [[gnu::noinline]] bool round_pairs(int random_bits, const Numbers<kPerRow>& numbers, unsigned pairs, float* values) {
   const Carry<false> carry(random_bits);

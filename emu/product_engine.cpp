@@ -12,12 +12,11 @@ namespace softamp::emu {
 namespace {
 
 constexpr size_t kSlabBytes = size_t{16} << 20;  ///< packed panels of B at a time
-constexpr size_t kRowPanels = 8;                 ///< of A, to a task: what the second-level cache holds
+constexpr size_t kRowPanels = 8;                 ///< of A, per task: as many as the second-level cache holds
 constexpr size_t kColumnPanels = 32;
 constexpr size_t kTasksPerThread = 8;
 
-/// Nanoseconds that a product takes one core, roughly: decides between serial
-/// and parallel only.
+/// Nanoseconds of a product on one core, roughly: only decides between serial and parallel.
 double cost(ProductPlan::Way way) {
   using Way = ProductPlan::Way;
   switch (way) {
@@ -205,12 +204,12 @@ class Tasks {
   PackedB b_;
   bool serial_;
   size_t rows_per_task_, columns_per_task_;
-  float* state_ = nullptr;  ///< of all tiles, where k does not fit one slab
+  float* state_ = nullptr;  ///< of all tiles, if k does not fit one slab
   AlignedFloats global_state_;
   std::vector<uint8_t> suspicions_;
 };
 
-/// What a chain without products gives.
+/// Writes the result of chains without products.
 void write_empty(const ProductPlan& plan, const ProductProblem& problem, const kernel::Environment& environment) {
   kernel::ProductChain chain(plan.rules, environment, 0);
   const uint64_t code = chain.finish().code;

@@ -26,16 +26,16 @@ struct ProductTile {
   const Segment* segments;
   size_t segment_count;
   const uint64_t* output;  ///< places of (row, first column), mr of them
-  size_t rows, columns;    ///< that the problem has
+  size_t rows, columns;    ///< of the problem within the tile
 };
 
 /// Continues the chains of `acc` (fp32, [mr][nr], 64-byte aligned) by the
-/// tile's products. Returns false, and leaves `acc` as it was, where it met
-/// what it does not serve: overflow, infinity, NaN.
+/// tile's products. Returns false, and leaves `acc` unchanged, if it met a case that it does not support: overflow,
+/// infinity, NaN.
 using ProductWay = bool (*)(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
 
-/// Elements from one row of a panel of A to the next: the longest chunk and a
-/// little, so that rows do not compete for the same cache lines.
+/// Elements from one row of a panel of A to the next: a little more than the longest chunk, so that rows do not compete
+/// for the same cache lines.
 constexpr size_t kMostChunk = 256, kAStride = kMostChunk + 16;
 
 struct ProductKernels {

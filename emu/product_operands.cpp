@@ -1,4 +1,4 @@
-// Operands of plain products: widened by vectors, transposed where they lie the other way.
+// Operands of plain products: widened by vectors, transposed if stored the other way.
 #include <algorithm>
 #include <cstring>
 

@@ -10,7 +10,7 @@ namespace {
 const ProductKernels& products_of(bulk::InstructionSet set) {
   using bulk::InstructionSet;
   if (set == InstructionSet::kAuto) set = bulk::best_instruction_set();
-  kernels_of(set);  // throws where it cannot be had
+  kernels_of(set);  // throws if it is unavailable
   switch (set) {
 #if defined(SOFTAMP_HAS_AVX2)
     case InstructionSet::kAvx2: return kAvx2Products;
@@ -25,7 +25,7 @@ const ProductKernels& products_of(bulk::InstructionSet set) {
   }
 }
 
-/// What the fast ways take for granted of the rounding; what overflows is done again by the careful way.
+/// What the fast ways assume of the rounding; the careful way computes overflows again.
 bool usual(const RoundPlan& p) {
   const bool flush_shows = p.operand_flush_below != 0 && p.operand_flush_sign == 0;
   return p.usual && p.format == kFp16 && p.overflow_above == p.max_finite && p.flush_below == 0 && !flush_shows;

@@ -3,8 +3,7 @@
 
 namespace softamp::emu {
 
-// Constants all: what runs before main must not hold instructions of a set that
-// the machine may lack.
+// All are constants: code that runs before main must not use instructions that the machine may lack.
 constinit const ProductKernels kPortableProducts = general_products<kTileRows, kTileVectors>(kPortableKernels);
 
 }  // namespace softamp::emu

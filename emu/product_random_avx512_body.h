@@ -2,8 +2,8 @@
 // (AVX-512; at most 16 random bits).
 //
 // In a product the generator's counter is (output / 8, p, operation, step)
-// (N70, N72). What depends on the output alone, two rounds and half of the
-// third, is done once per tile; what depends on p alone is scalar.
+// (N70, N72). What depends only on the output, two rounds and half of the third, is computed once per tile; what
+// depends only on p is scalar.
 #pragma once
 
 #include "emu/philox_body.h"

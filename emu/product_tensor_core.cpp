@@ -1,5 +1,5 @@
-// Order: tiles of outputs are shared out; within a tile k ascends in chunks of whole groups, so that a chunk's
-// operands, taken apart, stay in the second-level cache.
+// Order: tiles of outputs are distributed over threads; within a tile k ascends in chunks of whole groups, so that a
+// chunk's unpacked operands stay in the second-level cache.
 #include "emu/product_tensor_core.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::vector<Chunk> cut(const Schedule& schedule, bool independent) {
   return chunks;
 }
 
-/// Rows (of A, or columns of B) of a chunk, taken apart: each `stride` from the next.
+/// Unpacked rows (of A, or columns of B) of a chunk, each `stride` from the next.
 struct Panel {
   static constexpr size_t kStride = kChunk;
   std::vector<float> values = std::vector<float>(kTileRows * kStride);
@@ -59,7 +59,7 @@ struct Panel {
 };
 static_assert(kTileRows == kTileColumns);
 
-/// What an output has come to.
+/// The state of an output's sum.
 struct Sum {
   uint32_t acc, total;
   uint8_t flags;
@@ -111,7 +111,7 @@ class Tile {
         default: k = groups<16>(a, b, length, sum); break;
       }
     }
-    while (k < length) {  // what is special, and what follows an overflow
+    while (k < length) {  // special values, and everything after an overflow
       FusedGroup group;
       for (; k < length && group.count() < core_.group; ++k)
         group.add(core_, __builtin_bit_cast(uint32_t, a_.row(i)[k]), __builtin_bit_cast(uint32_t, b_.row(j)[k]));

@@ -1,5 +1,5 @@
 // Products whose accumulator is a tensor core (numerics/tensor_core.h): the bits of kernel/product.h, with operands
-// taken apart once for all outputs of a tile.
+// unpacked once for all outputs of a tile.
 #pragma once
 
 #include "emu/product.h"

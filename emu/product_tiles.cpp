@@ -12,8 +12,7 @@ constexpr size_t kChunk = kMostChunk;  ///< products: the panels of a tile then
 
 const RandomPlan kNoRandom{};
 
-/// Slender tiles where others would be half empty; in arithmetic on halves they
-/// would be just that.
+/// Slender tiles if others would be half empty; not in arithmetic on halves, where slender ones would be.
 const ProductKernels& kernels_for(const ProductPlan& plan, size_t columns) {
   constexpr size_t kFew = 128;
   const ProductKernels* const slender = plan.kernels->slender;
@@ -49,7 +48,7 @@ Chunks::Chunks(const ProductPlan& plan, const Schedule& schedule) {
   for (const ChainBlock& block : schedule.blocks) {
     for (uint32_t left = block.length; left != 0;) {
       const size_t room = kChunk - (now.k1 - now.k0);
-      // A block that is begun had better be ended in the chunk.
+      // A block should end in the chunk in which it begins.
       if (room == 0 || (left == block.length && left > room && left <= kChunk / 4)) {
         end_chunk();
         continue;
@@ -168,8 +167,7 @@ uint8_t ProductRun::general_each(const ProductTile& tile, float* acc) const {
     for (uint32_t k = 0; k < segment.length; ++k) {
       if (plan.half.stochastic) kernels.words(plan, environment, 0, segment.number, tile, kernels.nr, words);
       suspicion = static_cast<uint8_t>(suspicion | (kernels.each(plan, a, b, words, acc) & wanted_));
-      // An infinite operand may have given what the policy makes of infinities:
-      // finite or NaN.
+      // The policy may have turned an infinite operand into a finite number or NaN.
       if (wanted_ && (!kernels.finite(acc) || special_operand(a, b))) suspicion |= kNotFinite;
       ++a;
       b += kernels.nr;
@@ -222,9 +220,8 @@ void ProductRun::finish(const ProductTile& tile, const TileState& state, size_t 
 }
 
 /// Finds the lowest output that raises each flag that the tile may have raised:
-/// what its roundings told of, and what may lie behind numbers that are not
-/// finite. The status holds what this thread has found before, so that a matrix
-/// full of such numbers costs no more than its first tiles.
+/// flags that its roundings reported, and those that numbers that are not finite may hide. The status holds what this
+/// thread has found before, so that in a matrix full of such numbers only the first tiles cost time.
 void ProductRun::search(const ProductTile& tile, uint8_t suspicion, const float* values, size_t row0, size_t col0,
                         FpStatus& status) const {
   const size_t k = problem.schedule->k, stride = kernels.nr;
@@ -238,8 +235,7 @@ void ProductRun::search(const ProductTile& tile, uint8_t suspicion, const float*
   uint8_t hidden = suspicion & kNotFinite ? open(lowest) : uint8_t{0};
   if (!plan.chain_can_overflow) hidden &= kInvalid;
   if (hidden & ~told) hidden = hidden & hidden_flags();
-  // In a chain of floats an infinity or NaN stays one, and only a NaN can hide
-  // an invalid step.
+  // In a chain of floats an infinity or NaN stays in the result, and only a NaN can hide an invalid step.
   const bool shows = told == 0 && plan.rules.partials == kernel::PartialsType::kFloat && !plan.rules.round_partials;
   std::vector<float> a, b;
   for (size_t i = 0; i < tile.rows; ++i) {
@@ -265,7 +261,7 @@ void ProductRun::search(const ProductTile& tile, uint8_t suspicion, const float*
   }
 }
 
-/// What infinities and NaNs may hide at all, by a look at the operands.
+/// Flags that infinities and NaNs may hide at all, judged by the operands.
 uint8_t ProductRun::hidden_flags() const {
   int known = hidden_flags_.load();
   if (known >= 0) return static_cast<uint8_t>(known);

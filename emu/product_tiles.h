@@ -25,8 +25,8 @@ class AlignedFloats {
   size_t size_ = 0;
 };
 
-/// A range of k that is packed and multiplied at one go: cut at the ends of
-/// partials, and where it gets too long for the first-level cache.
+/// A range of k that is packed and multiplied at once: cut at the ends of partials, and where it becomes too long for
+/// the first-level cache.
 struct Chunk {
   size_t k0, k1;
   size_t first_segment, segment_count;
@@ -42,7 +42,7 @@ struct Chunks {
   Chunks(const ProductPlan& plan, const Schedule& schedule);
 };
 
-/// What all tiles of a run share.
+/// Shared by all tiles of a run.
 class ProductRun {
  public:
   ProductRun(const ProductPlan& plan, const ProductProblem& problem, const kernel::Environment& environment,

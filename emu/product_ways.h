@@ -1,5 +1,5 @@
-// The fast ways of AVX2 and AVX-512 (ProductKernels): each serves what its name
-// says of plans of the usual kind.
+// The fast ways of AVX2 and AVX-512 (ProductKernels): each supports the plans that its name says, under usual
+// semantics.
 #pragma once
 
 #include "emu/product_kernels.h"

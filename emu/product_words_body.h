@@ -1,4 +1,4 @@
-// Random words of a whole tile of a product at once: Philox for draw blocks that lie anywhere, a row of the tile after
+// Random words of a whole tile of a product at once: Philox for draw blocks at any positions, one row of the tile after
 // the other, as many blocks at a time as the instruction set has lanes (N70 to N72).
 #pragma once
 

@@ -1,5 +1,5 @@
 // Sum, Mean, Max, Min, ArgMax, ArgMin, L2Loss and BiasAddGrad. Blocks of 1024 elements of an output are the units of
-// work: their results stand in scratch memory until the tree over them is folded.
+// work; their results are kept in scratch memory until they are added up as a tree.
 #include <algorithm>
 #include <cstring>
 
@@ -15,7 +15,7 @@ using kernel::Reduction;
 constexpr uint64_t kBlock = 1024, kTile = 1024;
 constexpr uint64_t kGrain = 32 * 1024;  // elements that are not worth a thread
 
-/// Outputs that a thread takes at least.
+/// The least outputs per thread.
 uint64_t grain_of(uint64_t count) { return std::max<uint64_t>(1, kGrain / std::max<uint64_t>(count, 1)); }
 
 class ReductionKernel final : public OpKernel {
@@ -156,13 +156,13 @@ class ReductionKernel final : public OpKernel {
     }
   }
 
-  /// The tree over the blocks of `run` neighbouring columns: their results stay where block 0 stood.
+  /// The tree over the blocks of `run` neighbouring columns: their results replace block 0.
   void fold_tree(float* from, uint64_t run) const {
     if (run == width_) {
       vectors_->tree(fold_, from, blocks_, width_);
       return;
     }
-    // Part of a row of columns, at the border between two threads' outputs: column by column, each by itself.
+    // Part of a row of columns, at the border between two threads' outputs: column by column.
     for (uint64_t c = 0; c < run; ++c) {
       if (fold_ == Fold::kChain) {
         for (uint64_t b = 1; b < blocks_; ++b) from[c] += from[b * width_ + c];

@@ -1,5 +1,6 @@
 // Sums and extrema in the order of kernel/reduce.h, by vectors: along rows the 32 lanes of a block are the lanes of
-// vectors, along columns a block has 32 rows of accumulators. What is summed is a source: get(row, offset, column, n,
+// vectors, along columns a block has 32 rows of accumulators. The summands come from a source: get(row, offset, column,
+// n,
 // t) gives the terms t[0 .. kSums) of the `n` (<= kWidth) elements from `offset` on, which lie in row `row` and in
 // columns from `column` on; lanes beyond n may hold anything.
 #pragma once
@@ -128,7 +129,7 @@ SOFTAMP_LANES F32 keys_of(F32 x, bool least) {
 #endif
 }
 
-/// Notes infinities and NaNs.
+/// Records infinities and NaNs.
 class Watch {
  public:
 #if defined(__AVX512F__)
@@ -162,7 +163,7 @@ SOFTAMP_LANES float join_lanes(float* lane, size_t lanes) {
 }
 
 /// out[s] = the join of the terms of elements first .. first + count of row `row`, whose element 0 lies at `offset`.
-/// 1 <= count; <= 1024 where the order counts.
+/// 1 <= count; <= 1024 if the order matters.
 template <class Op, class Source>
 SOFTAMP_LANES void row_block(const Source& source, size_t row, size_t offset, size_t first, size_t count, float* out) {
   constexpr size_t kSums = Source::kSums, kVectors = kOrderLanes / kWidth;

@@ -1,5 +1,5 @@
-// The inner loops of reductions, by instruction set. Every entry gives the bits of kernel/reduce.h, NaNs apart (those
-// are NaNs, of any pattern).
+// The inner loops of reductions, by instruction set. Every entry gives the bits of kernel/reduce.h, except for the bits
+// of NaNs.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace softamp::emu {
 
-/// How elements enter as fp32. Other dtypes and presets go by the bodies of kernel/.
+/// How elements are read as fp32. The bodies of kernel/ compute other dtypes and presets.
 enum class Load : uint8_t {
   kF32,
   kF32Flushed,  ///< subnormals are zeros of their sign
@@ -20,7 +20,7 @@ enum class Load : uint8_t {
   kNone,  ///< not by these kernels
 };
 
-/// What is done to elements and to pairs of results.
+/// The operation on elements and on pairs of results.
 enum class Fold : uint8_t {
   kSum,
   kSquares,  ///< RN(x x), then sums
@@ -38,7 +38,7 @@ struct ReductionKernels {
   /// blocks[c], c < width, = the fold of blocks[b * width + c] over b < count: pairwise over b; kChain: ascending.
   void (*tree)(Fold fold, float* blocks, size_t count, size_t width);
   /// Results in fp32 as a tensor of float32 holds them: NaNs become `nan`, subnormals zeros where `flushed`. Stores
-  /// pass the caches by where `stream`; `out` is then at the start of a cache line.
+  /// bypass the caches if `stream`; `out` is then at the start of a cache line.
   void (*store)(const float* values, size_t count, uint32_t nan, bool flushed, bool stream, float* out);
 };
 
@@ -50,10 +50,10 @@ extern const ReductionKernels kAvx2Reductions;
 extern const ReductionKernels kAvx512Reductions;
 #endif
 
-/// The kernels of `set` (kAuto: the best there is). Throws as kernels_of (dispatch.h).
+/// The kernels of `set` (kAuto: the best available). Throws as kernels_of (dispatch.h).
 const ReductionKernels& reductions_of(bulk::InstructionSet set);
 
-/// How elements of `type` enter under `s`; kNone where its rules need the body.
+/// How elements of `type` are read under `s`; kNone if its rules need the body.
 Load load_of(DType type, const Semantics& s);
 
 }  // namespace softamp::emu

@@ -8,7 +8,7 @@
 namespace softamp::emu {
 namespace {
 
-constexpr uint64_t kStreamFrom = uint64_t{8} << 20;  // bytes of a tensor that pass the caches by
+constexpr uint64_t kStreamFrom = uint64_t{8} << 20;  // bytes of a tensor from which stores bypass the caches
 
 /// Multi-step operations write no payloads (kernel::finish).
 Semantics without_payloads(Semantics s) {
@@ -23,7 +23,7 @@ bool starts_line(const void* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 
 
 const ReductionKernels& reductions_of(bulk::InstructionSet set) {
   if (set == bulk::InstructionSet::kAuto) set = bulk::best_instruction_set();
-  kernels_of(set);  // refuses what is not there
+  kernels_of(set);  // refuses an unavailable set
   switch (set) {
 #if defined(SOFTAMP_HAS_AVX2)
     case bulk::InstructionSet::kAvx2: return kAvx2Reductions;
@@ -87,7 +87,7 @@ uint8_t Results::groups(const Call& call, const float* values, uint64_t first, s
   return kernel_(plan_, call.random, Element::kF32, Element::kU16, slice, wanted);
 }
 
-/// `count` results as part of a group of their own, from place `lead` on.
+/// Stores `count` results as part of a padded group, from position `lead` on.
 uint8_t Results::padded(const Call& call, const float* values, uint64_t first, size_t lead, size_t count, char* out,
                         uint8_t wanted) const {
   alignas(64) float group[kGroup] = {};

@@ -1,5 +1,5 @@
-// fp32 results on their way into a tensor: the final rounding of kernel::finish by the vectors of bulk rounding.
-// Shared by reductions, softmax and norms.
+// Stores fp32 results into a tensor: the final rounding of kernel::finish, by the vectors of bulk rounding. Shared by
+// reductions, softmax and norms.
 #pragma once
 
 #include "emu/kernels.h"
@@ -13,7 +13,7 @@ class Results {
   /// For tensors of dtype `to` (float16, bfloat16, float32) with `elements` elements.
   Results(DType to, uint64_t elements, const EngineSettings& settings);
 
-  /// Where results of this dtype and preset go by way of the bodies alone.
+  /// Whether only the bodies support results of this dtype and preset.
   bool by_body() const { return by_body_; }
   bool draws() const { return plan_.stochastic && type_ != DType::kFloat32; }
 

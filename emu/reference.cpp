@@ -1,4 +1,4 @@
-// The scalar reference by element: what kernels hand rare lanes to, and what finds the index of a flag.
+// The scalar reference for one element: kernels call it for rare lanes, and to find the index of a flag.
 #include "softamp/numerics/convert.h"
 #include "softamp/numerics/operations.h"
 

@@ -10,7 +10,7 @@
 //   others   the significand is moved kAlignedGuard bits up, so that W leaves room for R, and, where the result is
 //            subnormal, down by `lift`: first, so that R counts from the top of what is dropped (bits that are lost,
 //            jammed for rne and odd, lie below all that A has), or (kSource) at the end.
-// Overflow, infinity and NaN are the general kernel's, and so are the inexact and underflow flags.
+//            The general kernel handles overflow, infinity and NaN, and the inexact and underflow flags.
 #pragma once
 
 #include "emu/general_body.h"
@@ -20,7 +20,7 @@ namespace {
 
 enum class AlignedForm : uint8_t { kEight, kTop, kTopJammed, kSource };
 
-/// The same shift of every lane: by a vector of counts where that is the faster instruction.
+/// The same shift for every lane: by a vector of counts if that instruction is faster.
 class Count {
  public:
   explicit Count(int n) : lanes_(splat<U32>(n)), n_(n) {}
@@ -37,7 +37,7 @@ class Count {
   [[maybe_unused]] int n_;
 };
 
-/// What `aligned_serves` (choose.cpp) says of a plan, in numbers.
+/// The constants of a plan that `aligned_serves` (choose.cpp) accepts.
 struct Alignment {
   int below;                     ///< W
   int left, right;               ///< shift of the number, one of them 0
@@ -65,7 +65,7 @@ struct Alignment {
   }
 };
 
-/// kCarry: the variant is the carry, and zeros are left as they are: a good part of the work falls away.
+/// kCarry: the variant is carry, and zeros are left unchanged, which saves much of the work.
 template <AlignedForm kForm, Random kRandom, bool kCarry>
 class AlignedRounder {
   static constexpr size_t kLanes = sizeof(U32) / 4;
@@ -84,8 +84,8 @@ class AlignedRounder {
     return p.half == 0 && p.has_negative_zero && p.flush_below == 0 && p.operand_flush_below == 0;
   }
 
-  /// Rounds the kGroup values at `in`; false: some are the general kernel's. `look`: results below the normal range
-  /// are.
+  /// Rounds the kGroup values at `in`; false: some need the general kernel. `look`: so do results below the normal
+  /// range.
   SOFTAMP_LANES bool group(const char* in, const char* numbers, bool look, uint32_t* codes) const {
     U32 greatest = {}, tiny = {};
     for (size_t i = 0; i < kGroup; i += kLanes) {
@@ -139,7 +139,7 @@ class AlignedRounder {
   Count below_, left_, right_, mantissa_, sign_shift_;
 };
 
-/// Writes a group that has been made at `results`, past the caches.
+/// Writes a group that has been computed at `results`, bypassing the caches.
 SOFTAMP_LANES void stream_group([[maybe_unused]] const char* results, [[maybe_unused]] char* out,
                                 [[maybe_unused]] size_t bytes) {
 #if defined(__AVX512F__)

@@ -1,9 +1,10 @@
-// The general rounding, branch-free but for rare results: any format, mode, variant and overflow rule, as RoundPlan
+// The general rounding, branch-free except for rare results: any format, mode, variant and overflow rule, as RoundPlan
 // says.
 //
-// A lane splits its magnitude into what the target keeps and the rest, a fraction aligned to the top of the lane with a
-// jam in bit 0, and goes up iff the rest exceeds a threshold. 32-bit lanes take fp32 values and at most 30 random bits
-// (the rest must hold one bit more than R, and the jam below it); 64-bit lanes take binary64 values and do everything.
+// A lane splits its magnitude into what the target keeps and the rest, a fraction aligned to the top of the lane, whose
+// bit 0 is sticky, and goes up iff the rest exceeds a threshold. 32-bit lanes take fp32 values and at most 30 random
+// bits (the rest must hold one bit more than R, and the sticky bit below it); 64-bit lanes take binary64 values and
+// support everything.
 #pragma once
 
 #include "emu/plan.h"
@@ -127,7 +128,7 @@ class Rounder {
     if (wanted_ & (kInexact | kUnderflow)) {
       const U inexact = ((U)(rest != 0) | up) & ~rare;
       inexact_ |= inexact;
-      // Below the normal range, unless the rounding to an unbounded exponent reaches its least number.
+      // Below the normal range, unless the rounding with an unbounded exponent reaches the smallest normal number.
       const U unbounded_kept = (kept << 1) | (rest >> (L::kBits - 1));
       const U reaches =
           (U)(unbounded_kept == (Word{1} << p_.precision) - 1) & exceeds(rest << 1, unbounded - odd_parity());
@@ -168,12 +169,12 @@ class Rounder {
     return code;
   }
 
-  // Stochastic: what a rest must exceed, or reach where the variant says so.
+  // Stochastic: what a rest must exceed, or reach if the variant says so.
   SOFTAMP_LANES U twice(U number) const { return number + number + static_cast<Word>(p_.half); }
   SOFTAMP_LANES U threshold_of(U number, U placed) const {
     return static_cast<Word>(p_.start) - placed + (-(number & 1) & static_cast<Word>(p_.odd_step));
   }
-  /// The same with R `lift` bits below the top; without a meaning where no R matters any more.
+  /// The same with R `lift` bits below the top; meaningless where no R matters any more.
   SOFTAMP_LANES U threshold_below(U number, U lift) const {
     const U shift = static_cast<Word>(L::kBits - p_.random_bits) - lift;
     if (p_.at_least) return 0 - shl((Word{1} << p_.random_bits) - number, shift);

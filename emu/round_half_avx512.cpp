@@ -50,8 +50,8 @@ SOFTAMP_LANES bool has_tiny_values(const float* x) {
   return tiny != 0;
 }
 
-/// While inexact is sought, a nearest conversion beside the stochastic one tells it through MXCSR: they are inexact
-/// together. Underflow is looked for by the general rounding, in groups that have tiny values.
+/// While inexact is sought, a conversion to nearest is done as well, which sets MXCSR: both are inexact or neither is.
+/// The general rounding looks for underflow, in groups that have tiny values.
 template <bool kWide, bool kStream, bool kValues>
 [[gnu::noinline]] uint8_t carry_groups(const RoundPlan& p, const RandomPlan& random, const Slice& slice,
                                        uint8_t wanted) {

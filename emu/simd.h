@@ -1,8 +1,8 @@
 // The vector of this translation unit: as wide as the instruction set it is compiled for allows.
 //
-// Everything here and in the *_body.h files sits in an anonymous namespace: each unit has its own copy, and nothing
-// that holds instructions of one set can be linked into another (N387; tests/house/isa_symbols.sh). Vectors
-// are those of the GNU C++ extension, so +, <, ?: and the like are written as for scalars.
+// Everything here and in the *_body.h files sits in an anonymous namespace: each unit has its own copy, and no code
+// with instructions of one set can be linked into another (N387; tests/house/isa_symbols.sh). Vectors are those of the
+// GNU C++ extension, so +, <, ?: and the like are written as for scalars.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 #if defined(__SSE2__)
 #if defined(__GNUC__) && !defined(__clang__)
-// g++ 12 takes the deliberately undefined operands inside its own intrinsics for mistakes of the caller.
+// g++ 12 warns about the deliberately undefined operands inside its own intrinsics.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
@@ -59,7 +59,7 @@ SOFTAMP_LANES V splat(decltype(V{}[0] + 0) x) {
   return V{} + static_cast<Lane>(x);
 }
 
-// Shifts by a count of each lane's own; a count of the lane's width or more, or "negative", gives 0.
+// Shifts by a separate count for each lane; a count of the lane's width or more, or "negative", gives 0.
 #if defined(__AVX512F__)
 SOFTAMP_LANES U32 shl(U32 x, U32 n) { return (U32)_mm512_sllv_epi32((__m512i)x, (__m512i)n); }
 SOFTAMP_LANES U32 shr(U32 x, U32 n) { return (U32)_mm512_srlv_epi32((__m512i)x, (__m512i)n); }
@@ -89,7 +89,7 @@ SOFTAMP_LANES U64 shr(U64 x, U64 n) {
 }
 #endif
 
-// Widening and narrowing of lanes, spelled out where g++ 12 would go through halves or single lanes.
+// Widening and narrowing of lanes, written out where g++ 12 would use half vectors or single lanes.
 SOFTAMP_LANES U64 widened(U32of64 x) {
 #if defined(__AVX512F__)
   return (U64)_mm512_cvtepu32_epi64((__m256i)x);

@@ -12,7 +12,7 @@ namespace softamp::emu {
 
 const SoftmaxKernels& softmax_of(bulk::InstructionSet set) {
   if (set == bulk::InstructionSet::kAuto) set = bulk::best_instruction_set();
-  kernels_of(set);  // refuses what is not there
+  kernels_of(set);  // refuses an unavailable set
   switch (set) {
 #if defined(SOFTAMP_HAS_AVX2)
     case bulk::InstructionSet::kAvx2: return kAvx2Softmax;
@@ -28,7 +28,7 @@ const SoftmaxKernels& softmax_of(bulk::InstructionSet set) {
 namespace {
 
 constexpr uint64_t kBuffer = 4096;     // results that a thread holds
-constexpr uint64_t kGrain = 8 * 1024;  // elements that are not worth a thread
+constexpr uint64_t kGrain = 8 * 1024;  // the number of elements up to which one thread suffices
 
 using What = engine::SoftmaxKind;
 
@@ -100,9 +100,9 @@ class SoftmaxKernel final : public OpKernel {
     return static_cast<const char*>(data) + element * size_of(type_);
   }
 
-  /// What the outputs of a row share.
+  /// Shared by the outputs of a row.
   struct Row {
-    float greatest = 0, sum = 0, log_sum = 0;  // of a gradient: sum alone
+    float greatest = 0, sum = 0, log_sum = 0;  // of a gradient: only sum
     bool rare = false;
   };
 

@@ -66,7 +66,7 @@ SOFTAMP_LANES void for_each_vector(size_t count, const Put& put) {
   for (; i + kWidth <= count; i += kWidth) put(i, kWidth);
   if (i < count) put(i, count - i);
 }
-/// Stores a whole vector, of which n lanes count.
+/// Stores a whole vector, of which n lanes are valid.
 SOFTAMP_LANES void store_seen(float* out, F32 x, size_t n, Watch& watch) {
   if (n != kWidth) [[unlikely]]
     x = (F32)((U32)x & first_lanes(n));
@@ -84,7 +84,7 @@ void exponentials(Load kind, const void* data, size_t n, float greatest, float* 
 
 /// Quotients by one divisor, correctly rounded: by Markstein's theorem (IBM J. Res. Dev. 34, 1990), where y = RN(1 /
 /// d), q faithful and r = a - q d exact, RN(q + r y) is RN(a / d). The first such step makes RN(a y) faithful. Exact
-/// remainders need a and q well inside the normal range; elsewhere, and without fma, the division is the machine's.
+/// remainders need a and q well inside the normal range; otherwise, and without fma, the hardware divides.
 class Quotients {
  public:
   SOFTAMP_LANES explicit Quotients(float divisor)

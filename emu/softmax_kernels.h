@@ -1,12 +1,13 @@
-// The inner loops of softmax and its kin, by instruction set: the fp32 steps of kernel/softmax.h on a row, up to the
-// final rounding, bit for bit, NaNs apart. Functions that return bool tell whether something infinite or a NaN was met.
+// The inner loops of softmax and similar operations, by instruction set: the fp32 steps of kernel/softmax.h on a row,
+// up to the final rounding, bit for bit, except for the bits of NaNs. Functions that return bool tell whether an
+// infinity or a NaN was met.
 #pragma once
 
 #include "emu/reduction_kernels.h"
 
 namespace softamp::emu {
 
-/// Room that results need beyond a row's end: stores are of whole vectors.
+/// Space that results need beyond a row's end, since whole vectors are stored.
 constexpr size_t kRowSlack = 16;
 
 struct SoftmaxKernels {
@@ -38,7 +39,7 @@ extern const SoftmaxKernels kAvx2Softmax;
 extern const SoftmaxKernels kAvx512Softmax;
 #endif
 
-/// The kernels of `set` (kAuto: the best there is). Throws as kernels_of (dispatch.h).
+/// The kernels of `set` (kAuto: the best available). Throws as kernels_of (dispatch.h).
 const SoftmaxKernels& softmax_of(bulk::InstructionSet set);
 
 }  // namespace softamp::emu

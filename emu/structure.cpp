@@ -57,7 +57,7 @@ class MapKernel final : public OpKernel {
 
   void run(const OpCall& call) const override {
     if (reference_) return run_reference(call);
-    // Boxes do not overlap; where they leave gaps, all is filled first.
+    // Boxes do not overlap; if they leave gaps, everything is filled first.
     if (maps_.filled && boxes_[0].elements() != elements_[0])
       fill(call.out[0], element_, elements_[0], maps_.fill, threads_);
     for (size_t i = 0; i < boxes_.size(); ++i)

@@ -75,8 +75,8 @@ class OneHotKernel final : public OpKernel {
 };
 
 /// Fast: positions are sorted by segment (stably, so ascending within one), then each segment adds its rows with the
-/// machine's fp32 additions, which round to nearest even as the body's do. A sum that is not finite is made again by
-/// the body, which knows its flags and its NaN.
+/// hardware's fp32 additions, which round to nearest even like the body's. The body computes a sum that is not finite
+/// again, with its flags and its NaN.
 class SegmentSumKernel final : public OpKernel {
  public:
   explicit SegmentSumKernel(const OpContext& c)
@@ -103,7 +103,7 @@ class SegmentSumKernel final : public OpKernel {
           by_body(call, ids, positions_, nullptr, static_cast<int32_t>(s), c, call.status);
       return;
     }
-    // start[s] .. start[s + 1]: where the positions of segment s stand in `order`.
+    // start[s] .. start[s + 1]: the positions of segment s in `order`.
     int32_t* start = static_cast<int32_t*>(call.scratch);
     int32_t* order = start + segments_ + 2;
     std::memset(start, 0, sizeof(int32_t) * static_cast<size_t>(segments_ + 2));
@@ -132,7 +132,7 @@ class SegmentSumKernel final : public OpKernel {
       static_cast<uint32_t*>(call.out[0])[place] = static_cast<uint32_t>(code);
   }
 
-  /// One element by the body. `order`: the positions among which the ids are looked for; null: all.
+  /// One element by the body. `order`: the positions to search for ids; null: all.
   void by_body(const OpCall& call, const int32_t* ids, int64_t count, const int32_t* order, int32_t segment,
                int64_t column, FpStatus* status) const {
     const auto position = [&](int64_t i) { return order ? order[i] : i; };
@@ -145,7 +145,7 @@ class SegmentSumKernel final : public OpKernel {
       return;
     }
     const auto code = [&](int64_t i, int64_t c) { return code_at(call, position(i) * columns_ + c); };
-    // With an order, every position is the segment's own: the ids that the body compares are a copy of it.
+    // With an order, every position belongs to the segment: the body compares with a list of its id only.
     const Rounded r = order ? sum_of(call, code, count, segment, column, place)
                             : kernel::segment_sum(format_of(dtype_), code, ids, count, segment, column,
                                                   static_cast<uint64_t>(place), call.environment);

@@ -1,4 +1,4 @@
-// Codes to the values that they stand for: the mantissa moved into place, the exponent by one exact multiplication.
+// Converts codes to values: shifts the mantissa into place, then one exact multiplication corrects the exponent.
 #pragma once
 
 #include "emu/plan.h"
@@ -7,7 +7,7 @@
 namespace softamp::emu {
 namespace {
 
-/// kGroup codes at `in` to 32-bit words; bits above the format's width stay.
+/// kGroup codes at `in` to 32-bit words; bits above the format's width are kept.
 SOFTAMP_LANES void load_codes(const void* in, Element type, uint32_t* codes) {
   const char* source = static_cast<const char*>(in);
   constexpr size_t kLanes = sizeof(U32) / 4;
@@ -107,7 +107,7 @@ class Widener {
         if (rare[l]) __builtin_memcpy(out + 8 * l, special + l, 8);
   }
 
-  /// Notes the flags of infinities and NaNs; gives the mask of the infinities.
+  /// Records the flags of infinities and NaNs; returns the mask of the infinities.
   SOFTAMP_LANES U32 see(U32, U32 magnitude, U32 rare) {
     const U32 infinite = rare & (U32)(magnitude == p_.infinity);
     const U32 nan = rare & ~infinite;

@@ -1,4 +1,4 @@
-// One bulk call as the engine sees it: a run of elements that can be done piece by piece, in any order.
+// One bulk call as the engine sees it: a run of elements that can be computed piece by piece, in any order.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@ class Work {
  public:
   virtual ~Work() = default;
 
-  /// Does elements [begin, begin + count). Returns the flags raised among `wanted`.
-  /// Where `redirect` is not null the results go there (element `begin` first) instead of to the output.
+  /// Computes elements [begin, begin + count). Returns the flags raised among `wanted`. If `redirect` is not null the
+  /// results go there (element `begin` first) instead of to the output.
   virtual uint8_t run(size_t begin, size_t count, uint8_t wanted, void* redirect) const = 0;
 
   /// Moves redirected results to the output.
   virtual void commit(size_t begin, size_t count, const void* redirected) const = 0;
 
   /// The first element of [begin, begin + count) that raises a flag of `mask` by the scalar reference, and which of
-  /// them it raises: 0 where there is none.
+  /// them it raises: 0 if there is none.
   virtual size_t find(size_t begin, size_t count, uint8_t mask, uint8_t& raised) const = 0;
 
   /// Flags that may be raised at all.
@@ -29,7 +29,7 @@ class Work {
 
   size_t size = 0;
   size_t out_bytes = 0;   ///< of an element of the output
-  size_t head = 0;        ///< elements before the first whose place suits the kernels best (alignment, draw block)
+  size_t head = 0;        ///< elements before the first that suits the kernels best (alignment, draw block)
   bool draws = false;     ///< random numbers are generated for every element
   bool in_place = false;  ///< results overwrite operands: a piece can be run once only
 };

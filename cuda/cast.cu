@@ -30,7 +30,7 @@ SOFTAMP_PRIMITIVE float value_of(uint32_t code) {
                                     : from_bits(code);
 }
 
-/// Groups of eight that lie in whole vectors and hold nothing rare by `round`, others element by element.
+/// Groups of eight in whole vectors without rare elements by `round`, others element by element.
 template <Source kSource, Way kWay>
 struct FastCast {
   static constexpr unsigned kBytes = kSource == Source::kFloat ? 4 : 2, kOutBytes = kWay == Way::kFloat ? 4 : 2;
@@ -39,7 +39,7 @@ struct FastCast {
   FastRound round;
   const void* in;
   void* out;
-  bool vectors;  ///< both arrays begin where groups can be read and written at once
+  bool vectors;  ///< both arrays are aligned, so that groups can be read and written at once
   uint64_t size;
   StepEnvironment environment;
   DeviceStatus* status;
@@ -55,7 +55,7 @@ struct FastCast {
   }
 
  private:
-  /// False, with nothing written, where one of the eight is rare.
+  /// False, with nothing written, if one of the eight is rare.
   SOFTAMP_PRIMITIVE bool group(uint64_t first, uint32_t step) const {
     using detail::Quad;
     const Quad* const from = reinterpret_cast<const Quad*>(static_cast<const unsigned char*>(in) + first * kBytes);
@@ -111,7 +111,7 @@ class CastKernel final : public ElementKernel {
     random_bits_ = s.rounding(body_.to.format).random_bits;
     if (!is_short(source_) && !(source_ == DType::kFloat32 && is_short(target_))) return;
     if (!is_short(target_) && target_ != DType::kFloat32) return;
-    // What is exact raises nothing but at what is rare, so that flags hinder no widening.
+    // An exact conversion raises flags only for rare elements, so a widening is fast even if flags are wanted.
     for (const bool status : {false, true})
       round_[status] =
           FastRound::of(body_.to.format, s, status && target_ != DType::kFloat32, source_ == DType::kFloat32);

@@ -1,7 +1,7 @@
-// Depthwise convolutions. A thread walks an output's products (kernel/convolution.h) in fp32 and rounds by FastRound;
-// what that does not serve becomes a NaN, which stays one to the chain's end: there the body computes the output anew,
-// with its flags. A filter's gradient is made in partials, a thread each, folded by a second kernel. Rare rules, and
-// roundings of the exact product and sum after every product, go by the body altogether.
+// Depthwise convolutions. A thread adds up an output's products (kernel/convolution.h) in fp32 and rounds by FastRound.
+// A value that FastRound cannot round becomes a NaN. It stays NaN to the end of the chain, where the body computes the
+// output again, with its flags. A filter's gradient is computed in partials, one thread each, which a second kernel
+// adds up. Under rare rules, and where every exact product and sum is rounded, the body computes everything.
 #include "cuda/convolution_depthwise.h"
 
 #include "cuda/element_loop.h"
@@ -14,7 +14,7 @@ namespace {
 using engine::ConvolutionKind;
 using kernel::kPartialPlaces;
 
-constexpr uint32_t kLeftToBody = 0x7FC00000u;  ///< bits of a value that the body must make
+constexpr uint32_t kLeftToBody = 0x7FC00000u;  ///< bits of a value that the body must compute
 constexpr uint32_t kNoProduct = 0xFFFFFFFFu;   ///< a partial without products
 
 /// Everything that a launch reads; all pointers are the device's.
@@ -82,7 +82,7 @@ SOFTAMP_HD __attribute__((noinline)) inline uint8_t body_output(const Depthwise&
   return r.flags & (kInvalid | kOverflow);
 }
 
-/// The random word of a rounding that draws one: a function of its own, for registers' sake.
+/// The random word of a stochastic rounding; not inlined, to save registers.
 SOFTAMP_HD __attribute__((noinline)) inline uint32_t drawn(const kernel::Environment& e, const RoundingPolicy& policy,
                                                            uint32_t site, uint64_t index) {
   return e.draw(policy, site, index);
@@ -122,7 +122,7 @@ class FastProducts {
   bool closed_ = false;
 };
 
-/// Stores the result of a chain, by the body where that is rare; its flags.
+/// Stores the result of a chain, by the body if it is rare; returns its flags.
 SOFTAMP_PRIMITIVE uint8_t finish(const Depthwise& d, const kernel::Environment& e, uint64_t i, float sum) {
   bool rare = false;
   const bool draws = d.way == ResultWay::kRounded && d.result.draws;
@@ -133,7 +133,7 @@ SOFTAMP_PRIMITIVE uint8_t finish(const Depthwise& d, const kernel::Environment& 
   return 0;
 }
 
-/// Calls body(environment, i) for a thread's share of `size` things; merges the flags that it gives.
+/// Calls body(environment, i) for a thread's share of `size` outputs; merges the flags that it returns.
 template <class Block, class Body>
 SOFTAMP_HD void each_thing(const Depthwise& d, Block& block, uint64_t size, const Body& body) {
   block.each([&](unsigned t) {
@@ -213,7 +213,7 @@ class DepthwiseKernel final : public OpKernel {
     d_.flush = fp32 && s.wide_operands_flushed;
     d_.flush_to_positive = s.operand_flush_sign == FlushSign::kPositive;
     d_.way = d_.halves && !rules.independent && rules.output == kFp16 ? ResultWay::kHalfAlready : ResultWay::kRounded;
-    // Of all flags a product reports invalid and overflow alone; a result in fp32 is the sum, whatever the mode.
+    // A product reports only invalid and overflow; a result in fp32 is the sum itself, in any mode.
     Semantics of_result = s;
     if (fp32) of_result.wide.mode = RoundingMode::kNearestEven;
     d_.half = FastRound::of(kFp16, s, false, true);

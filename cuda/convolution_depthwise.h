@@ -1,4 +1,4 @@
-// Depthwise convolutions and their gradients: sums of few products for many channels, an output a thread.
+// Depthwise convolutions and their gradients: sums of few products for many channels, one output per thread.
 #pragma once
 
 #include "cuda/op_kernel.h"

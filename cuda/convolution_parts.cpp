@@ -14,7 +14,7 @@ using kernel::ConvolutionGeometry;
 /// Most rows of a part; classes of more are cut along the batch.
 constexpr int64_t kMostRows = int64_t{1} << 30;
 
-/// The distance of neighbours; -1: they differ.
+/// The distance between neighbours; -1: not constant.
 int64_t step_of(const std::vector<int64_t>& list) {
   const int64_t step = list.size() > 1 ? list[1] - list[0] : 0;
   for (size_t i = 1; i < list.size(); ++i)
@@ -22,7 +22,7 @@ int64_t step_of(const std::vector<int64_t>& list) {
   return step;
 }
 
-/// Where rows lie, (n, y, x) for `batch` images of an image's places y and x: elements relative to (0, y[0], x[0]).
+/// The positions of rows (n, y, x), for `batch` images and places y and x: elements relative to (0, y[0], x[0]).
 PlaceMap rows_map(ProductParts& parts, int64_t batch, const std::vector<int64_t>& y, const std::vector<int64_t>& x,
                   int64_t image, int64_t line, int64_t place) {
   const int64_t y_step = step_of(y), x_step = step_of(x);

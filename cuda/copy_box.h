@@ -1,5 +1,5 @@
-// Copies of boxes (engine/copy_box.h) on a device, at the speed of its memory: what is contiguous moves by words of up
-// to 16 bytes, transpositions go through tiles in shared memory.
+// Copies of boxes (engine/copy_box.h) on a device, at the speed of its memory: contiguous elements are copied in words
+// of up to 16 bytes, transpositions use tiles in shared memory.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct BoxAxes {
   Axis axis[engine::CopyGeometry::kMaxAxes];
 
   void add(const engine::CopyAxis& a) { axis[rank++] = {Division(static_cast<uint64_t>(a.extent)), a.in, a.out}; }
-  /// Moves both places from the box's first to its element `index`.
+  /// Moves both positions from the box's first element to element `index`.
   template <class Index>
   SOFTAMP_INLINE void move(Index index, int64_t& in, int64_t& out) const {
     for (int a = rank; a-- > 0;) {
@@ -68,7 +68,7 @@ struct CopyWords {
 template <class Word>
 struct CopyTransposed {
   static constexpr unsigned kThreads = 256, kSide = sizeof(Word) <= 2 ? 64 : 32;
-  /// Of a line in shared memory: an odd number of its banks, so that columns lie in different ones.
+  /// Of a line in shared memory: an odd number of banks, so that the elements of a column lie in different ones.
   static constexpr unsigned kLine = kSide + (sizeof(Word) == 1 ? 4 : sizeof(Word) == 2 ? 2 : 1);
 
   const Word* in;
@@ -162,7 +162,7 @@ class CopyBox {
   }
 
  private:
-  /// The two axes of a transposition; short ones are not worth a tile.
+  /// The two axes of a transposition; for short ones a tile does not pay.
   void choose_rectangle() {
     constexpr int64_t kLeast = 8;
     const int last = static_cast<int>(box_.axes.size()) - 1;
@@ -176,7 +176,7 @@ class CopyBox {
     }
   }
 
-  /// The largest word that rows, strides and bases are made of.
+  /// The largest word that divides rows, strides and bases.
   void choose_word() {
     word_ = element_;
     if (box_.axes.empty() || box_.axes.back().in != 1 || box_.axes.back().out != 1) return;

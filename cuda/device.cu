@@ -18,7 +18,7 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// What would help, where the runtime's text does not say it.
+/// What would help, if the runtime's text does not say so.
 const char* what_works(cudaError_t error) {
   switch (error) {
     case cudaErrorNoKernelImageForDevice:
@@ -43,7 +43,7 @@ void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess) fail(what, error);
 }
 
-/// Why cudaGetDeviceCount failed: its own text says "insufficient" also where there is no driver at all.
+/// Why cudaGetDeviceCount failed: its own text says "insufficient" even if there is no driver at all.
 std::string why_no_device(cudaError_t error) {
   int driver = 0, runtime = 0;
   cudaDriverGetVersion(&driver);

@@ -1,5 +1,5 @@
-// A device: its memory, and the queue of launches and copies that it works off in order. cuda/device.cu is a GPU; tests
-// have one that runs kernels on the host (tests/serial_grid/device.cpp).
+// A device: its memory, and a queue of launches and copies, run in order. cuda/device.cu is a GPU; tests have one that
+// runs kernels on the host (tests/serial_grid/device.cpp).
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,7 @@
 
 namespace softamp::cuda {
 
-/// What the device, or the lack of one, says: no device, too old, out of memory, a launch that failed, with kernel and
-/// operation.
+/// Errors of the device: no device, too old, out of memory, a launch that failed, with kernel and operation.
 class DeviceError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -29,7 +28,7 @@ struct DeviceProperties {
   size_t memory = 0;  ///< bytes
 };
 
-/// A sequence of launches kept, to be run again as one.
+/// A recorded sequence of launches that can be run again at once.
 class Recording {
  public:
   virtual ~Recording() = default;
@@ -44,11 +43,11 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  /// Devices of this machine; 0 without a driver. `why_none`, where given, receives what the driver says.
+  /// Devices of this machine; 0 without a driver. `why_none`, if given, receives the driver's message.
   static int count(std::string* why_none = nullptr);
   const DeviceProperties& properties() const { return properties_; }
 
-  /// Throws DeviceError naming what was asked for, what is free, what there is.
+  /// Throws DeviceError naming the requested, free and total memory.
   void* allocate(size_t bytes);
   void release(void* memory) noexcept;
 
@@ -67,10 +66,10 @@ class Device {
   /// Waits for all of the queue. Throws DeviceError naming the kernel and operation that failed.
   void wait();
 
-  /// Launches, copies and fills between the two are kept, not run. Nothing else may be called meanwhile.
+  /// Launches, copies and fills between the two are recorded, not run. Nothing else may be called meanwhile.
   void begin_recording();
   std::unique_ptr<Recording> end_recording();
-  /// In the place of end_recording, where something failed in between.
+  /// Instead of end_recording, after a failure in between.
   void abandon_recording() noexcept;
   void replay(const Recording& recording);
 
@@ -79,20 +78,20 @@ class Device {
   /// A launch begins; its number, for `started`.
   uint32_t begin_launch(const char* name, const Grid& grid);
   void end_launch();
-  /// The host's: work for the queue, done at once or kept for a recording.
+  /// On the host: work for the queue, done at once or kept for a recording.
   void put(std::function<void()> work);
 
   DeviceProperties properties_;
   std::unique_ptr<State> state_;
 
-  // For `launch`: what it hands to the runtime.
+  // For `launch`: passed to the runtime.
   void* stream_ = nullptr;             ///< cudaStream_t
   uint32_t* started_ = nullptr;        ///< on the host, seen by the device: number of the launch begun last
   bool backwards_ = false;             ///< the host's: order of blocks and threads
   std::vector<unsigned char> shared_;  ///< the host's: shared memory
 };
 
-/// An array in a device's memory, for as long as its owner.
+/// An array in a device's memory, freed with this object.
 template <class T>
 class DeviceArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -132,8 +131,8 @@ namespace detail {
 template <class Kernel>
 constexpr bool is_launchable = std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 4000;
 
-/// The most threads that a kernel is launched with: Kernel::kMostThreads [=256]. The compiler sees to it that as many
-/// have registers.
+/// The most threads that a kernel is launched with: Kernel::kMostThreads [=256]. The compiler ensures that there are
+/// registers for that many.
 template <class Kernel>
 constexpr unsigned most_threads() {
   if constexpr (requires { Kernel::kMostThreads; })
@@ -181,7 +180,7 @@ void Device::launch(const char* name, const Grid& grid, const Kernel& kernel) {
   put([=, this] {
     begin_launch(name, grid);
     for (unsigned b = 0; b < grid.blocks; ++b) {
-      shared_.assign(grid.shared, 0xA5);  // nothing is there before the block
+      shared_.assign(grid.shared, 0xA5);  // undefined before the block runs
       SerialBlock block(grid, backwards_ ? grid.blocks - 1 - b : b, backwards_, shared_);
       kernel(block);
     }

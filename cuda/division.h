@@ -8,7 +8,7 @@
 namespace softamp::cuda {
 
 /// Numbers of 32 bits divided by `divisor` (1 .. 2^32 - 1): Granlund and Montgomery's multiplier of 33 bits, without
-/// its first. Greater numbers are divided as such.
+/// its first bit. Greater numbers use an ordinary division.
 struct Division {
   uint64_t divisor = 1;
   uint32_t multiplier = 1, shift = 0;

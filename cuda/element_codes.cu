@@ -1,6 +1,7 @@
-// Selections and comparisons on codes, without converting them: as integers, codes order as the numbers do once sign
-// and magnitude are two's complement. Codes of 16 bits are taken with 16 zero bits on the right, so that one text
-// serves fp16, bf16 and fp32. NaNs, and infinities that count as something else, are the body's. And int32.
+// Selections and comparisons on codes, without converting them. As integers, codes have the order of the numbers once
+// sign and magnitude are made two's complement. 16-bit codes get 16 zero bits on the right, so that the same code
+// serves fp16, bf16 and fp32. NaNs, and infinities that the preset reads as something else, are left to the body. int32
+// is done here, too.
 #include "cuda/elementwise.h"
 
 namespace softamp::cuda {
@@ -10,9 +11,9 @@ using kernel::Elementwise;
 
 constexpr uint32_t kSign = 0x80000000u, kMagnitude = 0x7FFFFFFFu;
 
-/// Of codes aligned at bit 31.
+/// Constants for codes aligned at bit 31.
 struct CodeRules {
-  uint32_t rare_from;           ///< magnitudes from here on are the body's
+  uint32_t rare_from;           ///< magnitudes from here on are left to the body
   uint32_t flush_below = 0;     ///< of operands
   uint32_t flush_sign = kSign;  ///< what these keep
   uint32_t result_flush_below = 0;
@@ -198,7 +199,7 @@ bool launch_codes(const DeviceCall& call, const ElementwiseLaunch& e) {
   const FloatFormat f = format_of(e.type);
   const Semantics& s = call.environment.environment.semantics;
   if (!integer && !s.usual()) return false;
-  // A zero that flushing makes positive cannot be told from a negative one that stays.
+  // A zero that flushing makes positive cannot be distinguished from an unflushed negative one.
   const bool wide = f.storage_bits() > 16;
   if (!integer && kernel::is_selection(e.op) &&
       (wide ? s.wide.subnormals == Subnormals::kFlushToPositive : s.narrow.subnormals != Subnormals::kKeep))

@@ -1,4 +1,4 @@
-// Eight consecutive elements a thread: what one Philox block has random bits for, and 16 bytes of 16-bit elements.
+// Eight consecutive elements per thread: one Philox block has random bits for them, and 16-bit ones take 16 bytes.
 #pragma once
 
 #include "cuda/element_loop.h"
@@ -24,13 +24,13 @@ struct alignas(16) Quad {
 struct alignas(8) Pair {
   uint32_t word[2];
 };
-/// Groups of elements of `bytes` bytes at `data` lie at multiples of what a vector load takes.
+/// Whether groups of elements of `bytes` bytes at `data` are aligned for vector loads.
 inline bool aligned_groups(const void* data, unsigned bytes) {
   return reinterpret_cast<uintptr_t>(data) % (bytes == 1 ? 8 : 16) == 0;
 }
 }  // namespace detail
 
-/// An operand as groups of the output read it.
+/// An operand, read in groups of the output.
 struct GroupOperand {
   const void* data = nullptr;
   unsigned bytes = 4;    ///< (1, 2, 4, 8) of an element
@@ -47,7 +47,7 @@ struct GroupOperand {
         map(places) {}
 };
 
-/// The places of consecutive output elements in an operand, one after the other.
+/// Iterates over the operand's elements for consecutive output elements.
 class GroupWalk {
  public:
   SOFTAMP_HD GroupWalk(const OperandMap& map, uint64_t first) : map_(map), index_(first) { seek(); }
@@ -77,7 +77,7 @@ class GroupWalk {
       rest = quotient;
     }
   }
-  /// In 32 bits where they do: a third of the instructions.
+  /// In 32 bits if possible: a third of the instructions.
   static SOFTAMP_PRIMITIVE uint64_t divide(uint64_t x, uint64_t y) {
     if ((x | y) >> 32 == 0) return static_cast<uint32_t>(x) / static_cast<uint32_t>(y);
     return x / y;
@@ -129,7 +129,8 @@ SOFTAMP_PRIMITIVE void load_group(const GroupOperand& operand, uint64_t first, u
   for_group([&](unsigned j) { code[j] = loaded[j]; });
 }
 
-/// Stores codes of `bytes` (1, 2, 4) bytes; `vectors`: the array lies where whole groups can be written at once.
+/// Stores codes of `bytes` (1, 2, 4) bytes; `vectors`: the array is aligned, so that whole groups can be written at
+/// once.
 SOFTAMP_PRIMITIVE void store_group(void* array, unsigned bytes, bool vectors, uint64_t first, unsigned count,
                                    const uint32_t (&code)[kGroup]) {
   using detail::Pair, detail::Quad;
@@ -166,8 +167,8 @@ inline Grid group_grid(const Device& device, uint64_t size) { return loop_grid(d
 /// Elements by their body:
 ///   static constexpr int kOperands                                             0 .. 3
 ///   Rounded operator()(const uint64_t* codes, const kernel::Environment&, uint32_t random, uint64_t index) const
-/// on codes of any width. `random` is what Environment::draw gives at `site` where `draws`; bits above the policy's may
-/// be anything.
+///   on codes of any width. `random` is the word of Environment::draw at `site` if `draws`; bits above the policy's may
+///   be anything.
 template <class Body>
 struct ElementBodies {
   Body body;

@@ -1,4 +1,4 @@
-// What kernels whose outputs are independent elements have in common.
+// Base of kernels whose outputs are independent elements.
 #pragma once
 
 #include "cuda/element_loop.h"
@@ -8,7 +8,7 @@ namespace softamp::cuda {
 
 using engine::OperandMap;
 
-/// A kernel whose output element i comes of the operands' elements at i, broadcast.
+/// A kernel whose output element i is computed from the operands' elements i, broadcast.
 class ElementKernel : public OpKernel {
  public:
   bool in_place() const override { return in_place_; }

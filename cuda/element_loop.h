@@ -7,14 +7,14 @@
 
 namespace softamp::cuda {
 
-/// Grid of a loop over n things, one thread each while there are threads for all; then they go round.
+/// Grid of a loop over n items: one thread each, or, if there are too few threads, several items per thread.
 inline Grid loop_grid(const Device& device, uint64_t n, unsigned threads = 256) {
   const uint64_t wanted = (n + threads - 1) / threads,
                  most = 32ull * static_cast<unsigned>(device.properties().multiprocessors);
   return {static_cast<unsigned>(std::min(wanted, most)), threads, 0};
 }
 
-/// flags = body(i) does element i < size of the output.
+/// flags = body(i) computes element i < size of the output.
 template <class Body>
 struct ElementLoop {
   uint64_t size;

@@ -8,7 +8,7 @@
 namespace softamp::cuda {
 namespace {
 
-/// Terms that one launch adds; what is between launches is kept in scratch memory.
+/// Terms that one launch adds; between launches the sums are kept in scratch memory.
 constexpr size_t kMostTerms = 256;
 
 /// A sum as it stands after some of its terms.
@@ -44,7 +44,7 @@ struct Terms {
     if (type == DType::kFloat64) return kernel::finish64(__builtin_bit_cast(double, r.code), r.operands, false, s);
     return r.sum.finish(format, s, random);
   }
-  /// Element i of a sum that is all in this launch.
+  /// Element i of a sum that this launch computes entirely.
   SOFTAMP_HD __attribute__((noinline)) Rounded element(uint64_t i, const Semantics& s, uint32_t random) const {
     Running r{};
     add(r, i, s);

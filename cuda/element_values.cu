@@ -1,11 +1,11 @@
 // Arithmetic, and formulas in fp32, on fp16, bf16 and fp32 by the device's own fp32 arithmetic, and one rounding.
 //
 //   results of 16 bits, to nearest     the operation to nearest in fp32: an innocent double rounding (N405)
-//   stochastic, toward zero            the operation toward zero in fp32: the rounding to come reads no bit that this
+//   stochastic, toward zero the operation toward zero in fp32: the later rounding reads no bit that this
 //                                      loses (N402)
 //   quotients and roots by way of fp32, formulas in fp32     to nearest in fp32: that is the value
 //
-// Infinities, NaNs, overflows and what else is rare show in the fp32 value, and are the body's.
+// Infinities, NaNs, overflows and other rare cases can be seen in the fp32 value; the body computes them.
 #include "cuda/elementwise.h"
 #include "cuda/fast_round.h"
 
@@ -171,7 +171,7 @@ bool rules_of(Elementwise op, DType type, const Semantics& s, bool status_wanted
   const FloatFormat f = format_of(type);
   const RoundingPolicy& p = s.rounding(f);
   const bool wide = type == DType::kFloat32, nearest = p.mode == RoundingMode::kNearestEven;
-  // Infinities that count as other numbers do not always show in a result.
+  // Infinities that count as other numbers cannot always be seen in a result.
   if (!infinities_are_plain(s, f)) return false;
   r.reads = type == DType::kFloat16 ? Reads::kFp16 : wide ? Reads::kFp32 : Reads::kBf16;
   r.flush_below = wide && s.wide_operands_flushed ? kLeastNormal32 : 0;
@@ -180,7 +180,7 @@ bool rules_of(Elementwise op, DType type, const Semantics& s, bool status_wanted
   r.toward_zero = false;
   r.round = FastRound::of(f, s, status_wanted);
   if (!r.round.usable) return false;
-  // A zero that flushing makes positive cannot be told from a negative one that stays.
+  // A zero that flushing makes positive cannot be distinguished from an unflushed negative one.
   if (wide && s.wide.subnormals == Subnormals::kFlushToPositive) return false;
   if (kernel::is_fp32_inside(op)) return true;
   if (divides(op) && !wide && s.divide_by_way_of_fp32) {

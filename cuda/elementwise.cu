@@ -66,7 +66,7 @@ class ElementwiseKernel final : public ElementKernel {
   float alpha_ = 0;
 };
 
-/// SelectV2 (condition, t, e): a copy, which raises nothing. And the truth values' operations, on bytes of 0 and 1.
+/// SelectV2 (condition, t, e): a copy, which raises nothing. The operations on truth values work on bytes of 0 and 1.
 enum class Move : uint8_t { kSelect, kAnd, kOr, kNot };
 
 struct MoveGroups {

@@ -1,4 +1,4 @@
-// The element-wise operations of this engine: what its files share.
+// Shared by the files of this engine's element-wise operations.
 #pragma once
 
 #include "cuda/element_group.h"
@@ -17,16 +17,16 @@ struct ElementwiseLaunch {
   uint64_t size;
 };
 
-// Each puts the operation into the queue if the preset allows its formulation, whose bits are those of the body; what
-// is rare in it is done by the body. False: nothing was put there.
+// Each puts the operation into the queue if the preset allows its fast code, which gives the body's bits; the body
+// computes rare elements. False: nothing was put there.
 
 /// Selections and comparisons of floats of at most 32 bits, on codes; int32 (cuda/element_codes.cu).
 bool launch_codes(const DeviceCall& call, const ElementwiseLaunch& e);
 /// Arithmetic, and formulas in fp32, by the device's own fp32 arithmetic (cuda/element_values.cu).
 bool launch_values(const DeviceCall& call, const ElementwiseLaunch& e);
 
-/// Elements that are not as most are, by the body; out of line, since they are few. All that this needs is read again,
-/// so that nothing is kept for it.
+/// Rare elements, computed by the body; not inlined, since they are few. It reads its inputs again, so that no
+/// registers are kept for it.
 struct RareElements {
   kernel::Elementwise op;
   FloatFormat format;
@@ -51,13 +51,13 @@ struct RareElements {
   }
 };
 
-// What the preset says of infinities and subnormals among operands.
+// How the preset treats infinities and subnormals among operands.
 inline bool infinities_are_plain(const Semantics& s, const FloatFormat& f) {
   return f.storage_bits() > 16 || s.narrow_infinity == InfinityOperand::kIeee;
 }
 inline constexpr uint32_t kLeastNormal32 = 0x00800000u;
 
-/// A code of fp32 with subnormals made zeros: codes with a magnitude below `below` keep the bits of `sign` alone.
+/// A code of fp32 with subnormals made zeros: codes with a magnitude below `below` keep only the bits of `sign`.
 SOFTAMP_PRIMITIVE uint32_t flushed(uint32_t code, uint32_t below, uint32_t sign) {
   return (code & 0x7FFFFFFFu) < below ? code & sign : code;
 }

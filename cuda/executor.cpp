@@ -83,10 +83,10 @@ class CudaEngine final : public engine::Engine {
     return s;
   }
 
-  /// Room for the status of `calls` calls, and the step's number where kernels read it.
+  /// Memory for the status of `calls` calls, and for the step's number, which kernels read.
   void prepare(size_t calls, uint32_t step) {
     if (calls > capacity_) {
-      seen_.clear();  // recordings name the old places
+      seen_.clear();  // recordings hold the old addresses
       capacity_ = 0;
       const size_t capacity = 2 * calls;
       statuses_ = engine::Buffer(*this, capacity * sizeof(DeviceStatus));
@@ -144,7 +144,7 @@ class CudaEngine final : public engine::Engine {
     }
   }
 
-  /// Waits, and reads what the device has noted.
+  /// Waits, and reads the statuses from the device.
   void fetch(std::span<FpStatus> statuses) {
     device_.wait();
     if (statuses.empty()) return;

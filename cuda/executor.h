@@ -9,14 +9,14 @@
 
 namespace softamp::cuda {
 
-/// Throws DeviceError (a std::runtime_error) where no device can run it, saying why and what would work.
+/// Throws DeviceError (a std::runtime_error) if no device can run it, saying why and what would work.
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options);
 
 /// The device that make_executor takes, as a line of text ("NVIDIA H100 80GB HBM3, compute capability 9.0, 79.1 GiB");
-/// empty where there is none, and then `why` says why.
+/// empty if there is none, and `why` then gives the reason.
 std::string device_name(std::string* why = nullptr);
 
-/// The compute capabilities that this build holds code for, such as "9.0"; none where it has no CUDA.
+/// The compute capabilities that this build has code for, such as "9.0"; empty without CUDA.
 std::vector<std::string> architectures();
 
 }  // namespace softamp::cuda

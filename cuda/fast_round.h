@@ -1,5 +1,5 @@
-// fp32 to a code of fp16, bf16 or fp32 in a few instructions: the fast formulation of round_and_pack for the roundings
-// that training uses, with equal bits. What is rare is left to the body.
+// fp32 to a code of fp16, bf16 or fp32 in a few instructions: fast code with the bits of round_and_pack, for the
+// roundings that training uses. Rare values are left to the body.
 //
 // fp16, nearest even    the device's conversion.
 // fp16, stochastic      y = RZ32(x + R u 2^-r), u = the quantum of fp16 at x with x's sign, r <= 23, then the device's
@@ -22,13 +22,13 @@ struct FastRound {
     kHalfCarry,
     kBf16Nearest,
     kBf16Carry,
-    kFloat,  ///< the value as it is, but that subnormals may be flushed
+    kFloat,  ///< the value itself; subnormals may be flushed
   };
 
-  bool usable = false;  ///< false: every element is the body's
+  bool usable = false;  ///< false: the body computes every element
   Way way = Way::kNone;
   bool draws = false;   ///< reads its random word
-  int random_bits = 0;  ///< of which these; 0 where none is drawn
+  int random_bits = 0;  ///< how many of its bits; 0 if none is drawn
 
   float greatest = 0;        ///< magnitudes above are rare
   uint32_t flush_below = 0;  ///< magnitudes whose bits are below become zeros
@@ -41,8 +41,8 @@ struct FastRound {
 
   /// Values are results of an operation in `to`, exact or rounded to fp32 so that rounding again gives the right bits
   /// (N402 to N405), or (`operands`) fp32 operands of a conversion, which the preset may flush.
-  /// status_wanted: flags are; those of overflow, NaN and infinity are the body's, inexact and underflow need it
-  /// always.
+  /// status_wanted: whether flags are wanted; then the body handles overflow, NaN and infinity, and always inexact and
+  /// underflow.
   static SOFTAMP_HD FastRound of(const FloatFormat& to, const Semantics& s, bool status_wanted, bool operands = false) {
     FastRound f;
     const RoundingPolicy& p = s.rounding(to);
@@ -50,12 +50,12 @@ struct FastRound {
     if ((!half && !bf16 && !wide) || !s.usual()) return f;
     if (status_wanted && (p.flags & (kInexact | kUnderflow))) return f;
 
-    // Results equal to the greatest number may come of greater ones, which some overflow rules tell apart.
+    // Results equal to the greatest number may come from greater ones, which some overflow rules distinguish.
     f.greatest = half ? 65504.0f : from_bits(bf16 ? 0x7F7F0000u : 0x7F7FFFFFu);
     if (p.overflow_rule != OverflowRule::kAfterRounding) f.greatest = from_bits(bits_of(f.greatest) - 1);
     if (wide) {
       if (p.mode != RoundingMode::kNearestEven) return f;
-      // A result of -0 may be a subnormal or a zero: under kFlushToPositive only the body knows.
+      // A result of -0 may come from a subnormal or a zero: only the body can distinguish them under kFlushToPositive.
       if (p.subnormals == Subnormals::kFlushToPositive) return f;
       if (p.subnormals == Subnormals::kFlush) f.flush_below = 0x00800000u, f.flush_sign = 0x80000000u;
       f.way = Way::kFloat;
@@ -71,17 +71,17 @@ struct FastRound {
     }
     if (operands && s.wide_operands_flushed) {
       if (s.operand_flush_sign == FlushSign::kPositive) return f;
-      if (!half) f.flush_below = 0x00800000u, f.flush_sign = 0x80000000u;  // fp16 makes zeros of them anyway
+      if (!half) f.flush_below = 0x00800000u, f.flush_sign = 0x80000000u;  // they become zeros in fp16 anyway
     }
     f.usable = true;
     return f;
   }
 
-  /// Whether the body must make the code of x.
+  /// Whether the body must compute the code of x.
   SOFTAMP_PRIMITIVE bool is_rare(float x) const { return !(magnitude_of(x) <= greatest); }
 
   /// The code of x. `random`: the word that Environment::draw gives; bits above R's may be anything. Sets `rare`, and
-  /// gives a code without a meaning, where the body must make the result; never clears it.
+  /// returns a meaningless code, if the body must compute the result; never clears it.
   SOFTAMP_HD uint32_t operator()(float x, uint32_t random, bool& rare) const {
     switch (way) {
       case Way::kHalfNearest: return code<Way::kHalfNearest>(x, random, rare);
@@ -95,7 +95,7 @@ struct FastRound {
     return 0;
   }
 
-  /// The same where kWay == way is known.
+  /// The same for a known way: kWay == way.
   template <Way kWay>
   SOFTAMP_PRIMITIVE uint32_t code(float x, uint32_t random, bool& rare) const {
     rare |= is_rare(x);
@@ -108,7 +108,7 @@ struct FastRound {
     return bits;
   }
 
-  /// Two codes, `low`'s in bits 15..0: for the ways of 16 bits.
+  /// Two codes, `low`'s in bits 15..0: for ways with 16-bit codes.
   template <Way kWay>
   SOFTAMP_PRIMITIVE uint32_t codes(float low, float high, uint32_t random_low, uint32_t random_high, bool& rare) const {
     static_assert(kWay != Way::kFloat && kWay != Way::kNone);

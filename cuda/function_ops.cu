@@ -1,5 +1,5 @@
-// The kernels of the elementary functions, the power, and the gradient of gelu: fp32 inside, one rounding. Operands and
-// results that are plain numbers by FastRound, eight elements a thread; the others by the body.
+// The kernels of the elementary functions, the power, and the gradient of gelu: fp32 inside, one rounding. Ordinary
+// numbers are rounded by FastRound, eight elements per thread; the body does the others.
 #include "cuda/element_kernel.h"
 #include "cuda/elementwise.h"
 #include "cuda/fast_round.h"
@@ -32,7 +32,7 @@ struct FunctionBody {
 struct FunctionRules {
   bool usable = false;
   uint32_t flush_below = 0, flush_sign = 0x80000000u;  ///< of fp32 operands
-  uint32_t value_flush_below = 0;                      ///< of the function's value, whatever the dtype
+  uint32_t value_flush_below = 0;                      ///< of the function's value, for every dtype
   FastRound round;
 };
 
@@ -75,7 +75,7 @@ struct FunctionGroups {
 
   SOFTAMP_HD uint32_t element(uint64_t i, uint32_t a, uint32_t b, uint32_t random) const {
     const float x = operand(a), y = operand(b);
-    // A NaN can have a number for its power.
+    // A power of a NaN can be a number.
     bool rare = !(x == x) || !(y == y);
     float value;
     if (body.kind == Kind::kPow) {
@@ -136,7 +136,7 @@ class FunctionKernel final : public ElementKernel {
     const bool wide = type_ == DType::kFloat32;
     FunctionRules r;
     r.round = FastRound::of(f, s, status_wanted);
-    // Infinities that count as other numbers do not always show; nor zeros that flushing made positive.
+    // Infinities that count as other numbers cannot always be seen, nor zeros that flushing made positive.
     r.usable = r.round.usable && infinities_are_plain(s, f) && s.wide.subnormals != Subnormals::kFlushToPositive &&
                s.wide.mode == RoundingMode::kNearestEven;
     if (wide && s.wide_operands_flushed) r.flush_below = kLeastNormal32;

@@ -10,11 +10,10 @@
 //   };
 //
 // Within a phase threads run in any order: what one writes, another may read only in a later phase. Loops around phases
-// must take the same turns for all threads of a block. There is nothing between the blocks of a launch.
+// must run equally often for all threads of a block. Blocks of one launch cannot communicate.
 //
 // On a GPU a block is CUDA's and `each` ends in __syncthreads(). The same kernels run on the host block by block and
-// thread by thread (SerialBlock), forwards or backwards: that is how tests without a GPU cover them, index arithmetic
-// included.
+// thread by thread (SerialBlock), forwards or backwards: so tests without a GPU cover them, including index arithmetic.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +29,8 @@ namespace softamp::cuda {
 /// The size of a launch.
 struct Grid {
   unsigned blocks = 1;   ///< (1 .. 2^31 - 1)
-  unsigned threads = 1;  ///< (1 .. 1024) to a block; above 256 the kernel says so: Kernel::kMostThreads
-  size_t shared = 0;     ///< (0 .. 49152) bytes of shared memory to a block
+  unsigned threads = 1;  ///< (1 .. 1024) per block; a kernel with more than 256 declares Kernel::kMostThreads
+  size_t shared = 0;     ///< (0 .. 49152) bytes of shared memory per block
 };
 
 namespace detail {
@@ -42,7 +41,7 @@ constexpr SOFTAMP_HD size_t shared_bytes(size_t bytes) {
 }
 }  // namespace detail
 
-/// Bytes of shared memory that `count` elements of T take, for Grid::shared; sums of these are what a kernel needs.
+/// Bytes of shared memory of `count` elements of T; Grid::shared is the sum of these.
 template <class T>
 constexpr size_t shared_of(size_t count) {
   return detail::shared_bytes(count * sizeof(T));
@@ -123,8 +122,7 @@ class SerialBlock {
    public:
     explicit PerThread(SerialBlock& block) : values_(block.threads()) {
       if constexpr (std::is_trivially_copyable_v<T>)
-        for (T& value : values_)
-          std::memset(static_cast<void*>(&value), 0xA5, sizeof value);  // as on a GPU: nothing yet
+        for (T& value : values_) std::memset(static_cast<void*>(&value), 0xA5, sizeof value);  // as on a GPU: undefined
     }
     T& operator[](unsigned t) { return values_[t]; }
     const T& operator[](unsigned t) const { return values_[t]; }
@@ -143,7 +141,7 @@ class SerialBlock {
 
 #endif
 
-/// One T a thread, kept from phase to phase. Not bool.
+/// One T per thread, kept from phase to phase. T must not be bool.
 template <class T, class Block>
 using PerThread = typename Block::template PerThread<T>;
 

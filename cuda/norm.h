@@ -1,4 +1,4 @@
-// What the kernels of normalisations and of their gradients share.
+// Shared by the kernels of normalisations and their gradients.
 #pragma once
 
 #include "cuda/rounded_values.h"
@@ -14,7 +14,7 @@ SOFTAMP_PRIMITIVE uint64_t quotient_of(uint64_t a, uint64_t b) {
   return (a | b) >> 32 == 0 ? static_cast<uint32_t>(a) / static_cast<uint32_t>(b) : a / b;
 }
 
-/// Places of elements in groups (kernel::NormShape), without divisions where groups are rows or channels.
+/// Positions of elements in groups (kernel::NormShape), without divisions if groups are rows or channels.
 struct NormPlaces {
   NormKind kind;
   kernel::NormShape shape;
@@ -73,7 +73,7 @@ struct SmallOutput {
     raise_status(status, r.flags, flag_index);
   }
 };
-/// A site that no word is drawn for.
+/// A site without random words.
 constexpr uint32_t kNoSite = ~0u;
 
 std::unique_ptr<OpKernel> make_norm(const OpContext& c, Device& device);

@@ -1,4 +1,4 @@
-// FusedBatchNormV3, LayerNorm, GroupNorm: sums over groups, what follows from them to a group, the elements.
+// FusedBatchNormV3, LayerNorm, GroupNorm: sums over groups; the values that each group gets from them; the elements.
 #include "cuda/norm_forward.h"
 
 namespace softamp::cuda {

@@ -1,4 +1,4 @@
-// What the passes of normalisations are told, and what they share.
+// Parameters of the passes of normalisations, and what they share.
 #pragma once
 
 #include "cuda/norm.h"
@@ -7,7 +7,7 @@ namespace softamp::cuda {
 
 using kernel::Moments;
 
-/// What every pass is told.
+/// Parameters of every pass.
 struct Forward {
   NormPlaces places;
   kernel::NormOptions options;
@@ -26,7 +26,8 @@ struct Forward {
   SOFTAMP_HD const Semantics& semantics() const { return environment.environment.semantics; }
   SOFTAMP_HD uint64_t size() const { return places.shape.group_size(); }
 
-  /// From a group's moments to its outputs, and to what its elements need. `steps`: flags of the statistics.
+  /// Computes a group's outputs, and the values that its elements need, from its moments. `steps`: flags of the
+  /// statistics.
   SOFTAMP_HD void settle(uint64_t g, Moments m, Steps steps) const {
     const uint64_t first = size() ? places.element(g, 0).place : g;
     if (places.kind == NormKind::kBatch) {

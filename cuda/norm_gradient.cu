@@ -4,12 +4,12 @@
 namespace softamp::cuda {
 namespace {
 
-/// What the elements of a group share.
+/// Shared by the elements of a group.
 struct GroupTerms {
   float mean, inverse, factor, a, b;
 };
 
-/// What every pass is told.
+/// Parameters of every pass.
 struct Gradient {
   NormPlaces places;
   bool training;
@@ -32,8 +32,8 @@ struct Gradient {
   }
 };
 
-/// Sums of dy and of dy h: over groups (of channels that is what batch normalisation has), or over channels of groups
-/// whose terms are known. Flags: bits 7..0 of the first sum, 15..8 of the second.
+/// Sums of dy and of dy h: over groups (in batch normalisation the channels), or over channels, with the groups' terms
+/// known. Flags: bits 7..0 of the first sum, 15..8 of the second.
 struct GradientSums {
   using Value = TwoSums;
   Gradient n;
@@ -66,7 +66,7 @@ struct GradientSums {
   };
   SOFTAMP_HD Cursor at(uint64_t output) const {
     if (by_channel) return {*this, output, 0, 0};
-    Steps ignored;  // they count once to a group, at the end
+    Steps ignored;  // they count once per group, at the end
     return {*this, output, n.mean.enter(ignored, output, n.semantics()), n.inverse_of(ignored, output)};
   }
   SOFTAMP_HD TwoSums add(TwoSums a, TwoSums b, uint64_t, uint64_t, uint32_t& flags) const {

@@ -1,4 +1,4 @@
-// In the place of this folder where the build has no CUDA: the engine that is not there.
+// Compiled instead of this folder in a build without CUDA: every function says that there is no CUDA engine.
 #include <stdexcept>
 
 #include "cuda/executor.h"

@@ -1,4 +1,4 @@
-// The kernels of the CUDA engine: engine/op_kernel.h's, with a way to put them into a device's queue.
+// The kernels of the CUDA engine: engine/op_kernel.h's, with a function that puts them into a device's queue.
 #pragma once
 
 #include "cuda/device.h"
@@ -10,13 +10,13 @@ namespace softamp::cuda {
 using engine::EngineSettings;
 using engine::OpContext;
 
-/// An operation's environment as launches carry it. The step is read on the device, so that a recorded launch serves
-/// every step.
+/// An operation's environment as passed to launches. The step is read on the device, so that a recorded launch can be
+/// used for every step.
 struct StepEnvironment {
   kernel::Environment environment;
   const uint32_t* step;  ///< on the device
 
-  /// On the device: what the bodies of kernel/ take.
+  /// On the device: the environment for the bodies of kernel/.
   SOFTAMP_HD kernel::Environment now() const {
     kernel::Environment e = environment;
     e.step = *step;
@@ -32,11 +32,12 @@ struct DeviceCall {
   StepEnvironment environment;
   DeviceStatus* status;  ///< null: not wanted
   Device& device;
-  /// Of kernels that check operands: where launches note the least of what is wrong (note_refusal); kNever before.
+  /// For kernels that check operands: launches store the least number of a wrong one here (note_refusal); kNever
+  /// before.
   uint64_t* refusal = nullptr;
 };
 
-/// Notes that an operand is not one: the least number stays. See OpKernel::refuse.
+/// Records the number of an invalid operand: the least one is kept. See OpKernel::refuse.
 SOFTAMP_HD inline void note_refusal(uint64_t* to, uint64_t number) {
 #if defined(__CUDA_ARCH__)
   atomicMin(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(number));
@@ -50,9 +51,9 @@ class OpKernel : public engine::OpKernel {
   /// Puts the operation into the queue; does not wait, upload or allocate, since it may be recorded.
   virtual void enqueue(const DeviceCall& call) const = 0;
 
-  /// Whether operands may be refused: an index out of range is seen on the device alone, and said after the wait.
+  /// Whether operands may be refused: only the device sees an index out of range, and it is reported after the wait.
   virtual bool checks() const { return false; }
-  /// Throws what emu would have thrown. `noted`: the least number that launches noted.
+  /// Throws what emu would have thrown. `noted`: the least number that launches stored.
   virtual void refuse(uint64_t /*noted*/) const {}
 };
 

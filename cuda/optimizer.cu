@@ -1,4 +1,4 @@
-// Updates of optimizers: one launch a variable, which reads everything once and writes everything once.
+// Updates of optimizers: one launch per variable, which reads and writes everything once.
 #include "cuda/optimizer.h"
 
 #include "cuda/tile_words.h"
@@ -24,7 +24,7 @@ struct UpdateElements {
   engine::UpdateArrays arrays;
   kernel::UpdateRule rule;
   FastSite site[3];
-  bool fast;             ///< false: the body makes all
+  bool fast;             ///< false: the body computes everything
   uint32_t flush_below;  ///< fp32 operands below become zeros of their sign
   uint64_t size;
   StepEnvironment environment;
@@ -80,7 +80,7 @@ struct UpdateElements {
     bool ignored = false;
     return enter(FloatFormat::fp32(), code, ignored);
   }
-  /// An operand's value; `rare` where it has none.
+  /// An operand's value; sets `rare` if it is not finite.
   SOFTAMP_PRIMITIVE UpdateLane enter(const FloatFormat& f, uint64_t code, bool& rare) const {
     auto bits = static_cast<uint32_t>(code);
     if (f.precision == 24) {
@@ -135,7 +135,7 @@ class UpdateKernel final : public OpKernel {
  public:
   UpdateKernel(const OpContext& c, Device&) : n_(c), semantics_(c.settings.environment.semantics) {
     const Semantics& s = semantics_;
-    // How operands enter where nothing more than their subnormals is changed.
+    // How operands are read if at most their subnormals are changed.
     enters_ =
         s.usual() && s.operand_flush_sign == FlushSign::kSame && s.wide.subnormals != Subnormals::kFlushToPositive;
     if (s.wide_operands_flushed || s.wide.subnormals != Subnormals::kKeep) flush_below_ = 0x00800000u;

@@ -1,4 +1,4 @@
-// Kernels that the optimizers' files hand to their list (cuda/optimizer.cu).
+// Kernels for the list of optimizers (cuda/optimizer.cu), from several files.
 #pragma once
 
 #include "cuda/op_kernel.h"

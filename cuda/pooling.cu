@@ -1,5 +1,5 @@
-// Pooling and its gradients: one thread an output, in fp32 arithmetic; what meets a NaN or an infinity, or makes one,
-// is kernel/pooling.h's.
+// Pooling and its gradients: one thread per output, in fp32 arithmetic; outputs with a NaN or an infinity among
+// operands or results are computed by kernel/pooling.h.
 #include "cuda/division.h"
 #include "cuda/fast_round.h"
 #include "cuda/tile_words.h"
@@ -47,7 +47,7 @@ struct PoolOutputs {
   kernel::PoolingGeometry geometry;
   FloatFormat format;
   bool maximum, gradient;
-  bool fast;  ///< false: the body makes all
+  bool fast;  ///< false: the body computes everything
   PoolingPlan plan;
   Axis h, w;
   FastRound round;
@@ -215,11 +215,11 @@ class PoolingKernel final : public OpKernel {
     const kernel::PoolingGeometry& g = n_.geometry;
     const int64_t inputs = g.batch * g.h.input * g.w.input * g.channels;
     fast_ = c.settings.environment.semantics.usual();
-    // A window may begin before the input and end behind it.
+    // A window may begin before the input and end after it.
     for (const int64_t extent : {inputs, g.h.input + g.h.kernel + g.h.stride, g.w.input + g.w.kernel + g.w.stride,
                                  g.h.kernel * g.w.kernel, g.batch * g.h.output * g.w.output * g.channels})
       fast_ = fast_ && extent >> 30 == 0;
-    // Of the flags of sums, those that a rounding always raises are not reported.
+    // Sums do not report inexact and underflow, which an fp32 chain nearly always raises.
     round_ = FastRound::of(n_.format, c.settings.environment.semantics, false, true);
     sums_ = !n_.maximum || n_.gradient;
     fast_ = fast_ && (!sums_ || round_.usable);

@@ -1,13 +1,13 @@
-// The operations that kernels compute in where the operators of math::Float are not enough: directed roundings of fp32,
-// conversions between fp32 and 16-bit formats, packed arithmetic on halves, and random bits by the group.
+// Operations for kernels beyond the operators of math::Float: directed roundings of fp32, conversions between fp32 and
+// 16-bit formats, packed arithmetic on halves, and random bits by the group.
 //
 // On a device each is one instruction (N410), of the list that the PTX lint allows; on the host an exact twin with the
 // same bits, by binary64: products are exact there, sums are rounded to odd by their exact error, and 53 bits are
-// enough for a rounding to fp32 in any direction not to be seen to be the second (N402, N403). The host needs rounding
-// to nearest without flushing (N81).
+// enough that rounding again, to fp32 in any direction, gives what one rounding would (N402, N403). The host needs
+// rounding to nearest without flushing (N81).
 //
-// A NaN result has no particular bits, but in codes of halves, where it is 0x7FFF. Whoever stores one puts the policy's
-// pattern in its place (N23).
+// The bits of a NaN result are unspecified, except in codes of halves, where it is 0x7FFF. Code that stores a NaN
+// writes the policy's pattern (N23).
 #pragma once
 
 #include "softamp/kernel/environment.h"
@@ -40,7 +40,7 @@ SOFTAMP_PRIMITIVE float fma_rz(float a, float b, float c) { return __fmaf_rz(a, 
 SOFTAMP_PRIMITIVE float fma_rd(float a, float b, float c) { return __fmaf_rd(a, b, c); }
 SOFTAMP_PRIMITIVE float fma_ru(float a, float b, float c) { return __fmaf_ru(a, b, c); }
 
-// Halves by the instructions that cuda_fp16.h's intrinsics are, without that header's weight in every compilation.
+// Halves by the instructions of cuda_fp16.h's intrinsics, without the cost of compiling that header everywhere.
 
 /// fp32 to the code of a half, to nearest even: 65520 and more give infinity.
 SOFTAMP_PRIMITIVE uint32_t half_of_rn(float x) {
@@ -48,7 +48,7 @@ SOFTAMP_PRIMITIVE uint32_t half_of_rn(float x) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
   return h;
 }
-/// The same toward zero: what is finite gives 65504 at most (N407).
+/// The same toward zero: finite values give 65504 at most (N407).
 SOFTAMP_PRIMITIVE uint32_t half_of_rz(float x) {
   unsigned short h;
   asm("cvt.rz.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
@@ -103,7 +103,7 @@ namespace detail {
 
 enum class Toward : uint8_t { kZero, kDown, kUp };
 
-/// The double x, or a value so near to it that no fp32 number lies between or on the way, to fp32.
+/// Rounds the double x to fp32; x may be replaced by a value so near that no fp32 number lies between them.
 template <Toward kToward>
 SOFTAMP_PRIMITIVE float directed(double x) {
   const float nearest = static_cast<float>(x);
@@ -122,7 +122,7 @@ SOFTAMP_PRIMITIVE float directed(double x) {
 SOFTAMP_PRIMITIVE double odd_sum(double a, double b) {
   const double sum = a + b, b_seen = sum - a, a_seen = sum - b_seen;
   const double error = (a - a_seen) + (b - b_seen);
-  const bool inexact = (error < 0) | (error > 0);  // neither where infinities have made it a NaN
+  const bool inexact = (error < 0) | (error > 0);  // neither if infinities have made it a NaN
   const bool toward_zero = inexact & ((error < 0) != (sum < 0));
   return __builtin_bit_cast(double, (__builtin_bit_cast(uint64_t, sum) - toward_zero) | inexact);
 }
@@ -167,7 +167,8 @@ SOFTAMP_PRIMITIVE float fma_rn(float a, float b, float c) {
 SOFTAMP_PRIMITIVE float add_rz(float a, float b) { return detail::directed_sum<detail::Toward::kZero>(a, b); }
 SOFTAMP_PRIMITIVE float sub_rz(float a, float b) { return detail::directed_sum<detail::Toward::kZero>(a, -double{b}); }
 SOFTAMP_PRIMITIVE float mul_rz(float a, float b) { return detail::directed<detail::Toward::kZero>(double{a} * b); }
-// Quotients and roots of 24-bit numbers are never as near to another such number as binary64's rounding moves them.
+// Quotients and roots of 24-bit numbers are never so near to another 24-bit number that binary64's rounding could reach
+// it.
 SOFTAMP_PRIMITIVE float div_rz(float a, float b) { return detail::directed<detail::Toward::kZero>(double{a} / b); }
 SOFTAMP_PRIMITIVE float sqrt_rz(float a) { return detail::directed<detail::Toward::kZero>(__builtin_sqrt(double{a})); }
 SOFTAMP_PRIMITIVE float fma_rz(float a, float b, float c) {
@@ -208,7 +209,7 @@ SOFTAMP_PRIMITIVE uint32_t halves_fma_rn(uint32_t a, uint32_t b, uint32_t c) {
 
 #endif
 
-/// a b + c rounded to odd at fp32's precision (N403): a rounding to 22 bits or fewer may start from it, but for the
+/// a b + c rounded to odd at fp32's precision (N403): a rounding to 22 bits or fewer may start from it, except the
 /// stochastic carry of more than 12 bits, which starts from fma_rz (N402, N404). Exact cancellation gives +0; of an
 /// infinity or NaN, what fma gives.
 SOFTAMP_PRIMITIVE float fma_odd(float a, float b, float c) {
@@ -240,7 +241,7 @@ struct WideProduct {
 };
 SOFTAMP_PRIMITIVE WideProduct wide_product(uint32_t a, uint32_t b) {
 #if defined(__CUDA_ARCH__)
-  // One instruction; from a product of 64-bit integers the compiler makes sums and masks of 64 bits around it.
+  // One instruction; for a product of 64-bit integers the compiler would add 64-bit sums and masks.
   WideProduct p;
   asm("{.reg .u64 p; mul.wide.u32 p, %2, %3; mov.b64 {%0, %1}, p;}" : "=r"(p.low), "=r"(p.high) : "r"(a), "r"(b));
   return p;
@@ -250,7 +251,7 @@ SOFTAMP_PRIMITIVE WideProduct wide_product(uint32_t a, uint32_t b) {
 #endif
 }
 
-/// philox4x32 with 10 rounds, unrolled: keys that are the same for all of a thread's blocks are worked out once.
+/// philox4x32 with 10 rounds, unrolled: keys shared by all of a thread's blocks are computed once.
 SOFTAMP_PRIMITIVE RandomBlock philox10(RandomBlock c, PhiloxKey key) {
   for (uint32_t round = 0; round < 10; ++round) {
     const WideProduct a = wide_product(c.word[0], 0xD2511F53u), b = wide_product(c.word[2], 0xCD9E8D57u);
@@ -267,13 +268,14 @@ SOFTAMP_PRIMITIVE RandomBlock random_block(const RandomBits& source, uint32_t st
   return source.block(step, operation, block);
 }
 
-/// The random words of outputs first .. first + 7, `first` a multiple of 8, of a rounding site: what Environment::draw
-/// gives for each, but that bits above the policy's random_bits may be anything. For index = product_index(p, output)
-/// with output a multiple of 8 as well. `limit`: outputs from it on (index - first, 1 .. 8) have no words of their own.
+/// The random words of outputs first .. first + 7, `first` a multiple of 8, of a rounding site: the words of
+/// Environment::draw, except that bits above the policy's random_bits may be anything. For index = product_index(p,
+/// output) with output a multiple of 8 as well. `limit`: outputs from it on (index - first, 1 .. 8) have no words of
+/// their own.
 struct RandomWords {
   uint32_t word[8];
 };
-/// `e.step` does not count: `step` does, so that the environment of a launch serves where it lies.
+/// Uses `step` instead of `e.step`, so that the environment of a launch can be used in place.
 SOFTAMP_PRIMITIVE RandomWords random_words(const kernel::Environment& e, uint32_t step, uint32_t site, uint64_t first,
                                            int random_bits, unsigned limit) {
   RandomWords r;
@@ -296,7 +298,7 @@ SOFTAMP_PRIMITIVE RandomWords random_words(const kernel::Environment& e, uint32_
   return random_words(e, e.step, site, first, random_bits, limit);
 }
 
-/// One of them; bits above random_bits may be anything here too.
+/// One of them; bits above random_bits may be anything, too.
 SOFTAMP_PRIMITIVE uint32_t random_word(const kernel::Environment& e, uint32_t step, uint32_t site, uint64_t index,
                                        int random_bits) {
   if (e.table[site].words)

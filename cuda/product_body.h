@@ -10,7 +10,7 @@ SOFTAMP_HD inline uint64_t operand_code(const FloatFormat& f, const void* data, 
                                 : uint64_t{static_cast<const uint32_t*>(data)[at]};
 }
 
-/// Computes and stores output (row, column) of a part; its flags.
+/// Computes and stores output (row, column) of a part; returns its flags.
 SOFTAMP_APART void body_output(const ProductLaunch& l, const DevicePart& p, uint32_t row, uint32_t column) {
   const kernel::Environment environment = l.environment.now();
   const uint64_t output = l.output(p, row) + column;

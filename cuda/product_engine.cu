@@ -1,5 +1,5 @@
 // Products of a node: their parts as tables in the device's memory, the order of launches, and the kernels with one
-// output a thread: by the body, and folding independent partials.
+// output per thread: by the body, and adding up independent partials.
 #include <algorithm>
 #include <map>
 
@@ -92,13 +92,13 @@ enum class Way : uint8_t { kBody, kFloat, kBlock, kEach };
 
 bool halves_of(const kernel::ProductRules& r) { return r.partials == kernel::PartialsType::kHalf; }
 
-/// FastRound of a rounding of fp32 sums. Flags other than overflow and invalid are not a product's to raise.
+/// FastRound for fp32 sums. A product raises only overflow and invalid.
 FastRound rounding_of(const FloatFormat& to, Semantics s) {
   if (to == kFp32) s.wide.mode = RoundingMode::kNearestEven;  // nothing is rounded
   return FastRound::of(to, s, false, to != kFp32);
 }
 
-/// The exact sum truncated to fp32 is all that the rounding reads (N402).
+/// Whether the rounding reads no more than the exact sum truncated to fp32 (N402).
 bool truncation_serves(const FastRound& f, const RoundingPolicy& p) {
   const int more = p.stochastic() && p.variant == StochasticVariant::kHalf ? 1 : 0;
   return f.random_bits + more <= 13;
@@ -111,7 +111,7 @@ uint32_t over(uint64_t n, uint64_t d) { return static_cast<uint32_t>((n + d - 1)
 }  // namespace
 
 struct TiledProduct::State {
-  ProductLaunch launch{};  ///< but for what a call says
+  ProductLaunch launch{};  ///< except what a call sets
   DeviceArray<DevicePart> device_parts;
   DeviceArray<engine::ChainBlock> blocks;
   DeviceArray<ProductStep> device_steps;
@@ -120,7 +120,7 @@ struct TiledProduct::State {
   Way way = Way::kBody;
   TileSize size = TileSize::kLarge;
   uint32_t cells = 0;
-  uint32_t most_partials = 0, slots = 0;  ///< independent partials; those computed side by side
+  uint32_t most_partials = 0, slots = 0;  ///< independent partials; those computed at the same time
   size_t marks_bytes = 0, slots_bytes = 0, totals_bytes = 0;
 
   void choose_way(const kernel::ProductRules& rules, const Semantics& preset);

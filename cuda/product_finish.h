@@ -11,7 +11,7 @@
 
 namespace softamp::cuda {
 
-/// Where the words of one site come from.
+/// The source of one site's words.
 struct WordSource {
   RandomBits random;
   uint32_t step, operation;
@@ -24,7 +24,7 @@ SOFTAMP_PRIMITIVE WordSource word_source(const ProductLaunch& l, uint32_t site) 
 }
 
 namespace detail {
-/// Words one by one: from a table, of more than 16 bits, or of outputs that lie across draw blocks.
+/// Words one by one: from a table, of more than 16 bits, or of outputs in several draw blocks.
 SOFTAMP_APART RandomWords words_singly(WordSource s, uint32_t number, uint64_t output, unsigned count) {
   RandomWords words{};
   for (unsigned j = 0; j < count; ++j)
@@ -44,7 +44,7 @@ SOFTAMP_PRIMITIVE RandomWords words_of(const WordSource& s, uint32_t number, uin
   return words;
 }
 
-/// What the end of a chain needs, in few words: a function of its own takes it by value.
+/// What the end of a chain needs, kept small: a function that is not inlined takes it by value.
 struct RowFinish {
   ResultWay way;
   FastRound result;
@@ -56,7 +56,7 @@ SOFTAMP_PRIMITIVE RowFinish row_finish(const ProductLaunch& l) {
   return {l.way, l.result, word_source(l, 1), l.out, l.rules.output.storage_bits() > 16};
 }
 
-/// One result's code; sets `rare` where the body must make it.
+/// One result's code; sets `rare` if the body must compute it.
 SOFTAMP_PRIMITIVE uint32_t finish_one(ResultWay way, const FastRound& result, float x, uint32_t word, bool& rare) {
   if (way == ResultWay::kHalfAlready) {
     rare |= !(magnitude_of(x) <= 65504.0f);
@@ -69,7 +69,7 @@ struct Row8 {
   float v[8];
 };
 
-/// Stores `count` (1 .. 8) neighbouring results from place `output` on; bit j of the return: the body must make j.
+/// Stores `count` (1 .. 8) neighbouring results from place `output` on; bit j of the result: the body must compute j.
 SOFTAMP_APART uint32_t finish_row(RowFinish f, Row8 row, uint64_t output, unsigned count) {
   const RandomWords words = words_of(f.words, 0, output, count);
   uint32_t marks = 0;

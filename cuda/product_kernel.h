@@ -1,15 +1,15 @@
 // The tiled kernel of products (product_tile.h): instantiated by shape and by how blocks end.
 //
-// Shared memory holds two stages of a step's operands as fp32, [k][row] and [k][column]; while a stage is multiplied,
-// the next one's codes are on their way, and go into the other before the phase ends. A thread's 8 columns lie as twice
-// 4, half a stage's width apart, so that neighbouring threads read neighbouring banks.
+// Shared memory holds two stages of a step's operands as fp32, [k][row] and [k][column]; while one stage is multiplied,
+// the codes for the next are loaded, and stored into the other one before the phase ends. The 8 columns of a thread are
+// two runs of 4, half the width of a stage apart, so that neighbouring threads read neighbouring banks.
 #pragma once
 
 #include "cuda/product_finish.h"
 
 namespace softamp::cuda {
 
-/// How a chain is rounded on its way.
+/// How a chain is rounded inside.
 enum class ChainWay : uint8_t {
   kFloat,  ///< not at all
   kBlock,  ///< to halves, at the ends of blocks
@@ -114,7 +114,7 @@ class Stager {
   }
 
  private:
-  /// Where an index of the tile lies in a line of a stage.
+  /// The position of a tile's index in a line of a stage.
   static SOFTAMP_PRIMITIVE unsigned column(unsigned index) {
     return kIsA ? index : (index & 4 ? Shape::kHalf : 0) + (index >> 3) * 4 + (index & 3);
   }
@@ -141,7 +141,8 @@ class Stager {
     }
   }
 
-  /// kernel::widen_operand of finite codes. What is infinite or NaN stays that, and so does the chain.
+  /// kernel::widen_operand of finite codes. Infinities and NaNs stay what they are, and the chain is then infinite or
+  /// NaN, too.
   static SOFTAMP_PRIMITIVE float value(const ProductLaunch& l, const Codes8& codes, unsigned i) {
     const uint32_t code = codes.w[i >> 1] >> (16 * (i & 1)) & 0xFFFFu;
     if (l.kind == OperandKind::kHalf) return float_of_half(code);
@@ -153,13 +154,13 @@ class Stager {
   }
 
   bool along_k_;
-  uint8_t left_[kGroups];  ///< indices from the group's on that the part has, 8 at most
+  uint8_t left_[kGroups];  ///< indices of the part from the group's on, 8 at most
   int64_t place_[kGroups];
 };
 
 }  // namespace detail
 
-/// Rounds eight neighbouring chains to halves; what FastRound leaves to the body becomes a NaN.
+/// Rounds eight neighbouring chains to halves; values that FastRound leaves to the body become NaNs.
 template <FastRound::Way kWay>
 SOFTAMP_PRIMITIVE void round_to_halves(const FastRound& f, float (&v)[8], const RandomWords& words) {
   SOFTAMP_UNROLL
@@ -193,7 +194,7 @@ struct TileKernel {
     const uint32_t slot = block.index() / launch.tiles;
     const Tile tile = launch.find<false>(block.index() % launch.tiles, Shape::kTileRows, Shape::kTileColumns);
     const DevicePart& part = *tile.part;
-    // The steps of all of the chain, or of one independent partial.
+    // The steps of the whole chain, or of one independent partial.
     const uint32_t partial = launch.first_partial + slot;
     if (launch.slots && partial >= part.partials) return;
     const uint32_t* const bounds = launch.partials + part.first_partial + (launch.slots ? partial : 0);

@@ -1,10 +1,10 @@
-// What the kernels of products read: the parts of a node as they lie in the device's memory, and one call's pointers.
+// Data that the kernels of products read: the parts of a node in the device's memory, and one call's pointers.
 #pragma once
 
 #include "cuda/fast_round.h"
 #include "cuda/product_tile.h"
 
-// A function of its own on a device: what is rare or at the end, kept out of the way of what is hot.
+// Not inlined on a device: rare code and code at the end, kept out of the hot loops.
 #if defined(__CUDA_ARCH__)
 #define SOFTAMP_APART SOFTAMP_HD __attribute__((noinline)) inline
 #else
@@ -13,7 +13,7 @@
 
 namespace softamp::cuda {
 
-/// A run of at most kMost products that are staged at once. It lies in one block of the schedule, or is made of blocks
+/// A run of at most kMost products that are staged at once. It lies in one block of the schedule, or consists of blocks
 /// of `every` products (the last may be shorter), numbered from `number` on.
 struct ProductStep {
   static constexpr unsigned kMost = 16;
@@ -22,7 +22,7 @@ struct ProductStep {
   uint32_t k;       ///< the first
   uint32_t number;  ///< of the first rounding in it
   uint16_t length;
-  uint16_t every;  ///< a rounding after so many, and at the end; 0: none in this step
+  uint16_t every;  ///< a rounding after this many products, and at the end; 0: none in this step
   uint16_t flags;
   uint16_t unused;
 };
@@ -37,7 +37,7 @@ struct DevicePart {
   uint32_t first_cell, column_cells;
 };
 
-/// A thread's share of outputs: rows x columns from (row, column) on. Cut to what the part has by the kernels.
+/// A thread's share of outputs: rows x columns from (row, column) on. The kernels cut it to the part.
 struct Tile {
   const DevicePart* part;
   uint32_t row, column;
@@ -75,7 +75,7 @@ struct ProductLaunch {
   uint8_t* marks;          ///< of threads' outputs, bit by bit: left to the body
   float* slots;            ///< independent partials: [slot][output]
   float* totals;           ///< their sum so far: [output]
-  uint64_t outputs;        ///< places that there are
+  uint64_t outputs;        ///< number of outputs
   uint32_t tiles;          ///< of a slot
   uint32_t first_partial;  ///< of slot 0, within its part
   uint32_t slot_count;

@@ -14,7 +14,7 @@ class Cutter {
     fresh_partial_ = false;
     const bool rounds = rounding_ == StepRounding::kBlocks || rounding_ == StepRounding::kProducts ||
                         (rounding_ == StepRounding::kPartials && block.closes_partial);
-    // A product that is rounded by itself is a block of its own, whatever the schedule's.
+    // A product that is rounded separately is its own block, whatever the schedule.
     const uint32_t unit = rounding_ == StepRounding::kProducts ? 1 : block.length;
     if (!joins(block, unit, rounds)) {
       end_step();
@@ -43,7 +43,7 @@ class Cutter {
   }
 
  private:
-  /// The block goes on with the step that is open.
+  /// Whether the block continues the open step.
   bool joins(const engine::ChainBlock& block, uint32_t unit, bool rounds) const {
     if (now_.length == 0 || now_.length + block.length > ProductStep::kMost) return false;
     if (!rounds) return now_.every == 0;
@@ -61,7 +61,7 @@ class Cutter {
   bool fresh_partial_ = true;
 };
 
-/// Whether each eight of a step's elements are neighbours.
+/// Whether the elements of each eight products of a step are neighbours.
 bool in_runs(const ProductStep& step, const PlaceMap& map, const int64_t* table) {
   if (map.table < 0 && map.width == 1 && map.height == 1) return map.outer == 1;
   for (uint32_t k = step.k; k + 8 <= step.k + step.length; k += 8)

@@ -15,7 +15,7 @@ struct ProductSteps {
   std::vector<uint32_t> partials;  ///< first step of each independent partial (of the chain, where there are none)
 };
 
-/// The steps of a schedule whose operands lie as `a_k` and `b_k` say.
+/// The steps of a schedule whose operands' positions are `a_k` and `b_k`.
 ProductSteps cut_schedule(const Schedule& schedule, StepRounding rounding, const PlaceMap& a_k, const PlaceMap& b_k,
                           const std::vector<int64_t>& table);
 

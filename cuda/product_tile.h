@@ -1,5 +1,5 @@
 // Products on the device: out(i, j) = sum over k of A(i, k) B(k, j), by the one chain per output that kernel/product.h
-// defines. The engine under MatMul, and under the convolutions, which say where their operands lie by maps of places.
+// defines. The engine under MatMul, and under the convolutions, which give the positions of their operands as maps.
 //
 // Use: a kernel's constructor describes its node once (no device code is needed for that),
 //
@@ -17,11 +17,11 @@
 //
 // How: a block computes a tile of outputs (128 x 128, 64 x 64, 256 x 16), a thread 8 or 4 rows of 8 neighbouring
 // columns, which share a block of random bits. Operands go through shared memory as fp32, 16 products at a time; k
-// ascends, one fp32 fma chain an output; blocks end in a rounding to fp16 by a fast formulation. What that does not
-// serve (overflow, infinity, NaN) becomes a NaN, which stays one to the chain's end; there kernel/product.h computes
-// the output anew, with its flags. Rare rules (engine::needs_body) go by kernel/product.h altogether, an output a
-// thread. Independent partials are computed side by side, into scratch, and folded in ascending order by a second
-// kernel.
+// ascends, one fp32 fma chain an output; blocks end in a rounding to fp16 by a fast formulation. A value that it does
+// not support (overflow, infinity, NaN) becomes a NaN, which stays NaN to the end of the chain; there kernel/product.h
+// computes the output again, with its flags. Under rare rules (engine::needs_body) kernel/product.h computes
+// everything, one output per thread. Independent partials are computed at the same time, into scratch memory, and added
+// up in ascending order by a second kernel.
 #pragma once
 
 #include <memory>
@@ -92,7 +92,7 @@ class TiledProduct {
   TiledProduct(TiledProduct&&) noexcept;
   TiledProduct& operator=(TiledProduct&&) noexcept;
 
-  /// Of call.scratch, from `scratch` on; the caller may use what lies behind.
+  /// Bytes of call.scratch from `scratch` on; the caller may use the rest.
   size_t scratch_bytes() const;
   /// `scratch`: scratch_bytes() of them, aligned to 256. Uses call.environment, call.status, call.device.
   void enqueue(const DeviceCall& call, const void* a, const void* b, void* out, void* scratch) const;

@@ -5,7 +5,7 @@
 
 namespace softamp::cuda {
 
-/// The shapes of tiles that there are.
+/// The shapes of tiles.
 enum class TileSize : uint8_t { kLarge, kSmall, kNarrow };
 
 /// Rows, columns, threads of a tile and rows of a thread.

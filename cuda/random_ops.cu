@@ -1,4 +1,4 @@
-// The kernels of the random operations: eight lanes a thread of two Philox blocks, the distribution, one rounding.
+// The kernels of the random operations: eight lanes per thread, from two Philox blocks, the distribution, one rounding.
 #include "softamp/kernel/random_values.h"
 
 #include "cuda/element_kernel.h"
@@ -93,7 +93,7 @@ class RandomKernel final : public ElementKernel {
     const unsigned bytes = static_cast<unsigned>(size_of(type_));
     const Grid grid = group_grid(call.device, size());
     const FastRound round = by_body_ ? FastRound{} : FastRound::of(body_.format, s, call.status != nullptr);
-    // A zero that flushing makes positive cannot be told from a negative one that stays.
+    // A zero that flushing makes positive cannot be distinguished from an unflushed negative one.
     if (round.usable && !(type_ == DType::kFloat32 && s.wide.subnormals == Subnormals::kFlushToPositive)) {
       const RandomGroups groups{
           body_,      round, call.out[0], bytes, detail::aligned_groups(call.out[0], bytes), size(), call.environment,

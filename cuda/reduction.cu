@@ -10,7 +10,7 @@ using kernel::ReduceShape;
 using kernel::Reduction;
 using kernel::Steps;
 
-/// The elements of one output, by place.
+/// The positions of one output's elements.
 struct ReducePlaces {
   const ReduceShape& shape;
   uint64_t base;
@@ -159,7 +159,7 @@ struct Greatest {
   }
 };
 
-/// The final rounding of an output, from whatever its sum is.
+/// The final rounding of an output, from a sum of any type.
 struct ReductionFinish {
   Reduction what;
   DType type;
@@ -224,7 +224,7 @@ struct ReductionFinish {
 };
 
 /// BiasAddGrad: element i of output o is at i * outputs + o. A block of threads reads 1024 elements of each of `width`
-/// outputs; a thread to an output adds them up, one after the other.
+/// outputs; one thread per output adds them up in order.
 struct BatchChains {
   static constexpr unsigned kThreads = 256, kMostWidth = 8;
 
@@ -266,7 +266,7 @@ struct BatchChains {
   }
 };
 
-/// Then a thread an output folds its partials, ascending.
+/// Then one thread per output adds up its partials, in ascending order.
 struct BatchFold {
   FloatSum source;
   ReductionFinish finish;

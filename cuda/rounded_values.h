@@ -1,5 +1,5 @@
-// Elements on their way into fp32 and back, as kernel/reduce.h says (Steps::enter, finish): in a few instructions where
-// an element and its flags are plain, by the bodies where not.
+// Conversion of elements to fp32 and back, as kernel/reduce.h defines it (Steps::enter, finish): in a few instructions
+// for ordinary elements, else by the bodies.
 #pragma once
 
 #include "cuda/element_loop.h"
@@ -31,8 +31,8 @@ struct Reader {
   const void* data = nullptr;
   FloatFormat format = FloatFormat::fp32();
   DType type = DType::kFloat32;
-  bool plain_zeros = true;  ///< fp32: flushing leaves the sign of a zero alone
-  bool usual = true;        ///< else every element enters by the body
+  bool plain_zeros = true;  ///< fp32: flushing keeps the sign of a zero
+  bool usual = true;        ///< else the body reads every element
 
   Reader() = default;
   Reader(DType t, const Semantics& s)
@@ -50,7 +50,7 @@ struct Reader {
   SOFTAMP_PRIMITIVE float enter(kernel::Steps& steps, uint64_t i, const Semantics& s) const {
     return enter(steps.flags, i, s);
   }
-  /// The same where its flags count elsewhere.
+  /// The same if its flags count elsewhere.
   SOFTAMP_PRIMITIVE float entered(uint64_t i, const Semantics& s) const {
     uint8_t ignored = 0;
     return enter(ignored, i, s);
@@ -74,9 +74,9 @@ struct Reader {
   }
 };
 
-/// The final rounding of fp32 results, and where they go.
+/// The final rounding of fp32 results, and their destination.
 struct Writer {
-  void* data = nullptr;  ///< null: nowhere, only flags count
+  void* data = nullptr;  ///< null: nowhere, only flags are computed
   FloatFormat format = FloatFormat::fp32();
   unsigned bytes = 4;
   FastRound round{};
@@ -92,7 +92,7 @@ struct Writer {
     return w;
   }
 
-  /// Writes kernel::finish(value, step_flags) to place i; the flags. `random`: what Environment::draw gives.
+  /// Writes kernel::finish(value, step_flags) to element i; returns the flags. `random`: what Environment::draw gives.
   SOFTAMP_PRIMITIVE uint8_t put(uint64_t i, float value, uint8_t step_flags, const Semantics& s,
                                 uint32_t random) const {
     bool rare = !round.usable || step_flags != 0;
@@ -100,7 +100,7 @@ struct Writer {
     if (!rare) code = round(value, random, rare);
     uint8_t flags = 0;
     if (rare) {
-      // The fast way may leave bits above the policy's in a word; the body takes it without.
+      // The fast code may leave extra high bits in a word; the body needs them cleared.
       const int bits = s.rounding(format).random_bits;
       const uint32_t word = bits < 32 ? random & ((1u << bits) - 1) : random;
       const Rounded r = detail::finish_rare<float>(format, value, step_flags, s, word);
@@ -122,8 +122,8 @@ SOFTAMP_PRIMITIVE uint32_t draw_word(const StepEnvironment& e, const FloatFormat
   return e.environment.random.bits(*e.step, e.environment.operation + site, index, p.random_bits);
 }
 
-/// Results of an element-wise second half, eight a thread, which share a block of random bits. `Body`:
-/// float operator()(uint64_t i, kernel::Steps&) const, and uint64_t flag_index(uint64_t i) const.
+/// Results of an element-wise second pass, eight per thread, which share a block of random bits. `Body`: float
+/// operator()(uint64_t i, kernel::Steps&) const, and uint64_t flag_index(uint64_t i) const.
 template <class Body>
 struct RoundLoop {
   uint64_t size;

@@ -1,5 +1,5 @@
 // Softmax, log-softmax, their gradients and the cross-entropies, by passes over all rows: the greatest elements, the
-// sums (tree_sum.h), the outputs. What a row's outputs share stands in scratch memory.
+// sums (tree_sum.h), the outputs. Values shared by a row's outputs are kept in scratch memory.
 #include "cuda/rounded_values.h"
 #include "cuda/tree_sum.h"
 #include "softamp/engine/softmax_node.h"
@@ -11,13 +11,13 @@ namespace {
 using engine::SoftmaxKind;
 using kernel::Steps;
 
-/// What the outputs of a row share.
+/// Shared by the outputs of a row.
 struct Row {
   float greatest, sum, log_sum;
   uint32_t flags;  ///< of the steps to here
 };
 
-/// What every pass is told.
+/// Parameters of every pass.
 struct SoftmaxRows {
   SoftmaxKind kind;
   uint64_t classes;
@@ -34,7 +34,7 @@ struct SoftmaxRows {
     return steps.sub(x.entered(i, semantics()), greatest);
   }
   SOFTAMP_HD uint64_t label(uint64_t row) const {
-    const int32_t label = labels[row];  // one out of range has been refused: here it must do no harm
+    const int32_t label = labels[row];  // an index out of range will be refused; here it must only do no harm
     return label >= 0 && static_cast<uint64_t>(label) < classes ? static_cast<uint64_t>(label) : 0;
   }
 };

@@ -12,11 +12,11 @@ struct DeviceStatus {
   uint64_t first_index[kFlagCount];
 };
 
-/// Merges what a thread has seen. Nothing for a null status.
+/// Merges the flags that a thread has seen. Does nothing for a null status.
 SOFTAMP_HD inline void merge_status(DeviceStatus* to, const FpStatus& seen) {
   if (!to || !seen.flags) return;
 #if defined(__CUDA_ARCH__)
-  volatile const DeviceStatus* now = to;  // what is there already needs no atomic
+  volatile const DeviceStatus* now = to;  // flags that are set already need no atomic
   if ((now->flags & seen.flags) != seen.flags) atomicOr(&to->flags, static_cast<unsigned>(seen.flags));
   for (int b = 0; b < kFlagCount; ++b)
     if (seen.first_index[b] < now->first_index[b])

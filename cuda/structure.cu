@@ -33,7 +33,7 @@ class MapKernel final : public OpKernel {
   }
 
   void enqueue(const DeviceCall& call) const override {
-    // Boxes do not overlap; where they leave gaps, all is filled first.
+    // Boxes do not overlap; if they leave gaps, everything is filled first.
     if (maps_.filled && boxes_[0].elements() != elements_)
       enqueue_fill(call.device, call.out[0], element_, static_cast<uint64_t>(elements_), maps_.fill);
     for (size_t i = 0; i < boxes_.size(); ++i)

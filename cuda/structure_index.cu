@@ -9,7 +9,7 @@
 namespace softamp::cuda {
 namespace {
 
-/// Places that an operation reads are checked on the device; the first that is wrong is noted with what it holds.
+/// Checks the indices that an operation reads, on the device; records the first wrong one with its value.
 struct CheckPlaces {
   const int32_t* places;
   int64_t count, least, limit;  ///< right: least .. limit - 1
@@ -29,7 +29,7 @@ struct CheckPlaces {
   }
 };
 
-/// A node whose input 1 holds places.
+/// A node whose input 1 holds indices.
 template <class Node>
 class PlacedKernel : public OpKernel {
  public:
@@ -53,7 +53,7 @@ class PlacedKernel : public OpKernel {
   int64_t places_;
 };
 
-/// Rows of `row` words. A row whose place is out of range stays as it is: the step ends anyway.
+/// Rows of `row` words. A row whose index is out of range is not written: the step ends with an error anyway.
 template <class Word>
 struct Gather {
   const Word* in;
@@ -93,7 +93,7 @@ class GatherKernel final : public PlacedKernel<engine::GatherNode> {
 
   void enqueue(const DeviceCall& call) const override {
     check(call, 0, n_.extent);
-    const size_t all = n_.row | 16, word = all & (0 - all);  // the largest that rows are made of
+    const size_t all = n_.row | 16, word = all & (0 - all);  // the largest that divides rows
     switch (word) {
       case 1: return gather<uint8_t>(call);
       case 2: return gather<uint16_t>(call);

@@ -1,4 +1,4 @@
-// Kernels of the operations that read places from a tensor: GatherV2, OneHot, UnsortedSegmentSum.
+// Kernels of the operations that read indices from a tensor: GatherV2, OneHot, UnsortedSegmentSum.
 #pragma once
 
 #include "cuda/op_kernel.h"

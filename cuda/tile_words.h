@@ -1,6 +1,6 @@
-// Random words for kernels whose threads take elements one by one: a tile of 2048 elements to a block of 256 threads,
-// each of which first draws the words of a group of 8 (one Philox block) into shared memory. Loads and stores are then
-// those of neighbours, and no block of words is drawn twice.
+// Random words for kernels whose threads take elements one by one: a tile of 2048 elements per block of 256 threads,
+// each of which first draws the words of a group of 8 (one Philox block) into shared memory. Neighbouring threads then
+// load and store neighbouring elements, and no block of words is drawn twice.
 #pragma once
 
 #include "cuda/element_loop.h"
@@ -13,7 +13,7 @@ constexpr unsigned kTileThreads = 256, kTileRounds = 8, kTile = kTileThreads * k
 /// and so do those that 32 threads draw.
 constexpr unsigned kWordLine = kTileThreads + 4, kTileWords = 8 * kWordLine;
 
-/// Where the word of an element of the tile (0 .. kTile - 1) lies.
+/// The position of the word of an element of the tile (0 .. kTile - 1).
 SOFTAMP_INLINE unsigned word_place(unsigned in_tile) { return in_tile % 8 * kWordLine + in_tile / 8; }
 
 /// Thread t's part of the tile that begins at `base`; elements from `size` on have no words.

@@ -1,17 +1,18 @@
-// Sums in the order of N140 (kernel/reduce.h), by many threads: the tree is in the order itself.
+// Sums in the order of N140 (kernel/reduce.h), by many threads: the prescribed order is itself a tree.
 //
-// First launch: 32 threads, the lanes, for a block of 1024 elements of an output; they meet in shared memory. Where an
-// output has one block, that is all. Else blocks' sums go to scratch memory, and further launches join up to 256 of
-// them each, level by level: 256 neighbours from a multiple of 256 on are a subtree. The last launch finishes outputs.
+// First launch: 32 threads, the lanes, for a block of 1024 elements of an output; they meet in shared memory. If an
+// output has only one block, this is all. Otherwise the sums of blocks go to scratch memory, and further launches join
+// up to 256 of them each, level by level: 256 neighbours from a multiple of 256 on are a subtree. The last launch
+// finishes outputs.
 //
-// `Source` tells what is summed:
+// `Source` gives the summands:
 //   using Value                                            trivially copyable; what partial sums are
 //   auto at(uint64_t output) const                         a cursor, made once a thread:
 //     Value term(uint64_t k, uint32_t& flags)                  element k of the output
 //   Value add(Value a, Value b, uint64_t p, uint64_t output, uint32_t& flags) const      the `+` of address p
 //   Value empty() const                                    the sum of nothing
-// `Finish` what becomes of it: void operator()(uint64_t output, Value, uint32_t flags) const. Flags are OR-ed; what a
-// bit means is theirs.
+//   `Finish` stores the sum: void operator()(uint64_t output, Value, uint32_t flags) const. Flags are OR-ed; what a bit
+//   means is theirs.
 #pragma once
 
 #include <algorithm>
@@ -229,7 +230,7 @@ void launch_tree_sum(const DeviceCall& call, const char* name, const TreeShape& 
     call.device.launch(name, grid, kernel);
   };
   uint64_t left = shape.blocks();
-  // 512 threads: 16 neighbours of 16 bits are what memory hands over at a time.
+  // 512 threads: memory delivers 16 neighbours of 16 bits at a time.
   launch(TreeBlocks<Source, Finish>{source, finish, shape.outputs, shape.count, left,
                                     detail::least_power(shape.count, kTreeLanes), 1, shape.neighbours, memory.first},
          shape.outputs * left, shape.neighbours ? TreeBlocks<Source, Finish>::kMostThreads : 256);

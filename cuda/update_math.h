@@ -1,9 +1,9 @@
-// What an update computes with, beside kernel/optimizer.h's formulas: binary64 numbers, their sums rounded to odd, and
-// what a rounding to a tensor's dtype may start from.
+// Arithmetic of updates, besides kernel/optimizer.h's formulas: binary64 numbers, their sums rounded to odd, and the
+// values from which a rounding to a tensor's dtype may start.
 //
-// A sum's 53 bits rounded to odd stand for its exact value in every rounding that reads fewer (N403): in fp32's nearest
-// even; in 24 bits toward zero, which a stochastic carry of that many bits or fewer reads no further than (N402); in 24
-// bits rounded to odd, from which a half follows to nearest even.
+// A sum rounded to odd in 53 bits can replace the exact value in every rounding that reads fewer bits (N403): to fp32's
+// nearest even; to 24 bits toward zero, if a stochastic carry reads no further (N402); to 24 bits rounded to odd, from
+// which a half can be rounded to nearest even.
 #pragma once
 
 #include "cuda/fast_round.h"
@@ -11,7 +11,7 @@
 
 namespace softamp::cuda {
 
-/// A binary64 number as the formulas of kernel::update want it.
+/// A binary64 number for the formulas of kernel::update.
 struct UpdateLane {
   double v;
 
@@ -46,7 +46,7 @@ SOFTAMP_PRIMITIVE double sum_to_odd(double a, double b) {
 #endif
 }
 
-/// How a sum becomes the fp32 value that FastRound takes.
+/// How a sum is converted to the fp32 value that FastRound takes.
 enum class SumLeaves : uint8_t { kNearest, kTruncated, kOdd };
 
 SOFTAMP_PRIMITIVE float left_of(double odd, SumLeaves leaves) {

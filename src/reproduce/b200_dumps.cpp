@@ -24,10 +24,10 @@ namespace {
 constexpr uint32_t kFirst = 0x33000000, kLast = 0x34800000, kB = 0xDEADBEEF, kRandom = 0x1FFF1FFF;
 constexpr uint64_t kValues = uint64_t{kLast} - kFirst + 1;
 constexpr size_t kChunk = size_t{1} << 18;
-/// Results a second of both dumps together on two cores, hash and all, of which the hash is nearly everything.
+/// Results per second of both dumps together on two cores, including the hash, which takes nearly all the time.
 constexpr double kRate = 5e7;
 
-/// Results that the publication does not print, found by two programs apart that made both digests.
+/// Results that the publication does not print, from two independent programs that reproduced both digests.
 struct Checkpoint {
   uint32_t a, f16x2, bf16x2;
 };
@@ -44,7 +44,7 @@ constexpr Single kSingles[] = {{0x33C00001, 0x33C00000, 0x00001FFF, false, 0x000
                                {0x338003FF, 0x33800400, 0x1FFF1FFF, false, 0x00010002},
                                {0x38761FFF, 0x00021002, 0x00000FFE, true, 0x03D80000}};
 
-/// One file, made piece by piece; only the piece at hand is kept.
+/// One file, made piece by piece; only the current piece is kept.
 class Dump {
  public:
   Dump(CvtRsType type, const char* name, const char* published)

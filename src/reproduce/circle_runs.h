@@ -1,4 +1,5 @@
-// The arithmetic of the experiment `unit-circle`: runs of forward Euler once round, and what is expected of them.
+// The arithmetic of the experiment `unit-circle`: runs of forward Euler once round the circle, and their expected
+// results.
 #pragma once
 
 #include "src/reproduce/time_stepping.h"
@@ -15,10 +16,10 @@ struct CircleRun {
   uint32_t steps() const { return uint32_t{1} << steps_log2; }
 };
 
-/// Where some paths ended, and the way of the first of them.
+/// Where some paths ended, and the course of the first of them.
 struct CircleEnd {
   std::vector<double> h, u, v;           ///< a value for each path
-  std::vector<double> trace_u, trace_v;  ///< of path 0, every so many steps, where it was asked for
+  std::vector<double> trace_u, trace_v;  ///< of path 0, at regular steps, if asked for
 };
 
 /// Paths first .. first + count - 1 of the run. Each draws h = fl(2 pi / N) for itself, starts at u = 1, v = 0, and
@@ -27,12 +28,12 @@ struct CircleEnd {
 CircleEnd run_circle(const CircleRun& run, uint32_t first, uint32_t count, bool trace, int bits, uint64_t seed,
                      JobProgress& progress);
 
-/// What unbiased roundings make of a path with step length h.
+/// What to expect of a path with step length h under unbiased roundings.
 struct CircleExpectation {
   double u, v;    ///< exact Euler's end, which is the mean of both
   double radius;  ///< exact Euler's: (1 + h^2)^(N/2)
   double square;  ///< at least the mean of u^2 + v^2
-  double bias;    ///< at least what the last bits left out move the mean of the end by
+  double bias;    ///< upper bound for the shift of the mean end by the bits left out
   /// The mean of the radius lies between radius and sqrt(square), and its variance is at most this.
   double variance() const { return square - radius * radius; }
 };

@@ -24,8 +24,8 @@ using survey::six_digits;
 
 constexpr uint32_t kUsualPaths = 100;
 constexpr uint32_t kMostPaths = 100000;
-constexpr uint32_t kMostWidePaths = 10;  ///< where --samples does not say otherwise: their lanes go one by one
-constexpr int kUsualBits = 32;           ///< all that two numbers of bf16 leave to round, but for what is negligible
+constexpr uint32_t kMostWidePaths = 10;  ///< unless --samples is given: their lanes are computed one by one
+constexpr int kUsualBits = 32;           ///< all that two numbers of bf16 leave to round, except a negligible rest
 constexpr uint32_t kBriefSteps = 5000;
 constexpr double kRoundingsPerSecond = 1e8;      ///< of formats of at most 16 bits, on two cores
 constexpr double kWideRoundingsPerSecond = 3e7;  ///< of wider ones
@@ -35,7 +35,7 @@ struct Plan {
   std::vector<RoundingMode> modes;
   std::vector<uint64_t> steps;
   int bits;
-  bool usual;  ///< nothing but perhaps the seed was asked for
+  bool usual;  ///< no option was given, except perhaps the seed
   std::vector<DecayRun> runs;
 };
 
@@ -77,7 +77,7 @@ double seconds(const Request& request) {
   return total;
 }
 
-/// One run's result, as it is told.
+/// The result of one run, as it is printed.
 struct Result {
   DecayRun run;
   double mean, mean_error, sd, expected, deviation, euler;
@@ -176,7 +176,7 @@ Figure error_figure(uint32_t which, const Plan& plan, const std::vector<Result>&
   return figure;
 }
 
-/// Where rounding to nearest stops: predicted, found, and borne out by every run.
+/// Where rounding to nearest stops: predicted, found, and confirmed by every run.
 void judge_nearest(Outcome& outcome, const Plan& plan, const std::vector<Result>& results) {
   Table table{"stagnation",
               "The least n from which on rounding to nearest leaves y at y(0), step after step",
@@ -202,7 +202,7 @@ void judge_nearest(Outcome& outcome, const Plan& plan, const std::vector<Result>
   outcome.tables.push_back(std::move(table));
 }
 
-/// Modes that nothing is derived for: their errors are recorded.
+/// Modes without a derived bound: their errors are recorded.
 void record_others(Outcome& outcome, const Plan& plan, const std::vector<Result>& results) {
   for (const Result& r : results)
     if (r.run.n == plan.steps.back() && r.run.mode != RoundingMode::kNearestEven &&

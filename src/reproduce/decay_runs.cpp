@@ -74,7 +74,7 @@ DecayEnd run_in(const DecayRun& run, int bits, uint64_t seed, JobProgress& progr
   return end;
 }
 
-/// All real numbers up to `value`, which is among them or not, round to nearest even to at most some code.
+/// All real numbers up to `value` (included or not) that round to nearest even to at most some code.
 struct Preimage {
   double value;
   bool closed;
@@ -87,8 +87,8 @@ Preimage rounding_to_at_most(const FloatFormat& f, double number) {
   return {(number + fp::to_double(f, code + 1)) / 2, (code & 1) == 0};
 }
 
-/// The greatest number of the format, not negative, that `holds` holds of; it holds of 0, and of all numbers up to
-/// some.
+/// The greatest number of the format, not negative, for which `holds` is true; it is true for 0 and for all numbers up
+/// to some limit.
 template <class Holds>
 double greatest_number(const FloatFormat& f, Holds holds) {
   uint64_t below = 0, above = f.max_finite_code() + 1;

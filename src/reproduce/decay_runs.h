@@ -33,7 +33,7 @@ struct DecayRun {
   uint32_t paths;
 };
 
-/// What its paths came to, as numbers.
+/// The final values of its paths.
 struct DecayEnd {
   std::vector<double> h, y;
 };
@@ -41,7 +41,7 @@ struct DecayEnd {
 /// h = fl(T/n), drawn by each path for itself; n times g = fl(y / divisor), p = fl(h (-g)), y = fl(y + p).
 DecayEnd run_decay(const DecayRun& run, int bits, uint64_t seed, JobProgress& progress);
 
-/// Work that run_decay tells to its JobProgress, in roundings.
+/// Work that run_decay reports to its JobProgress, in roundings.
 double decay_work(const DecayRun& run);
 
 /// The mean that unbiased roundings give, and how far the mean of the paths may lie from it.

@@ -1,8 +1,8 @@
-// The shelf of `softamp reproduce`: published experiments, each a function from what was asked for to what was found.
+// The published experiments of `softamp reproduce`, each a function from a request to an outcome.
 //
-// An experiment states its set-up in its own file, runs every operation on the emulated unit in that order, and judges
-// itself against the publication where that gives something to judge by. Printing, files and pages are not its concern:
-// outcome_*.h and page.h make them of the Outcome, alike for all.
+// An experiment states its set-up in its own file, runs every operation on the emulated unit in that order, and
+// compares its results with the publication where that is possible. It does not print or write files: outcome_*.h and
+// page.h do that from the Outcome, in the same way for all.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace softamp::reproduce {
 
 using Json = nlohmann::ordered_json;
 
-/// The options that an experiment may take; which it takes stands in Experiment::options.
+/// The options that an experiment may take; Experiment::options holds those that it takes.
 enum Option : unsigned {
   kFormat = 1,    ///< --format, repeatable
   kRounding = 2,  ///< --rounding, repeatable
@@ -31,13 +31,13 @@ enum Option : unsigned {
   kFixed = 64,    ///< --fixed-format, repeatable
 };
 
-/// What was asked for. What is empty is the experiment's own default, which its Outcome's `settings` tell.
+/// What was asked for. An empty field means the experiment's own default, which its Outcome's `settings` show.
 struct Request {
   std::vector<FloatFormat> formats;
   std::vector<RoundingMode> roundings;
   std::optional<int> bits;          ///< (1 .. 32) random bits of a stochastic rounding
   uint64_t seed = 0;                ///< [=0] of Philox4x32-10
-  std::optional<uint64_t> samples;  ///< (1 .. 2^40) what is repeated: Experiment::samples says what that is
+  std::optional<uint64_t> samples;  ///< (1 .. 2^40) repetitions: Experiment::samples says of what
   std::vector<FixedFormat> fixed_formats;
   std::string data;    ///< folder of Fashion-MNIST; empty: not given
   bool brief = false;  ///< the short form that the tests run: below two seconds, smaller sizes
@@ -58,15 +58,15 @@ struct Figure {
   std::string caption;
 };
 
-/// How a result is held against the publication.
+/// What a result is compared with.
 enum class Against : uint8_t {
   kFigure,    ///< a published figure that is exact: equal to the last digit
   kBound,     ///< a figure, bound or interval derived from the set-up, by theory or by an independent computation
   kShape,     ///< an order or a shape that the publication describes in words
-  kRecorded,  ///< nothing published to judge by: recorded; always agrees
+  kRecorded,  ///< nothing published to compare with: recorded; always agrees
 };
 
-/// One judgement.
+/// One comparison.
 struct Check {
   std::string what;  ///< "fp16, nearest: final sum"
   Against against;
@@ -80,21 +80,21 @@ struct Outcome {
   Json settings = Json::object();  ///< every choice that made the result: formats, bits, seed, samples, ...
   std::vector<Table> tables;
   std::vector<Figure> figures;
-  std::string seen;  ///< a paragraph for the reader: what is seen, and why
+  std::string seen;  ///< a paragraph for the reader: what can be seen, and why
   std::vector<Check> checks;
-  std::string deviations;  ///< in what the set-up differs from the publication's, in sentences; empty: in nothing
+  std::string deviations;  ///< how the set-up differs from the publication's, in sentences; empty: it does not
   std::string skipped;     ///< not empty: it could not run here, and why; nothing else is set
 };
 
 /// The run was interrupted.
 struct Interrupted {};
 
-/// What a long run tells, and asks, now and then: several times a second is enough and not too much.
+/// A long run reports to it, and asks it, several times a second.
 class Watch {
  public:
-  /// heard: called with the share done, 0..1; stop: asked at the same time.
+  /// heard: called with the fraction done, 0..1; stop: called at the same time.
   Watch(std::function<void(double)> heard = {}, std::function<bool()> stop = {});
-  /// `done` of `total`. Throws Interrupted where the run shall stop. Not for several threads at once.
+  /// `done` of `total`. Throws Interrupted if the run must stop. Not for several threads at once.
   void at(double done, double total);
 
  private:
@@ -102,7 +102,7 @@ class Watch {
   std::function<bool()> stop_;
 };
 
-/// One experiment of the shelf.
+/// One experiment.
 struct Experiment {
   std::string name;     ///< "harmonic-series"
   std::string summary;  ///< one line

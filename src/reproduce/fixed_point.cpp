@@ -126,7 +126,7 @@ double share_wrong(FixedNet& net, const ImageSet& test, int64_t count) {
   return static_cast<double>(net.wrong(test, count)) / static_cast<double>(count);
 }
 
-/// Runs `t`; `told` hears the share of its steps that are done.
+/// Runs `t`; `told` is called with the fraction of its steps done.
 template <class Told>
 void run_training(const Plan& plan, Training& t, const Told& told) {
   FixedNet net(plan.net, t.setup);
@@ -150,8 +150,8 @@ void run_training(const Plan& plan, Training& t, const Told& told) {
   t.error.push_back(100 * t.share);
 }
 
-/// Five standard errors of the difference of two shares of `images` each, as if they were of different images: those
-/// of the same images differ less.
+/// Five standard errors of the difference of two shares of `images` each, as for different images: shares of the same
+/// images differ less.
 double margin(double p, double q, int64_t images) {
   return 5 * std::sqrt((p * (1 - p) + q * (1 - q)) / static_cast<double>(images));
 }
@@ -168,7 +168,7 @@ std::string three(double x) {
   return text;
 }
 
-/// What the paper says in words, for its formats of so many bits after the point and up to so many; all else is
+/// Compares with the paper's words, for formats with the stated numbers of bits after the point; everything else is
 /// recorded.
 void add_checks(const Plan& plan, const std::vector<Training>& all, Outcome& o) {
   const Training& reference = all.front();

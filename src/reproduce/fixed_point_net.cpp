@@ -116,7 +116,7 @@ void FixedNet::keep(std::span<const double> sums, int exponent, const FixedForma
 }
 
 void FixedNet::load(const ImageSet& set, std::span<const int64_t> indices) {
-  // 256 pixels there are: pixel / 255, rounded to nearest once for all.
+  // There are 256 pixel values: pixel / 255, rounded to nearest in advance.
   double pixels[256];
   for (int p = 0; p < 256; ++p) {
     const double value = p / 255.0;

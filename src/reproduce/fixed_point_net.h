@@ -6,9 +6,9 @@
 //   output of a layer   x = ReLU(round(b + sum_k x_k w_k)), the last without ReLU
 //   error of the last   e = round(p - t), p = softmax of the outputs, each of its operations rounded to fp32
 //   error before        e_k = round(sum_j e_j w_kj) where x_k > 0, else 0
-//   update              u = round(rate sum_images x_k e_j);  w <- w - u, which is exact but for saturation
-// Sums are of codes, in binary64, which holds them exactly (fixed_point_product.h). In the fp32 network every product,
-// sum and update is an fp32 operation, each rounded on its own, sums in ascending order.
+//   update u = round(rate sum_images x_k e_j); w <- w - u, which is exact except for saturation Sums are of codes, in
+//   binary64, which holds them exactly (fixed_point_product.h). In the fp32 network every product, sum and update is an
+//   fp32 operation, each rounded on its own, sums in ascending order.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +35,13 @@ struct FixedSetup {
   FixedFormat kept = fixed16(12);    ///< weights, biases, updates and errors
   FixedFormat output = fixed16(10);  ///< images and outputs of layers
   RoundingPolicy rounding{};         ///< of every rounding of a training step
-  /// The first of the rounding sites, kSitesPerLayer for each layer: trainings with one seed have others each.
+  /// The first of the rounding sites, kSitesPerLayer for each layer: trainings with one seed use different ones.
   uint32_t first_site = 0;
 };
 
 constexpr uint32_t kSitesPerLayer = 4;
 
-/// What all networks of an experiment share.
+/// Shared by all networks of an experiment.
 struct NetSetup {
   std::vector<size_t> widths;  ///< of the input, the hidden layers, the output: {784, 128, 128, 10}
   size_t batch = 100;

@@ -4,7 +4,7 @@
 #include <cstring>
 
 // Vectors of eight numbers are the compiler's own: with AVX-512 one register, with AVX2 two, else four of SSE2 or NEON.
-// The body is one; it is compiled once for each set of instructions, and the machine is asked which it has.
+// One body is compiled for each instruction set, and chosen at run time.
 #define SOFTAMP_BODY [[gnu::always_inline]] inline
 
 namespace softamp::reproduce {

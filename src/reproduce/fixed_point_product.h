@@ -1,7 +1,7 @@
 // Products of matrices whose cells hold integers (codes of fixed point) or floats, as fast as the machine has vectors.
 //
-// Every element is acc = start; acc = acc + a[i][k] b[k][j] for k = 0, 1, ..., in this order, whatever the vectors and
-// the threads: the same bits everywhere.
+// Every element is acc = start; acc = acc + a[i][k] b[k][j] for k = 0, 1, ..., in this order, for any vectors and
+// threads: the same bits everywhere.
 //   codes   in binary64, where all of it is exact: |code| <= 2^15, a product is below 2^30 + 1, so that the start
 //   (below
 //           2^32) and 2^22 products stay below 2^53, and every integer up to there is a binary64 number
@@ -16,7 +16,7 @@
 namespace softamp::reproduce {
 
 /// rows x columns numbers; a row takes `stride` places, an odd multiple of 8 (so that a column does not fall on few
-/// sets of a cache), of which those behind `columns` are zeros.
+/// sets of a cache), of which those after `columns` are zeros.
 struct Grid {
   size_t rows = 0, columns = 0, stride = 0;
   std::vector<double> cells;
@@ -33,7 +33,7 @@ struct Grid {
 /// `out` = transposed `in`; out must have its shape.
 void transpose(const Grid& in, Grid& out);
 
-/// What cells hold, and with it the arithmetic.
+/// The type of cells, which decides the arithmetic.
 enum class Cells { kCodes, kFloats };
 
 /// Rows [first, last) of out = start + a b; `start`: one row of out.stride numbers, or nullptr for zeros. The shapes

@@ -1,5 +1,5 @@
-// What becomes of numbers that are multiplied by a power of two and rounded to a narrow format: counted through the
-// unit, and predicted from a histogram of their exponents alone.
+// How many numbers become zero, subnormal or infinite when multiplied by a power of two and rounded to a narrow format:
+// counted through the unit, and predicted from a histogram of their exponents.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace softamp::reproduce {
 
-/// Of the numbers that are not zero: how many become zero, subnormal, infinite.
+/// How many non-zero numbers become zero, subnormal, infinite.
 struct Fate {
   int64_t zero = 0, subnormal = 0, overflow = 0;
   bool operator==(const Fate&) const = default;
@@ -24,7 +24,7 @@ Fate count_fates(std::span<const float> values, const FloatFormat& format, int s
 /// floor(log2 |x|) of the finite numbers that are not zero -> how many.
 std::map<int, int64_t> exponent_histogram(std::span<const float> values);
 
-/// A histogram of exponents, and of each exponent the numbers that lie at a place where rounding decides.
+/// A histogram of exponents, and for each exponent the numbers at a boundary where rounding decides.
 class ExponentTable {
  public:
   ExponentTable(std::span<const float> values, const FloatFormat& format);

@@ -151,10 +151,10 @@ std::vector<int64_t> lengths(bool brief) {
   return all;
 }
 
-/// What a sum of ones comes to.
+/// The results of a sum of ones.
 struct Ones {
   Setting setting;
-  double mean, sd;  ///< of all dot products; nearest: they are all alike
+  double mean, sd;  ///< of all dot products; nearest: all are equal
   double theory;    ///< nearest: where it stops; stochastic: the exact sum
 };
 
@@ -186,7 +186,7 @@ double deviation_of_ones(int block) {
   return std::sqrt(0x1p-10 * block * block * blocks * (blocks + 1) / 2);
 }
 
-/// Random bits that see all of what a sum of ones rounds: B of 32, the greatest quantum.
+/// Random bits that reach all that a sum of ones rounds off: B of 32, the greatest quantum.
 int bits_of_ones(int block) { return block == 0 ? 1 : 5 - std::ilogb(block); }
 
 void check_ones(const std::vector<Ones>& all, int64_t dots, int bits, std::vector<Check>& checks) {

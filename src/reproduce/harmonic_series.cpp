@@ -1,4 +1,4 @@
-// The harmonic series 1 + 1/2 + 1/3 + ..., which has no limit, but in floating point has an end.
+// The harmonic series 1 + 1/2 + 1/3 + ..., which has no limit, but stops growing in floating point.
 //
 // S <- fl(S + fl(1/i)), i = 1, 2, ..., in every rounding mode: 1/i is the exact quotient rounded once, so is the sum.
 // No binary64 in between: rounded up, S + 1/i would there be lost in a large S, and the sum would seem to stop.
@@ -23,7 +23,7 @@ constexpr double kScalarRate = 2e7, kPathRate = 2e8;
 constexpr double kChainSeconds = 1e-5;  ///< of a term in the exact distribution
 
 /// Where the sum ends. Those to nearest in 16 bits are published to five digits (N. J. Higham); the others were
-/// computed apart: with exact fractions, and in single precision by a processor.
+/// computed independently: with exact fractions, and in single precision by a processor.
 struct End {
   const char* format;
   RoundingMode mode;
@@ -55,7 +55,7 @@ bool takes_stochastic(const FloatFormat& f) { return f.storage_bits() <= 16; }
 /// Terms that fp32 needs, by far the most, are left out of the brief form.
 bool brief_enough(const FloatFormat& f) { return f.precision <= 14; }
 
-/// Throws std::invalid_argument for a format of which nothing would be run.
+/// Throws std::invalid_argument for a format for which nothing would be run.
 void check_formats(const Request& r, const Choices& c) {
   for (const FloatFormat& f : c.formats) {
     if (!f.valid() || f == kBinary64)

@@ -14,7 +14,7 @@
 namespace softamp::reproduce {
 namespace {
 
-/// Places for a curve: all of the first few, then ever rarer.
+/// Points of a curve: all of the first few, then ever rarer ones.
 class HarmonicSampler {
  public:
   HarmonicSampler(const FloatFormat& f, Curve* curve) : format_(f), curve_(curve) {}

@@ -20,8 +20,8 @@ struct HarmonicSum {
   uint64_t term;  ///< the first i (from 1) that does not change it, or that makes it overflow
 };
 
-/// Adds until the sum stays or overflows, under a deterministic policy. `curve`, where given, receives the sums after
-/// 1, 2, 3, ... then ever rarer numbers of terms, at equal distances of their logarithm.
+/// Adds until the sum stays or overflows, under a deterministic policy. `curve`, if given, receives the sums after 1,
+/// 2, 3, ... then ever rarer numbers of terms, at equal distances of their logarithm.
 HarmonicSum harmonic_sum(const FloatFormat& format, const RoundingPolicy& policy, Curve* curve = nullptr);
 
 struct StochasticHarmonic {
@@ -29,12 +29,12 @@ struct StochasticHarmonic {
   SumDistribution expected;  ///< exactly, by sum_chain.h
   double beyond;             ///< probability that a sum comes to the largest number; `expected` is of the others
   double exact_terms;        ///< the sum of the terms, rounded to the format to nearest, without any further rounding
-  double bias_bound;         ///< the expectation of a sum lies at most so far below it, and never above
+  double bias_bound;         ///< the expectation of a sum lies at most this far below it, and never above
 };
 
 /// Independent sums of the first `terms` terms rounded to nearest, the additions stochastic (carry, `bits` random
 /// bits); the format has at most 16 bits. Path p reads its random words at step = i - 1, the operation
-/// sum_site(format, bits), index p. progress: told the share done, on the calling thread.
+/// sum_site(format, bits), index p. progress: called with the fraction done, on the calling thread.
 StochasticHarmonic stochastic_harmonic(const FloatFormat& format, int bits, uint64_t seed, uint64_t paths,
                                        uint64_t terms, const std::function<void(double share)>& progress);
 

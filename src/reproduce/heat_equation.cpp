@@ -29,7 +29,7 @@ struct Plan {
   std::vector<FloatFormat> formats;
   std::vector<RoundingMode> modes;
   int bits;
-  bool usual;  ///< nothing but perhaps the seed was asked for
+  bool usual;  ///< no option was given, except perhaps the seed
   std::vector<HeatRun> runs;
 };
 
@@ -236,7 +236,7 @@ void judge_nearest(Outcome& outcome, const FloatFormat& f, const std::vector<con
                                   "at " + spaces_text(must_stop) + " at least: from m = " + std::to_string(stops) +
                                       " on no step reaches half an ulp",
                                   all));
-  // All that a step rounds is its last sum, by half a quantum at most, and no step makes an error greater.
+  // A step rounds only its last sum, by half a quantum at most, and no step makes an error greater.
   double worst = 0;
   for (const Result* r : results)
     worst = std::max(worst, r->greatest / (r->run.steps() * std::ldexp(1.0, -f.precision)));
@@ -261,7 +261,7 @@ void judge_stochastic(Outcome& outcome, const Plan& plan, const FloatFormat& f,
     worst_wave = std::max(worst_wave, std::abs(first_wave(r->mean) - first_wave(r->exact)) /
                                           (kStandardErrors * std::sqrt(e.wave_variance / paths)));
   }
-  // Fewer bits than see all of what is rounded make a bias that no bound here knows.
+  // With fewer bits than the rounding needs there is a bias that no bound here covers.
   const bool unbiased = plan.bits >= kHeatBits;
   const Against bound = unbiased ? Against::kBound : Against::kRecorded;
   outcome.checks.push_back(
@@ -287,7 +287,7 @@ void judge_stochastic(Outcome& outcome, const Plan& plan, const FloatFormat& f,
                                   !plan.usual || (slope.value > least && slope.value < 0)));
 }
 
-/// Modes that nothing is derived for: their errors are recorded.
+/// Modes without a derived bound: their errors are recorded.
 void record_others(Outcome& outcome, const std::vector<Result>& results) {
   for (const Result& r : results)
     if (r.run.mode != RoundingMode::kNearestEven && r.run.mode != RoundingMode::kStochastic)

@@ -1,4 +1,4 @@
-// The arithmetic of the experiment `heat-equation`: its grid, its runs, and what is expected of them.
+// The arithmetic of the experiment `heat-equation`: its grid, its runs, and their expected results.
 //
 // u_t = u_xx on 0 < x < 1, u(x, 0) = 1 + 3/4 sin(pi x), u = 1 at both ends, until T = 7/64, in m spaces of dx = 1/m (m
 // even) and steps of dt = 7/32 dx^2, less than half of the greatest stable step: m^2 / 2 steps in all. In delta form,
@@ -14,7 +14,7 @@
 namespace softamp::reproduce::stepping {
 
 inline constexpr double kHeatAmplitude = 0.75, kHeatRatio = 7.0 / 32;  ///< dt = kHeatRatio dx^2
-inline constexpr int kHeatBits = 6;  ///< random bits that see all of what is rounded; one more for sums that reach 1
+inline constexpr int kHeatBits = 6;  ///< random bits that reach all that is rounded off; one more for sums that reach 1
 
 /// m spaces, in one format, by one mode.
 struct HeatRun {
@@ -31,17 +31,17 @@ struct HeatRun {
 std::vector<double> run_heat(const HeatRun& run, uint32_t first, uint32_t count, int bits, uint64_t seed,
                              JobProgress& progress);
 
-/// Work that a path tells to its JobProgress, in roundings.
+/// Work that a path reports to its JobProgress, in roundings.
 double heat_work(const HeatRun& run);
 
 /// u at 0, rounded to nearest in the format: m + 1 places.
 std::vector<double> heat_start(const FloatFormat& format, uint32_t m);
 
-/// What the same scheme in binary64 makes of `u` (m + 1 places) in m^2 / 2 steps.
+/// The result of the same scheme in binary64 from `u` (m + 1 places) after m^2 / 2 steps.
 std::vector<double> exact_heat(std::vector<double> u);
 
-/// What is known of the errors of unbiased roundings whose variance is at most a quarter of the squared quantum of
-/// [1, 2), without knowing the noise: means are 0.
+/// Bounds on the errors of unbiased roundings whose variance is at most a quarter of the squared quantum of [1, 2),
+/// without knowing the noise: means are 0.
 struct HeatExpectation {
   double square;           ///< at least the mean of e^2 over paths and inner places
   double relative_spread;  ///< standard deviation of a path's mean of e^2, in its mean: as of normal variates

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kEndings[] = {".svg", ".png"};
 
-/// The result of an experiment in a folder, whoever asked for it.
+/// The result of an experiment in a folder, for any request.
 std::optional<Result> result_in(const std::string& experiment, const fs::path& folder) {
   const fs::path file = folder / json_file(experiment);
   std::ifstream in(file, std::ios::binary);
@@ -30,7 +30,7 @@ std::optional<Result> result_in(const std::string& experiment, const fs::path& f
   }
 }
 
-/// The names come from a file: what lies in another folder is not ours.
+/// The names come from a file: files in another folder are not ours.
 void remove_here(const fs::path& folder, const std::string& name) {
   std::error_code ignored;
   if (fs::path(name).filename() == name) fs::remove(folder / name, ignored);

@@ -1,7 +1,7 @@
-// The share of gradients that fp16 cannot hold, as the loss scale moves: after Micikevicius et al., section 3.2.
+// The share of gradients that fp16 cannot hold, by loss scale: after Micikevicius et al., section 3.2.
 //
-// A small convolutional network is trained in fp32 for a while; then the gradients of one step are kept as fp32 has
-// them, multiplied by each scale (exactly: it is a power of two) and rounded to the format through the unit, element by
+// A small convolutional network is trained in fp32 for a while; then the fp32 gradients of one step are kept,
+// multiplied by each scale (exactly: it is a power of two) and rounded to the format through the unit, element by
 // element. The same network is then trained in mixed precision at scale after scale, and what fp16 really did is
 // counted: zeros in its own gradients, and steps that were skipped because one of them had overflowed.
 #include <algorithm>
@@ -50,7 +50,7 @@ RunSetup setup_of(const Request& request) {
   return setup;
 }
 
-/// The trainings are of fp16: none where that is not among the formats.
+/// The trainings are only in fp16: none if that is not among the formats.
 bool trains(const Request& request) {
   return request.formats.empty() ||
          std::find(request.formats.begin(), request.formats.end(), kFp16) != request.formats.end();

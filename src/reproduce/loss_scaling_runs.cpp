@@ -17,14 +17,14 @@ Trainer make_trainer(const RunSetup& setup, const char* precision, const LossSca
   model.precision = Precision::parse(precision);
   TrainerOptions options;
   options.executor.seed = setup.seed;
-  options.executor.config.floating_point_behaviour.nanoo = true;  // an overflow shall be seen
+  options.executor.config.floating_point_behaviour.nanoo = true;  // so that an overflow is recognised
   options.optimizer = OptimizerOptions::of(OptimizerKind::kMomentum);
   options.optimizer.learning_rate = setup.rate;
   options.loss_scale = scale;
   return Trainer(build_model(small_cnn(), model), options);
 }
 
-/// The batches of a run, alike for all.
+/// The batches of a run, the same for all runs.
 class Batches {
  public:
   Batches(const RunSetup& setup, DType dtype)
@@ -43,13 +43,13 @@ class Batches {
 };
 
 /// A tensor of the backward pass that belongs to an activation: it has a row for each image, which none of a weight has
-/// (its first extent is not the batch). Nodes that only hand a tensor on are not counted again.
+/// (its first extent is not the batch). Nodes that only pass a tensor on are not counted again.
 bool is_activation_gradient(std::string_view phase, const Node& node, const TensorType& type, int64_t batch) {
   if (phase != "backward" || node.op == "Reshape" || node.op == "Identity" || node.op == "Cast") return false;
   return type.shape.rank() >= 2 && type.shape[0] == batch && type.dtype <= DType::kFloat32;
 }
 
-/// A gradient as it comes out of the backward pass for a variable: by its shape.
+/// A gradient of a variable at the end of the backward pass: recognised by its shape.
 bool is_weight_gradient(std::string_view phase, const Node& node, const TensorType& type, const Model& model) {
   if (phase != "backward" || node.op == "Reshape" || node.op == "Identity" || node.op == "Cast") return false;
   if (type.dtype != DType::kFloat32 || type.shape.rank() < 1) return false;

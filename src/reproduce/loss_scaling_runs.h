@@ -1,4 +1,4 @@
-// The trainings behind `loss-scaling`: one in fp32 whose gradients are looked at, and one in mixed precision for each
+// The trainings behind `loss-scaling`: one in fp32 whose gradients are analysed, and one in mixed precision for each
 // loss scale.
 #pragma once
 
@@ -17,12 +17,13 @@ struct RunSetup {
   uint64_t seed = 0;
 };
 
-/// Gradients of the loss by activations (all tensors that go back through the layers) and by weights, of one step.
+/// Gradients of the loss by activations (all tensors that are propagated back through the layers) and by weights, of
+/// one step.
 struct Gradients {
   std::vector<float> activations, weights;
 };
 
-/// What a training at a fixed loss scale did.
+/// The result of training at a fixed loss scale.
 struct ScaleRun {
   double scale = 1;
   std::vector<double> losses;  ///< of each step
@@ -31,7 +32,7 @@ struct ScaleRun {
   double last_quarter() const;
 };
 
-/// Hears the share of its steps that are done.
+/// Called with the fraction of steps done.
 using Told = std::function<void(double)>;
 
 /// After `steps` steps in fp32, those of the next.

@@ -100,7 +100,7 @@ void multiply(Product& p, size_t run, size_t from, size_t to) {
   }
 }
 
-/// What is seen at one n.
+/// The results at one n.
 struct Sight {
   uint64_t n;
   double least_y = 0;               ///< the smallest exact y_i

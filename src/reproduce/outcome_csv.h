@@ -7,7 +7,7 @@
 
 namespace softamp::reproduce {
 
-/// The columns' names, then the rows; lines end with CR LF; numbers as in JSON; what is not there is an empty cell.
+/// The columns' names, then the rows; lines end with CR LF; numbers as in JSON; a missing value is an empty cell.
 std::string table_csv(const Table& table);
 
 }  // namespace softamp::reproduce

@@ -157,7 +157,7 @@ bool plain_list(const Json& json) {
 
 void write(const Json& json, const std::string& indent, std::string& text) {
   if (json.empty() || !json.is_structured() || plain_list(json)) {
-    // Texts may come from anywhere: what is no UTF-8 must not stop a run's results from being written.
+    // Texts may come from anywhere: invalid UTF-8 must not prevent writing a run's results.
     text += json.dump(-1, ' ', false, Json::error_handler_t::replace);
     return;
   }

@@ -1,4 +1,4 @@
-// What an experiment found, as JSON and back: the same to the last bit.
+// The outcome of an experiment as JSON, and back, with every bit.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace softamp::reproduce {
 
-/// A finished run: what was asked of which experiment, and what it found.
+/// A finished run: experiment, request and outcome.
 struct Result {
   std::string name, summary, source;  ///< of the experiment
   std::string version;                ///< of softamp
-  std::string program;                ///< digest of the program; empty: not looked at
+  std::string program;                ///< digest of the program; empty: not computed
   std::string command;                ///< the line that repeats it
   Json request = Json::object();      ///< request_json of it
   double seconds = 0;                 ///< that it took
   Outcome outcome;
-  std::string failed;  ///< not empty: what stopped it; nothing is in the outcome
+  std::string failed;  ///< not empty: what stopped it; the outcome is then empty
 };
 
 Json result_json(const Result& result);
-/// Throws std::invalid_argument where `json` is no result_json.
+/// Throws std::invalid_argument if `json` is no result_json.
 Result result_from_json(const Json& json);
 
 Json outcome_json(const Outcome& outcome);

@@ -1,4 +1,4 @@
-// What an experiment found, as text for a terminal.
+// The outcome of an experiment, as text for a terminal.
 #pragma once
 
 #include <string>
@@ -7,20 +7,20 @@
 
 namespace softamp::reproduce {
 
-/// "experiment", its settings, tables in aligned columns, the paragraph, in what the set-up deviates, the checks with
+/// "experiment", its settings, tables in aligned columns, the paragraph, the deviations of the set-up, the checks with
 /// their verdicts.
 std::string result_text(const Result& result);
 
-/// A cell for people: the shortest decimal of a number, "yes" and "no", "-" where there is nothing.
+/// A cell for people: the shortest decimal of a number, "yes" and "no", "-" if it is empty.
 std::string cell_text(const Json& cell);
 /// Every cell below is a number ("nan", "inf" and "-inf" too) or nothing, and one is a number: such a column is aligned
 /// to the right.
 bool number_column(const Table& table, size_t column);
 
-/// "agrees", "differs"; "recorded" where nothing was published to judge by.
+/// "agrees", "differs"; "recorded" if nothing was published to compare with.
 std::string verdict(const Check& check);
 
-/// Of an outcome's checks, those that are judged, and those of them that agree.
+/// The numbers of an outcome's checks that are judged, and that agree.
 struct Agreement {
   size_t judged = 0, agreed = 0, recorded = 0;
   bool all() const { return agreed == judged; }

@@ -8,7 +8,7 @@
 namespace softamp::reproduce {
 namespace {
 
-/// Rows of a table that the page shows, where the whole is a click away.
+/// Rows of a table that the page shows; a link leads to the whole table.
 constexpr size_t kRows = 40;
 
 constexpr const char* kHead = R"(<!DOCTYPE html>

@@ -9,18 +9,18 @@
 
 namespace softamp::reproduce {
 
-/// What the page needs to know of the folder that it stands in.
+/// Whether a file exists in the page's folder.
 using FileIsThere = std::function<bool(const std::string& name)>;
 
-/// The page. Pictures and the tables' files, which stand beside it, are linked to if they are there; a table of many
-/// rows is shown in part. No file from elsewhere is referred to.
+/// The page. Figures and tables' files beside it are linked if they exist; a long table is shown in part. No other
+/// files are referred to.
 std::string page_html(const std::vector<Result>& results, const FileIsThere& there);
 
-/// Every result in Markdown: source, command, what was found against what was published. No clock, no folder: the same
-/// results give the same text.
+/// Every result in Markdown: source, command, our results next to the published ones. It contains no times and no
+/// folders: the same results give the same text.
 std::string page_markdown(const std::vector<Result>& results);
 
-/// `text` where HTML stands.
+/// `text`, escaped for HTML.
 std::string html_escaped(const std::string& text);
 
 }  // namespace softamp::reproduce

@@ -31,7 +31,7 @@ std::string markdown_cell(const std::string& text) {
   return result.empty() ? "-" : result;
 }
 
-/// A paragraph as text: no mark of Markdown in it, nor at the beginning of one of its lines.
+/// A paragraph of plain text: Markdown's marks are escaped, also at the beginning of lines.
 std::string paragraph(const std::string& text) {
   std::istringstream lines(wrapped(markdown_cell(text), 118));
   std::string result;

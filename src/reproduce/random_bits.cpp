@@ -1,5 +1,5 @@
-// Stochastic rounding with few random bits: the bias of four variants, what it does to a long sum, and the bound that
-// stochastic rounding with enough bits keeps.
+// Stochastic rounding with few random bits: the bias of four variants, its effect on a long sum, and the bound that
+// holds with enough bits.
 //
 // Bias is counted over all positions and all random numbers (random_bits_enumeration.cpp), the long sum is the
 // tutorial's, 10,000 times 0.0001 in fp16 (random_bits_sum.cpp), the bound that of Connolly, Higham and Mary
@@ -34,7 +34,7 @@ std::vector<int> sum_bits(bool brief) {
   return {4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 }
 
-/// Of the published variant all that are asked for, of the others a quarter.
+/// All requested paths for the published variant, a quarter for the others.
 uint64_t paths_of(StochasticVariant variant, uint64_t paths) {
   return variant == StochasticVariant::kCarry ? paths : std::max<uint64_t>(2, paths / 4);
 }

@@ -13,7 +13,7 @@
 namespace softamp::reproduce::few_bits {
 namespace {
 
-/// Where a position lies: above k quanta of 2^exponent.
+/// The base of a position: k quanta of 2^exponent.
 struct Place {
   bool negative;
   uint64_t k;
@@ -55,7 +55,7 @@ Bias bias_of(StochasticVariant variant, int position_bits, int random_bits) {
     return 2 * up - (positions - 1) * (int64_t{1} << random_bits);
   };
   Bias bias{variant, position_bits, random_bits, numerator({false, 1024, -10}), true};
-  if (position_bits == 8)  // the other places once: they need as long
+  if (position_bits == 8)  // the other places only once: they take as long
     for (const Place& place : {Place{false, 1025, -10}, Place{true, 1536, 3}, Place{false, 5, -24}})
       bias.everywhere = bias.everywhere && numerator(place) == bias.numerator;
   return bias;

@@ -2,9 +2,9 @@
 //
 // The terms x_i are 1/i rounded to nearest; the sum goes from the left, one rounding to an addition. The publication
 // starts anew for each n; here one run up to the greatest n is looked at on its way, which for nearest is the same and
-// for stochastic means that the ten n of one repeat share their random bits. The publication's program holds the sum
-// against that of the rounded terms; here it is held against H(n) itself, and the checks of the bounds, which know
-// nothing of the terms' own rounding, against the rounded terms.
+// for stochastic means that the ten n of one repeat share their random bits. The publication's program compares the sum
+// with that of the rounded terms; here it is compared with H(n) itself, and the checks of the bounds, which do not
+// cover the terms' own rounding, with the rounded terms.
 #include "softamp/numerics/operations.h"
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
@@ -56,7 +56,7 @@ struct Sum {
   double exact = 0;               // of the rounded terms
 };
 
-/// What is seen at one n.
+/// The results at one n.
 struct Sight {
   uint64_t n;
   double harmonic, terms, nearest;

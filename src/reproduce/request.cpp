@@ -32,7 +32,7 @@ std::vector<std::string> fixed_words(const Request& request) {
 }
 
 /// A line for each file that images may be read from: in the folder, and in those below it that load_images looks into.
-/// Times tell a file that was replaced by one of its size; the bytes themselves would take longer than many
+/// Times reveal a file that was replaced by one of equal size; reading the bytes would take longer than many
 /// experiments.
 std::string data_digest(const std::string& data) {
   std::vector<std::string> lines;

@@ -1,4 +1,4 @@
-// The experiments, each made in the .cpp file of its name. Those of one publication stand together in shelf().
+// The experiments, each made in the .cpp file of its name. shelf() lists those of one publication together.
 #pragma once
 
 #include "src/reproduce/experiment.h"

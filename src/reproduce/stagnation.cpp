@@ -30,12 +30,12 @@ constexpr double kMargin = 6;
 constexpr uint64_t kFewSums = 64, kFewTimes = 4;  ///< four times the additions that it takes on average to stop
 /// Parts of the rounding sites (sum_site).
 constexpr uint32_t kGoesOnPart = 0, kFewPart = 1, kPlotPart = 2;
-constexpr double kGoesOn = 4;  ///< stochastic sums are carried on to so many times where nearest stops, at most
+constexpr double kGoesOn = 4;  ///< stochastic sums continue to at most this multiple of where nearest stops
 
 struct Choices {
   std::vector<FloatFormat> formats;
   std::vector<RoundingMode> modes;
-  std::vector<int> few;  ///< random bits of the sums that stop for want of them
+  std::vector<int> few;  ///< numbers of random bits with which stochastic sums stop
   bool stochastic;
   int bits;
   uint64_t seed, samples;
@@ -67,7 +67,7 @@ Choices choices_of(const Request& r) {
                                 " in stagnation: expected a format of at most 16 bits whose numbers exceed 2");
   c.stochastic = c.stochastic && taken;
   if (!c.stochastic) refuse_without_stochastic(r, "stagnation");
-  for (const RoundingMode m : c.modes) predicted_stop(kE5m2, m, 1);  // refuses a mode that need not stop
+  for (const RoundingMode m : c.modes) predicted_stop(kE5m2, m, 1);  // throws for a mode that need not stop
   if (c.samples < 2 || c.samples > uint64_t{1} << 20)
     throw std::invalid_argument("samples " + std::to_string(c.samples) + " in stagnation: expected 2.." +
                                 std::to_string(uint64_t{1} << 20));
@@ -92,7 +92,7 @@ RunningSumSetup setup_of(const FloatFormat& f, const Semantics& s, uint64_t adde
   return setup;
 }
 
-/// Additions, as they are told to the watch: of deterministic sums one by one, of stochastic ones a fraction of that.
+/// Additions reported to the watch: one by one for deterministic sums, a fraction for stochastic ones.
 struct Told {
   Watch& watch;
   double done = 0, total = 1;  ///< seconds, by the measured rates
@@ -239,7 +239,7 @@ void set_up(Outcome& o, const Choices& c) {
   start_tables(o);
 }
 
-/// Of all that a run does.
+/// The estimated time of a run.
 double seconds_of(const Choices& c) {
   double s = 0;
   for (const FloatFormat& f : c.formats) {
@@ -290,7 +290,7 @@ Outcome run(const Request& request, Watch& watch) {
                                 " in stagnation: expected one in which a stochastic sum of ones stays in range");
   std::optional<RoundingMode> mode;
   if (!c.modes.empty()) mode = c.modes[0];
-  // bf16 where it is there; else the first that can go on.
+  // bf16 if it is among them; else the first that can go on.
   auto drawn = std::find(c.formats.begin(), c.formats.end(), kBf16);
   if (drawn == c.formats.end()) drawn = std::find_if(c.formats.begin(), c.formats.end(), takes_stochastic);
   std::optional<StochasticCurve> stochastic;

@@ -45,7 +45,7 @@ Plot stagnation_plot(const std::vector<FloatFormat>& formats, std::optional<Roun
   for (const FloatFormat& f : formats) {
     if (!mode || f.precision > 12 || plot.curves.size() == kCurves || f == kTf32) continue;
     Curve curve = curve_of(f, experiment_semantics(*mode), 0, 0, {format_name(f), CurveStyle::kBold, {}, {}});
-    // Formats of one precision stop alike: they share a curve.
+    // Formats of one precision stop at the same place: they share a curve.
     const auto same = std::find_if(plot.curves.begin(), plot.curves.end(),
                                    [&](const Curve& other) { return other.x == curve.x && other.y == curve.y; });
     if (same != plot.curves.end())

@@ -1,4 +1,4 @@
-// The picture of the experiment `stagnation`: running sums of ones.
+// The plot of the experiment `stagnation`: running sums of ones.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct StochasticCurve {
   uint32_t site;  ///< of the random words; step = addition, index 0
 };
 
-/// Sums of ones under `mode`, where there is one, in the formats of at most 12 bits of precision, and one stochastic
-/// sum. Without curves where neither is there.
+/// Sums of ones under `mode`, if given, in the formats of at most 12 bits of precision, and one stochastic sum. Without
+/// curves if there is neither.
 Plot stagnation_plot(const std::vector<FloatFormat>& formats, std::optional<RoundingMode> mode,
                      const std::optional<StochasticCurve>& stochastic);
 

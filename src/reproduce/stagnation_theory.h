@@ -25,7 +25,7 @@ Stop predicted_stop(const FloatFormat& format, RoundingMode mode, uint64_t adden
 /// there on a is at most half a quantum, and a tie leaves the even sum alone. Infinite where that overflows.
 double stop_formula(const FloatFormat& format, uint64_t addend);
 
-/// With r random bits of the variant carry an addend below 2^-r quanta has no chance: 2^(p-1) times the least power of
+/// With r random bits of the variant carry an addend below 2^-r quanta is never added: 2^(p-1) times the least power of
 /// two that exceeds a 2^r.
 double stochastic_stop_formula(const FloatFormat& format, uint64_t addend, int random_bits);
 

@@ -1,5 +1,5 @@
-// What the experiments on running sums share: rounding sites, the means that were computed apart from us, how far a
-// sample may scatter, and numbers as text.
+// Shared by the experiments on running sums: rounding sites, independently computed means, how far a sample may
+// scatter, and numbers as text.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace softamp::reproduce {
 
-/// Statistical bounds: so many standard errors, exceeded by chance once in 150,000 by a normal number.
+/// Statistical bounds in standard errors; a normal number exceeds this by chance once in 150,000.
 inline constexpr double kSumStandardErrors = 4.5;
 /// A standard deviation of fewer samples is not judged: its own scatter is far from normal.
 inline constexpr uint64_t kFewSamples = 30;
 
-/// The rounding site of a stochastic sum: one of its own for each format, number of random bits and part of the
+/// The rounding site of a stochastic sum: a separate one for each format, number of random bits and part of the
 /// experiment, so that no two sums of a run read the same random words (N78). Part 0 in fp16 with 13 bits has site 0,
 /// as `softamp sum` has: the same seed gives the same sums there. random_bits (1..32), part (0..255)
 inline uint32_t sum_site(const FloatFormat& format, int random_bits, uint32_t part = 0) {
@@ -48,10 +48,10 @@ inline std::string fixed(double value, int decimals) {
   return text;
 }
 
-/// The formats, roundings and random bits are the experiment's own: what is known of the default settings holds.
+/// Whether formats, roundings and random bits are the defaults, so that facts about these hold.
 inline bool usual(const Request& r) { return r.formats.empty() && r.roundings.empty() && !r.bits; }
 
-/// Throws std::invalid_argument for options of stochastic rounding where nothing is rounded stochastically.
+/// Throws std::invalid_argument for options of stochastic rounding if nothing is rounded stochastically.
 inline void refuse_without_stochastic(const Request& r, const std::string& experiment) {
   const char* const option = r.bits ? "--bits" : r.samples ? "--samples" : nullptr;
   if (option)

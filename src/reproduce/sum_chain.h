@@ -1,10 +1,10 @@
-// The exact distribution of a stochastic running sum: what many sums scatter about.
+// The exact distribution of a stochastic running sum.
 //
 // Adding a positive number a to a sum s of a format ends at one of two neighbours, the upper one with a probability
 // that the discarded bits, the number of random bits and the variant fix (N12, N13; carry: floor(d 2^r) / 2^r for d in
 // [0, 1) of a quantum). So the sum is a Markov chain over the format's codes, and its distribution after n additions
 // follows step by step, in whole numbers that share no code with the emulated unit. The probabilities of a step are
-// exact; what is carried along of them is binary64, good to about n 2^-53.
+// exact; the distribution is kept in binary64, with an error of about n 2^-53.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,9 @@ class SumChain {
   /// Probabilities below 1e-30 at either end are dropped.
   void add(uint64_t addend, uint64_t times = 1);
 
-  /// Probability that a sum has come to the format's largest number, beyond which nothing is followed.
+  /// Probability that a sum has reached the format's largest number, after which it is not followed.
   double beyond() const { return beyond_; }
-  /// Of the sums that have not.
+  /// The distribution of the other sums.
   SumDistribution distribution() const;
 
  private:

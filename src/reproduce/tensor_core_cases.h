@@ -8,7 +8,7 @@ namespace softamp::reproduce::matrix_units {
 
 /// Sums of fp16 products by every unit.
 void small_sums(Outcome& outcome);
-/// Sums of e4m3 products by the families that have them.
+/// Sums of e4m3 products by the families that support them.
 void quarter_sums(Outcome& outcome);
 /// Sums that fall as a term grows.
 void falling_sums(Outcome& outcome);

@@ -1,5 +1,5 @@
-// What the experiment `tensor-cores` sums with: products of fp16 numbers under the accumulators that there are, and
-// under two more of another vendor, by kernel/product.h and the operations of fp32.
+// Sums for the experiment `tensor-cores`: products of fp16 numbers under all accumulators, and under two more of
+// another vendor, by kernel/product.h and the operations of fp32.
 #pragma once
 
 #include <array>

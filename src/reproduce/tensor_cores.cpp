@@ -1,4 +1,4 @@
-// The experiment `tensor-cores`: what the matrix units of several generations make of the same products.
+// The experiment `tensor-cores`: the results of several generations of matrix units for the same products.
 //
 // Small sums first, each made to show one trait of a model: how many bits are kept below the greatest term, how many
 // products are summed at once, how the sum is rounded. Then dot products of k random fp16 numbers in (0, 1], summed by

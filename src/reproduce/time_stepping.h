@@ -1,5 +1,5 @@
-// What the experiments that step through time share: long runs shared out over the cores, arithmetic on many lanes in
-// any format of at most 32 bits, and how a step's length becomes a number of the format.
+// Shared by the experiments that step through time: long runs distributed over the cores, arithmetic on many lanes in
+// any format of at most 32 bits, and the step length as a number of the format.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@
 
 namespace softamp::reproduce::stepping {
 
-/// How far the jobs of run_jobs have come; every job tells it now and then.
+/// Progress of run_jobs' jobs; every job reports to it now and then.
 class JobProgress {
  public:
-  /// `work` more is done, in the unit of run_jobs' total. Throws where the run shall stop: let it pass.
+  /// `work` more is done, in the unit of run_jobs' total. Throws if the run must stop: do not catch it.
   void add(double work);
 
  private:
@@ -27,8 +27,8 @@ class JobProgress {
   std::atomic<bool> stop_{false};
 };
 
-/// job(0 .. jobs - 1), each once, on all cores, begun in this order: the longest first. The caller's thread does
-/// nothing but tell `watch`. A job writes to places of its own. Throws Interrupted, and what a job throws.
+/// job(0 .. jobs - 1), each once, on all cores, begun in this order: the longest first. The caller's thread only
+/// reports to `watch`. Jobs write to separate memory. Throws Interrupted, and what a job throws.
 void run_jobs(size_t jobs, double total, Watch& watch, const std::function<void(size_t, JobProgress&)>& job);
 
 /// Paths for formats of 17 to 32 bits: the same operations and addresses, one lane after the other.
@@ -51,7 +51,7 @@ class WidePaths {
   uint64_t seed_;
 };
 
-/// The request's modes, or nearest even and stochastic. Throws std::invalid_argument for random bits or paths where no
+/// The request's modes, or nearest even and stochastic. Throws std::invalid_argument for random bits or paths if no
 /// mode is stochastic.
 std::vector<RoundingMode> roundings_of(const Request& request, const std::string& experiment);
 
@@ -68,7 +68,8 @@ Exact quotient(uint64_t numerator, uint64_t denominator, int exponent);
 /// A rounding site that no other format and no other `run` (0 .. 1023) of an experiment shares; `kind` (0..7).
 uint32_t site_of(const FloatFormat& format, uint32_t run, uint32_t kind);
 
-/// Standard errors that a mean may lie from its expectation: 5, which a normal variate exceeds once in 1.7 million.
+/// How many standard errors a mean may differ from its expectation: 5, which a normal variate exceeds once in 1.7
+/// million.
 inline constexpr double kStandardErrors = 5;
 
 }  // namespace softamp::reproduce::stepping

@@ -1,7 +1,7 @@
 // The single lines of Graphcore's tutorial: x + 0.25 - 0.25 in half precision, and the constants that it speaks of.
 //
-// Two of its printed results are misprints: 0.0200205 for 0.02, and 0.0004833 for 0.0004. They are held against the
-// exact results of fp16 to nearest even, which the other four lines, printed to seven decimals, agree with.
+// Two of its printed results are misprints: 0.0200205 for 0.02, and 0.0004833 for 0.0004. They are compared with the
+// exact results of fp16 to nearest even, with which the other four lines, printed to seven decimals, agree.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -6,8 +6,8 @@
 namespace softamp::reproduce {
 
 /// Adds a table of 1562 equal losses added up in fp16, to nearest and stochastically, and its checks, to `outcome`.
-/// samples: stochastic sums of each loss, at the sites sum_site(fp16, random_bits, 1 ..). done: told now and then how
-/// many additions are done in all, of kLossAdditions per sample; it may throw.
+/// samples: stochastic sums of each loss, at the sites sum_site(fp16, random_bits, 1 ..). done: called now and then
+/// with the total number of additions done, of kLossAdditions per sample; it may throw.
 void add_losses(Outcome& outcome, uint64_t samples, int random_bits, uint64_t seed,
                 const std::function<void(double additions)>& done);
 

@@ -58,7 +58,7 @@ RunningSumSetup setup_of(const FloatFormat& f, const Semantics& s, uint64_t repl
   return setup;
 }
 
-/// What all parts of the run share.
+/// Shared by all parts of the run.
 struct Run {
   const Choices& choices;
   Outcome& outcome;
@@ -163,7 +163,7 @@ Stochastic stochastic(Run& run, const FloatFormat& f, int bits) {
   return s;
 }
 
-/// The twenty sums of the hardware beside our first twenty, and beside what ours scatter about.
+/// The twenty sums of the hardware next to our first twenty, and next to the expectation of ours.
 void hardware(Run& run, const Stochastic& s) {
   Table t{"twenty", "Twenty sums in fp16 with stochastic rounding", {"sum", "an IPU (tutorial)", "ours"}, {}};
   for (size_t i = 0; i < std::size(kHardware); ++i)

@@ -44,13 +44,14 @@ if(SOFTAMP_MINIMAL)
   set(engine_sources ${minimal_engine})
 endif()
 
-# How they are compiled. The engine's files are optimised (-O2: -O3 takes twice the time for the same speed), and those that
-# compute, the formulations of instruction sets and the portable ones, inline their arithmetic. All else calls scalar
-# arithmetic as functions (SOFTAMP_OUT_OF_LINE, numerics/platform.h), at the level that its speed asks for, in units of
-# several files.
-set_property(SOURCE ${engine_sources} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+# How they are compiled. The formulations of instruction sets, and the portable ones of arrays and products, are what is
+# hot: -O3, whose unrolled loops are worth up to a factor of two, with their arithmetic inlined. The other portable ones and
+# the loops around them: -O2. All that is not hot calls scalar arithmetic as functions (SOFTAMP_OUT_OF_LINE,
+# numerics/platform.h), at the level that its speed asks for, in units of several files.
 set(engine_around ${engine_sources})
-list(FILTER engine_around EXCLUDE REGEX "_(avx2|avx512|avx512fp16|portable)\\.cpp$")
+list(FILTER engine_around EXCLUDE REGEX "_(avx2|avx512|avx512fp16)\\.cpp$|/(kernels|product)_portable\\.cpp$")
+set_property(SOURCE ${engine_around} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+list(FILTER engine_around EXCLUDE REGEX "_portable\\.cpp$")
 set_property(SOURCE ${engine_around} APPEND PROPERTY COMPILE_OPTIONS -DSOFTAMP_OUT_OF_LINE)
 
 include(Units)

@@ -84,7 +84,7 @@ def run_all(bugs, options):
     with tempfile.TemporaryDirectory(prefix="softamp-planted-") as folder:
         workshop = Workshop(folder, options)
         if len(bugs) > FEW:
-            workshop.precompile()
+            workshop.precompile(bugs[0]["test"])
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             work = [pool.submit(run_plan, workshop, plan, not options.only) for plan in plans_of(bugs)]
             return [name for piece in work for name in piece.result()]

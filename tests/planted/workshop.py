@@ -65,6 +65,11 @@ class Workshop:
                 for part in parts_of(unit):
                     self.units.setdefault(part, unit)
 
+    def unit_of(self, source):
+        if source not in self.units:
+            raise Wrong(f"the build does not compile {source}")
+        return self.units[source]
+
     def execute(self, command, until=None):
         """Runs a command to its end, or to the first line of which until(line) holds: exit code, output, that line."""
         lines, stopped = [], None
@@ -100,13 +105,16 @@ class Workshop:
         if code != 0:
             raise Wrong(f"{what}:\n{said[-3000:]}\n{shlex.join(map(str, command))}")
 
-    def precompile(self):
+    def precompile(self, test):
+        """Compiles the headers with the definitions of this test; they serve only what has the same ones."""
+        unit = self.unit_of(test)
         path = self.folder / "prelude.h"
         path.write_text("".join(f"#include <{header}>\n" for header in PRELUDE))
         clang = "clang" in self.execute([self.compiler, "--version"])[1]
         compiled = self.folder / ("prelude.h.pch" if clang else "prelude.h.gch")
-        self.check([self.compiler, *FLAGS, "-x", "c++-header", path, "-o", compiled], "the headers do not compile")
-        self.prelude = ["-include-pch", compiled] if clang else ["-include", path]
+        self.check([self.compiler, *FLAGS, *unit.flags, "-x", "c++-header", path, "-o", compiled],
+                   "the headers do not compile")
+        self.prelude = [*unit.flags, *(["-include-pch", compiled] if clang else ["-include", path])]
 
     def overlay(self, name):
         """The folder of one bug, first on the include path. What is in it stands for files of the repository."""
@@ -126,13 +134,11 @@ class Workshop:
     def compile(self, name, source, path, flags=()):
         """Compiles `path`, which stands for `source`, into the overlay. Returns the object; Wrong with what was said."""
         overlay = self.overlay(name)
-        unit = self.units.get(source)
-        if unit is None:
-            raise Wrong(f"the build does not compile {source}")
+        unit = self.unit_of(source)
         folders = [f"-I{folder}" for base in (overlay, ROOT) for folder in (base / "include", base)]
-        prelude = () if unit.sets else self.prelude  # compiled for other instruction sets it would not fit
+        prelude = () if unit.sets else self.prelude  # it would not fit with other instruction sets
         target = overlay / f"{len(list(overlay.glob('*.o')))}.o"
-        self.check([self.compiler, *FLAGS, *unit.flags, *unit.sets, *folders, *prelude, *flags, "-c", path, "-o", target],
+        self.check([self.compiler, *FLAGS, *prelude, *unit.flags, *unit.sets, *folders, *flags, "-c", path, "-o", target],
                    f"{source} does not compile")
         return target
 
@@ -140,8 +146,8 @@ class Workshop:
         """A source of the library or the command, with all others that the build compiles together with it."""
         changed = self.folder / name / source
         path = changed if changed.is_file() else ROOT / source
-        unit = self.units.get(source)
-        if unit and unit.path != ROOT / source:
+        unit = self.unit_of(source)
+        if unit.path != ROOT / source:
             text = unit.path.read_text().replace(f'"{ROOT / source}"', f'"{path}"').replace(f'"{source}"', f'"{path}"')
             path = self.put(name, "batch.cpp", text)
         return self.compile(name, source, path)

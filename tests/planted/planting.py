@@ -4,8 +4,8 @@ import concurrent.futures
 import re
 import tempfile
 
-from tables import Plan, plans_of
-from texts import ROOT, Wrong, closure, mutated, selected
+from tables import plans_of
+from texts import ROOT, Wrong, mutated, selected
 from workshop import Workshop
 
 FEW = 3  # so many bugs are planted sooner without precompiled headers
@@ -22,20 +22,22 @@ def build(workshop, plan, name, gtest_filter, sources=(), tester=None):
     return workshop.link_test(name, [tester, *changed])
 
 
-def passes(workshop, plan, tester):
+def passes(workshop, plan):
     """Requires that the test passes without a bug, and that every filter selects something."""
-    program = build(workshop, plan, plan.name(), plan.filter, tester=tester)
+    if plan.sharing():
+        plan.tester = workshop.built_tester(plan.test) or workshop.tester(plan.name(), plan.test, plan.filter)
+    program = build(workshop, plan, plan.name(), plan.filter, tester=plan.tester)
     code, said, _ = workshop.execute([program, f"--gtest_filter={plan.filter}"])
     if code != 0:
         raise Wrong(f"{plan.test} fails without any bug:\n{said[-3000:]}")
     ran = re.findall(r"^\[ RUN      \] (\S+)", said, re.MULTILINE)
-    for pattern in {bug["filter"] for bug in plan.bugs}:
+    for pattern in {bug["filter"] for bug in plan.runs()}:
         if not any(selected(name, pattern) for name in ran):
             raise Wrong(f"{plan.test} has no test {pattern}")
     return f"passes {len(ran)} tests"
 
 
-def catches(workshop, plan, bug, tester):
+def catches(workshop, plan, bug):
     """Plants the bug and returns what caught it."""
     name = bug["id"]
     workshop.put(name, bug["file"], mutated(bug))
@@ -47,6 +49,7 @@ def catches(workshop, plan, bug, tester):
                 return "caught by the compiler"
             raise Wrong(f"it fails to compile otherwise, expected {bug['compile_error']!r}:\n{problem}") from problem
         raise Wrong(f"it compiles, expected {bug['compile_error']!r}")
+    tester = plan.tester if bug in plan.sharing() else None
     program = build(workshop, plan, name, bug["filter"], bug.get("sources", ()), tester)
     return f"caught by {workshop.first_failure([program, '--gtest_filter=' + bug['filter']])}"
 
@@ -65,17 +68,9 @@ def report(workshop, kind, name, brief, function, *arguments):
 
 
 def run_plan(workshop, plan, brief):
-    """All of one test: what needs no change is compiled once, or taken from the build."""
-    tester, wrong = None, []
-    runs = [bug for bug in plan.bugs if "compile_error" not in bug]
-    same_tester = [] if plan.command else [bug for bug in runs if bug["file"] not in closure(plan.test)]
-    if same_tester:
-        tester = workshop.built_tester(plan.test) or workshop.tester(plan.name(), plan.test, plan.filter)
-    if runs:
-        wrong += report(workshop, "unchanged", plan.test, brief, passes, Plan(runs), tester)
+    wrong = report(workshop, "unchanged", plan.test, brief, passes, plan) if plan.runs() else []
     for bug in plan.bugs:
-        own = tester if bug in same_tester else None
-        wrong += report(workshop, "planted", bug["id"], brief, catches, plan, bug, own)
+        wrong += report(workshop, "planted", bug["id"], brief, catches, plan, bug)
         workshop.forget(bug["id"])
     return wrong
 

@@ -57,7 +57,15 @@ class Plan:
         self.test = bugs[0]["test"]
         self.with_sources = bool(bugs[0].get("sources"))
         self.command = self.with_sources and runs_the_command(self.test)
-        self.filter = ":".join(sorted({bug["filter"] for bug in bugs}))
+        self.filter = ":".join(sorted({bug["filter"] for bug in self.runs()}))
+        self.tester = None  # the object of the test that serves all of sharing()
+
+    def runs(self):
+        return [bug for bug in self.bugs if "compile_error" not in bug]
+
+    def sharing(self):
+        """The bugs that change nothing of what the test itself is compiled from."""
+        return [] if self.command else [bug for bug in self.runs() if bug["file"] not in closure(self.test)]
 
     def name(self):
         return re.sub(r"\W", "_", self.test) + ("_with_sources" if self.with_sources else "")

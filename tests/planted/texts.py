@@ -74,6 +74,10 @@ def trimmed(test, gtest_filter):
     def keep_or_drop(match):
         suite, name = match.groups()
         kept = selected(f"{suite}.{name}", gtest_filter)
-        return match.group() if kept else f"template <int> [[maybe_unused]] void left_out_{suite}_{name}() {{"
+        if kept:
+            return match.group()
+        left_out = f"left_out_{suite}_{name}"
+        return (f"template <int> struct {left_out} : ::testing::Test {{ void TestBody() override; }}; "
+                f"template <int unused> void {left_out}<unused>::TestBody() {{")
 
     return f'#line 1 "{ROOT / test}"\n' + TEST.sub(keep_or_drop, text_of(test))

@@ -74,7 +74,8 @@ def main(command):
         harness = Harness(folder, command)
         for name, changes, expected, words in MISFITS:
             code, said = harness.run([GOOD | changes])
-            harness.expect(name, code == expected and words in said, f"{code}, expected {expected} and {words!r}: {said}")
+            good = code == expected and words in said
+            harness.expect(name, good, f"exit code {code}, expected {expected} and {words!r}: {said}")
         for name, changes, without, words in LINKS:
             code, said = harness.run([GOOD | changes], "--links", without=without)
             harness.expect(name, words in said, f"expected {words!r}: {said}")

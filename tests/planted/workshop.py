@@ -132,14 +132,14 @@ class Workshop:
         shutil.rmtree(self.overlay(name))
 
     def compile(self, name, source, path, flags=()):
-        """Compiles `path`, which stands for `source`, into the overlay. Returns the object; Wrong with what was said."""
+        """Compiles `path`, which stands for `source`, and returns the object; Wrong with what the compiler said."""
         overlay = self.overlay(name)
         unit = self.unit_of(source)
         folders = [f"-I{folder}" for base in (overlay, ROOT) for folder in (base / "include", base)]
         prelude = () if unit.sets else self.prelude  # it would not fit with other instruction sets
         target = overlay / f"{len(list(overlay.glob('*.o')))}.o"
-        self.check([self.compiler, *FLAGS, *prelude, *unit.flags, *unit.sets, *folders, *flags, "-c", path, "-o", target],
-                   f"{source} does not compile")
+        options = [*FLAGS, *prelude, *unit.flags, *unit.sets, *folders, *flags]
+        self.check([self.compiler, *options, "-c", path, "-o", target], f"{source} does not compile")
         return target
 
     def compile_source(self, name, source):

@@ -34,7 +34,7 @@ enum class AmpInner : uint8_t {
 };
 
 struct ExecutorOptions {
-  /// ("emu", "cuda", "auto") [="emu"]: the CPU, a GPU, a GPU where there is one. The bits are the same.
+  /// ("emu", "cuda" or "gpu", "auto") [="emu"]: the CPU, a GPU, a GPU where there is one. The bits are the same.
   std::string backend = "emu";
   /// Behaviour, options of products, norms. Exceptions that are on stop a run.
   IpuConfig config;

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace softamp::testing {
+namespace softamp::testing::description {
 namespace {
 
 const std::string kFolder = SOFTAMP_SOURCE_DIR "/tests/program/";
@@ -237,4 +237,4 @@ TEST(ManPage, UnknownShellsAreRefused) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::testing::description

@@ -136,15 +136,15 @@ TEST(Help, TheVersionSaysWhatTheProgramIsMadeOf) {
                          best + "\nCUDA: (no|yes, for compute capability \\d+\\.\\d(, \\d+\\.\\d)*)\n");
   EXPECT_TRUE(std::regex_match(outcome.out, lines)) << outcome.out;
 
-  const nlohmann::json json = nlohmann::json::parse(run_softamp("--version --json").out);
-  EXPECT_TRUE(starts_with(outcome.out, "softamp " + json["version"].get<std::string>() + "\n"));
-  EXPECT_EQ(json["arithmetic"], kArithmeticVersion);
-  EXPECT_NE(outcome.out.find(json["compiler"].get<std::string>()), std::string::npos);
-  EXPECT_EQ(json["instruction_sets"]["best_here"], best);
-  const auto built = json["instruction_sets"]["built"].get<std::vector<std::string>>();
+  const nlohmann::json document = nlohmann::json::parse(run_softamp("--version --json").out);
+  EXPECT_TRUE(starts_with(outcome.out, "softamp " + document["version"].get<std::string>() + "\n"));
+  EXPECT_EQ(document["arithmetic"], kArithmeticVersion);
+  EXPECT_NE(outcome.out.find(document["compiler"].get<std::string>()), std::string::npos);
+  EXPECT_EQ(document["instruction_sets"]["best_here"], best);
+  const auto built = document["instruction_sets"]["built"].get<std::vector<std::string>>();
   EXPECT_NE(std::find(built.begin(), built.end(), best), built.end());
-  EXPECT_EQ(json["cuda"], outcome.out.find("CUDA: yes") != std::string::npos);
-  EXPECT_EQ(json["cuda"], !json["cuda_architectures"].empty());
+  EXPECT_EQ(document["cuda"], outcome.out.find("CUDA: yes") != std::string::npos);
+  EXPECT_EQ(document["cuda"], !document["cuda_architectures"].empty());
   EXPECT_EQ(error_of("--json"), "softamp: A subcommand is required; see `softamp --help`\n");
   EXPECT_EQ(error_of("--json formats"), "softamp: --json: expected --version beside it, or a verb before it\n");
 }

@@ -30,18 +30,18 @@ BackendFactory factory_of(const std::string& name) {
   return found->second;
 }
 
-/// The device of "cuda"; empty where there is none, and then `why` says why.
+/// The device of "cuda"; empty if there is none, and `why` then gives the reason.
 std::string device_name(std::string& why) {
-  if (factory_of("cuda") != cuda::make_executor) return "another engine in its place";  // a test's
+  if (factory_of("cuda") != cuda::make_executor) return "another engine in its place";  // a test's factory
   std::string name = cuda::device_name(&why);
   constexpr std::string_view kPlace = "backend cuda: ";
   if (why.starts_with(kPlace)) why.erase(0, kPlace.size());
   return name;
 }
 
-/// What "auto" does not leave to a GPU though there may be one; empty: nothing.
+/// Why "auto" must take the CPU even if there is a GPU; empty: it need not.
 std::string why_the_cpu(const ExecutorOptions& options) {
-  if (options.reference) return "the reference runs on the CPU alone";
+  if (options.reference) return "the reference runs only on the CPU";
   if (options.isa != bulk::InstructionSet::kAuto)
     return std::string(bulk::name(options.isa)) + " is an instruction set of the CPU";
   return {};

@@ -1,4 +1,4 @@
-// The one door to the engines.
+// Chooses the engine that runs a graph. No other file knows both engines.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,10 @@ namespace softamp {
 
 using BackendFactory = std::unique_ptr<Executor> (*)(Graph, ExecutorOptions);
 
-/// Puts another factory behind a backend's name; returns the one before. For tests: not while executors are made.
+/// Replaces the factory of a backend; returns the one before. For tests: not while executors are made.
 BackendFactory exchange_backend(const std::string& name, BackendFactory factory);
 
-/// What this build's CUDA engine was compiled for, compute capabilities such as "9.0"; none where the build has no
-/// CUDA.
+/// What this build's CUDA engine was compiled for, compute capabilities such as "9.0"; empty in a build without CUDA.
 std::vector<std::string> cuda_architectures();
 
 }  // namespace softamp

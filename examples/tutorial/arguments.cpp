@@ -94,10 +94,11 @@ void add_our_options(CLI::App& app, const Program& program, CommandLine& line) {
   app.add_option("--log", o.log, "JSON lines: settings, every step, every epoch [=none]")->type_name("FILE");
   app.add_option("--checkpoint", o.checkpoint, "state at the end and when interrupted, .npz [=none]")
       ->type_name("FILE");
-  app.add_option("--checkpoint-every", o.checkpoint_every, "and every so many steps, 0: not [=0]")
+  app.add_option("--checkpoint-every", o.checkpoint_every, "also after every N steps; 0: never [=0]")
       ->type_name("N")
       ->check(CLI::Validator(not_negative, ""));
-  app.add_option("--resume", o.resume, "checkpoint to go on from; the bits are as if never stopped [=none]")
+  app.add_option("--resume", o.resume,
+                 "checkpoint to resume from; the bits are those of a run that was never stopped [=none]")
       ->type_name("FILE");
   app.add_option("--plot", o.plot, "draw the loss curve into FILE.svg or FILE.png [=none]")->type_name("FILE");
   app.add_option("--backend", s.backend,
@@ -235,7 +236,7 @@ int run_body(Arguments& a, const std::function<bool(const Arguments&)>& body) {
   if (!finished && InterruptGuard::pending() != 0) {
     std::cerr << a.name << ": interrupted"
               << (a.output.checkpoint.empty() ? std::string("; no --checkpoint was asked for")
-                                              : "; go on with --resume " + a.output.checkpoint)
+                                              : "; continue with --resume " + a.output.checkpoint)
               << '\n';
     return kInterrupted + InterruptGuard::pending();
   }

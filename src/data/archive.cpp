@@ -149,7 +149,7 @@ void Source::open() {
   ::archive_read_support_format_empty(reader);
   int result = ::archive_read_open_memory(reader, packed_.data(), packed_.size());
   if (result == ARCHIVE_OK) result = ::archive_read_next_header(reader, &entry);
-  // Where not a byte can be unpacked, libarchive calls the file empty; it is, if it promises so.
+  // If not a single byte can be unpacked, libarchive calls the file empty; it is empty only if its trailer says so.
   const std::span<const std::byte> trailer = packed_.last(kGzipTrailer);
   if (result == ARCHIVE_EOF && little_endian32(trailer) == 0 && little_endian32(trailer.subspan(4)) == 0)
     gzip_->ended = true;

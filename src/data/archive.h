@@ -24,11 +24,11 @@ struct Entry {
   std::vector<std::byte> bytes;
 };
 
-/// The unpacked bytes of a plain or gzipped file, front to back. Which of the two it is shows in its first two bytes;
-/// a name that ends in ".gz" must be gzipped.
+/// The unpacked bytes of a plain or gzipped file, front to back. The first two bytes tell which it is; a file whose
+/// name ends in ".gz" must be gzipped.
 class Source {
  public:
-  /// Reads the file, as it stands, into memory: at most 2^31 bytes.
+  /// Reads the file, still packed, into memory: at most 2^31 bytes.
   explicit Source(const std::filesystem::path& file);
   /// `packed` outlives the source; `name` stands for the file in errors.
   Source(std::span<const std::byte> packed, std::string name);
@@ -38,13 +38,13 @@ class Source {
 
   const std::string& name() const { return name_; }
   bool gzipped() const { return gzip_ != nullptr; }
-  /// Unpacked bytes handed out so far.
+  /// Unpacked bytes returned so far.
   uint64_t offset() const { return offset_; }
 
   /// The next bytes, at least one; empty at the end. Valid until the next call. The end of a gzipped file is reached
-  /// only where checksum and length agree with its last eight bytes.
+  /// only if checksum and length agree with its last eight bytes.
   std::span<const std::byte> next();
-  /// The next `count` bytes, or all that are left. Memory grows with what arrives, not with what is promised.
+  /// The next `count` bytes, or all that are left. Memory grows with the bytes that arrive, not with `count`.
   std::vector<std::byte> read(uint64_t count);
 
  private:
@@ -56,13 +56,13 @@ class Source {
   std::vector<std::byte> own_;
   std::span<const std::byte> packed_;
   std::unique_ptr<Gzip> gzip_;
-  std::span<const std::byte> piece_;  ///< unpacked and not yet handed out
+  std::span<const std::byte> piece_;  ///< unpacked and not yet returned
   uint64_t offset_ = 0;
 };
 
-/// The file as it stands. Refused above most_bytes.
+/// The file without unpacking. Refused above most_bytes.
 std::vector<std::byte> read_as_it_stands(const std::filesystem::path& file, uint64_t most_bytes);
-/// The file, unpacked where it is gzipped. Refused above most_bytes.
+/// The file, unpacked if it is gzipped. Refused above most_bytes.
 std::vector<std::byte> read_file(const std::filesystem::path& file, uint64_t most_bytes);
 
 /// The regular files of a tar archive for whose names `most_bytes` is not 0, in the archive's order; one that is longer

@@ -63,7 +63,7 @@ std::vector<Entry> read_tar(Source& source, const std::function<uint64_t(std::st
     const uint64_t size = static_cast<uint64_t>(std::max<la_int64_t>(0, ::archive_entry_size(header)));
     if (size > most)
       throw DataError(place + ": has " + std::to_string(size) + " bytes; expected at most " + std::to_string(most));
-    // Memory grows with what arrives: the header of a cut off archive may promise anything.
+    // Memory grows with the bytes that arrive: the header of a truncated archive may claim any size.
     constexpr size_t kPiece = size_t{1} << 20;
     while (entry.bytes.size() < size) {
       const size_t done = entry.bytes.size();

@@ -21,7 +21,7 @@ constexpr size_t kLocalSize = 30, kDirectorySize = 46, kEndSize = 22;
 constexpr uint32_t kVersion = 20;  // 2.0: names may hold folders
 constexpr uint32_t kUtf8Names = 1u << 11, kEncrypted = 1u;
 constexpr uint32_t kNewYear1980 = 1u << 5 | 1;  // the format's first date: month 1, day 1, year 0
-constexpr uint64_t kMost = 0xFFFFFFFE;          // above it a number moves to zip64's fields
+constexpr uint64_t kMost = 0xFFFFFFFE;          // larger numbers would need zip64's fields
 
 /// Appends little-endian numbers.
 struct Bytes {
@@ -94,7 +94,7 @@ struct View {
                std::to_string(bytes.size()) + " bytes");
     return bytes.subspan(static_cast<size_t>(at), static_cast<size_t>(size));
   }
-  /// Within a part that is known to be there.
+  /// Within a part that is known to exist.
   uint32_t number(uint64_t at, size_t size) const {
     uint32_t value = 0;
     for (size_t i = 0; i < size; ++i) value |= static_cast<uint32_t>(bytes[static_cast<size_t>(at) + i]) << (8 * i);

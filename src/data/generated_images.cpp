@@ -1,8 +1,8 @@
-// A set of images that needs no file. All arithmetic is of integers: the same bytes everywhere.
+// A set of images that needs no file. All arithmetic uses integers: the same bytes everywhere.
 //
 // A class has two shapes, each a smooth random field. An image is one of its class's fields, moved by up to a ninth of
-// the side, with contrast, colour and grey of its own, under another smooth field that is the image's alone, and under
-// noise. Movement, contrast and the two shapes blur a class's mean; a net finds the shapes.
+// the side, with its own contrast, colour and grey; another smooth field of the image's own and noise are added.
+// Movement, contrast and the two shapes blur a class's mean; a net finds the shapes.
 #include <algorithm>
 
 #include "softamp/data/images.h"
@@ -12,13 +12,13 @@
 namespace softamp {
 namespace {
 
-constexpr uint32_t kStep = 0xFFFFFFFD;  // 2^32 - 3: under it no graph, sampler or initialiser draws
+constexpr uint32_t kStep = 0xFFFFFFFD;  // 2^32 - 3: no graph, sampler or initialiser uses it
 enum Operation : uint32_t { kClassFields = 0, kTrainImages = 1, kTestImages = 2 };
 constexpr int kDrawsLog2 = 28;  // room for the draws of one image
 
 constexpr int32_t kClasses = 10, kShapes = 2;
 constexpr int64_t kCells = 4;   // cells of a field's lattice along the image's side
-constexpr int64_t kMoves = 9;   // part of the side by which an image moves at most
+constexpr int64_t kMoves = 9;   // an image moves by at most 1/kMoves of the side
 constexpr int32_t kFull = 256;  // of a field, of a channel's gain
 // In grey levels of 0 .. 255.
 constexpr int32_t kLeastContrast = 80, kContrastRange = 60, kClutter = 12, kGrey = 30, kNoise = 14;
@@ -115,7 +115,7 @@ struct Generator {
     const int64_t right = move_x + around(static_cast<int32_t>(move_x), random);
     const int32_t contrast = kLeastContrast + below(kContrastRange + 1, random);
     const int32_t grey = 128 + around(kGrey, random);
-    // The channels show the same, each as strongly as it happens.
+    // All channels show the same, each with a random strength.
     std::vector<int32_t> gain(static_cast<size_t>(channels), kFull);
     if (channels > 1)
       for (int32_t& g : gain) g = kFull / 2 + below(kFull / 2 + 1, random);

@@ -25,7 +25,7 @@ struct Header {
   size_t bytes = 0;  ///< of the header itself
 };
 
-/// The header, checked but for what the extents mean.
+/// The header, checked except for the meaning of the extents.
 Header read_header(archive::Source& source, uint32_t expected, const std::string& what) {
   const size_t rank = expected & 255;
   Header header{{1, 1, 1}, 1, 4 + 4 * rank};

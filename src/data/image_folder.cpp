@@ -1,4 +1,4 @@
-// Which files of a folder, or of an archive, are an image set of the extents that are asked for.
+// Finds the files of a folder or archive that form an image set of the requested extents.
 #include <algorithm>
 #include <cstdlib>
 
@@ -16,7 +16,7 @@ std::vector<std::string> fashion_names() {
   return {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"};
 }
 
-/// The last name of a path, be it written "data/mnist", "data/mnist/" or ".".
+/// The last name of a path such as "data/mnist", "data/mnist/" or ".".
 std::string last_name(const fs::path& folder) {
   const fs::path whole = fs::absolute(folder).lexically_normal();
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
@@ -32,7 +32,7 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-/// `name` in `folder`, or the gzipped one; empty where neither is there.
+/// `name` in `folder`, or the gzipped one; empty if neither exists.
 fs::path plain_or_gzipped(const fs::path& folder, const std::string& name) {
   for (const std::string& candidate : {name, name + ".gz"})
     if (is_file(folder / candidate)) return folder / candidate;
@@ -45,7 +45,7 @@ struct Search {
   std::vector<std::string> missing;  ///< a line for each kind of set
 
   bool fits(int64_t h, int64_t w, int64_t c) const { return height == h && width == w && channels == c; }
-  /// The files that a set needs; false, with a line of those that are missing, where one is not there.
+  /// The files that a set needs; false, and a line naming the missing ones, if one does not exist.
   bool all(const fs::path& folder, std::span<const std::string> names, std::vector<fs::path>& files) {
     std::string absent;
     files.clear();

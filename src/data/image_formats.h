@@ -1,4 +1,4 @@
-// Readers of the image formats over bytes wherever they come from, and what they share.
+// Readers of the image formats from bytes of any source, and what they share.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace softamp {
 
-/// Most bytes of pixels in one file: the header of a damaged one may promise anything.
+/// Most bytes of pixels in one file: the header of a damaged one may claim any size.
 inline constexpr uint64_t kMostPixels = uint64_t{1} << 31;
 /// A CIFAR-10 record: the label, then the planes of red, green and blue.
 inline constexpr size_t kCifarSide = 32, kCifarPlane = kCifarSide * kCifarSide, kCifarRecord = 1 + 3 * kCifarPlane;

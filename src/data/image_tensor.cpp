@@ -37,8 +37,8 @@ Tensor normalise(const ImageSet& set, std::span<const int64_t> indices, DType dt
     throw std::invalid_argument(std::string("pixels as ") + std::string(name_of(dtype)) +
                                 "; expected a floating dtype");
   check_indices(set, indices);
-  // The quotient in binary64, then the dtype: one rounding in effect. A point where a dtype of p <= 24 bits rounds is
-  // m/2^k with k <= p + 8, and x/255 differs from it, where it does, by 1/(255 2^k) > 2^-41; binary64 errs by 2^-54.
+  // The quotient in binary64, then the dtype: this equals one rounding. A rounding boundary of a dtype of p <= 24 bits
+  // is m/2^k with k <= p + 8; x/255 equals it, or differs by at least 1/(255 2^k) > 2^-41, and binary64 errs by 2^-54.
   std::vector<double> quotients(256);
   for (int x = 0; x < 256; ++x) quotients[static_cast<size_t>(x)] = x / 255.0;
   const Tensor table = Tensor::from_values(dtype, {256}, quotients);

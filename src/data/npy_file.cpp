@@ -1,4 +1,4 @@
-// Files: what npy.h says of Reader and Writer, over POSIX descriptors.
+// Reader and Writer of npy.h, with POSIX descriptors.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

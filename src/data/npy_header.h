@@ -1,4 +1,4 @@
-// The dictionary in a .npy header, read as the small part of Python's grammar that it is.
+// The dictionary in a .npy header, which uses a small part of Python's grammar.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace softamp::npy {
 
-/// The three entries of the dictionary, not yet judged beyond their Python types.
+/// The three entries of the dictionary; only their Python types are checked.
 struct HeaderFields {
   std::string descr;
   bool fortran_order = false;
   std::vector<uint64_t> shape;
 };
 
-/// Reads `text`, which stands at byte `offset` of the file `name`. Keys in any order, each exactly once, no others.
+/// Reads `text`, which begins at byte `offset` of the file `name`. Keys in any order, each exactly once, no others.
 /// Throws Error with the offset of the first byte that does not fit.
 HeaderFields parse_dictionary(std::string_view text, uint64_t offset, std::string_view name);
 

@@ -8,7 +8,7 @@
 namespace softamp::engine {
 namespace {
 
-/// The gaps of the arena below its end, by place and by size.
+/// The gaps of the arena below its end, by offset and by size.
 class Gaps {
  public:
   void give(size_t offset, size_t bytes) {
@@ -30,7 +30,7 @@ class Gaps {
     by_offset_[offset] = bytes;
     by_size_.emplace(bytes, offset);
   }
-  /// A place for `bytes`, from the smallest gap that holds them; `end` grows where there is none.
+  /// An offset for `bytes`, from the smallest gap that holds them; `end` grows if there is none.
   size_t take(size_t bytes, size_t& end) {
     const auto fit = by_size_.lower_bound({bytes, 0});
     if (fit != by_size_.end()) {

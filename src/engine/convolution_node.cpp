@@ -40,7 +40,7 @@ ConvolutionRules rules_of(const OpContext& context, ConvolutionKind kind) {
   return {product_rules(context, options, context.node.outputs[0].dtype, batch_sum), options.block};
 }
 
-/// How many numbers of blocks a sum has, those of skipped ones included.
+/// How many blocks a sum has, including skipped ones.
 uint64_t count_blocks(const ConvolutionGeometry& g, const ConvolutionRules& rules, ConvolutionKind kind) {
   if (kind == ConvolutionKind::kFilterGradient) {
     const int64_t places = g.batch * g.h.output * g.w.output;
@@ -92,8 +92,8 @@ std::vector<AxisClass> axis_classes(const WindowAxis& axis, bool gradient) {
 
 namespace {
 
-/// Blocks of float partials change nothing, but for exact sums of four and the random bits of rounded batch partials;
-/// fewer of them are less work.
+/// Blocks of float partials change nothing, except for exact sums of four and the random bits of rounded batch
+/// partials; fewer blocks are less work.
 bool blocks_matter(const ConvolutionRules& rules) {
   const kernel::ProductRules& p = rules.product;
   return p.partials == kernel::PartialsType::kHalf || p.round_partials || p.inner == kernel::AmpInner::kExactDot4;

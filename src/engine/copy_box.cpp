@@ -5,7 +5,7 @@
 namespace softamp::engine {
 namespace {
 
-/// Adds an axis outside of those that are there, or widens the outermost of them.
+/// Adds an outermost axis, or widens the outermost one.
 void add(std::vector<CopyAxis>& axes, CopyAxis axis) {
   if (axis.extent == 1) return;
   if (!axes.empty()) {

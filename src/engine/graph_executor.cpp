@@ -25,7 +25,7 @@ struct Prepared {
   Program program;
   Buffer arena, scratch;
   std::vector<Buffer> results;  ///< of the fetches, where the engine's memory is not the host's
-  bool effects = false;         ///< an operation hands out what it sees in the middle of the step
+  bool effects = false;         ///< an operation outputs a tensor in the middle of the step
 };
 
 class GraphExecutor final : public Executor {
@@ -191,7 +191,7 @@ class GraphExecutor final : public Executor {
     return programs_.emplace(std::move(key), std::move(prepared)).first->second;
   }
 
-  /// Room in the engine's memory for what the program reads and hands out.
+  /// Memory of the engine for what the program reads and returns.
   void mirror(Prepared& prepared) {
     const Program& program = prepared.program;
     for (const int n : program.feeds) feeds_.try_emplace(n, *engine_, graph_.node(n).outputs[0].bytes());
@@ -301,14 +301,14 @@ class GraphExecutor final : public Executor {
     if (options_.statistics || options_.observe) look_at(step.node, call.out, result);
   }
 
-  /// Nobody looks at a tensor in the middle of the step.
+  /// Whether no tensor is read in the middle of the step.
   bool at_once(const Prepared& prepared) const {
     return engine_->runs_at_once() && !options_.statistics && !options_.observe && !options_.timings &&
            !hardware_order() && !prepared.effects;
   }
 
-  /// False where an operation raised an enabled exception, or may have before another refused its operands: one by one,
-  /// the step ends at it with its operands at hand.
+  /// False if an operation raised an enabled exception, or may have raised one before another operation refused its
+  /// operands. The step is then run operation by operation, and ends at that one, with its operands still in memory.
   bool run_at_once(const Prepared& prepared, RunResult& result) {
     std::vector<Call> calls;
     for (const Step& step : prepared.program.steps)
@@ -318,7 +318,7 @@ class GraphExecutor final : public Executor {
     try {
       engine_->run_all(calls, settings_.environment, statuses);
     } catch (const std::out_of_range&) {
-      if (!stops_) throw;  // an operand is refused; an exception of an operation before it would have come first
+      if (!stops_) throw;  // an operand is refused; an earlier operation may have raised an exception
       return false;
     }
     for (const FpStatus& status : statuses)
@@ -417,7 +417,7 @@ class GraphExecutor final : public Executor {
 
   /// The step has succeeded: what it assigned and enqueued takes effect, in the order of the graph.
   void commit(const Program& program) {
-    // A value that is another variable is the one from before the step: two variables can change places.
+    // A value that is another variable is that variable's value before the step: two variables can be swapped.
     std::map<int, Buffer> before;
     for (const Step& step : program.steps) {
       if (graph_.node(step.node).op != "Assign") continue;
@@ -450,7 +450,7 @@ class GraphExecutor final : public Executor {
   Kernels kernels_;
   std::vector<std::string> warnings_;
   std::map<int, MirroredTensor> variables_;
-  std::map<int, Buffer> feeds_, constants_;  ///< images, by node, where the engine's memory is not the host's
+  std::map<int, Buffer> feeds_, constants_;  ///< copies, by node, if the engine's memory is not the host's
   std::map<std::string, std::deque<Tensor>, std::less<>> queues_;
   std::vector<std::pair<std::string, Tensor>> outfed_;
   std::unordered_map<std::string, Prepared> programs_;

@@ -7,7 +7,7 @@ namespace {
 
 using kernel::Update;
 
-/// To nearest whatever the caller's MXCSR.
+/// To nearest for any MXCSR of the caller.
 float rounded_to_fp32(const Node& node, const char* name) {
   return fp::to_float(kBinary64, __builtin_bit_cast(uint64_t, attribute<double>(node, name)));
 }

@@ -95,8 +95,8 @@ std::vector<uint64_t> MatMulNode::operands_at(const void* const* in, const kerne
   kernel::ProductChain chain(summing, environment, index);
   const auto raised = [&] { return (kernel::ProductChain(chain).finish().flags & (kInvalid | kOverflow)) != 0; };
   const Semantics& s = environment.semantics;
-  // A tensor core rounds where a group ends: what a part of a group would raise is nobody's result, and of an
-  // overflow no pair is the cause.
+  // A tensor core rounds only at the end of a group. A part of a group has no result of its own that could raise a
+  // flag, and an overflow cannot be blamed on one pair of factors.
   const bool fused = is_tensor_core(rules.accumulator);
   const int group = fused ? tensor_core(rules.accumulator, rules.a).group : 1;
   int open = 0;

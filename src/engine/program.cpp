@@ -9,7 +9,7 @@
 namespace softamp::engine {
 namespace {
 
-/// A tensor that some node makes, and the names under which others know it.
+/// A tensor that a node computes, for all ports that are only other names of it.
 struct Root {
   Port port;
   int first = 0, last = 0;  ///< steps
@@ -78,7 +78,7 @@ class Planner {
       if (graph_.node(n).op == "Assign") roots_[root_at(graph_.node(n).inputs[0])].last = end;
   }
 
-  /// The first fetch of a computed tensor of the same shape is written where the caller gets it.
+  /// The first fetch of a computed tensor, if of the same shape, is computed directly in the caller's result.
   void take_results() {
     std::set<size_t> taken;
     for (size_t f = 0; f < program_.fetches.size(); ++f) {
@@ -88,7 +88,8 @@ class Planner {
     }
   }
 
-  /// Output 0 takes over the buffer of input 0 where the kernel can, the sizes agree and nobody needs the input later.
+  /// Output 0 takes over the buffer of input 0 if the kernel allows it, the sizes agree and no later step reads the
+  /// input.
   void share_in_place() {
     merged_.resize(roots_.size());
     for (size_t r = 0; r < roots_.size(); ++r) merged_[r] = r;
@@ -142,8 +143,8 @@ class Planner {
     for (const Port& f : program_.fetches) program_.fetched.push_back(roots_[root_at(f)].place);
   }
 
-  /// Bytes on the device, tensor by tensor: sources stay all the time, computed tensors from their first to their last
-  /// step.
+  /// Bytes on the device, tensor by tensor: sources are always in memory, computed tensors from their first to their
+  /// last step.
   void account() {
     const size_t steps = order_.size() + 1;
     std::vector<int64_t> change(steps + 1);

@@ -10,7 +10,7 @@ namespace {
   throw std::invalid_argument(std::string(option) + " is " + std::to_string(value) + "; expected " + expected);
 }
 
-/// Options that an accumulator other than the IPU's leaves no room for.
+/// Refuses options that only the IPU's accumulator supports.
 void check_accumulator(const ExecutorOptions& o, const EngineSettings& s) {
   if (o.accumulator == Accumulator::kIpuModelA) return;
   const auto conflict = [&](const std::string& other, const std::string& expected) {
@@ -68,8 +68,8 @@ EngineSettings settings_of(const ExecutorOptions& o) {
   settings.environment.random = {o.seed, o.random == RandomEngine::kPhilox7 ? 7 : 10, o.replica};
   settings.threads = o.threads;
   settings.isa = o.isa;
-  // Bits in the device's order are drawn beforehand and read element by element; and what no vector knows of a policy
-  // the bodies do.
+  // Bits in the device's order are drawn beforehand and read element by element; and only the bodies support policies
+  // that are not usual.
   settings.reference =
       o.reference || o.random == RandomEngine::kXoroshiro128aox || !settings.environment.semantics.usual();
   settings.matmuls = products_of(o, o.config.matmuls.poplar_options, "matmuls");

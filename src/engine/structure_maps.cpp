@@ -9,7 +9,7 @@ using kernel::AxisMap;
 using kernel::StructureMap;
 using Ints = std::vector<int64_t>;
 
-/// Every place of the output is the same place of the input.
+/// Every element of the output is the same element of the input.
 StructureMap same(const Shape& in) {
   StructureMap map;
   map.rank = in.rank();

@@ -1,11 +1,11 @@
-// Axis attributes: negative ones count from the end, as everywhere in the field.
+// Axis attributes: negative ones count from the end, as in TensorFlow.
 #pragma once
 
 #include "softamp/graph/operation.h"
 
 namespace softamp::graph_detail {
 
-/// The axis from 0 on. Throws GraphError: "MatMul 'y': axis 3 is not in [-2, 2)".
+/// The axis, counted from 0. Throws GraphError: "MatMul 'y': axis 3 is not in [-2, 2)".
 inline int normal_axis(const InferenceContext& c, int64_t axis, int rank, const char* what = "axis") {
   if (axis < -rank || axis >= rank)
     c.fail(std::string(what) + " " + std::to_string(axis) + " is not in [" + std::to_string(-rank) + ", " +

@@ -1,5 +1,5 @@
-// Base64 (RFC 4648, section 4), padded; the last unit's spare bits must be zero, so that every text stands for bytes of
-// its own.
+// Base64 (RFC 4648, section 4), padded; the last unit's spare bits must be zero, so that different texts are different
+// bytes.
 #pragma once
 
 #include <cstddef>

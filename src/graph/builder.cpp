@@ -14,7 +14,7 @@ GraphBuilder::Scope GraphBuilder::scope(std::string_view name) {
   return Scope(*this, length);
 }
 
-/// The first of name, name_1, name_2, ... that is free. Suffixes tried before are not tried again.
+/// The first of name, name_1, name_2, ... that is free. Does not try suffixes again that were tried before.
 std::string GraphBuilder::unique_name(std::string name) {
   if (!graph_.index_.contains(name)) return name;
   int& last = last_suffix_[name];

@@ -5,7 +5,7 @@
 
 namespace softamp::graph_detail {
 
-/// A string in DOT's quotes, where a backslash begins an escape: text is taken as it is but for its line ends.
+/// A string in DOT's quotes, where a backslash begins an escape: the text is unchanged except for its line ends.
 inline std::string dot_quoted(const std::string& text) {
   std::string safe = "\"";
   for (const char c : text) {

@@ -21,7 +21,7 @@ const std::map<std::string, GradientRule, std::less<>>& table() {
   return kTable;
 }
 
-/// Their results are integers, truth values, drawn or given, or constant between jumps.
+/// Their results are integers, truth values, random or given, or piecewise constant.
 constexpr const char* kConstantOperations[] = {
     "AllFinite",     "ArgMax",           "ArgMin",       "Const",           "Equal",
     "Fill",          "Greater",          "GreaterEqual", "IsFinite",        "IsNan",

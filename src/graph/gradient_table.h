@@ -1,7 +1,7 @@
 // The gradients of operation types: one function each, in families beside the families of operations.
 //
-// A function sees a node, the gradients that arrive at its outputs and which inputs want one; it adds nodes to the
-// builder and sets the inputs' gradients. Every node is an ordinary operation: its roundings are its own.
+// A function gets a node, the gradients that arrive at its outputs and which inputs need one; it adds nodes to the
+// builder and sets the inputs' gradients. Every node is an ordinary operation with its own roundings.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace softamp::graph_detail {
 
 class GradientContext {
  public:
-  /// `arriving`: of each output; `wanted`: of each input, whether anything asks for its gradient.
+  /// `arriving`: of each output; `wanted`: of each input, whether its gradient is needed.
   GradientContext(GraphBuilder& builder, const Node& node, int number, std::span<const std::optional<Port>> arriving,
                   const std::vector<bool>& wanted)
       : builder_(builder),
@@ -37,10 +37,9 @@ class GradientContext {
 
   bool wants(size_t i) const { return wanted_[i]; }
   bool arrives(size_t output) const { return arriving_[output].has_value(); }
-  /// The gradient that arrives at an output; zeros where none does.
+  /// The gradient that arrives at an output; zeros if none does.
   Port arriving(size_t output);
-  /// The same of output 0, where no other output has a gradient. Throws GraphError that names the output which one
-  /// arrives at.
+  /// The same for output 0. Throws GraphError if a gradient arrives at another output, naming it.
   Port arriving();
   void set(size_t input, Port gradient) { results_[input] = gradient; }
   const std::vector<std::optional<Port>>& results() const { return results_; }
@@ -54,7 +53,7 @@ class GradientContext {
   /// The node's attributes of these names, for an operation that has the same ones.
   Attributes attributes(std::initializer_list<const char*> names) const;
 
-  // The nodes below are not added where they would change nothing.
+  // The functions below add no node if it would change nothing.
 
   Port scalar(DType t, double value);
   Port zeros(const TensorType& t);
@@ -81,7 +80,7 @@ using GradientRules = std::vector<std::pair<const char*, GradientRule>>;
 /// Null for an operation without a gradient.
 GradientRule find_gradient(std::string_view op);
 
-/// fp16 and bf16: where the derivative would lose digits in them, it is computed in fp32 and cast back.
+/// fp16 and bf16: derivatives that would lose digits in them are computed in fp32 and cast back.
 inline bool is_narrow(DType t) { return t == DType::kFloat16 || t == DType::kBFloat16; }
 inline DType wide_of(DType t) { return is_narrow(t) ? DType::kFloat32 : t; }
 

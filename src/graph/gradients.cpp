@@ -1,4 +1,4 @@
-// The walk: forward once, to see what depends on the variables; then back from the loss, node by node.
+// Goes through the graph once forward, to find what depends on the variables; then back from the loss, node by node.
 #include "softamp/graph/gradients.h"
 
 #include <algorithm>
@@ -96,7 +96,7 @@ class Walk {
     return contributions_[static_cast<size_t>(p.node)][static_cast<size_t>(p.port)];
   }
 
-  /// Which outputs depend on a variable by a path that gradients take.
+  /// Marks the outputs that depend on a variable by a differentiable path.
   void mark() {
     const auto among = [](std::span<const Port> ports, Port p) {
       return std::find(ports.begin(), ports.end(), p) != ports.end();
@@ -124,7 +124,7 @@ class Walk {
 
   std::string prefix() const { return options_.scope.empty() ? "" : options_.scope + "/"; }
 
-  /// Sums what has arrived at node n, and hands it on to its inputs.
+  /// Sums the gradients that have arrived at node n, and passes them on to its inputs.
   void step(int n) {
     auto& arrived = contributions_[static_cast<size_t>(n)];
     if (std::all_of(arrived.begin(), arrived.end(), [](const auto& list) { return list.empty(); })) return;

@@ -41,14 +41,14 @@ void divide(GradientContext& c) {
   c.set(1, c.add("Neg", {c.sum_to(product, c.shape(1))}));
 }
 
-/// What of g goes where `condition` is true, and where it is not.
+/// Gives g to one input where `condition` is true, and to the other elsewhere.
 void choose(GradientContext& c, Port condition, size_t where, size_t elsewhere) {
   const Port g = c.arriving(), zero = c.scalar(c.type(g).dtype, 0);
   if (c.wants(where)) c.set(where, c.sum_to(c.add("SelectV2", {condition, g, zero}), c.shape(where)));
   if (c.wants(elsewhere)) c.set(elsewhere, c.sum_to(c.add("SelectV2", {condition, zero, g}), c.shape(elsewhere)));
 }
 
-/// Of two equal operands x takes it all.
+/// If the operands are equal, x gets all of g.
 void maximum(GradientContext& c) { choose(c, c.add("GreaterEqual", {c.input(0), c.input(1)}), 0, 1); }
 void minimum(GradientContext& c) { choose(c, c.add("LessEqual", {c.input(0), c.input(1)}), 0, 1); }
 void select(GradientContext& c) { choose(c, c.input(0), 1, 2); }
@@ -58,7 +58,7 @@ void add_n(GradientContext& c) {
   for (size_t i = 0; i < c.inputs(); ++i) c.set(i, g);
 }
 
-/// The sum over all axes but the last, for dtypes that BiasAddGrad does not have too.
+/// The sum over all axes except the last, also for dtypes that BiasAddGrad does not have.
 void bias_add(GradientContext& c) {
   const Port g = c.arriving();
   c.set(0, g);

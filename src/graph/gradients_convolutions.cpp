@@ -1,7 +1,7 @@
 // Gradients of convolutions and pooling: the table's own operations, with the forward operation's steps and partials.
 //
-// A convolution is linear in each operand, and so are its two gradients: each of the three operations has the other two
-// for gradients. (Conv2DBackpropInput is a layer too, the transposed convolution.)
+// A convolution is linear in each operand, and so are its two gradients: the gradients of each of the three operations
+// are the other two. (Conv2DBackpropInput is also a layer, the transposed convolution.)
 #include "src/graph/gradient_table.h"
 
 namespace softamp::graph_detail {
@@ -33,7 +33,7 @@ void of_forward(GradientContext& c, const char* kind) {
   if (c.wants(1)) c.set(1, conv.to_filter(c.input(0), g, c.shape(1)));
 }
 
-/// Inputs: filter, out_backprop; what arrives has the shape of the convolution's input.
+/// Inputs: filter, out_backprop; the arriving gradient has the shape of the convolution's input.
 void of_input_gradient(GradientContext& c, const char* kind) {
   const Convolution conv{c, kind};
   const Port arriving = c.arriving();
@@ -41,7 +41,7 @@ void of_input_gradient(GradientContext& c, const char* kind) {
   if (c.wants(1)) c.set(1, conv.forward(arriving, c.input(0)));
 }
 
-/// Inputs: input, out_backprop; what arrives has the shape of the filter.
+/// Inputs: input, out_backprop; the arriving gradient has the shape of the filter.
 void of_filter_gradient(GradientContext& c, const char* kind) {
   const Convolution conv{c, kind};
   const Port arriving = c.arriving();

@@ -1,8 +1,8 @@
 // Gradients of functions of one element, and of Pow. g is the gradient that arrives, x the operand, y the result.
 //
-// Where the table has an operation for the gradient, that is it. Elsewhere every step of a composition rounds; where
-// that would cost digits in 16 bits (an exponential of a rounded square, a rounded exponent), the steps are in fp32 and
-// the result is cast back, rounded once.
+// If the table has an operation for the gradient, it is used. Otherwise several operations are combined, and each
+// rounds; if that would lose digits in 16 bits (an exponential of a rounded square, a rounded exponent), they compute
+// in fp32 and the result is cast back, rounded once.
 #include "src/graph/gradient_table.h"
 
 namespace softamp::graph_detail {
@@ -48,7 +48,7 @@ void tanh(GradientContext& c) { c.set(0, c.add("TanhGrad", {c.output(), c.arrivi
 void sigmoid(GradientContext& c) { c.set(0, c.add("SigmoidGrad", {c.output(), c.arriving()})); }
 
 void exponential(GradientContext& c) { c.set(0, c.add("Mul", {c.arriving(), c.output()})); }
-/// Not y + 1, which has lost its digits where y is near -1.
+/// Not y + 1, which loses digits for y near -1.
 void exponential_less_1(GradientContext& c) { c.set(0, c.add("Mul", {c.arriving(), c.add("Exp", {c.input(0)})})); }
 void logarithm(GradientContext& c) { c.set(0, c.add("RealDiv", {c.arriving(), c.input(0)})); }
 void logarithm_of_1_and(GradientContext& c) {
@@ -67,8 +67,8 @@ void error_function(GradientContext& c) {
   c.set(0, c.cast(c.add("Mul", {g, c.add("Mul", {bell, c.scalar(wide, kTwoByRootPi)})}), t));
 }
 
-/// x^y in fp32: for x, g (y x^(y-1)), 0 where y is 0, whatever x; for y, g (x^y log x), 0 where x is not positive.
-/// Operands that would raise a flag for a value that nobody asked for are replaced before the functions see them.
+/// x^y in fp32: for x, g (y x^(y-1)), 0 where y is 0, for any x; for y, g (x^y log x), 0 where x is not positive.
+/// Operands that would raise a flag for an unused value are replaced before the functions are applied.
 void power(GradientContext& c) {
   const DType t = c.dtype(), wide = wide_of(t);
   const Port g = c.cast(c.arriving(), wide), x = c.cast(c.input(0), wide), y = c.cast(c.input(1), wide);
@@ -85,7 +85,7 @@ void power(GradientContext& c) {
   }
 }
 
-/// By the result, which is positive where the operand is: the operand need not be kept.
+/// Uses the result, which is positive exactly where the operand is, so the operand need not be kept.
 void relu(GradientContext& c) { c.set(0, c.add("ReluGrad", {c.arriving(), c.output()})); }
 
 /// g where 0 < y < 6.
@@ -102,7 +102,7 @@ void gelu(GradientContext& c) {
   c.set(0, c.add("GeluGrad", {c.arriving(), c.input(0)}, c.attributes({"approximate"})));
 }
 
-// Gradients of gradients: these are linear in `gradients`, and do not change with `features` but for jumps.
+// Gradients of gradients: these are linear in `gradients`, and are piecewise constant in `features`.
 void relu_gradient(GradientContext& c) {
   if (c.wants(0)) c.set(0, c.add("ReluGrad", {c.arriving(), c.input(1)}));
 }

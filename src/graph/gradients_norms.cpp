@@ -9,10 +9,10 @@ void set_outputs(GradientContext& c, Port gradient) {
   for (size_t i = 0; i < 3; ++i) c.set(i, {gradient.node, static_cast<int>(i)});
 }
 
-/// In training the mean and the variance given do not reach y. Where they are what x is normalised by, i = 1 /
-/// sqrt(variance + epsilon), A = the sum of g over a channel and B = that of g (x - mean) i:
+/// In training the given mean and variance do not affect y. If x is normalised by them, then with i = 1 / sqrt(variance
+/// + epsilon), A = the sum of g over a channel and B = that of g (x - mean) i:
 ///   mean: -scale i A      variance: -(scale / 2) i^2 B
-/// in fp32, from the reserve_space outputs, which hold the variance as it is.
+/// in fp32, from the reserve_space outputs, which hold the variance unchanged.
 void batch_norm(GradientContext& c) {
   const bool training = attribute<bool>(c.node(), "is_training");
   const Port gradient = c.add("FusedBatchNormGradV3", {c.arriving(), c.input(0), c.input(1), c.output(3), c.output(4)},

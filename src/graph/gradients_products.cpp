@@ -1,10 +1,11 @@
-// Gradients of matrix products: products again, of the gradient g with the other operand, stored as they are.
+// Gradients of matrix products: products again, of the gradient g with the other operand, without transposing in
+// memory.
 //
-// Which of them is a sum over a batch (`batch_sum`: k in independent partials of 1024, N105)? The rows of a product are
-// taken to be samples. So the gradient of the right-hand operand b (a layer's weight), which sums over the rows, is
-// one; that of a, which sums over the columns, is not. A product that is a batch sum itself has features for rows:
-// neither of its gradients is one. Among the matrices of a true batch (rank above 2, both operands) none is: their rows
-// are places within a sample.
+// Which of them is a sum over a batch (`batch_sum`: k in independent partials of 1024, N105)? The rows of a product
+// count as samples. So the gradient of the right-hand operand b (a layer's weight), which sums over the rows, is one;
+// that of a, which sums over the columns, is not. In a product that is a batch sum itself the rows are features:
+// neither gradient is one. In a true batch of matrices (rank above 2, both operands) neither is one, since rows are
+// positions within a sample.
 #include "src/graph/gradient_table.h"
 
 namespace softamp::graph_detail {
@@ -50,14 +51,14 @@ void matrix_product(GradientContext& c) {
     c.set(1, matmul(c, right_gradient(a, g, transpose_a, transpose_b), !attribute<bool>(c.node(), "batch_sum")));
 }
 
-/// The product of all extents but the last two.
+/// The product of all extents except the last two.
 int64_t matrices(const Shape& s) {
   int64_t count = 1;
   for (int a = 0; a + 2 < s.rank(); ++a) count *= s[a];
   return count;
 }
 
-/// All matrices of a batch under one another.
+/// All matrices of a batch, stacked to one.
 Port stacked(GradientContext& c, Port x) {
   const Shape s = c.type(x).shape;
   return c.reshape(x, Shape{matrices(s) * s[s.rank() - 2], s[s.rank() - 1]});
@@ -73,7 +74,7 @@ void batch_product(GradientContext& c) {
   };
   if (c.wants(0)) product(left_gradient(y, g, adj_x, adj_y), 0);
   if (!c.wants(1)) return;
-  // One matrix for all (a layer's weight): all rows of the batch are summed in one product, rounded once.
+  // One matrix for the whole batch (a layer's weight): all rows of the batch are summed in one product, rounded once.
   if (matrices(c.shape(1)) == 1 && (!adj_x || matrices(c.type(g).shape) == 1)) {
     const Factors f = right_gradient(stacked(c, x), stacked(c, g), adj_x, adj_y);
     c.set(1, c.reshape(matmul(c, f, !attribute<bool>(c.node(), "batch_sum")), c.shape(1)));

@@ -1,5 +1,5 @@
-// Gradients of reductions, softmax and cross-entropies. What a reduction took away comes back by Reshape and Tile,
-// which copy; g is the gradient that arrives.
+// Gradients of reductions, softmax and cross-entropies. Reshape and Tile, which copy, restore the reduced axes; g is
+// the gradient that arrives.
 #include <bit>
 
 #include "src/graph/gradient_table.h"
@@ -7,7 +7,7 @@
 namespace softamp::graph_detail {
 namespace {
 
-/// The input's shape with extents of 1 where the reduction went; `count`: how many elements made one output.
+/// The input's shape with extents of 1 for the reduced axes; `count`: elements per output.
 Shape kept(const GradientContext& c, int64_t& count) {
   const Shape shape = c.shape();
   const auto& axes = attribute<std::vector<int64_t>>(c.node(), "axes");
@@ -26,14 +26,14 @@ void sum(GradientContext& c) {
   c.set(0, c.tile_to(c.reshape(c.arriving(), keep), c.shape()));
 }
 
-/// Whether t holds this positive number of elements.
+/// Whether dtype t holds this positive integer exactly.
 bool holds(DType t, int64_t count) {
   const uint64_t n = static_cast<uint64_t>(count);
   const int digits = t == DType::kFloat64 ? 53 : t == DType::kFloat32 ? 24 : t == DType::kFloat16 ? 11 : 8;
   return static_cast<int>(std::bit_width(n >> std::countr_zero(n))) <= digits && (t != DType::kFloat16 || n <= 65504);
 }
 
-/// Divided first, then copied. Numbers of elements that a 16-bit format does not hold divide in fp32.
+/// Divides first, then copies. If a 16-bit format cannot hold the number of elements, divides in fp32.
 void mean(GradientContext& c) {
   int64_t count = 1;
   const Shape keep = kept(c, count);
@@ -45,7 +45,7 @@ void mean(GradientContext& c) {
   c.set(0, c.tile_to(g, c.shape()));
 }
 
-/// Equal extrema share: each takes g divided by their number. The quotient of 16-bit formats is formed in fp32, which
+/// Equal extrema share g: each gets g divided by their number. The quotient of 16-bit formats is formed in fp32, which
 /// holds the number.
 void extremum(GradientContext& c) {
   int64_t count = 1;
@@ -66,8 +66,8 @@ void half_square(GradientContext& c) { c.set(0, c.add("Mul", {c.input(0), c.arri
 void softmax(GradientContext& c) { c.set(0, c.add("SoftmaxGrad", {c.output(), c.arriving()})); }
 void log_softmax(GradientContext& c) { c.set(0, c.add("LogSoftmaxGrad", {c.output(), c.arriving()})); }
 
-/// Of the logits: the loss' gradient of a row times what the operation has prepared, its output `backprop`. Of dense
-/// labels: -log softmax.
+/// For the logits: the loss' gradient of a row times the operation's output `backprop`. For dense labels: times -log
+/// softmax.
 void cross_entropy(GradientContext& c) {
   const Port rows = c.add("ExpandDims", {c.arriving()}, {{"axis", -1}});
   if (c.wants(0)) c.set(0, c.add("Mul", {rows, c.output(1)}));

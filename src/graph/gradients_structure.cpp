@@ -1,5 +1,5 @@
 // Gradients of operations that move elements: they move the gradient back. Where elements were repeated (Tile,
-// GatherV2), it is summed, rounded once; all else copies.
+// GatherV2), it is summed and rounded once; everything else copies.
 #include <algorithm>
 
 #include "softamp/kernel/structure.h"
@@ -12,7 +12,7 @@ using Ints = std::vector<int64_t>;
 
 const Ints& ints(const GradientContext& c, const char* name) { return attribute<Ints>(c.node(), name); }
 
-/// The attribute "axis" from 0 on, of a tensor of this rank.
+/// The attribute "axis", counted from 0, of a tensor of this rank.
 int64_t axis_of(const GradientContext& c, int rank) {
   const int64_t axis = attribute<int64_t>(c.node(), "axis");
   return axis < 0 ? axis + rank : axis;
@@ -28,7 +28,7 @@ Ints inverse(const Ints& perm) {
 }
 void transpose(GradientContext& c) { c.set(0, c.transpose(c.arriving(), inverse(ints(c, "perm")))); }
 
-/// Hands the outputs of a node to the inputs one by one.
+/// Passes the outputs of a node to the inputs one by one.
 void spread(GradientContext& c, Port node) {
   for (size_t i = 0; i < c.inputs(); ++i) c.set(i, {node.node, static_cast<int>(i)});
 }
@@ -61,7 +61,7 @@ void pad(GradientContext& c) {
   c.set(0, c.add("Slice", {c.arriving()}, {{"begin", begin}, {"size", extents_attribute(c.shape())}}));
 }
 
-/// x, of this shape, at `first` of a tensor of zeros.
+/// A tensor of zeros of this shape with x at `first`.
 Port placed(GradientContext& c, Port x, const Ints& first, const Shape& shape) {
   const Shape from = c.type(x).shape;
   if (from == shape) return x;
@@ -75,8 +75,8 @@ Port placed(GradientContext& c, Port x, const Ints& first, const Shape& shape) {
 
 void slice(GradientContext& c) { c.set(0, placed(c, c.arriving(), ints(c, "begin"), c.shape())); }
 
-/// x with steps - 1 zeros after each place of an axis: seen as a matrix of whole places by what one place holds, a row
-/// takes the zeros at its end.
+/// x with steps - 1 zeros after each index of an axis: reshaped to a matrix with one row for each index, each row is
+/// padded with the zeros at its end.
 Port spaced(GradientContext& c, Port x, int axis, int64_t steps) {
   Ints shape = extents_attribute(c.type(x).shape);
   int64_t places = 1, inner = 1;
@@ -87,8 +87,8 @@ Port spaced(GradientContext& c, Port x, int axis, int64_t steps) {
   return c.reshape(x, Shape(shape));
 }
 
-/// The places of an axis that the slice took are first, first + |step|, ...: backwards axes are turned round, zeros put
-/// in between, then around.
+/// The slice took the indices first, first + |step|, ... of an axis: axes with a negative step are reversed, then zeros
+/// are inserted between, and then around.
 void strided_slice(GradientContext& c) {
   const Shape shape = c.shape();
   const Ints &begin = ints(c, "begin"), &end = ints(c, "end"), &strides = ints(c, "strides");
@@ -127,13 +127,13 @@ void strided_slice(GradientContext& c) {
     const kernel::SliceRange& r = ranges[static_cast<size_t>(axis)];
     if (r.count > 1 && r.step > 1) x = spaced(c, x, axis, r.step);
   }
-  if (c.type(x).shape != Shape(length))  // zeros after the last place may be more than the axis has
+  if (c.type(x).shape != Shape(length))  // the zeros after the last index may exceed the axis
     x = c.add("Slice", {x}, {{"begin", Ints(length.size(), 0)}, {"size", length}});
   c.set(0, placed(c, x, first, shape));
 }
 
-/// Axis a, repeated m times, is m by its extent: sums over the m. Axes that are not repeated join the one before; where
-/// rank 8 does not hold all that are, the first ones are summed before the others, rounded each time.
+/// Axis a, repeated m times, is m by its extent: sums over the m. Axes that are not repeated are merged with the one
+/// before. If more than 8 axes would be needed, the first ones are summed before the others, with a rounding each time.
 void tile(GradientContext& c) {
   const Shape shape = c.shape();
   const Ints& multiples = ints(c, "multiples");
@@ -161,13 +161,13 @@ void tile(GradientContext& c) {
   c.set(0, c.reshape(g, shape));
 }
 
-/// Sums into the places of axis 0; another axis is brought there and back.
+/// Sums into the indices of axis 0; another axis is transposed there and back.
 void gather(GradientContext& c) {
   if (c.dtype() == DType::kFloat64) c.fail("no gradient in float64; expected float16, bfloat16 or float32");
   const Shape params = c.shape(0);
   const int rank = params.rank(), indices = c.shape(1).rank();
   const int axis = static_cast<int>(axis_of(c, rank));
-  Ints there, back;  // what arrives: axes before, axes of the indices, axes after
+  Ints there, back;  // axes of the arriving gradient: those before, those of the indices, those after
   for (int a = 0; a < indices; ++a) there.push_back(axis + a);
   for (int a = 0; a < axis; ++a) there.push_back(a);
   for (int a = axis + indices; a < rank - 1 + indices; ++a) there.push_back(a);
@@ -179,7 +179,7 @@ void gather(GradientContext& c) {
   c.set(0, c.transpose(sum, back));
 }
 
-/// Each position takes the gradient of its segment; zeros where its number is negative.
+/// Each position gets the gradient of its segment; zeros if its number is negative.
 void segment_sum(GradientContext& c) {
   const Shape data = c.shape(0), ids = c.shape(1);
   if (data.elements() == 0) return c.set(0, c.zeros({c.dtype(), data}));

@@ -13,7 +13,7 @@ using graph_detail::dot_quoted;
 
 std::string type_text(const TensorType& type) { return name_of(type.dtype) + type.shape.text(); }
 
-/// What the rest of the line does not say.
+/// The attributes that the rest of the line does not show.
 std::string attribute_text(const Node& node) {
   const Operation& op = operation(node.op);
   std::string list;
@@ -76,7 +76,7 @@ void write_cluster(const Graph& graph, const Cluster& cluster, int& number, cons
 }  // namespace
 
 std::string text(const Graph& graph) {
-  // Very long names and calls stand out of their column rather than push all others to the right.
+  // Very long names and calls may exceed their column, so that the others are not moved to the right.
   constexpr size_t kWidest = 60;
   std::vector<std::string> calls, types;
   size_t name_width = 0, call_width = 0, type_width = 0;
@@ -112,7 +112,7 @@ std::string dot(const Graph& graph) {
   for (int i = 0; i < graph.size(); ++i) {
     const std::string& name = graph.node(i).name;
     Cluster* at = &root;
-    // Deep scopes are cut: a drawing has no use for them, and the clusters are written recursively.
+    // Deep scopes are cut: they are useless in a drawing, and clusters are written recursively.
     size_t from = 0;
     for (int depth = 0; depth < 32; ++depth) {
       const size_t slash = name.find('/', from);

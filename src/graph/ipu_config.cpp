@@ -75,7 +75,7 @@ Entry find(IpuConfig& config, std::string_view name) {
   for (const Entry& e : all)
     if (std::string_view(e.name).substr(0, prefix.size()) == prefix)
       throw ConfigNameError(std::string(name) + " is a category and cannot be assigned to.");
-  // The part of the name that goes astray, and what stands at its level.
+  // The first part of the name that is unknown, and the names known at its level.
   std::string level;
   std::string_view rest = name;
   for (;;) {
@@ -88,7 +88,7 @@ Entry find(IpuConfig& config, std::string_view name) {
       if (known.empty() || known.back() != next) known.push_back(next);
     }
     const bool is_known = std::find(known.begin(), known.end(), part) != known.end();
-    if (known.empty()) known.push_back(level.substr(0, level.size() - 1));  // below a value stands nothing
+    if (known.empty()) known.push_back(level.substr(0, level.size() - 1));  // a value has no names below it
     if (!is_known || rest.find('.') == std::string_view::npos) {
       const std::string message = unknown_name_message("attribute", part, known);
       const size_t from = message.rfind("; nearest: ") + 11;
@@ -104,7 +104,7 @@ ConfigValue value_at(const Entry& entry) {
   return std::visit([](auto* place) -> ConfigValue { return *place; }, entry.place);
 }
 
-/// Values that say the same in another type: esr as a bool or by name.
+/// Converts values given in another type: esr as a bool or by name.
 ConfigValue adapted(const Entry& entry, const ConfigValue& value) {
   if (!std::holds_alternative<Esr*>(entry.place)) return value;
   if (const bool* on = std::get_if<bool>(&value)) return *on ? Esr::kOn : Esr::kOff;

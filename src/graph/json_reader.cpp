@@ -18,7 +18,7 @@ using graph_detail::Json;
 using graph_detail::Nearest;
 using graph_detail::printable;
 
-/// A node as the text has it; numbers of nodes are places in the text's list.
+/// A node as in the text; nodes are numbered by their position in the text's list.
 struct NodeEntry {
   std::string name, op;
   std::vector<Port> inputs;
@@ -30,14 +30,14 @@ struct NodeEntry {
   const std::string_view before = text.substr(0, byte > 0 ? byte - 1 : 0);
   const size_t line = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
   const size_t start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-  // The parser's own words begin with a code and the place.
+  // The parser's own message begins with a code and the place.
   if (const size_t colon = what.find(": "); colon != std::string::npos) what = what.substr(colon + 2);
   fail_at(o.source + ": ", "line " + std::to_string(line) + ", column " + std::to_string(before.size() - start + 1) +
                                ": " + printable(what.substr(0, 200)));
 }
 
-/// Watches over what the parser does not: the limit on depth, and that every key stands once in its object. (Its
-/// callbacks could, but at the end of each object they look through the whole list that it is in: quadratic.)
+/// Checks what the parser does not: the limit on depth, and that every key occurs once in its object. (The parser's
+/// callbacks could, but at the end of each object they search the whole enclosing list: quadratic time.)
 class Watch final : public nlohmann::json_sax<Json> {
  public:
   explicit Watch(const JsonOptions& o) : o_(o) {}
@@ -63,7 +63,7 @@ class Watch final : public nlohmann::json_sax<Json> {
   }
   bool start_array(size_t) override { return deeper(); }
   bool end_array() override { return --depth_ >= 0; }
-  /// Stops; the parser itself says what is wrong.
+  /// Stops; the parser itself reports the error.
   bool parse_error(size_t, const std::string&, const Json::exception&) override { return false; }
 
  private:
@@ -77,9 +77,9 @@ class Watch final : public nlohmann::json_sax<Json> {
   std::vector<std::set<std::string, std::less<>>> keys_;
 };
 
-/// The text as JSON, with the limits on depth and with every key standing once in its object.
+/// Parses the text as JSON, with the limit on depth and unique keys in each object.
 Json parse(std::string_view text, const JsonOptions& o) {
-  // The parser takes a byte 0 for the end, and would not look at what follows.
+  // The parser takes a byte 0 for the end, and would ignore the rest.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
     fail_syntax(o, text, zero + 1, "a byte 0; expected text");
   try {
@@ -112,7 +112,7 @@ const std::string& text_field(const Json& object, const char* name, const std::s
   return it->get_ref<const std::string&>();
 }
 
-/// Splits "name:port"; port -1 where it is malformed.
+/// Splits "name:port"; port -1 if it is malformed.
 std::pair<std::string_view, int> split_port(std::string_view text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return {text, 0};
@@ -185,7 +185,7 @@ std::vector<NodeEntry> read_entries(const Json& nodes, const JsonOptions& o) {
                              const JsonOptions& o) {
   int at = 0;
   while (missing[static_cast<size_t>(at)] == 0) ++at;
-  const auto back = [&](int node) {  // an input that was left over itself: there is one
+  const auto back = [&](int node) {  // every node left over has an input that was left over
     for (const Port p : entries[static_cast<size_t>(node)].inputs)
       if (missing[static_cast<size_t>(p.node)] > 0) return p.node;
     return node;
@@ -203,7 +203,7 @@ std::vector<NodeEntry> read_entries(const Json& nodes, const JsonOptions& o) {
           "the nodes form a cycle: " + names + "'" + printable(entries[static_cast<size_t>(cycle[0])].name) + "'");
 }
 
-/// Places in the text, inputs before readers; among nodes that are ready the first of the text goes first.
+/// Positions in the text, inputs before readers; among nodes that are ready, the first in the text comes first.
 std::vector<int> ordered(const std::vector<NodeEntry>& entries, const JsonOptions& o) {
   std::vector<std::vector<int>> readers(entries.size());
   std::vector<int> missing(entries.size(), 0), order;
@@ -293,7 +293,7 @@ GraphFile read_graph_file(std::string_view text, const JsonOptions& o) {
   std::vector<int> built(entries.size(), -1);
   GraphBuilder builder;
   uint64_t budget = o.most_constant_bytes;
-  // A few letters can ask for a Split into 65,536 outputs; so outputs are counted as nodes are.
+  // A few characters can ask for a Split into 65,536 outputs, so outputs are limited as well as nodes.
   size_t outputs_left = 2 * std::max<size_t>(o.most_nodes, 65536);
   for (const int i : order) {
     const NodeEntry& e = entries[static_cast<size_t>(i)];

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMostWrittenAsNumbers = 64;
 
-/// "0x3c00" as a code of `bits` bits; nothing for other texts.
+/// "0x3c00" as a code of `bits` bits; empty for other texts.
 std::optional<uint64_t> parse_code(const std::string& text, size_t bits, const std::string& place) {
   if (!text.starts_with("0x") || text.find_first_of("pP.") != std::string::npos) return std::nullopt;
   uint64_t code = 0;
@@ -34,7 +34,8 @@ uint64_t float_code(const Json& value, DType dtype, const std::string& place) {
     const ParsedNumber number = parse_number(text.substr(0, 2000));
     if (text.size() > 2000 || number.kind == ParsedNumber::Kind::kMalformed)
       fail_at(place, "'" + printable(text) + "' is no number: expected decimal, nan, inf, -inf or a code 0x3c00");
-    // Exact keeps 64 bits with a jam, too few for a fair rounding to 53: fp64 reads texts as JSON numbers are read.
+    // Exact keeps 64 bits, the last one sticky, too few for a correct rounding to 53 bits: fp64 reads texts like JSON
+    // numbers.
     if (dtype == DType::kFloat64 && number.kind == ParsedNumber::Kind::kFinite) {
       double wide = 0;
       const char* const begin = text.data() + (text[0] == '+');
@@ -85,7 +86,7 @@ Tensor read_values(const Json& values, const TensorType& type, const std::string
 Tensor read_base64(const Json& text, const TensorType& type, const std::string& place) {
   if (!text.is_string()) fail_at(place, "'base64': expected a string, found " + found(text));
   const std::string& letters = text.get_ref<const std::string&>();
-  // The length is compared before anything is made, so that a shape alone allocates nothing.
+  // The length is checked first, so that a shape alone allocates nothing.
   if (letters.size() != (type.bytes() + 2) / 3 * 4)
     fail_at(place, "'base64' has " + std::to_string(letters.size()) + " letters; " + std::to_string(type.bytes()) +
                        " bytes expect " + std::to_string((type.bytes() + 2) / 3 * 4));

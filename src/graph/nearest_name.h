@@ -1,4 +1,4 @@
-// The known word that a mistaken one most likely means.
+// The known word that a misspelt one most likely means.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 /// Collects the nearest of the names offered, the first among equals. Words of more than 200 characters and offers
-/// beyond the first 10,000 are not compared: a message is not worth more.
+/// beyond the first 10,000 are not compared, to limit the time for a message.
 class Nearest {
  public:
   explicit Nearest(std::string_view wanted) : wanted_(wanted.substr(0, 200)) {}
@@ -37,7 +37,7 @@ class Nearest {
     best_ = name;
     least_ = distance;
   }
-  /// "; nearest: MatMul", or nothing where there was no offer.
+  /// "; nearest: MatMul", or empty if there was no offer.
   std::string text() const { return best_.empty() ? "" : "; nearest: " + best_; }
 
  private:

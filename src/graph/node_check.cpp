@@ -55,7 +55,7 @@ void check_count(const Operation& op, Node& node) {
   node.attributes["N"] = count;
 }
 
-/// The attributes that are given: known, of their kind, of an allowed value.
+/// Checks the given attributes: known, of their kind, with an allowed value.
 void check_given(const Operation& op, Node& node) {
   for (auto& [name, value] : node.attributes) {
     if (name == "N" && has_variadic_input(op)) continue;
@@ -91,7 +91,8 @@ void check_given(const Operation& op, Node& node) {
   }
 }
 
-/// Dtypes of the inputs against fixed dtypes and against one another; fixes the type attributes that they name.
+/// Checks the inputs' dtypes against fixed dtypes and against one another; sets the type attributes that the ports
+/// name.
 void check_dtypes(const Operation& op, Node& node, std::span<const TensorType> inputs) {
   std::map<std::string, std::string, std::less<>> fixed_by;  // type attribute -> the argument that fixed it
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -170,7 +171,7 @@ void complete_node(Node& node, std::span<const TensorType> inputs) {
     op.infer(context);
   } catch (const GraphError&) {
     throw;
-  } catch (const std::invalid_argument& e) {  // shapes that cannot be
+  } catch (const std::invalid_argument& e) {  // impossible shapes
     context.fail(e.what());
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {

@@ -1,4 +1,4 @@
-// What a node must fulfil by itself: attributes complete and of the right kind, dtypes that agree, inferred outputs.
+// Checks of a single node: attributes complete and of the right kind, dtypes that agree; outputs are inferred.
 #pragma once
 
 #include <span>

@@ -40,7 +40,7 @@ std::string operation_table_markdown() {
     }
     text += "| `" + op.name + "` | " + cell(ports(op.inputs)) + " -> " + cell(ports(op.outputs)) + " | " +
             cell(attributes) + " | " + std::to_string(op.sites) + " | " + cell(op.summary) +
-            (op.effect ? " Kept for its effect." : "") + " |\n";
+            (op.effect ? " Runs although nothing reads its output." : "") + " |\n";
   }
   return text;
 }

@@ -8,7 +8,7 @@
 namespace softamp {
 namespace {
 
-/// What every entry must fulfil for the rest of this folder to rely on; a fault is one of the library itself.
+/// Checks what the rest of this folder assumes about an entry; a failure is an error in the library itself.
 void check_entry(const Operation& op) {
   const auto fail = [&](const std::string& what) {
     throw std::logic_error("softamp: operation " + op.name + ": " + what);

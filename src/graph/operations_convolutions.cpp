@@ -28,7 +28,7 @@ int64_t output_extent(const InferenceContext& c, int axis, int64_t input, int64_
   return (input - extent) / stride + 1;
 }
 
-/// A shape from a list of extents, with an error that names where they stand.
+/// A shape from a list of extents; `what` names it in errors.
 Shape shape_of(const InferenceContext& c, const std::string& what, std::span<const int64_t> extents) {
   if (extents.size() != 4) c.fail(what + " is " + list_text(extents) + "; expected four extents");
   try {
@@ -42,7 +42,7 @@ void check_rank(const InferenceContext& c, const char* what, const Shape& shape)
   if (shape.rank() != 4) c.fail(std::string(what) + " has shape " + shape.text() + "; expected four dimensions");
 }
 
-/// The convolution that these shapes take part in: checks them, gives its output's shape.
+/// Checks the shapes of a convolution and returns its output's shape.
 Shape convolved(const InferenceContext& c, const Shape& input, const Shape& filter, bool depthwise) {
   check_rank(c, "input", input);
   check_rank(c, "filter", filter);
@@ -105,7 +105,7 @@ std::vector<AttributeSpec> convolution_attributes(const char* sizes, const char*
   all.push_back({"dilations",
                  AttributeKind::kInts,
                  Attribute(Ints{1, 1, 1, 1}),
-                 "[1, h, w, 1]: distance of neighbouring taps",
+                 "[1, h, w, 1]: distance between neighbouring taps",
                  {},
                  {}});
   all.push_back(
@@ -113,7 +113,7 @@ std::vector<AttributeSpec> convolution_attributes(const char* sizes, const char*
   all.push_back({"partialsType",
                  AttributeKind::kString,
                  Attribute(std::string()),
-                 "what partial sums are kept in; empty: as the convolutions' options say",
+                 "dtype of partial sums; empty: as the convolutions' options say",
                  {"", "half", "float"},
                  {}});
   all.push_back({"T",

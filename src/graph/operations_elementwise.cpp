@@ -8,7 +8,7 @@ namespace {
 using enum AttributeKind;
 
 std::vector<DType> floats() { return {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}; }
-/// What is computed in fp32 inside: there are no elementary functions of float64.
+/// Dtypes that are computed in fp32 inside: float64 has no elementary functions.
 std::vector<DType> up_to_fp32() { return {DType::kFloat16, DType::kBFloat16, DType::kFloat32}; }
 std::vector<DType> numbers() {
   return {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64, DType::kInt32};
@@ -92,7 +92,7 @@ std::vector<Operation> elementwise() {
       binary("AddV2", "x + y, rounded once.", numbers()),
       binary("Sub", "x - y, rounded once.", numbers()),
       binary("Mul", "x y, rounded once.", numbers()),
-      binary("RealDiv", "x / y; in the IPU preset by way of fp32.", floats()),
+      binary("RealDiv", "x / y; in the IPU preset rounded to fp32 first.", floats()),
       binary("Maximum", "The greater; a NaN gives NaN, -0 is below +0.", numbers()),
       binary("Minimum", "The lesser; a NaN gives NaN, -0 is below +0.", numbers()),
       binary("SquaredDifference", "(x - y) (x - y), in fp32 inside.", up_to_fp32()),
@@ -109,7 +109,7 @@ std::vector<Operation> elementwise() {
       unary("Neg", "-x; raises nothing.", numbers()),
       unary("Abs", "|x|; raises nothing.", numbers()),
       unary("Square", "x x, rounded once.", numbers()),
-      unary("Sqrt", "The square root; in the IPU preset by way of fp32.", floats()),
+      unary("Sqrt", "The square root; in the IPU preset rounded to fp32 first.", floats()),
       unary("Rsqrt", "1 / sqrt(x), rounded once (float64: root and quotient each).", floats()),
       unary("Reciprocal", "1 / x.", floats()),
       unary("Exp", "e^x.", up_to_fp32()),
@@ -140,9 +140,9 @@ std::vector<Operation> elementwise() {
       comparison("Equal", "x == y; a NaN is unequal."),
       comparison("NotEqual", "x != y."),
       comparison("Less", "x < y; false for a NaN, which raises invalid."),
-      comparison("LessEqual", "x <= y; likewise."),
-      comparison("Greater", "x > y; likewise."),
-      comparison("GreaterEqual", "x >= y; likewise."),
+      comparison("LessEqual", "x <= y; false for a NaN, which raises invalid."),
+      comparison("Greater", "x > y; false for a NaN, which raises invalid."),
+      comparison("GreaterEqual", "x >= y; false for a NaN, which raises invalid."),
       test("IsNan", "x is a NaN; raises nothing."),
       test("IsFinite", "x is neither infinite nor NaN; raises nothing."),
       {"LogicalAnd", "x and y.", {{"x", "bool"}, {"y", "bool"}}, {{"z", "bool"}}, {}, 1, broadcast_two, false},
@@ -158,7 +158,7 @@ std::vector<Operation> elementwise() {
        false},
 
       {"AddN",
-       "The sum of the inputs, ascending; of at most 32 bits in fp32 inside, rounded once.",
+       "The sum of the inputs, ascending; for dtypes of at most 32 bits in fp32 inside, rounded once.",
        {{"inputs", "T", true}},
        {{"sum", "T"}},
        {type_of(numbers())},
@@ -174,7 +174,7 @@ std::vector<Operation> elementwise() {
        same_shape,
        false},
       {"Fill",
-       "Every element the value, rounded to nearest even.",
+       "Every element is the value, rounded to nearest even.",
        {},
        {{"output", "dtype"}},
        {{"dtype", kType, DType::kFloat32, "dtype of the result", {}, any},

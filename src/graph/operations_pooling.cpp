@@ -10,7 +10,7 @@ namespace {
 using graph_detail::check_steps;
 using graph_detail::list_text;
 
-/// The shape of what pooling makes of `input`.
+/// The shape of the pooled `input`.
 Shape pooled(const InferenceContext& c, const Shape& input) {
   if (input.rank() != 4) c.fail("input has shape " + input.text() + "; expected four dimensions");
   check_steps(c, "ksize");

@@ -19,7 +19,7 @@ std::vector<AttributeSpec> product_attributes(const char* first, const char* sec
       {"partialsType",
        kString,
        std::string(),
-       "partials of this product alone; '': the executor's",
+       "partials of this product; '': the executor's",
        {"", "half", "float"},
        {}},
   };

@@ -74,7 +74,7 @@ std::vector<Operation> random() {
        infer_normal,
        false},
       {"TruncatedNormal",
-       "The same, n of the normal distribution on [-2, 2].",
+       "mean + stddev n, n of the normal distribution cut off to [-2, 2]: in fp32, then rounded once.",
        {},
        {{"output", "dtype"}},
        random_attributes(mean, number("stddev", 1.0, "standard deviation before truncation, rounded to fp32")),

@@ -6,7 +6,7 @@ namespace {
 
 using enum AttributeKind;
 
-/// -rank .. rank - 1 to 0 .. rank - 1.
+/// Maps -rank .. rank - 1 to 0 .. rank - 1.
 int64_t axis_of(InferenceContext& c, const char* attribute, int64_t axis) {
   const int64_t rank = c.shape(0).rank();
   if (axis < -rank || axis >= rank)
@@ -88,7 +88,7 @@ Operation reduction(const char* name, const char* summary, std::vector<DType> ty
           {{"input", "T"}},
           {{"output", "T"}},
           {{"T", kType, {}, "dtype of the elements", {}, std::move(types)},
-           {"axes", kInts, std::vector<int64_t>{}, "axes that go, from the end where negative; none: all", {}, {}},
+           {"axes", kInts, std::vector<int64_t>{}, "axes to reduce, from the end if negative; none: all", {}, {}},
            {"keep_dims", kBool, false, "the axes stay, with extent 1", {}, {}}},
           sites,
           infer,
@@ -132,7 +132,7 @@ std::vector<Operation> reductions() {
        [](InferenceContext& c) { c.output(0, Shape{}); },
        false},
       {"BiasAddGrad",
-       "The sum over all axes but the last, in partials of 1024.",
+       "The sum over all axes except the last, in partials of 1024.",
        {{"out_backprop", "T"}},
        {{"output", "T"}},
        {{"T", kType, {}, "dtype of the elements", {}, {kFloat16, kBFloat16, kFloat32}}},

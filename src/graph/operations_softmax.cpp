@@ -85,7 +85,7 @@ std::vector<Operation> softmax() {
                     "loss: sum of -labels log softmax(features); backprop: softmax(features) - labels.", "T",
                     [](InferenceContext& c) { infer_cross_entropy(c, false); }),
       cross_entropy("SparseSoftmaxCrossEntropyWithLogits",
-                    "The same with the number of the one class whose label is 1.", "int32",
+                    "As SoftmaxCrossEntropyWithLogits; the labels are numbers of classes, one to a row.", "int32",
                     [](InferenceContext& c) { infer_cross_entropy(c, true); }),
   };
 }

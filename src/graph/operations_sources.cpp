@@ -1,4 +1,4 @@
-// Operations that bring tensors in, hand them on, or show them.
+// Operations that bring tensors in, pass them on, or print them.
 #include "softamp/graph/operation.h"
 
 namespace softamp::operations_of {
@@ -53,7 +53,7 @@ std::vector<Operation> sources() {
        from_shape,
        false},
       {"Assign",
-       "Sets the variable called ref at the end of the step; hands the value on.",
+       "Sets the variable called ref at the end of the step; output = value.",
        {{"value", "T"}},
        {{"output", "T"}},
        {type_attribute("T", "dtype of the variable"), {"ref", kString, {}, "name of a VariableV2", {}, {}}},
@@ -67,7 +67,7 @@ std::vector<Operation> sources() {
   };
   Operation& print = ops[ops.size() - 2];
   print.attributes.push_back(
-      {"message", kString, std::string(), "what stands before the tensor; '': the node's name", {}, {}});
+      {"message", kString, std::string(), "text before the tensor; '': the node's name", {}, {}});
   print.effect = true;
   Operation& outfeed = ops.back();
   outfeed.attributes.push_back({"queue", kString, {}, "name of the queue", {}, {}});

@@ -24,7 +24,7 @@ void need_share(InferenceContext& c, const char* name) {
 void need_update_epsilon(InferenceContext& c) {
   constexpr double kMost = 0x1p127;
   const double value = c.get_float("epsilon");
-  // A loss scale may stand in it (TUTORIAL G28), so 1 is no bound.
+  // It may include a loss scale (TUTORIAL G28), so it may exceed 1.
   if (!(value >= 0 && value <= kMost)) c.fail("attribute 'epsilon' is " + number(value) + "; expected 0 .. 2^127");
 }
 
@@ -44,9 +44,9 @@ AttributeSpec type_of(const char* name, const char* summary) {
   return {name, kType, {}, summary, {}, {DType::kFloat16, DType::kBFloat16, DType::kFloat32}};
 }
 AttributeSpec share(const char* name, const char* summary) { return {name, kFloat, {}, summary, {}, {}}; }
-AttributeSpec epsilon() { return {"epsilon", kFloat, {}, "(>= 0) keeps the divisor from zero", {}, {}}; }
+AttributeSpec epsilon() { return {"epsilon", kFloat, {}, "(>= 0) keeps the divisor above zero", {}, {}}; }
 
-/// An update: var and the slots in and out, every hyperparameter that is an attribute checked.
+/// An update: var and slots are inputs and outputs; all hyperparameters that are attributes are checked.
 Operation update(const char* name, const char* summary, std::vector<PortSpec> inputs, std::vector<PortSpec> outputs,
                  std::vector<AttributeSpec> own, int sites) {
   std::vector<AttributeSpec> attributes = {type_of("T", "dtype of var")};
@@ -81,28 +81,29 @@ std::vector<Operation> optimizers() {
       update("ApplyGradientDescent", "var - alpha delta, rounded once; where apply is false, a copy.",
              {var, {"alpha", "float32"}, {"delta", "G"}, apply}, {var}, {}, 1),
       update("ApplyMomentum",
-             "accum = momentum accum + grad; var - lr accum, or (Nesterov) var - lr (grad + momentum accum); each "
-             "rounded once, the stored accum read.",
+             "accum = momentum accum + grad; var - lr accum, or (Nesterov) var - lr (grad + momentum accum); each is "
+             "rounded once; accum is read as stored, after rounding.",
              {var, accum, lr, grad, apply}, {var, accum},
-             {share("momentum", "(0 .. 1) share of accum that stays"),
+             {share("momentum", "(0 .. 1) share of accum that is kept"),
               {"use_nesterov", kBool, false, "look ahead by one step", {}, {}}},
              2),
       update("ApplyRMSProp",
              "ms = rho ms + (1 - rho) grad^2; mom = momentum mom + lr grad / sqrt(ms + epsilon); var - mom; binary64 "
-             "inside, each rounded once, the stored slots read.",
+             "inside. Each stored value is rounded once; slots are read as stored, after rounding.",
              {var, ms, mom, lr, grad, apply}, {var, ms, mom},
-             {share("rho", "(0 .. 1) share of ms that stays"), share("momentum", "(0 .. 1) share of mom that stays"),
-              epsilon()},
+             {share("rho", "(0 .. 1) share of ms that is kept"),
+              share("momentum", "(0 .. 1) share of mom that is kept"), epsilon()},
              3),
-      update("ApplyAdam",
-             "m = beta1 m + (1 - beta1) grad; v = beta2 v + (1 - beta2) grad^2; var - (lr m / (sqrt(v) + epsilon) + "
-             "decay var); binary64 inside, each rounded once, the stored slots read.",
-             {var, m, v, lr, {"decay", "float32"}, grad, apply}, {var, m, v},
-             {share("beta1", "(0 .. 1) share of m that stays"), share("beta2", "(0 .. 1) share of v that stays"),
-              epsilon()},
-             3),
+      update(
+          "ApplyAdam",
+          "m = beta1 m + (1 - beta1) grad; v = beta2 v + (1 - beta2) grad^2; var - (lr m / (sqrt(v) + epsilon) + "
+          "decay var); binary64 inside. Each stored value is rounded once; slots are read as stored, after rounding.",
+          {var, m, v, lr, {"decay", "float32"}, grad, apply}, {var, m, v},
+          {share("beta1", "(0 .. 1) share of m that is kept"), share("beta2", "(0 .. 1) share of v that is kept"),
+           epsilon()},
+          3),
       {"AllFinite",
-       "Whether no element is infinite or NaN, and how many of each input are; raises nothing.",
+       "Whether all elements are finite, and for each input how many are not; raises nothing.",
        {{"inputs", "T", true}},
        {{"finite", "bool"}, {"nonfinite", "int32"}},
        {{"T", kType, {}, "dtype of the inputs", {}, {DType::kFloat16, DType::kBFloat16, DType::kFloat32}}},

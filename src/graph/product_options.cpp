@@ -8,7 +8,7 @@
 namespace softamp {
 namespace {
 
-/// An option, the values it takes ("*": any text), whether matrix products and convolutions have it.
+/// An option, its values ("*": any text), and whether matrix products and convolutions have it.
 struct Known {
   const char* key;
   std::vector<std::string> values;

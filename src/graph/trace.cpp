@@ -29,7 +29,7 @@ const char* inner_name(AmpInner inner) {
   return inner == AmpInner::kFmaChain ? "fma_chain" : inner == AmpInner::kRn32Each ? "rn32_each" : "exact_dot4";
 }
 
-/// The switches that are not as the preset has them, each by its number; how reports look apart.
+/// The switches that differ from the preset, each by its number; except the layout of reports.
 OrderedJson unusual(const IpuSwitches& s) {
   const IpuSwitches usual;
   OrderedJson out = OrderedJson::object();
@@ -65,7 +65,8 @@ class Reader {
     version = version_in(*first);
     settings = first->value("settings", OrderedJson::object());
     if (!settings.is_object()) refuse("expected \"settings\" to be an object");
-    const OrderedJson named = first->value("backend", OrderedJson(""));  // traces from before there were two name none
+    const OrderedJson named =
+        first->value("backend", OrderedJson(""));  // traces from before there were two backends name none
     if (!named.is_string()) refuse("expected \"backend\" to be a text");
     backend = named.get<std::string>();
   }
@@ -103,7 +104,7 @@ class Reader {
 
  private:
   int version_in(const OrderedJson& head) const {
-    // Until it was counted, "spec" stayed 1 whatever moved.
+    // Before the version was counted, "spec" was always 1.
     if (!head.contains("arithmetic") && head.value("spec", OrderedJson()) == 1) return 0;
     const OrderedJson found = head.value("arithmetic", OrderedJson());
     constexpr int kMost = 1000000;
@@ -128,7 +129,7 @@ std::string unlike_settings(const OrderedJson& a, const OrderedJson& b) {
   return text;
 }
 
-/// What of a policy differs from IEEE 754, nearest even: bits depend on all of it.
+/// How a policy differs from IEEE 754, nearest even: all of it affects bits.
 OrderedJson policy_json(const RoundingPolicy& p) {
   const RoundingPolicy usual;
   OrderedJson json = OrderedJson::object();

@@ -1,4 +1,4 @@
-// What the attributes of convolutions and pooling have in common: lists of four, [1, h, w, 1].
+// Attributes that convolutions and pooling share: lists of four, [1, h, w, 1].
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline std::string list_text(std::span<const int64_t> values) {
   return text + "]";
 }
 
-/// ksize, strides or dilations: refuses all but [1, h, w, 1] with h and w in 1 .. 2^24.
+/// ksize, strides or dilations: refuses all except [1, h, w, 1] with h and w in 1 .. 2^24.
 inline void check_steps(const InferenceContext& c, const char* name) {
   constexpr int64_t kMost = int64_t{1} << 24;
   const std::vector<int64_t>& v = c.get_ints(name);

@@ -1,4 +1,4 @@
-// In the place of src/graph/hash_text.cpp where there is no xxHash.
+// Compiled instead of src/graph/hash_text.cpp if xxHash is missing.
 #include <cstdio>
 
 #include "softamp/graph/trace.h"

@@ -1,4 +1,4 @@
-// JSON that a minimal build's own code may ask for: refused, since there is no library to write it.
+// Functions that write JSON, for a minimal build: they refuse, since the JSON library is missing.
 #include <stdexcept>
 
 #include "src/report/exception_json.h"

@@ -1,4 +1,4 @@
-// In the place of src/report/number_text_decimal.cpp where there is no Boost.
+// Compiled instead of src/report/number_text_decimal.cpp if Boost is missing.
 #include "src/minimal/shortest_decimal.h"
 
 namespace softamp {

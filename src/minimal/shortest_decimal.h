@@ -1,6 +1,6 @@
-// The shortest decimal of a number without integers of any length: C's digits, read back until they lead to the number.
-// The same text as the library's, but at some lower edges of binades, where a decimal of equal length on the far side
-// is shorter or closer: the library looks at both sides.
+// The shortest decimal of a number without integers of any length: tries C's digits until they read back as the number.
+// The same text as the library's, except at some lower edges of binades: there a decimal on the other side may be
+// shorter or closer, and only the library tries both sides.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace softamp::minimal {
 
-/// A positive finite number's.
+/// For a positive finite number.
 inline std::string shortest_positive(const FloatFormat& format, uint64_t code) {
   const double value = value_of(format, code);
   const bool plain = value >= 1e-4 && value < 1e17;

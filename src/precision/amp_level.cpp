@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::array<const char*, 5> kLevels = {"O0", "O1", "O2", "O3", "auto"};
 
-/// MindSpore's operations under the names of graphs here. Derivatives of white operations are white: MindSpore
-/// differentiates what is in low precision already.
+/// MindSpore's operations, with the names of our graphs. Derivatives of white operations are white: MindSpore
+/// differentiates a network that is in low precision already.
 bool is_white(std::string_view op) {
   static constexpr std::string_view kWhite[] = {"BatchMatMul",
                                                 "BatchMatMulV2",
@@ -35,13 +35,13 @@ bool is_white(std::string_view op) {
   return std::binary_search(std::begin(kWhite), std::end(kWhite), op);
 }
 
-/// What a cell Dense or Conv2d may hold beside its product, its variables and constants.
+/// Operations that a cell Dense or Conv2d may hold besides its product, variables and constants.
 bool fits_white_cell(std::string_view op) {
   return op == "BiasAdd" || op == "Add" || op == "AddV2" || op == "Relu" || op == "Reshape" || op == "Identity" ||
          op == "Cast" || is_constant(op) || is_variable(op);
 }
 
-/// What is known of the nodes of one scope.
+/// Counts of the nodes of one scope.
 struct Scope {
   int products = 0, norms = 0, others = 0, variables = 0;
   void add(std::string_view op) {
@@ -57,7 +57,7 @@ struct Scope {
   }
   /// One product with its parameters: Dense, Conv2d.
   bool white_cell() const { return products == 1 && norms == 0 && others == 0 && variables > 0; }
-  /// BatchNorm1d to 3d, LayerNorm. A scope with products too is no cell, but something larger.
+  /// BatchNorm1d to 3d, LayerNorm. A scope that also has products is larger than a cell.
   bool black_cell() const { return norms > 0 && products == 0; }
 };
 
@@ -92,7 +92,7 @@ AmpSettings amp_settings(AmpLevel level, std::string_view device_target, DType l
   AmpSettings s;
   s.level = level;
   switch (level) {
-    case AmpLevel::kO0: s.keep_batchnorm_fp32 = false; break;  // nothing to keep it from
+    case AmpLevel::kO0: s.keep_batchnorm_fp32 = false; break;  // everything is float32
     case AmpLevel::kO1: s.cast_model_type = low; break;
     case AmpLevel::kO2:
       s.cast_model_type = low;

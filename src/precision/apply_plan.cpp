@@ -65,7 +65,7 @@ class Application {
     const Node& node = graph_.node(n);
     std::vector<Port> inputs;
     for (const Input& input : state.inputs) {
-      // A Cast that is there already may stand further down; what it reads is what this node read before.
+      // An existing Cast may come later in the graph; its input is what this node read before.
       if (input.cast < 0 && of(input.port.node).number < 0) add(input.port.node);
       inputs.push_back(input.cast >= 0 ? Port{cast_nodes_[static_cast<size_t>(input.cast)], 0}
                                        : Port{of(input.port.node).number, input.port.port});

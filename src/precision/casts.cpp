@@ -49,11 +49,11 @@ class Planner {
     }
   }
 
-  /// What the ports of one producer need: at most one cast each, for a port has one dtype and there are two.
+  /// Plans the casts for one producer: at most one for each port, since a port has one of two dtypes.
   void plan_node(int n, Reads reads) {
     struct Need {
       std::vector<std::pair<int, int>> who;  // readers of the other dtype
-      int there = -1;                        // a Cast to it that is there already
+      int there = -1;                        // an existing Cast to it
     };
     std::map<int, Need> needs;  // by port
     for (const OpReaders::Read& r : reads) {
@@ -80,13 +80,14 @@ class Planner {
   }
 
   const OpNode& node(int n) const { return graph_.nodes[static_cast<size_t>(n)]; }
-  /// The one of the two dtypes that a port does not have.
+  /// The dtype, of the two, that a port does not have.
   DType other(int n, int port) const {
     return colours_.is_low(graph_.producer_unit({n, port})) ? DType::kFloat32 : plan_.low;
   }
 
-  /// A Cast of a port of node n to this dtype that stays what it is. Of several the first by name is taken, so that the
-  /// order of nodes does not matter. None that waits for other nodes: these may need the one that is to read it.
+  /// Whether this reader is a Cast of the port to `to` that can be shared. Of several, the first by name is taken, so
+  /// that the order of nodes does not matter. A Cast with control inputs is not shared: a node that it waits for may
+  /// itself need the node that would read it, and that would be a cycle.
   bool is_cast_to(DType to, int n, const OpReaders::Read& r) const {
     const OpNode& cast = node(r.node);
     return cast.op == "Cast" && !cast.waits && cast.output_types.size() == 1 &&
@@ -96,7 +97,7 @@ class Planner {
 
   void name_casts() {
     if (plan_.casts.empty()) return;
-    std::unordered_set<std::string_view> taken;  // of the names that a new cast could have
+    std::unordered_set<std::string_view> taken;  // names that a new cast could have, but are taken
     for (const OpNode& node : graph_.nodes)
       if (node.name.find("-CastTo") != std::string::npos) taken.insert(node.name);
     std::unordered_set<std::string> given;

@@ -37,7 +37,7 @@ void require_size(size_t bytes, std::string_view place) {
     fail(place, std::to_string(bytes) + " bytes; expected less than 2 GiB, all that protobuf can hold");
 }
 
-/// Why bytes are no GraphDef: its fields are gone through one by one, as protobuf does not tell.
+/// Why bytes are no GraphDef: checks field by field, because protobuf gives no reason.
 std::string binary_fault(std::string_view bytes) {
   io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
   for (int nodes = 0;;) {
@@ -69,7 +69,7 @@ graph_def::GraphDef read_binary(std::string_view bytes, std::string_view place) 
   const LogSilencer silent;
   if (!graph.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     fail(place, binary_fault(bytes) + "; expected a GraphDef in binary form");
-  // A field of ours on another wire type: another kind of file. A SavedModel begins with its version in field 1.
+  // A known field with another wire type: another kind of file. A SavedModel begins with its version in field 1.
   const auto& unknown = graph.GetReflection()->GetUnknownFields(graph);
   for (int i = 0; i < unknown.field_count(); ++i)
     if (graph.GetDescriptor()->FindFieldByNumber(unknown.field(i).number()))
@@ -107,7 +107,7 @@ std::string write_binary(const graph_def::GraphDef& graph, std::string_view plac
   require_size(graph.ByteSizeLong(), place);
   std::string bytes;
   {
-    const LogSilencer silent;  // of texts that are not UTF-8: whoever reads them says so
+    const LogSilencer silent;  // about texts that are not UTF-8: their readers report them
     io::StringOutputStream out(&bytes);
     io::CodedOutputStream coded(&out);
     coded.SetSerializationDeterministic(true);
@@ -161,7 +161,7 @@ GraphDefFile GraphDefFile::parse_binary(std::string_view bytes, std::string_view
 }
 
 GraphDefFile GraphDefFile::parse_text(std::string_view text, std::string_view place) {
-  // By way of the binary form, whose rules are stricter: a text that is read can always be written.
+  // Converts to the binary form first, whose rules are stricter: so a text that is read can always be written.
   const std::string bytes = write_binary(read_text(text, place), place);
   graph_def::GraphDef graph;
   const LogSilencer silent;

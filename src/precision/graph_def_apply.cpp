@@ -1,4 +1,4 @@
-// A plan of casts applied to a GraphDef, and the one change that TensorFlow's pass makes before it looks.
+// A plan of casts applied to a GraphDef, and the one change that TensorFlow's pass makes first.
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -23,7 +23,7 @@ class GraphDefApplication {
       : held_(held), graph_(held.graph), plan_(plan), place_(held.place) {}
 
   graph_def::GraphDef run() {
-    // Everything but the nodes; these are taken over one by one, casts between them.
+    // Everything except the nodes; they are copied one by one, with casts between them.
     result_ = rest_of(graph_);
     gather_casts();
     result_.mutable_node()->Reserve(graph_.node_size() + static_cast<int>(plan_.casts.size()));
@@ -116,7 +116,8 @@ class GraphDefApplication {
     attributes[std::string(name.substr(0, bracket))].mutable_list()->set_type(index, data_type(plan_.low));
   }
 
-  /// Inputs of the picture are the data inputs, which stand before the controls: they have the same numbers here.
+  /// Inputs of the picture are the data inputs, which come before the control inputs, so they have the same numbers
+  /// here.
   void redirect(int reader, int input, const std::string& to) {
     NodeDef& node = *result_.mutable_node(numbers_[static_cast<size_t>(checked(reader))]);
     if (input < 0 || input >= node.input_size() || parse_input(node.input(input)).control)

@@ -1,5 +1,4 @@
-// What must hold of every GraphDef before anything is done with it: names and edges. Types are checked where the
-// picture is made.
+// Checks of names and edges of a GraphDef before anything else. Types are checked where the picture is made.
 #include <algorithm>
 #include <limits>
 
@@ -95,7 +94,8 @@ class Checker {
     }
   }
 
-  /// Kahn's order over data and control edges but those from a NextIteration to a Merge: what is left holds a cycle.
+  /// Kahn's algorithm over all data and control edges except those from a NextIteration to a Merge: nodes left over
+  /// contain a cycle.
   void check_cycles() {
     const auto nodes = static_cast<size_t>(graph_.node_size());
     std::vector<int> begin(nodes + 1, 0), waits(nodes, 0);
@@ -125,7 +125,7 @@ class Checker {
     return (next == "NextIteration" || next == "RefNextIteration") && (merge == "Merge" || merge == "RefMerge");
   }
 
-  /// Every node that still waits has an input that waits: going back along these ends in a circle.
+  /// Every node left over has an input left over: going back along these leads into a cycle.
   [[noreturn]] void fail_cycle(const std::vector<int>& waits) const {
     const auto before = [&](int node) {
       for (const std::string& text : graph_.node(node).input()) {

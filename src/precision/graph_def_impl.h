@@ -1,4 +1,4 @@
-// What a GraphDefFile holds, and small tools that its parts share.
+// The data of a GraphDefFile, and small helpers that its parts share.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,21 @@ namespace softamp {
 
 namespace graph_def_detail {
 
-/// A checked graph: names are unique, inputs lead somewhere, cycles go from NextIteration to Merge.
+/// A checked graph: names are unique, inputs exist, cycles go from NextIteration to Merge.
 struct HeldGraph {
   /// Throws GraphDefError, which begins with the place.
   HeldGraph(graph_def::GraphDef&& graph, std::string_view place);
   HeldGraph(const HeldGraph&) = delete;
   HeldGraph& operator=(const HeldGraph&) = delete;
 
-  /// The table's signature of a node's operation; nullptr for others and for functions, which go before operations.
+  /// The table's signature of a node's operation; nullptr for others and for functions, which hide operations of the
+  /// same name.
   const OpSignature* signature(const graph_def::NodeDef& node) const {
     return functions.contains(node.op()) ? nullptr : op_signature(node.op());
   }
 
   graph_def::GraphDef graph;
-  std::string place;                                  ///< file, or what the caller called it
+  std::string place;                                  ///< file, or the caller's name for it
   std::unordered_map<std::string_view, int> numbers;  ///< of nodes by name; the names are the graph's own
   std::unordered_set<std::string_view> functions;     ///< names in the graph's library
 };
@@ -51,7 +52,7 @@ std::string output_name(std::string_view node, int port);
 
 /// The attribute of this name, or nullptr.
 const graph_def::AttrValue* find_attribute(const graph_def::NodeDef& node, std::string_view name);
-/// "a list", "a string", ...: what an attribute holds.
+/// "a list", "a string", ...: the kind of an attribute's value.
 const char* kind_of(const graph_def::AttrValue& value);
 
 /// The units of a node: for an operation of the table its type attributes in the table's order, one unit ("T[0]",

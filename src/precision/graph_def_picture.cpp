@@ -1,4 +1,4 @@
-// The picture of a GraphDef: ports and units by the table of signatures, and what can be told of other operations.
+// The picture of a GraphDef: ports and units by the table of signatures, and what can be inferred for other operations.
 #include <algorithm>
 #include <string>
 
@@ -19,7 +19,7 @@ using graph_def_detail::parse_input;
 using graph_detail::printable;
 
 constexpr int64_t kMostPorts = 65536;               // of a node
-constexpr int64_t kMostOutputs = int64_t{1} << 24;  // of a graph: a few bytes of a file can ask for many
+constexpr int64_t kMostOutputs = int64_t{1} << 24;  // of a graph: a few bytes in a file can demand many
 
 ElementType plain(ElementType t) {
   constexpr int kReference = 100;
@@ -112,7 +112,7 @@ class Picture {
                 "nodes up to this one have more than " + std::to_string(kMostOutputs) + " outputs together");
   }
 
-  /// The ports that a signature has for this node; fails where they are more than `most`.
+  /// The ports that a signature gives this node; fails if there are more than `most`.
   Ports ports(int number, const OpSignature& signature, const std::vector<SignaturePort>& side,
               const std::vector<int>& first, size_t most) {
     const OpNode& n = node_of(number);
@@ -162,7 +162,7 @@ class Picture {
     return value->i();
   }
 
-  /// Ports of an unknown operation are those that are read; their types come from the other ends.
+  /// The ports of an unknown operation are those that are read; their types come from the other ends of the edges.
   void add_opaque(int number, bool function) {
     OpNode& n = node_of(number);
     n.stateful = is_variable(n.op);
@@ -213,7 +213,7 @@ class Picture {
     }
   }
 
-  /// Both ends of every edge that are known are of one type.
+  /// Checks that known ends of an edge have the same type.
   void check_edges(int reader) {
     const OpNode& r = node_of(reader);
     for (size_t i = 0; i < r.inputs.size(); ++i) {

@@ -80,8 +80,8 @@ NodeUnits known_units(const NodeDef& node, const OpSignature& signature, std::st
   return found;
 }
 
-/// Of an operation that is not in the table. Whoever lists it for conversion says that it has kernels; that can only be
-/// done where it is clear what its type attribute means.
+/// For an operation that is not in the table. A list that names it for conversion implies that it has kernels; this is
+/// used only if the meaning of its type attribute is clear.
 NodeUnits guessed_units(const NodeDef& node, std::string_view place) {
   NodeUnits found;
   for (const auto& [name, value] : node.attr())

@@ -1,5 +1,5 @@
-// TensorFlow's mixed-precision graph rewrite: what it is asked, which nodes it may touch, its passes in order, what it
-// says. The passes themselves: rewrite_passes.h.
+// TensorFlow's mixed-precision graph rewrite: its options, which nodes it may change, its passes in order, its
+// messages. The passes themselves: rewrite_passes.h.
 #include "softamp/precision/graph_rewrite.h"
 
 #include <cstdlib>
@@ -25,7 +25,7 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-/// Lists made for bfloat16 on CPUs: the pass then acts on CPUs, and asks for no GPU.
+/// Lists made for bfloat16 on CPUs: the pass then acts on CPUs, and needs no GPU.
 bool is_mkl(const OpLists& lists) { return lists.name == "mkl"; }
 
 std::vector<OpClass> classes_of(const OpGraph& graph, const OpLists& lists, RewriteLevel level) {
@@ -162,7 +162,7 @@ std::vector<std::string> shape_advice(std::span<const int64_t> dimensions) {
       while (power < d) power *= 2;
       if (power != d) lines.push_back(begin + "a power of two, such as " + std::to_string(power));
     } else if (d % kMultiple != 0) {
-      // The multiple below is near enough where the one above is no number of 64 bits.
+      // If the multiple above exceeds 64 bits, the one below is used.
       const int64_t below = d - d % kMultiple;
       const int64_t near = below > INT64_MAX - kMultiple ? below : below + kMultiple;
       lines.push_back(begin + "a multiple of 8, such as " + std::to_string(near));

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 using TokenKind = JsonToken::Kind;
 
-/// The parser quotes what it read last, whatever that is.
+/// The parser quotes the last bytes that it read, which may be anything.
 std::string printable(std::string text, size_t most) {
   text.resize(std::min(most, text.size()));
   for (char& c : text)
@@ -36,7 +36,7 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 size_t begin_of(std::string_view text) { return text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0; }
 
-/// A quotation mark of typography at this place: its bytes, else nothing. U+2018 to U+201F, U+00AB, U+00BB, U+FF02.
+/// A quotation mark of typography at this place: its bytes, else empty. U+2018 to U+201F, U+00AB, U+00BB, U+FF02.
 std::string_view typographic_quote(std::string_view text, size_t i) {
   const std::string_view here = text.substr(std::min(i, text.size()));
   if (here.starts_with("\xe2\x80") && here.size() >= 3 && here[2] >= '\x98' && here[2] <= '\x9f')
@@ -46,8 +46,8 @@ std::string_view typographic_quote(std::string_view text, size_t i) {
   return {};
 }
 
-/// The first such mark of the line on which a text stops being JSON, up to there: where a text lacks its closing quote,
-/// the parser notices it behind. npos: none.
+/// The first such mark before `at` on the same line: if a text lacks its closing quote, the parser notices that only
+/// later. npos: none.
 size_t typographic_quote_before(std::string_view text, size_t at) {
   const size_t newline = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
   for (size_t i = newline == std::string_view::npos ? 0 : newline + 1; i <= at && i < text.size(); ++i)
@@ -55,7 +55,7 @@ size_t typographic_quote_before(std::string_view text, size_t at) {
   return std::string_view::npos;
 }
 
-/// What the parser calls out, one event per token.
+/// Collects the parser's events, one per token.
 class Collector : public nlohmann::json_sax<Json> {
  public:
   Collector(std::string_view text, const std::string& place, const JsonLimits& limits)
@@ -83,7 +83,7 @@ class Collector : public nlohmann::json_sax<Json> {
            std::string(typographic_quote(text_, quote)) + " is a typographic quotation mark; expected \"");
     if (const size_t first = skip_blanks(text_, begin_of(text_)); first < text_.size() && text_[first] == '"')
       fail(place_, text_, first, "expected '{' before the first key");
-    // The parser's own words begin with a code, and most with the place too.
+    // The parser's own message begins with a code, and usually the place.
     std::string what = error.what();
     if (const size_t colon = what.find(": "); colon != std::string::npos)
       what = what.substr(colon + 2);
@@ -115,7 +115,7 @@ class Collector : public nlohmann::json_sax<Json> {
   size_t depth_ = 0;
 };
 
-/// Where the tokens stand: the text is known to be JSON, and its tokens come in the order of the events.
+/// Finds the offsets of the tokens: the text is known to be JSON, and its tokens come in the order of the events.
 void place_tokens(std::string_view text, std::vector<JsonToken>& tokens) {
   size_t i = begin_of(text);
   for (JsonToken& token : tokens) {

@@ -1,4 +1,4 @@
-// A JSON text as a row of tokens that know where they stand: for readers whose every error names line and column.
+// A JSON text as a list of tokens with offsets, for readers whose errors all name line and column.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ struct JsonLimits {
 /// "line 3, column 7: "; columns count characters, as editors do.
 std::string json_position(std::string_view text, size_t offset);
 
-/// Throws std::invalid_argument, "<place>: line l, column c: ...", where the text is not JSON or passes a limit. What
-/// people most often do is said in plain words: a typographic quotation mark, an object without its brace.
+/// Throws std::invalid_argument, "<place>: line l, column c: ...", if the text is not JSON or exceeds a limit. The most
+/// common mistakes have clear messages: a typographic quotation mark, an object without its brace.
 std::vector<JsonToken> json_tokens(std::string_view text, const std::string& place, const JsonLimits& limits = {});
 
 /// For messages: "a list", "an object", "'text'", "3".

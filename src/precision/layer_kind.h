@@ -1,4 +1,4 @@
-// Which layer an operation of a finished graph tells of, and which units no rule can move.
+// Which layer an operation of a finished graph belongs to, and which dtype attributes no rule can change.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace softamp {
 
-/// Where a scope holds several, the greatest names it.
+/// If a scope has several, the greatest names it.
 enum class LayerKind : uint8_t { kOther, kLoss, kLayerNorm, kGroupNorm, kBatchNorm, kDense, kConv2d };
 inline constexpr size_t kLayerKinds = 7;
 
@@ -28,16 +28,16 @@ inline std::string_view word_of(LayerKind kind) {
   return kWords[static_cast<size_t>(kind)];
 }
 
-/// Asked for by itself, though its scope holds products too.
+/// Whether the rule is asked for it separately, even if its scope also has products.
 inline bool stands_alone(LayerKind kind) { return kind >= LayerKind::kLoss && kind <= LayerKind::kBatchNorm; }
 
-/// A dtype that a mechanism may weigh.
+/// A dtype that mechanisms consider.
 inline bool is_number(ElementType t) {
   return t == ElementType::kFloat || t == ElementType::kHalf || t == ElementType::kBFloat16 ||
          t == ElementType::kDouble;
 }
 
-/// Why a unit cannot become low, whatever a list or rule says; empty where it can.
+/// Why a unit cannot become low under any list or rule; empty if it can.
 inline std::string why_fixed(const OpNode& node, const TypeUnit& unit, DType low) {
   if (unit.type != ElementType::kFloat) return "is " + name_of(unit.type);
   if (node.preserved) return "fed or fetched";

@@ -1,9 +1,9 @@
 // Colours of a finished graph under a rule for layers.
 //
-// Linear in nodes and edges: numbers of layers, the port that each takes as its first input, two walks inside layers,
-// and one count-down over the nodes between them. The order of nodes decides one thing alone: which of several edges
-// from outside is a layer's first. Layers look through casts between floating dtypes: what is read through one counts
-// as what was cast, wherever the cast stands; so a second run sees the layers as the first did.
+// Linear in nodes and edges: numbers the layers, finds the first input of each, walks twice inside layers, and once
+// over the nodes between them, counting missing inputs. The order of nodes decides only which of several edges from
+// outside is a layer's first input. Casts between floating dtypes are looked through, wherever they are, so that a
+// second run sees the same layers as the first.
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -67,7 +67,7 @@ class LayerPass {
     reached_.assign(graph_.nodes.size(), 0);
   }
 
-  /// What every input is without casts, and who reads it so.
+  /// For every input its origin before casts; and for every producer its readers behind casts.
   void find_origins() {
     origins_begin_.assign(1, 0);
     reads_begin_.assign(graph_.nodes.size() + 1, 0);
@@ -114,7 +114,7 @@ class LayerPass {
     }
   }
 
-  /// The rule's word for a node of a layer. A norm or a loss that shares its scope with products is still one.
+  /// The rule's answer for a node of a layer. A norm or a loss that shares its scope with products keeps its kind.
   const LayerPrecision& precision(int number, LayerKind of_node) {
     Layer& layer = layers_[static_cast<size_t>(number)];
     const LayerKind kind = stands_alone(of_node) ? of_node : layer.kind;
@@ -130,7 +130,7 @@ class LayerPass {
     return p;
   }
 
-  /// Numbers flow along such an edge: a shape or a condition that comes from x is not x.
+  /// Whether an edge carries values: a shape or condition computed from x does not count as x.
   bool carries_numbers(const OpEdge& e) const {
     const ElementType t = graph_.type(e);
     return is_number(t) || t == ElementType::kResource || t == ElementType::kFloatRef || t == ElementType::kUnknown;
@@ -196,7 +196,7 @@ class LayerPass {
       decide(n, u, word.empty() ? "layer" : std::string(word), is_low && reached(n), reason);
   }
 
-  /// Whether what an edge hands on counts as low for nodes that follow their inputs.
+  /// Whether the tensor of an edge counts as low for nodes that follow their inputs.
   bool hands_on_low(const OpEdge& e) {
     if (graph_.type(e) == low_type_) return true;
     const bool low = colours_.is_low(graph_.producer_unit(e));
@@ -206,8 +206,8 @@ class LayerPass {
     return output ? *output == colours_.low : low;
   }
 
-  /// Nodes outside of all layers: low as soon as the last of their floating inputs is. The least fixed point, which no
-  /// order of nodes moves; on a loop nobody begins.
+  /// Nodes outside of all layers: low when all their floating inputs are. This is the least fixed point and does not
+  /// depend on the order of nodes; the nodes of a loop stay as they are.
   void follow_inputs() {
     std::vector<int> waits_for(graph_.nodes.size(), 0), queue;
     for (int n = 0; n < graph_.size(); ++n) {
@@ -216,7 +216,7 @@ class LayerPass {
       for (const OpEdge& e : node(n).inputs) {
         if (!is_number(graph_.type(e))) continue;
         ++numbers;
-        // A neighbour of the same sort is waited for; it speaks when its turn comes.
+        // A neighbour without a layer is decided later, in its turn.
         if (graph_.type(e) == low_type_ || (layer_of(e.node) >= 0 && hands_on_low(e))) continue;
         ++waits_for[static_cast<size_t>(n)];
       }

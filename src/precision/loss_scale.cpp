@@ -1,4 +1,4 @@
-// The loss-scale machine: what moves the scale, and what a row of the table may say.
+// The state machine of loss scales: what changes the scale, and which rows of the table are valid.
 #include "softamp/precision/loss_scale.h"
 
 #include <bit>
@@ -17,7 +17,7 @@ bool is_float32(double value) {
   return value >= -0x1.fffffep127 && value <= 0x1.fffffep127 && static_cast<double>(static_cast<float>(value)) == value;
 }
 
-/// scale * factor in float32; where it is beyond float32's range, a number that is too.
+/// scale * factor in float32; beyond float32's range the product itself.
 double moved(float scale, double factor) {
   const double product = static_cast<double>(scale) * factor;
   return product >= 0x1.ffffffp127 ? 0x1p128 : static_cast<double>(static_cast<float>(product));

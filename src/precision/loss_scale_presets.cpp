@@ -1,4 +1,4 @@
-// The table of loss-scale presets: one row per system. What a row does not set is the field's default.
+// The table of loss-scale presets: one row per system. A field that a row does not set has its default.
 //
 // Where the numbers come from (N250 to N254): Graphcore's tutorial on half precision and its
 // TensorFlow 1 optimizer for automatic loss scaling, SDK 2.5; TensorFlow r2.3, Keras 2.4, MindSpore r1.5; PyTorch's
@@ -46,7 +46,7 @@ const std::vector<LossScaleOptions>& table() {
        .clamp_at_max = false,
        .count_skipped_steps = true,
        .unscale = kReciprocal},
-      // Without the cap the scale would become infinite, and stay so; ours stops at the largest number.
+      // Without the cap the scale would become infinite and stay so; here it stops at the largest number.
       {.name = "mindspore",
        .dynamic = true,
        .initial = 0x1p24,
@@ -68,7 +68,7 @@ const LossScaleOptions& row(std::string_view name) {
   throw std::logic_error("loss scale table: no row " + std::string(name));
 }
 
-/// "2^15", or a number as number_text.h reads it; nothing for another text.
+/// "2^15", or a number as number_text.h reads it; false for another text.
 bool read_number(const std::string& text, double& value) {
   const size_t power = text.find('^');
   const std::string base = text.substr(0, power);

@@ -1,4 +1,4 @@
-// The mechanisms by their names: each question is answered by the system's own header.
+// The mechanisms by name; each function calls that of the chosen system.
 #include "softamp/precision/mechanism.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ std::string form_of_value(std::string_view value) {
   return kind ? "; for this, write " + std::string(kind) + "=" + std::string(value) : "";
 }
 
-/// Level and its meaning; "auto" is a GPU's.
+/// The settings of a level; "auto" means a GPU's.
 AmpSettings settings(const Mechanism& m) {
   return amp_settings(parse_amp_level(m.value), "GPU", m.low.value_or(DType::kFloat16));
 }

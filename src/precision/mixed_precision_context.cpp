@@ -1,4 +1,5 @@
-// Who is on. Texts of conflicts and warnings are TensorFlow's (r2.3, Keras 2.4), where TensorFlow has one.
+// Which mechanism is on. The texts of conflicts and warnings are TensorFlow's (r2.3, Keras 2.4), where TensorFlow has
+// one.
 #include "softamp/precision/mixed_precision_context.h"
 
 #include <cstdio>
@@ -158,7 +159,7 @@ PolicyScope::PolicyScope(MixedPrecisionContext& context, const Policy& policy)
 PolicyScope::PolicyScope(MixedPrecisionContext& context, std::string_view name) : PolicyScope(context, Policy(name)) {}
 
 PolicyScope::~PolicyScope() {
-  // A destructor cannot refuse: what was turned on meanwhile gives way to the policy that comes back.
+  // A destructor cannot refuse: a mechanism turned on meanwhile is turned off in favour of the restored policy.
   if (before_.is_mixed() && (context_.rewrite_ || context_.recipe_)) {
     context_.log(LogLevel::kError, "the global dtype policy \"" + before_.name() +
                                        "\" comes back at the end of its scope; the graph rewrite or bfloat16 "

@@ -13,7 +13,7 @@ namespace {
 
 using graph_detail::printable;
 
-// A pattern of a recipe takes some kilobytes. RE2 gives up on one, or throws states away, where it would need more.
+// A pattern of a recipe takes some kilobytes. If one needs more than this, RE2 refuses it or drops states.
 constexpr int64_t kBytesOfPattern = 1 << 20, kBytesOfBatch = 16 << 20;
 
 RE2::Options options(int64_t bytes) {
@@ -23,7 +23,7 @@ RE2::Options options(int64_t bytes) {
   return o;
 }
 
-/// The word for what RE2's grammar leaves out so that matching takes linear time; empty for other faults.
+/// The name of a construct that RE2 leaves out so that matching takes linear time; empty for other faults.
 std::string left_out(const RE2& re) {
   const std::string& arg = re.error_arg();
   const bool number = arg.size() >= 2 && arg[0] == '\\' && arg[1] >= '1' && arg[1] <= '9';
@@ -49,7 +49,7 @@ std::string pattern_fault(const std::string& pattern) {
   return begin + "does not compile: " + printable(re.error());
 }
 
-/// Neighbouring patterns that one automaton looks for.
+/// Neighbouring patterns that share one automaton.
 class NamePatterns::Batch {
  public:
   Batch(std::span<const RecipeException> exceptions, RegexMode mode, size_t begin, size_t end)
@@ -88,7 +88,7 @@ class NamePatterns::Batch {
  private:
   bool of_type(size_t i, std::string_view op) const { return exceptions_[i].type.empty() || exceptions_[i].type == op; }
 
-  /// Where the automaton of the whole batch has run out of memory: RE2's other ways need less.
+  /// For a batch whose automaton ran out of memory: RE2's other methods need less.
   int one_by_one(const re2::StringPiece& text, std::string_view op) const {
     for (size_t i = begin_; i < end_; ++i) {
       if (!of_type(i, op)) continue;
@@ -121,7 +121,7 @@ NamePatterns::~NamePatterns() = default;
 
 void NamePatterns::compile(size_t begin, size_t end) {
   auto batch = std::make_unique<Batch>(exceptions_, mode_, begin, end);
-  if (batch->fits() || end - begin == 1) {  // a lone pattern has compiled in less memory before
+  if (batch->fits() || end - begin == 1) {  // a single pattern has already compiled in less memory
     batches_.push_back(std::move(batch));
     return;
   }

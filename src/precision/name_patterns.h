@@ -1,4 +1,4 @@
-// Regular expressions on the names of nodes: many at once, in time and memory that no pattern can blow up (RE2).
+// Regular expressions on the names of nodes: many at once, in time and memory that are bounded for any pattern (RE2).
 #pragma once
 
 #include <memory>
@@ -14,14 +14,14 @@ namespace softamp::precision_detail {
 /// Most patterns of a recipe, and bytes of one pattern.
 inline constexpr size_t kMostPatterns = 1000, kLongestPattern = 10000;
 
-/// What is wrong with a pattern: "the pattern '(a' does not compile: missing ): (a"; empty where nothing is. What other
-/// libraries have and RE2 has not, back-references and looking ahead or behind, is called by its name.
+/// What is wrong with a pattern: "the pattern '(a' does not compile: missing ): (a"; empty if nothing is. Constructs
+/// that RE2 does not have, back-references and look-around, are named.
 std::string pattern_fault(const std::string& pattern);
 
 /// The patterns of one list of exceptions, compiled together.
 class NamePatterns {
  public:
-  /// Throws std::invalid_argument, naming `list`, number and fault, where a pattern does not compile.
+  /// Throws std::invalid_argument, naming `list`, number and fault, if a pattern does not compile.
   NamePatterns(std::span<const RecipeException> exceptions, RegexMode mode, const char* list);
   ~NamePatterns();
   NamePatterns(const NamePatterns&) = delete;

@@ -9,7 +9,7 @@
 namespace softamp {
 namespace {
 
-/// What all nodes of one operation share.
+/// Shared by all nodes of one operation.
 struct Signature {
   const Operation* operation = nullptr;
   std::vector<TypeUnit> units;  // types are each node's own
@@ -27,8 +27,8 @@ Signature make_signature(std::string_view name) {
   s.operation = &operation(name);
   for (const AttributeSpec& spec : s.operation->attributes) {
     if (spec.kind != AttributeKind::kType) continue;
-    // Statistics, scale and offset of the fused normalisation have kernels in float32 alone (TensorFlow's
-    // registrations); softamp's own float16 ones serve networks that are half throughout.
+    // Statistics, scale and offset of the fused normalisation have kernels only in float32 (TensorFlow's
+    // registrations); softamp's own float16 ones are for networks entirely in half.
     const bool statistics = name.starts_with("FusedBatchNorm") && spec.name == "U";
     s.units.push_back({spec.name, ElementType::kUnknown, !statistics && allows(spec, DType::kFloat16),
                        !statistics && allows(spec, DType::kBFloat16)});

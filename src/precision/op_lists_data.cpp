@@ -1,7 +1,7 @@
 // The names in TensorFlow's lists, and the presets made of them.
 //
 // Source: auto_mixed_precision_lists.h of TensorFlow r2.3 with the operations that CUDA 9.1 and cuDNN 7.6.2 add; the
-// list of 2019 differs in four names; bfloat16 on CPUs (MKL) as of 2.4. Names alone were taken.
+// list of 2019 differs in four names; bfloat16 on CPUs (MKL) as of 2.4. Only the names were taken.
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -62,7 +62,7 @@ constexpr std::string_view kMklInfer =
     "Add AddN AddV2 AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad BiasAdd BiasAddGrad BiasAddV1 "
     "FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3 LeakyRelu LeakyReluGrad Mul Sub";
 
-// MKL, 2.4, beside those of lists of tensors.
+// MKL, 2.4, without those of lists of tensors.
 constexpr std::string_view kMklClear =
     "Concat ConcatV2 EnsureShape Enter Equal Exit ExpandDims Identity MaxPool MaxPool3D MaxPool3DGrad MaxPoolGrad "
     "MaxPoolV2 Maximum Merge NextIteration PreventGradient Relu Relu6 Relu6Grad ReluGrad Reshape Select SelectV2 "

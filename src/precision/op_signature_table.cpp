@@ -2,9 +2,9 @@
 // signatures read the graphs of 2.3 as well), one operation to a line; op_signatures.h explains the form.
 //
 // h: a kernel in float16 is registered for GPUs, or for CPUs where GPUs have none at all. b: the operation's definition
-// admits bfloat16; devices differ. U of the fused normalisations is float32 alone: statistics stay there. @state:
-// TensorFlow calls it stateful or it takes references, but for operations that passes convert though TensorFlow calls
-// them stateful, and those that only look: CudnnRNN*, CheckNumerics, CollectiveReduce*, _ScopedAllocator*,
+// admits bfloat16; devices differ. U of the fused normalisations is only float32: statistics stay in it. @state:
+// TensorFlow calls it stateful or it takes references, except operations that passes convert although TensorFlow calls
+// them stateful, and those that only inspect: CudnnRNN*, CheckNumerics, CollectiveReduce*, _ScopedAllocator*,
 // StatelessRandomGetAlg, VariableShape.
 #include "src/precision/op_signatures.h"
 

@@ -10,7 +10,7 @@ namespace {
 
 using op_signature_detail::parse_line;
 
-/// Cuts off and returns what comes before the first separator; all of it where there is none.
+/// Cuts off and returns what comes before the first separator; all of it if there is none.
 std::string_view cut(std::string_view& text, char separator) {
   const size_t at = text.find(separator);
   const std::string_view head = text.substr(0, at);

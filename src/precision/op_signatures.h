@@ -1,5 +1,5 @@
 // Signatures of TensorFlow's operations, as far as a pass over a GraphDef needs them: ports, the type attributes that
-// say their types, and which of these low precision may take.
+// decide their types, and which of these may be in low precision.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct SignatureAttribute {
 
 /// A port, or a run of ports.
 struct SignaturePort {
-  int attribute = -1;  ///< number of the attribute that says the type, -1: `type` does
+  int attribute = -1;  ///< number of the attribute that decides the type, -1: `type` does
   ElementType type = ElementType::kUnknown;
-  std::string_view count_attribute{};  ///< as many ports as this int attribute says; "": `count`
+  std::string_view count_attribute{};  ///< the int attribute that counts the ports; "": `count`
   int64_t count = 1;                   ///< with a count_attribute: its default, -1: it has none
   bool reference = false;              ///< gives or takes a reference to a variable
 };

@@ -62,7 +62,7 @@ Policy::Policy(DType dtype) : Policy(name_of(dtype)) {}
 
 std::string Policy::to_json() const {
   if (!compute_) return "null";
-  const std::string name = '"' + name_ + '"';  // a name that was taken needs no escapes
+  const std::string name = '"' + name_ + '"';  // an accepted name needs no escapes
   return is_mixed() ? R"({"class_name":"Policy","config":{"name":)" + name + "}}" : name;
 }
 

@@ -1,4 +1,4 @@
-// Where recipes come from and go to: names, files, the environment.
+// Reading and writing recipes: names, files, the environment.
 #include "softamp/precision/recipe.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using graph_detail::printable;
 
-/// The value of an environment variable; nothing where it is not set or empty.
+/// The value of an environment variable; none if it is not set or empty.
 std::optional<std::string> environment(const char* name) {
   const char* value = std::getenv(name);
   if (!value || !*value) return std::nullopt;
@@ -42,7 +42,7 @@ Recipe Recipe::find(std::string_view name_or_path) {
   graph_detail::Nearest nearest(name_or_path);
   nearest.offer("full");
   nearest.offer("basic");
-  // What looks like a path is taken for one.
+  // A text that looks like a path is taken for one.
   const bool word = name_or_path.find_first_of("/.\\") == std::string_view::npos;
   throw std::invalid_argument("recipe '" + printable(name_or_path) + "': there is no such file" +
                               (word ? nearest.text() : "") + "; expected full, basic, or the path of a JSON file");

@@ -1,6 +1,7 @@
-// Gaudi's pass: classes of nodes, what they lead to, and groups of neighbours. Every step is linear in nodes and edges.
+// Gaudi's pass: classes of nodes, which nodes are converted, and groups of neighbours. Every step is linear in nodes
+// and edges.
 //
-// Source: the Gaudi page's rules; what they leave open is decided here as recipe.h and docs/MIXED_PRECISION.md say.
+// Source: the Gaudi page's rules; recipe.h and docs/MIXED_PRECISION.md say how open points are decided.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -57,9 +58,9 @@ class Painter {
   struct State {
     Class of = Class::kBlock;
     int pattern = -1;                ///< the exception that gave the class
-    const char* obstacle = nullptr;  ///< why the node is never converted, whatever its class
+    const char* obstacle = nullptr;  ///< why the node is never converted, for any class
     bool converted = false;
-    int round = kNever;  ///< steps from the nodes that are converted of themselves
+    int round = kNever;  ///< steps from the nodes that are always converted
     int missing = 0;     ///< of a strict node: float inputs that are not yet known to be converted
   };
 
@@ -107,13 +108,13 @@ class Painter {
     }
   }
 
-  /// A unit that changes its type where its node is converted.
+  /// Whether a unit changes its type when its node is converted.
   bool changes(int n, int unit) const {
     return unit >= 0 && !nodes_[static_cast<size_t>(n)].obstacle &&
            may_become_low(graph_, n, unit - graph_.first_unit[static_cast<size_t>(n)], low_);
   }
-  /// Whether the tensor of an edge becomes low where its producer is converted; and whether its reader, where
-  /// converted, takes it so. Where both hold, the edge joins the two nodes.
+  /// gives: whether the tensor of an edge becomes low if its producer is converted; takes: whether its reader, if
+  /// converted, reads it in low precision. If both hold, the edge joins the two nodes.
   bool gives(const OpEdge& e) const { return changes(e.node, graph_.producer_unit(e)); }
   bool takes(int n, int input) const { return changes(n, graph_.reader_unit(n, input)); }
 
@@ -185,7 +186,7 @@ class Painter {
     return best < 0 ? "" : node(best).name;
   }
 
-  /// What keeps a strict node: its first input that stays float32.
+  /// Why a strict node stays float32: its first input that does.
   std::string blocking_input(int n) {
     for (int i = 0; i < static_cast<int>(node(n).inputs.size()); ++i) {
       const OpEdge& e = node(n).inputs[static_cast<size_t>(i)];
@@ -195,7 +196,7 @@ class Painter {
     return "it has no float32 input";
   }
 
-  /// What became of a node.
+  /// What happened to a node.
   std::string reason(int n) {
     const State& s = at(n);
     if (s.of == Class::kNonConvertible) return "kept by " + pattern_text(n);
@@ -210,7 +211,7 @@ class Painter {
       default: return why;
     }
   }
-  /// The same of one of its units, which may have a reason of its own.
+  /// The same for one of its units, which may have its own reason.
   std::string reason(int n, int u, const std::string& of_node) {
     const TypeUnit& unit = node(n).units[static_cast<size_t>(u)];
     if (at(n).of == Class::kNonConvertible || at(n).obstacle) return of_node;
@@ -248,7 +249,7 @@ class Painter {
   std::vector<std::string> messages(const std::vector<int>& groups) {
     std::vector<std::string> all;
     for (const std::string& warning : recipe_.warnings) all.push_back("WARNING " + warning);
-    // Patterns that force what cannot be forced; by obstacle.
+    // Patterns that demand an impossible conversion; by obstacle.
     std::vector<std::pair<const char*, std::vector<int>>> refused;
     for (int n = 0; n < graph_.size(); ++n) {
       if (at(n).of != Class::kConvertible || !at(n).obstacle) continue;

@@ -137,7 +137,8 @@ class RecipeReader {
     expect_list("pairs [pattern, operation type]");
     while (tokens_[at_].kind != TokenKind::kArrayEnd) {
       const size_t token = at_;
-      // A pair takes four tokens; a malformed one may end before, but never behind, the list and its object.
+      // A pair takes four tokens; a malformed one may end before the end of the list and its object, but never after
+      // it.
       const bool pair = next().kind == TokenKind::kArray && tokens_[at_].kind == TokenKind::kString &&
                         tokens_[at_ + 1].kind == TokenKind::kString && tokens_[at_ + 2].kind == TokenKind::kArrayEnd;
       if (!pair)
@@ -179,7 +180,7 @@ class RecipeReader {
   void warn_of_two_lists() {
     for (const size_t token : in_two_) {
       const Seen& seen = seen_[tokens_[token].text];
-      if (token != *std::max_element(seen.begin(), seen.end())) continue;  // in all three: said once
+      if (token != *std::max_element(seen.begin(), seen.end())) continue;  // in all three: reported once
       std::string lists;
       const char* counts = nullptr;
       for (const ListKey list : {kAllowKey, kStrictKey, kConditionalKey})  // in the order of precedence

@@ -1,4 +1,4 @@
-// Where a mechanism's recipe stands, and what it says.
+// Where a mechanism's recipe is stored, and its text.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace softamp {
 inline std::string recipe_file(std::string_view name) {
   return name == "full" || name == "basic" ? std::string() : std::string(name);
 }
-/// The same of a mechanism; "" for others than recipes.
+/// The same for a mechanism; "" for others than recipes.
 inline std::string recipe_file(const Mechanism& m) {
   return m.kind == Mechanism::Kind::kRecipe ? recipe_file(m.value) : std::string();
 }
 
-/// The recipe's lists and patterns, whatever file they stand in; "" for others than recipes. Throws as Recipe::find.
+/// The recipe's lists and patterns, from any file; "" for others than recipes. Throws as Recipe::find.
 inline std::string recipe_contents(const Mechanism& m) {
   return m.kind == Mechanism::Kind::kRecipe ? Recipe::find(m.value).to_json() : std::string();
 }

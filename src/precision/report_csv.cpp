@@ -1,5 +1,4 @@
-// PrecisionReport::csv: RFC 4180, lines that end in CR LF, cells in quotes where a comma, a quote or a line end is in
-// them.
+// PrecisionReport::csv: RFC 4180, lines that end in CR LF, cells with a comma, a quote or a line end in quotes.
 #include <initializer_list>
 #include <string_view>
 

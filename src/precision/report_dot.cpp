@@ -1,5 +1,5 @@
-// PrecisionReport::dot: the rewritten graph for Graphviz. Names and reasons are cut to what a reader takes in and the
-// program bears; the other renderings have them whole.
+// PrecisionReport::dot: the rewritten graph for Graphviz. Long names and reasons are cut, for the reader and for
+// Graphviz; the other renderings have them whole.
 #include <map>
 
 #include "softamp/precision/precision_report.h"
@@ -55,7 +55,7 @@ class Drawing {
   }
 
  private:
-  /// What became of a node.
+  /// What happened to a node.
   Legend kind(int n) const {
     const OpNode& node = graph_.nodes[static_cast<size_t>(n)];
     if (node.preserved) return kPreserved;
@@ -69,7 +69,7 @@ class Drawing {
     return listed && !is_constant(node.op) && !is_variable(node.op) ? kKept : kUnlisted;
   }
 
-  /// A line to each type attribute: "T: float32 to float16, allow: ...".
+  /// A line for each type attribute: "T: float32 to float16, allow: ...".
   std::string tip(int n) const {
     const OpNode& node = graph_.nodes[static_cast<size_t>(n)];
     std::string lines = one_line(node.name);
@@ -141,7 +141,7 @@ class Drawing {
     std::vector<size_t> first{0};
     for (const OpNode& node : graph_.nodes) first.push_back(first.back() + node.inputs.size());
     std::vector<int> through(first.back(), -1);
-    std::vector<OpEdge> redirected(  // to a Cast that was there; node -1: not
+    std::vector<OpEdge> redirected(  // to an existing Cast; node -1: not
         report_.plan.redirected.empty() ? 0 : first.back());
     for (size_t c = 0; c < report_.plan.casts.size(); ++c)
       for (const auto& [node, input] : report_.plan.casts[c].readers)

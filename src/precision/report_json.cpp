@@ -1,5 +1,5 @@
-// PrecisionReport::json: one object, a line to each unit and cast. Text that is not UTF-8 becomes U+FFFD, so that every
-// reader takes it.
+// PrecisionReport::json: one object, a line for each unit and cast. Text that is not UTF-8 becomes U+FFFD, so that
+// every reader takes it.
 #include <charconv>
 
 #include "softamp/precision/precision_report.h"

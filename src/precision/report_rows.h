@@ -1,4 +1,4 @@
-// What the renderings of a PrecisionReport share: one row to a type attribute.
+// What the renderings of a PrecisionReport share: one row for each type attribute.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace softamp {
 
-/// A type attribute of a node before and after. The ports of a node that have no attribute (a fixed type) share a row
-/// of their own, with attribute "", where the node has no attribute at all or casts stand at them.
+/// A type attribute of a node before and after. The ports of a node without an attribute (of a fixed type) share a row
+/// with attribute "", if the node has no attribute at all or such a port has casts.
 struct ReportRow {
   int node = 0;
   int unit = -1;  ///< number in the node's units; -1: the ports without attribute

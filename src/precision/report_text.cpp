@@ -7,8 +7,8 @@
 namespace softamp {
 namespace {
 
-/// The length of the UTF-8 sequence that begins at `at`; 0 where there is none (overlong forms, surrogates, values
-/// past U+10FFFF, torn sequences).
+/// The length of the UTF-8 sequence that begins at `at`; 0 if there is none (overlong forms, surrogates, values past
+/// U+10FFFF, torn sequences).
 size_t sequence(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(at + i < text.size() ? text[at + i] : 0); };
   const auto follows = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };

@@ -10,7 +10,7 @@
 namespace softamp::precision_detail {
 
 /// A line per node: "name = Op(input, other:1, name-0-CastToFp16) T=float16 device='/gpu:0'", with the types and casts
-/// of a plan where there is one; casts stand behind their producers.
+/// of a plan, if there is one; casts follow their producers.
 std::string picture_text(const OpGraph& graph, const CastPlan* plan = nullptr);
 
 /// graphdef_preop.txt. `messages` gets what TensorFlow would log, or a warning where a file cannot be written.

@@ -6,7 +6,7 @@
 namespace softamp::precision_detail {
 namespace {
 
-/// Operations with a reference among their inputs and none among their outputs, beside those that are stateful.
+/// Operations that take references but return none, and are not stateful.
 bool takes_reference(std::string_view op) {
   return op == "IsVariableInitialized" || op == "CountUpTo" || op == "DestroyTemporaryVariable";
 }
@@ -76,7 +76,7 @@ bool RewritePasses::allow_listed() {
 
 void RewritePasses::deny_forward() {
   if (force_all_) return;
-  // What leads to an operation that is denied or inferred, through clear ones alone; and these themselves.
+  // Operations that are denied or inferred, and those that lead to them through clear ones only.
   std::vector<uint8_t> leads(static_cast<size_t>(view_.size()));
   for (int v = 0; v < view_.types(); ++v)
     if (class_of(v) == OpClass::kDeny || class_of(v) == OpClass::kInfer)
@@ -151,7 +151,7 @@ void RewritePasses::allow_between() {
 
 bool RewritePasses::reads_plain_variable(int node) {
   plain_variable_.resize(graph_.nodes.size());
-  // Enters follow one another; a ring of them reads nothing. What is found holds for all on the way.
+  // Enters may follow one another; a ring of them reads nothing. The result holds for all nodes on the way.
   std::vector<int> way;
   Known found = Known::kNo;
   for (int n = node;;) {

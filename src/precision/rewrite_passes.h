@@ -1,8 +1,8 @@
-// The passes of TensorFlow's graph rewrite over a picture: what is painted ALLOW and DENY, and why.
+// The passes of TensorFlow's graph rewrite over a picture: what is coloured ALLOW and DENY, and why.
 //
-// Source: auto_mixed_precision.cc of TensorFlow r2.3 (steps as numbered in graph_rewrite.cpp). Each pass is the set of
-// vertices that walks from a set of roots reach, whatever their order; roots are taken in the order of their names, so
-// that reasons do not depend on the order of nodes either.
+// Source: auto_mixed_precision.cc of TensorFlow r2.3 (steps as numbered in graph_rewrite.cpp). Each pass colours all
+// vertices reachable from a set of roots; roots are taken in the order of their names, so that reasons, too, do not
+// depend on the order of nodes.
 #pragma once
 
 #include <string>
@@ -19,14 +19,14 @@ class RewritePasses {
   RewritePasses(const OpGraph& graph, DType low, std::vector<OpClass> classes, std::vector<uint8_t> processable,
                 const char* device_kind, bool force_all);
 
-  /// Pass 1. False where nothing was painted.
+  /// Pass 1. False if nothing was coloured.
   bool allow_listed();
   void deny_forward();           ///< pass 2
   void match_tensor_lists();     ///< after passes 2 and 5
   void allow_between();          ///< pass 3
   void allow_through_clear();    ///< pass 4
   void remove_without_kernel();  ///< pass 5
-  /// Throws std::runtime_error with TensorFlow's status where a NextIteration leads elsewhere than to a Merge.
+  /// Throws std::runtime_error with TensorFlow's status if a NextIteration leads to anything but a Merge.
   void match_loops();
   void allow_casts();  ///< pass 6
 

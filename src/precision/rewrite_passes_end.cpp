@@ -1,4 +1,4 @@
-// The last passes of TensorFlow's graph rewrite: loops and casts that are there already; and what became of each unit.
+// The last passes of TensorFlow's graph rewrite: loops and existing casts; and what happened to each unit.
 #include <algorithm>
 #include <stdexcept>
 
@@ -43,11 +43,11 @@ void RewritePasses::match_loops() {
     }
     const int unit = required_unit(graph_, next);
     const int local = unit - graph_.unit(next, 0);
-    // [ours] A NextIteration that is fetched, or has no kernel, takes its Merges along.
+    // [ours] A NextIteration that is fetched, or has no kernel, keeps its Merges in float32, too.
     if (convertible(unit) && !may_become_low(graph_, next, local, low_)) work.push_back(next);
   }
-  // Merges have one NextIteration each in a graph that runs; where they do not, colours still spread to all partners,
-  // so that the order of nodes does not matter.
+  // Merges have one NextIteration each in a graph that runs; otherwise colours still spread to all partners, so that
+  // the order of nodes does not matter.
   std::vector<std::pair<int, int>> partners = pairs;
   for (const auto& [next, merge] : pairs) partners.emplace_back(merge, next);
   std::sort(partners.begin(), partners.end());

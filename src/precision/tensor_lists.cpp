@@ -35,7 +35,7 @@ bool is_source_or_sink(const OpNode& node) {
   return !node.known || is_one_of(kOps, node.op);
 }
 
-/// Number, in the node, of the unit that is the type of a list's elements, where that is float32; -1: no such list.
+/// Number, in the node, of the unit that is the type of a list's elements, if that is float32; -1: no such list.
 int element_unit(const OpNode& node) {
   if (node.op.find("TensorList") == std::string::npos) return -1;
   for (size_t u = 0; u < node.units.size(); ++u)
@@ -80,7 +80,7 @@ class Handles {
     return found;
   }
 
-  /// Two passages for each key, one for either direction: a walk that came along outputs goes on along outputs.
+  /// Two passages for each key, one for either direction: a walk along outputs continues along outputs.
   void add_passages(TypeView& view) {
     std::map<int, std::pair<int, int>> passages;
     const auto passage = [&](int key) {

@@ -1,4 +1,5 @@
-// Lists of tensors of TensorFlow: what is written into one comes out of it again, though only a handle joins the two.
+// Lists of tensors of TensorFlow: what is written to a list is read from it elsewhere; only a handle connects the two
+// nodes.
 #pragma once
 
 #include <string>
@@ -16,8 +17,8 @@ struct TensorListCluster {
 };
 
 /// Finds the clusters, and adds to the view a passage from each writer to the readers downstream of it along the handle
-/// (TensorFlow's implicit float32 edges, each once). `processable`: per node. A cluster none of whose nodes is
-/// processable is none. Linear in the size of the picture.
+/// (TensorFlow's implicit float32 edges, each once). `processable`: per node. A cluster without a processable node is
+/// left out. Linear in the size of the picture.
 ///
 /// Unsafe by TensorFlow's rule: an unprocessable node, one of the sources and sinks (_Arg, _Retval, Placeholder,
 /// PartitionedCall, StatefulPartitionedCall, OptionalFromValue, OptionalGetValue), a function of the library. [ours]

@@ -1,5 +1,5 @@
-// A picture as TensorFlow's pass walks it: vertices are type attributes, not nodes, so that a path changes neither type
-// nor attribute.
+// A picture as TensorFlow's pass walks through it: vertices are type attributes, not nodes, so a path keeps to one type
+// attribute of each node.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 namespace softamp::precision_detail {
 
 /// Vertices in this order: the units of the picture; one for each node that has float32 ports of a fixed type (such a
-/// port hands on what is denied, but cannot change); passages, which stand for no type at all (tensor_lists.h).
+/// port passes denial on, but cannot change); passages, which have no type (tensor_lists.h).
 class TypeView {
  public:
   explicit TypeView(const OpGraph& graph);
@@ -21,7 +21,7 @@ class TypeView {
   /// Walks along outputs go from `from` to `to`; walks along inputs do not come back this way.
   void add_output(int from, int to) { output_edges_.emplace_back(from, to); }
   void add_input(int from, int to) { input_edges_.emplace_back(from, to); }
-  /// Once, when all passages are there.
+  /// Call once, after the last add_passage.
   void finish();
 
   int size() const { return size_; }
@@ -49,7 +49,7 @@ class TypeView {
 enum class Follow : uint8_t { kInputs, kOutputs, kBoth };
 
 /// Visits `root`, and from there on every vertex that `enter` admits, each once. `seen` (per vertex) is shared by the
-/// walks of one pass: what one has visited, later ones leave out; so all walks of a pass together take linear time.
+/// walks of one pass: later walks skip what earlier ones visited, so all walks of a pass together take linear time.
 template <class Enter, class Visit>
 void walk(const TypeView& view, int root, Follow follow, std::vector<uint8_t>& seen, const Enter& enter,
           const Visit& visit) {

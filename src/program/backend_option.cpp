@@ -38,7 +38,7 @@ CLI::Option* add_backend(CLI::App& app, std::string& target, const std::string& 
 
 void settle_backend(ExecutorOptions& options, const std::string& place) {
   if (options.backend == "cuda" && options.reference)
-    throw UsageError("--reference: computes on the CPU alone; expected it with --backend emu, not cuda");
+    throw UsageError("--reference: computes only on the CPU; expected it with --backend emu, not cuda");
   if (options.backend == "cuda" && options.isa != bulk::InstructionSet::kAuto)
     throw UsageError(std::string("--isa: '") + bulk::name(options.isa) +
                      "': is an instruction set of the CPU; expected it with --backend emu, not cuda");

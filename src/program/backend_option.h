@@ -1,4 +1,4 @@
-// --backend: what a run is computed on. It changes no bit, so it is chosen apart from the settings that do.
+// --backend: which device computes a run. It changes no bit, so it is not one of the settings.
 #pragma once
 
 #include "src/program/program.h"
@@ -9,20 +9,19 @@
 
 namespace softamp::program {
 
-/// The text, where it names a backend or is "auto"; "cuda" for "gpu"; else UsageError with the nearest.
+/// The text if it names a backend or is "auto"; "cuda" for "gpu"; else UsageError with the nearest.
 std::string backend_from_name(const std::string& text);
 
-/// Says what --backend of a verb takes, where the verb adds it itself.
+/// Declares the words of --backend, for a verb that adds the option itself.
 void offer_backends(CLI::App& app);
 
 /// Adds --backend to a verb: emu, cuda (or gpu) or auto, else UsageError with the nearest. `target` must outlive the
 /// parsing.
 CLI::Option* add_backend(CLI::App& app, std::string& target, const std::string& usual = "emu");
 
-/// Puts "emu" or "cuda" in the place of "auto". Where another than "emu" was asked for, says what it is in a line that
-/// begins with `place`, unless that is empty: "softamp run: backend cuda: NVIDIA H100 ...", "softamp run: backend auto:
-/// emu, because ...". Throws std::runtime_error where there is no device for "cuda", UsageError for options that "cuda"
-/// does not have.
+/// Replaces "auto" by "emu" or "cuda". If another than "emu" was asked for, prints the choice in a line that begins
+/// with `place`, unless that is empty: "softamp run: backend cuda: NVIDIA H100 ...", "softamp run: backend auto: emu,
+/// because ...". Throws std::runtime_error if "cuda" has no device, UsageError for options that "cuda" does not have.
 void settle_backend(ExecutorOptions& options, const std::string& place);
 void settle_backend(std::string& backend, const std::string& place);
 

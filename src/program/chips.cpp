@@ -37,7 +37,7 @@ ChipInput input_from(const std::string& text) {
   }
 }
 
-/// The formats asked for; else fp16 and bf16, or what the chips named have where they have neither.
+/// The formats asked for; else fp16 and bf16, or the formats of the named chips if they have neither.
 std::vector<FloatFormat> compared_formats(const ChipsOptions& o, const std::vector<Chip>& chips) {
   const auto has = [&chips](const FloatFormat& f) {
     for (const Chip chip : chips)
@@ -45,7 +45,7 @@ std::vector<FloatFormat> compared_formats(const ChipsOptions& o, const std::vect
     return false;
   };
   for (const FloatFormat& f : o.formats)
-    if (!has(f)) require_chip_rounding(chips.front(), f);  // throws, naming what there is
+    if (!has(f)) require_chip_rounding(chips.front(), f);  // throws, naming the formats that it has
   if (!o.formats.empty()) return o.formats;
   std::vector<FloatFormat> formats;
   for (const FloatFormat& f : {kFp16, kBf16})
@@ -53,7 +53,7 @@ std::vector<FloatFormat> compared_formats(const ChipsOptions& o, const std::vect
   return formats.empty() ? chip_facts(chips.front()).formats : formats;
 }
 
-/// Refuses what would have no effect, and what would have one twice.
+/// Refuses options that have no effect, and options that contradict each other.
 void check_options(const ChipsOptions& o, const CLI::App& app, const std::vector<Chip>& chips) {
   if (o.json && o.csv) throw UsageError("--csv: expected no --json beside it");
   std::string free;
@@ -73,7 +73,7 @@ void check_options(const ChipsOptions& o, const CLI::App& app, const std::vector
     if (app.get_option(option)->count() > 0) throw UsageError(std::string(option) + ": expected --compare beside it");
 }
 
-/// The place must be one in the result of each chip that packs several values, and count for one chip at least.
+/// The lane must exist in every chip that packs several values, and there must be such a chip.
 void check_lane(const ChipComparison& c) {
   std::string single;
   bool counts = c.lane == 0;
@@ -106,8 +106,8 @@ int compare(const ChipsOptions& o, const std::vector<Chip>& chips, ChipsForm for
   }
   for (const ChipComparison& c : comparisons) check_lane(c);
   if (form == ChipsForm::kCsv && !left_out(comparisons[0]).empty())
-    std::cerr << "not compared, for want of " << format_name(comparisons[0].format) << ": " << left_out(comparisons[0])
-              << '\n';
+    std::cerr << "not compared, no rounding to " << format_name(comparisons[0].format) << ": "
+              << left_out(comparisons[0]) << '\n';
   print_chip_comparison(comparisons, form, std::cout);
   return kSuccess;
 }
@@ -129,8 +129,8 @@ int run_chips(const ChipsOptions& o, const CLI::App& app) {
 Verb add_chips(CLI::App& program) {
   CLI::App* app = program.add_subcommand("chips", "Chips that round stochastically, side by side, with the evidence");
   const auto o = std::make_shared<ChipsOptions>();
-  app->add_option("NAME", o->names, "the chips, each once [=all]; one alone: in detail, with its evidence in full");
-  app->add_flag("--compare", o->compare, "what each makes of the same inputs and the same random word");
+  app->add_option("NAME", o->names, "the chips, each once [=all]; a single one: in detail, with all its evidence");
+  app->add_flag("--compare", o->compare, "compare the chips' results for the same inputs and the same random word");
   app->add_option_function<std::vector<std::string>>(
          "--input",
          [o](const std::vector<std::string>& texts) { o->inputs.insert(o->inputs.end(), texts.begin(), texts.end()); },
@@ -138,9 +138,9 @@ Verb add_chips(CLI::App& program) {
       ->type_name("X")
       ->allow_extra_args(false);
   add_whole(*app, "--word", o->word, 0, 0xFFFFFFFF, "compare: the random word, 32 bits [=0x5a5a1234]");
-  add_whole(*app, "--lane", o->lane, 0, 3,
-            "compare: the value's place in a packed result, 0 lowest; of no "
-            "effect on chips that take a word for each value [=0]");
+  add_whole(
+      *app, "--lane", o->lane, 0, 3,
+      "compare: the value's lane in a packed result, 0 lowest; no effect on chips that take one word per value [=0]");
   app->add_option_function<std::vector<std::string>>(
          "--format",
          [o](const std::vector<std::string>& names) {

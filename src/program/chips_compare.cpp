@@ -1,4 +1,4 @@
-// What each chip makes of the same inputs and the same random word.
+// Each chip's result for the same inputs and the same random word.
 #include "src/program/chips_report.h"
 
 #include "softamp/numerics/convert.h"
@@ -11,7 +11,7 @@ namespace {
 
 uint32_t fp32_code(double value) { return static_cast<uint32_t>(fp::from_double(kFp32, value)); }
 
-/// A result, and how it stands to the value truncated to the same format.
+/// A result, compared with the value truncated to the same format.
 struct ChipResult {
   uint64_t code;
   bool away;  ///< it lies further from zero than the truncated one
@@ -164,9 +164,9 @@ void print_chip_comparison(const std::vector<ChipComparison>& comparisons, Chips
             << ": its inputs are rounded to that first, to nearest\n";
       if (one.rounding.lanes() == 1) single += (single.empty() ? "" : ", ") + name_of(one.chip);
     }
-    if (c.lane != 0 && !single.empty()) out << "a word for each value, whatever its place: " << single << '\n';
+    if (c.lane != 0 && !single.empty()) out << "one word per value, in any lane: " << single << '\n';
     if (const std::string others = left_out(c); !others.empty())
-      out << "not compared, for want of " << format_name(c.format) << ": " << others << '\n';
+      out << "not compared, no rounding to " << format_name(c.format) << ": " << others << '\n';
     if (&c != &comparisons.back()) out << '\n';
   }
 }

@@ -119,16 +119,19 @@ void print_chip_table(const std::vector<Chip>& chips, int bits, ChipsForm form, 
     return print_json(document);
   }
   print_columns(table(chips, bits), out);
-  out << "\nbits: r, the random bits of one value, R as a number; R is: where it stands in the random word, i the "
-         "place "
-         "of the\nvalue in the packed result, 0 lowest, r bit-reversed. R lies on: of what a subnormal result "
-         "discards, "
-         "the top; or bit 0\nof the source. too large, inf gives: the usual form first. mean bias: in quanta of the "
-         "result, exact, over all that can\nbe discarded and all R; subnormal: in the first binade below the smallest "
-         "normal number. evidence: the weakest that results of numbers and infinities rest on;\n"
-         "`softamp chips NAME` tells what rests on what, and what the digests cover.\nNo preset for AWS Trainium, "
-         "Intel Gaudi, Google TPU: what they do to the bits is not "
-         "public.\n";
+  out << "\n"
+         "bits: r, the number of random bits of one value; they make the number R. R is: the bits of the random word "
+         "that R takes, i\n"
+         "the lane of the value in the packed result (0 lowest), r: bit-reversed. R lies on: the top of what a "
+         "subnormal result\n"
+         "discards, or bit 0 of the source. too large, inf gives: the usual result first. mean bias: in quanta of the "
+         "result,\n"
+         "exact, over all discarded bits and all R; subnormal: in the first binade below the smallest normal number. "
+         "evidence:\n"
+         "the weakest for results of numbers and infinities; `softamp chips NAME` gives it case by case, and what the "
+         "digests\n"
+         "cover.\n"
+         "No preset for AWS Trainium, Intel Gaudi, Google TPU: how they round stochastically is not public.\n";
 }
 
 void print_chip(Chip chip, int bits, ChipsForm form, std::ostream& out) {

@@ -11,7 +11,7 @@
 
 namespace softamp::program {
 
-/// A value whose rounding is compared: an fp32 code, and why it is telling.
+/// A value whose rounding is compared: an fp32 code, and why it is interesting.
 struct ChipInput {
   uint32_t code;
   std::string why;
@@ -21,7 +21,7 @@ struct ChipInput {
 /// subnormals, overflow, special values.
 std::vector<ChipInput> telling_inputs(const FloatFormat& f);
 
-/// What is compared: each chip's result of the same inputs under the same random word.
+/// A comparison: each chip's result for the same inputs and the same random word.
 struct ChipComparison {
   std::vector<Chip> chips;  ///< those without the format are named, not compared
   FloatFormat format;
@@ -43,7 +43,7 @@ void print_chip_comparison(const std::vector<ChipComparison>& comparisons, Chips
 
 /// Lines of cells in columns, the first line being the head; trailing blanks cut.
 void print_columns(const std::vector<std::vector<std::string>>& lines, std::ostream& out);
-/// The same as RFC 4180 has it.
+/// The same as CSV (RFC 4180).
 void print_csv(const std::vector<std::vector<std::string>>& lines, std::ostream& out);
 
 }  // namespace softamp::program

@@ -30,7 +30,7 @@ int report(const CompareOptions& o, bool equal, const Json& json, const std::str
 Json trace_version_json(int version) { return version == 0 ? Json() : Json(version); }
 
 std::string trace_version_text(const std::string& file, int version) {
-  return file + (version == 0 ? " is from before the version of the arithmetic was counted"
+  return file + (version == 0 ? " was written before versions of the arithmetic were counted"
                               : " is of version " + std::to_string(version) + " of the arithmetic");
 }
 
@@ -39,10 +39,10 @@ int compare_trace_files(const CompareOptions& o) {
   const bool two_versions = c.version_a != c.version_b;
   if (two_versions)
     std::cerr << "softamp compare: " << trace_version_text(o.a, c.version_a) << ", "
-              << trace_version_text(o.b, c.version_b) << "; results may differ for that reason alone\n";
+              << trace_version_text(o.b, c.version_b) << "; results may differ only because of that\n";
   if (!c.settings.empty()) std::cerr << "softamp compare: settings differ: " << c.settings << '\n';
   Json json = {{"equal", !c.difference}, {"equal_tensors", c.tensors}};
-  // Backends are no difference: that they are two is what a comparison of equal traces is for.
+  // Different backends are no difference: comparing them is what equal traces are for.
   const bool two = c.backend_a != c.backend_b && !c.backend_a.empty() && !c.backend_b.empty();
   if (two) json["backends"] = {c.backend_a, c.backend_b};
   if (two_versions) json["arithmetic"] = {trace_version_json(c.version_a), trace_version_json(c.version_b)};
@@ -106,7 +106,7 @@ Example:
   softamp run graph.json --feed x=x.npy --fetch y --trace a.jsonl
   softamp run graph.json --feed x=x.npy --fetch y --threads 1 --trace b.jsonl
   softamp compare a.jsonl b.jsonl
-With --backend cuda the second is a GPU's.)");
+With --backend cuda the second run uses a GPU.)");
   auto options = std::make_shared<CompareOptions>();
   app->add_option("A", options->a, "the first file")->required()->type_name("FILE");
   app->add_option("B", options->b, "the second file")->required()->type_name("FILE");

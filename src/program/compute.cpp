@@ -30,7 +30,7 @@ constexpr const char* kFooter =
   $ echo "7B53 7B53" | softamp compute f16_mul --preset ipu --behaviour oflo   # stops with exit code 3
 
 Operations, T being f16, bf16, f32, e4m3, e5m2, f143 or f152: T_add T_sub T_mul T_div T_rem T_sqrt T_mulAdd T_min T_max
-T_roundToInt T_eq T_le T_lt T_eq_signaling T_le_quiet T_lt_quiet T_to_T T_to_i32 i32_to_T; f64 in T_to_T alone.
+T_roundToInt T_eq T_le T_lt T_eq_signaling T_le_quiet T_lt_quiet T_to_T T_to_i32 i32_to_T; f64 only in T_to_T.
 The preset ieee detects tininess after rounding. A stochastic rounding of line n (from 0) uses the random bits of index
 n, operation 0, step 0, as `softamp round` does for element n. In the preset ipu, --behaviour names the flags that are
 on: inv, div0 and oflo stop at the first line that raises them, esr rounds stochastically, nanoo turns an overflow into
@@ -82,7 +82,7 @@ Semantics semantics_of(const Options& options, const FloatingPointBehaviour& beh
   return Semantics::ipu(behaviour, switches);
 }
 
-/// Standard output by large blocks, and nothing kept back longer than one read.
+/// Writes large blocks, and holds nothing back longer than one read.
 void write_out(const std::string& text) {
   for (size_t done = 0; done < text.size();) {
     const ssize_t n = ::write(STDOUT_FILENO, text.data() + done, text.size() - done);
@@ -113,7 +113,7 @@ class Computation {
       if (n < 0 && errno != EINTR) throw UsageError(std::string("cannot read standard input: ") + std::strerror(errno));
       pending.resize(before + static_cast<size_t>(std::max<ssize_t>(n, 0)));
       if (n < 0) continue;
-      if (n == 0 && !pending.empty()) pending += '\n';  // the last line need not be ended
+      if (n == 0 && !pending.empty()) pending += '\n';  // the last line may lack a newline
       const size_t done = consume(pending);
       if (stopped_) {
         std::cerr << report_ << '\n';
@@ -194,7 +194,7 @@ class Computation {
   std::unique_ptr<CaseBlock> block_ = std::make_unique<CaseBlock>();
   std::string out_, report_;
   uint64_t lines_ = 0;
-  uint8_t status_ = 0;  ///< sticky, as in the machine: also what earlier lines raised without stopping
+  uint8_t status_ = 0;  ///< sticky, as on the device: also what earlier lines raised without stopping
   bool stopped_ = false;
 };
 

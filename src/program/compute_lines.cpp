@@ -59,7 +59,7 @@ inline uint64_t read_digits(const char* at, int digits, uint8_t& bad) {
                    " digits");
 }
 
-/// Any line that is not exactly as wide as it may be.
+/// Any line that has not the full width.
 void read_case_slowly(std::string_view line, const LineShape& shape, uint64_t number, size_t row, CaseBlock& block) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   size_t at = 0;

@@ -12,7 +12,7 @@ namespace {
 
 using Setting = ComputeSetting;
 
-/// Calls `body` for each case. fp16 and fp32 are spelled out so that the operation folds to that format's code.
+/// Calls `body` for each case. fp16 and fp32 are constants here, so that the operation is compiled for that format.
 template <typename Body>
 void for_each_case(const FloatFormat& format, CaseBlock& block, Body body) {
   const auto loop = [&](const FloatFormat& f) __attribute__((always_inline)) {
@@ -119,14 +119,14 @@ const ComputeOperation& find_compute_operation(const std::string& name) {
     if (operation.name == name) return operation;
     known.push_back(operation.name);
   }
-  // Of the message, the nearest name; instead of all 200 names, how they are made.
+  // The message keeps the nearest name; instead of all 200 names it explains how they are formed.
   std::string message = unknown_name_message("operation", name, known);
   message.resize(message.find("; known: "));
   throw UsageError(
       message +
       "; known: T_add, T_sub, T_mul, T_div, T_rem, T_sqrt, T_mulAdd, T_min, T_max, T_roundToInt, T_eq, T_le, "
       "T_lt, T_eq_signaling, T_le_quiet, T_lt_quiet, T_to_T, T_to_i32, i32_to_T with T one of f16, bf16, "
-      "f32, e4m3, e5m2, f143, f152; f64 in T_to_T alone");
+      "f32, e4m3, e5m2, f143, f152; f64 only in T_to_T");
 }
 
 }  // namespace softamp::program

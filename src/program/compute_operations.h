@@ -11,7 +11,7 @@
 
 namespace softamp::program {
 
-/// What a run of an operation depends on beside its operands.
+/// What a run of an operation depends on, apart from its operands.
 struct ComputeSetting {
   Semantics semantics;
   bool exact = false;  ///< rounding to an integer raises inexact

@@ -28,7 +28,7 @@ std::string nan_codes(const FloatFormat& f) {
   return code_text(f, f.sign_mask());
 }
 
-/// Fixed-point formats that stand for all: those of Gupta et al.
+/// Examples of fixed-point formats: those of Gupta et al.
 constexpr const char* kFixedExamples[] = {"q2.14", "q4.12", "q6.10", "q8.8"};
 
 double fixed_value(const FixedFormat& f, int64_t code) {

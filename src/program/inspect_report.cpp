@@ -16,7 +16,7 @@ constexpr RoundingMode kDeterministic[] = {RoundingMode::kNearestEven, RoundingM
 constexpr StochasticVariant kVariants[] = {StochasticVariant::kCarry, StochasticVariant::kHalf, StochasticVariant::kRne,
                                            StochasticVariant::kOdd};
 
-/// Parsing keeps 63 bits of a text: enough to tell d to 32 bits in every format but binary64.
+/// Parsing keeps 63 bits of a text: enough for 32 bits of d in every format except binary64.
 std::span<const StochasticVariant> stochastic_variants(const FloatFormat& f) {
   return f == kBinary64 ? std::span<const StochasticVariant>{} : kVariants;
 }
@@ -58,7 +58,7 @@ RoundingPolicy with(RoundingPolicy policy, StochasticVariant variant) {
   return policy;
 }
 
-/// What a stochastic rounding gives at the two ends: R = 0 and R = 2^r - 1.
+/// The results of a stochastic rounding for R = 0 and R = 2^r - 1.
 struct Outcomes {
   uint64_t ups, numbers;
   Rounded stays, goes_up;

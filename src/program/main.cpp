@@ -1,4 +1,4 @@
-// softamp: reads the command line, hands it to one verb, and turns errors into exit codes.
+// softamp: reads the command line, runs one verb, and turns errors into exit codes.
 #include "src/program/description/version.h"
 #include "src/program/program.h"
 
@@ -21,7 +21,7 @@ constexpr const char* kFooter = R"(Exit codes:
   2  bad usage or bad input
   3  an enabled floating-point exception stopped the run
   77 a self-test or an experiment that this machine cannot run
-  128 + N  signal N interrupted the run, which left in order
+  128 + N  signal N interrupted the run, which ended cleanly
 
 Examples:
   softamp sum --value 0.0001 --count 10000 --format fp16 --rounding stochastic --plot sum.svg
@@ -45,7 +45,7 @@ Examples:
 
 `softamp VERB --help` explains each verb.)";
 
-/// Refuses options that the verb does not have, before anything else is complained about, with the nearest that it has.
+/// Refuses options that the verb does not have, before any other error, with the nearest that it has.
 void check_option_names(const CLI::App& verb, const std::vector<std::string>& arguments) {
   std::vector<std::string> known;
   for (const CLI::Option* option : verb.get_options())

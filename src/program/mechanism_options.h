@@ -17,16 +17,16 @@ struct MechanismOptions {
 void offer_mechanisms(CLI::App& app);
 void add_mechanism_options(CLI::App& app, MechanismOptions& options);
 
-/// The choice as Mechanism::parse reads it; "" where there is none. Throws UsageError: two choices, a dtype without
-/// one, what Mechanism::parse refuses.
+/// The choice as Mechanism::parse reads it; "" without one. Throws UsageError: two choices, a dtype without a
+/// mechanism, a text that Mechanism::parse refuses.
 std::string mechanism_text(const MechanismOptions& options);
 
-/// "a,b,c" as mechanisms: a part "dtype=bf16" belongs to the one before it. Throws UsageError that begins with `place`:
-/// also where one stands twice.
+/// "a,b,c" as mechanisms: a part "dtype=bf16" belongs to the one before it. Throws UsageError that begins with `place`,
+/// also if one is listed twice.
 std::vector<std::string> split_mechanisms(const std::string& place, const std::string& text);
 
-/// Throws UsageError where `file` is `other`, also by another name or link; either may be empty, and devices are free.
-/// `what` says what the other is: "the graph that is read".
+/// Throws UsageError if `file` is the file `other`, also under another name or by a link; either may be empty, and
+/// devices are allowed. `what` describes the other: "the graph that is read".
 void refuse_same_file(const std::string& option, const std::string& file, const std::string& other,
                       const std::string& what);
 

@@ -1,4 +1,4 @@
-// softamp operations: what a graph may be made of.
+// softamp operations: the operations that a graph may have.
 #include "src/program/options.h"
 #include "src/program/program.h"
 
@@ -37,11 +37,14 @@ void print_one(const Operation& op) {
 
 int run_operations(const OperationsOptions& o) {
   if (o.markdown) {
-    std::cout
-        << "# The operations of graphs\n\nPrinted by `softamp operations --markdown`. Orders of accumulation and "
-           "roundings: [NUMERICS_GRAPHS.md](NUMERICS_GRAPHS.md).\nA type attribute that an input names follows from "
-           "it. Sites: how many operation ids a node owns.\n\n"
-        << operation_table_markdown();
+    std::cout << "# The operations of graphs\n"
+                 "\n"
+                 "Printed by `softamp operations --markdown`. Orders of accumulation and roundings: "
+                 "[NUMERICS_GRAPHS.md](NUMERICS_GRAPHS.md).\n"
+                 "A type attribute that an input names follows from that input. Sites: how many places a node rounds "
+                 "at; each has an operation id of its own.\n"
+                 "\n"
+              << operation_table_markdown();
   } else if (!o.name.empty()) {
     print_one(operation(o.name));
   } else {

@@ -47,10 +47,9 @@ void RoundingOptions::add_preset(CLI::App& app) {
 }
 
 void RoundingOptions::add_chip(CLI::App& app) {
-  CLI::Option* option =
-      add_word(app, "--chip", chip, chip_from_name,
-               "round stochastically as this chip does, see `softamp chips`; --overflow chooses where "
-               "it leaves the choice, --bits where their number is free");
+  CLI::Option* option = add_word(app, "--chip", chip, chip_from_name,
+                                 "round stochastically as this chip does, see `softamp chips`; --overflow and --bits "
+                                 "only where the chip leaves a choice");
   for (const char* other : {"--rounding", "--variant", "--preset"})
     if (CLI::Option* excluded = app.get_option_no_throw(other)) option->excludes(excluded);
 }

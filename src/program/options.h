@@ -57,8 +57,8 @@ CLI::Option* add_word(CLI::App& app, const std::string& name, T& target, Parse p
   return option->type_name("WORD");
 }
 
-/// What the options about rounding say. Defaults are those of every verb: nearest even, IEEE 754; stochastic rounding
-/// by the variant carry, Philox4x32-10, seed 0, 13 random bits (16 with xoroshiro128aox).
+/// The values of the options about rounding. Defaults are those of every verb: nearest even, IEEE 754; stochastic
+/// rounding by the variant carry, Philox4x32-10, seed 0, 13 random bits (16 with xoroshiro128aox).
 struct RoundingOptions {
   RoundingMode mode = RoundingMode::kNearestEven;
   int bits = 0;  ///< 1..32; 0: the engine's default
@@ -67,7 +67,7 @@ struct RoundingOptions {
   RandomEngine engine = RandomEngine::kPhilox;
   uint64_t seed = 0;
   Preset preset = Preset::kIeee;
-  /// Rounds as this chip does: of the fields above, bits (of a p3109 preset), overflow, engine and seed still count.
+  /// Rounds as this chip does: of the fields above, only bits (for a p3109 preset), overflow, engine and seed are used.
   std::optional<Chip> chip;
 
   /// The object must outlive the parsing of `app`.
@@ -80,17 +80,17 @@ struct RoundingOptions {
   void add_chip(CLI::App& app);      ///< --chip; after the others
 
   int random_bits() const;
-  /// The whole meaning of an operation. Preset `ipu`: nearest or stochastic, saturate or nan, else UsageError; its
-  /// behaviour flags are off but for esr (stochastic) and nanoo (overflow nan).
+  /// The semantics of an operation. Preset `ipu`: nearest or stochastic, saturate or nan, else UsageError; its
+  /// behaviour flags are off, except for esr (stochastic) and nanoo (overflow nan).
   Semantics semantics() const;
-  /// The same for results of format `f`, which a chip's depend on. Throws UsageError where the chip has no such
-  /// conversion, or not that answer to overflow.
+  /// The same for results of format `f`, on which a chip's semantics depend. Throws UsageError if the chip has no such
+  /// conversion, or does not offer that overflow.
   Semantics semantics(const FloatFormat& f) const;
-  /// The policy that `semantics()` applies to results of format `f`. Throws UsageError where the preset rounds that
-  /// format otherwise than asked: the IPU rounds formats wider than 16 bits to nearest only.
+  /// The policy that `semantics()` applies to results of format `f`. Throws UsageError if the preset cannot round that
+  /// format as asked: the IPU rounds formats wider than 16 bits to nearest only.
   RoundingPolicy policy(const FloatFormat& f) const;
 
-  /// The settings that had a part in the result, in one fixed order.
+  /// The settings that the result depends on, in a fixed order.
   Json settings(const FloatFormat& f) const;
   /// The same for people: "fp16, rounding stochastic (carry, 13 bits, philox, seed 0), overflow infinity, preset ieee".
   std::string description(const FloatFormat& f) const;

@@ -1,4 +1,4 @@
-// Where an exact value lies among a format's numbers, and what each rounding makes of it, with the reason.
+// The position of an exact value among a format's numbers, and the result of each rounding, with the reason.
 #pragma once
 
 #include "softamp/numerics/round.h"
@@ -18,11 +18,11 @@ struct Placement {
 
   /// The value is a number of the format.
   bool representable() const;
-  /// |x| >= 2^(max_exponent + 1): beyond every number of the format, whatever the rounding.
+  /// |x| >= 2^(max_exponent + 1): beyond every number of the format, under any rounding.
   bool out_of_range() const;
   /// |x| lies above the largest number, in the same binade.
   bool above_the_largest() const;
-  /// d = rest / 2^64 as a fraction where it is a short one ("1/2"), else in decimal.
+  /// d = rest / 2^64 as a fraction if it is short ("1/2"), else in decimal.
   std::string fraction() const;
 
   /// The outcome under `policy`, a deterministic one.

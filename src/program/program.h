@@ -1,4 +1,4 @@
-// The `softamp` command: what main.cpp and the verbs, one file each, agree upon.
+// The `softamp` command: the interface between main.cpp and the verbs, one file each.
 //
 // A verb writes its result to standard output and everything else (progress, reports, errors) to standard error.
 #pragma once
@@ -16,7 +16,7 @@ enum ExitCode : int {
   kCheckFailed = 1,             ///< a comparison or self-test found a difference
   kUsage = 2,                   ///< a bad option, value or input file
   kFloatingPointException = 3,  ///< an enabled floating-point exception stopped the run
-  kSkipped = 77,                ///< a self-test could not run here: what it tests, this machine has not
+  kSkipped = 77,                ///< a self-test could not run here: the machine lacks what it tests
 };
 
 /// Bad input. The message names the value, the place and what was expected; main prints it and returns kUsage.
@@ -25,7 +25,7 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A verb: its place in the command line, and what to do once the line has been read.
+/// A verb: its part of the command line, and what to run after parsing.
 struct Verb {
   CLI::App* app;
   std::function<int()> run;  ///< returns an ExitCode; may throw any std::exception, which main reports as kUsage

@@ -47,7 +47,7 @@ struct Source {
   std::string name, text;
 };
 
-/// The script that was asked for; without one what stands on standard input, and without that the demonstration.
+/// The script that was asked for; else standard input, and if that is empty the demonstration.
 Source read_source(const std::string& script) {
   if (script == "-" || (script.empty() && ::isatty(STDIN_FILENO) == 0)) {
     Source source{"standard input", read_all(std::cin, "standard input")};

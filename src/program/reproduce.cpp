@@ -1,4 +1,4 @@
-// softamp reproduce: the shelf of published experiments, one or all of them.
+// softamp reproduce: runs one or all of the published experiments.
 #include "src/program/reproduce_all.h"
 
 #include "softamp/data/images.h"
@@ -49,7 +49,7 @@ void print_list() {
             << ".\n`softamp reproduce NAME` runs one, `softamp reproduce all --out DIR` all.\n";
 }
 
-/// Gives way to a progress line and to signals.
+/// Updates a progress line and reacts to signals.
 Watch watch_for(Progress* progress) {
   return Watch(
       [progress](double share) {
@@ -67,7 +67,7 @@ int run_one(const ReproduceOptions& o) {
   refuse_long(e.name, e.seconds(request), o.yes, e.options & kSamples ? "lower --samples" : "");
   const bool draw = !o.out.empty() && ready_folder(o.out, o.quiet);
   const Program program{SOFTAMP_VERSION, o.out.empty() ? std::string() : program_digest()};
-  if (!o.out.empty()) kept_result(e, request, program, o.out);  // throws where the file is somebody else's
+  if (!o.out.empty()) kept_result(e, request, program, o.out);  // throws if the file is not ours
   const InterruptGuard guard;
   Result result;
   try {
@@ -82,7 +82,7 @@ int run_one(const ReproduceOptions& o) {
     std::cout << json_text(result_json(result));
   else
     std::cout << result_text(result);
-  std::cout << std::flush;  // a file that cannot be written takes no figure away
+  std::cout << std::flush;  // so that the figures are shown even if a file cannot be written
   if (!o.out.empty() && result.outcome.skipped.empty()) {
     keep_result(result, o.out);
     if (draw) draw_missing(result, o.out);
@@ -92,7 +92,7 @@ int run_one(const ReproduceOptions& o) {
   return agreement(result.outcome).all() ? kSuccess : kCheckFailed;
 }
 
-/// Only the list's own options are taken where no experiment is named.
+/// Without an experiment only the options of the list are allowed.
 void check_list(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())
     if (const std::string name = option->get_name(); option->count() > 0 && name != "--json" && name != "--quiet")
@@ -139,7 +139,7 @@ Words experiment_names() {
 }  // namespace
 
 Verb add_reproduce(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("reproduce", "Runs published experiments, and judges itself by them");
+  CLI::App* app = program.add_subcommand("reproduce", "Runs published experiments and compares the results");
   const auto o = std::make_shared<ReproduceOptions>();
   app->add_option("NAME", o->name, "an experiment, or all [=none: lists them]")->type_name("NAME");
   add_words(*app, "--format", o->request.formats, format_from_name,
@@ -165,27 +165,27 @@ Verb add_reproduce(CLI::App& program) {
   app->add_option_function<std::string>(
          "--samples",
          [o](const std::string& text) { o->request.samples = parse_whole("--samples", text, 1, uint64_t{1} << 40); },
-         "how much is repeated; the list says what that is [=the experiment's]")
+         "number of repetitions; the list says of what [=the experiment's]")
       ->type_name("N");
   app->add_option("--data", o->request.data, "folder of Fashion-MNIST [=$SOFTAMP_DATA, else such runs are skipped]")
       ->type_name("DIR");
   app->add_option("--out", o->out,
-                  "write tables (CSV), figures (SVG, PNG) and everything (JSON) here; all: also index.html, and go on "
-                  "where an interrupted run was [=none]")
+                  "write tables (CSV), figures (SVG, PNG) and everything (JSON) here; all: also index.html, and "
+                  "continue an interrupted run [=none]")
       ->type_name("DIR");
   app->add_option("--markdown", o->markdown, "all: also write the results in Markdown [=none]")->type_name("FILE");
   app->add_flag("--brief", o->request.brief, "a quick look: smaller sizes, and the checks that these allow");
-  app->add_flag("--again", o->again, "all: run also what is kept in --out");
-  app->add_flag("--yes", o->yes, "run also what will take more than ten minutes");
+  app->add_flag("--again", o->again, "all: also run experiments whose results are kept in --out");
+  app->add_flag("--yes", o->yes, "also run what will take more than ten minutes");
   app->add_flag("--json", o->json, "print one JSON document");
   app->add_flag("--quiet", o->quiet, "no progress, no remarks; only errors");
   offer(*app, "NAME", experiment_names);
   offer(*app, "--format", names_of_compute_formats);
   offer(*app, "--rounding", names_of_all<RoundingMode>);
   app->footer(
-      R"(Each result says `agrees` or `differs` beside what was published, or `recorded` where nothing was. An experiment
-gives the same bits for a seed, on any number of cores. Exit code 0: all checks agree; 1: one differs; 2: an experiment
-or the writing of a file failed; 77: the one that was asked for could not run here. (`all` skips such ones, and says so.)
+      R"(Each result is marked `agrees` or `differs` next to the published one, or `recorded` if nothing was published. For one
+seed an experiment gives the same bits on any number of cores. Exit code 0: all checks agree; 1: one differs; 2: an
+experiment failed, or a file could not be written; 77: the experiment cannot run here. (`all` skips such ones, and says so.)
 
 Examples:
   softamp reproduce

@@ -29,10 +29,10 @@ struct Item {
   std::optional<Result> result{};
   bool kept = false;      ///< the result was read back
   std::string failed{};   ///< what stopped it: there is no result
-  std::string trouble{};  ///< what of the result's files could not be written
+  std::string trouble{};  ///< which of the result's files could not be written
 };
 
-/// Asked before the run, so that it is not for nothing.
+/// Checked before the run, so that it is not in vain.
 void check_markdown_file(const fs::path& file) {
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   errno = fs::is_directory(file) ? EISDIR : 0;
@@ -41,7 +41,7 @@ void check_markdown_file(const fs::path& file) {
                      "; expected a file in a folder that can be written to");
 }
 
-/// Writes the result's files: the numbers first, which a figure that cannot be drawn does not take away.
+/// Writes the result's files: the numbers first, so that they exist even if a figure cannot be drawn.
 void keep(Item& item, const std::string& folder, bool draw) {
   try {
     if (item.kept)
@@ -119,7 +119,7 @@ std::string summary(const std::vector<Item>& items) {
   return aligned(rows, {false, false, true, false});
 }
 
-/// Runs what is not kept; false where a signal ended that.
+/// Runs the experiments whose results are not kept; false if a signal stopped it.
 bool run_items(std::vector<Item>& items, const ReproduceOptions& o, const Program& program, bool draw) {
   double total = 0, done = 0;
   for (const Item& item : items) total += item.result ? 0 : item.estimate;
@@ -137,7 +137,7 @@ bool run_items(std::vector<Item>& items, const ReproduceOptions& o, const Progra
       if (!o.out.empty()) keep(item, o.out, draw);
     } catch (const Interrupted&) {
       return false;
-    } catch (const std::exception& e) {  // the others are worth having
+    } catch (const std::exception& e) {  // the other experiments still run
       item.failed = e.what();
     }
     done += item.estimate;
@@ -163,7 +163,7 @@ reproduce::Request with_data(const reproduce::Experiment& experiment, reproduce:
 void refuse_long(const std::string& what, double seconds, bool yes, const std::string& instead) {
   constexpr double kLong = 600;
   if (seconds > kLong && !yes)
-    throw UsageError("'" + what + "' will take about " + duration_text(seconds) + " on two cores; say --yes to run it" +
+    throw UsageError("'" + what + "' will take about " + duration_text(seconds) + " on two cores; add --yes to run it" +
                      (instead.empty() ? "" : ", or " + instead));
 }
 
@@ -189,7 +189,7 @@ int run_all(const ReproduceOptions& o) {
   size_t kept = 0;
   double rest = 0;
   for (Item& item : items) {
-    // Asked with --again, too: a file that is somebody else's is not overwritten.
+    // Checked with --again, too: a file that is not ours is not overwritten.
     if (!o.out.empty()) item.result = kept_result(*item.experiment, item.request, program, o.out);
     if (o.again) item.result.reset();
     item.kept = item.result.has_value();
@@ -208,7 +208,7 @@ int run_all(const ReproduceOptions& o) {
     std::cerr << "softamp reproduce: interrupted; " << finished << " of " << items.size()
               << " experiments are finished; "
               << (o.out.empty() ? std::string("without --out none is kept")
-                                : "they are kept in " + o.out + ", the same command goes on")
+                                : "they are kept in " + o.out + ", the same command continues")
               << '\n';
     return 128 + InterruptGuard::pending();
   }

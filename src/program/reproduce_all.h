@@ -1,4 +1,4 @@
-// What `softamp reproduce` was asked for, and the run of the whole shelf.
+// The options of `softamp reproduce`, and the run of all experiments.
 #pragma once
 
 #include "src/program/options.h"
@@ -16,18 +16,18 @@ struct ReproduceOptions {
   bool seed_given = false, again = false, yes = false, json = false, quiet = false;
 };
 
-/// Runs all experiments; what is kept of equal settings is not run again. Returns an ExitCode.
+/// Runs all experiments, except those whose results are kept from a run with equal settings. Returns an ExitCode.
 int run_all(const ReproduceOptions& o);
 
-/// The request with the folder of images that would be read: --data's, else $SOFTAMP_DATA, where it takes one.
+/// The request with the folder of images to read: --data's, else $SOFTAMP_DATA, if the experiment takes one.
 reproduce::Request with_data(const reproduce::Experiment& experiment, reproduce::Request request);
 
-/// Throws UsageError with the estimate where it is above ten minutes and --yes was not given; `instead`, that is "lower
-/// --samples", is what it names beside.
+/// Throws UsageError with the estimate if it is above ten minutes and --yes was not given; it also suggests `instead`,
+/// such as "lower --samples".
 void refuse_long(const std::string& what, double seconds, bool yes, const std::string& instead);
 
-/// Makes --out, and sees that it can be written to, else UsageError. Whether figures can be drawn: where they cannot,
-/// standard error says so, unless `quiet`.
+/// Makes the folder of --out, and checks that it can be written to, else UsageError. Returns whether figures can be
+/// drawn; if not, prints that to standard error, unless `quiet`.
 bool ready_folder(const std::string& folder, bool quiet);
 
 }  // namespace softamp::program

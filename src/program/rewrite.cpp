@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a file's ending says that it holds.
+/// The kind of graph that a file's ending stands for.
 enum class GraphKind : uint8_t { kSoftamp, kGraphDef };
 
 GraphKind kind_of(const std::string& place, const std::string& file) {
@@ -33,7 +33,7 @@ void check_files(const RewriteVerbOptions& o) {
                           ? "a GraphDef is not written as a softamp graph, which cannot hold operations that softamp "
                             "does not know; expected a name that ends in .pb, .pbtxt or .pb.txt"
                           : "a softamp graph is not written as a GraphDef; expected a name that ends in .json"));
-  // A graph may be written over itself; nothing else is lost under what is written.
+  // A graph may be written over itself; any other overlap of files is refused.
   const std::string recipe = o.recipe ? recipe_file(*o.recipe) : "";
   refuse_same_file("--output-report", o.report_file, o.out, "the file of --out");
   refuse_same_file("--output-report", o.report_file, o.graph, "the graph that is read");
@@ -68,7 +68,7 @@ void write_file(const std::string& option, const std::string& file, const std::s
   if (!write_whole_file(file, text)) throw UsageError(option + ": '" + file + "' cannot be written");
 }
 
-/// Keeps what nothing reads: the outputs of a graph whose file names none.
+/// Preserves nodes that nothing reads: they are the outputs if the graph's file names none.
 void preserve_unread(OpGraph& graph) {
   std::vector<char> read(graph.nodes.size());
   for (const OpNode& node : graph.nodes)
@@ -77,7 +77,7 @@ void preserve_unread(OpGraph& graph) {
     if (!read[n]) graph.nodes[n].preserved = true;
 }
 
-/// Colours the picture and plans its casts; nothing is moved into the report before it is there.
+/// Colours the picture and plans its casts; the report takes its parts only after that.
 PrecisionReport report_of(OpGraph picture, bool has_fetches, const ChosenMechanism& mechanism) {
   if (!has_fetches) preserve_unread(picture);
   PrecisionReport report;
@@ -98,14 +98,14 @@ PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechani
   }
   const std::vector<std::string>& fetches = o.fetches.empty() ? file.outputs : o.fetches;
   PrecisionReport report = report_of(op_graph(file.graph, fetches), !fetches.empty(), mechanism);
-  // The outputs written are those that kept their dtype: a second rewrite of the file keeps them again.
+  // The file names the outputs that kept their dtype, so that a second rewrite keeps them again.
   if (!o.out.empty()) write_file("--out", o.out, graph_json(apply(file.graph, report.plan), fetches));
   return report;
 }
 
 PrecisionReport rewrite_graph_def(const RewriteVerbOptions& o, const ChosenMechanism& mechanism) {
   const GraphDefFile original = GraphDefFile::load(o.graph);
-  // Protobuf reads a file that was cut to nothing as a graph of nothing.
+  // Protobuf reads an empty file as an empty graph.
   std::error_code none;
   if (fs::is_regular_file(o.graph, none) && fs::file_size(o.graph, none) == 0)
     throw UsageError(o.graph + ": the file is empty; expected a GraphDef");
@@ -147,9 +147,9 @@ int run_verb(const RewriteVerbOptions& o) {
 
 Verb add_rewrite(CLI::App& program) {
   auto* app = program.add_subcommand("rewrite", "Mixed precision by one mechanism, on a finished graph.");
-  app->footer(R"(Exactly one of --tensorflow, --recipe, --policy, --level. The report goes to standard output, what the
-system logs to standard error. Outputs keep their names and dtypes.
-A layer is what a node's attribute "layer" says, else the scope of its name; a node without the attribute "device" is
+  app->footer(R"(Exactly one of --tensorflow, --recipe, --policy, --level. The report goes to standard output, the
+system's log to standard error. Outputs keep their names and dtypes.
+A node's layer is its attribute "layer", else the scope of its name; a node without the attribute "device" is
 on /gpu:0.
 
 Examples:

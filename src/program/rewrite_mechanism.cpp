@@ -45,7 +45,7 @@ std::string text_of_option(const RewriteVerbOptions& o, const std::string& optio
   return option.substr(2) + "=" + value + (o.dtype.empty() ? "" : ",dtype=" + o.dtype);
 }
 
-/// Two mechanisms: what the systems say of the second, in the order of the command line; else our own words.
+/// Two mechanisms: the systems' error for the second one, in the order of the command line; else our own.
 [[noreturn]] void refuse_second(const RewriteVerbOptions& o) {
   MixedPrecisionContext context(sink(true));
   for (const std::string& option : o.mechanisms) {
@@ -129,7 +129,7 @@ void ChosenMechanism::prepare_tensorflow(const RewriteVerbOptions& o) {
   changed_ = !o.changes.empty();
   rewriting_.gpu_capability = o.gpu_capability.value_or(rewriting_.gpu_capability);
   if (!o.cpu) return;
-  // No GPU is none that could be suitable, whatever its capability need be.
+  // Without a GPU none is suitable, for any required capability.
   rewriting_.gpu_capability = 0;
   rewriting_.ignore_performance = false;
 }

@@ -46,7 +46,7 @@ std::string parse_regex(const std::string& word) {
 }  // namespace
 
 void RewriteVerbOptions::add_to(CLI::App& app) {
-  // An empty word is most often a variable of the shell that is not set; it would mean that nothing is written.
+  // An empty word is usually an unset variable of the shell; it would mean that nothing is written.
   const auto named = [&](const std::string& name, std::string& target, const std::string& text,
                          const std::string& type) {
     const std::string place = name.substr(name.rfind(',') + 1);
@@ -81,18 +81,19 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
         ->type_name(type)
         ->allow_extra_args(false);
   };
-  repeatable("--fetch",
-             "an output whose name and dtype must stay; repeatable [=the file's outputs, or all that nothing reads]",
-             "NAME", [this](const std::string& name) { fetches.push_back(name); });
+  repeatable(
+      "--fetch",
+      "an output whose name and dtype must stay; repeatable [=the file's outputs, or all tensors that nothing reads]",
+      "NAME", [this](const std::string& name) { fetches.push_back(name); });
   repeatable("--add", "--tensorflow: more operations of a list (allow, infer, deny, clear); repeatable", "LIST=OP,OP",
              [this](const std::string& text) { changes.emplace_back(true, text); });
   repeatable("--remove", "--tensorflow: fewer operations of a list; repeatable", "LIST=OP,OP",
              [this](const std::string& text) { changes.emplace_back(false, text); });
   app.add_flag("--environment", environment,
-               "obey the systems' variables: TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_*, TF_BF16_*");
+               "obey the systems' environment variables: TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_*, TF_BF16_*");
   app.add_option_function<std::string>(
          "--gpu-capability", [this](const std::string& text) { gpu_capability = parse_capability(text); },
-         "compute capability of the GPU; TensorFlow and Keras want 7.0 [=7.0]")
+         "compute capability of the GPU; TensorFlow and Keras require 7.0 [=7.0]")
       ->type_name("X");
   app.add_flag("--cpu", cpu, "there is no GPU")->excludes("--gpu-capability");
   app.add_option_function<std::string>(
@@ -101,15 +102,15 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
       ->type_name("WORD");
   app.add_option_function<std::string>(
          "--report", [this](const std::string& text) { report = parse_report(text); },
-         "print what became of every node: summary, table, csv, json, dot [=summary; none with -o]")
+         "print what happened to every node: summary, table, csv, json, dot [=summary; none with -o]")
       ->type_name("WORD");
-  named("--output-report", report_file, "write the report there [=standard output]", "FILE");
+  named("--output-report", report_file, "write the report to this file [=standard output]", "FILE");
   named("-o,--out", out, "write the graph: .json of a .json, .pb or .pbtxt of a GraphDef", "FILE");
   app.add_flag("--quiet", quiet, "only warnings on standard error");
   offer_mechanisms(app);
   offer(app, "--regex", kRegexModes);
   offer(app, "--report", report_names);
-  // In which order the mechanisms stand decides which of two is refused.
+  // The order of the mechanisms decides which of two is refused.
   app.parse_complete_callback([this, &app] {
     mechanisms.clear();
     for (const CLI::Option* option : app.parse_order())

@@ -1,4 +1,4 @@
-// What the options of `softamp rewrite` say.
+// The values of the options of `softamp rewrite`.
 #pragma once
 
 #include "src/program/program.h"
@@ -32,13 +32,13 @@ struct RewriteVerbOptions {
 /// The mechanism that the options name, ready to colour pictures.
 class ChosenMechanism {
  public:
-  /// Reads files and, where asked, the environment. Throws UsageError and what the systems throw: for two mechanisms at
-  /// once, ApiConflictError in the systems' own words. Messages of the systems go to standard error.
+  /// Reads files and, if asked, the environment. Throws UsageError and the systems' own errors: for two mechanisms at
+  /// once, ApiConflictError with the system's text. Messages of the systems go to standard error.
   explicit ChosenMechanism(const RewriteVerbOptions& options);
 
   bool is_tensorflow() const { return mechanism_.kind == Mechanism::Kind::kTensorFlow; }
   Colouring colour(const OpGraph& graph) const;
-  /// Complaints about options that find nothing in this graph.
+  /// Warnings about options that match nothing in this graph.
   std::vector<std::string> remarks(const OpGraph& graph) const;
 
  private:

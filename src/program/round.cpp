@@ -30,12 +30,12 @@ struct RoundOptions {
   bool json = false;
 };
 
-/// Thrown between two chunks when the user has had enough; the writer then removes its temporary file.
+/// Thrown between two chunks when the user interrupts; the writer then removes its temporary file.
 struct Interrupted {
   int signal;
 };
 
-/// Where codes go: fp16 as the type it is, all others in the narrowest unsigned integer that holds them.
+/// The type of the output: fp16 for fp16 codes, else the narrowest unsigned integer that holds the codes.
 ElementType output_type(const RoundOptions& o) {
   if (o.values) return ElementType::kFloat32;
   if (o.format == kFp16) return ElementType::kFloat16;
@@ -45,9 +45,9 @@ ElementType output_type(const RoundOptions& o) {
 
 std::string type_text(ElementType type) { return std::string("'") + npy::descr(type) + "'"; }
 
-/// The numbers of a file that replaces the generator: unsigned, as wide as what is read of them, widened to 32 bits.
-/// Without a chip a number is R, its low bits; with one it is the chip's random word, of which the chip takes its part
-/// for value 0 of a packed result, as `softamp chips --word` does.
+/// Random words from a file instead of the generator: unsigned integers of any width, widened to 32 bits. Without a
+/// chip the low bits are R; with one it is the chip's random word, from which the chip takes its part for value 0 of a
+/// packed result, as `softamp chips --word` does.
 class RandomWords {
  public:
   RandomWords(const std::string& path, const npy::Header& like, const RoundOptions& o) : reader_(path) {
@@ -135,15 +135,15 @@ FpStatus round_from(const RoundOptions& o, npy::Reader& reader, RandomWords* wor
 }
 
 void check_options(const RoundOptions& o, const CLI::App& app) {
-  const bool stochastic = o.rounding.policy(o.format).stochastic();  // also refuses what the preset does not have
+  const bool stochastic = o.rounding.policy(o.format).stochastic();  // also refuses modes that the preset does not have
   if (o.rounding.chip && chip_rounding(*o.rounding.chip, o.format).from != kFp32)
     throw UsageError("--chip: " + name_of(*o.rounding.chip) + " makes " + format_name(o.format) + " from " +
                      format_name(chip_rounding(*o.rounding.chip, o.format).from) +
                      ": expected a format that it makes from fp32");
   if (o.rounding.engine == RandomEngine::kXoroshiro128aox)
     throw UsageError(
-        "--random: 'xoroshiro128aox': expected philox or philox7; its numbers come in the order of the hardware, "
-        "which --random-bits can hand in");
+        "--random: 'xoroshiro128aox': expected philox or philox7; its numbers come in the order of the hardware: pass "
+        "them with --random-bits");
   if (o.random_bits.empty()) return;
   if (!stochastic) throw UsageError("--random-bits: expected --rounding stochastic beside it");
   for (const char* other : {"--seed", "--random"})
@@ -214,7 +214,7 @@ int run_round(const RoundOptions& o, const CLI::App& app) {
     return kSuccess;
   } catch (const Interrupted& stop) {
     std::cerr << "softamp round: interrupted; " << o.out << " was not written\n";
-    std::raise(stop.signal);  // ends the program as the user asked, now that the temporary file is gone
+    std::raise(stop.signal);  // ends the program by the signal, now that the temporary file is gone
     return kUsage;
   }
 }
@@ -226,7 +226,8 @@ Verb add_round(CLI::App& program) {
   const auto o = std::make_shared<RoundOptions>();
   app->add_option("IN", o->in, "the array: float32 or float64, C order")->required()->type_name("IN.npy");
   app->add_option("OUT", o->out,
-                  "its codes: fp16 as 'f2', other formats as 'u1', 'u2' or 'u4'; replaced only when whole")
+                  "the codes: fp16 as 'f2', other formats as 'u1', 'u2' or 'u4'; an existing file is replaced only by "
+                  "a complete one")
       ->required()
       ->type_name("OUT.npy");
   add_compute_format(*app, o->format, "target, see `softamp formats`")->required();

@@ -43,7 +43,7 @@ fs::path file_of(const fs::path& folder, std::string fetch) {
   return folder / (fetch + ".npy");
 }
 
-/// Two fetches whose files would be one are refused before anything is computed.
+/// Refuses two fetches with the same file name, before anything is computed.
 void check_files(const fs::path& folder, const std::vector<std::string>& fetches) {
   std::map<fs::path, std::string> files;
   for (const std::string& fetch : fetches) {
@@ -54,7 +54,7 @@ void check_files(const fs::path& folder, const std::vector<std::string>& fetches
   }
 }
 
-/// Tensors that nothing reads: what a run without --fetch computes where the file names no outputs.
+/// Tensors that nothing reads: a run without --fetch computes them if the file names no outputs.
 std::vector<std::string> unread_outputs(const Graph& graph) {
   std::vector<char> read(static_cast<size_t>(graph.size()));
   for (const Node& node : graph.nodes())
@@ -189,7 +189,7 @@ class Run {
 
 Verb add_run(CLI::App& program) {
   auto* app = program.add_subcommand("run", "Runs a graph of tensor operations.");
-  app->footer(R"(GRAPH.json is described in docs/GRAPH_JSON.md; operations carry TensorFlow's names.
+  app->footer(R"(GRAPH.json is described in docs/GRAPH_JSON.md; operations have TensorFlow's names.
 Without --fetch the outputs that the file names are computed, or every tensor that nothing reads. Results are printed,
 or written to --out as .npy files: "scope/y:1" is scope_y_1.npy.
 The backend, and the settings that decide the bits, go to standard error, and into the trace.

@@ -117,14 +117,16 @@ void set_behaviour(IpuConfig& config, const std::string& words) {
 void RunOptions::add_to(CLI::App& app) {
   app.add_option("GRAPH", graph, "the graph, a JSON file")->required()->type_name("FILE");
   app.add_option("--feed", feeds, "NAME=FILE.npy, the value of a Placeholder; repeatable")->type_name("NAME=FILE");
-  app.add_option("--fetch", fetches,
-                 "a tensor to compute, NAME or NAME:PORT; repeatable [=the file's outputs, or all that nothing reads]")
+  app.add_option(
+         "--fetch", fetches,
+         "a tensor to compute, NAME or NAME:PORT; repeatable [=the file's outputs, or all tensors that nothing reads]")
       ->type_name("NAME");
   app.add_option("--out", out, "folder for the results, one .npy each [=print them]")->type_name("DIR");
-  app.add_option("--behaviour", behaviour, "inv, div0, oflo (stop there), esr, nanoo; all; off [=off]")
+  app.add_option("--behaviour", behaviour, "inv, div0, oflo (these stop the run), esr, nanoo; all; off [=off]")
       ->type_name("WORDS");
   app.add_option("--partials", partials, "partials of products: half, float [=float]")->type_name("WORD");
-  app.add_option("--block", block, "products to a rounding of half partials: 1, 4, 16, k [=16]")->type_name("N");
+  app.add_option("--block", block, "products between two roundings of half partials: 1, 4, 16, k [=16]")
+      ->type_name("N");
   app.add_option("--inner", inner, "inside a block: fma_chain, rn32_each, exact_dot4 [=fma_chain]")->type_name("WORD");
   app.add_option("--accumulator", accumulator,
                  "how products are summed: ipu_model_a (as --partials, --block, --inner say), fp32_chain, "
@@ -156,14 +158,15 @@ void RunOptions::add_to(CLI::App& app) {
   app.add_option("--isa", isa,
                  "of the backend emu: auto, portable, avx2, avx512, avx512fp16; results do not depend on it [=auto]")
       ->type_name("WORD");
-  app.add_flag("--reference", reference, "every element by the operation's definition, slowly; with the backend emu");
+  app.add_flag("--reference", reference,
+               "compute every element by the operation's definition, slowly; only with the backend emu");
   app.add_flag("--status", status, "flags of every operation, to standard error");
   app.add_flag("--statistics", statistics, "extremes, special values and exponents of every tensor");
   app.add_option("--print", print, "print the graph instead of running it: text, dot")
       ->type_name("WORD")
       ->check(CLI::IsMember({"text", "dot"}));
   app.add_flag("--json", json, "print one JSON document: status, statistics, files, hashes");
-  app.add_flag("--quiet", quiet, "do not say the settings on standard error");
+  app.add_flag("--quiet", quiet, "do not print the settings on standard error");
   offer(app, "--behaviour", kBehaviour);
   offer(app, "--partials", {"half", "float"});
   offer(app, "--block", kBlocks);

@@ -1,4 +1,4 @@
-// What the options of `softamp run` say.
+// The values of the options of `softamp run`.
 #pragma once
 
 #include "src/program/program.h"

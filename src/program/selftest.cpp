@@ -102,7 +102,7 @@ Verb add_selftest(CLI::App& program) {
   const auto o = std::make_shared<SelftestOptions>();
   app->add_option_function<std::string>(
          "--backend", [o](const std::string& text) { o->backend = backend_from_name(text); },
-         "cuda or gpu: also what a GPU computes against emu; auto: that where there is a GPU [=emu]")
+         "cuda or gpu: also compare a GPU with emu; auto: if there is a GPU [=emu]")
       ->type_name("WORD");
   offer_backends(*app);
   app->add_flag("--json", o->json, "print one JSON document");

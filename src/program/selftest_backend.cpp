@@ -16,7 +16,7 @@ namespace {
 
 using Feeds = std::vector<std::pair<std::string, Tensor>>;
 
-/// Any bits at all, or numbers in (-2, 2).
+/// Random bits, or numbers in (-2, 2).
 Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed, bool any) {
   Tensor t(TensorType{dtype, shape});
   const FloatFormat f = format_of(dtype);
@@ -30,12 +30,12 @@ Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed, bool any) {
   return t;
 }
 
-/// Collects what two backends gave.
+/// Compares the results of two backends.
 class Comparison {
  public:
   explicit Comparison(std::string backend) : backend_(std::move(backend)) {}
 
-  /// Three steps of the graph on both; on a GPU the third is a recording played again.
+  /// Three steps of the graph on both; on a GPU the third replays a recorded step.
   void run(const std::string& what, const Graph& graph, const Feeds& feeds, const std::vector<std::string>& fetches,
            ExecutorOptions options) {
     if (!finding_.problem.empty()) return;
@@ -155,7 +155,7 @@ BackendFinding check_products(const std::string& backend) {
   return c.finding();
 }
 
-/// A graph of operations that keep [rows, columns], each reading what is there already.
+/// A graph of operations on [rows, columns], each reading results of earlier ones.
 Graph random_graph(DType type, uint64_t seed, const Shape& shape) {
   static const char* const kTwo[] = {"AddV2", "Sub", "Mul", "RealDiv", "Maximum"};
   static const char* const kOne[] = {"Neg", "Relu", "Tanh", "Sigmoid", "Exp", "Sqrt", "Softmax"};
@@ -168,7 +168,8 @@ Graph random_graph(DType type, uint64_t seed, const Shape& shape) {
     const Port x = any();
     const uint64_t kind = random() % 10;
     if (kind < 4) {
-      const char* const op = kTwo[random() % std::size(kTwo)];  // drawn first, whatever order a compiler evaluates in
+      const char* const op =
+          kTwo[random() % std::size(kTwo)];  // drawn first, so that the order of evaluation does not matter
       values.push_back(b.add(op, {x, any()}));
     } else if (kind < 7) {
       values.push_back(b.add(kOne[random() % std::size(kOne)], {x}));

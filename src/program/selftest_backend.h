@@ -1,5 +1,5 @@
 // The checks of `softamp selftest --backend cuda`: a GPU computes what the CPU does, bit for bit. A spot check of what
-// tests/gpu.sh proves, and without anything but the program.
+// tests/gpu.sh proves; it needs only the program.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace softamp::program {
 
-/// What a check has compared. Digests are XXH3-128 of emu's values: equal on every machine.
+/// The result of a check. Digests are XXH3-128 of emu's values: equal on every machine.
 struct BackendFinding {
-  uint64_t values = 0;  ///< compared; each with its bits
+  uint64_t values = 0;  ///< values compared bit for bit
   std::string digest;
-  std::string problem;  ///< the first difference; empty where there is none
+  std::string problem;  ///< the first difference; empty if there is none
 };
 
 struct BackendCheck {

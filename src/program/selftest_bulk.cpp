@@ -22,7 +22,7 @@ std::vector<InstructionSet> available_sets() {
   return sets;
 }
 
-constexpr size_t kCount = 65536 + 13;  // every half, and a tail that fills no vector
+constexpr size_t kCount = 65536 + 13;  // every half, and a tail shorter than a vector
 
 /// The six policies of the check, by name of mode.
 std::vector<RoundingPolicy> policies() {

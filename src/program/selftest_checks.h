@@ -9,7 +9,7 @@ namespace softamp::program {
 
 struct SelftestCheck {
   std::string name;
-  /// Returns nothing where all is well, else the first difference: what was computed, found and expected.
+  /// Returns an empty text if all is well, else the first difference: what was computed, found and expected.
   std::string (*run)();
 };
 
@@ -19,10 +19,10 @@ std::vector<SelftestCheck> known_answer_checks();
 /// Bulk operations against the scalar ones, on each instruction set that this machine has.
 std::vector<SelftestCheck> instruction_set_checks();
 
-/// "portable, avx2, avx512": the sets that this machine has and this build holds code for.
+/// "portable, avx2, avx512": the sets that both this machine and this build support.
 std::string instruction_sets_seen();
 
-/// "what: found, expected ..." where the two differ, in hexadecimal; nothing where they are equal.
+/// "what: found, expected ..." where the two differ, in hexadecimal; empty if they are equal.
 std::string difference(const std::string& what, unsigned long long found, unsigned long long expected);
 
 }  // namespace softamp::program

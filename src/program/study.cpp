@@ -21,13 +21,13 @@ struct StudyOptions {
   bool log = false, json = false, quiet = false;
 };
 
-/// float32, and what the systems are used with.
+/// float32, and the usual choice of each system.
 constexpr const char* kMechanisms =
     "none,tensorflow=2.3,tensorflow=2019,recipe=basic,recipe=full,policy=mixed_float16,policy=mixed_bfloat16,"
     "level=O1,level=O2,level=O3";
 
-/// A study of mechanisms that says nothing else: a network with norms and residual sums, on generated images, ended
-/// within a minute. An overflow is seen under every mechanism alike, also under none.
+/// The default of a study of mechanisms: a network with norms and residual sums, on generated images, done within a
+/// minute. Overflows are recognised under every mechanism, and without one.
 TrainSettings mechanism_study() {
   TrainSettings s;
   s.network = "small_resnet";
@@ -67,7 +67,7 @@ StudyPlan plan_from(const StudyOptions& o) {
   settle_data(plan.settings);
   if (!o.backend.empty()) plan.settings.backend = o.backend;
   settle_backend(plan.settings.backend, o.quiet ? std::string() : "softamp study");
-  // Where mechanisms are compared, each has a loss scale and a behaviour of its own.
+  // When mechanisms are compared, each has its own loss scale and behaviour.
   const std::vector<std::string> keys = plan.keys();
   if (std::find(keys.begin(), keys.end(), "mechanism") == keys.end()) plan.settings = plan.settings.spelled_out();
   return plan;
@@ -90,7 +90,7 @@ int run_verb(const StudyOptions& o) {
     std::cerr << "softamp study: interrupted; " << runs.size() - static_cast<size_t>(missing) << " of " << runs.size()
               << " runs are finished; "
               << (running.folder.empty() ? std::string("without --out none is kept")
-                                         : "they are kept in " + running.folder + ", the same command goes on")
+                                         : "they are kept in " + running.folder + ", the same command continues")
               << '\n';
     return 128 + InterruptGuard::pending();
   }
@@ -99,7 +99,7 @@ int run_verb(const StudyOptions& o) {
     print_json(study_json(report));
   else
     print_study(report, std::cout);
-  std::cout << std::flush;  // a file that cannot be written takes no figure away
+  std::cout << std::flush;  // so that the figures are shown even if a file cannot be written
   if (!o.csv.empty()) {
     std::ofstream out(o.csv);
     out << study_csv(report);
@@ -136,7 +136,7 @@ Verb add_study(CLI::App& program) {
         ->type_name(type)
         ->allow_extra_args(false);
   };
-  repeatable("--grid", o->grid, "values of one setting, every one with every other axis'; repeatable",
+  repeatable("--grid", o->grid, "values of one setting, combined with those of every other axis; repeatable",
              "KEY=VALUE,VALUE,...");
   repeatable("--case", o->cases, "settings that change together; repeatable, all cases are one axis",
              "KEY=VALUE,KEY=VALUE");
@@ -150,7 +150,7 @@ Verb add_study(CLI::App& program) {
   add_whole(*app, "--seeds", o->seeds, 1, 1000000, "runs of each setting, from the settings' seed on [=3]");
   app->add_option("--data", o->data, "folder of images [=the settings', else $SOFTAMP_DATA, else a generated set]")
       ->type_name("DIR");
-  app->add_option("--out", o->running.folder, "keep each finished run here, and do not run again what is kept [=none]")
+  app->add_option("--out", o->running.folder, "keep each finished run here, and do not repeat kept ones [=none]")
       ->type_name("DIR");
   add_whole(*app, "--jobs", o->running.jobs, 0, 1024, "runs at a time, one thread each; 0: as many as cores [=0]");
   add_backend(*app, o->backend, "the settings', else emu");
@@ -161,7 +161,7 @@ Verb add_study(CLI::App& program) {
   app->add_flag("--quiet", o->quiet, "no settings, no progress on standard error");
   for (const char* option : {"--grid", "--case", "--set"}) offer(*app, option, setting_keys);
   app->footer(R"(Settings and their defaults: `softamp train --print-settings`. Results depend neither on --jobs
-nor on --backend. A kept run is taken by the program that computed it alone, and for the same images, wherever they lie.
+nor on --backend. A kept run is used only by the same program and for the same images, in any folder.
 
 Examples:
   softamp study --grid precision=float16,float32 --grid stochastic_rounding=off,on --seeds 5 --plot study.svg

@@ -18,7 +18,7 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-/// The later axis would win silently, in rows that look different and are equal.
+/// Otherwise the later axis would silently override the earlier, and rows that look different would be equal.
 void check_axes(const std::vector<std::vector<StudyCase>>& axes) {
   std::vector<std::string> before;
   for (const auto& axis : axes) {
@@ -34,7 +34,7 @@ void check_axes(const std::vector<std::vector<StudyCase>>& axes) {
   }
 }
 
-/// Keys that a study does not vary: they decide no bit, or the study sets them itself.
+/// Keys that a study does not vary: they change no bit, or the study sets them itself.
 void check_key(const std::string& place, const std::string& key) {
   if (key == "seed") throw UsageError(place + ": 'seed': expected --seeds N, from the settings' seed on");
   if (key == "threads" || key == "backend" || key == "program")
@@ -96,7 +96,7 @@ std::vector<std::string> StudyPlan::keys() const {
 std::vector<std::string> StudyPlan::values(size_t setting) const {
   const TrainSettings chosen = settings_of(setting);
   Json all = Json::parse(chosen.to_json());
-  all["mechanism"] = chosen.mechanism;  // also where it is none
+  all["mechanism"] = chosen.mechanism;  // even if it is none
   std::vector<std::string> values;
   for (const std::string& key : keys()) values.push_back(text_of(all.at(key)));
   return values;
@@ -109,7 +109,7 @@ std::vector<StudyRun> StudyPlan::runs() const {
     TrainSettings row = settings_of(setting);
     settle_data(row);
     row.program = "softamp study";
-    row.threads = 1;  // the runs stand side by side
+    row.threads = 1;  // the runs are done in parallel
     for (int64_t s = 0; s < seeds; ++s) {
       runs.push_back({setting, row});
       runs.back().settings.seed = row.seed + static_cast<uint64_t>(s);

@@ -27,9 +27,9 @@ struct StudyPlan {
   size_t rows() const;
   /// The keys that the axes change, in their order: the first columns of the table.
   std::vector<std::string> keys() const;
-  /// What row `setting` has there, as text: {"float16", "on"}.
+  /// The values of row `setting` for these keys, as text: {"float16", "on"}.
   std::vector<std::string> values(size_t setting) const;
-  /// All runs, row by row, seed by seed; every settings checked. Throws UsageError.
+  /// All runs, row by row, seed by seed; all settings are checked. Throws UsageError.
   std::vector<StudyRun> runs() const;
 
  private:

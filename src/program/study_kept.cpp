@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 /// The file's format; 1 did not name the program.
 constexpr int kStudyRunFormat = 2;
 
-/// Numbers that JSON has not, NaN and the infinities, are null, and come back as NaN.
+/// NaN and infinities, which JSON does not have, are written as null and read back as NaN.
 double number_or_nan(const Json& value) {
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
@@ -58,7 +58,7 @@ KeptRuns::KeptRuns(fs::path folder, StudyData& data)
 
 fs::path KeptRuns::file_of(const TrainSettings& settings) {
   TrainSettings nameless = settings;
-  nameless.data.clear();  // a folder may have another name tomorrow, or other images; a recipe's file other lists
+  nameless.data.clear();  // a folder may later have another name, or other images; a recipe's file other lists
   const std::string text =
       nameless.to_json(false) + data_.contents(settings) + recipe_contents(settings.mechanism_value());
   return folder_ / (hash_text(text.data(), text.size()) + ".json");

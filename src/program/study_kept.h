@@ -1,4 +1,4 @@
-// Finished runs of a study in a folder, each in a file of its own, and what a kept run is known by.
+// Finished runs of a study in a folder, each in its own file, and the key of a kept run.
 #pragma once
 
 #include "src/program/study_runs.h"
@@ -14,13 +14,13 @@
 
 namespace softamp::program {
 
-/// What a study needs to know of the images that its runs read: each set is loaded once.
+/// Facts about the images that a study's runs read: each set is loaded once.
 class StudyData {
  public:
   /// The training images of a run; settings.data has been settled.
   int64_t train_images(const TrainSettings& settings) { return facts(settings).train_images; }
-  /// The images' and labels' bytes as one hash, wherever they lie and however they are packed; "" of the generated set,
-  /// which the settings describe.
+  /// One hash of the bytes of images and labels, for any folder and packing; "" for the generated set, which the
+  /// settings describe.
   std::string contents(const TrainSettings& settings) {
     return settings.generated ? std::string() : facts(settings).contents;
   }
@@ -36,17 +36,17 @@ class StudyData {
 };
 
 /// A run is kept under a hash of what decides its bits: its settings, the contents of its data and of its recipe. It is
-/// taken only by the program that computed it: of its version, its file and its version of the arithmetic.
+/// used only by the same program: same version, same executable file and same version of the arithmetic.
 class KeptRuns {
  public:
   KeptRuns(std::filesystem::path folder, StudyData& data);
 
-  /// Nothing where there is no file, or one of another program. Throws UsageError where the file is no run of a study.
+  /// Empty if there is no file, or one of another program. Throws UsageError if the file is no run of a study.
   std::optional<StudyResult> find(const TrainSettings& settings);
 
-  /// Asked before the first keep(). Throws UsageError as reproduce::make_folder.
+  /// Call before the first keep(). Throws UsageError as reproduce::make_folder.
   void make_folder() const;
-  /// From any thread. Throws std::runtime_error where the file cannot be written.
+  /// For any thread. Throws std::runtime_error if the file cannot be written.
   void keep(const TrainSettings& settings, const StudyResult& result);
 
  private:

@@ -49,7 +49,7 @@ std::string description(const StudyReport& r) {
   say("optimizer", s.optimizer);
   say("learning_rate", "learning rate " + number(s.learning_rate));
   say("batch_size", "batch " + std::to_string(s.batch_size));
-  // The folder's name alone: a picture is shown to others.
+  // Only the folder's name: plots are shown to others.
   const std::filesystem::path folder = std::filesystem::path(s.data + "/").lexically_normal().parent_path();
   say("data", s.data.empty() ? "generated images" : folder.filename().string());
   return text + ", " + std::to_string(r.seeds) + (r.seeds == 1 ? " seed" : " seeds");
@@ -62,14 +62,14 @@ std::string legend_entry(const std::string& key, const std::string& value) {
   return speaks_for_itself ? value : key + " " + value;
 }
 
-/// The column of a key; nothing where it is not varied.
+/// The column of a key; empty if it is not varied.
 std::optional<size_t> column_of(const StudyReport& r, const char* key) {
   const auto at = std::find(r.keys.begin(), r.keys.end(), key);
   if (at == r.keys.end()) return std::nullopt;
   return static_cast<size_t>(at - r.keys.begin());
 }
 
-/// The one row in float32 is what the others are measured against.
+/// The only row in float32 is the reference for the others.
 bool is_reference(const StudyReport& r, const StudyRow& row) {
   const auto precision = column_of(r, "precision"), mechanism = column_of(r, "mechanism");
   if (!precision && !mechanism) return false;
@@ -80,7 +80,7 @@ bool is_reference(const StudyReport& r, const StudyRow& row) {
   return in_float32(row) && std::count_if(r.rows.begin(), r.rows.end(), in_float32) == 1;
 }
 
-/// Speeds against the row that differs in the mechanism alone.
+/// Speeds relative to the row that differs only in the mechanism.
 void compare_speeds(StudyReport& r) {
   const auto mechanism = column_of(r, "mechanism");
   for (StudyRow& row : r.rows) {
@@ -93,7 +93,7 @@ void compare_speeds(StudyReport& r) {
   }
 }
 
-/// Lines of cells, each column as wide as it must be; words to the left, numbers to the right.
+/// Lines of cells, each column as wide as needed; words aligned left, numbers right.
 class Table {
  public:
   explicit Table(size_t left) : left_(left) {}
@@ -124,7 +124,7 @@ class Table {
 const std::vector<std::string> kColumns = {"final_loss",        "loss_sd",     "accuracy_percent",
                                            "accuracy_sd",       "accuracy_se", "skipped_steps",
                                            "images_per_second", "runs",        "stopped"};
-/// And these where mechanisms are compared.
+/// Further columns when mechanisms are compared.
 const std::vector<std::string> kMechanismColumns = {"low_percent", "casts", "relative_speed"};
 
 std::vector<std::string> columns(const StudyReport& r) {
@@ -294,7 +294,7 @@ Plot study_plot(const StudyReport& r, bool log) {
       curve.x.push_back(0.5 * static_cast<double>(begin + end));
       curve.y.push_back(total / static_cast<double>(end - begin));
     }
-    // Without a number there is nothing to draw, and gnuplot refuses a plot of such curves alone.
+    // gnuplot refuses a plot in which no curve has a number.
     const auto drawn = [&](double y) { return std::isfinite(y) && (!log || y > 0); };
     if (std::any_of(curve.y.begin(), curve.y.end(), drawn)) plot.curves.push_back(std::move(curve));
   }

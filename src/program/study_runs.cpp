@@ -20,7 +20,7 @@
 namespace softamp::program {
 namespace {
 
-/// Steps that a run takes at most; for the progress line alone.
+/// The most steps that a run takes; only for the progress line.
 uint64_t steps_of(const TrainSettings& s, StudyData& data) {
   if (s.steps > 0) return static_cast<uint64_t>(s.steps);
   const int64_t images = s.train_images > 0 ? s.train_images : data.train_images(s);
@@ -28,8 +28,8 @@ uint64_t steps_of(const TrainSettings& s, StudyData& data) {
   return static_cast<uint64_t>((s.epochs + s.warmup_epochs) * (images / step));
 }
 
-/// All settings with their first seed, then all with their second: speeds are compared, and a machine may be busier at
-/// one time than at another.
+/// All settings with their first seed, then all with their second: speeds are compared, and the load of a machine
+/// changes with time.
 std::vector<size_t> seed_by_seed(const std::vector<StudyRun>& runs) {
   std::vector<std::pair<size_t, size_t>> turns;  // (number of the seed, run)
   std::map<size_t, size_t> seen;
@@ -42,7 +42,7 @@ std::vector<size_t> seed_by_seed(const std::vector<StudyRun>& runs) {
 
 class Workers {
  public:
-  /// kept: where results go as well; none: nowhere.
+  /// kept: where results are also stored; null: nowhere.
   Workers(const std::vector<StudyRun>& runs, const StudyRunning& how, KeptRuns* kept,
           std::vector<std::optional<StudyResult>>& results, uint64_t steps)
       : runs_(runs),
@@ -109,7 +109,7 @@ class Workers {
     } catch (const FloatingPointError& e) {
       result.stopped = e.what();
     } catch (const std::runtime_error& e) {
-      // A loss scale that overflows for ever is an outcome; what files do is not.
+      // A loss scale that always overflows is an outcome of training; errors of files are not.
       if (std::strstr(e.what(), "Continuous overflow") == nullptr) throw;
       result.stopped = e.what();
     }

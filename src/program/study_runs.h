@@ -1,4 +1,4 @@
-// Runs a study's training runs side by side, and keeps what is finished.
+// Runs a study's training runs in parallel, and keeps finished ones.
 #pragma once
 
 #include "src/program/study_grid.h"
@@ -10,18 +10,18 @@
 
 namespace softamp::program {
 
-/// What a training run gave.
+/// The result of a training run.
 struct StudyResult {
   std::vector<double> losses;  ///< of every step
   int64_t skipped = 0;         ///< steps that were not applied
   int64_t images = 0;          ///< of the test set; 0: no evaluation
   int64_t correct = 0;
   double seconds = 0, images_per_second = 0;
-  double low_share = 0;  ///< of the gradient graph's nodes, in low precision by a mechanism
+  double low_share = 0;  ///< share of the gradient graph's nodes that a mechanism put into low precision
   int64_t casts = 0;     ///< that the mechanism added
-  std::string stopped;  ///< why the run ended early: an exception's report, a scale that overflows for ever; else empty
+  std::string stopped;   ///< why the run ended early: an exception's report, a scale that always overflows; else empty
 
-  /// The mean loss of the last tenth of the steps, at least one; NaN where the run was stopped.
+  /// The mean loss of the last tenth of the steps, at least one; NaN if the run was stopped.
   double final_loss() const;
 };
 
@@ -32,9 +32,9 @@ struct StudyRunning {
   bool progress = true;
 };
 
-/// Results in the order of `runs`; nothing for a run that was interrupted. Results that the folder already has are
-/// read, not computed again. The order in which runs end changes nothing. Throws what a run throws that is no outcome
-/// of training: bad data, bad settings, a folder that cannot be written.
+/// Results in the order of `runs`; empty for a run that was interrupted. Results that the folder already has are read,
+/// not computed again. Results do not depend on the order in which runs end. Throws errors that are no outcome of
+/// training: bad data, bad settings, a folder that cannot be written.
 std::vector<std::optional<StudyResult>> run_study(const std::vector<StudyRun>& runs, const StudyRunning& how);
 
 }  // namespace softamp::program

@@ -64,7 +64,7 @@ RunningSum run_with_progress(const RunningSumSetup& setup) {
   return running_sum(setup, [&progress](uint64_t done) { progress.update(done); });
 }
 
-/// The same additions rounded to nearest: what a plot of stochastic sums is compared with.
+/// The same additions rounded to nearest, for comparison in a plot of stochastic sums.
 RunningSum nearest_sum(RunningSumSetup setup) {
   for (RoundingPolicy* policy : {&setup.semantics.wide, &setup.semantics.narrow, &setup.semantics.quarter})
     policy->mode = RoundingMode::kNearestEven;
@@ -72,7 +72,7 @@ RunningSum nearest_sum(RunningSumSetup setup) {
   return running_sum(setup);
 }
 
-/// An interrupt that comes while a plot is drawn is obeyed when no unfinished file can be left behind.
+/// An interrupt during drawing takes effect when no unfinished file is left behind.
 void draw(const Plot& plot, const std::vector<std::string>& files) {
   int interrupt = 0;
   {

@@ -14,12 +14,12 @@
 namespace softamp::program {
 namespace {
 
-/// More replicas than this are too many to read: then the first few stand for them.
+/// More replicas than this are too many to read: then only the first few are listed.
 constexpr size_t kMostListed = 1000, kListedOfMany = 20;
 
 bool stochastic(const SumReport& r) { return r.setup.semantics.draws(r.setup.format); }
 
-/// Enough decimal digits for the product of any sensible text and a count; what is left out is below double's reach.
+/// Enough decimal digits for the product of any sensible text and a count; further digits do not reach a double.
 using Decimal = boost::multiprecision::number<boost::multiprecision::cpp_dec_float<100>>;
 
 /// The number as typed. A hexadecimal text is taken by its first 64 bits, all that parsing keeps of it.

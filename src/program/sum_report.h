@@ -1,4 +1,4 @@
-// What `softamp sum` says about its experiment: for people, for machines, and as a picture.
+// The output of `softamp sum`: for people, for machines, and as a plot.
 #pragma once
 
 #include "src/program/options.h"

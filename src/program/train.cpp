@@ -87,8 +87,8 @@ int search(const TrainSettings& settings, const TrainVerbOptions& o) {
   return kSuccess;
 }
 
-/// What is written is not what was read, and no two of the files are one. A checkpoint may take the place of the one
-/// that was resumed, and a log goes on in its file.
+/// Refuses to write a file that is also read, or two outputs into one file. Allowed: a checkpoint that replaces the one
+/// that was resumed, and a log that continues in its file.
 void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
   const std::string recipe = recipe_file(settings.mechanism_value());
   const std::pair<const char*, const std::string&> written[] = {
@@ -108,7 +108,7 @@ int run_train(TrainVerbOptions o) {
   TrainSettings settings = settings_from(o);
   if (o.print_settings) {
     Json all = Json::parse(settings.spelled_out().to_json());
-    all["mechanism"] = settings.mechanism;  // also where it is none
+    all["mechanism"] = settings.mechanism;  // even if it is none
     std::cout << all.dump(2) << '\n';
     return kSuccess;
   }
@@ -135,7 +135,7 @@ int run_train(TrainVerbOptions o) {
   if (const int signal = InterruptGuard::pending(); signal && !run.finished) {
     std::cerr << "softamp train: interrupted after " << run.steps << " steps"
               << (o.output.checkpoint.empty() ? std::string("; no --checkpoint was asked for")
-                                              : "; go on with --resume " + o.output.checkpoint)
+                                              : "; continue with --resume " + o.output.checkpoint)
               << '\n';
     return 128 + signal;
   }
@@ -163,8 +163,9 @@ Verb add_train(CLI::App& program) {
                   "where the state goes at the end and when interrupted, .npz [=none]")
       ->type_name("FILE");
   add_whole(*app, "--checkpoint-every", o->output.checkpoint_every, 0, uint64_t{1} << 40,
-            "and every so many steps, 0: not [=0]");
-  app->add_option("--resume", o->output.resume, "checkpoint to go on from; the bits are as if never stopped [=none]")
+            "also after every N steps; 0: never [=0]");
+  app->add_option("--resume", o->output.resume,
+                  "checkpoint to resume from; the bits are those of a run that was never stopped [=none]")
       ->type_name("FILE");
   app->add_option("--plot", o->output.plot, "draw the loss curve into FILE.svg or FILE.png [=none]")->type_name("FILE");
   add_backend(*app, o->backend, "the settings', else emu");

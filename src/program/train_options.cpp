@@ -35,7 +35,7 @@ TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& 
   if (changes.empty()) return settings;
   Json all = Json::parse(settings.to_json());
   for (const auto& [key, value] : changes) all[key] = value;
-  // A folder that is named is meant, as with --data, unless the same changes say otherwise.
+  // Naming a folder means using it, as with --data, unless the same changes set `generated`.
   const auto changed = [&](const char* wanted) {
     return std::any_of(changes.begin(), changes.end(), [&](const auto& change) { return change.first == wanted; });
   };
@@ -43,7 +43,7 @@ TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& 
   try {
     return TrainSettings::from_json(all.dump(), place);
   } catch (const std::invalid_argument& e) {
-    // The line is one of a text that nobody wrote.
+    // The line number is that of a text we made ourselves: left out.
     std::string message = e.what();
     const std::string line = place + ": line 1: ";
     if (message.starts_with(line)) message = place + ": " + message.substr(line.size());

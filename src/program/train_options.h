@@ -18,7 +18,7 @@ TrainSettings read_settings(const std::string& file);
 Json setting_value(const std::string& key, const std::string& text);
 
 /// `settings` with some keys changed, all at once. Throws UsageError that begins with `place`: an unknown key, a value
-/// that it does not take, values that do not go together. A change of `data` to a folder also takes `generated` back.
+/// that it does not take, values that do not go together. A change of `data` to a folder also resets `generated`.
 using SettingChanges = std::vector<std::pair<std::string, Json>>;
 TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& changes, const std::string& place);
 
@@ -31,7 +31,7 @@ std::pair<std::string, std::string> split_assignment(const std::string& place, c
 /// `settings` after all "key=value" of --set.
 TrainSettings with_assignments(const TrainSettings& settings, const std::vector<std::string>& assignments);
 
-/// Names the data for good: a folder, or the generated set; SOFTAMP_DATA is looked up now.
+/// Fixes the data: a folder, or the generated set; SOFTAMP_DATA is read here.
 void settle_data(TrainSettings& settings);
 
 /// The whole of a text file. Throws UsageError naming the file and what was expected in it.

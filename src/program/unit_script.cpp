@@ -65,7 +65,7 @@ uint64_t operand(const FloatFormat& format, const std::string& text) {
 Half half(const std::string& text) { return Half::from_bits(static_cast<uint16_t>(operand(kFp16, text))); }
 float single(const std::string& text) { return __builtin_bit_cast(float, static_cast<uint32_t>(operand(kFp32, text))); }
 
-/// To the last digit where that is short enough to read.
+/// Exact if that is short enough to read.
 std::string decimal(const FloatFormat& format, uint64_t code) {
   constexpr size_t kReadable = 26;
   const std::string exact = exact_decimal(format, code);
@@ -113,7 +113,7 @@ such as 0x3C00.
   set_seed LO HI MODIFIER TILE WORKER seeds the generator as poprand's setSeed does for that worker
   put REGISTER WORD, get REGISTER     $FP_CTL $FP_STS $FP_CLR $PRNG_0_0 $PRNG_0_1 $PRNG_1_0 $PRNG_1_1 $PRNG_SEED
   launch 0x180007                     starts a worker: loads $FP_CTL, resets $FP_STS
-  clear                               clears the flags of $FP_STS by way of $FP_CLR
+  clear                               clears the flags of $FP_STS through $FP_CLR
   add 1.0 0.001                       on halves: add sub mul div rem min max (2 operands), fma (3),
                                       sqrt reciprocal reciprocal_sqrt (1)
   add4 1 1 1 1 0.001 0.002 0.003 0.004  the same on four lanes: all first operands, then all second ones
@@ -201,7 +201,7 @@ void UnitScript::put(const Words& words, ScriptStep&) {
   const NamedRegister& r = find_register(words[1]);
   const uint32_t value = word(words[2]);
   if (unit_.put(r.index, value)) return;
-  const char* expected = r.index == Csr::kFpSts   ? "no write: the register is read only, clear it by way of $FP_CLR"
+  const char* expected = r.index == Csr::kFpSts   ? "no write: the register is read only, clear it through $FP_CLR"
                          : r.index == Csr::kFpClr ? "bits 0..3"
                                                   : "INV b0, DIV0 b1, OFLO b2, ESR b19, NANOO b20, and RND (b16..18) 0";
   throw UsageError(std::string(r.name) + ": '" + words[2] + "': expected " + expected);

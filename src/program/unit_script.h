@@ -17,7 +17,7 @@ struct ScriptStep {
   Json json;                       ///< for machines: "results", "register", ...
 };
 
-/// A unit, and the language in which it is driven; the commands are those of `help()`.
+/// A unit, controlled by a small script language; `help()` lists the commands.
 class UnitScript {
  public:
   /// The commands, one a line, with an example of each.

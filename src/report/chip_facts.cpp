@@ -1,4 +1,4 @@
-// What is known of each chip, and from where: the texts beside the literals of numerics/chips.h.
+// Facts about each chip, with their sources: the texts for the literals of numerics/chips.h.
 #include "softamp/report/chip_table.h"
 
 namespace softamp {
@@ -14,7 +14,7 @@ const char* const kQuack = "Dao-AILab/quack @c8ec317, quack/rounding.py, probed 
 const char* const kRocm = "ROCm clr, amd_hip_ocp_host.hpp";
 const char* const kGfloat = "graphcore-research/gfloat @b142762, round.py";
 
-/// Four of all the formats that a preset for any format rounds to.
+/// Four examples for a preset that rounds to any format.
 std::vector<FloatFormat> examples() { return {kFp16, kBf16, kE4m3, kE5m2}; }
 
 ChipFacts ipu() {

@@ -11,7 +11,7 @@
 namespace softamp {
 namespace {
 
-/// Who has stochastic rounding of which the bits are not public (N322).
+/// A vendor whose stochastic rounding is not public in its bits (N322).
 struct Closed {
   const char* name;
   const char* why;
@@ -40,7 +40,7 @@ bool named_alike(const std::string& wanted, const std::string& closed) {
   return wanted.find(closed) != std::string::npos;
 }
 
-/// "inf", "nan", "max" or "0": what a code is, its sign left out.
+/// "inf", "nan", "max" or "0": the kind of a code, without its sign.
 std::string kind_of(const FloatFormat& f, uint64_t code) {
   if (f.is_nan(code)) return "nan";
   if (f.is_infinity(code)) return "inf";
@@ -48,7 +48,7 @@ std::string kind_of(const FloatFormat& f, uint64_t code) {
   return f.is_zero(code) ? "0" : code_text(f, code);
 }
 
-/// What `code` of the source becomes under either answer to overflow, the usual one first.
+/// What `code` of the source becomes under either overflow rule, the usual one first.
 std::string answers(Chip chip, const ChipRounding& c, int bits, uint64_t code, uint32_t random) {
   const auto under = [&](ChipOverflow o) {
     return kind_of(c.to, fp::convert(c.from, c.to, code, chip_semantics(chip, c.to, o, bits), random).code);
@@ -78,7 +78,7 @@ uint64_t roundings_up(const RoundingPolicy& p, int discarded, int lift) {
   const int r = p.random_bits;
   const uint64_t fields = uint64_t{1} << discarded, numbers = uint64_t{1} << r;
   if (p.alignment == RandomAlignment::kAsIfNormal && lift > 0) {
-    // floor(d 2^(r+lift)) + R >= 2^(r+lift), R below 2^r still: the top 2^-lift of all fields can go up at all.
+    // floor(d 2^(r+lift)) + R >= 2^(r+lift), with R still below 2^r: only the top 2^-lift of all fields can go up.
     const int places = r + lift;
     uint64_t sum = 0;
     for (uint64_t k = 0; k < fields; ++k) {
@@ -88,7 +88,7 @@ uint64_t roundings_up(const RoundingPolicy& p, int discarded, int lift) {
     }
     return sum;
   }
-  // Fields that R resolves wholly: up in d 2^r cases each, in every variant.
+  // Fields with no more bits than R: up in d 2^r cases each, in every variant.
   const uint64_t resolved = r >= discarded ? (numbers >> discarded) * (fields / 2 * (fields - 1)) : 0;
   const uint64_t repeats = r >= discarded ? 0 : fields >> r;  // fields that share their top r bits
   switch (p.variant) {
@@ -97,7 +97,7 @@ uint64_t roundings_up(const RoundingPolicy& p, int discarded, int lift) {
       return (r >= discarded ? resolved : repeats * (numbers / 2 * (numbers - 1))) + fields;
     // floor((b + 1) / 2) of the top r + 1 bits b, summed over all b: 2^(2r).
     case StochasticVariant::kHalf: return r >= discarded ? resolved : repeats / 2 * numbers * numbers;
-    // Rounding errors of either sign cancel, those of the ties too, of which as many go up as down.
+    // Rounding errors of either sign cancel, those of ties, too: as many go up as down.
     case StochasticVariant::kRne:
     case StochasticVariant::kOdd: return r >= discarded ? resolved : numbers / 2 * (fields - 1);
   }
@@ -194,7 +194,7 @@ std::vector<ChipRow> chip_rows(Chip chip, int bits) {
     const RoundingPolicy& p = c.policy();
     const Semantics s = chip_semantics(chip, to, ChipOverflow::kUsual, bits);
     const uint32_t greatest = ~uint32_t{0} >> (32 - p.random_bits);
-    // Rounds up under the greatest R in every variant but at-least, where the least does.
+    // With the greatest R every variant rounds up except at-least, which does so with the least.
     const uint32_t upward = p.variant == StochasticVariant::kAtLeast ? 0 : greatest;
     ChipRow row{};
     row.chip = chip;

@@ -16,10 +16,11 @@ namespace {
 using Codes = std::span<const uint16_t>;
 
 constexpr size_t kGroup = 64;    ///< elements that the bulk kernels take at a time
-constexpr size_t kPiece = 1024;  ///< elements whose way through the stages stays in the first-level cache
-// So few elements are done one by one, since the bulk calls would cost as much: one of them for halves, else three.
+constexpr size_t kPiece = 1024;  ///< elements that stay in the first-level cache through all stages
+// Up to this many elements are computed one by one, since bulk calls would cost as much: one call for halves, else
+// three.
 constexpr size_t kScalarHalves = 12, kScalarOthers = 40;
-constexpr size_t kDirectFrom = 512;  ///< from so many on the ends of unaligned arrays cost less than copying them
+constexpr size_t kDirectFrom = 512;  ///< from this size on, the unaligned ends of arrays cost less than copying them
 
 /// One call, with all that its pieces share.
 struct Call {
@@ -100,7 +101,7 @@ uint8_t halves(const Call& c, Codes a, Codes b, std::span<uint16_t> out) {
   return status.flags;
 }
 
-/// The bit patterns of the values in between, and where their exponent stands.
+/// The bit patterns of the intermediate values, and their exponent field.
 template <class Value>
 struct Bits;
 template <>
@@ -124,7 +125,7 @@ bool sums_to_odd(Value* a, const Value* b, size_t n) {
     const Value y_seen = sum - x, x_seen = sum - y_seen;
     const Value error = (x - x_seen) + (y - y_seen);  // Knuth's two-sum: exact
     const Word bits = std::bit_cast<Word>(sum);
-    const Word infinite = (bits & Bits<Value>::kExponent) == Bits<Value>::kExponent;  // the error says nothing then
+    const Word infinite = (bits & Bits<Value>::kExponent) == Bits<Value>::kExponent;  // the error has no meaning then
     const Word inexact = (error != 0) & ~infinite & 1;
     const Word toward_zero = (bits ^ std::bit_cast<Word>(error)) >> (8 * sizeof(Word) - 1) & inexact;
     a[i] = std::bit_cast<Value>((bits - toward_zero) | inexact);
@@ -145,7 +146,7 @@ bool products(Value* a, const Value* b, size_t n) {
   return special != 0;
 }
 
-/// A piece of up to kPiece elements, a multiple of kGroup, by way of binary64 or, where `float_serves`, fp32.
+/// A piece of up to kPiece elements, a multiple of kGroup, computed in binary64 or, if `float_serves`, in fp32.
 template <class Value>
 uint8_t by_value(const Call& c, Codes a, Codes b, std::span<uint16_t> out) {
   alignas(64) Value x[kPiece], y[kPiece];
@@ -158,11 +159,12 @@ uint8_t by_value(const Call& c, Codes a, Codes b, std::span<uint16_t> out) {
     for (size_t i = 0; i < n; ++i) y[i] = -y[i];
   const bool product = c.operation == CodeOperation::kMul;
   const bool special = product ? products(x, y, n) : sums_to_odd(x, y, n);
-  // The sign of an exact sum of nothing is no matter of rounding.
+  // The sign of an exact zero sum does not come from rounding.
   if (!product && c.semantics.rounding(c.format).mode == RoundingMode::kDown)
     for (size_t i = 0; i < n; ++i)
       if (x[i] == 0) x[i] = static_cast<Value>(fp::to_double(c.format, one(c, a[i], b[i], 0).code));
-  // Infinities and NaNs are the scalar operation's; in the rounding their places hold zeros, which raise nothing.
+  // Infinities and NaNs are left to the scalar operation; for the rounding they are replaced by zeros, which raise
+  // nothing.
   bool lane[kPiece];
   if (special)
     for (size_t i = 0; i < n; ++i) {
@@ -183,7 +185,7 @@ uint8_t by_value(const Call& c, Codes a, Codes b, std::span<uint16_t> out) {
   return status.flags;
 }
 
-/// fp32 will do where it holds the exact product, or as much of the sum as the rounding reads. Sums and products beyond
+/// fp32 suffices if it holds the exact product, or as much of the sum as the rounding reads. Sums and products beyond
 /// its range count as not finite above. An fp32 operand of the rounding must not be flushed.
 bool float_serves(const Call& c) {
   const FloatFormat& f = c.format;
@@ -193,8 +195,8 @@ bool float_serves(const Call& c) {
   return bits_read(f, p) <= 23;
 }
 
-/// Piece by piece in aligned memory, the first element at its place in a block of random words, the rest of the last
-/// group filled up with zeros.
+/// Piece by piece in aligned memory, the first element at its position in a block of random words, the last group
+/// filled up with zeros.
 uint8_t by_pieces(const Call& c, Codes a, Codes b, std::span<uint16_t> out) {
   alignas(64) uint16_t x[kPiece], y[kPiece], z[kPiece];
   const bool as_float = float_serves(c);
@@ -236,7 +238,7 @@ uint8_t code_arithmetic(CodeOperation operation, const FloatFormat& format, cons
                                 " elements: expected equally many");
   const Call call{operation, format, semantics, random, flags_wanted};
   const bool in_place = out.data() == a.data() || out.data() == b.data();
-  // A zero of no sign is written by the rounding alone, but not by an exact sum of nothing.
+  // A rounding writes zeros without sign, but an exact zero sum keeps its sign.
   const bool unsigned_zeros = !semantics.rounding(format).signed_zeros && format != kFp16;
   if (out.size() <= (format == kFp16 ? kScalarHalves : kScalarOthers) || unsigned_zeros)
     return one_by_one(call, a, b, out);

@@ -1,11 +1,11 @@
-// A cell of comma-separated values (RFC 4180), alike in every table that is written.
+// A cell of comma-separated values (RFC 4180), for all tables.
 #pragma once
 
 #include <string>
 
 namespace softamp {
 
-/// In quotes where it must be.
+/// In quotes if necessary.
 inline std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string result = "\"";

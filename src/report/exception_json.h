@@ -1,11 +1,11 @@
-// What the layouts of a FloatingPointError's report share.
+// Helpers for all layouts of a FloatingPointError's report.
 #pragma once
 
 #include "softamp/report/exception.h"
 
 namespace softamp::report_detail {
 
-/// An operand's code as the format has it, "0x7b53", and its value, "60000".
+/// An operand's code in its format, "0x7b53", and its value, "60000".
 std::string operand_hex(const ExceptionSite& site, uint64_t code);
 std::string operand_decimal(const ExceptionSite& site, uint64_t code);
 

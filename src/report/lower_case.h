@@ -6,7 +6,7 @@
 
 namespace softamp {
 
-/// The text with A to Z as a to z; every other byte as it is.
+/// The text with A to Z as a to z; all other bytes unchanged.
 inline std::string lower_case(std::string_view text) {
   std::string word(text);
   for (char& c : word)

@@ -97,7 +97,7 @@ std::string name_from_value(const std::vector<Entry<T>>& entries, T value) {
   throw std::logic_error("softamp: an enumerator without a name");
 }
 
-/// Reads e<E>p<P>; nothing if the word has another shape, an error if the numbers are out of range.
+/// Reads e<E>p<P>; empty if the word has another shape, an error if the numbers are out of range.
 std::optional<FloatFormat> format_from_widths(const std::string& name) {
   const size_t p = name.find('p');
   if (name.size() < 4 || name[0] != 'e' || p == std::string::npos) return std::nullopt;
@@ -178,7 +178,7 @@ std::string format_name(const FloatFormat& format) {
 FixedFormat fixed_format_from_name(std::string_view name) {
   const std::string word = lower_case(name);
   const char* const end = word.data() + word.size();
-  // Digits alone: from_chars would take a sign.
+  // Only digits: from_chars would accept a sign.
   const bool digits =
       word.size() > 1 && word[0] == 'q' && word.find_first_not_of("0123456789.", 1) == std::string::npos;
   int integer = 0, fraction = 0;

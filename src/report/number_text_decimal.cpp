@@ -45,7 +45,7 @@ struct Basin {
     low = value - (binade_edge ? 1 : 2);
   }
 
-  /// The whole number closest to value * 10^places that, divided by 10^places, still lies inside; 0 where none does.
+  /// The whole number closest to value * 10^places that, divided by 10^places, still lies inside; 0 if none does.
   cpp_int closest(int places) const {
     cpp_int up = 1, down = 1;  // value * up / down counts units of 10^-places
     (places >= 0 ? up : down) = power_of_ten(std::abs(places));
@@ -95,7 +95,7 @@ double detail::Dyadic::to_double() const {
   const std::string text = decimal();
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  // Beyond double's range from_chars leaves the value alone.
+  // Beyond double's range from_chars does not change the value.
   if (error == std::errc::result_out_of_range) return number < 0 ? -HUGE_VAL : HUGE_VAL;
   return value;
 }

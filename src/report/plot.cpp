@@ -52,9 +52,9 @@ std::string contents(std::FILE* file) {
   return text;
 }
 
-/// Runs gnuplot on `script` and returns what it said; files instead of pipes, so that neither side ever waits for the
-/// other. It runs in a process group of its own: the terminal's Ctrl-C is for the program, which may still want the
-/// picture before it leaves.
+/// Runs gnuplot on `script` and returns its output; uses files instead of pipes, so that neither side waits for the
+/// other. It runs in its own process group, so that the terminal's Ctrl-C reaches only the program, which may still
+/// need the plot before it ends.
 std::string run_gnuplot(const std::string& script) {
   const TemporaryFile input = temporary_file(), messages = temporary_file();
   std::fwrite(script.data(), 1, script.size(), input.get());
@@ -87,7 +87,7 @@ std::string run_gnuplot(const std::string& script) {
   return said;
 }
 
-/// Appends what a reader of the file needs to take points from it: the axes and where their box is.
+/// Appends what is needed to read points from the file: the axes and the position of their box.
 void describe_axes(const Plot& plot, const std::string& said, const fs::path& svg) {
   const size_t at = said.rfind(kPlotAxesLine);
   double v[8];

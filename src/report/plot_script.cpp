@@ -18,7 +18,7 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-/// Text as it stands, on one line, for gnuplot's enhanced mode, which reads marks of its own.
+/// Literal text, on one line, for gnuplot's enhanced mode, which has its own markup.
 std::string plain(const std::string& text) {
   std::string result;
   for (const char c : text) {
@@ -49,7 +49,7 @@ struct Extent {
   bool empty() const { return least > greatest; }
 };
 
-/// How wide the bars of a curve are: the nearest two of its points apart; 1 where there are no two.
+/// The width of a curve's bars: the distance of its two nearest points; 1 if it has fewer than two.
 double bar_width(const Plot& plot, const Curve& curve) {
   std::vector<double> x;
   for (size_t i = 0; i < curve.x.size(); ++i)
@@ -61,7 +61,7 @@ double bar_width(const Plot& plot, const Curve& curve) {
   return std::isfinite(width) ? width : 1;
 }
 
-/// What of both axes the curves need.
+/// The ranges of both axes that the curves need.
 struct Extents {
   Extent x, y;
   bool bars = false;
@@ -82,8 +82,8 @@ struct Extents {
   }
 };
 
-/// The looks of curves, given out in their order. Colours that the colour-blind tell apart, too (Okabe and Ito; black
-/// and a brown for the seventh and eighth, their yellow being too light for lines).
+/// The styles of curves, in order. The colours can be distinguished by colour-blind readers, too (Okabe and Ito; black
+/// and a brown for the seventh and eighth, because their yellow is too light for lines).
 class Looks {
  public:
   explicit Looks(const Plot& plot) {
@@ -120,7 +120,7 @@ class Looks {
     static constexpr const char* kColours[] = {"#0072b2", "#56b4e9", "#009e73", "#d55e00",
                                                "#e69f00", "#cc79a7", "#000000", "#8c564b"};
     const size_t next = coloured_++;
-    // What stands upon blue bars is not light blue.
+    // A curve on blue bars is not light blue.
     const size_t which = curve.colour > 0 ? static_cast<size_t>(curve.colour - 1) : bars_ && next > 0 ? next + 1 : next;
     return std::string("linecolor rgb '") + kColours[which % std::size(kColours)] + "'";
   }
@@ -144,7 +144,7 @@ std::string ticks_at(char axis, const std::vector<double>& values) {
   return text + ")\n";
 }
 
-/// Powers of two, or 1, 2, 5 times powers of ten, within the range; even steps where that leaves fewer than three.
+/// Powers of two, or 1, 2, 5 times powers of ten, within the range; even steps if that leaves fewer than three.
 std::vector<double> ticks_of_narrow(int base, const PlotRange& range) {
   std::vector<double> values;
   const auto inside = [&](double v) { return v >= range.least && v <= range.greatest; };
@@ -170,18 +170,19 @@ std::string log_axis(char axis, int base, const PlotRange& range) {
   const std::string name(1, axis), text = std::to_string(base);
   std::string script = "set logscale " + name + " " + text + "\n";
   if (range.greatest / range.least < 20) return script + ticks_at(axis, ticks_of_narrow(base, range));
-  // Tiny numbers as powers, extents as they are.
+  // Tiny numbers as powers, sizes as plain numbers.
   const bool extents = axis == 'x' && range.least > (base == 2 ? 0.02 : 0.0009) && range.greatest < 150000;
   if (!extents) script += "set format " + name + " '" + text + "^{%L}'\n";
   return script;
 }
 
-/// What is seen of an axis; nothing where gnuplot may choose.
+/// The visible range of an axis; empty if gnuplot may choose.
 std::optional<PlotRange> range_of(const std::optional<PlotRange>& asked, const Extent& extent, int log, bool margin) {
   if (asked) return asked;
   if (log == 0 || extent.empty()) return std::nullopt;
   const double ratio = extent.greatest / extent.least;
-  // Without a margin the range is still as much wider as its text may be rounded: a point on the border is not cut off.
+  // Without a margin the range is still widened by the rounding error of its text, so that a point on the border is not
+  // cut off.
   constexpr double kHair = 1 + 1e-9;
   const double room = ratio > 1 ? (margin ? std::pow(ratio, 0.04) : kHair) : std::sqrt(static_cast<double>(log));
   return PlotRange{extent.least / room, extent.greatest * room};
@@ -192,7 +193,7 @@ std::string axes(const Plot& plot) {
   std::optional<PlotRange> x = range_of(plot.x_range, extents.x, plot.x_log, false);
   std::optional<PlotRange> y = range_of(plot.y_range, extents.y, plot.y_log, true);
   if (extents.bars && !extents.x.empty()) {
-    // gnuplot's own choice would cut the first and the last bar in half, and let the bars hang in the air.
+    // gnuplot's own choice would cut the first and the last bar in half, and the bars would not start at the axis.
     if (!x) x = {extents.x.least, extents.x.greatest};
     if (!y && extents.y.greatest > 0 && extents.y.least >= 0) y = {0, extents.y.greatest * 1.05};
   }
@@ -206,15 +207,15 @@ std::string axes(const Plot& plot) {
   return script;
 }
 
-/// Where the legend stands: never on the curves.
+/// The position of the legend: never on the curves.
 std::string legend(const Plot& plot) {
   size_t titled = 0, longest = 0;
   for (const Curve& curve : plot.curves) {
     titled += !curve.title.empty();
     longest = std::max(longest, curve.title.size());
   }
-  // A long legend stands beside the curves, below them where its lines are long too (not where the curves are square
-  // and leave the side free); a short one above them, on one line of columns that are all as wide as the widest.
+  // A long legend is beside the curves, or below them if its lines are long, too (unless the curves are square and
+  // leave the side free); a short one is above them, on one line of equally wide columns.
   constexpr size_t kLong = 24, kLine = 110, kSample = 6;
   const std::string key = " Left reverse samplen 3 width 1 textcolor rgb '#333333'\n";
   if (titled > 4 || titled * (longest + kSample) > kLine)
@@ -265,7 +266,7 @@ set autoscale xfix
 set autoscale yfix
 )";
   script += legend(plot) + axes(plot);
-  // Title, subtitle, legend and curves each have a band of the picture to themselves.
+  // Title, subtitle, legend and curves each have their own band of the plot.
   script += "set label 1 " + quoted("{/*1.25 " + plain(plot.title) + "}") + " at screen 0.5, 0.955 center\n";
   script += "set label 2 " + quoted(plain(plot.subtitle)) + " at screen 0.5, 0.915 center textcolor rgb '#555555'\n";
   script += "set xlabel " + quoted(plain(plot.x_label)) + "\nset ylabel " + quoted(plain(plot.y_label)) + "\n";

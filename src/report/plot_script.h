@@ -1,4 +1,4 @@
-// What gnuplot is told to draw a plot.
+// The gnuplot script of a plot.
 #pragma once
 
 #include "softamp/report/plot.h"
@@ -7,15 +7,15 @@
 
 namespace softamp {
 
-/// What begins the line in which gnuplot tells the axes that it chose: x least, x greatest, y least, y greatest, then
-/// the left, right, bottom and top of the picture's box, y counted from the foot.
+/// The beginning of the line in which gnuplot prints the axes that it chose: x least, x greatest, y least, y greatest,
+/// then the left, right, bottom and top of the picture's box, y counted from the foot.
 inline constexpr const char* kPlotAxesLine = "softamp axes";
 
-/// The whole script: `terminal` and what it draws into, looks, data, curves, and the line of the axes at the end.
+/// The whole script: `terminal` and output file, styles, data, curves, and the line of the axes at the end.
 std::string plot_script(const Plot& plot, const std::string& output, const std::string& terminal);
 
-/// Throws std::invalid_argument for a plot that cannot be drawn: uneven curves, a range that is none, bars on a
-/// logarithmic x axis.
+/// Throws std::invalid_argument for a plot that cannot be drawn: x and y of different lengths, an empty range, bars on
+/// a logarithmic x axis.
 void check_plot(const Plot& plot);
 
 }  // namespace softamp

@@ -1,4 +1,4 @@
-// A line on standard error that says how far a long run has come; silent where standard error is not a terminal.
+// A line on standard error with the progress of a long run; silent if standard error is not a terminal.
 #pragma once
 
 #include <chrono>
@@ -10,16 +10,16 @@ namespace softamp {
 /// "sum: 37 % of 1000000000 additions, 12 s left". Redrawn at most ten times a second, wiped at the end.
 class Progress {
  public:
-  /// label: what runs; unit: what is counted, plural, or empty where the share alone tells; already: what was done
-  /// before, in a run that is gone on with.
+  /// label: what runs; unit: what is counted, plural, or empty if the percentage is enough; already: what was done
+  /// before, in a resumed run.
   Progress(std::string label, uint64_t total, std::string unit, uint64_t already = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `note` stands before the time that is left: "loss 1.84, scale 256".
+  /// `note` is printed before the remaining time: "loss 1.84, scale 256".
   void update(uint64_t done, const std::string& note = {});
-  /// The next update would draw: a note need not be made otherwise.
+  /// Whether the next update would draw; if not, it needs no note.
   bool due() const;
   /// Wipes the line, so that others can be written; the next update draws it again.
   void clear();

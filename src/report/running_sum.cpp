@@ -39,7 +39,8 @@ void check(const RunningSumSetup& s) {
       refuse("operand", code_text(s.format, code), "the code of a finite number");
 }
 
-/// After how many additions a trace notes the sums: about trace_points, evenly spaced, the start and the end included.
+/// The numbers of additions at which a trace records the sums: about trace_points, evenly spaced, the start and the end
+/// included.
 std::vector<uint64_t> trace_additions(const RunningSumSetup& s) {
   if (s.trace_points == 0) return {};
   const uint64_t intervals = std::max<uint64_t>(1, s.trace_points - 1);
@@ -51,7 +52,7 @@ std::vector<uint64_t> trace_additions(const RunningSumSetup& s) {
   return at;
 }
 
-/// How replicas are dealt to threads: chunks whose sums stay in the first-level cache, but several for each thread.
+/// Replicas per chunk: small enough for the first-level cache, and so that each thread gets several chunks.
 uint64_t chunk_size(const RunningSumSetup& s) {
   constexpr uint64_t kLeast = 256, kMost = 4096, kPerThread = 4;
   if (s.engine == RandomEngine::kXoroshiro128aox) return s.replicas;  // its numbers come in sequence
@@ -60,13 +61,13 @@ uint64_t chunk_size(const RunningSumSetup& s) {
   return std::clamp(fair, kLeast, kMost);
 }
 
-/// Additions done, as the caller of running_sum hears of them: from its own thread, ascending.
+/// Reports the additions done to running_sum's caller: on the caller's thread, in ascending order.
 class Reporter {
  public:
   Reporter(const std::function<void(uint64_t)>& progress, uint64_t chunks)
       : progress_(progress), chunks_(chunks), caller_(std::this_thread::get_id()) {}
 
-  /// `more` additions of a chunk. Throws Stop where another thread has failed.
+  /// `more` additions of a chunk. Throws Stop if another thread has failed.
   void add(uint64_t more) {
     const uint64_t total = (total_ += more) / chunks_;
     if (stopped_) throw Stop{};
@@ -137,7 +138,7 @@ RunningSum running_sum(const RunningSumSetup& setup, const std::function<void(ui
   sum.exact = exact.to_double();
   sum.exact_text = exact.decimal();
   sum.trace_additions = trace_additions(setup);
-  // Deterministic sums are all alike: one is run.
+  // Deterministic sums are all equal: only one is run.
   RunningSumSetup run = setup;
   if (!setup.semantics.draws(setup.format)) run.replicas = 1;
   const uint64_t traced = setup.trace_points == 0 ? 0 : std::min(setup.replicas, setup.trace_replicas);

@@ -56,7 +56,7 @@ class AdditionBits {
   TileRandom tile_{};
 };
 
-/// Notes the sums of the first replicas where a trace wants them.
+/// Records the sums of the first replicas for a trace.
 class Tracer {
  public:
   Tracer(const RunningSumSetup& setup, const SumChunk& chunk) : setup_(setup), chunk_(chunk) {}
@@ -68,7 +68,7 @@ class Tracer {
     for (size_t i = 0; i < chunk_.traces.size(); ++i) chunk_.traces[i][place_] = value_of(setup_.format, code(i));
     ++place_;
   }
-  /// The sums stay as they are: notes them for all that is left.
+  /// The sums no longer change: records them for the rest of the trace.
   template <class Code>
   void finish(const Code& code) {
     if (chunk_.trace_at)
@@ -112,9 +112,9 @@ FirstFlags by_scalars(const RunningSumSetup& s, const SumChunk& chunk, const std
   return flags;
 }
 
-/// When flags must be looked for. The sums of a chunk raise inexact first, as a rule at once, and then nothing until
-/// they come near the largest number. How near they may have come a sum tells that starts with the greatest of them and
-/// goes up by the addend's magnitude, rounded up, and a neighbour more, at every addition.
+/// Decides when to look for flags. The sums of a chunk raise inexact first, usually at once, and then nothing until
+/// they come near the largest number. An upper bound of them starts with the greatest one and grows at every addition
+/// by the addend's magnitude, rounded up, and one neighbour more.
 class Vigilance {
  public:
   explicit Vigilance(const RunningSumSetup& s)
@@ -123,7 +123,7 @@ class Vigilance {
         up_(Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kUp))),
         inexact_wanted_((s.semantics.rounding(s.format).flags & kInexact) != 0) {}
 
-  /// Flags may be raised by this addition that have not been seen. `sums` are those before it.
+  /// Whether this addition may raise flags that have not been seen. `sums` are those before it.
   bool needed(std::span<const uint16_t> sums, const FirstFlags& seen) {
     if (near_limit_ || (inexact_wanted_ && !(seen.flags & kInexact))) return true;
     uint64_t next = above(bound_);
@@ -133,7 +133,7 @@ class Vigilance {
       for (const uint16_t code : sums) greatest = std::max<uint16_t>(greatest, code & mask);
       age_ = 0;
       next = above(greatest);
-      // A sum that has been beyond the largest number may be anything from then on, so that there is no way back.
+      // A sum that has been beyond the largest number may have any value from then on, so this stays set.
       near_limit_ = next > format_.max_finite_code();
     }
     bound_ = next;
@@ -141,7 +141,7 @@ class Vigilance {
   }
 
  private:
-  static constexpr int kMostAge = 64;  ///< additions after which the bound is taken anew
+  static constexpr int kMostAge = 64;  ///< additions after which the bound is computed again
 
   uint64_t above(uint64_t magnitude) const { return fp::add(format_, magnitude, addend_, up_).code + 1; }
 
@@ -169,7 +169,7 @@ class Lanes {
     next_ = {first + filled_, filled_};
     addend_ = {first + 2 * filled_, filled_};
     change_ = {first + 3 * filled_, filled_};
-    // What fills the last group up stays zero.
+    // The padding of the last group stays zero.
     std::fill_n(now_.begin(), chunk.codes.size(), static_cast<uint16_t>(s.start));
     std::fill_n(addend_.begin(), chunk.codes.size(), static_cast<uint16_t>(s.addend));
     random_.engine = s.engine;
@@ -208,7 +208,7 @@ class Lanes {
     mark(now_.data(), next_.data(), change_.data(), filled_, number);
     std::swap(now_, next_);
   }
-  /// Where a sum has changed: the number of the addition within its epoch. Numbers ascend, which makes a maximum of it.
+  /// Stores the number of the addition within its epoch where a sum has changed. Numbers ascend, so this is a maximum.
   static void mark(const uint16_t* before, const uint16_t* after, uint16_t* change, size_t count, int16_t number) {
     for (size_t i = 0; i < count; ++i) {
       const int16_t now = before[i] != after[i] ? number : int16_t{0};

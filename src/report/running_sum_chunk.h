@@ -1,5 +1,5 @@
 // A chunk of the independent sums of running_sum, from the first addition to the last: small enough to stay in the
-// first-level cache, so that additions cost what they cost there.
+// first-level cache.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ struct SumChunk {
   const std::vector<uint64_t>* trace_at = nullptr;  ///< the numbers of additions, from 0, ascending
 };
 
-/// Runs the chunk. A deterministic one that an addition leaves unchanged is finished at once.
-/// done: told the number of additions done, at every kRunningSumTick-th; it may throw.
+/// Runs the chunk. A deterministic one that an addition leaves unchanged is finished. done: called with the number of
+/// additions done, after every kRunningSumTick; it may throw.
 FirstFlags run_sum_chunk(const RunningSumSetup& setup, const SumChunk& chunk,
                          const std::function<void(uint64_t done)>& done);
 

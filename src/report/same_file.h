@@ -1,4 +1,4 @@
-// Whether two names lead to one file, also by way of links; for refusing to write over what is read.
+// Whether two names lead to one file, also through links; used to refuse writing over a file that is read.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 namespace softamp {
 
-/// False for an empty name, and for `written` that is there and no regular file (a pipe, a device).
+/// False for an empty name, and if `written` exists and is no regular file (a pipe, a device).
 inline bool same_file(const std::string& written, const std::string& other) {
   namespace fs = std::filesystem;
   if (written.empty() || other.empty()) return false;

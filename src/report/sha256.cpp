@@ -78,7 +78,7 @@ void Sha256::add(const void* data, size_t size) {
 
 std::string Sha256::hex() {
   const uint64_t bits = bytes_ * 8;
-  unsigned char end[72] = {0x80};  // a one bit, noughts up to 8 bytes below a full block, the length in bits
+  unsigned char end[72] = {0x80};  // a one bit, zeros up to 8 bytes before a full block, the length in bits
   const size_t noughts = (119 - bytes_ % 64) % 64;
   for (size_t i = 0; i < 8; ++i) end[1 + noughts + i] = static_cast<unsigned char>(bits >> (56 - 8 * i));
   add(end, 1 + noughts + 8);

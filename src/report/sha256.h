@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), streaming: what published dumps are compared by.
+// SHA-256 (FIPS 180-4), streaming; published dumps are compared by it.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// JSON of configurations: short texts from strangers, read with every refusal in words.
+// Short JSON texts that we do not trust; each refusal is a sentence.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ Json small_json(std::string_view text, int deepest, const std::function<void(con
   const auto at = [&](size_t byte) {
     refuse("no JSON at byte " + std::to_string(byte) + " of '" + graph_detail::printable(text) + "'");
   };
-  // The parser takes a byte 0 for the end, and would not look at what follows.
+  // The parser takes a byte 0 for the end, and would ignore the rest.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) at(zero + 1);
   try {
     return Json::parse(text, shallow);

@@ -11,7 +11,7 @@ void see_number(TensorStatistics& s, double x, bool& first) {
   first = false;
 }
 
-/// Codes of one format. Counts by exponent field first: the field says all but subnormals' exponents.
+/// Codes of one format. Counts by exponent field first, which gives all exponents except those of subnormals.
 template <class Code>
 void count_floating(const FloatFormat& f, const Code* codes, int64_t n, TensorStatistics& s) {
   bool first = true;

@@ -11,8 +11,8 @@
 
 namespace softamp {
 
-/// By way of a file beside it, which takes its name at the end; a pipe or device is written as it is. False where that
-/// failed: the file is then as it was, and errno says why.
+/// Writes a temporary file beside it and renames that at the end; a pipe or device is written directly. False on
+/// failure: the file is then unchanged, and errno says why.
 inline bool write_whole_file(const std::filesystem::path& file, std::string_view bytes) {
   namespace fs = std::filesystem;
   std::error_code error;

@@ -245,10 +245,10 @@ Outcome run(const Request& request, Watch& watch) {
       "the random bits fixed, and the digests of the two files were published. Our emulation of that conversion makes "
       "the same 201,326,600 bytes: where a digest is equal, so is every bit of every result. Each of those floats is "
       "subnormal in fp16, which shows what the manual leaves open: the chip keeps subnormal numbers, and lays its "
-      "random bits on the top of whatever a result cuts off. The second figure shows that this is no matter of course: "
-      "by its document, another chip lays them on the bottom, and its subnormal results go up less often. Not in the "
-      "dumps, so not shown by them: other random numbers, normal results in fp16 but for the one that saturates, "
-      "subnormal ones in bf16, results without saturation, infinities and NaNs.";
+      "random bits on the top of whatever a result cuts off. The second figure shows that this need not be so: "
+      "according to its documentation, another chip adds them at the bottom, and its subnormal results go up less "
+      "often. Not in the dumps, so not shown by them: other random numbers, normal results in fp16 except the one that "
+      "saturates, subnormal ones in bf16, results without saturation, infinities and NaNs.";
   return o;
 }
 

@@ -278,12 +278,12 @@ Outcome run(const Request& request, Watch& watch) {
   record_others(outcome, plan, results);
   outcome.seen =
       "A quantity that decays is followed in ever smaller steps. In exact arithmetic smaller steps mean a smaller "
-      "error. Rounded to nearest the error falls only at first and then grows again: each step takes off "
-      "less, and what it takes off is rounded to whole units in the last place. Once it is half such a unit or less, "
-      "y minus it rounds back to y, and the quantity never moves again, however many steps there are. Rounded "
-      "stochastically, the small amount is taken off as a whole unit now and then, as often as is right on average, so "
-      "the mean over many runs follows exact arithmetic, and a single run strays from it by a bounded amount, however "
-      "many steps there are.";
+      "error. Rounded to nearest the error falls only at first and then grows again: each step subtracts less, and "
+      "what it subtracts is rounded to whole units in the last place. Once it is half such a unit or less, y minus it "
+      "rounds back to y, and the quantity never moves again, however many steps there are. Rounded stochastically, the "
+      "small amount is taken off as a whole unit now and then, as often as is right on average, so the mean over many "
+      "runs follows exact arithmetic, and a single run strays from it by a bounded amount, however many steps there "
+      "are.";
   if (stochastic)
     outcome.deviations =
         "Stochastic paths and random bits are chosen here, instead of taken from the publication: " +
@@ -291,7 +291,7 @@ Outcome run(const Request& request, Watch& watch) {
         (request.samples ? ""
                          : ", " + std::to_string(kMostWidePaths) + " in formats of more than 16 bits to save time,") +
         " and " + std::to_string(plan.bits) +
-        " bits to a rounding. Each path draws its own step length h, as all else, stochastically.";
+        " bits for each rounding. Each path rounds its own step length h stochastically, like everything else.";
   return outcome;
 }
 

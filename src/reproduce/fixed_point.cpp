@@ -242,14 +242,15 @@ std::string seen(const Plan& plan, const std::vector<Training>& all, const Outco
   const bool agrees = std::all_of(o.checks.begin(), o.checks.end(), [](const Check& c) { return c.agrees; });
   if (both && near && agrees)
     return text +
-           "So it is here, and in the paper: to nearest, with 10 or 8 bits after the point, the network learns little "
+           "This is what we see, and what the paper reports: to nearest, with 10 or 8 bits after the point, the "
+           "network learns little "
            "or nothing, and stochastically with 10 or more it learns as it does in fp32. The paper's network is "
-           "larger, so that the order of the curves is what can be held against it, not their height.";
+           "larger, so that only the order of the curves can be compared with it, not their height.";
   text += "Of the test images this run classifies wrongly: ";
   for (const Training& t : all) text += (&t == &all.front() ? "" : ", ") + t.name + " " + per_cent(t.share);
   text += ".";
   if (!plan.usual)
-    text += " With other random bits, or fewer images, than by default nothing is held against the paper.";
+    text += " With other random bits, or fewer images, than by default nothing is compared with the paper.";
   return text;
 }
 

@@ -227,21 +227,20 @@ Outcome run(const Request& request, Watch& watch) {
   }
   std::erase_if(o.tables, [](const Table& t) { return t.rows.empty(); });
   if (!curves.empty())
-    o.figures.push_back(
-        {"sums", plot_of(curves, c.modes[0]),
-         "The exact sums grow with the logarithm of n for ever; what each format's do, its precision and the rounding "
-         "set."});
+    o.figures.push_back({"sums", plot_of(curves, c.modes[0]),
+                         "The exact sums grow for ever, like the logarithm of n. What the sums of a format do depends "
+                         "on its precision and on the rounding."});
   const std::string general =
       "The sum of 1/i grows without end, but ever more slowly. In floating point a term is lost as soon as it is less "
       "than half the distance between neighbours of the sum, and since later terms are smaller still, the sum then "
-      "stands for ever";
+      "stays where it is for ever";
   const std::string heights =
       ": in half precision at 7.09 after 512 terms, in bfloat16, with 8 bits, at 5.06 after 64, in single precision at "
       "15.40 after two million. Rounded down or toward zero it stops twice as early";
   o.seen = general + (usual(request) ? heights : ". Rounded down or toward zero it stops earlier") +
            "; rounded up it never stops, but climbs by one neighbour a term until it overflows. Stochastic sums go on "
            "growing, and on average they are the exact sum of their terms, less what too few random bits cut off.";
-  o.deviations = "The formats of 8 bits and the toy, and the stochastic sums, are ours.";
+  o.deviations = "The 8-bit formats, the toy format e3p5 and the stochastic sums are ours.";
   return o;
 }
 

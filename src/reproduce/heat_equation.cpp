@@ -333,10 +333,8 @@ Outcome run(const Request& request, Watch& watch) {
       "itself smooths the errors out: sixteen times as many steps of time no more than double the error.";
   outcome.deviations =
       "The publication proves the orders O(u / dt) to nearest and O(u dt^(-1/4)) stochastically; the problem, its "
-      "grids, "
-      "formats, paths and random bits are a set-up of our own that shows them, and none of its figures is the "
-      "publication's. Errors are held against the same scheme without rounding, so that they are those of rounding "
-      "alone.";
+      "grids, formats, paths and random bits are a set-up of our own that shows them, and none of its figures is the "
+      "publication's. Errors are measured against the same scheme without rounding, so they come from rounding only.";
   return outcome;
 }
 

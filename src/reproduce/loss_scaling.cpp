@@ -245,13 +245,13 @@ Outcome run(const Request& request, Watch& watch) {
                         "formats asked for."
                       : " The trainings at fixed scales are of fp16, whatever other formats are asked for.";
   o.seen =
-      "Gradients are small numbers, and they are spread over many powers of two. fp16 has nothing between 0 and "
-      "2^-24: what is at most half of that becomes zero, and what is below 2^-14 keeps fewer digits. Multiplying the "
-      "loss by a power of two multiplies every gradient by it, which moves the whole histogram to the right without "
-      "changing its form: the share that underflows falls, until the largest gradients pass 65504 and overflow, and "
-      "steps have to be skipped. Between the two there is room, and a loss scale is chosen from there. How large the "
-      "share is depends on the network; the publication's example, a detection network, loses a large part of its "
-      "activation gradients without a scale, and trains with a scale of 8.";
+      "Gradients are small numbers, and they are spread over many powers of two. fp16 has nothing between 0 and 2^-24: "
+      "what is at most half of that becomes zero, and what is below 2^-14 keeps fewer digits. Multiplying the loss by "
+      "a power of two multiplies every gradient by it, which moves the whole histogram to the right without changing "
+      "its shape: the share that underflows falls, until the largest gradients pass 65504 and overflow, and steps have "
+      "to be skipped. Between the two there is room, and a loss scale is chosen from there. How large the share is "
+      "depends on the network; the publication's example, a detection network, loses a large part of its activation "
+      "gradients without a scale, and trains with a scale of 8.";
   return o;
 }
 

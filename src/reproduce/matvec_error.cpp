@@ -332,11 +332,10 @@ Outcome run(const Request& request, Watch& watch) {
   o.seen =
       "Each entry of y is a running sum of n small positive products. Rounded to nearest, the sums stop once a product "
       "is less than half the distance between two numbers of the format there; what follows is lost, and as the exact "
-      "y goes on growing, the relative error goes to 1, that is, to a result of which nothing is right: the bound n u, "
-      "cut off at 1, is nearly reached. Rounded stochastically, what is lost in one addition comes back in another: "
-      "the "
-      "error grows no faster than sqrt(n) u. The figure has u = 2^-p for both, as the publication; a single stochastic "
-      "rounding may err by twice that, which shows at the smallest n, and the checks of the stochastic runs allow for "
+      "y goes on growing, the relative error goes to 1: nothing of the result is right. The bound n u, cut off at 1, "
+      "is nearly reached. Rounded stochastically, what is lost in one addition comes back in another: the error grows "
+      "no faster than sqrt(n) u. The figure uses u = 2^-p for both, as the publication does. A single stochastic "
+      "rounding may err by twice that; this shows at the smallest n, and the checks of the stochastic runs allow for "
       "it.";
   o.deviations =
       (greatest < 1'000'000
@@ -344,8 +343,8 @@ Outcome run(const Request& request, Watch& watch) {
            : std::string()) +
       "The publication draws A and x anew for each n; here the first n columns of one A serve for all. It has "
       "A and x in binary64; here they are rounded to the format first, as a unit of that format would read "
-      "them, and the exact y is that of the rounded data. The random bits are chosen here: " +
-      std::to_string(bits) + " to a rounding.";
+      "them, and the exact y is that of the rounded data. The number of random bits is our choice: " +
+      std::to_string(bits) + " for each rounding.";
   return o;
 }
 

@@ -152,13 +152,13 @@ std::string html_escaped(const std::string& text) {
 std::string page_html(const std::vector<Result>& results, const FileIsThere& there) {
   std::string html =
       std::string(kHead) +
-      "<h1>Published experiments, run on emulated arithmetic</h1>\n<p>Each was run by the command that "
-      "stands with it. The emulated arithmetic gives the same bits on any machine; reference values come "
-      "from the machine's own mathematical functions, whose last digits may differ. <em>Agrees</em> means: "
-      "equal to a figure that the publication prints, equal to or within what follows from the set-up by "
-      "theory or by an independent computation, or of the published shape; the last column of the checks "
-      "says which. <em>Recorded</em>: nothing was published to judge by. Where a set-up is not the "
-      "publication's in all, its section says in what.</p>\n";
+      "<h1>Published experiments, run on emulated arithmetic</h1>\n"
+      "<p>Each was run by the command shown with it. The emulated arithmetic gives the same bits on any machine; "
+      "reference values come from the machine's own mathematical functions, whose last digits may differ. "
+      "<em>Agrees</em> means: equal to a figure that the publication prints, equal to or within what follows from the "
+      "set-up by theory or by an independent computation, or of the published shape; the last column of the checks "
+      "says which. <em>Recorded</em>: nothing was published to compare with. Where a set-up differs from the "
+      "publication's, its section says how.</p>\n";
   html += summary_table(results);
   for (const Result& r : results) html += section(r, there);
   const std::string version = results.empty() ? "" : results.front().version;

@@ -10,14 +10,14 @@ constexpr const char* kMarkdownHead = R"(# Published experiments, reproduced
 
 This page was written by `softamp reproduce all --out DIR --markdown docs/REPRODUCED.md`; the pictures, every number and
 the settings are on the page DIR/index.html that the same run makes. Each experiment runs its arithmetic on the emulated
-unit, operation by operation; where its set-up is not the publication's in all, the section says in what. The emulated
+unit, operation by operation; where its set-up differs from the publication's, the section says how. The emulated
 arithmetic gives the same bits on any machine; reference values come from the machine's own mathematical functions, whose
 last digits may differ.
 
-*Against* says how a result is judged: a **figure** that the publication prints, to the last digit; a **bound**, that is
-a figure, bound or interval derived from the set-up, by theory or by an independent computation (statistical ones from
-the variance, the seed fixed); a **shape** that the publication describes in words; or it is **recorded**, where nothing
-was published to judge by.
+*Against* says what a result is compared with. **Figure**: a figure that the publication prints, to the last digit.
+**Bound**: a figure, bound or interval that follows from the set-up, by theory or by an independent computation
+(statistical ones from the variance, with a fixed seed). **Shape**: a shape that the publication describes in words.
+**Recorded**: nothing was published to compare with.
 
 )";
 

@@ -261,17 +261,16 @@ Outcome run(const Request& request, Watch& watch) {
                        "Bias against the number of random bits. The variants rne and odd have none and no curve."});
   o.figures.push_back({"sums", sum_plot(sums, paths), "Mean of the long sum against the number of random bits."});
   o.seen =
-      "A stochastic rounding with r random bits can tell only 2^r places between two neighbouring numbers apart. The "
+      "A stochastic rounding with r random bits can distinguish only 2^r places between two neighbouring numbers. The "
       "variant carry, which the IPU and NVIDIA's conversion use, drops the digits below these, and so rounds toward "
       "zero by 2^-(r+1) of a quantum on average; the variant half adds half a place, and rne and odd first round the "
-      "place "
-      "to nearest, which takes the bias away. A bias of a fraction of a quantum is small in one operation, but it has "
-      "the "
-      "same sign in each: over 10,000 additions with four random bits a sum of 1 loses six percent under carry. To be "
-      "right on average over all places is not to be right at each: one number added again and again falls on the same "
-      "places, so here the other variants err as well with few bits, by about three percent, up or down. With 13 bits "
-      "and more nothing is dropped in this sum and the four variants agree. The dot products show what remains when "
-      "there is no bias: errors that cancel, and stay below a small multiple of sqrt(n) u.";
+      "place to nearest, which takes the bias away. A bias of a fraction of a quantum is small in one operation, but "
+      "it has the same sign in each: over 10,000 additions with four random bits a sum of 1 loses six percent under "
+      "carry. Being right on average over all places is not the same as being right at each: one number added again "
+      "and again falls on the same places, so here the other variants err as well with few bits, by about three "
+      "percent, up or down. With 13 bits and more nothing is dropped in this sum and the four variants agree. The dot "
+      "products show what remains when there is no bias: errors that cancel, and stay below a small multiple of "
+      "sqrt(n) u.";
   return o;
 }
 

@@ -341,11 +341,11 @@ Outcome run(const Request& request, Watch& watch) {
       "error that a random walk of n roundings would reach.";
   o.deviations =
       "The publication starts a new sum for each n; here one sum up to the greatest n is looked at on its way, so that "
-      "the ten n of a stochastic repeat share their random bits. The terms are 1/i rounded to nearest in all runs. "
-      "The publication holds the sums against that of the rounded terms; here the errors shown are against H(n), which "
-      "includes the rounding of the terms, and the bounds, which know nothing of it, are held against the sum of the "
-      "rounded terms. The random bits are chosen here: " +
-      std::to_string(bits) + " to a rounding.";
+      "the ten n of a stochastic repeat share their random bits. The terms are 1/i rounded to nearest in all runs. The "
+      "publication compares the sums with that of the rounded terms. Here the errors shown are those against H(n), "
+      "which includes the rounding of the terms; the bounds do not cover that rounding, and are compared with the sum "
+      "of the rounded terms. The number of random bits is our choice: " +
+      std::to_string(bits) + " for each rounding.";
   return o;
 }
 

@@ -258,19 +258,17 @@ double seconds_of(const Choices& c) {
 std::string seen(bool usual_settings) {
   const std::string general =
       "A number with p significant bits has neighbours at a distance, its quantum, that doubles at each power of two. "
-      "A "
-      "sum to which the same number is added again and again therefore stops: once the addend is half a quantum or "
-      "less, in the directed modes less than a whole one, it is rounded away, and as the sum no longer changes it "
-      "never "
+      "A sum to which the same number is added again and again therefore stops: once the addend is half a quantum or "
+      "less (in the directed modes: less than a whole one), it is rounded away. The sum no longer changes, and never "
       "will again. ";
   const std::string stops =
       "A sum of ones to nearest stops at 2^p: 2048 in half precision, 256 in bfloat16, 16 in e4m3, 16,777,216 in "
       "single "
-      "precision; theory and additions agree to the last one. ";
+      "precision; theory and the additions agree on the very addition. ";
   return general + (usual_settings ? stops : "") +
          "Rounded stochastically, with random bits for all that is discarded, sums go on and are right on average. But "
-         "only random bits keep them going: with r of them, an addend below 2^-r quanta has no chance left, and they "
-         "all stop at one place, too.";
+         "only enough random bits keep them going: with r bits, an addend below 2^-r quanta is never added, and all "
+         "sums stop, at the same place.";
 }
 
 Outcome run(const Request& request, Watch& watch) {

@@ -313,18 +313,17 @@ Outcome run(const Request& request, Watch& watch) {
   judge_both(outcome, results);
   outcome.seen =
       "A point goes once round the circle in N small steps along the tangent. In exact arithmetic it ends a little "
-      "outside, the less so the more steps there are. Rounded to nearest, small steps are lost: once the step in v is "
-      "less than half a unit in v's last place, v stops, and u has not moved at all, since its steps were too small "
-      "from the start; with the most steps the point stands still before it has gone a twentieth of the way. Rounded "
-      "stochastically it comes round: the mean of the paths ends where exact Euler does. Their mean radius lies a "
-      "trifle above, because whatever a rounding adds to u and v, to whichever side, adds to the square of the radius "
-      "on average.";
+      "outside, and closer with more steps. Rounded to nearest, small steps are lost: once the step in v is less than "
+      "half a unit in v's last place, v stops, and u has not moved at all, since its steps were too small from the "
+      "start; with the most steps the point stands still before it has gone a twentieth of the way. Rounded "
+      "stochastically it comes round: the mean of the paths ends where exact Euler does. Their mean radius is a little "
+      "larger: an error of u or v, in either direction, makes the square of the radius larger on average.";
   if (std::find(plan.modes.begin(), plan.modes.end(), RoundingMode::kStochastic) != plan.modes.end())
     outcome.deviations =
         "Stochastic paths and random bits are chosen here, instead of taken from the publication: " +
         std::to_string(paths_of(request, "unit-circle", request.brief ? kBriefPaths : kUsualPaths, kMostPaths)) +
         " paths and " + std::to_string(plan.bits) +
-        " bits to a rounding. Each path draws its own step length h, as all else, stochastically.";
+        " bits for each rounding. Each path rounds its own step length h stochastically, like everything else.";
   return outcome;
 }
 

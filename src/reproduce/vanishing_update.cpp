@@ -238,11 +238,12 @@ void trainings(const Plan& plan, Watch& watch, Outcome& o) {
 /// What is known of every format, then what the trainings showed, as their checks have it.
 std::string seen(const Plan& plan, const Outcome& o) {
   std::string text =
-      "A weight near 1 in a format of p bits has places of 2^(1-p), in fp16 2^-10. An update that is at most half of "
-      "one, in fp16 one 2048th of the weight, is rounded away when it is added, and so is the next one, for ever: the "
-      "weight stands still although every update points the same way. Rounded stochastically, a quarter of a place "
-      "becomes a whole place in one of four additions, and the mean follows the exact sum. With a master copy in fp32 "
-      "the updates are added where they fit, and the narrow format is only what the network computes with.";
+      "Numbers near 1 in a format of p bits are 2^(1-p) apart, in fp16 2^-10. An update of at most half that distance, "
+      "in fp16 one 2048th of the weight, is rounded away when it is added, and so is the next one, for ever: the "
+      "weight stands still although every update points the same way. Rounded stochastically, an update of a quarter "
+      "of that distance moves the weight by the whole distance in one of four additions, and the mean follows the "
+      "exact sum. With a master copy in fp32 the updates are added where there are enough digits, and the narrow "
+      "format is only what the network computes with.";
   if (!plan.trains) return text;
   const auto agrees = [&](size_t from_end) { return o.checks[o.checks.size() - from_end].agrees; };
   if (agrees(3) && agrees(2) && agrees(1) && plan.bits == kDefaultBits)
@@ -307,8 +308,8 @@ Outcome run(const Request& request, Watch& watch) {
   if (plan.trains)
     o.deviations +=
         "The network trained here is a small one of two dense layers on generated images, with Adam at a rate so low "
-        "that its updates vanish; all of its formats but fp32 are fp16, whatever other formats are asked for, and in "
-        "the ways without master weights the loss scale, 256, and the state of Adam, fp32, are as with them.";
+        "that its updates vanish; all of its formats except fp32 are fp16, whatever other formats are asked for. "
+        "Without master weights, too, the loss scale is 256 and the state of Adam is in fp32.";
   else
     o.deviations += "No network is trained: that part is of fp16, which is not among the formats asked for.";
   return o;

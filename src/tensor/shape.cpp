@@ -18,7 +18,7 @@ Shape::Shape(std::span<const int64_t> extents) {
   if (extents.size() > static_cast<size_t>(kMaxRank))
     throw std::invalid_argument("a shape of " + std::to_string(extents.size()) + " dimensions; expected at most " +
                                 std::to_string(kMaxRank));
-  // Extents of 0 are left out of the product that is limited: strides of an empty tensor must not overflow either.
+  // The limited product leaves out extents of 0: strides of an empty tensor must not overflow either.
   int64_t product = 1;
   bool empty = false;
   for (const int64_t extent : extents) {

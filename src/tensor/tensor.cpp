@@ -14,7 +14,7 @@ constexpr size_t kAlignment = 64;
 
 std::string text_of(const TensorType& type) { return std::string(name_of(type.dtype)) + type.shape.text(); }
 
-/// std::bad_alloc that says for what.
+/// std::bad_alloc that names the tensor.
 class NoMemory : public std::bad_alloc {
  public:
   explicit NoMemory(const TensorType& type)
@@ -52,8 +52,8 @@ void store(void* data, DType dtype, int64_t i, uint64_t code) {
 void Tensor::Free::operator()(std::byte* p) const { std::free(reinterpret_cast<void**>(p)[-1]); }
 
 Tensor::Tensor(const TensorType& type) : type_(type) {
-  // calloc, so that a large tensor's zero pages come from the system, untouched. The block's own address stands in
-  // front of the data.
+  // calloc, so that a large tensor's zero pages come from the system, untouched. The block's own address is stored
+  // before the data.
   void* const block = std::calloc(type.bytes() + 2 * kAlignment, 1);
   if (!block) throw NoMemory(type);
   const size_t misfit = (reinterpret_cast<uintptr_t>(block) + sizeof(void*)) % kAlignment;

@@ -63,7 +63,7 @@ Tensor load_npy(const std::filesystem::path& file, bool as_bfloat16) {
     if (n == 0) throw npy::Error(name + ": the data are cut off");
     done += n;
   }
-  if (dtype == DType::kBool)  // NumPy takes every byte but 0 for true
+  if (dtype == DType::kBool)  // NumPy takes every byte except 0 for true
     for (uint8_t& b : tensor.as<uint8_t>()) b = b != 0;
   return tensor;
 }

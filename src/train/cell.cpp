@@ -13,7 +13,7 @@ void apply_at(Cell& cell, const std::string& above, const LayerRule& rule) {
   const std::string path = above.empty() || cell.name().empty() ? above + cell.name() : above + "/" + cell.name();
   const LayerPrecision p = rule(cell.kind(), path);
   if (p.cast_input) {
-    cell.to_float(p.compute);  // cells within follow, and are asked next
+    cell.to_float(p.compute);  // also sets the cells within, which are asked next
     cell.set_output(p.output);
   }
   for (Cell* within : cell.cells()) apply_at(*within, path, rule);
@@ -34,7 +34,7 @@ Cell::~Cell() {
   for (Cell* cell : cells_)
     if (cell->parent_ == this) cell->parent_ = nullptr;
   if (!parent_) return;
-  // Mostly the last: cells end in the reverse order of their beginning.
+  // Usually the last one: cells are destroyed in reverse order.
   std::vector<Cell*>& cells = parent_->cells_;
   cells.erase(std::next(std::find(cells.rbegin(), cells.rend(), this)).base());
 }

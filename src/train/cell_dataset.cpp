@@ -79,7 +79,7 @@ Batch GeneratorDataset::at(int64_t i) const {
     throw std::out_of_range("dataset: number " + std::to_string(i) + "; expected 0 .. " + std::to_string(size() - 1));
   if (!batch_) return source_(order_.image(i));
   const int64_t once = size() / repeats_after_, pass = i / once, first = i % once * batch_;
-  // With a repetition behind the batches, every pass is one over the source again.
+  // With a repetition after the batches, every pass goes over the source again.
   return joined(pass * samples() + first, std::min(batch_, samples() - first));
 }
 

@@ -53,7 +53,7 @@ BatchNorm2d::BatchNorm2d(Cell& parent, std::string name, int64_t num_features, d
 Port BatchNorm2d::construct(CellBuild& build, std::span<const Port> inputs) {
   expect_inputs(inputs, 1);
   GraphBuilder& b = build.builder();
-  // Past `parameter`: these are float32 for every x.
+  // Without `parameter`: these are float32 for every x.
   const auto kept = [&](const char* name, const Initializer& initializer, bool trainable) {
     return build.store.get({name, {features_}, DType::kFloat32, initializer, trainable}).port;
   };

@@ -4,8 +4,8 @@
 // its dtype in the last entry, "checkpoint.json":
 //   {"softamp_checkpoint":1,"checksum":"<32 digits>","settings":{...},"progress":{...},"state":{...},"tensors":[...]}
 // The checksum is XXH3-128 of one line per tensor entry, "<name> <XXH3-128 of its bytes>\n" in the archive's order, and
-// then the text of checkpoint.json with 32 zeros in the checksum's place. So no byte of a name or a value can change
-// unseen; the bytes between entries are guarded by the archive's own lengths and checksums.
+//   then the text of checkpoint.json with 32 zeros in the checksum's place. So any changed byte of a name or a value is
+//   found; the archive's own lengths and checksums cover the bytes between entries.
 #include "softamp/train/checkpoint.h"
 
 #include <fcntl.h>
@@ -59,7 +59,7 @@ Tensor tensor_of(const archive::Entry& entry, DType dtype, const std::string& pl
   return tensor;
 }
 
-/// Of all entries but the last, and of `json`, whose checksum's place holds zeros.
+/// For all entries except the last, and for `json`, with zeros in place of its checksum.
 std::string checksum_of(std::span<const archive::Entry> tensors, const std::string& json) {
   std::string text;
   for (const archive::Entry& e : tensors) text += e.name + ' ' + hash_text(e.bytes.data(), e.bytes.size()) + '\n';
@@ -110,8 +110,8 @@ std::vector<archive::Entry> entries_of(const Checkpoint& c, const fs::path& file
   return entries;
 }
 
-/// What was renamed is safe from a power cut only when the folder is on disk too. Some file systems cannot synchronise
-/// a folder; the file itself is whole all the same.
+/// A renamed file survives a power cut only if the folder is on disk, too. Some file systems cannot synchronise a
+/// folder; the file itself is still complete.
 void synchronise_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;

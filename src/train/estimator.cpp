@@ -41,7 +41,7 @@ struct Estimator::Impl {
                        type.shape.text() + "; expected a floating scalar");
     Model model;
     model.loss = so_far.port_name(spec.loss);
-    model.logits.clear();  // a model function does not say which they are
+    model.logits.clear();  // a model function does not name them
     model.precision = config.precision;
     model.variables = store.variables();
     model.layers = store.ruled_layers();

@@ -14,7 +14,7 @@ Port number(GraphBuilder& b, double value, const char* name) {
 
 Port sum_of_squares(GraphBuilder& b, Port gradient) { return b.add("Sum", {b.add("Square", {gradient})}); }
 
-/// bound / max(norm, bound): 1 up to the bound; NaN where the norm is not finite, because norm - norm is.
+/// bound / max(norm, bound): 1 up to the bound; NaN if the norm is not finite, because norm - norm is NaN.
 Port scale_to(GraphBuilder& b, Port norm, Port bound) {
   const Port scale = b.add("RealDiv", {bound, b.add("Maximum", {norm, bound})});
   return b.add("AddV2", {scale, b.add("Sub", {norm, norm})}, {}, "scale");
@@ -24,7 +24,7 @@ Port scale_to(GraphBuilder& b, Port norm, Port bound) {
 
 void GradientClipping::validate() const {
   const auto check = [](const std::optional<double>& bound, const char* field) {
-    // The least bound keeps clear of float32 subnormals, which the preset `ipu` flushes.
+    // The least bound avoids float32 subnormals, which the preset `ipu` flushes.
     if (bound && !(*bound >= 0x1p-126 && *bound <= 0x1.fffffep127))
       throw std::invalid_argument(std::string("gradient clipping: ") + field + " is " +
                                   shortest_decimal(kBinary64, std::bit_cast<uint64_t>(*bound)) +

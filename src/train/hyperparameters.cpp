@@ -1,4 +1,4 @@
-// Hyperparameters: their ranges, and how they arrive in the dtype of an update (TUTORIAL G27, G30, G36).
+// Hyperparameters: their ranges, and their values in the dtype of an update (TUTORIAL G27, G30, G36).
 #include <bit>
 #include <charconv>
 #include <stdexcept>
@@ -34,7 +34,7 @@ bool is_doubtful(double asked, double got, DType dtype) {
          magnitude(got - asked) > 0.005 * magnitude(asked);
 }
 
-/// 1 - x of a rounded x: nothing in it underflows, but few digits of x are left of it.
+/// 1 - x of a rounded x: nothing in it underflows, but it keeps few digits of x.
 HyperparameterCheck complement(const HyperparameterCheck& x) {
   HyperparameterCheck c{"1 - " + x.name, 1 - x.asked, 1 - x.got, x.dtype, false};
   c.doubtful = c.got <= 0 || magnitude(c.got - c.asked) > 0.005 * c.asked;
@@ -177,7 +177,7 @@ double Optimizer::rate(int64_t t, double loss_scale) const {
     throw std::invalid_argument(who + "loss scale is " + text_of(loss_scale) + "; expected a positive finite number");
   const double divided = options_.learning_rate / loss_scale;
   if (options_.kind != OptimizerKind::kAdam && options_.kind != OptimizerKind::kAdamW) return divided;
-  // Powers below 2^-60 make no difference to 1 - power, and are not worth their time.
+  // Powers below 2^-60 do not change 1 - power.
   const auto power = [t](double beta) {
     double p = 1;
     for (int64_t i = 0; i < t && p > 0x1p-60; ++i) p *= beta;

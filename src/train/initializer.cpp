@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Initializer::Kind;
 
-/// FNV-1a of 64 bits (Fowler, Noll, Vo), folded to 24: the operation that a path stands for.
+/// FNV-1a of 64 bits (Fowler, Noll, Vo), folded to 24 bits: the operation in a path's random address.
 uint32_t operation_of(std::string_view path) {
   uint64_t hash = 0xCBF29CE484222325u;
   for (const char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
@@ -34,7 +34,7 @@ DrawRecipe draw_recipe_of(const Initializer& initializer, const Shape& shape) {
     case Kind::kGlorotUniform: {
       const Fans fans = fans_of(shape);
       const double limit =
-          std::sqrt(6 / std::max(2.0, fans.in + fans.out));  // the least: TensorFlow's, of empty shapes
+          std::sqrt(6 / std::max(2.0, fans.in + fans.out));  // at least 2: TensorFlow's rule for empty shapes
       return {kernel::RandomKind::kUniform, f(2 * limit), f(-limit)};
     }
     case Kind::kUniform: return {kernel::RandomKind::kUniform, f(initializer.b - initializer.a), f(initializer.a)};

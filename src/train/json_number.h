@@ -1,4 +1,4 @@
-// Numbers in the logs of training. JSON has neither NaN nor infinities; there they are words.
+// Numbers in the logs of training. JSON has neither NaN nor infinities; they are written as words.
 #pragma once
 
 #include <cmath>

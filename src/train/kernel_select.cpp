@@ -26,7 +26,7 @@ int width(DType t) {
   }
 }
 
-/// Steps of width from a to b, upwards or downwards; nothing where b is on the other side or of another kind.
+/// Steps of width from a to b, upwards or downwards; empty if b is on the other side or of another kind.
 std::optional<int> steps(DType a, DType b, bool up) {
   if (a == b) return 0;
   const int from = width(a), to = width(b);
@@ -49,7 +49,7 @@ std::optional<int> distance(const KernelInfo& wanted, const KernelInfo& kernel, 
   return sum;
 }
 
-/// Names of the casts around one node: such as neither the graph nor the nodes so far have.
+/// Names of the casts around one node that neither the graph nor the nodes so far have.
 class CastNames {
  public:
   CastNames(const Graph& graph, const GraphBuilder& builder) : graph_(graph), builder_(builder) {}
@@ -68,7 +68,8 @@ class CastNames {
   std::map<std::string, int> tried_;
 };
 
-/// Adds a node of `graph` in the dtypes of a kernel, with casts around it; returns what stands for each of its outputs.
+/// Adds a node of `graph` in the dtypes of a kernel, with casts around it; returns the port that replaces each of its
+/// outputs.
 std::vector<Port> add_in(const Graph& graph, GraphBuilder& b, const Node& node, std::vector<Port> inputs,
                          const KernelInfo& kernel) {
   const Operation& op = operation(node.op);

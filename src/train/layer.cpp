@@ -11,7 +11,7 @@ namespace {
 
 using layer_detail::Record;
 
-/// A value of somebody else's while alive.
+/// Changes a value while alive, then restores it.
 template <class T>
 class Held {
  public:
@@ -125,12 +125,12 @@ std::vector<Port> LayerContext::losses() { return losses_of(top_, builder()); }
 std::string LayerContext::unique_name(const std::string& name) {
   if (name.empty()) throw GraphError("a layer has no name: its default_name() is empty");
   const std::string begin = store_.scope_path() + name;
-  // Numbers below the one kept here are taken; so many layers of one name are named in linear time.
+  // Numbers below the one stored here are taken, so that naming many layers takes linear time.
   for (int64_t& i = next_numbers_[begin];;) {
     const std::string number = i == 0 ? "" : "_" + std::to_string(i);
     ++i;
     if (paths_.contains(begin + number)) continue;
-    // The store knows of the functions' layers: it opens another scope where this name is one of theirs.
+    // The store knows the layers made by functions: if one of them has this name, it opens another scope.
     const auto scope = store_.layer_scope(name + number, name + number);
     if (store_.scope_path() != begin + number + '/') continue;
     paths_.insert(begin + number);
@@ -140,7 +140,7 @@ std::string LayerContext::unique_name(const std::string& name) {
 
 // ---- Layers -------------------------------------------------------------------------------------------------------
 
-/// The layer's scope while alive; where the layer is in it already, nothing.
+/// Opens the layer's scope while alive, unless the layer is in it already.
 class Layer::Inside {
  public:
   explicit Inside(Layer& layer)
@@ -206,7 +206,7 @@ LayerValue Layer::invoke(std::vector<LayerValue> arguments) {
 Weight Layer::add_weight(std::string_view name, const Shape& shape, WeightOptions options) {
   const Inside inside(*this);
   const DType dtype = options.dtype.value_or(variable_dtype().value_or(DType::kFloat32));
-  if (!variable_dtype()) policy_ = Policy(dtype);  // "_infer": as Keras, from the first that says it
+  if (!variable_dtype()) policy_ = Policy(dtype);  // "_infer": as in Keras, the first input decides
   const Initializer usual = is_floating(dtype) ? Initializer::glorot_uniform() : Initializer::zeros();
   const Variable variable = context_.store().create(
       {std::string(name), shape, dtype, options.initializer.value_or(usual), options.trainable});
@@ -272,7 +272,7 @@ LayerOptions LayerOptions::from_config(std::string_view text) {
     if (!name->is_string()) fail(std::string("name is ") + name->type_name() + "; expected a string");
     options.name = name->get<std::string>();
   }
-  // null is what a layer has whose policy is "_infer": it is left to the context, as a layer made without a dtype.
+  // null means that the policy is "_infer": the context decides, as for a layer without a dtype.
   if (const auto dtype = json.find("dtype"); dtype != json.end() && !dtype->is_null())
     options.dtype = Policy::from_json(dtype->dump(-1, ' ', true));
   return options;

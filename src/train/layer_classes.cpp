@@ -34,7 +34,7 @@ const char* operation_of(std::string_view activation) {
                               known + nearest.text());
 }
 
-/// Hands a layer's regularizers to its kernel and bias.
+/// Passes a layer's regularizers to its kernel and bias.
 template <class Options>
 auto regularizers_of(const Options& options) {
   return [&options](std::string_view name, WeightOptions& weight) {

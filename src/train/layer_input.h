@@ -1,4 +1,4 @@
-// What layers check of their inputs before they add anything.
+// Checks of a layer's inputs before it adds anything.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace softamp::layers_detail {
 /// "float32[32,28,28,1]"
 inline std::string text_of(const TensorType& type) { return std::string(name_of(type.dtype)) + type.shape.text(); }
 
-/// Refusals of one layer: "conv2d 'block1/conv2d': kernel is 0; expected at least 1".
+/// Errors of one layer: "conv2d 'block1/conv2d': kernel is 0; expected at least 1".
 class Check {
  public:
   /// kind: the layer's function; name: as given to it.

@@ -1,4 +1,4 @@
-// The casts of one layer, as its store's rule says; without a rule there are none.
+// The casts of one layer under its store's rule; without a rule there are none.
 #pragma once
 
 #include <optional>
@@ -9,31 +9,32 @@
 
 namespace softamp::layers_detail {
 
-/// Made in the layer's scope. Names of casts end in "_cast": they are the phase "cast" of a training step (phase_of).
+/// Create it in the layer's scope. Names of casts end in "_cast": they belong to the phase "cast" of a training step
+/// (phase_of).
 class LayerCasts {
  public:
   /// x: dtype of the layer's first input.
   LayerCasts(VariableStore& store, std::string_view kind, DType x)
       : store_(store), rule_(store.layer_precision(kind)), compute_(rule_ ? rule_->compute : x) {}
 
-  /// What the layer computes in.
+  /// The dtype in which the layer computes.
   DType compute() const { return compute_; }
   /// The layer's first input, in that dtype.
   Port input(Port x) const { return rule_ && rule_->cast_input ? cast(x, compute_, "input_cast") : x; }
 
-  /// A variable as the layer reads it: in the dtype that it computes in, through a Cast where it is kept otherwise.
+  /// A variable as the layer reads it: in its compute dtype, through a Cast if it is kept in another.
   Port variable(const std::string& name, const Shape& shape, const Initializer& initializer) const {
     return cast(kept(name, shape, variables(), initializer), compute_, name + "_cast");
   }
-  /// What variables are kept in.
+  /// The dtype in which variables are kept.
   DType variables() const { return rule_ ? rule_->variables : compute_; }
-  /// A variable as it is kept.
+  /// A variable without a Cast.
   Port kept(const std::string& name, const Shape& shape, DType dtype, const Initializer& initializer,
             bool trainable = true) const {
     return store_.get({name, shape, dtype, initializer, trainable}).port;
   }
 
-  /// The layer's result, as the rule hands it on.
+  /// The layer's result, cast to the rule's output dtype.
   Port output(Port y) const { return rule_ && rule_->output ? cast(y, *rule_->output, "output_cast") : y; }
 
  private:

@@ -48,7 +48,7 @@ class LayerReport {
     return DType::kFloat16;
   }
 
-  /// What stands before all casts, under its number in `before`.
+  /// The origin before all casts, with its number in `before`.
   OpEdge source(OpEdge e) const {
     while (is_cast(e.node)) e = after_.nodes[at(e.node)].inputs[0];
     return {number_[at(e.node)], e.port};

@@ -73,7 +73,7 @@ Port dense_column(VariableStore& store, Port x, int64_t units, std::string_view 
 
 namespace {
 
-/// Norms take variables of float16 and float32 alone. other: what the layer's other variables are.
+/// Norms take variables only of float16 and float32. other: dtype of the layer's other variables.
 DType norm_dtype(const Check& check, std::optional<DType> wanted, DType other) {
   const DType dtype = wanted.value_or(other == DType::kFloat16 ? DType::kFloat16 : DType::kFloat32);
   if (dtype != DType::kFloat16 && dtype != DType::kFloat32)

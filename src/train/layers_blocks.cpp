@@ -1,5 +1,6 @@
 // The residual blocks of model A: He, Zhang, Ren, Sun, "Deep residual learning for image recognition", CVPR 2016, in
-// the tutorial's form: all convolutions biased, and a convolution of 2x2 on the way past a block that halves the image.
+// the tutorial's form: all convolutions biased, and a 2x2 convolution on the shortcut around a block that halves the
+// image.
 #include "softamp/train/layers.h"
 #include "src/train/layer_input.h"
 #include "src/train/layer_precision.h"
@@ -17,7 +18,7 @@ Conv2DOptions convolution(int64_t kernel, int64_t stride, bool relu) {
   return options;
 }
 
-/// What went through the block, and what went past it; where a rule has made two dtypes of them, both in the block's.
+/// The sum of a block's result and its shortcut; if a rule gave them different dtypes, both are cast to the block's.
 Port sum(VariableStore& store, std::string_view kind, Port through, Port past) {
   GraphBuilder& builder = store.builder();
   if (builder.type(through).dtype != builder.type(past).dtype) {

@@ -6,7 +6,7 @@ namespace softamp::train_detail {
 
 std::vector<double> running_mean(std::span<const double> values, size_t window) {
   std::vector<double> means(values.size());
-  // Each sum anew: a value that is not finite must not stay in it.
+  // Computes each sum from scratch: a value that is not finite must not stay in it.
   for (size_t i = 0; i < values.size(); ++i) {
     const size_t from = i + 1 > window ? i + 1 - window : 0;
     double sum = 0;

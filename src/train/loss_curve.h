@@ -1,4 +1,4 @@
-// The picture of a training run.
+// The plot of a training run.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace softamp::train_detail {
 
-/// Mean of the last `window` values before and at each place (of fewer at the start), in binary64.
+/// Mean of the last `window` values up to each position (of fewer at the start), in binary64.
 std::vector<double> running_mean(std::span<const double> values, size_t window);
 
 /// The loss of every step (thin), its running mean over a fiftieth of the run (bold), and the mean of each epoch

@@ -8,7 +8,7 @@
 namespace softamp {
 namespace {
 
-/// What Python would print for a value, more or less.
+/// Roughly what Python would print for a value.
 std::string text_of(const AnyOptimizer& optimizer) {
   if (const auto* text = std::get_if<std::string>(&optimizer)) return graph_detail::printable(*text);
   static constexpr const char* kNames[] = {"tf.train.Optimizer", "tf.keras.optimizers.Optimizer", TrainFamily::kWrapper,
@@ -28,7 +28,7 @@ AnyOptimizer wrapped(const AnyOptimizer& optimizer, const LossScaleArgument& los
   if (const auto* train = std::get_if<TrainOptimizer>(&optimizer))
     return MixedPrecisionLossScaleOptimizer(*train, loss_scale);
   if (const auto* keras = std::get_if<KerasOptimizer>(&optimizer)) return LossScaleOptimizer(*keras, loss_scale);
-  // The function of TensorFlow 2 names Keras' class alone.
+  // The function of TensorFlow 2 names only Keras' class.
   const char* expected = behaviour == DtypeBehaviour::kV1 ? "tf.train.Optimizer or a tf.keras.optimizers.Optimizer"
                                                           : "tf.keras.optimizers.Optimizer";
   throw std::invalid_argument(std::string("\"opt\" must be an instance of a ") + expected +

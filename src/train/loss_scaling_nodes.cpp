@@ -1,4 +1,4 @@
-// The nodes that put the loss scale on, and take it off again.
+// The nodes that scale the loss, and unscale the gradients.
 #include "softamp/train/optimizer.h"
 
 namespace softamp {

@@ -181,7 +181,7 @@ Model build_model(const Network& network, const ModelOptions& options) {
   if (found != expected)
     fail(std::string("the network gives ") + name_of(found.dtype) + found.shape.text() + "; expected logits " +
          name_of(compute) + expected.shape.text());
-  // By their full names: a network that has taken one of them is refused.
+  // By their full names: a network that uses one of them is refused.
   logits = builder.add_named(model.logits, "Identity", {logits}, {});
   {
     const auto scope = builder.scope("loss_fn");

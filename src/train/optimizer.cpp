@@ -16,7 +16,7 @@ void check_scalar(const GraphBuilder& b, Port p, DType dtype, const char* what) 
                    name_of(dtype) + " scalar");
 }
 
-/// The variable is one of this builder, and the gradient fits it.
+/// Checks that the variable is one of this builder, and that the gradient fits it.
 void check_pair(const GraphBuilder& b, const Variable& variable, Port gradient) {
   const Graph& graph = b.graph();
   const int node = variable.port.node;

@@ -1,13 +1,13 @@
 // Updates by plain nodes: every product, sum, quotient and root is rounded, with an operation id of its own.
 //
-// Where `apply` is false a SelectV2 hands on the old values, and the gradient is taken as zeros, so that what made the
-// step be skipped raises no flag in the update.
+// If `apply` is false, a SelectV2 keeps the old values, and the gradient counts as zeros, so that the cause of the
+// skipped step raises no flag in the update.
 #include "src/train/optimizer_update.h"
 
 namespace softamp {
 namespace {
 
-/// Words for nodes whose operands are brought to one dtype.
+/// Adds nodes whose operands are cast to one dtype.
 class Words {
  public:
   Words(GraphBuilder& builder, DType dtype) : b_(builder), dtype_(dtype) {}
@@ -43,7 +43,7 @@ UpdateOutputs separate_update(GraphBuilder& b, const OptimizerOptions& o, const 
   const Port gradient = b.add("SelectV2", {in.apply, in.gradient, zeros}, {}, "gradient");
   const Port rate = var.to(in.learning_rate, "learning_rate");
 
-  Port change;  // what is taken off the variable
+  Port change;  // what is subtracted from the variable
   std::vector<Port> slots;
   switch (o.kind) {
     case OptimizerKind::kSgd: change = var.mul(rate, var.to(gradient, "to_variable")); break;

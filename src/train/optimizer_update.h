@@ -9,7 +9,7 @@
 
 namespace softamp {
 
-/// What an update reads. All tensors have the variable's shape.
+/// Inputs of an update. All tensors have the variable's shape.
 struct UpdateInputs {
   Port variable, gradient;
   std::vector<Port> slots;  ///< in the order of Optimizer::slots
@@ -17,7 +17,7 @@ struct UpdateInputs {
   Port apply;               ///< bool scalar
 };
 
-/// New values, of the types of the old ones: those where `apply` is false.
+/// New values, of the types of the old ones; the old ones if `apply` is false.
 struct UpdateOutputs {
   Port variable;
   std::vector<Port> slots;
@@ -31,7 +31,7 @@ struct RoundedHyperparameters {
 };
 RoundedHyperparameters rounded_hyperparameters(const OptimizerOptions& options, DType variable);
 
-/// One Apply operation (docs/OPERATIONS.md): a rounding per stored value.
+/// One Apply operation (docs/OPERATIONS.md): one rounding per stored value.
 UpdateOutputs fused_update(GraphBuilder& builder, const OptimizerOptions& options, const UpdateInputs& in);
 
 /// OptimizerOptions::separate_roundings.

@@ -8,7 +8,7 @@ StochasticRoundingBehaviour mode_of(const ExecutorOptions& o) {
   return f.set_all ? StochasticRoundingBehaviour::kOn : f.esr;
 }
 
-/// Without stability the third mode is only the global bit that turns stochastic rounding on (TensorFlow for the IPU).
+/// Without enable_prng_stability the third mode only turns stochastic rounding on (TensorFlow for the IPU).
 bool identical_only(const ExecutorOptions& o) {
   return mode_of(o) == StochasticRoundingBehaviour::kReplicaIdenticalOnly &&
          o.config.experimental.enable_prng_stability;

@@ -9,16 +9,16 @@
 
 namespace softamp::train_detail {
 
-/// The settings, checked, with all that follows from them written out, the data named for good (a folder, or the
-/// generated set), and the backend too: emu or cuda. Throws as choose_backend.
+/// The settings, checked, with all that follows from them written out, with fixed data (a folder, or the generated set)
+/// and backend (emu or cuda). Throws as choose_backend.
 TrainSettings settled(TrainSettings settings);
 
 /// The sets that settled settings name, in the size of the network's images, cut to train_images and test_images (the
-/// generated set: 4096 and 1024, or as many as are asked for). 28x28x1 images for a network of 32x32x1 get a black
-/// border, two pixels wide: so LeNet-5 reads MNIST (LeCun, Bottou, Bengio, Haffner 1998). Throws DataError.
+/// generated set: 4096 and 1024, or as many as requested). 28x28x1 images for a network of 32x32x1 get a black border
+/// two pixels wide, as when LeNet-5 reads MNIST (LeCun, Bottou, Bengio, Haffner 1998). Throws DataError.
 ImageSets load_data(const TrainSettings& settings, const NetworkInfo& network);
 
-/// The network with what the settings say of batch, precision, mechanism and loss.
+/// The network with the settings' batch, precision, mechanism and loss.
 Model model_of(const TrainSettings& settings, const NetworkInfo& network);
 
 /// XXH3-128 over pixels and labels.

@@ -1,4 +1,4 @@
-// How far a training run has come: what a checkpoint says beside the trainer's state.
+// The progress of a training run, stored in a checkpoint beside the trainer's state.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace softamp::train_detail {
 struct RunProgress {
   int64_t skipped = 0;
   double epoch_sum = 0;              ///< of the running epoch's losses, in order
-  std::vector<double> epoch_losses;  ///< means of the finished epochs, the warm-up's not among them
+  std::vector<double> epoch_losses;  ///< means of the finished epochs, without the warm-up
   std::vector<Evaluation> evaluations;
   int64_t log_lines = 0;  ///< after line 1
   std::string data;       ///< XXH3-128 of the training images and labels
-  std::string recipe;     ///< of the mechanism's recipe, whatever file it stands in; "": none
+  std::string recipe;     ///< of the contents of the mechanism's recipe, from any file; "": none
 
   /// Doubles as texts, since JSON has neither NaN nor infinities.
   std::string to_json() const;
-  /// Throws std::exception where the text is not one that to_json made.
+  /// Throws std::exception for a text that to_json did not write.
   static RunProgress from_json(const std::string& text);
 };
 

@@ -1,4 +1,4 @@
-// Every setting of a training run under its name, said once: JSON, its errors and comparisons all walk this list.
+// The one list of all settings of a training run, by name: JSON, its errors and comparisons use it.
 #pragma once
 
 #include "softamp/train/train_settings.h"
@@ -54,17 +54,17 @@ void for_each_setting(Settings& s, Visit&& visit) {
   visit("backend", s.backend);
 }
 
-/// What the values of single settings must be, apart from each other: the first that is out of its range, as
-/// {key, "is -1; expected ..."}; the key is empty where all are good.
+/// The first single setting that is out of its range, as {key, "is -1; expected ..."}; the key is empty if all are
+/// valid.
 struct SettingFault {
   std::string key, what;
 };
 SettingFault first_fault(const TrainSettings& settings);
 
-/// Settings that differ and decide bits, "seed is 1, and was 0"; empty where a run with `asked` can go on from a
-/// checkpoint of one with `was` (both JSON of TrainSettings). Free to differ: how long a run is (epochs, steps), what
-/// it tells of itself (program, evaluate, evaluate_every), what it runs on (threads, backend), and where the images lie
-/// (data, generated), for their contents are compared instead.
+/// Settings that differ and decide bits, "seed is 1, and was 0"; empty if a run with `asked` can resume from a
+/// checkpoint of one with `was` (both JSON of TrainSettings). These may differ: the length of a run (epochs, steps),
+/// its output (program, evaluate, evaluate_every), what it runs on (threads, backend), and the place of the images
+/// (data, generated), because their contents are compared instead.
 std::string difference_that_decides(const std::string& asked, const std::string& was);
 
 }  // namespace softamp::train_detail

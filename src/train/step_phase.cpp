@@ -4,7 +4,7 @@
 namespace softamp {
 namespace {
 
-/// Added by a pass over a finished graph, wherever it stands: "gradients/dense/MatMul_grad/MatMul-0-CastToFp32".
+/// Added by a pass over a finished graph, in any scope: "gradients/dense/MatMul_grad/MatMul-0-CastToFp32".
 bool is_cast_of_pass(std::string_view name) {
   for (const char* word : {"-CastToFp16", "-CastToBf16", "-CastToFp32"})
     if (name.find(word, name.rfind('/') + 1) != std::string_view::npos) return true;

@@ -17,7 +17,7 @@ void check_scale(const char* what, double scale) {
     refuse_step(std::string(what) + " is " + std::to_string(scale) + "; expected a positive finite float32 number");
 }
 
-/// What the builders of a Trainer's graphs are told: a scale that is fed, and its reciprocal in the gradient's dtype.
+/// Options for the builders of a Trainer's graphs: the scale is fed, and its reciprocal is in the gradient's dtype.
 TrainerOptions graph_options(const OptimizerOptions& optimizer, OverflowFrom from, bool skip) {
   TrainerOptions o;
   o.optimizer = optimizer;
@@ -105,7 +105,8 @@ struct TrainStep::Impl {
     if (update.graph.find(name) >= 0) update_run->set_variable(name, value);
   }
 
-  /// Gradients seeded with `seed`, divided by `divisor`; the update unless something overflowed and such are skipped.
+  /// Gradients seeded with `seed`, divided by `divisor`; then the update, unless the step overflowed and such steps are
+  /// skipped.
   Tensor run(const Batch& batch, float seed, float divisor) {
     compile(batch.images.type(), batch.labels.type());
     StepResult result;
@@ -132,7 +133,7 @@ struct TrainStep::Impl {
     return std::move(forward.values[0]);
   }
 
-  /// Returns whether all gradients are finite once the scale is off.
+  /// Returns whether all unscaled gradients are finite.
   bool run_update(const RunResult& forward, float divisor, bool allowed, StepResult& result) {
     const Tensor d = Tensor::full(DType::kFloat32, {}, static_cast<double>(divisor)),
                  may = Tensor::full(DType::kBool, {}, allowed);

@@ -1,4 +1,4 @@
-// What settings may be, and what they mean to a trainer.
+// Valid settings, and the trainer's options that follow from them.
 #include "softamp/train/train_settings.h"
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 using train_detail::SettingFault;
 
-/// Collects the first fault; later checks see that there is one.
+/// Keeps the first fault; later checks do nothing then.
 class Checker {
  public:
   template <class T>
@@ -43,7 +43,7 @@ class Checker {
     if (!parsed || *parsed > DType::kFloat32)
       note(key, "is '" + graph_detail::printable(*value) + "'; expected float16, bfloat16 or float32");
   }
-  /// What another part's reader says of the value.
+  /// Checks a value with the parser of another part.
   template <class Read>
   void readable(const char* key, Read&& read) {
     try {
@@ -66,7 +66,7 @@ class Checker {
   SettingFault fault_;
 };
 
-/// The words of `behaviour`: set_all is all five, so "all" names the four apart from stochastic rounding.
+/// The words of `behaviour`: set_all means all five, so "all" is expanded to the four without stochastic rounding.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
   std::string word;
@@ -103,7 +103,7 @@ ExecutorOptions executor_options(const TrainSettings& s) {
   if (s.stochastic_rounding == "on") f.esr = StochasticRoundingBehaviour::kOn;
   if (s.stochastic_rounding == "replica_identical_only") {
     f.esr = StochasticRoundingBehaviour::kReplicaIdenticalOnly;
-    o.config.experimental.enable_prng_stability = true;  // without it the replicas' seeds would not be identical
+    o.config.experimental.enable_prng_stability = true;  // needed for identical seeds on all replicas
   }
   if (s.partials != "float") {
     o.config.matmuls.poplar_options["partialsType"] = s.partials;
@@ -151,7 +151,7 @@ SettingFault first_idle_hyperparameter(const TrainSettings& s) {
   return {};
 }
 
-/// What no single setting's range finds.
+/// The first conflict between settings.
 SettingFault first_clash(const TrainSettings& s) {
   if (SettingFault idle = first_idle_hyperparameter(s); !idle.key.empty()) return idle;
   const bool linear = optimizer_options(s).linear();

@@ -16,7 +16,7 @@ using graph_detail::printable;
 using train_detail::for_each_setting;
 using Json = nlohmann::ordered_json;
 
-/// The lines on which the keys of the outermost object stand, in the order of the text, which is known to be JSON.
+/// The lines of the outermost object's keys, in the order of the text, which is known to be JSON.
 std::vector<size_t> key_lines(std::string_view text) {
   std::vector<size_t> lines;
   size_t line = 1;
@@ -36,7 +36,7 @@ std::vector<size_t> key_lines(std::string_view text) {
   return lines;
 }
 
-/// The text as an object whose keys stand once each.
+/// The text as an object with unique keys.
 class SettingsText {
  public:
   SettingsText(std::string_view text, std::string_view place) : place_(place) {
@@ -46,7 +46,7 @@ class SettingsText {
       if (event == Json::parse_event_t::key && depth == 1) keys.push_back(parsed.get<std::string>());
       return true;
     };
-    // The parser takes a byte 0 for the end, and would not look at what follows.
+    // The parser takes a byte 0 for the end, and would ignore the rest.
     if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
       refuse_syntax(text, zero + 1, "a byte 0; expected text");
     try {
@@ -82,7 +82,7 @@ class SettingsText {
     const std::string_view before = text.substr(0, byte > 0 ? byte - 1 : 0);
     size_t line = 1;
     for (const char c : before) line += c == '\n';
-    // The parser's own words begin with a code and the place.
+    // The parser's own message begins with a code and the place.
     if (const size_t colon = what.find(": "); colon != std::string::npos) what = what.substr(colon + 2);
     throw std::invalid_argument(place_ + ": line " + std::to_string(line) + ": " + printable(what));
   }
@@ -97,7 +97,7 @@ class SettingsText {
 }
 
 void read(const SettingsText& text, const char* key, const Json& value, std::string& out) {
-  if (std::string_view(key) == "loss_scale" && value.is_number()) {  // 256 and "256" say the same
+  if (std::string_view(key) == "loss_scale" && value.is_number()) {  // 256 and "256" mean the same
     out = value.dump();
     return;
   }
@@ -182,7 +182,8 @@ TrainSettings TrainSettings::from_json(std::string_view text, std::string_view p
 std::string TrainSettings::to_json(bool with_backend) const {
   Json json;
   for_each_setting(*this, [&](const std::string& key, const auto& member) {
-    if (key == "mechanism" && mechanism == TrainSettings{}.mechanism) return;  // settings from before there were any
+    if (key == "mechanism" && mechanism == TrainSettings{}.mechanism)
+      return;  // settings written before mechanisms existed
     if (with_backend || (key != "threads" && key != "backend")) json[key] = json_of(member);
   });
   return json.dump();

@@ -98,7 +98,7 @@ struct Trainer::Impl {
     gather_warnings();
   }
 
-  /// A pass converts float32 graphs; on top of another mechanism its report would not say what the other did.
+  /// A pass converts float32 graphs; after another mechanism its report would not show what the other changed.
   void check_pass() const {
     if (!options.pass) return;
     if (!model.mechanism.empty())
@@ -190,7 +190,7 @@ struct Trainer::Impl {
     evaluation_is_stale = true;
   }
 
-  /// What is kept from step to step: variables in order of creation, then slots.
+  /// The tensors kept from step to step: variables in order of creation, then slots.
   std::vector<VariableSpec> kept() const {
     std::vector<VariableSpec> specs = model.variables;
     specs.insert(specs.end(), update.slots.begin(), update.slots.end());
@@ -262,7 +262,7 @@ struct Trainer::Impl {
       refuse_training(std::to_string(batches.size()) + " batches for a step; expected " + std::to_string(wanted) +
                       ", " + std::to_string(options.accumulation) + " for each of " + std::to_string(options.replicas) +
                       " replicas");
-    // The highest steps of random bits belong to first values, the order of images and generated images.
+    // The highest steps in random addresses are used by initial values, the order of images and generated images.
     if (executions >= 0xFFFFFFF0u - static_cast<uint32_t>(options.accumulation))
       throw std::runtime_error(
           "training: " + std::to_string(executions) +
@@ -297,7 +297,7 @@ struct Trainer::Impl {
     return result;
   }
 
-  /// Every replica's update, or none: an exception on a later replica takes the earlier ones back.
+  /// Every replica's update, or none: an exception on a later replica undoes the earlier ones.
   bool update_all(const std::vector<std::vector<Tensor>>& gradients, const std::vector<Tensor>& rates, bool allowed,
                   StepResult& result) {
     std::vector<Named> before;

@@ -22,7 +22,7 @@ Port running_sum(GraphBuilder& b, const VariableSpec& variable, Port gradient, s
   return b.add("Assign", {b.add("AddV2", {sum, gradient})}, {{"ref", name}});
 }
 
-/// The graph so far after the pass. What the step fetches is handed on by Identity nodes, which keep name and dtype.
+/// Applies the pass to the graph so far. The step fetches Identity nodes, which keep name and dtype.
 void rewrite(GraphBuilder& b, const GraphPass& pass, GradientStepGraph& step) {
   const auto hand_on = [&b](const std::string& fetch, const char* scope_name, const std::string& name) {
     const auto scope = b.scope(scope_name);
@@ -42,7 +42,7 @@ void rewrite(GraphBuilder& b, const GraphPass& pass, GradientStepGraph& step) {
   b = GraphBuilder(rewritten.graph);
 }
 
-/// All replicas' gradients of one variable as one: a chain in rank order in float32 (N277).
+/// Reduces all replicas' gradients of one variable: a chain in rank order in float32 (N277).
 Port reduce(GraphBuilder& b, std::vector<Port> ranks, ReplicaReduction reduction) {
   const size_t replicas = ranks.size();
   if (replicas == 1) return ranks[0];
@@ -54,7 +54,7 @@ Port reduce(GraphBuilder& b, std::vector<Port> ranks, ReplicaReduction reduction
   return b.add("RealDiv", {sum, count}, {}, "all_reduce_mean");
 }
 
-/// Takes the scale off, as the preset says; everything but MindSpore's own way ends in float32.
+/// Unscales as the preset says; all presets except MindSpore's give float32.
 std::vector<Port> unscale(GraphBuilder& b, std::vector<Port> gradients, const std::optional<Port>& scale, Unscale how) {
   if (!scale) return gradients;
   if (how == Unscale::kReciprocalInGradientDtype) {

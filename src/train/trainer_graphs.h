@@ -28,13 +28,13 @@ struct UpdateStepGraph {
   std::vector<std::vector<std::string>> gradients;   ///< placeholders: of each variable, by replica
   std::string loss_scale;                            ///< placeholder, or empty
   std::vector<std::pair<std::string, DType>> rates;  ///< placeholders of the learning rate, for variables of a dtype
-  std::string apply;                                 ///< placeholder, bool: what the host knows already
-  std::string finite;                                ///< fetch: every element of every gradient is finite
-  std::vector<std::string> nonfinite;                ///< fetches: int32 counts, in the order of `checked`
-  std::vector<std::string> checked;                  ///< names of variables
+  std::string apply;                   ///< placeholder, bool: false if the host already knows that the step is skipped
+  std::string finite;                  ///< fetch: every element of every gradient is finite
+  std::vector<std::string> nonfinite;  ///< fetches: int32 counts, in the order of `checked`
+  std::vector<std::string> checked;    ///< names of variables
   std::vector<VariableSpec> slots;
 };
-/// What an update's run says of elements that are not finite: values from 1 on are its fetches `nonfinite`.
+/// Reads the counts of elements that are not finite from an update's run: values from 1 on are its fetches `nonfinite`.
 void count_nonfinite(const UpdateStepGraph& update, const RunResult& run, StepResult& result);
 
 UpdateStepGraph build_update_graph(const GradientStepGraph& step, const Optimizer& optimizer,

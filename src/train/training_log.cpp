@@ -61,7 +61,7 @@ TrainingLog::TrainingLog(std::string file, const TrainSettings& settings, const 
   if (!before.is_number_integer() || before < 0)
     fail(file_, "line 1: 'lines_before' is " + before.dump() + "; expected a whole number, 0 or more");
   lines_before_ = std::min(before.get<int64_t>(), keep);
-  // The kept part goes to a new file, which takes the old one's place: a crash in between loses nothing.
+  // The kept part goes to a new file, which replaces the old one: a crash in between loses nothing.
   const std::string partial = file_ + ".partial";
   std::ofstream out(partial, std::ios::binary | std::ios::trunc);
   if (!out) fail(partial, std::string("cannot be written: ") + std::strerror(errno));
@@ -102,7 +102,7 @@ std::string TrainingLog::first_line(const TrainSettings& settings, const std::ve
   return json.dump();
 }
 
-/// A line is whole on disk before the run goes on, so that whoever reads along, or a crash, finds whole lines.
+/// A line is complete in the file before the run continues, so that readers, and a crash, find only complete lines.
 void TrainingLog::write(const std::string& line) {
   if (file_.empty()) return;
   out_ << line << '\n' << std::flush;

@@ -1,8 +1,8 @@
-// The log of a training run: JSON lines. It holds no times, so that equal runs have equal logs, and a run that was
-// interrupted and gone on with has the log of one that was not.
+// The log of a training run: JSON lines. It holds no times, so that equal runs have equal logs, and an interrupted and
+// resumed run has the log of one that was never stopped.
 //
-//   {"softamp_log":1,"settings":{...},"warnings":[...]}          line 1; "lines_before":n, where the log was begun by
-//                                                                a run gone on with, after n lines nobody wrote
+//   {"softamp_log":1,"settings":{...},"warnings":[...]}          line 1; "lines_before":n if a resumed run began
+//                                                                this log: n lines are missing before it
 //   {"step":0,"loss":2.3,...}                                    StepResult::json
 //   {"epoch":0,"warmup":false,"step":128,"average_loss":1.2}     after each epoch; step: steps done
 //   {"evaluation":{"step":128,"images":1024,"correct":800,"loss":0.7,"accuracy":0.78125}}
@@ -18,11 +18,11 @@ namespace softamp::train_detail {
 
 class TrainingLog {
  public:
-  /// A new log, or none where `file` is empty. Throws std::runtime_error where it cannot be written.
+  /// A new log, or none if `file` is empty. Throws std::runtime_error if it cannot be written.
   TrainingLog(std::string file, const TrainSettings& settings, const std::vector<std::string>& warnings);
-  /// The log of a run that is gone on with: its first `keep` lines after line 1 stay, the rest goes, and line 1 says
-  /// the settings of now. A file that is not there begins with line 1, which says how many lines it lacks. Throws
-  /// std::runtime_error: no log, too short, or of a run with other settings.
+  /// The log of a resumed run: the first `keep` lines after line 1 stay, the rest is removed, and line 1 holds the
+  /// current settings. A new file begins with line 1, which says how many lines are missing. Throws std::runtime_error:
+  /// no log, too short, or of a run with other settings.
   TrainingLog(std::string file, const TrainSettings& settings, const std::vector<std::string>& warnings, int64_t keep);
 
   void step(const StepResult& result);

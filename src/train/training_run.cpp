@@ -38,7 +38,7 @@ TrainerOptions trainer_options(const TrainSettings& s, const RunOutput& output) 
   return o;
 }
 
-/// A checkpoint that could not be written at the end of a long run is found out at its start.
+/// Finds out at the start of a long run that its checkpoint cannot be written.
 void check_checkpoint_place(const std::string& file) {
   if (file.empty()) return;
   const std::filesystem::path path(file);
@@ -62,13 +62,13 @@ std::optional<MechanismSummary> mechanism_of(const TrainSettings& s, const Train
 }
 
 std::string fixed(double x, int digits) {
-  if (x != x) return "nan";  // whatever its sign
+  if (x != x) return "nan";  // of either sign
   char text[350];            // room for the largest double
   std::snprintf(text, sizeof text, "%.*f", digits, x);
   return text;
 }
 
-/// Nothing that is written is lost under something else that is, or takes the place of the recipe that is read.
+/// Refuses two outputs in one file, and an output that would replace the recipe.
 void check_outputs(const TrainSettings& settings, const RunOutput& output) {
   struct Written {
     const char* what;
@@ -125,7 +125,7 @@ class Run {
 
   RunSummary run() {
     summary_.finished = train();
-    save();  // before the last evaluation: a longer run can go on from here as if it had never ended
+    save();  // before the last evaluation: a longer run can resume from here as if it had not ended
     if (summary_.finished && timed_steps_ > 0) {
       summary_.images_per_second =
           static_cast<double>(timed_steps_ * batches_per_step_ * s_.batch_size) / watch_.seconds();
@@ -146,7 +146,7 @@ class Run {
           std::to_string(s_.accumulation) + " is " + std::to_string(s_.batch_size * batches_per_step_) + " images");
     const int64_t all = (s_.warmup_epochs + s_.epochs) * steps_per_epoch_;
     const int64_t total = s_.steps > 0 ? std::min(all, s_.steps) : all;
-    // Every execution of a graph has an address of 32 bits for its random numbers; the last few are others'.
+    // The random address of a graph's run has 32 bits for the step; the last few values have other uses.
     constexpr int64_t kAddresses = 0xFFFFFF00;
     const int64_t most = kAddresses / (s_.accumulation + 1);
     if (total > most)
@@ -209,7 +209,7 @@ class Run {
   bool stopping() const { return out_.stop && out_.stop(); }
   bool warming_up() const { return step_ < s_.warmup_epochs * steps_per_epoch_; }
   bool at_epoch_end() const { return step_ > 0 && step_ % steps_per_epoch_ == 0; }
-  /// A timed epoch has ended after which settings ask for an evaluation.
+  /// Whether a timed epoch has ended after which the settings ask for an evaluation.
   bool evaluation_is_due() const {
     const int64_t epochs = step_ / steps_per_epoch_ - s_.warmup_epochs;
     return s_.evaluate && s_.evaluate_every > 0 && at_epoch_end() && epochs > 0 && epochs % s_.evaluate_every == 0 &&
@@ -272,7 +272,7 @@ class Run {
     line_->update(static_cast<uint64_t>(step_), note);
   }
 
-  /// False where it was stopped before its end.
+  /// False if it was stopped before its end.
   bool evaluate() {
     const auto evaluation = train_detail::evaluate(trainer_, data_.test, s_.batch_size, step_, out_.stop);
     if (!evaluation) return false;

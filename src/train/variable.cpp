@@ -25,7 +25,7 @@ VariableStore::Scope::Scope(VariableStore& store, std::string_view name, Getter 
 }
 
 VariableStore::Scope::~Scope() {
-  // Scopes within this one are forgotten: entered again, it counts its layers from the start.
+  // Forgets the scopes within this one: if entered again, it counts its layers from the start.
   const std::string& path = store_.scope_;
   if (path.size() > length_) {
     const auto first = store_.opened_.upper_bound(path);

@@ -73,12 +73,12 @@ TEST_F(Backend, AutoSaysWhichItTookAndWhy) {
 
 TEST_F(Backend, WhatIsTheCpusAloneTakesTheCpuOrIsRefused) {
   EXPECT_EQ(run("--backend auto --reference")
-                .err.find("softamp run: backend auto: emu, because the reference runs on the CPU alone\n"),
+                .err.find("softamp run: backend auto: emu, because the reference runs only on the CPU\n"),
             0u);
   EXPECT_TRUE(contains(run("--backend auto --isa portable").err,
                        "backend auto: emu, because portable is an instruction set of the CPU\n"));
   EXPECT_EQ(run("--backend cuda --reference").err,
-            "softamp run: --reference: computes on the CPU alone; expected it with --backend emu, not cuda\n");
+            "softamp run: --reference: computes only on the CPU; expected it with --backend emu, not cuda\n");
   EXPECT_EQ(run("--backend cuda --isa portable").err,
             "softamp run: --isa: 'portable': is an instruction set of the CPU; expected it with --backend emu, not "
             "cuda\n");

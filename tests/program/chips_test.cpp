@@ -89,10 +89,10 @@ TEST(ChipsVerb, WhatIsNotComparedIsNamed) {
                            0),
             0u)
       << text.out;
-  EXPECT_NE(text.out.find("\na word for each value, whatever its place: amd_cdna4\n"), std::string::npos);
-  EXPECT_NE(text.out.find("\nnot compared, for want of fp16: amd_cdna3\n"), std::string::npos);
+  EXPECT_NE(text.out.find("\none word per value, in any lane: amd_cdna4\n"), std::string::npos);
+  EXPECT_NE(text.out.find("\nnot compared, no rounding to fp16: amd_cdna3\n"), std::string::npos);
   const Outcome csv = run_softamp("chips ipu amd_cdna3 --input 1 --csv");
-  EXPECT_EQ(csv.err, "not compared, for want of fp16: amd_cdna3\n");
+  EXPECT_EQ(csv.err, "not compared, no rounding to fp16: amd_cdna3\n");
   EXPECT_EQ(parse_csv(csv.out)[0].size(), 5u);
 }
 

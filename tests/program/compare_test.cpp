@@ -111,7 +111,7 @@ TEST_F(CompareVerb, TwoVersionsOfTheArithmetic) {
     return text.replace(at, mine.size(), version);
   };
   const std::string now = "now is of version " + std::to_string(kArithmeticVersion) + " of the arithmetic";
-  const std::string meaning = "; results may differ for that reason alone\n";
+  const std::string meaning = "; results may differ only because of that\n";
   write_text(file("next"), with("now", "\"arithmetic\":99"));
   const Outcome o = compare("now", "next");
   EXPECT_EQ(o.code, 0) << "they are compared, and equal";
@@ -122,8 +122,8 @@ TEST_F(CompareVerb, TwoVersionsOfTheArithmetic) {
   write_text(file("old"), with("other", "\"spec\":1"));
   const Outcome old = compare("old", "now");
   EXPECT_EQ(old.code, 1);
-  EXPECT_EQ(old.err, "softamp compare: old is from before the version of the arithmetic was counted, " + now + meaning +
-                         "softamp compare: settings differ: seed: 2 is 1\n");
+  EXPECT_EQ(old.err, "softamp compare: old was written before versions of the arithmetic were counted, " + now +
+                         meaning + "softamp compare: settings differ: seed: 2 is 1\n");
   EXPECT_EQ(json::parse(compare("old", "now", "--json").out)["arithmetic"], (json{nullptr, kArithmeticVersion}));
 }
 

@@ -142,7 +142,7 @@ TEST(Reproduce, ALongRunAsksFirst) {
   EXPECT_EQ(o.code, 2);
   EXPECT_EQ(o.out, "");
   EXPECT_EQ(o.err.rfind("softamp reproduce: 'unit-circle' will take about ", 0), 0u) << o.err;
-  EXPECT_NE(o.err.find("on two cores; say --yes to run it, or lower --samples"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("on two cores; add --yes to run it, or lower --samples"), std::string::npos) << o.err;
 }
 
 TEST(Reproduce, BadInputIsNamed) {
@@ -195,8 +195,9 @@ TEST(Reproduce, AnInterruptedRunLeavesInOrder) {
                               " && break; sleep 0.1; done; kill -TERM $p; wait $p");
   EXPECT_EQ(o.code, 128 + SIGTERM) << o.err;
   EXPECT_NE(o.err.find("softamp reproduce: interrupted; "), std::string::npos) << o.err;
-  EXPECT_NE(o.err.find("experiments are finished; they are kept in " + folder.file("a") + ", the same command goes on"),
-            std::string::npos)
+  EXPECT_NE(
+      o.err.find("experiments are finished; they are kept in " + folder.file("a") + ", the same command continues"),
+      std::string::npos)
       << o.err;
   EXPECT_TRUE(std::filesystem::exists(first));
   EXPECT_FALSE(std::filesystem::exists(folder.file("a/index.html")));

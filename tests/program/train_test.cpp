@@ -122,7 +122,7 @@ TEST(Train, ASignalStopsAfterTheStepAndResumingIsAsIfNeverStopped) {
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + signal) << status << read_text(log + ".err");
-    EXPECT_NE(read_text(log + ".err").find("go on with --resume " + state), std::string::npos);
+    EXPECT_NE(read_text(log + ".err").find("continue with --resume " + state), std::string::npos);
     const size_t before = steps_of(log).size();
     EXPECT_LT(before, 320u);
     const Outcome rest = run_softamp("train " + settings + "--quiet --log " + log + " --resume " + state);

@@ -251,7 +251,7 @@ TEST_F(Tutorial, ASignalStopsAfterTheStepAndResumingIsAsIfNeverStopped) {
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT) << status << read_text(log + ".err");
-    EXPECT_NE(read_text(log + ".err").find("go on with --resume " + state), std::string::npos);
+    EXPECT_NE(read_text(log + ".err").find("continue with --resume " + state), std::string::npos);
     EXPECT_EQ(read_text(log + ".out").find("Program ran"), std::string::npos);
     const size_t before = steps_of(log).size(), all = steps_of(log + ".whole").size();
     ASSERT_EQ(run(line + "--quiet --log " + log + ".rest --resume " + state).code, 0);

@@ -237,7 +237,7 @@ TEST(FixedPoint, BriefFormAgrees) {
     shapes += c.against == Against::kShape;
   }
   EXPECT_EQ(shapes, 6);
-  EXPECT_NE(o.seen.find("So it is here, and in the paper"), std::string::npos);
+  EXPECT_NE(o.seen.find("This is what we see, and what the paper reports"), std::string::npos);
   EXPECT_NE(o.deviations.find("196-32-10"), std::string::npos);
 }
 

@@ -250,7 +250,7 @@ TEST_F(BackendChoices, AutoTakesTheDeviceButForWhatIsTheCpusAlone) {
   EXPECT_EQ(make_executor(busy_graph(), o)->options().backend, "cuda");
   o.reference = true;
   EXPECT_EQ(choose_backend(o).backend, "emu");
-  EXPECT_EQ(choose_backend(o).about, "the reference runs on the CPU alone");
+  EXPECT_EQ(choose_backend(o).about, "the reference runs only on the CPU");
   EXPECT_EQ(make_executor(busy_graph(), o)->options().backend, "emu");
   o.reference = false;
   o.isa = bulk::InstructionSet::kPortable;

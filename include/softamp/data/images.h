@@ -52,13 +52,13 @@ ImageSet load_npy_images(const std::filesystem::path& images, const std::filesys
 ImageSets load_images(const std::filesystem::path& folder, int64_t height, int64_t width, int64_t channels);
 
 /// Ten classes of generated images: for each class a fixed smooth pattern, shifted, scaled in contrast and covered with
-/// noise, image by image; a function of (seed, index) alone, of integer arithmetic. A small net learns it to more than
-/// 90 %; nearest class mean does not. height, width (8 .. 1024), channels (1 .. 64); else std::invalid_argument. Random
-/// bits stand under step 2^32 - 3, that of no graph execution.
+/// noise, image by image; a function of (seed, index) only, in integer arithmetic. A small net learns it to more than
+/// 90 %; a classifier by the nearest class mean does not. height, width (8 .. 1024), channels (1 .. 64); else
+/// std::invalid_argument. Random bits have step 2^32 - 3 in their address, which no run of a graph uses.
 ImageSets generated_images(int64_t height, int64_t width, int64_t channels, int64_t train_count = 4096,
                            int64_t test_count = 1024, uint64_t seed = 0);
 
-/// The folder of real data: `given` if not empty, else the environment variable SOFTAMP_DATA, else nothing.
+/// The folder of real data: `given` if not empty, else the environment variable SOFTAMP_DATA if set.
 std::optional<std::filesystem::path> data_folder(std::string_view given = {});
 
 /// Images as a tensor [indices, h, w, c] of a floating dtype, x/255 correctly rounded to nearest even in that dtype

@@ -32,7 +32,7 @@ const char* descr(ElementType type);
 inline constexpr size_t kMaxHeader = 65535;
 inline constexpr size_t kMaxRank = 64;
 
-/// What stands before the data.
+/// What a file holds before the data.
 struct Header {
   ElementType type = ElementType::kFloat32;
   std::vector<uint64_t> shape;  ///< empty: one element; an extent of 0: none
@@ -45,8 +45,8 @@ struct Header {
 /// Throws Error, with `name` as the file's name.
 Header parse_header(std::span<const std::byte> start, uint64_t file_size, std::string_view name);
 
-/// The bytes that stand before the data: version 1.0, padded to a multiple of 64. Throws Error where the rank is above
-/// kMaxRank or the data's size does not fit in 64 bits.
+/// The bytes before the data: version 1.0, padded to a multiple of 64. Throws Error where the rank is above kMaxRank or
+/// the data's size does not fit in 64 bits.
 std::string make_header(ElementType type, std::span<const uint64_t> shape);
 
 /// Elements of an array of this shape. Throws Error where the product, or `element_size` times it, exceeds 2^63 - 1.

@@ -8,10 +8,11 @@ namespace softamp {
 
 /// Sample i of the stream is an image of epoch i / count; `repeat` comes before `batch`, so no image is lost: an epoch
 /// is floor(count / batch_size) batches, and the stream runs on. With shuffle, epoch e is a permutation of its own,
-/// keyed by (seed, e): Fisher and Yates with Philox4x32-10, unbiased. Its random numbers stand under a step that no
-/// execution of a graph has: RandomBits{seed}, step kStep, operation = e mod 2^24, from index floor(e / 2^24) 2^34 on.
+/// keyed by (seed, e): Fisher and Yates with Philox4x32-10, unbiased. Its random numbers have a step in their address
+/// that no run of a graph uses: RandomBits{seed}, step kStep, operation = e mod 2^24, from index floor(e / 2^24) 2^34
+/// on.
 ///
-/// The orders of two epochs are kept: a sampler is not for several threads at a time.
+/// Keeps the orders of two epochs, so several threads must not use one sampler at the same time.
 class Sampler {
  public:
   static constexpr uint32_t kStep = 0xFFFFFFFE;  ///< 2^32 - 2

@@ -1,4 +1,4 @@
-// Places buffers of known lifetimes in one arena, so that memory is reused within a step and asked for once.
+// Places buffers of known lifetimes in one arena, so that memory is allocated once and reused within a step.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct BufferPlan {
   size_t arena_bytes = 0;
 };
 
-/// Requests are in ascending order of `first`. Two requests whose lifetimes share a step never share a byte. Best fit
-/// among the gaps, at the arena's end where none is large enough.
+/// Requests are in ascending order of `first`. Two requests whose lifetimes share a step never share a byte. Each takes
+/// the gap that fits best, or the arena's end if no gap is large enough.
 BufferPlan plan_buffers(const std::vector<BufferRequest>& requests);
 
 }  // namespace softamp::engine

@@ -1,4 +1,4 @@
-// Cast as engines see it: what the ends of a conversion hold, and whether it draws.
+// Cast as engines see it: the formats of source and result, and whether it needs random bits.
 #pragma once
 
 #include "softamp/kernel/cast.h"
@@ -6,7 +6,7 @@
 
 namespace softamp::engine {
 
-/// What elements of a dtype are to the body of Cast; the format counts for floating dtypes alone.
+/// A dtype as the body of Cast takes it. The format counts only for floating dtypes.
 inline kernel::CastEnd cast_end(DType t) {
   using kernel::Number;
   const Number number = t == DType::kBool ? Number::kBool : t == DType::kInt32 ? Number::kInt32 : Number::kFloat;

@@ -1,9 +1,9 @@
-// What a node of a convolution fixes once, for every engine: geometry, rules, and the products that it comes to.
+// What every engine works out once for a convolution: geometry, rules, and its matrix products.
 //
-// Forward and input gradient: places that use the same taps form a class (inner places one, each edge and corner one
-// more; between strides, one a phase); within a class every output is a sum over the same sequence of products, so that
-// a class is a matrix product whose rows are its places: skipped taps stay skipped. Filter gradient: each tap is a
-// matrix product, input channels by output channels, over the places where it reads no padding.
+// Forward and input gradient: places that use the same taps form a class (one for the inner places, one more for each
+// edge and corner, and with strides one for each offset). Within a class every output sums the same sequence of
+// products, so a class is a matrix product whose rows are its places, without the skipped taps. Filter gradient: each
+// tap is a matrix product, input channels by output channels, over the places where it reads no padding.
 #pragma once
 
 #include <cstdint>

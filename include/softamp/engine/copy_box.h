@@ -1,5 +1,5 @@
-// A map of kernel/structure.h as a box: the elements that have a source, as axes with a stride in source and
-// destination each. What Transpose, Slice, ConcatV2 and their kin copy.
+// A map of kernel/structure.h as a box: the elements that have a source, as axes, each with a stride in source and
+// destination. Transpose, Slice, ConcatV2 and similar operations copy such boxes.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct CopyAxis {
 struct CopyGeometry {
   int64_t in_base = 0, out_base = 0;  ///< places of the box's first element
   int64_t elements = 1;
-  /// Innermost last; extents of 1 are left out and neighbours that move in one stride are one axis. At most
-  /// kMaxAxes. Meaningless where elements = 0.
+  /// Innermost last; extents of 1 are left out and neighbours with one common stride are one axis. At most kMaxAxes.
+  /// Meaningless where elements = 0.
   std::vector<CopyAxis> axes;
   static constexpr int kMaxAxes = 2 * kernel::StructureMap::kMaxRank;  ///< a periodic axis is two
 };

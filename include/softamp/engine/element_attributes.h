@@ -1,4 +1,4 @@
-// What the attributes of element-wise and random nodes come to, as numbers that kernels take.
+// The attributes of element-wise and random nodes, as numbers that kernels take.
 #pragma once
 
 #include "softamp/engine/op_kernel.h"

@@ -1,4 +1,4 @@
-// What an engine brings to run graphs: kernels, memory, and a way to run them. engine/graph_executor.h does the rest.
+// What an engine must provide: kernels, memory, and a way to run them. engine/graph_executor.h does the rest.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class Engine {
   /// The engine's memory is the host's: feeds, constants, variables and results are used where they lie, and nothing is
   /// copied.
   virtual bool host_memory() const = 0;
-  /// `bytes` (> 0) of them, aligned to 64. Throws std::runtime_error naming the size where there are not as many.
+  /// `bytes` (> 0) of them, aligned to 64. Throws std::runtime_error naming the size if that much is not free.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
   /// Host to engine, engine to host, within the engine; done on return, as seen from the host.
@@ -38,12 +38,12 @@ class Engine {
   virtual void download(void* to, const void* from, size_t bytes) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
 
-  /// One operation, to its end. `status`: see OpKernel; null: not wanted.
+  /// Runs one operation to its end. `status`: see OpKernel; null: not wanted.
   virtual void run(const Call& call, const kernel::Environment& environment, FpStatus* status) = 0;
 
-  /// The engine can run a whole step without a look at what is between; then executors prefer it.
+  /// Whether the engine can run a whole step at once. Executors then use run_all.
   virtual bool runs_at_once() const { return false; }
-  /// Every call in its order; environment.operation is set for each. statuses: one per call, or empty.
+  /// Runs all calls in order, and sets environment.operation for each. statuses: one per call, or empty.
   virtual void run_all(std::span<const Call>, const kernel::Environment&, std::span<FpStatus> /*statuses*/) {}
 
   /// Runs the host's part of a step.

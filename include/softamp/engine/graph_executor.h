@@ -1,5 +1,5 @@
-// The executor of graph/executor.h over any engine: order, buffers, feeds, variables, queues, status, observers. What a
-// backend means is in its engine alone.
+// The executor of graph/executor.h over any engine: order, buffers, feeds, variables, queues, status, observers.
+// Everything specific to a backend is in its engine.
 #pragma once
 
 #include <memory>

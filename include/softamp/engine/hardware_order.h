@@ -12,7 +12,7 @@ namespace softamp::engine {
 
 class HardwareOrder {
  public:
-  /// As after poprand's setSeed on every tile.
+  /// The state after poprand's setSeed on every tile.
   HardwareOrder(const DeviceModel& device, const IpuSwitches& switches, uint64_t seed, uint32_t modifier);
 
   /// Fills words[p * outputs + i] for `blocks` rounds over `outputs` elements: round p after round p - 1, and in a

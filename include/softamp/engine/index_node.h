@@ -1,5 +1,5 @@
-// What the nodes say that read places from a tensor: GatherV2, OneHot, UnsortedSegmentSum. And what is said where a
-// place is out of range.
+// Attributes of the nodes that read indices from a tensor (GatherV2, OneHot, UnsortedSegmentSum), and the error for an
+// index out of range.
 #pragma once
 
 #include <stdexcept>
@@ -39,8 +39,8 @@ struct GatherNode {
   size_t row = 0;  ///< bytes of what one index picks
 };
 
-/// Output (o, d, i) is `on` where index (o, i) is d, else `off`. An index outside of [0, depth) sets none, as in the
-/// field.
+/// Output (o, d, i) is `on` where index (o, i) is d, else `off`. An index outside [0, depth) sets no element, as in
+/// TensorFlow.
 struct OneHotNode {
   explicit OneHotNode(const OpContext& c) : depth(attribute<int64_t>(c.node, "depth")) {
     const DType dtype = c.node.outputs[0].dtype;

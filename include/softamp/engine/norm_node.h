@@ -1,4 +1,4 @@
-// What the nodes of batch, layer and group normalisation and of their gradients say.
+// Attributes of the nodes of batch, layer and group normalisation and of their gradients.
 #pragma once
 
 #include "softamp/engine/op_kernel.h"

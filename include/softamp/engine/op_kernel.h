@@ -1,8 +1,8 @@
 // One operation of a graph, made ready to run again and again: what every engine's kernels have in common. The executor
 // owns order, buffers and status; a kernel owns everything that its node fixes once: extents, plans, options.
 //
-// The headers of engine/ hold what engines share on the host: how a graph becomes a program, what a node's attributes
-// come to. They are for engines, not for users.
+// The headers of engine/ hold what engines share on the host: how a graph becomes a program, and how a node's
+// attributes are read. They are for engines, not for users.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ namespace softamp::engine {
 struct EngineSettings {
   kernel::Environment environment;                         ///< preset and seed; step and operation are set per call
   int threads = 0;                                         ///< (0: all; 1 .. 1024) of engines that run on the CPU
-  bulk::InstructionSet isa = bulk::InstructionSet::kAuto;  ///< likewise
-  /// Every element by the body in kernel/, on one thread: what all faster formulations are compared with.
+  bulk::InstructionSet isa = bulk::InstructionSet::kAuto;  ///< of engines that run on the CPU
+  /// Computes every element by its body in kernel/, on one thread. All faster code is compared with that.
   bool reference = false;
   /// Poplar options of products (N112).
   struct Products {
@@ -46,7 +46,7 @@ struct OpContext {
   const Node& node;
   std::span<const TensorType> inputs;
   const EngineSettings& settings;
-  std::vector<std::string>& warnings;  ///< talk for the user: "MatMul 'y': partialsType half is smaller than ..."
+  std::vector<std::string>& warnings;  ///< for the user: "MatMul 'y': partialsType half is smaller than ..."
 };
 
 class OpKernel {
@@ -54,7 +54,7 @@ class OpKernel {
   virtual ~OpKernel() = default;
   /// Bytes that a run may write to beside its outputs.
   virtual size_t scratch_bytes() const { return 0; }
-  /// Output 0 may be the very buffer of input 0 (same size, element i is read before it is written).
+  /// Output 0 may use the buffer of input 0 (same size, element i is read before it is written).
   virtual bool in_place() const { return false; }
   /// The operands of output element `index` as codes, for the report of an exception; empty: not known. `in`: the
   /// inputs, in the host's memory.

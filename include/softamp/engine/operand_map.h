@@ -1,4 +1,4 @@
-// An operand of an element-wise operation as the output sees it: NumPy's broadcasting, as a map of places.
+// An operand of an element-wise operation as the output sees it: NumPy's broadcasting, as a map of indices.
 #pragma once
 
 #include <cstring>
@@ -10,11 +10,11 @@
 namespace softamp::engine {
 
 struct OperandMap {
-  bool direct = true;  ///< places are the output's
+  bool direct = true;  ///< indices are the output's
   kernel::StructureMap map;
 
   OperandMap() = default;
-  /// `shape` broadcasts to `output`; axes over which it moves in one stride are joined.
+  /// `shape` broadcasts to `output`; axes with one common stride are joined.
   OperandMap(const Shape& shape, const Shape& output) {
     direct = shape == output || shape.elements() == output.elements();
     if (direct) return;

@@ -1,5 +1,5 @@
-// What an update of an optimizer is for engines: the rule of its node, its dtypes, and where its tensors stand among
-// inputs and outputs.
+// An optimizer's update as engines see it: its rule, its dtypes, and the positions of its tensors among inputs and
+// outputs.
 #pragma once
 
 #include "softamp/engine/op_kernel.h"
@@ -14,7 +14,7 @@ struct UpdateNode {
   kernel::UpdateRule rule;
   DType var, slot, grad;
   uint32_t slots;                ///< 0 .. 2
-  size_t rate, gradient, apply;  ///< places among the inputs; decay follows rate
+  size_t rate, gradient, apply;  ///< positions among the inputs; decay follows rate
   size_t size;
   bool decays;
 
@@ -23,7 +23,8 @@ struct UpdateNode {
   uint32_t sites() const { return 1 + slots; }
   /// See OpKernel::roundings.
   OpKernel::SiteRoundings roundings(uint32_t site, const Semantics& s) const;
-  /// See OpKernel::operands_at: var, slots and gradient; none where they are not of one format, which reports name.
+  /// See OpKernel::operands_at: var, slots and gradient; empty if their formats differ, since a report names one
+  /// format.
   std::vector<uint64_t> operands_at(const void* const* in, uint64_t index) const;
 };
 

@@ -1,4 +1,4 @@
-// What a pooling's node says: its windows, and what its dtype and the preset come to.
+// Attributes of a pooling's node: its windows, and what follows from its dtype and the preset.
 #pragma once
 
 #include "softamp/engine/op_kernel.h"

@@ -1,5 +1,5 @@
-// What dtype and preset of a pooling come to, for fast formulations. Without functions: files with instruction sets of
-// their own include it.
+// What follows from a pooling's dtype and preset, for fast code. No functions here: files compiled for one instruction
+// set include it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a node of a matrix product fixes once, for every engine: MatMul and BatchMatMulV2.
+// What every engine works out once for a matrix product: MatMul and BatchMatMulV2.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,8 @@
 
 namespace softamp::engine {
 
-/// Rules that only kernel/product.h knows, output by output: what faster formulations of products take for granted is
-/// not given. `semantics`: of the product (kernel::product_semantics).
+/// Whether only kernel/product.h can compute the product, output by output, because these rules break what faster code
+/// assumes. `semantics`: of the product (kernel::product_semantics).
 bool needs_body(const kernel::ProductRules& rules, const Semantics& semantics);
 
 /// How many stochastic roundings site `site` of a product makes, as OpKernel::roundings says: `blocks` block numbers
@@ -26,7 +26,7 @@ struct MatMulNode {
   /// context's.
   MatMulNode(const OpContext& context, const char* transpose_a, const char* transpose_b);
 
-  /// The two factors at which the chain of an output first raises something; empty where a rounding does. `in`: the
+  /// The two factors at which the chain of an output first raises a flag; empty if a rounding raises it. `in`: the
   /// operands in the host's memory.
   std::vector<uint64_t> operands_at(const void* const* in, const kernel::Environment& environment,
                                     uint64_t index) const;

@@ -6,8 +6,8 @@
 
 namespace softamp::engine {
 
-/// Rules of a product of operands and result of dtype `type`. Half partials of a float32 result are smaller than it:
-/// they are ignored, with a warning, as the device's libraries do; of a bfloat16 result too, which a half cannot hold.
+/// Rules of a product of operands and result of dtype `type`. Half partials are ignored, with a warning, for a float32
+/// result, which is wider (the device's libraries do the same), and for a bfloat16 result, which a half cannot hold.
 /// independent: a sum over a batch (N105).
 kernel::ProductRules product_rules(const OpContext& context, const EngineSettings::Products& options, DType type,
                                    bool independent);

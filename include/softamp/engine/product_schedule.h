@@ -10,11 +10,11 @@ namespace softamp::engine {
 /// Products of an independent partial of a sum over a batch.
 constexpr size_t kPartialLength = 1024;
 
-/// A run of consecutive products of a chain.
+/// Consecutive products of a chain.
 struct ChainBlock {
   uint32_t length;      ///< products in it (>= 1)
   uint32_t number;      ///< p of its random bits (< 2^29), ascending along the chain
-  bool closes_partial;  ///< an independent partial ends with it (only where rules.independent; there the last must)
+  bool closes_partial;  ///< an independent partial ends with it (only if rules.independent; then the last block must)
 };
 
 struct Schedule {

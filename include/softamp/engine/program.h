@@ -28,7 +28,7 @@ struct Place {
   size_t at = 0;  ///< offset in the arena; number of the node; number of the fetch
 };
 
-/// One operation in its turn. Inputs and outputs are runs of the program's pointer lists.
+/// One operation of the order. Inputs and outputs are runs of the program's pointer lists.
 struct Step {
   int node;
   const OpKernel* kernel;  ///< null: the executor's own (aliases with an effect)
@@ -37,7 +37,7 @@ struct Step {
 
 struct Program {
   std::vector<Step> steps;
-  std::vector<Place> inputs, outputs;  ///< places behind the pointer lists
+  std::vector<Place> inputs, outputs;  ///< where the pointers of the lists point
   std::vector<int> feeds;              ///< nodes of the placeholders that are read
   std::vector<Port> fetches;
   std::vector<Place> fetched;  ///< where each fetch ends up; kResult k: written into result k directly
@@ -49,9 +49,9 @@ struct Program {
   std::vector<void*> output_pointers;
 };
 
-/// `kernels` of the steps must exist. The largest tensors of the memory report are those of its fullest moment.
-/// keep_operands: no result is written over its operand, so that an exception's report can still read it; the memory
-/// report is the same.
+/// `kernels` of the steps must exist. The memory report lists the largest tensors of its fullest moment. keep_operands:
+/// no result is written over its operand, so that an exception's report can still read it; the memory report is the
+/// same.
 Program plan_program(const Graph& graph, const std::vector<Port>& fetches, const Kernels& kernels,
                      const DeviceModel& device, bool keep_operands = false);
 

@@ -1,4 +1,4 @@
-// What the nodes say that make one number of many: Sum, Mean, Max, Min, L2Loss, BiasAddGrad, ArgMax, ArgMin.
+// Attributes of the nodes that reduce many elements to one: Sum, Mean, Max, Min, L2Loss, BiasAddGrad, ArgMax, ArgMin.
 #pragma once
 
 #include "softamp/engine/op_kernel.h"
@@ -11,10 +11,10 @@ struct ReductionNode {
 
   kernel::Reduction what;  ///< of ArgMax and ArgMin: kMax, kMin
   DType type;              ///< of the elements
-  bool half_accumulator;   ///< partial sums are rounded to fp16, of halves alone
+  bool half_accumulator;   ///< partial sums are rounded to fp16; only for halves
   kernel::ReduceShape shape;
 
-  /// Site of an output's own rounding; that of a half accumulator's is 0.
+  /// Site of the rounding of the output. A half accumulator rounds at site 0.
   uint32_t rounding_site() const { return sums() ? 1 : 0; }
   OpKernel::SiteRoundings roundings(uint32_t site) const;
 

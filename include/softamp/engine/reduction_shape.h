@@ -9,7 +9,7 @@
 
 namespace softamp::engine {
 
-/// `reduced[a]`: axis a of `shape` goes.
+/// `reduced[a]`: axis a of `shape` is summed over.
 inline kernel::ReduceShape reduce_shape(const Shape& shape, const bool (&reduced)[Shape::kMaxRank]) {
   int64_t extent[Shape::kMaxRank], stride[Shape::kMaxRank], next = shape.elements();
   bool goes[Shape::kMaxRank];

@@ -1,4 +1,4 @@
-// What an executor's options come to, for the kernels.
+// An executor's options, as kernels take them.
 #pragma once
 
 #include "softamp/engine/op_kernel.h"

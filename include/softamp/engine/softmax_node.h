@@ -1,4 +1,4 @@
-// What the nodes of softmax, its gradients and the cross-entropies say.
+// Attributes of the nodes of softmax, its gradients and the cross-entropies.
 #pragma once
 
 #include <string>

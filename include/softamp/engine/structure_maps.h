@@ -23,7 +23,7 @@ struct StructureMaps {
 /// Transpose, ConcatV2, Pack, Unpack, Split, SplitV, Pad, Slice, StridedSlice, Tile.
 StructureMaps structure_maps(const Node& node, std::span<const TensorType> inputs);
 
-/// The axis from 0 on.
+/// The axis, counted from 0.
 inline int axis_of(const Node& node, int rank) {
   const int64_t axis = attribute<int64_t>(node, "axis");
   return static_cast<int>(axis < 0 ? axis + rank : axis);

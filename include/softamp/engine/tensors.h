@@ -10,17 +10,17 @@
 
 namespace softamp::engine {
 
-/// A tensor of the host with its image in the engine's memory; where that is the host's, they are one.
+/// A tensor of the host and its copy in the engine's memory. If that is the host's memory, there is only one.
 class MirroredTensor {
  public:
   MirroredTensor(Engine& engine, const TensorType& type);
 
-  /// The engine's image.
+  /// The engine's copy.
   void* data() { return engine_.host_memory() ? host_.data() : image_.data(); }
   const void* data() const { return engine_.host_memory() ? host_.data() : image_.data(); }
   const TensorType& type() const { return host_.type(); }
 
-  /// The host's, fetched where the engine has written since.
+  /// The host's, fetched if the engine has written its copy since.
   const Tensor& host() const;
   /// Sets both.
   void set(const Tensor& value);

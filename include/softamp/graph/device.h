@@ -1,5 +1,5 @@
-// A model of the device's shape: tiles, their workers and their memory. It says which worker rounds which element (in
-// hardware order mode, and in exception reports), and whether a program fits.
+// A model of the device: tiles, their workers and their memory. It tells which worker rounds which element (for
+// hardware order and exception reports), and whether a program fits.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct MemoryReport {
   int64_t peak = 0;            ///< bytes at the fullest moment
   int64_t capacity = 0;        ///< bytes of the device; 0: unlimited
   std::string at;              ///< the operation that runs then
-  std::vector<Entry> largest;  ///< of the tensors that are there then, largest first, at most 10
+  std::vector<Entry> largest;  ///< of the tensors in memory then, largest first, at most 10
   /// One line a tensor: "  12582912 bytes  conv1/Conv2D".
   std::string text() const;
 };

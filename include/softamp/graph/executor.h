@@ -1,8 +1,8 @@
 // Runs graphs. An executor keeps one graph, one behaviour, one seed, and the variables of the graph; each run is a
 // step.
 //
-// Results are functions of (graph, feeds, variables, options, seed, step) alone: the same bits for any number of
-// threads and any instruction set, and for every backend.
+// Results depend only on (graph, feeds, variables, options, seed, step): the same bits for any number of threads and
+// any instruction set, and for every backend.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ enum class AmpInner : uint8_t {
 };
 
 struct ExecutorOptions {
-  /// ("emu", "cuda" or "gpu", "auto") [="emu"]: the CPU, a GPU, a GPU where there is one. The bits are the same.
+  /// ("emu", "cuda" or "gpu", "auto") [="emu"]: the CPU, a GPU, a GPU if there is one. All give the same bits.
   std::string backend = "emu";
   /// Behaviour, options of products, norms. Exceptions that are on stop a run.
   IpuConfig config;
@@ -47,7 +47,7 @@ struct ExecutorOptions {
   /// How the products of an output are summed, in products of matrices and convolutions alike. kIpuModelA: as
   /// amp_block, amp_inner and partialsType say. The others keep float partials: partialsType half, interTile half
   /// (batch partials), another amp_inner than kFmaChain and, with a tensor core, f32_flush_inner are errors; amp_block
-  /// means nothing. A tensor core is vendor behaviour, reverse engineered (numerics/tensor_core.h): float16 everywhere,
+  /// has no effect. A tensor core is vendor behaviour, reverse engineered (numerics/tensor_core.h): float16 everywhere,
   /// bfloat16 and float32 (taken as tf32) from Ampere on; operands enter and results leave as the preset says.
   Accumulator accumulator = Accumulator::kIpuModelA;
   bool f32_flush_inner = false;
@@ -62,10 +62,10 @@ struct ExecutorOptions {
 
   int threads = 0;  ///< (0: all; 1..1024) [=0]
   bulk::InstructionSet isa = bulk::InstructionSet::kAuto;
-  /// Every operation element by element by its definition, on one thread: what faster paths are compared with.
+  /// Computes every operation element by element by its definition, on one thread. Faster code is compared with that.
   bool reference = false;
 
-  bool status = false;             ///< report flags per operation though no exception is on [=false]
+  bool status = false;             ///< report flags per operation even if no exception is on [=false]
   bool statistics = false;         ///< gather TensorStatistics of every tensor that is computed [=false]
   bool timings = false;            ///< time every operation [=false]
   size_t outfeed_capacity = 1024;  ///< tensors that one outfeed queue holds [=1024]
@@ -92,7 +92,7 @@ struct NamedStatistics {
   TensorStatistics statistics;
 };
 
-/// What one operation took.
+/// The time of one operation.
 struct OperationTime {
   std::string name, op;
   int64_t nanoseconds = 0;
@@ -123,7 +123,7 @@ class Executor {
   virtual uint32_t step() const = 0;
   virtual void set_step(uint32_t step) = 0;
 
-  /// Variables (nodes of type VariableV2); zeros until set. The tensor is good until the next run or set_variable.
+  /// Variables (nodes of type VariableV2); zeros until set. The tensor is valid until the next run or set_variable.
   /// Throw GraphError for another name, dtype or shape.
   virtual const Tensor& variable(std::string_view name) const = 0;
   virtual void set_variable(std::string_view name, const Tensor& value) = 0;
@@ -141,19 +141,19 @@ class Executor {
   virtual MemoryReport memory(std::span<const std::string> fetches) = 0;
 };
 
-/// What ExecutorOptions::backend comes to on this machine.
+/// The backend that ExecutorOptions::backend means on this machine.
 struct BackendChoice {
   std::string backend;  ///< "emu" or "cuda"
-  /// Of "cuda": the device, "NVIDIA H100 80GB HBM3, compute capability 9.0, 79.1 GiB". Of "emu": empty, or, where
-  /// "auto" took it, why: no device, or an option that is the CPU's alone (isa, reference).
+  /// Of "cuda": the device, "NVIDIA H100 80GB HBM3, compute capability 9.0, 79.1 GiB". Of "emu": empty, or why "auto"
+  /// chose it: no device, or an option that only the CPU has (isa, reference).
   std::string about;
 };
-/// Throws std::invalid_argument for a backend that there is not, with the nearest; std::runtime_error where no device
-/// can be had for "cuda", saying why and what would work.
+/// Throws std::invalid_argument for an unknown backend, with the nearest; std::runtime_error if "cuda" finds no usable
+/// device, saying why and what would work.
 BackendChoice choose_backend(const ExecutorOptions& options);
 
 /// Throws GraphError where the backend does not run an operation of the graph, std::invalid_argument for options out of
-/// range or a backend that there is not, std::runtime_error where no device can be had for "cuda", saying why.
+/// range or an unknown backend, std::runtime_error if "cuda" finds no usable device, saying why.
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options = {});
 
 }  // namespace softamp

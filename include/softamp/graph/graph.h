@@ -1,7 +1,7 @@
 // A graph of named tensor operations, and its builder. Graphs are values: once built, nothing in them changes.
 //
-// All shapes and dtypes are known when a graph is built, as on the device that softamp emulates. Operation types carry
-// the field's names (TensorFlow's); `operation.h` says which there are and what they take.
+// All shapes and dtypes are known when a graph is built, as on the device that softamp emulates. Operation types have
+// TensorFlow's names; `operation.h` says which there are and what they take.
 #pragma once
 
 #include <cstdint>
@@ -47,13 +47,12 @@ class GraphError : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// Inputs of one operation have unlike dtypes; nothing is promoted. what() is the field's text, to the letter
-/// (TUTORIAL G05): "Input 'y' of 'AddV2' Op has type float32 that does not match type float16 of argument 'x'."; where
-/// no earlier input but the operation or an attribute fixes the dtype: "... that does not match expected type of
-/// int32."
+/// Inputs of one operation have different dtypes; nothing is promoted. what() is TensorFlow's text, to the letter
+/// (TUTORIAL G05): "Input 'y' of 'AddV2' Op has type float32 that does not match type float16 of argument 'x'."; if the
+/// operation or an attribute fixes the dtype, not an earlier input: "... that does not match expected type of int32."
 class DtypeMismatchError : public GraphError {
  public:
-  /// argument ("": the operation itself), node: the node's name; prefix: what stands before the field's text [=""].
+  /// argument ("": the operation itself), node: the node's name; prefix: what comes before TensorFlow's text [=""].
   DtypeMismatchError(std::string op, std::string input, DType type, std::string argument, DType expected,
                      std::string node, const std::string& prefix = {});
   const std::string op, input, argument;  ///< 'input' has `type`, which does not match `expected` of 'argument'
@@ -69,7 +68,7 @@ class Graph {
   int size() const { return static_cast<int>(nodes_.size()); }
   /// The number of the node of this name; -1 where there is none.
   int find(std::string_view name) const;
-  /// "name" or "name:port". Throws GraphError, with the nearest name, where there is no such output.
+  /// "name" or "name:port". Throws GraphError, with the nearest name, if there is no such output.
   Port port(std::string_view text) const;
   /// "name", or "name:port" for ports other than 0.
   std::string port_name(Port p) const;
@@ -111,16 +110,16 @@ class GraphBuilder {
   };
 
   GraphBuilder() = default;
-  /// Goes on from a finished graph: its nodes are there, under the same numbers.
+  /// Starts with the nodes of a finished graph, under the same numbers.
   explicit GraphBuilder(const Graph& graph) : graph_(graph) {}
 
   /// Adds a node and returns its output 0.
   ///   op          an operation type (operation.h)
-  ///   inputs      outputs of nodes that are there already
+  ///   inputs outputs of nodes added before
   ///   attributes  those that differ from the defaults; dtypes that follow from the inputs may be left out
   ///   name        [=the operation type]; within the current scope, made unique by "_1", "_2", ...
-  /// A name begins with a letter, a digit or '.', and goes on with these and "_-/" (TensorFlow's rule).
-  /// Throws GraphError (DtypeMismatchError) that names node, attribute or input, and what was expected.
+  ///   A name begins with a letter, a digit or '.'; the rest may also have "_-/" (TensorFlow's rule). Throws GraphError
+  ///   (DtypeMismatchError) that names node, attribute or input, and what was expected.
   Port add(std::string_view op, std::vector<Port> inputs, Attributes attributes = {}, std::string_view name = {});
 
   /// As `add`, under this full name exactly (no scope): throws GraphError where the name is taken or malformed.
@@ -134,9 +133,9 @@ class GraphBuilder {
   const TensorType& type(Port p) const { return graph_.type(p); }
   const Graph& graph() const { return graph_; }
 
-  /// The graph; its operation ids are given out: consecutive from 1 in node order, each node owns as many as its
-  /// operation has rounding sites. The builder is empty afterwards. Throws GraphError where the ids pass 2^24 - 1, and
-  /// where an attribute "ref" names no VariableV2 of the node's dtype and shape.
+  /// The graph, with operation ids: consecutive from 1 in node order, one for each rounding site of each node. The
+  /// builder is empty afterwards. Throws GraphError where the ids pass 2^24 - 1, and where an attribute "ref" names no
+  /// VariableV2 of the node's dtype and shape.
   Graph build();
 
  private:

@@ -1,4 +1,4 @@
-// Graphs for the eye: a listing, and a drawing for Graphviz.
+// Graphs for people: a listing, and a drawing for Graphviz.
 #pragma once
 
 #include <string>

@@ -2,8 +2,8 @@
 // them.
 //
 // Two ways in: as a plain structure (`config.floating_point_behaviour.oflo = true`), and by name (`set("norms.
-// use_stable_statistics", true)`), which checks names and types and answers as the original does. A config is a value:
-// it is handed to an executor, nothing is global.
+// use_stable_statistics", true)`), which checks names and types and gives the original's errors. A config is a value
+// that is passed to an executor; nothing is global.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@
 
 namespace softamp {
 
-/// Where stochastic rounding applies; a bool is accepted in its place (false: off, true: on).
+/// Where stochastic rounding applies; a bool is accepted, too (false: off, true: on).
 enum class StochasticRoundingBehaviour : uint8_t {
   kOff = 0,                   ///< "OFF": nowhere.
   kOn = 1,                    ///< "ON": every inexact fp16 result.
   kReplicaIdenticalOnly = 2,  ///< "REPLICA_IDENTICAL_ONLY": where all replicas compute the same; as kOn on one replica.
 };
 
-/// Options handed down to the libraries, text to text: {"partialsType", "half"}.
+/// Options for the libraries, text to text: {"partialsType", "half"}.
 using PoplarOptions = std::map<std::string, std::string>;
 
 /// A value of the tree, by name.
@@ -84,8 +84,8 @@ class IpuConfig {
     std::string version = "ipu2";
   } ipu_model;
 
-  /// Sets the attribute of this dotted name. Throws ConfigNameError for a name that is none or a category,
-  /// ConfigTypeError for a value of another type, std::invalid_argument for one out of range.
+  /// Sets the attribute of this dotted name. Throws ConfigNameError for an unknown name or a category, ConfigTypeError
+  /// for a value of another type, std::invalid_argument for one out of range.
   void set(std::string_view name, const ConfigValue& value);
   ConfigValue get(std::string_view name) const;
 
@@ -105,7 +105,7 @@ class IpuConfig {
 
   /// The behaviour that programs run under.
   FloatingPointBehaviour behaviour() const;
-  /// Throws std::invalid_argument for values that no single attribute's check finds.
+  /// Throws std::invalid_argument for attributes that contradict each other.
   void validate() const;
 };
 

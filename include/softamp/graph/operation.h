@@ -1,5 +1,5 @@
-// The operation types: which there are, what they take, what they give. One table for builder, verifier, JSON reader,
-// executors and documentation.
+// The operation types, their inputs, outputs and attributes. One table for builder, verifier, JSON reader, executors
+// and documentation.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,8 @@ enum class AttributeKind : uint8_t { kBool, kInt, kFloat, kString, kType, kShape
 struct AttributeSpec {
   std::string name;
   AttributeKind kind;
-  /// None: must be given. (A type that an input port names follows from the input; a type "dtype" beside a tensor
-  /// "value" follows from the tensor.)
+  /// Without a value it must be given. (A type that an input port names follows from the input; a type "dtype" beside a
+  /// tensor "value" follows from the tensor.)
   std::optional<Attribute> default_value;
   std::string summary;               ///< "name (values) [=default]" is written from these
   std::vector<std::string> choices;  ///< of a string: the values allowed; empty: any
@@ -72,14 +72,14 @@ class InferenceContext {
 };
 
 struct Operation {
-  std::string name;     ///< the field's name: "Conv2D"
+  std::string name;     ///< TensorFlow's name: "Conv2D"
   std::string summary;  ///< one sentence: the formula
   std::vector<PortSpec> inputs, outputs;
   std::vector<AttributeSpec> attributes;
   /// Rounding sites: how many operation ids a node owns (at least 1).
   int sites = 1;
   std::function<void(InferenceContext&)> infer;
-  /// Runs for its effect: kept though nothing reads it (PrintTensor, OutfeedEnqueue).
+  /// Runs for its effect, even if nothing reads it (PrintTensor, OutfeedEnqueue).
   bool effect = false;
 };
 
@@ -97,7 +97,7 @@ std::string text_of(const Attribute& value);
 std::string operation_table_markdown();
 
 /// The attribute of a finished node; T is the alternative of Attribute (std::vector<int64_t> for lists). Throws
-/// GraphError where the node has none of that kind.
+/// GraphError if the node has no such attribute of that kind.
 template <class T>
 const T& attribute(const Node& node, std::string_view name) {
   const auto it = node.attributes.find(name);

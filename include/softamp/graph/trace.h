@@ -1,11 +1,10 @@
-// A trace: one hash per tensor per step, as JSON lines, so that two runs can be laid side by side and the first tensor
-// that differs be named, whatever machine or backend they come from.
+// A trace: one hash per tensor per step, as JSON lines, so that two runs can be compared, from any machine or backend,
+// and the first tensor that differs is found.
 //
 // Line 1: {"softamp_trace":1,"arithmetic":4,"backend":"emu","settings":{...}}; the version of the arithmetic
-// (numerics/version.h), by which two traces of equal settings may still differ. Traces from before it was counted have
-// "spec":1 in its place. Then, in the order in which tensors are computed:
-// {"step":0,"tensor":"y","op":"MatMul","dtype":"float16","shape":[2,3],"hash":"<32 hexadecimal digits>"}; the hash is
-// XXH3-128 of the elements' bytes, little-endian.
+// (numerics/version.h) may make two traces of equal settings differ. Older traces have "spec":1 instead. Then, in the
+// order in which tensors are computed: {"step":0,"tensor":"y","op":"MatMul","dtype":"float16","shape":[2,3],"hash":"<32
+// hexadecimal digits>"}; the hash is XXH3-128 of the elements' bytes, little-endian.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +22,15 @@ namespace softamp {
 /// XXH3-128 of the bytes, as 32 hexadecimal digits.
 std::string hash_text(const void* data, size_t bytes);
 
-/// What decides the results of an executor's runs, as a JSON object: backend apart, equal settings give equal traces.
+/// The settings that decide an executor's results, as a JSON object. Equal settings, except for the backend, give equal
+/// traces.
 std::string settings_json(const ExecutorOptions& options);
 
-/// Writes a trace; hand `observer()` to ExecutorOptions::observe.
+/// Writes a trace; set ExecutorOptions::observe to `observer()`.
 class TraceWriter {
  public:
-  /// The file appears under its name when the trace is closed; until then it is FILE.partial, which a writer that is
-  /// never closed takes away.
+  /// The file appears under its name when the trace is closed; until then it is FILE.partial, which the destructor
+  /// removes if the trace was not closed.
   /// Throws std::runtime_error where it cannot be written.
   TraceWriter(const std::filesystem::path& file, const ExecutorOptions& options);
   ~TraceWriter();
@@ -46,25 +46,25 @@ class TraceWriter {
   std::unique_ptr<State> state_;
 };
 
-/// Where two traces part.
+/// The first difference of two traces.
 struct TraceDifference {
   uint64_t line = 0;  ///< of both files, from 1
   int64_t step = 0;
-  std::string tensor, op;  ///< of the first trace; of the second where the first has ended
+  std::string tensor, op;  ///< of the first trace; of the second if the first has ended
   std::string what;        ///< "hash 0123... is 4567...", "is missing in B"
 };
 
 struct TraceComparison {
   uint64_t tensors = 0;                       ///< equal before the difference
   std::optional<TraceDifference> difference;  ///< none: the traces are equal
-  std::string settings;                       ///< settings that differ, "seed: 0 is 1"; empty where none does
-  std::string backend_a, backend_b;           ///< no setting: they change no bit; empty where a trace names none
-  /// Of the arithmetic; 0 where a trace is from before it was counted.
+  std::string settings;                       ///< settings that differ, "seed: 0 is 1"; empty if none does
+  std::string backend_a, backend_b;           ///< not settings, since they change no bit; empty if a trace names none
+  /// Of the arithmetic; 0 in older traces.
   int version_a = 0, version_b = 0;
 };
 
-/// Traces of any two versions are compared: what did not move between them is equal. Throws std::invalid_argument
-/// (file, line, what was expected) where one is no trace.
+/// Traces of different versions can be compared: what did not change between the versions is equal. Throws
+/// std::invalid_argument (file, line, what was expected) if one is no trace.
 TraceComparison compare_traces(const std::filesystem::path& a, const std::filesystem::path& b);
 
 }  // namespace softamp

@@ -12,14 +12,14 @@ namespace softamp::kernel {
 
 enum class Number : uint8_t { kFloat, kInt32, kBool };
 
-/// What one end of a conversion holds; the format counts for kFloat.
+/// The source or result of a conversion; the format counts only for kFloat.
 struct CastEnd {
   Number number;
   FloatFormat format;
   constexpr bool operator==(const CastEnd&) const = default;
 };
 
-/// Whether the conversion may round: a stochastic policy of the target then draws for it.
+/// Whether the conversion may round, so that a stochastic policy of the target needs random bits.
 SOFTAMP_INLINE bool cast_rounds(const CastEnd& from, const CastEnd& to) {
   return to.number == Number::kFloat && from.number != Number::kBool && !(from == to) && to.format.exponent_bits != 11;
 }

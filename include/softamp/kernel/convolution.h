@@ -1,5 +1,5 @@
 // The body of convolutions and of their two gradients: which products make an output, and in which order (N121 to N125
-// of docs/NUMERICS_GRAPHS.md). The sums themselves are kernel/product.h's, one chain per output.
+// of docs/NUMERICS_GRAPHS.md). kernel/product.h adds them up, one chain per output.
 //
 // Tensors: input [batch, h.input, w.input, groups * in_channels], filter [h.kernel, w.kernel, groups * in_channels,
 // out_channels], output and its gradient [batch, h.output, w.output, groups * out_channels], row-major. A plain
@@ -16,7 +16,7 @@
 //                    taps through which no output reads this input: outside the output, or between strides.
 //   filter gradient  (n, oh, ow), a sum over the batch: independent partials of 1024 consecutive places, from +0, added
 //                    up in ascending order. Places where the tap reads padding are skipped but counted: partials are
-//                    place / 1024, blocks place / b (b = 0: the partial). A partial or block without any product is
+//                    place / 1024, blocks place / b (b = 0: the partial). A partial or block without products
 //                    none at all.
 //
 // No product at all: +0. Where a depthwise run has one product, as it does forward, every product is a block.
@@ -89,8 +89,8 @@ SOFTAMP_INLINE uint64_t load_code(const FloatFormat& f, const void* codes, uint6
 ///   product(ia, ib, block)   the product of elements ia and ib of the operands a and b
 ///   end_block(block)         and, where partials are independent, close_partial(block)
 ///
-/// An output of the convolution and an element of its input gradient are the same walk: `Taps` says where a tap's run
-/// of products begins.
+/// An output of the convolution and an element of its input gradient are computed by the same loop: `Taps` tells where
+/// a tap's run of products begins.
 struct TapRun {
   bool skipped = true;
   uint64_t a = 0, b = 0;  ///< first elements; those of the next channel follow a by 1 and b by b_step

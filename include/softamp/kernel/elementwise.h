@@ -1,7 +1,7 @@
 // Bodies of the element-wise operations: one output element from its operands' codes.
 //
 //   arithmetic    + - x / square root reciprocal 1/root square: numerics/arithmetic.h, rounded once
-//   selections    neg abs max min relu: a value that is there already, nothing is rounded
+//   selections neg abs max min relu: the result is one of the operands; nothing is rounded
 //   fp32 inside   LeakyRelu, gradients, AddN: nearest even in fp32 in the order written here, then rounded once
 //   comparisons   truth values
 //   binary64      native arithmetic to nearest, one rounding an operation; never inexact or underflow
@@ -27,12 +27,12 @@ enum class Elementwise : uint8_t {
   kReciprocal,
   // Selections.
   kNeg,       ///< the sign turned; a NaN becomes the policy's. Raises nothing, flushes nothing.
-  kAbs,       ///< the sign taken; likewise.
+  kAbs,       ///< the sign removed; otherwise as kNeg.
   kMaximum,   ///< N43
   kMinimum,   ///< N43
   kRelu,      ///< max(x, +0)
   kRelu6,     ///< min(max(x, +0), 6)
-  kReluGrad,  ///< (gradients, features): features > 0 ? gradients : +0. The gradient is copied as it stands.
+  kReluGrad,  ///< (gradients, features): features > 0 ? gradients : +0. The gradient is copied unchanged.
   // fp32 inside.
   kLeakyRelu,          ///< 0 < x ? x : alpha x
   kLeakyReluGrad,      ///< (gradients g, features x): 0 < x ? g : alpha g
@@ -78,7 +78,7 @@ constexpr SOFTAMP_HD int operand_count(Elementwise op) {
   }
 }
 
-/// The formulas in fp32, one text for the scalar lane and for vectors: F has + - x / and select(0 < x, a, b).
+/// The formulas in fp32, the same code for the scalar lane and for vectors: F has + - x / and select(0 < x, a, b).
 namespace inside {
 template <class F>
 SOFTAMP_MATH F leaky_relu(F x, float alpha) {
@@ -127,7 +127,7 @@ SOFTAMP_MATH float operand32(const FloatFormat& f, uint64_t code, const Semantic
   return __builtin_bit_cast(float, static_cast<uint32_t>(bits));
 }
 
-/// What the operands of a multi-step operation say about its result, beside the value.
+/// Facts about the operands of a multi-step operation that decide its special results.
 struct Operands {
   bool finite = true;
   bool has_nan = false;
@@ -145,7 +145,8 @@ struct Operands {
 };
 
 /// The last rounding of a multi-step operation whose fp32 value is `value`. A NaN without a NaN operand is invalid; an
-/// infinity from finite operands overflows, or (`pole`) comes of a division by zero. Steps before raise nothing more.
+/// infinity from finite operands overflows, or (`pole`) comes from a division by zero. Earlier steps raise nothing
+/// else.
 SOFTAMP_MATH Rounded finish32(const FloatFormat& f, float value, const Operands& operands, bool pole,
                               const Semantics& s, uint32_t random) {
   const FloatFormat wide = FloatFormat::fp32();
@@ -219,7 +220,7 @@ SOFTAMP_MATH Rounded finish64(double value, const Operands& operands, bool pole,
   return {bits, static_cast<uint8_t>(flags & s.wide.flags)};
 }
 
-/// Binary64 to nearest even whatever the policies say; gradual underflow, infinities kept.
+/// Binary64 to nearest even under any policy; gradual underflow, infinities kept.
 SOFTAMP_MATH Rounded arithmetic64(Elementwise op, uint64_t a, uint64_t b, const Semantics& s) {
   using math::Double;
   const FloatFormat f = FloatFormat::binary64();
@@ -283,7 +284,7 @@ SOFTAMP_INLINE Rounded selection(Elementwise op, const FloatFormat& f, uint64_t 
                                  const Semantics& preset) {
   const uint64_t zero = 0;
   Semantics s = preset;
-  if (f.exponent_bits == 11) s.wide.subnormals = Subnormals::kKeep;  // flushed are fp32's
+  if (f.exponent_bits == 11) s.wide.subnormals = Subnormals::kKeep;  // only fp32 is flushed
   switch (op) {
     case Elementwise::kMaximum: return fp::maximum(f, a, b, s);
     case Elementwise::kMinimum: return fp::minimum(f, a, b, s);
@@ -332,7 +333,7 @@ SOFTAMP_MATH Rounded elementwise(Elementwise op, const FloatFormat& f, uint64_t 
   return fp32_inside(op, f, a, b, alpha, s, random);
 }
 
-/// The operation rounds, so that a stochastic policy draws for it.
+/// Whether the operation rounds, so that a stochastic policy needs random bits.
 constexpr SOFTAMP_HD bool rounds(Elementwise op) { return is_arithmetic(op) || is_fp32_inside(op); }
 
 /// int32 in two's complement; arithmetic wraps (so that -INT_MIN and |INT_MIN| are INT_MIN).

@@ -1,4 +1,4 @@
-// What the body of an operation is told beside its operands: the preset, and where its random bits stand.
+// What the body of an operation gets beside its operands: the preset, and the addresses of its random bits.
 //
 // The headers of kernel/ hold the body of each operation, written once for every executor (N387): a function
 // of (operands, environment, place in the output). Executors own loops, buffers and faster formulations with equal
@@ -26,10 +26,10 @@ struct Environment {
   RandomBits random{};
   uint32_t step = 0;
   uint32_t operation = 0;     ///< id of the operation's rounding site 0; its further sites follow (N78)
-  WordTable table[kSites]{};  ///< used instead of `random` where words are there
+  WordTable table[kSites]{};  ///< used instead of `random` if it has words
 
   /// The random word of a rounding under `policy`: site 0 .. kSites - 1, index as in N72 (place in the output, or
-  /// product_index(p, output)). 0 where the policy draws none.
+  /// product_index(p, output)). 0 if the policy needs none.
   SOFTAMP_INLINE uint32_t draw(const RoundingPolicy& policy, uint32_t site, uint64_t index) const {
     if (!policy.stochastic()) return 0;
     if (table[site].words)

@@ -51,7 +51,7 @@ class ExactDot {
     if (invalid_) return softamp::detail::invalid_result(FloatFormat::fp32(), s);
     if (infinite_[0] || infinite_[1]) return pack_infinity(FloatFormat::fp32(), infinite_[1], s.wide);
     const Exact total = sum();
-    // Of exact cancellation, and of zeros of both signs, +0 comes.
+    // Exact cancellation, and zeros of both signs, give +0.
     if (total.significand == 0) return {zero_code(FloatFormat::fp32(), all_negative_zeros_, s.wide), 0};
     return round_and_pack(FloatFormat::fp32(), total, s.wide);
   }
@@ -76,7 +76,7 @@ class ExactDot {
     }
   }
 
-  /// The fixed-point number's top 64 bits and a jam.
+  /// The fixed-point number's top 64 bits, the lowest of them sticky.
   SOFTAMP_INLINE Exact sum() const {
     uint64_t magnitude[kWords] = {};
     const bool negative = words_[kWords - 1] >> 63 != 0;

@@ -55,7 +55,7 @@ SOFTAMP_MATH F function_of(F x) {
   if constexpr (f == Function::kGeluTanhGradient) return math::gelu_tanh_gradient(x);
 }
 
-/// The fp32 function of one number. A NaN has no particular bits.
+/// The fp32 function of one number. The bits of a NaN are unspecified.
 SOFTAMP_HD inline float function_of(Function f, float x) {
   switch (f) {
     case Function::kExp: return function_of<Function::kExp>(math::Float(x)).value;
@@ -82,7 +82,7 @@ namespace detail {
 
 using softamp::detail::Operand;
 
-/// An operand that is no NaN as the fp32 number that it is exactly.
+/// The exact fp32 value of an operand that is no NaN.
 SOFTAMP_HD inline float widened(const Operand& x) {
   const uint64_t sign = x.negative ? 0x80000000u : 0u;
   const uint64_t code =
@@ -90,9 +90,8 @@ SOFTAMP_HD inline float widened(const Operand& x) {
   return __builtin_bit_cast(float, static_cast<uint32_t>(code));
 }
 
-/// A value `y` made of finite operands (`from_infinity` false) or not, flushed and rounded once to `to`. Where the fp32
-/// function leaves its range, `to` overflows with it, by its own policy: e^1000 in fp16 is an overflow, not an
-/// infinity handed on.
+/// Flushes `y` and rounds it once to `to`. `from_infinity`: an operand was infinite. Where the fp32 function overflows,
+/// `to` overflows too, by its own policy: e^1000 in fp16 is an overflow, not a copied infinity.
 SOFTAMP_HD inline Rounded narrowed(const FloatFormat& to, float y, bool from_infinity, const Semantics& s,
                                    uint32_t random) {
   const FloatFormat wide = FloatFormat::fp32();

@@ -7,7 +7,7 @@
 //
 //   mean      RN(sum of x / N)
 //   variance  stable statistics: RN(sum of RN(d d) / N), d = RN(x - mean)
-//             else:              RN(RN(sum of RN(x x) / N) - RN(mean mean)), which may be negative: it goes on as it is
+//             else: RN(RN(sum of RN(x x) / N) - RN(mean mean)), which may be negative, and is used as it is
 //   i         RN(1 / RN(sqrt(RN(variance + epsilon)))); of a negative number: NaN, invalid
 //   y         fma(RN(RN(x - mean) i), gamma, beta)
 //
@@ -25,9 +25,9 @@
 // squares (site 2); p = n + k for difference k (site 1) and square k (site 2), n for mean^2 (site 1), 2n for the mean
 // (site 1) and the mean of squares or of squared differences (site 2), 2n + 1 for the subtraction (site 2). n < 2^28.
 //
-// Flags: those of the statistics, of i and of a group's sums count for the group's first element, those of a channel's
-// sums and of the outputs that a channel has for element `channel`; those of the steps of an element and of its
-// rounding for itself. (Indices are those of y and of the input's gradient, output 0.)
+// Flags of the statistics, of i and of a group's sums count for the group's first element; those of a channel's sums
+// and outputs for element `channel`; those of an element's own steps and rounding for that element. (Indices are those
+// of y and of the input's gradient, output 0.)
 #pragma once
 
 #include "softamp/kernel/reduce.h"
@@ -232,7 +232,7 @@ SOFTAMP_HD inline void batch_norm_training(const Elements& x, const Elements& ga
   normalise(steps, x, gamma, beta, shape, c, m, o.epsilon, e, sink);
 }
 
-/// The same with given statistics, which are passed on.
+/// The same with given statistics, which are also outputs.
 template <class Sink>
 SOFTAMP_HD inline void batch_norm_inference(const Elements& x, const Elements& gamma, const Elements& beta,
                                             const Elements& mean, const Elements& variance, const NormShape& shape,
@@ -253,7 +253,7 @@ struct NormGradient {
   Elements dy, x, gamma, mean, variance;
   NormShape shape;
   float epsilon;
-  bool training;  ///< batch: A and B count
+  bool training;  ///< batch normalisation: A and B are used
 };
 
 /// Gradients of the parameters of channel c: outputs 1 (scale) and 2 (offset), in gamma's dtype.
@@ -268,7 +268,7 @@ SOFTAMP_HD inline void norm_parameter_gradient(const NormGradient& n, uint64_t c
   const uint8_t offset_flags = steps.flags;
   const float scale = tree_sum<float>(steps, n.shape.rows, [&](uint64_t row) {
     const uint64_t i = row * n.shape.channels + c, group = n.shape.group_of(row, c);
-    Steps of_group;  // counts with the input's gradient
+    Steps of_group;  // counted with the input's gradient
     const float mean = of_group.enter(n.mean, group, s);
     const float inverse = inverse_deviation(of_group, of_group.enter(n.variance, group, s), n.epsilon);
     const float h = detail::normalised(steps, n.x, i, mean, inverse, s);

@@ -1,9 +1,8 @@
 // Updates of optimizers: one element of a variable and of its slots.
 //
 // r is the one rounding of a stored value: to the dtype of its tensor, by that format's policy, with the random bits of
-// (site, element): site 0 var, 1 the first slot, 2 the second. RN is a step in binary64 to nearest even. What is r's
-// argument is a sum of two binary64 numbers and enters r as its exact value; a slot is read as it was stored, not as it
-// was before r.
+// (site, element): site 0 var, 1 the first slot, 2 the second. RN is a step in binary64 to nearest even. The argument
+// of r is a sum of two binary64 numbers, taken exactly. A slot is read as it was stored, that is, after r.
 //
 //   gradient descent  var   = r(var - alpha delta)
 //   momentum          accum = r(momentum accum + grad)
@@ -19,10 +18,10 @@
 // Elements and rates have at most 24 bits, attributes are rounded to fp32 to nearest even: products of two of them are
 // exact in binary64, nothing in it overflows, and it has no subnormal there. 1 - beta is RN(1 - beta). Sources:
 // TensorFlow's ApplyGradientDescent, ApplyMomentum, ApplyRMSProp, ApplyAdam; the decay is that of Loshchilov and
-// Hutter, "Decoupled weight decay regularization" (2019). Where they stand here and there, the roundings are ours.
+// Hutter, "Decoupled weight decay regularization" (2019). The places of the roundings are our choice.
 //
-// Operands enter as in kernel/reduce.h. Flags of an element: those of all its stored values: what their operands raised
-// on entering, invalid and division by zero of the steps, and what r raises. A NaN result carries no payload.
+// Operands enter as in kernel/reduce.h. Flags of an element: for all its stored values, what their operands raised on
+// entering, invalid and division by zero of the steps, and what r raises. A NaN result has no payload.
 #pragma once
 
 #include "softamp/kernel/reduce.h"
@@ -35,7 +34,7 @@ constexpr SOFTAMP_HD uint32_t slots_of(Update u) {
   return u == Update::kGradientDescent ? 0 : u <= Update::kNesterov ? 1 : 2;
 }
 
-/// What is fixed for a node. Shares of the old value that stay: momentum's momentum; RMSProp's rho, then momentum;
+/// What is fixed for a node. Shares of the old value that are kept: momentum's momentum; RMSProp's rho, then momentum;
 /// Adam's beta1, then beta2.
 struct UpdateRule {
   Update update = Update::kGradientDescent;
@@ -48,18 +47,18 @@ struct UpdateRates {
   uint64_t rate = 0, decay = 0;
 };
 
-/// One element on its way in.
+/// One element before the update.
 struct UpdateOperands {
   uint64_t var = 0, slot[2] = {0, 0}, grad = 0;
 };
 
-/// And out: the stored values of the sites, and the flags of all.
+/// The stored value of each site, and all flags.
 struct Updated {
   uint64_t code[3] = {0, 0, 0};
   uint8_t flags = 0;
 };
 
-/// The formulas up to r, one text for the scalar lane and for vectors: F has + - * / and root.
+/// The formulas up to r, the same code for the scalar lane and for vectors: F has + - * / and root.
 namespace update {
 
 /// a + b, taken exactly.
@@ -96,7 +95,7 @@ SOFTAMP_MATH Sum<F> adam(F var, F rate, F m, F v, F epsilon, F decay) {
 
 }  // namespace update
 
-// On a device a function of its own: an update has up to three, and is the rare case there.
+// Not inlined on a device: an update calls it up to three times, and it is the rare case there.
 #if defined(__CUDA_ARCH__)
 #define SOFTAMP_UPDATE_STORE SOFTAMP_HD __attribute__((noinline)) inline
 #else
@@ -105,7 +104,7 @@ SOFTAMP_MATH Sum<F> adam(F var, F rate, F m, F v, F epsilon, F decay) {
 
 namespace detail {
 
-/// A binary64 number whose steps are noted.
+/// A binary64 number that records the flags of its steps.
 struct NotedLane {
   double v;
   Steps* steps;

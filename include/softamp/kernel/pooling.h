@@ -1,5 +1,5 @@
 // The body of pooling and its gradients (N126 to N128). Tensors are NHWC, row-major; T is fp16, bf16 or fp32.
-// Windows are cut to the input: padding takes no part in anything.
+// Windows are cut to the input: padding never counts.
 //
 //   maximum           of the window's elements, (kh, kw) ascending: the first NaN, else the first of the greatest, -0
 //                     below +0; packed once as fp::convert to its own format would (an infinity becomes what the preset
@@ -81,7 +81,7 @@ SOFTAMP_INLINE uint32_t fp32_of(int64_t n) {
       round_and_pack(FloatFormat::fp32(), {false, 0, static_cast<uint64_t>(n)}, RoundingPolicy{}).code);
 }
 
-/// The last step of all but the maximum: output `index` from its sum.
+/// The last step of all operations except the maximum: output `index` from its sum.
 SOFTAMP_GENERAL Rounded pooling_result(const FloatFormat& f, const Environment& env, const Sum& sum, uint64_t index) {
   const Semantics& s = env.semantics;
   const Rounded r = fp::convert(FloatFormat::fp32(), f, sum.code, s, env.draw(s.rounding(f), 0, index));

@@ -5,21 +5,21 @@
 //   acc = +0
 //   per block of products:   acc = fma(a, b, acc) for each, in fp32, to nearest even, underflow gradual
 //                            partials of type half: acc is rounded to fp16 once, under the narrow policy
-//   result = acc rounded once to the output's format, by fp::convert; none where acc is a half already and so is it
+//   result = acc rounded once to the output's format, by fp::convert; not rounded if acc and the format are both half
 //
 // With `exact_each` (amp_block 1, N104) every product is a block, and the partial is the exact a b + p
 // rounded once to fp16: no fp32 step. Independent partials (sums over a batch, N105): the chain starts anew from +0 in
 // each, their sums are added up in ascending order by fp32 additions to nearest even, from the first partial on.
 //
 // With a tensor core as accumulator the products enter in its fused groups (numerics/tensor_core.h) instead, in
-// ascending k: the groups of an output, or of an independent partial, follow each other whatever the blocks, the last
-// may be shorter. The chain stays a float: result and sums of partials as above.
+// ascending k: the groups of an output, or of an independent partial, follow each other without regard to blocks; the
+// last may be shorter. The chain stays a float: result and sums of partials as above.
 //
 // Random bits: a rounding inside the chain reads site 0 at product_index(block number, output), the final one site 1 at
 // index = output.
 //
-// Flags: invalid and overflow of every step (of the fp32 chain those two only), and all that the roundings to the
-// partials type and to the output raise. A value flushed on entry or at the end raises nothing.
+// Flags: invalid and overflow of every step (the fp32 chain raises only those), and all flags of the roundings to the
+// partials type and to the output. A value flushed on entry or at the end raises nothing.
 #pragma once
 
 #include "softamp/kernel/environment.h"
@@ -30,7 +30,7 @@
 
 namespace softamp::kernel {
 
-/// What partial sums are kept in between blocks (`partialsType`).
+/// The type of partial sums between blocks (`partialsType`).
 enum class PartialsType : uint8_t { kFloat, kHalf };
 
 /// How products enter the fp32 sum (`amp_inner`).
@@ -48,7 +48,7 @@ struct ProductRules {
   bool independent = false;     ///< the sum is made of independent partials
   bool round_partials = false;  ///< those are rounded to fp16 at their end (`partialsType.interTile` = half)
   AmpInner inner = AmpInner::kFmaChain;
-  /// A tensor core: one that has operands `a`; not with half partials, rounded ones, flush_inner, other `inner`.
+  /// A tensor core must take operands `a`, and excludes half partials, rounded ones, flush_inner and any other `inner`.
   Accumulator accumulator = Accumulator::kIpuModelA;
   bool flush_inner = false;  ///< `f32_flush_inner`: fp32 subnormals are flushed at every step, as the wide policy says
   bool stochastic_off = false;  ///< `disableSRForAMPVertices`: roundings that would be stochastic go to nearest even
@@ -73,7 +73,7 @@ SOFTAMP_INLINE Semantics chain_semantics(const ProductRules& rules, Semantics s)
 }
 
 /// The fp32 code of an operand: its exact value. fp32 subnormals and fp16 infinities become what the preset says; a NaN
-/// keeps sign, payload and signalling, and is an operation's to report.
+/// keeps sign, payload and signalling bit, and the operation raises its flag.
 SOFTAMP_INLINE uint32_t widen_operand(const FloatFormat& f, uint64_t code, const Semantics& s) {
   const softamp::detail::Operand x = softamp::detail::unpack(f, code, s);
   const uint32_t sign = x.negative ? 0x80000000u : 0u;
@@ -99,7 +99,8 @@ class ProductChain {
         output_(output),
         core_(tensor_core(rules.accumulator, rules.a)) {}
 
-  /// A chain whose products are in: `sum` (fp32; where partials are independent, all of them) raised `flags`.
+  /// Continues a chain after all its products: `sum` (fp32; where partials are independent, all of them) raised
+  /// `flags`.
   SOFTAMP_INLINE void resume(uint32_t sum, uint8_t flags) {
     acc_ = total_ = sum;
     flags_ = flags;
@@ -173,7 +174,7 @@ class ProductChain {
     take(group_.round(core_, acc_, inner_));
     group_ = {};
   }
-  /// A partial is an operand again, so an infinity in it is what the preset says.
+  /// A partial is an operand again, so the preset decides what an infinity in it is.
   SOFTAMP_INLINE uint32_t widened_half() const { return widen_operand(FloatFormat::fp16(), half_, s_); }
 
   SOFTAMP_INLINE void round_to_half(uint64_t block) {

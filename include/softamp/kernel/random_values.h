@@ -1,6 +1,6 @@
 // Bodies of the random operations: output i is a function of the 32-bit lane i of (seed, step, operation) (N200).
 //
-//   site 0   the lane itself, r = 32; no sequence of a tile takes its place
+//   site 0 the lane itself, r = 32; never from the sequence of a tile
 //   site 1   the rounding of the value to the output's dtype, by its policy
 //
 // uniform: fma(u, maxval - minval, minval) with u in [0, 1), so that the rounding may reach maxval. normal and

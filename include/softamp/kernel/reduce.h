@@ -1,4 +1,4 @@
-// Reductions: the order of N140, extrema by N143, and the fp32 steps that norms and softmax are made of too.
+// Reductions: the order of N140, extrema by N143, and the fp32 steps that norms and softmax also use.
 //
 // An element enters as `fp::convert(dtype, fp32)` of the preset gives it: under `ipu` a float32 subnormal enters as a
 // zero, one of 16 bits exactly; float64 and int32 stay what they are. Steps inside are fp32 (binary64 for float64) to
@@ -12,11 +12,11 @@
 // Order of a sum of n elements, counted in row-major order of the reduced axes: blocks of 1024 consecutive elements;
 // in a block, lane l of 32 folds elements l, l + 32, ... in ascending order, starting from its first; lanes combine by
 // strides 16, 8, 4, 2, 1 (s[l] += s[l + stride]); blocks combine pairwise, 2i with 2i + 1, an odd one passing on,
-// level by level. What is absent is skipped, never replaced by a zero. An empty sum is +0.
+// level by level. Missing elements are skipped, never replaced by a zero. An empty sum is +0.
 //
-// Address of a `+` that rounds stochastically (accumulator = half): each absorbs a right-hand operand, and p, the index
-// of the first element which that operand holds (1 <= p < n <= 2^29), names it; site 0, index product_index(p, output).
-// The final rounding: site 1 of Sum and Mean, site 0 of others, index = output.
+// Address of a `+` that rounds stochastically (accumulator = half): p is the index of the first element in its
+// right-hand operand (1 <= p < n <= 2^29); site 0, index product_index(p, output). The final rounding: site 1 of Sum
+// and Mean, site 0 of others, index = output.
 #pragma once
 
 #include "softamp/kernel/environment.h"
@@ -55,11 +55,11 @@ SOFTAMP_INLINE bool is_finite(float x) { return (bits_of(x) & 0x7F800000u) != 0x
 SOFTAMP_INLINE bool is_finite(double x) { return (bits_of(x) >> 52 & 0x7FF) != 0x7FF; }
 
 namespace detail {
-// By argument-dependent look-up, from outside of a class that has functions of these names.
+// Calls by argument-dependent look-up, from outside a class with functions of these names.
 SOFTAMP_MATH float fused(math::Float a, math::Float b, math::Float c) { return fma(a, b, c).value; }
 SOFTAMP_MATH float root(math::Float a) { return sqrt(a).value; }
 
-/// What is flushed are fp32 operands and results; fp32 values inside, and other formats, are not (N59, N198).
+/// Only fp32 operands and results are flushed, not fp32 values inside or other formats (N59, N198).
 SOFTAMP_INLINE Semantics unflushed(Semantics s) {
   s.wide_operands_flushed = false;
   s.wide.subnormals = Subnormals::kKeep;
@@ -67,8 +67,8 @@ SOFTAMP_INLINE Semantics unflushed(Semantics s) {
 }
 }  // namespace detail
 
-/// fp32 (binary64) arithmetic to nearest even, and the flags of its steps. Operands that are NaN raise nothing here:
-/// they did so when they entered.
+/// fp32 (binary64) arithmetic to nearest even, and the flags of its steps. NaN operands raise nothing here: they did
+/// when they entered.
 class Steps {
  public:
   uint8_t flags = 0;
@@ -111,7 +111,7 @@ class Steps {
     return r;
   }
 
-  /// An element on its way in.
+  /// Reads an element.
   SOFTAMP_INLINE float enter(const Elements& x, uint64_t i, const Semantics& s) {
     return enter_code(x.format, x.code(i), s);
   }
@@ -181,7 +181,7 @@ SOFTAMP_HD inline Value sum_in_order(uint64_t n, Value zero, const Term& term, c
   return sum;
 }
 
-/// The same in fp32 (F = float) or binary64, steps noted.
+/// The same in fp32 (F = float) or binary64, recording the flags of its steps.
 template <class F, class Term>
 SOFTAMP_HD inline F tree_sum(Steps& steps, uint64_t n, const Term& term) {
   return sum_in_order<F>(n, F{0}, term, [&](F a, F b, uint64_t) { return steps.add(a, b); });
@@ -326,7 +326,7 @@ SOFTAMP_HD inline Rounded reduce(Reduction what, bool half_accumulator, const El
   if (half_accumulator) {  // elements are halves
     const uint64_t sum = half_sum(
         steps, shape.count, [&](uint64_t k) { return x.code(at(k)); }, e, 0, output);
-    const uint8_t rounded = steps.flags;  // by the narrow policy, which has masked them
+    const uint8_t rounded = steps.flags;  // already masked by the narrow policy
     steps.flags = 0;
     float value = steps.enter_code(x.format, sum, s);
     if (what == Reduction::kMean) value = steps.div(value, count_of(shape.count));

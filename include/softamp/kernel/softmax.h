@@ -39,7 +39,7 @@ SOFTAMP_MATH float exponential(Steps& steps, float x) {
 }
 SOFTAMP_MATH float logarithm(float x) { return math::log(math::Float(x)).value; }
 
-/// Enters an element whose flags count elsewhere.
+/// Reads an element whose flags count elsewhere.
 SOFTAMP_HD inline float entered(const Elements& x, uint64_t i, const Semantics& s) {
   Steps ignored;
   return ignored.enter(x, i, s);
@@ -82,7 +82,7 @@ SOFTAMP_HD inline void softmax(bool logarithmic, const Elements& x, uint64_t row
 }
 
 /// Cross-entropy of row `row` with labels of the same dtype (dense), or with class `sparse_label` where `labels` is
-/// null (in range: the caller has seen to it).
+/// null (the caller has checked its range).
 template <class Sink>
 SOFTAMP_HD inline void cross_entropy(const Elements& x, const Elements* labels, uint64_t sparse_label, uint64_t row,
                                      uint64_t classes, const Environment& e, const Sink& sink) {

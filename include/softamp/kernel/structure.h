@@ -1,5 +1,5 @@
-// Operations that move elements and compute nothing: which input element each output element is. Copies raise no flags
-// and change no bit, NaNs included. And the one sum among them, the gradient of a gather.
+// Operations that move elements and compute nothing: which input element each output element copies. Copies raise no
+// flags and change no bit, of NaNs either. Also here: the one sum among them, the gradient of a gather.
 #pragma once
 
 #include "softamp/kernel/environment.h"
@@ -13,8 +13,8 @@ struct SliceRange {
   int64_t start = 0, step = 1, count = 0;
 };
 
-/// Python's slice begin:end:stride of an axis of `extent` elements: negative places count from the end, places beyond
-/// the axis are clamped; a masked place is the axis' own end in the direction of the stride. stride is not 0.
+/// Python's slice begin:end:stride of an axis of `extent` elements: negative indices count from the end, indices beyond
+/// the axis are clamped; a masked index is the end of the axis in the direction of the stride. stride is not 0.
 SOFTAMP_INLINE SliceRange strided_range(int64_t extent, int64_t begin, int64_t end, int64_t stride, bool begin_masked,
                                         bool end_masked) {
   const int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? extent : extent - 1;
@@ -24,19 +24,19 @@ SOFTAMP_INLINE SliceRange strided_range(int64_t extent, int64_t begin, int64_t e
   };
   const int64_t first = begin_masked ? (stride > 0 ? low : high) : place(begin);
   const int64_t last = end_masked ? (stride > 0 ? high : low) : place(end);
-  // Strides beyond the axis give one element at most; cut, so that the arithmetic cannot overflow.
+  // Strides beyond the axis give one element at most; they are limited, so that the arithmetic cannot overflow.
   const int64_t step = stride > extent ? extent + 1 : stride < -extent ? -extent - 1 : stride;
   const int64_t span = step > 0 ? last - first : first - last, size = step > 0 ? step : -step;
   return {first, step, span > 0 ? (span + size - 1) / size : 0};
 }
 
-/// One axis of an output: place c holds input place start + step c, or what is outside of [0, bound).
+/// One axis of an output: index c holds the input's index start + step c, or nothing if that is outside [0, bound).
 struct AxisMap {
   int64_t extent = 1;  ///< of the output
   int64_t start = 0, step = 1;
   int64_t bound = 1;      ///< extent of the input's axis
   int64_t stride = 0;     ///< of the input's axis, in elements
-  bool periodic = false;  ///< places are taken modulo bound
+  bool periodic = false;  ///< indices are taken modulo bound
 };
 
 /// A whole output, axes outermost first, row-major.
@@ -46,7 +46,7 @@ struct StructureMap {
   AxisMap axis[kMaxRank];
 };
 
-/// The place in the input of output element `index`; -1 where it lies outside of the input.
+/// The input element that output element `index` copies; -1 if it lies outside the input.
 SOFTAMP_INLINE int64_t source_of(const StructureMap& map, int64_t index) {
   int64_t source = 0;
   for (int a = map.rank; a-- > 0;) {
@@ -60,7 +60,7 @@ SOFTAMP_INLINE int64_t source_of(const StructureMap& map, int64_t index) {
   return source;
 }
 
-/// What sums inside an operation follow: fp32, nearest even, gradual underflow, whatever the preset says of results.
+/// The semantics of sums inside an operation: fp32, nearest even, gradual underflow, under any preset.
 SOFTAMP_INLINE Semantics sum_semantics(const Semantics& s) {
   Semantics inner = s;
   inner.wide.mode = RoundingMode::kNearestEven;
@@ -93,7 +93,7 @@ SOFTAMP_HD inline Rounded segment_sum(const FloatFormat& f, CodeAt code_at, cons
     flags = static_cast<uint8_t>(flags | ((x.flags | next.flags) & (kInvalid | kOverflow)));
   }
   const uint32_t random = environment.draw(s.rounding(f), 0, index);
-  // The sum itself is no fp32 operand of another operation: it is flushed as a result only.
+  // The sum is no operand of another operation: it is flushed only as a result.
   Semantics rounding = s;
   rounding.wide_operands_flushed = false;
   const Rounded r = fp::convert(wide, f, sum, rounding, random);

@@ -1,9 +1,8 @@
 // Arithmetic on codes: each operation forms the exact value, then rounds once.
 //
-// Common to all: codes of format `f` (binary64 is not computed in), the preset `s`, and for a stochastic policy the
-// word `random`, whose low random_bits bits are read. Order of evaluation (N45): flush wide
-// operands, NaN operands, invalid combinations, division by zero, the exact value, rounding, overflow, flush the
-// result.
+// Common to all: codes of format `f` (not binary64), the preset `s`, and for a stochastic policy the word `random`,
+// whose low random_bits bits are read. Order of evaluation (N45): flush wide operands, NaN operands, invalid
+// combinations, division by zero, the exact value, rounding, overflow, flush the result.
 #pragma once
 
 #include "softamp/numerics/integer_math.h"
@@ -22,8 +21,8 @@ SOFTAMP_INLINE Rounded nan_among(const FloatFormat& f, const Semantics& s, uint6
   return nan_result(f, x.nan() ? a : b, flags, s);
 }
 
-// Each operation is a `..._finite` on exact operands, and a `..._special` for operands that are not plain: it settles
-// NaNs and infinities, and hands what is left, finite after all, to the former.
+// Each operation is a `..._finite` on exact operands, and a `..._special` for operands that are not plain: it handles
+// NaNs and infinities, and passes operands that are finite after all to the former.
 
 SOFTAMP_INLINE Rounded add_finite(const FloatFormat& f, Exact x, Exact y, const Semantics& s, uint32_t random) {
   const RoundingPolicy& p = s.rounding(f);
@@ -98,7 +97,7 @@ SOFTAMP_RARE Rounded fma_special(const FloatFormat& f, uint64_t a, uint64_t b, u
   return fma_finite(f, x.exact(), y.exact(), z.exact(), s, random);
 }
 
-/// A finite non-zero result of the IPU's fp32 unit on its way to a narrower format: rounded to fp32, then to `f`.
+/// A finite non-zero result of the IPU's fp32 unit in a narrower format: rounded to fp32, then to `f`.
 SOFTAMP_GENERAL Rounded round_by_way_of_fp32(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
   const FloatFormat wide = FloatFormat::fp32();
   const RoundingPolicy& p = s.rounding(f);
@@ -120,7 +119,7 @@ SOFTAMP_GENERAL Rounded round_by_way_of_fp32(const FloatFormat& f, Exact x, cons
 SOFTAMP_INLINE bool goes_by_fp32(const FloatFormat& f, const Semantics& s) {
   return s.divide_by_way_of_fp32 && f.storage_bits() <= 16;
 }
-/// What the deciding rounding of a quotient or root needs of the exact value.
+/// How many bits of a quotient or root its rounding needs.
 SOFTAMP_INLINE int quotient_bits(const FloatFormat& f, const Semantics& s) {
   return goes_by_fp32(f, s) ? bits_read(FloatFormat::fp32(), s.wide) : bits_read(f, s.rounding(f));
 }
@@ -184,7 +183,7 @@ SOFTAMP_GENERAL Rounded mul(const FloatFormat& f, uint64_t a, uint64_t b, const 
   return detail::mul_finite(f, detail::unpack_finite(f, a), detail::unpack_finite(f, b), s, random);
 }
 
-/// a b + c, rounded once. 0 Inf is invalid whatever c, Inf - Inf too.
+/// a b + c, rounded once. 0 Inf is invalid for any c, and so is Inf - Inf.
 SOFTAMP_GENERAL Rounded fma(const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, const Semantics& s,
                             uint32_t random = 0) {
   if (!detail::plain(f, a, s) || !detail::plain(f, b, s) || !detail::plain(f, c, s))
@@ -214,7 +213,7 @@ SOFTAMP_GENERAL Rounded reciprocal(const FloatFormat& f, uint64_t a, const Seman
 }
 
 /// 1 / sqrt(a). Of +-0: infinite of that sign, raising what `pole` says; of a negative number invalid.
-/// By way of fp32 where the preset divides so: root, quotient and result are each rounded.
+/// If the preset divides in fp32, root, quotient and result are each rounded.
 SOFTAMP_GENERAL Rounded reciprocal_sqrt(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
   const detail::Operand x = detail::unpack(f, a, s);
   if (x.nan()) return detail::nan_result(f, a, detail::nan_flags(f, a, s), s);

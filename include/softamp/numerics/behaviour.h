@@ -13,7 +13,7 @@ namespace softamp {
 /// esr   (true, false) [=true]  enable stochastic rounding of fp16 results
 /// nanoo (true, false) [=true]  fp16 overflow gives NaN and raises inv; otherwise it saturates
 ///
-/// All on by default, as in Poplar; the machine's own default, and IpuConfig's, is `all_off()`.
+/// All on by default, as in Poplar; the hardware's default, and IpuConfig's, is `all_off()`.
 struct FloatingPointBehaviour {
   bool inv = true;
   bool div0 = true;

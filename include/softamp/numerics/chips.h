@@ -1,9 +1,9 @@
 // Chips that round stochastically in hardware, each as data: one literal of RoundingPolicy per format that it converts
 // to, and how it takes its random number R out of the machine's random word (N310 to N322).
 //
-// A preset says what is public, and where from; report/chip_table.h prints it with its evidence. There is none for
-// AWS Trainium, Intel Gaudi and Google's TPU: what their stochastic rounding does to the bits is not public.
-// Flags are IEEE 754's, though most of these units have none; the IPU's are its own.
+// A preset holds what is public, with its source; report/chip_table.h prints it with its evidence. There is none for
+// AWS Trainium, Intel Gaudi and Google's TPU: what their stochastic rounding does to the bits is not public. Flags are
+// IEEE 754's, though most of these units have none; the IPU's are its own.
 #pragma once
 
 #include "softamp/numerics/semantics.h"
@@ -27,7 +27,7 @@ enum class Chip : uint8_t {
 
 inline constexpr int kChipCount = 12;
 
-/// Where R stands in the random word, for value i of the packed result that the word serves (0: the lowest).
+/// Where R is taken from the random word, for value i of the packed result that the word serves (0: the lowest).
 enum class RandomSlice : uint8_t {
   kLowBits,        ///< the low r bits; one value per word.
   kTopBits,        ///< the top r bits; one value per word.
@@ -36,16 +36,16 @@ enum class RandomSlice : uint8_t {
   kPermutedBytes,  ///< byte 1, 0, 3, 2 for i = 0, 1, 2, 3; those of the odd values with their bits reversed.
 };
 
-/// What a finite value too large becomes, where a chip leaves the choice.
+/// What a finite value too large becomes, if the chip has a choice.
 enum class ChipOverflow : uint8_t {
-  kUsual,       ///< what the chip does when told nothing.
+  kUsual,       ///< the chip's default.
   kSpecial,     ///< infinity, or NaN: without .satfinite, FP16_OVFL = 0, nanoo.
   kSaturating,  ///< the largest finite number: .satfinite, FP16_OVFL = 1, nanoo off.
 };
 
 /// One conversion of a chip.
 struct ChipRounding {
-  bool exists = false;  ///< the chip has it; else nothing below means anything
+  bool exists = false;  ///< the chip has it; else the fields below have no meaning
   FloatFormat from = FloatFormat::fp32(), to = FloatFormat::fp16();
   RandomSlice slice = RandomSlice::kLowBits;
   RoundingPolicy special, saturating;  ///< the policy under either answer to overflow
@@ -71,7 +71,7 @@ struct ChipRounding {
 
 namespace detail {
 
-/// The saturating twin of a policy. infinity: what an infinite operand becomes then.
+/// The same policy with saturation. infinity: what an infinite operand becomes then.
 SOFTAMP_INLINE RoundingPolicy saturated(RoundingPolicy p, InfinityResult infinity) {
   p.overflow = Overflow::kSaturate;
   p.infinity = infinity;
@@ -124,9 +124,10 @@ SOFTAMP_INLINE ChipRounding nvidia_rounding(const FloatFormat& to, bool sm103) {
 
 /// CDNA4 ISA, ROCm's amd_hip_ocp_host.hpp (the vendor's model): subnormal results are shifted right first, what
 /// leaves is dropped; then the top 23 - m bits of the seed are added and the sum is truncated. FP16_OVFL = 0: infinity,
-/// or NaN in the fp8 formats without; = 1: the greatest number, of infinite operands too, but in f16, where they stay
-/// (LLVM's AMDGPU usage guide); of bf16 nothing is said. CDNA3's fp8 are the FNUZ formats, and its host model makes NaN
-/// of an infinite operand in either case (amd_hip_fp8.h). f16 and bf16: by the same formula (third party).
+/// or NaN in the fp8 formats without; = 1: the greatest number, for infinite operands, too, except in f16, where they
+/// stay (LLVM's AMDGPU usage guide); for bf16 nothing is documented. CDNA3's fp8 are the FNUZ formats, and its host
+/// model makes NaN of an infinite operand in either case (amd_hip_fp8.h). f16 and bf16: by the same formula (third
+/// party).
 SOFTAMP_INLINE ChipRounding amd_rounding(const FloatFormat& to, bool cdna4) {
   const bool f16 = to == FloatFormat::fp16(), bf16 = to == FloatFormat::bf16();
   const bool ocp = to == FloatFormat::e4m3() || to == FloatFormat::e5m2();
@@ -151,7 +152,7 @@ SOFTAMP_INLINE ChipRounding intel_rounding(const FloatFormat& to) {
   if (f16) p.alignment = RandomAlignment::kAsIfNormal;
   ChipRounding c = made(to, RandomSlice::kLowBits, p, p);
   if (!f16) c.from = FloatFormat::fp16();
-  c.has_saturating = false;  // srnd.sat of newer parts: what it makes of infinities is not said
+  c.has_saturating = false;  // srnd.sat of newer parts: its result for infinities is not documented
   return c;
 }
 
@@ -181,11 +182,11 @@ SOFTAMP_INLINE ChipRounding p3109_rounding(const FloatFormat& to, StochasticVari
 
 }  // namespace detail
 
-/// Whether R's number of bits is the user's to choose.
+/// Whether the user chooses R's number of bits.
 SOFTAMP_INLINE bool chip_bits_are_free(Chip chip) { return chip >= Chip::kP3109Fastest && chip <= Chip::kP3109Odd; }
 
 /// How `chip` rounds to format `to`; `exists` is false where it does not.
-/// bits (1..32; 0: 8) [=0]  random bits of the p3109 presets, which exist with these alone; of no meaning to others
+/// bits (1..32; 0: 8) [=0] random bits of the p3109 presets; other chips ignore it
 SOFTAMP_INLINE ChipRounding chip_rounding(Chip chip, const FloatFormat& to, int bits = 0) {
   const int free_bits = bits ? bits : 8;
   switch (chip) {
@@ -206,9 +207,10 @@ SOFTAMP_INLINE ChipRounding chip_rounding(Chip chip, const FloatFormat& to, int 
 }
 
 /// The semantics under which fp::convert, bulk::round and their like give what the chip gives, R being the low bits of
-/// the word handed in (chip_random takes it out of the machine's). Where the chip has no such conversion, or not that
-/// answer to overflow: IEEE 754's, nearest even; ask ChipRounding first, or report/chip_table.h, which throws.
-/// Results in formats of another width than `to` are rounded to nearest, by `ipu` as by the IPU.
+/// the word passed in (chip_random takes it from the chip's word). If the chip has no such conversion, or does not
+/// offer that overflow, these are IEEE 754's semantics with nearest even; ask ChipRounding first, or
+/// report/chip_table.h, which throws. Results in formats of another width than `to` are rounded to nearest; by `ipu`,
+/// as the IPU does.
 SOFTAMP_INLINE Semantics chip_semantics(Chip chip, const FloatFormat& to, ChipOverflow overflow = ChipOverflow::kUsual,
                                         int bits = 0) {
   const ChipRounding c = chip_rounding(chip, to, bits);
@@ -225,7 +227,7 @@ SOFTAMP_INLINE Semantics chip_semantics(Chip chip, const FloatFormat& to, ChipOv
   return s;
 }
 
-/// R for value `lane` (0 .. lanes() - 1; 0 is the lowest of the packed result) out of the machine's random word. Of a
+/// R for value `lane` (0 .. lanes() - 1; 0 is the lowest of the packed result) out of the chip's random word. Of a
 /// 64-bit draw of the IPU, lanes 2 and 3 take the high word's lanes 0 and 1.
 SOFTAMP_INLINE uint32_t chip_random(const ChipRounding& c, uint32_t word, int lane = 0) {
   const int r = c.special.random_bits;

@@ -14,7 +14,7 @@ struct Compared {
 namespace detail {
 using namespace softamp::detail;
 
-/// An integer that orders values as the numbers they are; -0 and +0 are one. Not for NaNs.
+/// An integer that orders values like the numbers; -0 and +0 are equal. Not for NaNs.
 SOFTAMP_INLINE int64_t order_key(const FloatFormat& f, uint64_t code, const Semantics& s) {
   uint64_t magnitude = code & f.magnitude_mask();
   const bool narrow = f.storage_bits() <= 16;

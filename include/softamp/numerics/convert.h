@@ -37,9 +37,9 @@ SOFTAMP_GENERAL Rounded convert(const FloatFormat& from, const FloatFormat& to, 
 }
 
 /// The value of `code` as an int32, whose bit pattern is the result's code (0 .. 2^32 - 1).
-/// Rounds by the wide policy's mode: what the IPU rounds stochastically is fp16 results alone.
-/// exact (true, false) [=false]   raise inexact where the value is not an integer
-/// Flags: invalid for a NaN and out of range, whose value is `integer_range`.
+/// Rounds by the wide policy's mode, since the IPU rounds only fp16 results stochastically. exact (true, false)
+/// [=false] raise inexact where the value is not an integer Flags: invalid for a NaN and out of range, whose value is
+/// `integer_range`.
 SOFTAMP_GENERAL Rounded to_int32(const FloatFormat& f, uint64_t code, const Semantics& s, bool exact = false,
                                  uint32_t random = 0) {
   constexpr uint32_t kIndefinite = 0x80000000u;
@@ -84,7 +84,7 @@ SOFTAMP_GENERAL Rounded round_to_integral(const FloatFormat& f, uint64_t a, cons
 SOFTAMP_INLINE double to_double(const FloatFormat& f, uint64_t code) {
   return __builtin_bit_cast(double, convert(f, FloatFormat::binary64(), code, Semantics::ieee()).code);
 }
-/// The value as the host's float: exact for every format but binary64, which rounds to nearest even.
+/// The value as the host's float: exact for every format except binary64, which is rounded to nearest even.
 SOFTAMP_INLINE float to_float(const FloatFormat& f, uint64_t code) {
   return __builtin_bit_cast(float,
                             static_cast<uint32_t>(convert(f, FloatFormat::fp32(), code, Semantics::ieee()).code));

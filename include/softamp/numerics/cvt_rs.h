@@ -1,5 +1,5 @@
 // NVIDIA's packed stochastic conversion, PTX's cvt.rs of sm_100a and sm_103a (N312, N320), as a function of bit
-// patterns: which operand lands where, which bits of the random word it takes, .satfinite and .relu.
+// patterns: the position of each operand, its bits of the random word, .satfinite and .relu.
 //
 // The forms to formats of 6 and 4 bits (e2m3x4, e3m2x4, e2m1x4) are left out: those formats have neither NaN nor
 // infinity, which no FloatFormat of ours can say, and sm_100a's byte order of e2m1x4 has not been probed (N324).
@@ -16,7 +16,7 @@ enum class CvtRsType : uint8_t { kF16x2, kBf16x2, kE4m3x4, kE5m2x4 };
 /// cvt.rs{.relu}{.satfinite}.type.f32
 struct CvtRs {
   CvtRsType type = CvtRsType::kF16x2;
-  bool satfinite = false;  ///< e4m3x4 and e5m2x4 have no other form: taken as true there
+  bool satfinite = false;  ///< e4m3x4 and e5m2x4 have no other form: always true there
   bool relu = false;       ///< a result with a sign, -0 too, becomes +0; NaN stays the canonical one
 
   SOFTAMP_INLINE int lanes() const { return type == CvtRsType::kF16x2 || type == CvtRsType::kBf16x2 ? 2 : 4; }

@@ -1,5 +1,5 @@
 // Numbers as text, exactly: decimal or hexadecimal digits to an Exact value, so that a literal or a command-line value
-// is rounded once, straight to its format, and never by way of binary64.
+// is rounded once, directly to its format, never first to binary64.
 #pragma once
 
 #include <string_view>
@@ -8,11 +8,11 @@
 
 namespace softamp {
 
-/// What a text says. For kFinite `value` has all bits that any rounding reads (see Exact).
+/// A parsed text. For kFinite `value` has all bits that any rounding reads (see Exact).
 struct ParsedNumber {
   enum class Kind : uint8_t { kMalformed, kFinite, kInfinity, kNan };
   Kind kind = Kind::kMalformed;
-  Exact value{false, 0, 0};  ///< for kInfinity and kNan the sign alone counts
+  Exact value{false, 0, 0};  ///< for kInfinity and kNan only the sign counts
 };
 
 namespace detail {
@@ -61,7 +61,7 @@ struct BigInteger {
   }
 };
 
-/// numerator / denominator * 2^exponent with 63 or 64 bits and a jam; numerator not 0.
+/// numerator / denominator * 2^exponent with 63 or 64 bits and a sticky bit; numerator not 0.
 constexpr Exact divide(BigInteger numerator, BigInteger denominator, int exponent) {
   const int shift = numerator.bits() - denominator.bits();
   if (shift > 0) denominator.shift_left(shift);
@@ -144,11 +144,11 @@ constexpr ParsedNumber parse_digits(std::string_view text, int base, char marker
   }
   ParsedNumber number{ParsedNumber::Kind::kFinite, {false, 0, 0}};
   if (digits.size == 0) return number;
-  if (tail) {  // one more digit that is not zero stands for all that follow
+  if (tail) {  // one more non-zero digit replaces all that follow
     digits.multiply_add(static_cast<uint32_t>(base), 1);
     --scale;
   }
-  // Beyond every format's range: any value far out behaves alike.
+  // Beyond every format's range; all such values behave alike.
   constexpr int kFarOut = 2000;
   if (base == 16) {
     const int power = 4 * scale + exponent;

@@ -119,11 +119,11 @@ SOFTAMP_HD constexpr ShortFloat<F> fma(ShortFloat<F> a, ShortFloat<F> b, ShortFl
 namespace literals {
 
 namespace detail {
-// A literal that is no finite number of its format does not compile: it would throw in a constant expression.
+// A literal that is no finite number of its format does not compile: it throws in a constant expression.
 template <FloatFormat F>
 consteval ShortFloat<F> literal(const char* text) {
   const ParsedNumber number = parse_number(text);
-  // A bare 0x1F is an integer to the compiler; there is no such literal here.
+  // The compiler reads a bare 0x1F as an integer, so this literal does not accept it.
   if (number.kind != ParsedNumber::Kind::kFinite) throw "softamp: not a decimal or hexadecimal floating literal";
   const Rounded r = to_code(F, number);
   if (r.flags & kOverflow) throw "softamp: the literal is too large for its format";

@@ -9,7 +9,8 @@
 
 namespace softamp {
 
-/// Prints the value under the stream's own format flags and precision; std::setprecision(5) tells any two halves apart.
+/// Prints the value with the stream's format flags and precision; with std::setprecision(5) different halves print
+/// differently.
 template <FloatFormat F>
 std::ostream& operator<<(std::ostream& out, ShortFloat<F> x) {
   return out << static_cast<float>(x);

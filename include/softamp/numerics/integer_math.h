@@ -13,7 +13,7 @@ SOFTAMP_INLINE uint64_t root_of_64_bits(uint64_t n) {
       if ((root | bit) * (root | bit) <= n) root |= bit;
     return root;
   }
-  // A binary64 estimate, at most one off whatever the caller's rounding mode, made exact by integers.
+  // A binary64 estimate, at most one off under any rounding mode, corrected by integers.
   const double halved = static_cast<double>(static_cast<int64_t>(n >> 1));  // signed: one instruction
 #if defined(__CUDA_ARCH__)
   root = static_cast<uint64_t>(static_cast<int64_t>(__dsqrt_rn(__dmul_rn(halved, 2.0))));
@@ -43,7 +43,7 @@ SOFTAMP_INLINE uint64_t root_of_128_bits(uint64_t high, uint64_t low) {
 /// sqrt(x), 0 < x.significand < 2^63, to at least `bits` bits and a jam.
 SOFTAMP_INLINE Exact square_root(Exact x, int bits) {
   const int zeros = countl_zero(x.significand);
-  const int shift = zeros - ((x.exponent - zeros) & 1);  // an even power of two remains, whose root is one
+  const int shift = zeros - ((x.exponent - zeros) & 1);  // leaves an even power of two, whose root is a power of two
   const uint64_t high = x.significand << shift;
   const int exponent = (x.exponent - shift) / 2 - 32;
   if (bits > 31) return {false, exponent, root_of_128_bits(high, 0)};

@@ -11,7 +11,7 @@ namespace softamp::math {
 namespace detail {
 
 inline constexpr float kLog2E = 0x1.715476p+0f;
-/// ln2 as fp32 and what is left of it.
+/// ln2 as fp32, and the rest of it.
 inline constexpr float kLn2 = 0x1.62e43p-1f, kLn2Low = -0x1.05c61p-29f;
 
 /// x = n ln2 + r.
@@ -48,7 +48,7 @@ SOFTAMP_MATH ExpParts<F> exp_parts(F x, F x_low) {
   return {n, r + fma(r * r, exp_q(r), r_low)};
 }
 
-/// e^x where neither it nor its power of two leaves the normal range.
+/// e^x if it and its power of two are in the normal range.
 template <class F>
 SOFTAMP_MATH F exp_in_range(F x) {
   const ExpReduced<F> x_ = exp_reduce(x);
@@ -71,7 +71,7 @@ SOFTAMP_MATH F exp2(F x) {
   x = at_most(at_least(x, F(-151)), F(129));
   const F n = (x + F(detail::kShift)) - F(detail::kShift), fraction = x - n;
   const F r = fraction * F(detail::kLn2);
-  // What the product rounded off, and what kLn2 did, belong to r.
+  // The rounding errors of the product and of kLn2 are added to r.
   const F rest = fma(fraction, F(kLn2Rest), fma(fraction, F(detail::kLn2), -r));
   return scaled(detail::exp_minus_one(r) + rest + F(1), n);
 }
@@ -83,7 +83,7 @@ SOFTAMP_MATH F expm1(F x) {
   const F r = x_.r;
   const F q =
       detail::polynomial(r, 0.5f, 0x1.555554p-3f, 0x1.5554f8p-5f, 0x1.1112d6p-7f, 0x1.6d3a5ap-10f, 0x1.9e7804p-13f);
-  // Half of it, for 2^128 is no number: s (1 + r + r^2 q) - 1/2 with s = 2^(n-1); the inner sum is nearly exact.
+  // Half of it, because 2^128 is out of range: s (1 + r + r^2 q) - 1/2 with s = 2^(n-1); the inner sum is nearly exact.
   const F s = scaled_in_range(F(1), x_.n - F(1));
   const F half = fma(s * (r * r), q, fma(s, r, s - F(0.5f)));
   return select(magnitude(x) < F(0x1p-25f), x, half + half);

@@ -1,6 +1,6 @@
-// The number that the elementary functions of math_*.h are written in, and its scalar form.
+// The number type in which the elementary functions of math_*.h are written, and its scalar form.
 //
-// Each function is one text, `template <class F> F exp(F x)`, for one lane on the host or the device (Float, Double
+// Each function is one template, `template <class F> F exp(F x)`, for one lane on the host or the device (Float, Double
 // here) and for the vectors of an engine (emu/math_lanes.h). All give the same bits, because each operation of a lane
 // is one IEEE 754 operation rounded to nearest even, or on integers. What a lane type F offers:
 //
@@ -13,8 +13,8 @@
 //   scaled_in_range(p, n): the same where p 2^n and 2^n are known to be normal
 //   any(mask), and F::for_lanes(mask, f): f(lane number) for each lane marked
 //
-// These are the only headers of numerics/ that compute in floating point: callers see to rounding to nearest without
-// flushing (N81). NaN results have no particular bits; who stores one puts the policy's pattern in its place (N23).
+// These are the only headers of numerics/ that compute in floating point: callers must set rounding to nearest without
+// flushing (N81). The bits of a NaN result are unspecified; code that stores one writes the policy's pattern (N23).
 #pragma once
 
 #include "softamp/numerics/platform.h"
@@ -26,9 +26,9 @@ namespace softamp::math {
 namespace detail {
 
 #if !defined(__CUDA_ARCH__) && !defined(__FMA__) && !defined(__aarch64__)
-/// a b + c rounded once, without an instruction for it and without a library: the product is exact in binary64, the
-/// sum is rounded to odd there by way of its exact error (Knuth's two-sum), and 53 bits are enough for the rounding to
-/// fp32 not to be seen to be the second (N403).
+/// a b + c rounded once, without an instruction for it and without a library: the product is exact in binary64, the sum
+/// is rounded to odd there, using its exact error (Knuth's two-sum), and with 53 bits the second rounding, to fp32,
+/// gives what one rounding would (N403).
 SOFTAMP_MATH float fused(float a, float b, float c) {
   const double product = static_cast<double>(a) * b, addend = c;
   const double sum = product + addend;
@@ -106,8 +106,7 @@ struct Float {
   SOFTAMP_MATH void set_lane(int, float v) { value = v; }
 };
 
-/// One binary64 number: what powers are computed in. Without fma, which the portable engine does not have at this
-/// width.
+/// One binary64 number, for powers. It has no fma, because the portable engine has none at this width.
 struct Double {
   using Bits = uint64_t;
   using Mask = Truth;

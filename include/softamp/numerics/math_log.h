@@ -12,7 +12,7 @@ namespace detail {
 /// The bits of sqrt 1/2: significands from there on, up to twice that, make m.
 inline constexpr uint32_t kRootHalf = 0x3F3504F3u;
 
-/// ln2 to 15 bits, so that its product with any exponent is exact, and what is left of it.
+/// ln2 to 15 bits, so that its product with any exponent is exact, and the rest of it.
 inline constexpr float kLn2Short = 0x1.62e4p-1f, kLn2Rest = 0x1.7f7d1cp-20f;
 
 /// e ln2 + ln(1 + f) + low, e an integer, -0.293 <= f <= 0.415, low tiny.

@@ -1,8 +1,8 @@
 // Numbers with a distribution, each from one random word: uniform, normal, and normal on two standard deviations.
 //
-// A word addresses a number (N383), so none is rejected: the inverse of the distribution function is taken.
-// With x = 2 Phi(z) - 1 and w = -ln(1 - x^2), z = x P(w), P a polynomial in w up to 5 and one in sqrt(w) from there on
-// (the form is Giles's, "Approximating the erfinv function", 2010; the coefficients are our own).
+// Each word gives a number (N383), so none is rejected: it goes through the inverse of the distribution function. With
+// x = 2 Phi(z) - 1 and w = -ln(1 - x^2), z = x P(w), P a polynomial in w up to 5 and one in sqrt(w) from there on (the
+// form is Giles's, "Approximating the erfinv function", 2010; the coefficients are our own).
 #pragma once
 
 #include "softamp/numerics/math_log.h"
@@ -34,7 +34,7 @@ template <class F>
 SOFTAMP_MATH Centred<F> centred(typename F::Bits word) {
   const auto upper = F::shifted(word, 31);       // all ones where u > 1/2
   const auto tail = ((word ^ upper) << 1) | 1u;  // of k + 1/2 = the smaller tail's 2^32, twice
-  // 0 - tail, not ~(tail - 1): g++ 12 makes of ~ an instruction that waits for its destination's old value.
+  // 0 - tail, not ~(tail - 1): g++ 12 compiles ~ to an instruction that waits for its destination's old value.
   return {F::from_bits(~upper & 0x80000000u), F::from_unsigned(0u - tail) * F(0x1p-32f),
           F::from_unsigned(tail) * F(0x1p-32f)};
 }
@@ -47,7 +47,7 @@ SOFTAMP_MATH F uniform_from_bits(typename F::Bits word) {
   return F::from_unsigned(word >> 8) * F(0x1p-24f);
 }
 
-/// The standard normal number at which the distribution function is (word + 1/2) / 2^32: ascending in `word` but for
+/// The standard normal number at which the distribution function is (word + 1/2) / 2^32: ascending in `word` except for
 /// rounding, odd (~word gives -z exactly), |z| <= 6.34.
 template <class F>
 SOFTAMP_MATH F normal_from_bits(typename F::Bits word) {

@@ -1,4 +1,4 @@
-// x^y of fp32 numbers, by log2 and 2^x in binary64, so that the one rounding to fp32 decides nearly alone.
+// x^y of fp32 numbers, by log2 and 2^x in binary64, so that the result is nearly always the correctly rounded one.
 #pragma once
 
 #include "softamp/numerics/math_lane.h"
@@ -56,7 +56,7 @@ SOFTAMP_MATH typename D::Mask is_integer(D y) {
 
 namespace detail {
 
-/// 2^(y log), held where the result is beyond fp32's range anyway.
+/// 2^(y log), clamped where the result is beyond fp32's range anyway.
 template <class D>
 SOFTAMP_MATH D pow_from(D y, D log) {
   return exp2_of(at_most(at_least(y * log, D(-200)), D(200)));
@@ -87,7 +87,7 @@ SOFTAMP_MATH D pow(D x, D y) {
   const D infinity(__builtin_inf()), size = D::from_bits(bits(y) & ~detail::kSign64);
   const D log = detail::log2_of(D::from_bits(bits(x) & ~detail::kSign64));
   const auto plain = (D(0) < x) & (x < infinity) & (size < infinity);
-  // For plain operands pow_of_any is this and nothing else; so whole vectors may take either way.
+  // For plain operands pow_of_any computes the same, so whole vectors may use either.
   if (any(x, !plain)) return detail::pow_of_any(x, y, log);
   return detail::pow_from(y, log);
 }

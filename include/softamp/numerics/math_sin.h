@@ -1,7 +1,7 @@
 // sin x and cos x in fp32, of every finite x.
 //
 // x = k pi/2 + r + r_low with |r| <= pi/4 or little more: by three fma with parts of pi/2 for |x| < 2^16, else by the
-// bits of 2/pi that matter to it (Payne and Hanek's reduction), lane by lane.
+// bits of 2/pi that x needs (Payne and Hanek's reduction), lane by lane.
 #pragma once
 
 #include "softamp/numerics/math_lane.h"
@@ -10,7 +10,7 @@ namespace softamp::math {
 
 namespace detail {
 
-/// A multiple of pi/2, of which the low two bits count, and the rest.
+/// A multiple of pi/2, whose low two bits are used, and the rest.
 template <class F>
 struct Angle {
   typename F::Bits quadrant;
@@ -55,7 +55,7 @@ SOFTAMP_MATH Angle<F> reduce_angle(F x) {
   Angle<F> a;
   a.quadrant = bits(t);
   const F first = fma(k, F(-0x1.921fb6p+0f), x);  // exact
-  // first + k part in two numbers (Knuth's two-sum), with what the product rounded off and the third part of pi/2.
+  // first + k part in two numbers (Knuth's two-sum), with the rounding error of the product and the third part of pi/2.
   const F part(0x1.777a5cp-25f), moved = k * part, moved_low = fma(k, part, -moved);
   a.r = first + moved;
   const F moved_seen = a.r - first;
@@ -84,7 +84,7 @@ SOFTAMP_MATH F sin_in_quadrant(Angle<F> a, typename F::Bits quadrant) {
   const F sine = a.r + fma(a.r * square, p, a.r_low);
   const F q = polynomial(square, 0x1.555556p-5f, -0x1.6c1762p-10f, 0x1.a075d6p-16f, -0x1.371b90p-22f);
   const F half = square * F(0.5f), most = F(1) - half;
-  // 1 - half rounds off (1 - most) - half, exactly.
+  // (1 - most) - half is exactly the rounding error of 1 - half.
   const F rest = fma(square * square, q, fma(-a.r, a.r_low, (F(1) - most) - half));
   const F cosine = most + (rest + fma(a.r, a.r * F(-0.5f), half));
   const auto even = F::from_bits((quadrant & 1u) << 23) == F(0);

@@ -20,7 +20,7 @@ SOFTAMP_MATH F tanh(F x) {
 namespace detail {
 
 /// e^v / (1 + e^v) for v + v_low <= 0, v_low tiny. Exponential and denominator are kept in two parts each, and the
-/// quotient is corrected by its remainder: what is left of the error is little more than the last rounding's.
+/// quotient is corrected by its remainder: the error is little more than that of the last rounding.
 template <class F>
 struct LogisticParts {
   F value, p, n;  ///< and e^v = p 2^n
@@ -35,7 +35,7 @@ SOFTAMP_MATH LogisticParts<F> logistic_below_half(F v, F v_low) {
   return {fma(inverse, fma(-t, d_low, fma(-t, d, e) + e_low), t), p, v_.n};
 }
 
-/// 1 / (1 + e^-(x + x_low)) of its value for -|x|.
+/// 1 / (1 + e^-(x + x_low)), given its value for -|x|.
 template <class F>
 SOFTAMP_MATH F logistic_reflected(F x, F below_half) {
   return select(x < F(0), below_half, F(1) - below_half);

@@ -1,4 +1,4 @@
-// Operands as operations see them: unpacked, with the preset's view of NaNs, infinities and subnormals.
+// Unpacked operands, with NaNs, infinities and subnormals as the preset treats them.
 #pragma once
 
 #include "softamp/numerics/round.h"
@@ -24,7 +24,7 @@ struct Operand {
 
 SOFTAMP_INLINE bool is_wide(const FloatFormat& f) { return f.storage_bits() > 16 && f.storage_bits() <= 32; }
 
-/// Decodes a finite code as it stands, without a branch.
+/// Decodes a finite code, without flushing and without a branch.
 SOFTAMP_INLINE Exact unpack_finite(const FloatFormat& f, uint64_t code) {
   const uint64_t field = (code & f.magnitude_mask()) >> f.mantissa_bits();
   const uint64_t normal = field != 0;
@@ -32,7 +32,7 @@ SOFTAMP_INLINE Exact unpack_finite(const FloatFormat& f, uint64_t code) {
           (code & f.mantissa_mask()) | normal << f.mantissa_bits()};
 }
 
-/// The code is a finite number that the preset takes as it stands: no NaN, infinity or operand to be flushed.
+/// Whether the code is an ordinary number under the preset: no NaN, no infinity, not flushed.
 SOFTAMP_INLINE bool plain(const FloatFormat& f, uint64_t code, const Semantics& s) {
   return f.is_finite(code) && !(is_wide(f) && s.wide_operands_flushed && f.is_subnormal(code));
 }

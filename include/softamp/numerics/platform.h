@@ -16,20 +16,19 @@
 #define SOFTAMP_HD
 #endif
 
-// Inlined into the caller so that a format and a policy known there fold to constants.
+// Inlined into the caller, so that a format and a policy known there become constants.
 #define SOFTAMP_INLINE SOFTAMP_HD __attribute__((always_inline)) inline constexpr
 
-// General arithmetic: inlined as well, unless SOFTAMP_OUT_OF_LINE is defined. Then it is a function of its own, with
-// the same bits: what is compiled so takes a fraction of the time to compile and calls where it would have folded
-// constants. For files whose speed does not matter, and on a device, where it serves rare cases and would be compiled
-// into every kernel.
+// General arithmetic: inlined as well, unless SOFTAMP_OUT_OF_LINE is defined. Then it is an ordinary function with the
+// same results: it compiles much faster, but constants are not folded. For files whose speed does not matter, and for
+// devices, where it is used in rare cases and would otherwise be compiled into every kernel.
 #if defined(__CUDA_ARCH__) || defined(SOFTAMP_OUT_OF_LINE)
 #define SOFTAMP_GENERAL SOFTAMP_HD __attribute__((noinline)) inline constexpr
 #else
 #define SOFTAMP_GENERAL SOFTAMP_INLINE
 #endif
 
-// Kept out of the way of what comes before it: NaNs, infinities and what else is rare.
+// Rare cases, such as NaNs and infinities, kept out of the inlined code.
 #define SOFTAMP_RARE SOFTAMP_HD __attribute__((noinline, cold)) inline constexpr
 
 namespace softamp::detail {
@@ -52,7 +51,7 @@ SOFTAMP_INLINE int countl_zero(uint64_t x) {
 }
 
 /// x >> n for any n >= 0, with every bit shifted out OR-ed into bit 0 ("jamming"): the result keeps what a rounding
-/// needs to know of the lost tail, as long as bit 0 lies below every bit that the rounding reads.
+/// needs of the lost tail, as long as the rounding reads no bit as low as bit 0.
 SOFTAMP_INLINE uint64_t shift_right_jam(uint64_t x, int n) {
   if (n > 63) return x != 0;
   const uint64_t shifted = x >> n;

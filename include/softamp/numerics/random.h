@@ -1,7 +1,7 @@
-// Addressed random bits (N383): a pure function of (seed, step, operation, index), by way of Philox4x32.
+// Addressed random bits (N383): a pure function of (seed, step, operation, index), computed by Philox4x32.
 //
-// Nothing advances and nothing is stored, so any thread, in any order, on any backend, reads the same bits (N70 to N73,
-// N78). Philox: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+// There is no state, so any thread, in any order, on any backend, reads the same bits (N70 to N73, N78). Philox:
+// Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 #pragma once
 
 #include <cassert>

@@ -36,10 +36,10 @@ SOFTAMP_INLINE Split split_top(uint64_t normalised, int precision, int lift) {
   return {lowered >> (64 - precision), lowered << precision};
 }
 
-/// The magnitude goes up to kept + 1 when rest > threshold (under kAtLeast: >=): with rounds_up the only place where a
-/// rounding mode is interpreted.
-/// A stochastic rounding goes up from a value on that its random number fixes: carry, for one, where
-/// rest >= (2^r - R) 2^(64-r), which is 2^64, never, for R = 0.
+/// The magnitude goes up to kept + 1 when rest > threshold (under kAtLeast: >=): together with rounds_up the only place
+/// that interprets a rounding mode.
+/// A stochastic rounding goes up from a threshold on that its random number decides: carry where rest >= (2^r - R)
+/// 2^(64-r), which for R = 0 is 2^64, that is, never.
 /// lift: by how many bits the result's quantum lies above that of a normal result.
 SOFTAMP_INLINE uint64_t threshold(bool odd, bool negative, const RoundingPolicy& p, uint32_t random, int lift) {
   constexpr uint64_t kHalf = uint64_t{1} << 63, kNever = ~uint64_t{0};
@@ -57,7 +57,8 @@ SOFTAMP_INLINE uint64_t threshold(bool odd, bool negative, const RoundingPolicy&
   const uint64_t step = uint64_t{1} << (63 - r);  // half of what one unit of R is worth
   if (p.variant == StochasticVariant::kCarry) return ~(2 * number * step);
   if (p.variant == StochasticVariant::kHalf) return ~((2 * number + 1) * step);
-  // Reached is enough: a carry by 2^r - R. With the bits on the top that is 2 R step, since 2^r 2 step = 2^64.
+  // At-least: the threshold itself goes up as well, so this is a carry by 2^r - R. With the random bits on the top the
+  // threshold is 2 R step, since 2^r 2 step = 2^64.
   if (p.variant == StochasticVariant::kAtLeast) return 0 - (numbers - number) * 2 * step;
   // d 2^r rounded to an integer is at least 2^r - R from half a unit below it on; there, at the tie, if that integer
   // has the parity that wins ties. 2^r - R is as odd as R.
@@ -78,7 +79,7 @@ SOFTAMP_INLINE uint64_t signed_code(const FloatFormat& f, bool negative, uint64_
 }  // namespace detail
 
 /// The NaN that policy `p` writes; kPropagate without an operand gives the quiet one, kInfinity the positive infinity.
-/// Formats with a single NaN (e4m3 per sign, f143, f152) have no choice but the sign.
+/// In formats with a single NaN (e4m3 per sign, f143, f152) at most the sign can vary.
 SOFTAMP_INLINE uint64_t nan_code(const FloatFormat& f, NanPattern pattern) {
   if (f.specials == Specials::kNegativeZeroNan) return f.sign_mask();
   const uint64_t sign = pattern == NanPattern::kNegativeQuiet ? f.sign_mask() : 0;
@@ -193,7 +194,8 @@ SOFTAMP_INLINE Integral round_to_integer(Exact x, int quantum_exponent, const Ro
   const int shift = quantum_exponent - (x.exponent - zeros);
   if (shift < 1) return {0, false, true};
   const Split split = split_at(significand, shift);
-  const bool up = split.rest != 0 && rounds_up(split, x.negative, p, random);  // an integer stays, under kAtLeast too
+  const bool up =
+      split.rest != 0 && rounds_up(split, x.negative, p, random);  // an integer is exact, under kAtLeast, too
   const uint64_t magnitude = split.kept + up;
   return {magnitude, split.rest != 0 || up, magnitude >> 63 != 0};
 }

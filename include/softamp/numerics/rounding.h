@@ -8,11 +8,11 @@ namespace softamp {
 /// The direction in which an inexact value goes. k quanta <= |x| < k + 1 quanta, d = |x| / quantum - k.
 enum class RoundingMode : uint8_t {
   kNearestEven,  ///< to the nearer; ties to even k. Unbiased over random ties.
-  kNearestAway,  ///< to the nearer; ties away from zero. Biased away from zero by the ties alone.
+  kNearestAway,  ///< to the nearer; ties away from zero. Biased away from zero, only by ties.
   kTowardZero,   ///< k. Biased toward zero by d on average.
   kUp,           ///< toward +infinity.
   kDown,         ///< toward -infinity.
-  kStochastic,   ///< k + 1 with probability d (to `random_bits` bits), by random bits handed in.
+  kStochastic,   ///< k + 1 with probability d (to `random_bits` bits), by random bits passed in.
 };
 
 /// How d and the random integer R in [0, 2^r) decide a stochastic rounding, r = random_bits (N12, N13, N18).
@@ -21,16 +21,17 @@ enum class StochasticVariant : uint8_t {
   kHalf,   ///< floor(d 2^(r+1)) + 2R + 1 >= 2^(r+1). SRF. Bias at most 2^-(r+1) quanta for short d.
   kRne,    ///< d 2^r to the nearest integer, ties to even, + R >= 2^r. SRC. Unbiased over all d of more bits.
   kOdd,    ///< d 2^r to the nearest integer, ties to odd, + R >= 2^r.
-  /// floor(d 2^r) >= R: Tenstorrent's. One chance in 2^r too many to go up, which R = 0 gives to exact values, too (a
-  /// zero excepted); that is inexact.
+  /// floor(d 2^r) >= R: Tenstorrent's. Goes up too often, by one chance in 2^r: with R = 0 even for exact values
+  /// (except zero), which is then inexact.
   kAtLeast,
 };
 
-/// Which bits of a discarded field the random bits lie on. They differ where a result is subnormal, and discards more.
+/// Which of the discarded bits the random bits are aligned with. The choice matters for subnormal results, which
+/// discard more.
 enum class RandomAlignment : uint8_t {
   kTopOfDiscarded,  ///< the top: the highest bit of R counts half a quantum of the result.
   /// Where they would lie if the result were normal: R is added to the source's own significand, of `random_bits` bits
-  /// more than the target's. In the subnormal range it counts for ever less: r + l bits lie below the quantum of a
+  /// more than the target's. In the subnormal range it counts less and less: r + l bits lie below the quantum of a
   /// result l binades below the normal ones, and kAtLeast adds 2^r - R there. Fixed point has no such range.
   kAsIfNormal,
 };
@@ -46,8 +47,8 @@ enum class Overflow : uint8_t {
 enum class OverflowRule : uint8_t {
   kAfterRounding,  ///< the rounded magnitude, exponent unbounded, exceeds M.
   kExact,          ///< the exact magnitude exceeds M (fp16: 65504).
-  kHalfway,        ///< the exact magnitude is at least M + Q/2 (fp16: 65520), whatever the mode.
-  kPower,          ///< the exact magnitude is at least 2^E (fp16: 65536), whatever the mode.
+  kHalfway,        ///< the exact magnitude is at least M + Q/2 (fp16: 65520), in any mode.
+  kPower,          ///< the exact magnitude is at least 2^E (fp16: 65536), in any mode.
 };
 
 /// What an infinite exact result becomes.
@@ -57,7 +58,7 @@ enum class InfinityResult : uint8_t {
   kNan,       ///< the NaN pattern.
 };
 
-/// What a subnormal rounded result becomes. Flushing raises nothing beyond what the rounding did.
+/// What a subnormal rounded result becomes. Flushing raises no flags of its own.
 enum class Subnormals : uint8_t {
   kKeep,             ///< gradual underflow.
   kFlush,            ///< zero of the same sign.
@@ -69,7 +70,7 @@ enum class NanPattern : uint8_t {
   kQuiet,          ///< positive, quiet, no payload (0x7E00).
   kNegativeQuiet,  ///< negative, quiet, no payload (0xFE00): x86's default.
   kAllOnes,        ///< positive, every bit below the sign set (0x7FFF): CUDA's.
-  kPropagate,      ///< the first NaN operand, made quiet, payload kept from the top; kQuiet where none is.
+  kPropagate,      ///< the first NaN operand, made quiet, payload kept from the top; kQuiet without one.
   kInfinity,       ///< no NaN: infinity of the NaN operand's sign, or +infinity; kQuiet in a format without.
 };
 
@@ -98,16 +99,18 @@ struct RoundingPolicy {
   constexpr bool operator==(const RoundingPolicy&) const = default;
 
   SOFTAMP_INLINE bool stochastic() const { return mode == RoundingMode::kStochastic; }
-  /// For a rounding within an operation, which draws no number: with R = 0 the others cut off, kAtLeast would go up.
+  /// For a rounding within an operation, which gets no random bits: with R = 0 the other variants truncate, but
+  /// kAtLeast would go up.
   SOFTAMP_INLINE RoundingPolicy undrawn() const {
     RoundingPolicy p = *this;
     if (variant == StochasticVariant::kAtLeast) p.variant = StochasticVariant::kCarry;
     return p;
   }
-  /// The random word of exact results that draw none: R is its greatest, and moves no exact value in any variant.
+  /// The random word for exact results that get no random bits: the largest R, which changes no exact value in any
+  /// variant.
   static constexpr uint32_t kStill = ~uint32_t{0};
-  /// Zeros have signs, NaNs are NaNs, exact values stay, and the random bits lie on the top: all that the fast
-  /// formulations outside bulk rounding know. The others go by the bodies.
+  /// Zeros have signs, NaNs are NaNs, exact values stay, and the random bits are aligned with the top. Fast code
+  /// outside bulk rounding supports only this; other policies go through the bodies.
   SOFTAMP_INLINE bool usual() const {
     const bool other_random = variant == StochasticVariant::kAtLeast || alignment != RandomAlignment::kTopOfDiscarded;
     return signed_zeros && nan != NanPattern::kInfinity && !(stochastic() && other_random);

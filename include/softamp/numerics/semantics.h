@@ -1,4 +1,4 @@
-// What an operation does beside rounding: the `ieee` and `ipu` presets, and every open question about the IPU as a
+// What an operation does apart from rounding: the presets `ieee` and `ipu`, and every open question about the IPU as a
 // switch.
 #pragma once
 
@@ -21,7 +21,7 @@ enum class PoleFlag : uint8_t { kDivideByZero, kNone, kInvalid };
 
 /// float -> int32 of a NaN or an out-of-range value (`f2i_range`); invalid is raised in each case.
 enum class IntegerRange : uint8_t {
-  kIndefinite,  ///< 0x80000000 whatever the sign.
+  kIndefinite,  ///< 0x80000000 for either sign.
   kClamp,       ///< the nearest limit; NaN gives 0x80000000.
   kWrap,        ///< the integer's low 32 bits; NaN and infinity give 0x80000000.
 };
@@ -57,7 +57,7 @@ enum class DrawAdvance : uint8_t {
 /// Draws of a group of 1..3 lanes (`sr_tail`).
 enum class TailDraws : uint8_t { kOneDraw, kDrawPerElement };
 
-/// How the 4-lane groups of an array are dealt to the six workers of a tile (`work_split`).
+/// How the 4-lane groups of an array are distributed over the six workers of a tile (`work_split`).
 enum class WorkSplit : uint8_t {
   kGrains,      ///< group g to worker g mod 6.
   kContiguous,  ///< each worker takes one contiguous run of groups, the first ones one more.
@@ -73,7 +73,7 @@ enum class DumpFormat : uint8_t { kFull, kOneLine, kJson };
 /// Which random source a stochastic rounding reads; it fixes the default number of random bits.
 enum class RandomEngine : uint8_t { kPhilox, kPhilox7, kXoroshiro128aox };
 
-/// What is not publicly known of the IPU, one field per row of N60 in docs/NUMERICS.md, under the row's name.
+/// What is not publicly known about the IPU: one field for each row of N60 in docs/NUMERICS.md, with the row's name.
 /// The defaults are the preset `ipu`.
 struct IpuSwitches {
   int sr_bits = 0;  ///< 1..32, or 0: 16 with xoroshiro128aox, 13 with Philox
@@ -107,9 +107,9 @@ struct IpuSwitches {
 struct Semantics {
   /// Rounding of results in formats of more than 16 bits (fp32, tf32), of 9..16 bits, and of up to 8 bits.
   RoundingPolicy wide, narrow, quarter;
-  /// A quiet NaN operand raises invalid too (IEEE 754: only a signalling one).
+  /// A quiet NaN operand raises invalid, too (IEEE 754: only a signalling one does).
   bool quiet_nan_is_invalid = false;
-  /// Division and square root of narrow formats go by way of fp32, nearest even, as the IPU's do.
+  /// Division and square root of narrow formats are first rounded to fp32, nearest even, as on the IPU.
   bool divide_by_way_of_fp32 = false;
   /// fp32 and tf32 subnormal operands count as zeros.
   bool wide_operands_flushed = false;
@@ -122,9 +122,9 @@ struct Semantics {
   SOFTAMP_INLINE const RoundingPolicy& rounding(const FloatFormat& f) const {
     return f.storage_bits() > 16 ? wide : f.storage_bits() > 8 ? narrow : quarter;
   }
-  /// Any result of format f reads its random word.
+  /// Whether results of format f read their random word.
   SOFTAMP_INLINE bool draws(const FloatFormat& f) const { return rounding(f).stochastic(); }
-  /// Every policy is (RoundingPolicy::usual).
+  /// Whether every policy is usual (RoundingPolicy::usual).
   SOFTAMP_INLINE bool usual() const { return wide.usual() && narrow.usual() && quarter.usual(); }
 
   constexpr bool operator==(const Semantics&) const = default;
@@ -137,7 +137,7 @@ struct Semantics {
   }
 
   /// The IPU under behaviour `b`: fp32 nearest even and flushing; fp16 and fp8 nearest even or (esr) stochastic,
-  /// saturating or (nanoo) NaN on overflow, never infinite. Exceptions are the caller's to stop on.
+  /// saturating or (nanoo) NaN on overflow, never infinite. The caller must stop on exceptions.
   static constexpr SOFTAMP_HD Semantics ipu(const FloatingPointBehaviour& b = FloatingPointBehaviour::all_off(),
                                             const IpuSwitches& w = {}, RandomEngine engine = RandomEngine::kPhilox) {
     constexpr uint8_t kIpuFlags = kInvalid | kDivideByZero | kOverflow;

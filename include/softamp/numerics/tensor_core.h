@@ -5,12 +5,12 @@
 // is not normalised. Subnormal operands have s < 1 at the format's least exponent. The accumulator C is one more term.
 // With E the largest exponent of a term, every term is truncated toward zero to a multiple of 2^(E - F), and the
 // truncated terms are summed exactly. The sum becomes fp32 by truncation, or fp16 by rounding to nearest even; for
-// 8-bit operands on some families fp32 with 13 fraction bits ("e8m13"). Too large a sum is an infinity. A product of k
-// > group terms is a chain of groups in ascending k, the sum of one being C of the next; a last, shorter group is
-// filled up with zeros.
+// 8-bit operands on some families fp32 with 13 fraction bits ("e8m13"). A sum that is too large becomes an infinity. A
+// product of k > group terms is a chain of groups in ascending k, the sum of one being C of the next; a last, shorter
+// group is filled up with zeros.
 //
-// Not established, and ours: the sign of a zero sum (+0 here, as the reference model's); that a term which is zero has
-// the exponent -126 whatever its other factor (so it never raises E above that of a zero C).
+// Not established, so our choice: the sign of a zero sum (+0 here, as in the reference model); that a zero term has the
+// exponent -126 for any other factor (so it never raises E above that of a zero C).
 #pragma once
 
 #include "softamp/numerics/round.h"
@@ -68,7 +68,7 @@ struct TensorCore {
 
 /// The instruction of a family for operands of `format` with an fp32 accumulator (N326); group 0 where it has none, or
 /// `a` is no tensor core. fp32 stands for tf32: the instruction reads fp32 codes, and truncates them to 10 fraction
-/// bits. halves: the fp16 accumulator, of fp16 operands alone.
+/// bits. halves: the fp16 accumulator, only for fp16 operands.
 SOFTAMP_INLINE TensorCore tensor_core(Accumulator a, const FloatFormat& format, bool halves = false) {
   const bool f16 = format == FloatFormat::fp16(), bf16 = format == FloatFormat::bf16();
   const bool tf32 = format == FloatFormat::fp32() || format == FloatFormat::tf32();
@@ -102,10 +102,10 @@ struct TensorCoreTerm {
   int16_t significand;
   int16_t exponent;
 };
-/// The exponent of an operand that is zero: a product's with it lies below any that counts.
+/// The exponent of a zero operand: its products have an exponent below all others.
 inline constexpr int kTensorCoreZero = -1000;
 
-/// The operand whose fp32 code is `code`: exact but for tf32, which is truncated toward zero.
+/// The operand whose fp32 code is `code`: exact except for tf32, which is truncated toward zero.
 SOFTAMP_INLINE TensorCoreTerm tensor_core_term(const FloatFormat& format, uint32_t code) {
   const uint32_t field = code >> 23 & 0xFF;
   int exponent = static_cast<int>(field | (field == 0)) - 127;
@@ -162,7 +162,7 @@ SOFTAMP_INLINE uint32_t fused_sum(const TensorCore& t, const int32_t* p, const i
 
   int greatest = c_exponent;
   for (int i = 0; i < count; ++i) greatest = e[i] > greatest ? e[i] : greatest;
-  // F >= 2 m in every instruction: products move up, then down by what their exponents lack.
+  // F >= 2 m in every instruction: products are shifted up, then down by the difference of exponents.
   const int up = t.fraction_bits - 2 * t.operand.mantissa_bits();
   int64_t sum = 0;
   for (int i = 0; i < count; ++i) {

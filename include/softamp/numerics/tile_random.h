@@ -1,8 +1,8 @@
 // Random bits in hardware order: how the six workers of a tile draw for the roundings of an array.
 //
-// An array operation rounds its results in groups of four lanes; the last group may have 1..3. Groups are dealt to the
-// workers (`work_split`), and each worker draws for its own, ascending, from its own xoroshiro128aox. What is not
-// publicly known of this order is a switch of IpuSwitches, named in brackets below.
+// An array operation rounds its results in groups of four lanes; the last group may have 1..3. Groups are distributed
+// over the workers (`work_split`); each worker draws for its groups, in ascending order, from its own xoroshiro128aox.
+// What is not publicly known about this order is a switch of IpuSwitches, named in brackets below.
 #pragma once
 
 #include "softamp/numerics/xoroshiro.h"
@@ -16,7 +16,7 @@ struct LaneBits {
   constexpr bool operator==(const LaneBits&) const = default;
 };
 
-/// How the roundings of one array operation are dealt and paid for with draws.
+/// How the roundings of one array operation are distributed, and which draws they take.
 ///
 /// A draw of 64 bits serves four lanes with 16 bits each. With more than 16 random bits it serves two lanes with 32
 /// bits each, so a full group takes two draws; this is our extension, no hardware is known to do so.
@@ -62,12 +62,12 @@ struct TileWork {
     return (lane_count + per_draw - 1) / per_draw;
   }
 
-  /// The draws depend on the position alone, not on the values, so that they can be jumped over [sr_advance].
+  /// The draws depend only on the position, not on the values, so they can be skipped [sr_advance].
   SOFTAMP_INLINE bool predictable() const { return !draws_at_all() || switches.sr_advance == DrawAdvance::kEveryGroup; }
 
   /// Draws for one group from its worker's generator. Bit i of `inexact_lanes` says that lane i's result is inexact; it
   /// is read under sr_advance = only when inexact, where a group without an inexact lane draws nothing and gets zeros.
-  /// Lanes that are scalar instructions of their own (sr_tail = draw per element) draw or not each for itself.
+  /// Lanes that are separate scalar instructions (sr_tail = draw per element) draw independently.
   SOFTAMP_INLINE LaneBits draw(Xoroshiro128aox& generator, uint32_t lane_count, uint32_t inexact_lanes = 0xF) const {
     assert(lane_count >= 1 && lane_count <= kLanes);
     LaneBits bits;
@@ -115,7 +115,7 @@ struct TileRandom {
 
   constexpr bool operator==(const TileRandom&) const = default;
 
-  /// As after poprand's setSeed; see Xoroshiro128aox::for_worker.
+  /// The state after poprand's setSeed; see Xoroshiro128aox::for_worker.
   static SOFTAMP_INLINE TileRandom from_seed(uint64_t master_seed, uint32_t seed_modifier = 0, uint32_t tile = 0) {
     TileRandom t;
     for (uint32_t w = 0; w < Xoroshiro128aox::kWorkers; ++w)
@@ -128,7 +128,7 @@ struct TileRandom {
     return work.draw(worker[work.worker_of(group)], work.lanes(group), inexact_lanes);
   }
 
-  /// Leaves out the draws of the groups first .. end - 1, end <= work.groups(). Only where work.predictable().
+  /// Skips the draws of the groups first .. end - 1, end <= work.groups(). Only where work.predictable().
   constexpr SOFTAMP_HD void skip(const TileWork& work, uint64_t first, uint64_t end) {
     assert(work.predictable());
     assert(first <= end && end <= work.groups());

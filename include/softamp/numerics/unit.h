@@ -1,5 +1,5 @@
-// FpUnit: one worker's floating-point unit, with its control, status and PRNG registers; the scalar reference of
-// everything above it, and something to write a program against.
+// FpUnit: one worker's floating-point unit, with its control, status and PRNG registers; the scalar reference of all
+// layers above, and a class to write programs with.
 #pragma once
 
 #include "softamp/numerics/behaviour.h"
@@ -65,13 +65,13 @@ struct UnitException {
 
 /// A worker's unit. Half results round to nearest even or, with ESR on, stochastically by the unit's own
 /// xoroshiro128aox; float results always to nearest even. Flags are sticky in $FP_STS. An operation that raises an
-/// enabled flag still gives its result; `exception()` then says so until `launch` or `clear_exception`, and
+/// enabled flag still gives its result; `exception()` then reports it until `launch` or `clear_exception`, and
 /// report/exception.h turns it into a C++ exception.
 class FpUnit {
  public:
   static constexpr int kLanes = 4;  ///< of a vector operation on halves
 
-  // Templates first: clang evaluates a constexpr member only if what it calls has been seen.
+  // Templates come first: clang evaluates a constexpr member only if what it calls is already declared.
  private:
   struct Group {
     const char* name;
@@ -176,8 +176,8 @@ class FpUnit {
   SOFTAMP_HD constexpr const IpuSwitches& switches() const { return switches_; }
   SOFTAMP_HD constexpr const Semantics& semantics() const { return semantics_; }
 
-  /// Writes a register. False, and nothing written, for $FP_STS (read only), for bits that the register has not, and
-  /// for a $FP_CTL with RND other than 0, whose encodings are not public (`rnd_modes`).
+  /// Writes a register. False, and nothing written, for $FP_STS (read only), for bits that the register does not have,
+  /// and for a $FP_CTL with RND other than 0, whose encodings are not public (`rnd_modes`).
   SOFTAMP_HD constexpr bool put(Csr index, uint32_t word) {
     switch (index) {
       case Csr::kFpSts: return false;

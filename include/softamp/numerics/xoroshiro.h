@@ -1,7 +1,8 @@
 // xoroshiro128aox, the random generator of an IPU worker: registers, seeding, jumps.
 //
 // Generator: Fox, Knowles et al., arXiv 2203.04058. Registers, seed register and worker seeding: N74 to N76; that
-// s0 is the pair $PRNG_0 is inferred. The generator passes BigCrush; its weights of words are slightly dependent.
+// s0 is the pair $PRNG_0 is inferred. The generator passes BigCrush; the Hamming weights of its words are slightly
+// dependent.
 #pragma once
 
 #include <cassert>
@@ -105,15 +106,15 @@ struct Xoroshiro128aox {
     return half == Urand32Half::kLow ? low : half == Urand32Half::kHigh ? high : low ^ high;
   }
 
-  /// Leaves out the next n draws: step by step where they are few, else by a jump.
+  /// Skips the next n draws: step by step if n is small, else by a jump.
   SOFTAMP_INLINE void discard(uint64_t n) {
     constexpr uint64_t kFew = 1u << 12;
     if (n > kFew) return jump(n);
     for (; n > 0; --n) step();
   }
 
-  /// Leaves out the next n draws in time proportional to the bit length of n. The update is linear over GF(2): n
-  /// updates are the polynomial x^n, reduced, of one update. Backwards by n (n > 0): `jump(2^128 - 1 - n)`.
+  /// Skips the next n draws in time proportional to the bit length of n. The update is linear over GF(2): n updates are
+  /// the polynomial x^n, reduced, of one update. Backwards by n (n > 0): `jump(2^128 - 1 - n)`.
   constexpr SOFTAMP_HD void jump(detail::uint128_t n) {
     const detail::uint128_t power = detail::power_of_x(n);
     uint64_t sum0 = 0, sum1 = 0;

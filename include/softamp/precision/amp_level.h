@@ -14,7 +14,7 @@ namespace softamp {
 enum class AmpLevel : uint8_t {
   kO0,    ///< float32
   kO1,    ///< operations of the white list in low precision, each cast in and out
-  kO2,    ///< every cell in low precision but BatchNorm; loss float32; dynamic loss scale
+  kO2,    ///< every cell in low precision except BatchNorm; loss float32; dynamic loss scale
   kO3,    ///< BatchNorm too; no loss scale
   kAuto,  ///< O2 on a GPU, O3 on Ascend
 };
@@ -36,8 +36,8 @@ AmpSettings amp_settings(AmpLevel level, std::string_view device_target = "GPU",
 /// O0, O2 and O3 as a rule for networks and finished graphs.
 LayerRule layer_rule(const AmpSettings& settings);
 
-/// O1 on a finished graph: white-listed operations; a cast at each edge between low and float32 (a pair of casts that
-/// follow one another is none). Layers of the black list keep float32 inside.
+/// O1 on a finished graph: white-listed operations; a cast at each edge between low and float32 (two casts that cancel
+/// each other are left out). Layers of the black list keep float32 inside.
 Colouring colour_o1(const OpGraph& graph, DType low = DType::kFloat16);
 std::span<const std::string> o1_white_operations();
 std::span<const std::string> o1_white_cells();

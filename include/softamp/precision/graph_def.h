@@ -1,5 +1,5 @@
 // TensorFlow's GraphDef, in its binary and its text form: read, rewritten, written. Nothing is lost: operations,
-// attributes and function libraries that softamp knows nothing of pass through.
+// attributes and function libraries that softamp does not know pass through unchanged.
 #pragma once
 
 #include <filesystem>
@@ -21,32 +21,31 @@ class GraphDefError : public std::invalid_argument {
 /// A value; copies share what they hold until one is rewritten.
 class GraphDefFile {
  public:
-  /// By the file's ending: .pb binary; .pbtxt, .pb.txt text. Throws GraphDefError for what is not of this form, for
-  /// names that stand twice, inputs that lead nowhere, and cycles that do not go from a NextIteration to a Merge.
+  /// By the file's ending: .pb binary; .pbtxt, .pb.txt text. Throws GraphDefError for a file not of this form,
+  /// duplicate names, inputs that do not exist, and cycles that do not go from a NextIteration to a Merge.
   static GraphDefFile load(const std::filesystem::path& path);
   static GraphDefFile parse_binary(std::string_view bytes, std::string_view place = "GraphDef");
   static GraphDefFile parse_text(std::string_view text, std::string_view place = "GraphDef");
 
-  /// The picture of its nodes. Operations of the table of signatures (src/precision/op_signature_table.cpp: those of
-  /// TensorFlow's lists and recipes that TensorFlow itself has, sources, optimizers and other usual ones) have their
-  /// units and ports; a list of types gives a unit for each element ("T[0]", "T[1]", ...). Any other is opaque (known =
-  /// false): units are its type attributes; where it has exactly one of them, "T", all its ports whose other end is of
-  /// that type are taken to be of it, else none. Such an operation counts as having kernels in float16 and bfloat16
-  /// (who lists it says so); other opaque ones, and calls of the graph's own functions, have none. Placeholder, _Arg,
-  /// _Retval and what `fetches` names are preserved. Throws GraphDefError: a type or a count of ports that is missing
-  /// or of another kind, a wrong number of inputs, an input of another type than what it reads, a fetch that is not
-  /// there.
+  /// The picture of its nodes. Operations of the table of signatures (src/precision/op_signature_table.cpp:
+  /// TensorFlow's own among those of lists and recipes, sources, optimizers and other common ones) have their units and
+  /// ports; a list of types gives a unit for each element ("T[0]", "T[1]", ...). Any other is opaque (known = false):
+  /// units are its type attributes; if it has exactly one, "T", each port connected to a port of that type is assumed
+  /// to be of type T, else none. Such an operation counts as having kernels in float16 and bfloat16, since a list names
+  /// it; other opaque ones, and calls of the graph's own functions, have none. Placeholder, _Arg, _Retval and what
+  /// `fetches` names are preserved. Throws GraphDefError: a type or a count of ports that is missing or of another
+  /// kind, a wrong number of inputs, an input of another type than what it reads, an unknown fetch.
   OpGraph op_graph(std::span<const std::string> fetches = {}) const;
   /// A new file: attributes retyped, Cast nodes added (SrcT, DstT, Truncate = false) behind their producers, inputs
-  /// redirected; control inputs stay as they are. Throws GraphDefError for a plan of another graph, and where a cast
-  /// would stand between a NextIteration and its Merge, which TensorFlow does not allow: they must be of one colour.
+  /// redirected; control inputs stay as they are. Throws GraphDefError for a plan of another graph, and for a cast
+  /// between a NextIteration and its Merge, which TensorFlow does not allow: they must have one colour.
   GraphDefFile apply(const CastPlan& plan) const;
   /// Step 0 of TensorFlow's pass: FusedBatchNorm and FusedBatchNormGrad become V2 with U = float32.
   GraphDefFile with_fused_batch_norm_v2() const;
 
   int size() const;
   std::string binary() const;  ///< the same bytes for the same graph
-  /// Throws GraphDefError where there are fields that only the binary form can hold: those of a newer TensorFlow's.
+  /// Throws GraphDefError if fields of a newer TensorFlow are present, which only the binary form can hold.
   std::string text() const;
   void save(const std::filesystem::path& path) const;  ///< by the ending; throws GraphDefError
 

@@ -1,5 +1,5 @@
-// What a layer computes in, for mechanisms that act layer by layer: Keras policies and MindSpore levels. The same rule
-// builds networks (train/layers.h) and colours finished graphs.
+// The dtypes in which a layer computes, for mechanisms that act layer by layer: Keras policies and MindSpore levels.
+// The same rule builds networks (train/layers.h) and colours finished graphs.
 #pragma once
 
 #include <functional>
@@ -20,19 +20,20 @@ struct LayerPrecision {
   bool operator==(const LayerPrecision&) const = default;
 };
 
-/// kind: "conv2d", "dense", "batch_norm", "group_norm", "max_pool", ... as functions of train/layers.h are called; of a
-/// finished graph: the operation that tells (Conv2D, DepthwiseConv2dNative: conv2d; MatMul, BatchMatMulV2: dense;
+/// kind: "conv2d", "dense", "batch_norm", "group_norm", "max_pool", ... as the functions of train/layers.h are called;
+/// in a finished graph from the operation (Conv2D, DepthwiseConv2dNative: conv2d; MatMul, BatchMatMulV2: dense;
 /// FusedBatchNorm*: batch_norm; LayerNorm: layer_norm; GroupNorm: group_norm; cross-entropies: loss; else ""). Norms
-/// and losses are asked for by themselves, even in a scope with products. path: "block1/conv2d".
+/// and losses get a call of their own, even in a scope with products. path: "block1/conv2d".
 using LayerRule = std::function<LayerPrecision(std::string_view kind, std::string_view path)>;
 
-/// Colours a finished graph. A node's layer is OpNode::layer; nodes of one layer that are reached, within it, from the
-/// layer's first input (the first edge from outside in node order, all readers of that port) or from its variables are
-/// computed in the rule's dtype. Nodes without a layer follow their inputs: low where every floating input is low.
-/// What reads only other inputs stays float32. Fetched nodes, state, operations without a low kernel and those of which
-/// nothing is known stay float32. Layers look through casts between floating dtypes; constants and variables from
-/// outside are no first input; an `output` decides whether nodes without a layer count it as low. Throws
-/// std::invalid_argument where the rule computes in a dtype other than float32 or `low`; low float32 colours nothing.
+/// Colours a finished graph. A node's layer is OpNode::layer; nodes that are reached, within their layer, from its
+/// first input (the first edge from outside in node order, all readers of that port) or from its variables are computed
+/// in the rule's dtype. Nodes without a layer follow their inputs: low where every floating input is low. Nodes that
+/// read only other inputs stay float32, and so do fetched and stateful nodes, operations without a low kernel and
+/// unknown ones. Casts between floating dtypes are looked through. Constants and variables from outside do not count as
+/// first input. If the rule has an `output`, it decides whether a layer's result counts as low for nodes without a
+/// layer. Throws std::invalid_argument if the rule computes in a dtype other than float32 or `low`. low = float32
+/// colours nothing.
 Colouring colour_layers(const OpGraph& graph, const LayerRule& rule, DType low, std::string mechanism);
 
 }  // namespace softamp

@@ -1,4 +1,4 @@
-// Loss scaling: one table-driven machine; the systems that softamp reproduces are rows of its table.
+// Loss scaling: one state machine, driven by a table with one row for each system that softamp reproduces.
 //
 // Sources: mixed-precision guides of TensorFlow r2.3, Keras 2.4, MindSpore r1.5, PyTorch, apex and Graphcore's SDK 2.5.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace softamp {
 
-/// How gradients lose the scale again.
+/// How gradients are unscaled.
 enum class Unscale : uint8_t {
   kDivide,                     ///< g / S in float32
   kReciprocal,                 ///< g * RN32(1 / S) in float32
@@ -19,7 +19,7 @@ enum class Unscale : uint8_t {
   kFoldedIntoRate,             ///< not at all: the learning rate is lr / S. Linear optimizers only (TUTORIAL G26)
 };
 
-/// What says that a step has overflowed (N263).
+/// What tells that a step has overflowed (N263).
 enum class OverflowFrom : uint8_t {
   kGradients,  ///< an element of a gradient is not finite
   kStatus,     ///< the step raised overflow or invalid: the device's sticky flag
@@ -29,12 +29,12 @@ enum class OverflowFrom : uint8_t {
 /// One row of the table. Scales are float32 numbers.
 struct LossScaleOptions {
   std::string name = "fixed";  ///< of the preset; printed with results
-  bool dynamic = false;        ///< (false: `initial` for ever)
+  bool dynamic = false;        ///< (false: always `initial`)
   double initial = 1;          ///< [min, max]
   double growth = 2;           ///< > 1: factor after `window` finite steps in a row
   double backoff = 0.5;        ///< (0, 1): factor after an overflow
   int64_t window = 2000;       ///< >= 1: finite steps until the scale grows
-  /// Float32 numbers; the scale never leaves them. Where a system has no floor or cap, these.
+  /// Float32 numbers; the scale stays between them. The defaults stand for "no floor" and "no cap".
   double min = 0x1p-149, max = 0x1.fffffep127;
   /// growth * scale > max: true: the scale becomes max; false: it stays (TensorFlow's "only if finite")
   bool clamp_at_max = true;
@@ -45,8 +45,9 @@ struct LossScaleOptions {
   OverflowFrom overflow_from = OverflowFrom::kGradients;
   /// Graphcore's automatic loss scaling: judged every `window` steps by the share of gradient values whose magnitude,
   /// scaled, is at least `histogram_edge`: above `histogram_threshold` the scale is multiplied by backoff, else by
-  /// growth. Elements that are not finite do nothing more than count there (a NaN too): no step is skipped for them
-  /// unless skip_overflowed. A window without any values grows, as the vendor's 0 / 0 > threshold does.
+  /// growth. Elements that are not finite (NaNs, too) only count there; a step is skipped for them only if
+  /// skip_overflowed is set. After a window without values the scale grows, because in the vendor's code 0 / 0 >
+  /// threshold is false.
   bool histogram = false;
   double histogram_edge = 0,    ///< > 0
       histogram_threshold = 0;  ///< [0, 1)

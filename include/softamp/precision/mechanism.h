@@ -1,4 +1,5 @@
-// One choice among the mechanisms, as programs take it: which system says where low precision goes, and how it acts.
+// One choice among the mechanisms, as programs take it: which system decides what is in low precision, and whether it
+// acts on a finished graph or while one is built.
 #pragma once
 
 #include <optional>
@@ -27,12 +28,12 @@ struct Mechanism {
   std::optional<DType> low{};  ///< (float16, bfloat16) [=the system's own: recipes bfloat16, others float16]
 
   /// Reads the forms above, with an optional ",dtype=bf16". Throws std::invalid_argument: an unknown mechanism, preset,
-  /// policy, level (each with those there are and the nearest), a dtype that the mechanism cannot have.
+  /// policy, level (each with the known ones and the nearest), a dtype that the mechanism cannot have.
   static Mechanism parse(std::string_view text);
   std::string text() const;
   bool operator==(const Mechanism&) const = default;
 
-  DType low_dtype() const;  ///< float32 where nothing becomes low (none, policy=float32, level=O0)
+  DType low_dtype() const;  ///< float32 if nothing becomes low (none, policy=float32, level=O0)
   /// Acts on a finished graph, after gradients: tensorflow, recipe, level=O1; the others act while a network is built.
   bool rewrites() const;
   /// The system's own loss scale: tensorflow: tensorflow; recipe: none; policy mixed_float16: keras; level O2:

@@ -1,6 +1,6 @@
-// Who is on: the switches that the systems keep for a whole process, here a value that is handed to whoever builds a
-// graph. Two mechanisms at once are refused, in each system's own words (MIXED_PRECISION T01, T04, T05, T13, K05, K11,
-// K21, H20).
+// Which mechanism of mixed precision is on. The systems keep these switches for a whole process; here they are a value
+// that is passed to the code that builds a graph. A second mechanism is refused, in its system's own words
+// (MIXED_PRECISION T01, T04, T05, T13, K05, K11, K21, H20).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ const char* name_of(LogLevel level);  ///< "DEBUG", "INFO", "WARNING", "ERROR"
 /// Where messages go.
 using LogSink = std::function<void(LogLevel level, const std::string& message)>;
 
-/// A second mechanism while one is on.
+/// A second mechanism is turned on while one is on.
 class ApiConflictError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
@@ -37,7 +37,7 @@ enum class DtypeBehaviour : uint8_t {
 /// Where a graph is built (MIXED_PRECISION T13).
 enum class GraphScope : uint8_t {
   kEager,     ///< operation by operation: nothing is rewritten
-  kFunction,  ///< inside a function: what is on acts
+  kFunction,  ///< inside a function: the mechanism that is on acts
 };
 
 class MixedPrecisionContext {
@@ -47,16 +47,15 @@ class MixedPrecisionContext {
   // TensorFlow's rewrite. enable: throws ApiConflictError while the global policy is mixed or the recipe is on; warns
   // where sessions (executors) were noted.
   void enable_graph_rewrite(OpLists lists = OpLists::tf_2_3(), RewriteOptions options = {});
-  /// The two halves of it, for those who must do something in between that may fail: throws and warns; then, without
-  /// asking again, turns it on.
+  /// The two halves of it, for callers that do something between them that may fail: the first throws and warns, the
+  /// second turns it on without checking again.
   void check_graph_rewrite() const;
   void turn_graph_rewrite_on(OpLists lists, RewriteOptions options) {
     rewrite_.emplace(std::move(lists), std::move(options));
   }
   void disable_graph_rewrite();  ///< warns where it is off
   bool graph_rewrite_enabled() const { return rewrite_.has_value(); }
-  /// An executor was made (MIXED_PRECISION T05); one that was made while the rewrite was on is no cause for the
-  /// warning.
+  /// An executor was made (MIXED_PRECISION T05); one made while the rewrite was on causes no warning.
   void note_session() {
     if (!rewrite_) ++sessions_;
   }
@@ -69,7 +68,7 @@ class MixedPrecisionContext {
   void reset_global_policy();  ///< as set_global_policy(None): from floatx
   DtypeBehaviour dtype_behaviour() const { return behaviour_; }
   /// MIXED_PRECISION K21: once per context, "Mixed precision compatibility check (mixed_float16): OK" or "... WARNING"
-  /// for this compute capability; nothing for other policies.
+  /// for this compute capability; no message for other policies.
   void check_device(const Policy& policy, double gpu_capability);
 
   // Gaudi's pass. Throws ApiConflictError while the rewrite is on or the global policy is mixed.
@@ -77,7 +76,8 @@ class MixedPrecisionContext {
   void disable_bfloat16_conversion() { recipe_.reset(); }
   const std::optional<Recipe>& bfloat16_conversion() const { return recipe_; }
 
-  /// What is on, applied to a graph that was built in this scope; a graph as it is where nothing acts.
+  /// Applies the mechanism that is on to a graph that was built in this scope; without one the graph comes back
+  /// unchanged.
   Graph finish(const Graph& graph, std::span<const std::string> fetches,
                GraphScope scope = GraphScope::kFunction) const;
 
@@ -95,9 +95,9 @@ class MixedPrecisionContext {
   bool device_checked_ = false;
 };
 
-/// The global policy while alive (MIXED_PRECISION K05); the one before comes back, by an exception too. [ours] Where
-/// that one is mixed and another mechanism was turned on meanwhile, this mechanism is turned off again, with an error
-/// in the log.
+/// Sets the global policy while alive (MIXED_PRECISION K05), then restores the one before, after an exception, too.
+/// [ours] If that one is mixed and another mechanism was turned on meanwhile, that mechanism is turned off again, with
+/// an error in the log.
 class PolicyScope {
  public:
   PolicyScope(MixedPrecisionContext& context, const Policy& policy);

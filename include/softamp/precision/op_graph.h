@@ -1,6 +1,6 @@
 // A graph as the mechanisms of mixed precision see it: operations, the type attributes that a pass may change, and
-// edges. Passes colour this picture; it is made from a Graph or from a TensorFlow GraphDef, and says no more than both
-// know: shapes, constants and other attributes stay where they are.
+// edges. Passes colour this picture. It is made from a Graph or a TensorFlow GraphDef and holds only what both have: no
+// shapes, constants or other attributes.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace softamp {
 /// The type of a tensor's elements, under TensorFlow's codes (DataType of types.proto); a reference is code + 100.
 /// Codes without a name here pass through.
 enum class ElementType : uint8_t {
-  kUnknown = 0,  ///< an operation that softamp knows nothing of
+  kUnknown = 0,  ///< of an operation that softamp does not know
   kFloat = 1,
   kDouble = 2,
   kInt32 = 3,
@@ -35,7 +35,7 @@ constexpr ElementType element_type(DType t) {
                                     ElementType::kDouble, ElementType::kInt32,    ElementType::kBool};
   return kTypes[static_cast<int>(t)];
 }
-/// Nothing for a type that softamp has no tensors of.
+/// Empty for a type that softamp has no tensors of.
 std::optional<DType> dtype_of(ElementType t);
 /// "float32", "float16", "int64", "variant", "float32_ref"; a code without a name: "type 42".
 std::string name_of(ElementType t);
@@ -71,27 +71,28 @@ struct OpNode {
   bool stateful = false;
   bool random = false;  ///< stateful only because it draws random numbers: its dtype may change
   bool known = true;    ///< false: opaque, its ports' types are guessed (graph_def.h)
-  bool waits = false;   ///< has control inputs: who reads it runs behind nodes that the edges here do not tell
+  bool waits = false;   ///< has control inputs: its readers run after nodes that the edges here do not show
 };
 
-/// Nodes in any order; edges may go round (loops of a GraphDef).
+/// Nodes in any order; edges may form cycles (loops of a GraphDef).
 struct OpGraph {
   std::vector<OpNode> nodes;
-  /// Units are numbered through: unit u of node n is first_unit[n] + u; one entry more than nodes. number_units() fills
-  /// it after nodes are there.
+  /// Units are numbered over all nodes: unit u of node n is first_unit[n] + u. It has one entry more than nodes;
+  /// number_units() fills it.
   std::vector<int> first_unit;
 
   void number_units();
   int size() const { return static_cast<int>(nodes.size()); }
   int units() const { return first_unit.empty() ? 0 : first_unit.back(); }
   int unit(int node, int local) const { return first_unit[static_cast<size_t>(node)] + local; }
-  /// The unit that gives out an edge's type, and the unit that takes input i of a node; -1 where there is none.
+  /// The unit that decides an edge's type at its producer, and the unit that takes input i of a node; -1 if there is
+  /// none.
   int producer_unit(const OpEdge& e) const;
   int reader_unit(int node, int input) const;
   ElementType type(const OpEdge& e) const;  ///< kUnknown for a port beyond those known
 };
 
-/// Who reads each output: all readers of node n are entries begin[n] .. begin[n + 1] of `reads`.
+/// The readers of each output: those of node n are entries begin[n] .. begin[n + 1] of `reads`.
 struct OpReaders {
   struct Read {
     int node, input, port;  ///< reader, its input, and the port of the producer that it reads
@@ -109,11 +110,11 @@ OpReaders readers(const OpGraph& graph);
 std::string scope_of(std::string_view name);
 
 /// The picture of a graph. `fetches` ("name" or "name:port") are preserved, and so are Placeholders. Attributes
-/// "device" and "layer" of nodes are read. Throws GraphError for a fetch that is not there.
+/// "device" and "layer" of nodes are read. Throws GraphError for an unknown fetch.
 OpGraph op_graph(const Graph& graph, std::span<const std::string> fetches = {});
 
-/// Operations that only hand on what they hold, and are the sources of a graph: Const and the kinds of variables and
-/// their readings (TensorFlow's message does not count casts of these).
+/// Sources of a graph whose value is stored: Const, the kinds of variables, and the operations that read them.
+/// TensorFlow's message does not count casts of these.
 bool is_constant(std::string_view op);
 bool is_variable(std::string_view op);  ///< Variable, VariableV2, AutoReloadVariable, VarHandleOp, ReadVariableOp
 /// Const, a variable, or an Identity that reads a variable.

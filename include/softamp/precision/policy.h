@@ -11,11 +11,11 @@
 
 namespace softamp {
 
-/// A name, and what it stands for: the dtype that layers compute in, and the one that their variables are kept in.
+/// A name, the dtype that layers compute in, and the one that their variables are kept in.
 class Policy {
  public:
   /// The name of a dtype: both are it; "mixed_float16", "mixed_bfloat16": that dtype, variables float32; "_infer":
-  /// nothing until a layer's first input says. Throws std::invalid_argument with Keras' texts (MIXED_PRECISION K02).
+  /// unknown until a layer's first input decides. Throws std::invalid_argument with Keras' texts (MIXED_PRECISION K02).
   explicit Policy(std::string_view name);
   /// [ours] Keras wants a name.
   explicit Policy(DType dtype);

@@ -1,4 +1,4 @@
-// What a pass did to a graph, node by node, as table, CSV, JSON and picture.
+// What a pass did to a graph, node by node, as a table, CSV, JSON and a drawing.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct PrecisionReport {
   /// {"mechanism":...,"low":...,"nodes":n,...,"messages":[...],"units":[{...}],"casts":[{...}]}; "groups" is null where
   /// the mechanism has none.
   std::string json() const;
-  /// Graphviz: the rewritten graph, nodes coloured by what became of them (low: green, kept by a list: red, unlisted:
+  /// Graphviz: the rewritten graph, nodes coloured by what happened to them (low: green, kept by a list: red, unlisted:
   /// grey, preserved: blue, cast: yellow), the reason as tooltip, groups as clusters.
   std::string dot() const;
 };
@@ -49,7 +49,7 @@ struct GraphRewrite {
 
 /// A pass over a finished graph; `fetches` keep name and dtype.
 using GraphPass = std::function<GraphRewrite(const Graph& graph, std::span<const std::string> fetches)>;
-/// The same in words: colours the picture, plans, applies.
+/// Colours the picture, plans and applies.
 GraphRewrite rewrite_with(const Graph& graph, std::span<const std::string> fetches,
                           const std::function<Colouring(const OpGraph&)>& colour);
 

@@ -1,7 +1,7 @@
 // Gaudi's bfloat16 conversion: recipes of three lists and two lists of exceptions (MIXED_PRECISION H03 to H20).
 //
-// Source of names and lists: the Gaudi page and the recipes of HabanaAI/Model-References; where the page is silent,
-// what is done here is marked [ours] and is a row of docs/MIXED_PRECISION.md.
+// Source of names and lists: the Gaudi page and the recipes of HabanaAI/Model-References; where the page says nothing,
+// our choice is marked [ours] and is a row of docs/MIXED_PRECISION.md.
 #pragma once
 
 #include <filesystem>
@@ -28,14 +28,14 @@ struct RecipeException {
 struct Recipe {
   std::string name = "custom";
   std::vector<std::string> allow;        ///< always converted
-  std::vector<std::string> conditional;  ///< converted where an input or output is
-  std::vector<std::string> strict;       ///< converted where each input is, or is a Variable or Const
+  std::vector<std::string> conditional;  ///< converted if an input or output is
+  std::vector<std::string> strict;       ///< converted if each input is, or is a Variable or Const
   std::vector<RecipeException> non_convertible, convertible;
   RegexMode regex = RegexMode::kFullMatch;
-  std::vector<std::string> warnings{};  ///< of parsing: an operation that comes twice or in two lists
+  std::vector<std::string> warnings{};  ///< of parsing: an operation listed twice or in two lists
 
   static Recipe full();   ///< best performance (1.3.0)
-  static Recipe basic();  ///< products and convolutions alone (1.3.0)
+  static Recipe basic();  ///< only products and convolutions (1.3.0)
   /// "full", "basic", or the path of a file. Throws std::invalid_argument.
   static Recipe find(std::string_view name_or_path);
   /// A JSON object of the five lists; keys in any of their spellings: allow_list, allowlist, whitelist;
@@ -50,11 +50,11 @@ struct Recipe {
   /// "0" "false" or nothing: none. Throws as find.
   static std::optional<Recipe> from_environment();
 
-  /// JSON that parse reads back as an equal recipe, laid out as Gaudi's own files are ("allowlist", ...); regex_mode
-  /// stands there where it is not the default.
+  /// JSON that parse reads back as an equal recipe, laid out as Gaudi's own files are ("allowlist", ...); regex_mode is
+  /// written unless it is the default.
   std::string to_json() const;
   void dump(const std::filesystem::path& path) const;  ///< throws std::runtime_error
-  /// Where TF_BF16_DUMP_PATH is set: dumps there and returns the path.
+  /// If TF_BF16_DUMP_PATH is set, dumps there and returns the path.
   std::optional<std::filesystem::path> dump_by_environment() const;
   /// Equal lists, exceptions and mode; name and warnings do not count.
   bool operator==(const Recipe& other) const;
@@ -64,8 +64,8 @@ inline constexpr std::string_view kKeepFp32Scope = "KEEP_FP32_PRECISION";    ///
 inline constexpr std::string_view kForceBf16Scope = "FORCE_BF16_PRECISION";  ///< converted (MIXED_PRECISION H19)
 
 /// Classes: non_convertible, convertible, allow, strict, conditional, else block [ours]; then the least fixed point;
-/// then groups of adjacent converted nodes. low (bfloat16, float16) [=bfloat16: the page's]. Never converted, though a
-/// pattern force them: inputs, constants and variables, preserved and stateful nodes, Casts, operations without a
+/// then groups of adjacent converted nodes. low (bfloat16, float16) [=bfloat16: the page's]. Never converted, even if a
+/// pattern demands it: inputs, constants and variables, preserved and stateful nodes, Casts, operations without a
 /// kernel in `low`; messages say so. Linear in nodes and edges. Throws std::invalid_argument: another dtype, a pattern
 /// that does not compile.
 Colouring colour_recipe(const OpGraph& graph, const Recipe& recipe, DType low = DType::kBFloat16);

@@ -1,4 +1,4 @@
-// The presets of numerics/chips.h as people read them: names, evidence, the comparison, and how biased each is.
+// The presets of numerics/chips.h for people: names, evidence, a comparison, and the bias of each.
 #pragma once
 
 #include "softamp/numerics/chips.h"
@@ -10,12 +10,12 @@
 
 namespace softamp {
 
-/// What a statement about a chip rests on.
+/// The evidence behind a statement about a chip.
 enum class Evidence : uint8_t {
   kHashVerified,    ///< a published digest of the chip's own output, which we reproduce
   kHashedInPart,    ///< the same for some of the cases; for the others something weaker
   kVendorDocument,  ///< the vendor's manual or patent
-  kVendorModel,     ///< software of the vendor that stands for the chip
+  kVendorModel,     ///< the vendor's software that models the chip
   kThirdParty,      ///< measured or modelled by others, not checked by us
   kDefinition,      ///< no chip: a definition
   kAssumed,         ///< not public: our default, a named switch
@@ -27,13 +27,13 @@ struct ChipEvidence {
   std::string source;
 };
 
-/// What is to be said of a chip as a whole.
+/// Facts about a chip as a whole.
 struct ChipFacts {
   Chip chip;
   std::string name;                  ///< "nvidia_sm100"
   std::string title;                 ///< "NVIDIA B200 (sm_100a)"
   std::string instruction;           ///< "cvt.rs"
-  std::vector<FloatFormat> formats;  ///< that it rounds to; of the p3109 presets and `exact`, which take any, four
+  std::vector<FloatFormat> formats;  ///< that it rounds to; four for the p3109 presets and `exact`, which take any
   std::vector<std::string> notes;
   std::vector<ChipEvidence> evidence;
 };
@@ -67,7 +67,7 @@ std::string dyadic_text(const Dyadic& value);
 /// The mean, over all fields of bits that a conversion of the source format can discard (alike likely) and all R, of
 /// result minus exact value in quanta of the result, away from zero counted as positive. Exact.
 /// lift (0 .. mantissa bits) [=0]  0: normal results; n: results whose leading bit lies n below the smallest normal
-/// number. Formats whose subnormals are the source's own discard no more there: the same as 0.
+/// number. In formats whose subnormals are also the source's, this is the same as 0.
 Dyadic chip_bias(const ChipRounding& rounding, int lift = 0);
 
 /// One line of the comparison; what can be measured was measured by converting.
@@ -75,7 +75,7 @@ struct ChipRow {
   Chip chip;
   FloatFormat from, to;
   int bits;
-  std::string slice;            ///< where R stands in the random word
+  std::string slice;            ///< where R is taken from the random word
   std::string variant;          ///< carry, half, rne, odd, at-least
   std::string alignment;        ///< of R on subnormal results: "top" of what is discarded, or "source", bit 0 on bit 0
   std::string subnormals;       ///< "kept", "to +0"
@@ -84,8 +84,8 @@ struct ChipRow {
   std::string nan;              ///< code of a positive NaN operand
   std::string minus_zero;       ///< "-0" or "+0"
   Dyadic bias, subnormal_bias;  ///< chip_bias at lift 0 and 1
-  /// The weakest that results of numbers and infinities rest on, the bits of a NaN aside; in part hash-verified where
-  /// it is. ChipFacts::evidence tells which case rests on what.
+  /// The weakest evidence for results of numbers and infinities; the bits of a NaN do not count. ChipFacts::evidence
+  /// gives it case by case.
   Evidence evidence;
 };
 

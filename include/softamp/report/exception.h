@@ -55,14 +55,14 @@ class FloatingPointError : public std::runtime_error {
 };
 
 /// Throws FloatingPointError if `status` holds a flag that `behaviour` stops on: for the lowest index among the enabled
-/// flags, with the flags of all elements in $FP_STS. `site.index` is set here, and `operands_at`, where given, is asked
-/// for the operands of that element.
+/// flags, with the flags of all elements in $FP_STS. Sets `site.index`, and calls `operands_at`, if given, for the
+/// operands of that element.
 void throw_if_enabled(const FpStatus& status, const FloatingPointBehaviour& behaviour, ExceptionSite site,
                       const std::function<std::vector<uint64_t>(uint64_t index)>& operands_at = nullptr,
                       DumpFormat layout = DumpFormat::kFull);
 
-/// Throws for the exception in which `unit` stands, in the layout that its switches name; does nothing without one.
-/// The index is the lane; $FP_STS is the unit's.
+/// Throws if `unit` has stopped on an exception, in the layout that its switches name. The index is the lane; $FP_STS
+/// is the unit's.
 void throw_if_excepted(const FpUnit& unit, uint32_t tile = 0, uint32_t worker = 0);
 
 }  // namespace softamp

@@ -1,12 +1,12 @@
-// Lets a long run leave in order when it is interrupted: no half-written file stays behind.
+// Ends a long run cleanly when it is interrupted: no half-written file stays behind.
 #pragma once
 
 #include <csignal>
 
 namespace softamp {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP are only noted (SIGHUP under nohup stays ignored). One at a time; what
-/// was set before comes back when it ends.
+/// While it lives, SIGINT, SIGTERM and SIGHUP are only noted (SIGHUP under nohup stays ignored). Only one may exist at
+/// a time; its end restores the handlers from before.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -14,7 +14,7 @@ class InterruptGuard {
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
-  /// The signal that came; 0 if none did. Any thread may ask.
+  /// The signal received; 0 if none. Any thread may call it.
   static int pending();
 
  private:

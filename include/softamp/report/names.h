@@ -1,5 +1,4 @@
-// The words by which people call formats, of floating and of fixed point, rounding modes, variants, overflow rules,
-// engines and presets.
+// Names of floating-point and fixed-point formats, rounding modes, variants, overflow rules, engines and presets.
 //
 // Words are read without regard to case. An unknown word throws UnknownName, whose message names the word, the nearest
 // known one by edit distance, and all the known ones.
@@ -26,10 +25,10 @@ class UnknownName : public std::invalid_argument {
 /// brackets after the first.
 std::string unknown_name_message(std::string_view what, std::string_view name, const std::vector<std::string>& known);
 
-/// A format that has a name of its own.
+/// A format with a name.
 struct NamedFormat {
   FloatFormat format;
-  std::vector<std::string> names;  ///< ours first, then the field's other spellings
+  std::vector<std::string> names;  ///< ours first, then other common spellings
   std::string origin;              ///< whose format it is
 };
 
@@ -50,7 +49,7 @@ FixedFormat fixed_format_from_name(std::string_view name);
 /// "q2.14". Throws std::invalid_argument for a format that has no such name: other limits, other numbers of bits.
 std::string name_of(const FixedFormat& format);
 
-/// Which set of rules an operation follows beside its rounding.
+/// Which set of rules an operation follows, apart from its rounding.
 enum class Preset : uint8_t {
   kIeee,  ///< IEEE 754-2019: Semantics::ieee
   kIpu,   ///< the IPU's arithmetic: Semantics::ipu

@@ -9,8 +9,8 @@
 
 namespace softamp {
 
-/// Reads a number as parse_number does. Throws std::invalid_argument where the text is none:
-/// "'1.2.3' is not a number: expected decimal (1.5e-3), hexadecimal (0x1.8p-10), inf or nan".
+/// Reads a number as parse_number does. Throws std::invalid_argument otherwise: "'1.2.3' is not a number: expected
+/// decimal (1.5e-3), hexadecimal (0x1.8p-10), inf or nan".
 ParsedNumber number_from_text(const std::string& text);
 
 /// The value to its last digit: 0x3555 of fp16 is "0.333251953125". "inf", "-inf", "nan", "-0" where it is one.

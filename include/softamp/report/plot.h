@@ -1,4 +1,4 @@
-// Line plots as SVG or PNG files, drawn by gnuplot, which runs as a program of its own.
+// Line plots as SVG or PNG files, drawn by gnuplot in a process of its own.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +10,10 @@ namespace softamp {
 
 /// How a curve looks.
 enum class CurveStyle {
-  kThin,       ///< one of many: thin, half transparent, all of one colour; the first titled one stands in the legend
-  kBold,       ///< the one that matters; several differ in colour and mark
-  kReference,  ///< what the others are measured against: dashed, drawn on top; several differ in dash and grey
-  kPoints,     ///< marks alone, no line; colours and marks go on with those of the bold curves
+  kThin,       ///< one of many: thin, half transparent, all of one colour; the legend shows the first titled one
+  kBold,       ///< the main curve; several differ in colour and mark
+  kReference,  ///< a reference for the others: dashed, drawn on top; several differ in dash and grey
+  kPoints,     ///< only marks, no line; colours and marks continue those of the bold curves
   kBars,       ///< a histogram: a bar from the foot of the picture to each point, as wide as the nearest two of its
                ///< points are apart; x linear only
 };
@@ -21,8 +21,8 @@ enum class CurveStyle {
 struct Curve {
   std::string title;  ///< empty: not in the legend
   CurveStyle style;
-  /// Equally long. Points that are not finite, or not positive where that axis is logarithmic, are left out; a line
-  /// goes on past them.
+  /// Equally long. Points that are not finite, or not positive where that axis is logarithmic, are left out; the line
+  /// connects the points around them.
   std::vector<double> x, y;
   int colour = 0;       ///< (0: the next; 1..8: that of the palette, for curves that belong together) [=0]
   bool dashed = false;  ///< of kBold: a dashed line, for the second of two curves of one colour [=false]
@@ -38,23 +38,23 @@ struct Plot {
   std::string x_label, y_label;
   std::vector<Curve> curves;                  ///< drawn in this order, the later ones on top
   int x_log = 0, y_log = 0;                   ///< (0: linear; 2, 10: base of a logarithmic axis) [=0]
-  std::optional<PlotRange> x_range, y_range;  ///< what is seen of an axis; what lies outside is cut off [=all]
+  std::optional<PlotRange> x_range, y_range;  ///< the visible part of an axis [=all]
   bool equal_aspect = false;                  ///< a unit of x is as long as a unit of y: circles stay round
 };
 
-/// Asked before a long run. Throws std::invalid_argument unless the file's ending is one that write_plot knows, and
-/// std::runtime_error unless its folder is there and can be written to.
+/// A check before a long run. Throws std::invalid_argument unless write_plot knows the file's ending, and
+/// std::runtime_error unless its folder exists and can be written to.
 void check_plot_file(const std::filesystem::path& file);
 
-/// Whether gnuplot is there to be run.
+/// Whether gnuplot can be run.
 bool plots_can_be_drawn();
 
-/// Draws `plot` into `file`, whose ending (.svg or .png) says the kind. The file appears complete or not at all.
-/// An .svg says how to read it back: its last element <metadata> is JSON, {"x": {"least", "greatest", "log"}, "y": the
-/// same, "box": {"left", "right", "top", "bottom"}}, the box in the units of its coordinates; curve i is the element
-/// whose id is gnuplot_plot_<i + 1>.
-/// Throws std::invalid_argument for another ending, a curve whose x and y differ in length, a range that is none, bars
-/// on a logarithmic x axis, and std::runtime_error
+/// Draws `plot` into `file`, in the format of its ending (.svg or .png). The file appears complete or not at all. An
+/// .svg can be read back: its last element <metadata> is JSON, {"x": {"least", "greatest", "log"}, "y": the same,
+/// "box": {"left", "right", "top", "bottom"}}, the box in the units of its coordinates; curve i is the element whose id
+/// is gnuplot_plot_<i + 1>.
+/// Throws std::invalid_argument for another ending, a curve whose x and y differ in length, an empty range, bars on a
+/// logarithmic x axis, and std::runtime_error
 /// where the file cannot be written, or gnuplot is missing or fails; the message says which, with gnuplot's own words.
 void write_plot(const Plot& plot, const std::filesystem::path& file);
 

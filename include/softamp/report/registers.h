@@ -1,4 +1,4 @@
-// The registers of a worker's unit, as a person reads them.
+// The registers of a worker's unit, for people.
 #pragma once
 
 #include "softamp/numerics/behaviour.h"
@@ -8,8 +8,8 @@
 
 namespace softamp {
 
-/// "$FP_STS: OFLO: 0x1 DIV0: 0x0 INV: 0x0", the line of an exception dump by which flags are recognised. `flags` are
-/// Flag bits; inexact and underflow do not exist in this register.
+/// "$FP_STS: OFLO: 0x1 DIV0: 0x0 INV: 0x0", the line of an exception dump that shows the flags. `flags` are Flag bits;
+/// inexact and underflow do not exist in this register.
 std::string status_line(uint8_t flags);
 
 /// "$FP_CTL: 0x00180007 INV: 0x1 DIV0: 0x1 OFLO: 0x1 RND: 0x0 ESR: 0x1 NANOO: 0x1".

@@ -1,4 +1,4 @@
-// What a tensor's values are like: extremes, shares of the special ones, a histogram of exponents.
+// Statistics of a tensor's values: extremes, counts of special values, a histogram of exponents.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// Bulk operations: arrays in, arrays out, at the speed of the machine and bit for bit as the scalar operations of
-// numerics/ would have it, element by element, whatever the number of threads, the instruction set, the alignment and
-// the size.
+// Bulk operations: arrays in, arrays out, at full speed, with the bits of the scalar operations of numerics/ for each
+// element, for any number of threads, instruction set, alignment and size.
 //
 // Every function takes a `Semantics`; the policy that rounds is its `rounding(format of the result)`. Where that policy
 // is stochastic, element i uses the random word that `RandomBits` gives for (seed, step, operation, first_index + i)
@@ -24,7 +23,7 @@ namespace softamp::bulk {
 /// Where the random words of stochastic rounding come from.
 struct RandomSource {
   /// kPhilox (10 rounds) or kPhilox7 [=kPhilox]. A tile's xoroshiro128aox is a sequence: see numerics/tile_random.h and
-  /// hand its numbers in as `words`.
+  /// pass its numbers as `words`.
   RandomEngine engine = RandomEngine::kPhilox;
   uint64_t seed = 0;         ///< [=0]
   uint32_t operation = 0;    ///< (0 .. 2^24 - 1) [=0]
@@ -34,16 +33,16 @@ struct RandomSource {
   const uint32_t* words = nullptr;
 };
 
-/// The instruction sets that there are formulations for, each a superset of the one before.
+/// The instruction sets with code of their own, each a superset of the one before.
 enum class InstructionSet : uint8_t {
   kAuto,        ///< the best that this machine has.
-  kPortable,    ///< what every machine of the architecture has.
+  kPortable,    ///< that of every machine of the architecture.
   kAvx2,        ///< AVX2, FMA, F16C, BMI2.
   kAvx512,      ///< AVX-512 F, BW, DQ, VL, VBMI, VBMI2.
   kAvx512Fp16,  ///< AVX-512 with arithmetic on halves.
 };
 
-/// The best set that this machine has and that this build holds code for; never kAuto.
+/// The best set that both this machine and this build support; never kAuto.
 InstructionSet best_instruction_set();
 
 /// "portable", "avx2", "avx512", "avx512fp16"; "auto".
@@ -94,7 +93,7 @@ void widen(std::span<const uint16_t> codes, const FloatFormat& from, std::span<d
 void widen(std::span<const uint32_t> codes, const FloatFormat& from, std::span<double> out, const Semantics& semantics,
            const BulkOptions& options = {});
 
-/// out[i] = a[i] op b[i] on fp16 codes, rounded once (in the IPU preset division goes by way of fp32).
+/// out[i] = a[i] op b[i] on fp16 codes, rounded once (under the IPU preset, division rounds to fp32 first).
 void add(std::span<const uint16_t> a, std::span<const uint16_t> b, std::span<uint16_t> out, const Semantics& semantics,
          const BulkOptions& options = {});
 void sub(std::span<const uint16_t> a, std::span<const uint16_t> b, std::span<uint16_t> out, const Semantics& semantics,

@@ -1,4 +1,4 @@
-// The types of tensors' elements, under the field's names.
+// The types of tensors' elements, with their usual names.
 #pragma once
 
 #include <cstddef>
@@ -48,8 +48,8 @@ constexpr FloatFormat format_of(DType t) {
 /// "float16", "bfloat16", "float32", "float64", "int32", "bool".
 const char* name_of(DType t);
 
-/// The dtype of a name; the field's spellings: float16 half fp16 f16 DT_HALF, bfloat16 bf16 DT_BFLOAT16, float32 float
-/// fp32 f32 DT_FLOAT, float64 double fp64 f64 DT_DOUBLE, int32 int DT_INT32, bool DT_BOOL. Nothing for another word.
+/// The dtype of a name, in its usual spellings: float16 half fp16 f16 DT_HALF, bfloat16 bf16 DT_BFLOAT16, float32 float
+/// fp32 f32 DT_FLOAT, float64 double fp64 f64 DT_DOUBLE, int32 int DT_INT32, bool DT_BOOL. Empty for another word.
 std::optional<DType> parse_dtype(std::string_view text);
 
 }  // namespace softamp

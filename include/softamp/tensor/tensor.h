@@ -15,7 +15,7 @@
 
 namespace softamp {
 
-/// What is known of a tensor before it exists.
+/// The dtype and shape of a tensor.
 struct TensorType {
   DType dtype = DType::kFloat32;
   Shape shape;
@@ -39,7 +39,7 @@ constexpr bool holds(DType t) {
   return false;
 }
 
-/// Owns its elements, aligned to 64 bytes. Moves; a copy is asked for by name (`clone`), so none is made silently.
+/// Owns its elements, aligned to 64 bytes. Can be moved; a copy needs `clone`, so none is made silently.
 class Tensor {
  public:
   Tensor() = default;

@@ -46,14 +46,14 @@ class Accuracy : public Metric {
 };
 
 struct AmpModelOptions {
-  std::map<std::string, std::shared_ptr<Metric>> metrics{};  ///< for eval, by the names it answers with
+  std::map<std::string, std::shared_ptr<Metric>> metrics{};  ///< for eval, by name
   AmpLevel amp_level = AmpLevel::kO0;
   Context context{};
 
   // What overrides the level. keep_batchnorm_fp32: [=true, at O3 too, as Model passes it; at O0 nothing to keep]
   std::optional<bool> keep_batchnorm_fp32{};
   std::optional<DType> cast_model_type{};  ///< (float16, bfloat16, float32)
-  /// Null: none, whatever the level says [=the level's: O2 a DynamicLossScaleManager, others none]
+  /// Null: none, for any level [=the level's: O2 a DynamicLossScaleManager, others none]
   std::optional<std::shared_ptr<LossScaleManager>> loss_scale_manager{};
 
   using Override = std::variant<bool, DType, std::shared_ptr<LossScaleManager>>;
@@ -70,13 +70,13 @@ class AmpModel {
   /// `loss_scale_manager=FixedLossScaleManager(drop_overflow_update=False)`are supported on device `CPU`. ".
   AmpModel(Cell& network, Cell* loss_fn, const CellOptimizer& optimizer, AmpModelOptions options = {});
 
-  /// epochs x dataset.size() steps. on_step sees every one; false stops.
+  /// Runs epochs x dataset.size() steps. on_step is called after each; false stops.
   void train(int64_t epochs, const GeneratorDataset& dataset,
              const std::function<bool(int64_t epoch, const StepResult& step)>& on_step = {});
   /// One step.
   const StepResult& train_on(const Batch& batch);
-  /// All metrics over the dataset, with the present parameters, norms by their averages. Throws std::invalid_argument
-  /// where there are no metrics or no loss_fn (the network then gives no logits).
+  /// All metrics over the dataset, with the current parameters; norms use their averages. Throws std::invalid_argument
+  /// without metrics or loss_fn (the network then gives no logits).
   std::map<std::string, double> eval(const GeneratorDataset& dataset);
   /// The network's output; where it computes in 16 bits, cast to float32.
   Tensor predict(const Tensor& data);

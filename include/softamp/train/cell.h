@@ -1,5 +1,5 @@
 // Cells: networks as MindSpore writes them (MIXED_PRECISION M04, M07 to M10). A cell is an object that adds its part of
-// a network to a graph; cells hold cells, and each says what it computes in.
+// a network to a graph; cells hold cells, and each has its own compute dtype.
 //
 //   struct Net : cells::Cell {
 //     cells::Dense dense{*this, "dense", 512, 128};
@@ -12,8 +12,8 @@
 //   net.dense.to_float(DType::kFloat32);  // but this: the last call wins
 //
 // A cell that computes in a dtype casts its floating inputs to it on entry ("input_cast"), and its parameters, which
-// are float32, where it uses them ("weight_cast"). A cell on which to_float was never called casts nothing. Operations
-// that construct adds by itself get what they are given: unlike dtypes are an error, never a promotion.
+// are float32, where it uses them ("weight_cast"). A cell on which to_float was never called casts nothing. Inputs of
+// operations that construct adds itself are not cast: different dtypes are an error, never a promotion.
 //
 // A cell that is called twice in one graph shares its parameters. Images are [batch, height, width, channels] here, as
 // in all of softamp; MindSpore's are channels first.
@@ -48,21 +48,21 @@ class Cell {
   /// A part of `parent`, which is usually the object that it is a member of; parameters are "<parent>/<name>/...".
   /// Throws std::invalid_argument where parent has a cell of this name.
   Cell(Cell& parent, std::string name);
-  virtual ~Cell();  ///< its parent, where it lives, has one cell less
+  virtual ~Cell();  ///< removes it from its parent
   Cell(const Cell&) = delete;
   Cell& operator=(const Cell&) = delete;
 
-  /// This cell and all within compute in `dtype` (float32, float16; ours: bfloat16), whatever was said before. Throws
+  /// This cell and all within compute in `dtype` (float32, float16; ours: bfloat16); overrides earlier calls. Throws
   /// std::invalid_argument "dst_type should inside float32 or float16." for another.
   Cell& to_float(DType dtype);
-  /// What to_float said last.
+  /// What the last to_float set.
   const std::optional<DType>& compute_dtype() const { return compute_; }
-  /// The result is cast to this dtype [=none: as computed]; levels set it on norms (MIXED_PRECISION M04). This cell
-  /// alone.
+  /// The result is cast to this dtype [=none: as computed]; levels set it on norms (MIXED_PRECISION M04). Only for this
+  /// cell.
   Cell& set_output(std::optional<DType> dtype);
   const std::optional<DType>& output_dtype() const { return output_; }
 
-  /// Adds the cell's nodes, in a scope of its name. Throws GraphError, DtypeMismatchError: what does not fit.
+  /// Adds the cell's nodes, in a scope of its name. Throws GraphError or DtypeMismatchError for inputs that do not fit.
   Port operator()(CellBuild& build, std::span<const Port> inputs);
   Port operator()(CellBuild& build, Port x) { return (*this)(build, std::span<const Port>(&x, 1)); }
   Port operator()(CellBuild& build, std::initializer_list<Port> inputs) {
@@ -70,7 +70,8 @@ class Cell {
   }
 
   const std::string& name() const { return name_; }
-  /// As rules of layers ask (layer_rule.h): "dense", "conv2d", "batch_norm", "loss", ...; "" for cells of the user.
+  /// The kind for rules of layers (layer_rule.h): "dense", "conv2d", "batch_norm", "loss", ...; "" for cells of the
+  /// user.
   virtual std::string_view kind() const { return {}; }
   /// Cells directly within this one, in order of their making.
   std::span<Cell* const> cells() const { return cells_; }
@@ -80,9 +81,9 @@ class Cell {
   /// A float32 variable of this cell, cast to what the cell computes in. Inside construct.
   Port parameter(CellBuild& build, std::string_view name, const Shape& shape, const Initializer& initializer,
                  bool trainable = true) const;
-  /// Makes a cell that lives elsewhere a part of this one; it must live as long.
+  /// Makes a cell that is no member a part of this one; it must live as long.
   void adopt(Cell& cell);
-  /// Throws GraphError unless there are so many inputs.
+  /// Throws GraphError for another number of inputs.
   void expect_inputs(std::span<const Port> inputs, size_t count) const;
 
  private:
@@ -92,8 +93,9 @@ class Cell {
   std::vector<Cell*> cells_;
 };
 
-/// to_float by a rule, cell by cell: those that the rule has compute in low precision, and norms that it keeps within
-/// such a network, whose output is cast. Cells of a rule that changes nothing (level O0) stay as they are.
+/// Calls to_float by a rule, for the cells that compute in low precision under the rule, and for norms that it keeps in
+/// float32 within such a network, whose output is cast. A rule that changes nothing (level O0) leaves the cells
+/// unchanged.
 void apply_rule(Cell& network, const LayerRule& rule);
 
 // ---- Cells of the library. Defaults are MindSpore's. ----------------------------------------------------------------

@@ -21,14 +21,14 @@ class GeneratorDataset {
 
   /// An order of its own for every pass over the source, keyed by (seed, pass). Before batch().
   GeneratorDataset& shuffle(uint64_t seed);
-  /// batch_size samples become one; what is left over at the end is a shorter one, or dropped.
+  /// Joins batch_size samples to one; the rest at the end becomes a shorter batch, or is dropped.
   GeneratorDataset& batch(int64_t batch_size, bool drop_remainder = false);
-  /// All that comes so far, so many times; -1 is refused, as nothing would ever end, and so is an epoch of more than
-  /// 2^62 samples.
+  /// Repeats everything so far `count` times. -1, which would never end, and an epoch of more than 2^62 samples are
+  /// refused.
   GeneratorDataset& repeat(int64_t count = 1);
 
   int64_t size() const;  ///< batches (samples where batch() was not called) of one epoch
-  /// Number i of them. Throws std::out_of_range; std::invalid_argument where samples of a batch differ in type.
+  /// Batch (or sample) i. Throws std::out_of_range; std::invalid_argument where samples of a batch differ in type.
   Batch at(int64_t i) const;
 
  private:

@@ -18,7 +18,7 @@ class CheckpointError : public std::runtime_error {
 };
 
 struct Checkpoint {
-  std::string settings;  ///< JSON object: what the run was told (train_settings.h); compared when a run is resumed
+  std::string settings;  ///< JSON object: the run's settings (train_settings.h); compared when a run is resumed
   std::string progress;  ///< JSON object of the run's own: place in the data, sums of losses
   Trainer::State state;
 };

@@ -11,17 +11,17 @@ namespace softamp {
 
 /// Random ones are made in float32 (as the operations RandomUniform, RandomStandardNormal and TruncatedNormal make
 /// theirs), then rounded to nearest even to the variable's dtype (a host conversion). Element i takes the 32-bit lane i
-/// of RandomBits{seed} at step 2^32 - 1, which no rounding of a run has, and at the operation that the path stands for:
-/// its 64-bit FNV-1a hash, the three parts of 24, 24 and 16 bits combined by exclusive or. (Two paths with one hash
-/// would begin alike; a test looks at those of all networks here.)
+/// of RandomBits{seed} at step 2^32 - 1, which no rounding of a run has, and at an operation made from the path: its
+/// 64-bit FNV-1a hash, the three parts of 24, 24 and 16 bits combined by exclusive or. (Two paths with one hash would
+/// start with the same values; a test checks that the networks here have none.)
 struct Initializer {
   enum class Kind : uint8_t {
     kZeros,
     kOnes,
-    kConstant,         ///< a
-    kGlorotUniform,    ///< uniform in [-l, l), l = sqrt(6 / (fan_in + fan_out)); Glorot, Bengio 2010. Rounding to a
-                       ///< dtype of 16 bits may reach l
-    kNormal,           ///< mean a, standard deviation b
+    kConstant,       ///< a
+    kGlorotUniform,  ///< uniform in [-l, l), l = sqrt(6 / (fan_in + fan_out)); Glorot, Bengio 2010. Rounding to 16 bits
+                     ///< may give l itself
+    kNormal,         ///< mean a, standard deviation b
     kTruncatedNormal,  ///< the same, of the distribution cut at two standard deviations (b is that of the uncut one)
     kUniform,          ///< in [a, b)
   };

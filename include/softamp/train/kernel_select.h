@@ -1,6 +1,6 @@
-// Which kernel runs an operation, where a device has only some dtypes (MIXED_PRECISION M05, M06): one of the
-// operation's own dtypes, else one of wider ones ("raise precision"), else, if that is allowed, one of narrower ones
-// ("reduce precision"), each told to the log.
+// Which kernel runs an operation if a device has only some dtypes (MIXED_PRECISION M05, M06): one of the operation's
+// own dtypes, else one of wider ones ("raise precision"), else, if allowed, one of narrower ones ("reduce precision").
+// The log names each change.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +29,16 @@ struct KernelChoice {
 
 /// For a node of these dtypes. Of several that fit, the one nearest in width, the first among equals. Wider: float16 or
 /// bfloat16, float32, float64, in this order (the two of 16 bits are neither wider nor narrower than each other); other
-/// dtypes fit themselves alone. Log lines, both INFO: "<op> '<node>' Raise precision, node datatype: ..., select
-/// kernel: ...", "... Reduce precision, ...". Throws std::invalid_argument where no kernel fits, with the node, its
-/// dtypes and the kernels there are.
+/// dtypes fit only themselves. Log lines, both INFO: "<op> '<node>' Raise precision, node datatype: ..., select kernel:
+/// ...", "... Reduce precision, ...". Throws std::invalid_argument if no kernel fits, with the node, its dtypes and all
+/// kernels.
 KernelChoice select_kernel(std::string_view node, const KernelInfo& wanted, std::span<const KernelInfo> kernels,
                            bool enable_reduce_precision, const LogSink& log = {});
 
-/// The graph as it runs on a device with these kernels: where a kernel's dtypes are not the node's, inputs are cast
-/// before and outputs behind it ("<node>/to_float16", "<node>/from_float16"). Operations without kernels in the list
-/// stay as they are, and so do sources, variables and casts. Throws as select_kernel, and GraphError where the
-/// operation does not take the kernel's dtypes.
+/// The graph as it runs on a device with these kernels: if a kernel's dtypes are not the node's, inputs are cast before
+/// it and outputs after it ("<node>/to_float16", "<node>/from_float16"). Operations without kernels in the list stay as
+/// they are, and so do sources, variables and casts. Throws as select_kernel, and GraphError where the operation does
+/// not take the kernel's dtypes.
 Graph select_kernels(const Graph& graph, std::span<const KernelInfo> kernels, bool enable_reduce_precision,
                      const LogSink& log = {});
 

@@ -19,10 +19,10 @@
 //   Port y = layer(x);                     // float16; "layer/kernel" is a float32 variable, read through a Cast
 //
 // Nothing is global or thread-local: what Keras keeps for a process or a thread is in LayerContext and in the
-// MixedPrecisionContext that it was given. Graphs that are built at the same time, each with a context of its own,
-// do not know of each other. Layers and weights refer to their context, and end before it.
+// MixedPrecisionContext that it was given. Graphs built at the same time, each with its own context, do not affect each
+// other. Layers and weights refer to their context, and must be destroyed before it.
 //
-// Functions of train/layers.h and these classes may stand in one graph; ready classes are in train/layer_classes.h.
+// Functions of train/layers.h and these classes may be used in one graph; ready classes are in train/layer_classes.h.
 #pragma once
 
 #include <cstdint>
@@ -45,21 +45,21 @@ namespace softamp {
 
 class LayerContext;
 
-/// A variable of a layer. Where its layer computes in another dtype than it keeps variables in, it is Keras'
-/// AutoCastVariable: what a call() reads is cast (MIXED_PRECISION K13).
+/// A variable of a layer. If its layer computes in another dtype than it keeps variables in, it is Keras'
+/// AutoCastVariable: a call() reads it cast (MIXED_PRECISION K13).
 class Weight {
  public:
-  Weight() = default;  ///< none: what asks for the variable throws GraphError
+  Weight() = default;  ///< none: any use of the variable throws GraphError
 
   const std::string& name() const { return variable().name; }  ///< full path: "dense/kernel"
-  DType dtype() const { return type().dtype; }                 ///< that of the variable, wherever it is asked
+  DType dtype() const { return type().dtype; }                 ///< that of the variable, everywhere
   const Shape& shape() const { return type().shape; }
   bool trainable() const { return variable().trainable; }
   bool autocast() const { return autocast_; }
 
-  /// The variable; within a call() and where autocast(), a Cast of it to the compute dtype of the innermost layer that
-  /// is being called. Every reading is a Cast of its own, "kernel_cast", "kernel_cast_1", ...: gradients of several
-  /// readings meet in the dtype of the variable.
+  /// The variable; within a call(), if autocast(), a Cast of it to the compute dtype of the innermost layer being
+  /// called. Each read adds its own Cast, "kernel_cast", "kernel_cast_1", ...: gradients of several reads are summed in
+  /// the dtype of the variable.
   Port read() const;
   /// The variable in its own dtype, anywhere.
   Port value() const { return variable().port; }
@@ -85,7 +85,7 @@ using Regularizer = std::function<Port(GraphBuilder& builder, Port weight)>;
 Regularizer l1_regularizer(double rate = 0.01);
 Regularizer l2_regularizer(double rate = 0.01);
 
-/// What a layer computes in: nothing [=the context's global policy], a dtype or its name, "mixed_float16",
+/// The dtype policy of a layer: nothing [=the context's global policy], a dtype or its name, "mixed_float16",
 /// "mixed_bfloat16", "_infer", or a policy.
 using LayerDtype = std::variant<std::monostate, DType, std::string, Policy>;
 
@@ -95,8 +95,8 @@ struct LayerOptions {
   /// The first argument is cast to the compute dtype [=under dtype behaviour V2 (MIXED_PRECISION K11)].
   std::optional<bool> autocast{};
 
-  /// Name and policy from what Layer::get_config gave; other keys, which a layer of its own may add, are left alone.
-  /// Throws std::invalid_argument, also for what is no JSON object.
+  /// Name and policy from the text of Layer::get_config; other keys, which a derived layer may add, are ignored. Throws
+  /// std::invalid_argument, also for a text that is no JSON object.
   static LayerOptions from_config(std::string_view json);
 };
 
@@ -123,19 +123,20 @@ class LayerArguments {
 };
 
 namespace layer_detail {
-/// What is known of a layer, whether it still lives or not.
+/// Facts about a layer, which outlive it.
 struct Record {
   std::vector<Weight> weights;
   std::vector<std::pair<Weight, Regularizer>> regularized;
   std::vector<std::shared_ptr<Record>> parts;  ///< layers that were called within this one's build() or call()
-  std::set<const Record*> known_parts;         ///< the same, to be found at once
+  std::set<const Record*> known_parts;         ///< the same, for fast look-up
 };
 }  // namespace layer_detail
 
-/// Where layers put their nodes and variables, and whose policy they take. Of one thread.
+/// Where layers put their nodes and variables, and which policy they take. For one thread.
 class LayerContext {
  public:
-  /// Both outlive it. The store has no rule for functions of layers (LayerRule): it would act beside the policies.
+  /// Both must outlive it. The store must have no rule for functions of layers (LayerRule), which would act beside the
+  /// policies.
   LayerContext(VariableStore& store, const MixedPrecisionContext& precision);
   LayerContext(const LayerContext&) = delete;
   LayerContext& operator=(const LayerContext&) = delete;
@@ -143,10 +144,10 @@ class LayerContext {
   VariableStore& store() const { return store_; }
   GraphBuilder& builder() const { return store_.builder(); }
   const MixedPrecisionContext& precision() const { return precision_; }
-  /// What auto-cast variables are read in now; nothing: as they are kept.
+  /// The dtype in which auto-cast variables are read now; empty: as they are kept.
   const std::optional<DType>& autocast_dtype() const { return autocast_; }
 
-  /// Of all layers that were called, as Layer's.
+  /// The weights of all layers that were called, ordered as Layer::weights.
   std::vector<Weight> weights() const;
   std::vector<Port> losses();
 
@@ -165,16 +166,16 @@ class LayerContext {
 
 class Layer {
  public:
-  /// Takes its policy now. Throws std::invalid_argument for a policy that there is not (MIXED_PRECISION K02).
+  /// The policy is fixed here. Throws std::invalid_argument for an unknown policy (MIXED_PRECISION K02).
   explicit Layer(LayerContext& context, LayerOptions options = {});
   virtual ~Layer() = default;
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  /// In a scope of the layer's name: infers the policy where it is "_infer", builds where nobody has, casts the
-  /// floating tensors of the first argument to the compute dtype (those of lists and maps in it, too; integers, bools
-  /// and further arguments stay as they are), and calls. The results are not cast. Throws GraphError for a port that is
-  /// no node's.
+  /// In a scope of the layer's name: infers the policy if it is "_infer", builds the layer if that has not been done,
+  /// casts the floating tensors of the first argument to the compute dtype (those of lists and maps in it, too;
+  /// integers, bools and further arguments stay as they are), and calls. The results are not cast. Throws GraphError
+  /// for a port of no node.
   template <class... More>
   LayerValue operator()(LayerValue first, More&&... more) {
     return invoke({std::move(first), LayerValue(std::forward<More>(more))...});
@@ -185,33 +186,33 @@ class Layer {
   const std::optional<DType>& variable_dtype() const { return policy_.variable_dtype(); }
   const std::optional<DType>& dtype() const { return variable_dtype(); }  ///< Keras' word for it (MIXED_PRECISION K07)
   bool autocast() const { return autocast_; }
-  /// As given, or as the first call (or add_weight) found it free.
+  /// The given name, or the free one that the first call (or add_weight) chose.
   std::string name() const { return name_.empty() ? default_name() : name_; }
   bool built() const { return built_; }
 
   /// Own weights in the order in which they were added, then those of layers within.
   std::vector<Weight> weights() const;
   std::vector<Weight> trainable_weights() const;
-  /// Adds the losses of all regularizers, those of layers within too: scopes "dense/kernel/Regularizer". Of weights as
-  /// they are kept, also where this is called within a call().
+  /// Adds the losses of all regularizers, those of layers within too: scopes "dense/kernel/Regularizer". They use
+  /// weights in the dtype in which they are kept, even within a call().
   std::vector<Port> losses();
 
   /// {"name":"dense","trainable":true,"dtype":{"class_name":"Policy","config":{"name":"mixed_float16"}}}
   virtual std::string get_config() const;
 
  protected:
-  /// Once, before the first call; adds weights. inputs: the first argument as it came, before it is cast. Auto-cast
-  /// variables are read here as they are kept.
+  /// Called once, before the first call; adds weights. inputs: the first argument before it is cast. Auto-cast
+  /// variables are read here in the dtype in which they are kept.
   virtual void build(const LayerValue& inputs);
   virtual LayerValue call(const LayerArguments& in) = 0;
   /// "layer"; of class SimpleDense as Keras would have it: "simple_dense".
   virtual std::string default_name() const { return "layer"; }
 
-  /// A variable of the layer; in build() as a rule. Throws GraphError: a name that is taken.
+  /// Adds a variable, usually in build(). Throws GraphError for a name that is taken.
   Weight add_weight(std::string_view name, const Shape& shape, WeightOptions options = {});
-  /// While alive, functions of train/layers.h that are given the name "" get this layer's weights, read as call() reads
-  /// them: added at the first request, with the initializer and trainability of the request and whatever `adjust` sets
-  /// (a dtype: kept in it), the same ones later.
+  /// While alive, functions of train/layers.h that are called with the name "" use this layer's weights, read as call()
+  /// reads them. The first request adds them, with the request's initializer and trainability and what `adjust` sets (a
+  /// dtype: kept in it); later requests get the same ones.
   [[nodiscard]] VariableStore::Scope weights_for_functions(
       std::function<void(std::string_view name, WeightOptions& options)> adjust = {});
 
@@ -237,7 +238,7 @@ class Layer {
   Policy policy_;
   bool autocast_;
   bool built_ = false;
-  size_t scope_ = 0;  ///< length of the path of the layer's scope where it is open, else 0
+  size_t scope_ = 0;  ///< length of the path of the layer's scope while it is open, else 0
   std::map<std::string, Weight, std::less<>> by_name_;  ///< by their names within the layer
   std::shared_ptr<layer_detail::Record> record_ = std::make_shared<layer_detail::Record>();
 };

@@ -1,5 +1,5 @@
-// Ready layers as classes (train/layer.h) under Keras' names, and models made of them. None contains a cast: what they
-// compute in is their policy's affair. Formulas, weights and refusals are those of the functions of train/layers.h.
+// Ready layers as classes (train/layer.h) under Keras' names, and models made of them. None contains a cast: their
+// policy decides what they compute in. Formulas, weights and errors are those of the functions of train/layers.h.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@
 
 namespace softamp::layers {
 
-/// One node for a word: "" or "linear" (none), relu, relu6, softmax, log_softmax, sigmoid, tanh, gelu, leaky_relu,
-/// exponential. Throws std::invalid_argument for another, with these and the nearest.
+/// Adds the node that a word names: "" or "linear" (none), relu, relu6, softmax, log_softmax, sigmoid, tanh, gelu,
+/// leaky_relu, exponential. Throws std::invalid_argument for another word, with these and the nearest.
 Port activate(GraphBuilder& builder, Port x, std::string_view activation);
 void check_activation(std::string_view activation);  ///< throws as activate
 
@@ -83,8 +83,8 @@ class Flatten : public Layer {
   std::string default_name() const override { return "flatten"; }
 };
 
-/// Variables are float32 and not auto-cast, whatever the policy: the operation takes float32 ones beside a half x.
-/// (Keras keeps them so.)
+/// Variables are float32 and not auto-cast under any policy, as in Keras: the operation takes float32 ones beside a
+/// half x.
 class BatchNormalization : public Layer {
  public:
   explicit BatchNormalization(LayerContext& context, BatchNormOptions options = {}, LayerOptions layer = {});
@@ -107,13 +107,15 @@ class Add : public Layer {
   std::string default_name() const override { return "add"; }
 };
 
-/// Layers one after another; each gets what the one before gave. As a Keras model it casts nothing itself: its layers
+/// Layers one after another; each gets the result of the one before. As a Keras model it casts nothing itself: its
+/// layers
 /// do. As a layer it has a scope of its own: "sequential/dense/kernel".
 class Sequential : public Layer {
  public:
   explicit Sequential(LayerContext& context, LayerOptions layer = {});
 
-  /// model.add<Dense>(64, Dense::Options{.activation = "relu"}): what stands after the context in L's constructor.
+  /// model.add<Dense>(64, Dense::Options{.activation = "relu"}): the arguments are those after the context in L's
+  /// constructor.
   template <class L, class... Arguments>
   L& add(Arguments&&... arguments) {
     auto layer = std::make_unique<L>(context(), std::forward<Arguments>(arguments)...);
@@ -137,13 +139,13 @@ class Sequential : public Layer {
 namespace softamp {
 
 /// From images [batch, height, width, channels] of float32 to logits [batch, classes] of any floating dtype. Layers may
-/// be made here and end here.
+/// be created and destroyed here.
 using LayerNetwork = std::function<LayerValue(LayerContext& context, Port images)>;
 
 /// build_model (models.h) with a network of Layer objects: images come in float32 and the loss is computed in float32
 /// on logits cast to it (TUTORIAL X7). Losses of regularizers are added to it: model.loss is then "loss_fn/total", the
 /// float32 sum (AddN), and "loss" the data's share. Throws as build_model; std::invalid_argument for a precision or a
-/// rule of layers in `options`: `precision` and the layers' own policies say all.
+/// rule of layers in `options`: `precision` and the layers' own policies decide.
 Model build_layer_model(const LayerNetwork& network, const MixedPrecisionContext& precision,
                         const ModelOptions& options);
 

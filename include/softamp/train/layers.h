@@ -1,19 +1,19 @@
 // Layers: functions that add nodes and ask the store for variables. Every layer takes the dtype of its first input
-// (TUTORIAL G07); variables are requested in that dtype, and a getter may keep them otherwise.
+// (TUTORIAL G07); variables are requested in that dtype, and a getter may keep them in another.
 //
-// Where the store carries a rule (precision/layer_rule.h), the rule says it instead: a layer with variables casts its
-// first input to the rule's compute dtype ("input_cast"), requests variables in the rule's variable dtype and reads
-// them through a Cast where the two differ ("kernel_cast"), and casts its result where the rule has an `output`
+// If the store has a rule (precision/layer_rule.h), the rule decides instead: a layer with variables casts its first
+// input to the rule's compute dtype ("input_cast"), requests variables in the rule's variable dtype and reads them
+// through a Cast where the two differ ("kernel_cast"), and casts its result where the rule has an `output`
 // ("output_cast"). Variables of norms are not cast: the operations take float32 ones beside an input of 16 bits, as the
 // systems' own kernels do. Layers without variables follow their inputs; a block's sum of two dtypes casts both to the
 // compute dtype of the rule for the block (kind "residual_block", "downsample_block").
 //
-// A layer stands in a scope of its own: `name` as it is given, but the default name, where it is taken, becomes
-// "conv2d_1", "conv2d_2", ... (VariableStore::layer_scope). Layers without variables have none.
+// A layer has its own scope: the given `name`; a default name that is taken becomes "conv2d_1", "conv2d_2", ...
+// (VariableStore::layer_scope). Layers without variables have none.
 //
-// Every layer throws GraphError where its input does not fit, with its place, what it got and what it expected:
-// "conv2d 'block1/conv2d': x is float32[32,10]; expected [batch, height, width, channels] of float16, bfloat16 or
-// float32". An option out of range and a variable that is there already are GraphErrors too.
+// Every layer throws GraphError if its input does not fit, with its place, what it got and what it expected: "conv2d
+// 'block1/conv2d': x is float32[32,10]; expected [batch, height, width, channels] of float16, bfloat16 or float32". An
+// option out of range and a variable that exists already are GraphErrors, too.
 #pragma once
 
 #include <optional>
@@ -52,12 +52,13 @@ Port dense(VariableStore& store, Port x, int64_t units, const DenseOptions& opti
 
 /// TUTORIAL G16: variables "weights" [units, in] and "biases" [units, 1], both Glorot uniform; y = weights x + biases.
 /// x: [batch, in] (or [in], reshaped to [in, 1] as in the tutorial) -> [batch, units] (or [units]). A batch is one
-/// product x weights^T: bit for bit the products weights x[i] of the single images, whose order of k is the same.
+/// product x weights^T: it equals, bit for bit, the products weights x[i] of the single images, whose order of k is the
+/// same.
 Port dense_column(VariableStore& store, Port x, int64_t units, std::string_view name = "dense");
 
-/// Over all axes but the last. Variables "gamma" ones, "beta" zeros, "moving_mean" zeros, "moving_variance" ones (the
-/// last two not trainable), all of `dtype` [=x's; float32 for a bfloat16 x, as FusedBatchNormV3 takes no others]. The
-/// node FusedBatchNormV3 gives out the averages as they would be moved on, as outputs 1 and 2.
+/// Over all axes except the last. Variables "gamma" ones, "beta" zeros, "moving_mean" zeros, "moving_variance" ones
+/// (the last two not trainable), all of `dtype` [=x's; float32 for a bfloat16 x, as FusedBatchNormV3 takes no others].
+/// Outputs 1 and 2 of the node FusedBatchNormV3 are the updated averages.
 struct BatchNormOptions {
   double momentum = 0.99;  ///< of the moving averages; nothing updates them unless the caller adds Assigns
   double epsilon = 1e-3;

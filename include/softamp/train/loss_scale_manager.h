@@ -1,8 +1,7 @@
-// MindSpore's managers of loss scales (MIXED_PRECISION M11, M20), on softamp's one machine
-// (precision/loss_scale.h).
+// MindSpore's managers of loss scales (MIXED_PRECISION M11, M20), on softamp's state machine (precision/loss_scale.h).
 //
-// A manager is what a user makes. Training does not ask it step by step, but takes its update cell, the part that runs
-// on the device; both follow the same rule, and a test goes through all short sequences of overflows.
+// A user creates a manager. Training does not call it in every step, but takes its update cell, the part that runs on
+// the device. Both follow the same rule; a test tries all short sequences of overflows.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace softamp::cells {
 
-/// The device's part: a scale, and what an overflow does to it.
+/// The part on the device: a scale that reacts to overflows.
 class LossScaleUpdateCell {
  public:
   virtual ~LossScaleUpdateCell() = default;
@@ -28,8 +27,8 @@ class LossScaleUpdateCell {
   LossScale machine_;
 };
 
-/// The scale falls by the factor (not below 1) on an overflow, and grows by it after `scale_window` steps without. No
-/// limit of overflows in a row: that is the manager's.
+/// The scale falls by the factor (not below 1) on an overflow, and grows by it after `scale_window` steps without. It
+/// has no limit of overflows in a row: the manager has one.
 class DynamicLossScaleUpdateCell : public LossScaleUpdateCell {
  public:
   /// Throws std::invalid_argument: loss_scale_value < 1, scale_factor <= 1, scale_window < 1.
@@ -42,15 +41,15 @@ class FixedLossScaleUpdateCell : public LossScaleUpdateCell {
   explicit FixedLossScaleUpdateCell(double loss_scale_value);
 };
 
-/// What a user hands to AmpModel.
+/// What a user passes to AmpModel.
 class LossScaleManager {
  public:
   virtual ~LossScaleManager() = default;
   float get_loss_scale() const { return machine_.scale(); }
-  /// The host's machine. Throws std::runtime_error "Dynamic loss scale Continuous overflow <n> times" past 1000 in a
+  /// The part on the host. Throws std::runtime_error "Dynamic loss scale Continuous overflow <n> times" past 1000 in a
   /// row (dynamic only).
   void update_loss_scale(bool overflow);
-  /// A new cell in the state that the manager began with; null: none, training must not look for overflows.
+  /// A new cell in the manager's first state; null: none, training must not look for overflows.
   virtual std::unique_ptr<LossScaleUpdateCell> get_update_cell() const = 0;
   virtual bool get_drop_overflow_update() const = 0;
   const LossScale& machine() const { return machine_; }
@@ -66,8 +65,8 @@ class FixedLossScaleManager : public LossScaleManager {
  public:
   /// Throws std::invalid_argument "loss_scale must be at least 1, but got loss_scale ...".
   explicit FixedLossScaleManager(double loss_scale = 128, bool drop_overflow_update = true);
-  /// Null where overflowed updates are not dropped: the optimizer is then to divide by the scale itself
-  /// (MIXED_PRECISION M20).
+  /// Null if overflowed updates are not dropped: then the optimizer must divide by the scale itself (MIXED_PRECISION
+  /// M20).
   std::unique_ptr<LossScaleUpdateCell> get_update_cell() const override;
   bool get_drop_overflow_update() const override { return machine().options().skip_overflowed; }
 };

@@ -1,9 +1,9 @@
 // Optimizers wrapped in loss scaling, as tf.train and Keras wrap them (MIXED_PRECISION T01 to T03, T09 to T12, T18,
 // K23, K24).
 //
-// A wrapper is a value: an inner optimizer's options, and a loss-scale machine. It builds the scaled step into a graph,
-// and it says what a Trainer is to do: trainer_options(). The two families scale alike; they differ in whether a
-// skipped step counts (TUTORIAL X6).
+// A wrapper is a value: an inner optimizer's options, and the state machine of a loss scale. It builds the scaled step
+// into a graph, and gives the options for a Trainer: trainer_options(). The two families scale alike; they differ in
+// whether a skipped step counts (TUTORIAL X6).
 //
 // Source: TensorFlow r2.3 (mixed_precision.py, loss_scale_optimizer.py), Keras 2.4.
 #pragma once
@@ -47,7 +47,7 @@ using TrainOptimizer = FamilyOptimizer<TrainFamily>;
 using KerasOptimizer = FamilyOptimizer<KerasFamily>;
 
 /// What the argument loss_scale may be (MIXED_PRECISION T02): a number, which is a fixed scale and never skips; text,
-/// as LossScaleOptions::parse reads it ("dynamic"); options, which stand for themselves; std::nullopt: none.
+/// as LossScaleOptions::parse reads it ("dynamic"); options; std::nullopt: none.
 class LossScaleArgument {
  public:
   template <class Number>
@@ -77,14 +77,14 @@ class ScaledOptimizer {
   }
 
   const FamilyOptimizer<Family>& inner_optimizer() const { return inner_; }
-  /// The machine: its scale is the one that graphs are built with; a loop of one's own moves it.
+  /// The state machine: graphs are built with its scale; a caller's own training loop must update it.
   const LossScale& loss_scale() const { return machine_; }
   LossScale& loss_scale() { return machine_; }
   bool dynamic() const { return machine_.options().dynamic; }
-  /// Of a skipped step: whether the optimizer's counter moves.
+  /// Whether a skipped step moves the optimizer's counter.
   static constexpr bool counts_skipped_steps() { return Family::kCountsSkippedSteps; }
 
-  /// Hyperparameters that are the inner optimizer's. (Its epsilon is not to be had here, nor in Keras.)
+  /// Hyperparameters of the inner optimizer (without epsilon, as in Keras).
   double learning_rate() const { return inner_.options.learning_rate; }
   double lr() const { return learning_rate(); }
   double beta_1() const { return inner_.options.beta1; }
@@ -92,7 +92,7 @@ class ScaledOptimizer {
   void set_lr(double rate) { set_learning_rate(rate); }
   void set_beta_1(double beta) { set(&OptimizerOptions::beta1, beta); }
 
-  /// What a Trainer needs to be this optimizer; everything else is `base`'s.
+  /// `base`, with the options that make a Trainer train with this optimizer.
   TrainerOptions trainer_options(TrainerOptions base = {}) const {
     base.optimizer = inner_.options;
     base.loss_scale = machine_.options();
@@ -104,7 +104,7 @@ class ScaledOptimizer {
   Port get_scaled_loss(GraphBuilder& b, Port loss, std::optional<Port> scale = {}) const {
     return softamp::get_scaled_loss(b, loss, scale ? *scale : scale_constant(b));
   }
-  /// The same of a loss that is still to be built: a function that builds and scales it.
+  /// The same for a function that builds the loss: returns one that builds and scales it.
   template <std::invocable Loss>
   requires std::same_as<std::invoke_result_t<Loss>, Port> std::function<Port()> get_scaled_loss(
       GraphBuilder& b, Loss loss, std::optional<Port> scale = {})
@@ -117,7 +117,7 @@ class ScaledOptimizer {
                                                           std::optional<Port> scale = {}) const {
     return softamp::get_unscaled_gradients(b, gradients, scale ? *scale : scale_constant(b));
   }
-  /// Scaled, differentiated, unscaled. Gradients taken otherwise are not scaled (MIXED_PRECISION T11).
+  /// Scaled, differentiated, unscaled. Gradients computed in another way are not scaled (MIXED_PRECISION T11).
   std::vector<GradientAndVariable> compute_gradients(GraphBuilder& b, Port loss, std::span<const Variable> variables,
                                                      std::optional<Port> scale = {}) const {
     if (!scale) scale = scale_constant(b);
@@ -182,15 +182,15 @@ class LossScaleOptimizer : public ScaledOptimizer<KerasFamily> {
   LossScaleOptimizer(KerasOptimizer inner, const KerasLossScale& arguments);
 
   /// {"inner_optimizer":{"class_name":"sgd","config":{...}},"dynamic":...,"initial_scale":...,
-  /// "dynamic_growth_steps":...}: what was asked for, not the state.
+  /// "dynamic_growth_steps":...}: the arguments, not the state.
   std::string get_config() const;
-  /// Reads these. Throws std::invalid_argument with Keras' texts where a value is of another kind, and with the place
-  /// for what is no such object.
+  /// Reads these. Throws std::invalid_argument with Keras' texts if a value is of another kind, and with the place for
+  /// a text that is not such an object.
   static LossScaleOptimizer from_config(std::string_view json);
 };
 
-/// Any argument of enable_mixed_precision_graph_rewrite, for programs that know it at run time; the text stands for
-/// something that is no optimizer.
+/// Any argument of enable_mixed_precision_graph_rewrite, for programs that know it at run time; a text stands for an
+/// object that is no optimizer.
 using AnyOptimizer =
     std::variant<TrainOptimizer, KerasOptimizer, MixedPrecisionLossScaleOptimizer, LossScaleOptimizer, std::string>;
 
@@ -200,7 +200,7 @@ using AnyOptimizer =
 AnyOptimizer enable_mixed_precision_graph_rewrite(MixedPrecisionContext& context, const AnyOptimizer& optimizer,
                                                   const LossScaleArgument& loss_scale = "dynamic",
                                                   OpLists lists = OpLists::tf_2_3(), RewriteOptions options = {});
-/// The same of an optimizer whose type is known: one that is wrapped, or none at all, does not compile.
+/// The same for an optimizer of known type: a wrapped one, or something else, does not compile.
 template <class Family>
 auto enable_mixed_precision_graph_rewrite(MixedPrecisionContext& context, const FamilyOptimizer<Family>& optimizer,
                                           const LossScaleArgument& loss_scale = "dynamic",
@@ -209,12 +209,12 @@ auto enable_mixed_precision_graph_rewrite(MixedPrecisionContext& context, const 
   return std::get<Wrapper>(enable_mixed_precision_graph_rewrite(context, AnyOptimizer(optimizer), loss_scale,
                                                                 std::move(lists), std::move(options)));
 }
-/// disable_mixed_precision_graph_rewrite: warns where it is off; wrapped optimizers keep scaling.
+/// disable_mixed_precision_graph_rewrite: warns if it is off; wrapped optimizers keep scaling.
 inline void disable_mixed_precision_graph_rewrite(MixedPrecisionContext& context) { context.disable_graph_rewrite(); }
 
 /// MIXED_PRECISION K23: what Keras' compile makes of an optimizer under a policy: under mixed_float16 one that is not
-/// wrapped gets a dynamic LossScaleOptimizer; every other stays. Throws std::invalid_argument with Keras' text where it
-/// cannot be wrapped.
+/// wrapped gets a dynamic LossScaleOptimizer; all others are unchanged. Throws std::invalid_argument with Keras' text
+/// where it cannot be wrapped.
 AnyOptimizer compiled_optimizer(const Policy& policy, AnyOptimizer optimizer);
 
 }  // namespace softamp

@@ -1,4 +1,4 @@
-// The highest loss scale that a run bears (TUTORIAL G23): raise it until the first step overflows.
+// The highest loss scale at which a run does not overflow (TUTORIAL G23): raise it until the first step overflows.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct LossScaleSearch {
 
 /// Tries 1, 2, 4, ... on the first step's batches from the first values of the variables. A step overflows where an
 /// operation raises overflow, or an element of a gradient is not finite; enabled exceptions do not stop the search.
-/// Training moves gradients, so a run wants some room below. Throws as run_training.
+/// Gradients change during training, so use a somewhat lower scale. Throws as run_training.
 LossScaleSearch find_max_loss_scale(const TrainSettings& settings);
 
 }  // namespace softamp

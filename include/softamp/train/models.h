@@ -1,4 +1,4 @@
-// The networks of the tutorial and of the field's examples, each one function from a batch of images to logits, and
+// The networks of the tutorial and of common examples, each one function from a batch of images to logits, and
 // `build_model`, which puts placeholders, precision and a loss around them.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace softamp {
 
-/// What is kept in which dtype.
+/// The dtypes of a network.
 struct Precision {
   std::string name = "float32";
   DType compute = DType::kFloat32;     ///< of images, activations and activation gradients
@@ -60,10 +60,10 @@ struct ModelOptions {
   Precision precision;
   bool loss_in_float32 =
       true;  ///< logits are cast to float32 before the loss (TUTORIAL X7); false: the shipped scripts' way
-  /// What layers compute in, layer by layer [=all in `precision`]. `precision` is then float32: images come in float32,
-  /// and layers cast them.
+  /// The compute dtype of each layer [=all in `precision`]. `precision` is then float32: images come in float32, and
+  /// layers cast them.
   std::optional<LayerRule> layers{};
-  std::string mechanism{};  ///< what the rule is called in reports: "level O2" [="layer rule"]
+  std::string mechanism{};  ///< the rule's name in reports: "level O2" [="layer rule"]
 };
 
 /// A forward graph, ready for a trainer.
@@ -75,18 +75,18 @@ struct Model {
   std::vector<VariableSpec> variables;  ///< in order of creation
   std::string images = "images", labels = "labels", logits = "logits", loss = "loss";
   Precision precision;
-  std::vector<RuledLayer> layers{};  ///< what the rule said, in order [=no rule]
+  std::vector<RuledLayer> layers{};  ///< the rule's answers, in order [=no rule]
   std::string mechanism{};           ///< the rule's name; "": no rule
 
   int64_t parameters() const;  ///< elements of all variables
   int64_t trainable_parameters() const;
   int64_t parameter_bytes() const;
 };
-/// Variables and layers stand at the top ("block1/conv2d/kernel"), the loss under "loss_fn". Where parameters are kept
-/// wider than they are computed with, the whole network is built under float32_parameters(). Throws
-/// std::invalid_argument: an extent below 1, a precision other than those above, logits of another type than [batch,
-/// classes] of the compute dtype (under a rule: of any floating dtype), a rule with a precision other than float32;
-/// GraphError: what a layer refuses, and a network that takes one of the four names.
+/// Variables and layers are at the top level ("block1/conv2d/kernel"), the loss under "loss_fn". If parameters are kept
+/// wider than the compute dtype, the whole network is built under float32_parameters(). Throws std::invalid_argument:
+/// an extent below 1, a precision other than those above, logits of another type than [batch, classes] of the compute
+/// dtype (under a rule: of any floating dtype), a rule with a precision other than float32; GraphError: input that a
+/// layer refuses, and a network that uses one of the four names.
 Model build_model(const Network& network, const ModelOptions& options);
 
 }  // namespace softamp

@@ -1,13 +1,13 @@
 // Optimizers. Each is a function from (gradients, variables, slots) to new variables and slots, expressed as nodes of a
-// graph: one Apply... operation per variable, which rounds every stored value once, from the exact value where the
-// formula is a sum of products, else from binary64 inside (formulas: kernel/optimizer.h).
+// graph: one Apply... operation per variable, which rounds every stored value once: from the exact value if the formula
+// is a sum of products, else from binary64 (formulas: kernel/optimizer.h).
 //
 // Sources of formulas: TensorFlow's training operations ApplyGradientDescent, ApplyMomentum, ApplyRMSProp, ApplyAdam;
 // AdamW: Loshchilov, Hutter 2019.
 //
 // Hyperparameters reach an update rounded to nearest even to their dtype. Attributes and constants are rounded here;
-// the learning rate is an input, and whoever feeds it rounds it. 1 - beta and 1 - rho are formed in binary64 from the
-// rounded beta and rho.
+// the learning rate is an input, and the caller who feeds it rounds it. 1 - beta and 1 - rho are formed in binary64
+// from the rounded beta and rho.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace softamp {
 enum class OptimizerKind : uint8_t {
   kSgd,       ///< w = round(w - lr g)
   kMomentum,  ///< acc = round(m acc + g); w = round(w - lr acc)
-  kNesterov,  ///< acc likewise; w = round(w - lr (g + m acc))
+  kNesterov,  ///< acc as in kMomentum; w = round(w - lr (g + m acc))
   kRmsProp,   ///< ms = round(rho ms + (1 - rho) g^2); mom = round(m mom + lr g / sqrt(ms + eps)); w = round(w - mom)
   kAdam,      ///< m, v moving means; w = round(w - lr_t m / (sqrt(v) + eps)), lr_t = lr sqrt(1 - b2^t) / (1 - b1^t)
   kAdamW,     ///< Adam, and w shrinks by lr weight_decay w in the same rounding
@@ -38,16 +38,16 @@ struct OptimizerOptions {
   double rho = 0.9;                   ///< [0, 1): kRmsProp
   double beta1 = 0.9, beta2 = 0.999;  ///< [0, 1): kAdam, kAdamW
   double epsilon = 1e-8;              ///< > 0; kRmsProp inside the root, kAdam and kAdamW outside
-  /// >= 0: kAdamW alone [=0.01 there]. An update takes off learning_rate weight_decay w, a constant of the graph: the
-  /// product of the two numbers above in binary64, rounded; the rate that is fed does not move it.
+  /// >= 0: only kAdamW [=0.01 there]. An update subtracts learning_rate weight_decay w. The product of the two numbers
+  /// is a constant of the graph, computed in binary64 and rounded; the fed rate does not change it.
   double weight_decay = 0;
   std::optional<DType> state;  ///< (float16, bfloat16, float32) of every slot [=the variable's dtype]
   /// (float16, bfloat16, float32) dtype that hyperparameters are rounded to, to nearest even [=the variable's dtype]
   std::optional<DType> hyperparameters;
-  /// Every product, sum, quotient and root rounds on its own, each with its own operation id: plain nodes Mul, AddV2,
-  /// Sub, ... instead of one Apply operation. A slot's are of the slot's dtype, the variable's of the variable's; an
-  /// operand of another dtype is cast first, a rounding of its own; 1 - beta and 1 - rho are constants of the slot's
-  /// dtype. A skipped update runs all the same, with a gradient of zeros, and its results are not taken.
+  /// Every product, sum, quotient and root is rounded, each with its own operation id: plain nodes Mul, AddV2, Sub, ...
+  /// instead of one Apply operation. Those of a slot have the slot's dtype, those of the variable the variable's. An
+  /// operand of another dtype is cast first, with a rounding of its own; 1 - beta and 1 - rho are constants of the
+  /// slot's dtype. A skipped update still runs, with a gradient of zeros, and its results are dropped.
   bool separate_roundings = false;
   /// A hyperparameter that underflows to 0 or to a subnormal, overflows, or 1 - beta that vanishes in its dtype: an
   /// error instead of a warning.
@@ -64,12 +64,12 @@ struct OptimizerOptions {
 const char* name_of(OptimizerKind kind);               ///< "sgd", "momentum", "nesterov", "rmsprop", "adam", "adamw"
 OptimizerKind parse_optimizer(std::string_view text);  ///< throws std::invalid_argument with the names
 
-/// One hyperparameter as it arrives in its dtype.
+/// One hyperparameter, rounded to its dtype.
 struct HyperparameterCheck {
   std::string name;  ///< "epsilon"
   double asked = 0, got = 0;
   DType dtype = DType::kFloat32;
-  bool doubtful = false;     ///< 0 or subnormal though asked is not 0, infinite, or off by more than half a percent
+  bool doubtful = false;     ///< 0 or subnormal while `asked` is not 0, infinite, or off by more than half a percent
   std::string text() const;  ///< "epsilon 1e-08 is 0 in float16 (smallest positive 5.9604645e-08)"
 };
 /// Rounds to nearest even; "divided first" as in TUTORIAL G27: pass lr / S. Throws std::invalid_argument where asked is
@@ -77,8 +77,8 @@ struct HyperparameterCheck {
 HyperparameterCheck check_hyperparameter(std::string_view name, double asked, DType dtype);
 
 /// Clipping, after unscaling, in float32; where several are set, in the order of the fields. A gradient that is within
-/// its bound keeps every bit: c / max(norm, c) is 1 there. A norm that is infinite or NaN makes NaNs of all that it
-/// scales (TensorFlow's rule for the global norm), so that a step that overflowed is still seen as one.
+/// its bound keeps every bit: c / max(norm, c) is 1 there. A norm that is infinite or NaN makes NaNs of all gradients
+/// that it scales (TensorFlow's rule for the global norm), so that an overflowed step is still recognised.
 struct GradientClipping {
   std::optional<double> value;        ///< > 0, as all three: every element into [-value, value]
   std::optional<double> norm;         ///< each gradient's `L2` norm to at most this
@@ -103,15 +103,15 @@ class Optimizer {
   /// "/Momentum" (TensorFlow 1: "/RMSProp_1"), for Adam "/Adam" and "/Adam_1". They start at zeros, RMSProp's mean
   /// square at ones, as in TensorFlow 1 (Keras: zeros).
   std::vector<VariableSpec> slots(const VariableSpec& variable) const;
-  /// All hyperparameters in the dtype that variables of `dtype` give them, learning rate divided by `loss_scale` first
-  /// where it is folded in; with "1 - beta1", "1 - beta2", "1 - rho" as they come out, and AdamW's "learning_rate *
-  /// weight_decay". Throws std::invalid_argument in strict mode where one is doubtful, with all that are.
+  /// All hyperparameters in the dtype that variables of `dtype` give them, learning rate first divided by a
+  /// `loss_scale` that is folded in; also "1 - beta1", "1 - beta2", "1 - rho" as rounded, and AdamW's "learning_rate *
+  /// weight_decay". In strict mode throws std::invalid_argument with all doubtful ones.
   std::vector<HyperparameterCheck> check(DType dtype, double loss_scale = 1) const;
 
   /// The learning rate that the update of step t (from 1) gets, before it is rounded: lr / loss_scale, for Adam times
-  /// sqrt(1 - b2^t) / (1 - b1^t), in binary64 with the betas as asked for, powers by repeated multiplication. (Feed it,
-  /// rounded to the hyperparameter dtype, as "learning_rate".) Throws std::invalid_argument for t < 1, and for a loss
-  /// scale that is not positive and finite.
+  /// sqrt(1 - b2^t) / (1 - b1^t), in binary64 with the betas before rounding, powers by repeated multiplication. (Feed
+  /// it, rounded to the hyperparameter dtype, as "learning_rate".) Throws std::invalid_argument for t < 1, and for a
+  /// loss scale that is not positive and finite.
   double rate(int64_t t, double loss_scale = 1) const;
 
   /// Adds gradients of `loss` to the builder.
@@ -119,11 +119,10 @@ class Optimizer {
                                                      std::span<const Variable> variables,
                                                      const GradientOptions& options = {}) const;
   /// Adds slots (VariableV2), and in scope "update" Apply operations and Assigns. `learning_rate`: float32 scalar.
-  /// `apply`: bool scalar; where it is false nothing changes, to the bit, and no gradient raises a flag in the update.
-  /// Gradients may be float16, bfloat16 or float32, of the variable's shape. Variables without a gradient are left
-  /// alone; all without: std::invalid_argument "No gradients provided for any variable". Throws GraphError where a
-  /// variable is no VariableV2 of the builder, comes twice, or has a gradient of another shape; in strict mode as
-  /// `check` does.
+  /// `apply`: bool scalar; if it is false, no bit changes and no gradient raises a flag in the update. Gradients may be
+  /// float16, bfloat16 or float32, of the variable's shape. Variables without a gradient are unchanged; if none has
+  /// one: std::invalid_argument "No gradients provided for any variable". Throws GraphError where a variable is no
+  /// VariableV2 of the builder, comes twice, or has a gradient of another shape; in strict mode as `check` does.
   void apply_gradients(GraphBuilder& builder, std::span<const GradientAndVariable> gradients, Port learning_rate,
                        Port apply) const;
   /// Both.

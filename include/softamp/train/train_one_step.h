@@ -1,8 +1,8 @@
 // MindSpore's training steps (MIXED_PRECISION M09, M12, M13, M15): a network with its loss, an optimizer, and one call
 // a batch.
 //
-// The graphs underneath are those of a Trainer (train/trainer.h): one computes loss and gradients, one takes the scale
-// off, looks for what is not finite, and updates. Node names tell the phases of a step (phase_of, MIXED_PRECISION M03).
+// The graphs underneath are those of a Trainer (train/trainer.h): one computes loss and gradients, one unscales, looks
+// for elements that are not finite, and updates. Node names show the phases of a step (phase_of, MIXED_PRECISION M03).
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,16 @@ namespace softamp::cells {
 struct Context {
   enum class Mode : uint8_t {
     kGraph,     ///< the network is compiled by the first step
-    kPynative,  ///< operation by operation; the same numbers, and no other graphs here
+    kPynative,  ///< operation by operation; here the same graphs and the same numbers
   };
   Mode mode = Mode::kGraph;
-  std::string device_target = "GPU";  ///< (CPU, GPU, Ascend) decides level "auto" and where overflows are seen
+  std::string device_target = "GPU";  ///< (CPU, GPU, Ascend) decides level "auto" and how overflows are found
   /// Refuse on a CPU what MindSpore refuses there: managers with an update cell (MIXED_PRECISION M19, TUTORIAL X9).
   bool strict = false;
   /// (gradients, status, both) [=on Ascend the sticky flag of the device, else a finite test of all gradients]
   std::optional<OverflowFrom> overflow_from{};
-  LogSink log{};  ///< [=nobody listens]
-  /// Of all that runs. Arithmetic is IEEE 754's [=semantics], so that an overflow is infinite, as on these devices.
+  LogSink log{};  ///< [=no log]
+  /// Options of all runs. Arithmetic is IEEE 754's [=semantics], so that an overflow is infinite, as on these devices.
   ExecutorOptions executor = ieee_executor();
 
   static ExecutorOptions ieee_executor(uint64_t seed = 0);
@@ -44,8 +44,8 @@ struct Context {
   void validate() const;
 };
 
-/// An optimizer as MindSpore's constructors make it: with a loss scale that it divides gradients by, for steps that do
-/// not (MIXED_PRECISION M20).
+/// An optimizer as MindSpore's constructors make it: with a loss scale by which it divides gradients, for steps that do
+/// not divide (MIXED_PRECISION M20).
 struct CellOptimizer {
   CellOptimizer(OptimizerOptions o, double scale = 1) : options(o), loss_scale(scale) {}
   OptimizerOptions options;
@@ -59,8 +59,8 @@ class TrainStep {
   TrainStep(const TrainStep&) = delete;
   TrainStep& operator=(const TrainStep&) = delete;
 
-  /// Builds graphs and first values for batches of this type, before the first step would. Throws GraphError, where
-  /// the network does not fit.
+  /// Builds graphs and first values for batches of this type before the first step. Throws GraphError, where the
+  /// network does not fit.
   void compile(const TensorType& data, const TensorType& label);
   bool compiled() const;
   /// Parameters, in order of creation. These throw std::logic_error before the network is compiled.
@@ -79,8 +79,8 @@ class TrainStep {
   std::unique_ptr<Impl> impl_;
 };
 
-/// MIXED_PRECISION M09: gradients of the loss seeded with `sens`, then the optimizer, whatever the gradients are;
-/// returns the loss. The network must live as long as the step.
+/// MIXED_PRECISION M09: gradients of the loss seeded with `sens`, then the optimizer, for any gradients; returns the
+/// loss. The network must live as long as the step.
 class TrainOneStepCell : public TrainStep {
  public:
   /// pass: acts on the forward graph, before it is differentiated [=none] (level O1). Throws std::invalid_argument:
@@ -100,11 +100,11 @@ struct LossScaleStep {
   float scale = 1;  ///< that this step used
 };
 
-/// MIXED_PRECISION M12: gradients are multiplied by the reciprocal of the scale in their dtype; where something
-/// overflowed (Context::overflow) the optimizer does not run, and the update cell hears of it.
+/// MIXED_PRECISION M12: gradients are multiplied by the reciprocal of the scale in their dtype; after an overflow
+/// (Context::overflow) the optimizer does not run. The update cell is told.
 class TrainOneStepWithLossScaleCell : public TrainStep {
  public:
-  /// scale_sense: a cell that moves the scale, or a scale as a float32 tensor of shape () or (1,), which stays until
+  /// scale_sense: a cell that moves the scale, or a scale as a float32 tensor of shape () or (1,), which is kept until
   /// set_sense_scale. Throws std::invalid_argument for another tensor, a null cell, and as TrainOneStepCell.
   using ScaleSense = std::variant<std::shared_ptr<LossScaleUpdateCell>, Tensor>;
   TrainOneStepWithLossScaleCell(Cell& network_with_loss, const CellOptimizer& optimizer, ScaleSense scale_sense,

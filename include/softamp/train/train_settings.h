@@ -1,4 +1,4 @@
-// Everything that decides a training run, as one value: what the programs' options and `softamp train`'s JSON file say.
+// Everything that decides a training run, as one value, from the programs' options or `softamp train`'s JSON file.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 namespace softamp {
 
 struct TrainSettings {
-  std::string program = "softamp train";  ///< who asks; in the log
+  std::string program = "softamp train";  ///< name of the program; in the log
   std::string network = "small_cnn";      ///< network_names()
   std::string precision = "float32";      ///< Precision::names()
-  /// Mechanism::parse: who says which operations or layers compute in low precision; with precision float32 alone.
+  /// Mechanism::parse: which system decides what computes in low precision; only with precision float32.
   std::string mechanism = "none";
   std::string data;          ///< folder; "": SOFTAMP_DATA, else the generated set
   bool generated = false;    ///< the generated set even where SOFTAMP_DATA is set
-  int64_t train_images = 0;  ///< (0: all) the first so many
+  int64_t train_images = 0;  ///< (0: all) the first ones
   int64_t test_images = 0;   ///< (0: all)
   int64_t batch_size = 32, epochs = 5, warmup_epochs = 0;
-  int64_t steps = 0;     ///< (0: epochs decide) at most so many, the warm-up's included
+  int64_t steps = 0;     ///< (0: epochs decide) at most, the warm-up's included
   bool shuffle = false;  ///< per epoch, keyed by (seed, epoch)
   uint64_t seed = 0;
   std::string optimizer = "momentum";
@@ -30,7 +30,7 @@ struct TrainSettings {
   std::optional<double> momentum, rho, beta1, beta2, epsilon, weight_decay;  ///< [=the optimizer's]
   std::optional<std::string> optimizer_state;                                ///< dtype of slots
   bool separate_roundings = false;
-  /// LossScaleOptions::parse [="": 256; under a mechanism its own (MIXED_PRECISION K23)]
+  /// LossScaleOptions::parse [="": 256; under a mechanism the mechanism's (MIXED_PRECISION K23)]
   std::string loss_scale;
   bool fold_scale_into_rate = false;  ///< linear optimizers: lr / S instead of g / S
   bool loss_in_float32 = true;
@@ -38,7 +38,7 @@ struct TrainSettings {
   int random_bits = 0;                      ///< (0: 13; 1 .. 32)
   std::string partials = "float";           ///< (float, half) of convolutions and products
   int amp_block = 16;
-  /// Words inv div0 oflo nanoo, "all" (esr apart), "off" [="": off; under a mechanism nanoo, so that an overflow is
+  /// Words inv div0 oflo nanoo, "all" (except esr), "off" [="": off; under a mechanism nanoo, so that an overflow is
   /// seen]
   std::string behaviour;
   std::optional<double> clip_value, clip_norm, clip_global_norm;
@@ -63,7 +63,8 @@ struct TrainSettings {
   TrainerOptions trainer_options() const;
   Precision precision_value() const { return Precision::parse(precision); }
   Mechanism mechanism_value() const { return Mechanism::parse(mechanism); }
-  /// The same with what follows from other settings written out: loss_scale, behaviour. Throws as Mechanism::parse.
+  /// The same with loss_scale and behaviour, if they follow from other settings, written out. Throws as
+  /// Mechanism::parse.
   TrainSettings spelled_out() const;
 };
 

@@ -2,15 +2,15 @@
 //
 // Two graphs make a step. The gradient graph computes loss and gradients of one micro-batch; the update graph takes the
 // gradients of all replicas and changes variables and slots. Every run of either is one step of random bits (N70): the
-// counter `executions` moves on by one for each micro-batch and one for the update, the same on all replicas.
+// counter `executions` grows by one for each micro-batch and one for the update, the same on all replicas.
 //
 // The seven phases of a step (MIXED_PRECISION M03) are scopes of these graphs: cast, forward, loss, scale, backward,
 // unscale, update.
 //
-// A pass for mixed precision sees forward graph, loss scale and gradients as one finished graph. What is fetched of it,
-// loss and gradients, stands behind Identity nodes that are added first, so that the operations that compute them may
-// be converted while all that is fetched stays float32. Sums over micro-batches, reduction, unscaling and update are no
-// matter of the pass. `logits` runs the forward graph after the same pass.
+// A pass for mixed precision sees forward graph, loss scale and gradients as one finished graph. Loss and gradients are
+// fetched through Identity nodes that are added first, so that the operations before them may be converted while the
+// fetched tensors stay float32. Sums over micro-batches, reduction, unscaling and update are outside the pass. `logits`
+// runs the forward graph after the same pass.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct StepResult {
 enum class ReplicaReduction : uint8_t { kSum, kMean };
 
 struct TrainerOptions {
-  /// Of both graphs: seed, behaviour (esr: where rounding is stochastic), products, threads.
+  /// For both graphs: seed, behaviour (esr: where rounding is stochastic), products, threads.
   ExecutorOptions executor{};
   OptimizerOptions optimizer{};
   LossScaleOptions loss_scale{};
@@ -69,8 +69,7 @@ struct TrainerOptions {
 };
 
 /// "cast", "forward", "loss", "scale", "backward", "unscale" or "update": the phase that a node of the trainer's graphs
-/// belongs to, by its name. Casts that layers or a pass add are "cast" wherever they stand; gradients of casts are
-/// "backward".
+/// belongs to, by its name. Casts that layers or a pass add are always "cast"; gradients of casts are "backward".
 std::string_view phase_of(std::string_view node_name);
 
 class Trainer {
@@ -89,7 +88,7 @@ class Trainer {
   StepResult step(std::span<const Batch> batches);
 
   /// Logits of a batch of the model's size, with the present variables of replica 0, rounded to nearest; no variable
-  /// and no counter moves.
+  /// and no counter changes.
   Tensor logits(const Tensor& images);
 
   const Model& model() const;
@@ -98,17 +97,17 @@ class Trainer {
   const Graph& update_graph() const;
   const LossScale& loss_scale() const;
   const std::vector<std::string>& warnings() const;
-  /// What the pass made of the gradient graph, or, where the model was built under a rule of layers, what sets that
-  /// graph apart from the same in float32; nothing without either.
+  /// What the pass changed in the gradient graph; if the model was built under a rule of layers, how that graph differs
+  /// from the same in float32; empty without either.
   const std::optional<PrecisionReport>& precision_report() const;
 
   /// Everything that the next step depends on besides its batches.
   struct State {
     int64_t step = 0;            ///< steps done
-    int64_t optimizer_step = 0;  ///< t of Adam: updates applied (or done, where skipped ones count)
+    int64_t optimizer_step = 0;  ///< t of Adam: updates applied (or all, if skipped ones count)
     uint32_t executions = 0;     ///< graph executions so far
     LossScale::State loss_scale;
-    /// Variables and slots by name, of each replica; one set where all replicas agree.
+    /// Variables and slots by name, of each replica; one set if all replicas agree.
     std::vector<std::vector<std::pair<std::string, Tensor>>> tensors;
   };
   State state() const;
@@ -127,10 +126,10 @@ class Trainer {
   };
   Memory memory() const;
 
-  /// Where ExecutorOptions::timings is on: what every operation of the last step took, all runs after one another.
+  /// If ExecutorOptions::timings is on: the time of every operation of the last step, run after run.
   const std::vector<OperationTime>& timings() const;
 
-  /// Sees every tensor of every run: phase, replica, and what ExecutorOptions::observe sees (traces are made from it).
+  /// Called with every tensor of every run: phase, replica, and the arguments of ExecutorOptions::observe (for traces).
   using Observer = std::function<void(std::string_view phase, int replica, uint32_t execution, const Node& node,
                                       int port, const TensorType& type, const void* data)>;
   void observe(Observer observer);

@@ -1,12 +1,11 @@
 // A whole training run: data, epochs, log, progress, checkpoints, resuming, evaluation, and the curve at the end.
 //
 // A step takes replicas x accumulation batches, one after another from the stream of batches (sampler.h); an epoch is
-// as many whole steps as its images fill. Epochs of the warm-up train too; they are neither timed nor reported.
+// as many whole steps as its images fill. Epochs of the warm-up train, too, but are neither timed nor reported.
 //
 // Evaluation runs the model as it trains, rounded to nearest: batch normalisation uses the statistics of the batch,
-// because the tutorial's script never updates the moving averages. So a figure depends on how test images fall into
-// batches: in their own order, batch_size at a time, the last batch filled up with the first images, which are not
-// counted again.
+// because the tutorial's script never updates the moving averages. So a figure depends on the batches of test images:
+// in order, batch_size at a time, the last batch filled up with the first images, which are not counted again.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +22,19 @@
 
 namespace softamp {
 
-/// Where a run's output goes, and what may stop it; nothing here changes a bit of its results.
+/// Where a run's output goes, and what may stop it. Nothing here changes its results.
 struct RunOutput {
   /// File of JSON lines [=none]: line 1 {"softamp_log":1,"settings":{...},"warnings":[...]}, then one object a step
-  /// (StepResult::json, with hashes of the weights), an epoch, an evaluation; no times. A resumed run goes on with the
-  /// log from its checkpoint's place, so that it becomes the log of a run that was never stopped.
+  /// (StepResult::json, with hashes of the weights), an epoch, an evaluation; no times. A resumed run continues the log
+  /// from the checkpoint's step, so that it becomes the log of a run that was never stopped.
   std::string log{};
   std::string checkpoint{};      ///< file [=none]: at the end, when interrupted, and every `checkpoint_every` steps
-  int64_t checkpoint_every = 0;  ///< (0: only then)
-  /// Checkpoint to go on from [=none]. Settings must be as they were, but for those that no bit of a step depends on:
-  /// program, data and generated (the images' contents are compared), test_images, epochs, steps, evaluate,
-  /// evaluate_every, threads, backend.
+  int64_t checkpoint_every = 0;  ///< (0: only at the end or when interrupted)
+  /// Checkpoint to resume from [=none]. Settings must be the same, except those that change no bit of a step: program,
+  /// data and generated (the images' contents are compared), test_images, epochs, steps, evaluate, evaluate_every,
+  /// threads, backend.
   std::string resume{};
-  std::string plot{};              ///< .svg or .png of the loss curve, where a loss is finite [=none]
+  std::string plot{};              ///< .svg or .png of the loss curve, if any loss is finite [=none]
   std::ostream* report = nullptr;  ///< the tutorial's lines [=standard output]
   bool progress = true;            ///< a line on a terminal
   bool quiet = false;              ///< no lines at all
@@ -49,7 +48,7 @@ struct Evaluation {
   double accuracy() const { return images ? static_cast<double>(correct) / static_cast<double>(images) : 0; }
 };
 
-/// What a mechanism of mixed precision made of the gradient graph of a run.
+/// How a mechanism of mixed precision changed the gradient graph of a run.
 struct MechanismSummary {
   std::string mechanism;                ///< Mechanism::text
   int64_t nodes = 0, converted = 0;     ///< of the graph without its casts; those with an attribute in low precision
@@ -59,10 +58,10 @@ struct MechanismSummary {
 
 struct RunSummary {
   bool finished = true;                       ///< false: stopped before the end
-  int64_t steps = 0, skipped = 0;             ///< since the run began, also before it was resumed
+  int64_t steps = 0, skipped = 0;             ///< since the run began, including those before it was resumed
   std::vector<double> losses;                 ///< per step of this process, unscaled
-  std::vector<double> epoch_losses;           ///< mean of each timed epoch, also before it was resumed
-  std::vector<Evaluation> evaluations;        ///< likewise
+  std::vector<double> epoch_losses;           ///< mean of each timed epoch, including those before it was resumed
+  std::vector<Evaluation> evaluations;        ///< including those before it was resumed
   double seconds = 0, images_per_second = 0;  ///< of the timed epochs' steps in this process
   std::vector<std::string> weight_hashes;     ///< at the end, per replica
   Trainer::Memory memory;
@@ -71,7 +70,7 @@ struct RunSummary {
 
 /// Prints, as the tutorial does: "Executing warmup run...", after each epoch "Average loss: <l> --- time so far <s>",
 /// then "throughput <x> images/s", and "Evaluation: accuracy <a> %, loss <l> on <n> test images" after each evaluation;
-/// the caller prints the last line. The trainer's warnings and memory, and what the mechanism did, go to standard
+/// the caller prints the last line. The trainer's warnings and memory, and the mechanism's changes, go to standard
 /// error. Throws DataError, CheckpointError, std::invalid_argument, FloatingPointError, std::runtime_error (a log or
 /// plot that cannot be written).
 RunSummary run_training(const TrainSettings& settings, const RunOutput& output = {});

@@ -1,6 +1,6 @@
-// Variables with scopes and custom getters, as in TensorFlow 1: a store gives out variables by full path, and a getter
-// may stand between a layer and the store, for example to keep float32 masters of float16 weights (TUTORIAL G15 to
-// G19).
+// Variables with scopes and custom getters, as in TensorFlow 1: a store returns variables by full path, and a getter
+// between a layer and the store may change that, for example to keep float32 masters of float16 weights (TUTORIAL G15
+// to G19).
 //
 // A variable is a node VariableV2; what a layer reads is a NodeOutput. The two are different types: only a Variable can
 // be assigned to (TUTORIAL G18).
@@ -46,7 +46,7 @@ struct Variable {
   operator NodeOutput() const { return {port}; }
 };
 
-/// Adds Assign{ref = variable}. There is none for a NodeOutput: the result of a getter is no variable.
+/// Adds Assign{ref = variable}. There is no assign for a NodeOutput: the result of a getter is no variable.
 Port assign(GraphBuilder& builder, const Variable& variable, Port value, std::string_view name = "Assign");
 Port assign(GraphBuilder&, const NodeOutput&, Port, std::string_view = {}) = delete;
 
@@ -59,14 +59,14 @@ struct VariableRequest {
   bool trainable = true;
 };
 
-/// A layer that was built under a rule, and what the rule said of it.
+/// A layer that was built under a rule, and the rule's answer for it.
 struct RuledLayer {
   std::string kind;  ///< "conv2d", as LayerRule's
   std::string path;  ///< its scope: "block1/conv2d"
   LayerPrecision precision;
 };
 
-/// Creates variables in a GraphBuilder, by full path. Scopes nest, and carry getters.
+/// Creates variables in a GraphBuilder, by full path. Scopes nest, and may have getters.
 class VariableStore {
  public:
   /// rule: what the functional layers (layers.h) compute in [=each in the dtype of its first input].
@@ -75,7 +75,7 @@ class VariableStore {
   VariableStore(const VariableStore&) = delete;
   VariableStore& operator=(const VariableStore&) = delete;
 
-  /// Goes on to the next getter outwards, and at last to the store itself.
+  /// Calls the next getter outwards, and at last the store itself.
   class Next {
    public:
     NodeOutput operator()(const VariableRequest& request) const { return store_.pass(outer_, request); }
@@ -86,14 +86,13 @@ class VariableStore {
     friend class VariableStore;
     Next(VariableStore& store, size_t outer) : store_(store), outer_(outer) {}
     VariableStore& store_;
-    size_t outer_;  ///< getters that are still to be asked
+    size_t outer_;  ///< getters still to be called
   };
   using Getter = std::function<NodeOutput(const Next& next, const VariableRequest& request)>;
 
   /// While alive: names begin with "name/" (also those of the builder's nodes), requests pass through `getter`, and
-  /// variables that are there already are handed out again where `reuse` [=false, inherited]. Names are taken as they
-  /// are given; "" adds nothing to names, for a getter or `reuse` alone. Scopes end in the reverse order of their
-  /// beginning, by an exception too.
+  /// existing variables are returned again if `reuse` [=false, inherited]. Names are used as given; "" adds nothing to
+  /// names: a scope only for a getter or `reuse`. Scopes end in reverse order, after an exception, too.
   class Scope {
    public:
     ~Scope();
@@ -111,9 +110,9 @@ class VariableStore {
   /// Throws GraphError for a malformed name.
   [[nodiscard]] Scope scope(std::string_view name, Getter getter = {}, bool reuse = false);
 
-  /// The scope of a layer: `name` as it is, but where it is the layer's default name, the first of name, name_1, name_2
-  /// and so on that no scope had since the current one began. So a scope that is entered again names its layers alike,
-  /// and under `reuse` they get the same variables (TensorFlow 1's tf.layers).
+  /// The scope of a layer: `name`, or, if it is the layer's default name, the first of name, name_1, name_2 and so on
+  /// that no scope has had since the current one began. So a scope that is entered again gives its layers the same
+  /// names, and under `reuse` the same variables (TensorFlow 1's tf.layers).
   [[nodiscard]] Scope layer_scope(std::string_view name, std::string_view default_name);
 
   /// "block1/conv2d/", or "" outside of all scopes.
@@ -123,7 +122,7 @@ class VariableStore {
   /// ("Variable conv/kernel already exists, disallowed. Did you mean to set reuse=True?"), or under reuse another shape
   /// or dtype ("Trying to share variable conv/kernel, but specified shape [2] and found shape [3].").
   NodeOutput get(const VariableRequest& request);
-  /// Past all getters.
+  /// Without getters.
   Variable create(const VariableRequest& request);
 
   GraphBuilder& builder() { return builder_; }
@@ -132,8 +131,8 @@ class VariableStore {
   const Variable& variable(std::string_view full_path) const;  ///< throws GraphError with the nearest name
   int64_t getter_calls() const { return getter_calls_; }       ///< requests that passed through a getter (TUTORIAL G47)
 
-  /// What the rule says of the layer of this kind whose scope is the current one, and keeps it in ruled_layers; nothing
-  /// without a rule. Throws GraphError for a rule that computes, or keeps variables, in no dtype of layers.
+  /// The rule's answer for the layer of this kind with the current scope, also kept in ruled_layers; empty without a
+  /// rule. Throws GraphError if the answer is no dtype of layers.
   std::optional<LayerPrecision> layer_precision(std::string_view kind);
   /// Layers that the rule was asked about, in order.
   const std::vector<RuledLayer>& ruled_layers() const { return ruled_; }
@@ -146,7 +145,7 @@ class VariableStore {
   std::string scope_;
   bool reuse_ = false;
   std::deque<Getter> getters_;    // outermost first; a getter that opens a scope must not move those before it
-  std::set<std::string> opened_;  // paths of scopes that began in a scope that is still open
+  std::set<std::string> opened_;  // paths of scopes opened within a scope that is still open
   std::vector<VariableSpec> specs_;
   std::map<std::string, Variable, std::less<>> by_name_;
   int64_t getter_calls_ = 0;

@@ -22,13 +22,13 @@ struct OptionText {
   std::vector<std::string> names;  ///< "-h", "--help"; of a positional its one name, "GRAPH"
   std::string value;               ///< as the help calls it, "WORD"; empty for a flag
   std::string description;
-  std::vector<std::string> words;  ///< that can be the value, where they can be listed
+  std::vector<std::string> words;  ///< that the value can be, if they can be listed
   ValueKind kind = ValueKind::kNone;
   bool required = false;
   bool repeatable = false;
   /// The value may be left out: "--tensorflow", "--tensorflow=2019" (`joined`: not as a word of its own).
   bool optional_value = false, joined = false;
-  std::vector<std::string> excludes;  ///< options that cannot stand beside it
+  std::vector<std::string> excludes;  ///< options that cannot be combined with it
 
   const std::string& name() const { return names.back(); }
   bool has_value() const { return kind != ValueKind::kNone; }
@@ -51,7 +51,7 @@ CommandLine command_line_of(const CLI::App& program);
 /// The first statement of a description, for a line beside a completion: without default, without a full stop.
 std::string short_text(const std::string& description);
 
-/// `text` with each of `special` behind a backslash.
+/// `text` with a backslash before each of `special`.
 std::string with_backslashes(const std::string& text, const std::string& special);
 
 /// The words with blanks between them.

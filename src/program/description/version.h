@@ -1,4 +1,4 @@
-// softamp --version: what this program is, and what it is made of.
+// softamp --version: the program's version, and how it was built.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The words that an option takes, said where the option is added. Completions offer them; the parser of the option
-// still decides, so that other spellings stay allowed.
+// The words that an option takes, declared where the option is added. Completions offer them; the option's parser may
+// accept other spellings, too.
 #pragma once
 
 #include "softamp/numerics/chips.h"
@@ -18,12 +18,12 @@ namespace softamp::program {
 
 using Words = std::vector<std::string>;
 
-/// Says what the option (or positional) of this name takes; a later call replaces an earlier one. A word that ends in
-/// '=' is the beginning of a value. The function is called when a completion script is made, not before.
+/// Declares the words of the option (or positional) of this name; a later call replaces an earlier one. A word that
+/// ends in '=' is the beginning of a value. The function is called when a completion script is made, not before.
 void offer(CLI::App& app, const std::string& option, std::function<Words()> words);
 void offer(CLI::App& app, const std::string& option, const Words& words);
 
-/// What `offer` was given for the option; else empty.
+/// The words declared for the option; else empty.
 Words offered(const CLI::Option& option);
 
 /// The first name of each value of a type that has names.
@@ -51,7 +51,7 @@ template <>
 inline Words names_of_all<std::optional<Chip>>() {
   return names_of_all<Chip>();
 }
-/// Of the formats with a name, those that can be computed in: all but fp64.
+/// The named formats that can be computed in: all except fp64.
 Words names_of_compute_formats();
 
 }  // namespace softamp::program

@@ -15,7 +15,17 @@ if(NOT SOFTAMP_CUDA STREQUAL "OFF")
     endif()
   endif()
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)  # SASS for 75, 80, 90 and PTX for 90; before check_language
+    # Before check_language. Machine code for each, and PTX for the last.
+    set(CMAKE_CUDA_ARCHITECTURES 90)
+    if(SOFTAMP_CUDA_ALL)
+      set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)
+    else()
+      execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+                      OUTPUT_VARIABLE capability ERROR_QUIET RESULT_VARIABLE no_gpu)
+      if(no_gpu EQUAL 0 AND capability MATCHES "^([0-9]+)\\.([0-9])")
+        set(CMAKE_CUDA_ARCHITECTURES "${CMAKE_MATCH_1}${CMAKE_MATCH_2}")
+      endif()
+    endif()
   endif()
   include(CheckLanguage)
   check_language(CUDA)

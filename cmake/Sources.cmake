@@ -39,25 +39,19 @@ if(NOT SOFTAMP_HAS_CUDA)
   set(cuda_sources "${PROJECT_SOURCE_DIR}/cuda/off.cpp")
 endif()
 
-if(NOT SOFTAMP_MECHANISMS)
-  set(precision_left "amp_level|apply_plan|graph_rewrite|layer_pass|loss_scale_json|mechanism|mixed_precision_context")
-  string(APPEND precision_left "|op_(lists|sig).*|policy|precision_report|recipe.*|re(port|write)_.*|tensor_lists|type_view")
-  set(train_left "amp_model|cell.*|checkpoint|estimator|kernel_select|layer|layer_(classes|value)|loss_curve|run_.*")
-  string(APPEND train_left "|loss_scale_(manager|optimizer.*|search)|train_(one_step|settings.*)|training_.*")
-  list(FILTER library_sources EXCLUDE REGEX "/src/(precision/(${precision_left})|train/(${train_left}))\\.cpp$")
-endif()
 if(SOFTAMP_MINIMAL)
   set(library_sources ${minimal_library})
   set(engine_sources ${minimal_engine})
 endif()
 
-# How they are compiled. The engine's files are optimised (-O2: -O3 takes twice the time for the same speed), and those that
-# compute, the formulations of instruction sets and the portable ones, inline their arithmetic. All else calls scalar
-# arithmetic as functions (SOFTAMP_OUT_OF_LINE, numerics/platform.h), at the level that its speed asks for, in units of
-# several files.
-set_property(SOURCE ${engine_sources} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+# How they are compiled. The formulations of instruction sets, and the portable ones of arrays and products, are what is
+# hot: -O3, whose unrolled loops are worth up to a factor of two, with their arithmetic inlined. The other portable ones and
+# the loops around them: -O2. All that is not hot calls scalar arithmetic as functions (SOFTAMP_OUT_OF_LINE,
+# numerics/platform.h), at the level that its speed asks for, in units of several files.
 set(engine_around ${engine_sources})
-list(FILTER engine_around EXCLUDE REGEX "_(avx2|avx512|avx512fp16|portable)\\.cpp$")
+list(FILTER engine_around EXCLUDE REGEX "_(avx2|avx512|avx512fp16)\\.cpp$|/(kernels|product)_portable\\.cpp$")
+set_property(SOURCE ${engine_around} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+list(FILTER engine_around EXCLUDE REGEX "_portable\\.cpp$")
 set_property(SOURCE ${engine_around} APPEND PROPERTY COMPILE_OPTIONS -DSOFTAMP_OUT_OF_LINE)
 
 include(Units)

@@ -3,10 +3,12 @@
 #   bash tests/run.sh                      everything but the labels exhaustive and nightly
 #   bash tests/run.sh -R numerics          the tests whose name matches
 #   bash tests/run.sh -L exhaustive        the full proofs, every input (minutes to hours)
+# What is too long for every day is done in parts, and SOFTAMP_SLICE chooses the part [=the day of the year].
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=${SOFTAMP_BUILD_DIR:-build}
+export SOFTAMP_SLICE=${SOFTAMP_SLICE:-$((10#$(date +%j)))}
 bash tests/setup.sh tests
 bash tests/build.sh all
 

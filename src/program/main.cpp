@@ -71,11 +71,10 @@ const Verb& find_verb(const std::vector<Verb>& verbs, const std::string& name) {
 int run(int argc, char** argv, std::string& place) {
   CLI::App program("Low-precision arithmetic of an IPU-style accelerator, bit for bit.", "softamp");
   program.footer(kFooter);
-  bool json = false;
   program.set_version_flag(
-      "--version", [&] { return softamp::program::version_text(json); },
+      "--version", [&] { return softamp::program::version_text(program.count("--json") > 0); },
       "print the versions of program and arithmetic, the compiler, the instruction sets, CUDA");
-  program.add_flag("--json", json, "with --version: print one JSON document");
+  program.add_flag("--json")->description("with --version: print one JSON document");
   program.require_subcommand(1);
 
   using namespace softamp::program;

@@ -11,8 +11,12 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/files.h"
+
 namespace npy = softamp::npy;
 namespace fs = std::filesystem;
+using softamp::testing::read_text;
+using softamp::testing::TemporaryFolder;
 
 namespace {
 
@@ -33,32 +37,13 @@ npy::Header parse(const std::string& bytes) {
 }
 
 /// The message with which the bytes are refused.
-std::string refusal(const std::string& bytes) {
+std::string refusal_of_bytes(const std::string& bytes) {
   try {
     parse(bytes);
   } catch (const npy::Error& e) {
     return e.what();
   }
   return "accepted";
-}
-
-/// A folder that lasts as long as the test.
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "softamp_npy_XXXXXX").string();
-    path = mkdtemp(pattern.data());
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string file(const char* name) const { return (path / name).string(); }
-  size_t entries() const {
-    return static_cast<size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
-  }
-};
-
-std::string contents(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace
@@ -140,7 +125,7 @@ TEST(NpyHeader, RefusesWithPlaceAndExpectation) {
       {file_bytes("", 8), "byte 10: expected '{' at the start of the header; the header ends here"},
   };
   for (const auto& row : rows) {
-    const std::string message = refusal(row.bytes);
+    const std::string message = refusal_of_bytes(row.bytes);
     EXPECT_NE(message.find(row.message), std::string::npos) << message << "\nexpected " << row.message;
     EXPECT_EQ(message.rfind("a.npy: ", 0), 0u) << message;
   }
@@ -149,10 +134,11 @@ TEST(NpyHeader, RefusesWithPlaceAndExpectation) {
 TEST(NpyHeader, RefusesTooManyExtentsAndTooLongHeaders) {
   std::string shape = "(";
   for (size_t i = 0; i <= npy::kMaxRank; ++i) shape += "1, ";
-  EXPECT_NE(refusal(file_bytes(dictionary("<f4", shape + ")"), 4)).find("more than 64 extents"), std::string::npos);
+  EXPECT_NE(refusal_of_bytes(file_bytes(dictionary("<f4", shape + ")"), 4)).find("more than 64 extents"),
+            std::string::npos);
   std::string huge = file_bytes(dictionary("<f4", "(1,)"), 4, 2);
   huge[11] = '\x7f';
-  EXPECT_NE(refusal(huge).find("expected at most 65535"), std::string::npos);
+  EXPECT_NE(refusal_of_bytes(huge).find("expected at most 65535"), std::string::npos);
 }
 
 TEST(NpyHeader, WrittenHeaderIsWhatNumpyWrites) {
@@ -166,7 +152,7 @@ TEST(NpyHeader, WrittenHeaderIsWhatNumpyWrites) {
 }
 
 TEST(NpyFile, PiecesOfAnySizeRoundTrip) {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::vector<float> values(1000);
   for (size_t i = 0; i < values.size(); ++i) values[i] = 0.25f * static_cast<float>(i);
   const uint64_t shape[] = {10, 100};
@@ -189,7 +175,7 @@ TEST(NpyFile, PiecesOfAnySizeRoundTrip) {
 }
 
 TEST(NpyFile, WithoutCommitTheOldFileStays) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("a.npy");
   std::ofstream(path) << "old";
   const uint64_t shape[] = {2};
@@ -201,13 +187,13 @@ TEST(NpyFile, WithoutCommitTheOldFileStays) {
     EXPECT_EQ(folder.entries(), 2u);
   }
   EXPECT_EQ(folder.entries(), 1u);
-  EXPECT_EQ(contents(path), "old");
+  EXPECT_EQ(read_text(path), "old");
   {
     npy::Writer writer(path, npy::ElementType::kUint8, shape);
     writer.write("xy", 2);
     writer.commit();
   }
-  EXPECT_EQ(contents(path).substr(contents(path).size() - 2), "xy");
+  EXPECT_EQ(read_text(path).substr(read_text(path).size() - 2), "xy");
   struct stat written {};
   ASSERT_EQ(::stat(path.c_str(), &written), 0);
   const mode_t mask = ::umask(0);
@@ -216,16 +202,16 @@ TEST(NpyFile, WithoutCommitTheOldFileStays) {
 }
 
 TEST(NpyFile, RefusesWhatIsNotARegularFile) {
-  const Folder folder;
+  const TemporaryFolder folder;
   EXPECT_THROW(npy::Reader(folder.file("missing.npy")), npy::Error);
-  EXPECT_THROW(npy::Reader(folder.path.string()), npy::Error);
-  EXPECT_THROW(npy::Writer(folder.path.string(), npy::ElementType::kUint8, {}), npy::Error);
+  EXPECT_THROW(npy::Reader(folder.path().string()), npy::Error);
+  EXPECT_THROW(npy::Writer(folder.path().string(), npy::ElementType::kUint8, {}), npy::Error);
   EXPECT_THROW(npy::Writer(folder.file("none/a.npy"), npy::ElementType::kUint8, {}), npy::Error);
   EXPECT_EQ(folder.entries(), 0u);
 }
 
 TEST(NpyFile, NoticesAFileThatShrinks) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("a.npy");
   std::ofstream(path, std::ios::binary) << file_bytes(dictionary("|u1", "(100,)"), 100);
   npy::Reader reader(path);
@@ -240,7 +226,7 @@ TEST(NpyCorpus, EveryFileIsRefusedOrUnderstood) {
   for (const auto& entry : fs::directory_iterator(SOFTAMP_SOURCE_DIR "/tests/fuzz/corpus/npy")) {
     ++files;
     try {
-      const npy::Header header = parse(contents(entry.path().string()));
+      const npy::Header header = parse(read_text(entry.path().string()));
       const std::string again =
           npy::make_header(header.type, header.shape) + std::string(header.elements * npy::size_of(header.type), '\0');
       EXPECT_EQ(parse(again).shape, header.shape) << entry.path();

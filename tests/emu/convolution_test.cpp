@@ -10,7 +10,7 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 /// A convolution, forward or one of its gradients.
-struct Case {
+struct ConvolutionCase {
   int kind = 0;  ///< 0 forward, 1 input gradient, 2 filter gradient
   bool depthwise = false;
   DType type = DType::kFloat16;
@@ -55,13 +55,13 @@ struct Case {
   }
 };
 
-OpResult run(const Node& node, const std::vector<Codes>& operands, const emu::EngineSettings& settings,
-             bool with_status = true) {
+OpResult run_convolution(const Node& node, const std::vector<Codes>& operands, const emu::EngineSettings& settings,
+                         bool with_status = true) {
   return run_node(node, operands, settings, factory(emu::convolution_kernels(), node.op), with_status);
 }
 
-Case random_case(Mixer& mix, bool large) {
-  Case c;
+ConvolutionCase random_convolution(Mixer& mix, bool large) {
+  ConvolutionCase c;
   c.kind = static_cast<int>(mix() % 3);
   c.depthwise = mix() % 4 == 0;
   const DType types[] = {DType::kFloat16, DType::kFloat16, DType::kFloat16, DType::kBFloat16, DType::kFloat32};
@@ -98,7 +98,7 @@ TEST(Convolution, RandomShapes) {
   const int blocks[] = {1, 4, 16, 0};
   constexpr int kCases = 480, kEvery = 16;
   for (int number = 0; number < kCases && !HasFailure(); ++number) {
-    const Case c = random_case(mix, number % kEvery == 0);
+    const ConvolutionCase c = random_convolution(mix, number % kEvery == 0);
     std::vector<Codes> operands = c.operands();
     const auto data = static_cast<TensorData>(mix() % 4);
     for (Codes& o : operands) fill(o, mix, data);
@@ -113,7 +113,7 @@ TEST(Convolution, RandomShapes) {
     settings.convolutions.flush_inner = mix() % 16 == 0;
     const Node node = c.node(operands);
     settings.reference = true;
-    const OpResult expected = run(node, operands, settings);
+    const OpResult expected = run_convolution(node, operands, settings);
     settings.reference = false;
     int turn = number;
     for (const InstructionSet isa : sets) {
@@ -123,8 +123,8 @@ TEST(Convolution, RandomShapes) {
                                std::to_string(settings.convolutions.inner) + " data " +
                                std::to_string(static_cast<int>(data)) + " case " + std::to_string(number) + " " +
                                bulk::name(isa) + " threads " + std::to_string(settings.threads);
-      expect_same(run(node, operands, settings), expected, what);
-      OpResult silent = run(node, operands, settings, false);
+      expect_same(run_convolution(node, operands, settings), expected, what);
+      OpResult silent = run_convolution(node, operands, settings, false);
       silent.status = expected.status;
       expect_same(silent, expected, what + " without status");
     }
@@ -138,7 +138,7 @@ int64_t pad_of(bool same, int64_t in, int64_t out, int64_t k, int64_t s) {
 
 /// Calls f(n, oh, ow, kh, kw, ih, iw) for every tap that reads the input.
 template <class F>
-void for_taps(const Case& c, const F& f) {
+void for_taps(const ConvolutionCase& c, const F& f) {
   const int64_t ph = pad_of(c.same, c.height, c.oh(), (c.kh - 1) * c.dh + 1, c.sh);
   const int64_t pw = pad_of(c.same, c.width, c.ow(), (c.kw - 1) * c.dw + 1, c.sw);
   for (int64_t n = 0; n < c.batch; ++n)
@@ -152,7 +152,7 @@ void for_taps(const Case& c, const F& f) {
 }
 
 /// The direct sums of a case in binary64, by scattering every product to where it belongs.
-std::vector<double> direct_sums(const Case& c, const std::vector<Codes>& x) {
+std::vector<double> direct_sums(const ConvolutionCase& c, const std::vector<Codes>& x) {
   std::vector<double> sums(static_cast<size_t>((c.kind == 0   ? c.output()
                                                 : c.kind == 1 ? c.input()
                                                               : c.filter())
@@ -177,7 +177,7 @@ std::vector<double> direct_sums(const Case& c, const std::vector<Codes>& x) {
 TEST(Convolution, IntegersExact) {
   Mixer mix(46);
   for (int number = 0; number < 150 && !HasFailure(); ++number) {
-    Case c = random_case(mix, false);
+    ConvolutionCase c = random_convolution(mix, false);
     c.batch = 2;
     std::vector<Codes> operands = c.operands();
     // At most 256 (bf16) or 2048 terms of magnitude 1, if many are zero: bounded below by counting.
@@ -199,7 +199,7 @@ TEST(Convolution, IntegersExact) {
       settings.environment.semantics = semantics_of(number % kSemantics);
       settings.convolutions.block = number % 3 == 0 ? 1 : 16;
       settings.reference = reference;
-      const OpResult r = run(c.node(operands), operands, settings);
+      const OpResult r = run_convolution(c.node(operands), operands, settings);
       for (size_t i = 0; i < sums.size(); ++i)
         ASSERT_EQ(r.out.value(i), sums[i]) << c.text() << " output " << i << " reference " << reference;
       EXPECT_EQ(r.status.flags, 0);
@@ -248,7 +248,7 @@ TEST(Convolution, ChainsByDefinition) {
   };
   Mixer mix(47);
   for (int number = 0; number < 90 && !HasFailure(); ++number) {
-    Case c = random_case(mix, false);
+    ConvolutionCase c = random_convolution(mix, false);
     c.type = DType::kFloat16;
     c.partials = number & 1 ? "half" : "float";
     if (number % 9 == 2) {  // long enough for two partials and a channel block that is cut
@@ -283,7 +283,7 @@ TEST(Convolution, ChainsByDefinition) {
     settings.environment.semantics = Semantics::ipu();
     for (const bool reference : {true, false}) {
       settings.reference = reference;
-      const OpResult r = run(c.node(operands), operands, settings);
+      const OpResult r = run_convolution(c.node(operands), operands, settings);
       for (size_t i = 0; i < chains.size(); ++i) {
         std::vector<Product>& chain = chains[i];
         std::stable_sort(chain.begin(), chain.end(), [](const Product& x, const Product& y) {
@@ -301,20 +301,20 @@ TEST(Convolution, ChainsByDefinition) {
   }
 }
 
-Shape shape_of(const Case& c) {
+Shape shape_of(const ConvolutionCase& c) {
   const std::vector<Codes> operands = c.operands();
   return c.node(operands).outputs[0].shape;
 }
 
 TEST(Convolution, Shapes) {
-  Case c;
+  ConvolutionCase c;
   c.height = 4, c.width = 5, c.sh = c.sw = 2, c.out = 7;
   EXPECT_EQ(shape_of(c), (Shape{1, 2, 3, 7}));
   // Height: (2-1) 2 + 3 - 4 = 1 place of padding, all of it behind; a filter of ones counts what windows see.
   std::vector<Codes> operands = c.operands();
   for (Codes& o : operands)
     for (size_t i = 0; i < o.size(); ++i) o.set_value(i, 1);
-  const OpResult r = run(c.node(operands), operands, {});
+  const OpResult r = run_convolution(c.node(operands), operands, {});
   const double seen[] = {6, 9, 6, 4, 6, 4};  // rows 3, 2 by columns 2, 3, 2
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(r.out.value(i * 7), seen[i]);
   c.same = false;
@@ -326,16 +326,6 @@ TEST(Convolution, Shapes) {
 }
 
 /// What `f` throws as GraphError.
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const GraphError& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 TEST(Convolution, Errors) {
   const auto conv = [](Shape input, Shape filter, Attributes a) {
     return error_of([&] {
@@ -376,7 +366,7 @@ TEST(Convolution, Errors) {
 
 /// A half partials option under a float32 output is ignored, with a warning.
 TEST(Convolution, PartialsWarning) {
-  Case c;
+  ConvolutionCase c;
   c.type = DType::kFloat32;
   c.partials = "half";
   std::vector<Codes> operands = c.operands();
@@ -388,28 +378,28 @@ TEST(Convolution, PartialsWarning) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("Conv2D 'node'"), std::string::npos);
   c.partials = "float";
-  expect_same(half, run(c.node(operands), operands, {}), "float partials");
+  expect_same(half, run_convolution(c.node(operands), operands, {}), "float partials");
 }
 
 /// No tap at all, no channel, no batch.
 TEST(Convolution, EmptySums) {
-  Case c;
+  ConvolutionCase c;
   c.kind = 1, c.height = c.width = 5, c.kh = c.kw = 1, c.sh = c.sw = 2, c.in = 2, c.out = 3;  // places between strides
   std::vector<Codes> operands = c.operands();
   for (Codes& o : operands)
     for (size_t i = 0; i < o.size(); ++i) o.set_value(i, 1);
-  const OpResult r = run(c.node(operands), operands, {});
+  const OpResult r = run_convolution(c.node(operands), operands, {});
   for (size_t i = 0; i < r.out.size(); ++i) {
     const size_t y = i / 10, x = i / 2 % 5;
     EXPECT_EQ(r.out.at(i), y % 2 || x % 2 ? 0u : 0x4200u) << i;
   }
   c.out = 0;
   operands = c.operands();
-  const OpResult none = run(c.node(operands), operands, {});
+  const OpResult none = run_convolution(c.node(operands), operands, {});
   for (size_t i = 0; i < none.out.size(); ++i) EXPECT_EQ(none.out.at(i), 0u);
   c.kind = 2, c.out = 3, c.batch = 0;
   operands = c.operands();
-  const OpResult gradient = run(c.node(operands), operands, {});
+  const OpResult gradient = run_convolution(c.node(operands), operands, {});
   ASSERT_EQ(gradient.out.size(), 6u);
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(gradient.out.at(i), 0u);
 }

@@ -65,7 +65,7 @@ void sweep(const std::vector<OperationCase>& cases, const std::vector<Named>& po
           ElementCase e{c.op, {&a}, {c.truth ? DType::kBool : t, Shape{n}}, c.attributes};
           if (c.operands == 2) e.inputs.push_back(&b);
           for (const Named& policy : policies) expect_body(e, policy);
-          if (testing::Test::HasFailure()) return;
+          if (::testing::Test::HasFailure()) return;
         }
 }
 

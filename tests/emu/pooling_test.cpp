@@ -9,7 +9,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-struct Case {
+struct PoolingCase {
   std::string op = "MaxPool";
   DType type = DType::kFloat16;
   int64_t batch = 1, height = 4, width = 4, channels = 1, kh = 2, kw = 2, sh = 2, sw = 2;
@@ -42,14 +42,14 @@ struct Case {
   }
 };
 
-OpResult run(const Node& node, const std::vector<Codes>& operands, const emu::EngineSettings& settings,
-             bool with_status = true) {
+OpResult run_pooling(const Node& node, const std::vector<Codes>& operands, const emu::EngineSettings& settings,
+                     bool with_status = true) {
   return run_node(node, operands, settings, factory(emu::pooling_kernels(), node.op), with_status);
 }
 
-Case random_case(Mixer& mix, bool large) {
+PoolingCase random_pooling(Mixer& mix, bool large) {
   static const char* const kOps[] = {"MaxPool", "MaxPoolGrad", "AvgPool", "AvgPoolGrad"};
-  Case c;
+  PoolingCase c;
   c.op = kOps[mix() % 4];
   const DType types[] = {DType::kFloat16, DType::kFloat16, DType::kBFloat16, DType::kFloat32};
   c.type = types[mix() % 4];
@@ -67,7 +67,7 @@ TEST(Pooling, RandomShapes) {
   const std::vector<InstructionSet> sets = usable_sets();
   const int threads[] = {1, 2, 3, 8};
   for (int number = 0; number < 600 && !HasFailure(); ++number) {
-    const Case c = random_case(mix, number % 20 == 0);
+    const PoolingCase c = random_pooling(mix, number % 20 == 0);
     std::vector<Codes> operands = c.operands();
     const auto data = static_cast<TensorData>(mix() % 4);
     for (Codes& o : operands) fill(o, mix, data);
@@ -78,7 +78,7 @@ TEST(Pooling, RandomShapes) {
     settings.environment.random.rounds = mix() % 4 == 0 ? 7 : 10;
     const Node node = c.node(operands);
     settings.reference = true;
-    const OpResult expected = run(node, operands, settings);
+    const OpResult expected = run_pooling(node, operands, settings);
     settings.reference = false;
     int turn = number;
     for (const InstructionSet isa : sets) {
@@ -87,8 +87,8 @@ TEST(Pooling, RandomShapes) {
       const std::string what = c.text() + " data " + std::to_string(static_cast<int>(data)) + " case " +
                                std::to_string(number) + " " + bulk::name(isa) + " threads " +
                                std::to_string(settings.threads);
-      expect_same(run(node, operands, settings), expected, what);
-      OpResult silent = run(node, operands, settings, false);
+      expect_same(run_pooling(node, operands, settings), expected, what);
+      OpResult silent = run_pooling(node, operands, settings, false);
       silent.status = expected.status;
       expect_same(silent, expected, what + " without status");
     }
@@ -100,7 +100,7 @@ TEST(Pooling, RandomShapes) {
 TEST(Pooling, Definition) {
   Mixer mix(51);
   for (int number = 0; number < 200 && !HasFailure(); ++number) {
-    Case c = random_case(mix, false);
+    PoolingCase c = random_pooling(mix, false);
     c.type = DType::kFloat16;
     std::vector<Codes> operands = c.operands();
     for (Codes& o : operands)
@@ -147,7 +147,7 @@ TEST(Pooling, Definition) {
       emu::EngineSettings settings;
       settings.environment.semantics = Semantics::ipu();
       settings.reference = reference;
-      const OpResult r = run(c.node(operands), operands, settings);
+      const OpResult r = run_pooling(c.node(operands), operands, settings);
       for (size_t i = 0; i < sums.size(); ++i)
         ASSERT_EQ(r.out.value(i), fp::to_double(kFp16, fp::from_float(kFp16, sums[i])))
             << c.text() << " output " << i << " reference " << reference;
@@ -159,21 +159,21 @@ TEST(Pooling, Definition) {
 /// One window of four: what wins.
 uint32_t maximum_of(std::initializer_list<uint32_t> codes, FpStatus& status, const Semantics& s,
                     uint32_t* winner = nullptr) {
-  Case c;
+  PoolingCase c;
   c.height = c.width = 2;
   std::vector<Codes> operands = c.operands();
   size_t i = 0;
   for (const uint32_t code : codes) operands[0].set(i++, code);
   emu::EngineSettings settings;
   settings.environment.semantics = s;
-  const OpResult r = run(c.node(operands), operands, settings);
+  const OpResult r = run_pooling(c.node(operands), operands, settings);
   status = r.status;
   c.op = "MaxPoolGrad";
   std::vector<Codes> more = c.operands();
   more[0] = operands[0];
   more[1] = r.out;
   more[2].set(0, 0x3C00);
-  const OpResult g = run(c.node(more), more, settings);
+  const OpResult g = run_pooling(c.node(more), more, settings);
   if (winner)
     for (uint32_t t = 0; t < 4; ++t)
       if (g.out.at(t) == 0x3C00) *winner = t;
@@ -203,30 +203,20 @@ TEST(Pooling, WhoWins) {
   EXPECT_EQ(maximum_of({0x4000, 0x7C00, 0xFC00, 0x4400}, status, ipu), 0x7E00u);  // no result is infinite there
 }
 
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const GraphError& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 TEST(Pooling, ShapesAndErrors) {
-  Case c;
+  PoolingCase c;
   c.height = 5, c.width = 4, c.kh = c.kw = 3, c.same = true;
   EXPECT_EQ(c.node(c.operands()).outputs[0].shape, (Shape{1, 3, 2, 1}));
   c.same = false;
   EXPECT_EQ(c.node(c.operands()).outputs[0].shape, (Shape{1, 2, 1, 1}));
-  Case wide = c;
+  PoolingCase wide = c;
   wide.kw = 5;
-  const auto node_of = [](const Case& broken, const std::vector<Codes>& operands) {
+  const auto node_of = [](const PoolingCase& broken, const std::vector<Codes>& operands) {
     return error_of([&] { broken.node(operands); });
   };
   EXPECT_NE(node_of(wide, {Codes({DType::kFloat16, wide.input()})}).find("width 5 exceeds the input's 4"),
             std::string::npos);
-  Case zero = c;
+  PoolingCase zero = c;
   zero.sh = 0;
   EXPECT_NE(node_of(zero, {Codes({DType::kFloat16, zero.input()})}).find("strides is [1,0,2,1]"), std::string::npos);
   c.op = "AvgPoolGrad";

@@ -145,7 +145,7 @@ class SlowChain {
 
 FloatFormat operand_format(uint64_t choice) { return choice < 3 ? kFp16 : choice == 3 ? kBf16 : kFp32; }
 
-Semantics semantics_of(Mixer& mix) {
+Semantics random_semantics(Mixer& mix) {
   FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
   b.esr = mix() & 1, b.nanoo = mix() & 1;
   IpuSwitches w;
@@ -169,7 +169,7 @@ TEST(ProductChain, EqualsExactArithmetic) {
   uint64_t products = 0;
   for (int number = 0; number < 6000; ++number) {
     ProductCase c;
-    c.semantics = semantics_of(mix);
+    c.semantics = random_semantics(mix);
     c.rules.a = operand_format(mix() % 5), c.rules.b = operand_format(mix() % 5);
     const FloatFormat outputs[] = {kFp16, kFp32, kBf16};
     c.rules.output = outputs[mix() % 3];
@@ -183,7 +183,7 @@ TEST(ProductChain, EqualsExactArithmetic) {
       case 1: c.rules.exact_each = c.rules.partials == PartialsType::kHalf; break;
       default: break;
     }
-    const Data data = static_cast<Data>(mix() % kDataKinds);
+    const ProductData data = static_cast<ProductData>(mix() % kDataKinds);
     kernel::Environment e;
     e.semantics = c.semantics;
     e.random.seed = mix();

@@ -15,11 +15,11 @@ using kernel::PartialsType;
 using kernel::ProductRules;
 
 /// What a matrix holds.
-enum class Data { kOrdinary, kSmall, kLarge, kNearOverflow, kSpecial, kAnything };
+enum class ProductData { kOrdinary, kSmall, kLarge, kNearOverflow, kSpecial, kAnything };
 constexpr int kDataKinds = 6;
 
 /// A code of `f` of that kind.
-inline uint32_t product_code(Mixer& mix, const FloatFormat& f, Data data) {
+inline uint32_t product_code(Mixer& mix, const FloatFormat& f, ProductData data) {
   const auto random_exponent = [&](int least, int span) {
     const int exponent = std::max(least + static_cast<int>(mix() % static_cast<uint64_t>(span)), f.min_quantum());
     const double value = std::ldexp(1.0 + static_cast<double>(mix() % (1u << 24)) / (1 << 24), exponent);
@@ -31,11 +31,11 @@ inline uint32_t product_code(Mixer& mix, const FloatFormat& f, Data data) {
   const uint32_t sign = mix() & 1 ? static_cast<uint32_t>(f.sign_mask()) : 0u;
   const bool half = f == kFp16;
   switch (data) {
-    case Data::kOrdinary: return mix() % 16 == 0 ? sign : random_exponent(-4, 6);
-    case Data::kSmall: return mix() % 4 == 0 ? sign : random_exponent(half ? -16 : mix() % 16 ? -75 : -14, 12);
-    case Data::kLarge: return random_exponent(half ? 3 : mix() % 8 ? 3 : 55, 9);
-    case Data::kNearOverflow: return random_exponent(4, 4);  // sums of some products: about 2^16
-    case Data::kSpecial: {
+    case ProductData::kOrdinary: return mix() % 16 == 0 ? sign : random_exponent(-4, 6);
+    case ProductData::kSmall: return mix() % 4 == 0 ? sign : random_exponent(half ? -16 : mix() % 16 ? -75 : -14, 12);
+    case ProductData::kLarge: return random_exponent(half ? 3 : mix() % 8 ? 3 : 55, 9);
+    case ProductData::kNearOverflow: return random_exponent(4, 4);  // sums of some products: about 2^16
+    case ProductData::kSpecial: {
       const uint64_t choice = mix() % 400;
       if (choice == 0) return sign | static_cast<uint32_t>(f.infinity_code());
       if (choice == 1) return sign | static_cast<uint32_t>(f.infinity_code() + 1 + mix() % (f.quiet_bit() - 1));
@@ -44,7 +44,7 @@ inline uint32_t product_code(Mixer& mix, const FloatFormat& f, Data data) {
       if (choice < 20) return sign | static_cast<uint32_t>(mix() % f.min_normal_code());
       return random_exponent(-4, 8);
     }
-    case Data::kAnything: break;
+    case ProductData::kAnything: break;
   }
   return static_cast<uint32_t>(mix() & f.code_mask());
 }
@@ -53,7 +53,7 @@ inline uint32_t product_code(Mixer& mix, const FloatFormat& f, Data data) {
 class Matrix {
  public:
   Matrix(const FloatFormat& f, size_t count) : format_(f), bytes_(count * width() + 64) {}
-  void fill(Mixer& mix, Data data) {
+  void fill(Mixer& mix, ProductData data) {
     for (size_t i = 0; i * width() + 64 < bytes_.size(); ++i) set(i, product_code(mix, format_, data));
   }
   uint32_t at(size_t i) const {
@@ -78,7 +78,7 @@ struct ProductCase {
   size_t m = 1, n = 1, k = 1, block = 16;
   bool transpose_a = false, transpose_b = false, batch_sum = false;
   uint64_t first_output = 0;
-  Data data = Data::kOrdinary;
+  ProductData data = ProductData::kOrdinary;
   uint64_t seed = 0;
   RandomBits random{};
 };

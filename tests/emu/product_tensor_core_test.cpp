@@ -22,7 +22,7 @@ constexpr Family kFamilies[] = {
     {Accumulator::kTensorCoreHopper, 25, 16, 8}, {Accumulator::kTensorCoreBlackwell, 25, 16, 8},
 };
 
-ProductCase random_case(Mixer& mix, uint64_t number) {
+ProductCase random_tensor_core_product(Mixer& mix, uint64_t number) {
   ProductCase c;
   c.seed = number;
   if (mix() % 2) c.semantics = Semantics::ipu();
@@ -34,7 +34,7 @@ ProductCase random_case(Mixer& mix, uint64_t number) {
   c.transpose_a = mix() & 1, c.transpose_b = mix() & 1;
   c.batch_sum = mix() % 4 == 0;
   c.first_output = mix() % 3 == 0 ? 0 : mix() % 1000;
-  c.data = static_cast<Data>(mix() % kDataKinds);
+  c.data = static_cast<ProductData>(mix() % kDataKinds);
   c.random.seed = mix();
   const Family& family = kFamilies[mix() % 6];
   const FloatFormat formats[] = {kFp16, kFp16, kBf16, kFp32}, outputs[] = {kFp16, kFp32, kBf16};
@@ -45,14 +45,14 @@ ProductCase random_case(Mixer& mix, uint64_t number) {
   return c;
 }
 
-std::string show(const ProductCase& c) { return std::string(name_of(c.rules.accumulator)) + " " + describe(c); }
+std::string text_of(const ProductCase& c) { return std::string(name_of(c.rules.accumulator)) + " " + describe(c); }
 
 /// The chain's groups begin anew with each independent partial, whatever the blocks, and the sum of partials and the
 /// result are those of any float partials.
 TEST(ProductTensorCore, ChainByExactGroups) {
   Mixer mix(64);
   for (uint64_t number = 0; number < 250; ++number) {
-    ProductCase c = random_case(mix, number);
+    ProductCase c = random_tensor_core_product(mix, number);
     c.m = 1 + mix() % 3, c.n = 1 + mix() % 3, c.transpose_a = c.transpose_b = false;
     c.semantics = Semantics::ieee(number % 2 ? RoundingPolicy::stochastic_carry() : RoundingPolicy{});
     c.semantics.wide = RoundingPolicy{};
@@ -84,7 +84,7 @@ TEST(ProductTensorCore, ChainByExactGroups) {
             c.rules.output == kFp32
                 ? total
                 : static_cast<uint32_t>(exact::convert(kFp32, c.rules.output, total, c.semantics, word).code);
-        ASSERT_EQ(hex(e.codes[i * c.n + j]), hex(expected)) << show(c) << " at " << i << "," << j;
+        ASSERT_EQ(hex(e.codes[i * c.n + j]), hex(expected)) << text_of(c) << " at " << i << "," << j;
       }
   }
 }
@@ -92,14 +92,14 @@ TEST(ProductTensorCore, ChainByExactGroups) {
 TEST(ProductTensorCore, EngineAgreesWithTheChain) {
   Mixer mix(65);
   for (uint64_t number = 0; number < 120; ++number) {
-    const ProductCase c = random_case(mix, number);
+    const ProductCase c = random_tensor_core_product(mix, number);
     const ProductExpectation e(c);
     ASSERT_EQ(emu::ProductPlan(c.rules, c.semantics).way, emu::ProductPlan::Way::kTensorCore);
     for (const int threads : {1, 3})
       if (!check_product(c, e, InstructionSet::kAuto, threads, threads == 1)) {
-        FAIL() << show(c);
+        FAIL() << text_of(c);
       }
-    if (number % 10 == 0 && !check_product(c, e, InstructionSet::kAuto, 1, true, true)) FAIL() << show(c);
+    if (number % 10 == 0 && !check_product(c, e, InstructionSet::kAuto, 1, true, true)) FAIL() << text_of(c);
   }
 }
 

@@ -27,7 +27,7 @@ Semantics policy(int which) {
 
 constexpr size_t kBlocks[] = {1, 4, 16, 0};
 
-ProductCase random_case(Mixer& mix, uint64_t number) {
+ProductCase random_product(Mixer& mix, uint64_t number) {
   ProductCase c;
   c.seed = number;
   c.semantics = policy(static_cast<int>(mix() % kPolicies));
@@ -39,7 +39,7 @@ ProductCase random_case(Mixer& mix, uint64_t number) {
   c.batch_sum = mix() % 5 == 0;
   c.first_output = mix() % 3 == 0 ? 0 : mix() % 1000000;
   if (mix() % 16 == 0) c.first_output = (uint64_t{1} << 34) + mix() % 1000;  // past 32 bits
-  c.data = static_cast<Data>(mix() % kDataKinds);
+  c.data = static_cast<ProductData>(mix() % kDataKinds);
   c.random.seed = mix();
   c.random.rounds = mix() % 4 == 0 ? 7 : 10;
   c.random.replica = mix() % 3;
@@ -59,7 +59,7 @@ ProductCase random_case(Mixer& mix, uint64_t number) {
 TEST(Product, RandomShapes) {
   Mixer mix(2024);
   for (uint64_t number = 0; number < 300; ++number)
-    if (!check_everywhere(random_case(mix, number), number % 3 == 0)) return;
+    if (!check_everywhere(random_product(mix, number), number % 3 == 0)) return;
 }
 
 // Every partials type, block, policy and kind of data, on a shape with odd ends everywhere.
@@ -76,7 +76,7 @@ TEST(Product, EveryPolicy) {
           c.rules.a = c.rules.b = format;
           c.rules.partials = PartialsType::kHalf;
           c.rules.exact_each = block == 1;
-          c.data = static_cast<Data>(data);
+          c.data = static_cast<ProductData>(data);
           c.random.seed = number;
           if (!check_everywhere(c, false)) return;
         }
@@ -86,7 +86,7 @@ TEST(Product, EveryPolicy) {
 TEST(Product, RareRules) {
   for (uint64_t number = 0; number < 40; ++number) {
     Mixer mix(number);
-    ProductCase c = random_case(mix, number + 20000);
+    ProductCase c = random_product(mix, number + 20000);
     c.m = 1 + mix() % 9, c.n = 1 + mix() % 40, c.k = 1 + mix() % 40;
     switch (number % 5) {
       case 0: c.rules.inner = AmpInner::kExactDot4, c.rules.exact_each = false; break;
@@ -95,7 +95,7 @@ TEST(Product, RareRules) {
       case 3: c.semantics.wide.overflow = Overflow::kSaturate; break;
       case 4: c.semantics.narrow_infinity = static_cast<InfinityOperand>(1 + number / 5 % 3); break;
     }
-    if (number % 2) c.data = Data::kAnything;
+    if (number % 2) c.data = ProductData::kAnything;
     if (!check_everywhere(c, false)) return;
   }
 }
@@ -104,7 +104,7 @@ TEST(Product, RareRules) {
 TEST(Product, Policies) {
   for (uint64_t number = 0; number < 400; ++number) {
     Mixer mix(number + 31);
-    ProductCase c = random_case(mix, number + 30000);
+    ProductCase c = random_product(mix, number + 30000);
     RoundingPolicy& p = c.semantics.narrow;
     p.mode = static_cast<RoundingMode>(mix() % 6);
     const int bits[] = {1, 2, 7, 11, 12, 13, 14, 15, 16, 17, 24, 31, 32};
@@ -126,7 +126,7 @@ TEST(Product, Policies) {
 TEST(Product, Options) {
   for (uint64_t number = 0; number < 24; ++number) {
     Mixer mix(number + 77);
-    ProductCase c = random_case(mix, number + 40000);
+    ProductCase c = random_product(mix, number + 40000);
     c.semantics = policy(2 + static_cast<int>(number % 4));
     c.rules.stochastic_off = number % 3 == 0;
     if (!check_everywhere(c, false)) return;
@@ -211,7 +211,7 @@ TEST(Product, UnevenBlocksAndScatteredRows) {
   const std::vector<InstructionSet> sets = usable_sets();
   for (uint64_t number = 0; number < 40; ++number) {
     Mixer mix(number + 900);
-    ProductCase c = random_case(mix, number);
+    ProductCase c = random_product(mix, number);
     const bool each = c.rules.exact_each;
     c.rules.inner = AmpInner::kFmaChain;
     c.m = 1 + mix() % 40, c.n = 1 + mix() % 40;
@@ -284,7 +284,7 @@ TEST(Product, ManySlabs) {
     c.m = 1, c.n = 2600, c.k = 2049;
     c.semantics = policy(2);
     c.rules.partials = partials;
-    c.data = Data::kOrdinary;
+    c.data = ProductData::kOrdinary;
     const ProductExpectation e(c);
     for (const int threads : {1, 3}) EXPECT_TRUE(check_product(c, e, InstructionSet::kAuto, threads));
   }

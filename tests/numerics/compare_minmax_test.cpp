@@ -13,7 +13,7 @@ namespace {
 
 using namespace softamp;
 
-double value(const FloatFormat& f, uint64_t code) {
+double exact_value(const FloatFormat& f, uint64_t code) {
   const oracle::Decoded d = oracle::decode(f, code);
   if (d.nan()) return std::nan("");
   const double magnitude =
@@ -21,8 +21,8 @@ double value(const FloatFormat& f, uint64_t code) {
   return d.negative ? -magnitude : magnitude;
 }
 
-void check(const FloatFormat& f, const char* name, uint64_t a, uint64_t b) {
-  const double x = value(f, a), y = value(f, b);
+void check_comparison(const FloatFormat& f, const char* name, uint64_t a, uint64_t b) {
+  const double x = exact_value(f, a), y = exact_value(f, b);
   const bool nan = std::isnan(x) || std::isnan(y);
   const bool signaling = oracle::decode(f, a).signaling || oracle::decode(f, b).signaling;
   for (const bool ipu : {false, true}) {
@@ -50,7 +50,7 @@ void check(const FloatFormat& f, const char* name, uint64_t a, uint64_t b) {
         // -0 below +0: where the numbers are equal the signs order them
         const bool a_less = x < y || (x == y && std::signbit(x) && !std::signbit(y));
         expected = a_less == greatest ? b : a;
-        if (ipu && std::isinf(value(f, expected))) expected = kFp16 == f ? 0x7E00 : fp::from_double(f, NAN);
+        if (ipu && std::isinf(exact_value(f, expected))) expected = kFp16 == f ? 0x7E00 : fp::from_double(f, NAN);
       }
       ASSERT_EQ(got.code, expected) << name << (greatest ? " max" : " min") << std::hex << " " << a << " " << b;
       ASSERT_EQ(int{got.flags}, nan ? quiet : 0) << name << std::hex << " " << a << " " << b;
@@ -62,7 +62,7 @@ TEST(CompareMinMax, EveryPairOfFp8Codes) {
   for (const auto& [name, f] : oracle::kNamedFormats) {
     if (f.storage_bits() > 8) continue;
     for (uint64_t a = 0; a < 256 && !HasFailure(); ++a)
-      for (uint64_t b = 0; b < 256; ++b) check(f, name, a, b);
+      for (uint64_t b = 0; b < 256; ++b) check_comparison(f, name, a, b);
   }
 }
 
@@ -74,7 +74,7 @@ TEST(CompareMinMax, LandmarksOfEveryFormat) {
           f.magnitude_mask(), f.magnitude_mask() - f.mantissa_mask(), f.magnitude_mask() - f.mantissa_mask() + 1})
       for (const uint64_t sign : {uint64_t{0}, f.sign_mask()}) codes.push_back(magnitude | sign);
     for (const uint64_t a : codes)
-      for (const uint64_t b : codes) check(f, name, a, b);
+      for (const uint64_t b : codes) check_comparison(f, name, a, b);
   }
 }
 
@@ -83,7 +83,7 @@ TEST(CompareMinMax, RandomPairs) {
   for (int i = 0; i < 4000 && !HasFailure(); ++i)
     for (const auto& [name, f] : oracle::kNamedFormats) {
       const uint64_t a = cases.code(f);
-      check(f, name, a, cases.below(4) == 0 ? a ^ (cases.word() & f.sign_mask()) : cases.partner(f, a));
+      check_comparison(f, name, a, cases.below(4) == 0 ? a ^ (cases.word() & f.sign_mask()) : cases.partner(f, a));
     }
 }
 

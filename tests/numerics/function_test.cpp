@@ -134,3 +134,5 @@ TEST(Function, Powers) {
 }
 
 }  // namespace
+
+#undef EXPECT_ROUNDED  // as some files may be compiled as one

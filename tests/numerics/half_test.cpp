@@ -12,7 +12,8 @@
 
 namespace softamp {
 namespace {
-using namespace literals;
+using literals::operator""_h;
+using literals::operator""_bf16;
 
 static_assert(!std::convertible_to<float, Half> && !std::convertible_to<Half, float>);
 static_assert(!std::convertible_to<int, Half> && !std::convertible_to<Half, BFloat16>);
@@ -73,8 +74,8 @@ TEST(Half, ComparesValues) {
 }
 
 template <class T>
-class Limits : public testing::Test {};
-using Types = testing::Types<Half, BFloat16>;
+class Limits : public ::testing::Test {};
+using Types = ::testing::Types<Half, BFloat16>;
 TYPED_TEST_SUITE(Limits, Types);
 
 TYPED_TEST(Limits, FollowTheirDefinitions) {

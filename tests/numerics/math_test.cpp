@@ -324,3 +324,5 @@ TEST(Math, GoldenDigests) {
 }
 
 }  // namespace
+
+#undef EXPECT_SAME  // as some files may be compiled as one

@@ -8,7 +8,8 @@
 
 namespace softamp {
 namespace {
-using namespace literals;
+using literals::operator""_h;
+using literals::operator""_bf16;
 
 // Bug: the index of the last element instead of the lowest.
 TEST(PlantedGaps, ALaterElementDoesNotMoveTheIndex) {

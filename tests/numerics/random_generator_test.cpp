@@ -55,8 +55,8 @@ TEST(PhiloxGenerator, EqualityComparesSourceAndPlace) {
 }
 
 template <class Generator>
-class Distributions : public testing::Test {};
-using Generators = testing::Types<PhiloxGenerator, Xoroshiro128aox>;
+class Distributions : public ::testing::Test {};
+using Generators = ::testing::Types<PhiloxGenerator, Xoroshiro128aox>;
 TYPED_TEST_SUITE(Distributions, Generators);
 
 // Over the generator's whole range Boost's uniform distribution returns the generator's number itself.

@@ -60,11 +60,11 @@ class PairStatistics {
   double sum_ = 0;
 };
 
-class AddressedBits : public testing::TestWithParam<int> {
+class AddressedBits : public ::testing::TestWithParam<int> {
  protected:
   const RandomBits random_{2026, GetParam()};
 };
-INSTANTIATE_TEST_SUITE_P(Rounds, AddressedBits, testing::Values(10, 7));
+INSTANTIATE_TEST_SUITE_P(Rounds, AddressedBits, ::testing::Values(10, 7));
 
 TEST_P(AddressedBits, EveryBitOfEveryLaneIsFair) {
   const double t = exponent_for(128);

@@ -13,7 +13,7 @@ namespace {
 using namespace softamp;
 
 /// std::remainder is exact in binary64, and the remainder of two numbers of a format fits that format.
-void check(const FloatFormat& f, const char* name, uint64_t a, uint64_t b) {
+void check_remainder(const FloatFormat& f, const char* name, uint64_t a, uint64_t b) {
   const double x = fp::to_double(f, a), y = fp::to_double(f, b);
   const Rounded got = fp::rem(f, a, b, Semantics::ieee());
   const bool undefined = !std::isnan(x) && !std::isnan(y) && (std::isinf(x) || y == 0);
@@ -58,7 +58,7 @@ TEST(Rem, EveryPairOfFp8Codes) {
   for (const auto& [name, f] : oracle::kNamedFormats) {
     if (f.storage_bits() > 8) continue;
     for (uint64_t a = 0; a < 256 && !HasFailure(); ++a)
-      for (uint64_t b = 0; b < 256; ++b) check(f, name, a, b);
+      for (uint64_t b = 0; b < 256; ++b) check_remainder(f, name, a, b);
   }
 }
 
@@ -67,7 +67,7 @@ TEST(Rem, RandomPairsOfEveryFormat) {
   for (int i = 0; i < 40000 && !HasFailure(); ++i)
     for (const auto& [name, f] : oracle::kNamedFormats) {
       const uint64_t a = cases.code(f);
-      check(f, name, a, cases.partner(f, a));
+      check_remainder(f, name, a, cases.partner(f, a));
     }
 }
 

@@ -13,9 +13,9 @@ namespace {
 
 using namespace softamp;
 
-uint64_t bits_of(double x) { return __builtin_bit_cast(uint64_t, x); }
+uint64_t double_bits(double x) { return __builtin_bit_cast(uint64_t, x); }
 Rounded converted(const FloatFormat& f, double x, const RoundingPolicy& p, uint32_t random) {
-  return fp::convert(kBinary64, f, bits_of(x), Semantics::ieee(p), random);
+  return fp::convert(kBinary64, f, double_bits(x), Semantics::ieee(p), random);
 }
 
 RoundingPolicy at_least(int r) {
@@ -38,7 +38,7 @@ Quanta quanta(const FloatFormat& f, double x) {
   const int e = std::ilogb(x);
   return {std::ldexp(1.0, e - f.mantissa_bits()), std::ldexp(1.0, std::max(e, f.min_exponent()) - f.mantissa_bits())};
 }
-double value(const FloatFormat& f, uint64_t magnitude) { return fp::to_double(f, magnitude); }
+double value_of(const FloatFormat& f, uint64_t magnitude) { return fp::to_double(f, magnitude); }
 
 /// Numbers of every kind of gap: the first and last subnormals, the first normals, around 1, below the greatest.
 /// body(x): `steps` to a gap, exact numbers among them.
@@ -47,7 +47,7 @@ void for_gaps(const FloatFormat& f, int steps, const Body& body) {
   const uint64_t one = static_cast<uint64_t>(f.bias) << f.mantissa_bits();
   for (const uint64_t code : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{5}, f.min_normal_code() / 2,
                               f.min_normal_code() - 1, f.min_normal_code(), one - 1, one, f.max_finite_code() - 1}) {
-    const double low = value(f, code), high = value(f, code + 1);
+    const double low = value_of(f, code), high = value_of(f, code + 1);
     for (int i = 0; i < steps; ++i) body(low + (high - low) * i / steps);
   }
   for (int e = f.min_quantum() - 3; e < f.min_exponent() + 2; ++e)  // every binade of the subnormals, and below
@@ -65,12 +65,12 @@ TEST(RoundChips, AtLeast) {
           const double kept = std::floor(x / quantum), d = x / quantum - kept;
           const bool up = x != 0 && std::floor(std::ldexp(d, r)) >= random;
           const double expected = (kept + up) * quantum;
-          if (expected > value(f, f.max_finite_code())) continue;  // the test of overflow's
+          if (expected > value_of(f, f.max_finite_code())) continue;  // the test of overflow's
           const Rounded got = converted(f, x, at_least(r), random);
-          ASSERT_EQ(value(f, got.code), expected) << x << " r " << r << " R " << random << " e" << f.exponent_bits;
+          ASSERT_EQ(value_of(f, got.code), expected) << x << " r " << r << " R " << random << " e" << f.exponent_bits;
           ASSERT_EQ((got.flags & kInexact) != 0, expected != x) << x << " R " << random;
           const Rounded negative = converted(f, -x, at_least(r), random);
-          ASSERT_EQ(value(f, negative.code), -expected) << -x << " R " << random;
+          ASSERT_EQ(value_of(f, negative.code), -expected) << -x << " R " << random;
         }
       });
   EXPECT_EQ(converted(kFp16, 65504, at_least(13), 0).code, 0x7C00u);  // exact, and yet it overflows
@@ -88,13 +88,13 @@ TEST(RoundChips, RandomBitsThatStayWithTheSource) {
         for (uint32_t random = 0; random < 1u << r; ++random) {
           const Quanta q = quanta(f, x == 0 ? 1 : x);
           const double expected = x == 0 ? 0 : std::floor((x + std::ldexp(random, -r) * q.normal) / q.own) * q.own;
-          if (expected > value(f, f.max_finite_code())) continue;
+          if (expected > value_of(f, f.max_finite_code())) continue;
           const Rounded got = converted(f, x, with_source(r), random);
-          ASSERT_EQ(value(f, got.code), expected) << x << " r " << r << " R " << random << " e" << f.exponent_bits;
+          ASSERT_EQ(value_of(f, got.code), expected) << x << " r " << r << " R " << random << " e" << f.exponent_bits;
           const double middle = std::floor((x + std::ldexp(2 * random + 1, -r - 1) * q.normal) / q.own) * q.own;
-          if (x != 0 && middle <= value(f, f.max_finite_code())) {
+          if (x != 0 && middle <= value_of(f, f.max_finite_code())) {
             const RoundingPolicy half = with_source(r, StochasticVariant::kHalf);
-            ASSERT_EQ(value(f, converted(f, x, half, random).code), middle) << x << " r " << r << " R " << random;
+            ASSERT_EQ(value_of(f, converted(f, x, half, random).code), middle) << x << " r " << r << " R " << random;
           }
         }
       });

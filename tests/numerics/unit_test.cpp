@@ -8,7 +8,7 @@
 
 namespace softamp {
 namespace {
-using namespace literals;
+using literals::operator""_h;
 
 FloatingPointBehaviour only(bool FloatingPointBehaviour::*flag) {
   FloatingPointBehaviour b = FloatingPointBehaviour::all_off();

@@ -1,139 +1,193 @@
-"""Compiles and runs tests in a temporary folder, against the repository with one file changed."""
+"""Compiles and links tests in a temporary folder, against the repository with one file changed, and runs them."""
 
 import json
+import os
 import pathlib
 import re
 import shlex
+import shutil
+import signal
 import subprocess
 import threading
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from texts import ROOT, Wrong, closure, trimmed
+
 FLAGS = ["-std=c++20", "-O1", "-ffp-contract=off", "-fno-fast-math", "-w"]
-CAPTURED = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
+# Compiled once for all: gtest's headers, and those of the standard library that take longest.
+PRELUDE = ["gtest/gtest.h", "algorithm", "charconv", "cmath", "filesystem", "fstream", "functional", "map", "memory",
+           "numeric", "optional", "random", "set", "span", "sstream", "string", "variant", "vector"]
 LIMIT_SECONDS = 600  # of one compilation and of one run
 PROGRAM = "src/program/"
+UNIT_PART = re.compile(r'^#include "(\S+\.cpp)"', re.MULTILINE)
 
 
-def cuda_libraries(build):
-    """What an archive with the CUDA engine in it needs beside the others."""
-    cache = build / "CMakeCache.txt" if build else None
-    if not cache or not cache.is_file():
-        return []
-    runtime = [line.split("=", 1)[1] for line in cache.read_text().splitlines()
-               if line.startswith("CUDA_cudart_static_LIBRARY:") and "NOTFOUND" not in line]
-    return [*runtime, "-ldl", "-lrt", "-lpthread"] if runtime else []
+class Unit:
+    """One compilation of the build: a source, or a batch that includes several."""
+
+    def __init__(self, entry):
+        self.path = pathlib.Path(entry["directory"]) / entry["file"]
+        words = entry.get("arguments") or shlex.split(entry["command"])
+        self.object = pathlib.Path(entry["directory"]) / words[words.index("-o") + 1]
+        # Definitions, instruction sets and foreign include folders.
+        self.sets = [word for word in words if word.startswith("-m")]
+        self.flags = [word for word in words if word.startswith("-D")]
+        for option, value in zip(words, words[1:]):
+            if option == "-isystem":
+                self.flags += [option, value]
+
+    def itself(self):
+        return of_repository([self.path])
+
+    def parts(self):
+        """The sources that it includes, as a batch does."""
+        text = self.path.read_text() if self.path.is_file() else ""
+        return of_repository(ROOT / part for part in UNIT_PART.findall(text))
 
 
-class Wrong(Exception):
-    """A bug that was not caught, a table that does not fit the sources, or a test that fails by itself."""
+def of_repository(paths):
+    return [str(path.relative_to(ROOT)) for path in paths if path.is_relative_to(ROOT)]
 
 
 class Workshop:
-    def __init__(self, folder, compiler, gtest, build):
+    def __init__(self, folder, options):
         self.folder = pathlib.Path(folder)
-        self.compiler = compiler
-        self.gtest = gtest
-        self.archive = build / "libsoftamp.a" if build else None
-        self.libraries = ["-ltbb", "-larchive", "-lprotobuf", "-lre2", *cuda_libraries(build)]
-        self.commands = {}  # of each source file that the build compiles, by its path from the root
-        self.objects = {}
-        for entry in json.loads((build / "compile_commands.json").read_text()) if build else ():
-            source = pathlib.Path(entry["file"])
-            if source.is_relative_to(ROOT):
-                words = entry.get("arguments") or shlex.split(entry["command"])
-                name = str(source.relative_to(ROOT))
-                self.commands[name] = words
-                self.objects[name] = pathlib.Path(entry["directory"]) / words[words.index("-o") + 1]
-        self.prelude = self.precompile()
+        self.compiler = options.compiler
+        self.link_inputs = ["-Wl,--start-group", *options.link, "-Wl,--end-group", "-pthread"]
+        self.spent = threading.local()  # processor seconds of this thread's children
+        self.prelude = ()
+        commands = options.build / "compile_commands.json"
+        if not commands.is_file():
+            raise Wrong(f"there is no {commands}; expected a build folder configured with tests")
+        self.units = {}  # by source
+        units = [Unit(entry) for entry in json.loads(commands.read_text())]
+        for parts_of in (Unit.itself, Unit.parts):  # its own compilation goes before a batch
+            for unit in units:
+                for part in parts_of(unit):
+                    self.units.setdefault(part, unit)
 
-    def precompile(self):
-        """gtest's headers, compiled once for all."""
-        prelude = self.folder / "prelude.h"
-        prelude.write_text("#include <gtest/gtest.h>\n")
-        clang = "clang" in self.run([self.compiler, "--version"]).stdout
-        compiled = self.folder / ("prelude.h.pch" if clang else "prelude.h.gch")
-        self.check([self.compiler, *FLAGS, "-x", "c++-header", prelude, "-o", compiled], "a header with gtest")
-        return ["-include-pch", compiled] if clang else ["-include", prelude]
+    def unit_of(self, source):
+        if source not in self.units:
+            raise Wrong(f"the build does not compile {source}")
+        return self.units[source]
 
-    def run(self, command):
-        return subprocess.run([str(word) for word in command], timeout=LIMIT_SECONDS, **CAPTURED)
+    def execute(self, command, until=None):
+        """Runs a command to its end, or to the first line of which until(line) holds: exit code, output, that line."""
+        lines, stopped = [], None
+        with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, errors="replace", start_new_session=True) as run:
+            late = threading.Event()
+
+            def stop():
+                late.set()
+                os.killpg(run.pid, signal.SIGKILL)
+
+            limit = threading.Timer(LIMIT_SECONDS, stop)
+            limit.start()
+            for line in run.stdout:
+                lines.append(line)
+                if until and until(line):
+                    stopped = line
+                    os.killpg(run.pid, signal.SIGKILL)
+                    break
+            limit.cancel()
+            _, status, used = os.wait4(run.pid, 0)
+            run.returncode = os.waitstatus_to_exitcode(status)
+        self.spent.seconds = self.spent_here() + used.ru_utime + used.ru_stime
+        if late.is_set():
+            raise Wrong(f"it ran for more than {LIMIT_SECONDS} s: {shlex.join(map(str, command))}")
+        return run.returncode, "".join(lines), stopped
+
+    def spent_here(self):
+        return getattr(self.spent, "seconds", 0)
 
     def check(self, command, what):
-        done = self.run(command)
-        if done.returncode != 0:
-            raise Wrong(f"{what} does not compile:\n{done.stdout[-3000:]}\n{shlex.join(map(str, command))}")
+        code, said, _ = self.execute(command)
+        if code != 0:
+            raise Wrong(f"{what}:\n{said[-3000:]}\n{shlex.join(map(str, command))}")
 
-    def flags_of(self, source):
-        """Definitions, instruction sets and foreign include folders that the build gives a source."""
-        words = self.commands.get(source, [])
-        kept = [word for word in words if re.match("-D|-m", word)]
-        for option, value in zip(words, words[1:]):
-            if option == "-isystem":
-                kept += [option, value]
-        return kept
+    def precompile(self, test):
+        """Compiles the headers with the definitions of this test; they serve only what has the same ones."""
+        unit = self.unit_of(test)
+        path = self.folder / "prelude.h"
+        path.write_text("".join(f"#include <{header}>\n" for header in PRELUDE))
+        clang = "clang" in self.execute([self.compiler, "--version"])[1]
+        compiled = self.folder / ("prelude.h.pch" if clang else "prelude.h.gch")
+        self.check([self.compiler, *FLAGS, *unit.flags, "-x", "c++-header", path, "-o", compiled],
+                   "the headers do not compile")
+        self.prelude = [*unit.flags, *(["-include-pch", compiled] if clang else ["-include", path])]
 
-    def compile(self, name, source, target, flags=()):
-        """Compiles a source to folder/name/target. Returns what the compiler said, or None if it succeeded."""
-        overlay = self.folder / name
-        overlay.mkdir(exist_ok=True)
-        path = overlay / source if (overlay / source).exists() else ROOT / source
+    def overlay(self, name):
+        """The folder of one bug, first on the include path. What is in it stands for files of the repository."""
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def put(self, name, file, text):
+        target = self.overlay(name) / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        return target
+
+    def forget(self, name):
+        shutil.rmtree(self.overlay(name))
+
+    def compile(self, name, source, path, flags=()):
+        """Compiles `path`, which stands for `source`, and returns the object; Wrong with what the compiler said."""
+        overlay = self.overlay(name)
+        unit = self.unit_of(source)
         folders = [f"-I{folder}" for base in (overlay, ROOT) for folder in (base / "include", base)]
-        prelude = self.prelude if source.startswith("tests/") else ()
-        done = self.run([self.compiler, *FLAGS, *self.flags_of(source), *folders, *prelude, *flags, "-c", path,
-                         "-o", overlay / target])
-        return None if done.returncode == 0 else done.stdout
+        prelude = () if unit.sets else self.prelude  # it would not fit with other instruction sets
+        target = overlay / f"{len(list(overlay.glob('*.o')))}.o"
+        options = [*FLAGS, *prelude, *unit.flags, *unit.sets, *folders, *flags]
+        self.check([self.compiler, *options, "-c", path, "-o", target], f"{source} does not compile")
+        return target
 
-    def build(self, name, test, sources, with_library, with_program):
-        """The test's program, with `sources` instead of the library's own; Wrong if it does not compile."""
-        overlay = self.folder / name
-        overlay.mkdir(exist_ok=True)
-        if (with_library or with_program) and not (self.archive and self.archive.is_file()):
-            raise Wrong("it needs the library: give --build, a folder in which libsoftamp.a is built")
-        library = [self.archive, *self.libraries] if with_library or with_program else []
-        objects = []
-        for source in sources:
-            objects.append(overlay / f"{len(objects) + 1}.o")
-            said = self.compile(name, source, objects[-1].name)
-            if said is not None:
-                raise Wrong(f"{source} does not compile:\n{said[-3000:]}")
-        flags = []
-        if with_program:
-            others = [self.objects[s] for s in self.objects if s.startswith(PROGRAM) and s not in sources]
-            command = overlay / "softamp"
-            self.check([self.compiler, *objects, *others, *library, "-pthread", "-o", command], "the command")
-            flags = ["-USOFTAMP_PROGRAM", f'-DSOFTAMP_PROGRAM="{command}"']
-            objects = []
-        tester = None if with_program else self.as_built(overlay, test)
-        if tester is None:
-            tester = overlay / "0.o"
-            said = self.compile(name, test, tester.name, flags)
-            if said is not None:
-                raise Wrong(f"{test} does not compile:\n{said[-3000:]}")
-        program = overlay / "test"
-        self.check([self.compiler, tester, *objects, *self.gtest, *library, "-pthread", "-o", program], test)
+    def compile_source(self, name, source):
+        """A source of the library or the command, with all others that the build compiles together with it."""
+        changed = self.folder / name / source
+        path = changed if changed.is_file() else ROOT / source
+        unit = self.unit_of(source)
+        if unit.path != ROOT / source:
+            text = unit.path.read_text().replace(f'"{ROOT / source}"', f'"{path}"').replace(f'"{source}"', f'"{path}"')
+            path = self.put(name, "batch.cpp", text)
+        return self.compile(name, source, path)
+
+    def tester(self, name, test, gtest_filter, flags=()):
+        """The object of a test, with no more than the filter selects."""
+        return self.compile(name, test, self.put(name, test, trimmed(test, gtest_filter)), flags)
+
+    def built_tester(self, test):
+        """The object that the build made of a test by itself; None if there is none, or something is newer."""
+        unit = self.units.get(test)
+        if unit is None or unit.path != ROOT / test or not unit.object.is_file():
+            return None
+        newest = max((ROOT / file).stat().st_mtime for file in closure(test))
+        return unit.object if unit.object.stat().st_mtime >= newest else None
+
+    def link_test(self, name, objects, options=()):
+        program = self.overlay(name) / "test"
+        self.check([self.compiler, *options, *objects, *self.link_inputs, "-o", program], "it does not link")
         return program
 
-    def as_built(self, overlay, test):
-        """The object that the build made of the test, where no header is changed and it is not older than the test."""
-        built = self.objects.get(test)
-        if built is None or any(overlay.rglob("*.h")) or (overlay / test).exists() or not built.is_file():
-            return None
-        return built if built.stat().st_mtime >= (ROOT / test).stat().st_mtime else None
+    def link_command(self, name, sources=(), changed=()):
+        """The command `softamp`, with the objects `changed` instead of those of `sources`."""
+        command = self.overlay(name) / "softamp"
+        left_out = {self.units[source].object for source in sources}
+        others = {unit.object for source, unit in self.units.items() if source.startswith(PROGRAM)} - left_out
+        self.check([self.compiler, *changed, *sorted(others), *self.link_inputs, "-o", command],
+                   "the command does not link")
+        return command
 
     def first_failure(self, command):
         """The name of the first test that fails; nothing is run after it."""
-        running, last = None, []
-        with subprocess.Popen(command, **CAPTURED) as run:
-            limit = threading.Timer(LIMIT_SECONDS, run.kill)
-            limit.start()
-            try:
-                for line in run.stdout:
-                    last = last[-19:] + [line]
-                    if line.startswith("[ RUN "):
-                        running = line.split()[-1]
-                    elif running and line.endswith(": Failure\n"):
-                        run.kill()
-                        return running
-            finally:
-                limit.cancel()
-        raise Wrong(f"NOT CAUGHT, exit code {run.returncode}:\n{''.join(last)}")
+        running = []
+
+        def fails(line):
+            if line.startswith("[ RUN "):
+                running.append(line.split()[-1])
+            return bool(running) and line.endswith(": Failure\n")
+
+        code, said, failure = self.execute(command, fails)
+        if failure is None:
+            raise Wrong(f"NOT CAUGHT, exit code {code}:\n" + "".join(said.splitlines(True)[-20:]))
+        return running[-1]

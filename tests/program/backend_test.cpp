@@ -98,8 +98,8 @@ TEST_F(Backend, UnknownOnesAreRefusedWithTheNearest) {
 }
 
 TEST_F(Backend, GpuIsAnotherSpellingOfCuda) {
-  EXPECT_TRUE(contains(run_softamp("train --set backend=gpu --print-settings").out, "\"backend\":\"cuda\""));
-  EXPECT_TRUE(contains(run_softamp("train --backend gpu --print-settings").out, "\"backend\":\"cuda\""));
+  EXPECT_TRUE(contains(run_softamp("train --set backend=gpu --print-settings").out, "\"backend\": \"cuda\""));
+  EXPECT_TRUE(contains(run_softamp("train --backend gpu --print-settings").out, "\"backend\": \"cuda\""));
   for (const std::string verb : {"train", "study --grid precision=float16", "selftest"}) {
     const std::string arguments = verb == "selftest" ? verb + " --backend " : verb + kTiny + "--set steps=1 --backend ";
     const Outcome gpu = run_softamp(arguments + "gpu"), cuda = run_softamp(arguments + "cuda");
@@ -125,8 +125,9 @@ TEST_F(Backend, CudaWithoutADeviceIsOneLineWithWhatWouldWork) {
   EXPECT_EQ(o.code, 77);
   EXPECT_TRUE(contains(json::parse(o.out)["skipped"], of_auto().about));
   EXPECT_EQ(run_softamp("train --backend cuda --print-settings").code, 0) << "that computes nothing";
-  if (json::parse(run_softamp("--version --json").out)["cuda"] == false)
+  if (json::parse(run_softamp("--version --json").out)["cuda"] == false) {
     EXPECT_TRUE(contains(o.err, "`bash tests/build.sh program -DSOFTAMP_CUDA=ON`")) << o.err;
+  }
 }
 
 TEST_F(Backend, TheSelftestOfAutoSkipsOrRuns) {

@@ -1,7 +1,7 @@
 // Bad usage: each error names the value, the place and what was expected; exit code 2, nothing on standard output.
 #include "tests/program/process.h"
 
-#include "softamp/graph/trace.h"
+#include "softamp/numerics/version.h"
 #include "softamp/tensor/bulk.h"
 
 #include <gtest/gtest.h>
@@ -130,21 +130,21 @@ TEST(Help, TheVersionSaysWhatTheProgramIsMadeOf) {
   const Outcome outcome = run_softamp("--version");
   EXPECT_EQ(outcome.code, 0);
   const auto best = bulk::name(bulk::best_instruction_set());
-  const std::regex lines("softamp \\d+\\.\\d+\\.\\d+\narithmetic: version " + std::to_string(kSpecVersion) +
+  const std::regex lines("softamp \\d+\\.\\d+\\.\\d+\narithmetic: version " + std::to_string(kArithmeticVersion) +
                          "\ncompiler: (GCC|Clang) \\d+\\.\\d+.*\ninstruction sets: portable.*; the best that this "
                          "machine has: " +
                          best + "\nCUDA: (no|yes, for compute capability \\d+\\.\\d(, \\d+\\.\\d)*)\n");
   EXPECT_TRUE(std::regex_match(outcome.out, lines)) << outcome.out;
 
-  const nlohmann::json json = nlohmann::json::parse(run_softamp("--version --json").out);
-  EXPECT_TRUE(starts_with(outcome.out, "softamp " + json["version"].get<std::string>() + "\n"));
-  EXPECT_EQ(json["arithmetic"], kSpecVersion);
-  EXPECT_NE(outcome.out.find(json["compiler"].get<std::string>()), std::string::npos);
-  EXPECT_EQ(json["instruction_sets"]["best_here"], best);
-  const auto built = json["instruction_sets"]["built"].get<std::vector<std::string>>();
+  const nlohmann::json document = nlohmann::json::parse(run_softamp("--version --json").out);
+  EXPECT_TRUE(starts_with(outcome.out, "softamp " + document["version"].get<std::string>() + "\n"));
+  EXPECT_EQ(document["arithmetic"], kArithmeticVersion);
+  EXPECT_NE(outcome.out.find(document["compiler"].get<std::string>()), std::string::npos);
+  EXPECT_EQ(document["instruction_sets"]["best_here"], best);
+  const auto built = document["instruction_sets"]["built"].get<std::vector<std::string>>();
   EXPECT_NE(std::find(built.begin(), built.end(), best), built.end());
-  EXPECT_EQ(json["cuda"], outcome.out.find("CUDA: yes") != std::string::npos);
-  EXPECT_EQ(json["cuda"], !json["cuda_architectures"].empty());
+  EXPECT_EQ(document["cuda"], outcome.out.find("CUDA: yes") != std::string::npos);
+  EXPECT_EQ(document["cuda"], !document["cuda_architectures"].empty());
   EXPECT_EQ(error_of("--json"), "softamp: A subcommand is required; see `softamp --help`\n");
   EXPECT_EQ(error_of("--json formats"), "softamp: --json: expected --version beside it, or a verb before it\n");
 }

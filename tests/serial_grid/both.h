@@ -6,6 +6,7 @@
 #include <exception>
 #include <string>
 
+#include "tests/files.h"
 #include "tests/serial_grid/serial_grid.h"
 
 namespace softamp::testing {
@@ -33,7 +34,5 @@ std::string said_on_both(Act&& act) {
   EXPECT_EQ(said(act, "cuda"), expected);
   return expected;
 }
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace softamp::testing

@@ -1,6 +1,6 @@
 // A device of cuda/device.h made of the host: kernels run when they are put into the queue, block by block and thread
 // by thread (cuda/grid.h), forwards or, with SOFTAMP_SERIAL_GRID=backwards, from the last block and thread to the
-// first. It is stricter than a GPU where a GPU would let a mistake pass: device memory can be touched by kernels and
+// first (by_day: on odd SOFTAMP_SLICE). It is stricter than a GPU where a GPU would let a mistake pass: device memory can be touched by kernels and
 // copies alone, begins as garbage, ends at a page that nobody can touch, and every copy must lie in one allocation.
 #include "cuda/device.h"
 
@@ -72,8 +72,9 @@ int Device::count(std::string*) { return 1; }
 Device::Device(int ordinal)
     : properties_{"the host, serially", 9, 0, 2, size_t{1} << 30}, state_(std::make_unique<State>()) {
   if (ordinal != 0) throw DeviceError("device " + std::to_string(ordinal) + "; expected 0..0");
-  const char* const order = std::getenv("SOFTAMP_SERIAL_GRID");
-  backwards_ = order && std::string_view(order) == "backwards";
+  const char *const order = std::getenv("SOFTAMP_SERIAL_GRID"), *const day = std::getenv("SOFTAMP_SLICE");
+  const std::string_view word = order ? order : "forwards";
+  backwards_ = word == "backwards" || (word == "by_day" && day && std::atoi(day) % 2 == 1);
 }
 
 Device::~Device() {

@@ -145,7 +145,7 @@ ProductCase random_case(Mixer& mix, uint64_t number) {
   c.transpose_a = mix() & 1, c.transpose_b = mix() & 1;
   c.batch_sum = mix() % 5 == 0;
   c.first_output = mix() % 3 == 0 ? 0 : mix() % 1000;
-  c.data = static_cast<Data>(mix() % kDataKinds);
+  c.data = static_cast<ProductData>(mix() % kDataKinds);
   c.random.seed = mix();
   c.random.rounds = mix() % 4 == 0 ? 7 : 10;
   c.random.replica = mix() % 3;
@@ -189,7 +189,7 @@ TEST_P(ProductTile, EveryPolicy) {
           c.m = 19, c.n = columns, c.k = 41, c.block = block;
           c.rules.partials = PartialsType::kHalf;
           c.rules.exact_each = block == 1;
-          c.data = static_cast<Data>(data);
+          c.data = static_cast<ProductData>(data);
           c.random.seed = number;
           if (!check_tiles(c)) return;
         }
@@ -207,7 +207,7 @@ TEST_P(ProductTile, RareRules) {
       case 3: c.semantics.wide.overflow = Overflow::kSaturate; break;
       case 4: c.semantics.narrow_infinity = static_cast<InfinityOperand>(1 + number / 5 % 3); break;
     }
-    if (number % 2) c.data = Data::kAnything;
+    if (number % 2) c.data = ProductData::kAnything;
     if (!check_tiles(c)) return;
   }
 }

@@ -34,7 +34,7 @@ enum class AmpInner : uint8_t {
 };
 
 struct ExecutorOptions {
-  /// ("emu", "cuda", "auto") [="emu"]: the CPU, a GPU, a GPU if there is one. All give the same bits.
+  /// ("emu", "cuda" or "gpu", "auto") [="emu"]: the CPU, a GPU, a GPU if there is one. All give the same bits.
   std::string backend = "emu";
   /// Behaviour, options of products, norms. Exceptions that are on stop a run.
   IpuConfig config;

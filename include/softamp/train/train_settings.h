@@ -52,7 +52,7 @@ struct TrainSettings {
 
   // Not part of what decides the bits:
   int threads = 0;
-  std::string backend = "emu";  ///< (emu, cuda, auto: cuda where there is a device)
+  std::string backend = "emu";  ///< (emu, cuda or gpu, auto: cuda where there is a device)
 
   /// A JSON object; unknown keys, wrong types and values out of range throw std::invalid_argument: "settings.json: line
   /// 3: 'lerning_rate' is not a setting. Did you mean 'learning_rate'?". Keys left out keep their defaults.

@@ -2,7 +2,7 @@
 
 #include "src/program/description/command_line.h"
 
-#include "softamp/graph/trace.h"
+#include "softamp/numerics/version.h"
 #include "softamp/tensor/bulk.h"
 #include "src/backend.h"
 
@@ -45,12 +45,12 @@ std::string version_text(bool as_json) {
   const std::string best = bulk::name(bulk::best_instruction_set());
   if (as_json) {
     const nlohmann::ordered_json json = {
-        {"version", SOFTAMP_VERSION}, {"arithmetic", kSpecVersion},
+        {"version", SOFTAMP_VERSION}, {"arithmetic", kArithmeticVersion},
         {"compiler", compiler()},     {"instruction_sets", {{"built", built}, {"best_here", best}}},
         {"cuda", !cuda.empty()},      {"cuda_architectures", cuda}};
     return json.dump(2);
   }
-  return "softamp " SOFTAMP_VERSION "\narithmetic: version " + std::to_string(kSpecVersion) +
+  return "softamp " SOFTAMP_VERSION "\narithmetic: version " + std::to_string(kArithmeticVersion) +
          "\ncompiler: " + compiler() + "\ninstruction sets: " + joined(built, ", ") +
          "; the best that this machine has: " + best +
          "\nCUDA: " + (cuda.empty() ? "no" : "yes, for compute capability " + joined(cuda, ", "));

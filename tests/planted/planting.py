@@ -1,0 +1,85 @@
+"""Compiles, links and runs the tests of bugs, and says of each what caught it."""
+
+import concurrent.futures
+import re
+import tempfile
+
+from tables import plans_of
+from texts import ROOT, Wrong, mutated, selected
+from workshop import Workshop
+
+FEW = 3  # so many bugs are planted sooner without precompiled headers
+
+
+def build(workshop, plan, name, gtest_filter, sources=(), tester=None):
+    """The test's program, with `sources` compiled anew."""
+    changed = [workshop.compile_source(name, source) for source in sources]
+    flags = []
+    if plan.command:
+        command = workshop.link_command(name, sources, changed)
+        flags, changed = ["-USOFTAMP_PROGRAM", f'-DSOFTAMP_PROGRAM="{command}"'], []
+    tester = tester or workshop.tester(name, plan.test, gtest_filter, flags)
+    return workshop.link_test(name, [tester, *changed])
+
+
+def passes(workshop, plan):
+    """Requires that the test passes without a bug, and that every filter selects something."""
+    if plan.sharing():
+        plan.tester = workshop.built_tester(plan.test) or workshop.tester(plan.name(), plan.test, plan.filter)
+    program = build(workshop, plan, plan.name(), plan.filter, tester=plan.tester)
+    code, said, _ = workshop.execute([program, f"--gtest_filter={plan.filter}"])
+    if code != 0:
+        raise Wrong(f"{plan.test} fails without any bug:\n{said[-3000:]}")
+    ran = re.findall(r"^\[ RUN      \] (\S+)", said, re.MULTILINE)
+    for pattern in {bug["filter"] for bug in plan.runs()}:
+        if not any(selected(name, pattern) for name in ran):
+            raise Wrong(f"{plan.test} has no test {pattern}")
+    return f"passes {len(ran)} tests"
+
+
+def catches(workshop, plan, bug):
+    """Plants the bug and returns what caught it."""
+    name = bug["id"]
+    workshop.put(name, bug["file"], mutated(bug))
+    if "compile_error" in bug:
+        try:
+            workshop.compile(name, bug["test"], ROOT / bug["test"], ["-fsyntax-only"])
+        except Wrong as problem:
+            if bug["compile_error"] in str(problem):
+                return "caught by the compiler"
+            raise Wrong(f"it fails to compile otherwise, expected {bug['compile_error']!r}:\n{problem}") from problem
+        raise Wrong(f"it compiles, expected {bug['compile_error']!r}")
+    tester = plan.tester if bug in plan.sharing() else None
+    program = build(workshop, plan, name, bug["filter"], bug.get("sources", ()), tester)
+    return f"caught by {workshop.first_failure([program, '--gtest_filter=' + bug['filter']])}"
+
+
+def report(workshop, kind, name, brief, function, *arguments):
+    """Runs one piece of work and prints a line; returns the names of what is wrong."""
+    before = workshop.spent_here()
+    try:
+        text, failed = function(workshop, *arguments), False
+    except Wrong as problem:
+        lines = str(problem).splitlines()
+        errors = [line for line in lines[1:] if "error" in line or "undefined" in line]
+        text, failed = "WRONG: " + ("\n".join(lines[:1] + errors[:1]) if brief else str(problem)), True
+    print(f"{kind:<9} {name:<44} {text} ({workshop.spent_here() - before:.1f} s)", flush=True)
+    return [name] if failed else []
+
+
+def run_plan(workshop, plan, brief):
+    wrong = report(workshop, "unchanged", plan.test, brief, passes, plan) if plan.runs() else []
+    for bug in plan.bugs:
+        wrong += report(workshop, "planted", bug["id"], brief, catches, plan, bug)
+        workshop.forget(bug["id"])
+    return wrong
+
+
+def run_all(bugs, options):
+    with tempfile.TemporaryDirectory(prefix="softamp-planted-") as folder:
+        workshop = Workshop(folder, options)
+        if len(bugs) > FEW:
+            workshop.precompile(bugs[0]["test"])
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            work = [pool.submit(run_plan, workshop, plan, not options.only) for plan in plans_of(bugs)]
+            return [name for piece in work for name in piece.result()]

@@ -1,0 +1,83 @@
+"""What the sources say, without a compiler: who includes what, where a bug goes, which tests a file holds."""
+
+import fnmatch
+import functools
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+TEST = re.compile(r"^TEST\((\w+),\s*(\w+)\)\s*\{", re.MULTILINE)
+
+
+class Wrong(Exception):
+    """A bug that was not caught, a table that does not fit the sources, or a test that fails by itself."""
+
+
+@functools.cache
+def text_of(name):
+    """The text of a file of the repository, by its path from the root."""
+    if not (ROOT / name).is_file():
+        raise Wrong(f"there is no file {name}")
+    return (ROOT / name).read_text()
+
+
+@functools.cache
+def included(name):
+    """The files of the repository that a file includes by itself."""
+    found = []
+    for quote, path in INCLUDE.findall(text_of(name)):
+        beside = [pathlib.Path(name).parent / path] if quote == '"' else []
+        places = [*beside, pathlib.Path("include") / path, pathlib.Path(path)]
+        found += [str(place) for place in places if (ROOT / place).is_file()][:1]
+    return found
+
+
+@functools.cache
+def closure(name):
+    """A file and all files of the repository that it includes, those of others too."""
+    found, waiting = {name}, [name]
+    while waiting:
+        new = set(included(waiting.pop())) - found
+        found |= new
+        waiting += new
+    return frozenset(found)
+
+
+def runs_the_command(test):
+    return any("SOFTAMP_PROGRAM" in text_of(name) for name in closure(test))
+
+
+def mutated(bug):
+    """The text of the bug's file with the bug in it."""
+    text = text_of(bug["file"])
+    pattern = r"\s+".join(re.escape(word) for word in bug["find"].split())
+    places = list(re.finditer(pattern, text))
+    if len(places) != 1:
+        raise Wrong(f"its text occurs {len(places)} times in {bug['file']}, expected once: {bug['find']!r}")
+    return text[: places[0].start()] + bug["replace"] + text[places[0].end() :]
+
+
+def selected(name, gtest_filter):
+    """Whether a filter without negative patterns selects the test of this name."""
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in gtest_filter.split(":"))
+
+
+def trimmed(test, gtest_filter):
+    """The text of a test file without the plain tests that the filter leaves out.
+
+    Each becomes a template that nobody uses. So its text is read and nothing is made of it, which is most of the work.
+    """
+    if "-" in gtest_filter:
+        return text_of(test)
+
+    def keep_or_drop(match):
+        suite, name = match.groups()
+        kept = selected(f"{suite}.{name}", gtest_filter)
+        if kept:
+            return match.group()
+        left_out = f"left_out_{suite}_{name}"
+        return (f"template <int> struct {left_out} : ::testing::Test {{ void TestBody() override; }}; "
+                f"template <int unused> void {left_out}<unused>::TestBody() {{")
+
+    return f'#line 1 "{ROOT / test}"\n' + TEST.sub(keep_or_drop, text_of(test))

@@ -11,8 +11,8 @@
 //     Value term(uint64_t k, uint32_t& flags)                  element k of the output
 //   Value add(Value a, Value b, uint64_t p, uint64_t output, uint32_t& flags) const      the `+` of address p
 //   Value empty() const                                    the sum of nothing
-//   `Finish` stores the sum: void operator()(uint64_t output, Value, uint32_t flags) const. Flags are OR-ed; what a bit
-//   means is theirs.
+//   `Finish` stores the sum: void operator()(uint64_t output, Value, uint32_t flags) const. Flags are OR-ed;
+//   their meaning is up to Source and Finish.
 #pragma once
 
 #include <algorithm>

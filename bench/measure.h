@@ -1,5 +1,5 @@
 // Rates as ratios: a benchmark runs memcpy, its subject and, where it has one, a baseline in turn, many times, so that
-// a machine that speeds up or slows down meanwhile does so for all of them; medians of the rounds are reported.
+// changes of the machine's speed affect all of them; medians of the rounds are reported.
 #pragma once
 
 #include <benchmark/benchmark.h>

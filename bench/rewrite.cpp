@@ -93,8 +93,8 @@ void add_growth(const std::string& name, int64_t most, const std::function<void(
       ->Unit(benchmark::kMillisecond);
 }
 
-/// The whole way: picture, colours, plan, new graph. In seconds of the processor, which neighbours on the machine do
-/// not lengthen as they do a clock's: the passes run in one thread.
+/// The whole rewrite: picture, colours, plan, new graph. In processor time, which other load on the machine affects
+/// less than wall-clock time; the passes run in one thread.
 void measure_whole(benchmark::State& state, const std::string& name, const Colour& colour, double most) {
   const Graph& graph = case_of(kGoalNodes).graph;
   std::vector<double> each;

@@ -64,7 +64,7 @@ class Runner {
 void add_job(const std::string& what, const std::string& op, std::vector<TensorType> inputs, Attributes attributes,
              double least) {
   for (const int threads : {1, 2}) {
-    // Made on first use, so that one array set is alive at a time.
+    // Made on first use, so that only one set of arrays exists at a time.
     auto runner = std::make_shared<std::unique_ptr<Runner>>();
     add(std::to_string(threads) + (threads == 1 ? " thread/" : " threads/") + what, kPastCache, threads,
         [=] {

@@ -17,7 +17,7 @@ void print_registers(const FpUnit& unit) {
               status_line(StatusRegister::decode(unit.get(Csr::kFpSts))).c_str());
 }
 
-/// Runs one operation on a fresh unit and shows what came of it.
+/// Runs one operation on a fresh unit and shows the outcome.
 void show(const char* title, const FloatingPointBehaviour& behaviour, UnitOp op, Half a, Half b) {
   FpUnit unit(behaviour);
   const Half result = unit.execute(op, a, b);

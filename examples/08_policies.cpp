@@ -1,4 +1,4 @@
-// Keras' dtype policies: layers that are written without a cast, what the policy makes of them, and what it does not.
+// Keras' dtype policies: layers that are written without a cast, what the policy casts, and what it does not.
 //
 // SimpleDense, MyLayer and AddRandom are the classes by which Keras' own pages explain policies.
 #include <cstdio>

@@ -50,8 +50,8 @@ int main() {
   }
   std::printf("x cast to float32  %s\n", result(adder(kFloat16, kFloat32, kFloat32), x, y).c_str());
 
-  // An addition alone is no matter of TensorFlow's lists. In a name scope that forces bfloat16 a recipe converts it,
-  // and policies and levels take the scope for a layer.
+  // TensorFlow's lists do not convert an addition alone. In a name scope that forces bfloat16 a recipe converts it, and
+  // policies and levels treat the scope as a layer.
   std::printf("\nthe sum in a layer, its inputs and its result in float32:\n");
   for (const char* text : {"tensorflow=2.3", "recipe=full", "policy=mixed_float16", "level=O2"}) {
     const GraphRewrite done = Mechanism::parse(text).pass()(layered_adder(), kFetches);

@@ -60,7 +60,7 @@ int main() {
   std::printf("loss: %g in the first step, %g in the last\n", cpu.losses.front(), cpu.losses.back());
   std::printf("emu:  %zu tensors, digest %s\n", cpu.tensors, cpu.digest.c_str());
 
-  // What a GPU says goes to standard error where all is well: standard output is the same with and without one.
+  // Messages about the GPU go to standard error, so that standard output is the same with and without one.
   ExecutorOptions options;
   options.backend = "cuda";
   std::string device;

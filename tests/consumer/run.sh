@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh SOURCE_DIR BUILD_DIR: installs the build into a fresh prefix and builds a stranger's project against it, with
-# ordinary and with adverse flags, with each compiler there is; by pkg-config; and by FetchContent from the sources. All
+# run.sh SOURCE_DIR BUILD_DIR: installs the build into a fresh prefix and builds another project against it, with
+# ordinary and with adverse flags, with each compiler found; by pkg-config; and by FetchContent from the sources. All
 # digests must equal the pinned ones, fast-math must not compile, and softamp::numerics must look for no package.
 set -euo pipefail
 

@@ -70,7 +70,7 @@ inline std::string wrong_arrow(const std::string& file, const std::string& targe
 }
 
 /// The same for <header>: numerics/ takes the standard library without its containers, public headers the standard
-/// library, everybody else what he needs.
+/// library, all others anything.
 inline std::string wrong_outside_header(const std::string& file, const std::string& header) {
   if (!starts_with(file, "include/")) return {};
   if (header.find_first_of("/.") != std::string::npos)

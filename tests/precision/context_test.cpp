@@ -135,7 +135,7 @@ TEST(Lists, OptionsFromTheEnvironment) {
   EXPECT_THROW((void)RewriteOptions{}.with_environment(), std::invalid_argument);
 }
 
-// ---- who is on
+// ---- which mechanism is on
 
 struct Log {
   Strings lines;

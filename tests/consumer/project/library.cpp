@@ -1,4 +1,4 @@
-// Uses the compiled library as a stranger would: rounds and multiplies arrays, adds up, and prints a digest of it all.
+// Uses the compiled library from another project: rounds and multiplies arrays, adds up, and prints a digest of it all.
 #include <softamp/softamp.h>
 
 #include <cstdio>

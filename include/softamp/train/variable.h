@@ -1,6 +1,6 @@
 // Variables with scopes and custom getters, as in TensorFlow 1: a store returns variables by full path, and a getter
 // between a layer and the store may change that, for example to keep float32 masters of float16 weights (TUTORIAL G15
-// to G19).
+// to TUTORIAL G19).
 //
 // A variable is a node VariableV2; what a layer reads is a NodeOutput. The two are different types: only a Variable can
 // be assigned to (TUTORIAL G18).

@@ -1,7 +1,8 @@
 // A device of cuda/device.h made of the host: kernels run when they are put into the queue, block by block and thread
 // by thread (cuda/grid.h), forwards or, with SOFTAMP_SERIAL_GRID=backwards, from the last block and thread to the
-// first (by_day: on odd SOFTAMP_SLICE). It is stricter than a GPU where a GPU would let a mistake pass: device memory can be touched by kernels and
-// copies alone, begins as garbage, ends at a page that nobody can touch, and every copy must lie in one allocation.
+// first (by_day: on odd SOFTAMP_SLICE). It is stricter than a GPU where a GPU would let a mistake pass: device memory
+// can be touched by kernels and copies alone, begins as garbage, ends at a page that nobody can touch, and every copy
+// must lie in one allocation.
 #include "cuda/device.h"
 
 #include <sys/mman.h>

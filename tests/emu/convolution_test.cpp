@@ -325,7 +325,6 @@ TEST(Convolution, Shapes) {
   EXPECT_EQ(shape_of(c), c.filter());
 }
 
-/// What `f` throws as GraphError.
 TEST(Convolution, Errors) {
   const auto conv = [](Shape input, Shape filter, Attributes a) {
     return error_of([&] {

@@ -3,20 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "softamp/graph/operation.h"
+#include "tests/graph/graph_error.h"
 
 using namespace softamp;
+using softamp::test::message;
 
 namespace {
-
-template <class Action>
-std::string message(Action action) {
-  try {
-    action();
-  } catch (const GraphError& e) {
-    return e.what();
-  }
-  return "no GraphError was thrown";
-}
 
 using Ints = std::vector<int64_t>;
 

@@ -6,6 +6,7 @@
 
 #include "softamp/graph/operation.h"
 #include "tests/graph/gradient_run.h"
+#include "tests/graph/graph_error.h"
 #include "tests/graph/random_graph.h"
 
 using namespace softamp;
@@ -14,16 +15,6 @@ using namespace softamp::test;
 namespace {
 
 using Ints = std::vector<int64_t>;
-
-template <class Action>
-std::string message(Action action) {
-  try {
-    action();
-  } catch (const GraphError& e) {
-    return e.what();
-  }
-  return "no GraphError was thrown";
-}
 
 std::string name(const GraphBuilder& b, Port p) { return b.graph().port_name(p); }
 

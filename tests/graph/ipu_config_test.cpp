@@ -4,23 +4,14 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/graph/executor_check.h"
+
 namespace softamp {
 namespace {
 
+using testing::refusal;
 using Esr = StochasticRoundingBehaviour;
 
-/// The text with which `act` is refused; empty where it is not, or with another kind of error.
-template <class Error, class Act>
-std::string refusal(Act&& act) {
-  try {
-    act();
-  } catch (const Error& e) {
-    return e.what();
-  } catch (const std::exception& e) {
-    return std::string("another kind of error: ") + e.what();
-  }
-  return "";
-}
 template <class Error = ConfigTypeError>
 std::string set_refusal(const char* name, const ConfigValue& value) {
   IpuConfig config;

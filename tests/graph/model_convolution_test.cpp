@@ -9,21 +9,21 @@ namespace {
 using namespace oracle::model;
 namespace order = oracle::order;
 
-[[maybe_unused]] const testing::Environment* const kCovers =
+[[maybe_unused]] const ::testing::Environment* const kCoversConvolution =
     covers({"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "DepthwiseConv2dNative",
             "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter"});
 
 enum class Kind { kForward, kInputGradient, kFilterGradient };
 constexpr Kind kKinds[] = {Kind::kForward, Kind::kInputGradient, Kind::kFilterGradient};
 
-struct Case {
+struct ConvolutionCase {
   Ints x, w, y;  ///< shapes of input, filter, output
   Window window;
   bool depthwise;
 };
 
-Case random_case(Mixer& mix, bool depthwise, int64_t most_channels) {
-  Case c;
+ConvolutionCase random_convolution(Mixer& mix, bool depthwise, int64_t most_channels) {
+  ConvolutionCase c;
   c.depthwise = depthwise;
   const int64_t channels = mix.between(1, most_channels), kh = mix.between(1, 3), kw = mix.between(1, 4);
   c.window.same = mix() & 1;
@@ -44,7 +44,7 @@ std::string name_of_op(Kind kind, bool depthwise) {
   return base + (kind == Kind::kForward ? "" : kind == Kind::kInputGradient ? "BackpropInput" : "BackpropFilter");
 }
 
-Attributes attributes_of(const Case& c, Kind kind, const std::string& partials) {
+Attributes attributes_of(const ConvolutionCase& c, Kind kind, const std::string& partials) {
   Attributes a{{"strides", c.window.strides},
                {"dilations", c.window.dilations},
                {"padding", std::string(c.window.same ? "SAME" : "VALID")},
@@ -54,21 +54,21 @@ Attributes attributes_of(const Case& c, Kind kind, const std::string& partials) 
   return a;
 }
 
-std::vector<Tensor> operands(const Case& c, Kind kind, DType t, Data data, uint64_t seed) {
+std::vector<Tensor> operands(const ConvolutionCase& c, Kind kind, DType t, Data data, uint64_t seed) {
   std::vector<Tensor> in;
   in.push_back(random_tensor(t, kind == Kind::kInputGradient ? c.w : c.x, data, seed));
   in.push_back(random_tensor(t, kind == Kind::kForward ? c.w : c.y, data, seed + 1));
   return in;
 }
 
-Products products_of(const Case& c, Kind kind, const std::vector<Tensor>& in, const Mode& mode) {
+Products products_of(const ConvolutionCase& c, Kind kind, const std::vector<Tensor>& in, const Mode& mode) {
   const Array a = load(in[0], mode), b = load(in[1], mode);
   if (kind == Kind::kForward) return convolution(a, b, c.window, c.depthwise);
   if (kind == Kind::kInputGradient) return convolution_input_gradient(c.x, a, b, c.window, c.depthwise);
   return convolution_filter_gradient(a, c.w, b, c.window, c.depthwise);
 }
 
-std::string text_of(const Case& c, Kind kind) {
+std::string text_of(const ConvolutionCase& c, Kind kind) {
   return name_of_op(kind, c.depthwise) + " " + Shape(c.x).text() + " * " + Shape(c.w).text() +
          (c.window.same ? " SAME" : " VALID") + " strides " + Shape(c.window.strides).text() + " dilations " +
          Shape(c.window.dilations).text();
@@ -82,7 +82,7 @@ TEST(ModelConvolution, FloatPartials) {
         for (const Kind kind : kKinds) {
           RoundedUp statistics;
           for (int i = 0; i < 4; ++i) {
-            const Case c = random_case(mix, depthwise, depthwise ? 6 : 20);
+            const ConvolutionCase c = random_convolution(mix, depthwise, depthwise ? 6 : 20);
             const std::vector<Tensor> in = operands(c, kind, t, i % 2 ? Data::kBroad : Data::kMiddle, mix());
             expect_admitted(run_operation(name_of_op(kind, depthwise), in, attributes_of(c, kind, ""), mode)[0],
                             products_of(c, kind, in, mode).sums({}, mode), mode, text_of(c, kind), &statistics);
@@ -97,7 +97,7 @@ TEST(ModelConvolution, HalfPartials) {
     for (const int block : {1, 4, 16, 0})
       for (const bool depthwise : {false, true})
         for (const Kind kind : kKinds) {
-          const Case c = random_case(mix, depthwise, 20);
+          const ConvolutionCase c = random_convolution(mix, depthwise, 20);
           const std::vector<Tensor> in = operands(c, kind, DType::kFloat16, Data::kUnit, mix());
           ExecutorOptions options = options_of(mode);
           options.amp_block = block;
@@ -120,7 +120,7 @@ TEST(ModelConvolution, IntegersAreExact) {
           const Mode& mode = kModes[2];
           // |sum| <= 8 channels * 12 taps * 16 = 1536 < 2048 forward and back; the filter's <= 2*42*16 = 1344. bf16
           // holds 256 only: there the sums are exact, the result is rounded once.
-          Case c = random_case(mix, depthwise, 8);
+          ConvolutionCase c = random_convolution(mix, depthwise, 8);
           c.w[3] = std::min<int64_t>(c.w[3], 8);
           c.y[3] = depthwise ? c.w[2] * c.w[3] : c.w[3];
           const std::vector<Tensor> in = operands(c, kind, t, Data::kIntegers, mix());
@@ -143,7 +143,7 @@ TEST(ModelConvolution, FlagsAndOffendingIndex) {
     for (const Mode& mode : {kModes[1], kModes[3]})
       for (const bool depthwise : {false, true})
         for (const Kind kind : kKinds) {
-          const Case c = random_case(mix, depthwise, 9);
+          const ConvolutionCase c = random_convolution(mix, depthwise, 9);
           std::vector<Tensor> in = operands(c, kind, DType::kFloat16, Data::kUnit, mix());
           for (int i = 0; i < 3; ++i) set_code(in[0], mix.below(in[0].elements()), 0x7BFF);
           if (round % 3 == 0) set_code(in[1], mix.below(in[1].elements()), 0x7E00);
@@ -179,7 +179,7 @@ float in_order(order::Chain& chain, int64_t channels, int64_t taps_h, int64_t ta
   return chain.value();
 }
 
-void check_order(const Case& c, Kind kind, DType t, const Mode& mode, int block, bool half, uint64_t seed) {
+void check_order(const ConvolutionCase& c, Kind kind, DType t, const Mode& mode, int block, bool half, uint64_t seed) {
   const std::vector<Tensor> in = operands(c, kind, t, half ? Data::kUnit : Data::kBroad, seed);
   ExecutorOptions options = options_of(mode);
   options.amp_block = block;
@@ -260,10 +260,10 @@ TEST(ModelConvolution, OrderOfAccumulation) {
       for (const Mode& mode : kModes)
         for (const bool depthwise : {false, true})
           for (const Kind kind : kKinds) {
-            check_order(random_case(mix, depthwise, 40), kind, t, mode, 16, false, mix());
+            check_order(random_convolution(mix, depthwise, 40), kind, t, mode, 16, false, mix());
             if (t != DType::kFloat16) continue;
             for (const int block : {1, 4, 16, 0})
-              check_order(random_case(mix, depthwise, 40), kind, t, mode, block, true, mix());
+              check_order(random_convolution(mix, depthwise, 40), kind, t, mode, block, true, mix());
           }
 }
 
@@ -272,7 +272,7 @@ TEST(ModelConvolution, OrderOfALongBatch) {
   Mixer mix(5);
   for (const DType t : kFloats)
     for (const bool depthwise : {false, true}) {
-      Case c;
+      ConvolutionCase c;
       c.depthwise = depthwise;
       c.x = {5, 24, 23, 3};
       c.w = {3, 3, 3, 2};

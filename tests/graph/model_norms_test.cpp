@@ -9,15 +9,15 @@ namespace {
 using namespace oracle::model;
 namespace order = oracle::order;
 
-[[maybe_unused]] const testing::Environment* const kCovers =
+[[maybe_unused]] const ::testing::Environment* const kCoversNorms =
     covers({"FusedBatchNormV3", "FusedBatchNormGradV3", "LayerNorm", "LayerNormGrad", "GroupNorm", "GroupNormGrad"});
 
-struct Case {
+struct NormCase {
   Norm norm;
   Ints shape;
   int64_t extra;  ///< axis of a layer, number of groups
 };
-const std::vector<Case> kCases = {
+const std::vector<NormCase> kNormCases = {
     {Norm::kBatch, {40, 3}, 0},      {Norm::kBatch, {2, 5, 4, 6}, 0}, {Norm::kBatch, {1100, 2}, 0},
     {Norm::kLayer, {5, 16}, -1},     {Norm::kLayer, {3, 4, 7}, 1},    {Norm::kLayer, {2, 1030}, -1},
     {Norm::kGroup, {2, 3, 5, 6}, 3}, {Norm::kGroup, {3, 8}, 2},       {Norm::kGroup, {2, 40, 30}, 1},
@@ -28,12 +28,12 @@ std::string name_of_op(Norm norm, bool gradient) {
   return std::string(norm == Norm::kLayer ? "LayerNorm" : "GroupNorm") + (gradient ? "Grad" : "");
 }
 
-NormGroups groups_of(const Case& c) {
+NormGroups groups_of(const NormCase& c) {
   if (c.norm == Norm::kBatch) return batch_groups(c.shape);
   return c.norm == Norm::kLayer ? layer_groups(c.shape, c.extra) : channel_groups(c.shape, c.extra);
 }
 
-Ints parameters_of(const Case& c) {
+Ints parameters_of(const NormCase& c) {
   if (c.norm == Norm::kLayer)
     return Ints(c.shape.end() + (c.extra < 0 ? c.extra : c.extra - static_cast<int64_t>(c.shape.size())),
                 c.shape.end());
@@ -42,7 +42,7 @@ Ints parameters_of(const Case& c) {
 
 constexpr double kEpsilon = 1e-3;
 
-Attributes attributes_of(const Case& c) {
+Attributes attributes_of(const NormCase& c) {
   Attributes a{{"epsilon", kEpsilon}};
   if (c.norm == Norm::kLayer) a["begin_norm_axis"] = c.extra;
   if (c.norm == Norm::kGroup) a["groups"] = c.extra;
@@ -67,7 +67,7 @@ Tensor data_of(DType t, const Ints& shape, uint64_t seed) {
 }
 
 TEST(ModelNorms, Forward) {
-  for (const Case& c : kCases)
+  for (const NormCase& c : kNormCases)
     for (const DType t : kFloats)
       for (const DType u : parameter_types(t))
         for (const Mode& mode : kModes)
@@ -144,7 +144,7 @@ TEST(ModelNorms, GivenStatisticsAndRunningEstimates) {
 }
 
 TEST(ModelNorms, Gradients) {
-  for (const Case& c : kCases)
+  for (const NormCase& c : kNormCases)
     for (const DType t : kFloats)
       for (const DType u : parameter_types(t))
         for (const Mode& mode : kModes)
@@ -175,7 +175,7 @@ TEST(ModelNorms, Gradients) {
 
 /// Every step on scalars, sums in the order of N140: bits are demanded of y and of the moments.
 TEST(ModelNorms, Order) {
-  for (const Case& c : kCases)
+  for (const NormCase& c : kNormCases)
     for (const DType t : kFloats)
       for (const bool stable : {false, true})
         for (const Mode& mode : kModes) {
@@ -225,7 +225,7 @@ TEST(ModelNorms, Order) {
 /// The gradients' steps on scalars: dx = i (g - A - h B) with means A of g and B of g h, and the sums for gamma and
 /// beta.
 TEST(ModelNorms, OrderOfGradients) {
-  for (const Case& c : kCases)
+  for (const NormCase& c : kNormCases)
     for (const DType t : kFloats)
       for (const Mode& mode : kModes) {
         const bool batch = c.norm == Norm::kBatch;

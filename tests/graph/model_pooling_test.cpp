@@ -7,16 +7,16 @@ namespace {
 
 using namespace oracle::model;
 
-[[maybe_unused]] const testing::Environment* const kCovers =
+[[maybe_unused]] const ::testing::Environment* const kCoversPooling =
     covers({"MaxPool", "MaxPoolGrad", "AvgPool", "AvgPoolGrad"});
 
-struct Case {
+struct PoolingCase {
   Ints x, y, ksize;
   Window window;
 };
 
-Case random_case(Mixer& mix) {
-  Case c;
+PoolingCase random_pooling(Mixer& mix) {
+  PoolingCase c;
   c.ksize = {1, mix.between(1, 4), mix.between(1, 3), 1};
   c.window.same = mix() & 1;
   c.window.strides = {1, mix.between(1, 3), mix.between(1, 3), 1};
@@ -25,7 +25,7 @@ Case random_case(Mixer& mix) {
   return c;
 }
 
-Attributes attributes_of(const Case& c) {
+Attributes attributes_of(const PoolingCase& c) {
   return {
       {"ksize", c.ksize}, {"strides", c.window.strides}, {"padding", std::string(c.window.same ? "SAME" : "VALID")}};
 }
@@ -36,7 +36,7 @@ TEST(ModelPooling, Averages) {
     for (const Mode& mode : kModes) {
       RoundedUp statistics;
       for (int i = 0; i < 8; ++i) {
-        const Case c = random_case(mix);
+        const PoolingCase c = random_pooling(mix);
         const Data data = i % 2 ? Data::kBroad : Data::kMiddle;
         std::vector<Tensor> in;
         in.push_back(random_tensor(t, c.x, data, mix()));
@@ -60,7 +60,7 @@ TEST(ModelPooling, Maxima) {
   for (const DType t : kFloats)
     for (const Mode& mode : kModes)
       for (int i = 0; i < 9; ++i) {
-        const Case c = random_case(mix);
+        const PoolingCase c = random_pooling(mix);
         const Data data = i % 3 == 0 ? Data::kIntegers : i % 3 == 1 ? Data::kUnit : Data::kWide;
         std::vector<Tensor> in;
         in.push_back(random_tensor(t, c.x, data, mix()));

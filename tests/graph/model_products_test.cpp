@@ -9,14 +9,14 @@ namespace {
 using namespace oracle::model;
 namespace order = oracle::order;
 
-[[maybe_unused]] const testing::Environment* const kCovers = covers({"MatMul", "BatchMatMulV2"});
+[[maybe_unused]] const ::testing::Environment* const kCoversProducts = covers({"MatMul", "BatchMatMulV2"});
 
-struct Case {
+struct ProductCase {
   Ints a, b;
   bool transpose_a, transpose_b;
 };
 
-std::vector<Tensor> operands(const Case& c, DType t, Data data, uint64_t seed) {
+std::vector<Tensor> operands(const ProductCase& c, DType t, Data data, uint64_t seed) {
   std::vector<Tensor> in;
   in.push_back(random_tensor(t, c.a, data, seed));
   in.push_back(random_tensor(t, c.b, data, seed + 1));
@@ -24,23 +24,23 @@ std::vector<Tensor> operands(const Case& c, DType t, Data data, uint64_t seed) {
 }
 
 /// Matrices of random extents, stored as the transposes say.
-Case random_case(Mixer& mix, int64_t most_k) {
+ProductCase random_product(Mixer& mix, int64_t most_k) {
   const int64_t m = mix.between(1, 20), n = mix.between(1, 40), k = mix.between(0, 9) == 0 ? 0 : mix.between(1, most_k);
   const bool ta = mix() & 1, tb = mix() & 1;
   return {ta ? Ints{k, m} : Ints{m, k}, tb ? Ints{n, k} : Ints{k, n}, ta, tb};
 }
 
-Attributes attributes_of(const Case& c, bool batched, const std::string& partials, bool batch_sum) {
+Attributes attributes_of(const ProductCase& c, bool batched, const std::string& partials, bool batch_sum) {
   Attributes a{{"partialsType", partials}, {"batch_sum", batch_sum}};
   a[batched ? "adj_x" : "transpose_a"] = c.transpose_a;
   a[batched ? "adj_y" : "transpose_b"] = c.transpose_b;
   return a;
 }
 
-int64_t inner_of(const Case& c) { return c.transpose_a ? c.a[c.a.size() - 2] : c.a.back(); }
+int64_t inner_of(const ProductCase& c) { return c.transpose_a ? c.a[c.a.size() - 2] : c.a.back(); }
 
-void check(const std::string& op, const Case& c, DType t, Data data, uint64_t seed, RoundedUp* statistics = nullptr,
-           const Mode& mode = kModes[1], bool batch_sum = false) {
+void check(const std::string& op, const ProductCase& c, DType t, Data data, uint64_t seed,
+           RoundedUp* statistics = nullptr, const Mode& mode = kModes[1], bool batch_sum = false) {
   const std::vector<Tensor> in = operands(c, t, data, seed);
   const Array model = matrix_product(load(in[0], mode), load(in[1], mode), c.transpose_a, c.transpose_b)
                           .sums({false, 0, batch_sum ? inner_of(c) / 1024 : 0}, mode);
@@ -55,16 +55,17 @@ TEST(ModelProducts, FloatPartials) {
       RoundedUp statistics;
       for (uint64_t i = 0; i < 9; ++i) {
         const Data data = i % 3 == 0 ? Data::kUnit : i % 3 == 1 ? Data::kMiddle : Data::kBroad;
-        check("MatMul", random_case(mix, 150), t, data, i, &statistics, mode);
+        check("MatMul", random_product(mix, 150), t, data, i, &statistics, mode);
       }
       expect_probabilities(statistics, t, mode);
     }
 }
 
 TEST(ModelProducts, Batches) {
-  const std::vector<Case> cases = {{{3, 4, 5}, {3, 5, 6}, false, false}, {{2, 1, 4, 7}, {3, 7, 2}, false, false},
-                                   {{5, 4}, {2, 3, 6, 5}, true, true},   {{2, 3, 8, 4}, {1, 1, 8, 9}, true, false},
-                                   {{0, 3, 2}, {2, 4}, false, false},    {{2, 3, 4}, {9, 4}, false, true}};
+  const std::vector<ProductCase> cases = {
+      {{3, 4, 5}, {3, 5, 6}, false, false}, {{2, 1, 4, 7}, {3, 7, 2}, false, false},
+      {{5, 4}, {2, 3, 6, 5}, true, true},   {{2, 3, 8, 4}, {1, 1, 8, 9}, true, false},
+      {{0, 3, 2}, {2, 4}, false, false},    {{2, 3, 4}, {9, 4}, false, true}};
   for (const DType t : kFloats)
     for (const Mode& mode : kModes)
       for (size_t i = 0; i < cases.size(); ++i) check("BatchMatMulV2", cases[i], t, Data::kMiddle, i, nullptr, mode);
@@ -75,7 +76,7 @@ TEST(ModelProducts, HalfPartials) {
   for (const Mode& mode : kModes)
     for (const int block : {1, 4, 16, 0})
       for (uint64_t i = 0; i < 4; ++i) {
-        const Case c = random_case(mix, 100);
+        const ProductCase c = random_product(mix, 100);
         const std::vector<Tensor> in = operands(c, DType::kFloat16, Data::kUnit, i);
         ExecutorOptions options = options_of(mode);
         options.amp_block = block;
@@ -94,7 +95,7 @@ TEST(ModelProducts, IntegersAreExact) {
     for (const Mode& mode : kModes)
       for (const int block : {1, 4, 16, 0})
         for (const bool half : {false, true}) {
-          const Case c = random_case(mix, 15);  // |sum| <= 15 * 16 = 240: eight bits
+          const ProductCase c = random_product(mix, 15);  // |sum| <= 15 * 16 = 240: eight bits
           const std::vector<Tensor> in = operands(c, t, Data::kIntegers, 4);
           ExecutorOptions options = options_of(mode);
           options.amp_block = block;
@@ -120,7 +121,7 @@ TEST(ModelProducts, OrderOfAccumulation) {
           for (const bool batch_sum : {false, true})
             for (const bool half : {false, true}) {
               if (half && t != DType::kFloat16) continue;
-              Case c = random_case(mix, batch_sum ? 2600 : 120);
+              ProductCase c = random_product(mix, batch_sum ? 2600 : 120);
               if (batch_sum) c = {{mix.between(1025, 2600), 3}, {0, 5}, true, false};
               if (batch_sum) c.b[0] = c.a[0];
               const std::vector<Tensor> in = operands(c, t, half ? Data::kUnit : Data::kBroad, mix());
@@ -177,7 +178,7 @@ TEST(ModelProducts, FlagsAndOffendingIndex) {
   Mixer mix(6);
   for (int round = 0; round < 20; ++round)
     for (const Mode& mode : {kModes[1], kModes[3]}) {
-      const Case c{{7, 30}, {30, 11}, false, false};
+      const ProductCase c{{7, 30}, {30, 11}, false, false};
       std::vector<Tensor> in = operands(c, DType::kFloat16, Data::kUnit, mix());
       for (int i = 0; i < 4; ++i) set_code(in[0], mix.below(210), 0x7BFF);  // 65504
       if (round % 2) set_code(in[1], mix.below(330), 0x7E00);

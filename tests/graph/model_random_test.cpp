@@ -10,7 +10,7 @@ namespace {
 using namespace oracle::model;
 namespace order = oracle::order;
 
-[[maybe_unused]] const testing::Environment* const kCovers =
+[[maybe_unused]] const ::testing::Environment* const kCoversRandom =
     covers({"RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt"});
 
 constexpr int64_t kCount = 100000;

@@ -9,19 +9,19 @@ namespace {
 using namespace oracle::model;
 namespace order = oracle::order;
 
-[[maybe_unused]] const testing::Environment* const kCovers =
+[[maybe_unused]] const ::testing::Environment* const kCoversReductions =
     covers({"Sum", "Mean", "Max", "Min", "ArgMax", "ArgMin", "L2Loss", "BiasAddGrad", "UnsortedSegmentSum"});
 
-struct Case {
+struct ReductionCase {
   Ints shape, axes;
   bool keep;
 };
-const std::vector<Case> kCases = {
+const std::vector<ReductionCase> kReductionCases = {
     {{7}, {}, false},         {{6, 50}, {1}, false},           {{50, 6}, {0}, true},    {{4, 33, 5}, {0, 2}, true},
     {{3, 5, 7}, {-2}, false}, {{2, 1100}, {-1}, false},        {{1100, 3}, {0}, false}, {{}, {}, true},
     {{0, 3}, {0}, false},     {{3, 2, 2, 3, 5}, {1, 3}, false}};
 
-Attributes attributes_of(const Case& c) { return {{"axes", c.axes}, {"keep_dims", c.keep}}; }
+Attributes attributes_of(const ReductionCase& c) { return {{"axes", c.axes}, {"keep_dims", c.keep}}; }
 
 std::vector<Tensor> one(DType t, const Ints& shape, Data data, uint64_t seed) {
   std::vector<Tensor> in;
@@ -34,7 +34,7 @@ TEST(ModelReductions, SumsAndMeans) {
     for (const Mode& mode : kModes) {
       RoundedUp statistics;
       uint64_t seed = 0;
-      for (const Case& c : kCases)
+      for (const ReductionCase& c : kReductionCases)
         for (const Data data : {Data::kMiddle, Data::kBroad}) {
           const std::vector<Tensor> in = one(t, c.shape, data, ++seed);
           const Array x = load(in[0], mode);
@@ -55,7 +55,7 @@ TEST(ModelReductions, SumsAndMeans) {
 
 TEST(ModelReductions, HalfAccumulator) {
   for (const Mode& mode : kModes)
-    for (const Case& c : kCases) {
+    for (const ReductionCase& c : kReductionCases) {
       const std::vector<Tensor> in = one(DType::kFloat16, c.shape, Data::kUnit, 3);
       const Groups groups = reduce_groups(c.shape, c.axes, c.keep);
       Attributes a = attributes_of(c);
@@ -73,7 +73,7 @@ TEST(ModelReductions, HalfAccumulator) {
 TEST(ModelReductions, IntegersAreExact) {
   for (const DType t : kFloats)
     for (const Mode& mode : kModes)
-      for (const Case& c : kCases) {
+      for (const ReductionCase& c : kReductionCases) {
         if (c.shape == Ints{0, 3}) continue;
         const std::vector<Tensor> in = one(t, c.shape, Data::kIntegers, 5);
         const Groups groups = reduce_groups(c.shape, c.axes, c.keep);
@@ -93,7 +93,7 @@ TEST(ModelReductions, IntegersAreExact) {
 
 /// Sums of int32 wrap, of float64 are within (n - 1) 2^-53 sum |x|.
 TEST(ModelReductions, OtherNumbers) {
-  for (const Case& c : kCases) {
+  for (const ReductionCase& c : kReductionCases) {
     const Groups groups = reduce_groups(c.shape, c.axes, c.keep);
     std::vector<Tensor> in = one(DType::kInt32, c.shape, Data::kAny, 6);
     std::vector<uint64_t> codes;
@@ -133,7 +133,7 @@ TEST(ModelReductions, ExtremaAndTheirPlaces) {
   const DType all[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64, DType::kInt32};
   for (const DType t : all)
     for (const Mode& mode : kModes)
-      for (const Case& c : kCases)
+      for (const ReductionCase& c : kReductionCases)
         for (const Data data : {Data::kIntegers, Data::kWide, Data::kAny})
           for (const bool least : {false, true}) {
             if (c.shape == Ints{0, 3}) continue;
@@ -203,7 +203,7 @@ TEST(ModelReductions, LossAndBiasGradient) {
     }
 }
 
-void check_tree(const Case& c, DType t, const Mode& mode, uint64_t seed) {
+void check_tree(const ReductionCase& c, DType t, const Mode& mode, uint64_t seed) {
   const std::vector<Tensor> in = one(t, c.shape, Data::kBroad, seed);
   const std::vector<Real> x = numbers(in[0], mode);
   const Groups groups = reduce_groups(c.shape, c.axes, c.keep);

@@ -9,7 +9,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <set>
+#include <source_location>
 #include <sstream>
 
 #include "softamp/graph/executor.h"
@@ -106,27 +108,45 @@ inline Tensor random_tensor(DType t, const Ints& shape, Data data, uint64_t seed
   return tensor;
 }
 
-/// What was run in this program, by name: a program checks at its end that it covered what it claims.
-inline std::set<std::string>& operations_run() {
-  static std::set<std::string> names;
-  return names;
+/// What the tests of each source file have run, by name: a program checks at its end that they covered what they claim.
+inline std::set<std::string>& operations_run(const std::string& file) {
+  static std::map<std::string, std::set<std::string>> names;
+  return names[file];
+}
+inline void note_run(const std::string& op) {
+  const ::testing::TestInfo* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  if (test != nullptr) operations_run(test->file()).insert(op);
 }
 
-/// Checks, when a program ends that ran all of its tests, that these operations were run. The names stand in the source
-/// as `covers({"A", "B"})`, where model_coverage_test.cpp reads them.
-class Covered : public testing::Environment {
+/// Checks, when a program ends that ran all tests of a source file, that they ran these operations. The names stand in
+/// the source as `covers({"A", "B"})`, where model_coverage_test.cpp reads them.
+class Covered : public ::testing::Environment {
  public:
-  explicit Covered(std::vector<std::string> names) : names_(std::move(names)) {}
+  Covered(std::vector<std::string> names, std::string file) : names_(std::move(names)), file_(std::move(file)) {}
   void TearDown() override {
-    if (testing::GTEST_FLAG(filter) != "*" || testing::UnitTest::GetInstance()->Failed()) return;
-    for (const std::string& name : names_) EXPECT_TRUE(operations_run().contains(name)) << name << " was not run";
+    if (::testing::UnitTest::GetInstance()->Failed() || !ran_all()) return;
+    for (const std::string& name : names_)
+      EXPECT_TRUE(operations_run(file_).contains(name)) << name << " was not run in " << file_;
   }
 
  private:
+  /// Whether no test of the file was filtered out.
+  bool ran_all() const {
+    const ::testing::UnitTest& all = *::testing::UnitTest::GetInstance();
+    for (int s = 0; s < all.total_test_suite_count(); ++s)
+      for (int t = 0; t < all.GetTestSuite(s)->total_test_count(); ++t) {
+        const ::testing::TestInfo& test = *all.GetTestSuite(s)->GetTestInfo(t);
+        if (test.file() == file_ && !test.should_run()) return false;
+      }
+    return true;
+  }
+
   std::vector<std::string> names_;
+  std::string file_;
 };
-inline testing::Environment* covers(std::vector<std::string> names) {
-  return testing::AddGlobalTestEnvironment(new Covered(std::move(names)));
+inline ::testing::Environment* covers(std::vector<std::string> names,
+                                      const std::source_location& where = std::source_location::current()) {
+  return ::testing::AddGlobalTestEnvironment(new Covered(std::move(names), where.file_name()));
 }
 
 inline ExecutorOptions options_of(const Mode& mode, uint64_t seed = 7) {
@@ -145,6 +165,18 @@ inline std::vector<Real> numbers(const Tensor& t, const Mode& mode) {
   std::vector<Real> out;
   for (const Range& r : oracle::model::load(t, mode).at) out.push_back(r.nan ? std::nanl("") : r.low);
   return out;
+}
+
+/// Operands, which a braced list cannot hold: a Tensor is moved.
+inline std::vector<Tensor> list(Tensor a) {
+  std::vector<Tensor> v;
+  v.push_back(std::move(a));
+  return v;
+}
+inline std::vector<Tensor> list(Tensor a, Tensor b) {
+  std::vector<Tensor> v = list(std::move(a));
+  v.push_back(std::move(b));
+  return v;
 }
 
 /// The id of the tested operation's site: placeholders come before it, one id each, from 1.
@@ -182,7 +214,7 @@ inline Outcome run_once(const std::string& op, std::span<const Tensor> inputs, A
 /// portable code, by AVX2, on three threads. Bits and status are the same, so that what is said of one is said of all.
 inline Outcome run_operation(const std::string& op, std::span<const Tensor> inputs, const Attributes& attributes,
                              ExecutorOptions options) {
-  operations_run().insert(op);
+  note_run(op);
   static int calls = 0;
   ++calls;
   options.status = options.status || calls % 2 == 0;

@@ -9,7 +9,7 @@ namespace {
 using namespace oracle::model;
 namespace order = oracle::order;
 
-[[maybe_unused]] const testing::Environment* const kCovers =
+[[maybe_unused]] const ::testing::Environment* const kCoversSoftmax =
     covers({"Softmax", "LogSoftmax", "SoftmaxGrad", "LogSoftmaxGrad", "SoftmaxCrossEntropyWithLogits",
             "SparseSoftmaxCrossEntropyWithLogits"});
 
@@ -22,17 +22,6 @@ Tensor logits(DType t, const Ints& shape, uint64_t seed) {
   for (int64_t i = 0; i < x.elements(); ++i)
     set_code(x, i, code_of(t, static_cast<Real>(mix.between(-20000, 20000)) / 1024));
   return x;
-}
-
-std::vector<Tensor> list(Tensor a) {
-  std::vector<Tensor> v;
-  v.push_back(std::move(a));
-  return v;
-}
-std::vector<Tensor> list(Tensor a, Tensor b) {
-  std::vector<Tensor> v = list(std::move(a));
-  v.push_back(std::move(b));
-  return v;
 }
 
 /// One-hot rows, or any numbers in [0, 1].

@@ -12,7 +12,7 @@ using oracle::model::Optimizer;
 using oracle::model::UpdateCase;
 using oracle::model::UpdateResult;
 
-[[maybe_unused]] const testing::Environment* const kCovers =
+[[maybe_unused]] const ::testing::Environment* const kCoversTraining =
     covers({"ApplyGradientDescent", "ApplyMomentum", "ApplyRMSProp", "ApplyAdam", "AllFinite"});
 
 struct Types {

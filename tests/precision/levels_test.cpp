@@ -113,7 +113,7 @@ Names low_nodes(const PrecisionReport& report) {
   }
   return names;
 }
-std::string reason_of(const PrecisionReport& report, const std::string& name) {
+std::string reported_reason(const PrecisionReport& report, const std::string& name) {
   for (int n = 0; n < report.before.size(); ++n)
     if (report.before.nodes[static_cast<size_t>(n)].name == name)
       return report.colours.reasons[static_cast<size_t>(report.before.unit(n, 0))];
@@ -154,10 +154,10 @@ TEST(Layers, TwoDenseLayersUnderO2) {
   EXPECT_EQ(casts_of(done.report),
             (Names{"x-0-CastToFp16", "y-0-CastToFp16", "d0/w-0-CastToFp16", "d0/b-0-CastToFp16", "d1/w-0-CastToFp16",
                    "d1/b-0-CastToFp16", "head/SquaredDifference-0-CastToFp32"}));
-  EXPECT_EQ(reason_of(done.report, "d0/MatMul"), "level O2, layer 'd0', from its first input 'x'");
-  EXPECT_EQ(reason_of(done.report, "d0/w"), "holds state or draws random numbers");
-  EXPECT_EQ(reason_of(done.report, "Relu"), "all of its inputs are low");
-  EXPECT_EQ(reason_of(done.report, "loss"), "fed or fetched");
+  EXPECT_EQ(reported_reason(done.report, "d0/MatMul"), "level O2, layer 'd0', from its first input 'x'");
+  EXPECT_EQ(reported_reason(done.report, "d0/w"), "holds state or draws random numbers");
+  EXPECT_EQ(reported_reason(done.report, "Relu"), "all of its inputs are low");
+  EXPECT_EQ(reported_reason(done.report, "loss"), "fed or fetched");
   const GraphRewrite again = rewrite_level(done.graph, {"loss"}, AmpLevel::kO2);
   EXPECT_EQ(again.graph, done.graph);
   EXPECT_EQ(rewrite_level(graph, {"loss"}, AmpLevel::kO0).graph, graph);
@@ -169,9 +169,9 @@ TEST(Layers, TwoDenseLayersUnderO1) {
   EXPECT_EQ(low_nodes(done.report), (Names{"d0/MatMul", "d0/BiasAdd", "Relu", "d1/MatMul", "d1/BiasAdd"}));
   EXPECT_EQ(casts_of(done.report), (Names{"x-0-CastToFp16", "d0/w-0-CastToFp16", "d0/b-0-CastToFp16",
                                           "d1/w-0-CastToFp16", "d1/b-0-CastToFp16", "d1/BiasAdd-0-CastToFp32"}));
-  EXPECT_EQ(reason_of(done.report, "d0/BiasAdd"), "in cell 'd0', a product with its parameters");
-  EXPECT_EQ(reason_of(done.report, "Relu"), "Relu is on the white list");
-  EXPECT_EQ(reason_of(done.report, "head/Softmax"), "Softmax is on no list");
+  EXPECT_EQ(reported_reason(done.report, "d0/BiasAdd"), "in cell 'd0', a product with its parameters");
+  EXPECT_EQ(reported_reason(done.report, "Relu"), "Relu is on the white list");
+  EXPECT_EQ(reported_reason(done.report, "head/Softmax"), "Softmax is on no list");
 }
 
 TEST(Layers, CellsOfO1AreWholeOrNone) {
@@ -191,8 +191,8 @@ TEST(Layers, CellsOfO1AreWholeOrNone) {
   b.add("Relu", {t}, {}, "out");
   const GraphRewrite o1 = rewrite_level(b.build(), {"out"}, AmpLevel::kO1);
   EXPECT_EQ(low_nodes(o1.report), (Names{"attention/MatMul", "Relu"}));
-  EXPECT_EQ(reason_of(o1.report, "bn/Relu"), "in cell 'bn', a norm, which stays float32");
-  EXPECT_EQ(reason_of(o1.report, "attention/BiasAdd"), "BiasAdd is on no list");
+  EXPECT_EQ(reported_reason(o1.report, "bn/Relu"), "in cell 'bn', a norm, which stays float32");
+  EXPECT_EQ(reported_reason(o1.report, "attention/BiasAdd"), "BiasAdd is on no list");
 }
 
 TEST(Layers, WhatReadsOtherInputsStays) {
@@ -272,7 +272,7 @@ TEST(Networks, O2LeavesBatchNormAndTheLossAlone) {
         ++norms;
         EXPECT_EQ(type(o2.graph, node.name), kFloat32);
         EXPECT_EQ(type(o3.graph, node.name), low);
-        EXPECT_EQ(reason_of(o2.report, node.name),
+        EXPECT_EQ(reported_reason(o2.report, node.name),
                   "level O2: BatchNorm stays float32, layer '" + scope_of(node.name) + "'");
       } else if (node.op == "Conv2D" || node.op == "MatMul" || node.op == "BiasAdd" || node.op == "Relu") {
         ++products;
@@ -340,10 +340,7 @@ TEST(Networks, RewrittenOnesRunAndStayNear) {
 // ---- Any graph --------------------------------------------------------------------------------------------------
 
 /// Some seconds of random graphs; all 100,000 are asked for by SOFTAMP_DAGS.
-int dags() {
-  const char* asked = std::getenv("SOFTAMP_DAGS");
-  return asked ? std::atoi(asked) : 40000;
-}
+const int kDags = dags(40000);
 
 /// BatchNorm and the loss stay, as under O2; layers "scope0" are float32 with a low output, "scope1" keep their input.
 LayerPrecision varied_rule(DType low, std::string_view kind, std::string_view path) {
@@ -380,7 +377,7 @@ void expect_sound(const OpGraph& graph, const Colouring& c, DType low, const std
 
 TEST(AnyGraph, ColoursByLayers) {
   int64_t converted = 0;
-  for (int i = 0; i < dags() / 2; ++i) {
+  for (int i = 0; i < kDags / 2; ++i) {
     const uint64_t seed = 7919u * static_cast<uint64_t>(i) + 1;
     const DType low = i % 2 ? kBFloat16 : kFloat16;
     const OpGraph graph = random_op_graph(seed);
@@ -404,11 +401,11 @@ TEST(AnyGraph, ColoursByLayers) {
     const CastPlan second = plan_casts(after, colour_layers(after, rule, low, "rule"));
     ASSERT_TRUE(second.casts.empty() && second.retyped.empty()) << place;
   }
-  EXPECT_GT(converted, dags());
+  EXPECT_GT(converted, kDags);
 }
 
 TEST(AnyGraph, TheOrderOfNodesChoosesFirstInputsAndNothingElse) {
-  for (int i = 0; i < dags() / 4; ++i) {
+  for (int i = 0; i < kDags / 4; ++i) {
     const uint64_t seed = 104729u * static_cast<uint64_t>(i) + 3;
     // Without a second way into a layer: every layer's edges from outside come from one port.
     OpGraph graph = random_op_graph(seed);
@@ -457,7 +454,7 @@ TEST(AnyGraph, TheOrderOfNodesChoosesFirstInputsAndNothingElse) {
 
 TEST(AnyGraph, O1) {
   int64_t converted = 0;
-  for (int i = 0; i < dags() / 4; ++i) {
+  for (int i = 0; i < kDags / 4; ++i) {
     const uint64_t seed = 15485863u * static_cast<uint64_t>(i) + 5;
     const OpGraph graph = random_op_graph(seed);
     const std::string place = "seed " + std::to_string(seed);
@@ -480,7 +477,7 @@ TEST(AnyGraph, O1) {
     const CastPlan second = plan_casts(after, colour_o1(after));
     ASSERT_TRUE(second.casts.empty() && second.retyped.empty()) << place;
   }
-  EXPECT_GT(converted, dags() / 4);
+  EXPECT_GT(converted, kDags / 4);
 }
 
 TEST(AnyGraph, LoopsAndOpaqueNodes) {

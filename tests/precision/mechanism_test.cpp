@@ -16,7 +16,7 @@ using enum DType;
 using Kind = Mechanism::Kind;
 using Strings = std::vector<std::string>;
 
-std::string parse_refusal(std::string_view text) {
+std::string mechanism_refusal(std::string_view text) {
   return refusal<std::invalid_argument>([&] { Mechanism::parse(text); });
 }
 
@@ -70,22 +70,22 @@ TEST(Mechanism, FaultsAreNamedWithTheNearest) {
   const std::string forms =
       "; expected none, tensorflow, tensorflow=PRESET, recipe=full, recipe=basic, recipe=FILE, policy=NAME or "
       "level=NAME, with or without ,dtype=float16 or ,dtype=bfloat16";
-  EXPECT_EQ(parse_refusal("tensorflo=2.3"),
+  EXPECT_EQ(mechanism_refusal("tensorflo=2.3"),
             "mechanism 'tensorflo=2.3': there is no mechanism 'tensorflo'; nearest: tensorflow" + forms);
   EXPECT_EQ(
-      parse_refusal("mixed_float16"),
+      mechanism_refusal("mixed_float16"),
       "mechanism 'mixed_float16': there is no mechanism 'mixed_float16'; for this, write policy=mixed_float16" + forms);
-  EXPECT_EQ(parse_refusal("O2"), "mechanism 'O2': there is no mechanism 'O2'; for this, write level=O2" + forms);
-  EXPECT_EQ(parse_refusal("full"),
+  EXPECT_EQ(mechanism_refusal("O2"), "mechanism 'O2': there is no mechanism 'O2'; for this, write level=O2" + forms);
+  EXPECT_EQ(mechanism_refusal("full"),
             "mechanism 'full': there is no mechanism 'full'; for this, write recipe=full" + forms);
-  EXPECT_EQ(parse_refusal("2019"),
+  EXPECT_EQ(mechanism_refusal("2019"),
             "mechanism '2019': there is no mechanism '2019'; for this, write tensorflow=2019" + forms);
-  EXPECT_EQ(parse_refusal(""), "mechanism '': there is no mechanism ''; nearest: none" + forms);
-  EXPECT_EQ(parse_refusal("recipe"), "mechanism 'recipe': recipe needs a value" + forms);
-  EXPECT_EQ(parse_refusal("level="), "mechanism 'level=': nothing stands after '='" + forms);
-  EXPECT_EQ(parse_refusal("none=1"), "mechanism 'none=1': none takes no value" + forms);
+  EXPECT_EQ(mechanism_refusal(""), "mechanism '': there is no mechanism ''; nearest: none" + forms);
+  EXPECT_EQ(mechanism_refusal("recipe"), "mechanism 'recipe': recipe needs a value" + forms);
+  EXPECT_EQ(mechanism_refusal("level="), "mechanism 'level=': nothing stands after '='" + forms);
+  EXPECT_EQ(mechanism_refusal("none=1"), "mechanism 'none=1': none takes no value" + forms);
   const auto has = [](const std::string& text, const Strings& parts) {
-    const std::string refused = parse_refusal(text);
+    const std::string refused = mechanism_refusal(text);
     EXPECT_TRUE(refused.starts_with("mechanism '" + text + "': ")) << refused;
     for (const std::string& part : parts) EXPECT_NE(refused.find(part), std::string::npos) << refused;
   };
@@ -97,15 +97,15 @@ TEST(Mechanism, FaultsAreNamedWithTheNearest) {
   has("policy=float64", {"policy 'float64' is none of float32 and low precision"});
   has("policy=_infer", {"policy '_infer' is none of"});
   has("level=O5", {"nearest: O0", "expected one of O0, O1, O2, O3, auto"});
-  EXPECT_EQ(parse_refusal("recipe=full,dtype=float8"),
+  EXPECT_EQ(mechanism_refusal("recipe=full,dtype=float8"),
             "mechanism 'recipe=full,dtype=float8': dtype 'float8'; expected float16 or bfloat16");
-  EXPECT_EQ(parse_refusal("recipe=full,dtype=float32"),
+  EXPECT_EQ(mechanism_refusal("recipe=full,dtype=float32"),
             "mechanism 'recipe=full,dtype=float32': dtype 'float32'; expected float16 or bfloat16");
-  EXPECT_EQ(parse_refusal("none,dtype=bf16"),
+  EXPECT_EQ(mechanism_refusal("none,dtype=bf16"),
             "mechanism 'none,dtype=bf16': dtype bfloat16; expected none: all of it stays float32");
-  EXPECT_EQ(parse_refusal("level=O0,dtype=fp16"),
+  EXPECT_EQ(mechanism_refusal("level=O0,dtype=fp16"),
             "mechanism 'level=O0,dtype=fp16': dtype float16; expected none: all of it stays float32");
-  EXPECT_EQ(parse_refusal("policy=mixed_float16,dtype=bf16"),
+  EXPECT_EQ(mechanism_refusal("policy=mixed_float16,dtype=bf16"),
             "mechanism 'policy=mixed_float16,dtype=bf16': dtype bfloat16; expected none: the policy's name says its "
             "dtype");
 }
@@ -121,7 +121,7 @@ TEST(Mechanism, ARecipesFile) {
   EXPECT_EQ(converted(net, m.colour(net)), "MatMul0 MatMul1");
   EXPECT_EQ(m.colour(net).mechanism, "recipe a,b=c");
   write_text(folder.file("bad.json"), "{\"allow\": 1}");
-  EXPECT_EQ(parse_refusal("recipe=" + folder.file("bad.json")),
+  EXPECT_EQ(mechanism_refusal("recipe=" + folder.file("bad.json")),
             "mechanism 'recipe=" + folder.file("bad.json") + "': " + folder.file("bad.json") +
                 ": line 1, column 2: unknown key 'allow'; nearest: allowlist");
 }

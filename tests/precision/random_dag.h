@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <random>
@@ -26,6 +27,12 @@ class Dice {
  private:
   std::mt19937_64 engine_;
 };
+
+/// How many random graphs a test takes: what the environment asks for, or the usual number.
+inline int dags(int usual) {
+  const char* text = std::getenv("SOFTAMP_DAGS");
+  return text ? std::atoi(text) : usual;
+}
 
 struct RandomDagOptions {
   int most_nodes = 60;

@@ -298,12 +298,6 @@ TEST(Convert, FetchesStayFloat32) {
 
 // ---- Random graphs --------------------------------------------------------------------------------------------------
 
-/// How many random graphs; SOFTAMP_DAGS asks for another number.
-int dags(int usual) {
-  const char* text = std::getenv("SOFTAMP_DAGS");
-  return text ? std::atoi(text) : usual;
-}
-
 constexpr int kGraphs = 20'000;
 
 // Colours as by the transcription; types agree; casts are shared and none lies in a group; a second run adds nothing.

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using Strings = std::vector<std::string>;
 
-std::string parse_refusal(std::string_view text) {
+std::string recipe_refusal(std::string_view text) {
   return refusal<std::invalid_argument>([&] { Recipe::parse(text, "r.json"); });
 }
 
@@ -128,27 +128,27 @@ TEST(Keys, ThreeSpellingsOneRecipe) {
 }
 
 TEST(Keys, FaultsAreNamedWithTheirPlaces) {
-  EXPECT_EQ(parse_refusal("{\n  \"conditonal_list\": []}"),
+  EXPECT_EQ(recipe_refusal("{\n  \"conditonal_list\": []}"),
             "r.json: line 2, column 3: unknown key 'conditonal_list'; nearest: conditional_list");
-  EXPECT_EQ(parse_refusal("{\"allowlist\": [],\n \"whitelist\": []}"),
+  EXPECT_EQ(recipe_refusal("{\"allowlist\": [],\n \"whitelist\": []}"),
             "r.json: line 2, column 2: the key 'whitelist' is another spelling of 'allowlist' at line 1, column 2");
-  EXPECT_EQ(parse_refusal("{\"graylist\": [], \"graylist\": []}"),
+  EXPECT_EQ(recipe_refusal("{\"graylist\": [], \"graylist\": []}"),
             "r.json: line 1, column 18: the key 'graylist' stands twice; first at line 1, column 2");
-  EXPECT_EQ(parse_refusal("[]"),
+  EXPECT_EQ(recipe_refusal("[]"),
             "r.json: line 1, column 1: expected an object of lists, {\"allowlist\": [...], ...}; found a list");
-  EXPECT_EQ(parse_refusal(" 3.5"),
+  EXPECT_EQ(recipe_refusal(" 3.5"),
             "r.json: line 1, column 2: expected an object of lists, {\"allowlist\": [...], ...}; found 3.5");
-  EXPECT_EQ(parse_refusal(R"({"allowlist": "MatMul"})"),
+  EXPECT_EQ(recipe_refusal(R"({"allowlist": "MatMul"})"),
             "r.json: line 1, column 15: 'allowlist': expected a list of operation types, found 'MatMul'");
-  EXPECT_EQ(parse_refusal(R"({"whitelist": ["é", 7]})"),
+  EXPECT_EQ(recipe_refusal(R"({"whitelist": ["é", 7]})"),
             "r.json: line 1, column 21: 'whitelist': expected an operation type in quotes, found 7");
-  EXPECT_EQ(parse_refusal(R"({"whitelist": [""]})"),
+  EXPECT_EQ(recipe_refusal(R"({"whitelist": [""]})"),
             "r.json: line 1, column 16: 'whitelist': expected an operation type in quotes, found ''");
-  EXPECT_EQ(parse_refusal(R"({"graylist": [["Mul"]]})"),
+  EXPECT_EQ(recipe_refusal(R"({"graylist": [["Mul"]]})"),
             "r.json: line 1, column 15: 'graylist': expected an operation type in quotes, found a list");
   const std::string pair = "'convertible_exceptions': expected a pair [pattern, operation type or \"\"], found ";
   const auto exceptions = [](const std::string& list) {
-    return parse_refusal("{\"convertible_exceptions\":\n" + list + "}");
+    return recipe_refusal("{\"convertible_exceptions\":\n" + list + "}");
   };
   EXPECT_EQ(exceptions(R"(["a"])"), "r.json: line 2, column 2: " + pair + "'a'");
   EXPECT_EQ(exceptions(R"([["a"]])"), "r.json: line 2, column 2: " + pair + "a list of 1");
@@ -159,43 +159,43 @@ TEST(Keys, FaultsAreNamedWithTheirPlaces) {
   EXPECT_EQ(exceptions("{}"),
             "r.json: line 2, column 1: 'convertible_exceptions': expected a list of pairs [pattern, operation type], "
             "found an object");
-  EXPECT_EQ(parse_refusal(R"({"regex_mode": "both"})"),
+  EXPECT_EQ(recipe_refusal(R"({"regex_mode": "both"})"),
             "r.json: line 1, column 16: 'regex_mode': expected \"full\" or \"search\", found 'both'");
 }
 
 // TUTORIAL X11: what the page's own example does, and other texts that are not JSON.
 TEST(Json, FaultsOfTextsAreNamedWithTheirPlaces) {
-  EXPECT_EQ(parse_refusal("{\n  “allowlist\": []\n}"),
+  EXPECT_EQ(recipe_refusal("{\n  “allowlist\": []\n}"),
             "r.json: line 2, column 3: “ is a typographic quotation mark; expected \"");
-  EXPECT_EQ(parse_refusal("{\n  \"allowlist”: [\"MatMul\"]\n}"),
+  EXPECT_EQ(recipe_refusal("{\n  \"allowlist”: [\"MatMul\"]\n}"),
             "r.json: line 2, column 13: ” is a typographic quotation mark; expected \"");
-  EXPECT_EQ(parse_refusal("{\n  \"allowlist\": [\"MatMul”]\n}"),
+  EXPECT_EQ(recipe_refusal("{\n  \"allowlist\": [\"MatMul”]\n}"),
             "r.json: line 2, column 24: ” is a typographic quotation mark; expected \"");
-  EXPECT_EQ(parse_refusal("\n \"allowlist\": [\"MatMul\"] }"),
+  EXPECT_EQ(recipe_refusal("\n \"allowlist\": [\"MatMul\"] }"),
             "r.json: line 2, column 2: expected '{' before the first key");
-  EXPECT_EQ(parse_refusal("{\"allowlist\": [\"MatMul\"]\n"),
+  EXPECT_EQ(recipe_refusal("{\"allowlist\": [\"MatMul\"]\n"),
             "r.json: line 2, column 1: syntax error while parsing object - unexpected end of input; expected '}'");
-  EXPECT_EQ(parse_refusal("{\"allowlist\": [\"MatMul\",]}"),
+  EXPECT_EQ(recipe_refusal("{\"allowlist\": [\"MatMul\",]}"),
             "r.json: line 1, column 25: syntax error while parsing value - unexpected ']'; expected '[', '{', or a "
             "literal");
-  EXPECT_EQ(parse_refusal("{\"allowlist\":\n  [\"MatMul\" \"Conv2D\"]}").substr(0, 31),
+  EXPECT_EQ(recipe_refusal("{\"allowlist\":\n  [\"MatMul\" \"Conv2D\"]}").substr(0, 31),
             "r.json: line 2, column 20: synt");
-  EXPECT_EQ(parse_refusal("").substr(0, 38), "r.json: line 1, column 1: syntax error");
-  EXPECT_EQ(parse_refusal("{} {").substr(0, 38), "r.json: line 1, column 4: syntax error");
-  EXPECT_EQ(parse_refusal("{\"allowlist\": [1e999]}"), "r.json: line 1, column 20: number overflow parsing '1e999'");
-  EXPECT_EQ(parse_refusal("{\"allowlist\": [\"\xff\"]}").substr(0, 26), "r.json: line 1, column 17:");
-  EXPECT_EQ(parse_refusal(std::string(9, '[')), "r.json: nested deeper than 8");
-  EXPECT_EQ(parse_refusal("{\"allowlist\": [" + std::string(5 << 20, ' ') + "]}"),
+  EXPECT_EQ(recipe_refusal("").substr(0, 38), "r.json: line 1, column 1: syntax error");
+  EXPECT_EQ(recipe_refusal("{} {").substr(0, 38), "r.json: line 1, column 4: syntax error");
+  EXPECT_EQ(recipe_refusal("{\"allowlist\": [1e999]}"), "r.json: line 1, column 20: number overflow parsing '1e999'");
+  EXPECT_EQ(recipe_refusal("{\"allowlist\": [\"\xff\"]}").substr(0, 26), "r.json: line 1, column 17:");
+  EXPECT_EQ(recipe_refusal(std::string(9, '[')), "r.json: nested deeper than 8");
+  EXPECT_EQ(recipe_refusal("{\"allowlist\": [" + std::string(5 << 20, ' ') + "]}"),
             "r.json: 5242897 bytes; expected at most 4194304");
   const std::string quoted =
       "{\"allowlist\": [\"a \\\" , [ \\\\\", \"\\u00e9\"], \"oops\": 1}";  // places behind escapes
-  EXPECT_EQ(parse_refusal(quoted).substr(0, 54), "r.json: line 1, column 42: unknown key 'oops'; nearest");
+  EXPECT_EQ(recipe_refusal(quoted).substr(0, 54), "r.json: line 1, column 42: unknown key 'oops'; nearest");
 }
 
 TEST(Json, EveryCutOfATextIsRefusedOrWhole) {
   const std::string text = bert_json();
   for (size_t length = 0; length < text.size(); ++length)
-    ASSERT_NE(parse_refusal(text.substr(0, length)).find(length == 0 ? "line 1, column 1" : ", column "),
+    ASSERT_NE(recipe_refusal(text.substr(0, length)).find(length == 0 ? "line 1, column 1" : ", column "),
               std::string::npos)
         << length;
   // One byte changed: refused with its place, or read; never anything else.
@@ -203,7 +203,7 @@ TEST(Json, EveryCutOfATextIsRefusedOrWhole) {
   for (int i = 0; i < 3000; ++i) {
     std::string changed = text;
     changed[static_cast<size_t>(dice.below(static_cast<int>(text.size())))] = "{}[]\",:\\0a(*\n"[dice.below(13)];
-    const std::string refused = parse_refusal(changed);
+    const std::string refused = recipe_refusal(changed);
     EXPECT_TRUE(refused.empty() || refused.starts_with("r.json: line ")) << refused;
   }
 }
@@ -264,7 +264,7 @@ TEST(Patterns, BertsFitEveryLayer) {
 
 TEST(Patterns, WhatDoesNotCompileIsNamed) {
   const auto fault = [](const std::string& pattern) {
-    return parse_refusal("{\"non_convertible_exceptions\": [[\"" + pattern + "\", \"\"]]}");
+    return recipe_refusal("{\"non_convertible_exceptions\": [[\"" + pattern + "\", \"\"]]}");
   };
   const std::string begin = "r.json: line 1, column 34: 'non_convertible_exceptions': the pattern ";
   EXPECT_EQ(fault("layer_("), begin + "'layer_(' does not compile: missing ): layer_(");
@@ -284,7 +284,7 @@ TEST(Patterns, WhatDoesNotCompileIsNamed) {
   EXPECT_NE(fault("(\\\\pL{500}){2}").find("pattern too large"), std::string::npos);
   std::string many = "{\"convertible_exceptions\": [[\"0\", \"\"]";
   for (int i = 1; i <= 1000; ++i) many += ",\n[\"" + std::to_string(i) + "\", \"\"]";
-  EXPECT_EQ(parse_refusal(many + "]}"),
+  EXPECT_EQ(recipe_refusal(many + "]}"),
             "r.json: line 1001, column 1: 'convertible_exceptions': more than 1000 patterns");
   // By hand, without a text:
   Recipe r;

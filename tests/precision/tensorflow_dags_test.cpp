@@ -256,11 +256,6 @@ struct Rules {
   }
 };
 
-int dags() {
-  const char* asked = std::getenv("SOFTAMP_DAGS");
-  return asked ? std::atoi(asked) : 6000;
-}
-
 OpLists lists_of(int i) {
   OpLists lists = i % 5 ? OpLists::tf_2_3() : OpLists::tf_2019();
   if (i % 3 == 0) lists.low = DType::kBFloat16;
@@ -281,7 +276,7 @@ std::set<std::string> decisions(const OpGraph& graph, const Colouring& colours) 
 
 TEST(TensorFlowDags, ColoursAreThoseOfASlowImplementation) {
   std::map<std::string, int> kinds;  // of reasons: every rule must have been at work
-  for (int i = 0; i < dags(); ++i) {
+  for (int i = 0; i < dags(6000); ++i) {
     const uint64_t seed = 7919u * static_cast<uint64_t>(i) + 5;
     const OpGraph graph = random_graph(seed);
     ASSERT_LE(static_cast<size_t>(graph.units() + graph.size()), kMost);
@@ -303,7 +298,7 @@ TEST(TensorFlowDags, ColoursAreThoseOfASlowImplementation) {
 }
 
 TEST(TensorFlowDags, TypeConsistentSharedAndNeverWhereItMayNot) {
-  for (int i = 0; i < dags(); ++i) {
+  for (int i = 0; i < dags(6000); ++i) {
     const uint64_t seed = 104729u * static_cast<uint64_t>(i) + 11;
     const OpGraph graph = random_graph(seed);
     const OpLists lists = lists_of(i);
@@ -334,7 +329,7 @@ TEST(TensorFlowDags, TypeConsistentSharedAndNeverWhereItMayNot) {
 }
 
 TEST(TensorFlowDags, TheOrderOfNodesDoesNotMatter) {
-  for (int i = 0; i < dags() / 4; ++i) {
+  for (int i = 0; i < dags(6000) / 4; ++i) {
     const uint64_t seed = 15485863u * static_cast<uint64_t>(i) + 3;
     const OpGraph graph = random_graph(seed);
     std::vector<int> place;

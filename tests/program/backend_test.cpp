@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kTiny = " --set generated=true --set train_images=16 --set batch_size=8 --set evaluate=false ";
+const std::string kTinyRun = " --set generated=true --set train_images=16 --set batch_size=8 --set evaluate=false ";
 
 BackendChoice of_auto() {
   ExecutorOptions o;
@@ -21,7 +21,6 @@ BackendChoice of_auto() {
   return choose_backend(o);
 }
 bool has_device() { return of_auto().backend == "cuda"; }
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 class Backend : public ::testing::Test {
  protected:
@@ -61,12 +60,12 @@ TEST_F(Backend, AutoSaysWhichItTookAndWhy) {
   EXPECT_EQ(json::parse(o.out)["backend"], choice.backend);
   EXPECT_EQ(run("--backend auto --quiet").err, "");
 
-  const Outcome t = run_softamp("train --backend auto --set steps=1" + kTiny + "--log " + file("log"));
+  const Outcome t = run_softamp("train --backend auto --set steps=1" + kTinyRun + "--log " + file("log"));
   EXPECT_EQ(t.code, 0) << t.err;
   EXPECT_EQ(t.err.find("softamp train: " + line), 0u) << t.err;
   EXPECT_EQ(lines_of(file("log"))[0]["settings"]["backend"], choice.backend) << "what was taken, not what was asked";
 
-  const Outcome s = run_softamp("study --backend auto --grid precision=float16 --seeds 1 --set steps=1" + kTiny);
+  const Outcome s = run_softamp("study --backend auto --grid precision=float16 --seeds 1 --set steps=1" + kTinyRun);
   EXPECT_EQ(s.code, 0) << s.err;
   EXPECT_EQ(s.err.find("softamp study: " + line), 0u) << s.err;
 }
@@ -101,7 +100,8 @@ TEST_F(Backend, GpuIsAnotherSpellingOfCuda) {
   EXPECT_TRUE(contains(run_softamp("train --set backend=gpu --print-settings").out, "\"backend\": \"cuda\""));
   EXPECT_TRUE(contains(run_softamp("train --backend gpu --print-settings").out, "\"backend\": \"cuda\""));
   for (const std::string verb : {"train", "study --grid precision=float16", "selftest"}) {
-    const std::string arguments = verb == "selftest" ? verb + " --backend " : verb + kTiny + "--set steps=1 --backend ";
+    const std::string arguments =
+        verb == "selftest" ? verb + " --backend " : verb + kTinyRun + "--set steps=1 --backend ";
     const Outcome gpu = run_softamp(arguments + "gpu"), cuda = run_softamp(arguments + "cuda");
     EXPECT_EQ(gpu.code, cuda.code) << verb;
     EXPECT_EQ(gpu.err.substr(0, gpu.err.find('\n')), cuda.err.substr(0, cuda.err.find('\n'))) << verb;
@@ -157,7 +157,7 @@ TEST_F(Backend, TracesOfTwoBackendsAreEqual) {
 }
 
 TEST_F(Backend, ACheckpointDoesNotSayItsBackend) {
-  const std::string state = file("state.npz"), settings = "train --quiet" + kTiny;
+  const std::string state = file("state.npz"), settings = "train --quiet" + kTinyRun;
   ASSERT_EQ(run_softamp(settings + "--set steps=1 --backend auto --checkpoint " + state).code, 0);
   const Outcome o = run_softamp(settings + "--set steps=2 --backend emu --resume " + state + " --log " + file("log"));
   EXPECT_EQ(o.code, 0) << o.err;

@@ -23,13 +23,6 @@ json answer(const std::string& arguments) {
   return json::parse(outcome.out);
 }
 
-std::string error_of(const std::string& arguments) {
-  const Outcome outcome = run_softamp(arguments);
-  EXPECT_EQ(outcome.code, 2) << arguments;
-  EXPECT_EQ(outcome.out, "") << arguments;
-  return outcome.err;
-}
-
 TEST(ChipsVerb, TheTableHasALineForEachConversion) {
   const Outcome outcome = run_softamp("chips");
   EXPECT_EQ(outcome.code, 0) << outcome.err;

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-const char* const kGraph = R"({"softamp_graph": 1, "nodes": [
+const char* const kComparedGraph = R"({"softamp_graph": 1, "nodes": [
   {"name": "x", "op": "Fill", "attributes": {"dtype": "float16", "shape": [2, 64], "value": 1}},
   {"name": "little", "op": "Fill", "attributes": {"dtype": "float16", "shape": [2, 64], "value": 0.001}},
   {"name": "exact", "op": "AddV2", "inputs": ["x", "x"]},
@@ -23,7 +23,7 @@ const char* const kGraph = R"({"softamp_graph": 1, "nodes": [
 
 class CompareVerb : public ::testing::Test {
  protected:
-  CompareVerb() { write_text(file("g.json"), kGraph); }
+  CompareVerb() { write_text(file("g.json"), kComparedGraph); }
   std::string file(const std::string& name) const { return folder_.file(name); }
   void trace(const std::string& name, const std::string& options) const {
     EXPECT_EQ(run_softamp("run " + file("g.json") + " --quiet --out " + file("o_" + name) + " --trace " + file(name) +

@@ -18,7 +18,6 @@ const std::string kFolder = SOFTAMP_SOURCE_DIR "/tests/program/";
 
 using Words = std::vector<std::string>;
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 bool is_installed(const std::string& tool) { return run_shell("command -v " + tool).code == 0; }
 
 std::vector<std::string> split(const std::string& text, char at) {

@@ -13,14 +13,6 @@
 namespace softamp::testing {
 namespace {
 
-/// The message, once it has been seen to be a usage error.
-std::string error_of(const std::string& arguments) {
-  const Outcome outcome = run_softamp(arguments);
-  EXPECT_EQ(outcome.code, 2) << arguments;
-  EXPECT_EQ(outcome.out, "") << arguments;
-  return outcome.err;
-}
-
 bool starts_with(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
 
 const std::string kSum = "sum --value 0.0001 --count 10 ";

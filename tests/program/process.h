@@ -1,6 +1,7 @@
 // Runs the command `softamp`, as a user would, and collects what it says.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -28,6 +29,14 @@ inline Outcome run_shell(const std::string& command, const std::string& input = 
 /// Runs `softamp` with these arguments, written as in a shell.
 inline Outcome run_softamp(const std::string& arguments, const std::string& input = "") {
   return run_shell("'" SOFTAMP_PROGRAM "' " + arguments, input);
+}
+
+/// The message, once it has been seen to be a usage error.
+inline std::string error_of(const std::string& arguments) {
+  const Outcome outcome = run_softamp(arguments);
+  EXPECT_EQ(outcome.code, 2) << arguments;
+  EXPECT_EQ(outcome.out, "") << arguments;
+  return outcome.err;
 }
 
 }  // namespace softamp::testing

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-const char* const kGraph = R"({"softamp_graph": 1, "nodes": [
+const char* const kRunGraph = R"({"softamp_graph": 1, "nodes": [
   {"name": "x", "op": "Placeholder", "attributes": {"dtype": "float16", "shape": [4]}},
   {"name": "w", "op": "Const", "attributes": {"value": {"dtype": "float16", "shape": [4], "values": [1, 2, 3, 4]}}},
   {"name": "scope/z", "op": "AddV2", "inputs": ["x", "w"]},
@@ -47,7 +47,7 @@ const char* const kCounter = R"({"softamp_graph": 1, "nodes": [
 class RunVerb : public ::testing::Test {
  protected:
   RunVerb() {
-    write_text(file("g.json"), kGraph);
+    write_text(file("g.json"), kRunGraph);
     write_text(file("little.json"), kLittle);
     write_text(file("ones.json"), kOnes);
     write_text(file("counter.json"), kCounter);
@@ -98,7 +98,7 @@ TEST_F(RunVerb, PrintsTensorsAndSaysTheSettingsApart) {
 
 TEST_F(RunVerb, WithoutFetchesWhatNothingReads) {
   EXPECT_EQ(run(kX).out, "s: float16 [2] [11, 22]\nsquare: float16 [4] [100, 400, 900, 1600]\n");
-  std::string named = kGraph;
+  std::string named = kRunGraph;
   named.replace(named.rfind('}'), 1, R"(, "outputs": ["s:1"]})");
   write_text(file("named.json"), named);
   EXPECT_EQ(run("@named.json --feed x=@x.npy").out, "s:1: float16 [2] [33, 44]\n") << "what the file names";
@@ -118,7 +118,7 @@ TEST_F(RunVerb, WritesArrays) {
 }
 
 TEST_F(RunVerb, BFloat16GoesAsItsCodes) {
-  std::string graph = kGraph;
+  std::string graph = kRunGraph;
   for (size_t at; (at = graph.find("float16")) != std::string::npos;) graph.replace(at, 7, "bf16");
   write_text(file("b.json"), graph);
   save("b", {1, 2, 3, 4}, DType::kBFloat16);
@@ -350,7 +350,7 @@ TEST_F(RunVerb, AProgramThatDoesNotFit) {
 TEST_F(RunVerb, WhereResultsCannotGo) {
   EXPECT_EQ(error(kX + "--out @x.npy"), "--out: '@x.npy' is not a folder\n");
   EXPECT_NE(error(kX + "--quiet --out @x.npy/deeper").find("x.npy"), std::string::npos);
-  std::string graph = kGraph;
+  std::string graph = kRunGraph;
   graph.replace(graph.find("\"square\""), 8, "\"s_1\"");
   write_text(file("twins.json"), graph);
   EXPECT_EQ(error("@twins.json --feed x=@x.npy --fetch s:1 --fetch s_1 --out @o"),

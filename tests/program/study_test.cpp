@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kTiny =
+const std::string kTinyStudy =
     "--set generated=true --set train_images=64 --set test_images=32 --set batch_size=8 --set epochs=1 --quiet ";
 const std::string kGrid = "--grid precision=float16,float32 --grid stochastic_rounding=off,on ";
 
@@ -32,7 +32,7 @@ json document(const std::string& arguments) {
 }
 
 TEST(Study, OneRowASettingOverTheSeeds) {
-  const Outcome o = run_softamp("study " + kTiny + kGrid + "--seeds 2");
+  const Outcome o = run_softamp("study " + kTinyStudy + kGrid + "--seeds 2");
   ASSERT_EQ(o.code, 0) << o.err;
   std::istringstream in(o.out);
   std::vector<std::string> lines;
@@ -46,13 +46,13 @@ TEST(Study, OneRowASettingOverTheSeeds) {
 
 TEST(Study, TheNumbersAreThoseOfTheRuns) {
   const TemporaryFolder folder;
-  const json study =
-      document(kTiny + "--grid precision=float16 --set stochastic_rounding=on --seeds 3 --out " + folder.file("runs"));
+  const json study = document(kTinyStudy + "--grid precision=float16 --set stochastic_rounding=on --seeds 3 --out " +
+                              folder.file("runs"));
   ASSERT_EQ(study["rows"].size(), 1u);
   std::vector<double> finals, accuracies;
   for (const std::string seed : {"0", "1", "2"}) {
-    const Outcome o = run_softamp("train " + kTiny + "--set precision=float16 --set stochastic_rounding=on --json " +
-                                  "--set seed=" + seed);
+    const Outcome o = run_softamp(
+        "train " + kTinyStudy + "--set precision=float16 --set stochastic_rounding=on --json " + "--set seed=" + seed);
     ASSERT_EQ(o.code, 0) << o.err;
     const json run = json::parse(o.out);
     finals.push_back(run["last_loss"]);  // 8 steps: the last tenth is the last step
@@ -75,14 +75,14 @@ TEST(Study, TheNumbersAreThoseOfTheRuns) {
 }
 
 TEST(Study, AsManyRunsAtATimeAsOneLikes) {
-  const std::string study = kTiny + kGrid + "--seeds 2 ";
+  const std::string study = kTinyStudy + kGrid + "--seeds 2 ";
   EXPECT_EQ(document(study + "--jobs 1"), document(study + "--jobs 3"));
 }
 
 TEST(Study, FinishedRunsAreKeptAndNotRunAgain) {
   const TemporaryFolder folder;
   const std::string out = folder.file("runs");
-  const std::string study = kTiny + "--grid precision=float16,float32 --seeds 2 --out " + out + " ";
+  const std::string study = kTinyStudy + "--grid precision=float16,float32 --seeds 2 --out " + out + " ";
   const json first = document(study);
   const auto files = [&] { return std::distance(std::filesystem::directory_iterator(out), {}); };
   EXPECT_EQ(files(), 4);
@@ -94,7 +94,7 @@ TEST(Study, FinishedRunsAreKeptAndNotRunAgain) {
   EXPECT_NE(document(study), first);
   std::filesystem::remove(kept);
   EXPECT_EQ(document(study), first) << "the missing one is run again";
-  document(kTiny + "--grid precision=float16,float32 --seeds 3 --out " + out);
+  document(kTinyStudy + "--grid precision=float16,float32 --seeds 3 --out " + out);
   EXPECT_EQ(files(), 6) << "one more seed, two more runs";
   write_text(kept, "{}");
   const Outcome o = run_softamp("study " + study);
@@ -182,7 +182,7 @@ TEST_F(KeptStudy, KnowsItsDataByTheirContents) {
 TEST(Study, ASignalStopsItAndTheSameCommandGoesOn) {
   const TemporaryFolder folder;
   const std::string out = folder.file("runs");
-  const std::string study = kTiny + "--grid precision=float16,float32 --seeds 40 --jobs 1 --out " + out + " ";
+  const std::string study = kTinyStudy + "--grid precision=float16,float32 --seeds 40 --jobs 1 --out " + out + " ";
   const std::string line = "exec '" SOFTAMP_PROGRAM "' study " + study + "2> " + folder.file("err") + " > /dev/null";
   const pid_t child = fork();
   if (child == 0) {
@@ -214,7 +214,7 @@ TEST(Study, ASignalStopsItAndTheSameCommandGoesOn) {
 }
 
 TEST(Study, CasesChangeSettingsTogether) {
-  const json study = document(kTiny + "--case precision=float32 --case precision=float16,stochastic_rounding=on " +
+  const json study = document(kTinyStudy + "--case precision=float32 --case precision=float16,stochastic_rounding=on " +
                               "--grid batch_size=8,16 --seeds 1");
   ASSERT_EQ(study["rows"].size(), 4u);
   const json expected[] = {
@@ -233,8 +233,8 @@ TEST(Study, AFileSaysTheSame) {
     "batch_size": 8, "epochs": 1}, "cases": [{"precision": "float32"}, {"precision": "float16"}],
     "grid": {"learning_rate": [0.01, 0.001]}, "seeds": 1})");
   json file = document(folder.file("study.json") + " --quiet");
-  const json options =
-      document(kTiny + "--grid learning_rate=0.01,0.001 --case precision=float32 --case precision=float16 --seeds 1");
+  const json options = document(
+      kTinyStudy + "--grid learning_rate=0.01,0.001 --case precision=float32 --case precision=float16 --seeds 1");
   EXPECT_EQ(file["rows"].size(), 4u);
   // In the file the cases come first.
   EXPECT_EQ(file["rows"][1]["final_loss"], options["rows"][1]["final_loss"]);
@@ -243,7 +243,7 @@ TEST(Study, AFileSaysTheSame) {
 
 TEST(Study, MechanismsSideBySide) {
   const TemporaryFolder folder;
-  const std::string line = "study --mechanisms none,tensorflow=2.3,recipe=full,dtype=fp16,level=O2 " + kTiny +
+  const std::string line = "study --mechanisms none,tensorflow=2.3,recipe=full,dtype=fp16,level=O2 " + kTinyStudy +
                            "--seeds 1 --out " + folder.file("runs");
   const Outcome o = run_softamp(line + " --csv " + folder.file("t.csv") + " --plot " + folder.file("p.svg"));
   ASSERT_EQ(o.code, 0) << o.err;
@@ -275,8 +275,8 @@ TEST(Study, MechanismsSideBySide) {
 }
 
 TEST(Study, ARunThatAnExceptionStopsIsARowToo) {
-  const Outcome o =
-      run_softamp("study " + kTiny + "--set precision=float16 --set behaviour=oflo --grid loss_scale=1,2^60 --seeds 2");
+  const Outcome o = run_softamp("study " + kTinyStudy +
+                                "--set precision=float16 --set behaviour=oflo --grid loss_scale=1,2^60 --seeds 2");
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_NE(o.out.find("2 of 2"), std::string::npos) << o.out;
   EXPECT_NE(o.out.find("stopped: 2^60: floating-point exception: overflow"), std::string::npos) << o.out;
@@ -284,7 +284,7 @@ TEST(Study, ARunThatAnExceptionStopsIsARowToo) {
 
 TEST(Study, WritesATableAndAPlot) {
   const TemporaryFolder folder;
-  const Outcome o = run_softamp("study " + kTiny + kGrid + "--seeds 1 --csv " + folder.file("t.csv") + " --plot " +
+  const Outcome o = run_softamp("study " + kTinyStudy + kGrid + "--seeds 1 --csv " + folder.file("t.csv") + " --plot " +
                                 folder.file("p.svg") + " --log");
   ASSERT_EQ(o.code, 0) << o.err;
   const std::string csv = read_text(folder.file("t.csv"));
@@ -299,13 +299,13 @@ TEST(Study, WritesATableAndAPlot) {
 TEST(Study, WithoutALossThereIsATableAndNoPlot) {
   const TemporaryFolder folder;
   const std::string plot = folder.file("p.svg");
-  const Outcome o = run_softamp("study " + kTiny + "--set precision=float16 --set behaviour=oflo --seeds 1 " +
+  const Outcome o = run_softamp("study " + kTinyStudy + "--set precision=float16 --set behaviour=oflo --seeds 1 " +
                                 "--grid loss_scale=2^60 --plot " + plot);
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_NE(o.out.find("1 of 1"), std::string::npos) << o.out;
   EXPECT_NE(o.err.find("'" + plot + "' is not written"), std::string::npos) << o.err;
   // A table that cannot be kept is still shown.
-  const Outcome full = run_softamp("study " + kTiny + "--grid precision=float16 --seeds 1 --csv /dev/full");
+  const Outcome full = run_softamp("study " + kTinyStudy + "--grid precision=float16 --seeds 1 --csv /dev/full");
   EXPECT_EQ(full.code, 2);
   EXPECT_NE(full.out.find("float16"), std::string::npos) << full.err;
 }

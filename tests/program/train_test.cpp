@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 /// Few and small steps.
-const std::string kTiny = "--set generated=true --set train_images=64 --set test_images=32 --set batch_size=8 ";
+const std::string kTinyTraining = "--set generated=true --set train_images=64 --set test_images=32 --set batch_size=8 ";
 const std::string kHalf = "--set precision=float16 --set stochastic_rounding=on ";
 
 TEST(Train, TheDefaultsAreThoseOfTheSettings) {
@@ -33,7 +33,7 @@ TEST(Train, TheDefaultsAreThoseOfTheSettings) {
 
 TEST(Train, ReportsItsMemory) {  // TUTORIAL G14
   const auto parameters = [](const std::string& precision) {
-    const std::string err = run_softamp("train " + kTiny + "--set steps=1 --set precision=" + precision).err;
+    const std::string err = run_softamp("train " + kTinyTraining + "--set steps=1 --set precision=" + precision).err;
     const size_t at = err.find("memory: parameters ");
     return at == std::string::npos ? -1 : std::stoi(err.substr(at + 19));
   };
@@ -67,7 +67,7 @@ TEST(Train, EveryFileOfTheExamplesIsUnderstood) {
 
 TEST(Train, SaysWhatItDidInLinesAndInJson) {
   const TemporaryFolder folder;
-  const Outcome lines = run_softamp("train " + kTiny + "--set epochs=2 --log " + folder.file("log"));
+  const Outcome lines = run_softamp("train " + kTinyTraining + "--set epochs=2 --log " + folder.file("log"));
   ASSERT_EQ(lines.code, 0) << lines.err;
   EXPECT_NE(lines.out.find("Average loss: "), std::string::npos) << lines.out;
   EXPECT_EQ(lines.err.find("softamp train: {\"program\":\"softamp train\""), 0u) << lines.err;
@@ -75,7 +75,7 @@ TEST(Train, SaysWhatItDidInLinesAndInJson) {
   const std::vector<json> steps = steps_of(folder.file("log"));
   ASSERT_EQ(steps.size(), 16u);
 
-  const Outcome document = run_softamp("train " + kTiny + "--set epochs=2 --json --quiet");
+  const Outcome document = run_softamp("train " + kTinyTraining + "--set epochs=2 --json --quiet");
   ASSERT_EQ(document.code, 0) << document.err;
   EXPECT_EQ(document.err, "");
   const json run = json::parse(document.out);
@@ -89,7 +89,7 @@ TEST(Train, SaysWhatItDidInLinesAndInJson) {
 
 TEST(Train, ThreadsChangeNoBit) {
   const TemporaryFolder folder;
-  const std::string run = "train " + kTiny + kHalf + "--set epochs=1 --quiet --threads ";
+  const std::string run = "train " + kTinyTraining + kHalf + "--set epochs=1 --quiet --threads ";
   for (const std::string threads : {"1", "2", "3"})
     ASSERT_EQ(run_softamp(run + threads + " --log " + folder.file(threads)).code, 0);
   EXPECT_EQ(steps_of(folder.file("1")).size(), 8u);
@@ -99,7 +99,7 @@ TEST(Train, ThreadsChangeNoBit) {
 
 TEST(Train, ASignalStopsAfterTheStepAndResumingIsAsIfNeverStopped) {
   const TemporaryFolder folder;
-  const std::string settings = kTiny + kHalf + "--set shuffle=true --set evaluate=false --set epochs=40 ";
+  const std::string settings = kTinyTraining + kHalf + "--set shuffle=true --set evaluate=false --set epochs=40 ";
   ASSERT_EQ(run_softamp("train " + settings + "--quiet --log " + folder.file("whole")).code, 0);
   for (const int signal : {SIGINT, SIGTERM}) {
     const std::string log = folder.file("log" + std::to_string(signal)), state = log + ".npz";
@@ -133,7 +133,8 @@ TEST(Train, ASignalStopsAfterTheStepAndResumingIsAsIfNeverStopped) {
 
 TEST(Train, AnEnabledExceptionEndsWithTheDevicesReport) {
   // A scale of 2^60 takes the first gradients beyond float16.
-  const Outcome o = run_softamp("train " + kTiny + kHalf + "--set loss_scale=2^60 --set behaviour=oflo --quiet");
+  const Outcome o =
+      run_softamp("train " + kTinyTraining + kHalf + "--set loss_scale=2^60 --set behaviour=oflo --quiet");
   EXPECT_EQ(o.code, 3) << o.err;
   EXPECT_NE(o.err.find("$FP_STS: OFLO: 0x1"), std::string::npos) << o.err;
   EXPECT_NE(o.err.find("operation: "), std::string::npos) << o.err;
@@ -151,7 +152,7 @@ TEST(Train, TrainsUnderEveryMechanism) {
               {"--mechanism level=O2", "level=O2", "mindspore"},
               {"--level O3 --set loss_scale=64", "level=O3", "64"}};
   for (const auto& row : rows) {
-    const Outcome o = run_softamp("train " + kTiny + "--set steps=2 --json " + row.options);
+    const Outcome o = run_softamp("train " + kTinyTraining + "--set steps=2 --json " + row.options);
     ASSERT_EQ(o.code, 0) << row.options << o.err;
     EXPECT_NE(o.err.find("softamp train: mechanism " + row.mechanism + ": "), std::string::npos) << o.err;
     const json run = json::parse(o.out);
@@ -162,14 +163,14 @@ TEST(Train, TrainsUnderEveryMechanism) {
     EXPECT_GT(run["mechanism"]["low_share"], 0.1);
     EXPECT_GT(run["mechanism"]["casts"], 5);
   }
-  const json none = json::parse(run_softamp("train --quiet --json --set steps=1 " + kTiny).out);
+  const json none = json::parse(run_softamp("train --quiet --json --set steps=1 " + kTinyTraining).out);
   EXPECT_FALSE(none.contains("mechanism") || none["settings"].contains("mechanism"));
   EXPECT_EQ(json::parse(run_softamp("train --print-settings").out)["mechanism"], "none");
 }
 
 TEST(Train, DrawsTheLossCurve) {
   const TemporaryFolder folder;
-  const Outcome o = run_softamp("train " + kTiny + "--set steps=4 --quiet --plot " + folder.file("loss.svg"));
+  const Outcome o = run_softamp("train " + kTinyTraining + "--set steps=4 --quiet --plot " + folder.file("loss.svg"));
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_NE(read_text(folder.file("loss.svg")).find("<svg"), std::string::npos);
 }
@@ -199,9 +200,9 @@ TEST(Train, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
       {"--set network=resnet9", "6N+2 (8, 14, 20, 26)"},
       {"--set fold_scale_into_rate=true --set optimizer=adam", "adam is not linear"},
       {"--data " + folder.file("none"), folder.file("none")},
-      {kTiny + "--resume " + folder.file("not.npz"), "not.npz"},
-      {kTiny + "--plot loss.gif", "plot 'loss.gif': expected a file name that ends in .svg or .png"},
-      {kTiny + "--set steps=1 --log " + folder.file("no/such/log"), "no/such/log"},
+      {kTinyTraining + "--resume " + folder.file("not.npz"), "not.npz"},
+      {kTinyTraining + "--plot loss.gif", "plot 'loss.gif': expected a file name that ends in .svg or .png"},
+      {kTinyTraining + "--set steps=1 --log " + folder.file("no/such/log"), "no/such/log"},
       {"--tensorflow --level O2", "--tensorflow and --level at once; expected one mechanism"},
       {"--dtype fp16", "--dtype: 'fp16': expected it with a mechanism"},
       {"--level O7", "--level: mechanism 'level=O7': "},
@@ -225,7 +226,7 @@ TEST(Train, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
 }
 
 TEST(Train, FindsTheHighestLossScale) {  // TUTORIAL G23
-  const std::string mixed = "train --quiet --set precision=mixed " + kTiny;
+  const std::string mixed = "train --quiet --set precision=mixed " + kTinyTraining;
   const Outcome found = run_softamp(mixed + "--find-loss-scale --json");
   ASSERT_EQ(found.code, 0) << found.err;
   const double scale = json::parse(found.out)["max_loss_scale"];
@@ -234,7 +235,7 @@ TEST(Train, FindsTheHighestLossScale) {  // TUTORIAL G23
   const std::string step = mixed + "--set steps=1 --set behaviour=oflo --set loss_scale=";
   EXPECT_EQ(run_softamp(step + std::to_string(scale)).code, 0);
   EXPECT_EQ(run_softamp(step + std::to_string(2 * scale)).code, 3);
-  EXPECT_NE(run_softamp("train --quiet " + kTiny + "--find-loss-scale").out.find("where the search ends"),
+  EXPECT_NE(run_softamp("train --quiet " + kTinyTraining + "--find-loss-scale").out.find("where the search ends"),
             std::string::npos);
   const Outcome refused = run_softamp(mixed + "--find-loss-scale --log a.jsonl");
   EXPECT_EQ(refused.code, 2);

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 const std::string kPrograms = SOFTAMP_BINARY_DIR "/examples/tutorial/";
 /// Few, small steps. A batch of 2 keeps the networks quick; their sizes are the tutorial's.
-const std::string kTiny = " --generated --train-images 8 --batch-size 2 ";
+const std::string kTinyTutorial = " --generated --train-images 8 --batch-size 2 ";
 
 class Tutorial : public ::testing::Test {
  protected:
@@ -145,7 +145,7 @@ TEST_F(Tutorial, OtherUsageErrorsEndWithTwo) {
       {"ipuestimator_fp16 mixed --plot " + file("none/a.svg"), "cannot write '" + file("none/a.svg") + "'"},
       {"ipuestimator_fp16 mixed --backend gpu", "'backend' is 'gpu'; expected emu, cuda or auto"},
       {"ipuestimator_fp16 mixed --evaluate-every 1", "--evaluate-every"},
-      {"ipuestimator_fp16 mixed" + kTiny + "--replicas 8", "has no whole step of 8 batches of 2"},
+      {"ipuestimator_fp16 mixed" + kTinyTutorial + "--replicas 8", "has no whole step of 8 batches of 2"},
       {"ipuestimator_fp16 mixed --seed -1", "'-1': expected a whole number, 0 or more"},
       {"stochastic_rounding float16 8 --checkpoint-every -1", "'-1': expected a whole number, 0 or more"},
   };
@@ -160,7 +160,7 @@ TEST_F(Tutorial, OtherUsageErrorsEndWithTwo) {
 
 TEST_F(Tutorial, PrintsTheTutorialsLines) {
   for (const std::string line : {"stochastic_rounding float16 8", "float32_parameter_updates mixed"}) {
-    const Outcome o = run(line + kTiny + "--epochs 2");
+    const Outcome o = run(line + kTinyTutorial + "--epochs 2");
     EXPECT_TRUE(ends_well(o)) << o.out << o.err;
     std::istringstream in(o.out);
     std::vector<std::string> lines;
@@ -175,12 +175,13 @@ TEST_F(Tutorial, PrintsTheTutorialsLines) {
     EXPECT_NE(lines[3].find(" images/s"), std::string::npos);
     EXPECT_NE(o.err.find("the generated images"), std::string::npos) << o.err;
   }
-  const Outcome estimator = run("ipuestimator_fp16 mixed" + kTiny + "--epochs 2");
+  const Outcome estimator = run("ipuestimator_fp16 mixed" + kTinyTutorial + "--epochs 2");
   EXPECT_EQ(estimator.out, "Program ran successfully\n") << estimator.err;
   const std::string& said = estimator.err;
   EXPECT_NE(said.find("INFO: step 4, loss "), std::string::npos) << said;
   EXPECT_NE(said.find("INFO: step 8, loss "), std::string::npos) << said;
-  const Outcome quiet = run("ipuestimator_fp16 float32" + kTiny + "--epochs 1 --quiet --evaluate --test-images 4");
+  const Outcome quiet =
+      run("ipuestimator_fp16 float32" + kTinyTutorial + "--epochs 1 --quiet --evaluate --test-images 4");
   EXPECT_EQ(quiet.err, "");
   EXPECT_EQ(quiet.out.find("Evaluation: "), 0u) << quiet.out;
   EXPECT_TRUE(ends_well(quiet));
@@ -189,8 +190,10 @@ TEST_F(Tutorial, PrintsTheTutorialsLines) {
 TEST_F(Tutorial, TheEstimatorsStepsAreThoseOfTheDirectLoop) {
   // TUTORIAL G45. One epoch: the direct loop's is its warm-up, the estimator's its first.
   for (const std::string precision : {"mixed", "float32"}) {
-    ASSERT_EQ(run("float32_parameter_updates " + precision + kTiny + "--shuffle --steps 4 --log " + file("a")).code, 0);
-    ASSERT_EQ(run("ipuestimator_fp16 " + precision + kTiny + "--steps 4 --log " + file("b")).code, 0);
+    ASSERT_EQ(
+        run("float32_parameter_updates " + precision + kTinyTutorial + "--shuffle --steps 4 --log " + file("a")).code,
+        0);
+    ASSERT_EQ(run("ipuestimator_fp16 " + precision + kTinyTutorial + "--steps 4 --log " + file("b")).code, 0);
     std::vector<json> a = steps_of(file("a")), b = steps_of(file("b"));
     ASSERT_EQ(a.size(), 4u);
     ASSERT_EQ(b.size(), 4u);
@@ -211,7 +214,7 @@ TEST_F(Tutorial, AMechanismTakesThePlaceOfTheMethod) {
   EXPECT_EQ(settings("ipuestimator_fp16 float32 --mechanism none")["behaviour"], "inv div0 oflo nanoo");
   // The estimator's loop and the direct one take the same steps.
   for (const std::string mechanism : {"--tensorflow", "--policy mixed_float16"}) {
-    const std::string line = " float32" + kTiny + "--steps 4 --quiet " + mechanism + " --log ";
+    const std::string line = " float32" + kTinyTutorial + "--steps 4 --quiet " + mechanism + " --log ";
     ASSERT_EQ(run("float32_parameter_updates --shuffle" + line + file("a")).code, 0);
     ASSERT_EQ(run("ipuestimator_fp16" + line + file("b")).code, 0);
     const std::vector<json> direct = steps_of(file("a")), estimator = steps_of(file("b"));
@@ -230,7 +233,7 @@ TEST_F(Tutorial, AMechanismTakesThePlaceOfTheMethod) {
 TEST_F(Tutorial, ASignalStopsAfterTheStepAndResumingIsAsIfNeverStopped) {
   for (const std::string program : {"float32_parameter_updates mixed", "ipuestimator_fp16 mixed"}) {
     const std::string log = file(program.substr(0, 3)), state = log + ".npz";
-    const std::string line = program + kTiny + "--epochs 5 ";
+    const std::string line = program + kTinyTutorial + "--epochs 5 ";
     ASSERT_EQ(run(line + "--quiet --log " + log + ".whole").code, 0);
     const std::string stopped = "exec " + kPrograms + line + "--log " + log + " --checkpoint " + state + " 2> " + log +
                                 ".err > " + log + ".out";
@@ -266,7 +269,8 @@ TEST_F(Tutorial, ASignalStopsAfterTheStepAndResumingIsAsIfNeverStopped) {
 }
 
 TEST_F(Tutorial, TheEstimatorsLogGoesOnFromAnyCheckpoint) {
-  const std::string line = "ipuestimator_fp16 mixed" + kTiny + "--quiet ", log = file("log"), state = file("s.npz");
+  const std::string line = "ipuestimator_fp16 mixed" + kTinyTutorial + "--quiet ", log = file("log"),
+                    state = file("s.npz");
   ASSERT_EQ(run(line + "--steps 2 --checkpoint " + state).code, 0);
   ASSERT_EQ(run(line + "--steps 6 --log " + log + " --resume " + state).code, 0);
   const std::vector<json> late = steps_of(log);
@@ -291,11 +295,11 @@ TEST_F(Tutorial, TheEstimatorJudgesEveryTestImage) {
 }
 
 TEST_F(Tutorial, AnExceptionStopsTheProgramWithTheReport) {
-  const Outcome o = run("float32_parameter_updates mixed" + kTiny + "--loss-scaling-factor 1e30 --quiet");
+  const Outcome o = run("float32_parameter_updates mixed" + kTinyTutorial + "--loss-scaling-factor 1e30 --quiet");
   EXPECT_EQ(o.code, 3) << o.err;
   EXPECT_NE(o.err.find("$FP_STS: OFLO: 0x"), std::string::npos) << o.err;
   EXPECT_EQ(o.out.find("Program ran"), std::string::npos);
-  EXPECT_EQ(run("ipuestimator_fp16 mixed" + kTiny + "--loss-scaling-factor 1e30").code, 3);
+  EXPECT_EQ(run("ipuestimator_fp16 mixed" + kTinyTutorial + "--loss-scaling-factor 1e30").code, 3);
 }
 
 /// The invocations of the vendor's tests, cut short.

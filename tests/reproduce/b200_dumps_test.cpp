@@ -5,26 +5,21 @@
 #include <stdexcept>
 
 #include "src/reproduce/shelf.h"
+#include "tests/reproduce/brief.h"
 
 namespace {
 
 using namespace softamp;
 using namespace softamp::reproduce;
 
-Outcome run(const Request& request) {
+Outcome run_b200(const Request& request) {
   Watch watch;
   return experiment_called("b200").run(request, watch);
 }
 
-Request brief() {
-  Request request;
-  request.brief = true;
-  return request;
-}
-
 /// The digests stand here once more, as published.
 TEST(B200Dumps, DigestsAsPublished) {
-  const Outcome o = run(brief());
+  const Outcome o = run_b200(brief_request());
   for (const Check& c : o.checks) {
     EXPECT_TRUE(c.agrees) << c.what << ": " << c.ours << ", theirs " << c.theirs;
     EXPECT_EQ(c.against, c.what == "checkpoints of both dumps" ? Against::kBound : Against::kFigure) << c.what;
@@ -50,19 +45,19 @@ TEST(B200Dumps, DigestsAsPublished) {
 
 TEST(B200Dumps, OneFormatAloneOnOneThread) {
   const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-  Request request = brief();
+  Request request = brief_request();
   request.formats = {kBf16};
-  const Outcome o = run(request);
+  const Outcome o = run_b200(request);
   ASSERT_EQ(o.checks.size(), 3u);
   EXPECT_EQ(o.checks[0].ours, "93c6e6c45b3333ed85c0e69648ccaeae80e28000c5706485fcf0279f89506126");
   EXPECT_TRUE(o.checks[0].agrees);
 }
 
 TEST(B200Dumps, OtherFormatsAreRefused) {
-  Request request = brief();
+  Request request = brief_request();
   request.formats = {kE4m3};
   try {
-    run(request);
+    run_b200(request);
     FAIL() << "expected a refusal";
   } catch (const std::invalid_argument& e) {
     EXPECT_EQ(std::string(e.what()), "b200: format e4m3: expected fp16 or bf16, of which there are dumps");
@@ -72,7 +67,7 @@ TEST(B200Dumps, OtherFormatsAreRefused) {
 TEST(B200Dumps, StopsWhereItIsAsked) {
   double heard = 0;
   Watch watch([&heard](double share) { heard = share; }, [&heard] { return heard > 0.1; });
-  EXPECT_THROW(experiment_called("b200").run(brief(), watch), Interrupted);
+  EXPECT_THROW(experiment_called("b200").run(brief_request(), watch), Interrupted);
   EXPECT_LT(heard, 0.2);
 }
 

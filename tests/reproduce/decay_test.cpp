@@ -17,7 +17,7 @@
 namespace softamp::reproduce {
 namespace {
 
-Outcome brief(const Request& request = {}) { return brief_of(decay::experiment(), request); }
+Outcome brief_decay(const Request& request = {}) { return brief_of(decay::experiment(), request); }
 
 /// Nearest, slowly: the order of the set-up, on doubles, whose 53 bits make the second of the roundings harmless.
 double slow_decay(int which, int precision, int quantum, int n) {
@@ -32,7 +32,7 @@ double slow_decay(int which, int precision, int quantum, int n) {
 }
 
 TEST(Decay, EveryCheckAgrees) {
-  const Outcome outcome = brief();
+  const Outcome outcome = brief_decay();
   EXPECT_GE(outcome.checks.size(), 20u);
   expect_checks_agree(outcome);
   ASSERT_EQ(outcome.figures.size(), 2u);
@@ -41,7 +41,7 @@ TEST(Decay, EveryCheckAgrees) {
 
 TEST(Decay, NearestIsASlowTranscriptions) {
   int compared = 0;
-  for (const Json& row : rows(brief())) {
+  for (const Json& row : rows(brief_decay())) {
     if (row[2] != "nearest") continue;
     const int which = row[0] == "unit-rate" ? 0 : 1;
     const int precision = row[1] == "bf16" ? 8 : row[1] == "fp16" ? 11 : 24;
@@ -110,22 +110,22 @@ TEST(Decay, SameBitsForASeedWhateverTheThreads) {
   Request request;
   request.formats = {kBf16};
   request.seed = 5;
-  const Json twice = rows(brief(request));
-  EXPECT_EQ(twice, rows(brief(request)));
+  const Json twice = rows(brief_decay(request));
+  EXPECT_EQ(twice, rows(brief_decay(request)));
   {
     const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-    EXPECT_EQ(twice, rows(brief(request)));
+    EXPECT_EQ(twice, rows(brief_decay(request)));
   }
   request.seed = 6;
-  EXPECT_NE(twice, rows(brief(request)));
+  EXPECT_NE(twice, rows(brief_decay(request)));
 }
 
 TEST(Decay, AFormatsResultDoesNotDependOnTheOthers) {
   Request request;
   request.formats = {kFp16};
   Json alone = Json::array(), among = Json::array();
-  for (const Json& row : rows(brief(request))) alone.push_back(row);
-  for (const Json& row : rows(brief()))
+  for (const Json& row : rows(brief_decay(request))) alone.push_back(row);
+  for (const Json& row : rows(brief_decay()))
     if (row[1] == "fp16") among.push_back(row);
   EXPECT_EQ(alone, among);
 }
@@ -136,27 +136,27 @@ TEST(Decay, FewRandomBitsAreHonoured) {
   request.roundings = {RoundingMode::kStochastic};
   request.bits = 4;
   request.samples = 12;
-  const Outcome few = brief(request);
+  const Outcome few = brief_decay(request);
   EXPECT_EQ(few.settings["random bits"], 4);
   for (const Json& row : rows(few)) EXPECT_EQ(row[4], 12);
   request.bits = 32;
-  EXPECT_NE(rows(few), rows(brief(request)));
+  EXPECT_NE(rows(few), rows(brief_decay(request)));
 }
 
-std::string message_of(const Request& request) { return refusal_of(decay::experiment(), request); }
+std::string decay_refusal(const Request& request) { return refusal_of(decay::experiment(), request); }
 
 TEST(Decay, RefusesWhatItCannotTake) {
   Request request;
   request.formats = {kBinary64};
-  EXPECT_EQ(message_of(request), "decay: format fp64: expected one of at most 32 bits");
+  EXPECT_EQ(decay_refusal(request), "decay: format fp64: expected one of at most 32 bits");
   request.formats = {FloatFormat::ieee(2, 3)};
-  EXPECT_EQ(message_of(request), "decay: format e2p3: expected one that holds 1/64, 1 and 20");
+  EXPECT_EQ(decay_refusal(request), "decay: format e2p3: expected one that holds 1/64, 1 and 20");
   request.formats = {};
   request.bits = 33;
-  EXPECT_NE(message_of(request).find("33"), std::string::npos);
+  EXPECT_NE(decay_refusal(request).find("33"), std::string::npos);
   request.bits = {};
   request.samples = 1000000;
-  EXPECT_EQ(message_of(request), "decay: 1000000 stochastic paths: expected 1..100000");
+  EXPECT_EQ(decay_refusal(request), "decay: 1000000 stochastic paths: expected 1..100000");
 }
 
 TEST(Decay, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(decay::experiment()); }

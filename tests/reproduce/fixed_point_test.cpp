@@ -15,6 +15,7 @@
 #include "softamp/report/number_text.h"
 #include "src/reproduce/fixed_point_net.h"
 #include "src/reproduce/shelf.h"
+#include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {
 namespace {
@@ -27,21 +28,12 @@ uint32_t scrambled(uint32_t x) {
   return x ^ x >> 13;
 }
 
-Outcome brief(uint64_t seed = 0) {
+Outcome brief_fixed_point(uint64_t seed = 0) {
   Request request;
   request.brief = true;
   request.seed = seed;
   Watch watch;
   return fixed_point::experiment().run(request, watch);
-}
-
-std::string text(const Outcome& o) {
-  std::string all = o.settings.dump();
-  for (const Table& t : o.tables)
-    for (const auto& row : t.rows)
-      for (const Json& cell : row) all += cell.dump() + ",";
-  for (const Check& c : o.checks) all += c.what + c.ours;
-  return all;
 }
 
 TEST(FixedPoint, ProductIsExactForCodesWithAnyVectors) {
@@ -227,7 +219,7 @@ TEST(FixedPoint, TheErrorGoesBackThroughAHiddenLayer) {
 }
 
 TEST(FixedPoint, BriefFormAgrees) {
-  const Outcome o = brief();
+  const Outcome o = brief_fixed_point();
   EXPECT_TRUE(o.skipped.empty());
   EXPECT_FALSE(o.seen.empty());
   EXPECT_EQ(o.figures.size(), 2u);
@@ -299,7 +291,7 @@ TEST(FixedPoint, DependsOnTheSeedAloneNotOnThreads) {
   const auto once = [&](uint64_t seed) {
     Watch watch;
     request.seed = seed;
-    return text(fixed_point::experiment().run(request, watch));
+    return whole_text(fixed_point::experiment().run(request, watch));
   };
   const std::string first = once(0);
   EXPECT_NE(first, once(1));

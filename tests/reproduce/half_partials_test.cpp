@@ -16,7 +16,7 @@ using namespace softamp::reproduce;
 
 namespace {
 
-Outcome run(uint64_t samples, uint64_t seed = 0) {
+Outcome run_half_partials(uint64_t samples, uint64_t seed = 0) {
   Request request;
   request.brief = true;
   request.seed = seed;
@@ -25,11 +25,11 @@ Outcome run(uint64_t samples, uint64_t seed = 0) {
   return half_partials::experiment().run(request, watch);
 }
 
-TEST(HalfPartials, AgreesWithTheory) { test::expect_sound(run(0)); }
+TEST(HalfPartials, AgreesWithTheory) { test::expect_sound(run_half_partials(0)); }
 
 // The bounds come from the roundings' variance: two dot products alone must not fail them.
 TEST(HalfPartials, AgreesWithTheoryOfFewProducts) {
-  for (uint64_t seed = 0; seed < 2; ++seed) test::expect_good_checks(run(2, seed));
+  for (uint64_t seed = 0; seed < 2; ++seed) test::expect_good_checks(run_half_partials(2, seed));
 }
 
 // 4 random bits do not see the last of what a one adds to 32768: with a rounding after each, the sums stop there.
@@ -51,7 +51,7 @@ TEST(HalfPartials, JudgesOnesWhereTheBitsSeeThem) {
 }
 
 TEST(HalfPartials, OnesStopWhereTheNextHalfIsTwoBlocksAway) {
-  const Outcome o = run(2);
+  const Outcome o = run_half_partials(2);
   const auto& rows = o.tables[1].rows;
   ASSERT_EQ(rows.size(), 8u);
   const double stops[] = {2048, 8192, 32768, 40000};
@@ -62,7 +62,7 @@ TEST(HalfPartials, OnesStopWhereTheNextHalfIsTwoBlocksAway) {
 TEST(HalfPartials, ErrorsAreThoseOfASlowChain) {
   const RandomBits random{9};
   const auto draw = [&](uint32_t operation, uint64_t index) { return random.bits(0, operation, index, 11) / 2048.0; };
-  const Outcome o = run(5, 9);
+  const Outcome o = run_half_partials(5, 9);
   int seen = 0;
   for (const auto& row : o.tables[0].rows) {
     if (row[1] != 32 || row[0].get<std::string>().find("nearest") == std::string::npos) continue;
@@ -87,10 +87,10 @@ TEST(HalfPartials, ErrorsAreThoseOfASlowChain) {
 }
 
 TEST(HalfPartials, IsTheSameForAnyNumberOfThreads) {
-  const Outcome usual = run(4);
+  const Outcome usual = run_half_partials(4);
   const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-  EXPECT_TRUE(test::same(usual, run(4)));
-  EXPECT_FALSE(test::same(usual, run(4, 1)));
+  EXPECT_TRUE(test::same(usual, run_half_partials(4)));
+  EXPECT_FALSE(test::same(usual, run_half_partials(4, 1)));
 }
 
 TEST(HalfPartials, SaysWhatItCannotTake) {

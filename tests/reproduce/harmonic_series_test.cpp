@@ -25,7 +25,7 @@ Fraction fraction_of(const FloatFormat& f, uint64_t code) {
 }
 
 /// `x` rounded by looking through the format's numbers, of which there are few.
-uint64_t rounded(const FloatFormat& f, RoundingMode mode, const Fraction& x) {
+uint64_t rounded_fraction(const FloatFormat& f, RoundingMode mode, const Fraction& x) {
   uint64_t below = 0;
   for (uint64_t step = uint64_t{1} << 16; step != 0; step /= 2)
     if (below + step <= f.max_finite_code() && fraction_of(f, below + step) <= x) below += step;
@@ -45,8 +45,8 @@ TEST(HarmonicSeries, TheLoopIsThatOfExactFractions) {
       if (f == kFp16 && mode == RoundingMode::kUp) continue;  // below
       uint64_t sum = 0, term = 0;
       for (uint64_t i = 1; term == 0; ++i) {
-        const uint64_t addend = rounded(f, mode, Fraction(1, i));
-        const uint64_t next = rounded(f, mode, fraction_of(f, sum) + fraction_of(f, addend));
+        const uint64_t addend = rounded_fraction(f, mode, Fraction(1, i));
+        const uint64_t next = rounded_fraction(f, mode, fraction_of(f, sum) + fraction_of(f, addend));
         if (next == sum || next > f.max_finite_code()) term = i;
         sum = next;
       }

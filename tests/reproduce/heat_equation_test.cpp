@@ -19,7 +19,7 @@ namespace {
 
 using stepping::HeatRun;
 
-Outcome brief(const Request& request = {}) { return brief_of(heat_equation::experiment(), request); }
+Outcome brief_heat(const Request& request = {}) { return brief_of(heat_equation::experiment(), request); }
 
 /// No number here is as small as a subnormal.
 constexpr int kNoLeast = -1000;
@@ -41,7 +41,7 @@ std::vector<double> slow_heat(int precision, int m) {
 }
 
 TEST(HeatEquation, EveryCheckAgrees) {
-  const Outcome outcome = brief();
+  const Outcome outcome = brief_heat();
   EXPECT_GE(outcome.checks.size(), 10u);
   expect_checks_agree(outcome);
   EXPECT_EQ(outcome.figures.size(), 2u);
@@ -91,7 +91,7 @@ TEST(HeatEquation, NearestStandsStillWhereTheRuleSays) {
   EXPECT_EQ(stepping::stagnation_of_heat(kBf16), 31u);
   EXPECT_EQ(stepping::stagnation_of_heat(kFp16), 88u);
   int still = 0;
-  for (const Json& row : rows(brief())) {
+  for (const Json& row : rows(brief_heat())) {
     if (row[1] != "nearest" || row[2].get<int>() < (row[0] == "bf16" ? 31 : 88)) continue;
     EXPECT_EQ(row[9], "yes");
     EXPECT_GT(row[6].get<double>(), 0.3);
@@ -143,28 +143,28 @@ TEST(HeatEquation, SameBitsForASeedWhateverTheThreads) {
   request.formats = {kBf16};
   request.samples = 6;
   request.seed = 5;
-  const Json once = rows(brief(request));
-  EXPECT_EQ(once, rows(brief(request)));
+  const Json once = rows(brief_heat(request));
+  EXPECT_EQ(once, rows(brief_heat(request)));
   {
     const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-    EXPECT_EQ(once, rows(brief(request)));
+    EXPECT_EQ(once, rows(brief_heat(request)));
   }
   request.seed = 6;
-  EXPECT_NE(once, rows(brief(request)));
+  EXPECT_NE(once, rows(brief_heat(request)));
 }
 
-std::string message_of(const Request& request) { return refusal_of(heat_equation::experiment(), request); }
+std::string heat_refusal(const Request& request) { return refusal_of(heat_equation::experiment(), request); }
 
 TEST(HeatEquation, RefusesWhatItCannotTake) {
   Request request;
   request.formats = {kFp32};
-  EXPECT_NE(message_of(request).find("fp32"), std::string::npos) << message_of(request);
+  EXPECT_NE(heat_refusal(request).find("fp32"), std::string::npos) << heat_refusal(request);
   request.formats = {kE5m2};
-  EXPECT_EQ(message_of(request),
+  EXPECT_EQ(heat_refusal(request),
             "heat-equation: format e5m2: expected a precision of at least 6 bits, and a 32nd of an ulp of 1/2");
   request.formats = {};
   request.samples = 10001;
-  EXPECT_EQ(message_of(request), "heat-equation: 10001 stochastic paths: expected 1..10000");
+  EXPECT_EQ(heat_refusal(request), "heat-equation: 10001 stochastic paths: expected 1..10000");
 }
 
 TEST(HeatEquation, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(heat_equation::experiment()); }

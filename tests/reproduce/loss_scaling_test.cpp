@@ -8,26 +8,18 @@
 #include "softamp/numerics/operations.h"
 #include "src/reproduce/gradient_exponents.h"
 #include "src/reproduce/shelf.h"
+#include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {
 namespace {
 
-Outcome brief(uint64_t seed = 0, std::vector<FloatFormat> formats = {}) {
+Outcome brief_loss_scaling(uint64_t seed = 0, std::vector<FloatFormat> formats = {}) {
   Request request;
   request.brief = true;
   request.seed = seed;
   request.formats = std::move(formats);
   Watch watch;
   return loss_scaling::experiment().run(request, watch);
-}
-
-std::string text(const Outcome& o) {
-  std::string all = o.settings.dump();
-  for (const Table& t : o.tables)
-    for (const auto& row : t.rows)
-      for (const Json& cell : row) all += cell.dump() + ",";
-  for (const Check& c : o.checks) all += c.what + c.ours;
-  return all;
 }
 
 /// Numbers at and beside each edge of `f`, times 2^-8.
@@ -75,7 +67,7 @@ TEST(LossScaling, CountsAreThoseOfTheUnit) {
 }
 
 TEST(LossScaling, BriefFormAgrees) {
-  const Outcome o = brief();
+  const Outcome o = brief_loss_scaling();
   EXPECT_FALSE(o.seen.empty());
   EXPECT_EQ(o.figures.size(), 2u);
   int judged = 0;
@@ -110,7 +102,7 @@ TEST(LossScaling, DrawsTheExponentsAsAHistogram) {
 }
 
 TEST(LossScaling, TrainsInFp16Alone) {
-  const Outcome o = brief(0, {kE5m2});
+  const Outcome o = brief_loss_scaling(0, {kE5m2});
   EXPECT_EQ(o.tables.size(), 2u);
   EXPECT_EQ(o.settings["trainings"], "none: fp16 is not among the formats");
   for (const Check& c : o.checks) {
@@ -127,7 +119,7 @@ TEST(LossScaling, DependsOnTheSeedAloneNotOnThreads) {
   const auto once = [&](uint64_t seed) {
     Watch watch;
     request.seed = seed;
-    return text(loss_scaling::experiment().run(request, watch));
+    return whole_text(loss_scaling::experiment().run(request, watch));
   };
   const std::string first = once(0);
   EXPECT_NE(first, once(1));

@@ -5,6 +5,7 @@
 #include "softamp/numerics/random.h"
 #include "src/reproduce/paths.h"
 #include "src/reproduce/survey.h"
+#include "tests/reproduce/brief.h"
 #include "tests/reproduce/survey_check.h"
 
 #include <gtest/gtest.h>
@@ -17,20 +18,13 @@ using namespace softamp::reproduce;
 
 namespace {
 
-Request brief(uint64_t seed = 0) {
-  Request request;
-  request.brief = true;
-  request.seed = seed;
-  return request;
-}
-
-Outcome run(const Request& request) {
+Outcome run_matvec(const Request& request) {
   Watch watch;
   return matvec_error::experiment().run(request, watch);
 }
 
 TEST(MatvecError, AgreesWithThePublication) {
-  const Outcome o = run(brief());
+  const Outcome o = run_matvec(brief_request());
   test::expect_sound(o);
   EXPECT_EQ(o.checks.size(), 14u);
   for (const char* said : {"ends at 6000", "one A serve", "rounded to the format first"})
@@ -39,10 +33,10 @@ TEST(MatvecError, AgreesWithThePublication) {
 
 // Nearest's bound is judged where it is below 1, and its stop only where the exact sums have passed it.
 TEST(MatvecError, JudgesNothingThatCannotFail) {
-  Request request = brief();
+  Request request = brief_request();
   request.samples = 100;
   int recorded = 0, bounds = 0;
-  for (const Check& c : run(request).checks) {
+  for (const Check& c : run_matvec(request).checks) {
     recorded += c.against == Against::kRecorded;
     if (c.what.find("nearest: backward error over n u/(1 - n u)") == std::string::npos) continue;
     EXPECT_EQ(c.against, Against::kBound);
@@ -79,9 +73,9 @@ double backward_error(const FloatFormat& f, uint64_t run, uint64_t n, uint64_t s
 }
 
 TEST(MatvecError, IsTheUnitsStepByStep) {
-  Request request = brief(11);
+  Request request = brief_request(11);
   request.samples = 100;
-  const Outcome o = run(request);
+  const Outcome o = run_matvec(request);
   const auto& rows = o.tables[0].rows;
   int seen = 0;
   for (const auto& row : rows) {
@@ -103,43 +97,43 @@ TEST(MatvecError, IsTheUnitsStepByStep) {
 
 // The publication's n: round(logspace(1, 6, 20)).
 TEST(MatvecError, LooksAtThePublishedLengths) {
-  const Outcome o = run(brief());
+  const Outcome o = run_matvec(brief_request());
   EXPECT_EQ(o.settings["n"].dump(), "[10,18,34,62,113,207,379,695,1274,2336,4281,6000]");
 }
 
 TEST(MatvecError, IsTheSameForAnyNumberOfThreads) {
-  Request request = brief();
+  Request request = brief_request();
   request.samples = 1000;
-  const Outcome usual = run(request);
+  const Outcome usual = run_matvec(request);
   const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-  EXPECT_TRUE(test::same(usual, run(request)));
+  EXPECT_TRUE(test::same(usual, run_matvec(request)));
   request.seed = 1;
-  EXPECT_FALSE(test::same(usual, run(request)));
+  EXPECT_FALSE(test::same(usual, run_matvec(request)));
 }
 
 TEST(MatvecError, SaysWhatItCannotTake) {
-  Request request = brief();
+  Request request = brief_request();
   request.formats = {kTf32};
-  test::expect_refused([&] { run(request); }, "matvec-error: format tf32: expected one of at most 16 bits");
+  test::expect_refused([&] { run_matvec(request); }, "matvec-error: format tf32: expected one of at most 16 bits");
   request.formats = {kE4m3};
-  test::expect_refused([&] { run(request); },
+  test::expect_refused([&] { run_matvec(request); },
                        "matvec-error: format e4m3: expected one whose numbers reach 2^10, which the sums need");
   request.formats = {FloatFormat{5, 3, 12, Specials::kIeee}};
-  EXPECT_THROW(run(request), std::invalid_argument);
+  EXPECT_THROW(run_matvec(request), std::invalid_argument);
   request.formats.clear();
   request.samples = 10;
-  test::expect_refused([&] { run(request); }, "matvec-error: 10 columns (--samples): expected 100..1000000");
+  test::expect_refused([&] { run_matvec(request); }, "matvec-error: 10 columns (--samples): expected 100..1000000");
   request.samples = 200;
   request.bits = 0;
-  test::expect_refused([&] { run(request); }, "matvec-error: 0 random bits: expected 1..32");
+  test::expect_refused([&] { run_matvec(request); }, "matvec-error: 0 random bits: expected 1..32");
 }
 
 TEST(MatvecError, TakesOtherFormatsAndFewBits) {
-  Request request = brief();
+  Request request = brief_request();
   request.formats = {kE5m2};
   request.bits = 2;
   request.samples = 500;
-  const Outcome o = run(request);
+  const Outcome o = run_matvec(request);
   for (const auto& row : o.tables[0].rows) EXPECT_EQ(row[0], "e5m2");
   for (const Check& c : o.checks)
     if (c.what.find("stochastic") != std::string::npos) {

@@ -22,7 +22,7 @@ using namespace softamp::reproduce;
 
 namespace {
 
-Outcome run_brief(uint64_t seed = 0, std::optional<uint64_t> samples = {}) {
+Outcome brief_random_bits(uint64_t seed = 0, std::optional<uint64_t> samples = {}) {
   Request request;
   request.brief = true;
   request.seed = seed;
@@ -32,7 +32,7 @@ Outcome run_brief(uint64_t seed = 0, std::optional<uint64_t> samples = {}) {
 }
 
 TEST(RandomBitsExperiment, AgreesWithThePublication) {
-  const Outcome o = run_brief();
+  const Outcome o = brief_random_bits();
   test::expect_sound(o);
   int figures = 0;
   for (const Check& c : o.checks) figures += c.against == Against::kFigure;
@@ -140,10 +140,10 @@ TEST(RandomBitsExperiment, DotProductsAreTheUnits) {
 }
 
 TEST(RandomBitsExperiment, IsTheSameForAnyNumberOfThreads) {
-  const Outcome usual = run_brief(0, 8);
+  const Outcome usual = brief_random_bits(0, 8);
   const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-  EXPECT_TRUE(test::same(usual, run_brief(0, 8)));
-  EXPECT_FALSE(test::same(usual, run_brief(1, 8)));
+  EXPECT_TRUE(test::same(usual, brief_random_bits(0, 8)));
+  EXPECT_FALSE(test::same(usual, brief_random_bits(1, 8)));
 }
 
 TEST(RandomBitsExperiment, SaysWhatItCannotTake) {

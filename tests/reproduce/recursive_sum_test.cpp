@@ -20,7 +20,7 @@ using namespace softamp::reproduce;
 
 namespace {
 
-Outcome run_brief(uint64_t seed = 0) {
+Outcome brief_recursive_sum(uint64_t seed = 0) {
   Request request;
   request.brief = true;
   request.seed = seed;
@@ -36,7 +36,7 @@ const std::vector<Json>* row_of(const Table& table, const Json& first, const Jso
 }
 
 TEST(RecursiveSum, AgreesWithThePublication) {
-  const Outcome o = run_brief();
+  const Outcome o = brief_recursive_sum();
   test::expect_sound(o);
   for (const Check& c : o.checks) EXPECT_NE(c.against, Against::kFigure) << c.what;  // the survey prints none
   EXPECT_NE(o.deviations.find("one sum up to the greatest n"), std::string::npos);
@@ -44,7 +44,7 @@ TEST(RecursiveSum, AgreesWithThePublication) {
 
 // N354: 7.0859375 at term 513, 5.0625 at term 65.
 TEST(RecursiveSum, NearestStopsWhereTheHarmonicSeriesDoes) {
-  const Outcome o = run_brief();
+  const Outcome o = brief_recursive_sum();
   for (const auto& [format, sum] : {std::pair{"fp16", 7.0859375}, std::pair{"bf16", 5.0625}}) {
     const auto* row = row_of(o.tables[0], format, 20000);
     ASSERT_TRUE(row);
@@ -54,7 +54,7 @@ TEST(RecursiveSum, NearestStopsWhereTheHarmonicSeriesDoes) {
 
 // H(n) as a quotient of whole numbers.
 TEST(RecursiveSum, HoldsTheSumsAgainstTheHarmonicNumbers) {
-  const Outcome o = run_brief();
+  const Outcome o = brief_recursive_sum();
   for (const uint64_t n : {10u, 54u, 293u}) {
     boost::multiprecision::cpp_int numerator = 0, denominator = 1;
     for (uint64_t i = 1; i <= n; ++i) {
@@ -73,7 +73,7 @@ TEST(RecursiveSum, HoldsTheSumsAgainstTheHarmonicNumbers) {
 
 // One repeat, step by step with the scalar unit and the random words of its address.
 TEST(RecursiveSum, StochasticSumsAreTheUnits) {
-  const Outcome o = run_brief(5);
+  const Outcome o = brief_recursive_sum(5);
   const Semantics semantics = experiment_semantics(RoundingMode::kStochastic, 32);
   const RandomBits random{5};
   double total = 0, worst = 0;
@@ -95,9 +95,9 @@ TEST(RecursiveSum, StochasticSumsAreTheUnits) {
 }
 
 TEST(RecursiveSum, IsTheSameForAnyNumberOfThreads) {
-  const Outcome usual = run_brief();
+  const Outcome usual = brief_recursive_sum();
   const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-  const Outcome again = run_brief(), other = run_brief(1);
+  const Outcome again = brief_recursive_sum(), other = brief_recursive_sum(1);
   EXPECT_TRUE(test::same(usual, again));
   EXPECT_FALSE(test::same(usual, other));
 }
@@ -119,7 +119,7 @@ TEST(RecursiveSum, TakesOtherFormatsAndBits) {
 
 // A bound cut off at 1 cannot fail: fp16's is judged up to n u < 1/2 alone.
 TEST(RecursiveSum, JudgesTheDeterministicBoundWhereItTells) {
-  for (const Check& c : run_brief().checks)
+  for (const Check& c : brief_recursive_sum().checks)
     if (c.what.find("error over n u/(1 - n u)") != std::string::npos) {
       const std::string up_to = c.what.rfind("fp16", 0) == 0 ? "up to n = 682," : "up to n = 126,";
       EXPECT_NE(c.what.find(up_to), std::string::npos) << c.what;

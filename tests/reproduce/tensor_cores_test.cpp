@@ -9,7 +9,7 @@
 namespace softamp::reproduce {
 namespace {
 
-Outcome brief(uint64_t seed = 0, std::optional<uint64_t> samples = std::nullopt) {
+Outcome brief_tensor_cores(uint64_t seed = 0, std::optional<uint64_t> samples = std::nullopt) {
   Request request;
   request.brief = true;
   request.seed = seed;
@@ -32,7 +32,7 @@ Json cell(const Table& t, const std::string& row, const std::string& column) {
 }
 
 TEST(TensorCores, EveryCheckAgrees) {
-  const Outcome o = brief();
+  const Outcome o = brief_tensor_cores();
   EXPECT_EQ(o.skipped, "");
   EXPECT_GT(o.checks.size(), 60u);
   for (const Check& c : o.checks) EXPECT_TRUE(c.agrees) << c.what << ": " << c.ours << ", " << c.theirs;
@@ -44,7 +44,7 @@ TEST(TensorCores, EveryCheckAgrees) {
 
 // The published figures, and what the models' definitions give by hand.
 TEST(TensorCores, Figures) {
-  const Outcome o = brief();
+  const Outcome o = brief_tensor_cores();
   const Table& t = table(o, "sums");
   const std::string refined = "(2^15 + 2^-8 - 2^15) x 65504, to fp16";
   const std::pair<const char*, double> published[] = {{"exact", 255.875},  {"Volta", 0},       {"Ampere", 0},
@@ -73,7 +73,7 @@ TEST(TensorCores, Figures) {
 TEST(TensorCores, ErrorsOfTheChain) {
   constexpr uint64_t kSeed = 5;
   constexpr uint32_t kPairs = 3;
-  const Outcome o = brief(kSeed, kPairs);
+  const Outcome o = brief_tensor_cores(kSeed, kPairs);
   const Table& t = table(o, "errors");
   RandomBits random;
   random.seed = kSeed;
@@ -95,22 +95,23 @@ TEST(TensorCores, ErrorsOfTheChain) {
 }
 
 TEST(TensorCores, SameForASeedAndAnyThreads) {
-  const Table first = table(brief(), "errors");
-  EXPECT_EQ(table(brief(), "errors").rows, first.rows);
-  EXPECT_NE(table(brief(1), "errors").rows, first.rows);
+  const Table first = table(brief_tensor_cores(), "errors");
+  EXPECT_EQ(table(brief_tensor_cores(), "errors").rows, first.rows);
+  EXPECT_NE(table(brief_tensor_cores(1), "errors").rows, first.rows);
   const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-  EXPECT_EQ(table(brief(), "errors").rows, first.rows);
+  EXPECT_EQ(table(brief_tensor_cores(), "errors").rows, first.rows);
 }
 
 TEST(TensorCores, OtherSeedsAndSizesAgreeToo) {
   for (const uint64_t seed : {1, 2, 3})
-    for (const Check& c : brief(seed, 4).checks) EXPECT_TRUE(c.agrees) << seed << ": " << c.what << ": " << c.ours;
+    for (const Check& c : brief_tensor_cores(seed, 4).checks)
+      EXPECT_TRUE(c.agrees) << seed << ": " << c.what << ": " << c.ours;
 }
 
 TEST(TensorCores, BadSamples) {
   for (const uint64_t samples : {uint64_t{1}, uint64_t{5000}}) {
     try {
-      brief(0, samples);
+      brief_tensor_cores(0, samples);
       FAIL();
     } catch (const std::invalid_argument& e) {
       EXPECT_EQ(e.what(), "tensor-cores: samples " + std::to_string(samples) + ": expected 2..4096");

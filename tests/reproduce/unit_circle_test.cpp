@@ -18,7 +18,7 @@
 namespace softamp::reproduce {
 namespace {
 
-Outcome brief(const Request& request = {}) { return brief_of(unit_circle::experiment(), request); }
+Outcome brief_circle(const Request& request = {}) { return brief_of(unit_circle::experiment(), request); }
 
 struct Point {
   double u = 1, v = 0;
@@ -34,7 +34,7 @@ Point slow_circle(int precision, int quantum, int n) {
 }
 
 TEST(UnitCircle, EveryCheckAgrees) {
-  const Outcome outcome = brief();
+  const Outcome outcome = brief_circle();
   EXPECT_GE(outcome.checks.size(), 20u);
   expect_checks_agree(outcome);
   ASSERT_EQ(outcome.figures.size(), 2u);
@@ -44,7 +44,7 @@ TEST(UnitCircle, EveryCheckAgrees) {
 
 TEST(UnitCircle, NearestIsASlowTranscriptions) {
   int compared = 0;
-  for (const Json& row : rows(brief())) {
+  for (const Json& row : rows(brief_circle())) {
     if (row[1] != "nearest") continue;
     const bool bf16 = row[0] == "bf16";
     const Point end = slow_circle(bf16 ? 8 : 11, bf16 ? -133 : -24, row[2].get<int>());
@@ -82,7 +82,7 @@ TEST(UnitCircle, StochasticPathsReadTheirRandomWords) {
 }
 
 TEST(UnitCircle, NearestStandsStillWithManySteps) {
-  for (const Json& row : rows(brief())) {
+  for (const Json& row : rows(brief_circle())) {
     if (row[1] != "nearest" || (row[2] != 8192 && row[2] != 65536)) continue;
     EXPECT_EQ(row[6].get<double>(), 1);
     EXPECT_EQ(row[7].get<double>(), -0.25);
@@ -90,7 +90,7 @@ TEST(UnitCircle, NearestStandsStillWithManySteps) {
 }
 
 TEST(UnitCircle, ExactEulersRadiusIsTheClosedForm) {
-  for (const Json& row : rows(brief())) {
+  for (const Json& row : rows(brief_circle())) {
     const double n = row[2].get<double>(), h = 2 * std::numbers::pi / n;
     EXPECT_NEAR(row[8].get<double>(), std::pow(1 + h * h, n / 2), 1e-10);
   }
@@ -119,14 +119,14 @@ TEST(UnitCircle, SameBitsForASeedWhateverTheThreads) {
   request.formats = {kBf16};
   request.samples = 300;  // more than a job's
   request.seed = 5;
-  const Json once = rows(brief(request));
-  EXPECT_EQ(once, rows(brief(request)));
+  const Json once = rows(brief_circle(request));
+  EXPECT_EQ(once, rows(brief_circle(request)));
   {
     const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-    EXPECT_EQ(once, rows(brief(request)));
+    EXPECT_EQ(once, rows(brief_circle(request)));
   }
   request.seed = 6;
-  EXPECT_NE(once, rows(brief(request)));
+  EXPECT_NE(once, rows(brief_circle(request)));
 }
 
 /// One path may end anywhere: nothing says that it ends nearer than nearest's.
@@ -134,13 +134,13 @@ TEST(UnitCircle, FewPathsAreNotJudgedAgainstNearest) {
   Request request;
   request.formats = {kBf16};
   request.samples = 1;
-  for (const Check& check : brief(request).checks) {
+  for (const Check& check : brief_circle(request).checks) {
     if (check.what.find("stochastic and nearest") == std::string::npos) continue;
     EXPECT_EQ(check.against, Against::kRecorded);
   }
   request.samples = 200;
   int judged = 0;
-  for (const Check& check : brief(request).checks)
+  for (const Check& check : brief_circle(request).checks)
     judged += check.what.find("stochastic and nearest") != std::string::npos && check.against == Against::kShape;
   EXPECT_EQ(judged, 1);
 }
@@ -160,18 +160,18 @@ TEST(UnitCircle, PathsDoNotDependOnTheJobsThatRunThem) {
   EXPECT_EQ(first.trace_u.back(), first.u[0]);
 }
 
-std::string message_of(const Request& request) { return refusal_of(unit_circle::experiment(), request); }
+std::string circle_refusal(const Request& request) { return refusal_of(unit_circle::experiment(), request); }
 
 TEST(UnitCircle, RefusesWhatItCannotTake) {
   Request request;
   request.formats = {kFp32};
-  const std::string wide = message_of(request);
+  const std::string wide = circle_refusal(request);
   EXPECT_NE(wide.find("unit-circle"), std::string::npos) << wide;
   EXPECT_NE(wide.find("fp32"), std::string::npos) << wide;
   EXPECT_NE(wide.find("16 bits"), std::string::npos) << wide;
   request.formats = {};
   request.samples = 1000001;
-  EXPECT_EQ(message_of(request), "unit-circle: 1000001 stochastic paths: expected 1..1000000");
+  EXPECT_EQ(circle_refusal(request), "unit-circle: 1000001 stochastic paths: expected 1..1000000");
 }
 
 TEST(UnitCircle, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(unit_circle::experiment()); }

@@ -8,32 +8,18 @@
 
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/vanishing_update_runs.h"
+#include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {
 namespace {
-
-Request brief() {
-  Request request;
-  request.brief = true;
-  return request;
-}
 
 Outcome outcome(const Request& request) {
   Watch watch;
   return vanishing_update::experiment().run(request, watch);
 }
 
-std::string text(const Outcome& o) {
-  std::string all = o.settings.dump();
-  for (const Table& t : o.tables)
-    for (const auto& row : t.rows)
-      for (const Json& cell : row) all += cell.dump() + ",";
-  for (const Check& c : o.checks) all += c.what + c.ours;
-  return all;
-}
-
 TEST(VanishingUpdate, BriefFormAgrees) {
-  const Outcome o = outcome(brief());
+  const Outcome o = outcome(brief_request());
   EXPECT_FALSE(o.seen.empty());
   EXPECT_EQ(o.figures.size(), 2u);
   for (const Check& c : o.checks) {
@@ -58,14 +44,14 @@ TEST(VanishingUpdate, BriefFormAgrees) {
 }
 
 TEST(VanishingUpdate, DependsOnTheSeedAloneNotOnThreads) {
-  Request request = brief();
-  const std::string first = text(outcome(request));
+  Request request = brief_request();
+  const std::string first = whole_text(outcome(request));
   {
     const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-    EXPECT_EQ(first, text(outcome(request)));
+    EXPECT_EQ(first, whole_text(outcome(request)));
   }
   request.seed = 1;
-  EXPECT_NE(first, text(outcome(request)));
+  EXPECT_NE(first, whole_text(outcome(request)));
 }
 
 TEST(VanishingUpdate, TheFourWaysSeeTheSameImages) {
@@ -86,7 +72,7 @@ int trainings_of(const Outcome& o) {
 
 TEST(VanishingUpdate, RunsInEveryFormatThatItTakes) {
   // Of a precision of 2 and 3: fewer updates than points of a curve; places double within the run.
-  Request request = brief();
+  Request request = brief_request();
   request.formats = {kE5m2, kF152, FloatFormat::ieee(4, 2), kE4m3, kF143, FloatFormat::ieee(8, 2)};
   const Outcome o = outcome(request);
   EXPECT_EQ(o.checks.size(), 6u * 5);
@@ -105,7 +91,7 @@ TEST(VanishingUpdate, RunsInEveryFormatThatItTakes) {
 }
 
 TEST(VanishingUpdate, IsHeldAgainstThePublicationWithTheUsualBitsOnly) {
-  Request request = brief();
+  Request request = brief_request();
   request.formats = {kFp16};
   request.bits = 1;
   const Outcome o = outcome(request);
@@ -119,9 +105,10 @@ TEST(VanishingUpdate, IsHeldAgainstThePublicationWithTheUsualBitsOnly) {
 
 TEST(VanishingUpdate, JudgesWaysSeedBySeed) {
   const auto verdicts = [](const std::vector<std::vector<double>>& ends, bool usual) {
-    std::string text;
-    for (const Check& c : judged(ends, usual)) text += c.against == Against::kRecorded ? '-' : c.agrees ? 'y' : 'n';
-    return text;
+    std::string whole_text;
+    for (const Check& c : judged(ends, usual))
+      whole_text += c.against == Against::kRecorded ? '-' : c.agrees ? 'y' : 'n';
+    return whole_text;
   };
   EXPECT_EQ(verdicts({{1, 2}, {1.5, 2.5}, {1.2, 1.9}, {0.9, 2.1}}, true), "yyy");
   EXPECT_EQ(verdicts({{1, 2}, {1.5, 1.9}, {1.2, 1.9}, {0.9, 2.1}}, true), "nny") << "below fp32 in one seed";
@@ -133,7 +120,7 @@ TEST(VanishingUpdate, JudgesWaysSeedBySeed) {
 TEST(VanishingUpdate, EachFormatReadsItsOwnRandomWords) {
   // In bf16 as the second format and as the only
   // one the words differ, and so does the mean.
-  Request request = brief();
+  Request request = brief_request();
   request.formats = {kF143, kBf16};
   const Outcome second = outcome(request);
   request.formats = {kBf16};
@@ -141,7 +128,7 @@ TEST(VanishingUpdate, EachFormatReadsItsOwnRandomWords) {
 }
 
 TEST(VanishingUpdate, StopsBetweenFormatsToo) {
-  Request request = brief();
+  Request request = brief_request();
   request.formats = {kE4m3, kF143};
   std::vector<double> heard;
   const auto hear = [&](double share) { heard.push_back(share); };
@@ -154,7 +141,7 @@ TEST(VanishingUpdate, StopsBetweenFormatsToo) {
 }
 
 TEST(VanishingUpdate, TakesFormatsThatReachDownFarEnough) {
-  Request request = brief();
+  Request request = brief_request();
   request.formats = {kE4m3, FloatFormat::ieee(2, 11)};
   try {
     outcome(request);

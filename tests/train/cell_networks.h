@@ -7,6 +7,7 @@
 
 #include "softamp/train/amp_model.h"
 #include "tests/graph/executor_check.h"
+#include "tests/train/sgd.h"
 
 namespace softamp::testing {
 
@@ -61,11 +62,6 @@ inline OptimizerOptions momentum(double rate = 0.01) {
   o.kind = OptimizerKind::kMomentum;
   o.learning_rate = rate;
   o.momentum = 0.9;
-  return o;
-}
-inline OptimizerOptions sgd(double rate) {
-  OptimizerOptions o = OptimizerOptions::of(OptimizerKind::kSgd);
-  o.learning_rate = rate;
   return o;
 }
 

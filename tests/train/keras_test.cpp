@@ -13,7 +13,6 @@ namespace {
 
 using enum DType;
 using Invalid = std::invalid_argument;
-using layers::Dense;
 
 // ---- Policies -----------------------------------------------------------------------------------------------------
 
@@ -88,10 +87,10 @@ TEST(KerasPolicy, K05ScopesComeBackByAnExceptionToo) {
   Bench b;
   {
     const PolicyScope outer(b.precision, "mixed_float16");
-    EXPECT_EQ(Dense(b.context, 3).dtype_policy(), Policy("mixed_float16"));
+    EXPECT_EQ(layers::Dense(b.context, 3).dtype_policy(), Policy("mixed_float16"));
     try {
       const PolicyScope inner(b.precision, Policy("float64"));
-      EXPECT_EQ(Dense(b.context, 3).dtype_policy(), Policy("float64"));
+      EXPECT_EQ(layers::Dense(b.context, 3).dtype_policy(), Policy("float64"));
       throw 1;
     } catch (int) {
     }
@@ -150,19 +149,19 @@ TEST(KerasPolicy, K20DeepConfigurationsAreRefused) {
 
 TEST(KerasPolicy, K20ConfigurationsOfLayers) {
   Bench b;
-  const Dense dense(b.context, 3, {}, {.name = "d", .dtype = "mixed_float16"});
+  const layers::Dense dense(b.context, 3, {}, {.name = "d", .dtype = "mixed_float16"});
   const std::string config = dense.get_config();
   EXPECT_EQ(config,
             R"({"name":"d","trainable":true,"dtype":{"class_name":"Policy","config":{"name":"mixed_float16"}}})");
-  const Dense again(b.context, 3, {}, LayerOptions::from_config(config));
+  const layers::Dense again(b.context, 3, {}, LayerOptions::from_config(config));
   EXPECT_EQ(again.name(), "d");
   EXPECT_EQ(again.dtype_policy(), dense.dtype_policy());
-  EXPECT_EQ(Dense(b.context, 3, {}, {.dtype = "half"}).get_config(),
+  EXPECT_EQ(layers::Dense(b.context, 3, {}, {.dtype = "half"}).get_config(),
             R"({"name":"dense","trainable":true,"dtype":"float16"})");
   // null is made of "_infer", and makes what the context says, as a Keras layer without a dtype.
-  const std::string infer = Dense(b.context, 3, {}, {.dtype = "_infer"}).get_config();
+  const std::string infer = layers::Dense(b.context, 3, {}, {.dtype = "_infer"}).get_config();
   EXPECT_EQ(infer, R"({"name":"dense","trainable":true,"dtype":null})");
-  EXPECT_EQ(Dense(b.context, 3, {}, LayerOptions::from_config(infer)).dtype_policy(), Policy("float32"));
+  EXPECT_EQ(layers::Dense(b.context, 3, {}, LayerOptions::from_config(infer)).dtype_policy(), Policy("float32"));
   EXPECT_EQ(refusal<Invalid>([] { LayerOptions::from_config("[1]"); }), "layer configuration: '[1]' is no JSON object");
   EXPECT_EQ(refusal<Invalid>([] { LayerOptions::from_config("{"); }), "layer configuration: no JSON at byte 2 of '{'");
   EXPECT_EQ(refusal<Invalid>([] { LayerOptions::from_config(R"({"name":2})"); }),
@@ -206,18 +205,18 @@ TEST(KerasLayer, K06K07DtypeAndPolicyAgree) {
   Bench b;
   const LayerDtype kForms[] = {kFloat16, "float16", "half", Policy("float16")};
   for (const LayerDtype& form : kForms) {
-    const Dense layer(b.context, 2, {}, {.dtype = form});
+    const layers::Dense layer(b.context, 2, {}, {.dtype = form});
     EXPECT_EQ(layer.dtype_policy(), Policy("float16"));
     EXPECT_EQ(layer.compute_dtype(), kFloat16);
     EXPECT_EQ(layer.dtype(), kFloat16);
   }
-  const Dense mixed(b.context, 2, {}, {.dtype = "mixed_bfloat16"});
+  const layers::Dense mixed(b.context, 2, {}, {.dtype = "mixed_bfloat16"});
   EXPECT_EQ(mixed.compute_dtype(), kBFloat16);
   EXPECT_EQ(mixed.variable_dtype(), kFloat32);
   EXPECT_EQ(mixed.dtype(), kFloat32);
-  EXPECT_EQ(Dense(b.context, 2).dtype_policy(), b.precision.global_policy());
+  EXPECT_EQ(layers::Dense(b.context, 2).dtype_policy(), b.precision.global_policy());
   EXPECT_TRUE(refusal<Invalid>([&] {
-                Dense(b.context, 2, {}, {.dtype = "abc"});
+                layers::Dense(b.context, 2, {}, {.dtype = "abc"});
               }).starts_with("Cannot convert value abc to a mixed precision Policy."));
 }
 
@@ -301,7 +300,7 @@ TEST(KerasLayer, K11BehaviourOfVersionOne) {
   EXPECT_NE(refusal<Invalid>([&] { b.precision.set_global_policy("float16"); }).find("enable_v2_dtype_behavior"),
             std::string::npos);
   const Port half = b.placeholder(kFloat16, {2, 3}), single = b.placeholder(kFloat32, {2, 3});
-  Dense infer(b.context, 2);
+  layers::Dense infer(b.context, 2);
   EXPECT_EQ(infer.dtype_policy(), Policy("_infer"));
   EXPECT_EQ(infer.dtype(), std::nullopt);
   EXPECT_EQ(b.dtype(infer(half)), kFloat16) << "the dtype of the first input";
@@ -338,7 +337,7 @@ TEST(KerasLayer, K15NewTensorsNeedTheDtypeOfTheInputs) {
 TEST(KerasLayer, K16ResultsAreNotCast) {
   Bench b;
   const Port x = b.placeholder(kFloat32, {2, 3}), other = b.placeholder(kFloat32, {2});
-  Dense dense(b.context, 2, {}, {.dtype = "mixed_float16"});
+  layers::Dense dense(b.context, 2, {}, {.dtype = "mixed_float16"});
   EXPECT_EQ(b.dtype(dense(x)), kFloat16);
   Custom wide(b.context, [&](Custom&, const LayerArguments&) { return other; }, {.dtype = "mixed_float16"});
   EXPECT_EQ(wide(x).port(), other) << "float32 from a layer that computes in float16";
@@ -349,7 +348,7 @@ TEST(KerasLayer, K16ResultsAreNotCast) {
 TEST(KerasLayer, K17HalvesAreSummedInFloat32) {
   Bench b;
   const Port x = b.placeholder(kFloat32, {1, 2051});
-  Dense dense(b.context, 1, {}, {.dtype = "mixed_float16"});
+  layers::Dense dense(b.context, 1, {}, {.dtype = "mixed_float16"});
   const Port y = dense(x);
   const Tensor ones = Tensor::full(kFloat32, {1, 2051}, 1), kernel = Tensor::full(kFloat32, {2051, 1}, 1);
   EXPECT_EQ(b.run({{"x", &ones}}, {y}, {{"dense/kernel", &kernel}}).values[0].value(0), 2052);
@@ -358,7 +357,7 @@ TEST(KerasLayer, K17HalvesAreSummedInFloat32) {
 TEST(KerasLayer, K25SoftmaxInFloat32) {
   Bench b;
   const PolicyScope scope(b.precision, "mixed_float16");
-  Dense dense(b.context, 10);
+  layers::Dense dense(b.context, 10);
   layers::Activation softmax(b.context, "softmax", {.dtype = "float32"});
   const Port logits = dense(b.placeholder(kFloat32, {2, 3})), y = softmax(logits);
   EXPECT_EQ(b.dtype(logits), kFloat16);

@@ -17,7 +17,6 @@ namespace {
 
 using enum DType;
 using Invalid = std::invalid_argument;
-using layers::Dense;
 
 // ---- Variables ----------------------------------------------------------------------------------------------------
 
@@ -128,7 +127,7 @@ TEST(KerasWeight, K13NestedLayersOfDifferentPolicies) {
 TEST(KerasWeight, K13GradientsAreFloat32) {
   for (const char* policy : {"mixed_float16", "mixed_bfloat16"}) {
     Bench b;
-    Dense dense(b.context, 2, {}, {.dtype = policy});
+    layers::Dense dense(b.context, 2, {}, {.dtype = policy});
     const Port y = dense(b.placeholder(kFloat32, {4, 3}));
     std::vector<Port> variables;
     for (const Weight& w : dense.weights()) variables.push_back(w.value());
@@ -194,11 +193,11 @@ TEST(KerasWeight, K13GraphsInTwoThreads) {
 /// would be 670761 / 2^26 = 0x1.47856...p-7.
 TEST(KerasWeight, K18RegularizersSeeTheVariable) {
   Bench b;
-  Dense::Options options;
+  layers::Dense::Options options;
   options.function.kernel_initializer = Initializer::constant(0.1);
   options.function.use_bias = false;
   options.kernel_regularizer = l2_regularizer(1);
-  Dense dense(b.context, 1, options, {.dtype = "mixed_float16"});
+  layers::Dense dense(b.context, 1, options, {.dtype = "mixed_float16"});
   dense(b.placeholder(kFloat32, {1, 1}));
   std::vector<Port> losses = dense.losses();
   ASSERT_EQ(losses.size(), 1u);
@@ -267,7 +266,7 @@ TEST(KerasClasses, AreTheFunctionsUnderTheSameRule) {
       layers::Conv2D conv(context, 4);
       layers::BatchNormalization norm(context);
       norm(conv(classes.placeholder("image", image.dtype, image.shape)));
-      Dense first(context, 5), second(context, 6, {.activation = "softmax"});
+      layers::Dense first(context, 5), second(context, 6, {.activation = "softmax"});
       second(first(classes.placeholder("row", row.dtype, row.shape)));
     }
     {
@@ -285,7 +284,7 @@ TEST(KerasClasses, AreTheFunctionsUnderTheSameRule) {
 
 TEST(KerasClasses, SharedLayersKeepTheirWeights) {
   Bench b;
-  Dense dense(b.context, 3, {}, {.dtype = "mixed_float16"});
+  layers::Dense dense(b.context, 3, {}, {.dtype = "mixed_float16"});
   const Port x = b.placeholder(kFloat32, {2, 3}), once = dense(x), twice = dense(once);
   EXPECT_EQ(b.store.variables().size(), 2u);
   EXPECT_EQ(b.dtype(twice), kFloat16);
@@ -294,12 +293,12 @@ TEST(KerasClasses, SharedLayersKeepTheirWeights) {
               dense(b.placeholder(kFloat32, {2, 4}));
             }),
             "dense 'dense': weight dense/kernel is [3,3]; this call needs [4,3]");
-  Dense other(b.context, 3);
+  layers::Dense other(b.context, 3);
   other(x);
   EXPECT_EQ(other.name(), "dense_1");
   layers::dense(b.store, x, 3);
   EXPECT_EQ(b.store.variables().back().name, "dense_2/bias") << "functions and classes count together";
-  Dense third(b.context, 3);
+  layers::Dense third(b.context, 3);
   third(x);
   EXPECT_EQ(third.name(), "dense_3");
 }
@@ -307,7 +306,7 @@ TEST(KerasClasses, SharedLayersKeepTheirWeights) {
 /// A layer that is first called when the scope around it has been left and entered again.
 TEST(KerasClasses, LateLayersGetNamesOfTheirOwn) {
   Bench b;
-  Dense early(b.context, 3), late(b.context, 3);
+  layers::Dense early(b.context, 3), late(b.context, 3);
   int calls = 0;
   Custom outer(b.context, [&](Custom&, const LayerArguments& in) { return (calls++ == 0 ? early : late)(in[0]); });
   const Port x = b.placeholder(kFloat32, {2, 3});
@@ -348,7 +347,7 @@ TEST(KerasClasses, AddActivationFlatten) {
   EXPECT_EQ(refusal<Invalid>([&] { layers::Activation(b.context, "sofmax"); }),
             "unknown activation 'sofmax'; expected one of linear, relu, relu6, softmax, log_softmax, sigmoid, tanh, "
             "gelu, leaky_relu, exponential; nearest: softmax");
-  EXPECT_THROW(Dense(b.context, 2, {.activation = "x"}), Invalid);
+  EXPECT_THROW(layers::Dense(b.context, 2, {.activation = "x"}), Invalid);
   for (const char* activation : {"relu", "relu6", "softmax", "log_softmax", "sigmoid", "tanh", "gelu", "leaky_relu",
                                  "exponential", "linear", ""}) {
     layers::Activation layer(b.context, activation, {.dtype = "mixed_bfloat16"});
@@ -359,7 +358,7 @@ TEST(KerasClasses, AddActivationFlatten) {
 TEST(KerasClasses, BadArgumentsAreNamed) {
   Bench b;
   const Port x = b.placeholder(kFloat32, {2, 3});
-  Dense dense(b.context, 2, {}, {.name = "d"});
+  layers::Dense dense(b.context, 2, {}, {.name = "d"});
   EXPECT_EQ(refusal<GraphError>([&] {
               dense(Port{7, 0});
             }),
@@ -393,10 +392,10 @@ Model small_model(const char* policy, Regularizer regularizer = {}) {
         layers::Sequential model(context);
         model.add<layers::Conv2D>(2, layers::Conv2D::Options{.activation = "relu"});
         model.add<layers::Flatten>();
-        Dense::Options hidden{.activation = "relu"};
+        layers::Dense::Options hidden{.activation = "relu"};
         hidden.kernel_regularizer = regularizer;
-        model.add<Dense>(5, hidden);
-        model.add<Dense>(3);
+        model.add<layers::Dense>(5, hidden);
+        model.add<layers::Dense>(3);
         return model(images);
       },
       precision, options);

@@ -7,19 +7,15 @@
 #include <cmath>
 
 #include "tests/graph/executor_check.h"
+#include "tests/train/sgd.h"
 
 namespace softamp {
 namespace {
 
 using testing::refusal;
+using testing::sgd;
 using Strings = std::vector<std::string>;
 using Numbers = std::vector<double>;
-
-OptimizerOptions sgd(double rate) {
-  OptimizerOptions o = OptimizerOptions::of(OptimizerKind::kSgd);
-  o.learning_rate = rate;
-  return o;
-}
 
 template <class Error = std::invalid_argument, class Act>
 std::string refused(Act&& act) {

@@ -7,21 +7,15 @@
 #include "softamp/precision/loss_scale.h"
 #include "softamp/report/exception.h"
 #include "tests/train/optimizer_rig.h"
+#include "tests/train/sgd.h"
 
 namespace softamp {
 namespace {
 
 using namespace testing;
 using enum OptimizerKind;
-constexpr DType kF16 = DType::kFloat16, kF32 = DType::kFloat32;
 
 Tensor scalar(DType dtype, double value) { return Tensor::full(dtype, {}, value); }
-
-OptimizerOptions sgd(double rate) {
-  OptimizerOptions o = OptimizerOptions::of(kSgd);
-  o.learning_rate = rate;
-  return o;
-}
 
 /// One variable "var" and a whole step: loss, scale, gradients, unscaling, finite test, clipping, update; the machine
 /// on the host decides as its preset says.

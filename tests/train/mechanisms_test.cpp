@@ -15,10 +15,9 @@
 #include "tests/graph/executor_check.h"
 #include "tests/train/mechanism_rig.h"
 
-namespace softamp {
+namespace softamp::mechanisms {
 namespace {
 
-using namespace mechanisms;
 using testing::refusal;
 using testing::TemporaryFolder;
 
@@ -557,4 +556,4 @@ TEST(Mechanisms, TheRewriteIsAsAccurateAsFloat32OnFashionMnist) {
 }
 
 }  // namespace
-}  // namespace softamp
+}  // namespace softamp::mechanisms

@@ -13,6 +13,8 @@
 
 namespace softamp::testing {
 
+constexpr DType kF16 = DType::kFloat16, kB16 = DType::kBFloat16, kF32 = DType::kFloat32;
+
 /// w, its slots, and an update from the fed gradient: placeholders "g", "lr", "apply".
 struct UpdateRig {
   UpdateRig(const OptimizerOptions& options, const TensorType& w, DType gradient, ExecutorOptions run_options = {})

@@ -11,7 +11,6 @@ namespace {
 
 using namespace testing;
 using enum OptimizerKind;
-constexpr DType kF16 = DType::kFloat16, kB16 = DType::kBFloat16, kF32 = DType::kFloat32;
 constexpr OptimizerKind kAllKinds[] = {kSgd, kMomentum, kNesterov, kRmsProp, kAdam, kAdamW};
 
 /// Numbers of 2^-8 .. 2^3 in magnitude that are exact in float16 and bfloat16.

@@ -5,9 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/files.h"
+
 namespace softamp {
 namespace {
 
+using testing::contains;
 using Json = nlohmann::ordered_json;
 
 /// What `act` throws; "" where it throws nothing.
@@ -20,8 +23,6 @@ std::string error_of(Act&& act) {
   }
   return {};
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string settings_error(const std::string& json) {
   return error_of([&] { TrainSettings::from_json(json, "settings.json"); });

@@ -16,27 +16,29 @@
 #include "softamp/report/exception.h"
 #include "softamp/train/layers.h"
 #include "tests/graph/executor_check.h"
+#include "tests/train/sgd.h"
 
 namespace softamp {
 namespace {
 
 using testing::refusal;
+using testing::sgd;
 
 constexpr int64_t kBatch = 8;
 
 /// 8x8 images: conv, pool, dense: every kind of layer in milliseconds.
-Port tiny_network(VariableStore& store, Port x) {
+Port three_layers(VariableStore& store, Port x) {
   x = layers::conv2d(store, x, 4, {.relu = true});
   x = layers::max_pool(store, x, 2, 2);
   return layers::dense(store, layers::flatten(store, x), 10);
 }
 
-Model tiny_model(std::string_view precision) {
+Model three_layer_model(std::string_view precision) {
   ModelOptions options;
   options.batch_size = kBatch;
   options.image = {8, 8, 1};
   options.precision = Precision::parse(precision);
-  return build_model(tiny_network, options);
+  return build_model(three_layers, options);
 }
 
 const ImageSet& images() {
@@ -79,7 +81,7 @@ std::vector<StepResult> train(Trainer& trainer, int steps, int64_t first = 0) {
 }
 
 std::vector<StepResult> train(std::string_view precision, const TrainerOptions& options, int steps) {
-  Trainer trainer(tiny_model(precision), options);
+  Trainer trainer(three_layer_model(precision), options);
   return train(trainer, steps);
 }
 
@@ -116,15 +118,9 @@ Batch one_number(DType dtype, double x, int64_t batch = 1) {
   return {Tensor::full(dtype, {batch, 1, 1, 1}, x), Tensor(DType::kInt32, {batch})};
 }
 
-OptimizerOptions sgd(double rate) {
-  OptimizerOptions o = OptimizerOptions::of(OptimizerKind::kSgd);
-  o.learning_rate = rate;
-  return o;
-}
-
 TEST(Step, PhasesAndTheirDtypes) {  // MIXED_PRECISION M03
   TrainerOptions o = options_of(LossScaleOptions::fixed(256));
-  Trainer trainer(tiny_model("mixed"), o);
+  Trainer trainer(three_layer_model("mixed"), o);
   std::map<std::string, std::set<std::string>> dtypes;
   std::vector<std::string> order;
   trainer.observe([&](std::string_view phase, int, uint32_t, const Node&, int, const TensorType& type, const void*) {
@@ -208,7 +204,7 @@ TEST(Step, SkippedStepChangesNoBit) {  // MIXED_PRECISION T10, M12
   o.executor.config.floating_point_behaviour.nanoo = true;  // an overflow becomes a NaN, so gradients show it
   o.optimizer = OptimizerOptions::of(OptimizerKind::kAdam);
   o.optimizer.epsilon = 1e-4;
-  Trainer trainer(tiny_model("mixed"), o);
+  Trainer trainer(three_layer_model("mixed"), o);
   const Trainer::State before = trainer.state();
   const std::vector<StepResult> results = train(trainer, 1);
   ASSERT_FALSE(results[0].applied);
@@ -235,7 +231,7 @@ TEST(Step, KerasCountsSkippedSteps) {  // TUTORIAL X6
     TrainerOptions o = options_of(keras ? LossScaleOptions::keras() : LossScaleOptions::tensorflow());
     o.loss_scale.initial = 0x1p100;
     o.executor.config.floating_point_behaviour.nanoo = true;
-    Trainer trainer(tiny_model("mixed"), o);
+    Trainer trainer(three_layer_model("mixed"), o);
     EXPECT_FALSE(train(trainer, 1)[0].applied);
     EXPECT_EQ(trainer.state().optimizer_step, keras ? 1 : 0);
   }
@@ -245,7 +241,7 @@ TEST(Step, FixedScaleWithoutDropLetsNaNsIn) {  // MIXED_PRECISION M20
   for (const bool drop : {true, false}) {
     TrainerOptions o = options_of(LossScaleOptions::mindspore_fixed(0x1p100, drop));
     o.executor.config.floating_point_behaviour.nanoo = true;
-    Trainer trainer(tiny_model("mixed"), o);
+    Trainer trainer(three_layer_model("mixed"), o);
     EXPECT_EQ(train(trainer, 1)[0].applied, !drop);
     bool nan = false;
     for (const double x : trainer.variable("dense/bias").values()) nan = nan || std::isnan(x);
@@ -274,7 +270,7 @@ TEST(Step, WarnsOfGradientsThatCannotBeInfinite) {  // N263
   const auto warned = [](bool nanoo) {
     TrainerOptions o = options_of(LossScaleOptions::tensorflow());
     o.executor.config.floating_point_behaviour.nanoo = nanoo;
-    const Trainer trainer(tiny_model("mixed"), o);
+    const Trainer trainer(three_layer_model("mixed"), o);
     for (const std::string& w : trainer.warnings())
       if (w.find("saturate") != std::string::npos) return true;
     return false;
@@ -319,22 +315,22 @@ TEST(State, ResumedEqualsNeverStopped) {
     o.optimizer.epsilon = 1e-4;
     o.accumulation = 2;
     set_esr(o, StochasticRoundingBehaviour::kOn);
-    Trainer whole(tiny_model(precision), o);
+    Trainer whole(three_layer_model(precision), o);
     train(whole, 3);
     const Trainer::State middle = whole.state();
-    Trainer resumed(tiny_model(precision), o);
+    Trainer resumed(three_layer_model(precision), o);
     resumed.set_state(middle);
     EXPECT_EQ(lines(train(resumed, 3, 3)), lines(train(whole, 3, 3))) << precision;
   }
 }
 
 TEST(State, NamesWhatDoesNotFit) {
-  Trainer trainer(tiny_model("float16"), options_of());
+  Trainer trainer(three_layer_model("float16"), options_of());
   Trainer::State s = trainer.state();
   s.tensors[0].pop_back();
   EXPECT_NE(refusal<std::invalid_argument>([&] { trainer.set_state(s); }).find("the state lacks 'dense/"),
             std::string::npos);
-  s = Trainer(tiny_model("float32"), options_of()).state();
+  s = Trainer(three_layer_model("float32"), options_of()).state();
   EXPECT_NE(
       refusal<std::invalid_argument>([&] { trainer.set_state(s); }).find("is float32 [3,3,1,4]; expected float16"),
       std::string::npos);
@@ -416,7 +412,7 @@ TEST(Replicas, IdenticalOnlyKeepsOneHashAndOnDrifts) {  // TUTORIAL G12, N279
   set_esr(o, StochasticRoundingBehaviour::kOn, false);
   EXPECT_EQ(distinct(train("float16", o, kSteps)), size_t{kSteps * kReplicas});
   set_esr(o, StochasticRoundingBehaviour::kReplicaIdenticalOnly, false);
-  Trainer warned(tiny_model("float16"), o);
+  Trainer warned(three_layer_model("float16"), o);
   EXPECT_NE(warned.warnings().at(0).find("enable_prng_stability"), std::string::npos);
   EXPECT_EQ(distinct(train(warned, kSteps)), size_t{kSteps * kReplicas});
 }
@@ -425,7 +421,7 @@ TEST(Replicas, DrawBitsOfTheirOwn) {  // N79: equal data, unlike gradients
   TrainerOptions o = options_of();
   o.replicas = 2;
   set_esr(o, StochasticRoundingBehaviour::kOn, true);
-  Trainer trainer(tiny_model("float16"), o);
+  Trainer trainer(three_layer_model("float16"), o);
   std::map<std::string, std::vector<std::string>> seen;
   trainer.observe(
       [&](std::string_view phase, int, uint32_t, const Node& node, int, const TensorType& type, const void* data) {
@@ -442,11 +438,11 @@ TEST(Replicas, StateOfDriftedReplicasIsKept) {
   TrainerOptions o = options_of();
   o.replicas = 2;
   set_esr(o, StochasticRoundingBehaviour::kOn, false);
-  Trainer whole(tiny_model("float16"), o);
+  Trainer whole(three_layer_model("float16"), o);
   train(whole, 2);
   const Trainer::State middle = whole.state();
   EXPECT_EQ(middle.tensors.size(), 2u);
-  Trainer resumed(tiny_model("float16"), o);
+  Trainer resumed(three_layer_model("float16"), o);
   resumed.set_state(middle);
   EXPECT_EQ(lines(train(resumed, 2, 2)), lines(train(whole, 2, 2)));
 }
@@ -480,7 +476,7 @@ TEST(Options, RefusalsNameValueAndExpectation) {
   const auto message = [](auto&& change) {
     TrainerOptions o = options_of(LossScaleOptions::fixed(256));
     change(o);
-    return refusal<std::invalid_argument>([&] { Trainer(tiny_model("float16"), o); });
+    return refusal<std::invalid_argument>([&] { Trainer(three_layer_model("float16"), o); });
   };
   EXPECT_EQ(message([](TrainerOptions& o) { o.replicas = 257; }), "training: replicas is 257; expected 1..256");
   EXPECT_EQ(message([](TrainerOptions& o) { o.accumulation = 0; }), "training: accumulation is 0; expected 1 or more");
@@ -498,13 +494,13 @@ TEST(Options, RefusalsNameValueAndExpectation) {
             })
                 .find("epsilon"),
             std::string::npos);
-  Trainer trainer(tiny_model("float16"), options_of());
+  Trainer trainer(three_layer_model("float16"), options_of());
   EXPECT_EQ(refusal<std::invalid_argument>([&] { trainer.step(batches_of(0, 2, DType::kFloat16)); }),
             "training: 2 batches for a step; expected 1, 1 for each of 1 replicas");
 }
 
 TEST(Memory, HalfWeightsTakeHalf) {  // TUTORIAL G14
-  const Trainer half(tiny_model("float16"), options_of()), single(tiny_model("float32"), options_of());
+  const Trainer half(three_layer_model("float16"), options_of()), single(three_layer_model("float32"), options_of());
   EXPECT_EQ(single.memory().parameters, 2 * half.memory().parameters);
   EXPECT_EQ(single.memory().slots, 2 * half.memory().slots);
   EXPECT_GT(half.memory().activations, 0);
@@ -513,7 +509,7 @@ TEST(Memory, HalfWeightsTakeHalf) {  // TUTORIAL G14
 TEST(Logits, AreRoundedToNearestAndMoveNothing) {
   TrainerOptions o = options_of();
   set_esr(o, StochasticRoundingBehaviour::kOn);
-  Trainer trainer(tiny_model("float16"), o);
+  Trainer trainer(three_layer_model("float16"), o);
   train(trainer, 1);
   const std::vector<Batch> batch = batches_of(0, 1, DType::kFloat16);
   const Tensor first = trainer.logits(batch[0].images);
@@ -526,7 +522,7 @@ TEST(Logits, AreRoundedToNearestAndMoveNothing) {
 TEST(Timings, NameTheOperations) {
   TrainerOptions o = options_of();
   o.executor.timings = true;
-  Trainer trainer(tiny_model("float32"), o);
+  Trainer trainer(three_layer_model("float32"), o);
   train(trainer, 1);
   std::set<std::string> ops;
   for (const OperationTime& t : trainer.timings()) ops.insert(t.op);

@@ -20,6 +20,7 @@
 namespace softamp {
 namespace {
 
+using testing::contains;
 using testing::read_text;
 using testing::TemporaryFolder;
 using testing::write_text;
@@ -36,18 +37,16 @@ std::string error_of(Act&& act) {
   return {};
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 // Runs. Each epoch of 64 images is 8 batches of 8.
 
-TrainSettings small(const std::string& more = "{}") {
+TrainSettings small_run(const std::string& more = "{}") {
   Json json = Json::parse(R"({"network": "small_cnn", "generated": true, "train_images": 64, "test_images": 20,
                               "batch_size": 8, "epochs": 2, "seed": 5, "evaluate": false})");
   json.update(Json::parse(more));
   return TrainSettings::from_json(json.dump());
 }
 
-RunSummary quiet_run(const TrainSettings& settings, RunOutput output = {}) {
+RunSummary run_quietly(const TrainSettings& settings, RunOutput output = {}) {
   output.quiet = true;
   output.progress = false;
   return run_training(settings, output);
@@ -58,7 +57,7 @@ RunSummary stopped_run(const TrainSettings& settings, RunOutput output, int64_t 
   int64_t done = 0;
   output.on_step = [&done](const StepResult&) { ++done; };
   output.stop = [&done, after] { return done >= after; };
-  return quiet_run(settings, output);
+  return run_quietly(settings, output);
 }
 
 struct Stopped {
@@ -72,9 +71,9 @@ class Resuming : public ::testing::TestWithParam<Stopped> {};
 // run that was never stopped.
 TEST_P(Resuming, EqualsNeverStopped) {
   const TemporaryFolder folder;
-  const TrainSettings settings = small(GetParam().settings);
+  const TrainSettings settings = small_run(GetParam().settings);
   const std::string whole_log = folder.file("whole.jsonl"), whole_file = folder.file("whole.npz");
-  const RunSummary whole = quiet_run(settings, {.log = whole_log, .checkpoint = whole_file});
+  const RunSummary whole = run_quietly(settings, {.log = whole_log, .checkpoint = whole_file});
   ASSERT_TRUE(whole.finished);
   ASSERT_GE(whole.steps, 4);
   const std::string log = folder.file("part.jsonl"), file = folder.file("part.npz");
@@ -83,7 +82,7 @@ TEST_P(Resuming, EqualsNeverStopped) {
     const RunSummary first = stopped_run(settings, {.log = log, .checkpoint = file}, k);
     ASSERT_FALSE(first.finished);
     ASSERT_EQ(first.steps, k);
-    const RunSummary second = quiet_run(settings, {.log = log, .checkpoint = file, .resume = file});
+    const RunSummary second = run_quietly(settings, {.log = log, .checkpoint = file, .resume = file});
     ASSERT_TRUE(second.finished);
     std::vector<double> losses = first.losses;
     losses.insert(losses.end(), second.losses.begin(), second.losses.end());
@@ -115,13 +114,13 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& which) { return std::string(which.param.name); });
 
 TEST(TrainingRun, TheVariationsAreWhatTheySay) {
-  const RunSummary skipping = quiet_run(small(R"({"precision": "mixed", "loss_scale": "mindspore",
+  const RunSummary skipping = run_quietly(small_run(R"({"precision": "mixed", "loss_scale": "mindspore",
       "behaviour": "nanoo", "optimizer": "adam", "epochs": 1})"));
   EXPECT_GE(skipping.skipped, 1);
   const auto hashes = [](const char* mode) {
-    TrainSettings s = small(R"({"precision": "float16", "replicas": 2, "batch_size": 4, "epochs": 1})");
+    TrainSettings s = small_run(R"({"precision": "float16", "replicas": 2, "batch_size": 4, "epochs": 1})");
     s.stochastic_rounding = mode;
-    return quiet_run(s).weight_hashes;
+    return run_quietly(s).weight_hashes;
   };
   const auto on = hashes("on"), identical = hashes("replica_identical_only");
   EXPECT_NE(on[0], on[1]);
@@ -131,9 +130,9 @@ TEST(TrainingRun, TheVariationsAreWhatTheySay) {
 // A run that is cut off has log lines beyond its last checkpoint; they are written anew.
 TEST(TrainingRun, ACrashBetweenCheckpoints) {
   const TemporaryFolder folder;
-  const TrainSettings settings = small(R"({"evaluate": true, "evaluate_every": 1})");
+  const TrainSettings settings = small_run(R"({"evaluate": true, "evaluate_every": 1})");
   const std::string whole_log = folder.file("whole.jsonl");
-  const RunSummary whole = quiet_run(settings, {.log = whole_log});
+  const RunSummary whole = run_quietly(settings, {.log = whole_log});
   struct Crash {};
   for (const int64_t at : {4, 7, 9, 11, 16}) {
     const std::string log = folder.file("part.jsonl"), file = folder.file("part.npz");
@@ -141,10 +140,10 @@ TEST(TrainingRun, ACrashBetweenCheckpoints) {
     output.on_step = [at](const StepResult& result) {
       if (result.step + 1 == at) throw Crash{};
     };
-    EXPECT_THROW(quiet_run(settings, output), Crash);
+    EXPECT_THROW(run_quietly(settings, output), Crash);
     std::ofstream(log, std::ios::app) << "{\"step\":99,\"lo";  // a line that was being written
     EXPECT_EQ(load_checkpoint(file).state.step, (at - 1) / 3 * 3);
-    const RunSummary rest = quiet_run(settings, {.log = log, .checkpoint = file, .resume = file});
+    const RunSummary rest = run_quietly(settings, {.log = log, .checkpoint = file, .resume = file});
     EXPECT_EQ(read_text(log), read_text(whole_log)) << "cut off in step " << at;
     EXPECT_EQ(rest.weight_hashes, whole.weight_hashes);
     ASSERT_EQ(rest.evaluations.size(), whole.evaluations.size());
@@ -157,23 +156,23 @@ TEST(TrainingRun, ALogBegunLaterGoesOnToo) {
   const TemporaryFolder folder;
   const std::string log = folder.file("late.jsonl"), whole_log = folder.file("whole.jsonl");
   const std::string early = folder.file("early.npz"), later = folder.file("later.npz");
-  quiet_run(small(), {.log = whole_log});
-  stopped_run(small(), {.checkpoint = early}, 3);
-  stopped_run(small(), {.log = log, .checkpoint = later, .resume = early}, 6);
-  quiet_run(small(), {.log = log, .resume = later});
+  run_quietly(small_run(), {.log = whole_log});
+  stopped_run(small_run(), {.checkpoint = early}, 3);
+  stopped_run(small_run(), {.log = log, .checkpoint = later, .resume = early}, 6);
+  run_quietly(small_run(), {.log = log, .resume = later});
   const std::string whole = read_text(whole_log), text = read_text(log);
   EXPECT_EQ(Json::parse(text.substr(0, text.find('\n')))["lines_before"], 3);
   EXPECT_EQ(text.substr(text.find("{\"step\":3,")), whole.substr(whole.find("{\"step\":3,")));
   EXPECT_EQ(text.find("{\"step\":2,"), std::string::npos);
-  quiet_run(small(), {.log = log, .resume = early});
+  run_quietly(small_run(), {.log = log, .resume = early});
   EXPECT_EQ(read_text(log), text);
 }
 
 TEST(TrainingRun, LossesThatAreAllNaNEndWithoutACurve) {
   const TemporaryFolder folder;
-  const TrainSettings settings = small(R"({"precision": "float16", "learning_rate": 1e30})");
+  const TrainSettings settings = small_run(R"({"precision": "float16", "learning_rate": 1e30})");
   stopped_run(settings, {.checkpoint = folder.file("a.npz")}, 8);
-  const RunSummary rest = quiet_run(settings, {.resume = folder.file("a.npz"), .plot = folder.file("a.svg")});
+  const RunSummary rest = run_quietly(settings, {.resume = folder.file("a.npz"), .plot = folder.file("a.svg")});
   EXPECT_TRUE(rest.finished && std::isnan(rest.losses.front()));
   EXPECT_EQ(folder.entries(), 1u);
 }
@@ -182,20 +181,20 @@ TEST(TrainingRun, AFinishedRunGoesOnWithMoreEpochs) {
   const TemporaryFolder folder;
   const std::string log = folder.file("a.jsonl"), file = folder.file("a.npz"), whole_log = folder.file("b.jsonl");
   const char* evaluating = R"({"evaluate": true, "epochs": 1})";
-  const RunSummary first = quiet_run(small(evaluating), {.log = log, .checkpoint = file});
-  TrainSettings more = small(evaluating);
+  const RunSummary first = run_quietly(small_run(evaluating), {.log = log, .checkpoint = file});
+  TrainSettings more = small_run(evaluating);
   more.epochs = 3;
-  const RunSummary whole = quiet_run(more, {.log = whole_log});
+  const RunSummary whole = run_quietly(more, {.log = whole_log});
   // Threads change no bit.
   TrainSettings threads = more;
   threads.threads = 2;
-  const RunSummary rest = quiet_run(threads, {.checkpoint = file, .resume = file});
+  const RunSummary rest = run_quietly(threads, {.checkpoint = file, .resume = file});
   EXPECT_EQ(rest.weight_hashes, whole.weight_hashes);
   EXPECT_EQ(rest.epoch_losses, whole.epoch_losses);
   ASSERT_EQ(rest.evaluations.size(), 1u);
   EXPECT_EQ(rest.evaluations[0].loss, whole.evaluations[0].loss);
   // Gone on with when nothing is left to do, it says the same again.
-  const RunSummary nothing = quiet_run(more, {.log = folder.file("c.jsonl"), .resume = file});
+  const RunSummary nothing = run_quietly(more, {.log = folder.file("c.jsonl"), .resume = file});
   EXPECT_TRUE(nothing.finished && nothing.losses.empty());
   EXPECT_EQ(nothing.weight_hashes, whole.weight_hashes);
   EXPECT_EQ(nothing.epoch_losses, whole.epoch_losses);
@@ -205,10 +204,10 @@ TEST(TrainingRun, AFinishedRunGoesOnWithMoreEpochs) {
 TEST(TrainingRun, ResumingWithOtherSettingsIsRefused) {
   const TemporaryFolder folder;
   const std::string log = folder.file("a.jsonl"), file = folder.file("a.npz");
-  stopped_run(small(), {.log = log, .checkpoint = file}, 2);
+  stopped_run(small_run(), {.log = log, .checkpoint = file}, 2);
   const std::string good = read_text(log);
   const auto error = [&](const char* more) {
-    return error_of<std::runtime_error>([&] { quiet_run(small(more), {.log = log, .resume = file}); });
+    return error_of<std::runtime_error>([&] { run_quietly(small_run(more), {.log = log, .resume = file}); });
   };
   EXPECT_TRUE(contains(error(R"({"learning_rate": 0.02})"), "'learning_rate' is 0.02 and was 0.01"));
   EXPECT_TRUE(contains(error(R"({"precision": "float16"})"), "'precision' is \"float16\" and was \"float32\""));
@@ -228,18 +227,19 @@ TEST(TrainingRun, ResumingWithOtherSettingsIsRefused) {
   EXPECT_TRUE(contains(error("{}"), "not those of a training run"));
   c.state.tensors[0].pop_back();
   c.progress = progress.dump();
-  EXPECT_TRUE(contains(error_of<CheckpointError>([&] { quiet_run(small(), {.resume = folder.file("none.npz")}); }),
-                       "none.npz"));
+  EXPECT_TRUE(contains(
+      error_of<CheckpointError>([&] { run_quietly(small_run(), {.resume = folder.file("none.npz")}); }), "none.npz"));
 }
 
 TEST(TrainingRun, ALogThatDoesNotFitIsNotTouched) {
   const TemporaryFolder folder;
   const std::string log = folder.file("a.jsonl"), file = folder.file("a.npz");
-  stopped_run(small(), {.log = log, .checkpoint = file}, 5);
+  stopped_run(small_run(), {.log = log, .checkpoint = file}, 5);
   const std::string whole = read_text(log);
   const auto error = [&](const std::string& text) {
     write_text(log, text);
-    const std::string what = error_of<std::runtime_error>([&] { quiet_run(small(), {.log = log, .resume = file}); });
+    const std::string what =
+        error_of<std::runtime_error>([&] { run_quietly(small_run(), {.log = log, .resume = file}); });
     EXPECT_EQ(read_text(log), text);
     return what;
   };
@@ -255,8 +255,8 @@ TEST(TrainingRun, LogLinesAreJson) {
   const TemporaryFolder folder;
   const std::string log = folder.file("a.jsonl");
   const TrainSettings settings =
-      small(R"({"evaluate": true, "evaluate_every": 1, "warmup_epochs": 1, "replicas": 2, "batch_size": 4})");
-  const RunSummary run = quiet_run(settings, {.log = log});
+      small_run(R"({"evaluate": true, "evaluate_every": 1, "warmup_epochs": 1, "replicas": 2, "batch_size": 4})");
+  const RunSummary run = run_quietly(settings, {.log = log});
   std::istringstream lines(read_text(log));
   std::string line;
   std::getline(lines, line);
@@ -293,7 +293,7 @@ TEST(TrainingRun, PrintsTheTutorialsLines) {
   RunOutput output;
   output.report = &report;
   output.progress = false;
-  const RunSummary run = run_training(small(R"({"warmup_epochs": 1})"), output);
+  const RunSummary run = run_training(small_run(R"({"warmup_epochs": 1})"), output);
   const std::regex lines(
       "Executing warmup run\\.\\.\\.\n"
       "Average loss: ([0-9.]+) --- time so far [0-9.]+\n"
@@ -317,23 +317,23 @@ TEST(TrainingRun, QuietSaysNothing) {
   output.report = &report;
   output.quiet = true;
   ::testing::internal::CaptureStderr();
-  run_training(small(), output);
+  run_training(small_run(), output);
   EXPECT_EQ(::testing::internal::GetCapturedStderr() + report.str(), "");
 }
 
 TEST(TrainingRun, StepsCutARunShort) {
-  const RunSummary run = quiet_run(small(R"({"steps": 11})"));
+  const RunSummary run = run_quietly(small_run(R"({"steps": 11})"));
   EXPECT_TRUE(run.finished);
   EXPECT_EQ(run.steps, 11);
   EXPECT_EQ(run.epoch_losses.size(), 1u);
-  const RunSummary whole = quiet_run(small());
+  const RunSummary whole = run_quietly(small_run());
   EXPECT_EQ(run.losses, std::vector<double>(whole.losses.begin(), whole.losses.begin() + 11));
 }
 
 TEST(TrainingRun, TheStreamRunsOnAcrossEpochs) {
   // 20 images in batches of 8: epochs of 2 steps; step 2 begins with image 16 and goes on with image 0.
-  const TrainSettings settings = small(R"({"train_images": 20, "learning_rate": 0, "epochs": 3})");
-  const RunSummary run = quiet_run(settings);
+  const TrainSettings settings = small_run(R"({"train_images": 20, "learning_rate": 0, "epochs": 3})");
+  const RunSummary run = run_quietly(settings);
   ASSERT_EQ(run.steps, 6);
   // The weights never change, so batch 5 (images 0 .. 7) has the loss of batch 0.
   EXPECT_EQ(run.losses[5], run.losses[0]);
@@ -343,7 +343,7 @@ TEST(TrainingRun, TheStreamRunsOnAcrossEpochs) {
 TEST(TrainingRun, RefusesBeforeItStarts) {
   const TemporaryFolder folder;
   const auto error = [](const char* more, const RunOutput& output = {}) {
-    return error_of<std::exception>([&] { quiet_run(small(more), output); });
+    return error_of<std::exception>([&] { run_quietly(small_run(more), output); });
   };
   EXPECT_TRUE(contains(error(R"({"batch_size": 65})"), "batch"));
   EXPECT_TRUE(contains(error(R"({"replicas": 9})"), "no whole step"));
@@ -351,10 +351,10 @@ TEST(TrainingRun, RefusesBeforeItStarts) {
   EXPECT_TRUE(contains(error("{}", {.checkpoint = folder.file("missing/a.npz")}), "missing"));
   EXPECT_TRUE(contains(error("{}", {.checkpoint = folder.path().string()}), "is a folder"));
   EXPECT_TRUE(contains(error("{}", {.log = folder.file("missing/a.jsonl")}), "missing"));
-  TrainSettings s = small();
+  TrainSettings s = small_run();
   s.generated = false;
   s.data = folder.path().string();
-  EXPECT_TRUE(contains(error_of<DataError>([&] { quiet_run(s); }), folder.path().string()));
+  EXPECT_TRUE(contains(error_of<DataError>([&] { run_quietly(s); }), folder.path().string()));
 }
 
 // Two files of IDX images, 28x28, for LeNet-5, which reads 32x32.
@@ -391,7 +391,8 @@ TEST(TrainingRun, SmallDigitsGetABorder) {
 }
 
 TEST(TrainingRun, AFullDiskEndsTheLogWithAnError) {
-  EXPECT_TRUE(contains(error_of<std::runtime_error>([] { quiet_run(small(), {.log = "/dev/full"}); }), "/dev/full"));
+  EXPECT_TRUE(
+      contains(error_of<std::runtime_error>([] { run_quietly(small_run(), {.log = "/dev/full"}); }), "/dev/full"));
 }
 
 // Evaluation.
@@ -446,7 +447,7 @@ TEST(Evaluation, EveryImageCountsOnce) {
 TEST(LossCurve, MeansAndPlaces) {
   const double losses[] = {4, 2, INFINITY, 6, 8};
   EXPECT_EQ(train_detail::running_mean(losses, 2), (std::vector<double>{4, 3, INFINITY, INFINITY, 7}));
-  TrainSettings s = small();
+  TrainSettings s = small_run();
   s.warmup_epochs = 1;
   const double epochs[] = {1.5, 0.5};
   const Plot plot = train_detail::loss_curve(s, losses, 3, epochs, 10);
@@ -458,7 +459,7 @@ TEST(LossCurve, MeansAndPlaces) {
 TEST(LossCurve, IsDrawn) {
   if (std::system("gnuplot --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "there is no gnuplot";
   const TemporaryFolder folder;
-  quiet_run(small(), {.plot = folder.file("curve.svg")});
+  run_quietly(small_run(), {.plot = folder.file("curve.svg")});
   EXPECT_TRUE(contains(read_text(folder.file("curve.svg")), "mean of an epoch"));
 }
 
@@ -506,7 +507,7 @@ TEST(Estimator, LossesAreThoseOfTheDirectLoop) {
   };
   EXPECT_EQ(estimator.train(input, 10, keep), 10);
   EXPECT_EQ(estimator.train(input, 6, keep), 6) << "train goes on";
-  const RunSummary direct = quiet_run(small(R"({"optimizer": "sgd", "learning_rate": 0.25})"));
+  const RunSummary direct = run_quietly(small_run(R"({"optimizer": "sgd", "learning_rate": 0.25})"));
   EXPECT_EQ(losses, direct.losses);
   ASSERT_EQ(logged.size(), 4u);
   EXPECT_EQ(logged[1].first, 8);
@@ -551,7 +552,7 @@ TEST(TrainingRun, AHugeInitialScaleSkipsTheFirstThreeSteps) {
   std::vector<StepResult> results;
   RunOutput output;
   output.on_step = [&](const StepResult& r) { results.push_back(r); };
-  quiet_run(s, output);
+  run_quietly(s, output);
   ASSERT_EQ(results.size(), 6u);
   EXPECT_EQ(results[0].scale_before, 0x1p24f);
   for (size_t i = 0; i < 3; ++i) EXPECT_FALSE(results[i].applied) << i;
@@ -564,11 +565,11 @@ TEST(TrainingRun, ARecipeThatChangedIsAnotherRun) {
   const std::string mechanism = R"("mechanism": "recipe=)" + recipe + '"';
   RunOutput first;
   first.checkpoint = file;
-  quiet_run(small("{" + mechanism + R"(, "steps": 1})"), first);
-  const TrainSettings more = small("{" + mechanism + R"(, "steps": 2})");
+  run_quietly(small_run("{" + mechanism + R"(, "steps": 1})"), first);
+  const TrainSettings more = small_run("{" + mechanism + R"(, "steps": 2})");
   RunOutput on;
   on.resume = file;
-  const auto refusal = [&] { return error_of<CheckpointError>([&] { quiet_run(more, on); }); };
+  const auto refusal = [&] { return error_of<CheckpointError>([&] { run_quietly(more, on); }); };
   write_text(recipe, R"({"allowlist": ["MatMul", "Conv2D"]})");
   EXPECT_TRUE(contains(refusal(), "with another recipe than recipe=" + recipe + " is now")) << refusal();
   write_text(recipe, R"({"whitelist": ["MatMul"], "graylist": []})");
@@ -579,9 +580,9 @@ TEST(TrainingRun, NothingIsWrittenOverWhatIsReadOrWritten) {
   const TemporaryFolder folder;
   const std::string recipe = (folder.path() / "recipe.json").string(), other = (folder.path() / "log").string();
   write_text(recipe, R"({"allowlist": ["MatMul"]})");
-  const TrainSettings settings = small(R"({"steps": 1, "mechanism": "recipe=)" + recipe + R"("})");
+  const TrainSettings settings = small_run(R"({"steps": 1, "mechanism": "recipe=)" + recipe + R"("})");
   const auto refusal = [&](const RunOutput& output) {
-    return error_of<std::invalid_argument>([&] { quiet_run(settings, output); });
+    return error_of<std::invalid_argument>([&] { run_quietly(settings, output); });
   };
   RunOutput output;
   output.log = (folder.path() / "." / "recipe.json").string();

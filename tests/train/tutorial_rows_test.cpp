@@ -78,7 +78,7 @@ TEST(TutorialRows, G25CastBeforeDividing) {
 }
 
 /// Three updates of a weight by S g, with epsilon times `epsilon_factor`.
-std::vector<double> weights_after(OptimizerKind kind, double scale, double epsilon_factor) {
+std::vector<double> updated_weights(OptimizerKind kind, double scale, double epsilon_factor) {
   OptimizerOptions o = OptimizerOptions::of(kind);
   o.epsilon = 0x1p-20 * epsilon_factor;
   UpdateRig rig(o, {kFloat32, {3}}, kFloat32);
@@ -94,9 +94,9 @@ TEST(TutorialRows, G28ScaledEpsilonTakesTheScaleOff) {
   constexpr double kScale = 256;
   for (const OptimizerKind kind : {OptimizerKind::kAdam, OptimizerKind::kAdamW, OptimizerKind::kRmsProp}) {
     const double factor = kind == OptimizerKind::kRmsProp ? kScale * kScale : kScale;
-    const std::vector<double> plain = weights_after(kind, 1, 1);
-    EXPECT_EQ(weights_after(kind, kScale, factor), plain) << name_of(kind);
-    EXPECT_NE(weights_after(kind, kScale, 1), plain) << name_of(kind);
+    const std::vector<double> plain = updated_weights(kind, 1, 1);
+    EXPECT_EQ(updated_weights(kind, kScale, factor), plain) << name_of(kind);
+    EXPECT_NE(updated_weights(kind, kScale, 1), plain) << name_of(kind);
     EXPECT_NE(plain[0], 1);
   }
 }

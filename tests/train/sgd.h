@@ -1,0 +1,14 @@
+// Gradient descent without momentum, the optimizer of most tests of training.
+#pragma once
+
+#include "softamp/train/optimizer.h"
+
+namespace softamp::testing {
+
+inline OptimizerOptions sgd(double rate) {
+  OptimizerOptions o = OptimizerOptions::of(OptimizerKind::kSgd);
+  o.learning_rate = rate;
+  return o;
+}
+
+}  // namespace softamp::testing

@@ -48,13 +48,20 @@ endif()
 # hot: -O3, whose unrolled loops are worth up to a factor of two, with their arithmetic inlined. The other portable ones and
 # the loops around them: -O2. All that is not hot calls scalar arithmetic as functions (SOFTAMP_OUT_OF_LINE,
 # numerics/platform.h), at the level that its speed asks for, in units of several files.
+include(Units)
 set(engine_around ${engine_sources})
 list(FILTER engine_around EXCLUDE REGEX "_(avx2|avx512|avx512fp16)\\.cpp$|/(kernels|product)_portable\\.cpp$")
-set_property(SOURCE ${engine_around} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
-list(FILTER engine_around EXCLUDE REGEX "_portable\\.cpp$")
-set_property(SOURCE ${engine_around} APPEND PROPERTY COMPILE_OPTIONS -DSOFTAMP_OUT_OF_LINE)
+list(REMOVE_ITEM engine_sources ${engine_around})
+set(portable ${engine_around})
+list(FILTER portable INCLUDE REGEX "_portable\\.cpp$")
+list(REMOVE_ITEM engine_around ${portable})
+set_property(SOURCE ${portable} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+set(threads ${engine_around})  # of oneTBB or of the standard library: a minimal build takes the other one
+list(FILTER threads INCLUDE REGEX "/parallel_[a-z]+\\.cpp$")
+list(REMOVE_ITEM engine_around ${threads})
+softamp_units(engine_around NAME minimal_emu OPTIONS -DSOFTAMP_OUT_OF_LINE "$<$<CONFIG:Release>:-O2>")
+list(APPEND engine_sources ${portable} ${threads} ${engine_around})
 
-include(Units)
 set(units "")
 foreach(folder data engine graph precision report tensor train minimal)
   set(level 1)

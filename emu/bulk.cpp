@@ -144,7 +144,7 @@ class WidenWork final : public GroupedWork {
 
 class ArithmeticWork final : public GroupedWork {
  public:
-  ArithmeticWork(const char* function, Operation operation, const Array* const (&in)[3], const Array& out,
+  ArithmeticWork(const char* function, emu::Operation operation, const Array* const (&in)[3], const Array& out,
                  const Semantics& s, const BulkOptions& o)
       : plan_(plan_arithmetic(operation, s)), kernel_(choose(kernels_of(o.isa), plan_)) {
     constexpr uint64_t kOne = 0x3C00;
@@ -161,7 +161,7 @@ class ArithmeticWork final : public GroupedWork {
   uint8_t kernel(const Slice& slice, uint8_t wanted) const override { return kernel_(plan_, random_, slice, wanted); }
   Rounded reference(size_t i, uint32_t word) const override {
     uint16_t operands[3] = {};
-    for (int k = 0; k < (plan_.operation == Operation::kFma ? 3 : 2); ++k)
+    for (int k = 0; k < (plan_.operation == emu::Operation::kFma ? 3 : 2); ++k)
       operands[k] = static_cast<uint16_t>(input(k, i));
     return reference_arithmetic(plan_, operands, word);
   }
@@ -184,15 +184,15 @@ void run_widen(const Array& in, const FloatFormat& from, const Array& out, const
   execute(WidenWork(in, from, out, s, o), o.threads, o.status);
 }
 
-void run_arithmetic(const char* function, Operation operation, const Array* const (&in)[3], const Array& out,
+void run_arithmetic(const char* function, emu::Operation operation, const Array* const (&in)[3], const Array& out,
                     const Semantics& s, const BulkOptions& o) {
   for (const Array* a : in)
     if (a) check_arrays(function, *a, out, false);
   execute(ArithmeticWork(function, operation, in, out, s, o), o.threads, o.status);
 }
 
-void run_binary(const char* function, Operation operation, std::span<const uint16_t> a, std::span<const uint16_t> b,
-                std::span<uint16_t> out, const Semantics& s, const BulkOptions& o) {
+void run_binary(const char* function, emu::Operation operation, std::span<const uint16_t> a,
+                std::span<const uint16_t> b, std::span<uint16_t> out, const Semantics& s, const BulkOptions& o) {
   const Array x = array(a), y = array(b);
   run_arithmetic(function, operation, {&x, &y, nullptr}, array(out), s, o);
 }
@@ -239,16 +239,16 @@ void round_values(std::span<const double> in, const FloatFormat& to, std::span<f
                 const Semantics& semantics, const BulkOptions& options) {                          \
     run_binary(#function, operation, a, b, out, semantics, options);                               \
   }
-SOFTAMP_BULK_BINARY(add, Operation::kAdd)
-SOFTAMP_BULK_BINARY(sub, Operation::kSub)
-SOFTAMP_BULK_BINARY(mul, Operation::kMul)
-SOFTAMP_BULK_BINARY(div, Operation::kDiv)
+SOFTAMP_BULK_BINARY(add, emu::Operation::kAdd)
+SOFTAMP_BULK_BINARY(sub, emu::Operation::kSub)
+SOFTAMP_BULK_BINARY(mul, emu::Operation::kMul)
+SOFTAMP_BULK_BINARY(div, emu::Operation::kDiv)
 #undef SOFTAMP_BULK_BINARY
 
 void fma(std::span<const uint16_t> a, std::span<const uint16_t> b, std::span<const uint16_t> c, std::span<uint16_t> out,
          const Semantics& semantics, const BulkOptions& options) {
   const Array x = array(a), y = array(b), z = array(c);
-  run_arithmetic("fma", Operation::kFma, {&x, &y, &z}, array(out), semantics, options);
+  run_arithmetic("fma", emu::Operation::kFma, {&x, &y, &z}, array(out), semantics, options);
 }
 
 }  // namespace softamp::bulk

@@ -296,7 +296,7 @@ std::unique_ptr<OpKernel> filter_kernel(const OpContext& c) {
   return std::make_unique<FilterGradient>(c, kDepthwise);
 }
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kConvolutionEntries[] = {
     {"Conv2D", window_kernel<false, false>},
     {"Conv2DBackpropInput", window_kernel<true, false>},
     {"Conv2DBackpropFilter", filter_kernel<false>},
@@ -307,6 +307,6 @@ constexpr KernelEntry kEntries[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> convolution_kernels() { return kEntries; }
+std::span<const KernelEntry> convolution_kernels() { return kConvolutionEntries; }
 
 }  // namespace softamp::emu

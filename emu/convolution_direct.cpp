@@ -18,7 +18,7 @@ Buffers& buffers() {
   return own;
 }
 
-size_t over(size_t n, size_t d) { return (n + d - 1) / d; }
+size_t ceil_div(size_t n, size_t d) { return (n + d - 1) / d; }
 
 /// The plan with the tile size of `tile`.
 ProductPlan with_tile(ProductPlan plan, const DirectTile& tile) {
@@ -77,21 +77,22 @@ void close_partial(const ProductRun::TileState& state, size_t count) {
 const DirectTile* direct_tile(const ProductPlan& plan, size_t width, size_t columns) {
   const DirectTile* const best = best_tile(plan, width, columns, [&](const DirectTile& t) {
     if (t.parts == 2) return width == t.rows ? width : size_t{0};
-    const size_t slots = over(width, t.rows) * t.rows;
+    const size_t slots = ceil_div(width, t.rows) * t.rows;
     return 2 * width > slots ? slots : size_t{0};
   });
   return best;
 }
 
 const DirectTile* direct_tile_of_rows(const ProductPlan& plan, size_t rows, size_t columns) {
-  return best_tile(plan, rows, columns, [&](const DirectTile& t) { return over(rows, t.kernels.mr) * t.kernels.mr; });
+  return best_tile(plan, rows, columns,
+                   [&](const DirectTile& t) { return ceil_div(rows, t.kernels.mr) * t.kernels.mr; });
 }
 
 void run_direct(const DirectTile& direct, const ProductPlan& of, const ProductProblem& problem,
                 const WindowOperands::Part& operands, const kernel::Environment& environment, FpStatus* status) {
   const ProductPlan plan = with_tile(of, direct);
   const ProductRun run(plan, problem, environment, status != nullptr);
-  const size_t k = problem.schedule->k, nr = direct.kernels.nr, panels = over(problem.columns, nr);
+  const size_t k = problem.schedule->k, nr = direct.kernels.nr, panels = ceil_div(problem.columns, nr);
   const size_t size = padded_tile(direct.kernels), width = operands.width(), runs = problem.rows / width;
   float* const b = buffers().b.reserve(panels * k * nr);
   float* const acc = buffers().state.reserve(size);
@@ -138,7 +139,7 @@ void run_direct(const DirectTile& direct, const ProductPlan& of, std::span<const
   size_t tiles = 0, chunks = 0, longest = 0;
   for (const TapProblem& p : problems) {
     runs.push_back(std::make_unique<const ProductRun>(plan, p.problem, environment, status != nullptr));
-    tiles += over(p.problem.rows, mr) * over(p.problem.columns, nr);
+    tiles += ceil_div(p.problem.rows, mr) * ceil_div(p.problem.columns, nr);
     chunks = std::max(chunks, runs.back()->cut.chunks.size());
     longest = std::max(longest, runs.back()->cut.longest);
   }
@@ -156,7 +157,7 @@ void run_direct(const DirectTile& direct, const ProductPlan& of, std::span<const
       const TapOperands& operands = *problems[p].operands;
       const ProductProblem& problem = problems[p].problem;
       const ProductRun& run = *runs[p];
-      const size_t rows = over(problem.rows, mr), columns = over(problem.columns, nr);
+      const size_t rows = ceil_div(problem.rows, mr), columns = ceil_div(problem.columns, nr);
       if (c >= run.cut.chunks.size()) {
         at += rows * columns;
         continue;

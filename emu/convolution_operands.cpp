@@ -12,7 +12,7 @@ inline void copy(float* to, const float* from, size_t count) {
   for (size_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
-size_t over(size_t n, size_t d) { return (n + d - 1) / d; }
+size_t quotient_up(size_t n, size_t d) { return (n + d - 1) / d; }
 
 }  // namespace
 
@@ -20,17 +20,17 @@ ByChannels::ByChannels(int64_t image_rows, int64_t image_width, int64_t read_str
     : rows(static_cast<size_t>(image_rows)),
       width(static_cast<size_t>(image_width)),
       stride(static_cast<size_t>(read_stride)),
-      pitch(over(width, stride)),
+      pitch(quotient_up(width, stride)),
       row(pitch * std::min(stride, width)),
       // An odd number of cache lines: channels of a power of two of places would share the caches' sets.
-      channel((over(row * rows, 16) | 1) * 16) {}
+      channel((quotient_up(row * rows, 16) | 1) * 16) {}
 
 void ByChannels::fill(const ProductPlan& plan, const float* image, size_t channels, size_t begin, size_t end,
                       float* to) const {
   for (size_t r = begin; r < end; ++r)
     for (size_t phase = 0; phase < std::min(stride, width); ++phase) {
       float* const first = to + r * row + phase * pitch;
-      const size_t places = over(width - phase, stride);
+      const size_t places = quotient_up(width - phase, stride);
       transpose(plan, image + (r * width + phase) * channels, places, channels, stride * channels, first, channel);
       if (places < pitch)
         for (size_t c = 0; c < channels; ++c) first[c * channel + places] = 0;

@@ -170,7 +170,7 @@ std::unique_ptr<OpKernel> make_gelu_grad(const OpContext& context) {
                                           approximate ? Function::kGeluTanhGradient : Function::kGeluGradient);
 }
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kFunctionOpsEntries[] = {
     {"Exp", make<Function::kExp>},
     {"Expm1", make<Function::kExpm1>},
     {"Log", make<Function::kLog>},
@@ -187,6 +187,6 @@ constexpr KernelEntry kEntries[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> function_kernels() { return kEntries; }
+std::span<const KernelEntry> function_kernels() { return kFunctionOpsEntries; }
 
 }  // namespace softamp::emu

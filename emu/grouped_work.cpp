@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 // Arrays larger than this together would not stay in a core's share of the last-level cache.
-constexpr size_t kStreamFrom = size_t{16} << 20;
+constexpr size_t kGroupStreamFrom = size_t{16} << 20;
 
 /// The random words of elements in ascending order; a draw block is computed once.
 class WordCursor {
@@ -48,7 +48,7 @@ void GroupedWork::set_output(void* data, Element type, size_t elements) {
   in_place = data == inputs_[0].data;
   size_t bytes = elements * out_bytes;
   for (int k = 0; k < input_count_; ++k) bytes += elements * size_of(inputs_[k].type);
-  stream_ = !in_place && bytes > kStreamFrom;
+  stream_ = !in_place && bytes > kGroupStreamFrom;
   // The head ends at the start of a draw block and, if possible, of a cache line: of the output if stores stream, else
   // of the first operand, since a kernel loads more than it stores.
   const char* const line_of = static_cast<const char*>(stream_ ? data : inputs_[0].data);

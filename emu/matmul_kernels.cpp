@@ -39,7 +39,7 @@ class MatMulKernel final : public OpKernel {
   ProductPlan plan_;
 };
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kMatmulKernelsEntries[] = {
     {"MatMul",
      [](const OpContext& c) -> std::unique_ptr<OpKernel> {
        return std::make_unique<MatMulKernel>(c, "transpose_a", "transpose_b");
@@ -52,6 +52,6 @@ constexpr KernelEntry kEntries[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> product_kernels() { return kEntries; }
+std::span<const KernelEntry> product_kernels() { return kMatmulKernelsEntries; }
 
 }  // namespace softamp::emu

@@ -15,8 +15,8 @@ namespace {
 
 using kernel::Update;
 
-constexpr size_t kBlock = 512;  ///< elements whose operands, values and codes stay in the first-level cache
-constexpr size_t kStreamFrom = size_t{16} << 20;  ///< bytes of all tensors from which stores bypass the caches
+constexpr size_t kUpdateBlock = 512;  ///< elements whose operands, values and codes stay in the first-level cache
+constexpr size_t kUpdateStreamFrom = size_t{16} << 20;  ///< bytes of all tensors from which stores bypass the caches
 constexpr uint8_t kExactOnly = kInexact | kUnderflow;
 
 /// How the values of a site are computed and rounded.
@@ -69,7 +69,7 @@ class UpdateKernel final : public OpKernel {
     if (by_body_) return;
     vectors_ = &updates_of(isa);
     lanes_ = &lanes_of(isa);
-    stream_ = bytes > kStreamFrom;
+    stream_ = bytes > kUpdateStreamFrom;
     if (s.wide_operands_flushed || s.wide.subnormals != Subnormals::kKeep) entering_.flush_below = 0x00800000u;
   }
 
@@ -89,15 +89,15 @@ class UpdateKernel final : public OpKernel {
                       });
       return;
     }
-    parallel_status(n_.size, 16 * 1024, kBlock, threads_, call.status,
+    parallel_status(n_.size, 16 * 1024, kUpdateBlock, threads_, call.status,
                     [&](size_t begin, size_t end, FpStatus* status) { piece(call, rates, begin, end, status); });
   }
 
  private:
   struct Buffers {
-    alignas(64) float var[kBlock], slot[2][kBlock], grad[kBlock], fresh[2][kBlock];
-    alignas(64) double values[kBlock];
-    alignas(64) char codes[kBlock * 4];
+    alignas(64) float var[kUpdateBlock], slot[2][kUpdateBlock], grad[kUpdateBlock], fresh[2][kUpdateBlock];
+    alignas(64) double values[kUpdateBlock];
+    alignas(64) char codes[kUpdateBlock * 4];
     alignas(64) char tail[4][kGroup * 4];
   };
   /// A run of elements, `valid` of `count` count; and its operands as fp32.
@@ -141,7 +141,7 @@ class UpdateKernel final : public OpKernel {
     uint8_t wanted = status ? possible_ : uint8_t{0};
     for (size_t at = begin; at < end;) {
       const size_t left = end - at;
-      const size_t count = left < kGroup ? kGroup : std::min(left / kGroup * kGroup, kBlock);
+      const size_t count = left < kGroup ? kGroup : std::min(left / kGroup * kGroup, kUpdateBlock);
       Block b{at, count, std::min(left, count), nullptr, {nullptr, nullptr}, nullptr};
       b.var = operand(call.in[0], n_.var, b, 0, buffers, buffers.var);
       for (uint32_t k = 0; k < n_.slots; ++k)

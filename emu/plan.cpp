@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint32_t kAllBits = ~uint32_t{0};
 
-uint32_t low(uint64_t x) { return static_cast<uint32_t>(x); }
+uint32_t low_word(uint64_t x) { return static_cast<uint32_t>(x); }
 
 float power_of_two(int exponent) {  // -126 .. 127
   return __builtin_bit_cast(float, static_cast<uint32_t>(exponent + 127) << 23);
@@ -17,7 +17,7 @@ float power_of_two(int exponent) {  // -126 .. 127
 uint32_t fp32_from(double x) {
   RoundingPolicy up;
   up.mode = RoundingMode::kUp;
-  return low(fp::convert(kBinary64, kFp32, __builtin_bit_cast(uint64_t, x), Semantics::ieee(up)).code);
+  return low_word(fp::convert(kBinary64, kFp32, __builtin_bit_cast(uint64_t, x), Semantics::ieee(up)).code);
 }
 
 /// The thresholds of the variants of N12 and N13: R random, r bits, s = 63 - r, up iff
@@ -71,31 +71,31 @@ WidenPlan plan_widen(const FloatFormat& from, Element to, const Semantics& s) {
   const bool moved_is_finite = from.exponent_bits < 8 || from.specials == Specials::kIeee;
   plan.vectorised = p.usual() && moved_is_finite && from.bias >= 0 && from.bias <= 127 && from.max_exponent() <= 127;
   if (!plan.vectorised) return plan;
-  plan.magnitude_mask = low(from.magnitude_mask());
+  plan.magnitude_mask = low_word(from.magnitude_mask());
   plan.sign_shift = static_cast<uint32_t>(32 - from.storage_bits());
   plan.mantissa_shift = static_cast<uint32_t>(24 - from.precision);
   plan.scale = power_of_two(127 - from.bias);
-  plan.greatest = low(from.max_finite_code());
-  plan.infinity = from.has_infinity() ? low(from.infinity_code()) : kAllBits;
+  plan.greatest = low_word(from.max_finite_code());
+  plan.infinity = from.has_infinity() ? low_word(from.infinity_code()) : kAllBits;
   plan.sign_alone_is_nan = !from.has_negative_zero();
   plan.propagate_nan = p.nan == NanPattern::kPropagate && from.specials == Specials::kIeee;
-  plan.quiet_bit = from.specials == Specials::kIeee ? low(from.quiet_bit()) : 0;
+  plan.quiet_bit = from.specials == Specials::kIeee ? low_word(from.quiet_bit()) : 0;
 
   // Infinities become what the scalar reference makes of them.
   for (uint64_t negative = 0; negative < 2 && from.has_infinity(); ++negative) {
     const uint64_t code = from.infinity_code() | (negative ? from.sign_mask() : 0);
     const Rounded r = fp::convert(from, target, code, s);
-    plan.infinity32[negative] = low(r.code);
+    plan.infinity32[negative] = low_word(r.code);
     plan.infinity64[negative] = r.code;
     plan.on_infinity = r.flags;
   }
   plan.nan64 = nan_code(target, p.nan);
-  plan.nan32 = low(plan.nan64);
+  plan.nan32 = low_word(plan.nan64);
   plan.on_signaling_nan = kInvalid & p.flags;
   plan.on_quiet_nan = s.quiet_nan_is_invalid ? plan.on_signaling_nan : 0;
 
   if (detail::is_wide(from) && s.wide_operands_flushed) {
-    plan.flush_below = low(from.min_normal_code());
+    plan.flush_below = low_word(from.min_normal_code());
     plan.flush_sign = s.operand_flush_sign == FlushSign::kSame ? kAllBits : 0;
   } else if (!to_double && p.subnormals != Subnormals::kKeep) {
     // The code of 2^-126, if that is in reach: it is not above the least normal code, since bias <= 127.
@@ -112,8 +112,8 @@ RoundPlan plan_round(Element from, const FloatFormat& to, Element out, const Sem
   plan.format = to;
   plan.precision = to.precision;
   plan.min_exponent = to.min_exponent();
-  plan.max_finite = low(to.max_finite_code());
-  plan.min_normal = low(to.min_normal_code());
+  plan.max_finite = low_word(to.max_finite_code());
+  plan.min_normal = low_word(to.min_normal_code());
   plan.sign_shift = static_cast<uint32_t>(32 - to.storage_bits());
   plan.has_negative_zero = to.has_negative_zero() && p.signed_zeros;
   plan.usual = p.usual();
@@ -124,15 +124,15 @@ RoundPlan plan_round(Element from, const FloatFormat& to, Element out, const Sem
   for (const bool negative : {false, true}) {
     const Rounded overflow = detail::pack_overflow(to, negative, p);
     const Rounded infinity = pack_infinity(to, negative, p);
-    plan.overflow[negative] = low(overflow.code);
-    plan.infinity[negative] = low(infinity.code);
+    plan.overflow[negative] = low_word(overflow.code);
+    plan.infinity[negative] = low_word(infinity.code);
     plan.on_overflow = overflow.flags;
     plan.on_infinity = infinity.flags;
   }
-  plan.nan = low(nan_code(to, p.nan));
-  plan.nan_sign = p.nan == NanPattern::kInfinity && to.has_infinity() ? low(to.sign_mask()) : 0;
+  plan.nan = low_word(nan_code(to, p.nan));
+  plan.nan_sign = p.nan == NanPattern::kInfinity && to.has_infinity() ? low_word(to.sign_mask()) : 0;
   plan.propagate_nan = p.nan == NanPattern::kPropagate && to.specials == Specials::kIeee;
-  plan.nan_head = low(to.infinity_code() | to.quiet_bit());
+  plan.nan_head = low_word(to.infinity_code() | to.quiet_bit());
   plan.on_inexact = kInexact & p.flags;
   plan.on_underflow = kUnderflow & p.flags;
   plan.on_signaling_nan = kInvalid & p.flags;
@@ -154,7 +154,7 @@ RoundPlan plan_round(Element from, const FloatFormat& to, Element out, const Sem
     plan.flush_sign = p.subnormals == Subnormals::kFlush ? kAllBits : 0;
   }
   if (from == Element::kF32 && s.wide_operands_flushed) {
-    plan.operand_flush_below = low(source.min_normal_code());
+    plan.operand_flush_below = low_word(source.min_normal_code());
     plan.operand_flush_sign = s.operand_flush_sign == FlushSign::kSame ? kAllBits : 0;
   }
   if (out == Element::kF32) plan.values = plan_widen(to, Element::kF32, Semantics::ieee());

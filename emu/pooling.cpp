@@ -15,7 +15,7 @@ using kernel::PoolingGeometry;
 using kernel::Range;
 
 constexpr size_t kSerialReads = 65536;  ///< elements read: fewer run only on the caller's thread
-constexpr uint8_t kReported = kInvalid | kOverflow;
+constexpr uint8_t kPoolingReported = kInvalid | kOverflow;
 
 const PoolingKernels& pooling_of(bulk::InstructionSet set) {
   using bulk::InstructionSet;
@@ -182,7 +182,8 @@ class SummedPooling : public Pooling {
       bulk::round(in, format_, std::span(static_cast<uint16_t*>(call.out[0]), outputs_), env.semantics, options);
     if (!call.status) return;
     for (int b = 0; b < kFlagCount; ++b)
-      if (found.flags & kReported & (1 << b)) call.status->raise(static_cast<uint8_t>(1 << b), found.first_index[b]);
+      if (found.flags & kPoolingReported & (1 << b))
+        call.status->raise(static_cast<uint8_t>(1 << b), found.first_index[b]);
   }
 };
 
@@ -275,7 +276,7 @@ std::unique_ptr<OpKernel> make(const OpContext& c) {
   return std::make_unique<Kernel>(c);
 }
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kPoolingEntries[] = {
     {"AvgPool", make<AvgPool>},
     {"AvgPoolGrad", make<AvgPoolGrad>},
     {"MaxPool", make<MaxPool>},
@@ -284,6 +285,6 @@ constexpr KernelEntry kEntries[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> pooling_kernels() { return kEntries; }
+std::span<const KernelEntry> pooling_kernels() { return kPoolingEntries; }
 
 }  // namespace softamp::emu

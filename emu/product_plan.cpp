@@ -26,7 +26,7 @@ const ProductKernels& products_of(bulk::InstructionSet set) {
 }
 
 /// What the fast ways assume of the rounding; the careful way computes overflows again.
-bool usual(const RoundPlan& p) {
+bool usual_products(const RoundPlan& p) {
   const bool flush_shows = p.operand_flush_below != 0 && p.operand_flush_sign == 0;
   return p.usual && p.format == kFp16 && p.overflow_above == p.max_finite && p.flush_below == 0 && !flush_shows;
 }
@@ -42,8 +42,8 @@ ProductPlan::Way way_of(const ProductPlan& plan) {
   }
   if (engine::needs_body(plan.rules, plan.semantics)) return Way::kScalar;
   if (plan.rules.partials == kernel::PartialsType::kFloat) return Way::kFloat;
-  const bool nearest = usual(p) && !p.stochastic && p.parity == 1;
-  const bool carry = usual(p) && p.stochastic && p.half == 0 && p.random_bits <= 16;
+  const bool nearest = usual_products(p) && !p.stochastic && p.parity == 1;
+  const bool carry = usual_products(p) && p.stochastic && p.half == 0 && p.random_bits <= 16;
   if (plan.rules.exact_each) {
     const bool halves = plan.rules.a == kFp16 && plan.rules.b == kFp16 &&
                         plan.semantics.narrow_infinity != InfinityOperand::kNextBinade;

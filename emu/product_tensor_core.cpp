@@ -12,20 +12,20 @@ namespace softamp::emu {
 namespace {
 
 constexpr size_t kTileRows = 32, kTileColumns = 32;
-constexpr size_t kChunk = 512;  ///< products, a multiple of every group's length
+constexpr size_t kCoreChunk = 512;  ///< products, a multiple of every group's length
 
 /// Products [k0, k1): whole groups from the beginning of an independent partial on, or its end.
-struct Chunk {
+struct CoreChunk {
   size_t k0, k1;
   bool closes_partial;
 };
 
-std::vector<Chunk> cut(const Schedule& schedule, bool independent) {
-  std::vector<Chunk> chunks;
+std::vector<CoreChunk> cut(const Schedule& schedule, bool independent) {
+  std::vector<CoreChunk> chunks;
   size_t begin = 0, end = 0;
   const auto partial = [&](bool closes) {
-    for (; begin < end; begin = std::min(end, begin + kChunk))
-      chunks.push_back({begin, std::min(end, begin + kChunk), closes && begin + kChunk >= end});
+    for (; begin < end; begin = std::min(end, begin + kCoreChunk))
+      chunks.push_back({begin, std::min(end, begin + kCoreChunk), closes && begin + kCoreChunk >= end});
   };
   for (const ChainBlock& block : schedule.blocks) {
     end += block.length;
@@ -37,7 +37,7 @@ std::vector<Chunk> cut(const Schedule& schedule, bool independent) {
 
 /// Unpacked rows (of A, or columns of B) of a chunk, each `stride` from the next.
 struct Panel {
-  static constexpr size_t kStride = kChunk;
+  static constexpr size_t kStride = kCoreChunk;
   std::vector<float> values = std::vector<float>(kTileRows * kStride);
   std::vector<TensorCoreTerm> terms = std::vector<TensorCoreTerm>(kTileRows * kStride);
   bool special[kTileRows] = {};  ///< the row has an infinity or a NaN
@@ -74,11 +74,12 @@ class Tile {
         environment_(environment),
         core_(tensor_core(plan.rules.accumulator, plan.rules.a)),
         inner_(kernel::chain_semantics(plan.rules, plan.semantics)),
-        b_values_(kTileColumns * kChunk) {}
+        b_values_(kTileColumns * kCoreChunk) {}
 
-  void run(const std::vector<Chunk>& chunks, size_t row0, size_t rows, size_t col0, size_t columns, FpStatus* status) {
+  void run(const std::vector<CoreChunk>& chunks, size_t row0, size_t rows, size_t col0, size_t columns,
+           FpStatus* status) {
     std::fill(std::begin(sums_), std::end(sums_), Sum{});
-    for (const Chunk& chunk : chunks) {
+    for (const CoreChunk& chunk : chunks) {
       const size_t length = chunk.k1 - chunk.k0;
       problem_.operands->a_rows(row0, rows, chunk.k0, chunk.k1, a_.values.data(), Panel::kStride);
       problem_.operands->b_rows(chunk.k0, chunk.k1, col0, columns, b_values_.data(), kTileColumns);
@@ -186,7 +187,7 @@ class Tile {
 
 void run_tensor_core_product(const ProductPlan& plan, const ProductProblem& problem,
                              const kernel::Environment& environment, const ProductSettings& settings) {
-  const std::vector<Chunk> chunks = cut(*problem.schedule, plan.rules.independent);
+  const std::vector<CoreChunk> chunks = cut(*problem.schedule, plan.rules.independent);
   const size_t across = (problem.columns + kTileColumns - 1) / kTileColumns;
   const size_t tiles = across * ((problem.rows + kTileRows - 1) / kTileRows);
   const bool serial = problem.rows * problem.columns * problem.schedule->k < 10000;

@@ -88,23 +88,23 @@ ProductRun::ProductRun(const ProductPlan& product_plan, const ProductProblem& pr
 }
 
 bool ProductRun::fast(const ProductTile& tile, float* acc) const {
-  using Way = ProductPlan::Way;
+  using ProductWay = ProductPlan::Way;
   const ProductKernels& k = kernels;
   switch (way) {
-    case Way::kNative: return k.native(plan, environment, tile, acc);
-    case Way::kNearestEach: return k.nearest_each(plan, environment, tile, acc);
-    case Way::kCarryEach: return k.carry_each(plan, environment, tile, acc);
-    case Way::kNearest: return k.nearest(plan, environment, tile, acc);
-    case Way::kCarry: return k.carry(plan, environment, tile, acc);
+    case ProductWay::kNative: return k.native(plan, environment, tile, acc);
+    case ProductWay::kNearestEach: return k.nearest_each(plan, environment, tile, acc);
+    case ProductWay::kCarryEach: return k.carry_each(plan, environment, tile, acc);
+    case ProductWay::kNearest: return k.nearest(plan, environment, tile, acc);
+    case ProductWay::kCarry: return k.carry(plan, environment, tile, acc);
     default: return false;
   }
 }
 
 void ProductRun::multiply(const Chunk& chunk, const ProductTile& tile, const TileState& state) const {
-  using Way = ProductPlan::Way;
+  using ProductWay = ProductPlan::Way;
   const size_t count = padded_tile(kernels);
   uint8_t& suspicion = *state.suspicion;
-  if (way == Way::kFloat) {
+  if (way == ProductWay::kFloat) {
     kernels.chain(tile.a, tile.b, chunk.k1 - chunk.k0, plan.products_exact, state.acc);
   } else if (way == plan.careful || !fast(tile, state.acc)) {
     suspicion |= plan.rules.exact_each ? general_each(tile, state.acc) : general(tile, state.acc);

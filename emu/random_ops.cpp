@@ -102,7 +102,7 @@ std::unique_ptr<OpKernel> make_integer(const OpContext& context) {
   return std::make_unique<RandomIntegerKernel>(context);
 }
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kRandomOpsEntries[] = {
     {"RandomUniform", make<RandomKind::kUniform>},
     {"RandomStandardNormal", make<RandomKind::kNormal>},
     {"TruncatedNormal", make<RandomKind::kTruncatedNormal>},
@@ -111,6 +111,6 @@ constexpr KernelEntry kEntries[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> random_kernels() { return kEntries; }
+std::span<const KernelEntry> random_kernels() { return kRandomOpsEntries; }
 
 }  // namespace softamp::emu

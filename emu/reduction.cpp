@@ -250,7 +250,7 @@ class PlaceKernel final : public OpKernel {
 };
 
 template <class Kernel>
-std::unique_ptr<OpKernel> make(const OpContext& c) {
+std::unique_ptr<OpKernel> make_reduction(const OpContext& c) {
   return std::make_unique<Kernel>(c);
 }
 
@@ -258,9 +258,10 @@ std::unique_ptr<OpKernel> make(const OpContext& c) {
 
 std::span<const KernelEntry> reduction_kernels() {
   static constexpr KernelEntry kEntries[] = {
-      {"Sum", make<ReductionKernel>}, {"Mean", make<ReductionKernel>},   {"Max", make<ReductionKernel>},
-      {"Min", make<ReductionKernel>}, {"L2Loss", make<ReductionKernel>}, {"BiasAddGrad", make<ReductionKernel>},
-      {"ArgMax", make<PlaceKernel>},  {"ArgMin", make<PlaceKernel>},
+      {"Sum", make_reduction<ReductionKernel>},    {"Mean", make_reduction<ReductionKernel>},
+      {"Max", make_reduction<ReductionKernel>},    {"Min", make_reduction<ReductionKernel>},
+      {"L2Loss", make_reduction<ReductionKernel>}, {"BiasAddGrad", make_reduction<ReductionKernel>},
+      {"ArgMax", make_reduction<PlaceKernel>},     {"ArgMin", make_reduction<PlaceKernel>},
   };
   return kEntries;
 }

@@ -8,7 +8,7 @@
 namespace softamp::emu {
 namespace {
 
-constexpr uint64_t kStreamFrom = uint64_t{8} << 20;  // bytes of a tensor from which stores bypass the caches
+constexpr uint64_t kResultStreamFrom = uint64_t{8} << 20;  // bytes of a tensor from which stores bypass the caches
 
 /// Multi-step operations write no payloads (kernel::finish).
 Semantics without_payloads(Semantics s) {
@@ -17,7 +17,7 @@ Semantics without_payloads(Semantics s) {
   return s;
 }
 
-bool starts_line(const void* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 0; }
+bool result_starts_line(const void* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 0; }
 
 }  // namespace
 
@@ -58,7 +58,7 @@ Results::Results(DType to, uint64_t elements, const EngineSettings& settings) : 
     by_body_ = true;
     return;
   }
-  stream_ = elements * softamp::size_of(to) >= kStreamFrom;
+  stream_ = elements * softamp::size_of(to) >= kResultStreamFrom;
   vectors_ = &reductions_of(settings.isa);
   plan_ = to == DType::kFloat32 ? plan_round(Element::kF32, format, Element::kU32, s)
                                 : plan_round(Element::kF32, format, Element::kU16, kernel::detail::unflushed(s));
@@ -136,7 +136,7 @@ void Results::store(const float* values, uint64_t first, size_t count, void* out
   const size_t lead = aligned_draws ? first % 8 : 0;
   if (lead) in_a_group(lead, count < 8 - lead ? count : 8 - lead);
   if (const size_t whole = (count - done) / kGroup * kGroup) {
-    const bool stream = stream_ && starts_line(to + 2 * done);
+    const bool stream = stream_ && result_starts_line(to + 2 * done);
     flags =
         static_cast<uint8_t>(flags | groups(call, values + done, first + done, whole, to + 2 * done, wanted, stream));
     done += whole;

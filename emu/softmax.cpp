@@ -27,8 +27,8 @@ const SoftmaxKernels& softmax_of(bulk::InstructionSet set) {
 
 namespace {
 
-constexpr uint64_t kBuffer = 4096;     // results that a thread holds
-constexpr uint64_t kGrain = 8 * 1024;  // the number of elements up to which one thread suffices
+constexpr uint64_t kBuffer = 4096;            // results that a thread holds
+constexpr uint64_t kSoftmaxGrain = 8 * 1024;  // the number of elements up to which one thread suffices
 
 using What = engine::SoftmaxKind;
 
@@ -52,8 +52,8 @@ class SoftmaxKernel final : public OpKernel {
   void run(const OpCall& call) const override {
     if (rows_ == 0) return;
     if (what_ == What::kSparse) check_labels(static_cast<const int32_t*>(call.in[1]));
-    parallel_status(rows_, by_body_ && threads_ == 1 ? rows_ : std::max<uint64_t>(1, kGrain / classes_), 8, threads_,
-                    call.status, [&](size_t begin, size_t end, FpStatus* status) {
+    parallel_status(rows_, by_body_ && threads_ == 1 ? rows_ : std::max<uint64_t>(1, kSoftmaxGrain / classes_), 8,
+                    threads_, call.status, [&](size_t begin, size_t end, FpStatus* status) {
                       if (by_body_)
                         for (size_t row = begin; row < end; ++row) body(call, row, status, false);
                       else

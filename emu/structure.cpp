@@ -89,14 +89,14 @@ class MapKernel final : public OpKernel {
 };
 
 template <class Kernel>
-std::unique_ptr<OpKernel> make(const OpContext& c) {
+std::unique_ptr<OpKernel> make_copy(const OpContext& c) {
   return std::make_unique<Kernel>(c);
 }
 
 }  // namespace
 
 std::span<const KernelEntry> structure_kernels() {
-  static constexpr KernelFactory copy = make<CopyKernel>, map = make<MapKernel>;
+  static constexpr KernelFactory copy = make_copy<CopyKernel>, map = make_copy<MapKernel>;
   static constexpr KernelEntry entries[] = {
       {"Assign", copy},
       {"ConcatV2", map},

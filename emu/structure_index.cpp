@@ -176,10 +176,10 @@ class SegmentSumKernel final : public OpKernel {
     reading.wide_operands_flushed = s.wide_operands_flushed;
     Semantics rounding = s;
     rounding.wide_operands_flushed = false;
-    constexpr int64_t kChunk = 256;
-    float sum[kChunk];
-    for (int64_t from = 0; from < columns_; from += kChunk) {
-      const int64_t n = std::min(kChunk, columns_ - from);
+    constexpr int64_t kColumns = 256;
+    float sum[kColumns];
+    for (int64_t from = 0; from < columns_; from += kColumns) {
+      const int64_t n = std::min(kColumns, columns_ - from);
       std::fill_n(sum, n, 0.0F);
       for (int64_t i = 0; i < count; ++i)
         for (int64_t c = 0; c < n; ++c) {

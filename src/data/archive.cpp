@@ -16,17 +16,18 @@
 #include "softamp/data/images.h"
 
 namespace softamp::archive {
-namespace {
-
-constexpr uint64_t kMostPacked = uint64_t{1} << 31;
-constexpr size_t kPiece = size_t{1} << 18;
-constexpr size_t kGzipHeader = 10, kGzipTrailer = 8;
 
 using LibArchive = struct ::archive;
 struct FreeArchive {
   void operator()(LibArchive* a) const { ::archive_read_free(a); }
 };
 using Reader = std::unique_ptr<LibArchive, FreeArchive>;
+
+namespace {
+
+constexpr uint64_t kMostPacked = uint64_t{1} << 31;
+constexpr size_t kPiece = size_t{1} << 18;
+constexpr size_t kGzipHeader = 10, kGzipTrailer = 8;
 
 std::string hex(uint64_t value, int digits) {
   std::string text(static_cast<size_t>(digits), '0');

@@ -7,9 +7,7 @@
 #include "src/report/small_json.h"
 
 namespace softamp {
-namespace {
-
-using layer_detail::Record;
+namespace layer_detail {
 
 /// Changes a value while alive, then restores it.
 template <class T>
@@ -24,6 +22,13 @@ class Held {
   T& place_;
   T before_;
 };
+
+}  // namespace layer_detail
+
+namespace {
+
+using layer_detail::Held;
+using layer_detail::Record;
 
 /// As Keras: the name of a dtype becomes its proper one ("half": float16).
 Policy policy_of(const LayerContext& context, const LayerDtype& dtype) {

@@ -33,7 +33,7 @@ def problems(bugs, options):
             else:
                 objects[test] = unit.object
         # All at once, since that is quick; one by one only to say which it is. Tests may use the same names.
-        if tried(workshop.link_test, "all", sorted(set(objects.values())), ["-Wl,-z,muldefs"]):
+        if tried(workshop.link_test, "all", sorted(set(objects.values()))):
             for test, tester in objects.items():
                 wrong = tried(workshop.link_test, "one", [tester])
                 found += [f"{test}: {wrong}"] if wrong else []

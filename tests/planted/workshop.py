@@ -31,6 +31,7 @@ class Unit:
         # Definitions, instruction sets and foreign include folders.
         self.sets = [word for word in words if word.startswith("-m")]
         self.flags = [word for word in words if word.startswith("-D")]
+        self.interposable = "-fPIC" in words
         for option, value in zip(words, words[1:]):
             if option == "-isystem":
                 self.flags += [option, value]
@@ -52,8 +53,9 @@ class Workshop:
     def __init__(self, folder, options):
         self.folder = pathlib.Path(folder)
         self.compiler = options.compiler
-        self.link_inputs = ["-Wl,--start-group", *options.link, "-Wl,--end-group", "-pthread"]
         self.spent = threading.local()  # processor seconds of this thread's children
+        self.clang = "clang" in self.execute([self.compiler, "--version"])[1]
+        self.link_inputs = ["-Wl,-z,muldefs", "-Wl,--start-group", *options.link, "-Wl,--end-group", "-pthread"]
         self.prelude = ()
         commands = options.build / "compile_commands.json"
         if not commands.is_file():
@@ -110,11 +112,10 @@ class Workshop:
         unit = self.unit_of(test)
         path = self.folder / "prelude.h"
         path.write_text("".join(f"#include <{header}>\n" for header in PRELUDE))
-        clang = "clang" in self.execute([self.compiler, "--version"])[1]
-        compiled = self.folder / ("prelude.h.pch" if clang else "prelude.h.gch")
+        compiled = self.folder / ("prelude.h.pch" if self.clang else "prelude.h.gch")
         self.check([self.compiler, *FLAGS, *unit.flags, "-x", "c++-header", path, "-o", compiled],
                    "the headers do not compile")
-        self.prelude = [*unit.flags, *(["-include-pch", compiled] if clang else ["-include", path])]
+        self.prelude = [*unit.flags, *(["-include-pch", compiled] if self.clang else ["-include", path])]
 
     def overlay(self, name):
         """The folder of one bug, first on the include path. What is in it stands for files of the repository."""
@@ -143,11 +144,15 @@ class Workshop:
         return target
 
     def compile_source(self, name, source):
-        """A source of the library or the command, with all others that the build compiles together with it."""
+        """A source of the library or the command, changed or not.
+
+        In a batch, g++ leaves calls of other functions to the linker where the object may be put into a shared library;
+        the linker takes the first definition, which is the changed one. Else the whole batch is compiled.
+        """
         changed = self.folder / name / source
         path = changed if changed.is_file() else ROOT / source
         unit = self.unit_of(source)
-        if unit.path != ROOT / source:
+        if unit.path != ROOT / source and (self.clang or not unit.interposable):
             text = unit.path.read_text().replace(f'"{ROOT / source}"', f'"{path}"').replace(f'"{source}"', f'"{path}"')
             path = self.put(name, "batch.cpp", text)
         return self.compile(name, source, path)

@@ -13,6 +13,10 @@
 
 namespace softamp::parity {
 
+/// Every type of a tensor.
+inline constexpr DType kAllTypes[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32,
+                                      DType::kFloat64, DType::kInt32,    DType::kBool};
+
 /// A graph to run and what to compare.
 struct Case {
   std::string name;  ///< "AddV2 float16 nearest": says what is run, to the person who reads of a difference

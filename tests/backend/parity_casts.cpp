@@ -8,9 +8,6 @@
 namespace softamp::parity {
 namespace {
 
-constexpr DType kTypes[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32,
-                            DType::kFloat64, DType::kInt32,    DType::kBool};
-
 /// fp32 numbers around those where a conversion to 16 bits changes its ways, in every ninth place.
 void add_boundaries(Tensor& t, uint64_t seed) {
   // 2^-25, 2^-24, 2^-14, 65504, 65520, 65536, the greatest bf16 and halfway to the next, the least normal fp32.
@@ -41,7 +38,7 @@ Case from(const Tensor& source) {
   Case c;
   GraphBuilder b;
   const Port x = b.placeholder("x", source.type().dtype, source.type().shape);
-  for (const DType to : kTypes) cast(b, x, to);
+  for (const DType to : kAllTypes) cast(b, x, to);
   c.graph = b.build();
   c.feeds.emplace("x", source.clone());
   return c;
@@ -133,7 +130,7 @@ void casts(Suite& suite) {
     if (n >= 100000) c.steps = c.feeds.begin()->second.type().shape.elements() < n ? 3 : 1;
     suite.run(c);
   };
-  for (const DType type : kTypes) {
+  for (const DType type : kAllTypes) {
     const std::string name = name_of(type);
     const uint64_t seed = 17 + static_cast<uint64_t>(type);
     const Tensor special = values(type, Shape{n + 5}, seed, false), plain = values(type, Shape{less}, seed, true);

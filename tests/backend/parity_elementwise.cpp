@@ -23,7 +23,7 @@ bool takes(const char* op, DType t) {
 }
 
 /// Every operation on x and y of one shape.
-void add_all(GraphBuilder& b, Port x, Port y) {
+void add_elementwise(GraphBuilder& b, Port x, Port y) {
   const DType t = b.type(x).dtype;
   for (const char* op : kUnary)
     if (takes(op, t)) b.add(op, {x});
@@ -39,13 +39,13 @@ void add_all(GraphBuilder& b, Port x, Port y) {
   }
 }
 
-void everything(Suite& suite, const Setting& setting, DType t, const Shape& shape, const std::string& what,
-                int steps = 3) {
+void every_elementwise(Suite& suite, const Setting& setting, DType t, const Shape& shape, const std::string& what,
+                       int steps = 3) {
   const std::string name = what + " " + name_of(t) + " " + setting.name;
   if (!suite.wants(name)) return;
   Elements e(name, setting);
   const Port x = e.operand("x", t, shape), y = e.operand("y", t, shape);
-  add_all(e.builder, x, y);
+  add_elementwise(e.builder, x, y);
   e.steps = steps;
   e.run(suite);
 }
@@ -144,7 +144,7 @@ void elementwise(Suite& suite) {
   const int large_steps = suite.elements() > 100000 ? 1 : 3;
   for (const Setting& setting : settings())
     for (const DType t : types) {
-      everything(suite, setting, t, Shape{suite.elements() + 5}, "all", large_steps);
+      every_elementwise(suite, setting, t, Shape{suite.elements() + 5}, "all", large_steps);
       in_place(suite, setting, t);
       if (t != DType::kInt32 || &setting == &settings()[0]) many_terms(suite, setting, t);
     }
@@ -153,10 +153,10 @@ void elementwise(Suite& suite) {
   for (const size_t k : {0, 2})
     for (const DType t : types)
       for (const int64_t n : {0, 1, 7, 8, 9, 1023})
-        everything(suite, settings()[k], t, Shape{n}, std::to_string(n) + " elements", 1);
+        every_elementwise(suite, settings()[k], t, Shape{n}, std::to_string(n) + " elements", 1);
   for (const Setting& setting : odd_settings())
     for (const DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32})
-      everything(suite, setting, t, Shape{700}, "odd", 1);
+      every_elementwise(suite, setting, t, Shape{700}, "odd", 1);
   for (const int64_t n : {0, 1, 8, 1023}) logic(suite, Shape{n}), fills(suite, n);
   logic(suite, Shape{suite.elements()});
 }

@@ -5,7 +5,7 @@
 namespace softamp::parity {
 namespace {
 
-void add_all(GraphBuilder& b, Port x, Port y) {
+void add_functions(GraphBuilder& b, Port x, Port y) {
   for (const char* op : {"Exp", "Expm1", "Log", "Log1p", "Tanh", "Sigmoid", "Erf", "Sin", "Cos"}) b.add(op, {x});
   b.add("Pow", {x, y});
   for (const bool approximate : {false, true}) {
@@ -14,12 +14,13 @@ void add_all(GraphBuilder& b, Port x, Port y) {
   }
 }
 
-void everything(Suite& suite, const Setting& setting, DType t, const Shape& shape, const std::string& what, int steps) {
+void every_function(Suite& suite, const Setting& setting, DType t, const Shape& shape, const std::string& what,
+                    int steps) {
   const std::string name = what + " " + name_of(t) + " " + setting.name;
   if (!suite.wants(name)) return;
   Elements e(name, setting);
   const Port x = e.operand("x", t, shape), y = e.operand("y", t, shape);
-  add_all(e.builder, x, y);
+  add_functions(e.builder, x, y);
   e.steps = steps;
   e.run(suite);
 }
@@ -50,15 +51,15 @@ void functions(Suite& suite) {
   const int large_steps = suite.elements() > 100000 ? 1 : 3;
   for (const Setting& setting : settings())
     for (const DType t : types) {
-      everything(suite, setting, t, Shape{suite.elements() + 3}, "all", large_steps);
+      every_function(suite, setting, t, Shape{suite.elements() + 3}, "all", large_steps);
       shapes(suite, setting, t);
     }
   for (const size_t k : {0, 2})
     for (const DType t : types)
       for (const int64_t n : {0, 1, 7, 8, 9, 1023})
-        everything(suite, settings()[k], t, Shape{n}, std::to_string(n) + " elements", 1);
+        every_function(suite, settings()[k], t, Shape{n}, std::to_string(n) + " elements", 1);
   for (const Setting& setting : odd_settings())
-    for (const DType t : types) everything(suite, setting, t, Shape{400}, "odd", 1);
+    for (const DType t : types) every_function(suite, setting, t, Shape{400}, "odd", 1);
 }
 
 }  // namespace softamp::parity

@@ -29,8 +29,8 @@ const std::vector<Rule>& rules() {
 struct Types {
   DType var, slot, grad;
 };
-constexpr Types kTypes[] = {{kF, kF, kF}, {kH, kH, kH}, {kB, kB, kB}, {kF, kF, kH},
-                            {kH, kF, kH}, {kF, kH, kB}, {kB, kF, kB}};
+constexpr Types kUpdateTypes[] = {{kF, kF, kF}, {kH, kH, kH}, {kB, kB, kB}, {kF, kF, kH},
+                                  {kH, kF, kH}, {kF, kH, kB}, {kB, kF, kB}};
 
 struct Scalars {
   double rate, decay;
@@ -117,7 +117,7 @@ void optimizers(Suite& suite) {
   const int64_t large = suite.elements() / 2;
   for (const Setting& setting : settings())
     for (const Rule& rule : rules())
-      for (const Types& types : kTypes) {
+      for (const Types& types : kUpdateTypes) {
         const std::string name = std::string(rule.op) + " " + name_of(types.var) + " " + name_of(types.slot) + " " +
                                  name_of(types.grad) + " " + setting.name + " ";
         if (suite.wants(name + "plain")) run(suite, name + "plain", rule, types, kScalars[0], setting, {large}, true);

@@ -9,9 +9,6 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-constexpr DType kTypes[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32,
-                            DType::kFloat64, DType::kInt32,    DType::kBool};
-
 Tensor tensor_of(const TensorType& type, uint64_t seed) {
   if (type.dtype == DType::kInt32) return integers(type.shape, seed, -1000000, 1000000);
   return type.dtype == DType::kBool ? truths(type.shape, seed) : floats(type.dtype, type.shape, seed);
@@ -239,7 +236,7 @@ void refusals(Suite& suite) {
 void structure(Suite& suite) {
   const std::pair<const char*, void (*)(Maker&, DType, int64_t)> groups[] = {
       {"Transpose", transpositions}, {"joins", joins}, {"windows", windows}, {"indexed", indexed}};
-  for (const DType type : kTypes) {
+  for (const DType type : kAllTypes) {
     for (const auto& [group, add] : groups) {
       const std::string name = std::string(group) + " " + name_of(type);
       if (!suite.wants(name)) continue;

@@ -79,13 +79,13 @@ TEST(Vectors, FixedScalesNeverMoveAndSkipWhereTheySaySo) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Models, each in the words of its system.
 
-struct Model {
-  virtual ~Model() = default;
+struct PublishedScaler {
+  virtual ~PublishedScaler() = default;
   virtual bool step(bool finite) = 0;  // applied?
   float scale = 1;
 };
 
-struct TensorFlowModel : Model {
+struct TensorFlowModel : PublishedScaler {
   TensorFlowModel(float initial, int64_t steps) : period(steps) { scale = initial; }
   bool step(bool finite) override {
     if (finite) {
@@ -104,7 +104,7 @@ struct TensorFlowModel : Model {
   int64_t period, good = 0;
 };
 
-struct MindSporeModel : Model {
+struct MindSporeModel : PublishedScaler {
   MindSporeModel(float initial, int64_t steps) : window(steps) { scale = initial; }
   bool step(bool finite) override {
     if (!finite) {
@@ -119,7 +119,7 @@ struct MindSporeModel : Model {
   int64_t window, current = 1, last = 0;
 };
 
-struct TorchModel : Model {
+struct TorchModel : PublishedScaler {
   TorchModel(float initial, int64_t steps) : interval(steps) { scale = initial; }
   bool step(bool finite) override {
     if (!finite) {
@@ -137,7 +137,7 @@ struct TorchModel : Model {
   int64_t interval, tracker = 0;
 };
 
-struct ApexModel : Model {
+struct ApexModel : PublishedScaler {
   ApexModel(float initial, int64_t steps) : window(steps) { scale = initial; }
   bool step(bool finite) override {
     if (finite) {
@@ -156,7 +156,7 @@ struct ApexModel : Model {
 };
 
 /// "Overflow": one value of a thousand is clipped. The conditions in the vendor's order.
-struct GraphcoreModel : Model {
+struct GraphcoreModel : PublishedScaler {
   GraphcoreModel(float initial, int64_t steps) : frequency(steps) { scale = initial; }
   bool step(bool finite) override {
     clipped += finite ? 0 : 1;

@@ -16,18 +16,18 @@
 namespace softamp::reproduce {
 namespace {
 
-constexpr uint64_t kSeed = 0x123456789abcdef0;
+constexpr uint64_t kPathSeed = 0x123456789abcdef0;
 constexpr Paths::Site kSite{7, 1234567, 40};
 
 using Codes = std::vector<uint16_t>;
 
-struct Operation {
+struct PathOperation {
   const char* name;
   void (Paths::*paths)(std::span<const uint16_t>, std::span<const uint16_t>, std::span<uint16_t>,
                        const Paths::Site&) const;
   Rounded (*scalar)(const FloatFormat&, uint64_t, uint64_t, const Semantics&, uint32_t);
 };
-const Operation kOperations[] = {
+const PathOperation kPathOperations[] = {
     {"add", &Paths::add,
      [](const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t w) {
        return fp::add(f, a, b, s, w);
@@ -42,9 +42,9 @@ const Operation kOperations[] = {
      }},
 };
 
-Codes by_scalars(const Operation& o, const FloatFormat& f, const Semantics& s, const Codes& a, const Codes& b,
+Codes by_scalars(const PathOperation& o, const FloatFormat& f, const Semantics& s, const Codes& a, const Codes& b,
                  const Paths::Site& site) {
-  const RandomBits random{kSeed};
+  const RandomBits random{kPathSeed};
   Codes out(a.size());
   for (size_t i = 0; i < a.size(); ++i) {
     const int r = s.rounding(f).random_bits;
@@ -56,8 +56,8 @@ Codes by_scalars(const Operation& o, const FloatFormat& f, const Semantics& s, c
 
 void expect_same(const FloatFormat& f, const Semantics& s, const Codes& a, const Codes& b, const std::string& what,
                  const Paths::Site& site = kSite) {
-  const Paths paths(f, s, kSeed);
-  for (const Operation& o : kOperations) {
+  const Paths paths(f, s, kPathSeed);
+  for (const PathOperation& o : kPathOperations) {
     const Codes expected = by_scalars(o, f, s, a, b, site);
     Codes out(a.size());
     (paths.*o.paths)(a, b, out, site);
@@ -136,7 +136,7 @@ TEST(Paths, CutsOfThePathsChangeNothing) {
   for (const FloatFormat& f : {kFp16, kBf16})
     for (const int r : {13, 24}) {
       const Semantics s = experiment_semantics(RoundingMode::kStochastic, r);
-      const Paths paths(f, s, kSeed);
+      const Paths paths(f, s, kPathSeed);
       Codes a(2500), b(2500), whole(2500);
       for (size_t i = 0; i < a.size(); ++i) {
         a[i] = static_cast<uint16_t>(f.min_normal_code() * 9 + generator() % 500);

@@ -51,7 +51,9 @@ class Forward {
     for (Range& r : a.at) r = rounded(r);
     return a;
   }
-  Range rounded(const Range& r) const { return Range(nearest(dtype_, r.low), nearest(dtype_, r.high)); }
+  Range rounded(const Range& r) const {
+    return Range(oracle::model::nearest(dtype_, r.low), oracle::model::nearest(dtype_, r.high));
+  }
 
   Array convolve(const Array& x, const std::string& scope, int64_t stride, bool same, bool bias) const {
     Window window;

@@ -315,10 +315,10 @@ Model one_weight(bool squared, DType compute = DType::kFloat32) {
   return m;
 }
 
-struct Weight {
+struct WeightRun {
   template <class Wrapper>
-  Weight(const Wrapper& optimizer, double start, bool squared = false, DType compute = DType::kFloat32,
-         GradientClipping clipping = {})
+  WeightRun(const Wrapper& optimizer, double start, bool squared = false, DType compute = DType::kFloat32,
+            GradientClipping clipping = {})
       : trainer(one_weight(squared, compute), options(optimizer, clipping)) {
     trainer.set_variable("net/w", Tensor::full(DType::kFloat32, {}, start));
   }
@@ -345,19 +345,19 @@ struct Weight {
 
 TEST(Vectors, KerasOptimizersOwn) {  // MIXED_PRECISION K24
   {
-    Weight run(LossScaleOptimizer(KerasOptimizer{sgd(0.25)}, KerasLossScale{}), 1, true);  // loss w^2
+    WeightRun run(LossScaleOptimizer(KerasOptimizer{sgd(0.25)}, KerasLossScale{}), 1, true);  // loss w^2
     run.step();
     EXPECT_EQ(run.w(), 0.5);
     run.step();
     EXPECT_EQ(run.w(), 0.25);
   }
   {
-    Weight run(LossScaleOptimizer(KerasOptimizer{sgd(2)}, KerasLossScale{false, 10.0}), 5);
+    WeightRun run(LossScaleOptimizer(KerasOptimizer{sgd(2)}, KerasLossScale{false, 10.0}), 5);
     run.step();
     EXPECT_EQ(run.w(), 3);
   }
   {
-    Weight run(LossScaleOptimizer(KerasOptimizer{sgd(1)}, KerasLossScale{true, 2.0, 1}), 1);
+    WeightRun run(LossScaleOptimizer(KerasOptimizer{sgd(1)}, KerasLossScale{true, 2.0, 1}), 1);
     EXPECT_TRUE(run.step());
     const double w = run.w();
     EXPECT_FALSE(run.step(std::nan("")));
@@ -374,12 +374,12 @@ TEST(Vectors, KerasOptimizersOwn) {  // MIXED_PRECISION K24
                                        : clipping.global_norm) = c;
         return clipping;
       };
-      Weight first(optimizer, 5, false, DType::kFloat32, clip(2));
+      WeightRun first(optimizer, 5, false, DType::kFloat32, clip(2));
       first.step(4);
       EXPECT_EQ(first.w(), 1) << kind;
       EXPECT_EQ(first.scales, Numbers{4});
-      Weight second(LossScaleOptimizer(KerasOptimizer{sgd(2)}, KerasLossScale{true, 4.0, 1}), 1, false, DType::kFloat32,
-                    clip(3));
+      WeightRun second(LossScaleOptimizer(KerasOptimizer{sgd(2)}, KerasLossScale{true, 4.0, 1}), 1, false,
+                       DType::kFloat32, clip(3));
       second.step(4);
       EXPECT_EQ(second.w(), -5) << kind;
       EXPECT_FALSE(second.step(HUGE_VAL)) << kind;
@@ -390,7 +390,7 @@ TEST(Vectors, KerasOptimizersOwn) {  // MIXED_PRECISION K24
 }
 
 TEST(Vectors, MasterWeightTakesWhatHalfWouldLose) {  // 1 - 2^-14
-  Weight run(LossScaleOptimizer(KerasOptimizer{sgd(0x1p-14)}, KerasLossScale{}), 1, false, DType::kFloat16);
+  WeightRun run(LossScaleOptimizer(KerasOptimizer{sgd(0x1p-14)}, KerasLossScale{}), 1, false, DType::kFloat16);
   EXPECT_TRUE(run.step());
   EXPECT_EQ(run.w(), 1 - 0x1p-14);
 }
@@ -408,7 +408,7 @@ TEST(Vectors, ScalesOfBothWrappers) {  // MIXED_PRECISION T09, T18
                                        {1, "TTTFT", {1, 2, 2, 1, 1}},
                                        {32, "TFTFTFT", {32, 16, 16, 8, 8, 4, 4}}};
   const auto check = [&]<class Wrapper>(const Wrapper& optimizer, const Sequence& row) {
-    Weight run(optimizer, 1);
+    WeightRun run(optimizer, 1);
     int64_t applied = 0, steps = 0;
     for (const char* c = row.steps; *c; ++c, ++steps) applied += run.step(*c == 'T' ? 1 : HUGE_VAL);
     EXPECT_EQ(run.scales, row.scales) << row.steps;
@@ -427,14 +427,14 @@ TEST(Vectors, ScalesOfBothWrappers) {  // MIXED_PRECISION T09, T18
 }
 
 TEST(Vectors, AScaleNearTheLargestNumberStays) {
-  Weight run(LossScaleOptimizer(KerasOptimizer{sgd(1)}, KerasLossScale{true, 0x1p127, 1}), 1);
+  WeightRun run(LossScaleOptimizer(KerasOptimizer{sgd(1)}, KerasLossScale{true, 0x1p127, 1}), 1);
   EXPECT_TRUE(run.step(0x1p-100));
   EXPECT_TRUE(run.step(0x1p-100));
   EXPECT_EQ(run.scales, (Numbers{0x1p127, 0x1p127}));
 }
 
 TEST(Vectors, FixedScalesNeverSkip) {
-  Weight run(MixedPrecisionLossScaleOptimizer(TrainOptimizer{sgd(1)}, 8), 1);
+  WeightRun run(MixedPrecisionLossScaleOptimizer(TrainOptimizer{sgd(1)}, 8), 1);
   EXPECT_TRUE(run.step(HUGE_VAL));
   EXPECT_FALSE(std::isfinite(run.w()));
   EXPECT_EQ(run.scales, Numbers{8});
@@ -442,7 +442,7 @@ TEST(Vectors, FixedScalesNeverSkip) {
 
 TEST(Vectors, ACheckpointIsTheInnerOptimizersAndTheScale) {
   const KerasOptimizer momentum{OptimizerOptions::of(OptimizerKind::kMomentum)};
-  Weight wrapped(LossScaleOptimizer(momentum, KerasLossScale{}), 1);
+  WeightRun wrapped(LossScaleOptimizer(momentum, KerasLossScale{}), 1);
   TrainerOptions plain;
   plain.optimizer = momentum.options;
   Trainer inner(one_weight(false), plain);

@@ -4,6 +4,7 @@
 #include "tests/program/run_log.h"
 
 #include "softamp/graph/executor.h"
+#include "softamp/numerics/version.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -146,9 +147,10 @@ TEST_F(Backend, TracesOfTwoBackendsAreEqual) {
     EXPECT_EQ(run("--backend cuda --trace " + file("cuda")).code, 0);
   } else {  // what a GPU's would be
     std::string trace = read_text(file("emu"));
-    const std::string head = R"({"softamp_trace":1,"spec":1,"backend":"emu",)";
+    const std::string version = R"({"softamp_trace":1,"arithmetic":)" + std::to_string(kArithmeticVersion);
+    const std::string head = version + R"(,"backend":"emu",)";
     ASSERT_EQ(trace.find(head), 0u) << trace;
-    write_text(file("cuda"), R"({"softamp_trace":1,"spec":1,"backend":"cuda",)" + trace.substr(head.size()));
+    write_text(file("cuda"), version + R"(,"backend":"cuda",)" + trace.substr(head.size()));
   }
   const Outcome o = run_softamp("compare " + file("emu") + " " + file("cuda"));
   EXPECT_EQ(o.code, 0) << o.out;

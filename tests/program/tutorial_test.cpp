@@ -143,7 +143,7 @@ TEST_F(Tutorial, OtherUsageErrorsEndWithTwo) {
       {"ipuestimator_fp16 mixed --generated --resume " + file("none.npz"), "none.npz"},
       {"ipuestimator_fp16 mixed --checkpoint " + file("none/a.npz"), "there is no folder '" + file("none") + "'"},
       {"ipuestimator_fp16 mixed --plot " + file("none/a.svg"), "cannot write '" + file("none/a.svg") + "'"},
-      {"ipuestimator_fp16 mixed --backend gpu", "'backend' is 'gpu'; expected emu, cuda or auto"},
+      {"ipuestimator_fp16 mixed --backend tpu", "'backend' is 'tpu'; expected emu, cuda or auto"},
       {"ipuestimator_fp16 mixed --evaluate-every 1", "--evaluate-every"},
       {"ipuestimator_fp16 mixed" + kTinyTutorial + "--replicas 8", "has no whole step of 8 batches of 2"},
       {"ipuestimator_fp16 mixed --seed -1", "'-1': expected a whole number, 0 or more"},

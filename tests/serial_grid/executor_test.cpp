@@ -262,9 +262,9 @@ TEST_F(BackendChoices, AutoTakesTheDeviceButForWhatIsTheCpusAlone) {
   o.reference = true;
   EXPECT_TRUE(contains(said([&](const std::string&) { return make_executor(busy_graph(), o), ""; }, ""),
                        "error: reference: the backend cuda has no reference"));
-  o.backend = "gpu";
+  o.backend = "tpu";
   EXPECT_TRUE(contains(said([&](const std::string&) { return choose_backend(o).backend; }, ""),
-                       "error: unknown backend 'gpu'; nearest: "));
+                       "error: unknown backend 'tpu'; nearest: "));
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TEST(TrainSettings, ErrorsSayLineValueAndWhatWasExpected) {
       {"{\"loss_scale\": \"often\"}", {"'loss_scale'", "Could not interpret loss scale identifier", "often"}},
       {"{\"precision\": \"fp8\"}", {"'precision'", "fp8", "bfloat16"}},
       {"{\"network\": \"resnet9\"}", {"'network'", "6N+2", ""}},
-      {"{\"backend\": \"gpu\"}", {"'backend' is 'gpu'", "emu", ""}},
+      {"{\"backend\": \"tpu\"}", {"'backend' is 'tpu'", "emu", ""}},
       {"{\"epochs\": 1,\n\"epochs\": 2}", {"line 2: 'epochs' stands twice", "line 1", ""}},
       {"{\"epochs\": 1,\n\"steps\" 2}", {"line 2: ", "", ""}},
       {"[1]", {"expected a JSON object", "[1]", ""}},

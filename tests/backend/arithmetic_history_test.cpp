@@ -1,6 +1,6 @@
 // arithmetic.json: no pinned digest changes without a new version, no entry afterwards, and the code has the newest
 // version. Each rule is seen to fail.
-#include "tests/backend/arithmetic_history.h"
+#include "tests/arithmetic_history.h"
 
 #include <array>
 #include <cstdio>

@@ -5,7 +5,7 @@
 
 #include "softamp/numerics/convert.h"
 #include "src/report/sha256.h"
-#include "tests/backend/pinned_digests.h"
+#include "tests/pinned_digests.h"
 
 namespace {
 

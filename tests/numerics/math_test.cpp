@@ -12,7 +12,7 @@
 
 #include "softamp/kernel/function.h"
 #include "src/report/sha256.h"
-#include "tests/backend/pinned_digests.h"
+#include "tests/pinned_digests.h"
 
 namespace {
 

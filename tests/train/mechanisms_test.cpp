@@ -10,7 +10,7 @@
 
 #include "softamp/train/checkpoint.h"
 #include "softamp/train/estimator.h"
-#include "tests/backend/pinned_digests.h"
+#include "tests/pinned_digests.h"
 #include "tests/files.h"
 #include "tests/graph/executor_check.h"
 #include "tests/train/mechanism_rig.h"

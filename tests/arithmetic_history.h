@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/backend/pinned_digests.h"
+#include "tests/pinned_digests.h"
 
 namespace softamp::testing {
 

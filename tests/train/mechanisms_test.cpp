@@ -10,9 +10,9 @@
 
 #include "softamp/train/checkpoint.h"
 #include "softamp/train/estimator.h"
-#include "tests/pinned_digests.h"
 #include "tests/files.h"
 #include "tests/graph/executor_check.h"
+#include "tests/pinned_digests.h"
 #include "tests/train/mechanism_rig.h"
 
 namespace softamp::mechanisms {

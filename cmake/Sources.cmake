@@ -49,6 +49,14 @@ endif()
 # the loops around them: -O2. All that is not hot calls scalar arithmetic as functions (SOFTAMP_OUT_OF_LINE,
 # numerics/platform.h), at the level that its speed asks for, in units of several files.
 include(Units)
+if(SOFTAMP_HAS_CUDA AND CMAKE_CUDA_ARCHITECTURES MATCHES "^[0-9a-f]+-virtual$")
+  # Most of PTX is reading headers. Machine code is left file by file, for all cores to make.
+  set(kernels ${cuda_sources})
+  list(FILTER kernels INCLUDE REGEX "\\.cu$")
+  list(REMOVE_ITEM cuda_sources ${kernels})
+  softamp_units(kernels NAME cuda SUFFIX cu)
+  list(APPEND cuda_sources ${kernels})
+endif()
 set(engine_around ${engine_sources})
 list(FILTER engine_around EXCLUDE REGEX "_(avx2|avx512|avx512fp16)\\.cpp$|/(kernels|product)_portable\\.cpp$")
 list(REMOVE_ITEM engine_sources ${engine_around})

@@ -2,13 +2,16 @@
 # once a unit instead of once a file. SOFTAMP_UNITS=OFF compiles file by file, as the preset dev does, which shows a
 # missing #include.
 #
-# softamp_units(VARIABLE NAME name [SIZE n] [OPTIONS option...])
-#   Replaces the files listed in VARIABLE by units of at most n [=16] of them, written to <build>/units/<name>_<i>.cpp; each
-#   file is read by #include, from the project's folder. OPTIONS are compiler options of these files.
+# softamp_units(VARIABLE NAME name [SIZE n] [SUFFIX suffix] [OPTIONS option...])
+#   Replaces the files listed in VARIABLE by units of at most n [=16] of them, written to <build>/units/<name>_<i>.<suffix>
+#   [=cpp]; each file is read by #include, from the project's folder. OPTIONS are compiler options of these files.
 function(softamp_units variable)
-  cmake_parse_arguments(units "" "NAME;SIZE" "OPTIONS" ${ARGN})
+  cmake_parse_arguments(units "" "NAME;SIZE;SUFFIX" "OPTIONS" ${ARGN})
   if(NOT units_SIZE)
     set(units_SIZE 16)
+  endif()
+  if(NOT units_SUFFIX)
+    set(units_SUFFIX cpp)
   endif()
   set(sources ${${variable}})
   if(SOFTAMP_UNITS AND sources)
@@ -29,12 +32,12 @@ function(softamp_units variable)
         endif()
         string(APPEND text "#include \"${file}\"\n")
       endforeach()
-      set(unit "${PROJECT_BINARY_DIR}/units/${units_NAME}_${part}.cpp")
+      set(unit "${PROJECT_BINARY_DIR}/units/${units_NAME}_${part}.${units_SUFFIX}")
       file(CONFIGURE OUTPUT "${unit}" CONTENT "${text}" @ONLY)
       list(APPEND made "${unit}")
     endforeach()
     set(sources ${made})
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND units_SUFFIX STREQUAL "cpp")
       list(APPEND units_OPTIONS --param=ggc-min-heapsize=524288)  # a tenth of the time is collecting garbage else
     endif()
   endif()

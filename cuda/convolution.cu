@@ -32,7 +32,7 @@ std::unique_ptr<OpKernel> make(const OpContext& c, Device& device) {
   return std::make_unique<ConvolutionKernel>(c, device, kKind);
 }
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kConvolutionEntries[] = {
     {"Conv2D", make<ConvolutionKind::kForward, false>},
     {"Conv2DBackpropInput", make<ConvolutionKind::kInputGradient, false>},
     {"Conv2DBackpropFilter", make<ConvolutionKind::kFilterGradient, false>},
@@ -43,6 +43,6 @@ constexpr KernelEntry kEntries[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> convolution_kernels() { return kEntries; }
+std::span<const KernelEntry> convolution_kernels() { return kConvolutionEntries; }
 
 }  // namespace softamp::cuda

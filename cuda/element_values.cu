@@ -142,13 +142,13 @@ struct ValueGroups {
     });
   }
   SOFTAMP_PRIMITIVE void round(const Values& x, const RandomWords& words, Codes& code, uint32_t& rare) const {
-    using Way = FastRound::Way;
+    using enum FastRound::Way;
     switch (rules.round.way) {
-      case Way::kHalfNearest: round_by<Way::kHalfNearest>(x, words, code, rare); break;
-      case Way::kHalfCarry: round_by<Way::kHalfCarry>(x, words, code, rare); break;
-      case Way::kBf16Nearest: round_by<Way::kBf16Nearest>(x, words, code, rare); break;
-      case Way::kBf16Carry: round_by<Way::kBf16Carry>(x, words, code, rare); break;
-      default: round_by<Way::kFloat>(x, words, code, rare); break;
+      case kHalfNearest: round_by<kHalfNearest>(x, words, code, rare); break;
+      case kHalfCarry: round_by<kHalfCarry>(x, words, code, rare); break;
+      case kBf16Nearest: round_by<kBf16Nearest>(x, words, code, rare); break;
+      case kBf16Carry: round_by<kBf16Carry>(x, words, code, rare); break;
+      default: round_by<kFloat>(x, words, code, rare); break;
     }
   }
 

@@ -45,7 +45,7 @@ class MatMulKernel final : public OpKernel {
   TiledProduct product_;
 };
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kProductEntries[] = {
     {"MatMul",
      [](const OpContext& c, Device& d) -> std::unique_ptr<OpKernel> {
        return std::make_unique<MatMulKernel>(c, d, "transpose_a", "transpose_b");
@@ -58,6 +58,6 @@ constexpr KernelEntry kEntries[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> product_kernels() { return kEntries; }
+std::span<const KernelEntry> product_kernels() { return kProductEntries; }
 
 }  // namespace softamp::cuda

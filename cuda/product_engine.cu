@@ -88,8 +88,6 @@ struct FoldKernel {
   }
 };
 
-enum class Way : uint8_t { kBody, kFloat, kBlock, kEach };
-
 bool halves_of(const kernel::ProductRules& r) { return r.partials == kernel::PartialsType::kHalf; }
 
 /// FastRound for fp32 sums. A product raises only overflow and invalid.
@@ -111,6 +109,8 @@ uint32_t over(uint64_t n, uint64_t d) { return static_cast<uint32_t>((n + d - 1)
 }  // namespace
 
 struct TiledProduct::State {
+  enum class Way : uint8_t { kBody, kFloat, kBlock, kEach };
+
   ProductLaunch launch{};  ///< except what a call sets
   DeviceArray<DevicePart> device_parts;
   DeviceArray<engine::ChainBlock> blocks;
@@ -253,11 +253,11 @@ TiledProduct::TiledProduct(Device& device, const kernel::ProductRules& rules, co
   s.choose_way(rules, semantics);
   s.choose_size(device, parts);
   s.lay_out(device, parts,
-            s.way == Way::kFloat  ? StepRounding::kNone
-            : s.way == Way::kEach ? StepRounding::kProducts
+            s.way == State::Way::kFloat  ? StepRounding::kNone
+            : s.way == State::Way::kEach ? StepRounding::kProducts
             : halves_of(rules)    ? StepRounding::kBlocks
                                   : StepRounding::kPartials);
-  if (s.way == Way::kBody || s.launch.outputs == 0) return;
+  if (s.way == State::Way::kBody || s.launch.outputs == 0) return;
   const TileExtents e = extents_of(s.size);
   if (!rules.independent) {
     s.marks_bytes = size_t{s.launch.tiles} * e.threads * e.thread_rows;
@@ -284,7 +284,7 @@ void TiledProduct::enqueue(const DeviceCall& call, const void* a, const void* b,
   now.status = call.status;
   now.slot_count = 1;
   if (now.outputs == 0) return;
-  if (s.way == Way::kBody)
+  if (s.way == State::Way::kBody)
     return call.device.launch("product by the body", {s.cells, kCellThreads, 0}, BodyKernel{now});
   if (!now.rules.independent) {
     now.marks = static_cast<uint8_t*>(scratch);

@@ -1,5 +1,5 @@
-// The main program of a folder's tests. With --file=NAME_test.cpp it runs the tests of that source file alone, those of
-// them that --gtest_filter takes; without it, all.
+// The main program of a folder's tests. With --file=NAME_test.cpp it runs the tests of that source file alone, unless
+// --gtest_filter says which tests; without either, all.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -28,31 +28,6 @@ std::vector<std::string> tests_in(std::string_view file) {
   return names;
 }
 
-/// Whether gtest's `pattern` ('*' any text, '?' any character) is all of `name`.
-bool matches(std::string_view pattern, std::string_view name) {
-  if (pattern.empty()) return name.empty();
-  if (pattern[0] == '*') return matches(pattern.substr(1), name) || (!name.empty() && matches(pattern, name.substr(1)));
-  return !name.empty() && (pattern[0] == '?' || pattern[0] == name[0]) && matches(pattern.substr(1), name.substr(1));
-}
-
-/// Whether one of the patterns, with ':' between them, is all of `name`.
-bool one_matches(std::string_view patterns, std::string_view name) {
-  while (true) {
-    const size_t colon = patterns.find(':');
-    if (matches(patterns.substr(0, colon), name)) return true;
-    if (colon == std::string_view::npos) return false;
-    patterns.remove_prefix(colon + 1);
-  }
-}
-
-/// Whether gtest's `filter` takes `name`: a pattern before its '-' matches, none behind it does.
-bool takes(std::string_view filter, std::string_view name) {
-  const size_t dash = filter.find('-');
-  const std::string_view wanted = filter.substr(0, dash);
-  if (!one_matches(wanted.empty() ? "*" : wanted, name)) return false;
-  return dash == std::string_view::npos || !one_matches(filter.substr(dash + 1), name);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -72,11 +47,10 @@ int main(int argc, char** argv) {
                    file.c_str());
       return 2;
     }
-    const std::string given = GTEST_FLAG_GET(filter);
-    std::string taken;
-    for (const std::string& name : names)
-      if (takes(given, name)) taken += (taken.empty() ? "" : ":") + name;
-    GTEST_FLAG_SET(filter, taken.empty() ? "-*" : taken);
+    if (GTEST_FLAG_GET(filter) != "*") continue;
+    std::string filter;
+    for (const std::string& name : names) filter += name + ":";
+    GTEST_FLAG_SET(filter, filter);
   }
   return RUN_ALL_TESTS();
 }

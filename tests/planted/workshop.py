@@ -18,7 +18,7 @@ PRELUDE = ["gtest/gtest.h", "algorithm", "charconv", "cmath", "filesystem", "fst
            "numeric", "optional", "random", "set", "span", "sstream", "string", "variant", "vector"]
 LIMIT_SECONDS = 600  # of one compilation and of one run
 PROGRAM = "src/program/"
-UNIT_PART = re.compile(r'^#include "(\S+\.cpp)"', re.MULTILINE)
+UNIT_PART = re.compile(r'^#include "(\S+\.(?:cpp|cu))"', re.MULTILINE)
 
 
 class Unit:

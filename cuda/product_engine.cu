@@ -255,8 +255,8 @@ TiledProduct::TiledProduct(Device& device, const kernel::ProductRules& rules, co
   s.lay_out(device, parts,
             s.way == State::Way::kFloat  ? StepRounding::kNone
             : s.way == State::Way::kEach ? StepRounding::kProducts
-            : halves_of(rules)    ? StepRounding::kBlocks
-                                  : StepRounding::kPartials);
+            : halves_of(rules)           ? StepRounding::kBlocks
+                                         : StepRounding::kPartials);
   if (s.way == State::Way::kBody || s.launch.outputs == 0) return;
   const TileExtents e = extents_of(s.size);
   if (!rules.independent) {

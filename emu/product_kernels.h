@@ -32,7 +32,7 @@ struct ProductTile {
 /// Continues the chains of `acc` (fp32, [mr][nr], 64-byte aligned) by the
 /// tile's products. Returns false, and leaves `acc` unchanged, if it met a case that it does not support: overflow,
 /// infinity, NaN.
-using ProductWay = bool (*)(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+using TileKernel = bool (*)(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
 
 /// Elements from one row of a panel of A to the next: a little more than the longest chunk, so that rows do not compete
 /// for the same cache lines.
@@ -62,7 +62,7 @@ struct ProductKernels {
   void (*words)(const ProductPlan&, const kernel::Environment&, uint32_t site, uint64_t block, const ProductTile&,
                 size_t nr, uint32_t* words);
   // Null where the set has none.
-  ProductWay native, nearest_each, carry_each, nearest, carry;
+  TileKernel native, nearest_each, carry_each, nearest, carry;
 };
 
 /// Outputs of a tile's buffer: mr x nr and what fills it up to whole groups.

@@ -23,16 +23,16 @@ class Codes {
   size_t size() const { return static_cast<size_t>(type_.shape.elements()); }
   void* data() { return aligned(); }
   const void* data() const { return const_cast<Codes*>(this)->aligned(); }
-  uint32_t at(size_t i) const {
-    uint32_t code = 0;
+  uint64_t at(size_t i) const {
+    uint64_t code = 0;
     std::memcpy(&code, static_cast<const char*>(data()) + i * size_of(type_.dtype), size_of(type_.dtype));
     return code;
   }
-  void set(size_t i, uint32_t code) {
+  void set(size_t i, uint64_t code) {
     std::memcpy(static_cast<char*>(data()) + i * size_of(type_.dtype), &code, size_of(type_.dtype));
   }
   double value(size_t i) const { return fp::to_double(format_of(type_.dtype), at(i)); }
-  void set_value(size_t i, double v) { set(i, static_cast<uint32_t>(fp::from_double(format_of(type_.dtype), v))); }
+  void set_value(size_t i, double v) { set(i, fp::from_double(format_of(type_.dtype), v)); }
   bool rim_whole() const {
     const char* rim = static_cast<const char*>(data()) + type_.bytes();
     for (; rim < reinterpret_cast<const char*>(bytes_.data() + bytes_.size()); ++rim)

@@ -55,10 +55,10 @@ inline std::string wrong_arrow(const std::string& file, const std::string& targe
   for (const Room& r : rooms())
     if (starts_with(file, r.prefix) && (!room || r.prefix.size() > room->prefix.size())) room = &r;
   if (!room) return file + ": lies in no known folder";
-  for (const char* room : {"kernel/", "engine/"})
-    if (starts_with(target, std::string("include/softamp/") + room) &&
+  for (const char* folder : {"kernel/", "engine/"})
+    if (starts_with(target, std::string("include/softamp/") + folder) &&
         (file == "include/softamp/softamp.h" || starts_with(file, "examples/")))
-      return file + ": includes " + target + ", but " + room + " is for executors, not for users";
+      return file + ": includes " + target + ", but " + folder + " is for executors, not for users";
   if (starts_with(target, "src/program/") && starts_with(file, "src/") && !starts_with(file, "src/program/"))
     return file + ": includes " + target + ", but the program stands on top of the library";
   if (starts_with(target, "src/reproduce/") && starts_with(file, "src/") && !starts_with(file, "src/program/") &&

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "bench/measure.h"
-#include "emu/convolution.h"
+#include "emu/convolutions/convolution.h"
 #include "emu/op_kernel.h"
 #include "src/graph/node_check.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "bench/measure.h"
-#include "emu/product.h"
+#include "emu/products/product.h"
 #if defined(SOFTAMP_HAS_OPENBLAS)
 #include <cblas.h>
 extern "C" void openblas_set_num_threads(int);

@@ -20,20 +20,20 @@ set(minimal_train gradient_clipping hyperparameters initializer layer_report lay
 list(JOIN minimal_precision "|" minimal_precision)
 list(JOIN minimal_train "|" minimal_train)
 set(minimal_pattern
-    "/src/(backend|(minimal|engine|graph|report|tensor)/[^/]*|precision/(${minimal_precision})|train/(${minimal_train}))\\.cpp")
+    "/src/(backend|(minimal|engine|graph|graph/ops|report|tensor)/[^/]*|precision/(${minimal_precision})|train/(${minimal_train}))\\.cpp")
 set(minimal_without
     "/src/(graph/(json_.*|.*_json|hash_text|trace)|report/(.*_json|number_text_decimal|plot|running_sum)|tensor/tensor_npy)\\.cpp")
 list(FILTER minimal_library INCLUDE REGEX "${minimal_pattern}$")
 list(FILTER minimal_library EXCLUDE REGEX "${minimal_without}$")
 
-file(GLOB engine_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/emu/*.cpp")
+file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/emu/*.cpp")
 set(minimal_engine ${engine_sources})
 list(FILTER minimal_engine EXCLUDE REGEX "/emu/parallel_tbb\\.cpp$")
 list(FILTER engine_sources EXCLUDE REGEX "/emu/parallel_threads\\.cpp$")
 set(minimal_sources ${minimal_library} ${minimal_engine})
 
 # cuda/: the engine, a library of its own; or, where there is no CUDA, the file that stands for it.
-file(GLOB cuda_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cuda/*.cu" "${PROJECT_SOURCE_DIR}/cuda/*.cpp")
+file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cuda/*.cu" "${PROJECT_SOURCE_DIR}/cuda/*.cpp")
 list(FILTER cuda_sources EXCLUDE REGEX "/cuda/off\\.cpp$")
 if(NOT SOFTAMP_HAS_CUDA)
   set(cuda_sources "${PROJECT_SOURCE_DIR}/cuda/off.cpp")

@@ -1,6 +1,6 @@
 // The device of cuda/device.h on a GPU.
 #include "cuda/device.h"
-#include "cuda/executor.h"
+#include "cuda/engine.h"
 
 #include <cstdio>
 

@@ -1,7 +1,7 @@
 // Compiled instead of this folder in a build without CUDA: every function says that there is no CUDA engine.
 #include <stdexcept>
 
-#include "cuda/executor.h"
+#include "cuda/engine.h"
 
 namespace softamp::cuda {
 namespace {

@@ -1,10 +1,10 @@
-// Conversion of elements to fp32 and back, as kernel/reduce.h defines it (Steps::enter, finish): in a few instructions
-// for ordinary elements, else by the bodies.
+// Conversion of elements to fp32 and back, as kernel/reductions.h defines it (Steps::enter, finish): in a few
+// instructions for ordinary elements, else by the bodies.
 #pragma once
 
 #include "cuda/element_loop.h"
 #include "cuda/fast_round.h"
-#include "softamp/kernel/reduce.h"
+#include "softamp/kernel/reductions.h"
 #include "softamp/tensor/dtype.h"
 
 namespace softamp::cuda {

@@ -7,7 +7,7 @@
 #include "softamp/graph/executor.h"
 #include "softamp/graph/graph_text.h"
 #include "softamp/report/tensor_text.h"
-#include "softamp/train/layer_classes.h"
+#include "softamp/train/keras/layer_classes.h"
 
 using namespace softamp;
 

@@ -13,8 +13,8 @@
 
 #include "softamp/graph/executor.h"
 #include "softamp/precision/graph_rewrite.h"
-#include "softamp/train/layer_classes.h"
-#include "softamp/train/loss_scale_optimizer.h"
+#include "softamp/train/keras/layer_classes.h"
+#include "softamp/train/keras/loss_scale_optimizer.h"
 
 using namespace softamp;
 

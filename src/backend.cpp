@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/executor.h"
-#include "emu/executor.h"
+#include "cuda/engine.h"
+#include "emu/engine.h"
 #include "softamp/report/names.h"
 
 namespace softamp {

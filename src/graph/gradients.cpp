@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "src/graph/gradient_table.h"
+#include "src/graph/gradient_context.h"
 #include "src/graph/nearest_name.h"
 
 namespace softamp {
@@ -165,7 +165,7 @@ class Walk {
       check_results(node, results, "its custom gradient");
       return results;
     }
-    const graph_detail::GradientRule rule = graph_detail::find_gradient(node.op);
+    const GradientRule rule = operation(node.op).gradient;
     if (!rule)
       throw GraphError(place(node) + ": no gradient of this operation; it lies between the loss '" +
                        builder_.graph().port_name(loss_) + "' and a variable");

@@ -36,6 +36,8 @@ std::vector<Operation> all() {
   };
   join(operations_of::sources());
   join(operations_of::elementwise());
+  join(operations_of::functions());
+  join(operations_of::casts());
   join(operations_of::random());
   join(operations_of::products());
   join(operations_of::convolutions());

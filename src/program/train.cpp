@@ -1,6 +1,6 @@
 // softamp train: one training run, from a file of settings.
 #include "src/program/backend_option.h"
-#include "src/program/mechanism_options.h"
+#include "src/program/rewrite/mechanism_options.h"
 #include "src/program/train_options.h"
 
 #include "softamp/precision/mechanism.h"

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "softamp/kernel/random_values.h"
+#include "softamp/kernel/random.h"
 #include "softamp/report/number_text.h"
 
 namespace softamp {

@@ -5,9 +5,9 @@
 
 #include "cuda/fast_round.h"
 #include "numerics_sweep.h"
-#include "softamp/kernel/cast.h"
+#include "softamp/kernel/casts.h"
 #include "softamp/kernel/elementwise.h"
-#include "softamp/kernel/function.h"
+#include "softamp/kernel/functions.h"
 
 namespace softamp::kernel_sweep {
 

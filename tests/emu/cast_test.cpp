@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "softamp/kernel/cast.h"
+#include "softamp/kernel/casts.h"
 #include "tests/emu/element_check.h"
 
 namespace softamp {

@@ -1,4 +1,4 @@
-// Convolutions and their gradients: the fast kernels equal the bodies of kernel/convolution.h bit for bit, and those
+// Convolutions and their gradients: the fast kernels equal the bodies of kernel/convolutions.h bit for bit, and those
 // equal sums written here from the definition.
 #include <cmath>
 

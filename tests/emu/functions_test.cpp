@@ -1,6 +1,6 @@
 // The elementary functions of every instruction set have the scalar form's bits, for any length, alignment and in
 // place.
-#include "emu/functions.h"
+#include "emu/functions/functions.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "emu/dispatch.h"
+#include "emu/bulk/dispatch.h"
 
 namespace softamp::emu {
 namespace {

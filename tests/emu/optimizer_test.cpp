@@ -1,6 +1,6 @@
-// Updates by vectors, threads and tables of words against the body in kernel/optimizer.h, bit for bit, flags and lowest
-// indices included; plain steps against the fused multiply-add of numerics/; the counts of AllFinite.
-#include "softamp/kernel/optimizer.h"
+// Updates by vectors, threads and tables of words against the body in kernel/optimizers.h, bit for bit, flags and
+// lowest indices included; plain steps against the fused multiply-add of numerics/; the counts of AllFinite.
+#include "softamp/kernel/optimizers.h"
 
 #include <cmath>
 

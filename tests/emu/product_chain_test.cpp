@@ -1,4 +1,4 @@
-// The chain of kernel/product.h against exact arithmetic on big integers: every rule, special values included.
+// The chain of kernel/products.h against exact arithmetic on big integers: every rule, special values included.
 #include <cmath>
 #include <cstring>
 

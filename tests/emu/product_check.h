@@ -1,11 +1,11 @@
-// What the tests of products share: data that goes wrong, the chain of kernel/product.h over whole matrices, the
+// What the tests of products share: data that goes wrong, the chain of kernel/products.h over whole matrices, the
 // engine.
 #pragma once
 
 #include <cmath>
 #include <memory>
 
-#include "emu/product.h"
+#include "emu/products/product.h"
 #include "tests/emu/bulk_check.h"
 
 namespace softamp::test {

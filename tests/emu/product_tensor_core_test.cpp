@@ -1,4 +1,4 @@
-// Products whose accumulator is a tensor core: the chain of kernel/product.h against groups on exact numbers, and the
+// Products whose accumulator is a tensor core: the chain of kernel/products.h against groups on exact numbers, and the
 // engine's own way against that chain.
 #include <limits>
 

@@ -1,4 +1,4 @@
-// The product engine equals the chain of kernel/product.h bit for bit: values, flags, lowest offending index; every
+// The product engine equals the chain of kernel/products.h bit for bit: values, flags, lowest offending index; every
 // instruction set, any number of threads.
 #include <cmath>
 #include <cstring>

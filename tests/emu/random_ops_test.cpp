@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "softamp/kernel/random_values.h"
+#include "softamp/kernel/random.h"
 #include "tests/emu/element_check.h"
 
 namespace softamp {

@@ -2,7 +2,7 @@
 // extrema, half accumulators, and every vector formulation against the bodies.
 #include <cmath>
 
-#include "softamp/kernel/reduce.h"
+#include "softamp/kernel/reductions.h"
 #include "tests/emu/reduction_check.h"
 
 namespace softamp::test {

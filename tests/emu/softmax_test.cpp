@@ -2,7 +2,7 @@
 // bounds, flags, errors, and every vector formulation against the bodies.
 #include <cmath>
 
-#include "emu/softmax_kernels.h"
+#include "emu/softmax/softmax_kernels.h"
 #include "tests/emu/reduction_check.h"
 
 namespace softamp::test {

@@ -5,7 +5,7 @@
 // fp32 hangs on less than that, and at the worst operand found, MPFR decides.
 #include <cmath>
 
-#include "emu/functions.h"
+#include "emu/functions/functions.h"
 #include "tests/exhaustive/proof.h"
 #include "tests/oracle/math_oracle.h"
 

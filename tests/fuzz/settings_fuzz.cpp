@@ -6,8 +6,8 @@
 #include <string>
 
 #include "softamp/precision/mechanism.h"
-#include "softamp/train/layer.h"
-#include "softamp/train/loss_scale_optimizer.h"
+#include "softamp/train/keras/layer.h"
+#include "softamp/train/keras/loss_scale_optimizer.h"
 #include "softamp/train/train_settings.h"
 
 using namespace softamp;

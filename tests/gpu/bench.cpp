@@ -16,7 +16,7 @@
 #include <dlfcn.h>
 #endif
 
-#include "cuda/executor.h"
+#include "cuda/engine.h"
 #include "cuda/op_kernel.h"
 #include "softamp/engine/settings.h"
 #include "softamp/train/trainer.h"

@@ -40,10 +40,10 @@ TEST(IncludeDirection, KnowsEachArrow) {
       {"include/softamp/softamp.h", "include/softamp/engine/engine.h", false},
       {"include/softamp/engine/engine.h", "include/softamp/kernel/round.h", true},
       {"include/softamp/graph/graph.h", "include/softamp/engine/engine.h", false},
-      {"emu/bulk.cpp", "include/softamp/kernel/round.h", true},
+      {"emu/bulk/bulk.cpp", "include/softamp/kernel/round.h", true},
       {"cuda/bulk.cu", "include/softamp/engine/engine.h", true},
-      {"emu/bulk.cpp", "cuda/bulk.h", false},
-      {"emu/bulk.cpp", "src/data/npy_header.h", false},
+      {"emu/bulk/bulk.cpp", "cuda/bulk.h", false},
+      {"emu/bulk/bulk.cpp", "src/data/npy_header.h", false},
       {"cuda/bulk.cu", "emu/bulk.h", false},
       {"cuda/bulk.cu", "src/backend.h", false},
       {"src/backend.cpp", "emu/bulk.h", true},
@@ -51,6 +51,16 @@ TEST(IncludeDirection, KnowsEachArrow) {
       {"src/data/npy.cpp", "src/program/program.h", false},
       {"src/program/sum.cpp", "src/program/program.h", true},
       {"src/program/sum.cpp", "tests/oracle/exact.h", false},
+      {"emu/softmax/softmax.cpp", "emu/reductions/reduction_results.h", true},
+      {"emu/softmax/softmax.cpp", "emu/parallel.h", true},
+      {"emu/reductions/reduction.cpp", "emu/softmax/softmax.h", false},
+      {"emu/parallel.cpp", "emu/bulk/plan.h", false},
+      {"emu/engine.cpp", "emu/bulk/dispatch.h", true},
+      {"cuda/norms/norm.cu", "cuda/reductions/tree_sum.h", true},
+      {"cuda/products/product_float.cu", "cuda/convolutions/convolution_parts.h", false},
+      {"include/softamp/train/trainer.h", "include/softamp/train/keras/layer.h", false},
+      {"include/softamp/train/keras/layer.h", "include/softamp/train/layers.h", true},
+      {"include/softamp/train/keras/layer.h", "include/softamp/train/mindspore/cell.h", false},
       {"examples/01_swamping.cpp", "include/softamp/softamp.h", true},
       {"examples/01_swamping.cpp", "include/softamp/kernel/round.h", false},
       {"examples/01_swamping.cpp", "src/data/npy_header.h", false},
@@ -66,7 +76,7 @@ TEST(IncludeDirection, KnowsOutsideHeaders) {
   EXPECT_FALSE(wrong_outside_header("include/softamp/numerics/round.h", "boost/random.hpp").empty());
   EXPECT_FALSE(wrong_outside_header("include/softamp/tensor/bulk.h", "oneapi/tbb.h").empty());
   EXPECT_TRUE(wrong_outside_header("include/softamp/tensor/bulk.h", "vector").empty());
-  EXPECT_TRUE(wrong_outside_header("emu/bulk.cpp", "oneapi/tbb.h").empty());
+  EXPECT_TRUE(wrong_outside_header("emu/bulk/bulk.cpp", "oneapi/tbb.h").empty());
 }
 
 // A small tree with one fault of each kind, written to disk and read back by the checker itself.

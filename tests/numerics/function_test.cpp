@@ -1,5 +1,5 @@
 // What the bodies of functions do beside the function: NaNs, infinities, poles, flags, flushing, overflow, rounding.
-#include "softamp/kernel/function.h"
+#include "softamp/kernel/functions.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "softamp/kernel/function.h"
+#include "softamp/kernel/functions.h"
 #include "src/report/sha256.h"
 #include "tests/pinned_digests.h"
 

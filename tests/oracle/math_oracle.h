@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "softamp/kernel/function.h"
+#include "softamp/kernel/functions.h"
 
 namespace oracle {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "softamp/precision/graph_rewrite.h"
-#include "src/precision/op_signatures.h"
+#include "src/precision/tensorflow/op_signatures.h"
 #include "tests/precision/graph_def_text.h"
 #include "tests/precision/random_dag.h"
 #include "tests/precision/tensorflow_answers.h"

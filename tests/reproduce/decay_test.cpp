@@ -10,8 +10,8 @@
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
 #include "softamp/report/names.h"
-#include "src/reproduce/decay_runs.h"
 #include "src/reproduce/shelf.h"
+#include "src/reproduce/steps/decay_runs.h"
 #include "tests/reproduce/stepping_check.h"
 
 namespace softamp::reproduce {

@@ -13,8 +13,8 @@
 #include "softamp/numerics/round.h"
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
-#include "src/reproduce/fixed_point_net.h"
 #include "src/reproduce/shelf.h"
+#include "src/reproduce/steps/fixed_point_net.h"
 #include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {

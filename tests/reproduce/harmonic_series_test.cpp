@@ -9,8 +9,8 @@
 
 #include "softamp/numerics/operations.h"
 #include "softamp/report/number_text.h"
-#include "src/reproduce/harmonic_sum.h"
 #include "src/reproduce/shelf.h"
+#include "src/reproduce/sums/harmonic_sum.h"
 #include "tests/reproduce/outcome_check.h"
 
 namespace softamp::reproduce {

@@ -10,8 +10,8 @@
 
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "src/reproduce/heat_runs.h"
 #include "src/reproduce/shelf.h"
+#include "src/reproduce/steps/heat_runs.h"
 #include "tests/reproduce/stepping_check.h"
 
 namespace softamp::reproduce {

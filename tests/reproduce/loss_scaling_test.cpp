@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "softamp/numerics/operations.h"
-#include "src/reproduce/gradient_exponents.h"
 #include "src/reproduce/shelf.h"
+#include "src/reproduce/training/gradient_exponents.h"
 #include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {

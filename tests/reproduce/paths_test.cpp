@@ -1,6 +1,6 @@
 // Operations on many paths at once, against the scalar operations element by element: all pairs of small formats,
 // random pairs of large ones, every mode, variant and alignment, and every cut of the paths into calls.
-#include "src/reproduce/paths.h"
+#include "src/reproduce/steps/paths.h"
 
 #include <gtest/gtest.h>
 

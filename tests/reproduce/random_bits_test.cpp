@@ -5,9 +5,9 @@
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
 #include "softamp/report/names.h"
-#include "src/reproduce/paths.h"
-#include "src/reproduce/random_bits_parts.h"
-#include "src/reproduce/sum_chain.h"
+#include "src/reproduce/steps/paths.h"
+#include "src/reproduce/sums/random_bits_parts.h"
+#include "src/reproduce/sums/sum_chain.h"
 #include "tests/reproduce/survey_check.h"
 
 #include <gtest/gtest.h>

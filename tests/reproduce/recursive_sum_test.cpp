@@ -4,7 +4,7 @@
 
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "src/reproduce/paths.h"
+#include "src/reproduce/steps/paths.h"
 #include "src/reproduce/survey.h"
 #include "tests/reproduce/survey_check.h"
 

@@ -8,7 +8,7 @@
 #include "softamp/numerics/operations.h"
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
-#include "src/reproduce/stagnation_theory.h"
+#include "src/reproduce/sums/stagnation_theory.h"
 #include "tests/reproduce/outcome_check.h"
 
 namespace softamp::reproduce {

@@ -8,8 +8,8 @@
 
 #include "softamp/numerics/operations.h"
 #include "softamp/report/number_text.h"
-#include "src/reproduce/sum_cases.h"
-#include "src/reproduce/sum_chain.h"
+#include "src/reproduce/sums/sum_cases.h"
+#include "src/reproduce/sums/sum_chain.h"
 #include "tests/reproduce/outcome_check.h"
 
 namespace softamp::reproduce {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/reproduce/shelf.h"
-#include "src/reproduce/vanishing_update_runs.h"
+#include "src/reproduce/steps/vanishing_update_runs.h"
 #include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {

@@ -1,4 +1,4 @@
-// Tiled products equal the chain of kernel/product.h bit for bit: values, flags, lowest offending index; forwards and
+// Tiled products equal the chain of kernel/products.h bit for bit: values, flags, lowest offending index; forwards and
 // backwards; operands that lie in every way that maps of places can say.
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "tests/emu/product_check.h"
 
 #define cuda serial_grid  // as the library of this folder has it
-#include "cuda/product_tile.h"
+#include "cuda/products/product_tile.h"
 #undef cuda
 
 namespace softamp::test {

@@ -1,6 +1,6 @@
 // `softamp selftest --backend cuda` on a machine without a GPU: its checks, run on the CUDA engine on the host. The
 // program itself cannot be had with that engine in it, so its check's source is part of this test.
-#include "src/program/selftest_backend.cpp"
+#include "src/program/selftest/selftest_backend.cpp"
 
 #include "tests/serial_grid/both.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "softamp/train/amp_model.h"
+#include "softamp/train/mindspore/amp_model.h"
 #include "tests/graph/executor_check.h"
 #include "tests/train/sgd.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "softamp/train/layer_classes.h"
+#include "softamp/train/keras/layer_classes.h"
 #include "tests/graph/executor_check.h"
 
 namespace softamp::testing {

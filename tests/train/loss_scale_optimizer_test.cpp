@@ -1,6 +1,6 @@
 // Wrapped optimizers: who is wrapped and how that is refused, what a wrapper hands on, and the vectors of loss scaling
 // run through a Trainer (MIXED_PRECISION T01 to T03, T09 to T12, T18, K23, K24).
-#include "softamp/train/loss_scale_optimizer.h"
+#include "softamp/train/keras/loss_scale_optimizer.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "softamp/train/checkpoint.h"
-#include "softamp/train/estimator.h"
+#include "softamp/train/graphcore/estimator.h"
 #include "tests/files.h"
 #include "tests/graph/executor_check.h"
 #include "tests/pinned_digests.h"

@@ -54,7 +54,7 @@ struct UpdateRig {
 /// A binary64 number, exactly.
 inline oracle::Dyadic exact(double x) { return oracle::decode(kBinary64, std::bit_cast<uint64_t>(x)).value(); }
 
-/// r of kernel/optimizer.h for the sum a + b: site -> code.
+/// r of kernel/optimizers.h for the sum a + b: site -> code.
 using Store = std::function<double(int site, const oracle::Dyadic& sum, bool negative_zero)>;
 
 /// One element by the formulas; slots are updated, the new w is returned. Every inner step is one rounding of binary64;

@@ -11,7 +11,7 @@
 
 #include "softamp/data/sampler.h"
 #include "softamp/train/checkpoint.h"
-#include "softamp/train/estimator.h"
+#include "softamp/train/graphcore/estimator.h"
 #include "src/train/evaluation.h"
 #include "src/train/loss_curve.h"
 #include "src/train/run_data.h"

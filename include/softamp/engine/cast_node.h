@@ -1,7 +1,7 @@
 // Cast as engines see it: the formats of source and result, and whether it needs random bits.
 #pragma once
 
-#include "softamp/kernel/cast.h"
+#include "softamp/kernel/casts.h"
 #include "softamp/tensor/dtype.h"
 
 namespace softamp::engine {

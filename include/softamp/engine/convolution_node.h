@@ -11,7 +11,7 @@
 
 #include "softamp/engine/op_kernel.h"
 #include "softamp/engine/product_schedule.h"
-#include "softamp/kernel/convolution.h"
+#include "softamp/kernel/convolutions.h"
 
 namespace softamp::engine {
 

@@ -3,7 +3,7 @@
 
 #include "softamp/engine/op_kernel.h"
 #include "softamp/kernel/elementwise.h"
-#include "softamp/kernel/random_values.h"
+#include "softamp/kernel/random.h"
 #include "softamp/numerics/convert.h"
 
 namespace softamp::engine {
@@ -17,7 +17,7 @@ inline uint64_t constant_code(DType type, double value) {
   return static_cast<uint32_t>(static_cast<int32_t>(value));
 }
 
-/// value = number factor + addend, of a random node (kernel/random_values.h); both fp32, from attributes rounded to it.
+/// value = number factor + addend, of a random node (kernel/random.h); both fp32, from attributes rounded to it.
 struct RandomRange {
   float factor = 1, addend = 0;
 };

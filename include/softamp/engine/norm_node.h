@@ -2,7 +2,7 @@
 #pragma once
 
 #include "softamp/engine/op_kernel.h"
-#include "softamp/kernel/norm.h"
+#include "softamp/kernel/norms.h"
 
 namespace softamp::engine {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "softamp/engine/op_kernel.h"
-#include "softamp/kernel/optimizer.h"
+#include "softamp/kernel/optimizers.h"
 
 namespace softamp::engine {
 

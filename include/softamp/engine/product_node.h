@@ -6,11 +6,11 @@
 
 #include "softamp/engine/op_kernel.h"
 #include "softamp/engine/product_schedule.h"
-#include "softamp/kernel/product.h"
+#include "softamp/kernel/products.h"
 
 namespace softamp::engine {
 
-/// Whether only kernel/product.h can compute the product, output by output, because these rules break what faster code
+/// Whether only kernel/products.h can compute the product, output by output, because these rules break what faster code
 /// assumes. `semantics`: of the product (kernel::product_semantics).
 bool needs_body(const kernel::ProductRules& rules, const Semantics& semantics);
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "softamp/engine/op_kernel.h"
-#include "softamp/kernel/product.h"
+#include "softamp/kernel/products.h"
 
 namespace softamp::engine {
 

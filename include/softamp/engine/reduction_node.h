@@ -2,7 +2,7 @@
 #pragma once
 
 #include "softamp/engine/op_kernel.h"
-#include "softamp/kernel/reduce.h"
+#include "softamp/kernel/reductions.h"
 
 namespace softamp::engine {
 

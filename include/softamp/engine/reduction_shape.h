@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "softamp/kernel/reduce.h"
+#include "softamp/kernel/reductions.h"
 #include "softamp/tensor/shape.h"
 
 namespace softamp::engine {

@@ -71,6 +71,13 @@ class InferenceContext {
   std::vector<TensorType>& outputs_;
 };
 
+namespace graph_detail {
+class GradientContext;  // src/graph/gradient_context.h
+}
+/// Adds the nodes that compute the gradients of a node's inputs.
+using GradientRule = void (*)(graph_detail::GradientContext& c);
+
+/// A row of the table: all that is said about an operation type, in one place.
 struct Operation {
   std::string name;     ///< TensorFlow's name: "Conv2D"
   std::string summary;  ///< one sentence: the formula
@@ -81,6 +88,18 @@ struct Operation {
   std::function<void(InferenceContext&)> infer;
   /// Runs for its effect, even if nothing reads it (PrintTensor, OutfeedEnqueue).
   bool effect = false;
+  GradientRule gradient = nullptr;  ///< null: none
+  /// Its result is an integer, a truth value, random, given, or piecewise constant: a gradient that arrives ends there.
+  bool is_constant = false;
+
+  Operation with(GradientRule rule) && {
+    gradient = rule;
+    return std::move(*this);
+  }
+  Operation constant() && {
+    is_constant = true;
+    return std::move(*this);
+  }
 };
 
 /// The table, sorted by name.
@@ -106,10 +125,12 @@ const T& attribute(const Node& node, std::string_view name) {
   return *value;
 }
 
-// Each family of operations lists its own; src/graph/operations.cpp joins them.
+// Each family of operations lists its own; src/graph/ops/<family>.cpp; src/graph/operations.cpp joins them.
 namespace operations_of {
 std::vector<Operation> sources();       ///< Placeholder, Const, Identity, PrintTensor, OutfeedEnqueue, ...
-std::vector<Operation> elementwise();   ///< arithmetic, functions, comparisons, Select, Cast, Fill
+std::vector<Operation> elementwise();   ///< arithmetic, selections, comparisons, Select, AddN, Fill
+std::vector<Operation> functions();     ///< Exp, Tanh, Gelu, Pow, ...
+std::vector<Operation> casts();         ///< Cast
 std::vector<Operation> random();        ///< RandomUniform, RandomStandardNormal, TruncatedNormal
 std::vector<Operation> products();      ///< MatMul, BatchMatMulV2
 std::vector<Operation> convolutions();  ///< Conv2D, its backprops, depthwise

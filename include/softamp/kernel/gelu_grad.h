@@ -2,7 +2,7 @@
 #pragma once
 
 #include "softamp/kernel/elementwise.h"
-#include "softamp/kernel/function.h"
+#include "softamp/kernel/functions.h"
 
 namespace softamp::kernel {
 

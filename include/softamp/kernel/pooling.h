@@ -17,7 +17,7 @@
 // and overflow, of every step.
 #pragma once
 
-#include "softamp/kernel/convolution.h"
+#include "softamp/kernel/convolutions.h"
 #include "softamp/numerics/compare.h"
 
 namespace softamp::kernel {

@@ -19,7 +19,7 @@
 // element j and of its rounding for output j. In the cross-entropies everything of row n counts for loss n.
 #pragma once
 
-#include "softamp/kernel/reduce.h"
+#include "softamp/kernel/reductions.h"
 #include "softamp/numerics/math_exp.h"
 #include "softamp/numerics/math_log.h"
 

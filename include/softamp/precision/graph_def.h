@@ -27,7 +27,7 @@ class GraphDefFile {
   static GraphDefFile parse_binary(std::string_view bytes, std::string_view place = "GraphDef");
   static GraphDefFile parse_text(std::string_view text, std::string_view place = "GraphDef");
 
-  /// The picture of its nodes. Operations of the table of signatures (src/precision/op_signature_table.cpp:
+  /// The picture of its nodes. Operations of the table of signatures (src/precision/tensorflow/op_signature_table.cpp:
   /// TensorFlow's own among those of lists and recipes, sources, optimizers and other common ones) have their units and
   /// ports; a list of types gives a unit for each element ("T[0]", "T[1]", ...). Any other is opaque (known = false):
   /// units are its type attributes; if it has exactly one, "T", each port connected to a port of that type is assumed

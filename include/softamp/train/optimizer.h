@@ -1,6 +1,6 @@
 // Optimizers. Each is a function from (gradients, variables, slots) to new variables and slots, expressed as nodes of a
 // graph: one Apply... operation per variable, which rounds every stored value once: from the exact value if the formula
-// is a sum of products, else from binary64 (formulas: kernel/optimizer.h).
+// is a sum of products, else from binary64 (formulas: kernel/optimizers.h).
 //
 // Sources of formulas: TensorFlow's training operations ApplyGradientDescent, ApplyMomentum, ApplyRMSProp, ApplyAdam;
 // AdamW: Loshchilov, Hutter 2019.

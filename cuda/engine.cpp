@@ -1,0 +1,194 @@
+#include "cuda/engine.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "cuda/op_kernel.h"
+#include "softamp/engine/graph_executor.h"
+
+namespace softamp::cuda {
+namespace {
+
+/// Steps of the same calls are recorded the second time and replayed from then on.
+class CudaEngine final : public engine::Engine {
+ public:
+  const char* name() const override { return "cuda"; }
+  std::unique_ptr<engine::OpKernel> make_kernel(const OpContext& context) const override {
+    const KernelFactory make = find_kernel(context.node.op);
+    return make ? make(context, device_) : nullptr;
+  }
+
+  bool host_memory() const override { return false; }
+  void* allocate(size_t bytes) override { return device_.allocate(bytes); }
+  void release(void* memory) noexcept override { device_.release(memory); }
+  void upload(void* to, const void* from, size_t bytes) override { device_.upload(to, from, bytes); }
+  void download(void* to, const void* from, size_t bytes) override { device_.download(to, from, bytes); }
+  void copy(void* to, const void* from, size_t bytes) override { device_.copy(to, from, bytes); }
+
+  void run(const engine::Call& call, const kernel::Environment& environment, FpStatus* status) override {
+    FpStatus found;
+    prepare(1, environment.step);
+    clear(status ? 1 : 0);
+    clear_refusals({&call, 1});
+    enqueue(call, environment, status ? noted_statuses() : nullptr, noted_refusals());
+    fetch({&found, status ? size_t{1} : 0});
+    check_refusals({&call, 1});
+    if (status) status->merge(found);
+  }
+
+  bool runs_at_once() const override { return true; }
+
+  void run_all(std::span<const engine::Call> calls, const kernel::Environment& environment,
+               std::span<FpStatus> statuses) override {
+    prepare(calls.size(), environment.step);
+    Seen& seen = seen_[signature_of(calls, !statuses.empty())];
+    if (!seen.recording && seen.times == 1) {
+      device_.begin_recording();
+      try {
+        enqueue_all(calls, environment, statuses.size());
+      } catch (...) {
+        device_.abandon_recording();
+        throw;
+      }
+      seen.recording = device_.end_recording();
+    }
+    if (seen.recording)
+      device_.replay(*seen.recording);
+    else
+      enqueue_all(calls, environment, statuses.size());
+    fetch(statuses);
+    ++seen.times;
+    check_refusals(calls);
+  }
+
+ private:
+  struct Seen {
+    int times = 0;
+    std::unique_ptr<Recording> recording;
+  };
+  using Signature = std::vector<const void*>;
+
+  static Signature signature_of(std::span<const engine::Call> calls, bool with_status) {
+    static const char kWithStatus = 0;
+    Signature s{with_status ? &kWithStatus : nullptr};
+    for (const engine::Call& call : calls) {
+      s.push_back(call.kernel);
+      s.push_back(call.scratch);
+      s.insert(s.end(), call.in, call.in + call.node->inputs.size());
+      s.insert(s.end(), call.out, call.out + call.node->outputs.size());
+    }
+    return s;
+  }
+
+  /// Memory for the status of `calls` calls, and for the step's number, which kernels read.
+  void prepare(size_t calls, uint32_t step) {
+    if (calls > capacity_) {
+      seen_.clear();  // recordings hold the old addresses
+      capacity_ = 0;
+      const size_t capacity = 2 * calls;
+      statuses_ = engine::Buffer(*this, capacity * sizeof(DeviceStatus));
+      cleared_ = engine::Buffer(*this, capacity * sizeof(DeviceStatus));
+      refusals_ = engine::Buffer(*this, capacity * sizeof(uint64_t));
+      DeviceStatus none{};
+      for (uint64_t& place : none.first_index) place = FpStatus::kNever;
+      const std::vector<DeviceStatus> all(capacity, none);
+      device_.upload(cleared_.data(), all.data(), capacity * sizeof(DeviceStatus));
+      capacity_ = capacity;
+    }
+    if (!step_.data()) step_ = engine::Buffer(*this, sizeof(step));
+    device_.upload(step_.data(), &step, sizeof(step));
+  }
+
+  void clear(size_t statuses) {
+    if (statuses) device_.copy(noted_statuses(), cleared_.data(), statuses * sizeof(DeviceStatus));
+  }
+
+  static const OpKernel& kernel_of(const engine::Call& call) { return static_cast<const OpKernel&>(*call.kernel); }
+  static bool any_checks(std::span<const engine::Call> calls) {
+    return std::any_of(calls.begin(), calls.end(), [](const engine::Call& c) { return kernel_of(c).checks(); });
+  }
+  static_assert(FpStatus::kNever == ~uint64_t{0});
+  void clear_refusals(std::span<const engine::Call> calls) {
+    if (any_checks(calls)) device_.fill(noted_refusals(), 0xFF, calls.size() * sizeof(uint64_t));
+  }
+  /// After the wait: throws for the first operation that refuses its operands.
+  void check_refusals(std::span<const engine::Call> calls) {
+    if (!any_checks(calls)) return;
+    std::vector<uint64_t> noted(calls.size());
+    device_.download(noted.data(), noted_refusals(), noted.size() * sizeof(uint64_t));
+    for (size_t i = 0; i < calls.size(); ++i)
+      if (noted[i] != FpStatus::kNever) kernel_of(calls[i]).refuse(noted[i]);
+  }
+
+  void enqueue(const engine::Call& call, const kernel::Environment& environment, DeviceStatus* status,
+               uint64_t* refusal) {
+    device_.begin_operation(call.node->op + " '" + call.node->name + "'");
+    kernel_of(call).enqueue({call.in,
+                             call.out,
+                             call.scratch,
+                             {environment, reinterpret_cast<const uint32_t*>(step_.data())},
+                             status,
+                             device_,
+                             refusal});
+  }
+
+  void enqueue_all(std::span<const engine::Call> calls, kernel::Environment environment, size_t statuses) {
+    clear(statuses);
+    clear_refusals(calls);
+    for (size_t i = 0; i < calls.size(); ++i) {
+      environment.operation = calls[i].node->operation_id;
+      enqueue(calls[i], environment, statuses ? noted_statuses() + i : nullptr, noted_refusals() + i);
+    }
+  }
+
+  /// Waits, and reads the statuses from the device.
+  void fetch(std::span<FpStatus> statuses) {
+    device_.wait();
+    if (statuses.empty()) return;
+    std::vector<DeviceStatus> noted(statuses.size());
+    device_.download(noted.data(), noted_statuses(), noted.size() * sizeof(DeviceStatus));
+    for (size_t i = 0; i < noted.size(); ++i) {
+      statuses[i].flags = static_cast<uint8_t>(noted[i].flags);
+      for (int b = 0; b < kFlagCount; ++b) statuses[i].first_index[b] = noted[i].first_index[b];
+    }
+  }
+
+  DeviceStatus* noted_statuses() const { return reinterpret_cast<DeviceStatus*>(statuses_.data()); }
+  uint64_t* noted_refusals() const { return reinterpret_cast<uint64_t*>(refusals_.data()); }
+
+  mutable Device device_;
+  size_t capacity_ = 0;
+  engine::Buffer statuses_, cleared_;  ///< of DeviceStatus
+  engine::Buffer refusals_;            ///< of uint64_t; see OpKernel::refuse
+  engine::Buffer step_;                ///< a uint32_t
+  std::map<Signature, Seen> seen_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options) {
+  if (options.isa != bulk::InstructionSet::kAuto)
+    throw std::invalid_argument(
+        "isa: the backend cuda has no instruction sets of the CPU; expected auto, or the backend emu");
+  if (options.reference)
+    throw std::invalid_argument("reference: the backend cuda has no reference; expected false, or the backend emu");
+  return engine::make_graph_executor(std::move(graph), std::move(options), std::make_unique<CudaEngine>());
+}
+
+std::string device_name(std::string* why) {
+  if (Device::count(why) == 0) return {};
+  try {
+    const DeviceProperties p = Device().properties();
+    char memory[32];
+    std::snprintf(memory, sizeof memory, "%.1f GiB", static_cast<double>(p.memory) / (1 << 30));
+    return p.name + ", compute capability " + std::to_string(p.major) + "." + std::to_string(p.minor) + ", " + memory;
+  } catch (const DeviceError& error) {
+    if (why) *why = error.what();
+    return {};
+  }
+}
+
+}  // namespace softamp::cuda

@@ -1,0 +1,82 @@
+// Shared by the kernels of normalisations and their gradients.
+#pragma once
+
+#include "cuda/reductions/tree_sum.h"
+#include "cuda/rounded_values.h"
+#include "softamp/engine/norm_node.h"
+
+namespace softamp::cuda {
+
+using engine::NormKind;
+using kernel::Steps;
+
+SOFTAMP_PRIMITIVE uint64_t quotient_of(uint64_t a, uint64_t b) {
+  return (a | b) >> 32 == 0 ? static_cast<uint32_t>(a) / static_cast<uint32_t>(b) : a / b;
+}
+
+/// Positions of elements in groups (kernel::NormShape), without divisions if groups are rows or channels.
+struct NormPlaces {
+  NormKind kind;
+  kernel::NormShape shape;
+
+  struct Element {
+    uint64_t place, channel;
+  };
+  /// Element k of a group.
+  SOFTAMP_HD Element element(uint64_t group, uint64_t k) const {
+    if (kind == NormKind::kBatch) return {k * shape.channels + group, group};
+    if (kind == NormKind::kLayer) return {group * shape.channels + k, k};
+    const uint64_t width = shape.group_channels(), sample = quotient_of(group, shape.groups_to_row);
+    const uint64_t row = quotient_of(k, width),
+                   channel = (group - sample * shape.groups_to_row) * width + k - row * width;
+    return {(sample * shape.rows_to_group + row) * shape.channels + channel, channel};
+  }
+  SOFTAMP_HD uint64_t group_of(uint64_t row, uint64_t channel) const {
+    if (kind == NormKind::kBatch) return channel;
+    if (kind == NormKind::kLayer) return row;
+    return quotient_of(row, shape.rows_to_group) * shape.groups_to_row + quotient_of(channel, shape.group_channels());
+  }
+  /// Row and channel of element i of the tensor.
+  struct Cell {
+    uint64_t row, channel;
+  };
+  SOFTAMP_HD Cell cell(uint64_t i) const {
+    const uint64_t row = quotient_of(i, shape.channels);
+    return {row, i - row * shape.channels};
+  }
+
+  /// Sums over groups, and over the rows of channels.
+  TreeShape groups() const { return {shape.groups(), shape.group_size(), kind == NormKind::kBatch}; }
+  TreeShape channels() const { return {shape.channels, shape.rows, true}; }
+};
+
+/// Two sums of the same elements.
+struct TwoSums {
+  float first, second;
+};
+
+/// Outputs beside output 0: one to a channel or group, by the bodies.
+struct SmallOutput {
+  void* data;  ///< null: only flags count
+  FloatFormat format;
+  unsigned bytes;
+
+  SmallOutput() = default;
+  SmallOutput(void* out, DType type)
+      : data(out), format(format_of(type)), bytes(static_cast<unsigned>(size_of(type))) {}
+
+  SOFTAMP_HD void put(const StepEnvironment& e, DeviceStatus* status, uint32_t site, uint64_t index, float value,
+                      uint8_t step_flags, uint64_t flag_index) const {
+    const uint32_t random = site < kernel::Environment::kSites ? draw_word(e, format, site, index) : 0;
+    const Rounded r = detail::finish_rare<float>(format, value, step_flags, e.environment.semantics, random);
+    if (data) store_element(data, bytes, index, r.code);
+    raise_status(status, r.flags, flag_index);
+  }
+};
+/// A site without random words.
+constexpr uint32_t kNoSite = ~0u;
+
+std::unique_ptr<OpKernel> make_norm(const OpContext& c, Device& device);
+std::unique_ptr<OpKernel> make_norm_gradient(const OpContext& c, Device& device);
+
+}  // namespace softamp::cuda

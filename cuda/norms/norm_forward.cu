@@ -1,0 +1,160 @@
+// FusedBatchNormV3, LayerNorm, GroupNorm: sums over groups; the values that each group gets from them; the elements.
+#include "cuda/norms/norm_forward.h"
+
+namespace softamp::cuda {
+namespace {
+
+/// fp32 statistics of groups.
+struct MomentSums {
+  using Value = TwoSums;
+  Forward f;
+  Pass pass;
+
+  struct Cursor {
+    const MomentSums& s;
+    uint64_t group;
+    float mean;
+    SOFTAMP_HD TwoSums term(uint64_t k, uint32_t& flags) const {
+      Steps steps;
+      const float x = s.f.x.enter(steps, s.f.places.element(group, k).place, s.f.semantics());
+      TwoSums two{x, 0};
+      if (s.pass != Pass::kMean) {
+        const float d = s.pass == Pass::kDeviations ? steps.sub(x, mean) : x;
+        two.second = steps.mul(d, d);
+        if (s.pass == Pass::kDeviations) two.first = 0;
+      }
+      flags |= steps.flags;
+      return two;
+    }
+  };
+  SOFTAMP_HD Cursor at(uint64_t group) const { return {*this, group, pass == Pass::kDeviations ? f.mean[group] : 0}; }
+  SOFTAMP_HD TwoSums add(TwoSums a, TwoSums b, uint64_t, uint64_t, uint32_t& flags) const {
+    Steps steps;
+    const TwoSums sum{steps.add(a.first, b.first), steps.add(a.second, b.second)};
+    flags |= steps.flags;
+    return sum;
+  }
+  SOFTAMP_HD TwoSums empty() const { return {0, 0}; }
+};
+
+/// The end of a pass over groups.
+struct MomentsFinish {
+  Forward f;
+  Pass pass;
+
+  SOFTAMP_HD void operator()(uint64_t g, TwoSums sums, uint32_t flags) const {
+    Steps steps;
+    steps.flags = static_cast<uint8_t>(flags);
+    const float n = kernel::count_of(f.size());
+    if (pass == Pass::kMean) {
+      f.mean[g] = steps.div(sums.first, n);
+      f.flags[g] = steps.flags;
+      return;
+    }
+    const bool stable = pass == Pass::kDeviations;
+    if (stable) steps.flags = static_cast<uint8_t>(steps.flags | f.flags[g]);
+    const float mean = stable ? f.mean[g] : steps.div(sums.first, n);
+    f.settle(g, kernel::moments_of(steps, mean, sums.second, f.size(), stable), steps);
+  }
+};
+
+/// Batch normalisation by statistics that are given.
+struct GivenMoments {
+  Forward f;
+
+  SOFTAMP_HD uint8_t operator()(uint64_t c) const {
+    Steps steps;
+    const Moments m{steps.enter(f.old_mean, c, f.semantics()), steps.enter(f.old_variance, c, f.semantics())};
+    f.settle(c, m, steps);
+    return 0;
+  }
+};
+
+/// y of element i before its rounding.
+struct Normalised {
+  Forward f;
+
+  SOFTAMP_HD uint64_t flag_index(uint64_t i) const { return i; }
+  SOFTAMP_HD float operator()(uint64_t i, Steps& steps) const {
+    const NormPlaces::Cell at = f.places.cell(i);
+    const uint64_t g = f.places.group_of(at.row, at.channel);
+    const Semantics& s = f.semantics();
+    const float h = kernel::detail::normalised_of(steps, f.x.enter(steps, i, s), f.mean[g], f.inverse[g]);
+    return steps.fma(h, f.gamma.enter(steps, at.channel, s), f.beta.enter(steps, at.channel, s));
+  }
+};
+
+class NormForward final : public OpKernel {
+ public:
+  NormForward(const OpContext& c, Device&)
+      : n_(c),
+        places_{n_.kind, n_.shape},
+        x_(n_.type, c.settings.environment.semantics),
+        parameters_(n_.parameters, c.settings.environment.semantics) {}
+
+  SiteRoundings roundings(uint32_t site) const override { return n_.roundings(site); }
+  size_t scratch_bytes() const override { return 4 * groups_bytes() + tree_scratch_bytes<TwoSums>(places_.groups()); }
+
+  void enqueue(const DeviceCall& call) const override {
+    const Forward f = operands(call);
+    void* const scratch = static_cast<char*>(call.scratch) + 4 * groups_bytes();
+    const auto sums = [&](Pass pass) {
+      if (n_.options.half_statistics)
+        launch_half_moments(call, f, pass, scratch);
+      else
+        launch_tree_sum(call, "norm_moments", places_.groups(), scratch, MomentSums{f, pass}, MomentsFinish{f, pass});
+    };
+    if (!n_.training) {
+      launch_elements(call, "norm_given", n_.shape.channels, GivenMoments{f});
+    } else if (n_.options.half_statistics || n_.options.stable) {
+      sums(Pass::kMean);
+      sums(n_.options.stable ? Pass::kDeviations : Pass::kSquares);
+    } else {
+      sums(Pass::kBoth);
+    }
+    const Writer y(n_.type, f.environment.environment.semantics, call.status != nullptr);
+    launch_rounding(call, "norm", n_.shape.rows * n_.shape.channels, 0, y.on(call.out[0]), Normalised{f});
+  }
+
+ private:
+  size_t groups_bytes() const { return (n_.shape.groups() * sizeof(float) + 255) / 256 * 256; }
+
+  Forward operands(const DeviceCall& call) const {
+    Forward f{};
+    f.places = places_;
+    f.options = n_.options;
+    f.training = n_.training;
+    f.factor = n_.factor;
+    f.x = x_.on(call.in[0]);
+    f.gamma = parameters_.on(call.in[1]);
+    f.beta = parameters_.on(call.in[2]);
+    f.environment = call.environment;
+    f.status = call.status;
+    f.outputs[0] = {call.out[1], n_.second()};
+    f.outputs[1] = {call.out[2], n_.second()};
+    if (n_.kind == NormKind::kBatch) {
+      f.old_mean = {call.in[3], format_of(n_.parameters)};
+      f.old_variance = {call.in[4], format_of(n_.parameters)};
+      f.outputs[2] = {call.out[3], DType::kFloat32};
+      f.outputs[3] = {call.out[4], DType::kFloat32};
+    }
+    char* const scratch = static_cast<char*>(call.scratch);
+    f.mean = reinterpret_cast<float*>(scratch);
+    f.inverse = reinterpret_cast<float*>(scratch + groups_bytes());
+    f.flags = reinterpret_cast<uint32_t*>(scratch + 2 * groups_bytes());
+    f.half_mean = reinterpret_cast<uint32_t*>(scratch + 3 * groups_bytes());
+    return f;
+  }
+
+  engine::NormNode n_;
+  NormPlaces places_;
+  Reader x_, parameters_;
+};
+
+}  // namespace
+
+std::unique_ptr<OpKernel> make_norm(const OpContext& c, Device& device) {
+  return std::make_unique<NormForward>(c, device);
+}
+
+}  // namespace softamp::cuda

@@ -1,0 +1,250 @@
+// Softmax, log-softmax, their gradients and the cross-entropies, by passes over all rows: the greatest elements, the
+// sums (tree_sum.h), the outputs. Values shared by a row's outputs are kept in scratch memory.
+#include "cuda/reductions/tree_sum.h"
+#include "cuda/rounded_values.h"
+#include "softamp/engine/softmax_node.h"
+#include "softamp/kernel/softmax.h"
+
+namespace softamp::cuda {
+namespace {
+
+using engine::SoftmaxKind;
+using kernel::Steps;
+
+/// Shared by the outputs of a row.
+struct Row {
+  float greatest, sum, log_sum;
+  uint32_t flags;  ///< of the steps to here
+};
+
+/// Parameters of every pass.
+struct SoftmaxRows {
+  SoftmaxKind kind;
+  uint64_t classes;
+  Reader x, second;  ///< second: dense labels, or the gradient that arrives
+  const int32_t* labels;
+  Row* rows;
+  StepEnvironment environment;
+
+  SOFTAMP_HD const Semantics& semantics() const { return environment.environment.semantics; }
+  SOFTAMP_HD bool entropy() const { return kind == SoftmaxKind::kDense || kind == SoftmaxKind::kSparse; }
+  SOFTAMP_HD bool gradient() const { return kind == SoftmaxKind::kGradient || kind == SoftmaxKind::kLogGradient; }
+  /// RN(x - m) of element i.
+  SOFTAMP_HD float shifted(Steps& steps, uint64_t i, float greatest) const {
+    return steps.sub(x.entered(i, semantics()), greatest);
+  }
+  SOFTAMP_HD uint64_t label(uint64_t row) const {
+    const int32_t label = labels[row];  // an index out of range will be refused; here it must only do no harm
+    return label >= 0 && static_cast<uint64_t>(label) < classes ? static_cast<uint64_t>(label) : 0;
+  }
+};
+
+/// m of a row, as a key.
+struct GreatestOfRow {
+  using Value = int32_t;
+  SoftmaxRows r;
+
+  struct Cursor {
+    const SoftmaxRows& r;
+    uint64_t first;
+    SOFTAMP_HD int32_t term(uint64_t j, uint32_t& flags) const {
+      Steps steps;
+      const int32_t key = kernel::order_key(r.x.enter(steps, first + j, r.semantics()), false);
+      flags |= steps.flags;
+      return key;
+    }
+  };
+  SOFTAMP_HD Cursor at(uint64_t row) const { return {r, row * r.classes}; }
+  SOFTAMP_HD int32_t add(int32_t a, int32_t b, uint64_t, uint64_t, uint32_t&) const { return a > b ? a : b; }
+  SOFTAMP_HD int32_t empty() const { return 0; }
+};
+
+struct GreatestFinish {
+  SoftmaxRows r;
+  uint64_t* refusal;
+
+  SOFTAMP_HD void operator()(uint64_t row, int32_t key, uint32_t flags) const {
+    r.rows[row] = {__builtin_bit_cast(float, key ^ (key >> 31 & INT32_MAX)), 0, 0, flags};
+    if (r.kind != SoftmaxKind::kSparse) return;
+    const int32_t label = r.labels[row];
+    if (label < 0 || static_cast<uint64_t>(label) >= r.classes)
+      note_refusal(refusal, row << 32 | static_cast<uint32_t>(label));
+  }
+};
+
+/// S, D or G of a row, or (`losses`) its loss with dense labels.
+struct SumOfRow {
+  using Value = float;
+  SoftmaxRows r;
+  bool losses;
+
+  struct Cursor {
+    const SumOfRow& s;
+    uint64_t first;
+    float greatest, log_sum;
+    SOFTAMP_HD float term(uint64_t j, uint32_t& flags) const {
+      const SoftmaxRows& r = s.r;
+      Steps steps;
+      const uint64_t i = first + j;
+      float result;
+      if (s.losses) {
+        const float label = r.second.enter(steps, i, r.semantics());
+        result = steps.mul(label, steps.sub(log_sum, r.shifted(steps, i, greatest)));
+      } else if (r.gradient()) {
+        const float y = r.x.enter(steps, i, r.semantics());
+        result = r.second.enter(steps, i, r.semantics());
+        if (r.kind == SoftmaxKind::kGradient) result = steps.mul(result, y);
+      } else {
+        Steps own;  // a difference that overflows counts for its own output
+        return kernel::detail::exponential(own, r.shifted(own, i, greatest));
+      }
+      flags |= steps.flags;
+      return result;
+    }
+  };
+  SOFTAMP_HD Cursor at(uint64_t row) const {
+    if (r.gradient()) return {*this, row * r.classes, 0, 0};
+    return {*this, row * r.classes, r.rows[row].greatest, r.rows[row].log_sum};
+  }
+  SOFTAMP_HD float add(float a, float b, uint64_t, uint64_t, uint32_t& flags) const {
+    Steps steps;
+    const float sum = steps.add(a, b);
+    flags |= steps.flags;
+    return sum;
+  }
+  SOFTAMP_HD float empty() const { return 0; }
+};
+
+struct SumFinish {
+  SoftmaxRows r;
+  bool losses;
+  Writer loss;
+  DeviceStatus* status;
+
+  SOFTAMP_HD void operator()(uint64_t row, float sum, uint32_t flags) const {
+    if (r.gradient()) {
+      r.rows[row] = {0, sum, 0, flags};
+      count(row, static_cast<uint8_t>(flags));
+      return;
+    }
+    Row shared = r.rows[row];
+    shared.flags |= flags;
+    if (losses) {
+      put_loss(row, sum, static_cast<uint8_t>(shared.flags));
+      return;
+    }
+    shared.sum = sum;
+    if (r.kind != SoftmaxKind::kSoftmax) shared.log_sum = kernel::detail::logarithm(sum);
+    r.rows[row] = shared;
+    if (r.kind == SoftmaxKind::kSparse) {
+      Steps steps;
+      const uint64_t i = row * r.classes + r.label(row);
+      const float value = steps.sub(shared.log_sum, r.shifted(steps, i, shared.greatest));
+      put_loss(row, value, static_cast<uint8_t>(shared.flags | steps.flags));
+    } else if (!r.entropy()) {
+      count(row, static_cast<uint8_t>(shared.flags));
+    }
+  }
+
+ private:
+  /// Flags of a row count for its first output.
+  SOFTAMP_HD void count(uint64_t row, uint8_t flags) const {
+    raise_status(status, static_cast<uint8_t>(flags & r.semantics().wide.flags), row * r.classes);
+  }
+  SOFTAMP_HD void put_loss(uint64_t row, float value, uint8_t flags) const {
+    raise_status(status, loss.put(row, value, flags, r.semantics(), draw_word(r.environment, loss.format, 0, row)),
+                 row);
+  }
+};
+
+/// Output i before its rounding.
+struct SoftmaxOutput {
+  SoftmaxRows r;
+
+  SOFTAMP_HD uint64_t row_of(uint64_t i) const {
+    if ((i | r.classes) >> 32 == 0) return static_cast<uint32_t>(i) / static_cast<uint32_t>(r.classes);
+    return i / r.classes;
+  }
+  SOFTAMP_HD uint64_t flag_index(uint64_t i) const { return r.entropy() ? row_of(i) : i; }
+
+  SOFTAMP_HD float operator()(uint64_t i, Steps& steps) const {
+    const uint64_t at = row_of(i);
+    const Row row = r.rows[at];
+    const Semantics& s = r.semantics();
+    if (r.gradient()) {
+      const float arriving = r.second.entered(i, s), forward = r.x.entered(i, s);
+      if (r.kind == SoftmaxKind::kGradient) return steps.mul(steps.sub(arriving, row.sum), forward);
+      return steps.sub(arriving, steps.mul(kernel::detail::exponential(steps, forward), row.sum));
+    }
+    const float t = r.shifted(steps, i, row.greatest);
+    if (r.kind == SoftmaxKind::kLogSoftmax) return steps.sub(t, row.log_sum);
+    const float y = steps.div(kernel::detail::exponential(steps, t), row.sum);
+    if (r.kind == SoftmaxKind::kSoftmax) return y;
+    if (r.kind == SoftmaxKind::kDense) return steps.sub(y, r.second.entered(i, s));
+    return steps.sub(y, i - at * r.classes == r.label(at) ? 1.0f : 0.0f);
+  }
+};
+
+class SoftmaxKernel final : public OpKernel {
+ public:
+  SoftmaxKernel(const OpContext& c, Device&)
+      : n_(c), reader_(n_.type, c.settings.environment.semantics), shape_{n_.rows, n_.classes, false} {}
+
+  SiteRoundings roundings(uint32_t site) const override { return n_.roundings(site); }
+  size_t scratch_bytes() const override { return rows_bytes() + tree_scratch_bytes<float>(shape_); }
+  bool checks() const override { return n_.kind == SoftmaxKind::kSparse; }
+  void refuse(uint64_t noted) const override {
+    n_.fail_label(noted >> 32, static_cast<int32_t>(static_cast<uint32_t>(noted)));
+  }
+
+  void enqueue(const DeviceCall& call) const override {
+    if (n_.rows == 0) return;
+    const Semantics& s = call.environment.environment.semantics;
+    const bool sparse = n_.kind == SoftmaxKind::kSparse, two = n_.gradient() || n_.kind == SoftmaxKind::kDense;
+    const SoftmaxRows rows{n_.kind,
+                           n_.classes,
+                           reader_.on(call.in[0]),
+                           reader_.on(two ? call.in[1] : nullptr),
+                           sparse ? static_cast<const int32_t*>(call.in[1]) : nullptr,
+                           static_cast<Row*>(call.scratch),
+                           call.environment};
+    void* const scratch = static_cast<char*>(call.scratch) + rows_bytes();
+    const Writer writer(n_.type, s, call.status != nullptr);
+    const int port = n_.entropy() ? 1 : 0;
+    if (!n_.gradient())
+      launch_tree_sum(call, "softmax_greatest", shape_, scratch, GreatestOfRow{rows},
+                      GreatestFinish{rows, call.refusal});
+    SumFinish finish{rows, false, writer.on(n_.entropy() ? call.out[0] : nullptr), call.status};
+    launch_tree_sum(call, "softmax_sum", shape_, scratch, SumOfRow{rows, false}, finish);
+    if (n_.kind == SoftmaxKind::kDense) {
+      finish.losses = true;
+      launch_tree_sum(call, "softmax_loss", shape_, scratch, SumOfRow{rows, true}, finish);
+    }
+    launch_rounding(call, "softmax", n_.rows * n_.classes, static_cast<uint32_t>(port), writer.on(call.out[port]),
+                    SoftmaxOutput{rows});
+  }
+
+ private:
+  size_t rows_bytes() const { return (n_.rows * sizeof(Row) + 255) / 256 * 256; }
+
+  engine::SoftmaxNode n_;
+  Reader reader_;
+  TreeShape shape_;
+};
+
+}  // namespace
+
+std::span<const KernelEntry> softmax_kernels() {
+  static constexpr KernelFactory make = make_kernel<SoftmaxKernel>;
+  static constexpr KernelEntry entries[] = {
+      {"Softmax", make},
+      {"LogSoftmax", make},
+      {"SoftmaxGrad", make},
+      {"LogSoftmaxGrad", make},
+      {"SoftmaxCrossEntropyWithLogits", make},
+      {"SparseSoftmaxCrossEntropyWithLogits", make},
+  };
+  return entries;
+}
+
+}  // namespace softamp::cuda

@@ -1,0 +1,51 @@
+// The kernels of each instruction set, by name. Every entry gives the scalar reference's bits.
+#pragma once
+
+#include "emu/bulk/plan.h"
+
+namespace softamp::emu {
+
+/// Each returns the flags that its slice raised, among those of `wanted`; others are undefined.
+using RoundKernel = uint8_t (*)(const RoundPlan&, const RandomPlan&, Element from, Element to, const Slice&,
+                                uint8_t wanted);
+using WidenKernel = uint8_t (*)(const WidenPlan&, Element from, Element to, const Slice&, uint8_t wanted);
+using ArithmeticKernel = uint8_t (*)(const ArithmeticPlan&, const RandomPlan&, const Slice&, uint8_t wanted);
+
+/// The general kernels support every plan, `aligned` most stochastic roundings of fp32. The others, null if a set has
+/// none, do what their names say: fp32 to fp16, and arithmetic on halves, under usual plans (see choose.cpp).
+struct KernelTable {
+  RoundKernel round;
+  WidenKernel widen;
+  ArithmeticKernel arithmetic;
+  RoundKernel aligned;  ///< fp32, stochastic roundings that aligned_serves accepts
+  RoundKernel half_nearest;
+  RoundKernel half_carry;
+  ArithmeticKernel arithmetic_nearest;
+  ArithmeticKernel arithmetic_carry;
+  bool half_values;  ///< half_* can write values, too
+  int carry_bits;    ///< the most random bits that the carry kernels serve: R must fit a float's mantissa
+};
+
+extern const KernelTable kPortableKernels;
+#if defined(SOFTAMP_HAS_AVX2)
+extern const KernelTable kAvx2Kernels;
+#endif
+#if defined(SOFTAMP_HAS_AVX512)
+extern const KernelTable kAvx512Kernels;
+#endif
+#if defined(SOFTAMP_HAS_AVX512FP16)
+extern const KernelTable kAvx512Fp16Kernels;
+#endif
+
+/// The kernel for a call: a fast one if it supports the plan, else the general one.
+RoundKernel choose(const KernelTable& table, const RoundPlan& plan, Element from, Element to);
+ArithmeticKernel choose(const KernelTable& table, const ArithmeticPlan& plan);
+/// Whether round_aligned_body.h supports the plan. kAlignedGuard: bits that it has below fp32's last.
+bool aligned_serves(const RoundPlan& plan);
+constexpr int kAlignedGuard = 7;
+
+/// The scalar reference for one element of an arithmetic slice: kernels call it for lanes with NaN, infinity or a zero
+/// divisor.
+Rounded reference_lane(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, size_t i);
+
+}  // namespace softamp::emu

@@ -1,0 +1,45 @@
+// Flags from the hardware: MXCSR's sticky bits after a kernel's rounding instructions.
+#pragma once
+
+#include "emu/bulk/plan.h"
+#include "emu/simd.h"
+
+namespace softamp::emu {
+namespace {
+
+/// While alive, computing does not change MXCSR.
+class Unseen {
+#if defined(__SSE2__)
+ public:
+  Unseen() : saved_(_mm_getcsr()) {}
+  ~Unseen() { _mm_setcsr(saved_); }
+
+ private:
+  unsigned saved_;
+#else
+ public:
+  ~Unseen() {}
+#endif
+};
+
+/// Runs `body`, a call that is not inlined, and adds those flags of `collected` (inexact, underflow) that MXCSR gathers
+/// meanwhile, if they are wanted. The task's MXCSR is the default one (DefaultMxcsr), and x86 finds tininess after
+/// rounding, as `ieee` does.
+template <class Body>
+SOFTAMP_LANES uint8_t with_mxcsr(const RoundPlan& p, uint8_t wanted, uint8_t collected, const Body& body) {
+#if defined(__SSE2__)
+  constexpr unsigned kDefault = 0x1F80, kUnderflowBit = 0x10, kInexactBit = 0x20;
+  if (!(wanted & collected)) return body();
+  _mm_setcsr(kDefault);
+  uint8_t flags = body();
+  const unsigned sticky = _mm_getcsr();
+  if (sticky & kInexactBit) flags = static_cast<uint8_t>(flags | (p.on_inexact & collected));
+  if (sticky & kUnderflowBit) flags = static_cast<uint8_t>(flags | (p.on_underflow & collected));
+  return flags;
+#else
+  return body();
+#endif
+}
+
+}  // namespace
+}  // namespace softamp::emu

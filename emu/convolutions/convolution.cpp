@@ -1,0 +1,312 @@
+// The kernels of convolutions: scratch, tasks, and the reference.
+#include <algorithm>
+#include <thread>
+
+#include "emu/convolutions/convolution_direct.h"
+#include "emu/convolutions/convolution_operands.h"
+#include "emu/parallel.h"
+
+namespace softamp::emu {
+namespace {
+
+using engine::ConvolutionKind;
+using kernel::ConvolutionGeometry;
+using kernel::ConvolutionRules;
+
+constexpr size_t kTasks =
+    32;  ///< of a whole convolution, roughly: more than threads, and long enough for packing to pay
+constexpr size_t kSerialWork = 200000;  ///< products: fewer run only on the caller's thread
+constexpr uint8_t kReported = kInvalid | kOverflow;
+
+/// Floats of a widened tensor: whole cache lines, and what direct tiles may read beyond its end.
+size_t padded(size_t floats) { return (floats + 15) / 16 * 16 + ByChannels::kSlack; }
+
+class Convolution : public OpKernel {
+ public:
+  Convolution(const OpContext& c, ConvolutionKind kind, bool depthwise)
+      : convolution_(c, kind, depthwise),
+        settings_(c.settings),
+        g_(convolution_.geometry),
+        rules_(convolution_.rules),
+        plan_(rules_.product, c.settings.environment.semantics, c.settings.isa),
+        elements_{static_cast<size_t>(c.inputs[0].shape.elements()),
+                  static_cast<size_t>(c.inputs[1].shape.elements())} {}
+
+  SiteRoundings roundings(uint32_t site) const override { return convolution_.roundings(site); }
+
+ protected:
+  bool serial() const { return settings_.reference || products_ < kSerialWork; }
+  int threads() const { return serial() ? 1 : settings_.threads; }
+
+  /// Operand `i` as fp32, in `to`, followed by zeros.
+  const float* widened(const OpCall& call, size_t i, float* to) const {
+    std::fill_n(to + elements_[i], padded(elements_[i]) - elements_[i], 0.0f);
+    const size_t width = rules_.product.output.storage_bits() / 8;
+    auto body = [&](size_t begin, size_t end, size_t) {
+      widen_operands(plan_, rules_.product.a, static_cast<const char*>(call.in[i]) + begin * width, end - begin,
+                     to + begin);
+    };
+    parallel_ranges(elements_[i], serial() ? elements_[i] : 32768, 64, threads(), body);
+    return to;
+  }
+  void store(const OpCall& call, uint64_t index, const Rounded& r) const {
+    if (rules_.product.output.storage_bits() > 16)
+      static_cast<uint32_t*>(call.out[0])[index] = static_cast<uint32_t>(r.code);
+    else
+      static_cast<uint16_t*>(call.out[0])[index] = static_cast<uint16_t>(r.code);
+    if (call.status) call.status->raise(r.flags & kReported, index);
+  }
+
+  engine::ConvolutionNode convolution_;
+  const EngineSettings& settings_;
+  const ConvolutionGeometry& g_;
+  const ConvolutionRules& rules_;
+  ProductPlan plan_;
+  size_t elements_[2];
+  size_t products_ = 0;  ///< multiply-adds
+};
+
+/// Forward and input gradient: the products of classes.
+class WindowConvolution final : public Convolution {
+ public:
+  WindowConvolution(const OpContext& c, bool gradient, bool depthwise)
+      : Convolution(c, gradient ? ConvolutionKind::kInputGradient : ConvolutionKind::kForward, depthwise),
+        gradient_(gradient) {
+    const WindowOperands::Extents e =
+        gradient ? WindowOperands::Extents{g_.batch,  g_.h.output,     g_.w.output,    g_.h.input, g_.w.input,
+                                           g_.groups, g_.out_channels, g_.in_channels, g_.w.kernel}
+                 : WindowOperands::Extents{g_.batch,  g_.h.input,     g_.w.input,      g_.h.output, g_.w.output,
+                                           g_.groups, g_.in_channels, g_.out_channels, g_.w.kernel};
+    columns_ = static_cast<size_t>(e.columns);
+    const std::vector<AxisClass> h = axis_classes(g_.h, gradient), w = axis_classes(g_.w, gradient);
+    for (const AxisClass& y : h)
+      for (const AxisClass& x : w) {
+        classes_.push_back({WindowOperands(e, y, x, gradient ? 1 : g_.w.stride),
+                            class_schedule(g_, rules_, y, x, e.channels), x.places.size()});
+        products_ += classes_.back().work() * columns_;
+      }
+    products_ *= static_cast<size_t>(g_.groups);
+    image_channels_ = static_cast<size_t>(e.groups * e.channels);
+    image_rows_ = static_cast<size_t>(e.batch * e.image_h);
+    for (Class& one : classes_) {
+      if (one.schedule.k > 0 && one.operands.regular()) one.tile = direct_tile(plan_, one.width, columns_);
+      tiles_ |= one.tile != nullptr;
+    }
+    cut_tasks();
+  }
+
+  size_t scratch_bytes() const override {
+    if (settings_.reference) return 0;
+    return 4 * (padded(elements_[0]) * (gradient_ ? 2 : 1) + padded(elements_[1]) +
+                (tiles_ ? lay().size(image_channels_) : 0));
+  }
+
+  void run(const OpCall& call) const override {
+    if (settings_.reference) return reference(call);
+    float* free = static_cast<float*>(call.scratch);
+    const auto take = [&](size_t floats) {
+      float* const taken = free;
+      free += floats;
+      return taken;
+    };
+    const float* const first = widened(call, 0, take(padded(elements_[0])));
+    const float* const second = widened(call, 1, take(padded(elements_[1])));
+    const float* const image = gradient_ ? second : first;
+    const float* const filter = gradient_ ? turned(first, take(padded(elements_[0]))) : second;
+    const float* const by_channels = tiles_ ? laid_out(image, take(lay().size(image_channels_))) : nullptr;
+    parallel_status(tasks_.size(), serial() ? tasks_.size() : 1, 1, threads(), call.status,
+                    [&](size_t begin, size_t end, FpStatus* status) {
+                      for (size_t t = begin; t < end; ++t) {
+                        const Task& task = tasks_[t];
+                        const Class& c = classes_[task.of];
+                        const WindowOperands::Part part(c.operands, image, by_channels, filter, task.group, task.row0);
+                        const ProductProblem problem{task.rows, columns_, &c.schedule, &part, call.out[0]};
+                        if (c.tile)
+                          run_direct(*c.tile, plan_, problem, part, call.environment, status);
+                        else
+                          run_product(plan_, problem, call.environment, {1, status});
+                      }
+                    });
+  }
+
+ private:
+  struct Class {
+    WindowOperands operands;
+    Schedule schedule;
+    size_t width;  ///< places in a row
+    const DirectTile* tile = nullptr;
+    size_t work() const { return operands.rows() * schedule.k; }
+  };
+  struct Task {
+    size_t of;
+    int64_t group;
+    size_t row0, rows;
+  };
+
+  const ByChannels& lay() const { return classes_[0].operands.lay(); }
+  const float* laid_out(const float* image, float* to) const {
+    auto body = [&](size_t begin, size_t end, size_t) { lay().fill(plan_, image, image_channels_, begin, end, to); };
+    parallel_ranges(image_rows_, serial() ? image_rows_ : 16, 1, threads(), body);
+    std::fill_n(to + lay().size(image_channels_) - ByChannels::kSlack, ByChannels::kSlack, 0.0f);
+    return to;
+  }
+
+  /// Tasks of about equal work.
+  void cut_tasks() {
+    const size_t share = std::max<size_t>(products_ / kTasks, 1);
+    for (size_t i = 0; i < classes_.size(); ++i) {
+      const size_t rows = classes_[i].operands.rows();
+      const size_t parts =
+          serial() ? 1 : std::clamp<size_t>(classes_[i].work() * columns_ / share, 1, std::max<size_t>(rows / 48, 1));
+      const size_t whole = classes_[i].tile ? 2 * classes_[i].width : 1;  // direct tiles take whole runs of places
+      const size_t length = std::max<size_t>(((rows + parts - 1) / parts + whole - 1) / whole * whole, 1);
+      for (int64_t group = 0; group < g_.groups; ++group)
+        for (size_t row = 0; row < rows; row += length) tasks_.push_back({i, group, row, std::min(length, rows - row)});
+    }
+  }
+
+  /// The filter with input and output channels exchanged, as the gradient needs it.
+  const float* turned(const float* filter, float* to) const {
+    const size_t matrix = static_cast<size_t>(g_.in_channels * g_.out_channels),
+                 count = static_cast<size_t>(g_.h.kernel * g_.w.kernel * g_.groups);
+    auto body = [&](size_t begin, size_t end, size_t) {
+      for (size_t m = begin; m < end; ++m)
+        transpose(plan_, filter + m * matrix, static_cast<size_t>(g_.in_channels), static_cast<size_t>(g_.out_channels),
+                  static_cast<size_t>(g_.out_channels), to + m * matrix, static_cast<size_t>(g_.in_channels));
+    };
+    parallel_ranges(count, serial() ? count : std::max<size_t>(1, 32768 / std::max<size_t>(matrix, 1)), 1, threads(),
+                    body);
+    return to;
+  }
+
+  void reference(const OpCall& call) const {
+    const kernel::WindowAxis &h = g_.h, &w = g_.w;
+    const int64_t height = gradient_ ? h.input : h.output, width = gradient_ ? w.input : w.output;
+    const int64_t channels = gradient_ ? g_.in_channels : g_.out_channels;
+    uint64_t index = 0;
+    for (int64_t n = 0; n < g_.batch; ++n)
+      for (int64_t y = 0; y < height; ++y)
+        for (int64_t x = 0; x < width; ++x)
+          for (int64_t group = 0; group < g_.groups; ++group)
+            for (int64_t c = 0; c < channels; ++c)
+              store(call, index++,
+                    gradient_
+                        ? kernel::convolution_input_gradient(g_, rules_, call.environment, call.in[0], call.in[1], n, y,
+                                                             x, group, c)
+                        : kernel::convolution(g_, rules_, call.environment, call.in[0], call.in[1], n, y, x, group, c));
+  }
+
+  bool gradient_;
+  bool tiles_ = false;  ///< some class uses direct tiles
+  size_t columns_, image_channels_, image_rows_;
+  std::vector<Class> classes_;
+  std::vector<Task> tasks_;
+};
+
+/// Filter gradient: the products of taps.
+class FilterGradient final : public Convolution {
+ public:
+  FilterGradient(const OpContext& c, bool depthwise)
+      : Convolution(c, ConvolutionKind::kFilterGradient, depthwise), columns_(static_cast<size_t>(g_.out_channels)) {
+    for (int64_t kh = 0; kh < g_.h.kernel; ++kh)
+      for (int64_t kw = 0; kw < g_.w.kernel; ++kw) {
+        const TapPlaces p = tap_places(g_, kh, kw);
+        taps_.push_back({kh, kw, p, tap_schedule(g_, rules_, p)});
+        products_ += taps_.back().schedule.k;
+      }
+    const size_t rows = static_cast<size_t>(g_.in_channels);
+    products_ *= rows * columns_ * static_cast<size_t>(g_.groups);
+    tile_ = direct_tile_of_rows(plan_, rows, columns_);
+    const size_t wanted = kTasks / std::max<size_t>(taps_.size() * static_cast<size_t>(g_.groups), 1);
+    const size_t step = tile_ ? tile_->kernels.mr : 12;
+    const size_t parts = serial() ? 1 : std::clamp<size_t>(wanted, 1, std::max<size_t>(rows / step, 1));
+    const size_t length = std::max<size_t>(((rows + parts - 1) / parts + step - 1) / step * step, 1);
+    for (size_t t = 0; t < taps_.size(); ++t)
+      for (int64_t group = 0; group < g_.groups; ++group)
+        for (size_t row = 0; row < rows; row += length) tasks_.push_back({t, group, row, std::min(length, rows - row)});
+  }
+
+  size_t scratch_bytes() const override {
+    if (settings_.reference) return 0;
+    return 4 * (padded(elements_[0]) + padded(elements_[1]));
+  }
+
+  void run(const OpCall& call) const override {
+    if (settings_.reference) return reference(call);
+    float* const scratch = static_cast<float*>(call.scratch);
+    const float* const image = widened(call, 0, scratch);
+    const float* const gradient = widened(call, 1, scratch + padded(elements_[0]));
+    // Direct tiles go through the tensors together: one group of them per thread.
+    const size_t workers = threads() > 0 ? static_cast<size_t>(threads()) : std::thread::hardware_concurrency();
+    const size_t grain = serial() ? tasks_.size() : tile_ ? std::max<size_t>(tasks_.size() / workers, 1) : 1;
+    parallel_status(tasks_.size(), grain, 1, threads(), call.status, [&](size_t begin, size_t end, FpStatus* status) {
+      std::vector<TapOperands> operands;
+      std::vector<TapProblem> direct;
+      operands.reserve(end - begin);
+      for (size_t t = begin; t < end; ++t) {
+        const Task& task = tasks_[t];
+        const Tap& tap = taps_[task.of];
+        operands.emplace_back(plan_, g_, tap.kh, tap.kw, task.group, tap.places, image, gradient, task.row0);
+        const ProductProblem problem{task.rows, columns_, &tap.schedule, &operands.back(), call.out[0]};
+        if (tap.schedule.k == 0 || !tile_)
+          run_product(plan_, problem, call.environment, {1, status});
+        else
+          direct.push_back({&operands.back(), problem});
+      }
+      if (!direct.empty()) run_direct(*tile_, plan_, direct, call.environment, status);
+    });
+  }
+
+ private:
+  struct Tap {
+    int64_t kh, kw;
+    TapPlaces places;
+    Schedule schedule;
+  };
+  struct Task {
+    size_t of;
+    int64_t group;
+    size_t row0, rows;
+  };
+
+  void reference(const OpCall& call) const {
+    uint64_t index = 0;
+    for (int64_t kh = 0; kh < g_.h.kernel; ++kh)
+      for (int64_t kw = 0; kw < g_.w.kernel; ++kw)
+        for (int64_t group = 0; group < g_.groups; ++group)
+          for (int64_t i = 0; i < g_.in_channels; ++i)
+            for (int64_t o = 0; o < g_.out_channels; ++o)
+              store(call, index++,
+                    kernel::convolution_filter_gradient(g_, rules_, call.environment, call.in[0], call.in[1], kh, kw,
+                                                        group, i, o));
+  }
+
+  size_t columns_;
+  const DirectTile* tile_ = nullptr;
+  std::vector<Tap> taps_;
+  std::vector<Task> tasks_;
+};
+
+template <bool kGradient, bool kDepthwise>
+std::unique_ptr<OpKernel> window_kernel(const OpContext& c) {
+  return std::make_unique<WindowConvolution>(c, kGradient, kDepthwise);
+}
+template <bool kDepthwise>
+std::unique_ptr<OpKernel> filter_kernel(const OpContext& c) {
+  return std::make_unique<FilterGradient>(c, kDepthwise);
+}
+
+constexpr KernelEntry kConvolutionEntries[] = {
+    {"Conv2D", window_kernel<false, false>},
+    {"Conv2DBackpropInput", window_kernel<true, false>},
+    {"Conv2DBackpropFilter", filter_kernel<false>},
+    {"DepthwiseConv2dNative", window_kernel<false, true>},
+    {"DepthwiseConv2dNativeBackpropInput", window_kernel<true, true>},
+    {"DepthwiseConv2dNativeBackpropFilter", filter_kernel<true>},
+};
+
+}  // namespace
+
+std::span<const KernelEntry> convolution_kernels() { return kConvolutionEntries; }
+
+}  // namespace softamp::emu

@@ -1,0 +1,192 @@
+#include "emu/convolutions/convolution_direct.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "emu/products/product_tiles.h"
+
+namespace softamp::emu {
+namespace {
+
+struct Buffers {
+  AlignedFloats b, state;
+  std::vector<int64_t> offsets;
+};
+Buffers& buffers() {
+  thread_local Buffers own;
+  return own;
+}
+
+size_t ceil_div(size_t n, size_t d) { return (n + d - 1) / d; }
+
+/// The plan with the tile size of `tile`.
+ProductPlan with_tile(ProductPlan plan, const DirectTile& tile) {
+  plan.kernels = &tile.kernels;
+  return plan;
+}
+
+/// Whether direct tiles support the plan: float partials, or halves to nearest, without a rounding of batch partials.
+bool direct_serves([[maybe_unused]] const ProductPlan& plan) {
+#if defined(SOFTAMP_HAS_AVX512)
+  using Way = ProductPlan::Way;
+  const bool rounds_partials = plan.rules.round_partials && plan.rules.partials == kernel::PartialsType::kFloat;
+  const KernelTable* const table = plan.kernels->table;
+#if defined(SOFTAMP_HAS_AVX512FP16)
+  const bool avx512 = table == &kAvx512Kernels || table == &kAvx512Fp16Kernels;
+#else
+  const bool avx512 = table == &kAvx512Kernels;
+#endif
+  return avx512 && (plan.way == Way::kNearest || (plan.way == Way::kFloat && !rounds_partials));
+#else
+  return false;
+#endif
+}
+
+/// The tile that covers `rows` rows with the least padding; among equal ones the largest.
+template <class Serves>
+const DirectTile* best_tile(const ProductPlan& plan, size_t rows, size_t columns,
+                            [[maybe_unused]] const Serves& slots_of) {
+  const DirectTile* best = nullptr;
+  if (rows == 0 || columns == 0 || !direct_serves(plan)) return best;
+#if defined(SOFTAMP_HAS_AVX512)
+  size_t least = 0;
+  for (const DirectTile& t : direct_tiles(*plan.kernels, columns <= 16)) {
+    const size_t slots = slots_of(t);
+    if (slots == 0 || (best && (slots > least || (slots == least && t.kernels.mr <= best->kernels.mr)))) continue;
+    best = &t;
+    least = slots;
+  }
+#endif
+  return best;
+}
+
+/// As ProductRun::multiply ends an independent partial.
+void close_partial(const ProductRun::TileState& state, size_t count) {
+  if (*state.suspicion & ProductRun::kAnyPartial) {
+    for (size_t i = 0; i < count; ++i) state.total[i] += state.acc[i];
+  } else {
+    std::memcpy(state.total, state.acc, 4 * count);
+    *state.suspicion |= ProductRun::kAnyPartial;
+  }
+  std::memset(state.acc, 0, 4 * count);
+}
+
+}  // namespace
+
+const DirectTile* direct_tile(const ProductPlan& plan, size_t width, size_t columns) {
+  const DirectTile* const best = best_tile(plan, width, columns, [&](const DirectTile& t) {
+    if (t.parts == 2) return width == t.rows ? width : size_t{0};
+    const size_t slots = ceil_div(width, t.rows) * t.rows;
+    return 2 * width > slots ? slots : size_t{0};
+  });
+  return best;
+}
+
+const DirectTile* direct_tile_of_rows(const ProductPlan& plan, size_t rows, size_t columns) {
+  return best_tile(plan, rows, columns,
+                   [&](const DirectTile& t) { return ceil_div(rows, t.kernels.mr) * t.kernels.mr; });
+}
+
+void run_direct(const DirectTile& direct, const ProductPlan& of, const ProductProblem& problem,
+                const WindowOperands::Part& operands, const kernel::Environment& environment, FpStatus* status) {
+  const ProductPlan plan = with_tile(of, direct);
+  const ProductRun run(plan, problem, environment, status != nullptr);
+  const size_t k = problem.schedule->k, nr = direct.kernels.nr, panels = ceil_div(problem.columns, nr);
+  const size_t size = padded_tile(direct.kernels), width = operands.width(), runs = problem.rows / width;
+  float* const b = buffers().b.reserve(panels * k * nr);
+  float* const acc = buffers().state.reserve(size);
+  std::vector<int64_t>& rows_of_b = buffers().offsets;
+  rows_of_b.resize(std::max(rows_of_b.size(), k));
+  for (size_t i = 0; i < k; ++i) rows_of_b[i] = static_cast<int64_t>(i * nr);
+  for (size_t j = 0; j < panels; ++j) {
+    const size_t columns = std::min(nr, problem.columns - j * nr);
+    if (columns < nr) std::memset(b + j * k * nr, 0, 4 * k * nr);
+    operands.b_rows(0, k, j * nr, columns, b + j * k * nr, nr);
+  }
+  for (size_t r = 0; r < runs; r += direct.parts)
+    for (size_t x = 0; x < width; x += direct.rows) {
+      const size_t row0 = r * width + x;
+      const bool second = direct.parts == 2 && r + 1 < runs;
+      const size_t rows = second ? 2 * direct.rows : std::min(direct.rows, width - x);
+      const float* const from[2] = {operands.place(row0), operands.place(second ? row0 + width : row0)};
+      uint64_t outputs[kMostRows] = {}, corner[kMostRows];
+      operands.row_outputs(row0, rows, outputs);
+      for (size_t j = 0; j < panels; ++j) {
+        for (size_t i = 0; i < kMostRows; ++i) corner[i] = outputs[i] + j * nr;
+        uint8_t suspicion = 0;
+        const ProductTile tile{
+            nullptr, nullptr, nullptr, nullptr, nullptr, 0, corner, rows, std::min(nr, problem.columns - j * nr)};
+        const ProductRun::TileState state{acc, acc, &suspicion};
+        std::memset(acc, 0, 4 * size);
+        if (!direct.multiply(from, operands.offsets(), b + j * k * nr, rows_of_b.data(), run.cut.segments.data(),
+                             run.cut.segments.size(), acc)) {
+          // The engine computes these rows again, all their columns.
+          const WindowOperands::Part again = operands.from(row0);
+          run_product(of, {rows, problem.columns, problem.schedule, &again, problem.out}, environment, {1, status});
+          break;
+        }
+        run.finish(tile, state, row0, j * nr, status);
+      }
+    }
+}
+
+void run_direct(const DirectTile& direct, const ProductPlan& of, std::span<const TapProblem> problems,
+                const kernel::Environment& environment, FpStatus* status) {
+  const ProductPlan plan = with_tile(of, direct);
+  const size_t mr = direct.kernels.mr, nr = direct.kernels.nr, size = padded_tile(direct.kernels);
+  std::vector<std::unique_ptr<const ProductRun>> runs;
+  size_t tiles = 0, chunks = 0, longest = 0;
+  for (const TapProblem& p : problems) {
+    runs.push_back(std::make_unique<const ProductRun>(plan, p.problem, environment, status != nullptr));
+    tiles += ceil_div(p.problem.rows, mr) * ceil_div(p.problem.columns, nr);
+    chunks = std::max(chunks, runs.back()->cut.chunks.size());
+    longest = std::max(longest, runs.back()->cut.longest);
+  }
+  float* const states = buffers().state.reserve(2 * tiles * size);
+  std::memset(states, 0, 2 * tiles * size * 4);
+  std::vector<uint8_t> suspicions(tiles);
+  std::vector<bool> refused(problems.size());  ///< overflowed: the engine computes them from the start
+  std::vector<int64_t>& offsets = buffers().offsets;
+  offsets.resize(std::max(offsets.size(), 2 * longest));
+  int64_t* const b_offsets = offsets.data() + longest;
+
+  for (size_t c = 0; c < chunks; ++c) {
+    size_t at = 0;
+    for (size_t p = 0; p < problems.size(); ++p) {
+      const TapOperands& operands = *problems[p].operands;
+      const ProductProblem& problem = problems[p].problem;
+      const ProductRun& run = *runs[p];
+      const size_t rows = ceil_div(problem.rows, mr), columns = ceil_div(problem.columns, nr);
+      if (c >= run.cut.chunks.size()) {
+        at += rows * columns;
+        continue;
+      }
+      const Chunk& chunk = run.cut.chunks[c];
+      operands.offsets(chunk.k0, chunk.k1, offsets.data(), b_offsets);
+      for (size_t i = 0; i < rows; ++i)
+        for (size_t j = 0; j < columns; ++j, ++at) {
+          const size_t row0 = i * mr, height = std::min(mr, problem.rows - row0);
+          uint64_t corner[kMostRows] = {};
+          for (size_t r = 0; r < height; ++r) corner[r] = operands.row_output(row0 + r) + j * nr;
+          const ProductTile tile{
+              nullptr, nullptr, nullptr, nullptr, nullptr, 0, corner, height, std::min(nr, problem.columns - j * nr)};
+          float* const acc = states + at * size;
+          const ProductRun::TileState state{acc, states + (tiles + at) * size, &suspicions[at]};
+          const float* const from[2] = {operands.input() + row0, operands.input() + row0 + direct.rows};
+          if (refused[p]) continue;
+          if (!direct.multiply(from, offsets.data(), operands.gradient() + j * nr, b_offsets,
+                               run.cut.segments.data() + chunk.first_segment, chunk.segment_count, acc)) {
+            refused[p] = true;
+            continue;
+          }
+          if (chunk.closes_partial) close_partial(state, size);
+          if (c + 1 == run.cut.chunks.size()) run.finish(tile, state, row0, j * nr, status);
+        }
+    }
+  }
+  for (size_t p = 0; p < problems.size(); ++p)
+    if (refused[p]) run_product(of, problems[p].problem, environment, {1, status});
+}
+
+}  // namespace softamp::emu

@@ -1,0 +1,47 @@
+#include "emu/norms/norm.h"
+
+#include "emu/bulk/dispatch.h"
+
+namespace softamp::emu {
+const NormKernels& norms_of(bulk::InstructionSet set) {
+  if (set == bulk::InstructionSet::kAuto) set = bulk::best_instruction_set();
+  kernels_of(set);  // refuses an unavailable set
+  switch (set) {
+#if defined(SOFTAMP_HAS_AVX2)
+    case bulk::InstructionSet::kAvx2: return kAvx2Norms;
+#endif
+#if defined(SOFTAMP_HAS_AVX512)
+    case bulk::InstructionSet::kAvx512:
+    case bulk::InstructionSet::kAvx512Fp16: return kAvx512Norms;
+#endif
+    default: return kPortableNorms;
+  }
+}
+
+NormNode::NormNode(const OpContext& c)
+    : engine::NormNode(c),
+      threads(c.settings.reference ? 1 : c.settings.threads),
+      load(load_of(type, c.settings.environment.semantics)),
+      results(type, shape.rows * shape.channels, c.settings) {
+  by_body = c.settings.reference || options.half_statistics || load == Load::kNone || results.by_body() ||
+            (kind == NormKind::kGroups && (options.stable || gradient)) || shape.rows * shape.channels == 0;
+  if (by_body) return;
+  vectors = &norms_of(c.settings.isa);
+  reductions = &reductions_of(c.settings.isa);
+}
+
+void enter_parameters(const kernel::Elements& from, uint64_t channels, const Semantics& s, float* to) {
+  kernel::Steps ignored;
+  for (uint64_t c = 0; c < channels; ++c) to[c] = ignored.enter(from, c, s);
+}
+
+std::span<const KernelEntry> norm_kernels() {
+  static constexpr KernelEntry kEntries[] = {
+      {"FusedBatchNormV3", make_norm}, {"FusedBatchNormGradV3", make_norm_gradient},
+      {"LayerNorm", make_norm},        {"LayerNormGrad", make_norm_gradient},
+      {"GroupNorm", make_norm},        {"GroupNormGrad", make_norm_gradient},
+  };
+  return kEntries;
+}
+
+}  // namespace softamp::emu

@@ -1,7 +1,0 @@
-#include "emu/optimizer_body.h"
-
-namespace softamp::emu {
-
-const UpdateKernels kAvx2Updates = kUpdateKernels;
-
-}  // namespace softamp::emu

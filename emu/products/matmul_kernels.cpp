@@ -1,0 +1,57 @@
+// MatMul and BatchMatMulV2 on the product engine.
+#include "emu/op_kernel.h"
+#include "emu/products/product.h"
+#include "softamp/engine/product_node.h"
+
+namespace softamp::emu {
+namespace {
+
+class MatMulKernel final : public OpKernel {
+ public:
+  MatMulKernel(const OpContext& c, const char* transpose_a, const char* transpose_b)
+      : settings_(c.settings),
+        node_(c, transpose_a, transpose_b),
+        plan_(node_.rules, c.settings.environment.semantics, c.settings.isa, c.settings.reference) {}
+
+  void run(const OpCall& call) const override {
+    const size_t width = node_.rules.a.storage_bits() <= 16 ? 2 : 4, rows = node_.rows, columns = node_.columns;
+    for (size_t batch = 0; batch < node_.batches.size(); ++batch) {
+      const auto at = [&](const void* data, size_t matrix, size_t elements) {
+        return static_cast<const char*>(data) + matrix * elements * width;
+      };
+      const MatMulOperands operands(plan_, at(call.in[0], node_.batches[batch].a, rows * node_.k), node_.transpose_a,
+                                    at(call.in[1], node_.batches[batch].b, columns * node_.k), node_.transpose_b, rows,
+                                    columns, node_.k, batch * rows * columns);
+      run_product(plan_, {rows, columns, &node_.schedule, &operands, call.out[0]}, call.environment,
+                  {settings_.reference ? 1 : settings_.threads, call.status});
+    }
+  }
+
+  std::vector<uint64_t> operands_at(const void* const* in, const kernel::Environment& environment,
+                                    uint64_t index) const override {
+    return node_.operands_at(in, environment, index);
+  }
+  SiteRoundings roundings(uint32_t site) const override { return node_.roundings(site); }
+
+ private:
+  const EngineSettings& settings_;
+  engine::MatMulNode node_;
+  ProductPlan plan_;
+};
+
+constexpr KernelEntry kMatmulKernelsEntries[] = {
+    {"MatMul",
+     [](const OpContext& c) -> std::unique_ptr<OpKernel> {
+       return std::make_unique<MatMulKernel>(c, "transpose_a", "transpose_b");
+     }},
+    {"BatchMatMulV2",
+     [](const OpContext& c) -> std::unique_ptr<OpKernel> {
+       return std::make_unique<MatMulKernel>(c, "adj_x", "adj_y");
+     }},
+};
+
+}  // namespace
+
+std::span<const KernelEntry> product_kernels() { return kMatmulKernelsEntries; }
+
+}  // namespace softamp::emu

@@ -1,0 +1,25 @@
+// The fast ways of AVX2 and AVX-512 (ProductKernels): each supports the plans that its name says, under usual
+// semantics.
+#pragma once
+
+#include "emu/products/product_kernels.h"
+
+namespace softamp::emu {
+
+constexpr int kMostTruncatedBits = 16;  ///< random bits that product_carry_each_avx512 serves
+
+bool product_nearest_avx2(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+bool product_native_avx512fp16(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+
+// Each for tiles of 12 x 32 outputs and, slender, of 24 x 16.
+bool product_nearest_each_avx512(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+bool product_nearest_each_slender_avx512(const ProductPlan&, const kernel::Environment&, const ProductTile&,
+                                         float* acc);
+bool product_carry_each_avx512(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+bool product_carry_each_slender_avx512(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+bool product_nearest_avx512(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+bool product_nearest_slender_avx512(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+bool product_carry_avx512(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+bool product_carry_slender_avx512(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+
+}  // namespace softamp::emu

@@ -1,0 +1,218 @@
+// Softmax, LogSoftmax, their gradients and the cross-entropies, by rows.
+#include <algorithm>
+
+#include "emu/bulk/dispatch.h"
+#include "emu/parallel.h"
+#include "emu/reductions/reduction_results.h"
+#include "emu/softmax/softmax_kernels.h"
+#include "softamp/engine/softmax_node.h"
+#include "softamp/kernel/softmax.h"
+
+namespace softamp::emu {
+
+const SoftmaxKernels& softmax_of(bulk::InstructionSet set) {
+  if (set == bulk::InstructionSet::kAuto) set = bulk::best_instruction_set();
+  kernels_of(set);  // refuses an unavailable set
+  switch (set) {
+#if defined(SOFTAMP_HAS_AVX2)
+    case bulk::InstructionSet::kAvx2: return kAvx2Softmax;
+#endif
+#if defined(SOFTAMP_HAS_AVX512)
+    case bulk::InstructionSet::kAvx512:
+    case bulk::InstructionSet::kAvx512Fp16: return kAvx512Softmax;
+#endif
+    default: return kPortableSoftmax;
+  }
+}
+
+namespace {
+
+constexpr uint64_t kBuffer = 4096;            // results that a thread holds
+constexpr uint64_t kSoftmaxGrain = 8 * 1024;  // the number of elements up to which one thread suffices
+
+using What = engine::SoftmaxKind;
+
+class SoftmaxKernel final : public OpKernel {
+ public:
+  explicit SoftmaxKernel(const OpContext& c)
+      : n_(c),
+        what_(n_.kind),
+        type_(n_.type),
+        threads_(c.settings.reference ? 1 : c.settings.threads),
+        classes_(n_.classes),
+        rows_(n_.rows),
+        load_(load_of(type_, c.settings.environment.semantics)),
+        results_(type_, rows_ * classes_, c.settings) {
+    by_body_ = c.settings.reference || load_ == Load::kNone || results_.by_body();
+    if (!by_body_) vectors_ = &softmax_of(c.settings.isa);
+  }
+
+  SiteRoundings roundings(uint32_t site) const override { return n_.roundings(site); }
+
+  void run(const OpCall& call) const override {
+    if (rows_ == 0) return;
+    if (what_ == What::kSparse) check_labels(static_cast<const int32_t*>(call.in[1]));
+    parallel_status(rows_, by_body_ && threads_ == 1 ? rows_ : std::max<uint64_t>(1, kSoftmaxGrain / classes_), 8,
+                    threads_, call.status, [&](size_t begin, size_t end, FpStatus* status) {
+                      if (by_body_)
+                        for (size_t row = begin; row < end; ++row) body(call, row, status, false);
+                      else
+                        rows(call, begin, end, status);
+                    });
+  }
+
+ private:
+  bool entropy() const { return n_.entropy(); }
+
+  void check_labels(const int32_t* labels) const {
+    for (uint64_t row = 0; row < rows_; ++row)
+      if (!n_.valid(labels[row])) n_.fail_label(row, labels[row]);
+  }
+
+  void body(const OpCall& call, uint64_t row, FpStatus* status, bool flags_only) const {
+    const FloatFormat f = format_of(type_);
+    const auto sink = [&](int port, uint64_t index, const Rounded& r, uint64_t flag_index) {
+      if (!flags_only && call.out[port]) kernel::put_code(call.out[port], f, index, r.code);
+      if (status) status->raise(r.flags, flag_index);
+    };
+    const kernel::Elements x{call.in[0], f}, second{entropy() || gradient() ? call.in[1] : nullptr, f};
+    switch (what_) {
+      case What::kSoftmax:
+      case What::kLogSoftmax:
+        kernel::softmax(what_ == What::kLogSoftmax, x, row, classes_, call.environment, sink);
+        break;
+      case What::kGradient:
+      case What::kLogGradient:
+        kernel::softmax_gradient(what_ == What::kLogGradient, x, second, row, classes_, call.environment, sink);
+        break;
+      case What::kDense:
+      case What::kSparse:
+        kernel::cross_entropy(x, what_ == What::kDense ? &second : nullptr, label(call, row), row, classes_,
+                              call.environment, sink);
+    }
+  }
+  bool gradient() const { return n_.gradient(); }
+  uint64_t label(const OpCall& call, uint64_t row) const {
+    return what_ == What::kSparse ? static_cast<uint64_t>(static_cast<const int32_t*>(call.in[1])[row]) : 0;
+  }
+
+  const void* at(const void* data, uint64_t element) const {
+    return static_cast<const char*>(data) + element * size_of(type_);
+  }
+
+  /// Shared by the outputs of a row.
+  struct Row {
+    float greatest = 0, sum = 0, log_sum = 0;  // of a gradient: only sum
+    bool rare = false;
+  };
+
+  void rows(const OpCall& call, uint64_t begin, uint64_t end, FpStatus* status) const {
+    alignas(64) float values[kBuffer + kRowSlack + 64];
+    alignas(64) float losses[64];
+    const int port = entropy() ? 1 : 0;
+    const uint64_t to_index = entropy() ? classes_ : 1;
+    size_t held = 0, losses_held = 0;
+    const auto flush = [&](uint64_t next) {
+      if (call.out[port])
+        results_.store(values, next - held, held, call.out[port], call.environment, static_cast<uint32_t>(port), status,
+                       to_index);
+      held = 0;
+    };
+    const auto flush_losses = [&](uint64_t next) {
+      results_.store(losses, next - losses_held, losses_held, call.out[0], call.environment, 0, status);
+      losses_held = 0;
+    };
+    for (uint64_t row = begin; row < end; ++row) {
+      const uint64_t first = row * classes_;
+      if (held && held + classes_ > kBuffer) flush(first);
+      const bool kept = classes_ <= kBuffer;  // the row's exponentials stay in `values`
+      Row shared = summed(call, first, kept ? values + held : nullptr);
+      if (entropy()) {
+        if (losses_held == 64) flush_losses(row);
+        losses[losses_held] = loss(call, row, shared);
+        shared.rare |= !kernel::is_finite(losses[losses_held++]);
+      }
+      for (uint64_t c = 0; c < classes_;) {
+        if (held == kBuffer) flush(first + c);
+        const uint64_t n = std::min(classes_ - c, kBuffer - held);
+        shared.rare |= piece(call, row, c, n, shared, kept, values + held);
+        held += n;
+        c += n;
+      }
+      if (status && shared.rare) body(call, row, status, true);
+    }
+    flush(end * classes_);
+    if (entropy()) flush_losses(end);
+  }
+
+  Row summed(const OpCall& call, uint64_t first, float* e) const {
+    const void* const x = at(call.in[0], first);
+    Row r;
+    if (gradient()) {
+      vectors_->gradient_sum(load_, x, at(call.in[1], first), classes_, what_ == What::kLogGradient, &r.sum);
+      r.rare = !kernel::is_finite(r.sum);
+      return r;
+    }
+    r.greatest = vectors_->greatest(load_, x, classes_);
+    r.rare = vectors_->sum(load_, x, classes_, r.greatest, what_ == What::kLogSoftmax ? nullptr : e, &r.sum);
+    if (what_ != What::kSoftmax) r.log_sum = kernel::detail::logarithm(r.sum);
+    return r;
+  }
+
+  float loss(const OpCall& call, uint64_t row, const Row& r) const {
+    const uint64_t first = row * classes_;
+    float loss = 0;
+    if (what_ == What::kDense) {
+      vectors_->loss(load_, at(call.in[0], first), at(call.in[1], first), classes_, r.greatest, r.log_sum, &loss);
+      return loss;
+    }
+    kernel::Steps ignored;
+    const float x = ignored.enter({call.in[0], format_of(type_)}, first + label(call, row), call.environment.semantics);
+    return r.log_sum - (x - r.greatest);
+  }
+
+  /// The fp32 results of classes c .. c + n of a row; `kept`: `out` holds its exponentials.
+  bool piece(const OpCall& call, uint64_t row, uint64_t c, uint64_t n, const Row& r, bool kept, float* out) const {
+    const uint64_t first = row * classes_ + c;
+    const void* const x = at(call.in[0], first);
+    if (gradient())
+      return vectors_->gradient(load_, x, at(call.in[1], first), n, what_ == What::kLogGradient, r.sum, out);
+    if (what_ == What::kLogSoftmax) return vectors_->logarithms(load_, x, n, r.greatest, r.log_sum, out);
+    if (!kept) vectors_->exponentials(load_, x, n, r.greatest, out);
+    if (what_ == What::kDense) return vectors_->less_labels(load_, at(call.in[1], first), out, n, r.sum);
+    const bool rare = vectors_->divide(out, n, r.sum);
+    if (what_ == What::kSparse) {
+      const uint64_t one = label(call, row);
+      if (one >= c && one < c + n) out[one - c] -= 1.0f;
+    }
+    return rare;
+  }
+
+  engine::SoftmaxNode n_;
+  What what_;
+  DType type_;
+  int threads_;
+  uint64_t classes_, rows_;
+  bool by_body_;
+  Load load_;
+  Results results_;
+  const SoftmaxKernels* vectors_ = nullptr;
+};
+
+std::unique_ptr<OpKernel> make(const OpContext& c) { return std::make_unique<SoftmaxKernel>(c); }
+
+}  // namespace
+
+std::span<const KernelEntry> softmax_kernels() {
+  static constexpr KernelEntry kEntries[] = {
+      {"Softmax", make},
+      {"LogSoftmax", make},
+      {"SoftmaxGrad", make},
+      {"LogSoftmaxGrad", make},
+      {"SoftmaxCrossEntropyWithLogits", make},
+      {"SparseSoftmaxCrossEntropyWithLogits", make},
+  };
+  return kEntries;
+}
+
+}  // namespace softamp::emu

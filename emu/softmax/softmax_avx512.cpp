@@ -1,0 +1,7 @@
+#include "emu/softmax/softmax_body.h"
+
+namespace softamp::emu {
+
+const SoftmaxKernels kAvx512Softmax = kSoftmaxKernels;
+
+}  // namespace softamp::emu

@@ -1,0 +1,45 @@
+// The inner loops of softmax and similar operations, by instruction set: the fp32 steps of kernel/softmax.h on a row,
+// up to the final rounding, bit for bit, except for the bits of NaNs. Functions that return bool tell whether an
+// infinity or a NaN was met.
+#pragma once
+
+#include "emu/reductions/reduction_kernels.h"
+
+namespace softamp::emu {
+
+/// Space that results need beyond a row's end, since whole vectors are stored.
+constexpr size_t kRowSlack = 16;
+
+struct SoftmaxKernels {
+  /// The greatest of n >= 1 elements.
+  float (*greatest)(Load load, const void* x, size_t n);
+  /// sum = that of exp(x_j - greatest); e (may be null) receives the terms.
+  bool (*sum)(Load load, const void* x, size_t n, float greatest, float* e, float* sum);
+  /// The same terms.
+  void (*exponentials)(Load load, const void* x, size_t n, float greatest, float* e);
+  /// values[j] = values[j] / divisor.
+  bool (*divide)(float* values, size_t n, float divisor);
+  /// out[j] = x_j - greatest - log_sum.
+  bool (*logarithms)(Load load, const void* x, size_t n, float greatest, float log_sum, float* out);
+  /// loss = sum of label_j (log_sum - (x_j - greatest)).
+  void (*loss)(Load load, const void* x, const void* labels, size_t n, float greatest, float log_sum, float* loss);
+  /// values[j] = values[j] / divisor - label_j.
+  bool (*less_labels)(Load load, const void* labels, float* values, size_t n, float divisor);
+  /// total = sum of g_j y_j (logarithmic: of g_j).
+  void (*gradient_sum)(Load load, const void* y, const void* g, size_t n, bool logarithmic, float* total);
+  /// out[j] = (g_j - total) y_j (logarithmic: g_j - exp(y_j) total).
+  bool (*gradient)(Load load, const void* y, const void* g, size_t n, bool logarithmic, float total, float* out);
+};
+
+extern const SoftmaxKernels kPortableSoftmax;
+#if defined(SOFTAMP_HAS_AVX2)
+extern const SoftmaxKernels kAvx2Softmax;
+#endif
+#if defined(SOFTAMP_HAS_AVX512)
+extern const SoftmaxKernels kAvx512Softmax;
+#endif
+
+/// The kernels of `set` (kAuto: the best available). Throws as kernels_of (dispatch.h).
+const SoftmaxKernels& softmax_of(bulk::InstructionSet set);
+
+}  // namespace softamp::emu

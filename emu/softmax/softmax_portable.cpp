@@ -1,0 +1,7 @@
+#include "emu/softmax/softmax_body.h"
+
+namespace softamp::emu {
+
+const SoftmaxKernels kPortableSoftmax = kSoftmaxKernels;
+
+}  // namespace softamp::emu

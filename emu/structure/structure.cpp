@@ -1,0 +1,126 @@
+// Kernels of the operations that move elements. None raises a flag.
+#include <cstring>
+
+#include "emu/parallel.h"
+#include "emu/structure/copy_box.h"
+#include "emu/structure/structure_index.h"
+#include "softamp/engine/structure_maps.h"
+#include "softamp/graph/operation.h"
+
+namespace softamp::emu {
+
+using engine::MapUse;
+using engine::StructureMaps;
+namespace {
+
+/// The bytes of input 0, under another shape or the same.
+class CopyKernel final : public OpKernel {
+ public:
+  explicit CopyKernel(const OpContext& c) : bytes_(c.inputs[0].bytes()), threads_(c.settings.threads) {}
+  bool in_place() const override { return true; }
+  void run(const OpCall& call) const override {
+    if (call.in[0] == call.out[0]) return;
+    const std::byte* in = static_cast<const std::byte*>(call.in[0]);
+    std::byte* out = static_cast<std::byte*>(call.out[0]);
+    auto body = [&](size_t begin, size_t end, size_t) { std::memcpy(out + begin, in + begin, end - begin); };
+    parallel_ranges(bytes_, size_t{1} << 18, 64, threads_, body);
+  }
+
+ private:
+  size_t bytes_;
+  int threads_;
+};
+
+void fill(void* out, size_t element, int64_t count, uint64_t code, int threads) {
+  auto body = [&](size_t begin, size_t end, size_t) {
+    std::byte* const bytes = static_cast<std::byte*>(out);
+    switch (element) {
+      case 1: std::memset(bytes + begin, static_cast<int>(code), end - begin); break;
+      case 2: std::fill_n(reinterpret_cast<uint16_t*>(bytes) + begin, end - begin, static_cast<uint16_t>(code)); break;
+      case 4: std::fill_n(reinterpret_cast<uint32_t*>(bytes) + begin, end - begin, static_cast<uint32_t>(code)); break;
+      default: std::fill_n(reinterpret_cast<uint64_t*>(bytes) + begin, end - begin, code);
+    }
+  };
+  parallel_ranges(static_cast<size_t>(count), size_t{1} << 16, 64, threads, body);
+}
+
+class MapKernel final : public OpKernel {
+ public:
+  explicit MapKernel(const OpContext& c)
+      : maps_(engine::structure_maps(c.node, c.inputs)),
+        element_(size_of(c.inputs[0].dtype)),
+        threads_(c.settings.threads),
+        reference_(c.settings.reference) {
+    for (const TensorType& output : c.node.outputs) elements_.push_back(output.shape.elements());
+    for (const MapUse& use : maps_.uses) boxes_.emplace_back(use.map, element_);
+  }
+
+  void run(const OpCall& call) const override {
+    if (reference_) return run_reference(call);
+    // Boxes do not overlap; if they leave gaps, everything is filled first.
+    if (maps_.filled && boxes_[0].elements() != elements_[0])
+      fill(call.out[0], element_, elements_[0], maps_.fill, threads_);
+    for (size_t i = 0; i < boxes_.size(); ++i)
+      boxes_[i].run(call.in[maps_.uses[i].input], call.out[maps_.uses[i].output], threads_);
+  }
+
+ private:
+  void run_reference(const OpCall& call) const {
+    for (size_t output = 0; output < elements_.size(); ++output)
+      for (int64_t i = 0; i < elements_[output]; ++i) {
+        const void* from = &maps_.fill;  // little-endian: the code's first bytes
+        for (const MapUse& use : maps_.uses) {
+          if (use.output != output) continue;
+          const int64_t source = kernel::source_of(use.map, i);
+          if (source < 0) continue;
+          from = static_cast<const std::byte*>(call.in[use.input]) + static_cast<size_t>(source) * element_;
+          break;
+        }
+        std::memcpy(static_cast<std::byte*>(call.out[output]) + static_cast<size_t>(i) * element_, from, element_);
+      }
+  }
+
+  StructureMaps maps_;
+  std::vector<CopyBox> boxes_;
+  std::vector<int64_t> elements_;
+  size_t element_;
+  int threads_;
+  bool reference_;
+};
+
+template <class Kernel>
+std::unique_ptr<OpKernel> make_copy(const OpContext& c) {
+  return std::make_unique<Kernel>(c);
+}
+
+}  // namespace
+
+std::span<const KernelEntry> structure_kernels() {
+  static constexpr KernelFactory copy = make_copy<CopyKernel>, map = make_copy<MapKernel>;
+  static constexpr KernelEntry entries[] = {
+      {"Assign", copy},
+      {"ConcatV2", map},
+      {"ExpandDims", copy},
+      {"GatherV2", make_gather},
+      {"Identity", copy},
+      {"OneHot", make_one_hot},
+      {"OutfeedEnqueue", copy},
+      {"Pack", map},
+      {"Pad", map},
+      {"PrintTensor", copy},
+      {"Reshape", copy},
+      {"Slice", map},
+      {"Split", map},
+      {"SplitV", map},
+      {"Squeeze", copy},
+      {"StopGradient", copy},
+      {"StridedSlice", map},
+      {"Tile", map},
+      {"Transpose", map},
+      {"Unpack", map},
+      {"UnsortedSegmentSum", make_segment_sum},
+  };
+  return entries;
+}
+
+}  // namespace softamp::emu

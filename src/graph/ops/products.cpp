@@ -1,0 +1,160 @@
+// Matrix products.
+#include "src/graph/ops/rows.h"
+
+namespace softamp::operations_of {
+namespace {
+
+using enum AttributeKind;
+
+const std::vector<DType> kTypes = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
+
+AttributeSpec flag(const char* name, const char* summary) { return {name, kBool, false, summary, {}, {}}; }
+
+std::vector<AttributeSpec> product_attributes(const char* first, const char* second) {
+  return {
+      {"T", kType, {}, "dtype of operands and result", {}, kTypes},
+      flag(first, "the first matrix is stored transposed"),
+      flag(second, "the second matrix is stored transposed"),
+      flag("batch_sum", "k counts the samples of a batch: sums in independent partials of 1024 (a weight's gradient)"),
+      {"partialsType",
+       kString,
+       std::string(),
+       "partials of this product; '': the executor's",
+       {"", "half", "float"},
+       {}},
+  };
+}
+
+/// Rows, columns and k of a product of two matrices, the last two axes of each operand.
+Shape product_shape(const InferenceContext& c, bool transpose_a, bool transpose_b) {
+  const Shape &a = c.shape(0), &b = c.shape(1);
+  const int64_t rows = a[a.rank() - (transpose_a ? 1 : 2)], ka = a[a.rank() - (transpose_a ? 2 : 1)];
+  const int64_t kb = b[b.rank() - (transpose_b ? 1 : 2)], columns = b[b.rank() - (transpose_b ? 2 : 1)];
+  if (ka != kb)
+    c.fail("Matrix size-incompatible: In[0]: " + a.text() + ", In[1]: " + b.text() + "; the inner extents are " +
+           std::to_string(ka) + " and " + std::to_string(kb));
+  return {rows, columns};
+}
+
+void infer_matmul(InferenceContext& c) {
+  for (const size_t i : {size_t{0}, size_t{1}})
+    if (c.shape(i).rank() != 2)
+      c.fail("input '" + std::string(i ? "b" : "a") + "' is " + c.shape(i).text() + "; expected a matrix");
+  c.output(0, product_shape(c, c.get_bool("transpose_a"), c.get_bool("transpose_b")));
+}
+
+void infer_batch_matmul(InferenceContext& c) {
+  for (const size_t i : {size_t{0}, size_t{1}})
+    if (c.shape(i).rank() < 2)
+      c.fail("input '" + std::string(i ? "y" : "x") + "' is " + c.shape(i).text() + "; expected rank 2 or more");
+  const Shape matrix = product_shape(c, c.get_bool("adj_x"), c.get_bool("adj_y"));
+  const auto batch = [](const Shape& s) { return Shape(s.extents().first(static_cast<size_t>(s.rank() - 2))); };
+  Shape batches;
+  try {
+    batches = broadcast(batch(c.shape(0)), batch(c.shape(1)));
+  } catch (const std::invalid_argument& e) {
+    c.fail(e.what());
+  }
+  std::vector<int64_t> extents(batches.begin(), batches.end());
+  extents.insert(extents.end(), matrix.begin(), matrix.end());
+  c.output(0, Shape(extents));
+}
+
+/// Attributes of a product under the names that MatMul or BatchMatMulV2 has for them.
+Attributes product_attributes(const GradientContext& c, const char* first, bool transpose_first, const char* second,
+                              bool transpose_second, bool batch_sum) {
+  return {{first, transpose_first},
+          {second, transpose_second},
+          {"batch_sum", batch_sum},
+          {"partialsType", attribute<std::string>(c.node(), "partialsType")}};
+}
+
+struct Factors {
+  Port first, second;
+  bool transpose_first, transpose_second;
+};
+
+/// The gradient of a: g op(b)^T, or its transpose where a is stored transposed.
+Factors left_gradient(Port b, Port g, bool transpose_a, bool transpose_b) {
+  if (transpose_a) return {b, g, transpose_b, true};
+  return {g, b, false, !transpose_b};
+}
+
+/// The gradient of b: op(a)^T g, or its transpose.
+Factors right_gradient(Port a, Port g, bool transpose_a, bool transpose_b) {
+  if (transpose_b) return {g, a, true, transpose_a};
+  return {a, g, !transpose_a, false};
+}
+
+Port matmul(GradientContext& c, const Factors& f, bool batch_sum) {
+  return c.add("MatMul", {f.first, f.second},
+               product_attributes(c, "transpose_a", f.transpose_first, "transpose_b", f.transpose_second, batch_sum));
+}
+
+void matrix_product(GradientContext& c) {
+  const bool transpose_a = attribute<bool>(c.node(), "transpose_a"),
+             transpose_b = attribute<bool>(c.node(), "transpose_b");
+  const Port a = c.input(0), b = c.input(1), g = c.arriving();
+  if (c.wants(0)) c.set(0, matmul(c, left_gradient(b, g, transpose_a, transpose_b), false));
+  if (c.wants(1))
+    c.set(1, matmul(c, right_gradient(a, g, transpose_a, transpose_b), !attribute<bool>(c.node(), "batch_sum")));
+}
+
+/// The product of all extents except the last two.
+int64_t matrices(const Shape& s) {
+  int64_t count = 1;
+  for (int a = 0; a + 2 < s.rank(); ++a) count *= s[a];
+  return count;
+}
+
+/// All matrices of a batch, stacked to one.
+Port stacked(GradientContext& c, Port x) {
+  const Shape s = c.type(x).shape;
+  return c.reshape(x, Shape{matrices(s) * s[s.rank() - 2], s[s.rank() - 1]});
+}
+
+void batch_product(GradientContext& c) {
+  const bool adj_x = attribute<bool>(c.node(), "adj_x"), adj_y = attribute<bool>(c.node(), "adj_y");
+  const Port x = c.input(0), y = c.input(1), g = c.arriving();
+  const auto product = [&](const Factors& f, size_t input) {
+    const Port p = c.add("BatchMatMulV2", {f.first, f.second},
+                         product_attributes(c, "adj_x", f.transpose_first, "adj_y", f.transpose_second, false));
+    c.set(input, c.sum_to(p, c.shape(input)));
+  };
+  if (c.wants(0)) product(left_gradient(y, g, adj_x, adj_y), 0);
+  if (!c.wants(1)) return;
+  // One matrix for the whole batch (a layer's weight): all rows of the batch are summed in one product, rounded once.
+  if (matrices(c.shape(1)) == 1 && (!adj_x || matrices(c.type(g).shape) == 1)) {
+    const Factors f = right_gradient(stacked(c, x), stacked(c, g), adj_x, adj_y);
+    c.set(1, c.reshape(matmul(c, f, !attribute<bool>(c.node(), "batch_sum")), c.shape(1)));
+    return;
+  }
+  product(right_gradient(x, g, adj_x, adj_y), 1);
+}
+
+}  // namespace
+
+std::vector<Operation> products() {
+  return {
+      Operation{"MatMul",
+                "product[i, j] = sum over k of a[i, k] b[k, j], k ascending; roundings as partialsType says.",
+                {{"a", "T"}, {"b", "T"}},
+                {{"product", "T"}},
+                product_attributes("transpose_a", "transpose_b"),
+                2,
+                infer_matmul,
+                false}
+          .with(matrix_product),
+      Operation{"BatchMatMulV2",
+                "MatMul of the last two axes; the axes before are broadcast.",
+                {{"x", "T"}, {"y", "T"}},
+                {{"output", "T"}},
+                product_attributes("adj_x", "adj_y"),
+                2,
+                infer_batch_matmul,
+                false}
+          .with(batch_product),
+  };
+}
+
+}  // namespace softamp::operations_of

@@ -1,0 +1,48 @@
+// What the rows of several families are made of. A family is a file of this folder: the inference and the gradients of
+// its operations, and a row for each of them, which the table (src/graph/operations.cpp) joins.
+#pragma once
+
+#include "src/graph/gradient_context.h"
+
+namespace softamp::operations_of {
+
+using graph_detail::extents_attribute;
+using graph_detail::GradientContext;
+using graph_detail::is_narrow;
+using graph_detail::wide_of;
+
+inline std::vector<DType> floats() { return {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}; }
+/// Dtypes that are computed in fp32 inside: float64 has no elementary functions.
+inline std::vector<DType> up_to_fp32() { return {DType::kFloat16, DType::kBFloat16, DType::kFloat32}; }
+inline std::vector<DType> numbers() {
+  return {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64, DType::kInt32};
+}
+inline std::vector<DType> numbers_and_bool() {
+  return {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kBool};
+}
+
+inline void same_shape(InferenceContext& c) { c.output(0, c.shape(0)); }
+Shape broadcast_of(InferenceContext& c, const Shape& a, const Shape& b);
+void broadcast_two(InferenceContext& c);
+void equal_two(InferenceContext& c);
+
+inline AttributeSpec type_of(const std::vector<DType>& types) {
+  return {"T", AttributeKind::kType, {}, "dtype of operands and result", {}, types};
+}
+
+inline Operation unary(const char* name, const char* summary, const std::vector<DType>& types, const char* input = "x",
+                       const char* output = "y", std::vector<AttributeSpec> more = {}) {
+  more.insert(more.begin(), type_of(types));
+  return {name, summary, {{input, "T"}}, {{output, "T"}}, std::move(more), 1, same_shape};
+}
+inline Operation binary(const char* name, const char* summary, const std::vector<DType>& types) {
+  return {name, summary, {{"x", "T"}, {"y", "T"}}, {{"z", "T"}}, {type_of(types)}, 1, broadcast_two};
+}
+/// An operation that serves the gradient of another one: two operands of one shape.
+inline Operation gradient(const char* name, const char* summary, const char* first, const char* second,
+                          const std::vector<DType>& types, const char* output, std::vector<AttributeSpec> more = {}) {
+  more.insert(more.begin(), type_of(types));
+  return {name, summary, {{first, "T"}, {second, "T"}}, {{output, "T"}}, std::move(more), 1, equal_two};
+}
+
+}  // namespace softamp::operations_of

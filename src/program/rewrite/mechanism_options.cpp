@@ -1,0 +1,98 @@
+#include "src/program/rewrite/mechanism_options.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "softamp/precision/mechanism.h"
+#include "softamp/precision/op_lists.h"
+#include "src/report/same_file.h"
+
+namespace softamp::program {
+namespace {
+
+std::string checked(const std::string& place, const std::string& text) {
+  try {
+    return Mechanism::parse(text).text();
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(place + ": " + e.what());
+  }
+}
+
+}  // namespace
+
+void offer_mechanisms(CLI::App& app) {
+  offer(app, "--tensorflow", OpLists::preset_names);
+  offer(app, "--recipe", {"full", "basic"});
+  offer(app, "--policy", {"mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float32"});
+  offer(app, "--level", {"O0", "O1", "O2", "O3", "auto"});
+  offer(app, "--dtype", {"fp16", "bf16"});
+}
+
+void add_mechanism_options(CLI::App& app, MechanismOptions& o) {
+  app.add_flag("--tensorflow{2.3}", o.tensorflow, "TensorFlow's graph rewrite; lists of 2.3, 2019, mkl [=2.3]")
+      ->type_name("=VERSION");
+  app.add_option("--recipe", o.recipe, "Gaudi's bfloat16 pass: full, basic, or a file of a recipe")->type_name("FILE");
+  app.add_option("--policy", o.policy, "Keras' dtype policy: mixed_float16, mixed_bfloat16, or a dtype")
+      ->type_name("NAME");
+  app.add_option("--level", o.level, "MindSpore's level: O0, O1, O2, O3, auto")->type_name("L");
+  app.add_option("--dtype", o.dtype, "low precision of the mechanism: fp16, bf16 [=the system's own]")->type_name("T");
+  app.add_option("--mechanism", o.mechanism, "the same in one text: tensorflow=2019, level=O2,dtype=bf16, none [=none]")
+      ->type_name("TEXT");
+  offer_mechanisms(app);
+}
+
+std::string mechanism_text(const MechanismOptions& o) {
+  std::string option, text;
+  const std::pair<const char*, const std::optional<std::string>&> choices[] = {{"tensorflow", o.tensorflow},
+                                                                               {"recipe", o.recipe},
+                                                                               {"policy", o.policy},
+                                                                               {"level", o.level},
+                                                                               {"mechanism", o.mechanism}};
+  for (const auto& [name, value] : choices) {
+    if (!value) continue;
+    if (!option.empty())
+      throw UsageError(option + " and --" + name + " at once; expected one mechanism of mixed precision");
+    option = std::string("--") + name;
+    text = std::string(name) == "mechanism" ? *value : std::string(name) + "=" + *value;
+  }
+  if (o.dtype) {
+    if (option.empty())
+      throw UsageError("--dtype: '" + *o.dtype +
+                       "': expected it with a mechanism: --tensorflow, --recipe, --policy or --level");
+    text += ",dtype=" + *o.dtype;
+  }
+  return option.empty() ? text : checked(option, text);
+}
+
+std::vector<std::string> split_mechanisms(const std::string& place, const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text + ",") {
+    if (c != ',')
+      parts.back() += c;
+    else
+      parts.emplace_back();
+  }
+  parts.pop_back();
+  std::vector<std::string> mechanisms;
+  for (const std::string& part : parts) {
+    if (part.empty()) throw UsageError(place + ": '" + text + "': expected mechanisms without empty ones between");
+    if (part.starts_with("dtype=") && !mechanisms.empty())
+      mechanisms.back() += "," + part;
+    else
+      mechanisms.push_back(part);
+  }
+  for (auto each = mechanisms.begin(); each != mechanisms.end(); ++each) {
+    *each = checked(place, *each);
+    if (std::find(mechanisms.begin(), each, *each) != each)
+      throw UsageError(place + ": '" + *each + "' stands twice; expected each mechanism once");
+  }
+  return mechanisms;
+}
+
+void refuse_same_file(const std::string& option, const std::string& file, const std::string& other,
+                      const std::string& what) {
+  if (same_file(file, other)) throw UsageError(option + ": '" + file + "' is " + what + "; expected another file");
+}
+
+}  // namespace softamp::program

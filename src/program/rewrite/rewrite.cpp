@@ -1,0 +1,166 @@
+// softamp rewrite: a mechanism of mixed precision applied to a finished graph.
+#include "src/program/rewrite/mechanism_options.h"
+#include "src/program/rewrite/rewrite_options.h"
+
+#include <filesystem>
+#include <iostream>
+
+#include "softamp/graph/graph_json.h"
+#include "softamp/precision/graph_def.h"
+#include "src/precision/recipe_source.h"
+#include "src/report/whole_file.h"
+
+namespace softamp::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The kind of graph that a file's ending stands for.
+enum class GraphKind : uint8_t { kSoftamp, kGraphDef };
+
+GraphKind kind_of(const std::string& place, const std::string& file) {
+  const std::string name = fs::path(file).filename().string();
+  if (name.ends_with(".json")) return GraphKind::kSoftamp;
+  if (name.ends_with(".pb") || name.ends_with(".pbtxt") || name.ends_with(".pb.txt")) return GraphKind::kGraphDef;
+  throw UsageError(place + "'" + file + "': expected a name that ends in .json, .pb, .pbtxt or .pb.txt");
+}
+
+void check_files(const RewriteVerbOptions& o) {
+  const GraphKind in = kind_of("", o.graph);
+  if (!o.out.empty() && kind_of("--out: ", o.out) != in)
+    throw UsageError("--out: '" + o.out + "': " +
+                     (in == GraphKind::kGraphDef
+                          ? "a GraphDef is not written as a softamp graph, which cannot hold operations that softamp "
+                            "does not know; expected a name that ends in .pb, .pbtxt or .pb.txt"
+                          : "a softamp graph is not written as a GraphDef; expected a name that ends in .json"));
+  // A graph may be written over itself; any other overlap of files is refused.
+  const std::string recipe = o.recipe ? recipe_file(*o.recipe) : "";
+  refuse_same_file("--output-report", o.report_file, o.out, "the file of --out");
+  refuse_same_file("--output-report", o.report_file, o.graph, "the graph that is read");
+  refuse_same_file("--output-report", o.report_file, recipe, "the recipe that is read");
+  refuse_same_file("--out", o.out, recipe, "the recipe that is read");
+}
+
+/// Without --report the ending of --output-report decides.
+ReportForm report_form(const RewriteVerbOptions& o) {
+  if (o.report != ReportForm::kNone) return o.report;
+  if (o.report_file.empty()) return o.out.empty() ? ReportForm::kSummary : ReportForm::kNone;
+  const std::string ending = fs::path(o.report_file).extension().string();
+  if (ending == ".csv") return ReportForm::kCsv;
+  if (ending == ".json") return ReportForm::kJson;
+  if (ending == ".dot" || ending == ".gv") return ReportForm::kDot;
+  return ReportForm::kTable;
+}
+
+std::string rendered(const PrecisionReport& report, ReportForm form) {
+  switch (form) {
+    case ReportForm::kNone: break;
+    case ReportForm::kSummary: return report.summary();
+    case ReportForm::kTable: return report.table();
+    case ReportForm::kCsv: return report.csv();
+    case ReportForm::kJson: return report.json();
+    case ReportForm::kDot: return report.dot();
+  }
+  return "";
+}
+
+void write_file(const std::string& option, const std::string& file, const std::string& text) {
+  if (!write_whole_file(file, text)) throw UsageError(option + ": '" + file + "' cannot be written");
+}
+
+/// Preserves nodes that nothing reads: they are the outputs if the graph's file names none.
+void preserve_unread(OpGraph& graph) {
+  std::vector<char> read(graph.nodes.size());
+  for (const OpNode& node : graph.nodes)
+    for (const OpEdge& e : node.inputs) read[static_cast<size_t>(e.node)] = 1;
+  for (size_t n = 0; n < read.size(); ++n)
+    if (!read[n]) graph.nodes[n].preserved = true;
+}
+
+/// Colours the picture and plans its casts; the report takes its parts only after that.
+PrecisionReport report_of(OpGraph picture, bool has_fetches, const ChosenMechanism& mechanism) {
+  if (!has_fetches) preserve_unread(picture);
+  PrecisionReport report;
+  report.colours = mechanism.colour(picture);
+  report.plan = plan_casts(picture, report.colours);
+  report.before = std::move(picture);
+  return report;
+}
+
+PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechanism& mechanism) {
+  const GraphFile file = load_graph(o.graph);
+  for (const std::string& name : o.fetches) {
+    try {
+      file.graph.port(name);
+    } catch (const GraphError& e) {
+      throw UsageError(std::string("--fetch: ") + e.what());
+    }
+  }
+  const std::vector<std::string>& fetches = o.fetches.empty() ? file.outputs : o.fetches;
+  PrecisionReport report = report_of(op_graph(file.graph, fetches), !fetches.empty(), mechanism);
+  // The file names the outputs that kept their dtype, so that a second rewrite keeps them again.
+  if (!o.out.empty()) write_file("--out", o.out, graph_json(apply(file.graph, report.plan), fetches));
+  return report;
+}
+
+PrecisionReport rewrite_graph_def(const RewriteVerbOptions& o, const ChosenMechanism& mechanism) {
+  const GraphDefFile original = GraphDefFile::load(o.graph);
+  // Protobuf reads an empty file as an empty graph.
+  std::error_code none;
+  if (fs::is_regular_file(o.graph, none) && fs::file_size(o.graph, none) == 0)
+    throw UsageError(o.graph + ": the file is empty; expected a GraphDef");
+  const auto report_on = [&](const GraphDefFile& file) {
+    return report_of(file.op_graph(o.fetches), !o.fetches.empty(), mechanism);
+  };
+  GraphDefFile file = mechanism.is_tensorflow() ? original.with_fused_batch_norm_v2() : original;
+  PrecisionReport report = report_on(file);
+  // A pass that converts nothing leaves the graph as it was.
+  if (mechanism.is_tensorflow() && report.plan.retyped.empty()) {
+    file = original;
+    report = report_on(file);
+  }
+  if (!o.out.empty()) file.apply(report.plan).save(o.out);
+  return report;
+}
+
+int run_verb(const RewriteVerbOptions& o) {
+  check_files(o);
+  const ChosenMechanism mechanism(o);
+  const PrecisionReport report =
+      kind_of("", o.graph) == GraphKind::kSoftamp ? rewrite_softamp(o, mechanism) : rewrite_graph_def(o, mechanism);
+  for (const std::string& message : report.colours.messages)
+    if (!o.quiet || !message.starts_with("INFO ")) std::cerr << message << '\n';
+  for (const std::string& remark : mechanism.remarks(report.before)) std::cerr << "softamp rewrite: " << remark << '\n';
+  if (!o.out.empty() && !o.quiet)
+    std::cerr << "softamp rewrite: " << report.colours.mechanism << ": " << report.converted_nodes() << " of "
+              << report.nodes() << " nodes converted, " << report.plan.casts.size() << " casts added; written to "
+              << o.out << '\n';
+  const std::string text = rendered(report, report_form(o));
+  if (o.report_file.empty())
+    std::cout << text;
+  else
+    write_file("--output-report", o.report_file, text);
+  return kSuccess;
+}
+
+}  // namespace
+
+Verb add_rewrite(CLI::App& program) {
+  auto* app = program.add_subcommand("rewrite", "Mixed precision by one mechanism, on a finished graph.");
+  app->footer(R"(Exactly one of --tensorflow, --recipe, --policy, --level. The report goes to standard output, the
+system's log to standard error. Outputs keep their names and dtypes.
+A node's layer is its attribute "layer", else the scope of its name; a node without the attribute "device" is
+on /gpu:0.
+
+Examples:
+  softamp rewrite examples/graphs/two_dense_layers.json --tensorflow --report table
+  softamp rewrite model.pbtxt --recipe full --report csv --output-report model.csv -o model_bf16.pb
+  softamp rewrite graph.json --policy mixed_float16 -o half.json
+  softamp rewrite graph.json --level O2 --dtype bf16 --report dot | dot -Tsvg -o graph.svg
+  softamp rewrite graph.json --tensorflow=2019 --add allow=Softmax --remove deny=Softmax)");
+  auto options = std::make_shared<RewriteVerbOptions>();
+  options->add_to(*app);
+  return {app, [options] { return run_verb(*options); }};
+}
+
+}  // namespace softamp::program

@@ -1,0 +1,122 @@
+#include "src/program/rewrite/rewrite_options.h"
+
+#include "src/program/options.h"
+#include "src/program/rewrite/mechanism_options.h"
+
+#include <charconv>
+
+namespace softamp::program {
+namespace {
+
+constexpr const char* kMechanismOptions[] = {"--tensorflow", "--recipe", "--policy", "--level"};
+
+double parse_capability(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0 && value <= 1000))
+    throw UsageError("--gpu-capability: '" + text + "': expected a number such as 7.0");
+  return value;
+}
+
+constexpr std::pair<const char*, ReportForm> kReports[] = {{"summary", ReportForm::kSummary},
+                                                           {"table", ReportForm::kTable},
+                                                           {"csv", ReportForm::kCsv},
+                                                           {"json", ReportForm::kJson},
+                                                           {"dot", ReportForm::kDot}};
+const Words kRegexModes = {"full", "search"};
+
+Words report_names() {
+  Words names;
+  for (const auto& [name, form] : kReports) names.emplace_back(name);
+  return names;
+}
+
+ReportForm parse_report(const std::string& word) {
+  for (const auto& [name, form] : kReports)
+    if (word == name) return form;
+  throw UsageError("--report: " + unknown_name_message("report", word, report_names()));
+}
+
+std::string parse_regex(const std::string& word) {
+  if (std::find(kRegexModes.begin(), kRegexModes.end(), word) == kRegexModes.end())
+    throw UsageError("--regex: " + unknown_name_message("mode", word, kRegexModes));
+  return word;
+}
+
+}  // namespace
+
+void RewriteVerbOptions::add_to(CLI::App& app) {
+  // An empty word is usually an unset variable of the shell; it would mean that nothing is written.
+  const auto named = [&](const std::string& name, std::string& target, const std::string& text,
+                         const std::string& type) {
+    const std::string place = name.substr(name.rfind(',') + 1);
+    app.add_option_function<std::string>(
+           name,
+           [&target, place, type](const std::string& value) {
+             if (value.empty())
+               throw UsageError(place + ": '': expected a " + (type == "FILE" ? "file's name" : "dtype: fp16, bf16"));
+             target = value;
+           },
+           text)
+        ->type_name(type);
+  };
+  app.add_option("GRAPH", graph, "the graph: .json (softamp), .pb or .pbtxt (TensorFlow's GraphDef)")
+      ->required()
+      ->type_name("FILE");
+  // A flag with a value: "--tensorflow GRAPH" must not read the graph as its preset.
+  app.add_flag("--tensorflow{2.3}", tensorflow,
+               "TensorFlow's graph rewrite, with the lists of --tensorflow=2.3, 2019 or mkl [=2.3]");
+  app.add_option("--recipe", recipe, "Gaudi's bfloat16 pass: full, basic, or a recipe's JSON file")->type_name("FILE");
+  app.add_option("--policy", policy, "a Keras policy for every layer: mixed_float16, mixed_bfloat16, float32, ...")
+      ->type_name("NAME");
+  app.add_option("--level", level, "a MindSpore level: O0, O1, O2, O3, auto")->type_name("WORD");
+  named("--dtype", dtype, "low precision: fp16, bf16 [=the system's own]", "WORD");
+  const auto repeatable = [&](const std::string& name, const std::string& text, const std::string& type, auto keep) {
+    app.add_option_function<std::vector<std::string>>(
+           name,
+           [keep](const std::vector<std::string>& values) {
+             for (const std::string& value : values) keep(value);
+           },
+           text)
+        ->type_name(type)
+        ->allow_extra_args(false);
+  };
+  repeatable(
+      "--fetch",
+      "an output whose name and dtype must stay; repeatable [=the file's outputs, or all tensors that nothing reads]",
+      "NAME", [this](const std::string& name) { fetches.push_back(name); });
+  repeatable("--add", "--tensorflow: more operations of a list (allow, infer, deny, clear); repeatable", "LIST=OP,OP",
+             [this](const std::string& text) { changes.emplace_back(true, text); });
+  repeatable("--remove", "--tensorflow: fewer operations of a list; repeatable", "LIST=OP,OP",
+             [this](const std::string& text) { changes.emplace_back(false, text); });
+  app.add_flag("--environment", environment,
+               "obey the systems' environment variables: TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_*, TF_BF16_*");
+  app.add_option_function<std::string>(
+         "--gpu-capability", [this](const std::string& text) { gpu_capability = parse_capability(text); },
+         "compute capability of the GPU; TensorFlow and Keras require 7.0 [=7.0]")
+      ->type_name("X");
+  app.add_flag("--cpu", cpu, "there is no GPU")->excludes("--gpu-capability");
+  app.add_option_function<std::string>(
+         "--regex", [this](const std::string& text) { regex = parse_regex(text); },
+         "--recipe: its patterns match full names, or search in them: full, search [=full]")
+      ->type_name("WORD");
+  app.add_option_function<std::string>(
+         "--report", [this](const std::string& text) { report = parse_report(text); },
+         "print what happened to every node: summary, table, csv, json, dot [=summary; none with -o]")
+      ->type_name("WORD");
+  named("--output-report", report_file, "write the report to this file [=standard output]", "FILE");
+  named("-o,--out", out, "write the graph: .json of a .json, .pb or .pbtxt of a GraphDef", "FILE");
+  app.add_flag("--quiet", quiet, "only warnings on standard error");
+  offer_mechanisms(app);
+  offer(app, "--regex", kRegexModes);
+  offer(app, "--report", report_names);
+  // The order of the mechanisms decides which of two is refused.
+  app.parse_complete_callback([this, &app] {
+    mechanisms.clear();
+    for (const CLI::Option* option : app.parse_order())
+      for (const char* name : kMechanismOptions)
+        if (option->check_name(name)) mechanisms.emplace_back(name);
+  });
+}
+
+}  // namespace softamp::program

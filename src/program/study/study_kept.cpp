@@ -1,0 +1,115 @@
+#include "src/program/study/study_kept.h"
+
+#include "softamp/graph/trace.h"
+#include "softamp/numerics/version.h"
+#include "src/precision/recipe_source.h"
+#include "src/program/train_options.h"
+#include "src/train/run_data.h"
+
+#include <limits>
+
+namespace softamp::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The file's format; 1 did not name the program.
+constexpr int kStudyRunFormat = 2;
+
+/// NaN and infinities, which JSON does not have, are written as null and read back as NaN.
+double number_or_nan(const Json& value) {
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+StudyResult result_from(const Json& json) {
+  StudyResult result;
+  for (const Json& loss : json.at("losses")) result.losses.push_back(number_or_nan(loss));
+  result.skipped = json.at("skipped");
+  result.images = json.at("images");
+  result.correct = json.at("correct");
+  result.seconds = json.at("seconds");
+  result.images_per_second = json.at("images_per_second");
+  result.low_share = json.value("low_share", 0.0);  // where there was a mechanism
+  result.casts = json.value("casts", int64_t{0});
+  result.stopped = json.at("stopped");
+  return result;
+}
+
+}  // namespace
+
+const StudyData::Facts& StudyData::facts(const TrainSettings& s) {
+  const NetworkInfo network = find_network(s.network);
+  const auto [at, is_new] = facts_.try_emplace({s.generated ? std::string() : s.data, network.image});
+  if (!is_new) return at->second;
+  try {
+    TrainSettings whole = s;
+    whole.train_images = whole.test_images = 0;
+    const ImageSets sets = train_detail::load_data(whole, network);
+    at->second = {sets.train.count, train_detail::contents_hash(sets.train) + train_detail::contents_hash(sets.test)};
+  } catch (...) {
+    facts_.erase(at);
+    throw;
+  }
+  return at->second;
+}
+
+KeptRuns::KeptRuns(fs::path folder, StudyData& data)
+    : folder_(std::move(folder)), data_(data), program_{SOFTAMP_VERSION, reproduce::program_digest()} {}
+
+fs::path KeptRuns::file_of(const TrainSettings& settings) {
+  TrainSettings nameless = settings;
+  nameless.data.clear();  // a folder may later have another name, or other images; a recipe's file other lists
+  const std::string text =
+      nameless.to_json(false) + data_.contents(settings) + recipe_contents(settings.mechanism_value());
+  return folder_ / (hash_text(text.data(), text.size()) + ".json");
+}
+
+std::optional<StudyResult> KeptRuns::find(const TrainSettings& settings) {
+  const fs::path file = file_of(settings);
+  if (!fs::exists(file)) return std::nullopt;
+  const std::string text = read_whole(file.string(), "the result of a run");
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("softamp_study_run") != kStudyRunFormat)
+      throw UsageError("softamp_study_run: " + json["softamp_study_run"].dump() + "; expected " +
+                       std::to_string(kStudyRunFormat));
+    const reproduce::Program program{json.at("version"), json.at("program")};
+    if (program != program_ || json.at("arithmetic") != kArithmeticVersion) return std::nullopt;
+    return result_from(json);
+  } catch (const std::exception& e) {
+    throw UsageError(file.string() + ": " + e.what() + "; expected the result of a run that `softamp study` wrote");
+  }
+}
+
+void KeptRuns::make_folder() const {
+  try {
+    reproduce::make_folder(folder_);
+  } catch (const std::exception& e) {
+    throw UsageError(std::string("--out: ") + e.what());
+  }
+}
+
+void KeptRuns::keep(const TrainSettings& settings, const StudyResult& result) {
+  Json json;
+  json["softamp_study_run"] = kStudyRunFormat;
+  json["version"] = program_.version;
+  json["program"] = program_.digest;
+  json["arithmetic"] = kArithmeticVersion;
+  json["settings"] = Json::parse(settings.to_json());
+  const std::lock_guard lock(mutex_);  // two rows may have equal settings, and one file
+  if (!settings.generated) json["contents"] = data_.contents(settings);
+  json["losses"] = result.losses;
+  json["skipped"] = result.skipped;
+  json["images"] = result.images;
+  json["correct"] = result.correct;
+  json["seconds"] = result.seconds;
+  json["images_per_second"] = result.images_per_second;
+  if (settings.mechanism != TrainSettings{}.mechanism) {
+    json["low_share"] = result.low_share;
+    json["casts"] = result.casts;
+  }
+  json["stopped"] = result.stopped;
+  reproduce::write_file(file_of(settings), json.dump() + "\n");
+}
+
+}  // namespace softamp::program

@@ -1,0 +1,304 @@
+#include "src/program/study/study_report.h"
+
+#include "softamp/numerics/format.h"
+#include "softamp/report/number_text.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <ostream>
+
+#include "src/report/csv_cell.h"
+
+namespace softamp::program {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr size_t kPlotPoints = 50;
+constexpr const char* kNoMechanism = "none";
+
+std::string fixed(double value, int digits) {
+  if (std::isnan(value)) return "-";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string number(double value) { return shortest_decimal(kBinary64, std::bit_cast<uint64_t>(value)); }
+
+double mean_of(const std::vector<double>& values) {
+  double total = 0;
+  for (const double v : values) total += v;
+  return values.empty() ? kNone : total / static_cast<double>(values.size());
+}
+
+/// "softamp study" of one network, in a few words.
+std::string description(const StudyReport& r) {
+  const auto varied = [&](const char* key) { return std::find(r.keys.begin(), r.keys.end(), key) != r.keys.end(); };
+  const TrainSettings& s = r.settings;
+  std::string text;
+  const auto say = [&](const char* key, const std::string& words) {
+    if (!varied(key)) text += (text.empty() ? "" : ", ") + words;
+  };
+  say("network", s.network);
+  if (!varied("mechanism")) say("precision", s.mechanism == kNoMechanism ? s.precision : s.mechanism);
+  say("optimizer", s.optimizer);
+  say("learning_rate", "learning rate " + number(s.learning_rate));
+  say("batch_size", "batch " + std::to_string(s.batch_size));
+  // Only the folder's name: plots are shown to others.
+  const std::filesystem::path folder = std::filesystem::path(s.data + "/").lexically_normal().parent_path();
+  say("data", s.data.empty() ? "generated images" : folder.filename().string());
+  return text + ", " + std::to_string(r.seeds) + (r.seeds == 1 ? " seed" : " seeds");
+}
+
+/// "float16", but "stochastic_rounding on".
+std::string legend_entry(const std::string& key, const std::string& value) {
+  if (key == "mechanism" && value == kNoMechanism) return "float32";
+  const bool speaks_for_itself = key == "precision" || key == "network" || key == "optimizer" || key == "mechanism";
+  return speaks_for_itself ? value : key + " " + value;
+}
+
+/// The column of a key; empty if it is not varied.
+std::optional<size_t> column_of(const StudyReport& r, const char* key) {
+  const auto at = std::find(r.keys.begin(), r.keys.end(), key);
+  if (at == r.keys.end()) return std::nullopt;
+  return static_cast<size_t>(at - r.keys.begin());
+}
+
+/// The only row in float32 is the reference for the others.
+bool is_reference(const StudyReport& r, const StudyRow& row) {
+  const auto precision = column_of(r, "precision"), mechanism = column_of(r, "mechanism");
+  if (!precision && !mechanism) return false;
+  const auto in_float32 = [&](const StudyRow& other) {
+    return (!precision || other.values[*precision] == "float32") &&
+           (!mechanism || other.values[*mechanism] == kNoMechanism);
+  };
+  return in_float32(row) && std::count_if(r.rows.begin(), r.rows.end(), in_float32) == 1;
+}
+
+/// Speeds relative to the row that differs only in the mechanism.
+void compare_speeds(StudyReport& r) {
+  const auto mechanism = column_of(r, "mechanism");
+  for (StudyRow& row : r.rows) {
+    row.speed = kNone;
+    if (!mechanism) continue;
+    std::vector<std::string> wanted = row.values;
+    wanted[*mechanism] = kNoMechanism;
+    for (const StudyRow& other : r.rows)
+      if (other.values == wanted) row.speed = row.best_images_per_second / other.best_images_per_second;
+  }
+}
+
+/// Lines of cells, each column as wide as needed; words aligned left, numbers right.
+class Table {
+ public:
+  explicit Table(size_t left) : left_(left) {}
+  void add(std::vector<std::string> cells) {
+    widths_.resize(std::max(widths_.size(), cells.size()));
+    for (size_t c = 0; c < cells.size(); ++c) widths_[c] = std::max(widths_[c], cells[c].size());
+    lines_.push_back(std::move(cells));
+  }
+  void print(std::ostream& out) const {
+    for (const auto& cells : lines_) {
+      std::string line;
+      for (size_t c = 0; c < cells.size(); ++c) {
+        const std::string space(widths_[c] - cells[c].size(), ' ');
+        line += (c ? "  " : "") + (c < left_ ? cells[c] + space : space + cells[c]);
+      }
+      while (!line.empty() && line.back() == ' ') line.pop_back();
+      out << line << '\n';
+    }
+  }
+
+ private:
+  size_t left_;
+  std::vector<size_t> widths_;
+  std::vector<std::vector<std::string>> lines_;
+};
+
+/// The columns after the keys, by their names in CSV and JSON.
+const std::vector<std::string> kColumns = {"final_loss",        "loss_sd",     "accuracy_percent",
+                                           "accuracy_sd",       "accuracy_se", "skipped_steps",
+                                           "images_per_second", "runs",        "stopped"};
+/// Further columns when mechanisms are compared.
+const std::vector<std::string> kMechanismColumns = {"low_percent", "casts", "relative_speed"};
+
+std::vector<std::string> columns(const StudyReport& r) {
+  std::vector<std::string> names = kColumns;
+  if (r.compares_mechanisms()) names.insert(names.end(), kMechanismColumns.begin(), kMechanismColumns.end());
+  return names;
+}
+
+std::vector<double> numbers(const StudyReport& r, const StudyRow& row) {
+  std::vector<double> values = {row.loss.mean,
+                                row.loss.deviation,
+                                row.accuracy.mean,
+                                row.accuracy.deviation,
+                                row.accuracy.error,
+                                row.skipped,
+                                row.images_per_second,
+                                static_cast<double>(row.runs),
+                                static_cast<double>(row.stopped)};
+  if (r.compares_mechanisms()) values.insert(values.end(), {row.low_percent, row.casts, row.speed});
+  return values;
+}
+
+}  // namespace
+
+bool StudyReport::compares_mechanisms() const { return column_of(*this, "mechanism").has_value(); }
+
+Spread spread_of(const std::vector<double>& values) {
+  const double mean = mean_of(values), n = static_cast<double>(values.size());
+  if (values.size() < 2) return {mean, kNone, kNone};
+  double squares = 0;
+  for (const double v : values) squares += (v - mean) * (v - mean);
+  const double deviation = std::sqrt(squares / (n - 1));
+  return {mean, deviation, deviation / std::sqrt(n)};
+}
+
+StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& runs,
+                         const std::vector<std::optional<StudyResult>>& results) {
+  StudyReport report{plan.settings, plan.keys(), {}, plan.seeds};
+  for (size_t setting = 0; setting < plan.rows(); ++setting) {
+    StudyRow row;
+    row.values = plan.values(setting);
+    std::vector<double> losses, accuracies, skipped, speeds, shares, casts;
+    std::vector<size_t> seen;  // runs that reached each step
+    for (size_t i = 0; i < runs.size(); ++i) {
+      if (runs[i].setting != setting) continue;
+      const StudyResult& result = results[i].value();
+      ++row.runs;
+      if (!result.stopped.empty()) {
+        if (row.stopped++ == 0) row.first_stop = result.stopped;
+        continue;
+      }
+      losses.push_back(result.final_loss());
+      if (result.images > 0)
+        accuracies.push_back(100 * static_cast<double>(result.correct) / static_cast<double>(result.images));
+      skipped.push_back(static_cast<double>(result.skipped));
+      speeds.push_back(result.images_per_second);
+      shares.push_back(100 * result.low_share);
+      casts.push_back(static_cast<double>(result.casts));
+      const size_t steps = std::max(seen.size(), result.losses.size());
+      seen.resize(steps);
+      row.mean_losses.resize(steps);
+      for (size_t s = 0; s < result.losses.size(); ++s) {
+        ++seen[s];
+        row.mean_losses[s] += result.losses[s];
+      }
+    }
+    for (size_t s = 0; s < seen.size(); ++s) row.mean_losses[s] /= static_cast<double>(seen[s]);
+    row.loss = spread_of(losses);
+    row.accuracy = spread_of(accuracies);
+    row.skipped = mean_of(skipped);
+    row.images_per_second = mean_of(speeds);
+    row.best_images_per_second = speeds.empty() ? kNone : *std::max_element(speeds.begin(), speeds.end());
+    row.low_percent = mean_of(shares);
+    row.casts = mean_of(casts);
+    report.rows.push_back(std::move(row));
+  }
+  compare_speeds(report);
+  return report;
+}
+
+void print_study(const StudyReport& r, std::ostream& out) {
+  out << "study: " << description(r) << "\n\n";
+  Table table(r.keys.size());
+  std::vector<std::string> head = r.keys;
+  const bool mechanisms = r.compares_mechanisms();
+  if (mechanisms) head.insert(head.end(), {"low %", "casts"});
+  for (const char* name : {"final loss", "sd", "accuracy %", "sd", "se", "skipped", "images/s", "stopped"})
+    head.emplace_back(name);
+  if (mechanisms) head.insert(head.end() - 1, "speed");
+  table.add(std::move(head));
+  for (const StudyRow& row : r.rows) {
+    std::vector<std::string> cells = row.values;
+    if (mechanisms) cells.insert(cells.end(), {fixed(row.low_percent, 1), fixed(row.casts, 0)});
+    cells.insert(cells.end(), {fixed(row.loss.mean, 4), fixed(row.loss.deviation, 4), fixed(row.accuracy.mean, 2),
+                               fixed(row.accuracy.deviation, 2), fixed(row.accuracy.error, 2), fixed(row.skipped, 1),
+                               fixed(row.images_per_second, 0),
+                               row.stopped ? std::to_string(row.stopped) + " of " + std::to_string(row.runs) : "0"});
+    if (mechanisms) cells.insert(cells.end() - 1, fixed(row.speed, 2));
+    table.add(std::move(cells));
+  }
+  table.print(out);
+  out << "\nfinal loss: mean of the last tenth of the steps; sd, se: over the seeds; images/s: of one run on one "
+         "core\n";
+  if (mechanisms)
+    out << "low %: nodes of the gradient graph in low precision; casts: added to it; speed: of the emulation, each "
+           "row's "
+           "fastest run relative to that of the mechanism none\n";
+  for (const StudyRow& row : r.rows)
+    if (row.stopped) {
+      out << "stopped:";
+      for (const std::string& value : row.values) out << ' ' << value;
+      out << ": " << row.first_stop << '\n';
+    }
+}
+
+Json study_json(const StudyReport& r) {
+  Json json;
+  json["verb"] = "study";
+  json["settings"] = Json::parse(r.settings.to_json());
+  json["seeds"] = r.seeds;
+  json["rows"] = Json::array();
+  for (const StudyRow& row : r.rows) {
+    Json line;
+    for (size_t k = 0; k < r.keys.size(); ++k) line["settings"][r.keys[k]] = row.values[k];
+    const std::vector<double> values = numbers(r, row);
+    const std::vector<std::string> names = columns(r);
+    for (size_t c = 0; c < names.size(); ++c) line[names[c]] = values[c];
+    line["mean_losses"] = row.mean_losses;
+    if (row.stopped) line["first_stop"] = row.first_stop;
+    json["rows"].push_back(std::move(line));
+  }
+  return json;
+}
+
+std::string study_csv(const StudyReport& r) {
+  std::string text;
+  for (const std::string& key : r.keys) text += csv_cell(key) + ",";
+  const std::vector<std::string> names = columns(r);
+  for (size_t c = 0; c < names.size(); ++c) text += (c ? "," : "") + names[c];
+  text += '\n';
+  for (const StudyRow& row : r.rows) {
+    for (const std::string& value : row.values) text += csv_cell(value) + ",";
+    const std::vector<double> values = numbers(r, row);
+    for (size_t c = 0; c < values.size(); ++c)
+      text += std::string(c ? "," : "") + (std::isnan(values[c]) ? std::string() : number(values[c]));
+    text += '\n';
+  }
+  return text;
+}
+
+Plot study_plot(const StudyReport& r, bool log) {
+  Plot plot;
+  plot.title = "Training loss";
+  plot.subtitle = description(r);
+  plot.x_label = "steps";
+  plot.y_label = "loss";
+  plot.y_log = log ? 2 : 0;
+  for (const StudyRow& row : r.rows) {
+    Curve curve;
+    curve.style = is_reference(r, row) ? CurveStyle::kReference : CurveStyle::kBold;
+    for (size_t k = 0; k < r.keys.size(); ++k) curve.title += (k ? ", " : "") + legend_entry(r.keys[k], row.values[k]);
+    const size_t steps = row.mean_losses.size(), points = std::min(steps, kPlotPoints);
+    for (size_t p = 0; p < points; ++p) {
+      const size_t begin = steps * p / points, end = steps * (p + 1) / points;
+      double total = 0;
+      for (size_t s = begin; s < end; ++s) total += row.mean_losses[s];
+      curve.x.push_back(0.5 * static_cast<double>(begin + end));
+      curve.y.push_back(total / static_cast<double>(end - begin));
+    }
+    // gnuplot refuses a plot in which no curve has a number.
+    const auto drawn = [&](double y) { return std::isfinite(y) && (!log || y > 0); };
+    if (std::any_of(curve.y.begin(), curve.y.end(), drawn)) plot.curves.push_back(std::move(curve));
+  }
+  return plot;
+}
+
+}  // namespace softamp::program

@@ -1,0 +1,53 @@
+// The result of a study as a table, JSON, CSV and a plot.
+#pragma once
+
+#include "src/program/study/study_runs.h"
+
+#include "softamp/report/plot.h"
+
+#include <iosfwd>
+
+namespace softamp::program {
+
+/// Mean, standard deviation (n - 1) and standard error of the mean; NaN if there are too few values.
+struct Spread {
+  double mean, deviation, error;
+};
+Spread spread_of(const std::vector<double>& values);
+
+/// One row: a setting over its seeds. Stopped runs count only in `stopped`.
+struct StudyRow {
+  std::vector<std::string> values;  ///< of StudyPlan::keys()
+  size_t runs = 0, stopped = 0;
+  Spread loss, accuracy;              ///< accuracy in percent; NaN without an evaluation
+  double skipped = 0;                 ///< steps, mean over the runs
+  double images_per_second = 0;       ///< of one run on one core, mean over the runs
+  double best_images_per_second = 0;  ///< of the fastest run
+  double speed = 0;  ///< best_images_per_second, relative to the same row without a mechanism; NaN if there is none
+  double low_percent = 0;           ///< percentage of nodes that a mechanism put into low precision
+  double casts = 0;                 ///< casts that it added
+  std::vector<double> mean_losses;  ///< of every step, over the runs
+  std::string first_stop;           ///< why the first stopped run stopped
+};
+
+struct StudyReport {
+  TrainSettings settings;  ///< of all rows, before the axes
+  std::vector<std::string> keys;
+  std::vector<StudyRow> rows;
+  int64_t seeds = 0;
+
+  bool compares_mechanisms() const;  ///< adds columns: low %, casts, speed
+};
+
+/// All results must exist.
+StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& runs,
+                         const std::vector<std::optional<StudyResult>>& results);
+
+void print_study(const StudyReport& report, std::ostream& out);
+Json study_json(const StudyReport& report);
+std::string study_csv(const StudyReport& report);
+/// Mean loss curves, one a row, each point the mean over a block of steps; at most 50 points; the only row in float32,
+/// if there is one, is dashed. log: loss in powers of two.
+Plot study_plot(const StudyReport& report, bool log);
+
+}  // namespace softamp::program

@@ -1,0 +1,40 @@
+// Runs a study's training runs in parallel, and keeps finished ones.
+#pragma once
+
+#include "src/program/study/study_grid.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace softamp::program {
+
+/// The result of a training run.
+struct StudyResult {
+  std::vector<double> losses;  ///< of every step
+  int64_t skipped = 0;         ///< steps that were not applied
+  int64_t images = 0;          ///< of the test set; 0: no evaluation
+  int64_t correct = 0;
+  double seconds = 0, images_per_second = 0;
+  double low_share = 0;  ///< share of the gradient graph's nodes that a mechanism put into low precision
+  int64_t casts = 0;     ///< that the mechanism added
+  std::string stopped;   ///< why the run ended early: an exception's report, a scale that always overflows; else empty
+
+  /// The mean loss of the last tenth of the steps, at least one; NaN if the run was stopped.
+  double final_loss() const;
+};
+
+struct StudyRunning {
+  std::string folder;  ///< where finished runs are kept (study_kept.h) [=nowhere]
+  int jobs = 0;        ///< runs at a time (0: as many as cores)
+  std::function<bool()> stop;
+  bool progress = true;
+};
+
+/// Results in the order of `runs`; empty for a run that was interrupted. Results that the folder already has are read,
+/// not computed again. Results do not depend on the order in which runs end. Throws errors that are no outcome of
+/// training: bad data, bad settings, a folder that cannot be written.
+std::vector<std::optional<StudyResult>> run_study(const std::vector<StudyRun>& runs, const StudyRunning& how);
+
+}  // namespace softamp::program

@@ -1,0 +1,156 @@
+#include "softamp/train/keras/layer_classes.h"
+
+#include <array>
+#include <stdexcept>
+
+#include "src/graph/nearest_name.h"
+
+namespace softamp::layers {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, const char*>, 11> kActivations = {{{"", nullptr},
+                                                                                    {"linear", nullptr},
+                                                                                    {"relu", "Relu"},
+                                                                                    {"relu6", "Relu6"},
+                                                                                    {"softmax", "Softmax"},
+                                                                                    {"log_softmax", "LogSoftmax"},
+                                                                                    {"sigmoid", "Sigmoid"},
+                                                                                    {"tanh", "Tanh"},
+                                                                                    {"gelu", "Gelu"},
+                                                                                    {"leaky_relu", "LeakyRelu"},
+                                                                                    {"exponential", "Exp"}}};
+
+/// The operation; nullptr: none.
+const char* operation_of(std::string_view activation) {
+  std::string known;
+  graph_detail::Nearest nearest(activation);
+  for (const auto& [name, op] : kActivations) {
+    if (name == activation) return op;
+    if (name.empty()) continue;
+    known += (known.empty() ? "" : ", ") + std::string(name);
+    nearest.offer(name);
+  }
+  throw std::invalid_argument("unknown activation '" + graph_detail::printable(activation) + "'; expected one of " +
+                              known + nearest.text());
+}
+
+/// Passes a layer's regularizers to its kernel and bias.
+template <class Options>
+auto regularizers_of(const Options& options) {
+  return [&options](std::string_view name, WeightOptions& weight) {
+    if (name == "kernel") weight.regularizer = options.kernel_regularizer;
+    if (name == "bias") weight.regularizer = options.bias_regularizer;
+  };
+}
+
+LayerOptions without_autocast(LayerOptions options) {
+  if (!options.autocast) options.autocast = false;
+  return options;
+}
+
+}  // namespace
+
+void check_activation(std::string_view activation) { operation_of(activation); }
+
+Port activate(GraphBuilder& builder, Port x, std::string_view activation) {
+  const char* op = operation_of(activation);
+  return op ? builder.add(op, {x}) : x;
+}
+
+Dense::Dense(LayerContext& context, int64_t units, Options options, LayerOptions layer)
+    : Layer(context, std::move(layer)), units_(units), options_(std::move(options)) {
+  check_activation(options_.activation);
+}
+
+LayerValue Dense::call(const LayerArguments& in) {
+  const auto weights = weights_for_functions(regularizers_of(options_));
+  return activate(builder(), dense(context().store(), in[0], units_, options_.function, ""), options_.activation);
+}
+
+Conv2D::Conv2D(LayerContext& context, int64_t filters, Options options, LayerOptions layer)
+    : Layer(context, std::move(layer)), filters_(filters), options_(std::move(options)) {
+  check_activation(options_.activation);
+}
+
+LayerValue Conv2D::call(const LayerArguments& in) {
+  const auto weights = weights_for_functions(regularizers_of(options_));
+  return activate(builder(), conv2d(context().store(), in[0], filters_, options_.function, ""), options_.activation);
+}
+
+Activation::Activation(LayerContext& context, std::string activation, LayerOptions layer)
+    : Layer(context, std::move(layer)), activation_(std::move(activation)) {
+  check_activation(activation_);
+}
+
+LayerValue Activation::call(const LayerArguments& in) { return activate(builder(), in[0], activation_); }
+
+LayerValue Flatten::call(const LayerArguments& in) { return flatten(context().store(), in[0]); }
+
+BatchNormalization::BatchNormalization(LayerContext& context, BatchNormOptions options, LayerOptions layer)
+    : Layer(context, std::move(layer)), options_(std::move(options)) {
+  if (!options_.dtype) options_.dtype = DType::kFloat32;
+}
+
+LayerValue BatchNormalization::call(const LayerArguments& in) {
+  const auto weights = weights_for_functions([this](std::string_view, WeightOptions& weight) {
+    weight.dtype = options_.dtype;
+    weight.autocast = false;
+  });
+  return batch_norm(context().store(), in[0], options_, "");
+}
+
+LayerValue Add::call(const LayerArguments& in) {
+  const LayerValue& values = in[0];
+  if (!values.is_list() || values.size() < 2)
+    throw GraphError("add '" + name() + "': its argument is " +
+                     (values.is_list() ? "a list of " + std::to_string(values.size()) : std::string("no list")) +
+                     "; expected a list of at least two");
+  Port sum = values[0];
+  for (size_t i = 1; i < values.size(); ++i) sum = op("AddV2", {sum, values[i]});
+  return sum;
+}
+
+Sequential::Sequential(LayerContext& context, LayerOptions layer)
+    : Layer(context, without_autocast(std::move(layer))) {}
+
+Layer& Sequential::layer(size_t i) const { return *layers_.at(i); }
+
+LayerValue Sequential::call(const LayerArguments& in) {
+  LayerValue value = in[0];
+  for (const auto& layer : layers_) value = (*layer)(value);
+  return value;
+}
+
+}  // namespace softamp::layers
+
+namespace softamp {
+
+Model build_layer_model(const LayerNetwork& network, const MixedPrecisionContext& precision,
+                        const ModelOptions& options) {
+  if (options.layers || options.precision != Precision())
+    throw std::invalid_argument("build_layer_model: the precision is " + options.precision.name +
+                                "; expected float32 and no rule of layers: policies of the layers say all");
+  std::vector<Port> losses;
+  Model model = build_model(
+      [&](VariableStore& store, Port images) {
+        LayerContext context(store, precision);
+        Port logits = network(context, images);
+        GraphBuilder& builder = store.builder();
+        if (builder.type(logits).dtype != DType::kFloat32)
+          logits = builder.add("Cast", {logits}, {{"DstT", DType::kFloat32}}, "logits_cast");
+        losses = context.losses();
+        return logits;
+      },
+      options);
+  if (losses.empty()) return model;
+  GraphBuilder builder(model.graph);
+  for (Port& loss : losses)
+    if (builder.type(loss).dtype != DType::kFloat32) loss = builder.add("Cast", {loss}, {{"DstT", DType::kFloat32}});
+  losses.insert(losses.begin(), builder.graph().port(model.loss));
+  builder.add_named("loss_fn/total", "AddN", losses, {});
+  model.loss = "loss_fn/total";
+  model.graph = builder.build();
+  return model;
+}
+
+}  // namespace softamp

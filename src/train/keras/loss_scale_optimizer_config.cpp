@@ -1,0 +1,107 @@
+// The configuration of Keras' LossScaleOptimizer, to and from JSON.
+#include <array>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "softamp/train/keras/loss_scale_optimizer.h"
+#include "src/graph/nearest_name.h"
+#include "src/report/small_json.h"
+
+namespace softamp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Field {
+  const char* name;
+  double OptimizerOptions::*member;
+};
+constexpr std::array kFields = {Field{"learning_rate", &OptimizerOptions::learning_rate},
+                                Field{"momentum", &OptimizerOptions::momentum},
+                                Field{"rho", &OptimizerOptions::rho},
+                                Field{"beta_1", &OptimizerOptions::beta1},
+                                Field{"beta_2", &OptimizerOptions::beta2},
+                                Field{"epsilon", &OptimizerOptions::epsilon},
+                                Field{"weight_decay", &OptimizerOptions::weight_decay}};
+
+[[noreturn]] void refuse_config(const std::string& text) { throw std::invalid_argument("LossScaleOptimizer: " + text); }
+
+std::string shown(const Json& value) {
+  return graph_detail::printable(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+KerasOptimizer inner_of(const Json& json) {
+  const auto kind = json.is_object() ? json.find("class_name") : json.end();
+  const auto config = json.is_object() ? json.find("config") : json.end();
+  if (!json.is_object() || json.size() != 2 || kind == json.end() || config == json.end() || !kind->is_string() ||
+      !config->is_object() || *kind == KerasFamily::kWrapper)
+    throw std::invalid_argument("\"inner_optimizer\" must be an instance of OptimizerV2, but got: " + shown(json));
+  KerasOptimizer inner{OptimizerOptions::of(parse_optimizer(kind->get_ref<const std::string&>()))};
+  for (const auto& [key, value] : config->items()) {
+    graph_detail::Nearest nearest(key);
+    const Field* field = nullptr;
+    for (const Field& f : kFields) {
+      nearest.offer(f.name);
+      if (key == f.name) field = &f;
+    }
+    if (!field)
+      refuse_config("inner_optimizer has no hyperparameter '" + graph_detail::printable(key) + "'" + nearest.text());
+    if (!value.is_number()) refuse_config("inner_optimizer: " + key + " is " + shown(value) + "; expected a number");
+    inner.options.*field->member = value.get<double>();
+  }
+  return inner;
+}
+
+}  // namespace
+
+std::string LossScaleOptimizer::get_config() const {
+  const OptimizerOptions& o = inner_optimizer().options;
+  Json inner = Json::object();
+  for (const Field& field : kFields) inner[field.name] = o.*field.member;
+  const LossScaleOptions& scale = loss_scale().options();
+  const Json json{{"inner_optimizer", {{"class_name", name_of(o.kind)}, {"config", inner}}},
+                  {"dynamic", scale.dynamic},
+                  {"initial_scale", scale.initial},
+                  {"dynamic_growth_steps", scale.dynamic ? Json(scale.window) : Json()}};
+  return json.dump();
+}
+
+LossScaleOptimizer LossScaleOptimizer::from_config(std::string_view text) {
+  constexpr int kDeepest = 16;
+  const Json json = small_json<Json>(text, kDeepest, [](const std::string& message) { refuse_config(message); });
+  if (!json.is_object()) refuse_config("the configuration is " + shown(json) + "; expected an object");
+  static const std::array<const char*, 4> kKeys = {"inner_optimizer", "dynamic", "initial_scale",
+                                                   "dynamic_growth_steps"};
+  for (const auto& [key, value] : json.items()) {
+    graph_detail::Nearest nearest(key);
+    bool known = false;
+    for (const char* k : kKeys) {
+      nearest.offer(k);
+      known = known || key == k;
+    }
+    if (!known) refuse_config("unknown key '" + graph_detail::printable(key) + "'" + nearest.text());
+  }
+  const KerasOptimizer inner = inner_of(json.contains("inner_optimizer") ? json["inner_optimizer"] : Json());
+  KerasLossScale arguments;
+  if (json.contains("dynamic")) {
+    const Json& dynamic = json["dynamic"];
+    if (!dynamic.is_boolean())
+      throw std::invalid_argument("\"dynamic\" argument to LossScaleOptimizer.__init__ must be a bool, but got: " +
+                                  shown(dynamic));
+    arguments.dynamic = dynamic.get<bool>();
+  }
+  if (json.contains("initial_scale") && !json["initial_scale"].is_null()) {
+    const Json& scale = json["initial_scale"];
+    if (!scale.is_number()) refuse_config("initial_scale is " + shown(scale) + "; expected a number or null");
+    arguments.initial_scale = scale.get<double>();
+  }
+  if (json.contains("dynamic_growth_steps") && !json["dynamic_growth_steps"].is_null()) {
+    const Json& steps = json["dynamic_growth_steps"];
+    if (!steps.is_number_integer() || steps.get<double>() >= 0x1p63)
+      refuse_config("dynamic_growth_steps is " + shown(steps) + "; expected an integer or null");
+    arguments.dynamic_growth_steps = steps.get<int64_t>();
+  }
+  return LossScaleOptimizer(inner, arguments);
+}
+
+}  // namespace softamp

@@ -1,0 +1,116 @@
+// The library's cells: what each adds to a graph.
+#include <algorithm>
+#include <cctype>
+
+#include "softamp/train/mindspore/cell.h"
+
+namespace softamp::cells {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+/// MindSpore writes "same" and "valid", operations "SAME" and "VALID".
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return text;
+}
+
+}  // namespace
+
+Dense::Dense(Cell& parent, std::string name, int64_t in_channels, int64_t out_channels, DenseOptions options)
+    : Cell(parent, std::move(name)), in_(in_channels), out_(out_channels), options_(std::move(options)) {}
+
+Port Dense::construct(CellBuild& build, std::span<const Port> inputs) {
+  expect_inputs(inputs, 1);
+  const Port weight = parameter(build, "weight", {out_, in_}, options_.weight_init);
+  const Port y = build.builder().add("MatMul", {inputs[0], weight}, {{"transpose_b", true}});
+  if (!options_.has_bias) return y;
+  return build.builder().add("BiasAdd", {y, parameter(build, "bias", {out_}, options_.bias_init)});
+}
+
+Conv2d::Conv2d(Cell& parent, std::string name, int64_t in_channels, int64_t out_channels, int64_t kernel_size,
+               Conv2dOptions options)
+    : Cell(parent, std::move(name)),
+      in_(in_channels),
+      out_(out_channels),
+      kernel_(kernel_size),
+      options_(std::move(options)) {}
+
+Port Conv2d::construct(CellBuild& build, std::span<const Port> inputs) {
+  expect_inputs(inputs, 1);
+  const Port weight = parameter(build, "weight", {kernel_, kernel_, in_, out_}, options_.weight_init);
+  const Port y = build.builder().add(
+      "Conv2D", {inputs[0], weight},
+      {{"strides", Ints{1, options_.stride, options_.stride, 1}}, {"padding", upper(options_.pad_mode)}});
+  if (!options_.has_bias) return y;
+  return build.builder().add("BiasAdd", {y, parameter(build, "bias", {out_}, options_.bias_init)});
+}
+
+BatchNorm2d::BatchNorm2d(Cell& parent, std::string name, int64_t num_features, double eps, double momentum)
+    : Cell(parent, std::move(name)), features_(num_features), eps_(eps), momentum_(momentum) {}
+
+Port BatchNorm2d::construct(CellBuild& build, std::span<const Port> inputs) {
+  expect_inputs(inputs, 1);
+  GraphBuilder& b = build.builder();
+  // Without `parameter`: these are float32 for every x.
+  const auto kept = [&](const char* name, const Initializer& initializer, bool trainable) {
+    return build.store.get({name, {features_}, DType::kFloat32, initializer, trainable}).port;
+  };
+  const Port gamma = kept("gamma", Initializer::ones(), true), beta = kept("beta", Initializer::zeros(), true);
+  const Port mean = kept("moving_mean", Initializer::zeros(), false);
+  const Port variance = kept("moving_variance", Initializer::ones(), false);
+  const Port y = b.add("FusedBatchNormV3", {inputs[0], gamma, beta, mean, variance},
+                       {{"epsilon", eps_},
+                        {"is_training", build.training},
+                        {"exponential_avg_factor", build.training ? 1 - momentum_ : 1.0}});
+  if (build.training)
+    for (const auto& [port, name] : {std::pair(1, "moving_mean"), std::pair(2, "moving_variance")})
+      assign(b, build.store.variable(build.store.scope_path() + name), {y.node, port});
+  return y;
+}
+
+Port ReLU::construct(CellBuild& build, std::span<const Port> inputs) {
+  expect_inputs(inputs, 1);
+  return build.builder().add("Relu", {inputs[0]});
+}
+
+MaxPool2d::MaxPool2d(Cell& parent, std::string name, int64_t kernel_size, int64_t stride, std::string pad_mode)
+    : Cell(parent, std::move(name)), size_(kernel_size), stride_(stride), pad_mode_(std::move(pad_mode)) {}
+
+Port MaxPool2d::construct(CellBuild& build, std::span<const Port> inputs) {
+  expect_inputs(inputs, 1);
+  return build.builder().add(
+      "MaxPool", {inputs[0]},
+      {{"ksize", Ints{1, size_, size_, 1}}, {"strides", Ints{1, stride_, stride_, 1}}, {"padding", upper(pad_mode_)}});
+}
+
+Port Flatten::construct(CellBuild& build, std::span<const Port> inputs) {
+  expect_inputs(inputs, 1);
+  const Shape& shape = build.builder().type(inputs[0]).shape;
+  if (shape.rank() < 1) throw GraphError("cell '" + name() + "': x is a scalar; expected [batch, ...]");
+  int64_t rest = 1;
+  for (int axis = 1; axis < shape.rank(); ++axis) rest *= shape[axis];
+  return build.builder().add("Reshape", {inputs[0]}, {{"shape", Ints{shape[0], rest}}});
+}
+
+Port SequentialCell::construct(CellBuild& build, std::span<const Port> inputs) {
+  expect_inputs(inputs, 1);
+  Port x = inputs[0];
+  for (const auto& cell : owned_) x = (*cell)(build, x);
+  return x;
+}
+
+Port SoftmaxCrossEntropyWithLogits::construct(CellBuild& build, std::span<const Port> inputs) {
+  expect_inputs(inputs, 2);
+  GraphBuilder& b = build.builder();
+  const Port loss =
+      b.add(sparse_ ? "SparseSoftmaxCrossEntropyWithLogits" : "SoftmaxCrossEntropyWithLogits", {inputs[0], inputs[1]});
+  switch (reduction_) {
+    case Reduction::kMean: return b.add("Mean", {loss});
+    case Reduction::kSum: return b.add("Sum", {loss});
+    default: return loss;
+  }
+}
+
+}  // namespace softamp::cells

@@ -17,7 +17,7 @@ namespace softamp::engine {
 
 enum class ConvolutionKind : uint8_t { kForward, kInputGradient, kFilterGradient };
 
-/// A node of one of the six operations of src/graph/operations_convolutions.cpp.
+/// A node of one of the six operations of src/graph/ops/convolutions.cpp.
 struct ConvolutionNode {
   /// Rules are the options `settings.convolutions`, overridden by the attribute partialsType (product_options.h);
   /// warnings go to the context's.

@@ -116,12 +116,7 @@ std::vector<AttributeSpec> convolution_attributes(const char* sizes, const char*
                  "dtype of partial sums; empty: as the convolutions' options say",
                  {"", "half", "float"},
                  {}});
-  all.push_back({"T",
-                 AttributeKind::kType,
-                 std::nullopt,
-                 "of all tensors",
-                 {},
-                 {DType::kFloat16, DType::kBFloat16, DType::kFloat32}});
+  all.push_back({"T", AttributeKind::kType, std::nullopt, "of all tensors", {}, up_to_fp32()});
   return all;
 }
 

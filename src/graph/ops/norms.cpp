@@ -141,8 +141,7 @@ void infer_group_gradient(InferenceContext& c) {
 }
 
 const AttributeSpec& elements() {
-  static const AttributeSpec kSpec{
-      "T", kType, {}, "dtype of x and y", {}, {DType::kFloat16, DType::kBFloat16, DType::kFloat32}};
+  static const AttributeSpec kSpec{"T", kType, {}, "dtype of x and y", {}, up_to_fp32()};
   return kSpec;
 }
 const AttributeSpec& parameters() {

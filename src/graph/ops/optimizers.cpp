@@ -40,18 +40,16 @@ void infer_update(InferenceContext& c, const std::vector<PortSpec>& inputs, size
   for (size_t port = 0; port < outputs; ++port) c.output(port, c.shape(0));
 }
 
-AttributeSpec type_of(const char* name, const char* summary) {
-  return {name, kType, {}, summary, {}, {DType::kFloat16, DType::kBFloat16, DType::kFloat32}};
-}
+AttributeSpec type_named(const char* name, const char* summary) { return {name, kType, {}, summary, {}, up_to_fp32()}; }
 AttributeSpec share(const char* name, const char* summary) { return {name, kFloat, {}, summary, {}, {}}; }
 AttributeSpec epsilon() { return {"epsilon", kFloat, {}, "(>= 0) keeps the divisor above zero", {}, {}}; }
 
 /// An update: var and slots are inputs and outputs; all hyperparameters that are attributes are checked.
 Operation update(const char* name, const char* summary, std::vector<PortSpec> inputs, std::vector<PortSpec> outputs,
                  std::vector<AttributeSpec> own, int sites) {
-  std::vector<AttributeSpec> attributes = {type_of("T", "dtype of var")};
-  if (outputs.size() > 1) attributes.push_back(type_of("S", "dtype of the slots"));
-  attributes.push_back(type_of("G", "dtype of the gradient"));
+  std::vector<AttributeSpec> attributes = {type_named("T", "dtype of var")};
+  if (outputs.size() > 1) attributes.push_back(type_named("S", "dtype of the slots"));
+  attributes.push_back(type_named("G", "dtype of the gradient"));
   for (const AttributeSpec& a : own) attributes.push_back(a);
   const size_t results = outputs.size();
   auto infer = [inputs, own, results](InferenceContext& c) {
@@ -106,7 +104,7 @@ std::vector<Operation> optimizers() {
                 "Whether all elements are finite, and for each input how many are not; raises nothing.",
                 {{"inputs", "T", true}},
                 {{"finite", "bool"}, {"nonfinite", "int32"}},
-                {{"T", kType, {}, "dtype of the inputs", {}, {DType::kFloat16, DType::kBFloat16, DType::kFloat32}}},
+                {type_of(up_to_fp32(), "dtype of the inputs")},
                 1,
                 infer_all_finite,
                 false}

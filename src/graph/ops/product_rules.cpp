@@ -16,11 +16,11 @@ struct Known {
 };
 
 const std::vector<Known>& known_options() {
-  static const std::vector<std::string> kTypes = {"half", "float"}, kBool = {"true", "false"};
+  static const std::vector<std::string> kPartials = {"half", "float"}, kBool = {"true", "false"};
   static const std::vector<Known> kAll = {
-      {"partialsType", kTypes, true, true},
-      {"partialsType.interTile", kTypes, true, true},
-      {"partialsType.interIPU", kTypes, true, true},
+      {"partialsType", kPartials, true, true},
+      {"partialsType.interTile", kPartials, true, true},
+      {"partialsType.interIPU", kPartials, true, true},
       {"disableSRForAMPVertices", kBool, true, true},
       {"availableMemoryProportion", {"*"}, true, true},
       {"planConstraints", {"*"}, true, true},

@@ -6,13 +6,11 @@ namespace {
 
 using enum AttributeKind;
 
-const std::vector<DType> kTypes = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
-
 AttributeSpec flag(const char* name, const char* summary) { return {name, kBool, false, summary, {}, {}}; }
 
 std::vector<AttributeSpec> product_attributes(const char* first, const char* second) {
   return {
-      {"T", kType, {}, "dtype of operands and result", {}, kTypes},
+      type_of(up_to_fp32(), "dtype of operands and result"),
       flag(first, "the first matrix is stored transposed"),
       flag(second, "the second matrix is stored transposed"),
       flag("batch_sum", "k counts the samples of a batch: sums in independent partials of 1024 (a weight's gradient)"),

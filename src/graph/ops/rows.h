@@ -26,8 +26,8 @@ Shape broadcast_of(InferenceContext& c, const Shape& a, const Shape& b);
 void broadcast_two(InferenceContext& c);
 void equal_two(InferenceContext& c);
 
-inline AttributeSpec type_of(const std::vector<DType>& types) {
-  return {"T", AttributeKind::kType, {}, "dtype of operands and result", {}, types};
+inline AttributeSpec type_of(const std::vector<DType>& types, const char* summary = "dtype of operands and result") {
+  return {"T", AttributeKind::kType, {}, summary, {}, types};
 }
 
 inline Operation unary(const char* name, const char* summary, const std::vector<DType>& types, const char* input = "x",

@@ -31,8 +31,6 @@ int64_t axis_of(const GradientContext& c, int rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-void pass(GradientContext& c) { c.set(0, c.arriving()); }
-
 void reshape(GradientContext& c) { c.set(0, c.reshape(c.arriving(), c.shape())); }
 
 Ints inverse(const Ints& perm) {

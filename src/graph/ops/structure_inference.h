@@ -1,4 +1,4 @@
-// Shape inference of the operations that move elements, for their table in operations_structure.cpp.
+// Shape inference of the operations that move elements, for their rows in structure.cpp.
 #pragma once
 
 #include "softamp/graph/operation.h"

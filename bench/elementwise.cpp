@@ -72,9 +72,7 @@ class Runner {
     Attributes attributes = {{"approximate", false}, {"alpha", 0.2}, {"minval", 0.0},
                              {"maxval", 1.0},        {"mean", 0.0},  {"stddev", 1.0}};
     node_ = {"node", j.op, {}, attributes, {{j.to, shape}}, 0};
-    for (const auto family : {emu::elementwise_kernels, emu::random_kernels})
-      for (const emu::KernelEntry& e : family())
-        if (j.op == e.op) kernel_ = e.make({node_, types_, settings_, warnings_});
+    kernel_ = emu::find_kernel(j.op)({node_, types_, settings_, warnings_});
     const char* const base = static_cast<const char*>(data().of(j.from));
     for (int k = 0; k < 3; ++k) in_[k] = base;
     bytes_ = static_cast<double>(n_ * size_of(j.to));

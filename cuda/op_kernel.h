@@ -3,6 +3,7 @@
 
 #include "cuda/device.h"
 #include "cuda/status.h"
+#include "softamp/engine/kernel_registry.h"
 #include "softamp/engine/op_kernel.h"
 
 namespace softamp::cuda {
@@ -60,12 +61,13 @@ class OpKernel : public engine::OpKernel {
 /// Made once for a node; may put tables that its launches read into the device's memory (DeviceArray).
 using KernelFactory = std::unique_ptr<OpKernel> (*)(const OpContext&, Device&);
 
-struct KernelEntry {
-  const char* op;
-  KernelFactory make;
-};
+using KernelEntry = engine::KernelEntry<KernelFactory>;
 
-// Each family lists its own, as in emu/op_kernel.h; cuda/op_kernels.cpp joins them.
+/// The kernel of any operation whose row says what it computes for each element.
+std::unique_ptr<OpKernel> make_elementwise(const OpContext& context, Device& device);
+std::unique_ptr<OpKernel> make_function(const OpContext& context, Device& device);
+
+// The operations that need more: each family lists its own, as in emu/op_kernel.h; cuda/op_kernels.cpp joins them.
 std::span<const KernelEntry> elementwise_kernels();
 std::span<const KernelEntry> cast_kernels();
 std::span<const KernelEntry> function_kernels();

@@ -1,6 +1,7 @@
 // The kernels of the CPU engine: engine/op_kernel.h's, with a function that runs them.
 #pragma once
 
+#include "softamp/engine/kernel_registry.h"
 #include "softamp/engine/op_kernel.h"
 
 namespace softamp::emu {
@@ -27,14 +28,16 @@ class OpKernel : public engine::OpKernel {
 
 using KernelFactory = std::unique_ptr<OpKernel> (*)(const OpContext&);
 
-/// An operation type and the factory of its kernel.
-struct KernelEntry {
-  const char* op;
-  KernelFactory make;
-};
+using KernelEntry = engine::KernelEntry<KernelFactory>;
 
-// Each family lists its own; emu/op_kernels.cpp joins them.
+/// The kernel of any operation whose row says what it computes for each element.
+std::unique_ptr<OpKernel> make_elementwise(const OpContext& context);
+std::unique_ptr<OpKernel> make_function(const OpContext& context);
+
+// The operations that need more: each family lists its own; emu/op_kernels.cpp joins them.
 std::span<const KernelEntry> elementwise_kernels();
+std::span<const KernelEntry> function_kernels();
+std::span<const KernelEntry> cast_kernels();
 std::span<const KernelEntry> random_kernels();
 std::span<const KernelEntry> product_kernels();
 std::span<const KernelEntry> convolution_kernels();

@@ -84,7 +84,6 @@ struct ValueGroups {
   /// x = op(x, y).
   SOFTAMP_PRIMITIVE void values(Values& x, const Values& y) const {
     using math::Float;
-    namespace inside = kernel::inside;
     const auto each = [&](auto f) { for_group([&](unsigned j) { x[j] = f(x[j], y[j]); }); };
     const auto formula = [&](auto f) { for_group([&](unsigned j) { x[j] = f(Float(x[j]), Float(y[j])).value; }); };
     const float alpha = rare_elements.alpha;
@@ -102,7 +101,9 @@ struct ValueGroups {
         case Elementwise::kReciprocal: each([](float a, float) { return div_rn(1.0f, a); }); break;
         case Elementwise::kSqrt: each([](float a, float) { return sqrt_rn(a); }); break;
         case Elementwise::kRsqrt: each([](float a, float) { return div_rn(1.0f, sqrt_rn(a)); }); break;
-        default: formula([](Float a, Float b) { return inside::sqrt_grad(a, b); }); break;
+        default:
+          formula([](Float a, Float b) { return kernel::fp32_formula<Elementwise::kSqrtGrad>(a, b, 0.0f); });
+          break;
       }
       return;
     } else if (rules.toward_zero) {
@@ -119,15 +120,11 @@ struct ValueGroups {
       case Elementwise::kSub: each([](float a, float b) { return sub_rn(a, b); }); break;
       case Elementwise::kMul: each([](float a, float b) { return mul_rn(a, b); }); break;
       case Elementwise::kSquare: each([](float a, float) { return mul_rn(a, a); }); break;
-      case Elementwise::kLeakyRelu: formula([&](Float a, Float) { return inside::leaky_relu(a, alpha); }); break;
-      case Elementwise::kLeakyReluGrad:
-        formula([&](Float a, Float b) { return inside::leaky_relu_grad(a, b, alpha); });
-        break;
-      case Elementwise::kTanhGrad: formula([](Float a, Float b) { return inside::tanh_grad(a, b); }); break;
-      case Elementwise::kSigmoidGrad: formula([](Float a, Float b) { return inside::sigmoid_grad(a, b); }); break;
-      case Elementwise::kRsqrtGrad: formula([](Float a, Float b) { return inside::rsqrt_grad(a, b); }); break;
-      case Elementwise::kReciprocalGrad: formula([](Float a, Float b) { return inside::reciprocal_grad(a, b); }); break;
-      default: formula([](Float a, Float b) { return inside::squared_difference(a, b); }); break;
+      default:
+        kernel::with_constant(op, [&](auto constant) {
+          if constexpr (kernel::is_fp32_inside(constant.value) && constant.value != Elementwise::kSqrtGrad)
+            formula([&](Float a, Float b) { return kernel::fp32_formula<constant.value>(a, b, alpha); });
+        });
     }
   }
 

@@ -130,16 +130,16 @@ class MoveKernel final : public ElementKernel {
   unsigned out_bytes_;
 };
 
-template <Elementwise kOp>
-std::unique_ptr<OpKernel> make(const OpContext& context, Device&) {
-  return std::make_unique<ElementwiseKernel>(context, kOp);
-}
 template <Move kMove>
 std::unique_ptr<OpKernel> make_move(const OpContext& context, Device&) {
   return std::make_unique<MoveKernel>(context, kMove);
 }
 
 }  // namespace
+
+std::unique_ptr<OpKernel> make_elementwise(const OpContext& context, Device&) {
+  return std::make_unique<ElementwiseKernel>(context, std::get<Elementwise>(operation(context.node.op).element));
+}
 
 // cuda/elementwise/element_sums.cu
 std::unique_ptr<OpKernel> make_add_n(const OpContext& context, Device& device);
@@ -149,38 +149,6 @@ std::unique_ptr<OpKernel> make_ones(const OpContext& context, Device& device);
 
 std::span<const KernelEntry> elementwise_kernels() {
   static constexpr KernelEntry entries[] = {
-      {"AddV2", make<Elementwise::kAdd>},
-      {"Sub", make<Elementwise::kSub>},
-      {"Mul", make<Elementwise::kMul>},
-      {"RealDiv", make<Elementwise::kDiv>},
-      {"BiasAdd", make<Elementwise::kAdd>},
-      {"Square", make<Elementwise::kSquare>},
-      {"Sqrt", make<Elementwise::kSqrt>},
-      {"Rsqrt", make<Elementwise::kRsqrt>},
-      {"Reciprocal", make<Elementwise::kReciprocal>},
-      {"Neg", make<Elementwise::kNeg>},
-      {"Abs", make<Elementwise::kAbs>},
-      {"Maximum", make<Elementwise::kMaximum>},
-      {"Minimum", make<Elementwise::kMinimum>},
-      {"Relu", make<Elementwise::kRelu>},
-      {"Relu6", make<Elementwise::kRelu6>},
-      {"ReluGrad", make<Elementwise::kReluGrad>},
-      {"LeakyRelu", make<Elementwise::kLeakyRelu>},
-      {"LeakyReluGrad", make<Elementwise::kLeakyReluGrad>},
-      {"TanhGrad", make<Elementwise::kTanhGrad>},
-      {"SigmoidGrad", make<Elementwise::kSigmoidGrad>},
-      {"SqrtGrad", make<Elementwise::kSqrtGrad>},
-      {"RsqrtGrad", make<Elementwise::kRsqrtGrad>},
-      {"ReciprocalGrad", make<Elementwise::kReciprocalGrad>},
-      {"SquaredDifference", make<Elementwise::kSquaredDifference>},
-      {"Equal", make<Elementwise::kEqual>},
-      {"NotEqual", make<Elementwise::kNotEqual>},
-      {"Less", make<Elementwise::kLess>},
-      {"LessEqual", make<Elementwise::kLessEqual>},
-      {"Greater", make<Elementwise::kGreater>},
-      {"GreaterEqual", make<Elementwise::kGreaterEqual>},
-      {"IsNan", make<Elementwise::kIsNan>},
-      {"IsFinite", make<Elementwise::kIsFinite>},
       {"LogicalAnd", make_move<Move::kAnd>},
       {"LogicalOr", make_move<Move::kOr>},
       {"LogicalNot", make_move<Move::kNot>},

@@ -153,10 +153,6 @@ class FunctionKernel final : public ElementKernel {
   bool by_body_;
 };
 
-template <Function kFunction>
-std::unique_ptr<OpKernel> make(const OpContext& context, Device&) {
-  return std::make_unique<FunctionKernel>(context, Kind::kFunction, kFunction);
-}
 std::unique_ptr<OpKernel> make_pow(const OpContext& context, Device&) {
   return std::make_unique<FunctionKernel>(context, Kind::kPow, Function::kExp);
 }
@@ -173,17 +169,12 @@ std::unique_ptr<OpKernel> make_gelu_grad(const OpContext& context, Device&) {
 
 }  // namespace
 
+std::unique_ptr<OpKernel> make_function(const OpContext& context, Device&) {
+  return std::make_unique<FunctionKernel>(context, Kind::kFunction,
+                                          std::get<Function>(operation(context.node.op).element));
+}
 std::span<const KernelEntry> function_kernels() {
   static constexpr KernelEntry entries[] = {
-      {"Exp", make<Function::kExp>},
-      {"Expm1", make<Function::kExpm1>},
-      {"Log", make<Function::kLog>},
-      {"Log1p", make<Function::kLog1p>},
-      {"Tanh", make<Function::kTanh>},
-      {"Sigmoid", make<Function::kSigmoid>},
-      {"Erf", make<Function::kErf>},
-      {"Sin", make<Function::kSin>},
-      {"Cos", make<Function::kCos>},
       {"Pow", make_pow},
       {"Gelu", make_gelu},
       {"GeluGrad", make_gelu_grad},

@@ -185,8 +185,12 @@ class CastKernel final : public ElementKernel {
   std::vector<char> ones_;
 };
 
+std::unique_ptr<OpKernel> make_cast(const OpContext& context) { return std::make_unique<CastKernel>(context); }
+
+constexpr KernelEntry kCastEntries[] = {{"Cast", make_cast}};
+
 }  // namespace
 
-std::unique_ptr<OpKernel> make_cast(const OpContext& context) { return std::make_unique<CastKernel>(context); }
+std::span<const KernelEntry> cast_kernels() { return kCastEntries; }
 
 }  // namespace softamp::emu

@@ -139,13 +139,6 @@ class HalfKernel final : public ElementKernel {
   ArithmeticKernel kernel_;
 };
 
-template <Elementwise kOp>
-std::unique_ptr<OpKernel> make(const OpContext& context) {
-  const bool by_bulk = kOp <= Elementwise::kSquare && context.inputs[0].dtype == DType::kFloat16;
-  if (by_bulk) return std::make_unique<HalfKernel>(context, kOp);
-  return std::make_unique<OperationKernel>(context, kOp);
-}
-
 /// SelectV2: a copy, which raises nothing.
 class SelectKernel final : public ElementKernel {
  public:
@@ -203,63 +196,31 @@ std::unique_ptr<OpKernel> make_select(const OpContext& context) { return std::ma
 
 }  // namespace
 
-// emu/elementwise/element_sums.cpp, emu/casts/cast.cpp, emu/functions/function_ops.cpp
+std::unique_ptr<OpKernel> make_elementwise(const OpContext& context) {
+  const auto op = std::get<Elementwise>(operation(context.node.op).element);
+  const bool by_bulk = op <= Elementwise::kSquare && context.inputs[0].dtype == DType::kFloat16;
+  if (by_bulk) return std::make_unique<HalfKernel>(context, op);
+  return std::make_unique<OperationKernel>(context, op);
+}
+
+// emu/elementwise/element_sums.cpp
 std::unique_ptr<OpKernel> make_add_n(const OpContext& context);
 std::unique_ptr<OpKernel> make_fill(const OpContext& context);
 std::unique_ptr<OpKernel> make_zeros(const OpContext& context);
 std::unique_ptr<OpKernel> make_ones(const OpContext& context);
-std::unique_ptr<OpKernel> make_cast(const OpContext& context);
-std::span<const KernelEntry> function_kernels();
 
 std::span<const KernelEntry> elementwise_kernels() {
-  static const std::vector<KernelEntry> entries = [] {
-    std::vector<KernelEntry> all = {
-        {"AddV2", make<Elementwise::kAdd>},
-        {"Sub", make<Elementwise::kSub>},
-        {"Mul", make<Elementwise::kMul>},
-        {"RealDiv", make<Elementwise::kDiv>},
-        {"BiasAdd", make<Elementwise::kAdd>},
-        {"Square", make<Elementwise::kSquare>},
-        {"Sqrt", make<Elementwise::kSqrt>},
-        {"Rsqrt", make<Elementwise::kRsqrt>},
-        {"Reciprocal", make<Elementwise::kReciprocal>},
-        {"Neg", make<Elementwise::kNeg>},
-        {"Abs", make<Elementwise::kAbs>},
-        {"Maximum", make<Elementwise::kMaximum>},
-        {"Minimum", make<Elementwise::kMinimum>},
-        {"Relu", make<Elementwise::kRelu>},
-        {"Relu6", make<Elementwise::kRelu6>},
-        {"ReluGrad", make<Elementwise::kReluGrad>},
-        {"LeakyRelu", make<Elementwise::kLeakyRelu>},
-        {"LeakyReluGrad", make<Elementwise::kLeakyReluGrad>},
-        {"TanhGrad", make<Elementwise::kTanhGrad>},
-        {"SigmoidGrad", make<Elementwise::kSigmoidGrad>},
-        {"SqrtGrad", make<Elementwise::kSqrtGrad>},
-        {"RsqrtGrad", make<Elementwise::kRsqrtGrad>},
-        {"ReciprocalGrad", make<Elementwise::kReciprocalGrad>},
-        {"SquaredDifference", make<Elementwise::kSquaredDifference>},
-        {"Equal", make<Elementwise::kEqual>},
-        {"NotEqual", make<Elementwise::kNotEqual>},
-        {"Less", make<Elementwise::kLess>},
-        {"LessEqual", make<Elementwise::kLessEqual>},
-        {"Greater", make<Elementwise::kGreater>},
-        {"GreaterEqual", make<Elementwise::kGreaterEqual>},
-        {"IsNan", make<Elementwise::kIsNan>},
-        {"IsFinite", make<Elementwise::kIsFinite>},
-        {"LogicalAnd", make_logical<Logic::kAnd>},
-        {"LogicalOr", make_logical<Logic::kOr>},
-        {"LogicalNot", make_logical<Logic::kNot>},
-        {"SelectV2", make_select},
-        {"AddN", make_add_n},
-        {"Fill", make_fill},
-        {"ZerosLike", make_zeros},
-        {"OnesLike", make_ones},
-        {"Cast", make_cast},
-    };
-    for (const KernelEntry& e : function_kernels()) all.push_back(e);
-    return all;
-  }();
-  return entries;
+  static constexpr KernelEntry kElementwiseEntries[] = {
+      {"LogicalAnd", make_logical<Logic::kAnd>},
+      {"LogicalOr", make_logical<Logic::kOr>},
+      {"LogicalNot", make_logical<Logic::kNot>},
+      {"SelectV2", make_select},
+      {"AddN", make_add_n},
+      {"Fill", make_fill},
+      {"ZerosLike", make_zeros},
+      {"OnesLike", make_ones},
+  };
+  return kElementwiseEntries;
 }
 
 }  // namespace softamp::emu

@@ -27,7 +27,6 @@ struct FromFp32 {
 
 template <Elementwise kOp>
 SOFTAMP_LANES F32 value_of(F32 a, F32 b, const LaneParameters& c) {
-  using namespace kernel::inside;
   if constexpr (kOp == Elementwise::kAdd) return a + b;
   if constexpr (kOp == Elementwise::kSub) return a - b;
   if constexpr (kOp == Elementwise::kMul) return a * b;
@@ -36,14 +35,7 @@ SOFTAMP_LANES F32 value_of(F32 a, F32 b, const LaneParameters& c) {
   if constexpr (kOp == Elementwise::kSqrt) return root(a);
   if constexpr (kOp == Elementwise::kReciprocal) return 1.0f / a;
   if constexpr (kOp == Elementwise::kRsqrt) return 1.0f / root(a);
-  if constexpr (kOp == Elementwise::kLeakyRelu) return leaky_relu(Lane32{a}, c.alpha).v;
-  if constexpr (kOp == Elementwise::kLeakyReluGrad) return leaky_relu_grad(Lane32{a}, Lane32{b}, c.alpha).v;
-  if constexpr (kOp == Elementwise::kTanhGrad) return tanh_grad(Lane32{a}, Lane32{b}).v;
-  if constexpr (kOp == Elementwise::kSigmoidGrad) return sigmoid_grad(Lane32{a}, Lane32{b}).v;
-  if constexpr (kOp == Elementwise::kSqrtGrad) return sqrt_grad(Lane32{a}, Lane32{b}).v;
-  if constexpr (kOp == Elementwise::kRsqrtGrad) return rsqrt_grad(Lane32{a}, Lane32{b}).v;
-  if constexpr (kOp == Elementwise::kReciprocalGrad) return reciprocal_grad(Lane32{a}, Lane32{b}).v;
-  if constexpr (kOp == Elementwise::kSquaredDifference) return squared_difference(Lane32{a}, Lane32{b}).v;
+  if constexpr (kernel::is_fp32_inside(kOp)) return kernel::fp32_formula<kOp>(Lane32{a}, Lane32{b}, c.alpha).v;
 }
 
 /// The fp32 result; `rare` marks lanes that may be rounded wrongly.
@@ -225,43 +217,7 @@ LaneKernel form_of(LaneForm form) {
 }
 
 LaneKernel lane_form(LaneForm form, Elementwise op) {
-  switch (op) {
-#define SOFTAMP_FORM(name) \
-  case Elementwise::name: return form_of<Elementwise::name>(form);
-    SOFTAMP_FORM(kAdd)
-    SOFTAMP_FORM(kSub)
-    SOFTAMP_FORM(kMul)
-    SOFTAMP_FORM(kDiv)
-    SOFTAMP_FORM(kSquare)
-    SOFTAMP_FORM(kSqrt)
-    SOFTAMP_FORM(kRsqrt)
-    SOFTAMP_FORM(kReciprocal)
-    SOFTAMP_FORM(kNeg)
-    SOFTAMP_FORM(kAbs)
-    SOFTAMP_FORM(kMaximum)
-    SOFTAMP_FORM(kMinimum)
-    SOFTAMP_FORM(kRelu)
-    SOFTAMP_FORM(kRelu6)
-    SOFTAMP_FORM(kReluGrad)
-    SOFTAMP_FORM(kLeakyRelu)
-    SOFTAMP_FORM(kLeakyReluGrad)
-    SOFTAMP_FORM(kTanhGrad)
-    SOFTAMP_FORM(kSigmoidGrad)
-    SOFTAMP_FORM(kSqrtGrad)
-    SOFTAMP_FORM(kRsqrtGrad)
-    SOFTAMP_FORM(kReciprocalGrad)
-    SOFTAMP_FORM(kSquaredDifference)
-    SOFTAMP_FORM(kEqual)
-    SOFTAMP_FORM(kNotEqual)
-    SOFTAMP_FORM(kLess)
-    SOFTAMP_FORM(kLessEqual)
-    SOFTAMP_FORM(kGreater)
-    SOFTAMP_FORM(kGreaterEqual)
-    SOFTAMP_FORM(kIsNan)
-    SOFTAMP_FORM(kIsFinite)
-#undef SOFTAMP_FORM
-  }
-  return nullptr;
+  return kernel::with_constant(op, [&](auto constant) { return form_of<constant.value>(form); });
 }
 
 void lane_words(const RandomPlan& plan, uint64_t first, size_t count, uint32_t* out) {

@@ -152,10 +152,6 @@ class FunctionKernel final : public ElementKernel {
   FunctionOfCodes codes_;
 };
 
-template <Function kFunction>
-std::unique_ptr<OpKernel> make(const OpContext& context) {
-  return std::make_unique<FunctionKernel>(context, Kind::kFunction, kFunction);
-}
 std::unique_ptr<OpKernel> make_pow(const OpContext& context) {
   return std::make_unique<FunctionKernel>(context, Kind::kPow, Function::kExp);
 }
@@ -171,15 +167,6 @@ std::unique_ptr<OpKernel> make_gelu_grad(const OpContext& context) {
 }
 
 constexpr KernelEntry kFunctionOpsEntries[] = {
-    {"Exp", make<Function::kExp>},
-    {"Expm1", make<Function::kExpm1>},
-    {"Log", make<Function::kLog>},
-    {"Log1p", make<Function::kLog1p>},
-    {"Tanh", make<Function::kTanh>},
-    {"Sigmoid", make<Function::kSigmoid>},
-    {"Erf", make<Function::kErf>},
-    {"Sin", make<Function::kSin>},
-    {"Cos", make<Function::kCos>},
     {"Pow", make_pow},
     {"Gelu", make_gelu},
     {"GeluGrad", make_gelu_grad},
@@ -187,6 +174,10 @@ constexpr KernelEntry kFunctionOpsEntries[] = {
 
 }  // namespace
 
+std::unique_ptr<OpKernel> make_function(const OpContext& context) {
+  return std::make_unique<FunctionKernel>(context, Kind::kFunction,
+                                          std::get<Function>(operation(context.node.op).element));
+}
 std::span<const KernelEntry> function_kernels() { return kFunctionOpsEntries; }
 
 }  // namespace softamp::emu

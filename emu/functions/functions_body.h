@@ -144,18 +144,17 @@ uint64_t look_up(const uint16_t* table, const QuietCodes& quiet, const uint16_t*
 }
 #endif
 
-template <int... kIndices>
-constexpr FunctionTable make_function_table() {
-  return {{function_array<static_cast<kernel::Function>(kIndices)>...},
-          pow_array,
-          uniform_array,
-          normal_array,
-          truncated_normal_array,
-          look_up};
-}
-
 /// The table of this translation unit.
-constexpr FunctionTable kFunctions = make_function_table<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>();
+constexpr FunctionTable kFunctions = {{
+#define SOFTAMP_ROW(name, body) function_array<kernel::Function::name>,
+                                          SOFTAMP_FUNCTIONS(SOFTAMP_ROW)
+#undef SOFTAMP_ROW
+                                      },
+                                      pow_array,
+                                      uniform_array,
+                                      normal_array,
+                                      truncated_normal_array,
+                                      look_up};
 
 }  // namespace
 }  // namespace softamp::emu

@@ -140,12 +140,7 @@ inline ElementResult run_case(const ElementCase& c, const RunOptions& o) {
   std::vector<const void*> in;
   for (const Tensor* t : c.inputs) types.push_back(t->type()), in.push_back(t->data());
   std::vector<std::string> warnings;
-  const emu::KernelFactory make = [&] {
-    for (const auto family : {emu::elementwise_kernels, emu::random_kernels})
-      for (const emu::KernelEntry& e : family())
-        if (c.op == e.op) return e.make;
-    return emu::KernelFactory{nullptr};
-  }();
+  const emu::KernelFactory make = emu::find_kernel(c.op);
   EXPECT_NE(make, nullptr) << c.op;
   const std::unique_ptr<emu::OpKernel> kernel = make({node, types, settings, warnings});
   ElementResult r{Tensor(c.output), {}};

@@ -328,7 +328,7 @@ TEST(Elementwise, OperandsOfAnElement) {
   Node node{"node", "AddV2", {}, {}, {{DType::kFloat16, Shape{4, 5}}}, 0};
   const std::vector<TensorType> types = {a.type(), b.type()};
   std::vector<std::string> warnings;
-  const auto kernel = emu::elementwise_kernels()[0].make({node, types, settings, warnings});
+  const auto kernel = emu::find_kernel("AddV2")({node, types, settings, warnings});
   const void* in[2] = {a.data(), b.data()};
   EXPECT_EQ(kernel->operands_at(in, settings.environment, 13), (std::vector<uint64_t>{a.code(13), b.code(3)}));
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "softamp/graph/graph.h"
@@ -71,6 +72,13 @@ class InferenceContext {
   std::vector<TensorType>& outputs_;
 };
 
+// What an engine computes for each element: kernel/elementwise.h, kernel/functions.h.
+namespace kernel {
+enum class Elementwise : uint8_t;
+enum class Function : uint8_t;
+}  // namespace kernel
+using ElementBody = std::variant<std::monostate, kernel::Elementwise, kernel::Function>;
+
 namespace graph_detail {
 class GradientContext;  // src/graph/gradient_context.h
 }
@@ -88,10 +96,16 @@ struct Operation {
   std::function<void(InferenceContext&)> infer;
   /// Runs for its effect, even if nothing reads it (PrintTensor, OutfeedEnqueue).
   bool effect = false;
+  /// For an operation of one element at a time that needs no more of an engine than this: its body.
+  ElementBody element = {};
   GradientRule gradient = nullptr;  ///< null: none
   /// Its result is an integer, a truth value, random, given, or piecewise constant: a gradient that arrives ends there.
   bool is_constant = false;
 
+  Operation computes(ElementBody body) && {
+    element = body;
+    return std::move(*this);
+  }
   Operation with(GradientRule rule) && {
     gradient = rule;
     return std::move(*this);

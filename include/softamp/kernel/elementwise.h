@@ -10,48 +10,79 @@
 // The elementary functions are in kernel/functions.h, conversions in kernel/cast.h.
 #pragma once
 
+#include <type_traits>
+
 #include "softamp/kernel/environment.h"
 #include "softamp/numerics/math_lane.h"
 #include "softamp/numerics/operations.h"
 
 namespace softamp::kernel {
 
+/// The operations, each with its number of operands: enumerators, and whatever else is made for each of them, come from
+/// here. Their order tells the four kinds apart.
+#define SOFTAMP_ELEMENTWISE(ROW)                                                                                  \
+  ROW(kAdd, 2)                                                                                                    \
+  ROW(kSub, 2)                                                                                                    \
+  ROW(kMul, 2)                                                                                                    \
+  ROW(kDiv, 2)                                                                                                    \
+  ROW(kSquare, 1)                                                                                                 \
+  ROW(kSqrt, 1)                                                                                                   \
+  ROW(kRsqrt, 1)                                                                                                  \
+  ROW(kReciprocal, 1)                                                                                             \
+  /* Selections. */                                                                                               \
+  ROW(kNeg, 1)      /* the sign turned; a NaN becomes the policy's. Raises nothing, flushes nothing. */           \
+  ROW(kAbs, 1)      /* the sign removed; otherwise as kNeg */                                                     \
+  ROW(kMaximum, 2)  /* N43 */                                                                                     \
+  ROW(kMinimum, 2)  /* N43 */                                                                                     \
+  ROW(kRelu, 1)     /* max(x, +0) */                                                                              \
+  ROW(kRelu6, 1)    /* min(max(x, +0), 6) */                                                                      \
+  ROW(kReluGrad, 2) /* (gradients, features): features > 0 ? gradients : +0. The gradient is copied unchanged. */ \
+  /* fp32 inside: see fp32_formula. */                                                                            \
+  ROW(kLeakyRelu, 1)                                                                                              \
+  ROW(kLeakyReluGrad, 2)                                                                                          \
+  ROW(kTanhGrad, 2)                                                                                               \
+  ROW(kSigmoidGrad, 2)                                                                                            \
+  ROW(kSqrtGrad, 2)                                                                                               \
+  ROW(kRsqrtGrad, 2)                                                                                              \
+  ROW(kReciprocalGrad, 2)                                                                                         \
+  ROW(kSquaredDifference, 2)                                                                                      \
+  /* Comparisons. */                                                                                              \
+  ROW(kEqual, 2)                                                                                                  \
+  ROW(kNotEqual, 2)                                                                                               \
+  ROW(kLess, 2)                                                                                                   \
+  ROW(kLessEqual, 2)                                                                                              \
+  ROW(kGreater, 2)                                                                                                \
+  ROW(kGreaterEqual, 2)                                                                                           \
+  ROW(kIsNan, 1)                                                                                                  \
+  ROW(kIsFinite, 1)
+
 enum class Elementwise : uint8_t {
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,
-  kSquare,
-  kSqrt,
-  kRsqrt,
-  kReciprocal,
-  // Selections.
-  kNeg,       ///< the sign turned; a NaN becomes the policy's. Raises nothing, flushes nothing.
-  kAbs,       ///< the sign removed; otherwise as kNeg.
-  kMaximum,   ///< N43
-  kMinimum,   ///< N43
-  kRelu,      ///< max(x, +0)
-  kRelu6,     ///< min(max(x, +0), 6)
-  kReluGrad,  ///< (gradients, features): features > 0 ? gradients : +0. The gradient is copied unchanged.
-  // fp32 inside.
-  kLeakyRelu,          ///< 0 < x ? x : alpha x
-  kLeakyReluGrad,      ///< (gradients g, features x): 0 < x ? g : alpha g
-  kTanhGrad,           ///< (y, dy): dy (1 - y y)
-  kSigmoidGrad,        ///< (y, dy): (dy y) (1 - y)
-  kSqrtGrad,           ///< (y, dy): (0.5 dy) / y
-  kRsqrtGrad,          ///< (y, dy): (-0.5 dy) ((y y) y)
-  kReciprocalGrad,     ///< (y, dy): -dy (y y)
-  kSquaredDifference,  ///< (x - y) (x - y)
-  // Comparisons.
-  kEqual,
-  kNotEqual,
-  kLess,
-  kLessEqual,
-  kGreater,
-  kGreaterEqual,
-  kIsNan,
-  kIsFinite,
+#define SOFTAMP_ROW(name, operands) name,
+  SOFTAMP_ELEMENTWISE(SOFTAMP_ROW)
+#undef SOFTAMP_ROW
 };
+
+constexpr SOFTAMP_HD int operand_count(Elementwise op) {
+  switch (op) {
+#define SOFTAMP_ROW(name, operands) \
+  case Elementwise::name: return operands;
+    SOFTAMP_ELEMENTWISE(SOFTAMP_ROW)
+#undef SOFTAMP_ROW
+  }
+  return 0;
+}
+
+/// f(constant), where constant.value is `op`, for code that is made for each operation.
+template <class Function>
+SOFTAMP_INLINE auto with_constant(Elementwise op, const Function& f) {
+  switch (op) {
+#define SOFTAMP_ROW(name, operands) \
+  case Elementwise::name: return f(std::integral_constant<Elementwise, Elementwise::name>{});
+    SOFTAMP_ELEMENTWISE(SOFTAMP_ROW)
+#undef SOFTAMP_ROW
+  }
+  return f(std::integral_constant<Elementwise, Elementwise::kAdd>{});
+}
 
 constexpr SOFTAMP_HD bool is_arithmetic(Elementwise op) { return op <= Elementwise::kReciprocal; }
 constexpr SOFTAMP_HD bool is_selection(Elementwise op) {
@@ -61,60 +92,25 @@ constexpr SOFTAMP_HD bool is_fp32_inside(Elementwise op) {
   return op >= Elementwise::kLeakyRelu && op <= Elementwise::kSquaredDifference;
 }
 constexpr SOFTAMP_HD bool is_comparison(Elementwise op) { return op >= Elementwise::kEqual; }
-constexpr SOFTAMP_HD int operand_count(Elementwise op) {
-  switch (op) {
-    case Elementwise::kSquare:
-    case Elementwise::kSqrt:
-    case Elementwise::kRsqrt:
-    case Elementwise::kReciprocal:
-    case Elementwise::kNeg:
-    case Elementwise::kAbs:
-    case Elementwise::kRelu:
-    case Elementwise::kRelu6:
-    case Elementwise::kLeakyRelu:
-    case Elementwise::kIsNan:
-    case Elementwise::kIsFinite: return 1;
-    default: return 2;
+/// The operations with fp32 inside, of operands x and y: the same formulas for the scalar lane and for vectors. F has
+/// + - x / and select(0 < x, a, b).
+template <Elementwise kOp, class F>
+SOFTAMP_MATH F fp32_formula(F x, F y, float alpha) {
+  using enum Elementwise;
+  if constexpr (kOp == kLeakyRelu) return select(0.0f < x, x, x * alpha);
+  // (gradients, features); a NaN among the features is the result.
+  if constexpr (kOp == kLeakyReluGrad) return select(y == y, select(0.0f < y, x, x * alpha), y);
+  // (y, dy)
+  if constexpr (kOp == kTanhGrad) return y * (1.0f - x * x);
+  if constexpr (kOp == kSigmoidGrad) return (y * x) * (1.0f - x);
+  if constexpr (kOp == kSqrtGrad) return (0.5f * y) / x;
+  if constexpr (kOp == kRsqrtGrad) return (-0.5f * y) * ((x * x) * x);
+  if constexpr (kOp == kReciprocalGrad) return -y * (x * x);
+  if constexpr (kOp == kSquaredDifference) {
+    const F d = x - y;
+    return d * d;
   }
 }
-
-/// The formulas in fp32, the same code for the scalar lane and for vectors: F has + - x / and select(0 < x, a, b).
-namespace inside {
-template <class F>
-SOFTAMP_MATH F leaky_relu(F x, float alpha) {
-  return select(0.0f < x, x, x * alpha);
-}
-/// A NaN among the features is the result.
-template <class F>
-SOFTAMP_MATH F leaky_relu_grad(F g, F x, float alpha) {
-  return select(x == x, select(0.0f < x, g, g * alpha), x);
-}
-template <class F>
-SOFTAMP_MATH F tanh_grad(F y, F dy) {
-  return dy * (1.0f - y * y);
-}
-template <class F>
-SOFTAMP_MATH F sigmoid_grad(F y, F dy) {
-  return (dy * y) * (1.0f - y);
-}
-template <class F>
-SOFTAMP_MATH F sqrt_grad(F y, F dy) {
-  return (0.5f * dy) / y;
-}
-template <class F>
-SOFTAMP_MATH F rsqrt_grad(F y, F dy) {
-  return (-0.5f * dy) * ((y * y) * y);
-}
-template <class F>
-SOFTAMP_MATH F reciprocal_grad(F y, F dy) {
-  return -dy * (y * y);
-}
-template <class F>
-SOFTAMP_MATH F squared_difference(F x, F y) {
-  const F d = x - y;
-  return d * d;
-}
-}  // namespace inside
 
 /// An operand of a multi-step operation as an fp32 number: exact for formats of at most 16 bits, flushed where the
 /// preset flushes fp32 operands.
@@ -174,21 +170,13 @@ SOFTAMP_MATH Rounded fp32_inside(Elementwise op, const FloatFormat& f, uint64_t 
     operands.add(f, b, s);
     y = operand32(f, b, s);
   }
-  Float value = 0.0f;
-  bool pole = false;
-  switch (op) {
-    case Elementwise::kLeakyRelu: value = inside::leaky_relu(x, alpha); break;
-    case Elementwise::kLeakyReluGrad: value = inside::leaky_relu_grad(x, y, alpha); break;
-    case Elementwise::kTanhGrad: value = inside::tanh_grad(x, y); break;
-    case Elementwise::kSigmoidGrad: value = inside::sigmoid_grad(x, y); break;
-    case Elementwise::kSqrtGrad:
-      value = inside::sqrt_grad(x, y);
-      pole = x.value == 0.0f;
-      break;
-    case Elementwise::kRsqrtGrad: value = inside::rsqrt_grad(x, y); break;
-    case Elementwise::kReciprocalGrad: value = inside::reciprocal_grad(x, y); break;
-    default: value = inside::squared_difference(x, y); break;
-  }
+  const Float value = with_constant(op, [&](auto constant) {
+    if constexpr (is_fp32_inside(constant.value))
+      return fp32_formula<constant.value>(x, y, alpha);
+    else
+      return Float(0.0f);
+  });
+  const bool pole = op == Elementwise::kSqrtGrad && x.value == 0.0f;
   return finish32(f, value.value, operands, pole, s, random);
 }
 

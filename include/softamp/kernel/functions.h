@@ -13,67 +13,52 @@
 
 namespace softamp::kernel {
 
-/// Functions of one fp32 number. The last five serve gradients and executors.
+/// Functions of one fp32 number, each with its body in namespace math. The last five serve gradients and executors.
+#define SOFTAMP_FUNCTIONS(ROW)                                                  \
+  ROW(kExp, exp)                                                                \
+  ROW(kExpm1, expm1) /* e^x - 1 */                                              \
+  ROW(kLog, log)     /* ln x: a pole at zeros, invalid below */                 \
+  ROW(kLog1p, log1p) /* ln(1 + x): a pole at -1, invalid below */               \
+  ROW(kTanh, tanh)                                                              \
+  ROW(kSigmoid, sigmoid) /* 1 / (1 + e^-x) */                                   \
+  ROW(kErf, erf)                                                                \
+  ROW(kGelu, gelu)          /* x Phi(x) = x/2 (1 + erf(x / sqrt 2)) */          \
+  ROW(kGeluTanh, gelu_tanh) /* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */ \
+  ROW(kSin, sin)            /* invalid of an infinity */                        \
+  ROW(kCos, cos)            /* invalid of an infinity */                        \
+  ROW(kExp2, exp2)                                                              \
+  ROW(kNormalCdf, normal_cdf)                /* Phi(x) */                       \
+  ROW(kNormalPdf, normal_pdf)                /* e^(-x^2/2) / sqrt(2 pi) */      \
+  ROW(kGeluGradient, gelu_gradient)          /* Phi(x) + x phi(x) */            \
+  ROW(kGeluTanhGradient, gelu_tanh_gradient) /* the derivative of kGeluTanh */
+
 enum class Function : uint8_t {
-  kExp,
-  kExpm1,  ///< e^x - 1
-  kLog,    ///< ln x: a pole at zeros, invalid below
-  kLog1p,  ///< ln(1 + x): a pole at -1, invalid below
-  kTanh,
-  kSigmoid,  ///< 1 / (1 + e^-x)
-  kErf,
-  kGelu,      ///< x Phi(x) = x/2 (1 + erf(x / sqrt 2))
-  kGeluTanh,  ///< x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
-  kSin,       ///< invalid of an infinity
-  kCos,       ///< invalid of an infinity
-  kExp2,
-  kNormalCdf,         ///< Phi(x)
-  kNormalPdf,         ///< e^(-x^2/2) / sqrt(2 pi)
-  kGeluGradient,      ///< Phi(x) + x phi(x)
-  kGeluTanhGradient,  ///< the derivative of kGeluTanh
+#define SOFTAMP_ROW(name, body) name,
+  SOFTAMP_FUNCTIONS(SOFTAMP_ROW)
+#undef SOFTAMP_ROW
 };
-inline constexpr int kFunctionCount = 16;
+inline constexpr int kFunctionCount = 0
+#define SOFTAMP_ROW(name, body) +1
+    SOFTAMP_FUNCTIONS(SOFTAMP_ROW)
+#undef SOFTAMP_ROW
+    ;
 
 /// The function of one lane or of a vector of them.
 template <Function f, class F>
 SOFTAMP_MATH F function_of(F x) {
-  if constexpr (f == Function::kExp) return math::exp(x);
-  if constexpr (f == Function::kExpm1) return math::expm1(x);
-  if constexpr (f == Function::kLog) return math::log(x);
-  if constexpr (f == Function::kLog1p) return math::log1p(x);
-  if constexpr (f == Function::kTanh) return math::tanh(x);
-  if constexpr (f == Function::kSigmoid) return math::sigmoid(x);
-  if constexpr (f == Function::kErf) return math::erf(x);
-  if constexpr (f == Function::kGelu) return math::gelu(x);
-  if constexpr (f == Function::kGeluTanh) return math::gelu_tanh(x);
-  if constexpr (f == Function::kSin) return math::sin(x);
-  if constexpr (f == Function::kCos) return math::cos(x);
-  if constexpr (f == Function::kExp2) return math::exp2(x);
-  if constexpr (f == Function::kNormalCdf) return math::normal_cdf(x);
-  if constexpr (f == Function::kNormalPdf) return math::normal_pdf(x);
-  if constexpr (f == Function::kGeluGradient) return math::gelu_gradient(x);
-  if constexpr (f == Function::kGeluTanhGradient) return math::gelu_tanh_gradient(x);
+#define SOFTAMP_ROW(name, body) \
+  if constexpr (f == Function::name) return math::body(x);
+  SOFTAMP_FUNCTIONS(SOFTAMP_ROW)
+#undef SOFTAMP_ROW
 }
 
 /// The fp32 function of one number. The bits of a NaN are unspecified.
 SOFTAMP_HD inline float function_of(Function f, float x) {
   switch (f) {
-    case Function::kExp: return function_of<Function::kExp>(math::Float(x)).value;
-    case Function::kExpm1: return function_of<Function::kExpm1>(math::Float(x)).value;
-    case Function::kLog: return function_of<Function::kLog>(math::Float(x)).value;
-    case Function::kLog1p: return function_of<Function::kLog1p>(math::Float(x)).value;
-    case Function::kTanh: return function_of<Function::kTanh>(math::Float(x)).value;
-    case Function::kSigmoid: return function_of<Function::kSigmoid>(math::Float(x)).value;
-    case Function::kErf: return function_of<Function::kErf>(math::Float(x)).value;
-    case Function::kGelu: return function_of<Function::kGelu>(math::Float(x)).value;
-    case Function::kGeluTanh: return function_of<Function::kGeluTanh>(math::Float(x)).value;
-    case Function::kSin: return function_of<Function::kSin>(math::Float(x)).value;
-    case Function::kCos: return function_of<Function::kCos>(math::Float(x)).value;
-    case Function::kExp2: return function_of<Function::kExp2>(math::Float(x)).value;
-    case Function::kNormalCdf: return function_of<Function::kNormalCdf>(math::Float(x)).value;
-    case Function::kNormalPdf: return function_of<Function::kNormalPdf>(math::Float(x)).value;
-    case Function::kGeluGradient: return function_of<Function::kGeluGradient>(math::Float(x)).value;
-    case Function::kGeluTanhGradient: return function_of<Function::kGeluTanhGradient>(math::Float(x)).value;
+#define SOFTAMP_ROW(name, body) \
+  case Function::name: return function_of<Function::name>(math::Float(x)).value;
+    SOFTAMP_FUNCTIONS(SOFTAMP_ROW)
+#undef SOFTAMP_ROW
   }
   return x;
 }

@@ -2,12 +2,15 @@
 //
 // Gradients: g is the gradient that arrives, x the operand, y the result. Where an operand was broadcast, its gradient
 // is summed over the axes along which it was. If the table has an operation for the gradient, it is used.
+#include "softamp/kernel/elementwise.h"
+
 #include "src/graph/ops/rows.h"
 
 namespace softamp::operations_of {
 namespace {
 
 using enum AttributeKind;
+using enum kernel::Elementwise;
 
 void broadcast_three(InferenceContext& c) {
   c.output(0, broadcast_of(c, c.shape(0), broadcast_of(c, c.shape(1), c.shape(2))));
@@ -38,11 +41,14 @@ void infer_fill(InferenceContext& c) {
 }
 
 AttributeSpec alpha() { return {"alpha", kFloat, 0.2, "slope below zero, rounded to fp32", {}, {}}; }
-Operation comparison(const char* name, const char* summary) {
-  return {name, summary, {{"x", "T"}, {"y", "T"}}, {{"z", "bool"}}, {type_of(numbers())}, 1, broadcast_two, false};
+Operation comparison(const char* name, ElementBody body, const char* summary) {
+  return Operation{name,          summary, {{"x", "T"}, {"y", "T"}}, {{"z", "bool"}}, {type_of(numbers())}, 1,
+                   broadcast_two, false}
+      .computes(body);
 }
-Operation test(const char* name, const char* summary) {
-  return {name, summary, {{"x", "T"}}, {{"y", "bool"}}, {type_of(floats())}, 1, same_shape, false};
+Operation test(const char* name, ElementBody body, const char* summary) {
+  return Operation{name, summary, {{"x", "T"}}, {{"y", "bool"}}, {type_of(floats())}, 1, same_shape, false}.computes(
+      body);
 }
 
 void add(GradientContext& c) {
@@ -171,13 +177,14 @@ void leaky_relu_gradient(GradientContext& c) {
 
 std::vector<Operation> elementwise() {
   return {
-      binary("AddV2", "x + y, rounded once.", numbers()).with(add),
-      binary("Sub", "x - y, rounded once.", numbers()).with(subtract),
-      binary("Mul", "x y, rounded once.", numbers()).with(multiply),
-      binary("RealDiv", "x / y; in the IPU preset rounded to fp32 first.", floats()).with(divide),
-      binary("Maximum", "The greater; a NaN gives NaN, -0 is below +0.", numbers()).with(maximum),
-      binary("Minimum", "The lesser; a NaN gives NaN, -0 is below +0.", numbers()).with(minimum),
-      binary("SquaredDifference", "(x - y) (x - y), in fp32 inside.", up_to_fp32()).with(squared_difference),
+      binary("AddV2", kAdd, "x + y, rounded once.", numbers()).with(add),
+      binary("Sub", kSub, "x - y, rounded once.", numbers()).with(subtract),
+      binary("Mul", kMul, "x y, rounded once.", numbers()).with(multiply),
+      binary("RealDiv", kDiv, "x / y; in the IPU preset rounded to fp32 first.", floats()).with(divide),
+      binary("Maximum", kMaximum, "The greater; a NaN gives NaN, -0 is below +0.", numbers()).with(maximum),
+      binary("Minimum", kMinimum, "The lesser; a NaN gives NaN, -0 is below +0.", numbers()).with(minimum),
+      binary("SquaredDifference", kSquaredDifference, "(x - y) (x - y), in fp32 inside.", up_to_fp32())
+          .with(squared_difference),
       Operation{"BiasAdd",
                 "value + bias over the last axis, rounded once.",
                 {{"value", "T"}, {"bias", "T"}},
@@ -187,38 +194,41 @@ std::vector<Operation> elementwise() {
                 1,
                 infer_bias,
                 false}
+          .computes(kAdd)
           .with(bias_add),
 
-      unary("Neg", "-x; raises nothing.", numbers()).with(negate),
-      unary("Abs", "|x|; raises nothing.", numbers()).with(absolute),
-      unary("Square", "x x, rounded once.", numbers()).with(square),
-      unary("Sqrt", "The square root; in the IPU preset rounded to fp32 first.", floats()).with(square_root),
-      unary("Rsqrt", "1 / sqrt(x), rounded once (float64: root and quotient each).", floats()).with(reciprocal_root),
-      unary("Reciprocal", "1 / x.", floats()).with(reciprocal),
-      unary("Relu", "max(x, +0).", numbers(), "features", "activations").with(relu),
-      unary("Relu6", "min(max(x, +0), 6).", numbers(), "features", "activations").with(relu6),
-      unary("LeakyRelu", "0 < x ? x : alpha x, in fp32 inside.", up_to_fp32(), "features", "activations", {alpha()})
+      unary("Neg", kNeg, "-x; raises nothing.", numbers()).with(negate),
+      unary("Abs", kAbs, "|x|; raises nothing.", numbers()).with(absolute),
+      unary("Square", kSquare, "x x, rounded once.", numbers()).with(square),
+      unary("Sqrt", kSqrt, "The square root; in the IPU preset rounded to fp32 first.", floats()).with(square_root),
+      unary("Rsqrt", kRsqrt, "1 / sqrt(x), rounded once (float64: root and quotient each).", floats())
+          .with(reciprocal_root),
+      unary("Reciprocal", kReciprocal, "1 / x.", floats()).with(reciprocal),
+      unary("Relu", kRelu, "max(x, +0).", numbers(), "features", "activations").with(relu),
+      unary("Relu6", kRelu6, "min(max(x, +0), 6).", numbers(), "features", "activations").with(relu6),
+      unary("LeakyRelu", kLeakyRelu, "0 < x ? x : alpha x, in fp32 inside.", up_to_fp32(), "features", "activations",
+            {alpha()})
           .with(leaky_relu),
 
-      gradient("ReluGrad", "features > 0 ? gradients : +0.", "gradients", "features", numbers(), "backprops")
+      gradient("ReluGrad", kReluGrad, "features > 0 ? gradients : +0.", "gradients", "features", numbers(), "backprops")
           .with(relu_gradient),
-      gradient("LeakyReluGrad", "0 < features ? gradients : alpha gradients, in fp32 inside.", "gradients", "features",
-               up_to_fp32(), "backprops", {alpha()})
+      gradient("LeakyReluGrad", kLeakyReluGrad, "0 < features ? gradients : alpha gradients, in fp32 inside.",
+               "gradients", "features", up_to_fp32(), "backprops", {alpha()})
           .with(leaky_relu_gradient),
-      gradient("TanhGrad", "dy (1 - y y), in fp32 inside.", "y", "dy", up_to_fp32(), "z"),
-      gradient("SigmoidGrad", "(dy y) (1 - y), in fp32 inside.", "y", "dy", up_to_fp32(), "z"),
-      gradient("SqrtGrad", "(0.5 dy) / y, in fp32 inside.", "y", "dy", up_to_fp32(), "z"),
-      gradient("RsqrtGrad", "(-0.5 dy) ((y y) y), in fp32 inside.", "y", "dy", up_to_fp32(), "z"),
-      gradient("ReciprocalGrad", "-dy (y y), in fp32 inside.", "y", "dy", up_to_fp32(), "z"),
+      gradient("TanhGrad", kTanhGrad, "dy (1 - y y), in fp32 inside.", "y", "dy", up_to_fp32(), "z"),
+      gradient("SigmoidGrad", kSigmoidGrad, "(dy y) (1 - y), in fp32 inside.", "y", "dy", up_to_fp32(), "z"),
+      gradient("SqrtGrad", kSqrtGrad, "(0.5 dy) / y, in fp32 inside.", "y", "dy", up_to_fp32(), "z"),
+      gradient("RsqrtGrad", kRsqrtGrad, "(-0.5 dy) ((y y) y), in fp32 inside.", "y", "dy", up_to_fp32(), "z"),
+      gradient("ReciprocalGrad", kReciprocalGrad, "-dy (y y), in fp32 inside.", "y", "dy", up_to_fp32(), "z"),
 
-      comparison("Equal", "x == y; a NaN is unequal.").constant(),
-      comparison("NotEqual", "x != y.").constant(),
-      comparison("Less", "x < y; false for a NaN, which raises invalid.").constant(),
-      comparison("LessEqual", "x <= y; false for a NaN, which raises invalid.").constant(),
-      comparison("Greater", "x > y; false for a NaN, which raises invalid.").constant(),
-      comparison("GreaterEqual", "x >= y; false for a NaN, which raises invalid.").constant(),
-      test("IsNan", "x is a NaN; raises nothing.").constant(),
-      test("IsFinite", "x is neither infinite nor NaN; raises nothing.").constant(),
+      comparison("Equal", kEqual, "x == y; a NaN is unequal.").constant(),
+      comparison("NotEqual", kNotEqual, "x != y.").constant(),
+      comparison("Less", kLess, "x < y; false for a NaN, which raises invalid.").constant(),
+      comparison("LessEqual", kLessEqual, "x <= y; false for a NaN, which raises invalid.").constant(),
+      comparison("Greater", kGreater, "x > y; false for a NaN, which raises invalid.").constant(),
+      comparison("GreaterEqual", kGreaterEqual, "x >= y; false for a NaN, which raises invalid.").constant(),
+      test("IsNan", kIsNan, "x is a NaN; raises nothing.").constant(),
+      test("IsFinite", kIsFinite, "x is neither infinite nor NaN; raises nothing.").constant(),
       Operation{"LogicalAnd", "x and y.", {{"x", "bool"}, {"y", "bool"}}, {{"z", "bool"}}, {}, 1, broadcast_two, false}
           .constant(),
       Operation{"LogicalOr", "x or y.", {{"x", "bool"}, {"y", "bool"}}, {{"z", "bool"}}, {}, 1, broadcast_two, false}
@@ -254,8 +264,8 @@ std::vector<Operation> elementwise() {
                 infer_fill,
                 false}
           .constant(),
-      unary("ZerosLike", "Zeros of the shape of x.", numbers_and_bool()).constant(),
-      unary("OnesLike", "Ones of the shape of x.", numbers_and_bool()).constant(),
+      unary("ZerosLike", {}, "Zeros of the shape of x.", numbers_and_bool()).constant(),
+      unary("OnesLike", {}, "Ones of the shape of x.", numbers_and_bool()).constant(),
   };
 }
 

@@ -4,12 +4,15 @@
 // gradient, it is used. Otherwise several operations are combined, and each rounds; if that would lose digits in 16
 // bits (an exponential of a rounded square, a rounded exponent), they compute in fp32 and the result is cast back,
 // rounded once.
+#include "softamp/kernel/functions.h"
+
 #include "src/graph/ops/rows.h"
 
 namespace softamp::operations_of {
 namespace {
 
 using enum AttributeKind;
+using enum kernel::Function;
 
 AttributeSpec approximate() { return {"approximate", kBool, false, "the tanh formula, else the exact one", {}, {}}; }
 
@@ -68,19 +71,19 @@ void gelu(GradientContext& c) {
 
 std::vector<Operation> functions() {
   return {
-      unary("Exp", "e^x.", up_to_fp32()).with(exponential),
-      unary("Expm1", "e^x - 1.", up_to_fp32()).with(exponential_less_1),
-      unary("Log", "ln x.", up_to_fp32()).with(logarithm),
-      unary("Log1p", "ln(1 + x).", up_to_fp32()).with(logarithm_of_1_and),
-      unary("Tanh", "The hyperbolic tangent.", up_to_fp32()).with(tanh),
-      unary("Sigmoid", "1 / (1 + e^-x).", up_to_fp32()).with(sigmoid),
-      unary("Erf", "The error function.", up_to_fp32()).with(error_function),
-      unary("Sin", "The sine.", up_to_fp32()).with(sine),
-      unary("Cos", "The cosine.", up_to_fp32()).with(cosine),
-      unary("Gelu", "x Phi(x).", up_to_fp32(), "features", "activations", {approximate()}).with(gelu),
-      gradient("GeluGrad", "gradients times the derivative of Gelu at features, in fp32 inside.", "gradients",
+      unary("Exp", kExp, "e^x.", up_to_fp32()).with(exponential),
+      unary("Expm1", kExpm1, "e^x - 1.", up_to_fp32()).with(exponential_less_1),
+      unary("Log", kLog, "ln x.", up_to_fp32()).with(logarithm),
+      unary("Log1p", kLog1p, "ln(1 + x).", up_to_fp32()).with(logarithm_of_1_and),
+      unary("Tanh", kTanh, "The hyperbolic tangent.", up_to_fp32()).with(tanh),
+      unary("Sigmoid", kSigmoid, "1 / (1 + e^-x).", up_to_fp32()).with(sigmoid),
+      unary("Erf", kErf, "The error function.", up_to_fp32()).with(error_function),
+      unary("Sin", kSin, "The sine.", up_to_fp32()).with(sine),
+      unary("Cos", kCos, "The cosine.", up_to_fp32()).with(cosine),
+      unary("Gelu", {}, "x Phi(x).", up_to_fp32(), "features", "activations", {approximate()}).with(gelu),
+      gradient("GeluGrad", {}, "gradients times the derivative of Gelu at features, in fp32 inside.", "gradients",
                "features", up_to_fp32(), "backprops", {approximate()}),
-      binary("Pow", "x to the power y: in binary64 inside, rounded to fp32, then to the dtype.", up_to_fp32())
+      binary("Pow", {}, "x to the power y: in binary64 inside, rounded to fp32, then to the dtype.", up_to_fp32())
           .with(power),
   };
 }

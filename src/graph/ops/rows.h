@@ -30,19 +30,23 @@ inline AttributeSpec type_of(const std::vector<DType>& types, const char* summar
   return {"T", AttributeKind::kType, {}, summary, {}, types};
 }
 
-inline Operation unary(const char* name, const char* summary, const std::vector<DType>& types, const char* input = "x",
-                       const char* output = "y", std::vector<AttributeSpec> more = {}) {
+/// `body`: what computes an element, {} for a kernel of its own.
+inline Operation unary(const char* name, ElementBody body, const char* summary, const std::vector<DType>& types,
+                       const char* input = "x", const char* output = "y", std::vector<AttributeSpec> more = {}) {
   more.insert(more.begin(), type_of(types));
-  return {name, summary, {{input, "T"}}, {{output, "T"}}, std::move(more), 1, same_shape};
+  return Operation{name, summary, {{input, "T"}}, {{output, "T"}}, std::move(more), 1, same_shape}.computes(body);
 }
-inline Operation binary(const char* name, const char* summary, const std::vector<DType>& types) {
-  return {name, summary, {{"x", "T"}, {"y", "T"}}, {{"z", "T"}}, {type_of(types)}, 1, broadcast_two};
+inline Operation binary(const char* name, ElementBody body, const char* summary, const std::vector<DType>& types) {
+  return Operation{name, summary, {{"x", "T"}, {"y", "T"}}, {{"z", "T"}}, {type_of(types)}, 1, broadcast_two}.computes(
+      body);
 }
 /// An operation that serves the gradient of another one: two operands of one shape.
-inline Operation gradient(const char* name, const char* summary, const char* first, const char* second,
-                          const std::vector<DType>& types, const char* output, std::vector<AttributeSpec> more = {}) {
+inline Operation gradient(const char* name, ElementBody body, const char* summary, const char* first,
+                          const char* second, const std::vector<DType>& types, const char* output,
+                          std::vector<AttributeSpec> more = {}) {
   more.insert(more.begin(), type_of(types));
-  return {name, summary, {{first, "T"}, {second, "T"}}, {{output, "T"}}, std::move(more), 1, equal_two};
+  return Operation{name, summary, {{first, "T"}, {second, "T"}}, {{output, "T"}}, std::move(more), 1, equal_two}
+      .computes(body);
 }
 
 }  // namespace softamp::operations_of

@@ -10,6 +10,7 @@
 
 #include "softamp/kernel/elementwise.h"
 
+#include "emu/bulk/instruction_set.h"
 #include "emu/bulk/plan.h"
 
 namespace softamp::emu {
@@ -105,15 +106,6 @@ struct LaneTable {
   void (*words)(const RandomPlan&, uint64_t first, size_t count, uint32_t* out);
 };
 
-extern const LaneTable kPortableLanes;
-#if defined(SOFTAMP_HAS_AVX2)
-extern const LaneTable kAvx2Lanes;
-#endif
-#if defined(SOFTAMP_HAS_AVX512)
-extern const LaneTable kAvx512Lanes;
-#endif
-
-/// The lanes of `set`; kernels_of (dispatch.h) has checked that there are any.
-const LaneTable& lanes_of(bulk::InstructionSet set);
+SOFTAMP_TABLES(LaneTable, Lanes, lanes_of)
 
 }  // namespace softamp::emu

@@ -8,6 +8,8 @@
 #include "softamp/kernel/functions.h"
 #include "softamp/tensor/bulk.h"
 
+#include "emu/bulk/instruction_set.h"
+
 namespace softamp::emu {
 
 /// Codes that raise none of the wanted flags: first .. first + more [=all], in each of two ranges.
@@ -38,15 +40,6 @@ struct FunctionTable {
   OfNumbers operator[](kernel::Function f) const { return function[static_cast<int>(f)]; }
 };
 
-extern const FunctionTable kPortableFunctions;
-#if defined(SOFTAMP_HAS_AVX2)
-extern const FunctionTable kAvx2Functions;
-#endif
-#if defined(SOFTAMP_HAS_AVX512)
-extern const FunctionTable kAvx512Functions;
-#endif
-
-/// The functions of `set` (kAuto: the best available). Throws std::invalid_argument if machine or build lack it.
-const FunctionTable& functions_of(bulk::InstructionSet set);
+SOFTAMP_TABLES(FunctionTable, Functions, functions_of)
 
 }  // namespace softamp::emu

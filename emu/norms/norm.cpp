@@ -3,21 +3,6 @@
 #include "emu/bulk/dispatch.h"
 
 namespace softamp::emu {
-const NormKernels& norms_of(bulk::InstructionSet set) {
-  if (set == bulk::InstructionSet::kAuto) set = bulk::best_instruction_set();
-  kernels_of(set);  // refuses an unavailable set
-  switch (set) {
-#if defined(SOFTAMP_HAS_AVX2)
-    case bulk::InstructionSet::kAvx2: return kAvx2Norms;
-#endif
-#if defined(SOFTAMP_HAS_AVX512)
-    case bulk::InstructionSet::kAvx512:
-    case bulk::InstructionSet::kAvx512Fp16: return kAvx512Norms;
-#endif
-    default: return kPortableNorms;
-  }
-}
-
 NormNode::NormNode(const OpContext& c)
     : engine::NormNode(c),
       threads(c.settings.reference ? 1 : c.settings.threads),

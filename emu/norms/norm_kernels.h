@@ -5,6 +5,7 @@
 // `rows` rows of `width` channels, `stride` elements apart, have a mean and an i per channel.
 #pragma once
 
+#include "emu/bulk/instruction_set.h"
 #include "emu/reductions/reduction_kernels.h"
 
 namespace softamp::emu {
@@ -39,15 +40,6 @@ struct NormKernels {
                           const float* inverse, const float* factor, const float* a, const float* b, float* out);
 };
 
-extern const NormKernels kPortableNorms;
-#if defined(SOFTAMP_HAS_AVX2)
-extern const NormKernels kAvx2Norms;
-#endif
-#if defined(SOFTAMP_HAS_AVX512)
-extern const NormKernels kAvx512Norms;
-#endif
-
-/// The kernels of `set` (kAuto: the best available). Throws as kernels_of (dispatch.h).
-const NormKernels& norms_of(bulk::InstructionSet set);
+SOFTAMP_TABLES(NormKernels, Norms, norms_of)
 
 }  // namespace softamp::emu

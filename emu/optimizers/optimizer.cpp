@@ -278,21 +278,6 @@ std::unique_ptr<OpKernel> make_update(const OpContext& c) { return std::make_uni
 
 }  // namespace
 
-const UpdateKernels& updates_of(bulk::InstructionSet set) {
-  if (set == bulk::InstructionSet::kAuto) set = bulk::best_instruction_set();
-  kernels_of(set);  // refuses an unavailable set
-  switch (set) {
-#if defined(SOFTAMP_HAS_AVX2)
-    case bulk::InstructionSet::kAvx2: return kAvx2Updates;
-#endif
-#if defined(SOFTAMP_HAS_AVX512)
-    case bulk::InstructionSet::kAvx512:
-    case bulk::InstructionSet::kAvx512Fp16: return kAvx512Updates;
-#endif
-    default: return kPortableUpdates;
-  }
-}
-
 std::unique_ptr<OpKernel> make_all_finite(const OpContext& c);  // emu/optimizers/all_finite.cpp
 
 std::span<const KernelEntry> optimizer_kernels() {

@@ -7,6 +7,8 @@
 
 #include "softamp/tensor/bulk.h"
 
+#include "emu/bulk/instruction_set.h"
+
 namespace softamp::emu {
 
 /// The sums of kernel::update.
@@ -50,15 +52,6 @@ struct UpdateKernels {
   uint64_t (*not_finite32)(const uint32_t* codes, size_t n);
 };
 
-extern const UpdateKernels kPortableUpdates;
-#if defined(SOFTAMP_HAS_AVX2)
-extern const UpdateKernels kAvx2Updates;
-#endif
-#if defined(SOFTAMP_HAS_AVX512)
-extern const UpdateKernels kAvx512Updates;
-#endif
-
-/// The kernels of `set` (kAuto: the best available). Throws as kernels_of (dispatch.h).
-const UpdateKernels& updates_of(bulk::InstructionSet set);
+SOFTAMP_TABLES(UpdateKernels, Updates, updates_of)
 
 }  // namespace softamp::emu

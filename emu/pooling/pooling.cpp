@@ -17,22 +17,6 @@ using kernel::Range;
 constexpr size_t kSerialReads = 65536;  ///< elements read: fewer run only on the caller's thread
 constexpr uint8_t kPoolingReported = kInvalid | kOverflow;
 
-const PoolingKernels& pooling_of(bulk::InstructionSet set) {
-  using bulk::InstructionSet;
-  if (set == InstructionSet::kAuto) set = bulk::best_instruction_set();
-  kernels_of(set);  // throws if it is unavailable
-  switch (set) {
-#if defined(SOFTAMP_HAS_AVX2)
-    case InstructionSet::kAvx2: return kAvx2Pooling;
-#endif
-#if defined(SOFTAMP_HAS_AVX512)
-    case InstructionSet::kAvx512:
-    case InstructionSet::kAvx512Fp16: return kAvx512Pooling;
-#endif
-    default: return kPortablePooling;
-  }
-}
-
 class Pooling : public OpKernel {
  public:
   explicit Pooling(const OpContext& c)

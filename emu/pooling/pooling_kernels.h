@@ -9,6 +9,8 @@
 
 #include "softamp/engine/pooling_plan.h"
 
+#include "emu/bulk/instruction_set.h"
+
 namespace softamp::emu {
 
 using engine::PoolingPlan;
@@ -31,12 +33,6 @@ struct PoolingKernels {
   bool (*average_gradient)(const PoolingPlan&, size_t channels, const void* gradient, float count, float* out);
 };
 
-extern const PoolingKernels kPortablePooling;
-#if defined(SOFTAMP_HAS_AVX2)
-extern const PoolingKernels kAvx2Pooling;
-#endif
-#if defined(SOFTAMP_HAS_AVX512)
-extern const PoolingKernels kAvx512Pooling;
-#endif
+SOFTAMP_TABLES(PoolingKernels, Pooling, pooling_of)
 
 }  // namespace softamp::emu

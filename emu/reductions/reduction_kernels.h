@@ -9,6 +9,8 @@
 #include "softamp/tensor/bulk.h"
 #include "softamp/tensor/dtype.h"
 
+#include "emu/bulk/instruction_set.h"
+
 namespace softamp::emu {
 
 /// How elements are read as fp32. The bodies of kernel/ compute other dtypes and presets.
@@ -42,16 +44,7 @@ struct ReductionKernels {
   void (*store)(const float* values, size_t count, uint32_t nan, bool flushed, bool stream, float* out);
 };
 
-extern const ReductionKernels kPortableReductions;
-#if defined(SOFTAMP_HAS_AVX2)
-extern const ReductionKernels kAvx2Reductions;
-#endif
-#if defined(SOFTAMP_HAS_AVX512)
-extern const ReductionKernels kAvx512Reductions;
-#endif
-
-/// The kernels of `set` (kAuto: the best available). Throws as kernels_of (dispatch.h).
-const ReductionKernels& reductions_of(bulk::InstructionSet set);
+SOFTAMP_TABLES(ReductionKernels, Reductions, reductions_of)
 
 /// How elements of `type` are read under `s`; kNone if its rules need the body.
 Load load_of(DType type, const Semantics& s);

@@ -21,21 +21,6 @@ bool result_starts_line(const void* p) { return reinterpret_cast<uintptr_t>(p) %
 
 }  // namespace
 
-const ReductionKernels& reductions_of(bulk::InstructionSet set) {
-  if (set == bulk::InstructionSet::kAuto) set = bulk::best_instruction_set();
-  kernels_of(set);  // refuses an unavailable set
-  switch (set) {
-#if defined(SOFTAMP_HAS_AVX2)
-    case bulk::InstructionSet::kAvx2: return kAvx2Reductions;
-#endif
-#if defined(SOFTAMP_HAS_AVX512)
-    case bulk::InstructionSet::kAvx512:
-    case bulk::InstructionSet::kAvx512Fp16: return kAvx512Reductions;
-#endif
-    default: return kPortableReductions;
-  }
-}
-
 Load load_of(DType type, const Semantics& s) {
   const bool flushing = s.wide.subnormals != Subnormals::kKeep;
   if (s.wide.infinity != InfinityResult::kKeep || s.wide.subnormals == Subnormals::kFlushToPositive) return Load::kNone;

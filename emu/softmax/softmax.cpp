@@ -10,21 +10,6 @@
 
 namespace softamp::emu {
 
-const SoftmaxKernels& softmax_of(bulk::InstructionSet set) {
-  if (set == bulk::InstructionSet::kAuto) set = bulk::best_instruction_set();
-  kernels_of(set);  // refuses an unavailable set
-  switch (set) {
-#if defined(SOFTAMP_HAS_AVX2)
-    case bulk::InstructionSet::kAvx2: return kAvx2Softmax;
-#endif
-#if defined(SOFTAMP_HAS_AVX512)
-    case bulk::InstructionSet::kAvx512:
-    case bulk::InstructionSet::kAvx512Fp16: return kAvx512Softmax;
-#endif
-    default: return kPortableSoftmax;
-  }
-}
-
 namespace {
 
 constexpr uint64_t kBuffer = 4096;            // results that a thread holds

@@ -3,6 +3,7 @@
 // infinity or a NaN was met.
 #pragma once
 
+#include "emu/bulk/instruction_set.h"
 #include "emu/reductions/reduction_kernels.h"
 
 namespace softamp::emu {
@@ -31,15 +32,6 @@ struct SoftmaxKernels {
   bool (*gradient)(Load load, const void* y, const void* g, size_t n, bool logarithmic, float total, float* out);
 };
 
-extern const SoftmaxKernels kPortableSoftmax;
-#if defined(SOFTAMP_HAS_AVX2)
-extern const SoftmaxKernels kAvx2Softmax;
-#endif
-#if defined(SOFTAMP_HAS_AVX512)
-extern const SoftmaxKernels kAvx512Softmax;
-#endif
-
-/// The kernels of `set` (kAuto: the best available). Throws as kernels_of (dispatch.h).
-const SoftmaxKernels& softmax_of(bulk::InstructionSet set);
+SOFTAMP_TABLES(SoftmaxKernels, Softmax, softmax_of)
 
 }  // namespace softamp::emu

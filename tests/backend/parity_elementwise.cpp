@@ -1,42 +1,22 @@
 // Element-wise operations: every one on every dtype under every setting, on special values against each other, in
 // shapes that broadcast, in place, in sizes around a group, and arithmetic under every switch of a preset.
 #include "parity_elements.h"
+#include "tests/ops/element_rows.h"
 
 namespace softamp::parity {
 namespace {
 
-const std::vector<const char*> kUnary = {"Neg",  "Abs",   "Square", "Sqrt",     "Rsqrt",     "Reciprocal",
-                                         "Relu", "Relu6", "IsNan",  "IsFinite", "ZerosLike", "OnesLike"};
-const std::vector<const char*> kBinary = {"AddV2",   "Sub",          "Mul",      "RealDiv", "Maximum",
-                                          "Minimum", "Equal",        "NotEqual", "Less",    "LessEqual",
-                                          "Greater", "GreaterEqual", "ReluGrad"};
-/// fp32 inside.
-const std::vector<const char*> kFormulas = {"SquaredDifference", "TanhGrad",  "SigmoidGrad",
-                                            "SqrtGrad",          "RsqrtGrad", "ReciprocalGrad"};
-
-bool takes(const char* op, DType t) {
-  const std::string name = op;
-  if (t == DType::kInt32)
-    return name != "Sqrt" && name != "Rsqrt" && name != "Reciprocal" && name != "RealDiv" && name != "IsNan" &&
-           name != "IsFinite";
-  return true;
-}
+using test::ElementRow;
+using test::elementwise_rows;
 
 /// Every operation on x and y of one shape.
 void add_elementwise(GraphBuilder& b, Port x, Port y) {
   const DType t = b.type(x).dtype;
-  for (const char* op : kUnary)
-    if (takes(op, t)) b.add(op, {x});
-  for (const char* op : kBinary)
-    if (takes(op, t)) b.add(op, {x, y});
+  for (const ElementRow& row : elementwise_rows())
+    if (row.takes(t)) b.add(row.op, row.operands() == 1 ? std::vector{x} : std::vector{x, y}, row.attributes);
+  for (const char* op : {"ZerosLike", "OnesLike"}) b.add(op, {x});
   b.add("AddN", {x});
   b.add("AddN", {x, y, x});
-  if (t == DType::kInt32 || t == DType::kFloat64) return;
-  for (const char* op : kFormulas) b.add(op, {x, y});
-  for (const double alpha : {0.2, -1.5, 0.0}) {
-    b.add("LeakyRelu", {x}, {{"alpha", alpha}});
-    b.add("LeakyReluGrad", {x, y}, {{"alpha", alpha}});
-  }
 }
 
 void every_elementwise(Suite& suite, const Setting& setting, DType t, const Shape& shape, const std::string& what,
@@ -69,8 +49,8 @@ void broadcasts(Suite& suite, const Setting& setting, DType t) {
     if (!suite.wants(name)) continue;
     Elements e(name, setting);
     const Port x = e.operand("x", t, first), y = e.operand("y", t, second), c = e.operand("c", DType::kBool, first);
-    for (const char* op : kBinary)
-      if (takes(op, t) && op != std::string("ReluGrad")) e.builder.add(op, {x, y});
+    for (const ElementRow& row : elementwise_rows())
+      if (row.takes(t) && row.broadcasts()) e.builder.add(row.op, {x, y}, row.attributes);
     for (const char* op : {"Sub", "Minimum", "LessEqual"}) e.builder.add(op, {y, x});
     if (t != DType::kInt32 && t != DType::kFloat64) e.builder.add("SquaredDifference", {y, x});
     e.builder.add("SelectV2", {c, x, y});

@@ -1,17 +1,14 @@
 // The elementary functions, the power and the gradient of gelu on every dtype, with every special value, broadcast, in
 // place, in sizes around a group, and under every switch of a preset.
 #include "parity_elements.h"
+#include "tests/ops/element_rows.h"
 
 namespace softamp::parity {
 namespace {
 
 void add_functions(GraphBuilder& b, Port x, Port y) {
-  for (const char* op : {"Exp", "Expm1", "Log", "Log1p", "Tanh", "Sigmoid", "Erf", "Sin", "Cos"}) b.add(op, {x});
-  b.add("Pow", {x, y});
-  for (const bool approximate : {false, true}) {
-    b.add("Gelu", {x}, {{"approximate", approximate}});
-    b.add("GeluGrad", {x, y}, {{"approximate", approximate}});
-  }
+  for (const test::ElementRow& row : test::function_rows())
+    b.add(row.op, row.operands() == 1 ? std::vector{x} : std::vector{x, y}, row.attributes);
 }
 
 void every_function(Suite& suite, const Setting& setting, DType t, const Shape& shape, const std::string& what,

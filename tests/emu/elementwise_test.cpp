@@ -7,71 +7,34 @@
 
 #include "softamp/kernel/elementwise.h"
 #include "tests/emu/element_check.h"
+#include "tests/ops/element_rows.h"
 
 namespace softamp {
 namespace {
 
 using namespace softamp::test;
 
-struct OperationCase {
-  const char* op;
-  int operands;
-  std::vector<DType> types;
-  bool truth = false;
-  Attributes attributes = {};
-};
-
 const std::vector<DType> kUpTo32 = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
-const std::vector<DType> kFloats = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64};
 const std::vector<DType> kNumbers = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64,
                                      DType::kInt32};
 
-std::vector<OperationCase> operation_cases() {
-  const Attributes alpha = {{"alpha", 0.2}};
-  std::vector<OperationCase> all;
-  for (const char* op : {"AddV2", "Sub", "Mul", "Maximum", "Minimum", "ReluGrad"}) all.push_back({op, 2, kNumbers});
-  all.push_back({"RealDiv", 2, kFloats});
-  for (const char* op : {"Neg", "Abs", "Square", "Relu", "Relu6"}) all.push_back({op, 1, kNumbers});
-  for (const char* op : {"Sqrt", "Rsqrt", "Reciprocal"}) all.push_back({op, 1, kFloats});
-  all.push_back({"LeakyRelu", 1, kUpTo32, false, alpha});
-  all.push_back({"LeakyReluGrad", 2, kUpTo32, false, alpha});
-  for (const char* op : {"TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "SquaredDifference"})
-    all.push_back({op, 2, kUpTo32});
-  for (const char* op : {"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"})
-    all.push_back({op, 2, kNumbers, true});
-  for (const char* op : {"IsNan", "IsFinite"}) all.push_back({op, 1, kFloats, true});
-  return all;
-}
-
-std::vector<OperationCase> function_cases() {
-  std::vector<OperationCase> all;
-  for (const char* op : {"Exp", "Expm1", "Log", "Log1p", "Tanh", "Sigmoid", "Erf", "Sin", "Cos"})
-    all.push_back({op, 1, kUpTo32});
-  all.push_back({"Pow", 2, kUpTo32});
-  for (const bool approximate : {false, true}) {
-    all.push_back({"Gelu", 1, kUpTo32, false, {{"approximate", approximate}}});
-    all.push_back({"GeluGrad", 2, kUpTo32, false, {{"approximate", approximate}}});
-  }
-  return all;
-}
-
-void sweep(const std::vector<OperationCase>& cases, const std::vector<Named>& policies,
+void sweep(const std::vector<ElementRow>& rows, const std::vector<Named>& policies,
            std::initializer_list<int64_t> sizes, std::initializer_list<Field> fields) {
-  for (const OperationCase& c : cases)
-    for (const DType t : c.types)
+  for (const ElementRow& row : rows)
+    for (const DType t : row.types())
       for (const int64_t n : sizes)
         for (const Field field : fields) {
           const Tensor a = random_tensor(t, Shape{n}, field, 1), b = random_tensor(t, Shape{n}, field, 2);
-          ElementCase e{c.op, {&a}, {c.truth ? DType::kBool : t, Shape{n}}, c.attributes};
-          if (c.operands == 2) e.inputs.push_back(&b);
+          ElementCase e{row.op, {&a}, {row.truth() ? DType::kBool : t, Shape{n}}, row.attributes};
+          if (row.operands() == 2) e.inputs.push_back(&b);
           for (const Named& policy : policies) expect_body(e, policy);
           if (::testing::Test::HasFailure()) return;
         }
 }
 
 TEST(Elementwise, EveryOperationEqualsItsBody) {
-  sweep(operation_cases(), usual_policies(), {1, 63, 64, 65, 200, 1024, 2500}, {Field::kMixed, Field::kWild});
-  sweep(operation_cases(), usual_policies(), {1500}, {Field::kTame});
+  sweep(elementwise_rows(), usual_policies(), {1, 63, 64, 65, 200, 1024, 2500}, {Field::kMixed, Field::kWild});
+  sweep(elementwise_rows(), usual_policies(), {1500}, {Field::kTame});
 }
 
 // Once overflow has been seen, later blocks do not look for it; they must look at what an infinity is made of all the
@@ -87,12 +50,12 @@ TEST(Elementwise, DivisionByZeroIsSeenAfterAnOverflow) {
 }
 
 TEST(Elementwise, EveryOperationUnderUnusualPolicies) {
-  sweep(operation_cases(), unusual_policies(), {130, 1100}, {Field::kMixed, Field::kWild});
+  sweep(elementwise_rows(), unusual_policies(), {130, 1100}, {Field::kMixed, Field::kWild});
 }
 
 TEST(Elementwise, FunctionsEqualTheirBodies) {
-  sweep(function_cases(), usual_policies(), {1, 65, 1500}, {Field::kMixed, Field::kWild});
-  sweep(function_cases(), unusual_policies(), {200}, {Field::kWild});
+  sweep(function_rows(), usual_policies(), {1, 65, 1500}, {Field::kMixed, Field::kWild});
+  sweep(function_rows(), unusual_policies(), {200}, {Field::kWild});
 }
 
 TEST(Elementwise, PowersOfPositiveNumbers) {
@@ -108,14 +71,14 @@ TEST(Elementwise, PowersOfPositiveNumbers) {
 }
 
 TEST(Elementwise, AllHalvesOfUnaryOperations) {
-  std::vector<OperationCase> unary = operation_cases();
-  for (const OperationCase& c : function_cases()) unary.push_back(c);
-  for (const OperationCase& c : unary) {
-    if (c.operands != 1) continue;
+  std::vector<ElementRow> all = elementwise_rows();
+  all.insert(all.end(), function_rows().begin(), function_rows().end());
+  for (const ElementRow& row : all) {
+    if (row.operands() != 1) continue;
     for (const DType t : {DType::kFloat16, DType::kBFloat16}) {
       Tensor x(t, Shape{65536});
       for (size_t i = 0; i < 65536; ++i) x.as<uint16_t>()[i] = static_cast<uint16_t>(i * 40503u);
-      const ElementCase e{c.op, {&x}, {c.truth ? DType::kBool : t, x.shape()}, c.attributes};
+      const ElementCase e{row.op, {&x}, {row.truth() ? DType::kBool : t, x.shape()}, row.attributes};
       expect_body(e, usual_policies()[1]);  // ipu, stochastic
       if (t == DType::kFloat16) expect_body(e, usual_policies()[3]);
     }

@@ -9,47 +9,9 @@ namespace {
 
 using namespace oracle::model;
 
-[[maybe_unused]] const ::testing::Environment* const kCoversElementwise = covers({"AddV2",
-                                                                                  "Sub",
-                                                                                  "Mul",
-                                                                                  "RealDiv",
-                                                                                  "Square",
-                                                                                  "Sqrt",
-                                                                                  "Rsqrt",
-                                                                                  "Reciprocal",
-                                                                                  "TanhGrad",
-                                                                                  "SigmoidGrad",
-                                                                                  "SqrtGrad",
-                                                                                  "RsqrtGrad",
-                                                                                  "ReciprocalGrad",
-                                                                                  "LeakyRelu",
-                                                                                  "LeakyReluGrad",
-                                                                                  "Maximum",
-                                                                                  "Minimum",
-                                                                                  "Relu",
-                                                                                  "Relu6",
-                                                                                  "Neg",
-                                                                                  "Abs",
-                                                                                  "ReluGrad",
-                                                                                  "Equal",
-                                                                                  "NotEqual",
-                                                                                  "Less",
-                                                                                  "LessEqual",
-                                                                                  "Greater",
-                                                                                  "GreaterEqual",
-                                                                                  "IsNan",
-                                                                                  "IsFinite",
-                                                                                  "BiasAdd",
-                                                                                  "AddN",
-                                                                                  "Cast",
-                                                                                  "ZerosLike",
-                                                                                  "OnesLike",
-                                                                                  "Fill",
-                                                                                  "SelectV2",
-                                                                                  "LogicalAnd",
-                                                                                  "LogicalOr",
-                                                                                  "LogicalNot",
-                                                                                  "SquaredDifference"});
+[[maybe_unused]] const ::testing::Environment* const kCoversElementwise = covers(
+    elementwise_rows(),
+    {"BiasAdd", "AddN", "Cast", "ZerosLike", "OnesLike", "Fill", "SelectV2", "LogicalAnd", "LogicalOr", "LogicalNot"});
 
 const DType kAllFloats[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64};
 
@@ -60,42 +22,36 @@ std::vector<Tensor> pair_of(Tensor a, Tensor b) {
   return v;
 }
 
-/// x (and y) of each kind of data through `op`, every result held against the model.
-void check(const std::string& op, DType t, bool two, const Attributes& attributes = {}, Real alpha = 0) {
+/// x (and y) of each kind of data through an operation, every result held against the model.
+void check(const ElementRow& row, DType t) {
+  const Real alpha = row.attributes.contains("alpha") ? rows_detail::number(row.attributes, "alpha") : 0;
   for (const Mode& mode : kModes) {
     RoundedUp statistics;
     for (const Data data : {Data::kUnit, Data::kWide, Data::kAny}) {
       const Ints shape = {3, 700};
       std::vector<Tensor> in;
       in.push_back(random_tensor(t, shape, data, 1));
-      if (two) in.push_back(random_tensor(t, shape, data, 2));
-      const std::vector<Tensor> out = run_operation(op, in, attributes, mode);
-      const Array x = load(in[0], mode), y = two ? load(in[1], mode) : x;
+      if (row.operands() == 2) in.push_back(random_tensor(t, shape, data, 2));
+      const std::vector<Tensor> out = run_operation(row.op, in, row.attributes, mode);
+      const Array x = load(in[0], mode), y = row.operands() == 2 ? load(in[1], mode) : x;
       Array model(x.shape);
-      for (int64_t i = 0; i < x.size(); ++i) model[i] = elementwise(op, x[i], y[i], alpha, t, mode);
-      expect_admitted(out[0], model, mode, op, &statistics);
+      for (int64_t i = 0; i < x.size(); ++i) model[i] = elementwise(row.op, x[i], y[i], alpha, t, mode);
+      expect_admitted(out[0], model, mode, row.op, &statistics);
     }
     expect_probabilities(statistics, t, mode);
   }
 }
 
 TEST(ModelElementwise, Arithmetic) {
-  for (const DType t : kAllFloats) {
-    for (const char* op : {"AddV2", "Sub", "Mul", "RealDiv"}) check(op, t, true);
-    for (const char* op : {"Square", "Sqrt", "Rsqrt", "Reciprocal"}) check(op, t, false);
-  }
+  for (const ElementRow& row : elementwise_rows())
+    for (const DType t : kAllFloats)
+      if (row.is(kernel::is_arithmetic)) check(row, t);
 }
 
 TEST(ModelElementwise, WithFp32Inside) {
-  for (const DType t : kFloats) {
-    for (const char* op : {"TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "SquaredDifference"})
-      check(op, t, true);
-    for (const double alpha : {0.2, 0.0, 1.5}) {
-      const Real as_fp32 = static_cast<float>(alpha);
-      check("LeakyRelu", t, false, {{"alpha", alpha}}, as_fp32);
-      check("LeakyReluGrad", t, true, {{"alpha", alpha}}, as_fp32);
-    }
-  }
+  for (const ElementRow& row : elementwise_rows())
+    for (const DType t : kFloats)
+      if (row.is(kernel::is_fp32_inside)) check(row, t);
 }
 
 /// Whether a float64 is subnormal.
@@ -128,8 +84,10 @@ TEST(ModelElementwise, SubnormalFloat64Stay) {
 TEST(ModelElementwise, Selections) {
   for (const DType t : kAllFloats)
     for (const Mode& mode : kModes)
-      for (const std::string op : {"Maximum", "Minimum", "Relu", "Relu6", "Neg", "Abs", "ReluGrad"}) {
-        const bool two = op == "Maximum" || op == "Minimum" || op == "ReluGrad";
+      for (const ElementRow& row : elementwise_rows()) {
+        if (!row.is(kernel::is_selection)) continue;
+        const std::string& op = row.op;
+        const bool two = row.operands() == 2;
         std::vector<Tensor> in;
         in.push_back(random_tensor(t, {2000}, Data::kAny, 3));
         if (two) in.push_back(random_tensor(t, {2000}, Data::kAny, 4));
@@ -156,11 +114,12 @@ TEST(ModelElementwise, Selections) {
 TEST(ModelElementwise, Comparisons) {
   for (const DType t : kAllFloats)
     for (const Mode& mode : kModes)
-      for (const std::string op :
-           {"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "IsNan", "IsFinite"}) {
+      for (const ElementRow& row : elementwise_rows()) {
+        if (!row.is(kernel::is_comparison)) continue;
+        const std::string& op = row.op;
         std::vector<Tensor> in;
         in.push_back(random_tensor(t, {2000}, Data::kAny, 5));
-        const bool two = !op.starts_with("Is");
+        const bool two = row.operands() == 2;
         if (two) {
           in.push_back(random_tensor(t, {2000}, Data::kAny, 6));
           for (int64_t i = 0; i < 2000; i += 3) set_code(in[1], i, in[0].code(i));

@@ -10,8 +10,7 @@ namespace {
 
 using namespace oracle::model;
 
-[[maybe_unused]] const ::testing::Environment* const kCoversFunctions =
-    covers({"Exp", "Expm1", "Log", "Log1p", "Tanh", "Sigmoid", "Erf", "Sin", "Cos", "Gelu", "GeluGrad", "Pow"});
+[[maybe_unused]] const ::testing::Environment* const kCoversFunctions = covers(function_rows(), {});
 
 /// Every code of 16 bits, or one in nine; of fp32: all exponents, unit range, specials.
 std::vector<Tensor> operands(DType t, bool all) {

@@ -93,24 +93,8 @@ inline std::vector<Array> model_operation(const Node& n, std::span<const Array* 
   const std::string name = op == "Gelu" && flag_of(n, "approximate") ? "Gelu approximate" : op;
   for (const Function& f : functions())
     if (f.op == name) return {map(*x[0], [&](const Range& r) { return function_range(f, r.low, mode); })};
-  static const std::set<std::string> kElementwise = {"AddV2",
-                                                     "BiasAdd",
-                                                     "Sub",
-                                                     "Mul",
-                                                     "RealDiv",
-                                                     "Square",
-                                                     "Sqrt",
-                                                     "Rsqrt",
-                                                     "Reciprocal",
-                                                     "LeakyRelu",
-                                                     "LeakyReluGrad",
-                                                     "TanhGrad",
-                                                     "SigmoidGrad",
-                                                     "SqrtGrad",
-                                                     "RsqrtGrad",
-                                                     "ReciprocalGrad",
-                                                     "SquaredDifference"};
-  if (kElementwise.contains(op)) {
+  const ElementRow* const row = element_row(op == "BiasAdd" ? "AddV2" : op, n.attributes);
+  if (row && (row->is(kernel::is_arithmetic) || row->is(kernel::is_fp32_inside))) {
     const Real alpha = n.attributes.contains("alpha") ? float_of(n, "alpha") : Real{0};
     return {broadcast_map(*x[0], x.size() > 1 ? *x[1] : *x[0],
                           [&](const Range& a, const Range& b) { return elementwise(op, a, b, alpha, t, mode); })};

@@ -16,6 +16,7 @@
 
 #include "softamp/graph/executor.h"
 #include "softamp/graph/operation.h"
+#include "tests/ops/element_rows.h"
 #include "tests/oracle/tensor_model.h"
 
 namespace softamp::test {
@@ -118,8 +119,7 @@ inline void note_run(const std::string& op) {
   if (test != nullptr) operations_run(test->file()).insert(op);
 }
 
-/// Checks, when a program ends that ran all tests of a source file, that they ran these operations. The names stand in
-/// the source as `covers({"A", "B"})`, where model_coverage_test.cpp reads them.
+/// Checks, when a program ends that ran all tests of a source file, that they ran these operations.
 class Covered : public ::testing::Environment {
  public:
   Covered(std::vector<std::string> names, std::string file) : names_(std::move(names)), file_(std::move(file)) {}
@@ -144,9 +144,22 @@ class Covered : public ::testing::Environment {
   std::vector<std::string> names_;
   std::string file_;
 };
+/// The claims of all tests of this program, by file.
+inline std::map<std::string, std::vector<std::string>>& claims() {
+  static std::map<std::string, std::vector<std::string>> all;
+  return all;
+}
 inline ::testing::Environment* covers(std::vector<std::string> names,
                                       const std::source_location& where = std::source_location::current()) {
+  claims()[where.file_name()] = names;
   return ::testing::AddGlobalTestEnvironment(new Covered(std::move(names), where.file_name()));
+}
+/// Those of the rows, too.
+inline ::testing::Environment* covers(const std::vector<ElementRow>& rows, std::vector<std::string> names,
+                                      const std::source_location& where = std::source_location::current()) {
+  for (const ElementRow& row : rows)
+    if (std::find(names.begin(), names.end(), row.op) == names.end()) names.push_back(row.op);
+  return covers(std::move(names), where);
 }
 
 inline ExecutorOptions options_of(const Mode& mode, uint64_t seed = 7) {

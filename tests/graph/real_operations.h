@@ -5,69 +5,33 @@
 #include <numeric>
 
 #include "tests/graph/real_graph.h"
+#include "tests/ops/element_rows.h"
 
 namespace softamp::test {
-
-inline Real real_gelu_slope(Real x, bool approximate) {
-  constexpr Real kPi = 3.14159265358979323846264338327950288L;
-  if (!approximate) return model::normal_cdf(x) + x * std::exp(-x * x / 2) / std::sqrt(2 * kPi);
-  // x (1 + tanh u) / 2, u = sqrt(2/pi) (x + 0.044715 x^3)
-  const Real root = std::sqrt(2 / kPi), t = std::tanh(root * (x + 0.044715L * x * x * x));
-  return (1 + t) / 2 + x * (1 - t * t) / 2 * root * (1 + 3 * 0.044715L * x * x);
-}
 
 /// A function of one element; nothing for other operations.
 inline std::function<Real(Real)> real_function(const Node& n) {
   const std::string& op = n.op;
-  if (op == "Neg") return [](Real x) { return -x; };
-  if (op == "Abs") return [](Real x) { return std::fabs(x); };
-  if (op == "Square") return [](Real x) { return x * x; };
-  if (op == "Sqrt") return [](Real x) { return std::sqrt(x); };
-  if (op == "Rsqrt") return [](Real x) { return 1 / std::sqrt(x); };
-  if (op == "Reciprocal") return [](Real x) { return 1 / x; };
-  if (op == "Relu") return [](Real x) { return std::fmax(x, Real{0}); };
-  if (op == "Relu6") return [](Real x) { return std::fmin(std::fmax(x, Real{0}), Real{6}); };
   if (op == "LogicalNot") return [](Real x) { return x == 0 ? Real{1} : Real{0}; };
   if (op == "ZerosLike") return [](Real) { return Real{0}; };
   if (op == "OnesLike") return [](Real) { return Real{1}; };
-  if (op == "IsNan") return [](Real x) { return Real(std::isnan(x)); };
-  if (op == "IsFinite") return [](Real x) { return Real(std::isfinite(x)); };
-  if (op == "LeakyRelu") return [a = float_of(n, "alpha")](Real x) { return x > 0 ? x : a * x; };
   if (op == "Cast") {
     const DType t = attribute<DType>(n, "DstT");
     return [t](Real x) { return t == DType::kBool ? Real(x != 0) : t == DType::kInt32 ? std::trunc(x) : x; };
   }
-  const std::string name = op == "Gelu" && flag_of(n, "approximate") ? "Gelu approximate" : op;
-  for (const model::Function& f : model::functions())
-    if (f.op == name) return f.value;
-  return {};
+  const ElementRow* const row = element_row(op, n.attributes);
+  if (!row || row->operands() != 1) return {};
+  return [row, &n](Real x) { return row->value(x, 0, n.attributes); };
 }
 
 /// Of two elements, broadcast.
 inline std::function<Real(Real, Real)> real_function_of_two(const Node& n) {
   const std::string& op = n.op;
-  if (op == "AddV2" || op == "BiasAdd") return [](Real x, Real y) { return x + y; };
-  if (op == "Sub") return [](Real x, Real y) { return x - y; };
-  if (op == "Mul") return [](Real x, Real y) { return x * y; };
-  if (op == "SquaredDifference") return [](Real x, Real y) { return (x - y) * (x - y); };
-  if (op == "RealDiv") return [](Real x, Real y) { return x / y; };
-  if (op == "Maximum") return [](Real x, Real y) { return std::fmax(x, y); };
-  if (op == "Minimum") return [](Real x, Real y) { return std::fmin(x, y); };
-  if (op == "Pow") return [](Real x, Real y) { return std::pow(x, y); };
   if (op == "LogicalAnd") return [](Real x, Real y) { return Real(x != 0 && y != 0); };
   if (op == "LogicalOr") return [](Real x, Real y) { return Real(x != 0 || y != 0); };
-  if (op == "ReluGrad") return [](Real g, Real x) { return x > 0 ? g : Real{0}; };
-  if (op == "LeakyReluGrad") return [a = float_of(n, "alpha")](Real g, Real x) { return x > 0 ? g : a * g; };
-  if (op == "GeluGrad") return [a = flag_of(n, "approximate")](Real g, Real x) { return g * real_gelu_slope(x, a); };
-  if (op == "TanhGrad") return [](Real y, Real g) { return g * (1 - y * y); };
-  if (op == "SigmoidGrad") return [](Real y, Real g) { return g * y * (1 - y); };
-  if (op == "SqrtGrad") return [](Real y, Real g) { return g / (2 * y); };
-  if (op == "RsqrtGrad") return [](Real y, Real g) { return -g / 2 * y * y * y; };
-  if (op == "ReciprocalGrad") return [](Real y, Real g) { return -g * y * y; };
-  static const std::set<std::string> kComparisons = {"Equal",     "NotEqual", "Less",
-                                                     "LessEqual", "Greater",  "GreaterEqual"};
-  if (kComparisons.contains(op)) return [op](Real x, Real y) { return Real(model::comparison(op, x, y)); };
-  return {};
+  const ElementRow* const row = element_row(op == "BiasAdd" ? "AddV2" : op, n.attributes);
+  if (!row || row->operands() != 2) return {};
+  return [row, &n](Real x, Real y) { return row->value(x, y, n.attributes); };
 }
 
 inline Array of_two(const Array& x, const Array& y, const std::function<Real(Real, Real)>& f) {

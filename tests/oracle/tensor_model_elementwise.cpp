@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "tests/ops/element_rows.h"
+
 namespace oracle::model {
 
 Array map(const Array& x, const std::function<Range(const Range&)>& f) {
@@ -112,39 +114,28 @@ bool comparison(const std::string& op, Real x, Real y) {
 
 namespace {
 
-constexpr Real kPi = 3.14159265358979323846264338327950288L;
+using softamp::test::rows_detail::density;
+using softamp::test::rows_detail::gelu_argument;
+using softamp::test::rows_detail::kPi;
+using softamp::test::rows_detail::logistic;
 
-Real logistic(Real x) {
-  const Real e = std::exp(-std::fabs(x));
-  return x < 0 ? e / (1 + e) : 1 / (1 + e);
-}
-Real density(Real x) { return std::exp(-x * x / 2) / std::sqrt(2 * kPi); }
-
-// The tanh formula of gelu, x logistic(2 u) with u = sqrt(2/pi) (x + 0.044715 x^3).
-Real gelu_argument(Real x) { return 2 * std::sqrt(2 / kPi) * (x + 0.044715L * x * x * x); }
 Real gelu_slope(Real x) { return 2 * std::sqrt(2 / kPi) * (1 + 3 * 0.044715L * x * x); }
-
-/// x f(x), f a distribution function that is 0 before x is infinite.
-Real times_distribution(Real x, Real f) { return f == 0 ? std::copysign(Real{0}, x) : x * f; }
 
 }  // namespace
 
-Real normal_cdf(Real x) { return std::erfc(-x / std::sqrt(Real{2})) / 2; }
+Real normal_cdf(Real x) { return softamp::test::rows_detail::normal_cdf(x); }
 
 const std::vector<Function>& functions() {
-  static const std::vector<Function> kFunctions = {
-      {"Exp", [](Real x) { return std::exp(x); }, 1.1L},
-      {"Expm1", [](Real x) { return std::expm1(x); }, 1.3L},
-      {"Log", [](Real x) { return std::log(x); }, 0.85L},
-      {"Log1p", [](Real x) { return std::log1p(x); }, 0.95L},
-      {"Tanh", [](Real x) { return std::tanh(x); }, 1.35L},
-      {"Sigmoid", [](Real x) { return logistic(x); }, 1.1L},
-      {"Erf", [](Real x) { return std::erf(x); }, 1.15L},
-      {"Sin", [](Real x) { return std::sin(x); }, 0.9L},
-      {"Cos", [](Real x) { return std::cos(x); }, 0.9L},
-      {"Gelu", [](Real x) { return times_distribution(x, normal_cdf(x)); }, 2.7L},
-      {"Gelu approximate", [](Real x) { return times_distribution(x, logistic(gelu_argument(x))); }, 1.9L},
-  };
+  static const std::vector<Function> kFunctions = [] {
+    std::vector<Function> all;
+    for (const softamp::test::ElementRow& row : softamp::test::function_rows()) {
+      if (row.operands() != 1) continue;
+      const bool approximate = row.op == "Gelu" && softamp::test::rows_detail::flag(row.attributes, "approximate");
+      all.push_back({approximate ? "Gelu approximate" : row.op,
+                     [&row](Real x) { return row.value(x, 0, row.attributes); }, row.ulps});
+    }
+    return all;
+  }();
   return kFunctions;
 }
 
@@ -184,7 +175,7 @@ Range gelu_gradient(Real x, bool approximate) {
   // y = s (t - 1), t = |x| u' (1 - s): relative errors of 4 u in |x| u' (coefficients, square, fused step, product), 4
   // u in 1 - s (that of s, 2.2 u, is at most as much of 1 - s >= 1/2; the subtraction), u in their product, u (t + 1)
   // in the fused step, 3.2 u in s and the last product: at most 14 u s (t + 1); then -y or 1 + y.
-  const Real s = logistic(-gelu_argument(a)), t = a * gelu_slope(a) * (1 - s), y = s * (t - 1);
+  const Real s = logistic(-2 * gelu_argument(a)), t = a * gelu_slope(a) * (1 - s), y = s * (t - 1);
   return within(x < 0 ? -y : 1 + y, 14 * u * s * (t + 1) + (x < 0 ? 0 : u) + 0x1p-126L);
 }
 

@@ -1,0 +1,183 @@
+// The test rows of the operations of one element, a row for each (two of Gelu, whose formulas differ): what the suites
+// ask of every one of them. They iterate these rows; nothing but the row is needed for an operation to be in all of
+// them.
+//
+//   its body on every instruction set, threads, in place      tests/emu/elementwise_test.cpp
+//   both engines, every preset, shape and special value       tests/backend/parity_elementwise.cpp,
+//   parity_functions.cpp the model of its arithmetic tests/graph/model_elementwise_test.cpp, model_functions_test.cpp
+//   its gradient against differences                          tests/graph/gradient_cases.h
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "softamp/graph/operation.h"
+#include "softamp/kernel/elementwise.h"
+#include "softamp/kernel/functions.h"
+
+namespace softamp::test {
+
+struct ElementRow {
+  using Real = long double;
+
+  std::string op;
+  /// The result for real numbers; y is the second operand of operations that have two.
+  std::function<Real(Real x, Real y, const Attributes& attributes)> value;
+  Attributes attributes = {};  ///< that it is tried with
+  struct Domain {
+    double low = -2, high = 2;
+  };
+  Domain x = {}, y = {};  ///< where its gradient is compared with differences
+  Real ulps = 0;          ///< of functions: the largest error, in units of the last place of fp32 (docs/NUMERICS.md)
+
+  const Operation& operation() const { return softamp::operation(op); }
+  size_t operands() const { return operation().inputs.size(); }
+  bool truth() const { return operation().outputs[0].type == "bool"; }
+  /// The dtypes that it takes.
+  const std::vector<DType>& types() const { return operation().attributes[0].types; }
+  /// Whether its two operands may be of different shapes.
+  bool broadcasts() const { return operands() == 2 && !op.ends_with("Grad"); }
+  bool takes(DType t) const {
+    for (const DType known : types())
+      if (known == t) return true;
+    return false;
+  }
+  /// Of kernel/elementwise.h, and of this kind: kernel::is_arithmetic, is_selection, is_fp32_inside, is_comparison.
+  bool is(bool (*kind)(kernel::Elementwise)) const {
+    const auto* const element = std::get_if<kernel::Elementwise>(&operation().element);
+    return element && kind(*element);
+  }
+};
+
+namespace rows_detail {
+
+using Real = ElementRow::Real;
+inline constexpr Real kPi = 3.14159265358979323846264338327950288L;
+
+inline auto of_one(Real (*f)(Real)) {
+  return [f](Real x, Real, const Attributes&) { return f(x); };
+}
+inline auto of_two(Real (*f)(Real, Real)) {
+  return [f](Real x, Real y, const Attributes&) { return f(x, y); };
+}
+/// An attribute that the operation takes as fp32.
+inline Real number(const Attributes& a, const char* name) {
+  return static_cast<Real>(static_cast<float>(std::get<double>(a.find(name)->second)));
+}
+inline bool flag(const Attributes& a, const char* name) { return std::get<bool>(a.find(name)->second); }
+
+inline Real logistic(Real x) {
+  const Real e = std::exp(-std::fabs(x));
+  return x < 0 ? e / (1 + e) : 1 / (1 + e);
+}
+inline Real normal_cdf(Real x) { return std::erfc(-x / std::sqrt(Real{2})) / 2; }
+inline Real density(Real x) { return std::exp(-x * x / 2) / std::sqrt(2 * kPi); }
+/// x f, f a distribution function's value, which is 0 before x is infinite.
+inline Real times_distribution(Real x, Real f) { return f == 0 ? std::copysign(Real{0}, x) : x * f; }
+/// sqrt(2/pi) (x + 0.044715 x^3), the argument of the tanh formula of gelu.
+inline Real gelu_argument(Real x) { return std::sqrt(2 / kPi) * (x + 0.044715L * x * x * x); }
+inline Real gelu(Real x, Real, const Attributes& a) {
+  return times_distribution(x, flag(a, "approximate") ? logistic(2 * gelu_argument(x)) : normal_cdf(x));
+}
+inline Real gelu_slope(Real x, bool approximate) {
+  if (!approximate) return normal_cdf(x) + x * density(x);
+  const Real t = std::tanh(gelu_argument(x));
+  return (1 + t) / 2 + x * (1 - t * t) / 2 * std::sqrt(2 / kPi) * (1 + 3 * 0.044715L * x * x);
+}
+
+}  // namespace rows_detail
+
+/// Arithmetic, selections, formulas in fp32, comparisons.
+inline const std::vector<ElementRow>& elementwise_rows() {
+  using namespace rows_detail;
+  static const auto leaky_relu = [](Real x, Real, const Attributes& a) { return x > 0 ? x : number(a, "alpha") * x; };
+  static const auto leaky_relu_grad = [](Real g, Real x, const Attributes& a) {
+    return x > 0 ? g : number(a, "alpha") * g;
+  };
+  static const std::vector<ElementRow> kRows = {
+      {"AddV2", of_two([](Real x, Real y) { return x + y; })},
+      {"Sub", of_two([](Real x, Real y) { return x - y; })},
+      {"Mul", of_two([](Real x, Real y) { return x * y; })},
+      {"RealDiv", of_two([](Real x, Real y) { return x / y; }), {}, {}, {0.5, 2}},
+      {"Square", of_one([](Real x) { return x * x; })},
+      {"Sqrt", of_one([](Real x) { return std::sqrt(x); }), {}, {0.5, 2}},
+      {"Rsqrt", of_one([](Real x) { return 1 / std::sqrt(x); }), {}, {0.5, 2}},
+      {"Reciprocal", of_one([](Real x) { return 1 / x; }), {}, {0.5, 2}},
+      {"Neg", of_one([](Real x) { return -x; })},
+      {"Abs", of_one([](Real x) { return std::fabs(x); })},
+      {"Maximum", of_two([](Real x, Real y) { return std::fmax(x, y); })},
+      {"Minimum", of_two([](Real x, Real y) { return std::fmin(x, y); })},
+      {"Relu", of_one([](Real x) { return std::fmax(x, Real{0}); })},
+      {"Relu6", of_one([](Real x) { return std::fmin(std::fmax(x, Real{0}), Real{6}); }), {}, {-4, 8}},
+      {"ReluGrad", of_two([](Real g, Real x) { return x > 0 ? g : Real{0}; })},
+      {"LeakyRelu", leaky_relu, {{"alpha", 0.2}}},
+      {"LeakyRelu", leaky_relu, {{"alpha", 0.0}}},
+      {"LeakyRelu", leaky_relu, {{"alpha", -1.5}}},
+      {"LeakyReluGrad", leaky_relu_grad, {{"alpha", 0.2}}},
+      {"LeakyReluGrad", leaky_relu_grad, {{"alpha", 0.0}}},
+      {"LeakyReluGrad", leaky_relu_grad, {{"alpha", -1.5}}},
+      {"TanhGrad", of_two([](Real y, Real g) { return g * (1 - y * y); })},
+      {"SigmoidGrad", of_two([](Real y, Real g) { return g * y * (1 - y); })},
+      {"SqrtGrad", of_two([](Real y, Real g) { return g / (2 * y); })},
+      {"RsqrtGrad", of_two([](Real y, Real g) { return -g / 2 * y * y * y; })},
+      {"ReciprocalGrad", of_two([](Real y, Real g) { return -g * y * y; })},
+      {"SquaredDifference", of_two([](Real x, Real y) { return (x - y) * (x - y); })},
+      {"Equal", of_two([](Real x, Real y) { return Real(x == y); })},
+      {"NotEqual", of_two([](Real x, Real y) { return Real(x != y); })},
+      {"Less", of_two([](Real x, Real y) { return Real(x < y); })},
+      {"LessEqual", of_two([](Real x, Real y) { return Real(x <= y); })},
+      {"Greater", of_two([](Real x, Real y) { return Real(x > y); })},
+      {"GreaterEqual", of_two([](Real x, Real y) { return Real(x >= y); })},
+      {"IsNan", of_one([](Real x) { return Real(std::isnan(x)); })},
+      {"IsFinite", of_one([](Real x) { return Real(std::isfinite(x)); })},
+  };
+  return kRows;
+}
+
+/// The elementary functions; Pow and the gradient of gelu, which are made of them. Values are within 2^-58 of their
+/// magnitude for fp32 operands.
+inline const std::vector<ElementRow>& function_rows() {
+  using namespace rows_detail;
+  static const auto gelu_grad = [](Real g, Real x, const Attributes& a) {
+    return g * gelu_slope(x, flag(a, "approximate"));
+  };
+  static const Attributes exact = {{"approximate", false}}, approximate = {{"approximate", true}};
+  static const std::vector<ElementRow> kRows = {
+      {"Exp", of_one([](Real x) { return std::exp(x); }), {}, {}, {}, 1.1L},
+      {"Expm1", of_one([](Real x) { return std::expm1(x); }), {}, {}, {}, 1.3L},
+      {"Log", of_one([](Real x) { return std::log(x); }), {}, {0.5, 2}, {}, 0.85L},
+      {"Log1p", of_one([](Real x) { return std::log1p(x); }), {}, {-0.5, 2}, {}, 0.95L},
+      {"Tanh", of_one([](Real x) { return std::tanh(x); }), {}, {}, {}, 1.35L},
+      {"Sigmoid", of_one(logistic), {}, {}, {}, 1.1L},
+      {"Erf", of_one([](Real x) { return std::erf(x); }), {}, {}, {}, 1.15L},
+      {"Gelu", gelu, exact, {}, {}, 2.7L},
+      {"Gelu", gelu, approximate, {}, {}, 1.9L},
+      {"Sin", of_one([](Real x) { return std::sin(x); }), {}, {}, {}, 0.9L},
+      {"Cos", of_one([](Real x) { return std::cos(x); }), {}, {}, {}, 0.9L},
+      {"Pow", of_two([](Real x, Real y) { return std::pow(x, y); }), {}, {0.5, 2}, {0.5, 2}},
+      {"GeluGrad", gelu_grad, exact},
+      {"GeluGrad", gelu_grad, approximate},
+  };
+  return kRows;
+}
+
+/// The row of an operation, that of its attributes where there are several; null: it has none.
+inline const ElementRow* element_row(const std::string& op, const Attributes& attributes) {
+  const ElementRow* found = nullptr;
+  for (const auto* rows : {&elementwise_rows(), &function_rows()})
+    for (const ElementRow& row : *rows) {
+      if (row.op != op) continue;
+      bool same = true;
+      for (const auto& [name, value] : row.attributes) {
+        const auto given = attributes.find(name);
+        same = same && given != attributes.end() && given->second == value;
+      }
+      if (same) return &row;
+      if (!found) found = &row;
+    }
+  return found;
+}
+
+}  // namespace softamp::test

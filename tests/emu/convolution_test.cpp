@@ -19,10 +19,10 @@ struct ConvolutionCase {
   std::string partials;
 
   std::string op() const {
-    static const char* const kNames[2][3] = {
+    static const char* const kOfKind[2][3] = {
         {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"},
         {"DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter"}};
-    return kNames[depthwise][kind];
+    return kOfKind[depthwise][kind];
   }
   static int64_t extent(bool same, int64_t in, int64_t k, int64_t s) {
     return same ? (in + s - 1) / s : in < k ? 0 : (in - k) / s + 1;

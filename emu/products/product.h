@@ -54,7 +54,7 @@ struct ProductKernels;
 
 /// How products under rules and semantics are computed by an instruction set.
 struct ProductPlan {
-  /// reference: every output by kernel/product.h. Throws std::invalid_argument
+  /// reference: every output by kernel/products.h. Throws std::invalid_argument
   /// where machine or build lack `isa`.
   ProductPlan(const kernel::ProductRules& rules, const Semantics& semantics,
               bulk::InstructionSet isa = bulk::InstructionSet::kAuto, bool reference = false);

@@ -62,7 +62,7 @@ class ProductRun {
   /// Rounds and stores the tile's outputs; looks for the lowest index of what
   /// may have been raised.
   void finish(const ProductTile& tile, const TileState& state, size_t row0, size_t col0, FpStatus* status) const;
-  /// Outputs [row0, row0 + rows) x [col0, col0 + columns) by kernel/product.h.
+  /// Outputs [row0, row0 + rows) x [col0, col0 + columns) by kernel/products.h.
   void scalar(size_t row0, size_t rows, size_t col0, size_t columns, FpStatus* status) const;
 
   const ProductPlan& plan;

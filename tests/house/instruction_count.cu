@@ -1,5 +1,5 @@
 // Kernels to be counted, not run: the straight way through a group of eight elements of the fast conversions, each a
-// kernel whose PTX has no branch. tests/house/instruction_count.sh divides by eight.
+// kernel whose PTX has no branch. tests/house/instruction_count.py divides by eight.
 #include "cuda/element_group.h"
 #include "cuda/fast_round.h"
 

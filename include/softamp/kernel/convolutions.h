@@ -181,7 +181,7 @@ SOFTAMP_INLINE void walk_filter(const ConvolutionGeometry& g, const ConvolutionR
   }
 }
 
-/// The body: products by kernel/product.h.
+/// The body: products by kernel/products.h.
 class ChainProducts {
  public:
   SOFTAMP_INLINE ChainProducts(const ProductRules& rules, const Environment& env, uint64_t output, const void* a,

@@ -7,7 +7,7 @@
 //   binary64      native arithmetic to nearest, one rounding an operation; never inexact or underflow
 //   int32         wraps
 //
-// The elementary functions are in kernel/functions.h, conversions in kernel/cast.h.
+// The elementary functions are in kernel/functions.h, conversions in kernel/casts.h.
 #pragma once
 
 #include <type_traits>

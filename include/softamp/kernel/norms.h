@@ -3,7 +3,7 @@
 // The tensor is seen as rows x channels, row-major, channels innermost. Elements that share their statistics are a
 // group: `rows_to_group` rows by channels / groups_to_row channels. Batch: all rows by one channel; layer: one row by
 // all channels (the normalised axes taken as one); group: the rows of a sample by consecutive channels. The n elements
-// of a group are counted in row-major order; N = RN(n); sums are in the order of reduce.h.
+// of a group are counted in row-major order; N = RN(n); sums are in the order of reductions.h.
 //
 //   mean      RN(sum of x / N)
 //   variance  stable statistics: RN(sum of RN(d d) / N), d = RN(x - mean)
@@ -21,7 +21,7 @@
 // each followed by one rounding to the output's dtype: site = number of the output, index = place in it.
 //
 // Statistics in fp16 (halves only): every sum, difference, square and quotient above `variance` is rounded once to fp16
-// by the narrow policy. The address is product_index(p, group): p < n as in reduce.h for a sum of x (site 1) and of
+// by the narrow policy. The address is product_index(p, group): p < n as in reductions.h for a sum of x (site 1) and of
 // squares (site 2); p = n + k for difference k (site 1) and square k (site 2), n for mean^2 (site 1), 2n for the mean
 // (site 1) and the mean of squares or of squared differences (site 2), 2n + 1 for the subtraction (site 2). n < 2^28.
 //

@@ -1,9 +1,9 @@
 // Softmax and cross-entropies over the last axis, a row of C classes at a time, in fp32 inside.
 //
-//   m = max x                    by integer keys (reduce.h)
+//   m = max x                    by integer keys (reductions.h)
 //   t_j = RN(x_j - m)
 //   e_j = exp t_j                math_exp.h
-//   S = sum of e_j               in the order of reduce.h
+//   S = sum of e_j               in the order of reductions.h
 //   softmax                      RN(e_j / S)
 //   log-softmax                  RN(t_j - L), L = log S
 //   loss, dense                  sum of RN(label_j RN(L - t_j)), in the same order

@@ -1,4 +1,4 @@
-// Batch, layer and group normalisation and their gradients. Formulas: kernel/norm.h.
+// Batch, layer and group normalisation and their gradients. Formulas: kernel/norms.h.
 #include "src/graph/ops/rows.h"
 
 namespace softamp::operations_of {

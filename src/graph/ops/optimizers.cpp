@@ -1,4 +1,4 @@
-// Updates of optimizers, and the check of gradients. Formulas: kernel/optimizer.h.
+// Updates of optimizers, and the check of gradients. Formulas: kernel/optimizers.h.
 #include "softamp/report/number_text.h"
 #include "src/graph/ops/rows.h"
 

@@ -1,5 +1,5 @@
 // Random values by address: value i of an output is a function of the 32-bit lane i of (seed, step, operation id).
-// Distributions and roundings: kernel/random_values.h.
+// Distributions and roundings: kernel/random.h.
 #include <climits>
 #include "src/graph/ops/rows.h"
 

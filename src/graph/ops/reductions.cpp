@@ -1,4 +1,4 @@
-// Sums, means, extrema and their places over axes. Order and rounding: kernel/reduce.h.
+// Sums, means, extrema and their places over axes. Order and rounding: kernel/reductions.h.
 #include "src/graph/ops/rows.h"
 
 namespace softamp::operations_of {

@@ -20,8 +20,8 @@
 // TensorFlow's ApplyGradientDescent, ApplyMomentum, ApplyRMSProp, ApplyAdam; the decay is that of Loshchilov and
 // Hutter, "Decoupled weight decay regularization" (2019). The places of the roundings are our choice.
 //
-// Operands enter as in kernel/reductions.h. Flags of an element: for all its stored values, what their operands raised on
-// entering, invalid and division by zero of the steps, and what r raises. A NaN result has no payload.
+// Operands enter as in kernel/reductions.h. Flags of an element: for all its stored values, what their operands raised
+// on entering, invalid and division by zero of the steps, and what r raises. A NaN result has no payload.
 #pragma once
 
 #include "softamp/kernel/reductions.h"

@@ -22,7 +22,8 @@
 // MixedPrecisionContext that it was given. Graphs built at the same time, each with its own context, do not affect each
 // other. Layers and weights refer to their context, and must be destroyed before it.
 //
-// Functions of train/layers.h and these classes may be used in one graph; ready classes are in train/keras/layer_classes.h.
+// Functions of train/layers.h and these classes may be used in one graph; ready classes are in
+// train/keras/layer_classes.h.
 #pragma once
 
 #include <cstdint>

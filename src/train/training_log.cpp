@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/train/json_number.h"
-#include "src/train/settings_fields.h"
+#include "src/train/settings/settings_fields.h"
 
 namespace softamp::train_detail {
 namespace {

@@ -21,7 +21,7 @@
 #include "src/train/loss_curve.h"
 #include "src/train/run_data.h"
 #include "src/train/run_progress.h"
-#include "src/train/settings_fields.h"
+#include "src/train/settings/settings_fields.h"
 #include "src/train/training_log.h"
 
 namespace softamp {

@@ -7,7 +7,7 @@
 
 #include "softamp/train/train_settings.h"
 #include "src/graph/nearest_name.h"
-#include "src/train/settings_fields.h"
+#include "src/train/settings/settings_fields.h"
 
 namespace softamp {
 namespace {

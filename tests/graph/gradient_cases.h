@@ -183,10 +183,9 @@ inline const std::vector<GradientCase>& gradient_cases() {
         {"UnsortedSegmentSum", {{{4, 2}}, integers({4}, {2, -1, 0, 2})}, {{"num_segments", 3}}},
         {"UnsortedSegmentSum", {{{2, 2}}, integers({2, 2}, {1, 1, 0, -1})}, {{"num_segments", 2}}},
     };
-    for (const auto* rows : {&elementwise_rows(), &function_rows()})
-      for (const ElementRow& row : *rows)
-        if (row.operands() == 1 && row.operation().gradient)
-          cases.push_back({row.op, {{{8}, row.x.low, row.x.high}}, row.attributes});
+    for (const ElementRow& row : element_rows())
+      if (row.operands() == 1 && row.operation().gradient)
+        cases.push_back({row.op, {{{8}, row.x.low, row.x.high}}, row.attributes});
     return cases;
   }();
   return kCases;

@@ -163,20 +163,29 @@ inline const std::vector<ElementRow>& function_rows() {
   return kRows;
 }
 
+/// All of them.
+inline const std::vector<ElementRow>& element_rows() {
+  static const std::vector<ElementRow> kRows = [] {
+    std::vector<ElementRow> all = elementwise_rows();
+    all.insert(all.end(), function_rows().begin(), function_rows().end());
+    return all;
+  }();
+  return kRows;
+}
+
 /// The row of an operation, that of its attributes where there are several; null: it has none.
 inline const ElementRow* element_row(const std::string& op, const Attributes& attributes) {
   const ElementRow* found = nullptr;
-  for (const auto* rows : {&elementwise_rows(), &function_rows()})
-    for (const ElementRow& row : *rows) {
-      if (row.op != op) continue;
-      bool same = true;
-      for (const auto& [name, value] : row.attributes) {
-        const auto given = attributes.find(name);
-        same = same && given != attributes.end() && given->second == value;
-      }
-      if (same) return &row;
-      if (!found) found = &row;
+  for (const ElementRow& row : element_rows()) {
+    if (row.op != op) continue;
+    bool same = true;
+    for (const auto& [name, value] : row.attributes) {
+      const auto given = attributes.find(name);
+      same = same && given != attributes.end() && given->second == value;
     }
+    if (same) return &row;
+    if (!found) found = &row;
+  }
   return found;
 }
 

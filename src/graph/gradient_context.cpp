@@ -6,6 +6,7 @@
 
 namespace softamp {
 namespace graph_detail {
+
 void GradientContext::fail(const std::string& message) const {
   throw GraphError(node_.op + " '" + node_.name + "': " + message);
 }

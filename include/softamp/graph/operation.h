@@ -139,7 +139,7 @@ const T& attribute(const Node& node, std::string_view name) {
   return *value;
 }
 
-// Each family of operations lists its own; src/graph/ops/<family>.cpp; src/graph/operations.cpp joins them.
+// Each family of operations lists its own, in src/graph/ops/<family>.cpp; src/graph/operations.cpp joins them.
 namespace operations_of {
 std::vector<Operation> sources();       ///< Placeholder, Const, Identity, PrintTensor, OutfeedEnqueue, ...
 std::vector<Operation> elementwise();   ///< arithmetic, selections, comparisons, Select, AddN, Fill

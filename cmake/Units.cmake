@@ -3,12 +3,12 @@
 # missing #include.
 #
 # softamp_units(VARIABLE NAME name [SIZE n] [SUFFIX suffix] [OPTIONS option...])
-#   Replaces the files listed in VARIABLE by units of at most n [=16] of them, written to <build>/units/<name>_<i>.<suffix>
+#   Replaces the files listed in VARIABLE by units of at most n [=32] of them, written to <build>/units/<name>_<i>.<suffix>
 #   [=cpp]; each file is read by #include, from the project's folder. OPTIONS are compiler options of these files.
 function(softamp_units variable)
   cmake_parse_arguments(units "" "NAME;SIZE;SUFFIX" "OPTIONS" ${ARGN})
   if(NOT units_SIZE)
-    set(units_SIZE 16)
+    set(units_SIZE 32)
   endif()
   if(NOT units_SUFFIX)
     set(units_SUFFIX cpp)

@@ -58,7 +58,7 @@ inline std::string contents(const std::filesystem::path& file) {
 
 inline std::string little(uint64_t value, int size) {
   std::string text;
-  for (int i = 0; i < size; ++i) text += static_cast<char>(value >> (8 * i) & 255);
+  for (int i = 0; i < size; ++i, value >>= 8) text += static_cast<char>(value & 255);
   return text;
 }
 

@@ -19,7 +19,17 @@ using softamp::sweep::kSemantics;
 using softamp::sweep::operand;
 using softamp::sweep::semantics;
 
-enum Family { kFunctions, kElements, kCasts, kPrimitives, kRoundings, kFamilies };
+/// The functions of the first line. Later ones have lines of their own, so that what is pinned stays.
+inline constexpr int kFirstFunctions = 16;
+enum Family {
+  kFunctions,
+  kElements,
+  kCasts,
+  kPrimitives,
+  kRoundings,
+  kLaterFunctions,
+  kFamilies = kLaterFunctions + kernel::kFunctionCount - kFirstFunctions
+};
 
 /// An fp32 number near the half of this code, with random low bits.
 SOFTAMP_SWEEP uint32_t near_half(uint32_t code, uint32_t salt) {
@@ -43,11 +53,11 @@ SOFTAMP_SWEEP Rounded converted(const kernel::CastEnd& from, const kernel::CastE
   return kernel::cast(from, to, code, s, random);
 }
 
-SOFTAMP_SWEEP uint64_t sweep_functions(uint32_t first) {
+SOFTAMP_SWEEP uint64_t sweep_functions(uint32_t first, int least, int end) {
   Digest digest;
   const RandomBits source{first};
   for (uint32_t code = first; code < first + kCodesPerChunk; ++code)
-    for (int f = 0; f < kernel::kFunctionCount; ++f)
+    for (int f = least; f < end; ++f)
       for (int t = 0; t < 3; ++t) {
         const Semantics s = semantics(static_cast<int>(code + static_cast<uint32_t>(f)) % kSemantics);
         const uint32_t random = source.bits(1, 2, code * 64 + static_cast<uint32_t>(4 * f + t), 32);
@@ -147,17 +157,20 @@ SOFTAMP_SWEEP uint64_t sweep_roundings(uint32_t first) {
 SOFTAMP_SWEEP uint64_t sweep(int family, uint32_t chunk) {
   const uint32_t first = chunk * kCodesPerChunk;
   switch (family) {
-    case kFunctions: return sweep_functions(first);
+    case kFunctions: return sweep_functions(first, 0, kFirstFunctions);
     case kElements: return sweep_elements(first);
     case kCasts: return sweep_casts(first);
     case kPrimitives: return sweep_primitives(first);
-    default: return sweep_roundings(first);
+    case kRoundings: return sweep_roundings(first);
   }
+  const int f = kFirstFunctions + family - kLaterFunctions;
+  return sweep_functions(first, f, f + 1);
 }
 
 inline const char* family_name(int family) {
   constexpr const char* kNames[] = {"functions", "elements", "casts", "primitives", "roundings"};
-  return kNames[family];
+  if (family < kLaterFunctions) return kNames[family];
+  return kernel::name_of(static_cast<kernel::Function>(kFirstFunctions + family - kLaterFunctions));
 }
 
 /// One line per family: its name and digest on the host.

@@ -16,39 +16,6 @@ using softamp::emu::FunctionTable;
 
 constexpr uint32_t kBlock = 1 << 12;
 
-double sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
-double normal_cdf(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
-double normal_pdf(double x) { return std::exp(-0.5 * x * x) * (M_2_SQRTPI * M_SQRT1_2 * 0.5); }
-double gelu_tanh(double x) {
-  if (std::fabs(x) > 16) return x > 0 ? x : 0;  // below fp32's normal numbers, and not judged
-  return x * sigmoid(2 * M_2_SQRTPI * M_SQRT1_2 * (x + 0.044715 * x * x * x));
-}
-
-/// The judge of a function, and what its relative error is below: an error of a few binary64 ulp, times what an error
-/// of the exponential's argument, up to 110, or of its square makes of it.
-struct Judge {
-  double (*f)(double);
-  double doubt;
-};
-Judge judge_of(Function f) {
-  switch (f) {
-    case Function::kExp: return {std::exp, 0x1p-49};
-    case Function::kExpm1: return {std::expm1, 0x1p-49};
-    case Function::kExp2: return {std::exp2, 0x1p-49};
-    case Function::kLog: return {std::log, 0x1p-49};
-    case Function::kLog1p: return {std::log1p, 0x1p-49};
-    case Function::kTanh: return {std::tanh, 0x1p-49};
-    case Function::kErf: return {std::erf, 0x1p-49};
-    case Function::kSin: return {std::sin, 0x1p-49};
-    case Function::kCos: return {std::cos, 0x1p-49};
-    case Function::kSigmoid: return {sigmoid, 0x1p-48};
-    case Function::kNormalCdf: return {normal_cdf, 0x1p-42};
-    case Function::kNormalPdf: return {normal_pdf, 0x1p-42};
-    case Function::kGelu: return {[](double x) { return x < -20 ? 0 : x * normal_cdf(x); }, 0x1p-42};
-    default: return {gelu_tanh, 0x1p-41};
-  }
-}
-
 /// What one function's operands have shown, of one thread or of all.
 struct Found {
   double worst = 0;
@@ -68,8 +35,13 @@ struct Found {
 
 class Prover {
  public:
-  Prover(const MathRow& row, proof::Tally& tally, Found& all, std::mutex& mutex)
-      : row_(&row), tally_(&tally), all_(&all), mutex_(&mutex), judge_(judge_of(row.function)) {}
+  Prover(const PromisedFunction& f, proof::Tally& tally, Found& all, std::mutex& mutex)
+      : row_(&f.row),
+        exact_(f.value),
+        judge_(softamp::test::judged<double>(f.row.function).value),
+        tally_(&tally),
+        all_(&all),
+        mutex_(&mutex) {}
   Prover(Prover&&) = default;
   ~Prover() {
     const std::lock_guard lock(*mutex_);
@@ -92,16 +64,14 @@ class Prover {
 
  private:
   void check(float x, float y) {
-    const double exact = judge_.f(x);
+    const double exact = judge_(x);
     if (!(std::fabs(exact) >= row_->smallest)) return;
     const float nearest = static_cast<float>(exact);
     // Whether a value within the judge's doubt would round otherwise.
-    const double margin = std::isinf(exact) ? 0 : exact * judge_.doubt;
+    const double margin = std::isinf(exact) ? 0 : exact * row_->doubt;
     if (static_cast<float>(exact - margin) != static_cast<float>(exact + margin)) {
       ++found_.by_mpfr;
-      MathOracle mpfr;
-      mpfr.evaluate(row_->function, x);
-      found_.not_nearest += mpfr.rounded() != y;
+      found_.not_nearest += exact_(x).rounded() != y;
     } else {
       found_.not_nearest += nearest != y;
     }
@@ -111,7 +81,7 @@ class Prover {
       return;
     }
     const double error = std::fabs(y - exact) / ulp32(exact);
-    if (!(error <= row_->bound)) mismatch(x, y, exact, error);
+    if (!(error <= row_->ulps)) mismatch(x, y, exact, error);
     if (error > found_.worst) {
       found_.worst = error;
       found_.at = x;
@@ -119,31 +89,31 @@ class Prover {
   }
   void mismatch(float x, float y, double exact, double error) {
     char text[160];
-    std::snprintf(text, sizeof text, "%s(%a = 0x%08x) got %a exact %.17g error %.4f ulp", row_->name,
+    std::snprintf(text, sizeof text, "%s(%a = 0x%08x) got %a exact %.17g error %.4f ulp", row_->name(),
                   static_cast<double>(x), __builtin_bit_cast(uint32_t, x), static_cast<double>(y), exact, error);
     tally_->mismatch(text);
   }
 
-  const MathRow* row_;
+  const FunctionRow* row_;
+  MpfrNumber (*exact_)(MpfrNumber);
+  double (*judge_)(double);
   proof::Tally* tally_;
   Found* all_;
   std::mutex* mutex_;
-  Judge judge_;
   Found found_;
   alignas(64) float in_[kBlock], out_[kBlock];
 };
 
-void prove(const MathRow& row, const proof::Options& o, proof::Tally& tally) {
+void prove(const PromisedFunction& f, const proof::Options& o, proof::Tally& tally) {
+  const FunctionRow& row = f.row;
   Found all;
   std::mutex mutex;
   {
-    const proof::Section section(row.name, tally);
-    proof::for_each_in_slice(o, (uint64_t{1} << 32) / kBlock, [&] { return Prover(row, tally, all, mutex); });
+    const proof::Section section(row.name(), tally);
+    proof::for_each_in_slice(o, (uint64_t{1} << 32) / kBlock, [&] { return Prover(f, tally, all, mutex); });
   }
-  MathOracle mpfr;
-  mpfr.evaluate(row.function, all.at);
-  const double worst = mpfr.error_of(softamp::kernel::function_of(row.function, all.at));
-  std::printf("  %-10s worst %.4f ulp at %a (0x%08x); not correctly rounded %.5f %% (%llu), %llu by MPFR\n", row.name,
+  const double worst = error_of(softamp::kernel::function_of(row.function, all.at), f.value(all.at));
+  std::printf("  %-10s worst %.4f ulp at %a (0x%08x); not correctly rounded %.5f %% (%llu), %llu by MPFR\n", row.name(),
               worst, static_cast<double>(all.at), __builtin_bit_cast(uint32_t, all.at),
               100.0 * static_cast<double>(all.not_nearest) / static_cast<double>(all.cases),
               static_cast<unsigned long long>(all.not_nearest), static_cast<unsigned long long>(all.by_mpfr));
@@ -157,7 +127,7 @@ int main(int argc, char** argv) {
   const proof::Options o = proof::parse(argc, argv, 128);
   const char* only = std::getenv("SOFTAMP_FUNCTION");
   proof::Tally tally;
-  for (const MathRow& row : kMathRows)
-    if (!only || std::strcmp(only, row.name) == 0) prove(row, o, tally);
+  for (const PromisedFunction& f : promised_functions())
+    if (!only || std::strcmp(only, f.row.name()) == 0) prove(f, o, tally);
   return proof::verdict("functions", o, tally);
 }

@@ -12,6 +12,7 @@
 
 #include "softamp/graph/executor.h"
 #include "softamp/graph/operation.h"
+#include "tests/ops/element_rows.h"
 
 namespace softamp::testing {
 
@@ -186,9 +187,14 @@ class RandomGraphMaker {
   }
   void function() {
     const Port x = of_type(product_type());
-    const char* op = one_of(
-        std::vector<const char*>{"Exp", "Expm1", "Log", "Log1p", "Tanh", "Sigmoid", "Erf", "Gelu", "Sin", "Cos"});
-    op == std::string("Gelu") ? add({op, {x}, {{"approximate", coin()}}}) : add({op, {x}});
+    static const std::vector<std::string> kOperations = [] {
+      std::vector<std::string> all;
+      for (const test::ElementRow& row : test::function_rows())
+        if (row.operands() == 1 && (all.empty() || all.back() != row.op)) all.push_back(row.op);
+      return all;
+    }();
+    const std::string op = one_of(kOperations);
+    op == "Gelu" ? add({op, {x}, {{"approximate", coin()}}}) : add({op, {x}});
   }
   void gradient() {
     const Port x = of_type(product_type());

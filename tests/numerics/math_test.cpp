@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "softamp/kernel/functions.h"
 #include "src/report/sha256.h"
+#include "tests/ops/function_rows.h"
 #include "tests/pinned_digests.h"
 
 namespace {
@@ -56,121 +56,17 @@ TEST(Math, NansStayNans) {
   }
 }
 
-struct Case {
-  Function f;
-  float x, y;
-};
-
 TEST(Math, SpecialValues) {
-  using enum Function;
-  const Case cases[] = {
-      {kExp, -kInf, 0.0f},
-      {kExp, kInf, kInf},
-      {kExp, 0.0f, 1},
-      {kExp, -0.0f, 1},
-      {kExp, kTiny, 1},
-      {kExp, 89, kInf},
-      {kExp, kMost, kInf},
-      {kExp, -kMost, 0.0f},
-      {kExp, -104, 0.0f},
-      {kExp, 0x1.62e42ep+6f, 0x1.ffff08p+127f},
-      {kExp, -0x1.9fe368p+6f, kTiny},
-      {kExp, -0x1.9fe36ap+6f, 0.0f},
-      {kExp2, -kInf, 0.0f},
-      {kExp2, kInf, kInf},
-      {kExp2, 0.0f, 1},
-      {kExp2, 127, 0x1p+127f},
-      {kExp2, 128, kInf},
-      {kExp2, -149, kTiny},
-      {kExp2, -126, 0x1p-126f},
-      {kExp2, -150, 0.0f},
-      {kExp2, 10, 1024},
-      {kExp2, -1, 0.5f},
-      {kExpm1, -kInf, -1},
-      {kExpm1, kInf, kInf},
-      {kExpm1, 0.0f, 0.0f},
-      {kExpm1, -0.0f, -0.0f},
-      {kExpm1, kTiny, kTiny},
-      {kExpm1, -kTiny, -kTiny},
-      {kExpm1, 89, kInf},
-      {kExpm1, -100, -1},
-      {kExpm1, 0x1p-126f, 0x1p-126f},
-      {kLog, 0.0f, -kInf},
-      {kLog, -0.0f, -kInf},
-      {kLog, 1, 0.0f},
-      {kLog, kInf, kInf},
-      {kLog, -1, kNan},
-      {kLog, -kInf, kNan},
-      {kLog, -kTiny, kNan},
-      {kLog, kTiny, -0x1.9d1dap+6f},
-      {kLog, kMost, 0x1.62e43p+6f},
-      {kLog1p, -1, -kInf},
-      {kLog1p, 0.0f, 0.0f},
-      {kLog1p, -0.0f, -0.0f},
-      {kLog1p, kInf, kInf},
-      {kLog1p, -kInf, kNan},
-      {kLog1p, -0x1.000002p+0f, kNan},
-      {kLog1p, kTiny, kTiny},
-      {kLog1p, -kTiny, -kTiny},
-      {kLog1p, kMost, 0x1.62e43p+6f},
-      {kTanh, 0.0f, 0.0f},
-      {kTanh, -0.0f, -0.0f},
-      {kTanh, kInf, 1},
-      {kTanh, -kInf, -1},
-      {kTanh, kTiny, kTiny},
-      {kTanh, 10, 1},
-      {kTanh, -kMost, -1},
-      {kSigmoid, 0.0f, 0.5f},
-      {kSigmoid, -0.0f, 0.5f},
-      {kSigmoid, kInf, 1},
-      {kSigmoid, -kInf, 0.0f},
-      {kSigmoid, -kMost, 0.0f},
-      {kSigmoid, 20, 1},
-      {kSigmoid, -104, 0.0f},
-      {kSigmoid, kTiny, 0.5f},
-      {kErf, 0.0f, 0.0f},
-      {kErf, -0.0f, -0.0f},
-      {kErf, kInf, 1},
-      {kErf, -kInf, -1},
-      {kErf, 4, 1},
-      {kErf, -kMost, -1},
-      {kGelu, 0.0f, 0.0f},
-      {kGelu, -0.0f, -0.0f},
-      {kGelu, kInf, kInf},
-      {kGelu, -kInf, -0.0f},
-      {kGelu, kMost, kMost},
-      {kGelu, -kMost, -0.0f},
-      {kGelu, 6, 6},
-      {kGeluTanh, 0.0f, 0.0f},
-      {kGeluTanh, -0.0f, -0.0f},
-      {kGeluTanh, kInf, kInf},
-      {kGeluTanh, -kInf, -0.0f},
-      {kGeluTanh, kMost, kMost},
-      {kGeluTanh, -kMost, -0.0f},
-      {kGeluTanh, 6, 6},
-      {kSin, 0.0f, 0.0f},
-      {kSin, -0.0f, -0.0f},
-      {kSin, kInf, kNan},
-      {kSin, -kInf, kNan},
-      {kSin, kTiny, kTiny},
-      {kCos, 0.0f, 1},
-      {kCos, -0.0f, 1},
-      {kCos, kInf, kNan},
-      {kCos, -kInf, kNan},
-      {kCos, kTiny, 1},
-      {kNormalCdf, 0.0f, 0.5f},
-      {kNormalCdf, kInf, 1},
-      {kNormalCdf, -kInf, 0.0f},
-      {kNormalPdf, kInf, 0.0f},
-      {kNormalPdf, 0.0f, 0x1.988454p-2f},
-      {kGeluGradient, 0.0f, 0.5f},
-      {kGeluGradient, kInf, 1},
-      {kGeluTanhGradient, 0.0f, 0.5f},
-      {kGeluTanhGradient, kInf, 1},
-  };
-  for (const Case& c : cases) EXPECT_SAME(of(c.f, c.x), c.y) << " function " << static_cast<int>(c.f) << " of " << c.x;
-  EXPECT_EQ(of(kGeluGradient, -kInf), 0);
-  EXPECT_EQ(of(kGeluTanhGradient, -kInf), 0);
+  int functions = 0;
+  test::for_each_function_row([&](const test::FunctionRow& row, auto) {
+    ++functions;
+    EXPECT_FALSE(row.points.empty()) << row.name();
+    for (const auto& [x, y] : row.points) EXPECT_SAME(of(row.function, x), y) << row.name() << " of " << x;
+  });
+  EXPECT_EQ(functions, kernel::kFunctionCount) << "a function has no row in tests/ops/function_rows.h";
+  // Zeros of either sign.
+  EXPECT_EQ(of(Function::kGeluGradient, -kInf), 0);
+  EXPECT_EQ(of(Function::kGeluTanhGradient, -kInf), 0);
 }
 
 TEST(Math, PowersAsIeee754Has) {
@@ -285,33 +181,13 @@ std::string digest(const Body& f) {
   return sha.hex();
 }
 
-/// Whoever changes a bit on purpose adds the new digests to tests/backend/arithmetic.json (N65).
+/// Whoever changes a bit or adds a function adds the new digests to tests/backend/arithmetic.json (N65).
 TEST(Math, GoldenDigests) {
   const auto pinned = softamp::testing::pinned_digests("functions");
-  const struct {
-    Function f;
-    const char* name;
-  } functions[] = {
-      {Function::kExp, "Exp"},
-      {Function::kExpm1, "Expm1"},
-      {Function::kLog, "Log"},
-      {Function::kLog1p, "Log1p"},
-      {Function::kTanh, "Tanh"},
-      {Function::kSigmoid, "Sigmoid"},
-      {Function::kErf, "Erf"},
-      {Function::kGelu, "Gelu"},
-      {Function::kGeluTanh, "GeluTanh"},
-      {Function::kSin, "Sin"},
-      {Function::kCos, "Cos"},
-      {Function::kExp2, "Exp2"},
-      {Function::kNormalCdf, "NormalCdf"},
-      {Function::kNormalPdf, "NormalPdf"},
-      {Function::kGeluGradient, "GeluGradient"},
-      {Function::kGeluTanhGradient, "GeluTanhGradient"},
-  };
   std::map<std::string, std::string> found;
-  for (const auto& [f, name] : functions)
-    found[name] = digest([&](uint32_t u) { return of(f, __builtin_bit_cast(float, u)); });
+  test::for_each_function_row([&](const test::FunctionRow& row, auto) {
+    found[row.name()] = digest([&](uint32_t u) { return of(row.function, __builtin_bit_cast(float, u)); });
+  });
   found["Pow"] = digest([](uint32_t u) {
     const uint32_t y = u * 2654435761u;
     return pow(__builtin_bit_cast(float, u), u % 4 ? __builtin_bit_cast(float, 0x3E000000u + (y >> 4) % 0x3000000u)

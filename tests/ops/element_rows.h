@@ -15,7 +15,7 @@
 
 #include "softamp/graph/operation.h"
 #include "softamp/kernel/elementwise.h"
-#include "softamp/kernel/functions.h"
+#include "tests/ops/function_rows.h"
 
 namespace softamp::test {
 
@@ -26,9 +26,7 @@ struct ElementRow {
   /// The result for real numbers; y is the second operand of operations that have two.
   std::function<Real(Real x, Real y, const Attributes& attributes)> value;
   Attributes attributes = {};  ///< that it is tried with
-  struct Domain {
-    double low = -2, high = 2;
-  };
+  using Domain = FunctionRow::Domain;
   Domain x = {}, y = {};  ///< where its gradient is compared with differences
   Real ulps = 0;          ///< of functions: the largest error, in units of the last place of fp32 (docs/NUMERICS.md)
 
@@ -54,8 +52,6 @@ struct ElementRow {
 namespace rows_detail {
 
 using Real = ElementRow::Real;
-inline constexpr Real kPi = 3.14159265358979323846264338327950288L;
-
 inline auto of_one(Real (*f)(Real)) {
   return [f](Real x, Real, const Attributes&) { return f(x); };
 }
@@ -67,25 +63,6 @@ inline Real number(const Attributes& a, const char* name) {
   return static_cast<Real>(static_cast<float>(std::get<double>(a.find(name)->second)));
 }
 inline bool flag(const Attributes& a, const char* name) { return std::get<bool>(a.find(name)->second); }
-
-inline Real logistic(Real x) {
-  const Real e = std::exp(-std::fabs(x));
-  return x < 0 ? e / (1 + e) : 1 / (1 + e);
-}
-inline Real normal_cdf(Real x) { return std::erfc(-x / std::sqrt(Real{2})) / 2; }
-inline Real density(Real x) { return std::exp(-x * x / 2) / std::sqrt(2 * kPi); }
-/// x f, f a distribution function's value, which is 0 before x is infinite.
-inline Real times_distribution(Real x, Real f) { return f == 0 ? std::copysign(Real{0}, x) : x * f; }
-/// sqrt(2/pi) (x + 0.044715 x^3), the argument of the tanh formula of gelu.
-inline Real gelu_argument(Real x) { return std::sqrt(2 / kPi) * (x + 0.044715L * x * x * x); }
-inline Real gelu(Real x, Real, const Attributes& a) {
-  return times_distribution(x, flag(a, "approximate") ? logistic(2 * gelu_argument(x)) : normal_cdf(x));
-}
-inline Real gelu_slope(Real x, bool approximate) {
-  if (!approximate) return normal_cdf(x) + x * density(x);
-  const Real t = std::tanh(gelu_argument(x));
-  return (1 + t) / 2 + x * (1 - t * t) / 2 * std::sqrt(2 / kPi) * (1 + 3 * 0.044715L * x * x);
-}
 
 }  // namespace rows_detail
 
@@ -136,30 +113,22 @@ inline const std::vector<ElementRow>& elementwise_rows() {
   return kRows;
 }
 
-/// The elementary functions; Pow and the gradient of gelu, which are made of them. Values are within 2^-58 of their
-/// magnitude for fp32 operands.
+/// The operations of the elementary functions (function_rows.h); Pow and the gradient of gelu, which are made of them.
+/// Values are within 2^-58 of their magnitude for fp32 operands.
 inline const std::vector<ElementRow>& function_rows() {
   using namespace rows_detail;
   static const auto gelu_grad = [](Real g, Real x, const Attributes& a) {
-    return g * gelu_slope(x, flag(a, "approximate"));
+    return g * (flag(a, "approximate") ? formulas::gelu_tanh_slope(x) : formulas::gelu_slope(x));
   };
-  static const Attributes exact = {{"approximate", false}}, approximate = {{"approximate", true}};
-  static const std::vector<ElementRow> kRows = {
-      {"Exp", of_one([](Real x) { return std::exp(x); }), {}, {}, {}, 1.1L},
-      {"Expm1", of_one([](Real x) { return std::expm1(x); }), {}, {}, {}, 1.3L},
-      {"Log", of_one([](Real x) { return std::log(x); }), {}, {0.5, 2}, {}, 0.85L},
-      {"Log1p", of_one([](Real x) { return std::log1p(x); }), {}, {-0.5, 2}, {}, 0.95L},
-      {"Tanh", of_one([](Real x) { return std::tanh(x); }), {}, {}, {}, 1.35L},
-      {"Sigmoid", of_one(logistic), {}, {}, {}, 1.1L},
-      {"Erf", of_one([](Real x) { return std::erf(x); }), {}, {}, {}, 1.15L},
-      {"Gelu", gelu, exact, {}, {}, 2.7L},
-      {"Gelu", gelu, approximate, {}, {}, 1.9L},
-      {"Sin", of_one([](Real x) { return std::sin(x); }), {}, {}, {}, 0.9L},
-      {"Cos", of_one([](Real x) { return std::cos(x); }), {}, {}, {}, 0.9L},
-      {"Pow", of_two([](Real x, Real y) { return std::pow(x, y); }), {}, {0.5, 2}, {0.5, 2}},
-      {"GeluGrad", gelu_grad, exact},
-      {"GeluGrad", gelu_grad, approximate},
-  };
+  static const std::vector<ElementRow> kRows = [] {
+    std::vector<ElementRow> all;
+    for (const JudgedFunction<Real>& f : judged_functions<Real>())
+      if (!f.row.op.empty())
+        all.push_back({f.row.op, of_one(f.value), f.row.attributes, f.row.x, {}, static_cast<Real>(f.row.ulps)});
+    all.push_back({"Pow", of_two([](Real x, Real y) { return std::pow(x, y); }), {}, {0.5, 2}, {0.5, 2}});
+    for (const bool approximate : {false, true}) all.push_back({"GeluGrad", gelu_grad, {{"approximate", approximate}}});
+    return all;
+  }();
   return kRows;
 }
 

@@ -114,16 +114,14 @@ bool comparison(const std::string& op, Real x, Real y) {
 
 namespace {
 
-using softamp::test::rows_detail::density;
-using softamp::test::rows_detail::gelu_argument;
-using softamp::test::rows_detail::kPi;
-using softamp::test::rows_detail::logistic;
+namespace formulas = softamp::test::formulas;
 
-Real gelu_slope(Real x) { return 2 * std::sqrt(2 / kPi) * (1 + 3 * 0.044715L * x * x); }
+/// The derivative of twice gelu_argument.
+Real argument_slope(Real x) { return 2 * std::sqrt(2 / formulas::pi<Real>()) * (1 + 3 * 0.044715L * x * x); }
 
 }  // namespace
 
-Real normal_cdf(Real x) { return softamp::test::rows_detail::normal_cdf(x); }
+Real normal_cdf(Real x) { return formulas::normal_cdf(x); }
 
 const std::vector<Function>& functions() {
   static const std::vector<Function> kFunctions = [] {
@@ -168,14 +166,15 @@ Range gelu_gradient(Real x, bool approximate) {
   if (!approximate) {
     // y = |x| phi(x) - Phi(-|x|), then -y or 1 + y. phi is within 1.3 units (2.6 u relative), Phi within 2.7 (5.4 u),
     // the product, the difference and the sum round once each.
-    const Real product = a * density(a), tail = normal_cdf(-a), y = product - tail;
+    const Real product = a * formulas::normal_pdf(a), tail = normal_cdf(-a), y = product - tail;
     const Real distance = 3.6L * u * product + 5.4L * u * tail + u * std::fabs(y) + 0x1p-126L;
     return within(x < 0 ? -y : 1 + y, x < 0 ? distance : distance + u);
   }
   // y = s (t - 1), t = |x| u' (1 - s): relative errors of 4 u in |x| u' (coefficients, square, fused step, product), 4
   // u in 1 - s (that of s, 2.2 u, is at most as much of 1 - s >= 1/2; the subtraction), u in their product, u (t + 1)
   // in the fused step, 3.2 u in s and the last product: at most 14 u s (t + 1); then -y or 1 + y.
-  const Real s = logistic(-2 * gelu_argument(a)), t = a * gelu_slope(a) * (1 - s), y = s * (t - 1);
+  const Real s = formulas::logistic(-2 * formulas::gelu_argument(a)), t = a * argument_slope(a) * (1 - s),
+             y = s * (t - 1);
   return within(x < 0 ? -y : 1 + y, 14 * u * s * (t + 1) + (x < 0 ? 0 : u) + 0x1p-126L);
 }
 

@@ -30,8 +30,8 @@ struct Function {
   std::function<Real(Real)> value;
   Real ulps;
 };
-/// Exp Expm1 Log Log1p Tanh Sigmoid Erf Sin Cos Gelu "Gelu approximate". Values to within 2^-58 of their magnitude for
-/// fp32 arguments; ulps as docs/NUMERICS.md states them.
+/// Those of tests/ops/function_rows.h that are operations, under their names, and "Gelu approximate". Values to within
+/// 2^-58 of their magnitude for fp32 arguments.
 const std::vector<Function>& functions();
 const Function& function(const std::string& op);
 /// The range of a function's fp32 results at x; flushed where the preset flushes.

@@ -13,7 +13,7 @@
 
 namespace softamp::kernel {
 
-/// Functions of one fp32 number, each with its body in namespace math. The last five serve gradients and executors.
+/// Functions of one fp32 number, each with its body in namespace math. kExp2 to kGeluTanhGradient serve gradients and executors.
 #define SOFTAMP_FUNCTIONS(ROW)                                                  \
   ROW(kExp, exp)                                                                \
   ROW(kExpm1, expm1) /* e^x - 1 */                                              \
@@ -42,6 +42,15 @@ inline constexpr int kFunctionCount = 0
     SOFTAMP_FUNCTIONS(SOFTAMP_ROW)
 #undef SOFTAMP_ROW
     ;
+
+inline const char* name_of(Function f) {
+  constexpr const char* kNames[] = {
+#define SOFTAMP_ROW(name, body) &#name[1],
+      SOFTAMP_FUNCTIONS(SOFTAMP_ROW)
+#undef SOFTAMP_ROW
+  };
+  return kNames[static_cast<int>(f)];
+}
 
 /// The function of one lane or of a vector of them.
 template <Function f, class F>

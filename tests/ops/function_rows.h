@@ -228,6 +228,19 @@ void for_each_function_row(const Visit& visit) {
                     .op = "Cos",
                     .points = {{0.0f, 1}, {-0.0f, 1}, {kInf, kNan}, {-kInf, kNan}, {kTiny, 1}}},
         [](auto x) { return cos(x); });
+  visit(FunctionRow{.function = kSoftplus,
+                    .ulps = 2.5,
+                    .doubt = 0x1p-48,
+                    .op = "Softplus",
+                    .points = {{kInf, kInf},
+                               {-kInf, 0.0f},
+                               {0.0f, 0x1.62e43p-1f},
+                               {-0.0f, 0x1.62e43p-1f},
+                               {kMost, kMost},
+                               {-kMost, 0.0f},
+                               {20, 20},
+                               {-104, 0.0f}}},
+        [](auto x) { return (x < 0 ? decltype(x)(0) : x) + log1p(exp(-fabs(x))); });
   // Of gradients and executors.
   visit(FunctionRow{.function = kExp2,
                     .ulps = 1.2,

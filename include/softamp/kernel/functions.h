@@ -30,7 +30,8 @@ namespace softamp::kernel {
   ROW(kNormalCdf, normal_cdf)                /* Phi(x) */                       \
   ROW(kNormalPdf, normal_pdf)                /* e^(-x^2/2) / sqrt(2 pi) */      \
   ROW(kGeluGradient, gelu_gradient)          /* Phi(x) + x phi(x) */            \
-  ROW(kGeluTanhGradient, gelu_tanh_gradient) /* the derivative of kGeluTanh */
+  ROW(kGeluTanhGradient, gelu_tanh_gradient) /* the derivative of kGeluTanh */  \
+  ROW(kSoftplus, softplus)                   /* ln(1 + e^x) */
 
 enum class Function : uint8_t {
 #define SOFTAMP_ROW(name, body) name,

@@ -1,4 +1,4 @@
-// ln x and ln(1 + x) in fp32.
+// ln x, ln(1 + x) and ln(1 + e^x) in fp32.
 //
 // x = 2^e m with m in [sqrt 1/2, sqrt 2) and f = m - 1: ln x = e ln2 + f - f^2/2 + f^3 P(f).
 #pragma once
@@ -60,6 +60,12 @@ SOFTAMP_MATH F log1p(F x) {
   y = select(magnitude(x) < F(0x1p-25f), x, y);
   y = select(x == F(-1), F(-detail::kInfinity), y);
   return select(x < F(-1), detail::not_a_number<F>(), y);
+}
+
+/// ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|).
+template <class F>
+SOFTAMP_MATH F softplus(F x) {
+  return at_least(x, F(0)) + log1p(exp(-magnitude(x)));
 }
 
 }  // namespace softamp::math

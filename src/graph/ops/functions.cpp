@@ -36,6 +36,8 @@ void sine(GradientContext& c) { c.set(0, c.add("Mul", {c.arriving(), c.add("Cos"
 
 void cosine(GradientContext& c) { c.set(0, c.add("Neg", {c.add("Mul", {c.arriving(), c.add("Sin", {c.input(0)})})})); }
 
+void softplus(GradientContext& c) { c.set(0, c.add("Mul", {c.arriving(), c.add("Sigmoid", {c.input(0)})})); }
+
 /// g (2 / sqrt(pi)) exp(-x x), in fp32.
 void error_function(GradientContext& c) {
   constexpr double kTwoByRootPi = 1.1283791670955126;
@@ -80,6 +82,7 @@ std::vector<Operation> functions() {
       unary("Erf", kErf, "The error function.", up_to_fp32()).with(error_function),
       unary("Sin", kSin, "The sine.", up_to_fp32()).with(sine),
       unary("Cos", kCos, "The cosine.", up_to_fp32()).with(cosine),
+      unary("Softplus", kSoftplus, "ln(1 + e^x).", up_to_fp32(), "features", "activations").with(softplus),
       unary("Gelu", {}, "x Phi(x).", up_to_fp32(), "features", "activations", {approximate()}).with(gelu),
       gradient("GeluGrad", {}, "gradients times the derivative of Gelu at features, in fp32 inside.", "gradients",
                "features", up_to_fp32(), "backprops", {approximate()}),

@@ -241,6 +241,19 @@ void for_each_function_row(const Visit& visit) {
                                {20, 20},
                                {-104, 0.0f}}},
         [](auto x) { return (x < 0 ? decltype(x)(0) : x) + log1p(exp(-fabs(x))); });
+  visit(FunctionRow{.function = kElu,
+                    .ulps = 1.3,
+                    .doubt = 0x1p-49,
+                    .op = "Elu",
+                    .points = {{kInf, kInf},
+                               {-kInf, -1},
+                               {0.0f, 0.0f},
+                               {-0.0f, -0.0f},
+                               {kMost, kMost},
+                               {-100, -1},
+                               {kTiny, kTiny},
+                               {-kTiny, -kTiny}}},
+        [](auto x) { return x < 0 ? expm1(x) : x; });
   // Of gradients and executors.
   visit(FunctionRow{.function = kExp2,
                     .ulps = 1.2,

@@ -31,7 +31,8 @@ namespace softamp::kernel {
   ROW(kNormalPdf, normal_pdf)                /* e^(-x^2/2) / sqrt(2 pi) */      \
   ROW(kGeluGradient, gelu_gradient)          /* Phi(x) + x phi(x) */            \
   ROW(kGeluTanhGradient, gelu_tanh_gradient) /* the derivative of kGeluTanh */  \
-  ROW(kSoftplus, softplus)                   /* ln(1 + e^x) */
+  ROW(kSoftplus, softplus)                   /* ln(1 + e^x) */                  \
+  ROW(kElu, elu)                             /* e^x - 1 below 0, else x */
 
 enum class Function : uint8_t {
 #define SOFTAMP_ROW(name, body) name,

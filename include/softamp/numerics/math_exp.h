@@ -89,4 +89,10 @@ SOFTAMP_MATH F expm1(F x) {
   return select(magnitude(x) < F(0x1p-25f), x, half + half);
 }
 
+/// x from 0 on, e^x - 1 below.
+template <class F>
+SOFTAMP_MATH F elu(F x) {
+  return select(x < F(0), expm1(x), x);
+}
+
 }  // namespace softamp::math

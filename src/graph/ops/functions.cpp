@@ -38,6 +38,12 @@ void cosine(GradientContext& c) { c.set(0, c.add("Neg", {c.add("Mul", {c.arrivin
 
 void softplus(GradientContext& c) { c.set(0, c.add("Mul", {c.arriving(), c.add("Sigmoid", {c.input(0)})})); }
 
+/// g times e^x up to 0 and 1 from there: not y + 1, as for Expm1.
+void exponential_linear(GradientContext& c) {
+  const Port below = c.add("Minimum", {c.input(0), c.scalar(c.dtype(), 0)});
+  c.set(0, c.add("Mul", {c.arriving(), c.add("Exp", {below})}));
+}
+
 /// g (2 / sqrt(pi)) exp(-x x), in fp32.
 void error_function(GradientContext& c) {
   constexpr double kTwoByRootPi = 1.1283791670955126;
@@ -83,6 +89,7 @@ std::vector<Operation> functions() {
       unary("Sin", kSin, "The sine.", up_to_fp32()).with(sine),
       unary("Cos", kCos, "The cosine.", up_to_fp32()).with(cosine),
       unary("Softplus", kSoftplus, "ln(1 + e^x).", up_to_fp32(), "features", "activations").with(softplus),
+      unary("Elu", kElu, "x, or e^x - 1 below 0.", up_to_fp32(), "features", "activations").with(exponential_linear),
       unary("Gelu", {}, "x Phi(x).", up_to_fp32(), "features", "activations", {approximate()}).with(gelu),
       gradient("GeluGrad", {}, "gradients times the derivative of Gelu at features, in fp32 inside.", "gradients",
                "features", up_to_fp32(), "backprops", {approximate()}),

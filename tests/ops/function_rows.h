@@ -254,6 +254,25 @@ void for_each_function_row(const Visit& visit) {
                                {kTiny, kTiny},
                                {-kTiny, -kTiny}}},
         [](auto x) { return x < 0 ? expm1(x) : x; });
+  visit(FunctionRow{.function = kSelu,
+                    .ulps = 2.5,
+                    .doubt = 0x1p-48,
+                    .op = "Selu",
+                    .x = {-2, -0.1},
+                    .points = {{kInf, kInf},
+                               {-kInf, -0x1.c212ccp+0f},
+                               {0.0f, 0.0f},
+                               {-0.0f, -0.0f},
+                               {1, 0x1.0cfabep+0f},
+                               {-100, -0x1.c212ccp+0f},
+                               {kMost, kInf}}},
+        [](auto x) {
+          using T = decltype(x);
+          // s and s a, in two parts: more digits than a long double has.
+          static const T kScale = T(0x1.0cfabd6a91132p+0) + T(0x1.6fc7d272f2695p-55);
+          static const T kScaleAlpha = T(0x1.c212cc640f031p+0) + T(0x1.05161b045a1fep-56);
+          return x < 0 ? kScaleAlpha * expm1(x) : kScale * x;
+        });
   // Of gradients and executors.
   visit(FunctionRow{.function = kExp2,
                     .ulps = 1.2,

@@ -32,7 +32,8 @@ namespace softamp::kernel {
   ROW(kGeluGradient, gelu_gradient)          /* Phi(x) + x phi(x) */            \
   ROW(kGeluTanhGradient, gelu_tanh_gradient) /* the derivative of kGeluTanh */  \
   ROW(kSoftplus, softplus)                   /* ln(1 + e^x) */                  \
-  ROW(kElu, elu)                             /* e^x - 1 below 0, else x */
+  ROW(kElu, elu)                             /* e^x - 1 below 0, else x */      \
+  ROW(kSelu, selu)                           /* the same, scaled */
 
 enum class Function : uint8_t {
 #define SOFTAMP_ROW(name, body) name,

@@ -95,4 +95,12 @@ SOFTAMP_MATH F elu(F x) {
   return select(x < F(0), expm1(x), x);
 }
 
+/// Elu scaled so that activations keep mean 0 and variance 1: s x from 0 on, s a (e^x - 1) below (Klambauer et al.,
+/// "Self-normalizing neural networks", 2017).
+template <class F>
+SOFTAMP_MATH F selu(F x) {
+  constexpr float kScale = 0x1.0cfabep+0f, kScaleAlpha = 0x1.c212ccp+0f;  // s = 1.05070098..., s a = 1.75809934...
+  return select(x < F(0), F(kScaleAlpha) * expm1(x), F(kScale) * x);
+}
+
 }  // namespace softamp::math

@@ -44,6 +44,16 @@ void exponential_linear(GradientContext& c) {
   c.set(0, c.add("Mul", {c.arriving(), c.add("Exp", {below})}));
 }
 
+/// g s a e^x below 0, g s from there on, in fp32.
+void scaled_exponential_linear(GradientContext& c) {
+  constexpr double kScale = 1.0507009873554805, kScaleAlpha = 1.7580993408473768;
+  const DType t = c.dtype(), wide = wide_of(t);
+  const Port x = c.cast(c.input(0), wide), zero = c.scalar(wide, 0);
+  const Port below = c.add("Mul", {c.add("Exp", {c.add("Minimum", {x, zero})}), c.scalar(wide, kScaleAlpha)});
+  const Port slope = c.add("SelectV2", {c.add("Less", {x, zero}), below, c.scalar(wide, kScale)});
+  c.set(0, c.cast(c.add("Mul", {c.cast(c.arriving(), wide), slope}), t));
+}
+
 /// g (2 / sqrt(pi)) exp(-x x), in fp32.
 void error_function(GradientContext& c) {
   constexpr double kTwoByRootPi = 1.1283791670955126;
@@ -90,6 +100,9 @@ std::vector<Operation> functions() {
       unary("Cos", kCos, "The cosine.", up_to_fp32()).with(cosine),
       unary("Softplus", kSoftplus, "ln(1 + e^x).", up_to_fp32(), "features", "activations").with(softplus),
       unary("Elu", kElu, "x, or e^x - 1 below 0.", up_to_fp32(), "features", "activations").with(exponential_linear),
+      unary("Selu", kSelu, "Elu with its constants of self-normalizing networks: s x, or s a (e^x - 1) below 0.",
+            up_to_fp32(), "features", "activations")
+          .with(scaled_exponential_linear),
       unary("Gelu", {}, "x Phi(x).", up_to_fp32(), "features", "activations", {approximate()}).with(gelu),
       gradient("GeluGrad", {}, "gradients times the derivative of Gelu at features, in fp32 inside.", "gradients",
                "features", up_to_fp32(), "backprops", {approximate()}),

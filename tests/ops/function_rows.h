@@ -273,6 +273,20 @@ void for_each_function_row(const Visit& visit) {
           static const T kScaleAlpha = T(0x1.c212cc640f031p+0) + T(0x1.05161b045a1fep-56);
           return x < 0 ? kScaleAlpha * expm1(x) : kScale * x;
         });
+  visit(FunctionRow{.function = kErfc,
+                    .ulps = 3,
+                    .doubt = 0x1p-42,
+                    .op = "Erfc",
+                    .points = {{kInf, 0.0f},
+                               {-kInf, 2},
+                               {0.0f, 1},
+                               {-0.0f, 1},
+                               {kMost, 0.0f},
+                               {-kMost, 2},
+                               {-4, 2},
+                               {kTiny, 1},
+                               {11, 0.0f}}},
+        [](auto x) { return erfc(x); });
   // Of gradients and executors.
   visit(FunctionRow{.function = kExp2,
                     .ulps = 1.2,

@@ -33,7 +33,8 @@ namespace softamp::kernel {
   ROW(kGeluTanhGradient, gelu_tanh_gradient) /* the derivative of kGeluTanh */  \
   ROW(kSoftplus, softplus)                   /* ln(1 + e^x) */                  \
   ROW(kElu, elu)                             /* e^x - 1 below 0, else x */      \
-  ROW(kSelu, selu)                           /* the same, scaled */
+  ROW(kSelu, selu)                           /* the same, scaled */             \
+  ROW(kErfc, erfc)                           /* 1 - erf(x) */
 
 enum class Function : uint8_t {
 #define SOFTAMP_ROW(name, body) name,

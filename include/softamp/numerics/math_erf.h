@@ -1,17 +1,26 @@
-// erf, the normal distribution, and gelu in its two forms with their derivatives, in fp32.
+// erf, erfc, the normal distribution, and gelu in its two forms with their derivatives, in fp32.
 #pragma once
 
 #include "softamp/numerics/math_tanh.h"
 
 namespace softamp::math {
 
+namespace detail {
+
+/// P(a^2): erf a = a + a P(a^2), for 0 <= a <= 0.925.
+template <class F>
+SOFTAMP_MATH F erf_near(F a) {
+  return polynomial(a * a, 0x1.06eba8p-3f, -0x1.812740p-2f, 0x1.ce2d64p-4f, -0x1.b80118p-6f, 0x1.5449e0p-8f,
+                    -0x1.a60648p-11f, 0x1.4f52d6p-14f);
+}
+
+}  // namespace detail
+
 /// erf x: x + x P(x^2) up to 0.925, from there 1 - e^G(x). Odd; +-1 at the infinities.
 template <class F>
 SOFTAMP_MATH F erf(F x) {
   const F a = magnitude(x);
-  const F near = fma(detail::polynomial(a * a, 0x1.06eba8p-3f, -0x1.812740p-2f, 0x1.ce2d64p-4f, -0x1.b80118p-6f,
-                                        0x1.5449e0p-8f, -0x1.a60648p-11f, 0x1.4f52d6p-14f),
-                     a, a);
+  const F near = fma(detail::erf_near(a), a, a);
   const F b = at_most(a, F(3.9375f));  // erf is 1 from 3.92 on
   const F g = detail::polynomial(b, -0x1.b20a38p-13f, -0x1.20ac34p+0f, -0x1.4647a4p-1f, -0x1.a965c6p-4f, 0x1.6b8fc0p-6f,
                                  -0x1.8da460p-9f, 0x1.98da16p-13f);
@@ -41,11 +50,10 @@ SOFTAMP_MATH F times_density(F c, F low, const NormalTail<F>& tail) {
   return scaled(fma(c, tail.w, low) + c, tail.n);
 }
 
+/// Given -a^2/2 in two parts: a relative error of e^v is an absolute one of v.
 template <class F>
-SOFTAMP_MATH NormalTail<F> normal_tail(F a) {
-  // -a^2/2 in two parts: a relative error of e^v is an absolute one of v.
-  const F square = a * a, low = fma(a, a, -square);
-  const ExpParts<F> v = exp_parts(square * F(-0.5f), low * F(-0.5f));
+SOFTAMP_MATH NormalTail<F> normal_tail(F a, F exponent, F exponent_low) {
+  const ExpParts<F> v = exp_parts(exponent, exponent_low);
   // Phi(-a) e^(a^2/2) = P(q) / (a + 5), q = (a - 5) / (a + 5). Sum and difference have their rounding errors beside
   // them (a fast two-sum: 5 is a multiple of any a's quantum); quotients are corrected by their remainders.
   const F five(5), d = a + five, d_low = a - (d - five), t = a - five, t_low = a - (t + five);
@@ -56,6 +64,11 @@ SOFTAMP_MATH NormalTail<F> normal_tail(F a) {
   const F p0(0x1.89d3acp-1f), p = fma(q, p1, p0), p_low = fma(q, p1, p0 - p);
   const F ratio = p * first;
   return {ratio, first * fma(-ratio, d_low, fma(-ratio, d, p) + p_low), v.w, v.n};
+}
+template <class F>
+SOFTAMP_MATH NormalTail<F> normal_tail(F a) {
+  const F square = a * a, low = fma(a, a, -square);
+  return normal_tail(a, square * F(-0.5f), low * F(-0.5f));
 }
 
 template <class F>
@@ -72,6 +85,17 @@ SOFTAMP_MATH F normal_cdf(F x) {
   const detail::NormalTail<F> tail = detail::normal_tail(a);
   const F y = select(a < F(1), detail::normal_near(a), detail::times_density(tail.ratio, tail.low, tail));
   return select(x < F(0), y, F(1) - y);
+}
+
+/// 1 - erf x = 2 Phi(-sqrt 2 x), with gradual underflow at the right: 1 - x - x P(x^2) up to 0.75, where 1 - x is
+/// nearly exact, from there the normal distribution's tail.
+template <class F>
+SOFTAMP_MATH F erfc(F x) {
+  const F a = at_most(magnitude(x), F(10.25f)), square = a * a;
+  const detail::NormalTail<F> tail = detail::normal_tail(a * F(0x1.6a09e6p+0f), -square, -fma(a, a, -square));
+  const F far = detail::times_density(tail.ratio + tail.ratio, tail.low + tail.low, tail);
+  const F y = select(a < F(0.75f), fma(-detail::erf_near(a), a, F(1) - a), far);
+  return select(x < F(0), F(2) - y, y);
 }
 
 /// The normal density e^(-x^2/2) / sqrt(2 pi).

@@ -54,9 +54,10 @@ void scaled_exponential_linear(GradientContext& c) {
   c.set(0, c.cast(c.add("Mul", {c.cast(c.arriving(), wide), slope}), t));
 }
 
-/// g (2 / sqrt(pi)) exp(-x x), in fp32.
+/// g (sign 2 / sqrt(pi)) exp(-x x), in fp32.
+template <int sign>
 void error_function(GradientContext& c) {
-  constexpr double kTwoByRootPi = 1.1283791670955126;
+  constexpr double kTwoByRootPi = sign * 1.1283791670955126;
   const DType t = c.dtype(), wide = wide_of(t);
   const Port x = c.cast(c.input(0), wide), g = c.cast(c.arriving(), wide);
   const Port bell = c.add("Exp", {c.add("Neg", {c.add("Square", {x})})});
@@ -95,7 +96,8 @@ std::vector<Operation> functions() {
       unary("Log1p", kLog1p, "ln(1 + x).", up_to_fp32()).with(logarithm_of_1_and),
       unary("Tanh", kTanh, "The hyperbolic tangent.", up_to_fp32()).with(tanh),
       unary("Sigmoid", kSigmoid, "1 / (1 + e^-x).", up_to_fp32()).with(sigmoid),
-      unary("Erf", kErf, "The error function.", up_to_fp32()).with(error_function),
+      unary("Erf", kErf, "The error function.", up_to_fp32()).with(error_function<1>),
+      unary("Erfc", kErfc, "1 - erf(x).", up_to_fp32()).with(error_function<-1>),
       unary("Sin", kSin, "The sine.", up_to_fp32()).with(sine),
       unary("Cos", kCos, "The cosine.", up_to_fp32()).with(cosine),
       unary("Softplus", kSoftplus, "ln(1 + e^x).", up_to_fp32(), "features", "activations").with(softplus),

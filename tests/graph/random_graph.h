@@ -180,9 +180,9 @@ class RandomGraphMaker {
   }
   void unary() {
     const DType type = one_of(std::vector<DType>{DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64});
-    std::vector<const char*> ops = {"Neg",        "Abs",       "Square",   "Sqrt",     "Rsqrt",
-                                    "Reciprocal", "ZerosLike", "OnesLike", "IsFinite", "IsNan"};
-    if (type != DType::kFloat64) ops.insert(ops.end(), {"Relu", "LeakyRelu", "Relu6"});
+    std::vector<std::string> ops = {"ZerosLike", "OnesLike"};
+    for (const test::ElementRow& row : test::elementwise_rows())
+      if (row.operands() == 1 && row.takes(type) && ops.back() != row.op) ops.push_back(row.op);
     add({one_of(ops), {of_type(type)}});
   }
   void function() {

@@ -82,6 +82,7 @@ inline const std::vector<ElementRow>& elementwise_rows() {
       {"Sqrt", of_one([](Real x) { return std::sqrt(x); }), {}, {0.5, 2}},
       {"Rsqrt", of_one([](Real x) { return 1 / std::sqrt(x); }), {}, {0.5, 2}},
       {"Reciprocal", of_one([](Real x) { return 1 / x; }), {}, {0.5, 2}},
+      {"Inv", of_one([](Real x) { return 1 / x; }), {}, {0.5, 2}},
       {"Neg", of_one([](Real x) { return -x; })},
       {"Abs", of_one([](Real x) { return std::fabs(x); })},
       {"Maximum", of_two([](Real x, Real y) { return std::fmax(x, y); })},

@@ -56,7 +56,7 @@ Range elementwise(const std::string& op, const Range& x, const Range& y, Real al
   if (op == "RealDiv") return step(x / y);
   if (op == "Square") return square(x);
   if (op == "Sqrt") return step(square_root(x));
-  if (op == "Reciprocal") return step(Range(Real{1}) / x);
+  if (op == "Reciprocal" || op == "Inv") return step(Range(Real{1}) / x);
   if (op == "Rsqrt") {
     if (mode.ipu && narrow(t)) return step(Range(Real{1}) / step(square_root(x)));
     if (t == DType::kFloat64 && !x.nan) {  // root and quotient round each

@@ -204,6 +204,7 @@ std::vector<Operation> elementwise() {
       unary("Rsqrt", kRsqrt, "1 / sqrt(x), rounded once (float64: root and quotient each).", floats())
           .with(reciprocal_root),
       unary("Reciprocal", kReciprocal, "1 / x.", floats()).with(reciprocal),
+      unary("Inv", kReciprocal, "1 / x: the old name of Reciprocal.", floats()).with(reciprocal),
       unary("Relu", kRelu, "max(x, +0).", numbers(), "features", "activations").with(relu),
       unary("Relu6", kRelu6, "min(max(x, +0), 6).", numbers(), "features", "activations").with(relu6),
       unary("LeakyRelu", kLeakyRelu, "0 < x ? x : alpha x, in fp32 inside.", up_to_fp32(), "features", "activations",

@@ -366,8 +366,10 @@ TEST_P(SingleOperations, AreCloseToFloat32) {
 
 INSTANTIATE_TEST_SUITE_P(
     Vectors, SingleOperations,
-    ::testing::Values(SingleOperation{"Erf", -5, 5, 1e-3, -1}, SingleOperation{"Sigmoid", -5, 5, 1e-3, -1},
-                      SingleOperation{"Tanh", -5, 5, 1e-3, -1}, SingleOperation{"Reciprocal", 0.01, 10, -1, 1e-3},
+    ::testing::Values(SingleOperation{"Elu", -5, 5, 1e-3, 1e-3}, SingleOperation{"Erf", -5, 5, 1e-3, -1},
+                      SingleOperation{"Erfc", -5, 5, 1e-3, -1}, SingleOperation{"Sigmoid", -5, 5, 1e-3, -1},
+                      SingleOperation{"Tanh", -5, 5, 1e-3, -1}, SingleOperation{"Softplus", -5, 5, 1e-3, 1e-3},
+                      SingleOperation{"Inv", 0.01, 10, -1, 1e-3}, SingleOperation{"Reciprocal", 0.01, 10, -1, 1e-3},
                       SingleOperation{"Log", 0.01, 10, 1e-3, 2e-3}, SingleOperation{"Log1p", -0.99, 9, 1e-3, 5e-3},
                       SingleOperation{"LogSoftmax", -8, 8, -1, 1e-2}, SingleOperation{"Softmax", -8, 8, 2e-3, -1},
                       SingleOperation{"Sqrt", 0, 10, 1e-3, 1e-3}),

@@ -346,10 +346,10 @@ TEST(KerasClasses, AddActivationFlatten) {
             "add 'add': its argument is a list of 1; expected a list of at least two");
   EXPECT_EQ(refusal<Invalid>([&] { layers::Activation(b.context, "sofmax"); }),
             "unknown activation 'sofmax'; expected one of linear, relu, relu6, softmax, log_softmax, sigmoid, tanh, "
-            "gelu, leaky_relu, exponential; nearest: softmax");
+            "gelu, leaky_relu, exponential, softplus, elu, selu; nearest: softmax");
   EXPECT_THROW(layers::Dense(b.context, 2, {.activation = "x"}), Invalid);
   for (const char* activation : {"relu", "relu6", "softmax", "log_softmax", "sigmoid", "tanh", "gelu", "leaky_relu",
-                                 "exponential", "linear", ""}) {
+                                 "exponential", "softplus", "elu", "selu", "linear", ""}) {
     layers::Activation layer(b.context, activation, {.dtype = "mixed_bfloat16"});
     EXPECT_EQ(b.dtype(layer(x)), kBFloat16) << activation;
   }

@@ -13,7 +13,8 @@
 
 namespace softamp::kernel {
 
-/// Functions of one fp32 number, each with its body in namespace math. kExp2 to kGeluTanhGradient serve gradients and executors.
+/// Functions of one fp32 number, each with its body in namespace math. kExp2 to kGeluTanhGradient serve gradients and
+/// executors.
 #define SOFTAMP_FUNCTIONS(ROW)                                                  \
   ROW(kExp, exp)                                                                \
   ROW(kExpm1, expm1) /* e^x - 1 */                                              \

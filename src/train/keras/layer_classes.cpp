@@ -8,7 +8,7 @@
 namespace softamp::layers {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, const char*>, 11> kActivations = {{{"", nullptr},
+constexpr std::array<std::pair<std::string_view, const char*>, 14> kActivations = {{{"", nullptr},
                                                                                     {"linear", nullptr},
                                                                                     {"relu", "Relu"},
                                                                                     {"relu6", "Relu6"},
@@ -18,7 +18,10 @@ constexpr std::array<std::pair<std::string_view, const char*>, 11> kActivations 
                                                                                     {"tanh", "Tanh"},
                                                                                     {"gelu", "Gelu"},
                                                                                     {"leaky_relu", "LeakyRelu"},
-                                                                                    {"exponential", "Exp"}}};
+                                                                                    {"exponential", "Exp"},
+                                                                                    {"softplus", "Softplus"},
+                                                                                    {"elu", "Elu"},
+                                                                                    {"selu", "Selu"}}};
 
 /// The operation; nullptr: none.
 const char* operation_of(std::string_view activation) {

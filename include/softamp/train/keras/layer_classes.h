@@ -16,7 +16,8 @@
 namespace softamp::layers {
 
 /// Adds the node that a word names: "" or "linear" (none), relu, relu6, softmax, log_softmax, sigmoid, tanh, gelu,
-/// leaky_relu, exponential. Throws std::invalid_argument for another word, with these and the nearest.
+/// leaky_relu, exponential, softplus, elu, selu. Throws std::invalid_argument for another word, with these and the
+/// nearest.
 Port activate(GraphBuilder& builder, Port x, std::string_view activation);
 void check_activation(std::string_view activation);  ///< throws as activate
 

@@ -9,7 +9,7 @@ add_custom_command(OUTPUT ${graph_def_code}
   COMMAND protobuf::protoc "--proto_path=${PROJECT_SOURCE_DIR}" "--cpp_out=${graph_def_folder}" "${graph_def_proto}"
   DEPENDS "${graph_def_proto}" VERBATIM COMMENT "protoc src/precision/graph_def/graph_def.proto")
 # Generated code is not ours to mend: no warnings. Only it and what reads GraphDefs see the generated header.
-set_source_files_properties(${graph_def_code} PROPERTIES GENERATED TRUE COMPILE_OPTIONS "-w;$<$<CONFIG:Release>:-O1>")
+set_source_files_properties(${graph_def_code} PROPERTIES GENERATED TRUE COMPILE_OPTIONS "-w;$<$<CONFIG:Release>:-Og>")
 target_sources(softamp_softamp PRIVATE ${graph_def_code})
 target_include_directories(softamp_softamp SYSTEM PRIVATE "${graph_def_folder}" "${Protobuf_INCLUDE_DIRS}")
 target_link_libraries(softamp_softamp PRIVATE protobuf::libprotobuf re2)

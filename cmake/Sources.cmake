@@ -72,7 +72,7 @@ list(APPEND engine_sources ${portable} ${threads} ${engine_around})
 
 set(units "")
 foreach(folder data engine graph precision report tensor train minimal)
-  set(level 1)
+  set(level g)
   if(folder MATCHES "^(engine|report|tensor)$")
     set(level 2)  # loops over elements
   endif()

@@ -1,5 +1,6 @@
 // Random operations: every one on every dtype, in several shapes and ranges, over seeds, replicas, steps and rounds.
 #include "parity_elements.h"
+#include "tests/ops/random_rows.h"
 
 namespace softamp::parity {
 namespace {
@@ -9,28 +10,11 @@ void everything(Suite& suite, const Setting& setting, const std::string& what, i
   if (!suite.wants(name)) return;
   Elements e(name, setting);
   GraphBuilder& b = e.builder;
-  for (const DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32}) {
-    const auto add = [&](const char* op, const Shape& shape, const char* first, double a, const char* second,
-                         double c) {
-      b.add(op, {}, {{"dtype", t}, {"shape", shape}, {first, a}, {second, c}});
-    };
-    add("RandomUniform", Shape{n}, "minval", 0.0, "maxval", 1.0);
-    add("RandomUniform", Shape{n, 3}, "minval", -70000.1, "maxval", 70000.3);  // overflows in fp16
-    add("RandomUniform", Shape{n}, "minval", 0.0, "maxval", 1e-6);
-    add("RandomUniform", Shape{n}, "minval", 0.0, "maxval", 1e-38);
-    for (const char* op : {"RandomStandardNormal", "TruncatedNormal"}) {
-      add(op, Shape{1, n}, "mean", 0.0, "stddev", 1.0);
-      add(op, Shape{n}, "mean", 3.3, "stddev", 0.07);
-      add(op, Shape{n}, "mean", 0.0, "stddev", 3e38);
-      add(op, Shape{n}, "mean", 0.5, "stddev", 0.0);
-    }
-  }
-  const auto integers_in = [&](int64_t low, int64_t high) {
-    b.add("RandomUniformInt", {}, {{"shape", Shape{n}}, {"minval", low}, {"maxval", high}});
-  };
-  integers_in(0, 10);
-  integers_in(INT32_MIN, INT32_MAX);
-  integers_in(-3, -2);
+  const Shape shapes[] = {Shape{n}, Shape{n, 3}, Shape{1, n}};
+  size_t next = 0;
+  for (const test::RandomRow& row : test::random_rows())
+    for (const Attributes& range : row.ranges)
+      for (const Attributes& attributes : row.nodes(range, shapes[next++ % 3])) b.add(row.op, {}, attributes);
   e.steps = steps;
   e.run(suite);
 }

@@ -5,6 +5,7 @@
 
 #include "softamp/kernel/random.h"
 #include "tests/emu/element_check.h"
+#include "tests/ops/random_rows.h"
 
 namespace softamp {
 namespace {
@@ -13,30 +14,19 @@ using namespace softamp::test;
 
 Attributes pair_of(const char* a, double x, const char* b, double y) { return {{a, x}, {b, y}}; }
 
-std::vector<std::pair<std::string, Attributes>> distributions() {
-  return {{"RandomUniform", pair_of("minval", 0, "maxval", 1)},
-          {"RandomUniform", pair_of("minval", -3, "maxval", 1e5)},
-          {"RandomStandardNormal", pair_of("mean", 0, "stddev", 1)},
-          {"RandomStandardNormal", pair_of("mean", 1, "stddev", 1e-39)},
-          {"RandomStandardNormal", pair_of("mean", 0, "stddev", 3e38)},
-          {"TruncatedNormal", pair_of("mean", 0.5, "stddev", 0.1)}};
-}
-
 TEST(RandomOps, EqualTheirBodies) {
   std::vector<Named> policies = usual_policies();
   for (const Named& p : unusual_policies()) policies.push_back(p);
-  for (const auto& [op, attributes] : distributions())
-    for (const DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32})
-      for (const int64_t n : {0, 1, 63, 65, 1500})
-        for (const Named& policy : policies) expect_body({op, {}, {t, Shape{n}}, attributes}, policy);
-  for (const int64_t n : {1, 130, 1500})
-    expect_body({"RandomUniformInt", {}, {DType::kInt32, Shape{n}}, {{"minval", int64_t{-5}}, {"maxval", int64_t{9}}}},
-                policies[0]);
+  for (const RandomRow& row : random_rows())
+    for (const Attributes& range : row.ranges)
+      for (const DType t : row.types())
+        for (const int64_t n : {0, 1, 63, 65, 1500})
+          for (const Named& policy : policies) expect_body({row.op, {}, {t, Shape{n}}, range}, policy);
 }
 
 TEST(RandomOps, ThreadsDoNotShow) {
-  for (const auto& [op, attributes] : distributions()) {
-    const ElementCase c{op, {}, {DType::kFloat16, Shape{100001}}, attributes};
+  for (const RandomRow& row : random_rows()) {
+    const ElementCase c{row.op, {}, {row.types()[0], Shape{100001}}, row.ranges[0]};
     RunOptions o;
     o.semantics = usual_policies()[1].semantics;
     o.reference = true;

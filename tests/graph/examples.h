@@ -3,6 +3,7 @@
 #pragma once
 
 #include "softamp/graph/operation.h"
+#include "tests/ops/random_rows.h"
 
 namespace softamp::tests {
 
@@ -22,7 +23,6 @@ inline const std::vector<Example>& examples() {
   static const Attributes convolution{{"strides", Ints{1, 1, 1, 1}}, {"padding", "SAME"}};
   static const std::vector<Example> rows = {
       {"Const", {}, {{"value", std::make_shared<const Tensor>(Tensor::full(DType::kFloat16, {3}, 0.1))}}},
-      {"RandomUniformInt", {}, {{"shape", Shape{4}}, {"maxval", 9}}},
       {"Reshape", {{2, 3}}, {{"shape", Ints{3, -1}}}},
       {"ExpandDims", {{2, 3}}, {{"axis", 1}}},
       {"Transpose", {{2, 3}}, {{"perm", Ints{1, 0}}}},
@@ -89,6 +89,8 @@ inline Graph example_graph(const Operation& op) {
         b.placeholder("x", parse_dtype(port.type).value_or(DType::kFloat16), row ? row->inputs[i] : Shape{2, 3}));
   }
   Attributes attributes = row ? row->attributes : Attributes{};
+  for (const test::RandomRow& random : test::random_rows())
+    if (op.name == random.op) attributes = random.ranges[0];
   for (const AttributeSpec& a : op.attributes) {
     if (a.default_value || attributes.contains(a.name)) continue;
     if (a.kind == AttributeKind::kShape) attributes[a.name] = Shape{2, 3};

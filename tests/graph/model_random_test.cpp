@@ -1,6 +1,7 @@
 // Random values: ranges, moments, distributions, addresses. Seeds are fixed, so nothing here fails by chance; bounds
 // are those that a right generator passes with probability 1 - 6e-7 (five standard deviations) or 1 - 1e-6.
 #include "tests/graph/model_run.h"
+#include "tests/ops/random_rows.h"
 #include "tests/oracle/tensor_model_elementwise.h"
 #include "tests/oracle/tensor_order.h"
 
@@ -10,8 +11,7 @@ namespace {
 using namespace oracle::model;
 namespace order = oracle::order;
 
-[[maybe_unused]] const ::testing::Environment* const kCoversRandom =
-    covers({"RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt"});
+[[maybe_unused]] const ::testing::Environment* const kCoversRandom = covers(random_rows());
 
 constexpr int64_t kCount = 100000;
 
@@ -98,26 +98,20 @@ TEST(ModelRandom, Ranges) {
         ASSERT_LE(cut.value(i), 2);
       }
     }
-  for (const auto& [low, high] : {std::pair<int64_t, int64_t>{0, 10}, {-5, 3}, {-2147483648LL, 2147483647LL}, {7, 8}}) {
-    const Tensor x =
-        std::move(run_operation("RandomUniformInt", {}, {{"shape", Shape{kCount}}, {"minval", low}, {"maxval", high}},
-                                options_of(kModes[1]))
-                      .outputs[0]);
-    std::map<int64_t, int64_t> counts;
-    for (int64_t i = 0; i < kCount; ++i) {
-      const int64_t v = static_cast<int64_t>(x.value(i));
-      ASSERT_GE(v, low);
-      ASSERT_LT(v, high);
-      ++counts[v];
-      // The definition: minval + floor(lane range / 2^32).
-      const uint64_t lane = order::word_of(7, operation_id(0, 0), static_cast<uint64_t>(i));
-      ASSERT_EQ(v, low + static_cast<int64_t>(static_cast<uint64_t>(lane) * static_cast<uint64_t>(high - low) >> 32));
+}
+
+/// Of an operation that rounds nothing, every element is the row's value of its lane.
+TEST(ModelRandom, OfLanes) {
+  for (const RandomRow& row : random_rows())
+    for (const Attributes& range : row.ranges) {
+      if (!row.value) continue;
+      const Tensor x =
+          std::move(run_operation(row.op, {}, row.nodes(range, Shape{kCount})[0], options_of(kModes[1])).outputs[0]);
+      for (int64_t i = 0; i < kCount; ++i) {
+        const uint32_t lane = order::word_of(7, operation_id(0, 0), static_cast<uint64_t>(i));
+        ASSERT_EQ(x.value(i), row.value(lane, range)) << row.op << " " << i;
+      }
     }
-    if (high - low > 100) continue;
-    const Real p = 1 / static_cast<Real>(high - low);
-    for (int64_t v = low; v < high; ++v)
-      EXPECT_LE(std::fabs(static_cast<Real>(counts[v]) - kCount * p), 5 * std::sqrt(kCount * p * (1 - p))) << v;
-  }
 }
 
 TEST(ModelRandom, Distributions) {

@@ -155,9 +155,10 @@ inline ::testing::Environment* covers(std::vector<std::string> names,
   return ::testing::AddGlobalTestEnvironment(new Covered(std::move(names), where.file_name()));
 }
 /// Those of the rows, too.
-inline ::testing::Environment* covers(const std::vector<ElementRow>& rows, std::vector<std::string> names,
-                                      const std::source_location& where = std::source_location::current()) {
-  for (const ElementRow& row : rows)
+template <class Row>
+::testing::Environment* covers(const std::vector<Row>& rows, std::vector<std::string> names = {},
+                               const std::source_location& where = std::source_location::current()) {
+  for (const Row& row : rows)
     if (std::find(names.begin(), names.end(), row.op) == names.end()) names.push_back(row.op);
   return covers(std::move(names), where);
 }

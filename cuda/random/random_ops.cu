@@ -112,9 +112,12 @@ class RandomKernel final : public ElementKernel {
   RandomBody body_;
 };
 
-struct IntegerGroups {
-  engine::IntegerRange range;
+/// What is computed from a lane without a rounding.
+template <class OfLane>
+struct OfLaneGroups {
+  OfLane of_lane;
   void* out;
+  unsigned bytes;
   bool vectors;
   uint64_t size;
   StepEnvironment environment;
@@ -126,31 +129,40 @@ struct IntegerGroups {
       each_group(block, t, size, [&](uint64_t first, unsigned count) {
         uint32_t lane[kGroup], code[kGroup];
         lanes_of(e, first, lane);
-        for_group([&](unsigned j) { code[j] = kernel::random_integer_of(lane[j], range.minval, range.range); });
-        store_group(out, 4, vectors, first, count, code);
+        for_group([&](unsigned j) { code[j] = of_lane(lane[j]); });
+        store_group(out, bytes, vectors, first, count, code);
       });
     });
   }
 };
 
-class RandomIntegerKernel final : public ElementKernel {
+template <class OfLane>
+class OfLaneKernel final : public ElementKernel {
  public:
-  RandomIntegerKernel(const OpContext& context, Device&)
-      : ElementKernel(context, 0), range_(engine::integer_range(context.node)) {}
+  OfLaneKernel(const OpContext& context, const OfLane& of_lane)
+      : ElementKernel(context, 0),
+        of_lane_(of_lane),
+        bytes_(static_cast<unsigned>(size_of(context.node.outputs[0].dtype))) {}
 
   void enqueue(const DeviceCall& call) const override {
-    call.device.launch(
-        "random_integer", group_grid(call.device, size()),
-        IntegerGroups{range_, call.out[0], detail::aligned_groups(call.out[0], 4), size(), call.environment});
+    call.device.launch("random_of_lane", group_grid(call.device, size()),
+                       OfLaneGroups<OfLane>{of_lane_, call.out[0], bytes_, detail::aligned_groups(call.out[0], bytes_),
+                                            size(), call.environment});
   }
 
  private:
-  engine::IntegerRange range_;
+  OfLane of_lane_;
+  unsigned bytes_;
 };
 
 template <RandomKind kKind>
 std::unique_ptr<OpKernel> make(const OpContext& context, Device&) {
   return std::make_unique<RandomKernel>(context, kKind);
+}
+
+template <auto kOf>
+std::unique_ptr<OpKernel> make_of_lane(const OpContext& context, Device&) {
+  return std::make_unique<OfLaneKernel<decltype(kOf(context.node))>>(context, kOf(context.node));
 }
 
 }  // namespace
@@ -160,7 +172,8 @@ std::span<const KernelEntry> random_kernels() {
       {"RandomUniform", make<RandomKind::kUniform>},
       {"RandomStandardNormal", make<RandomKind::kNormal>},
       {"TruncatedNormal", make<RandomKind::kTruncatedNormal>},
-      {"RandomUniformInt", make_kernel<RandomIntegerKernel>},
+      {"RandomUniformInt", make_of_lane<engine::random_integer>},
+      {"RandomBernoulli", make_of_lane<engine::random_truth>},
   };
   return entries;
 }

@@ -72,41 +72,44 @@ class RandomKernel final : public ElementKernel {
   Way way_;
 };
 
-class RandomIntegerKernel final : public ElementKernel {
+/// What is computed from a lane without a rounding, by kOf(node), and stored as Code.
+template <class Code, auto kOf>
+class OfLaneKernel final : public ElementKernel {
  public:
-  explicit RandomIntegerKernel(const OpContext& context)
-      : ElementKernel(context, 0),
-        lane_words_(lanes_of(context.settings.isa).words),
-        range_(engine::integer_range(context.node)) {}
+  explicit OfLaneKernel(const OpContext& context)
+      : ElementKernel(context, 0), lane_words_(lanes_of(context.settings.isa).words), of_lane_(kOf(context.node)) {}
 
  private:
   Outcome lanes(const OpCall& call, const Block& block, uint8_t) const override {
-    uint32_t* const out = static_cast<uint32_t*>(block.out);
-    lane_words_(random_plan(call), block.begin, block.count, out);
-    for (size_t i = 0; i < block.count; ++i) out[i] = kernel::random_integer_of(out[i], range_.minval, range_.range);
+    alignas(64) uint32_t lanes32[kElementBlock];
+    lane_words_(random_plan(call), block.begin, block.count, lanes32);
+    Code* const out = static_cast<Code*>(block.out);
+    for (size_t i = 0; i < block.count; ++i) out[i] = static_cast<Code>(of_lane_(lanes32[i]));
     return {};
   }
   Rounded element(const OpCall& call, const Block& block, size_t i) const override {
-    return {kernel::random_integer(range_.minval, range_.range, call.environment, block.begin + i), 0};
+    return {of_lane_(kernel::random_lane(call.environment, block.begin + i)), 0};
   }
 
   void (*lane_words_)(const RandomPlan&, uint64_t, size_t, uint32_t*);
-  engine::IntegerRange range_;
+  decltype(kOf(std::declval<const Node&>())) of_lane_;
 };
 
 template <RandomKind kKind>
 std::unique_ptr<OpKernel> make(const OpContext& context) {
   return std::make_unique<RandomKernel>(context, kKind);
 }
-std::unique_ptr<OpKernel> make_integer(const OpContext& context) {
-  return std::make_unique<RandomIntegerKernel>(context);
+template <class Code, auto kOf>
+std::unique_ptr<OpKernel> make_of_lane(const OpContext& context) {
+  return std::make_unique<OfLaneKernel<Code, kOf>>(context);
 }
 
 constexpr KernelEntry kRandomOpsEntries[] = {
     {"RandomUniform", make<RandomKind::kUniform>},
     {"RandomStandardNormal", make<RandomKind::kNormal>},
     {"TruncatedNormal", make<RandomKind::kTruncatedNormal>},
-    {"RandomUniformInt", make_integer},
+    {"RandomUniformInt", make_of_lane<uint32_t, engine::random_integer>},
+    {"RandomBernoulli", make_of_lane<uint8_t, engine::random_truth>},
 };
 
 }  // namespace

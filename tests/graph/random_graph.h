@@ -13,6 +13,7 @@
 #include "softamp/graph/executor.h"
 #include "softamp/graph/operation.h"
 #include "tests/ops/element_rows.h"
+#include "tests/ops/random_rows.h"
 
 namespace softamp::testing {
 
@@ -224,9 +225,8 @@ class RandomGraphMaker {
   }
   void fill() { add({"Fill", {}, {{"dtype", product_type()}, {"shape", shape()}, {"value", number()}}}); }
   void random_values() {
-    add({one_of(std::vector<const char*>{"RandomUniform", "RandomStandardNormal", "TruncatedNormal"}),
-         {},
-         {{"dtype", product_type()}, {"shape", shape()}}});
+    const test::RandomRow& row = one_of(test::random_rows());
+    add({row.op, {}, one_of(row.nodes(row.ranges[0], shape()))});
   }
   void matmul() {
     const DType type = product_type();
@@ -448,7 +448,6 @@ class RandomGraphMaker {
     add({shape_of(x).elements() > 0 ? one_of(std::vector<const char*>{"Sum", "Max", "Min"}) : "Sum",
          {x},
          {{"axes", axes_of(shape_of(x))}}});
-    add({"RandomUniformInt", {}, {{"shape", shape()}, {"minval", int64_t{-7}}, {"maxval", int64_t{1000}}}});
   }
 
   void update() {

@@ -52,6 +52,7 @@ inline const std::vector<RandomRow>& random_rows() {
   static const auto uniform = [](double low, double high) { return Attributes{{"minval", low}, {"maxval", high}}; };
   static const auto integers = [](int64_t low, int64_t high) { return Attributes{{"minval", low}, {"maxval", high}}; };
   static const auto normal = [](double mean, double sd) { return Attributes{{"mean", mean}, {"stddev", sd}}; };
+  static const auto truth = [](double p) { return Attributes{{"probability", p}}; };
   // Usual ones; an overflow; results below the normal numbers; no width at all.
   static const std::vector<Attributes> normals = {normal(0, 1), normal(3.3, 0.07), normal(0, 3e38), normal(1, 1e-39),
                                                   normal(0.5, 0)};
@@ -66,6 +67,11 @@ inline const std::vector<RandomRow>& random_rows() {
        [](uint32_t lane, const Attributes& a) {
          const Real low = integer(a, "minval"), high = integer(a, "maxval");
          return low + std::floor(std::ldexp(lane * (high - low), -32));
+       }},
+      {"RandomBernoulli",
+       {truth(0.7), truth(0), truth(0x1p-1074), truth(0x1p-32), truth(0.1), truth(0.5), truth(1 - 0x1p-33), truth(1)},
+       [](uint32_t lane, const Attributes& a) {
+         return std::ldexp(static_cast<Real>(lane), -32) < number(a, "probability") ? 1 : 0;
        }},
   };
   return kRows;

@@ -30,14 +30,15 @@ inline RandomRange random_range(const Node& node, kernel::RandomKind kind) {
   return {__builtin_bit_cast(float, static_cast<uint32_t>(width)), low};
 }
 
-/// Bounds of RandomUniformInt: minval + one of `range` numbers.
-struct IntegerRange {
-  int32_t minval = 0;
-  uint32_t range = 1;
-};
-inline IntegerRange integer_range(const Node& node) {
+/// What a RandomUniformInt and a RandomBernoulli make of a lane; the product is exact.
+inline kernel::RandomInteger random_integer(const Node& node) {
   const int64_t low = attribute<int64_t>(node, "minval"), high = attribute<int64_t>(node, "maxval");
   return {static_cast<int32_t>(low), static_cast<uint32_t>(high - low)};
+}
+inline kernel::RandomTruth random_truth(const Node& node) {
+  const double lanes = attribute<double>(node, "probability") * 0x1p32;
+  const uint64_t whole = static_cast<uint64_t>(lanes);
+  return {whole + (static_cast<double>(whole) < lanes)};
 }
 
 }  // namespace softamp::engine

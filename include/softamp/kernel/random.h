@@ -34,11 +34,18 @@ SOFTAMP_MATH Rounded random_value(RandomKind kind, const FloatFormat& f, float f
 }
 
 /// minval + floor(lane range / 2^32): each of the `range` values with a probability within 2^-32 of 1 / range.
-SOFTAMP_INLINE uint32_t random_integer_of(uint32_t lane, int32_t minval, uint32_t range) {
-  return static_cast<uint32_t>(minval) + static_cast<uint32_t>(uint64_t{lane} * range >> 32);
-}
-SOFTAMP_INLINE uint32_t random_integer(int32_t minval, uint32_t range, const Environment& e, uint64_t index) {
-  return random_integer_of(random_lane(e, index), minval, range);
-}
+struct RandomInteger {
+  int32_t minval = 0;
+  uint32_t range = 1;
+  SOFTAMP_INLINE uint32_t operator()(uint32_t lane) const {
+    return static_cast<uint32_t>(minval) + static_cast<uint32_t>(uint64_t{lane} * range >> 32);
+  }
+};
+
+/// Whether lane / 2^32 is below a probability: `true_lanes` = ceil(probability 2^32) of the lanes are, exactly.
+struct RandomTruth {
+  uint64_t true_lanes = 0;
+  SOFTAMP_INLINE uint32_t operator()(uint32_t lane) const { return lane < true_lanes; }
+};
 
 }  // namespace softamp::kernel

@@ -38,6 +38,11 @@ void infer_integer(InferenceContext& c) {
            "; expected -2147483648 <= minval < maxval <= 2147483647");
   infer_shape(c);
 }
+void infer_bernoulli(InferenceContext& c) {
+  const double p = c.get_float("probability");
+  if (!(p >= 0 && p <= 1)) c.fail("probability is " + std::to_string(p) + "; expected 0 to 1");
+  infer_shape(c);
+}
 
 std::vector<AttributeSpec> random_attributes(AttributeSpec first, AttributeSpec second) {
   using enum DType;
@@ -93,6 +98,16 @@ std::vector<Operation> random() {
                  {"maxval", kInt, {}, "bound of the values, not reached", {}, {}}},
                 1,
                 infer_integer,
+                false}
+          .constant(),
+      Operation{"RandomBernoulli",
+                "Whether lane / 2^32 < probability: the mask of a dropout that keeps with this probability.",
+                {},
+                {{"output", "bool"}},
+                {{"shape", kShape, {}, "shape of the values", {}, {}},
+                 {"probability", kFloat, {}, "of true, from 0 (never) to 1 (always)", {}, {}}},
+                1,
+                infer_bernoulli,
                 false}
           .constant(),
   };

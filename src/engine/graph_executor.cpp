@@ -347,6 +347,8 @@ class GraphExecutor final : public Executor {
 
   void see_status(const Call& call, FpStatus status, RunResult& result) {
     const Node& node = *call.node;
+    for (uint64_t& place : status.first_index)
+      if (place != FpStatus::kNever && call.kernel) place = call.kernel->element_of(place);
     if (!options_.switches.sts_when_disabled) {
       status.flags &= stops_;
       for (int b = 0; b < kFlagCount; ++b)

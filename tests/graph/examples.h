@@ -3,6 +3,7 @@
 #pragma once
 
 #include "softamp/graph/operation.h"
+#include "tests/ops/product_rows.h"
 #include "tests/ops/random_rows.h"
 
 namespace softamp::tests {
@@ -39,8 +40,6 @@ inline const std::vector<Example>& examples() {
       {"UnsortedSegmentSum", {{2, 3}, {2}}, {{"num_segments", 2}}},
       {"OneHot", {{2, 3}}, {{"depth", 4}}},
       {"Assign", {{2, 3}}, {{"ref", "variable"}}},
-      {"MatMul", {{2, 3}, {3, 4}}, {}},
-      {"BatchMatMulV2", {{5, 2, 3}, {5, 3, 4}}, {}},
       {"Conv2D", {{1, 4, 4, 2}, {3, 3, 2, 5}}, convolution},
       {"Conv2DBackpropInput", {{3, 3, 2, 5}, {1, 4, 4, 5}}, with(convolution, "input_sizes", Ints{1, 4, 4, 2})},
       {"Conv2DBackpropFilter", {{1, 4, 4, 2}, {1, 4, 4, 5}}, with(convolution, "filter_sizes", Ints{3, 3, 2, 5})},
@@ -73,13 +72,21 @@ inline const std::vector<Example>& examples() {
   };
   return rows;
 }
+/// Of an operation that has test rows, the first of them says it.
+inline std::optional<Example> example_of(const Operation& op) {
+  for (const Example& e : examples())
+    if (op.name == e.op) return e;
+  for (const test::ProductRow& row : test::product_rows())
+    if (op.name == row.op) return Example{row.op.c_str(), {Shape(row.a), Shape(row.b)}, row.attributes};
+  for (const test::RandomRow& row : test::random_rows())
+    if (op.name == row.op) return Example{row.op.c_str(), {}, row.ranges[0]};
+  return std::nullopt;
+}
 
 /// A graph with one node "example" of `op`, T (and other free dtypes) float16 where the operation allows it. Throws
 /// GraphError where there is no row for an operation that needs one.
 inline Graph example_graph(const Operation& op) {
-  const Example* row = nullptr;
-  for (const Example& e : examples())
-    if (op.name == e.op) row = &e;
+  const std::optional<Example> row = example_of(op);
   GraphBuilder b;
   b.add("VariableV2", {}, {{"dtype", DType::kFloat16}, {"shape", Shape{2, 3}}}, "variable");
   std::vector<Port> inputs;
@@ -89,8 +96,6 @@ inline Graph example_graph(const Operation& op) {
         b.placeholder("x", parse_dtype(port.type).value_or(DType::kFloat16), row ? row->inputs[i] : Shape{2, 3}));
   }
   Attributes attributes = row ? row->attributes : Attributes{};
-  for (const test::RandomRow& random : test::random_rows())
-    if (op.name == random.op) attributes = random.ranges[0];
   for (const AttributeSpec& a : op.attributes) {
     if (a.default_value || attributes.contains(a.name)) continue;
     if (a.kind == AttributeKind::kShape) attributes[a.name] = Shape{2, 3};

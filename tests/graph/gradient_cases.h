@@ -8,6 +8,7 @@
 
 #include "softamp/graph/operation.h"
 #include "tests/ops/element_rows.h"
+#include "tests/ops/product_rows.h"
 
 namespace softamp::test {
 
@@ -87,21 +88,6 @@ inline const std::vector<GradientCase>& gradient_cases() {
         // Gradients of gradients.
         {"ReluGrad", {{{8}}, constant({{8}})}, {}},
         {"LeakyReluGrad", {{{8}}, constant({{8}})}, {{"alpha", 0.3}}},
-        // Products.
-        {"MatMul", {{{2, 3}}, {{3, 4}}}, {}},
-        {"MatMul", {{{2, 3}}, {{4, 3}}}, {{"transpose_b", true}}},
-        {"MatMul", {{{3, 2}}, {{3, 4}}}, {{"transpose_a", true}}},
-        {"MatMul", {{{3, 2}}, {{4, 3}}}, {{"transpose_a", true}, {"transpose_b", true}}},
-        {"MatMul", {{{3, 2}}, {{3, 4}}}, {{"transpose_a", true}, {"batch_sum", true}}},
-        {"BatchMatMulV2", {{{2, 2, 3}}, {{2, 3, 2}}}, {}},
-        {"BatchMatMulV2", {{{2, 2, 3}}, {{2, 4, 3}}}, {{"adj_y", true}}},
-        {"BatchMatMulV2", {{{2, 3, 2}}, {{2, 3, 2}}}, {{"adj_x", true}}},
-        {"BatchMatMulV2", {{{3, 2}}, {{2, 2, 3}}}, {{"adj_x", true}, {"adj_y", true}}},
-        {"BatchMatMulV2", {{{2, 2, 3}}, {{3, 4}}}, {}},
-        {"BatchMatMulV2", {{{2, 2, 3}}, {{1, 4, 3}}}, {{"adj_y", true}}},
-        {"BatchMatMulV2", {{{2, 3, 2}}, {{3, 4}}}, {{"adj_x", true}}},
-        {"BatchMatMulV2", {{{2, 1, 2, 3}}, {{2, 3, 2}}}, {}},
-        {"BatchMatMulV2", {{{3, 2}}, {{3, 4}}}, {{"adj_x", true}}},
         // Convolutions and pooling.
         {"Conv2D", {{{1, 4, 4, 2}}, {{3, 3, 2, 2}}}, unit},
         {"Conv2D", {{{1, 5, 5, 2}}, {{2, 2, 2, 3}}}, steps},
@@ -183,6 +169,7 @@ inline const std::vector<GradientCase>& gradient_cases() {
         {"UnsortedSegmentSum", {{{4, 2}}, integers({4}, {2, -1, 0, 2})}, {{"num_segments", 3}}},
         {"UnsortedSegmentSum", {{{2, 2}}, integers({2, 2}, {1, 1, 0, -1})}, {{"num_segments", 2}}},
     };
+    for (const ProductRow& row : product_rows()) cases.push_back({row.op, {{row.a}, {row.b}}, row.attributes});
     for (const ElementRow& row : element_rows())
       if (row.operands() == 1 && row.operation().gradient)
         cases.push_back({row.op, {{{8}, row.x.low, row.x.high}}, row.attributes});

@@ -1,5 +1,6 @@
 // Matrix products against the model library, and against the order of accumulation of N101 to N105, bit for bit.
 #include "tests/graph/model_run.h"
+#include "tests/ops/product_rows.h"
 #include "tests/oracle/tensor_model_products.h"
 #include "tests/oracle/tensor_order.h"
 
@@ -9,7 +10,7 @@ namespace {
 using namespace oracle::model;
 namespace order = oracle::order;
 
-[[maybe_unused]] const ::testing::Environment* const kCoversProducts = covers({"MatMul", "BatchMatMulV2"});
+[[maybe_unused]] const ::testing::Environment* const kCoversProducts = covers(product_rows());
 
 struct ProductCase {
   Ints a, b;
@@ -111,7 +112,48 @@ TEST(ModelProducts, IntegersAreExact) {
         }
 }
 
-/// N101 to N105 on scalars, and the random bits of N72: bits are demanded, under every rounding.
+/// How a product is summed, and rounded.
+struct Summing {
+  const Mode& mode;
+  int block = 16;
+  bool half = false, batch_sum = false;
+  uint64_t seed = 7;
+};
+
+/// Codes by N101 to N105 on scalars, with the random bits of N72: output o has those of place `places[o]` [=o].
+std::vector<uint64_t> summed_in_order(const Products& products, DType t, const Summing& how, const Ints& places = {}) {
+  std::vector<uint64_t> codes;
+  for (int64_t o = 0; o < product_of(products.shape); ++o) {
+    const Factors& f = products.outputs[static_cast<size_t>(o)];
+    const auto place = static_cast<uint64_t>(places.empty() ? o : places[static_cast<size_t>(o)]);
+    order::Chain chain(how.half, how.half && how.block == 1, how.mode, {how.seed, operation_id(2, 0)}, place);
+    const size_t k = f.a.size(), partial = how.batch_sum ? 1024 : k;
+    const size_t length = how.block == 0 ? std::max<size_t>(partial, 1) : static_cast<size_t>(how.block);
+    for (size_t i = 0; i < k; ++i) {
+      chain.step(f.a[i].low, f.b[i].low);
+      const bool partial_ends = how.batch_sum && ((i + 1) % 1024 == 0 || i + 1 == k);
+      if ((i + 1) % length == 0 || i + 1 == k || partial_ends) chain.end_block(i / length);
+      if (partial_ends) chain.close_partial();
+    }
+    // Half partials that make a half need no second rounding; a sum of several partials does.
+    codes.push_back(code_of(t, order::rounded(t, chain.value(), how.mode, {how.seed, operation_id(2, 1)}, place)));
+  }
+  return codes;
+}
+
+void expect_order(const std::string& op, const std::vector<Tensor>& in, Attributes attributes, const Summing& how,
+                  const Products& products, const Ints& places = {}) {
+  ExecutorOptions options = options_of(how.mode, how.seed);
+  options.amp_block = how.block;
+  attributes["partialsType"] = std::string(how.half ? "half" : "");
+  attributes["batch_sum"] = how.batch_sum;
+  const Tensor got = std::move(run_operation(op, in, attributes, options).outputs[0]);
+  expect_codes(got, summed_in_order(products, got.dtype(), how, places),
+               op + " " + name_of(got.dtype()) + " (" + how.mode.name + "), block " + std::to_string(how.block) +
+                   (how.half ? ", half" : "") + (how.batch_sum ? ", batch" : ""));
+}
+
+/// Bits are demanded, under every rounding.
 TEST(ModelProducts, OrderOfAccumulation) {
   Mixer mix(5);
   for (int round = 0; round < 2 * rounds(); ++round)
@@ -125,34 +167,44 @@ TEST(ModelProducts, OrderOfAccumulation) {
               if (batch_sum) c = {{mix.between(1025, 2600), 3}, {0, 5}, true, false};
               if (batch_sum) c.b[0] = c.a[0];
               const std::vector<Tensor> in = operands(c, t, half ? Data::kUnit : Data::kBroad, mix());
-              ExecutorOptions options = options_of(mode);
-              options.amp_block = block;
-              const Tensor got =
-                  std::move(run_operation("MatMul", in, attributes_of(c, false, half ? "half" : "", batch_sum), options)
-                                .outputs[0]);
-              const Products products =
-                  matrix_product(load(in[0], mode), load(in[1], mode), c.transpose_a, c.transpose_b);
-              std::vector<uint64_t> codes;
-              for (int64_t o = 0; o < product_of(products.shape); ++o) {
-                const Factors& f = products.outputs[static_cast<size_t>(o)];
-                order::Chain chain(half, half && block == 1, mode, {options.seed, operation_id(2, 0)},
-                                   static_cast<uint64_t>(o));
-                const size_t k = f.a.size(), partial = batch_sum ? 1024 : k;
-                const size_t length = block == 0 ? std::max<size_t>(partial, 1) : static_cast<size_t>(block);
-                for (size_t i = 0; i < k; ++i) {
-                  chain.step(f.a[i].low, f.b[i].low);
-                  const bool partial_ends = batch_sum && ((i + 1) % 1024 == 0 || i + 1 == k);
-                  if ((i + 1) % length == 0 || i + 1 == k || partial_ends) chain.end_block(i / length);
-                  if (partial_ends) chain.close_partial();
-                }
-                // Half partials that make a half need no second rounding; a sum of several partials does.
-                codes.push_back(code_of(t, order::rounded(t, chain.value(), mode, {options.seed, operation_id(2, 1)},
-                                                          static_cast<uint64_t>(o))));
-              }
-              expect_codes(got, codes,
-                           std::string("MatMul ") + name_of(t) + " (" + mode.name + "), block " +
-                               std::to_string(block) + (half ? ", half" : "") + (batch_sum ? ", batch" : ""));
+              expect_order("MatMul", in, attributes_of(c, false, "", batch_sum), {mode, block, half, batch_sum},
+                           matrix_product(load(in[0], mode), load(in[1], mode), c.transpose_a, c.transpose_b));
             }
+}
+
+/// Of each output of a row, its place among the products.
+Ints places_of(const ProductRow& row, const Ints& shape) {
+  Ints places;
+  const std::string equation = row.places.empty() ? "" : std::get<std::string>(row.attributes.at("equation"));
+  const std::string result = equation.empty() ? "" : equation.substr(equation.find("->") + 2);
+  const Array outputs(shape);
+  for (int64_t o = 0; o < outputs.size(); ++o) {
+    int64_t place = 0;
+    for (const char letter : row.places)
+      place = place * shape[result.find(letter)] + outputs.index(o)[result.find(letter)];
+    places.push_back(row.places.empty() ? o : place);
+  }
+  return places;
+}
+
+/// Every row, against the model and bit for bit.
+TEST(ModelProducts, Rows) {
+  uint64_t seed = 40;
+  for (const ProductRow& row : product_rows())
+    for (const DType t : kFloats)
+      for (const Mode& mode : kModes)
+        for (const bool half : {false, true}) {
+          if (half && t != DType::kFloat16) continue;
+          const auto flag = row.attributes.find("batch_sum");
+          const bool batch_sum = flag != row.attributes.end() && std::get<bool>(flag->second);
+          const ProductCase c{row.a, row.b, false, false};
+          const std::vector<Tensor> in = operands(c, t, half ? Data::kUnit : Data::kMiddle, ++seed);
+          const Products products = *contraction_of(row.op, row.attributes, load(in[0], mode), load(in[1], mode));
+          expect_order(row.op, in, row.attributes, {mode, 4, half, batch_sum}, products,
+                       places_of(row, products.shape));
+          if (!half)
+            expect_admitted(run_operation(row.op, in, row.attributes, mode)[0], products.sums({}, mode), mode, row.op);
+        }
 }
 
 /// What is said of 4096 and 40000 ones.
@@ -187,6 +239,26 @@ TEST(ModelProducts, FlagsAndOffendingIndex) {
       const Outcome run = run_operation("MatMul", in, {}, options);
       const Array model = matrix_product(load(in[0], mode), load(in[1], mode), false, false).sums({}, mode);
       expect_flags(run.status, model, mode, "MatMul");
+    }
+}
+
+/// The first one in the order of the products, told as the element that it becomes.
+TEST(ModelProducts, OffendingElementOfRows) {
+  Mixer mix(7);
+  for (const ProductRow& row : product_rows())
+    for (const Mode& mode : {kModes[1], kModes[3]}) {
+      std::vector<Tensor> in = operands({row.a, row.b, false, false}, DType::kFloat16, Data::kUnit, mix());
+      const auto any_of = [&](const Tensor& x) { return mix.below(static_cast<uint64_t>(x.elements())); };
+      for (int i = 0; i < 2; ++i) set_code(in[0], any_of(in[0]), 0x7BFF);  // 65504
+      set_code(in[1], any_of(in[1]), 0x4900);                              // 10
+      ExecutorOptions options = options_of(mode);
+      options.status = true;
+      const Outcome run = run_operation(row.op, in, row.attributes, options);
+      const Products products = *contraction_of(row.op, row.attributes, load(in[0], mode), load(in[1], mode));
+      const Ints places = places_of(row, products.shape);
+      Ints order(places.size());
+      for (size_t o = 0; o < places.size(); ++o) order[static_cast<size_t>(places[o])] = static_cast<int64_t>(o);
+      expect_flags(run.status, products.sums({}, mode), mode, row.op, order);
     }
 }
 

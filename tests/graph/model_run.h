@@ -287,9 +287,12 @@ inline void expect_probabilities(const oracle::model::RoundedUp& statistics, DTy
 
 /// Flags of a sum of products of halves under `ipu`, and the lowest output of each: overflow where the sum is beyond
 /// the halves; invalid where a NaN takes part, or where an overflow becomes one.
-inline void expect_flags(const FpStatus& status, const Array& model, const Mode& mode, const std::string& what) {
+/// `order`: the outputs in the order in which they count [={}, their own].
+inline void expect_flags(const FpStatus& status, const Array& model, const Mode& mode, const std::string& what,
+                         const Ints& order = {}) {
   uint64_t overflow = FpStatus::kNever, invalid = FpStatus::kNever;
-  for (int64_t i = model.size(); i-- > 0;) {
+  for (int64_t at = model.size(); at-- > 0;) {
+    const int64_t i = order.empty() ? at : order[static_cast<size_t>(at)];
     const Range& r = model[i];
     const bool over = !r.nan && (oracle::model::nearest(DType::kFloat16, r.low) > 65504 ||
                                  oracle::model::nearest(DType::kFloat16, r.high) < -65504);

@@ -132,9 +132,8 @@ inline Array summed(const model::Products& products) {
 
 /// The products of a MatMul, a convolution or a gradient of one; nothing for other operations.
 inline std::optional<model::Products> products_of(const Node& n, std::span<const Array* const> x) {
-  if (n.op == "MatMul")
-    return model::matrix_product(*x[0], *x[1], flag_of(n, "transpose_a"), flag_of(n, "transpose_b"));
-  if (n.op == "BatchMatMulV2") return model::matrix_product(*x[0], *x[1], flag_of(n, "adj_x"), flag_of(n, "adj_y"));
+  for (const ProductRow& row : product_rows())
+    if (n.op == row.op) return contraction_of(n.op, n.attributes, *x[0], *x[1]);
   const bool depthwise = n.op.starts_with("DepthwiseConv2dNative");
   if (n.op == "Conv2D" || n.op == "DepthwiseConv2dNative")
     return model::convolution(*x[0], *x[1], window_of(n), depthwise);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 namespace oracle::model {
 
@@ -36,39 +37,57 @@ Array Products::sums(const Partials& partials, const Mode& mode) const {
   return out;
 }
 
-Products matrix_product(const Array& x, const Array& y, bool transpose_x, bool transpose_y) {
-  const auto batch = [](const Array& a) { return std::vector<int64_t>(a.shape.begin(), a.shape.end() - 2); };
-  const int64_t rows = x.extent(transpose_x ? -1 : -2), inner = x.extent(transpose_x ? -2 : -1);
-  const int64_t columns = y.extent(transpose_y ? -2 : -1);
-  const std::vector<int64_t> bx = batch(x), by = batch(y);
-  const size_t rank = std::max(bx.size(), by.size());
-  std::vector<int64_t> shape(rank, 1);
-  for (size_t a = 0; a < rank; ++a)
-    for (const auto* b : {&bx, &by})
-      if (a + b->size() >= rank) shape[a] = std::max(shape[a], (*b)[a + b->size() - rank]);
-  for (const auto* b : {&bx, &by})  // an extent of 0 is broadcast, too
-    for (size_t a = 0; a < b->size(); ++a)
-      if ((*b)[a] == 0) shape[a + rank - b->size()] = 0;
-  shape.push_back(rows);
-  shape.push_back(columns);
-  Products products(shape);
-  const Array places(shape);
-  for (int64_t o = 0; o < product_of(shape); ++o) {
-    const std::vector<int64_t> index = places.index(o);
-    const auto element = [&](const Array& a, int64_t row, int64_t column) {
-      const size_t own = a.shape.size() - 2;
-      std::vector<int64_t> at;
-      for (size_t axis = 0; axis < own; ++axis) at.push_back(a.shape[axis] == 1 ? 0 : index[axis + rank - own]);
-      at.push_back(row);
-      at.push_back(column);
-      return a[a.place(at)];
-    };
-    const int64_t i = index[rank], j = index[rank + 1];
-    for (int64_t k = 0; k < inner; ++k)
-      products.add(o, transpose_x ? element(x, k, i) : element(x, i, k),
-                   transpose_y ? element(y, j, k) : element(y, k, j));
-  }
+Products contraction(const std::string& equation, const Array& x, const Array& y) {
+  const size_t comma = equation.find(','), arrow = equation.find("->");
+  const std::string terms[] = {equation.substr(0, comma), equation.substr(comma + 1, arrow - comma - 1)};
+  const std::string result = equation.substr(arrow + 2);
+  const Array* const arrays[] = {&x, &y};
+  std::map<char, int64_t> extents, at;
+  std::string inner;
+  for (int t : {0, 1})
+    for (size_t axis = 0; axis < terms[t].size(); ++axis) {
+      const char letter = terms[t][axis];
+      const auto [extent, is_new] = extents.emplace(letter, arrays[t]->shape[axis]);
+      if (!is_new && extent->second == 1) extent->second = arrays[t]->shape[axis];
+      if (is_new && result.find(letter) == std::string::npos) inner += letter;
+    }
+  const auto shape_of = [&](const std::string& letters) {
+    std::vector<int64_t> shape;
+    for (const char c : letters) shape.push_back(extents[c]);
+    return shape;
+  };
+  const auto element = [&](int t) -> const Range& {
+    std::vector<int64_t> index;
+    for (size_t axis = 0; axis < terms[t].size(); ++axis)
+      index.push_back(arrays[t]->shape[axis] == 1 ? 0 : at[terms[t][axis]]);
+    return (*arrays[t])[arrays[t]->place(index)];
+  };
+  const auto go_to = [&](const std::string& letters, const std::vector<int64_t>& index) {
+    for (size_t i = 0; i < letters.size(); ++i) at[letters[i]] = index[i];
+  };
+  Products products(shape_of(result));
+  const Array outputs(products.shape), sums(shape_of(inner));
+  for (int64_t o = 0; o < outputs.size(); ++o)
+    for (int64_t k = 0; k < sums.size(); ++k) {
+      go_to(result, outputs.index(o));
+      go_to(inner, sums.index(k));
+      products.add(o, element(0), element(1));
+    }
   return products;
+}
+
+Products matrix_product(const Array& x, const Array& y, bool transpose_x, bool transpose_y) {
+  // Letters of the axes before the matrices, the last ones of the longer list.
+  const auto batch = [](const Array& a, size_t rank) {
+    std::string letters;
+    for (size_t axis = a.shape.size(); axis > 2; --axis) letters += static_cast<char>('A' + rank - axis);
+    return letters;
+  };
+  const size_t rank = std::max(x.shape.size(), y.shape.size());
+  const std::string of_x = batch(x, rank), of_y = batch(y, rank);
+  return contraction(of_x + (transpose_x ? "ki" : "ik") + "," + of_y + (transpose_y ? "jk" : "kj") + "->" +
+                         std::max(of_x, of_y, [](const auto& a, const auto& b) { return a.size() < b.size(); }) + "ij",
+                     x, y);
 }
 
 int64_t Window::outputs(int axis, int64_t input, int64_t taps) const {

@@ -2,6 +2,8 @@
 // what sums them up, and how exactly, is the same for all.
 #pragma once
 
+#include <string>
+
 #include "tests/oracle/tensor_model.h"
 
 namespace oracle::model {
@@ -33,6 +35,10 @@ struct Products {
   }
   Array sums(const Partials& partials, const Mode& mode) const;
 };
+
+/// The sum over the letters that the result of "abc,cd->abd" does not name, the first term's order outermost first. An
+/// extent of 1 beside a greater one (or 0) is repeated.
+Products contraction(const std::string& equation, const Array& x, const Array& y);
 
 /// x[..., i, k] y[..., k, j], stored transposed where told, axes before the last two broadcast.
 Products matrix_product(const Array& x, const Array& y, bool transpose_x, bool transpose_y);

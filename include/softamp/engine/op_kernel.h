@@ -62,6 +62,9 @@ class OpKernel {
                                             uint64_t /*index*/) const {
     return {};
   }
+  /// The element of output 0 that the number of a flag's place stands for, of a kernel that computes its elements in
+  /// another order than they lie in.
+  virtual uint64_t element_of(uint64_t place) const { return place; }
   /// Rounding of outputs in a tile's own order (random = xoroshiro128aox): how many stochastic roundings site s makes,
   /// as `blocks` rounds over the outputs (1 unless it is a product). {0, 0}: none at this site.
   struct SiteRoundings {

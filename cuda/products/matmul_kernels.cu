@@ -1,5 +1,6 @@
-// MatMul and BatchMatMulV2 on the engine of product_tile.h.
+// MatMul and BatchMatMulV2 on the engine of product_tile.h; Einsum, which is one of them between transpositions.
 #include "cuda/products/product_tile.h"
+#include "softamp/engine/einsum_node.h"
 #include "softamp/engine/product_node.h"
 
 namespace softamp::cuda {
@@ -45,6 +46,19 @@ class MatMulKernel final : public OpKernel {
   TiledProduct product_;
 };
 
+class EinsumKernel final : public engine::EinsumKernelBase<OpKernel> {
+ public:
+  EinsumKernel(const OpContext& context, Device& device)
+      : EinsumKernelBase(context,
+                         [&](const char* kernel, const OpContext& c) { return find_kernel(kernel)(c, device); }) {}
+  void enqueue(const DeviceCall& call) const override {
+    each(call.in, call.out, call.scratch,
+         [&](const OpKernel& kernel, const void* const* in, void* const* out, void* scratch) {
+           kernel.enqueue({in, out, scratch, call.environment, call.status, call.device, call.refusal});
+         });
+  }
+};
+
 constexpr KernelEntry kProductEntries[] = {
     {"MatMul",
      [](const OpContext& c, Device& d) -> std::unique_ptr<OpKernel> {
@@ -54,6 +68,7 @@ constexpr KernelEntry kProductEntries[] = {
      [](const OpContext& c, Device& d) -> std::unique_ptr<OpKernel> {
        return std::make_unique<MatMulKernel>(c, d, "adj_x", "adj_y");
      }},
+    {"Einsum", make_kernel<EinsumKernel>},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
-// MatMul and BatchMatMulV2 on the product engine.
+// MatMul and BatchMatMulV2 on the product engine; Einsum, which is one of them between transpositions.
 #include "emu/op_kernel.h"
 #include "emu/products/product.h"
+#include "softamp/engine/einsum_node.h"
 #include "softamp/engine/product_node.h"
 
 namespace softamp::emu {
@@ -39,6 +40,18 @@ class MatMulKernel final : public OpKernel {
   ProductPlan plan_;
 };
 
+class EinsumKernel final : public engine::EinsumKernelBase<OpKernel> {
+ public:
+  explicit EinsumKernel(const OpContext& context)
+      : EinsumKernelBase(context, [](const char* kernel, const OpContext& c) { return find_kernel(kernel)(c); }) {}
+  void run(const OpCall& call) const override {
+    each(call.in, call.out, call.scratch,
+         [&](const OpKernel& kernel, const void* const* in, void* const* out, void* scratch) {
+           kernel.run({in, out, scratch, call.environment, call.status});
+         });
+  }
+};
+
 constexpr KernelEntry kMatmulKernelsEntries[] = {
     {"MatMul",
      [](const OpContext& c) -> std::unique_ptr<OpKernel> {
@@ -48,6 +61,7 @@ constexpr KernelEntry kMatmulKernelsEntries[] = {
      [](const OpContext& c) -> std::unique_ptr<OpKernel> {
        return std::make_unique<MatMulKernel>(c, "adj_x", "adj_y");
      }},
+    {"Einsum", [](const OpContext& c) -> std::unique_ptr<OpKernel> { return std::make_unique<EinsumKernel>(c); }},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "softamp/graph/executor.h"
 #include "softamp/graph/operation.h"
 #include "tests/ops/element_rows.h"
+#include "tests/ops/product_rows.h"
 #include "tests/ops/random_rows.h"
 
 namespace softamp::testing {
@@ -64,13 +65,13 @@ class RandomGraphMaker {
   static const std::vector<Recipe>& recipes() {
     using M = RandomGraphMaker;
     static const std::vector<Recipe> all = {
-        &M::binary,     &M::binary,     &M::unary,        &M::unary,        &M::function, &M::gradient,
-        &M::comparison, &M::logical,    &M::select,       &M::cast,         &M::fill,     &M::random_values,
-        &M::matmul,     &M::matmul,     &M::batch_matmul, &M::conv,         &M::conv,     &M::pool,
-        &M::reduce,     &M::place,      &M::bias,         &M::softmax,      &M::entropy,  &M::batch_norm,
-        &M::layer_norm, &M::group_norm, &M::reshape,      &M::rearrange,    &M::join,     &M::split,
-        &M::pad,        &M::slice,      &M::gather,       &M::pass_through, &M::add_n,    &M::integers,
-        &M::update,     &M::all_finite};
+        &M::binary,     &M::binary,     &M::unary,        &M::unary,       &M::function,     &M::gradient,
+        &M::comparison, &M::logical,    &M::select,       &M::cast,        &M::fill,         &M::random_values,
+        &M::matmul,     &M::matmul,     &M::batch_matmul, &M::product_row, &M::conv,         &M::conv,
+        &M::pool,       &M::reduce,     &M::place,        &M::bias,        &M::softmax,      &M::entropy,
+        &M::batch_norm, &M::layer_norm, &M::group_norm,   &M::reshape,     &M::rearrange,    &M::join,
+        &M::split,      &M::pad,        &M::slice,        &M::gather,      &M::pass_through, &M::add_n,
+        &M::integers,   &M::update,     &M::all_finite};
     return all;
   }
 
@@ -248,6 +249,13 @@ class RandomGraphMaker {
     add({"BatchMatMulV2",
          {fresh(type, x), fresh(type, y)},
          {{"adj_x", ax}, {"adj_y", ay}, {"partialsType", partials()}}});
+  }
+  void product_row() {
+    const test::ProductRow& row = one_of(test::product_rows());
+    const DType type = product_type();
+    Attributes attributes = row.attributes;
+    attributes["partialsType"] = partials();
+    add({row.op, {fresh(type, Shape(row.a)), fresh(type, Shape(row.b))}, attributes});
   }
   void conv() {
     const DType type = product_type();

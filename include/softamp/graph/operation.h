@@ -146,7 +146,7 @@ std::vector<Operation> elementwise();   ///< arithmetic, selections, comparisons
 std::vector<Operation> functions();     ///< Exp, Tanh, Gelu, Pow, ...
 std::vector<Operation> casts();         ///< Cast
 std::vector<Operation> random();        ///< RandomUniform, RandomStandardNormal, TruncatedNormal
-std::vector<Operation> products();      ///< MatMul, BatchMatMulV2
+std::vector<Operation> products();      ///< MatMul, BatchMatMulV2, Einsum
 std::vector<Operation> convolutions();  ///< Conv2D, its backprops, depthwise
 std::vector<Operation> pooling();       ///< MaxPool, AvgPool and gradients
 std::vector<Operation> reductions();    ///< Sum, Mean, Max, ArgMax, BiasAdd, BiasAddGrad

@@ -1,4 +1,5 @@
 // Matrix products.
+#include "softamp/graph/einsum.h"
 #include "src/graph/ops/rows.h"
 
 namespace softamp::operations_of {
@@ -8,11 +9,10 @@ using enum AttributeKind;
 
 AttributeSpec flag(const char* name, const char* summary) { return {name, kBool, false, summary, {}, {}}; }
 
-std::vector<AttributeSpec> product_attributes(const char* first, const char* second) {
-  return {
+/// `more`: those of the operation's own.
+std::vector<AttributeSpec> product_attributes(std::vector<AttributeSpec> more) {
+  std::vector<AttributeSpec> all = {
       type_of(up_to_fp32(), "dtype of operands and result"),
-      flag(first, "the first matrix is stored transposed"),
-      flag(second, "the second matrix is stored transposed"),
       flag("batch_sum", "k counts the samples of a batch: sums in independent partials of 1024 (a weight's gradient)"),
       {"partialsType",
        kString,
@@ -21,6 +21,12 @@ std::vector<AttributeSpec> product_attributes(const char* first, const char* sec
        {"", "half", "float"},
        {}},
   };
+  all.insert(all.begin() + 1, std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  return all;
+}
+std::vector<AttributeSpec> product_attributes(const char* first, const char* second) {
+  return product_attributes(
+      {flag(first, "the first matrix is stored transposed"), flag(second, "the second matrix is stored transposed")});
 }
 
 /// Rows, columns and k of a product of two matrices, the last two axes of each operand.
@@ -130,6 +136,35 @@ void batch_product(GradientContext& c) {
   product(right_gradient(x, g, adj_x, adj_y), 1);
 }
 
+void infer_einsum(InferenceContext& c) {
+  try {
+    const EinsumEquation equation(c.get_string("equation"));
+    const std::map<char, int64_t> extents = equation.extents(c.shape(0), c.shape(1));
+    std::vector<int64_t> result;
+    for (const char letter : equation.result) result.push_back(extents.at(letter));
+    c.output(0, Shape(result));
+  } catch (const std::invalid_argument& e) {
+    c.fail(e.what());
+  }
+}
+
+/// The result in the place of the operand: each of its letters is in the two others.
+void einsum(GradientContext& c) {
+  const EinsumEquation e(attribute<std::string>(c.node(), "equation"));
+  const bool batch_sum = attribute<bool>(c.node(), "batch_sum");
+  const auto product = [&](const std::string& equation, Port a, Port b, bool over_samples) {
+    return c.add("Einsum", {a, b},
+                 {{"equation", equation},
+                  {"batch_sum", over_samples},
+                  {"partialsType", attribute<std::string>(c.node(), "partialsType")}});
+  };
+  const Port g = c.arriving();
+  if (c.wants(0)) c.set(0, product(e.result + "," + e.terms[1] + "->" + e.terms[0], g, c.input(1), false));
+  // As of MatMul: a second operand without a batch is a layer's weight, and what is summed are samples.
+  if (c.wants(1))
+    c.set(1, product(e.terms[0] + "," + e.result + "->" + e.terms[1], c.input(0), g, e.batch.empty() && !batch_sum));
+}
+
 }  // namespace
 
 std::vector<Operation> products() {
@@ -152,6 +187,22 @@ std::vector<Operation> products() {
                 infer_batch_matmul,
                 false}
           .with(batch_product),
+      Operation{"Einsum",
+                "The sum of x y over the letters that are not in the result: BatchMatMulV2 of the operands' axes in "
+                "the order "
+                "[batch, rows, inner] and [batch, inner, columns], the result's axes then put into its order.",
+                {{"x", "T"}, {"y", "T"}},
+                {{"output", "T"}},
+                product_attributes({{"equation",
+                                     kString,
+                                     {},
+                                     "a letter for each axis: 'abc,cd->abd'; each in two of the three terms",
+                                     {},
+                                     {}}}),
+                2,
+                infer_einsum,
+                false}
+          .with(einsum),
   };
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "softamp/engine/product_node.h"
-#include "softamp/engine/product_options.h"
+#include "softamp/engine/product_rules.h"
 
 namespace softamp::engine {
 
@@ -35,7 +35,7 @@ ConvolutionGeometry geometry_of(const Node& node, std::span<const TensorType> in
 }
 
 ConvolutionRules rules_of(const OpContext& context, ConvolutionKind kind) {
-  const EngineSettings::Products& options = context.settings.convolutions;
+  const ProductOptions& options = context.settings.convolutions;
   const bool batch_sum = kind == ConvolutionKind::kFilterGradient;
   return {product_rules(context, options, context.node.outputs[0].dtype, batch_sum), options.block};
 }
@@ -96,7 +96,7 @@ namespace {
 /// partials; fewer blocks are less work.
 bool blocks_matter(const ConvolutionRules& rules) {
   const kernel::ProductRules& p = rules.product;
-  return p.partials == kernel::PartialsType::kHalf || p.round_partials || p.inner == kernel::AmpInner::kExactDot4;
+  return p.partials == kernel::PartialsType::kHalf || p.round_partials || p.inner == AmpInner::kExactDot4;
 }
 
 }  // namespace

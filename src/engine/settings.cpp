@@ -18,8 +18,7 @@ void check_accumulator(const ExecutorOptions& o, const EngineSettings& s) {
                                 " exclude each other; expected " + expected + ", or accumulator ipu_model_a");
   };
   if (o.amp_inner != AmpInner::kFmaChain)
-    conflict(std::string("amp_inner ") + (o.amp_inner == AmpInner::kRn32Each ? "rn32_each" : "exact_dot4"),
-             "amp_inner fma_chain");
+    conflict(std::string("amp_inner ") + name_of(o.amp_inner), "amp_inner fma_chain");
   if (is_tensor_core(o.accumulator) && o.f32_flush_inner) conflict("f32_flush_inner", "f32_flush_inner off");
   for (const auto& [category, products] : {std::pair{"matmuls", &s.matmuls}, {"convolutions", &s.convolutions}}) {
     const std::string place = std::string(category) + ".poplar_options: ";
@@ -28,14 +27,10 @@ void check_accumulator(const ExecutorOptions& o, const EngineSettings& s) {
   }
 }
 
-EngineSettings::Products products_of(const ExecutorOptions& o, const PoplarOptions& options, const char* category) {
-  const ProductOptions p = product_options(options, category);
-  EngineSettings::Products products;
-  products.half_partials = p.half_partials;
-  products.half_between_blocks = p.half_between_blocks;
-  products.stochastic_off = p.stochastic_off;
+ProductOptions products_of(const ExecutorOptions& o, const PoplarOptions& options, const char* category) {
+  ProductOptions products = product_options(options, category);
   products.block = o.amp_block;
-  products.inner = static_cast<int>(o.amp_inner);
+  products.inner = o.amp_inner;
   products.accumulator = o.accumulator;
   products.flush_inner = o.f32_flush_inner;
   return products;

@@ -25,10 +25,6 @@ OrderedJson line_of(uint32_t step, const Node& node, int port, const TensorType&
   return line;
 }
 
-const char* inner_name(AmpInner inner) {
-  return inner == AmpInner::kFmaChain ? "fma_chain" : inner == AmpInner::kRn32Each ? "rn32_each" : "exact_dot4";
-}
-
 /// The switches that differ from the preset, each by its number; except the layout of reports.
 OrderedJson unusual(const IpuSwitches& s) {
   const IpuSwitches usual;
@@ -184,7 +180,7 @@ std::string settings_json(const ExecutorOptions& o) {
     out["disableSRForAMPVertices"] = p.stochastic_off;
   }
   json["amp_block"] = o.amp_block == 0 ? OrderedJson("k") : OrderedJson(o.amp_block);
-  json["amp_inner"] = inner_name(o.amp_inner);
+  json["amp_inner"] = name_of(o.amp_inner);
   if (o.accumulator != Accumulator::kIpuModelA) json["accumulator"] = name_of(o.accumulator);
   if (o.f32_flush_inner) json["f32_flush_inner"] = true;
   if (const OrderedJson switches = unusual(o.switches); !switches.empty()) json["switches"] = switches;

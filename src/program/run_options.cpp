@@ -204,9 +204,8 @@ ExecutorOptions RunOptions::executor_options() const {
   if (!inner.empty()) {
     if (std::find(kInner.begin(), kInner.end(), inner) == kInner.end())
       throw UsageError("--inner: " + unknown_name_message("accumulation", inner, kInner));
-    o.amp_inner = inner == "rn32_each"    ? AmpInner::kRn32Each
-                  : inner == "exact_dot4" ? AmpInner::kExactDot4
-                                          : AmpInner::kFmaChain;
+    for (const AmpInner known : {AmpInner::kFmaChain, AmpInner::kRn32Each, AmpInner::kExactDot4})
+      if (inner == name_of(known)) o.amp_inner = known;
   }
   if (!accumulator.empty()) o.accumulator = accumulator_of(accumulator);
   o.switches.sr_bits = bits;

@@ -108,7 +108,7 @@ TEST(Convolution, RandomShapes) {
     settings.convolutions.half_partials = mix() & 1;
     settings.convolutions.half_between_blocks = settings.convolutions.half_partials || mix() % 2;
     settings.convolutions.block = blocks[mix() % 4];
-    settings.convolutions.inner = mix() % 6 ? 0 : static_cast<int>(1 + mix() % 2);
+    settings.convolutions.inner = mix() % 6 ? AmpInner::kFmaChain : static_cast<AmpInner>(1 + mix() % 2);
     settings.convolutions.stochastic_off = mix() % 6 == 0;
     settings.convolutions.flush_inner = mix() % 16 == 0;
     const Node node = c.node(operands);
@@ -120,7 +120,7 @@ TEST(Convolution, RandomShapes) {
       settings.isa = isa;
       settings.threads = threads[turn++ % 4];
       const std::string what = c.text() + " block " + std::to_string(settings.convolutions.block) + " inner " +
-                               std::to_string(settings.convolutions.inner) + " data " +
+                               name_of(settings.convolutions.inner) + " data " +
                                std::to_string(static_cast<int>(data)) + " case " + std::to_string(number) + " " +
                                bulk::name(isa) + " threads " + std::to_string(settings.threads);
       expect_same(run_convolution(node, operands, settings), expected, what);

@@ -10,7 +10,6 @@
 
 namespace softamp::test {
 
-using kernel::AmpInner;
 using kernel::PartialsType;
 using kernel::ProductRules;
 

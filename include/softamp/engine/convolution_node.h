@@ -19,7 +19,7 @@ enum class ConvolutionKind : uint8_t { kForward, kInputGradient, kFilterGradient
 
 /// A node of one of the six operations of src/graph/ops/convolutions.cpp.
 struct ConvolutionNode {
-  /// Rules are the options `settings.convolutions`, overridden by the attribute partialsType (product_options.h);
+  /// Rules are the options `settings.convolutions`, overridden by the attribute partialsType (product_rules.h);
   /// warnings go to the context's.
   ConvolutionNode(const OpContext& context, ConvolutionKind direction, bool depthwise);
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "softamp/graph/ipu_config.h"
 #include "softamp/graph/operation.h"
 #include "softamp/kernel/environment.h"
 #include "softamp/numerics/tensor_core.h"
@@ -27,17 +28,7 @@ struct EngineSettings {
   bulk::InstructionSet isa = bulk::InstructionSet::kAuto;  ///< of engines that run on the CPU
   /// Computes every element by its body in kernel/, on one thread. All faster code is compared with that.
   bool reference = false;
-  /// Poplar options of products (N112).
-  struct Products {
-    bool half_partials = false;        ///< partialsType
-    bool half_between_blocks = false;  ///< partialsType.interTile: partials of independent blocks
-    int block = 16;                    ///< amp_block: products to a rounding (1, 4, 16; 0: all)
-    int inner = 0;                     ///< amp_inner: 0 fma_chain, 1 rn32_each, 2 exact_dot4
-    Accumulator accumulator = Accumulator::kIpuModelA;
-    bool stochastic_off = false;  ///< disableSRForAMPVertices
-    bool flush_inner = false;     ///< f32_flush_inner
-  };
-  Products matmuls, convolutions;
+  ProductOptions matmuls, convolutions;
   bool use_stable_statistics = false;  ///< norms.use_stable_statistics
 };
 

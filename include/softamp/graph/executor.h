@@ -26,13 +26,6 @@
 
 namespace softamp {
 
-/// What is not public about the matrix unit (N60, N103 to N109).
-enum class AmpInner : uint8_t {
-  kFmaChain,   ///< fp32 fused multiply-adds in ascending k.
-  kRn32Each,   ///< at block 1: an fp32 fma rounded to nearest, then to half.
-  kExactDot4,  ///< accumulator plus four products, summed exactly, rounded to fp32 once.
-};
-
 struct ExecutorOptions {
   /// ("emu", "cuda" or "gpu", "auto") [="emu"]: the CPU, a GPU, a GPU if there is one. All give the same bits.
   std::string backend = "emu";

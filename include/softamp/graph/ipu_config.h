@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "softamp/numerics/behaviour.h"
+#include "softamp/numerics/tensor_core.h"
 
 namespace softamp {
 
@@ -109,16 +110,21 @@ class IpuConfig {
   void validate() const;
 };
 
-/// How products are computed: Poplar's options of convolutions and matrix products that change results, read from
-/// `poplar_options`. Others that the libraries know are accepted and have no effect on results.
+/// How products are computed: all options of convolutions and matrix products that change results.
 struct ProductOptions {
+  // Poplar's, from `poplar_options`. Others that the libraries know are accepted and have no effect on results.
   bool half_partials = false;        ///< partialsType (half, float) [=float]
   bool half_between_blocks = false;  ///< partialsType.interTile (half, float) [=partialsType]: of independent blocks
   bool stochastic_off = false;       ///< disableSRForAMPVertices (true, false) [=false]
+  // ExecutorOptions', of the same names there.
+  int block = 16;                        ///< amp_block
+  AmpInner inner = AmpInner::kFmaChain;  ///< amp_inner
+  bool flush_inner = false;              ///< f32_flush_inner
+  Accumulator accumulator = Accumulator::kIpuModelA;
 };
 
-/// Throws std::invalid_argument: an unknown key with the nearest one, a value that the key does not take.
-/// `category` ("matmuls", "convolutions") names the options in errors.
+/// Poplar's of them. Throws std::invalid_argument: an unknown key with the nearest one, a value that the key does not
+/// take. `category` ("matmuls", "convolutions") names the options in errors.
 ProductOptions product_options(const PoplarOptions& options, std::string_view category);
 
 const char* name_of(StochasticRoundingBehaviour behaviour);

@@ -33,13 +33,6 @@ namespace softamp::kernel {
 /// The type of partial sums between blocks (`partialsType`).
 enum class PartialsType : uint8_t { kFloat, kHalf };
 
-/// How products enter the fp32 sum (`amp_inner`).
-enum class AmpInner : uint8_t {
-  kFmaChain,   ///< one fused multiply-add each.
-  kRn32Each,   ///< the same, in blocks of one too: with half partials those round twice, to fp32 and to fp16.
-  kExactDot4,  ///< sums of up to four products of a block and the accumulator, exact, rounded to fp32 once.
-};
-
 struct ProductRules {
   FloatFormat a = kFp16, b = kFp16;  ///< of the operands: fp16, bf16, fp32
   FloatFormat output = kFp16;        ///< fp16, bf16, fp32

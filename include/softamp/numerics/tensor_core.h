@@ -48,6 +48,18 @@ constexpr const char* name_of(Accumulator a) {
   return "tensorcore_blackwell";
 }
 
+/// How products enter the fp32 sum of the IPU's accumulator, which is not public (`amp_inner`, N106).
+enum class AmpInner : uint8_t {
+  kFmaChain,  ///< fma_chain: one fused multiply-add each, in ascending k.
+  kRn32Each,  ///< rn32_each: the same, in blocks of one too: with half partials those round twice, to fp32 and to fp16.
+  kExactDot4,  ///< exact_dot4: the accumulator and up to four products of a block, exact, rounded to fp32 once.
+};
+
+/// The name that options take.
+constexpr const char* name_of(AmpInner inner) {
+  return inner == AmpInner::kFmaChain ? "fma_chain" : inner == AmpInner::kRn32Each ? "rn32_each" : "exact_dot4";
+}
+
 /// What a fused group's sum becomes.
 enum class TensorCoreResult : uint8_t {
   kSingle,  ///< fp32, toward zero.

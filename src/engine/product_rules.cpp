@@ -1,4 +1,4 @@
-#include "softamp/engine/product_options.h"
+#include "softamp/engine/product_rules.h"
 
 #include "softamp/graph/graph.h"
 
@@ -20,7 +20,7 @@ void check_accumulator(const Node& node, const kernel::ProductRules& rules, DTyp
 
 }  // namespace
 
-kernel::ProductRules product_rules(const OpContext& context, const EngineSettings::Products& options, DType type,
+kernel::ProductRules product_rules(const OpContext& context, const ProductOptions& options, DType type,
                                    bool independent) {
   kernel::ProductRules rules;
   rules.a = rules.b = rules.output = format_of(type);
@@ -34,9 +34,9 @@ kernel::ProductRules product_rules(const OpContext& context, const EngineSetting
     half = half_between = false;
   }
   rules.partials = half ? kernel::PartialsType::kHalf : kernel::PartialsType::kFloat;
-  rules.inner = static_cast<kernel::AmpInner>(options.inner);
+  rules.inner = options.inner;
   rules.accumulator = options.accumulator;
-  rules.exact_each = half && options.block == 1 && rules.inner == kernel::AmpInner::kFmaChain;
+  rules.exact_each = half && options.block == 1 && rules.inner == AmpInner::kFmaChain;
   rules.independent = independent;
   rules.round_partials = independent && half_between;
   rules.flush_inner = options.flush_inner;

@@ -127,7 +127,17 @@ int main(int argc, char** argv) {
   const proof::Options o = proof::parse(argc, argv, 128);
   const char* only = std::getenv("SOFTAMP_FUNCTION");
   proof::Tally tally;
-  for (const PromisedFunction& f : promised_functions())
-    if (!only || std::strcmp(only, f.row.name()) == 0) prove(f, o, tally);
+  bool known = false;
+  for (const PromisedFunction& f : promised_functions()) {
+    if (only && std::strcmp(only, f.row.name()) != 0) continue;
+    known = true;
+    prove(f, o, tally);
+  }
+  if (!known) {
+    std::fprintf(stderr, "SOFTAMP_FUNCTION is '%s'; expected one of", only);
+    for (const PromisedFunction& f : promised_functions()) std::fprintf(stderr, " %s", f.row.name());
+    std::fprintf(stderr, "\n");
+    return 2;
+  }
   return proof::verdict("functions", o, tally);
 }

@@ -8,6 +8,7 @@
 #include "softamp/kernel/elementwise.h"
 #include "tests/emu/element_check.h"
 #include "tests/ops/element_rows.h"
+#include "tests/ops/named_rows.h"
 
 namespace softamp {
 namespace {
@@ -18,23 +19,37 @@ const std::vector<DType> kUpTo32 = {DType::kFloat16, DType::kBFloat16, DType::kF
 const std::vector<DType> kNumbers = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64,
                                      DType::kInt32};
 
-void sweep(const std::vector<ElementRow>& rows, const std::vector<Named>& policies,
-           std::initializer_list<int64_t> sizes, std::initializer_list<Field> fields) {
-  for (const ElementRow& row : rows)
-    for (const DType t : row.types())
-      for (const int64_t n : sizes)
-        for (const Field field : fields) {
-          const Tensor a = random_tensor(t, Shape{n}, field, 1), b = random_tensor(t, Shape{n}, field, 2);
-          ElementCase e{row.op, {&a}, {row.truth() ? DType::kBool : t, Shape{n}}, row.attributes};
-          if (row.operands() == 2) e.inputs.push_back(&b);
-          for (const Named& policy : policies) expect_body(e, policy);
-          if (::testing::Test::HasFailure()) return;
-        }
+void sweep(const ElementRow& row, const std::vector<Named>& policies, std::initializer_list<int64_t> sizes,
+           std::initializer_list<Field> fields) {
+  for (const DType t : row.types())
+    for (const int64_t n : sizes)
+      for (const Field field : fields) {
+        const Tensor a = random_tensor(t, Shape{n}, field, 1), b = random_tensor(t, Shape{n}, field, 2);
+        ElementCase e{row.op, {&a}, {row.truth() ? DType::kBool : t, Shape{n}}, row.attributes};
+        if (row.operands() == 2) e.inputs.push_back(&b);
+        for (const Named& policy : policies) expect_body(e, policy);
+        if (::testing::Test::HasFailure()) return;
+      }
 }
 
-TEST(Elementwise, EveryOperationEqualsItsBody) {
-  sweep(elementwise_rows(), usual_policies(), {1, 63, 64, 65, 200, 1024, 2500}, {Field::kMixed, Field::kWild});
-  sweep(elementwise_rows(), usual_policies(), {1500}, {Field::kTame});
+class ElementwiseRows : public RowTest<ElementRow> {};
+INSTANTIATE_TEST_SUITE_P(Rows, ElementwiseRows, ::testing::ValuesIn(named(elementwise_rows())), kNameOfRow);
+
+TEST_P(ElementwiseRows, EqualTheirBodies) {
+  sweep(row(), usual_policies(), {1, 63, 64, 65, 200, 1024, 2500}, {Field::kMixed, Field::kWild});
+  sweep(row(), usual_policies(), {1500}, {Field::kTame});
+}
+
+TEST_P(ElementwiseRows, EqualTheirBodiesUnderUnusualPolicies) {
+  sweep(row(), unusual_policies(), {130, 1100}, {Field::kMixed, Field::kWild});
+}
+
+class FunctionRows : public RowTest<ElementRow> {};
+INSTANTIATE_TEST_SUITE_P(Rows, FunctionRows, ::testing::ValuesIn(named(function_rows())), kNameOfRow);
+
+TEST_P(FunctionRows, EqualTheirBodies) {
+  sweep(row(), usual_policies(), {1, 65, 1500}, {Field::kMixed, Field::kWild});
+  sweep(row(), unusual_policies(), {200}, {Field::kWild});
 }
 
 // Once overflow has been seen, later blocks do not look for it; they must look at what an infinity is made of all the
@@ -49,15 +64,6 @@ TEST(Elementwise, DivisionByZeroIsSeenAfterAnOverflow) {
   for (const Named& policy : usual_policies()) expect_body(e, policy);
 }
 
-TEST(Elementwise, EveryOperationUnderUnusualPolicies) {
-  sweep(elementwise_rows(), unusual_policies(), {130, 1100}, {Field::kMixed, Field::kWild});
-}
-
-TEST(Elementwise, FunctionsEqualTheirBodies) {
-  sweep(function_rows(), usual_policies(), {1, 65, 1500}, {Field::kMixed, Field::kWild});
-  sweep(function_rows(), unusual_policies(), {200}, {Field::kWild});
-}
-
 TEST(Elementwise, PowersOfPositiveNumbers) {
   for (const DType t : kUpTo32)
     for (const Field field : {Field::kTame, Field::kMixed}) {
@@ -70,17 +76,19 @@ TEST(Elementwise, PowersOfPositiveNumbers) {
     }
 }
 
-TEST(Elementwise, AllHalvesOfUnaryOperations) {
-  for (const ElementRow& row : element_rows()) {
-    if (row.operands() != 1) continue;
-    for (const DType t : {DType::kFloat16, DType::kBFloat16}) {
-      Tensor x(t, Shape{65536});
-      for (size_t i = 0; i < 65536; ++i) x.as<uint16_t>()[i] = static_cast<uint16_t>(i * 40503u);
-      const ElementCase e{row.op, {&x}, {row.truth() ? DType::kBool : t, x.shape()}, row.attributes};
-      expect_body(e, usual_policies()[1]);  // ipu, stochastic
-      if (t == DType::kFloat16) expect_body(e, usual_policies()[3]);
-    }
-    if (HasFailure()) return;
+class UnaryRows : public RowTest<ElementRow> {};
+INSTANTIATE_TEST_SUITE_P(Rows, UnaryRows,
+                         ::testing::ValuesIn(named(element_rows(),
+                                                   [](const ElementRow& r) { return r.operands() == 1; })),
+                         kNameOfRow);
+
+TEST_P(UnaryRows, EqualTheirBodiesOfAllHalves) {
+  for (const DType t : {DType::kFloat16, DType::kBFloat16}) {
+    Tensor x(t, Shape{65536});
+    for (size_t i = 0; i < 65536; ++i) x.as<uint16_t>()[i] = static_cast<uint16_t>(i * 40503u);
+    const ElementCase e{row().op, {&x}, {row().truth() ? DType::kBool : t, x.shape()}, row().attributes};
+    expect_body(e, usual_policies()[1]);  // ipu, stochastic
+    if (t == DType::kFloat16) expect_body(e, usual_policies()[3]);
   }
 }
 

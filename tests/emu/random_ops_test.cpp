@@ -5,6 +5,7 @@
 
 #include "softamp/kernel/random.h"
 #include "tests/emu/element_check.h"
+#include "tests/ops/named_rows.h"
 #include "tests/ops/random_rows.h"
 
 namespace softamp {
@@ -14,28 +15,28 @@ using namespace softamp::test;
 
 Attributes pair_of(const char* a, double x, const char* b, double y) { return {{a, x}, {b, y}}; }
 
-TEST(RandomOps, EqualTheirBodies) {
+class RandomRows : public RowTest<RandomRow> {};
+INSTANTIATE_TEST_SUITE_P(Rows, RandomRows, ::testing::ValuesIn(named(random_rows())), kNameOfRow);
+
+TEST_P(RandomRows, EqualTheirBodies) {
   std::vector<Named> policies = usual_policies();
   for (const Named& p : unusual_policies()) policies.push_back(p);
-  for (const RandomRow& row : random_rows())
-    for (const Attributes& range : row.ranges)
-      for (const DType t : row.types())
-        for (const int64_t n : {0, 1, 63, 65, 1500})
-          for (const Named& policy : policies) expect_body({row.op, {}, {t, Shape{n}}, range}, policy);
+  for (const Attributes& range : row().ranges)
+    for (const DType t : row().types())
+      for (const int64_t n : {0, 1, 63, 65, 1500})
+        for (const Named& policy : policies) expect_body({row().op, {}, {t, Shape{n}}, range}, policy);
 }
 
-TEST(RandomOps, ThreadsDoNotShow) {
-  for (const RandomRow& row : random_rows()) {
-    const ElementCase c{row.op, {}, {row.types()[0], Shape{100001}}, row.ranges[0]};
-    RunOptions o;
-    o.semantics = usual_policies()[1].semantics;
-    o.reference = true;
-    const ElementResult expected = run_case(c, o);
-    o.reference = false;
-    for (const int threads : {1, 2, 3, 8}) {
-      o.threads = threads;
-      expect_same(c, expected, o, "ipu esr");
-    }
+TEST_P(RandomRows, ThreadsDoNotShow) {
+  const ElementCase c{row().op, {}, {row().types()[0], Shape{100001}}, row().ranges[0]};
+  RunOptions o;
+  o.semantics = usual_policies()[1].semantics;
+  o.reference = true;
+  const ElementResult expected = run_case(c, o);
+  o.reference = false;
+  for (const int threads : {1, 2, 3, 8}) {
+    o.threads = threads;
+    expect_same(c, expected, o, "ipu esr");
   }
 }
 

@@ -4,6 +4,7 @@
 #include "tests/graph/gradient_cases.h"
 #include "tests/graph/gradient_check.h"
 #include "tests/graph/gradient_run.h"
+#include "tests/ops/named_rows.h"
 
 namespace softamp::test {
 namespace {
@@ -77,30 +78,34 @@ void check(const Differentiated& d, bool fp32) {
     expect_admitted_nodes(d, g, kStochastic);
 }
 
-TEST(GradientsNumeric, EveryOperation) {
-  uint64_t seed = 0;
-  for (const GradientCase& c : gradient_cases()) {
-    ++seed;
-    for (const DType t : {DType::kFloat32, DType::kFloat16}) {
-      const Differentiated d = differentiated(c, t, seed);
-      EXPECT_NO_THROW(check(d, t == DType::kFloat32)) << d.what;
-    }
+class GradientCases : public RowTest<GradientCase> {};
+INSTANTIATE_TEST_SUITE_P(Rows, GradientCases, ::testing::ValuesIn(named(gradient_cases())), kNameOfRow);
+
+TEST_P(GradientCases, AgreeWithDifferences) {
+  for (const DType t : {DType::kFloat32, DType::kFloat16}) {
+    const Differentiated d = differentiated(row(), t, GetParam().number + 1);
+    EXPECT_NO_THROW(check(d, t == DType::kFloat32)) << d.what;
   }
 }
 
 /// Compositions of their own in float64; its formulas alone are checked here.
-TEST(GradientsNumeric, Float64) {
-  for (const GradientCase& c : gradient_cases()) {
-    const Operation& op = operation(c.op);
-    bool takes = false;
-    for (const AttributeSpec& a : op.attributes)
-      takes = takes || (a.name == "T" && std::find(a.types.begin(), a.types.end(), DType::kFloat64) != a.types.end());
-    if (!takes) continue;
-    const Differentiated d = differentiated(c, DType::kFloat64, 1);
-    const GradientGraph g = gradients(d.graph, d.loss, d.variables);
-    verify(g.graph);
-    expect_derivatives(d, g);
-  }
+class GradientCasesOfFloat64 : public RowTest<GradientCase> {};
+INSTANTIATE_TEST_SUITE_P(Rows, GradientCasesOfFloat64,
+                         ::testing::ValuesIn(named(gradient_cases(),
+                                                   [](const GradientCase& c) {
+                                                     for (const AttributeSpec& a : operation(c.op).attributes)
+                                                       if (a.name == "T")
+                                                         return std::find(a.types.begin(), a.types.end(),
+                                                                          DType::kFloat64) != a.types.end();
+                                                     return false;
+                                                   })),
+                         kNameOfRow);
+
+TEST_P(GradientCasesOfFloat64, AgreeWithDifferences) {
+  const Differentiated d = differentiated(row(), DType::kFloat64, 1);
+  const GradientGraph g = gradients(d.graph, d.loss, d.variables);
+  verify(g.graph);
+  expect_derivatives(d, g);
 }
 
 TEST(GradientsNumeric, EveryDifferentiableOperationHasACase) {

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "tests/graph/model_run.h"
+#include "tests/ops/named_rows.h"
 #include "tests/oracle/tensor_model_elementwise.h"
 
 namespace softamp::test {
@@ -42,16 +43,25 @@ void check(const ElementRow& row, DType t) {
   }
 }
 
-TEST(ModelElementwise, Arithmetic) {
-  for (const ElementRow& row : elementwise_rows())
-    for (const DType t : kAllFloats)
-      if (row.is(kernel::is_arithmetic)) check(row, t);
+/// The rows of one kind (kernel/elementwise.h).
+std::vector<NamedRow<ElementRow>> rows_that(bool (*are)(kernel::Elementwise)) {
+  return named(elementwise_rows(), [are](const ElementRow& row) { return row.is(are); });
+}
+class ModelArithmetic : public RowTest<ElementRow> {};
+class ModelFp32Inside : public RowTest<ElementRow> {};
+class ModelSelections : public RowTest<ElementRow> {};
+class ModelComparisons : public RowTest<ElementRow> {};
+INSTANTIATE_TEST_SUITE_P(Rows, ModelArithmetic, ::testing::ValuesIn(rows_that(kernel::is_arithmetic)), kNameOfRow);
+INSTANTIATE_TEST_SUITE_P(Rows, ModelFp32Inside, ::testing::ValuesIn(rows_that(kernel::is_fp32_inside)), kNameOfRow);
+INSTANTIATE_TEST_SUITE_P(Rows, ModelSelections, ::testing::ValuesIn(rows_that(kernel::is_selection)), kNameOfRow);
+INSTANTIATE_TEST_SUITE_P(Rows, ModelComparisons, ::testing::ValuesIn(rows_that(kernel::is_comparison)), kNameOfRow);
+
+TEST_P(ModelArithmetic, Agrees) {
+  for (const DType t : kAllFloats) check(row(), t);
 }
 
-TEST(ModelElementwise, WithFp32Inside) {
-  for (const ElementRow& row : elementwise_rows())
-    for (const DType t : kFloats)
-      if (row.is(kernel::is_fp32_inside)) check(row, t);
+TEST_P(ModelFp32Inside, Agrees) {
+  for (const DType t : kFloats) check(row(), t);
 }
 
 /// Whether a float64 is subnormal.
@@ -81,57 +91,53 @@ TEST(ModelElementwise, SubnormalFloat64Stay) {
 
 /// What chooses among its operands gives one of them: nothing is rounded. Under `ipu` subnormals of fp32 are zeros, and
 /// no fp16 result is infinite (N50); Neg, Abs and the gradient of relu copy.
-TEST(ModelElementwise, Selections) {
+TEST_P(ModelSelections, Agree) {
   for (const DType t : kAllFloats)
-    for (const Mode& mode : kModes)
-      for (const ElementRow& row : elementwise_rows()) {
-        if (!row.is(kernel::is_selection)) continue;
-        const std::string& op = row.op;
-        const bool two = row.operands() == 2;
-        std::vector<Tensor> in;
-        in.push_back(random_tensor(t, {2000}, Data::kAny, 3));
-        if (two) in.push_back(random_tensor(t, {2000}, Data::kAny, 4));
-        for (Tensor& x : in)
-          for (int64_t i = 0; i < 2000; ++i)
-            if (subnormal64(x, i)) set_code(x, i, 0);  // see above
-        if (op == "Relu6" && mode.ipu && narrow(t))    // min(max(Inf, 0), 6): 6, or the NaN that max gives
-          for (int64_t i = 0; i < 2000; ++i)
-            if (decode(t, in[0].code(i)) == kInfinity) set_code(in[0], i, 0);
-        const std::vector<Tensor> out = run_operation(op, in, {}, mode);
-        const bool copies = op == "Neg" || op == "Abs" || op == "ReluGrad";
-        const Array x = copies ? as_it_stands(in[0]) : load(in[0], mode);
-        const Array y = two ? load(in[1], mode) : x;
-        std::vector<uint64_t> codes;
-        for (int64_t i = 0; i < x.size(); ++i) {
-          const Range r = elementwise(op, x[i], y[i], 0, t, mode);
-          const bool nan = r.nan || (!copies && mode.ipu && narrow(t) && std::isinf(r.low));
-          codes.push_back(code_of(t, nan ? std::numeric_limits<Real>::quiet_NaN() : r.low));
-        }
-        expect_codes(out[0], codes, op + " " + name_of(t) + " (" + mode.name + ")");
+    for (const Mode& mode : kModes) {
+      const std::string& op = row().op;
+      const bool two = row().operands() == 2;
+      std::vector<Tensor> in;
+      in.push_back(random_tensor(t, {2000}, Data::kAny, 3));
+      if (two) in.push_back(random_tensor(t, {2000}, Data::kAny, 4));
+      for (Tensor& x : in)
+        for (int64_t i = 0; i < 2000; ++i)
+          if (subnormal64(x, i)) set_code(x, i, 0);  // see above
+      if (op == "Relu6" && mode.ipu && narrow(t))    // min(max(Inf, 0), 6): 6, or the NaN that max gives
+        for (int64_t i = 0; i < 2000; ++i)
+          if (decode(t, in[0].code(i)) == kInfinity) set_code(in[0], i, 0);
+      const std::vector<Tensor> out = run_operation(op, in, {}, mode);
+      const bool copies = op == "Neg" || op == "Abs" || op == "ReluGrad";
+      const Array x = copies ? as_it_stands(in[0]) : load(in[0], mode);
+      const Array y = two ? load(in[1], mode) : x;
+      std::vector<uint64_t> codes;
+      for (int64_t i = 0; i < x.size(); ++i) {
+        const Range r = elementwise(op, x[i], y[i], 0, t, mode);
+        const bool nan = r.nan || (!copies && mode.ipu && narrow(t) && std::isinf(r.low));
+        codes.push_back(code_of(t, nan ? std::numeric_limits<Real>::quiet_NaN() : r.low));
       }
+      expect_codes(out[0], codes, op + " " + name_of(t) + " (" + mode.name + ")");
+    }
 }
 
-TEST(ModelElementwise, Comparisons) {
+TEST_P(ModelComparisons, Agree) {
   for (const DType t : kAllFloats)
-    for (const Mode& mode : kModes)
-      for (const ElementRow& row : elementwise_rows()) {
-        if (!row.is(kernel::is_comparison)) continue;
-        const std::string& op = row.op;
-        std::vector<Tensor> in;
-        in.push_back(random_tensor(t, {2000}, Data::kAny, 5));
-        const bool two = row.operands() == 2;
-        if (two) {
-          in.push_back(random_tensor(t, {2000}, Data::kAny, 6));
-          for (int64_t i = 0; i < 2000; i += 3) set_code(in[1], i, in[0].code(i));
-        }
-        const std::vector<Tensor> out = run_operation(op, in, {}, mode);
-        const Array x = op.starts_with("Is") ? as_it_stands(in[0]) : load(in[0], mode);
-        const Array y = two ? load(in[1], mode) : x;
-        std::vector<uint64_t> codes;
-        for (int64_t i = 0; i < x.size(); ++i)
-          codes.push_back(comparison(op, x[i].nan ? NAN : x[i].low, y[i].nan ? NAN : y[i].low));
-        expect_codes(out[0], codes, op + " " + name_of(t) + " (" + mode.name + ")");
+    for (const Mode& mode : kModes) {
+      const std::string& op = row().op;
+      std::vector<Tensor> in;
+      in.push_back(random_tensor(t, {2000}, Data::kAny, 5));
+      const bool two = row().operands() == 2;
+      if (two) {
+        in.push_back(random_tensor(t, {2000}, Data::kAny, 6));
+        for (int64_t i = 0; i < 2000; i += 3) set_code(in[1], i, in[0].code(i));
       }
+      const std::vector<Tensor> out = run_operation(op, in, {}, mode);
+      const Array x = op.starts_with("Is") ? as_it_stands(in[0]) : load(in[0], mode);
+      const Array y = two ? load(in[1], mode) : x;
+      std::vector<uint64_t> codes;
+      for (int64_t i = 0; i < x.size(); ++i)
+        codes.push_back(comparison(op, x[i].nan ? NAN : x[i].low, y[i].nan ? NAN : y[i].low));
+      expect_codes(out[0], codes, op + " " + name_of(t) + " (" + mode.name + ")");
+    }
 }
 
 /// int32 wraps: the model counts modulo 2^32.

@@ -1,6 +1,7 @@
 // Matrix products against the model library, and against the order of accumulation of N101 to N105, bit for bit.
 #include "tests/graph/graph_error.h"
 #include "tests/graph/model_run.h"
+#include "tests/ops/named_rows.h"
 #include "tests/ops/product_rows.h"
 #include "tests/oracle/tensor_model_products.h"
 #include "tests/oracle/tensor_order.h"
@@ -188,24 +189,26 @@ Ints places_of(const ProductRow& row, const Ints& shape) {
   return places;
 }
 
-/// Every row, against the model and bit for bit.
-TEST(ModelProducts, Rows) {
-  uint64_t seed = 40;
-  for (const ProductRow& row : product_rows())
-    for (const DType t : kFloats)
-      for (const Mode& mode : kModes)
-        for (const bool half : {false, true}) {
-          if (half && t != DType::kFloat16) continue;
-          const auto flag = row.attributes.find("batch_sum");
-          const bool batch_sum = flag != row.attributes.end() && std::get<bool>(flag->second);
-          const ProductCase c{row.a, row.b, false, false};
-          const std::vector<Tensor> in = operands(c, t, half ? Data::kUnit : Data::kMiddle, ++seed);
-          const Products products = *contraction_of(row.op, row.attributes, load(in[0], mode), load(in[1], mode));
-          expect_order(row.op, in, row.attributes, {mode, 4, half, batch_sum}, products,
-                       places_of(row, products.shape));
-          if (!half)
-            expect_admitted(run_operation(row.op, in, row.attributes, mode)[0], products.sums({}, mode), mode, row.op);
-        }
+class ModelProductRows : public RowTest<ProductRow> {};
+INSTANTIATE_TEST_SUITE_P(Rows, ModelProductRows, ::testing::ValuesIn(named(product_rows())), kNameOfRow);
+
+/// Against the model and bit for bit.
+TEST_P(ModelProductRows, Agree) {
+  const ProductRow& row = this->row();
+  uint64_t seed = 40 * GetParam().number;
+  for (const DType t : kFloats)
+    for (const Mode& mode : kModes)
+      for (const bool half : {false, true}) {
+        if (half && t != DType::kFloat16) continue;
+        const auto flag = row.attributes.find("batch_sum");
+        const bool batch_sum = flag != row.attributes.end() && std::get<bool>(flag->second);
+        const ProductCase c{row.a, row.b, false, false};
+        const std::vector<Tensor> in = operands(c, t, half ? Data::kUnit : Data::kMiddle, ++seed);
+        const Products products = *contraction_of(row.op, row.attributes, load(in[0], mode), load(in[1], mode));
+        expect_order(row.op, in, row.attributes, {mode, 4, half, batch_sum}, products, places_of(row, products.shape));
+        if (!half)
+          expect_admitted(run_operation(row.op, in, row.attributes, mode)[0], products.sums({}, mode), mode, row.op);
+      }
 }
 
 /// What is said of 4096 and 40000 ones.
@@ -244,23 +247,23 @@ TEST(ModelProducts, FlagsAndOffendingIndex) {
 }
 
 /// The first one in the order of the products, told as the element that it becomes.
-TEST(ModelProducts, OffendingElementOfRows) {
-  Mixer mix(7);
-  for (const ProductRow& row : product_rows())
-    for (const Mode& mode : {kModes[1], kModes[3]}) {
-      std::vector<Tensor> in = operands({row.a, row.b, false, false}, DType::kFloat16, Data::kUnit, mix());
-      const auto any_of = [&](const Tensor& x) { return mix.below(static_cast<uint64_t>(x.elements())); };
-      for (int i = 0; i < 2; ++i) set_code(in[0], any_of(in[0]), 0x7BFF);  // 65504
-      set_code(in[1], any_of(in[1]), 0x4900);                              // 10
-      ExecutorOptions options = options_of(mode);
-      options.status = true;
-      const Outcome run = run_operation(row.op, in, row.attributes, options);
-      const Products products = *contraction_of(row.op, row.attributes, load(in[0], mode), load(in[1], mode));
-      const Ints places = places_of(row, products.shape);
-      Ints order(places.size());
-      for (size_t o = 0; o < places.size(); ++o) order[static_cast<size_t>(places[o])] = static_cast<int64_t>(o);
-      expect_flags(run.status, products.sums({}, mode), mode, row.op, order);
-    }
+TEST_P(ModelProductRows, TellTheOffendingElement) {
+  const ProductRow& row = this->row();
+  Mixer mix(7 + GetParam().number);
+  for (const Mode& mode : {kModes[1], kModes[3]}) {
+    std::vector<Tensor> in = operands({row.a, row.b, false, false}, DType::kFloat16, Data::kUnit, mix());
+    const auto any_of = [&](const Tensor& x) { return mix.below(static_cast<uint64_t>(x.elements())); };
+    for (int i = 0; i < 2; ++i) set_code(in[0], any_of(in[0]), 0x7BFF);  // 65504
+    set_code(in[1], any_of(in[1]), 0x4900);                              // 10
+    ExecutorOptions options = options_of(mode);
+    options.status = true;
+    const Outcome run = run_operation(row.op, in, row.attributes, options);
+    const Products products = *contraction_of(row.op, row.attributes, load(in[0], mode), load(in[1], mode));
+    const Ints places = places_of(row, products.shape);
+    Ints order(places.size());
+    for (size_t o = 0; o < places.size(); ++o) order[static_cast<size_t>(places[o])] = static_cast<int64_t>(o);
+    expect_flags(run.status, products.sums({}, mode), mode, row.op, order);
+  }
 }
 
 TEST(ModelProducts, EquationsThatAreNone) {

@@ -1,6 +1,7 @@
 // Random values: ranges, moments, distributions, addresses. Seeds are fixed, so nothing here fails by chance; bounds
 // are those that a right generator passes with probability 1 - 6e-7 (five standard deviations) or 1 - 1e-6.
 #include "tests/graph/model_run.h"
+#include "tests/ops/named_rows.h"
 #include "tests/ops/random_rows.h"
 #include "tests/oracle/tensor_model_elementwise.h"
 #include "tests/oracle/tensor_order.h"
@@ -101,17 +102,22 @@ TEST(ModelRandom, Ranges) {
 }
 
 /// Of an operation that rounds nothing, every element is the row's value of its lane.
-TEST(ModelRandom, OfLanes) {
-  for (const RandomRow& row : random_rows())
-    for (const Attributes& range : row.ranges) {
-      if (!row.value) continue;
-      const Tensor x =
-          std::move(run_operation(row.op, {}, row.nodes(range, Shape{kCount})[0], options_of(kModes[1])).outputs[0]);
-      for (int64_t i = 0; i < kCount; ++i) {
-        const uint32_t lane = order::word_of(7, operation_id(0, 0), static_cast<uint64_t>(i));
-        ASSERT_EQ(x.value(i), row.value(lane, range)) << row.op << " " << i;
-      }
+class ModelOfLanes : public RowTest<RandomRow> {};
+INSTANTIATE_TEST_SUITE_P(Rows, ModelOfLanes,
+                         ::testing::ValuesIn(named(random_rows(),
+                                                   [](const RandomRow& r) { return r.value != nullptr; })),
+                         kNameOfRow);
+
+TEST_P(ModelOfLanes, Agree) {
+  const RandomRow& row = this->row();
+  for (const Attributes& range : row.ranges) {
+    const Tensor x =
+        std::move(run_operation(row.op, {}, row.nodes(range, Shape{kCount})[0], options_of(kModes[1])).outputs[0]);
+    for (int64_t i = 0; i < kCount; ++i) {
+      const uint32_t lane = order::word_of(7, operation_id(0, 0), static_cast<uint64_t>(i));
+      ASSERT_EQ(x.value(i), row.value(lane, range)) << row.op << " " << i;
     }
+  }
 }
 
 TEST(ModelRandom, Distributions) {

@@ -42,12 +42,12 @@ struct RandomRow {
 };
 
 inline const std::vector<RandomRow>& random_rows() {
-  using Real = RandomRow::Real;
+  using Number = RandomRow::Real;
   static const auto number = [](const Attributes& a, const char* name) {
-    return static_cast<Real>(std::get<double>(a.find(name)->second));
+    return static_cast<Number>(std::get<double>(a.find(name)->second));
   };
   static const auto integer = [](const Attributes& a, const char* name) {
-    return static_cast<Real>(std::get<int64_t>(a.find(name)->second));
+    return static_cast<Number>(std::get<int64_t>(a.find(name)->second));
   };
   static const auto uniform = [](double low, double high) { return Attributes{{"minval", low}, {"maxval", high}}; };
   static const auto integers = [](int64_t low, int64_t high) { return Attributes{{"minval", low}, {"maxval", high}}; };
@@ -65,13 +65,13 @@ inline const std::vector<RandomRow>& random_rows() {
       {"RandomUniformInt",
        {integers(-7, 1000), integers(0, 10), integers(INT32_MIN, INT32_MAX), integers(-3, -2)},
        [](uint32_t lane, const Attributes& a) {
-         const Real low = integer(a, "minval"), high = integer(a, "maxval");
+         const Number low = integer(a, "minval"), high = integer(a, "maxval");
          return low + std::floor(std::ldexp(lane * (high - low), -32));
        }},
       {"RandomBernoulli",
        {truth(0.7), truth(0), truth(0x1p-1074), truth(0x1p-32), truth(0.1), truth(0.5), truth(1 - 0x1p-33), truth(1)},
        [](uint32_t lane, const Attributes& a) {
-         return std::ldexp(static_cast<Real>(lane), -32) < number(a, "probability") ? 1 : 0;
+         return std::ldexp(static_cast<Number>(lane), -32) < number(a, "probability") ? 1 : 0;
        }},
   };
   return kRows;

@@ -16,7 +16,7 @@ list(FILTER library_sources EXCLUDE REGEX "/src/minimal/")
 set(minimal_precision casts loss_scale loss_scale_presets op_graph)
 set(minimal_train gradient_clipping hyperparameters initializer layer_report layers layers_blocks loss_scaling_nodes
                   models optimizer optimizer_separate optimizer_update precision_names replica_options step_phase
-                  trainer trainer_graphs variable)
+                  trainer trainer_graphs training_step variable)
 list(JOIN minimal_precision "|" minimal_precision)
 list(JOIN minimal_train "|" minimal_train)
 set(minimal_pattern

@@ -1,21 +1,18 @@
 #include "softamp/train/trainer.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <stdexcept>
 #include <utility>
 
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/random.h"
-#include "softamp/numerics/status.h"
 #include "src/train/replica_options.h"
-#include "src/train/trainer_graphs.h"
+#include "src/train/training_step.h"
 
 namespace softamp {
 namespace {
 
-using Named = std::vector<std::pair<std::string, Tensor>>;
+using Named = TrainingStep::Named;
 
 [[noreturn]] void refuse_training(const std::string& message) { throw std::invalid_argument("training: " + message); }
 
@@ -46,60 +43,29 @@ void check(const TrainerOptions& o) {
         "clipping acts on unscaled gradients; expected no clipping where the loss scale is folded into the rate");
 }
 
-/// A bool or float32 scalar.
-Tensor scalar(DType dtype, double value) { return Tensor::full(dtype, {}, value); }
-
-/// How many elements have a magnitude of at least `edge`.
-int64_t count_above(const Tensor& t, double edge) {
-  int64_t count = 0;
-  if (t.dtype() == DType::kFloat32) {
-    for (const float x : t.as<float>()) count += !(std::fabs(x) < edge);
-    return count;
-  }
-  for (int64_t i = 0; i < t.elements(); ++i) count += !(std::fabs(t.value(i)) < edge);
-  return count;
-}
-
 }  // namespace
 
 struct Trainer::Impl {
-  Model model;
-  TrainerOptions options;
-  Optimizer optimizer;
+  TrainingStep training;
   LossScale scale;
-  GradientStepGraph forward;
-  UpdateStepGraph update;
-  std::vector<std::unique_ptr<Executor>> gradient_runs, update_runs;
   std::unique_ptr<Executor> evaluation;
   bool evaluation_is_stale = true;
-  std::vector<std::string> gradient_fetches, update_fetches;
   std::vector<std::string> warnings;
-  std::vector<OperationTime> timings;
-  Observer observer;
-  int64_t step = 0, optimizer_step = 0;
-  uint32_t executions = 0;
 
-  Impl(Model m, TrainerOptions o)
-      : model(std::move(m)),
-        options((check(o), std::move(o))),
-        optimizer(options.optimizer),
-        scale(options.loss_scale) {
-    if (options.loss_scale.overflow_from != OverflowFrom::kGradients) options.executor.status = true;
-    check_pass();
-    forward = build_gradient_graph(model, options);
-    update = build_update_graph(forward, optimizer, options);
-    gradient_fetches = {forward.loss, forward.scaled_loss};
-    gradient_fetches.insert(gradient_fetches.end(), forward.gradients.begin(), forward.gradients.end());
-    update_fetches = {update.finite};
-    update_fetches.insert(update_fetches.end(), update.nonfinite.begin(), update.nonfinite.end());
-    make_executors();
-    for (const VariableSpec& v : kept())
-      set_variable(v.name, initial_value(v.initializer, v.type, v.name, options.executor.seed));
+  Impl(Model m, TrainerOptions o) : training(begun(std::move(m), std::move(o))), scale(training.options().loss_scale) {
     gather_warnings();
   }
 
+  static TrainingStep begun(Model model, TrainerOptions options) {
+    check(options);
+    if (options.loss_scale.overflow_from != OverflowFrom::kGradients) options.executor.status = true;
+    check_pass(model, options);
+    const auto runs = run_options(options, {});
+    return TrainingStep(std::move(model), std::move(options), runs);
+  }
+
   /// A pass converts float32 graphs; after another mechanism its report would not show what the other changed.
-  void check_pass() const {
+  static void check_pass(const Model& model, const TrainerOptions& options) {
     if (!options.pass) return;
     if (!model.mechanism.empty())
       refuse_training("a pass over the graph and the rule of layers '" + model.mechanism +
@@ -109,18 +75,15 @@ struct Trainer::Impl {
                       "; expected float32");
   }
 
-  void make_executors() {
-    gradient_runs.clear();
-    update_runs.clear();
-    for (int r = 0; r < options.replicas; ++r) {
-      gradient_runs.push_back(
-          make_executor(forward.graph, observed(gradient_options(options.executor, r, options.replicas), r)));
-      update_runs.push_back(
-          make_executor(update.graph, observed(update_options(options.executor, r, options.replicas), r)));
-    }
+  static std::vector<TrainingStep::RunOptions> run_options(const TrainerOptions& o, const Observer& observer) {
+    std::vector<TrainingStep::RunOptions> runs;
+    for (int r = 0; r < o.replicas; ++r)
+      runs.push_back({observed(gradient_options(o.executor, r, o.replicas), r, observer),
+                      observed(update_options(o.executor, r, o.replicas), r, observer)});
+    return runs;
   }
 
-  ExecutorOptions observed(ExecutorOptions o, int replica) const {
+  static ExecutorOptions observed(ExecutorOptions o, int replica, const Observer& observer) {
     if (observer)
       o.observe = [see = observer, replica](uint32_t execution, const Node& node, int port, const TensorType& type,
                                             const void* data) {
@@ -130,13 +93,14 @@ struct Trainer::Impl {
   }
 
   void gather_warnings() {
-    for (const auto* runs : {&gradient_runs, &update_runs})
-      for (const std::string& w : runs->front()->warnings()) warnings.push_back(w);
+    const TrainerOptions& options = training.options();
+    for (const Executor* run : {&training.gradient_run(0), &training.update_run(0)})
+      for (const std::string& w : run->warnings()) warnings.push_back(w);
     const std::string replicas = replica_warning(options.executor, options.replicas);
     if (!replicas.empty()) warnings.push_back(replicas);
     const double folded = options.loss_scale.unscale == Unscale::kFoldedIntoRate ? scale.scale() : 1.0;
-    for (const auto& [placeholder, dtype] : update.rates)
-      for (const HyperparameterCheck& c : optimizer.check(dtype, folded))
+    for (const auto& [placeholder, dtype] : training.update().rates)
+      for (const HyperparameterCheck& c : training.optimizer().check(dtype, folded))
         if (c.doubtful) warnings.push_back(std::string(name_of(options.optimizer.kind)) + ": " + c.text());
     warn_of_saturation();
     if (!options.strict || warnings.empty()) return;
@@ -147,6 +111,8 @@ struct Trainer::Impl {
 
   /// N263: gradients that saturate are never infinite.
   void warn_of_saturation() {
+    const TrainerOptions& options = training.options();
+    const GradientStepGraph& forward = training.gradient();
     if (!options.loss_scale.dynamic || options.loss_scale.histogram ||
         options.loss_scale.overflow_from != OverflowFrom::kGradients)
       return;
@@ -158,185 +124,49 @@ struct Trainer::Impl {
       return std::any_of(n.outputs.begin(), n.outputs.end(),
                          [](const TensorType& t) { return is_floating(t.dtype) && size_of(t.dtype) == 2; });
     });
-    if ((narrow || narrow_inside) && gradient_runs[0]->semantics().narrow.overflow == Overflow::kSaturate)
+    if ((narrow || narrow_inside) && training.gradient_run(0).semantics().narrow.overflow == Overflow::kSaturate)
       warnings.push_back("loss scale '" + options.loss_scale.name +
                          "' looks for gradients that are not finite, but values of 16 bits saturate (nanoo is off): "
                          "an overflow will not be seen; set nanoo, or a loss scale that looks at the status");
   }
 
-  Executor* owner_of(std::string_view name, int replica) const {
-    const auto r = static_cast<size_t>(replica);
-    const int n = update.graph.find(name);
-    if (n >= 0 && update.graph.node(n).op == "VariableV2") return update_runs[r].get();
-    return gradient_runs[r].get();
-  }
-
-  void set_variable(std::string_view name, const Tensor& value, int replica) {
-    Executor* owner = owner_of(name, replica);
-    owner->set_variable(name, value);
-    Executor* reader = gradient_runs[static_cast<size_t>(replica)].get();
-    if (owner != reader && forward.graph.find(name) >= 0) reader->set_variable(name, value);
-    evaluation_is_stale = true;
-  }
   void set_variable(std::string_view name, const Tensor& value) {
-    for (int r = 0; r < options.replicas; ++r) set_variable(name, value, r);
-  }
-
-  /// The gradient graphs read what the update graphs have written.
-  void publish(int replica) {
-    const auto r = static_cast<size_t>(replica);
-    for (const VariableSpec& v : forward.variables)
-      gradient_runs[r]->set_variable(v.name, update_runs[r]->variable(v.name));
+    for (int r = 0; r < training.options().replicas; ++r) training.set_variable(name, value, r);
     evaluation_is_stale = true;
-  }
-
-  /// The tensors kept from step to step: variables in order of creation, then slots.
-  std::vector<VariableSpec> kept() const {
-    std::vector<VariableSpec> specs = model.variables;
-    specs.insert(specs.end(), update.slots.begin(), update.slots.end());
-    return specs;
-  }
-
-  /// The tensors of one replica, in that order.
-  Named tensors(int replica) const {
-    Named all;
-    for (const VariableSpec& v : kept()) all.emplace_back(v.name, owner_of(v.name, replica)->variable(v.name).clone());
-    return all;
-  }
-
-  void run_micro_batch(int m, std::span<const Batch> batches, StepResult& result,
-                       std::vector<std::vector<Tensor>>& gradients) {
-    const Tensor s = scalar(DType::kFloat32, result.scale_before);
-    for (int r = 0; r < options.replicas; ++r) {
-      const Batch& batch = batches[static_cast<size_t>(m * options.replicas + r)];
-      std::vector<Feed> feeds{{model.images, &batch.images}, {model.labels, &batch.labels}};
-      if (!forward.loss_scale.empty()) feeds.push_back({forward.loss_scale, &s});
-      Executor& executor = *gradient_runs[static_cast<size_t>(r)];
-      executor.set_step(executions + static_cast<uint32_t>(m));
-      RunResult run = executor.run(feeds, gradient_fetches);
-      take(run, result);
-      result.loss += run.values[0].value(0);
-      gradients[static_cast<size_t>(r)].clear();
-      for (size_t g = 2; g < run.values.size(); ++g)
-        gradients[static_cast<size_t>(r)].push_back(std::move(run.values[g]));
-    }
-  }
-
-  void take(RunResult& run, StepResult& result) {
-    result.status |= run.flags;
-    for (OperationTime& t : run.timings) timings.push_back(std::move(t));
-  }
-
-  /// One replica's update; returns whether every gradient is finite.
-  bool run_update(int replica, const std::vector<std::vector<Tensor>>& gradients, const std::vector<Tensor>& rates,
-                  bool allowed, StepResult& result) {
-    const Tensor s = scalar(DType::kFloat32, result.scale_before), may = scalar(DType::kBool, allowed);
-    std::vector<Feed> feeds{{update.apply, &may}};
-    if (!update.loss_scale.empty()) feeds.push_back({update.loss_scale, &s});
-    for (size_t i = 0; i < rates.size(); ++i) feeds.push_back({update.rates[i].first, &rates[i]});
-    for (size_t v = 0; v < update.gradients.size(); ++v)
-      for (size_t r = 0; r < gradients.size(); ++r) feeds.push_back({update.gradients[v][r], &gradients[r][v]});
-    Executor& executor = *update_runs[static_cast<size_t>(replica)];
-    executor.set_step(executions + static_cast<uint32_t>(options.accumulation));
-    RunResult run = executor.run(feeds, update_fetches);
-    take(run, result);
-    if (replica == 0) count_nonfinite(update, run, result);
-    return run.values[0].code(0) != 0;
-  }
-
-  std::vector<Tensor> learning_rates(StepResult& result) const {
-    const double folded = options.loss_scale.unscale == Unscale::kFoldedIntoRate ? result.scale_before : 1.0;
-    const double asked = optimizer.rate(optimizer_step + 1, folded);
-    std::vector<Tensor> rates;
-    for (const auto& [placeholder, dtype] : update.rates) {
-      const DType of = options.optimizer.hyperparameters.value_or(dtype);
-      rates.push_back(scalar(DType::kFloat32, check_hyperparameter("learning_rate", asked, of).got));
-    }
-    result.learning_rate = rates.empty() ? 0 : rates[0].value(0);
-    return rates;
   }
 
   StepResult run_step(std::span<const Batch> batches) {
+    const TrainerOptions& options = training.options();
     const size_t wanted = static_cast<size_t>(options.replicas) * static_cast<size_t>(options.accumulation);
     if (batches.size() != wanted)
       refuse_training(std::to_string(batches.size()) + " batches for a step; expected " + std::to_string(wanted) +
                       ", " + std::to_string(options.accumulation) + " for each of " + std::to_string(options.replicas) +
                       " replicas");
-    // The highest steps in random addresses are used by initial values, the order of images and generated images.
-    if (executions >= 0xFFFFFFF0u - static_cast<uint32_t>(options.accumulation))
-      throw std::runtime_error(
-          "training: " + std::to_string(executions) +
-          " graph executions; a run ends before 2^32 - 16 of them, where random bits would repeat");
-    StepResult result;
-    result.step = step;
-    result.scale_before = scale.scale();
-    timings.clear();
-    for (const std::string& sum : forward.sums)
-      for (const auto& executor : gradient_runs) {
-        const Tensor zeros(executor->variable(sum).type());
-        executor->set_variable(sum, zeros);
-      }
-    std::vector<std::vector<Tensor>> gradients(static_cast<size_t>(options.replicas));
-    for (int m = 0; m < options.accumulation; ++m) run_micro_batch(m, batches, result, gradients);
+    TrainingStep::Ran ran = training.run(batches, scale.scale(), scale.scale());
+    StepResult& result = ran.result;
+    for (const Tensor& loss : ran.losses) result.loss += loss.value(0);
     result.loss /= static_cast<double>(wanted);
-
-    LossScaleEvidence evidence;
-    const LossScaleOptions& how = options.loss_scale;
-    if (how.overflow_from != OverflowFrom::kGradients && (result.status & (kOverflow | kInvalid)))
-      evidence.finite = false;
-    if (how.histogram)
-      for (const auto& of_replica : gradients)
-        for (const Tensor& g : of_replica) {
-          evidence.elements += g.elements();
-          evidence.above_edge += count_above(g, how.histogram_edge);
-        }
-    const std::vector<Tensor> rates = learning_rates(result);
-    const bool finite = update_all(gradients, rates, evidence.finite || !how.skip_overflowed, result);
-    if (how.overflow_from != OverflowFrom::kStatus && !finite) evidence.finite = false;
-    finish(evidence, result);
-    return result;
-  }
-
-  /// Every replica's update, or none: an exception on a later replica undoes the earlier ones.
-  bool update_all(const std::vector<std::vector<Tensor>>& gradients, const std::vector<Tensor>& rates, bool allowed,
-                  StepResult& result) {
-    std::vector<Named> before;
-    bool finite = true;
-    try {
-      for (int r = 0; r < options.replicas; ++r) {
-        if (options.replicas > 1 && options.executor.config.behaviour().enabled_flags()) before.push_back(tensors(r));
-        finite = run_update(r, gradients, rates, allowed, result) && finite;
-      }
-    } catch (...) {
-      for (size_t r = 0; r < before.size(); ++r)
-        for (const auto& [name, value] : before[r]) set_variable(name, value, static_cast<int>(r));
-      throw;
-    }
-    return finite;
-  }
-
-  void finish(const LossScaleEvidence& evidence, StepResult& result) {
-    result.applied = scale.update(evidence);  // throws after too many overflows in a row: counters stay
-    ++step;
-    executions += static_cast<uint32_t>(options.accumulation) + 1;
+    const bool applied = scale.update(ran.evidence);  // throws after too many overflows in a row: counters stay
+    training.finish(applied, result);
     result.scale_after = scale.scale();
-    if (result.applied || options.loss_scale.count_skipped_steps) ++optimizer_step;
-    if (result.applied)
-      for (int r = 0; r < options.replicas; ++r) publish(r);
+    if (applied) evaluation_is_stale = true;
     if (options.hash_weights)
       for (int r = 0; r < options.replicas; ++r) result.weight_hashes.push_back(hash(r));
+    return std::move(result);
   }
 
   std::string hash(int replica) const {
     std::string text;
-    for (const VariableSpec& v : model.variables) {
-      const Tensor& value = owner_of(v.name, replica)->variable(v.name);
+    for (const VariableSpec& v : training.model().variables) {
+      const Tensor& value = training.variable(v.name, replica);
       text += v.name + ' ' + hash_text(value.data(), value.bytes()) + '\n';
     }
     return hash_text(text.data(), text.size());
   }
 
   Tensor logits(const Tensor& images) {
+    const Model& model = training.model();
+    const TrainerOptions& options = training.options();
     if (!evaluation) {
       ExecutorOptions o = nearest_options(options.executor);
       o.status = o.statistics = o.timings = false;
@@ -344,8 +174,7 @@ struct Trainer::Impl {
           make_executor(options.pass ? options.pass(model.graph, {&model.logits, 1}).graph : model.graph, std::move(o));
     }
     if (evaluation_is_stale)
-      for (const VariableSpec& v : model.variables)
-        evaluation->set_variable(v.name, owner_of(v.name, 0)->variable(v.name));
+      for (const VariableSpec& v : model.variables) evaluation->set_variable(v.name, training.variable(v.name, 0));
     evaluation_is_stale = false;
     evaluation->set_step(0);
     const Feed feed{model.images, &images};
@@ -353,8 +182,9 @@ struct Trainer::Impl {
   }
 
   State state() const {
+    const auto& [step, optimizer_step, executions] = training.counters();
     State s{step, optimizer_step, executions, scale.state(), {}};
-    for (int r = 0; r < options.replicas; ++r) s.tensors.push_back(tensors(r));
+    for (int r = 0; r < training.options().replicas; ++r) s.tensors.push_back(training.tensors(r));
     const bool agree = std::all_of(s.tensors.begin(), s.tensors.end(), [&](const Named& of_replica) {
       return std::equal(of_replica.begin(), of_replica.end(), s.tensors[0].begin(),
                         [](const auto& a, const auto& b) { return a.second.same_bits(b.second); });
@@ -364,18 +194,18 @@ struct Trainer::Impl {
   }
 
   void set_state(const State& s) {
-    if (s.tensors.size() != 1 && s.tensors.size() != static_cast<size_t>(options.replicas))
+    const int replicas = training.options().replicas;
+    if (s.tensors.size() != 1 && s.tensors.size() != static_cast<size_t>(replicas))
       refuse_training("the state holds " + std::to_string(s.tensors.size()) + " replicas; expected 1 or " +
-                      std::to_string(options.replicas));
-    const std::vector<VariableSpec> specs = kept();
+                      std::to_string(replicas));
+    const std::vector<VariableSpec> specs = training.kept();
     for (const Named& of_replica : s.tensors) check_tensors(specs, of_replica);
-    for (int r = 0; r < options.replicas; ++r)
+    for (int r = 0; r < replicas; ++r)
       for (const auto& [name, value] : s.tensors[s.tensors.size() == 1 ? 0 : static_cast<size_t>(r)])
-        set_variable(name, value, r);
+        training.set_variable(name, value, r);
+    evaluation_is_stale = true;
     scale.set_state(s.loss_scale);
-    step = s.step;
-    optimizer_step = s.optimizer_step;
-    executions = s.executions;
+    training.set_counters({s.step, s.optimizer_step, s.executions});
   }
 
   static void check_tensors(const std::vector<VariableSpec>& specs, const Named& tensors) {
@@ -396,9 +226,9 @@ struct Trainer::Impl {
 
   Memory memory() const {
     Memory m;
-    m.parameters = model.parameter_bytes();
-    for (const VariableSpec& v : update.slots) m.slots += static_cast<int64_t>(v.type.bytes());
-    m.activations = gradient_runs[0]->memory(gradient_fetches).peak - m.parameters;
+    m.parameters = training.model().parameter_bytes();
+    for (const VariableSpec& v : training.update().slots) m.slots += static_cast<int64_t>(v.type.bytes());
+    m.activations = training.gradient_run(0).memory(training.gradient_fetches()).peak - m.parameters;
     return m;
   }
 };
@@ -409,31 +239,30 @@ Trainer::~Trainer() = default;
 
 StepResult Trainer::step(std::span<const Batch> batches) { return impl_->run_step(batches); }
 Tensor Trainer::logits(const Tensor& images) { return impl_->logits(images); }
-const Model& Trainer::model() const { return impl_->model; }
-const TrainerOptions& Trainer::options() const { return impl_->options; }
-const Graph& Trainer::gradient_graph() const { return impl_->forward.graph; }
-const Graph& Trainer::update_graph() const { return impl_->update.graph; }
+const Model& Trainer::model() const { return impl_->training.model(); }
+const TrainerOptions& Trainer::options() const { return impl_->training.options(); }
+const Graph& Trainer::gradient_graph() const { return impl_->training.gradient().graph; }
+const Graph& Trainer::update_graph() const { return impl_->training.update().graph; }
 const LossScale& Trainer::loss_scale() const { return impl_->scale; }
 const std::vector<std::string>& Trainer::warnings() const { return impl_->warnings; }
-const std::optional<PrecisionReport>& Trainer::precision_report() const { return impl_->forward.report; }
-const std::vector<OperationTime>& Trainer::timings() const { return impl_->timings; }
+const std::optional<PrecisionReport>& Trainer::precision_report() const { return impl_->training.gradient().report; }
+const std::vector<OperationTime>& Trainer::timings() const { return impl_->training.timings(); }
 Trainer::State Trainer::state() const { return impl_->state(); }
 void Trainer::set_state(const State& state) { impl_->set_state(state); }
 Trainer::Memory Trainer::memory() const { return impl_->memory(); }
 
 const Tensor& Trainer::variable(std::string_view name, int replica) const {
-  if (replica < 0 || replica >= impl_->options.replicas)
-    refuse_training("replica " + std::to_string(replica) + "; expected 0.." +
-                    std::to_string(impl_->options.replicas - 1));
-  return impl_->owner_of(name, replica)->variable(name);
+  const int replicas = options().replicas;
+  if (replica < 0 || replica >= replicas)
+    refuse_training("replica " + std::to_string(replica) + "; expected 0.." + std::to_string(replicas - 1));
+  return impl_->training.variable(name, replica);
 }
 std::string Trainer::weight_hash(int replica) const { return impl_->hash(replica); }
 void Trainer::set_variable(std::string_view name, const Tensor& value) { impl_->set_variable(name, value); }
 
 void Trainer::observe(Observer observer) {
   const State before = state();
-  impl_->observer = std::move(observer);
-  impl_->make_executors();
+  impl_->training.make_executors(Impl::run_options(options(), observer));
   set_state(before);
 }
 

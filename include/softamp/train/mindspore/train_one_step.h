@@ -1,8 +1,8 @@
 // MindSpore's training steps (MIXED_PRECISION M09, M12, M13, M15): a network with its loss, an optimizer, and one call
 // a batch.
 //
-// The graphs underneath are those of a Trainer (train/trainer.h): one computes loss and gradients, one unscales, looks
-// for elements that are not finite, and updates. Node names show the phases of a step (phase_of, MIXED_PRECISION M03).
+// The step underneath is a Trainer's (train/trainer.h): one graph computes loss and gradients, one unscales, looks for
+// elements that are not finite, and updates. Node names show the phases of a step (phase_of, MIXED_PRECISION M03).
 #pragma once
 
 #include <cstdint>

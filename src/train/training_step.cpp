@@ -1,0 +1,190 @@
+#include "src/train/training_step.h"
+
+#include <cmath>
+#include <stdexcept>
+
+#include "softamp/numerics/status.h"
+
+namespace softamp {
+namespace {
+
+/// A bool or float32 scalar.
+Tensor scalar(DType dtype, double value) { return Tensor::full(dtype, {}, value); }
+
+/// How many elements have a magnitude of at least `edge`.
+int64_t count_above(const Tensor& t, double edge) {
+  int64_t count = 0;
+  if (t.dtype() == DType::kFloat32) {
+    for (const float x : t.as<float>()) count += !(std::fabs(x) < edge);
+    return count;
+  }
+  for (int64_t i = 0; i < t.elements(); ++i) count += !(std::fabs(t.value(i)) < edge);
+  return count;
+}
+
+}  // namespace
+
+TrainingStep::TrainingStep(Model model, TrainerOptions options, const std::vector<RunOptions>& replicas)
+    : model_(std::move(model)),
+      options_(std::move(options)),
+      optimizer_(options_.optimizer),
+      gradient_(build_gradient_graph(model_, options_)),
+      update_(build_update_graph(gradient_, optimizer_, options_)),
+      gradient_fetches_{gradient_.loss, gradient_.scaled_loss},
+      update_fetches_{update_.finite} {
+  gradient_fetches_.insert(gradient_fetches_.end(), gradient_.gradients.begin(), gradient_.gradients.end());
+  update_fetches_.insert(update_fetches_.end(), update_.nonfinite.begin(), update_.nonfinite.end());
+  make_executors(replicas);
+  for (const VariableSpec& v : kept()) {
+    const Tensor first = initial_value(v.initializer, v.type, v.name, options_.executor.seed);
+    for (int r = 0; r < options_.replicas; ++r) set_variable(v.name, first, r);
+  }
+}
+
+void TrainingStep::make_executors(const std::vector<RunOptions>& replicas) {
+  gradient_runs_.clear();
+  update_runs_.clear();
+  for (const RunOptions& of_replica : replicas) {
+    gradient_runs_.push_back(make_executor(gradient_.graph, of_replica.gradient));
+    update_runs_.push_back(make_executor(update_.graph, of_replica.update));
+  }
+}
+
+Executor& TrainingStep::owner_of(std::string_view name, int replica) const {
+  const int n = update_.graph.find(name);
+  return n >= 0 && update_.graph.node(n).op == "VariableV2" ? update_run(replica) : gradient_run(replica);
+}
+
+void TrainingStep::set_variable(std::string_view name, const Tensor& value, int replica) {
+  Executor &owner = owner_of(name, replica), &reader = gradient_run(replica);
+  owner.set_variable(name, value);
+  if (&owner != &reader && gradient_.graph.find(name) >= 0) reader.set_variable(name, value);
+}
+
+std::vector<VariableSpec> TrainingStep::kept() const {
+  std::vector<VariableSpec> specs = model_.variables;
+  specs.insert(specs.end(), update_.slots.begin(), update_.slots.end());
+  return specs;
+}
+
+TrainingStep::Named TrainingStep::tensors(int replica) const {
+  Named all;
+  for (const VariableSpec& v : kept()) all.emplace_back(v.name, variable(v.name, replica).clone());
+  return all;
+}
+
+void TrainingStep::take(RunResult& run, StepResult& result) {
+  result.status |= run.flags;
+  for (OperationTime& t : run.timings) timings_.push_back(std::move(t));
+}
+
+void TrainingStep::run_micro_batch(int m, std::span<const Batch> batches, float seed, Ran& ran,
+                                   std::vector<std::vector<Tensor>>& gradients) {
+  const Tensor s = scalar(DType::kFloat32, seed);
+  for (int r = 0; r < options_.replicas; ++r) {
+    const Batch& batch = batches[static_cast<size_t>(m * options_.replicas + r)];
+    std::vector<Feed> feeds{{model_.images, &batch.images}, {model_.labels, &batch.labels}};
+    if (!gradient_.loss_scale.empty()) feeds.push_back({gradient_.loss_scale, &s});
+    Executor& executor = gradient_run(r);
+    executor.set_step(counters_.executions + static_cast<uint32_t>(m));
+    RunResult run = executor.run(feeds, gradient_fetches_);
+    take(run, ran.result);
+    ran.losses.push_back(std::move(run.values[0]));
+    gradients[static_cast<size_t>(r)].clear();
+    for (size_t g = 2; g < run.values.size(); ++g)
+      gradients[static_cast<size_t>(r)].push_back(std::move(run.values[g]));
+  }
+}
+
+/// One replica's update; returns whether every gradient is finite.
+bool TrainingStep::run_update(int replica, const std::vector<std::vector<Tensor>>& gradients,
+                              const std::vector<Tensor>& rates, float divisor, bool allowed, StepResult& result) {
+  const Tensor d = scalar(DType::kFloat32, divisor), may = scalar(DType::kBool, allowed);
+  std::vector<Feed> feeds{{update_.apply, &may}};
+  if (!update_.loss_scale.empty()) feeds.push_back({update_.loss_scale, &d});
+  for (size_t i = 0; i < rates.size(); ++i) feeds.push_back({update_.rates[i].first, &rates[i]});
+  for (size_t v = 0; v < update_.gradients.size(); ++v)
+    for (size_t r = 0; r < gradients.size(); ++r) feeds.push_back({update_.gradients[v][r], &gradients[r][v]});
+  Executor& executor = update_run(replica);
+  executor.set_step(counters_.executions + static_cast<uint32_t>(options_.accumulation));
+  RunResult run = executor.run(feeds, update_fetches_);
+  take(run, result);
+  if (replica == 0) count_nonfinite(update_, run, result);
+  return run.values[0].code(0) != 0;
+}
+
+/// Every replica's update, or none: an exception on a later replica undoes the earlier ones.
+bool TrainingStep::update_all(const std::vector<std::vector<Tensor>>& gradients, const std::vector<Tensor>& rates,
+                              float divisor, bool allowed, StepResult& result) {
+  std::vector<Named> before;
+  bool finite = true;
+  try {
+    for (int r = 0; r < options_.replicas; ++r) {
+      if (options_.replicas > 1 && options_.executor.config.behaviour().enabled_flags()) before.push_back(tensors(r));
+      finite = run_update(r, gradients, rates, divisor, allowed, result) && finite;
+    }
+  } catch (...) {
+    for (size_t r = 0; r < before.size(); ++r)
+      for (const auto& [name, value] : before[r]) set_variable(name, value, static_cast<int>(r));
+    throw;
+  }
+  return finite;
+}
+
+std::vector<Tensor> TrainingStep::learning_rates(StepResult& result) const {
+  const double folded = options_.loss_scale.unscale == Unscale::kFoldedIntoRate ? result.scale_before : 1.0;
+  const double asked = optimizer_.rate(counters_.optimizer_step + 1, folded);
+  std::vector<Tensor> rates;
+  for (const auto& [placeholder, dtype] : update_.rates) {
+    const DType of = options_.optimizer.hyperparameters.value_or(dtype);
+    rates.push_back(scalar(DType::kFloat32, check_hyperparameter("learning_rate", asked, of).got));
+  }
+  result.learning_rate = rates.empty() ? 0 : rates[0].value(0);
+  return rates;
+}
+
+TrainingStep::Ran TrainingStep::run(std::span<const Batch> batches, float seed, float divisor) {
+  // The highest steps in random addresses are used by initial values, the order of images and generated images.
+  if (counters_.executions >= 0xFFFFFFF0u - static_cast<uint32_t>(options_.accumulation))
+    throw std::runtime_error("training: " + std::to_string(counters_.executions) +
+                             " graph executions; a run ends before 2^32 - 16 of them, where random bits would repeat");
+  Ran ran;
+  ran.result.step = counters_.step;
+  ran.result.scale_before = seed;
+  timings_.clear();
+  for (const std::string& sum : gradient_.sums)
+    for (const auto& executor : gradient_runs_) {
+      const Tensor zeros(executor->variable(sum).type());
+      executor->set_variable(sum, zeros);
+    }
+  std::vector<std::vector<Tensor>> gradients(static_cast<size_t>(options_.replicas));
+  for (int m = 0; m < options_.accumulation; ++m) run_micro_batch(m, batches, seed, ran, gradients);
+
+  LossScaleEvidence& evidence = ran.evidence;
+  const LossScaleOptions& how = options_.loss_scale;
+  if (how.overflow_from != OverflowFrom::kGradients && (ran.result.status & (kOverflow | kInvalid)))
+    evidence.finite = false;
+  if (how.histogram)
+    for (const auto& of_replica : gradients)
+      for (const Tensor& g : of_replica) {
+        evidence.elements += g.elements();
+        evidence.above_edge += count_above(g, how.histogram_edge);
+      }
+  const std::vector<Tensor> rates = learning_rates(ran.result);
+  const bool finite = update_all(gradients, rates, divisor, evidence.finite || !how.skip_overflowed, ran.result);
+  if (how.overflow_from != OverflowFrom::kStatus && !finite) evidence.finite = false;
+  return ran;
+}
+
+void TrainingStep::finish(bool applied, StepResult& result) {
+  result.applied = applied;
+  ++counters_.step;
+  counters_.executions += static_cast<uint32_t>(options_.accumulation) + 1;
+  if (applied || options_.loss_scale.count_skipped_steps) ++counters_.optimizer_step;
+  if (!applied) return;
+  for (int r = 0; r < options_.replicas; ++r)
+    for (const VariableSpec& v : gradient_.variables)
+      gradient_run(r).set_variable(v.name, update_run(r).variable(v.name));
+}
+
+}  // namespace softamp

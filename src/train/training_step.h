@@ -1,0 +1,94 @@
+// One training step: its two graphs, their executors on every replica, and the counters that it goes by. A Trainer and
+// MindSpore's steps (train/mindspore/train_one_step.h) are made of it. They say which scale a step uses and what
+// becomes of the scale afterwards.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "softamp/train/trainer.h"
+#include "src/train/trainer_graphs.h"
+
+namespace softamp {
+
+class TrainingStep {
+ public:
+  /// How one replica runs the two graphs.
+  struct RunOptions {
+    ExecutorOptions gradient, update;
+  };
+  using Named = std::vector<std::pair<std::string, Tensor>>;
+
+  /// Variables and slots start from their initialisers and the seed of options.executor, which is read for nothing
+  /// else but its enabled exceptions; `replicas` has options.replicas entries.
+  TrainingStep(Model model, TrainerOptions options, const std::vector<RunOptions>& replicas);
+
+  const Model& model() const { return model_; }
+  const TrainerOptions& options() const { return options_; }
+  const Optimizer& optimizer() const { return optimizer_; }
+  const GradientStepGraph& gradient() const { return gradient_; }
+  const UpdateStepGraph& update() const { return update_; }
+  Executor& gradient_run(int replica) const { return *gradient_runs_[static_cast<size_t>(replica)]; }
+  Executor& update_run(int replica) const { return *update_runs_[static_cast<size_t>(replica)]; }
+  const std::vector<std::string>& gradient_fetches() const { return gradient_fetches_; }
+  /// Of every operation of the last step, run after run, where asked for.
+  const std::vector<OperationTime>& timings() const { return timings_; }
+
+  /// Executors with other options; the caller sets all variables again.
+  void make_executors(const std::vector<RunOptions>& replicas);
+
+  /// What is kept from step to step: variables of the model in order of creation, then slots.
+  std::vector<VariableSpec> kept() const;
+  /// Copies of these, of one replica.
+  Named tensors(int replica) const;
+  const Tensor& variable(std::string_view name, int replica) const { return owner_of(name, replica).variable(name); }
+  void set_variable(std::string_view name, const Tensor& value, int replica);
+
+  struct Counters {
+    int64_t step = 0;            ///< steps done
+    int64_t optimizer_step = 0;  ///< updates applied (or all, if skipped ones count)
+    uint32_t executions = 0;     ///< graph executions so far
+  };
+  const Counters& counters() const { return counters_; }
+  void set_counters(const Counters& counters) { counters_ = counters; }
+
+  /// What a run of both graphs gave.
+  struct Ran {
+    StepResult result;  ///< without loss, scale_after and hashes, which are the caller's; `applied` by `finish`
+    LossScaleEvidence evidence;
+    std::vector<Tensor> losses;  ///< of every micro-batch, in the order of `batches`
+  };
+  /// Runs gradient and update graphs on replicas x accumulation batches: the loss is multiplied by `seed` (scale_before
+  /// of the result), gradients are unscaled by `divisor`; both are ignored where the graphs have no scale. Counters
+  /// stay. After an exception variables and slots are as before.
+  Ran run(std::span<const Batch> batches, float seed, float divisor);
+  /// Ends the step: counters move, and if it is applied, the gradient graphs read what the update graphs have written.
+  void finish(bool applied, StepResult& result);
+
+ private:
+  Executor& owner_of(std::string_view name, int replica) const;
+  void take(RunResult& run, StepResult& result);
+  void run_micro_batch(int m, std::span<const Batch> batches, float seed, Ran& ran,
+                       std::vector<std::vector<Tensor>>& gradients);
+  bool run_update(int replica, const std::vector<std::vector<Tensor>>& gradients, const std::vector<Tensor>& rates,
+                  float divisor, bool allowed, StepResult& result);
+  bool update_all(const std::vector<std::vector<Tensor>>& gradients, const std::vector<Tensor>& rates, float divisor,
+                  bool allowed, StepResult& result);
+  std::vector<Tensor> learning_rates(StepResult& result) const;
+
+  Model model_;
+  TrainerOptions options_;
+  Optimizer optimizer_;
+  GradientStepGraph gradient_;
+  UpdateStepGraph update_;
+  std::vector<std::unique_ptr<Executor>> gradient_runs_, update_runs_;
+  std::vector<std::string> gradient_fetches_, update_fetches_;
+  std::vector<OperationTime> timings_;
+  Counters counters_;
+};
+
+}  // namespace softamp

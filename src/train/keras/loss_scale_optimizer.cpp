@@ -52,12 +52,14 @@ LossScaleOptions keras_options(const KerasLossScale& a) {
 
 }  // namespace
 
+LossScaleOptions LossScaleArgument::fixed(double scale) {
+  LossScaleOptions o = LossScaleOptions::fixed();
+  o.initial = scale;
+  o.unscale = Unscale::kReciprocal;
+  return o;
+}
+
 LossScaleOptions LossScaleArgument::options() const {
-  if (const double* scale = std::get_if<double>(&value_)) {
-    LossScaleOptions o = LossScaleOptions::fixed(*scale);
-    o.unscale = Unscale::kReciprocal;
-    return o;
-  }
   if (const auto* text = std::get_if<std::string>(&value_)) return LossScaleOptions::parse(*text);
   const auto& options = std::get<LossScaleOptions>(value_);
   options.validate();

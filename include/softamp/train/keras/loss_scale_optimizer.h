@@ -51,7 +51,7 @@ using KerasOptimizer = FamilyOptimizer<KerasFamily>;
 class LossScaleArgument {
  public:
   template <class Number>
-  requires std::is_arithmetic_v<Number> LossScaleArgument(Number scale) : value_(static_cast<double>(scale)) {}
+  requires std::is_arithmetic_v<Number> LossScaleArgument(Number scale) : value_(fixed(static_cast<double>(scale))) {}
   LossScaleArgument(const char* text) : value_(std::string(text)) {}
   LossScaleArgument(std::string text) : value_(std::move(text)) {}
   LossScaleArgument(LossScaleOptions options) : value_(std::move(options)) {}
@@ -63,7 +63,9 @@ class LossScaleArgument {
   LossScaleOptions options() const;
 
  private:
-  std::variant<double, std::string, LossScaleOptions> value_;
+  static LossScaleOptions fixed(double scale);  ///< not validated
+
+  std::variant<std::string, LossScaleOptions> value_;
 };
 
 /// Loss scaling around an optimizer of a family.

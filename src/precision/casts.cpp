@@ -1,3 +1,8 @@
+// Where a finished graph is cast: from colours to a plan. apply_plan.cpp and graph_def_apply.cpp add the plan's nodes.
+//
+// Casts are also added where nothing is coloured: while a network and its step are built (src/train/cast_node.h), by
+// gradients (src/graph/gradient_context.h: cast), because a formula asks for one dtype, and around the kernels that
+// MindSpore's choice takes (src/train/mindspore/kernel_select.cpp), one node at a time.
 #include "softamp/precision/casts.h"
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "softamp/train/variable.h"
+#include "src/train/cast_node.h"
 
 namespace softamp::layers_detail {
 
@@ -40,9 +41,7 @@ class LayerCasts {
  private:
   /// Without a rule nothing is cast: an input that does not fit is an error of the operation that reads it.
   Port cast(Port value, DType to, const std::string& name) const {
-    GraphBuilder& builder = store_.builder();
-    if (!rule_ || builder.type(value).dtype == to) return value;
-    return builder.add("Cast", {value}, {{"DstT", to}}, name);
+    return rule_ ? cast_to(store_.builder(), value, to, name) : value;
   }
 
   VariableStore& store_;

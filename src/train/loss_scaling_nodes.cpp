@@ -1,11 +1,11 @@
 // The nodes that scale the loss, and unscale the gradients.
 #include "softamp/train/optimizer.h"
+#include "src/train/cast_node.h"
 
 namespace softamp {
 
 Port get_scaled_loss(GraphBuilder& b, Port loss, Port scale) {
-  const DType dtype = b.type(loss).dtype;
-  if (b.type(scale).dtype != dtype) scale = b.add("Cast", {scale}, {{"DstT", dtype}}, "loss_scale_cast");
+  scale = cast_to(b, scale, b.type(loss).dtype, "loss_scale_cast");
   return b.add("Mul", {loss, scale}, {}, "scaled_loss");
 }
 
@@ -16,8 +16,7 @@ std::vector<std::optional<Port>> get_unscaled_gradients(GraphBuilder& b, std::sp
   for (const std::optional<Port>& gradient : gradients) {
     unscaled.emplace_back();
     if (!gradient) continue;
-    Port g = *gradient;
-    if (b.type(g).dtype != DType::kFloat32) g = b.add("Cast", {g}, {{"DstT", DType::kFloat32}}, "to_float32");
+    const Port g = cast_to(b, *gradient, DType::kFloat32, "to_float32");
     unscaled.back() = b.add(reciprocal ? "Mul" : "RealDiv", {g, scale}, {}, "unscaled");
   }
   return unscaled;

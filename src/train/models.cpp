@@ -7,6 +7,7 @@
 
 #include "softamp/train/layers.h"
 #include "src/graph/nearest_name.h"
+#include "src/train/cast_node.h"
 
 namespace softamp {
 namespace {
@@ -185,8 +186,7 @@ Model build_model(const Network& network, const ModelOptions& options) {
   logits = builder.add_named(model.logits, "Identity", {logits}, {});
   {
     const auto scope = builder.scope("loss_fn");
-    if (options.loss_in_float32 && found.dtype != DType::kFloat32)
-      logits = builder.add("Cast", {logits}, {{"DstT", DType::kFloat32}});
+    if (options.loss_in_float32) logits = cast_to(builder, logits, DType::kFloat32);
     logits = builder.add("SparseSoftmaxCrossEntropyWithLogits", {logits, labels});
   }
   builder.add_named(model.loss, "Mean", {logits}, {});

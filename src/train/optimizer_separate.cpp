@@ -2,6 +2,7 @@
 //
 // If `apply` is false, a SelectV2 keeps the old values, and the gradient counts as zeros, so that the cause of the
 // skipped step raises no flag in the update.
+#include "src/train/cast_node.h"
 #include "src/train/optimizer_update.h"
 
 namespace softamp {
@@ -12,9 +13,7 @@ class Words {
  public:
   Words(GraphBuilder& builder, DType dtype) : b_(builder), dtype_(dtype) {}
 
-  Port to(Port x, std::string_view name) const {
-    return b_.type(x).dtype == dtype_ ? x : b_.add("Cast", {x}, {{"DstT", dtype_}}, name);
-  }
+  Port to(Port x, std::string_view name) const { return cast_to(b_, x, dtype_, name); }
   Port number(double value, std::string_view name) const { return b_.constant(Tensor::full(dtype_, {}, value), name); }
   Port mul(Port x, Port y) const { return b_.add("Mul", {x, y}); }
   Port add(Port x, Port y) const { return b_.add("AddV2", {x, y}); }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "softamp/graph/gradients.h"
+#include "src/train/cast_node.h"
 #include "src/train/layer_report.h"
 
 namespace softamp {
@@ -18,7 +19,7 @@ Port running_sum(GraphBuilder& b, const VariableSpec& variable, Port gradient, s
   const Port sum = b.add_named(name, "VariableV2", {}, {{"dtype", type.dtype}, {"shape", type.shape}});
   step.sums.push_back(name);
   const auto scope = b.scope("accumulate");
-  if (b.type(gradient).dtype != type.dtype) gradient = b.add("Cast", {gradient}, {{"DstT", type.dtype}});
+  gradient = cast_to(b, gradient, type.dtype);
   return b.add("Assign", {b.add("AddV2", {sum, gradient})}, {{"ref", name}});
 }
 
@@ -46,8 +47,7 @@ void rewrite(GraphBuilder& b, const GraphPass& pass, GradientStepGraph& step) {
 Port reduce(GraphBuilder& b, std::vector<Port> ranks, ReplicaReduction reduction) {
   const size_t replicas = ranks.size();
   if (replicas == 1) return ranks[0];
-  for (Port& p : ranks)
-    if (b.type(p).dtype != DType::kFloat32) p = b.add("Cast", {p}, {{"DstT", DType::kFloat32}}, "to_float32");
+  for (Port& p : ranks) p = cast_to(b, p, DType::kFloat32, "to_float32");
   const Port sum = b.add("AddN", ranks, {}, "all_reduce");
   if (reduction == ReplicaReduction::kSum) return sum;
   const Port count = b.constant(Tensor::full(DType::kFloat32, {}, static_cast<double>(replicas)), "replicas");
@@ -62,17 +62,13 @@ std::vector<Port> unscale(GraphBuilder& b, std::vector<Port> gradients, const st
     std::map<DType, Port> by_dtype{{DType::kFloat32, reciprocal}};
     for (Port& g : gradients) {
       const DType dtype = b.type(g).dtype;
-      if (!by_dtype.contains(dtype))
-        by_dtype[dtype] = b.add("Cast", {reciprocal}, {{"DstT", dtype}}, "reciprocal_cast");
-      g = b.add("Mul", {g, by_dtype[dtype]});
-      if (dtype != DType::kFloat32) g = b.add("Cast", {g}, {{"DstT", DType::kFloat32}}, "to_float32");
+      if (!by_dtype.contains(dtype)) by_dtype[dtype] = add_cast(b, reciprocal, dtype, "reciprocal_cast");
+      g = cast_to(b, b.add("Mul", {g, by_dtype[dtype]}), DType::kFloat32, "to_float32");
     }
     return gradients;
   }
   std::vector<std::optional<Port>> scaled;
-  for (const Port& g : gradients)
-    scaled.emplace_back(
-        b.type(g).dtype == DType::kFloat32 ? g : b.add("Cast", {g}, {{"DstT", DType::kFloat32}}, "to_float32"));
+  for (const Port& g : gradients) scaled.emplace_back(cast_to(b, g, DType::kFloat32, "to_float32"));
   const auto done = get_unscaled_gradients(b, scaled, *scale, how == Unscale::kReciprocal);
   for (size_t i = 0; i < gradients.size(); ++i) gradients[i] = *done[i];
   return gradients;
@@ -194,8 +190,7 @@ UpdateStepGraph build_update_graph(const GradientStepGraph& step, const Optimize
   }
   const GradientClipping& clip = options.clipping;
   if (clip.value || clip.norm || clip.global_norm) {
-    for (Port& g : gradients)
-      if (b.type(g).dtype != DType::kFloat32) g = b.add("Cast", {g}, {{"DstT", DType::kFloat32}}, "clip/to_float32");
+    for (Port& g : gradients) g = cast_to(b, g, DType::kFloat32, "clip/to_float32");
     gradients = clip_gradients(b, gradients, clip);
   }
 

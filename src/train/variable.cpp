@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/graph/nearest_name.h"
+#include "src/train/cast_node.h"
 
 namespace softamp {
 
@@ -106,7 +107,7 @@ VariableStore::Getter float32_parameters() {
     VariableRequest master = request;
     master.dtype = DType::kFloat32;
     const NodeOutput value = next(master);
-    return {next.builder().add("Cast", {value.port}, {{"DstT", request.dtype}}, request.name + "_cast")};
+    return {add_cast(next.builder(), value.port, request.dtype, request.name + "_cast")};
   };
 }
 

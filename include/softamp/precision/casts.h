@@ -1,5 +1,6 @@
-// One cast insertion for every mechanism that colours a graph: the colours of (node, type attribute) units become a
-// plan of retyped attributes and shared casts; a plan is applied to a Graph here, to a GraphDef in graph_def.h.
+// One cast insertion for every mechanism that colours a finished graph: the colours of (node, type attribute) units
+// become a plan of retyped attributes and shared casts; a plan is applied to a Graph here, to a GraphDef in
+// graph_def.h. Layers and cells that cast for themselves while a network is built colour nothing.
 //
 //   OpGraph picture = op_graph(graph, fetches);
 //   Colouring colours = colour_tensorflow(picture, OpLists::tf_2_3());     // or colour_recipe, colour_layers, ...

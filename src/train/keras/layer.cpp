@@ -5,6 +5,7 @@
 
 #include "src/graph/nearest_name.h"
 #include "src/report/small_json.h"
+#include "src/train/cast_node.h"
 
 namespace softamp {
 namespace layer_detail {
@@ -96,8 +97,8 @@ Port Weight::read() const {
   const Port port = value();
   const auto& wanted = context_->autocast_dtype();
   if (!autocast_ || !wanted || *wanted == dtype()) return port;
-  return context_->builder().add("Cast", {port}, {{"DstT", *wanted}},
-                                 name().substr(name().rfind('/') + 1) + "_cast");  // npos + 1 is 0
+  return add_cast(context_->builder(), port, *wanted,
+                  name().substr(name().rfind('/') + 1) + "_cast");  // npos + 1 is 0
 }
 
 Port Weight::assign(Port value) const {
@@ -202,7 +203,7 @@ LayerValue Layer::invoke(std::vector<LayerValue> arguments) {
   if (autocast_ && compute)
     first = first.transformed([&](Port port) {
       const DType dtype = type(port).dtype;
-      return is_floating(dtype) && dtype != *compute ? op("Cast", {port}, {{"DstT", *compute}}, "input_cast") : port;
+      return is_floating(dtype) && dtype != *compute ? add_cast(builder(), port, *compute, "input_cast") : port;
     });
   const Held<std::optional<DType>> reading(context_.autocast_, compute);
   return call(LayerArguments(std::move(place), std::move(arguments)));

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "src/graph/nearest_name.h"
+#include "src/train/cast_node.h"
 
 namespace softamp::layers {
 namespace {
@@ -138,17 +139,14 @@ Model build_layer_model(const LayerNetwork& network, const MixedPrecisionContext
       [&](VariableStore& store, Port images) {
         LayerContext context(store, precision);
         Port logits = network(context, images);
-        GraphBuilder& builder = store.builder();
-        if (builder.type(logits).dtype != DType::kFloat32)
-          logits = builder.add("Cast", {logits}, {{"DstT", DType::kFloat32}}, "logits_cast");
+        logits = cast_to(store.builder(), logits, DType::kFloat32, "logits_cast");
         losses = context.losses();
         return logits;
       },
       options);
   if (losses.empty()) return model;
   GraphBuilder builder(model.graph);
-  for (Port& loss : losses)
-    if (builder.type(loss).dtype != DType::kFloat32) loss = builder.add("Cast", {loss}, {{"DstT", DType::kFloat32}});
+  for (Port& loss : losses) loss = cast_to(builder, loss, DType::kFloat32);
   losses.insert(losses.begin(), builder.graph().port(model.loss));
   builder.add_named("loss_fn/total", "AddN", losses, {});
   model.loss = "loss_fn/total";

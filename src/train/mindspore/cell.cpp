@@ -4,6 +4,8 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "src/train/cast_node.h"
+
 namespace softamp::cells {
 namespace {
 
@@ -60,8 +62,7 @@ Port Cell::operator()(CellBuild& build, std::span<const Port> inputs) {
   const auto scope = build.store.scope(name_, {}, true);
   const auto cast = [&](Port p, const std::optional<DType>& to, const char* name) {
     const DType from = build.builder().type(p).dtype;
-    if (!to || from == *to || !is_floating(from)) return p;
-    return build.builder().add("Cast", {p}, {{"DstT", *to}}, name);
+    return to && is_floating(from) ? cast_to(build.builder(), p, *to, name) : p;
   };
   std::vector<Port> entered(inputs.begin(), inputs.end());
   for (Port& p : entered) {
@@ -80,7 +81,7 @@ Port Cell::parameter(CellBuild& build, std::string_view name, const Shape& shape
   const std::string text(name);
   const Port kept = build.store.get({text, shape, DType::kFloat32, initializer, trainable}).port;
   if (!compute_ || *compute_ == DType::kFloat32) return kept;
-  return build.builder().add("Cast", {kept}, {{"DstT", *compute_}}, text + "_cast");
+  return add_cast(build.builder(), kept, *compute_, text + "_cast");
 }
 
 void Cell::expect_inputs(std::span<const Port> inputs, size_t count) const {
@@ -104,8 +105,7 @@ Port WithLossCell::construct(CellBuild& build, std::span<const Port> inputs) {
   GraphBuilder& b = build.builder();
   if (cast_)
     for (Port* p : {&out, &label})
-      if (is_floating(b.type(*p).dtype) && b.type(*p).dtype != DType::kFloat32)
-        *p = b.add("Cast", {*p}, {{"DstT", DType::kFloat32}}, "float32_cast");
+      if (is_floating(b.type(*p).dtype)) *p = cast_to(b, *p, DType::kFloat32, "float32_cast");
   return loss_fn_(build, {out, label});
 }
 

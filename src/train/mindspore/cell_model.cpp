@@ -1,5 +1,7 @@
 #include "src/train/mindspore/cell_model.h"
 
+#include "src/train/cast_node.h"
+
 namespace softamp::cells {
 
 Model build_training_model(Cell& network_with_loss, const TensorType& data, const TensorType& label) {
@@ -27,8 +29,7 @@ Model build_prediction_model(Cell& network, const TensorType& data, bool wide) {
   VariableStore store(b);
   CellBuild build{store, false};
   Port logits = network(build, images);
-  if (const DType t = b.type(logits).dtype; wide && is_floating(t) && t != DType::kFloat32)
-    logits = b.add("Cast", {logits}, {{"DstT", DType::kFloat32}}, "float32_cast");
+  if (wide && is_floating(b.type(logits).dtype)) logits = cast_to(b, logits, DType::kFloat32, "float32_cast");
   b.add_named(model.logits, "Identity", {logits}, {});
   model.loss.clear();
   model.variables = store.variables();

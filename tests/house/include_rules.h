@@ -114,6 +114,12 @@ inline std::string wrong_arrow(const std::string& file, const std::string& targe
   if (starts_with(target, "src/reproduce/") && starts_with(file, "src/") && !starts_with(file, "src/program/") &&
       !starts_with(file, "src/reproduce/"))
     return file + ": includes " + target + ", but the experiments stand on top of the library";
+  for (const char* facade : {"train/keras/", "train/mindspore/", "train/graphcore/"})
+    if (starts_with(file, "src/") && !starts_with(file, std::string("src/") + facade) &&
+        (starts_with(target, std::string("include/softamp/") + facade) ||
+         starts_with(target, std::string("src/") + facade)))
+      return file + ": includes " + target + ", but what " + facade +
+             " shows to its users stands on top of the library";
   for (const std::string& allowed : room->may_include)
     if (lies_in(target, allowed)) return {};
   return file + ": may not include " + target;

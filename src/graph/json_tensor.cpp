@@ -1,5 +1,6 @@
 #include "src/graph/json_tensor.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 

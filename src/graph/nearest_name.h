@@ -1,38 +1,22 @@
 // The known word that a misspelt one most likely means.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "src/report/edit_distance.h"
+#include "src/report/lower_case.h"
 
 namespace softamp::graph_detail {
 
-/// Levenshtein's distance, letters compared without regard to case.
-inline size_t edit_distance(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
-/// Collects the nearest of the names offered, the first among equals. Words of more than 200 characters and offers
-/// beyond the first 10,000 are not compared, to limit the time for a message.
+/// Collects the nearest of the names offered, without regard to case, the first among equals. Words of more than 200
+/// characters and offers beyond the first 10,000 are not compared, to limit the time for a message.
 class Nearest {
  public:
-  explicit Nearest(std::string_view wanted) : wanted_(wanted.substr(0, 200)) {}
+  explicit Nearest(std::string_view wanted) : wanted_(lower_case(wanted.substr(0, 200))) {}
   void offer(std::string_view name) {
     if (name.size() > 200 || ++offered_ > 10000) return;
-    const size_t distance = edit_distance(wanted_, name);
+    const size_t distance = edit_distance(wanted_, lower_case(name), SwappedLetters::kTwoEdits);
     if (!best_.empty() && distance >= least_) return;
     best_ = name;
     least_ = distance;

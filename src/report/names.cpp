@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 
+#include "src/report/edit_distance.h"
 #include "src/report/lower_case.h"
 
 namespace softamp {
@@ -61,24 +62,6 @@ std::vector<std::string> split_described(const std::string& text) {
   return names;
 }
 
-/// The least number of letters inserted, deleted, replaced or swapped with their neighbour ("optimal string
-/// alignment").
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) {
-    for (size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      d[i][j] = std::min({d[i - 1][j - 1] + (a[i - 1] != b[j - 1]), d[i - 1][j] + 1, d[i][j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  }
-  return d[a.size()][b.size()];
-}
-
 template <typename T>
 T value_from_name(const char* what, const std::vector<Entry<T>>& entries, std::string_view name) {
   const std::string wanted = lower_case(name);
@@ -132,7 +115,7 @@ std::string unknown_name_message(std::string_view what, std::string_view name, c
     list += (list.empty() ? "" : ", ") + entry;
     for (const std::string& candidate : split_described(entry)) {
       if (candidate.empty()) continue;
-      const size_t distance = edit_distance(wanted, candidate);
+      const size_t distance = edit_distance(wanted, candidate, SwappedLetters::kOneEdit);
       if (nearest.empty() || distance < least) {
         nearest = candidate;
         least = distance;

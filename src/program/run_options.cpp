@@ -2,6 +2,7 @@
 
 #include "src/program/backend_option.h"
 #include "src/program/options.h"
+#include "src/report/comma_list.h"
 
 #include <algorithm>
 #include <array>
@@ -11,20 +12,6 @@
 
 namespace softamp::program {
 namespace {
-
-std::vector<std::string> split_words(const std::string& text) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : text + ",") {
-    if (c != ',' && c != ' ') {
-      word += c;
-    } else if (!word.empty()) {
-      words.push_back(word);
-      word.clear();
-    }
-  }
-  return words;
-}
 
 std::string read_file(const std::string& name) {
   std::ifstream in(name, std::ios::binary);
@@ -93,7 +80,7 @@ bulk::InstructionSet isa_of(const std::string& word) {
 
 void set_behaviour(IpuConfig& config, const std::string& words) {
   auto& f = config.floating_point_behaviour;
-  for (const std::string& word : split_words(words)) {
+  for (const std::string& word : words_of_list(words)) {
     if (word == "off") {
       f = {};
     } else if (word == "all") {

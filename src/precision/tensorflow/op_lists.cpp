@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "src/graph/nearest_name.h"
+#include "src/report/comma_list.h"
 
 namespace softamp {
 namespace {
@@ -33,14 +34,10 @@ std::string upper(std::string_view text) {
 /// The names between commas, without blanks around them.
 template <class Take>
 void for_each_name(const char* text, Take&& take) {
-  std::string_view rest = text ? text : "";
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find(','), rest.size());
-    std::string_view name = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (const std::string& name : split_at_commas(text ? text : "")) {
     const size_t first = name.find_first_not_of(" \t");
-    if (first == std::string_view::npos) continue;
-    take(std::string(name.substr(first, name.find_last_not_of(" \t") + 1 - first)));
+    if (first == std::string::npos) continue;
+    take(name.substr(first, name.find_last_not_of(" \t") + 1 - first));
   }
 }
 

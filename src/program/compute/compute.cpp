@@ -3,6 +3,7 @@
 #include "src/program/options.h"
 #include "src/program/program.h"
 #include "src/program/unit_script.h"
+#include "src/report/comma_list.h"
 
 #include "softamp/numerics/random.h"
 #include "softamp/report/exception.h"
@@ -45,17 +46,6 @@ struct Options {
   bool exact = false;
 };
 
-/// The words of a list such as "inv,oflo".
-std::vector<std::string> split_list(const std::string& list) {
-  std::vector<std::string> words(1);
-  for (const char c : list)
-    if (c == ',')
-      words.emplace_back();
-    else
-      words.back() += c;
-  return words;
-}
-
 FloatingPointBehaviour behaviour_of(const Options& options) {
   if (options.rounding.preset == Preset::kIeee) {
     if (options.behaviour_given)
@@ -63,7 +53,7 @@ FloatingPointBehaviour behaviour_of(const Options& options) {
     return FloatingPointBehaviour::all_off();
   }
   FloatingPointBehaviour b = options.behaviour_given
-                                 ? behaviour_from_words("--behaviour", split_list(options.behaviour_text))
+                                 ? behaviour_from_words("--behaviour", split_at_commas(options.behaviour_text))
                                  : FloatingPointBehaviour::all_off();
   const bool stochastic = options.rounding.mode == RoundingMode::kStochastic;
   if (b.esr && options.rounding_given && !stochastic)

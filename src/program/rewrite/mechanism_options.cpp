@@ -6,6 +6,7 @@
 
 #include "softamp/precision/mechanism.h"
 #include "softamp/precision/op_lists.h"
+#include "src/report/comma_list.h"
 #include "src/report/same_file.h"
 
 namespace softamp::program {
@@ -66,16 +67,8 @@ std::string mechanism_text(const MechanismOptions& o) {
 }
 
 std::vector<std::string> split_mechanisms(const std::string& place, const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text + ",") {
-    if (c != ',')
-      parts.back() += c;
-    else
-      parts.emplace_back();
-  }
-  parts.pop_back();
   std::vector<std::string> mechanisms;
-  for (const std::string& part : parts) {
+  for (const std::string& part : split_at_commas(text)) {
     if (part.empty()) throw UsageError(place + ": '" + text + "': expected mechanisms without empty ones between");
     if (part.starts_with("dtype=") && !mechanisms.empty())
       mechanisms.back() += "," + part;

@@ -1,5 +1,6 @@
 // The mechanism of `softamp rewrite`: from options to a colouring.
 #include "src/program/rewrite/rewrite_options.h"
+#include "src/report/comma_list.h"
 
 #include "softamp/precision/mixed_precision_context.h"
 #include "softamp/report/names.h"
@@ -10,17 +11,6 @@
 
 namespace softamp::program {
 namespace {
-
-std::vector<std::string> split_names(const std::string& text) {
-  std::vector<std::string> words(1);
-  for (const char c : text)
-    if (c == ',')
-      words.emplace_back();
-    else if (c != ' ')
-      words.back() += c;
-  std::erase(words, "");
-  return words;
-}
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -106,7 +96,9 @@ void ChosenMechanism::prepare_tensorflow(const RewriteVerbOptions& o) {
   for (const auto& [is_added, text] : o.changes) {
     const std::string option = is_added ? "--add" : "--remove";
     const size_t equals = text.find('=');
-    const std::vector<std::string> names = split_names(equals == std::string::npos ? "" : text.substr(equals + 1));
+    std::string list_of_names = equals == std::string::npos ? "" : text.substr(equals + 1);
+    std::erase(list_of_names, ' ');  // blanks do not separate names
+    const std::vector<std::string> names = words_of_list(list_of_names);
     if (names.empty()) throw UsageError(option + ": '" + text + "': expected LIST=OP,OP");
     OpLists::Names* list = nullptr;
     try {

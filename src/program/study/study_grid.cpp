@@ -1,22 +1,12 @@
 #include "src/program/study/study_grid.h"
 
 #include "softamp/report/names.h"
+#include "src/report/comma_list.h"
 
 #include <algorithm>
 
 namespace softamp::program {
 namespace {
-
-std::vector<std::string> split_at_commas(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == ',')
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
 
 /// Otherwise the later axis would silently override the earlier, and rows that look different would be equal.
 void check_axes(const std::vector<std::vector<StudyCase>>& axes) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/graph/nearest_name.h"
+#include "src/report/comma_list.h"
 #include "src/train/settings/settings_fields.h"
 
 namespace softamp {
@@ -66,22 +67,9 @@ class Checker {
   SettingFault fault_;
 };
 
-/// The words of `behaviour`: set_all means all five, so "all" is expanded to the four without stochastic rounding.
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : text + ",") {
-    if (c != ',' && c != ' ') {
-      word += c;
-    } else if (!word.empty()) {
-      words.push_back(std::exchange(word, {}));
-    }
-  }
-  return words;
-}
-
+/// "all" stands for four: set_all would mean all five, stochastic rounding among them.
 void set_behaviour(IpuConfig::FloatingPoint& f, const std::string& text) {
-  for (const std::string& word : words_of(text)) {
+  for (const std::string& word : words_of_list(text)) {
     const bool all = word == "all", off = word == "off";
     if (all || off) f.inv = f.div0 = f.oflo = f.nanoo = all;
     if (word == "inv") f.inv = true;
@@ -203,7 +191,7 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   c.word("partials", s.partials, {"float", "half"});
   if (s.amp_block != 0 && s.amp_block != 1 && s.amp_block != 4 && s.amp_block != 16)
     c.note("amp_block", "is " + std::to_string(s.amp_block) + "; expected 1, 4, 16, or 0 for all of k");
-  for (const std::string& word : words_of(s.behaviour))
+  for (const std::string& word : words_of_list(s.behaviour))
     c.word("behaviour", word, {"inv", "div0", "oflo", "nanoo", "all", "off"});
   c.number("clip_value", s.clip_value, positive(s.clip_value), "a finite number above 0");
   c.number("clip_norm", s.clip_norm, positive(s.clip_norm), "a finite number above 0");

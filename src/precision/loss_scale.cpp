@@ -70,7 +70,7 @@ bool LossScale::update(const LossScaleEvidence& evidence) {
   State s = state_;
   s.consecutive = evidence.finite ? 0 : s.consecutive + 1;
   if (options_.max_consecutive > 0 && s.consecutive > options_.max_consecutive)
-    throw std::runtime_error("Dynamic loss scale Continuous overflow " + std::to_string(s.consecutive) + " times");
+    throw ContinuousOverflow("Dynamic loss scale Continuous overflow " + std::to_string(s.consecutive) + " times");
 
   const auto grow = [&] {
     const double grown = moved(s.scale, options_.growth);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,6 +87,12 @@ struct LossScaleEvidence {
   int64_t above_edge = 0;  ///< of these, with |scaled gradient| >= histogram_edge
 };
 
+/// A dynamic loss scale that has overflowed more often in a row than its options allow: training has failed.
+class ContinuousOverflow : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// The machine: options and state. A value; equal machines given equal evidence stay equal.
 class LossScale {
  public:
@@ -93,7 +100,7 @@ class LossScale {
 
   float scale() const { return state_.scale; }
   /// Whether the step is applied; moves the scale: new = RN32(scale * factor), the product in binary64. Throws
-  /// std::runtime_error "Dynamic loss scale Continuous overflow <n> times" past max_consecutive, and
+  /// ContinuousOverflow "Dynamic loss scale Continuous overflow <n> times" past max_consecutive, and
   /// std::invalid_argument for counts that cannot be (negative ones, more above the edge than there are); nothing has
   /// moved then.
   bool update(const LossScaleEvidence& evidence);

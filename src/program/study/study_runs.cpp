@@ -1,5 +1,6 @@
 #include "src/program/study/study_runs.h"
 
+#include "softamp/precision/loss_scale.h"
 #include "softamp/report/exception.h"
 #include "softamp/train/training_run.h"
 #include "src/program/study/study_kept.h"
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
 #include <exception>
 #include <limits>
 #include <map>
@@ -108,10 +108,8 @@ class Workers {
       result.images_per_second = summary.images_per_second;
     } catch (const FloatingPointError& e) {
       result.stopped = e.what();
-    } catch (const std::runtime_error& e) {
-      // A loss scale that always overflows is an outcome of training; errors of files are not.
-      if (std::strstr(e.what(), "Continuous overflow") == nullptr) throw;
-      result.stopped = e.what();
+    } catch (const ContinuousOverflow& e) {
+      result.stopped = e.what();  // an outcome of training, as errors of files are not
     }
     return result;
   }

@@ -86,9 +86,9 @@ class Walk {
     check(*options_.seed, "the seed");
     const TensorType &seed = builder_.type(*options_.seed), &loss = builder_.type(loss_);
     if (seed != loss)
-      throw GraphError("gradients: the seed ('" + builder_.graph().port_name(*options_.seed) + "') is " +
-                       name_of(seed.dtype) + seed.shape.text() + "; expected " + name_of(loss.dtype) +
-                       loss.shape.text() + ", the type of the loss '" + builder_.graph().port_name(loss_) + "'");
+      throw GraphError("gradients: the seed ('" + builder_.graph().port_name(*options_.seed) + "') is " + seed.text() +
+                       "; expected " + loss.text() + ", the type of the loss '" + builder_.graph().port_name(loss_) +
+                       "'");
   }
 
   bool active(Port p) const { return active_[static_cast<size_t>(p.node)][static_cast<size_t>(p.port)]; }

@@ -11,8 +11,6 @@ namespace {
 
 using graph_detail::dot_quoted;
 
-std::string type_text(const TensorType& type) { return name_of(type.dtype) + type.shape.text(); }
-
 /// The attributes that the rest of the line does not show.
 std::string attribute_text(const Node& node) {
   const Operation& op = operation(node.op);
@@ -83,7 +81,7 @@ std::string text(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     std::string call = node.op + "(", type;
     for (size_t i = 0; i < node.inputs.size(); ++i) call += (i ? ", " : "") + graph.port_name(node.inputs[i]);
-    for (size_t i = 0; i < node.outputs.size(); ++i) type += (i ? ", " : "") + type_text(node.outputs[i]);
+    for (size_t i = 0; i < node.outputs.size(); ++i) type += (i ? ", " : "") + node.outputs[i].text();
     calls.push_back(call + ")");
     types.push_back(type);
     name_width = std::max(name_width, std::min(node.name.size(), kWidest));
@@ -128,7 +126,7 @@ std::string dot(const Graph& graph) {
   for (int i = 0; i < graph.size(); ++i)
     for (const Port p : graph.node(i).inputs)
       out += "  n" + std::to_string(p.node) + " -> n" + std::to_string(i) +
-             " [label=" + dot_quoted((p.port ? ":" + std::to_string(p.port) + " " : "") + type_text(graph.type(p))) +
+             " [label=" + dot_quoted((p.port ? ":" + std::to_string(p.port) + " " : "") + graph.type(p).text()) +
              "];\n";
   return out + "}\n";
 }

@@ -116,8 +116,7 @@ Tensor read_npy(const Json& text, const TensorType& type, const JsonOptions& opt
       fail_at(place, "'npy': the file has shape " + npy::shape_text(header.shape) + "; expected " + type.shape.text());
     Tensor tensor = load_npy(path, type.dtype == DType::kBFloat16);
     if (tensor.type() != type)
-      fail_at(place, std::string("'npy': the file holds ") + name_of(tensor.dtype()) + tensor.shape().text() +
-                         "; expected " + name_of(type.dtype) + type.shape.text());
+      fail_at(place, "'npy': the file holds " + tensor.type().text() + "; expected " + type.text());
     return tensor;
   } catch (const npy::Error& e) {
     fail_at(place, std::string("'npy': ") + e.what());

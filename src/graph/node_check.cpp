@@ -196,8 +196,8 @@ void check_reference(const Graph& graph, int i) {
   }
   const TensorType &variable = graph.node(v).outputs[0], &value = graph.type(node.inputs[0]);
   if (variable != value)
-    throw GraphError(place(node) + "the value is " + name_of(value.dtype) + value.shape.text() +
-                     ", but the variable '" + name + "' is " + name_of(variable.dtype) + variable.shape.text());
+    throw GraphError(place(node) + "the value is " + value.text() + ", but the variable '" + name + "' is " +
+                     variable.text());
 }
 
 }  // namespace softamp::graph_detail

@@ -20,8 +20,8 @@ void verify(const Graph& graph) {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const TensorType &found = node.outputs[i], &inferred = expected.outputs[i];
       if (found != inferred)
-        throw GraphError(place + "output " + std::to_string(i) + " is " + name_of(found.dtype) + found.shape.text() +
-                         "; inferred " + name_of(inferred.dtype) + inferred.shape.text());
+        throw GraphError(place + "output " + std::to_string(i) + " is " + found.text() + "; inferred " +
+                         inferred.text());
     }
   }
   const Graph rebuilt = again.build();

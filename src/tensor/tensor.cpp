@@ -12,14 +12,12 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-std::string text_of(const TensorType& type) { return std::string(name_of(type.dtype)) + type.shape.text(); }
-
 /// std::bad_alloc that names the tensor.
 class NoMemory : public std::bad_alloc {
  public:
   explicit NoMemory(const TensorType& type)
       : message_(std::make_shared<const std::string>("out of memory: " + std::to_string(type.bytes()) +
-                                                     " bytes for a tensor " + text_of(type))) {}
+                                                     " bytes for a tensor " + type.text())) {}
   const char* what() const noexcept override { return message_->c_str(); }
 
  private:
@@ -88,7 +86,7 @@ Tensor Tensor::full(DType dtype, const Shape& shape, double value) {
 
 uint64_t Tensor::code(int64_t i) const {
   if (i < 0 || i >= elements())
-    throw std::out_of_range("element " + std::to_string(i) + " of a tensor " + text_of(type_));
+    throw std::out_of_range("element " + std::to_string(i) + " of a tensor " + type_.text());
   const size_t size = size_of(dtype());
   uint64_t code = 0;
   std::memcpy(&code, data_.get() + static_cast<size_t>(i) * size, size);
@@ -117,8 +115,7 @@ bool Tensor::same_bits(const Tensor& other) const {
 
 void Tensor::check_holds(bool fits) const {
   if (!fits)
-    throw std::invalid_argument("a tensor " + text_of(type_) +
-                                " does not hold elements of the type that was asked for");
+    throw std::invalid_argument("a tensor " + type_.text() + " does not hold elements of the type that was asked for");
 }
 
 }  // namespace softamp

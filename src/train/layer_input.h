@@ -8,9 +8,6 @@
 
 namespace softamp::layers_detail {
 
-/// "float32[32,28,28,1]"
-inline std::string text_of(const TensorType& type) { return std::string(name_of(type.dtype)) + type.shape.text(); }
-
 /// Errors of one layer: "conv2d 'block1/conv2d': kernel is 0; expected at least 1".
 class Check {
  public:
@@ -39,7 +36,7 @@ class Check {
     const bool floating =
         type.dtype == DType::kFloat16 || type.dtype == DType::kBFloat16 || type.dtype == DType::kFloat32;
     if (!floating || type.shape.rank() < least || type.shape.rank() > most)
-      fail("x is " + text_of(type) + "; expected " + expected + " of float16, bfloat16 or float32");
+      fail("x is " + type.text() + "; expected " + expected + " of float16, bfloat16 or float32");
     return type;
   }
 

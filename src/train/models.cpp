@@ -180,8 +180,7 @@ Model build_model(const Network& network, const ModelOptions& options) {
   const TensorType expected{ruled && found.dtype < compute ? found.dtype : compute,
                             {options.batch_size, options.classes}};
   if (found != expected)
-    fail(std::string("the network gives ") + name_of(found.dtype) + found.shape.text() + "; expected logits " +
-         name_of(compute) + expected.shape.text());
+    fail("the network gives " + found.text() + "; expected logits " + name_of(compute) + expected.shape.text());
   // By their full names: a network that uses one of them is refused.
   logits = builder.add_named(model.logits, "Identity", {logits}, {});
   {

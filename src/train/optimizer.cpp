@@ -3,16 +3,15 @@
 
 #include <set>
 
+#include "softamp/report/tensor_text.h"
 #include "src/train/optimizer_update.h"
 
 namespace softamp {
 namespace {
 
-std::string typed(const TensorType& type) { return std::string(name_of(type.dtype)) + " " + type.shape.text(); }
-
 void check_scalar(const GraphBuilder& b, Port p, DType dtype, const char* what) {
   if (b.type(p) == TensorType{dtype, {}}) return;
-  throw GraphError(std::string(what) + " is " + b.graph().port_name(p) + ", " + typed(b.type(p)) + "; expected a " +
+  throw GraphError(std::string(what) + " is " + b.graph().port_name(p) + ", " + text_of(b.type(p)) + "; expected a " +
                    name_of(dtype) + " scalar");
 }
 
@@ -29,7 +28,7 @@ void check_pair(const GraphBuilder& b, const Variable& variable, Port gradient) 
   if (!(got.shape == want.shape) ||
       (got.dtype != DType::kFloat16 && got.dtype != DType::kBFloat16 && got.dtype != DType::kFloat32))
     throw GraphError("the gradient of variable '" + variable.name + "' is " + graph.port_name(gradient) + ", " +
-                     typed(got) + "; expected float16, bfloat16 or float32 " + want.shape.text());
+                     text_of(got) + "; expected float16, bfloat16 or float32 " + want.shape.text());
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace softamp {
 
-/// "float16 [2,3]".
+/// "float16 [2,3]", the beginning of tensor_text; without the blank it is TensorType::text.
 std::string text_of(const TensorType& type);
 
 /// "float16 [2,2] [[1, 2], [3, 4]]": shortest decimals that round to the elements; an axis with more than 2 * `edge`

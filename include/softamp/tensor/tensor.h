@@ -21,6 +21,8 @@ struct TensorType {
   Shape shape;
   bool operator==(const TensorType&) const = default;
   size_t bytes() const { return static_cast<size_t>(shape.elements()) * size_of(dtype); }
+  /// "float16[2,3]".
+  std::string text() const { return name_of(dtype) + shape.text(); }
 };
 
 /// Which C++ types give access to which dtype: the code (uint16_t, uint32_t, uint64_t), the value's own type, uint8_t

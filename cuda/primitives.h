@@ -280,8 +280,8 @@ SOFTAMP_PRIMITIVE RandomWords random_words(const kernel::Environment& e, uint32_
                                            int random_bits, unsigned limit) {
   RandomWords r;
   if (e.table[site].words) {
-    const uint64_t at = (first >> 35) * e.table[site].outputs + (first & ((uint64_t{1} << 35) - 1));
-    for (unsigned k = 0; k < 8; ++k) r.word[k] = k < limit ? e.table[site].words[at + k] : 0;
+    const uint32_t* const words = e.table[site].at(first);
+    for (unsigned k = 0; k < 8; ++k) r.word[k] = k < limit ? words[k] : 0;
   } else if (random_bits <= 16) {
     const RandomBlock block = random_block(e.random, step, e.operation + site, first >> 3);
     for (unsigned k = 0; k < 8; ++k) r.word[k] = k & 1 ? block.word[k >> 1] >> 16 : block.word[k >> 1];
@@ -301,8 +301,7 @@ SOFTAMP_PRIMITIVE RandomWords random_words(const kernel::Environment& e, uint32_
 /// One of them; bits above random_bits may be anything, too.
 SOFTAMP_PRIMITIVE uint32_t random_word(const kernel::Environment& e, uint32_t step, uint32_t site, uint64_t index,
                                        int random_bits) {
-  if (e.table[site].words)
-    return e.table[site].words[(index >> 35) * e.table[site].outputs + (index & ((uint64_t{1} << 35) - 1))];
+  if (e.table[site].words) return *e.table[site].at(index);
   return e.random.bits(step, e.operation + site, index, random_bits);
 }
 

@@ -118,7 +118,7 @@ SOFTAMP_PRIMITIVE uint32_t draw_word(const StepEnvironment& e, const FloatFormat
   const RoundingPolicy& p = e.environment.semantics.rounding(format);
   if (!p.stochastic()) return 0;
   const kernel::WordTable& table = e.environment.table[site];
-  if (table.words) return table.words[(index >> 35) * table.outputs + (index & ((uint64_t{1} << 35) - 1))];
+  if (table.words) return *table.at(index);
   return e.environment.random.bits(*e.step, e.environment.operation + site, index, p.random_bits);
 }
 

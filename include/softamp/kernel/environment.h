@@ -16,6 +16,11 @@ namespace softamp::kernel {
 struct WordTable {
   const uint32_t* words = nullptr;
   uint64_t outputs = 0;
+
+  /// Where the word of the rounding at `index` lies; those of the next outputs of its block follow it.
+  SOFTAMP_INLINE const uint32_t* at(uint64_t index) const {
+    return words + product_block(index) * outputs + product_output(index);
+  }
 };
 
 /// One operation of one run of a graph.
@@ -32,8 +37,7 @@ struct Environment {
   /// product_index(p, output)). 0 if the policy needs none.
   SOFTAMP_INLINE uint32_t draw(const RoundingPolicy& policy, uint32_t site, uint64_t index) const {
     if (!policy.stochastic()) return 0;
-    if (table[site].words)
-      return table[site].words[(index >> 35) * table[site].outputs + (index & ((uint64_t{1} << 35) - 1))];
+    if (table[site].words) return *table[site].at(index);
     return random.bits(step, operation + site, index, policy.random_bits);
   }
 };

@@ -81,13 +81,18 @@ struct RandomBits {
   }
 };
 
+inline constexpr int kProductOutputBits = 35;  ///< the lower ones of a product_index
+
 /// Index of a rounding inside a product or convolution: accumulation block (< 2^29) of an output (< 2^35). An output
 /// keeps its lane through the whole chain (N71).
 SOFTAMP_INLINE uint64_t product_index(uint64_t accumulation_block, uint64_t output) {
   assert(accumulation_block < uint64_t{1} << 29);
-  assert(output < uint64_t{1} << 35);
-  return accumulation_block << 35 | output;
+  assert(output < uint64_t{1} << kProductOutputBits);
+  return accumulation_block << kProductOutputBits | output;
 }
+/// Its two parts.
+SOFTAMP_INLINE uint64_t product_block(uint64_t index) { return index >> kProductOutputBits; }
+SOFTAMP_INLINE uint64_t product_output(uint64_t index) { return index & ((uint64_t{1} << kProductOutputBits) - 1); }
 
 /// The 32-bit lanes of one (step, operation), in order of index, as a std::uniform_random_bit_generator: the n-th
 /// number is `bits(step, operation, n, 32)`, n modulo 2^64.

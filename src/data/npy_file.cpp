@@ -120,7 +120,8 @@ void Writer::write(const void* elements, size_t count) {
 
 void Writer::commit() {
   if (missing_ > 0) throw Error(path_ + ": " + std::to_string(missing_) + " elements of its shape are missing");
-  // A full disk may be reported only here.
+  // A full disk may be reported only here. Not by Replacement (src/report/whole_file.h): closing and renaming fail
+  // alike, and ~Writer, a public class's, removes the file by the descriptor that is still open.
   if (::close(std::exchange(descriptor_, -1)) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int error = errno;
     ::unlink(temporary_.c_str());

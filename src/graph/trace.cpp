@@ -7,6 +7,7 @@
 
 #include "softamp/numerics/version.h"
 #include "softamp/report/names.h"
+#include "src/report/whole_file.h"
 
 namespace softamp {
 namespace {
@@ -193,25 +194,21 @@ std::string settings_json(const ExecutorOptions& o) {
 }
 
 struct TraceWriter::State {
-  std::filesystem::path file, partial;
+  Replacement replacement;
   std::ofstream out;
 };
 
-TraceWriter::TraceWriter(const std::filesystem::path& file, const ExecutorOptions& options)
-    : state_(new State{file, file.string() + ".partial", {}}) {
-  state_->out.open(state_->partial, std::ios::binary | std::ios::trunc);
-  if (!state_->out) throw std::runtime_error(state_->partial.string() + ": cannot be written");
+TraceWriter::TraceWriter(const std::filesystem::path& file, const ExecutorOptions& options) {
+  const std::string partial = file.string() + ".partial";
+  std::ofstream out(partial, std::ios::binary | std::ios::trunc);
+  if (!out) throw std::runtime_error(partial + ": cannot be written");
+  state_.reset(new State{{partial, file}, std::move(out)});
   state_->out << "{\"softamp_trace\":1,\"arithmetic\":" << kArithmeticVersion
               << ",\"backend\":" << OrderedJson(options.backend).dump() << ",\"settings\":" << settings_json(options)
               << "}\n";
 }
 
-TraceWriter::~TraceWriter() {
-  if (!state_->out.is_open()) return;
-  state_->out.close();
-  std::error_code ignored;
-  std::filesystem::remove(state_->partial, ignored);
-}
+TraceWriter::~TraceWriter() = default;
 
 void TraceWriter::write(uint32_t step, const Node& node, int port, const TensorType& type, const void* data) {
   state_->out << line_of(step, node, port, type, data).dump() << '\n';
@@ -220,11 +217,10 @@ void TraceWriter::write(uint32_t step, const Node& node, int port, const TensorT
 void TraceWriter::close() {
   state_->out.close();
   if (!state_->out) {
-    std::error_code ignored;
-    std::filesystem::remove(state_->partial, ignored);
-    throw std::runtime_error(state_->partial.string() + ": not all could be written; is the disk full?");
+    state_->replacement.remove_made();
+    throw std::runtime_error(state_->replacement.made().string() + ": not all could be written; is the disk full?");
   }
-  std::filesystem::rename(state_->partial, state_->file);
+  state_->replacement.put_in_place();
 }
 
 TraceComparison compare_traces(const std::filesystem::path& a_file, const std::filesystem::path& b_file) {

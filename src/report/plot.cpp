@@ -17,6 +17,7 @@
 #include <stdexcept>
 
 #include "src/report/plot_script.h"
+#include "src/report/whole_file.h"
 
 namespace softamp {
 namespace {
@@ -135,16 +136,11 @@ void write_plot(const Plot& plot, const fs::path& file) {
   const int descriptor = open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
   if (descriptor < 0) throw std::runtime_error("cannot write '" + file.string() + "': " + std::strerror(errno));
   close(descriptor);
-  try {
-    const std::string said = run_gnuplot(plot_script(plot, partial.string(), terminal));
-    if (fs::file_size(partial) == 0) throw std::runtime_error("gnuplot wrote nothing for '" + file.string() + "'");
-    if (file.extension() == ".svg") describe_axes(plot, said, partial);
-    fs::rename(partial, file);
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove(partial, ignored);
-    throw;
-  }
+  Replacement replacement(partial, file);
+  const std::string said = run_gnuplot(plot_script(plot, partial.string(), terminal));
+  if (fs::file_size(partial) == 0) throw std::runtime_error("gnuplot wrote nothing for '" + file.string() + "'");
+  if (file.extension() == ".svg") describe_axes(plot, said, partial);
+  replacement.put_in_place();
 }
 
 }  // namespace softamp

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <map>
 #include <set>
@@ -23,6 +22,7 @@
 #include "softamp/data/npy.h"
 #include "softamp/graph/trace.h"
 #include "src/data/archive.h"
+#include "src/report/whole_file.h"
 #include "src/tensor/npy_types.h"
 
 namespace softamp {
@@ -191,11 +191,10 @@ void save_checkpoint(const Checkpoint& checkpoint, const fs::path& file) {
   } catch (const std::exception& e) {
     fail(file, std::string("the checkpoint cannot be written: ") + e.what());
   }
-  if (::rename(temporary.c_str(), file.c_str()) != 0) {
-    const std::string why = std::strerror(errno);
-    ::unlink(temporary.c_str());
-    fail(file, "the checkpoint cannot be put in place: " + why);
-  }
+  Replacement replacement(temporary, file);  // write_zip removes what it could not finish
+  std::error_code error;
+  replacement.put_in_place(error);
+  if (error) fail(file, "the checkpoint cannot be put in place: " + error.message());
   synchronise_folder(folder);
 }
 

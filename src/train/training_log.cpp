@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "src/report/whole_file.h"
 #include "src/train/json_number.h"
 #include "src/train/settings/settings_fields.h"
 
@@ -65,6 +66,7 @@ TrainingLog::TrainingLog(std::string file, const TrainSettings& settings, const 
   const std::string partial = file_ + ".partial";
   std::ofstream out(partial, std::ios::binary | std::ios::trunc);
   if (!out) fail(partial, std::string("cannot be written: ") + std::strerror(errno));
+  Replacement replacement(partial, file_);
   out << first_line(settings, warnings) << '\n';
   int64_t kept = lines_before_;
   for (; kept < keep && std::getline(in, line) && !in.eof(); ++kept) {
@@ -74,17 +76,12 @@ TrainingLog::TrainingLog(std::string file, const TrainSettings& settings, const 
     out << line << '\n';
   }
   out.close();
-  std::error_code error;
-  if (kept < keep) {
-    fs::remove(partial, error);
+  if (kept < keep)
     fail(file_, std::to_string(kept - lines_before_) + " whole lines after line 1; expected the " +
                     std::to_string(keep - lines_before_) + " of the run up to its checkpoint");
-  }
-  if (out) fs::rename(partial, file_, error);
-  if (!out || error) {
-    fs::remove(partial, error);
-    fail(file_, "not all could be written; is the disk full?");
-  }
+  std::error_code error;
+  if (out) replacement.put_in_place(error);
+  if (!out || error) fail(file_, "not all could be written; is the disk full?");
   open(true);
 }
 

@@ -129,14 +129,14 @@ std::string text_of(const Attribute& value) {
   struct Text {
     std::string operator()(bool b) const { return b ? "true" : "false"; }
     std::string operator()(int64_t i) const { return std::to_string(i); }
-    std::string operator()(double d) const { return shortest_decimal(kBinary64, __builtin_bit_cast(uint64_t, d)); }
+    std::string operator()(double d) const { return shortest_decimal(d); }
     std::string operator()(const std::string& s) const { return "'" + graph_detail::printable(s) + "'"; }
     std::string operator()(DType t) const { return name_of(t); }
     std::string operator()(const Shape& s) const { return s.text(); }
     std::string operator()(const std::vector<int64_t>& numbers) const { return list(numbers); }
     std::string operator()(const std::shared_ptr<const Tensor>& t) const {
       if (!t) return "no tensor";
-      std::string text = std::string(name_of(t->dtype())) + t->shape().text();
+      std::string text = t->type().text();
       if (t->elements() != 1) return text;
       const DType d = t->dtype();
       return text + " " +

@@ -1,15 +1,12 @@
 // The state machine of loss scales: what changes the scale, and which rows of the table are valid.
 #include "softamp/precision/loss_scale.h"
 
-#include <bit>
 #include <stdexcept>
 
 #include "softamp/report/number_text.h"
 
 namespace softamp {
 namespace {
-
-std::string text_of(double value) { return shortest_decimal(kBinary64, std::bit_cast<uint64_t>(value)); }
 
 bool is_nan(double value) { return value != value; }
 /// Finite, and a float32 number.
@@ -34,26 +31,27 @@ void LossScaleOptions::validate() const {
     if (is_nan(initial)) throw std::invalid_argument("loss_scale_value must be a Python int or float.");
     if (initial < 1)
       throw std::invalid_argument(name.starts_with("mindspore")
-                                      ? "loss_scale must be at least 1, but got loss_scale " + text_of(initial)
+                                      ? "loss_scale must be at least 1, but got loss_scale " + shortest_decimal(initial)
                                       : "loss_scale_value must be at least 1.");
   }
-  expect(is_float32(min) && min > 0, "min", text_of(min), "a positive float32 number");
-  expect(is_float32(max) && max >= min, "max", text_of(max), "a float32 number of at least min, " + text_of(min));
-  expect(initial >= min && initial <= max, "initial", text_of(initial),
-         "a number of min .. max, " + text_of(min) + " .. " + text_of(max));
+  expect(is_float32(min) && min > 0, "min", shortest_decimal(min), "a positive float32 number");
+  expect(is_float32(max) && max >= min, "max", shortest_decimal(max),
+         "a float32 number of at least min, " + shortest_decimal(min));
+  expect(initial >= min && initial <= max, "initial", shortest_decimal(initial),
+         "a number of min .. max, " + shortest_decimal(min) + " .. " + shortest_decimal(max));
   expect(unscale <= Unscale::kFoldedIntoRate, "unscale", std::to_string(static_cast<int>(unscale)), "an Unscale");
   expect(overflow_from <= OverflowFrom::kBoth, "overflow_from", std::to_string(static_cast<int>(overflow_from)),
          "an OverflowFrom");
   expect(max_consecutive >= 0, "max_consecutive", std::to_string(max_consecutive), "0 (no limit) or more");
   expect(window >= 1, "window", std::to_string(window), "1 or more");
-  expect(growth > 1 && growth <= 0x1.fffffep127, "growth", text_of(growth), "a finite number above 1");
-  expect(backoff > 0 && backoff < 1, "backoff", text_of(backoff), "a number of (0, 1)");
+  expect(growth > 1 && growth <= 0x1.fffffep127, "growth", shortest_decimal(growth), "a finite number above 1");
+  expect(backoff > 0 && backoff < 1, "backoff", shortest_decimal(backoff), "a number of (0, 1)");
   if (!histogram) return;
   expect(dynamic, "histogram", "true", "false, because the scale is fixed");
-  expect(histogram_edge > 0 && histogram_edge <= 0x1.fffffep127, "histogram_edge", text_of(histogram_edge),
+  expect(histogram_edge > 0 && histogram_edge <= 0x1.fffffep127, "histogram_edge", shortest_decimal(histogram_edge),
          "a positive finite number");
-  expect(histogram_threshold >= 0 && histogram_threshold < 1, "histogram_threshold", text_of(histogram_threshold),
-         "a share of [0, 1)");
+  expect(histogram_threshold >= 0 && histogram_threshold < 1, "histogram_threshold",
+         shortest_decimal(histogram_threshold), "a share of [0, 1)");
 }
 
 LossScale::LossScale(LossScaleOptions options) : options_(std::move(options)) {
@@ -115,9 +113,9 @@ void LossScale::set_state(const State& s) {
   };
   const double scale = static_cast<double>(s.scale);
   if (options_.dynamic && !(scale >= options_.min && scale <= options_.max))
-    refuse("scale", text_of(scale), text_of(options_.min) + " .. " + text_of(options_.max));
+    refuse("scale", shortest_decimal(scale), shortest_decimal(options_.min) + " .. " + shortest_decimal(options_.max));
   if (!options_.dynamic && !(s.scale == static_cast<float>(options_.initial)))
-    refuse("scale", text_of(scale), text_of(options_.initial));
+    refuse("scale", shortest_decimal(scale), shortest_decimal(options_.initial));
   if (s.good_steps < 0 || s.good_steps >= options_.window)
     refuse("good_steps", std::to_string(s.good_steps), "0 .. " + std::to_string(options_.window - 1));
   if (s.consecutive < 0) refuse("consecutive", std::to_string(s.consecutive), "0 or more");

@@ -2,7 +2,7 @@
 // one.
 #include "softamp/precision/mixed_precision_context.h"
 
-#include <cstdio>
+#include "src/report/decimal_text.h"
 
 namespace softamp {
 namespace {
@@ -108,8 +108,7 @@ void MixedPrecisionContext::check_device(const Policy& policy, double gpu_capabi
   const std::string end =
       "If you will use compatible GPU(s) not attached to this host, e.g. by running a multi-worker model, you can "
       "ignore this warning. This message will only be logged once";
-  char device[80];
-  std::snprintf(device, sizeof device, "emulated GPU, compute capability %.1f", gpu_capability);
+  const std::string device = "emulated GPU, compute capability " + fixed_places(gpu_capability, 1);
   if (gpu_capability >= kLeastContextCapability)
     log(LogLevel::kInfo, begin +
                              "OK\nYour GPU will likely run quickly with dtype policy mixed_float16 as it has compute "

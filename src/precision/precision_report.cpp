@@ -1,21 +1,15 @@
 #include "softamp/precision/precision_report.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <utility>
 
 #include "src/precision/report_rows.h"
 #include "src/precision/report_text.h"
+#include "src/report/decimal_text.h"
 
 namespace softamp {
 namespace {
-
-std::string percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
-  return text;
-}
 
 /// Nodes that have a floating-point unit, and those with one in low precision afterwards.
 struct FloatingNodes {
@@ -89,8 +83,8 @@ std::string PrecisionReport::summary() const {
   lines.push_back({"casts", std::to_string(plan.casts.size()) + " added: " + std::to_string(to_low) + " to " + low +
                                 " (" + std::to_string(to_low - counted) + " of constants and variables), " +
                                 std::to_string(to_float) + " to float32"});
-  lines.push_back({"low precision", percent(low_share()) + ": " + std::to_string(floating.low) + " of " +
-                                        std::to_string(floating.all) + " nodes of floating type, afterwards"});
+  lines.push_back({"low precision", fixed_places(100 * low_share(), 1) + " %" + ": " + std::to_string(floating.low) +
+                                        " of " + std::to_string(floating.all) + " nodes of floating type, afterwards"});
   if (!colours.groups.empty()) lines.push_back({"groups", std::to_string(groups())});
   return aligned(lines.size(), [&](size_t l) { return lines[l]; }, {}) + by_list_and_operation(*this);
 }

@@ -1,18 +1,13 @@
 // PrecisionReport::json: one object, a line for each unit and cast. Text that is not UTF-8 becomes U+FFFD, so that
 // every reader takes it.
-#include <charconv>
 
 #include "softamp/precision/precision_report.h"
 #include "src/precision/report_rows.h"
 #include "src/precision/report_text.h"
+#include "src/report/decimal_text.h"
 
 namespace softamp {
 namespace {
-
-std::string number(double value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
 
 /// "key": value pairs, in the order in which they come.
 class Object {
@@ -91,7 +86,7 @@ std::string PrecisionReport::json() const {
   field("low", json_string(name_of(plan.low)));
   field("nodes", std::to_string(nodes()));
   field("converted_nodes", std::to_string(converted_nodes()));
-  field("low_share", number(low_share()));
+  field("low_share", round_trip_text(low_share()));
   field("groups", colours.groups.empty() ? "null" : std::to_string(groups()));
   field("casts_to_low", std::to_string(plan.casts_to_low()));
   field("casts_to_low_counted", std::to_string(plan.casts_to_low_counted()));

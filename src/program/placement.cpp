@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "src/report/decimal_text.h"
 
 namespace softamp::program {
 namespace {
@@ -34,9 +35,7 @@ std::string Placement::fraction() const {
   if (split.rest == 0) return "0";
   const int zeros = __builtin_ctzll(split.rest);
   if (zeros >= 48) return std::to_string(split.rest >> zeros) + "/" + std::to_string(uint64_t{1} << (64 - zeros));
-  char text[40];
-  std::snprintf(text, sizeof text, "%.10g", std::ldexp(static_cast<double>(split.rest), -64));
-  return text;
+  return significant_digits(std::ldexp(static_cast<double>(split.rest), -64), 10);
 }
 
 std::string Placement::reason(const RoundingPolicy& policy) const {

@@ -5,7 +5,6 @@
 
 #include <boost/multiprecision/cpp_dec_float.hpp>
 
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <iomanip>
@@ -47,8 +46,6 @@ std::vector<double> final_values(const SumReport& r) {
   return values;
 }
 
-std::string decimal_text(double value) { return shortest_decimal(kBinary64, std::bit_cast<uint64_t>(value)); }
-
 std::string decimal_and_code(const FloatFormat& format, uint64_t code) {
   return shortest_decimal(format, code) + " (" + code_text(format, code) + ")";
 }
@@ -89,13 +86,13 @@ void print_sum(const SumReport& r, std::ostream& out) {
           << "  " << code_text(f, r.sum.codes[i]) << '\n';
     if (listed < all) out << "and " << all - listed << " more, which --json lists\n";
     const auto [mean, sd] = mean_and_deviation(final_values(r));
-    out << "\nmean         " << decimal_text(mean) << '\n';
-    out << "sd           " << (std::isnan(sd) ? "needs two replicas" : decimal_text(sd)) << '\n';
+    out << "\nmean         " << shortest_decimal(mean) << '\n';
+    out << "sd           " << (std::isnan(sd) ? "needs two replicas" : shortest_decimal(sd)) << '\n';
   } else {
     out << "final sum    " << decimal_and_code(f, r.sum.codes[0]) << ", " << ending(r) << '\n';
   }
-  out << "exact sum    " << decimal_text(r.sum.exact) << ", with the rounded addend\n"
-      << "decimal sum  " << decimal_text(decimal_sum(r)) << ", with the addend as typed\n"
+  out << "exact sum    " << shortest_decimal(r.sum.exact) << ", with the rounded addend\n"
+      << "decimal sum  " << shortest_decimal(decimal_sum(r)) << ", with the addend as typed\n"
       << "flags        ";
   for (int b = 0; b < kFlagCount; ++b)
     if (r.sum.first_addition[b] != 0)

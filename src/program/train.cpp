@@ -11,7 +11,6 @@
 #include "softamp/train/loss_scale_search.h"
 #include "softamp/train/training_run.h"
 
-#include <bit>
 #include <iostream>
 #include <iterator>
 #include <utility>
@@ -78,8 +77,7 @@ int search(const TrainSettings& settings, const TrainVerbOptions& o) {
     print_json({{"verb", "train"}, {"max_loss_scale", found.scale}, {"overflows", found.overflows}});
     return kSuccess;
   }
-  const auto text = [](double x) { return shortest_decimal(kBinary64, std::bit_cast<uint64_t>(x)); };
-  std::cout << "max loss scale  " << text(found.scale) << ": the first step "
+  std::cout << "max loss scale  " << shortest_decimal(found.scale) << ": the first step "
             << (found.overflows == 0 ? "does not overflow with any power of two up to this one, where the search ends"
                 : found.scale == 0   ? "overflows without a loss scale"
                                      : "does not overflow, with twice as much it does")

@@ -8,6 +8,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "src/report/decimal_text.h"
+
 namespace softamp {
 namespace {
 
@@ -28,11 +30,8 @@ std::string plain(const std::string& text) {
   return result;
 }
 
-std::string number(double value, const char* format = "%.17g") {
-  char text[40];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
+/// All its digits.
+std::string number(double value) { return significant_digits(value, 17); }
 
 bool drawable(double value, int log) { return std::isfinite(value) && (log == 0 || value > 0); }
 
@@ -140,7 +139,7 @@ class Looks {
 std::string ticks_at(char axis, const std::vector<double>& values) {
   std::string text = std::string("set ") + axis + "tics (";
   for (size_t i = 0; i < values.size(); ++i)
-    text += (i ? ", " : "") + quoted(number(values[i], "%.6g")) + " " + number(values[i]);
+    text += (i ? ", " : "") + quoted(significant_digits(values[i], 6)) + " " + number(values[i]);
   return text + ")\n";
 }
 
@@ -247,8 +246,8 @@ void check_plot(const Plot& plot) {
   }
   const auto check = [](const char* name, const std::optional<PlotRange>& range, int log) {
     if (range && !(drawable(range->least, log) && drawable(range->greatest, log) && range->least < range->greatest))
-      throw std::invalid_argument(std::string("plot: ") + name + " " + number(range->least, "%g") + ":" +
-                                  number(range->greatest, "%g") + ": expected least < greatest" +
+      throw std::invalid_argument(std::string("plot: ") + name + " " + significant_digits(range->least, 6) + ":" +
+                                  significant_digits(range->greatest, 6) + ": expected least < greatest" +
                                   (log != 0 ? ", both positive on a logarithmic axis" : ""));
   };
   check("x_range", plot.x_range, plot.x_log);

@@ -1,10 +1,9 @@
 #include "src/reproduce/outcome_text.h"
 
 #include "softamp/report/number_text.h"
+#include "src/report/decimal_text.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstdio>
 #include <sstream>
 
 namespace softamp::reproduce {
@@ -48,7 +47,7 @@ std::string cell_text(const Json& cell) {
   if (cell.is_null()) return "-";
   if (cell.is_boolean()) return cell.get<bool>() ? "yes" : "no";
   if (cell.is_string()) return cell;
-  if (cell.is_number_float()) return shortest_decimal(kBinary64, std::bit_cast<uint64_t>(cell.get<double>()));
+  if (cell.is_number_float()) return shortest_decimal(cell.get<double>());
   return cell.dump();
 }
 
@@ -90,16 +89,11 @@ std::string agreement_text(const Result& result) {
 }
 
 std::string duration_text(double seconds) {
-  const auto text = [](const char* format, double value) {
-    char buffer[40];
-    std::snprintf(buffer, sizeof buffer, format, value);
-    return std::string(buffer);
-  };
-  if (seconds < 9.95) return text("%.1f s", seconds);
-  if (seconds < 99.5) return text("%.0f s", seconds);
-  if (seconds < 99.5 * 60) return text("%.0f min", seconds / 60);
-  if (seconds < 72 * 3600) return text("%.1f h", seconds / 3600);
-  return text("%.0f days", seconds / 86400);
+  if (seconds < 9.95) return fixed_places(seconds, 1) + " s";
+  if (seconds < 99.5) return fixed_places(seconds, 0) + " s";
+  if (seconds < 99.5 * 60) return fixed_places(seconds / 60, 0) + " min";
+  if (seconds < 72 * 3600) return fixed_places(seconds / 3600, 1) + " h";
+  return fixed_places(seconds / 86400, 0) + " days";
 }
 
 std::string setting_text(const Json& value) {

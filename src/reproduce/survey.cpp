@@ -1,7 +1,7 @@
 #include "src/reproduce/survey.h"
 
 #include "softamp/report/names.h"
-#include "src/reproduce/text.h"
+#include "src/report/decimal_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -66,7 +66,7 @@ double RoundingVariance::operator()(double exact) const {
   return below * (quantum - below);
 }
 
-std::string six_digits(double value) { return text::digits(value, 6); }
+std::string six_digits(double value) { return significant_digits(value, 6); }
 
 Json cell(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 

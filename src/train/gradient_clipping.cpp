@@ -1,5 +1,4 @@
 // Clipping of gradients as nodes: by value, by each norm, by the norm of all together.
-#include <bit>
 #include <stdexcept>
 
 #include "softamp/report/number_text.h"
@@ -26,8 +25,7 @@ void GradientClipping::validate() const {
   const auto check = [](const std::optional<double>& bound, const char* field) {
     // The least bound avoids float32 subnormals, which the preset `ipu` flushes.
     if (bound && !(*bound >= 0x1p-126 && *bound <= 0x1.fffffep127))
-      throw std::invalid_argument(std::string("gradient clipping: ") + field + " is " +
-                                  shortest_decimal(kBinary64, std::bit_cast<uint64_t>(*bound)) +
+      throw std::invalid_argument(std::string("gradient clipping: ") + field + " is " + shortest_decimal(*bound) +
                                   "; expected a positive number in the range of float32, from 1.1754944e-38");
   };
   check(value, "value");

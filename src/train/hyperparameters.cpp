@@ -1,11 +1,10 @@
 // Hyperparameters: their ranges, and their values in the dtype of an update (TUTORIAL G27, G30, G36).
-#include <bit>
-#include <charconv>
 #include <stdexcept>
 
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 #include "softamp/train/optimizer.h"
+#include "src/report/decimal_text.h"
 
 namespace softamp {
 namespace {
@@ -15,13 +14,8 @@ constexpr double kInfinity = __builtin_huge_val();
 bool is_finite(double x) { return x - x == 0; }
 double magnitude(double x) { return x < 0 ? -x : x; }
 
-std::string text_of(double value) { return shortest_decimal(kBinary64, std::bit_cast<uint64_t>(value)); }
-/// Eight significant digits: enough to tell values of float16 and bfloat16 apart, and as printf's %.8g.
-std::string short_text(double value) {
-  char buffer[40];
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 8);
-  return std::string(buffer, end);
-}
+/// Enough to tell values of float16 and bfloat16 apart.
+std::string short_text(double value) { return significant_digits(value, 8); }
 
 double rounded(double value, DType dtype) { return Tensor::full(dtype, {}, value).value(0); }
 double smallest_normal(DType dtype) { return value_of(format_of(dtype), format_of(dtype).min_normal_code()); }
@@ -87,7 +81,7 @@ void OptimizerOptions::validate() const {
     if (!good) throw std::invalid_argument(who + field + " is " + value + "; expected " + expected);
   };
   const auto number = [&](bool good, const char* field, double value, const char* expected) {
-    expect(good, field, text_of(value), expected);
+    expect(good, field, shortest_decimal(value), expected);
   };
   expect(kind <= OptimizerKind::kAdamW, "kind", std::to_string(static_cast<int>(kind)), "an OptimizerKind");
   number(learning_rate >= 0 && learning_rate < kInfinity, "learning_rate", learning_rate, "a finite number from 0");
@@ -107,7 +101,7 @@ void OptimizerOptions::validate() const {
 
 HyperparameterCheck check_hyperparameter(std::string_view name, double asked, DType dtype) {
   if (!is_finite(asked))
-    throw std::invalid_argument("hyperparameter " + std::string(name) + " is " + text_of(asked) +
+    throw std::invalid_argument("hyperparameter " + std::string(name) + " is " + shortest_decimal(asked) +
                                 "; expected a finite number");
   if (!is_floating(dtype))
     throw std::invalid_argument("hyperparameter " + std::string(name) + ": dtype is " + name_of(dtype) +
@@ -136,8 +130,8 @@ std::vector<HyperparameterCheck> Optimizer::check(DType dtype, double loss_scale
   const DType in = options_.hyperparameters.value_or(dtype);
   const OptimizerOptions& o = options_;
   if (!(loss_scale > 0 && is_finite(loss_scale)))
-    throw std::invalid_argument("optimizer " + std::string(name_of(o.kind)) + ": loss scale is " + text_of(loss_scale) +
-                                "; expected a positive finite number");
+    throw std::invalid_argument("optimizer " + std::string(name_of(o.kind)) + ": loss scale is " +
+                                shortest_decimal(loss_scale) + "; expected a positive finite number");
   std::vector<HyperparameterCheck> all;
   const auto add = [&](const char* name, double asked) { all.push_back(check_hyperparameter(name, asked, in)); };
   const auto add_mean = [&](const char* name, double asked) {
@@ -174,7 +168,8 @@ double Optimizer::rate(int64_t t, double loss_scale) const {
   const std::string who = std::string("optimizer ") + name_of(options_.kind) + ": ";
   if (t < 1) throw std::invalid_argument(who + "step is " + std::to_string(t) + "; expected 1 or more");
   if (!(loss_scale > 0 && is_finite(loss_scale)))
-    throw std::invalid_argument(who + "loss scale is " + text_of(loss_scale) + "; expected a positive finite number");
+    throw std::invalid_argument(who + "loss scale is " + shortest_decimal(loss_scale) +
+                                "; expected a positive finite number");
   const double divided = options_.learning_rate / loss_scale;
   if (options_.kind != OptimizerKind::kAdam && options_.kind != OptimizerKind::kAdamW) return divided;
   // Powers below 2^-60 do not change 1 - power.

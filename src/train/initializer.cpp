@@ -20,8 +20,6 @@ uint32_t operation_of(std::string_view path) {
   return static_cast<uint32_t>((hash ^ hash >> 24 ^ hash >> 48) & (RandomBits::kOperations - 1));
 }
 
-std::string decimal_text(double x) { return shortest_decimal(kBinary64, __builtin_bit_cast(uint64_t, x)); }
-
 /// How the numbers of one variable are made from random words: fma(random, factor, addend) in fp32 (N200).
 struct DrawRecipe {
   kernel::RandomKind kind;
@@ -46,11 +44,11 @@ DrawRecipe draw_recipe_of(const Initializer& initializer, const Shape& shape) {
 }  // namespace
 
 std::string Initializer::text() const {
-  const std::string both = "(" + decimal_text(a) + ", " + decimal_text(b) + ")";
+  const std::string both = "(" + shortest_decimal(a) + ", " + shortest_decimal(b) + ")";
   switch (kind) {
     case Kind::kZeros: return "zeros";
     case Kind::kOnes: return "ones";
-    case Kind::kConstant: return "constant(" + decimal_text(a) + ")";
+    case Kind::kConstant: return "constant(" + shortest_decimal(a) + ")";
     case Kind::kGlorotUniform: return "glorot_uniform";
     case Kind::kNormal: return "normal" + both;
     case Kind::kTruncatedNormal: return "truncated_normal" + both;

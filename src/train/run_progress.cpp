@@ -5,17 +5,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "src/report/decimal_text.h"
+
 namespace softamp::train_detail {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The shortest text that reads back as the same double.
-std::string text_of(double x) {
-  char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, x);
-  return {buffer, end.ptr};
-}
 double exact_number_of(const Json& json) {
   const std::string& text = json.get_ref<const std::string&>();
   double x = 0;
@@ -30,13 +26,13 @@ double exact_number_of(const Json& json) {
 std::string RunProgress::to_json() const {
   Json json;
   json["skipped"] = skipped;
-  json["epoch_sum"] = text_of(epoch_sum);
+  json["epoch_sum"] = round_trip_text(epoch_sum);
   json["epoch_losses"] = Json::array();
-  for (const double loss : epoch_losses) json["epoch_losses"].push_back(text_of(loss));
+  for (const double loss : epoch_losses) json["epoch_losses"].push_back(round_trip_text(loss));
   json["evaluations"] = Json::array();
   for (const Evaluation& e : evaluations)
     json["evaluations"].push_back(
-        {{"step", e.step}, {"images", e.images}, {"correct", e.correct}, {"loss", text_of(e.loss)}});
+        {{"step", e.step}, {"images", e.images}, {"correct", e.correct}, {"loss", round_trip_text(e.loss)}});
   json["log_lines"] = log_lines;
   json["data"] = data;
   if (!recipe.empty()) json["recipe"] = recipe;

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <iostream>
 #include <stdexcept>
@@ -15,6 +14,7 @@
 #include "softamp/graph/trace.h"
 #include "softamp/train/checkpoint.h"
 #include "src/precision/recipe_source.h"
+#include "src/report/decimal_text.h"
 #include "src/report/progress.h"
 #include "src/report/same_file.h"
 #include "src/train/evaluation.h"
@@ -61,12 +61,8 @@ std::optional<MechanismSummary> mechanism_of(const TrainSettings& s, const Train
                           plan.casts_to_low()};
 }
 
-std::string fixed(double x, int digits) {
-  if (x != x) return "nan";  // of either sign
-  char text[350];            // room for the largest double
-  std::snprintf(text, sizeof text, "%.*f", digits, x);
-  return text;
-}
+/// A NaN of either sign is "nan".
+std::string fixed(double x, int places) { return x != x ? "nan" : fixed_places(x, places); }
 
 /// Refuses two outputs in one file, and an output that would replace the recipe.
 void check_outputs(const TrainSettings& settings, const RunOutput& output) {
@@ -267,9 +263,8 @@ class Run {
   }
 
   void show(const StepResult& result) {
-    char note[64];
-    std::snprintf(note, sizeof note, "loss %.3g, scale %.6g", result.loss, static_cast<double>(result.scale_after));
-    line_->update(static_cast<uint64_t>(step_), note);
+    line_->update(static_cast<uint64_t>(step_), "loss " + significant_digits(result.loss, 3) + ", scale " +
+                                                    significant_digits(static_cast<double>(result.scale_after), 6));
   }
 
   /// False if it was stopped before its end.

@@ -19,6 +19,9 @@ std::string exact_decimal(const FloatFormat& format, uint64_t code);
 /// The shortest decimal that rounds (to nearest even) to this code, the closest among equally short ones: "0.3333".
 /// Written plainly from 1e-4 up to 1e17, else with an exponent. A whole number below 1e17 is written exactly.
 std::string shortest_decimal(const FloatFormat& format, uint64_t code);
+inline std::string shortest_decimal(double value) {
+  return shortest_decimal(kBinary64, __builtin_bit_cast(uint64_t, value));
+}
 
 /// The value in C's hexadecimal notation: "0x1.554p-2".
 std::string hex_float(const FloatFormat& format, uint64_t code);

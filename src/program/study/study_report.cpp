@@ -4,15 +4,14 @@
 #include "softamp/report/number_text.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <limits>
 #include <optional>
 #include <ostream>
 
 #include "src/report/csv_cell.h"
+#include "src/report/decimal_text.h"
 
 namespace softamp::program {
 namespace {
@@ -21,14 +20,7 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kPlotPoints = 50;
 constexpr const char* kNoMechanism = "none";
 
-std::string fixed(double value, int digits) {
-  if (std::isnan(value)) return "-";
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-std::string number(double value) { return shortest_decimal(kBinary64, std::bit_cast<uint64_t>(value)); }
+std::string fixed_or_none(double value, int places) { return std::isnan(value) ? "-" : fixed_places(value, places); }
 
 double mean_of(const std::vector<double>& values) {
   double total = 0;
@@ -47,7 +39,7 @@ std::string description(const StudyReport& r) {
   say("network", s.network);
   if (!varied("mechanism")) say("precision", s.mechanism == kNoMechanism ? s.precision : s.mechanism);
   say("optimizer", s.optimizer);
-  say("learning_rate", "learning rate " + number(s.learning_rate));
+  say("learning_rate", "learning rate " + shortest_decimal(s.learning_rate));
   say("batch_size", "batch " + std::to_string(s.batch_size));
   // Only the folder's name: plots are shown to others.
   const std::filesystem::path folder = std::filesystem::path(s.data + "/").lexically_normal().parent_path();
@@ -217,12 +209,13 @@ void print_study(const StudyReport& r, std::ostream& out) {
   table.add(std::move(head));
   for (const StudyRow& row : r.rows) {
     std::vector<std::string> cells = row.values;
-    if (mechanisms) cells.insert(cells.end(), {fixed(row.low_percent, 1), fixed(row.casts, 0)});
-    cells.insert(cells.end(), {fixed(row.loss.mean, 4), fixed(row.loss.deviation, 4), fixed(row.accuracy.mean, 2),
-                               fixed(row.accuracy.deviation, 2), fixed(row.accuracy.error, 2), fixed(row.skipped, 1),
-                               fixed(row.images_per_second, 0),
+    if (mechanisms) cells.insert(cells.end(), {fixed_or_none(row.low_percent, 1), fixed_or_none(row.casts, 0)});
+    cells.insert(cells.end(), {fixed_or_none(row.loss.mean, 4), fixed_or_none(row.loss.deviation, 4),
+                               fixed_or_none(row.accuracy.mean, 2), fixed_or_none(row.accuracy.deviation, 2),
+                               fixed_or_none(row.accuracy.error, 2), fixed_or_none(row.skipped, 1),
+                               fixed_or_none(row.images_per_second, 0),
                                row.stopped ? std::to_string(row.stopped) + " of " + std::to_string(row.runs) : "0"});
-    if (mechanisms) cells.insert(cells.end() - 1, fixed(row.speed, 2));
+    if (mechanisms) cells.insert(cells.end() - 1, fixed_or_none(row.speed, 2));
     table.add(std::move(cells));
   }
   table.print(out);
@@ -269,7 +262,7 @@ std::string study_csv(const StudyReport& r) {
     for (const std::string& value : row.values) text += csv_cell(value) + ",";
     const std::vector<double> values = numbers(r, row);
     for (size_t c = 0; c < values.size(); ++c)
-      text += std::string(c ? "," : "") + (std::isnan(values[c]) ? std::string() : number(values[c]));
+      text += std::string(c ? "," : "") + (std::isnan(values[c]) ? std::string() : shortest_decimal(values[c]));
     text += '\n';
   }
   return text;

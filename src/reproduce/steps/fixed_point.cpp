@@ -7,6 +7,7 @@
 
 #include "softamp/data/sampler.h"
 #include "softamp/report/names.h"
+#include "src/report/decimal_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/fixed_point_net.h"
 
@@ -156,17 +157,7 @@ double margin(double p, double q, int64_t images) {
   return 5 * std::sqrt((p * (1 - p) + q * (1 - q)) / static_cast<double>(images));
 }
 
-std::string per_cent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f %%", 100 * share);
-  return text;
-}
-
-std::string three(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", x);
-  return text;
-}
+std::string per_cent(double share) { return fixed_places(100 * share, 2) + " %"; }
 
 /// Compares with the paper's words, for formats with the stated numbers of bits after the point; everything else is
 /// recorded.
@@ -179,7 +170,7 @@ void add_checks(const Plan& plan, const std::vector<Training>& all, Outcome& o) 
     const bool judged = plan.usual && is_published(t.setup.kept);
     const double far = margin(t.share, reference.share, images);
     const std::string ours = per_cent(t.share) + " against " + per_cent(reference.share) + " in fp32; training loss " +
-                             three(t.loss) + " against " + three(reference.loss);
+                             fixed_places(t.loss, 3) + " against " + fixed_places(reference.loss, 3);
     if (judged && t.setup.rounding.mode == RoundingMode::kStochastic && fraction >= 10)
       o.checks.push_back({t.name + ": test error near fp32's", Against::kShape, ours,
                           "close to that of floating point: not worse by 5 standard errors, " + per_cent(far),
@@ -200,9 +191,10 @@ void add_checks(const Plan& plan, const std::vector<Training>& all, Outcome& o) 
       if (t.setup.rounding.mode == RoundingMode::kStochastic) stochastic = &t;
     }
     if (!nearest || !stochastic) continue;
-    o.checks.push_back({name_of(format) + ": training loss", Against::kShape,
-                        "stochastic " + three(stochastic->loss) + ", nearest " + three(nearest->loss),
-                        "stochastic below nearest", stochastic->loss < nearest->loss});
+    o.checks.push_back(
+        {name_of(format) + ": training loss", Against::kShape,
+         "stochastic " + fixed_places(stochastic->loss, 3) + ", nearest " + fixed_places(nearest->loss, 3),
+         "stochastic below nearest", stochastic->loss < nearest->loss});
   }
 }
 
@@ -258,11 +250,10 @@ std::string deviations(const Plan& plan) {
   std::string layers;
   for (const size_t w : plan.net.widths) layers += (layers.empty() ? "" : "-") + std::to_string(w);
   const double epochs = static_cast<double>(plan.images) / static_cast<double>(plan.sets.train.count);
-  char seen_text[64];
-  std::snprintf(seen_text, sizeof seen_text, "%.3g", epochs);
   return "The publication trains 784-1000-1000-10 on MNIST until it has learnt, to a test error of 1.4 % in floating "
          "point; here it is " +
-         layers + " on " + plan.sets.train.name + ", for " + seen_text + (epochs == 1 ? " epoch" : " epochs") +
+         layers + " on " + plan.sets.train.name + ", for " + significant_digits(epochs, 3) +
+         (epochs == 1 ? " epoch" : " epochs") +
          ". Its first weights are given as N(0, 0.01), which is taken as a standard deviation of 0.01. Images "
          "and the outputs of layers are " +
          name_of(fixed16(kOutputFraction)) +

@@ -10,6 +10,7 @@
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 #include "softamp/report/running_sum.h"
+#include "src/report/decimal_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/steps/vanishing_update_runs.h"
@@ -79,12 +80,6 @@ uint64_t power(const FloatFormat& f, int exponent) {
   return static_cast<uint64_t>(exponent + f.bias) << f.mantissa_bits();
 }
 
-std::string text_of(const char* form, double x) {
-  char text[48];
-  std::snprintf(text, sizeof text, form, x);
-  return text;
-}
-
 /// One weight, one update, rounded to nearest. Next to w = 1 the places above are 2^(1-p) wide, those below 2^-p (p:
 /// the precision). An update of half a place is a tie, which goes to the even significand, that of 1: it vanishes. The
 /// next larger number of the format does not. So the largest ratio of a weight to an update that still adds is just
@@ -111,7 +106,7 @@ void single_update(const Plan& plan, Outcome& o) {
       const bool published = f == kFp16 && add;
       o.checks.push_back({format_name(f) + ", nearest: least w / u at which " + (add ? "1 + u" : "1 - u") + " is 1",
                           published ? Against::kFigure : Against::kBound,
-                          as_predicted ? text_of("%.0f", ratio) : "other", text_of("%.0f", ratio), as_predicted});
+                          as_predicted ? fixed_places(ratio, 0) : "other", fixed_places(ratio, 0), as_predicted});
     }
   }
   o.tables.push_back(std::move(table));
@@ -167,14 +162,14 @@ ManyUpdates many_updates(const Plan& plan, const FloatFormat& f, uint32_t operat
   const std::string name = format_name(f) + ", " + std::to_string(count) + " updates of " + exact_decimal(f, u) + ": ";
   table.rows.push_back(
       {format_name(f), exact_decimal(f, u), count, m.nearest.back(), m.stochastic.back(), m.master.back(), margin});
-  o.checks.push_back({name + "nearest", Against::kBound, text_of("%.9g", m.nearest.back()), "1: every update vanishes",
-                      m.nearest.back() == 1});
-  o.checks.push_back({name + "fp32 master", Against::kBound, text_of("%.9g", m.master.back()), "1.5, exactly",
+  o.checks.push_back({name + "nearest", Against::kBound, significant_digits(m.nearest.back(), 9),
+                      "1: every update vanishes", m.nearest.back() == 1});
+  o.checks.push_back({name + "fp32 master", Against::kBound, significant_digits(m.master.back(), 9), "1.5, exactly",
                       m.master.back() == 1.5});
   const bool derived = plan.bits >= (below_two ? 2 : 3);
   o.checks.push_back({name + "stochastic, mean", derived ? Against::kBound : Against::kRecorded,
-                      text_of("%.6f", m.stochastic.back()),
-                      derived ? "1.5 within 5 standard errors, " + text_of("%.2g", margin) : "-",
+                      fixed_places(m.stochastic.back(), 6),
+                      derived ? "1.5 within 5 standard errors, " + significant_digits(margin, 2) : "-",
                       !derived || std::fabs(m.stochastic.back() - 1.5) <= margin});
   return m;
 }
@@ -206,7 +201,7 @@ void trainings(const Plan& plan, Watch& watch, Outcome& o) {
   table.columns.push_back("mean");
   Plot plot;
   plot.title = "Training with small updates";
-  plot.subtitle = "a network of two dense layers, Adam at a rate of " + text_of("%g", plan.training.rate);
+  plot.subtitle = "a network of two dense layers, Adam at a rate of " + significant_digits(plan.training.rate, 6);
   plot.x_label = "step";
   plot.y_label = "training loss";
   std::vector<std::vector<double>> ends;

@@ -2,12 +2,12 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "softamp/data/images.h"
 #include "softamp/data/sampler.h"
 #include "softamp/train/layers.h"
 #include "softamp/train/trainer.h"
+#include "src/report/decimal_text.h"
 
 namespace softamp::reproduce {
 
@@ -60,9 +60,7 @@ std::vector<Check> judged(const std::vector<std::vector<double>>& ends, bool usu
   const auto above_fp32 = [&](size_t way) {
     double sum = 0;
     for (size_t i = 0; i < seeds; ++i) sum += ends[way][i] - ends[0][i];
-    char text[32];
-    std::snprintf(text, sizeof text, "%+.4f", sum / static_cast<double>(seeds));
-    return std::string(text);
+    return signed_places(sum / static_cast<double>(seeds), 4);
   };
   const auto name = [](size_t way) { return "training, " + keepings()[way].name + ": mean loss above fp32's"; };
   bool highest = true;

@@ -8,6 +8,7 @@
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 #include "softamp/report/running_sum.h"
+#include "src/report/decimal_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/sums/harmonic_sum.h"
 #include "src/reproduce/sums/sum_cases.h"
@@ -104,7 +105,7 @@ void check_known(Outcome& o, const FloatFormat& f, RoundingMode mode, const Harm
     const Against against = e.published ? Against::kFigure : Against::kBound;
     const std::string what = name + ", " + name_of(mode);
     // fp32's sum is given to nine digits, the others to the last.
-    const std::string ours = f == kFp32 ? significant(value_of(f, sum.code), 9) : text_of(f, sum.code);
+    const std::string ours = f == kFp32 ? significant_digits(value_of(f, sum.code), 9) : text_of(f, sum.code);
     o.checks.push_back({what + ": sum", against, ours, e.sum, ours == e.sum});
     const std::string term = std::to_string(sum.term), their_term = std::to_string(e.term);
     o.checks.push_back({what + ": term at which it ends", against, term, their_term, term == their_term});
@@ -120,7 +121,8 @@ void check_end(Outcome& o, const FloatFormat& f, RoundingMode mode, const Harmon
   const bool nearest = mode == RoundingMode::kNearestEven;
   const bool agrees = nearest ? term <= quantum / 2 : term < quantum;
   o.checks.push_back({format_name(f) + ", " + name_of(mode) + ": the term it ends at, in quanta of the sum",
-                      Against::kBound, significant(term / quantum, 4), nearest ? "at most 0.5" : "below 1", agrees});
+                      Against::kBound, significant_digits(term / quantum, 4), nearest ? "at most 0.5" : "below 1",
+                      agrees});
 }
 
 void deterministic(Outcome& o, const FloatFormat& f, RoundingMode mode, Curve* curve) {
@@ -138,17 +140,18 @@ void check_stochastic(Outcome& o, const Choices& c, const FloatFormat& f, const 
   const std::string what = format_name(f) + ", stochastic, " + std::to_string(c.terms) + " terms: ";
   if (s.beyond > kBeyond || !std::isfinite(found.mean)) {
     o.checks.push_back({what + "the format is too narrow for them", Against::kRecorded,
-                        "a sum reaches the largest number with probability " + significant(s.beyond, 4), "", true});
+                        "a sum reaches the largest number with probability " + significant_digits(s.beyond, 4), "",
+                        true});
     return;
   }
   const double slack = 1e-9 * s.exact_terms + s.beyond * value_of(f, f.max_finite_code());
   o.checks.push_back(
-      {what + "expectation", Against::kBound, significant(s.expected.mean, 10),
-       significant(s.exact_terms - s.bias_bound, 10) + " .. " + significant(s.exact_terms, 10),
+      {what + "expectation", Against::kBound, significant_digits(s.expected.mean, 10),
+       significant_digits(s.exact_terms - s.bias_bound, 10) + " .. " + significant_digits(s.exact_terms, 10),
        s.expected.mean >= s.exact_terms - s.bias_bound - slack && s.expected.mean <= s.exact_terms + slack});
   const double error = kSumStandardErrors * s.expected.sd / std::sqrt(static_cast<double>(c.samples));
-  o.checks.push_back({what + "mean of " + std::to_string(c.samples), Against::kBound, significant(found.mean, 8),
-                      significant(s.expected.mean, 8) + " +- " + significant(error, 2),
+  o.checks.push_back({what + "mean of " + std::to_string(c.samples), Against::kBound, significant_digits(found.mean, 8),
+                      significant_digits(s.expected.mean, 8) + " +- " + significant_digits(error, 2),
                       std::abs(found.mean - s.expected.mean) <= error + slack});
 }
 

@@ -11,6 +11,7 @@
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 #include "softamp/report/running_sum.h"
+#include "src/report/decimal_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/stagnation_plot.h"
@@ -77,7 +78,7 @@ Choices choices_of(const Request& r) {
 uint64_t code_of(const FloatFormat& f, const std::string& text) { return to_code(f, number_from_text(text)).code; }
 std::string number(double value) {
   if (!std::isfinite(value)) return "overflow";
-  return significant(value, 17);
+  return significant_digits(value, 17);
 }
 
 RunningSumSetup setup_of(const FloatFormat& f, const Semantics& s, uint64_t addend, uint64_t count, uint64_t replicas,

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -35,18 +34,6 @@ struct ComputedMean {
 inline constexpr ComputedMean kComputedMeans[] = {{16, "1.00017"}, {10, "0.99805"}, {8, "0.99340"}, {4, "0.93490"}};
 inline constexpr double kComputedSums = 20000;
 inline constexpr double kComputedHalfDigit = 5e-6;  ///< they have five decimals
-
-/// `value` with so many significant digits, or decimals.
-inline std::string significant(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*g", digits, value);
-  return text;
-}
-inline std::string fixed(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
-}
 
 /// Whether formats, roundings and random bits are the defaults, so that facts about these hold.
 inline bool usual(const Request& r) { return r.formats.empty() && r.roundings.empty() && !r.bits; }

@@ -6,6 +6,7 @@
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 #include "softamp/report/running_sum.h"
+#include "src/report/decimal_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/sum_cases.h"
@@ -87,11 +88,11 @@ RunningSum nearest(Run& run, const FloatFormat& f) {
   if (f == kFp16) {
     check("final sum", end, "0.25");
     check("last addition with an effect", last, "2181");
-    check("exact total", significant(sum.exact, 9), "1.00016594");
+    check("exact total", significant_digits(sum.exact, 9), "1.00016594");
   } else if (f == kBf16) {
     check("final sum", end, "0.03125");
     check("last addition with an effect", last, "273");
-    check("exact total", significant(sum.exact, 9), "1.00135803");
+    check("exact total", significant_digits(sum.exact, 9), "1.00135803");
   }
   return sum;
 }
@@ -111,19 +112,20 @@ void check_computed(Run& run, const FloatFormat& f, int bits, const Stochastic& 
   // A sum below 2 discards at most 13 bits of the addend: with as many random bits every one of them counts, and no
   // addition has a bias.
   if (bits >= 13 && (fp16 || f == kBf16)) {
-    const std::string ours = significant(s.exact.mean, 9), theirs = fp16 ? "1.00016594" : "1.00135803";
+    const std::string ours = significant_digits(s.exact.mean, 9), theirs = fp16 ? "1.00016594" : "1.00135803";
     checks.push_back({what, Against::kBound, ours, theirs, ours == theirs});
     const double computed_sd = fp16 ? .0154 : .0510;
     const double bound = kSumStandardErrors * s.exact.sd / std::sqrt(2 * kComputedSums) + .00005;
     checks.push_back({format_name(f) + ", " + std::to_string(bits) + " bits: standard deviation", Against::kBound,
-                      fixed(s.exact.sd, 5), fixed(computed_sd, 4) + " +- " + fixed(bound, 5) + " of 20,000 sums",
+                      fixed_places(s.exact.sd, 5),
+                      fixed_places(computed_sd, 4) + " +- " + fixed_places(bound, 5) + " of 20,000 sums",
                       std::abs(s.exact.sd - computed_sd) <= bound});
   }
   for (const ComputedMean& c : kComputedMeans)
     if (fp16 && bits == c.random_bits) {
       const double bound = kSumStandardErrors * s.exact.sd / std::sqrt(kComputedSums) + kComputedHalfDigit;
-      checks.push_back({what + ", against 20,000 sums computed apart", Against::kBound, fixed(s.exact.mean, 5),
-                        std::string(c.mean) + " +- " + fixed(bound, 5),
+      checks.push_back({what + ", against 20,000 sums computed apart", Against::kBound, fixed_places(s.exact.mean, 5),
+                        std::string(c.mean) + " +- " + fixed_places(bound, 5),
                         std::abs(s.exact.mean - std::atof(c.mean)) <= bound});
     }
 }
@@ -145,8 +147,8 @@ Stochastic stochastic(Run& run, const FloatFormat& f, int bits) {
   const std::string what =
       format_name(f) + ", " + std::to_string(bits) + " bits, " + std::to_string(c.samples) + " sums: ";
   std::vector<Check>& checks = run.outcome.checks;
-  checks.push_back({what + "mean", Against::kBound, significant(found.mean, 8),
-                    significant(s.exact.mean, 8) + " +- " + significant(kSumStandardErrors * error, 2),
+  checks.push_back({what + "mean", Against::kBound, significant_digits(found.mean, 8),
+                    significant_digits(s.exact.mean, 8) + " +- " + significant_digits(kSumStandardErrors * error, 2),
                     std::abs(found.mean - s.exact.mean) <= kSumStandardErrors * error + 1e-12});
   // The variance of n samples scatters by sqrt((m4 - sd^4) / n), m4 the fourth central moment; its root by 1 / (2 sd)
   // of that. For normal sums that is sd / sqrt(2 n); those of the narrowest formats are skewed.
@@ -156,8 +158,9 @@ Stochastic stochastic(Run& run, const FloatFormat& f, int bits) {
   const double excess = std::max(0.0, fourth - std::pow(s.exact.sd, 4));
   const double spread = s.exact.sd > 0 ? kSumStandardErrors * std::sqrt(excess) / root / (2 * s.exact.sd) : 0;
   const bool many = c.samples >= kFewSamples;
-  checks.push_back({what + "standard deviation", many ? Against::kBound : Against::kRecorded, significant(found.sd, 5),
-                    significant(s.exact.sd, 5) + (many ? " +- " + significant(spread, 2) : ""),
+  checks.push_back({what + "standard deviation", many ? Against::kBound : Against::kRecorded,
+                    significant_digits(found.sd, 5),
+                    significant_digits(s.exact.sd, 5) + (many ? " +- " + significant_digits(spread, 2) : ""),
                     !many || std::abs(found.sd - s.exact.sd) <= spread + 1e-12});
   check_computed(run, f, bits, s);
   return s;
@@ -171,13 +174,13 @@ void hardware(Run& run, const Stochastic& s) {
   run.outcome.tables.push_back(std::move(t));
   const MeanAndDeviation ipu = mean_and_deviation(kHardware);
   const double bound = 4 * s.exact.sd / std::sqrt(20.0);
-  run.outcome.checks.push_back({"the IPU's twenty sums: their mean against our expectation", Against::kBound,
-                                fixed(s.exact.mean, 4), fixed(ipu.mean, 4) + " +- " + fixed(bound, 4),
-                                std::abs(s.exact.mean - ipu.mean) <= bound});
+  run.outcome.checks.push_back(
+      {"the IPU's twenty sums: their mean against our expectation", Against::kBound, fixed_places(s.exact.mean, 4),
+       fixed_places(ipu.mean, 4) + " +- " + fixed_places(bound, 4), std::abs(s.exact.mean - ipu.mean) <= bound});
   double farthest = 0;
   for (const double h : kHardware) farthest = std::max(farthest, std::abs(h - s.exact.mean) / s.exact.sd);
   run.outcome.checks.push_back({"the IPU's twenty sums: the farthest, in our standard deviations", Against::kBound,
-                                fixed(farthest, 1), "at most 5", farthest <= 5});
+                                fixed_places(farthest, 1), "at most 5", farthest <= 5});
 }
 
 /// The order of the hardware's own generator: end values of four lanes by two programs that share no code with ours.
@@ -216,7 +219,7 @@ Figure histogram(const FloatFormat& f, int bits, const Stochastic& s) {
   plot.title = "0.0001 added 10,000 times in " + format_name(f) + ": where the sums end";
   plot.subtitle = "stochastic rounding, " + std::to_string(bits) + " random bits";
   plot.x_label = "final sum";
-  plot.y_label = "share of the sums (%), by bins of " + significant(width, 4);
+  plot.y_label = "share of the sums (%), by bins of " + significant_digits(width, 4);
   plot.curves = {ours, exact};
   if (f == kFp16) {
     for (double& share : ipu.y)  // no mark where no sum ended

@@ -57,8 +57,6 @@ Case refinement() {
   return c;
 }
 
-std::string text(double x) { return shortest_decimal(kBinary64, std::bit_cast<uint64_t>(x)); }
-
 /// One judgement: what the publications say of this unit and this sum.
 struct Expectation {
   size_t row;
@@ -121,8 +119,8 @@ void small_sums(Outcome& o) {
   expected.push_back({7, Unit::kFp32Chain, 1 + 0x1p-22, "1 + 2^-22: to nearest, ties to even"});
   for (const Expectation& e : expected) {
     const double ours = cases[e.row].by(e.unit);
-    o.checks.push_back(
-        {cases[e.row].name + ", " + title_of(e.unit), Against::kShape, text(ours), e.says, ours == e.value});
+    o.checks.push_back({cases[e.row].name + ", " + title_of(e.unit), Against::kShape, shortest_decimal(ours), e.says,
+                        ours == e.value});
   }
   o.tables.push_back(t);
 }
@@ -168,8 +166,8 @@ void quarter_sums(Outcome& o) {
     for (size_t f = 0; f < 3; ++f) {
       const double ours = sum_of(kFamilies[f], q.a, q.b);
       row.push_back(ours);
-      o.checks.push_back(
-          {"e4m3, " + q.name + ", " + t.columns[2 + f], Against::kShape, text(ours), says[f], ours == expected[f]});
+      o.checks.push_back({"e4m3, " + q.name + ", " + t.columns[2 + f], Against::kShape, shortest_decimal(ours), says[f],
+                          ours == expected[f]});
     }
     t.rows.push_back(row);
   }
@@ -202,7 +200,7 @@ void falling_sums(Outcome& o) {
     }
     t.rows.push_back({title_of(k.unit), k.group, std::ldexp(1.0, -1 - k.fraction_bits), sums[0], sums[1]});
     o.checks.push_back({std::string("a sum that falls as a term grows, ") + title_of(k.unit), Against::kShape,
-                        text(sums[0]) + ", then " + text(sums[1]),
+                        shortest_decimal(sums[0]) + ", then " + shortest_decimal(sums[1]),
                         "sums are not normalised in between, and so not monotonic (Fasi et al.)",
                         sums[0] > sums[1] && sums[1] == 1});
   }

@@ -8,10 +8,10 @@
 
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
+#include "src/report/decimal_text.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <stdexcept>
 
 #include <tbb/parallel_for.h>
@@ -93,12 +93,6 @@ double mean_magnitude(const std::vector<std::vector<double>>& samples, size_t at
   return sum / static_cast<double>(samples.size());
 }
 
-std::string short_text(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", x);
-  return text;
-}
-
 /// Bounds. All numbers are positive and normal, so a group's greatest exponent E is at most the sum's, and sum >= 2^E.
 /// Truncating its g products and C loses less than (g + 1) 2^(E - F), truncating the sum to fp32 less than 2^-23 of it;
 /// so each of the n = ceil(k / g) groups loses less than d = (g + 1) 2^-F + 2^-23 of what it has, and never gains: the
@@ -119,7 +113,7 @@ void check_bounds(const Errors& errors, std::vector<Check>& checks) {
     const bool one_sided = core.exists();
     checks.push_back(
         {std::string("dot products, ") + kDrawnTitles[u] + ": error over its bound, at most", Against::kBound,
-         short_text(nearest) + (one_sided ? most <= 0 ? ", no sum too large" : ", sums too large" : ""),
+         significant_digits(nearest, 3) + (one_sided ? most <= 0 ? ", no sum too large" : ", sums too large" : ""),
          one_sided ? "below 1, no sum too large" : "at most 1", nearest <= 1 && (!one_sided || most <= 0)});
   }
 }
@@ -131,7 +125,7 @@ void check_order(const Errors& errors, std::vector<Check>& checks) {
   for (size_t u = 0; u < kDrawnUnits; ++u) {
     const double mean = mean_magnitude(errors[u], last);
     if (u > 0) falls = falls && mean < mean_magnitude(errors[u - 1], last);
-    ours += (u ? " > " : "") + short_text(mean);
+    ours += (u ? " > " : "") + significant_digits(mean, 3);
   }
   checks.push_back(
       {"dot products: mean error at the greatest k, IPU with half partials, Volta, Turing, Hopper, fp32 chain",

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "softamp/report/names.h"
+#include "src/report/decimal_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/training/gradient_exponents.h"
 #include "src/reproduce/training/loss_scaling_runs.h"
@@ -60,12 +61,6 @@ std::vector<int> run_scales(const Request& request) {
   if (!trains(request)) return {};
   if (request.brief) return {0, kLargestScale};
   return {0, 4, 8, 12, 16, 20, kLargestScale};
-}
-
-std::string text_of(const char* form, double x) {
-  char text[48];
-  std::snprintf(text, sizeof text, form, x);
-  return text;
 }
 
 /// The counts of one kind of gradients in one format at every scale.
@@ -150,7 +145,7 @@ void add_run_checks(const std::vector<ScaleRun>& runs, const RunSetup& setup, Ou
   // L >= -ln(1 - 65520 batch / S). No update is applied then, so that the next step is no better.
   for (const ScaleRun& r : runs) {
     const double needed = 65520.0 * static_cast<double>(setup.batch) / r.scale;
-    const std::string name = "scale " + text_of("%.0f", r.scale) + ": ";
+    const std::string name = "scale " + fixed_places(r.scale, 0) + ": ";
     const std::string ours = std::to_string(r.skipped) + " of " + std::to_string(r.losses.size()) + " steps skipped";
     if (needed < 1 && *std::min_element(r.losses.begin(), r.losses.end()) > -std::log(1 - needed) * 1.01)
       o.checks.push_back({name + "steps skipped", Against::kBound, ours,
@@ -196,7 +191,8 @@ Outcome run(const Request& request, Watch& watch) {
     }
     o.figures.push_back(share_figure(sweeps[0], sweeps[1], name));
     o.checks.push_back({name + ": activation gradients that are zero at scale 1", Against::kRecorded,
-                        text_of("%.3g %%", sweeps[0].zero[0]), "a large part (of another network, SSD)", true});
+                        significant_digits(sweeps[0].zero[0], 3) + " %", "a large part (of another network, SSD)",
+                        true});
   }
 
   Table trainings{"trainings",

@@ -12,6 +12,7 @@
 #include "softamp/numerics/random.h"
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
+#include "src/report/decimal_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/sum_cases.h"
@@ -78,9 +79,7 @@ std::string percent_text(double share, const char* like) {
   const std::string text = like;
   const size_t point = text.find('.');
   const int decimals = point == std::string::npos ? 0 : static_cast<int>(text.size() - point - 2);
-  char out[64];
-  std::snprintf(out, sizeof out, "%+.*f%%", decimals, 100 * share);
-  return out;
+  return signed_places(100 * share, decimals) + "%";
 }
 
 /// `value` in the notation and to the number of digits of `like`.

@@ -4,6 +4,7 @@
 
 #include "softamp/report/number_text.h"
 #include "softamp/report/running_sum.h"
+#include "src/report/decimal_text.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/sum_cases.h"
 #include "src/reproduce/sums/sum_chain.h"
@@ -53,7 +54,7 @@ void add_loss(Outcome& o, Table& t, const Loss& loss, uint64_t samples, int bits
   const uint64_t addend = to_code(kFp16, number_from_text(loss.text)).code;
   const uint64_t nearest = sums(addend, experiment_semantics(RoundingMode::kNearestEven), 1, seed, part, {}).codes[0];
   const std::string total = exact_decimal(kFp16, nearest);
-  const std::string mean = fixed(value_of(kFp16, nearest) / kSteps, 6);
+  const std::string mean = fixed_places(value_of(kFp16, nearest) / kSteps, 6);
 
   std::vector<double> means;
   const Semantics stochastic = experiment_semantics(RoundingMode::kStochastic, bits);
@@ -69,8 +70,9 @@ void add_loss(Outcome& o, Table& t, const Loss& loss, uint64_t samples, int bits
   o.checks.push_back({what + ", nearest: total", Against::kBound, total, loss.total, total == loss.total});
   o.checks.push_back({what + ", nearest: mean", Against::kBound, mean, loss.mean, mean == loss.mean});
   const double bound = kSumStandardErrors * sd / std::sqrt(static_cast<double>(samples));
-  o.checks.push_back({what + ", stochastic: mean of the means", Against::kBound, fixed(found.mean, 6),
-                      fixed(expected, 6) + " +- " + fixed(bound, 6), std::abs(found.mean - expected) <= bound + 1e-12});
+  o.checks.push_back({what + ", stochastic: mean of the means", Against::kBound, fixed_places(found.mean, 6),
+                      fixed_places(expected, 6) + " +- " + fixed_places(bound, 6),
+                      std::abs(found.mean - expected) <= bound + 1e-12});
 }
 
 }  // namespace

@@ -2,12 +2,12 @@
 #include "softamp/train/train_settings.h"
 
 #include <cmath>
-#include <cstdio>
 #include <stdexcept>
 #include <utility>
 
 #include "src/graph/nearest_name.h"
 #include "src/report/comma_list.h"
+#include "src/report/decimal_text.h"
 #include "src/train/settings/settings_fields.h"
 
 namespace softamp {
@@ -28,7 +28,7 @@ class Checker {
       note(key, "is " + std::to_string(value) + "; expected " + std::to_string(least) + ".." + std::to_string(most));
   }
   void number(const char* key, const std::optional<double>& value, bool good, const char* expected) {
-    if (value && !good) note(key, "is " + text(*value) + "; expected " + expected);
+    if (value && !good) note(key, "is " + significant_digits(*value, 9) + "; expected " + expected);
   }
   void word(const char* key, const std::string& value, const std::vector<std::string>& known) {
     std::string list;
@@ -59,11 +59,6 @@ class Checker {
   const SettingFault& fault() const { return fault_; }
 
  private:
-  static std::string text(double x) {
-    char buffer[32];
-    std::snprintf(buffer, sizeof buffer, "%.9g", x);
-    return buffer;
-  }
   SettingFault fault_;
 };
 

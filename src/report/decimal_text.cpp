@@ -1,0 +1,32 @@
+#include "src/report/decimal_text.h"
+
+#include <charconv>
+
+namespace softamp {
+namespace {
+
+constexpr int kRoom = 350;  // the largest double has 309 digits before the point
+
+}  // namespace
+
+std::string significant_digits(double value, int count) {
+  char text[kRoom];
+  return {text, std::to_chars(text, text + kRoom, value, std::chars_format::general, count).ptr};
+}
+
+std::string fixed_places(double value, int count) {
+  char text[kRoom];
+  return {text, std::to_chars(text, text + kRoom, value, std::chars_format::fixed, count).ptr};
+}
+
+std::string signed_places(double value, int count) {
+  const std::string text = fixed_places(value, count);
+  return text[0] == '-' ? text : "+" + text;
+}
+
+std::string round_trip_text(double value) {
+  char text[kRoom];
+  return {text, std::to_chars(text, text + kRoom, value).ptr};
+}
+
+}  // namespace softamp

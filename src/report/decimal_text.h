@@ -1,0 +1,21 @@
+// Doubles as decimal text with so many digits, as reports, notes and messages write them; in no locale but C's. The
+// exact and the shortest decimals of any format are in number_text.h.
+#pragma once
+
+#include <string>
+
+namespace softamp {
+
+/// As printf's "%.*g", `count` significant digits (1 .. 17) without trailing zeros: "0.0123457" of six.
+std::string significant_digits(double value, int count);
+
+/// As "%.*f", `count` places (0 .. 17) after the point: "1.50" of two.
+std::string fixed_places(double value, int count);
+
+/// The same with a sign before every number: "+1.50".
+std::string signed_places(double value, int count);
+
+/// The shortest text that reads back as the same double, with an exponent where that is shorter: "0.1", "1e+22".
+std::string round_trip_text(double value);
+
+}  // namespace softamp

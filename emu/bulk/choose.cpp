@@ -4,16 +4,16 @@
 namespace softamp::emu {
 namespace {
 
-/// What the fast kernels assume of any plan: overflow after rounding, gradual underflow, one NaN.
-bool usual(const RoundPlan& p) {
+/// What the fast kernels assume of any plan, beside fp16: overflow after rounding, gradual underflow, one NaN.
+bool plain_half(const RoundPlan& p) {
   return p.usual && p.format == kFp16 && p.overflow_above == p.max_finite && !p.propagate_nan && p.flush_below == 0;
 }
 /// MXCSR reports inexact for overflows, too.
 bool overflow_is_inexact(const RoundPlan& p) { return (p.on_inexact & ~p.on_overflow) == 0; }
-bool nearest(const RoundPlan& p) { return usual(p) && !p.stochastic && p.parity == 1 && overflow_is_inexact(p); }
+bool nearest(const RoundPlan& p) { return plain_half(p) && !p.stochastic && p.parity == 1 && overflow_is_inexact(p); }
 bool carry(const RoundPlan& p, const KernelTable& table) {
   const bool variant_carry = p.half == 0;
-  return usual(p) && p.stochastic && variant_carry && p.random_bits <= table.carry_bits && overflow_is_inexact(p);
+  return plain_half(p) && p.stochastic && variant_carry && p.random_bits <= table.carry_bits && overflow_is_inexact(p);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using WidenKernel = uint8_t (*)(const WidenPlan&, Element from, Element to, cons
 using ArithmeticKernel = uint8_t (*)(const ArithmeticPlan&, const RandomPlan&, const Slice&, uint8_t wanted);
 
 /// The general kernels support every plan, `aligned` most stochastic roundings of fp32. The others, null if a set has
-/// none, do what their names say: fp32 to fp16, and arithmetic on halves, under usual plans (see choose.cpp).
+/// none, do what their names say: fp32 to fp16, and arithmetic on halves, under the plans that choose.cpp lets through.
 struct KernelTable {
   RoundKernel round;
   WidenKernel widen;

@@ -75,10 +75,10 @@ class CastKernel final : public ElementKernel {
       way_ = staged(nullptr, Element::kF32, to_.format, s, isa);
     } else if (is_16_bits(source_) || target_ == DType::kFloat64) {
       widen_plan_ = plan_widen(from_.format, target_ == DType::kFloat64 ? Element::kF64 : Element::kF32, s);
-      const bool usual = s.narrow_infinity == InfinityOperand::kIeee || !is_16_bits(source_);
-      step_ = widen_plan_.vectorised && usual ? Step::kWiden : Step::kBody;
+      const bool ieee_infinities = s.narrow_infinity == InfinityOperand::kIeee || !is_16_bits(source_);
+      step_ = widen_plan_.vectorised && ieee_infinities ? Step::kWiden : Step::kBody;
       widen_ = kernels_of(isa).widen;
-      if (usual && target_ == DType::kFloat32 && s.wide.subnormals != Subnormals::kFlushToPositive) {
+      if (ieee_infinities && target_ == DType::kFloat32 && s.wide.subnormals != Subnormals::kFlushToPositive) {
         step_ = Step::kMove;
         first_ = table.move(source_ == DType::kFloat16 ? LaneMove::kWidenFp16 : LaneMove::kWidenBf16);
         if (s.wide.subnormals == Subnormals::kFlush) parameters_.result_flush_below = 0x00800000u;
@@ -101,7 +101,7 @@ class CastKernel final : public ElementKernel {
       first_ = table.move(LaneMove::kInt32ToBool);
     } else if (source_ != DType::kFloat64) {
       step_ = Step::kCompare;
-      first_ = ways_of(kernel::Elementwise::kNotEqual, source_, semantics(), isa, parameters_).usual.form;
+      first_ = ways_of(kernel::Elementwise::kNotEqual, source_, semantics(), isa, parameters_).silent.form;
     }
   }
   /// For bool to a float: a block of ones and one of zeros.

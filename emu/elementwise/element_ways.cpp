@@ -94,14 +94,14 @@ Ways ways_of(Elementwise op, DType t, const Semantics& s, bulk::InstructionSet i
   const bool signed_flush = s.wide.subnormals != Subnormals::kFlushToPositive;
 
   if (kernel::is_comparison(op)) {
-    ways.usual.form = table.form(narrow ? LaneForm::kCompare16 : LaneForm::kCompare32, op);
-    ways.telling = ways.usual;
+    ways.silent.form = table.form(narrow ? LaneForm::kCompare16 : LaneForm::kCompare32, op);
+    ways.telling = ways.silent;
     return ways;
   }
   if (kernel::is_selection(op)) {
     if (narrow ? policy.subnormals == Subnormals::kKeep : signed_flush)
-      ways.usual.form = table.form(narrow ? LaneForm::kCode16 : LaneForm::kCode32, op);
-    ways.telling = ways.usual;
+      ways.silent.form = table.form(narrow ? LaneForm::kCode16 : LaneForm::kCode32, op);
+    ways.telling = ways.silent;
     return ways;
   }
   // Infinities that count as other numbers cannot always be seen in a result.
@@ -112,10 +112,10 @@ Ways ways_of(Elementwise op, DType t, const Semantics& s, bulk::InstructionSet i
                                                 : LaneForm::kFp32To64;
   if (kernel::is_fp32_inside(op)) {
     if (narrow)
-      ways.usual = staged(table.form(to32, op), Element::kF32, f, s, isa);
+      ways.silent = staged(table.form(to32, op), Element::kF32, f, s, isa);
     else if (signed_flush)
-      ways.usual.form = table.form(LaneForm::kFp32, op);
-    ways.telling = ways.usual;
+      ways.silent.form = table.form(LaneForm::kFp32, op);
+    ways.telling = ways.silent;
     return ways;
   }
 
@@ -123,26 +123,26 @@ Ways ways_of(Elementwise op, DType t, const Semantics& s, bulk::InstructionSet i
   if (const LaneKernel form = table.form(to64, op); form && f.precision + (nearest ? 0 : policy.random_bits) <= 50)
     ways.telling = staged(form, Element::kF64, f, s, isa);
   if (by_way) {
-    const bool usual = s.wide.mode == RoundingMode::kNearestEven && signed_flush &&
-                       !(s.wide_operands_flushed && s.operand_flush_sign == FlushSign::kPositive);
-    const bool silent = (s.wide.flags & (kInexact | kUnderflow)) == 0;
-    if (usual) ways.usual = staged(table.form(to32, op), Element::kF32, f, s, isa);
-    ways.telling = silent ? ways.usual : Way{};
+    const bool fp32_serves = s.wide.mode == RoundingMode::kNearestEven && signed_flush &&
+                             !(s.wide_operands_flushed && s.operand_flush_sign == FlushSign::kPositive);
+    const bool flags_unseen = (s.wide.flags & (kInexact | kUnderflow)) == 0;
+    if (fp32_serves) ways.silent = staged(table.form(to32, op), Element::kF32, f, s, isa);
+    ways.telling = flags_unseen ? ways.silent : Way{};
   } else if (!nearest || op == Elementwise::kRsqrt) {
-    ways.usual = ways.telling;
+    ways.silent = ways.telling;
   } else if (narrow) {
-    ways.usual = staged(table.form(to32, op), Element::kF32, f, s, isa);  // an innocent double rounding (N405)
+    ways.silent = staged(table.form(to32, op), Element::kF32, f, s, isa);  // an innocent double rounding (N405)
   }
-  if (t == DType::kBFloat16 && nearest && policy.subnormals == Subnormals::kKeep && ways.usual.form)
+  if (t == DType::kBFloat16 && nearest && policy.subnormals == Subnormals::kKeep && ways.silent.form)
     if (const LaneKernel form = table.form(LaneForm::kBf16, op)) {
-      ways.usual = {};
-      ways.usual.form = form;
+      ways.silent = {};
+      ways.silent.form = form;
     }
   if (!narrow && nearest && signed_flush) {
-    ways.usual = {};
-    ways.usual.form = table.form(LaneForm::kFp32, op);
-    ways.usual.told_by_mxcsr = true;
-    ways.telling = ways.usual;
+    ways.silent = {};
+    ways.silent.form = table.form(LaneForm::kFp32, op);
+    ways.silent.told_by_mxcsr = true;
+    ways.telling = ways.silent;
   }
   return ways;
 }

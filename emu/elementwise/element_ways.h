@@ -38,9 +38,9 @@ void set_results(LaneParameters& parameters, const FloatFormat& f, const Semanti
 /// Whether all NaN results are one code, so that forms may write it.
 inline bool one_nan(const Semantics& s, const FloatFormat& f) { return s.rounding(f).nan != NanPattern::kPropagate; }
 
-/// The usual way, and the one used while inexact or underflow is sought.
+/// The way that is taken while neither inexact nor underflow is sought, and the one that tells them.
 struct Ways {
-  Way usual, telling;
+  Way silent, telling;
 };
 
 /// The ways of an operation on elements of dtype `t` (a float of at most 32 bits), and the constants of its forms.

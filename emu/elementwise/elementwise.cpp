@@ -40,9 +40,9 @@ class OperationKernel final : public ElementKernel {
       alpha_ = engine::rounded_to_fp32(attribute<double>(context.node, "alpha"));
     parameters_.alpha = alpha_;
     if (type_ == DType::kInt32) {
-      ways_.usual.form = table.form(kernel::is_comparison(op) ? LaneForm::kCompareInt32 : LaneForm::kInt32, op);
+      ways_.silent.form = table.form(kernel::is_comparison(op) ? LaneForm::kCompareInt32 : LaneForm::kInt32, op);
     } else if (type_ == DType::kFloat64) {
-      ways_.usual.form = table.form(LaneForm::kFp64, op);
+      ways_.silent.form = table.form(LaneForm::kFp64, op);
       possible_ = kInvalid | kDivideByZero | kOverflow;
     } else {
       ways_ = ways_of(op, type_, semantics(), isa, parameters_);
@@ -56,10 +56,10 @@ class OperationKernel final : public ElementKernel {
  private:
   Outcome lanes(const OpCall& call, const Block& block, uint8_t wanted) const override {
     const bool telling = (wanted & (kInexact | kUnderflow)) != 0;
-    const Way& way = telling ? ways_.telling : ways_.usual;
+    const Way& way = telling ? ways_.telling : ways_.silent;
     if (type_ == DType::kFloat64 || type_ == DType::kInt32) {
-      if (!ways_.usual.form) return {kAllRare, 0};
-      return {ways_.usual.form({{block.in[0], block.in[1]}, block.out, block.count, block.stream, &parameters_}), 0};
+      if (!ways_.silent.form) return {kAllRare, 0};
+      return {ways_.silent.form({{block.in[0], block.in[1]}, block.out, block.count, block.stream, &parameters_}), 0};
     }
     if (!way.form) return {kAllRare, 0};
     Outcome outcome;

@@ -63,15 +63,15 @@ bool pow_array(const float* x, const float* y, float* out, size_t n) {
       __builtin_memcpy(rest[1], b, (n - i) * sizeof(float));
       a = rest[0], b = rest[1];
     }
-    bool usual = true;
-    for (size_t k = 0; k < kStrip; k += kLanes) usual &= all_plain(load<F32>(a + k), load<F32>(b + k));
+    bool plain_strip = true;
+    for (size_t k = 0; k < kStrip; k += kLanes) plain_strip &= all_plain(load<F32>(a + k), load<F32>(b + k));
     float* const z = whole ? out + i : rest[0];
-    if (usual)
+    if (plain_strip)
       pow_strip<true>(a, b, z, kStrip);
     else
       pow_strip<false>(a, b, z, kStrip);
     if (!whole) __builtin_memcpy(out + i, z, (n - i) * sizeof(float));
-    plain &= usual;
+    plain &= plain_strip;
   }
   return plain;
 }

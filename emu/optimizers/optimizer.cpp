@@ -25,7 +25,7 @@ struct SiteWay {
   Way way{};  ///< none of kFp32
 };
 struct SiteWays {
-  SiteWay usual, telling;  ///< the latter while inexact or underflow is sought
+  SiteWay silent, telling;  ///< the latter while inexact or underflow is sought
 };
 
 SiteWay rounded_way(Leaves leaves, const FloatFormat& f, const Semantics& s, bulk::InstructionSet isa) {
@@ -38,15 +38,15 @@ bool find_ways(SiteWays& ways, DType type, const Semantics& s, bulk::Instruction
   const RoundingPolicy& p = s.rounding(f);
   const bool after_rounding = p.overflow_rule == OverflowRule::kAfterRounding;
   if (f.precision + (p.stochastic() ? p.random_bits : 0) > 50) return false;
-  ways.telling = ways.usual = rounded_way(Leaves::kOdd64, f, s, isa);
+  ways.telling = ways.silent = rounded_way(Leaves::kOdd64, f, s, isa);
   if (type == DType::kFloat32 && p.mode == RoundingMode::kNearestEven && after_rounding) {
-    ways.usual = {Leaves::kFp32, {}};
-    if (!(p.flags & kExactOnly)) ways.telling = ways.usual;
+    ways.silent = {Leaves::kFp32, {}};
+    if (!(p.flags & kExactOnly)) ways.telling = ways.silent;
   }
-  if (type == DType::kFloat16 && !p.stochastic()) ways.telling = ways.usual = rounded_way(Leaves::kOdd32, f, s, isa);
+  if (type == DType::kFloat16 && !p.stochastic()) ways.telling = ways.silent = rounded_way(Leaves::kOdd32, f, s, isa);
   if (type == DType::kFloat16 && p.stochastic() && p.variant == StochasticVariant::kCarry && p.random_bits <= 13 &&
       after_rounding)
-    ways.usual = rounded_way(Leaves::kTruncated, f, s, isa);
+    ways.silent = rounded_way(Leaves::kTruncated, f, s, isa);
   return true;
 }
 
@@ -216,7 +216,7 @@ class UpdateKernel final : public OpKernel {
   const float* store(const OpCall& call, const Block& b, uint32_t site, Stage stage, StageCall s, Buffers& buffers,
                      Seen& seen) const {
     const DType type = n_.type_of_site(site);
-    const SiteWay& way = seen.wanted & kExactOnly ? ways_[site].telling : ways_[site].usual;
+    const SiteWay& way = seen.wanted & kExactOnly ? ways_[site].telling : ways_[site].silent;
     const RoundingPolicy& policy = semantics_.rounding(format_of(type));
     float* const fresh = buffers.fresh[site ? site - 1 : 0];
     // Both slots may still be read while var is computed, and the first slot while the second is.

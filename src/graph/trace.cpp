@@ -28,26 +28,26 @@ OrderedJson line_of(uint32_t step, const Node& node, int port, const TensorType&
 
 /// The switches that differ from the preset, each by its number; except the layout of reports.
 OrderedJson unusual(const IpuSwitches& s) {
-  const IpuSwitches usual;
+  const IpuSwitches preset;
   OrderedJson out = OrderedJson::object();
   const auto add = [&](const char* name, auto value, auto otherwise) {
     if (value != otherwise) out[name] = static_cast<int>(value);
   };
-  add("sr_lane_map", s.sr_lane_map, usual.sr_lane_map);
-  add("sr_tail", s.sr_tail, usual.sr_tail);
-  add("work_split", s.work_split, usual.work_split);
-  add("overflow_rule", s.overflow_rule, usual.overflow_rule);
-  add("nan_pattern", s.nan_pattern, usual.nan_pattern);
-  add("half_inf_operand", s.half_inf_operand, usual.half_inf_operand);
-  add("inf_to_half_flags", s.inf_to_half_flags, usual.inf_to_half_flags);
-  add("f32_overflow_result", s.f32_overflow_result, usual.f32_overflow_result);
-  add("oflo_with_nanoo", s.oflo_with_nanoo, usual.oflo_with_nanoo);
-  add("pole_flag", s.pole_flag, usual.pole_flag);
-  add("sts_when_disabled", s.sts_when_disabled, usual.sts_when_disabled);
-  add("f32_daz", s.f32_daz, usual.f32_daz);
-  add("f32_ftz", s.f32_ftz, usual.f32_ftz);
-  add("f32_flush_sign", s.f32_flush_sign, usual.f32_flush_sign);
-  add("f2i_range", s.f2i_range, usual.f2i_range);
+  add("sr_lane_map", s.sr_lane_map, preset.sr_lane_map);
+  add("sr_tail", s.sr_tail, preset.sr_tail);
+  add("work_split", s.work_split, preset.work_split);
+  add("overflow_rule", s.overflow_rule, preset.overflow_rule);
+  add("nan_pattern", s.nan_pattern, preset.nan_pattern);
+  add("half_inf_operand", s.half_inf_operand, preset.half_inf_operand);
+  add("inf_to_half_flags", s.inf_to_half_flags, preset.inf_to_half_flags);
+  add("f32_overflow_result", s.f32_overflow_result, preset.f32_overflow_result);
+  add("oflo_with_nanoo", s.oflo_with_nanoo, preset.oflo_with_nanoo);
+  add("pole_flag", s.pole_flag, preset.pole_flag);
+  add("sts_when_disabled", s.sts_when_disabled, preset.sts_when_disabled);
+  add("f32_daz", s.f32_daz, preset.f32_daz);
+  add("f32_ftz", s.f32_ftz, preset.f32_ftz);
+  add("f32_flush_sign", s.f32_flush_sign, preset.f32_flush_sign);
+  add("f2i_range", s.f2i_range, preset.f2i_range);
   return out;
 }
 
@@ -128,7 +128,7 @@ std::string unlike_settings(const OrderedJson& a, const OrderedJson& b) {
 
 /// How a policy differs from IEEE 754, nearest even: all of it affects bits.
 OrderedJson policy_json(const RoundingPolicy& p) {
-  const RoundingPolicy usual;
+  const RoundingPolicy ieee;
   OrderedJson json = OrderedJson::object();
   const auto add = [&](const char* key, auto value, auto standard) {
     if (value != standard) json[key] = static_cast<int>(value);
@@ -137,14 +137,14 @@ OrderedJson policy_json(const RoundingPolicy& p) {
   if (p.stochastic()) {
     json["bits"] = p.random_bits;
     json["variant"] = name_of(p.variant);
-    add("alignment", p.alignment, usual.alignment);
+    add("alignment", p.alignment, ieee.alignment);
   }
   json["overflow"] = name_of(p.overflow);
-  add("overflow_rule", p.overflow_rule, usual.overflow_rule);
-  add("infinity", p.infinity, usual.infinity);
-  add("subnormals", p.subnormals, usual.subnormals);
-  add("nan", p.nan, usual.nan);
-  add("signed_zeros", p.signed_zeros, usual.signed_zeros);
+  add("overflow_rule", p.overflow_rule, ieee.overflow_rule);
+  add("infinity", p.infinity, ieee.infinity);
+  add("subnormals", p.subnormals, ieee.subnormals);
+  add("nan", p.nan, ieee.nan);
+  add("signed_zeros", p.signed_zeros, ieee.signed_zeros);
   return json;
 }
 

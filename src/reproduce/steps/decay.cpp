@@ -35,7 +35,7 @@ struct Plan {
   std::vector<RoundingMode> modes;
   std::vector<uint64_t> steps;
   int bits;
-  bool usual;  ///< no option was given, except perhaps the seed
+  bool by_default;  ///< no option was given, except perhaps the seed
   std::vector<DecayRun> runs;
 };
 
@@ -54,7 +54,7 @@ std::vector<FloatFormat> formats_of(const Request& request) {
 Plan plan_of(const Request& request) {
   Plan plan{formats_of(request), roundings_of(request, "decay"), survey::log_spaced(10, 1e6, 16), 0, false, {}};
   plan.bits = survey::random_bits_of(request, "decay", kUsualBits);
-  plan.usual = request.formats.empty() && request.roundings.empty() && !request.bits && !request.samples;
+  plan.by_default = request.formats.empty() && request.roundings.empty() && !request.bits && !request.samples;
   const uint32_t paths = paths_of(request, "decay", kUsualPaths, kMostPaths);
   for (uint32_t which = 0; which < std::size(kDecayCases); ++which)
     for (const FloatFormat& f : plan.formats)
@@ -242,7 +242,7 @@ void judge_both(Outcome& outcome, const Plan& plan, const std::vector<Result>& r
       const Result &still = nearest.back(), &drawn = stochastic.back();
       const double ours = drawn.error(), theirs = still.error();
       const double solution = kDecayCases[which].solution();
-      const bool must = plan.usual || std::abs(drawn.expected - solution) + drawn.deviation < theirs;
+      const bool must = plan.by_default || std::abs(drawn.expected - solution) + drawn.deviation < theirs;
       outcome.checks.push_back(
           judged(std::string(kDecayCases[which].name) + ", " + format_name(f) + ", n = " + std::to_string(still.run.n) +
                      ": error of the stochastic mean, and of nearest",

@@ -35,7 +35,8 @@ struct Plan {
   std::vector<FixedFormat> formats;  ///< of weights, updates and errors
   std::vector<RoundingMode> modes;
   int bits = kDefaultBits;
-  bool usual = true;  ///< the bits are the default, the images at least as many: what the paper says can be expected
+  bool comparable =
+      true;  ///< the bits are the default, the images at least as many: what the paper says can be expected
 };
 
 /// One training.
@@ -98,7 +99,7 @@ Plan plan_of(const Request& request) {
   if (plan.images < plan.net.batch)
     throw std::invalid_argument("fixed-point: --samples is " + std::to_string(plan.images) +
                                 " training images; expected at least one batch, " + std::to_string(plan.net.batch));
-  plan.usual = plan.bits == kDefaultBits && plan.images >= default_images(request);
+  plan.comparable = plan.bits == kDefaultBits && plan.images >= default_images(request);
   if (request.brief)
     plan.sets = generated_images(14, 14, 1, 2000, 1000);
   else if (const auto folder = data_folder(request.data))
@@ -167,7 +168,7 @@ void add_checks(const Plan& plan, const std::vector<Training>& all, Outcome& o) 
   for (const Training& t : all) {
     if (!t.setup.fixed) continue;
     const int fraction = -t.setup.kept.quantum_exponent;
-    const bool judged = plan.usual && is_published(t.setup.kept);
+    const bool judged = plan.comparable && is_published(t.setup.kept);
     const double far = margin(t.share, reference.share, images);
     const std::string ours = per_cent(t.share) + " against " + per_cent(reference.share) + " in fp32; training loss " +
                              fixed_places(t.loss, 3) + " against " + fixed_places(reference.loss, 3);
@@ -183,7 +184,7 @@ void add_checks(const Plan& plan, const std::vector<Training>& all, Outcome& o) 
       o.checks.push_back({t.name + ": test error", Against::kRecorded, ours, "-", true});
   }
   for (const FixedFormat& format : plan.formats) {
-    if (!plan.usual || !is_published(format) || format.quantum_exponent < -10) continue;
+    if (!plan.comparable || !is_published(format) || format.quantum_exponent < -10) continue;
     const Training *nearest = nullptr, *stochastic = nullptr;
     for (const Training& t : all) {
       if (!t.setup.fixed || t.setup.kept.quantum_exponent != format.quantum_exponent) continue;
@@ -241,7 +242,7 @@ std::string seen(const Plan& plan, const std::vector<Training>& all, const Outco
   text += "Of the test images this run classifies wrongly: ";
   for (const Training& t : all) text += (&t == &all.front() ? "" : ", ") + t.name + " " + per_cent(t.share);
   text += ".";
-  if (!plan.usual)
+  if (!plan.comparable)
     text += " With other random bits, or fewer images, than by default nothing is compared with the paper.";
   return text;
 }

@@ -29,7 +29,7 @@ struct Plan {
   std::vector<FloatFormat> formats;
   std::vector<RoundingMode> modes;
   int bits;
-  bool usual;  ///< no option was given, except perhaps the seed
+  bool by_default;  ///< no option was given, except perhaps the seed
   std::vector<HeatRun> runs;
 };
 
@@ -43,7 +43,7 @@ Plan plan_of(const Request& request) {
     if (f.precision < kLeastPrecision || f.min_quantum() > -f.precision - 5)
       throw std::invalid_argument("heat-equation: format " + format_name(f) + ": expected a precision of at least " +
                                   std::to_string(kLeastPrecision) + " bits, and a 32nd of an ulp of 1/2");
-  plan.usual = request.formats.empty() && request.roundings.empty() && !request.bits && !request.samples;
+  plan.by_default = request.formats.empty() && request.roundings.empty() && !request.bits && !request.samples;
   const uint32_t paths = paths_of(request, "heat-equation", kUsualPaths, kMostPaths);
   for (const FloatFormat& f : plan.formats)
     for (const RoundingMode mode : plan.modes)
@@ -282,9 +282,9 @@ void judge_stochastic(Outcome& outcome, const Plan& plan, const FloatFormat& f,
   outcome.checks.push_back(judged(what + "error goes as dt to the power (m from " +
                                       std::to_string(results.front()->run.m) + " to " +
                                       std::to_string(results.back()->run.m) + ")",
-                                  plan.usual ? Against::kShape : Against::kRecorded, six_digits(slope.value),
-                                  plan.usual ? "O(u dt^(-1/4)): between " + six_digits(least) + " and 0" : "",
-                                  !plan.usual || (slope.value > least && slope.value < 0)));
+                                  plan.by_default ? Against::kShape : Against::kRecorded, six_digits(slope.value),
+                                  plan.by_default ? "O(u dt^(-1/4)): between " + six_digits(least) + " and 0" : "",
+                                  !plan.by_default || (slope.value > least && slope.value < 0)));
 }
 
 /// Modes without a derived bound: their errors are recorded.

@@ -240,7 +240,7 @@ Outcome run(const Request& request, Watch& watch) {
   const std::string heights =
       ": in half precision at 7.09 after 512 terms, in bfloat16, with 8 bits, at 5.06 after 64, in single precision at "
       "15.40 after two million. Rounded down or toward zero it stops twice as early";
-  o.seen = general + (usual(request) ? heights : ". Rounded down or toward zero it stops earlier") +
+  o.seen = general + (by_default(request) ? heights : ". Rounded down or toward zero it stops earlier") +
            "; rounded up it never stops, but climbs by one neighbour a term until it overflows. Stochastic sums go on "
            "growing, and on average they are the exact sum of their terms, less what too few random bits cut off.";
   o.deviations = "The 8-bit formats, the toy format e3p5 and the stochastic sums are ours.";

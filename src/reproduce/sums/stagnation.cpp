@@ -301,7 +301,7 @@ Outcome run(const Request& request, Watch& watch) {
     o.figures.push_back({"ones", std::move(plot),
                          "Sums of ones. A deterministic sum stops, to nearest at 2^p, p bits being the precision; a "
                          "stochastic one goes on as long as its random bits reach."});
-  o.seen = seen(usual(request));
+  o.seen = seen(by_default(request));
   o.deviations =
       "The publications state why sums stop and the bounds; the formats, the addends and the sums with few random bits "
       "are "

@@ -36,7 +36,7 @@ inline constexpr double kComputedSums = 20000;
 inline constexpr double kComputedHalfDigit = 5e-6;  ///< they have five decimals
 
 /// Whether formats, roundings and random bits are the defaults, so that facts about these hold.
-inline bool usual(const Request& r) { return r.formats.empty() && r.roundings.empty() && !r.bits; }
+inline bool by_default(const Request& r) { return r.formats.empty() && r.roundings.empty() && !r.bits; }
 
 /// Throws std::invalid_argument for options of stochastic rounding if nothing is rounded stochastically.
 inline void refuse_without_stochastic(const Request& r, const std::string& experiment) {

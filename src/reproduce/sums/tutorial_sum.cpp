@@ -327,7 +327,7 @@ Outcome run(const Request& request, Watch& watch) {
     add_losses(o, c.samples, loss_bits(c), c.seed,
                [&](double additions) { watch.at(std::min(before + additions, run.total), run.total); });
   }
-  o.seen = seen(usual(request));
+  o.seen = seen(by_default(request));
   o.deviations =
       "The tutorial's twenty sums are an IPU's, of its own generator; ours draw their random bits from Philox4x32-10. "
       "The other formats, the other numbers of random bits and the sums of equal losses are ours.";

@@ -217,7 +217,7 @@ Outcome run(const Request& request, Watch& watch) {
       "comes back as 0.00049, and 0.0001, less than half a step, comes back as nothing. The small number is swamped by "
       "the large one. The tutorial prints 0.0200205 for 0.02 and 0.0004833 for 0.0004; both are misprints of the exact "
       "results 0.02001953125 and 0.00048828125.";
-  o.seen = usual(request) ? found : general;
+  o.seen = by_default(request) ? found : general;
   o.deviations =
       "The tutorial has its lines in half precision to nearest alone; other formats and stochastic rounding are ours.";
   return o;

@@ -51,4 +51,9 @@ std::span<const KernelEntry> optimizer_kernels();
 /// Null for an operation type that this engine does not run.
 KernelFactory find_kernel(std::string_view op);
 
+template <class Kernel>
+std::unique_ptr<OpKernel> make_kernel(const OpContext& context) {
+  return std::make_unique<Kernel>(context);
+}
+
 }  // namespace softamp::emu

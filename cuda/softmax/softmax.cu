@@ -235,15 +235,7 @@ class SoftmaxKernel final : public OpKernel {
 }  // namespace
 
 std::span<const KernelEntry> softmax_kernels() {
-  static constexpr KernelFactory make = make_kernel<SoftmaxKernel>;
-  static constexpr KernelEntry entries[] = {
-      {"Softmax", make},
-      {"LogSoftmax", make},
-      {"SoftmaxGrad", make},
-      {"LogSoftmaxGrad", make},
-      {"SoftmaxCrossEntropyWithLogits", make},
-      {"SparseSoftmaxCrossEntropyWithLogits", make},
-  };
+  static constexpr auto entries = engine::softmax_entries<KernelFactory>(make_kernel<SoftmaxKernel>);
   return entries;
 }
 

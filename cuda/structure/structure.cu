@@ -50,30 +50,8 @@ class MapKernel final : public OpKernel {
 }  // namespace
 
 std::span<const KernelEntry> structure_kernels() {
-  static constexpr KernelFactory copy = make_kernel<CopyKernel>, map = make_kernel<MapKernel>;
-  static constexpr KernelEntry entries[] = {
-      {"Assign", copy},
-      {"ConcatV2", map},
-      {"ExpandDims", copy},
-      {"GatherV2", make_gather},
-      {"Identity", copy},
-      {"OneHot", make_one_hot},
-      {"OutfeedEnqueue", copy},
-      {"Pack", map},
-      {"Pad", map},
-      {"PrintTensor", copy},
-      {"Reshape", copy},
-      {"Slice", map},
-      {"Split", map},
-      {"SplitV", map},
-      {"Squeeze", copy},
-      {"StopGradient", copy},
-      {"StridedSlice", map},
-      {"Tile", map},
-      {"Transpose", map},
-      {"Unpack", map},
-      {"UnsortedSegmentSum", make_segment_sum},
-  };
+  static constexpr auto entries = engine::structure_entries<KernelFactory>(
+      {make_kernel<CopyKernel>, make_kernel<MapKernel>, make_gather, make_one_hot, make_segment_sum});
   return entries;
 }
 

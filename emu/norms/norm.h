@@ -2,6 +2,8 @@
 // the bodies of kernel/norms.h for cases that vectors do not support.
 #pragma once
 
+#include <algorithm>
+
 #include "emu/norms/norm_kernels.h"
 #include "emu/op_kernel.h"
 #include "emu/parallel.h"
@@ -36,6 +38,25 @@ constexpr uint64_t padded_floats(uint64_t n) { return (n + 15) / 16 * 16; }
 
 /// Elements in a thread's buffer of results; and the number up to which one thread suffices.
 constexpr uint64_t kNormBuffer = 4096, kNormGrain = 16 * 1024;
+
+/// Calls piece(first, count, c, n, values, status) for all elements in threads' parts: channels c .. c + n - 1 of
+/// `count` rows, whose first element is `first`; `values` is a buffer for them. From the last row to the first: the
+/// sums have left the last ones in the caches.
+template <class Piece>
+void each_piece_backwards(const NormNode& n, FpStatus* status, const Piece& piece) {
+  const uint64_t width = n.shape.channels, most = std::min(width, kNormBuffer);
+  const uint64_t rows = std::max<uint64_t>(1, kNormBuffer / width);
+  const auto part = [&](size_t begin, size_t end, FpStatus* seen) {
+    alignas(64) float values[kNormBuffer + 64];
+    for (uint64_t left = end - begin; left > 0;) {
+      const uint64_t count = (left - 1) % rows + 1, row = n.shape.rows - end + left - count;
+      left -= count;
+      for (uint64_t c = 0; c < width; c += most)
+        piece(row * width + c, count, c, std::min(most, width - c), values, seen);
+    }
+  };
+  parallel_status(n.shape.rows, std::max<uint64_t>(1, kNormGrain / width), 8, n.threads, status, part);
+}
 
 /// The parameters of all channels as fp32.
 void enter_parameters(const kernel::Elements& from, uint64_t channels, const Semantics& s, float* to);

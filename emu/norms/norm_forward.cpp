@@ -255,24 +255,13 @@ class NormForward final : public OpKernel {
 
   void batch_apply(const OpCall& call, const float* gamma, const float* beta, const float* mean,
                    const float* inverses) const {
-    const uint64_t width = n_.shape.channels, piece = std::min(width, kNormBuffer);
-    const uint64_t rows = std::max<uint64_t>(1, kNormBuffer / width);
-    const auto part = [&](size_t begin, size_t end, FpStatus* status) {
-      alignas(64) float values[kNormBuffer + 64];
-      // From the last row to the first: the sums have left the last ones in the caches.
-      for (uint64_t left = end - begin; left > 0;) {
-        const uint64_t count = (left - 1) % rows + 1, row = n_.shape.rows - end + left - count;
-        left -= count;
-        for (uint64_t c = 0; c < width; c += piece) {
-          const uint64_t n = std::min(piece, width - c), first = row * width + c;
-          const bool rare = n_.vectors->column_apply(n_.load, n_.at(call.in[0], first), count, width, n, mean + c,
-                                                     inverses + c, gamma + c, beta + c, values);
+    each_piece_backwards(
+        n_, call.status, [&](uint64_t first, uint64_t count, uint64_t c, uint64_t n, float* values, FpStatus* status) {
+          const bool rare = n_.vectors->column_apply(n_.load, n_.at(call.in[0], first), count, n_.shape.channels, n,
+                                                     mean + c, inverses + c, gamma + c, beta + c, values);
           n_.results.store(values, first, count * n, call.out[0], call.environment, 0, status);
           if (status && rare) element_flags(call, first, count * n, values, mean, inverses, status);
-        }
-      }
-    };
-    parallel_status(n_.shape.rows, std::max<uint64_t>(1, kNormGrain / width), 8, n_.threads, call.status, part);
+        });
   }
 
   void element_flags(const OpCall& call, uint64_t first, uint64_t count, const float* values, const float* mean,

@@ -255,16 +255,11 @@ class MaxPoolGrad final : public SummedPooling {
   }
 };
 
-template <class Kernel>
-std::unique_ptr<OpKernel> make(const OpContext& c) {
-  return std::make_unique<Kernel>(c);
-}
-
 constexpr KernelEntry kPoolingEntries[] = {
-    {"AvgPool", make<AvgPool>},
-    {"AvgPoolGrad", make<AvgPoolGrad>},
-    {"MaxPool", make<MaxPool>},
-    {"MaxPoolGrad", make<MaxPoolGrad>},
+    {"AvgPool", make_kernel<AvgPool>},
+    {"AvgPoolGrad", make_kernel<AvgPoolGrad>},
+    {"MaxPool", make_kernel<MaxPool>},
+    {"MaxPoolGrad", make_kernel<MaxPoolGrad>},
 };
 
 }  // namespace

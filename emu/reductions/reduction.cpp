@@ -249,19 +249,14 @@ class PlaceKernel final : public OpKernel {
   kernel::ReduceShape shape_;
 };
 
-template <class Kernel>
-std::unique_ptr<OpKernel> make_reduction(const OpContext& c) {
-  return std::make_unique<Kernel>(c);
-}
-
 }  // namespace
 
 std::span<const KernelEntry> reduction_kernels() {
   static constexpr KernelEntry kEntries[] = {
-      {"Sum", make_reduction<ReductionKernel>},    {"Mean", make_reduction<ReductionKernel>},
-      {"Max", make_reduction<ReductionKernel>},    {"Min", make_reduction<ReductionKernel>},
-      {"L2Loss", make_reduction<ReductionKernel>}, {"BiasAddGrad", make_reduction<ReductionKernel>},
-      {"ArgMax", make_reduction<PlaceKernel>},     {"ArgMin", make_reduction<PlaceKernel>},
+      {"Sum", make_kernel<ReductionKernel>},    {"Mean", make_kernel<ReductionKernel>},
+      {"Max", make_kernel<ReductionKernel>},    {"Min", make_kernel<ReductionKernel>},
+      {"L2Loss", make_kernel<ReductionKernel>}, {"BiasAddGrad", make_kernel<ReductionKernel>},
+      {"ArgMax", make_kernel<PlaceKernel>},     {"ArgMin", make_kernel<PlaceKernel>},
   };
   return kEntries;
 }

@@ -184,19 +184,10 @@ class SoftmaxKernel final : public OpKernel {
   const SoftmaxKernels* vectors_ = nullptr;
 };
 
-std::unique_ptr<OpKernel> make(const OpContext& c) { return std::make_unique<SoftmaxKernel>(c); }
-
 }  // namespace
 
 std::span<const KernelEntry> softmax_kernels() {
-  static constexpr KernelEntry kEntries[] = {
-      {"Softmax", make},
-      {"LogSoftmax", make},
-      {"SoftmaxGrad", make},
-      {"LogSoftmaxGrad", make},
-      {"SoftmaxCrossEntropyWithLogits", make},
-      {"SparseSoftmaxCrossEntropyWithLogits", make},
-  };
+  static constexpr auto kEntries = engine::softmax_entries<KernelFactory>(make_kernel<SoftmaxKernel>);
   return kEntries;
 }
 

@@ -88,38 +88,11 @@ class MapKernel final : public OpKernel {
   bool reference_;
 };
 
-template <class Kernel>
-std::unique_ptr<OpKernel> make_copy(const OpContext& c) {
-  return std::make_unique<Kernel>(c);
-}
-
 }  // namespace
 
 std::span<const KernelEntry> structure_kernels() {
-  static constexpr KernelFactory copy = make_copy<CopyKernel>, map = make_copy<MapKernel>;
-  static constexpr KernelEntry entries[] = {
-      {"Assign", copy},
-      {"ConcatV2", map},
-      {"ExpandDims", copy},
-      {"GatherV2", make_gather},
-      {"Identity", copy},
-      {"OneHot", make_one_hot},
-      {"OutfeedEnqueue", copy},
-      {"Pack", map},
-      {"Pad", map},
-      {"PrintTensor", copy},
-      {"Reshape", copy},
-      {"Slice", map},
-      {"Split", map},
-      {"SplitV", map},
-      {"Squeeze", copy},
-      {"StopGradient", copy},
-      {"StridedSlice", map},
-      {"Tile", map},
-      {"Transpose", map},
-      {"Unpack", map},
-      {"UnsortedSegmentSum", make_segment_sum},
-  };
+  static constexpr auto entries = engine::structure_entries<KernelFactory>(
+      {make_kernel<CopyKernel>, make_kernel<MapKernel>, make_gather, make_one_hot, make_segment_sum});
   return entries;
 }
 

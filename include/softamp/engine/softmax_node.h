@@ -1,8 +1,10 @@
 // Attributes of the nodes of softmax, its gradients and the cross-entropies.
 #pragma once
 
+#include <array>
 #include <string>
 
+#include "softamp/engine/kernel_registry.h"
 #include "softamp/engine/op_kernel.h"
 
 namespace softamp::engine {
@@ -29,5 +31,18 @@ struct SoftmaxNode {
   std::string name_;
   bool draws_;
 };
+
+/// The operations that an engine's one kernel of this family serves.
+template <class Factory>
+constexpr auto softmax_entries(Factory make) {
+  return std::to_array<KernelEntry<Factory>>({
+      {"Softmax", make},
+      {"LogSoftmax", make},
+      {"SoftmaxGrad", make},
+      {"LogSoftmaxGrad", make},
+      {"SoftmaxCrossEntropyWithLogits", make},
+      {"SparseSoftmaxCrossEntropyWithLogits", make},
+  });
+}
 
 }  // namespace softamp::engine

@@ -151,12 +151,11 @@ Figure error_figure(uint32_t which, const Plan& plan, const std::vector<Result>&
   figure.plot.x_label = "steps n";
   figure.plot.y_label = "|error| of y(T), stochastic: of the mean of the paths";
   figure.plot.x_log = figure.plot.y_log = 10;
-  int colour = 0;
+  int number = 0;
   for (const FloatFormat& f : plan.formats) {
-    ++colour;
+    ++number;
     for (const RoundingMode mode : plan.modes) {
-      Curve curve{format_name(f) + ", " + name_of(mode), CurveStyle::kBold, {}, {}, (colour - 1) % 8 + 1,
-                  mode == RoundingMode::kStochastic};
+      Curve curve = curve_of(f, number, mode);
       for (const Result& r : results_of(results, which, f, mode)) {
         curve.x.push_back(r.run.n);
         curve.y.push_back(r.error());

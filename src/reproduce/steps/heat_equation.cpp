@@ -164,12 +164,11 @@ Figure error_figure(const Plan& plan, const std::vector<Result>& results) {
   figure.plot.x_label = "time step dt (space step dx = sqrt(32/7 dt))";
   figure.plot.y_label = "root mean square of the error";
   figure.plot.x_log = figure.plot.y_log = 10;
-  int colour = 0;
+  int number = 0;
   for (const FloatFormat& f : plan.formats) {
-    ++colour;
+    ++number;
     for (const RoundingMode mode : plan.modes) {
-      Curve curve{format_name(f) + ", " + name_of(mode), CurveStyle::kBold, {}, {}, (colour - 1) % 8 + 1,
-                  mode == RoundingMode::kStochastic};
+      Curve curve = curve_of(f, number, mode);
       for (const Result* r : results_of(results, f, mode))
         curve.x.push_back(r->run.dt()), curve.y.push_back(r->error());
       figure.plot.curves.push_back(std::move(curve));

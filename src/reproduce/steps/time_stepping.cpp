@@ -118,6 +118,11 @@ Json names_of(const std::vector<RoundingMode>& modes) {
   return names;
 }
 
+Curve curve_of(const FloatFormat& format, int format_number, RoundingMode mode) {
+  return {format_name(format) + ", " + name_of(mode), CurveStyle::kBold, {}, {}, (format_number - 1) % 8 + 1,
+          mode == RoundingMode::kStochastic};
+}
+
 uint32_t paths_of(const Request& request, const std::string& experiment, uint32_t usual, uint32_t most) {
   const uint64_t paths = request.samples.value_or(usual);
   if (paths < 1 || paths > most)

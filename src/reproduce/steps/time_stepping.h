@@ -58,6 +58,10 @@ std::vector<RoundingMode> roundings_of(const Request& request, const std::string
 /// "nearest, stochastic" of `modes`, for the settings.
 Json names_of(const std::vector<RoundingMode>& modes);
 
+/// The curve of format number `format_number` (from 1) with a rounding, without points: a colour for each format,
+/// dashed where the rounding is stochastic.
+Curve curve_of(const FloatFormat& format, int format_number, RoundingMode mode);
+
 /// The paths of a stochastic run: the request's samples, or `usual`. Throws std::invalid_argument beyond `most`.
 uint32_t paths_of(const Request& request, const std::string& experiment, uint32_t usual, uint32_t most);
 

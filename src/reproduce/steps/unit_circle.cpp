@@ -211,16 +211,11 @@ Figure radius_figure(const Plan& plan, const std::vector<Result>& results) {
   figure.plot.x_label = "steps N of the turn";
   figure.plot.y_label = "radius, stochastic: mean of the paths";
   figure.plot.x_log = 2;
-  int colour = 0;
+  int number = 0;
   for (const FloatFormat& f : plan.formats) {
-    ++colour;
+    ++number;
     for (const RoundingMode mode : plan.modes) {
-      Curve curve{format_name(f) + ", " + softamp::name_of(mode),
-                  CurveStyle::kBold,
-                  {},
-                  {},
-                  (colour - 1) % 8 + 1,
-                  mode == RoundingMode::kStochastic};
+      Curve curve = curve_of(f, number, mode);
       for (const Result& r : results)
         if (r.run.format == f && r.run.mode == mode && r.run.steps_log2 >= kLeastStepsLog2) {
           curve.x.push_back(r.run.steps());

@@ -43,12 +43,7 @@ struct FloatSum {
     }
   };
   SOFTAMP_HD Cursor at(uint64_t output) const { return {*this, {shape, output}}; }
-  SOFTAMP_HD float add(float a, float b, uint64_t, uint64_t, uint32_t& flags) const {
-    Steps steps;
-    const float sum = steps.add(a, b);
-    flags |= steps.flags;
-    return sum;
-  }
+  SOFTAMP_HD float add(float a, float b, uint64_t, uint64_t, uint32_t& flags) const { return add_telling(a, b, flags); }
   SOFTAMP_HD float empty() const { return 0; }
 };
 
@@ -74,10 +69,7 @@ struct DoubleSum {
   };
   SOFTAMP_HD Cursor at(uint64_t output) const { return {*this, {shape, output}}; }
   SOFTAMP_HD double add(double a, double b, uint64_t, uint64_t, uint32_t& flags) const {
-    Steps steps;
-    const double sum = steps.add(a, b);
-    flags |= steps.flags;
-    return sum;
+    return add_telling(a, b, flags);
   }
   SOFTAMP_HD double empty() const { return 0; }
 };

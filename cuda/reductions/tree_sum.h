@@ -18,11 +18,21 @@
 #include <algorithm>
 
 #include "cuda/op_kernel.h"
+#include "softamp/kernel/reductions.h"
 
 namespace softamp::cuda {
 
 constexpr uint64_t kTreeBlock = 1024;
 constexpr unsigned kTreeLanes = 32, kTreeJoin = 256;
+
+/// a + b, its flags into `flags`: the `+` of sums in fp32 and binary64.
+template <class Value>
+SOFTAMP_HD inline Value add_telling(Value a, Value b, uint32_t& flags) {
+  kernel::Steps steps;
+  const Value sum = steps.add(a, b);
+  flags |= steps.flags;
+  return sum;
+}
 
 /// Which sums: `neighbours`: outputs o and o + 1 lie nearer in memory than elements k and k + 1.
 struct TreeShape {

@@ -106,12 +106,7 @@ struct SumOfRow {
     if (r.gradient()) return {*this, row * r.classes, 0, 0};
     return {*this, row * r.classes, r.rows[row].greatest, r.rows[row].log_sum};
   }
-  SOFTAMP_HD float add(float a, float b, uint64_t, uint64_t, uint32_t& flags) const {
-    Steps steps;
-    const float sum = steps.add(a, b);
-    flags |= steps.flags;
-    return sum;
-  }
+  SOFTAMP_HD float add(float a, float b, uint64_t, uint64_t, uint32_t& flags) const { return add_telling(a, b, flags); }
   SOFTAMP_HD float empty() const { return 0; }
 };
 

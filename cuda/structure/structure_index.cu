@@ -65,25 +65,14 @@ struct Gather {
 
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
-    block.each([&](unsigned t) {
-      const uint64_t first = uint64_t{block.index()} * block.threads() + t;
-      const uint64_t stride = uint64_t{block.blocks()} * block.threads();
-      if (words >> 32)
-        copy<uint64_t>(first, stride);
-      else
-        copy<uint32_t>(first, stride);
-    });
-  }
-  template <class Index>
-  SOFTAMP_INLINE void copy(uint64_t first, uint64_t stride) const {
-    for (uint64_t i = first; i < words; i += stride) {
-      Index rest = static_cast<Index>(i);
-      const Index word = row.split(rest), place = indices.split(rest);
+    each_word(block, words, [&](auto i) {
+      auto rest = i;
+      const auto word = row.split(rest), place = indices.split(rest);
       const int64_t at = index[place];
-      if (at < 0 || at >= extent) continue;
+      if (at < 0 || at >= extent) return;
       const uint64_t from = static_cast<uint64_t>(rest) * static_cast<uint64_t>(extent) + static_cast<uint64_t>(at);
       out[i] = in[from * row.divisor + word];
-    }
+    });
   }
 };
 

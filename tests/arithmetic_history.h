@@ -9,7 +9,7 @@
 
 #include "tests/pinned_digests.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 using Faults = std::vector<std::string>;
 
@@ -109,4 +109,4 @@ inline Faults faults_between(const nlohmann::json& earlier, const nlohmann::json
   return faults;
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

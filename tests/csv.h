@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace softamp::testing {
+namespace softamp::test {
 
 /// The cells of each line. Lines that do not end in CR LF fail the test.
 inline std::vector<std::vector<std::string>> parse_csv(const std::string& text) {
@@ -36,4 +36,4 @@ inline std::vector<std::vector<std::string>> parse_csv(const std::string& text) 
   return lines;
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string>
 
-namespace softamp::testing {
+namespace softamp::test {
 
 /// A folder for one test's files, in memory where the system offers that, removed with its contents when the test ends.
 class TemporaryFolder {
@@ -46,4 +46,4 @@ inline void write_text(const std::string& path, const std::string& text) {
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

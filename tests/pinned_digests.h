@@ -9,7 +9,7 @@
 
 #include "tests/files.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 inline const char* const kArithmeticFile = SOFTAMP_SOURCE_DIR "/tests/backend/arithmetic.json";
 
@@ -35,4 +35,4 @@ inline std::map<std::string, std::string> pinned_digests(const std::string& sect
   return digests;
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -17,7 +17,7 @@
 
 #include "softamp/report/plot.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 struct SvgPoint {
   double x, y;
@@ -177,4 +177,4 @@ inline std::string picture_differs(const Plot& plot, const SvgPlot& svg) {
   return {};
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -8,7 +8,7 @@
 
 #include "softamp/numerics/version.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using nlohmann::json;
@@ -133,4 +133,4 @@ TEST(ArithmeticHistory, SeesEntriesThatWereEdited) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

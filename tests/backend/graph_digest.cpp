@@ -34,7 +34,7 @@ ExecutorOptions options_of(int argc, char** argv) {
 /// Appends names, numbers and bits of all that a run of the graph depends on.
 class SuiteText {
  public:
-  void add(const testing::RandomGraph& g) {
+  void add(const test::RandomGraph& g) {
     for (const Node& node : g.graph.nodes()) {
       text += node.op + ' ' + node.name;
       for (const Port& p : node.inputs) text += ' ' + g.graph.port_name(p);
@@ -72,8 +72,8 @@ class SuiteText {
   }
 };
 
-testing::RandomGraph graph_of(uint64_t seed) {
-  testing::RandomGraphMaker maker(seed);
+test::RandomGraph graph_of(uint64_t seed) {
+  test::RandomGraphMaker maker(seed);
   maker.specials_ = seed % 2 == 1;
   return maker.make(30);
 }
@@ -91,7 +91,7 @@ void digest_suite() {
 void digest(const char* title, const ExecutorOptions& options) {
   std::string hashes;
   for (uint64_t seed = 0; seed < kGraphs; ++seed) {
-    const testing::RandomGraph g = graph_of(seed);
+    const test::RandomGraph g = graph_of(seed);
     const auto executor = make_executor(g.graph, options);
     for (int step = 0; step < 2; ++step) {
       const RunResult result = executor->run(g.feed_list(), g.fetches);

@@ -10,9 +10,9 @@ void graphs(Suite& suite) {
     for (const Setting& setting : settings()) {
       const std::string name = "random graph " + std::to_string(seed) + " " + setting.name;
       if (!suite.wants(name)) continue;
-      testing::RandomGraphMaker maker(seed);
+      test::RandomGraphMaker maker(seed);
       maker.specials_ = seed % 2 == 1;
-      testing::RandomGraph g = maker.make(30);
+      test::RandomGraph g = maker.make(30);
       Case c{name, std::move(g.graph), std::move(g.feeds), std::move(g.fetches), setting.options, 3};
       const PoplarOptions half{{"partialsType", "half"}};
       if (seed % 3 == 1) c.options.config.matmuls.poplar_options = c.options.config.convolutions.poplar_options = half;

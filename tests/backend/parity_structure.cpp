@@ -250,7 +250,7 @@ void structure(Suite& suite) {
       if (!suite.wants(name)) continue;
       Maker m;
       std::mt19937 random(7);
-      for (int i = 0; i < 20; ++i) tests::add_random(m.b, random, op, type);
+      for (int i = 0; i < 20; ++i) test::add_random(m.b, random, op, type);
       m.run(suite, name, settings()[0].options);
     }
   }

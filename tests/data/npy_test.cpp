@@ -15,8 +15,8 @@
 
 namespace npy = softamp::npy;
 namespace fs = std::filesystem;
-using softamp::testing::read_text;
-using softamp::testing::TemporaryFolder;
+using softamp::test::read_text;
+using softamp::test::TemporaryFolder;
 
 namespace {
 

@@ -180,7 +180,7 @@ TEST(Structure, EveryElementComesFromWhereTheDefinitionSays) {
     for (int round = 0; round < 200; ++round) {
       GraphBuilder b;
       const DType dtype = kDtypes[round % 6];
-      const int number = tests::add_random(b, random, op, dtype).node;
+      const int number = test::add_random(b, random, op, dtype).node;
       const Graph graph = b.build();
       const Node& node = graph.node(number);
       const std::vector<Tensor> in = feed(graph, number, random);
@@ -322,13 +322,13 @@ TEST(SegmentSum, FastEqualsBodyWithFlagsUnderAnyRounding) {
   for (int round = 0; round < 60; ++round) {
     const DType dtype =
         std::array{DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kInt32}[static_cast<size_t>(round % 4)];
-    const int64_t positions = tests::pick(random, 0, 60), columns = tests::pick(random, 0, 300),
-                  segments = tests::pick(random, 0, 20);
+    const int64_t positions = test::pick(random, 0, 60), columns = test::pick(random, 0, 300),
+                  segments = test::pick(random, 0, 20);
     const Graph graph = segment_graph(dtype, positions, columns, segments);
     std::vector<Tensor> in;
     in.push_back(random_tensor({dtype, {positions, columns}}, random));
     in.emplace_back(DType::kInt32, Shape{positions});
-    for (int32_t& id : in[1].as<int32_t>()) id = static_cast<int32_t>(tests::pick(random, -1, segments - 1));
+    for (int32_t& id : in[1].as<int32_t>()) id = static_cast<int32_t>(test::pick(random, -1, segments - 1));
     EngineSettings settings;
     if (round % 3 == 0) settings.environment.semantics = Semantics::ieee();
     if (round % 3 == 1) settings.environment.semantics = Semantics::ipu();
@@ -359,7 +359,7 @@ TEST(SegmentSum, EqualsALoopOfFloats) {
   in.emplace_back(DType::kFloat16, Shape{positions, columns});
   in.emplace_back(DType::kInt32, Shape{positions});
   for (uint16_t& code : in[0].as<uint16_t>()) code = static_cast<uint16_t>((random() & 0x83ff) | (random() % 26 << 10));
-  for (int32_t& id : in[1].as<int32_t>()) id = static_cast<int32_t>(tests::pick(random, -1, segments - 1));
+  for (int32_t& id : in[1].as<int32_t>()) id = static_cast<int32_t>(test::pick(random, -1, segments - 1));
   EngineSettings settings;
   settings.environment.semantics = Semantics::ieee();
   const Result result = run(graph, 2, pointers(in), settings);

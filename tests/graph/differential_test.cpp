@@ -7,7 +7,7 @@
 
 #include "random_graph.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 struct Variant {
@@ -123,4 +123,4 @@ TEST(Differential, EveryOperationHasBeenThere) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

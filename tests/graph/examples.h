@@ -6,7 +6,9 @@
 #include "tests/ops/product_rows.h"
 #include "tests/ops/random_rows.h"
 
-namespace softamp::tests {
+namespace softamp::test {
+
+using Ints = std::vector<int64_t>;
 
 struct Example {
   const char* op;
@@ -15,7 +17,6 @@ struct Example {
 };
 
 inline const std::vector<Example>& examples() {
-  using Ints = std::vector<int64_t>;
   static const Attributes window{{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}, {"padding", "SAME"}};
   static const auto with = [](Attributes a, const char* name, Attribute value) {
     a[name] = std::move(value);
@@ -106,4 +107,4 @@ inline Graph example_graph(const Operation& op) {
   return b.build();
 }
 
-}  // namespace softamp::tests
+}  // namespace softamp::test

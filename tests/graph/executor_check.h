@@ -8,7 +8,7 @@
 #include "softamp/graph/executor.h"
 #include "softamp/graph/operation.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 inline Tensor tensor(DType dtype, const Shape& shape, const std::vector<double>& values) {
   return Tensor::from_values(dtype, shape, values);
@@ -56,4 +56,4 @@ inline ExecutorOptions stochastic(RandomEngine random = RandomEngine::kPhilox) {
   return o;
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

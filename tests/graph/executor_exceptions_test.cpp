@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 /// "layer/y" = x * x in halves.
@@ -195,4 +195,4 @@ TEST(ExecutorExceptions, HardwareOrderNamesTheWorkerThatRounds) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -6,7 +6,7 @@
 
 #include <random>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 Port neg(GraphBuilder& b, Port p, const char* name = "") { return b.add("Neg", {p}, {}, name); }
@@ -184,4 +184,4 @@ TEST(ExecutorMemory, MoreThanTheMachineHasIsAClearError) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 Attributes variable_of(const Shape& shape) { return {{"dtype", DType::kFloat16}, {"shape", shape}}; }
@@ -179,4 +179,4 @@ TEST(ExecutorState, InHardwareOrderStepsFollowOneAnother) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -10,7 +10,7 @@
 #include <xmmintrin.h>
 #endif
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 /// z = x + y, halves [2]; s:0, s:1 = the parts of z.
@@ -324,4 +324,4 @@ TEST(Executor, TheCallersFloatingPointEnvironmentHasNoPartInIt) {
 #endif
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

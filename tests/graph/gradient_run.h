@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "softamp/graph/executor.h"
+#include "tests/graph/executor_check.h"
 
 namespace softamp::test {
 
@@ -25,10 +25,6 @@ inline RunResult run(const Graph& graph, const std::vector<std::pair<std::string
   options.status = true;
   options.threads = 1;
   return make_executor(graph, options)->run(feeds, fetches);
-}
-
-inline Tensor tensor(DType t, const Shape& shape, const std::vector<double>& values) {
-  return Tensor::from_values(t, shape, values);
 }
 
 inline std::vector<double> numbers(const Tensor& t) {

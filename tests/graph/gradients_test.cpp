@@ -356,7 +356,7 @@ TEST(Gradients, WhatIsWrongIsNamed) {
 TEST(Gradients, OfRandomGraphs) {
   int differentiated = 0;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
-    softamp::testing::RandomGraph random = softamp::testing::RandomGraphMaker(seed).make(12);
+    softamp::test::RandomGraph random = softamp::test::RandomGraphMaker(seed).make(12);
     const Graph& graph = random.graph;
     Ports floating;
     for (int n = 0; n < graph.size(); ++n)

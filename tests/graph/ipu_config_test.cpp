@@ -9,7 +9,7 @@
 namespace softamp {
 namespace {
 
-using testing::refusal;
+using test::refusal;
 using Esr = StochasticRoundingBehaviour;
 
 template <class Error = ConfigTypeError>

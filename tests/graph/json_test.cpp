@@ -294,8 +294,8 @@ TEST(GraphJson, WrittenGraphsReadBackEqual) {
     const DType dtype = static_cast<DType>(round % 6);
     for (const char* op :
          {"Transpose", "ConcatV2", "Pack", "Unpack", "Split", "SplitV", "Pad", "Slice", "StridedSlice", "Tile"})
-      tests::add_random(b, random, op, dtype);
-    Tensor bits(dtype, {tests::pick(random, 0, 100)});  // as numbers, and beyond 64 elements as base64
+      test::add_random(b, random, op, dtype);
+    Tensor bits(dtype, {test::pick(random, 0, 100)});  // as numbers, and beyond 64 elements as base64
     for (size_t i = 0; i < bits.bytes(); ++i)
       static_cast<uint8_t*>(bits.data())[i] = dtype == DType::kBool ? random() & 1 : static_cast<uint8_t>(random());
     b.constant(std::move(bits));

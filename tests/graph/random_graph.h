@@ -16,7 +16,7 @@
 #include "tests/ops/product_rows.h"
 #include "tests/ops/random_rows.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 /// A graph, values for its placeholders, and everything that may be fetched.
 struct RandomGraph {
@@ -505,4 +505,4 @@ class RandomGraphMaker {
   bool specials_ = true;  ///< infinities, NaNs, subnormals and wide ranges among the numbers
 };
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

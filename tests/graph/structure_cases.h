@@ -6,7 +6,9 @@
 
 #include "softamp/graph/graph.h"
 
-namespace softamp::tests {
+namespace softamp::test {
+
+using Ints = std::vector<int64_t>;
 
 inline int64_t pick(std::mt19937& random, int64_t low, int64_t high) {
   return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
@@ -14,7 +16,6 @@ inline int64_t pick(std::mt19937& random, int64_t low, int64_t high) {
 
 /// Adds a random node of `op` with placeholders of `dtype` as inputs; returns its output 0.
 inline Port add_random(GraphBuilder& b, std::mt19937& random, const std::string& op, DType dtype) {
-  using Ints = std::vector<int64_t>;
   Ints extents;
   for (int64_t rank = pick(random, 1, 4); rank-- > 0;)
     extents.push_back(pick(random, 0, 9) == 0 ? 0 : pick(random, 1, 7));
@@ -84,4 +85,4 @@ inline Port add_random(GraphBuilder& b, std::mt19937& random, const std::string&
   return b.add(op, {b.placeholder("x", dtype, shape())}, attributes);
 }
 
-}  // namespace softamp::tests
+}  // namespace softamp::test

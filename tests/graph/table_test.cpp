@@ -35,7 +35,7 @@ std::string refusal(const Graph& g, Change change) {
 TEST(EveryOperation, IsBuiltWrittenReadAndPrinted) {
   for (const Operation& op : operations()) {
     Graph g;
-    ASSERT_NO_THROW(g = tests::example_graph(op)) << op.name << ": add a row to tests/graph/examples.h";
+    ASSERT_NO_THROW(g = test::example_graph(op)) << op.name << ": add a row to tests/graph/examples.h";
     EXPECT_NO_THROW(verify(g)) << op.name;
     const std::string written = graph_json(g);
     Graph back;
@@ -52,7 +52,7 @@ TEST(EveryOperation, IsBuiltWrittenReadAndPrinted) {
 
 TEST(EveryOperation, RefusesSpoiltAttributesAndInputs) {
   for (const Operation& op : operations()) {
-    const Graph g = tests::example_graph(op);
+    const Graph g = test::example_graph(op);
     const Node node = example(g);
     const std::string place = op.name + " 'example': ";
     EXPECT_EQ(refusal(g, [](Node&) {}), "accepted") << op.name;
@@ -88,7 +88,7 @@ TEST(EveryOperation, RefusesUnlikeDtypes) {
   int checked = 0;
   for (const Operation& op : operations()) {
     if (op.inputs.size() < 2 || op.inputs[0].type != op.inputs[1].type || parse_dtype(op.inputs[0].type)) continue;
-    const Graph g = tests::example_graph(op);
+    const Graph g = test::example_graph(op);
     const Node node = example(g);
     GraphBuilder b(g);
     std::vector<Port> inputs = node.inputs;

@@ -10,9 +10,9 @@
 namespace softamp {
 namespace {
 
-using testing::read_text;
-using testing::TemporaryFolder;
-using testing::write_text;
+using test::read_text;
+using test::TemporaryFolder;
+using test::write_text;
 
 Node node_of(const char* name, const char* op, int outputs = 1) {
   Node node;

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using Esr = StochasticRoundingBehaviour;
@@ -344,4 +344,4 @@ TEST(Vectors, HalfStatisticsOverflowWhenUnstable) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -42,7 +42,7 @@ std::string sweep_digest() {
   return sha.hex();
 }
 
-std::string pinned_sweep(const char* sweep) { return softamp::testing::pinned_digests("sweeps")[sweep]; }
+std::string pinned_sweep(const char* sweep) { return softamp::test::pinned_digests("sweeps")[sweep]; }
 
 TEST(GoldenSweeps, SweepToNearestEven) {
   EXPECT_EQ((sweep_digest<0, Overflow::kInfinity, InfinityResult::kKeep>()), pinned_sweep("nearest even"));

@@ -183,7 +183,7 @@ std::string digest(const Body& f) {
 
 /// Whoever changes a bit or adds a function adds the new digests to tests/backend/arithmetic.json (N65).
 TEST(Math, GoldenDigests) {
-  const auto pinned = softamp::testing::pinned_digests("functions");
+  const auto pinned = softamp::test::pinned_digests("functions");
   std::map<std::string, std::string> found;
   test::for_each_function_row([&](const test::FunctionRow& row, auto) {
     found[row.name()] = digest([&](uint32_t u) { return of(row.function, __builtin_bit_cast(float, u)); });

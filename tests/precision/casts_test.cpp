@@ -13,7 +13,7 @@
 #include "softamp/precision/precision_report.h"
 #include "tests/precision/random_dag.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using enum DType;
@@ -292,4 +292,4 @@ TEST(Casts, ANodeOfManyPortsTakesLinearTime) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -17,7 +17,7 @@
 namespace softamp {
 namespace {
 
-using testing::refusal;
+using test::refusal;
 using Strings = std::vector<std::string>;
 
 /// Sets variables of the environment, and takes them away at the end.
@@ -287,7 +287,7 @@ ExecutorOptions ieee() {
 TEST(Functions, OnlyFunctionsAreRewritten) {  // MIXED_PRECISION T13: [[1]] times 2^10, squared
   GraphBuilder b;
   const Port v = b.add("VariableV2", {}, {{"dtype", DType::kFloat32}, {"shape", Shape{1, 1}}}, "v");
-  const Port factor = b.constant(testing::tensor(DType::kFloat32, {1, 1}, {1024}));
+  const Port factor = b.constant(test::tensor(DType::kFloat32, {1, 1}, {1024}));
   const Port x = b.add("Mul", {v, factor});
   b.add("Identity", {b.add("MatMul", {x, x})}, {}, "result");
   const Graph graph = b.build();
@@ -332,7 +332,7 @@ TEST_P(SingleOperations, AreCloseToFloat32) {
   GraphBuilder b;
   std::vector<double> identity(kSize * kSize), values;
   for (int64_t i = 0; i < kSize; ++i) identity[static_cast<size_t>(i * (kSize + 1))] = 1;
-  const Port eye = b.constant(testing::tensor(DType::kFloat32, {kSize, kSize}, identity), "eye");
+  const Port eye = b.constant(test::tensor(DType::kFloat32, {kSize, kSize}, identity), "eye");
   const Port input = b.placeholder("input", DType::kFloat32, {kSize, kSize});
   const Port first = b.add("MatMul", {input, eye}, {}, "allow1");
   const Port second = b.add("MatMul", {b.add(p.op, {first}, {}, "infer1"), eye}, {}, "allow2");
@@ -349,9 +349,9 @@ TEST_P(SingleOperations, AreCloseToFloat32) {
     const auto step = static_cast<double>(i * 40503 % 65536);
     values.push_back(step / 65536 * (p.high - p.low) + p.low);
   }
-  const Tensor fed = testing::tensor(DType::kFloat32, {kSize, kSize}, values);
+  const Tensor fed = test::tensor(DType::kFloat32, {kSize, kSize}, values);
   const auto run = [&](const Graph& g) {
-    return testing::run(*make_executor(g, ieee()), {{"input", &fed}}, fetches).values[0].values();
+    return test::run(*make_executor(g, ieee()), {{"input", &fed}}, fetches).values[0].values();
   };
   const std::vector<double> expected = run(graph), found = run(rewritten.graph);
   bool differ = false;

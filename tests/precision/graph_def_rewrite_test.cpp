@@ -12,7 +12,7 @@
 #include "tests/precision/random_dag.h"
 #include "tests/precision/tensorflow_answers.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -451,4 +451,4 @@ TEST(OpSignatures, ALineIsUnderstoodOrRefused) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

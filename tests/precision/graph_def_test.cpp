@@ -7,7 +7,7 @@
 #include "tests/files.h"
 #include "tests/precision/graph_def_text.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -224,4 +224,4 @@ TEST(GraphDefCheck, CyclesAreLoopsOrMistakes) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -9,7 +9,7 @@
 
 #include "softamp/precision/graph_def.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 using Inputs = std::vector<std::string>;
 /// Name and value as text has it: {"T", "type: DT_FLOAT"}.
@@ -100,4 +100,4 @@ inline Colouring coloured(const OpGraph& picture, const std::vector<std::string>
   return c;
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -11,7 +11,7 @@
 #include "tests/graph/executor_check.h"
 #include "tests/precision/random_dag.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using enum DType;
@@ -511,4 +511,4 @@ TEST(AnyGraph, LoopsAndOpaqueNodes) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -17,7 +17,7 @@
 namespace softamp {
 namespace {
 
-using testing::refusal;
+using test::refusal;
 
 constexpr float kLargest = std::numeric_limits<float>::max();
 

@@ -9,7 +9,7 @@
 #include "tests/graph/executor_check.h"
 #include "tests/precision/recipe_nets.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using enum DType;
@@ -173,4 +173,4 @@ TEST(Mechanism, AFileIsReadWhenThePassIsMade) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

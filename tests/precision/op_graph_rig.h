@@ -10,7 +10,7 @@
 
 #include "softamp/precision/casts.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 /// Ports of an operation: names of its units; a port names its unit, or is "=type" where its type is fixed.
 struct RigSignature {
@@ -140,4 +140,4 @@ inline std::string reason_of(const OpGraph& graph, const Colouring& colours, con
   return "no node " + name;
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using nlohmann::json;
@@ -139,4 +139,4 @@ TEST(PrecisionReport, AnEmptyGraph) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -15,7 +15,7 @@
 
 #include "softamp/precision/casts.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 /// Numbers from a seed, the same with every standard library.
 class Dice {
@@ -254,4 +254,4 @@ inline Graph random_matrix_graph(uint64_t seed, int most_nodes = 40) {
   return b.build();
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

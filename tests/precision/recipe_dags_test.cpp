@@ -14,7 +14,7 @@
 #include "tests/precision/recipe_nets.h"
 #include "tests/precision/recipe_rules.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using enum DType;
@@ -485,4 +485,4 @@ TEST(Speed, ANodeOfManyTypesAsksItsNeighboursOnce) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

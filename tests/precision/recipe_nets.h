@@ -9,7 +9,7 @@
 #include "softamp/precision/recipe.h"
 #include "tests/precision/op_graph_rig.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 /// A picture made line by line.
 class NetSketch {
@@ -102,4 +102,4 @@ inline const char* bert_json() {
 })";
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -10,7 +10,7 @@
 #include "softamp/precision/recipe.h"
 #include "tests/precision/random_dag.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 /// A pattern, and what it means, said without regular expressions.
 struct KnownPattern {
@@ -204,4 +204,4 @@ inline std::vector<int> flooded(const OpGraph& graph, const Colouring& c) {
   return root;
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

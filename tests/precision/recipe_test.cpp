@@ -18,7 +18,7 @@
 #include "tests/precision/random_dag.h"
 #include "tests/precision/recipe_nets.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -435,4 +435,4 @@ TEST(Environment, DumpPath) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

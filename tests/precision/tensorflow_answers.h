@@ -10,7 +10,7 @@
 
 #include "tests/precision/graph_def_text.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 /// A graph of tests/precision/tensorflow_pass.txt, and what TensorFlow made of it.
 struct Answer {
@@ -57,4 +57,4 @@ inline Answer read_answer(std::istream& in) {
   return answer;
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -15,7 +15,7 @@
 namespace softamp {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 constexpr size_t kMost = 384;  // units and nodes of one graph together
 using Bits = std::bitset<kMost>;

@@ -15,7 +15,7 @@
 namespace softamp {
 namespace {
 
-using namespace testing;
+using namespace test;
 using Set = std::set<std::string>;
 using Strings = std::vector<std::string>;
 

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using nlohmann::json;
@@ -167,4 +167,4 @@ TEST_F(Backend, ACheckpointDoesNotSayItsBackend) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

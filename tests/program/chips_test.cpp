@@ -11,7 +11,7 @@
 #include "tests/csv.h"
 #include "tests/program/process.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using nlohmann::json;
@@ -272,4 +272,4 @@ TEST_F(RoundByChip, SettingsAndRefusals) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using nlohmann::json;
@@ -208,4 +208,4 @@ TEST_F(CompareVerb, WhatIsNeither) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

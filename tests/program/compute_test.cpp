@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <string>
 
-using softamp::testing::Outcome;
-using softamp::testing::run_shell;
-using softamp::testing::run_softamp;
+using softamp::test::Outcome;
+using softamp::test::run_shell;
+using softamp::test::run_softamp;
 
 namespace {
 
@@ -175,7 +175,7 @@ TEST(Compute, LinesMayArriveInPieces) {
 
 // What has been computed is written at once, so that a partner in a dialogue never waits for the end of the input.
 TEST(Compute, AnswersEachPieceOfInputAtOnce) {
-  const softamp::testing::TemporaryFolder folder;
+  const softamp::test::TemporaryFolder folder;
   const std::string answer = folder.file("answer");
   const Outcome o = run_shell(
       "(printf '3C00 3C00\\n'; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; "

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace softamp::testing::description {
+namespace softamp::test::description {
 namespace {
 
 const std::string kFolder = SOFTAMP_SOURCE_DIR "/tests/program/";
@@ -236,4 +236,4 @@ TEST(ManPage, UnknownShellsAreRefused) {
 }
 
 }  // namespace
-}  // namespace softamp::testing::description
+}  // namespace softamp::test::description

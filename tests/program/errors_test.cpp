@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <regex>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 bool starts_with(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
@@ -156,4 +156,4 @@ TEST(Help, EveryVerbHasAnExampleAndTheExitCodesAreDocumented) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

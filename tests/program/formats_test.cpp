@@ -7,7 +7,7 @@
 #include <cfloat>
 #include <sstream>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using nlohmann::json;
@@ -85,4 +85,4 @@ TEST(Formats, FixedPointFormatsAreNamedWithTheirLimits) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

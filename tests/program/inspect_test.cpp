@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using nlohmann::json;
@@ -191,4 +191,4 @@ TEST(Inspect, TextForPeople) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -3,7 +3,7 @@
 
 #include "process.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 TEST(Operations, TheDocumentationHoldsTheTable) {
@@ -37,4 +37,4 @@ TEST(Operations, AnUnknownOneIsNamedWithTheNearest) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -9,7 +9,7 @@
 
 #include "tests/files.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 struct Outcome {
   int code;  ///< exit code; -1 where a signal ended the program
@@ -39,4 +39,4 @@ inline std::string error_of(const std::string& arguments) {
   return outcome.err;
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-using softamp::testing::Outcome;
-using softamp::testing::run_softamp;
-using softamp::testing::TemporaryFolder;
-using softamp::testing::write_text;
+using softamp::test::Outcome;
+using softamp::test::run_softamp;
+using softamp::test::TemporaryFolder;
+using softamp::test::write_text;
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using nlohmann::json;
@@ -220,4 +220,4 @@ TEST(Reproduce, AForeignFileInTheFolderIsNotOverwritten) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -15,7 +15,7 @@
 #include <map>
 #include <set>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using nlohmann::json;
@@ -520,4 +520,4 @@ TEST_F(RewriteVerb, NothingThatIsReadIsOverwrittenButTheGraphByItself) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

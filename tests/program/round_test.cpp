@@ -17,11 +17,11 @@
 #include <thread>
 
 using namespace softamp;
-using softamp::testing::Outcome;
-using softamp::testing::read_text;
-using softamp::testing::run_softamp;
-using softamp::testing::TemporaryFolder;
-using softamp::testing::write_text;
+using softamp::test::Outcome;
+using softamp::test::read_text;
+using softamp::test::run_softamp;
+using softamp::test::TemporaryFolder;
+using softamp::test::write_text;
 
 namespace {
 

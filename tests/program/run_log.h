@@ -9,7 +9,7 @@
 
 #include "tests/files.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 inline std::vector<nlohmann::json> lines_of(const std::string& file) {
   std::vector<nlohmann::json> lines;
@@ -26,4 +26,4 @@ inline std::vector<nlohmann::json> steps_of(const std::string& file) {
   return steps;
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

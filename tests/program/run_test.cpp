@@ -13,7 +13,7 @@
 #include <cmath>
 #include <thread>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using nlohmann::json;
@@ -402,4 +402,4 @@ TEST_F(RunVerb, ASignalEndsTheRunInOrder) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

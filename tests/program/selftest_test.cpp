@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-using softamp::testing::Outcome;
-using softamp::testing::run_softamp;
+using softamp::test::Outcome;
+using softamp::test::run_softamp;
 
 TEST(Selftest, EveryCheckPassesAndIsNamed) {
   const Outcome o = run_softamp("selftest");

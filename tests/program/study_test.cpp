@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using nlohmann::json;
@@ -355,4 +355,4 @@ TEST(Study, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

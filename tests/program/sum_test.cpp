@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using nlohmann::json;
@@ -181,4 +181,4 @@ TEST(Sum, PlotsAreWrittenAndNamed) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -6,8 +6,8 @@
 
 #include <string>
 
-using softamp::testing::Outcome;
-using softamp::testing::run_shell;
+using softamp::test::Outcome;
+using softamp::test::run_shell;
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using nlohmann::json;
@@ -243,4 +243,4 @@ TEST(Train, FindsTheHighestLossScale) {  // TUTORIAL G23
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

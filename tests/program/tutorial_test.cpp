@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using nlohmann::json;
@@ -317,4 +317,4 @@ TEST_F(Tutorial, RunsOnTheRealData) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

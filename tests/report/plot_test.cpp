@@ -167,7 +167,7 @@ Plot rich_plot() {
 std::string difference(const Plot& drawn, const Plot& wanted) {
   const TemporaryFolder folder;
   write_plot(drawn, folder.file("a.svg"));
-  return testing::picture_differs(wanted, testing::SvgPlot(read_text(folder.file("a.svg"))));
+  return test::picture_differs(wanted, test::SvgPlot(read_text(folder.file("a.svg"))));
 }
 std::string difference(const Plot& plot) { return difference(plot, plot); }
 
@@ -226,8 +226,8 @@ TEST(PlotPoints, ARangeCutsThemOff) {
   plot.curves.erase(plot.curves.begin());  // a bar that is cut has its end elsewhere
   const TemporaryFolder folder;
   write_plot(plot, folder.file("a.svg"));
-  const testing::SvgPlot svg(read_text(folder.file("a.svg")));
-  EXPECT_EQ(testing::picture_differs(plot, svg), "");
+  const test::SvgPlot svg(read_text(folder.file("a.svg")));
+  EXPECT_EQ(test::picture_differs(plot, svg), "");
   EXPECT_EQ(svg.axes["x"]["least"], 0.5);
   EXPECT_EQ(svg.axes["y"]["greatest"], 22);
 }
@@ -237,8 +237,8 @@ TEST(PlotPoints, EqualAspectKeepsCirclesRound) {
   plot.equal_aspect = true;
   const TemporaryFolder folder;
   write_plot(plot, folder.file("a.svg"));
-  const testing::SvgPlot svg(read_text(folder.file("a.svg")));
-  EXPECT_EQ(testing::picture_differs(plot, svg), "");
+  const test::SvgPlot svg(read_text(folder.file("a.svg")));
+  EXPECT_EQ(test::picture_differs(plot, svg), "");
   const auto a = svg.place(0, 0), b = svg.place(1, 1);
   EXPECT_NEAR(b.x - a.x, a.y - b.y, 0.02);  // the corners of the box are whole hundredths
 }

@@ -6,7 +6,7 @@
 
 #include "src/reproduce/outcome_json.h"
 
-namespace softamp::reproduce::testing {
+namespace softamp::reproduce::test {
 
 inline Outcome fake_outcome(uint64_t seed) {
   Outcome o;
@@ -60,4 +60,4 @@ inline Experiment fake_experiment(int* runs = nullptr) {
   return e;
 }
 
-}  // namespace softamp::reproduce::testing
+}  // namespace softamp::reproduce::test

@@ -11,10 +11,10 @@
 namespace softamp::reproduce {
 namespace {
 
-using softamp::testing::picture_differs;
-using softamp::testing::read_text;
-using softamp::testing::SvgPlot;
-using softamp::testing::TemporaryFolder;
+using softamp::test::picture_differs;
+using softamp::test::read_text;
+using softamp::test::SvgPlot;
+using softamp::test::TemporaryFolder;
 
 class Figures : public ::testing::TestWithParam<Experiment> {};
 

@@ -25,11 +25,11 @@ Outcome run_half_partials(uint64_t samples, uint64_t seed = 0) {
   return half_partials::experiment().run(request, watch);
 }
 
-TEST(HalfPartials, AgreesWithTheory) { test::expect_sound(run_half_partials(0)); }
+TEST(HalfPartials, AgreesWithTheory) { reproduce::test::expect_sound(run_half_partials(0)); }
 
 // The bounds come from the roundings' variance: two dot products alone must not fail them.
 TEST(HalfPartials, AgreesWithTheoryOfFewProducts) {
-  for (uint64_t seed = 0; seed < 2; ++seed) test::expect_good_checks(run_half_partials(2, seed));
+  for (uint64_t seed = 0; seed < 2; ++seed) reproduce::test::expect_good_checks(run_half_partials(2, seed));
 }
 
 // 4 random bits do not see the last of what a one adds to 32768: with a rounding after each, the sums stop there.
@@ -89,8 +89,8 @@ TEST(HalfPartials, ErrorsAreThoseOfASlowChain) {
 TEST(HalfPartials, IsTheSameForAnyNumberOfThreads) {
   const Outcome usual = run_half_partials(4);
   const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-  EXPECT_TRUE(test::same(usual, run_half_partials(4)));
-  EXPECT_FALSE(test::same(usual, run_half_partials(4, 1)));
+  EXPECT_TRUE(reproduce::test::same(usual, run_half_partials(4)));
+  EXPECT_FALSE(reproduce::test::same(usual, run_half_partials(4, 1)));
 }
 
 TEST(HalfPartials, SaysWhatItCannotTake) {
@@ -98,12 +98,12 @@ TEST(HalfPartials, SaysWhatItCannotTake) {
   request.brief = true;
   request.samples = 1;
   Watch watch;
-  test::expect_refused([&] { half_partials::experiment().run(request, watch); },
-                       "half-partials: 1 dot products (--samples): expected 2..4096");
+  reproduce::test::expect_refused([&] { half_partials::experiment().run(request, watch); },
+                                  "half-partials: 1 dot products (--samples): expected 2..4096");
   request.samples = 2;
   request.bits = 40;
-  test::expect_refused([&] { half_partials::experiment().run(request, watch); },
-                       "half-partials: 40 random bits: expected 1..32");
+  reproduce::test::expect_refused([&] { half_partials::experiment().run(request, watch); },
+                                  "half-partials: 40 random bits: expected 1..32");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ Outcome run_matvec(const Request& request) {
 
 TEST(MatvecError, AgreesWithThePublication) {
   const Outcome o = run_matvec(brief_request());
-  test::expect_sound(o);
+  reproduce::test::expect_sound(o);
   EXPECT_EQ(o.checks.size(), 14u);
   for (const char* said : {"ends at 6000", "one A serve", "rounded to the format first"})
     EXPECT_NE(o.deviations.find(said), std::string::npos) << said;
@@ -106,26 +106,29 @@ TEST(MatvecError, IsTheSameForAnyNumberOfThreads) {
   request.samples = 1000;
   const Outcome usual = run_matvec(request);
   const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-  EXPECT_TRUE(test::same(usual, run_matvec(request)));
+  EXPECT_TRUE(reproduce::test::same(usual, run_matvec(request)));
   request.seed = 1;
-  EXPECT_FALSE(test::same(usual, run_matvec(request)));
+  EXPECT_FALSE(reproduce::test::same(usual, run_matvec(request)));
 }
 
 TEST(MatvecError, SaysWhatItCannotTake) {
   Request request = brief_request();
   request.formats = {kTf32};
-  test::expect_refused([&] { run_matvec(request); }, "matvec-error: format tf32: expected one of at most 16 bits");
+  reproduce::test::expect_refused([&] { run_matvec(request); },
+                                  "matvec-error: format tf32: expected one of at most 16 bits");
   request.formats = {kE4m3};
-  test::expect_refused([&] { run_matvec(request); },
-                       "matvec-error: format e4m3: expected one whose numbers reach 2^10, which the sums need");
+  reproduce::test::expect_refused(
+      [&] { run_matvec(request); },
+      "matvec-error: format e4m3: expected one whose numbers reach 2^10, which the sums need");
   request.formats = {FloatFormat{5, 3, 12, Specials::kIeee}};
   EXPECT_THROW(run_matvec(request), std::invalid_argument);
   request.formats.clear();
   request.samples = 10;
-  test::expect_refused([&] { run_matvec(request); }, "matvec-error: 10 columns (--samples): expected 100..1000000");
+  reproduce::test::expect_refused([&] { run_matvec(request); },
+                                  "matvec-error: 10 columns (--samples): expected 100..1000000");
   request.samples = 200;
   request.bits = 0;
-  test::expect_refused([&] { run_matvec(request); }, "matvec-error: 0 random bits: expected 1..32");
+  reproduce::test::expect_refused([&] { run_matvec(request); }, "matvec-error: 0 random bits: expected 1..32");
 }
 
 TEST(MatvecError, TakesOtherFormatsAndFewBits) {

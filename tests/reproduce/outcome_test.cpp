@@ -12,12 +12,12 @@
 #include "tests/files.h"
 #include "tests/reproduce/fake_experiment.h"
 
-namespace softamp::reproduce::testing {
+namespace softamp::reproduce::test {
 namespace {
 
-using softamp::testing::read_text;
-using softamp::testing::TemporaryFolder;
-using softamp::testing::write_text;
+using softamp::test::read_text;
+using softamp::test::TemporaryFolder;
+using softamp::test::write_text;
 
 Result fake_result(const Request& request = {}) {
   Watch watch;
@@ -366,4 +366,4 @@ TEST(Watch, StopsARunThatIsAskedToStop) {
 }
 
 }  // namespace
-}  // namespace softamp::reproduce::testing
+}  // namespace softamp::reproduce::test

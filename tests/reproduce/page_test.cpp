@@ -9,10 +9,10 @@
 #include "tests/files.h"
 #include "tests/reproduce/fake_experiment.h"
 
-namespace softamp::reproduce::testing {
+namespace softamp::reproduce::test {
 namespace {
 
-using softamp::testing::read_text;
+using softamp::test::read_text;
 
 std::vector<Result> fake_results() {
   Watch watch;
@@ -171,4 +171,4 @@ TEST(ReproducedPage, NamesEveryExperimentAndItsCommand) {
 }
 
 }  // namespace
-}  // namespace softamp::reproduce::testing
+}  // namespace softamp::reproduce::test

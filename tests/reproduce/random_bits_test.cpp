@@ -33,7 +33,7 @@ Outcome brief_random_bits(uint64_t seed = 0, std::optional<uint64_t> samples = {
 
 TEST(RandomBitsExperiment, AgreesWithThePublication) {
   const Outcome o = brief_random_bits();
-  test::expect_sound(o);
+  reproduce::test::expect_sound(o);
   int figures = 0;
   for (const Check& c : o.checks) figures += c.against == Against::kFigure;
   EXPECT_EQ(figures, 3);  // SRFF, SRF, SRC
@@ -142,8 +142,8 @@ TEST(RandomBitsExperiment, DotProductsAreTheUnits) {
 TEST(RandomBitsExperiment, IsTheSameForAnyNumberOfThreads) {
   const Outcome usual = brief_random_bits(0, 8);
   const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-  EXPECT_TRUE(test::same(usual, brief_random_bits(0, 8)));
-  EXPECT_FALSE(test::same(usual, brief_random_bits(1, 8)));
+  EXPECT_TRUE(reproduce::test::same(usual, brief_random_bits(0, 8)));
+  EXPECT_FALSE(reproduce::test::same(usual, brief_random_bits(1, 8)));
 }
 
 TEST(RandomBitsExperiment, SaysWhatItCannotTake) {
@@ -151,8 +151,8 @@ TEST(RandomBitsExperiment, SaysWhatItCannotTake) {
   request.brief = true;
   request.samples = 1;
   Watch watch;
-  test::expect_refused([&] { random_bits::experiment().run(request, watch); },
-                       "random-bits: 1 sums (--samples): expected 2..1048576");
+  reproduce::test::expect_refused([&] { random_bits::experiment().run(request, watch); },
+                                  "random-bits: 1 sums (--samples): expected 2..1048576");
 }
 
 }  // namespace

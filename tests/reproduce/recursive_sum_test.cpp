@@ -37,7 +37,7 @@ const std::vector<Json>* row_of(const Table& table, const Json& first, const Jso
 
 TEST(RecursiveSum, AgreesWithThePublication) {
   const Outcome o = brief_recursive_sum();
-  test::expect_sound(o);
+  reproduce::test::expect_sound(o);
   for (const Check& c : o.checks) EXPECT_NE(c.against, Against::kFigure) << c.what;  // the survey prints none
   EXPECT_NE(o.deviations.find("one sum up to the greatest n"), std::string::npos);
 }
@@ -98,8 +98,8 @@ TEST(RecursiveSum, IsTheSameForAnyNumberOfThreads) {
   const Outcome usual = brief_recursive_sum();
   const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
   const Outcome again = brief_recursive_sum(), other = brief_recursive_sum(1);
-  EXPECT_TRUE(test::same(usual, again));
-  EXPECT_FALSE(test::same(usual, other));
+  EXPECT_TRUE(reproduce::test::same(usual, again));
+  EXPECT_FALSE(reproduce::test::same(usual, other));
 }
 
 TEST(RecursiveSum, TakesOtherFormatsAndBits) {
@@ -131,21 +131,22 @@ TEST(RecursiveSum, SaysWhatItCannotTake) {
   request.brief = true;
   Watch watch;
   request.formats = {kFp32};
-  test::expect_refused([&] { recursive_sum::experiment().run(request, watch); },
-                       "recursive-sum: format fp32: expected one of at most 16 bits");
+  reproduce::test::expect_refused([&] { recursive_sum::experiment().run(request, watch); },
+                                  "recursive-sum: format fp32: expected one of at most 16 bits");
   request.formats = {FloatFormat::ieee(3, 5)};
-  test::expect_refused([&] { recursive_sum::experiment().run(request, watch); },
-                       "recursive-sum: format e3p5: expected one whose numbers reach 2^4, which the sums need");
+  reproduce::test::expect_refused(
+      [&] { recursive_sum::experiment().run(request, watch); },
+      "recursive-sum: format e3p5: expected one whose numbers reach 2^4, which the sums need");
   request.formats.clear();
   request.bits = 33;
-  test::expect_refused([&] { recursive_sum::experiment().run(request, watch); },
-                       "recursive-sum: 33 random bits: expected 1..32");
+  reproduce::test::expect_refused([&] { recursive_sum::experiment().run(request, watch); },
+                                  "recursive-sum: 33 random bits: expected 1..32");
   request.bits.reset();
   request.samples = uint64_t{1} << 40;
   const std::string many =
       "recursive-sum: 1099511627776 repeats (--samples): expected 1..1000000, all of which are kept in memory";
-  test::expect_refused([&] { recursive_sum::experiment().run(request, watch); }, many);
-  test::expect_refused([&] { recursive_sum::experiment().seconds(request); }, many);
+  reproduce::test::expect_refused([&] { recursive_sum::experiment().run(request, watch); }, many);
+  reproduce::test::expect_refused([&] { recursive_sum::experiment().seconds(request); }, many);
 }
 
 TEST(RecursiveSum, StopsWhenItIsAskedTo) {

@@ -9,7 +9,7 @@
 #include "tests/files.h"
 #include "tests/serial_grid/serial_grid.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 /// While it lives, "cuda" is the CUDA engine on the host.
 class BothBackends : public ::testing::Test {
@@ -35,4 +35,4 @@ std::string said_on_both(Act&& act) {
   return expected;
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -24,10 +24,10 @@ KernelFactory find_kernel(std::string_view op);
 
 namespace {
 
-using testing::BothBackends;
-using testing::contains;
-using testing::said;
-using testing::said_on_both;
+using test::BothBackends;
+using test::contains;
+using test::said;
+using test::said_on_both;
 
 using ExecutorOnBoth = BothBackends;
 using BackendChoices = BothBackends;
@@ -216,7 +216,7 @@ TEST_F(ExecutorOnBoth, WhatIsRefusedIsRefusedInTheSameWords) {
 }
 
 TEST_F(ExecutorOnBoth, TracesAreEqualAndSayTheirBackends) {
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   for (const char* backend : {"emu", "cuda"}) {
     ExecutorOptions o = on(backend, true);
     o.print = [](const std::string&) {};

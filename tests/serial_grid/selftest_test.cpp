@@ -7,7 +7,7 @@
 namespace softamp::program {
 namespace {
 
-class SelftestOfABackend : public testing::BothBackends {};
+class SelftestOfABackend : public test::BothBackends {};
 
 TEST_F(SelftestOfABackend, EveryCheckPassesAndComparesSomething) {
   const std::vector<BackendCheck> checks = backend_checks();
@@ -33,7 +33,7 @@ TEST(SelftestOfABackendThatIsWrong, NamesTheFirstDifference) {
   const char* const first[] = {"stochastic", "stochastic", "stochastic", "float16, step 0"};
   for (size_t i = 0; i < 4; ++i) {
     const std::string problem = backend_checks()[i].run("cuda").problem;
-    EXPECT_TRUE(testing::contains(problem, first[i])) << i << ": " << problem;
+    EXPECT_TRUE(test::contains(problem, first[i])) << i << ": " << problem;
   }
   exchange_backend("cuda", before);
 }

@@ -13,12 +13,12 @@
 namespace softamp {
 namespace {
 
-using testing::BothBackends;
-using testing::contains;
-using testing::read_text;
-using testing::said;
-using testing::said_on_both;
-using testing::TemporaryFolder;
+using test::BothBackends;
+using test::contains;
+using test::read_text;
+using test::said;
+using test::said_on_both;
+using test::TemporaryFolder;
 using Json = nlohmann::ordered_json;
 
 using TrainingOnBoth = BothBackends;

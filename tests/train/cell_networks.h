@@ -9,7 +9,7 @@
 #include "tests/graph/executor_check.h"
 #include "tests/train/sgd.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 using namespace cells;
 using enum DType;
@@ -118,4 +118,4 @@ struct Manual : Cell {
   }
 };
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

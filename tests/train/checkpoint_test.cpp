@@ -16,9 +16,9 @@
 namespace softamp {
 namespace {
 
-using testing::read_text;
-using testing::TemporaryFolder;
-using testing::write_text;
+using test::read_text;
+using test::TemporaryFolder;
+using test::write_text;
 
 Tensor codes(DType dtype, const Shape& shape, uint64_t first) {
   Tensor t(dtype, shape);

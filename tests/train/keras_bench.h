@@ -9,7 +9,7 @@
 #include "softamp/train/keras/layer_classes.h"
 #include "tests/graph/executor_check.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 /// A graph under construction, with everything that layers need.
 struct Bench {
@@ -31,7 +31,7 @@ struct Bench {
     GraphBuilder copy(builder.graph());
     const auto executor = make_executor(copy.build());
     for (const auto& [name, value] : variables) executor->set_variable(name, *value);
-    return testing::run(*executor, feeds, names);
+    return test::run(*executor, feeds, names);
   }
 
   GraphBuilder builder;
@@ -68,4 +68,4 @@ inline std::function<void(Custom&)> adds_weight(WeightOptions options = {}) {
 }
 inline LayerValue reads_weight(Custom& self, const LayerArguments&) { return self.w.read(); }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

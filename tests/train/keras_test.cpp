@@ -8,7 +8,7 @@
 
 #include "tests/train/keras_bench.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using enum DType;
@@ -384,4 +384,4 @@ TEST(KerasLayer, ManyLayersOfOneNameAreNumberedInLinearTime) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

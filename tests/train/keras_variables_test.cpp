@@ -12,7 +12,7 @@
 #include "tests/files.h"
 #include "tests/train/keras_bench.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using enum DType;
@@ -450,4 +450,4 @@ TEST(KerasModel, K22CheckpointsPassBetweenMixedAndFloat32) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

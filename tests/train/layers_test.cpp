@@ -7,7 +7,7 @@
 #include "softamp/train/layers.h"
 #include "tests/graph/executor_check.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using enum DType;
@@ -329,4 +329,4 @@ TEST(Layers, Refusals) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -12,8 +12,8 @@
 namespace softamp {
 namespace {
 
-using testing::refusal;
-using testing::sgd;
+using test::refusal;
+using test::sgd;
 using Strings = std::vector<std::string>;
 using Numbers = std::vector<double>;
 
@@ -204,7 +204,7 @@ TEST(KerasWrapper, DelegatesRateAndBetaButNotEpsilon) {
 TEST(ScaledGraphs, LossAndGradients) {  // MIXED_PRECISION T12: values, callables, missing gradients
   const MixedPrecisionLossScaleOptimizer two(TrainOptimizer{}, 2);
   GraphBuilder b;
-  const Port loss = b.constant(testing::halves({1.5}), "loss");
+  const Port loss = b.constant(test::halves({1.5}), "loss");
   const Port scaled = two.get_scaled_loss(b, loss);
   int called = 0;
   const std::function<Port()> later = two.get_scaled_loss(b, [&] {
@@ -214,7 +214,7 @@ TEST(ScaledGraphs, LossAndGradients) {  // MIXED_PRECISION T12: values, callable
   EXPECT_EQ(called, 0);
   const Port again = later();
   EXPECT_EQ(called, 1);
-  const Port three = b.constant(testing::floats({3})), four = b.constant(testing::halves({-4}));
+  const Port three = b.constant(test::floats({3})), four = b.constant(test::halves({-4}));
   const std::vector<std::optional<Port>> gradients =
       two.get_unscaled_gradients(b, std::vector<std::optional<Port>>{three, std::nullopt, four});
   ASSERT_EQ(gradients.size(), 3u);
@@ -234,7 +234,7 @@ TEST(ScaledGraphs, LossAndGradients) {  // MIXED_PRECISION T12: values, callable
 TEST(ScaledGraphs, UnscalingMultipliesByTheReciprocal) {  // MIXED_PRECISION T09: 5 RN(1/3) is not RN(5/3)
   const MixedPrecisionLossScaleOptimizer three(TrainOptimizer{}, 3);
   GraphBuilder b;
-  const std::optional<Port> five = b.constant(testing::floats({5}));
+  const std::optional<Port> five = b.constant(test::floats({5}));
   const Port unscaled = *three.get_unscaled_gradients(b, std::vector{five})[0];
   const Graph graph = b.build();
   const double got = make_executor(graph)->run({}, Strings{graph.port_name(unscaled)}).values[0].value(0);
@@ -268,11 +268,11 @@ TEST(ScaledGraphs, AnOverflowedStepChangesNothing) {  // MIXED_PRECISION T09, T1
   const Port applied = optimizer.minimize(b, loss, std::vector{w}, rate);
   const Graph graph = b.build();
   const auto executor = make_executor(graph);
-  executor->set_variable("w", testing::floats({1, 2}));
+  executor->set_variable("w", test::floats({1, 2}));
   const Tensor lr = Tensor::full(DType::kFloat32, {}, 0.5);
   const auto step = [&](const Numbers& values) {
-    const Tensor fed = testing::floats(values);
-    return testing::run(*executor, {{"x", &fed}, {"rate", &lr}}, {graph.port_name(applied)}).values[0].value(0) != 0;
+    const Tensor fed = test::floats(values);
+    return test::run(*executor, {{"x", &fed}, {"rate", &lr}}, {graph.port_name(applied)}).values[0].value(0) != 0;
   };
   const auto tensors = [&] {
     std::vector<Tensor> all;

@@ -12,7 +12,7 @@
 namespace softamp {
 namespace {
 
-using namespace testing;
+using namespace test;
 using enum OptimizerKind;
 
 Tensor scalar(DType dtype, double value) { return Tensor::full(dtype, {}, value); }

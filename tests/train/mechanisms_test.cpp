@@ -18,8 +18,8 @@
 namespace softamp::mechanisms {
 namespace {
 
-using testing::refusal;
-using testing::TemporaryFolder;
+using test::refusal;
+using test::TemporaryFolder;
 
 // Layers under a rule.
 
@@ -322,7 +322,7 @@ TEST(Mechanisms, BringTheirOwnLossScale) {  // MIXED_PRECISION K23
 
 // Hashes of weights, and losses, that runs had before there were mechanisms.
 TEST(Mechanisms, RunsWithoutOneAreWhatTheyWere) {
-  auto pinned = testing::pinned_digests("training");
+  auto pinned = test::pinned_digests("training");
   const struct {
     const char* precision;
     double loss;

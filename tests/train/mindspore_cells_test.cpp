@@ -8,7 +8,7 @@
 #include "softamp/train/mindspore/kernel_select.h"
 #include "tests/train/cell_networks.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 // ---- MIXED_PRECISION M05, M06: kernels -----------------------------------------------------------------------------
@@ -468,4 +468,4 @@ TEST(CustomGradients, DtypesAreChecked) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

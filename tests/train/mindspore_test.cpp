@@ -10,7 +10,7 @@
 #include "softamp/train/mindspore/kernel_select.h"
 #include "tests/train/cell_networks.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 // ---- MIXED_PRECISION M01, TUTORIAL X14: LeNet5 under O2 ------------------------------------------------------------
@@ -465,4 +465,4 @@ TEST(Model, DroppingOrNot) {  // MIXED_PRECISION M20
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -7,7 +7,7 @@
 #include "softamp/train/models.h"
 #include "tests/graph/executor_check.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using enum DType;
@@ -302,4 +302,4 @@ TEST(Models, Refusals) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

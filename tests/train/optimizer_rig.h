@@ -11,7 +11,7 @@
 #include "tests/graph/executor_check.h"
 #include "tests/oracle/exact_rounding.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 constexpr DType kF16 = DType::kFloat16, kB16 = DType::kBFloat16, kF32 = DType::kFloat32;
 
@@ -112,4 +112,4 @@ inline double value_of_code(const FloatFormat& f, uint64_t code) {
   return d.negative ? -magnitude : magnitude;
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -9,7 +9,7 @@
 namespace softamp {
 namespace {
 
-using namespace testing;
+using namespace test;
 using enum OptimizerKind;
 constexpr OptimizerKind kAllKinds[] = {kSgd, kMomentum, kNesterov, kRmsProp, kAdam, kAdamW};
 

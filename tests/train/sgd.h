@@ -3,7 +3,7 @@
 
 #include "softamp/train/optimizer.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 
 inline OptimizerOptions sgd(double rate) {
   OptimizerOptions o = OptimizerOptions::of(OptimizerKind::kSgd);
@@ -11,4 +11,4 @@ inline OptimizerOptions sgd(double rate) {
   return o;
 }
 
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -10,7 +10,7 @@
 namespace softamp {
 namespace {
 
-using testing::contains;
+using test::contains;
 using Json = nlohmann::ordered_json;
 
 /// What `act` throws; "" where it throws nothing.

@@ -21,8 +21,8 @@
 namespace softamp {
 namespace {
 
-using testing::refusal;
-using testing::sgd;
+using test::refusal;
+using test::sgd;
 
 constexpr int64_t kBatch = 8;
 

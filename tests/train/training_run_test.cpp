@@ -20,10 +20,10 @@
 namespace softamp {
 namespace {
 
-using testing::contains;
-using testing::read_text;
-using testing::TemporaryFolder;
-using testing::write_text;
+using test::contains;
+using test::read_text;
+using test::TemporaryFolder;
+using test::write_text;
 using Json = nlohmann::ordered_json;
 
 /// What `act` throws, of type E; "" where it throws nothing.

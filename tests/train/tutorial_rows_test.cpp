@@ -18,7 +18,7 @@
 #include "tests/train/optimizer_rig.h"
 #include "tests/train/row_page.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using enum DType;
@@ -212,4 +212,4 @@ TEST(TutorialPage, FaultsAreSeen) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

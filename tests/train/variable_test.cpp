@@ -15,7 +15,7 @@
 #include "tests/graph/executor_check.h"
 #include "tests/oracle/tensor_order.h"
 
-namespace softamp::testing {
+namespace softamp::test {
 namespace {
 
 using enum DType;
@@ -464,4 +464,4 @@ TEST(InitialValue, Limits) {
 }
 
 }  // namespace
-}  // namespace softamp::testing
+}  // namespace softamp::test

@@ -1,5 +1,4 @@
-// Bytes of files for tests, made by hand: gzip of stored blocks, tar, IDX, CIFAR-10; a folder to put them in,
-// and what refuses them.
+// Bytes of files for tests, made by hand: gzip of stored blocks, tar, IDX, CIFAR-10; a folder to put them in.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,17 +34,6 @@ struct Folder {
     return path / name;
   }
 };
-
-/// The message with which an action is refused.
-template <class Action>
-std::string refusal(const Action& action) {
-  try {
-    action();
-  } catch (const DataError& e) {
-    return e.what();
-  }
-  return "accepted";
-}
 
 inline void expect_text(const std::string& message, const std::string& part) {
   EXPECT_NE(message.find(part), std::string::npos) << "expected: " << part << "\nfound:    " << message;

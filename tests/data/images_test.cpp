@@ -9,6 +9,7 @@
 
 #include "softamp/data/npy.h"
 #include "tests/data/file_bytes.h"
+#include "tests/refusal.h"
 
 namespace fs = std::filesystem;
 using namespace softamp;
@@ -85,11 +86,11 @@ TEST(Idx, RefusesWithPlaceAndExpectation) {
   const Folder folder;
   for (const auto& row : rows) {
     const fs::path i = folder.write("images", row.images), l = folder.write("labels", row.labels);
-    const std::string message = refusal([&] { load_idx(i, l); });
+    const std::string message = refusal<DataError>([&] { load_idx(i, l); });
     expect_text(message, row.message);
     EXPECT_EQ(message.rfind(folder.path.string(), 0), 0u) << message;
     // Gzipped, offsets are those of the unpacked data.
-    expect_text(refusal([&] { load_idx(folder.write("images", gzip(row.images)), l); }), row.message);
+    expect_text(refusal<DataError>([&] { load_idx(folder.write("images", gzip(row.images)), l); }), row.message);
   }
 }
 
@@ -131,33 +132,33 @@ TEST(Cifar, PlainGzippedAndArchivedAreTheSame) {
     EXPECT_TRUE(equal(sets.train, other.train)) << place;
     EXPECT_TRUE(equal(sets.test, other.test)) << place;
   }
-  expect_text(refusal([&] { load_images(nested.path, 32, 32, 3); }), "tar.gz: byte 0: not a gzip file");
+  expect_text(refusal<DataError>([&] { load_images(nested.path, 32, 32, 3); }), "tar.gz: byte 0: not a gzip file");
   EXPECT_TRUE(equal(sets.train.slice(3, 4), load_cifar10(std::vector<fs::path>{plain.path / "data_batch_2.bin"})));
 }
 
 TEST(Cifar, RefusesWithPlaceAndExpectation) {
   const Folder folder;
   const auto load = [&](const std::string& bytes) {
-    return refusal([&] { load_cifar10(std::vector<fs::path>{folder.write("b.bin", bytes)}); });
+    return refusal<DataError>([&] { load_cifar10(std::vector<fs::path>{folder.write("b.bin", bytes)}); });
   };
   const std::string good = cifar(3);
-  EXPECT_EQ(load(good), "accepted");
+  EXPECT_EQ(load(good), "");
   expect_text(load(good.substr(0, 9000)),
               "b.bin: byte 6146: 9000 bytes; expected a multiple of 3073: records of a label and 32x32x3 pixels");
   expect_text(load(""), "b.bin: byte 0: 0 bytes; expected a multiple of 3073");
   std::string bad = good;
   bad[2 * 3073] = '\xff';
   expect_text(load(bad), "b.bin: byte 6146: label 2 is 255; expected 0 to 9");
-  expect_text(refusal([&] { load_cifar10({}); }), "no CIFAR-10 file is named");
-  expect_text(refusal([&] { load_cifar10(std::vector<fs::path>{folder.path / "absent.bin"}); }),
+  expect_text(refusal<DataError>([&] { load_cifar10({}); }), "no CIFAR-10 file is named");
+  expect_text(refusal<DataError>([&] { load_cifar10(std::vector<fs::path>{folder.path / "absent.bin"}); }),
               "absent.bin: cannot open: No such file or directory");
-  expect_text(refusal([&] { load_cifar10(std::vector<fs::path>{folder.path}); }), ": not a regular file");
+  expect_text(refusal<DataError>([&] { load_cifar10(std::vector<fs::path>{folder.path}); }), ": not a regular file");
 
   const std::string archive = tar({{"data_batch_1.bin", good}, {"test_batch.bin", cifar(1)}});
   const auto unpack = [&](const std::string& bytes) {
-    return refusal([&] { load_images(folder.write("a.tar.gz", bytes), 32, 32, 3); });
+    return refusal<DataError>([&] { load_images(folder.write("a.tar.gz", bytes), 32, 32, 3); });
   };
-  EXPECT_EQ(unpack(gzip(archive)), "accepted");
+  EXPECT_EQ(unpack(gzip(archive)), "");
   expect_text(unpack(gzip(tar({{"data_batch_1.bin", good}}))), "a.tar.gz: the archive holds no test_batch.bin");
   expect_text(unpack(gzip(tar({{"x/data_batch_1.bin", good}, {"y/data_batch_1.bin", good}}))),
               "a.tar.gz: \"y/data_batch_1.bin\": the archive holds data_batch_1.bin twice");
@@ -171,7 +172,7 @@ TEST(Cifar, RefusesWithPlaceAndExpectation) {
   expect_text(unpack(bad), "a.tar.gz: the gzip data do not agree with the file's last 8 bytes");
   expect_text(unpack(gzip("no archive at all")), "the tar archive is damaged");
   std::string huge = tar({{"data_batch_1.bin", good}});
-  expect_text(refusal([&] { load_images(folder.write("a.tar.gz", gzip(archive)), 28, 28, 1); }),
+  expect_text(refusal<DataError>([&] { load_images(folder.write("a.tar.gz", gzip(archive)), 28, 28, 1); }),
               "an archive is read as CIFAR-10's, of 32x32x3; expected images of 28x28x1");
 }
 
@@ -194,7 +195,7 @@ TEST(Npy, ImagesOfRankThreeAndFour) {
   EXPECT_EQ(grey.labels, colour.labels);
 
   const auto load = [&](const char* images, const char* labels) {
-    return refusal([&] { load_npy_images(folder.path / images, folder.path / labels); });
+    return refusal<DataError>([&] { load_npy_images(folder.path / images, folder.path / labels); });
   };
   expect_text(load("l.npy", "l.npy"),
               "elements '|u1' of shape (6,); expected '|u1' of shape (n, h, w) or (n, h, w, c)");
@@ -234,16 +235,17 @@ TEST(ImageFolder, FindsWhatFitsAndSaysWhatIsMissing) {
   EXPECT_EQ(digits.train.class_names.at(9), "9");
   EXPECT_FALSE(equal(fashion.train, digits.train));
 
-  expect_text(refusal([&] { load_images(folder.path, 32, 32, 1); }),
+  expect_text(refusal<DataError>([&] { load_images(folder.path, 32, 32, 1); }),
               "train-images-idx3-ubyte.gz: images of 28x28x1; expected 32x32x1");
-  const std::string colour = refusal([&] { load_images(folder.path, 32, 32, 3); });
+  const std::string colour = refusal<DataError>([&] { load_images(folder.path, 32, 32, 3); });
   expect_text(colour, folder.path.string() + ": no images of 32x32x3; looked for " + folder.path.string() +
                           ": no data_batch_1.bin[.gz], test_batch.bin[.gz] and no cifar-10-binary.tar.gz");
   expect_text(colour, "no train_images.npy, train_labels.npy, test_images.npy, test_labels.npy");
   fs::remove(folder.path / "fashion-mnist/t10k-labels-idx1-ubyte");
   fs::remove_all(folder.path / "mnist");
-  expect_text(refusal([&] { load_images(folder.path, 28, 28, 1); }), "fashion-mnist: no t10k-labels-idx1-ubyte[.gz];");
-  expect_text(refusal([&] { load_images(folder.path / "absent", 28, 28, 1); }),
+  expect_text(refusal<DataError>([&] { load_images(folder.path, 28, 28, 1); }),
+              "fashion-mnist: no t10k-labels-idx1-ubyte[.gz];");
+  expect_text(refusal<DataError>([&] { load_images(folder.path / "absent", 28, 28, 1); }),
               "absent: no such folder or archive; expected images of 28x28x1");
 }
 

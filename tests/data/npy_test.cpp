@@ -12,10 +12,12 @@
 #include <iterator>
 
 #include "tests/files.h"
+#include "tests/refusal.h"
 
 namespace npy = softamp::npy;
 namespace fs = std::filesystem;
 using softamp::test::read_text;
+using softamp::test::refusal;
 using softamp::test::TemporaryFolder;
 
 namespace {
@@ -38,12 +40,7 @@ npy::Header parse(const std::string& bytes) {
 
 /// The message with which the bytes are refused.
 std::string refusal_of_bytes(const std::string& bytes) {
-  try {
-    parse(bytes);
-  } catch (const npy::Error& e) {
-    return e.what();
-  }
-  return "accepted";
+  return refusal<npy::Error>([&] { parse(bytes); });
 }
 
 }  // namespace

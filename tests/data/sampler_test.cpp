@@ -7,6 +7,8 @@
 #include <map>
 #include <numeric>
 
+#include "tests/refusal.h"
+
 using softamp::Sampler;
 
 namespace {
@@ -102,12 +104,8 @@ TEST(Sampler, RefusesWithTheNumber) {
   } rows[] = {{0, 1, "0 images; expected at least 1"},
               {10, 0, "batch size 0; expected 1 to 10, the number of images"},
               {10, 11, "batch size 11; expected 1 to 10, the number of images"}};
-  for (const auto& row : rows) try {
-      Sampler sampler(row.count, row.batch);
-      FAIL() << row.message;
-    } catch (const std::invalid_argument& e) {
-      EXPECT_STREQ(e.what(), row.message);
-    }
+  for (const auto& row : rows)
+    EXPECT_EQ(softamp::test::refusal<std::invalid_argument>([&] { Sampler(row.count, row.batch); }), row.message);
   EXPECT_THROW(Sampler(int64_t{1} << 32, 1, true), std::invalid_argument);
   EXPECT_NO_THROW(Sampler(int64_t{1} << 32, 1, false));
   const Sampler sampler(10, 3);

@@ -149,15 +149,4 @@ inline Semantics semantics_of(int which) {
   return which == 5 ? Semantics::ieee() : Semantics::ipu(b, w);
 }
 
-/// The text of the GraphError that `f` throws.
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const GraphError& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 }  // namespace softamp::test

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/emu/reduction_check.h"
+#include "tests/refusal.h"
 
 namespace softamp::test {
 namespace {
@@ -239,13 +240,8 @@ TEST(Norm, FlagsNameTheLowestElement) {
 
 TEST(NormErrors, NameNodeAndExpectation) {
   const Tensor x(DType::kFloat32, Shape{2, 6}), six(DType::kFloat32, Shape{6}), five(DType::kFloat32, Shape{5});
-  const auto message = [&](const char* op, const Attributes& a, std::vector<const Tensor*> in) -> std::string {
-    try {
-      run_op(op, a, in, settings_for(Semantics::ieee()));
-    } catch (const GraphError& e) {
-      return e.what();
-    }
-    return "no error";
+  const auto message = [&](const char* op, const Attributes& a, std::vector<const Tensor*> in) {
+    return refusal<GraphError>([&] { run_op(op, a, in, settings_for(Semantics::ieee())); });
   };
   EXPECT_EQ("LayerNorm 'op': beta is [5]; expected [6] for x [2,6]", message("LayerNorm", {}, {&x, &six, &five}));
   EXPECT_EQ("GroupNorm 'op': attribute 'groups' is 4; expected a divisor of the 6 channels",

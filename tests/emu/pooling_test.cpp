@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tests/emu/convolution_check.h"
+#include "tests/refusal.h"
 
 namespace softamp::test {
 namespace {
@@ -212,7 +213,7 @@ TEST(Pooling, ShapesAndErrors) {
   PoolingCase wide = c;
   wide.kw = 5;
   const auto node_of = [](const PoolingCase& broken, const std::vector<Codes>& operands) {
-    return error_of([&] { broken.node(operands); });
+    return refusal<GraphError>([&] { broken.node(operands); });
   };
   EXPECT_NE(node_of(wide, {Codes({DType::kFloat16, wide.input()})}).find("width 5 exceeds the input's 4"),
             std::string::npos);

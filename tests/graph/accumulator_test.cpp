@@ -3,6 +3,8 @@
 
 #include "softamp/graph/executor.h"
 
+#include "tests/refusal.h"
+
 namespace softamp {
 namespace {
 
@@ -39,12 +41,7 @@ class Sum {
     return value(o);
   }
   std::string refusal(const ExecutorOptions& options) const {
-    try {
-      make_executor(graph_, options);
-    } catch (const std::invalid_argument& e) {
-      return e.what();
-    }
-    return "";
+    return test::refusal<std::invalid_argument>([&] { make_executor(graph_, options); });
   }
 
  private:

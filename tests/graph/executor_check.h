@@ -1,4 +1,4 @@
-// Short words for tests of executors: tensors, runs, refusals.
+// Short words for tests of executors: tensors, runs.
 #pragma once
 
 #include <map>
@@ -7,6 +7,7 @@
 
 #include "softamp/graph/executor.h"
 #include "softamp/graph/operation.h"
+#include "tests/refusal.h"
 
 namespace softamp::test {
 
@@ -18,19 +19,6 @@ inline Tensor halves(const std::vector<double>& values) {
 }
 inline Tensor floats(const std::vector<double>& values) {
   return tensor(DType::kFloat32, Shape{static_cast<int64_t>(values.size())}, values);
-}
-
-/// The text with which `act` is refused; empty where it is not; marked where it is with another kind of error.
-template <class Error, class Act>
-std::string refusal(Act&& act) {
-  try {
-    act();
-  } catch (const Error& e) {
-    return e.what();
-  } catch (const std::exception& e) {
-    return std::string("another kind of error: ") + e.what();
-  }
-  return "";
 }
 
 using Tensors = std::map<std::string, const Tensor*>;

@@ -6,8 +6,8 @@
 
 #include "softamp/graph/operation.h"
 #include "tests/graph/gradient_run.h"
-#include "tests/graph/graph_error.h"
 #include "tests/graph/random_graph.h"
+#include "tests/refusal.h"
 
 using namespace softamp;
 using namespace softamp::test;
@@ -164,10 +164,10 @@ TEST(Gradients, TheSeedArrivesAtTheLoss) {
   // No scalar: the gradient of the sum of the elements.
   const Port ones = gradients(b, loss, Ports{x})[0].value();
   o.seed = other;
-  EXPECT_EQ(message([&] { gradients(b, loss, Ports{x}, o); }),
+  EXPECT_EQ(refusal<GraphError>([&] { gradients(b, loss, Ports{x}, o); }),
             "gradients: the seed ('other') is float32[2]; expected float16[2], the type of the loss 'loss'");
   o.seed = scalar;
-  EXPECT_EQ(message([&] { gradients(b, loss, Ports{x}, o); }),
+  EXPECT_EQ(refusal<GraphError>([&] { gradients(b, loss, Ports{x}, o); }),
             "gradients: the seed ('scalar') is float16[]; expected float16[2], the type of the loss 'loss'");
   std::vector<std::pair<std::string, Tensor>> data;
   data.emplace_back("x", tensor(kHalf, {2}, {3, -1}));
@@ -241,7 +241,7 @@ TEST(Gradients, UsersHaveTheirOwn) {
 
   const auto refused = [&](GradientFunction f) {
     o.custom["layer/y"] = std::move(f);
-    return message([&] { gradients(b, loss, Ports{x, y}, o); });
+    return refusal<GraphError>([&] { gradients(b, loss, Ports{x, y}, o); });
   };
   using Arriving = std::span<const std::optional<Port>>;
   EXPECT_EQ(refused([](GraphBuilder&, const Node&, int, Arriving a) { return Results{a[0]}; }),
@@ -272,13 +272,13 @@ TEST(Gradients, UsersHaveTheirOwn) {
   }
   o.custom.clear();
   o.custom["layer/yy"] = [](GraphBuilder&, const Node&, int, Arriving) { return Results{}; };
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(refusal<GraphError>([&] {
               gradients(b, loss, Ports{x, y}, o);
             }),
             "custom gradient of 'layer/yy': the graph has no such node; nearest: layer/y");
   o.custom.clear();
   o.custom["layer/y"] = nullptr;
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(refusal<GraphError>([&] {
               gradients(b, loss, Ports{x, y}, o);
             }),
             "custom gradient of 'layer/y': the function is empty");
@@ -295,7 +295,7 @@ TEST(Gradients, AUsersGradientServesWhereTheTableHasNone) {
   GradientOptions o;
   EXPECT_FALSE(gradients(b, loss, Ports{x}, o)[0]) << "nothing goes through StopGradient";
   o.custom["stops"] = straight;
-  EXPECT_EQ(message([&] { gradients(b, loss, Ports{x}, o); }),
+  EXPECT_EQ(refusal<GraphError>([&] { gradients(b, loss, Ports{x}, o); }),
             "TanhGrad 'none': no gradient of this operation; it lies between the loss 'Sum' and a variable");
   o.custom["none"] = straight;
   EXPECT_EQ(b.graph().node(gradients(b, loss, Ports{x}, o)[0].value().node).op, "AddN");
@@ -305,50 +305,50 @@ TEST(Gradients, WhatIsWrongIsNamed) {
   GraphBuilder b;
   const Port x = b.placeholder("x", kSingle, {2, 3}), n = b.placeholder("n", DType::kInt32, {2});
   const Port loss = b.add("Sum", {x}, {}, "loss");
-  EXPECT_EQ(message([&] { gradients(b, n, Ports{x}); }),
+  EXPECT_EQ(refusal<GraphError>([&] { gradients(b, n, Ports{x}); }),
             "gradients: the loss ('n') is int32; expected a floating tensor");
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(refusal<GraphError>([&] {
               gradients(b, loss, Ports{x, n});
             }),
             "gradients: variables[1] ('n') is int32; expected a floating tensor");
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(refusal<GraphError>([&] {
               gradients(b, Port{99, 0}, Ports{x});
             }),
             "gradients: the loss is output 0 of node number 99; expected an output of the graph");
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(refusal<GraphError>([&] {
               gradients(b, loss, Ports{{0, 1}});
             }),
             "gradients: variables[0] is output 1 of node number 0; expected an output of the graph");
   GradientOptions o;
   o.stop = {Port{}};
-  EXPECT_EQ(message([&] { gradients(b, loss, Ports{x}, o); }),
+  EXPECT_EQ(refusal<GraphError>([&] { gradients(b, loss, Ports{x}, o); }),
             "gradients: stop[0] is output 0 of node number -1; expected an output of the graph");
   // An operation without a gradient is named, but only where one would have to go through it.
   const Port g = b.add("SoftmaxGrad", {x, x}, {}, "layer/g");
-  EXPECT_EQ(message([&] { gradients(b, g, Ports{x}); }),
+  EXPECT_EQ(refusal<GraphError>([&] { gradients(b, g, Ports{x}); }),
             "SoftmaxGrad 'layer/g': no gradient of this operation; it lies between the loss 'layer/g' and a variable");
   const Port y = b.placeholder("y", kSingle, {2, 3});
   EXPECT_TRUE(gradients(b, b.add("Sum", {b.add("Mul", {g, y})}), Ports{y})[0]);
   // Outputs that no gradient goes back from.
   const Port scale = b.placeholder("scale", kSingle, {3}), none = b.placeholder("none", kSingle, {0});
   const Port norm = b.add("FusedBatchNormV3", {x, scale, scale, none, none}, {}, "norm");
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(refusal<GraphError>([&] {
               gradients(b, Port{norm.node, 1}, Ports{x});
             }),
             "FusedBatchNormV3 'norm': no gradient of output 1 (batch_mean); expected one of output 0 alone");
   const Port labels = b.placeholder("labels", DType::kInt32, {2});
   const Port entropy = b.add("SparseSoftmaxCrossEntropyWithLogits", {x, labels}, {}, "entropy");
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(refusal<GraphError>([&] {
               gradients(b, Port{entropy.node, 1}, Ports{x});
             }),
             "SparseSoftmaxCrossEntropyWithLogits 'entropy': no gradient of output 1 (backprop); expected one of output "
             "0 alone");
   const Port wide = b.placeholder("wide", DType::kFloat64, {4});
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(refusal<GraphError>([&] {
               gradients(b, b.add("GatherV2", {wide, n}, {}, "taken"), Ports{wide});
             }),
             "GatherV2 'taken': no gradient in float64; expected float16, bfloat16 or float32");
-  EXPECT_EQ(message([] { differentiability("Tan"); }).substr(0, 24), "unknown operation 'Tan';");
+  EXPECT_EQ(refusal<GraphError>([] { differentiability("Tan"); }).substr(0, 24), "unknown operation 'Tan';");
 }
 
 /// Graphs of every operation: whatever is asked, the answer is a graph that verifies and runs, or an error that names

@@ -6,6 +6,7 @@
 
 #include "softamp/numerics/version.h"
 #include "tests/files.h"
+#include "tests/refusal.h"
 
 namespace softamp {
 namespace {
@@ -39,17 +40,10 @@ class Traces : public ::testing::Test {
     return compare_traces(folder_.file("a"), folder_.file("b"));
   }
   std::string refusal(const std::string& a, const std::string& b) {
-    try {
-      compare(a, b);
-    } catch (const std::invalid_argument& e) {
-      std::string text = e.what();
-      const std::string path = folder_.path().string() + "/";
-      for (size_t at; (at = text.find(path)) != std::string::npos;) text.erase(at, path.size());
-      return text;
-    } catch (const std::exception& e) {
-      return std::string("another kind of error: ") + e.what();
-    }
-    return "";
+    std::string text = test::refusal<std::invalid_argument>([&] { compare(a, b); });
+    const std::string path = folder_.path().string() + "/";
+    for (size_t at; (at = text.find(path)) != std::string::npos;) text.erase(at, path.size());
+    return text;
   }
   TemporaryFolder folder_;
 };

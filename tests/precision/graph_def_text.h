@@ -9,6 +9,8 @@
 
 #include "softamp/precision/graph_def.h"
 
+#include "tests/refusal.h"
+
 namespace softamp::test {
 
 using Inputs = std::vector<std::string>;
@@ -47,12 +49,7 @@ inline GraphDefFile graph_of(const std::string& text) { return GraphDefFile::par
 /// What goes wrong with an action, or "".
 template <class Action>
 std::string fault_of(const Action& action) {
-  try {
-    action();
-  } catch (const GraphDefError& e) {
-    return e.what();
-  }
-  return "";
+  return refusal<GraphDefError>(action);
 }
 inline std::string text_fault(const std::string& text) {
   return fault_of([&] { graph_of(text); });

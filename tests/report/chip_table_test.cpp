@@ -8,17 +8,13 @@
 
 #include "softamp/numerics/convert.h"
 #include "softamp/report/names.h"
+#include "tests/refusal.h"
 
 namespace softamp {
 namespace {
 
 std::string refusal(Chip chip, const FloatFormat& f, ChipOverflow o = ChipOverflow::kUsual, int bits = 0) {
-  try {
-    require_chip_rounding(chip, f, o, bits);
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return "";
+  return test::refusal<std::invalid_argument>([&] { require_chip_rounding(chip, f, o, bits); });
 }
 
 TEST(ChipTable, Names) {
@@ -35,14 +31,7 @@ TEST(ChipTable, Names) {
 }
 
 TEST(ChipTable, UnknownChipsAreNamedWithTheNearest) {
-  const auto message = [](const char* name) {
-    try {
-      chip_from_name(name);
-    } catch (const UnknownName& e) {
-      return std::string(e.what());
-    }
-    return std::string();
-  };
+  const auto message = [](const char* name) { return test::refusal<UnknownName>([&] { chip_from_name(name); }); };
   const std::string known =
       "; known: ipu, nvidia_sm100, nvidia_sm103, amd_cdna3, amd_cdna4, intel_xe, tenstorrent_wh, p3109_fastest, "
       "p3109_fast, p3109_rne, p3109_odd, exact";

@@ -3,19 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
-#include <functional>
+
+#include "tests/refusal.h"
 
 namespace softamp {
 namespace {
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const UnknownName& e) {
-    return e.what();
-  }
-  return "no error";
-}
+using test::refusal;
 
 TEST(Names, EveryFormatIsFoundByEachOfItsNamesInAnyCase) {
   for (const NamedFormat& named : named_formats()) {
@@ -52,15 +46,16 @@ TEST(Names, WidthsNameEveryIeeeLikeFormatByItsPrecision) {
 
 TEST(Names, WidthsOutOfRangeAreRefusedWithTheRange) {
   for (const char* name : {"e1p4", "e9p4", "e4p1", "e4p25", "e0p0", "e99999p2"}) {
-    const std::string message = message_of([&] { format_from_name(name); });
+    const std::string message = refusal<UnknownName>([&] { format_from_name(name); });
     EXPECT_NE(message.find(name), std::string::npos) << message;
   }
   EXPECT_EQ(
-      message_of([] { format_from_name("e9p4"); }),
+      refusal<UnknownName>([] { format_from_name("e9p4"); }),
       "format 'e9p4': expected e<E>p<P> with 2 to 8 exponent bits E and a precision P of 2 to 24 bits, hidden bit "
       "included");
   for (const char* name : {"e5p", "ep11", "e5p11x", "e5p+11", "", "e"})
-    EXPECT_NE(message_of([&] { format_from_name(name); }).find("unknown format '"), std::string::npos) << name;
+    EXPECT_NE(refusal<UnknownName>([&] { format_from_name(name); }).find("unknown format '"), std::string::npos)
+        << name;
 }
 
 TEST(Names, FixedPointFormatsAreNamedByTheirBits) {
@@ -83,35 +78,40 @@ TEST(Names, FixedPointFormatsAreNamedByTheirBits) {
 }
 
 TEST(Names, OtherWordsAreNoFixedPointFormats) {
-  EXPECT_EQ(message_of([] { fixed_format_from_name("q1.0"); }),
+  EXPECT_EQ(refusal<UnknownName>([] { fixed_format_from_name("q1.0"); }),
             "fixed-point format 'q1.0': expected q<I>.<F> with I integer bits, the sign among them, and F bits after "
             "the point, 2 to 32 bits together: q2.14");
   for (const char* name : {"q33.0", "q1.32", "q16.-3", "q-1.4", "q+2.14", "q2", "q2.", "q.14", "q2.14x", "q2.1.4", "q",
                            "", "2.14", "fp16", "q99999999999.1", "q2147483647.2147483647"})
-    EXPECT_NE(message_of([&] { fixed_format_from_name(name); }).find("expected q<I>.<F>"), std::string::npos) << name;
+    EXPECT_NE(refusal<UnknownName>([&] { fixed_format_from_name(name); }).find("expected q<I>.<F>"), std::string::npos)
+        << name;
   EXPECT_THROW(static_cast<void>(name_of(FixedFormat{-4, -7, 7})), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(name_of(FixedFormat{1, -8, 7})), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(name_of(FixedFormat{-9, -8, 7})), std::invalid_argument);
 }
 
 TEST(Names, AnUnknownWordIsNamedWithTheNearestAndTheKnown) {
-  EXPECT_EQ(message_of([] { rounding_from_name("nearst"); }),
+  EXPECT_EQ(refusal<UnknownName>([] { rounding_from_name("nearst"); }),
             "unknown rounding 'nearst'; nearest: nearest; known: nearest (nearest-even, rne, rn), nearest-away (rna), "
             "zero (toward-zero, truncate, rz), up (ru), down (rd), stochastic (sr)");
-  const std::string format = message_of([] { format_from_name("fp61"); });
+  const std::string format = refusal<UnknownName>([] { format_from_name("fp61"); });
   EXPECT_EQ(format.rfind("unknown format 'fp61'; nearest: fp16; known: fp16 (float16, half, binary16), bf16", 0), 0u)
       << format;
-  EXPECT_NE(message_of([] { format_from_name("flaot16"); }).find("nearest: float16;"), std::string::npos);
-  EXPECT_NE(message_of([] {
+  EXPECT_NE(refusal<UnknownName>([] { format_from_name("flaot16"); }).find("nearest: float16;"), std::string::npos);
+  EXPECT_NE(refusal<UnknownName>([] {
               variant_from_name("cary");
             }).find("nearest: carry; known: carry (srff), half (srf), rne (src), odd"),
             std::string::npos);
-  EXPECT_NE(
-      message_of([] { overflow_from_name("saturat"); }).find("nearest: saturate; known: infinity (inf), saturate, nan"),
-      std::string::npos);
-  EXPECT_NE(message_of([] { engine_from_name("philox8"); }).find("unknown random engine 'philox8'; nearest: philox"),
+  EXPECT_NE(refusal<UnknownName>([] {
+              overflow_from_name("saturat");
+            }).find("nearest: saturate; known: infinity (inf), saturate, nan"),
             std::string::npos);
-  EXPECT_NE(message_of([] { preset_from_name("ipv"); }).find("nearest: ipu; known: ieee, ipu"), std::string::npos);
+  EXPECT_NE(refusal<UnknownName>([] {
+              engine_from_name("philox8");
+            }).find("unknown random engine 'philox8'; nearest: philox"),
+            std::string::npos);
+  EXPECT_NE(refusal<UnknownName>([] { preset_from_name("ipv"); }).find("nearest: ipu; known: ieee, ipu"),
+            std::string::npos);
 }
 
 TEST(Names, EveryEnumeratorComesBackFromItsName) {

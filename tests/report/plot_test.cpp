@@ -9,6 +9,7 @@
 #include <iterator>
 #include <limits>
 
+#include "tests/refusal.h"
 #include "tests/svg_points.h"
 
 namespace softamp {
@@ -51,12 +52,7 @@ Plot small_plot() {
 }
 
 std::string message_of(const Plot& plot, const std::string& file) {
-  try {
-    write_plot(plot, file);
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "no error";
+  return test::refusal<std::exception>([&] { write_plot(plot, file); });
 }
 
 size_t occurrences(const std::string& text, const std::string& part) {

@@ -5,6 +5,7 @@
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
 #include "softamp/report/number_text.h"
+#include "tests/refusal.h"
 
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
@@ -265,12 +266,7 @@ TEST(RunningSum, ProgressMayStopManyChunks) {
 
 TEST(RunningSum, RefusesWhatItCannotDo) {
   const auto message_of = [](const RunningSumSetup& setup) {
-    try {
-      running_sum(setup);
-    } catch (const std::invalid_argument& e) {
-      return std::string(e.what());
-    }
-    return std::string("no error");
+    return test::refusal<std::invalid_argument>([&] { running_sum(setup); });
   };
   RunningSumSetup setup = setup_of(kFp16, "1", 0);
   EXPECT_EQ(message_of(setup), "running sum: count 0: expected 1..4294967295");

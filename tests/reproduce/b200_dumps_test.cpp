@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "src/reproduce/shelf.h"
+#include "tests/refusal.h"
 #include "tests/reproduce/brief.h"
 
 namespace {
@@ -56,12 +57,8 @@ TEST(B200Dumps, OneFormatAloneOnOneThread) {
 TEST(B200Dumps, OtherFormatsAreRefused) {
   Request request = brief_request();
   request.formats = {kE4m3};
-  try {
-    run_b200(request);
-    FAIL() << "expected a refusal";
-  } catch (const std::invalid_argument& e) {
-    EXPECT_EQ(std::string(e.what()), "b200: format e4m3: expected fp16 or bf16, of which there are dumps");
-  }
+  EXPECT_EQ(softamp::test::refusal<std::invalid_argument>([&] { run_b200(request); }),
+            "b200: format e4m3: expected fp16 or bf16, of which there are dumps");
 }
 
 TEST(B200Dumps, StopsWhereItIsAsked) {

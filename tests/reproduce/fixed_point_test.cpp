@@ -15,6 +15,7 @@
 #include "softamp/report/number_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/fixed_point_net.h"
+#include "tests/refusal.h"
 #include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {
@@ -320,12 +321,7 @@ TEST(FixedPoint, SaysWhatItCannotTake) {
   request.brief = true;
   request.samples = 99;
   const auto message = [&] {
-    try {
-      fixed_point::experiment().run(request, watch);
-    } catch (const std::invalid_argument& e) {
-      return std::string(e.what());
-    }
-    return std::string();
+    return softamp::test::refusal<std::invalid_argument>([&] { fixed_point::experiment().run(request, watch); });
   };
   EXPECT_EQ(message(), "fixed-point: --samples is 99 training images; expected at least one batch, 100");
   request.samples.reset();

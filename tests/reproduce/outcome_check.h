@@ -12,6 +12,8 @@
 
 #include "src/reproduce/shelf.h"
 
+#include "tests/refusal.h"
+
 namespace softamp::reproduce {
 
 inline Outcome run_experiment(const std::string& name, const Request& request) {
@@ -60,12 +62,8 @@ inline void expect_repeatable(const std::string& name) {
 }
 
 inline void expect_refused(const std::string& name, const Request& request, const std::string& message) {
-  try {
-    run_experiment(name, request);
-    FAIL() << "not refused";
-  } catch (const std::invalid_argument& e) {
-    EXPECT_EQ(std::string(e.what()).substr(0, message.size()), message);
-  }
+  const std::string words = softamp::test::refusal<std::invalid_argument>([&] { run_experiment(name, request); });
+  EXPECT_EQ(words.substr(0, message.size()), message);
 }
 
 }  // namespace softamp::reproduce

@@ -7,6 +7,7 @@
 #include "src/reproduce/page.h"
 #include "src/reproduce/shelf.h"
 #include "tests/files.h"
+#include "tests/refusal.h"
 #include "tests/reproduce/fake_experiment.h"
 
 namespace softamp::reproduce::test {
@@ -148,14 +149,8 @@ TEST(Shelf, NamesAreUniqueAndEveryFactIsGiven) {
 }
 
 TEST(Shelf, AnUnknownExperimentNamesTheNearest) {
-  try {
-    experiment_called("harmonic-serie");
-    FAIL();
-  } catch (const std::exception& e) {
-    EXPECT_EQ(std::string(e.what()).rfind("unknown experiment 'harmonic-serie'; nearest: harmonic-series; known: ", 0),
-              0u)
-        << e.what();
-  }
+  const std::string words = softamp::test::refusal<std::exception>([] { experiment_called("harmonic-serie"); });
+  EXPECT_EQ(words.rfind("unknown experiment 'harmonic-serie'; nearest: harmonic-series; known: ", 0), 0u) << words;
 }
 
 TEST(ReproducedPage, NamesEveryExperimentAndItsCommand) {

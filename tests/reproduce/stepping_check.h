@@ -11,6 +11,8 @@
 
 #include "src/reproduce/experiment.h"
 
+#include "tests/refusal.h"
+
 namespace softamp::reproduce {
 
 inline Outcome brief_of(const Experiment& e, Request request) {
@@ -34,12 +36,7 @@ inline double rounded(double x, int precision, int quantum) {
 }
 
 inline std::string refusal_of(const Experiment& e, const Request& request) {
-  try {
-    brief_of(e, request);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return {};
+  return softamp::test::refusal<std::invalid_argument>([&] { brief_of(e, request); });
 }
 
 /// Directed modes are run and recorded; random bits and paths without a stochastic mode would do nothing.

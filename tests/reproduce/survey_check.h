@@ -11,6 +11,8 @@
 
 #include "src/reproduce/experiment.h"
 
+#include "tests/refusal.h"
+
 namespace softamp::reproduce::test {
 
 inline void expect_good_checks(const Outcome& o) {
@@ -73,12 +75,7 @@ inline bool same(const Outcome& a, const Outcome& b) {
 
 template <class Action>
 void expect_refused(const Action& action, const std::string& message) {
-  try {
-    action();
-    FAIL() << "not refused: " << message;
-  } catch (const std::invalid_argument& e) {
-    EXPECT_EQ(e.what(), message);
-  }
+  EXPECT_EQ(softamp::test::refusal<std::invalid_argument>(action), message);
 }
 
 }  // namespace softamp::reproduce::test

@@ -5,6 +5,7 @@
 
 #include "softamp/numerics/random.h"
 #include "src/reproduce/shelf.h"
+#include "tests/refusal.h"
 
 namespace softamp::reproduce {
 namespace {
@@ -109,14 +110,9 @@ TEST(TensorCores, OtherSeedsAndSizesAgreeToo) {
 }
 
 TEST(TensorCores, BadSamples) {
-  for (const uint64_t samples : {uint64_t{1}, uint64_t{5000}}) {
-    try {
-      brief_tensor_cores(0, samples);
-      FAIL();
-    } catch (const std::invalid_argument& e) {
-      EXPECT_EQ(e.what(), "tensor-cores: samples " + std::to_string(samples) + ": expected 2..4096");
-    }
-  }
+  for (const uint64_t samples : {uint64_t{1}, uint64_t{5000}})
+    EXPECT_EQ(softamp::test::refusal<std::invalid_argument>([&] { brief_tensor_cores(0, samples); }),
+              "tensor-cores: samples " + std::to_string(samples) + ": expected 2..4096");
 }
 
 TEST(TensorCores, StopsWhenAsked) {

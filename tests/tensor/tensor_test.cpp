@@ -9,21 +9,16 @@
 
 #include "softamp/data/npy.h"
 #include "softamp/numerics/convert.h"
+#include "tests/refusal.h"
 
 using namespace softamp;
 namespace fs = std::filesystem;
 
 namespace {
 
-/// The message of what `action` throws.
 template <class Action>
-std::string message(Action action) {
-  try {
-    action();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
+std::string message(const Action& action) {
+  return softamp::test::refusal<std::exception>(action);
 }
 
 struct Folder {

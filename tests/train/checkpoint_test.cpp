@@ -12,6 +12,7 @@
 #include "softamp/data/images.h"
 #include "src/data/archive.h"
 #include "tests/files.h"
+#include "tests/refusal.h"
 
 namespace softamp {
 namespace {
@@ -70,20 +71,10 @@ void expect_equal(const Checkpoint& a, const Checkpoint& b) {
 
 /// What load_checkpoint says of a file; "" where it takes it.
 std::string load_error(const std::string& file) {
-  try {
-    load_checkpoint(file);
-  } catch (const CheckpointError& e) {
-    return e.what();
-  }
-  return {};
+  return test::refusal<CheckpointError>([&] { load_checkpoint(file); });
 }
 std::string save_error(const Checkpoint& c, const std::string& file) {
-  try {
-    save_checkpoint(c, file);
-  } catch (const CheckpointError& e) {
-    return e.what();
-  }
-  return {};
+  return test::refusal<CheckpointError>([&] { save_checkpoint(c, file); });
 }
 
 TEST(Checkpoint, EverythingComesBack) {

@@ -6,26 +6,17 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/files.h"
+#include "tests/refusal.h"
 
 namespace softamp {
 namespace {
 
 using test::contains;
+using test::refusal;
 using Json = nlohmann::ordered_json;
 
-/// What `act` throws; "" where it throws nothing.
-template <class Act>
-std::string error_of(Act&& act) {
-  try {
-    act();
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return {};
-}
-
 std::string settings_error(const std::string& json) {
-  return error_of([&] { TrainSettings::from_json(json, "settings.json"); });
+  return refusal<std::invalid_argument>([&] { TrainSettings::from_json(json, "settings.json"); });
 }
 
 TEST(TrainSettings, ComeBackFromJson) {
@@ -115,7 +106,9 @@ TEST(TrainSettings, ErrorsSayLineValueAndWhatWasExpected) {
 }
 
 TEST(TrainSettings, WhatDoesNotGoTogether) {
-  const auto error = [](const char* json) { return error_of([&] { TrainSettings::from_json(json).validate(); }); };
+  const auto error = [](const char* json) {
+    return refusal<std::invalid_argument>([&] { TrainSettings::from_json(json).validate(); });
+  };
   EXPECT_EQ(error("{}"), "");
   EXPECT_EQ(error("{\"momentum\": 0.5}"), "");
   EXPECT_TRUE(contains(error("{\"optimizer\": \"adam\", \"momentum\": 0.5}"), "'momentum' has no effect on"));

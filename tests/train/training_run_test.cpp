@@ -16,26 +16,17 @@
 #include "src/train/loss_curve.h"
 #include "src/train/run_data.h"
 #include "tests/files.h"
+#include "tests/refusal.h"
 
 namespace softamp {
 namespace {
 
 using test::contains;
 using test::read_text;
+using test::refusal;
 using test::TemporaryFolder;
 using test::write_text;
 using Json = nlohmann::ordered_json;
-
-/// What `act` throws, of type E; "" where it throws nothing.
-template <class E, class Act>
-std::string error_of(Act&& act) {
-  try {
-    act();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return {};
-}
 
 // Runs. Each epoch of 64 images is 8 batches of 8.
 
@@ -207,7 +198,7 @@ TEST(TrainingRun, ResumingWithOtherSettingsIsRefused) {
   stopped_run(small_run(), {.log = log, .checkpoint = file}, 2);
   const std::string good = read_text(log);
   const auto error = [&](const char* more) {
-    return error_of<std::runtime_error>([&] { run_quietly(small_run(more), {.log = log, .resume = file}); });
+    return refusal<std::runtime_error>([&] { run_quietly(small_run(more), {.log = log, .resume = file}); });
   };
   EXPECT_TRUE(contains(error(R"({"learning_rate": 0.02})"), "'learning_rate' is 0.02 and was 0.01"));
   EXPECT_TRUE(contains(error(R"({"precision": "float16"})"), "'precision' is \"float16\" and was \"float32\""));
@@ -227,8 +218,8 @@ TEST(TrainingRun, ResumingWithOtherSettingsIsRefused) {
   EXPECT_TRUE(contains(error("{}"), "not those of a training run"));
   c.state.tensors[0].pop_back();
   c.progress = progress.dump();
-  EXPECT_TRUE(contains(
-      error_of<CheckpointError>([&] { run_quietly(small_run(), {.resume = folder.file("none.npz")}); }), "none.npz"));
+  EXPECT_TRUE(contains(refusal<CheckpointError>([&] { run_quietly(small_run(), {.resume = folder.file("none.npz")}); }),
+                       "none.npz"));
 }
 
 TEST(TrainingRun, ALogThatDoesNotFitIsNotTouched) {
@@ -239,7 +230,7 @@ TEST(TrainingRun, ALogThatDoesNotFitIsNotTouched) {
   const auto error = [&](const std::string& text) {
     write_text(log, text);
     const std::string what =
-        error_of<std::runtime_error>([&] { run_quietly(small_run(), {.log = log, .resume = file}); });
+        refusal<std::runtime_error>([&] { run_quietly(small_run(), {.log = log, .resume = file}); });
     EXPECT_EQ(read_text(log), text);
     return what;
   };
@@ -343,7 +334,7 @@ TEST(TrainingRun, TheStreamRunsOnAcrossEpochs) {
 TEST(TrainingRun, RefusesBeforeItStarts) {
   const TemporaryFolder folder;
   const auto error = [](const char* more, const RunOutput& output = {}) {
-    return error_of<std::exception>([&] { run_quietly(small_run(more), output); });
+    return refusal<std::exception>([&] { run_quietly(small_run(more), output); });
   };
   EXPECT_TRUE(contains(error(R"({"batch_size": 65})"), "batch"));
   EXPECT_TRUE(contains(error(R"({"replicas": 9})"), "no whole step"));
@@ -354,7 +345,7 @@ TEST(TrainingRun, RefusesBeforeItStarts) {
   TrainSettings s = small_run();
   s.generated = false;
   s.data = folder.path().string();
-  EXPECT_TRUE(contains(error_of<DataError>([&] { run_quietly(s); }), folder.path().string()));
+  EXPECT_TRUE(contains(refusal<DataError>([&] { run_quietly(s); }), folder.path().string()));
 }
 
 // Two files of IDX images, 28x28, for LeNet-5, which reads 32x32.
@@ -386,13 +377,13 @@ TEST(TrainingRun, SmallDigitsGetABorder) {
         ASSERT_EQ(wide.pixels[static_cast<size_t>((i * 32 + y) * 32 + x)], expected) << i << ' ' << y << ' ' << x;
       }
   s.train_images = 4;
-  EXPECT_TRUE(contains(error_of<DataError>([&] { train_detail::load_data(s, find_network("lenet5")); }),
+  EXPECT_TRUE(contains(refusal<DataError>([&] { train_detail::load_data(s, find_network("lenet5")); }),
                        "has 3 images; expected the 4 that 'train_images' asks for"));
 }
 
 TEST(TrainingRun, AFullDiskEndsTheLogWithAnError) {
   EXPECT_TRUE(
-      contains(error_of<std::runtime_error>([] { run_quietly(small_run(), {.log = "/dev/full"}); }), "/dev/full"));
+      contains(refusal<std::runtime_error>([] { run_quietly(small_run(), {.log = "/dev/full"}); }), "/dev/full"));
 }
 
 // Evaluation.
@@ -519,14 +510,14 @@ TEST(Estimator, OtherModesAreRefused) {
   const ImageSet images = generated_images(28, 28, 1, 64, 20).train;
   const Estimator estimator(small_model, small_config());
   const std::string only = "Only training is supported";
-  EXPECT_EQ(error_of<std::invalid_argument>([&] { estimator.evaluate(stream(images)); }), only);
-  EXPECT_EQ(error_of<std::invalid_argument>([&] { estimator.predict(stream(images)); }), only);
+  EXPECT_EQ(refusal<std::invalid_argument>([&] { estimator.evaluate(stream(images)); }), only);
+  EXPECT_EQ(refusal<std::invalid_argument>([&] { estimator.predict(stream(images)); }), only);
 }
 
 TEST(Estimator, WhatAModelFunctionMustReturn) {
   const ImageSet images = generated_images(28, 28, 1, 64, 20).train;
   const auto error = [&](ModelFunction f) {
-    return error_of<std::invalid_argument>([&] { Estimator(f, small_config()).train(stream(images), 1); });
+    return refusal<std::invalid_argument>([&] { Estimator(f, small_config()).train(stream(images), 1); });
   };
   EXPECT_TRUE(contains(error({}), "no model function"));
   EXPECT_TRUE(contains(error([](VariableStore&, Port, Port, EstimatorMode) {
@@ -569,11 +560,11 @@ TEST(TrainingRun, ARecipeThatChangedIsAnotherRun) {
   const TrainSettings more = small_run("{" + mechanism + R"(, "steps": 2})");
   RunOutput on;
   on.resume = file;
-  const auto refusal = [&] { return error_of<CheckpointError>([&] { run_quietly(more, on); }); };
+  const auto resumed = [&] { return refusal<CheckpointError>([&] { run_quietly(more, on); }); };
   write_text(recipe, R"({"allowlist": ["MatMul", "Conv2D"]})");
-  EXPECT_TRUE(contains(refusal(), "with another recipe than recipe=" + recipe + " is now")) << refusal();
+  EXPECT_TRUE(contains(resumed(), "with another recipe than recipe=" + recipe + " is now")) << resumed();
   write_text(recipe, R"({"whitelist": ["MatMul"], "graylist": []})");
-  EXPECT_EQ(refusal(), "");
+  EXPECT_EQ(resumed(), "");
 }
 
 TEST(TrainingRun, NothingIsWrittenOverWhatIsReadOrWritten) {
@@ -581,14 +572,14 @@ TEST(TrainingRun, NothingIsWrittenOverWhatIsReadOrWritten) {
   const std::string recipe = (folder.path() / "recipe.json").string(), other = (folder.path() / "log").string();
   write_text(recipe, R"({"allowlist": ["MatMul"]})");
   const TrainSettings settings = small_run(R"({"steps": 1, "mechanism": "recipe=)" + recipe + R"("})");
-  const auto refusal = [&](const RunOutput& output) {
-    return error_of<std::invalid_argument>([&] { run_quietly(settings, output); });
+  const auto refused = [&](const RunOutput& output) {
+    return refusal<std::invalid_argument>([&] { run_quietly(settings, output); });
   };
   RunOutput output;
   output.log = (folder.path() / "." / "recipe.json").string();
-  EXPECT_EQ(refusal(output), "the log '" + output.log + "' is the recipe that is read; expected another file");
+  EXPECT_EQ(refused(output), "the log '" + output.log + "' is the recipe that is read; expected another file");
   output.log = output.checkpoint = other;
-  EXPECT_EQ(refusal(output), "the checkpoint '" + other + "' is the file of the log; expected another file");
+  EXPECT_EQ(refused(output), "the checkpoint '" + other + "' is the file of the log; expected another file");
   EXPECT_EQ(read_text(recipe), R"({"allowlist": ["MatMul"]})");
 }
 

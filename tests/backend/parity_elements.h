@@ -39,6 +39,19 @@ class Elements {
   std::map<std::string, Tensor> feeds_;
 };
 
+/// A case `what` of all that `add` makes of two operands of one shape.
+template <class Add>
+void run_on_two(Suite& suite, const Setting& setting, DType t, const Shape& shape, const std::string& what, int steps,
+                const Add& add) {
+  const std::string name = what + " " + name_of(t) + " " + setting.name;
+  if (!suite.wants(name)) return;
+  Elements e(name, setting);
+  const Port x = e.operand("x", t, shape), y = e.operand("y", t, shape);
+  add(e.builder, x, y);
+  e.steps = steps;
+  e.run(suite);
+}
+
 /// The IPU's preset with one switch turned, under esr and nanoo; and IEEE's with other roundings, with flags that tell
 /// of inexact results and without.
 inline const std::vector<Setting>& odd_settings() {

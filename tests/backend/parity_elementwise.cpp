@@ -19,17 +19,6 @@ void add_elementwise(GraphBuilder& b, Port x, Port y) {
   b.add("AddN", {x, y, x});
 }
 
-void every_elementwise(Suite& suite, const Setting& setting, DType t, const Shape& shape, const std::string& what,
-                       int steps = 3) {
-  const std::string name = what + " " + name_of(t) + " " + setting.name;
-  if (!suite.wants(name)) return;
-  Elements e(name, setting);
-  const Port x = e.operand("x", t, shape), y = e.operand("y", t, shape);
-  add_elementwise(e.builder, x, y);
-  e.steps = steps;
-  e.run(suite);
-}
-
 /// Operands of unlike shapes, either first.
 void broadcasts(Suite& suite, const Setting& setting, DType t) {
   const std::vector<std::pair<Shape, Shape>> shapes = {{Shape{64, 1}, Shape{1, 64}},
@@ -124,7 +113,7 @@ void elementwise(Suite& suite) {
   const int large_steps = suite.elements() > 100000 ? 1 : 3;
   for (const Setting& setting : settings())
     for (const DType t : types) {
-      every_elementwise(suite, setting, t, Shape{suite.elements() + 5}, "all", large_steps);
+      run_on_two(suite, setting, t, Shape{suite.elements() + 5}, "all", large_steps, add_elementwise);
       in_place(suite, setting, t);
       if (t != DType::kInt32 || &setting == &settings()[0]) many_terms(suite, setting, t);
     }
@@ -133,10 +122,10 @@ void elementwise(Suite& suite) {
   for (const size_t k : {0, 2})
     for (const DType t : types)
       for (const int64_t n : {0, 1, 7, 8, 9, 1023})
-        every_elementwise(suite, settings()[k], t, Shape{n}, std::to_string(n) + " elements", 1);
+        run_on_two(suite, settings()[k], t, Shape{n}, std::to_string(n) + " elements", 1, add_elementwise);
   for (const Setting& setting : odd_settings())
     for (const DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32})
-      every_elementwise(suite, setting, t, Shape{700}, "odd", 1);
+      run_on_two(suite, setting, t, Shape{700}, "odd", 1, add_elementwise);
   for (const int64_t n : {0, 1, 8, 1023}) logic(suite, Shape{n}), fills(suite, n);
   logic(suite, Shape{suite.elements()});
 }

@@ -11,17 +11,6 @@ void add_functions(GraphBuilder& b, Port x, Port y) {
     b.add(row.op, row.operands() == 1 ? std::vector{x} : std::vector{x, y}, row.attributes);
 }
 
-void every_function(Suite& suite, const Setting& setting, DType t, const Shape& shape, const std::string& what,
-                    int steps) {
-  const std::string name = what + " " + name_of(t) + " " + setting.name;
-  if (!suite.wants(name)) return;
-  Elements e(name, setting);
-  const Port x = e.operand("x", t, shape), y = e.operand("y", t, shape);
-  add_functions(e.builder, x, y);
-  e.steps = steps;
-  e.run(suite);
-}
-
 /// Special values against each other; and a chain whose tensors are written over their operands.
 void shapes(Suite& suite, const Setting& setting, DType t) {
   const std::string name = std::string("shapes ") + name_of(t) + " " + setting.name;
@@ -48,15 +37,15 @@ void functions(Suite& suite) {
   const int large_steps = suite.elements() > 100000 ? 1 : 3;
   for (const Setting& setting : settings())
     for (const DType t : types) {
-      every_function(suite, setting, t, Shape{suite.elements() + 3}, "all", large_steps);
+      run_on_two(suite, setting, t, Shape{suite.elements() + 3}, "all", large_steps, add_functions);
       shapes(suite, setting, t);
     }
   for (const size_t k : {0, 2})
     for (const DType t : types)
       for (const int64_t n : {0, 1, 7, 8, 9, 1023})
-        every_function(suite, settings()[k], t, Shape{n}, std::to_string(n) + " elements", 1);
+        run_on_two(suite, settings()[k], t, Shape{n}, std::to_string(n) + " elements", 1, add_functions);
   for (const Setting& setting : odd_settings())
-    for (const DType t : types) every_function(suite, setting, t, Shape{400}, "odd", 1);
+    for (const DType t : types) run_on_two(suite, setting, t, Shape{400}, "odd", 1, add_functions);
 }
 
 }  // namespace softamp::parity

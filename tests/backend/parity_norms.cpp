@@ -1,6 +1,7 @@
 // Normalisations and their gradients: every dtype of tensor and parameters, statistics of the batch, given, stable, in
 // fp16; groups around the tree's lanes and blocks.
 #include <algorithm>
+#include <utility>
 
 #include "parity.h"
 #include "softamp/graph/operation.h"
@@ -103,6 +104,22 @@ void batches(Suite& suite, const Setting& setting, DType type, DType parameters,
   }
 }
 
+/// A norm, its gradient, and the norm with stable statistics and with such of fp16.
+void run_with_statistics(Suite& suite, const Setting& setting, Norm n, const char* gradient) {
+  run(suite, setting, n);
+  const char* const op = std::exchange(n.op, gradient);
+  run(suite, setting, n);
+  n.op = op;
+  for (const char* stable : {"false", "true"}) {
+    n.attributes["use_stable_statistics"] = std::string(stable);
+    if (*stable == 't') run(suite, setting, n);
+    if (n.type != DType::kFloat16) continue;
+    n.attributes["statistics"] = std::string("half");
+    run(suite, setting, n);
+    n.attributes.erase("statistics");
+  }
+}
+
 void layers(Suite& suite, const Setting& setting, DType type, DType parameters, bool plain) {
   struct Case {
     Shape shape;
@@ -114,19 +131,8 @@ void layers(Suite& suite, const Setting& setting, DType type, DType parameters, 
                         Case{Shape{2, 3, 64}, -1, Shape{2, 3}, Shape{64}},
                         Case{Shape{2, 5, 205}, 1, Shape{2}, Shape{5, 205}}, Case{Shape{most}, 0, Shape{}, Shape{most}},
                         Case{Shape{0, 4}, 1, Shape{0}, Shape{4}}, Case{Shape{1030, 2}, 1, Shape{1030}, Shape{2}}}) {
-    Norm n{"LayerNorm", type, parameters, c.shape, c.inner, c.outer, plain, {{"begin_norm_axis", c.axis}}, false};
-    run(suite, setting, n);
-    n.op = "LayerNormGrad";
-    run(suite, setting, n);
-    n.op = "LayerNorm";
-    for (const char* stable : {"false", "true"}) {
-      n.attributes["use_stable_statistics"] = std::string(stable);
-      if (*stable == 't') run(suite, setting, n);
-      if (type != DType::kFloat16) continue;
-      n.attributes["statistics"] = std::string("half");
-      run(suite, setting, n);
-      n.attributes.erase("statistics");
-    }
+    const Norm n{"LayerNorm", type, parameters, c.shape, c.inner, c.outer, plain, {{"begin_norm_axis", c.axis}}, false};
+    run_with_statistics(suite, setting, n, "LayerNormGrad");
   }
 }
 
@@ -138,20 +144,10 @@ void groups(Suite& suite, const Setting& setting, DType type, DType parameters, 
   for (const Case& c : {Case{Shape{3, 4}, 2}, Case{Shape{2, 5, 5, 12}, 3}, Case{Shape{1, 130, 32}, 2},
                         Case{Shape{2, 9, 7}, 7}, Case{Shape{0, 3, 4}, 2}}) {
     const Shape channels{c.shape[c.shape.rank() - 1]};
-    Norm n{"GroupNorm", type, parameters, c.shape, channels, Shape{c.shape[0], c.groups}, plain, {{"groups", c.groups}},
-           false};
-    run(suite, setting, n);
-    n.op = "GroupNormGrad";
-    run(suite, setting, n);
-    n.op = "GroupNorm";
-    for (const char* stable : {"false", "true"}) {
-      n.attributes["use_stable_statistics"] = std::string(stable);
-      if (*stable == 't') run(suite, setting, n);
-      if (type != DType::kFloat16) continue;
-      n.attributes["statistics"] = std::string("half");
-      run(suite, setting, n);
-      n.attributes.erase("statistics");
-    }
+    const Norm n{
+        "GroupNorm", type, parameters, c.shape, channels, Shape{c.shape[0], c.groups}, plain, {{"groups", c.groups}},
+        false};
+    run_with_statistics(suite, setting, n, "GroupNormGrad");
   }
 }
 

@@ -1,36 +1,18 @@
 // Updates of optimizers in every combination of dtypes, three in a row so that slots move, on variables too; and
 // AllFinite.
 #include "parity.h"
-#include "softamp/graph/operation.h"
+#include "tests/backend/update_rules.h"
 
 namespace softamp::parity {
 namespace {
 
+using test::UpdateRule;
+using test::UpdateTypes;
+
 constexpr DType kH = DType::kFloat16, kB = DType::kBFloat16, kF = DType::kFloat32;
 
-struct Rule {
-  const char* op;
-  int slots;
-  Attributes attributes;
-};
-const std::vector<Rule>& rules() {
-  static const std::vector<Rule> all = {
-      {"ApplyGradientDescent", 0, {}},
-      {"ApplyMomentum", 1, {{"momentum", 0.9}}},
-      {"ApplyMomentum", 1, {{"momentum", 0.99}, {"use_nesterov", true}}},
-      {"ApplyRMSProp", 2, {{"rho", 0.9}, {"momentum", 0.5}, {"epsilon", 1e-3}}},
-      {"ApplyRMSProp", 2, {{"rho", 0.0}, {"momentum", 0.0}, {"epsilon", 0.0}}},
-      {"ApplyAdam", 2, {{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-8}}},
-      {"ApplyAdam", 2, {{"beta1", 0.0}, {"beta2", 1.0}, {"epsilon", 0.0}}},
-  };
-  return all;
-}
-
-struct Types {
-  DType var, slot, grad;
-};
-constexpr Types kUpdateTypes[] = {{kF, kF, kF}, {kH, kH, kH}, {kB, kB, kB}, {kF, kF, kH},
-                                  {kH, kF, kH}, {kF, kH, kB}, {kB, kF, kB}};
+constexpr UpdateTypes kUpdateTypes[] = {{kF, kF, kF}, {kH, kH, kH}, {kB, kB, kB}, {kF, kF, kH},
+                                        {kH, kF, kH}, {kF, kH, kB}, {kB, kF, kB}};
 
 struct Scalars {
   double rate, decay;
@@ -39,7 +21,7 @@ struct Scalars {
 constexpr Scalars kScalars[] = {{0.01, 0.001, true}, {-0.0, 0, true}, {1.5e30, -2.0, true}, {0.1, 0.1, false}};
 
 /// Adds an update; returns its outputs, var first.
-std::vector<Port> update(GraphBuilder& b, const Rule& rule, std::vector<Port> state, Port grad,
+std::vector<Port> update(GraphBuilder& b, const UpdateRule& rule, std::vector<Port> state, Port grad,
                          const Port (&scalars)[3]) {
   std::vector<Port> in = state;
   in.push_back(scalars[0]);
@@ -48,11 +30,11 @@ std::vector<Port> update(GraphBuilder& b, const Rule& rule, std::vector<Port> st
   in.push_back(scalars[2]);
   const Port var = b.add(rule.op, in, rule.attributes);
   std::vector<Port> out;
-  for (int k = 0; k <= rule.slots; ++k) out.push_back({var.node, k});
+  for (size_t k = 0; k <= rule.slots; ++k) out.push_back({var.node, static_cast<int>(k)});
   return out;
 }
 
-void run(Suite& suite, const std::string& name, const Rule& rule, const Types& types, const Scalars& s,
+void run(Suite& suite, const std::string& name, const UpdateRule& rule, const UpdateTypes& types, const Scalars& s,
          const Setting& setting, const Shape& shape, bool plain) {
   Case c;
   c.name = name;
@@ -70,9 +52,9 @@ void run(Suite& suite, const std::string& name, const Rule& rule, const Types& t
                         fed("g2", floats(types.grad, shape, 6, true))};
   std::vector<Port> state{fed("var", floats(types.var, shape, 1, plain))}, variables;
   variables.push_back(b.add_named("w", "VariableV2", {}, {{"dtype", types.var}, {"shape", shape}}));
-  for (int k = 0; k < rule.slots; ++k) {
+  for (size_t k = 0; k < rule.slots; ++k) {
     const std::string number = std::to_string(k);
-    state.push_back(fed("s" + number, floats(types.slot, shape, 2 + static_cast<uint64_t>(k), plain)));
+    state.push_back(fed("s" + number, floats(types.slot, shape, 2 + k, plain)));
     variables.push_back(b.add_named("v" + number, "VariableV2", {}, {{"dtype", types.slot}, {"shape", shape}}));
   }
   for (const Port grad : grads) state = update(b, rule, state, grad, scalars);
@@ -116,8 +98,8 @@ void all_finite(Suite& suite) {
 void optimizers(Suite& suite) {
   const int64_t large = suite.elements() / 2;
   for (const Setting& setting : settings())
-    for (const Rule& rule : rules())
-      for (const Types& types : kUpdateTypes) {
+    for (const UpdateRule& rule : test::update_rules())
+      for (const UpdateTypes& types : kUpdateTypes) {
         const std::string name = std::string(rule.op) + " " + name_of(types.var) + " " + name_of(types.slot) + " " +
                                  name_of(types.grad) + " " + setting.name + " ";
         if (suite.wants(name + "plain")) run(suite, name + "plain", rule, types, kScalars[0], setting, {large}, true);

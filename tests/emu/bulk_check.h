@@ -114,6 +114,22 @@ inline std::string describe(const FloatFormat& f) {
   return "e" + std::to_string(f.exponent_bits) + "p" + std::to_string(f.precision) + " bias " + std::to_string(f.bias);
 }
 
+/// Calls `act(policy, mode, flush, infinity)` with policies that no preset has: every mode, way with subnormals and
+/// result that is infinite.
+template <class Act>
+void for_each_policy(const Act& act) {
+  for (int mode = 0; mode < 6; ++mode)
+    for (int flush = 0; flush < 3; ++flush)
+      for (int infinity = 0; infinity < 3; ++infinity) {
+        RoundingPolicy p;
+        p.mode = static_cast<RoundingMode>(mode);
+        p.subnormals = static_cast<Subnormals>(flush);
+        p.infinity = static_cast<InfinityResult>(infinity);
+        p.infinity_flags = kOverflow;
+        act(p, mode, flush, infinity);
+      }
+}
+
 /// Stochastic roundings as other chips do them, each with the format that it is for (docs/CHIPS.md).
 struct ChipRounding {
   const char* name;

@@ -114,6 +114,27 @@ inline void expect_same(const OpResult& is, const OpResult& expected, const std:
     EXPECT_EQ(is.status.first_index[b], expected.status.first_index[b]) << what << " flag " << (1 << b);
 }
 
+/// Every instruction set, with threads 1, 2, 3, 8 by turns, with status and without, against the bodies.
+template <class Run>
+void expect_reference(const Run& run, const Node& node, const std::vector<Codes>& operands,
+                      emu::EngineSettings settings, int number, const std::string& what) {
+  static const std::vector<InstructionSet> sets = usable_sets();
+  const int threads[] = {1, 2, 3, 8};
+  settings.reference = true;
+  const OpResult expected = run(node, operands, settings, true);
+  settings.reference = false;
+  int turn = number;
+  for (const InstructionSet isa : sets) {
+    settings.isa = isa;
+    settings.threads = threads[turn++ % 4];
+    const std::string way = what + " " + bulk::name(isa) + " threads " + std::to_string(settings.threads);
+    expect_same(run(node, operands, settings, true), expected, way);
+    OpResult silent = run(node, operands, settings, false);
+    silent.status = expected.status;
+    expect_same(silent, expected, way + " without status");
+  }
+}
+
 /// What tensors hold: ordinary numbers; large ones, that overflow; some NaNs, infinities, subnormals; any code.
 enum class TensorData { kOrdinary, kLarge, kSpecial, kAnything };
 

@@ -4,33 +4,13 @@
 
 #include <cmath>
 
+#include "tests/backend/update_rules.h"
 #include "tests/emu/reduction_check.h"
 
 namespace softamp::test {
 namespace {
 
-struct Types {
-  DType var, slot, grad;
-};
 constexpr DType kH = DType::kFloat16, kB = DType::kBFloat16, kF = DType::kFloat32;
-
-struct UpdateOp {
-  const char* op;
-  size_t slots;
-  Attributes attributes;
-};
-const std::vector<UpdateOp>& update_ops() {
-  static const std::vector<UpdateOp> kOps = {
-      {"ApplyGradientDescent", 0, {}},
-      {"ApplyMomentum", 1, {{"momentum", 0.9}}},
-      {"ApplyMomentum", 1, {{"momentum", 0.99}, {"use_nesterov", true}}},
-      {"ApplyRMSProp", 2, {{"rho", 0.9}, {"momentum", 0.5}, {"epsilon", 1e-3}}},
-      {"ApplyRMSProp", 2, {{"rho", 0.0}, {"momentum", 0.0}, {"epsilon", 0.0}}},
-      {"ApplyAdam", 2, {{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-8}}},
-      {"ApplyAdam", 2, {{"beta1", 0.0}, {"beta2", 1.0}, {"epsilon", 0.0}}},
-  };
-  return kOps;
-}
 
 /// Inputs of an update.
 struct Inputs {
@@ -45,7 +25,7 @@ struct Inputs {
 Tensor scalar(DType type, double value) { return Tensor::full(type, Shape{}, value); }
 
 /// Every few elements the gradient cancels what stays of the slot, or a step cancels the variable, up to some bits.
-Inputs inputs_of(const UpdateOp& u, const Types& t, int64_t n, Data kind, Mixer& mix, bool apply = true) {
+Inputs inputs_of(const UpdateRule& u, const UpdateTypes& t, int64_t n, Data kind, Mixer& mix, bool apply = true) {
   Inputs in;
   const double rate = kind == Data::kHuge ? 4 : 0.05, share = 0.9;
   in.tensors.push_back(random_tensor(t.var, Shape{n}, mix, kind));
@@ -74,11 +54,11 @@ Inputs inputs_of(const UpdateOp& u, const Types& t, int64_t n, Data kind, Mixer&
 }
 
 TEST(Optimizer, VectorsGiveTheBodysBits) {
-  const Types types[] = {{kH, kH, kH}, {kF, kF, kF}, {kB, kB, kB}, {kF, kF, kH}, {kH, kF, kH}, {kB, kH, kF}};
+  const UpdateTypes types[] = {{kH, kH, kH}, {kF, kF, kF}, {kB, kB, kB}, {kF, kF, kH}, {kH, kF, kH}, {kB, kH, kF}};
   Mixer mix(1);
   for (const NamedSemantics& preset : presets())
-    for (const UpdateOp& u : update_ops())
-      for (const Types& t : types)
+    for (const UpdateRule& u : update_rules())
+      for (const UpdateTypes& t : types)
         for (const Data kind : {Data::kPlain, Data::kEdge, Data::kHuge}) {
           const int64_t sizes[] = {0, 1, 63, 64, 65, 700, 1500};
           const int64_t n = sizes[mix() % 7];
@@ -93,8 +73,8 @@ TEST(Optimizer, ThreadsGiveTheBodysBits) {
   Mixer mix(2);
   for (const NamedSemantics& preset : {presets()[0], presets()[5], presets()[6]})
     for (const size_t op : {size_t{1}, size_t{5}})
-      for (const Types& t : {Types{kH, kH, kH}, Types{kF, kF, kF}}) {
-        const UpdateOp& u = update_ops()[op];
+      for (const UpdateTypes& t : {UpdateTypes{kH, kH, kH}, UpdateTypes{kF, kF, kF}}) {
+        const UpdateRule& u = update_rules()[op];
         const Inputs in = inputs_of(u, t, 70001, Data::kPlain, mix);
         emu::EngineSettings settings = settings_for(preset.semantics, true);
         const OpRun expected = run_op(u.op, u.attributes, in.all(), settings);
@@ -111,8 +91,8 @@ TEST(Optimizer, ThreadsGiveTheBodysBits) {
 TEST(Optimizer, LargeTensorsGiveTheSameBits) {
   Mixer mix(3);
   const int64_t n = (int64_t{1} << 20) + 77;
-  const UpdateOp& u = update_ops()[1];
-  for (const Types& t : {Types{kF, kF, kF}, Types{kH, kH, kH}}) {
+  const UpdateRule& u = update_rules()[1];
+  for (const UpdateTypes& t : {UpdateTypes{kF, kF, kF}, UpdateTypes{kH, kH, kH}}) {
     const int64_t large = t.var == kH ? 2 * n : n;
     const Inputs in = inputs_of(u, t, large, Data::kPlain, mix);
     emu::EngineSettings settings = settings_for(presets()[6].semantics);
@@ -140,7 +120,7 @@ TEST(Optimizer, WordsOfATableServeTheirSites) {
   std::vector<uint32_t> words[3];
   for (auto& w : words)
     for (int64_t i = 0; i < n; ++i) w.push_back(static_cast<uint32_t>(mix()));
-  for (const UpdateOp& u : update_ops()) {
+  for (const UpdateRule& u : update_rules()) {
     const Inputs in = inputs_of(u, {kH, kH, kH}, n, Data::kPlain, mix);
     emu::EngineSettings settings = settings_for(presets()[6].semantics, true);
     settings.environment.semantics.narrow.random_bits = mix() & 1 ? 13 : 16;
@@ -177,7 +157,7 @@ TEST(Optimizer, PlainStepsAreFusedMultiplyAdds) {
   const int64_t n = 2000;
   for (const Semantics& s : all) {
     if (s.operand_flush_sign == FlushSign::kPositive || s.wide.nan == NanPattern::kPropagate) continue;
-    const UpdateOp& u = update_ops()[1];
+    const UpdateRule& u = update_rules()[1];
     const Inputs in = inputs_of(u, {kF, kF, kF}, n, Data::kEdge, mix);
     emu::EngineSettings settings = settings_for(s);
     const OpRun got = run_op(u.op, u.attributes, in.all(), settings);

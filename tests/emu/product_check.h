@@ -82,6 +82,72 @@ struct ProductCase {
   RandomBits random{};
 };
 
+/// The roundings of halves that products are tried with; one draws `few` random bits.
+constexpr int kPolicies = 8;
+inline Semantics product_policy(int which, int few) {
+  FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
+  IpuSwitches w;
+  b.esr = which >= 2 && which <= 5;
+  b.nanoo = which == 1 || which == 3;
+  if (which == 4) w.sr_bits = 16;
+  if (which == 5) w.sr_bits = few, w.sr_form = StochasticVariant::kHalf;
+  Semantics s = Semantics::ipu(b, w);
+  if (which == 6) s = Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kTowardZero));
+  if (which == 7) s = Semantics::ieee();
+  return s;
+}
+
+constexpr size_t kBlocks[] = {1, 4, 16, 0};
+
+/// Draws what a case holds and the address of its random bits.
+inline void draw_data(ProductCase& c, Mixer& mix) {
+  c.data = static_cast<ProductData>(mix() % kDataKinds);
+  c.random.seed = mix();
+  c.random.rounds = mix() % 4 == 0 ? 7 : 10;
+  c.random.replica = static_cast<uint32_t>(mix() % 3);
+}
+
+/// Draws the partials and what follows from them, the block and the dtype of operands.
+inline void draw_partials(ProductCase& c, Mixer& mix) {
+  const FloatFormat outputs[] = {kFp16, kFp32, kBf16};
+  c.rules.partials = mix() % 3 == 0 ? PartialsType::kFloat : PartialsType::kHalf;
+  c.rules.output = outputs[c.rules.partials == PartialsType::kFloat ? mix() % 3 : mix() % 8 / 7];
+  c.rules.independent = c.batch_sum;
+  c.rules.round_partials = c.batch_sum && mix() % 2;
+  c.rules.exact_each = c.block == 1 && c.rules.partials == PartialsType::kHalf && mix() % 4 != 0;
+  if (c.block == 1 && !c.rules.exact_each) c.rules.inner = AmpInner::kRn32Each;
+}
+
+/// A small case under an alternative that only the scalar body knows, or a switch that faster code leaves to it.
+inline void make_rare(ProductCase& c, Mixer& mix, uint64_t number) {
+  c.m = 1 + mix() % 9, c.n = 1 + mix() % 40, c.k = 1 + mix() % 40;
+  switch (number % 5) {
+    case 0: c.rules.inner = AmpInner::kExactDot4, c.rules.exact_each = false; break;
+    case 1: c.rules.flush_inner = true; break;
+    case 2: c.semantics.narrow.nan = c.semantics.wide.nan = NanPattern::kPropagate; break;
+    case 3: c.semantics.wide.overflow = Overflow::kSaturate; break;
+    case 4: c.semantics.narrow_infinity = static_cast<InfinityOperand>(1 + number / 5 % 3); break;
+  }
+  if (number % 2) c.data = ProductData::kAnything;
+}
+
+/// A small case under a policy that no preset has.
+inline void draw_policy(ProductCase& c, Mixer& mix) {
+  RoundingPolicy& p = c.semantics.narrow;
+  p.mode = static_cast<RoundingMode>(mix() % 6);
+  const int bits[] = {1, 2, 7, 11, 12, 13, 14, 15, 16, 17, 24, 31, 32};
+  p.random_bits = bits[mix() % 13];
+  p.variant = static_cast<StochasticVariant>(mix() % 4);
+  p.overflow = static_cast<Overflow>(mix() % 3);
+  p.overflow_rule = static_cast<OverflowRule>(mix() % 4);
+  p.infinity = static_cast<InfinityResult>(mix() % 3);
+  p.infinity_flags = mix() % 2 ? kInvalid : kOverflow;
+  p.subnormals = static_cast<Subnormals>(mix() % 3);
+  p.nan = static_cast<NanPattern>(mix() % 3);
+  c.semantics.operand_flush_sign = static_cast<FlushSign>(mix() % 2);
+  c.m = 1 + mix() % 20, c.n = 1 + mix() % 40, c.k = 1 + mix() % 50;
+}
+
 inline std::string describe(const ProductCase& c) {
   return std::to_string(c.m) + "x" + std::to_string(c.n) + "x" + std::to_string(c.k) + " block " +
          std::to_string(c.block) + (c.transpose_a ? " At" : "") + (c.transpose_b ? " Bt" : "") +

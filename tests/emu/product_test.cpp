@@ -10,27 +10,10 @@ namespace {
 
 using emu::kPartialLength;
 
-/// The roundings of halves that products are tried with.
-constexpr int kPolicies = 8;
-Semantics policy(int which) {
-  FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
-  IpuSwitches w;
-  b.esr = which >= 2 && which <= 5;
-  b.nanoo = which == 1 || which == 3;
-  if (which == 4) w.sr_bits = 16;
-  if (which == 5) w.sr_bits = 8, w.sr_form = StochasticVariant::kHalf;
-  Semantics s = Semantics::ipu(b, w);
-  if (which == 6) s = Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kTowardZero));
-  if (which == 7) s = Semantics::ieee();
-  return s;
-}
-
-constexpr size_t kBlocks[] = {1, 4, 16, 0};
-
 ProductCase random_product(Mixer& mix, uint64_t number) {
   ProductCase c;
   c.seed = number;
-  c.semantics = policy(static_cast<int>(mix() % kPolicies));
+  c.semantics = product_policy(static_cast<int>(mix() % kPolicies), 8);
   c.m = 1 + mix() % 70, c.n = 1 + mix() % 70, c.k = 1 + mix() % 70;
   if (mix() % 6 == 0) c.m = 1 + mix() % 14, c.n = 1 + mix() % 14, c.k = 1 + mix() % 2100;
   if (mix() % 12 == 0) c.m = 1 + mix() % 3, c.n = 1 + mix() % 300;
@@ -39,20 +22,11 @@ ProductCase random_product(Mixer& mix, uint64_t number) {
   c.batch_sum = mix() % 5 == 0;
   c.first_output = mix() % 3 == 0 ? 0 : mix() % 1000000;
   if (mix() % 16 == 0) c.first_output = (uint64_t{1} << 34) + mix() % 1000;  // past 32 bits
-  c.data = static_cast<ProductData>(mix() % kDataKinds);
-  c.random.seed = mix();
-  c.random.rounds = mix() % 4 == 0 ? 7 : 10;
-  c.random.replica = mix() % 3;
+  draw_data(c, mix);
   const FloatFormat formats[] = {kFp16, kFp16, kFp16, kBf16, kFp32};
   c.rules.a = c.rules.b = formats[mix() % 5];
   if (mix() % 8 == 0) c.rules.b = formats[mix() % 5];
-  const FloatFormat outputs[] = {kFp16, kFp32, kBf16};
-  c.rules.partials = mix() % 3 == 0 ? PartialsType::kFloat : PartialsType::kHalf;
-  c.rules.output = outputs[c.rules.partials == PartialsType::kFloat ? mix() % 3 : mix() % 8 / 7];
-  c.rules.independent = c.batch_sum;
-  c.rules.round_partials = c.batch_sum && mix() % 2;
-  c.rules.exact_each = c.block == 1 && c.rules.partials == PartialsType::kHalf && mix() % 4 != 0;
-  if (c.block == 1 && !c.rules.exact_each) c.rules.inner = AmpInner::kRn32Each;
+  draw_partials(c, mix);
   return c;
 }
 
@@ -71,7 +45,7 @@ TEST(Product, EveryPolicy) {
         for (int data = 0; data < kDataKinds; ++data) {
           ProductCase c;
           c.seed = ++number;
-          c.semantics = policy(which);
+          c.semantics = product_policy(which, 8);
           c.m = 13, c.n = 37, c.k = 41, c.block = block;
           c.rules.a = c.rules.b = format;
           c.rules.partials = PartialsType::kHalf;
@@ -87,15 +61,7 @@ TEST(Product, RareRules) {
   for (uint64_t number = 0; number < 40; ++number) {
     Mixer mix(number);
     ProductCase c = random_product(mix, number + 20000);
-    c.m = 1 + mix() % 9, c.n = 1 + mix() % 40, c.k = 1 + mix() % 40;
-    switch (number % 5) {
-      case 0: c.rules.inner = AmpInner::kExactDot4, c.rules.exact_each = false; break;
-      case 1: c.rules.flush_inner = true; break;
-      case 2: c.semantics.narrow.nan = c.semantics.wide.nan = NanPattern::kPropagate; break;
-      case 3: c.semantics.wide.overflow = Overflow::kSaturate; break;
-      case 4: c.semantics.narrow_infinity = static_cast<InfinityOperand>(1 + number / 5 % 3); break;
-    }
-    if (number % 2) c.data = ProductData::kAnything;
+    make_rare(c, mix, number);
     if (!check_everywhere(c, false)) return;
   }
 }
@@ -105,19 +71,7 @@ TEST(Product, Policies) {
   for (uint64_t number = 0; number < 400; ++number) {
     Mixer mix(number + 31);
     ProductCase c = random_product(mix, number + 30000);
-    RoundingPolicy& p = c.semantics.narrow;
-    p.mode = static_cast<RoundingMode>(mix() % 6);
-    const int bits[] = {1, 2, 7, 11, 12, 13, 14, 15, 16, 17, 24, 31, 32};
-    p.random_bits = bits[mix() % 13];
-    p.variant = static_cast<StochasticVariant>(mix() % 4);
-    p.overflow = static_cast<Overflow>(mix() % 3);
-    p.overflow_rule = static_cast<OverflowRule>(mix() % 4);
-    p.infinity = static_cast<InfinityResult>(mix() % 3);
-    p.infinity_flags = mix() % 2 ? kInvalid : kOverflow;
-    p.subnormals = static_cast<Subnormals>(mix() % 3);
-    p.nan = static_cast<NanPattern>(mix() % 3);
-    c.semantics.operand_flush_sign = static_cast<FlushSign>(mix() % 2);
-    c.m = 1 + mix() % 20, c.n = 1 + mix() % 40, c.k = 1 + mix() % 50;
+    draw_policy(c, mix);
     if (!check_everywhere(c, false)) return;
   }
 }
@@ -127,7 +81,7 @@ TEST(Product, Options) {
   for (uint64_t number = 0; number < 24; ++number) {
     Mixer mix(number + 77);
     ProductCase c = random_product(mix, number + 40000);
-    c.semantics = policy(2 + static_cast<int>(number % 4));
+    c.semantics = product_policy(2 + static_cast<int>(number % 4), 8);
     c.rules.stochastic_off = number % 3 == 0;
     if (!check_everywhere(c, false)) return;
     const ProductExpectation e(c);
@@ -139,7 +93,7 @@ TEST(Product, WordsFromATable) {
   for (const size_t block : {size_t{1}, size_t{4}, size_t{16}}) {
     ProductCase c;
     c.m = 7, c.n = 45, c.k = 33, c.block = block;
-    c.semantics = policy(4);
+    c.semantics = product_policy(4, 8);
     c.rules.partials = PartialsType::kHalf;
     c.rules.exact_each = block == 1;
     ProductExpectation drawn(c);
@@ -282,7 +236,7 @@ TEST(Product, ManySlabs) {
   for (const PartialsType partials : {PartialsType::kFloat, PartialsType::kHalf}) {
     ProductCase c;
     c.m = 1, c.n = 2600, c.k = 2049;
-    c.semantics = policy(2);
+    c.semantics = product_policy(2, 8);
     c.rules.partials = partials;
     c.data = ProductData::kOrdinary;
     const ProductExpectation e(c);

@@ -130,19 +130,12 @@ TEST(BulkRound, Switches) {
           b.nanoo = nanoo;
           all.push_back(Semantics::ipu(b, w));
         }
-  for (int mode = 0; mode < 6; ++mode)
-    for (int flush = 0; flush < 3; ++flush)
-      for (int infinity = 0; infinity < 3; ++infinity) {
-        RoundingPolicy p;
-        p.mode = static_cast<RoundingMode>(mode);
-        p.subnormals = static_cast<Subnormals>(flush);
-        p.infinity = static_cast<InfinityResult>(infinity);
-        p.infinity_flags = kOverflow;
-        p.overflow_flags = infinity == 0 ? uint8_t{kOverflow} : infinity == 1 ? uint8_t{kInexact} : kAllFlags;
-        p.overflow_rule = static_cast<OverflowRule>(mode % 4);
-        p.nan = static_cast<NanPattern>((mode + flush) % 4);
-        all.push_back(Semantics::ieee(p));
-      }
+  for_each_policy([&](RoundingPolicy p, int mode, int flush, int infinity) {
+    p.overflow_flags = infinity == 0 ? uint8_t{kOverflow} : infinity == 1 ? uint8_t{kInexact} : kAllFlags;
+    p.overflow_rule = static_cast<OverflowRule>(mode % 4);
+    p.nan = static_cast<NanPattern>((mode + flush) % 4);
+    all.push_back(Semantics::ieee(p));
+  });
   // What the chips' presets are made of, in every combination.
   for (int variant = 0; variant < 5; ++variant)
     for (int flush = 0; flush < 3; ++flush)

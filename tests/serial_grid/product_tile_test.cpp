@@ -119,45 +119,22 @@ bool check_tiles(const ProductCase& c, Lay lay = Lay::kDense, bool with_status =
   return true;
 }
 
-Semantics policy(int which) {
-  FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
-  IpuSwitches w;
-  b.esr = which >= 2 && which <= 5;
-  b.nanoo = which == 1 || which == 3;
-  if (which == 4) w.sr_bits = 16;
-  if (which == 5) w.sr_bits = 12, w.sr_form = StochasticVariant::kHalf;
-  Semantics s = Semantics::ipu(b, w);
-  if (which == 6) s = Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kTowardZero));
-  if (which == 7) s = Semantics::ieee();
-  return s;
-}
-
 ProductCase random_case(Mixer& mix, uint64_t number) {
   ProductCase c;
   c.seed = number;
-  c.semantics = policy(static_cast<int>(mix() % 8));
+  c.semantics = product_policy(static_cast<int>(mix() % kPolicies), 12);
   c.m = mix() % 70, c.n = mix() % 70, c.k = mix() % 70;
   if (mix() % 6 == 0) c.m = 1 + mix() % 14, c.n = 1 + mix() % 14, c.k = 1 + mix() % 2100;
   if (mix() % 6 == 0) c.m = 1 + mix() % 280, c.n = 1 + mix() % 16;
   if (mix() % 8 == 0) c.m = 120 + mix() % 20, c.n = 120 + mix() % 20, c.k = 1 + mix() % 20;
-  const size_t blocks[] = {1, 4, 16, 0};
-  c.block = blocks[mix() % 4];
+  c.block = kBlocks[mix() % 4];
   c.transpose_a = mix() & 1, c.transpose_b = mix() & 1;
   c.batch_sum = mix() % 5 == 0;
   c.first_output = mix() % 3 == 0 ? 0 : mix() % 1000;
-  c.data = static_cast<ProductData>(mix() % kDataKinds);
-  c.random.seed = mix();
-  c.random.rounds = mix() % 4 == 0 ? 7 : 10;
-  c.random.replica = mix() % 3;
+  draw_data(c, mix);
   const FloatFormat formats[] = {kFp16, kFp16, kFp16, kBf16, kFp32};
   c.rules.a = c.rules.b = formats[mix() % 5];
-  const FloatFormat outputs[] = {kFp16, kFp32, kBf16};
-  c.rules.partials = mix() % 3 == 0 ? PartialsType::kFloat : PartialsType::kHalf;
-  c.rules.output = outputs[c.rules.partials == PartialsType::kFloat ? mix() % 3 : mix() % 8 / 7];
-  c.rules.independent = c.batch_sum;
-  c.rules.round_partials = c.batch_sum && mix() % 2;
-  c.rules.exact_each = c.block == 1 && c.rules.partials == PartialsType::kHalf && mix() % 4 != 0;
-  if (c.block == 1 && !c.rules.exact_each) c.rules.inner = AmpInner::kRn32Each;
+  draw_partials(c, mix);
   return c;
 }
 
@@ -179,13 +156,13 @@ TEST_P(ProductTile, RandomShapes) {
 // Every partials type, block, policy and kind of data, on shapes with odd ends everywhere.
 TEST_P(ProductTile, EveryPolicy) {
   uint64_t number = 10000;
-  for (int which = 0; which < 8; ++which)
-    for (const size_t block : {size_t{1}, size_t{4}, size_t{16}, size_t{0}})
+  for (int which = 0; which < kPolicies; ++which)
+    for (const size_t block : kBlocks)
       for (const size_t columns : {size_t{13}, size_t{40}})
         for (int data = 0; data < kDataKinds; ++data) {
           ProductCase c;
           c.seed = ++number;
-          c.semantics = policy(which);
+          c.semantics = product_policy(which, 12);
           c.m = 19, c.n = columns, c.k = 41, c.block = block;
           c.rules.partials = PartialsType::kHalf;
           c.rules.exact_each = block == 1;
@@ -199,15 +176,7 @@ TEST_P(ProductTile, RareRules) {
   for (uint64_t number = 0; number < 20; ++number) {
     Mixer mix(number);
     ProductCase c = random_case(mix, number + 20000);
-    c.m = 1 + mix() % 9, c.n = 1 + mix() % 40, c.k = 1 + mix() % 40;
-    switch (number % 5) {
-      case 0: c.rules.inner = AmpInner::kExactDot4, c.rules.exact_each = false; break;
-      case 1: c.rules.flush_inner = true; break;
-      case 2: c.semantics.narrow.nan = c.semantics.wide.nan = NanPattern::kPropagate; break;
-      case 3: c.semantics.wide.overflow = Overflow::kSaturate; break;
-      case 4: c.semantics.narrow_infinity = static_cast<InfinityOperand>(1 + number / 5 % 3); break;
-    }
-    if (number % 2) c.data = ProductData::kAnything;
+    make_rare(c, mix, number);
     if (!check_tiles(c)) return;
   }
 }
@@ -217,19 +186,7 @@ TEST_P(ProductTile, Policies) {
   for (uint64_t number = 0; number < 100; ++number) {
     Mixer mix(number + 31);
     ProductCase c = random_case(mix, number + 30000);
-    RoundingPolicy& p = c.semantics.narrow;
-    p.mode = static_cast<RoundingMode>(mix() % 6);
-    const int bits[] = {1, 2, 7, 11, 12, 13, 14, 15, 16, 17, 24, 31, 32};
-    p.random_bits = bits[mix() % 13];
-    p.variant = static_cast<StochasticVariant>(mix() % 4);
-    p.overflow = static_cast<Overflow>(mix() % 3);
-    p.overflow_rule = static_cast<OverflowRule>(mix() % 4);
-    p.infinity = static_cast<InfinityResult>(mix() % 3);
-    p.infinity_flags = mix() % 2 ? kInvalid : kOverflow;
-    p.subnormals = static_cast<Subnormals>(mix() % 3);
-    p.nan = static_cast<NanPattern>(mix() % 3);
-    c.semantics.operand_flush_sign = static_cast<FlushSign>(mix() % 2);
-    c.m = 1 + mix() % 20, c.n = 1 + mix() % 40, c.k = 1 + mix() % 50;
+    draw_policy(c, mix);
     if (!check_tiles(c)) return;
   }
 }

@@ -154,6 +154,12 @@ inline ElementResult run_case(const ElementCase& c, const RunOptions& o) {
   return r;
 }
 
+/// What the bodies give.
+inline ElementResult body_of(const ElementCase& c, RunOptions o) {
+  o.reference = true;
+  return run_case(c, o);
+}
+
 /// One kernel against the bodies, in one of the ways in which it can be run.
 inline void expect_same(const ElementCase& c, const ElementResult& expected, const RunOptions& o,
                         const std::string& what) {
@@ -183,9 +189,7 @@ inline const std::vector<InstructionSet>& machine_sets() {
 inline void expect_body(const ElementCase& c, const Named& policy) {
   RunOptions o;
   o.semantics = policy.semantics;
-  o.reference = true;
-  const ElementResult expected = run_case(c, o);
-  o.reference = false;
+  const ElementResult expected = body_of(c, o);
   for (const InstructionSet isa : machine_sets()) {
     o.isa = isa;
     o.flags = true;

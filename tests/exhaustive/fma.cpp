@@ -5,20 +5,13 @@
 #include "tests/oracle/exact_operations.h"
 #include "tests/oracle/fma_cases.h"
 #include "tests/oracle/fp16_walk.h"
+#include "tests/oracle/machine_semantics.h"
 
 namespace {
 
 using namespace softamp;
 
 constexpr uint64_t kCasesPerBlock = 100000, kBlocks = 4000;
-
-Semantics semantics_of(int machine) {
-  const oracle::Machine m = oracle::kMachines[machine];
-  if (!m.ipu) return Semantics::ieee(RoundingPolicy::ieee(m.mode));
-  FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
-  b.nanoo = m.nanoo;
-  return Semantics::ipu(b);
-}
 
 /// Cases in which a first rounding to a wider format would have changed the result.
 struct Hits {
@@ -71,7 +64,7 @@ int main(int argc, char** argv) {
   proof::Tally tally;
   Hits hits;
   Semantics semantics[oracle::kMachineCount];
-  for (int m = 0; m < oracle::kMachineCount; ++m) semantics[m] = semantics_of(m);
+  for (int m = 0; m < oracle::kMachineCount; ++m) semantics[m] = semantics_of(oracle::kMachines[m]);
   {
     const proof::Section section("f16_mulAdd, triples, each under 7 presets", tally);
     proof::for_each_in_slice(o, kBlocks,

@@ -3,19 +3,13 @@
 #include "softamp/numerics/operations.h"
 #include "tests/exhaustive/proof.h"
 #include "tests/oracle/fp16_walk.h"
+#include "tests/oracle/machine_semantics.h"
 
 namespace {
 
 using namespace softamp;
 using oracle::Machine;
 using oracle::Outcome;
-
-constexpr Semantics semantics_of(const Machine& m) {
-  if (!m.ipu) return Semantics::ieee(RoundingPolicy::ieee(m.mode));
-  FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
-  b.nanoo = m.nanoo;
-  return Semantics::ipu(b);
-}
 
 void report(proof::Tally& tally, const std::string& what, const Rounded& got, uint64_t code, uint64_t flags) {
   tally.mismatch(what + " got " + proof::hex(got.code, 4) + " " + proof::hex(got.flags, 2) + " expected " +

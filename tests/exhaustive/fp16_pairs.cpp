@@ -2,19 +2,12 @@
 #include "softamp/numerics/arithmetic.h"
 #include "tests/exhaustive/proof.h"
 #include "tests/oracle/fp16_walk.h"
+#include "tests/oracle/machine_semantics.h"
 
 namespace {
 
 using namespace softamp;
 using oracle::Operation;
-
-constexpr Semantics semantics_of(int machine) {
-  const oracle::Machine m = oracle::kMachines[machine];
-  if (!m.ipu) return Semantics::ieee(RoundingPolicy::ieee(m.mode));
-  FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
-  b.nanoo = m.nanoo;
-  return Semantics::ipu(b);
-}
 
 template <Operation operation>
 Rounded apply(uint64_t a, uint64_t b, const Semantics& s) {
@@ -32,7 +25,7 @@ constexpr const char* kNames[] = {"f16_add", "f16_sub", "f16_mul", "f16_div"};
 /// Compares one row under one preset. The fixed operand is the left one, of a division the right one.
 template <Operation operation, int machine>
 void compare_row(uint32_t fixed, const oracle::Row& row, proof::Tally& tally) {
-  constexpr Semantics s = semantics_of(machine);
+  constexpr Semantics s = semantics_of(oracle::kMachines[machine]);
   constexpr uint32_t flip = operation == Operation::kSub ? oracle::kSign : 0;  // a - b = a + (-b)
   const uint32_t* expected = row.expected[machine].data();
   for (uint32_t walking = 0; walking < oracle::kCodes; ++walking) {

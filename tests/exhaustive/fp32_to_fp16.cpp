@@ -4,6 +4,7 @@
 #include "tests/exhaustive/proof.h"
 #include "tests/oracle/fp16_walk.h"
 #include "tests/oracle/host_unit.h"
+#include "tests/oracle/machine_semantics.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -33,14 +34,6 @@ oracle::Outcome expected(const oracle::Machine& m, uint32_t x, const oracle::Pla
   return m.finish(p, negative);
 }
 
-constexpr Semantics semantics_of(int machine) {
-  const oracle::Machine m = oracle::kMachines[machine];
-  if (!m.ipu) return Semantics::ieee(RoundingPolicy::ieee(m.mode));
-  FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
-  b.nanoo = m.nanoo;
-  return Semantics::ipu(b);
-}
-
 struct Block {  // 2^16 inputs with the same upper half
   std::vector<oracle::Place> place = std::vector<oracle::Place>(0x10000);
 };
@@ -53,7 +46,7 @@ void report(proof::Tally& tally, const char* name, uint32_t x, uint32_t got, uin
 
 template <int machine>
 void compare(uint32_t upper, const Block& block, proof::Tally& tally) {
-  constexpr Semantics s = semantics_of(machine);
+  constexpr Semantics s = semantics_of(oracle::kMachines[machine]);
   for (uint32_t low = 0; low < 0x10000; ++low) {
     const uint32_t x = upper << 16 | low;
     const Rounded r = fp::convert(kFp32, kFp16, x, s);
@@ -69,7 +62,7 @@ void compare(uint32_t upper, const Block& block, proof::Tally& tally) {
 #if defined(__x86_64__)
 template <int machine, int immediate>
 __attribute__((target("f16c,avx"))) void compare_with_processor(uint32_t upper, proof::Tally& tally) {
-  constexpr Semantics s = semantics_of(machine);
+  constexpr Semantics s = semantics_of(oracle::kMachines[machine]);
   for (uint32_t low = 0; low < 0x10000; ++low) {
     const uint32_t x = upper << 16 | low;
     const __m128i h = _mm_cvtps_ph(_mm_castsi128_ps(_mm_cvtsi32_si128(static_cast<int>(x))), immediate);

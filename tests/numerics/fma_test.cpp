@@ -4,17 +4,11 @@
 #include "softamp/numerics/arithmetic.h"
 #include "tests/oracle/fma_cases.h"
 #include "tests/oracle/fp16_walk.h"
+#include "tests/oracle/machine_semantics.h"
 
 namespace {
 
 using namespace softamp;
-
-Semantics semantics_of(const oracle::Machine& m) {
-  if (!m.ipu) return Semantics::ieee(RoundingPolicy::ieee(m.mode));
-  FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
-  b.nanoo = m.nanoo;
-  return Semantics::ipu(b);
-}
 
 TEST(Fma, RandomAndConstructedCases) {
   uint64_t by_binary32 = 0, by_binary64 = 0;

@@ -9,6 +9,7 @@
 #include "tests/oracle/exact_operations.h"
 #include "tests/oracle/fp16_walk.h"
 #include "tests/oracle/host_unit.h"
+#include "tests/oracle/machine_semantics.h"
 
 namespace {
 
@@ -66,17 +67,6 @@ TEST(Fp16Oracle, HandPickedOthers) {
   EXPECT_EQ(round_to_integral(0x3E00, true, nearest), (Outcome{0x4000, 1}));  // 1.5
   EXPECT_EQ(round_to_integral(0xB800, true, nearest), (Outcome{0x8000, 1}));  // -0.5 keeps its sign
   EXPECT_EQ(fma(0x7C00, 0x0000, 0x7E00, nearest), (Outcome{0x7E00, 0x10}));
-}
-
-softamp::Semantics semantics_of(const Machine& m) {
-  if (!m.ipu) {
-    softamp::RoundingPolicy p = softamp::RoundingPolicy::ieee(m.mode);
-    p.overflow = m.overflow;
-    return softamp::Semantics::ieee(p);
-  }
-  auto b = softamp::FloatingPointBehaviour::all_off();
-  b.nanoo = m.nanoo;
-  return softamp::Semantics::ipu(b);
 }
 
 /// Two oracles that share nothing but the rules: integers in a table, and bisection over rationals.

@@ -375,6 +375,25 @@ void expect_sound(const OpGraph& graph, const Colouring& c, DType low, const std
     }
 }
 
+struct Planned {
+  CastPlan plan;
+  OpGraph after;
+};
+
+/// Sound colours give a graph whose dtypes fit.
+void plan_soundly(const OpGraph& graph, const Colouring& c, DType low, const std::string& place, Planned& out) {
+  expect_sound(graph, c, low, place);
+  out.plan = plan_casts(graph, c);
+  out.after = applied_in_layers(graph, out.plan);
+  ASSERT_EQ(type_fault(out.after), "") << place;
+}
+
+/// A second pass finds nothing to do.
+void expect_settled(const OpGraph& after, const Colouring& c, const std::string& place) {
+  const CastPlan second = plan_casts(after, c);
+  ASSERT_TRUE(second.casts.empty() && second.retyped.empty()) << place;
+}
+
 TEST(AnyGraph, ColoursByLayers) {
   int64_t converted = 0;
   for (int i = 0; i < kDags / 2; ++i) {
@@ -384,11 +403,10 @@ TEST(AnyGraph, ColoursByLayers) {
     const std::string place = "seed " + std::to_string(seed);
     const LayerRule rule = [low](std::string_view kind, std::string_view path) { return varied_rule(low, kind, path); };
     const Colouring c = colour_layers(graph, rule, low, "rule");
-    expect_sound(graph, c, low, place);
-    const CastPlan plan = plan_casts(graph, c);
-    converted += plan.converted_nodes();
-    const OpGraph after = applied_in_layers(graph, plan);
-    ASSERT_EQ(type_fault(after), "") << place;
+    Planned planned;
+    plan_soundly(graph, c, low, place, planned);
+    if (HasFatalFailure()) return;
+    converted += planned.plan.converted_nodes();
     // What a rule keeps stays; the norm of a scope of its own or not.
     for (int n = 0; n < graph.size(); ++n) {
       const OpNode& node = graph.nodes[static_cast<size_t>(n)];
@@ -398,8 +416,8 @@ TEST(AnyGraph, ColoursByLayers) {
       for (size_t u = 0; u < node.units.size(); ++u)
         ASSERT_FALSE(c.is_low(graph.unit(n, static_cast<int>(u)))) << place << " " << node.name;
     }
-    const CastPlan second = plan_casts(after, colour_layers(after, rule, low, "rule"));
-    ASSERT_TRUE(second.casts.empty() && second.retyped.empty()) << place;
+    expect_settled(planned.after, colour_layers(planned.after, rule, low, "rule"), place);
+    if (HasFatalFailure()) return;
   }
   EXPECT_GT(converted, kDags);
 }
@@ -459,11 +477,10 @@ TEST(AnyGraph, O1) {
     const OpGraph graph = random_op_graph(seed);
     const std::string place = "seed " + std::to_string(seed);
     const Colouring c = colour_o1(graph);
-    expect_sound(graph, c, kFloat16, place);
-    const CastPlan plan = plan_casts(graph, c);
-    converted += plan.converted_nodes();
-    const OpGraph after = applied_in_layers(graph, plan);
-    ASSERT_EQ(type_fault(after), "") << place;
+    Planned planned;
+    plan_soundly(graph, c, kFloat16, place, planned);
+    if (HasFatalFailure()) return;
+    converted += planned.plan.converted_nodes();
     for (int n = 0; n < graph.size(); ++n) {
       const OpNode& node = graph.nodes[static_cast<size_t>(n)];
       if (node.units.empty() || !c.is_low(graph.unit(n, 0))) continue;
@@ -471,11 +488,11 @@ TEST(AnyGraph, O1) {
       ASSERT_TRUE(c.lists[static_cast<size_t>(graph.unit(n, 0))].starts_with("white")) << place;
     }
     // A cast stands between a low and a float32 node only: a pair of them is none.
-    for (const PlannedCast& cast : plan.casts)
+    for (const PlannedCast& cast : planned.plan.casts)
       for (const auto& [reader, input] : cast.readers)
         ASSERT_NE(c.is_low(graph.producer_unit(cast.from)), c.is_low(graph.reader_unit(reader, input))) << place;
-    const CastPlan second = plan_casts(after, colour_o1(after));
-    ASSERT_TRUE(second.casts.empty() && second.retyped.empty()) << place;
+    expect_settled(planned.after, colour_o1(planned.after), place);
+    if (HasFatalFailure()) return;
   }
   EXPECT_GT(converted, kDags / 4);
 }

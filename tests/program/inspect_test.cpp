@@ -9,11 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-json inspection_of(const std::string& arguments) {
-  const Outcome outcome = run_softamp("inspect " + arguments + " --json");
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  return json::parse(outcome.out, nullptr, false);
-}
+json inspection_of(const std::string& arguments) { return json_of("inspect " + arguments + " --json"); }
 
 TEST(Inspect, ACodeIsTakenApart) {
   const json x = inspection_of("0x3555 --format fp16");

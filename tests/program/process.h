@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <string>
@@ -38,5 +39,22 @@ inline std::string error_of(const std::string& arguments) {
   EXPECT_EQ(outcome.out, "") << arguments;
   return outcome.err;
 }
+
+/// A usage error of `verb` with these words, before anything is printed.
+inline void expect_complaint(const std::string& verb, const std::string& arguments, const std::string& words) {
+  const Outcome o = run_softamp(verb + " " + arguments);
+  EXPECT_EQ(o.code, 2) << arguments;
+  EXPECT_EQ(o.err.find("softamp " + verb.substr(0, verb.find(' ')) + ": "), 0u) << o.err;
+  EXPECT_NE(o.err.find(words), std::string::npos) << arguments << ": " << o.err;
+  EXPECT_EQ(o.out, "") << arguments;
+}
+
+/// The JSON document that a run which ended well has printed.
+inline nlohmann::json json_of(const Outcome& o) {
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_TRUE(nlohmann::json::accept(o.out)) << o.out;
+  return nlohmann::json::parse(o.out, nullptr, false);
+}
+inline nlohmann::json json_of(const std::string& arguments) { return json_of(run_softamp(arguments)); }
 
 }  // namespace softamp::test

@@ -177,13 +177,7 @@ TEST(Reproduce, BadInputIsNamed) {
       {"--out " + folder.file("x") + " --format fp16", ": NAME is missing; expected an experiment"},
       {"--brief", "--brief: NAME is missing; expected an experiment"},
   };
-  for (const auto& row : rows) {
-    const Outcome o = run_softamp("reproduce " + row.arguments);
-    EXPECT_EQ(o.code, 2) << row.arguments;
-    EXPECT_EQ(o.err.rfind("softamp reproduce: ", 0), 0u) << o.err;
-    EXPECT_NE(o.err.find(row.message), std::string::npos) << row.arguments << ": " << o.err;
-    EXPECT_EQ(o.out, "") << row.arguments;
-  }
+  for (const auto& row : rows) expect_complaint("reproduce", row.arguments, row.message);
 }
 
 TEST(Reproduce, AnInterruptedRunLeavesInOrder) {

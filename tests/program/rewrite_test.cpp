@@ -46,9 +46,7 @@ class RewriteVerb : public ::testing::Test {
     return o;
   }
   json report(const std::string& arguments, const std::string& environment = "") const {
-    const Outcome o = success(arguments + " --report json", environment);
-    EXPECT_TRUE(json::accept(o.out)) << o.out;
-    return json::parse(o.out, nullptr, false);
+    return json_of(success(arguments + " --report json", environment));
   }
   /// Without the program's name, and @ for the folder.
   std::string error(const std::string& arguments, const std::string& environment = "") const {

@@ -65,12 +65,7 @@ class RunVerb : public ::testing::Test {
     return run_softamp(arguments);
   }
   Outcome run(const std::string& arguments) const { return softamp("run " + arguments); }
-  json document(const std::string& arguments) const {
-    const Outcome o = run(arguments + " --json");
-    EXPECT_EQ(o.code, 0) << o.err;
-    EXPECT_TRUE(json::accept(o.out)) << o.out;
-    return json::parse(o.out, nullptr, false);
-  }
+  json document(const std::string& arguments) const { return json_of(run(arguments + " --json")); }
   std::string error(const std::string& arguments) const {
     const Outcome o = run(arguments + " --quiet");
     EXPECT_EQ(o.code, 2) << arguments << "\n" << o.err;

@@ -22,9 +22,7 @@ TEST(Selftest, EveryCheckPassesAndIsNamed) {
 }
 
 TEST(Selftest, Json) {
-  const Outcome o = run_softamp("selftest --json");
-  EXPECT_EQ(o.code, 0);
-  const auto json = nlohmann::json::parse(o.out);
+  const nlohmann::json json = softamp::test::json_of("selftest --json");
   EXPECT_EQ(json["passed"], true);
   EXPECT_EQ(json["checks"].size(), 11u);
   for (const auto& check : json["checks"]) EXPECT_EQ(check["passed"], true) << check;

@@ -1,16 +1,14 @@
 // `softamp study`: grids of settings, side by side, kept and gone on with, and one table at the end.
 #include "tests/program/process.h"
+#include "tests/program/signalled.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <unistd.h>
 #include <nlohmann/json.hpp>
 
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <sstream>
-#include <thread>
 #include <vector>
 
 namespace softamp::test {
@@ -24,9 +22,7 @@ const std::string kGrid = "--grid precision=float16,float32 --grid stochastic_ro
 
 /// The document without what clocks decide.
 json document(const std::string& arguments) {
-  const Outcome o = run_softamp("study " + arguments + " --json");
-  EXPECT_EQ(o.code, 0) << arguments << o.err;
-  json result = json::parse(o.out, nullptr, false);
+  json result = json_of("study " + arguments + " --json");
   for (json& row : result["rows"]) row.erase("images_per_second");
   return result;
 }
@@ -113,8 +109,7 @@ class KeptStudy : public ::testing::Test {
   std::string generated() const { return study("--set generated=true"); }
   /// Of a study with one row.
   static double loss_of(const Outcome& o) {
-    EXPECT_EQ(o.code, 0) << o.err;
-    const json document = json::parse(o.out, nullptr, false);
+    const json document = json_of(o);
     return document.is_object() ? document["rows"][0]["final_loss"].get<double>() : NAN;
   }
   std::string kept() const {
@@ -184,13 +179,6 @@ TEST(Study, ASignalStopsItAndTheSameCommandGoesOn) {
   const std::string out = folder.file("runs");
   const std::string study = kTinyStudy + "--grid precision=float16,float32 --seeds 40 --jobs 1 --out " + out + " ";
   const std::string line = "exec '" SOFTAMP_PROGRAM "' study " + study + "2> " + folder.file("err") + " > /dev/null";
-  const pid_t child = fork();
-  if (child == 0) {
-    ::signal(SIGINT, SIG_DFL);  // a shell that runs the tests in the background has it ignored
-    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-    _exit(127);
-  }
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   const auto finished = [&]() -> size_t {
     std::error_code none;
     size_t count = 0;
@@ -198,11 +186,7 @@ TEST(Study, ASignalStopsItAndTheSameCommandGoesOn) {
       count += entry.path().extension() == ".json";
     return count;
   };
-  while (finished() < 2 && std::chrono::steady_clock::now() < limit)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  kill(child, SIGINT);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+  const int status = status_after(SIGINT, line, [&] { return finished() >= 2; });
   ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT) << status << read_text(folder.file("err"));
   const size_t kept = finished();
   EXPECT_LT(kept, 80u);
@@ -345,13 +329,7 @@ TEST(Study, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
       {"--set generated=true --grid data=" + folder.file("nowhere"), folder.file("nowhere")},
       {"--grid shuffle=true,false --data " + folder.file("nowhere"), folder.file("nowhere")},
   };
-  for (const auto& row : rows) {
-    const Outcome o = run_softamp("study --quiet " + row.arguments);
-    EXPECT_EQ(o.code, 2) << row.arguments;
-    EXPECT_EQ(o.err.find("softamp study: "), 0u) << o.err;
-    EXPECT_NE(o.err.find(row.message), std::string::npos) << row.arguments << ": " << o.err;
-    EXPECT_EQ(o.out, "") << row.arguments;
-  }
+  for (const auto& row : rows) expect_complaint("study --quiet", row.arguments, row.message);
 }
 
 }  // namespace

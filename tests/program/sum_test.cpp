@@ -13,11 +13,7 @@ using nlohmann::json;
 
 const std::string kJob = "sum --value 0.0001 --count 10000 ";
 
-json result_of(const std::string& arguments) {
-  const Outcome outcome = run_softamp(arguments + " --json");
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  return json::parse(outcome.out, nullptr, false);
-}
+json result_of(const std::string& arguments) { return json_of(arguments + " --json"); }
 
 TEST(Sum, NearestStopsAtAQuarter) {
   const json sum = result_of(kJob + "--format fp16 --rounding nearest");

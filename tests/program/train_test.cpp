@@ -1,15 +1,13 @@
 // `softamp train`: settings in, lines, logs and checkpoints out, and every complaint.
 #include "tests/program/process.h"
 #include "tests/program/run_log.h"
+#include "tests/program/signalled.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <vector>
 
 namespace softamp::test {
@@ -22,9 +20,7 @@ const std::string kTinyTraining = "--set generated=true --set train_images=64 --
 const std::string kHalf = "--set precision=float16 --set stochastic_rounding=on ";
 
 TEST(Train, TheDefaultsAreThoseOfTheSettings) {
-  const Outcome o = run_softamp("train --print-settings");
-  EXPECT_EQ(o.code, 0) << o.err;
-  const json settings = json::parse(o.out);
+  const json settings = json_of("train --print-settings");
   EXPECT_EQ(settings["network"], "small_cnn");
   EXPECT_EQ(settings["precision"], "float32");
   EXPECT_EQ(settings["loss_scale"], "256");
@@ -105,22 +101,11 @@ TEST(Train, ASignalStopsAfterTheStepAndResumingIsAsIfNeverStopped) {
     const std::string log = folder.file("log" + std::to_string(signal)), state = log + ".npz";
     const std::string line = "exec '" SOFTAMP_PROGRAM "' train " + settings + "--log " + log + " --checkpoint " +
                              state + " 2> " + log + ".err > /dev/null";
-    const pid_t child = fork();
-    if (child == 0) {
-      ::signal(SIGINT, SIG_DFL);  // a shell that runs the tests in the background has it ignored
-      execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-      _exit(127);
-    }
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     const auto begun = [&] {
       std::error_code none;
       return std::filesystem::file_size(log, none) + 1 > 3000;  // no file: 2^64 - 1 + 1
     };
-    while (!begun() && std::chrono::steady_clock::now() < limit)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    kill(child, signal);
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
+    const int status = status_after(signal, line, begun);
     ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + signal) << status << read_text(log + ".err");
     EXPECT_NE(read_text(log + ".err").find("continue with --resume " + state), std::string::npos);
     const size_t before = steps_of(log).size();
@@ -216,13 +201,7 @@ TEST(Train, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
       {"--log a.npz --resume a.npz", "--log: 'a.npz' is the checkpoint of --resume; expected another file"},
       {"--treads 2", "unknown option '--treads'; nearest: --threads"},
   };
-  for (const auto& row : rows) {
-    const Outcome o = run_softamp("train --quiet " + row.arguments);
-    EXPECT_EQ(o.code, 2) << row.arguments;
-    EXPECT_EQ(o.err.find("softamp train: "), 0u) << o.err;
-    EXPECT_NE(o.err.find(row.message), std::string::npos) << row.arguments << ": " << o.err;
-    EXPECT_EQ(o.out, "") << row.arguments;
-  }
+  for (const auto& row : rows) expect_complaint("train --quiet", row.arguments, row.message);
 }
 
 TEST(Train, FindsTheHighestLossScale) {  // TUTORIAL G23

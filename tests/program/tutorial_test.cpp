@@ -1,17 +1,15 @@
 // The tutorial's three programs: their command lines, what they print, how they end, and that they stop and go on.
 #include "tests/program/process.h"
 #include "tests/program/run_log.h"
+#include "tests/program/signalled.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <sstream>
-#include <thread>
 #include <vector>
 
 namespace softamp::test {
@@ -33,11 +31,7 @@ class Tutorial : public ::testing::Test {
   Outcome run(const std::string& line) const { return run_shell(kPrograms + line); }
   std::string file(const std::string& name) const { return folder_.file(name); }
   /// Settings that a command line amounts to.
-  json settings(const std::string& line) const {
-    const Outcome o = run(line + " --print-settings");
-    EXPECT_EQ(o.code, 0) << line << o.err;
-    return json::parse(o.out, nullptr, false);
-  }
+  json settings(const std::string& line) const { return json_of(run(line + " --print-settings")); }
   TemporaryFolder folder_;
 };
 
@@ -237,22 +231,11 @@ TEST_F(Tutorial, ASignalStopsAfterTheStepAndResumingIsAsIfNeverStopped) {
     ASSERT_EQ(run(line + "--quiet --log " + log + ".whole").code, 0);
     const std::string stopped = "exec " + kPrograms + line + "--log " + log + " --checkpoint " + state + " 2> " + log +
                                 ".err > " + log + ".out";
-    const pid_t child = fork();
-    if (child == 0) {
-      ::signal(SIGINT, SIG_DFL);  // a shell that runs the tests in the background has it ignored
-      execl("/bin/sh", "sh", "-c", stopped.c_str(), nullptr);
-      _exit(127);
-    }
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     const auto steps = [&] {
       const std::string text = read_text(log);
       return std::count(text.begin(), text.end(), '\n') - 1;
     };
-    while (steps() < 2 && std::chrono::steady_clock::now() < limit)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    kill(child, SIGINT);
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
+    const int status = status_after(SIGINT, stopped, [&] { return steps() >= 2; });
     ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT) << status << read_text(log + ".err");
     EXPECT_NE(read_text(log + ".err").find("continue with --resume " + state), std::string::npos);
     EXPECT_EQ(read_text(log + ".out").find("Program ran"), std::string::npos);

@@ -13,10 +13,7 @@ namespace {
 using namespace softamp;
 using namespace softamp::reproduce;
 
-Outcome run_b200(const Request& request) {
-  Watch watch;
-  return experiment_called("b200").run(request, watch);
-}
+Outcome run_b200(const Request& request) { return outcome_of(experiment_called("b200"), request); }
 
 /// The digests stand here once more, as published.
 TEST(B200Dumps, DigestsAsPublished) {

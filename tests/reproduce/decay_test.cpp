@@ -1,8 +1,6 @@
 // The experiment `decay` in its short form, against a transcription of its own: doubles, rounded by std::nearbyint.
 #include <gtest/gtest.h>
 
-#include <tbb/global_control.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -109,15 +107,7 @@ TEST(Decay, TheRuleAndTheUnitAgreeInEveryFormat) {
 TEST(Decay, SameBitsForASeedWhateverTheThreads) {
   Request request;
   request.formats = {kBf16};
-  request.seed = 5;
-  const Json twice = rows(brief_decay(request));
-  EXPECT_EQ(twice, rows(brief_decay(request)));
-  {
-    const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-    EXPECT_EQ(twice, rows(brief_decay(request)));
-  }
-  request.seed = 6;
-  EXPECT_NE(twice, rows(brief_decay(request)));
+  expect_seed_decides_rows(decay::experiment(), request);
 }
 
 TEST(Decay, AFormatsResultDoesNotDependOnTheOthers) {

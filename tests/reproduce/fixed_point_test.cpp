@@ -1,7 +1,6 @@
 // Training in fixed point: its product, its rounding and a whole step against slow integers; the published order in the
 // short form, and in a short run on Fashion-MNIST where that is there.
 #include <gtest/gtest.h>
-#include <oneapi/tbb/global_control.h>
 
 #include <algorithm>
 #include <cmath>
@@ -29,13 +28,7 @@ uint32_t scrambled(uint32_t x) {
   return x ^ x >> 13;
 }
 
-Outcome brief_fixed_point(uint64_t seed = 0) {
-  Request request;
-  request.brief = true;
-  request.seed = seed;
-  Watch watch;
-  return fixed_point::experiment().run(request, watch);
-}
+Outcome brief_fixed_point(uint64_t seed = 0) { return outcome_of(fixed_point::experiment(), brief_request(seed)); }
 
 TEST(FixedPoint, ProductIsExactForCodesWithAnyVectors) {
   for (const size_t rows : {1, 3, 8, 19}) {
@@ -286,18 +279,7 @@ TEST(FixedPoint, EachTrainingReadsItsOwnRandomWords) {
 }
 
 TEST(FixedPoint, DependsOnTheSeedAloneNotOnThreads) {
-  Request request;
-  request.brief = true;
-  request.samples = 1000;
-  const auto once = [&](uint64_t seed) {
-    Watch watch;
-    request.seed = seed;
-    return whole_text(fixed_point::experiment().run(request, watch));
-  };
-  const std::string first = once(0);
-  EXPECT_NE(first, once(1));
-  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-  EXPECT_EQ(first, once(0));
+  expect_seed_decides(fixed_point::experiment(), brief_request(0, 1000));
 }
 
 TEST(FixedPoint, LearnsFashionMnistWhereItIs) {

@@ -2,8 +2,6 @@
 // std::nearbyint.
 #include <gtest/gtest.h>
 
-#include <tbb/global_control.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -142,15 +140,7 @@ TEST(HeatEquation, SameBitsForASeedWhateverTheThreads) {
   Request request;
   request.formats = {kBf16};
   request.samples = 6;
-  request.seed = 5;
-  const Json once = rows(brief_heat(request));
-  EXPECT_EQ(once, rows(brief_heat(request)));
-  {
-    const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-    EXPECT_EQ(once, rows(brief_heat(request)));
-  }
-  request.seed = 6;
-  EXPECT_NE(once, rows(brief_heat(request)));
+  expect_seed_decides_rows(heat_equation::experiment(), request);
 }
 
 std::string heat_refusal(const Request& request) { return refusal_of(heat_equation::experiment(), request); }

@@ -1,6 +1,5 @@
 // Loss scaling: the prediction from exponents against numbers at every edge, and the short form.
 #include <gtest/gtest.h>
-#include <oneapi/tbb/global_control.h>
 
 #include <cmath>
 #include <vector>
@@ -15,12 +14,9 @@ namespace softamp::reproduce {
 namespace {
 
 Outcome brief_loss_scaling(uint64_t seed = 0, std::vector<FloatFormat> formats = {}) {
-  Request request;
-  request.brief = true;
-  request.seed = seed;
+  Request request = brief_request(seed);
   request.formats = std::move(formats);
-  Watch watch;
-  return loss_scaling::experiment().run(request, watch);
+  return outcome_of(loss_scaling::experiment(), request);
 }
 
 /// Numbers at and beside each edge of `f`, times 2^-8.
@@ -114,18 +110,7 @@ TEST(LossScaling, TrainsInFp16Alone) {
 }
 
 TEST(LossScaling, DependsOnTheSeedAloneNotOnThreads) {
-  Request request;
-  request.brief = true;
-  request.samples = 8;
-  const auto once = [&](uint64_t seed) {
-    Watch watch;
-    request.seed = seed;
-    return whole_text(loss_scaling::experiment().run(request, watch));
-  };
-  const std::string first = once(0);
-  EXPECT_NE(first, once(1));
-  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-  EXPECT_EQ(first, once(0));
+  expect_seed_decides(loss_scaling::experiment(), brief_request(0, 8));
 }
 
 TEST(LossScaling, SaysWhatItCannotTake) {

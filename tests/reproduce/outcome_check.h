@@ -13,12 +13,12 @@
 #include "src/reproduce/shelf.h"
 
 #include "tests/refusal.h"
+#include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {
 
 inline Outcome run_experiment(const std::string& name, const Request& request) {
-  Watch watch;
-  return experiment_called(name).run(request, watch);
+  return outcome_of(experiment_called(name), request);
 }
 
 /// What an outcome found, as one text.
@@ -32,10 +32,7 @@ inline std::string text_of(const Outcome& o) {
 }
 
 inline Outcome brief_outcome(const std::string& name, uint64_t seed = 0) {
-  Request r;
-  r.brief = true;
-  r.seed = seed;
-  return run_experiment(name, r);
+  return run_experiment(name, brief_request(seed));
 }
 
 inline void expect_sound(const std::string& name) {

@@ -12,14 +12,9 @@
 #include "src/reproduce/experiment.h"
 
 #include "tests/refusal.h"
+#include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {
-
-inline Outcome brief_of(const Experiment& e, Request request) {
-  request.brief = true;
-  Watch watch;
-  return e.run(request, watch);
-}
 
 inline Json rows(const Outcome& outcome) { return outcome.tables.at(0).rows; }
 
@@ -59,6 +54,19 @@ inline void expect_every_mode_runs(const Experiment& e) {
   EXPECT_NE(refusal_of(e, request).find("--bits without stochastic"), std::string::npos);
   request.roundings.push_back(RoundingMode::kStochastic);
   EXPECT_EQ(refusal_of(e, request), "");
+}
+
+/// Equal seeds give equal rows, on one thread too.
+inline void expect_seed_decides_rows(const Experiment& e, Request request) {
+  request.seed = 5;
+  const Json once = rows(brief_of(e, request));
+  EXPECT_EQ(once, rows(brief_of(e, request)));
+  {
+    const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+    EXPECT_EQ(once, rows(brief_of(e, request)));
+  }
+  request.seed = 6;
+  EXPECT_NE(once, rows(brief_of(e, request)));
 }
 
 inline void expect_interrupt_is_obeyed(const Experiment& e, const Request& request = {}) {

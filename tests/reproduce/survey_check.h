@@ -12,6 +12,7 @@
 #include "src/reproduce/experiment.h"
 
 #include "tests/refusal.h"
+#include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce::test {
 
@@ -71,6 +72,15 @@ inline bool same(const Outcome& a, const Outcome& b) {
   for (size_t i = 0; i < a.checks.size(); ++i)
     if (a.checks[i].ours != b.checks[i].ours) return false;
   return true;
+}
+
+/// `once(seed)` is the same on one thread, and not for another seed.
+template <class Once>
+void expect_seed_decides(const Once& once) {
+  const Outcome usual = once(0);
+  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  EXPECT_TRUE(same(usual, once(0)));
+  EXPECT_FALSE(same(usual, once(1)));
 }
 
 template <class Action>

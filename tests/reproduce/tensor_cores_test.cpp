@@ -6,17 +6,13 @@
 #include "softamp/numerics/random.h"
 #include "src/reproduce/shelf.h"
 #include "tests/refusal.h"
+#include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {
 namespace {
 
 Outcome brief_tensor_cores(uint64_t seed = 0, std::optional<uint64_t> samples = std::nullopt) {
-  Request request;
-  request.brief = true;
-  request.seed = seed;
-  request.samples = samples;
-  Watch watch;
-  return tensor_cores::experiment().run(request, watch);
+  return outcome_of(tensor_cores::experiment(), brief_request(seed, samples));
 }
 
 const Table& table(const Outcome& o, const std::string& name) {

@@ -2,8 +2,6 @@
 // std::nearbyint.
 #include <gtest/gtest.h>
 
-#include <tbb/global_control.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -118,15 +116,7 @@ TEST(UnitCircle, SameBitsForASeedWhateverTheThreads) {
   Request request;
   request.formats = {kBf16};
   request.samples = 300;  // more than a job's
-  request.seed = 5;
-  const Json once = rows(brief_circle(request));
-  EXPECT_EQ(once, rows(brief_circle(request)));
-  {
-    const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-    EXPECT_EQ(once, rows(brief_circle(request)));
-  }
-  request.seed = 6;
-  EXPECT_NE(once, rows(brief_circle(request)));
+  expect_seed_decides_rows(unit_circle::experiment(), request);
 }
 
 /// One path may end anywhere: nothing says that it ends nearer than nearest's.

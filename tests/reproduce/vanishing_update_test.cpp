@@ -1,6 +1,5 @@
 // The update that vanishes: exact figures of one weight, and the order of the trainings in the short form.
 #include <gtest/gtest.h>
-#include <oneapi/tbb/global_control.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,10 +13,7 @@
 namespace softamp::reproduce {
 namespace {
 
-Outcome outcome(const Request& request) {
-  Watch watch;
-  return vanishing_update::experiment().run(request, watch);
-}
+Outcome outcome(const Request& request) { return outcome_of(vanishing_update::experiment(), request); }
 
 TEST(VanishingUpdate, BriefFormAgrees) {
   const Outcome o = outcome(brief_request());
@@ -45,14 +41,7 @@ TEST(VanishingUpdate, BriefFormAgrees) {
 }
 
 TEST(VanishingUpdate, DependsOnTheSeedAloneNotOnThreads) {
-  Request request = brief_request();
-  const std::string first = whole_text(outcome(request));
-  {
-    const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-    EXPECT_EQ(first, whole_text(outcome(request)));
-  }
-  request.seed = 1;
-  EXPECT_NE(first, whole_text(outcome(request)));
+  expect_seed_decides(vanishing_update::experiment(), brief_request());
 }
 
 TEST(VanishingUpdate, TheFourWaysSeeTheSameImages) {

@@ -154,6 +154,17 @@ TEST(FastRound, WhatItDoesNotTake) {
   }
 }
 
+template <FastRound::Way way>
+void expect_pair(const FastRound& round, float low, float high, uint32_t a, uint32_t b) {
+  bool rare = false, rare_pair = false;
+  const uint32_t want = round(low, a, rare) | round(high, b, rare) << 16;
+  const uint32_t got = round.codes<way>(low, high, a, b, rare_pair);
+  ASSERT_EQ(rare, rare_pair);
+  if (!rare) {
+    ASSERT_EQ(got, want);
+  }
+}
+
 TEST(FastRound, PairsAreTwoOfThem) {
   const FastRound half = FastRound::of(kFp16, with(RoundingPolicy::stochastic_carry(13)), false);
   const FastRound bf16 = FastRound::of(kBf16, with(RoundingPolicy::stochastic_carry(16)), false);
@@ -163,27 +174,10 @@ TEST(FastRound, PairsAreTwoOfThem) {
     const float low = __builtin_bit_cast(float, static_cast<uint32_t>(random()));
     const float high = __builtin_bit_cast(float, static_cast<uint32_t>(random()));
     const uint32_t a = static_cast<uint32_t>(random()), b = static_cast<uint32_t>(random());
-    bool rare = false, rare_pair = false;
-    uint32_t want = half(low, a, rare) | half(high, b, rare) << 16;
-    uint32_t got = half.codes<FastRound::Way::kHalfCarry>(low, high, a, b, rare_pair);
-    ASSERT_EQ(rare, rare_pair);
-    if (!rare) {
-      ASSERT_EQ(got, want);
-    }
-    rare = rare_pair = false;
-    want = bf16(low, a, rare) | bf16(high, b, rare) << 16;
-    got = bf16.codes<FastRound::Way::kBf16Carry>(low, high, a, b, rare_pair);
-    ASSERT_EQ(rare, rare_pair);
-    if (!rare) {
-      ASSERT_EQ(got, want);
-    }
-    rare = rare_pair = false;
-    want = nearest(low, a, rare) | nearest(high, b, rare) << 16;
-    got = nearest.codes<FastRound::Way::kBf16Nearest>(low, high, a, b, rare_pair);
-    ASSERT_EQ(rare, rare_pair);
-    if (!rare) {
-      ASSERT_EQ(got, want);
-    }
+    expect_pair<FastRound::Way::kHalfCarry>(half, low, high, a, b);
+    expect_pair<FastRound::Way::kBf16Carry>(bf16, low, high, a, b);
+    expect_pair<FastRound::Way::kBf16Nearest>(nearest, low, high, a, b);
+    if (HasFatalFailure()) return;
   }
 }
 

@@ -120,10 +120,10 @@ TEST(Gzip, ABombIsRefusedBeforeItFillsMemory) {
 
 TEST(Zip, BytesAreThoseOfTheFormat) {
   const Folder folder;
-  const fs::path file = folder.path / "a.npz";
+  const fs::path file = folder.path() / "a.npz";
   const Entry entries[] = {{"dense/weights.npy", bytes_of("some bytes")}, {"empty", {}}};
   archive::write_zip(file, entries);
-  EXPECT_EQ(contents(file), zip_by_hand("dense/weights.npy", "some bytes", "empty", ""));
+  EXPECT_EQ(read_text(file), zip_by_hand("dense/weights.npy", "some bytes", "empty", ""));
   const std::vector<Entry> back = archive::read_zip(file, 1000);
   ASSERT_EQ(back.size(), 2u);
   for (size_t i = 0; i < 2; ++i) {
@@ -131,22 +131,22 @@ TEST(Zip, BytesAreThoseOfTheFormat) {
     EXPECT_EQ(back[i].bytes, entries[i].bytes);
   }
   archive::write_zip(file, {});  // over the other one
-  EXPECT_EQ(contents(file), "PK\5\6" + std::string(18, '\0'));
+  EXPECT_EQ(read_text(file), "PK\5\6" + std::string(18, '\0'));
   EXPECT_TRUE(archive::read_zip(file, 22).empty());
 }
 
 TEST(Zip, WritesWholeOrNotAtAll) {
   const Folder folder;
   const Entry twice[] = {{"a", {}}, {"b", {}}, {"a", {}}}, nameless[] = {{"", {}}};
-  const fs::path file = folder.path / "a.zip";
+  const fs::path file = folder.path() / "a.zip";
   expect_text(refusal<DataError>([&] { archive::write_zip(file, twice); }), "a.zip: two entries are called \"a\"");
   expect_text(refusal<DataError>([&] { archive::write_zip(file, nameless); }), "a.zip: an entry's name of 0 bytes");
   expect_text(refusal<DataError>([&] { archive::write_zip(file, std::vector<Entry>(70000)); }),
               "a.zip: 70000 entries; a zip archive holds at most 65534");
   EXPECT_FALSE(fs::exists(file));
-  expect_text(refusal<DataError>([&] { archive::write_zip(folder.path / "absent/a.zip", {}); }),
+  expect_text(refusal<DataError>([&] { archive::write_zip(folder.path() / "absent/a.zip", {}); }),
               "absent/a.zip: cannot write: No such file or directory");
-  expect_text(refusal<DataError>([&] { archive::write_zip(folder.path, {}); }),
+  expect_text(refusal<DataError>([&] { archive::write_zip(folder.path(), {}); }),
               "cannot be replaced; expected the name of a regular");
 
   // A full disk, as a limit on the size of files: nothing is left.

@@ -2,46 +2,31 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "softamp/data/images.h"
+#include "tests/files.h"
 
 namespace softamp::test {
 
 /// A folder that lasts as long as the test.
-struct Folder {
-  std::filesystem::path path;
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "softamp_data_XXXXXX").string();
-    path = mkdtemp(pattern.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
+struct Folder : TemporaryFolder {
   std::filesystem::path write(const std::string& name, const std::string& bytes) const {
-    std::filesystem::create_directories((path / name).parent_path());
-    std::ofstream(path / name, std::ios::binary) << bytes;
-    return path / name;
+    std::filesystem::create_directories((path() / name).parent_path());
+    std::ofstream(path() / name, std::ios::binary) << bytes;
+    return path() / name;
   }
 };
 
 inline void expect_text(const std::string& message, const std::string& part) {
   EXPECT_NE(message.find(part), std::string::npos) << "expected: " << part << "\nfound:    " << message;
-}
-
-inline std::string contents(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 inline std::string little(uint64_t value, int size) {

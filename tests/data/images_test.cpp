@@ -88,7 +88,7 @@ TEST(Idx, RefusesWithPlaceAndExpectation) {
     const fs::path i = folder.write("images", row.images), l = folder.write("labels", row.labels);
     const std::string message = refusal<DataError>([&] { load_idx(i, l); });
     expect_text(message, row.message);
-    EXPECT_EQ(message.rfind(folder.path.string(), 0), 0u) << message;
+    EXPECT_EQ(message.rfind(folder.path().string(), 0), 0u) << message;
     // Gzipped, offsets are those of the unpacked data.
     expect_text(refusal<DataError>([&] { load_idx(folder.write("images", gzip(row.images)), l); }), row.message);
   }
@@ -120,20 +120,20 @@ TEST(Cifar, PlainGzippedAndArchivedAreTheSame) {
   archived.write("cifar-10-binary.tar.gz", gzip(tar(members)));
   nested.write("cifar-10-batches-bin/cifar-10-binary.tar.gz", tar(members));  // not gzipped: refused by its name
 
-  const ImageSets sets = load_images(plain.path, 32, 32, 3);
+  const ImageSets sets = load_images(plain.path(), 32, 32, 3);
   EXPECT_EQ(sets.train.count, 7);
   EXPECT_EQ(sets.test.count, 2);
   EXPECT_EQ(sets.train.labels, (std::vector<int32_t>{1, 2, 3, 5, 6, 7, 8}));
   EXPECT_EQ(sets.train.name, "cifar-10/train");
   EXPECT_EQ(sets.test.class_names.at(8), "ship");
-  for (const fs::path& place : {gzipped.path, archived.path, archived.path / "cifar-10-binary.tar.gz",
+  for (const fs::path& place : {gzipped.path(), archived.path(), archived.path() / "cifar-10-binary.tar.gz",
                                 archived.write("other.tar", tar(members))}) {
     const ImageSets other = load_images(place, 32, 32, 3);
     EXPECT_TRUE(equal(sets.train, other.train)) << place;
     EXPECT_TRUE(equal(sets.test, other.test)) << place;
   }
-  expect_text(refusal<DataError>([&] { load_images(nested.path, 32, 32, 3); }), "tar.gz: byte 0: not a gzip file");
-  EXPECT_TRUE(equal(sets.train.slice(3, 4), load_cifar10(std::vector<fs::path>{plain.path / "data_batch_2.bin"})));
+  expect_text(refusal<DataError>([&] { load_images(nested.path(), 32, 32, 3); }), "tar.gz: byte 0: not a gzip file");
+  EXPECT_TRUE(equal(sets.train.slice(3, 4), load_cifar10(std::vector<fs::path>{plain.path() / "data_batch_2.bin"})));
 }
 
 TEST(Cifar, RefusesWithPlaceAndExpectation) {
@@ -150,9 +150,9 @@ TEST(Cifar, RefusesWithPlaceAndExpectation) {
   bad[2 * 3073] = '\xff';
   expect_text(load(bad), "b.bin: byte 6146: label 2 is 255; expected 0 to 9");
   expect_text(refusal<DataError>([&] { load_cifar10({}); }), "no CIFAR-10 file is named");
-  expect_text(refusal<DataError>([&] { load_cifar10(std::vector<fs::path>{folder.path / "absent.bin"}); }),
+  expect_text(refusal<DataError>([&] { load_cifar10(std::vector<fs::path>{folder.path() / "absent.bin"}); }),
               "absent.bin: cannot open: No such file or directory");
-  expect_text(refusal<DataError>([&] { load_cifar10(std::vector<fs::path>{folder.path}); }), ": not a regular file");
+  expect_text(refusal<DataError>([&] { load_cifar10(std::vector<fs::path>{folder.path()}); }), ": not a regular file");
 
   const std::string archive = tar({{"data_batch_1.bin", good}, {"test_batch.bin", cifar(1)}});
   const auto unpack = [&](const std::string& bytes) {
@@ -179,14 +179,14 @@ TEST(Cifar, RefusesWithPlaceAndExpectation) {
 TEST(Npy, ImagesOfRankThreeAndFour) {
   const Folder folder;
   const std::string pixels = idx_images(6, 4, 4).substr(16);
-  save_npy(folder.path / "i.npy", npy::ElementType::kUint8, {6, 4, 4}, pixels);
-  save_npy(folder.path / "c.npy", npy::ElementType::kUint8, {6, 4, 2, 2}, pixels);
-  save_npy(folder.path / "l.npy", npy::ElementType::kUint8, {6}, std::string("\0\1\2\3\4\11", 6));
+  save_npy(folder.path() / "i.npy", npy::ElementType::kUint8, {6, 4, 4}, pixels);
+  save_npy(folder.path() / "c.npy", npy::ElementType::kUint8, {6, 4, 2, 2}, pixels);
+  save_npy(folder.path() / "l.npy", npy::ElementType::kUint8, {6}, std::string("\0\1\2\3\4\11", 6));
   std::string wide;
   for (const uint32_t label : {0, 1, 2, 3, 4, 9}) wide += little(label, 4);
-  save_npy(folder.path / "w.npy", npy::ElementType::kInt32, {6}, wide);
-  const ImageSet grey = load_npy_images(folder.path / "i.npy", folder.path / "l.npy");
-  const ImageSet colour = load_npy_images(folder.path / "c.npy", folder.path / "w.npy");
+  save_npy(folder.path() / "w.npy", npy::ElementType::kInt32, {6}, wide);
+  const ImageSet grey = load_npy_images(folder.path() / "i.npy", folder.path() / "l.npy");
+  const ImageSet colour = load_npy_images(folder.path() / "c.npy", folder.path() / "w.npy");
   EXPECT_EQ(grey.channels, 1);
   EXPECT_EQ(colour.channels, 2);
   EXPECT_EQ(colour.width, 2);
@@ -195,24 +195,24 @@ TEST(Npy, ImagesOfRankThreeAndFour) {
   EXPECT_EQ(grey.labels, colour.labels);
 
   const auto load = [&](const char* images, const char* labels) {
-    return refusal<DataError>([&] { load_npy_images(folder.path / images, folder.path / labels); });
+    return refusal<DataError>([&] { load_npy_images(folder.path() / images, folder.path() / labels); });
   };
   expect_text(load("l.npy", "l.npy"),
               "elements '|u1' of shape (6,); expected '|u1' of shape (n, h, w) or (n, h, w, c)");
   expect_text(load("w.npy", "l.npy"), "w.npy: elements '<i4' of shape (6,); expected '|u1'");
   expect_text(load("i.npy", "i.npy"),
               "i.npy: elements '|u1' of shape (6, 4, 4); expected '|u1' or '<i4' of shape (6,)");
-  save_npy(folder.path / "w.npy", npy::ElementType::kInt32, {6}, wide.replace(12, 4, little(~0u, 4)));
+  save_npy(folder.path() / "w.npy", npy::ElementType::kInt32, {6}, wide.replace(12, 4, little(~0u, 4)));
   expect_text(load("i.npy", "w.npy"), "w.npy: byte 140: label 3 is -1; expected 0 to 9");
   expect_text(load("i.npy", "absent.npy"), "absent.npy: cannot open: No such file");
-  folder.write("cut.npy", contents(folder.path / "i.npy").substr(0, 200));
+  folder.write("cut.npy", read_text(folder.path() / "i.npy").substr(0, 200));
   expect_text(load("cut.npy", "l.npy"), "cut.npy: byte 200: the data are cut off");
 
   for (const char* part : {"train", "test"}) {
-    fs::copy(folder.path / "i.npy", folder.path / (std::string(part) + "_images.npy"));
-    fs::copy(folder.path / "l.npy", folder.path / (std::string(part) + "_labels.npy"));
+    fs::copy(folder.path() / "i.npy", folder.path() / (std::string(part) + "_images.npy"));
+    fs::copy(folder.path() / "l.npy", folder.path() / (std::string(part) + "_labels.npy"));
   }
-  EXPECT_TRUE(equal(load_images(folder.path, 4, 4, 1).test, grey));
+  EXPECT_TRUE(equal(load_images(folder.path(), 4, 4, 1).test, grey));
 }
 
 TEST(ImageFolder, FindsWhatFitsAndSaysWhatIsMissing) {
@@ -225,27 +225,27 @@ TEST(ImageFolder, FindsWhatFitsAndSaysWhatIsMissing) {
     folder.write(set + std::string("t10k-images-idx3-ubyte"), images);
     folder.write(set + std::string("t10k-labels-idx1-ubyte"), labels);
   }
-  const ImageSets fashion = load_images(folder.path, 28, 28, 1);
+  const ImageSets fashion = load_images(folder.path(), 28, 28, 1);
   EXPECT_EQ(fashion.train.name, "fashion-mnist/train");
   EXPECT_EQ(fashion.test.name, "fashion-mnist/test");
   EXPECT_EQ(fashion.train.class_names.at(9), "Ankle boot");
-  EXPECT_TRUE(equal(fashion.train, load_images(folder.path / "fashion-mnist/", 28, 28, 1).train));
-  const ImageSets digits = load_images(folder.path / "mnist", 28, 28, 1);
+  EXPECT_TRUE(equal(fashion.train, load_images(folder.path() / "fashion-mnist/", 28, 28, 1).train));
+  const ImageSets digits = load_images(folder.path() / "mnist", 28, 28, 1);
   EXPECT_EQ(digits.train.name, "mnist/train");
   EXPECT_EQ(digits.train.class_names.at(9), "9");
   EXPECT_FALSE(equal(fashion.train, digits.train));
 
-  expect_text(refusal<DataError>([&] { load_images(folder.path, 32, 32, 1); }),
+  expect_text(refusal<DataError>([&] { load_images(folder.path(), 32, 32, 1); }),
               "train-images-idx3-ubyte.gz: images of 28x28x1; expected 32x32x1");
-  const std::string colour = refusal<DataError>([&] { load_images(folder.path, 32, 32, 3); });
-  expect_text(colour, folder.path.string() + ": no images of 32x32x3; looked for " + folder.path.string() +
+  const std::string colour = refusal<DataError>([&] { load_images(folder.path(), 32, 32, 3); });
+  expect_text(colour, folder.path().string() + ": no images of 32x32x3; looked for " + folder.path().string() +
                           ": no data_batch_1.bin[.gz], test_batch.bin[.gz] and no cifar-10-binary.tar.gz");
   expect_text(colour, "no train_images.npy, train_labels.npy, test_images.npy, test_labels.npy");
-  fs::remove(folder.path / "fashion-mnist/t10k-labels-idx1-ubyte");
-  fs::remove_all(folder.path / "mnist");
-  expect_text(refusal<DataError>([&] { load_images(folder.path, 28, 28, 1); }),
+  fs::remove(folder.path() / "fashion-mnist/t10k-labels-idx1-ubyte");
+  fs::remove_all(folder.path() / "mnist");
+  expect_text(refusal<DataError>([&] { load_images(folder.path(), 28, 28, 1); }),
               "fashion-mnist: no t10k-labels-idx1-ubyte[.gz];");
-  expect_text(refusal<DataError>([&] { load_images(folder.path / "absent", 28, 28, 1); }),
+  expect_text(refusal<DataError>([&] { load_images(folder.path() / "absent", 28, 28, 1); }),
               "absent: no such folder or archive; expected images of 28x28x1");
 }
 

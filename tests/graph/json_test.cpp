@@ -8,6 +8,7 @@
 
 #include "softamp/graph/graph_json.h"
 #include "softamp/graph/operation.h"
+#include "tests/files.h"
 #include "tests/graph/structure_cases.h"
 #include "tests/refusal.h"
 
@@ -39,15 +40,6 @@ std::string with_node(const std::string& op, const std::string& inputs, const st
 
 /// x, and a constant n of this value.
 std::string with_value(const std::string& value) { return with_node("Const", "[]", R"({"value": )" + value + "}"); }
-
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "softamp_graph_XXXXXX").string();
-    path = mkdtemp(pattern.data());
-  }
-  ~Folder() { fs::remove_all(path); }
-};
 
 }  // namespace
 
@@ -255,20 +247,20 @@ TEST(GraphJson, ValuesAreReadToTheBit) {
 }
 
 TEST(GraphJson, FilesBesideTheGraph) {
-  const Folder folder;
-  fs::create_directory(folder.path / "weights");
+  const test::TemporaryFolder folder;
+  fs::create_directory(folder.path() / "weights");
   Tensor w(DType::kBFloat16, {2, 40});
   for (size_t i = 0; i < 80; ++i) w.as<uint16_t>()[i] = static_cast<uint16_t>(i * 800);
-  save_npy(w, folder.path / "weights" / "w.npy");
+  save_npy(w, folder.path() / "weights" / "w.npy");
   const auto text = [](const std::string& file, const char* shape = "[2, 40]") {
     return with_value(R"({"dtype": "bfloat16", "shape": )" + std::string(shape) + R"(, "npy": ")" + file + "\"}");
   };
-  std::ofstream(folder.path / "g.json") << text("weights/w.npy");
-  const Graph g = load_graph(folder.path / "g.json").graph;
+  std::ofstream(folder.path() / "g.json") << text("weights/w.npy");
+  const Graph g = load_graph(folder.path() / "g.json").graph;
   EXPECT_TRUE(attribute<std::shared_ptr<const Tensor>>(g.node(g.find("n")), "value")->same_bits(w));
 
   JsonOptions o = named();
-  o.folder = folder.path / "weights";
+  o.folder = folder.path() / "weights";
   EXPECT_EQ(refusal(text("w.npy"), o), "");
   for (const std::string bad : {"../weights/w.npy", "/etc/passwd", "", "a/../../weights/w.npy", ".."})
     EXPECT_EQ(refusal(text(bad), o),
@@ -276,11 +268,11 @@ TEST(GraphJson, FilesBesideTheGraph) {
   EXPECT_EQ(refusal(text("w.npy", "[40, 2]"), o),
             "g.json: node 'n': attribute 'value': 'npy': the file has shape (2, 40); expected [40,2]");
   EXPECT_NE(refusal(text("v.npy"), o).find("cannot open"), std::string::npos);
-  save_npy(Tensor(DType::kFloat32, {2, 40}), folder.path / "weights" / "f.npy");
+  save_npy(Tensor(DType::kFloat32, {2, 40}), folder.path() / "weights" / "f.npy");
   EXPECT_NE(refusal(text("f.npy"), o).find("'npy': the file holds float32[2,40]; expected bfloat16[2,40]"),
             std::string::npos);
-  EXPECT_THROW(load_graph(folder.path / "none.json"), GraphError);
-  EXPECT_THROW(load_graph(folder.path), GraphError);
+  EXPECT_THROW(load_graph(folder.path() / "none.json"), GraphError);
+  EXPECT_THROW(load_graph(folder.path()), GraphError);
 }
 
 TEST(GraphJson, WrittenGraphsReadBackEqual) {

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <limits>
 
+#include "tests/files.h"
 #include "tests/refusal.h"
 #include "tests/svg_points.h"
 
@@ -17,26 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder for one test's files, gone with its contents when the test ends.
-struct TemporaryFolder {
-  fs::path path;
-
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "softamp_plot_XXXXXX").string();
-    path = mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { fs::remove_all(path); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string file(const std::string& name) const { return (path / name).string(); }
-  auto entries() const { return std::distance(fs::directory_iterator(path), fs::directory_iterator()); }
-};
-
-std::string read_text(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+using test::read_text;
+using test::TemporaryFolder;
 
 Plot small_plot() {
   Plot plot;
@@ -71,7 +54,7 @@ TEST(Plot, SvgHoldsEveryTextAndCurve) {
        {"one's title_with {marks} &amp; more", "the subtitle", "steps", "height", "many", "bold one", "straight"})
     EXPECT_NE(svg.find(text), std::string::npos) << text;
   EXPECT_EQ(occurrences(svg, "<g id=\"gnuplot_plot_"), 4u);
-  EXPECT_EQ(folder.entries(), 1);  // the temporary file is gone
+  EXPECT_EQ(folder.entries(), 1u);  // the temporary file is gone
 }
 
 TEST(Plot, PngIsAPicture) {
@@ -87,7 +70,7 @@ TEST(Plot, APlotReplacesTheFileAsAWhole) {
   std::ofstream(folder.file("a.svg")) << "old";
   write_plot(small_plot(), folder.file("a.svg"));
   EXPECT_EQ(read_text(folder.file("a.svg")).rfind("<?xml", 0), 0u);
-  EXPECT_EQ(folder.entries(), 1);
+  EXPECT_EQ(folder.entries(), 1u);
 }
 
 TEST(Plot, PointsThatAreNotFiniteAreLeftOut) {
@@ -120,18 +103,18 @@ TEST(Plot, GnuplotsOwnWordsAreReportedAndNothingIsLeft) {
   const std::string message = message_of(plot, folder.file("a.svg"));
   EXPECT_EQ(message.rfind("gnuplot failed: ", 0), 0u) << message;
   EXPECT_GT(message.size(), std::string("gnuplot failed: ").size());
-  EXPECT_EQ(folder.entries(), 0);
+  EXPECT_EQ(folder.entries(), 0u);
 }
 
 TEST(Plot, AMissingGnuplotIsNamedWithTheRemedy) {
   const TemporaryFolder folder, empty;
   const std::string before = std::getenv("PATH");
-  setenv("PATH", empty.path.c_str(), 1);
+  setenv("PATH", empty.path().c_str(), 1);
   const std::string message = message_of(small_plot(), folder.file("a.svg"));
   setenv("PATH", before.c_str(), 1);
   EXPECT_EQ(message,
             "cannot run gnuplot, which draws the plots: No such file or directory; install it (Debian: gnuplot-nox)");
-  EXPECT_EQ(folder.entries(), 0);
+  EXPECT_EQ(folder.entries(), 0u);
 }
 
 /// A plot with every style of curve.
@@ -256,7 +239,7 @@ TEST(PlotFile, TellsBeforehandWhetherThereIsGnuplot) {
   const TemporaryFolder empty;
   const std::string before = std::getenv("PATH");
   EXPECT_TRUE(plots_can_be_drawn());
-  setenv("PATH", empty.path.c_str(), 1);
+  setenv("PATH", empty.path().c_str(), 1);
   EXPECT_FALSE(plots_can_be_drawn());
   setenv("PATH", before.c_str(), 1);
 }

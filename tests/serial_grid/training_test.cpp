@@ -9,15 +9,19 @@
 #include "softamp/train/layers.h"
 #include "tests/files.h"
 #include "tests/serial_grid/both.h"
+#include "tests/train/quiet_run.h"
 
 namespace softamp {
 namespace {
 
 using test::BothBackends;
 using test::contains;
+using test::quiet_run;
 using test::read_text;
 using test::said;
 using test::said_on_both;
+using test::settings_over;
+using test::stopped_run;
 using test::TemporaryFolder;
 using Json = nlohmann::ordered_json;
 
@@ -27,23 +31,8 @@ using TrainingOnBoth = BothBackends;
 TrainSettings small(const std::string& backend, const std::string& more) {
   Json json = Json::parse(R"({"network": "small_cnn", "generated": true, "train_images": 12, "test_images": 2,
                               "batch_size": 2, "epochs": 1, "seed": 5, "evaluate": false})");
-  json.update(Json::parse(more));
   json["backend"] = backend;
-  return TrainSettings::from_json(json.dump());
-}
-
-RunSummary quiet_run(const TrainSettings& settings, RunOutput output) {
-  output.quiet = true;
-  output.progress = false;
-  return run_training(settings, output);
-}
-
-/// The same, stopped when `after` steps are done in this process.
-RunSummary stopped_run(const TrainSettings& settings, RunOutput output, int64_t after) {
-  int64_t done = 0;
-  output.on_step = [&done](const StepResult&) { ++done; };
-  output.stop = [&done, after] { return done >= after; };
-  return quiet_run(settings, output);
+  return settings_over(std::move(json), more);
 }
 
 std::string backend_in(const std::string& log) {

@@ -9,6 +9,7 @@
 
 #include "softamp/data/npy.h"
 #include "softamp/numerics/convert.h"
+#include "tests/files.h"
 #include "tests/refusal.h"
 
 using namespace softamp;
@@ -20,15 +21,6 @@ template <class Action>
 std::string message(const Action& action) {
   return softamp::test::refusal<std::exception>(action);
 }
-
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "softamp_tensor_XXXXXX").string();
-    path = mkdtemp(pattern.data());
-  }
-  ~Folder() { fs::remove_all(path); }
-};
 
 constexpr DType kAll[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32,
                           DType::kFloat64, DType::kInt32,    DType::kBool};
@@ -173,21 +165,21 @@ TEST(Tensor, ClonesAreApartAndBitsAreCompared) {
 }
 
 TEST(TensorNpy, EveryDtypeRoundTrips) {
-  const Folder folder;
+  const softamp::test::TemporaryFolder folder;
   for (const DType dtype : kAll)
     for (const Shape& shape : {Shape{}, Shape{0, 3}, Shape{2, 3}}) {
       Tensor t(dtype, shape);
       for (size_t i = 0; i < t.bytes(); ++i)
         static_cast<uint8_t*>(t.data())[i] = static_cast<uint8_t>(dtype == DType::kBool ? i & 1 : 37 * i + 11);
-      const fs::path file = folder.path / "t.npy";
+      const fs::path file = folder.path() / "t.npy";
       save_npy(t, file);
       EXPECT_TRUE(load_npy(file, dtype == DType::kBFloat16).same_bits(t)) << name_of(dtype) << shape.text();
     }
 }
 
 TEST(TensorNpy, RefusesWhatNoTensorIs) {
-  const Folder folder;
-  const fs::path file = folder.path / "t.npy";
+  const softamp::test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "t.npy";
   save_npy(Tensor(DType::kBFloat16, {2}), file);
   EXPECT_EQ(message([&] { load_npy(file); }),
             file.string() +
@@ -199,12 +191,12 @@ TEST(TensorNpy, RefusesWhatNoTensorIs) {
   writer.commit();
   EXPECT_EQ(message([&] { load_npy(file); }),
             file.string() + ": shape (1, 1, 1, 1, 1, 1, 1, 1, 1): a shape of 9 dimensions; expected at most 8");
-  EXPECT_THROW(load_npy(folder.path / "none.npy"), npy::Error);
+  EXPECT_THROW(load_npy(folder.path() / "none.npy"), npy::Error);
 }
 
 TEST(TensorNpy, AByteThatIsNotZeroIsTrue) {
-  const Folder folder;
-  const fs::path file = folder.path / "b.npy";
+  const softamp::test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "b.npy";
   const uint64_t three[] = {3};
   npy::Writer writer(file.string(), npy::ElementType::kBool, three);
   writer.write("\x00\x01\x07", 3);

@@ -11,10 +11,12 @@
 #include "softamp/precision/mechanism.h"
 #include "softamp/train/layers.h"
 #include "softamp/train/training_run.h"
+#include "tests/train/quiet_run.h"
 
 namespace softamp::mechanisms {
 
 using Json = nlohmann::ordered_json;
+using test::quiet_run;
 
 constexpr DType kF16 = DType::kFloat16, kF32 = DType::kFloat32;
 constexpr int64_t kBatch = 8;
@@ -99,14 +101,7 @@ inline TrainSettings small(const std::string& mechanism, const std::string& more
   Json json = Json::parse(R"({"network": "small_resnet", "generated": true, "train_images": 128, "test_images": 64,
                               "batch_size": 16, "epochs": 1, "seed": 5, "evaluate": false, "threads": 1})");
   json["mechanism"] = mechanism;
-  json.update(Json::parse(more));
-  return TrainSettings::from_json(json.dump());
-}
-
-inline RunSummary quiet_run(const TrainSettings& settings, RunOutput output = {}) {
-  output.quiet = true;
-  output.progress = false;
-  return run_training(settings, output);
+  return test::settings_over(std::move(json), more);
 }
 
 /// A network that learns generated images of 12x12 in a second, with every kind of layer that mechanisms tell apart.

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/files.h"
+
 namespace softamp::rows {
 
 /// A page and the rows that it must have, each once.
@@ -42,11 +44,6 @@ inline Page mixed_precision() {
   return page;
 }
 
-inline std::string text_of_file(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 /// What is wrong with `file` or `file: Suite.Name, ...`.
 inline std::vector<std::string> faults_of_reference(const std::string& reference, const std::filesystem::path& root) {
   const size_t colon = reference.find(": ");
@@ -54,7 +51,7 @@ inline std::vector<std::string> faults_of_reference(const std::string& reference
   if (!std::filesystem::is_regular_file(root / file)) return {"there is no file " + file};
   std::vector<std::string> faults;
   if (colon == std::string::npos) return faults;
-  const std::string text = text_of_file(root / file);
+  const std::string text = test::read_text(root / file);
   std::istringstream tests(reference.substr(colon + 2));
   for (std::string test; std::getline(tests >> std::ws, test, ',');) {
     const size_t dot = test.find('.');
@@ -98,7 +95,7 @@ inline std::vector<std::string> faults_of(const std::string& page, const std::ve
 }
 
 inline std::vector<std::string> faults_of(const Page& page, const std::filesystem::path& root) {
-  return faults_of(text_of_file(root / page.file), page.names, root);
+  return faults_of(test::read_text(root / page.file), page.names, root);
 }
 
 }  // namespace softamp::rows

@@ -17,13 +17,17 @@
 #include "src/train/run_data.h"
 #include "tests/files.h"
 #include "tests/refusal.h"
+#include "tests/train/quiet_run.h"
 
 namespace softamp {
 namespace {
 
 using test::contains;
+using test::quiet_run;
 using test::read_text;
 using test::refusal;
+using test::settings_over;
+using test::stopped_run;
 using test::TemporaryFolder;
 using test::write_text;
 using Json = nlohmann::ordered_json;
@@ -33,22 +37,7 @@ using Json = nlohmann::ordered_json;
 TrainSettings small_run(const std::string& more = "{}") {
   Json json = Json::parse(R"({"network": "small_cnn", "generated": true, "train_images": 64, "test_images": 20,
                               "batch_size": 8, "epochs": 2, "seed": 5, "evaluate": false})");
-  json.update(Json::parse(more));
-  return TrainSettings::from_json(json.dump());
-}
-
-RunSummary run_quietly(const TrainSettings& settings, RunOutput output = {}) {
-  output.quiet = true;
-  output.progress = false;
-  return run_training(settings, output);
-}
-
-/// The same, stopped when `after` steps are done in this process.
-RunSummary stopped_run(const TrainSettings& settings, RunOutput output, int64_t after) {
-  int64_t done = 0;
-  output.on_step = [&done](const StepResult&) { ++done; };
-  output.stop = [&done, after] { return done >= after; };
-  return run_quietly(settings, output);
+  return settings_over(std::move(json), more);
 }
 
 struct Stopped {
@@ -64,7 +53,7 @@ TEST_P(Resuming, EqualsNeverStopped) {
   const TemporaryFolder folder;
   const TrainSettings settings = small_run(GetParam().settings);
   const std::string whole_log = folder.file("whole.jsonl"), whole_file = folder.file("whole.npz");
-  const RunSummary whole = run_quietly(settings, {.log = whole_log, .checkpoint = whole_file});
+  const RunSummary whole = quiet_run(settings, {.log = whole_log, .checkpoint = whole_file});
   ASSERT_TRUE(whole.finished);
   ASSERT_GE(whole.steps, 4);
   const std::string log = folder.file("part.jsonl"), file = folder.file("part.npz");
@@ -73,7 +62,7 @@ TEST_P(Resuming, EqualsNeverStopped) {
     const RunSummary first = stopped_run(settings, {.log = log, .checkpoint = file}, k);
     ASSERT_FALSE(first.finished);
     ASSERT_EQ(first.steps, k);
-    const RunSummary second = run_quietly(settings, {.log = log, .checkpoint = file, .resume = file});
+    const RunSummary second = quiet_run(settings, {.log = log, .checkpoint = file, .resume = file});
     ASSERT_TRUE(second.finished);
     std::vector<double> losses = first.losses;
     losses.insert(losses.end(), second.losses.begin(), second.losses.end());
@@ -105,13 +94,13 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& which) { return std::string(which.param.name); });
 
 TEST(TrainingRun, TheVariationsAreWhatTheySay) {
-  const RunSummary skipping = run_quietly(small_run(R"({"precision": "mixed", "loss_scale": "mindspore",
+  const RunSummary skipping = quiet_run(small_run(R"({"precision": "mixed", "loss_scale": "mindspore",
       "behaviour": "nanoo", "optimizer": "adam", "epochs": 1})"));
   EXPECT_GE(skipping.skipped, 1);
   const auto hashes = [](const char* mode) {
     TrainSettings s = small_run(R"({"precision": "float16", "replicas": 2, "batch_size": 4, "epochs": 1})");
     s.stochastic_rounding = mode;
-    return run_quietly(s).weight_hashes;
+    return quiet_run(s).weight_hashes;
   };
   const auto on = hashes("on"), identical = hashes("replica_identical_only");
   EXPECT_NE(on[0], on[1]);
@@ -123,7 +112,7 @@ TEST(TrainingRun, ACrashBetweenCheckpoints) {
   const TemporaryFolder folder;
   const TrainSettings settings = small_run(R"({"evaluate": true, "evaluate_every": 1})");
   const std::string whole_log = folder.file("whole.jsonl");
-  const RunSummary whole = run_quietly(settings, {.log = whole_log});
+  const RunSummary whole = quiet_run(settings, {.log = whole_log});
   struct Crash {};
   for (const int64_t at : {4, 7, 9, 11, 16}) {
     const std::string log = folder.file("part.jsonl"), file = folder.file("part.npz");
@@ -131,10 +120,10 @@ TEST(TrainingRun, ACrashBetweenCheckpoints) {
     output.on_step = [at](const StepResult& result) {
       if (result.step + 1 == at) throw Crash{};
     };
-    EXPECT_THROW(run_quietly(settings, output), Crash);
+    EXPECT_THROW(quiet_run(settings, output), Crash);
     std::ofstream(log, std::ios::app) << "{\"step\":99,\"lo";  // a line that was being written
     EXPECT_EQ(load_checkpoint(file).state.step, (at - 1) / 3 * 3);
-    const RunSummary rest = run_quietly(settings, {.log = log, .checkpoint = file, .resume = file});
+    const RunSummary rest = quiet_run(settings, {.log = log, .checkpoint = file, .resume = file});
     EXPECT_EQ(read_text(log), read_text(whole_log)) << "cut off in step " << at;
     EXPECT_EQ(rest.weight_hashes, whole.weight_hashes);
     ASSERT_EQ(rest.evaluations.size(), whole.evaluations.size());
@@ -147,15 +136,15 @@ TEST(TrainingRun, ALogBegunLaterGoesOnToo) {
   const TemporaryFolder folder;
   const std::string log = folder.file("late.jsonl"), whole_log = folder.file("whole.jsonl");
   const std::string early = folder.file("early.npz"), later = folder.file("later.npz");
-  run_quietly(small_run(), {.log = whole_log});
+  quiet_run(small_run(), {.log = whole_log});
   stopped_run(small_run(), {.checkpoint = early}, 3);
   stopped_run(small_run(), {.log = log, .checkpoint = later, .resume = early}, 6);
-  run_quietly(small_run(), {.log = log, .resume = later});
+  quiet_run(small_run(), {.log = log, .resume = later});
   const std::string whole = read_text(whole_log), text = read_text(log);
   EXPECT_EQ(Json::parse(text.substr(0, text.find('\n')))["lines_before"], 3);
   EXPECT_EQ(text.substr(text.find("{\"step\":3,")), whole.substr(whole.find("{\"step\":3,")));
   EXPECT_EQ(text.find("{\"step\":2,"), std::string::npos);
-  run_quietly(small_run(), {.log = log, .resume = early});
+  quiet_run(small_run(), {.log = log, .resume = early});
   EXPECT_EQ(read_text(log), text);
 }
 
@@ -163,7 +152,7 @@ TEST(TrainingRun, LossesThatAreAllNaNEndWithoutACurve) {
   const TemporaryFolder folder;
   const TrainSettings settings = small_run(R"({"precision": "float16", "learning_rate": 1e30})");
   stopped_run(settings, {.checkpoint = folder.file("a.npz")}, 8);
-  const RunSummary rest = run_quietly(settings, {.resume = folder.file("a.npz"), .plot = folder.file("a.svg")});
+  const RunSummary rest = quiet_run(settings, {.resume = folder.file("a.npz"), .plot = folder.file("a.svg")});
   EXPECT_TRUE(rest.finished && std::isnan(rest.losses.front()));
   EXPECT_EQ(folder.entries(), 1u);
 }
@@ -172,20 +161,20 @@ TEST(TrainingRun, AFinishedRunGoesOnWithMoreEpochs) {
   const TemporaryFolder folder;
   const std::string log = folder.file("a.jsonl"), file = folder.file("a.npz"), whole_log = folder.file("b.jsonl");
   const char* evaluating = R"({"evaluate": true, "epochs": 1})";
-  const RunSummary first = run_quietly(small_run(evaluating), {.log = log, .checkpoint = file});
+  const RunSummary first = quiet_run(small_run(evaluating), {.log = log, .checkpoint = file});
   TrainSettings more = small_run(evaluating);
   more.epochs = 3;
-  const RunSummary whole = run_quietly(more, {.log = whole_log});
+  const RunSummary whole = quiet_run(more, {.log = whole_log});
   // Threads change no bit.
   TrainSettings threads = more;
   threads.threads = 2;
-  const RunSummary rest = run_quietly(threads, {.checkpoint = file, .resume = file});
+  const RunSummary rest = quiet_run(threads, {.checkpoint = file, .resume = file});
   EXPECT_EQ(rest.weight_hashes, whole.weight_hashes);
   EXPECT_EQ(rest.epoch_losses, whole.epoch_losses);
   ASSERT_EQ(rest.evaluations.size(), 1u);
   EXPECT_EQ(rest.evaluations[0].loss, whole.evaluations[0].loss);
   // Gone on with when nothing is left to do, it says the same again.
-  const RunSummary nothing = run_quietly(more, {.log = folder.file("c.jsonl"), .resume = file});
+  const RunSummary nothing = quiet_run(more, {.log = folder.file("c.jsonl"), .resume = file});
   EXPECT_TRUE(nothing.finished && nothing.losses.empty());
   EXPECT_EQ(nothing.weight_hashes, whole.weight_hashes);
   EXPECT_EQ(nothing.epoch_losses, whole.epoch_losses);
@@ -198,7 +187,7 @@ TEST(TrainingRun, ResumingWithOtherSettingsIsRefused) {
   stopped_run(small_run(), {.log = log, .checkpoint = file}, 2);
   const std::string good = read_text(log);
   const auto error = [&](const char* more) {
-    return refusal<std::runtime_error>([&] { run_quietly(small_run(more), {.log = log, .resume = file}); });
+    return refusal<std::runtime_error>([&] { quiet_run(small_run(more), {.log = log, .resume = file}); });
   };
   EXPECT_TRUE(contains(error(R"({"learning_rate": 0.02})"), "'learning_rate' is 0.02 and was 0.01"));
   EXPECT_TRUE(contains(error(R"({"precision": "float16"})"), "'precision' is \"float16\" and was \"float32\""));
@@ -218,7 +207,7 @@ TEST(TrainingRun, ResumingWithOtherSettingsIsRefused) {
   EXPECT_TRUE(contains(error("{}"), "not those of a training run"));
   c.state.tensors[0].pop_back();
   c.progress = progress.dump();
-  EXPECT_TRUE(contains(refusal<CheckpointError>([&] { run_quietly(small_run(), {.resume = folder.file("none.npz")}); }),
+  EXPECT_TRUE(contains(refusal<CheckpointError>([&] { quiet_run(small_run(), {.resume = folder.file("none.npz")}); }),
                        "none.npz"));
 }
 
@@ -229,8 +218,7 @@ TEST(TrainingRun, ALogThatDoesNotFitIsNotTouched) {
   const std::string whole = read_text(log);
   const auto error = [&](const std::string& text) {
     write_text(log, text);
-    const std::string what =
-        refusal<std::runtime_error>([&] { run_quietly(small_run(), {.log = log, .resume = file}); });
+    const std::string what = refusal<std::runtime_error>([&] { quiet_run(small_run(), {.log = log, .resume = file}); });
     EXPECT_EQ(read_text(log), text);
     return what;
   };
@@ -247,7 +235,7 @@ TEST(TrainingRun, LogLinesAreJson) {
   const std::string log = folder.file("a.jsonl");
   const TrainSettings settings =
       small_run(R"({"evaluate": true, "evaluate_every": 1, "warmup_epochs": 1, "replicas": 2, "batch_size": 4})");
-  const RunSummary run = run_quietly(settings, {.log = log});
+  const RunSummary run = quiet_run(settings, {.log = log});
   std::istringstream lines(read_text(log));
   std::string line;
   std::getline(lines, line);
@@ -313,18 +301,18 @@ TEST(TrainingRun, QuietSaysNothing) {
 }
 
 TEST(TrainingRun, StepsCutARunShort) {
-  const RunSummary run = run_quietly(small_run(R"({"steps": 11})"));
+  const RunSummary run = quiet_run(small_run(R"({"steps": 11})"));
   EXPECT_TRUE(run.finished);
   EXPECT_EQ(run.steps, 11);
   EXPECT_EQ(run.epoch_losses.size(), 1u);
-  const RunSummary whole = run_quietly(small_run());
+  const RunSummary whole = quiet_run(small_run());
   EXPECT_EQ(run.losses, std::vector<double>(whole.losses.begin(), whole.losses.begin() + 11));
 }
 
 TEST(TrainingRun, TheStreamRunsOnAcrossEpochs) {
   // 20 images in batches of 8: epochs of 2 steps; step 2 begins with image 16 and goes on with image 0.
   const TrainSettings settings = small_run(R"({"train_images": 20, "learning_rate": 0, "epochs": 3})");
-  const RunSummary run = run_quietly(settings);
+  const RunSummary run = quiet_run(settings);
   ASSERT_EQ(run.steps, 6);
   // The weights never change, so batch 5 (images 0 .. 7) has the loss of batch 0.
   EXPECT_EQ(run.losses[5], run.losses[0]);
@@ -334,7 +322,7 @@ TEST(TrainingRun, TheStreamRunsOnAcrossEpochs) {
 TEST(TrainingRun, RefusesBeforeItStarts) {
   const TemporaryFolder folder;
   const auto error = [](const char* more, const RunOutput& output = {}) {
-    return refusal<std::exception>([&] { run_quietly(small_run(more), output); });
+    return refusal<std::exception>([&] { quiet_run(small_run(more), output); });
   };
   EXPECT_TRUE(contains(error(R"({"batch_size": 65})"), "batch"));
   EXPECT_TRUE(contains(error(R"({"replicas": 9})"), "no whole step"));
@@ -345,7 +333,7 @@ TEST(TrainingRun, RefusesBeforeItStarts) {
   TrainSettings s = small_run();
   s.generated = false;
   s.data = folder.path().string();
-  EXPECT_TRUE(contains(refusal<DataError>([&] { run_quietly(s); }), folder.path().string()));
+  EXPECT_TRUE(contains(refusal<DataError>([&] { quiet_run(s); }), folder.path().string()));
 }
 
 // Two files of IDX images, 28x28, for LeNet-5, which reads 32x32.
@@ -382,8 +370,7 @@ TEST(TrainingRun, SmallDigitsGetABorder) {
 }
 
 TEST(TrainingRun, AFullDiskEndsTheLogWithAnError) {
-  EXPECT_TRUE(
-      contains(refusal<std::runtime_error>([] { run_quietly(small_run(), {.log = "/dev/full"}); }), "/dev/full"));
+  EXPECT_TRUE(contains(refusal<std::runtime_error>([] { quiet_run(small_run(), {.log = "/dev/full"}); }), "/dev/full"));
 }
 
 // Evaluation.
@@ -450,7 +437,7 @@ TEST(LossCurve, MeansAndPlaces) {
 TEST(LossCurve, IsDrawn) {
   if (std::system("gnuplot --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "there is no gnuplot";
   const TemporaryFolder folder;
-  run_quietly(small_run(), {.plot = folder.file("curve.svg")});
+  quiet_run(small_run(), {.plot = folder.file("curve.svg")});
   EXPECT_TRUE(contains(read_text(folder.file("curve.svg")), "mean of an epoch"));
 }
 
@@ -498,7 +485,7 @@ TEST(Estimator, LossesAreThoseOfTheDirectLoop) {
   };
   EXPECT_EQ(estimator.train(input, 10, keep), 10);
   EXPECT_EQ(estimator.train(input, 6, keep), 6) << "train goes on";
-  const RunSummary direct = run_quietly(small_run(R"({"optimizer": "sgd", "learning_rate": 0.25})"));
+  const RunSummary direct = quiet_run(small_run(R"({"optimizer": "sgd", "learning_rate": 0.25})"));
   EXPECT_EQ(losses, direct.losses);
   ASSERT_EQ(logged.size(), 4u);
   EXPECT_EQ(logged[1].first, 8);
@@ -543,7 +530,7 @@ TEST(TrainingRun, AHugeInitialScaleSkipsTheFirstThreeSteps) {
   std::vector<StepResult> results;
   RunOutput output;
   output.on_step = [&](const StepResult& r) { results.push_back(r); };
-  run_quietly(s, output);
+  quiet_run(s, output);
   ASSERT_EQ(results.size(), 6u);
   EXPECT_EQ(results[0].scale_before, 0x1p24f);
   for (size_t i = 0; i < 3; ++i) EXPECT_FALSE(results[i].applied) << i;
@@ -556,11 +543,11 @@ TEST(TrainingRun, ARecipeThatChangedIsAnotherRun) {
   const std::string mechanism = R"("mechanism": "recipe=)" + recipe + '"';
   RunOutput first;
   first.checkpoint = file;
-  run_quietly(small_run("{" + mechanism + R"(, "steps": 1})"), first);
+  quiet_run(small_run("{" + mechanism + R"(, "steps": 1})"), first);
   const TrainSettings more = small_run("{" + mechanism + R"(, "steps": 2})");
   RunOutput on;
   on.resume = file;
-  const auto resumed = [&] { return refusal<CheckpointError>([&] { run_quietly(more, on); }); };
+  const auto resumed = [&] { return refusal<CheckpointError>([&] { quiet_run(more, on); }); };
   write_text(recipe, R"({"allowlist": ["MatMul", "Conv2D"]})");
   EXPECT_TRUE(contains(resumed(), "with another recipe than recipe=" + recipe + " is now")) << resumed();
   write_text(recipe, R"({"whitelist": ["MatMul"], "graylist": []})");
@@ -573,7 +560,7 @@ TEST(TrainingRun, NothingIsWrittenOverWhatIsReadOrWritten) {
   write_text(recipe, R"({"allowlist": ["MatMul"]})");
   const TrainSettings settings = small_run(R"({"steps": 1, "mechanism": "recipe=)" + recipe + R"("})");
   const auto refused = [&](const RunOutput& output) {
-    return refusal<std::invalid_argument>([&] { run_quietly(settings, output); });
+    return refusal<std::invalid_argument>([&] { quiet_run(settings, output); });
   };
   RunOutput output;
   output.log = (folder.path() / "." / "recipe.json").string();

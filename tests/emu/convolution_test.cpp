@@ -112,8 +112,8 @@ TEST(Convolution, RandomShapes) {
     settings.convolutions.flush_inner = mix() % 16 == 0;
     const Node node = c.node(operands);
     const std::string what = c.text() + " block " + std::to_string(settings.convolutions.block) + " inner " +
-                             name_of(settings.convolutions.inner) + " data " +
-                             std::to_string(static_cast<int>(data)) + " case " + std::to_string(number);
+                             name_of(settings.convolutions.inner) + " data " + std::to_string(static_cast<int>(data)) +
+                             " case " + std::to_string(number);
     expect_reference(run_convolution, node, operands, settings, number, what);
   }
 }

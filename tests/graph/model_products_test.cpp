@@ -1,10 +1,10 @@
 // Matrix products against the model library, and against the order of accumulation of N101 to N105, bit for bit.
-#include "tests/graph/graph_error.h"
 #include "tests/graph/model_run.h"
 #include "tests/ops/named_rows.h"
 #include "tests/ops/product_rows.h"
 #include "tests/oracle/tensor_model_products.h"
 #include "tests/oracle/tensor_order.h"
+#include "tests/refusal.h"
 
 namespace softamp::test {
 namespace {
@@ -267,8 +267,8 @@ TEST_P(ModelProductRows, TellTheOffendingElement) {
 }
 
 TEST(ModelProducts, EquationsThatAreNone) {
-  const auto refusal = [](const std::string& equation, const Shape& x, const Shape& y) {
-    return message([&] {
+  const auto refused = [](const std::string& equation, const Shape& x, const Shape& y) {
+    return refusal<GraphError>([&] {
       GraphBuilder b;
       const Port a = b.placeholder("x", DType::kFloat16, x);
       b.add("Einsum", {a, b.placeholder("y", DType::kFloat16, y)}, {{"equation", equation}}, "scores");
@@ -277,28 +277,28 @@ TEST(ModelProducts, EquationsThatAreNone) {
   const std::string start = "Einsum 'scores': ";
   const Shape m{2, 3}, n{3, 4};
   for (const char* text : {"", "ab", "ab,bc", "ab->bc", "->ab,bc", "abbc->ac"})
-    EXPECT_EQ(refusal(text, m, n),
+    EXPECT_EQ(refused(text, m, n),
               start + "equation is '" + text + "'; expected two terms and a result, as in 'abc,cd->abd'");
   EXPECT_EQ(
-      refusal("...b,bc->...c", m, n),
+      refused("...b,bc->...c", m, n),
       start +
           "equation is '...b,bc->...c'; '.' is no letter; expected a letter for each axis of two operands, and no "
           "'...'");
-  EXPECT_EQ(refusal("ab,bc,cd->ad", m, n),
+  EXPECT_EQ(refused("ab,bc,cd->ad", m, n),
             start +
                 "equation is 'ab,bc,cd->ad'; ',' is no letter; expected a letter for each axis of two operands, and no "
                 "'...'");
-  EXPECT_EQ(refusal("aa,ab->b", m, n), start +
+  EXPECT_EQ(refused("aa,ab->b", m, n), start +
                                            "equation is 'aa,ab->b'; 'a' is twice in 'aa'; expected each letter of a "
                                            "term once: no diagonals");
-  EXPECT_EQ(refusal("ab,bc->a", m, n), start +
+  EXPECT_EQ(refused("ab,bc->a", m, n), start +
                                            "equation is 'ab,bc->a'; 'c' is in 'bc' alone; expected it in a second "
                                            "place: Sum is for single sums");
-  EXPECT_EQ(refusal("ab,bc->acd", m, n), start +
+  EXPECT_EQ(refused("ab,bc->acd", m, n), start +
                                              "equation is 'ab,bc->acd'; 'd' is in 'acd' alone; expected it in a second "
                                              "place: Sum is for single sums");
-  EXPECT_EQ(refusal("abd,bc->adc", m, n), start + "input 0 is [2,3]; expected rank 3, an axis for each of 'abd'");
-  EXPECT_EQ(refusal("ab,cb->ac", m, n), start + "input 1 is [3,4]; expected extent 3 for 'b', as input 0 has");
+  EXPECT_EQ(refused("abd,bc->adc", m, n), start + "input 0 is [2,3]; expected rank 3, an axis for each of 'abd'");
+  EXPECT_EQ(refused("ab,cb->ac", m, n), start + "input 1 is [3,4]; expected extent 3 for 'b', as input 0 has");
 }
 
 }  // namespace

@@ -52,15 +52,15 @@ EinsumNode::EinsumNode(const OpContext& c) {
   multiply.node.name = node.name;
   multiply.node.op = node.op;
   for (const char* name : {"batch_sum", "partialsType"}) multiply.node.attributes[name] = node.attributes.at(name);
-  // An operand: its own letters before the inner ones (the left one's usual place) or after them.
+  // An operand: its own letters before the inner ones (of the left operand) or after them.
   const auto operand = [&](int input, const std::string& own, bool own_first, const char* swapped_name) {
     const std::string& term = e.terms[input];
-    const std::string usual = e.batch + (own_first ? own + e.inner : e.inner + own),
+    const std::string straight = e.batch + (own_first ? own + e.inner : e.inner + own),
                       other = e.batch + (own_first ? e.inner + own : own + e.inner);
-    const bool swapped = term == other && term != usual;
+    const bool swapped = term == other && term != straight;
     int source = input;
-    if (term != usual && !swapped) {
-      steps.push_back(transposition(node, term, usual, extents, input));
+    if (term != straight && !swapped) {
+      steps.push_back(transposition(node, term, straight, extents, input));
       source = -static_cast<int>(steps.size());
     }
     const int64_t extent = elements_of(own, extents);

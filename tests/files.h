@@ -26,6 +26,12 @@ class TemporaryFolder {
 
   const std::filesystem::path& path() const { return path_; }
   std::string file(const std::string& name) const { return (path_ / name).string(); }
+  /// `text` with `mark` wherever this folder stands in a path.
+  std::string without(std::string text, const std::string& mark = "") const {
+    const std::string folder = path_.string() + "/";
+    for (size_t at; (at = text.find(folder)) != std::string::npos;) text.replace(at, folder.size(), mark);
+    return text;
+  }
   size_t entries() const {
     return static_cast<size_t>(
         std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));

@@ -170,4 +170,13 @@ inline Semantics semantics_of(int which) {
   return which == 5 ? Semantics::ieee() : Semantics::ipu(b, w);
 }
 
+/// Fills the operands with one kind of data, and draws the semantics.
+inline emu::EngineSettings random_trial(std::vector<Codes>& operands, Mixer& mix, TensorData data) {
+  for (Codes& o : operands) fill(o, mix, data);
+  emu::EngineSettings settings;
+  settings.environment.semantics = semantics_of(static_cast<int>(mix() % kSemantics));
+  settings.environment.random.seed = mix();
+  return settings;
+}
+
 }  // namespace softamp::test

@@ -100,10 +100,7 @@ TEST(Convolution, RandomShapes) {
     const ConvolutionCase c = random_convolution(mix, number % kEvery == 0);
     std::vector<Codes> operands = c.operands();
     const auto data = static_cast<TensorData>(mix() % 4);
-    for (Codes& o : operands) fill(o, mix, data);
-    emu::EngineSettings settings;
-    settings.environment.semantics = semantics_of(static_cast<int>(mix() % kSemantics));
-    settings.environment.random.seed = mix();
+    emu::EngineSettings settings = random_trial(operands, mix, data);
     settings.convolutions.half_partials = mix() & 1;
     settings.convolutions.half_between_blocks = settings.convolutions.half_partials || mix() % 2;
     settings.convolutions.block = blocks[mix() % 4];

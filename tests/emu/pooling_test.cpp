@@ -69,10 +69,7 @@ TEST(Pooling, RandomShapes) {
     const PoolingCase c = random_pooling(mix, number % 20 == 0);
     std::vector<Codes> operands = c.operands();
     const auto data = static_cast<TensorData>(mix() % 4);
-    for (Codes& o : operands) fill(o, mix, data);
-    emu::EngineSettings settings;
-    settings.environment.semantics = semantics_of(static_cast<int>(mix() % kSemantics));
-    settings.environment.random.seed = mix();
+    emu::EngineSettings settings = random_trial(operands, mix, data);
     settings.environment.random.replica = mix() % 4 == 0 ? 3 : 0;
     settings.environment.random.rounds = mix() % 4 == 0 ? 7 : 10;
     const Node node = c.node(operands);

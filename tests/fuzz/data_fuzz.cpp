@@ -1,21 +1,14 @@
 // libFuzzer target: any bytes given to the readers of IDX, CIFAR-10, tar and zip are refused with DataError or
 // understood consistently. The first byte chooses the reader; for IDX the next two are the length of the image file.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "src/data/image_formats.h"
+#include "tests/fuzz/require.h"
 
 using namespace softamp;
 
 namespace {
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "data_fuzz: violated: %s\n", what);
-  std::abort();
-}
 
 void require_consistent(const ImageSet& set) {
   require(set.count >= 1 && set.image_elements() >= 1, "a set has images");
@@ -58,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     read(data[0], {reinterpret_cast<const std::byte*>(data + 1), size - 1});
   } catch (const DataError& e) {
-    require(std::string(e.what()).rfind("input: ", 0) == 0, "an error names the file");
+    require_named(e);
   }
   return 0;
 }

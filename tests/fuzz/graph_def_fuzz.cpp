@@ -1,26 +1,15 @@
 // libFuzzer target: any bytes given to the readers of GraphDefs are refused with GraphDefError, or give a graph that
 // goes round in both forms and, where its picture can be made, is rewritten consistently whatever is coloured. The
 // first byte chooses the form and the colours.
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 
 #include "softamp/precision/graph_def.h"
+#include "tests/fuzz/require.h"
 
 using namespace softamp;
 
 namespace {
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "graph_def_fuzz: violated: %s\n", what);
-  std::abort();
-}
-
-void require_named(const GraphDefError& e) {
-  require(std::string(e.what()).rfind("input: ", 0) == 0, "an error names the source");
-}
 
 void rewrite(const GraphDefFile& graph, uint8_t choice) {
   OpGraph picture;

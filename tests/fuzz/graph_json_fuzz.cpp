@@ -1,20 +1,9 @@
 // libFuzzer target: any bytes given to the graph reader are refused with GraphError, or give a graph that verifies,
 // prints, and reads back equal after it is written.
-#include <cstdio>
-#include <cstdlib>
 
 #include "softamp/graph/graph_json.h"
 #include "softamp/graph/graph_text.h"
-
-namespace {
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "graph_json_fuzz: violated: %s\n", what);
-  std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   softamp::JsonOptions options;
@@ -25,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     file = softamp::read_graph_file({reinterpret_cast<const char*>(data), size}, options);
   } catch (const softamp::GraphError& e) {
-    require(std::string(e.what()).rfind("input: ", 0) == 0, "an error names the source");
+    require_named(e);
     return 0;
   }
   softamp::verify(file.graph);

@@ -1,27 +1,16 @@
 // libFuzzer target: any bytes given to the .npy header reader are refused with npy::Error or understood consistently.
-#include <cstdio>
-#include <cstdlib>
 
 #include "softamp/data/npy.h"
+#include "tests/fuzz/require.h"
 
 namespace npy = softamp::npy;
-
-namespace {
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "npy_fuzz: violated: %s\n", what);
-  std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   npy::Header header;
   try {
     header = npy::parse_header({reinterpret_cast<const std::byte*>(data), size}, size, "input");
   } catch (const npy::Error& e) {
-    require(std::string(e.what()).rfind("input: ", 0) == 0, "an error names the file");
+    require_named(e);
     return 0;
   }
   require(header.data_offset <= size, "the data begin inside the file");

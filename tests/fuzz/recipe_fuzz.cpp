@@ -1,21 +1,14 @@
 // libFuzzer target: any bytes given to the reader of recipes are refused with std::invalid_argument, or give a recipe
 // that reads back equal after it is written, and that colours a small graph without fault.
-#include <cstdio>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
 #include "softamp/precision/recipe.h"
+#include "tests/fuzz/require.h"
 
 using namespace softamp;
 
 namespace {
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "recipe_fuzz: violated: %s\n", what);
-  std::abort();
-}
 
 /// Placeholder, variable, MatMul, AddV2, Relu, Mean; names that patterns of recipes speak of.
 const OpGraph& small_graph() {

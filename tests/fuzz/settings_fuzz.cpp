@@ -1,7 +1,5 @@
 // libFuzzer target: any bytes given to the readers of settings are refused with std::invalid_argument, or give a value
 // that reads back equal after it is written. The first byte says which reader.
-#include <cstdio>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -9,16 +7,11 @@
 #include "softamp/train/keras/layer.h"
 #include "softamp/train/keras/loss_scale_optimizer.h"
 #include "softamp/train/train_settings.h"
+#include "tests/fuzz/require.h"
 
 using namespace softamp;
 
 namespace {
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "settings_fuzz: violated: %s\n", what);
-  std::abort();
-}
 
 void read(char reader, std::string_view text) {
   switch (reader) {

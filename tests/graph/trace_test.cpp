@@ -40,10 +40,7 @@ class Traces : public ::testing::Test {
     return compare_traces(folder_.file("a"), folder_.file("b"));
   }
   std::string refusal(const std::string& a, const std::string& b) {
-    std::string text = test::refusal<std::invalid_argument>([&] { compare(a, b); });
-    const std::string path = folder_.path().string() + "/";
-    for (size_t at; (at = text.find(path)) != std::string::npos;) text.erase(at, path.size());
-    return text;
+    return folder_.without(test::refusal<std::invalid_argument>([&] { compare(a, b); }));
   }
   TemporaryFolder folder_;
 };

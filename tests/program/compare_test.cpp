@@ -33,9 +33,7 @@ class CompareVerb : public ::testing::Test {
   }
   Outcome compare(const std::string& a, const std::string& b, const std::string& options = "") const {
     Outcome o = run_softamp("compare " + file(a) + " " + file(b) + " " + options);
-    const std::string path = folder_.path().string() + "/";
-    for (std::string* text : {&o.out, &o.err})
-      for (size_t at; (at = text->find(path)) != std::string::npos;) text->erase(at, path.size());
+    for (std::string* text : {&o.out, &o.err}) *text = folder_.without(*text);
     return o;
   }
   void save(const std::string& name, const Tensor& t) const { save_npy(t, file(name + ".npy")); }

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -47,6 +48,16 @@ inline void expect_complaint(const std::string& verb, const std::string& argumen
   EXPECT_EQ(o.err.find("softamp " + verb.substr(0, verb.find(' ')) + ": "), 0u) << o.err;
   EXPECT_NE(o.err.find(words), std::string::npos) << arguments << ": " << o.err;
   EXPECT_EQ(o.out, "") << arguments;
+}
+
+/// The words of a usage error of `verb` after its name, @ for the folder.
+inline std::string complaint_of(const std::string& verb, const Outcome& o, const TemporaryFolder& folder,
+                                const std::string& arguments) {
+  const std::string name = "softamp " + verb + ": ";
+  EXPECT_EQ(o.code, 2) << arguments << "\n" << o.err;
+  EXPECT_EQ(o.out, "") << arguments;
+  EXPECT_EQ(o.err.find(name), 0u) << o.err;
+  return folder.without(o.err.substr(std::min(o.err.size(), name.size())), "@");
 }
 
 /// The JSON document that a run which ended well has printed.

@@ -50,14 +50,7 @@ class RewriteVerb : public ::testing::Test {
   }
   /// Without the program's name, and @ for the folder.
   std::string error(const std::string& arguments, const std::string& environment = "") const {
-    const Outcome o = rewrite(arguments, environment);
-    EXPECT_EQ(o.code, 2) << arguments << "\n" << o.err;
-    EXPECT_EQ(o.out, "") << arguments;
-    EXPECT_EQ(o.err.find("softamp rewrite: "), 0u) << o.err;
-    std::string text = o.err.substr(std::min<size_t>(o.err.size(), 17));
-    const std::string path = folder_.path().string() + "/";
-    for (size_t at; (at = text.find(path)) != std::string::npos;) text.replace(at, path.size(), "@");
-    return text;
+    return complaint_of("rewrite", rewrite(arguments, environment), folder_, arguments);
   }
   /// The same with 14 nodes: constants are read in place of variables, and an L2Loss, denied as Mean is, has no axes.
   std::string fourteen_nodes() const {

@@ -67,14 +67,7 @@ class RunVerb : public ::testing::Test {
   Outcome run(const std::string& arguments) const { return softamp("run " + arguments); }
   json document(const std::string& arguments) const { return json_of(run(arguments + " --json")); }
   std::string error(const std::string& arguments) const {
-    const Outcome o = run(arguments + " --quiet");
-    EXPECT_EQ(o.code, 2) << arguments << "\n" << o.err;
-    EXPECT_EQ(o.out, "") << arguments;
-    EXPECT_EQ(o.err.find("softamp run: "), 0u) << o.err;
-    std::string text = o.err.substr(std::min<size_t>(o.err.size(), 13));
-    const std::string path = folder_.path().string() + "/";
-    for (size_t at; (at = text.find(path)) != std::string::npos;) text.replace(at, path.size(), "@");
-    return text;
+    return complaint_of("run", run(arguments + " --quiet"), folder_, arguments);
   }
   TemporaryFolder folder_;
 };

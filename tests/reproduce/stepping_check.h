@@ -18,9 +18,13 @@ namespace softamp::reproduce {
 
 inline Json rows(const Outcome& outcome) { return outcome.tables.at(0).rows; }
 
-inline void expect_checks_agree(const Outcome& outcome) {
+/// So many checks at the least, and all agree; two figures; the text says this of the set-up.
+inline void expect_agrees(const Outcome& outcome, size_t checks, const std::string& said) {
+  EXPECT_GE(outcome.checks.size(), checks);
   for (const Check& check : outcome.checks)
     EXPECT_TRUE(check.agrees) << check.what << ": " << check.ours << ", expected " << check.theirs;
+  EXPECT_EQ(outcome.figures.size(), 2u);
+  EXPECT_NE(outcome.deviations.find(said), std::string::npos);
 }
 
 /// x to `precision` bits, to nearest even; a multiple of 2^quantum at the least.

@@ -335,9 +335,7 @@ TEST(Mechanisms, RunsWithoutOneAreWhatTheyWere) {
     s.batch_size = 16;
     s.epochs = 1;
     s.evaluate = false;
-    RunOutput output;
-    output.quiet = true;
-    const RunSummary run = run_training(s, output);
+    const RunSummary run = quiet_run(s);
     EXPECT_EQ(run.weight_hashes, std::vector<std::string>{pinned[row.precision]}) << row.precision;
     EXPECT_EQ(run.losses.back(), row.loss) << row.precision;
     EXPECT_FALSE(run.mechanism);
@@ -542,9 +540,7 @@ TEST(Mechanisms, TheRewriteIsAsAccurateAsFloat32OnFashionMnist) {
     s.epochs = 2;
     s.learning_rate = 0.02;
     s.seed = seed;
-    RunOutput output;
-    output.quiet = true;
-    return 100 * run_training(s, output).evaluations.back().accuracy();
+    return 100 * quiet_run(s).evaluations.back().accuracy();
   };
   double difference = 0;
   for (uint64_t seed = 0; seed < 3; ++seed) {

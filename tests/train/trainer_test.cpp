@@ -336,6 +336,15 @@ TEST(State, NamesWhatDoesNotFit) {
       std::string::npos);
 }
 
+/// What a step of batches of one number each takes off the weight.
+double taken_off(Trainer& trainer, DType dtype, const std::vector<double>& values) {
+  const double before = trainer.variable("net/w").value(0);
+  std::vector<Batch> batches;
+  for (const double v : values) batches.push_back(one_number(dtype, v));
+  trainer.step(batches);
+  return before - trainer.variable("net/w").value(0);
+}
+
 TEST(Accumulation, DtypeOfTheSums) {  // TUTORIAL G24: 1024 gradients of 2^-11 onto 1
   for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
     TrainerOptions o = options_of();
@@ -343,12 +352,9 @@ TEST(Accumulation, DtypeOfTheSums) {  // TUTORIAL G24: 1024 gradients of 2^-11 o
     o.accumulation = 1025;
     o.accumulation_dtype = dtype;
     Trainer trainer(one_weight(DType::kFloat16, DType::kFloat32), o);
-    std::vector<Batch> batches;
-    batches.push_back(one_number(DType::kFloat16, 1));
-    for (int i = 0; i < 1024; ++i) batches.push_back(one_number(DType::kFloat16, 0x1p-11));
-    trainer.step(batches);
-    const double sum = 1 - trainer.variable("net/w").value(0);
-    EXPECT_EQ(sum, dtype == DType::kFloat32 ? 1.5 : 1.0);
+    std::vector<double> values(1025, 0x1p-11);
+    values[0] = 1;
+    EXPECT_EQ(taken_off(trainer, DType::kFloat16, values), dtype == DType::kFloat32 ? 1.5 : 1.0);
   }
 }
 
@@ -359,10 +365,7 @@ TEST(Accumulation, MicroBatchesInAscendingOrder) {
   o.accumulation_dtype = DType::kFloat16;
   const auto sum_of = [&](std::vector<double> values) {
     Trainer trainer(one_weight(DType::kFloat16, DType::kFloat32), o);
-    std::vector<Batch> batches;
-    for (const double v : values) batches.push_back(one_number(DType::kFloat16, v));
-    trainer.step(batches);
-    return 1 - trainer.variable("net/w").value(0);
+    return taken_off(trainer, DType::kFloat16, values);
   };
   EXPECT_EQ(sum_of({1, 0x1p-11, 0x1p-11}), 1);            // each is half an ulp: a tie to even
   EXPECT_EQ(sum_of({0x1p-11, 0x1p-11, 1}), 1 + 0x1p-10);  // together they count
@@ -376,10 +379,7 @@ TEST(Replicas, SumInRankOrder) {  // N277: a float32 chain from rank 0
   const auto sum_of = [&](std::vector<double> values) {
     Trainer trainer(one_weight(DType::kFloat32, DType::kFloat32), o);
     trainer.set_variable("net/w", Tensor::full(DType::kFloat32, {}, 0));
-    std::vector<Batch> batches;
-    for (const double v : values) batches.push_back(one_number(DType::kFloat32, v));
-    trainer.step(batches);
-    return -trainer.variable("net/w").value(0);
+    return taken_off(trainer, DType::kFloat32, values);
   };
   EXPECT_EQ(sum_of({1, 0x1p-24, 0x1p-24}), 1);
   EXPECT_EQ(sum_of({0x1p-24, 0x1p-24, 1}), 1 + 0x1p-23);

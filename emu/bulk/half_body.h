@@ -9,6 +9,7 @@
 #include "emu/bulk/general_body.h"
 #include "emu/bulk/mxcsr_body.h"
 #include "emu/bulk/normal_groups.h"
+#include "emu/bulk/round_aligned_body.h"
 
 namespace softamp::emu {
 namespace {
@@ -346,6 +347,19 @@ uint8_t arithmetic_carry(const ArithmeticPlan& plan, const RandomPlan& random, c
     return arithmetic_general(plan, random, slice, wanted);
   return arithmetic_by_operation<Random::k16>(plan, random, slice, wanted);
 }
+
+constexpr KernelTable kHalfBodyKernels = {
+    .round = round_general,
+    .widen = widen_general,
+    .arithmetic = arithmetic_general,
+    .aligned = round_aligned,
+    .half_nearest = half_nearest,
+    .half_carry = half_carry,
+    .arithmetic_nearest = arithmetic_nearest,
+    .arithmetic_carry = arithmetic_carry,
+    .half_values = false,
+    .carry_bits = 22,
+};
 
 }  // namespace
 }  // namespace softamp::emu

@@ -4,33 +4,29 @@
 #include "emu/bulk/round_aligned_body.h"
 
 namespace softamp::emu {
+namespace {
 
-const KernelTable kAvx512Kernels = {
-    .round = round_general,
-    .widen = widen_general,
-    .arithmetic = arithmetic_general,
-    .aligned = round_aligned,
-    .half_nearest = round_half_nearest_avx512,
-    .half_carry = round_half_carry_avx512,
-    .arithmetic_nearest = arithmetic_nearest_avx512,
-    .arithmetic_carry = arithmetic_carry_avx512,
-    .half_values = true,
-    .carry_bits = 23,
-};
+constexpr KernelTable kernels_with(ArithmeticKernel arithmetic_nearest) {
+  return {
+      .round = round_general,
+      .widen = widen_general,
+      .arithmetic = arithmetic_general,
+      .aligned = round_aligned,
+      .half_nearest = round_half_nearest_avx512,
+      .half_carry = round_half_carry_avx512,
+      .arithmetic_nearest = arithmetic_nearest,
+      .arithmetic_carry = arithmetic_carry_avx512,
+      .half_values = true,
+      .carry_bits = 23,
+  };
+}
+
+}  // namespace
+
+const KernelTable kAvx512Kernels = kernels_with(arithmetic_nearest_avx512);
 
 #if defined(SOFTAMP_HAS_AVX512FP16)
-const KernelTable kAvx512Fp16Kernels = {
-    .round = round_general,
-    .widen = widen_general,
-    .arithmetic = arithmetic_general,
-    .aligned = round_aligned,
-    .half_nearest = round_half_nearest_avx512,
-    .half_carry = round_half_carry_avx512,
-    .arithmetic_nearest = arithmetic_nearest_avx512fp16,
-    .arithmetic_carry = arithmetic_carry_avx512,
-    .half_values = true,
-    .carry_bits = 23,
-};
+const KernelTable kAvx512Fp16Kernels = kernels_with(arithmetic_nearest_avx512fp16);
 #endif
 
 }  // namespace softamp::emu

@@ -28,25 +28,15 @@ void check_entry(const Operation& op) {
 
 std::vector<Operation> all() {
   std::vector<Operation> table;
-  const auto join = [&](std::vector<Operation> family) {
-    for (Operation& op : family) {
+  for (const auto family :
+       {operations_of::sources, operations_of::elementwise, operations_of::functions, operations_of::casts,
+        operations_of::random, operations_of::products, operations_of::convolutions, operations_of::pooling,
+        operations_of::reductions, operations_of::softmax, operations_of::norms, operations_of::structure,
+        operations_of::optimizers})
+    for (Operation& op : family()) {
       check_entry(op);
       table.push_back(std::move(op));
     }
-  };
-  join(operations_of::sources());
-  join(operations_of::elementwise());
-  join(operations_of::functions());
-  join(operations_of::casts());
-  join(operations_of::random());
-  join(operations_of::products());
-  join(operations_of::convolutions());
-  join(operations_of::pooling());
-  join(operations_of::reductions());
-  join(operations_of::softmax());
-  join(operations_of::norms());
-  join(operations_of::structure());
-  join(operations_of::optimizers());
   std::sort(table.begin(), table.end(), [](const Operation& a, const Operation& b) { return a.name < b.name; });
   for (size_t i = 1; i < table.size(); ++i)
     if (table[i].name == table[i - 1].name)

@@ -14,14 +14,9 @@ void cast(GradientContext& c) { c.set(0, c.cast(c.arriving(), c.dtype())); }
 std::vector<Operation> casts() {
   const std::vector<DType> any = numbers_and_bool();
   return {
-      Operation{"Cast",
-                "x as another dtype: rounded once; to int32 truncated; to bool x != 0.",
-                {{"x", "SrcT"}},
-                {{"y", "DstT"}},
-                {{"SrcT", kType, {}, "dtype of x", {}, any}, {"DstT", kType, {}, "dtype of the result", {}, any}},
-                1,
-                same_shape,
-                false}
+      row("Cast", "x as another dtype: rounded once; to int32 truncated; to bool x != 0.", {{"x", "SrcT"}},
+          {{"y", "DstT"}},
+          {{"SrcT", kType, {}, "dtype of x", {}, any}, {"DstT", kType, {}, "dtype of the result", {}, any}}, same_shape)
           .with(cast),
   };
 }

@@ -121,33 +121,23 @@ std::vector<AttributeSpec> convolution_attributes(const char* sizes, const char*
 }
 
 Operation forward(const char* name, const char* summary, bool depthwise) {
-  return {name,
-          summary,
-          {{"input", "T"}, {"filter", "T"}},
-          {{"output", "T"}},
-          convolution_attributes(nullptr, ""),
-          2,
-          [depthwise](InferenceContext& c) { infer_forward(c, depthwise); }};
+  return row(
+      name, summary, {{"input", "T"}, {"filter", "T"}}, {{"output", "T"}}, convolution_attributes(nullptr, ""),
+      [depthwise](InferenceContext& c) { infer_forward(c, depthwise); }, 2);
 }
 
 Operation input_gradient(const char* name, const char* summary, bool depthwise) {
-  return {name,
-          summary,
-          {{"filter", "T"}, {"out_backprop", "T"}},
-          {{"output", "T"}},
-          convolution_attributes("input_sizes", "shape of the convolution's input"),
-          2,
-          [depthwise](InferenceContext& c) { infer_input_gradient(c, depthwise); }};
+  return row(
+      name, summary, {{"filter", "T"}, {"out_backprop", "T"}}, {{"output", "T"}},
+      convolution_attributes("input_sizes", "shape of the convolution's input"),
+      [depthwise](InferenceContext& c) { infer_input_gradient(c, depthwise); }, 2);
 }
 
 Operation filter_gradient(const char* name, const char* summary, bool depthwise) {
-  return {name,
-          summary,
-          {{"input", "T"}, {"out_backprop", "T"}},
-          {{"output", "T"}},
-          convolution_attributes("filter_sizes", "shape of the convolution's filter"),
-          2,
-          [depthwise](InferenceContext& c) { infer_filter_gradient(c, depthwise); }};
+  return row(
+      name, summary, {{"input", "T"}, {"out_backprop", "T"}}, {{"output", "T"}},
+      convolution_attributes("filter_sizes", "shape of the convolution's filter"),
+      [depthwise](InferenceContext& c) { infer_filter_gradient(c, depthwise); }, 2);
 }
 
 /// The three operations of a kind of convolution; `g` has the shape of its output.

@@ -185,15 +185,11 @@ std::vector<Operation> elementwise() {
       binary("Minimum", kMinimum, "The lesser; a NaN gives NaN, -0 is below +0.", numbers()).with(minimum),
       binary("SquaredDifference", kSquaredDifference, "(x - y) (x - y), in fp32 inside.", up_to_fp32())
           .with(squared_difference),
-      Operation{"BiasAdd",
-                "value + bias over the last axis, rounded once.",
-                {{"value", "T"}, {"bias", "T"}},
-                {{"output", "T"}},
-                {type_of(numbers()),
-                 {"data_format", kString, std::string("NHWC"), "channels are the last axis", {"NHWC"}, {}}},
-                1,
-                infer_bias,
-                false}
+      row("BiasAdd", "value + bias over the last axis, rounded once.", {{"value", "T"}, {"bias", "T"}},
+          {{"output", "T"}},
+          {type_of(numbers()),
+           {"data_format", kString, std::string("NHWC"), "channels are the last axis", {"NHWC"}, {}}},
+          infer_bias)
           .computes(kAdd)
           .with(bias_add),
 
@@ -230,40 +226,21 @@ std::vector<Operation> elementwise() {
       comparison("GreaterEqual", kGreaterEqual, "x >= y; false for a NaN, which raises invalid.").constant(),
       test("IsNan", kIsNan, "x is a NaN; raises nothing.").constant(),
       test("IsFinite", kIsFinite, "x is neither infinite nor NaN; raises nothing.").constant(),
-      Operation{"LogicalAnd", "x and y.", {{"x", "bool"}, {"y", "bool"}}, {{"z", "bool"}}, {}, 1, broadcast_two, false}
-          .constant(),
-      Operation{"LogicalOr", "x or y.", {{"x", "bool"}, {"y", "bool"}}, {{"z", "bool"}}, {}, 1, broadcast_two, false}
-          .constant(),
-      Operation{"LogicalNot", "not x.", {{"x", "bool"}}, {{"y", "bool"}}, {}, 1, same_shape, false}.constant(),
-      Operation{"SelectV2",
-                "t where condition, else e: a copy.",
-                {{"condition", "bool"}, {"t", "T"}, {"e", "T"}},
-                {{"output", "T"}},
-                {type_of(numbers_and_bool())},
-                1,
-                broadcast_three,
-                false}
+      row("LogicalAnd", "x and y.", {{"x", "bool"}, {"y", "bool"}}, {{"z", "bool"}}, {}, broadcast_two).constant(),
+      row("LogicalOr", "x or y.", {{"x", "bool"}, {"y", "bool"}}, {{"z", "bool"}}, {}, broadcast_two).constant(),
+      row("LogicalNot", "not x.", {{"x", "bool"}}, {{"y", "bool"}}, {}, same_shape).constant(),
+      row("SelectV2", "t where condition, else e: a copy.", {{"condition", "bool"}, {"t", "T"}, {"e", "T"}},
+          {{"output", "T"}}, {type_of(numbers_and_bool())}, broadcast_three)
           .with(select),
 
-      Operation{"AddN",
-                "The sum of the inputs, ascending; for dtypes of at most 32 bits in fp32 inside, rounded once.",
-                {{"inputs", "T", true}},
-                {{"sum", "T"}},
-                {type_of(numbers())},
-                1,
-                equal_all,
-                false}
+      row("AddN", "The sum of the inputs, ascending; for dtypes of at most 32 bits in fp32 inside, rounded once.",
+          {{"inputs", "T", true}}, {{"sum", "T"}}, {type_of(numbers())}, equal_all)
           .with(add_n),
-      Operation{"Fill",
-                "Every element is the value, rounded to nearest even.",
-                {},
-                {{"output", "dtype"}},
-                {{"dtype", kType, DType::kFloat32, "dtype of the result", {}, numbers_and_bool()},
-                 {"shape", kShape, {}, "shape of the result", {}, {}},
-                 {"value", kFloat, 0.0, "the value", {}, {}}},
-                1,
-                infer_fill,
-                false}
+      row("Fill", "Every element is the value, rounded to nearest even.", {}, {{"output", "dtype"}},
+          {{"dtype", kType, DType::kFloat32, "dtype of the result", {}, numbers_and_bool()},
+           {"shape", kShape, {}, "shape of the result", {}, {}},
+           {"value", kFloat, 0.0, "the value", {}, {}}},
+          infer_fill)
           .constant(),
       unary("ZerosLike", {}, "Zeros of the shape of x.", numbers_and_bool()).constant(),
       unary("OnesLike", {}, "Ones of the shape of x.", numbers_and_bool()).constant(),

@@ -57,16 +57,33 @@ void infer_batch(InferenceContext& c) {
   for (size_t port = 1; port < 5; ++port) c.output(port, channels);
 }
 
+/// A gradient's: outputs for x, and for scale and offset, which have the shape `parameters`. The names are those of the
+/// inputs from 2 on.
+void infer_gradients(InferenceContext& c, const Shape& parameters, const Shape& statistics, const char* scale,
+                     const char* mean, const char* variance) {
+  expect(c, 1, "x", c.shape(0));
+  expect(c, 2, scale, parameters);
+  expect(c, 3, mean, statistics);
+  expect(c, 4, variance, statistics);
+  c.output(0, c.shape(0));
+  c.output(1, parameters);
+  c.output(2, parameters);
+}
+
+/// Of a norm that shows the mean and the variance, each of the shape `shown`, of `elements` numbers.
+void infer_shown(InferenceContext& c, const Shape& parameters, const Shape& shown, int64_t elements) {
+  expect(c, 1, "gamma", parameters);
+  expect(c, 2, "beta", parameters);
+  need_statistics(c, elements);
+  c.output(0, c.shape(0));
+  c.output(1, shown);
+  c.output(2, shown);
+}
+
 void infer_batch_gradient(InferenceContext& c) {
   const Shape channels{channels_last(c, 2)};
   need_norm_epsilon(c);
-  expect(c, 1, "x", c.shape(0));
-  expect(c, 2, "scale", channels);
-  expect(c, 3, "reserve_space_1", channels);
-  expect(c, 4, "reserve_space_2", channels);
-  c.output(0, c.shape(0));
-  c.output(1, channels);
-  c.output(2, channels);
+  infer_gradients(c, channels, channels, "scale", "reserve_space_1", "reserve_space_2");
 }
 
 /// The axes before the normalised ones, and these, of input `input`.
@@ -87,25 +104,14 @@ void infer_layer(InferenceContext& c) {
   Shape outer, inner;
   split_axes(c, outer, inner);
   need_norm_epsilon(c);
-  expect(c, 1, "gamma", inner);
-  expect(c, 2, "beta", inner);
-  need_statistics(c, inner.elements());
-  c.output(0, c.shape(0));
-  c.output(1, outer);
-  c.output(2, outer);
+  infer_shown(c, inner, outer, inner.elements());
 }
 
 void infer_layer_gradient(InferenceContext& c) {
   Shape outer, inner;
   split_axes(c, outer, inner);
   need_norm_epsilon(c);
-  expect(c, 1, "x", c.shape(0));
-  expect(c, 2, "gamma", inner);
-  expect(c, 3, "mean", outer);
-  expect(c, 4, "variance", outer);
-  c.output(0, c.shape(0));
-  c.output(1, inner);
-  c.output(2, inner);
+  infer_gradients(c, inner, outer, "gamma", "mean", "variance");
 }
 
 Shape group_statistics(InferenceContext& c) {
@@ -120,24 +126,13 @@ Shape group_statistics(InferenceContext& c) {
 
 void infer_group(InferenceContext& c) {
   const Shape statistics = group_statistics(c), channels{channels_last(c, 2)};
-  expect(c, 1, "gamma", channels);
-  expect(c, 2, "beta", channels);
   const int64_t groups = statistics.elements();
-  need_statistics(c, groups ? c.shape(0).elements() / groups : 0);
-  c.output(0, c.shape(0));
-  c.output(1, statistics);
-  c.output(2, statistics);
+  infer_shown(c, channels, statistics, groups ? c.shape(0).elements() / groups : 0);
 }
 
 void infer_group_gradient(InferenceContext& c) {
   const Shape statistics = group_statistics(c), channels{channels_last(c, 2)};
-  expect(c, 1, "x", c.shape(0));
-  expect(c, 2, "gamma", channels);
-  expect(c, 3, "mean", statistics);
-  expect(c, 4, "variance", statistics);
-  c.output(0, c.shape(0));
-  c.output(1, channels);
-  c.output(2, channels);
+  infer_gradients(c, channels, statistics, "gamma", "mean", "variance");
 }
 
 const AttributeSpec& elements() {
@@ -219,8 +214,7 @@ std::vector<Operation> norms() {
   const AttributeSpec groups{"groups", kInt, {}, "number of groups of consecutive channels", {}, {}};
   const std::vector<PortSpec> gradients = {{"x_backprop", "T"}, {"scale_backprop", "U"}, {"offset_backprop", "U"}};
   return {
-      Operation{
-          "FusedBatchNormV3",
+      row("FusedBatchNormV3",
           "(x - mean) / sqrt(variance + epsilon) scale + offset per channel; reserve_space: mean and variance used.",
           {{"x", "T"}, {"scale", "U"}, {"offset", "U"}, {"mean", "U"}, {"variance", "U"}},
           {{"y", "T"},
@@ -236,56 +230,29 @@ std::vector<Operation> norms() {
            {"exponential_avg_factor", kFloat, 1.0, "(0 .. 1) weight of the new running estimates", {}, {}},
            statistics(),
            stable()},
-          3,
-          infer_batch,
-          false}
+          infer_batch, 3)
           .with(batch_norm),
-      {"FusedBatchNormGradV3",
-       "Gradients of batch normalisation.",
-       {{"y_backprop", "T"},
-        {"x", "T"},
-        {"scale", "U"},
-        {"reserve_space_1", "float32"},
-        {"reserve_space_2", "float32"}},
-       gradients,
-       {elements(), parameters(), epsilon(1e-4), training(), layout()},
-       3,
-       infer_batch_gradient,
-       false},
-      Operation{"LayerNorm",
-                "(x - mean) / sqrt(variance + epsilon) gamma + beta over the last axes of each row.",
-                {{"x", "T"}, {"gamma", "U"}, {"beta", "U"}},
-                {{"y", "T"}, {"mean", "float32"}, {"variance", "float32"}},
-                {elements(), parameters(), epsilon(1e-3), axis, statistics(), stable()},
-                3,
-                infer_layer,
-                false}
+      row("FusedBatchNormGradV3", "Gradients of batch normalisation.",
+          {{"y_backprop", "T"},
+           {"x", "T"},
+           {"scale", "U"},
+           {"reserve_space_1", "float32"},
+           {"reserve_space_2", "float32"}},
+          gradients, {elements(), parameters(), epsilon(1e-4), training(), layout()}, infer_batch_gradient, 3),
+      row("LayerNorm", "(x - mean) / sqrt(variance + epsilon) gamma + beta over the last axes of each row.",
+          {{"x", "T"}, {"gamma", "U"}, {"beta", "U"}}, {{"y", "T"}, {"mean", "float32"}, {"variance", "float32"}},
+          {elements(), parameters(), epsilon(1e-3), axis, statistics(), stable()}, infer_layer, 3)
           .with(layer_norm),
-      {"LayerNormGrad",
-       "Gradients of layer normalisation, from its mean and variance.",
-       {{"y_backprop", "T"}, {"x", "T"}, {"gamma", "U"}, {"mean", "float32"}, {"variance", "float32"}},
-       gradients,
-       {elements(), parameters(), epsilon(1e-3), axis},
-       3,
-       infer_layer_gradient,
-       false},
-      Operation{"GroupNorm",
-                "(x - mean) / sqrt(variance + epsilon) gamma + beta over each group of channels of each sample.",
-                {{"x", "T"}, {"gamma", "U"}, {"beta", "U"}},
-                {{"y", "T"}, {"mean", "float32"}, {"variance", "float32"}},
-                {elements(), parameters(), epsilon(1e-3), groups, layout(), statistics(), stable()},
-                3,
-                infer_group,
-                false}
+      row("LayerNormGrad", "Gradients of layer normalisation, from its mean and variance.",
+          {{"y_backprop", "T"}, {"x", "T"}, {"gamma", "U"}, {"mean", "float32"}, {"variance", "float32"}}, gradients,
+          {elements(), parameters(), epsilon(1e-3), axis}, infer_layer_gradient, 3),
+      row("GroupNorm", "(x - mean) / sqrt(variance + epsilon) gamma + beta over each group of channels of each sample.",
+          {{"x", "T"}, {"gamma", "U"}, {"beta", "U"}}, {{"y", "T"}, {"mean", "float32"}, {"variance", "float32"}},
+          {elements(), parameters(), epsilon(1e-3), groups, layout(), statistics(), stable()}, infer_group, 3)
           .with(group_norm),
-      {"GroupNormGrad",
-       "Gradients of group normalisation, from its mean and variance.",
-       {{"y_backprop", "T"}, {"x", "T"}, {"gamma", "U"}, {"mean", "float32"}, {"variance", "float32"}},
-       gradients,
-       {elements(), parameters(), epsilon(1e-3), groups, layout()},
-       3,
-       infer_group_gradient,
-       false},
+      row("GroupNormGrad", "Gradients of group normalisation, from its mean and variance.",
+          {{"y_backprop", "T"}, {"x", "T"}, {"gamma", "U"}, {"mean", "float32"}, {"variance", "float32"}}, gradients,
+          {elements(), parameters(), epsilon(1e-3), groups, layout()}, infer_group_gradient, 3),
   };
 }
 

@@ -57,7 +57,7 @@ Operation update(const char* name, const char* summary, std::vector<PortSpec> in
       if (a.kind == kFloat) a.name == "epsilon" ? need_update_epsilon(c) : need_share(c, a.name.c_str());
     infer_update(c, inputs, results);
   };
-  return {name, summary, std::move(inputs), std::move(outputs), std::move(attributes), sites, std::move(infer), false};
+  return row(name, summary, std::move(inputs), std::move(outputs), std::move(attributes), std::move(infer), sites);
 }
 
 void infer_all_finite(InferenceContext& c) {
@@ -100,14 +100,9 @@ std::vector<Operation> optimizers() {
           {share("beta1", "(0 .. 1) share of m that is kept"), share("beta2", "(0 .. 1) share of v that is kept"),
            epsilon()},
           3),
-      Operation{"AllFinite",
-                "Whether all elements are finite, and for each input how many are not; raises nothing.",
-                {{"inputs", "T", true}},
-                {{"finite", "bool"}, {"nonfinite", "int32"}},
-                {type_of(up_to_fp32(), "dtype of the inputs")},
-                1,
-                infer_all_finite,
-                false}
+      row("AllFinite", "Whether all elements are finite, and for each input how many are not; raises nothing.",
+          {{"inputs", "T", true}}, {{"finite", "bool"}, {"nonfinite", "int32"}},
+          {type_of(up_to_fp32(), "dtype of the inputs")}, infer_all_finite)
           .constant(),
   };
 }

@@ -93,36 +93,17 @@ void average_pool_gradient(GradientContext& c) { c.set(0, c.add("AvgPool", {c.ar
 
 std::vector<Operation> pooling() {
   return {
-      Operation{"MaxPool",
-                "the maximum of each window; a NaN wins, -0 is below +0",
-                {{"input", "T"}},
-                {{"output", "T"}},
-                pooling_attributes(),
-                1,
-                infer_pool}
+      row("MaxPool", "the maximum of each window; a NaN wins, -0 is below +0", {{"input", "T"}}, {{"output", "T"}},
+          pooling_attributes(), infer_pool)
           .with(max_pool),
-      {"MaxPoolGrad",
-       "each window's gradient goes to its first maximum; sums of several windows",
-       {{"orig_input", "T"}, {"orig_output", "T"}, {"grad", "T"}},
-       {{"output", "T"}},
-       pooling_attributes(),
-       1,
-       infer_max_gradient},
-      Operation{"AvgPool",
-                "the mean of the window's elements that lie in the input",
-                {{"value", "T"}},
-                {{"output", "T"}},
-                pooling_attributes(),
-                1,
-                infer_pool}
+      row("MaxPoolGrad", "each window's gradient goes to its first maximum; sums of several windows",
+          {{"orig_input", "T"}, {"orig_output", "T"}, {"grad", "T"}}, {{"output", "T"}}, pooling_attributes(),
+          infer_max_gradient),
+      row("AvgPool", "the mean of the window's elements that lie in the input", {{"value", "T"}}, {{"output", "T"}},
+          pooling_attributes(), infer_pool)
           .with(average_pool),
-      Operation{"AvgPoolGrad",
-                "each window's gradient, divided by its number of elements, goes to all of them",
-                {{"grad", "T"}},
-                {{"output", "T"}},
-                pooling_attributes(true),
-                1,
-                infer_average_gradient}
+      row("AvgPoolGrad", "each window's gradient, divided by its number of elements, goes to all of them",
+          {{"grad", "T"}}, {{"output", "T"}}, pooling_attributes(true), infer_average_gradient)
           .with(average_pool_gradient),
   };
 }

@@ -169,39 +169,25 @@ void einsum(GradientContext& c) {
 
 std::vector<Operation> products() {
   return {
-      Operation{"MatMul",
-                "product[i, j] = sum over k of a[i, k] b[k, j], k ascending; roundings as partialsType says.",
-                {{"a", "T"}, {"b", "T"}},
-                {{"product", "T"}},
-                product_attributes("transpose_a", "transpose_b"),
-                2,
-                infer_matmul,
-                false}
+      row("MatMul", "product[i, j] = sum over k of a[i, k] b[k, j], k ascending; roundings as partialsType says.",
+          {{"a", "T"}, {"b", "T"}}, {{"product", "T"}}, product_attributes("transpose_a", "transpose_b"), infer_matmul,
+          2)
           .with(matrix_product),
-      Operation{"BatchMatMulV2",
-                "MatMul of the last two axes; the axes before are broadcast.",
-                {{"x", "T"}, {"y", "T"}},
-                {{"output", "T"}},
-                product_attributes("adj_x", "adj_y"),
-                2,
-                infer_batch_matmul,
-                false}
+      row("BatchMatMulV2", "MatMul of the last two axes; the axes before are broadcast.", {{"x", "T"}, {"y", "T"}},
+          {{"output", "T"}}, product_attributes("adj_x", "adj_y"), infer_batch_matmul, 2)
           .with(batch_product),
-      Operation{"Einsum",
-                "The sum of x y over the letters that are not in the result: BatchMatMulV2 of the operands' axes in "
-                "the order "
-                "[batch, rows, inner] and [batch, inner, columns], the result's axes then put into its order.",
-                {{"x", "T"}, {"y", "T"}},
-                {{"output", "T"}},
-                product_attributes({{"equation",
-                                     kString,
-                                     {},
-                                     "a letter for each axis: 'abc,cd->abd'; each in two of the three terms",
-                                     {},
-                                     {}}}),
-                2,
-                infer_einsum,
-                false}
+      row("Einsum",
+          "The sum of x y over the letters that are not in the result: BatchMatMulV2 of the operands' axes in "
+          "the order "
+          "[batch, rows, inner] and [batch, inner, columns], the result's axes then put into its order.",
+          {{"x", "T"}, {"y", "T"}}, {{"output", "T"}},
+          product_attributes({{"equation",
+                               kString,
+                               {},
+                               "a letter for each axis: 'abc,cd->abd'; each in two of the three terms",
+                               {},
+                               {}}}),
+          infer_einsum, 2)
           .with(einsum),
   };
 }

@@ -60,55 +60,35 @@ AttributeSpec number(const char* name, double value, const char* summary) {
 std::vector<Operation> random() {
   const AttributeSpec mean = number("mean", 0.0, "mean, rounded to fp32");
   return {
-      Operation{
-          "RandomUniform",
-          "minval + u (maxval - minval), u uniform in [0, 1): in fp32, then rounded once, which may reach maxval.",
-          {},
+      row("RandomUniform",
+          "minval + u (maxval - minval), u uniform in [0, 1): in fp32, then rounded once, which may reach maxval.", {},
           {{"output", "dtype"}},
           random_attributes(number("minval", 0.0, "least value, rounded to fp32"),
                             number("maxval", 1.0, "bound of the values, rounded to fp32")),
-          2,
-          infer_uniform,
-          false}
+          infer_uniform, 2)
           .constant(),
-      Operation{"RandomStandardNormal",
-                "mean + stddev n, n of the normal distribution: in fp32, then rounded once.",
-                {},
-                {{"output", "dtype"}},
-                random_attributes(mean, number("stddev", 1.0, "standard deviation, rounded to fp32")),
-                2,
-                infer_normal,
-                false}
+      row("RandomStandardNormal", "mean + stddev n, n of the normal distribution: in fp32, then rounded once.", {},
+          {{"output", "dtype"}}, random_attributes(mean, number("stddev", 1.0, "standard deviation, rounded to fp32")),
+          infer_normal, 2)
           .constant(),
-      Operation{"TruncatedNormal",
-                "mean + stddev n, n of the normal distribution cut off to [-2, 2]: in fp32, then rounded once.",
-                {},
-                {{"output", "dtype"}},
-                random_attributes(mean, number("stddev", 1.0, "standard deviation before truncation, rounded to fp32")),
-                2,
-                infer_normal,
-                false}
+      row("TruncatedNormal",
+          "mean + stddev n, n of the normal distribution cut off to [-2, 2]: in fp32, then rounded once.", {},
+          {{"output", "dtype"}},
+          random_attributes(mean, number("stddev", 1.0, "standard deviation before truncation, rounded to fp32")),
+          infer_normal, 2)
           .constant(),
-      Operation{"RandomUniformInt",
-                "minval + floor(lane (maxval - minval) / 2^32).",
-                {},
-                {{"output", "int32"}},
-                {{"shape", kShape, {}, "shape of the values", {}, {}},
-                 {"minval", kInt, int64_t{0}, "least value", {}, {}},
-                 {"maxval", kInt, {}, "bound of the values, not reached", {}, {}}},
-                1,
-                infer_integer,
-                false}
+      row("RandomUniformInt", "minval + floor(lane (maxval - minval) / 2^32).", {}, {{"output", "int32"}},
+          {{"shape", kShape, {}, "shape of the values", {}, {}},
+           {"minval", kInt, int64_t{0}, "least value", {}, {}},
+           {"maxval", kInt, {}, "bound of the values, not reached", {}, {}}},
+          infer_integer)
           .constant(),
-      Operation{"RandomBernoulli",
-                "Whether lane / 2^32 < probability: the mask of a dropout that keeps with this probability.",
-                {},
-                {{"output", "bool"}},
-                {{"shape", kShape, {}, "shape of the values", {}, {}},
-                 {"probability", kFloat, {}, "of true, from 0 (never) to 1 (always)", {}, {}}},
-                1,
-                infer_bernoulli,
-                false}
+      row("RandomBernoulli",
+          "Whether lane / 2^32 < probability: the mask of a dropout that keeps with this probability.", {},
+          {{"output", "bool"}},
+          {{"shape", kShape, {}, "shape of the values", {}, {}},
+           {"probability", kFloat, {}, "of true, from 0 (never) to 1 (always)", {}, {}}},
+          infer_bernoulli)
           .constant(),
   };
 }

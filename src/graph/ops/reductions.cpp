@@ -83,29 +83,19 @@ void infer_bias_gradient(InferenceContext& c) {
 
 Operation reduction(const char* name, const char* summary, std::vector<DType> types, int sites,
                     void (*infer)(InferenceContext&)) {
-  return {name,
-          summary,
-          {{"input", "T"}},
-          {{"output", "T"}},
-          {{"T", kType, {}, "dtype of the elements", {}, std::move(types)},
-           {"axes", kInts, std::vector<int64_t>{}, "axes to reduce, from the end if negative; none: all", {}, {}},
-           {"keep_dims", kBool, false, "the axes stay, with extent 1", {}, {}}},
-          sites,
-          infer,
-          false};
+  return row(name, summary, {{"input", "T"}}, {{"output", "T"}},
+             {{"T", kType, {}, "dtype of the elements", {}, std::move(types)},
+              {"axes", kInts, std::vector<int64_t>{}, "axes to reduce, from the end if negative; none: all", {}, {}},
+              {"keep_dims", kBool, false, "the axes stay, with extent 1", {}, {}}},
+             infer, sites);
 }
 
 Operation place(const char* name, const char* summary, const std::vector<DType>& types) {
-  return {name,
-          summary,
-          {{"input", "T"}},
-          {{"output", "int32"}},
-          {{"T", kType, {}, "dtype of the elements", {}, types},
-           {"axis", kInt, int64_t{0}, "the axis that goes", {}, {}},
-           {"keep_dims", kBool, false, "the axis stays, with extent 1", {}, {}}},
-          1,
-          infer_place,
-          false};
+  return row(name, summary, {{"input", "T"}}, {{"output", "int32"}},
+             {{"T", kType, {}, "dtype of the elements", {}, types},
+              {"axis", kInt, int64_t{0}, "the axis that goes", {}, {}},
+              {"keep_dims", kBool, false, "the axis stays, with extent 1", {}, {}}},
+             infer_place);
 }
 
 /// The input's shape with extents of 1 for the reduced axes; `count`: elements per output.
@@ -190,23 +180,12 @@ std::vector<Operation> reductions() {
           .with(extremum),
       place("ArgMax", "The lowest index of the greatest element, or of the first NaN.", numbers).constant(),
       place("ArgMin", "The lowest index of the least element, or of the first NaN.", numbers).constant(),
-      Operation{"L2Loss",
-                "Half the sum of squares of all elements.",
-                {{"t", "T"}},
-                {{"output", "T"}},
-                {{"T", kType, {}, "dtype of the elements", {}, floats}},
-                1,
-                [](InferenceContext& c) { c.output(0, Shape{}); },
-                false}
+      row("L2Loss", "Half the sum of squares of all elements.", {{"t", "T"}}, {{"output", "T"}},
+          {{"T", kType, {}, "dtype of the elements", {}, floats}}, [](InferenceContext& c) { c.output(0, Shape{}); })
           .with(half_square),
-      Operation{"BiasAddGrad",
-                "The sum over all axes except the last, in partials of 1024.",
-                {{"out_backprop", "T"}},
-                {{"output", "T"}},
-                {{"T", kType, {}, "dtype of the elements", {}, {kFloat16, kBFloat16, kFloat32}}},
-                1,
-                infer_bias_gradient,
-                false}
+      row("BiasAddGrad", "The sum over all axes except the last, in partials of 1024.", {{"out_backprop", "T"}},
+          {{"output", "T"}}, {{"T", kType, {}, "dtype of the elements", {}, {kFloat16, kBFloat16, kFloat32}}},
+          infer_bias_gradient)
           .with(bias_add_gradient),
   };
   ops[0].attributes.push_back(accumulator);

@@ -30,6 +30,13 @@ inline AttributeSpec type_of(const std::vector<DType>& types, const char* summar
   return {"T", AttributeKind::kType, {}, summary, {}, types};
 }
 
+/// A row without an effect or a body.
+inline Operation row(const char* name, const char* summary, std::vector<PortSpec> inputs, std::vector<PortSpec> outputs,
+                     std::vector<AttributeSpec> attributes, std::function<void(InferenceContext&)> infer,
+                     int sites = 1) {
+  return {name, summary, std::move(inputs), std::move(outputs), std::move(attributes), sites, std::move(infer)};
+}
+
 /// `body`: what computes an element, {} for a kernel of its own.
 inline Operation unary(const char* name, ElementBody body, const char* summary, const std::vector<DType>& types,
                        const char* input = "x", const char* output = "y", std::vector<AttributeSpec> more = {}) {

@@ -39,8 +39,8 @@ void infer_cross_entropy(InferenceContext& c, bool sparse) {
 AttributeSpec type() { return type_of(up_to_fp32(), "dtype of the tensors"); }
 
 Operation cross_entropy(const char* name, const char* summary, const char* labels, void (*infer)(InferenceContext&)) {
-  return {name,  summary, {{"features", "T"}, {"labels", labels}}, {{"loss", "T"}, {"backprop", "T"}}, {type()}, 2,
-          infer, false};
+  return row(name, summary, {{"features", "T"}, {"labels", labels}}, {{"loss", "T"}, {"backprop", "T"}}, {type()},
+             infer, 2);
 }
 
 void softmax(GradientContext& c) { c.set(0, c.add("SoftmaxGrad", {c.output(), c.arriving()})); }
@@ -59,40 +59,16 @@ void cross_entropy(GradientContext& c) {
 
 std::vector<Operation> softmax() {
   return {
-      Operation{"Softmax",
-                "exp(x - max) / sum of exp(x - max) along the last axis.",
-                {{"logits", "T"}},
-                {{"softmax", "T"}},
-                {type()},
-                1,
-                infer_rows,
-                false}
+      row("Softmax", "exp(x - max) / sum of exp(x - max) along the last axis.", {{"logits", "T"}}, {{"softmax", "T"}},
+          {type()}, infer_rows)
           .with(softmax),
-      Operation{"LogSoftmax",
-                "x - max - log of the sum of exp(x - max) along the last axis.",
-                {{"logits", "T"}},
-                {{"logsoftmax", "T"}},
-                {type()},
-                1,
-                infer_rows,
-                false}
+      row("LogSoftmax", "x - max - log of the sum of exp(x - max) along the last axis.", {{"logits", "T"}},
+          {{"logsoftmax", "T"}}, {type()}, infer_rows)
           .with(log_softmax),
-      {"SoftmaxGrad",
-       "(gradients - sum of gradients softmax) softmax.",
-       {{"softmax", "T"}, {"gradients", "T"}},
-       {{"output", "T"}},
-       {type()},
-       1,
-       infer_rows_gradient,
-       false},
-      {"LogSoftmaxGrad",
-       "gradients - exp(logsoftmax) times the sum of gradients.",
-       {{"logsoftmax", "T"}, {"gradients", "T"}},
-       {{"output", "T"}},
-       {type()},
-       1,
-       infer_rows_gradient,
-       false},
+      row("SoftmaxGrad", "(gradients - sum of gradients softmax) softmax.", {{"softmax", "T"}, {"gradients", "T"}},
+          {{"output", "T"}}, {type()}, infer_rows_gradient),
+      row("LogSoftmaxGrad", "gradients - exp(logsoftmax) times the sum of gradients.",
+          {{"logsoftmax", "T"}, {"gradients", "T"}}, {{"output", "T"}}, {type()}, infer_rows_gradient),
       cross_entropy("SoftmaxCrossEntropyWithLogits",
                     "loss: sum of -labels log softmax(features); backprop: softmax(features) - labels.", "T",
                     [](InferenceContext& c) { infer_cross_entropy(c, false); })

@@ -12,8 +12,8 @@ void as_input(InferenceContext& c) { c.output(0, c.shape(0)); }
 AttributeSpec type_attribute(const char* name, const char* summary) { return {name, kType, {}, summary, {}, {}}; }
 
 Operation pass_through(const char* name, const char* summary) {
-  return {name,     summary, {{"input", "T"}}, {{"output", "T"}}, {type_attribute("T", "dtype of the tensor")}, 1,
-          as_input, false};
+  return row(name, summary, {{"input", "T"}}, {{"output", "T"}}, {type_attribute("T", "dtype of the tensor")},
+             as_input);
 }
 
 /// The gradient passes on to what the node shows or stores.
@@ -24,39 +24,22 @@ void pass(GradientContext& c) { c.set(0, c.arriving()); }
 std::vector<Operation> sources() {
   const AttributeSpec shape{"shape", kShape, {}, "extents of the tensor", {}, {}};
   std::vector<Operation> ops = {
-      Operation{"Placeholder",
-                "A tensor that is fed to each run.",
-                {},
-                {{"output", "dtype"}},
-                {type_attribute("dtype", "dtype of the tensor"), shape},
-                1,
-                from_shape,
-                false}
+      row("Placeholder", "A tensor that is fed to each run.", {}, {{"output", "dtype"}},
+          {type_attribute("dtype", "dtype of the tensor"), shape}, from_shape)
           .constant(),
-      Operation{"Const",
-                "A fixed tensor.",
-                {},
-                {{"output", "dtype"}},
-                {type_attribute("dtype", "dtype of the tensor; follows from the value"),
-                 {"value", kTensor, {}, "the tensor", {}, {}}},
-                1,
-                [](InferenceContext& c) {
-                  const Tensor& value = c.get_tensor("value");
-                  if (value.dtype() != c.get_type("dtype"))
-                    c.fail(std::string("attribute 'dtype' is ") + name_of(c.get_type("dtype")) +
-                           ", but the value is of " + name_of(value.dtype()));
-                  c.output(0, value.shape());
-                },
-                false}
+      row("Const", "A fixed tensor.", {}, {{"output", "dtype"}},
+          {type_attribute("dtype", "dtype of the tensor; follows from the value"),
+           {"value", kTensor, {}, "the tensor", {}, {}}},
+          [](InferenceContext& c) {
+            const Tensor& value = c.get_tensor("value");
+            if (value.dtype() != c.get_type("dtype"))
+              c.fail(std::string("attribute 'dtype' is ") + name_of(c.get_type("dtype")) + ", but the value is of " +
+                     name_of(value.dtype()));
+            c.output(0, value.shape());
+          })
           .constant(),
-      Operation{"VariableV2",
-                "A tensor that the executor keeps from run to run; it holds the value that it was given last.",
-                {},
-                {{"ref", "dtype"}},
-                {type_attribute("dtype", "dtype of the tensor"), shape},
-                1,
-                from_shape,
-                false}
+      row("VariableV2", "A tensor that the executor keeps from run to run; it holds the value that it was given last.",
+          {}, {{"ref", "dtype"}}, {type_attribute("dtype", "dtype of the tensor"), shape}, from_shape)
           .constant(),
       Operation{"Assign",
                 "Sets the variable called ref at the end of the step; output = value.",

@@ -213,136 +213,57 @@ std::vector<Operation> structure() {
       outs{{"output", "T", true}};
   const AttributeSpec axis = integer("axis", "from -rank");
   return {
-      Operation{"Reshape",
-                "The elements in row-major order under another shape.",
-                {{"tensor", "T"}},
-                out,
-                {type, integers("shape", "extents; one may be -1: it follows from the others")},
-                1,
-                infer_reshape,
-                false}
+      row("Reshape", "The elements in row-major order under another shape.", {{"tensor", "T"}}, out,
+          {type, integers("shape", "extents; one may be -1: it follows from the others")}, infer_reshape)
           .with(reshape),
-      Operation{"ExpandDims",
-                "The same elements with one more axis of extent 1, at place `axis` of the output.",
-                in,
-                out,
-                {type, integer("axis", "from -(rank + 1)")},
-                1,
-                infer_expand,
-                false}
+      row("ExpandDims", "The same elements with one more axis of extent 1, at place `axis` of the output.", in, out,
+          {type, integer("axis", "from -(rank + 1)")}, infer_expand)
           .with(reshape),
-      Operation{"Squeeze",
-                "The same elements without axes of extent 1.",
-                in,
-                out,
-                {type, integers("squeeze_dims", "which; []: all", std::vector<int64_t>{})},
-                1,
-                infer_squeeze,
-                false}
+      row("Squeeze", "The same elements without axes of extent 1.", in, out,
+          {type, integers("squeeze_dims", "which; []: all", std::vector<int64_t>{})}, infer_squeeze)
           .with(reshape),
-      Operation{"Transpose",
-                "y[i_0, i_1, ...]: axis a of the output is axis perm[a] of the input.",
-                {{"x", "T"}},
-                {{"y", "T"}},
-                {type, integers("perm", "a permutation of the axes")},
-                1,
-                infer_transpose,
-                false}
+      row("Transpose", "y[i_0, i_1, ...]: axis a of the output is axis perm[a] of the input.", {{"x", "T"}},
+          {{"y", "T"}}, {type, integers("perm", "a permutation of the axes")}, infer_transpose)
           .with(transpose),
-      Operation{"ConcatV2", "The inputs side by side along axis.", list, out, {type, axis}, 1, infer_concat, false}
-          .with(concat),
-      Operation{"Pack",
-                "The inputs side by side along a new axis.",
-                list,
-                out,
-                {type, integer("axis", "from -(rank + 1)", int64_t{0})},
-                1,
-                infer_pack,
-                false}
+      row("ConcatV2", "The inputs side by side along axis.", list, out, {type, axis}, infer_concat).with(concat),
+      row("Pack", "The inputs side by side along a new axis.", list, out,
+          {type, integer("axis", "from -(rank + 1)", int64_t{0})}, infer_pack)
           .with(pack),
-      Operation{"Unpack",
-                "Output i is the slice at place i of axis.",
-                {{"value", "T"}},
-                outs,
-                {type, integer("num", "extent of the axis"), integer("axis", "from -rank", int64_t{0})},
-                1,
-                infer_unpack,
-                false}
+      row("Unpack", "Output i is the slice at place i of axis.", {{"value", "T"}}, outs,
+          {type, integer("num", "extent of the axis"), integer("axis", "from -rank", int64_t{0})}, infer_unpack)
           .with([](GradientContext& c) { join(c, "Pack"); }),
-      Operation{"Split",
-                "num_split equal parts along axis.",
-                {{"value", "T"}},
-                outs,
-                {type, integer("num_split", "number of parts"), axis},
-                1,
-                infer_split,
-                false}
+      row("Split", "num_split equal parts along axis.", {{"value", "T"}}, outs,
+          {type, integer("num_split", "number of parts"), axis}, infer_split)
           .with([](GradientContext& c) { join(c, "ConcatV2"); }),
-      Operation{"SplitV",
-                "Parts of the given sizes along axis.",
-                {{"value", "T"}},
-                outs,
-                {type, integers("size_splits", "sizes; their sum is the extent"), axis},
-                1,
-                infer_split_v,
-                false}
+      row("SplitV", "Parts of the given sizes along axis.", {{"value", "T"}}, outs,
+          {type, integers("size_splits", "sizes; their sum is the extent"), axis}, infer_split_v)
           .with([](GradientContext& c) { join(c, "ConcatV2"); }),
-      Operation{"Pad",
-                "The input with constant_value around it.",
-                in,
-                out,
-                {type, integers("paddings", "before and after axis 0, before and after axis 1, ..."),
-                 number("constant_value", "rounded to nearest even in T", 0)},
-                1,
-                infer_pad,
-                false}
+      row("Pad", "The input with constant_value around it.", in, out,
+          {type, integers("paddings", "before and after axis 0, before and after axis 1, ..."),
+           number("constant_value", "rounded to nearest even in T", 0)},
+          infer_pad)
           .with(pad),
-      Operation{"Slice",
-                "Along each axis a, size[a] places from begin[a] on.",
-                in,
-                out,
-                {type, integers("begin", "from 0"), integers("size", "-1: to the end")},
-                1,
-                infer_slice,
-                false}
+      row("Slice", "Along each axis a, size[a] places from begin[a] on.", in, out,
+          {type, integers("begin", "from 0"), integers("size", "-1: to the end")}, infer_slice)
           .with(slice),
-      Operation{"StridedSlice",
-                "Python's begin:end:stride along the first axes.",
-                in,
-                out,
-                {type, integers("begin", "negative: from the end"), integers("end", "negative: from the end"),
-                 integers("strides", "not 0"), integer("begin_mask", "bit a: begin[a] is not read", int64_t{0}),
-                 integer("end_mask", "bit a: end[a] is not read", int64_t{0}),
-                 integer("shrink_axis_mask", "bit a: only place begin[a], and the axis is left out", int64_t{0})},
-                1,
-                infer_strided_slice,
-                false}
+      row("StridedSlice", "Python's begin:end:stride along the first axes.", in, out,
+          {type, integers("begin", "negative: from the end"), integers("end", "negative: from the end"),
+           integers("strides", "not 0"), integer("begin_mask", "bit a: begin[a] is not read", int64_t{0}),
+           integer("end_mask", "bit a: end[a] is not read", int64_t{0}),
+           integer("shrink_axis_mask", "bit a: only place begin[a], and the axis is left out", int64_t{0})},
+          infer_strided_slice)
           .with(strided_slice),
-      Operation{"Tile",
-                "The input multiples[a] times along each axis a.",
-                in,
-                out,
-                {type, integers("multiples", "from 0")},
-                1,
-                infer_tile,
-                false}
+      row("Tile", "The input multiples[a] times along each axis a.", in, out, {type, integers("multiples", "from 0")},
+          infer_tile)
           .with(tile),
-      Operation{"GatherV2",
-                "The slices of params at the given indices along axis. An index outside the axis stops the run.",
-                {{"params", "T"}, {"indices", "int32"}},
-                out,
-                {type, integer("axis", "from -rank", int64_t{0})},
-                1,
-                infer_gather,
-                false}
+      row("GatherV2", "The slices of params at the given indices along axis. An index outside the axis stops the run.",
+          {{"params", "T"}, {"indices", "int32"}}, out, {type, integer("axis", "from -rank", int64_t{0})}, infer_gather)
           .with(gather),
-      Operation{
-          "UnsortedSegmentSum",
+      row("UnsortedSegmentSum",
           "output[s] = sum of data[p] over positions p with segment_ids[p] = s: p ascending from +0 in fp32, rounded "
           "once; int32 wraps. "
           "Negative ids are left out; an id from num_segments on stops the run.",
-          {{"data", "T"}, {"segment_ids", "int32"}},
-          out,
+          {{"data", "T"}, {"segment_ids", "int32"}}, out,
           {{"T",
             kType,
             {},
@@ -350,22 +271,16 @@ std::vector<Operation> structure() {
             {},
             {DType::kBFloat16, DType::kFloat16, DType::kFloat32, DType::kInt32}},
            integer("num_segments", "extent of axis 0 of the output")},
-          1,
-          infer_segment_sum,
-          false}
+          infer_segment_sum)
           .with(segment_sum),
-      Operation{"OneHot",
-                "on_value where the index along axis equals indices, off_value elsewhere.",
-                {{"indices", "int32"}},
-                {{"output", "dtype"}},
-                {integer("depth", "extent of the new axis"),
-                 number("on_value", "rounded to nearest even in dtype", 1),
-                 number("off_value", "rounded to nearest even in dtype", 0),
-                 integer("axis", "of the output, from -(rank + 1)", int64_t{-1}),
-                 {"dtype", kType, Attribute(DType::kFloat32), "of the output", {}, {}}},
-                1,
-                infer_one_hot,
-                false}
+      row("OneHot", "on_value where the index along axis equals indices, off_value elsewhere.", {{"indices", "int32"}},
+          {{"output", "dtype"}},
+          {integer("depth", "extent of the new axis"),
+           number("on_value", "rounded to nearest even in dtype", 1),
+           number("off_value", "rounded to nearest even in dtype", 0),
+           integer("axis", "of the output, from -(rank + 1)", int64_t{-1}),
+           {"dtype", kType, Attribute(DType::kFloat32), "of the output", {}, {}}},
+          infer_one_hot)
           .constant(),
   };
 }

@@ -151,18 +151,14 @@ Figure error_figure(uint32_t which, const Plan& plan, const std::vector<Result>&
   figure.plot.x_label = "steps n";
   figure.plot.y_label = "|error| of y(T), stochastic: of the mean of the paths";
   figure.plot.x_log = figure.plot.y_log = 10;
-  int number = 0;
-  for (const FloatFormat& f : plan.formats) {
-    ++number;
-    for (const RoundingMode mode : plan.modes) {
-      Curve curve = curve_of(f, number, mode);
+  int place = 0;
+  for (const FloatFormat& f : plan.formats)
+    add_curves(figure.plot, f, place++, plan.modes, [&](RoundingMode mode, Curve& curve) {
       for (const Result& r : results_of(results, which, f, mode)) {
         curve.x.push_back(r.run.n);
         curve.y.push_back(r.error());
       }
-      figure.plot.curves.push_back(std::move(curve));
-    }
-  }
+    });
   Curve exact{"exact arithmetic", CurveStyle::kReference, {}, {}};
   for (const Result& r : results_of(results, which, plan.formats[0], plan.modes[0])) {
     exact.x.push_back(r.run.n);
@@ -257,6 +253,7 @@ bool has(const Plan& plan, RoundingMode mode) {
 Outcome run(const Request& request, Watch& watch) {
   const Plan plan = plan_of(request);
   const std::vector<Result> results = run_all(plan, request.seed, watch);
+  const uint32_t paths = paths_of(request, "decay", kUsualPaths, kMostPaths);
   Outcome outcome;
   outcome.settings = {{"problems", {kDecayCases[0].text, kDecayCases[1].text}},
                       {"formats", survey::names_of(plan.formats)},
@@ -264,7 +261,7 @@ Outcome run(const Request& request, Watch& watch) {
                       {"random bits", plan.bits},
                       {"seed", request.seed},
                       {"n", plan.steps},
-                      {"paths", paths_of(request, "decay", kUsualPaths, kMostPaths)},
+                      {"paths", paths},
                       {"order", "h = fl(T/n); g = fl(y) or fl(y/20); y = fl(y + fl(h (-g)))"}};
   if (!request.samples) outcome.settings["paths in formats of more than 16 bits"] = kMostWidePaths;
   outcome.tables.push_back(error_table(results));
@@ -284,28 +281,24 @@ Outcome run(const Request& request, Watch& watch) {
       "runs follows exact arithmetic, and a single run strays from it by a bounded amount, however many steps there "
       "are.";
   if (stochastic)
-    outcome.deviations =
-        "Stochastic paths and random bits are chosen here, instead of taken from the publication: " +
-        std::to_string(paths_of(request, "decay", kUsualPaths, kMostPaths)) + " paths" +
-        (request.samples ? ""
-                         : ", " + std::to_string(kMostWidePaths) + " in formats of more than 16 bits to save time,") +
-        " and " + std::to_string(plan.bits) +
-        " bits for each rounding. Each path rounds its own step length h stochastically, like everything else.";
+    outcome.deviations = own_paths(std::to_string(paths) + " paths" +
+                                       (request.samples ? ""
+                                                        : ", " + std::to_string(kMostWidePaths) +
+                                                              " in formats of more than 16 bits to save time,"),
+                                   plan.bits);
   return outcome;
 }
 
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = "decay";
-  e.summary = "Forward Euler for y' = -y and y' = -y/20: where rounding to nearest stops moving";
-  e.source = survey::kPublication;
-  e.options = kFormat | kRounding | kBits | kSeed | kSamples;
-  e.samples = "stochastic paths [=100; 10 in formats of more than 16 bits]";
-  e.seconds = seconds;
-  e.run = run;
-  return e;
+  return {"decay",
+          "Forward Euler for y' = -y and y' = -y/20: where rounding to nearest stops moving",
+          survey::kPublication,
+          kFormat | kRounding | kBits | kSeed | kSamples,
+          "stochastic paths [=100; 10 in formats of more than 16 bits]",
+          seconds,
+          run};
 }
 
 }  // namespace softamp::reproduce::decay

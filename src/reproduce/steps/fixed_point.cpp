@@ -336,17 +336,14 @@ double seconds(const Request& request) {
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = "fixed-point";
-  e.summary = "a network trained in fixed point of 16 bits, rounded to nearest and stochastically";
-  e.source =
-      "S. Gupta, A. Agrawal, K. Gopalakrishnan, P. Narayanan: Deep Learning with Limited Numerical Precision, ICML "
-      "2015";
-  e.options = kRounding | kBits | kSeed | kSamples | kData | kFixed;
-  e.samples = "training images that are seen, 60000 an epoch [=60000]";
-  e.seconds = seconds;
-  e.run = run;
-  return e;
+  return {"fixed-point",
+          "a network trained in fixed point of 16 bits, rounded to nearest and stochastically",
+          "S. Gupta, A. Agrawal, K. Gopalakrishnan, P. Narayanan: Deep Learning with Limited Numerical Precision, ICML "
+          "2015",
+          kRounding | kBits | kSeed | kSamples | kData | kFixed,
+          "training images that are seen, 60000 an epoch [=60000]",
+          seconds,
+          run};
 }
 
 }  // namespace softamp::reproduce::fixed_point

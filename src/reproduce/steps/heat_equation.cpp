@@ -164,15 +164,12 @@ Figure error_figure(const Plan& plan, const std::vector<Result>& results) {
   figure.plot.x_label = "time step dt (space step dx = sqrt(32/7 dt))";
   figure.plot.y_label = "root mean square of the error";
   figure.plot.x_log = figure.plot.y_log = 10;
-  int number = 0;
+  int place = 0;
   for (const FloatFormat& f : plan.formats) {
-    ++number;
-    for (const RoundingMode mode : plan.modes) {
-      Curve curve = curve_of(f, number, mode);
+    add_curves(figure.plot, f, place++, plan.modes, [&](RoundingMode mode, Curve& curve) {
       for (const Result* r : results_of(results, f, mode))
         curve.x.push_back(r->run.dt()), curve.y.push_back(r->error());
-      figure.plot.curves.push_back(std::move(curve));
-    }
+    });
     Curve order{format_name(f) + ": u dt^(-1/4)", CurveStyle::kReference, {}, {}};
     for (const Result* r : results_of(results, f, plan.modes[0])) {
       order.x.push_back(r->run.dt());
@@ -340,17 +337,15 @@ Outcome run(const Request& request, Watch& watch) {
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = "heat-equation";
-  e.summary = "The heat equation in one dimension: nearest stagnates as the step shrinks, stochastic goes on";
-  e.source =
+  return {
+      "heat-equation",
+      "The heat equation in one dimension: nearest stagnates as the step shrinks, stochastic goes on",
       "M. Croci, M. B. Giles, \"Effects of round-to-nearest and stochastic rounding in the numerical solution of the "
-      "heat equation in low precision\", IMA Journal of Numerical Analysis 43(3), 2023";
-  e.options = kFormat | kRounding | kBits | kSeed | kSamples;
-  e.samples = "stochastic paths [=32]";
-  e.seconds = seconds;
-  e.run = run;
-  return e;
+      "heat equation in low precision\", IMA Journal of Numerical Analysis 43(3), 2023",
+      kFormat | kRounding | kBits | kSeed | kSamples,
+      "stochastic paths [=32]",
+      seconds,
+      run};
 }
 
 }  // namespace softamp::reproduce::heat_equation

@@ -118,9 +118,14 @@ Json names_of(const std::vector<RoundingMode>& modes) {
   return names;
 }
 
-Curve curve_of(const FloatFormat& format, int format_number, RoundingMode mode) {
-  return {format_name(format) + ", " + name_of(mode), CurveStyle::kBold, {}, {}, (format_number - 1) % 8 + 1,
-          mode == RoundingMode::kStochastic};
+void add_curves(Plot& plot, const FloatFormat& format, int place, const std::vector<RoundingMode>& modes,
+                const std::function<void(RoundingMode, Curve&)>& fill) {
+  for (const RoundingMode mode : modes) {
+    Curve curve{format_name(format) + ", " + name_of(mode), CurveStyle::kBold, {}, {}, place % 8 + 1,
+                mode == RoundingMode::kStochastic};
+    fill(mode, curve);
+    plot.curves.push_back(std::move(curve));
+  }
 }
 
 uint32_t paths_of(const Request& request, const std::string& experiment, uint32_t usual, uint32_t most) {
@@ -129,6 +134,12 @@ uint32_t paths_of(const Request& request, const std::string& experiment, uint32_
     throw std::invalid_argument(experiment + ": " + std::to_string(paths) + " stochastic paths: expected 1.." +
                                 std::to_string(most));
   return static_cast<uint32_t>(paths);
+}
+
+std::string own_paths(const std::string& paths, int bits) {
+  return "Stochastic paths and random bits are chosen here, instead of taken from the publication: " + paths + " and " +
+         std::to_string(bits) +
+         " bits for each rounding. Each path rounds its own step length h stochastically, like everything else.";
 }
 
 Exact quotient(uint64_t numerator, uint64_t denominator, int exponent) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "softamp/numerics/round.h"
@@ -58,12 +59,17 @@ std::vector<RoundingMode> roundings_of(const Request& request, const std::string
 /// "nearest, stochastic" of `modes`, for the settings.
 Json names_of(const std::vector<RoundingMode>& modes);
 
-/// The curve of format number `format_number` (from 1) with a rounding, without points: a colour for each format,
-/// dashed where the rounding is stochastic.
-Curve curve_of(const FloatFormat& format, int format_number, RoundingMode mode);
+/// A curve of one format for each of the modes: all of the colour that its `place` (0 ..) among the formats gives,
+/// stochastic dashed. fill(mode, curve) adds the points.
+void add_curves(Plot& plot, const FloatFormat& format, int place, const std::vector<RoundingMode>& modes,
+                const std::function<void(RoundingMode, Curve&)>& fill);
 
 /// The paths of a stochastic run: the request's samples, or `usual`. Throws std::invalid_argument beyond `most`.
 uint32_t paths_of(const Request& request, const std::string& experiment, uint32_t usual, uint32_t most);
+
+/// The deviation of an experiment with stochastic paths: their number, "100 paths" and what else `paths` says, and the
+/// random bits are ours.
+std::string own_paths(const std::string& paths, int bits);
 
 /// numerator / denominator (both below 2^63, denominator > 0) times 2^exponent, exactly as far as a rounding reads:
 /// detail::quotient takes significands of 24 bits, and the search for the n where a format stands still passes 2^24.

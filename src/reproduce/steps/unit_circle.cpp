@@ -211,19 +211,15 @@ Figure radius_figure(const Plan& plan, const std::vector<Result>& results) {
   figure.plot.x_label = "steps N of the turn";
   figure.plot.y_label = "radius, stochastic: mean of the paths";
   figure.plot.x_log = 2;
-  int number = 0;
-  for (const FloatFormat& f : plan.formats) {
-    ++number;
-    for (const RoundingMode mode : plan.modes) {
-      Curve curve = curve_of(f, number, mode);
+  int place = 0;
+  for (const FloatFormat& f : plan.formats)
+    add_curves(figure.plot, f, place++, plan.modes, [&](RoundingMode mode, Curve& curve) {
       for (const Result& r : results)
         if (r.run.format == f && r.run.mode == mode && r.run.steps_log2 >= kLeastStepsLog2) {
           curve.x.push_back(r.run.steps());
           curve.y.push_back(r.radius);
         }
-      figure.plot.curves.push_back(std::move(curve));
-    }
-  }
+    });
   Curve exact{"exact Euler", CurveStyle::kReference, {}, {}};
   for (int n = kLeastStepsLog2; n <= 16; ++n) {
     const double steps = std::ldexp(1.0, n), h = 2 * std::numbers::pi / steps;
@@ -285,6 +281,7 @@ void judge_both(Outcome& outcome, const std::vector<Result>& results) {
 Outcome run(const Request& request, Watch& watch) {
   const Plan plan = plan_of(request);
   const std::vector<Result> results = run_all(plan, request.seed, watch);
+  const uint32_t paths = paths_of(request, "unit-circle", request.brief ? kBriefPaths : kUsualPaths, kMostPaths);
   Outcome outcome;
   Json steps = Json::object();
   for (const FloatFormat& f : plan.formats)
@@ -295,7 +292,7 @@ Outcome run(const Request& request, Watch& watch) {
   outcome.settings["seed"] = request.seed;
   outcome.settings["N"] = steps;
   if (request.brief) outcome.settings["greatest N of a stochastic run"] = 1u << kBriefStepsLog2;
-  outcome.settings["paths"] = paths_of(request, "unit-circle", request.brief ? kBriefPaths : kUsualPaths, kMostPaths);
+  outcome.settings["paths"] = paths;
   outcome.settings["order"] = "h = fl(2 pi / N); u' = fl(u + fl(h v)), v' = fl(v - fl(h u)), both from the old u, v";
   outcome.tables.push_back(end_table(results));
   outcome.figures.push_back(path_figure(plan, results));
@@ -314,26 +311,20 @@ Outcome run(const Request& request, Watch& watch) {
       "stochastically it comes round: the mean of the paths ends where exact Euler does. Their mean radius is a little "
       "larger: an error of u or v, in either direction, makes the square of the radius larger on average.";
   if (std::find(plan.modes.begin(), plan.modes.end(), RoundingMode::kStochastic) != plan.modes.end())
-    outcome.deviations =
-        "Stochastic paths and random bits are chosen here, instead of taken from the publication: " +
-        std::to_string(paths_of(request, "unit-circle", request.brief ? kBriefPaths : kUsualPaths, kMostPaths)) +
-        " paths and " + std::to_string(plan.bits) +
-        " bits for each rounding. Each path rounds its own step length h stochastically, like everything else.";
+    outcome.deviations = own_paths(std::to_string(paths) + " paths", plan.bits);
   return outcome;
 }
 
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = "unit-circle";
-  e.summary = "Forward Euler once round the unit circle: nearest stops on its way, stochastic comes round";
-  e.source = survey::kPublication;
-  e.options = kFormat | kRounding | kBits | kSeed | kSamples;
-  e.samples = "stochastic paths [=1000]";
-  e.seconds = seconds;
-  e.run = run;
-  return e;
+  return {"unit-circle",
+          "Forward Euler once round the unit circle: nearest stops on its way, stochastic comes round",
+          survey::kPublication,
+          kFormat | kRounding | kBits | kSeed | kSamples,
+          "stochastic paths [=1000]",
+          seconds,
+          run};
 }
 
 }  // namespace softamp::reproduce::unit_circle

@@ -323,17 +323,14 @@ double seconds(const Request& request) {
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = "vanishing-update";
-  e.summary = "weight updates that vanish in fp16: nearest, stochastic, and with fp32 master weights";
-  e.source =
-      "P. Micikevicius, S. Narang, J. Alben, G. Diamos, E. Elsen, D. Garcia, B. Ginsburg, M. Houston, O. Kuchaiev, "
-      "G. Venkatesh, H. Wu: Mixed Precision Training, ICLR 2018, section 3.1";
-  e.options = kFormat | kBits | kSeed | kSamples;
-  e.samples = "stochastic paths of the single weight [=10000]";
-  e.seconds = seconds;
-  e.run = run;
-  return e;
+  return {"vanishing-update",
+          "weight updates that vanish in fp16: nearest, stochastic, and with fp32 master weights",
+          "P. Micikevicius, S. Narang, J. Alben, G. Diamos, E. Elsen, D. Garcia, B. Ginsburg, M. Houston, O. Kuchaiev, "
+          "G. Venkatesh, H. Wu: Mixed Precision Training, ICLR 2018, section 3.1",
+          kFormat | kBits | kSeed | kSamples,
+          "stochastic paths of the single weight [=10000]",
+          seconds,
+          run};
 }
 
 }  // namespace softamp::reproduce::vanishing_update

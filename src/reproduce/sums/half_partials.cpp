@@ -340,23 +340,22 @@ Outcome run(const Request& request, Watch& watch) {
   return o;
 }
 
+double seconds(const Request& r) {
+  const double dots = static_cast<double>(r.samples.value_or(static_cast<uint64_t>(r.brief ? kBriefDots : kDots)));
+  return dots * static_cast<double>(2 * lengths(r.brief).back() + kOnes) * std::size(kSettings) / kProductsPerSecond;
+}
+
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = kName;
-  e.summary = "a dot product with half partials at blocks of 1, 4, 16 and all products, nearest and stochastic";
-  e.source =
-      "Graphcore, Poplar libraries, option partialsType of matrix products; the bound: P. Blanchard, N. J. Higham, "
-      "T. Mary, \"A class of fast and accurate summation algorithms\", 2020, SIAM J. Sci. Comput. 42(3)";
-  e.options = kBits | kSeed | kSamples;
-  e.samples = "dot products, 2..4096 [=256]";
-  e.seconds = [](const Request& r) {
-    const double dots = static_cast<double>(r.samples.value_or(static_cast<uint64_t>(r.brief ? kBriefDots : kDots)));
-    return dots * static_cast<double>(2 * lengths(r.brief).back() + kOnes) * std::size(kSettings) / kProductsPerSecond;
-  };
-  e.run = run;
-  return e;
+  return {kName,
+          "a dot product with half partials at blocks of 1, 4, 16 and all products, nearest and stochastic",
+          "Graphcore, Poplar libraries, option partialsType of matrix products; the bound: P. Blanchard, N. J. Higham, "
+          "T. Mary, \"A class of fast and accurate summation algorithms\", 2020, SIAM J. Sci. Comput. 42(3)",
+          kBits | kSeed | kSamples,
+          "dot products, 2..4096 [=256]",
+          seconds,
+          run};
 }
 
 }  // namespace softamp::reproduce::half_partials

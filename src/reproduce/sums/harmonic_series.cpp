@@ -262,17 +262,15 @@ double seconds_of(const Request& r) {
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = "harmonic-series";
-  e.summary = "1 + 1/2 + 1/3 + ... comes to an end in every format";
-  e.source =
+  return {
+      "harmonic-series",
+      "1 + 1/2 + 1/3 + ... comes to an end in every format",
       "N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2002; N. J. Higham and S. Pranesh, Simulating low "
-      "precision floating-point arithmetic, SIAM J. Sci. Comput. 41(5), 2019";
-  e.options = kFormat | kRounding | kBits | kSeed | kSamples;
-  e.samples = "stochastic sums of each format [=1000]";
-  e.seconds = seconds_of;
-  e.run = run;
-  return e;
+      "precision floating-point arithmetic, SIAM J. Sci. Comput. 41(5), 2019",
+      kFormat | kRounding | kBits | kSeed | kSamples,
+      "stochastic sums of each format [=1000]",
+      seconds_of,
+      run};
 }
 
 }  // namespace softamp::reproduce::harmonic_series

@@ -348,22 +348,22 @@ Outcome run(const Request& request, Watch& watch) {
   return o;
 }
 
+double seconds(const Request& r) {
+  const double runs = static_cast<double>(kRepeats) + 1;
+  return static_cast<double>(greatest_n(r)) * kRows * runs * 2 *
+         static_cast<double>(r.formats.empty() ? 2 : r.formats.size()) / kOperationsPerSecond;
+}
+
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = kName;
-  e.summary = "backward error of a 100 x n matrix-vector product: nearest goes to 1, stochastic as sqrt(n) u";
-  e.source = std::string(kPublication) + " (test_matvec of its published programs)";
-  e.options = kFormat | kBits | kSeed | kSamples;
-  e.samples = "columns of the matrix, 100..1000000 [=100000; published 1000000]";
-  e.seconds = [](const Request& r) {
-    const double runs = static_cast<double>(kRepeats) + 1;
-    return static_cast<double>(greatest_n(r)) * kRows * runs * 2 *
-           static_cast<double>(r.formats.empty() ? 2 : r.formats.size()) / kOperationsPerSecond;
-  };
-  e.run = run;
-  return e;
+  return {kName,
+          "backward error of a 100 x n matrix-vector product: nearest goes to 1, stochastic as sqrt(n) u",
+          std::string(kPublication) + " (test_matvec of its published programs)",
+          kFormat | kBits | kSeed | kSamples,
+          "columns of the matrix, 100..1000000 [=100000; published 1000000]",
+          seconds,
+          run};
 }
 
 }  // namespace softamp::reproduce::matvec_error

@@ -274,26 +274,26 @@ Outcome run(const Request& request, Watch& watch) {
   return o;
 }
 
+double seconds(const Request& r) {
+  const double paths = static_cast<double>(r.samples.value_or(r.brief ? kBriefPaths : kPaths));
+  const double sums = 1.75 * static_cast<double>(sum_bits(r.brief).size());
+  return roundings(r.brief) / kRoundingsPerSecond +
+         sums * paths * static_cast<double>(kAdditions) / kAdditionsPerSecond;
+}
+
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = kName;
-  e.summary = "bias of four stochastic variants against the number of random bits, exactly and in a long sum";
-  e.source =
+  return {
+      kName,
+      "bias of four stochastic variants against the number of random bits, exactly and in a long sum",
       "A. Fitzgibbon, S. Felix, \"On stochastic rounding with few random bits\", 2025, ARITH 2025; the bound: "
       "M. P. Connolly, N. J. Higham, T. Mary, \"Stochastic rounding and its probabilistic backward error analysis\", "
-      "2021, SIAM J. Sci. Comput. 43(1)";
-  e.options = kSeed | kSamples;
-  e.samples = "long sums per number of bits of the variant carry, a quarter of that of the others [=20000]";
-  e.seconds = [](const Request& r) {
-    const double paths = static_cast<double>(r.samples.value_or(r.brief ? kBriefPaths : kPaths));
-    const double sums = 1.75 * static_cast<double>(sum_bits(r.brief).size());
-    return roundings(r.brief) / kRoundingsPerSecond +
-           sums * paths * static_cast<double>(kAdditions) / kAdditionsPerSecond;
-  };
-  e.run = run;
-  return e;
+      "2021, SIAM J. Sci. Comput. 43(1)",
+      kSeed | kSamples,
+      "long sums per number of bits of the variant carry, a quarter of that of the others [=20000]",
+      seconds,
+      run};
 }
 
 }  // namespace softamp::reproduce::random_bits

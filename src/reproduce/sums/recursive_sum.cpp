@@ -349,21 +349,21 @@ Outcome run(const Request& request, Watch& watch) {
   return o;
 }
 
+double seconds(const Request& r) {
+  const double sums = static_cast<double>(repeats_of(r)) + 1;
+  return greatest_n(r) * sums * static_cast<double>(r.formats.empty() ? 2 : r.formats.size()) / kAdditionsPerSecond;
+}
+
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = kName;
-  e.summary = "the sum of 1/i up to a million terms: nearest stops, stochastic stays within sqrt(n) u";
-  e.source = std::string(kPublication) + " (test_sum of its published programs)";
-  e.options = kFormat | kBits | kSeed | kSamples;
-  e.samples = "stochastic repeats, 1..1000000 [=10]";
-  e.seconds = [](const Request& r) {
-    const double sums = static_cast<double>(repeats_of(r)) + 1;
-    return greatest_n(r) * sums * static_cast<double>(r.formats.empty() ? 2 : r.formats.size()) / kAdditionsPerSecond;
-  };
-  e.run = run;
-  return e;
+  return {kName,
+          "the sum of 1/i up to a million terms: nearest stops, stochastic stays within sqrt(n) u",
+          std::string(kPublication) + " (test_sum of its published programs)",
+          kFormat | kBits | kSeed | kSamples,
+          "stochastic repeats, 1..1000000 [=10]",
+          seconds,
+          run};
 }
 
 }  // namespace softamp::reproduce::recursive_sum

@@ -312,17 +312,15 @@ Outcome run(const Request& request, Watch& watch) {
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = "stagnation";
-  e.summary = "where a running sum of one number stops, in every format, and why";
-  e.source =
+  return {
+      "stagnation",
+      "where a running sum of one number stops, in every format, and why",
       "N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2002; M. P. Connolly, N. J. Higham and T. Mary, "
-      "Stochastic rounding and its probabilistic backward error analysis, SIAM J. Sci. Comput. 43(1), 2021";
-  e.options = kFormat | kRounding | kBits | kSeed | kSamples;
-  e.samples = "stochastic sums of each format [=4096]";
-  e.seconds = [](const Request& r) { return seconds_of(choices_of(r)); };
-  e.run = run;
-  return e;
+      "Stochastic rounding and its probabilistic backward error analysis, SIAM J. Sci. Comput. 43(1), 2021",
+      kFormat | kRounding | kBits | kSeed | kSamples,
+      "stochastic sums of each format [=4096]",
+      [](const Request& r) { return seconds_of(choices_of(r)); },
+      run};
 }
 
 }  // namespace softamp::reproduce::stagnation

@@ -1,5 +1,5 @@
 // Shared by the experiments on running sums: rounding sites, independently computed means, how far a sample may
-// scatter, and numbers as text.
+// scatter, and the tutorial's name.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,10 @@ struct ComputedMean {
 inline constexpr ComputedMean kComputedMeans[] = {{16, "1.00017"}, {10, "0.99805"}, {8, "0.99340"}, {4, "0.93490"}};
 inline constexpr double kComputedSums = 20000;
 inline constexpr double kComputedHalfDigit = 5e-6;  ///< they have five decimals
+
+/// Where the tutorial's sum and its single lines are published.
+inline constexpr const char* kTutorial =
+    "Graphcore, Half and mixed precision training in TensorFlow 1, tutorial, Poplar SDK 2.5";
 
 /// Whether formats, roundings and random bits are the defaults, so that facts about these hold.
 inline bool by_default(const Request& r) { return r.formats.empty() && r.roundings.empty() && !r.bits; }

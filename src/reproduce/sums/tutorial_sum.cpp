@@ -337,15 +337,13 @@ Outcome run(const Request& request, Watch& watch) {
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = "tutorial-sum";
-  e.summary = "0.0001 added 10,000 times: to nearest it stops at a quarter, stochastically it arrives";
-  e.source = "Graphcore, Half and mixed precision training in TensorFlow 1, tutorial, Poplar SDK 2.5";
-  e.options = kFormat | kBits | kSeed | kSamples;
-  e.samples = "stochastic sums of each format and number of bits [=40000]";
-  e.seconds = [](const Request& r) { return additions_of(choices_of(r)) / kRate; };
-  e.run = run;
-  return e;
+  return {"tutorial-sum",
+          "0.0001 added 10,000 times: to nearest it stops at a quarter, stochastically it arrives",
+          kTutorial,
+          kFormat | kBits | kSeed | kSamples,
+          "stochastic sums of each format and number of bits [=40000]",
+          [](const Request& r) { return additions_of(choices_of(r)) / kRate; },
+          run};
 }
 
 }  // namespace softamp::reproduce::tutorial_sum

@@ -252,21 +252,22 @@ Outcome run(const Request& request, Watch& watch) {
   return o;
 }
 
+double seconds(const Request& request) {
+  return 2 * static_cast<double>(kValues) / kRate / (request.formats.size() == 1 ? 2 : 1);
+}
+
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = "b200";
-  e.summary = "Two dumps of an NVIDIA B200's stochastic conversion, made again bit for bit";
-  e.source =
+  return {
+      "b200",
+      "Two dumps of an NVIDIA B200's stochastic conversion, made again bit for bit",
       "hibouwu, PTX-Instruction-Accuracy-Test (commit 5961855), B200 stochastic rounding test, GitHub; NVIDIA, PTX ISA "
-      "8.7, cvt, 2025";
-  e.options = kFormat;
-  e.seconds = [](const Request& request) {
-    return 2 * static_cast<double>(kValues) / kRate / (request.formats.size() == 1 ? 2 : 1);
-  };
-  e.run = run;
-  return e;
+      "8.7, cvt, 2025",
+      kFormat,
+      "",
+      seconds,
+      run};
 }
 
 }  // namespace softamp::reproduce::b200_dumps

@@ -199,24 +199,23 @@ Outcome run(const Request& request, Watch& watch) {
   return o;
 }
 
+double seconds(const Request& request) {
+  const Size size = size_of(request);
+  return static_cast<double>(size.samples) * size.most_k * static_cast<double>(kDrawnUnits) / kProductsPerSecond;
+}
+
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = "tensor-cores";
-  e.summary = "small products that tell generations of tensor cores apart, and the error of long ones";
-  e.source =
-      "Fasi, Higham, Mikaitis, Pranesh, Numerical behavior of NVIDIA tensor cores, 2021, PeerJ CS 330; FTTN, 2024, "
-      "arXiv "
-      "2403.00232; MMA-Sim, 2025, arXiv 2511.10909";
-  e.options = kSeed | kSamples;
-  e.samples = "pairs of random vectors [=32]";
-  e.seconds = [](const Request& request) {
-    const Size size = size_of(request);
-    return static_cast<double>(size.samples) * size.most_k * static_cast<double>(kDrawnUnits) / kProductsPerSecond;
-  };
-  e.run = run;
-  return e;
+  return {"tensor-cores",
+          "small products that tell generations of tensor cores apart, and the error of long ones",
+          "Fasi, Higham, Mikaitis, Pranesh, Numerical behavior of NVIDIA tensor cores, 2021, PeerJ CS 330; FTTN, 2024, "
+          "arXiv "
+          "2403.00232; MMA-Sim, 2025, arXiv 2511.10909",
+          kSeed | kSamples,
+          "pairs of random vectors [=32]",
+          seconds,
+          run};
 }
 
 }  // namespace softamp::reproduce::tensor_cores

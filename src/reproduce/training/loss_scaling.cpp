@@ -260,17 +260,14 @@ double seconds(const Request& request) {
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = "loss-scaling";
-  e.summary = "the share of gradients that fp16 loses to zero, and to overflow, as the loss scale moves";
-  e.source =
-      "P. Micikevicius, S. Narang, J. Alben, G. Diamos, E. Elsen, D. Garcia, B. Ginsburg, M. Houston, O. Kuchaiev, "
-      "G. Venkatesh, H. Wu: Mixed Precision Training, ICLR 2018, section 3.2";
-  e.options = kFormat | kSeed | kSamples;
-  e.samples = "training steps, before the gradients are looked at and at each scale [=240]";
-  e.seconds = seconds;
-  e.run = run;
-  return e;
+  return {"loss-scaling",
+          "the share of gradients that fp16 loses to zero, and to overflow, as the loss scale moves",
+          "P. Micikevicius, S. Narang, J. Alben, G. Diamos, E. Elsen, D. Garcia, B. Ginsburg, M. Houston, O. Kuchaiev, "
+          "G. Venkatesh, H. Wu: Mixed Precision Training, ICLR 2018, section 3.2",
+          kFormat | kSeed | kSamples,
+          "training steps, before the gradients are looked at and at each scale [=240]",
+          seconds,
+          run};
 }
 
 }  // namespace softamp::reproduce::loss_scaling

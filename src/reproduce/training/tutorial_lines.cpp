@@ -226,14 +226,13 @@ Outcome run(const Request& request, Watch& watch) {
 }  // namespace
 
 Experiment experiment() {
-  Experiment e;
-  e.name = "tutorial-lines";
-  e.summary = "x + 0.25 - 0.25 in half precision: small numbers are swamped";
-  e.source = "Graphcore, Half and mixed precision training in TensorFlow 1, tutorial, Poplar SDK 2.5";
-  e.options = kFormat | kRounding | kBits | kSeed;
-  e.seconds = [](const Request&) { return 0.01; };
-  e.run = run;
-  return e;
+  return {"tutorial-lines",
+          "x + 0.25 - 0.25 in half precision: small numbers are swamped",
+          kTutorial,
+          kFormat | kRounding | kBits | kSeed,
+          "",
+          [](const Request&) { return 0.01; },
+          run};
 }
 
 }  // namespace softamp::reproduce::tutorial_lines

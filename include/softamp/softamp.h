@@ -5,6 +5,7 @@
 #include "softamp/data/npy.h"
 #include "softamp/data/sampler.h"
 #include "softamp/graph/device.h"
+#include "softamp/graph/einsum.h"
 #include "softamp/graph/executor.h"
 #include "softamp/graph/gradients.h"
 #include "softamp/graph/graph.h"

@@ -162,6 +162,20 @@ SOFTAMP_PRIMITIVE void each_group(const Block& block, unsigned t, uint64_t size,
     group(first, left < kGroup ? static_cast<unsigned>(left) : kGroup);
   }
 }
+/// What a launch over groups is told of its call.
+struct GroupRun {
+  uint64_t size;
+  StepEnvironment environment;
+  DeviceStatus* status;
+
+  /// The environment, whose step is only read where random numbers are drawn.
+  SOFTAMP_PRIMITIVE kernel::Environment environment_if(bool draws) const {
+    kernel::Environment e = environment.environment;
+    if (draws) e.step = *environment.step;
+    return e;
+  }
+};
+
 inline Grid group_grid(const Device& device, uint64_t size) { return loop_grid(device, (size + kGroup - 1) / kGroup); }
 
 /// Elements by their body:
@@ -178,16 +192,14 @@ struct ElementBodies {
   bool draws;
   int random_bits;
   uint32_t site;
-  uint64_t size;
-  StepEnvironment environment;
-  DeviceStatus* status;
+  GroupRun run;
 
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
-      const kernel::Environment e = environment.now();
+      const kernel::Environment e = run.environment.now();
       FpStatus seen;
-      each_group(block, t, size, [&](uint64_t first, unsigned count) {
+      each_group(block, t, run.size, [&](uint64_t first, unsigned count) {
         RandomWords words{};
         if (draws) words = random_words(e, site, first, random_bits, count);
         uint64_t codes[3] = {};
@@ -202,7 +214,7 @@ struct ElementBodies {
           if (r.flags) seen.raise(r.flags, first + j);
         }
       });
-      merge_status(status, seen);
+      merge_status(run.status, seen);
     });
   }
 };

@@ -40,15 +40,13 @@ struct FastCast {
   const void* in;
   void* out;
   bool vectors;  ///< both arrays are aligned, so that groups can be read and written at once
-  uint64_t size;
-  StepEnvironment environment;
-  DeviceStatus* status;
+  GroupRun run;
 
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
-      const uint32_t step = *environment.step;
-      each_group(block, t, size, [&](uint64_t first, unsigned count) {
+      const uint32_t step = *run.environment.step;
+      each_group(block, t, run.size, [&](uint64_t first, unsigned count) {
         if (count < kGroup || !vectors || !group(first, step)) elements(first, count, step);
       });
     });
@@ -75,7 +73,7 @@ struct FastCast {
     } else {
       RandomWords words{};
       if constexpr (kWay == Way::kHalfCarry || kWay == Way::kBf16Carry)
-        if (round.draws) words = random_words(environment.environment, step, 0, first, round.random_bits, kGroup);
+        if (round.draws) words = random_words(run.environment.environment, step, 0, first, round.random_bits, kGroup);
       for (unsigned k = 0; k < 4; ++k)
         result[0].word[k] = round.codes<kWay>(x[2 * k], x[2 * k + 1], words.word[2 * k], words.word[2 * k + 1], rare);
     }
@@ -85,7 +83,7 @@ struct FastCast {
   }
 
   SOFTAMP_PRIMITIVE void elements(uint64_t first, unsigned count, uint32_t step) const {
-    const kernel::Environment& e = environment.environment;
+    const kernel::Environment& e = run.environment.environment;
 #if defined(__CUDACC__)
 #pragma unroll 1
 #endif
@@ -96,7 +94,7 @@ struct FastCast {
       Rounded r{round.code<kWay>(value_of<kSource>(static_cast<uint32_t>(code)), random, rare), 0};
       if (rare) r = body(&code, e, random, i);
       store_element(out, kOutBytes, i, r.code);
-      raise_status(status, r.flags, i);
+      raise_status(run.status, r.flags, i);
     }
   }
 };
@@ -143,9 +141,9 @@ class CastKernel final : public ElementKernel {
     kernel.draws = draws_;
     kernel.random_bits = random_bits_;
     kernel.site = 0;
-    kernel.size = size();
-    kernel.environment = call.environment;
-    kernel.status = call.status;
+    kernel.run.size = size();
+    kernel.run.environment = call.environment;
+    kernel.run.status = call.status;
     call.device.launch("cast", group_grid(call.device, size()), kernel);
   }
 

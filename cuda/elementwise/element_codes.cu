@@ -30,14 +30,12 @@ struct CodeGroups {
   void* out;
   unsigned out_bytes;
   bool binary, vectors;
-  uint64_t size;
-  StepEnvironment environment;
-  DeviceStatus* status;
+  GroupRun run;
 
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
-      each_group(block, t, size, [&](uint64_t first, unsigned count) {
+      each_group(block, t, run.size, [&](uint64_t first, unsigned count) {
         uint32_t a[kGroup], b[kGroup] = {}, code[kGroup] = {};
         load_group(in[0], first, count, a);
         if (binary) load_group(in[1], first, count, b);
@@ -166,7 +164,7 @@ struct CodeGroups {
   SOFTAMP_PRIMITIVE void settle(uint64_t first, uint32_t rare, Codes& code) const {
     Codes r;
     for_group([&](unsigned j) { r[j] = code[j]; });
-    rare_elements.settle(in, environment, first, rare, r, status);
+    rare_elements.settle(in, run.environment, first, rare, r, run.status);
     for_group([&](unsigned j) { code[j] = r[j]; });
   }
 };

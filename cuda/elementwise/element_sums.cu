@@ -59,16 +59,14 @@ struct AddNBodies {
   Running* running;
   bool draws;
   int random_bits;
-  uint64_t size;
-  StepEnvironment environment;
-  DeviceStatus* status;
+  GroupRun run;
 
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
-      const kernel::Environment e = environment.now();
+      const kernel::Environment e = run.environment.now();
       FpStatus seen;
-      each_group(block, t, size, [&](uint64_t begin, unsigned count) {
+      each_group(block, t, run.size, [&](uint64_t begin, unsigned count) {
         RandomWords words{};
         if (draws && terms.last) words = random_words(e, 0, begin, random_bits, count);
         for (unsigned j = 0; j < count; ++j) {
@@ -85,7 +83,7 @@ struct AddNBodies {
           if (sum.flags) seen.raise(sum.flags, i);
         }
       });
-      merge_status(status, seen);
+      merge_status(run.status, seen);
     });
   }
 };
@@ -97,16 +95,13 @@ struct AddNGroups {
   bool vectors;
   uint32_t flush_below, flush_sign;  ///< of fp32 operands
   FastRound round;
-  uint64_t size;
-  StepEnvironment environment;
-  DeviceStatus* status;
+  GroupRun run;
 
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
-      kernel::Environment e = environment.environment;
-      if (round.draws) e.step = *environment.step;
-      each_group(block, t, size, [&](uint64_t begin, unsigned count) {
+      const kernel::Environment e = run.environment_if(round.draws);
+      each_group(block, t, run.size, [&](uint64_t begin, unsigned count) {
         float sum[kGroup] = {}, term[kGroup] = {};
         read(0, begin, count, sum);
         for (unsigned k = 1; k < terms.count; ++k) {
@@ -144,9 +139,9 @@ struct AddNGroups {
                                 uint32_t (&code)[kGroup]) const {
     for_group([&](unsigned j) {
       if (!(rare >> j & 1)) return;
-      const Rounded r = terms.element(begin + j, environment.environment.semantics, words.word[j]);
+      const Rounded r = terms.element(begin + j, run.environment.environment.semantics, words.word[j]);
       code[j] = static_cast<uint32_t>(r.code);
-      raise_status(status, r.flags, begin + j);
+      raise_status(run.status, r.flags, begin + j);
     });
   }
 };

@@ -44,16 +44,13 @@ struct FunctionGroups {
   void* out;
   unsigned bytes;
   bool vectors;
-  uint64_t size;
-  StepEnvironment environment;
-  DeviceStatus* status;
+  GroupRun run;
 
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
-      kernel::Environment e = environment.environment;
-      if (rules.round.draws) e.step = *environment.step;
-      each_group(block, t, size, [&](uint64_t first, unsigned count) {
+      const kernel::Environment e = run.environment_if(rules.round.draws);
+      each_group(block, t, run.size, [&](uint64_t first, unsigned count) {
         RandomWords words{};
         if (rules.round.draws) words = random_words(e, 0, first, rules.round.random_bits, count);
         uint32_t a[kGroup], b[kGroup] = {}, code[kGroup] = {};
@@ -87,9 +84,9 @@ struct FunctionGroups {
     value = from_bits(flushed(bits_of(value), rules.value_flush_below, 0x80000000u));
     uint32_t code = rules.round(value, random, rare);
     if (rare) {
-      const Rounded r = body.value(a, b, environment.environment.semantics, random);
+      const Rounded r = body.value(a, b, run.environment.environment.semantics, random);
       code = static_cast<uint32_t>(r.code);
-      raise_status(status, r.flags, i);
+      raise_status(run.status, r.flags, i);
     }
     return code;
   }

@@ -36,15 +36,13 @@ struct RandomGroups {
   void* out;
   unsigned bytes;
   bool vectors;
-  uint64_t size;
-  StepEnvironment environment;
-  DeviceStatus* status;
+  GroupRun run;
 
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
-      const kernel::Environment e = environment.now();
-      each_group(block, t, size, [&](uint64_t first, unsigned count) {
+      const kernel::Environment e = run.environment.now();
+      each_group(block, t, run.size, [&](uint64_t first, unsigned count) {
         uint32_t lane[kGroup], code[kGroup] = {};
         lanes_of(e, first, lane);
         RandomWords words{};
@@ -55,7 +53,7 @@ struct RandomGroups {
           if (!rare) continue;
           const Rounded r = body(nullptr, e, 0, first + j);
           code[j] = static_cast<uint32_t>(r.code);
-          raise_status(status, r.flags, first + j);
+          raise_status(run.status, r.flags, first + j);
         }
         store_group(out, bytes, vectors, first, count, code);
       });

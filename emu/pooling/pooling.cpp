@@ -95,7 +95,7 @@ class MaxPool final : public Pooling {
 /// Operations whose outputs are fp32 sums, rounded in the end. The sums are made in scratch.
 class SummedPooling : public Pooling {
  public:
-  using Pooling::Pooling;
+  explicit SummedPooling(const OpContext& c) : Pooling(c), gradient_(c.node.op.ends_with("Grad")) {}
 
   size_t scratch_bytes() const override { return 4 * ((outputs_ + 15) / 16 * 16 + (needs_words() ? outputs_ : 0)); }
   SiteRoundings roundings(uint32_t site) const override { return node_.roundings(site); }
@@ -111,8 +111,8 @@ class SummedPooling : public Pooling {
   virtual kernel::Sum sum(const OpCall& call, int64_t n, int64_t y, int64_t x, int64_t c) const = 0;
   /// All of them, by the fast kernels.
   virtual void sums(const OpCall& call, float* values) const = 0;
-  virtual int64_t height() const = 0;
-  virtual int64_t width() const = 0;
+  int64_t height() const { return gradient_ ? g_.h.input : g_.h.output; }
+  int64_t width() const { return gradient_ ? g_.w.input : g_.w.output; }
 
   /// The sums of a place by the body, into `values` and `status`.
   void place_by_body(const OpCall& call, int64_t n, int64_t y, int64_t x, float* values, FpStatus* status) const {
@@ -126,6 +126,8 @@ class SummedPooling : public Pooling {
   }
 
  private:
+  bool gradient_;  ///< the outputs are those of the pooling's input
+
   /// Replicas have random bits of their own, which bulk operations do not know.
   bool needs_words() const { return settings_.environment.random.replica != 0 && draws(); }
   bool draws() const { return settings_.environment.semantics.draws(format_); }
@@ -176,8 +178,6 @@ class AvgPool final : public SummedPooling {
   using SummedPooling::SummedPooling;
 
  private:
-  int64_t height() const override { return g_.h.output; }
-  int64_t width() const override { return g_.w.output; }
   kernel::Sum sum(const OpCall& call, int64_t n, int64_t y, int64_t x, int64_t c) const override {
     return kernel::average_pool(g_, format_, call.environment.semantics, call.in[0], n, y, x, c);
   }
@@ -195,8 +195,6 @@ class AvgPoolGrad final : public SummedPooling {
   using SummedPooling::SummedPooling;
 
  private:
-  int64_t height() const override { return g_.h.input; }
-  int64_t width() const override { return g_.w.input; }
   kernel::Sum sum(const OpCall& call, int64_t n, int64_t y, int64_t x, int64_t c) const override {
     return kernel::average_pool_gradient(g_, format_, call.environment.semantics, call.in[0], n, y, x, c);
   }
@@ -224,8 +222,6 @@ class MaxPoolGrad final : public SummedPooling {
   using SummedPooling::SummedPooling;
 
  private:
-  int64_t height() const override { return g_.h.input; }
-  int64_t width() const override { return g_.w.input; }
   kernel::Sum sum(const OpCall& call, int64_t n, int64_t y, int64_t x, int64_t c) const override {
     return kernel::max_pool_gradient(g_, format_, call.environment.semantics, call.in[0], call.in[2], n, y, x, c);
   }

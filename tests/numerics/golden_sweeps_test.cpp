@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "softamp/numerics/convert.h"
+#include "src/program/selftest/known_carries.h"
 #include "src/report/sha256.h"
 #include "tests/pinned_digests.h"
 
@@ -60,19 +61,7 @@ TEST(GoldenSweeps, SweepSaturating) {
 
 /// N346: x, R and the codes under overflow to infinity, NaN and saturation.
 TEST(GoldenSweeps, SingleCarries) {
-  struct Line {
-    uint32_t x, random;
-    uint64_t infinity, nan, saturated;
-  };
-  const Line lines[] = {{0x3f800000, 0x1fff, 0x3c00, 0x3c00, 0x3c00}, {0x3f800001, 0x1fff, 0x3c01, 0x3c01, 0x3c01},
-                        {0x3f801000, 0x0fff, 0x3c00, 0x3c00, 0x3c00}, {0x3f801000, 0x1000, 0x3c01, 0x3c01, 0x3c01},
-                        {0xbf801000, 0x1000, 0xbc01, 0xbc01, 0xbc01}, {0x477fe000, 0x1fff, 0x7bff, 0x7bff, 0x7bff},
-                        {0x477fe001, 0x1fff, 0x7c00, 0x7fff, 0x7bff}, {0x477fffff, 0x0000, 0x7bff, 0x7bff, 0x7bff},
-                        {0x477fffff, 0x0001, 0x7c00, 0x7fff, 0x7bff}, {0x33800000, 0x1fff, 0x0001, 0x0001, 0x0001},
-                        {0x33000000, 0x0fff, 0x0000, 0x0000, 0x0000}, {0x33000000, 0x1000, 0x0001, 0x0001, 0x0001},
-                        {0x387fffff, 0x0001, 0x0400, 0x0400, 0x0400}, {0x00000001, 0x1fff, 0x0000, 0x0000, 0x0000},
-                        {0x80000000, 0x1fff, 0x8000, 0x8000, 0x8000}};
-  for (const Line& l : lines) {
+  for (const program::KnownCarry& l : program::kKnownCarries) {
     const auto code = [&](Overflow o) {
       return fp::convert(kFp32, kFp16, l.x, Semantics::ieee(vector_policy(13, o, InfinityResult::kKeep)), l.random)
           .code;

@@ -1,4 +1,5 @@
 #include "src/program/selftest/selftest_checks.h"
+#include "src/program/selftest/known_carries.h"
 
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
@@ -82,30 +83,16 @@ std::string check_xoroshiro() {
   return "";
 }
 
-// One fp32 value, 13 random bits, rounded by the variant carry; results under the three overflow rules.
 std::string check_stochastic_rounding() {
-  const struct {
-    uint32_t x, random;
-    uint16_t infinity, nan, saturate;
-  } rows[] = {
-      {0x3f800000, 0x1fff, 0x3c00, 0x3c00, 0x3c00}, {0x3f800001, 0x1fff, 0x3c01, 0x3c01, 0x3c01},
-      {0x3f801000, 0x0fff, 0x3c00, 0x3c00, 0x3c00}, {0x3f801000, 0x1000, 0x3c01, 0x3c01, 0x3c01},
-      {0xbf801000, 0x1000, 0xbc01, 0xbc01, 0xbc01}, {0x477fe000, 0x1fff, 0x7bff, 0x7bff, 0x7bff},
-      {0x477fe001, 0x1fff, 0x7c00, 0x7fff, 0x7bff}, {0x477fffff, 0x0000, 0x7bff, 0x7bff, 0x7bff},
-      {0x477fffff, 0x0001, 0x7c00, 0x7fff, 0x7bff}, {0x33800000, 0x1fff, 0x0001, 0x0001, 0x0001},
-      {0x33000000, 0x0fff, 0x0000, 0x0000, 0x0000}, {0x33000000, 0x1000, 0x0001, 0x0001, 0x0001},
-      {0x387fffff, 0x0001, 0x0400, 0x0400, 0x0400}, {0x00000001, 0x1fff, 0x0000, 0x0000, 0x0000},
-      {0x80000000, 0x1fff, 0x8000, 0x8000, 0x8000},
-  };
   RoundingPolicy policy = RoundingPolicy::stochastic_carry(13);
   policy.nan = NanPattern::kAllOnes;
-  for (const auto& row : rows)
+  for (const KnownCarry& row : kKnownCarries)
     for (const Overflow overflow : {Overflow::kInfinity, Overflow::kNan, Overflow::kSaturate}) {
       policy.overflow = overflow;
       const uint64_t found = fp::convert(kFp32, kFp16, row.x, Semantics::ieee(policy), row.random).code;
       const uint16_t expected = overflow == Overflow::kInfinity ? row.infinity
                                 : overflow == Overflow::kNan    ? row.nan
-                                                                : row.saturate;
+                                                                : row.saturated;
       if (found != expected) return difference("stochastic rounding of 0x" + std::to_string(row.x), found, expected);
     }
   return "";

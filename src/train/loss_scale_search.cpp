@@ -5,7 +5,7 @@
 #include "softamp/data/sampler.h"
 #include "softamp/numerics/status.h"
 #include "softamp/precision/loss_scale.h"
-#include "src/train/run_data.h"
+#include "src/train/run/run_data.h"
 
 namespace softamp {
 

@@ -4,7 +4,7 @@
 #include "softamp/numerics/version.h"
 #include "src/precision/recipe_source.h"
 #include "src/program/train_options.h"
-#include "src/train/run_data.h"
+#include "src/train/run/run_data.h"
 
 #include <limits>
 

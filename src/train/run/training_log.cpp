@@ -1,4 +1,4 @@
-#include "src/train/training_log.h"
+#include "src/train/run/training_log.h"
 
 #include <algorithm>
 #include <cerrno>

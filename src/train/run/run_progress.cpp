@@ -1,4 +1,4 @@
-#include "src/train/run_progress.h"
+#include "src/train/run/run_progress.h"
 
 #include <charconv>
 #include <stdexcept>

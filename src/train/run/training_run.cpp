@@ -18,11 +18,11 @@
 #include "src/report/progress.h"
 #include "src/report/same_file.h"
 #include "src/train/evaluation.h"
-#include "src/train/loss_curve.h"
-#include "src/train/run_data.h"
-#include "src/train/run_progress.h"
+#include "src/train/run/loss_curve.h"
+#include "src/train/run/run_data.h"
+#include "src/train/run/run_progress.h"
+#include "src/train/run/training_log.h"
 #include "src/train/settings/settings_fields.h"
-#include "src/train/training_log.h"
 
 namespace softamp {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/train/loss_curve.h"
+#include "src/train/run/loss_curve.h"
 
 #include <algorithm>
 

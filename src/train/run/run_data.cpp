@@ -1,4 +1,4 @@
-#include "src/train/run_data.h"
+#include "src/train/run/run_data.h"
 
 #include <cstring>
 #include <utility>

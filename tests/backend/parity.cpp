@@ -210,6 +210,11 @@ Tensor truths(const Shape& shape, uint64_t seed) {
   return t;
 }
 
+Tensor any_tensor(const TensorType& type, uint64_t seed, bool plain) {
+  if (type.dtype == DType::kInt32) return integers(type.shape, seed, -1000000, 1000000);
+  return type.dtype == DType::kBool ? truths(type.shape, seed) : floats(type.dtype, type.shape, seed, plain);
+}
+
 const std::vector<Setting>& settings() {
   static const std::vector<Setting> all = [] {
     std::vector<Setting> list;

@@ -70,6 +70,8 @@ Tensor floats(DType type, const Shape& shape, uint64_t seed, bool plain = false)
 /// int32 in [low, high]; bool.
 Tensor integers(const Shape& shape, uint64_t seed, int32_t low, int32_t high);
 Tensor truths(const Shape& shape, uint64_t seed);
+/// Those of the dtype; int32: within a million of 0.
+Tensor any_tensor(const TensorType& type, uint64_t seed, bool plain = false);
 
 /// The settings under which every family is run: nearest and stochastic, both overflows, ieee (all five flags), bits
 /// above 16, a replica, each with a name.
@@ -96,7 +98,7 @@ void softmax(Suite&);
 void norms(Suite&);
 void structure(Suite&);
 void optimizers(Suite&);
-void graphs(Suite&);    ///< random graphs over the whole table
+void graphs(Suite&);    ///< test rows, random graphs over the whole table
 void training(Suite&);  ///< steps of training
 const std::vector<Family>& families();
 

@@ -1,10 +1,9 @@
 // Matrix products: shapes x partials x blocks x dtypes x settings, with every special value, transposes,
-// batches that stretch, sums over a batch; every test row.
+// batches that stretch, sums over a batch.
 #include <random>
 
 #include "parity.h"
 #include "softamp/graph/operation.h"
-#include "tests/ops/product_rows.h"
 
 namespace softamp::parity {
 namespace {
@@ -161,25 +160,6 @@ void products(Suite& suite) {
       p.batch_a = a, p.batch_b = b;
       run(suite, p, setting);
     }
-  for (const Setting& setting : settings())
-    for (const test::ProductRow& row : test::product_rows())
-      for (const char* partials : {"half", "float"}) {
-        Case c;
-        c.name = row.op + " row " + std::to_string(++seed) + " " + partials + " " + setting.name;
-        if (!suite.wants(c.name)) continue;
-        const DType type = seed % 3 ? DType::kFloat16 : seed % 2 ? DType::kFloat32 : DType::kBFloat16;
-        Attributes attributes = row.attributes;
-        attributes["partialsType"] = std::string(partials);
-        GraphBuilder g;
-        g.add(row.op, {g.placeholder("x", type, Shape(row.a)), g.placeholder("y", type, Shape(row.b))}, attributes);
-        c.graph = g.build();
-        c.feeds.emplace("x", floats(type, Shape(row.a), 2 * seed + 1, seed % 2));
-        c.feeds.emplace("y", floats(type, Shape(row.b), 2 * seed + 2, seed % 2));
-        c.fetches = {c.graph.port_name({c.graph.size() - 1, 0})};
-        c.options = setting.options;
-        c.options.amp_block = kBlocks[seed % 4];
-        suite.run(c);
-      }
   // A large one of each kind.
   for (const Setting& setting : settings())
     for (const char* partials : {"half", "float"})

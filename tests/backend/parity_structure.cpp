@@ -9,11 +9,6 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-Tensor tensor_of(const TensorType& type, uint64_t seed) {
-  if (type.dtype == DType::kInt32) return integers(type.shape, seed, -1000000, 1000000);
-  return type.dtype == DType::kBool ? truths(type.shape, seed) : floats(type.dtype, type.shape, seed);
-}
-
 /// A case under construction; placeholders without a feed of their own get one.
 struct Maker {
   GraphBuilder b;
@@ -31,7 +26,7 @@ struct Maker {
     c.name = name;
     c.graph = b.build();
     for (const Node& node : c.graph.nodes())
-      if (node.op == "Placeholder") feeds.try_emplace(node.name, tensor_of(node.outputs[0], ++seed));
+      if (node.op == "Placeholder") feeds.try_emplace(node.name, any_tensor(node.outputs[0], ++seed));
     c.feeds = std::move(feeds);
     c.options = options;
     suite.run(c);

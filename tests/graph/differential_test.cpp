@@ -1,11 +1,14 @@
-// Random small graphs: every instruction set and thread count against the definitions, element by element: values,
-// flags, lowest offending index. A failure prints seed, operation and element.
+// Random small graphs, and every test row by itself: every instruction set and thread count against the definitions,
+// element by element: values, flags, lowest offending index. A failure prints seed, operation and element.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 
 #include "random_graph.h"
+#include "tests/graph/model_run.h"
+#include "tests/ops/named_rows.h"
 
 namespace softamp::test {
 namespace {
@@ -26,6 +29,7 @@ std::vector<Variant> variants() {
     o.amp_block = block;
     o.seed = 7;
     o.status = true;
+    o.print = [](const std::string&) {};
     all.push_back({name, o});
   };
   add("nearest", false, false, false, 16);
@@ -77,26 +81,49 @@ void expect_same(const RandomGraph& g, const RunResult& expected, const RunResul
   }
 }
 
-void compare_all(uint64_t seed, int operations, bool specials) {
-  RandomGraphMaker maker(seed);
-  maker.specials_ = specials;
-  const RandomGraph g = maker.make(operations);
+/// Under every variant, or one of them.
+void compare_all(const RandomGraph& g, const std::string& what, std::optional<size_t> chosen = {}) {
+  static const std::vector<Variant> kVariants = variants();
+  static const std::vector<Way> kWays = ways();
   const std::vector<Feed> feeds = g.feed_list();
-  for (const Variant& variant : variants()) {
+  for (const Variant& variant : kVariants) {
+    if (chosen && &variant != &kVariants[*chosen % kVariants.size()]) continue;
     ExecutorOptions reference = variant.options;
     reference.reference = true;
-    const auto slow = make_executor(g.graph, reference);
-    const RunResult expected = slow->run(feeds, g.fetches);
-    for (const Way& way : ways()) {
+    const RunResult expected = make_executor(g.graph, reference)->run(feeds, g.fetches);
+    for (const Way& way : kWays) {
       ExecutorOptions options = variant.options;
       options.isa = way.isa;
       options.threads = way.threads;
-      const auto fast = make_executor(g.graph, options);
-      expect_same(g, expected, fast->run(feeds, g.fetches),
-                  "seed " + std::to_string(seed) + ", " + variant.name + ", " + way.name);
+      expect_same(g, expected, make_executor(g.graph, options)->run(feeds, g.fetches),
+                  what + ", " + variant.name + ", " + way.name);
       if (::testing::Test::HasFailure()) return;
     }
   }
+}
+void compare_random(uint64_t seed, bool specials) {
+  RandomGraphMaker maker(seed);
+  maker.specials_ = specials;
+  compare_all(maker.make(25), "seed " + std::to_string(seed));
+}
+
+/// The graph of a row, fed with what its numbers say, else with any.
+RandomGraph graph_of(const NodeRow& row, DType type, Data data, uint64_t seed) {
+  RandomGraph g;
+  GraphBuilder b;
+  const Port node = add_node(row, placeholders_of(row, type, b), b);
+  for (size_t i = 0; i < row.inputs.size(); ++i) {
+    const NodeRow::Input& in = row.inputs[i];
+    const DType own = row.dtype(i, type);
+    g.feeds.emplace("x" + std::to_string(i), in.numbers.empty()
+                                                 ? random_tensor(own, in.shape, data, seed * 10 + i)
+                                                 : Tensor::from_values(own, Shape(in.shape), in.numbers));
+  }
+  g.graph = b.build();
+  if (row.op == "Placeholder") g.feeds.emplace(g.graph.node(node.node).name, Tensor(g.graph.type(node)));
+  for (int port = 0; port < static_cast<int>(g.graph.node(node.node).outputs.size()); ++port)
+    g.fetches.push_back(g.graph.port_name({node.node, port}));
+  return g;
 }
 
 /// SOFTAMP_GRAPHS: how many of each kind.
@@ -106,17 +133,30 @@ int graphs() {
 }
 
 TEST(Differential, GraphsOfUsualNumbers) {
-  for (int seed = 0; seed < graphs() && !HasFailure(); ++seed) compare_all(static_cast<uint64_t>(seed), 25, false);
+  for (int seed = 0; seed < graphs() && !HasFailure(); ++seed) compare_random(static_cast<uint64_t>(seed), false);
 }
 
 TEST(Differential, GraphsWithSpecialNumbers) {
-  for (int seed = 0; seed < graphs() && !HasFailure(); ++seed)
-    compare_all(1000 + static_cast<uint64_t>(seed), 25, true);
+  for (int seed = 0; seed < graphs() && !HasFailure(); ++seed) compare_random(1000 + static_cast<uint64_t>(seed), true);
+}
+
+class DifferentialRows : public RowTest<NodeRow> {};
+INSTANTIATE_TEST_SUITE_P(Rows, DifferentialRows, ::testing::ValuesIn(named(node_rows())), kNameOfRow);
+
+/// SOFTAMP_ROWS [=1]: how often with other numbers. Each time a dtype is tried under one setting, with moderate numbers
+/// or with any codes.
+TEST_P(DifferentialRows, EqualTheirBodies) {
+  const char* text = std::getenv("SOFTAMP_ROWS");
+  const uint64_t times = text ? static_cast<uint64_t>(std::atoll(text)) : 1;
+  for (uint64_t seed = GetParam().number; seed < GetParam().number + times && !HasFailure(); ++seed)
+    for (const DType t : row().types())
+      for (const Data data : {Data::kMiddle, Data::kAny})
+        compare_all(graph_of(row(), t, data, seed), name_of(t) + (", numbers " + std::to_string(seed)), seed);
 }
 
 TEST(Differential, EveryOperationHasBeenThere) {
-  static const std::set<std::string> kElsewhere = {"VariableV2", "Assign", "PrintTensor", "OutfeedEnqueue",
-                                                   "NoOp"};  // graph.executor
+  static const std::set<std::string> kElsewhere = {"VariableV2", "Assign", "PrintTensor",
+                                                   "OutfeedEnqueue"};  // DifferentialRows, graph.executor
   for (uint64_t seed = 5000; seed < 5100; ++seed) RandomGraphMaker(seed).make(40);
   for (const Operation& op : operations())
     EXPECT_TRUE(RandomGraphMaker::used().count(op.name) || kElsewhere.count(op.name)) << op.name;

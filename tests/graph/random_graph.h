@@ -12,9 +12,7 @@
 
 #include "softamp/graph/executor.h"
 #include "softamp/graph/operation.h"
-#include "tests/ops/element_rows.h"
-#include "tests/ops/product_rows.h"
-#include "tests/ops/random_rows.h"
+#include "tests/ops/node_rows.h"
 
 namespace softamp::test {
 
@@ -65,12 +63,12 @@ class RandomGraphMaker {
   static const std::vector<Recipe>& recipes() {
     using M = RandomGraphMaker;
     static const std::vector<Recipe> all = {
-        &M::binary,     &M::binary,     &M::unary,        &M::unary,       &M::function,     &M::gradient,
-        &M::comparison, &M::logical,    &M::select,       &M::cast,        &M::fill,         &M::random_values,
-        &M::matmul,     &M::matmul,     &M::batch_matmul, &M::product_row, &M::conv,         &M::conv,
-        &M::pool,       &M::reduce,     &M::place,        &M::bias,        &M::softmax,      &M::entropy,
-        &M::batch_norm, &M::layer_norm, &M::group_norm,   &M::reshape,     &M::rearrange,    &M::join,
-        &M::split,      &M::pad,        &M::slice,        &M::gather,      &M::pass_through, &M::add_n,
+        &M::binary,     &M::binary,     &M::unary,        &M::unary,   &M::function,     &M::gradient,
+        &M::comparison, &M::logical,    &M::select,       &M::cast,    &M::fill,         &M::random_values,
+        &M::matmul,     &M::matmul,     &M::batch_matmul, &M::row,     &M::conv,         &M::conv,
+        &M::pool,       &M::reduce,     &M::place,        &M::bias,    &M::softmax,      &M::entropy,
+        &M::batch_norm, &M::layer_norm, &M::group_norm,   &M::reshape, &M::rearrange,    &M::join,
+        &M::split,      &M::pad,        &M::slice,        &M::gather,  &M::pass_through, &M::add_n,
         &M::integers,   &M::update,     &M::all_finite};
     return all;
   }
@@ -183,7 +181,7 @@ class RandomGraphMaker {
   void unary() {
     const DType type = one_of(std::vector<DType>{DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64});
     std::vector<std::string> ops = {"ZerosLike", "OnesLike"};
-    for (const test::ElementRow& row : test::elementwise_rows())
+    for (const ElementRow& row : elementwise_rows())
       if (row.operands() == 1 && row.takes(type) && ops.back() != row.op) ops.push_back(row.op);
     add({one_of(ops), {of_type(type)}});
   }
@@ -191,7 +189,7 @@ class RandomGraphMaker {
     const Port x = of_type(product_type());
     static const std::vector<std::string> kOperations = [] {
       std::vector<std::string> all;
-      for (const test::ElementRow& row : test::function_rows())
+      for (const ElementRow& row : function_rows())
         if (row.operands() == 1 && (all.empty() || all.back() != row.op)) all.push_back(row.op);
       return all;
     }();
@@ -226,7 +224,7 @@ class RandomGraphMaker {
   }
   void fill() { add({"Fill", {}, {{"dtype", product_type()}, {"shape", shape()}, {"value", number()}}}); }
   void random_values() {
-    const test::RandomRow& row = one_of(test::random_rows());
+    const RandomRow& row = one_of(random_rows());
     add({row.op, {}, one_of(row.nodes(row.ranges[0], shape()))});
   }
   void matmul() {
@@ -250,12 +248,24 @@ class RandomGraphMaker {
          {fresh(type, x), fresh(type, y)},
          {{"adj_x", ax}, {"adj_y", ay}, {"partialsType", partials()}}});
   }
-  void product_row() {
-    const test::ProductRow& row = one_of(test::product_rows());
-    const DType type = product_type();
-    Attributes attributes = row.attributes;
-    attributes["partialsType"] = partials();
-    add({row.op, {fresh(type, Shape(row.a)), fresh(type, Shape(row.b))}, attributes});
+  /// Any test row.
+  void row() {
+    static const std::set<std::string> kWithState = {"Assign", "OutfeedEnqueue", "PrintTensor", "VariableV2"};
+    const NodeRow& r = one_of(node_rows());
+    if (kWithState.contains(r.op)) return;
+    const DType type = one_of(r.types());
+    std::vector<Port> inputs;
+    for (size_t i = 0; i < r.inputs.size(); ++i) {
+      const NodeRow::Input& in = r.inputs[i];
+      size_t next = 0;
+      inputs.push_back(in.numbers.empty()
+                           ? fresh(r.dtype(i, type), Shape(in.shape))
+                           : fresh(r.dtype(i, type), Shape(in.shape), [&] { return in.numbers[next++]; }));
+    }
+    Attributes attributes = r.attributes;
+    for (const AttributeSpec& a : r.operation().attributes)
+      if (a.name == "partialsType") attributes[a.name] = partials();
+    add({r.op, inputs, attributes});
   }
   void conv() {
     const DType type = product_type();

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "softamp/graph/operation.h"
+#include "tests/ops/product_rows.h"
 #include "tests/oracle/tensor_model_elementwise.h"
 #include "tests/oracle/tensor_model_reductions.h"
 #include "tests/oracle/tensor_model_structure.h"

@@ -6,12 +6,21 @@
 
 #include "softamp/graph/graph_json.h"
 #include "softamp/graph/graph_text.h"
-#include "tests/graph/examples.h"
+#include "tests/ops/named_rows.h"
+#include "tests/ops/node_rows.h"
 #include "tests/refusal.h"
 
 using namespace softamp;
 
 namespace {
+
+/// A graph with the node "example".
+Graph graph_of(const test::NodeRow& row) {
+  GraphBuilder b;
+  test::add_node(row, test::placeholders_of(row, DType::kFloat16, b), b, "example");
+  return b.build();
+}
+Graph example_graph(const Operation& op) { return graph_of(*test::node_row(op.name)); }
 
 Node example(const Graph& g) { return g.node(g.find("example")); }
 
@@ -30,27 +39,32 @@ std::string refusal(const Graph& g, Change change) {
 
 }  // namespace
 
-TEST(EveryOperation, IsBuiltWrittenReadAndPrinted) {
-  for (const Operation& op : operations()) {
-    Graph g;
-    ASSERT_NO_THROW(g = test::example_graph(op)) << op.name << ": add a row to tests/graph/examples.h";
-    EXPECT_NO_THROW(verify(g)) << op.name;
-    const std::string written = graph_json(g);
-    Graph back;
-    ASSERT_NO_THROW(back = read_graph_json(written)) << written;
-    EXPECT_TRUE(back == g) << written;
-    EXPECT_NE(text(g).find(op.name + "("), std::string::npos);
-    EXPECT_NE(dot(g).find(op.name), std::string::npos);
-    const Node node = example(g);
-    EXPECT_EQ(node.attributes.size(), op.attributes.size() + (!op.inputs.empty() && op.inputs.back().variadic))
-        << op.name;
-    EXPECT_FALSE(node.outputs.empty()) << op.name;
-  }
+TEST(EveryOperation, HasATestRow) {
+  for (const Operation& op : operations())
+    EXPECT_NE(test::node_row(op.name), nullptr) << op.name << ": expected a row in tests/ops/<family>_rows.h";
+}
+
+class EveryRow : public test::RowTest<test::NodeRow> {};
+INSTANTIATE_TEST_SUITE_P(Rows, EveryRow, ::testing::ValuesIn(test::named(test::node_rows())), test::kNameOfRow);
+
+TEST_P(EveryRow, IsBuiltWrittenReadAndPrinted) {
+  const Operation& op = row().operation();
+  const Graph g = graph_of(row());
+  EXPECT_NO_THROW(verify(g));
+  const std::string written = graph_json(g);
+  Graph back;
+  ASSERT_NO_THROW(back = read_graph_json(written)) << written;
+  EXPECT_TRUE(back == g) << written;
+  EXPECT_NE(text(g).find(op.name + "("), std::string::npos);
+  EXPECT_NE(dot(g).find(op.name), std::string::npos);
+  const Node node = example(g);
+  EXPECT_EQ(node.attributes.size(), op.attributes.size() + (!op.inputs.empty() && op.inputs.back().variadic));
+  EXPECT_FALSE(node.outputs.empty());
 }
 
 TEST(EveryOperation, RefusesSpoiltAttributesAndInputs) {
   for (const Operation& op : operations()) {
-    const Graph g = test::example_graph(op);
+    const Graph g = example_graph(op);
     const Node node = example(g);
     const std::string place = op.name + " 'example': ";
     EXPECT_EQ(refusal(g, [](Node&) {}), "") << op.name;
@@ -86,7 +100,7 @@ TEST(EveryOperation, RefusesUnlikeDtypes) {
   int checked = 0;
   for (const Operation& op : operations()) {
     if (op.inputs.size() < 2 || op.inputs[0].type != op.inputs[1].type || parse_dtype(op.inputs[0].type)) continue;
-    const Graph g = test::example_graph(op);
+    const Graph g = example_graph(op);
     const Node node = example(g);
     GraphBuilder b(g);
     std::vector<Port> inputs = node.inputs;

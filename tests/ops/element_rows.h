@@ -1,11 +1,10 @@
 // The test rows of the operations of one element, a row for each (two of Gelu, whose formulas differ): what the suites
-// ask of every one of them. They iterate these rows; nothing but the row is needed for an operation to be in all of
-// them.
+// ask of every one of them. Beside the suites over all operations (node_rows.h), these iterate them:
 //
-//   its body on every instruction set, threads, in place      tests/emu/elementwise_test.cpp
-//   both engines, every preset, shape and special value       tests/backend/parity_elementwise.cpp,
-//   parity_functions.cpp the model of its arithmetic tests/graph/model_elementwise_test.cpp, model_functions_test.cpp
-//   its gradient against differences                          tests/graph/gradient_cases.h
+//   its body on every instruction set, threads, in place   tests/emu/elementwise_test.cpp
+//   both engines, every preset, shape and special value    tests/backend/parity_elementwise.cpp, parity_functions.cpp
+//   the model of its arithmetic                            tests/graph/model_elementwise_test.cpp,
+//                                                          model_functions_test.cpp
 #pragma once
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// Test rows as GoogleTest's parameters: each has its name in the case, "Rows/Elementwise.EqualsItsBody/LeakyRelu", so
-// that
-// --gtest_filter can choose it and a report says which one failed.
+// Test rows as GoogleTest's parameters: each has its name in the case,
+// "Rows/EveryRow.IsBuiltWrittenReadAndPrinted/Conv2D", by which --gtest_filter chooses it and a report says which one
+// failed.
 #pragma once
 
 #include <gtest/gtest.h>

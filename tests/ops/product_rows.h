@@ -1,9 +1,5 @@
-// The test rows of matrix products, several for an operation: what the suites try. They iterate these rows:
-//
-//   the model of its arithmetic, its order and random bits    tests/graph/model_products_test.cpp
-//   both engines, every preset, option and special value      tests/backend/parity_products.cpp
-//   its gradient against differences                          tests/graph/gradient_cases.h
-//   among the nodes of random graphs                          tests/graph/random_graph.h
+// The test rows of matrix products, several for an operation. Beside the suites over all operations (node_rows.h), the
+// model of their arithmetic, its order and random bits iterates them: tests/graph/model_products_test.cpp.
 #pragma once
 
 #include <optional>

@@ -1,10 +1,9 @@
 // The test rows of the random operations, a row for each: the ranges that the suites try it with, and, of one that
-// rounds nothing, its value. They iterate these rows:
+// rounds nothing, its value. Beside the suites over all operations (node_rows.h), these iterate them:
 //
 //   its body on every instruction set, threads     tests/emu/random_ops_test.cpp
 //   both engines, every preset, size, seed         tests/backend/parity_random.cpp
 //   the model of its arithmetic                    tests/graph/model_random_test.cpp
-//   among the nodes of random graphs               tests/graph/random_graph.h
 #pragma once
 
 #include <climits>

@@ -177,9 +177,8 @@ std::vector<Operation> products() {
           {{"output", "T"}}, product_attributes("adj_x", "adj_y"), infer_batch_matmul, 2)
           .with(batch_product),
       row("Einsum",
-          "The sum of x y over the letters that are not in the result: BatchMatMulV2 of the operands' axes in "
-          "the order "
-          "[batch, rows, inner] and [batch, inner, columns], the result's axes then put into its order.",
+          "The sum of x y over the letters that are not in the result: BatchMatMulV2 of the operands' axes in the "
+          "order [batch, rows, inner] and [batch, inner, columns], the result's axes then put into its order.",
           {{"x", "T"}, {"y", "T"}}, {{"output", "T"}},
           product_attributes({{"equation",
                                kString,

@@ -1,4 +1,6 @@
 // Every test row by itself, and random graphs over the whole table of operations.
+#include <cstdlib>
+
 #include "parity.h"
 #include "tests/graph/random_graph.h"
 #include "tests/ops/node_rows.h"
@@ -13,8 +15,8 @@ void vary(ExecutorOptions& options, uint64_t seed) {
   options.amp_block = seed % 3 == 2 ? 1 : seed % 2 ? 4 : 16;
 }
 
-void rows(Suite& suite) {
-  uint64_t seed = 0;
+/// From another seed on, other numbers.
+void rows(Suite& suite, uint64_t seed) {
   for (const test::NodeRow& row : test::node_rows())
     for (const Setting& setting : settings()) {
       const std::vector<DType> types = row.types();
@@ -43,7 +45,10 @@ void rows(Suite& suite) {
 }  // namespace
 
 void graphs(Suite& suite) {
-  rows(suite);
+  // SOFTAMP_ROWS [=1]: how often the rows are tried.
+  const char* const times = std::getenv("SOFTAMP_ROWS");
+  for (uint64_t round = 0; round < (times ? static_cast<uint64_t>(std::atoll(times)) : 1); ++round)
+    rows(suite, round * 1000003);
   const uint64_t count = suite.elements() > 100000 ? 300 : 12;
   for (uint64_t seed = 0; seed < count; ++seed)
     for (const Setting& setting : settings()) {

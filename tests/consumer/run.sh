@@ -90,6 +90,21 @@ if cmake "${fetch[@]}" -B "$work/fetch" -DWITH_LIBRARY=ON >"$work/fetch.log" 2>&
 fi
 echo "consumer: FetchContent: equal digests, no package for softamp::numerics"
 
+# A kernel of another project: compiled by nvcc with what the target says; the host's build of the same source is the judge.
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
+if [ -n "$nvcc" ]; then
+  { cmake -S "$source_dir/examples/cuda" -B "$work/cuda" -DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_PREFIX_PATH="$work/prefix" &&
+    cmake --build "$work/cuda"; } >"$work/cuda.log" 2>&1 || { cat "$work/cuda.log"; echo "consumer: examples/cuda does not build"; exit 1; }
+  "$work/cuda/swamping_host" | diff -u "$source_dir/examples/cuda/swamping.expected" -
+  code=0
+  "$work/cuda/swamping" >"$work/swamping" 2>"$work/swamping.said" || code=$?
+  diff -u "$source_dir/examples/cuda/swamping.expected" "$work/swamping"
+  [ $code = 0 ] || [ $code = 77 ] || { cat "$work/swamping.said"; echo "consumer: examples/cuda: exit code $code"; exit 1; }
+  echo "consumer: examples/cuda: equal digests; $(cat "$work/swamping.said")"
+else
+  echo "consumer: nvcc is not here; examples/cuda is not checked"
+fi
+
 # Must not compile, and must say why.
 for flag in -ffast-math -Ofast -ffinite-math-only; do
   if echo '#include "softamp/numerics/format.h"' |

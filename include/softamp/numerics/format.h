@@ -106,15 +106,15 @@ struct FloatFormat {
   }
 };
 
-inline constexpr FloatFormat kFp16 = FloatFormat::fp16();
-inline constexpr FloatFormat kBf16 = FloatFormat::bf16();
-inline constexpr FloatFormat kTf32 = FloatFormat::tf32();
-inline constexpr FloatFormat kFp32 = FloatFormat::fp32();
-inline constexpr FloatFormat kBinary64 = FloatFormat::binary64();
-inline constexpr FloatFormat kE4m3 = FloatFormat::e4m3();
-inline constexpr FloatFormat kE5m2 = FloatFormat::e5m2();
-inline constexpr FloatFormat kF143 = FloatFormat::f143();
-inline constexpr FloatFormat kF152 = FloatFormat::f152();
+SOFTAMP_CONSTANT FloatFormat kFp16 = FloatFormat::fp16();
+SOFTAMP_CONSTANT FloatFormat kBf16 = FloatFormat::bf16();
+SOFTAMP_CONSTANT FloatFormat kTf32 = FloatFormat::tf32();
+SOFTAMP_CONSTANT FloatFormat kFp32 = FloatFormat::fp32();
+SOFTAMP_CONSTANT FloatFormat kBinary64 = FloatFormat::binary64();
+SOFTAMP_CONSTANT FloatFormat kE4m3 = FloatFormat::e4m3();
+SOFTAMP_CONSTANT FloatFormat kE5m2 = FloatFormat::e5m2();
+SOFTAMP_CONSTANT FloatFormat kF143 = FloatFormat::f143();
+SOFTAMP_CONSTANT FloatFormat kF152 = FloatFormat::f152();
 
 /// A two's-complement fixed-point format: value = code * 2^quantum_exponent, least <= code <= greatest.
 /// Example: 16 bits with 12 after the point is {-12, -32768, 32767}. Rounded by `round_to_fixed` in round.h.

@@ -16,6 +16,13 @@
 #define SOFTAMP_HD
 #endif
 
+// A constant of namespace scope that a kernel may name, too: the device pass has its own.
+#if defined(__CUDA_ARCH__)
+#define SOFTAMP_CONSTANT __device__ constexpr
+#else
+#define SOFTAMP_CONSTANT inline constexpr
+#endif
+
 // Inlined into the caller, so that a format and a policy known there become constants.
 #define SOFTAMP_INLINE SOFTAMP_HD __attribute__((always_inline)) inline constexpr
 

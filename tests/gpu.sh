@@ -1,43 +1,63 @@
 #!/usr/bin/env bash
-# Everything that a machine with a GPU can show, in under ten minutes (N427):
-#   bash tests/gpu.sh [--quick] [--out FILE.json]
-# Builds a minimal Release build (SOFTAMP_MINIMAL) for this GPU in build-gpu/ and runs: the numerics sweep, the parity
-# suite against the CPU engine, memcheck and racecheck of compute-sanitizer (where it is installed), and the benchmarks;
-# --quick: smaller cases, no benchmarks. Writes one JSON verdict [=build-gpu/verdict.json].
+# Everything that a machine with a GPU can show (N427):
+#   bash tests/gpu.sh [--quick] [--seconds N] [--nvcc FILE] [--out FILE.json]
+# Builds a minimal Release build (SOFTAMP_MINIMAL) for this GPU in build-gpu/ and runs, what tells the most first: functions
+# with a body of their own for a device, the numerics sweep, the benchmarks, the parity suite against the CPU engine, and
+# memcheck, racecheck, initcheck and synccheck of compute-sanitizer (where it is installed). Writes one JSON verdict
+# [=build-gpu/verdict.json], anew after every part, so that a stop loses nothing.
+#   --seconds N  for all together [=600 with 16 or more cores, else 1200]
+#   --quick      smaller cases, no benchmarks: 90 s after the build
+#   --nvcc FILE  the compiler [=CUDACXX, nvcc on PATH, CUDA_HOME, the newest /usr/local/cuda*]
 #
-# Exit code 0: passed, or "skipped: no GPU"; 1: failed, or incomplete, because something ran out of its time; 2: usage.
+# Exit code 0: passed, or "skipped: no GPU"; 1: failed, or incomplete: something ran out of its time (what ran was equal); 2: usage.
 # Needs bash, CMake (3.25.1 or newer), a C++20 compiler and nvcc; no network, no other package.
 set -uo pipefail
 
-quick= out=
+usage() {
+  echo "gpu.sh: $1; expected [--quick] [--seconds N] [--nvcc FILE] [--out FILE.json]" >&2
+  exit 2
+}
+quick= out= seconds=${SOFTAMP_GPU_SECONDS:-} nvcc=
 while [ $# -gt 0 ]; do
   case $1 in
     --quick) quick=1 ;;
-    --out)
-      [ $# -ge 2 ] || { echo "gpu.sh: --out needs a file" >&2; exit 2; }
+    --seconds | --nvcc | --out)
+      [ $# -ge 2 ] || usage "$1 needs a value"
+      case $1 in
+        --seconds) seconds=$2 ;;
+        --nvcc) nvcc=$2 ;;
+        *) case $2 in /*) out=$2 ;; *) out=$PWD/$2 ;; esac ;;
+      esac
       shift
-      case $1 in /*) out=$1 ;; *) out=$PWD/$1 ;; esac
       ;;
-    *)
-      echo "gpu.sh: '$1' is not known; expected [--quick] [--out FILE.json]" >&2
-      exit 2
-      ;;
+    *) usage "'$1' is not known" ;;
   esac
   shift
 done
+case $seconds in
+  '') if [ "$(nproc)" -ge 16 ]; then seconds=600; else seconds=1200; fi ;;
+  *[!0-9]*) usage "--seconds '$seconds' is no whole number" ;;
+esac
+if [ -n "$nvcc" ] && ! [ -x "$nvcc" ]; then
+  usage "--nvcc '$nvcc' is no program"
+fi
 if [ -n "$out" ] && { [ -d "$out" ] || ! : >>"$out"; } 2>/dev/null; then
   echo "gpu.sh: --out $out cannot be written; expected a file in a folder that is there" >&2
   exit 2
 fi
 cd "$(dirname "$0")/.." || exit 1
-# The toolkit's own place; and the device that nvidia-smi names first is CUDA's first.
-[ -d /usr/local/cuda/bin ] && PATH=$PATH:/usr/local/cuda/bin
+for place in "${CUDACXX:-}" "$(command -v nvcc)" "${CUDA_HOME:-}/bin/nvcc" /usr/local/cuda/bin/nvcc \
+  $(printf '%s\n' /usr/local/cuda-*/bin/nvcc | sort -rV); do
+  [ -n "$nvcc" ] || { [ -x "$place" ] && nvcc=$place; }
+done
+[ -n "$nvcc" ] && PATH=$PATH:$(dirname "$nvcc")
+export nvcc
+# The device that nvidia-smi names first is CUDA's first.
 export CUDA_DEVICE_ORDER=PCI_BUS_ID
 
-# For the test of this script: a folder with programs to run in the place of those that it would build, and the seconds
-# that all may take.
+# For the test of this script: a folder with programs to run in the place of those that it would build.
 dry=${SOFTAMP_GPU_DRY:-}
-total=${SOFTAMP_GPU_SECONDS:-580}
+total=$seconds
 folder=${dry:+$dry/run}
 folder=${folder:-build-gpu}
 
@@ -77,8 +97,29 @@ mkdir -p "$folder" || exit 1
 out=${out:-$PWD/$folder/verdict.json}
 case $out in /*) ;; *) out=$PWD/$out ;; esac
 
+toolkit=
+[ -n "$nvcc" ] && toolkit=$("$nvcc" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\), V\(.*\)/\2/p')
+revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
+[ -z "$(git status --porcelain 2>/dev/null | head -n 1)" ] || revision="$revision, with changes"
 verdict=passed
 parts=
+
+# The verdict so far, with this word.
+verdict_of() {
+  printf '%s' "{
+  \"verdict\": \"$1\",
+  \"date\": \"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",
+  \"device\": $(quoted "$device"),
+  \"compute_capability\": $(quoted "$capability"),
+  \"driver\": $(quoted "$driver"),
+  \"toolkit\": $(quoted "${toolkit:-none}"),
+  \"revision\": $(quoted "$revision"),
+  \"quick\": $([ -n "$quick" ] && echo true || echo false),
+  \"seconds\": $SECONDS,
+  \"parts\": {$parts
+  }
+}"
+}
 # Notes a part: name, state, seconds, reason, JSON of its own ("" for none). States: passed, failed, timeout, cut (parts of it had no turn), skipped.
 note() {
   local name=$1 state=$2 seconds=$3 reason=$4 result=$5
@@ -89,6 +130,7 @@ note() {
   esac
   parts="$parts${parts:+,}
     $(quoted "$name"): {\"state\": \"$state\", \"seconds\": $seconds${reason:+, \"reason\": $(quoted "$reason")}${result:+, \"result\": $result}}"
+  write_verdict "$(verdict_of running)"
 }
 
 left() { echo $((total - SECONDS)); }
@@ -120,7 +162,7 @@ part() {
   fi
   case $result in
     *'"cut": ""'*) ;;
-    *'"cut": "'*) [ $state = passed ] && state=cut reason="families without a turn: $(sed 's/.*"cut": "\([^"]*\)".*/\1/' <<<"$result")" ;;
+    *'"cut": "'*) [ $state = passed ] && state=cut reason="what ran was equal; without a turn for all parts: $(sed 's/.*"cut": "\([^"]*\)".*/\1/' <<<"$result")" ;;
   esac
   note "$name" $state $((SECONDS - start)) "$reason" "$result"
   [ $state = failed ] && tail -n 20 "$folder/$name.log"
@@ -130,19 +172,19 @@ part() {
 build() {
   local generator=() architecture=${capability/./}
   command -v ninja >/dev/null && [ ! -f build-gpu/CMakeCache.txt ] && generator=(-G Ninja)
-  cmake -S . -B build-gpu "${generator[@]}" -DSOFTAMP_MINIMAL=ON -DSOFTAMP_CUDA=ON -DCMAKE_BUILD_TYPE=Release \
+  cmake -S . -B build-gpu "${generator[@]}" ${nvcc:+"-DCMAKE_CUDA_COMPILER=$nvcc"} -DSOFTAMP_MINIMAL=ON -DSOFTAMP_CUDA=ON -DCMAKE_BUILD_TYPE=Release \
     "-DCMAKE_CUDA_ARCHITECTURES=$architecture-real" && cmake --build build-gpu --parallel "$(nproc)"
 }
 
-# compute-sanitizer finds no fault in small cases.
+# compute-sanitizer finds no fault where every kernel is launched on little (the family rows).
 sanitize() {
-  local tool=$1 program=$2 most=$3
+  local tool=$1 most=$2
   if ! command -v compute-sanitizer >/dev/null; then
     note "$tool" skipped 0 'compute-sanitizer is not installed' ''
     return
   fi
-  part "$tool" "$most" compute-sanitizer --tool "$tool" --error-exitcode 9 "$program" --small \
-    --budget $((most * 2 / 3)) --json "$folder/$tool.json"
+  part "$tool" "$most" compute-sanitizer --tool "$tool" --error-exitcode 9 "$programs/gpu_parity" --small \
+    --budget $((most * 2 / 3)) --json "$folder/$tool.json" rows
 }
 
 programs=build-gpu/tests/gpu
@@ -157,41 +199,28 @@ else
   else
     export -f build
     export capability
-    part build 300 bash -c build || built=
+    part build "$total" bash -c build || built=
+    [ -n "$quick" ] && total=$((SECONDS + 90))
   fi
 fi
 
 if [ -n "$built" ]; then
-  size=--full
+  # Of the time that is left: half a minute for each of the first two, a sixth for the benchmarks, a minute at most for each
+  # sanitizer, the rest for parity.
+  size=--full check=$(($(left) / 10))
   [ -n "$quick" ] && size=
+  [ $check -lt 60 ] || check=60
+  [ $check -gt 10 ] || check=10
+  part twins 30 "$programs/gpu_twins" --json "$folder/twins.json"
   part numerics 60 "$programs/gpu_numerics"
-  most=$(($(left) - 150)) # what the parts below take at most; with a minute for them in any case
-  [ -n "$quick" ] && most=60
+  [ -n "$quick" ] || part bench $(($(left) / 6)) "$programs/gpu_bench" --json "$folder/bench.json"
+  most=$(($(left) - 4 * check - 15))
   [ "$most" -gt 10 ] || most=10
   # shellcheck disable=SC2086 # no word where there is no size
   part parity $((most + 15)) "$programs/gpu_parity" $size --budget $((most * 2 / 3)) --json "$folder/parity.json"
-  sanitize memcheck "$programs/gpu_parity" 45
-  sanitize racecheck "$programs/gpu_parity" 45
-  if [ -z "$quick" ]; then
-    part bench 60 "$programs/gpu_bench" --json "$folder/bench.json"
-  fi
+  for tool in memcheck racecheck initcheck synccheck; do sanitize $tool $check; done
 fi
 
-toolkit=$( (nvcc --version 2>/dev/null || true) | sed -n 's/.*release \([0-9.]*\), V\(.*\)/\2/p')
-revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
-[ -z "$(git status --porcelain 2>/dev/null | head -n 1)" ] || revision="$revision, with changes"
-write_verdict "{
-  \"verdict\": \"$verdict\",
-  \"date\": \"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",
-  \"device\": $(quoted "$device"),
-  \"compute_capability\": $(quoted "$capability"),
-  \"driver\": $(quoted "$driver"),
-  \"toolkit\": $(quoted "${toolkit:-none}"),
-  \"revision\": $(quoted "$revision"),
-  \"quick\": $([ -n "$quick" ] && echo true || echo false),
-  \"seconds\": $SECONDS,
-  \"parts\": {$parts
-  }
-}"
+write_verdict "$(verdict_of "$verdict")"
 echo "gpu: $verdict ($SECONDS s); $out"
 [ "$verdict" = passed ]

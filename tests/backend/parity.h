@@ -37,13 +37,13 @@ struct Report {
 class Suite {
  public:
   /// elements: about how many elements a large case should have (2^12 where kernels run serially on the host, 10^7 on a
-  /// GPU); filter: only cases whose name contains it.
-  Suite(std::string backend, int64_t elements, std::string filter = {})
-      : backend_(std::move(backend)), elements_(elements), filter_(std::move(filter)) {}
+  /// GPU); filter: only cases whose name contains it; part, parts: only this one of so many parts of the cases.
+  Suite(std::string backend, int64_t elements, std::string filter = {}, uint64_t part = 0, uint64_t parts = 1)
+      : backend_(std::move(backend)), elements_(elements), filter_(std::move(filter)), part_(part), parts_(parts) {}
 
   int64_t elements() const { return elements_; }
-  /// Whether `name` passes the filter: cases that are dear to make ask first.
-  bool wants(const std::string& name) const { return name.find(filter_) != std::string::npos; }
+  /// Whether the case of this name is to run: asked before it is made.
+  bool wants(const std::string& name) const;
   /// Runs the case on "emu" and on the backend, and compares values, flags, indices, and variables.
   void run(const Case& c);
   /// Counts a case that the caller ran on "emu" and on backend(): `difference` is empty where there is none; `results`
@@ -56,6 +56,7 @@ class Suite {
   std::string backend_;
   int64_t elements_;
   std::string filter_;
+  uint64_t part_, parts_;
   Report report_;
 
   void digest(const std::string& text);
@@ -98,7 +99,8 @@ void softmax(Suite&);
 void norms(Suite&);
 void structure(Suite&);
 void optimizers(Suite&);
-void graphs(Suite&);    ///< test rows, random graphs over the whole table
+void rows(Suite&);      ///< every test row by itself: launches every kernel, and is over soon
+void graphs(Suite&);    ///< random graphs over the whole table
 void training(Suite&);  ///< steps of training
 const std::vector<Family>& families();
 

@@ -16,7 +16,7 @@ void vary(ExecutorOptions& options, uint64_t seed) {
 }
 
 /// From another seed on, other numbers.
-void rows(Suite& suite, uint64_t seed) {
+void all_rows(Suite& suite, uint64_t seed) {
   for (const test::NodeRow& row : test::node_rows())
     for (const Setting& setting : settings()) {
       const std::vector<DType> types = row.types();
@@ -44,11 +44,14 @@ void rows(Suite& suite, uint64_t seed) {
 
 }  // namespace
 
-void graphs(Suite& suite) {
+void rows(Suite& suite) {
   // SOFTAMP_ROWS [=1]: how often the rows are tried.
   const char* const times = std::getenv("SOFTAMP_ROWS");
   for (uint64_t round = 0; round < (times ? static_cast<uint64_t>(std::atoll(times)) : 1); ++round)
-    rows(suite, round * 1000003);
+    all_rows(suite, round * 1000003);
+}
+
+void graphs(Suite& suite) {
   const uint64_t count = suite.elements() > 100000 ? 300 : 12;
   for (uint64_t seed = 0; seed < count; ++seed)
     for (const Setting& setting : settings()) {

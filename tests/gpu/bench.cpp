@@ -10,6 +10,7 @@
 #include <exception>
 #include <functional>
 #include <initializer_list>
+#include <stdexcept>
 
 #if !defined(SOFTAMP_SERIAL_GRID)
 #include <cuda_runtime_api.h>
@@ -133,9 +134,22 @@ ExecutorOptions options_of(bool stochastic, bool half_partials, int block) {
   return o;
 }
 
+/// Written anew after every figure, so that a stop loses none.
 struct Figures {
+  std::string device, file, error;
   gpu::Object json;
   int missed = 0;
+
+  bool write() const {
+    gpu::Object all;
+    all.add("device", gpu::quoted(device))
+        .add("error", error.empty() ? "null" : gpu::quoted(error))
+        .add("missed", gpu::number(static_cast<uint64_t>(missed)))
+        .add("figures", json.text());
+    if (all.write(file)) return true;
+    std::fprintf(stderr, "ERROR %s: cannot be written\n", file.c_str());
+    return false;
+  }
 
   /// `ratio` to what `of` says, at least `goal` (0: no goal).
   void add(const std::string& name, double rate, const char* unit, double ratio, const char* of, double goal) {
@@ -156,6 +170,7 @@ struct Figures {
                                    : met   ? "true"
                                            : "false")
                        .text());
+    if (!write()) throw std::runtime_error("no figure is kept");
   }
 };
 
@@ -303,8 +318,7 @@ int main(int argc, char** argv) {
     return 77;
   }
   std::printf("%s\n", name.c_str());
-  Figures figures;
-  std::string error;
+  Figures figures{name, file, {}, {}, 0};
   try {
     cuda::Device device;
     const double copied = copy_rate(device, sizes);
@@ -314,15 +328,8 @@ int main(int argc, char** argv) {
     products(device, sizes, figures);
     training(sizes, figures);
   } catch (const std::exception& e) {
-    error = e.what();
+    figures.error = e.what();
     std::printf("ERROR %s\n", e.what());
   }
-  gpu::Object all;
-  all.add("device", gpu::quoted(name))
-      .add("error", error.empty() ? "null" : gpu::quoted(error))
-      .add("missed", gpu::number(static_cast<uint64_t>(figures.missed)))
-      .add("figures", figures.json.text());
-  const bool written = all.write(file);
-  if (!written) std::fprintf(stderr, "ERROR %s: cannot be written\n", file.c_str());
-  return error.empty() && written ? 0 : 1;
+  return figures.write() && figures.error.empty() ? 0 : 1;
 }

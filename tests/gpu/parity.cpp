@@ -1,7 +1,8 @@
 // The parity suite on a GPU:
 //   gpu_parity [--full | --small] [--budget SECONDS] [--json FILE] [FAMILY...]
-// Exit code 0: no difference; 1: a difference, or an error; 2: usage; 77: no GPU to run on. Families that the budget
-// leaves no time to begin are named as cut. --full: large cases have 10^7 elements, --small: 3000 [=10^6].
+// Exit code 0: no difference; 1: a difference, or an error; 2: usage; 77: no GPU to run on. Each family's cases are
+// dealt into parts, and the families take turns, so that each has its share of the budget; the JSON is written anew
+// after every part. What had no turn is named as cut. --full: large cases have 10^7 elements, --small: 3000 [=10^6].
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -54,6 +55,90 @@ bool read(int argc, char** argv, Arguments& a) {
   return true;
 }
 
+constexpr uint64_t kParts = 8;
+
+void add(parity::Report& to, const parity::Report& r) {
+  to.cases += r.cases;
+  to.elements += r.elements;
+  to.failed += r.failed;
+  to.digest = (to.digest ^ r.digest) * 0x100000001B3u;
+  to.differences.insert(to.differences.end(), r.differences.begin(), r.differences.end());
+}
+
+/// A family on its way.
+struct Course {
+  const parity::Family* family;
+  parity::Report report;
+  uint64_t parts;  ///< that have run
+  double seconds;
+
+  void run(uint64_t part, int64_t elements) {
+    const Clock::time_point began = Clock::now();
+    parity::Suite suite("cuda", elements, {}, part, kParts);
+    try {
+      family->run(suite);
+    } catch (const std::exception& error) {
+      std::printf("ERROR %s: %s\n", family->name, error.what());
+      ++report.failed;
+      report.differences.push_back(std::string(family->name) + ": " + error.what());
+    }
+    add(report, suite.report());
+    ++parts;
+    seconds += seconds_since(began);
+    std::fflush(stdout);
+  }
+};
+
+parity::Report total_of(const std::vector<Course>& courses) {
+  parity::Report total;
+  for (const Course& c : courses) add(total, c.report);
+  return total;
+}
+
+/// "products 5/8 graphs 0/8": what had no turn for all its parts.
+std::string cut_of(const std::vector<Course>& courses) {
+  std::string cut;
+  for (const Course& c : courses)
+    if (c.parts < kParts)
+      cut += (cut.empty() ? "" : " ") + std::string(c.family->name) + " " + std::to_string(c.parts) + "/" +
+             std::to_string(kParts);
+  return cut;
+}
+
+std::string digits(uint64_t digest) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(digest));
+  return text;
+}
+
+/// False: the file cannot be written, which is said.
+bool write(const std::vector<Course>& courses, const std::string& device, const Arguments& arguments) {
+  gpu::Object families;
+  for (const Course& c : courses)
+    families.add(c.family->name, gpu::Object()
+                                     .add("cases", gpu::number(c.report.cases))
+                                     .add("elements", gpu::number(c.report.elements))
+                                     .add("differ", gpu::number(c.report.failed))
+                                     .add("digest", gpu::quoted(digits(c.report.digest)))
+                                     .add("parts", gpu::quoted(std::to_string(c.parts) + "/" + std::to_string(kParts)))
+                                     .add("seconds", gpu::number(c.seconds))
+                                     .text());
+  const parity::Report total = total_of(courses);
+  gpu::Object all;
+  all.add("device", gpu::quoted(device))
+      .add("size", gpu::number(static_cast<uint64_t>(arguments.elements)))
+      .add("cases", gpu::number(total.cases))
+      .add("elements", gpu::number(total.elements))
+      .add("differ", gpu::number(total.failed))
+      .add("digest", gpu::quoted(digits(total.digest)))
+      .add("cut", gpu::quoted(cut_of(courses)))
+      .add("first_difference", total.differences.empty() ? "null" : gpu::quoted(total.differences.front()))
+      .add("families", families.text());
+  if (all.write(arguments.json)) return true;
+  std::fprintf(stderr, "ERROR %s: cannot be written\n", arguments.json.c_str());
+  return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -77,66 +162,30 @@ int main(int argc, char** argv) {
   }
   std::printf("%s\n", device.c_str());
 
-  const Clock::time_point start = Clock::now();
-  parity::Report total;
-  gpu::Object families;
-  std::string cut;
+  std::vector<Course> courses;
   for (const parity::Family& family : parity::families()) {
     bool wanted = arguments.families.empty();
     for (const std::string& name : arguments.families) wanted = wanted || name == family.name;
-    if (!wanted) continue;
-    if (seconds_since(start) > arguments.budget) {
-      cut += (cut.empty() ? "" : " ") + std::string(family.name);
-      continue;
-    }
-    const Clock::time_point began = Clock::now();
-    parity::Suite suite("cuda", arguments.elements);
-    try {
-      family.run(suite);
-    } catch (const std::exception& error) {
-      std::printf("ERROR %s: %s\n", family.name, error.what());
-      ++total.failed;
-      total.differences.push_back(std::string(family.name) + ": " + error.what());
-    }
-    const parity::Report& r = suite.report();
-    char digest[17];
-    std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(r.digest));
-    std::printf("%-14s %6llu cases, %12llu elements, %4llu differ, digest %s  (%.1f s)\n", family.name,
-                static_cast<unsigned long long>(r.cases), static_cast<unsigned long long>(r.elements),
-                static_cast<unsigned long long>(r.failed), digest, seconds_since(began));
-    std::fflush(stdout);
-    families.add(family.name, gpu::Object()
-                                  .add("cases", gpu::number(r.cases))
-                                  .add("elements", gpu::number(r.elements))
-                                  .add("differ", gpu::number(r.failed))
-                                  .add("digest", gpu::quoted(digest))
-                                  .add("seconds", gpu::number(seconds_since(began)))
-                                  .text());
-    total.cases += r.cases;
-    total.elements += r.elements;
-    total.failed += r.failed;
-    total.digest = (total.digest ^ r.digest) * 0x100000001B3u;
-    total.differences.insert(total.differences.end(), r.differences.begin(), r.differences.end());
+    if (wanted) courses.push_back({&family, {}, 0, 0});
   }
-  char digest[17];
-  std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(total.digest));
+  const Clock::time_point start = Clock::now();
+  for (uint64_t part = 0; part < kParts; ++part)
+    for (Course& course : courses) {
+      if (seconds_since(start) > arguments.budget) continue;
+      course.run(part, arguments.elements);
+      if (!write(courses, device, arguments)) return 1;
+    }
+  const parity::Report total = total_of(courses);
+  const std::string cut = cut_of(courses);
+  for (const Course& c : courses)
+    std::printf("%-14s %6llu cases, %12llu elements, %4llu differ, digest %s  (%.1f s)\n", c.family->name,
+                static_cast<unsigned long long>(c.report.cases), static_cast<unsigned long long>(c.report.elements),
+                static_cast<unsigned long long>(c.report.failed), digits(c.report.digest).c_str(), c.seconds);
   if (!cut.empty()) std::printf("cut: %s\n", cut.c_str());
   std::printf("all: %llu cases, %llu elements, %llu differ, digest %s\n", static_cast<unsigned long long>(total.cases),
-              static_cast<unsigned long long>(total.elements), static_cast<unsigned long long>(total.failed), digest);
-  gpu::Object all;
-  all.add("device", gpu::quoted(device))
-      .add("size", gpu::number(static_cast<uint64_t>(arguments.elements)))
-      .add("cases", gpu::number(total.cases))
-      .add("elements", gpu::number(total.elements))
-      .add("differ", gpu::number(total.failed))
-      .add("digest", gpu::quoted(digest))
-      .add("cut", gpu::quoted(cut))
-      .add("first_difference", total.differences.empty() ? "null" : gpu::quoted(total.differences.front()))
-      .add("families", families.text());
-  if (!all.write(arguments.json)) {
-    std::fprintf(stderr, "ERROR %s: cannot be written\n", arguments.json.c_str());
-    return 1;
-  }
+              static_cast<unsigned long long>(total.elements), static_cast<unsigned long long>(total.failed),
+              digits(total.digest).c_str());
+  if (!write(courses, device, arguments)) return 1;
   if (total.cases == 0 && cut.empty()) std::fprintf(stderr, "ERROR no case has run\n");
   return total.failed || (total.cases == 0 && cut.empty()) ? 1 : 0;
 }

@@ -39,6 +39,7 @@ expect() {
   echo "gpu script: $name: as expected"
 }
 
+program "$work/programs/gpu_twins" 'echo "{\"differing\": \"\"}" >"$2"'
 program "$work/programs/gpu_numerics" 'echo equal'
 program "$work/programs/gpu_parity" "exec '$parity' \"\$@\" --small elementwise"
 program "$work/programs/gpu_bench" "exec '$bench' \"\$@\" --small"
@@ -53,7 +54,7 @@ expect 'a difference' 1 '"verdict": "failed"' '"parity": {"state": "failed"' 'ex
 
 cut='while [ $# -gt 0 ]; do [ "$1" = --json ] && echo "{\"cut\": \"graphs training\", \"differ\": 0}" >"$2"; shift; done'
 program "$work/programs/gpu_parity" "$cut"
-expect 'families without a turn' 1 '"verdict": "incomplete"' 'families without a turn: graphs training' --
+expect 'families without a turn' 1 '"verdict": "incomplete"' 'what ran was equal; without a turn for all parts: graphs training' --
 
 program "$work/programs/gpu_parity" 'exit 0'
 program "$work/bin/compute-sanitizer" 'echo "========= Device not supported"; exit 1'

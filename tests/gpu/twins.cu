@@ -1,0 +1,129 @@
+// The functions that have a body of their own for a device (twins.h), on a GPU and on the host over the same operands:
+//   gpu_twins [--json FILE]
+// A row that differs is named, with the first operands and both results. Seconds at most; tests/gpu.sh runs it first.
+// Exit code 0: equal; 1: a difference, or an error; 2: usage; 77: no GPU to run on.
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "cuda/op_kernel.h"
+#include "cuda/status.h"
+#include "tests/gpu/json_file.h"
+#include "tests/gpu/twins.h"
+
+namespace {
+
+using namespace softamp;
+using twins::Operands;
+
+constexpr unsigned kTrials = 1u << 18, kThreads = 256;
+
+__global__ void results_of(int row, Operands kind, uint64_t* out) {
+  const uint64_t i = blockIdx.x * uint64_t{kThreads} + threadIdx.x;
+  out[i] = twins::result(row, twins::operand(kind, i, 0), twins::operand(kind, i, 1), twins::operand(kind, i, 2));
+}
+
+bool succeeded(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return true;
+  std::fprintf(stderr, "gpu_twins: %s: %s\n", what, cudaGetErrorString(status));
+  return false;
+}
+
+/// How many trials of a row differ; -1: it did not run.
+int64_t differences(int row, uint64_t* device) {
+  const auto [name, kind] = twins::kRowInfo[row];
+  results_of<<<kTrials / kThreads, kThreads>>>(row, kind, device);
+  std::vector<uint64_t> found(kTrials);
+  if (!succeeded(cudaGetLastError(), name) ||
+      !succeeded(cudaMemcpy(found.data(), device, kTrials * sizeof(uint64_t), cudaMemcpyDeviceToHost), name))
+    return -1;
+  int64_t differing = 0;
+  for (uint64_t i = 0; i < kTrials; ++i) {
+    const uint64_t a = twins::operand(kind, i, 0), b = twins::operand(kind, i, 1), c = twins::operand(kind, i, 2);
+    const uint64_t expected = twins::result(row, a, b, c);
+    if (found[i] == expected || differing++ > 0) continue;
+    std::printf("DIFFERS %s(%016" PRIx64 ", %016" PRIx64 ", %016" PRIx64 "): %016" PRIx64 " on the device, %016" PRIx64
+                " on the host\n",
+                name, a, b, c, found[i], expected);
+  }
+  return differing;
+}
+
+// What threads merge by atomics: flags and lowest indices, the least number of a wrong operand, counts.
+
+__host__ __device__ uint8_t flags_of(uint64_t i) {
+  const uint64_t word = twins::detail::mixed(i);
+  return word % 64 ? 0 : static_cast<uint8_t>(word >> 8 & kAllFlags);
+}
+
+__global__ void merge(cuda::DeviceStatus* status, uint64_t* refusal, int* count) {
+  const uint64_t i = blockIdx.x * uint64_t{kThreads} + threadIdx.x;
+  const uint64_t place = kTrials - 1 - i;  // the lowest come last
+  cuda::raise_status(status, flags_of(place), place);
+  if (flags_of(place)) {
+    cuda::note_refusal(refusal, place);
+    atomicAdd(count, 1);
+  }
+}
+
+bool check_atomics() {
+  struct Merged {
+    cuda::DeviceStatus status;
+    uint64_t refusal;
+    int count;
+  };
+  Merged expected{}, found{};
+  for (uint64_t& index : expected.status.first_index) index = FpStatus::kNever;
+  expected.refusal = FpStatus::kNever;
+  Merged* device = nullptr;
+  if (!succeeded(cudaMalloc(&device, sizeof(Merged)), "atomics") ||
+      !succeeded(cudaMemcpy(device, &expected, sizeof(Merged), cudaMemcpyHostToDevice), "atomics"))
+    return false;
+  for (uint64_t i = 0; i < kTrials; ++i) {
+    cuda::raise_status(&expected.status, flags_of(i), i);
+    if (!flags_of(i)) continue;
+    cuda::note_refusal(&expected.refusal, i);
+    ++expected.count;
+  }
+  merge<<<kTrials / kThreads, kThreads>>>(&device->status, &device->refusal, &device->count);
+  const bool ran = succeeded(cudaMemcpy(&found, device, sizeof(Merged), cudaMemcpyDeviceToHost), "atomics");
+  cudaFree(device);
+  const bool equal = std::memcmp(&found.status, &expected.status, sizeof found.status) == 0 &&
+                     found.refusal == expected.refusal && found.count == expected.count;
+  if (ran && !equal) std::printf("DIFFERS atomics: %d of %d counted\n", found.count, expected.count);
+  return ran && equal;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 1 && !(argc == 3 && std::string(argv[1]) == "--json")) {
+    std::fputs("gpu_twins: expected [--json FILE]\n", stderr);
+    return 2;
+  }
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    std::puts("no CUDA device: compiled and linked, not run");
+    return 77;
+  }
+  uint64_t* device = nullptr;
+  if (!succeeded(cudaMalloc(&device, kTrials * sizeof(uint64_t)), "cudaMalloc")) return 1;
+  std::string differing;
+  for (int row = 0; row < twins::kRows; ++row)
+    if (differences(row, device) != 0)
+      differing += std::string(differing.empty() ? "" : " ") + twins::kRowInfo[row].name;
+  if (!check_atomics()) differing += differing.empty() ? "atomics" : " atomics";
+  cudaFree(device);
+  std::printf("%d functions of a device's own, %u trials each: %s\n", twins::kRows, kTrials,
+              differing.empty() ? "equal to the host's" : ("not equal: " + differing).c_str());
+  gpu::Object json;
+  json.add("functions", gpu::number(uint64_t{twins::kRows})).add("trials", gpu::number(uint64_t{kTrials}));
+  json.add("differing", gpu::quoted(differing));
+  if (argc == 3 && !json.write(argv[2])) {
+    std::fprintf(stderr, "gpu_twins: %s cannot be written\n", argv[2]);
+    return 1;
+  }
+  return differing.empty() ? 0 : 1;
+}

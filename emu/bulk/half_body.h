@@ -299,7 +299,8 @@ template <Operation kOp, Random kRandom>
         return HalfLanes{carry.round(x, numbers + l * kNumberBytes<kRandom>), x};
     };
     const Seen seen = put_halves(lanes, seek_underflow, out);
-    bool hidden = hides_special(in[0]) | hides_special(in[1]);
+    bool hidden = hides_special(in[0]);
+    hidden |= hides_special(in[1]);
     if (kOp == Operation::kFma) hidden |= hides_special(in[2]);
     if (seen.rare || seen.tiny || hidden) [[unlikely]] {
       const Unseen what_placeholders_do;

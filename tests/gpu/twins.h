@@ -20,11 +20,12 @@ enum class Operands : uint8_t { kFloats, kHalves, kDoubles, kWords };
 #define SOFTAMP_TWINS(X)                                                                                         \
   /* cuda/primitives.h */                                                                                        \
   X(add_rn, kFloats, cuda::add_rn(f(a), f(b)))                                                                   \
+  X(sqrt_rn, kFloats, cuda::sqrt_rn(f(a)))                                                                       \
   X(sub_rn, kFloats, cuda::sub_rn(f(a), f(b)))                                                                   \
   X(mul_rn, kFloats, cuda::mul_rn(f(a), f(b)))                                                                   \
   X(div_rn, kFloats, cuda::div_rn(f(a), f(b)))                                                                   \
-  X(sqrt_rn, kFloats, cuda::sqrt_rn(f(a)))                                                                       \
   X(fma_rn, kFloats, cuda::fma_rn(f(a), f(b), f(c)))                                                             \
+  /* toward zero; down, up, to odd */                                                                            \
   X(add_rz, kFloats, cuda::add_rz(f(a), f(b)))                                                                   \
   X(sub_rz, kFloats, cuda::sub_rz(f(a), f(b)))                                                                   \
   X(mul_rz, kFloats, cuda::mul_rz(f(a), f(b)))                                                                   \
@@ -34,6 +35,7 @@ enum class Operands : uint8_t { kFloats, kHalves, kDoubles, kWords };
   X(fma_rd, kFloats, cuda::fma_rd(f(a), f(b), f(c)))                                                             \
   X(fma_ru, kFloats, cuda::fma_ru(f(a), f(b), f(c)))                                                             \
   X(fma_odd, kFloats, cuda::fma_odd(f(a), f(b), f(c)))                                                           \
+  /* halves, bf16, integers */                                                                                   \
   X(half_of_rn, kFloats, cuda::half_of_rn(f(a)))                                                                 \
   X(half_of_rz, kFloats, cuda::half_of_rz(f(a)))                                                                 \
   X(halves_of_rn, kFloats, cuda::halves_of_rn(f(a), f(b)))                                                       \

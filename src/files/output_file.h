@@ -1,0 +1,54 @@
+// The one way in which the library and its program write a file: tried when the work begins, whole or not at all.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace softamp::files {
+
+/// A file cannot be written. The message names option or file, and the reason as the system gives it:
+/// "--csv: 'out/table.csv' cannot be written: No space left on device".
+class OutputError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A file that is replaced whole or not at all. What was there stays until commit() has put the new one in its place.
+/// A symbolic link is followed and stays; the new file has the mode of the old one. A pipe or a device (/dev/stdout)
+/// is opened and written as it is, and never replaced.
+///
+/// Bytes go to ".NAME.part" beside the file, under the lock of the file (file_lock.h): nobody else writes it meanwhile,
+/// and what a killed run has left there is written over.
+class OutputFile {
+ public:
+  /// Opens it at once, so that a folder that is missing or cannot be written to is told before the work.
+  /// option: what messages begin with, "--csv" [=the file's name alone]. Throws OutputError; LockedError.
+  explicit OutputFile(std::filesystem::path file, std::string option = {});
+  /// Without commit() the part is removed.
+  ~OutputFile();
+  OutputFile(OutputFile&&) noexcept;
+  OutputFile& operator=(OutputFile&&) noexcept;
+
+  /// Throws OutputError at the first byte that the system does not take; the part is removed then.
+  void write(std::string_view bytes);
+  /// Writes out and synchronises the part, puts it in place, synchronises the folder. At most once. Throws OutputError;
+  /// the old file is then as it was.
+  void commit();
+
+  const std::filesystem::path& file() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// OutputFile, write, commit.
+void write_file(const std::filesystem::path& file, std::string_view bytes, const std::string& option = {});
+
+/// So that a renamed or new file survives a power cut. Some file systems cannot; nothing is said then.
+void synchronise_folder(const std::filesystem::path& folder);
+
+}  // namespace softamp::files

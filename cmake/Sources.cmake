@@ -71,7 +71,7 @@ softamp_units(engine_around NAME minimal_emu OPTIONS -DSOFTAMP_OUT_OF_LINE "$<$<
 list(APPEND engine_sources ${portable} ${threads} ${engine_around})
 
 set(units "")
-foreach(folder data engine graph precision report tensor train minimal)
+foreach(folder data engine files graph precision report tensor train minimal)
   set(level g)
   if(folder MATCHES "^(engine|report|tensor)$")
     set(level 2)  # loops over elements

@@ -13,20 +13,23 @@ class RunFiles {
  public:
   /// what: in the words of messages, "the graph that is read".
   RunFiles& reads(std::string what, std::filesystem::path file);
-  /// Everything in the folder is read.
-  RunFiles& reads_folder(std::string what, std::filesystem::path folder);
+  RunFiles& reads(const std::string& what, const std::vector<std::filesystem::path>& files);
   /// option: "--trace".
   RunFiles& writes(std::string option, std::filesystem::path file);
+  /// The same for a file that may be one that is read: it is replaced after that, as by `softamp round A A`. The words
+  /// of what is read name it.
+  RunFiles& replaces(std::string option, std::filesystem::path file, std::string what);
 
   /// Throws std::invalid_argument: "--trace: 'g.json' is the graph that is read; expected another file", "--plot:
-  /// 'x.svg' is the file of --csv; expected another file", "--out: 'results' is a folder; expected the name of a file".
+  /// 'x.svg' is the file of --csv; expected another file", "--log: 'out' is standard output; expected another file, or
+  /// /dev/stdout", "--csv: 'results' is a folder; expected the name of a file".
   void check() const;
 
  private:
   struct Entry {
     std::string what;
     std::filesystem::path file;
-    bool folder = false;
+    std::string but{};  ///< what is read and may be replaced
   };
   std::vector<Entry> read_, written_;
 };

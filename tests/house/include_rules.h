@@ -78,6 +78,7 @@ inline const std::vector<Room>& rooms() {
         {"cuda/", {"cuda/*", inc}},
         {"src/backend.cpp", {"src/", inc, "emu/", "cuda/"}},
         {"src/", {"src/", inc}},
+        {"src/files/", {"src/files/"}},
         {"bench/", {"bench/", "tests/", "emu/", "cuda/", "src/", inc}},
         {"examples/", {inc}},
         {"examples/tutorial/", {"examples/tutorial/", inc}},

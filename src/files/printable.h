@@ -1,0 +1,17 @@
+// Text from outside made safe to print: a name may hold a newline, or a sequence that a terminal obeys.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace softamp::files {
+
+/// Control characters, and bytes that are no UTF-8, as "\n", "\t" or "\x1b"; all else as it is.
+/// keep_lines: newlines stay.
+std::string printable(std::string_view text, bool keep_lines = false);
+
+/// The name of a file as messages quote it: "'a b.npy'".
+inline std::string in_quotes(const std::filesystem::path& file) { return "'" + printable(file.string()) + "'"; }
+
+}  // namespace softamp::files

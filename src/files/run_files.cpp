@@ -1,0 +1,62 @@
+#include "src/files/run_files.h"
+
+#include <unistd.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "src/files/place.h"
+#include "src/files/printable.h"
+
+namespace softamp::files {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file into which the shell puts what this descriptor gets.
+bool is_open_as(int descriptor, const Place& place) {
+  struct stat status {};
+  return place.there && ::fstat(descriptor, &status) == 0 && same_file(status, place.status);
+}
+
+}  // namespace
+
+RunFiles& RunFiles::reads(std::string what, fs::path file) {
+  if (!file.empty()) read_.push_back({std::move(what), std::move(file)});
+  return *this;
+}
+
+RunFiles& RunFiles::reads(const std::string& what, const std::vector<fs::path>& files) {
+  for (const fs::path& file : files) reads(what, file);
+  return *this;
+}
+
+RunFiles& RunFiles::writes(std::string option, fs::path file) {
+  return replaces(std::move(option), std::move(file), {});
+}
+
+RunFiles& RunFiles::replaces(std::string option, fs::path file, std::string what) {
+  if (!file.empty()) written_.push_back({std::move(option), std::move(file), std::move(what)});
+  return *this;
+}
+
+void RunFiles::check() const {
+  std::vector<std::pair<const Entry*, Place>> before;
+  for (const Entry& entry : written_) {
+    const auto refuse = [&](const std::string& what, const std::string& expected = "another file") {
+      throw std::invalid_argument(entry.what + ": " + in_quotes(entry.file) + " is " + what + "; expected " + expected);
+    };
+    Place place(entry.file);
+    if (place.is_folder()) refuse("a folder", "the name of a file");
+    if (place.is_special()) continue;
+    if (is_open_as(STDOUT_FILENO, place)) refuse("standard output", "another file, or /dev/stdout");
+    if (is_open_as(STDERR_FILENO, place)) refuse("standard error", "another file, or /dev/stderr");
+    for (const Entry& read : read_)
+      if (read.what != entry.but && place.same_file(Place(read.file))) refuse(read.what);
+    for (const auto& [other, its] : before)
+      if (place.same_file(its)) refuse("the file of " + other->what);
+    before.emplace_back(&entry, std::move(place));
+  }
+}
+
+}  // namespace softamp::files

@@ -155,6 +155,13 @@ struct Trainer::Impl {
     return std::move(result);
   }
 
+  int checked(int replica) const {
+    const int replicas = training.options().replicas;
+    if (replica < 0 || replica >= replicas)
+      refuse_training("replica " + std::to_string(replica) + "; expected 0.." + std::to_string(replicas - 1));
+    return replica;
+  }
+
   std::string hash(int replica) const {
     std::string text;
     for (const VariableSpec& v : training.model().variables) {
@@ -182,6 +189,9 @@ struct Trainer::Impl {
   }
 
   State state() const {
+    if (training.torn())
+      throw std::logic_error(
+          "training: the last step failed when some replicas were updated and others not; expected set_state first");
     const auto& [step, optimizer_step, executions] = training.counters();
     State s{step, optimizer_step, executions, scale.state(), {}};
     for (int r = 0; r < training.options().replicas; ++r) s.tensors.push_back(training.tensors(r));
@@ -252,12 +262,9 @@ void Trainer::set_state(const State& state) { impl_->set_state(state); }
 Trainer::Memory Trainer::memory() const { return impl_->memory(); }
 
 const Tensor& Trainer::variable(std::string_view name, int replica) const {
-  const int replicas = options().replicas;
-  if (replica < 0 || replica >= replicas)
-    refuse_training("replica " + std::to_string(replica) + "; expected 0.." + std::to_string(replicas - 1));
-  return impl_->training.variable(name, replica);
+  return impl_->training.variable(name, impl_->checked(replica));
 }
-std::string Trainer::weight_hash(int replica) const { return impl_->hash(replica); }
+std::string Trainer::weight_hash(int replica) const { return impl_->hash(impl_->checked(replica)); }
 void Trainer::set_variable(std::string_view name, const Tensor& value) { impl_->set_variable(name, value); }
 
 void Trainer::observe(Observer observer) {

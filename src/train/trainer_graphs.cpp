@@ -184,9 +184,9 @@ UpdateStepGraph build_update_graph(const GradientStepGraph& step, const Optimize
     update.apply = b.graph().port_name(allowed);
     const Port finite = all_finite(b, gradients, step.variables, update);
     update.finite = b.graph().port_name(finite);
-    const bool decides =
+    update.skips_nonfinite =
         options.loss_scale.skip_overflowed && options.loss_scale.overflow_from != OverflowFrom::kStatus;
-    apply = decides ? b.add("LogicalAnd", {allowed, finite}, {}, "apply") : allowed;
+    apply = update.skips_nonfinite ? b.add("LogicalAnd", {allowed, finite}, {}, "apply") : allowed;
   }
   const GradientClipping& clip = options.clipping;
   if (clip.value || clip.norm || clip.global_norm) {

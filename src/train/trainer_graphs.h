@@ -33,6 +33,7 @@ struct UpdateStepGraph {
   std::vector<std::string> nonfinite;  ///< fetches: int32 counts, in the order of `checked`
   std::vector<std::string> checked;    ///< names of variables
   std::vector<VariableSpec> slots;
+  bool skips_nonfinite = false;  ///< the graph itself hands on the old values where a gradient is not finite
 };
 /// Reads the counts of elements that are not finite from an update's run: values from 1 on are its fetches `nonfinite`.
 void count_nonfinite(const UpdateStepGraph& update, const RunResult& run, StepResult& result);

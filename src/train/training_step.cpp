@@ -122,12 +122,15 @@ bool TrainingStep::update_all(const std::vector<std::vector<Tensor>>& gradients,
     for (int r = 0; r < options_.replicas; ++r) {
       if (options_.replicas > 1 && options_.executor.config.behaviour().enabled_flags()) before.push_back(tensors(r));
       finite = run_update(r, gradients, rates, divisor, allowed, result) && finite;
+      torn_ = true;  // until the step has ended
     }
   } catch (...) {
     for (size_t r = 0; r < before.size(); ++r)
       for (const auto& [name, value] : before[r]) set_variable(name, value, static_cast<int>(r));
+    if (!before.empty()) torn_ = false;
     throw;
   }
+  torn_ = allowed && (finite || !update_.skips_nonfinite);  // a skipped update has handed on the old values
   return finite;
 }
 
@@ -178,6 +181,7 @@ TrainingStep::Ran TrainingStep::run(std::span<const Batch> batches, float seed, 
 
 void TrainingStep::finish(bool applied, StepResult& result) {
   result.applied = applied;
+  torn_ = false;
   ++counters_.step;
   counters_.executions += static_cast<uint32_t>(options_.accumulation) + 1;
   if (applied || options_.loss_scale.count_skipped_steps) ++counters_.optimizer_step;

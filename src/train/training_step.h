@@ -54,7 +54,13 @@ class TrainingStep {
     uint32_t executions = 0;     ///< graph executions so far
   };
   const Counters& counters() const { return counters_; }
-  void set_counters(const Counters& counters) { counters_ = counters; }
+  /// The caller has set all variables and slots that go with them.
+  void set_counters(const Counters& counters) {
+    counters_ = counters;
+    torn_ = false;
+  }
+  /// Whether variables and slots are no longer those of the counters: a step failed after a replica was updated.
+  bool torn() const { return torn_; }
 
   /// What a run of both graphs gave.
   struct Ran {
@@ -64,7 +70,8 @@ class TrainingStep {
   };
   /// Runs gradient and update graphs on replicas x accumulation batches: the loss is multiplied by `seed` (scale_before
   /// of the result), gradients are unscaled by `divisor`; both are ignored where the graphs have no scale. Counters
-  /// stay. After an exception variables and slots are as before.
+  /// stay. After an exception variables and slots are as before, or torn() says so: what an enabled floating-point
+  /// exception does is undone on every replica; an error on a later replica that nothing announces (no memory) is not.
   Ran run(std::span<const Batch> batches, float seed, float divisor);
   /// Ends the step: counters move, and if it is applied, the gradient graphs read what the update graphs have written.
   void finish(bool applied, StepResult& result);
@@ -89,6 +96,7 @@ class TrainingStep {
   std::vector<std::string> gradient_fetches_, update_fetches_;
   std::vector<OperationTime> timings_;
   Counters counters_;
+  bool torn_ = false;
 };
 
 }  // namespace softamp

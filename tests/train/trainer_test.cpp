@@ -472,6 +472,42 @@ TEST(Exceptions, StopAndLeaveEverythingAsItWas) {
   EXPECT_EQ(trainer.variable("net/w").value(0), 2);
 }
 
+// Whatever stops a step, `state` is that before the step, or refuses: never half of each.
+TEST(Exceptions, AStepThatFailsAnywhereLeavesNoHalfState) {
+  struct Failure {};
+  for (const bool in_update : {false, true})
+    for (const int failing : {0, 1}) {
+      SCOPED_TRACE(std::string(in_update ? "update" : "gradients") + " of replica " + std::to_string(failing));
+      TrainerOptions o = options_of();
+      o.replicas = 2;
+      set_esr(o, StochasticRoundingBehaviour::kOn);
+      Trainer trainer(three_layer_model("float16"), o);
+      train(trainer, 1);
+      const Trainer::State before = trainer.state();
+      bool fails = true;
+      trainer.observe(
+          [&](std::string_view phase, int replica, uint32_t, const Node&, int, const TensorType&, const void*) {
+            if (fails && replica == failing && (phase == "update") == in_update) throw Failure();
+          });
+      EXPECT_THROW(train(trainer, 1, 1), Failure);
+      fails = false;
+      if (in_update && failing == 1) {
+        EXPECT_THROW(trainer.state(), std::logic_error) << "replica 0 has been updated";
+        trainer.set_state(before);
+      }
+      const Trainer::State after = trainer.state();
+      EXPECT_EQ(after.step, before.step);
+      EXPECT_EQ(after.executions, before.executions);
+      ASSERT_EQ(after.tensors.size(), before.tensors.size());
+      for (size_t r = 0; r < after.tensors.size(); ++r)
+        for (size_t t = 0; t < after.tensors[r].size(); ++t)
+          EXPECT_TRUE(after.tensors[r][t].second.same_bits(before.tensors[r][t].second)) << after.tensors[r][t].first;
+      Trainer never(three_layer_model("float16"), o);
+      train(never, 1);
+      EXPECT_EQ(lines(train(trainer, 1, 1)), lines(train(never, 1, 1))) << "the step is taken again";
+    }
+}
+
 TEST(Options, RefusalsNameValueAndExpectation) {
   const auto message = [](auto&& change) {
     TrainerOptions o = options_of(LossScaleOptions::fixed(256));
@@ -497,6 +533,11 @@ TEST(Options, RefusalsNameValueAndExpectation) {
   Trainer trainer(three_layer_model("float16"), options_of());
   EXPECT_EQ(refusal<std::invalid_argument>([&] { trainer.step(batches_of(0, 2, DType::kFloat16)); }),
             "training: 2 batches for a step; expected 1, 1 for each of 1 replicas");
+  for (const int replica : {-1, 1}) {
+    const std::string complaint = "training: replica " + std::to_string(replica) + "; expected 0..0";
+    EXPECT_EQ(refusal<std::invalid_argument>([&] { trainer.weight_hash(replica); }), complaint);
+    EXPECT_EQ(refusal<std::invalid_argument>([&] { trainer.variable("dense/kernel", replica); }), complaint);
+  }
 }
 
 TEST(Memory, HalfWeightsTakeHalf) {  // TUTORIAL G14

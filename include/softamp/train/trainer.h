@@ -84,7 +84,8 @@ class Trainer {
 
   /// One step: replicas x accumulation micro-batches, in the order (micro-batch, replica): batch m * replicas + r is
   /// micro-batch m of replica r. Throws std::invalid_argument for another number of batches; FloatingPointError where
-  /// an enabled exception is raised: variables, slots, scale and counters are then as before the step.
+  /// an enabled exception is raised: variables, slots, scale and counters are then as before the step. So they are
+  /// after any other error, unless it came between the updates of two replicas (no memory): then state() refuses.
   StepResult step(std::span<const Batch> batches);
 
   /// Logits of a batch of the model's size, with the present variables of replica 0, rounded to nearest; no variable
@@ -110,14 +111,17 @@ class Trainer {
     /// Variables and slots by name, of each replica; one set if all replicas agree.
     std::vector<std::vector<std::pair<std::string, Tensor>>> tensors;
   };
+  /// Throws std::logic_error after a step that failed between the updates of two replicas.
   State state() const;
   /// Throws std::invalid_argument naming the first tensor that is missing, unknown, or of another dtype or shape.
   void set_state(const State& state);
 
+  /// Throws std::invalid_argument for a replica that there is not.
   const Tensor& variable(std::string_view name, int replica = 0) const;
   void set_variable(std::string_view name, const Tensor& value);  ///< on all replicas
 
-  /// XXH3-128 over all variables of the model, in their order: StepResult::weight_hashes.
+  /// XXH3-128 over all variables of the model, in their order: StepResult::weight_hashes. Throws std::invalid_argument
+  /// for a replica that there is not.
   std::string weight_hash(int replica = 0) const;
 
   struct Memory {

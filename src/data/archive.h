@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "src/files/output_file.h"
+
 namespace softamp::archive {
 
 struct Entry {
@@ -69,10 +71,10 @@ std::vector<std::byte> read_file(const std::filesystem::path& file, uint64_t mos
 /// than its `most_bytes` is refused.
 std::vector<Entry> read_tar(Source& source, const std::function<uint64_t(std::string_view name)>& most_bytes);
 
-/// Writes a zip archive of stored entries, dated 1980-01-01, and synchronises it to disk: the same entries give the
-/// same bytes. Names are UTF-8, not empty, each once; entries and archive stay below 2^32 - 1 bytes, entries below
-/// 65535. On failure no file is left.
-void write_zip(const std::filesystem::path& file, std::span<const Entry> entries);
+/// Writes a zip archive of stored entries, dated 1980-01-01, which the caller commits: the same entries give the same
+/// bytes. Names are UTF-8, not empty, each once; entries and archive stay below 2^32 - 1 bytes, entries below 65535.
+/// Throws also files::OutputError.
+void write_zip(files::OutputFile& out, std::span<const Entry> entries);
 /// The entries of a zip archive, in the order of its directory; compressed ones, and those whose checksum does not
 /// agree, are refused, as is an archive above most_bytes.
 std::vector<Entry> read_zip(const std::filesystem::path& file, uint64_t most_bytes);

@@ -1,11 +1,6 @@
 // zip archives of stored entries. Layout: for each entry a local header and its bytes; then the directory, one header
 // an entry; then the end record, 22 bytes. Every number is little-endian.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <set>
 #include <utility>
 
@@ -34,20 +29,8 @@ struct Bytes {
   }
 };
 
-struct Descriptor {
-  int value;
-  ~Descriptor() {
-    if (value >= 0) ::close(value);
-  }
-};
-
-void write_fully(int descriptor, std::span<const std::byte> bytes, const std::string& name) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(descriptor, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail_errno(name, "write");
-    bytes = bytes.subspan(static_cast<size_t>(n));
-  }
+void write(files::OutputFile& out, std::span<const std::byte> bytes) {
+  out.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 /// The fields that local and directory headers share, from "version needed" on.
@@ -113,54 +96,41 @@ struct View {
 
 }  // namespace
 
-void write_zip(const std::filesystem::path& file, std::span<const Entry> entries) {
-  const std::string name = file.string();
-  check_entries(entries, name);
-  // A device or a pipe is not written to: on failure the file is removed.
-  struct stat status {};
-  if (::stat(name.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
-    throw DataError(name + ": cannot be replaced; expected the name of a regular file");
-  const Descriptor descriptor{::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-  if (descriptor.value < 0) fail_errno(name, "write");
-  try {
-    Bytes directory;
-    uint64_t offset = 0;
-    for (const Entry& entry : entries) {
-      const uint32_t crc = crc32(entry.bytes);
-      Bytes local;
-      local.number(kLocalMagic, 4);
-      shared_fields(local, entry, crc);
-      local.text(entry.name);
-      write_fully(descriptor.value, local.bytes, name);
-      write_fully(descriptor.value, entry.bytes, name);
+void write_zip(files::OutputFile& out, std::span<const Entry> entries) {
+  check_entries(entries, out.file().string());
+  Bytes directory;
+  uint64_t offset = 0;
+  for (const Entry& entry : entries) {
+    const uint32_t crc = crc32(entry.bytes);
+    Bytes local;
+    local.number(kLocalMagic, 4);
+    shared_fields(local, entry, crc);
+    local.text(entry.name);
+    write(out, local.bytes);
+    write(out, entry.bytes);
 
-      directory.number(kDirectoryMagic, 4);
-      directory.number(kVersion, 2);  // made by
-      shared_fields(directory, entry, crc);
-      directory.number(0, 2);  // no comment
-      directory.number(0, 2);  // the first disk
-      directory.number(0, 2);  // binary
-      directory.number(0, 4);  // no attributes
-      directory.number(offset, 4);
-      directory.text(entry.name);
-      offset += local.bytes.size() + entry.bytes.size();
-    }
-    Bytes end;
-    end.number(kEndMagic, 4);
-    end.number(0, 2);
-    end.number(0, 2);
-    end.number(entries.size(), 2);
-    end.number(entries.size(), 2);
-    end.number(directory.bytes.size(), 4);
-    end.number(offset, 4);
-    end.number(0, 2);  // no comment
-    write_fully(descriptor.value, directory.bytes, name);
-    write_fully(descriptor.value, end.bytes, name);
-    if (::fsync(descriptor.value) != 0) fail_errno(name, "write");
-  } catch (...) {
-    ::unlink(name.c_str());
-    throw;
+    directory.number(kDirectoryMagic, 4);
+    directory.number(kVersion, 2);  // made by
+    shared_fields(directory, entry, crc);
+    directory.number(0, 2);  // no comment
+    directory.number(0, 2);  // the first disk
+    directory.number(0, 2);  // binary
+    directory.number(0, 4);  // no attributes
+    directory.number(offset, 4);
+    directory.text(entry.name);
+    offset += local.bytes.size() + entry.bytes.size();
   }
+  Bytes end;
+  end.number(kEndMagic, 4);
+  end.number(0, 2);
+  end.number(0, 2);
+  end.number(entries.size(), 2);
+  end.number(entries.size(), 2);
+  end.number(directory.bytes.size(), 4);
+  end.number(offset, 4);
+  end.number(0, 2);  // no comment
+  write(out, directory.bytes);
+  write(out, end.bytes);
 }
 
 std::vector<Entry> parse_zip(std::span<const std::byte> bytes, const std::string& name) {

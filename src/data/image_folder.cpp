@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "src/data/image_files.h"
 #include "src/data/image_formats.h"
 #include "src/data/npy_header.h"
 
@@ -11,6 +12,17 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kCifarArchive = "cifar-10-binary.tar.gz";
+/// Where a set may lie: the folder itself, or one in it.
+constexpr const char* kIdxFolders[] = {"", "fashion-mnist", "mnist"};
+constexpr const char* kCifarFolders[] = {"", "cifar-10", "cifar-10-batches-bin"};
+
+/// Images and labels to train with, then those to test with.
+const std::vector<std::string> kIdxNames = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+                                            "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
+const std::vector<std::string> kNpyNames = {"train_images.npy", "train_labels.npy", "test_images.npy",
+                                            "test_labels.npy"};
+const std::vector<std::string> kCifarNames = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+                                              "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"};
 
 std::vector<std::string> fashion_names() {
   return {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"};
@@ -71,10 +83,8 @@ void name_sets(ImageSets& sets, const std::string& name, const std::vector<std::
 }
 
 std::optional<ImageSets> idx_set(const fs::path& folder, Search& search) {
-  static const std::string kNames[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
-                                       "t10k-labels-idx1-ubyte"};
   std::vector<fs::path> files;
-  if (!search.all(folder, kNames, files)) return std::nullopt;
+  if (!search.all(folder, kIdxNames, files)) return std::nullopt;
   ImageSets sets{load_idx(files[0], files[1]), load_idx(files[2], files[3])};
   check_extents(sets.train, search, files[0]);
   check_extents(sets.test, search, files[2]);
@@ -89,9 +99,8 @@ std::optional<ImageSets> idx_set(const fs::path& folder, Search& search) {
 }
 
 std::optional<ImageSets> npy_set(const fs::path& folder, Search& search) {
-  static const std::string kNames[] = {"train_images.npy", "train_labels.npy", "test_images.npy", "test_labels.npy"};
   std::vector<fs::path> files;
-  if (!search.all(folder, kNames, files)) return std::nullopt;
+  if (!search.all(folder, kNpyNames, files)) return std::nullopt;
   ImageSets sets{load_npy_images(files[0], files[1]), load_npy_images(files[2], files[3])};
   check_extents(sets.train, search, files[0]);
   check_extents(sets.test, search, files[2]);
@@ -102,8 +111,7 @@ std::optional<ImageSets> npy_set(const fs::path& folder, Search& search) {
 /// "data_batch_3" out of a path that ends in data_batch_3.bin; empty if it is none of CIFAR-10's files.
 std::string cifar_stem(std::string_view path) {
   const std::string name = fs::path(path).filename().string();
-  bool known = name == "test_batch.bin";
-  for (int i = 1; i <= 5; ++i) known |= name == "data_batch_" + std::to_string(i) + ".bin";
+  const bool known = std::find(kCifarNames.begin(), kCifarNames.end(), name) != kCifarNames.end();
   return known ? name.substr(0, name.find('.')) : std::string();
 }
 
@@ -131,10 +139,10 @@ ImageSets cifar_archive(const fs::path& file) {
 
 std::optional<ImageSets> cifar_set(const fs::path& folder, Search& search) {
   std::vector<fs::path> train;
-  for (int i = 1; i <= 5; ++i)
-    if (fs::path file = plain_or_gzipped(folder, "data_batch_" + std::to_string(i) + ".bin"); !file.empty())
-      train.push_back(std::move(file));
-  const fs::path test = plain_or_gzipped(folder, "test_batch.bin");
+  for (const std::string& name : kCifarNames)
+    if (fs::path file = plain_or_gzipped(folder, name); !file.empty()) train.push_back(std::move(file));
+  const fs::path test = plain_or_gzipped(folder, kCifarNames.back());
+  if (!test.empty()) train.pop_back();
   ImageSets sets;
   if (!train.empty() && !test.empty()) {
     sets = {load_cifar10(train), load_cifar10({&test, 1})};
@@ -166,11 +174,11 @@ ImageSets load_images(const fs::path& folder, int64_t height, int64_t width, int
     throw DataError(folder.string() + ": no such folder or archive; expected images of " +
                     extents_text(height, width, channels));
   if (channels == 1)
-    for (const char* name : {"", "fashion-mnist", "mnist"})
+    for (const char* name : kIdxFolders)
       if (const fs::path place = *name ? folder / name : folder; is_folder(place))
         if (std::optional<ImageSets> sets = idx_set(place, search)) return std::move(*sets);
   if (search.fits(kCifarSide, kCifarSide, 3))
-    for (const char* name : {"", "cifar-10", "cifar-10-batches-bin"})
+    for (const char* name : kCifarFolders)
       if (const fs::path place = *name ? folder / name : folder; is_folder(place))
         if (std::optional<ImageSets> sets = cifar_set(place, search)) return std::move(*sets);
   if (std::optional<ImageSets> sets = npy_set(folder, search)) return std::move(*sets);
@@ -178,6 +186,25 @@ ImageSets load_images(const fs::path& folder, int64_t height, int64_t width, int
   std::string message = folder.string() + ": no images of " + extents_text(height, width, channels) + "; looked for";
   for (size_t i = 0; i < search.missing.size(); ++i) message += (i ? "; " : " ") + search.missing[i];
   throw DataError(message);
+}
+
+std::vector<fs::path> image_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  const auto add = [&](const fs::path& file) {
+    if (is_file(file)) files.push_back(file);
+  };
+  const auto add_all = [&](const fs::path& place, const std::vector<std::string>& names) {
+    for (const std::string& name : names)
+      for (const char* ending : {"", ".gz"}) add(place / (name + ending));
+  };
+  add(folder);
+  for (const char* name : kIdxFolders) add_all(folder / name, kIdxNames);
+  for (const char* name : kCifarFolders) {
+    add_all(folder / name, kCifarNames);
+    add(folder / name / kCifarArchive);
+  }
+  add_all(folder, kNpyNames);
+  return files;
 }
 
 std::optional<fs::path> data_folder(std::string_view given) {

@@ -14,14 +14,14 @@ InterruptGuard::InterruptGuard() {
   struct sigaction action {};
   action.sa_handler = note;
   sigemptyset(&action.sa_mask);
-  for (int i = 0; i < 3; ++i) {
+  for (size_t i = 0; i < std::size(kSignals); ++i) {
     sigaction(kSignals[i], nullptr, &before_[i]);
     if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);  // nohup stays in force
   }
 }
 
 InterruptGuard::~InterruptGuard() {
-  for (int i = 0; i < 3; ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_[i], nullptr);
 }
 
 int InterruptGuard::pending() { return pending_signal; }

@@ -8,10 +8,6 @@
 //   found; the archive's own lengths and checksums cover the bytes between entries.
 #include "softamp/train/checkpoint.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cstring>
 #include <map>
 #include <set>
@@ -19,11 +15,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "softamp/data/images.h"
 #include "softamp/data/npy.h"
 #include "softamp/graph/trace.h"
 #include "src/data/archive.h"
-#include "src/report/whole_file.h"
+#include "src/files/output_file.h"
+#include "src/files/place.h"
 #include "src/tensor/npy_types.h"
+#include "src/train/checkpoint_file.h"
 
 namespace softamp {
 namespace {
@@ -31,6 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kName = "the checkpoint";
 constexpr std::string_view kJsonEntry = "checkpoint.json";
 constexpr std::string_view kStart = "{\"softamp_checkpoint\":1,\"checksum\":\"";
 constexpr size_t kDigits = 32;
@@ -110,15 +110,6 @@ std::vector<archive::Entry> entries_of(const Checkpoint& c, const fs::path& file
   return entries;
 }
 
-/// A renamed file survives a power cut only if the folder is on disk, too. Some file systems cannot synchronise a
-/// folder; the file itself is still complete.
-void synchronise_folder(const fs::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  ::fsync(descriptor);
-  ::close(descriptor);
-}
-
 /// The text of checkpoint.json, after its checksum has been found to agree.
 std::string checked_json(std::span<const archive::Entry> entries, const fs::path& file) {
   if (entries.empty() || entries.back().name != kJsonEntry)
@@ -178,24 +169,60 @@ Checkpoint read(std::span<const archive::Entry> entries, const fs::path& file) {
 
 }  // namespace
 
-void save_checkpoint(const Checkpoint& checkpoint, const fs::path& file) {
-  struct stat status {};
-  if (file.filename().empty() || (::stat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode)))
+namespace train_detail {
+namespace {
+
+fs::path checked(fs::path file) {
+  const files::Place place(file);
+  if (file.filename().empty() || place.is_folder() || place.is_special())
     fail(file, "cannot be replaced; expected the name of a regular file");
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const fs::path temporary = folder / ("." + file.filename().string() + "." + std::to_string(::getpid()) + ".part");
+  return file;
+}
+
+files::FileLock locked(const fs::path& file) {
   try {
-    archive::write_zip(temporary, entries_of(checkpoint, file));
-  } catch (const CheckpointError&) {
-    throw;
-  } catch (const std::exception& e) {
-    fail(file, std::string("the checkpoint cannot be written: ") + e.what());
+    return files::FileLock(file, kName);
+  } catch (const files::LockedError& e) {
+    throw CheckpointError(e.what());
   }
-  Replacement replacement(temporary, file);  // write_zip removes what it could not finish
-  std::error_code error;
-  replacement.put_in_place(error);
-  if (error) fail(file, "the checkpoint cannot be put in place: " + error.message());
-  synchronise_folder(folder);
+}
+
+/// Errors of files and archives as those of checkpoints.
+template <class Act>
+void written(const Act& act) {
+  try {
+    act();
+  } catch (const files::OutputError& e) {
+    throw CheckpointError(e.what());
+  } catch (const DataError& e) {
+    throw CheckpointError(e.what());
+  }
+}
+
+}  // namespace
+
+Checkpoint load_alone(const fs::path& file) {
+  const files::FileLock lock = locked(file);
+  return load_checkpoint(file);
+}
+
+CheckpointFile::CheckpointFile(fs::path file) : file_(checked(std::move(file))), lock_(locked(file_)) {
+  written([&] { files::OutputFile(file_, lock_, kName); });
+}
+
+void CheckpointFile::save(const Checkpoint& checkpoint) {
+  const std::vector<archive::Entry> entries = entries_of(checkpoint, file_);
+  written([&] {
+    files::OutputFile out(file_, lock_, kName);
+    archive::write_zip(out, entries);
+    out.commit();
+  });
+}
+
+}  // namespace train_detail
+
+void save_checkpoint(const Checkpoint& checkpoint, const fs::path& file) {
+  train_detail::CheckpointFile(file).save(checkpoint);
 }
 
 Checkpoint load_checkpoint(const fs::path& file) {

@@ -3,21 +3,23 @@
 #include "softamp/train/checkpoint.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 
 #include "softamp/data/images.h"
 #include "src/data/archive.h"
+#include "src/files/file_lock.h"
+#include "src/train/checkpoint_file.h"
 #include "tests/files.h"
 #include "tests/refusal.h"
+#include "tests/small_disk.h"
 
 namespace softamp {
 namespace {
 
 using test::read_text;
+using test::SmallDisk;
 using test::TemporaryFolder;
 using test::write_text;
 
@@ -137,7 +139,9 @@ TEST(Checkpoint, WhatIsNoCheckpointIsNamed) {
   save_checkpoint(sample(1), folder.file("a.npz"));
   std::vector<archive::Entry> entries = archive::read_zip(folder.file("a.npz"), 1 << 20);
   const auto error_of = [&](const std::vector<archive::Entry>& changed) {
-    archive::write_zip(folder.file("b.npz"), changed);
+    files::OutputFile out(folder.file("b.npz"));
+    archive::write_zip(out, changed);
+    out.commit();
     return load_error(folder.file("b.npz"));
   };
   // The archive's own checksums agree in all of these.
@@ -167,25 +171,6 @@ TEST(Checkpoint, WhatIsSavedMustBeJson) {
   EXPECT_EQ(folder.entries(), 0u);
 }
 
-/// Files of this process cannot grow beyond so many bytes while it lives: a disk that is full.
-class SmallDisk {
- public:
-  explicit SmallDisk(rlim_t bytes) {
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~SmallDisk() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_;
-  void (*handler_)(int);
-};
-
 TEST(Checkpoint, ABrokenWriteLeavesTheGoodOne) {
   const TemporaryFolder folder;
   const std::string file = folder.file("a.npz");
@@ -205,9 +190,33 @@ TEST(Checkpoint, ABrokenWriteLeavesTheGoodOne) {
     EXPECT_EQ(folder.entries(), 1u) << "temporary files stay behind";
   }
   // The temporary file's place is taken.
-  std::filesystem::create_directory(folder.path() / (".a.npz." + std::to_string(getpid()) + ".part"));
+  std::filesystem::create_directory(folder.path() / ".a.npz.part");
   EXPECT_NE(save_error(later, file), "");
   EXPECT_EQ(read_text(file), good);
+}
+
+// Two runs with one checkpoint would each keep half of theirs.
+TEST(Checkpoint, OneWriterAtATime) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("a.npz"), link = folder.file("link.npz");
+  const std::string busy = " is being written by process " + std::to_string(getpid()) + "; expected one run at a time";
+  save_checkpoint(sample(1), file);
+  std::filesystem::create_symlink("a.npz", link);
+  {
+    train_detail::CheckpointFile mine(file);
+    for (const std::string& name : {file, link}) {
+      EXPECT_EQ(save_error(sample(2), name), "the checkpoint: '" + name + "'" + busy);
+      EXPECT_EQ(test::refusal<CheckpointError>([&] { train_detail::load_alone(name); }),
+                "the checkpoint: '" + name + "'" + busy);
+    }
+    mine.save(sample(3));
+    mine.save(sample(2));
+    expect_equal(load_checkpoint(file), sample(2));
+  }
+  EXPECT_EQ(folder.entries(), 2u) << "neither a lock nor a part stays";
+  save_checkpoint(sample(3), link);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  expect_equal(train_detail::load_alone(file), sample(3));
 }
 
 TEST(Checkpoint, PlacesThatCannotHoldOne) {

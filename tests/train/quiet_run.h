@@ -15,6 +15,13 @@ inline TrainSettings settings_over(nlohmann::ordered_json settings, const std::s
   return TrainSettings::from_json(settings.dump());
 }
 
+/// 2 epochs of 64 generated images, each 8 batches of 8, without evaluation.
+inline TrainSettings small_run(const std::string& more = "{}") {
+  return settings_over(nlohmann::ordered_json::parse(R"({"network": "small_cnn", "generated": true, "train_images": 64,
+      "test_images": 20, "batch_size": 8, "epochs": 2, "seed": 5, "evaluate": false})"),
+                       more);
+}
+
 inline RunSummary quiet_run(const TrainSettings& settings, RunOutput output = {}) {
   output.quiet = true;
   output.progress = false;

@@ -26,19 +26,11 @@ using test::contains;
 using test::quiet_run;
 using test::read_text;
 using test::refusal;
-using test::settings_over;
+using test::small_run;
 using test::stopped_run;
 using test::TemporaryFolder;
 using test::write_text;
 using Json = nlohmann::ordered_json;
-
-// Runs. Each epoch of 64 images is 8 batches of 8.
-
-TrainSettings small_run(const std::string& more = "{}") {
-  Json json = Json::parse(R"({"network": "small_cnn", "generated": true, "train_images": 64, "test_images": 20,
-                              "batch_size": 8, "epochs": 2, "seed": 5, "evaluate": false})");
-  return settings_over(std::move(json), more);
-}
 
 struct Stopped {
   const char *name, *settings;
@@ -115,12 +107,15 @@ TEST(TrainingRun, ACrashBetweenCheckpoints) {
   const RunSummary whole = quiet_run(settings, {.log = whole_log});
   struct Crash {};
   for (const int64_t at : {4, 7, 9, 11, 16}) {
-    const std::string log = folder.file("part.jsonl"), file = folder.file("part.npz");
+    const std::string log = folder.file("part.jsonl"), file = folder.file("part.npz"), then = folder.file("then.npz");
     RunOutput output{.log = log, .checkpoint = file, .checkpoint_every = 3};
-    output.on_step = [at](const StepResult& result) {
-      if (result.step + 1 == at) throw Crash{};
+    output.on_step = [&](const StepResult& result) {
+      if (result.step + 1 != at) return;
+      std::filesystem::copy_file(file, then);  // what a kill leaves; an error would be followed by a checkpoint
+      throw Crash{};
     };
     EXPECT_THROW(quiet_run(settings, output), Crash);
+    std::filesystem::rename(then, file);
     std::ofstream(log, std::ios::app) << "{\"step\":99,\"lo";  // a line that was being written
     EXPECT_EQ(load_checkpoint(file).state.step, (at - 1) / 3 * 3);
     const RunSummary rest = quiet_run(settings, {.log = log, .checkpoint = file, .resume = file});
@@ -564,10 +559,23 @@ TEST(TrainingRun, NothingIsWrittenOverWhatIsReadOrWritten) {
   };
   RunOutput output;
   output.log = (folder.path() / "." / "recipe.json").string();
-  EXPECT_EQ(refused(output), "the log '" + output.log + "' is the recipe that is read; expected another file");
+  EXPECT_EQ(refused(output), "the log: '" + output.log + "' is the recipe that is read; expected another file");
   output.log = output.checkpoint = other;
-  EXPECT_EQ(refused(output), "the checkpoint '" + other + "' is the file of the log; expected another file");
+  EXPECT_EQ(refused(output), "the checkpoint: '" + other + "' is the file of the log; expected another file");
   EXPECT_EQ(read_text(recipe), R"({"allowlist": ["MatMul"]})");
+  output = {.log = other, .resume = other};
+  EXPECT_EQ(refused(output), "the log: '" + other + "' is the checkpoint to resume from; expected another file");
+  // Data, also through a link.
+  const std::string images = folder.file("train-images-idx3-ubyte"), link = folder.file("link.npz");
+  write_text(images, "images");
+  std::filesystem::create_symlink("train-images-idx3-ubyte", link);
+  TrainSettings with_data = settings;
+  with_data.generated = false;
+  with_data.data = folder.path().string();
+  for (const RunOutput& onto : {RunOutput{.log = images}, RunOutput{.checkpoint = link}})
+    EXPECT_TRUE(contains(refusal<std::invalid_argument>([&] { quiet_run(with_data, onto); }),
+                         "' is one of the images that are read; expected another file"));
+  EXPECT_EQ(read_text(images), "images");
 }
 
 }  // namespace

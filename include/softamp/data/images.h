@@ -61,6 +61,9 @@ ImageSets generated_images(int64_t height, int64_t width, int64_t channels, int6
 /// The folder of real data: `given` if not empty, else the environment variable SOFTAMP_DATA if set.
 std::optional<std::filesystem::path> data_folder(std::string_view given = {});
 
+/// The identity of a set, in whatever folder and packing: XXH3-128 over pixels and labels, 32 hexadecimal digits.
+std::string contents_hash(const ImageSet& set);
+
 /// Images as a tensor [indices, h, w, c] of a floating dtype, x/255 correctly rounded to nearest even in that dtype
 /// (TUTORIAL G41); labels as int32 [indices].
 Tensor normalise(const ImageSet& set, std::span<const int64_t> indices, DType dtype);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <csignal>
+#include <iterator>
 
 namespace softamp {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP are only noted (SIGHUP under nohup stays ignored). Only one may exist at
-/// a time; its end restores the handlers from before.
+/// While it lives, SIGINT, SIGTERM, SIGHUP and SIGPIPE are only noted; one that is ignored, as SIGHUP under nohup,
+/// stays ignored. After SIGPIPE, nobody reads the output any more, and writing fails (EPIPE). Only one guard may exist
+/// at a time; its end restores the handlers from before.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -18,8 +20,8 @@ class InterruptGuard {
   static int pending();
 
  private:
-  static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
-  struct sigaction before_[3];
+  static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+  struct sigaction before_[std::size(kSignals)];
 };
 
 }  // namespace softamp

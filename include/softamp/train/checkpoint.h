@@ -24,7 +24,8 @@ struct Checkpoint {
 };
 
 /// Writes the file whole or not at all: a temporary file beside it is synchronised to disk, then renamed, so that a
-/// broken checkpoint never replaces a good one. Throws CheckpointError.
+/// broken checkpoint never replaces a good one. A link is followed. Throws CheckpointError: also where another run
+/// writes the file.
 void save_checkpoint(const Checkpoint& checkpoint, const std::filesystem::path& file);
 /// Throws CheckpointError: not an archive, truncated, a checksum that does not match (both are printed), an entry
 /// missing.

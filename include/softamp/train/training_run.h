@@ -22,13 +22,15 @@
 
 namespace softamp {
 
-/// Where a run's output goes, and what may stop it. Nothing here changes its results.
+/// Where a run's output goes, and what may stop it. Nothing here changes its results. No two runs, of any process,
+/// write one log or checkpoint, and none resumes from a checkpoint that another is writing.
 struct RunOutput {
   /// File of JSON lines [=none]: line 1 {"softamp_log":1,"settings":{...},"warnings":[...]}, then one object a step
   /// (StepResult::json, with hashes of the weights), an epoch, an evaluation; no times. A resumed run continues the log
   /// from the checkpoint's step, so that it becomes the log of a run that was never stopped.
   std::string log{};
-  std::string checkpoint{};      ///< file [=none]: at the end, when interrupted, and every `checkpoint_every` steps
+  std::string checkpoint{};      ///< file [=none]: at the end, when interrupted, every `checkpoint_every` steps, and
+                                 ///< before an error ends the run: the state after the last whole step
   int64_t checkpoint_every = 0;  ///< (0: only at the end or when interrupted)
   /// Checkpoint to resume from [=none]. Settings must be the same, except those that change no bit of a step: program,
   /// data and generated (the images' contents are compared), test_images, epochs, steps, evaluate, evaluate_every,
@@ -48,6 +50,13 @@ struct Evaluation {
   double accuracy() const { return images ? static_cast<double>(correct) / static_cast<double>(images) : 0; }
 };
 
+/// What a run read besides its settings, by its contents: XXH3-128 as 32 hexadecimal digits.
+struct RunInputs {
+  std::string images, test_images;  ///< contents_hash (images.h), after train_images and test_images
+  std::string recipe;               ///< lists and patterns of the mechanism's recipe, from any file; "": none
+  bool operator==(const RunInputs&) const = default;
+};
+
 /// How a mechanism of mixed precision changed the gradient graph of a run.
 struct MechanismSummary {
   std::string mechanism;                ///< Mechanism::text
@@ -64,15 +73,17 @@ struct RunSummary {
   std::vector<Evaluation> evaluations;        ///< including those before it was resumed
   double seconds = 0, images_per_second = 0;  ///< of the timed epochs' steps in this process
   std::vector<std::string> weight_hashes;     ///< at the end, per replica
+  RunInputs inputs;
   Trainer::Memory memory;
   std::optional<MechanismSummary> mechanism;  ///< where there is one
 };
 
 /// Prints, as the tutorial does: "Executing warmup run...", after each epoch "Average loss: <l> --- time so far <s>",
 /// then "throughput <x> images/s", and "Evaluation: accuracy <a> %, loss <l> on <n> test images" after each evaluation;
-/// the caller prints the last line. The trainer's warnings and memory, and the mechanism's changes, go to standard
-/// error. Throws DataError, CheckpointError, std::invalid_argument, FloatingPointError, std::runtime_error (a log or
-/// plot that cannot be written).
+/// the caller prints the last line. The settings, once all that is read has been found good, the trainer's warnings and
+/// memory, and the mechanism's changes go to standard error; so does a checkpoint that cannot be written when an error
+/// ends the run, even if `quiet`. Throws DataError, CheckpointError, std::invalid_argument, FloatingPointError,
+/// std::runtime_error (a log or plot that cannot be written, files that another run writes).
 RunSummary run_training(const TrainSettings& settings, const RunOutput& output = {});
 
 }  // namespace softamp

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "softamp/graph/trace.h"
+#include "src/precision/recipe_source.h"
 
 namespace softamp::train_detail {
 namespace {
@@ -78,10 +79,11 @@ ImageSets load_data(const TrainSettings& s, const NetworkInfo& network) {
   return sets;
 }
 
-std::string contents_hash(const ImageSet& set) {
-  const std::string text = hash_text(set.pixels.data(), set.pixels.size()) +
-                           hash_text(set.labels.data(), set.labels.size() * sizeof(int32_t));
-  return hash_text(text.data(), text.size());
+RunInputs inputs_of(const TrainSettings& s, const ImageSets& data) {
+  RunInputs inputs{contents_hash(data.train), contents_hash(data.test), {}};
+  if (const std::string recipe = recipe_contents(s.mechanism_value()); !recipe.empty())
+    inputs.recipe = hash_text(recipe.data(), recipe.size());
+  return inputs;
 }
 
 Model model_of(const TrainSettings& s, const NetworkInfo& network) {

@@ -6,6 +6,7 @@
 #include "softamp/data/images.h"
 #include "softamp/train/models.h"
 #include "softamp/train/train_settings.h"
+#include "softamp/train/training_run.h"
 
 namespace softamp::train_detail {
 
@@ -21,7 +22,7 @@ ImageSets load_data(const TrainSettings& settings, const NetworkInfo& network);
 /// The network with the settings' batch, precision, mechanism and loss.
 Model model_of(const TrainSettings& settings, const NetworkInfo& network);
 
-/// XXH3-128 over pixels and labels.
-std::string contents_hash(const ImageSet& set);
+/// The contents of these sets, which load_data has cut, and of the mechanism's recipe. Throws as Recipe::find.
+RunInputs inputs_of(const TrainSettings& settings, const ImageSets& data);
 
 }  // namespace softamp::train_detail

@@ -34,8 +34,10 @@ std::string RunProgress::to_json() const {
     json["evaluations"].push_back(
         {{"step", e.step}, {"images", e.images}, {"correct", e.correct}, {"loss", round_trip_text(e.loss)}});
   json["log_lines"] = log_lines;
-  json["data"] = data;
-  if (!recipe.empty()) json["recipe"] = recipe;
+  if (!unlogged.empty()) json["unlogged"] = unlogged;
+  json["data"] = inputs.images;
+  json["test_data"] = inputs.test_images;
+  if (!inputs.recipe.empty()) json["recipe"] = inputs.recipe;
   return json.dump();
 }
 
@@ -48,8 +50,8 @@ RunProgress RunProgress::from_json(const std::string& text) {
   for (const Json& e : json.at("evaluations"))
     p.evaluations.push_back({e.at("step"), e.at("images"), e.at("correct"), exact_number_of(e.at("loss"))});
   p.log_lines = json.at("log_lines");
-  p.data = json.at("data");
-  p.recipe = json.value("recipe", "");
+  p.unlogged = json.value("unlogged", std::vector<std::string>());
+  p.inputs = {json.at("data"), json.value("test_data", ""), json.value("recipe", "")};
   return p;
 }
 

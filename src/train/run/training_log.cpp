@@ -2,24 +2,25 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
-#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "src/report/whole_file.h"
+#include "src/files/output_file.h"
+#include "src/files/place.h"
 #include "src/train/json_number.h"
 #include "src/train/settings/settings_fields.h"
 
 namespace softamp::train_detail {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kName = "the log";
 
 double number_of(const Json& json) {
   if (json.is_number()) return json.get<double>();
@@ -33,24 +34,35 @@ double number_of(const Json& json) {
 
 }  // namespace
 
-TrainingLog::TrainingLog(std::string file, const TrainSettings& settings, const std::vector<std::string>& warnings)
-    : file_(std::move(file)) {
+TrainingLog::TrainingLog(std::string file) : file_(std::move(file)) {
   if (file_.empty()) return;
-  open(false);
-  write(first_line(settings, warnings));
+  lock_.emplace(file_, kName);
+  if (!files::Place(file_).is_special()) files::OutputFile(file_, *lock_, kName);
 }
 
-TrainingLog::TrainingLog(std::string file, const TrainSettings& settings, const std::vector<std::string>& warnings,
-                         int64_t keep)
-    : file_(std::move(file)), lines_(keep) {
-  if (file_.empty()) return;
-  std::ifstream in(file_, std::ios::binary);
-  if (!in) {
-    lines_before_ = keep;
-    open(false);
-    write(first_line(settings, warnings));
-    return;
+void TrainingLog::begin(const TrainSettings& settings, const std::vector<std::string>& warnings) {
+  if (!file_.empty()) start(first_line(settings, warnings), nullptr, 0);
+}
+
+void TrainingLog::resume(const TrainSettings& settings, const std::vector<std::string>& warnings, int64_t keep,
+                         const std::vector<std::string>& unlogged) {
+  lines_ = keep;
+  if (!file_.empty()) go_on(settings, warnings, keep);
+  for (const std::string& line : unlogged) {
+    note_loss(Json::parse(line));
+    add(line);
   }
+  write_out();
+}
+
+void TrainingLog::go_on(const TrainSettings& settings, const std::vector<std::string>& warnings, int64_t keep) {
+  const files::Place place(file_);
+  if (!place.there || place.is_special()) {
+    lines_before_ = keep;
+    return start(first_line(settings, warnings), nullptr, 0);
+  }
+  std::ifstream in(file_, std::ios::binary);
+  if (!in) fail(file_, std::string("cannot be read: ") + std::strerror(errno) + "; expected the log to go on with");
   std::string line;
   std::getline(in, line);
   const Json first = Json::parse(line, nullptr, false);
@@ -62,32 +74,28 @@ TrainingLog::TrainingLog(std::string file, const TrainSettings& settings, const 
   if (!before.is_number_integer() || before < 0)
     fail(file_, "line 1: 'lines_before' is " + before.dump() + "; expected a whole number, 0 or more");
   lines_before_ = std::min(before.get<int64_t>(), keep);
-  // The kept part goes to a new file, which replaces the old one: a crash in between loses nothing.
-  const std::string partial = file_ + ".partial";
-  std::ofstream out(partial, std::ios::binary | std::ios::trunc);
-  if (!out) fail(partial, std::string("cannot be written: ") + std::strerror(errno));
-  Replacement replacement(partial, file_);
-  out << first_line(settings, warnings) << '\n';
-  int64_t kept = lines_before_;
-  for (; kept < keep && std::getline(in, line) && !in.eof(); ++kept) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object()) break;
-    if (json.contains("loss")) kept_losses_.push_back(number_of(json["loss"]));
-    out << line << '\n';
-  }
-  out.close();
-  if (kept < keep)
-    fail(file_, std::to_string(kept - lines_before_) + " whole lines after line 1; expected the " +
-                    std::to_string(keep - lines_before_) + " of the run up to its checkpoint");
-  std::error_code error;
-  if (out) replacement.put_in_place(error);
-  if (!out || error) fail(file_, "not all could be written; is the disk full?");
-  open(true);
+  start(first_line(settings, warnings), &in, keep - lines_before_);
 }
 
-void TrainingLog::open(bool append) {
-  out_.open(file_, append ? std::ios::binary | std::ios::app : std::ios::binary | std::ios::trunc);
-  if (!out_) fail(file_, std::string("cannot be written: ") + std::strerror(errno) + "; expected a file for the log");
+/// Begins the file: line 1, and the next `keep` lines of `kept`. A crash in between loses nothing of the old one.
+void TrainingLog::start(const std::string& first_line, std::istream* kept, int64_t keep) {
+  if (!files::Place(file_).is_special()) {
+    files::OutputFile out(file_, *lock_, kName);
+    out.write(first_line + '\n');
+    int64_t found = 0;
+    for (std::string line; found < keep && std::getline(*kept, line) && !kept->eof(); ++found) {
+      const Json json = Json::parse(line, nullptr, false);
+      if (!json.is_object()) break;
+      note_loss(json);
+      out.write(line + '\n');
+    }
+    if (found < keep)
+      fail(file_, std::to_string(found) + " whole lines after line 1; expected the " + std::to_string(keep) +
+                      " of the run up to its checkpoint");
+    out.commit();
+  }
+  out_.emplace(file_, kName);
+  if (files::Place(file_).is_special()) out_->append(first_line + '\n');
 }
 
 std::string TrainingLog::first_line(const TrainSettings& settings, const std::vector<std::string>& warnings) const {
@@ -99,32 +107,38 @@ std::string TrainingLog::first_line(const TrainSettings& settings, const std::ve
   return json.dump();
 }
 
-/// A line is complete in the file before the run continues, so that readers, and a crash, find only complete lines.
-void TrainingLog::write(const std::string& line) {
-  if (file_.empty()) return;
-  out_ << line << '\n' << std::flush;
-  if (!out_) fail(file_, "not all could be written; is the disk full?");
+void TrainingLog::note_loss(const Json& line) {
+  if (line.contains("loss")) kept_losses_.push_back(number_of(line["loss"]));
 }
 
-void TrainingLog::step(const StepResult& result) {
+void TrainingLog::add(std::string line) {
   ++lines_;
-  if (!file_.empty()) write(result.json());
+  if (!file_.empty()) waiting_.push_back(std::move(line));
 }
+
+/// A line is complete in the file before the run continues, so that readers, and a crash, find only complete lines.
+void TrainingLog::write_out() {
+  for (; !waiting_.empty(); waiting_.pop_front()) out_->append(waiting_.front() + '\n');
+}
+
+void TrainingLog::synchronise() {
+  if (out_) out_->synchronise();
+}
+
+void TrainingLog::step(const StepResult& result) { add(file_.empty() ? std::string() : result.json()); }
 
 void TrainingLog::epoch(int64_t epoch, bool warmup, int64_t step, double average_loss) {
-  ++lines_;
-  write(Json{{"epoch", epoch}, {"warmup", warmup}, {"step", step}, {"average_loss", json_number(average_loss)}}.dump());
+  add(Json{{"epoch", epoch}, {"warmup", warmup}, {"step", step}, {"average_loss", json_number(average_loss)}}.dump());
 }
 
 void TrainingLog::evaluation(const Evaluation& e) {
-  ++lines_;
-  write(Json{{"evaluation",
-              {{"step", e.step},
-               {"images", e.images},
-               {"correct", e.correct},
-               {"loss", json_number(e.loss)},
-               {"accuracy", e.accuracy()}}}}
-            .dump());
+  add(Json{{"evaluation",
+            {{"step", e.step},
+             {"images", e.images},
+             {"correct", e.correct},
+             {"loss", json_number(e.loss)},
+             {"accuracy", e.accuracy()}}}}
+          .dump());
 }
 
 }  // namespace softamp::train_detail

@@ -8,39 +8,61 @@
 //   {"evaluation":{"step":128,"images":1024,"correct":800,"loss":0.7,"accuracy":0.78125}}
 #pragma once
 
-#include <fstream>
+#include <cstdint>
+#include <deque>
+#include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "softamp/train/training_run.h"
+#include "src/files/appended_file.h"
+#include "src/files/file_lock.h"
 
 namespace softamp::train_detail {
 
 class TrainingLog {
  public:
-  /// A new log, or none if `file` is empty. Throws std::runtime_error if it cannot be written.
-  TrainingLog(std::string file, const TrainSettings& settings, const std::vector<std::string>& warnings);
-  /// The log of a resumed run: the first `keep` lines after line 1 stay, the rest is removed, and line 1 holds the
-  /// current settings. A new file begins with line 1, which says how many lines are missing. Throws std::runtime_error:
-  /// no log, too short, or of a run with other settings.
-  TrainingLog(std::string file, const TrainSettings& settings, const std::vector<std::string>& warnings, int64_t keep);
+  /// No file where `file` is empty. Else it is locked and tried; what is in it stays until begin or resume. Throws
+  /// std::runtime_error: it cannot be written, or another run writes it.
+  explicit TrainingLog(std::string file);
 
+  /// A new log. This and all that write throw std::runtime_error where the file cannot be written.
+  void begin(const TrainSettings& settings, const std::vector<std::string>& warnings);
+  /// The log of a resumed run: the first `keep` lines after line 1 stay, the rest is removed, and line 1 holds the
+  /// current settings; `unlogged` follows. A new file begins with line 1, which says how many lines are missing. Throws
+  /// std::runtime_error: no log, too short, or of a run with other settings.
+  void resume(const TrainSettings& settings, const std::vector<std::string>& warnings, int64_t keep,
+              const std::vector<std::string>& unlogged);
+
+  /// Lines that wait for write_out.
   void step(const StepResult& result);
   void epoch(int64_t epoch, bool warmup, int64_t step, double average_loss);
   void evaluation(const Evaluation& evaluation);
+  /// Writes what waits, each line whole or not at all. What could not be written waits on.
+  void write_out();
+  /// What was written is on the disk then: a checkpoint may count on it.
+  void synchronise();
 
-  /// Lines after line 1, whether or not they are written to a file.
+  /// Lines after line 1 that are written, or would be if there were a file.
   int64_t lines() const { return lines_; }
+  const std::deque<std::string>& waiting() const { return waiting_; }
   /// Losses of the steps whose lines were kept.
   const std::vector<double>& kept_losses() const { return kept_losses_; }
 
  private:
-  void open(bool append);
-  void write(const std::string& line);
+  void go_on(const TrainSettings& settings, const std::vector<std::string>& warnings, int64_t keep);
+  void start(const std::string& first_line, std::istream* kept, int64_t keep);
+  void note_loss(const nlohmann::ordered_json& line);
+  void add(std::string line);
   std::string first_line(const TrainSettings& settings, const std::vector<std::string>& warnings) const;
 
   std::string file_;
-  std::ofstream out_;
+  std::optional<files::FileLock> lock_;
+  std::optional<files::AppendedFile> out_;
+  std::deque<std::string> waiting_;
   int64_t lines_ = 0, lines_before_ = 0;
   std::vector<double> kept_losses_;
 };

@@ -1,22 +1,21 @@
 #include "softamp/train/training_run.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <iostream>
 #include <stdexcept>
 
 #include "softamp/data/sampler.h"
-#include "softamp/graph/trace.h"
 #include "softamp/train/checkpoint.h"
+#include "src/data/image_files.h"
+#include "src/files/output_file.h"
+#include "src/files/place.h"
+#include "src/files/run_files.h"
 #include "src/precision/recipe_source.h"
 #include "src/report/decimal_text.h"
 #include "src/report/progress.h"
-#include "src/report/same_file.h"
+#include "src/train/checkpoint_file.h"
 #include "src/train/evaluation.h"
 #include "src/train/run/loss_curve.h"
 #include "src/train/run/run_data.h"
@@ -27,7 +26,6 @@
 namespace softamp {
 namespace {
 
-using train_detail::contents_hash;
 using train_detail::model_of;
 using train_detail::RunProgress;
 using train_detail::TrainingLog;
@@ -38,15 +36,9 @@ TrainerOptions trainer_options(const TrainSettings& s, const RunOutput& output) 
   return o;
 }
 
-/// Finds out at the start of a long run that its checkpoint cannot be written.
-void check_checkpoint_place(const std::string& file) {
-  if (file.empty()) return;
-  const std::filesystem::path path(file);
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  if (std::filesystem::is_directory(path))
-    throw CheckpointError(file + ": is a folder; expected the name of a file for the checkpoint");
-  if (::access(folder.c_str(), W_OK | X_OK) != 0)
-    throw CheckpointError(file + ": the folder " + folder.string() + " cannot be written to: " + std::strerror(errno));
+std::optional<train_detail::CheckpointFile> checkpoint_of(const RunOutput& output) {
+  if (output.checkpoint.empty()) return std::nullopt;
+  return train_detail::CheckpointFile(output.checkpoint);
 }
 
 std::optional<MechanismSummary> mechanism_of(const TrainSettings& s, const Trainer& trainer) {
@@ -64,24 +56,15 @@ std::optional<MechanismSummary> mechanism_of(const TrainSettings& s, const Train
 /// A NaN of either sign is "nan".
 std::string fixed(double x, int places) { return x != x ? "nan" : fixed_places(x, places); }
 
-/// Refuses two outputs in one file, and an output that would replace the recipe.
+/// Refuses two outputs in one file, and an output that would replace what is read.
 void check_outputs(const TrainSettings& settings, const RunOutput& output) {
-  struct Written {
-    const char* what;
-    const std::string& file;
-  };
-  const Written written[] = {{"log", output.log}, {"checkpoint", output.checkpoint}, {"plot", output.plot}};
-  const auto refuse = [](const Written& w, const std::string& other) {
-    throw std::invalid_argument(std::string("the ") + w.what + " '" + w.file + "' is " + other +
-                                "; expected another file");
-  };
-  const std::string recipe = recipe_file(settings.mechanism_value());
-  for (size_t i = 0; i < std::size(written); ++i) {
-    if (same_file(written[i].file, recipe)) refuse(written[i], "the recipe that is read");
-    for (size_t k = 0; k < i; ++k)
-      if (same_file(written[i].file, written[k].file))
-        refuse(written[i], std::string("the file of the ") + written[k].what);
-  }
+  constexpr const char* kResumed = "the checkpoint to resume from";
+  files::RunFiles files;
+  files.reads("the recipe that is read", recipe_file(settings.mechanism_value())).reads(kResumed, output.resume);
+  if (const auto folder = settings.generated ? std::nullopt : data_folder(settings.data))
+    files.reads("one of the images that are read", image_files(*folder));
+  files.writes("the log", output.log).replaces("the checkpoint", output.checkpoint, kResumed);
+  files.writes("the plot", output.plot).check();
 }
 
 /// Time of the timed epochs' steps; evaluations and checkpoints are not counted.
@@ -102,6 +85,8 @@ class Run {
   Run(const TrainSettings& settings, const RunOutput& output)
       : s_(train_detail::settled(settings)),
         out_(output),
+        log_(output.log),
+        checkpoint_(checkpoint_of(output)),
         network_(find_network(s_.network)),
         data_(train_detail::load_data(s_, network_)),
         sampler_(data_.train.count, s_.batch_size, s_.shuffle, s_.seed),
@@ -109,19 +94,24 @@ class Run {
         steps_per_epoch_(sampler_.batches_per_epoch() / batches_per_step_),
         total_(total_steps()),
         trainer_(model_of(s_, network_), trainer_options(s_, output)) {
-    progress_.data = contents_hash(data_.train);
-    if (const std::string recipe = recipe_contents(s_.mechanism_value()); !recipe.empty())
-      progress_.recipe = hash_text(recipe.data(), recipe.size());
+    summary_.inputs = progress_.inputs = train_detail::inputs_of(s_, data_);
     if (!out_.resume.empty()) resume();
     line_ = std::make_unique<Progress>("train", static_cast<uint64_t>(total_), "steps", static_cast<uint64_t>(step_));
     introduce();
-    log_ = out_.resume.empty() ? std::make_unique<TrainingLog>(out_.log, s_, trainer_.warnings())
-                               : std::make_unique<TrainingLog>(out_.log, s_, trainer_.warnings(), progress_.log_lines);
+    if (out_.resume.empty())
+      log_.begin(s_, trainer_.warnings());
+    else
+      log_.resume(s_, trainer_.warnings(), progress_.log_lines, progress_.unlogged);
   }
 
   RunSummary run() {
-    summary_.finished = train();
-    save();  // before the last evaluation: a longer run can resume from here as if it had not ended
+    try {
+      summary_.finished = train();
+      save();  // before the last evaluation: a longer run can resume from here as if it had not ended
+    } catch (...) {
+      keep_last_state();
+      throw;
+    }
     if (summary_.finished && timed_steps_ > 0) {
       summary_.images_per_second =
           static_cast<double>(timed_steps_ * batches_per_step_ * s_.batch_size) / watch_.seconds();
@@ -152,7 +142,8 @@ class Run {
   }
 
   void resume() {
-    const Checkpoint c = load_checkpoint(out_.resume);
+    const bool held = checkpoint_ && files::Place(out_.resume).same_file(files::Place(out_.checkpoint));
+    const Checkpoint c = held ? load_checkpoint(out_.resume) : train_detail::load_alone(out_.resume);
     const auto refuse = [&](const std::string& what) { throw CheckpointError(out_.resume + ": " + what); };
     std::string difference;
     RunProgress was;
@@ -163,10 +154,11 @@ class Run {
       refuse(std::string("settings or progress are not those of a training run: ") + e.what());
     }
     if (!difference.empty()) refuse("the checkpoint is of a run with other settings: " + difference);
-    if (was.data != progress_.data)
-      refuse("the checkpoint's training images have the hash " + was.data + ", and those of " + data_.train.name +
-             " have " + progress_.data + "; expected the same images");
-    if (was.recipe != progress_.recipe)
+    const RunInputs& now = summary_.inputs;
+    if (was.inputs.images != now.images)
+      refuse("the checkpoint's training images have the hash " + was.inputs.images + ", and those of " +
+             data_.train.name + " have " + now.images + "; expected the same images");
+    if (was.inputs.recipe != now.recipe)
       refuse("the checkpoint is of a run with another recipe than " + s_.mechanism +
              " is now; expected the same lists and "
              "patterns");
@@ -180,11 +172,18 @@ class Run {
     }
     progress_ = std::move(was);
     step_ = c.state.step;
+    std::string& tested = progress_.inputs.test_images;
+    other_test_images_ = s_.evaluate && !tested.empty() && tested != now.test_images;
+    if (s_.evaluate || tested.empty()) tested = now.test_images;
   }
 
   void introduce() const {
     if (out_.quiet) return;
+    std::cerr << s_.program << ": " << s_.to_json() << '\n';
     for (const std::string& warning : trainer_.warnings()) std::cerr << s_.program << ": warning: " << warning << '\n';
+    if (other_test_images_)
+      std::cerr << s_.program << ": warning: the test images are not those of the run in " << out_.resume
+                << "; evaluations before and after cannot be compared\n";
     if (const auto m = mechanism_of(s_, trainer_))
       std::cerr << s_.program << ": mechanism " << m->mechanism << ": " << m->converted << " of " << m->nodes
                 << " nodes of the gradient graph converted, " << fixed(100 * m->low_share, 1)
@@ -229,18 +228,31 @@ class Run {
     const bool timed = !warming_up();
     watch_.start();
     const StepResult result = trainer_.step(next_batches());
-    ++step_;
-    progress_.skipped += !result.applied;
-    progress_.epoch_sum += result.loss;
-    summary_.losses.push_back(result.loss);
-    log_->step(result);
+    note(result, timed);
+    log_.write_out();
     if (out_.on_step) out_.on_step(result);
     if (timed) {
       watch_.stop();
       ++timed_steps_;
+      if (at_epoch_end())
+        say("Average loss: " + fixed(progress_.epoch_losses.back(), 6) + " --- time so far " +
+            fixed(watch_.seconds(), 2));
     }
-    if (at_epoch_end()) end_epoch(timed);
     if (out_.progress && !out_.quiet && line_->due()) show(result);
+  }
+
+  /// All that the step changes here goes with the trainer's state, whatever fails afterwards.
+  void note(const StepResult& result, bool timed) {
+    ++step_;
+    progress_.skipped += !result.applied;
+    progress_.epoch_sum += result.loss;
+    summary_.losses.push_back(result.loss);
+    log_.step(result);
+    if (!at_epoch_end()) return;
+    const double mean = progress_.epoch_sum / static_cast<double>(steps_per_epoch_);
+    progress_.epoch_sum = 0;
+    log_.epoch(step_ / steps_per_epoch_ - 1, !timed, step_, mean);
+    if (timed) progress_.epoch_losses.push_back(mean);
   }
 
   std::vector<Batch> next_batches() const {
@@ -253,15 +265,6 @@ class Run {
     return batches;
   }
 
-  void end_epoch(bool timed) {
-    const double mean = progress_.epoch_sum / static_cast<double>(steps_per_epoch_);
-    progress_.epoch_sum = 0;
-    log_->epoch(step_ / steps_per_epoch_ - 1, !timed, step_, mean);
-    if (!timed) return;
-    progress_.epoch_losses.push_back(mean);
-    say("Average loss: " + fixed(mean, 6) + " --- time so far " + fixed(watch_.seconds(), 2));
-  }
-
   void show(const StepResult& result) {
     line_->update(static_cast<uint64_t>(step_), "loss " + significant_digits(result.loss, 3) + ", scale " +
                                                     significant_digits(static_cast<double>(result.scale_after), 6));
@@ -272,16 +275,43 @@ class Run {
     const auto evaluation = train_detail::evaluate(trainer_, data_.test, s_.batch_size, step_, out_.stop);
     if (!evaluation) return false;
     progress_.evaluations.push_back(*evaluation);
-    log_->evaluation(*evaluation);
+    log_.evaluation(*evaluation);
+    log_.write_out();
     say("Evaluation: accuracy " + fixed(100 * evaluation->accuracy(), 2) + " %, loss " + fixed(evaluation->loss, 6) +
         " on " + std::to_string(evaluation->images) + " test images");
     return true;
   }
 
   void save() {
-    if (out_.checkpoint.empty()) return;
-    progress_.log_lines = log_->lines();
-    save_checkpoint({s_.to_json(false), progress_.to_json(), trainer_.state()}, out_.checkpoint);
+    if (!checkpoint_) return;
+    log_.synchronise();
+    write_checkpoint();
+  }
+
+  void write_checkpoint() {
+    progress_.unlogged.assign(log_.waiting().begin(), log_.waiting().end());
+    progress_.log_lines = log_.lines() - static_cast<int64_t>(log_.waiting().size());
+    unwritable_ = true;
+    checkpoint_->save({s_.to_json(false), progress_.to_json(), trainer_.state()});
+    unwritable_ = false;
+  }
+
+  /// After an error: the state after the last whole step, which is the trainer's still. A second error is told here,
+  /// the first one by the caller.
+  void keep_last_state() noexcept {
+    if (!checkpoint_ || unwritable_) return;
+    try {
+      line_->clear();
+      try {
+        log_.synchronise();
+      } catch (const files::OutputError&) {  // perhaps the very error that ends the run
+      }
+      write_checkpoint();
+      if (!out_.quiet)
+        std::cerr << s_.program << ": the state after " << step_ << " steps is kept in " << out_.checkpoint << '\n';
+    } catch (const std::exception& e) {
+      std::cerr << s_.program << ": the state after " << step_ << " steps is not kept: " << e.what() << '\n';
+    }
   }
 
   void summarise() {
@@ -297,7 +327,7 @@ class Run {
 
   void draw() {
     if (out_.plot.empty()) return;
-    std::vector<double> losses = log_->kept_losses();
+    std::vector<double> losses = log_.kept_losses();
     losses.insert(losses.end(), summary_.losses.begin(), summary_.losses.end());
     if (std::none_of(losses.begin(), losses.end(), [](double x) { return std::isfinite(x); })) return;
     line_->clear();
@@ -308,16 +338,18 @@ class Run {
 
   TrainSettings s_;
   const RunOutput& out_;
+  TrainingLog log_;
+  std::optional<train_detail::CheckpointFile> checkpoint_;
   NetworkInfo network_;
   ImageSets data_;
   Sampler sampler_;
   int64_t batches_per_step_, steps_per_epoch_, total_;
   Trainer trainer_;
   RunProgress progress_;
-  std::unique_ptr<TrainingLog> log_;
   std::unique_ptr<Progress> line_;
   Stopwatch watch_;
   int64_t step_ = 0, timed_steps_ = 0;
+  bool other_test_images_ = false, unwritable_ = false;
   RunSummary summary_;
 };
 
@@ -326,7 +358,6 @@ class Run {
 RunSummary run_training(const TrainSettings& settings, const RunOutput& output) {
   check_outputs(settings, output);
   if (!output.plot.empty()) check_plot_file(output.plot);
-  check_checkpoint_place(output.checkpoint);
   return Run(settings, output).run();
 }
 

@@ -1,0 +1,12 @@
+// The files that a folder of images is read from.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace softamp {
+
+/// Every file there that load_images may read, for images of any size: nothing writes over it. An archive: itself.
+std::vector<std::filesystem::path> image_files(const std::filesystem::path& folder);
+
+}  // namespace softamp

@@ -228,7 +228,6 @@ int run_body(Arguments& a, const std::function<bool(const Arguments&)>& body) {
   }
   settle_data(a);
   settle_backend(a);
-  if (!a.output.quiet) std::cerr << a.name << ": " << a.settings.to_json() << '\n';
   const InterruptGuard guard;
   a.output.stop = [] { return InterruptGuard::pending() != 0; };
   a.output.progress = !a.output.quiet;
@@ -241,6 +240,7 @@ int run_body(Arguments& a, const std::function<bool(const Arguments&)>& body) {
     return kInterrupted + InterruptGuard::pending();
   }
   std::cout << "Program ran successfully\n" << std::flush;
+  if (!std::cout && InterruptGuard::pending() == SIGPIPE) return kInterrupted + SIGPIPE;  // nobody reads on: `| head`
   if (!std::cout) throw std::runtime_error("cannot write to standard output");
   return kSuccess;
 }

@@ -39,8 +39,8 @@ struct Arguments {
   bool print_settings = false;
 };
 
-/// Reads the command line, calls `body`, which trains and says whether it came to the end, and prints the last line.
-/// Returns what main returns; no exception leaves it.
+/// Reads the command line, calls `body`, which prints the settings as run_training does, trains and says whether it
+/// came to the end, and prints the last line. Returns what main returns; no exception leaves it.
 int run_program(int argc, char** argv, const Program& program, const std::function<bool(const Arguments&)>& body);
 
 }  // namespace tutorial

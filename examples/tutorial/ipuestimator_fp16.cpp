@@ -109,6 +109,9 @@ bool train(const tutorial::Arguments& a) {
   };
   Estimator estimator(model_function(s), config);
   Trainer& trainer = estimator.trainer();
+  tutorial::Records records(a, total, data);
+  records.start(trainer);
+  if (!a.output.quiet) std::cerr << a.name << ": " << s.to_json() << '\n';
   if (!a.output.quiet)
     for (const std::string& warning : trainer.warnings()) std::cerr << a.name << ": warning: " << warning << '\n';
   if (const auto& report = trainer.precision_report(); report && !a.output.quiet)
@@ -116,8 +119,6 @@ bool train(const tutorial::Arguments& a) {
               << report->nodes() << " nodes of the gradient graph converted, " << 100 * report->low_share()
               << " % in low precision, " << report->plan.casts.size() << " casts; loss scale " << s.loss_scale << '\n';
 
-  tutorial::Records records(a, total);
-  records.start(trainer);
   const int64_t done = trainer.state().step;
   int64_t next = done * batches_per_step;
   const InputFunction input = [&] {
@@ -125,11 +126,15 @@ bool train(const tutorial::Arguments& a) {
     return Batch{normalise(data.train, images, config.precision.compute), labels_of(data.train, images)};
   };
   bool stopped = false;
-  if (done < total)
-    estimator.train(input, total - done, [&](const StepResult& result) {
+  try {
+    estimator.train(input, std::max<int64_t>(0, total - done), [&](const StepResult& result) {
       stopped = !records.step(result, trainer);
       return !stopped;
     });
+  } catch (...) {
+    records.keep(trainer);
+    throw;
+  }
   records.finish(trainer);
   if (stopped && trainer.state().step < total) return false;
   if (s.evaluate) evaluate(trainer, data.test, s, records);

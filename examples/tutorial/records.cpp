@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <iostream>
 #include <stdexcept>
 
 namespace tutorial {
@@ -13,9 +14,24 @@ using softamp::Tensor;
 using softamp::Trainer;
 using softamp::TrainSettings;
 
-Records::Records(const Arguments& arguments, int64_t total)
+namespace {
+
+/// The text under `key` of a JSON object that Records wrote; "" where it has none.
+std::string text_of(const std::string& object, const std::string& key) {
+  const std::string mark = '"' + key + "\":\"";
+  const size_t at = object.find(mark);
+  if (at == std::string::npos) return {};
+  const size_t begin = at + mark.size();
+  return object.substr(begin, object.find('"', begin) - begin);
+}
+
+}  // namespace
+
+Records::Records(const Arguments& arguments, int64_t total, const softamp::ImageSets& data)
     : arguments_(arguments),
       total_(total),
+      data_(softamp::contents_hash(data.train)),
+      test_data_(softamp::contents_hash(data.test)),
       terminal_(arguments.output.progress && isatty(STDERR_FILENO) == 1),
       drawn_(std::chrono::steady_clock::now()) {}
 
@@ -65,9 +81,19 @@ void Records::resume(Trainer& trainer) const {
   written.evaluate = asked.evaluate;
   written.evaluate_every = asked.evaluate_every;
   written.test_images = asked.test_images;
+  const std::string data = text_of(checkpoint.progress, "data"), tested = text_of(checkpoint.progress, "test_data");
+  if (!data.empty()) {  // else it was written by an earlier program, which went by the folder's name
+    written.data = asked.data;
+    written.generated = asked.generated;
+  }
   if (written.to_json(false) != asked.to_json(false))
     throw std::invalid_argument(file + ": written under the settings " + written.to_json(false) +
                                 "; expected those of this run, " + asked.to_json(false));
+  if (!data.empty() && data != data_)
+    throw std::invalid_argument(file + ": its training images have the hash " + data + ", and those of this run have " +
+                                data_ + "; expected the same images");
+  if (asked.evaluate && !tested.empty() && tested != test_data_ && !arguments_.output.quiet)
+    std::cerr << arguments_.name << ": warning: the test images are not those of the run in " << file << '\n';
   trainer.set_state(checkpoint.state);
 }
 
@@ -90,8 +116,17 @@ bool Records::step(const StepResult& result, const Trainer& trainer) {
 void Records::save(const Trainer& trainer) const {
   if (arguments_.output.checkpoint.empty()) return;
   Checkpoint checkpoint{arguments_.settings.to_json(), {}, trainer.state()};
-  checkpoint.progress = "{\"step\":" + std::to_string(checkpoint.state.step) + "}";
+  checkpoint.progress = "{\"step\":" + std::to_string(checkpoint.state.step) + ",\"data\":\"" + data_ +
+                        "\",\"test_data\":\"" + test_data_ + "\"}";
   softamp::save_checkpoint(checkpoint, arguments_.output.checkpoint);
+}
+
+void Records::keep(const Trainer& trainer) const noexcept {
+  try {
+    save(trainer);
+  } catch (const std::exception& e) {
+    std::cerr << arguments_.name << ": the last state is not kept: " << e.what() << '\n';
+  }
 }
 
 void Records::finish(const Trainer& trainer) {

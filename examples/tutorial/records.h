@@ -13,20 +13,22 @@ namespace tutorial {
 
 class Records {
  public:
-  /// total: steps of the whole run.
-  Records(const Arguments& arguments, int64_t total);
+  /// total: steps of the whole run. A checkpoint knows the images by their contents.
+  Records(const Arguments& arguments, int64_t total, const softamp::ImageSets& data);
   ~Records();
   Records(const Records&) = delete;
   Records& operator=(const Records&) = delete;
 
   /// Brings the trainer to where the checkpoint of --resume stands, if there is one, and opens the log: line 1 holds
   /// the settings, line s + 2 step s; a resumed run goes on after its last step. Throws std::invalid_argument where the
-  /// checkpoint was written under other settings.
+  /// checkpoint was written under other settings or with other images; other test images are said.
   void start(softamp::Trainer& trainer);
   /// After each step; false: stop.
   bool step(const softamp::StepResult& result, const softamp::Trainer& trainer);
   /// One JSON object into the log.
   void line(const std::string& object);
+  /// After an error in or after a step: keeps the state after the last whole step. A second error is told here.
+  void keep(const softamp::Trainer& trainer) const noexcept;
   /// At the end: the last checkpoint, the loss curve.
   void finish(const softamp::Trainer& trainer);
 
@@ -37,6 +39,7 @@ class Records {
 
   const Arguments& arguments_;
   int64_t total_;
+  std::string data_, test_data_;  ///< contents_hash of the images
   std::ofstream log_;
   std::vector<double> steps_, losses_;
   bool terminal_;

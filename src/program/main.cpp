@@ -2,6 +2,7 @@
 #include "src/program/description/version.h"
 #include "src/program/program.h"
 
+#include "softamp/report/interrupt.h"
 #include "softamp/report/names.h"
 
 #include <array>
@@ -107,6 +108,7 @@ int main(int argc, char** argv) {
   try {
     const int code = run(argc, argv, place);
     std::cout.flush();
+    if (!std::cout && softamp::InterruptGuard::pending() == SIGPIPE) return 128 + SIGPIPE;  // nobody reads on: `| head`
     if (!std::cout) throw UsageError("cannot write to standard output");
     return code;
   } catch (const std::exception& e) {

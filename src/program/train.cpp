@@ -73,6 +73,7 @@ int search(const TrainSettings& settings, const TrainVerbOptions& o) {
                                      {"--plot", o.output.plot}})
     if (!file.empty()) throw UsageError(std::string(option) + ": '" + file + "': --find-loss-scale does not train");
   const LossScaleSearch found = find_max_loss_scale(settings);
+  if (!o.output.quiet) std::cerr << "softamp train: " << settings.to_json() << '\n';
   if (o.json) {
     print_json({{"verb", "train"}, {"max_loss_scale", found.scale}, {"overflows", found.overflows}});
     return kSuccess;
@@ -115,7 +116,6 @@ int run_train(TrainVerbOptions o) {
   settle_data(settings);
   settings = settings.spelled_out();
   settle_backend(settings.backend, o.output.quiet ? std::string() : "softamp train");
-  if (!o.output.quiet) std::cerr << "softamp train: " << settings.to_json() << '\n';
   if (o.find_loss_scale) return search(settings, o);
   const InterruptGuard guard;
   o.output.stop = [] { return InterruptGuard::pending() != 0; };

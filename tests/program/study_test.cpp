@@ -174,6 +174,81 @@ TEST_F(KeptStudy, KnowsItsDataByTheirContents) {
   EXPECT_EQ(loss_of(run_softamp(study("--data " + b))), 1000);
 }
 
+TEST_F(KeptStudy, KnowsItsRecipeByItsContents) {
+  const std::string recipe = folder_.file("recipe.json");
+  const std::string line = study("--set generated=true --set mechanism=recipe=" + recipe);
+  write_text(recipe, R"({"allowlist": ["MatMul"]})");
+  loss_of(run_softamp(line));
+  plant();
+  EXPECT_EQ(loss_of(run_softamp(line)), 1000);
+  write_text(recipe, R"({"allowlist": ["MatMul", "Conv2D"]})");
+  EXPECT_NE(loss_of(run_softamp(line)), 1000);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(out_), {}), 2);
+}
+
+// A run that began after the change is not kept as one of the images before.
+TEST_F(KeptStudy, SeesThatItsDataChangeMeanwhile) {
+  const std::string a = images("a", 1), b = images("b", 127), file = "/train-images-idx3-ubyte";
+  const std::string line = "exec '" SOFTAMP_PROGRAM
+                           "' study --quiet --set train_images=32 --set test_images=16 "
+                           "--set batch_size=8 --set epochs=2 --grid precision=float32 --seeds 200 --jobs 1 --out " +
+                           out_ + " --data " + a + " > /dev/null 2> " + folder_.file("err");
+  const auto changed = [&] {
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(out_, none))
+      if (entry.path().extension() == ".json") {
+        std::filesystem::rename(b + file, a + file);
+        return true;
+      }
+    return false;
+  };
+  const int status = status_after(0, line, changed);  // no signal
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << status;
+  EXPECT_EQ(read_text(folder_.file("err")).find("softamp study: " + a + ": what is read there changed while"), 0u)
+      << read_text(folder_.file("err"));
+  std::string contents;
+  for (const auto& entry : std::filesystem::directory_iterator(out_)) {
+    const std::string of_run = json::parse(read_text(entry.path().string()))["contents"];
+    EXPECT_TRUE(contents.empty() || of_run == contents);
+    contents = of_run;
+  }
+}
+
+TEST_F(KeptStudy, IsOneStudysAtATime) {
+  const std::string line = "exec '" SOFTAMP_PROGRAM "' " + generated() + " --seeds 400 --jobs 1 > /dev/null 2>&1";
+  Outcome second{};
+  const auto refused = [&] {
+    if (!std::filesystem::exists(out_ + "/.lock") || read_text(out_ + "/.lock").empty()) return false;
+    second = run_softamp(generated());
+    return true;
+  };
+  const int status = status_after(SIGINT, line, refused);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT) << status;
+  EXPECT_EQ(second.code, 2);
+  EXPECT_EQ(second.err.find("softamp study: --out: '" + out_ + "' is being written by process "), 0u) << second.err;
+  EXPECT_FALSE(std::filesystem::exists(out_ + "/.lock"));
+}
+
+// Refused by its size alone, before any run is laid out.
+TEST(Study, AGridThatIsTooLargeIsCountedAndRefused) {
+  const auto grid = [](int axes, int values) {
+    static const char* const kKeys[] = {"learning_rate", "momentum",    "rho",         "beta1", "beta2",
+                                        "epsilon",       "batch_size",  "epochs",      "steps", "weight_decay",
+                                        "train_images",  "test_images", "accumulation"};
+    std::string text;
+    for (int a = 0; a < axes; ++a) {
+      text += std::string(" --grid ") + kKeys[a] + "=1";
+      for (int v = 2; v <= values; ++v) text += "," + std::to_string(v);
+    }
+    return text;
+  };
+  expect_complaint("study", "--set generated=true --seeds 10" + grid(3, 100),
+                   "study: the study has 100 x 100 x 100 settings with 10 seeds each, 10000000 runs; expected at most "
+                   "1000000");
+  expect_complaint("study", "--set generated=true" + grid(13, 100), "more than 2^64 runs; expected at most 1000000");
+  expect_complaint("study", "--set generated=true --seeds 1000000 --grid shuffle=true,false", "2000000 runs");
+}
+
 TEST(Study, ASignalStopsItAndTheSameCommandGoesOn) {
   const TemporaryFolder folder;
   const std::string out = folder.file("runs");
@@ -292,6 +367,16 @@ TEST(Study, WithoutALossThereIsATableAndNoPlot) {
   const Outcome full = run_softamp("study " + kTinyStudy + "--grid precision=float16 --seeds 1 --csv /dev/full");
   EXPECT_EQ(full.code, 2);
   EXPECT_NE(full.out.find("float16"), std::string::npos) << full.err;
+}
+
+TEST(Study, SettingsArePrintedWhenTheInputIsGood) {
+  const TemporaryFolder folder;
+  const std::string study = "study --grid shuffle=true,false --data ";
+  for (const std::string& data : {folder.file("none"), folder.path().string()}) {
+    const Outcome o = run_softamp(study + data);
+    EXPECT_EQ(o.code, 2);
+    EXPECT_EQ(o.err.find("softamp study: " + data + ": no "), 0u) << o.err;
+  }
 }
 
 TEST(Study, EveryComplaintNamesValuePlaceAndWhatWasExpected) {

@@ -125,6 +125,59 @@ TEST(Train, AnEnabledExceptionEndsWithTheDevicesReport) {
   EXPECT_NE(o.err.find("operation: "), std::string::npos) << o.err;
 }
 
+// Whatever ends it, the state after the last whole step is kept, and both errors are told where there are two.
+TEST(Train, WhatEndsItLosesNoTraining) {
+  const TemporaryFolder folder;
+  const std::string state = folder.file("a.npz"), log = folder.file("log");
+  const std::string train = "train " + kTinyTraining + kHalf + "--set evaluate=false --checkpoint " + state + " ";
+  // The first step passes, then weights are so large that a product overflows.
+  const std::string diverging = "--set learning_rate=30 --set loss_scale=1 --set behaviour=oflo --set epochs=2 ";
+  const Outcome exception = run_softamp(train + diverging + "--log " + log);
+  EXPECT_EQ(exception.code, 3) << exception.err;
+  const size_t steps = steps_of(log).size();
+  EXPECT_GE(steps, 1u);
+  EXPECT_NE(
+      exception.err.find("softamp train: the state after " + std::to_string(steps) + " steps is kept in " + state),
+      std::string::npos)
+      << exception.err;
+  const Outcome again = run_softamp(train + diverging + "--quiet --resume " + state);
+  EXPECT_EQ(again.code, 3) << "from there to the same exception: " << again.err;
+}
+
+TEST(Train, AClosedPipeStopsItAsASignalDoes) {
+  const TemporaryFolder folder;
+  const std::string state = folder.file("a.npz"), log = folder.file("log"), whole = folder.file("whole");
+  const std::string train = "train " + kTinyTraining + kHalf + "--set evaluate=false --set epochs=40 ";
+  // run_shell's own code is that of the reader.
+  const auto code_of = [&](const std::string& before, const std::string& arguments, const std::string& reader) {
+    run_shell("{ " + before + "'" SOFTAMP_PROGRAM "' " + arguments + " 2> " + folder.file("err") + "; echo $? > " +
+              folder.file("code") + "; } | " + reader);
+    return read_text(folder.file("code"));
+  };
+  ASSERT_EQ(run_softamp(train + "--quiet --log " + whole).code, 0);
+  EXPECT_EQ(code_of("", train + "--log " + log + " --checkpoint " + state, "head -n 1 > /dev/null"), "141\n");
+  EXPECT_NE(read_text(folder.file("err")).find("continue with --resume " + state), std::string::npos);
+  EXPECT_LT(steps_of(log).size(), 320u);
+  ASSERT_EQ(run_softamp(train + "--quiet --log " + log + " --resume " + state).code, 0);
+  EXPECT_EQ(steps_of(log), steps_of(whole));
+  // At the last line, too.
+  EXPECT_EQ(code_of("sleep 0.2; ", train + "--set steps=9", "true"), "141\n");
+  EXPECT_EQ(read_text(folder.file("err")).find("cannot write"), std::string::npos);
+}
+
+TEST(Train, SettingsArePrintedWhenTheInputIsGood) {
+  const TemporaryFolder folder;
+  write_text(folder.file("not.npz"), "not an archive");
+  for (const std::string& arguments :
+       {"--data " + folder.file("none"), "--data " + folder.path().string(),
+        kTinyTraining + "--resume " + folder.file("not.npz"), kTinyTraining + "--resume " + folder.file("none.npz"),
+        kTinyTraining + "--log " + folder.file("no/such/log"), "--find-loss-scale --data " + folder.file("none")}) {
+    const Outcome o = run_softamp("train " + arguments);
+    EXPECT_EQ(o.code, 2) << arguments;
+    EXPECT_EQ(o.err.find("\"network\""), std::string::npos) << arguments << ": " << o.err;
+  }
+}
+
 TEST(Train, TrainsUnderEveryMechanism) {
   const struct {
     std::string options, mechanism, loss_scale;

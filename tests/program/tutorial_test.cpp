@@ -267,6 +267,48 @@ TEST_F(Tutorial, TheEstimatorsLogGoesOnFromAnyCheckpoint) {
   EXPECT_EQ(read_text(log), "my diary\n");
 }
 
+TEST_F(Tutorial, TheEstimatorKnowsItsImagesByTheirContents) {
+  const auto images = [&](const std::string& name, char first) {
+    const std::string folder = file(name) + "/";
+    fs::create_directories(folder);
+    for (const std::string part : {"train", "t10k"}) {
+      const std::string count{0, 0, 0, 8};
+      std::string pixels = std::string{0, 0, 8, 3} + count + std::string{0, 0, 0, 28, 0, 0, 0, 28}, labels;
+      for (char i = 0; i < 8; ++i) {
+        pixels += std::string(28 * 28, i == 0 && part == "train" ? first : static_cast<char>(7 * i));
+        labels += i;
+      }
+      write_text(folder + part + "-images-idx3-ubyte", pixels);
+      write_text(folder + part + "-labels-idx1-ubyte", std::string{0, 0, 8, 1} + count + labels);
+    }
+    return file(name);
+  };
+  const std::string a = images("a", 1), b = images("b", 1), state = file("s.npz");
+  const std::string line = "ipuestimator_fp16 mixed --batch-size 2 --quiet --data ";
+  ASSERT_EQ(run(line + a + " --steps 1 --checkpoint " + state).code, 0);
+  EXPECT_EQ(run(line + b + " --steps 2 --resume " + state).code, 0) << "the same images elsewhere";
+  images("a", 2);
+  const Outcome other = run(line + a + " --steps 2 --resume " + state);
+  EXPECT_EQ(other.code, 2) << "other images in the same place";
+  EXPECT_NE(other.err.find(state + ": its training images have the hash "), std::string::npos) << other.err;
+}
+
+TEST_F(Tutorial, TheEstimatorsLastStateIsKept) {
+  // Momentum and a high rate: the first step passes, a later one overflows.
+  const std::string state = file("s.npz"), log = file("log");
+  const Outcome o = run("ipuestimator_fp16 mixed" + kTinyTutorial + "--learning-rate 100 --quiet --log " + log +
+                        " --checkpoint " + state);
+  ASSERT_EQ(o.code, 3) << o.err;
+  const size_t steps = steps_of(log).size();
+  ASSERT_GE(steps, 1u);
+  ASSERT_TRUE(fs::exists(state));
+  EXPECT_EQ(
+      run("ipuestimator_fp16 mixed" + kTinyTutorial + "--learning-rate 100 --quiet --log " + log + " --resume " + state)
+          .code,
+      3);
+  EXPECT_EQ(steps_of(log).size(), steps) << "from there to the same exception";
+}
+
 TEST_F(Tutorial, TheEstimatorJudgesEveryTestImage) {
   const std::string line =
       " mixed --generated --train-images 8 --batch-size 8 --steps 1 --evaluate --test-images 5 --quiet --log ";

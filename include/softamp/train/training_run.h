@@ -22,6 +22,13 @@
 
 namespace softamp {
 
+/// What a run read besides its settings, by its contents: XXH3-128 as 32 hexadecimal digits.
+struct RunInputs {
+  std::string images, test_images;  ///< contents_hash (images.h), after train_images and test_images
+  std::string recipe;               ///< lists and patterns of the mechanism's recipe, from any file; "": none
+  bool operator==(const RunInputs&) const = default;
+};
+
 /// Where a run's output goes, and what may stop it. Nothing here changes its results. No two runs, of any process,
 /// write one log or checkpoint, and none resumes from a checkpoint that another is writing.
 struct RunOutput {
@@ -36,11 +43,12 @@ struct RunOutput {
   /// data and generated (the images' contents are compared), test_images, epochs, steps, evaluate, evaluate_every,
   /// threads, backend.
   std::string resume{};
-  std::string plot{};              ///< .svg or .png of the loss curve, if any loss is finite [=none]
-  std::ostream* report = nullptr;  ///< the tutorial's lines [=standard output]
-  bool progress = true;            ///< a line on a terminal
-  bool quiet = false;              ///< no lines at all
-  std::function<bool()> stop{};    ///< true: stop after this step, with a checkpoint
+  std::string plot{};                                 ///< .svg or .png of the loss curve, if any loss is finite [=none]
+  std::ostream* report = nullptr;                     ///< the tutorial's lines [=standard output]
+  bool progress = true;                               ///< a line on a terminal
+  bool quiet = false;                                 ///< no lines at all
+  std::function<bool()> stop{};                       ///< true: stop after this step, with a checkpoint
+  std::function<void(const RunInputs&)> on_inputs{};  ///< when all has been read, before the first step
   std::function<void(const StepResult&)> on_step{};
 };
 
@@ -48,13 +56,6 @@ struct Evaluation {
   int64_t step = 0, images = 0, correct = 0;
   double loss = 0;  ///< mean cross-entropy, in binary64 from the logits; e^x and ln are softamp's own (math_exp.h)
   double accuracy() const { return images ? static_cast<double>(correct) / static_cast<double>(images) : 0; }
-};
-
-/// What a run read besides its settings, by its contents: XXH3-128 as 32 hexadecimal digits.
-struct RunInputs {
-  std::string images, test_images;  ///< contents_hash (images.h), after train_images and test_images
-  std::string recipe;               ///< lists and patterns of the mechanism's recipe, from any file; "": none
-  bool operator==(const RunInputs&) const = default;
 };
 
 /// How a mechanism of mixed precision changed the gradient graph of a run.
@@ -73,7 +74,6 @@ struct RunSummary {
   std::vector<Evaluation> evaluations;        ///< including those before it was resumed
   double seconds = 0, images_per_second = 0;  ///< of the timed epochs' steps in this process
   std::vector<std::string> weight_hashes;     ///< at the end, per replica
-  RunInputs inputs;
   Trainer::Memory memory;
   std::optional<MechanismSummary> mechanism;  ///< where there is one
 };

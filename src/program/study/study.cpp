@@ -77,11 +77,13 @@ int run_verb(const StudyOptions& o) {
   for (const std::string& file : o.plots) check_plot_file(file);
   const StudyPlan plan = plan_from(o);
   const std::vector<StudyRun> runs = plan.runs();
-  if (!o.quiet)
-    std::cerr << "softamp study: " << plan.rows() << " settings, " << plan.seeds << " seeds, " << runs.size()
-              << " runs; " << plan.settings.to_json() << '\n';
   const InterruptGuard guard;
   StudyRunning running = o.running;
+  running.begun = [&] {
+    if (!o.quiet)
+      std::cerr << "softamp study: " << plan.rows() << " settings, " << plan.seeds << " seeds, " << runs.size()
+                << " runs; " << plan.settings.to_json() << '\n';
+  };
   running.stop = [] { return InterruptGuard::pending() != 0; };
   running.progress = !o.quiet;
   const auto results = run_study(runs, running);

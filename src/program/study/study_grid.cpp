@@ -4,9 +4,15 @@
 #include "src/report/comma_list.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace softamp::program {
 namespace {
+
+constexpr size_t kTooMany = std::numeric_limits<size_t>::max();
+
+/// kTooMany where it does not fit.
+size_t product(size_t a, size_t b) { return b != 0 && a > kTooMany / b ? kTooMany : a * b; }
 
 /// Otherwise the later axis would silently override the earlier, and rows that look different would be equal.
 void check_axes(const std::vector<std::vector<StudyCase>>& axes) {
@@ -51,8 +57,18 @@ StudyCase read_case(const std::string& place, const Json& object) {
 
 size_t StudyPlan::rows() const {
   size_t count = 1;
-  for (const auto& axis : axes) count *= axis.size();
+  for (const auto& axis : axes) count = product(count, axis.size());
   return count;
+}
+
+void StudyPlan::check_size() const {
+  const size_t count = product(rows(), static_cast<size_t>(seeds));
+  if (count <= kMostRuns) return;
+  std::string sizes;
+  for (const auto& axis : axes) sizes += (sizes.empty() ? "" : " x ") + std::to_string(axis.size());
+  throw UsageError("the study has " + sizes + " settings with " + std::to_string(seeds) + " seeds each, " +
+                   (count == kTooMany ? "more than 2^64" : std::to_string(count)) + " runs; expected at most " +
+                   std::to_string(kMostRuns));
 }
 
 TrainSettings StudyPlan::settings_of(size_t setting) const {
@@ -94,6 +110,7 @@ std::vector<std::string> StudyPlan::values(size_t setting) const {
 
 std::vector<StudyRun> StudyPlan::runs() const {
   check_axes(axes);
+  check_size();
   std::vector<StudyRun> runs;
   for (size_t setting = 0; setting < rows(); ++setting) {
     TrainSettings row = settings_of(setting);

@@ -24,16 +24,21 @@ struct StudyPlan {
   std::vector<std::vector<StudyCase>> axes;
   int64_t seeds = 3;
 
+  /// 2^64 - 1: so many or more.
   size_t rows() const;
   /// The keys that the axes change, in their order: the first columns of the table.
   std::vector<std::string> keys() const;
   /// The values of row `setting` for these keys, as text: {"float16", "on"}.
   std::vector<std::string> values(size_t setting) const;
-  /// All runs, row by row, seed by seed; all settings are checked. Throws UsageError.
+  /// All runs, row by row, seed by seed; all settings are checked. Throws UsageError; for more than kMostRuns before
+  /// any is laid out.
   std::vector<StudyRun> runs() const;
+
+  static constexpr size_t kMostRuns = 1000000;
 
  private:
   TrainSettings settings_of(size_t setting) const;
+  void check_size() const;
 };
 
 /// {"settings": {...}, "grid": {"key": [value, ...], ...}, "cases": [{"key": value, ...}, ...], "seeds": N}; each may

@@ -2,7 +2,6 @@
 
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/version.h"
-#include "src/precision/recipe_source.h"
 #include "src/program/train_options.h"
 #include "src/train/run/run_data.h"
 
@@ -39,13 +38,12 @@ StudyResult result_from(const Json& json) {
 
 const StudyData::Facts& StudyData::facts(const TrainSettings& s) {
   const NetworkInfo network = find_network(s.network);
-  const auto [at, is_new] = facts_.try_emplace({s.generated ? std::string() : s.data, network.image});
+  const auto [at, is_new] =
+      facts_.try_emplace({s.generated ? std::string() : s.data, network.image, s.train_images, s.test_images});
   if (!is_new) return at->second;
   try {
-    TrainSettings whole = s;
-    whole.train_images = whole.test_images = 0;
-    const ImageSets sets = train_detail::load_data(whole, network);
-    at->second = {sets.train.count, train_detail::contents_hash(sets.train) + train_detail::contents_hash(sets.test)};
+    const ImageSets sets = train_detail::load_data(s, network);
+    at->second = {sets.train.count, {contents_hash(sets.train), contents_hash(sets.test), {}}};
   } catch (...) {
     facts_.erase(at);
     throw;
@@ -53,19 +51,24 @@ const StudyData::Facts& StudyData::facts(const TrainSettings& s) {
   return at->second;
 }
 
+RunInputs StudyData::inputs(const TrainSettings& settings) {
+  RunInputs found = settings.generated ? RunInputs{} : facts(settings).inputs;
+  found.recipe = train_detail::recipe_hash(settings);
+  return found;
+}
+
 KeptRuns::KeptRuns(fs::path folder, StudyData& data)
     : folder_(std::move(folder)), data_(data), program_{SOFTAMP_VERSION, reproduce::program_digest()} {}
 
-fs::path KeptRuns::file_of(const TrainSettings& settings) {
+fs::path KeptRuns::file_of(const TrainSettings& settings, const RunInputs& read) const {
   TrainSettings nameless = settings;
   nameless.data.clear();  // a folder may later have another name, or other images; a recipe's file other lists
-  const std::string text =
-      nameless.to_json(false) + data_.contents(settings) + recipe_contents(settings.mechanism_value());
+  const std::string text = nameless.to_json(false) + read.images + read.test_images + read.recipe;
   return folder_ / (hash_text(text.data(), text.size()) + ".json");
 }
 
 std::optional<StudyResult> KeptRuns::find(const TrainSettings& settings) {
-  const fs::path file = file_of(settings);
+  const fs::path file = file_of(settings, data_.inputs(settings));
   if (!fs::exists(file)) return std::nullopt;
   const std::string text = read_whole(file.string(), "the result of a run");
   try {
@@ -89,15 +92,20 @@ void KeptRuns::make_folder() const {
   }
 }
 
-void KeptRuns::keep(const TrainSettings& settings, const StudyResult& result) {
+void KeptRuns::keep(const TrainSettings& settings, RunInputs read, const StudyResult& result) {
+  if (settings.generated) read.images = read.test_images = "";
+  const std::lock_guard lock(mutex_);  // two rows may have equal settings, and one file
+  if (read != data_.inputs(settings))
+    throw UsageError((settings.generated ? settings.mechanism : settings.data) +
+                     ": what is read there changed while the study ran; expected the same to its end. Kept runs are "
+                     "those of what was there before");
   Json json;
   json["softamp_study_run"] = kStudyRunFormat;
   json["version"] = program_.version;
   json["program"] = program_.digest;
   json["arithmetic"] = kArithmeticVersion;
   json["settings"] = Json::parse(settings.to_json());
-  const std::lock_guard lock(mutex_);  // two rows may have equal settings, and one file
-  if (!settings.generated) json["contents"] = data_.contents(settings);
+  if (!settings.generated) json["contents"] = read.images + read.test_images;
   json["losses"] = result.losses;
   json["skipped"] = result.skipped;
   json["images"] = result.images;
@@ -109,7 +117,7 @@ void KeptRuns::keep(const TrainSettings& settings, const StudyResult& result) {
     json["casts"] = result.casts;
   }
   json["stopped"] = result.stopped;
-  reproduce::write_file(file_of(settings), json.dump() + "\n");
+  reproduce::write_file(file_of(settings, read), json.dump() + "\n");
 }
 
 }  // namespace softamp::program

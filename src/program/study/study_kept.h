@@ -4,13 +4,15 @@
 #include "src/program/study/study_runs.h"
 #include "src/reproduce/kept_folder.h"
 
+#include "softamp/train/training_run.h"
+
 #include <array>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
+#include <tuple>
 
 namespace softamp::program {
 
@@ -19,20 +21,19 @@ class StudyData {
  public:
   /// The training images of a run; settings.data has been settled.
   int64_t train_images(const TrainSettings& settings) { return facts(settings).train_images; }
-  /// One hash of the bytes of images and labels, for any folder and packing; "" for the generated set, which the
-  /// settings describe.
-  std::string contents(const TrainSettings& settings) {
-    return settings.generated ? std::string() : facts(settings).contents;
-  }
+  /// What a run would read now, by contents, in any folder and packing; no images where they are generated, which the
+  /// settings describe. Images are those of the first call.
+  RunInputs inputs(const TrainSettings& settings);
 
  private:
   struct Facts {
     int64_t train_images = 0;
-    std::string contents;
+    RunInputs inputs;
   };
   const Facts& facts(const TrainSettings& settings);
 
-  std::map<std::pair<std::string, std::array<int64_t, 3>>, Facts> facts_;  ///< by folder and size of an image
+  /// By folder, size of an image, and how many of them the settings take.
+  std::map<std::tuple<std::string, std::array<int64_t, 3>, int64_t, int64_t>, Facts> facts_;
 };
 
 /// A run is kept under a hash of what decides its bits: its settings, the contents of its data and of its recipe. It is
@@ -46,11 +47,12 @@ class KeptRuns {
 
   /// Call before the first keep(). Throws UsageError as reproduce::make_folder.
   void make_folder() const;
-  /// For any thread. Throws std::runtime_error if the file cannot be written.
-  void keep(const TrainSettings& settings, const StudyResult& result);
+  /// read: what the run has found, which may be other than when it was looked for; then it throws UsageError. For any
+  /// thread. Throws std::runtime_error if the file cannot be written.
+  void keep(const TrainSettings& settings, RunInputs read, const StudyResult& result);
 
  private:
-  std::filesystem::path file_of(const TrainSettings& settings);
+  std::filesystem::path file_of(const TrainSettings& settings, const RunInputs& read) const;
 
   std::filesystem::path folder_;
   StudyData& data_;

@@ -3,7 +3,9 @@
 #include "softamp/precision/loss_scale.h"
 #include "softamp/report/exception.h"
 #include "softamp/train/training_run.h"
+#include "src/files/file_lock.h"
 #include "src/program/study/study_kept.h"
+#include "src/program/study/study_threads.h"
 #include "src/report/progress.h"
 
 #include <unistd.h>
@@ -12,10 +14,12 @@
 #include <atomic>
 #include <cmath>
 #include <exception>
+#include <iostream>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace softamp::program {
 namespace {
@@ -53,9 +57,12 @@ class Workers {
         progress_("study", std::max<uint64_t>(1, steps), "steps") {}
 
   void run(size_t count) {
-    std::vector<std::thread> threads;
-    for (size_t t = 0; t < count; ++t) threads.emplace_back([this] { work(); });
-    for (std::thread& thread : threads) thread.join();
+    work_on_threads(
+        count, [this] { work(); },
+        [count](size_t threads, const std::string& why) {
+          std::cerr << "softamp study: warning: " << threads << " runs at a time, not " << count
+                    << ": no further thread: " << why << '\n';
+        });
     if (error_) std::rethrow_exception(error_);
   }
 
@@ -69,8 +76,9 @@ class Workers {
       const size_t i = order_[turn];
       if (results_[i]) continue;
       try {
-        results_[i] = train(runs_[i]);
-        if (results_[i] && kept_) kept_->keep(runs_[i].settings, *results_[i]);
+        RunInputs read;
+        results_[i] = train(runs_[i], read);
+        if (results_[i] && kept_) kept_->keep(runs_[i].settings, std::move(read), *results_[i]);
       } catch (...) {
         const std::lock_guard lock(mutex_);
         if (!error_) error_ = std::current_exception();
@@ -79,12 +87,16 @@ class Workers {
     }
   }
 
-  std::optional<StudyResult> train(const StudyRun& run) {
+  std::optional<StudyResult> train(const StudyRun& run, RunInputs& read) {
     StudyResult result;
     RunOutput output;
     output.quiet = true;
     output.progress = false;
     output.stop = [this] { return stopped(); };
+    output.on_inputs = [&](const RunInputs& inputs) {
+      read = inputs;
+      std::call_once(begun_, how_.begun);
+    };
     output.on_step = [this, &result](const StepResult& step) {
       result.losses.push_back(step.loss);
       result.skipped += !step.applied;
@@ -122,6 +134,7 @@ class Workers {
   std::atomic<size_t> next_{0};
   std::atomic<uint64_t> steps_{0};
   std::atomic<bool> failed_{false};
+  std::once_flag begun_;
   std::mutex mutex_;
   std::exception_ptr error_;
   Progress progress_;
@@ -140,7 +153,11 @@ double StudyResult::final_loss() const {
 std::vector<std::optional<StudyResult>> run_study(const std::vector<StudyRun>& runs, const StudyRunning& how) {
   StudyData data;
   std::optional<KeptRuns> kept;
-  if (!how.folder.empty()) kept.emplace(how.folder, data);
+  std::optional<files::FileLock> lock;  // two studies would run the same twice
+  if (!how.folder.empty()) {
+    kept.emplace(how.folder, data);
+    if (std::filesystem::is_directory(how.folder)) lock.emplace(how.folder, "--out");
+  }
   std::vector<std::optional<StudyResult>> results(runs.size());
   uint64_t steps = 0;
   size_t missing = 0;
@@ -151,8 +168,12 @@ std::vector<std::optional<StudyResult>> run_study(const std::vector<StudyRun>& r
     ++missing;
     if (visible) steps += steps_of(runs[i].settings, data);
   }
-  if (missing == 0) return results;
+  if (missing == 0) {
+    how.begun();
+    return results;
+  }
   if (kept) kept->make_folder();
+  if (kept && !lock) lock.emplace(how.folder, "--out");
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   const size_t jobs = how.jobs > 0 ? static_cast<size_t>(how.jobs) : cores;
   Workers(runs, how, kept ? &*kept : nullptr, results, steps).run(std::min(jobs, missing));

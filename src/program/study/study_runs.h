@@ -29,12 +29,13 @@ struct StudyRunning {
   std::string folder;  ///< where finished runs are kept (study_kept.h) [=nowhere]
   int jobs = 0;        ///< runs at a time (0: as many as cores)
   std::function<bool()> stop;
+  std::function<void()> begun;  ///< called once, when what the first run reads has been found good
   bool progress = true;
 };
 
 /// Results in the order of `runs`; empty for a run that was interrupted. Results that the folder already has are read,
 /// not computed again. Results do not depend on the order in which runs end. Throws errors that are no outcome of
-/// training: bad data, bad settings, a folder that cannot be written.
+/// training: bad data, bad settings, a folder that cannot be written or that another study writes.
 std::vector<std::optional<StudyResult>> run_study(const std::vector<StudyRun>& runs, const StudyRunning& how);
 
 }  // namespace softamp::program

@@ -79,11 +79,13 @@ ImageSets load_data(const TrainSettings& s, const NetworkInfo& network) {
   return sets;
 }
 
+std::string recipe_hash(const TrainSettings& s) {
+  const std::string recipe = recipe_contents(s.mechanism_value());
+  return recipe.empty() ? recipe : hash_text(recipe.data(), recipe.size());
+}
+
 RunInputs inputs_of(const TrainSettings& s, const ImageSets& data) {
-  RunInputs inputs{contents_hash(data.train), contents_hash(data.test), {}};
-  if (const std::string recipe = recipe_contents(s.mechanism_value()); !recipe.empty())
-    inputs.recipe = hash_text(recipe.data(), recipe.size());
-  return inputs;
+  return {contents_hash(data.train), contents_hash(data.test), recipe_hash(s)};
 }
 
 Model model_of(const TrainSettings& s, const NetworkInfo& network) {

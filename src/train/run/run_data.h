@@ -24,5 +24,7 @@ Model model_of(const TrainSettings& settings, const NetworkInfo& network);
 
 /// The contents of these sets, which load_data has cut, and of the mechanism's recipe. Throws as Recipe::find.
 RunInputs inputs_of(const TrainSettings& settings, const ImageSets& data);
+/// Of the recipe alone.
+std::string recipe_hash(const TrainSettings& settings);
 
 }  // namespace softamp::train_detail

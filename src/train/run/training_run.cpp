@@ -93,8 +93,9 @@ class Run {
         batches_per_step_(s_.replicas * s_.accumulation),
         steps_per_epoch_(sampler_.batches_per_epoch() / batches_per_step_),
         total_(total_steps()),
-        trainer_(model_of(s_, network_), trainer_options(s_, output)) {
-    summary_.inputs = progress_.inputs = train_detail::inputs_of(s_, data_);
+        trainer_(model_of(s_, network_), trainer_options(s_, output)),
+        inputs_(train_detail::inputs_of(s_, data_)) {
+    progress_.inputs = inputs_;
     if (!out_.resume.empty()) resume();
     line_ = std::make_unique<Progress>("train", static_cast<uint64_t>(total_), "steps", static_cast<uint64_t>(step_));
     introduce();
@@ -102,6 +103,7 @@ class Run {
       log_.begin(s_, trainer_.warnings());
     else
       log_.resume(s_, trainer_.warnings(), progress_.log_lines, progress_.unlogged);
+    if (out_.on_inputs) out_.on_inputs(inputs_);
   }
 
   RunSummary run() {
@@ -154,7 +156,7 @@ class Run {
       refuse(std::string("settings or progress are not those of a training run: ") + e.what());
     }
     if (!difference.empty()) refuse("the checkpoint is of a run with other settings: " + difference);
-    const RunInputs& now = summary_.inputs;
+    const RunInputs& now = inputs_;
     if (was.inputs.images != now.images)
       refuse("the checkpoint's training images have the hash " + was.inputs.images + ", and those of " +
              data_.train.name + " have " + now.images + "; expected the same images");
@@ -345,6 +347,7 @@ class Run {
   Sampler sampler_;
   int64_t batches_per_step_, steps_per_epoch_, total_;
   Trainer trainer_;
+  RunInputs inputs_;
   RunProgress progress_;
   std::unique_ptr<Progress> line_;
   Stopwatch watch_;

@@ -18,6 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+OutputError cannot_write(const std::string& option, const fs::path& file, const std::string& why) {
+  return {(option.empty() ? "" : option + ": ") + in_quotes(file) + " cannot be written: " + why, why};
+}
+
 /// A pipe, a device or a file that is open already, for writing.
 int open_special(const Place& place) {
   return place.descriptor >= 0 ? ::fcntl(place.descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
@@ -46,7 +50,7 @@ struct OutputFile::State {
   fs::path target, part{};  ///< part: empty where it is written as it is
   std::optional<FileLock> lock{};
   int descriptor = -1;
-  std::string failure{};
+  std::optional<OutputError> failure{};  ///< of the first call that failed
   pid_t owner = ::getpid();
 
   State(fs::path name, std::string words) : file(std::move(name)), option(std::move(words)) {}
@@ -56,9 +60,13 @@ struct OutputFile::State {
 
   [[noreturn]] void fail(int why) { fail(std::strerror(why)); }
   [[noreturn]] void fail(const std::string& why) {
-    failure = (option.empty() ? "" : option + ": ") + in_quotes(file) + " cannot be written: " + why;
+    failure = cannot_write(option, file, why);
     give_up();
-    throw OutputError(failure);
+    throw *failure;
+  }
+  /// Throws what the first failure has thrown, if there was one.
+  void go_on() const {
+    if (failure) throw *failure;
   }
   /// A child made by fork leaves the part to its parent.
   void give_up() {
@@ -110,7 +118,7 @@ const fs::path& OutputFile::file() const { return state_->file; }
 
 void OutputFile::write(std::string_view bytes) {
   State& s = *state_;
-  if (!s.failure.empty()) throw OutputError(s.failure);
+  s.go_on();
   while (!bytes.empty()) {
     const ssize_t n = ::write(s.descriptor, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
@@ -121,7 +129,7 @@ void OutputFile::write(std::string_view bytes) {
 
 void OutputFile::commit() {
   State& s = *state_;
-  if (!s.failure.empty()) throw OutputError(s.failure);
+  s.go_on();
   if (!s.part.empty() && !synchronise(s.descriptor)) s.fail(errno);
   if (::close(std::exchange(s.descriptor, -1)) != 0 && errno != EINTR) s.fail(errno);
   if (!s.part.empty()) {
@@ -140,6 +148,16 @@ void write_file(const fs::path& file, std::string_view bytes, const std::string&
 
 void try_output(const fs::path& file, const std::string& option) {
   if (!Place(file).is_special()) OutputFile(file, option);
+}
+
+void try_folder(const fs::path& folder, const std::string& option) {
+  std::error_code error;
+  fs::path above = fs::absolute(folder, error).lexically_normal();
+  while (!fs::exists(above, error) && above.has_relative_path()) above = above.parent_path();
+  const int why = !fs::is_directory(above, error)                                      ? ENOTDIR
+                  : ::faccessat(AT_FDCWD, above.c_str(), W_OK | X_OK, AT_EACCESS) != 0 ? errno
+                                                                                       : 0;
+  if (why != 0) throw cannot_write(option, folder, std::strerror(why));
 }
 
 void synchronise_folder(const fs::path& folder) {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "src/files/file_lock.h"
 
@@ -15,7 +16,8 @@ namespace softamp::files {
 /// "--csv: 'out/table.csv' cannot be written: No space left on device".
 class OutputError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  OutputError(const std::string& message, std::string why) : std::runtime_error(message), reason(std::move(why)) {}
+  std::string reason;  ///< "No space left on device"
 };
 
 /// A file that is replaced whole or not at all. What was there stays until commit() has put the new one in its place.
@@ -57,6 +59,9 @@ void write_file(const std::filesystem::path& file, std::string_view bytes, const
 /// Whether an OutputFile can be made now, for work whose file is opened at its end. A pipe is not opened. Throws as
 /// OutputFile.
 void try_output(const std::filesystem::path& file, const std::string& option = {});
+
+/// Whether files can be made in this folder, which need not be there yet. Throws OutputError.
+void try_folder(const std::filesystem::path& folder, const std::string& option = {});
 
 /// So that a renamed or new file survives a power cut. Some file systems cannot; nothing is said then.
 void synchronise_folder(const std::filesystem::path& folder);

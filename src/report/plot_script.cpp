@@ -1,6 +1,7 @@
 #include "src/report/plot_script.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -13,19 +14,27 @@
 namespace softamp {
 namespace {
 
-/// A gnuplot string: in single quotes nothing is special but the quote.
+/// A gnuplot string in double quotes: whatever could mean something, now or in another version, by its octal number.
 std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
-  return result + "'";
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (std::isalnum(code) || code >= 0x80 || std::strchr(" .,:;()+-=/", c))
+      result += c;
+    else
+      result += {'\\', static_cast<char>('0' + code / 64), static_cast<char>('0' + code / 8 % 8),
+                 static_cast<char>('0' + code % 8)};
+  }
+  return result + "\"";
 }
 
-/// Literal text, on one line, for gnuplot's enhanced mode, which has its own markup.
+/// Literal text, on one line, for gnuplot's enhanced mode, which has its own markup: a line's end would end the
+/// command, and the rest be one.
 std::string plain(const std::string& text) {
   std::string result;
   for (const char c : text) {
     if (std::strchr("^_@&~{}\\", c)) result += '\\';
-    result += c == '\n' ? ' ' : c;
+    result += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
   }
   return result;
 }
@@ -254,8 +263,8 @@ void check_plot(const Plot& plot) {
   check("y_range", plot.y_range, plot.y_log);
 }
 
-std::string plot_script(const Plot& plot, const std::string& output, const std::string& terminal) {
-  std::string script = terminal + "\nset output " + quoted(output) + R"(
+std::string plot_script(const Plot& plot, const std::string& terminal) {
+  std::string script = terminal + R"(
 set encoding utf8
 set border 3 linecolor rgb '#888888'
 set tics nomirror out textcolor rgb '#333333'

@@ -11,8 +11,9 @@ namespace softamp {
 /// then the left, right, bottom and top of the picture's box, y counted from the foot.
 inline constexpr const char* kPlotAxesLine = "softamp axes";
 
-/// The whole script: `terminal` and output file, styles, data, curves, and the line of the axes at the end.
-std::string plot_script(const Plot& plot, const std::string& output, const std::string& terminal);
+/// The whole script: `terminal`, styles, data, curves, and the line of the axes at the end. The picture goes to
+/// standard output, the axes to standard error. It names no file, and texts of the plot stand on one line, in quotes.
+std::string plot_script(const Plot& plot, const std::string& terminal);
 
 /// Throws std::invalid_argument for a plot that cannot be drawn: x and y of different lengths, an empty range, bars on
 /// a logarithmic x axis.

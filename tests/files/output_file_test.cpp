@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "tests/files.h"
+#include "tests/full_disk.h"
 #include "tests/refusal.h"
 
 namespace softamp::files {
@@ -30,25 +30,6 @@ mode_t mode_of(const std::string& file) {
   EXPECT_EQ(::stat(file.c_str(), &status), 0);
   return status.st_mode & 07777;
 }
-
-/// No file of this process may grow beyond so many bytes: as a disk that is full then.
-class FullAt {
- public:
-  explicit FullAt(rlim_t bytes) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    handler_ = ::signal(SIGXFSZ, SIG_IGN);
-    const rlimit less{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &less);
-  }
-  ~FullAt() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    ::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int) = nullptr;
-};
 
 TEST(OutputFile, AppearsWholeAtTheEndAndLeavesNothingBeside) {
   const TemporaryFolder folder;
@@ -105,6 +86,17 @@ TEST(OutputFile, APlaceThatTakesNoFileIsToldAtOnceWithTheReason) {
   EXPECT_EQ(folder.entries(), 2u);
 }
 
+TEST(OutputFile, AFolderIsTriedBeforeItIsMade) {
+  const TemporaryFolder folder;
+  write_text(folder.file("file"), "");
+  EXPECT_NO_THROW(try_folder(folder.path()));
+  EXPECT_NO_THROW(try_folder(folder.file("new/deep/")));
+  EXPECT_NO_THROW(try_folder("softamp_no_such_folder/deep"));
+  EXPECT_EQ(folder.without(refusal<OutputError>([&] { try_folder(folder.file("file/deep"), "--out"); })),
+            "--out: 'file/deep' cannot be written: Not a directory");
+  EXPECT_EQ(folder.entries(), 1u);
+}
+
 TEST(OutputFile, AFileThatItsModeProtectsIsNotReplaced) {
   if (::geteuid() == 0) GTEST_SKIP() << "no mode binds root";
   const TemporaryFolder folder;
@@ -122,7 +114,7 @@ TEST(OutputFile, AFullDiskIsToldAtTheFirstByteThatIsRefused) {
   OutputFile out(file, "--trace");
   std::string first, again, last;
   {
-    const FullAt full(10);
+    const test::FullDisk full(10);
     out.write("0123456789");
     first = refusal<OutputError>([&] { out.write("x"); });
     EXPECT_EQ(folder.entries(), 1u) << "the part is gone";

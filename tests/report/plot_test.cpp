@@ -9,7 +9,10 @@
 #include <iterator>
 #include <limits>
 
+#include "src/report/plot_script.h"
+#include "tests/comma_locale.h"
 #include "tests/files.h"
+#include "tests/full_disk.h"
 #include "tests/refusal.h"
 #include "tests/svg_points.h"
 
@@ -20,6 +23,7 @@ namespace fs = std::filesystem;
 
 using test::read_text;
 using test::TemporaryFolder;
+using test::write_text;
 
 Plot small_plot() {
   Plot plot;
@@ -31,6 +35,31 @@ Plot small_plot() {
                  {"", CurveStyle::kThin, {0, 1, 2}, {0, 2, 3}},
                  {"bold one", CurveStyle::kBold, {0, 1, 2}, {0, 0.5, 0.5}},
                  {"straight", CurveStyle::kReference, {0, 2}, {0, 4}}};
+  return plot;
+}
+
+/// A plot with every style of curve.
+Plot rich_plot() {
+  Plot plot;
+  plot.title = "all styles";
+  plot.x_label = "x";
+  plot.y_label = "y";
+  Curve bars{"bars", CurveStyle::kBars, {}, {}}, many{"bold", CurveStyle::kBold, {}, {}};
+  for (int i = 0; i < 12; ++i) {
+    bars.x.push_back(i * 0.25);
+    bars.y.push_back(i == 4 ? 0 : 40 - (i - 6) * (i - 6));
+  }
+  for (int i = 0; i < 300; ++i) {
+    many.x.push_back(i * 0.01);
+    many.y.push_back(20 + 19.7 * std::sin(i * 0.05));
+  }
+  plot.curves = {bars,
+                 many,
+                 {"points", CurveStyle::kPoints, {0.1, 1.1, 2.1}, {3, 4, 5}},
+                 {"dashed", CurveStyle::kBold, {0, 2}, {7, 9}, 2, true},
+                 {"", CurveStyle::kThin, {0, 1, 2}, {1, 2, 3}},
+                 {"first", CurveStyle::kReference, {0, 2.75}, {25, 25}},
+                 {"second", CurveStyle::kReference, {1.5, 1.5}, {0, 40}}};
   return plot;
 }
 
@@ -93,7 +122,7 @@ TEST(Plot, RefusesOtherEndingsAndUnevenCurves) {
 TEST(Plot, AFolderThatIsNotThereIsNamed) {
   const TemporaryFolder folder;
   const std::string file = folder.file("missing/a.svg");
-  EXPECT_EQ(message_of(small_plot(), file), "cannot write '" + file + "': No such file or directory");
+  EXPECT_EQ(message_of(small_plot(), file), "'" + file + "' cannot be written: No such file or directory");
 }
 
 TEST(Plot, GnuplotsOwnWordsAreReportedAndNothingIsLeft) {
@@ -106,6 +135,63 @@ TEST(Plot, GnuplotsOwnWordsAreReportedAndNothingIsLeft) {
   EXPECT_EQ(folder.entries(), 0u);
 }
 
+TEST(Plot, AFullDiskIsNoPlot) {
+  for (const char* name : {"a.png", "a.svg"}) {
+    const TemporaryFolder folder;
+    write_text(folder.file(name), "old");
+    std::string message;
+    {
+      const test::FullDisk full(4096);
+      message = message_of(small_plot(), folder.file(name));
+    }
+    EXPECT_EQ(folder.without(message), "'" + std::string(name) + "' cannot be written: File too large");
+    EXPECT_EQ(read_text(folder.file(name)), "old");
+    EXPECT_EQ(folder.entries(), 1u);
+  }
+}
+
+/// gnuplot reads a line at a time, and a line may be a command of the shell.
+TEST(Plot, NoTextOfThePlotIsACommand) {
+  const TemporaryFolder folder;
+  const std::string made = folder.file("made"), plain_script = plot_script(small_plot(), "");
+  for (const char* start :
+       {"\n", "'\n", "\r\n", "\\\n", "\f", "`", "'`", "\"`", "'", "''", "\"", "\\\"", "\\", "@a "}) {
+    const std::string text = start + ("!touch " + made) + "\n!touch " + made + "`" + start;
+    Plot plot = small_plot();
+    plot.title = plot.subtitle = plot.x_label = plot.y_label = text;
+    for (Curve& curve : plot.curves) curve.title = text;
+    write_plot(plot, folder.file("a.svg"));
+    EXPECT_FALSE(fs::exists(made)) << start;
+    EXPECT_EQ(occurrences(plot_script(plot, ""), "\n"), occurrences(plain_script, "\n")) << start;
+  }
+  EXPECT_EQ(folder.entries(), 1u);
+}
+
+TEST(Plot, NoNameOfAFileIsInTheScript) {
+  const TemporaryFolder folder;
+  const std::string made = folder.file("made"), name = folder.file("a\n!touch made\n'.svg");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  write_plot(small_plot(), name);
+  fs::current_path(before);
+  EXPECT_FALSE(fs::exists(made));
+  EXPECT_TRUE(fs::exists(name));
+  EXPECT_EQ(folder.entries(), 1u);
+  EXPECT_EQ(message_of(small_plot(), "a\n.pdf"), "plot 'a\\n.pdf': expected a file name that ends in .svg or .png");
+}
+
+TEST(Plot, DoesNotDependOnTheGlobalLocale) {
+  const TemporaryFolder folder;
+  write_plot(rich_plot(), folder.file("a.svg"));
+  const std::string script = plot_script(rich_plot(), "");
+  {
+    const test::CommaLocale locale;
+    write_plot(rich_plot(), folder.file("b.svg"));
+    EXPECT_EQ(plot_script(rich_plot(), ""), script);
+  }
+  EXPECT_EQ(read_text(folder.file("b.svg")), read_text(folder.file("a.svg")));
+}
+
 TEST(Plot, AMissingGnuplotIsNamedWithTheRemedy) {
   const TemporaryFolder folder, empty;
   const std::string before = std::getenv("PATH");
@@ -115,31 +201,6 @@ TEST(Plot, AMissingGnuplotIsNamedWithTheRemedy) {
   EXPECT_EQ(message,
             "cannot run gnuplot, which draws the plots: No such file or directory; install it (Debian: gnuplot-nox)");
   EXPECT_EQ(folder.entries(), 0u);
-}
-
-/// A plot with every style of curve.
-Plot rich_plot() {
-  Plot plot;
-  plot.title = "all styles";
-  plot.x_label = "x";
-  plot.y_label = "y";
-  Curve bars{"bars", CurveStyle::kBars, {}, {}}, many{"bold", CurveStyle::kBold, {}, {}};
-  for (int i = 0; i < 12; ++i) {
-    bars.x.push_back(i * 0.25);
-    bars.y.push_back(i == 4 ? 0 : 40 - (i - 6) * (i - 6));
-  }
-  for (int i = 0; i < 300; ++i) {
-    many.x.push_back(i * 0.01);
-    many.y.push_back(20 + 19.7 * std::sin(i * 0.05));
-  }
-  plot.curves = {bars,
-                 many,
-                 {"points", CurveStyle::kPoints, {0.1, 1.1, 2.1}, {3, 4, 5}},
-                 {"dashed", CurveStyle::kBold, {0, 2}, {7, 9}, 2, true},
-                 {"", CurveStyle::kThin, {0, 1, 2}, {1, 2, 3}},
-                 {"first", CurveStyle::kReference, {0, 2.75}, {25, 25}},
-                 {"second", CurveStyle::kReference, {1.5, 1.5}, {0, 40}}};
-  return plot;
 }
 
 /// What differs between a plot and the picture of another.

@@ -1,7 +1,7 @@
 #include "cuda/engine.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <cstdint>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -182,9 +182,9 @@ std::string device_name(std::string* why) {
   if (Device::count(why) == 0) return {};
   try {
     const DeviceProperties p = Device().properties();
-    char memory[32];
-    std::snprintf(memory, sizeof memory, "%.1f GiB", static_cast<double>(p.memory) / (1 << 30));
-    return p.name + ", compute capability " + std::to_string(p.major) + "." + std::to_string(p.minor) + ", " + memory;
+    const uint64_t tenths = (static_cast<uint64_t>(p.memory) * 10 + (1u << 29)) >> 30;
+    return p.name + ", compute capability " + std::to_string(p.major) + "." + std::to_string(p.minor) + ", " +
+           std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
   } catch (const DeviceError& error) {
     if (why) *why = error.what();
     return {};

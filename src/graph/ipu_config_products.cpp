@@ -2,6 +2,7 @@
 #include "softamp/graph/ipu_config.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "softamp/report/names.h"
 
@@ -51,13 +52,10 @@ std::string joined(const std::vector<std::string>& words) {
 
 /// 0 <= x <= 1, as Poplar asks of availableMemoryProportion.
 bool is_proportion(const std::string& text) {
-  try {
-    size_t end = 0;
-    const double x = std::stod(text, &end);
-    return end == text.size() && x >= 0 && x <= 1;
-  } catch (const std::exception&) {
-    return false;
-  }
+  const char* const last = text.data() + text.size();
+  double x = 0;
+  const auto [end, error] = std::from_chars(text.data() + text.starts_with('+'), last, x);
+  return error == std::errc{} && end == last && x >= 0 && x <= 1;
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 #include "softamp/numerics/decimal.h"
 #include "softamp/report/number_text.h"
+#include "src/report/decimal_text.h"
 
 namespace softamp::minimal {
 
@@ -16,9 +16,8 @@ namespace softamp::minimal {
 inline std::string shortest_positive(const FloatFormat& format, uint64_t code) {
   const double value = value_of(format, code);
   const bool plain = value >= 1e-4 && value < 1e17;
-  char text[400];
   for (int places = 0;; ++places) {
-    std::snprintf(text, sizeof text, plain ? "%.*f" : "%.*e", places, value);
+    const std::string text = plain ? fixed_places(value, places) : scientific_places(value, places);
     if (to_code(format, parse_number(text)).code == code) return text;
   }
 }

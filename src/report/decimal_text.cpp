@@ -7,6 +7,13 @@ namespace {
 
 constexpr int kRoom = 350;  // the largest double has 309 digits before the point
 
+std::string with_places(double value, int count, std::chars_format form) {
+  std::string text(static_cast<size_t>(kRoom + count), '\0');
+  text.resize(
+      static_cast<size_t>(std::to_chars(text.data(), text.data() + text.size(), value, form, count).ptr - text.data()));
+  return text;
+}
+
 }  // namespace
 
 std::string significant_digits(double value, int count) {
@@ -14,9 +21,10 @@ std::string significant_digits(double value, int count) {
   return {text, std::to_chars(text, text + kRoom, value, std::chars_format::general, count).ptr};
 }
 
-std::string fixed_places(double value, int count) {
-  char text[kRoom];
-  return {text, std::to_chars(text, text + kRoom, value, std::chars_format::fixed, count).ptr};
+std::string fixed_places(double value, int count) { return with_places(value, count, std::chars_format::fixed); }
+
+std::string scientific_places(double value, int count) {
+  return with_places(value, count, std::chars_format::scientific);
 }
 
 std::string signed_places(double value, int count) {

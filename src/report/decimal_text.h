@@ -9,10 +9,13 @@ namespace softamp {
 /// As printf's "%.*g", `count` significant digits (1 .. 17) without trailing zeros: "0.0123457" of six.
 std::string significant_digits(double value, int count);
 
-/// As "%.*f", `count` places (0 .. 17) after the point: "1.50" of two.
+/// As "%.*f", `count` places (0 or more) after the point: "1.50" of two.
 std::string fixed_places(double value, int count);
 
-/// The same with a sign before every number: "+1.50".
+/// As "%.*e": "1.50e-02" of two.
+std::string scientific_places(double value, int count);
+
+/// As fixed_places, with a sign before every number: "+1.50".
 std::string signed_places(double value, int count);
 
 /// The shortest text that reads back as the same double, with an exponent where that is shorter: "0.1", "1e+22".

@@ -2,6 +2,7 @@
 
 #include "softamp/numerics/operand.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
@@ -27,9 +28,11 @@ double value_of(const FloatFormat& format, uint64_t code) {
 }
 
 std::string hex_float(const FloatFormat& format, uint64_t code) {
+  const double value = value_of(format, code);
+  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
   char text[64];
-  std::snprintf(text, sizeof text, "%a", value_of(format, code));
-  return text;
+  const auto end = std::to_chars(text, text + sizeof text, std::abs(value), std::chars_format::hex).ptr;
+  return (std::signbit(value) ? "-0x" : "0x") + std::string(text, end);
 }
 
 std::string code_text(const FloatFormat& format, uint64_t code) {

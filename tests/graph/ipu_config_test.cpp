@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/comma_locale.h"
 #include "tests/graph/executor_check.h"
 
 namespace softamp {
@@ -233,6 +234,10 @@ TEST(ProductOptions, ReadFromPoplarsNames) {
                                    {"enableMultiStageReduce", "true"},
                                    {"planConstraints", "{}"}},
                                   "matmuls"));
+  {
+    const test::CommaLocale locale;
+    EXPECT_NO_THROW(product_options({{"availableMemoryProportion", "0.6"}}, "matmuls"));
+  }
   EXPECT_NO_THROW(product_options({{"pass", "FC_TRAINING_WU"}, {"gatherConvOutput", "true"}}, "convolutions"));
 }
 

@@ -1,6 +1,7 @@
 #include "softamp/report/number_text.h"
 
 #include "src/report/dyadic.h"
+#include "tests/comma_locale.h"
 #include "tests/refusal.h"
 
 #include <gtest/gtest.h>
@@ -104,6 +105,11 @@ TEST(NumberText, CodesFieldsAndHexadecimal) {
   EXPECT_EQ(code_fields(kF143, 0x80), "1 0000 000");
   EXPECT_EQ(hex_float(kFp16, 0x068e), "0x1.a38p-14");
   EXPECT_EQ(hex_float(kFp16, 0x8001), "-0x1p-24");
+  EXPECT_EQ(hex_float(kFp16, 0x8000), "-0x0p+0");
+  EXPECT_EQ(hex_float(kFp16, 0xfc00), "-inf");
+  EXPECT_EQ(hex_float(kFp16, 0x7e00), "nan");
+  const test::CommaLocale locale;
+  EXPECT_EQ(hex_float(kFp16, 0x068e), "0x1.a38p-14");
 }
 
 TEST(NumberText, ReadsNumbersAndRefusesOtherWords) {

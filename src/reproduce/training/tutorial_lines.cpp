@@ -4,7 +4,6 @@
 // exact results of fp16 to nearest even, with which the other four lines, printed to seven decimals, agree.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 
 #include "softamp/numerics/convert.h"
@@ -84,12 +83,10 @@ std::string percent_text(double share, const char* like) {
 
 /// `value` in the notation and to the number of digits of `like`.
 std::string written_like(double value, const std::string& like) {
-  char out[64];
   const size_t e = like.find('e'), point = like.find('.');
   const std::string digits = like.substr(0, e);
   const int decimals = point == std::string::npos ? 0 : static_cast<int>(digits.size() - point - 1);
-  std::snprintf(out, sizeof out, e == std::string::npos ? "%.*f" : "%.*e", decimals, value);
-  return out;
+  return e == std::string::npos ? fixed_places(value, decimals) : scientific_places(value, decimals);
 }
 
 Plot plot_of(const FloatFormat& f, const Semantics& s, uint64_t seed) {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
 #include "softamp/data/npy.h"
+#include "src/files/output_file.h"
 
 namespace softamp::npy {
 namespace {
@@ -40,6 +40,16 @@ struct Descriptor {
   int release() { return std::exchange(value, -1); }
 };
 
+/// What a file that is written throws, as this header's Error.
+template <class Act>
+void told_as_error(Act&& act) {
+  try {
+    act();
+  } catch (const std::runtime_error& e) {
+    throw Error(e.what());
+  }
+}
+
 }  // namespace
 
 Reader::Reader(const std::string& path) : path_(path) {
@@ -67,67 +77,28 @@ size_t Reader::read(void* out, size_t capacity) {
   return count;
 }
 
-Writer::Writer(const std::string& path, ElementType type, std::span<const uint64_t> shape) : path_(path), type_(type) {
+Writer::Writer(const std::string& path, ElementType type, std::span<const uint64_t> shape)
+    : path_(path), type_(type), missing_(element_count(shape, size_of(type), path)) {
   const std::string header = make_header(type, shape);
-  missing_ = element_count(shape, size_of(type), path);
-  const size_t slash = path.rfind('/');
-  const size_t base = slash == std::string::npos ? 0 : slash + 1;
-  struct stat status {};
-  if (base == path.size() || (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)))
-    throw Error(path + ": cannot be replaced; expected the name of a regular file");
-
-  const std::string stem = path.substr(0, base) + "." + path.substr(base) + "." + std::to_string(::getpid());
-  Descriptor file{-1};
-  for (int attempt = 0; file.value < 0; ++attempt) {
-    temporary_ = stem + "." + std::to_string(attempt) + ".part";
-    file.value = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file.value < 0 && errno != EEXIST) fail_errno(path, "write");
-  }
-  descriptor_ = file.value;
-  try {
-    append(header.data(), header.size());
-  } catch (...) {
-    ::unlink(temporary_.c_str());
-    throw;
-  }
-  file.release();
+  told_as_error([&] {
+    out_ = std::make_unique<files::OutputFile>(path);
+    out_->write(header);
+  });
 }
 
-Writer::~Writer() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(temporary_.c_str());
-}
-
-void Writer::append(const void* bytes, size_t count) {
-  const char* next = static_cast<const char*>(bytes);
-  while (count > 0) {
-    const ssize_t n = ::write(descriptor_, next, count);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail_errno(path_, "write");
-    next += n;
-    count -= static_cast<size_t>(n);
-  }
-}
+Writer::~Writer() = default;
 
 void Writer::write(const void* elements, size_t count) {
   if (count > missing_)
     throw Error(path_ + ": " + std::to_string(count) + " elements more, where the shape has room for " +
                 std::to_string(missing_));
-  append(elements, count * size_of(type_));
+  told_as_error([&] { out_->write({static_cast<const char*>(elements), count * size_of(type_)}); });
   missing_ -= count;
 }
 
 void Writer::commit() {
   if (missing_ > 0) throw Error(path_ + ": " + std::to_string(missing_) + " elements of its shape are missing");
-  // A full disk may be reported only here. Not by Replacement (src/report/whole_file.h): closing and renaming fail
-  // alike, and ~Writer, a public class's, removes the file by the descriptor that is still open.
-  if (::close(std::exchange(descriptor_, -1)) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(temporary_.c_str());
-    errno = error;
-    fail_errno(path_, "write");
-  }
+  told_as_error([&] { out_->commit(); });
 }
 
 }  // namespace softamp::npy

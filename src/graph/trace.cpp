@@ -7,7 +7,7 @@
 
 #include "softamp/numerics/version.h"
 #include "softamp/report/names.h"
-#include "src/report/whole_file.h"
+#include "src/files/output_file.h"
 
 namespace softamp {
 namespace {
@@ -194,34 +194,22 @@ std::string settings_json(const ExecutorOptions& o) {
 }
 
 struct TraceWriter::State {
-  Replacement replacement;
-  std::ofstream out;
+  files::OutputFile out;
 };
 
-TraceWriter::TraceWriter(const std::filesystem::path& file, const ExecutorOptions& options) {
-  const std::string partial = file.string() + ".partial";
-  std::ofstream out(partial, std::ios::binary | std::ios::trunc);
-  if (!out) throw std::runtime_error(partial + ": cannot be written");
-  state_.reset(new State{{partial, file}, std::move(out)});
-  state_->out << "{\"softamp_trace\":1,\"arithmetic\":" << kArithmeticVersion
-              << ",\"backend\":" << OrderedJson(options.backend).dump() << ",\"settings\":" << settings_json(options)
-              << "}\n";
+TraceWriter::TraceWriter(const std::filesystem::path& file, const ExecutorOptions& options, const std::string& option)
+    : state_(new State{files::OutputFile(file, option)}) {
+  state_->out.write("{\"softamp_trace\":1,\"arithmetic\":" + std::to_string(kArithmeticVersion) + ",\"backend\":" +
+                    OrderedJson(options.backend).dump() + ",\"settings\":" + settings_json(options) + "}\n");
 }
 
 TraceWriter::~TraceWriter() = default;
 
 void TraceWriter::write(uint32_t step, const Node& node, int port, const TensorType& type, const void* data) {
-  state_->out << line_of(step, node, port, type, data).dump() << '\n';
+  state_->out.write(line_of(step, node, port, type, data).dump() + '\n');
 }
 
-void TraceWriter::close() {
-  state_->out.close();
-  if (!state_->out) {
-    state_->replacement.remove_made();
-    throw std::runtime_error(state_->replacement.made().string() + ": not all could be written; is the disk full?");
-  }
-  state_->replacement.put_in_place();
-}
+void TraceWriter::close() { state_->out.commit(); }
 
 TraceComparison compare_traces(const std::filesystem::path& a_file, const std::filesystem::path& b_file) {
   Reader a(a_file), b(b_file);

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "src/files/output_file.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/json_tokens.h"
 #include "src/report/lower_case.h"
-#include "src/report/whole_file.h"
 
 namespace softamp {
 namespace {
@@ -90,10 +90,7 @@ std::optional<Recipe> Recipe::from_environment() {
   return recipe;
 }
 
-void Recipe::dump(const fs::path& path) const {
-  if (!write_whole_file(path, to_json()))
-    throw std::runtime_error(path.string() + ": the recipe cannot be written: " + std::strerror(errno));
-}
+void Recipe::dump(const fs::path& path) const { files::write_file(path, to_json()); }
 
 std::optional<fs::path> Recipe::dump_by_environment() const {
   const auto path = environment("TF_BF16_DUMP_PATH");

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "src/files/output_file.h"
 #include "src/reproduce/outcome_csv.h"
 
 namespace softamp::reproduce {
@@ -59,13 +60,13 @@ void keep_result(const Result& result, const fs::path& folder) {
   if (before) remove_files(*before, folder);
   remove_files(result, folder);  // of a run that ended between two of these lines
   restore_tables(result, folder);
-  write_file(folder / json_file(result.name), json_text(result_json(result)));
+  files::write_file(folder / json_file(result.name), json_text(result_json(result)));
 }
 
 void restore_tables(const Result& result, const fs::path& folder) {
   for (const Table& table : result.outcome.tables)
     if (const fs::path file = folder / table_file(result.name, table); !fs::exists(file))
-      write_file(file, table_csv(table));
+      files::write_file(file, table_csv(table));
 }
 
 void draw_missing(const Result& result, const fs::path& folder) {

@@ -2,13 +2,11 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <stdexcept>
 
+#include "src/files/output_file.h"
 #include "src/report/sha256.h"
-#include "src/report/whole_file.h"
 
 namespace softamp::reproduce {
 namespace {
@@ -35,14 +33,11 @@ void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) refuse(error.message());
-  const fs::path probe = folder / (".softamp." + std::to_string(::getpid()) + ".probe");
-  if (!write_whole_file(probe, "")) refuse(std::strerror(errno));
-  fs::remove(probe, error);
-}
-
-void write_file(const fs::path& file, const std::string& text) {
-  if (!write_whole_file(file, text))
-    throw std::runtime_error("cannot write '" + file.string() + "': " + std::strerror(errno));
+  try {
+    files::try_output(folder / ("softamp." + std::to_string(::getpid())));
+  } catch (const files::OutputError& e) {
+    refuse(e.reason);
+  }
 }
 
 }  // namespace softamp::reproduce

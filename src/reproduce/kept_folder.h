@@ -21,7 +21,4 @@ std::string program_digest();
 /// std::runtime_error: "'DIR': Not a directory; expected a folder that can be written to, or a place for one".
 void make_folder(const std::filesystem::path& folder);
 
-/// Writes the file completely or not at all. Throws std::runtime_error: "cannot write 'FILE': No space left on device".
-void write_file(const std::filesystem::path& file, const std::string& text);
-
 }  // namespace softamp::reproduce

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "softamp/numerics/version.h"
+#include "tests/comma_locale.h"
 #include "tests/files.h"
+#include "tests/full_disk.h"
 #include "tests/refusal.h"
 
 namespace softamp {
@@ -58,7 +60,7 @@ TEST_F(Traces, TheWriterWritesJsonLinesAndTheNameComesLast) {
     writer.write(0, node_of("scope/y", "AddV2"), 0, kPair, kOnes);
     writer.write(0, node_of("s", "Split", 2), 1, kPair, kTwos);
     EXPECT_FALSE(std::filesystem::exists(file));
-    EXPECT_TRUE(std::filesystem::exists(file + ".partial"));
+    EXPECT_TRUE(std::filesystem::exists(folder_.file(".t.jsonl.part")));
     writer.close();
   }
   EXPECT_EQ(folder_.entries(), 1u);
@@ -81,13 +83,36 @@ TEST_F(Traces, AWriterThatIsNeverClosedLeavesNothing) {
 
 TEST_F(Traces, AFileThatCannotBeWritten) {
   EXPECT_THROW(TraceWriter(folder_.file("no/such/folder/t"), ExecutorOptions{}), std::runtime_error);
-  if (!std::filesystem::exists("/dev/full")) return;
-  // A full disk is noticed at the end, and nothing is left over.
-  std::filesystem::create_symlink("/dev/full", folder_.file("t.partial"));
-  TraceWriter writer(folder_.file("t"), ExecutorOptions{});
-  for (int i = 0; i < 1000; ++i) writer.write(0, node_of("y", "AddV2"), 0, kPair, kOnes);
+  // A full disk is noticed at the first line that it does not take, and nothing is left over.
+  TraceWriter writer(folder_.file("t"), ExecutorOptions{}, "--trace");
+  std::string message;
+  {
+    const test::FullDisk full(std::filesystem::file_size(folder_.file(".t.part")));
+    message = test::refusal<std::runtime_error>([&] { writer.write(0, node_of("y", "AddV2"), 0, kPair, kOnes); });
+  }
+  EXPECT_EQ(folder_.without(message), "--trace: 't' cannot be written: File too large");
   EXPECT_THROW(writer.close(), std::runtime_error);
   EXPECT_EQ(folder_.entries(), 0u);
+}
+
+TEST_F(Traces, TwoRunsDoNotWriteOne) {
+  const TraceWriter writer(folder_.file("t"), ExecutorOptions{});
+  EXPECT_NE(test::refusal<std::runtime_error>([&] {
+              TraceWriter(folder_.file("t"), ExecutorOptions{});
+            }).find("is being written by process "),
+            std::string::npos);
+}
+
+TEST_F(Traces, OfOneTextInEveryLocale) {
+  const auto written = [&] {
+    TraceWriter writer(folder_.file("t"), ExecutorOptions{});
+    writer.write(1234567, node_of("y", "AddV2"), 0, kPair, kOnes);
+    writer.close();
+    return read_text(folder_.file("t"));
+  };
+  const std::string usual = written();
+  const test::CommaLocale locale;
+  EXPECT_EQ(written(), usual);
 }
 
 TEST_F(Traces, EqualOnes) {

@@ -363,7 +363,7 @@ TEST(Files, DumpAndLoad) {
   EXPECT_FALSE(searching == Recipe::parse(bert_json()));
   const std::string missing = folder.file("none/r.json");
   EXPECT_EQ(refusal<std::runtime_error>([&] { Recipe().dump(missing); }),
-            missing + ": the recipe cannot be written: No such file or directory");
+            "'" + missing + "' cannot be written: No such file or directory");
   EXPECT_EQ(refusal<std::invalid_argument>([&] { Recipe::load(missing); }),
             missing + ": cannot be read: No such file or directory");
   EXPECT_EQ(refusal<std::invalid_argument>([&] { Recipe::load(folder.path()); }),

@@ -6,11 +6,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace softamp::files {
+class OutputFile;
+}
 
 namespace softamp::npy {
 
@@ -75,11 +80,13 @@ class Reader {
   uint64_t next_ = 0;
 };
 
-/// Writes a file of known type and shape in pieces, whole or not at all: the pieces go to a temporary file in the same
-/// folder, which `commit` renames to `path`. Without a commit the destructor removes it, and `path` is as it was.
-/// (A process that is killed outright leaves the temporary file, whose name begins with a dot.)
+/// Writes a file of known type and shape in pieces, whole or not at all: the pieces go to .NAME.part in the same
+/// folder, which `commit` synchronises and renames to `path`. Without a commit the destructor removes it, and `path` is
+/// as it was. (A process that is killed outright leaves it, for the next writer of `path` to write anew.) A pipe or a
+/// device is written to as it is. Nobody else writes the file meanwhile.
 class Writer {
  public:
+  /// Throws Error where `path` cannot be written, or another writer is at work.
   Writer(const std::string& path, ElementType type, std::span<const uint64_t> shape);
   ~Writer();
   Writer(const Writer&) = delete;
@@ -87,16 +94,14 @@ class Writer {
 
   /// Appends `count` elements. Throws Error on a full disk, or where the shape has no room for them.
   void write(const void* elements, size_t count);
-  /// Puts the file in place. Throws Error if elements are missing.
+  /// Puts the file in place. Throws Error if elements are missing, or the disk is full.
   void commit();
 
  private:
-  void append(const void* bytes, size_t count);
-
-  std::string path_, temporary_;
+  std::string path_;
   ElementType type_;
-  int descriptor_ = -1;
   uint64_t missing_ = 0;
+  std::unique_ptr<files::OutputFile> out_;
 };
 
 }  // namespace softamp::npy

@@ -29,16 +29,19 @@ std::string settings_json(const ExecutorOptions& options);
 /// Writes a trace; set ExecutorOptions::observe to `observer()`.
 class TraceWriter {
  public:
-  /// The file appears under its name when the trace is closed; until then it is FILE.partial, which the destructor
-  /// removes if the trace was not closed.
-  /// Throws std::runtime_error where it cannot be written.
-  TraceWriter(const std::filesystem::path& file, const ExecutorOptions& options);
+  /// The file appears under its name when the trace is closed; until then it is .FILE.part beside it, which the
+  /// destructor removes if the trace was not closed. A pipe or a device is written to as it is. Nobody else writes the
+  /// file meanwhile.
+  /// option: what messages begin with, "--trace" [=the file's name alone].
+  /// Throws std::runtime_error where it cannot be written, or another writer is at work.
+  TraceWriter(const std::filesystem::path& file, const ExecutorOptions& options, const std::string& option = {});
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
+  /// Throws std::runtime_error where it cannot be written, a full disk, say; the trace is then gone.
   void write(uint32_t step, const Node& node, int port, const TensorType& type, const void* data);
-  /// Throws std::runtime_error if not all was written.
+  /// Puts the file in place, synchronised. Throws std::runtime_error; what was there before is then as it was.
   void close();
 
  private:

@@ -12,9 +12,9 @@
 #include <fstream>
 #include <limits>
 
+#include "src/files/output_file.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/graph_def_impl.h"
-#include "src/report/whole_file.h"
 
 namespace softamp {
 namespace {
@@ -183,7 +183,11 @@ std::string GraphDefFile::text() const {
 
 void GraphDefFile::save(const std::filesystem::path& path) const {
   const std::string bytes = form_of(path) == Form::kText ? text() : binary();
-  if (!write_whole_file(path, bytes)) fail(path.string(), "cannot be written");
+  try {
+    files::write_file(path, bytes);
+  } catch (const std::runtime_error& e) {
+    throw GraphDefError(e.what());
+  }
 }
 
 }  // namespace softamp

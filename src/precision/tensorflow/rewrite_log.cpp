@@ -1,8 +1,9 @@
 #include "src/precision/tensorflow/rewrite_log.h"
 
 #include <filesystem>
-#include <fstream>
 #include <map>
+
+#include "src/files/output_file.h"
 
 namespace softamp::precision_detail {
 namespace {
@@ -15,11 +16,14 @@ std::string port_text(const OpGraph& graph, const OpEdge& e) {
 void save(const std::string& folder, const char* name, const std::string& text, std::string what,
           std::vector<std::string>& messages) {
   const std::filesystem::path path = std::filesystem::path(folder) / name;
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  messages.push_back(file ? "INFO Saved " + std::move(what) + " to " + path.string()
-                          : "WARNING Could not write " + path.string());
+  try {
+    files::write_file(path, text);
+    messages.push_back("INFO Saved " + std::move(what) + " to " + path.string());
+  } catch (const files::OutputError& e) {
+    messages.push_back("WARNING Could not write " + path.string() + ": " + e.reason);
+  } catch (const files::LockedError&) {
+    messages.push_back("WARNING Could not write " + path.string() + ": another run is writing it");
+  }
 }
 
 }  // namespace

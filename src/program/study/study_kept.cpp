@@ -2,6 +2,7 @@
 
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/version.h"
+#include "src/files/output_file.h"
 #include "src/program/train_options.h"
 #include "src/train/run/run_data.h"
 
@@ -117,7 +118,7 @@ void KeptRuns::keep(const TrainSettings& settings, RunInputs read, const StudyRe
     json["casts"] = result.casts;
   }
   json["stopped"] = result.stopped;
-  reproduce::write_file(file_of(settings, read), json.dump() + "\n");
+  files::write_file(file_of(settings, read), json.dump() + "\n");
 }
 
 }  // namespace softamp::program

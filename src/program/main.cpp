@@ -1,6 +1,8 @@
 // softamp: reads the command line, runs one verb, and turns errors into exit codes.
+#include "src/files/printable.h"
 #include "src/program/description/version.h"
 #include "src/program/program.h"
+#include "src/program/standard_descriptors.h"
 
 #include "softamp/report/interrupt.h"
 #include "softamp/report/names.h"
@@ -104,6 +106,7 @@ int run(int argc, char** argv, std::string& place) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  softamp::program::occupy_standard_descriptors();
   std::string place = "softamp";
   try {
     const int code = run(argc, argv, place);
@@ -112,7 +115,7 @@ int main(int argc, char** argv) {
     if (!std::cout) throw UsageError("cannot write to standard output");
     return code;
   } catch (const std::exception& e) {
-    std::cerr << place << ": " << e.what() << '\n';
+    std::cerr << place << ": " << softamp::files::printable(e.what(), true) << '\n';
     return softamp::program::kUsage;
   }
 }

@@ -110,6 +110,7 @@ Tensor read_npy(const Json& text, const TensorType& type, const JsonOptions& opt
     fail_at(place, "'npy' is '" + printable(file.string()) + "'; expected a relative path without '..'");
   try {
     const std::filesystem::path path = options.folder / file;
+    if (options.npy_files) options.npy_files->push_back(path);
     const npy::Header header = npy::Reader(path.string()).header();  // before anything is allocated
     if (!std::equal(header.shape.begin(), header.shape.end(), type.shape.begin(), type.shape.end(),
                     [](uint64_t a, int64_t b) { return a == static_cast<uint64_t>(b); }))

@@ -3,13 +3,14 @@
 #include "softamp/data/images.h"
 #include "softamp/report/interrupt.h"
 
-#include <unistd.h>
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
+#include "src/data/image_files.h"
+#include "src/files/output_file.h"
+#include "src/files/run_files.h"
 #include "src/report/progress.h"
 #include "src/reproduce/kept.h"
 #include "src/reproduce/outcome_text.h"
@@ -32,13 +33,17 @@ struct Item {
   std::string trouble{};  ///< which of the result's files could not be written
 };
 
-/// Checked before the run, so that it is not in vain.
-void check_markdown_file(const fs::path& file) {
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  errno = fs::is_directory(file) ? EISDIR : 0;
-  if (errno != 0 || access((folder / ".").c_str(), W_OK | X_OK) != 0)
-    throw UsageError("--markdown: '" + file.string() + "': " + std::strerror(errno) +
-                     "; expected a file in a folder that can be written to");
+/// Checked before the run, so that it is not in vain. Tables and figures of the results are found out while it runs, by
+/// the lock of --markdown's file.
+void check_files(const ReproduceOptions& o, const std::vector<Item>& items) {
+  files::RunFiles files;
+  for (const Item& item : items) {
+    if (!item.request.data.empty())
+      files.reads("one of the images that are read", image_files(item.request.data));
+    if (!o.out.empty()) files.writes("--out", fs::path(o.out) / json_file(item.experiment->name));
+  }
+  if (!o.out.empty()) files.writes("--out", fs::path(o.out) / "index.html");
+  files.writes("--markdown", o.markdown).check();
 }
 
 /// Writes the result's files: the numbers first, so that they exist even if a figure cannot be drawn.
@@ -183,8 +188,10 @@ bool ready_folder(const std::string& folder, bool quiet) {
 int run_all(const ReproduceOptions& o) {
   std::vector<Item> items = items_of(o);
   if (o.again && o.out.empty()) throw UsageError("--again: nothing is kept without --out");
+  check_files(o, items);
   const bool draw = !o.out.empty() && ready_folder(o.out, o.quiet);
-  if (!o.markdown.empty()) check_markdown_file(o.markdown);
+  std::optional<files::OutputFile> markdown;
+  if (!o.markdown.empty()) markdown.emplace(o.markdown, "--markdown");
   const Program program{SOFTAMP_VERSION, o.out.empty() ? std::string() : program_digest()};
   size_t kept = 0;
   double rest = 0;
@@ -227,11 +234,14 @@ int run_all(const ReproduceOptions& o) {
   std::cout << std::flush;
   if (!o.out.empty()) {
     const fs::path folder = o.out;
-    write_file(folder / "index.html",
-               page_html(results, [&](const std::string& name) { return fs::exists(folder / name); }));
+    files::write_file(folder / "index.html",
+                      page_html(results, [&](const std::string& name) { return fs::exists(folder / name); }));
     if (!o.quiet) std::cerr << "softamp reproduce: the page is " << (folder / "index.html").string() << '\n';
   }
-  if (!o.markdown.empty()) write_file(o.markdown, page_markdown(results));
+  if (markdown) {
+    markdown->write(page_markdown(results));
+    markdown->commit();
+  }
   bool failed = false;
   for (const Item& item : items) {
     if (!item.trouble.empty())

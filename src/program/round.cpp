@@ -5,6 +5,7 @@
 #include "softamp/data/npy.h"
 #include "softamp/report/interrupt.h"
 #include "softamp/tensor/bulk.h"
+#include "src/files/run_files.h"
 #include "src/report/progress.h"
 
 #include <csignal>
@@ -206,8 +207,19 @@ void round_file(const RoundOptions& o) {
     print_summary(o, header, status);
 }
 
+/// An array may be rounded in its file, which is replaced by a complete one.
+void check_files(const RoundOptions& o) {
+  constexpr const char* kArray = "the array that is read";
+  files::RunFiles()
+      .reads(kArray, o.in)
+      .reads("the file of --random-bits", o.random_bits)
+      .replaces("OUT", o.out, kArray)
+      .check();
+}
+
 int run_round(const RoundOptions& o, const CLI::App& app) {
   check_options(o, app);
+  check_files(o);
   try {
     const InterruptGuard guard;
     round_file(o);

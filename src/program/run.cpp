@@ -11,6 +11,8 @@
 #include "softamp/report/exception.h"
 #include "softamp/report/interrupt.h"
 #include "softamp/report/tensor_text.h"
+#include "src/files/output_file.h"
+#include "src/files/run_files.h"
 #include "src/report/progress.h"
 
 #include <filesystem>
@@ -21,17 +23,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The arrays of --feed name=file.npy.
-std::map<std::string, Tensor> load_feeds(const Graph& graph, const std::vector<std::string>& feeds) {
-  std::map<std::string, Tensor> tensors;
+/// The files of --feed name=file.npy.
+std::map<std::string, std::string> split_feeds(const std::vector<std::string>& feeds) {
+  std::map<std::string, std::string> files;
   for (const std::string& feed : feeds) {
     const size_t equals = feed.find('=');
     if (equals == std::string::npos || equals == 0) throw UsageError("--feed: '" + feed + "': expected NAME=FILE.npy");
-    const std::string name = feed.substr(0, equals), file = feed.substr(equals + 1);
+    const std::string name = feed.substr(0, equals);
+    if (!files.emplace(name, feed.substr(equals + 1)).second) throw UsageError("--feed: '" + name + "' is given twice");
+  }
+  return files;
+}
+
+std::map<std::string, Tensor> load_feeds(const Graph& graph, const std::map<std::string, std::string>& files) {
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, file] : files) {
     const int node = graph.find(name);
     const bool bfloat16 = node >= 0 && graph.node(node).outputs[0].dtype == DType::kBFloat16;
-    if (!tensors.emplace(name, load_npy(file, bfloat16)).second)
-      throw UsageError("--feed: '" + name + "' is given twice");
+    tensors.emplace(name, load_npy(file, bfloat16));
   }
   return tensors;
 }
@@ -43,8 +52,8 @@ fs::path file_of(const fs::path& folder, std::string fetch) {
   return folder / (fetch + ".npy");
 }
 
-/// Refuses two fetches with the same file name, before anything is computed.
-void check_files(const fs::path& folder, const std::vector<std::string>& fetches) {
+/// The file of each fetch; refuses two with the same one.
+std::map<fs::path, std::string> files_of(const fs::path& folder, const std::vector<std::string>& fetches) {
   std::map<fs::path, std::string> files;
   for (const std::string& fetch : fetches) {
     const auto [at, is_new] = files.emplace(file_of(folder, fetch), fetch);
@@ -52,6 +61,14 @@ void check_files(const fs::path& folder, const std::vector<std::string>& fetches
       throw UsageError("--out: '" + at->second + "' and '" + fetch + "' would both be written to " +
                        at->first.string() + "; expected fetches whose files differ");
   }
+  return files;
+}
+
+/// The graph; the names of arrays that it reads go to `arrays`.
+GraphFile load_with_arrays(const std::string& file, std::vector<fs::path>& arrays) {
+  JsonOptions options;
+  options.npy_files = &arrays;
+  return load_graph(file, options);
 }
 
 /// Tensors that nothing reads: a run without --fetch computes them if the file names no outputs.
@@ -80,8 +97,11 @@ Json status_json(const RunResult& result) {
 
 class Run {
  public:
-  explicit Run(const RunOptions& o) : Run(o, load_graph(o.graph)) {}
-  Run(const RunOptions& o, GraphFile file) : o_(o), graph_(std::move(file.graph)), outputs_(std::move(file.outputs)) {}
+  explicit Run(const RunOptions& o) : o_(o) {
+    GraphFile file = load_with_arrays(o.graph, arrays_);
+    graph_ = std::move(file.graph);
+    outputs_ = std::move(file.outputs);
+  }
 
   int run() {
     if (o_.print == "text") return print(text(graph_));
@@ -89,7 +109,8 @@ class Run {
     fetches_ = !o_.fetches.empty() ? o_.fetches : !outputs_.empty() ? outputs_ : unread_outputs(graph_);
     if (!o_.out.empty() && fs::exists(o_.out) && !fs::is_directory(o_.out))
       throw UsageError("--out: '" + o_.out + "' is not a folder");
-    if (!o_.out.empty()) check_files(o_.out, fetches_);
+    feed_files_ = split_feeds(o_.feeds);
+    check_files();
     if (o_.first_step + o_.steps > uint64_t{1} << 32)
       throw UsageError("--steps: " + std::to_string(o_.steps) + " from step " + std::to_string(o_.first_step) +
                        " on: expected steps below 2^32");
@@ -98,12 +119,12 @@ class Run {
     document_["backend"] = options.backend;
     const InterruptGuard guard;
     if (!o_.trace.empty()) {
-      trace_ = std::make_unique<TraceWriter>(o_.trace, options);
+      trace_ = std::make_unique<TraceWriter>(o_.trace, options, "--trace");
       options.observe = [this](uint32_t step, const Node& node, int port, const TensorType& type, const void* data) {
-        trace_->write(step, node, port, type, data);
+        trace([&] { trace_->write(step, node, port, type, data); });
       };
     }
-    const std::map<std::string, Tensor> tensors = load_feeds(graph_, o_.feeds);
+    const std::map<std::string, Tensor> tensors = load_feeds(graph_, feed_files_);
     std::vector<Feed> feeds;
     for (const auto& [name, tensor] : tensors) feeds.push_back({name, &tensor});
     executor_ = make_executor(graph_, options);
@@ -117,6 +138,34 @@ class Run {
   }
 
  private:
+  /// Before anything is computed or written.
+  void check_files() const {
+    files::RunFiles files;
+    files.reads("the graph that is read", o_.graph)
+        .reads("an array of the graph", arrays_)
+        .reads("the file of --config", o_.config_file)
+        .writes("--trace", o_.trace);
+    for (const auto& [name, file] : feed_files_) files.reads("the file of --feed " + name, file);
+    if (!o_.out.empty()) {
+      for (const auto& [file, fetch] : files_of(o_.out, fetches_)) files.writes("--out", file);
+      files::try_folder(o_.out, "--out");
+    }
+    files.check();
+  }
+
+  /// A trace that cannot be written is told at once; the run goes on without it, and ends with an error.
+  template <class Act>
+  void trace(Act&& act) {
+    if (!trace_) return;
+    try {
+      act();
+    } catch (const files::OutputError& e) {
+      std::cerr << "softamp run: " << e.what() << "; the run goes on without a trace\n";
+      trace_.reset();
+      trace_lost_ = true;
+    }
+  }
+
   static int print(const std::string& text) {
     std::cout << text;
     return kSuccess;
@@ -137,14 +186,14 @@ class Run {
       document_["exception"] = Json::parse(e.report(DumpFormat::kJson));
       code = kFloatingPointException;
     }
-    if (trace_) trace_->close();
+    trace([&] { trace_->close(); });
     if (code == kSuccess && executor_->step() != o_.first_step) write_results();
     if (o_.json) print_json(document_);
     if (const int signal = InterruptGuard::pending(); signal && code == kSuccess) {
       std::cerr << "softamp run: interrupted; continue with --first-step " << executor_->step() << '\n';
       return 128 + signal;
     }
-    return code;
+    return code == kSuccess && trace_lost_ ? kUsage : code;
   }
 
   void note_step() {
@@ -178,8 +227,11 @@ class Run {
 
   const RunOptions& o_;
   Graph graph_;
+  std::vector<fs::path> arrays_;
   std::vector<std::string> outputs_, fetches_;
+  std::map<std::string, std::string> feed_files_;
   std::unique_ptr<TraceWriter> trace_;
+  bool trace_lost_ = false;
   std::unique_ptr<Executor> executor_;
   RunResult result_;
   Json document_ = Json::object();

@@ -5,6 +5,7 @@
 #include "softamp/report/interrupt.h"
 #include "softamp/report/number_text.h"
 #include "softamp/report/plot.h"
+#include "src/files/run_files.h"
 #include "src/report/progress.h"
 
 #include <csignal>
@@ -84,18 +85,20 @@ void draw(const Plot& plot, const std::vector<std::string>& files) {
 }
 
 int run_sum(const SumOptions& o) {
+  files::RunFiles files;
+  for (const std::string& file : o.plots) files.writes("--plot", file);
+  files.check();
   for (const std::string& file : o.plots) check_plot_file(file);
   const RunningSumSetup setup = setup_from(o);
   const SumReport report{o.value, o.start, setup, o.rounding, run_with_progress(setup)};
-  if (!o.plots.empty()) {
-    const bool stochastic = setup.semantics.draws(setup.format);
-    const Plot plot = sum_plot(report, stochastic ? nearest_sum(setup) : report.sum);
-    draw(plot, o.plots);
-  }
   if (o.json)
     print_json(sum_json(report, o.plots));
   else
     print_sum(report, std::cout);
+  std::cout << std::flush;  // so that the figures are shown even if a plot cannot be drawn
+  if (o.plots.empty()) return kSuccess;
+  const bool stochastic = setup.semantics.draws(setup.format);
+  draw(sum_plot(report, stochastic ? nearest_sum(setup) : report.sum), o.plots);
   for (const std::string& file : o.plots) std::cerr << "plot written to " << file << '\n';
   return kSuccess;
 }

@@ -12,10 +12,9 @@
 #include "softamp/train/training_run.h"
 
 #include <iostream>
-#include <iterator>
 #include <utility>
 
-#include "src/precision/recipe_source.h"
+#include "src/files/run_files.h"
 
 namespace softamp::program {
 namespace {
@@ -86,21 +85,17 @@ int search(const TrainSettings& settings, const TrainVerbOptions& o) {
   return kSuccess;
 }
 
-/// Refuses to write a file that is also read, or two outputs into one file. Allowed: a checkpoint that replaces the one
-/// that was resumed, and a log that continues in its file.
+/// A checkpoint may replace the one that was resumed, and a log continues in its file.
 void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
-  const std::string recipe = recipe_file(settings.mechanism_value());
-  const std::pair<const char*, const std::string&> written[] = {
-      {"--log", o.output.log}, {"--checkpoint", o.output.checkpoint}, {"--plot", o.output.plot}};
-  for (size_t i = 0; i < std::size(written); ++i) {
-    const auto& [option, file] = written[i];
-    refuse_same_file(option, file, o.file, "the file of settings");
-    refuse_same_file(option, file, recipe, "the recipe that is read");
-    for (size_t k = 0; k < i; ++k)
-      refuse_same_file(option, file, written[k].second, std::string("the file of ") + written[k].first);
-  }
-  refuse_same_file("--log", o.output.log, o.output.resume, "the checkpoint of --resume");
-  refuse_same_file("--plot", o.output.plot, o.output.resume, "the checkpoint of --resume");
+  constexpr const char* kResumed = "the checkpoint of --resume";
+  files::RunFiles files;
+  list_inputs(files, settings);
+  files.reads("the file of settings", o.file)
+      .reads(kResumed, o.output.resume)
+      .writes("--log", o.output.log)
+      .replaces("--checkpoint", o.output.checkpoint, kResumed)
+      .writes("--plot", o.output.plot)
+      .check();
 }
 
 int run_train(TrainVerbOptions o) {
@@ -111,9 +106,9 @@ int run_train(TrainVerbOptions o) {
     std::cout << all.dump(2) << '\n';
     return kSuccess;
   }
-  if (!o.output.plot.empty()) check_plot_file(o.output.plot);
-  check_files(o, settings);
   settle_data(settings);
+  check_files(o, settings);
+  if (!o.output.plot.empty()) check_plot_file(o.output.plot);
   settings = settings.spelled_out();
   settle_backend(settings.backend, o.output.quiet ? std::string() : "softamp train");
   if (o.find_loss_scale) return search(settings, o);

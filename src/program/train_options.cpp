@@ -1,6 +1,8 @@
 #include "src/program/train_options.h"
 
 #include "softamp/data/images.h"
+#include "src/data/image_files.h"
+#include "src/precision/recipe_source.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -81,6 +83,12 @@ void settle_data(TrainSettings& settings) {
   const auto folder = data_folder(settings.data);
   settings.data = folder ? folder->string() : std::string();
   settings.generated = !folder;
+}
+
+void list_inputs(files::RunFiles& files, const TrainSettings& settings) {
+  files.reads("the recipe that is read", recipe_file(settings.mechanism_value()));
+  if (!settings.generated && !settings.data.empty())
+    files.reads("one of the images that are read", image_files(settings.data));
 }
 
 }  // namespace softamp::program

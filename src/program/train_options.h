@@ -4,6 +4,7 @@
 #include "src/program/options.h"
 
 #include "softamp/train/train_settings.h"
+#include "src/files/run_files.h"
 
 #include <string>
 #include <utility>
@@ -33,6 +34,9 @@ TrainSettings with_assignments(const TrainSettings& settings, const std::vector<
 
 /// Fixes the data: a folder, or the generated set; SOFTAMP_DATA is read here.
 void settle_data(TrainSettings& settings);
+
+/// Lists what a run with these settled settings reads: its recipe, its images.
+void list_inputs(files::RunFiles& files, const TrainSettings& settings);
 
 /// The whole of a text file. Throws UsageError naming the file and what was expected in it.
 std::string read_whole(const std::string& file, const std::string& expected);

@@ -103,7 +103,8 @@ TEST(Errors, PlotsThatCannotBeDrawn) {
   EXPECT_EQ(error_of(kSum + "--plot a.pdf"),
             "softamp sum: plot 'a.pdf': expected a file name that ends in .svg or .png\n");
   const std::string file = folder.file("missing/a.png");
-  EXPECT_EQ(error_of(kSum + "--plot " + file), "softamp sum: cannot write '" + file + "': No such file or directory\n");
+  EXPECT_EQ(error_of(kSum + "--plot " + file),
+            "softamp sum: '" + file + "' cannot be written: No such file or directory\n");
   const std::string svg = folder.file("a.svg");
   const Outcome outcome = run_shell("PATH= '" SOFTAMP_PROGRAM "' " + kSum + "--plot " + svg);
   EXPECT_EQ(outcome.code, 2);

@@ -169,9 +169,9 @@ TEST(Reproduce, BadInputIsNamed) {
       {"all --again", "--again: nothing is kept without --out"},
       {"all --fixed-format q2.14", "--fixed-format: 'all' does not take it"},
       {"all --brief --markdown " + folder.file("no/page.md"),
-       "--markdown: '" + folder.file("no/page.md") + "': No such file or directory; expected a file in a folder"},
+       "--markdown: '" + folder.file("no/page.md") + "' cannot be written: No such file or directory"},
       {"all --brief --markdown " + folder.path().string(),
-       "--markdown: '" + folder.path().string() + "': Is a directory"},
+       "--markdown: '" + folder.path().string() + "' is a folder; expected the name of a file"},
       {kName + " --format fp16 --format e5p11", "--format: 'fp16' is given twice"},
       {kName + " --fixed-format q2.99", "--fixed-format: fixed-point format 'q2.99': expected q<I>.<F>"},
       {"--out " + folder.file("x") + " --format fp16", ": NAME is missing; expected an experiment"},
@@ -196,7 +196,7 @@ TEST(Reproduce, AnInterruptedRunLeavesInOrder) {
   EXPECT_TRUE(std::filesystem::exists(first));
   EXPECT_FALSE(std::filesystem::exists(folder.file("a/index.html")));
   for (const auto& entry : std::filesystem::directory_iterator(folder.file("a")))
-    for (const char* temporary : {".partial", ".tmp", ".probe"})
+    for (const char* temporary : {".part", ".lock", ".tmp"})
       EXPECT_NE(entry.path().extension(), temporary) << entry.path();
   EXPECT_EQ(o.out, "");
 }

@@ -466,9 +466,10 @@ TEST_F(RewriteVerb, Files) {
             "--out: '@out.pb': a softamp graph is not written as a GraphDef; expected a name that ends in .json\n");
   EXPECT_NE(error("{P} --tensorflow -o @out.json").find("expected a name that ends in .pb, .pbtxt or .pb.txt\n"),
             std::string::npos);
-  EXPECT_EQ(error("{J} --tensorflow -o @none/out.json"), "--out: '@none/out.json' cannot be written\n");
+  EXPECT_EQ(error("{J} --tensorflow -o @none/out.json"),
+            "--out: '@none/out.json' cannot be written: No such file or directory\n");
   EXPECT_EQ(error("{J} --tensorflow --quiet --output-report @none/r.csv"),
-            "--output-report: '@none/r.csv' cannot be written\n");
+            "--output-report: '@none/r.csv' cannot be written: No such file or directory\n");
   EXPECT_EQ(error("{J} --tensorflow -o @a.json --output-report @./a.json"),
             "--output-report: '@./a.json' is the file of --out; expected another file\n");
   write_text(file("broken.json"), "{\"softamp_graph\": 1,\n \"nodes\": [,]}");
@@ -488,7 +489,7 @@ TEST_F(RewriteVerb, Files) {
   EXPECT_EQ(error("{J} --tensorflow --dtype ''"), "--dtype: '': expected a dtype: fp16, bf16\n");
   const std::string longest(300, 'a');
   EXPECT_EQ(error("{J} --tensorflow --quiet -o @o.json --output-report @" + longest),
-            "--output-report: '@" + longest + "' cannot be written\n");
+            "--output-report: '@" + longest + "' cannot be written: File name too long\n");
 }
 
 TEST_F(RewriteVerb, NothingThatIsReadIsOverwrittenButTheGraphByItself) {

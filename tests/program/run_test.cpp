@@ -148,7 +148,7 @@ TEST_F(RunVerb, AnExceptionStopsWithItsReport) {
   EXPECT_FALSE(d.contains("hashes"));
   EXPECT_FALSE(std::filesystem::exists(file("o"))) << "no results";
   EXPECT_TRUE(std::filesystem::exists(file("t"))) << "the trace up to there";
-  EXPECT_FALSE(std::filesystem::exists(file("t.partial")));
+  EXPECT_FALSE(std::filesystem::exists(file(".t.part")));
 }
 
 TEST_F(RunVerb, EachBehaviour) {
@@ -337,7 +337,6 @@ TEST_F(RunVerb, AProgramThatDoesNotFit) {
 
 TEST_F(RunVerb, WhereResultsCannotGo) {
   EXPECT_EQ(error(kX + "--out @x.npy"), "--out: '@x.npy' is not a folder\n");
-  EXPECT_NE(error(kX + "--quiet --out @x.npy/deeper").find("x.npy"), std::string::npos);
   std::string graph = kRunGraph;
   graph.replace(graph.find("\"square\""), 8, "\"s_1\"");
   write_text(file("twins.json"), graph);
@@ -345,7 +344,8 @@ TEST_F(RunVerb, WhereResultsCannotGo) {
             "--out: 's:1' and 's_1' would both be written to @o/s_1.npy; expected fetches whose files differ\n");
   EXPECT_FALSE(std::filesystem::exists(file("o")));
   EXPECT_EQ(run("@twins.json --feed x=@x.npy --fetch s:1 --fetch s:1 --out @o --quiet").code, 0);
-  EXPECT_NE(error(kX + "--trace @no/such/t").find("no/such/t.partial: cannot be written"), std::string::npos);
+  EXPECT_EQ(error(kX + "--trace @no/such/t"), "--trace: '@no/such/t' cannot be written: No such file or directory\n");
+  EXPECT_EQ(error(kX + "--out @x.npy/deeper"), "--out: '@x.npy/deeper' cannot be written: Not a directory\n");
 }
 
 TEST_F(RunVerb, ATraceOfEveryStepAndNothingLeftAfterAnError) {
@@ -356,12 +356,13 @@ TEST_F(RunVerb, ATraceOfEveryStepAndNothingLeftAfterAnError) {
             std::string::npos);
   error("@g.json --fetch scope/z --trace @u");  // no feed
   EXPECT_FALSE(std::filesystem::exists(file("u")));
-  EXPECT_FALSE(std::filesystem::exists(file("u.partial")));
+  EXPECT_FALSE(std::filesystem::exists(file(".u.part")));
 }
 
 TEST_F(RunVerb, ASignalEndsTheRunInOrder) {
   for (const int signal : {SIGINT, SIGTERM}) {
-    const std::string trace = file("t" + std::to_string(signal)), out = file("o" + std::to_string(signal));
+    const std::string name = "t" + std::to_string(signal), trace = file(name), part = file("." + name + ".part"),
+                      out = file("o" + std::to_string(signal));
     const pid_t child = fork();
     if (child == 0) {
       std::freopen((out + ".err").c_str(), "w", stderr);
@@ -372,7 +373,7 @@ TEST_F(RunVerb, ASignalEndsTheRunInOrder) {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     const auto begun = [&] {
       std::error_code none;
-      return std::filesystem::file_size(trace + ".partial", none) + 1 > 4096;  // no file: 2^64 - 1 + 1
+      return std::filesystem::file_size(part, none) + 1 > 4096;  // no file: 2^64 - 1 + 1
     };
     while (!begun() && std::chrono::steady_clock::now() < limit)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -380,7 +381,7 @@ TEST_F(RunVerb, ASignalEndsTheRunInOrder) {
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + signal) << status;
-    EXPECT_FALSE(std::filesystem::exists(trace + ".partial"));
+    EXPECT_FALSE(std::filesystem::exists(part));
     EXPECT_TRUE(std::filesystem::exists(trace)) << "what was traced is there";
     EXPECT_TRUE(std::filesystem::exists(out + "/z.npy")) << "and the last step's results";
     const std::string said = read_text(out + ".err");

@@ -136,7 +136,7 @@ TEST_F(Tutorial, OtherUsageErrorsEndWithTwo) {
       {"float32_parameter_updates mixed --plot p.gif", "p.gif"},
       {"ipuestimator_fp16 mixed --generated --resume " + file("none.npz"), "none.npz"},
       {"ipuestimator_fp16 mixed --checkpoint " + file("none/a.npz"), "there is no folder '" + file("none") + "'"},
-      {"ipuestimator_fp16 mixed --plot " + file("none/a.svg"), "cannot write '" + file("none/a.svg") + "'"},
+      {"ipuestimator_fp16 mixed --plot " + file("none/a.svg"), "'" + file("none/a.svg") + "' cannot be written"},
       {"ipuestimator_fp16 mixed --backend tpu", "'backend' is 'tpu'; expected emu, cuda or auto"},
       {"ipuestimator_fp16 mixed --evaluate-every 1", "--evaluate-every"},
       {"ipuestimator_fp16 mixed" + kTinyTutorial + "--replicas 8", "has no whole step of 8 batches of 2"},

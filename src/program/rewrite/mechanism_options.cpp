@@ -7,7 +7,6 @@
 #include "softamp/precision/mechanism.h"
 #include "softamp/precision/op_lists.h"
 #include "src/report/comma_list.h"
-#include "src/report/same_file.h"
 
 namespace softamp::program {
 namespace {
@@ -81,11 +80,6 @@ std::vector<std::string> split_mechanisms(const std::string& place, const std::s
       throw UsageError(place + ": '" + *each + "' stands twice; expected each mechanism once");
   }
   return mechanisms;
-}
-
-void refuse_same_file(const std::string& option, const std::string& file, const std::string& other,
-                      const std::string& what) {
-  if (same_file(file, other)) throw UsageError(option + ": '" + file + "' is " + what + "; expected another file");
 }
 
 }  // namespace softamp::program

@@ -25,9 +25,4 @@ std::string mechanism_text(const MechanismOptions& options);
 /// also if one is listed twice.
 std::vector<std::string> split_mechanisms(const std::string& place, const std::string& text);
 
-/// Throws UsageError if `file` is the file `other`, also under another name or by a link; either may be empty, and
-/// devices are allowed. `what` describes the other: "the graph that is read".
-void refuse_same_file(const std::string& option, const std::string& file, const std::string& other,
-                      const std::string& what);
-
 }  // namespace softamp::program

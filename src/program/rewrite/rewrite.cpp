@@ -7,8 +7,9 @@
 
 #include "softamp/graph/graph_json.h"
 #include "softamp/precision/graph_def.h"
+#include "src/files/output_file.h"
+#include "src/files/run_files.h"
 #include "src/precision/recipe_source.h"
-#include "src/report/whole_file.h"
 
 namespace softamp::program {
 namespace {
@@ -25,6 +26,16 @@ GraphKind kind_of(const std::string& place, const std::string& file) {
   throw UsageError(place + "'" + file + "': expected a name that ends in .json, .pb, .pbtxt or .pb.txt");
 }
 
+/// A graph may be written over itself.
+files::RunFiles list_files(const RewriteVerbOptions& o) {
+  constexpr const char* kGraph = "the graph that is read";
+  return files::RunFiles()
+      .reads(kGraph, o.graph)
+      .reads("the recipe that is read", o.recipe ? recipe_file(*o.recipe) : "")
+      .replaces("--out", o.out, kGraph)
+      .writes("--output-report", o.report_file);
+}
+
 void check_files(const RewriteVerbOptions& o) {
   const GraphKind in = kind_of("", o.graph);
   if (!o.out.empty() && kind_of("--out: ", o.out) != in)
@@ -33,12 +44,9 @@ void check_files(const RewriteVerbOptions& o) {
                           ? "a GraphDef is not written as a softamp graph, which cannot hold operations that softamp "
                             "does not know; expected a name that ends in .pb, .pbtxt or .pb.txt"
                           : "a softamp graph is not written as a GraphDef; expected a name that ends in .json"));
-  // A graph may be written over itself; any other overlap of files is refused.
-  const std::string recipe = o.recipe ? recipe_file(*o.recipe) : "";
-  refuse_same_file("--output-report", o.report_file, o.out, "the file of --out");
-  refuse_same_file("--output-report", o.report_file, o.graph, "the graph that is read");
-  refuse_same_file("--output-report", o.report_file, recipe, "the recipe that is read");
-  refuse_same_file("--out", o.out, recipe, "the recipe that is read");
+  list_files(o).check();
+  if (!o.out.empty()) files::try_output(o.out, "--out");
+  if (!o.report_file.empty()) files::try_output(o.report_file, "--output-report");
 }
 
 /// Without --report the ending of --output-report decides.
@@ -64,10 +72,6 @@ std::string rendered(const PrecisionReport& report, ReportForm form) {
   return "";
 }
 
-void write_file(const std::string& option, const std::string& file, const std::string& text) {
-  if (!write_whole_file(file, text)) throw UsageError(option + ": '" + file + "' cannot be written");
-}
-
 /// Preserves nodes that nothing reads: they are the outputs if the graph's file names none.
 void preserve_unread(OpGraph& graph) {
   std::vector<char> read(graph.nodes.size());
@@ -88,7 +92,11 @@ PrecisionReport report_of(OpGraph picture, bool has_fetches, const ChosenMechani
 }
 
 PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechanism& mechanism) {
-  const GraphFile file = load_graph(o.graph);
+  std::vector<fs::path> arrays;
+  JsonOptions reading;
+  reading.npy_files = &arrays;
+  const GraphFile file = load_graph(o.graph, reading);
+  list_files(o).reads("an array of the graph", arrays).check();
   for (const std::string& name : o.fetches) {
     try {
       file.graph.port(name);
@@ -99,7 +107,7 @@ PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechani
   const std::vector<std::string>& fetches = o.fetches.empty() ? file.outputs : o.fetches;
   PrecisionReport report = report_of(op_graph(file.graph, fetches), !fetches.empty(), mechanism);
   // The file names the outputs that kept their dtype, so that a second rewrite keeps them again.
-  if (!o.out.empty()) write_file("--out", o.out, graph_json(apply(file.graph, report.plan), fetches));
+  if (!o.out.empty()) files::write_file(o.out, graph_json(apply(file.graph, report.plan), fetches), "--out");
   return report;
 }
 
@@ -139,7 +147,7 @@ int run_verb(const RewriteVerbOptions& o) {
   if (o.report_file.empty())
     std::cout << text;
   else
-    write_file("--output-report", o.report_file, text);
+    files::write_file(o.report_file, text, "--output-report");
   return kSuccess;
 }
 

@@ -4,10 +4,14 @@
 #include "src/program/study/study_report.h"
 
 #include "softamp/report/interrupt.h"
+#include "src/files/output_file.h"
+#include "src/files/run_files.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
+#include <optional>
+#include <set>
+#include <utility>
 
 namespace softamp::program {
 namespace {
@@ -73,10 +77,23 @@ StudyPlan plan_from(const StudyOptions& o) {
   return plan;
 }
 
-int run_verb(const StudyOptions& o) {
+void check_files(const StudyOptions& o, const std::vector<StudyRun>& runs) {
+  files::RunFiles files;
+  files.reads("the study that is read", o.file).writes("--csv", o.csv);
+  for (const std::string& file : o.plots) files.writes("--plot", file);
+  std::set<std::pair<std::string, std::string>> listed;  // runs have few recipes and folders of images
+  for (const StudyRun& run : runs)
+    if (listed.emplace(run.settings.mechanism, run.settings.data).second) list_inputs(files, run.settings);
+  files.check();
   for (const std::string& file : o.plots) check_plot_file(file);
+}
+
+int run_verb(const StudyOptions& o) {
   const StudyPlan plan = plan_from(o);
   const std::vector<StudyRun> runs = plan.runs();
+  check_files(o, runs);
+  std::optional<files::OutputFile> csv;  // from here on, so that a study is not in vain
+  if (!o.csv.empty()) csv.emplace(o.csv, "--csv");
   const InterruptGuard guard;
   StudyRunning running = o.running;
   running.begun = [&] {
@@ -102,11 +119,9 @@ int run_verb(const StudyOptions& o) {
   else
     print_study(report, std::cout);
   std::cout << std::flush;  // so that the figures are shown even if a file cannot be written
-  if (!o.csv.empty()) {
-    std::ofstream out(o.csv);
-    out << study_csv(report);
-    out.close();
-    if (!out) throw UsageError("--csv: '" + o.csv + "' cannot be written");
+  if (csv) {
+    csv->write(study_csv(report));
+    csv->commit();
   }
   const Plot plot = study_plot(report, o.log);
   for (const std::string& file : o.plots) {

@@ -10,7 +10,6 @@
 
 #include "src/files/output_file.h"
 #include "src/files/place.h"
-#include "src/files/printable.h"
 
 namespace softamp::files {
 
@@ -46,9 +45,6 @@ void AppendedFile::synchronise() {
     fail(errno);
 }
 
-void AppendedFile::fail(int why) const {
-  throw OutputError((option_.empty() ? "" : option_ + ": ") + in_quotes(file_) +
-                    " cannot be written: " + std::strerror(why));
-}
+void AppendedFile::fail(int why) const { throw OutputError(file_, option_, std::strerror(why)); }
 
 }  // namespace softamp::files

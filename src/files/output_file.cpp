@@ -18,10 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-OutputError cannot_write(const std::string& option, const fs::path& file, const std::string& why) {
-  return {(option.empty() ? "" : option + ": ") + in_quotes(file) + " cannot be written: " + why, why};
-}
-
 /// A pipe, a device or a file that is open already, for writing.
 int open_special(const Place& place) {
   return place.descriptor >= 0 ? ::fcntl(place.descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
@@ -44,6 +40,10 @@ void take_mode(int descriptor, const struct stat& old) {
 
 }  // namespace
 
+OutputError::OutputError(const fs::path& file, const std::string& option, std::string why)
+    : std::runtime_error((option.empty() ? "" : option + ": ") + in_quotes(file) + " cannot be written: " + why),
+      reason(std::move(why)) {}
+
 struct OutputFile::State {
   fs::path file;
   std::string option;
@@ -60,7 +60,7 @@ struct OutputFile::State {
 
   [[noreturn]] void fail(int why) { fail(std::strerror(why)); }
   [[noreturn]] void fail(const std::string& why) {
-    failure = cannot_write(option, file, why);
+    failure.emplace(file, option, why);
     give_up();
     throw *failure;
   }
@@ -157,7 +157,7 @@ void try_folder(const fs::path& folder, const std::string& option) {
   const int why = !fs::is_directory(above, error)                                      ? ENOTDIR
                   : ::faccessat(AT_FDCWD, above.c_str(), W_OK | X_OK, AT_EACCESS) != 0 ? errno
                                                                                        : 0;
-  if (why != 0) throw cannot_write(option, folder, std::strerror(why));
+  if (why != 0) throw OutputError(folder, option, std::strerror(why));
 }
 
 void synchronise_folder(const fs::path& folder) {

@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "src/files/file_lock.h"
 
@@ -16,7 +15,7 @@ namespace softamp::files {
 /// "--csv: 'out/table.csv' cannot be written: No space left on device".
 class OutputError : public std::runtime_error {
  public:
-  OutputError(const std::string& message, std::string why) : std::runtime_error(message), reason(std::move(why)) {}
+  OutputError(const std::filesystem::path& file, const std::string& option, std::string why);
   std::string reason;  ///< "No space left on device"
 };
 

@@ -38,8 +38,7 @@ struct Item {
 void check_files(const ReproduceOptions& o, const std::vector<Item>& items) {
   files::RunFiles files;
   for (const Item& item : items) {
-    if (!item.request.data.empty())
-      files.reads("one of the images that are read", image_files(item.request.data));
+    if (!item.request.data.empty()) files.reads("one of the images that are read", image_files(item.request.data));
     if (!o.out.empty()) files.writes("--out", fs::path(o.out) / json_file(item.experiment->name));
   }
   if (!o.out.empty()) files.writes("--out", fs::path(o.out) / "index.html");

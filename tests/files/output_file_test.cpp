@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "tests/files.h"
-#include "tests/full_disk.h"
 #include "tests/refusal.h"
+#include "tests/small_disk.h"
 
 namespace softamp::files {
 namespace {
@@ -107,14 +107,14 @@ TEST(OutputFile, AFileThatItsModeProtectsIsNotReplaced) {
   EXPECT_EQ(read_text(folder.file("a")), "old");
 }
 
-TEST(OutputFile, AFullDiskIsToldAtTheFirstByteThatIsRefused) {
+TEST(OutputFile, ASmallDiskIsToldAtTheFirstByteThatIsRefused) {
   const TemporaryFolder folder;
   const std::string file = folder.file("a");
   write_text(file, "old");
   OutputFile out(file, "--trace");
   std::string first, again, last;
   {
-    const test::FullDisk full(10);
+    const test::SmallDisk full(10);
     out.write("0123456789");
     first = refusal<OutputError>([&] { out.write("x"); });
     EXPECT_EQ(folder.entries(), 1u) << "the part is gone";

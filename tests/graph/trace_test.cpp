@@ -7,8 +7,8 @@
 #include "softamp/numerics/version.h"
 #include "tests/comma_locale.h"
 #include "tests/files.h"
-#include "tests/full_disk.h"
 #include "tests/refusal.h"
+#include "tests/small_disk.h"
 
 namespace softamp {
 namespace {
@@ -87,7 +87,7 @@ TEST_F(Traces, AFileThatCannotBeWritten) {
   TraceWriter writer(folder_.file("t"), ExecutorOptions{}, "--trace");
   std::string message;
   {
-    const test::FullDisk full(std::filesystem::file_size(folder_.file(".t.part")));
+    const test::SmallDisk full(std::filesystem::file_size(folder_.file(".t.part")));
     message = test::refusal<std::runtime_error>([&] { writer.write(0, node_of("y", "AddV2"), 0, kPair, kOnes); });
   }
   EXPECT_EQ(folder_.without(message), "--trace: 't' cannot be written: File too large");

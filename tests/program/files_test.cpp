@@ -115,9 +115,8 @@ TEST_F(Files, OfATraining) {
   for (const std::string& name : images) write_text(file(name), "precious");
   for (const std::string& name : images)
     for (const char* option : {"--log", "--checkpoint"})
-      EXPECT_EQ(
-          refused("train --quiet --data @data " + std::string(option) + " @" + name),
-          std::string(option) + ": '@" + name + "' is one of the images that are read; expected another file");
+      EXPECT_EQ(refused("train --quiet --data @data " + std::string(option) + " @" + name),
+                std::string(option) + ": '@" + name + "' is one of the images that are read; expected another file");
   fs::create_symlink("data/train_images.npy", file("p.svg"));
   EXPECT_EQ(refused("train --quiet --data @data --plot @p.svg"),
             "--plot: '@p.svg' is one of the images that are read; expected another file");

@@ -12,8 +12,8 @@
 #include "src/report/plot_script.h"
 #include "tests/comma_locale.h"
 #include "tests/files.h"
-#include "tests/full_disk.h"
 #include "tests/refusal.h"
+#include "tests/small_disk.h"
 #include "tests/svg_points.h"
 
 namespace softamp {
@@ -135,13 +135,13 @@ TEST(Plot, GnuplotsOwnWordsAreReportedAndNothingIsLeft) {
   EXPECT_EQ(folder.entries(), 0u);
 }
 
-TEST(Plot, AFullDiskIsNoPlot) {
+TEST(Plot, ASmallDiskIsNoPlot) {
   for (const char* name : {"a.png", "a.svg"}) {
     const TemporaryFolder folder;
     write_text(folder.file(name), "old");
     std::string message;
     {
-      const test::FullDisk full(4096);
+      const test::SmallDisk full(4096);
       message = message_of(small_plot(), folder.file(name));
     }
     EXPECT_EQ(folder.without(message), "'" + std::string(name) + "' cannot be written: File too large");

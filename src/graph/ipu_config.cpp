@@ -4,6 +4,8 @@
 
 #include "softamp/report/names.h"
 #include "src/graph/nearest_name.h"
+#include "src/report/edit_distance.h"
+#include "src/report/lower_case.h"
 
 namespace softamp {
 namespace {
@@ -90,10 +92,11 @@ Entry find(IpuConfig& config, std::string_view name) {
     const bool is_known = std::find(known.begin(), known.end(), part) != known.end();
     if (known.empty()) known.push_back(level.substr(0, level.size() - 1));  // a value has no names below it
     if (!is_known || rest.find('.') == std::string_view::npos) {
-      const std::string message = unknown_name_message("attribute", part, known);
-      const size_t from = message.rfind("; nearest: ") + 11;
-      throw ConfigNameError("'" + part + "' is not a valid attribute of this config. Did you mean '" +
-                            message.substr(from, message.find(';', from) - from) + "'?");
+      const std::string wanted = lower_case(part);
+      const auto far = [&](const std::string& each) { return edit_distance(wanted, each, SwappedLetters::kOneEdit); };
+      const auto nearest =
+          std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) { return far(a) < far(b); });
+      throw ConfigNameError("'" + part + "' is not a valid attribute of this config. Did you mean '" + *nearest + "'?");
     }
     level += part + ".";
     rest.remove_prefix(part.size() + 1);

@@ -16,12 +16,15 @@ class Nearest {
   explicit Nearest(std::string_view wanted) : wanted_(lower_case(wanted.substr(0, 200))) {}
   void offer(std::string_view name) {
     if (name.size() > 200 || ++offered_ > 10000) return;
-    const size_t distance = edit_distance(wanted_, lower_case(name), SwappedLetters::kTwoEdits);
-    if (!best_.empty() && distance >= least_) return;
+    const std::string known = lower_case(name);
+    const size_t distance = edit_distance(wanted_, known, SwappedLetters::kTwoEdits);
+    if (!is_near(wanted_, known, distance) || (!best_.empty() && distance >= least_)) return;
     best_ = name;
     least_ = distance;
   }
-  /// "; nearest: MatMul", or empty if there was no offer.
+  /// Empty if no offer was near.
+  const std::string& best() const { return best_; }
+  /// "; nearest: MatMul", or empty if no offer was near.
   std::string text() const { return best_.empty() ? "" : "; nearest: " + best_; }
 
  private:

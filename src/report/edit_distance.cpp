@@ -23,4 +23,10 @@ size_t edit_distance(std::string_view a, std::string_view b, SwappedLetters swap
   return row[b.size()];
 }
 
+bool is_near(std::string_view given, std::string_view known, size_t distance) {
+  const size_t longer = std::max(given.size(), known.size()), shorter = std::min(given.size(), known.size());
+  if (shorter >= 2 && (given.starts_with(known) || known.starts_with(given))) return true;
+  return distance < longer ? distance <= std::max<size_t>(longer, 3) / 3 : distance == 0;
+}
+
 }  // namespace softamp

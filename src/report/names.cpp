@@ -116,13 +116,14 @@ std::string unknown_name_message(std::string_view what, std::string_view name, c
     for (const std::string& candidate : split_described(entry)) {
       if (candidate.empty()) continue;
       const size_t distance = edit_distance(wanted, candidate, SwappedLetters::kOneEdit);
-      if (nearest.empty() || distance < least) {
+      if (is_near(wanted, candidate, distance) && (nearest.empty() || distance < least)) {
         nearest = candidate;
         least = distance;
       }
     }
   }
-  return "unknown " + std::string(what) + " '" + std::string(name) + "'; nearest: " + nearest + "; known: " + list;
+  return "unknown " + std::string(what) + " '" + std::string(name) + "'" +
+         (nearest.empty() ? "" : "; nearest: " + nearest) + "; known: " + list;
 }
 
 const std::vector<NamedFormat>& named_formats() {

@@ -319,7 +319,7 @@ TEST(Builder, AssignNamesAVariableOfItsType) {
   EXPECT_EQ(build(x, "weights"), "");
   EXPECT_EQ(build(x, "weight"),
             "Assign 'set': attribute 'ref' is 'weight'; expected the name of a VariableV2; nearest: weights");
-  EXPECT_EQ(build(x, "x"), "Assign 'set': attribute 'ref' is 'x'; expected the name of a VariableV2; nearest: weights");
+  EXPECT_EQ(build(x, "x"), "Assign 'set': attribute 'ref' is 'x'; expected the name of a VariableV2");
   EXPECT_EQ(build(y, "weights"), "Assign 'set': the value is float32[2], but the variable 'weights' is float16[2]");
 }
 

@@ -264,7 +264,7 @@ TEST_F(BackendChoices, AutoTakesTheDeviceButForWhatIsTheCpusAlone) {
                        "error: reference: the backend cuda has no reference"));
   o.backend = "tpu";
   EXPECT_TRUE(contains(said([&](const std::string&) { return choose_backend(o).backend; }, ""),
-                       "error: unknown backend 'tpu'; nearest: "));
+                       "error: unknown backend 'tpu'; known: "));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Names of floating-point and fixed-point formats, rounding modes, variants, overflow rules, engines and presets.
 //
 // Words are read without regard to case. An unknown word throws UnknownName, whose message names the word, the nearest
-// known one by edit distance, and all the known ones.
+// known one by edit distance if one is near, and all the known ones.
 #pragma once
 
 #include "softamp/numerics/format.h"
@@ -21,8 +21,8 @@ class UnknownName : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// "unknown format 'fp61'; nearest: fp16; known: fp16 (float16, half), ..."; `known` entries may hold other names in
-/// brackets after the first.
+/// "unknown format 'fp61'; nearest: fp16; known: fp16 (float16, half), ..."; without the nearest where no known word is
+/// near. `known` entries may hold other names in brackets after the first.
 std::string unknown_name_message(std::string_view what, std::string_view name, const std::vector<std::string>& known);
 
 /// A format with a name.

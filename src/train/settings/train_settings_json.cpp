@@ -170,8 +170,8 @@ TrainSettings TrainSettings::from_json(std::string_view text, std::string_view p
       nearest.offer(name);
     }
     if (!good)
-      source.refuse(
-          key, "is not a setting. Did you mean '" + nearest.text().substr(std::string("; nearest: ").size()) + "'?");
+      source.refuse(key, "is not a setting" + (nearest.best().empty() ? "; `softamp train --print-settings` prints them"
+                                                                      : ". Did you mean '" + nearest.best() + "'?"));
   }
   if (settings.backend == "gpu") settings.backend = "cuda";
   const train_detail::SettingFault fault = train_detail::first_fault(settings);

@@ -27,10 +27,14 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// What wipes the line that is seen.
+  std::string wiped() const;
+
   std::string label_, unit_;
   uint64_t total_, already_;
   bool visible_;
-  bool drawn_ = false;
+  bool plain_;        ///< no escape codes: blanks wipe the line
+  size_t drawn_ = 0;  ///< characters of the line that is seen
   Clock::time_point start_ = Clock::now(), last_ = start_;
 };
 

@@ -45,25 +45,45 @@ TEST(Progress, IsSilentWhereNobodyLooks) {
   close(ends[0]);
 }
 
-TEST(Progress, DrawsOneLineOnATerminalAndWipesIt) {
+/// All that a run writes to a terminal whose TERM is `term`; nothing where there is no pseudo-terminal.
+std::string drawn_on(const char* term) {
   const int master = posix_openpt(O_RDWR | O_NOCTTY);
-  if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) GTEST_SKIP() << "no pseudo-terminal here";
+  if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) return "";
   const int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
-  ASSERT_GE(terminal, 0);
+  EXPECT_GE(terminal, 0);
+  const char* const before = std::getenv("TERM");
+  const std::string kept = before ? before : "";
+  setenv("TERM", term, 1);
   {
     const Redirected to_terminal(terminal);
     run_for_a_while();
   }
+  before ? setenv("TERM", kept.c_str(), 1) : unsetenv("TERM");
   close(terminal);
   // What is written arrives in parts; after the last one reading fails, because nobody holds the terminal.
   std::string text;
   char buffer[400];
   for (ssize_t n; (n = read(master, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<size_t>(n));
+  close(master);
+  return text;
+}
+
+TEST(Progress, DrawsOneLineOnATerminalAndWipesIt) {
+  const std::string text = drawn_on("xterm");
+  if (text.empty()) GTEST_SKIP() << "no pseudo-terminal here";
   EXPECT_EQ(text.rfind("\r\033[Ksum: 50 % of 200 additions, ", 0), 0u) << text;  // the first update came too early
   EXPECT_NE(text.find(" s left"), std::string::npos);
   EXPECT_TRUE(text.ends_with("\r\033[K")) << text;
   EXPECT_EQ(text.find('\n'), std::string::npos);
-  close(master);
+}
+
+TEST(Progress, ATerminalWithoutControlSequencesGetsBlanks) {
+  const std::string text = drawn_on("dumb");
+  if (text.empty()) GTEST_SKIP() << "no pseudo-terminal here";
+  EXPECT_EQ(text.find('\033'), std::string::npos) << text;
+  const size_t begin = text.find("sum: 50 %"), end = text.find(" s left") + 7;
+  ASSERT_NE(begin, std::string::npos);
+  EXPECT_EQ(text.substr(end), "\r" + std::string(end - begin, ' ') + "\r") << "the line is wiped";
 }
 
 }  // namespace

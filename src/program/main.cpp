@@ -6,6 +6,7 @@
 
 #include "softamp/report/interrupt.h"
 #include "softamp/report/names.h"
+#include "src/report/reason.h"
 
 #include <array>
 #include <iostream>
@@ -62,6 +63,22 @@ void check_option_names(const CLI::App& verb, const std::vector<std::string>& ar
   }
 }
 
+/// Refuses empty values, which an unset variable of a shell leaves (--resume "$UNSET"): no option takes one.
+void check_values(const CLI::App& verb, const std::vector<std::string>& arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const bool is_option = argument.rfind("--", 0) == 0;
+    const size_t equals = is_option ? argument.find('=') : std::string::npos;
+    if (!argument.empty() && equals != argument.size() - 1) continue;
+    const std::string name = argument.empty() ? (i > 0 ? arguments[i - 1] : std::string()) : argument.substr(0, equals);
+    const CLI::Option* option = name.rfind("-", 0) == 0 ? verb.get_option_no_throw(name) : nullptr;
+    throw UsageError(
+        (option ? option->get_name() + ": the value is empty" : "argument " + std::to_string(i + 1) + " is empty") +
+        "; expected " +
+        (option && !option->get_type_name().empty() ? option->get_type_name() : "a value, or to leave it out"));
+  }
+}
+
 const Verb& find_verb(const std::vector<Verb>& verbs, const std::string& name) {
   std::vector<std::string> known;
   for (const Verb& verb : verbs) {
@@ -92,6 +109,7 @@ int run(int argc, char** argv, std::string& place) {
     chosen = &find_verb(verbs, argv[1]);
     place += std::string(" ") + argv[1];
     check_option_names(*chosen->app, {argv + 2, argv + argc});
+    check_values(*chosen->app, {argv + 2, argv + argc});
   }
   try {
     program.parse(argc, argv);
@@ -115,7 +133,7 @@ int main(int argc, char** argv) {
     if (!std::cout) throw UsageError("cannot write to standard output");
     return code;
   } catch (const std::exception& e) {
-    std::cerr << place << ": " << softamp::files::printable(e.what(), true) << '\n';
+    std::cerr << place << ": " << softamp::files::printable(softamp::reason_of(e), true) << '\n';
     return softamp::program::kUsage;
   }
 }

@@ -484,9 +484,9 @@ TEST_F(RewriteVerb, Files) {
   EXPECT_NE(error("@broken.pbtxt --tensorflow").find("@broken.pbtxt"), std::string::npos);
   write_text(file("empty.pb"), "");
   EXPECT_EQ(error("@empty.pb --tensorflow"), "@empty.pb: the file is empty; expected a GraphDef\n");
-  EXPECT_EQ(error("{J} --tensorflow -o ''"), "--out: '': expected a file's name\n");
-  EXPECT_EQ(error("{J} --tensorflow --output-report ''"), "--output-report: '': expected a file's name\n");
-  EXPECT_EQ(error("{J} --tensorflow --dtype ''"), "--dtype: '': expected a dtype: fp16, bf16\n");
+  EXPECT_EQ(error("{J} --tensorflow -o ''"), "--out: the value is empty; expected FILE\n");
+  EXPECT_EQ(error("{J} --tensorflow --output-report ''"), "--output-report: the value is empty; expected FILE\n");
+  EXPECT_EQ(error("{J} --tensorflow --dtype ''"), "--dtype: the value is empty; expected WORD\n");
   const std::string longest(300, 'a');
   EXPECT_EQ(error("{J} --tensorflow --quiet -o @o.json --output-report @" + longest),
             "--output-report: '@" + longest + "' cannot be written: File name too long\n");

@@ -46,20 +46,6 @@ std::string parse_regex(const std::string& word) {
 }  // namespace
 
 void RewriteVerbOptions::add_to(CLI::App& app) {
-  // An empty word is usually an unset variable of the shell; it would mean that nothing is written.
-  const auto named = [&](const std::string& name, std::string& target, const std::string& text,
-                         const std::string& type) {
-    const std::string place = name.substr(name.rfind(',') + 1);
-    app.add_option_function<std::string>(
-           name,
-           [&target, place, type](const std::string& value) {
-             if (value.empty())
-               throw UsageError(place + ": '': expected a " + (type == "FILE" ? "file's name" : "dtype: fp16, bf16"));
-             target = value;
-           },
-           text)
-        ->type_name(type);
-  };
   app.add_option("GRAPH", graph, "the graph: .json (softamp), .pb or .pbtxt (TensorFlow's GraphDef)")
       ->required()
       ->type_name("FILE");
@@ -70,7 +56,7 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
   app.add_option("--policy", policy, "a Keras policy for every layer: mixed_float16, mixed_bfloat16, float32, ...")
       ->type_name("NAME");
   app.add_option("--level", level, "a MindSpore level: O0, O1, O2, O3, auto")->type_name("WORD");
-  named("--dtype", dtype, "low precision: fp16, bf16 [=the system's own]", "WORD");
+  app.add_option("--dtype", dtype, "low precision: fp16, bf16 [=the system's own]")->type_name("WORD");
   const auto repeatable = [&](const std::string& name, const std::string& text, const std::string& type, auto keep) {
     app.add_option_function<std::vector<std::string>>(
            name,
@@ -104,8 +90,8 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
          "--report", [this](const std::string& text) { report = parse_report(text); },
          "print what happened to every node: summary, table, csv, json, dot [=summary; none with -o]")
       ->type_name("WORD");
-  named("--output-report", report_file, "write the report to this file [=standard output]", "FILE");
-  named("-o,--out", out, "write the graph: .json of a .json, .pb or .pbtxt of a GraphDef", "FILE");
+  app.add_option("--output-report", report_file, "write the report to this file [=standard output]")->type_name("FILE");
+  app.add_option("-o,--out", out, "write the graph: .json of a .json, .pb or .pbtxt of a GraphDef")->type_name("FILE");
   app.add_flag("--quiet", quiet, "only warnings on standard error");
   offer_mechanisms(app);
   offer(app, "--regex", kRegexModes);

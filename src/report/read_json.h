@@ -1,0 +1,57 @@
+// JSON texts, which we do not trust: the one place where they are parsed. Each refusal is a sentence that says where.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace softamp {
+
+/// A text is no JSON, or exceeds a limit: "run.json: line 3, column 7: nested deeper than 64".
+class JsonError : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+/// What a text may have. Without a limit on nesting, all that walks down a tree (copying, comparing, writing) could be
+/// made to overflow the stack.
+struct JsonLimits {
+  size_t bytes = size_t{1} << 28;
+  int depth = 64;  ///< lists and objects in each other
+};
+
+/// Of what people write: settings, configurations, studies, recipes.
+inline constexpr size_t kMostWrittenBytes = size_t{4} << 20;
+
+/// "line 3, column 7: " of an offset; columns count characters, as editors do. first_line: the number of the text's
+/// first line.
+std::string json_position(std::string_view text, size_t offset, size_t first_line = 1);
+
+/// The parts of a text in their order. parse_error is not called: scan_json throws.
+using JsonParts = nlohmann::json_sax<nlohmann::json>;
+
+/// Gives the parts of `text` to `parts`. Throws JsonError that begins with `place`, unless
+/// that is empty: no JSON, a byte 0, a number beyond
+/// binary64, a field twice in an object, or more than the limits allow. The most common mistakes have clear messages: a
+/// typographic quotation mark, an object without its brace.
+void scan_json(std::string_view text, const std::string& place, const JsonLimits& limits, JsonParts& parts,
+               size_t first_line = 1);
+
+/// The whole text. Json: nlohmann::json, or nlohmann::ordered_json. Throws JsonError as scan_json.
+template <class Json = nlohmann::ordered_json>
+Json read_json(std::string_view text, const std::string& place = "JSON", const JsonLimits& limits = {},
+               size_t first_line = 1);
+
+/// The same; a discarded value for a text that is no JSON or exceeds a limit.
+template <class Json = nlohmann::ordered_json>
+Json read_json_or_discard(std::string_view text, const JsonLimits& limits = {}) {
+  try {
+    return read_json<Json>(text, "JSON", limits);
+  } catch (const JsonError&) {
+    return Json(Json::value_t::discarded);
+  }
+}
+
+}  // namespace softamp

@@ -1,5 +1,6 @@
 // Plain and gzipped files and tar archives: what archive.h says of Source, read_file and read_tar.
 #include "src/data/archive.h"
+#include "src/files/input_file.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -91,11 +92,12 @@ std::vector<std::byte> read_as_it_stands(const std::filesystem::path& file, uint
     ~Descriptor() {
       if (value >= 0) ::close(value);
     }
-  } descriptor{::open(name.c_str(), O_RDONLY | O_CLOEXEC)};
+  } descriptor{::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // a pipe is refused, not waited for
   if (descriptor.value < 0) fail_errno(name, "open");
   struct stat status {};
   if (::fstat(descriptor.value, &status) != 0) fail_errno(name, "examine");
-  if (!S_ISREG(status.st_mode)) throw DataError(name + ": not a regular file");
+  if (!S_ISREG(status.st_mode))
+    throw DataError(name + ": is " + files::kind_of_file(status.st_mode) + "; expected a regular file");
   const uint64_t size = static_cast<uint64_t>(status.st_size);
   if (size > most_bytes)
     throw DataError(name + ": has " + std::to_string(size) + " bytes; expected at most " + std::to_string(most_bytes));

@@ -10,6 +10,7 @@
 
 #include "softamp/data/npy.h"
 #include "src/files/output_file.h"
+#include "src/files/input_file.h"
 
 namespace softamp::npy {
 namespace {
@@ -53,11 +54,12 @@ void told_as_error(Act&& act) {
 }  // namespace
 
 Reader::Reader(const std::string& path) : path_(path) {
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // a pipe is refused, not waited for
   if (file.value < 0) fail_errno(path, "open");
   struct stat status {};
   if (::fstat(file.value, &status) != 0) fail_errno(path, "examine");
-  if (!S_ISREG(status.st_mode)) throw Error(path + ": not a regular file; expected a .npy file");
+  if (!S_ISREG(status.st_mode))
+    throw Error(path + ": is " + files::kind_of_file(status.st_mode) + "; expected a regular file, a .npy file");
   const uint64_t size = static_cast<uint64_t>(status.st_size);
   std::vector<std::byte> start(std::min<uint64_t>(size, kMaxHeader + 12));
   start.resize(read_fully(file.value, start.data(), start.size(), path));

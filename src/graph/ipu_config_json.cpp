@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "softamp/graph/ipu_config.h"
+#include "src/report/read_json.h"
 
 namespace softamp {
 namespace {
@@ -69,12 +70,7 @@ std::string IpuConfig::to_json() const {
 
 IpuConfig IpuConfig::from_json(std::string_view text) {
   IpuConfig config;
-  OrderedJson tree;
-  try {
-    tree = OrderedJson::parse(text);
-  } catch (const OrderedJson::exception& e) {
-    throw std::invalid_argument(std::string("config: ") + e.what());
-  }
+  const OrderedJson tree = read_json(text, "config", {kMostWrittenBytes});
   if (!tree.is_object()) throw std::invalid_argument("config: expected a JSON object, got " + tree.dump());
   read_tree(config, "", tree);
   return config;

@@ -1,13 +1,14 @@
 // Graph JSON in: parsed under limits, ordered, and built node by node.
 #include <algorithm>
-#include <fstream>
 #include <queue>
-#include <set>
 
 #include "softamp/graph/operation.h"
+#include "src/files/input_file.h"
 #include "src/graph/json_tensor.h"
 #include "src/graph/nearest_name.h"
 #include "src/graph/node_check.h"
+#include "src/report/newer_file.h"
+#include "src/report/read_json.h"
 
 namespace softamp {
 namespace {
@@ -25,71 +26,11 @@ struct NodeEntry {
   const Json* attributes = nullptr;
 };
 
-/// "source: line 3, column 7: unexpected ..."
-[[noreturn]] void fail_syntax(const JsonOptions& o, std::string_view text, size_t byte, std::string what) {
-  const std::string_view before = text.substr(0, byte > 0 ? byte - 1 : 0);
-  const size_t line = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
-  const size_t start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-  // The parser's own message begins with a code and the place.
-  if (const size_t colon = what.find(": "); colon != std::string::npos) what = what.substr(colon + 2);
-  fail_at(o.source + ": ", "line " + std::to_string(line) + ", column " + std::to_string(before.size() - start + 1) +
-                               ": " + printable(what.substr(0, 200)));
-}
-
-/// Checks what the parser does not: the limit on depth, and that every key occurs once in its object. (The parser's
-/// callbacks could, but at the end of each object they search the whole enclosing list: quadratic time.)
-class Watch final : public nlohmann::json_sax<Json> {
- public:
-  explicit Watch(const JsonOptions& o) : o_(o) {}
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(size_t) override {
-    keys_.emplace_back();
-    return deeper();
-  }
-  bool key(string_t& name) override {
-    if (!keys_.back().insert(name).second)
-      fail_at(o_.source + ": ", "the field '" + printable(name) + "' stands twice in an object");
-    return true;
-  }
-  bool end_object() override {
-    keys_.pop_back();
-    return --depth_ >= 0;
-  }
-  bool start_array(size_t) override { return deeper(); }
-  bool end_array() override { return --depth_ >= 0; }
-  /// Stops; the parser itself reports the error.
-  bool parse_error(size_t, const std::string&, const Json::exception&) override { return false; }
-
- private:
-  bool deeper() {
-    if (depth_++ >= o_.deepest) fail_at(o_.source + ": ", "nested deeper than " + std::to_string(o_.deepest));
-    return true;
-  }
-
-  const JsonOptions& o_;
-  int depth_ = 0;
-  std::vector<std::set<std::string, std::less<>>> keys_;
-};
-
-/// Parses the text as JSON, with the limit on depth and unique keys in each object.
 Json parse(std::string_view text, const JsonOptions& o) {
-  // The parser takes a byte 0 for the end, and would ignore the rest.
-  if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
-    fail_syntax(o, text, zero + 1, "a byte 0; expected text");
   try {
-    Watch watch(o);
-    Json::sax_parse(text.begin(), text.end(), &watch);
-    return Json::parse(text.begin(), text.end());
-  } catch (const Json::parse_error& e) {
-    fail_syntax(o, text, e.byte, e.what());
-  } catch (const Json::exception& e) {  // a number beyond binary64
-    fail_at(o.source + ": ", printable(e.what()));
+    return read_json<Json>(text, o.source, {o.most_bytes, o.deepest});
+  } catch (const JsonError& e) {
+    throw GraphError(e.what());
   }
 }
 
@@ -281,6 +222,7 @@ GraphFile read_graph_file(std::string_view text, const JsonOptions& o) {
   if (!json.is_object()) fail_at(start, "expected an object with the field 'softamp_graph', found " + found(json));
   check_fields(json, {"softamp_graph", "nodes", "outputs"}, start);
   if (!json.contains("softamp_graph")) fail_at(start, "the field 'softamp_graph' is missing; expected 1");
+  if (const std::string newer = newer_file(json, "softamp_graph", 1); !newer.empty()) fail_at(start, newer);
   if (json["softamp_graph"] != 1) fail_at(start, "'softamp_graph': expected 1, found " + found(json["softamp_graph"]));
   if (!json.contains("nodes")) fail_at(start, "the field 'nodes' is missing; expected a list");
   const Json& nodes = json["nodes"];
@@ -344,12 +286,12 @@ Graph read_graph_json(std::string_view text, const JsonOptions& options) {
 GraphFile load_graph(const std::filesystem::path& path, JsonOptions options) {
   if (options.source == JsonOptions{}.source) options.source = path.string();
   if (options.folder.empty()) options.folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error))
-    fail_at(options.source + ": ", "not a regular file that can be read; expected graph JSON");
-  std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in) fail_at(options.source + ": ", "cannot be read");
+  std::string text;
+  try {
+    text = files::read_input(path, "graph JSON", options.most_bytes, options.source);
+  } catch (const files::InputError& e) {
+    throw GraphError(e.what());
+  }
   return read_graph_file(text, options);
 }
 

@@ -1,6 +1,8 @@
 #include "softamp/graph/trace.h"
 
 #include <fstream>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
@@ -8,6 +10,9 @@
 #include "softamp/numerics/version.h"
 #include "softamp/report/names.h"
 #include "src/files/output_file.h"
+#include "src/files/input_file.h"
+#include "src/report/newer_file.h"
+#include "src/report/read_json.h"
 
 namespace softamp {
 namespace {
@@ -54,9 +59,12 @@ OrderedJson unusual(const IpuSwitches& s) {
 /// One trace being read.
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& file) : name_(file.string()), in_(file) {
-    if (!in_) throw std::invalid_argument(name_ + ": cannot be opened");
+  static constexpr size_t kLongestLine = size_t{1} << 20;
+
+  explicit Reader(const std::filesystem::path& file)
+      : name_(file.string()), in_(file, "a trace", std::numeric_limits<uint64_t>::max()) {
     const std::optional<OrderedJson> first = next();
+    if (const std::string newer = first ? newer_file(*first, "softamp_trace", 1) : ""; !newer.empty()) refuse(newer);
     if (!first || first->value("softamp_trace", OrderedJson()) != 1)
       refuse("expected the first line of a trace, {\"softamp_trace\":1,...}");
     version = version_in(*first);
@@ -70,15 +78,11 @@ class Reader {
   /// The next line; none at the end.
   std::optional<OrderedJson> next() {
     std::string text;
-    if (!std::getline(in_, text)) return std::nullopt;
+    if (!in_.line(text, kLongestLine)) return std::nullopt;
     ++line;
-    try {
-      OrderedJson json = OrderedJson::parse(text);
-      if (!json.is_object()) refuse("expected a JSON object");
-      return json;
-    } catch (const OrderedJson::exception& e) {
-      refuse(e.what());
-    }
+    OrderedJson json = read_json(text, name_, {kLongestLine}, line);
+    if (!json.is_object()) refuse("expected a JSON object");
+    return json;
   }
   [[noreturn]] void refuse(const std::string& what) const {
     throw std::invalid_argument(name_ + ", line " + std::to_string(line) + ": " + what);
@@ -112,7 +116,7 @@ class Reader {
   }
 
   std::string name_;
-  std::ifstream in_;
+  files::InputFile in_;
 };
 
 std::string unlike_settings(const OrderedJson& a, const OrderedJson& b) {

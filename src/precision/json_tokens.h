@@ -14,19 +14,13 @@ struct JsonToken {
   size_t offset = 0;  ///< of its first byte in the text
 };
 
-/// Limits of a text.
-struct JsonLimits {
-  size_t bytes = 4 << 20;
-  size_t tokens = 1'000'000;
-  size_t depth = 8;
-};
+/// Most tokens of a text, and lists and objects in each other.
+inline constexpr size_t kMostTokens = 1'000'000;
+inline constexpr int kDeepestTokens = 8;
 
-/// "line 3, column 7: "; columns count characters, as editors do.
-std::string json_position(std::string_view text, size_t offset);
-
-/// Throws std::invalid_argument, "<place>: line l, column c: ...", if the text is not JSON or exceeds a limit. The most
-/// common mistakes have clear messages: a typographic quotation mark, an object without its brace.
-std::vector<JsonToken> json_tokens(std::string_view text, const std::string& place, const JsonLimits& limits = {});
+/// Throws JsonError (read_json.h), "<place>: line l, column c: ...", if the text is not JSON, has more than
+/// kMostWrittenBytes, or exceeds one of these limits.
+std::vector<JsonToken> json_tokens(std::string_view text, const std::string& place);
 
 /// For messages: "a list", "an object", "'text'", "3".
 std::string described(const JsonToken& token);

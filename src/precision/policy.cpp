@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "src/graph/nearest_name.h"
-#include "src/report/small_json.h"
+#include "src/report/read_json.h"
 
 namespace softamp {
 namespace {
@@ -67,7 +67,7 @@ std::string Policy::to_json() const {
 }
 
 Policy Policy::from_json(std::string_view text) {
-  const nlohmann::json json = small_json(text, kDeepest, refuse_json);
+  const auto json = read_json<nlohmann::json>(text, "dtype policy", {kMostWrittenBytes, kDeepest});
   if (json.is_null()) return Policy(kInferPolicy);
   if (json.is_string()) return policy_of(json, "it");
   if (!json.is_object()) refuse_json(std::string("it is ") + json.type_name() + "; expected a string, null or object");

@@ -5,13 +5,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <stdexcept>
 
 #include "src/files/output_file.h"
+#include "src/files/input_file.h"
 #include "src/graph/nearest_name.h"
-#include "src/precision/json_tokens.h"
 #include "src/report/lower_case.h"
+#include "src/report/read_json.h"
 
 namespace softamp {
 namespace {
@@ -50,18 +50,7 @@ Recipe Recipe::find(std::string_view name_or_path) {
 
 Recipe Recipe::load(const fs::path& path) {
   const std::string place = path.string();
-  std::error_code error;
-  if (fs::is_directory(path, error))
-    throw std::invalid_argument(place + ": is a folder; expected a recipe, a JSON file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::invalid_argument(place + ": cannot be read: " + std::strerror(errno));
-  const size_t most = precision_detail::JsonLimits{}.bytes;
-  std::string text(most + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad()) throw std::invalid_argument(place + ": cannot be read: " + std::strerror(errno));
-  text.resize(static_cast<size_t>(in.gcount()));
-  if (text.size() > most)
-    throw std::invalid_argument(place + ": more than " + std::to_string(most) + " bytes, the most that a recipe has");
+  const std::string text = files::read_input(path, "a recipe, a JSON file", kMostWrittenBytes);
   Recipe recipe = parse(text, place);
   recipe.name = path.stem().string();
   return recipe;

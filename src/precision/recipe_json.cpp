@@ -10,13 +10,13 @@
 #include "src/graph/nearest_name.h"
 #include "src/precision/json_tokens.h"
 #include "src/precision/name_patterns.h"
+#include "src/report/read_json.h"
 
 namespace softamp {
 namespace {
 
 using graph_detail::printable;
 using precision_detail::described;
-using precision_detail::json_position;
 using precision_detail::JsonToken;
 using TokenKind = JsonToken::Kind;
 
@@ -83,8 +83,7 @@ class RecipeReader {
       const JsonToken& first = tokens_[key_tokens_[list]];
       std::string where = json_position(text_, first.offset);
       where.resize(where.size() - 2);
-      fail(token, key == first.text ? "the key '" + key + "' stands twice; first at " + where
-                                    : "the key '" + key + "' is another spelling of '" + first.text + "' at " + where);
+      fail(token, "the key '" + key + "' is another spelling of '" + first.text + "' at " + where);
     }
     key_tokens_[list] = token;
     key_ = key;

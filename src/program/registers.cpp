@@ -4,10 +4,11 @@
 
 #include "softamp/report/exception.h"
 #include "softamp/report/registers.h"
+#include "src/files/input_file.h"
+#include "src/report/read_json.h"
 
 #include <unistd.h>
 
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -36,12 +37,8 @@ struct RegistersOptions {
   bool json = false;
 };
 
-std::string read_all(std::istream& in, const std::string& name) {
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (in.bad()) throw UsageError(name + ": cannot be read");
-  return text.str();
-}
+constexpr uint64_t kMostScript = uint64_t{1} << 24;  ///< bytes
+constexpr const char* kScript = "a script, or - for standard input";
 
 struct Source {
   std::string name, text;
@@ -50,13 +47,11 @@ struct Source {
 /// The script that was asked for; else standard input, and if that is empty the demonstration.
 Source read_source(const std::string& script) {
   if (script == "-" || (script.empty() && ::isatty(STDIN_FILENO) == 0)) {
-    Source source{"standard input", read_all(std::cin, "standard input")};
+    Source source{"standard input", files::InputFile(STDIN_FILENO, "standard input", "a script", kMostScript).rest()};
     if (script == "-" || source.text.find_first_not_of(" \t\r\n") != std::string::npos) return source;
   }
   if (script.empty()) return {"demonstration", kDemonstration};
-  std::ifstream file(script);
-  if (!file) throw UsageError(script + ": cannot be opened; expected a script, or - for standard input");
-  return {script, read_all(file, script)};
+  return {script, files::read_input(script, kScript, kMostScript)};
 }
 
 void print_step(const ScriptStep& step) {
@@ -96,7 +91,7 @@ int run_registers(const RegistersOptions& options) {
     } catch (const FloatingPointError& e) {
       std::cout.flush();
       if (!options.json) std::cerr << e.what() << '\n';
-      document["exception"] = Json::parse(e.report(DumpFormat::kJson));
+      document["exception"] = read_json(e.report(DumpFormat::kJson));
       code = kFloatingPointException;
     }
   }

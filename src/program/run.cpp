@@ -14,6 +14,7 @@
 #include "src/files/output_file.h"
 #include "src/files/run_files.h"
 #include "src/report/progress.h"
+#include "src/report/read_json.h"
 
 #include <filesystem>
 #include <iostream>
@@ -130,7 +131,7 @@ class Run {
     executor_ = make_executor(graph_, options);
     for (const std::string& warning : executor_->warnings()) std::cerr << "softamp run: warning: " << warning << '\n';
     if (!o_.quiet) {
-      Json all = Json::parse(settings_json(options));
+      Json all = read_json(settings_json(options));
       all["backend"] = options.backend;
       std::cerr << "softamp run: " << all << '\n';
     }
@@ -183,7 +184,7 @@ class Run {
       }
     } catch (const FloatingPointError& e) {
       std::cerr << e.what() << '\n';
-      document_["exception"] = Json::parse(e.report(DumpFormat::kJson));
+      document_["exception"] = read_json(e.report(DumpFormat::kJson));
       code = kFloatingPointException;
     }
     trace([&] { trace_->close(); });
@@ -208,7 +209,7 @@ class Run {
     document_["step"] = result_.step;
     if (o_.status) document_["status"] = status_json(result_);
     for (const NamedStatistics& s : result_.statistics)
-      document_["statistics"][s.name] = Json::parse(s.statistics.json());
+      document_["statistics"][s.name] = read_json(s.statistics.json());
     if (!o_.out.empty()) fs::create_directories(o_.out);
     for (size_t f = 0; f < fetches_.size(); ++f) {
       const Tensor& value = result_.values[f];

@@ -1,25 +1,17 @@
 #include "src/program/run_options.h"
 
+#include "src/files/input_file.h"
 #include "src/program/backend_option.h"
 #include "src/program/options.h"
 #include "src/report/comma_list.h"
+#include "src/report/read_json.h"
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 namespace softamp::program {
 namespace {
-
-std::string read_file(const std::string& name) {
-  std::ifstream in(name, std::ios::binary);
-  if (!in) throw UsageError(name + ": cannot be opened; expected a JSON file of IpuConfig attributes");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 /// The value of --set NAME=VALUE as the attribute's type reads it.
 void set_attribute(IpuConfig& config, const std::string& setting) {
@@ -171,8 +163,9 @@ void RunOptions::add_to(CLI::App& app) {
 ExecutorOptions RunOptions::executor_options() const {
   ExecutorOptions o;
   if (!config_file.empty()) {
+    const std::string text = files::read_input(config_file, "a JSON file of IpuConfig attributes", kMostWrittenBytes);
     try {
-      o.config = IpuConfig::from_json(read_file(config_file));
+      o.config = IpuConfig::from_json(text);
     } catch (const std::invalid_argument& e) {
       throw UsageError(config_file + ": " + e.what());
     }

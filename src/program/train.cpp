@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "src/files/run_files.h"
+#include "src/precision/recipe_source.h"
+#include "src/report/read_json.h"
 
 namespace softamp::program {
 namespace {
@@ -44,7 +46,7 @@ TrainSettings settings_from(const TrainVerbOptions& o) {
 Json summary_json(const TrainSettings& settings, const RunSummary& run) {
   Json json;
   json["verb"] = "train";
-  json["settings"] = Json::parse(settings.to_json());
+  json["settings"] = read_json(settings.to_json());
   json["finished"] = run.finished;
   json["steps"] = run.steps;
   json["skipped"] = run.skipped;
@@ -101,7 +103,7 @@ void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
 int run_train(TrainVerbOptions o) {
   TrainSettings settings = settings_from(o);
   if (o.print_settings) {
-    Json all = Json::parse(settings.spelled_out().to_json());
+    Json all = read_json(settings.spelled_out().to_json());
     all["mechanism"] = settings.mechanism;  // even if it is none
     std::cout << all.dump(2) << '\n';
     return kSuccess;
@@ -121,7 +123,7 @@ int run_train(TrainVerbOptions o) {
     run = run_training(settings, o.output);
   } catch (const FloatingPointError& e) {
     std::cerr << e.what() << '\n';
-    if (o.json) print_json({{"verb", "train"}, {"exception", Json::parse(e.report(DumpFormat::kJson))}});
+    if (o.json) print_json({{"verb", "train"}, {"exception", read_json(e.report(DumpFormat::kJson))}});
     return kFloatingPointException;
   }
   if (o.json) print_json(summary_json(settings, run));

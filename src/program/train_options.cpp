@@ -5,37 +5,27 @@
 #include "src/precision/recipe_source.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
+
+#include "src/files/input_file.h"
+#include "src/report/read_json.h"
 
 namespace softamp::program {
 
-std::string read_whole(const std::string& file, const std::string& expected) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();  // an empty file would set failbit
-  if (!in.is_open() || in.bad() || !text)
-    throw UsageError(file + ": " + std::strerror(errno) + "; expected " + expected);
-  return text.str();
-}
-
 TrainSettings read_settings(const std::string& file) {
   if (file.empty()) return {};
-  return TrainSettings::from_json(read_whole(file, "a JSON file of training settings"), file);
+  return TrainSettings::from_json(files::read_input(file, "a JSON file of training settings", kMostWrittenBytes), file);
 }
 
 Json setting_value(const std::string& key, const std::string& text) {
-  static const Json defaults = Json::parse(TrainSettings{}.to_json());
+  static const Json defaults = read_json(TrainSettings{}.to_json());
   const bool is_text = defaults.contains(key) && defaults[key].is_string();
-  const Json value = is_text ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
+  const Json value = is_text ? Json(Json::value_t::discarded) : read_json_or_discard(text);
   return value.is_discarded() ? Json(text) : value;
 }
 
 TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& changes, const std::string& place) {
   if (changes.empty()) return settings;
-  Json all = Json::parse(settings.to_json());
+  Json all = read_json(settings.to_json());
   for (const auto& [key, value] : changes) all[key] = value;
   // Naming a folder means using it, as with --data, unless the same changes set `generated`.
   const auto changed = [&](const char* wanted) {
@@ -55,7 +45,7 @@ TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& 
 
 Words setting_keys() {
   Words keys;
-  const Json defaults = Json::parse(TrainSettings{}.to_json());
+  const Json defaults = read_json(TrainSettings{}.to_json());
   for (const auto& [key, value] : defaults.items()) keys.push_back(key + "=");
   return keys;
 }

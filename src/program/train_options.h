@@ -12,7 +12,7 @@
 
 namespace softamp::program {
 
-/// The settings in a file; the defaults where `file` is empty. Throws UsageError naming the file.
+/// The settings in a file; the defaults where `file` is empty. Throws std::invalid_argument naming the file.
 TrainSettings read_settings(const std::string& file);
 
 /// Text as the value of a setting: JSON where the setting takes numbers or booleans, else the text itself.
@@ -37,8 +37,5 @@ void settle_data(TrainSettings& settings);
 
 /// Lists what a run with these settled settings reads: its recipe, its images.
 void list_inputs(files::RunFiles& files, const TrainSettings& settings);
-
-/// The whole of a text file. Throws UsageError naming the file and what was expected in it.
-std::string read_whole(const std::string& file, const std::string& expected);
 
 }  // namespace softamp::program

@@ -1,11 +1,12 @@
 #include "src/reproduce/kept.h"
 
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 
 #include "src/files/output_file.h"
+#include "src/files/input_file.h"
+#include "src/report/read_json.h"
+#include "src/report/reason.h"
 #include "src/reproduce/outcome_csv.h"
 
 namespace softamp::reproduce {
@@ -18,15 +19,14 @@ constexpr const char* kEndings[] = {".svg", ".png"};
 /// The result of an experiment in a folder, for any request.
 std::optional<Result> result_in(const std::string& experiment, const fs::path& folder) {
   const fs::path file = folder / json_file(experiment);
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return std::nullopt;
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (std::error_code error; !fs::exists(file, error)) return std::nullopt;
+  const std::string text = files::read_input(file, "a result of '" + experiment + "'", JsonLimits{}.bytes);
   try {
-    Result result = result_from_json(Json::parse(text));
+    Result result = result_from_json(read_json(text, ""));
     if (result.name != experiment) throw std::invalid_argument("a result of '" + result.name + "'");
     return result;
   } catch (const std::exception& e) {
-    throw std::runtime_error("'" + file.string() + "': " + e.what() + "; expected a result of '" + experiment +
+    throw std::runtime_error("'" + file.string() + "': " + reason_of(e) + "; expected a result of '" + experiment +
                              "' that `softamp reproduce` wrote, or no such file");
   }
 }

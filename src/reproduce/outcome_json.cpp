@@ -7,6 +7,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "src/report/newer_file.h"
+#include "src/report/reason.h"
+
 namespace softamp::reproduce {
 namespace {
 
@@ -246,6 +249,8 @@ void spell_out(Outcome& outcome) {
 
 Result result_from_json(const Json& json) {
   try {
+    if (const std::string newer = newer_file(json, "softamp_reproduce", kDocument); !newer.empty())
+      throw std::invalid_argument(newer);
     if (json.at("softamp_reproduce") != kDocument) throw std::invalid_argument("of another kind");
     Result result;
     result.name = json.at("name");
@@ -262,7 +267,7 @@ Result result_from_json(const Json& json) {
       result.outcome = outcome_from_json(json);
     return result;
   } catch (const Json::exception& e) {
-    throw std::invalid_argument(std::string("no result of an experiment: ") + e.what());
+    throw std::invalid_argument("no result of an experiment: " + reason_of(e));
   }
 }
 

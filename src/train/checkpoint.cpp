@@ -9,6 +9,7 @@
 #include "softamp/train/checkpoint.h"
 
 #include <cstring>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -23,12 +24,18 @@
 #include "src/files/place.h"
 #include "src/tensor/npy_types.h"
 #include "src/train/checkpoint_file.h"
+#include "src/report/newer_file.h"
+#include "src/report/read_json.h"
+#include "src/report/reason.h"
+#include "src/train/checkpoint_entries.h"
+#include "src/train/json_number.h"
 
 namespace softamp {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+using train_detail::whole_number;
 
 constexpr const char* kName = "the checkpoint";
 constexpr std::string_view kJsonEntry = "checkpoint.json";
@@ -68,7 +75,7 @@ std::string checksum_of(std::span<const archive::Entry> tensors, const std::stri
 }
 
 Json object_of(const std::string& text, const char* what, const fs::path& file) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = read_json_or_discard(text);
   if (!json.is_object()) fail(file, std::string("the run's ") + what + " are no JSON object, but '" + text + "'");
   return json;
 }
@@ -101,8 +108,7 @@ std::vector<archive::Entry> entries_of(const Checkpoint& c, const fs::path& file
   rest["progress"] = object_of(c.progress, "notes of progress", file);
   rest["state"] = state_json(c.state);
   rest["tensors"] = std::move(list);
-  std::string json = std::string(kStart) + std::string(kDigits, '0') + "\"," + rest.dump().substr(1);
-  json.replace(kStart.size(), kDigits, checksum_of(entries, json));
+  const std::string json = train_detail::with_checksum(entries, rest.dump().substr(1));
   archive::Entry& last = entries.emplace_back();
   last.name = kJsonEntry;
   last.bytes.resize(json.size());
@@ -117,6 +123,9 @@ std::string checked_json(std::span<const archive::Entry> entries, const fs::path
                    "; expected '" + std::string(kJsonEntry) + "'");
   const std::vector<std::byte>& bytes = entries.back().bytes;
   std::string json(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (json.compare(0, kStart.size(), kStart) != 0)
+    if (const std::string newer = newer_file(read_json_or_discard(json), "softamp_checkpoint", 1); !newer.empty())
+      fail(file, "checkpoint.json: " + newer);
   if (json.size() < kStart.size() + kDigits || json.compare(0, kStart.size(), kStart) != 0)
     fail(file, "checkpoint.json: byte 0: expected " + std::string(kStart) + "<32 digits>\"");
   const std::string stored = json.substr(kStart.size(), kDigits);
@@ -129,23 +138,21 @@ std::string checked_json(std::span<const archive::Entry> entries, const fs::path
 
 Trainer::State state_of(const Json& json) {
   Trainer::State s;
-  s.step = json.at("step");
-  s.optimizer_step = json.at("optimizer_step");
-  s.executions = json.at("executions");
+  s.step = whole_number(json, "step");
+  s.optimizer_step = whole_number(json, "optimizer_step");
+  s.executions = static_cast<uint32_t>(whole_number(json, "executions", std::numeric_limits<uint32_t>::max()));
   const Json& l = json.at("loss_scale");
   s.loss_scale.scale = l.at("scale");
-  s.loss_scale.good_steps = l.at("good_steps");
-  s.loss_scale.consecutive = l.at("consecutive");
-  s.loss_scale.seen_elements = l.at("seen_elements");
-  s.loss_scale.seen_above = l.at("seen_above");
-  const size_t replicas = json.at("replicas");
-  if (replicas > 256) throw std::invalid_argument("'replicas' is " + std::to_string(replicas) + "; expected 0..256");
-  s.tensors.resize(replicas);
+  s.loss_scale.good_steps = whole_number(l, "good_steps");
+  s.loss_scale.consecutive = whole_number(l, "consecutive");
+  s.loss_scale.seen_elements = whole_number(l, "seen_elements");
+  s.loss_scale.seen_above = whole_number(l, "seen_above");
+  s.tensors.resize(static_cast<size_t>(whole_number(json, "replicas", 256)));
   return s;
 }
 
 Checkpoint read(std::span<const archive::Entry> entries, const fs::path& file) {
-  const Json json = Json::parse(checked_json(entries, file));
+  const Json json = read_json(checked_json(entries, file), std::string(kJsonEntry));
   Checkpoint c;
   c.settings = json.at("settings").dump();
   c.progress = json.at("progress").dump();
@@ -155,19 +162,40 @@ Checkpoint read(std::span<const archive::Entry> entries, const fs::path& file) {
     fail(file, std::to_string(entries.size() - 1) + " tensors; expected the " + std::to_string(list.size()) +
                    " that checkpoint.json names");
   for (size_t i = 0; i < list.size(); ++i) {
-    const size_t replica = list[i].at("replica");
+    const auto replica =
+        static_cast<size_t>(whole_number(list[i], "replica", static_cast<int64_t>(c.state.tensors.size()) - 1));
     const std::string name = list[i].at("name"), word = list[i].at("dtype");
     const std::string wanted =
         (c.state.tensors.size() == 1 ? "variables" : std::to_string(replica)) + "/" + name + ".npy";
     const std::optional<DType> dtype = parse_dtype(word);
     if (!dtype) throw std::invalid_argument("'" + name + "' has the dtype '" + word + "', which there is not");
     if (entries[i].name != wanted) fail(file, "entry '" + entries[i].name + "'; expected '" + wanted + "'");
-    c.state.tensors.at(replica).emplace_back(name, tensor_of(entries[i], *dtype, file.string() + ": " + wanted));
+    c.state.tensors[replica].emplace_back(name, tensor_of(entries[i], *dtype, file.string() + ": " + wanted));
   }
   return c;
 }
 
+/// What `act` reads; any error becomes one that names the file.
+template <class Act>
+Checkpoint named(const fs::path& file, Act&& act) {
+  try {
+    return act();
+  } catch (const CheckpointError&) {
+    throw;
+  } catch (const std::exception& e) {
+    const std::string what = reason_of(e);
+    const std::string name = file.string() + ": ";
+    fail(file, (what.compare(0, name.size(), name) == 0 ? what.substr(name.size()) : what) +
+                   "; expected a checkpoint that softamp wrote");
+  }
+}
+
 }  // namespace
+
+std::string train_detail::with_checksum(std::span<const archive::Entry> tensors, const std::string& rest) {
+  std::string json = std::string(kStart) + std::string(kDigits, '0') + "\"," + rest;
+  return json.replace(kStart.size(), kDigits, checksum_of(tensors, json));
+}
 
 namespace train_detail {
 namespace {
@@ -226,16 +254,11 @@ void save_checkpoint(const Checkpoint& checkpoint, const fs::path& file) {
 }
 
 Checkpoint load_checkpoint(const fs::path& file) {
-  try {
-    return read(archive::read_zip(file, kMostBytes), file);
-  } catch (const CheckpointError&) {
-    throw;
-  } catch (const std::exception& e) {
-    const std::string what = e.what();
-    const std::string name = file.string() + ": ";
-    fail(file, (what.compare(0, name.size(), name) == 0 ? what.substr(name.size()) : what) +
-                   "; expected a checkpoint that softamp wrote");
-  }
+  return named(file, [&] { return read(archive::read_zip(file, kMostBytes), file); });
+}
+
+Checkpoint train_detail::checkpoint_of(std::span<const archive::Entry> entries, const fs::path& file) {
+  return named(file, [&] { return read(entries, file); });
 }
 
 }  // namespace softamp

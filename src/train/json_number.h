@@ -1,7 +1,11 @@
-// Numbers in the logs of training. JSON has neither NaN nor infinities; they are written as words.
+// Numbers in the logs and checkpoints of training. JSON has neither NaN nor infinities; they are written as words.
 #pragma once
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
@@ -11,6 +15,17 @@ inline nlohmann::ordered_json json_number(double x) {
   if (std::isnan(x)) return "nan";
   if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
   return x;
+}
+
+/// The field as a whole number in 0..most (-1: there is none); nlohmann's own conversion takes any number for any
+/// other. Throws std::invalid_argument that names the field, and nlohmann's exception where it is missing.
+inline int64_t whole_number(const nlohmann::ordered_json& object, const char* key,
+                            int64_t most = std::numeric_limits<int64_t>::max()) {
+  const nlohmann::ordered_json& value = object.at(key);
+  if (!value.is_number_unsigned() || most < 0 || value.get<uint64_t>() > static_cast<uint64_t>(most))
+    throw std::invalid_argument("'" + std::string(key) + "' is " + value.dump() + "; expected a whole number in 0.." +
+                                std::to_string(most));
+  return value.get<int64_t>();
 }
 
 }  // namespace softamp::train_detail

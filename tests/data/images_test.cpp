@@ -152,7 +152,8 @@ TEST(Cifar, RefusesWithPlaceAndExpectation) {
   expect_text(refusal<DataError>([&] { load_cifar10({}); }), "no CIFAR-10 file is named");
   expect_text(refusal<DataError>([&] { load_cifar10(std::vector<fs::path>{folder.path() / "absent.bin"}); }),
               "absent.bin: cannot open: No such file or directory");
-  expect_text(refusal<DataError>([&] { load_cifar10(std::vector<fs::path>{folder.path()}); }), ": not a regular file");
+  expect_text(refusal<DataError>([&] { load_cifar10(std::vector<fs::path>{folder.path()}); }),
+              ": is a folder; expected a regular file");
 
   const std::string archive = tar({{"data_batch_1.bin", good}, {"test_batch.bin", cifar(1)}});
   const auto unpack = [&](const std::string& bytes) {

@@ -71,7 +71,9 @@ TEST(GraphJson, RefusesWithPlaceAndExpectation) {
       {"{\"softamp_graph\": 1, \"nodes\": [\"\xff\"]}", "line 1, column 33: "},
       {"[]", "expected an object with the field 'softamp_graph', found array"},
       {"{}", "the field 'softamp_graph' is missing; expected 1"},
-      {R"({"softamp_graph": 2, "nodes": []})", "'softamp_graph': expected 1, found number 2"},
+      {R"({"softamp_graph": 0, "nodes": []})", "'softamp_graph': expected 1, found number 0"},
+      {R"({"softamp_graph": 2, "nodes": []})",
+       "its \"softamp_graph\" is 2: it is of a newer version of softamp than this one, which reads 1"},
       {R"({"softamp_graph": 1})", "the field 'nodes' is missing; expected a list"},
       {R"({"softamp_graph": 1, "nodes": {}})", "'nodes': expected a list, found object"},
       {R"({"softamp_graph": 1, "nodes": [], "output": []})", "unknown field 'output'; nearest: outputs"},
@@ -81,7 +83,7 @@ TEST(GraphJson, RefusesWithPlaceAndExpectation) {
        "'outputs': expected a list of names, found string \"y\""},
       {std::string(40, '['), "nested deeper than 16"},
       {std::string("{}\0{", 4), "line 1, column 3: a byte 0"},
-      {R"({"softamp_graph": 1e999, "nodes": []})", "[json.exception.out_of_range.406]"},
+      {R"({"softamp_graph": 1e999, "nodes": []})", "line 1, column 19: the number 1e999 is beyond binary64"},
       // nodes
       {with_nodes("7"), "nodes[0]: expected an object, found number 7"},
       {with_nodes("{}"), "nodes[0]: the field 'name' is missing"},
@@ -225,8 +227,16 @@ TEST(GraphJson, LimitsAreObeyed) {
   EXPECT_EQ(refusal(with_nodes(splits), o),
             "g.json: node 'b': the graph has too many outputs; expected at most two to a node");
   o = named();
+  o.most_bytes = with_value(four).size();
+  EXPECT_EQ(refusal(with_value(four), o), "");
+  --o.most_bytes;
+  EXPECT_EQ(refusal(with_value(four), o),
+            "g.json: " + std::to_string(o.most_bytes + 1) + " bytes; expected at most " + std::to_string(o.most_bytes));
+  o = named();
   o.deepest = 5;
-  EXPECT_EQ(refusal(with_value(four), o), "g.json: nested deeper than 5");
+  EXPECT_EQ(refusal(with_value(four), o), "g.json: line 1, column " +
+                                              std::to_string(with_value(four).find(four) + four.find('[') + 1) +
+                                              ": nested deeper than 5");
   o.deepest = 6;
   EXPECT_EQ(refusal(with_value(four), o), "");
 }

@@ -190,6 +190,24 @@ TEST(Kept, IsReadBackForTheSameRequestOnly) {
   EXPECT_TRUE(kept_result(e, request, {"1.2", "p"}, folder.path()));
 }
 
+TEST(Kept, WhatIsNoResultIsRefusedInOurWords) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& text) {
+    write_text(folder.file("fake.json"), text);
+    return softamp::test::refusal<std::runtime_error>([&] {
+      kept_result(fake_experiment(), Request{}, {"1.2", "p"}, folder.path());
+    });
+  };
+  const std::string begin = "'" + folder.file("fake.json") + "': ";
+  const std::string end = "; expected a result of 'fake' that `softamp reproduce` wrote, or no such file";
+  EXPECT_EQ(refused(std::string(100000, '[')), begin + "line 1, column 65: nested deeper than 64" + end);
+  EXPECT_EQ(refused("{\"softamp_reproduce\":2}"), begin +
+                                                      "its \"softamp_reproduce\" is 2: it is of a newer version of "
+                                                      "softamp than this one, which reads 1" +
+                                                      end);
+  EXPECT_EQ(refused("{\"softamp_reproduce\":1}"), begin + "no result of an experiment: key 'name' not found" + end);
+}
+
 TEST(Kept, FiguresAreDrawnLaterWhereGnuplotWasMissing) {
   const TemporaryFolder folder;
   const Result result = fake_result();

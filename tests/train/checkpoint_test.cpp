@@ -11,6 +11,7 @@
 #include "src/data/archive.h"
 #include "src/files/file_lock.h"
 #include "src/train/checkpoint_file.h"
+#include "src/train/checkpoint_entries.h"
 #include "tests/files.h"
 #include "tests/refusal.h"
 #include "tests/small_disk.h"
@@ -20,6 +21,7 @@ namespace {
 
 using test::read_text;
 using test::SmallDisk;
+using test::refusal;
 using test::TemporaryFolder;
 using test::write_text;
 
@@ -161,6 +163,42 @@ TEST(Checkpoint, WhatIsNoCheckpointIsNamed) {
   bad.pop_back();
   EXPECT_NE(error_of(bad).find("checkpoint.json"), std::string::npos);
   EXPECT_NE(error_of({}), "");
+}
+
+// Bytes that someone made, with a checksum that agrees.
+TEST(Checkpoint, WhatStandsBehindAValidChecksumIsCheckedToo) {
+  const auto error_of = [](const std::string& rest) {
+    archive::Entry entry{"checkpoint.json", {}};
+    for (const char c : train_detail::with_checksum({}, rest)) entry.bytes.push_back(static_cast<std::byte>(c));
+    return refusal<CheckpointError>([&] { train_detail::checkpoint_of({&entry, 1}, "a.npz"); });
+  };
+  const auto with_state = [&](const std::string& step, const std::string& replicas, const std::string& tensors) {
+    return error_of(
+        R"("settings":{},"progress":{},"state":{"step":)" + step + R"(,"optimizer_step":0,"executions":0,"replicas":)" +
+        replicas +
+        R"(,"loss_scale":{"scale":1,"good_steps":0,"consecutive":0,"seen_elements":0,"seen_above":0}},"tensors":)" +
+        tensors + "}");
+  };
+  const std::string ours = "; expected a checkpoint that softamp wrote";
+  EXPECT_EQ(with_state("5", "256", "[]"), "");
+  EXPECT_EQ(with_state("5", "257", "[]"), "a.npz: 'replicas' is 257; expected a whole number in 0..256" + ours);
+  EXPECT_EQ(with_state("-1", "1", "[]"),
+            "a.npz: 'step' is -1; expected a whole number in 0..9223372036854775807" + ours);
+  EXPECT_EQ(with_state("1e300", "1", "[]"),
+            "a.npz: 'step' is 1e+300; expected a whole number in 0..9223372036854775807" + ours);
+  EXPECT_EQ(with_state("5", "1", "[1]"), "a.npz: 0 tensors; expected the 1 that checkpoint.json names");
+  EXPECT_EQ(error_of(R"("settings":)" + std::string(100000, '[') + std::string(100000, ']') + "}").substr(0, 30),
+            "a.npz: checkpoint.json: line 1");
+  EXPECT_EQ(error_of("\"settings\":{}}"), "a.npz: key 'progress' not found" + ours);
+
+  archive::Entry newer{"checkpoint.json", {}};
+  for (const char c : std::string("{\"softamp_checkpoint\":2}")) newer.bytes.push_back(static_cast<std::byte>(c));
+  EXPECT_EQ(
+      refusal<CheckpointError>([&] {
+        train_detail::checkpoint_of({&newer, 1}, "a.npz");
+      }),
+      "a.npz: checkpoint.json: its \"softamp_checkpoint\" is 2: it is of a newer version of softamp than this one, "
+      "which reads 1");
 }
 
 TEST(Checkpoint, WhatIsSavedMustBeJson) {

@@ -125,7 +125,9 @@ TEST(KerasPolicy, K20JsonRoundTrips) {
             Policy("mixed_float16"))
       << "the loss scale of older versions is dropped";
   const std::pair<const char*, const char*> kBad[] = {
-      {"[", "dtype policy: no JSON at byte 2 of '['"},
+      {"[",
+       "dtype policy: line 1, column 2: syntax error while parsing value - unexpected end of input; expected '[', '{', "
+       "or a literal"},
       {"3", "dtype policy: it is number; expected a string, null or object"},
       {R"({"config":{"name":"float16"}})", "dtype policy: no class_name; expected \"Policy\""},
       {R"({"class_name":"Dense","config":{}})", "dtype policy: class_name is \"Dense\"; expected \"Policy\""},
@@ -133,7 +135,7 @@ TEST(KerasPolicy, K20JsonRoundTrips) {
       {R"({"class_name":"Policy","config":{}})", "dtype policy: no config.name; expected a string"},
       {R"({"class_name":"Policy","config":{"name":3}})", "dtype policy: config.name is number; expected a string"},
       {R"({"class_name":"Policy","config":{"nane":"x"}})", "dtype policy: unknown key config.nane; expected name"},
-      {"[1e330]", "dtype policy: a number is beyond binary64"},
+      {"[1e330]", "dtype policy: line 1, column 2: the number 1e330 is beyond binary64"},
       {R"({"class_name":"Policy","config":{},"x":1})",
        "dtype policy: unknown key 'x'; expected class_name and config"}};
   for (const auto& bad : kBad) EXPECT_EQ(refusal<Invalid>([&] { Policy::from_json(bad.first); }), bad.second);
@@ -142,9 +144,9 @@ TEST(KerasPolicy, K20JsonRoundTrips) {
 TEST(KerasPolicy, K20DeepConfigurationsAreRefused) {
   const std::string deep = std::string(1000000, '[') + std::string(1000000, ']');
   EXPECT_EQ(refusal<Invalid>([&] { Policy::from_json(R"({"class_name":)" + deep + "}"); }),
-            "dtype policy: nested deeper than 16");
+            "dtype policy: line 1, column 30: nested deeper than 16");
   EXPECT_EQ(refusal<Invalid>([&] { LayerOptions::from_config(R"({"dtype":)" + deep + "}"); }),
-            "layer configuration: nested deeper than 64");
+            "layer configuration: line 1, column 73: nested deeper than 64");
 }
 
 TEST(KerasPolicy, K20ConfigurationsOfLayers) {
@@ -163,7 +165,9 @@ TEST(KerasPolicy, K20ConfigurationsOfLayers) {
   EXPECT_EQ(infer, R"({"name":"dense","trainable":true,"dtype":null})");
   EXPECT_EQ(layers::Dense(b.context, 3, {}, LayerOptions::from_config(infer)).dtype_policy(), Policy("float32"));
   EXPECT_EQ(refusal<Invalid>([] { LayerOptions::from_config("[1]"); }), "layer configuration: '[1]' is no JSON object");
-  EXPECT_EQ(refusal<Invalid>([] { LayerOptions::from_config("{"); }), "layer configuration: no JSON at byte 2 of '{'");
+  EXPECT_EQ(refusal<Invalid>([] { LayerOptions::from_config("{"); }),
+            "layer configuration: line 1, column 2: syntax error while parsing object key - unexpected end of input; "
+            "expected string literal");
   EXPECT_EQ(refusal<Invalid>([] { LayerOptions::from_config(R"({"name":2})"); }),
             "layer configuration: name is number; expected a string");
 }

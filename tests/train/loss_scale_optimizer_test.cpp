@@ -175,9 +175,11 @@ TEST(KerasWrapper, Configuration) {
   EXPECT_EQ(refused_config(R"({"inner_optimizer":{"class_name":"sgd","config":{"lerning_rate":1}}})"),
             "LossScaleOptimizer: inner_optimizer has no hyperparameter 'lerning_rate'; nearest: learning_rate");
   EXPECT_NE(refused_config(R"({"inner_optimizer":{"class_name":"sdg","config":{}}})"), "");
-  EXPECT_EQ(refused_config("[1e330]"), "LossScaleOptimizer: a number is beyond binary64");
-  EXPECT_EQ(refused_config(std::string(100000, '[')), "LossScaleOptimizer: nested deeper than 16");
-  EXPECT_EQ(refused_config("[1"), "LossScaleOptimizer: no JSON at byte 3 of '[1'");
+  EXPECT_EQ(refused_config("[1e330]"), "LossScaleOptimizer: line 1, column 2: the number 1e330 is beyond binary64");
+  EXPECT_EQ(refused_config(std::string(100000, '[')), "LossScaleOptimizer: line 1, column 17: nested deeper than 16");
+  EXPECT_EQ(
+      refused_config("[1"),
+      "LossScaleOptimizer: line 1, column 3: syntax error while parsing array - unexpected end of input; expected ']'");
   EXPECT_EQ(refused_config("7"), "LossScaleOptimizer: the configuration is 7; expected an object");
 }
 

@@ -87,10 +87,11 @@ TEST(TrainSettings, ErrorsSayLineValueAndWhatWasExpected) {
       {"{\"precision\": \"fp8\"}", {"'precision'", "fp8", "bfloat16"}},
       {"{\"network\": \"resnet9\"}", {"'network'", "6N+2", ""}},
       {"{\"backend\": \"tpu\"}", {"'backend' is 'tpu'", "emu", ""}},
-      {"{\"epochs\": 1,\n\"epochs\": 2}", {"line 2: 'epochs' stands twice", "line 1", ""}},
-      {"{\"epochs\": 1,\n\"steps\" 2}", {"line 2: ", "", ""}},
+      {"{\"epochs\": 1,\n\"epochs\": 2}",
+       {"line 2, column 1: the field 'epochs' stands twice", "first at line 1, column 2", ""}},
+      {"{\"epochs\": 1,\n\"steps\" 2}", {"line 2, column ", "", ""}},
       {"[1]", {"expected a JSON object", "[1]", ""}},
-      {"", {"settings.json: line 1: ", "", ""}},
+      {"", {"settings.json: line 1, column 1: ", "", ""}},
       {"{\"epochs\": 1e999}", {"settings.json", "", ""}},
   };
   for (const auto& c : cases) {
@@ -102,7 +103,7 @@ TEST(TrainSettings, ErrorsSayLineValueAndWhatWasExpected) {
   EXPECT_TRUE(contains(settings_error("{\"program\": \"{\\\"x\\\": \\\"\",\n\"data\": [{\"a\": 1}],\n\"epochs\": 0}"),
                        "line 2: 'data' is [{\"a\":1}]"));
   // Found by fuzzing: the parser takes a byte 0 for the end, what counts lines read on past the end of the text.
-  EXPECT_TRUE(contains(settings_error(std::string("{\n}\0{\"", 6)), "line 2: a byte 0"));
+  EXPECT_TRUE(contains(settings_error(std::string("{\n}\0{\"", 6)), "line 2, column 2: a byte 0"));
 }
 
 TEST(TrainSettings, WhatDoesNotGoTogether) {

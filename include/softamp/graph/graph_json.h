@@ -22,6 +22,7 @@ struct JsonOptions {
   std::filesystem::path folder;                             ///< of "npy" files [="": none allowed]
   size_t most_nodes = 1000000;                              ///< (0 ..) [=10^6]; outputs: twice as many, or 131072
   uint64_t most_constant_bytes = uint64_t{1} << 31;         ///< (0 ..) of all constants together [=2^31]
+  uint64_t most_bytes = uint64_t{1} << 32;                  ///< (1 ..) of the text [=2^32]
   int deepest = 16;                                         ///< (1 ..) nesting of lists and objects [=16]
   std::vector<std::filesystem::path>* npy_files = nullptr;  ///< takes the names of "npy" files that are read [=none]
 };

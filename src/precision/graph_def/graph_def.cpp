@@ -9,10 +9,10 @@
 #include <google/protobuf/unknown_field_set.h>
 #include <google/protobuf/wire_format_lite.h>
 
-#include <fstream>
 #include <limits>
 
 #include "src/files/output_file.h"
+#include "src/files/input_file.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/graph_def_impl.h"
 
@@ -147,12 +147,12 @@ Form form_of(const std::filesystem::path& path) {
 
 GraphDefFile GraphDefFile::load(const std::filesystem::path& path) {
   const Form form = form_of(path);
-  if (std::filesystem::is_directory(path)) fail(path.string(), "is a folder; expected a file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail(path.string(), "cannot be opened");
   std::string bytes;
-  bytes.assign(std::istreambuf_iterator<char>(in), {});
-  if (in.bad()) fail(path.string(), "cannot be read");
+  try {
+    bytes = files::read_input(path, "a GraphDef", kMostBytes);
+  } catch (const files::InputError& e) {
+    throw GraphDefError(e.what());
+  }
   return form == Form::kText ? parse_text(bytes, path.string()) : parse_binary(bytes, path.string());
 }
 

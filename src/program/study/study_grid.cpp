@@ -1,7 +1,9 @@
 #include "src/program/study/study_grid.h"
 
 #include "softamp/report/names.h"
+#include "src/files/input_file.h"
 #include "src/report/comma_list.h"
+#include "src/report/read_json.h"
 
 #include <algorithm>
 #include <limits>
@@ -101,7 +103,7 @@ std::vector<std::string> StudyPlan::keys() const {
 
 std::vector<std::string> StudyPlan::values(size_t setting) const {
   const TrainSettings chosen = settings_of(setting);
-  Json all = Json::parse(chosen.to_json());
+  Json all = read_json(chosen.to_json());
   all["mechanism"] = chosen.mechanism;  // even if it is none
   std::vector<std::string> values;
   for (const std::string& key : keys()) values.push_back(text_of(all.at(key)));
@@ -126,13 +128,11 @@ std::vector<StudyRun> StudyPlan::runs() const {
 }
 
 StudyPlan read_study(const std::string& file) {
-  const std::string text = read_whole(file, "a JSON file that describes a study");
-  Json document;
-  try {
-    document = Json::parse(text);
-  } catch (const Json::parse_error& e) {
-    throw UsageError(file + ": " + e.what());
-  }
+  return parse_study(files::read_input(file, "a JSON file that describes a study", kMostWrittenBytes), file);
+}
+
+StudyPlan parse_study(std::string_view text, const std::string& file) {
+  const Json document = read_json(text, file, {kMostWrittenBytes});
   if (!document.is_object()) throw UsageError(file + ": expected an object with settings, grid, cases, seeds");
   StudyPlan plan;
   for (const auto& [key, value] : document.items()) {

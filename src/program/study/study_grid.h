@@ -4,6 +4,7 @@
 #include "src/program/train_options.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,8 +43,10 @@ struct StudyPlan {
 };
 
 /// {"settings": {...}, "grid": {"key": [value, ...], ...}, "cases": [{"key": value, ...}, ...], "seeds": N}; each may
-/// be left out. Throws UsageError naming the file.
+/// be left out. Throws UsageError or std::invalid_argument naming the file.
 StudyPlan read_study(const std::string& file);
+/// The same of a text; `file` is its name in errors.
+StudyPlan parse_study(std::string_view text, const std::string& file);
 
 /// "key=v1,v2,..." of --grid, and "key=v,key=v" of --case.
 std::vector<StudyCase> parse_grid(const std::string& text);

@@ -3,7 +3,12 @@
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/version.h"
 #include "src/files/output_file.h"
+#include "src/files/input_file.h"
+#include "src/precision/recipe_source.h"
 #include "src/program/train_options.h"
+#include "src/report/newer_file.h"
+#include "src/report/read_json.h"
+#include "src/report/reason.h"
 #include "src/train/run/run_data.h"
 
 #include <limits>
@@ -71,9 +76,11 @@ fs::path KeptRuns::file_of(const TrainSettings& settings, const RunInputs& read)
 std::optional<StudyResult> KeptRuns::find(const TrainSettings& settings) {
   const fs::path file = file_of(settings, data_.inputs(settings));
   if (!fs::exists(file)) return std::nullopt;
-  const std::string text = read_whole(file.string(), "the result of a run");
+  const std::string text = files::read_input(file, "the result of a run", JsonLimits{}.bytes);
   try {
-    const Json json = Json::parse(text);
+    const Json json = read_json(text, "");
+    if (const std::string newer = newer_file(json, "softamp_study_run", kStudyRunFormat); !newer.empty())
+      throw UsageError(newer);
     if (json.at("softamp_study_run") != kStudyRunFormat)
       throw UsageError("softamp_study_run: " + json["softamp_study_run"].dump() + "; expected " +
                        std::to_string(kStudyRunFormat));
@@ -81,7 +88,7 @@ std::optional<StudyResult> KeptRuns::find(const TrainSettings& settings) {
     if (program != program_ || json.at("arithmetic") != kArithmeticVersion) return std::nullopt;
     return result_from(json);
   } catch (const std::exception& e) {
-    throw UsageError(file.string() + ": " + e.what() + "; expected the result of a run that `softamp study` wrote");
+    throw UsageError(file.string() + ": " + reason_of(e) + "; expected the result of a run that `softamp study` wrote");
   }
 }
 
@@ -105,7 +112,7 @@ void KeptRuns::keep(const TrainSettings& settings, RunInputs read, const StudyRe
   json["version"] = program_.version;
   json["program"] = program_.digest;
   json["arithmetic"] = kArithmeticVersion;
-  json["settings"] = Json::parse(settings.to_json());
+  json["settings"] = read_json(settings.to_json());
   if (!settings.generated) json["contents"] = read.images + read.test_images;
   json["losses"] = result.losses;
   json["skipped"] = result.skipped;

@@ -12,6 +12,7 @@
 
 #include "src/report/csv_cell.h"
 #include "src/report/decimal_text.h"
+#include "src/report/read_json.h"
 
 namespace softamp::program {
 namespace {
@@ -236,7 +237,7 @@ void print_study(const StudyReport& r, std::ostream& out) {
 Json study_json(const StudyReport& r) {
   Json json;
   json["verb"] = "study";
-  json["settings"] = Json::parse(r.settings.to_json());
+  json["settings"] = read_json(r.settings.to_json());
   json["seeds"] = r.seeds;
   json["rows"] = Json::array();
   for (const StudyRow& row : r.rows) {

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "src/graph/nearest_name.h"
-#include "src/report/small_json.h"
+#include "src/report/read_json.h"
 #include "src/train/cast_node.h"
 
 namespace softamp {
@@ -263,15 +263,13 @@ std::vector<Port> Layer::losses() { return losses_of(record_, builder()); }
 // ---- Configurations -----------------------------------------------------------------------------------------------
 
 std::string Layer::get_config() const {
-  const nlohmann::ordered_json json{
-      {"name", name()}, {"trainable", true}, {"dtype", nlohmann::ordered_json::parse(policy_.to_json())}};
+  const nlohmann::ordered_json json{{"name", name()}, {"trainable", true}, {"dtype", read_json(policy_.to_json())}};
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 LayerOptions LayerOptions::from_config(std::string_view text) {
   const auto fail = [](const std::string& message) { throw std::invalid_argument("layer configuration: " + message); };
-  constexpr int kDeepest = 64;
-  const auto json = small_json(text, kDeepest, fail);
+  const auto json = read_json<nlohmann::json>(text, "layer configuration", {kMostWrittenBytes});
   if (!json.is_object()) fail("'" + graph_detail::printable(text) + "' is no JSON object");
   LayerOptions options;
   if (const auto name = json.find("name"); name != json.end()) {

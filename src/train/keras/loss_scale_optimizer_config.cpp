@@ -5,7 +5,7 @@
 
 #include "softamp/train/keras/loss_scale_optimizer.h"
 #include "src/graph/nearest_name.h"
-#include "src/report/small_json.h"
+#include "src/report/read_json.h"
 
 namespace softamp {
 namespace {
@@ -68,7 +68,7 @@ std::string LossScaleOptimizer::get_config() const {
 
 LossScaleOptimizer LossScaleOptimizer::from_config(std::string_view text) {
   constexpr int kDeepest = 16;
-  const Json json = small_json<Json>(text, kDeepest, [](const std::string& message) { refuse_config(message); });
+  const Json json = read_json(text, "LossScaleOptimizer", {kMostWrittenBytes, kDeepest});
   if (!json.is_object()) refuse_config("the configuration is " + shown(json) + "; expected an object");
   static const std::array<const char*, 4> kKeys = {"inner_optimizer", "dynamic", "initial_scale",
                                                    "dynamic_growth_steps"};

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "src/report/decimal_text.h"
+#include "src/report/read_json.h"
+#include "src/train/json_number.h"
 
 namespace softamp::train_detail {
 namespace {
@@ -42,14 +44,15 @@ std::string RunProgress::to_json() const {
 }
 
 RunProgress RunProgress::from_json(const std::string& text) {
-  const Json json = Json::parse(text);
+  const Json json = read_json(text, "progress");
   RunProgress p;
-  p.skipped = json.at("skipped");
+  p.skipped = whole_number(json, "skipped");
   p.epoch_sum = exact_number_of(json.at("epoch_sum"));
   for (const Json& loss : json.at("epoch_losses")) p.epoch_losses.push_back(exact_number_of(loss));
   for (const Json& e : json.at("evaluations"))
-    p.evaluations.push_back({e.at("step"), e.at("images"), e.at("correct"), exact_number_of(e.at("loss"))});
-  p.log_lines = json.at("log_lines");
+    p.evaluations.push_back({whole_number(e, "step"), whole_number(e, "images"), whole_number(e, "correct"),
+                             exact_number_of(e.at("loss"))});
+  p.log_lines = whole_number(json, "log_lines");
   p.unlogged = json.value("unlogged", std::vector<std::string>());
   p.inputs = {json.at("data"), json.value("test_data", ""), json.value("recipe", "")};
   return p;

@@ -12,6 +12,8 @@
 
 #include "src/files/output_file.h"
 #include "src/files/place.h"
+#include "src/report/newer_file.h"
+#include "src/report/read_json.h"
 #include "src/train/json_number.h"
 #include "src/train/settings/settings_fields.h"
 
@@ -49,7 +51,7 @@ void TrainingLog::resume(const TrainSettings& settings, const std::vector<std::s
   lines_ = keep;
   if (!file_.empty()) go_on(settings, warnings, keep);
   for (const std::string& line : unlogged) {
-    note_loss(Json::parse(line));
+    note_loss(read_json(line));
     add(line);
   }
   write_out();
@@ -65,7 +67,8 @@ void TrainingLog::go_on(const TrainSettings& settings, const std::vector<std::st
   if (!in) fail(file_, std::string("cannot be read: ") + std::strerror(errno) + "; expected the log to go on with");
   std::string line;
   std::getline(in, line);
-  const Json first = Json::parse(line, nullptr, false);
+  const Json first = read_json_or_discard(line);
+  if (const std::string newer = newer_file(first, "softamp_log", 1); !newer.empty()) fail(file_, "line 1: " + newer);
   if (!first.is_object() || first.value("softamp_log", Json()) != 1 || !first.contains("settings"))
     fail(file_, "line 1: expected the start of a log, {\"softamp_log\":1,\"settings\":{...}}; it is not overwritten");
   const std::string difference = difference_that_decides(settings.to_json(false), first["settings"].dump());
@@ -84,7 +87,7 @@ void TrainingLog::start(const std::string& first_line, std::istream* kept, int64
     out.write(first_line + '\n');
     int64_t found = 0;
     for (std::string line; found < keep && std::getline(*kept, line) && !kept->eof(); ++found) {
-      const Json json = Json::parse(line, nullptr, false);
+      const Json json = read_json_or_discard(line);
       if (!json.is_object()) break;
       note_loss(json);
       out.write(line + '\n');
@@ -101,7 +104,7 @@ void TrainingLog::start(const std::string& first_line, std::istream* kept, int64
 std::string TrainingLog::first_line(const TrainSettings& settings, const std::vector<std::string>& warnings) const {
   Json json;
   json["softamp_log"] = 1;
-  json["settings"] = Json::parse(settings.to_json());
+  json["settings"] = read_json(settings.to_json());
   json["warnings"] = warnings;
   if (lines_before_ > 0) json["lines_before"] = lines_before_;
   return json.dump();

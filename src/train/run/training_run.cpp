@@ -16,6 +16,7 @@
 #include "src/report/decimal_text.h"
 #include "src/report/progress.h"
 #include "src/train/checkpoint_file.h"
+#include "src/report/reason.h"
 #include "src/train/evaluation.h"
 #include "src/train/run/loss_curve.h"
 #include "src/train/run/run_data.h"
@@ -153,7 +154,7 @@ class Run {
       difference = train_detail::difference_that_decides(s_.to_json(false), c.settings);
       was = RunProgress::from_json(c.progress);
     } catch (const std::exception& e) {
-      refuse(std::string("settings or progress are not those of a training run: ") + e.what());
+      refuse(std::string("settings or progress are not those of a training run: ") + reason_of(e));
     }
     if (!difference.empty()) refuse("the checkpoint is of a run with other settings: " + difference);
     const RunInputs& now = inputs_;

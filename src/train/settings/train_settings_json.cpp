@@ -7,6 +7,7 @@
 
 #include "softamp/train/train_settings.h"
 #include "src/graph/nearest_name.h"
+#include "src/report/read_json.h"
 #include "src/train/settings/settings_fields.h"
 
 namespace softamp {
@@ -36,37 +37,15 @@ std::vector<size_t> key_lines(std::string_view text) {
   return lines;
 }
 
-/// The text as an object with unique keys.
+/// The text as an object.
 class SettingsText {
  public:
-  SettingsText(std::string_view text, std::string_view place) : place_(place) {
-    std::vector<std::string> keys;
-    const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-      if (depth > 8) throw std::invalid_argument(place_ + ": nested deeper than 8");
-      if (event == Json::parse_event_t::key && depth == 1) keys.push_back(parsed.get<std::string>());
-      return true;
-    };
-    // The parser takes a byte 0 for the end, and would ignore the rest.
-    if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
-      refuse_syntax(text, zero + 1, "a byte 0; expected text");
-    try {
-      json_ = Json::parse(text.begin(), text.end(), watch);
-    } catch (const Json::parse_error& e) {
-      refuse_syntax(text, e.byte, e.what());
-    } catch (const Json::exception& e) {  // a number beyond binary64
-      throw std::invalid_argument(place_ + ": " + printable(e.what()));
-    }
+  SettingsText(std::string_view text, std::string_view place)
+      : place_(place), json_(read_json(text, place_, {kMostWrittenBytes, 8})) {
     if (!json_.is_object())
       throw std::invalid_argument(place_ + ": expected a JSON object of settings, found " + printable(json_.dump()));
     const std::vector<size_t> lines = key_lines(text);
-    for (size_t k = 0; k < keys.size(); ++k) {
-      const size_t line = k < lines.size() ? lines[k] : 1;
-      for (const auto& [key, before] : lines_)
-        if (key == keys[k])
-          throw std::invalid_argument(place_ + ": line " + std::to_string(line) + ": '" + printable(key) +
-                                      "' stands twice; first on line " + std::to_string(before));
-      lines_.emplace_back(keys[k], line);
-    }
+    for (const auto& [key, value] : json_.items()) lines_.emplace_back(key, lines.at(lines_.size()));
   }
 
   const Json& json() const { return json_; }
@@ -78,15 +57,6 @@ class SettingsText {
   }
 
  private:
-  [[noreturn]] void refuse_syntax(std::string_view text, size_t byte, std::string what) const {
-    const std::string_view before = text.substr(0, byte > 0 ? byte - 1 : 0);
-    size_t line = 1;
-    for (const char c : before) line += c == '\n';
-    // The parser's own message begins with a code and the place.
-    if (const size_t colon = what.find(": "); colon != std::string::npos) what = what.substr(colon + 2);
-    throw std::invalid_argument(place_ + ": line " + std::to_string(line) + ": " + printable(what));
-  }
-
   std::string place_;
   Json json_;
   std::vector<std::pair<std::string, size_t>> lines_;
@@ -190,7 +160,7 @@ std::string TrainSettings::to_json(bool with_backend) const {
 }
 
 std::string train_detail::difference_that_decides(const std::string& asked, const std::string& was) {
-  const Json a = Json::parse(asked), b = Json::parse(was);
+  const Json a = read_json(asked), b = read_json(was);
   std::string text;
   const auto add = [&](const std::string& key, const Json& x, const Json& y) {
     if (x != y && !free_to_differ(key))

@@ -50,6 +50,8 @@ Recipe Recipe::find(std::string_view name_or_path) {
 
 Recipe Recipe::load(const fs::path& path) {
   const std::string place = path.string();
+  if (std::error_code error; fs::is_fifo(path, error))
+    throw std::invalid_argument(place + ": is a pipe; expected a regular file: a recipe is read more than once");
   const std::string text = files::read_input(path, "a recipe, a JSON file", kMostWrittenBytes);
   Recipe recipe = parse(text, place);
   recipe.name = path.stem().string();

@@ -95,6 +95,15 @@ def message(verb, fault, right, before, result):
     return [f"{text}: {' | '.join(result.err.strip().splitlines())[-300:]}" for text in faults]
 
 
+def training_lost(verb, before, files, failed):
+    """A log that fails after steps have been done must not take them along: they are in the checkpoint."""
+    if not verb.state or verb.state in before:
+        return []
+    logs = {pathlib.PurePath(place).name for _, kind, _, place in failed if kind in ("write", "sync")}
+    return [f"{verb.state}: there is none, and {name} has steps" for name in logs & set(verb.streams)
+            if files.get(name, b"").count(b"\n") > 1 and verb.state not in files]
+
+
 def judge(verb, fault, before, right, result):
     """Everything that is wrong after a run in which the fault may have happened; before: the files of the template."""
     if result.code is None:
@@ -120,4 +129,5 @@ def judge(verb, fault, before, right, result):
         faults.append(f"it fails without a fault: {result.err.strip()[-300:]}")
     removed = [call[3] for call in failed if call[1] == "remove"]
     return (faults + whole(verb, before, right.files, result.files) +
+            training_lost(verb, before, result.files, failed) +
             left_over(before, right.files, result.files, removed) + message(verb, fault, right, before, result))

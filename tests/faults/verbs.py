@@ -18,6 +18,7 @@ class Verb:
     before: tuple = ()               # arguments of a run that makes more of it
     forget: str = ""                 # then files with names like this are removed again
     streams: tuple = ()              # outputs written line by line: a failed run leaves the first part of the right one
+    pages: tuple = ()                # made of what there is: after a failure whole, but perhaps of fewer results
     state: str = ""                  # a checkpoint: a failed run may leave any from which the run goes on
     goes_on: tuple = ()              # arguments that are added to go on from it
     stdin: bytes = b""
@@ -91,7 +92,7 @@ VERBS = [
          {"page/tutorial-lines-lines.csv": OLD}),
     Verb("reproduce-all", ("reproduce", "all", "--brief", "--quiet", "--out", "page", "--markdown", "page.md"),
          {"page.md": OLD}, before=("reproduce", "all", "--brief", "--quiet", "--out", "page"),
-         forget=r"page/(tutorial-lines.*|index\.html)", long=True, keeps=True),
+         forget=r"page/(tutorial-lines.*|index\.html)", pages=("page/index.html", "page.md"), long=True, keeps=True),
     Verb("train-steps", STEPS + ("--checkpoint-every", "3", "--log", "run.jsonl", "--checkpoint", "run.npz"),
          streams=("run.jsonl",), state="run.npz", goes_on=("--resume", "run.npz"), for_kills=True),
     Verb("study-grid", STUDY + GRID + ("--grid", "learning_rate=0.01,0.02,0.03", "--jobs", "2", "--out", "kept"),
@@ -109,7 +110,7 @@ VERBS = [
 # What may differ between two good runs: times.
 TIMES = [
     (re.compile(rb'"(seconds|images_per_second|estimate)":\s*[0-9.e+-]+'), rb'"\1":0'),
-    (re.compile(rb"\b[0-9.]+ (s|min|ms)\b"), rb"0 \1"),
+    (re.compile(rb"[ \t]*\b[0-9.]+ (s|min|ms)\b"), rb" 0 s"),
     (re.compile(rb"  kept from before"), b""),
 ]
 

@@ -21,18 +21,18 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-const char* const kGraph = R"({"softamp_graph": 1, "nodes": [
+const char* const kGraphWithArray = R"({"softamp_graph": 1, "nodes": [
   {"name": "x", "op": "Placeholder", "attributes": {"dtype": "float32", "shape": [2]}},
   {"name": "w", "op": "Const", "attributes": {"value": {"dtype": "float32", "shape": [2], "npy": "w.npy"}}},
   {"name": "y", "op": "AddV2", "inputs": ["x", "w"]}], "outputs": ["y"]})";
-const std::string kSum = "sum --value 0.0001 --count 10 ";
-const std::string kTraining =
+const std::string kSumToPlot = "sum --value 0.0001 --count 10 ";
+const std::string kTrainingOfFiles =
     "--set generated=true --set train_images=16 --set test_images=8 --set batch_size=8 --set epochs=1 ";
 
 class Files : public ::testing::Test {
  protected:
   Files() {
-    write_text(file("g.json"), kGraph);
+    write_text(file("g.json"), kGraphWithArray);
     for (const char* name : {"x.npy", "w.npy"}) {
       npy::Writer writer(file(name), npy::ElementType::kFloat32, std::vector<uint64_t>{2});
       const float values[] = {1, 2};
@@ -42,7 +42,8 @@ class Files : public ::testing::Test {
     write_text(file("config.json"), "{}");
     write_text(file("recipe.json"), R"({"allowlist": ["MatMul"]})");
     write_text(file("settings.json"), R"({"generated": true, "steps": 1})");
-    write_text(file("study.json"), R"({"settings": {"generated": true, "steps": 1}, "grid": {"shuffle": [true]}})");
+    write_text(file("study.json"), R"({"settings": {"generated": true, "train_images": 16, "test_images": 8,
+      "batch_size": 8, "epochs": 1}, "grid": {"shuffle": [true]}})");
   }
   std::string file(const std::string& name) const { return folder_.file(name); }
   std::string with_folder(std::string text) const {
@@ -68,26 +69,29 @@ class Files : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-const std::string kRun = "run @g.json --feed x=@x.npy --config @config.json --quiet ";
+const std::string kRunOfFiles = "run @g.json --feed x=@x.npy --config @config.json --quiet ";
 
 TEST_F(Files, OfARun) {
   fs::create_symlink("g.json", file("link.json"));
   fs::create_hard_link(file("x.npy"), file("hard.npy"));
   for (const std::string name : {"g.json", "./g.json", "link.json"})
-    EXPECT_EQ(refused(kRun + "--trace @" + name),
+    EXPECT_EQ(refused(kRunOfFiles + "--trace @" + name),
               "--trace: '@" + name + "' is the graph that is read; expected another file");
   for (const std::string name : {"x.npy", "hard.npy"})
-    EXPECT_EQ(refused(kRun + "--trace @" + name),
+    EXPECT_EQ(refused(kRunOfFiles + "--trace @" + name),
               "--trace: '@" + name + "' is the file of --feed x; expected another file");
-  EXPECT_EQ(refused(kRun + "--trace @config.json"),
+  EXPECT_EQ(refused(kRunOfFiles + "--trace @config.json"),
             "--trace: '@config.json' is the file of --config; expected another file");
-  EXPECT_EQ(refused(kRun + "--trace @w.npy"), "--trace: '@w.npy' is an array of the graph; expected another file");
-  EXPECT_EQ(refused(kRun + "--fetch x --out @"), "--out: '@x.npy' is the file of --feed x; expected another file");
-  EXPECT_EQ(refused(kRun + "--fetch w --out @"), "--out: '@w.npy' is an array of the graph; expected another file");
-  EXPECT_EQ(refused(kRun + "--fetch y --out @ --trace @y.npy"),
+  EXPECT_EQ(refused(kRunOfFiles + "--trace @w.npy"),
+            "--trace: '@w.npy' is an array of the graph; expected another file");
+  EXPECT_EQ(refused(kRunOfFiles + "--fetch x --out @"),
+            "--out: '@x.npy' is the file of --feed x; expected another file");
+  EXPECT_EQ(refused(kRunOfFiles + "--fetch w --out @"),
+            "--out: '@w.npy' is an array of the graph; expected another file");
+  EXPECT_EQ(refused(kRunOfFiles + "--fetch y --out @ --trace @y.npy"),
             "--out: '@y.npy' is the file of --trace; expected another file");
-  EXPECT_EQ(refused(kRun + "--trace @"), "--trace: '@' is a folder; expected the name of a file");
-  EXPECT_EQ(softamp(kRun + "--fetch y --out @ --trace @t").code, 0);
+  EXPECT_EQ(refused(kRunOfFiles + "--trace @"), "--trace: '@' is a folder; expected the name of a file");
+  EXPECT_EQ(softamp(kRunOfFiles + "--fetch y --out @ --trace @t").code, 0);
   EXPECT_TRUE(fs::exists(file("y.npy")));
 }
 
@@ -152,7 +156,7 @@ TEST_F(Files, OfExperiments) {
 }
 
 TEST_F(Files, OfASum) {
-  EXPECT_EQ(refused(kSum + "--plot @a.svg --plot @a.svg"),
+  EXPECT_EQ(refused(kSumToPlot + "--plot @a.svg --plot @a.svg"),
             "--plot: '@a.svg' is the file of --plot; expected another file");
 }
 
@@ -161,7 +165,7 @@ TEST_F(Files, ADeviceStaysOne) {
   const std::string null = file("null");
   if (::mknod(null.c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0) fs::create_symlink("/dev/null", null);
   for (const std::string& arguments :
-       {kRun + "--trace @null", std::string("study @study.json --quiet --seeds 1 --csv @null")}) {
+       {kRunOfFiles + "--trace @null", std::string("study @study.json --quiet --seeds 1 --csv @null")}) {
     EXPECT_EQ(softamp(arguments).code, 0) << arguments;
     EXPECT_TRUE(fs::is_character_file(null)) << arguments;
   }
@@ -169,12 +173,12 @@ TEST_F(Files, ADeviceStaysOne) {
 
 TEST_F(Files, StandardOutputByItsName) {
   for (const char* name : {"/dev/stdout", "/dev/fd/1"}) {
-    const Outcome o = softamp(kRun + "--fetch y --out @o --trace " + name);
+    const Outcome o = softamp(kRunOfFiles + "--fetch y --out @o --trace " + name);
     EXPECT_EQ(o.code, 0) << o.err;
     EXPECT_EQ(o.out.find(R"({"softamp_trace":1,)"), 0u) << o.out;
     EXPECT_NE(o.out.find(R"("tensor":"y")"), std::string::npos) << o.out;
   }
-  const Outcome o = shell("'" SOFTAMP_PROGRAM "' " + kRun + "--trace @t > @t");
+  const Outcome o = shell("'" SOFTAMP_PROGRAM "' " + kRunOfFiles + "--trace @t > @t");
   EXPECT_EQ(o.code, 2);
   EXPECT_EQ(folder_.without(o.err),
             "softamp run: --trace: 't' is standard output; expected another file, or /dev/stdout\n");
@@ -184,7 +188,7 @@ TEST_F(Files, ModesAndLinksAreKept) {
   write_text(file("t"), "old");
   fs::permissions(file("t"), fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("t", file("link"));
-  ASSERT_EQ(softamp(kRun + "--trace @link").code, 0);
+  ASSERT_EQ(softamp(kRunOfFiles + "--trace @link").code, 0);
   EXPECT_TRUE(fs::is_symlink(file("link")));
   EXPECT_EQ(fs::status(file("t")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
   EXPECT_EQ(read_text(file("t")).find(R"({"softamp_trace":1,)"), 0u);
@@ -192,7 +196,7 @@ TEST_F(Files, ModesAndLinksAreKept) {
 
 TEST_F(Files, TwoRunsDoNotWriteOneFile) {
   const files::FileLock held(file("t"));
-  EXPECT_NE(refused(kRun + "--trace @t").find("--trace: '@t' is being written by process "), std::string::npos);
+  EXPECT_NE(refused(kRunOfFiles + "--trace @t").find("--trace: '@t' is being written by process "), std::string::npos);
   const files::FileLock table(file("t.csv"));
   EXPECT_NE(refused("study @study.json --quiet --csv @t.csv").find("--csv: '@t.csv' is being written by process "),
             std::string::npos);
@@ -208,7 +212,7 @@ std::string on_a_full_disk(int blocks, const std::string& arguments) {
 
 TEST_F(Files, ATraceOnAFullDiskIsLostAndTheResultsCome) {
   write_text(file("t"), "old");
-  const Outcome o = shell(on_a_full_disk(1, kRun + "--fetch y --steps 100 --trace @t"));
+  const Outcome o = shell(on_a_full_disk(1, kRunOfFiles + "--fetch y --steps 100 --trace @t"));
   EXPECT_EQ(o.code, 2);
   EXPECT_EQ(o.out, "y: float32 [2] [2, 4]\n");
   EXPECT_EQ(folder_.without(o.err),
@@ -218,9 +222,9 @@ TEST_F(Files, ATraceOnAFullDiskIsLostAndTheResultsCome) {
 }
 
 TEST_F(Files, ASumIsPrintedThoughItsPlotIsNot) {
-  const std::string usual = softamp(kSum).out;
+  const std::string usual = softamp(kSumToPlot).out;
   for (const char* name : {"a.png", "a.svg"}) {
-    const Outcome o = shell(on_a_full_disk(4, kSum + "--plot @" + name));
+    const Outcome o = shell(on_a_full_disk(4, kSumToPlot + "--plot @" + name));
     EXPECT_EQ(o.code, 2);
     EXPECT_EQ(o.out, usual);
     EXPECT_EQ(folder_.without(o.err), "softamp sum: '" + std::string(name) + "' cannot be written: File too large\n");
@@ -230,7 +234,8 @@ TEST_F(Files, ASumIsPrintedThoughItsPlotIsNot) {
 
 TEST_F(Files, ATableOnAFullDiskLeavesTheOldOne) {
   write_text(file("t.csv"), "old");
-  const Outcome o = shell(on_a_full_disk(0, "study @study.json --quiet --seeds 1 --csv @t.csv 2>&1 | cat"));
+  const Outcome o =
+      shell("( " + on_a_full_disk(0, "study @study.json --quiet --seeds 1 --csv @t.csv 2>&1") + " ) | cat");
   EXPECT_NE(o.out.find("shuffle"), std::string::npos) << o.out;
   EXPECT_NE(o.out.find("t.csv' cannot be written: File too large"), std::string::npos) << o.out;
   EXPECT_EQ(read_text(file("t.csv")), "old");
@@ -252,23 +257,23 @@ TEST_F(Files, ARoundingOnAFullDiskLeavesTheOldArray) {
 // ---- descriptors that are closed
 
 TEST_F(Files, NoFileGetsWhatIsPrinted) {
-  const Outcome o = shell("'" SOFTAMP_PROGRAM "' " + kRun + "--fetch y --trace @t >&-");
+  const Outcome o = shell("'" SOFTAMP_PROGRAM "' " + kRunOfFiles + "--fetch y --trace @t >&-");
   EXPECT_EQ(o.code, 2);
   EXPECT_EQ(o.err, "softamp run: cannot write to standard output\n");
-  ASSERT_EQ(softamp(kRun + "--fetch y --trace @u").code, 0);
+  ASSERT_EQ(softamp(kRunOfFiles + "--fetch y --trace @u").code, 0);
   EXPECT_EQ(read_text(file("t")), read_text(file("u")));
   // With the settings that go to standard error.
   const Outcome quiet =
       shell("'" SOFTAMP_PROGRAM "' run @g.json --feed x=@x.npy --config @config.json --trace @v 2>&-");
   EXPECT_EQ(quiet.code, 0);
   EXPECT_EQ(read_text(file("v")), read_text(file("u")));
-  EXPECT_EQ(shell("'" SOFTAMP_PROGRAM "' " + kRun + "--fetch y --trace @w <&- >&- 2>&-").code, 2);
+  EXPECT_EQ(shell("'" SOFTAMP_PROGRAM "' " + kRunOfFiles + "--fetch y --trace @w <&- >&- 2>&-").code, 2);
   EXPECT_EQ(read_text(file("w")), read_text(file("u")));
-  EXPECT_EQ(shell("'" SOFTAMP_PROGRAM "' " + kRun + "--fetch y --out @o --trace @z <&-").code, 0);
+  EXPECT_EQ(shell("'" SOFTAMP_PROGRAM "' " + kRunOfFiles + "--fetch y --out @o --trace @z <&-").code, 0);
 }
 
 TEST_F(Files, OfATrainingWithoutStandardOutputTheLogIsItsOwn) {
-  const Outcome o = shell("'" SOFTAMP_PROGRAM "' train " + kTraining + "--log @log >&-");
+  const Outcome o = shell("'" SOFTAMP_PROGRAM "' train " + kTrainingOfFiles + "--log @log >&-");
   EXPECT_EQ(o.code, 2);
   const std::string log = read_text(file("log"));
   EXPECT_EQ(log.find("Average loss"), std::string::npos) << log;
@@ -278,7 +283,8 @@ TEST_F(Files, OfATrainingWithoutStandardOutputTheLogIsItsOwn) {
 // ---- names that are no names
 
 TEST_F(Files, ANameIsNoCommand) {
-  const Outcome o = shell("cd @ && '" SOFTAMP_PROGRAM "' " + kSum + "--plot \"$(printf 'a\\n!touch made\\nb.svg')\"");
+  const Outcome o =
+      shell("cd @ && '" SOFTAMP_PROGRAM "' " + kSumToPlot + "--plot \"$(printf 'a\\n!touch made\\nb.svg')\"");
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_FALSE(fs::exists(file("made")));
   EXPECT_TRUE(fs::exists(file("a\n!touch made\nb.svg")));

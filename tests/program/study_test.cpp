@@ -215,7 +215,8 @@ TEST_F(KeptStudy, SeesThatItsDataChangeMeanwhile) {
 }
 
 TEST_F(KeptStudy, IsOneStudysAtATime) {
-  const std::string line = "exec '" SOFTAMP_PROGRAM "' " + generated() + " --seeds 400 --jobs 1 > /dev/null 2>&1";
+  const std::string line = "exec '" SOFTAMP_PROGRAM "' study " + kTinyStudy +
+                           "--grid precision=float32 --seeds 1000 --jobs 1 --out " + out_ + " > /dev/null 2>&1";
   Outcome second{};
   const auto refused = [&] {
     if (!std::filesystem::exists(out_ + "/.lock") || read_text(out_ + "/.lock").empty()) return false;

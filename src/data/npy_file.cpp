@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "softamp/data/npy.h"
-#include "src/files/output_file.h"
 #include "src/files/input_file.h"
+#include "src/files/output_file.h"
 
 namespace softamp::npy {
 namespace {

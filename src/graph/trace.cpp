@@ -9,8 +9,8 @@
 
 #include "softamp/numerics/version.h"
 #include "softamp/report/names.h"
-#include "src/files/output_file.h"
 #include "src/files/input_file.h"
+#include "src/files/output_file.h"
 #include "src/report/newer_file.h"
 #include "src/report/read_json.h"
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "src/files/output_file.h"
 #include "src/files/input_file.h"
+#include "src/files/output_file.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/lower_case.h"
 #include "src/report/read_json.h"

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "src/files/output_file.h"
 #include "src/files/input_file.h"
+#include "src/files/output_file.h"
 #include "src/report/read_json.h"
 #include "src/report/reason.h"
 #include "src/reproduce/outcome_csv.h"

@@ -22,12 +22,12 @@
 #include "src/data/archive.h"
 #include "src/files/output_file.h"
 #include "src/files/place.h"
-#include "src/tensor/npy_types.h"
-#include "src/train/checkpoint_file.h"
 #include "src/report/newer_file.h"
 #include "src/report/read_json.h"
 #include "src/report/reason.h"
+#include "src/tensor/npy_types.h"
 #include "src/train/checkpoint_entries.h"
+#include "src/train/checkpoint_file.h"
 #include "src/train/json_number.h"
 
 namespace softamp {

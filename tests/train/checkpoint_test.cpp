@@ -10,8 +10,8 @@
 #include "softamp/data/images.h"
 #include "src/data/archive.h"
 #include "src/files/file_lock.h"
-#include "src/train/checkpoint_file.h"
 #include "src/train/checkpoint_entries.h"
+#include "src/train/checkpoint_file.h"
 #include "tests/files.h"
 #include "tests/refusal.h"
 #include "tests/small_disk.h"
@@ -20,8 +20,8 @@ namespace softamp {
 namespace {
 
 using test::read_text;
-using test::SmallDisk;
 using test::refusal;
+using test::SmallDisk;
 using test::TemporaryFolder;
 using test::write_text;
 

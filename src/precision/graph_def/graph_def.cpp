@@ -11,8 +11,8 @@
 
 #include <limits>
 
-#include "src/files/output_file.h"
 #include "src/files/input_file.h"
+#include "src/files/output_file.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/graph_def_impl.h"
 

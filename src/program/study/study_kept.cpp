@@ -2,8 +2,8 @@
 
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/version.h"
-#include "src/files/output_file.h"
 #include "src/files/input_file.h"
+#include "src/files/output_file.h"
 #include "src/precision/recipe_source.h"
 #include "src/program/train_options.h"
 #include "src/report/newer_file.h"

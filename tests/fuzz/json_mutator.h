@@ -71,7 +71,7 @@ class JsonMutator {
   }
   void change(Json& value) {
     if (value.is_number_integer())
-      value = value.get<int64_t>() + static_cast<int64_t>(below(5)) - 2;
+      value = static_cast<int64_t>(value.get<uint64_t>() + below(5) - 2);  // wraps around
     else if (value.is_number_float())
       value = value.get<double>() * (below(2) ? 2 : -0.5);
     else if (value.is_boolean())

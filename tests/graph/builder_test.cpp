@@ -360,8 +360,8 @@ TEST(Verify, CatchesEveryPlantedFault) {
             "Transpose 'z': attribute 'T' is not set; expected float16");
   EXPECT_EQ(broken([](Node* n) { n[2].attributes["T"] = DType::kFloat32; }),
             "Input 'x' of 'Transpose' Op has type float16 that does not match expected type of float32.");
-  EXPECT_EQ(broken([](Node* n) { n[2].attributes["more"] = true; }).substr(0, 40),
-            "Transpose 'z': unknown attribute 'more';");
+  EXPECT_EQ(broken([](Node* n) { n[2].attributes["more"] = true; }).substr(0, 39),
+            "Transpose 'z': unknown attribute 'more'");
   EXPECT_EQ(broken([](Node* n) { n[2].operation_id = 2; }), "Transpose 'z': operation id 2; expected 3");
   EXPECT_EQ(broken([](Node* n) { n[2].op = "Sort"; }).substr(0, 35), "node 'z': unknown operation 'Sort';");
   EXPECT_EQ(broken([](Node* n) { n[1].outputs.clear(); }), "Identity 'y': 0 outputs; inferred 1");

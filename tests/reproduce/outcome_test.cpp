@@ -102,7 +102,7 @@ TEST(OutcomeJson, RefusesWhatIsNoResult) {
   EXPECT_EQ(message_of([] { result_from_json(Json::parse("{\"verb\": 1}")); }).rfind("no result of an experiment: ", 0),
             0u);
   Json other = result_json(fake_result());
-  other["softamp_reproduce"] = 2;
+  other["softamp_reproduce"] = 0;
   EXPECT_EQ(message_of([&] { result_from_json(other); }), "of another kind");
 }
 

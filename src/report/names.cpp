@@ -115,8 +115,9 @@ std::string unknown_name_message(std::string_view what, std::string_view name, c
     list += (list.empty() ? "" : ", ") + entry;
     for (const std::string& candidate : split_described(entry)) {
       if (candidate.empty()) continue;
-      const size_t distance = edit_distance(wanted, candidate, SwappedLetters::kOneEdit);
-      if (is_near(wanted, candidate, distance) && (nearest.empty() || distance < least)) {
+      const std::string letters = lower_case(candidate);
+      const size_t distance = edit_distance(wanted, letters, SwappedLetters::kOneEdit);
+      if (is_near(wanted, letters, distance) && (nearest.empty() || distance < least)) {
         nearest = candidate;
         least = distance;
       }

@@ -196,7 +196,7 @@ TEST_F(CompareVerb, WhatIsNeither) {
   EXPECT_NE(error("a.npy", "none.npy").find("none.npy"), std::string::npos);
   EXPECT_EQ(error("g.json", "t").find("g.json: line 1, column "), 0u);
   write_text(file("cut"), read_text(file("t")).substr(0, read_text(file("t")).size() - 20));
-  EXPECT_EQ(error("t", "cut").find("cut, line 6: "), 0u);
+  EXPECT_EQ(error("t", "cut").find("cut: line 6, column "), 0u);
   write_text(file("none_of_ours"), "{\"softamp_trace\":1,\"settings\":{}}\n");
   EXPECT_EQ(error("t", "none_of_ours"),
             "none_of_ours, line 1: version of the arithmetic null; expected \"arithmetic\" "

@@ -197,7 +197,7 @@ TEST(Compute, RefusesBadLinesAfterWritingTheGoodOnes) {
       {"3C00 3G00", "line 2: operand 2 '3G00' is not hexadecimal"},
       {"0x3C 3C00", "line 2: operand 1 '0x3C' is not hexadecimal"},
       {"3C00  3C00", "line 2: operand 2 '' is not hexadecimal"},
-      {"3C00\t3C00", "line 2: operand 1 '3C00\t3C00' is not hexadecimal"},
+      {"3C00\t3C00", "line 2: operand 1 '3C00\\t3C00' is not hexadecimal"},
       {"3C00 3C00 4000 00", "line 2: extra field '4000 00'"},
       {"3C00 3C00 ", "line 2: extra field ''"},
       {"-3C0 3C00", "line 2: operand 1 '-3C0' is not hexadecimal"},

@@ -114,7 +114,7 @@ TEST(Reproduce, WithoutGnuplotTheRestIsWritten) {
 TEST(Reproduce, AFigureThatCannotBeDrawnTakesNoNumberAway) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.file("bin"));
-  write_text(folder.file("bin/gnuplot"), "#!/bin/sh\necho out of ink\nexit 1\n");
+  write_text(folder.file("bin/gnuplot"), "#!/bin/sh\necho out of ink >&2\nexit 1\n");
   std::filesystem::permissions(folder.file("bin/gnuplot"), std::filesystem::perms::owner_all);
   const std::string program = "PATH=" + folder.file("bin") + ":$PATH '" SOFTAMP_PROGRAM "' reproduce ";
   const Outcome one = run_shell(program + kName + " --brief --quiet --out " + folder.file("a"));

@@ -15,6 +15,8 @@ namespace {
 
 class CpuEngine final : public engine::Engine {
  public:
+  explicit CpuEngine(std::function<bool()> stop) : stop_(std::move(stop)) {}
+
   const char* name() const override { return "emu"; }
   std::unique_ptr<engine::OpKernel> make_kernel(const OpContext& context) const override {
     const KernelFactory make = find_kernel(context.node.op);
@@ -34,19 +36,24 @@ class CpuEngine final : public engine::Engine {
   void copy(void* to, const void* from, size_t bytes) override { std::memmove(to, from, bytes); }
 
   void run(const engine::Call& call, const kernel::Environment& environment, FpStatus* status) override {
-    static_cast<const OpKernel&>(*call.kernel).run({call.in, call.out, call.scratch, environment, status});
+    static_cast<const OpKernel&>(*call.kernel)
+        .run({call.in, call.out, call.scratch, environment, status, stop_ ? &stop_ : nullptr});
   }
   void around(const std::function<void()>& step) override {
     const DefaultMxcsr guard;
     step();
   }
+
+ private:
+  std::function<bool()> stop_;
 };
 
 }  // namespace
 
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options) {
   kernels_of(options.isa);  // refuses an unavailable instruction set
-  return engine::make_graph_executor(std::move(graph), std::move(options), std::make_unique<CpuEngine>());
+  auto engine = std::make_unique<CpuEngine>(options.stop);
+  return engine::make_graph_executor(std::move(graph), std::move(options), std::move(engine));
 }
 
 }  // namespace softamp::emu

@@ -1,6 +1,8 @@
 // The kernels of the CPU engine: engine/op_kernel.h's, with a function that runs them.
 #pragma once
 
+#include <functional>
+
 #include "softamp/engine/kernel_registry.h"
 #include "softamp/engine/op_kernel.h"
 
@@ -19,6 +21,8 @@ struct OpCall {
   /// Receives flags and the lowest offending index of output 0 (or of the output the operation documents), merged in;
   /// null: not wanted.
   FpStatus* status;
+  /// ExecutorOptions::stop, for a StopCheck in loops that may take long; null: not given.
+  const std::function<bool()>* stop = nullptr;
 };
 
 class OpKernel : public engine::OpKernel {

@@ -5,6 +5,7 @@
 #include "emu/convolutions/convolution_direct.h"
 #include "emu/convolutions/convolution_operands.h"
 #include "emu/parallel.h"
+#include "emu/stop_check.h"
 
 namespace softamp::emu {
 namespace {
@@ -116,15 +117,16 @@ class WindowConvolution final : public Convolution {
     const float* const by_channels = tiles_ ? laid_out(image, take(lay().size(image_channels_))) : nullptr;
     parallel_status(tasks_.size(), serial() ? tasks_.size() : 1, 1, threads(), call.status,
                     [&](size_t begin, size_t end, FpStatus* status) {
+                      const ProductSettings here{1, status, call.stop};
                       for (size_t t = begin; t < end; ++t) {
                         const Task& task = tasks_[t];
                         const Class& c = classes_[task.of];
                         const WindowOperands::Part part(c.operands, image, by_channels, filter, task.group, task.row0);
                         const ProductProblem problem{task.rows, columns_, &c.schedule, &part, call.out[0]};
                         if (c.tile)
-                          run_direct(*c.tile, plan_, problem, part, call.environment, status);
+                          run_direct(*c.tile, plan_, problem, part, call.environment, here);
                         else
-                          run_product(plan_, problem, call.environment, {1, status});
+                          run_product(plan_, problem, call.environment, here);
                       }
                     });
   }
@@ -183,17 +185,22 @@ class WindowConvolution final : public Convolution {
     const kernel::WindowAxis &h = g_.h, &w = g_.w;
     const int64_t height = gradient_ ? h.input : h.output, width = gradient_ ? w.input : w.output;
     const int64_t channels = gradient_ ? g_.in_channels : g_.out_channels;
+    StopCheck check(call.stop);
+    const auto nanoseconds =
+        static_cast<uint64_t>(h.kernel * w.kernel * (gradient_ ? g_.out_channels : g_.in_channels)) * StopCheck::kBody;
     uint64_t index = 0;
     for (int64_t n = 0; n < g_.batch; ++n)
       for (int64_t y = 0; y < height; ++y)
         for (int64_t x = 0; x < width; ++x)
           for (int64_t group = 0; group < g_.groups; ++group)
-            for (int64_t c = 0; c < channels; ++c)
+            for (int64_t c = 0; c < channels; ++c) {
               store(call, index++,
                     gradient_
                         ? kernel::convolution_input_gradient(g_, rules_, call.environment, call.in[0], call.in[1], n, y,
                                                              x, group, c)
                         : kernel::convolution(g_, rules_, call.environment, call.in[0], call.in[1], n, y, x, group, c));
+              check.after(nanoseconds);
+            }
   }
 
   bool gradient_;
@@ -240,6 +247,7 @@ class FilterGradient final : public Convolution {
     const size_t workers = threads() > 0 ? static_cast<size_t>(threads()) : std::thread::hardware_concurrency();
     const size_t grain = serial() ? tasks_.size() : tile_ ? std::max<size_t>(tasks_.size() / workers, 1) : 1;
     parallel_status(tasks_.size(), grain, 1, threads(), call.status, [&](size_t begin, size_t end, FpStatus* status) {
+      const ProductSettings here{1, status, call.stop};
       std::vector<TapOperands> operands;
       std::vector<TapProblem> direct;
       operands.reserve(end - begin);
@@ -249,11 +257,11 @@ class FilterGradient final : public Convolution {
         operands.emplace_back(plan_, g_, tap.kh, tap.kw, task.group, tap.places, image, gradient, task.row0);
         const ProductProblem problem{task.rows, columns_, &tap.schedule, &operands.back(), call.out[0]};
         if (tap.schedule.k == 0 || !tile_)
-          run_product(plan_, problem, call.environment, {1, status});
+          run_product(plan_, problem, call.environment, here);
         else
           direct.push_back({&operands.back(), problem});
       }
-      if (!direct.empty()) run_direct(*tile_, plan_, direct, call.environment, status);
+      if (!direct.empty()) run_direct(*tile_, plan_, direct, call.environment, here);
     });
   }
 
@@ -270,15 +278,19 @@ class FilterGradient final : public Convolution {
   };
 
   void reference(const OpCall& call) const {
+    StopCheck check(call.stop);
+    const auto nanoseconds = static_cast<uint64_t>(g_.batch * g_.h.output * g_.w.output) * StopCheck::kBody;
     uint64_t index = 0;
     for (int64_t kh = 0; kh < g_.h.kernel; ++kh)
       for (int64_t kw = 0; kw < g_.w.kernel; ++kw)
         for (int64_t group = 0; group < g_.groups; ++group)
           for (int64_t i = 0; i < g_.in_channels; ++i)
-            for (int64_t o = 0; o < g_.out_channels; ++o)
+            for (int64_t o = 0; o < g_.out_channels; ++o) {
               store(call, index++,
                     kernel::convolution_filter_gradient(g_, rules_, call.environment, call.in[0], call.in[1], kh, kw,
                                                         group, i, o));
+              check.after(nanoseconds);
+            }
   }
 
   size_t columns_;

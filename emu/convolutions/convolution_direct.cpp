@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "emu/products/product_tiles.h"
+#include "emu/stop_check.h"
 
 namespace softamp::emu {
 namespace {
@@ -17,6 +18,8 @@ Buffers& buffers() {
   thread_local Buffers own;
   return own;
 }
+
+constexpr size_t kProductsPerNanosecond = 16;
 
 size_t ceil_div(size_t n, size_t d) { return (n + d - 1) / d; }
 
@@ -89,9 +92,10 @@ const DirectTile* direct_tile_of_rows(const ProductPlan& plan, size_t rows, size
 }
 
 void run_direct(const DirectTile& direct, const ProductPlan& of, const ProductProblem& problem,
-                const WindowOperands::Part& operands, const kernel::Environment& environment, FpStatus* status) {
+                const WindowOperands::Part& operands, const kernel::Environment& environment,
+                const ProductSettings& settings) {
   const ProductPlan plan = with_tile(of, direct);
-  const ProductRun run(plan, problem, environment, status != nullptr);
+  const ProductRun run(plan, problem, environment, settings.status != nullptr);
   const size_t k = problem.schedule->k, nr = direct.kernels.nr, panels = ceil_div(problem.columns, nr);
   const size_t size = padded_tile(direct.kernels), width = operands.width(), runs = problem.rows / width;
   float* const b = buffers().b.reserve(panels * k * nr);
@@ -104,6 +108,7 @@ void run_direct(const DirectTile& direct, const ProductPlan& of, const ProductPr
     if (columns < nr) std::memset(b + j * k * nr, 0, 4 * k * nr);
     operands.b_rows(0, k, j * nr, columns, b + j * k * nr, nr);
   }
+  StopCheck check(settings.stop);
   for (size_t r = 0; r < runs; r += direct.parts)
     for (size_t x = 0; x < width; x += direct.rows) {
       const size_t row0 = r * width + x;
@@ -123,22 +128,23 @@ void run_direct(const DirectTile& direct, const ProductPlan& of, const ProductPr
                              run.cut.segments.size(), acc)) {
           // The engine computes these rows again, all their columns.
           const WindowOperands::Part again = operands.from(row0);
-          run_product(of, {rows, problem.columns, problem.schedule, &again, problem.out}, environment, {1, status});
+          run_product(of, {rows, problem.columns, problem.schedule, &again, problem.out}, environment, settings);
           break;
         }
-        run.finish(tile, state, row0, j * nr, status);
+        run.finish(tile, state, row0, j * nr, settings.status);
       }
+      check.after(size * panels * k / kProductsPerNanosecond);
     }
 }
 
 void run_direct(const DirectTile& direct, const ProductPlan& of, std::span<const TapProblem> problems,
-                const kernel::Environment& environment, FpStatus* status) {
+                const kernel::Environment& environment, const ProductSettings& settings) {
   const ProductPlan plan = with_tile(of, direct);
   const size_t mr = direct.kernels.mr, nr = direct.kernels.nr, size = padded_tile(direct.kernels);
   std::vector<std::unique_ptr<const ProductRun>> runs;
   size_t tiles = 0, chunks = 0, longest = 0;
   for (const TapProblem& p : problems) {
-    runs.push_back(std::make_unique<const ProductRun>(plan, p.problem, environment, status != nullptr));
+    runs.push_back(std::make_unique<const ProductRun>(plan, p.problem, environment, settings.status != nullptr));
     tiles += ceil_div(p.problem.rows, mr) * ceil_div(p.problem.columns, nr);
     chunks = std::max(chunks, runs.back()->cut.chunks.size());
     longest = std::max(longest, runs.back()->cut.longest);
@@ -150,6 +156,7 @@ void run_direct(const DirectTile& direct, const ProductPlan& of, std::span<const
   std::vector<int64_t>& offsets = buffers().offsets;
   offsets.resize(std::max(offsets.size(), 2 * longest));
   int64_t* const b_offsets = offsets.data() + longest;
+  StopCheck check(settings.stop);
 
   for (size_t c = 0; c < chunks; ++c) {
     size_t at = 0;
@@ -181,12 +188,13 @@ void run_direct(const DirectTile& direct, const ProductPlan& of, std::span<const
             continue;
           }
           if (chunk.closes_partial) close_partial(state, size);
-          if (c + 1 == run.cut.chunks.size()) run.finish(tile, state, row0, j * nr, status);
+          if (c + 1 == run.cut.chunks.size()) run.finish(tile, state, row0, j * nr, settings.status);
         }
+      check.after(size * rows * columns * (chunk.k1 - chunk.k0) / kProductsPerNanosecond);
     }
   }
   for (size_t p = 0; p < problems.size(); ++p)
-    if (refused[p]) run_product(of, problems[p].problem, environment, {1, status});
+    if (refused[p]) run_product(of, problems[p].problem, environment, settings);
 }
 
 }  // namespace softamp::emu

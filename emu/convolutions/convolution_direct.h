@@ -36,9 +36,11 @@ const DirectTile* direct_tile(const ProductPlan& plan, size_t width, size_t colu
 /// The same for one long run of rows, in which a tile's parts follow each other.
 const DirectTile* direct_tile_of_rows(const ProductPlan& plan, size_t rows, size_t columns);
 
-/// As run_product, on the caller's thread, for whole runs of a class's places. The engine computes tiles that overflow.
+/// As run_product, but on the caller's thread, for whole runs of a class's places. The engine computes tiles that
+/// overflow.
 void run_direct(const DirectTile& tile, const ProductPlan& plan, const ProductProblem& problem,
-                const WindowOperands::Part& operands, const kernel::Environment& environment, FpStatus* status);
+                const WindowOperands::Part& operands, const kernel::Environment& environment,
+                const ProductSettings& settings);
 
 /// Several filter gradients, of taps or parts of their rows, over the same tensors: chunk by chunk together, so that
 /// the tensors are read once.
@@ -47,6 +49,6 @@ struct TapProblem {
   ProductProblem problem;
 };
 void run_direct(const DirectTile& tile, const ProductPlan& plan, std::span<const TapProblem> problems,
-                const kernel::Environment& environment, FpStatus* status);
+                const kernel::Environment& environment, const ProductSettings& settings);
 
 }  // namespace softamp::emu

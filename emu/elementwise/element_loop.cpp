@@ -6,6 +6,7 @@
 #include "emu/bulk/reference.h"
 #include "emu/mxcsr.h"
 #include "emu/parallel.h"
+#include "emu/stop_check.h"
 
 namespace softamp::emu {
 namespace {
@@ -146,6 +147,7 @@ void ElementKernel::settle(const OpCall& call, const Block& block, Outcome outco
 
 void ElementKernel::by_body(const OpCall& call) const {
   const DefaultMxcsr guard;
+  StopCheck check(call.stop);
   for (size_t i = 0; i < size_; ++i) {
     Block b;
     for (int k = 0; k < operands_; ++k)
@@ -154,6 +156,7 @@ void ElementKernel::by_body(const OpCall& call) const {
     const Rounded r = element(call, b, 0);
     store_code(call.out[0], out_bytes_, i, r.code);
     if (call.status) call.status->raise(r.flags, i);
+    check.after(StopCheck::kBody);
   }
 }
 

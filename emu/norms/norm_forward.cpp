@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "emu/norms/norm.h"
+#include "emu/stop_check.h"
 
 namespace softamp::emu {
 namespace {
@@ -30,7 +31,11 @@ class NormForward final : public OpKernel {
           n_.threads == 1 ? n_.shape.groups() : std::max<uint64_t>(1, kNormGrain / 8 / (n_.shape.group_size() + 1));
       parallel_status(n_.shape.groups(), grain, 1, n_.threads, call.status,
                       [&](size_t begin, size_t end, FpStatus* status) {
-                        for (size_t g = begin; g < end; ++g) body(call, g, {n_, call, status});
+                        StopCheck check(call.stop);
+                        for (size_t g = begin; g < end; ++g) {
+                          body(call, g, {n_, call, status});
+                          check.after(4 * n_.shape.group_size() * StopCheck::kBody);
+                        }
                       });
       return;
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "emu/norms/norm.h"
+#include "emu/stop_check.h"
 
 namespace softamp::emu {
 namespace {
@@ -71,13 +72,19 @@ class NormGradient final : public OpKernel {
     const uint64_t groups = n_.shape.groups(), channels = n_.shape.channels;
     parallel_status(groups, grain(groups, n_.shape.group_size()), 1, n_.threads, call.status,
                     [&](size_t begin, size_t end, FpStatus* status) {
-                      for (size_t g = begin; g < end; ++g)
+                      StopCheck check(call.stop);
+                      for (size_t g = begin; g < end; ++g) {
                         kernel::norm_input_gradient(o, batch(), g, call.environment, sink(call, status));
+                        check.after(8 * n_.shape.group_size() * StopCheck::kBody);
+                      }
                     });
     parallel_status(channels, grain(channels, n_.shape.rows), 1, n_.threads, call.status,
                     [&](size_t begin, size_t end, FpStatus* status) {
-                      for (size_t c = begin; c < end; ++c)
+                      StopCheck check(call.stop);
+                      for (size_t c = begin; c < end; ++c) {
                         kernel::norm_parameter_gradient(o, c, call.environment, sink(call, status));
+                        check.after(8 * n_.shape.rows * StopCheck::kBody);
+                      }
                     });
   }
 

@@ -9,6 +9,7 @@
 #include "emu/optimizers/optimizer_kernels.h"
 #include "emu/parallel.h"
 #include "emu/reductions/reduction_kernels.h"
+#include "emu/stop_check.h"
 
 namespace softamp::emu {
 namespace {
@@ -85,7 +86,11 @@ class UpdateKernel final : public OpKernel {
     if (by_body_) {
       parallel_status(n_.size, threads_ == 1 ? n_.size : 2048, 64, threads_, call.status,
                       [&](size_t begin, size_t end, FpStatus* status) {
-                        for (size_t i = begin; i < end; ++i) put_element(call, rates, i, status);
+                        StopCheck check(call.stop);
+                        for (size_t i = begin; i < end; ++i) {
+                          put_element(call, rates, i, status);
+                          check.after(8 * StopCheck::kBody);
+                        }
                       });
       return;
     }

@@ -6,6 +6,7 @@
 #include "emu/op_kernel.h"
 #include "emu/parallel.h"
 #include "emu/pooling/pooling_kernels.h"
+#include "emu/stop_check.h"
 #include "softamp/engine/pooling_node.h"
 
 namespace softamp::emu {
@@ -32,7 +33,8 @@ class Pooling : public OpKernel {
     const size_t windows = static_cast<size_t>(g_.batch * g_.h.output * g_.w.output) * channels_;
     const int64_t taps = std::min(g_.h.kernel, std::max<int64_t>(g_.h.input, 1)) *
                          std::min(g_.w.kernel, std::max<int64_t>(g_.w.input, 1));
-    serial_ = windows * static_cast<size_t>(taps) < kSerialReads;
+    taps_ = static_cast<size_t>(taps);
+    serial_ = windows * taps_ < kSerialReads;
   }
 
  protected:
@@ -47,17 +49,23 @@ class Pooling : public OpKernel {
 
   /// body(n, y, x, status) for all places of a height x width image per batch.
   template <class Body>
-  void for_places(int64_t height, int64_t width, FpStatus* status, const Body& body) const {
+  void for_places(int64_t height, int64_t width, const OpCall& call, const Body& body) const {
     const size_t count = static_cast<size_t>(g_.batch * height * width);
     const size_t grain = serial_ ? count : std::max<size_t>(1, 8192 / std::max<size_t>(channels_, 1));
-    parallel_status(count, grain, 1, serial_ ? 1 : settings_.threads, status,
+    const uint64_t nanoseconds = settings_.reference ? body_nanoseconds() * channels_ : channels_ * taps_ / 4;
+    parallel_status(count, grain, 1, serial_ ? 1 : settings_.threads, call.status,
                     [&](size_t begin, size_t end, FpStatus* found) {
+                      StopCheck check(call.stop);
                       for (size_t i = begin; i < end; ++i) {
                         const auto place = static_cast<int64_t>(i);
                         body(place / (height * width), place / width % height, place % width, found);
+                        check.after(nanoseconds);
                       }
                     });
   }
+
+  /// Of an output by its body.
+  uint64_t body_nanoseconds() const { return taps_ * StopCheck::kBody; }
 
   const EngineSettings& settings_;
   engine::PoolingNode node_;
@@ -66,7 +74,7 @@ class Pooling : public OpKernel {
   PoolingGeometry g_;
   PoolingPlan plan_;
   const PoolingKernels& kernels_;
-  size_t channels_, outputs_;
+  size_t channels_, outputs_, taps_;  ///< taps: of a window, at most
   bool serial_;
 };
 
@@ -88,7 +96,7 @@ class MaxPool final : public Pooling {
         if (status) status->raise(r.flags, index);
       }
     };
-    for_places(g_.h.output, g_.w.output, call.status, place);
+    for_places(g_.h.output, g_.w.output, call, place);
   }
 };
 
@@ -133,6 +141,7 @@ class SummedPooling : public Pooling {
   bool draws() const { return settings_.environment.semantics.draws(format_); }
 
   void reference(const OpCall& call) const {
+    StopCheck check(call.stop);
     uint64_t index = 0;
     for (int64_t n = 0; n < g_.batch; ++n)
       for (int64_t y = 0; y < height(); ++y)
@@ -141,6 +150,7 @@ class SummedPooling : public Pooling {
             const Rounded r = kernel::pooling_result(format_, call.environment, sum(call, n, y, x, c), index);
             std::memcpy(at(call.out[0], index), &r.code, size_of(type_));
             if (call.status) call.status->raise(r.flags, index);
+            check.after(body_nanoseconds());
           }
   }
 
@@ -186,7 +196,7 @@ class AvgPool final : public SummedPooling {
       if (!kernels_.average(plan_, window(call.in[0], n, y, x), channels_, values + g_.output_at(n, y, x)))
         place_by_body(call, n, y, x, values, status);
     };
-    for_places(g_.h.output, g_.w.output, call.status, place);
+    for_places(g_.h.output, g_.w.output, call, place);
   }
 };
 
@@ -212,7 +222,7 @@ class AvgPoolGrad final : public SummedPooling {
         }
       if (!served) place_by_body(call, n, y, x, values, status);
     };
-    for_places(g_.h.input, g_.w.input, call.status, place);
+    for_places(g_.h.input, g_.w.input, call, place);
   }
 };
 

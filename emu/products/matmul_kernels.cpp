@@ -24,7 +24,7 @@ class MatMulKernel final : public OpKernel {
                                     at(call.in[1], node_.batches[batch].b, columns * node_.k), node_.transpose_b, rows,
                                     columns, node_.k, batch * rows * columns);
       run_product(plan_, {rows, columns, &node_.schedule, &operands, call.out[0]}, call.environment,
-                  {settings_.reference ? 1 : settings_.threads, call.status});
+                  {settings_.reference ? 1 : settings_.threads, call.status, call.stop});
     }
   }
 
@@ -47,7 +47,7 @@ class EinsumKernel final : public engine::EinsumKernelBase<OpKernel> {
   void run(const OpCall& call) const override {
     each(call.in, call.out, call.scratch,
          [&](const OpKernel& kernel, const void* const* in, void* const* out, void* scratch) {
-           kernel.run({in, out, scratch, call.environment, call.status});
+           kernel.run({in, out, scratch, call.environment, call.status, call.stop});
          });
   }
 };

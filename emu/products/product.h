@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "emu/bulk/plan.h"
@@ -87,9 +88,10 @@ struct ProductPlan {
 };
 
 struct ProductSettings {
-  int threads = 0;             ///< (0: all; 1 .. 1024) [=0]
-  FpStatus* status = nullptr;  ///< merged into: invalid and overflow, with the
-                               ///< lowest output index [=nullptr: not sought]
+  int threads = 0;                              ///< (0: all; 1 .. 1024) [=0]
+  FpStatus* status = nullptr;                   ///< merged into: invalid and overflow, with the
+                                                ///< lowest output index [=nullptr: not sought]
+  const std::function<bool()>* stop = nullptr;  ///< as OpCall::stop
 };
 
 /// Computes all outputs of the problem. `environment.semantics` is the plan's.

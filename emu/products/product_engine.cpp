@@ -7,6 +7,7 @@
 #include "emu/parallel.h"
 #include "emu/products/product_tensor_core.h"
 #include "emu/products/product_tiles.h"
+#include "emu/stop_check.h"
 
 namespace softamp::emu {
 namespace {
@@ -16,11 +17,12 @@ constexpr size_t kRowPanels = 8;                 ///< of A, per task: as many as
 constexpr size_t kColumnPanels = 32;
 constexpr size_t kTasksPerThread = 8;
 
-/// Nanoseconds of a product on one core, roughly: only decides between serial and parallel.
+/// Nanoseconds of a product on one core, roughly: only decides between serial and parallel, and how often to ask
+/// whether the run is to end.
 double cost(ProductPlan::Way way) {
   using Way = ProductPlan::Way;
   switch (way) {
-    case Way::kScalar: return 20;
+    case Way::kScalar: return StopCheck::kBody;
     case Way::kGeneralEach: return 2;
     case Way::kCarryEach: return 0.25;
     case Way::kNearestEach: return 0.1;
@@ -83,14 +85,16 @@ class PackedB {
 /// The tasks of a run: blocks of row panels times groups of column panels.
 class Tasks {
  public:
-  Tasks(const ProductRun& run, int threads)
+  Tasks(const ProductRun& run, const ProductSettings& settings)
       : run_(run),
+        settings_(settings),
         k_(run.kernels),
         row_panels_((run.problem.rows + k_.mr - 1) / k_.mr),
         column_panels_((run.problem.columns + k_.nr - 1) / k_.nr),
         b_(run, column_panels_) {
     const double work = static_cast<double>(run.problem.rows) * static_cast<double>(run.problem.columns) *
                         static_cast<double>(run.problem.schedule->k) * cost(run.way);
+    const int threads = settings.threads;
     serial_ = threads == 1 || work < kSerialNanoseconds;
     rows_per_task_ = std::min(kRowPanels, row_panels_);
     columns_per_task_ = std::min(kColumnPanels, column_panels_);
@@ -103,7 +107,7 @@ class Tasks {
     }
   }
 
-  void run(int threads, FpStatus* status) {
+  void run() {
     const std::vector<Chunk>& chunks = run_.cut.chunks;
     const size_t slab_k = std::max<size_t>(1, kSlabBytes / (4 * column_panels_ * k_.nr));
     const bool one_slab = run_.problem.schedule->k <= slab_k;
@@ -116,10 +120,11 @@ class Tasks {
     for (size_t first = 0; first < chunks.size();) {
       size_t end = first + 1;
       while (end < chunks.size() && chunks[end].k1 - chunks[first].k0 <= slab_k) ++end;
-      b_.pack(first, end, threads, serial_, run_.way == ProductPlan::Way::kNative);
-      parallel_status(count(), serial_ ? count() : 1, 1, threads, status,
+      b_.pack(first, end, settings_.threads, serial_, run_.way == ProductPlan::Way::kNative);
+      parallel_status(count(), serial_ ? count() : 1, 1, settings_.threads, settings_.status,
                       [&](size_t begin, size_t stop, FpStatus* found) {
-                        for (size_t t = begin; t < stop; ++t) task(t, first, end, found);
+                        StopCheck check(settings_.stop);
+                        for (size_t t = begin; t < stop; ++t) task(t, first, end, found, check);
                       });
       first = end;
     }
@@ -129,12 +134,13 @@ class Tasks {
   static size_t over(size_t n, size_t d) { return (n + d - 1) / d; }
   size_t count() const { return over(row_panels_, rows_per_task_) * over(column_panels_, columns_per_task_); }
 
-  void task(size_t t, size_t first_chunk, size_t end_chunk, FpStatus* status) {
+  void task(size_t t, size_t first_chunk, size_t end_chunk, FpStatus* status, StopCheck& check) {
     const size_t groups = over(column_panels_, columns_per_task_), tile = padded_tile(k_);
     const size_t row_begin = t / groups * rows_per_task_, row_end = std::min(row_begin + rows_per_task_, row_panels_);
     const size_t col_begin = t % groups * columns_per_task_,
                  col_end = std::min(col_begin + columns_per_task_, column_panels_);
     const size_t width = col_end - col_begin, height = row_end - row_begin, tiles = width * height;
+    const double nanoseconds = cost(run_.way);
     const bool independent = run_.plan.rules.independent, native = run_.way == ProductPlan::Way::kNative;
     const std::vector<Chunk>& chunks = run_.cut.chunks;
 
@@ -188,6 +194,7 @@ class Tasks {
           run_.multiply(chunk, part, tile_state);
           if (c + 1 == chunks.size()) run_.finish(part, tile_state, i * k_.mr, j * k_.nr, status);
         }
+        check.after(static_cast<uint64_t>(static_cast<double>(height * k_.mr * k_.nr * length) * nanoseconds));
       }
     }
   }
@@ -199,6 +206,7 @@ class Tasks {
   }
 
   const ProductRun& run_;
+  const ProductSettings& settings_;
   const ProductKernels& k_;
   size_t row_panels_, column_panels_;
   PackedB b_;
@@ -237,13 +245,14 @@ void run_product(const ProductPlan& plan, const ProductProblem& problem, const k
     const bool serial = problem.rows * problem.columns * problem.schedule->k < 1000;
     parallel_status(groups, serial ? groups : 1, 1, settings.threads, settings.status,
                     [&](size_t begin, size_t end, FpStatus* found) {
+                      StopCheck check(settings.stop);
                       for (size_t g = begin; g < end; ++g)
                         run.scalar(0, problem.rows, g * kColumns, std::min(kColumns, problem.columns - g * kColumns),
-                                   found);
+                                   found, &check);
                     });
     return;
   }
-  Tasks(run, settings.threads).run(settings.threads, settings.status);
+  Tasks(run, settings).run();
 }
 
 }  // namespace softamp::emu

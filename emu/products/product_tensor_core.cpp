@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emu/parallel.h"
+#include "emu/stop_check.h"
 
 namespace softamp::emu {
 namespace {
@@ -77,7 +78,7 @@ class Tile {
         b_values_(kTileColumns * kCoreChunk) {}
 
   void run(const std::vector<CoreChunk>& chunks, size_t row0, size_t rows, size_t col0, size_t columns,
-           FpStatus* status) {
+           FpStatus* status, StopCheck& check) {
     std::fill(std::begin(sums_), std::end(sums_), Sum{});
     for (const CoreChunk& chunk : chunks) {
       const size_t length = chunk.k1 - chunk.k0;
@@ -93,6 +94,7 @@ class Tile {
           add(sum, i, j, length);
           if (chunk.closes_partial) close(sum);
         }
+      check.after(rows * columns * length);
     }
     for (size_t i = 0; i < rows; ++i) {
       const uint64_t first = problem_.operands->row_output(row0 + i) + col0;
@@ -194,10 +196,11 @@ void run_tensor_core_product(const ProductPlan& plan, const ProductProblem& prob
   parallel_status(tiles, serial ? tiles : 1, 1, settings.threads, settings.status,
                   [&](size_t begin, size_t end, FpStatus* found) {
                     Tile tile(plan, problem, environment);
+                    StopCheck check(settings.stop);
                     for (size_t t = begin; t < end; ++t) {
                       const size_t row0 = t / across * kTileRows, col0 = t % across * kTileColumns;
                       tile.run(chunks, row0, std::min(kTileRows, problem.rows - row0), col0,
-                               std::min(kTileColumns, problem.columns - col0), found);
+                               std::min(kTileColumns, problem.columns - col0), found, check);
                     }
                   });
 }

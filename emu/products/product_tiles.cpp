@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "emu/stop_check.h"
+
 namespace softamp::emu {
 namespace {
 
@@ -320,7 +322,8 @@ Rounded ProductRun::reference(const float* a, const float* b, size_t b_stride, u
   return chain.finish();
 }
 
-void ProductRun::scalar(size_t row0, size_t rows, size_t col0, size_t columns, FpStatus* status) const {
+void ProductRun::scalar(size_t row0, size_t rows, size_t col0, size_t columns, FpStatus* status,
+                        StopCheck* check) const {
   const size_t k = problem.schedule->k;
   std::vector<float> a(k), b(k * columns);
   problem.operands->b_rows(0, k, col0, columns, b.data(), columns);
@@ -334,6 +337,7 @@ void ProductRun::scalar(size_t row0, size_t rows, size_t col0, size_t columns, F
       else
         static_cast<uint16_t*>(problem.out)[first + col0 + j] = static_cast<uint16_t>(r.code);
       if (status) status->raise(r.flags & (kInvalid | kOverflow), first + col0 + j);
+      if (check) check->after(k * StopCheck::kBody);
     }
   }
 }

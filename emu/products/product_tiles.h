@@ -9,6 +9,8 @@
 
 namespace softamp::emu {
 
+class StopCheck;  // emu/stop_check.h
+
 /// Storage for vectors.
 class AlignedFloats {
  public:
@@ -63,7 +65,8 @@ class ProductRun {
   /// may have been raised.
   void finish(const ProductTile& tile, const TileState& state, size_t row0, size_t col0, FpStatus* status) const;
   /// Outputs [row0, row0 + rows) x [col0, col0 + columns) by kernel/products.h.
-  void scalar(size_t row0, size_t rows, size_t col0, size_t columns, FpStatus* status) const;
+  void scalar(size_t row0, size_t rows, size_t col0, size_t columns, FpStatus* status,
+              StopCheck* check = nullptr) const;
 
   const ProductPlan& plan;
   const ProductProblem& problem;

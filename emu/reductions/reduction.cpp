@@ -5,6 +5,7 @@
 
 #include "emu/parallel.h"
 #include "emu/reductions/reduction_results.h"
+#include "emu/stop_check.h"
 #include "softamp/engine/reduction_node.h"
 
 namespace softamp::emu {
@@ -50,7 +51,11 @@ class ReductionKernel final : public OpKernel {
     if (by_body_) {
       parallel_status(shape_.outputs, threads_ == 1 ? shape_.outputs : grain_of(shape_.count), 8, threads_, call.status,
                       [&](size_t begin, size_t end, FpStatus* status) {
-                        for (size_t o = begin; o < end; ++o) body(call, o, status);
+                        StopCheck check(call.stop);
+                        for (size_t o = begin; o < end; ++o) {
+                          body(call, o, status);
+                          check.after((shape_.count + 1) * StopCheck::kBody);
+                        }
                       });
       return;
     }

@@ -5,6 +5,7 @@
 #include "emu/parallel.h"
 #include "emu/reductions/reduction_results.h"
 #include "emu/softmax/softmax_kernels.h"
+#include "emu/stop_check.h"
 #include "softamp/engine/softmax_node.h"
 #include "softamp/kernel/softmax.h"
 
@@ -39,10 +40,12 @@ class SoftmaxKernel final : public OpKernel {
     if (what_ == What::kSparse) check_labels(static_cast<const int32_t*>(call.in[1]));
     parallel_status(rows_, by_body_ && threads_ == 1 ? rows_ : std::max<uint64_t>(1, kSoftmaxGrain / classes_), 8,
                     threads_, call.status, [&](size_t begin, size_t end, FpStatus* status) {
-                      if (by_body_)
-                        for (size_t row = begin; row < end; ++row) body(call, row, status, false);
-                      else
-                        rows(call, begin, end, status);
+                      if (!by_body_) return rows(call, begin, end, status);
+                      StopCheck check(call.stop);
+                      for (size_t row = begin; row < end; ++row) {
+                        body(call, row, status, false);
+                        check.after(4 * classes_ * StopCheck::kBody);
+                      }
                     });
   }
 

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "emu/parallel.h"
+#include "emu/stop_check.h"
 #include "emu/structure/copy_box.h"
 #include "emu/structure/structure_index.h"
 #include "softamp/engine/structure_maps.h"
@@ -66,6 +67,7 @@ class MapKernel final : public OpKernel {
 
  private:
   void run_reference(const OpCall& call) const {
+    StopCheck check(call.stop);
     for (size_t output = 0; output < elements_.size(); ++output)
       for (int64_t i = 0; i < elements_[output]; ++i) {
         const void* from = &maps_.fill;  // little-endian: the code's first bytes
@@ -77,6 +79,7 @@ class MapKernel final : public OpKernel {
           break;
         }
         std::memcpy(static_cast<std::byte*>(call.out[output]) + static_cast<size_t>(i) * element_, from, element_);
+        check.after(maps_.uses.size() * StopCheck::kBody);
       }
   }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "emu/parallel.h"
+#include "emu/stop_check.h"
 #include "softamp/engine/index_node.h"
 
 namespace softamp::emu {
@@ -98,9 +99,12 @@ class SegmentSumKernel final : public OpKernel {
     for (int64_t p = 0; p < positions_; ++p)
       if (!n_.valid(ids[p])) n_.fail(p, ids[p]);
     if (reference_) {
+      StopCheck check(call.stop);
       for (int64_t s = 0; s < segments_; ++s)
-        for (int64_t c = 0; c < columns_; ++c)
+        for (int64_t c = 0; c < columns_; ++c) {
           by_body(call, ids, positions_, nullptr, static_cast<int32_t>(s), c, call.status);
+          check.after(static_cast<uint64_t>(positions_) + StopCheck::kBody);
+        }
       return;
     }
     // start[s] .. start[s + 1]: the positions of segment s in `order`.

@@ -1,5 +1,6 @@
 #include "softamp/engine/graph_executor.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -26,6 +27,25 @@ struct Prepared {
   Buffer arena, scratch;
   std::vector<Buffer> results;  ///< of the fetches, where the engine's memory is not the host's
   bool effects = false;         ///< an operation outputs a tensor in the middle of the step
+};
+
+/// Holds an executor for one step.
+class Running {
+ public:
+  explicit Running(std::atomic<bool>& running) : running_(running) { refuse_if(running.exchange(true), "run"); }
+  ~Running() { running_ = false; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  static void refuse_if(bool running, const char* call) {
+    if (running)
+      throw std::logic_error(std::string("Executor::") + call +
+                             ": this executor is in the middle of a step; expected one step at a time: wait for its "
+                             "end, or make an executor for each thread");
+  }
+
+ private:
+  std::atomic<bool>& running_;
 };
 
 class GraphExecutor final : public Executor {
@@ -55,6 +75,8 @@ class GraphExecutor final : public Executor {
   }
 
   RunResult run(std::span<const Feed> feeds, std::span<const std::string> fetches) override {
+    const Running running(running_);
+    if (step_ >= kSteps) throw std::out_of_range("step " + std::to_string(step_) + ": " + expected_step());
     Prepared& prepared = prepare(fetches);
     Program& program = prepared.program;
     const std::vector<const void*> fed = check_feeds(program, feeds);
@@ -68,7 +90,11 @@ class GraphExecutor final : public Executor {
     try {
       engine_->around([&] {
         if (at_once(prepared) && run_at_once(prepared, result)) return;
-        for (const Step& step : program.steps) run_step(step, prepared, result);
+        for (const Step& step : program.steps) {
+          if (options_.stop && options_.stop())
+            throw RunStopped("the run was stopped before the operation '" + graph_.node(step.node).name + "'");
+          run_step(step, prepared, result);
+        }
       });
     } catch (...) {
       order_ = before;
@@ -87,6 +113,8 @@ class GraphExecutor final : public Executor {
 
   uint32_t step() const override { return step_; }
   void set_step(uint32_t step) override {
+    Running::refuse_if(running_, "set_step");
+    if (step >= kSteps) throw std::out_of_range("set_step(" + std::to_string(step) + "): " + expected_step());
     if (hardware_order()) {
       if (step != 0)
         throw std::invalid_argument("set_step(" + std::to_string(step) +
@@ -98,6 +126,7 @@ class GraphExecutor final : public Executor {
 
   const Tensor& variable(std::string_view name) const override { return variables_.at(variable_node(name)).host(); }
   void set_variable(std::string_view name, const Tensor& value) override {
+    Running::refuse_if(running_, "set_variable");
     MirroredTensor& mine = variables_.at(variable_node(name));
     if (value.type() != mine.type())
       throw GraphError("variable '" + std::string(name) + "': the value is " + text_of(value.type()) + "; expected " +
@@ -106,6 +135,7 @@ class GraphExecutor final : public Executor {
   }
 
   std::vector<Tensor> take_outfeed(std::string_view queue) override {
+    Running::refuse_if(running_, "take_outfeed");
     const auto it = queues_.find(queue);
     if (it == queues_.end()) {
       std::vector<std::string> known;
@@ -127,6 +157,9 @@ class GraphExecutor final : public Executor {
   }
 
  private:
+  static std::string expected_step() {
+    return "expected at most " + std::to_string(kSteps - 1) + ": later addresses of random bits have other uses";
+  }
   bool hardware_order() const { return options_.random == RandomEngine::kXoroshiro128aox; }
 
   /// The kernel of a node, its variable, its queue.
@@ -457,6 +490,7 @@ class GraphExecutor final : public Executor {
   std::vector<std::pair<std::string, Tensor>> outfed_;
   std::unordered_map<std::string, Prepared> programs_;
   uint32_t step_ = 0;
+  std::atomic<bool> running_ = false;
 };
 
 }  // namespace

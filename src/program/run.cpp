@@ -112,13 +112,14 @@ class Run {
       throw UsageError("--out: '" + o_.out + "' is not a folder");
     feed_files_ = split_feeds(o_.feeds);
     check_files();
-    if (o_.first_step + o_.steps > uint64_t{1} << 32)
+    if (o_.first_step + o_.steps > Executor::kSteps)
       throw UsageError("--steps: " + std::to_string(o_.steps) + " from step " + std::to_string(o_.first_step) +
-                       " on: expected steps below 2^32");
+                       " on: expected steps below 2^32 - 16");
     ExecutorOptions options = o_.executor_options();
     settle_backend(options, o_.quiet ? std::string() : "softamp run");
     document_["backend"] = options.backend;
     const InterruptGuard guard;
+    options.stop = [] { return InterruptGuard::pending() != 0; };
     if (!o_.trace.empty()) {
       trace_ = std::make_unique<TraceWriter>(o_.trace, options, "--trace");
       options.observe = [this](uint32_t step, const Node& node, int port, const TensorType& type, const void* data) {
@@ -182,6 +183,8 @@ class Run {
         note_step();
         progress.update(s + 1);
       }
+    } catch (const RunStopped&) {
+      // The step that was interrupted does not count.
     } catch (const FloatingPointError& e) {
       std::cerr << e.what() << '\n';
       document_["exception"] = read_json(e.report(DumpFormat::kJson));

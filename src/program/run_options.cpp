@@ -121,7 +121,7 @@ void RunOptions::add_to(CLI::App& app) {
   add_word(app, "--variant", variant, variant_from_name, "carry (the IPU's), half, rne, odd, at-least [=carry]");
   add_whole(app, "--seed", seed, 0, std::numeric_limits<uint64_t>::max(), "seed of the random bits, 64 bits [=0]");
   add_whole(app, "--steps", steps, 1, 1u << 31, "runs of the graph [=1]");
-  add_whole(app, "--first-step", first_step, 0, std::numeric_limits<uint32_t>::max(), "number of the first run [=0]");
+  add_whole(app, "--first-step", first_step, 0, Executor::kSteps - 1, "number of the first run [=0]");
   app.add_option("--trace", trace, "write a hash of every tensor of every step, JSON lines")->type_name("FILE");
   add_whole(app, "--tiles", tiles, 1, 1u << 20, "tiles of the device model [=1472]");
   app.add_option_function<std::string>(

@@ -115,7 +115,7 @@ int run_train(TrainVerbOptions o) {
   settle_backend(settings.backend, o.output.quiet ? std::string() : "softamp train");
   if (o.find_loss_scale) return search(settings, o);
   const InterruptGuard guard;
-  o.output.stop = [] { return InterruptGuard::pending() != 0; };
+  o.output.stop = o.output.stop_within_step = [] { return InterruptGuard::pending() != 0; };
   o.output.report = o.json ? &std::cerr : &std::cout;
   o.output.progress = !o.output.quiet;
   RunSummary run;

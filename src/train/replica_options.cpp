@@ -38,6 +38,7 @@ ExecutorOptions gradient_options(const ExecutorOptions& options, int replica, in
 ExecutorOptions update_options(const ExecutorOptions& options, int replica, int replicas) {
   ExecutorOptions o = options;
   o.replica = replicas > 1 && !options.config.experimental.enable_prng_stability ? static_cast<uint32_t>(replica) : 0;
+  o.stop = {};  // short; and so the updates of all replicas are done or none is
   return o;
 }
 

@@ -148,7 +148,7 @@ std::vector<Tensor> TrainingStep::learning_rates(StepResult& result) const {
 
 TrainingStep::Ran TrainingStep::run(std::span<const Batch> batches, float seed, float divisor) {
   // The highest steps in random addresses are used by initial values, the order of images and generated images.
-  if (counters_.executions >= 0xFFFFFFF0u - static_cast<uint32_t>(options_.accumulation))
+  if (counters_.executions >= Executor::kSteps - static_cast<uint32_t>(options_.accumulation))
     throw std::runtime_error("training: " + std::to_string(counters_.executions) +
                              " graph executions; a run ends before 2^32 - 16 of them, where random bits would repeat");
   Ran ran;

@@ -161,9 +161,25 @@ TEST(ExecutorState, AStepIsAnAddress) {
     EXPECT_FALSE(others[i].same_bits(z[0])) << i;
     for (size_t j = 0; j < i; ++j) EXPECT_FALSE(others[i].same_bits(others[j])) << i << " " << j;
   }
-  // Up to the last step that there is.
-  e->set_step(~uint32_t{0});
-  EXPECT_FALSE(run(*e, feeds, {"z"}).values[0].same_bits(z[0]));
+}
+
+TEST(ExecutorState, StepsEndBeforeTheAddressesOfOtherRandomBits) {
+  const Tensor one = Tensor::full(DType::kFloat16, {512}, 1), little = Tensor::full(DType::kFloat16, {512}, 1e-3);
+  const Tensors feeds = {{"x", &one}, {"y", &little}};
+  const auto e = make_executor(rounding_graph(), stochastic());
+  const Tensor first = std::move(run(*e, feeds, {"z"}).values[0]);
+  for (const uint32_t step : {Executor::kSteps, ~uint32_t{0}})
+    EXPECT_EQ(refusal<std::out_of_range>([&] { e->set_step(step); }),
+              "set_step(" + std::to_string(step) +
+                  "): expected at most 4294967279: later addresses of random bits have other uses");
+  EXPECT_EQ(e->step(), 1u);
+  e->set_step(Executor::kSteps - 1);
+  EXPECT_FALSE(run(*e, feeds, {"z"}).values[0].same_bits(first)) << "the last step that there is";
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(refusal<std::out_of_range>([&] { run(*e, feeds, {"z"}); }),
+              "step 4294967280: expected at most 4294967279: later addresses of random bits have other uses");
+  e->set_step(0);
+  EXPECT_TRUE(run(*e, feeds, {"z"}).values[0].same_bits(first));
 }
 
 TEST(ExecutorState, InHardwareOrderStepsFollowOneAnother) {

@@ -82,6 +82,28 @@ TEST(Shape, BroadcastIsNumPys) {
             "shape [1073741824,1073741824] has more than 2^40 elements");
 }
 
+TEST(Tensor, AMovedOneIsEmpty) {
+  Tensor from = Tensor::full(DType::kFloat16, {2, 3}, 1.5);
+  const Tensor to = std::move(from);
+  EXPECT_EQ(to.type(), (TensorType{DType::kFloat16, {2, 3}}));
+  const auto expect_empty = [](const Tensor& t, DType dtype) {
+    EXPECT_EQ(t.type(), (TensorType{dtype, Shape{0}}));
+    EXPECT_EQ(t.bytes(), 0u);
+    EXPECT_EQ(t.data(), nullptr);
+    EXPECT_TRUE(t.values().empty());
+    EXPECT_TRUE(t.clone().same_bits(t));
+    EXPECT_EQ(message([&] { t.value(0); }), std::string("element 0 of a tensor ") + name_of(dtype) + "[0]");
+  };
+  expect_empty(from, DType::kFloat16);  // NOLINT: what a moved tensor is
+  Tensor other = Tensor::full(DType::kInt32, {4}, 7);
+  from = std::move(other);
+  expect_empty(other, DType::kInt32);  // NOLINT
+  EXPECT_EQ(from.value(3), 7);
+  Tensor& self = from;
+  from = std::move(self);
+  EXPECT_EQ(from.value(3), 7) << "moved onto itself";
+}
+
 TEST(Tensor, StartsAsZerosAlignedTo64Bytes) {
   for (const DType dtype : kAll)
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{7}, Shape{3, 5}, Shape{1000, 1000}}) {

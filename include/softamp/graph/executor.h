@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,15 @@ struct ExecutorOptions {
   std::function<void(const std::string& text)> print;
   /// Sees every tensor that a step computes, in the order of the graph: traces are made from this [=none].
   std::function<void(uint32_t step, const Node& node, int port, const TensorType& type, const void* data)> observe;
+  /// Asked before every operation, and on the CPU about once a millisecond within a long one, there from any thread
+  /// and from several at once. True: the run ends with RunStopped [=none: every run goes to its end].
+  std::function<bool()> stop;
+};
+
+/// A run that ExecutorOptions::stop has ended.
+class RunStopped : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 /// A value for a placeholder; the tensor must live until `run` returns.
@@ -100,20 +110,30 @@ struct RunResult {
   std::vector<OperationTime> timings;  ///< where asked for, in the order in which they ran
 };
 
+/// One executor runs one step at a time, in any thread. While it runs, from another thread as well as from `observe`
+/// and `print`, `run`, `set_step`, `set_variable` and `take_outfeed` are refused with std::logic_error: the step goes
+/// on as if they had not been called. Executors of their own may run beside each other.
 class Executor {
  public:
+  /// Steps that a run of a graph may have: 0 .. kSteps - 1. The addresses of random bits above belong to the first
+  /// values of variables, the order of images and generated images.
+  static constexpr uint32_t kSteps = 0xFFFFFFF0;
+
   virtual ~Executor() = default;
 
   /// One step: computes what the fetches ("name" or "name:port") need, and every operation with an effect.
   /// Throws, before anything runs: GraphError (a feed or fetch of an unknown name, with the nearest; a placeholder
   /// without a feed; a feed of another dtype or shape than declared; a program that exceeds the device's memory, with
   /// its largest tensors). While running: FloatingPointError where an enabled exception is raised, naming node, lowest
-  /// index among the enabled flags, operands, tile and worker; std::bad_alloc; with "cuda" std::runtime_error of the
-  /// device, naming kernel and operation. After an error variables are unchanged and the step is not counted.
+  /// index among the enabled flags, operands, tile and worker; RunStopped; std::bad_alloc; with "cuda"
+  /// std::runtime_error of the device, naming kernel and operation. After an error variables are unchanged and the
+  /// step is not counted. Throws std::out_of_range after step kSteps - 1.
   virtual RunResult run(std::span<const Feed> feeds, std::span<const std::string> fetches) = 0;
 
   /// Steps so far: the address of the next step's random bits. Resuming: {seed, step} and the variables.
   virtual uint32_t step() const = 0;
+  /// Throws std::out_of_range for kSteps and more; std::invalid_argument for another than 0 with xoroshiro128aox, whose
+  /// bits have no address.
   virtual void set_step(uint32_t step) = 0;
 
   /// Variables (nodes of type VariableV2); zeros until set. The tensor is valid until the next run or set_variable.

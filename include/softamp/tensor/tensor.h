@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "softamp/numerics/half.h"
@@ -41,15 +42,20 @@ constexpr bool holds(DType t) {
   return false;
 }
 
-/// Owns its elements, aligned to 64 bytes. Can be moved; a copy needs `clone`, so none is made silently.
+/// Owns its elements, aligned to 64 bytes. Can be moved; a copy needs `clone`, so none is made silently. A tensor that
+/// was moved from is empty: its dtype stays, its shape is [0].
 class Tensor {
  public:
   Tensor() = default;
   /// Elements are zero. Throws std::bad_alloc with the tensor's type in what() where memory is short.
   explicit Tensor(const TensorType& type);
   Tensor(DType dtype, const Shape& shape) : Tensor(TensorType{dtype, shape}) {}
-  Tensor(Tensor&&) noexcept = default;
-  Tensor& operator=(Tensor&&) noexcept = default;
+  Tensor(Tensor&& other) noexcept : type_(other.give_up_type()), data_(std::move(other.data_)) {}
+  Tensor& operator=(Tensor&& other) noexcept {
+    type_ = other.give_up_type();
+    data_ = std::move(other.data_);
+    return *this;
+  }
   Tensor(const Tensor&) = delete;
   Tensor& operator=(const Tensor&) = delete;
 
@@ -98,6 +104,7 @@ class Tensor {
     void operator()(std::byte* p) const;
   };
   void check_holds(bool) const;
+  TensorType give_up_type() noexcept { return std::exchange(type_, {type_.dtype, Shape{0}}); }
 
   TensorType type_{DType::kFloat32, Shape{0}};
   std::unique_ptr<std::byte[], Free> data_;

@@ -84,8 +84,9 @@ class Trainer {
 
   /// One step: replicas x accumulation micro-batches, in the order (micro-batch, replica): batch m * replicas + r is
   /// micro-batch m of replica r. Throws std::invalid_argument for another number of batches; FloatingPointError where
-  /// an enabled exception is raised: variables, slots, scale and counters are then as before the step. So they are
-  /// after any other error, unless it came between the updates of two replicas (no memory): then state() refuses.
+  /// an enabled exception is raised, RunStopped: variables, slots, scale and counters are then as before the step. So
+  /// they are after any other error, unless it came between the updates of two replicas (no memory): then state()
+  /// refuses.
   StepResult step(std::span<const Batch> batches);
 
   /// Logits of a batch of the model's size, with the present variables of replica 0, rounded to nearest; no variable

@@ -49,6 +49,9 @@ struct RunOutput {
   bool quiet = false;                                 ///< no lines at all
   std::function<bool()> stop{};                       ///< true: stop after this step, with a checkpoint
   std::function<void(const RunInputs&)> on_inputs{};  ///< when all has been read, before the first step
+  /// ExecutorOptions::stop of every step and evaluation: true, from any thread: the run ends with the state before the
+  /// step that was under way, with a checkpoint [=none].
+  std::function<bool()> stop_within_step{};
   std::function<void(const StepResult&)> on_step{};
 };
 

@@ -92,7 +92,7 @@ class Workers {
     RunOutput output;
     output.quiet = true;
     output.progress = false;
-    output.stop = [this] { return stopped(); };
+    output.stop = output.stop_within_step = [this] { return stopped(); };
     output.on_inputs = [&](const RunInputs& inputs) {
       read = inputs;
       std::call_once(begun_, how_.begun);

@@ -34,6 +34,7 @@ using train_detail::TrainingLog;
 TrainerOptions trainer_options(const TrainSettings& s, const RunOutput& output) {
   TrainerOptions o = s.trainer_options();
   o.hash_weights = !output.log.empty();
+  o.executor.stop = output.stop_within_step;
   return o;
 }
 
@@ -221,7 +222,11 @@ class Run {
     for (;;) {
       if (evaluation_is_due() && !evaluate()) return false;
       if (step_ == total_) return true;
-      one_step();
+      try {
+        one_step();
+      } catch (const RunStopped&) {
+        return false;  // everything is as before the step
+      }
       if (stopping()) return step_ == total_;
       if (step_ < total_ && out_.checkpoint_every > 0 && step_ % out_.checkpoint_every == 0) save();
     }
@@ -275,7 +280,11 @@ class Run {
 
   /// False if it was stopped before its end.
   bool evaluate() {
-    const auto evaluation = train_detail::evaluate(trainer_, data_.test, s_.batch_size, step_, out_.stop);
+    std::optional<Evaluation> evaluation;
+    try {
+      evaluation = train_detail::evaluate(trainer_, data_.test, s_.batch_size, step_, out_.stop);
+    } catch (const RunStopped&) {
+    }
     if (!evaluation) return false;
     progress_.evaluations.push_back(*evaluation);
     log_.evaluation(*evaluation);

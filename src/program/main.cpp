@@ -3,6 +3,7 @@
 #include "src/program/description/version.h"
 #include "src/program/program.h"
 #include "src/program/standard_descriptors.h"
+#include "src/program/standard_output.h"
 
 #include "softamp/report/interrupt.h"
 #include "softamp/report/names.h"
@@ -127,10 +128,11 @@ int main(int argc, char** argv) {
   softamp::program::occupy_standard_descriptors();
   std::string place = "softamp";
   try {
+    softamp::program::StandardOutput output;
     const int code = run(argc, argv, place);
     std::cout.flush();
     if (!std::cout && softamp::InterruptGuard::pending() == SIGPIPE) return 128 + SIGPIPE;  // nobody reads on: `| head`
-    if (!std::cout) throw UsageError("cannot write to standard output");
+    output.finish();
     return code;
   } catch (const std::exception& e) {
     std::cerr << place << ": " << softamp::files::printable(softamp::reason_of(e), true) << '\n';

@@ -82,16 +82,16 @@ def message(verb, fault, right, before, result):
     if fault.what == "LIMIT":
         places, reason = [""], os.strerror(errno.EFBIG)
     else:
-        places, reason = [call[3] for call in result.failed_calls()][:1], os.strerror(getattr(errno, fault.what, 0))
+        places = [call[3] for call in result.failed_calls()]
+        places, reason = places if fault.lasting else places[:1], os.strerror(getattr(errno, fault.what, 0))
     if fault.kind in ("thread", "map", "spawn") or any(place.startswith("/tmp/") for place in places):
         return faults
     files = list(dict.fromkeys(list(before) + list(right.files)))
-    for place in places:
-        words = names_in_message(verb, place, files)
-        if fault.what == "LIMIT":
-            words.append("standard output")
-        if words and not any(word in result.err for word in words):
-            faults.append(f"the message names neither the file nor the option ({pathlib.PurePath(place).name})")
+    words = [names_in_message(verb, place, files) for place in places]
+    if fault.what == "LIMIT":
+        words.append(["standard output"])
+    if words and all(words) and not any(word in result.err for of_place in words for word in of_place):
+        faults.append(f"the message names neither the file nor the option ({", ".join(pathlib.PurePath(place).name for place in places)})")
     if reason not in result.err and fault.what not in HARMLESS_WITHOUT_MESSAGE:
         faults.append(f"the message does not say '{reason}'")
     return [f"{text}: {' | '.join(result.err.strip().splitlines())[-300:]}" for text in faults]

@@ -116,7 +116,7 @@ TEST(Errors, AFullDiskIsNotSuccess) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   const Outcome outcome = run_shell("'" SOFTAMP_PROGRAM "' formats > /dev/full");
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_EQ(outcome.err, "softamp formats: cannot write to standard output\n");
+  EXPECT_EQ(outcome.err, "softamp formats: cannot write to standard output: No space left on device\n");
 }
 
 TEST(Help, TheVersionSaysWhatTheProgramIsMadeOf) {

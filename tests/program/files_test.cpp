@@ -259,7 +259,7 @@ TEST_F(Files, ARoundingOnAFullDiskLeavesTheOldArray) {
 TEST_F(Files, NoFileGetsWhatIsPrinted) {
   const Outcome o = shell("'" SOFTAMP_PROGRAM "' " + kRunOfFiles + "--fetch y --trace @t >&-");
   EXPECT_EQ(o.code, 2);
-  EXPECT_EQ(o.err, "softamp run: cannot write to standard output\n");
+  EXPECT_EQ(o.err, "softamp run: cannot write to standard output: Bad file descriptor\n");
   ASSERT_EQ(softamp(kRunOfFiles + "--fetch y --trace @u").code, 0);
   EXPECT_EQ(read_text(file("t")), read_text(file("u")));
   // With the settings that go to standard error.

@@ -91,7 +91,8 @@ def message(verb, fault, right, before, result):
     if fault.what == "LIMIT":
         words.append(["standard output"])
     if words and all(words) and not any(word in result.err for of_place in words for word in of_place):
-        faults.append(f"the message names neither the file nor the option ({", ".join(pathlib.PurePath(place).name for place in places)})")
+        names = ", ".join(pathlib.PurePath(place).name for place in places)
+        faults.append(f"the message names neither the file nor the option ({names})")
     if reason not in result.err and fault.what not in HARMLESS_WITHOUT_MESSAGE:
         faults.append(f"the message does not say '{reason}'")
     return [f"{text}: {' | '.join(result.err.strip().splitlines())[-300:]}" for text in faults]

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "emu/bulk/dispatch.h"
-#include "emu/mxcsr.h"
 #include "emu/op_kernel.h"
 #include "softamp/engine/graph_executor.h"
 
@@ -38,10 +37,6 @@ class CpuEngine final : public engine::Engine {
   void run(const engine::Call& call, const kernel::Environment& environment, FpStatus* status) override {
     static_cast<const OpKernel&>(*call.kernel)
         .run({call.in, call.out, call.scratch, environment, status, stop_ ? &stop_ : nullptr});
-  }
-  void around(const std::function<void()>& step) override {
-    const DefaultMxcsr guard;
-    step();
   }
 
  private:

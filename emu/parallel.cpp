@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "emu/mxcsr.h"
+#include "softamp/engine/float_environment.h"
 
 namespace softamp::emu {
 
@@ -14,7 +14,7 @@ void parallel_ranges(size_t n, size_t grain, size_t align, int threads, RangeBod
   const size_t most = workers == 1 ? 1 : std::min(kMaxPieces, 4 * workers);
   const size_t pieces = std::min(most, n / grain);
   if (pieces <= 1) {
-    const DefaultMxcsr guard;
+    const engine::DefaultRegisters guard;
     body(0, n, 0);
     return;
   }
@@ -22,7 +22,7 @@ void parallel_ranges(size_t n, size_t grain, size_t align, int threads, RangeBod
   length = (length + align - 1) / align * align;
   const size_t made = (n + length - 1) / length;
   const auto piece = [&](size_t p) {
-    const DefaultMxcsr guard;
+    const engine::DefaultRegisters guard;
     body(p * length, std::min(n, (p + 1) * length), p);
   };
   for_each_piece(made, threads, piece);

@@ -9,6 +9,7 @@
 
 #include "cuda/engine.h"
 #include "emu/engine.h"
+#include "softamp/engine/float_environment.h"
 #include "softamp/report/names.h"
 
 namespace softamp {
@@ -77,6 +78,7 @@ BackendChoice choose_backend(const ExecutorOptions& options) {
 }
 
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options) {
+  const engine::DefaultEnvironment guard;
   if (options.config.ipu_model.tiles_per_ipu > 0)
     options.device.tiles = static_cast<int>(options.config.ipu_model.tiles_per_ipu);
   options.backend = options.backend == "auto" ? choose_backend(options).backend : backend_called(options.backend);

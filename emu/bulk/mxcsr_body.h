@@ -23,7 +23,7 @@ class Unseen {
 };
 
 /// Runs `body`, a call that is not inlined, and adds those flags of `collected` (inexact, underflow) that MXCSR gathers
-/// meanwhile, if they are wanted. The task's MXCSR is the default one (DefaultMxcsr), and x86 finds tininess after
+/// meanwhile, if they are wanted. The task's MXCSR is the default one (DefaultRegisters), and x86 finds tininess after
 /// rounding, as `ieee` does.
 template <class Body>
 SOFTAMP_LANES uint8_t with_mxcsr(const RoundPlan& p, uint8_t wanted, uint8_t collected, const Body& body) {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "emu/bulk/work.h"
-#include "emu/mxcsr.h"
 #include "emu/parallel.h"
+#include "softamp/engine/float_environment.h"
 
 namespace softamp::emu {
 namespace {
@@ -76,7 +76,7 @@ class Run {
 };
 
 FpStatus run_one(const Work& work, size_t begin, size_t end, bool with_status) {
-  const DefaultMxcsr environment;
+  const engine::DefaultRegisters environment;
   return Run(work, with_status)(begin, end);
 }
 

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "emu/bulk/reference.h"
-#include "emu/mxcsr.h"
 #include "emu/parallel.h"
 #include "emu/stop_check.h"
+#include "softamp/engine/float_environment.h"
 
 namespace softamp::emu {
 namespace {
@@ -75,7 +75,7 @@ void ElementKernel::run(const OpCall& call) const {
   if (size_ == 0) return;
   if (reference_) return by_body(call);
   if (size_ <= grain_) {
-    const DefaultMxcsr guard;
+    const engine::DefaultRegisters guard;
     piece(call, 0, size_, call.status);
     return;
   }
@@ -146,7 +146,7 @@ void ElementKernel::settle(const OpCall& call, const Block& block, Outcome outco
 }
 
 void ElementKernel::by_body(const OpCall& call) const {
-  const DefaultMxcsr guard;
+  const engine::DefaultRegisters guard;
   StopCheck check(call.stop);
   for (size_t i = 0; i < size_; ++i) {
     Block b;

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "softamp/data/images.h"
+#include "softamp/engine/float_environment.h"
 
 namespace softamp {
 namespace {
@@ -33,6 +34,7 @@ ImageSet ImageSet::slice(int64_t first, int64_t how_many) const {
 }
 
 Tensor normalise(const ImageSet& set, std::span<const int64_t> indices, DType dtype) {
+  const engine::DefaultEnvironment guard;
   if (dtype == DType::kInt32 || dtype == DType::kBool)
     throw std::invalid_argument(std::string("pixels as ") + std::string(name_of(dtype)) +
                                 "; expected a floating dtype");

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/engine/hardware_order.h"
 #include "softamp/engine/program.h"
 #include "softamp/engine/settings.h"
@@ -76,6 +77,7 @@ class GraphExecutor final : public Executor {
 
   RunResult run(std::span<const Feed> feeds, std::span<const std::string> fetches) override {
     const Running running(running_);
+    const DefaultEnvironment guard;
     if (step_ >= kSteps) throw std::out_of_range("step " + std::to_string(step_) + ": " + expected_step());
     Prepared& prepared = prepare(fetches);
     Program& program = prepared.program;
@@ -88,14 +90,12 @@ class GraphExecutor final : public Executor {
     outfed_.clear();
     const std::optional<HardwareOrder> before = order_;
     try {
-      engine_->around([&] {
-        if (at_once(prepared) && run_at_once(prepared, result)) return;
+      if (!at_once(prepared) || !run_at_once(prepared, result))
         for (const Step& step : program.steps) {
           if (options_.stop && options_.stop())
             throw RunStopped("the run was stopped before the operation '" + graph_.node(step.node).name + "'");
           run_step(step, prepared, result);
         }
-      });
     } catch (...) {
       order_ = before;
       throw;

@@ -1,6 +1,7 @@
 // IpuConfig as JSON: the tree of its attributes.
 #include <nlohmann/json.hpp>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/graph/ipu_config.h"
 #include "src/report/read_json.h"
 
@@ -52,6 +53,7 @@ void read_tree(IpuConfig& config, const std::string& name, const OrderedJson& js
 }  // namespace
 
 std::string IpuConfig::to_json() const {
+  const engine::DefaultEnvironment guard;
   OrderedJson tree;
   for (const std::string& name : names())
     std::visit(
@@ -69,6 +71,7 @@ std::string IpuConfig::to_json() const {
 }
 
 IpuConfig IpuConfig::from_json(std::string_view text) {
+  const engine::DefaultEnvironment guard;
   IpuConfig config;
   const OrderedJson tree = read_json(text, "config", {kMostWrittenBytes});
   if (!tree.is_object()) throw std::invalid_argument("config: expected a JSON object, got " + tree.dump());

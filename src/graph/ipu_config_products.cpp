@@ -2,8 +2,9 @@
 #include "softamp/graph/ipu_config.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "softamp/numerics/convert.h"
+#include "softamp/numerics/decimal.h"
 #include "softamp/report/names.h"
 
 namespace softamp {
@@ -52,10 +53,10 @@ std::string joined(const std::vector<std::string>& words) {
 
 /// 0 <= x <= 1, as Poplar asks of availableMemoryProportion.
 bool is_proportion(const std::string& text) {
-  const char* const last = text.data() + text.size();
-  double x = 0;
-  const auto [end, error] = std::from_chars(text.data() + text.starts_with('+'), last, x);
-  return error == std::errc{} && end == last && x >= 0 && x <= 1;
+  const ParsedNumber x = parse_number(text);
+  if (x.kind != ParsedNumber::Kind::kFinite) return false;
+  const uint64_t code = to_code(kBinary64, x).code;
+  return code == kBinary64.sign_mask() || code <= fp::from_double(kBinary64, 1);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <queue>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/graph/operation.h"
 #include "src/files/input_file.h"
 #include "src/graph/json_tensor.h"
@@ -217,6 +218,7 @@ Attributes read_attributes(const NodeEntry& e, const JsonOptions& o, uint64_t& b
 }  // namespace
 
 GraphFile read_graph_file(std::string_view text, const JsonOptions& o) {
+  const engine::DefaultEnvironment guard;
   const std::string start = o.source + ": ";
   const Json json = parse(text, o);
   if (!json.is_object()) fail_at(start, "expected an object with the field 'softamp_graph', found " + found(json));

@@ -1,4 +1,5 @@
 // Graph JSON out.
+#include "softamp/engine/float_environment.h"
 #include "softamp/graph/operation.h"
 #include "src/graph/json_tensor.h"
 
@@ -34,6 +35,7 @@ std::string line(const WrittenJson& json) { return json.dump(-1, ' ', false, Wri
 }  // namespace
 
 std::string graph_json(const Graph& graph, const std::vector<std::string>& outputs) {
+  const engine::DefaultEnvironment guard;
   std::string text = "{\"softamp_graph\": 1,\n \"nodes\": [";
   for (int i = 0; i < graph.size(); ++i) {
     const Node& node = graph.node(i);

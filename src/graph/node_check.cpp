@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "softamp/engine/float_environment.h"
 #include "src/graph/nearest_name.h"
 
 namespace softamp::graph_detail {
@@ -158,6 +159,7 @@ void check_name(const std::string& name) { check_characters("node name", name, "
 void check_scope(std::string_view scope) { check_characters("scope name", scope, "._-"); }
 
 void complete_node(Node& node, std::span<const TensorType> inputs) {
+  const engine::DefaultEnvironment guard;
   const Operation& op = operation(node.op);
   check_count(op, node);
   check_given(op, node);

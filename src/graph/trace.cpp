@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/numerics/version.h"
 #include "softamp/report/names.h"
 #include "src/files/input_file.h"
@@ -155,6 +156,7 @@ OrderedJson policy_json(const RoundingPolicy& p) {
 }  // namespace
 
 std::string settings_json(const ExecutorOptions& o) {
+  const engine::DefaultEnvironment guard;
   const Semantics s = o.semantics ? *o.semantics : Semantics::ipu(o.config.behaviour(), o.switches, o.random);
   const FloatingPointBehaviour b = o.config.behaviour();
   OrderedJson json;
@@ -216,6 +218,7 @@ void TraceWriter::write(uint32_t step, const Node& node, int port, const TensorT
 void TraceWriter::close() { state_->out.commit(); }
 
 TraceComparison compare_traces(const std::filesystem::path& a_file, const std::filesystem::path& b_file) {
+  const engine::DefaultEnvironment guard;
   Reader a(a_file), b(b_file);
   TraceComparison result;
   result.settings = unlike_settings(a.settings, b.settings);

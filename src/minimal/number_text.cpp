@@ -1,9 +1,11 @@
 // Compiled instead of src/report/number_text_decimal.cpp if Boost is missing.
+#include "softamp/engine/float_environment.h"
 #include "src/minimal/shortest_decimal.h"
 
 namespace softamp {
 
 std::string shortest_decimal(const FloatFormat& format, uint64_t code) {
+  const engine::DefaultEnvironment guard;
   if (format.is_nan(code)) return "nan";
   const std::string sign = code & format.sign_mask() ? "-" : "";
   if (format.is_infinity(code)) return sign + "inf";

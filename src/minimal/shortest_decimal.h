@@ -3,12 +3,11 @@
 // shorter or closer, and only the library tries both sides.
 #pragma once
 
-#include <cmath>
+#include <charconv>
 #include <string>
 
 #include "softamp/numerics/decimal.h"
 #include "softamp/report/number_text.h"
-#include "src/report/decimal_text.h"
 
 namespace softamp::minimal {
 
@@ -16,8 +15,10 @@ namespace softamp::minimal {
 inline std::string shortest_positive(const FloatFormat& format, uint64_t code) {
   const double value = value_of(format, code);
   const bool plain = value >= 1e-4 && value < 1e17;
+  char room[400];
   for (int places = 0;; ++places) {
-    const std::string text = plain ? fixed_places(value, places) : scientific_places(value, places);
+    const auto how = plain ? std::chars_format::fixed : std::chars_format::scientific;
+    const std::string text(room, std::to_chars(room, room + sizeof room, value, how, places).ptr);
     if (to_code(format, parse_number(text)).code == code) return text;
   }
 }

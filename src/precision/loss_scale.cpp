@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/report/number_text.h"
 
 namespace softamp {
@@ -23,6 +24,7 @@ double moved(float scale, double factor) {
 }  // namespace
 
 void LossScaleOptions::validate() const {
+  const engine::DefaultEnvironment guard;
   const auto expect = [&](bool good, const char* field, const std::string& value, const std::string& expected) {
     if (!good)
       throw std::invalid_argument("loss scale '" + name + "': " + field + " is " + value + "; expected " + expected);
@@ -55,12 +57,14 @@ void LossScaleOptions::validate() const {
 }
 
 LossScale::LossScale(LossScaleOptions options) : options_(std::move(options)) {
+  const engine::DefaultEnvironment guard;
   options_.validate();
   // Rounding to float32 cannot leave [min, max], whose ends are float32 numbers.
   state_.scale = static_cast<float>(options_.initial);
 }
 
 bool LossScale::update(const LossScaleEvidence& evidence) {
+  const engine::DefaultEnvironment guard;
   if (evidence.elements < 0 || evidence.above_edge < 0 || evidence.above_edge > evidence.elements)
     throw std::invalid_argument("loss scale '" + options_.name + "': evidence of " +
                                 std::to_string(evidence.above_edge) + " values above the edge of " +
@@ -107,6 +111,7 @@ bool LossScale::update(const LossScaleEvidence& evidence) {
 }
 
 void LossScale::set_state(const State& s) {
+  const engine::DefaultEnvironment guard;
   const auto refuse = [&](const char* field, const std::string& value, const std::string& expected) {
     throw std::invalid_argument("state of loss scale '" + options_.name + "': " + field + " is " + value +
                                 "; expected " + expected);

@@ -1,6 +1,7 @@
 // LossScaleOptions as JSON.
 #include <nlohmann/json.hpp>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/precision/loss_scale.h"
 
 namespace softamp {
@@ -12,6 +13,7 @@ constexpr const char* kOverflowWords[] = {"gradients", "status", "both"};
 }  // namespace
 
 std::string LossScaleOptions::to_json() const {
+  const engine::DefaultEnvironment guard;
   validate();
   const nlohmann::ordered_json json{{"name", name},
                                     {"dynamic", dynamic},

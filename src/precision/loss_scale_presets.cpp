@@ -5,6 +5,7 @@
 // GradScaler; apex's amp.
 #include <stdexcept>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/precision/loss_scale.h"
 #include "softamp/report/number_text.h"
 #include "src/graph/nearest_name.h"
@@ -119,6 +120,7 @@ std::vector<std::string> LossScaleOptions::preset_names() {
 }
 
 LossScaleOptions LossScaleOptions::parse(std::string_view text) {
+  const engine::DefaultEnvironment guard;
   std::string word(text.substr(0, 200));
   double number = 0;
   if (read_number(word, number)) return fixed(number);

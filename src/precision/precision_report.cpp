@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "softamp/engine/float_environment.h"
 #include "src/precision/report_rows.h"
 #include "src/precision/report_text.h"
 #include "src/report/decimal_text.h"
@@ -62,7 +63,8 @@ std::string by_list_and_operation(const PrecisionReport& report) {
 
 double PrecisionReport::low_share() const {
   const FloatingNodes count = floating_nodes(*this);
-  return count.all == 0 ? 0 : static_cast<double>(count.low) / static_cast<double>(count.all);
+  return engine::in_default_environment(
+      [&] { return count.all == 0 ? 0 : static_cast<double>(count.low) / static_cast<double>(count.all); });
 }
 
 int64_t PrecisionReport::groups() const {
@@ -74,6 +76,7 @@ int64_t PrecisionReport::groups() const {
 }
 
 std::string PrecisionReport::summary() const {
+  const engine::DefaultEnvironment guard;
   const FloatingNodes floating = floating_nodes(*this);
   const int64_t to_low = plan.casts_to_low(), to_float = plan.casts_to_float32(), counted = plan.casts_to_low_counted();
   const std::string low = name_of(plan.low);

@@ -1,6 +1,7 @@
 // PrecisionReport::json: one object, a line for each unit and cast. Text that is not UTF-8 becomes U+FFFD, so that
 // every reader takes it.
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/precision/precision_report.h"
 #include "src/precision/report_rows.h"
 #include "src/precision/report_text.h"
@@ -69,6 +70,7 @@ void append_cast(std::string& out, const OpGraph& graph, const PlannedCast& cast
 }  // namespace
 
 std::string PrecisionReport::json() const {
+  const engine::DefaultEnvironment guard;
   std::string out = "{";
   const auto field = [&](const char* key, std::string_view value) {
     out += std::string(out.size() > 1 ? ",\n " : "") + "\"" + key + "\": ";

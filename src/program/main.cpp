@@ -5,6 +5,7 @@
 #include "src/program/standard_descriptors.h"
 #include "src/program/standard_output.h"
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/report/interrupt.h"
 #include "softamp/report/names.h"
 #include "src/report/reason.h"
@@ -126,6 +127,7 @@ int run(int argc, char** argv, std::string& place) {
 
 int main(int argc, char** argv) {
   softamp::program::occupy_standard_descriptors();
+  const softamp::engine::DefaultEnvironment guard;  // a library linked with fast-math changes it when it is loaded
   std::string place = "softamp";
   try {
     softamp::program::StandardOutput output;

@@ -1,10 +1,9 @@
 #include "softamp/report/number_text.h"
 
-#include "softamp/numerics/operand.h"
+#include "softamp/numerics/convert.h"
 
-#include <charconv>
-#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 
 namespace softamp {
@@ -19,20 +18,21 @@ ParsedNumber number_from_text(const std::string& text) {
 }
 
 double value_of(const FloatFormat& format, uint64_t code) {
-  if (format.is_nan(code)) return std::nan("");
-  const double sign = code & format.sign_mask() ? -1.0 : 1.0;
-  if (format.is_infinity(code)) return sign * HUGE_VAL;
-  if (format.is_zero(code)) return sign * 0.0;
-  const Exact x = detail::unpack_finite(format, code);
-  return sign * std::ldexp(static_cast<double>(x.significand), x.exponent);
+  return format.is_nan(code) ? __builtin_nan("") : fp::to_double(format, code);
 }
 
 std::string hex_float(const FloatFormat& format, uint64_t code) {
-  const double value = value_of(format, code);
-  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
-  char text[64];
-  const auto end = std::to_chars(text, text + sizeof text, std::abs(value), std::chars_format::hex).ptr;
-  return (std::signbit(value) ? "-0x" : "0x") + std::string(text, end);
+  if (format.is_nan(code)) return "nan";
+  const std::string sign = code & format.sign_mask() ? "-" : "";
+  if (format.is_infinity(code)) return sign + "inf";
+  if (format.is_zero(code)) return sign + "0x0p+0";
+  // As C's "%a" writes the double, but with a point in every locale.
+  const uint64_t bits = __builtin_bit_cast(uint64_t, value_of(format, code));
+  const int field = static_cast<int>(bits >> 52 & 0x7FF), exponent = field ? field - 1023 : -1022;
+  std::string digits;
+  for (uint64_t rest = bits << 12; rest != 0; rest <<= 4) digits += "0123456789abcdef"[rest >> 60];
+  return sign + (field ? "0x1" : "0x0") + (digits.empty() ? "" : "." + digits) + "p" + (exponent < 0 ? "-" : "+") +
+         std::to_string(std::abs(exponent));
 }
 
 std::string code_text(const FloatFormat& format, uint64_t code) {

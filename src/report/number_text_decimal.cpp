@@ -1,4 +1,5 @@
 // Decimal digits of numbers, exactly and shortest, by integers without limits.
+#include "softamp/engine/float_environment.h"
 #include "softamp/report/number_text.h"
 
 #include "src/report/dyadic.h"
@@ -12,6 +13,19 @@ namespace {
 using boost::multiprecision::cpp_int;
 
 cpp_int power_of_ten(int n) { return boost::multiprecision::pow(cpp_int(10), static_cast<unsigned>(n)); }
+
+/// The digits of n >= 0. (cpp_int's own text has separators if the global locale has.)
+std::string digits_of(cpp_int n) {
+  constexpr size_t kBlock = 18;
+  static const cpp_int kBelow = power_of_ten(kBlock);
+  std::string text;
+  for (;;) {
+    const std::string block = std::to_string(static_cast<uint64_t>(cpp_int(n % kBelow)));
+    n /= kBelow;
+    if (n == 0) return block + text;
+    text.insert(0, std::string(kBlock - block.size(), '0') + block);
+  }
+}
 
 /// digits * 10^-places, places >= 0, written plainly without trailing zeros.
 std::string write_plain(std::string digits, int places) {
@@ -70,7 +84,7 @@ std::string shortest_positive(const FloatFormat& format, const Exact& x) {
   int places = written_plainly ? 0 : -static_cast<int>(std::floor(std::log10(approximate))) - 1;
   cpp_int digits = basin.closest(places);
   while (digits == 0) digits = basin.closest(++places);
-  return written_plainly ? write_plain(digits.str(), places) : write_scientific(digits.str(), places);
+  return written_plainly ? write_plain(digits_of(digits), places) : write_scientific(digits_of(digits), places);
 }
 
 /// The text of a code that is no number, or of a zero; empty for others.
@@ -86,12 +100,13 @@ std::string special(const FloatFormat& format, uint64_t code) {
 std::string detail::Dyadic::decimal() const {
   const std::string sign = number < 0 ? "-" : "";
   const cpp_int magnitude = abs(number);
-  if (exponent >= 0) return sign + cpp_int(magnitude << exponent).str();
+  if (exponent >= 0) return sign + digits_of(magnitude << exponent);
   // n / 2^k = n 5^k / 10^k
-  return sign + write_plain(cpp_int(magnitude * pow(cpp_int(5), static_cast<unsigned>(-exponent))).str(), -exponent);
+  return sign + write_plain(digits_of(magnitude * pow(cpp_int(5), static_cast<unsigned>(-exponent))), -exponent);
 }
 
 double detail::Dyadic::to_double() const {
+  const engine::DefaultEnvironment guard;
   const std::string text = decimal();
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -106,6 +121,7 @@ std::string exact_decimal(const FloatFormat& format, uint64_t code) {
 }
 
 std::string shortest_decimal(const FloatFormat& format, uint64_t code) {
+  const engine::DefaultEnvironment guard;
   const std::string text = special(format, code);
   if (!text.empty()) return text;
   const Exact x = detail::unpack_finite(format, code);

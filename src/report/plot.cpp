@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "softamp/engine/float_environment.h"
 #include "src/files/output_file.h"
 #include "src/files/printable.h"
 #include "src/report/decimal_text.h"
@@ -91,6 +92,7 @@ void check_plot_file(const fs::path& file) {
 }
 
 bool plots_can_be_drawn() {
+  const engine::DefaultEnvironment guard;
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');)
@@ -99,6 +101,7 @@ bool plots_can_be_drawn() {
 }
 
 void write_plot(const Plot& plot, const fs::path& file) {
+  const engine::DefaultEnvironment guard;
   const std::string terminal = terminal_for(file);
   const bool svg = file.extension() == ".svg";
   check_plot(plot);

@@ -1,5 +1,6 @@
 #include "softamp/report/running_sum.h"
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/numerics/random.h"
 #include "softamp/report/number_text.h"
 #include "src/report/dyadic.h"
@@ -97,6 +98,7 @@ void add_all(const RunningSumSetup& s, const std::function<void(uint64_t)>& prog
   std::vector<FirstFlags> found(chunks);
   Reporter reporter(progress, chunks);
   const auto run = [&](uint64_t c) {
+    const engine::DefaultRegisters guard;  // of a worker's thread
     detail::SumChunk chunk;
     chunk.first = c * size;
     const uint64_t count = std::min(size, s.replicas - chunk.first);
@@ -130,6 +132,7 @@ void add_all(const RunningSumSetup& s, const std::function<void(uint64_t)>& prog
 }  // namespace
 
 RunningSum running_sum(const RunningSumSetup& setup, const std::function<void(uint64_t done)>& progress) {
+  const engine::DefaultEnvironment guard;
   check(setup);
   using detail::Dyadic;
   const Dyadic exact =
@@ -155,12 +158,14 @@ RunningSum running_sum(const RunningSumSetup& setup, const std::function<void(ui
 }
 
 MeanAndDeviation mean_and_deviation(std::span<const double> values) {
-  const double n = static_cast<double>(values.size());
-  double total = 0, squares = 0;
-  for (const double value : values) total += value;
-  const double mean = total / n;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return {mean, values.size() > 1 ? std::sqrt(squares / (n - 1)) : std::numeric_limits<double>::quiet_NaN()};
+  return engine::in_default_environment([&]() -> MeanAndDeviation {
+    const double n = static_cast<double>(values.size());
+    double total = 0, squares = 0;
+    for (const double value : values) total += value;
+    const double mean = total / n;
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    return {mean, values.size() > 1 ? std::sqrt(squares / (n - 1)) : std::numeric_limits<double>::quiet_NaN()};
+  });
 }
 
 }  // namespace softamp

@@ -1,5 +1,6 @@
 #include "softamp/report/statistics.h"
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/report/number_text.h"
 
 namespace softamp {
@@ -55,6 +56,7 @@ void count_integers(const T* values, int64_t n, TensorStatistics& s) {
 }  // namespace
 
 TensorStatistics statistics_of(const TensorType& type, const void* data) {
+  const engine::DefaultEnvironment guard;
   TensorStatistics s;
   s.elements = type.shape.elements();
   const FloatFormat f = format_of(type.dtype);

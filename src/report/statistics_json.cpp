@@ -1,11 +1,13 @@
 // TensorStatistics as JSON.
 #include <nlohmann/json.hpp>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/report/statistics.h"
 
 namespace softamp {
 
 std::string TensorStatistics::json() const {
+  const engine::DefaultEnvironment guard;
   nlohmann::ordered_json out;
   out["elements"] = elements;
   // JSON has no infinities: those are text.

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "softamp/numerics/convert.h"
+#include "softamp/report/number_text.h"
 
 namespace softamp {
 namespace {
@@ -29,11 +30,11 @@ uint64_t encode(DType dtype, double value) {
   const uint64_t bits = __builtin_bit_cast(uint64_t, value);
   switch (dtype) {
     case DType::kFloat64: return bits;
-    case DType::kBool: return value != 0;
+    case DType::kBool: return bits << 1 != 0;
     case DType::kInt32: {
       const Rounded r = fp::to_int32(kBinary64, bits, Semantics::ieee());
       if (r.flags & kInvalid)
-        throw std::invalid_argument(std::to_string(value) + " is no int32: expected a number from -2^31 to 2^31 - 1");
+        throw std::invalid_argument(shortest_decimal(value) + " is no int32: expected a number from -2^31 to 2^31 - 1");
       return r.code;
     }
     default: return fp::from_double(format_of(dtype), value);

@@ -18,6 +18,7 @@
 
 #include "softamp/data/images.h"
 #include "softamp/data/npy.h"
+#include "softamp/engine/float_environment.h"
 #include "softamp/graph/trace.h"
 #include "src/data/archive.h"
 #include "src/files/output_file.h"
@@ -250,10 +251,12 @@ void CheckpointFile::save(const Checkpoint& checkpoint) {
 }  // namespace train_detail
 
 void save_checkpoint(const Checkpoint& checkpoint, const fs::path& file) {
+  const engine::DefaultEnvironment guard;
   train_detail::CheckpointFile(file).save(checkpoint);
 }
 
 Checkpoint load_checkpoint(const fs::path& file) {
+  const engine::DefaultEnvironment guard;
   return named(file, [&] { return read(archive::read_zip(file, kMostBytes), file); });
 }
 

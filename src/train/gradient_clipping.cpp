@@ -1,6 +1,7 @@
 // Clipping of gradients as nodes: by value, by each norm, by the norm of all together.
 #include <stdexcept>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/report/number_text.h"
 #include "softamp/train/optimizer.h"
 
@@ -22,6 +23,7 @@ Port scale_to(GraphBuilder& b, Port norm, Port bound) {
 }  // namespace
 
 void GradientClipping::validate() const {
+  const engine::DefaultEnvironment guard;
   const auto check = [](const std::optional<double>& bound, const char* field) {
     // The least bound avoids float32 subnormals, which the preset `ipu` flushes.
     if (bound && !(*bound >= 0x1p-126 && *bound <= 0x1.fffffep127))

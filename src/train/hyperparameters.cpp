@@ -1,6 +1,7 @@
 // Hyperparameters: their ranges, and their values in the dtype of an update (TUTORIAL G27, G30, G36).
 #include <stdexcept>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 #include "softamp/train/optimizer.h"
@@ -76,6 +77,7 @@ OptimizerOptions OptimizerOptions::of(OptimizerKind kind) {
 }
 
 void OptimizerOptions::validate() const {
+  const engine::DefaultEnvironment guard;
   const std::string who = std::string("optimizer ") + name_of(kind) + ": ";
   const auto expect = [&](bool good, const char* field, const std::string& value, const char* expected) {
     if (!good) throw std::invalid_argument(who + field + " is " + value + "; expected " + expected);
@@ -100,6 +102,7 @@ void OptimizerOptions::validate() const {
 }
 
 HyperparameterCheck check_hyperparameter(std::string_view name, double asked, DType dtype) {
+  const engine::DefaultEnvironment guard;
   if (!is_finite(asked))
     throw std::invalid_argument("hyperparameter " + std::string(name) + " is " + shortest_decimal(asked) +
                                 "; expected a finite number");
@@ -111,6 +114,7 @@ HyperparameterCheck check_hyperparameter(std::string_view name, double asked, DT
 }
 
 std::string HyperparameterCheck::text() const {
+  const engine::DefaultEnvironment guard;
   std::string said = name + " " + short_text(asked) + " is " + short_text(got) + " in " + name_of(dtype);
   const double size = magnitude(got), error = magnitude(got - asked);
   if (name.starts_with("1 - ")) {
@@ -127,6 +131,7 @@ std::string HyperparameterCheck::text() const {
 }
 
 std::vector<HyperparameterCheck> Optimizer::check(DType dtype, double loss_scale) const {
+  const engine::DefaultEnvironment guard;
   const DType in = options_.hyperparameters.value_or(dtype);
   const OptimizerOptions& o = options_;
   if (!(loss_scale > 0 && is_finite(loss_scale)))
@@ -165,21 +170,23 @@ std::vector<HyperparameterCheck> Optimizer::check(DType dtype, double loss_scale
 }
 
 double Optimizer::rate(int64_t t, double loss_scale) const {
-  const std::string who = std::string("optimizer ") + name_of(options_.kind) + ": ";
-  if (t < 1) throw std::invalid_argument(who + "step is " + std::to_string(t) + "; expected 1 or more");
-  if (!(loss_scale > 0 && is_finite(loss_scale)))
-    throw std::invalid_argument(who + "loss scale is " + shortest_decimal(loss_scale) +
-                                "; expected a positive finite number");
-  const double divided = options_.learning_rate / loss_scale;
-  if (options_.kind != OptimizerKind::kAdam && options_.kind != OptimizerKind::kAdamW) return divided;
-  // Powers below 2^-60 do not change 1 - power.
-  const auto power = [t](double beta) {
-    double p = 1;
-    for (int64_t i = 0; i < t && p > 0x1p-60; ++i) p *= beta;
-    return p;
-  };
-  const double root = __builtin_sqrt(1 - power(options_.beta2));
-  return divided * root / (1 - power(options_.beta1));
+  return engine::in_default_environment([&] {
+    const std::string who = std::string("optimizer ") + name_of(options_.kind) + ": ";
+    if (t < 1) throw std::invalid_argument(who + "step is " + std::to_string(t) + "; expected 1 or more");
+    if (!(loss_scale > 0 && is_finite(loss_scale)))
+      throw std::invalid_argument(who + "loss scale is " + shortest_decimal(loss_scale) +
+                                  "; expected a positive finite number");
+    const double divided = options_.learning_rate / loss_scale;
+    if (options_.kind != OptimizerKind::kAdam && options_.kind != OptimizerKind::kAdamW) return divided;
+    // Powers below 2^-60 do not change 1 - power.
+    const auto power = [t](double beta) {
+      double p = 1;
+      for (int64_t i = 0; i < t && p > 0x1p-60; ++i) p *= beta;
+      return p;
+    };
+    const double root = __builtin_sqrt(1 - power(options_.beta2));
+    return divided * root / (1 - power(options_.beta1));
+  });
 }
 
 }  // namespace softamp

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/kernel/random.h"
 #include "softamp/report/number_text.h"
 
@@ -58,6 +59,7 @@ std::string Initializer::text() const {
 }
 
 Fans fans_of(const Shape& shape) {
+  const engine::DefaultEnvironment guard;
   const auto extent = [&](int axis) { return static_cast<double>(shape[axis]); };
   const int rank = shape.rank();
   if (rank == 0) return {1, 1};
@@ -68,6 +70,7 @@ Fans fans_of(const Shape& shape) {
 }
 
 Tensor initial_value(const Initializer& initializer, const TensorType& type, std::string_view path, uint64_t seed) {
+  const engine::DefaultEnvironment guard;
   switch (initializer.kind) {
     case Kind::kZeros: return Tensor(type);
     case Kind::kOnes: return Tensor::full(type.dtype, type.shape, 1);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "softamp/data/sampler.h"
+#include "softamp/engine/float_environment.h"
 #include "softamp/numerics/status.h"
 #include "softamp/precision/loss_scale.h"
 #include "src/train/run/run_data.h"
@@ -10,6 +11,7 @@
 namespace softamp {
 
 LossScaleSearch find_max_loss_scale(const TrainSettings& settings) {
+  const engine::DefaultEnvironment guard;
   const TrainSettings s = train_detail::settled(settings);
   const NetworkInfo network = find_network(s.network);
   const ImageSets data = train_detail::load_data(s, network);

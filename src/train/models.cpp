@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/train/layers.h"
 #include "src/graph/nearest_name.h"
 #include "src/train/cast_node.h"
@@ -144,6 +145,7 @@ int64_t Model::parameter_bytes() const {
 }
 
 Model build_model(const Network& network, const ModelOptions& options) {
+  const engine::DefaultEnvironment guard;
   const auto fail = [](const std::string& message) { throw std::invalid_argument("build_model: " + message); };
   const auto at_least_one = [&](const char* what, int64_t value) {
     if (value < 1) fail(std::string(what) + " is " + std::to_string(value) + "; expected at least 1");

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/report/tensor_text.h"
 #include "src/train/optimizer_update.h"
 
@@ -64,6 +65,7 @@ std::vector<GradientAndVariable> Optimizer::compute_gradients(GraphBuilder& buil
 
 void Optimizer::apply_gradients(GraphBuilder& builder, std::span<const GradientAndVariable> gradients,
                                 Port learning_rate, Port apply) const {
+  const engine::DefaultEnvironment guard;
   check_scalar(builder, learning_rate, DType::kFloat32, "the learning rate");
   check_scalar(builder, apply, DType::kBool, "what says whether an update is applied");
   std::set<std::string> seen;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/numerics/status.h"
 #include "softamp/report/names.h"
 #include "softamp/train/trainer.h"
@@ -17,6 +18,7 @@ using train_detail::json_number;
 }  // namespace
 
 std::string StepResult::json() const {
+  const engine::DefaultEnvironment guard;
   Json j{{"step", step},
          {"loss", json_number(loss)},
          {"applied", applied},

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/random.h"
 #include "src/train/replica_options.h"
@@ -244,10 +245,14 @@ struct Trainer::Impl {
 };
 
 Trainer::Trainer(Model model, TrainerOptions options)
-    : impl_(std::make_unique<Impl>(std::move(model), std::move(options))) {}
+    : impl_(engine::in_default_environment(
+          [&] { return std::make_unique<Impl>(std::move(model), std::move(options)); })) {}
 Trainer::~Trainer() = default;
 
-StepResult Trainer::step(std::span<const Batch> batches) { return impl_->run_step(batches); }
+StepResult Trainer::step(std::span<const Batch> batches) {
+  const engine::DefaultEnvironment guard;
+  return impl_->run_step(batches);
+}
 Tensor Trainer::logits(const Tensor& images) { return impl_->logits(images); }
 const Model& Trainer::model() const { return impl_->training.model(); }
 const TrainerOptions& Trainer::options() const { return impl_->training.options(); }

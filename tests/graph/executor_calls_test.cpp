@@ -52,13 +52,12 @@ TEST(ExecutorCalls, AreRefusedFromCallbacks) {
             << call.name;
       };
       ExecutorOptions options;
-      if (printing)
-        options.print = [&](const std::string&) { inner(); };
-      else
-        options.observe = [&](uint32_t, const Node&, int, const TensorType&, const void*) { inner(); };
+      options.print = [&](const std::string&) {
+        if (printing) inner();
+      };
+      if (!printing) options.observe = [&](uint32_t, const Node&, int, const TensorType&, const void*) { inner(); };
       const auto e = make_executor(talkative(), options);
       self = e.get();
-      if (!printing) options.print = [](const std::string&) {};
       const RunResult r = run(*e, {{"x", &x}}, {"y"});
       EXPECT_GT(asked, 0);
       EXPECT_TRUE(r.values[0].same_bits(halves({-1, -2}))) << call.name << ": the step goes on";

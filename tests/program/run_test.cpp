@@ -392,5 +392,29 @@ TEST_F(RunVerb, ASignalEndsTheRunInOrder) {
   }
 }
 
+TEST_F(RunVerb, ASignalEndsALongOperation) {
+  write_text(file("long.json"), R"({"softamp_graph": 1, "nodes": [
+      {"name": "a", "op": "Fill", "attributes": {"shape": [3000, 3000], "value": 0.5, "dtype": "float16"}},
+      {"name": "y", "op": "MatMul", "inputs": ["a", "a"]}]})");
+  const std::string said = file("long.err");
+  const pid_t child = fork();
+  if (child == 0) {
+    std::freopen(said.c_str(), "w", stderr);
+    execl(SOFTAMP_PROGRAM, "softamp", "run", file("long.json").c_str(), "--fetch", "y", "--reference", nullptr);
+    _exit(127);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const auto passed = [&] { return std::chrono::steady_clock::now() - start; };
+  while (!contains(read_text(said), "amp_block") && passed() < std::chrono::seconds(20))  // the settings: it begins
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  kill(child, SIGINT);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT) << status;
+  EXPECT_LT(passed(), std::chrono::seconds(25)) << "by the bodies the product takes minutes";
+  EXPECT_TRUE(contains(read_text(said), "softamp run: interrupted; continue with --first-step 0\n"));
+}
+
 }  // namespace
 }  // namespace softamp::test

@@ -110,6 +110,11 @@ TEST(NumberText, CodesFieldsAndHexadecimal) {
   EXPECT_EQ(hex_float(kFp16, 0x7e00), "nan");
   const test::CommaLocale locale;
   EXPECT_EQ(hex_float(kFp16, 0x068e), "0x1.a38p-14");
+  for (const double x : {1.0, -0.1, 1e300, 5e-324, 0x1.8p-1030, 0x1.fffffffffffffp+1023}) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%a", x);
+    EXPECT_EQ(hex_float(kBinary64, __builtin_bit_cast(uint64_t, x)), text) << "as the C library writes it";
+  }
 }
 
 TEST(NumberText, ReadsNumbersAndRefusesOtherWords) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -45,9 +44,6 @@ class Engine {
   virtual bool runs_at_once() const { return false; }
   /// Runs all calls in order, and sets environment.operation for each. statuses: one per call, or empty.
   virtual void run_all(std::span<const Call>, const kernel::Environment&, std::span<FpStatus> /*statuses*/) {}
-
-  /// Runs the host's part of a step.
-  virtual void around(const std::function<void()>& step) { step(); }
 };
 
 /// Memory of an engine, released at the end.

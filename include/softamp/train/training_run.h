@@ -58,7 +58,7 @@ struct RunOutput {
 struct Evaluation {
   int64_t step = 0, images = 0, correct = 0;
   double loss = 0;  ///< mean cross-entropy, in binary64 from the logits; e^x and ln are softamp's own (math_exp.h)
-  double accuracy() const { return images ? static_cast<double>(correct) / static_cast<double>(images) : 0; }
+  double accuracy() const;  ///< correct / images; 0 without images
 };
 
 /// How a mechanism of mixed precision changed the gradient graph of a run.

@@ -11,6 +11,7 @@
 
 #include <limits>
 
+#include "softamp/engine/float_environment.h"
 #include "src/files/input_file.h"
 #include "src/files/output_file.h"
 #include "src/graph/nearest_name.h"
@@ -92,6 +93,7 @@ class FirstError : public io::ErrorCollector {
 };
 
 graph_def::GraphDef read_text(std::string_view text, std::string_view place) {
+  const engine::DefaultEnvironment guard;
   require_size(text.size(), place);
   graph_def::GraphDef graph;
   FirstError error;
@@ -175,6 +177,7 @@ int GraphDefFile::size() const { return impl_->graph.node_size(); }
 std::string GraphDefFile::binary() const { return write_binary(impl_->graph, impl_->place); }
 
 std::string GraphDefFile::text() const {
+  const engine::DefaultEnvironment guard;
   require_no_unknown_fields(impl_->graph, impl_->place);
   std::string text;
   if (!TextFormat::PrintToString(impl_->graph, &text)) fail(impl_->place, "cannot be written as text");
@@ -182,6 +185,7 @@ std::string GraphDefFile::text() const {
 }
 
 void GraphDefFile::save(const std::filesystem::path& path) const {
+  const engine::DefaultEnvironment guard;
   const std::string bytes = form_of(path) == Form::kText ? text() : binary();
   try {
     files::write_file(path, bytes);

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "softamp/engine/float_environment.h"
+
 namespace softamp {
 namespace {
 
@@ -77,6 +79,7 @@ Trainer& Estimator::trainer() {
 
 int64_t Estimator::train(const InputFunction& input_fn, int64_t steps,
                          const std::function<bool(const StepResult&)>& on_step) {
+  const engine::DefaultEnvironment guard;
   if (!input_fn) refuse_estimator("no input function; expected one that returns a batch");
   if (steps < 0) refuse_estimator("steps is " + std::to_string(steps) + "; expected 0 or more");
   Trainer& t = trainer();

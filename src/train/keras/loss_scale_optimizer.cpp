@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "softamp/engine/float_environment.h"
 #include "src/graph/nearest_name.h"
 
 namespace softamp {
@@ -60,6 +61,7 @@ LossScaleOptions LossScaleArgument::fixed(double scale) {
 }
 
 LossScaleOptions LossScaleArgument::options() const {
+  const engine::DefaultEnvironment guard;
   if (const auto* text = std::get_if<std::string>(&value_)) return LossScaleOptions::parse(*text);
   const auto& options = std::get<LossScaleOptions>(value_);
   options.validate();

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/train/keras/loss_scale_optimizer.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/read_json.h"
@@ -55,6 +56,7 @@ KerasOptimizer inner_of(const Json& json) {
 }  // namespace
 
 std::string LossScaleOptimizer::get_config() const {
+  const engine::DefaultEnvironment guard;
   const OptimizerOptions& o = inner_optimizer().options;
   Json inner = Json::object();
   for (const Field& field : kFields) inner[field.name] = o.*field.member;
@@ -67,6 +69,7 @@ std::string LossScaleOptimizer::get_config() const {
 }
 
 LossScaleOptimizer LossScaleOptimizer::from_config(std::string_view text) {
+  const engine::DefaultEnvironment guard;
   constexpr int kDeepest = 16;
   const Json json = read_json(text, "LossScaleOptimizer", {kMostWrittenBytes, kDeepest});
   if (!json.is_object()) refuse_config("the configuration is " + shown(json) + "; expected an object");

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "softamp/engine/float_environment.h"
+#include "softamp/report/number_text.h"
 #include "src/train/mindspore/cell_model.h"
 
 namespace softamp::cells {
@@ -52,7 +54,7 @@ void Accuracy::update(const Tensor& logits, const Tensor& labels) {
 
 double Accuracy::eval() const {
   if (total_ == 0) throw std::runtime_error("accuracy of no samples; expected a call of update before");
-  return static_cast<double>(correct_) / static_cast<double>(total_);
+  return engine::in_default_environment([&] { return static_cast<double>(correct_) / static_cast<double>(total_); });
 }
 
 AmpModelOptions& AmpModelOptions::set(std::string_view name, Override value) {
@@ -110,8 +112,9 @@ AmpModel::AmpModel(Cell& network, Cell* loss_fn, const CellOptimizer& optimizer,
   plain_ = step.get();
   step_ = std::move(step);
   if (context.log && static_cast<double>(sens_) != optimizer.loss_scale)
-    context.log(LogLevel::kWarning, "gradients are scaled by " + std::to_string(sens_) +
-                                        ", and the optimizer divides them by " + std::to_string(optimizer.loss_scale));
+    context.log(LogLevel::kWarning, "gradients are scaled by " + shortest_decimal(sens_) +
+                                        ", and the optimizer divides them by " +
+                                        shortest_decimal(optimizer.loss_scale));
 }
 
 float AmpModel::loss_scale() const { return scaled_ ? scaled_->scale_sense() : sens_; }
@@ -126,6 +129,7 @@ const StepResult& AmpModel::train_on(const Batch& batch) {
 
 void AmpModel::train(int64_t epochs, const GeneratorDataset& dataset,
                      const std::function<bool(int64_t, const StepResult&)>& on_step) {
+  const engine::DefaultEnvironment guard;
   if (epochs < 1) refuse_level("epochs is " + std::to_string(epochs) + "; expected at least 1");
   for (int64_t epoch = 0; epoch < epochs; ++epoch)
     for (int64_t i = 0; i < dataset.size(); ++i) {
@@ -161,6 +165,7 @@ Tensor AmpModel::predict(const Tensor& data) {
 }
 
 std::map<std::string, double> AmpModel::eval(const GeneratorDataset& dataset) {
+  const engine::DefaultEnvironment guard;
   if (options_.metrics.empty()) refuse_level("eval without metrics; expected AmpModelOptions::metrics");
   if (!with_loss_) refuse_level("eval of a network that gives its loss; expected a model with a loss_fn");
   for (const auto& [name, metric] : options_.metrics) metric->clear();

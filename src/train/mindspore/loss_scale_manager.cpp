@@ -3,6 +3,7 @@
 #include <bit>
 #include <stdexcept>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/report/number_text.h"
 
 namespace softamp::cells {
@@ -16,6 +17,7 @@ void tell(LossScale& machine, bool overflow) {
 }
 
 LossScaleOptions dynamic_options(double initial, double factor, int64_t window) {
+  const engine::DefaultEnvironment guard;
   if (!(factor > 1))
     throw std::invalid_argument("scale_factor is " + shortest_decimal(kBinary64, std::bit_cast<uint64_t>(factor)) +
                                 "; expected a number above 1");

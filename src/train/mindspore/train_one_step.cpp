@@ -1,8 +1,10 @@
 #include "softamp/train/mindspore/train_one_step.h"
 
-#include <cmath>
 #include <stdexcept>
 
+#include "softamp/engine/float_environment.h"
+#include "softamp/numerics/convert.h"
+#include "softamp/report/number_text.h"
 #include "src/train/mindspore/cell_model.h"
 #include "src/train/training_step.h"
 
@@ -11,9 +13,13 @@ namespace {
 
 [[noreturn]] void refuse_step(const std::string& message) { throw std::invalid_argument(message); }
 
-void check_scale(const char* what, double scale) {
-  if (!(scale > 0 && std::isfinite(static_cast<float>(scale)) && static_cast<float>(scale) > 0))
-    refuse_step(std::string(what) + " is " + std::to_string(scale) + "; expected a positive finite float32 number");
+/// The scale as the float32 number that is fed.
+float checked_scale(const char* what, double scale) {
+  const float fed = fp::to_float(kBinary64, __builtin_bit_cast(uint64_t, scale));
+  const uint32_t code = __builtin_bit_cast(uint32_t, fed);
+  if (code == 0 || code > kFp32.max_finite_code())
+    refuse_step(std::string(what) + " is " + shortest_decimal(scale) + "; expected a positive finite float32 number");
+  return fed;
 }
 
 /// Options of the step underneath: the scale is fed, and its reciprocal is in the gradient's dtype.
@@ -63,7 +69,7 @@ struct TrainStep::Impl {
   Impl(Cell& n, const CellOptimizer& o, const Context& c, GraphPass p, bool skip)
       : network(n), optimizer(o.options), optimizer_scale(o.loss_scale), context(c), pass(std::move(p)), skips(skip) {
     context.validate();
-    check_scale("the optimizer's loss_scale", optimizer_scale);
+    checked_scale("the optimizer's loss_scale", optimizer_scale);
     if (skips && context.overflow() != OverflowFrom::kGradients) context.executor.status = true;
   }
 
@@ -117,11 +123,10 @@ const Graph& TrainStep::update_graph() const { return impl_->compiled().update()
 TrainOneStepCell::TrainOneStepCell(Cell& network, const CellOptimizer& optimizer, double sens, const Context& context,
                                    GraphPass pass)
     : TrainStep(std::make_unique<Impl>(network, optimizer, context, std::move(pass), false)),
-      sens_(static_cast<float>(sens)) {
-  check_scale("sens", sens);
-}
+      sens_(checked_scale("sens", sens)) {}
 
 Tensor TrainOneStepCell::operator()(const Batch& batch) {
+  const engine::DefaultEnvironment guard;
   return impl_->run(batch, sens_, static_cast<float>(impl_->optimizer_scale));
 }
 
@@ -143,18 +148,17 @@ void TrainOneStepWithLossScaleCell::set_sense_scale(const Tensor& scale) {
                 "; expected a cell, or a float32 tensor of shape () or (1,)");
   if (cell_)
     refuse_step("scale_sense is a cell, which moves the scale itself; expected a step that began with a tensor");
-  check_scale("scale_sense", scale.value(0));
-  scale_ = static_cast<float>(scale.value(0));
+  scale_ = checked_scale("scale_sense", scale.value(0));
 }
 
 float TrainOneStepWithLossScaleCell::scale_sense() const { return cell_ ? cell_->get_loss_scale() : scale_; }
 
 LossScaleStep TrainOneStepWithLossScaleCell::operator()(const Batch& batch) {
+  const engine::DefaultEnvironment guard;
   LossScaleStep step;
   step.scale = scale_sense();
   const double both = static_cast<double>(step.scale) * impl_->optimizer_scale;
-  check_scale("the scale times the optimizer's loss_scale", both);
-  step.loss = impl_->run(batch, step.scale, static_cast<float>(both));
+  step.loss = impl_->run(batch, step.scale, checked_scale("the scale times the optimizer's loss_scale", both));
   step.overflow = !impl_->last.applied;
   if (cell_) (*cell_)(step.overflow);
   impl_->last.scale_after = scale_sense();

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "softamp/data/sampler.h"
+#include "softamp/engine/float_environment.h"
 #include "softamp/train/checkpoint.h"
 #include "src/data/image_files.h"
 #include "src/files/output_file.h"
@@ -368,7 +369,13 @@ class Run {
 
 }  // namespace
 
+double Evaluation::accuracy() const {
+  return engine::in_default_environment(
+      [&] { return images ? static_cast<double>(correct) / static_cast<double>(images) : 0; });
+}
+
 RunSummary run_training(const TrainSettings& settings, const RunOutput& output) {
+  const engine::DefaultEnvironment guard;
   check_outputs(settings, output);
   if (!output.plot.empty()) check_plot_file(output.plot);
   return Run(settings, output).run();

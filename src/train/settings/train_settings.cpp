@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "softamp/engine/float_environment.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/comma_list.h"
 #include "src/report/decimal_text.h"
@@ -202,12 +203,14 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
 }
 
 void TrainSettings::validate() const {
+  const engine::DefaultEnvironment guard;
   SettingFault fault = train_detail::first_fault(*this);
   if (fault.key.empty()) fault = first_clash(*this);
   if (!fault.key.empty()) throw std::invalid_argument("settings: '" + fault.key + "' " + fault.what);
 }
 
 TrainSettings TrainSettings::spelled_out() const {
+  const engine::DefaultEnvironment guard;
   TrainSettings all = *this;
   const Mechanism chosen = mechanism_value();
   const bool none = chosen.kind == Mechanism::Kind::kNone;
@@ -217,6 +220,7 @@ TrainSettings TrainSettings::spelled_out() const {
 }
 
 TrainerOptions TrainSettings::trainer_options() const {
+  const engine::DefaultEnvironment guard;
   validate();
   const TrainSettings all = spelled_out();
   TrainerOptions o;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "softamp/engine/float_environment.h"
 #include "softamp/train/train_settings.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/read_json.h"
@@ -125,6 +126,7 @@ bool free_to_differ(std::string_view key) {
 }  // namespace
 
 TrainSettings TrainSettings::from_json(std::string_view text, std::string_view place) {
+  const engine::DefaultEnvironment guard;
   const SettingsText source(text, place);
   TrainSettings settings;
   std::vector<std::string> known;
@@ -150,6 +152,7 @@ TrainSettings TrainSettings::from_json(std::string_view text, std::string_view p
 }
 
 std::string TrainSettings::to_json(bool with_backend) const {
+  const engine::DefaultEnvironment guard;
   Json json;
   for_each_setting(*this, [&](const std::string& key, const auto& member) {
     if (key == "mechanism" && mechanism == TrainSettings{}.mechanism)

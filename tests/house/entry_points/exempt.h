@@ -1,0 +1,48 @@
+// Headers without an entry point that computes, compares, reads or writes floating-point numbers, and why.
+#pragma once
+
+#include <vector>
+
+namespace softamp::house {
+
+struct Exempt {
+  const char* header;
+  const char* reason;
+};
+
+inline std::vector<Exempt> exempt_headers() {
+  constexpr const char *kWords = "names, lists and dtypes", *kIntegers = "integers and bytes",
+                       *kNodes = "adds nodes by GraphBuilder (graph/graph.h) and computes nothing itself";
+  return {
+      {"tensor/dtype.h", kWords},
+      {"tensor/shape.h", kIntegers},
+      {"report/interrupt.h", "signals"},
+      {"report/names.h", kWords},
+      {"report/peak_rate.h", kIntegers},
+      {"report/registers.h", kIntegers},
+      {"data/npy.h", kIntegers},
+      {"data/sampler.h", kIntegers},
+      {"graph/device.h", kIntegers},
+      {"graph/einsum.h", "letters and extents"},
+      {"precision/amp_level.h", "names and dtypes; its loss scales are literals"},
+      {"precision/casts.h", kWords},
+      {"precision/graph_rewrite.h", "compares a compute capability with 7.0, which no environment changes"},
+      {"precision/layer_rule.h", kWords},
+      {"precision/mechanism.h", "names and dtypes; its loss scales are literals"},
+      {"precision/mixed_precision_context.h", "compares a compute capability with 7.0, which no environment changes"},
+      {"precision/op_graph.h", kWords},
+      {"precision/op_lists.h", kWords},
+      {"precision/policy.h", kWords},
+      {"train/layers.h", kNodes},
+      {"train/loss_scale_search.h", "steps of a Trainer (train/trainer.h) at powers of two; some seconds"},
+      {"train/variable.h", kNodes},
+      {"train/keras/layer.h", kNodes},
+      {"train/keras/layer_classes.h", kNodes},
+      {"train/keras/layer_value.h", kNodes},
+      {"train/mindspore/cell.h", kNodes},
+      {"train/mindspore/cell_dataset.h", kIntegers},
+      {"train/mindspore/kernel_select.h", kWords},
+  };
+}
+
+}  // namespace softamp::house

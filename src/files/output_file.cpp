@@ -160,6 +160,18 @@ void try_folder(const fs::path& folder, const std::string& option) {
   if (why != 0) throw OutputError(folder, option, std::strerror(why));
 }
 
+void remove_leftovers(const fs::path& file) {
+  const Place place(file);
+  const fs::path part = place.beside(".part");
+  std::error_code error;
+  if (!fs::exists(part, error) && !fs::exists(place.beside(".lock"), error)) return;
+  try {
+    const FileLock lock(file);  // takes over the one that is there, and goes with it
+    ::unlink(part.c_str());
+  } catch (const LockedError&) {
+  }
+}
+
 void synchronise_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;

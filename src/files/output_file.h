@@ -62,6 +62,9 @@ void try_output(const std::filesystem::path& file, const std::string& option = {
 /// Whether files can be made in this folder, which need not be there yet. Throws OutputError.
 void try_folder(const std::filesystem::path& folder, const std::string& option = {});
 
+/// Removes what a killed run has left beside a file that is whole, unless another run writes it now.
+void remove_leftovers(const std::filesystem::path& file);
+
 /// So that a renamed or new file survives a power cut. Some file systems cannot; nothing is said then.
 void synchronise_folder(const std::filesystem::path& folder);
 

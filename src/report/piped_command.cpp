@@ -69,11 +69,12 @@ pid_t start(const std::vector<std::string>& words, const Pipe& in, const Pipe& o
   return child;
 }
 
-/// Adds what is there to read; false at the end.
-bool take(int from, std::string& text) {
+/// Adds what is there to read; false at the end, or at an error.
+bool take(int from, std::string& text, int& error) {
   char part[65536];
   const ssize_t n = ::read(from, part, sizeof part);
   if (n > 0) text.append(part, static_cast<size_t>(n));
+  if (n < 0 && errno != EINTR) error = errno;
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
@@ -99,8 +100,8 @@ PipedCommand run_piped(const std::vector<std::string>& words, std::string_view i
       break;
     }
     if (ends[0].revents && !give(in.ours(), input)) in.close(0);
-    if (ends[1].revents && !take(out.ours(), result.output)) out.close(0);
-    if (ends[2].revents && !take(said.ours(), result.said)) said.close(0);
+    if (ends[1].revents && !take(out.ours(), result.output, result.error)) out.close(0);
+    if (ends[2].revents && !take(said.ours(), result.said, result.error)) said.close(0);
   }
   for (Pipe* pipe : {&in, &out, &said}) pipe->close(0);
   while (::waitpid(child, &result.status, 0) < 0 && errno == EINTR) {

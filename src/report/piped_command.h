@@ -11,6 +11,7 @@ namespace softamp {
 struct PipedCommand {
   std::string output, said;  ///< standard output; standard error
   int status = 0;            ///< as waitpid gives it
+  int error = 0;             ///< errno of a read that failed: not all of it is here
 };
 
 /// Runs `words`, the first looked for in $PATH, with `input` on its standard input, until it ends. It runs in its own

@@ -45,6 +45,8 @@ PipedCommand run_gnuplot(const std::string& script) {
     throw std::runtime_error("cannot run gnuplot, which draws the plots: " +
                              std::string(std::strerror(e.code().value())) + "; install it (Debian: gnuplot-nox)");
   }
+  if (done.error != 0)
+    throw std::runtime_error("what gnuplot writes cannot be read: " + std::string(std::strerror(done.error)));
   if (WIFSIGNALED(done.status))
     throw std::runtime_error("gnuplot was ended by signal " + std::to_string(WTERMSIG(done.status)));
   done.said = without_blanks_at_the_end(done.said);

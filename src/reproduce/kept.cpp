@@ -1,6 +1,7 @@
 #include "src/reproduce/kept.h"
 
 #include <chrono>
+#include <set>
 #include <stdexcept>
 
 #include "src/files/input_file.h"
@@ -37,10 +38,18 @@ void remove_here(const fs::path& folder, const std::string& name) {
   if (fs::path(name).filename() == name) fs::remove(folder / name, ignored);
 }
 
-void remove_files(const Result& result, const fs::path& folder) {
-  for (const Table& table : result.outcome.tables) remove_here(folder, table_file(result.name, table));
+void remove_figures(const Result& result, const fs::path& folder) {
   for (const Figure& figure : result.outcome.figures)
     for (const char* ending : kEndings) remove_here(folder, figure_file(result.name, figure, ending));
+}
+
+/// Its figures, and its tables but for those that `now` has as well.
+void remove_files(const Result& result, const fs::path& folder, const Result& now) {
+  remove_figures(result, folder);
+  std::set<std::string> kept;
+  for (const Table& table : now.outcome.tables) kept.insert(table_file(now.name, table));
+  for (const Table& table : result.outcome.tables)
+    if (const std::string name = table_file(result.name, table); !kept.contains(name)) remove_here(folder, name);
 }
 
 }  // namespace
@@ -56,17 +65,27 @@ std::string figure_file(const std::string& experiment, const Figure& figure, con
 void keep_result(const Result& result, const fs::path& folder) {
   if (!result.outcome.skipped.empty() || !result.failed.empty()) return;
   const std::optional<Result> before = result_in(result.name, folder);
-  remove_here(folder, json_file(result.name));
-  if (before) remove_files(*before, folder);
-  remove_files(result, folder);  // of a run that ended between two of these lines
-  restore_tables(result, folder);
-  files::write_file(folder / json_file(result.name), json_text(result_json(result)));
+  // All is on the disk before the first file takes its place. The JSON comes last: until then a result that is kept is
+  // the old one, and who finds it makes its tables and figures again (restore_tables, draw_missing).
+  std::vector<files::OutputFile> tables;
+  for (const Table& table : result.outcome.tables)
+    tables.emplace_back(folder / table_file(result.name, table)).write(table_csv(table));
+  files::OutputFile json(folder / json_file(result.name));
+  json.write(json_text(result_json(result)));
+  for (files::OutputFile& table : tables) table.commit();
+  if (before) remove_files(*before, folder, result);
+  remove_figures(result, folder);  // of a run that ended between two of these lines
+  json.commit();
 }
 
 void restore_tables(const Result& result, const fs::path& folder) {
-  for (const Table& table : result.outcome.tables)
-    if (const fs::path file = folder / table_file(result.name, table); !fs::exists(file))
-      files::write_file(file, table_csv(table));
+  for (const Table& table : result.outcome.tables) {
+    const fs::path file = folder / table_file(result.name, table);
+    const std::string csv = table_csv(table);
+    if (std::error_code error;
+        fs::file_size(file, error) != csv.size() || files::read_input(file, "a table", csv.size()) != csv)
+      files::write_file(file, csv);
+  }
 }
 
 void draw_missing(const Result& result, const fs::path& folder) {

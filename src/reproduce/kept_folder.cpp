@@ -1,10 +1,11 @@
 #include "src/reproduce/kept_folder.h"
 
-#include <unistd.h>
-
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <stdexcept>
 
+#include "src/files/file_lock.h"
 #include "src/files/output_file.h"
 #include "src/report/sha256.h"
 
@@ -22,6 +23,7 @@ std::string program_digest() {
   std::string part(1 << 20, '\0');
   while (in.read(part.data(), static_cast<std::streamsize>(part.size())), in.gcount() > 0)
     digest.add(part.data(), static_cast<size_t>(in.gcount()));
+  if (in.bad()) throw std::runtime_error("the program's own file cannot be read: " + std::string(std::strerror(errno)));
   return digest.hex();
 }
 
@@ -34,7 +36,8 @@ void make_folder(const fs::path& folder) {
   fs::create_directories(folder, error);
   if (error) refuse(error.message());
   try {
-    files::try_output(folder / ("softamp." + std::to_string(::getpid())));
+    files::try_output(folder / "softamp");
+  } catch (const files::LockedError&) {  // another run finds out the same just now
   } catch (const files::OutputError& e) {
     refuse(e.reason);
   }

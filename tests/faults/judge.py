@@ -17,6 +17,8 @@ def names_in_message(verb, place, files):
         return ["standard output"]
     if name == "stdin":
         return ["standard input"]
+    if place.startswith(("pipe:", "socket:")):
+        return ["gnuplot"]
     if place.startswith("("):
         return []
     near = [file for file in files if pathlib.PurePath(file).name in name] or list(files)

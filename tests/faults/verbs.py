@@ -75,7 +75,7 @@ VERBS = [
          goes_on=("--resume", "run.npz")),
     Verb("train-resume", TRAIN + ("--resume", "run.npz"), before=TRAIN + ("--set", "steps=2"),
          streams=("run.jsonl",), state="run.npz"),
-    Verb("train-threads", ("train",) + TINY + ("--checkpoint", "run.npz", "--threads", "3"), {"run.npz": OLD}),
+    Verb("train-threads", ("train",) + TINY + ("--checkpoint", "run.npz", "--threads", "3"), {"run.npz": OLD}, state="run.npz"),
     Verb("train-plot", ("train",) + TINY + ("--threads", "1", "--plot", "loss.svg"), {"loss.svg": OLD}),
     Verb("sum-plot", ("sum", "--value", "0.0001", "--count", "1000", "--plot", "sum.svg"), {"sum.svg": OLD}),
     Verb("sum-png", ("sum", "--value", "0.0001", "--count", "500", "--json", "--plot", "sum.png"), {"sum.png": OLD}),

@@ -245,6 +245,20 @@ TEST(OutputFile, WhatAKilledRunHasLeftIsWrittenAnew) {
   EXPECT_EQ(folder.entries(), 1u);
 }
 
+TEST(OutputFile, LeftoversBesideAWholeFileGo) {
+  const TemporaryFolder folder;
+  for (const char* name : {"a", ".a.part", ".a.lock"}) write_text(folder.file(name), "1");
+  {
+    const FileLock held(folder.file("a"));
+    remove_leftovers(folder.file("a"));
+    EXPECT_EQ(folder.entries(), 3u) << "another run writes it";
+  }
+  remove_leftovers(folder.file("a"));
+  EXPECT_EQ(folder.entries(), 1u);
+  remove_leftovers(folder.file("none"));
+  EXPECT_EQ(folder.entries(), 1u);
+}
+
 TEST(OutputFile, APartThatSomebodyHasMadeALinkIsNotFollowed) {
   const TemporaryFolder folder, other;
   write_text(other.file("precious"), "precious");

@@ -76,6 +76,7 @@ fs::path KeptRuns::file_of(const TrainSettings& settings, const RunInputs& read)
 std::optional<StudyResult> KeptRuns::find(const TrainSettings& settings) {
   const fs::path file = file_of(settings, data_.inputs(settings));
   if (!fs::exists(file)) return std::nullopt;
+  files::remove_leftovers(file);
   const std::string text = files::read_input(file, "the result of a run", JsonLimits{}.bytes);
   try {
     const Json json = read_json(text, "");

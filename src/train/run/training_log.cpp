@@ -67,6 +67,7 @@ void TrainingLog::go_on(const TrainSettings& settings, const std::vector<std::st
   if (!in) fail(file_, std::string("cannot be read: ") + std::strerror(errno) + "; expected the log to go on with");
   std::string line;
   std::getline(in, line);
+  if (in.bad()) fail(file_, std::string("cannot be read: ") + std::strerror(errno));
   const Json first = read_json_or_discard(line);
   if (const std::string newer = newer_file(first, "softamp_log", 1); !newer.empty()) fail(file_, "line 1: " + newer);
   if (!first.is_object() || first.value("softamp_log", Json()) != 1 || !first.contains("settings"))
@@ -92,6 +93,7 @@ void TrainingLog::start(const std::string& first_line, std::istream* kept, int64
       note_loss(json);
       out.write(line + '\n');
     }
+    if (kept && kept->bad()) fail(file_, std::string("cannot be read: ") + std::strerror(errno));
     if (found < keep)
       fail(file_, std::to_string(found) + " whole lines after line 1; expected the " + std::to_string(keep) +
                       " of the run up to its checkpoint");

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
 
 #include <nlohmann/json.hpp>
 
@@ -91,11 +92,14 @@ class Reader {
   /// A field of a tensor's line.
   template <class T>
   T field(const OrderedJson& json, const char* key) const {
+    const auto found = json.find(key);
+    // Not by get() alone, which converts 1e300 to an integer, too.
+    const bool fits = found != json.end() && (std::is_integral_v<T> ? found->is_number_integer() : true);
     try {
-      return json.at(key).get<T>();
+      if (fits) return found->template get<T>();
     } catch (const OrderedJson::exception&) {
-      refuse(std::string("expected a field \"") + key + "\"");
     }
+    refuse(std::string("expected a field \"") + key + "\"");
   }
   const std::string& name() const { return name_; }
 

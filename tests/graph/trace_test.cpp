@@ -223,6 +223,7 @@ TEST_F(Traces, WhatIsNoTrace) {
   EXPECT_EQ(refusal(good, kHead + "\n{\"step\":0,\"tensor\":\"x\",\"op\":\"AddV2\"}\n"),
             "b, line 2: expected a field \"dtype\"");
   EXPECT_EQ(refusal(kHead + "\n{\"step\":\"0\"}\n", good), "a, line 2: expected a field \"step\"");
+  EXPECT_EQ(refusal(kHead + "\n{\"step\":1e300}\n", good), "a, line 2: expected a field \"step\"");
   EXPECT_THROW(compare_traces(folder_.file("none"), folder_.file("none")), std::invalid_argument);
   EXPECT_THROW(compare_traces(folder_.path(), folder_.path()), std::invalid_argument);
 }

@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cfenv>
-#include <clocale>
 #include <cstdlib>
 #include <filesystem>
-#include <locale>
 #include <set>
 #include <thread>
 
@@ -15,6 +13,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include "tests/comma_locale.h"
 #include "tests/house/entry_points/exempt.h"
 #include "tests/house/entry_points/graphs.h"
 #include "tests/house/entry_points/numbers.h"
@@ -135,35 +134,12 @@ TEST(Environment, ItStaysAfterAnErrorToo) {
   }
 }
 
-/// 1.234.567,5, as a German program might have it: in streams; and in C's functions, where such a locale is installed.
-class CommaLocale {
- public:
-  CommaLocale() : before_(std::locale::global(std::locale(std::locale::classic(), new Commas))) {
-    for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8"})
-      if (std::setlocale(LC_NUMERIC, name)) break;
-  }
-  ~CommaLocale() {
-    std::setlocale(LC_NUMERIC, "C");
-    std::locale::global(before_);
-  }
-  CommaLocale(const CommaLocale&) = delete;
-  CommaLocale& operator=(const CommaLocale&) = delete;
-
- private:
-  struct Commas : std::numpunct<char> {
-    char do_decimal_point() const override { return ','; }
-    char do_thousands_sep() const override { return '.'; }
-    std::string do_grouping() const override { return "\3"; }
-  };
-  std::locale before_;
-};
-
 TEST(Environment, NoResultDependsOnTheGlobalLocale) {
   for (const EntryPoint& point : entry_points()) {
     const std::string usual = result_of(point);
     std::string here;
     {
-      const CommaLocale locale;
+      const test::CommaLocale locale;
       here = result_of(point);
     }
     EXPECT_TRUE(here == usual) << point.header << ", " << point.call << difference(usual, here);

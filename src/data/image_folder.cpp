@@ -82,30 +82,30 @@ void name_sets(ImageSets& sets, const std::string& name, const std::vector<std::
   sets.train.class_names = sets.test.class_names = class_names;
 }
 
-std::optional<ImageSets> idx_set(const fs::path& folder, Search& search) {
+/// Images and labels in four files of these names.
+std::optional<ImageSets> set_of_four(const fs::path& folder, Search& search, const auto& names, auto* load,
+                                     const std::vector<std::string>& classes) {
   std::vector<fs::path> files;
-  if (!search.all(folder, kIdxNames, files)) return std::nullopt;
-  ImageSets sets{load_idx(files[0], files[1]), load_idx(files[2], files[3])};
+  if (!search.all(folder, names, files)) return std::nullopt;
+  ImageSets sets{load(files[0], files[1]), load(files[2], files[3])};
   check_extents(sets.train, search, files[0]);
   check_extents(sets.test, search, files[2]);
+  name_sets(sets, last_name(folder), classes);
+  return sets;
+}
+
+std::optional<ImageSets> idx_set(const fs::path& folder, Search& search) {
   const std::string name = last_name(folder);
   std::vector<std::string> classes;
   if (name.find("fashion") != std::string::npos)
     classes = fashion_names();
   else if (name == "mnist")
     for (int digit = 0; digit < 10; ++digit) classes.push_back(std::to_string(digit));
-  name_sets(sets, name, classes);
-  return sets;
+  return set_of_four(folder, search, kIdxNames, load_idx, classes);
 }
 
 std::optional<ImageSets> npy_set(const fs::path& folder, Search& search) {
-  std::vector<fs::path> files;
-  if (!search.all(folder, kNpyNames, files)) return std::nullopt;
-  ImageSets sets{load_npy_images(files[0], files[1]), load_npy_images(files[2], files[3])};
-  check_extents(sets.train, search, files[0]);
-  check_extents(sets.test, search, files[2]);
-  name_sets(sets, last_name(folder), {});
-  return sets;
+  return set_of_four(folder, search, kNpyNames, load_npy_images, {});
 }
 
 /// "data_batch_3" out of a path that ends in data_batch_3.bin; empty if it is none of CIFAR-10's files.

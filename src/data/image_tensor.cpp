@@ -20,17 +20,17 @@ ImageSet ImageSet::slice(int64_t first, int64_t how_many) const {
   if (first < 0 || how_many < 0 || first > count || how_many > count - first)
     throw std::out_of_range("images " + std::to_string(first) + " to " + std::to_string(first) + " + " +
                             std::to_string(how_many) + "; \"" + name + "\" has " + std::to_string(count) + " images");
-  ImageSet part;
-  part.name = name;
-  part.count = how_many;
-  part.height = height;
-  part.width = width;
-  part.channels = channels;
-  part.classes = classes;
-  part.class_names = class_names;
-  part.labels.assign(labels.begin() + first, labels.begin() + first + how_many);
-  part.pixels.assign(pixels.begin() + first * image_elements(), pixels.begin() + (first + how_many) * image_elements());
-  return part;
+  const auto pixel = pixels.begin() + first * image_elements();
+  const auto label = labels.begin() + first;
+  return {.name = name,
+          .count = how_many,
+          .height = height,
+          .width = width,
+          .channels = channels,
+          .pixels = {pixel, pixel + how_many * image_elements()},
+          .labels = {label, label + how_many},
+          .classes = classes,
+          .class_names = class_names};
 }
 
 Tensor normalise(const ImageSet& set, std::span<const int64_t> indices, DType dtype) {

@@ -15,14 +15,12 @@
 #include "tests/files.h"
 #include "tests/refusal.h"
 
-namespace softamp::files {
+namespace softamp::test {
 namespace {
 
 namespace fs = std::filesystem;
-using test::read_text;
-using test::refusal;
-using test::TemporaryFolder;
-using test::write_text;
+using files::FileLock;
+using files::LockedError;
 
 TEST(FileLock, NamesTheHolderAndGoesWithIt) {
   const TemporaryFolder folder;
@@ -135,4 +133,4 @@ TEST(FileLock, ManyThreadsOneHolder) {
 }
 
 }  // namespace
-}  // namespace softamp::files
+}  // namespace softamp::test

@@ -7,12 +7,19 @@ namespace softamp::test {
 namespace {
 
 TEST(EmptyValues, OfAnOptionAreRefusedWithWhatItTakes) {
-  EXPECT_EQ(error_of("train --resume \"$UNSET\""), "softamp train: --resume: the value is empty; expected FILE\n");
-  EXPECT_EQ(error_of("train --resume="), "softamp train: --resume: the value is empty; expected FILE\n");
-  EXPECT_EQ(error_of("run g.json --behaviour ''"), "softamp run: --behaviour: the value is empty; expected WORDS\n");
-  EXPECT_EQ(error_of("rewrite g.json -o ''"), "softamp rewrite: --out: the value is empty; expected FILE\n");
-  EXPECT_EQ(error_of("study --grid a=b --csv=''"), "softamp study: --csv: the value is empty; expected FILE\n");
-  EXPECT_EQ(error_of("study --mechanisms ''"), "softamp study: --mechanisms: the value is empty; expected [A,B,...]\n");
+  const struct {
+    const char *verb, *arguments, *option, *expected;
+  } rows[] = {
+      {"train", "--resume \"$UNSET\"", "--resume", "FILE"},
+      {"train", "--resume=", "--resume", "FILE"},
+      {"run", "g.json --behaviour ''", "--behaviour", "WORDS"},
+      {"rewrite", "g.json -o ''", "--out", "FILE"},
+      {"study", "--grid a=b --csv=''", "--csv", "FILE"},
+      {"study", "--mechanisms ''", "--mechanisms", "[A,B,...]"},
+  };
+  for (const auto& [verb, arguments, option, expected] : rows)
+    EXPECT_EQ(error_of(std::string(verb) + ' ' + arguments),
+              std::string("softamp ") + verb + ": " + option + ": the value is empty; expected " + expected + '\n');
 }
 
 TEST(EmptyValues, OfAPlaceAreRefused) {

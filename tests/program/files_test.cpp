@@ -60,6 +60,11 @@ class Files : public ::testing::Test {
     EXPECT_EQ(contents(), before) << arguments;
     return said.substr(0, said.find('\n'));
   }
+  /// These arguments are refused because `name`, which `option` would write, is `what` already.
+  void taken(const std::string& arguments, const std::string& option, const std::string& name,
+             const std::string& what) const {
+    EXPECT_EQ(refused(arguments), option + ": '@" + name + "' is " + what + "; expected another file");
+  }
   std::map<std::string, std::string> contents() const {
     std::map<std::string, std::string> all;
     for (const auto& entry : fs::recursive_directory_iterator(folder_.path()))
@@ -75,21 +80,14 @@ TEST_F(Files, OfARun) {
   fs::create_symlink("g.json", file("link.json"));
   fs::create_hard_link(file("x.npy"), file("hard.npy"));
   for (const std::string name : {"g.json", "./g.json", "link.json"})
-    EXPECT_EQ(refused(kRunOfFiles + "--trace @" + name),
-              "--trace: '@" + name + "' is the graph that is read; expected another file");
+    taken(kRunOfFiles + "--trace @" + name, "--trace", name, "the graph that is read");
   for (const std::string name : {"x.npy", "hard.npy"})
-    EXPECT_EQ(refused(kRunOfFiles + "--trace @" + name),
-              "--trace: '@" + name + "' is the file of --feed x; expected another file");
-  EXPECT_EQ(refused(kRunOfFiles + "--trace @config.json"),
-            "--trace: '@config.json' is the file of --config; expected another file");
-  EXPECT_EQ(refused(kRunOfFiles + "--trace @w.npy"),
-            "--trace: '@w.npy' is an array of the graph; expected another file");
-  EXPECT_EQ(refused(kRunOfFiles + "--fetch x --out @"),
-            "--out: '@x.npy' is the file of --feed x; expected another file");
-  EXPECT_EQ(refused(kRunOfFiles + "--fetch w --out @"),
-            "--out: '@w.npy' is an array of the graph; expected another file");
-  EXPECT_EQ(refused(kRunOfFiles + "--fetch y --out @ --trace @y.npy"),
-            "--out: '@y.npy' is the file of --trace; expected another file");
+    taken(kRunOfFiles + "--trace @" + name, "--trace", name, "the file of --feed x");
+  taken(kRunOfFiles + "--trace @config.json", "--trace", "config.json", "the file of --config");
+  taken(kRunOfFiles + "--trace @w.npy", "--trace", "w.npy", "an array of the graph");
+  taken(kRunOfFiles + "--fetch x --out @", "--out", "x.npy", "the file of --feed x");
+  taken(kRunOfFiles + "--fetch w --out @", "--out", "w.npy", "an array of the graph");
+  taken(kRunOfFiles + "--fetch y --out @ --trace @y.npy", "--out", "y.npy", "the file of --trace");
   EXPECT_EQ(refused(kRunOfFiles + "--trace @"), "--trace: '@' is a folder; expected the name of a file");
   EXPECT_EQ(softamp(kRunOfFiles + "--fetch y --out @ --trace @t").code, 0);
   EXPECT_TRUE(fs::exists(file("y.npy")));
@@ -97,18 +95,16 @@ TEST_F(Files, OfARun) {
 
 TEST_F(Files, OfARewrite) {
   const std::string rewrite = "rewrite @g.json --quiet --recipe @recipe.json ";
-  EXPECT_EQ(refused(rewrite + "--output-report @w.npy"),
-            "--output-report: '@w.npy' is an array of the graph; expected another file");
-  EXPECT_EQ(refused(rewrite + "-o @recipe.json"),
-            "--out: '@recipe.json' is the recipe that is read; expected another file");
+  taken(rewrite + "--output-report @w.npy", "--output-report", "w.npy", "an array of the graph");
+  taken(rewrite + "-o @recipe.json", "--out", "recipe.json", "the recipe that is read");
   EXPECT_EQ(refused(rewrite + "-o @new.json --output-report @none/r"),
             "--output-report: '@none/r' cannot be written: No such file or directory");
 }
 
 TEST_F(Files, OfARounding) {
   npy::Writer(file("bits.npy"), npy::ElementType::kUint32, std::vector<uint64_t>{0}).commit();
-  EXPECT_EQ(refused("round @x.npy @bits.npy --format fp16 --rounding stochastic --random-bits @bits.npy"),
-            "OUT: '@bits.npy' is the file of --random-bits; expected another file");
+  taken("round @x.npy @bits.npy --format fp16 --rounding stochastic --random-bits @bits.npy", "OUT", "bits.npy",
+        "the file of --random-bits");
 }
 
 TEST_F(Files, OfATraining) {
@@ -119,13 +115,12 @@ TEST_F(Files, OfATraining) {
   for (const std::string& name : images) write_text(file(name), "precious");
   for (const std::string& name : images)
     for (const char* option : {"--log", "--checkpoint"})
-      EXPECT_EQ(refused("train --quiet --data @data " + std::string(option) + " @" + name),
-                std::string(option) + ": '@" + name + "' is one of the images that are read; expected another file");
+      taken("train --quiet --data @data " + std::string(option) + " @" + name, option, name,
+            "one of the images that are read");
   fs::create_symlink("data/train_images.npy", file("p.svg"));
-  EXPECT_EQ(refused("train --quiet --data @data --plot @p.svg"),
-            "--plot: '@p.svg' is one of the images that are read; expected another file");
-  EXPECT_EQ(refused("train @settings.json --quiet --recipe @recipe.json --checkpoint @recipe.json"),
-            "--checkpoint: '@recipe.json' is the recipe that is read; expected another file");
+  taken("train --quiet --data @data --plot @p.svg", "--plot", "p.svg", "one of the images that are read");
+  taken("train @settings.json --quiet --recipe @recipe.json --checkpoint @recipe.json", "--checkpoint", "recipe.json",
+        "the recipe that is read");
   // Another file in the folder of images is as good as any, also when it is there already.
   write_text(file("data/other"), "");
   EXPECT_EQ(refused("train --quiet --data @data --log @data/other --plot @none/p.svg"),
@@ -134,14 +129,11 @@ TEST_F(Files, OfATraining) {
 
 TEST_F(Files, OfAStudy) {
   const std::string study = "study @study.json --quiet ";
-  EXPECT_EQ(refused(study + "--csv @study.json"),
-            "--csv: '@study.json' is the study that is read; expected another file");
-  EXPECT_EQ(refused(study + "--csv @recipe.json --mechanisms none,recipe=@recipe.json"),
-            "--csv: '@recipe.json' is the recipe that is read; expected another file");
-  EXPECT_EQ(refused(study + "--csv @a.svg --plot @a.svg"),
-            "--plot: '@a.svg' is the file of --csv; expected another file");
-  EXPECT_EQ(refused(study + "--plot @a.svg --plot @./a.svg"),
-            "--plot: '@./a.svg' is the file of --plot; expected another file");
+  taken(study + "--csv @study.json", "--csv", "study.json", "the study that is read");
+  taken(study + "--csv @recipe.json --mechanisms none,recipe=@recipe.json", "--csv", "recipe.json",
+        "the recipe that is read");
+  taken(study + "--csv @a.svg --plot @a.svg", "--plot", "a.svg", "the file of --csv");
+  taken(study + "--plot @a.svg --plot @./a.svg", "--plot", "./a.svg", "the file of --plot");
   // Found out before anything is trained.
   EXPECT_EQ(refused(study + "--csv @none/t.csv"), "--csv: '@none/t.csv' cannot be written: No such file or directory");
   EXPECT_EQ(refused(study + "--csv @settings.json/t.csv"),
@@ -149,16 +141,13 @@ TEST_F(Files, OfAStudy) {
 }
 
 TEST_F(Files, OfExperiments) {
-  EXPECT_EQ(refused("reproduce all --brief --quiet --out @page --markdown @page/index.html"),
-            "--markdown: '@page/index.html' is the file of --out; expected another file");
-  EXPECT_EQ(refused("reproduce all --brief --quiet --out @page --markdown @page/tutorial-lines.json"),
-            "--markdown: '@page/tutorial-lines.json' is the file of --out; expected another file");
+  taken("reproduce all --brief --quiet --out @page --markdown @page/index.html", "--markdown", "page/index.html",
+        "the file of --out");
+  taken("reproduce all --brief --quiet --out @page --markdown @page/tutorial-lines.json", "--markdown",
+        "page/tutorial-lines.json", "the file of --out");
 }
 
-TEST_F(Files, OfASum) {
-  EXPECT_EQ(refused(kSumToPlot + "--plot @a.svg --plot @a.svg"),
-            "--plot: '@a.svg' is the file of --plot; expected another file");
-}
+TEST_F(Files, OfASum) { taken(kSumToPlot + "--plot @a.svg --plot @a.svg", "--plot", "a.svg", "the file of --plot"); }
 
 TEST_F(Files, ADeviceStaysOne) {
   // A device of one's own, where one may make it; else a link to one.

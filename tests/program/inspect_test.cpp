@@ -52,11 +52,9 @@ TEST(Inspect, ClassesAndNeighboursAtTheEdges) {
 }
 
 TEST(Inspect, NumbersThatLookLikeOptions) {
-  EXPECT_EQ(inspection_of("-0")["code"], "0x8000");
-  EXPECT_EQ(inspection_of("-inf")["code"], "0xfc00");
-  EXPECT_EQ(inspection_of("-.5")["code"], "0xb800");
-  EXPECT_EQ(inspection_of("nan")["code"], "0x7e00");
-  EXPECT_EQ(inspection_of("-0x1.8p1")["code"], "0xc200");
+  const std::pair<const char*, const char*> numbers[] = {
+      {"-0", "0x8000"}, {"-inf", "0xfc00"}, {"-.5", "0xb800"}, {"nan", "0x7e00"}, {"-0x1.8p1", "0xc200"}};
+  for (const auto& [text, code] : numbers) EXPECT_EQ(inspection_of(text)["code"], code) << text;
   EXPECT_EQ(run_softamp("inspect --format bf16 -- -inf").out.substr(0, 12), "-inf in bf16");
 }
 

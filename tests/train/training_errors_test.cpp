@@ -15,17 +15,9 @@
 #include "tests/small_disk.h"
 #include "tests/train/quiet_run.h"
 
-namespace softamp {
+namespace softamp::test {
 namespace {
 
-using test::contains;
-using test::quiet_run;
-using test::read_text;
-using test::refusal;
-using test::small_run;
-using test::stopped_run;
-using test::TemporaryFolder;
-using test::write_text;
 using Json = nlohmann::ordered_json;
 
 /// The error with which a run ends, after which `file` holds its last state.
@@ -187,4 +179,4 @@ TEST(TrainingErrors, OtherTestImagesAreSaid) {
 }
 
 }  // namespace
-}  // namespace softamp
+}  // namespace softamp::test

@@ -83,14 +83,7 @@ std::string number(double value) {
 
 RunningSumSetup setup_of(const FloatFormat& f, const Semantics& s, uint64_t addend, uint64_t count, uint64_t replicas,
                          uint64_t seed) {
-  RunningSumSetup setup;
-  setup.format = f;
-  setup.semantics = s;
-  setup.addend = addend;
-  setup.count = count;
-  setup.replicas = replicas;
-  setup.seed = seed;
-  return setup;
+  return {.format = f, .semantics = s, .addend = addend, .count = count, .replicas = replicas, .seed = seed};
 }
 
 /// Additions reported to the watch: one by one for deterministic sums, a fraction for stochastic ones.

@@ -85,6 +85,8 @@ void restore_tables(const Result& result, const fs::path& folder) {
     if (std::error_code error;
         fs::file_size(file, error) != csv.size() || files::read_input(file, "a table", csv.size()) != csv)
       files::write_file(file, csv);
+    else
+      files::remove_leftovers(file);
   }
 }
 
@@ -93,6 +95,8 @@ void draw_missing(const Result& result, const fs::path& folder) {
     for (const char* ending : kEndings)
       if (const fs::path file = folder / figure_file(result.name, figure, ending); !fs::exists(file))
         write_plot(figure.plot, file);
+      else
+        files::remove_leftovers(file);
 }
 
 std::optional<Result> kept_result(const Experiment& experiment, const Request& request, const Program& program,
@@ -101,6 +105,7 @@ std::optional<Result> kept_result(const Experiment& experiment, const Request& r
   if (result &&
       (Program{result->version, result->program} != program || result->request != request_json(experiment, request)))
     return std::nullopt;
+  if (result) files::remove_leftovers(folder / json_file(experiment.name));
   return result;
 }
 

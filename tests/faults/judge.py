@@ -100,9 +100,12 @@ def message(verb, fault, right, before, result):
     return [f"{text}: {' | '.join(result.err.strip().splitlines())[-300:]}" for text in faults]
 
 
-def training_lost(verb, before, files, failed):
-    """A log that fails after steps have been done must not take them along: they are in the checkpoint."""
+def training_lost(verb, before, files, failed, said):
+    """A log that fails after steps have been done must not take them along: they are in the checkpoint. Where that
+    cannot be written either, the message must say so."""
     if not verb.state or verb.state in before:
+        return []
+    if any(verb.state in pathlib.PurePath(place).name for _, _, _, place in failed) and " is not kept: " in said:
         return []
     logs = {pathlib.PurePath(place).name for _, kind, _, place in failed if kind in ("write", "sync")}
     return [f"{verb.state}: there is none, and {name} has steps" for name in logs & set(verb.streams)
@@ -134,5 +137,5 @@ def judge(verb, fault, before, right, result):
         faults.append(f"it fails without a fault: {result.err.strip()[-300:]}")
     removed = [call[3] for call in failed if call[1] == "remove"]
     return (faults + whole(verb, before, right.files, result.files) +
-            training_lost(verb, before, result.files, failed) +
+            training_lost(verb, before, result.files, failed, result.err) +
             left_over(before, right.files, result.files, removed) + message(verb, fault, right, before, result))

@@ -257,6 +257,20 @@ TEST(Kept, TablesThatAreGoneAreWrittenAgain) {
   EXPECT_EQ(read_text(folder.file("fake-sums.csv")), before);
 }
 
+TEST(Kept, LocksAndPartsOfAKilledRunGoAlthoughTheirFilesAreWhole) {
+  const TemporaryFolder folder;
+  const Result result = fake_result();
+  keep_result(result, folder.path());
+  draw_missing(result, folder.path());
+  for (const char* file : {"fake.json", "fake-sums.csv", "fake-long.csv", "fake-error.svg", "fake-error.png"})
+    for (const char* ending : {".lock", ".part"}) write_text(folder.file("." + std::string(file) + ending), "1");
+  const auto kept = kept_result(fake_experiment(), Request{}, {"1.2", "p"}, folder.path());
+  ASSERT_TRUE(kept);
+  restore_tables(*kept, folder.path());
+  draw_missing(*kept, folder.path());
+  EXPECT_EQ(folder.entries(), 5u);
+}
+
 TEST(Kept, IsOfTheDataThatItWasRunOn) {
   const TemporaryFolder folder, data;
   Request request;

@@ -22,7 +22,7 @@ list(JOIN minimal_train "|" minimal_train)
 set(minimal_pattern
     "/src/(backend|(minimal|engine|graph|graph/ops|report|tensor)/[^/]*|precision/(${minimal_precision})|train/(${minimal_train}))\\.cpp")
 set(minimal_without
-    "/src/(graph/(json_.*|.*_json|hash_text|trace)|report/(.*_json|number_text_decimal|piped_command|plot|running_sum)|tensor/tensor_npy)\\.cpp")
+    "/src/(graph/(json_.*|.*_json|hash_text|trace)|report/(.*_json|number_text_decimal|piped_command|plot)|tensor/tensor_npy)\\.cpp")
 list(FILTER minimal_library INCLUDE REGEX "${minimal_pattern}$")
 list(FILTER minimal_library EXCLUDE REGEX "${minimal_without}$")
 

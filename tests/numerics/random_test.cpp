@@ -39,6 +39,20 @@ TEST(Philox, KnownAnswers) {
         << k.rounds << " rounds, counter word 0 " << k.counter.word[0];
 }
 
+TEST(Philox, SeveralCountersAtOnceAreEachAlone) {
+  for (const KnownAnswer& k : kKnownAnswers) {
+    uint32_t word[4][3];
+    for (int w = 0; w < 4; ++w)
+      for (uint32_t i = 0; i < 3; ++i) word[w][i] = k.counter.word[w] + (w == 3 ? i : 0);
+    philox4x32(word, k.key, k.rounds);
+    for (uint32_t i = 0; i < 3; ++i) {
+      RandomBlock counter = k.counter;
+      counter.word[3] += i;
+      EXPECT_EQ((RandomBlock{{word[0][i], word[1][i], word[2][i], word[3][i]}}), philox4x32(counter, k.key, k.rounds));
+    }
+  }
+}
+
 TEST(Philox, TenRoundsByDefault) {
   EXPECT_EQ(philox4x32(kKnownAnswers[2].counter, kKnownAnswers[2].key), kKnownAnswers[2].output);
   EXPECT_EQ(RandomBits{}.block(0, 0, 0), kKnownAnswers[0].output);

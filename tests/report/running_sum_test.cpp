@@ -216,6 +216,56 @@ TEST(RunningSum, ManyReplicasInChunksAreTheScalarSums) {
     }
 }
 
+// A few sums are binary64 numbers where the policy allows, and leave that for the definition where a result is rare.
+TEST(RunningSum, FewReplicasAreTheScalarSumsUnderEveryPolicy) {
+  const auto carry = RoundingPolicy::stochastic_carry;
+  std::vector<std::pair<std::string, Semantics>> all;
+  const auto add = [&](const std::string& name, RoundingPolicy policy, const auto& change) {
+    change(policy);
+    all.emplace_back(name, Semantics::ieee(policy));
+  };
+  for (const int r : {1, 13, 16, 28, 29, 30, 32}) add(std::to_string(r) + " bits", carry(r), [](RoundingPolicy&) {});
+  for (const StochasticVariant v :
+       {StochasticVariant::kHalf, StochasticVariant::kRne, StochasticVariant::kOdd, StochasticVariant::kAtLeast})
+    add("variant " + std::to_string(static_cast<int>(v)), carry(7), [&](RoundingPolicy& p) { p.variant = v; });
+  for (const OverflowRule rule : {OverflowRule::kExact, OverflowRule::kHalfway, OverflowRule::kPower})
+    for (const Overflow o : {Overflow::kInfinity, Overflow::kSaturate, Overflow::kNan})
+      add("overflow " + std::to_string(static_cast<int>(rule)) + std::to_string(static_cast<int>(o)), carry(9),
+          [&](RoundingPolicy& p) { p.overflow_rule = rule, p.overflow = o; });
+  add("as if normal", carry(9), [](RoundingPolicy& p) { p.alignment = RandomAlignment::kAsIfNormal; });
+  add("flushed", carry(9), [](RoundingPolicy& p) { p.subnormals = Subnormals::kFlush; });
+  add("no inexact", carry(9), [](RoundingPolicy& p) { p.flags = kInvalid | kOverflow; });
+  all.emplace_back("flushed operands", Semantics::ieee(carry(9)));
+  all.back().second.wide_operands_flushed = true;
+  for (const FloatFormat& format : {kFp16, kBf16, kFp32, kTf32, kE4m3, kF143, FloatFormat::ieee(4, 9)}) {
+    const uint64_t sign = format.sign_mask(), normal = format.min_normal_code(), most = format.max_finite_code();
+    const uint64_t one = code_of(format, "1");
+    const std::pair<uint64_t, uint64_t> kOperands[] = {
+        {0, one + 1},             // from zero
+        {one, (one - 2) | sign},  // through zero, and on
+        {most - 40, one + 3},     // to the largest number, or not at all
+        {(most - 3) | sign, (most - (7 << format.mantissa_bits()) / 2) | sign},
+        {normal + 5, (normal + 1) | sign},  // into the subnormal numbers
+        {3, normal + 1},                    // from there
+        {normal, 3},                        // a subnormal addend
+        {one, normal + 1},                  // far below: in wide formats beyond binary64, too
+    };
+    for (const auto& [name, semantics] : all)
+      for (const auto& [start, addend] : kOperands)
+        for (const uint64_t replicas : {1, 9}) {
+          RunningSumSetup setup;
+          setup.format = format;
+          setup.semantics = semantics;
+          setup.start = start;
+          setup.addend = addend;
+          setup.count = replicas == 1 ? 150 : 40;
+          setup.replicas = replicas;
+          setup.seed = 0x123456789;
+          expect_like_scalars(setup, name + ", " + code_text(format, start) + " + " + code_text(format, addend));
+        }
+  }
+}
+
 TEST(RunningSum, TheIpusNansAndSaturationsInChunks) {
   for (const bool nanoo : {false, true})
     for (const FloatFormat& format : {kFp16, kF143}) {

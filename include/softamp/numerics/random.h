@@ -24,20 +24,41 @@ struct PhiloxKey {
   uint32_t word[2];
 };
 
+namespace detail {
+inline constexpr uint64_t kPhiloxMultiplier0 = 0xD2511F53u, kPhiloxMultiplier1 = 0xCD9E8D57u;
+inline constexpr uint32_t kPhiloxWeyl0 = 0x9E3779B9u, kPhiloxWeyl1 = 0xBB67AE85u;
+}  // namespace detail
+
 /// Philox4x32 with `rounds` rounds: 10 is the authors' recommendation, 7 their least that passes BigCrush.
 SOFTAMP_INLINE RandomBlock philox4x32(RandomBlock counter, PhiloxKey key, int rounds = 10) {
-  constexpr uint64_t kMultiplier0 = 0xD2511F53u, kMultiplier1 = 0xCD9E8D57u;
-  constexpr uint32_t kWeyl0 = 0x9E3779B9u, kWeyl1 = 0xBB67AE85u;
   for (int round = 0; round < rounds; ++round) {
-    const uint64_t product0 = kMultiplier0 * counter.word[0];
-    const uint64_t product1 = kMultiplier1 * counter.word[2];
+    const uint64_t product0 = detail::kPhiloxMultiplier0 * counter.word[0];
+    const uint64_t product1 = detail::kPhiloxMultiplier1 * counter.word[2];
     counter = {{static_cast<uint32_t>(product1 >> 32) ^ counter.word[1] ^ key.word[0], static_cast<uint32_t>(product1),
                 static_cast<uint32_t>(product0 >> 32) ^ counter.word[3] ^ key.word[1],
                 static_cast<uint32_t>(product0)}};
-    key.word[0] += kWeyl0;
-    key.word[1] += kWeyl1;
+    key.word[0] += detail::kPhiloxWeyl0;
+    key.word[1] += detail::kPhiloxWeyl1;
   }
   return counter;
+}
+
+/// The same of kCount counters with one key: word[w][i] is word w of counter i. In this form compilers make vectors of
+/// it.
+template <int kCount>
+SOFTAMP_INLINE void philox4x32(uint32_t (&word)[4][kCount], PhiloxKey key, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < kCount; ++i) {
+      const uint64_t product0 = detail::kPhiloxMultiplier0 * word[0][i];
+      const uint64_t product1 = detail::kPhiloxMultiplier1 * word[2][i];
+      word[0][i] = static_cast<uint32_t>(product1 >> 32) ^ word[1][i] ^ key.word[0];
+      word[1][i] = static_cast<uint32_t>(product1);
+      word[2][i] = static_cast<uint32_t>(product0 >> 32) ^ word[3][i] ^ key.word[1];
+      word[3][i] = static_cast<uint32_t>(product0);
+    }
+    key.word[0] += detail::kPhiloxWeyl0;
+    key.word[1] += detail::kPhiloxWeyl1;
+  }
 }
 
 /// The random bits of a run. An address is (step, operation, index); a run must not use one twice (N78).

@@ -4,7 +4,7 @@
 #include "softamp/numerics/random.h"
 #include "softamp/report/number_text.h"
 #include "src/report/dyadic.h"
-#include "src/report/running_sum_chunk.h"
+#include "src/report/sums/sum_chunk.h"
 
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>

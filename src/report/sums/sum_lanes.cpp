@@ -1,116 +1,12 @@
-#include "src/report/running_sum_chunk.h"
-
 #include <algorithm>
 
 #include "softamp/numerics/operations.h"
-#include "softamp/numerics/random.h"
-#include "softamp/numerics/tile_random.h"
-#include "softamp/report/number_text.h"
 #include "src/report/code_arithmetic.h"
+#include "src/report/sums/sum_trace.h"
+#include "src/report/sums/sum_ways.h"
 
 namespace softamp::detail {
 namespace {
-
-/// The random words of one addition, one per replica of the chunk.
-class AdditionBits {
- public:
-  AdditionBits(const RunningSumSetup& s, const SumChunk& chunk)
-      : engine_(s.engine),
-        operation_(s.operation),
-        first_(chunk.first),
-        words_(chunk.codes.size()),
-        philox_{s.seed, s.engine == RandomEngine::kPhilox7 ? 7 : 10} {
-    const RoundingPolicy& policy = s.semantics.rounding(s.format);
-    wide_ = policy.random_bits > 16;
-    work_.elements = words_.size();
-    work_.stochastic = policy.stochastic();
-    work_.switches.sr_bits = policy.random_bits;
-    if (engine_ == RandomEngine::kXoroshiro128aox) tile_ = TileRandom::from_seed(s.seed);
-  }
-
-  const std::vector<uint32_t>& draw(uint32_t addition) {
-    if (engine_ == RandomEngine::kXoroshiro128aox) {
-      for (uint64_t group = 0; group < work_.groups(); ++group) {
-        const LaneBits bits = tile_.draw(work_, group);
-        for (uint32_t i = 0; i < work_.lanes(group); ++i) words_[group * TileWork::kLanes + i] = bits.lane[i];
-      }
-      return words_;
-    }
-    const uint32_t lanes = wide_ ? 4 : 8;  // of one Philox block (N71)
-    for (size_t first = 0; first < words_.size(); first += lanes) {
-      const RandomBlock block = philox_.block(addition, operation_, (first_ + first) / lanes);
-      for (uint32_t i = 0; i < lanes && first + i < words_.size(); ++i)
-        words_[first + i] = wide_ ? block.word[i] : block.lane16(i);
-    }
-    return words_;
-  }
-
- private:
-  RandomEngine engine_;
-  uint32_t operation_;
-  uint64_t first_;
-  bool wide_ = false;  ///< 32-bit lanes
-  std::vector<uint32_t> words_;
-  RandomBits philox_;
-  TileWork work_{};
-  TileRandom tile_{};
-};
-
-/// Records the sums of the first replicas for a trace.
-class Tracer {
- public:
-  Tracer(const RunningSumSetup& setup, const SumChunk& chunk) : setup_(setup), chunk_(chunk) {}
-
-  /// `code(i)`: the sum of replica i after `additions`.
-  template <class Code>
-  void see(uint64_t additions, const Code& code) {
-    if (!chunk_.trace_at || place_ >= chunk_.trace_at->size() || additions < (*chunk_.trace_at)[place_]) return;
-    for (size_t i = 0; i < chunk_.traces.size(); ++i) chunk_.traces[i][place_] = value_of(setup_.format, code(i));
-    ++place_;
-  }
-  /// The sums no longer change: records them for the rest of the trace.
-  template <class Code>
-  void finish(const Code& code) {
-    if (chunk_.trace_at)
-      while (place_ < chunk_.trace_at->size()) see((*chunk_.trace_at)[place_], code);
-  }
-
- private:
-  const RunningSumSetup& setup_;
-  const SumChunk& chunk_;
-  size_t place_ = 0;
-};
-
-/// Addition by addition, replica by replica.
-FirstFlags by_scalars(const RunningSumSetup& s, const SumChunk& chunk, const std::function<void(uint64_t)>& done) {
-  const bool stochastic = s.semantics.draws(s.format);
-  const std::span<uint64_t> codes = chunk.codes;
-  AdditionBits random(s, chunk);
-  Tracer tracer(s, chunk);
-  FirstFlags flags;
-  const auto code = [&](size_t i) { return codes[i]; };
-  tracer.see(0, code);
-  for (uint64_t n = 1; n <= s.count; ++n) {
-    const uint32_t* const words = stochastic ? random.draw(static_cast<uint32_t>(n - 1)).data() : nullptr;
-    bool changed = false;
-    for (size_t i = 0; i < codes.size(); ++i) {
-      const Rounded r = fp::add(s.format, codes[i], s.addend, s.semantics, words ? words[i] : 0);
-      if (r.code != codes[i]) {
-        codes[i] = r.code;
-        chunk.last_change[i] = n;
-        changed = true;
-      }
-      if (r.flags & ~flags.flags) flags.raise(r.flags, n);
-    }
-    if (!changed && !stochastic) {
-      tracer.finish(code);
-      return flags;
-    }
-    tracer.see(n, code);
-    if (n % kRunningSumTick == 0) done(n);
-  }
-  return flags;
-}
 
 /// Decides when to look for flags. The sums of a chunk raise inexact first, usually at once, and then nothing until
 /// they come near the largest number. An upper bound of them starts with the greatest one and grows at every addition
@@ -230,19 +126,11 @@ class Lanes {
   bulk::RandomSource random_;
 };
 
-constexpr size_t kLanesFrom = 12;  ///< fewer replicas are faster one by one
-
 }  // namespace
 
-FirstFlags run_sum_chunk(const RunningSumSetup& setup, const SumChunk& chunk,
-                         const std::function<void(uint64_t)>& done) {
-  std::fill(chunk.codes.begin(), chunk.codes.end(), setup.start);
-  std::fill(chunk.last_change.begin(), chunk.last_change.end(), 0);
-  const bool addressed = setup.engine != RandomEngine::kXoroshiro128aox;
-  if (addressed && setup.semantics.draws(setup.format) && setup.format.storage_bits() <= 16 &&
-      chunk.codes.size() >= kLanesFrom)
-    return Lanes(setup, chunk).run(done);
-  return by_scalars(setup, chunk, done);
+FirstFlags sum_by_lanes(const RunningSumSetup& setup, const SumChunk& chunk,
+                        const std::function<void(uint64_t)>& done) {
+  return Lanes(setup, chunk).run(done);
 }
 
 }  // namespace softamp::detail

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "bench/arguments.h"
 #include "bench/measure.h"
 #include "emu/convolutions/convolution.h"
 #include "emu/op_kernel.h"
@@ -155,7 +156,8 @@ void measure(bool half, bool stochastic, int rounds, int threads) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 15, threads = argc > 2 ? std::atoi(argv[2]) : 2;
+  const std::vector<int> given = bench::arguments(argc, argv, {{"ROUNDS", 15}, {"THREADS", 2}});
+  const int rounds = given[0], threads = given[1];
   measure(false, false, rounds, threads);
   measure(true, false, rounds, threads);
   measure(true, true, rounds, threads);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "bench/arguments.h"
 #include "bench/measure.h"
 #include "emu/products/product.h"
 #if defined(SOFTAMP_HAS_OPENBLAS)
@@ -196,10 +197,8 @@ void table(size_t extent, int rounds, int threads) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // bench/run.sh hands every program a filter of Google Benchmark, which this one does not use.
-  while (argc > 1 && std::strncmp(argv[argc - 1], "--", 2) == 0) --argc;
-  const size_t extent = argc > 1 ? static_cast<size_t>(std::atoi(argv[1])) : 1024;
-  const int rounds = argc > 2 ? std::atoi(argv[2]) : 9;
+  constexpr int kBoth = 1 << 20;
+  const std::vector<int> given = bench::arguments(argc, argv, {{"EXTENT", 1024}, {"ROUNDS", 9}, {"THREADS", kBoth}});
   for (const int threads : {1, 2})
-    if (argc <= 3 || std::atoi(argv[3]) == threads) table(extent, rounds, threads);
+    if (given[2] == kBoth || given[2] == threads) table(static_cast<size_t>(given[0]), given[1], threads);
 }

@@ -1,4 +1,4 @@
-// Arguments of the benchmarks that print tables of their own.
+// Benchmarks that print tables of their own: their arguments, and their figures among those of Google Benchmark.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <string>
 #include <vector>
 
 namespace softamp::bench {
@@ -41,6 +42,18 @@ inline std::vector<int> arguments(int argc, char** argv, std::initializer_list<A
     std::exit(2);
   }
   return values;
+}
+
+/// A time that a table has measured, as a benchmark: its filter, its formats and compare.sh see it. To be followed, at
+/// the end, by benchmark::RunSpecifiedBenchmarks().
+inline void report(const std::string& name, double seconds) {
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [seconds](benchmark::State& state) {
+                                 for (auto _ : state) state.SetIterationTime(seconds);
+                               })
+      ->UseManualTime()
+      ->Iterations(1)
+      ->Unit(benchmark::kMicrosecond);
 }
 
 }  // namespace softamp::bench

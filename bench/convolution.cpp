@@ -141,12 +141,16 @@ void measure(bool half, bool stochastic, int rounds, int threads) {
     matmul.rates.push_back(base);
     for (int which = 0; which < 4; ++which) all[which].push_back(products[which] / time[which] / base);
   }
-  std::printf("\n%s partials%s%s, %d threads; MatMul 1024^3: %.1f G MAC/s\n", half ? "half" : "float",
-              half ? ", block 16" : "", stochastic ? ", stochastic" : "", threads, bench::median(matmul.rates) * 1e-9);
+  const std::string partials =
+      std::string(half ? "half partials, block 16" : "float partials") + (stochastic ? ", stochastic" : "");
+  std::printf("\n%s, %d threads; MatMul 1024^3: %.1f G MAC/s\n", partials.c_str(), threads,
+              bench::median(matmul.rates) * 1e-9);
   std::printf("| direction | layer | G MAC/s | x MatMul |\n|---|---|---|---|\n");
   for (size_t j = 0; j < jobs.size(); ++j) {
     std::printf("| %s | %s | %.1f | %.2f |\n", kDirections[j / kCount], jobs[j]->name.c_str(),
                 bench::median(jobs[j]->rates) * 1e-9, bench::median(jobs[j]->ratios));
+    bench::report("convolution/" + partials + "/" + kDirections[j / kCount] + "/" + jobs[j]->name,
+                  jobs[j]->products / bench::median(jobs[j]->rates));
     if (j % kCount + 1 == kCount)
       std::printf("| %s | all layers | | %.2f (>= 0.60) |\n", kDirections[j / kCount], bench::median(all[j / kCount]));
   }
@@ -161,5 +165,6 @@ int main(int argc, char** argv) {
   measure(false, false, rounds, threads);
   measure(true, false, rounds, threads);
   measure(true, true, rounds, threads);
+  benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

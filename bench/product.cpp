@@ -191,6 +191,9 @@ void table(size_t extent, int rounds, int threads) {
                 !known             ? ""
                 : value >= t.least ? "yes"
                                    : "no");
+    bench::report(
+        "product/" + which[i]->name + "/" + std::to_string(extent) + (threads == 1 ? "/1 thread" : "/2 threads"),
+        products * 1e-9 / bench::median(rate[i]));
   }
 }
 
@@ -201,4 +204,5 @@ int main(int argc, char** argv) {
   const std::vector<int> given = bench::arguments(argc, argv, {{"EXTENT", 1024}, {"ROUNDS", 9}, {"THREADS", kBoth}});
   for (const int threads : {1, 2})
     if (given[2] == kBoth || given[2] == threads) table(static_cast<size_t>(given[0]), given[1], threads);
+  benchmark::RunSpecifiedBenchmarks();
 }

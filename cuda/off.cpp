@@ -7,11 +7,17 @@ namespace softamp::cuda {
 namespace {
 constexpr char kWhy[] =
     "this build has no CUDA; where nvcc is installed, `bash tests/build.sh program -DSOFTAMP_CUDA=ON` adds it";
-}
 
-std::unique_ptr<Executor> make_executor(Graph, ExecutorOptions) {
+[[noreturn]] void refuse() {
   throw std::runtime_error(std::string("backend cuda: ") + kWhy +
                            "; expected a build with CUDA, or the backend emu, which gives the same bits");
+}
+}  // namespace
+
+std::unique_ptr<Executor> make_executor(Graph, ExecutorOptions) { refuse(); }
+
+void round_as(const bulk::ChipConversion&, std::span<const float>, void*, const bulk::RandomSource&, FpStatus*) {
+  refuse();
 }
 
 std::string device_name(std::string* why) {

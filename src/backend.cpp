@@ -10,7 +10,9 @@
 #include "cuda/engine.h"
 #include "emu/engine.h"
 #include "softamp/engine/float_environment.h"
+#include "softamp/report/chip_table.h"
 #include "softamp/report/names.h"
+#include "softamp/tensor/chip_round.h"
 
 namespace softamp {
 namespace {
@@ -75,6 +77,62 @@ BackendChoice choose_backend(const ExecutorOptions& options) {
     throw std::runtime_error("backend cuda: " + why);
   }
   return {"cuda", device};
+}
+
+namespace {
+
+[[noreturn]] void refuse_round_as(const std::string& what) { throw std::invalid_argument("bulk::round_as: " + what); }
+
+/// What the device needs beyond the checks of bulk::round.
+template <class Code>
+void check_for_device(const bulk::ChipConversion& c, std::span<const float> in, std::span<Code> codes) {
+  if (c.chip != Chip::kNvidiaSm100 && c.chip != Chip::kNvidiaSm103)
+    refuse_round_as("the backend cuda has no conversion of chip " + name_of(c.chip) +
+                    "; expected nvidia_sm100 or nvidia_sm103, or the backend emu");
+  if (codes.size() != in.size())
+    refuse_round_as("the input has " + std::to_string(in.size()) + " elements and the output " +
+                    std::to_string(codes.size()));
+  if (c.to.storage_bits() != 8 * static_cast<int>(sizeof(Code)))
+    refuse_round_as("the backend cuda writes codes of " + std::to_string(c.to.storage_bits()) +
+                    " bits, the array's elements have " + std::to_string(8 * sizeof(Code)));
+  const auto *const from = reinterpret_cast<const char*>(in.data()), *const to = reinterpret_cast<char*>(codes.data());
+  if (from < to + codes.size_bytes() && to < from + in.size_bytes())
+    refuse_round_as("the output of " + std::to_string(codes.size_bytes()) + " bytes overlaps the input of " +
+                    std::to_string(in.size_bytes()) + " bytes");
+}
+
+template <class Code>
+void round_on(const std::string& backend, const bulk::ChipConversion& c, std::span<const float> in,
+              std::span<Code> codes, bulk::BulkOptions options) {
+  const ChipRounding rounding = require_chip_rounding(c.chip, c.to, c.overflow, c.bits);
+  if (rounding.from != FloatFormat::fp32())
+    refuse_round_as("chip " + name_of(c.chip) + " makes " + format_name(c.to) + " from " + format_name(rounding.from) +
+                    ", not from fp32");
+  options.random.slice = rounding.slice;
+  const Semantics semantics = chip_semantics(c.chip, c.to, c.overflow, c.bits);
+  const bool on_device = backend_called(backend) == "cuda";
+  if (!on_device && backend != "emu") throw std::invalid_argument(unknown_name_message("backend", backend, {"emu", "cuda"}));
+  if (!on_device) return bulk::round(in, c.to, codes, semantics, options);
+  if (options.isa != bulk::InstructionSet::kAuto)
+    refuse_round_as(std::string(bulk::name(options.isa)) + " is an instruction set of the CPU");
+  check_for_device(c, in, codes);
+  bulk::round(in.first(0), c.to, codes.first(0), semantics, options);  // refuses what it refuses on any backend
+  cuda::round_as(c, in, codes.data(), options.random, options.status);
+}
+
+}  // namespace
+
+void bulk::round_as(const ChipConversion& conversion, std::span<const float> in, std::span<uint8_t> codes,
+                    const BulkOptions& options, const std::string& backend) {
+  round_on(backend, conversion, in, codes, options);
+}
+void bulk::round_as(const ChipConversion& conversion, std::span<const float> in, std::span<uint16_t> codes,
+                    const BulkOptions& options, const std::string& backend) {
+  round_on(backend, conversion, in, codes, options);
+}
+void bulk::round_as(const ChipConversion& conversion, std::span<const float> in, std::span<uint32_t> codes,
+                    const BulkOptions& options, const std::string& backend) {
+  round_on(backend, conversion, in, codes, options);
 }
 
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options) {

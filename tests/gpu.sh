@@ -171,6 +171,7 @@ part() {
 
 build() {
   local generator=() architecture=${capability/./}
+  case $architecture in 100 | 103) architecture+=a ;; esac  # with what only these have (N330)
   command -v ninja >/dev/null && [ ! -f build-gpu/CMakeCache.txt ] && generator=(-G Ninja)
   cmake -S . -B build-gpu "${generator[@]}" ${nvcc:+"-DCMAKE_CUDA_COMPILER=$nvcc"} -DSOFTAMP_MINIMAL=ON -DSOFTAMP_CUDA=ON -DCMAKE_BUILD_TYPE=Release \
     "-DCMAKE_CUDA_ARCHITECTURES=$architecture-real" && cmake --build build-gpu --parallel "$(nproc)"

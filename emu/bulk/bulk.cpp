@@ -77,12 +77,25 @@ RandomPlan plan_random(const char* function, const BulkOptions& options, const R
     if (r.operation >= RandomBits::kOperations)
       refuse(function, "random operation is below 2^24, not " + std::to_string(r.operation));
   }
+  if (policy.stochastic() && r.slice) {
+    const int most = 32 / lanes_of(*r.slice), least = *r.slice == RandomSlice::kPermutedBytes ? most : 1;
+    if (policy.random_bits < least || policy.random_bits > most)
+      refuse(function, "a slice of the word has " + std::to_string(least) + ".." + std::to_string(most) +
+                           " random_bits, the policy " + std::to_string(policy.random_bits));
+  }
   RandomPlan plan{};
   plan.source = {r.seed, r.engine == RandomEngine::kPhilox7 ? 7 : 10, 0};
   plan.operation = r.operation;
   plan.step = r.step;
   plan.first_index = r.first_index;
-  plan.words = policy.stochastic() ? r.words : nullptr;
+  if (policy.stochastic()) {
+    plan.words = r.words;
+    // Halves of the generator's words, and low bits of words that elements have to themselves, are what they read anyway.
+    const bool own = r.slice == RandomSlice::kHalves    ? !r.words
+                     : r.slice == RandomSlice::kLowBits ? r.words || policy.random_bits > 16
+                                                        : false;
+    if (!own) plan.slice = r.slice;
+  }
   return plan;
 }
 
@@ -95,7 +108,7 @@ class RoundWork final : public GroupedWork {
         kernel_(choose(kernels_of(o.isa), plan_, in.type, out.type)) {
     random_ = plan_random(function, o, s.rounding(to));
     random_bits_ = plan_.stochastic ? plan_.random_bits : 0;
-    draws = plan_.stochastic && !random_.words;
+    draws = plan_.stochastic && !random_.words && !random_.slice;
     vectorised_ = out.type != Element::kF32 || plan_.values.vectorised;
     add_input(in.data, in.type, 0);
     set_output(const_cast<void*>(out.data), out.type, in.size);
@@ -150,7 +163,7 @@ class ArithmeticWork final : public GroupedWork {
     constexpr uint64_t kOne = 0x3C00;
     random_ = plan_random(function, o, s.rounding(kFp16));
     random_bits_ = plan_.round.stochastic ? plan_.round.random_bits : 0;
-    draws = plan_.round.stochastic && !random_.words;
+    draws = plan_.round.stochastic && !random_.words && !random_.slice;
     vectorised_ = plan_.vectorised;
     for (const Array* a : in)
       if (a) add_input(a->data, a->type, kOne);

@@ -38,9 +38,11 @@ class GroupedWork : public Work {
   bool vectorised_ = true;  ///< false: by the scalar reference
 
  private:
+  /// What `run` does; `words`, if not null: one for each element, from `begin` on.
+  uint8_t run_groups(size_t begin, size_t count, const uint32_t* words, uint8_t wanted, char* out, bool stream) const;
   uint8_t run_reference(size_t begin, size_t count, char* out) const;
   /// Computes `count` (<= kGroup - lead) elements as a padded group, from its position `lead` on.
-  uint8_t run_padded(size_t begin, size_t count, size_t lead, uint8_t wanted, char* out) const;
+  uint8_t run_padded(size_t begin, size_t count, size_t lead, const uint32_t* words, uint8_t wanted, char* out) const;
   /// The position of element `begin` in its draw block of 8.
   size_t lead_of(size_t begin) const { return draws ? (random_.first_index + begin) % 8 : 0; }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "softamp/numerics/random.h"
 #include "softamp/numerics/semantics.h"
@@ -79,7 +80,8 @@ struct RandomPlan {
   RandomBits source;
   uint32_t operation, step;
   uint64_t first_index;
-  const uint32_t* words;
+  const uint32_t* words;                  ///< one for each element; with `slice` for each of its groups of lanes
+  std::optional<RandomSlice> slice = {};  ///< RandomSource::slice, of a stochastic policy
 };
 
 enum class Operation : uint8_t { kAdd, kSub, kMul, kDiv, kFma };

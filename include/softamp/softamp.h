@@ -72,6 +72,7 @@
 #include "softamp/report/statistics.h"
 #include "softamp/report/tensor_text.h"
 #include "softamp/tensor/bulk.h"
+#include "softamp/tensor/chip_round.h"
 #include "softamp/tensor/dtype.h"
 #include "softamp/tensor/shape.h"
 #include "softamp/tensor/tensor.h"

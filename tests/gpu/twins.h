@@ -3,6 +3,7 @@
 // that no new branch is left out.
 #pragma once
 
+#include "cuda/casts/cvt_rs.h"
 #include "cuda/optimizers/update_math.h"
 #include "cuda/primitives.h"
 #include "softamp/kernel/elementwise.h"
@@ -46,6 +47,11 @@ enum class Operands : uint8_t { kFloats, kHalves, kDoubles, kWords };
   X(halves_fma_rn, kHalves, cuda::halves_fma_rn(w(a), w(b), w(c)))                                               \
   X(bf16s_of_rn, kFloats, number(f(a)) && number(f(b)) ? cuda::bf16s_of_rn(f(a), f(b)) : 0u)                     \
   X(wide_product, kWords, joined(cuda::wide_product(w(a), w(b))))                                                \
+  /* cuda/casts/cvt_rs.h: the instruction where compiled for 100a, 103a */                                        \
+  X(cvt_rs_f16x2, kFloats, packed<CvtRsType::kF16x2>(w(a), w(b), w(c)))                                          \
+  X(cvt_rs_bf16x2, kFloats, packed<CvtRsType::kBf16x2>(w(a), w(b), w(c)))                                        \
+  X(cvt_rs_e4m3x4, kFloats, packed<CvtRsType::kE4m3x4>(w(a), w(b), w(c)))                                        \
+  X(cvt_rs_e5m2x4, kFloats, packed<CvtRsType::kE5m2x4>(w(a), w(b), w(c)))                                        \
   /* cuda/optimizers/update_math.h */                                                                            \
   X(update_root, kDoubles, root(cuda::UpdateLane{d(a)}).v)                                                       \
   X(sum_to_odd, kDoubles, cuda::sum_to_odd(d(a), d(b)))                                                          \
@@ -94,7 +100,7 @@ inline constexpr RowInfo kRowInfo[] = {
 #undef SOFTAMP_TWIN
 };
 
-/// How many `#if`s about __CUDA_ARCH__ a file has, and what judges them beside the rows.
+/// How many `#if`s about __CUDA_ARCH__ and __CUDA_ARCH_FEAT_... a file has, and what judges them beside the rows.
 struct Branches {
   const char* file;
   int count;
@@ -111,6 +117,7 @@ inline constexpr Branches kBranches[] = {
     {"cuda/primitives.h", 5, "the rows from add_rn to wide_product"},
     {"cuda/optimizers/update_math.h", 3, "update_root, sum_to_odd, left_*"},
     {"cuda/optimizers/all_finite.cu", 1, "atomics: check_atomics, and parity of AllFinite"},
+    {"cuda/casts/cvt_rs.h", 3, "cvt_rs_*; one says what the code is compiled for"},
     {"cuda/op_kernel.h", 1, "atomics: check_atomics"},
     {"cuda/status.h", 1, "atomics: check_atomics"},
     {"cuda/products/product_problem.h", 1, "it chooses a marker"},
@@ -154,6 +161,15 @@ SOFTAMP_HD inline uint64_t mixed(uint64_t z) {
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
   z = (z ^ z >> 27) * 0x94D049BB133111EBu;
   return z ^ z >> 31;
+}
+
+/// The packed conversion of a, b, c and a number near 1 under both presets: sm_100's in the low word.
+template <CvtRsType kType>
+SOFTAMP_HD inline uint64_t packed(uint32_t a, uint32_t b, uint32_t c) {
+  const uint32_t random = static_cast<uint32_t>(mixed(uint64_t{a} << 32 | b));
+  const float x[4] = {f(a), f(b), f(c), f(0x3F800000u ^ random >> 9 ^ (random & 1) << 31)};
+  return uint64_t{cuda::cvt_rs_satfinite<kType>(Chip::kNvidiaSm103, x, random)} << 32 |
+         cuda::cvt_rs_satfinite<kType>(Chip::kNvidiaSm100, x, random);
 }
 
 /// A code of an IEEE format of this many bits and digits: an edge of it or of fp16, at most two last places off; a

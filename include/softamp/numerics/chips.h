@@ -36,6 +36,31 @@ enum class RandomSlice : uint8_t {
   kPermutedBytes,  ///< byte 1, 0, 3, 2 for i = 0, 1, 2, 3; those of the odd values with their bits reversed.
 };
 
+/// Values that one random word serves: 1, 2 or 4.
+SOFTAMP_INLINE int lanes_of(RandomSlice slice) {
+  return slice == RandomSlice::kHalves ? 2 : slice >= RandomSlice::kBytes ? 4 : 1;
+}
+/// R of r bits (1 .. 32 / lanes_of(slice); kPermutedBytes: 8) for value `lane` (0: the lowest of the packed result).
+SOFTAMP_INLINE uint32_t slice_of(RandomSlice slice, int r, uint32_t word, int lane) {
+  const uint32_t mask = ~uint32_t{0} >> (32 - r);
+  switch (slice) {
+    case RandomSlice::kLowBits: break;
+    case RandomSlice::kTopBits: return word >> (32 - r);
+    case RandomSlice::kHalves: return word >> 16 * (lane & 1) & mask;
+    case RandomSlice::kBytes: return word >> 8 * (lane & 3) & mask;
+    case RandomSlice::kPermutedBytes: {
+      uint32_t byte = word >> 8 * ((lane & 3) ^ 1) & 0xFF;
+      if (lane & 1) {
+        byte = (byte & 0xF0) >> 4 | (byte & 0x0F) << 4;
+        byte = (byte & 0xCC) >> 2 | (byte & 0x33) << 2;
+        byte = (byte & 0xAA) >> 1 | (byte & 0x55) << 1;
+      }
+      return byte;
+    }
+  }
+  return word & mask;
+}
+
 /// What a finite value too large becomes, if the chip has a choice.
 enum class ChipOverflow : uint8_t {
   kUsual,       ///< the chip's default.
@@ -61,7 +86,7 @@ struct ChipRounding {
     return saturate ? saturating : special;
   }
   /// Values that one random word serves.
-  SOFTAMP_INLINE int lanes() const { return slice == RandomSlice::kHalves ? 2 : slice >= RandomSlice::kBytes ? 4 : 1; }
+  SOFTAMP_INLINE int lanes() const { return lanes_of(slice); }
   /// Value 0 reads bits first_bit() to last_bit() of the word, and no others.
   SOFTAMP_INLINE int first_bit() const {
     return slice == RandomSlice::kTopBits ? 32 - special.random_bits : slice == RandomSlice::kPermutedBytes ? 8 : 0;
@@ -230,24 +255,7 @@ SOFTAMP_INLINE Semantics chip_semantics(Chip chip, const FloatFormat& to, ChipOv
 /// R for value `lane` (0 .. lanes() - 1; 0 is the lowest of the packed result) out of the chip's random word. Of a
 /// 64-bit draw of the IPU, lanes 2 and 3 take the high word's lanes 0 and 1.
 SOFTAMP_INLINE uint32_t chip_random(const ChipRounding& c, uint32_t word, int lane = 0) {
-  const int r = c.special.random_bits;
-  const uint32_t mask = ~uint32_t{0} >> (32 - r);
-  switch (c.slice) {
-    case RandomSlice::kLowBits: break;
-    case RandomSlice::kTopBits: return word >> (32 - r);
-    case RandomSlice::kHalves: return word >> 16 * (lane & 1) & mask;
-    case RandomSlice::kBytes: return word >> 8 * (lane & 3) & mask;
-    case RandomSlice::kPermutedBytes: {
-      uint32_t byte = word >> 8 * ((lane & 3) ^ 1) & 0xFF;
-      if (lane & 1) {
-        byte = (byte & 0xF0) >> 4 | (byte & 0x0F) << 4;
-        byte = (byte & 0xCC) >> 2 | (byte & 0x33) << 2;
-        byte = (byte & 0xAA) >> 1 | (byte & 0x55) << 1;
-      }
-      return byte;
-    }
-  }
-  return word & mask;
+  return slice_of(c.slice, c.special.random_bits, word, lane);
 }
 
 }  // namespace softamp

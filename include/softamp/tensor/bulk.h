@@ -8,12 +8,14 @@
 // Threads: oneTBB. MXCSR: any state of the caller gives the same result; control and sticky bits are left as found.
 // Errors: std::invalid_argument, naming the sizes, where the arrays differ in length, where a code does not fit its
 // type, where an output overlaps an input (but see round_values), for an unknown format, engine or policy, and for an
-// instruction set that this machine or this build lacks. Nothing is written then.
+// instruction set that this machine or this build lacks; where random_bits do not fit a slice. Nothing is written then.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "softamp/numerics/chips.h"
 #include "softamp/numerics/format.h"
 #include "softamp/numerics/semantics.h"
 #include "softamp/numerics/status.h"
@@ -31,6 +33,10 @@ struct RandomSource {
   uint64_t first_index = 0;  ///< [=0] index of element 0
   /// One word per element, of which the low random_bits are read, instead of the generator [=nullptr].
   const uint32_t* words = nullptr;
+  /// Set: element i takes its number out of a whole word of 32 bits, as a chip does (N329): it is lane j mod lanes of word
+  /// j / lanes, lanes = lanes_of(*slice). j is first_index + i, and the word the generator's 32 bits of its index; with
+  /// `words` j is i, and the word is one of theirs. [=none: a number of its own for each element]
+  std::optional<RandomSlice> slice = {};
 };
 
 /// The instruction sets with code of their own, each a superset of the one before.

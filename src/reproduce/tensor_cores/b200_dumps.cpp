@@ -14,7 +14,7 @@
 #include "softamp/report/chip_table.h"
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
-#include "softamp/tensor/bulk.h"
+#include "softamp/tensor/chip_round.h"
 #include "src/report/sha256.h"
 #include "src/reproduce/shelf.h"
 
@@ -50,24 +50,19 @@ class Dump {
   Dump(CvtRsType type, const char* name, const char* published)
       : name_(name),
         published_(published),
-        format_(CvtRs{type}.format()),
-        semantics_(chip_semantics(Chip::kNvidiaSm100, format_, ChipOverflow::kSaturating)) {
-    const ChipRounding rounding = chip_rounding(Chip::kNvidiaSm100, format_);
-    words_.assign(kChunk, chip_random(rounding, kRandom, 1));  // A is the first operand: the high half
-    low_ = static_cast<uint32_t>(fp::convert(kFp32, format_, kB, semantics_, chip_random(rounding, kRandom, 0)).code);
-  }
+        conversion_{Chip::kNvidiaSm100, CvtRs{type}.format(), ChipOverflow::kSaturating} {}
 
   /// The results of A = first, ..., first + count - 1.
   void add(uint32_t first, size_t count) {
-    for (size_t i = 0; i < count; ++i) operands_[i] = std::bit_cast<float>(first + static_cast<uint32_t>(i));
+    // A is the first operand: it lands in the high half.
+    for (size_t i = 0; i < count; ++i) operands_[2 * i + 1] = std::bit_cast<float>(first + static_cast<uint32_t>(i));
     bulk::BulkOptions options;
     options.random.words = words_.data();
     options.threads = 1;
-    bulk::round(std::span<const float>(operands_.data(), count), format_, std::span<uint16_t>(codes_.data(), count),
-                semantics_, options);
-    for (size_t i = 0; i < count; ++i) results_[i] = uint32_t{codes_[i]} << 16 | low_;
+    bulk::round_as(conversion_, std::span<const float>(operands_.data(), 2 * count),
+                   std::span<uint16_t>(codes_.data(), 2 * count), options);
     static_assert(std::endian::native == std::endian::little, "the file's order of bytes is the memory's");
-    hash_.add(results_.data(), 4 * count);
+    hash_.add(codes_.data(), 4 * count);
   }
   void finish() { digest_ = hash_.hex(); }
 
@@ -78,15 +73,12 @@ class Dump {
  private:
   const char* name_;
   const char* published_;
-  FloatFormat format_;
-  Semantics semantics_;
-  uint32_t low_ = 0;
+  bulk::ChipConversion conversion_;
   Sha256 hash_;
   std::string digest_;
-  std::vector<uint32_t> words_;
-  std::vector<float> operands_ = std::vector<float>(kChunk);
-  std::vector<uint16_t> codes_ = std::vector<uint16_t>(kChunk);
-  std::vector<uint32_t> results_ = std::vector<uint32_t>(kChunk);
+  std::vector<uint32_t> words_ = std::vector<uint32_t>(kChunk, kRandom);
+  std::vector<float> operands_ = std::vector<float>(2 * kChunk, std::bit_cast<float>(kB));
+  std::vector<uint16_t> codes_ = std::vector<uint16_t>(2 * kChunk);
 };
 
 std::string word_text(uint32_t word) { return code_text(kFp32, word); }

@@ -111,7 +111,8 @@ void round_on(const std::string& backend, const bulk::ChipConversion& c, std::sp
   options.random.slice = rounding.slice;
   const Semantics semantics = chip_semantics(c.chip, c.to, c.overflow, c.bits);
   const bool on_device = backend_called(backend) == "cuda";
-  if (!on_device && backend != "emu") throw std::invalid_argument(unknown_name_message("backend", backend, {"emu", "cuda"}));
+  if (!on_device && backend != "emu")
+    throw std::invalid_argument(unknown_name_message("backend", backend, {"emu", "cuda"}));
   if (!on_device) return bulk::round(in, c.to, codes, semantics, options);
   if (options.isa != bulk::InstructionSet::kAuto)
     refuse_round_as(std::string(bulk::name(options.isa)) + " is an instruction set of the CPU");

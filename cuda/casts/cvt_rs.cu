@@ -32,7 +32,8 @@ void round_packed(const bulk::ChipConversion& conversion, std::span<const float>
   Device device;
   device.begin_operation("round_as");
   const Memory values(device, most * sizeof(float)), results(device, most * Kernel::kBytes),
-      words(device, random.words ? most_words * sizeof(uint32_t) : sizeof(uint32_t)), flags(device, sizeof(DeviceStatus));
+      words(device, random.words ? most_words * sizeof(uint32_t) : sizeof(uint32_t)),
+      flags(device, sizeof(DeviceStatus));
   Kernel kernel = Kernel::of(conversion.chip, conversion.overflow);
   kernel.in = static_cast<const float*>(values.data());
   kernel.out = results.data();

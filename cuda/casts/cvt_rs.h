@@ -139,8 +139,7 @@ struct PackedRounding {
 #endif
     for (uint64_t i = begin; i < end; ++i) {
       const uint64_t index = first_index + i, lane = index % kLanes;
-      if (i == begin || lane == 0)
-        word = words ? words[i / kLanes] : random.bits(step, operation, index / kLanes, 32);
+      if (i == begin || lane == 0) word = words ? words[i / kLanes] : random.bits(step, operation, index / kLanes, 32);
       const Rounded r = by_policy(in[i], word, static_cast<int>(lane));
       if (!stored) store_element(out, kBytes, i, r.code);
       raise_status(status, r.flags, i);

@@ -90,7 +90,8 @@ RandomPlan plan_random(const char* function, const BulkOptions& options, const R
   plan.first_index = r.first_index;
   if (policy.stochastic()) {
     plan.words = r.words;
-    // Halves of the generator's words, and low bits of words that elements have to themselves, are what they read anyway.
+    // Halves of the generator's words, and low bits of words that elements have to themselves, are what they read
+    // anyway.
     const bool own = r.slice == RandomSlice::kHalves    ? !r.words
                      : r.slice == RandomSlice::kLowBits ? r.words || policy.random_bits > 16
                                                         : false;

@@ -80,11 +80,15 @@ Semantics RoundingOptions::semantics() const {
   return Semantics::ipu(behaviour, switches, engine);
 }
 
+ChipOverflow RoundingOptions::chip_overflow() const {
+  return !overflow                          ? ChipOverflow::kUsual
+         : *overflow == Overflow::kSaturate ? ChipOverflow::kSaturating
+                                            : ChipOverflow::kSpecial;
+}
+
 Semantics RoundingOptions::semantics(const FloatFormat& f) const {
   if (!chip) return semantics();
-  const ChipOverflow answer = !overflow                          ? ChipOverflow::kUsual
-                              : *overflow == Overflow::kSaturate ? ChipOverflow::kSaturating
-                                                                 : ChipOverflow::kSpecial;
+  const ChipOverflow answer = chip_overflow();
   try {
     const ChipRounding rounding = require_chip_rounding(*chip, f, answer, bits);
     const bool nan = rounding.special.overflow == Overflow::kNan || !f.has_infinity();

@@ -80,6 +80,8 @@ struct RoundingOptions {
   void add_chip(CLI::App& app);      ///< --chip; after the others
 
   int random_bits() const;
+  /// --overflow as a chip's answer.
+  ChipOverflow chip_overflow() const;
   /// The semantics of an operation. Preset `ipu`: nearest or stochastic, saturate or nan, else UsageError; its
   /// behaviour flags are off, except for esr (stochastic) and nanoo (overflow nan).
   Semantics semantics() const;

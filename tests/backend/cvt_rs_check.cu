@@ -159,7 +159,8 @@ bool check_array(Chip chip, ChipOverflow overflow, uint32_t* device) {
   const Semantics semantics = chip_semantics(chip, form.format(), overflow);
   std::vector<uint32_t> in(kCount / 2), codes(kCount / 2);
   for (uint32_t i = 0; i < in.size(); ++i) in[i] = operands_of(i / 4).value[i % 4];
-  if (!succeeded(cudaMemcpy(device, in.data(), in.size() * sizeof(uint32_t), cudaMemcpyHostToDevice), "copy")) return false;
+  if (!succeeded(cudaMemcpy(device, in.data(), in.size() * sizeof(uint32_t), cudaMemcpyHostToDevice), "copy"))
+    return false;
   bool equal = true;
   for (const uint64_t first : {uint64_t{0}, uint64_t{5}}) {
     auto kernel = cuda::PackedRounding<kType>::of(chip, overflow);

@@ -47,7 +47,7 @@ enum class Operands : uint8_t { kFloats, kHalves, kDoubles, kWords };
   X(halves_fma_rn, kHalves, cuda::halves_fma_rn(w(a), w(b), w(c)))                                               \
   X(bf16s_of_rn, kFloats, number(f(a)) && number(f(b)) ? cuda::bf16s_of_rn(f(a), f(b)) : 0u)                     \
   X(wide_product, kWords, joined(cuda::wide_product(w(a), w(b))))                                                \
-  /* cuda/casts/cvt_rs.h: the instruction where compiled for 100a, 103a */                                        \
+  /* cuda/casts/cvt_rs.h: the instruction where compiled for 100a, 103a */                                       \
   X(cvt_rs_f16x2, kFloats, packed<CvtRsType::kF16x2>(w(a), w(b), w(c)))                                          \
   X(cvt_rs_bf16x2, kFloats, packed<CvtRsType::kBf16x2>(w(a), w(b), w(c)))                                        \
   X(cvt_rs_e4m3x4, kFloats, packed<CvtRsType::kE4m3x4>(w(a), w(b), w(c)))                                        \

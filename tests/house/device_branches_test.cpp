@@ -20,7 +20,8 @@ TEST(DeviceBranches, AreAllAmongTheTwins) {
       if (!entry.is_regular_file()) continue;
       std::ifstream in(entry.path());
       for (std::string line; std::getline(in, line);)
-        if (line.starts_with("#") && (line.find("__CUDA_ARCH__") != std::string::npos || line.find("__CUDA_ARCH_FEAT_") != std::string::npos))
+        if (line.starts_with("#") &&
+            (line.find("__CUDA_ARCH__") != std::string::npos || line.find("__CUDA_ARCH_FEAT_") != std::string::npos))
           ++found[std::filesystem::relative(entry.path(), kRoot).generic_string()];
     }
   std::map<std::string, int> known;

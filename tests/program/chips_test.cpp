@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "softamp/data/npy.h"
+#include "softamp/numerics/random.h"
 #include "tests/csv.h"
 #include "tests/program/process.h"
 
@@ -226,6 +227,51 @@ TEST_F(RoundByChip, TheWordMeansWhatItMeansInChips) {
       EXPECT_EQ(found, expected) << name << " word " << word;
     }
   }
+}
+
+/// --packed: one word for four neighbours, each by its byte; sm_103 takes them in another order. Half a quantum above 1
+/// goes up where its byte reaches 80.
+TEST_F(RoundByChip, PackedWordsServeNeighbours) {
+  std::vector<float> values(11, 1.0625f);
+  values[10] = 1e9f;
+  const std::string in = array("in.npy", npy::ElementType::kFloat32, values), out = folder_.file("out.npy");
+  const std::string words = array<uint32_t>("r.npy", npy::ElementType::kUint32, {0x00000080, 0x80000000, 0x00000001});
+  const auto round = [&](const std::string& options) {
+    return "round " + in + " " + out + " --format e4m3 " + options;
+  };
+  const auto codes = [&](const std::string& options) {
+    const json summary = answer(round(options + " --json"));
+    EXPECT_EQ(summary["settings"]["packed"], true);
+    EXPECT_EQ(summary["flags"]["overflow"]["first_index"], 10);
+    npy::Reader reader(out);
+    std::vector<uint8_t> read(values.size());
+    reader.read(read.data(), read.size());
+    return read;
+  };
+  using Codes = std::vector<uint8_t>;
+  EXPECT_EQ(codes("--chip nvidia_sm100 --packed --random-bits " + words),
+            (Codes{0x39, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x39, 0x38, 0x38, 0x7E}));
+  EXPECT_EQ(codes("--chip nvidia_sm103 --packed --random-bits " + words),
+            (Codes{0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x39, 0x38, 0x38, 0x39, 0x7E}));
+  Codes drawn;
+  for (uint64_t i = 0; i < values.size(); ++i) {
+    const uint32_t byte = RandomBits{7}.bits(0, 0, i / 4, 32) >> 8 * (i % 4) & 0xFF;
+    drawn.push_back(i == 10 ? 0x7E : byte >= 0x80 ? 0x39 : 0x38);
+  }
+  EXPECT_EQ(codes("--chip nvidia_sm100 --packed --seed 7"), drawn);
+
+  EXPECT_EQ(error_of(round("--packed")), "softamp round: --packed: expected --chip beside it, whose words they are\n");
+  const std::string two = array<uint32_t>("r2.npy", npy::ElementType::kUint32, {1, 2});
+  EXPECT_EQ(error_of(round("--chip nvidia_sm100 --packed --random-bits " + two)),
+            "softamp round: " + two + ": 2 words; expected 3, one for every 4 of 11 elements\n");
+  const std::string half = array<uint16_t>("r3.npy", npy::ElementType::kUint16, {1, 2, 3});
+  EXPECT_EQ(error_of(round("--chip nvidia_sm100 --packed --random-bits " + half)),
+            "softamp round: " + half + ": type '<u2'; expected whole words with --packed, '<u4'\n");
+  for (const char* other :
+       {"--chip amd_cdna4 --packed", "--chip nvidia_sm100", "--chip nvidia_sm100 --packed --values"})
+    EXPECT_EQ(error_of(round(std::string(other) + " --backend cuda")),
+              "softamp round: --backend: 'cuda': rounds to codes with --packed --chip nvidia_sm100 or nvidia_sm103; "
+              "expected these beside it, no --values, or emu, which gives the same bits\n");
 }
 
 /// Numbers too narrow for what is read of them could never be large.

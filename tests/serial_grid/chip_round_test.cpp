@@ -7,14 +7,13 @@
 #include <random>
 #include <vector>
 
-#include "cuda/fast_round.h"
 #include "softamp/report/chip_table.h"
 #include "softamp/report/names.h"
 
-namespace softamp::serial_grid {
-void round_as(const bulk::ChipConversion& conversion, std::span<const float> in, void* codes,
-              const bulk::RandomSource& random, FpStatus* status);
-}
+#define cuda serial_grid  // as the library of this folder has it
+#include "cuda/casts/cvt_rs.h"
+#include "cuda/engine.h"
+#undef cuda
 
 namespace softamp {
 namespace {
@@ -91,7 +90,7 @@ TEST(ChipRoundKernel, TameNumbersToo) {
     x = std::bit_cast<float>((static_cast<uint32_t>(random()) & 0x80FFFFFFu) + 0x3B000000u);  // 2^-9 .. 2^-7
   for (const ChipConversion& c : conversions()) compare_rounds(c, in, {RandomEngine::kPhilox, 77}, false);
   for (const FloatFormat& to : {kFp16, kBf16})
-    EXPECT_TRUE(cuda::FastRound::of(to, chip_semantics(Chip::kNvidiaSm100, to), false, true).usable);
+    EXPECT_TRUE(serial_grid::FastRound::of(to, chip_semantics(Chip::kNvidiaSm100, to), false, true).usable);
 }
 
 /// More than the device takes at a time: places, words and flags go on.
@@ -99,13 +98,32 @@ TEST(ChipRoundKernel, LongArrays) {
   std::vector<float> in((size_t{1} << 22) + 99, 1 + 0x1p-11f);
   in[in.size() - 7] = 1e30f;
   std::vector<uint32_t> words(in.size() / 2 + 1);
-  std::mt19937 random(3);
-  for (uint32_t& w : words) w = random();
+  std::mt19937_64 random(3);
+  for (uint32_t& w : words) w = static_cast<uint32_t>(random());
   bulk::RandomSource r;
   r.first_index = 5;
   compare_rounds({Chip::kNvidiaSm100, kFp16, ChipOverflow::kSpecial, 0}, in, r, true);
   r.words = words.data();
   compare_rounds({Chip::kNvidiaSm100, kBf16, ChipOverflow::kSpecial, 0}, in, r, false);
+}
+
+/// A last group that is not whole is not written whole: what lies behind the array is not the kernel's.
+TEST(ChipRoundKernel, WritesNothingBehindItsEnd) {
+  alignas(16) const float in[32] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+  for (uint64_t size = 0; size <= 13; ++size) {
+    alignas(16) uint16_t out[32] = {};
+    auto kernel = serial_grid::PackedRounding<CvtRsType::kF16x2>::of(Chip::kNvidiaSm100, ChipOverflow::kUsual);
+    kernel.in = in;
+    kernel.out = out;
+    kernel.random = {1, 10, 0};
+    kernel.size = size;
+    kernel.vectors = true;
+    const serial_grid::Grid grid{1, 2, 0};
+    std::vector<unsigned char> shared;
+    serial_grid::SerialBlock block(grid, 0, false, shared);
+    kernel(block);
+    for (size_t i = 0; i < 32; ++i) EXPECT_EQ(out[i] != 0, i < size) << i << " of " << size;
+  }
 }
 
 /// A part of the two dumps of a B200 (N343), whose digests the CPU engine gives: A lands high, B low.

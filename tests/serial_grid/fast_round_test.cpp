@@ -1,7 +1,5 @@
 // cuda/primitives.h and cuda/fast_round.h on the host: every primitive against the one rounding, and the fast
 // formulations against fp::convert over every exponent, around every boundary, under every policy that they take.
-#include "cuda/fast_round.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
@@ -9,10 +7,14 @@
 
 #include "softamp/numerics/operations.h"
 
+#define cuda serial_grid  // as the library of this folder has it
+#include "cuda/fast_round.h"
+#undef cuda
+
 namespace softamp {
 namespace {
 
-using cuda::FastRound;
+using serial_grid::FastRound;
 
 /// fp32 patterns: every exponent with random and extreme mantissas, and the neighbourhoods of what may go wrong.
 std::vector<uint32_t> patterns(uint64_t seed, int each) {
@@ -209,21 +211,22 @@ TEST(Primitives, AreTheRoundingsOfExactResults) {
     // Often a sum that nearly cancels.
     const uint32_t c = k % 4 ? operand(random) : bits(-(value(a) * value(b))) + static_cast<uint32_t>(random() % 3);
     const float x = value(a), y = value(b), z = value(c);
-    ASSERT_TRUE(same(cuda::add_rz(x, y), fp::add(kFp32, a, b, zero).code)) << std::hex << a << " " << b;
-    ASSERT_TRUE(same(cuda::sub_rz(x, y), fp::sub(kFp32, a, b, zero).code)) << std::hex << a << " " << b;
-    ASSERT_TRUE(same(cuda::mul_rz(x, y), fp::mul(kFp32, a, b, zero).code)) << std::hex << a << " " << b;
-    ASSERT_TRUE(same(cuda::div_rz(x, y), fp::div(kFp32, a, b, zero).code)) << std::hex << a << " " << b;
-    ASSERT_TRUE(same(cuda::sqrt_rz(x), fp::sqrt(kFp32, a, zero).code)) << std::hex << a;
-    ASSERT_TRUE(same(cuda::fma_rz(x, y, z), fp::fma(kFp32, a, b, c, zero).code))
+    ASSERT_TRUE(same(serial_grid::add_rz(x, y), fp::add(kFp32, a, b, zero).code)) << std::hex << a << " " << b;
+    ASSERT_TRUE(same(serial_grid::sub_rz(x, y), fp::sub(kFp32, a, b, zero).code)) << std::hex << a << " " << b;
+    ASSERT_TRUE(same(serial_grid::mul_rz(x, y), fp::mul(kFp32, a, b, zero).code)) << std::hex << a << " " << b;
+    ASSERT_TRUE(same(serial_grid::div_rz(x, y), fp::div(kFp32, a, b, zero).code)) << std::hex << a << " " << b;
+    ASSERT_TRUE(same(serial_grid::sqrt_rz(x), fp::sqrt(kFp32, a, zero).code)) << std::hex << a;
+    ASSERT_TRUE(same(serial_grid::fma_rz(x, y, z), fp::fma(kFp32, a, b, c, zero).code))
         << std::hex << a << " " << b << " " << c;
-    ASSERT_TRUE(same(cuda::fma_rd(x, y, z), fp::fma(kFp32, a, b, c, down).code))
+    ASSERT_TRUE(same(serial_grid::fma_rd(x, y, z), fp::fma(kFp32, a, b, c, down).code))
         << std::hex << a << " " << b << " " << c;
-    ASSERT_TRUE(same(cuda::fma_ru(x, y, z), fp::fma(kFp32, a, b, c, up).code)) << std::hex << a << " " << b << " " << c;
-    ASSERT_TRUE(same(cuda::fma_rn(x, y, z), fp::fma(kFp32, a, b, c, near).code))
+    ASSERT_TRUE(same(serial_grid::fma_ru(x, y, z), fp::fma(kFp32, a, b, c, up).code))
         << std::hex << a << " " << b << " " << c;
-    ASSERT_TRUE(same(cuda::add_rn(x, y), fp::add(kFp32, a, b, near).code));
-    ASSERT_TRUE(same(cuda::div_rn(x, y), fp::div(kFp32, a, b, near).code));
-    ASSERT_TRUE(same(cuda::sqrt_rn(x), fp::sqrt(kFp32, a, near).code));
+    ASSERT_TRUE(same(serial_grid::fma_rn(x, y, z), fp::fma(kFp32, a, b, c, near).code))
+        << std::hex << a << " " << b << " " << c;
+    ASSERT_TRUE(same(serial_grid::add_rn(x, y), fp::add(kFp32, a, b, near).code));
+    ASSERT_TRUE(same(serial_grid::div_rn(x, y), fp::div(kFp32, a, b, near).code));
+    ASSERT_TRUE(same(serial_grid::sqrt_rn(x), fp::sqrt(kFp32, a, near).code));
   }
 }
 
@@ -234,17 +237,19 @@ TEST(Primitives, ConvertHalves) {
   p.mode = RoundingMode::kTowardZero;
   const Semantics zero = Semantics::ieee(p);
   for (const uint32_t code : patterns(3, 300)) {
-    ASSERT_EQ(cuda::half_of_rn(value(code)), fp::convert(kFp32, kFp16, code, nearest).code) << std::hex << code;
-    ASSERT_EQ(cuda::half_of_rz(value(code)), fp::convert(kFp32, kFp16, code, zero).code) << std::hex << code;
+    ASSERT_EQ(serial_grid::half_of_rn(value(code)), fp::convert(kFp32, kFp16, code, nearest).code) << std::hex << code;
+    ASSERT_EQ(serial_grid::half_of_rz(value(code)), fp::convert(kFp32, kFp16, code, zero).code) << std::hex << code;
     if (kFp32.is_nan(code)) continue;
-    ASSERT_EQ(cuda::bf16_of_rn(value(code)), fp::convert(kFp32, kBf16, code, nearest).code) << std::hex << code;
+    ASSERT_EQ(serial_grid::bf16_of_rn(value(code)), fp::convert(kFp32, kBf16, code, nearest).code) << std::hex << code;
     if (!kFp32.is_infinity(code)) {
-      ASSERT_EQ(cuda::bf16_of_rz(value(code)), fp::convert(kFp32, kBf16, code, zero).code) << std::hex << code;
+      ASSERT_EQ(serial_grid::bf16_of_rz(value(code)), fp::convert(kFp32, kBf16, code, zero).code) << std::hex << code;
     }
   }
   for (uint32_t code = 0; code < 0x10000u; ++code) {
-    ASSERT_TRUE(same(cuda::float_of_half(code), fp::convert(kFp16, kFp32, code, nearest).code)) << std::hex << code;
-    ASSERT_TRUE(same(cuda::float_of_bf16(code), fp::convert(kBf16, kFp32, code, nearest).code)) << std::hex << code;
+    ASSERT_TRUE(same(serial_grid::float_of_half(code), fp::convert(kFp16, kFp32, code, nearest).code))
+        << std::hex << code;
+    ASSERT_TRUE(same(serial_grid::float_of_bf16(code), fp::convert(kBf16, kFp32, code, nearest).code))
+        << std::hex << code;
   }
 }
 
@@ -259,9 +264,9 @@ TEST(Primitives, PackedHalvesRoundOnce) {
     const uint32_t a = static_cast<uint32_t>(draw), b = static_cast<uint32_t>(draw >> 32),
                    c = static_cast<uint32_t>(more);
     const uint64_t a0 = a & 0xFFFFu, a1 = a >> 16, b0 = b & 0xFFFFu, b1 = b >> 16, c0 = c & 0xFFFFu, c1 = c >> 16;
-    ASSERT_EQ(cuda::halves_add_rn(a, b), packed(fp::add(kFp16, a0, b0, s).code, fp::add(kFp16, a1, b1, s).code));
-    ASSERT_EQ(cuda::halves_mul_rn(a, b), packed(fp::mul(kFp16, a0, b0, s).code, fp::mul(kFp16, a1, b1, s).code));
-    ASSERT_EQ(cuda::halves_fma_rn(a, b, c),
+    ASSERT_EQ(serial_grid::halves_add_rn(a, b), packed(fp::add(kFp16, a0, b0, s).code, fp::add(kFp16, a1, b1, s).code));
+    ASSERT_EQ(serial_grid::halves_mul_rn(a, b), packed(fp::mul(kFp16, a0, b0, s).code, fp::mul(kFp16, a1, b1, s).code));
+    ASSERT_EQ(serial_grid::halves_fma_rn(a, b, c),
               packed(fp::fma(kFp16, a0, b0, c0, s).code, fp::fma(kFp16, a1, b1, c1, s).code));
   }
 }
@@ -280,10 +285,10 @@ TEST(Primitives, WordsAreTheEnvironments) {
           if (tables) e.table[1] = {table.data(), 32};
           const RoundingPolicy p = RoundingPolicy::stochastic_carry(r);
           const uint32_t mask = ~0u >> (32 - r);
-          const cuda::RandomWords words = cuda::random_words(e, 1, first, r);
+          const serial_grid::RandomWords words = serial_grid::random_words(e, 1, first, r);
           for (uint64_t k = 0; k < 8; ++k) {
             EXPECT_EQ(words.word[k] & mask, e.draw(p, 1, first + k) & mask);
-            EXPECT_EQ(cuda::random_word(e, e.step, 1, first + k, r) & mask, e.draw(p, 1, first + k) & mask);
+            EXPECT_EQ(serial_grid::random_word(e, e.step, 1, first + k, r) & mask, e.draw(p, 1, first + k) & mask);
           }
         }
 }

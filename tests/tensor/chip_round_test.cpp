@@ -1,5 +1,5 @@
-// Arrays as chips convert them (tensor/chip_round.h), against the definition: fp::convert of each element, with the part
-// of its word that chip_random takes.
+// Arrays as chips convert them (tensor/chip_round.h), against the definition: fp::convert of each element, with the
+// part of its word that chip_random takes.
 #include "softamp/tensor/chip_round.h"
 
 #include <cmath>
@@ -132,7 +132,8 @@ TEST(ChipRound, SlicesServeValuesAndArithmeticToo) {
     bulk::round_values(in, kE5m2, values, s, o);
     bulk::mul(a, b, products, s, o);
     for (size_t i = 0; i < in.size(); ++i) {
-      const uint32_t number = slice_of(RandomSlice::kBytes, 8, RandomBits{}.bits(0, 0, (2 + i) / 4, 32), static_cast<int>((2 + i) % 4));
+      const uint32_t number =
+          slice_of(RandomSlice::kBytes, 8, RandomBits{}.bits(0, 0, (2 + i) / 4, 32), static_cast<int>((2 + i) % 4));
       const uint64_t code = fp::convert(kBinary64, kE5m2, std::bit_cast<uint64_t>(in[i]), s, number).code;
       ASSERT_EQ(std::bit_cast<uint32_t>(fp::to_float(kE5m2, code)), std::bit_cast<uint32_t>(values[i])) << i;
       ASSERT_EQ(fp::mul(kFp16, a[i], b[i], s, number).code, products[i]) << bulk::name(set) << " " << i;

@@ -33,9 +33,9 @@ struct RandomSource {
   uint64_t first_index = 0;  ///< [=0] index of element 0
   /// One word per element, of which the low random_bits are read, instead of the generator [=nullptr].
   const uint32_t* words = nullptr;
-  /// Set: element i takes its number out of a whole word of 32 bits, as a chip does (N329): it is lane j mod lanes of word
-  /// j / lanes, lanes = lanes_of(*slice). j is first_index + i, and the word the generator's 32 bits of its index; with
-  /// `words` j is i, and the word is one of theirs. [=none: a number of its own for each element]
+  /// Set: element i takes its number out of a whole word of 32 bits, as a chip does (N329): it is lane j mod lanes of
+  /// word j / lanes, lanes = lanes_of(*slice). j is first_index + i, and the word the generator's 32 bits of its index;
+  /// with `words` j is i, and the word is one of theirs. [=none: a number of its own for each element]
   std::optional<RandomSlice> slice = {};
 };
 

@@ -20,13 +20,13 @@ struct ChipConversion {
 
 /// codes[i] = in[i] as the chip converts it. Of `options`, random.slice is not read: it is the chip's.
 ///
-/// backend ("emu", "cuda" or "gpu") [="emu"]; the bits do not depend on it. "cuda" has nvidia_sm100 and nvidia_sm103. Code
-/// compiled for the chip of the preset converts by its instruction cvt.rs, other code by the same policy: the preset
-/// decides, not the machine.
+/// backend ("emu", "cuda" or "gpu") [="emu"]; the bits do not depend on it. "cuda" has nvidia_sm100 and nvidia_sm103.
+/// Code compiled for the chip of the preset converts by its instruction cvt.rs, other code by the same policy: the
+/// preset decides, not the machine.
 ///
 /// Throws std::invalid_argument as bulk::round does; and where the chip has no such conversion, or not from fp32, where
-/// the backend has none of this chip, for an instruction set with "cuda", and for codes that are wider than the format's
-/// there. std::runtime_error: "cuda" without a device, or one that fails; some codes may be written then.
+/// the backend has none of this chip, for an instruction set with "cuda", and for codes that are wider than the
+/// format's there. std::runtime_error: "cuda" without a device, or one that fails; some codes may be written then.
 void round_as(const ChipConversion& conversion, std::span<const float> in, std::span<uint8_t> codes,
               const BulkOptions& options = {}, const std::string& backend = "emu");
 void round_as(const ChipConversion& conversion, std::span<const float> in, std::span<uint16_t> codes,

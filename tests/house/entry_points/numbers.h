@@ -9,7 +9,7 @@
 #include "softamp/report/running_sum.h"
 #include "softamp/report/statistics.h"
 #include "softamp/report/tensor_text.h"
-#include "softamp/tensor/bulk.h"
+#include "softamp/tensor/chip_round.h"
 #include "tests/house/entry_points/entry_point.h"
 
 namespace softamp::house {
@@ -116,6 +116,22 @@ inline std::string images() {
   return text + all(hash_text(made.pixels.data(), made.pixels.size()));
 }
 
+inline std::string arrays_of_chips() {
+  std::vector<float> in(40000);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = __builtin_bit_cast(float, static_cast<uint32_t>(i * 107339));
+  std::string text;
+  for (const Chip chip : {Chip::kNvidiaSm103, Chip::kAmdCdna4, Chip::kExact}) {
+    std::vector<uint8_t> codes(in.size());
+    FpStatus status;
+    bulk::BulkOptions o;
+    o.threads = 2;
+    o.status = &status;
+    bulk::round_as({chip, kE4m3, ChipOverflow::kUsual, 0}, in, std::span<uint8_t>(codes), o);
+    text += all(hash_text(codes.data(), codes.size()), uint64_t{status.flags}, status.first_index[0]);
+  }
+  return text;
+}
+
 inline std::string chips() {
   std::string text;
   for (const ChipRow& row : chip_rows(Chip::kExact, 5)) text += dyadic_text(row.bias) + dyadic_text(row.subnormal_bias);
@@ -126,6 +142,7 @@ inline std::vector<EntryPoint> numbers() {
   return {
       {"tensor/tensor.h", "from_values, full, values", tensors_of_every_dtype},
       {"tensor/bulk.h", "round, widen, add, ...", bulk_operations},
+      {"tensor/chip_round.h", "round_as", arrays_of_chips},
       {"report/tensor_text.h", "tensor_text", [] { return tensor_text(Tensor::full(DType::kFloat64, {3}, 5e-324)); }},
       {"report/number_text.h", "shortest_decimal, ...", texts_of_numbers},
       {"report/running_sum.h", "running_sum", a_running_sum},

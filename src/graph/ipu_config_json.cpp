@@ -20,9 +20,8 @@ void add_at(OrderedJson& tree, std::string_view name, OrderedJson value) {
 ConfigValue value_of(const std::string& name, const OrderedJson& json) {
   if (json.is_boolean()) return json.get<bool>();
   if (json.is_number_integer()) {
-    if (json.is_number_unsigned() && json.get<uint64_t>() > INT64_MAX)
-      throw std::invalid_argument(name + " is " + json.dump() + "; expected a whole number of 64 bits");
-    return json.get<int64_t>();
+    if (const auto number = whole_number_in<int64_t>(json)) return *number;
+    throw std::invalid_argument(name + " is " + json.dump() + "; expected a whole number of 64 bits");
   }
   if (json.is_string()) return json.get<std::string>();
   PoplarOptions options;

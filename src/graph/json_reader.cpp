@@ -167,9 +167,8 @@ std::vector<int> ordered(const std::vector<NodeEntry>& entries, const JsonOption
 }
 
 int64_t read_int(const Json& value, const std::string& place) {
-  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX))
-    fail_at(place, "expected an integer of 64 bits, found " + found(value));
-  return value.get<int64_t>();
+  if (const auto number = whole_number_in<int64_t>(value)) return *number;
+  fail_at(place, "expected an integer of 64 bits, found " + found(value));
 }
 
 Attribute read_attribute(AttributeKind kind, const Json& value, const JsonOptions& o, uint64_t& budget,

@@ -9,6 +9,7 @@
 #include "softamp/report/number_text.h"
 #include "src/graph/base64.h"
 #include "src/graph/nearest_name.h"
+#include "src/report/read_json.h"
 
 namespace softamp::graph_detail {
 namespace {
@@ -56,16 +57,14 @@ uint64_t element_code(const Json& value, DType dtype, const std::string& place) 
   if (is_floating(dtype)) return float_code(value, dtype, place);
   if (dtype == DType::kBool) {
     if (value.is_boolean()) return value.get<bool>();
-    if (value.is_number_integer() && (value == 0 || value == 1)) return value.get<int>() != 0;
+    if (const auto bit = whole_number_in<uint64_t>(value, 0, 1)) return *bit;
     fail_at(place, "expected true or false, found " + found(value));
   }
   if (value.is_string())
     if (const auto code = parse_code(value.get_ref<const std::string&>(), 32, place)) return *code;
-  const bool fits = value.is_number_integer() && (value.is_number_unsigned() ? value.get<uint64_t>() <= INT32_MAX
-                                                                             : value.get<int64_t>() >= INT32_MIN &&
-                                                                                   value.get<int64_t>() <= INT32_MAX);
-  if (!fits) fail_at(place, "expected an int32, found " + found(value));
-  return static_cast<uint32_t>(value.get<int32_t>());
+  const auto number = whole_number_in<int32_t>(value);
+  if (!number) fail_at(place, "expected an int32, found " + found(value));
+  return static_cast<uint32_t>(*number);
 }
 
 void store(Tensor& tensor, size_t i, uint64_t code) {
@@ -138,9 +137,9 @@ Shape read_shape(const Json& value, const std::string& place) {
   std::vector<int64_t> extents;
   for (const Json& extent : value) {
     if (!extent.is_number_integer()) fail_at(place, "expected a dimension, an integer from 0, found " + found(extent));
-    if (extent.is_number_unsigned() && extent.get<uint64_t>() > INT64_MAX)
-      fail_at(place, "dimension " + std::to_string(extent.get<uint64_t>()) + " is above 2^40");
-    extents.push_back(extent.get<int64_t>());
+    const auto number = whole_number_in<int64_t>(extent);
+    if (!number) fail_at(place, "dimension " + extent.dump() + " is above 2^40");
+    extents.push_back(*number);
   }
   try {
     return Shape(std::span<const int64_t>(extents));

@@ -89,15 +89,15 @@ class Reader {
   [[noreturn]] void refuse(const std::string& what) const {
     throw std::invalid_argument(name_ + ", line " + std::to_string(line) + ": " + what);
   }
-  /// A field of a tensor's line.
+  /// A field of a tensor's line. T: an integer, from 0; std::string; OrderedJson, for any value.
   template <class T>
   T field(const OrderedJson& json, const char* key) const {
-    const auto found = json.find(key);
-    // Not by get() alone, which converts 1e300 to an integer, too.
-    const bool fits = found != json.end() && (std::is_integral_v<T> ? found->is_number_integer() : true);
-    try {
-      if (fits) return found->template get<T>();
-    } catch (const OrderedJson::exception&) {
+    if (const auto found = json.find(key); found != json.end()) {
+      if constexpr (std::is_integral_v<T>) {
+        if (const std::optional<T> number = whole_number_in<T>(*found, 0)) return *number;
+      } else if (std::is_same_v<T, OrderedJson> || found->is_string()) {
+        return found->template get<T>();
+      }
     }
     refuse(std::string("expected a field \"") + key + "\"");
   }
@@ -114,10 +114,8 @@ class Reader {
     if (!head.contains("arithmetic") && head.value("spec", OrderedJson()) == 1) return 0;
     const OrderedJson found = head.value("arithmetic", OrderedJson());
     constexpr int kMost = 1000000;
-    if (!found.is_number_integer() || found < 1 || found > kMost)
-      refuse("version of the arithmetic " + found.dump() + "; expected \"arithmetic\" to be 1.." +
-             std::to_string(kMost));
-    return found.get<int>();
+    if (const std::optional<int> number = whole_number_in<int>(found, 1, kMost)) return *number;
+    refuse("version of the arithmetic " + found.dump() + "; expected \"arithmetic\" to be 1.." + std::to_string(kMost));
   }
 
   std::string name_;

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace softamp {
 
@@ -52,6 +55,21 @@ Json read_json_or_discard(std::string_view text, const JsonLimits& limits = {}) 
   } catch (const JsonError&) {
     return Json(Json::value_t::discarded);
   }
+}
+
+/// The value as a whole number in least..most; none for all else: another kind of value, a number with a point or an
+/// exponent, one beyond the range. nlohmann's own conversion takes any number for any other: 2^63 becomes negative, and
+/// what becomes of 1e300 is undefined. So whole numbers are read by this function alone.
+template <class T, class Json>
+std::optional<T> whole_number_in(const Json& value, T least = std::numeric_limits<T>::min(),
+                                 T most = std::numeric_limits<T>::max()) {
+  const auto within = [&](auto number) -> std::optional<T> {
+    if (std::cmp_less(number, least) || std::cmp_greater(number, most)) return std::nullopt;
+    return static_cast<T>(number);
+  };
+  if (!value.is_number_integer()) return std::nullopt;
+  if (value.is_number_unsigned()) return within(value.template get_ref<const typename Json::number_unsigned_t&>());
+  return within(value.template get_ref<const typename Json::number_integer_t&>());
 }
 
 }  // namespace softamp

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/report/newer_file.h"
+#include "src/report/read_json.h"
 #include "src/report/reason.h"
 
 namespace softamp::reproduce {
@@ -63,12 +64,19 @@ void spell_out(Json& json) {
 }
 
 double number_from(const Json& json) {
-  if (!json.is_string()) return json.get<double>();
+  if (json.is_number()) return json.get<double>();
+  if (!json.is_string()) throw std::invalid_argument(json.dump() + " is no number");
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::string text = json;
   if (text == "nan") return std::nan("");
   if (text == "inf" || text == "-inf") return text == "inf" ? kInfinity : -kInfinity;
   throw std::invalid_argument("'" + text + "' is no number");
+}
+
+int whole_number_from(const Json& object, const char* key, int most) {
+  if (const auto number = whole_number_in<int>(object.at(key), 0, most)) return *number;
+  throw std::invalid_argument("'" + std::string(key) + "' is " + object.at(key).dump() +
+                              "; expected a whole number in 0.." + std::to_string(most));
 }
 
 Json numbers_json(const std::vector<double>& values) {
@@ -89,7 +97,7 @@ Json range_json(const std::optional<PlotRange>& range) {
 
 std::optional<PlotRange> range_from(const Json& json) {
   if (json.is_null()) return std::nullopt;
-  return PlotRange{json.at(0), json.at(1)};
+  return PlotRange{number_from(json.at(0)), number_from(json.at(1))};
 }
 
 Json figure_json(const Figure& figure) {
@@ -121,20 +129,21 @@ Json figure_json(const Figure& figure) {
 }
 
 Figure figure_from(const Json& json) {
+  constexpr int kGreatestBase = 10, kGreatestColour = 1 << 20;  // the palette begins again
   Figure figure{json.at("name"), {}, json.at("caption")};
   Plot& plot = figure.plot;
   plot.title = json.at("title");
   plot.subtitle = json.at("subtitle");
   plot.x_label = json.at("x_label");
   plot.y_label = json.at("y_label");
-  plot.x_log = json.at("x_log");
-  plot.y_log = json.at("y_log");
+  plot.x_log = whole_number_from(json, "x_log", kGreatestBase);
+  plot.y_log = whole_number_from(json, "y_log", kGreatestBase);
   plot.x_range = range_from(json.at("x_range"));
   plot.y_range = range_from(json.at("y_range"));
   plot.equal_aspect = json.at("equal_aspect");
   for (const Json& c : json.at("curves"))
     plot.curves.push_back({c.at("title"), value_in(style_names(), c.at("style")), numbers_from(c.at("x")),
-                           numbers_from(c.at("y")), c.at("colour"), c.at("dashed")});
+                           numbers_from(c.at("y")), whole_number_from(c, "colour", kGreatestColour), c.at("dashed")});
   return figure;
 }
 
@@ -260,7 +269,7 @@ Result result_from_json(const Json& json) {
     result.program = json.value("program", std::string());
     result.command = json.at("command");
     result.request = json.at("request");
-    result.seconds = json.at("seconds");
+    result.seconds = number_from(json.at("seconds"));
     if (json.contains("failed"))
       result.failed = json.at("failed");
     else

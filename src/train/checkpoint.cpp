@@ -36,6 +36,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+using train_detail::float_number;
 using train_detail::whole_number;
 
 constexpr const char* kName = "the checkpoint";
@@ -143,7 +144,7 @@ Trainer::State state_of(const Json& json) {
   s.optimizer_step = whole_number(json, "optimizer_step");
   s.executions = static_cast<uint32_t>(whole_number(json, "executions", std::numeric_limits<uint32_t>::max()));
   const Json& l = json.at("loss_scale");
-  s.loss_scale.scale = l.at("scale");
+  s.loss_scale.scale = float_number(l, "scale");
   s.loss_scale.good_steps = whole_number(l, "good_steps");
   s.loss_scale.consecutive = whole_number(l, "consecutive");
   s.loss_scale.seen_elements = whole_number(l, "seen_elements");

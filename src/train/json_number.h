@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "src/report/read_json.h"
+
 namespace softamp::train_detail {
 
 inline nlohmann::ordered_json json_number(double x) {
@@ -17,15 +19,22 @@ inline nlohmann::ordered_json json_number(double x) {
   return x;
 }
 
-/// The field as a whole number in 0..most (-1: there is none); nlohmann's own conversion takes any number for any
-/// other. Throws std::invalid_argument that names the field, and nlohmann's exception where it is missing.
+/// The field as a whole number in 0..most (-1: there is none). Throws std::invalid_argument that names the field, and
+/// nlohmann's exception where it is missing.
 inline int64_t whole_number(const nlohmann::ordered_json& object, const char* key,
                             int64_t most = std::numeric_limits<int64_t>::max()) {
   const nlohmann::ordered_json& value = object.at(key);
-  if (!value.is_number_unsigned() || most < 0 || value.get<uint64_t>() > static_cast<uint64_t>(most))
-    throw std::invalid_argument("'" + std::string(key) + "' is " + value.dump() + "; expected a whole number in 0.." +
-                                std::to_string(most));
-  return value.get<int64_t>();
+  if (const auto number = whole_number_in<int64_t>(value, 0, most)) return *number;
+  throw std::invalid_argument("'" + std::string(key) + "' is " + value.dump() + "; expected a whole number in 0.." +
+                              std::to_string(most));
+}
+
+/// The field as a finite float32. Throws as whole_number does.
+inline float float_number(const nlohmann::ordered_json& object, const char* key) {
+  const nlohmann::ordered_json& value = object.at(key);
+  if (value.is_number() && std::abs(value.get<double>()) <= double{std::numeric_limits<float>::max()})
+    return static_cast<float>(value.get<double>());
+  throw std::invalid_argument("'" + std::string(key) + "' is " + value.dump() + "; expected a number of float32");
 }
 
 }  // namespace softamp::train_detail

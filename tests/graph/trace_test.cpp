@@ -198,6 +198,9 @@ TEST_F(Traces, WhatIsNoTrace) {
   EXPECT_EQ(refusal(good, "{\"softamp_trace\":0}\n"), "b, " + expected_head);
   EXPECT_EQ(refusal(good, "{\"softamp_trace\":2}\n"),
             "b, line 1: its \"softamp_trace\" is 2: it is of a newer version of softamp than this one, which reads 1");
+  EXPECT_NE(refusal(good, "{\"softamp_trace\":18446744073709551615}\n").find("a newer version"), std::string::npos);
+  EXPECT_EQ(refusal(good, "{\"softamp_trace\":1e300}\n"), "b, " + expected_head);
+  EXPECT_EQ(refusal(good, "{\"softamp_trace\":-1}\n"), "b, " + expected_head);
   const auto version_refusal = [&](const std::string& members) {
     const std::string text = refusal("{\"softamp_trace\":1" + members + ",\"settings\":{}}\n", good);
     const std::string begin = "a, line 1: version of the arithmetic ",
@@ -211,6 +214,7 @@ TEST_F(Traces, WhatIsNoTrace) {
   EXPECT_EQ(version_refusal(",\"arithmetic\":-1"), "-1");
   EXPECT_EQ(version_refusal(",\"arithmetic\":18446744073709551615"), "18446744073709551615");
   EXPECT_EQ(version_refusal(",\"arithmetic\":1.5"), "1.5");
+  EXPECT_EQ(version_refusal(",\"arithmetic\":1e300"), "1e+300");
   EXPECT_EQ(version_refusal(",\"arithmetic\":\"1\""), "\"1\"");
   EXPECT_EQ(refusal("{\"softamp_trace\":1,\"spec\":1,\"settings\":3}\n", good),
             "a, line 1: expected \"settings\" to be an object");
@@ -223,7 +227,10 @@ TEST_F(Traces, WhatIsNoTrace) {
   EXPECT_EQ(refusal(good, kHead + "\n{\"step\":0,\"tensor\":\"x\",\"op\":\"AddV2\"}\n"),
             "b, line 2: expected a field \"dtype\"");
   EXPECT_EQ(refusal(kHead + "\n{\"step\":\"0\"}\n", good), "a, line 2: expected a field \"step\"");
-  EXPECT_EQ(refusal(kHead + "\n{\"step\":1e300}\n", good), "a, line 2: expected a field \"step\"");
+  for (const char* step : {"1e300", "1.5", "-1", "9223372036854775808"})
+    EXPECT_EQ(refusal(kHead + "\n{\"step\":" + step + ",\"tensor\":\"x\"}\n", good),
+              "a, line 2: expected a field \"step\"")
+        << step;
   EXPECT_THROW(compare_traces(folder_.file("none"), folder_.file("none")), std::invalid_argument);
   EXPECT_THROW(compare_traces(folder_.path(), folder_.path()), std::invalid_argument);
 }

@@ -161,6 +161,22 @@ TEST_F(KeptStudy, IsTakenByTheProgramThatComputedIt) {
   EXPECT_EQ(loss_of(run_shell("'" + other + "' " + generated())), loss);
 }
 
+TEST_F(KeptStudy, HasWholeNumbers) {
+  ASSERT_EQ(run_softamp(generated()).code, 0);
+  const std::string good = read_text(kept());
+  for (const char* number : {"1e+300", "-1", "1.5", "9223372036854775808"})
+    for (const char* key : {"skipped", "images", "correct"}) {
+      json run = json::parse(good);
+      run[key] = json::parse(number);
+      write_text(kept(), run.dump());
+      const Outcome o = run_softamp(generated());
+      EXPECT_EQ(o.code, 2) << key << " " << number;
+      EXPECT_NE(o.err.find(kept() + ": '" + key + "' is " + number + "; expected a whole number in 0.."),
+                std::string::npos)
+          << o.err;
+    }
+}
+
 TEST_F(KeptStudy, KnowsItsDataByTheirContents) {
   const std::string a = images("a", 1), b = images("b", 1);
   const double loss = loss_of(run_softamp(study("--data " + a)));

@@ -34,6 +34,29 @@ TEST(ReadJson, ValuesAreThoseOfTheParser) {
   EXPECT_TRUE(read_json("-5").is_number_integer());
 }
 
+// nlohmann's conversion gives a number for each of these; that of 1e300 is undefined behaviour.
+TEST(ReadJson, WholeNumbersAreWholeAndWithinTheirRange) {
+  for (const char* text :
+       {"1e300", "-1e300", "1.5", "1.0", "1e0", "18446744073709551616", "true", "null", "\"1\"", "[1]"}) {
+    EXPECT_FALSE(whole_number_in<int>(read_json(text))) << text;
+    EXPECT_FALSE(whole_number_in<int64_t>(read_json(text))) << text;
+    EXPECT_FALSE(whole_number_in<uint64_t>(read_json(text))) << text;
+  }
+  const auto beyond = read_json("9223372036854775808"), greatest = read_json("9223372036854775807");
+  EXPECT_FALSE(whole_number_in<int64_t>(beyond));
+  EXPECT_EQ(whole_number_in<uint64_t>(beyond), uint64_t{1} << 63);
+  EXPECT_EQ(whole_number_in<int64_t>(greatest), INT64_MAX);
+  EXPECT_EQ(whole_number_in<uint64_t>(read_json("18446744073709551615")), UINT64_MAX);
+  EXPECT_EQ(whole_number_in<int64_t>(read_json("-9223372036854775808")), INT64_MIN);
+  EXPECT_FALSE(whole_number_in<int>(greatest));
+  EXPECT_EQ(whole_number_in<int>(read_json("-1")), -1);
+  EXPECT_FALSE(whole_number_in<uint64_t>(read_json("-1")));
+  EXPECT_FALSE(whole_number_in<int64_t>(read_json("-1"), 0));
+  EXPECT_EQ(whole_number_in<int>(read_json("7"), 0, 7), 7);
+  EXPECT_FALSE(whole_number_in<int>(read_json("8"), 0, 7));
+  EXPECT_EQ(whole_number_in<int>(nlohmann::json(7)), 7) << "one that was not read, and has a sign";
+}
+
 TEST(ReadJson, DepthHasALimit) {
   EXPECT_EQ(json_refusal(nested(64)), "");
   EXPECT_EQ(json_refusal(nested(65)), "f.json: line 1, column 65: nested deeper than 64");

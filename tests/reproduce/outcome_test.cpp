@@ -106,6 +106,24 @@ TEST(OutcomeJson, RefusesWhatIsNoResult) {
   EXPECT_EQ(message_of([&] { result_from_json(other); }), "of another kind");
 }
 
+TEST(OutcomeJson, HasWholeNumbersWhereTheyAre) {
+  const Json good = result_json(fake_result());
+  for (const char* number : {"1e+300", "-1", "1.5", "9223372036854775808", "true"}) {
+    const std::string is = "' is " + std::string(number) + "; expected a whole number in 0..";
+    for (const char* key : {"x_log", "y_log"}) {
+      Json bad = good;
+      bad["figures"][0][key] = Json::parse(number);
+      EXPECT_EQ(message_of([&] { result_from_json(bad); }), "'" + std::string(key) + is + "10");
+    }
+    Json bad = good;
+    bad["figures"][0]["curves"][0]["colour"] = Json::parse(number);
+    EXPECT_EQ(message_of([&] { result_from_json(bad); }), "'colour" + is + "1048576");
+  }
+  Json bad = good;
+  bad["seconds"] = true;
+  EXPECT_EQ(message_of([&] { result_from_json(bad); }), "true is no number");
+}
+
 TEST(OutcomeJson, OfWhatWasSkippedIsTheReason) {
   Outcome o;
   o.skipped = "no images";

@@ -172,20 +172,29 @@ TEST(Checkpoint, WhatStandsBehindAValidChecksumIsCheckedToo) {
     for (const char c : train_detail::with_checksum({}, rest)) entry.bytes.push_back(static_cast<std::byte>(c));
     return refusal<CheckpointError>([&] { train_detail::checkpoint_of({&entry, 1}, "a.npz"); });
   };
-  const auto with_state = [&](const std::string& step, const std::string& replicas, const std::string& tensors) {
-    return error_of(
-        R"("settings":{},"progress":{},"state":{"step":)" + step + R"(,"optimizer_step":0,"executions":0,"replicas":)" +
-        replicas +
-        R"(,"loss_scale":{"scale":1,"good_steps":0,"consecutive":0,"seen_elements":0,"seen_above":0}},"tensors":)" +
-        tensors + "}");
+  const auto with_all = [&](const std::string& step, const std::string& replicas, const std::string& tensors,
+                            const std::string& scale) {
+    return error_of(R"("settings":{},"progress":{},"state":{"step":)" + step +
+                    R"(,"optimizer_step":0,"executions":0,"replicas":)" + replicas + R"(,"loss_scale":{"scale":)" +
+                    scale + R"(,"good_steps":0,"consecutive":0,"seen_elements":0,"seen_above":0}},"tensors":)" +
+                    tensors + "}");
   };
+  const auto with_state = [&](const std::string& step, const std::string& replicas, const std::string& tensors) {
+    return with_all(step, replicas, tensors, "1");
+  };
+  const auto with_scale = [&](const std::string& scale) { return with_all("5", "1", "[]", scale); };
   const std::string ours = "; expected a checkpoint that softamp wrote";
   EXPECT_EQ(with_state("5", "256", "[]"), "");
   EXPECT_EQ(with_state("5", "257", "[]"), "a.npz: 'replicas' is 257; expected a whole number in 0..256" + ours);
   EXPECT_EQ(with_state("-1", "1", "[]"),
             "a.npz: 'step' is -1; expected a whole number in 0..9223372036854775807" + ours);
-  EXPECT_EQ(with_state("1e300", "1", "[]"),
-            "a.npz: 'step' is 1e+300; expected a whole number in 0..9223372036854775807" + ours);
+  for (const auto& [step, shown] :
+       {std::pair{"1e300", "1e+300"}, {"1.5", "1.5"}, {"9223372036854775808", "9223372036854775808"}})
+    EXPECT_EQ(with_state(step, "1", "[]"),
+              "a.npz: 'step' is " + std::string(shown) + "; expected a whole number in 0..9223372036854775807" + ours);
+  for (const char* scale : {"1e+300", "-1e+300", "true", "null", "\"1\""})
+    EXPECT_EQ(with_scale(scale), "a.npz: 'scale' is " + std::string(scale) + "; expected a number of float32" + ours);
+  EXPECT_EQ(with_scale("3.4028234663852886e38"), "");
   EXPECT_EQ(with_state("5", "1", "[1]"), "a.npz: 0 tensors; expected the 1 that checkpoint.json names");
   EXPECT_EQ(error_of(R"("settings":)" + std::string(100000, '[') + std::string(100000, ']') + "}").substr(0, 30),
             "a.npz: checkpoint.json: line 1");

@@ -170,8 +170,9 @@ TEST(KerasWrapper, Configuration) {
   EXPECT_EQ(refused_config(R"({"dinamic":true})"), "LossScaleOptimizer: unknown key 'dinamic'; nearest: dynamic");
   EXPECT_EQ(refused_config(inner + R"(,"initial_scale":"big"})"),
             "LossScaleOptimizer: initial_scale is \"big\"; expected a number or null");
-  EXPECT_EQ(refused_config(inner + R"(,"dynamic_growth_steps":1e300})"),
-            "LossScaleOptimizer: dynamic_growth_steps is 1e+300; expected an integer or null");
+  for (const char* steps : {"1e+300", "1.5", "9223372036854775808"})
+    EXPECT_EQ(refused_config(inner + R"(,"dynamic_growth_steps":)" + steps + "}"),
+              "LossScaleOptimizer: dynamic_growth_steps is " + std::string(steps) + "; expected an integer or null");
   EXPECT_EQ(refused_config(R"({"inner_optimizer":{"class_name":"sgd","config":{"lerning_rate":1}}})"),
             "LossScaleOptimizer: inner_optimizer has no hyperparameter 'lerning_rate'; nearest: learning_rate");
   EXPECT_NE(refused_config(R"({"inner_optimizer":{"class_name":"sdg","config":{}}})"), "");

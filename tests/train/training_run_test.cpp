@@ -143,6 +143,21 @@ TEST(TrainingRun, ALogBegunLaterGoesOnToo) {
   EXPECT_EQ(read_text(log), text);
 }
 
+TEST(TrainingRun, TheLinesBeforeALogAreAWholeNumber) {
+  const TemporaryFolder folder;
+  const std::string log = folder.file("a.jsonl"), file = folder.file("a.npz");
+  stopped_run(small_run(), {.log = log, .checkpoint = file}, 3);
+  const std::string text = read_text(log);
+  const size_t end = text.find('\n');
+  for (const char* lines : {"1e+300", "-1", "1.5", "9223372036854775808", "18446744073709551615"}) {
+    const std::string damaged = text.substr(0, end - 1) + ",\"lines_before\":" + lines + text.substr(end - 1);
+    write_text(log, damaged);
+    EXPECT_EQ(refusal<std::runtime_error>([&] { quiet_run(small_run(), {.log = log, .resume = file}); }),
+              log + ": line 1: 'lines_before' is " + lines + "; expected a whole number, 0 or more");
+    EXPECT_EQ(read_text(log), damaged) << "it is not overwritten";
+  }
+}
+
 TEST(TrainingRun, LossesThatAreAllNaNEndWithoutACurve) {
   const TemporaryFolder folder;
   const TrainSettings settings = small_run(R"({"precision": "float16", "learning_rate": 1e30})");

@@ -140,9 +140,9 @@ StudyPlan parse_study(std::string_view text, const std::string& file) {
     if (key == "settings") {
       plan.settings = TrainSettings::from_json(value.dump(), place);
     } else if (key == "seeds") {
-      if (!value.is_number_integer() || value < 1 || value > 1000000)
-        throw UsageError(place + ": " + value.dump() + ": expected a whole number in 1..1000000");
-      plan.seeds = value.get<int64_t>();
+      const auto seeds = whole_number_in<int64_t>(value, 1, 1000000);
+      if (!seeds) throw UsageError(place + ": " + value.dump() + ": expected a whole number in 1..1000000");
+      plan.seeds = *seeds;
     } else if (key == "grid") {
       if (!value.is_object()) throw UsageError(place + ": " + value.dump() + ": expected an object of lists");
       for (const auto& [setting, choices] : value.items()) {

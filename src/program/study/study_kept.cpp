@@ -9,6 +9,7 @@
 #include "src/report/newer_file.h"
 #include "src/report/read_json.h"
 #include "src/report/reason.h"
+#include "src/train/json_number.h"
 #include "src/train/run/run_data.h"
 
 #include <limits>
@@ -23,19 +24,23 @@ constexpr int kStudyRunFormat = 2;
 
 /// NaN and infinities, which JSON does not have, are written as null and read back as NaN.
 double number_or_nan(const Json& value) {
-  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+  if (value.is_number()) return value.get<double>();
+  if (!value.is_null()) throw UsageError(value.dump() + " is no number");
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 StudyResult result_from(const Json& json) {
   StudyResult result;
   for (const Json& loss : json.at("losses")) result.losses.push_back(number_or_nan(loss));
-  result.skipped = json.at("skipped");
-  result.images = json.at("images");
-  result.correct = json.at("correct");
-  result.seconds = json.at("seconds");
-  result.images_per_second = json.at("images_per_second");
-  result.low_share = json.value("low_share", 0.0);  // where there was a mechanism
-  result.casts = json.value("casts", int64_t{0});
+  result.skipped = train_detail::whole_number(json, "skipped");
+  result.images = train_detail::whole_number(json, "images");
+  result.correct = train_detail::whole_number(json, "correct", result.images);
+  result.seconds = number_or_nan(json.at("seconds"));
+  result.images_per_second = number_or_nan(json.at("images_per_second"));
+  if (json.contains("low_share")) {  // where there was a mechanism
+    result.low_share = number_or_nan(json["low_share"]);
+    result.casts = train_detail::whole_number(json, "casts");
+  }
   result.stopped = json.at("stopped");
   return result;
 }

@@ -100,9 +100,9 @@ LossScaleOptimizer LossScaleOptimizer::from_config(std::string_view text) {
   }
   if (json.contains("dynamic_growth_steps") && !json["dynamic_growth_steps"].is_null()) {
     const Json& steps = json["dynamic_growth_steps"];
-    if (!steps.is_number_integer() || steps.get<double>() >= 0x1p63)
-      refuse_config("dynamic_growth_steps is " + shown(steps) + "; expected an integer or null");
-    arguments.dynamic_growth_steps = steps.get<int64_t>();
+    const auto number = whole_number_in<int64_t>(steps);
+    if (!number) refuse_config("dynamic_growth_steps is " + shown(steps) + "; expected an integer or null");
+    arguments.dynamic_growth_steps = *number;
   }
   return LossScaleOptimizer(inner, arguments);
 }

@@ -75,9 +75,9 @@ void TrainingLog::go_on(const TrainSettings& settings, const std::vector<std::st
   const std::string difference = difference_that_decides(settings.to_json(false), first["settings"].dump());
   if (!difference.empty()) fail(file_, "the log is of a run with other settings: " + difference);
   const Json before = first.value("lines_before", Json(0));
-  if (!before.is_number_integer() || before < 0)
-    fail(file_, "line 1: 'lines_before' is " + before.dump() + "; expected a whole number, 0 or more");
-  lines_before_ = std::min(before.get<int64_t>(), keep);
+  const auto lines_before = whole_number_in<int64_t>(before, 0);
+  if (!lines_before) fail(file_, "line 1: 'lines_before' is " + before.dump() + "; expected a whole number, 0 or more");
+  lines_before_ = std::min(*lines_before, keep);
   start(first_line(settings, warnings), &in, keep - lines_before_);
 }
 

@@ -88,13 +88,9 @@ requires std::is_integral_v<T>
 void read(const SettingsText& text, const char* key, const Json& value, T& out) {
   static const std::string expected = "a whole number" + std::string(std::is_unsigned_v<T> ? ", 0 or more," : "") +
                                       " of " + std::to_string(8 * sizeof(T)) + " bits";
-  if (!value.is_number_integer()) wrong_type(text, key, value, expected.c_str());
-  const bool fits =
-      value.is_number_unsigned()
-          ? value.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<T>::max())
-          : !std::is_unsigned_v<T> && value.get<int64_t>() >= static_cast<int64_t>(std::numeric_limits<T>::min());
-  if (!fits) wrong_type(text, key, value, expected.c_str());
-  out = value.get<T>();
+  const std::optional<T> number = whole_number_in<T>(value);
+  if (!number) wrong_type(text, key, value, expected.c_str());
+  out = *number;
 }
 template <class T>
 void read(const SettingsText& text, const char* key, const Json& value, std::optional<T>& out) {

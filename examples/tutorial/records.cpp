@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <stdexcept>
 
@@ -25,6 +28,32 @@ std::string text_of(const std::string& object, const std::string& key) {
   return object.substr(begin, object.find('"', begin) - begin);
 }
 
+constexpr const char* kUnlogged = "\"unlogged\":";  ///< the last field of a checkpoint's notes
+
+/// The number of the step that a line of the log tells of; -1: of none.
+int64_t step_of(const std::string& line) {
+  constexpr std::string_view kMark = "{\"step\":";
+  int64_t step = -1;
+  if (line.starts_with(kMark)) std::from_chars(line.data() + kMark.size(), line.data() + line.size(), step);
+  return step;
+}
+
+/// The whole lines of a log before those that an earlier run wrote after `step` steps, and before its evaluation.
+std::vector<std::string> lines_before(int64_t step, const std::string& file) {
+  std::vector<std::string> lines;
+  if (!std::filesystem::is_regular_file(file)) return lines;
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error(file + ": cannot be read; expected the log to go on with");
+  for (std::string line; std::getline(in, line) && !in.eof(); lines.push_back(line)) {
+    if (lines.empty() && !line.starts_with("{\"softamp_log\":1,"))
+      throw std::runtime_error(file + ": line 1: expected the start of a log; it is not overwritten");
+    if (!lines.empty() && (step_of(line) < 0 || step_of(line) >= step)) break;
+  }
+  if (lines.empty() && std::filesystem::file_size(file) > 0)
+    throw std::runtime_error(file + ": line 1: expected the start of a log; it is not overwritten");
+  return lines;
+}
+
 }  // namespace
 
 Records::Records(const Arguments& arguments, int64_t total, const softamp::ImageSets& data)
@@ -40,37 +69,43 @@ Records::~Records() {
 }
 
 void Records::line(const std::string& object) {
-  if (!log_.is_open()) return;
-  log_ << object << '\n' << std::flush;
-  if (!log_) throw std::runtime_error("the log '" + arguments_.output.log + "' cannot be written");
+  if (!log_) return;
+  unlogged_ = object;
+  log_->line(object);
+  unlogged_.clear();
 }
 
 void Records::start(Trainer& trainer) {
-  if (!arguments_.output.resume.empty()) resume(trainer);
-  open_log(trainer.state().step);
-}
-
-/// Lines that an earlier run wrote after the checkpoint, and its evaluation, go. What is no log of these steps stays.
-void Records::open_log(int64_t step) {
-  const std::string& file = arguments_.output.log;
-  if (file.empty()) return;
-  std::vector<std::string> lines;
-  if (step > 0) {
-    std::ifstream before(file);
-    const std::string mark = "{\"step\":";
-    for (std::string line; std::getline(before, line); lines.push_back(line)) {
-      if (lines.empty() && !line.starts_with("{\"softamp_log\":1,"))
-        throw std::runtime_error(file + ": line 1: expected the start of a log; it is not overwritten");
-      if (!lines.empty() && (!line.starts_with(mark) || std::stoll(line.substr(mark.size())) >= step)) break;
-    }
+  const softamp::RunOutput& output = arguments_.output;
+  const auto place = [](const std::string& file) { return std::filesystem::weakly_canonical(file); };
+  if (!output.log.empty()) {
+    for (const std::string& checkpoint : {output.checkpoint, output.resume})
+      if (!checkpoint.empty() && place(output.log) == place(checkpoint))
+        throw std::invalid_argument("--log: '" + output.log + "' is the checkpoint; expected another file");
+    log_.emplace(output.log);
   }
-  log_.open(file, std::ios::trunc);
-  if (!log_) throw std::runtime_error("the log '" + file + "' cannot be written");
-  if (lines.empty()) lines.push_back("{\"softamp_log\":1,\"settings\":" + arguments_.settings.to_json() + "}");
-  for (const std::string& text : lines) line(text);
+  if (!output.resume.empty()) resume(trainer);
+  if (log_) begin_log(trainer.state().step);
 }
 
-void Records::resume(Trainer& trainer) const {
+/// Lines that an earlier run wrote after the checkpoint go; the one that a full disk did not take comes.
+void Records::begin_log(int64_t step) {
+  const std::string& file = arguments_.output.log;
+  std::vector<std::string> lines;
+  if (step > 0) lines = lines_before(step, file);
+  if (lines.empty())
+    lines.push_back("{\"softamp_log\":1,\"settings\":" + arguments_.settings.to_json() + "}");
+  else if (!unlogged_.empty() && (lines.size() == 1 || step_of(lines.back()) == step - 2))
+    lines.push_back(unlogged_);
+  if (lines.size() > 1 && step_of(lines.back()) != step - 1)
+    throw std::runtime_error(file + ": its last whole line is of step " + std::to_string(step_of(lines.back())) +
+                             "; expected the log of the run up to its checkpoint, after " + std::to_string(step) +
+                             " steps");
+  unlogged_.clear();
+  log_->begin(lines);
+}
+
+void Records::resume(Trainer& trainer) {
   const std::string& file = arguments_.output.resume;
   const Checkpoint checkpoint = softamp::load_checkpoint(file);
   // How long the run is and what it evaluates changes no step.
@@ -94,6 +129,10 @@ void Records::resume(Trainer& trainer) const {
                                 data_ + "; expected the same images");
   if (asked.evaluate && !tested.empty() && tested != test_data_ && !arguments_.output.quiet)
     std::cerr << arguments_.name << ": warning: the test images are not those of the run in " << file << '\n';
+  if (const size_t at = checkpoint.progress.find(kUnlogged); at != std::string::npos) {
+    const size_t begin = at + std::string_view(kUnlogged).size();
+    unlogged_ = checkpoint.progress.substr(begin, checkpoint.progress.size() - 1 - begin);
+  }
   trainer.set_state(checkpoint.state);
 }
 
@@ -103,7 +142,10 @@ bool Records::step(const StepResult& result, const Trainer& trainer) {
   losses_.push_back(result.loss);
   line(result.json());
   const int64_t every = arguments_.output.checkpoint_every;
-  if (every > 0 && done % every == 0) save(trainer);
+  if (every > 0 && done % every == 0) {
+    if (log_) log_->synchronise();  // the checkpoint counts on it
+    save(trainer);
+  }
   const auto now = std::chrono::steady_clock::now();
   if (terminal_ && now - drawn_ > std::chrono::milliseconds(100)) {
     drawn_ = now;
@@ -117,12 +159,17 @@ void Records::save(const Trainer& trainer) const {
   if (arguments_.output.checkpoint.empty()) return;
   Checkpoint checkpoint{arguments_.settings.to_json(), {}, trainer.state()};
   checkpoint.progress = "{\"step\":" + std::to_string(checkpoint.state.step) + ",\"data\":\"" + data_ +
-                        "\",\"test_data\":\"" + test_data_ + "\"}";
+                        "\",\"test_data\":\"" + test_data_ + "\"" +
+                        (unlogged_.empty() ? std::string() : "," + std::string(kUnlogged) + unlogged_) + "}";
   softamp::save_checkpoint(checkpoint, arguments_.output.checkpoint);
 }
 
-void Records::keep(const Trainer& trainer) const noexcept {
+void Records::keep(const Trainer& trainer) noexcept {
   try {
+    try {
+      if (log_) log_->synchronise();
+    } catch (const std::exception&) {  // perhaps the very error that ends the run
+    }
     save(trainer);
   } catch (const std::exception& e) {
     std::cerr << arguments_.name << ": the last state is not kept: " << e.what() << '\n';
@@ -130,6 +177,7 @@ void Records::keep(const Trainer& trainer) const noexcept {
 }
 
 void Records::finish(const Trainer& trainer) {
+  if (log_) log_->synchronise();
   save(trainer);
   if (arguments_.output.plot.empty()) return;
   softamp::Plot plot;

@@ -5,7 +5,7 @@
 #include "arguments.h"
 
 #include <chrono>
-#include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,28 +19,32 @@ class Records {
   Records(const Records&) = delete;
   Records& operator=(const Records&) = delete;
 
-  /// Brings the trainer to where the checkpoint of --resume stands, if there is one, and opens the log: line 1 holds
-  /// the settings, line s + 2 step s; a resumed run goes on after its last step. Throws std::invalid_argument where the
-  /// checkpoint was written under other settings or with other images; other test images are said.
+  /// Locks the log for the whole run. Brings the trainer to where the checkpoint of --resume stands, if there is one,
+  /// and begins the log: line 1 holds the settings, line s + 2 step s; a resumed run goes on after its last step. Throws
+  /// std::invalid_argument where the checkpoint was written under other settings or with other images, and
+  /// std::runtime_error where the log cannot be written, is another run's, or lacks steps before the checkpoint; other
+  /// test images are said.
   void start(softamp::Trainer& trainer);
   /// After each step; false: stop.
   bool step(const softamp::StepResult& result, const softamp::Trainer& trainer);
   /// One JSON object into the log.
   void line(const std::string& object);
-  /// After an error in or after a step: keeps the state after the last whole step. A second error is told here.
-  void keep(const softamp::Trainer& trainer) const noexcept;
+  /// After an error in or after a step: keeps the state after the last whole step, and the line of it that the log
+  /// could not take. A second error is told here.
+  void keep(const softamp::Trainer& trainer) noexcept;
   /// At the end: the last checkpoint, the loss curve.
   void finish(const softamp::Trainer& trainer);
 
  private:
-  void resume(softamp::Trainer& trainer) const;
-  void open_log(int64_t step);
+  void resume(softamp::Trainer& trainer);
+  void begin_log(int64_t step);
   void save(const softamp::Trainer& trainer) const;
 
   const Arguments& arguments_;
   int64_t total_;
   std::string data_, test_data_;  ///< contents_hash of the images
-  std::ofstream log_;
+  std::optional<softamp::RunLog> log_;
+  std::string unlogged_;  ///< the line that the log could not take; a checkpoint keeps it
   std::vector<double> steps_, losses_;
   bool terminal_;
   std::chrono::steady_clock::time_point drawn_;

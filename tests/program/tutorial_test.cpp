@@ -1,4 +1,5 @@
 // The tutorial's three programs: their command lines, what they print, how they end, and that they stop and go on.
+#include "softamp/train/run_log.h"
 #include "tests/program/process.h"
 #include "tests/program/run_log.h"
 #include "tests/program/signalled.h"
@@ -265,6 +266,78 @@ TEST_F(Tutorial, TheEstimatorsLogGoesOnFromAnyCheckpoint) {
   EXPECT_EQ(o.code, 2);
   EXPECT_NE(o.err.find("it is not overwritten"), std::string::npos) << o.err;
   EXPECT_EQ(read_text(log), "my diary\n");
+}
+
+TEST_F(Tutorial, AKilledEstimatorGoesOn) {
+  const std::string log = file("log"), state = file("s.npz"), whole = file("whole");
+  const std::string line = "ipuestimator_fp16 mixed" + kTinyTutorial + "--quiet --epochs 20 --checkpoint-every 1 ";
+  ASSERT_EQ(run(line + "--log " + whole).code, 0);
+  for (const size_t steps : {1, 7, 30}) {
+    const int status = status_after(
+        SIGKILL, "exec " + kPrograms + line + "--log " + log + " --checkpoint " + state + " > " + file("out"), [&] {
+          const std::string text = read_text(log);
+          return fs::exists(state) && static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) > steps;
+        });
+    ASSERT_TRUE(WIFSIGNALED(status)) << status << "; it was to be killed before its end";
+    ASSERT_LT(steps_of(log).size(), steps_of(whole).size());
+    const Outcome rest = run(line + "--log " + log + " --checkpoint " + state + " --resume " + state);
+    ASSERT_TRUE(ends_well(rest)) << rest.err;
+    EXPECT_EQ(read_text(log), read_text(whole)) << "killed after " << steps;
+    fs::remove(log);
+    fs::remove(state);
+  }
+}
+
+TEST_F(Tutorial, TheEstimatorsLogIsOneRunsAtATime) {
+  const std::string log = file("log"), line = "ipuestimator_fp16 mixed" + kTinyTutorial + "--quiet --steps 1 --log ";
+  write_text(log, "old\n");
+  {
+    const RunLog other(log);
+    const Outcome o = run(line + log);
+    EXPECT_EQ(o.code, 2);
+    EXPECT_NE(o.err.find("the log: '" + log + "' is being written by process "), std::string::npos) << o.err;
+  }
+  EXPECT_EQ(read_text(log), "old\n");
+  const Outcome both = run(line + log + " --checkpoint " + log);
+  EXPECT_EQ(both.code, 2);
+  EXPECT_NE(both.err.find("--log: '" + log + "' is the checkpoint; expected another file"), std::string::npos)
+      << both.err;
+  EXPECT_EQ(read_text(log), "old\n");
+}
+
+TEST_F(Tutorial, AFullDiskLosesNoLineOfTheEstimators) {
+  const std::string log = file("log"), state = file("s.npz"), whole = file("whole");
+  const std::string line = "ipuestimator_fp16 mixed" + kTinyTutorial + "--quiet ";
+  ASSERT_EQ(run(line + "--steps 4 --log " + whole).code, 0);
+  ASSERT_EQ(run(line + "--steps 2 --log " + log + " --checkpoint " + state).code, 0);
+  // The log is made as long as a file may be, with room for a state below that.
+  constexpr size_t kLargest = 8192 * 512;
+  std::string text = read_text(log);
+  text.insert(text.find("\n", text.find("{\"step\":0,")), kLargest - 100 - text.size(), ' ');
+  write_text(log, text);
+  const std::string goes_on = line + "--steps 4 --log " + log + " --checkpoint " + state + " --resume " + state;
+  const Outcome full = run_shell("trap '' XFSZ; ulimit -f 8192; " + kPrograms + goes_on);
+  EXPECT_EQ(full.code, 2);
+  EXPECT_NE(full.err.find("the log: '" + log + "' cannot be written: File too large"), std::string::npos) << full.err;
+  EXPECT_EQ(steps_of(log).size(), 2u) << "no part of a line";
+  ASSERT_TRUE(ends_well(run(goes_on)));
+  EXPECT_EQ(steps_of(log), steps_of(whole)) << "the line that the disk did not take is there";
+}
+
+TEST_F(Tutorial, TheEstimatorGoesOnWithNoLogThatLacksSteps) {
+  const std::string log = file("log"), state = file("s.npz");
+  const std::string line = "ipuestimator_fp16 mixed" + kTinyTutorial + "--quiet --log " + log;
+  ASSERT_EQ(run(line + " --steps 3 --checkpoint " + state).code, 0);
+  std::string text = read_text(log);
+  const std::string cut = text.substr(0, text.find("{\"step\":2,") + 20);  // the last line is torn
+  write_text(log, cut);
+  const Outcome o = run(line + " --steps 4 --resume " + state);
+  EXPECT_EQ(o.code, 2);
+  EXPECT_NE(o.err.find(log + ": its last whole line is of step 1; expected the log of the run up to its checkpoint, "
+                             "after 3 steps"),
+            std::string::npos)
+      << o.err;
+  EXPECT_EQ(read_text(log), cut) << "it is not overwritten";
 }
 
 TEST_F(Tutorial, TheEstimatorKnowsItsImagesByTheirContents) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "src/files/place.h"
@@ -40,6 +41,21 @@ RunFiles& RunFiles::replaces(std::string option, fs::path file, std::string what
   return *this;
 }
 
+RunFiles& RunFiles::writes_into(std::string option, fs::path folder,
+                                std::function<bool(const std::string& name)> may_be) {
+  if (!folder.empty()) folders_.push_back({std::move(option), std::move(folder), std::move(may_be)});
+  return *this;
+}
+
+bool RunFiles::Folder::has(const Place& place) const {
+  if (may_be(place.file.filename().string()) && Place(folder).same_file(Place(place.folder()))) return true;
+  if (!place.there || place.status.st_nlink < 2) return false;
+  std::error_code error;  // a hard link to one of them
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (may_be(entry->path().filename().string()) && place.same_file(Place(entry->path()))) return true;
+  return false;
+}
+
 void RunFiles::check() const {
   std::vector<std::pair<const Entry*, Place>> before;
   for (const Entry& entry : written_) {
@@ -55,6 +71,8 @@ void RunFiles::check() const {
       if (read.what != entry.but && place.same_file(Place(read.file))) refuse(read.what);
     for (const auto& [other, its] : before)
       if (place.same_file(its)) refuse("the file of " + other->what);
+    for (const Folder& folder : folders_)
+      if (folder.has(place)) refuse("one of the files of " + folder.option);
     before.emplace_back(&entry, std::move(place));
   }
 }

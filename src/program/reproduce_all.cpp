@@ -33,13 +33,16 @@ struct Item {
   std::string trouble{};  ///< which of the result's files could not be written
 };
 
-/// Checked before the run, so that it is not in vain. Tables and figures of the results are found out while it runs, by
-/// the lock of --markdown's file.
+/// Checked before the run, so that it is not in vain.
 void check_files(const ReproduceOptions& o, const std::vector<Item>& items) {
   files::RunFiles files;
   for (const Item& item : items) {
     if (!item.request.data.empty()) files.reads("one of the images that are read", image_files(item.request.data));
-    if (!o.out.empty()) files.writes("--out", fs::path(o.out) / json_file(item.experiment->name));
+    if (o.out.empty()) continue;
+    files.writes("--out", fs::path(o.out) / json_file(item.experiment->name));
+    files.writes_into("--out", o.out, [experiment = item.experiment->name](const std::string& name) {
+      return may_be_of_result(experiment, name);
+    });
   }
   if (!o.out.empty()) files.writes("--out", fs::path(o.out) / "index.html");
   files.writes("--markdown", o.markdown).check();

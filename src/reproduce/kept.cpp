@@ -1,6 +1,8 @@
 #include "src/reproduce/kept.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 
@@ -60,6 +62,10 @@ std::string table_file(const std::string& experiment, const Table& table) {
 }
 std::string figure_file(const std::string& experiment, const Figure& figure, const char* ending) {
   return experiment + "-" + figure.name + ending;
+}
+bool may_be_of_result(const std::string& experiment, const std::string& name) {
+  const bool ends = std::any_of(std::begin(kEndings), std::end(kEndings), [&](const char* e) { return name.ends_with(e); });
+  return name.starts_with(experiment + "-") && (ends || name.ends_with(".csv"));
 }
 
 void keep_result(const Result& result, const fs::path& folder) {

@@ -16,6 +16,9 @@ std::string json_file(const std::string& experiment);                           
 std::string table_file(const std::string& experiment, const Table& table);                         ///< NAME-TABLE.csv
 std::string figure_file(const std::string& experiment, const Figure& figure, const char* ending);  ///< NAME-FIGURE.svg
 
+/// Whether a table or a figure of some result of the experiment can have this name.
+bool may_be_of_result(const std::string& experiment, const std::string& name);
+
 /// Removes an earlier result's files, its JSON first and figures too, then writes the tables and last the JSON: where
 /// it exists, all numbers exist. Does nothing for an experiment that was skipped or failed. Throws std::runtime_error
 /// if a file cannot be written, or if a JSON file of that name is not ours.

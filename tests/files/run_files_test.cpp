@@ -88,6 +88,24 @@ TEST_F(RunFilesOf, SomeFilesAreReplacedOnPurpose) {
   EXPECT_EQ(round("bits"), "OUT: 'bits' is the file of --random-bits; expected another file");
 }
 
+TEST_F(RunFilesOf, AFolderMayGetFilesThatOnlyTheRunKnows) {
+  const auto beside = [&](const std::string& folder, const std::string& written) {
+    return said(RunFiles()
+                    .writes("--markdown", file(written))
+                    .writes_into("--out", file(folder), [](const std::string& name) { return name.ends_with(".csv"); }));
+  };
+  const std::string expected = "' is one of the files of --out; expected another file";
+  write_text(file("folder/old.csv"), "");
+  fs::create_hard_link(file("folder/old.csv"), file("hard.md"));
+  fs::create_symlink("folder/new.csv", file("link.md"));
+  for (const std::string name : {"folder/new.csv", "folder/old.csv", "there/new.csv", "hard.md", "link.md"})
+    EXPECT_EQ(beside("folder", name), "--markdown: '" + name + expected);
+  EXPECT_EQ(beside("there", "folder/new.csv"), "--markdown: 'folder/new.csv" + expected);
+  EXPECT_EQ(beside("none", "none/new.csv"), "--markdown: 'none/new.csv" + expected) << "a folder that is made yet";
+  for (const std::string name : {"folder/new.md", "new.csv", "folder/g/new.csv", "hard"})
+    EXPECT_EQ(beside("folder", name), "") << name;
+}
+
 TEST_F(RunFilesOf, WhatTheShellWritesIsNoFileForAnOption) {
   const int before = ::dup(STDOUT_FILENO);
   ASSERT_NE(std::freopen(file("printed").c_str(), "w", stdout), nullptr);

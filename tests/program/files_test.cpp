@@ -134,6 +134,8 @@ TEST_F(Files, OfAStudy) {
         "the recipe that is read");
   taken(study + "--csv @a.svg --plot @a.svg", "--plot", "a.svg", "the file of --csv");
   taken(study + "--plot @a.svg --plot @./a.svg", "--plot", "./a.svg", "the file of --plot");
+  const std::string kept = "kept/0123456789abcdef0123456789abcdef.json";
+  taken(study + "--out @kept --csv @" + kept, "--csv", kept, "one of the files of --out");
   // Found out before anything is trained.
   EXPECT_EQ(refused(study + "--csv @none/t.csv"), "--csv: '@none/t.csv' cannot be written: No such file or directory");
   EXPECT_EQ(refused(study + "--csv @settings.json/t.csv"),
@@ -145,6 +147,9 @@ TEST_F(Files, OfExperiments) {
         "the file of --out");
   taken("reproduce all --brief --quiet --out @page --markdown @page/tutorial-lines.json", "--markdown",
         "page/tutorial-lines.json", "the file of --out");
+  for (const std::string name : {"tutorial-lines-lines.csv", "harmonic-series-sums.svg", "harmonic-series-sums.png"})
+    taken("reproduce all --brief --quiet --out @page --markdown @page/" + name, "--markdown", "page/" + name,
+          "one of the files of --out");
 }
 
 TEST_F(Files, OfASum) { taken(kSumToPlot + "--plot @a.svg --plot @a.svg", "--plot", "a.svg", "the file of --plot"); }

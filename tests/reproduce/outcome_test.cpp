@@ -124,6 +124,16 @@ TEST(OutcomeJson, HasWholeNumbersWhereTheyAre) {
   EXPECT_EQ(message_of([&] { result_from_json(bad); }), "true is no number");
 }
 
+TEST(Kept, ItsFilesAreKnownByTheirNames) {
+  const Result r = fake_result();
+  ASSERT_FALSE(r.outcome.tables.empty() || r.outcome.figures.empty());
+  EXPECT_TRUE(may_be_of_result(r.name, table_file(r.name, r.outcome.tables[0])));
+  for (const char* ending : {".svg", ".png"})
+    EXPECT_TRUE(may_be_of_result(r.name, figure_file(r.name, r.outcome.figures[0], ending)));
+  for (const std::string& name : {r.name + ".md", r.name + "-sums.md", std::string("page.csv"), std::string("index.html")})
+    EXPECT_FALSE(may_be_of_result(r.name, name)) << name;
+}
+
 TEST(OutcomeJson, OfWhatWasSkippedIsTheReason) {
   Outcome o;
   o.skipped = "no images";

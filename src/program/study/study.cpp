@@ -81,6 +81,7 @@ void check_files(const StudyOptions& o, const std::vector<StudyRun>& runs) {
   files::RunFiles files;
   files.reads("the study that is read", o.file).writes("--csv", o.csv);
   for (const std::string& file : o.plots) files.writes("--plot", file);
+  files.writes_into("--out", o.running.folder, may_be_kept_run);
   std::set<std::pair<std::string, std::string>> listed;  // runs have few recipes and folders of images
   for (const StudyRun& run : runs)
     if (listed.emplace(run.settings.mechanism, run.settings.data).second) list_inputs(files, run.settings);

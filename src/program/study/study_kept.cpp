@@ -71,6 +71,11 @@ RunInputs StudyData::inputs(const TrainSettings& settings) {
 KeptRuns::KeptRuns(fs::path folder, StudyData& data)
     : folder_(std::move(folder)), data_(data), program_{SOFTAMP_VERSION, reproduce::program_digest()} {}
 
+bool may_be_kept_run(const std::string& name) {
+  constexpr size_t kDigits = 32;
+  return name.find_first_not_of("0123456789abcdef") == kDigits && name.substr(kDigits) == ".json";
+}
+
 fs::path KeptRuns::file_of(const TrainSettings& settings, const RunInputs& read) const {
   TrainSettings nameless = settings;
   nameless.data.clear();  // a folder may later have another name, or other images; a recipe's file other lists

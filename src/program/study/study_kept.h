@@ -36,6 +36,9 @@ class StudyData {
   std::map<std::tuple<std::string, std::array<int64_t, 3>, int64_t, int64_t>, Facts> facts_;
 };
 
+/// Whether a run that is kept can have this name.
+bool may_be_kept_run(const std::string& name);
+
 /// A run is kept under a hash of what decides its bits: its settings, the contents of its data and of its recipe. It is
 /// used only by the same program: same version, same executable file and same version of the arithmetic.
 class KeptRuns {

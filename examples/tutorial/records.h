@@ -20,8 +20,8 @@ class Records {
   Records& operator=(const Records&) = delete;
 
   /// Locks the log for the whole run. Brings the trainer to where the checkpoint of --resume stands, if there is one,
-  /// and begins the log: line 1 holds the settings, line s + 2 step s; a resumed run goes on after its last step. Throws
-  /// std::invalid_argument where the checkpoint was written under other settings or with other images, and
+  /// and begins the log: line 1 holds the settings, line s + 2 step s; a resumed run goes on after its last step.
+  /// Throws std::invalid_argument where the checkpoint was written under other settings or with other images, and
   /// std::runtime_error where the log cannot be written, is another run's, or lacks steps before the checkpoint; other
   /// test images are said.
   void start(softamp::Trainer& trainer);

@@ -9,6 +9,7 @@
 #include "softamp/report/number_text.h"
 #include "src/graph/base64.h"
 #include "src/graph/nearest_name.h"
+#include "src/report/decimal_text.h"
 #include "src/report/read_json.h"
 
 namespace softamp::graph_detail {
@@ -39,12 +40,9 @@ uint64_t float_code(const Json& value, DType dtype, const std::string& place) {
     // Exact keeps 64 bits, the last one sticky, too few for a correct rounding to 53 bits: fp64 reads texts like JSON
     // numbers.
     if (dtype == DType::kFloat64 && number.kind == ParsedNumber::Kind::kFinite) {
-      double wide = 0;
-      const char* const begin = text.data() + (text[0] == '+');
-      const auto read = std::from_chars(begin, text.data() + text.size(), wide);
-      if (read.ec != std::errc{} || read.ptr != text.data() + text.size())
-        fail_at(place, "'" + printable(text) + "' is no decimal number in the range of float64");
-      return __builtin_bit_cast(uint64_t, wide);
+      const std::optional<double> wide = number_of_decimal(std::string_view(text).substr(text[0] == '+'));
+      if (!wide) fail_at(place, "'" + printable(text) + "' is no decimal number in the range of float64");
+      return __builtin_bit_cast(uint64_t, *wide);
     }
     return to_code(format, number).code;
   }

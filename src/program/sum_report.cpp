@@ -1,13 +1,14 @@
 #include "src/program/sum_report.h"
 
 #include "softamp/report/number_text.h"
+#include "src/report/decimal_text.h"
 #include "src/report/dyadic.h"
 
 #include <boost/multiprecision/cpp_dec_float.hpp>
 
 #include <cmath>
-#include <cstdlib>
 #include <iomanip>
+#include <optional>
 #include <ostream>
 
 namespace softamp::program {
@@ -36,8 +37,9 @@ Decimal typed_value(const std::string& text) {
 
 /// start + count * value as typed, rounded to double.
 double decimal_sum(const SumReport& r) {
-  const std::string digits = Decimal(typed_value(r.start) + r.setup.count * typed_value(r.value)).str(40);
-  return std::strtod(digits.c_str(), nullptr);
+  const Decimal sum = typed_value(r.start) + r.setup.count * typed_value(r.value);
+  if (const std::optional<double> number = number_of_decimal(sum.str(40))) return *number;
+  return sum > 1 ? HUGE_VAL : sum < -1 ? -HUGE_VAL : 0.0;
 }
 
 std::vector<double> final_values(const SumReport& r) {

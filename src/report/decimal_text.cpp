@@ -1,6 +1,7 @@
 #include "src/report/decimal_text.h"
 
 #include <charconv>
+#include <system_error>
 
 namespace softamp {
 namespace {
@@ -35,6 +36,13 @@ std::string signed_places(double value, int count) {
 std::string round_trip_text(double value) {
   char text[kRoom];
   return {text, std::to_chars(text, text + kRoom, value).ptr};
+}
+
+std::optional<double> number_of_decimal(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 }  // namespace softamp

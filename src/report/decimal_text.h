@@ -2,7 +2,9 @@
 // exact and the shortest decimals of any format are in number_text.h.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace softamp {
 
@@ -20,5 +22,9 @@ std::string signed_places(double value, int count);
 
 /// The shortest text that reads back as the same double, with an exponent where that is shorter: "0.1", "1e+22".
 std::string round_trip_text(double value);
+
+/// The double that is nearest to a decimal number: "0.1", "-1e+22", and "inf", "-inf", "nan", as round_trip_text writes
+/// them. None for another text, and for a number that is beyond double's range or rounds to 0.
+std::optional<double> number_of_decimal(std::string_view text);
 
 }  // namespace softamp

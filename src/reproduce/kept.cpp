@@ -64,7 +64,8 @@ std::string figure_file(const std::string& experiment, const Figure& figure, con
   return experiment + "-" + figure.name + ending;
 }
 bool may_be_of_result(const std::string& experiment, const std::string& name) {
-  const bool ends = std::any_of(std::begin(kEndings), std::end(kEndings), [&](const char* e) { return name.ends_with(e); });
+  const bool ends =
+      std::any_of(std::begin(kEndings), std::end(kEndings), [&](const char* e) { return name.ends_with(e); });
   return name.starts_with(experiment + "-") && (ends || name.ends_with(".csv"));
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "softamp/report/number_text.h"
 #include "src/train/layer_input.h"
 #include "src/train/layer_precision.h"
 
@@ -86,7 +87,7 @@ DType norm_dtype(const Check& check, std::optional<DType> wanted, DType other) {
 Port batch_norm(VariableStore& store, Port x, const BatchNormOptions& options, std::string_view name) {
   const Check check(store, "batch_norm", name);
   if (!(options.momentum >= 0 && options.momentum <= 1))
-    check.fail("momentum is " + std::to_string(options.momentum) + "; expected 0 .. 1");
+    check.fail("momentum is " + shortest_decimal(options.momentum) + "; expected 0 .. 1");
   const TensorType type = check.ranked(x, 2, Shape::kMaxRank, "a rank of at least 2, channels last,");
   norm_dtype(check, options.dtype, type.dtype);
   const Shape channels{type.shape[type.shape.rank() - 1]};

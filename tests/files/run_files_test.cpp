@@ -90,9 +90,10 @@ TEST_F(RunFilesOf, SomeFilesAreReplacedOnPurpose) {
 
 TEST_F(RunFilesOf, AFolderMayGetFilesThatOnlyTheRunKnows) {
   const auto beside = [&](const std::string& folder, const std::string& written) {
-    return said(RunFiles()
-                    .writes("--markdown", file(written))
-                    .writes_into("--out", file(folder), [](const std::string& name) { return name.ends_with(".csv"); }));
+    return said(
+        RunFiles().writes("--markdown", file(written)).writes_into("--out", file(folder), [](const std::string& name) {
+          return name.ends_with(".csv");
+        }));
   };
   const std::string expected = "' is one of the files of --out; expected another file";
   write_text(file("folder/old.csv"), "");

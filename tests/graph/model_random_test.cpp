@@ -1,10 +1,12 @@
 // Random values: ranges, moments, distributions, addresses. Seeds are fixed, so nothing here fails by chance; bounds
 // are those that a right generator passes with probability 1 - 6e-7 (five standard deviations) or 1 - 1e-6.
+#include "tests/comma_locale.h"
 #include "tests/graph/model_run.h"
 #include "tests/ops/named_rows.h"
 #include "tests/ops/random_rows.h"
 #include "tests/oracle/tensor_model_elementwise.h"
 #include "tests/oracle/tensor_order.h"
+#include "tests/refusal.h"
 
 namespace softamp::test {
 namespace {
@@ -155,6 +157,17 @@ TEST(ModelRandom, ValuesByAddress) {
     check(normal.value(i), [](Real z) { return normal_cdf(z); });
     check(truncated.value(i), [&](Real z) { return (normal_cdf(z) - normal_cdf(-2)) / cut.mass; });
   }
+}
+
+TEST(ModelRandom, AMessageHasItsNumbersAsTheyWereGiven) {
+  const auto message = [](const char* op, double a, double b) {
+    const std::string text = refusal<GraphError>([&] { draw(op, DType::kFloat32, 4, a, b, kModes[0]); });
+    return text.substr(text.find(": ") + 2);
+  };
+  const CommaLocale locale;
+  EXPECT_EQ(message("RandomUniform", 1.5, 1e-9), "minval is 1.5, maxval 1e-09; expected minval < maxval");
+  EXPECT_EQ(message("RandomStandardNormal", 0, -1e-9), "stddev is -1e-09; expected 0 or more");
+  EXPECT_EQ(message("RandomUniform", 0, 1e300), "attribute 'maxval' is 1e+300; expected a finite fp32 number");
 }
 
 /// Element i of [n] is element i of [m], m > n; seeds and operations differ.

@@ -130,7 +130,8 @@ TEST(Kept, ItsFilesAreKnownByTheirNames) {
   EXPECT_TRUE(may_be_of_result(r.name, table_file(r.name, r.outcome.tables[0])));
   for (const char* ending : {".svg", ".png"})
     EXPECT_TRUE(may_be_of_result(r.name, figure_file(r.name, r.outcome.figures[0], ending)));
-  for (const std::string& name : {r.name + ".md", r.name + "-sums.md", std::string("page.csv"), std::string("index.html")})
+  for (const std::string& name :
+       {r.name + ".md", r.name + "-sums.md", std::string("page.csv"), std::string("index.html")})
     EXPECT_FALSE(may_be_of_result(r.name, name)) << name;
 }
 

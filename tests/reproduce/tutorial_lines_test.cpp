@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tests/comma_locale.h"
 #include "tests/reproduce/outcome_check.h"
 
 namespace softamp::reproduce {
@@ -26,6 +27,14 @@ TEST(TutorialLines, HalvesAreTheNearestMultiplesOfTheirQuantum) {
     EXPECT_EQ(std::stod(row[5].get<std::string>()), std::nearbyint((x + .25) * 4096) / 4096 - .25) << typed;
   }
   EXPECT_EQ(lines, 6);
+}
+
+TEST(TutorialLines, NoLocaleChangesThem) {
+  for (const char* name : {"tutorial-lines", "tutorial-sum", "random-bits"}) {
+    const std::string usual = text_of(brief_outcome(name));
+    const softamp::test::CommaLocale locale;
+    EXPECT_TRUE(text_of(brief_outcome(name)) == usual) << name;
+  }
 }
 
 TEST(TutorialLines, TheMisprintsAreSaidToBe) {

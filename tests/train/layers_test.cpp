@@ -310,7 +310,7 @@ TEST(Layers, Refusals) {
   layers::BatchNormOptions batch;
   batch.momentum = 1.5;
   EXPECT_EQ(text([&] { layers::batch_norm(store, image, batch); }),
-            "batch_norm 'net/batch_normalization': momentum is 1.500000; expected 0 .. 1");
+            "batch_norm 'net/batch_normalization': momentum is 1.5; expected 0 .. 1");
   batch.momentum = 0.9;
   batch.dtype = kBFloat16;
   EXPECT_EQ(text([&] { layers::batch_norm(store, image, batch); }),

@@ -41,8 +41,9 @@ TEST(RunLog, IsOneRunsAtATime) {
   const std::string file = folder.file("log");
   write_text(file, "old\n");
   const RunLog log(file);
-  EXPECT_NE(refusal<std::runtime_error>([&] { RunLog other(file); }).find("'" + file + "' is being written by process "),
-            std::string::npos);
+  EXPECT_NE(
+      refusal<std::runtime_error>([&] { RunLog other(file); }).find("'" + file + "' is being written by process "),
+      std::string::npos);
   EXPECT_EQ(read_text(file), "old\n");
 }
 

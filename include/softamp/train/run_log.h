@@ -23,11 +23,11 @@ class RunLog {
   /// From now on the file consists of these lines, which have no newlines. They are on the disk before they take the
   /// place of what was there: a run that is killed leaves the old file or the new one. Throws std::runtime_error.
   void begin(std::span<const std::string> lines);
-  /// One more line, after begin. It is in the file when this returns, whole or not at all: a run that is killed then has
-  /// it. Throws std::runtime_error where the file cannot take it; std::logic_error before begin.
+  /// One more line, after begin. It is in the file when this returns, whole or not at all: a run that is killed then
+  /// has it. Throws std::runtime_error where the file cannot take it; std::logic_error before begin.
   void line(std::string_view text);
-  /// What was written is on the disk, and survives a power cut: before a checkpoint that counts on it. Some files cannot
-  /// (pipes); nothing is said then. Throws std::runtime_error.
+  /// What was written is on the disk, and survives a power cut: before a checkpoint that counts on it. Some files
+  /// cannot (pipes); nothing is said then. Throws std::runtime_error.
   void synchronise();
 
  private:

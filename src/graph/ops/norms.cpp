@@ -1,4 +1,5 @@
 // Batch, layer and group normalisation and their gradients. Formulas: kernel/norms.h.
+#include "softamp/report/number_text.h"
 #include "src/graph/ops/rows.h"
 
 namespace softamp::operations_of {
@@ -15,7 +16,7 @@ void expect(InferenceContext& c, size_t input, const char* name, const Shape& sh
 void need_norm_epsilon(InferenceContext& c) {
   const double epsilon = c.get_float("epsilon");
   if (!(epsilon >= 0 && epsilon <= 1))
-    c.fail("attribute 'epsilon' is " + std::to_string(epsilon) + "; expected 0 .. 1");
+    c.fail("attribute 'epsilon' is " + shortest_decimal(epsilon) + "; expected 0 .. 1");
 }
 
 /// fp16 statistics need halves, and few enough of them for their roundings' addresses.
@@ -46,7 +47,7 @@ void infer_batch(InferenceContext& c) {
   need_norm_epsilon(c);
   const double factor = c.get_float("exponential_avg_factor");
   if (!(factor >= 0 && factor <= 1))
-    c.fail("attribute 'exponential_avg_factor' is " + std::to_string(factor) + "; expected 0 .. 1");
+    c.fail("attribute 'exponential_avg_factor' is " + shortest_decimal(factor) + "; expected 0 .. 1");
   expect(c, 1, "scale", channels);
   expect(c, 2, "offset", channels);
   const bool unread = c.get_bool("is_training") && factor == 1;

@@ -1,6 +1,8 @@
 // Random values by address: value i of an output is a function of the 32-bit lane i of (seed, step, operation id).
 // Distributions and roundings: kernel/random.h.
 #include <climits>
+
+#include "softamp/report/number_text.h"
 #include "src/graph/ops/rows.h"
 
 namespace softamp::operations_of {
@@ -14,21 +16,21 @@ void infer_shape(InferenceContext& c) { c.output(0, c.get_shape("shape")); }
 void need_finite(InferenceContext& c, const char* name) {
   const double x = c.get_float(name);
   if (!(x >= -3.4028234663852886e38 && x <= 3.4028234663852886e38))
-    c.fail("attribute '" + std::string(name) + "' is " + std::to_string(x) + "; expected a finite fp32 number");
+    c.fail("attribute '" + std::string(name) + "' is " + shortest_decimal(x) + "; expected a finite fp32 number");
 }
 void infer_uniform(InferenceContext& c) {
   need_finite(c, "minval");
   need_finite(c, "maxval");
   if (!(c.get_float("minval") < c.get_float("maxval")))
-    c.fail("minval is " + std::to_string(c.get_float("minval")) + ", maxval " + std::to_string(c.get_float("maxval")) +
-           "; expected minval < maxval");
+    c.fail("minval is " + shortest_decimal(c.get_float("minval")) + ", maxval " +
+           shortest_decimal(c.get_float("maxval")) + "; expected minval < maxval");
   infer_shape(c);
 }
 void infer_normal(InferenceContext& c) {
   need_finite(c, "mean");
   need_finite(c, "stddev");
   if (!(c.get_float("stddev") >= 0))
-    c.fail("stddev is " + std::to_string(c.get_float("stddev")) + "; expected 0 or more");
+    c.fail("stddev is " + shortest_decimal(c.get_float("stddev")) + "; expected 0 or more");
   infer_shape(c);
 }
 void infer_integer(InferenceContext& c) {
@@ -40,7 +42,7 @@ void infer_integer(InferenceContext& c) {
 }
 void infer_bernoulli(InferenceContext& c) {
   const double p = c.get_float("probability");
-  if (!(p >= 0 && p <= 1)) c.fail("probability is " + std::to_string(p) + "; expected 0 to 1");
+  if (!(p >= 0 && p <= 1)) c.fail("probability is " + shortest_decimal(p) + "; expected 0 to 1");
   infer_shape(c);
 }
 

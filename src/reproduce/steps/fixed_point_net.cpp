@@ -11,6 +11,7 @@
 #include "softamp/numerics/math_exp.h"
 #include "softamp/numerics/math_log.h"
 #include "softamp/numerics/round.h"
+#include "softamp/report/number_text.h"
 #include "softamp/train/initializer.h"
 
 namespace softamp::reproduce {
@@ -75,7 +76,7 @@ double code_of(const FixedFormat& f, double value) {
 int64_t rate_of(const NetSetup& net) {
   const int64_t rate = std::llrint(net.rate / static_cast<double>(net.batch) * std::ldexp(1.0, -kRateExponent));
   if (rate < 1 || net.rate > 0.5)
-    throw std::invalid_argument("fixed-point: the learning rate is " + std::to_string(net.rate) + " for batches of " +
+    throw std::invalid_argument("fixed-point: the learning rate is " + shortest_decimal(net.rate) + " for batches of " +
                                 std::to_string(net.batch) + "; expected 2^-25 of the batch to 0.5");
   return rate;
 }

@@ -5,6 +5,7 @@
 // tutorial's, 10,000 times 0.0001 in fp16 (random_bits_sum.cpp), the bound that of Connolly, Higham and Mary
 // (random_bits_dots.cpp).
 #include "softamp/report/names.h"
+#include "src/report/decimal_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/sums/random_bits_parts.h"
 #include "src/reproduce/sums/sum_cases.h"
@@ -135,7 +136,7 @@ void check_sums(const std::vector<LongSum>& all, std::vector<Check>& checks) {
   for (const LongSum& s : all)
     for (const ComputedMean& computed : kComputedMeans) {
       if (s.variant != StochasticVariant::kCarry || s.random_bits != computed.random_bits) continue;
-      const double count = static_cast<double>(s.paths), mean = std::atof(computed.mean);
+      const double count = static_cast<double>(s.paths), mean = number_of_decimal(computed.mean).value();
       const double theirs = 5 * s.exact_sd / std::sqrt(kComputedSums) + kComputedHalfDigit;
       const double both = 5 * s.exact_sd * std::sqrt(1 / count + 1 / kComputedSums) + kComputedHalfDigit;
       checks.push_back(judged(

@@ -126,7 +126,7 @@ void check_computed(Run& run, const FloatFormat& f, int bits, const Stochastic& 
       const double bound = kSumStandardErrors * s.exact.sd / std::sqrt(kComputedSums) + kComputedHalfDigit;
       checks.push_back({what + ", against 20,000 sums computed apart", Against::kBound, fixed_places(s.exact.mean, 5),
                         std::string(c.mean) + " +- " + fixed_places(bound, 5),
-                        std::abs(s.exact.mean - std::atof(c.mean)) <= bound});
+                        std::abs(s.exact.mean - number_of_decimal(c.mean).value()) <= bound});
     }
 }
 

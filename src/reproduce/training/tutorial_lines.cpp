@@ -4,7 +4,6 @@
 // exact results of fp16 to nearest even, with which the other four lines, printed to seven decimals, agree.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "softamp/numerics/convert.h"
 #include "softamp/numerics/operations.h"
@@ -108,7 +107,7 @@ Plot plot_of(const FloatFormat& f, const Semantics& s, uint64_t seed) {
   }
   uint64_t index = 0;
   for (const Line& line : kLines) {
-    const double v = std::atof(line.text);
+    const double v = number_of_decimal(line.text).value();
     lines.x.push_back(v);
     lines.y.push_back(100 * (value_of(f, run_line(f, s, seed, line, index++).result) / v - 1));
   }
@@ -131,7 +130,7 @@ Table lines_table() {
 }
 
 void add_line(Outcome& o, const FloatFormat& f, RoundingMode mode, const Line& line, const Result& r) {
-  const double error = value_of(f, r.result) / std::atof(line.text) - 1;
+  const double error = value_of(f, r.result) / number_of_decimal(line.text).value() - 1;
   const bool its_own = f == kFp16 && mode == RoundingMode::kNearestEven;
   o.tables[0].rows.push_back({format_name(f), name_of(mode), line.text, exact_decimal(f, r.x), exact_decimal(f, r.sum),
                               exact_decimal(f, r.result), 100 * error, its_own ? Json(line.printed) : Json(nullptr),

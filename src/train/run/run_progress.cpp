@@ -1,6 +1,6 @@
 #include "src/train/run/run_progress.h"
 
-#include <charconv>
+#include <optional>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
@@ -16,11 +16,8 @@ using Json = nlohmann::ordered_json;
 
 double exact_number_of(const Json& json) {
   const std::string& text = json.get_ref<const std::string&>();
-  double x = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), x);
-  if (end.ec != std::errc{} || end.ptr != text.data() + text.size())
-    throw std::invalid_argument("progress: '" + text + "': expected a number");
-  return x;
+  if (const std::optional<double> x = number_of_decimal(text)) return *x;
+  throw std::invalid_argument("progress: '" + text + "': expected a number");
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "softamp/report/exception.h"
 #include "softamp/report/names.h"
 #include "softamp/report/tensor_text.h"
+#include "src/engine/machine_memory.h"
 
 namespace softamp::engine {
 namespace {
@@ -203,6 +204,17 @@ class GraphExecutor final : public Executor {
     return ports;
   }
 
+  /// The system may promise memory that it has not, and end the process when it is used.
+  static void check_host(const MemoryReport& memory) {
+    constexpr int64_t kLittle = int64_t{1} << 24;  // every process has got it
+    if (memory.peak <= kLittle) return;
+    const MachineMemory there = machine_memory();
+    if (static_cast<uint64_t>(memory.peak) <= there.bytes) return;
+    MemoryReport of_host = memory;
+    of_host.capacity = 0;
+    throw GraphError("this process gets at most " + there.text() + ", and " + of_host.text());
+  }
+
   Prepared& prepare(std::span<const std::string> fetches) {
     std::string key;
     for (const std::string& f : fetches) key += f + '\n';
@@ -214,6 +226,7 @@ class GraphExecutor final : public Executor {
     program = plan_program(graph_, ports_of(fetches), kernels_, options_.device, stops_ != 0);
     const MemoryReport& memory = program.memory;
     if (memory.capacity > 0 && memory.peak > memory.capacity) throw GraphError(memory.text());
+    if (engine_->host_memory()) check_host(memory);
     prepared.arena = Buffer(*engine_, program.arena_bytes);
     prepared.scratch = Buffer(*engine_, program.scratch_bytes);
     if (!engine_->host_memory()) mirror(prepared);

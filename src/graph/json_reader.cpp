@@ -1,9 +1,12 @@
 // Graph JSON in: parsed under limits, ordered, and built node by node.
 #include <algorithm>
+#include <filesystem>
 #include <queue>
+#include <system_error>
 
 #include "softamp/engine/float_environment.h"
 #include "softamp/graph/operation.h"
+#include "src/engine/machine_memory.h"
 #include "src/files/input_file.h"
 #include "src/graph/json_tensor.h"
 #include "src/graph/nearest_name.h"
@@ -284,9 +287,24 @@ Graph read_graph_json(std::string_view text, const JsonOptions& options) {
   return read_graph_file(text, options).graph;
 }
 
+namespace {
+
+/// The text alone must fit; what is made of it takes more.
+void check_size(const std::filesystem::path& path, const JsonOptions& o) {
+  std::error_code error;  // of a pipe, or of no file: told when it is read
+  const uint64_t bytes = std::filesystem::file_size(path, error);
+  if (error || bytes > o.most_bytes) return;
+  if (const engine::MachineMemory there = engine::machine_memory(); bytes > there.bytes)
+    throw GraphError(o.source + ": " + std::to_string(bytes) + " bytes, and this process gets at most " + there.text() +
+                     "; expected a smaller graph");
+}
+
+}  // namespace
+
 GraphFile load_graph(const std::filesystem::path& path, JsonOptions options) {
   if (options.source == JsonOptions{}.source) options.source = path.string();
   if (options.folder.empty()) options.folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  check_size(path, options);
   std::string text;
   try {
     text = files::read_input(path, "graph JSON", options.most_bytes, options.source);

@@ -5,9 +5,11 @@
 #include "softamp/graph/trace.h"
 #include "softamp/report/number_text.h"
 #include "softamp/report/tensor_text.h"
+#include "src/tensor/npy_types.h"
 
+#include <algorithm>
+#include <cstring>
 #include <iostream>
-#include <sstream>
 
 namespace softamp::program {
 namespace {
@@ -69,28 +71,54 @@ std::string code_and_value(const Tensor& t, int64_t i) {
   return code_text(f, t.code(i)) + " (" + shortest_decimal(f, t.code(i)) + ")";
 }
 
+/// What two arrays of one type have unlike.
+struct Unlike {
+  int64_t elements = 0, first = -1;  ///< how many; the index of the first, in the order of the file
+  std::string a, b;                  ///< that one
+};
+
+Unlike unlike_elements(TensorPieces& a, TensorPieces& b) {
+  constexpr int64_t kPiece = int64_t{1} << 20;
+  const int64_t all = a.type().shape.elements();
+  const Shape shape{std::min(kPiece, all)};
+  Tensor x(a.type().dtype, shape), y(a.type().dtype, shape);
+  Unlike found;
+  for (int64_t done = 0; done < all;) {
+    const int64_t count = std::min(kPiece, all - done);
+    a.read(x.data(), static_cast<size_t>(count));
+    b.read(y.data(), static_cast<size_t>(count));
+    const size_t bytes = static_cast<size_t>(count) * size_of(x.dtype());
+    const bool same = std::memcmp(x.data(), y.data(), bytes) == 0;
+    for (int64_t i = 0; !same && i < count; ++i) {
+      if (x.code(i) == y.code(i)) continue;
+      ++found.elements;
+      if (found.first >= 0) continue;
+      found.first = done + i;
+      found.a = code_and_value(x, i), found.b = code_and_value(y, i);
+    }
+    done += count;
+  }
+  return found;
+}
+
 int compare_arrays(const CompareOptions& o) {
-  const Tensor a = load_npy(o.a, o.bfloat16), b = load_npy(o.b, o.bfloat16);
+  TensorPieces a(o.a, o.bfloat16), b(o.b, o.bfloat16);
   Json json = {{"equal", false}};
   if (a.type() != b.type()) {
     json["difference"] = {{"a", text_of(a.type())}, {"b", text_of(b.type())}};
     return report(o, false, json, o.a + " is " + text_of(a.type()) + ", " + o.b + " is " + text_of(b.type()));
   }
-  int64_t first = -1, unlike = 0;
-  for (int64_t i = 0; i < a.elements(); ++i)
-    if (a.code(i) != b.code(i)) {
-      ++unlike;
-      if (first < 0) first = i;
-    }
-  json["equal"] = unlike == 0;
-  json["elements"] = a.elements();
-  if (unlike == 0) return report(o, true, json, std::to_string(a.elements()) + " elements are equal");
-  const std::string place = index_text(a.shape(), first), x = code_and_value(a, first), y = code_and_value(b, first);
-  json["different_elements"] = unlike;
-  json["difference"] = {{"index", place}, {"a", x}, {"b", y}};
+  const Unlike unlike = unlike_elements(a, b);
+  const int64_t all = a.type().shape.elements();
+  json["equal"] = unlike.elements == 0;
+  json["elements"] = all;
+  if (unlike.elements == 0) return report(o, true, json, std::to_string(all) + " elements are equal");
+  const std::string place = index_text(a.type().shape, unlike.first);
+  json["different_elements"] = unlike.elements;
+  json["difference"] = {{"index", place}, {"a", unlike.a}, {"b", unlike.b}};
   return report(o, false, json,
-                std::to_string(unlike) + " of " + std::to_string(a.elements()) + " elements differ, the first at " +
-                    place + ": " + x + " is " + y);
+                std::to_string(unlike.elements) + " of " + std::to_string(all) + " elements differ, the first at " +
+                    place + ": " + unlike.a + " is " + unlike.b);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "softamp/report/exception.h"
 #include "softamp/report/registers.h"
+#include "src/engine/machine_memory.h"
 #include "src/files/input_file.h"
 #include "src/report/read_json.h"
 
@@ -11,6 +12,7 @@
 
 #include <iostream>
 #include <sstream>
+#include <utility>
 
 namespace softamp::program {
 namespace {
@@ -66,8 +68,25 @@ Json status_json(const FpUnit& unit) {
           {"inv", (status & StatusRegister::kInv) != 0}};
 }
 
+/// The document of --json is printed when the script has come to its end: all of it lies in memory.
+void check_memory(const Source& source) {
+  constexpr uint64_t kLeast = 256;  // bytes a command; most take four times as much
+  uint64_t commands = 0;
+  std::istringstream lines(source.text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find_first_not_of(" \t\r");
+    commands += first != std::string::npos && line[first] != '#';
+  }
+  const engine::MachineMemory there = engine::machine_memory();
+  if (commands * kLeast > there.bytes)
+    throw UsageError("--json: " + source.name + " has " + std::to_string(commands) + " commands, which need " +
+                     std::to_string(commands * kLeast) + " bytes at least, and this process gets at most " +
+                     there.text() + "; expected a shorter script, or no --json");
+}
+
 int run_registers(const RegistersOptions& options) {
   const Source source = read_source(options.script);
+  if (options.json) check_memory(source);
   UnitScript script;
   Json document = {{"script", source.name}, {"steps", Json::array()}};
   std::istringstream lines(source.text);
@@ -84,8 +103,10 @@ int run_registers(const RegistersOptions& options) {
     }
     if (step.command.empty()) continue;
     if (!options.json) print_step(step);
-    step.json["line"] = number;
-    document["steps"].push_back(step.json);
+    if (options.json) {  // else no line stays in memory
+      step.json["line"] = number;
+      document["steps"].push_back(std::move(step.json));
+    }
     try {
       throw_if_excepted(script.unit(), script.tile(), script.worker());
     } catch (const FloatingPointError& e) {

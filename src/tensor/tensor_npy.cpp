@@ -51,20 +51,26 @@ Shape shape_of(const npy::Header& header, const std::string& name) {
   }
 }
 
-Tensor load_npy(const std::filesystem::path& file, bool as_bfloat16) {
-  const std::string name = file.string();
-  npy::Reader reader(name);
-  const npy::Header& header = reader.header();
-  const DType dtype = dtype_of(header.type, as_bfloat16, name);
-  Tensor tensor(dtype, shape_of(header, name));
-  const size_t count = static_cast<size_t>(tensor.elements());
+TensorPieces::TensorPieces(const std::filesystem::path& file, bool as_bfloat16)
+    : name_(file.string()),
+      reader_(name_),
+      type_{dtype_of(reader_.header().type, as_bfloat16, name_), shape_of(reader_.header(), name_)} {}
+
+void TensorPieces::read(void* out, size_t count) {
   for (size_t done = 0; done < count;) {
-    const size_t n = reader.read(static_cast<std::byte*>(tensor.data()) + done * size_of(dtype), count - done);
-    if (n == 0) throw npy::Error(name + ": the data are cut off");
+    const size_t n = reader_.read(static_cast<std::byte*>(out) + done * size_of(type_.dtype), count - done);
+    if (n == 0) throw npy::Error(name_ + ": the data are cut off");
     done += n;
   }
-  if (dtype == DType::kBool)  // NumPy takes every byte except 0 for true
-    for (uint8_t& b : tensor.as<uint8_t>()) b = b != 0;
+  if (type_.dtype != DType::kBool) return;  // NumPy takes every byte except 0 for true
+  auto* const bytes = static_cast<uint8_t*>(out);
+  for (size_t i = 0; i < count; ++i) bytes[i] = bytes[i] != 0;
+}
+
+Tensor load_npy(const std::filesystem::path& file, bool as_bfloat16) {
+  TensorPieces pieces(file, as_bfloat16);
+  Tensor tensor(pieces.type().dtype, pieces.type().shape);
+  pieces.read(tensor.data(), static_cast<size_t>(tensor.elements()));
   return tensor;
 }
 

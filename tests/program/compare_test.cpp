@@ -166,6 +166,20 @@ TEST_F(CompareVerb, ArraysBitForBit) {
   EXPECT_EQ(compare("i.npy", "j.npy").out, "1 of 2 elements differ, the first at [1]: -2147483648 is -1\n");
 }
 
+TEST_F(CompareVerb, ArraysOfSeveralPieces) {
+  constexpr int64_t kPiece = int64_t{1} << 20;
+  Tensor a = Tensor::full(DType::kInt32, {2, kPiece + 3}, 7), b = a.clone();
+  const auto last = static_cast<size_t>(2 * (kPiece + 3) - 1);
+  save("a", a);
+  EXPECT_EQ(compare("a.npy", "a.npy").out, "2097158 elements are equal\n");
+  b.as<int32_t>()[last] = 8;
+  save("b", b);
+  EXPECT_EQ(compare("a.npy", "b.npy").out, "1 of 2097158 elements differ, the first at [1,1048578]: 7 is 8\n");
+  b.as<int32_t>()[static_cast<size_t>(kPiece)] = 9;
+  save("b", b);
+  EXPECT_EQ(compare("a.npy", "b.npy").out, "2 of 2097158 elements differ, the first at [0,1048576]: 7 is 9\n");
+}
+
 TEST_F(CompareVerb, ArraysOfOtherTypes) {
   save("a", halves({2}, {1, 2}));
   save("shape", halves({2, 1}, {1, 2}));

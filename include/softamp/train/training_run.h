@@ -49,6 +49,9 @@ struct RunOutput {
   bool quiet = false;                                 ///< no lines at all
   std::function<bool()> stop{};                       ///< true: stop after this step, with a checkpoint
   std::function<void(const RunInputs&)> on_inputs{};  ///< when all has been read, before the first step
+  /// Before that, on the CPU: bytes of the host's memory that the run's replicas need at least. It may wait until they
+  /// are free.
+  std::function<void(uint64_t)> on_memory{};
   /// ExecutorOptions::stop of every step and evaluation: true, from any thread: the run ends with the state before the
   /// step that was under way, with a checkpoint [=none].
   std::function<bool()> stop_within_step{};

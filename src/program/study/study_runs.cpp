@@ -3,7 +3,9 @@
 #include "softamp/precision/loss_scale.h"
 #include "softamp/report/exception.h"
 #include "softamp/train/training_run.h"
+#include "src/engine/machine_memory.h"
 #include "src/files/file_lock.h"
+#include "src/program/study/memory_gate.h"
 #include "src/program/study/study_kept.h"
 #include "src/program/study/study_threads.h"
 #include "src/report/progress.h"
@@ -54,6 +56,13 @@ class Workers {
         kept_(kept),
         results_(results),
         order_(seed_by_seed(runs)),
+        memory_(engine::machine_memory()),
+        gate_(memory_.bytes,
+              [this](uint64_t bytes, int inside) {
+                std::cerr << "softamp study: warning: fewer runs at a time than --jobs: a run needs " << bytes
+                          << " bytes, " << inside << " others are under way, and this process gets at most "
+                          << memory_.text() << '\n';
+              }),
         progress_("study", std::max<uint64_t>(1, steps), "steps") {}
 
   void run(size_t count) {
@@ -89,7 +98,20 @@ class Workers {
 
   std::optional<StudyResult> train(const StudyRun& run, RunInputs& read) {
     StudyResult result;
+    struct Room {  // of the run in the machine's memory, until it ends
+      MemoryGate& gate;
+      uint64_t bytes = 0;
+      bool inside = false;
+      ~Room() {
+        if (inside) gate.leave(bytes);
+      }
+    } room{gate_};
     RunOutput output;
+    output.on_memory = [&](uint64_t bytes) {
+      gate_.enter(bytes, [this] { return stopped(); });
+      room.bytes = bytes;
+      room.inside = true;
+    };
     output.quiet = true;
     output.progress = false;
     output.stop = output.stop_within_step = [this] { return stopped(); };
@@ -134,6 +156,8 @@ class Workers {
   std::atomic<size_t> next_{0};
   std::atomic<uint64_t> steps_{0};
   std::atomic<bool> failed_{false};
+  engine::MachineMemory memory_;
+  MemoryGate gate_;
   std::once_flag begun_;
   std::mutex mutex_;
   std::exception_ptr error_;

@@ -10,6 +10,7 @@
 #include "softamp/engine/float_environment.h"
 #include "softamp/train/checkpoint.h"
 #include "src/data/image_files.h"
+#include "src/engine/machine_memory.h"
 #include "src/files/output_file.h"
 #include "src/files/place.h"
 #include "src/files/run_files.h"
@@ -21,6 +22,7 @@
 #include "src/train/evaluation.h"
 #include "src/train/run/loss_curve.h"
 #include "src/train/run/run_data.h"
+#include "src/train/run/run_memory.h"
 #include "src/train/run/run_progress.h"
 #include "src/train/run/training_log.h"
 #include "src/train/settings/settings_fields.h"
@@ -98,6 +100,7 @@ class Run {
         total_(total_steps()),
         trainer_(model_of(s_, network_), trainer_options(s_, output)),
         inputs_(train_detail::inputs_of(s_, data_)) {
+    check_memory();
     progress_.inputs = inputs_;
     if (!out_.resume.empty()) resume();
     line_ = std::make_unique<Progress>("train", static_cast<uint64_t>(total_), "steps", static_cast<uint64_t>(step_));
@@ -144,6 +147,16 @@ class Run {
       throw std::invalid_argument("settings: " + std::to_string(total) + " steps; expected at most " +
                                   std::to_string(most));
     return total;
+  }
+
+  /// Before anything is written. A GPU's memory is its engine's to refuse.
+  void check_memory() {
+    if (choose_backend(trainer_.options().executor).backend != "emu") return;
+    const Trainer::Memory memory = trainer_.memory();
+    const std::string lacks =
+        train_detail::lacking_memory(memory, trainer_.options().replicas, engine::machine_memory());
+    if (!lacks.empty()) throw std::invalid_argument(lacks);
+    if (out_.on_memory) out_.on_memory(train_detail::needed_memory(memory, trainer_.options().replicas));
   }
 
   void resume() {

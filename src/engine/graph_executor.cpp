@@ -212,7 +212,7 @@ class GraphExecutor final : public Executor {
     if (static_cast<uint64_t>(memory.peak) <= there.bytes) return;
     MemoryReport of_host = memory;
     of_host.capacity = 0;
-    throw GraphError("this process gets at most " + there.text() + ", and " + of_host.text());
+    throw GraphError("this process gets at most " + there.text() + "; expected smaller tensors: " + of_host.text());
   }
 
   Prepared& prepare(std::span<const std::string> fetches) {

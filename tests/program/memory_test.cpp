@@ -36,7 +36,8 @@ TEST_F(Memory, OfAGraphOnThisMachineAlone) {
   const Outcome o = run(2000);
   EXPECT_EQ(o.code, 2);
   EXPECT_EQ(o.out, "");
-  EXPECT_NE(o.err.find("this process gets at most 629145600 bytes (ulimit -v), and the program needs "),
+  EXPECT_NE(o.err.find("this process gets at most 629145600 bytes (ulimit -v); expected smaller tensors: the program "
+                       "needs "),
             std::string::npos)
       << o.err;
   EXPECT_NE(o.err.find(" bytes  a\n"), std::string::npos) << "the largest by name: " << o.err;
@@ -50,7 +51,7 @@ TEST_F(Memory, OfReplicas) {
   EXPECT_EQ(run_softamp_within(1500, kTrainingOfMemory + "--set replicas=2").code, 0);
   const Outcome o = run_softamp_within(
       700,
-      "train --quiet --set generated=true --set train_images=65536 --set test_images=8 --set batch_size=256 --set "
+      "train --quiet --set generated=true --set train_images=16384 --set test_images=8 --set batch_size=64 --set "
       "replicas=256 --set epochs=1 --threads 1 --log " +
           file("log"));
   EXPECT_EQ(o.code, 2);

@@ -19,10 +19,6 @@ namespace softamp::program {
 
 using Json = nlohmann::ordered_json;
 
-/// Reads a whole number, decimal or 0x hexadecimal, within [least, greatest]. Throws UsageError:
-/// "--bits: '0': expected a whole number in 1..32".
-uint64_t parse_whole(const std::string& place, const std::string& text, uint64_t least, uint64_t greatest);
-
 /// "2^-24".
 inline std::string power_of_two(int exponent) { return "2^" + std::to_string(exponent); }
 

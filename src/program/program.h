@@ -3,27 +3,13 @@
 // A verb writes its result to standard output and everything else (progress, reports, errors) to standard error.
 #pragma once
 
+#include "src/program/usage.h"
+
 #include <CLI/CLI.hpp>
 
 #include <functional>
-#include <stdexcept>
 
 namespace softamp::program {
-
-/// What the process returns; documented in `softamp --help`.
-enum ExitCode : int {
-  kSuccess = 0,
-  kCheckFailed = 1,             ///< a comparison or self-test found a difference
-  kUsage = 2,                   ///< a bad option, value or input file
-  kFloatingPointException = 3,  ///< an enabled floating-point exception stopped the run
-  kSkipped = 77,                ///< a self-test could not run here: the machine lacks what it tests
-};
-
-/// Bad input. The message names the value, the place and what was expected; main prints it and returns kUsage.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// A verb: its part of the command line, and what to run after parsing.
 struct Verb {

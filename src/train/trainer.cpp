@@ -52,6 +52,7 @@ struct Trainer::Impl {
   std::unique_ptr<Executor> evaluation;
   bool evaluation_is_stale = true;
   std::vector<std::string> warnings;
+  Gradients gradients;
 
   Impl(Model m, TrainerOptions o) : training(begun(std::move(m), std::move(o))), scale(training.options().loss_scale) {
     gather_warnings();
@@ -151,9 +152,19 @@ struct Trainer::Impl {
     training.finish(applied, result);
     result.scale_after = scale.scale();
     if (applied) evaluation_is_stale = true;
+    if (options.keep_gradients) keep(std::move(ran.gradients));
     if (options.hash_weights)
       for (int r = 0; r < options.replicas; ++r) result.weight_hashes.push_back(hash(r));
     return std::move(result);
+  }
+
+  void keep(std::vector<std::vector<Tensor>> of_step) {
+    gradients.clear();
+    for (std::vector<Tensor>& of_replica : of_step) {
+      auto& named = gradients.emplace_back();
+      for (size_t v = 0; v < of_replica.size(); ++v)
+        named.emplace_back(training.gradient().variables[v].name, std::move(of_replica[v]));
+    }
   }
 
   int checked(int replica) const {
@@ -265,6 +276,7 @@ const std::vector<OperationTime>& Trainer::timings() const { return impl_->train
 Trainer::State Trainer::state() const { return impl_->state(); }
 void Trainer::set_state(const State& state) { impl_->set_state(state); }
 Trainer::Memory Trainer::memory() const { return impl_->memory(); }
+const Trainer::Gradients& Trainer::gradients() const { return impl_->gradients; }
 
 const Tensor& Trainer::variable(std::string_view name, int replica) const {
   return impl_->training.variable(name, impl_->checked(replica));

@@ -78,8 +78,7 @@ void TrainingStep::take(RunResult& run, StepResult& result) {
   for (OperationTime& t : run.timings) timings_.push_back(std::move(t));
 }
 
-void TrainingStep::run_micro_batch(int m, std::span<const Batch> batches, float seed, Ran& ran,
-                                   std::vector<std::vector<Tensor>>& gradients) {
+void TrainingStep::run_micro_batch(int m, std::span<const Batch> batches, float seed, Ran& ran) {
   const Tensor s = scalar(DType::kFloat32, seed);
   for (int r = 0; r < options_.replicas; ++r) {
     const Batch& batch = batches[static_cast<size_t>(m * options_.replicas + r)];
@@ -90,9 +89,9 @@ void TrainingStep::run_micro_batch(int m, std::span<const Batch> batches, float 
     RunResult run = executor.run(feeds, gradient_fetches_);
     take(run, ran.result);
     ran.losses.push_back(std::move(run.values[0]));
-    gradients[static_cast<size_t>(r)].clear();
-    for (size_t g = 2; g < run.values.size(); ++g)
-      gradients[static_cast<size_t>(r)].push_back(std::move(run.values[g]));
+    std::vector<Tensor>& gradients = ran.gradients[static_cast<size_t>(r)];
+    gradients.clear();
+    for (size_t g = 2; g < run.values.size(); ++g) gradients.push_back(std::move(run.values[g]));
   }
 }
 
@@ -160,21 +159,21 @@ TrainingStep::Ran TrainingStep::run(std::span<const Batch> batches, float seed, 
       const Tensor zeros(executor->variable(sum).type());
       executor->set_variable(sum, zeros);
     }
-  std::vector<std::vector<Tensor>> gradients(static_cast<size_t>(options_.replicas));
-  for (int m = 0; m < options_.accumulation; ++m) run_micro_batch(m, batches, seed, ran, gradients);
+  ran.gradients.resize(static_cast<size_t>(options_.replicas));
+  for (int m = 0; m < options_.accumulation; ++m) run_micro_batch(m, batches, seed, ran);
 
   LossScaleEvidence& evidence = ran.evidence;
   const LossScaleOptions& how = options_.loss_scale;
   if (how.overflow_from != OverflowFrom::kGradients && (ran.result.status & (kOverflow | kInvalid)))
     evidence.finite = false;
   if (how.histogram)
-    for (const auto& of_replica : gradients)
+    for (const auto& of_replica : ran.gradients)
       for (const Tensor& g : of_replica) {
         evidence.elements += g.elements();
         evidence.above_edge += count_above(g, how.histogram_edge);
       }
   const std::vector<Tensor> rates = learning_rates(ran.result);
-  const bool finite = update_all(gradients, rates, divisor, evidence.finite || !how.skip_overflowed, ran.result);
+  const bool finite = update_all(ran.gradients, rates, divisor, evidence.finite || !how.skip_overflowed, ran.result);
   if (how.overflow_from != OverflowFrom::kStatus && !finite) evidence.finite = false;
   return ran;
 }

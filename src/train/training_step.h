@@ -66,7 +66,8 @@ class TrainingStep {
   struct Ran {
     StepResult result;  ///< without loss, scale_after and hashes, which are the caller's; `applied` by `finish`
     LossScaleEvidence evidence;
-    std::vector<Tensor> losses;  ///< of every micro-batch, in the order of `batches`
+    std::vector<Tensor> losses;                  ///< of every micro-batch, in the order of `batches`
+    std::vector<std::vector<Tensor>> gradients;  ///< by replica, in the order of gradient().variables
   };
   /// Runs gradient and update graphs on replicas x accumulation batches: the loss is multiplied by `seed` (scale_before
   /// of the result), gradients are unscaled by `divisor`; both are ignored where the graphs have no scale. Counters
@@ -79,8 +80,7 @@ class TrainingStep {
  private:
   Executor& owner_of(std::string_view name, int replica) const;
   void take(RunResult& run, StepResult& result);
-  void run_micro_batch(int m, std::span<const Batch> batches, float seed, Ran& ran,
-                       std::vector<std::vector<Tensor>>& gradients);
+  void run_micro_batch(int m, std::span<const Batch> batches, float seed, Ran& ran);
   bool run_update(int replica, const std::vector<std::vector<Tensor>>& gradients, const std::vector<Tensor>& rates,
                   float divisor, bool allowed, StepResult& result);
   bool update_all(const std::vector<std::vector<Tensor>>& gradients, const std::vector<Tensor>& rates, float divisor,

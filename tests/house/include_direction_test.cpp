@@ -69,7 +69,7 @@ TEST(IncludeDirection, KnowsEachArrow) {
       {"src/train/keras/layer.cpp", "include/softamp/train/mindspore/cell.h", false},
       {"src/train/trainer.cpp", "include/softamp/train/mindspore/cell.h", false},
       {"src/train/trainer.cpp", "src/train/mindspore/cell_model.h", false},
-      {"src/program/train.cpp", "include/softamp/train/graphcore/estimator.h", false},
+      {"src/program/train/train.cpp", "include/softamp/train/graphcore/estimator.h", false},
       {"tests/train/keras_test.cpp", "include/softamp/train/keras/layer.h", true},
       {"examples/01_swamping.cpp", "include/softamp/softamp.h", true},
       {"examples/01_swamping.cpp", "include/softamp/kernel/round.h", false},

@@ -61,6 +61,33 @@ TEST(Train, EveryFileOfTheExamplesIsUnderstood) {
   }
 }
 
+TEST(Train, ComparesTwoBackendsStepByStep) {
+  const Outcome o = run_softamp("train " + kTinyTraining + "--compare emu --steps 2");
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.out.find("compared emu with emu: 2 equal steps, "), 0u) << o.out;
+  EXPECT_NE(o.out.find(" elements: all equal\n"), std::string::npos) << o.out;
+  const json document = json_of("train " + kTinyTraining + "--set steps=1 --compare emu --json --quiet");
+  EXPECT_EQ(document["equal_steps"], 1);
+  EXPECT_EQ(document["compared"], json({"emu", "emu"}));
+  EXPECT_TRUE(document["difference"].is_null());
+  EXPECT_GT(document["elements"], 5 * 9098);
+  const auto refused = [](const std::string& options, const std::string& words) {
+    const Outcome bad = run_softamp("train " + kTinyTraining + options);
+    EXPECT_EQ(bad.code, 2) << options;
+    EXPECT_NE(bad.err.find(words), std::string::npos) << bad.err;
+  };
+  refused("--compare emu --log x.log", "--log: 'x.log': --compare writes no files");
+  refused("--compare emu --find-loss-scale", "--find-loss-scale: expected it without --compare");
+  refused("--compare cpu", "--compare: ");
+  refused("--steps 0", "--steps: '0': expected a whole number in 1..");
+}
+
+TEST(Train, StepsEndTheRun) {
+  const Outcome o = run_softamp("train " + kTinyTraining + "--set evaluate=false --steps 3 --json --quiet");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(json::parse(o.out)["steps"], 3);
+}
+
 TEST(Train, SaysWhatItDidInLinesAndInJson) {
   const TemporaryFolder folder;
   const Outcome lines = run_softamp("train " + kTinyTraining + "--set epochs=2 --log " + folder.file("log"));

@@ -64,6 +64,7 @@ struct TrainerOptions {
   int accumulation = 1;                       ///< (>= 1) micro-batches to an update, their gradients summed
   std::optional<DType> accumulation_dtype{};  ///< of the sums [=the gradient's] (TUTORIAL G24)
   bool hash_weights = false;                  ///< weight_hashes in every StepResult
+  bool keep_gradients = false;                ///< Trainer::gradients after every step
   bool strict = false;                        ///< warnings are errors
   GraphPass pass{};                           ///< over the gradient graph and that of `logits` [=none]
 };
@@ -88,6 +89,11 @@ class Trainer {
   /// they are after any other error, unless it came between the updates of two replicas (no memory): then state()
   /// refuses.
   StepResult step(std::span<const Batch> batches);
+
+  /// The gradients of the last step, by replica, each under its variable's name: as the update got them, still
+  /// multiplied by the loss scale, and before replicas are reduced. Empty without TrainerOptions::keep_gradients.
+  using Gradients = std::vector<std::vector<std::pair<std::string, Tensor>>>;
+  const Gradients& gradients() const;
 
   /// Logits of a batch of the model's size, with the present variables of replica 0, rounded to nearest; no variable
   /// and no counter changes.

@@ -1,5 +1,7 @@
 #include "src/program/study/study_grid.h"
 
+#include "src/program/usage.h"
+
 #include "softamp/report/names.h"
 #include "src/files/input_file.h"
 #include "src/report/comma_list.h"

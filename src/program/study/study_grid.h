@@ -1,7 +1,7 @@
 // What a study compares: settings of training runs, laid out as a grid, each with several seeds.
 #pragma once
 
-#include "src/program/train_options.h"
+#include "src/program/train/train_options.h"
 
 #include <string>
 #include <string_view>

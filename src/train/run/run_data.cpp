@@ -79,6 +79,17 @@ ImageSets load_data(const TrainSettings& s, const NetworkInfo& network) {
   return sets;
 }
 
+std::vector<Batch> batches_of(const TrainSettings& s, const ImageSet& images, const Sampler& sampler, int64_t step) {
+  std::vector<Batch> batches;
+  const int64_t count = s.replicas * s.accumulation;
+  const DType dtype = s.precision_value().compute;
+  for (int64_t b = 0; b < count; ++b) {
+    const std::vector<int64_t> indices = sampler.batch(step * count + b);
+    batches.push_back({normalise(images, indices, dtype), labels_of(images, indices)});
+  }
+  return batches;
+}
+
 std::string recipe_hash(const TrainSettings& s) {
   const std::string recipe = recipe_contents(s.mechanism_value());
   return recipe.empty() ? recipe : hash_text(recipe.data(), recipe.size());

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "softamp/data/images.h"
+#include "softamp/data/sampler.h"
 #include "softamp/train/models.h"
 #include "softamp/train/train_settings.h"
 #include "softamp/train/training_run.h"
@@ -21,6 +23,10 @@ ImageSets load_data(const TrainSettings& settings, const NetworkInfo& network);
 
 /// The network with the settings' batch, precision, mechanism and loss.
 Model model_of(const TrainSettings& settings, const NetworkInfo& network);
+
+/// The micro-batches of a step (from 0), in the order in which Trainer::step takes them. Settled settings.
+std::vector<Batch> batches_of(const TrainSettings& settings, const ImageSet& images, const Sampler& sampler,
+                              int64_t step);
 
 /// The contents of these sets, which load_data has cut, and of the mechanism's recipe. Throws as Recipe::find.
 RunInputs inputs_of(const TrainSettings& settings, const ImageSets& data);

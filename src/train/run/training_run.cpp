@@ -249,7 +249,7 @@ class Run {
   void one_step() {
     const bool timed = !warming_up();
     watch_.start();
-    const StepResult result = trainer_.step(next_batches());
+    const StepResult result = trainer_.step(train_detail::batches_of(s_, data_.train, sampler_, step_));
     note(result, timed);
     log_.write_out();
     if (out_.on_step) out_.on_step(result);
@@ -275,16 +275,6 @@ class Run {
     progress_.epoch_sum = 0;
     log_.epoch(step_ / steps_per_epoch_ - 1, !timed, step_, mean);
     if (timed) progress_.epoch_losses.push_back(mean);
-  }
-
-  std::vector<Batch> next_batches() const {
-    std::vector<Batch> batches;
-    const DType dtype = trainer_.model().precision.compute;
-    for (int64_t b = 0; b < batches_per_step_; ++b) {
-      const std::vector<int64_t> indices = sampler_.batch(step_ * batches_per_step_ + b);
-      batches.push_back({normalise(data_.train, indices, dtype), labels_of(data_.train, indices)});
-    }
-    return batches;
   }
 
   void show(const StepResult& result) {

@@ -1,7 +1,8 @@
-// softamp train: one training run, from a file of settings.
-#include "src/program/backend_option.h"
-#include "src/program/rewrite/mechanism_options.h"
-#include "src/program/train_options.h"
+#include "src/program/train/train_verb.h"
+
+#include "src/program/backend_choice.h"
+#include "src/program/train/train_options.h"
+#include "src/program/usage.h"
 
 #include "softamp/precision/mechanism.h"
 #include "softamp/report/exception.h"
@@ -9,7 +10,6 @@
 #include "softamp/report/number_text.h"
 #include "softamp/report/plot.h"
 #include "softamp/train/loss_scale_search.h"
-#include "softamp/train/training_run.h"
 
 #include <iostream>
 #include <utility>
@@ -17,18 +17,10 @@
 #include "src/files/run_files.h"
 #include "src/precision/recipe_source.h"
 #include "src/report/read_json.h"
+#include "src/train/run/compare_training.h"
 
 namespace softamp::program {
 namespace {
-
-struct TrainVerbOptions {
-  std::string file, data, backend;
-  std::vector<std::string> set;
-  MechanismOptions mechanism;
-  RunOutput output;
-  int threads = 0;
-  bool print_settings = false, find_loss_scale = false, json = false;
-};
 
 TrainSettings settings_from(const TrainVerbOptions& o) {
   TrainSettings settings = with_assignments(read_settings(o.file), o.set);
@@ -38,7 +30,8 @@ TrainSettings settings_from(const TrainVerbOptions& o) {
   }
   if (o.threads > 0) settings.threads = o.threads;
   if (!o.backend.empty()) settings.backend = o.backend;
-  if (const std::string mechanism = mechanism_text(o.mechanism); !mechanism.empty()) settings.mechanism = mechanism;
+  if (o.steps > 0) settings.steps = o.steps;
+  if (!o.mechanism.empty()) settings.mechanism = o.mechanism;
   settings.validate();
   return settings;
 }
@@ -67,12 +60,19 @@ Json summary_json(const TrainSettings& settings, const RunSummary& run) {
   return json;
 }
 
-int search(const TrainSettings& settings, const TrainVerbOptions& o) {
+void print_json(const Json& document) { std::cout << document.dump(2) << '\n'; }
+
+/// Refuses files that an option leaves unwritten.
+void refuse_files(const TrainVerbOptions& o, const std::string& why) {
   for (const auto& [option, file] : {std::pair{"--log", o.output.log},
                                      {"--checkpoint", o.output.checkpoint},
                                      {"--resume", o.output.resume},
                                      {"--plot", o.output.plot}})
-    if (!file.empty()) throw UsageError(std::string(option) + ": '" + file + "': --find-loss-scale does not train");
+    if (!file.empty()) throw UsageError(std::string(option) + ": '" + file + "': " + why);
+}
+
+int search(const TrainSettings& settings, const TrainVerbOptions& o) {
+  refuse_files(o, "--find-loss-scale does not train");
   const LossScaleSearch found = find_max_loss_scale(settings);
   if (!o.output.quiet) std::cerr << "softamp train: " << settings.to_json() << '\n';
   if (o.json) {
@@ -84,6 +84,45 @@ int search(const TrainSettings& settings, const TrainVerbOptions& o) {
                 : found.scale == 0   ? "overflows without a loss scale"
                                      : "does not overflow, with twice as much it does")
             << '\n';
+  return kSuccess;
+}
+
+Json difference_json(const std::optional<TrainingDifference>& d) {
+  if (!d) return {};
+  return {{"step", d->step},   {"part", d->part}, {"tensor", d->tensor}, {"replica", d->replica},
+          {"index", d->index}, {"left", d->left}, {"right", d->right}};
+}
+
+int interrupted(int signal, const std::string& what) {
+  std::cerr << "softamp train: interrupted " << what << '\n';
+  return 128 + signal;
+}
+
+int compare(const TrainSettings& settings, const TrainVerbOptions& o) {
+  constexpr int64_t kUsualSteps = 20;
+  refuse_files(o, "--compare writes no files");
+  if (o.find_loss_scale) throw UsageError("--find-loss-scale: expected it without --compare");
+  std::string other = o.compare;
+  settle_backend(other, o.output.quiet ? std::string() : "softamp train");
+  const InterruptGuard guard;
+  const TrainingComparison found = compare_training(
+      settings, {.other = other, .steps = settings.steps > 0 ? settings.steps : kUsualSteps, .stop = [] {
+                   return InterruptGuard::pending() != 0;
+                 }});
+  if (o.json)
+    print_json({{"verb", "train"},
+                {"settings", read_json(settings.to_json())},
+                {"compared", {found.left, found.right}},
+                {"equal_steps", found.steps},
+                {"tensors", found.tensors},
+                {"elements", found.elements},
+                {"exception", found.exception.empty() ? Json() : Json(found.exception)},
+                {"difference", difference_json(found.difference)}});
+  else
+    std::cout << found.text() << '\n';
+  if (found.difference) return kCheckFailed;
+  if (const int signal = InterruptGuard::pending(); signal && found.stopped)
+    return interrupted(signal, "after " + std::to_string(found.steps) + " steps, all equal");
   return kSuccess;
 }
 
@@ -100,6 +139,8 @@ void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
       .check();
 }
 
+}  // namespace
+
 int run_train(TrainVerbOptions o) {
   TrainSettings settings = settings_from(o);
   if (o.print_settings) {
@@ -113,6 +154,7 @@ int run_train(TrainVerbOptions o) {
   if (!o.output.plot.empty()) check_plot_file(o.output.plot);
   settings = settings.spelled_out();
   settle_backend(settings.backend, o.output.quiet ? std::string() : "softamp train");
+  if (!o.compare.empty()) return compare(settings, o);
   if (o.find_loss_scale) return search(settings, o);
   const InterruptGuard guard;
   o.output.stop = o.output.stop_within_step = [] { return InterruptGuard::pending() != 0; };
@@ -127,59 +169,11 @@ int run_train(TrainVerbOptions o) {
     return kFloatingPointException;
   }
   if (o.json) print_json(summary_json(settings, run));
-  if (const int signal = InterruptGuard::pending(); signal && !run.finished) {
-    std::cerr << "softamp train: interrupted after " << run.steps << " steps"
-              << (o.output.checkpoint.empty() ? std::string("; no --checkpoint was asked for")
-                                              : "; continue with --resume " + o.output.checkpoint)
-              << '\n';
-    return 128 + signal;
-  }
+  if (const int signal = InterruptGuard::pending(); signal && !run.finished)
+    return interrupted(signal, "after " + std::to_string(run.steps) + " steps" +
+                                   (o.output.checkpoint.empty() ? std::string("; no --checkpoint was asked for")
+                                                                : "; continue with --resume " + o.output.checkpoint));
   return kSuccess;
-}
-
-}  // namespace
-
-Verb add_train(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("train", "Trains a network under a floating-point behaviour");
-  const auto o = std::make_shared<TrainVerbOptions>();
-  app->add_option("SETTINGS", o->file, "JSON file of settings; what it leaves out keeps its default [=the defaults]")
-      ->type_name("FILE");
-  app->add_option("--set", o->set, "one setting, applied after the file; repeatable")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  add_mechanism_options(*app, o->mechanism);
-  app->add_flag("--print-settings", o->print_settings, "print the settings as JSON and do nothing else");
-  app->add_flag("--find-loss-scale", o->find_loss_scale,
-                "instead of training: raise the loss scale by doubling until the first step overflows");
-  app->add_option("--data", o->data, "folder of images [=the settings', else $SOFTAMP_DATA, else a generated set]")
-      ->type_name("DIR");
-  app->add_option("--log", o->output.log, "JSON lines: settings, every step, every epoch [=none]")->type_name("FILE");
-  app->add_option("--checkpoint", o->output.checkpoint,
-                  "where the state goes at the end and when interrupted, .npz [=none]")
-      ->type_name("FILE");
-  add_whole(*app, "--checkpoint-every", o->output.checkpoint_every, 0, uint64_t{1} << 40,
-            "also after every N steps; 0: never [=0]");
-  app->add_option("--resume", o->output.resume,
-                  "checkpoint to resume from; the bits are those of a run that was never stopped [=none]")
-      ->type_name("FILE");
-  app->add_option("--plot", o->output.plot, "draw the loss curve into FILE.svg or FILE.png [=none]")->type_name("FILE");
-  add_backend(*app, o->backend, "the settings', else emu");
-  add_whole(*app, "--threads", o->threads, 0, 1024, "0: the settings'; results do not depend on it [=0]");
-  app->add_flag("--json", o->json, "print one JSON document; the lines go to standard error");
-  app->add_flag("--quiet", o->output.quiet, "no lines, no progress; only errors");
-  offer(*app, "--set", setting_keys);
-  app->footer(R"(Settings and their defaults: `softamp train --print-settings`. Examples of files: examples/training.
-
-Examples:
-  softamp train
-  softamp train --set precision=float16 --set stochastic_rounding=on --plot loss.svg
-  softamp train --set precision=mixed --find-loss-scale
-  softamp train --tensorflow=2019
-  softamp train --set network=resnet8 --level O2 --dtype fp16
-  softamp train examples/training/fashion_mixed.json --data ~/data --checkpoint fashion.npz
-  softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --set epochs=20
-  softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --backend cuda)");
-  return {app, [o] { return run_train(*o); }};
 }
 
 }  // namespace softamp::program

@@ -1,8 +1,6 @@
 // Training settings as a command line gives them: a JSON file, and single keys set after it.
 #pragma once
 
-#include "src/program/options.h"
-
 #include "softamp/train/train_settings.h"
 #include "src/files/run_files.h"
 
@@ -10,7 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 namespace softamp::program {
+
+using Json = nlohmann::ordered_json;
 
 /// The settings in a file; the defaults where `file` is empty. Throws std::invalid_argument naming the file.
 TrainSettings read_settings(const std::string& file);
@@ -24,7 +26,7 @@ using SettingChanges = std::vector<std::pair<std::string, Json>>;
 TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& changes, const std::string& place);
 
 /// All keys of settings: "precision=", "optimizer=", ...
-Words setting_keys();
+std::vector<std::string> setting_keys();
 
 /// The two sides of "key=value". Throws UsageError without a key or an equals sign.
 std::pair<std::string, std::string> split_assignment(const std::string& place, const std::string& text);

@@ -1,4 +1,4 @@
-#include "src/program/train_options.h"
+#include "src/program/train/train_options.h"
 
 #include "softamp/data/images.h"
 #include "src/data/image_files.h"
@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "src/files/input_file.h"
+#include "src/program/usage.h"
 #include "src/report/read_json.h"
 
 namespace softamp::program {
@@ -43,8 +44,8 @@ TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& 
   }
 }
 
-Words setting_keys() {
-  Words keys;
+std::vector<std::string> setting_keys() {
+  std::vector<std::string> keys;
   const Json defaults = read_json(TrainSettings{}.to_json());
   for (const auto& [key, value] : defaults.items()) keys.push_back(key + "=");
   return keys;

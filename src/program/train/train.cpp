@@ -1,0 +1,74 @@
+// softamp train: one training run, from a file of settings.
+#include "src/program/backend_option.h"
+#include "src/program/options.h"
+#include "src/program/rewrite/mechanism_options.h"
+#include "src/program/train/train_options.h"
+#include "src/program/train/train_verb.h"
+
+#include <utility>
+
+namespace softamp::program {
+namespace {
+
+struct TrainCommand : TrainVerbOptions {
+  MechanismOptions mechanisms;
+};
+
+}  // namespace
+
+Verb add_train(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("train", "Trains a network under a floating-point behaviour");
+  const auto o = std::make_shared<TrainCommand>();
+  app->add_option("SETTINGS", o->file, "JSON file of settings; what it leaves out keeps its default [=the defaults]")
+      ->type_name("FILE");
+  app->add_option("--set", o->set, "one setting, applied after the file; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  add_mechanism_options(*app, o->mechanisms);
+  app->add_flag("--print-settings", o->print_settings, "print the settings as JSON and do nothing else");
+  app->add_flag("--find-loss-scale", o->find_loss_scale,
+                "instead of training: raise the loss scale by doubling until the first step overflows");
+  app->add_option("--data", o->data, "folder of images [=the settings', else $SOFTAMP_DATA, else a generated set]")
+      ->type_name("DIR");
+  app->add_option("--log", o->output.log, "JSON lines: settings, every step, every epoch [=none]")->type_name("FILE");
+  app->add_option("--checkpoint", o->output.checkpoint,
+                  "where the state goes at the end and when interrupted, .npz [=none]")
+      ->type_name("FILE");
+  add_whole(*app, "--checkpoint-every", o->output.checkpoint_every, 0, uint64_t{1} << 40,
+            "also after every N steps; 0: never [=0]");
+  app->add_option("--resume", o->output.resume,
+                  "checkpoint to resume from; the bits are those of a run that was never stopped [=none]")
+      ->type_name("FILE");
+  app->add_option("--plot", o->output.plot, "draw the loss curve into FILE.svg or FILE.png [=none]")->type_name("FILE");
+  add_backend(*app, o->backend, "the settings', else emu");
+  app->add_option_function<std::string>(
+         "--compare", [o](const std::string& text) { o->compare = backend_from_name(text, "--compare"); },
+         "instead of training: run every step on this backend, too, and stop at the first bit of loss, gradients, "
+         "parameters or slots that differs; exit code 1 if one does [=none]")
+      ->type_name("WORD");
+  offer(*app, "--compare", backend_names());
+  add_whole(*app, "--steps", o->steps, 1, uint64_t{1} << 40,
+            "steps at most, as --set steps=N [=the settings'; with --compare 20 where they say none]");
+  add_whole(*app, "--threads", o->threads, 0, 1024, "0: the settings'; results do not depend on it [=0]");
+  app->add_flag("--json", o->json, "print one JSON document; the lines go to standard error");
+  app->add_flag("--quiet", o->output.quiet, "no lines, no progress; only errors");
+  offer(*app, "--set", setting_keys);
+  app->footer(R"(Settings and their defaults: `softamp train --print-settings`. Examples of files: examples/training.
+
+Examples:
+  softamp train
+  softamp train --set precision=float16 --set stochastic_rounding=on --plot loss.svg
+  softamp train --set precision=mixed --find-loss-scale
+  softamp train --tensorflow=2019
+  softamp train --set network=resnet8 --level O2 --dtype fp16
+  softamp train examples/training/fashion_mixed.json --data ~/data --checkpoint fashion.npz
+  softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --set epochs=20
+  softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --backend cuda
+  softamp train --set precision=mixed --backend cuda --compare emu --steps 20)");
+  return {app, [o] {
+            o->mechanism = mechanism_text(o->mechanisms);
+            return run_train(*o);
+          }};
+}
+
+}  // namespace softamp::program

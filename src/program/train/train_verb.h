@@ -1,0 +1,25 @@
+// What `softamp train` does once its command line is read; no matter what read it.
+#pragma once
+
+#include "softamp/train/training_run.h"
+
+#include <string>
+#include <vector>
+
+namespace softamp::program {
+
+struct TrainVerbOptions {
+  std::string file, data, backend;
+  std::vector<std::string> set;
+  std::string mechanism;  ///< as Mechanism::parse reads it; "": the settings'
+  std::string compare;    ///< the other backend; "": train
+  RunOutput output;
+  int64_t steps = 0;  ///< 0: the settings'
+  int threads = 0;    ///< 0: the settings'
+  bool print_settings = false, find_loss_scale = false, json = false;
+};
+
+/// Runs it and returns its exit code. Throws UsageError and what run_training throws.
+int run_train(TrainVerbOptions options);
+
+}  // namespace softamp::program

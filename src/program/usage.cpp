@@ -1,0 +1,19 @@
+#include "src/program/usage.h"
+
+#include <charconv>
+
+namespace softamp::program {
+
+uint64_t parse_whole(const std::string& place, const std::string& text, uint64_t least, uint64_t greatest) {
+  const bool hexadecimal = text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  const char* const first = text.data() + (hexadecimal ? 2 : 0);
+  const char* const last = text.data() + text.size();
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(first, last, value, hexadecimal ? 16 : 10);
+  if (error != std::errc{} || end != last || value < least || value > greatest)
+    throw UsageError(place + ": '" + text + "': expected a whole number in " + std::to_string(least) + ".." +
+                     std::to_string(greatest));
+  return value;
+}
+
+}  // namespace softamp::program

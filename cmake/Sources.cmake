@@ -1,30 +1,36 @@
 # The sources of the library, and those of a minimal build (SOFTAMP_MINIMAL): the ones that need nothing but a compiler.
 # Sets library_sources (src/), engine_sources (emu/), cuda_sources (cuda/) of what is built, and minimal_sources, src/ and
-# emu/ of a minimal build, in either case: tests/minimal/ checks that they include no package, and that together they call
-# nothing that they have not.
+# emu/ of a minimal build, and minimal_program_sources, in either case: tests/minimal/ checks that they include no package,
+# and that together they call nothing that they have not.
 #
-# A minimal build has numerics, kernels, the CPU engine on std::thread, CUDA, graphs with their gradients, and training:
-# layers, models, optimizers, loss scales, the trainer. No JSON, no archives, no data sets, no mechanisms of mixed
-# precision. src/minimal/ stands there for what the library takes from others.
+# A minimal build has numerics, kernels, the CPU engine on std::thread, CUDA, graphs with their gradients, training, and
+# the command `softamp train` (src/program/minimal/). No graphs or traces as JSON, no GraphDefs, no recipes, nothing that
+# is packed. src/minimal/ stands there for what the library takes from others; minimal_json_sources are those that find
+# its JSON under the name of the package.
 
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
 list(FILTER library_sources EXCLUDE REGEX "/src/(program|reproduce)/")
 set(minimal_library ${library_sources})
 list(FILTER library_sources EXCLUDE REGEX "/src/minimal/")
 
-# All of some folders, but what needs a package; of two the files that are named.
-set(minimal_precision casts loss_scale loss_scale_presets op_graph)
-set(minimal_train gradient_clipping hyperparameters initializer layer_report layers layers_blocks loss_scaling_nodes
-                  models optimizer optimizer_separate optimizer_update precision_names replica_options step_phase
-                  trainer trainer_graphs training_step variable)
-list(JOIN minimal_precision "|" minimal_precision)
-list(JOIN minimal_train "|" minimal_train)
+# All of some folders, but what needs a package.
 set(minimal_pattern
-    "/src/(backend|(minimal|engine|graph|graph/ops|report|tensor)/[^/]*|precision/(${minimal_precision})|train/(${minimal_train}))\\.cpp")
-set(minimal_without
-    "/src/(graph/(json_.*|.*_json|hash_text|trace)|report/(.*_json|number_text_decimal|piped_command|plot)|tensor/tensor_npy)\\.cpp")
+    "/src/(backend|(minimal|data|engine|files|graph|graph/ops|precision|precision/tensorflow|report|tensor|train|train/run|train/settings)/[^/]*|precision/graph_def/type_view)\\.cpp")
+string(CONCAT minimal_without "/src/(data/archive_(gzip|tar)|graph/(json_.*|.*_json|hash_text|trace)|"
+              "precision/(loss_scale_json|mixed_precision_context|name_patterns|report_(csv|dot|json))|"
+              "report/(statistics_json|read_json|number_text_decimal))\\.cpp")
+set(minimal_json
+    "/src/(precision/(json_tokens|policy|recipe|recipe_json)|report/exception_json|train/(checkpoint|step_result|run/run_progress|run/training_log|settings/train_settings_json))\\.cpp")
 list(FILTER minimal_library INCLUDE REGEX "${minimal_pattern}$")
 list(FILTER minimal_library EXCLUDE REGEX "${minimal_without}$")
+set(minimal_json_sources ${minimal_library})
+list(FILTER minimal_json_sources INCLUDE REGEX "${minimal_json}$")
+list(FILTER minimal_library EXCLUDE REGEX "${minimal_json}$|/src/minimal/")
+file(GLOB minimal_stand_ins CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/minimal/*.cpp")
+list(APPEND minimal_json_sources ${minimal_stand_ins})
+set(minimal_program_sources minimal/main.cpp train/train_options.cpp train/train_verb.cpp backend_choice.cpp
+                            standard_descriptors.cpp standard_output.cpp usage.cpp)
+list(TRANSFORM minimal_program_sources PREPEND "${PROJECT_SOURCE_DIR}/src/program/")
 
 file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/emu/*.cpp")
 set(minimal_engine ${engine_sources})
@@ -40,7 +46,7 @@ if(NOT SOFTAMP_HAS_CUDA)
 endif()
 
 if(SOFTAMP_MINIMAL)
-  set(library_sources ${minimal_library})
+  set(library_sources ${minimal_library} ${minimal_json_sources})
   set(engine_sources ${minimal_engine})
 endif()
 
@@ -91,4 +97,6 @@ set(library_sources "${PROJECT_SOURCE_DIR}/src/backend.cpp" ${units})
 if(SOFTAMP_UNITS)
   set(minimal_pattern "/units/minimal_[^/]*\\.cpp|/src/backend\\.cpp")
   set(minimal_without "/src/none")
+else()
+  string(APPEND minimal_without "|${minimal_json}")
 endif()

@@ -2,8 +2,8 @@
 # Everything that a machine with a GPU can show (N427):
 #   bash tests/gpu.sh [--quick] [--seconds N] [--nvcc FILE] [--out FILE.json]
 # Builds a minimal Release build (SOFTAMP_MINIMAL) for this GPU in build-gpu/ and runs, what tells the most first: functions
-# with a body of their own for a device, the numerics sweep, the benchmarks, the parity suite against the CPU engine, and
-# memcheck, racecheck, initcheck and synccheck of compute-sanitizer (where it is installed). Writes one JSON verdict
+# with a body of their own for a device, the numerics sweep, 20 steps of training beside the CPU engine's, the benchmarks,
+# the parity suite against the CPU engine, and memcheck, racecheck, initcheck and synccheck of compute-sanitizer (where it is installed). Writes one JSON verdict
 # [=build-gpu/verdict.json], anew after every part, so that a stop loses nothing.
 #   --seconds N  for all together [=600 with 16 or more cores, else 1200]
 #   --quick      smaller cases, no benchmarks: 90 s after the build
@@ -154,7 +154,7 @@ part() {
     77) state=failed reason="no GPU: $(tail -n 1 "$folder/$name.log")" ;;
     124) state=timeout reason="stopped after $most s" ;;
     137) state=timeout reason="killed: it did not end after $most s, or memory ran out" ;;
-    *) state=failed reason="exit code $code: $(grep -m 1 -E 'DIFFERS|ERROR|rror' "$folder/$name.log" || tail -n 1 "$folder/$name.log")" ;;
+    *) state=failed reason="exit code $code: $(grep -m 1 -E 'DIFFERS|ERROR|rror|, emu has ' "$folder/$name.log" || tail -n 1 "$folder/$name.log")" ;;
   esac
   # Of compute-sanitizer: no fault of the program's.
   if [ $state = failed ] && [[ $name = *check ]] && grep -q 'Device not supported' "$folder/$name.log"; then
@@ -188,10 +188,10 @@ sanitize() {
     --budget $((most * 2 / 3)) --json "$folder/$tool.json" rows
 }
 
-programs=build-gpu/tests/gpu
+programs=build-gpu/tests/gpu softamp=build-gpu/softamp
 built=1
 if [ -n "$dry" ]; then
-  programs=$dry
+  programs=$dry softamp=$dry/softamp
 else
   version=$(cmake --version 2>/dev/null | sed -n '1s/.* //p')
   if [ -z "$version" ] || [ "$(printf '3.25.1\n%s\n' "$version" | sort -V | head -n 1)" != 3.25.1 ]; then
@@ -206,7 +206,7 @@ else
 fi
 
 if [ -n "$built" ]; then
-  # Of the time that is left: half a minute for each of the first two, a sixth for the benchmarks, a minute at most for each
+  # Of the time that is left: a minute at most for each of the first three, a sixth for the benchmarks, a minute at most for each
   # sanitizer, the rest for parity.
   size=--full check=$(($(left) / 10))
   [ -n "$quick" ] && size=
@@ -214,6 +214,8 @@ if [ -n "$built" ]; then
   [ $check -gt 10 ] || check=10
   part twins 30 "$programs/gpu_twins" --json "$folder/twins.json"
   part numerics 60 "$programs/gpu_numerics"
+  part train_compare 60 "$softamp" train --set generated=true --set precision=mixed --set stochastic_rounding=on \
+    --set partials=half --backend cuda --compare emu --steps 20
   [ -n "$quick" ] || part bench $(($(left) / 6)) "$programs/gpu_bench" --json "$folder/bench.json"
   most=$(($(left) - 4 * check - 15))
   [ "$most" -gt 10 ] || most=10

@@ -1,9 +1,7 @@
-// Plain and gzipped files and tar archives: what archive.h says of Source, read_file and read_tar.
+// Files and their bytes: what archive.h says of Source, read_file and checksums. Gzip is archive_gzip.cpp's.
 #include "src/data/archive.h"
 #include "src/files/input_file.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,35 +16,10 @@
 
 namespace softamp::archive {
 
-using LibArchive = struct ::archive;
-struct FreeArchive {
-  void operator()(LibArchive* a) const { ::archive_read_free(a); }
-};
-using Reader = std::unique_ptr<LibArchive, FreeArchive>;
-
 namespace {
 
 constexpr uint64_t kMostPacked = uint64_t{1} << 31;
 constexpr size_t kPiece = size_t{1} << 18;
-constexpr size_t kGzipHeader = 10, kGzipTrailer = 8;
-
-std::string hex(uint64_t value, int digits) {
-  std::string text(static_cast<size_t>(digits), '0');
-  for (size_t i = text.size(); i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
-  return text;
-}
-
-[[noreturn]] void fail_damaged(const std::string& name, uint64_t offset, LibArchive* reader) {
-  const char* text = ::archive_error_string(reader);
-  fail(name, offset,
-       std::string("the gzip data are damaged or cut off here") + (text ? ": " : "") + (text ? text : ""));
-}
-
-uint32_t little_endian32(std::span<const std::byte> bytes) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < 4; ++i) value |= static_cast<uint32_t>(bytes[i]) << (8 * i);
-  return value;
-}
 
 constexpr std::array<std::array<uint32_t, 256>, 8> crc_tables() {
   std::array<std::array<uint32_t, 256>, 8> tables{};
@@ -112,13 +85,6 @@ std::vector<std::byte> read_as_it_stands(const std::filesystem::path& file, uint
   return bytes;
 }
 
-/// libarchive's reader of the one member, and what its end must agree with.
-struct Source::Gzip {
-  Reader reader;
-  uint32_t crc = 0;
-  bool ended = false;
-};
-
 Source::Source(const std::filesystem::path& file)
     : name_(file.string()), own_(read_as_it_stands(file, kMostPacked)), packed_(own_) {
   open();
@@ -131,63 +97,14 @@ Source::Source(std::span<const std::byte> packed, std::string name) : name_(std:
 Source::~Source() = default;
 
 void Source::open() {
-  const auto octet = [&](size_t i) { return std::to_integer<unsigned>(packed_[i]); };
-  if (packed_.size() < 2 || octet(0) != 0x1f || octet(1) != 0x8b) {
-    if (!name_.ends_with(".gz")) return;
-    std::string found;
-    for (size_t i = 0; i < std::min<size_t>(packed_.size(), 2); ++i) found += " " + hex(octet(i), 2);
-    fail(name_, 0, "not a gzip file: expected it to begin with 1f 8b, found" + (found.empty() ? " nothing" : found));
-  }
-  if (packed_.size() < kGzipHeader + kGzipTrailer)
-    fail(name_, packed_.size(), "the gzip file is cut off: expected at least 18 bytes");
-  if (octet(2) != 8) fail(name_, 2, "gzip's method of compression is " + std::to_string(octet(2)) + "; expected 8");
-
-  gzip_ = std::make_unique<Gzip>();
-  gzip_->reader.reset(::archive_read_new());
-  LibArchive* reader = gzip_->reader.get();
-  if (!reader) throw std::bad_alloc();
-  struct archive_entry* entry = nullptr;
-  ::archive_read_support_filter_gzip(reader);
-  ::archive_read_support_format_raw(reader);
-  ::archive_read_support_format_empty(reader);
-  int result = ::archive_read_open_memory(reader, packed_.data(), packed_.size());
-  if (result == ARCHIVE_OK) result = ::archive_read_next_header(reader, &entry);
-  // If not a single byte can be unpacked, libarchive calls the file empty; it is empty only if its trailer says so.
-  const std::span<const std::byte> trailer = packed_.last(kGzipTrailer);
-  if (result == ARCHIVE_EOF && little_endian32(trailer) == 0 && little_endian32(trailer.subspan(4)) == 0)
-    gzip_->ended = true;
-  else if (result != ARCHIVE_OK)
-    fail_damaged(name_, 0, reader);
-  else if (::archive_filter_code(reader, 0) != ARCHIVE_FILTER_GZIP)
-    fail(name_, 0, "gzip's header is damaged");
+  const auto is = [&](size_t i, unsigned octet) { return std::to_integer<unsigned>(packed_[i]) == octet; };
+  if (name_.ends_with(".gz") || (packed_.size() >= 2 && is(0, 0x1f) && is(1, 0x8b))) open_gzip();
 }
 
 std::span<const std::byte> Source::next_piece() {
-  if (!gzip_) {
-    const std::span<const std::byte> piece = packed_.first(std::min(kPiece, packed_.size()));
-    packed_ = packed_.subspan(piece.size());
-    return piece;
-  }
-  const void* data = nullptr;
-  size_t size = 0;
-  la_int64_t place = 0;
-  while (!gzip_->ended && size == 0) {
-    const int result = ::archive_read_data_block(gzip_->reader.get(), &data, &size, &place);
-    gzip_->ended = result == ARCHIVE_EOF;
-    if (!gzip_->ended && result != ARCHIVE_OK) fail_damaged(name_, offset_, gzip_->reader.get());
-    if (gzip_->ended) size = 0;
-  }
-  const std::span<const std::byte> piece(static_cast<const std::byte*>(data), size);
-  gzip_->crc = crc32(piece, gzip_->crc);
-  if (gzip_->ended) {
-    const std::span<const std::byte> trailer = packed_.last(kGzipTrailer);
-    const uint32_t crc = little_endian32(trailer), length = little_endian32(trailer.subspan(4));
-    if (crc != gzip_->crc || length != static_cast<uint32_t>(offset_))
-      throw DataError(name_ + ": the gzip data do not agree with the file's last 8 bytes, which promise checksum " +
-                      hex(crc, 8) + " and length " + std::to_string(length) + "; found " + hex(gzip_->crc, 8) +
-                      " and " + std::to_string(offset_) +
-                      ": the data are damaged, or other bytes follow the one member that is expected");
-  }
+  if (gzip_) return next_unpacked();
+  const std::span<const std::byte> piece = packed_.first(std::min(kPiece, packed_.size()));
+  packed_ = packed_.subspan(piece.size());
   return piece;
 }
 

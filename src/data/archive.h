@@ -52,12 +52,14 @@ class Source {
  private:
   struct Gzip;
   void open();
+  void open_gzip();  ///< throws DataError where the file should be gzipped, and is not
   std::span<const std::byte> next_piece();
+  std::span<const std::byte> next_unpacked();  ///< of a gzipped file
 
   std::string name_;
   std::vector<std::byte> own_;
   std::span<const std::byte> packed_;
-  std::unique_ptr<Gzip> gzip_;
+  std::shared_ptr<Gzip> gzip_;        ///< shared: what it is, archive_gzip.cpp alone knows
   std::span<const std::byte> piece_;  ///< unpacked and not yet returned
   uint64_t offset_ = 0;
 };
@@ -80,6 +82,13 @@ void write_zip(files::OutputFile& out, std::span<const Entry> entries);
 std::vector<Entry> read_zip(const std::filesystem::path& file, uint64_t most_bytes);
 /// The same of bytes in memory.
 std::vector<Entry> parse_zip(std::span<const std::byte> bytes, const std::string& name);
+
+/// Four bytes, the lowest first.
+inline uint32_t little_endian32(std::span<const std::byte> bytes) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < 4; ++i) value |= static_cast<uint32_t>(bytes[i]) << (8 * i);
+  return value;
+}
 
 /// CRC-32 of gzip and zip (polynomial 0xEDB88320, reflected); `so_far` is that of the bytes before.
 uint32_t crc32(std::span<const std::byte> bytes, uint32_t so_far = 0);

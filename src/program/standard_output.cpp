@@ -7,7 +7,7 @@
 #include <iostream>
 #include <string_view>
 
-#include "src/program/program.h"
+#include "src/program/usage.h"
 
 namespace softamp::program {
 

@@ -10,10 +10,6 @@
 namespace softamp {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
-size_t begin_of_json(std::string_view text) { return text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0; }
-
 /// The first byte that is no blank.
 size_t first_of_json(std::string_view text) {
   return std::min(text.find_first_not_of(" \t\r\n", begin_of_json(text)), text.size());
@@ -224,16 +220,6 @@ class JsonTree final : public JsonParts {
 };
 
 }  // namespace
-
-std::string json_position(std::string_view text, size_t offset, size_t first_line) {
-  const std::string_view before = text.substr(0, offset);
-  const auto line = first_line + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
-  const size_t newline = before.rfind('\n');
-  const size_t start = newline == std::string_view::npos ? std::min(begin_of_json(text), before.size()) : newline + 1;
-  const auto column = 1 + std::count_if(before.begin() + static_cast<std::ptrdiff_t>(start), before.end(),
-                                        [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
-  return "line " + std::to_string(line) + ", column " + std::to_string(column) + ": ";
-}
 
 void scan_json(std::string_view text, const std::string& place, const JsonLimits& limits, JsonParts& parts,
                size_t first_line) {

@@ -1,6 +1,7 @@
 // JSON texts, which we do not trust: the one place where they are parsed. Each refusal is a sentence that says where.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -28,9 +29,23 @@ struct JsonLimits {
 /// Of what people write: settings, configurations, studies, recipes.
 inline constexpr size_t kMostWrittenBytes = size_t{4} << 20;
 
+/// After a byte order mark, which is no part of the text.
+inline size_t begin_of_json(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  return text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+}
+
 /// "line 3, column 7: " of an offset; columns count characters, as editors do. first_line: the number of the text's
 /// first line.
-std::string json_position(std::string_view text, size_t offset, size_t first_line = 1);
+inline std::string json_position(std::string_view text, size_t offset, size_t first_line = 1) {
+  const std::string_view before = text.substr(0, offset);
+  const auto line = first_line + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
+  const size_t newline = before.rfind('\n');
+  const size_t start = newline == std::string_view::npos ? std::min(begin_of_json(text), before.size()) : newline + 1;
+  const auto column = 1 + std::count_if(before.begin() + static_cast<std::ptrdiff_t>(start), before.end(),
+                                        [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+  return "line " + std::to_string(line) + ", column " + std::to_string(column) + ": ";
+}
 
 /// The parts of a text in their order. parse_error is not called: scan_json throws.
 using JsonParts = nlohmann::json_sax<nlohmann::json>;

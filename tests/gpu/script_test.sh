@@ -41,16 +41,21 @@ expect() {
 
 program "$work/programs/gpu_twins" 'echo "{\"differing\": \"\"}" >"$2"'
 program "$work/programs/gpu_numerics" 'echo equal'
+program "$work/programs/softamp" '[ "$1 ${*: -6}" = "train --backend cuda --compare emu --steps 20" ] && echo all equal'
 program "$work/programs/gpu_parity" "exec '$parity' \"\$@\" --small elementwise"
 program "$work/programs/gpu_bench" "exec '$bench' \"\$@\" --small"
 program "$work/bin/compute-sanitizer" 'while [ "${1#--}" != "$1" ]; do case $1 in --tool | --error-exitcode) shift 2 ;; *) shift ;; esac; done; exec "$@"'
 expect 'the programs on the host' 0 '"verdict": "passed"' '"parity": {"state": "passed"' '"elementwise": {"cases": ' \
-  '"differ": 0' '"racecheck": {"state": "passed"' '"bench": {"state": "passed"' 'training_step' --
+  '"differ": 0' '"racecheck": {"state": "passed"' '"train_compare": {"state": "passed"' '"bench": {"state": "passed"' 'training_step' --
 
 program "$work/programs/gpu_bench" 'echo \"none\"; exit 0'
 program "$work/programs/gpu_parity" 'echo "DIFFERS \"AddV2\" float16"; exit 1'
 expect 'a difference' 1 '"verdict": "failed"' '"parity": {"state": "failed"' 'exit code 1: DIFFERS \"AddV2\" float16' \
   '"numerics": {"state": "passed"' --
+
+program "$work/programs/softamp" 'echo "step 3: loss: cuda has 1 (0x3ff0), emu has 2 (0x4000)"; echo "compared cuda with emu"; exit 1'
+expect 'a training step that differs' 1 '"train_compare": {"state": "failed"' 'exit code 1: step 3: loss: cuda has 1 (0x3ff0), emu has 2' -- --quick
+program "$work/programs/softamp" 'echo all equal'
 
 cut='while [ $# -gt 0 ]; do [ "$1" = --json ] && echo "{\"cut\": \"graphs training\", \"differ\": 0}" >"$2"; shift; done'
 program "$work/programs/gpu_parity" "$cut"

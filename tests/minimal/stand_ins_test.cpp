@@ -1,11 +1,14 @@
 // What a minimal build has in the place of packages, against the packages.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <sstream>
 
 #include "softamp/graph/trace.h"
 #include "src/minimal/shortest_decimal.h"
 #include "src/minimal/xxh3.h"
+#include "tests/minimal/json_answers.h"
 
 namespace softamp {
 namespace {
@@ -53,6 +56,18 @@ TEST(StandIns, DecimalsLeadBack) {
   EXPECT_LE(others(kBf16, 0x8000, all), 10);
   EXPECT_EQ(others(kFp32, 5000, any), 0);
   EXPECT_EQ(others(kBinary64, 5000, any), 0);
+}
+
+TEST(StandIns, JsonIsThePackages) {
+  std::istringstream found(test::answers_of_the_stand_in()), expected(test::answers_of_the_package());
+  int lines = 0, refused = 0;
+  for (std::string a, b; std::getline(expected, b); ++lines) {
+    ASSERT_TRUE(std::getline(found, a)) << "too few answers";
+    ASSERT_EQ(a, b) << "line " << lines;
+    refused += b.ends_with(" -> refused");
+  }
+  EXPECT_GT(lines, 60000);
+  EXPECT_GT(refused, 500);
 }
 
 }  // namespace

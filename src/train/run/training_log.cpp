@@ -30,6 +30,11 @@ double number_of(const Json& json) {
   return json == "inf" ? infinity : json == "-inf" ? -infinity : std::numeric_limits<double>::quiet_NaN();
 }
 
+/// Adds a line's loss, if it has one.
+void note_loss(const Json& line, std::vector<double>& losses) {
+  if (line.contains("loss")) losses.push_back(number_of(line["loss"]));
+}
+
 [[noreturn]] void fail(const std::string& file, const std::string& message) {
   throw std::runtime_error(file + ": " + message);
 }
@@ -51,7 +56,7 @@ void TrainingLog::resume(const TrainSettings& settings, const std::vector<std::s
   lines_ = keep;
   if (!file_.empty()) go_on(settings, warnings, keep);
   for (const std::string& line : unlogged) {
-    note_loss(read_json(line));
+    note_loss(read_json(line), kept_losses_);
     add(line);
   }
   write_out();
@@ -90,7 +95,7 @@ void TrainingLog::start(const std::string& first_line, std::istream* kept, int64
     for (std::string line; found < keep && std::getline(*kept, line) && !kept->eof(); ++found) {
       const Json json = read_json_or_discard(line);
       if (!json.is_object()) break;
-      note_loss(json);
+      note_loss(json, kept_losses_);
       out.write(line + '\n');
     }
     if (kept && kept->bad()) fail(file_, std::string("cannot be read: ") + std::strerror(errno));
@@ -110,10 +115,6 @@ std::string TrainingLog::first_line(const TrainSettings& settings, const std::ve
   json["warnings"] = warnings;
   if (lines_before_ > 0) json["lines_before"] = lines_before_;
   return json.dump();
-}
-
-void TrainingLog::note_loss(const Json& line) {
-  if (line.contains("loss")) kept_losses_.push_back(number_of(line["loss"]));
 }
 
 void TrainingLog::add(std::string line) {

@@ -15,8 +15,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "softamp/train/training_run.h"
 #include "src/files/appended_file.h"
 #include "src/files/file_lock.h"
@@ -55,7 +53,6 @@ class TrainingLog {
  private:
   void go_on(const TrainSettings& settings, const std::vector<std::string>& warnings, int64_t keep);
   void start(const std::string& first_line, std::istream* kept, int64_t keep);
-  void note_loss(const nlohmann::ordered_json& line);
   void add(std::string line);
   std::string first_line(const TrainSettings& settings, const std::vector<std::string>& warnings) const;
 

@@ -1,0 +1,193 @@
+// The command `softamp` of a minimal build (SOFTAMP_MINIMAL): its one verb is train, with the options of the full one.
+#include <array>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "softamp/engine/float_environment.h"
+#include "softamp/numerics/version.h"
+#include "softamp/precision/mechanism.h"
+#include "softamp/report/interrupt.h"
+#include "softamp/report/names.h"
+#include "src/files/printable.h"
+#include "src/program/backend_choice.h"
+#include "src/program/standard_descriptors.h"
+#include "src/program/standard_output.h"
+#include "src/program/train/train_verb.h"
+#include "src/program/usage.h"
+#include "src/report/reason.h"
+
+namespace softamp::program {
+namespace {
+
+constexpr const char* kHelp =
+    R"(Usage: softamp train [SETTINGS] [OPTION...]
+
+Trains a network under a floating-point behaviour. This is a minimal build (SOFTAMP_MINIMAL=ON): of softamp's verbs it has
+train alone. Logs, checkpoints and results are those of the full program, to the byte. It does not unpack gzipped
+images, and has no recipes.
+
+  SETTINGS              JSON file of settings; what it leaves out keeps its default [=the defaults]
+  --set KEY=VALUE       one setting, applied after the file; repeatable
+  --print-settings      print the settings as JSON and do nothing else
+  --find-loss-scale     instead of training: raise the loss scale by doubling until the first step overflows
+  --mechanism TEXT      of mixed precision: tensorflow=2019, policy=mixed_float16, level=O2,dtype=bf16, none [=none]
+  --data DIR            folder of images [=the settings', else $SOFTAMP_DATA, else a generated set]
+  --log FILE            JSON lines: settings, every step, every epoch [=none]
+  --checkpoint FILE     where the state goes at the end and when interrupted, .npz [=none]
+  --checkpoint-every N  also after every N steps; 0: never [=0]
+  --resume FILE         checkpoint to resume from; the bits are those of a run that was never stopped [=none]
+  --plot FILE           draw the loss curve into FILE.svg or FILE.png by gnuplot [=none]
+  --backend WORD        emu (the CPU), cuda or gpu, auto; results do not depend on it [=the settings', else emu]
+  --compare WORD        instead of training: run every step on this backend, too, and stop at the first bit of loss,
+                        gradients, parameters or slots that differs; exit code 1 if one does [=none]
+  --steps N             steps at most, as --set steps=N [=the settings'; with --compare 20 where they say none]
+  --threads N           0: the settings'; results do not depend on it [=0]
+  --json                print one JSON document; the lines go to standard error
+  --quiet               no lines, no progress; only errors
+  --help, --version
+
+Exit codes: 0 success; 1 a difference; 2 bad usage or bad input; 3 an enabled floating-point exception; 128 + N: signal N
+interrupted the run, which ended cleanly.
+
+Examples:
+  softamp train --set precision=float16 --set stochastic_rounding=on --log run.jsonl --checkpoint run.npz
+  softamp train --set precision=mixed --backend cuda --compare emu --steps 20
+)";
+
+/// The verb's options from the words after it. A word that is no option is the file of settings.
+class Reader {
+ public:
+  explicit Reader(std::vector<std::string> words) : words_(std::move(words)) {}
+
+  TrainVerbOptions read() {
+    bool options_end = false;
+    while (at_ < words_.size()) {
+      const std::string word = words_[at_++];
+      if (word.empty()) throw UsageError("argument " + std::to_string(at_) + " is empty; expected a value");
+      if (options_end || word.rfind("--", 0) != 0)
+        file(word);
+      else if (word == "--")
+        options_end = true;
+      else
+        option(word);
+    }
+    return std::move(o_);
+  }
+  bool help() const { return help_; }
+
+ private:
+  static constexpr std::array kFlags = {"--print-settings", "--find-loss-scale", "--json", "--quiet", "--help"};
+  static constexpr std::array kValues = {"--set",        "--mechanism",        "--data",   "--log",
+                                         "--checkpoint", "--checkpoint-every", "--resume", "--plot",
+                                         "--backend",    "--compare",          "--steps",  "--threads"};
+
+  void file(const std::string& word) {
+    if (!o_.file.empty())
+      throw UsageError("'" + word + "': expected one file of settings, and '" + o_.file + "' is given");
+    o_.file = word;
+  }
+
+  void option(const std::string& word) {
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    for (const std::string_view flag : kFlags) {
+      if (name != flag) continue;
+      if (equals != std::string::npos)
+        throw UsageError(name + ": expected no value, found '" + word.substr(equals + 1) + "'");
+      return set_flag(name);
+    }
+    std::vector<std::string> known(kFlags.begin(), kFlags.end());
+    for (const std::string_view each : kValues) {
+      known.emplace_back(each);
+      if (name == each) return set_value(name, equals == std::string::npos ? next(name) : word.substr(equals + 1));
+    }
+    throw UsageError(unknown_name_message("option", name, known));
+  }
+
+  std::string next(const std::string& name) {
+    if (at_ == words_.size()) throw UsageError(name + ": expected a value after it");
+    return words_[at_++];
+  }
+
+  void set_flag(const std::string& name) {
+    if (name == "--print-settings") o_.print_settings = true;
+    if (name == "--find-loss-scale") o_.find_loss_scale = true;
+    if (name == "--json") o_.json = true;
+    if (name == "--quiet") o_.output.quiet = true;
+    if (name == "--help") help_ = true;
+  }
+
+  void set_value(const std::string& name, const std::string& value) {
+    constexpr uint64_t kMostSteps = uint64_t{1} << 40;
+    if (value.empty()) throw UsageError(name + ": the value is empty; expected a value, or to leave it out");
+    if (name == "--set") o_.set.push_back(value);
+    if (name == "--mechanism") o_.mechanism = mechanism(value);
+    if (name == "--data") o_.data = value;
+    if (name == "--log") o_.output.log = value;
+    if (name == "--checkpoint") o_.output.checkpoint = value;
+    if (name == "--checkpoint-every")
+      o_.output.checkpoint_every = static_cast<int64_t>(parse_whole(name, value, 0, kMostSteps));
+    if (name == "--resume") o_.output.resume = value;
+    if (name == "--plot") o_.output.plot = value;
+    if (name == "--backend") o_.backend = backend_from_name(value);
+    if (name == "--compare") o_.compare = backend_from_name(value, name);
+    if (name == "--steps") o_.steps = static_cast<int64_t>(parse_whole(name, value, 1, kMostSteps));
+    if (name == "--threads") o_.threads = static_cast<int>(parse_whole(name, value, 0, 1024));
+  }
+
+  static std::string mechanism(const std::string& text) {
+    try {
+      return Mechanism::parse(text).text();
+    } catch (const std::invalid_argument& e) {
+      throw UsageError(std::string("--mechanism: ") + e.what());
+    }
+  }
+
+  std::vector<std::string> words_;
+  size_t at_ = 0;
+  bool help_ = false;
+  TrainVerbOptions o_;
+};
+
+int run(const std::vector<std::string>& words, std::string& place) {
+  const std::string verb = words.empty() ? std::string() : words[0];
+  if (verb == "--version") {
+    std::cout << "softamp " SOFTAMP_VERSION ", a minimal build\narithmetic: version " << kArithmeticVersion << '\n';
+    return kSuccess;
+  }
+  if (verb == "--help") {
+    std::cout << kHelp;
+    return kSuccess;
+  }
+  if (verb != "train")
+    throw UsageError("'" + verb +
+                     "': a minimal build (SOFTAMP_MINIMAL=ON) has the verb train alone; see `softamp --help`");
+  place += " train";
+  Reader reader({words.begin() + 1, words.end()});
+  TrainVerbOptions options = reader.read();
+  if (!reader.help()) return run_train(std::move(options));
+  std::cout << kHelp;
+  return kSuccess;
+}
+
+}  // namespace
+}  // namespace softamp::program
+
+int main(int argc, char** argv) {
+  softamp::program::occupy_standard_descriptors();
+  const softamp::engine::DefaultEnvironment guard;
+  std::string place = "softamp";
+  try {
+    softamp::program::StandardOutput output;
+    const int code = softamp::program::run({argv + 1, argv + argc}, place);
+    std::cout.flush();
+    if (!std::cout && softamp::InterruptGuard::pending() == SIGPIPE) return 128 + SIGPIPE;
+    output.finish();
+    return code;
+  } catch (const std::exception& e) {
+    std::cerr << place << ": " << softamp::files::printable(softamp::reason_of(e), true) << '\n';
+    return softamp::program::kUsage;
+  }
+}

@@ -60,7 +60,7 @@ Json summary_json(const TrainSettings& settings, const RunSummary& run) {
   return json;
 }
 
-void print_json(const Json& document) { std::cout << document.dump(2) << '\n'; }
+void print_document(const Json& document) { std::cout << document.dump(2) << '\n'; }
 
 /// Refuses files that an option leaves unwritten.
 void refuse_files(const TrainVerbOptions& o, const std::string& why) {
@@ -76,7 +76,7 @@ int search(const TrainSettings& settings, const TrainVerbOptions& o) {
   const LossScaleSearch found = find_max_loss_scale(settings);
   if (!o.output.quiet) std::cerr << "softamp train: " << settings.to_json() << '\n';
   if (o.json) {
-    print_json({{"verb", "train"}, {"max_loss_scale", found.scale}, {"overflows", found.overflows}});
+    print_document({{"verb", "train"}, {"max_loss_scale", found.scale}, {"overflows", found.overflows}});
     return kSuccess;
   }
   std::cout << "max loss scale  " << shortest_decimal(found.scale) << ": the first step "
@@ -110,7 +110,7 @@ int compare(const TrainSettings& settings, const TrainVerbOptions& o) {
                    return InterruptGuard::pending() != 0;
                  }});
   if (o.json)
-    print_json({{"verb", "train"},
+    print_document({{"verb", "train"},
                 {"settings", read_json(settings.to_json())},
                 {"compared", {found.left, found.right}},
                 {"equal_steps", found.steps},
@@ -165,10 +165,10 @@ int run_train(TrainVerbOptions o) {
     run = run_training(settings, o.output);
   } catch (const FloatingPointError& e) {
     std::cerr << e.what() << '\n';
-    if (o.json) print_json({{"verb", "train"}, {"exception", read_json(e.report(DumpFormat::kJson))}});
+    if (o.json) print_document({{"verb", "train"}, {"exception", read_json(e.report(DumpFormat::kJson))}});
     return kFloatingPointException;
   }
-  if (o.json) print_json(summary_json(settings, run));
+  if (o.json) print_document(summary_json(settings, run));
   if (const int signal = InterruptGuard::pending(); signal && !run.finished)
     return interrupted(signal, "after " + std::to_string(run.steps) + " steps" +
                                    (o.output.checkpoint.empty() ? std::string("; no --checkpoint was asked for")

@@ -146,11 +146,13 @@ void* Device::allocate(size_t bytes) {
 void Device::release(void* memory) noexcept { cudaFree(memory); }
 
 void Device::upload(void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, state_->stream), "copy to the device");
   wait();
 }
 
 void Device::download(void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
   const cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, state_->stream);
   if (error != cudaSuccess) state_->fail_launch(error);
   wait();

@@ -51,7 +51,8 @@ class Device {
   void* allocate(size_t bytes);
   void release(void* memory) noexcept;
 
-  // In the order of the queue; `upload` and `download` are done on return.
+  // In the order of the queue; `upload` and `download` are done on return. Of 0 bytes nothing is done, wherever the
+  // pointers lead.
   void upload(void* to, const void* from, size_t bytes);
   void download(void* to, const void* from, size_t bytes);
   void copy(void* to, const void* from, size_t bytes);
@@ -73,6 +74,11 @@ class Device {
   void abandon_recording() noexcept;
   void replay(const Recording& recording);
 
+  /// What kernels see of a structure. On the host, a word that is an address of memory that is not the device's leads
+  /// to memory that nobody can touch: a GPU could not follow it either.
+  template <class T>
+  T seen_by_kernels(const T& value) const;
+
  private:
   struct State;
   /// A launch begins; its number, for `started`.
@@ -80,6 +86,7 @@ class Device {
   void end_launch();
   /// On the host: work for the queue, done at once or kept for a recording.
   void put(std::function<void()> work);
+  void hide_host_memory(void* words, size_t bytes) const;
 
   DeviceProperties properties_;
   std::unique_ptr<State> state_;
@@ -103,7 +110,13 @@ class DeviceArray {
     size_ = values.size();
     if (values.empty()) return;
     data_ = static_cast<T*>(device.allocate(size_ * sizeof(T)));
-    device.upload(data_, values.data(), size_ * sizeof(T));
+    if constexpr (std::is_arithmetic_v<T>) {
+      device.upload(data_, values.data(), size_ * sizeof(T));
+    } else {
+      std::vector<T> seen;
+      for (const T& value : values) seen.push_back(device.seen_by_kernels(value));
+      device.upload(data_, seen.data(), size_ * sizeof(T));
+    }
   }
   DeviceArray(DeviceArray&& other) noexcept { swap(other); }
   DeviceArray& operator=(DeviceArray&& other) noexcept {
@@ -170,19 +183,32 @@ void Device::launch(const char* name, const Grid& grid, const Kernel& kernel) {
   end_launch();
 }
 
+template <class T>
+T Device::seen_by_kernels(const T& value) const {
+  return value;
+}
+
 #else
+
+template <class T>
+T Device::seen_by_kernels(const T& value) const {
+  static_assert(std::is_trivially_copyable_v<T>);
+  T seen = value;
+  hide_host_memory(&seen, sizeof seen);
+  return seen;
+}
 
 template <class Kernel>
 void Device::launch(const char* name, const Grid& grid, const Kernel& kernel) {
   static_assert(detail::is_launchable<Kernel>);
   if (grid.blocks == 0) return;
   detail::expect_threads(name, grid, detail::most_threads<Kernel>());
-  put([=, this] {
+  put([=, this, seen = seen_by_kernels(kernel)] {
     begin_launch(name, grid);
     for (unsigned b = 0; b < grid.blocks; ++b) {
       shared_.assign(grid.shared, 0xA5);  // undefined before the block runs
       SerialBlock block(grid, backwards_ ? grid.blocks - 1 - b : b, backwards_, shared_);
-      kernel(block);
+      seen(block);
     }
     end_launch();
   });

@@ -2,10 +2,13 @@
 // by thread (cuda/grid.h), forwards or, with SOFTAMP_SERIAL_GRID=backwards, from the last block and thread to the
 // first (by_day: on odd SOFTAMP_SLICE). It is stricter than a GPU where a GPU would let a mistake pass: device memory
 // can be touched by kernels and copies alone, begins as garbage, ends at a page that nobody can touch, and every copy
-// must lie in one allocation.
+// must lie in one allocation. And it fails where only a GPU would: a kernel that follows an address of the host's
+// memory, which came in its structure, ends the program with a line that names it.
 #include "cuda/device.h"
 
+#include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -28,6 +31,50 @@ void protect(std::byte* at, size_t bytes, int protection) {
 }
 void unmap(std::byte* at, size_t bytes) { munmap(first_page(at, bytes), pages(room(bytes)) + kPage); }
 
+/// Whether an address of this process is mapped. Asked only from 0x5000'0000'0000 on, where programs that are
+/// position-independent, their heaps, stacks and libraries lie (of x86-64 and AArch64): below, a word is more likely two
+/// small numbers, and the sanitizers map nearly all of it.
+bool is_mapped(uintptr_t address) {
+  constexpr uintptr_t kLowest = 0x500000000000;
+  unsigned char resident = 0;
+  return address >= kLowest && mincore(reinterpret_cast<void*>(address / kPage * kPage), kPage, &resident) == 0;
+}
+
+/// 8 GiB, from a multiple of 4 GiB on, that nobody can touch. An address whose upper half becomes that of `nowhere()`
+/// keeps its lower half: in the padding behind a small member there may be the rest of an old address.
+constexpr uintptr_t kHalf = uintptr_t{1} << 32;
+uintptr_t nowhere() {
+  static const uintptr_t first = [] {
+    void* const mapped = mmap(nullptr, 3 * kHalf, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) throw DeviceError("no 12 GiB of addresses for the serial grid");
+    return (reinterpret_cast<uintptr_t>(mapped) + kHalf - 1) / kHalf * kHalf;
+  }();
+  return first;
+}
+
+thread_local const char* running = "";  ///< the kernel
+struct sigaction before_us;
+
+/// Says what the kernel did, and leaves the rest to whoever handled the signal before.
+void on_fault(int, siginfo_t* info, void*) {
+  const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  if (address >= nowhere() && address < nowhere() + 2 * kHalf) {
+    const char* const parts[] = {"serial grid: kernel '", running, "' follows an address of the host's memory\n"};
+    for (const char* part : parts)
+      if (write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
+  }
+  sigaction(SIGSEGV, &before_us, nullptr);
+}
+
+void watch_faults() {
+  [[maybe_unused]] static const bool once = [] {
+    struct sigaction ours {};
+    ours.sa_sigaction = on_fault;
+    ours.sa_flags = SA_SIGINFO;
+    return nowhere() != 0 && sigaction(SIGSEGV, &ours, &before_us) == 0;
+  }();
+}
+
 class WorkRecording final : public Recording {
  public:
   std::vector<std::function<void()>> work;
@@ -38,7 +85,6 @@ class WorkRecording final : public Recording {
 struct Device::State {
   std::map<std::byte*, size_t> allocations;
   std::string operation;
-  const char* kernel = "";
   std::vector<std::function<void()>>* recording = nullptr;
   int open = 0;
   bool locked = false;
@@ -53,6 +99,13 @@ struct Device::State {
     }
     throw DeviceError(std::string(what) + ": " + std::to_string(bytes) + " bytes are not in the device's memory, at " +
                       operation);
+  }
+  /// Whether it points into an allocation, or to its end.
+  bool holds(uintptr_t address) const {
+    auto it = allocations.upper_bound(reinterpret_cast<std::byte*>(address));
+    if (it == allocations.begin()) return false;
+    --it;
+    return address <= reinterpret_cast<uintptr_t>(it->first) + room(it->second);
   }
   /// Device memory can be touched between the two. Taking it away again would be most of the work of small kernels: it
   /// is done the first thousand times, then once in sixteen, and not where there are many allocations.
@@ -78,6 +131,7 @@ Device::Device(int ordinal)
   if (ordinal != 0) throw DeviceError("device " + std::to_string(ordinal) + "; expected 0..0");
   const char *const order = std::getenv("SOFTAMP_SERIAL_GRID"), *const day = std::getenv("SOFTAMP_SLICE");
   const std::string_view word = order ? order : "forwards";
+  watch_faults();
   backwards_ = word == "backwards" || (word == "by_day" && day && std::atoi(day) % 2 == 1);
 }
 
@@ -107,6 +161,7 @@ void Device::release(void* memory) noexcept {
 }
 
 void Device::upload(void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
   if (state_->recording) throw DeviceError("an upload while a step is recorded, at " + state_->operation);
   state_->expect_inside(to, bytes, "upload");
   state_->unlock();
@@ -115,6 +170,7 @@ void Device::upload(void* to, const void* from, size_t bytes) {
 }
 
 void Device::download(void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
   state_->expect_inside(from, bytes, "download");
   state_->unlock();
   std::memcpy(to, from, bytes);
@@ -122,6 +178,7 @@ void Device::download(void* to, const void* from, size_t bytes) {
 }
 
 void Device::copy(void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
   state_->expect_inside(to, bytes, "copy to");
   state_->expect_inside(from, bytes, "copy from");
   put([=, this] {
@@ -132,12 +189,24 @@ void Device::copy(void* to, const void* from, size_t bytes) {
 }
 
 void Device::fill(void* to, unsigned char byte, size_t bytes) {
+  if (bytes == 0) return;
   state_->expect_inside(to, bytes, "fill");
   put([=, this] {
     state_->unlock();
     std::memset(to, byte, bytes);
     state_->lock();
   });
+}
+
+void Device::hide_host_memory(void* words, size_t bytes) const {
+  for (size_t at = 0; at + sizeof(uintptr_t) <= bytes; at += sizeof(uintptr_t)) {
+    std::byte* const place = static_cast<std::byte*>(words) + at;
+    uintptr_t word;
+    std::memcpy(&word, place, sizeof word);
+    if (!is_mapped(word) || state_->holds(word)) continue;
+    word = nowhere() | word % kHalf;
+    std::memcpy(place, &word, sizeof word);
+  }
 }
 
 void Device::put(std::function<void()> work) {
@@ -154,7 +223,7 @@ uint32_t Device::begin_launch(const char* name, const Grid& grid) {
     throw DeviceError(std::string("launch of ") + name + " of " + state_->operation + ": " +
                       std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) + " threads with " +
                       std::to_string(grid.shared) + " bytes: no such launch");
-  state_->kernel = name;
+  running = name;
   state_->unlock();
   return 0;
 }

@@ -1,57 +1,23 @@
 // The device of cuda/device.h on a GPU.
 #include "cuda/device.h"
+#include "cuda/device_facts.h"
 #include "cuda/engine.h"
 
-#include <cstdio>
+#include <chrono>
+#include <thread>
 
 namespace softamp::cuda {
 namespace {
 
-constexpr int kLeastMajor = 7, kLeastMinor = 5;
 constexpr uint32_t kRecorded = 0x80000000u;  ///< numbers of launches in recordings
 constexpr uint32_t kNone = ~uint32_t{0};     ///< no launch has begun
 
-std::string mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
-
-/// "13.0" of 13000.
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-/// What would help, if the runtime's text does not say so.
-const char* what_works(cudaError_t error) {
-  switch (error) {
-    case cudaErrorNoKernelImageForDevice:
-    case cudaErrorUnsupportedPtxVersion:
-    case cudaErrorInvalidPtx:
-      return "; expected a build whose CMAKE_CUDA_ARCHITECTURES has this device's compute capability, or a newer "
-             "driver";
-    case cudaErrorDevicesUnavailable:
-    case cudaErrorDeviceUninitialized: return "; is another process holding the device for itself (compute mode)?";
-    case cudaErrorECCUncorrectable: return "; the device's memory has failed";
-    default: return "";
-  }
-}
-
 [[noreturn]] void fail(const std::string& what, cudaError_t error) {
-  cudaGetLastError();  // else the next launch would seem to have failed
-  throw DeviceError("backend cuda: " + what + ": " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")" +
-                    what_works(error));
+  throw DeviceError("backend cuda: " + failure_text(what, runtime_error(error)));
 }
 
 void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess) fail(what, error);
-}
-
-/// Why cudaGetDeviceCount failed: its own text says "insufficient" even if there is no driver at all.
-std::string why_no_device(cudaError_t error) {
-  int driver = 0, runtime = 0;
-  cudaDriverGetVersion(&driver);
-  cudaRuntimeGetVersion(&runtime);
-  if (driver == 0) return "no NVIDIA driver is loaded";
-  if (error == cudaErrorInsufficientDriver)
-    return "the driver serves CUDA up to " + version_text(driver) + ", this build is of CUDA " + version_text(runtime);
-  return error == cudaSuccess || error == cudaErrorNoDevice ? "the driver lists no device" : cudaGetErrorString(error);
 }
 
 class GraphRecording final : public Recording {
@@ -71,7 +37,13 @@ struct Device::State {
   int ordinal = 0;
   std::vector<std::string> launched, recorded;  ///< "matmul_tile of MatMul 'y'", by number
 
+  cudaEvent_t marks[2] = {};  ///< places in the queue, for `pace`
+  int next_mark = 0;
+
   ~State() {
+    if (stream) cudaStreamSynchronize(stream);  // what is in the queue writes to `started`
+    for (const cudaEvent_t mark : marks)
+      if (mark) cudaEventDestroy(mark);
     if (started) cudaFreeHost(started);
     if (stream) cudaStreamDestroy(stream);
   }
@@ -92,35 +64,17 @@ std::vector<std::string> architectures() {
   return names;
 }
 
-int Device::count(std::string* why_none) {
-  int n = 0;
-  const cudaError_t error = cudaGetDeviceCount(&n);
-  if (error != cudaSuccess) n = 0;
-  if (n == 0 && why_none) *why_none = why_no_device(error);
-  return n;
-}
-
 Device::Device(int ordinal) : state_(std::make_unique<State>()) {
-  std::string why;
-  const int devices = count(&why);
-  if (devices == 0)
-    throw DeviceError(
-        "backend cuda: no device: " + why +
-        "; expected a GPU of compute capability 7.5 or later, or the backend emu, which gives the same bits");
-  if (ordinal < 0 || ordinal >= devices)
-    throw DeviceError("backend cuda: device " + std::to_string(ordinal) + "; expected 0.." +
-                      std::to_string(devices - 1));
-  check(cudaSetDevice(ordinal), "cudaSetDevice");
+  const DeviceFacts facts = facts_of(ordinal);
+  if (const std::string why = why_unusable(facts); !why.empty()) throw DeviceError("backend cuda: " + why);
   state_->ordinal = ordinal;
   cudaDeviceProp p;
   check(cudaGetDeviceProperties(&p, ordinal), "cudaGetDeviceProperties");
   properties_ = {p.name, p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem};
-  if (p.major < kLeastMajor || (p.major == kLeastMajor && p.minor < kLeastMinor))
-    throw DeviceError(std::string("backend cuda: ") + p.name + " has compute capability " + std::to_string(p.major) +
-                      "." + std::to_string(p.minor) +
-                      "; expected 7.5 or later, or the backend emu, which gives the same bits");
   check(cudaStreamCreateWithFlags(&state_->stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   stream_ = state_->stream;
+  for (cudaEvent_t& mark : state_->marks)
+    check(cudaEventCreateWithFlags(&mark, cudaEventDisableTiming), "cudaEventCreateWithFlags");
   check(cudaHostAlloc(reinterpret_cast<void**>(&state_->started), sizeof(uint32_t), cudaHostAllocMapped),
         "cudaHostAlloc");
   *state_->started = kNone;
@@ -136,11 +90,16 @@ void* Device::allocate(size_t bytes) {
   if (error == cudaSuccess) return memory;
   if (error != cudaErrorMemoryAllocation) fail("cudaMalloc of " + mebibytes(bytes), error);
   cudaGetLastError();  // this one is not sticky
+  expect_memory("an array", bytes);
+  fail("cudaMalloc of " + mebibytes(bytes), error);  // free, but not in one piece
+}
+
+void Device::expect_memory(const std::string& what, size_t bytes) const {
+  cudaSetDevice(state_->ordinal);
   size_t left = 0, all = 0;
-  cudaMemGetInfo(&left, &all);
-  throw DeviceError("backend cuda: out of memory on " + properties_.name + ": " + mebibytes(bytes) + " asked for, " +
-                    mebibytes(left) + " of " + mebibytes(all) +
-                    " free; expected a smaller batch, or the backend emu, which gives the same bits");
+  check(cudaMemGetInfo(&left, &all), "cudaMemGetInfo");
+  if (bytes > left)
+    throw DeviceError("backend cuda: " + memory_text(what, bytes, properties_.name, left, all));
 }
 
 void Device::release(void* memory) noexcept { cudaFree(memory); }
@@ -189,6 +148,24 @@ void Device::wait() {
   if (error != cudaSuccess) state_->fail_launch(error);
   state_->launched.clear();
   *static_cast<volatile uint32_t*>(state_->started) = kNone;
+}
+
+bool Device::pace(const std::function<bool()>& stop) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kBetween{1};
+  check(cudaEventRecord(state_->marks[state_->next_mark], state_->stream), "cudaEventRecord");
+  state_->next_mark ^= 1;
+  const cudaEvent_t before = state_->marks[state_->next_mark];  // never recorded: as if reached
+  for (Clock::time_point asked = Clock::now(); true; std::this_thread::yield()) {
+    const cudaError_t error = cudaEventQuery(before);
+    if (error == cudaSuccess) return false;
+    if (error != cudaErrorNotReady) state_->fail_launch(error);
+    cudaGetLastError();  // not ready is no error
+    if (Clock::now() - asked < kBetween) continue;
+    if (stop()) return true;
+    std::this_thread::sleep_for(kBetween / 4);
+    asked = Clock::now();
+  }
 }
 
 void Device::begin_recording() {

@@ -36,19 +36,19 @@ class Recording {
 
 class Device {
  public:
-  /// Device number `ordinal` (0 .. count() - 1). Throws DeviceError: there is none, it is older than compute capability
-  /// 7.5, the driver is older than the toolkit.
+  /// Device number `ordinal` (from 0). Throws DeviceError, in one line: there is none, it is older than compute
+  /// capability 7.5, the driver is older than the toolkit, another process holds the device, or its mode forbids it.
   explicit Device(int ordinal = 0);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  /// Devices of this machine; 0 without a driver. `why_none`, if given, receives the driver's message.
-  static int count(std::string* why_none = nullptr);
   const DeviceProperties& properties() const { return properties_; }
 
   /// Throws DeviceError naming the requested, free and total memory.
   void* allocate(size_t bytes);
+  /// Throws DeviceError, with the same, if `bytes` for `what` ("the graph") are not free.
+  void expect_memory(const std::string& what, size_t bytes) const;
   void release(void* memory) noexcept;
 
   // In the order of the queue; `upload` and `download` are done on return. Of 0 bytes nothing is done, wherever the
@@ -66,6 +66,11 @@ class Device {
 
   /// Waits for all of the queue. Throws DeviceError naming the kernel and operation that failed.
   void wait();
+
+  /// Between stretches of a long queue: waits until all that lay in it at the last call has run, so that the host is one
+  /// stretch ahead of the device. About every millisecond of waiting it asks `stop`; true: that has said true. What is
+  /// in the queue cannot be called back.
+  bool pace(const std::function<bool()>& stop);
 
   /// Launches, copies and fills between the two are recorded, not run. Nothing else may be called meanwhile.
   void begin_recording();

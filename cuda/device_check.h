@@ -53,6 +53,7 @@ enum class Failure {
   X(JitCompilerNotFound, kNoCode)        \
   X(DevicesUnavailable, kTaken)          \
   X(DeviceUninitialized, kTaken)         \
+  X(MpsMaxClientsReached, kTaken)        \
   X(InsufficientDriver, kSystem)         \
   X(SystemNotReady, kSystem)             \
   X(SystemDriverMismatch, kSystem)       \
@@ -69,9 +70,7 @@ enum class Failure {
   X(InvalidAddressSpace, kLost)          \
   X(InvalidPc, kLost)                    \
   X(NvlinkUncorrectable, kLost)          \
-  X(ContextIsDestroyed, kLost)           \
-  X(CudartUnloading, kLost)              \
-  X(Unknown, kLost)
+  X(ContextIsDestroyed, kLost)
 
 /// By the name of an error.
 inline Failure failure_of(std::string_view name) {
@@ -123,13 +122,13 @@ inline std::string why_unusable(const DeviceFacts& f) {
   const std::string other = "; expected a GPU of compute capability " +
                             detail::capability_text(kLeastMajor, kLeastMinor) +
                             " or later, or the backend emu, which gives the same bits";
-  if (f.driver == 0) return "no device: no NVIDIA driver is loaded" + other;
+  if (f.driver == 0) return "no NVIDIA driver is loaded" + other;
   // The runtime's own words of this error say "insufficient" alone.
   if (f.listing.name == "cudaErrorInsufficientDriver")
-    return "no device: the driver serves CUDA up to " + detail::version_text(f.driver) + ", this build is of CUDA " +
+    return "the driver serves CUDA up to " + detail::version_text(f.driver) + ", this build is of CUDA " +
            detail::version_text(f.runtime) + "; expected a newer driver, or the backend emu, which gives the same bits";
-  if (f.listing && f.listing.name != "cudaErrorNoDevice") return failure_text("no device", f.listing);
-  if (f.devices == 0) return "no device: the driver lists none" + other;
+  if (f.listing && f.listing.name != "cudaErrorNoDevice") return failure_text("counting the devices", f.listing);
+  if (f.devices == 0) return "the driver lists no device" + other;
   if (f.ordinal < 0 || f.ordinal >= f.devices)
     return "device " + std::to_string(f.ordinal) + "; expected 0.." + std::to_string(f.devices - 1);
   const std::string device = "device " + std::to_string(f.ordinal);

@@ -15,6 +15,7 @@ namespace {
 /// Steps of the same calls are recorded the second time and replayed from then on.
 class CudaEngine final : public engine::Engine {
  public:
+  explicit CudaEngine(std::function<bool()> stop) : stop_(std::move(stop)) {}
   const char* name() const override { return "cuda"; }
   std::unique_ptr<engine::OpKernel> make_kernel(const OpContext& context) const override {
     const KernelFactory make = find_kernel(context.node.op);
@@ -22,6 +23,7 @@ class CudaEngine final : public engine::Engine {
   }
 
   bool host_memory() const override { return false; }
+  void expect_memory(size_t bytes) const override { device_.expect_memory("the graph", bytes); }
   void* allocate(size_t bytes) override { return device_.allocate(bytes); }
   void release(void* memory) noexcept override { device_.release(memory); }
   void upload(void* to, const void* from, size_t bytes) override { device_.upload(to, from, bytes); }
@@ -45,29 +47,34 @@ class CudaEngine final : public engine::Engine {
                std::span<FpStatus> statuses) override {
     prepare(calls.size(), environment.step);
     Seen& seen = seen_[signature_of(calls, !statuses.empty())];
-    if (!seen.recording && seen.times == 1) {
-      device_.begin_recording();
-      try {
-        enqueue_all(calls, environment, statuses.size());
-      } catch (...) {
-        device_.abandon_recording();
-        throw;
-      }
-      seen.recording = device_.end_recording();
+    const size_t stretch = stop_ ? kStretch : std::max<size_t>(calls.size(), 1);
+    if (seen.recordings.empty() && seen.times == 1) {
+      std::vector<std::unique_ptr<Recording>> all;
+      for (size_t first = 0; first < calls.size(); first += stretch)
+        all.push_back(record(calls, first, stretch, environment, statuses.size()));
+      seen.recordings = std::move(all);
     }
-    if (seen.recording)
-      device_.replay(*seen.recording);
-    else
-      enqueue_all(calls, environment, statuses.size());
+    for (size_t first = 0; first < calls.size(); first += stretch) {
+      if (stop_ && stop_()) end_run("before the operation '" + calls[first].node->name + "'");
+      if (seen.recordings.empty())
+        enqueue_some(calls, first, stretch, environment, statuses.size());
+      else
+        device_.replay(*seen.recordings[first / stretch]);
+      if (stop_ && device_.pace(stop_)) end_run("in the middle of a step");
+    }
+    if (stop_ && device_.pace(stop_)) end_run("in the middle of a step");
     fetch(statuses);
     ++seen.times;
     check_refusals(calls);
   }
 
  private:
+  /// Calls that lie in the queue together where a run may be stopped: some milliseconds of long ones.
+  static constexpr size_t kStretch = 32;
+
   struct Seen {
     int times = 0;
-    std::unique_ptr<Recording> recording;
+    std::vector<std::unique_ptr<Recording>> recordings;  ///< of one stretch each
   };
   using Signature = std::vector<const void*>;
 
@@ -135,13 +142,35 @@ class CudaEngine final : public engine::Engine {
                              refusal});
   }
 
-  void enqueue_all(std::span<const engine::Call> calls, kernel::Environment environment, size_t statuses) {
-    clear(statuses);
-    clear_refusals(calls);
-    for (size_t i = 0; i < calls.size(); ++i) {
+  /// Calls first .. first + count - 1; with the first of all what has to be cleared.
+  void enqueue_some(std::span<const engine::Call> calls, size_t first, size_t count, kernel::Environment environment,
+                    size_t statuses) {
+    if (first == 0) {
+      clear(statuses);
+      clear_refusals(calls);
+    }
+    for (size_t i = first; i < calls.size() && i - first < count; ++i) {
       environment.operation = calls[i].node->operation_id;
       enqueue(calls[i], environment, statuses ? noted_statuses() + i : nullptr, noted_refusals() + i);
     }
+  }
+
+  std::unique_ptr<Recording> record(std::span<const engine::Call> calls, size_t first, size_t count,
+                                    const kernel::Environment& environment, size_t statuses) {
+    device_.begin_recording();
+    try {
+      enqueue_some(calls, first, count, environment, statuses);
+    } catch (...) {
+      device_.abandon_recording();
+      throw;
+    }
+    return device_.end_recording();
+  }
+
+  /// The buffers of what lies in the queue are released after this.
+  [[noreturn]] void end_run(const std::string& where) {
+    device_.wait();
+    throw RunStopped("the run was stopped " + where);
   }
 
   /// Waits, and reads the statuses from the device.
@@ -159,6 +188,7 @@ class CudaEngine final : public engine::Engine {
   DeviceStatus* noted_statuses() const { return reinterpret_cast<DeviceStatus*>(statuses_.data()); }
   uint64_t* noted_refusals() const { return reinterpret_cast<uint64_t*>(refusals_.data()); }
 
+  std::function<bool()> stop_;  ///< ExecutorOptions::stop
   mutable Device device_;
   size_t capacity_ = 0;
   engine::Buffer statuses_, cleared_;  ///< of DeviceStatus
@@ -175,11 +205,11 @@ std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options) {
         "isa: the backend cuda has no instruction sets of the CPU; expected auto, or the backend emu");
   if (options.reference)
     throw std::invalid_argument("reference: the backend cuda has no reference; expected false, or the backend emu");
-  return engine::make_graph_executor(std::move(graph), std::move(options), std::make_unique<CudaEngine>());
+  auto engine = std::make_unique<CudaEngine>(options.stop);
+  return engine::make_graph_executor(std::move(graph), std::move(options), std::move(engine));
 }
 
 std::string device_name(std::string* why) {
-  if (Device::count(why) == 0) return {};
   try {
     const DeviceProperties p = Device().properties();
     const uint64_t tenths = (static_cast<uint64_t>(p.memory) * 10 + (1u << 29)) >> 30;

@@ -63,7 +63,8 @@ BackendChoice choose_backend(const ExecutorOptions& options) {
   if (options.backend == "auto") {
     why = why_the_cpu(options);
     const std::string device = why.empty() ? device_name(why) : std::string();
-    return device.empty() ? BackendChoice{"emu", why} : BackendChoice{"cuda", device};
+    if (!device.empty()) return {"cuda", device};
+    return {"emu", why.substr(0, why.find("; expected"))};
   }
   const std::string backend = backend_called(options.backend);
   factory_of(backend);

@@ -151,7 +151,7 @@ part() {
   [ -s "$folder/$name.json" ] && result=$(cat "$folder/$name.json")
   case $code in
     0) state=passed ;;
-    77) state=failed reason="no GPU: $(tail -n 1 "$folder/$name.log")" ;;
+    77) state=failed reason=$(tail -n 1 "$folder/$name.log") ;;  # "no GPU: ..."
     124) state=timeout reason="stopped after $most s" ;;
     137) state=timeout reason="killed: it did not end after $most s, or memory ran out" ;;
     *) state=failed reason="exit code $code: $(grep -m 1 -E 'DIFFERS|ERROR|rror|, emu has ' "$folder/$name.log" || tail -n 1 "$folder/$name.log")" ;;

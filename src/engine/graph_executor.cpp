@@ -6,6 +6,7 @@
 #include <cstring>
 #include <deque>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -226,7 +227,10 @@ class GraphExecutor final : public Executor {
     program = plan_program(graph_, ports_of(fetches), kernels_, options_.device, stops_ != 0);
     const MemoryReport& memory = program.memory;
     if (memory.capacity > 0 && memory.peak > memory.capacity) throw GraphError(memory.text());
-    if (engine_->host_memory()) check_host(memory);
+    if (engine_->host_memory())
+      check_host(memory);
+    else
+      engine_->expect_memory(bytes_to_mirror(program));
     prepared.arena = Buffer(*engine_, program.arena_bytes);
     prepared.scratch = Buffer(*engine_, program.scratch_bytes);
     if (!engine_->host_memory()) mirror(prepared);
@@ -235,6 +239,21 @@ class GraphExecutor final : public Executor {
     program.input_pointers.resize(program.inputs.size());
     program.output_pointers.resize(program.outputs.size());
     return programs_.emplace(std::move(key), std::move(prepared)).first->second;
+  }
+
+  /// What the program still needs of the engine's memory.
+  size_t bytes_to_mirror(const Program& program) const {
+    size_t bytes = program.arena_bytes + program.scratch_bytes;
+    for (const int n : program.feeds)
+      if (!feeds_.contains(n)) bytes += graph_.node(n).outputs[0].bytes();
+    for (const Port& f : program.fetches) bytes += graph_.type(f).bytes();
+    std::set<size_t> constants;
+    for (const auto* places : {&program.inputs, &program.fetched})
+      for (const Place& place : *places)
+        if (place.kind == Place::Kind::kConstant && place.at != ~size_t{0} &&
+            !constants_.contains(static_cast<int>(place.at)) && constants.insert(place.at).second)
+          bytes += constant(place).bytes();
+    return bytes;
   }
 
   /// Memory of the engine for what the program reads and returns.

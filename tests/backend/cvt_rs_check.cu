@@ -4,10 +4,12 @@
 // capability 10.0 or 10.3. --host: the model against the values that were reported from a B200 (N344), anywhere.
 #include <cinttypes>
 #include <cstdio>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "cuda/casts/cvt_rs.h"
+#include "cuda/device_facts.h"
 #include "softamp/numerics/cvt_rs.h"
 #include "softamp/numerics/random.h"
 
@@ -123,7 +125,7 @@ bool check_published_values() {
 
 bool succeeded(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return true;
-  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(status));
+  std::fprintf(stderr, "%s\n", cuda::failure_text(what, cuda::runtime_error(status)).c_str());
   return false;
 }
 
@@ -194,12 +196,10 @@ bool check_array(Chip chip, ChipOverflow overflow, uint32_t* device) {
 int main(int argc, char** argv) {
   bool equal = check_published_values();
   if (argc == 2 && std::string_view(argv[1]) == "--host") return equal ? 0 : 1;
-  int devices = 0;
-  cudaDeviceProp device{};
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0 ||
-      cudaGetDeviceProperties(&device, 0) != cudaSuccess || device.major != 10 ||
-      (device.minor != 0 && device.minor != 3)) {
-    std::puts("no CUDA device of compute capability 10.0 or 10.3: compiled and linked, not run");
+  const cuda::DeviceFacts device = cuda::facts_of(0);
+  const std::string why = cuda::why_unusable(device);
+  if (!why.empty() || device.major != 10 || (device.minor != 0 && device.minor != 3)) {
+    std::printf("no GPU of compute capability 10.0 or 10.3: %s\n", why.empty() ? device.name.c_str() : why.c_str());
     return 77;
   }
   const Chip chip = device.minor == 0 ? Chip::kNvidiaSm100 : Chip::kNvidiaSm103;

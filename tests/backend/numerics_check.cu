@@ -3,9 +3,11 @@
 // Exit code 0: equal; 1: a chunk differs; 77: no GPU to run on. With --host it prints what nvcc's host pass computes.
 #include <cinttypes>
 #include <cstdio>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "cuda/device_facts.h"
 #include "numerics_sweep.h"
 #if defined(SOFTAMP_KERNEL_SWEEP)
 #include "kernel_sweep.h"
@@ -27,7 +29,7 @@ __global__ void sweep_kernel(int family, uint64_t* digests) {
 
 bool succeeded(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return true;
-  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(status));
+  std::fprintf(stderr, "%s\n", softamp::cuda::failure_text(what, softamp::cuda::runtime_error(status)).c_str());
   return false;
 }
 
@@ -61,9 +63,8 @@ int main(int argc, char** argv) {
     print_digests();
     return 0;
   }
-  int devices = 0;
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-    std::puts("no CUDA device: compiled and linked, not run");
+  if (const std::string why = softamp::cuda::why_unusable(softamp::cuda::facts_of(0)); !why.empty()) {
+    std::printf("no GPU: %s\n", why.c_str());
     return 77;
   }
   cudaFuncAttributes attributes{};

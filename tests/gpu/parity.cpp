@@ -111,6 +111,18 @@ std::string digits(uint64_t digest) {
   return text;
 }
 
+/// Why the device cannot be used, or no longer; empty: it can, and `name` is its name.
+std::string why_no_device(std::string& name) {
+  try {
+    ExecutorOptions options;
+    options.backend = "cuda";
+    name = choose_backend(options).about;
+    return {};
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
 /// False: the file cannot be written, which is said.
 bool write(const std::vector<Course>& courses, const std::string& device, const Arguments& arguments) {
   gpu::Object families;
@@ -152,12 +164,8 @@ int main(int argc, char** argv) {
   }
   const gpu::Installed installed;
   std::string device;
-  try {
-    ExecutorOptions options;
-    options.backend = "cuda";
-    device = choose_backend(options).about;
-  } catch (const std::exception& error) {
-    std::printf("no GPU: %s\n", error.what());
+  if (const std::string why = why_no_device(device); !why.empty()) {
+    std::printf("no GPU: %s\n", why.c_str());
     return 77;
   }
   std::printf("%s\n", device.c_str());
@@ -174,6 +182,10 @@ int main(int argc, char** argv) {
       if (seconds_since(start) > arguments.budget) continue;
       course.run(part, arguments.elements);
       if (!write(courses, device, arguments)) return 1;
+      if (const std::string why = why_no_device(device); !why.empty()) {
+        std::printf("ERROR after %s: %s\n", course.family->name, why.c_str());
+        return 1;
+      }
     }
   const parity::Report total = total_of(courses);
   const std::string cut = cut_of(courses);

@@ -67,8 +67,8 @@ expect 'a sanitizer that cannot' 0 '"memcheck": {"state": "skipped"' -- --quick
 grep -qF '"bench"' "$work/v.json" && failed 'quick: benchmarks ran'
 program "$work/bin/compute-sanitizer" 'echo "========= Error: a race"; exit 9'
 expect 'a sanitizer that finds one' 1 '"racecheck": {"state": "failed"' 'exit code 9: ========= Error: a race' -- --quick
-program "$work/programs/gpu_numerics" 'echo "no CUDA device: compiled and linked, not run"; exit 77'
-expect 'a device that is gone' 1 '"numerics": {"state": "failed"' 'no GPU: no CUDA device' -- --quick
+program "$work/programs/gpu_numerics" 'echo "no GPU: no NVIDIA driver is loaded"; exit 77'
+expect 'a device that is gone' 1 '"numerics": {"state": "failed"' 'no GPU: no NVIDIA driver' -- --quick
 
 program "$work/programs/gpu_numerics" 'sleep 60'
 SOFTAMP_GPU_SECONDS=2 expect 'no time' 1 '"verdict": "incomplete"' '"numerics": {"state": "timeout"' \

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/device_facts.h"
 #include "cuda/op_kernel.h"
 #include "cuda/status.h"
 #include "tests/gpu/json_file.h"
@@ -27,7 +28,7 @@ __global__ void results_of(int row, Operands kind, uint64_t* out) {
 
 bool succeeded(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return true;
-  std::fprintf(stderr, "gpu_twins: %s: %s\n", what, cudaGetErrorString(status));
+  std::fprintf(stderr, "gpu_twins: %s\n", cuda::failure_text(what, cuda::runtime_error(status)).c_str());
   return false;
 }
 
@@ -103,17 +104,19 @@ int main(int argc, char** argv) {
     std::fputs("gpu_twins: expected [--json FILE]\n", stderr);
     return 2;
   }
-  int devices = 0;
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-    std::puts("no CUDA device: compiled and linked, not run");
+  if (const std::string why = cuda::why_unusable(cuda::facts_of(0)); !why.empty()) {
+    std::printf("no GPU: %s\n", why.c_str());
     return 77;
   }
   uint64_t* device = nullptr;
   if (!succeeded(cudaMalloc(&device, kTrials * sizeof(uint64_t)), "cudaMalloc")) return 1;
   std::string differing;
-  for (int row = 0; row < twins::kRows; ++row)
-    if (differences(row, device) != 0)
+  for (int row = 0; row < twins::kRows; ++row) {
+    const int64_t found = differences(row, device);
+    if (found < 0) return 1;  // the device is lost to this process
+    if (found != 0)
       differing += std::string(differing.empty() ? "" : " ") + twins::kRowInfo[row].name;
+  }
   if (!check_atomics()) differing += differing.empty() ? "atomics" : " atomics";
   cudaFree(device);
   std::printf("%d functions of a device's own, %u trials each: %s\n", twins::kRows, kTrials,

@@ -6,10 +6,14 @@
 // memory, which came in its structure, ends the program with a line that names it.
 #include "cuda/device.h"
 
+#include "cuda/device_check.h"
+#include "tests/serial_grid/serial_grid.h"
+
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -82,12 +86,25 @@ class WorkRecording final : public Recording {
 
 }  // namespace
 
+Machine& machine() {
+  static Machine only;
+  return only;
+}
+
 struct Device::State {
   std::map<std::byte*, size_t> allocations;
   std::string operation;
   std::vector<std::function<void()>>* recording = nullptr;
   int open = 0;
   bool locked = false;
+  size_t used = 0;        ///< bytes of all allocations
+  std::string lost;       ///< the kernel at which the device was lost
+
+  void expect_alive() const {
+    if (!lost.empty())
+      throw DeviceError("backend cuda: " + failure_text("kernel " + lost + " (or one that follows it)",
+                                                        {"cudaErrorECCUncorrectable", "a fault that a test planted"}));
+  }
 
   /// The allocation that holds [at, at + bytes).
   void expect_inside(const void* at, size_t bytes, const char* what) const {
@@ -124,11 +141,10 @@ struct Device::State {
   }
 };
 
-int Device::count(std::string*) { return 1; }
-
 Device::Device(int ordinal)
     : properties_{"the host, serially", 9, 0, 2, size_t{1} << 30}, state_(std::make_unique<State>()) {
-  if (ordinal != 0) throw DeviceError("device " + std::to_string(ordinal) + "; expected 0..0");
+  if (const std::string why = why_unusable({13000, 13000, {}, 1, ordinal, {}, "the host", 9, 0, {}, {}}); !why.empty())
+    throw DeviceError("backend cuda: " + why);
   const char *const order = std::getenv("SOFTAMP_SERIAL_GRID"), *const day = std::getenv("SOFTAMP_SLICE");
   const std::string_view word = order ? order : "forwards";
   watch_faults();
@@ -141,6 +157,8 @@ Device::~Device() {
 
 void* Device::allocate(size_t bytes) {
   if (state_->recording) throw DeviceError("an allocation while a step is recorded, at " + state_->operation);
+  state_->expect_alive();
+  expect_memory("an array", bytes);
   void* const mapped =
       mmap(nullptr, pages(room(bytes)) + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) throw DeviceError("out of memory: " + std::to_string(bytes) + " bytes");
@@ -150,19 +168,27 @@ void* Device::allocate(size_t bytes) {
   std::memset(memory, 0xA5, room(bytes));
   if (state_->locked) protect(memory, bytes, PROT_NONE);
   state_->allocations[memory] = bytes;
+  state_->used += bytes;
   return memory;
+}
+
+void Device::expect_memory(const std::string& what, size_t bytes) const {
+  const size_t all = machine().memory, left = all - std::min(all, state_->used);
+  if (bytes > left) throw DeviceError("backend cuda: " + memory_text(what, bytes, properties_.name, left, all));
 }
 
 void Device::release(void* memory) noexcept {
   const auto it = state_->allocations.find(static_cast<std::byte*>(memory));
   if (it == state_->allocations.end()) std::abort();
   unmap(it->first, it->second);
+  state_->used -= it->second;
   state_->allocations.erase(it);
 }
 
 void Device::upload(void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;
   if (state_->recording) throw DeviceError("an upload while a step is recorded, at " + state_->operation);
+  state_->expect_alive();
   state_->expect_inside(to, bytes, "upload");
   state_->unlock();
   std::memcpy(to, from, bytes);
@@ -171,6 +197,7 @@ void Device::upload(void* to, const void* from, size_t bytes) {
 
 void Device::download(void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;
+  state_->expect_alive();
   state_->expect_inside(from, bytes, "download");
   state_->unlock();
   std::memcpy(to, from, bytes);
@@ -224,12 +251,18 @@ uint32_t Device::begin_launch(const char* name, const Grid& grid) {
                       std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) + " threads with " +
                       std::to_string(grid.shared) + " bytes: no such launch");
   running = name;
+  if (machine().launches_until_lost >= 0 && machine().launches_until_lost-- == 0)
+    state_->lost = std::string(name) + " of " + state_->operation;
   state_->unlock();
   return 0;
 }
 
 void Device::end_launch() { state_->lock(); }
-void Device::wait() {}
+void Device::wait() { state_->expect_alive(); }
+bool Device::pace(const std::function<bool()>&) {
+  state_->expect_alive();
+  return false;  // all has run
+}
 
 void Device::begin_recording() { state_->recording = new std::vector<std::function<void()>>; }
 

@@ -29,6 +29,9 @@ class Engine {
   /// The engine's memory is the host's: feeds, constants, variables and results are used where they lie, and nothing is
   /// copied.
   virtual bool host_memory() const = 0;
+  /// Throws std::runtime_error, naming both, if a graph needs more than is free; does nothing where allocate alone can
+  /// tell.
+  virtual void expect_memory(size_t /*bytes*/) const {}
   /// `bytes` (> 0) of them, aligned to 64. Throws std::runtime_error naming the size if that much is not free.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;

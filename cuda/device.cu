@@ -98,8 +98,7 @@ void Device::expect_memory(const std::string& what, size_t bytes) const {
   cudaSetDevice(state_->ordinal);
   size_t left = 0, all = 0;
   check(cudaMemGetInfo(&left, &all), "cudaMemGetInfo");
-  if (bytes > left)
-    throw DeviceError("backend cuda: " + memory_text(what, bytes, properties_.name, left, all));
+  if (bytes > left) throw DeviceError("backend cuda: " + memory_text(what, bytes, properties_.name, left, all));
 }
 
 void Device::release(void* memory) noexcept { cudaFree(memory); }

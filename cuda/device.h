@@ -67,9 +67,9 @@ class Device {
   /// Waits for all of the queue. Throws DeviceError naming the kernel and operation that failed.
   void wait();
 
-  /// Between stretches of a long queue: waits until all that lay in it at the last call has run, so that the host is one
-  /// stretch ahead of the device. About every millisecond of waiting it asks `stop`; true: that has said true. What is
-  /// in the queue cannot be called back.
+  /// Between stretches of a long queue: waits until all that lay in it at the last call has run, so that the host is
+  /// one stretch ahead of the device. About every millisecond of waiting it asks `stop`; true: that has said true. What
+  /// is in the queue cannot be called back.
   bool pace(const std::function<bool()>& stop);
 
   /// Launches, copies and fills between the two are recorded, not run. Nothing else may be called meanwhile.

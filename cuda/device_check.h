@@ -27,7 +27,7 @@ struct DeviceFacts {
   int runtime = 0;       ///< the CUDA that this build is of
   RuntimeError listing;  ///< of counting the devices
   int devices = 0;
-  int ordinal = 0;  ///< the one that is wanted
+  int ordinal = 0;      ///< the one that is wanted
   RuntimeError asking;  ///< of asking for what follows
   std::string name;
   int major = 0, minor = 0;  ///< compute capability

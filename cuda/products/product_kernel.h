@@ -37,7 +37,8 @@ struct alignas(16) Words4 {
   uint32_t w[4];
 };
 SOFTAMP_PRIMITIVE Words4 load4(const void* from) {
-  return *static_cast<const Words4*>(from);  // no __builtin_assume_aligned: it would hide a wrong one from the sanitizers
+  return *static_cast<const Words4*>(
+      from);  // no __builtin_assume_aligned: it would hide a wrong one from the sanitizers
 }
 
 /// Eight neighbouring operands' codes: those of 16 bits two to a word.

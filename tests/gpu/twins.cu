@@ -114,8 +114,7 @@ int main(int argc, char** argv) {
   for (int row = 0; row < twins::kRows; ++row) {
     const int64_t found = differences(row, device);
     if (found < 0) return 1;  // the device is lost to this process
-    if (found != 0)
-      differing += std::string(differing.empty() ? "" : " ") + twins::kRowInfo[row].name;
+    if (found != 0) differing += std::string(differing.empty() ? "" : " ") + twins::kRowInfo[row].name;
   }
   if (!check_atomics()) differing += differing.empty() ? "atomics" : " atomics";
   cudaFree(device);

@@ -36,8 +36,8 @@ void protect(std::byte* at, size_t bytes, int protection) {
 void unmap(std::byte* at, size_t bytes) { munmap(first_page(at, bytes), pages(room(bytes)) + kPage); }
 
 /// Whether an address of this process is mapped. Asked only from 0x5000'0000'0000 on, where programs that are
-/// position-independent, their heaps, stacks and libraries lie (of x86-64 and AArch64): below, a word is more likely two
-/// small numbers, and the sanitizers map nearly all of it.
+/// position-independent, their heaps, stacks and libraries lie (of x86-64 and AArch64): below, a word is more likely
+/// two small numbers, and the sanitizers map nearly all of it.
 bool is_mapped(uintptr_t address) {
   constexpr uintptr_t kLowest = 0x500000000000;
   unsigned char resident = 0;
@@ -97,8 +97,8 @@ struct Device::State {
   std::vector<std::function<void()>>* recording = nullptr;
   int open = 0;
   bool locked = false;
-  size_t used = 0;        ///< bytes of all allocations
-  std::string lost;       ///< the kernel at which the device was lost
+  size_t used = 0;   ///< bytes of all allocations
+  std::string lost;  ///< the kernel at which the device was lost
 
   void expect_alive() const {
     if (!lost.empty())

@@ -38,23 +38,31 @@ TEST(DeviceCheck, EachReasonIsOneLineWithWhatWouldWork) {
     std::function<void(DeviceFacts&)> change;
     std::string why;
   } kRows[] = {
-      {[](DeviceFacts& f) { f.driver = 0, f.devices = 0, f.listing = {"cudaErrorInsufficientDriver", "insufficient"}; },
+      {[](DeviceFacts& f) {
+         f.driver = 0, f.devices = 0, f.listing = {"cudaErrorInsufficientDriver", "insufficient"};
+       },
        "no NVIDIA driver is loaded" + kOther},
-      {[](DeviceFacts& f) { f.driver = 12040, f.devices = 0, f.listing = {"cudaErrorInsufficientDriver", "x"}; },
+      {[](DeviceFacts& f) {
+         f.driver = 12040, f.devices = 0, f.listing = {"cudaErrorInsufficientDriver", "x"};
+       },
        std::string("the driver serves CUDA up to 12.4, this build is of CUDA 13.0; expected a newer driver") + kEmu},
-      {[](DeviceFacts& f) { f.devices = 0, f.listing = {"cudaErrorNoDevice", "no CUDA-capable device is detected"}; },
+      {[](DeviceFacts& f) {
+         f.devices = 0, f.listing = {"cudaErrorNoDevice", "no CUDA-capable device is detected"};
+       },
        "the driver lists no device" + kOther},
       {[](DeviceFacts& f) { f.devices = 0; }, "the driver lists no device" + kOther},
-      {[](DeviceFacts& f) { f.devices = 0, f.listing = {"cudaErrorSystemNotReady", "system not yet initialized"}; },
+      {[](DeviceFacts& f) {
+         f.devices = 0, f.listing = {"cudaErrorSystemNotReady", "system not yet initialized"};
+       },
        "counting the devices: system not yet initialized (cudaErrorSystemNotReady)" + kDriver},
       {[](DeviceFacts& f) { f.ordinal = 2; }, "device 2; expected 0..1"},
       {[](DeviceFacts& f) { f.ordinal = -1; }, "device -1; expected 0..1"},
-      {[](DeviceFacts& f) { f.asking = {"cudaErrorInvalidDevice", "invalid device ordinal"}; },
+      {[](DeviceFacts& f) {
+         f.asking = {"cudaErrorInvalidDevice", "invalid device ordinal"};
+       },
        "device 1: invalid device ordinal (cudaErrorInvalidDevice)"},
-      {[](DeviceFacts& f) { f.major = 7, f.minor = 0; },
-       "device 1, NVIDIA H100, has compute capability 7.0" + kOther},
-      {[](DeviceFacts& f) { f.major = 6, f.minor = 9; },
-       "device 1, NVIDIA H100, has compute capability 6.9" + kOther},
+      {[](DeviceFacts& f) { f.major = 7, f.minor = 0; }, "device 1, NVIDIA H100, has compute capability 7.0" + kOther},
+      {[](DeviceFacts& f) { f.major = 6, f.minor = 9; }, "device 1, NVIDIA H100, has compute capability 6.9" + kOther},
       {[](DeviceFacts& f) { f.mode = ComputeMode::kProhibited; },
        "device 1, NVIDIA H100, is in compute mode Prohibited" + kFree},
       {[](DeviceFacts& f) {
@@ -62,7 +70,9 @@ TEST(DeviceCheck, EachReasonIsOneLineWithWhatWouldWork) {
          f.using_it = {"cudaErrorDevicesUnavailable", "CUDA-capable device(s) is/are busy or unavailable"};
        },
        "device 1, NVIDIA H100, is in compute mode Exclusive_Process, and another process holds it" + kFree},
-      {[](DeviceFacts& f) { f.using_it = {"cudaErrorDevicesUnavailable", "busy or unavailable"}; },
+      {[](DeviceFacts& f) {
+         f.using_it = {"cudaErrorDevicesUnavailable", "busy or unavailable"};
+       },
        "device 1, NVIDIA H100: busy or unavailable (cudaErrorDevicesUnavailable)" + kFree},
       {[](DeviceFacts& f) {
          f.mode = ComputeMode::kOneProcess;
@@ -125,10 +135,11 @@ TEST(DeviceCheck, ErrorsSayWhatWouldWork) {
 }
 
 TEST(DeviceCheck, MemoryIsTooSmall) {
-  EXPECT_EQ(memory_text("the graph", (300ull << 20) + 1, "NVIDIA H100", (299ull << 20) + 5, 80ull << 30),
-            std::string("the graph needs 301 MiB on NVIDIA H100, 299 of 81920 MiB are free; expected a smaller batch or "
-                        "graph") +
-                kEmu);
+  EXPECT_EQ(
+      memory_text("the graph", (300ull << 20) + 1, "NVIDIA H100", (299ull << 20) + 5, 80ull << 30),
+      std::string("the graph needs 301 MiB on NVIDIA H100, 299 of 81920 MiB are free; expected a smaller batch or "
+                  "graph") +
+          kEmu);
   EXPECT_EQ(mebibytes(0), "0 MiB");
   EXPECT_EQ(mebibytes(1), "1 MiB");
   EXPECT_EQ(mebibytes(5ull << 40), "5242880 MiB");

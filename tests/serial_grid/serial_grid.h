@@ -13,7 +13,7 @@ std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options);
 
 /// What tests make of the machine.
 struct Machine {
-  size_t memory = ~size_t{0};     ///< bytes of each device
+  size_t memory = ~size_t{0};        ///< bytes of each device
   int64_t launches_until_lost = -1;  ///< the launch after that many (0: the next) loses its device; -1: none does
 };
 Machine& machine();

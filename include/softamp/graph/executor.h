@@ -68,7 +68,8 @@ struct ExecutorOptions {
   /// Sees every tensor that a step computes, in the order of the graph: traces are made from this [=none].
   std::function<void(uint32_t step, const Node& node, int port, const TensorType& type, const void* data)> observe;
   /// Asked before every operation, and on the CPU about once a millisecond within a long one, there from any thread
-  /// and from several at once. True: the run ends with RunStopped [=none: every run goes to its end].
+  /// and from several at once; with "cuda" every 32 operations, and about once a millisecond of waiting for them. True:
+  /// the run ends with RunStopped [=none: every run goes to its end].
   std::function<bool()> stop;
 };
 

@@ -175,7 +175,7 @@ Graph chain(int length, int64_t elements) {
   return b.build();
 }
 
-ExecutorOptions on(const std::string& backend) {
+ExecutorOptions options_for(const std::string& backend) {
   ExecutorOptions o;
   o.backend = backend;
   o.seed = 4;
@@ -189,13 +189,14 @@ std::string step_of(Executor& e, const Tensor& x) {
   const std::vector<std::string> fetches = {"y"};
   const RunResult r = e.run(feeds, fetches);
   std::string text = hash_text(r.values[0].data(), r.values[0].bytes());
-  for (const OperationStatus& o : r.operations) text += " " + o.name + ":" + std::to_string(o.status.lowest_index(0xFF));
+  for (const OperationStatus& o : r.operations)
+    text += " " + o.name + ":" + std::to_string(o.status.lowest_index(0xFF));
   return text;
 }
 
 TEST_F(BadMachine, AGraphThatNeedsMoreMemoryThanIsFreeSaysBoth) {
   constexpr int64_t kElements = 3 << 20;  // 6 MiB a tensor
-  const auto e = make_executor(chain(3, kElements), on("cuda"));
+  const auto e = make_executor(chain(3, kElements), options_for("cuda"));
   const Tensor x(TensorType{DType::kFloat16, {kElements}});
   grid::machine().memory = 16 << 20;  // of which the variable has 6
   const std::string first = said([&](const std::string&) { return step_of(*e, x); }, "");
@@ -206,14 +207,14 @@ TEST_F(BadMachine, AGraphThatNeedsMoreMemoryThanIsFreeSaysBoth) {
   grid::machine().memory = (24 << 20) - 1;
   EXPECT_TRUE(contains(said([&](const std::string&) { return step_of(*e, x); }, ""), "needs 18 MiB"));
   grid::machine().memory = 25 << 20;  // flags and the step's number take little
-  const auto emu = make_executor(chain(3, kElements), on("emu"));
+  const auto emu = make_executor(chain(3, kElements), options_for("emu"));
   EXPECT_EQ(step_of(*e, x), step_of(*emu, x)) << "after it, with enough";
 }
 
 TEST_F(BadMachine, ALostDeviceIsOneLineAndTheStepIsNotCounted) {
   const Tensor x = numbers(70, 0.1);
   for (const int64_t at : {0, 2, 4, 7, 11}) {  // in steps 0 to 3: run, recorded, replayed
-    const auto e = make_executor(chain(3, 70), on("cuda"));
+    const auto e = make_executor(chain(3, 70), options_for("cuda"));
     grid::machine().launches_until_lost = at;
     uint32_t done = 0;
     std::string text;
@@ -273,9 +274,9 @@ TEST_F(BadMachine, ATrainingRunThatLosesItsDeviceGoesOnElsewhere) {
 TEST_F(BadMachine, AStopEndsAStepBetweenItsOperations) {
   constexpr int kLength = 100;  // several stretches
   const Tensor x = numbers(70, 0.1);
-  const auto emu = make_executor(chain(kLength, 70), on("emu"));
+  const auto emu = make_executor(chain(kLength, 70), options_for("emu"));
   int questions = 0, stop_at = -1;
-  ExecutorOptions o = on("cuda");
+  ExecutorOptions o = options_for("cuda");
   o.stop = [&] { return questions++ == stop_at; };
   const auto e = make_executor(chain(kLength, 70), o);
   for (int step = 0; step < 4; ++step) {

@@ -158,6 +158,15 @@ constexpr unsigned most_threads() {
   else
     return 256;
 }
+/// How many blocks of that many threads a multiprocessor is to hold at least: Kernel::kLeastBlocks [=1]. It limits the
+/// registers of a thread; what then lies in local memory must be rare (tests/house/kernel_limits.txt).
+template <class Kernel>
+constexpr unsigned least_blocks() {
+  if constexpr (requires { Kernel::kLeastBlocks; })
+    return Kernel::kLeastBlocks;
+  else
+    return 1;
+}
 inline void expect_threads(const char* name, const Grid& grid, unsigned most) {
   if (grid.threads > most)
     throw DeviceError(std::string("launch of ") + name + ": " + std::to_string(grid.threads) +
@@ -169,7 +178,7 @@ inline void expect_threads(const char* name, const Grid& grid, unsigned most) {
 
 namespace detail {
 template <class Kernel>
-__global__ void __launch_bounds__(most_threads<Kernel>())
+__global__ void __launch_bounds__(most_threads<Kernel>(), least_blocks<Kernel>())
     run_block(const __grid_constant__ Kernel kernel, uint32_t* started, uint32_t number) {
   if (blockIdx.x == 0 && threadIdx.x == 0) *started = number;
   DeviceBlock block;

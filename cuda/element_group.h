@@ -1,6 +1,8 @@
 // Eight consecutive elements per thread: one Philox block has random bits for them, and 16-bit ones take 16 bytes.
 #pragma once
 
+#include <type_traits>
+
 #include "cuda/element_loop.h"
 #include "cuda/primitives.h"
 #include "softamp/engine/operand_map.h"
@@ -162,6 +164,50 @@ SOFTAMP_PRIMITIVE void each_group(const Block& block, unsigned t, uint64_t size,
     group(first, left < kGroup ? static_cast<unsigned>(left) : kGroup);
   }
 }
+/// Calls each(i) for i = 0 .. kCount - 1, unrolled.
+template <unsigned kCount, class Each>
+SOFTAMP_PRIMITIVE void for_each_of(const Each& each) {
+  if constexpr (kCount > 0) {
+    for_each_of<kCount - 1>(each);
+    each(kCount - 1);
+  }
+}
+
+/// The same for kernels that know a fast way for whole groups in whole vectors: a thread loads kAtOnce of its groups before
+/// it works on the first of them, and leaves for the end of 32 what is done element by element. So the slow way, whose
+/// calls would cost the fast one registers, is outside of its loop.
+///   load(first, codes)          Codes of a whole group
+///   bool work(first, codes)     writes them; or, with nothing written, true: an element is rare
+///   slow(first)                 any group, of which elements from `size` on do not exist
+/// `vectors`: arrays are aligned; else all groups go the slow way. Groups may be written where they were read.
+template <class Codes, unsigned kAtOnce, class Block, class Load, class Work, class Slow>
+SOFTAMP_PRIMITIVE void each_group_at_once(const Block& block, unsigned t, uint64_t size, bool vectors, const Load& load,
+                                          const Work& work, const Slow& slow) {
+  constexpr unsigned kTurns = 32;
+  static_assert(kTurns % kAtOnce == 0);
+  const uint64_t stride = uint64_t{block.blocks()} * block.threads() * kGroup;
+  for (uint64_t begin = (uint64_t{block.index()} * block.threads() + t) * kGroup; begin < size;
+       begin += kTurns * stride) {
+    uint32_t left = 0;  // bit k: group k is for the slow way
+    uint64_t first = begin;
+    unsigned k = 0;
+    const auto some = [&](auto count) {
+      constexpr unsigned kCount = decltype(count)::value;
+      for (; vectors && k < kTurns && first + (kCount - 1) * stride + kGroup <= size; k += kCount, first += kCount * stride) {
+        Codes codes[kCount];
+        for_each_of<kCount>([&](unsigned i) { load(first + i * stride, codes[i]); });
+        for_each_of<kCount>(
+            [&](unsigned i) { left |= static_cast<uint32_t>(work(first + i * stride, codes[i])) << (k + i); });
+      }
+    };
+    some(std::integral_constant<unsigned, kAtOnce>());
+    if constexpr (kAtOnce > 1) some(std::integral_constant<unsigned, 1>());
+    for (; k < kTurns && first < size; ++k, first += stride) left |= 1u << k;
+    for (first = begin; left; left >>= 1, first += stride)
+      if (left & 1) slow(first);
+  }
+}
+
 /// What a launch over groups is told of its call.
 struct GroupRun {
   uint64_t size;

@@ -29,12 +29,18 @@ SOFTAMP_HD inline void merge_status(DeviceStatus* to, const FpStatus& seen) {
 #endif
 }
 
-/// The flags of one element.
-SOFTAMP_HD inline void raise_status(DeviceStatus* to, uint8_t flags, uint64_t index) {
-  if (!to || !flags) return;
+namespace detail {
+/// Out of line: kernels that call it where an element is rare shall have no registers for it.
+SOFTAMP_HD __attribute__((noinline)) inline void raise_now(DeviceStatus* to, uint8_t flags, uint64_t index) {
   FpStatus seen;
   seen.raise(flags, index);
   merge_status(to, seen);
+}
+}  // namespace detail
+
+/// The flags of one element.
+SOFTAMP_HD inline void raise_status(DeviceStatus* to, uint8_t flags, uint64_t index) {
+  if (to && flags) detail::raise_now(to, flags, index);
 }
 
 }  // namespace softamp::cuda

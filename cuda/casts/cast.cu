@@ -31,9 +31,13 @@ SOFTAMP_PRIMITIVE float value_of(uint32_t code) {
 }
 
 /// Groups of eight in whole vectors without rare elements by `round`, others element by element.
-template <Source kSource, Way kWay>
+/// kOneBlock: a group's random words, if there are any, are one Philox block.
+template <Source kSource, Way kWay, bool kOneBlock>
 struct FastCast {
   static constexpr unsigned kBytes = kSource == Source::kFloat ? 4 : 2, kOutBytes = kWay == Way::kFloat ? 4 : 2;
+  static constexpr unsigned kAtOnce = !kOneBlock ? 1 : kBytes == 4 ? 2 : 4;  ///< groups: 64 bytes of them
+  static constexpr unsigned kLeastBlocks = kOneBlock ? 4 : 1;                ///< of 256 threads: 64 KiB on their way
+  static constexpr bool kMayDraw = kWay == Way::kHalfCarry || kWay == Way::kBf16Carry;
 
   CastBody body;
   FastRound round;
@@ -45,53 +49,64 @@ struct FastCast {
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
-      const uint32_t step = *run.environment.step;
-      each_group(block, t, run.size, [&](uint64_t first, unsigned count) {
-        if (count < kGroup || !vectors || !group(first, step)) elements(first, count, step);
-      });
+      const uint32_t step = kMayDraw && round.draws ? *run.environment.step : 0;
+      each_group_at_once<Codes, kAtOnce>(
+          block, t, run.size, vectors, [&](uint64_t first, Codes& read) { load(first, read); },
+          [&](uint64_t first, const Codes& read) { return group(first, read, step); },
+          [&](uint64_t first) { elements(first, step); });
     });
   }
 
  private:
-  /// False, with nothing written, if one of the eight is rare.
-  SOFTAMP_PRIMITIVE bool group(uint64_t first, uint32_t step) const {
+  struct Codes {
+    detail::Quad quad[kBytes / 2];
+  };
+
+  SOFTAMP_PRIMITIVE void load(uint64_t first, Codes& read) const {
+    const auto* const from =
+        reinterpret_cast<const detail::Quad*>(static_cast<const unsigned char*>(in) + first * kBytes);
+    for (unsigned k = 0; k < kBytes / 2; ++k) read.quad[k] = from[k];
+  }
+
+  SOFTAMP_PRIMITIVE bool group(uint64_t first, const Codes& read, uint32_t step) const {
     using detail::Quad;
-    const Quad* const from = reinterpret_cast<const Quad*>(static_cast<const unsigned char*>(in) + first * kBytes);
-    Quad* const to = reinterpret_cast<Quad*>(static_cast<unsigned char*>(out) + first * kOutBytes);
-    Quad read[kBytes / 2];
-    for (unsigned k = 0; k < kBytes / 2; ++k) read[k] = from[k];
     float x[kGroup];
     for_group([&](unsigned j) {
-      x[j] = value_of<kSource>(kBytes == 4 ? read[j / 4 & (kBytes / 4)].word[j & 3]
-                               : j & 1     ? read[0].word[j / 2] >> 16
-                                           : read[0].word[j / 2] & 0xFFFFu);
+      x[j] = value_of<kSource>(kBytes == 4 ? read.quad[j / 4 & (kBytes / 4)].word[j & 3]
+                               : j & 1     ? read.quad[0].word[j / 2] >> 16
+                                           : read.quad[0].word[j / 2] & 0xFFFFu);
     });
     bool rare = false;
     Quad result[kOutBytes / 2];
     if constexpr (kWay == Way::kFloat) {
-      for_group([&](unsigned j) { result[j / 4].word[j & 3] = round.code<kWay>(x[j], 0, rare); });
+      for_group([&](unsigned j) { result[j / 4].word[j & 3] = round.template code<kWay>(x[j], 0, rare); });
     } else {
       RandomWords words{};
-      if constexpr (kWay == Way::kHalfCarry || kWay == Way::kBf16Carry)
-        if (round.draws) words = random_words(run.environment.environment, step, 0, first, round.random_bits, kGroup);
+      const kernel::Environment& e = run.environment.environment;
+      if (kMayDraw && round.draws)
+        words = kOneBlock ? random_words_of_block(e, step, 0, first)
+                          : random_words(e, step, 0, first, round.random_bits, kGroup);
       for (unsigned k = 0; k < 4; ++k)
-        result[0].word[k] = round.codes<kWay>(x[2 * k], x[2 * k + 1], words.word[2 * k], words.word[2 * k + 1], rare);
+        result[0].word[k] = round.template codes<kWay>(x[2 * k], x[2 * k + 1], words.word[2 * k], words.word[2 * k + 1],
+                                                       rare);
     }
-    if (rare) return false;
+    if (rare) return true;
+    Quad* const to = reinterpret_cast<Quad*>(static_cast<unsigned char*>(out) + first * kOutBytes);
     for (unsigned k = 0; k < kOutBytes / 2; ++k) to[k] = result[k];
-    return true;
+    return false;
   }
 
-  SOFTAMP_PRIMITIVE void elements(uint64_t first, unsigned count, uint32_t step) const {
+  SOFTAMP_HD __attribute__((noinline)) void elements(uint64_t first, uint32_t step) const {
     const kernel::Environment& e = run.environment.environment;
+    const uint64_t end = run.size - first < kGroup ? run.size : first + kGroup;
 #if defined(__CUDACC__)
 #pragma unroll 1
 #endif
-    for (uint64_t i = first; i < first + count; ++i) {
+    for (uint64_t i = first; i < end; ++i) {
       const uint64_t code = load_element(in, kBytes, i);
       const uint32_t random = round.draws ? random_word(e, step, 0, i, round.random_bits) : 0;
       bool rare = false;
-      Rounded r{round.code<kWay>(value_of<kSource>(static_cast<uint32_t>(code)), random, rare), 0};
+      Rounded r{round.template code<kWay>(value_of<kSource>(static_cast<uint32_t>(code)), random, rare), 0};
       if (rare) r = body(&code, e, random, i);
       store_element(out, kOutBytes, i, r.code);
       raise_status(run.status, r.flags, i);
@@ -171,7 +186,14 @@ class CastKernel final : public ElementKernel {
   }
   template <Source kSource, Way kWay>
   void fast(const DeviceCall& call, const FastRound& round) const {
-    using Kernel = FastCast<kSource, kWay>;
+    if constexpr (kWay == Way::kHalfCarry || kWay == Way::kBf16Carry)
+      if (round.draws && !are_one_block(call.environment.environment, 0, round.random_bits))
+        return fast<kSource, kWay, false>(call, round);
+    fast<kSource, kWay, true>(call, round);
+  }
+  template <Source kSource, Way kWay, bool kOneBlock>
+  void fast(const DeviceCall& call, const FastRound& round) const {
+    using Kernel = FastCast<kSource, kWay, kOneBlock>;
     const bool vectors =
         detail::aligned_groups(call.in[0], Kernel::kBytes) && detail::aligned_groups(call.out[0], Kernel::kOutBytes);
     call.device.launch("cast fast", group_grid(call.device, size()),

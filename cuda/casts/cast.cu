@@ -35,8 +35,8 @@ SOFTAMP_PRIMITIVE float value_of(uint32_t code) {
 template <Source kSource, Way kWay, bool kOneBlock>
 struct FastCast {
   static constexpr unsigned kBytes = kSource == Source::kFloat ? 4 : 2, kOutBytes = kWay == Way::kFloat ? 4 : 2;
-  static constexpr unsigned kAtOnce = !kOneBlock ? 1 : kBytes == 4 ? 2 : 4;  ///< groups: 64 bytes of them
-  static constexpr unsigned kLeastBlocks = kOneBlock ? 4 : 1;                ///< of 256 threads: 64 KiB on their way
+  static constexpr unsigned kAtOnce = !kOneBlock ? 1 : 4;  ///< groups
+  static constexpr unsigned kLeastBlocks = kOneBlock ? 3 : 1;  ///< of 256 threads
   static constexpr bool kMayDraw = kWay == Way::kHalfCarry || kWay == Way::kBf16Carry;
 
   CastBody body;

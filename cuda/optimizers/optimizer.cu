@@ -1,6 +1,7 @@
 // Updates of optimizers: one launch per variable, which reads and writes everything once.
 #include "cuda/optimizers/optimizer.h"
 
+#include "cuda/element_group.h"
 #include "cuda/optimizers/update_math.h"
 #include "cuda/tile_words.h"
 #include "softamp/engine/optimizer_node.h"
@@ -13,14 +14,14 @@ using kernel::Updated;
 using kernel::UpdateOperands;
 using kernel::UpdateRates;
 
-SOFTAMP_HD __attribute__((noinline)) Updated updated_by_body(const kernel::UpdateRule& u, const UpdateRates& rates,
-                                                             const UpdateOperands& x, const kernel::Environment& e,
-                                                             uint64_t index) {
-  return kernel::updated(u, rates, x, e, index);
-}
-
-/// Tiles (tile_words.h): random words first, then the elements.
+/// Tiles (tile_words.h): random words first, then the elements. A kernel for each rule, so that none has the registers of
+/// all of them.
+template <Update kUpdate>
 struct UpdateElements {
+  static constexpr unsigned kAtOnce = 4;       ///< elements that a thread loads before it works on the first
+  static constexpr unsigned kLeastBlocks = 2;  ///< of 256 threads
+  static constexpr uint32_t kSlots = kernel::slots_of(kUpdate);
+
   engine::UpdateArrays arrays;
   kernel::UpdateRule rule;
   FastSite site[3];
@@ -39,41 +40,99 @@ struct UpdateElements {
     uint32_t* words[3] = {};
     const bool apply = *arrays.apply != 0;
     if (fast)
-      for (unsigned k = 0; k < 3; ++k)
+      for_each_of<kSlots + 1>([&](unsigned k) {
         if (site[k].round.draws) words[k] = block.template shared<uint32_t>(kTileWords);
+      });
     for (uint64_t base = uint64_t{block.index()} * kTile; base < size; base += uint64_t{block.blocks()} * kTile) {
       block.each([&](unsigned t) {
         if (!apply || !fast) return;
-        const kernel::Environment e = environment.now();
-        for (unsigned k = 0; k < 3; ++k)
-          if (words[k]) draw_words(words[k], e, k, site[k].round.random_bits, base, size, t);
+        for_each_of<kSlots + 1>([&](unsigned k) {
+          if (words[k])
+            draw_words(words[k], environment.environment, *environment.step, k, site[k].round.random_bits, base, size, t);
+        });
       });
       block.each([&](unsigned t) {
-        const UpdateRates rates = arrays.rates();
-        const Constants constants{enter_rate(rates.rate), enter_rate(rates.decay)};
-        FpStatus seen;
-        for (unsigned n = 0; n < kTileRounds; ++n) {
-          const unsigned in_tile = n * kTileThreads + t;
-          const uint64_t i = base + in_tile;
-          if (i >= size) break;
-          const UpdateOperands x = arrays.operands(rule, i);
-          Updated u{{x.var, x.slot[0], x.slot[1]}, 0};
-          if (apply) {
-            bool rare = !fast;
-            if (fast) {
-              const auto word = [&](unsigned k) { return words[k] ? words[k][word_place(in_tile)] : 0; };
-              quick(x, constants, word, u, rare);
-            }
-            if (rare) {
-              u = updated_by_body(rule, rates, x, environment.now(), i);
-              if (u.flags) seen.raise(u.flags, i);
-            }
-          }
-          arrays.put(rule, i, u);
-        }
-        merge_status(status, seen);
+        if (!apply) return keep(base, t);
+        uint32_t left = fast ? 0 : (1u << kTileRounds) - 1;  // bit n: round n's element is for the body
+        if (fast) left = quick_rounds(base, t, words);
+        for (unsigned n = 0; left >> n; ++n)
+          if (left >> n & 1) by_body(base + n * kTileThreads + t);
       });
     }
+  }
+
+ private:
+  static SOFTAMP_PRIMITIVE unsigned of_tile(unsigned round, unsigned t) { return round * kTileThreads + t; }
+
+  /// A step that is skipped hands on the old values.
+  SOFTAMP_PRIMITIVE void keep(uint64_t base, unsigned t) const {
+#if defined(__CUDACC__)
+#pragma unroll 1
+#endif
+    for (unsigned n = 0; n < kTileRounds; ++n) {
+      const uint64_t i = base + of_tile(n, t);
+      if (i >= size) return;
+      const UpdateOperands x = arrays.operands(rule, i);
+      arrays.put(rule, i, {{x.var, x.slot[0], x.slot[1]}, 0});
+    }
+  }
+
+  /// The rounds whose elements are rare, which are not written.
+  SOFTAMP_PRIMITIVE uint32_t quick_rounds(uint64_t base, unsigned t, uint32_t* const (&words)[3]) const {
+    const UpdateRates rates = arrays.rates();
+    const Constants constants{enter_rate(rates.rate), enter_rate(rates.decay)};
+    uint32_t left = 0;
+#if defined(__CUDACC__)
+#pragma unroll 1
+#endif
+    for (unsigned n = 0; n < kTileRounds; n += kAtOnce) {
+      if (base + of_tile(n, t) >= size) break;
+      UpdateOperands x[kAtOnce];
+      for_each_of<kAtOnce>([&](unsigned k) {
+        if (const uint64_t i = base + of_tile(n + k, t); i < size) x[k] = operands(i);
+      });
+      for_each_of<kAtOnce>([&](unsigned k) {
+        const unsigned in_tile = of_tile(n + k, t);
+        if (base + in_tile >= size) return;
+        Updated u{{x[k].var, x[k].slot[0], x[k].slot[1]}, 0};
+        bool rare = false;
+        quick(
+            x[k], constants, [&](unsigned s) { return words[s] ? words[s][word_place(in_tile)] : 0; }, u, rare);
+        if (rare)
+          left |= 1u << (n + k);
+        else
+          put(base + in_tile, u);
+      });
+    }
+    return left;
+  }
+
+  // As UpdateArrays has them, for the slots of this rule.
+  SOFTAMP_PRIMITIVE UpdateOperands operands(uint64_t i) const {
+    UpdateOperands x;
+    x.var = code_of(arrays.var, rule.var, i);
+    for_each_of<kSlots>([&](unsigned k) { x.slot[k] = code_of(arrays.slot[k], rule.slot, i); });
+    x.grad = code_of(arrays.grad, rule.grad, i);
+    return x;
+  }
+  SOFTAMP_PRIMITIVE void put(uint64_t i, const Updated& u) const {
+    for_each_of<kSlots + 1>([&](unsigned k) {
+      const FloatFormat& f = k == 0 ? rule.var : rule.slot;
+      if (f.precision == 24)
+        static_cast<uint32_t*>(arrays.out[k])[i] = static_cast<uint32_t>(u.code[k]);
+      else
+        static_cast<uint16_t*>(arrays.out[k])[i] = static_cast<uint16_t>(u.code[k]);
+    });
+  }
+  static SOFTAMP_PRIMITIVE uint64_t code_of(const void* array, const FloatFormat& f, uint64_t i) {
+    return f.precision == 24 ? static_cast<const uint32_t*>(array)[i] : static_cast<const uint16_t*>(array)[i];
+  }
+
+  SOFTAMP_HD __attribute__((noinline)) void by_body(uint64_t i) const {
+    if (i >= size) return;
+    const Updated u = kernel::updated(rule, arrays.rates(), arrays.operands(rule, i), environment.now(), i);
+    arrays.put(rule, i, u);
+    raise_status(status, u.flags, i);
   }
 
   SOFTAMP_PRIMITIVE UpdateLane enter_rate(uint64_t code) const {
@@ -106,27 +165,21 @@ struct UpdateElements {
       u.code[k] = site[k].code(sum, word(k), rare);
       return k == 0 ? UpdateLane{0.0} : enter(rule.slot, u.code[k], rare);
     };
-    switch (rule.update) {
-      case Update::kGradientDescent: stored(0, formula::fused(-c.rate, grad, var)); break;
-      case Update::kMomentum:
-      case Update::kNesterov: {
-        const UpdateLane accum = stored(1, formula::fused(share, old(0), grad));
-        stored(0, rule.update == Update::kMomentum ? formula::fused(-c.rate, accum, var)
-                                                   : formula::nesterov(var, c.rate, grad, share, accum));
-        break;
-      }
-      case Update::kRmsProp: {
-        const UpdateLane square = stored(1, formula::mean_square(share, old(0), rest(share), grad));
-        const UpdateLane mom = stored(2, formula::scaled_step(second, old(1), c.rate, grad, square, epsilon));
-        stored(0, formula::fused(UpdateLane{-1.0}, mom, var));
-        break;
-      }
-      case Update::kAdam: {
-        const UpdateLane mean = stored(1, formula::mean(share, old(0), rest(share), grad));
-        const UpdateLane square = stored(2, formula::mean_square(second, old(1), rest(second), grad));
-        stored(0, formula::adam(var, c.rate, mean, square, epsilon, c.decay));
-        break;
-      }
+    if constexpr (kUpdate == Update::kGradientDescent) {
+      stored(0, formula::fused(-c.rate, grad, var));
+    } else if constexpr (kUpdate == Update::kMomentum || kUpdate == Update::kNesterov) {
+      const UpdateLane accum = stored(1, formula::fused(share, old(0), grad));
+      stored(0, kUpdate == Update::kMomentum ? formula::fused(-c.rate, accum, var)
+                                             : formula::nesterov(var, c.rate, grad, share, accum));
+    } else if constexpr (kUpdate == Update::kRmsProp) {
+      const UpdateLane square = stored(1, formula::mean_square(share, old(0), rest(share), grad));
+      const UpdateLane mom = stored(2, formula::scaled_step(second, old(1), c.rate, grad, square, epsilon));
+      stored(0, formula::fused(UpdateLane{-1.0}, mom, var));
+    } else {
+      static_assert(kUpdate == Update::kAdam);
+      const UpdateLane mean = stored(1, formula::mean(share, old(0), rest(share), grad));
+      const UpdateLane square = stored(2, formula::mean_square(second, old(1), rest(second), grad));
+      stored(0, formula::adam(var, c.rate, mean, square, epsilon, c.decay));
     }
   }
 };
@@ -148,7 +201,19 @@ class UpdateKernel final : public OpKernel {
 
   void enqueue(const DeviceCall& call) const override {
     if (n_.size == 0) return;
-    UpdateElements update{{n_, call.in, call.out}, n_.rule,    {}, enters_, flush_below_, n_.size,
+    switch (n_.rule.update) {
+      case Update::kGradientDescent: return put<Update::kGradientDescent>(call);
+      case Update::kMomentum: return put<Update::kMomentum>(call);
+      case Update::kNesterov: return put<Update::kNesterov>(call);
+      case Update::kRmsProp: return put<Update::kRmsProp>(call);
+      case Update::kAdam: return put<Update::kAdam>(call);
+    }
+  }
+
+ private:
+  template <Update kUpdate>
+  void put(const DeviceCall& call) const {
+    UpdateElements<kUpdate> update{{n_, call.in, call.out}, n_.rule,    {}, enters_, flush_below_, n_.size,
                           call.environment,        call.status};
     Grid grid = loop_grid(call.device, (n_.size + kTileRounds - 1) / kTileRounds, kTileThreads);
     for (uint32_t k = 0; k < n_.sites(); ++k) {
@@ -159,7 +224,6 @@ class UpdateKernel final : public OpKernel {
     call.device.launch("update", grid, update);
   }
 
- private:
   engine::UpdateNode n_;
   Semantics semantics_;
   bool enters_;

@@ -158,8 +158,7 @@ constexpr unsigned most_threads() {
   else
     return 256;
 }
-/// How many blocks of that many threads a multiprocessor is to hold at least: Kernel::kLeastBlocks [=1]. It limits the
-/// registers of a thread; what then lies in local memory must be rare (tests/house/kernel_limits.txt).
+/// Blocks of a kernel that a multiprocessor must have registers for: Kernel::kLeastBlocks [=1].
 template <class Kernel>
 constexpr unsigned least_blocks() {
   if constexpr (requires { Kernel::kLeastBlocks; })

@@ -101,7 +101,7 @@ toolkit=
 [ -n "$nvcc" ] && toolkit=$("$nvcc" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\), V\(.*\)/\2/p')
 revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
 [ -z "$(git status --porcelain 2>/dev/null | head -n 1)" ] || revision="$revision, with changes"
-verdict=passed
+verdict=passed missed=
 parts=
 
 # The verdict so far, with this word.
@@ -116,6 +116,7 @@ verdict_of() {
   \"revision\": $(quoted "$revision"),
   \"quick\": $([ -n "$quick" ] && echo true || echo false),
   \"seconds\": $SECONDS,
+  \"goals_missed\": $(quoted "$missed"),
   \"parts\": {$parts
   }
 }"
@@ -163,6 +164,11 @@ part() {
   case $result in
     *'"cut": ""'*) ;;
     *'"cut": "'*) [ $state = passed ] && state=cut reason="what ran was equal; without a turn for all parts: $(sed 's/.*"cut": "\([^"]*\)".*/\1/' <<<"$result")" ;;
+  esac
+  # Of the benchmarks: no failure, and in the verdict all the same.
+  case $result in
+    *'"missed": ""'*) ;;
+    *'"missed": "'*) missed=$(sed 's/.*"missed": "\([^"]*\)".*/\1/' <<<"$result") && reason="${reason:+$reason; }goals missed: $missed" ;;
   esac
   note "$name" $state $((SECONDS - start)) "$reason" "$result"
   [ $state = failed ] && tail -n 20 "$folder/$name.log"
@@ -225,5 +231,5 @@ if [ -n "$built" ]; then
 fi
 
 write_verdict "$(verdict_of "$verdict")"
-echo "gpu: $verdict ($SECONDS s); $out"
+echo "gpu: $verdict ($SECONDS s)${missed:+, goals missed: $missed}; $out"
 [ "$verdict" = passed ]

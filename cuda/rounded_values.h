@@ -46,6 +46,22 @@ struct Reader {
     return r;
   }
 
+  SOFTAMP_PRIMITIVE bool is_wide() const { return type == DType::kFloat32; }
+  SOFTAMP_PRIMITIVE uint32_t code(uint64_t i) const {
+    return is_wide() ? static_cast<const uint32_t*>(data)[i] : static_cast<const uint16_t*>(data)[i];
+  }
+  /// Whether `value` of a code is what Steps::enter gives, without flags.
+  SOFTAMP_PRIMITIVE bool is_plain(uint32_t code) const {
+    if (type == DType::kFloat16) return (code & 0x7FFFu) < 0x7C00u && usual;
+    if (type == DType::kBFloat16)
+      return ((code & 0x7F80u) - 0x80u < 0x7F00u || (code & 0x7FFFu) == 0) && usual;
+    return ((code & 0x7F800000u) - 0x00800000u < 0x7F000000u || code << (plain_zeros ? 1 : 0) == 0) && usual;
+  }
+  SOFTAMP_PRIMITIVE float value(uint32_t code) const {
+    if (type == DType::kFloat16) return float_of_half(code);
+    return type == DType::kBFloat16 ? float_of_bf16(code) : from_bits(code);
+  }
+
   /// Element i as Steps::enter gives it.
   SOFTAMP_PRIMITIVE float enter(kernel::Steps& steps, uint64_t i, const Semantics& s) const {
     return enter(steps.flags, i, s);
@@ -56,21 +72,15 @@ struct Reader {
     return enter(ignored, i, s);
   }
 
+  /// The same of a code that has been read.
+  SOFTAMP_PRIMITIVE float enter_code(uint8_t& flags, uint32_t c, const Semantics& s) const {
+    if (is_plain(c)) return value(c);
+    return detail::enter_rare(format, c, s, flags);
+  }
+
  private:
   SOFTAMP_PRIMITIVE float enter(uint8_t& flags, uint64_t i, const Semantics& s) const {
-    uint32_t code;
-    if (type == DType::kFloat16) {
-      code = static_cast<const uint16_t*>(data)[i];
-      if ((code & 0x7FFFu) < 0x7C00u && usual) return float_of_half(code);
-    } else if (type == DType::kBFloat16) {
-      code = static_cast<const uint16_t*>(data)[i];
-      if (((code & 0x7F80u) - 0x80u < 0x7F00u || (code & 0x7FFFu) == 0) && usual) return float_of_bf16(code);
-    } else {
-      code = static_cast<const uint32_t*>(data)[i];
-      if (((code & 0x7F800000u) - 0x00800000u < 0x7F000000u || code << (plain_zeros ? 1 : 0) == 0) && usual)
-        return from_bits(code);
-    }
-    return detail::enter_rare(format, code, s, flags);
+    return enter_code(flags, code(i), s);
   }
 };
 
@@ -120,50 +130,6 @@ SOFTAMP_PRIMITIVE uint32_t draw_word(const StepEnvironment& e, const FloatFormat
   const kernel::WordTable& table = e.environment.table[site];
   if (table.words) return *table.at(index);
   return e.environment.random.bits(*e.step, e.environment.operation + site, index, p.random_bits);
-}
-
-/// Results of an element-wise second pass, eight per thread, which share a block of random bits. `Body`: float
-/// operator()(uint64_t i, kernel::Steps&) const, and uint64_t flag_index(uint64_t i) const.
-template <class Body>
-struct RoundLoop {
-  uint64_t size;
-  uint32_t site;
-  Writer out;
-  StepEnvironment environment;
-  DeviceStatus* status;
-  Body body;
-
-  template <class Block>
-  SOFTAMP_HD void operator()(Block& block) const {
-    block.each([&](unsigned t) {
-      const uint64_t stride = 8 * uint64_t{block.blocks()} * block.threads();
-      for (uint64_t first = 8 * (uint64_t{block.index()} * block.threads() + t); first < size; first += stride)
-        group(first);
-    });
-  }
-
- private:
-  SOFTAMP_PRIMITIVE void group(uint64_t first) const {
-    const Semantics& s = environment.environment.semantics;
-    const RoundingPolicy& p = s.rounding(out.format);
-    const unsigned n = size - first < 8 ? static_cast<unsigned>(size - first) : 8;
-    RandomWords words{};
-    if (p.stochastic()) words = random_words(environment.now(), site, first, p.random_bits, n);
-    for (unsigned j = 0; j < n; ++j) {
-      kernel::Steps steps;
-      const float value = body(first + j, steps);
-      const uint8_t flags = out.put(first + j, value, steps.flags, s, words.word[j]);
-      if (flags) raise_status(status, flags, body.flag_index(first + j));
-    }
-  }
-};
-
-template <class Body>
-void launch_rounding(const DeviceCall& call, const char* name, uint64_t size, uint32_t site, const Writer& out,
-                     const Body& body) {
-  if (!out.data && !call.status) return;
-  call.device.launch(name, loop_grid(call.device, (size + 7) / 8, 128),
-                     RoundLoop<Body>{size, site, out, call.environment, call.status, body});
 }
 
 }  // namespace softamp::cuda

@@ -35,8 +35,8 @@ SOFTAMP_PRIMITIVE float value_of(uint32_t code) {
 template <Source kSource, Way kWay, bool kOneBlock>
 struct FastCast {
   static constexpr unsigned kBytes = kSource == Source::kFloat ? 4 : 2, kOutBytes = kWay == Way::kFloat ? 4 : 2;
-  static constexpr unsigned kAtOnce = !kOneBlock ? 1 : 4;  ///< groups
-  static constexpr unsigned kLeastBlocks = kOneBlock ? 3 : 1;  ///< of 256 threads
+  static constexpr unsigned kAtOnce = kOneBlock ? 16 / kBytes : 1;      ///< groups: 128 bytes of them
+  static constexpr unsigned kMostThreads = 128, kLeastBlocks = 4;      ///< so that 64 KiB are on their way
   static constexpr bool kMayDraw = kWay == Way::kHalfCarry || kWay == Way::kBf16Carry;
 
   CastBody body;
@@ -196,7 +196,7 @@ class CastKernel final : public ElementKernel {
     using Kernel = FastCast<kSource, kWay, kOneBlock>;
     const bool vectors =
         detail::aligned_groups(call.in[0], Kernel::kBytes) && detail::aligned_groups(call.out[0], Kernel::kOutBytes);
-    call.device.launch("cast fast", group_grid(call.device, size()),
+    call.device.launch("cast fast", loop_grid(call.device, (size() + kGroup - 1) / kGroup, Kernel::kMostThreads),
                        Kernel{body_, round, call.in[0], call.out[0], vectors, size(), call.environment, call.status});
   }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/reductions/tree_sum.h"
-#include "cuda/rounded_values.h"
+#include "cuda/round_loop.h"
 #include "softamp/engine/norm_node.h"
 
 namespace softamp::cuda {
@@ -36,13 +36,34 @@ struct NormPlaces {
     if (kind == NormKind::kLayer) return row;
     return quotient_of(row, shape.rows_to_group) * shape.groups_to_row + quotient_of(channel, shape.group_channels());
   }
-  /// Row and channel of element i of the tensor.
+  /// Row, channel and group of element i of the tensor, and the channel's place in its group.
   struct Cell {
-    uint64_t row, channel;
+    uint64_t row, channel, group, within;
   };
   SOFTAMP_HD Cell cell(uint64_t i) const {
     const uint64_t row = quotient_of(i, shape.channels);
-    return {row, i - row * shape.channels};
+    return of_row(row, i - row * shape.channels);
+  }
+  /// Goes on to element i + 1; true: its group is another one.
+  SOFTAMP_PRIMITIVE bool next(Cell& c) const {
+    ++c.channel;
+    ++c.within;
+    if (c.channel == shape.channels) {
+      c = of_row(c.row + 1, 0);
+      return true;
+    }
+    if (kind == NormKind::kLayer || (kind != NormKind::kBatch && c.within < shape.group_channels())) return false;
+    c.within = 0;
+    ++c.group;
+    return true;
+  }
+
+  SOFTAMP_HD Cell of_row(uint64_t row, uint64_t channel) const {
+    Cell c{row, channel, group_of(row, channel), 0};
+    if (kind != NormKind::kBatch)
+      c.within = kind == NormKind::kLayer ? channel
+                                          : channel - quotient_of(channel, shape.group_channels()) * shape.group_channels();
+    return c;
   }
 
   /// Sums over groups, and over the rows of channels.

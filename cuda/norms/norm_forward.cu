@@ -75,12 +75,20 @@ struct Normalised {
   Forward f;
 
   SOFTAMP_HD uint64_t flag_index(uint64_t i) const { return i; }
-  SOFTAMP_HD float operator()(uint64_t i, Steps& steps) const {
-    const NormPlaces::Cell at = f.places.cell(i);
-    const uint64_t g = f.places.group_of(at.row, at.channel);
-    const Semantics& s = f.semantics();
-    const float h = kernel::detail::normalised_of(steps, f.x.enter(steps, i, s), f.mean[g], f.inverse[g]);
-    return steps.fma(h, f.gamma.enter(steps, at.channel, s), f.beta.enter(steps, at.channel, s));
+  struct Place {
+    NormPlaces::Cell cell;
+    float mean, inverse;
+  };
+  SOFTAMP_HD Place place(uint64_t i) const {
+    const NormPlaces::Cell cell = f.places.cell(i);
+    return {cell, f.mean[cell.group], f.inverse[cell.group]};
+  }
+  SOFTAMP_PRIMITIVE void next(Place& p) const {
+    if (f.places.next(p.cell)) p.mean = f.mean[p.cell.group], p.inverse = f.inverse[p.cell.group];
+  }
+  SOFTAMP_PRIMITIVE float operator()(const OutputOperands& x, const Place& p, Steps& steps) const {
+    const float h = kernel::detail::normalised_of(steps, x(0, steps), p.mean, p.inverse);
+    return steps.fma(h, x.of(f.gamma, p.cell.channel, steps), x.of(f.beta, p.cell.channel, steps));
   }
 };
 
@@ -113,7 +121,8 @@ class NormForward final : public OpKernel {
       sums(Pass::kBoth);
     }
     const Writer y(n_.type, f.environment.environment.semantics, call.status != nullptr);
-    launch_rounding(call, "norm", n_.shape.rows * n_.shape.channels, 0, y.on(call.out[0]), Normalised{f});
+    launch_rounding(call, "norm", n_.shape.rows * n_.shape.channels, 0, y.on(call.out[0]), f.x, Reader(),
+                    Normalised{f});
   }
 
  private:

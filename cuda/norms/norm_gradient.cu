@@ -117,12 +117,23 @@ struct InputGradient {
   Gradient n;
 
   SOFTAMP_HD uint64_t flag_index(uint64_t i) const { return i; }
-  SOFTAMP_HD float operator()(uint64_t i, Steps& steps) const {
-    const NormPlaces::Cell at = n.places.cell(i);
-    const GroupTerms& t = n.terms[n.places.group_of(at.row, at.channel)];
-    const float arriving = n.arriving(steps, i, at.channel, !n.batch());
+  struct Place {
+    NormPlaces::Cell cell;
+    GroupTerms terms;
+  };
+  SOFTAMP_HD Place place(uint64_t i) const {
+    const NormPlaces::Cell cell = n.places.cell(i);
+    return {cell, n.terms[cell.group]};
+  }
+  SOFTAMP_PRIMITIVE void next(Place& p) const {
+    if (n.places.next(p.cell)) p.terms = n.terms[p.cell.group];
+  }
+  SOFTAMP_PRIMITIVE float operator()(const OutputOperands& x, const Place& p, Steps& steps) const {
+    const GroupTerms& t = p.terms;
+    float arriving = x(0, steps);
+    if (!n.batch()) arriving = steps.mul(arriving, x.of(n.gamma, p.cell.channel, steps));
     if (!n.training) return steps.mul(t.factor, arriving);
-    const float h = kernel::detail::normalised_of(steps, n.x.enter(steps, i, n.semantics()), t.mean, t.inverse);
+    const float h = kernel::detail::normalised_of(steps, x(1, steps), t.mean, t.inverse);
     return kernel::detail::input_gradient_of(steps, arriving, h, t.factor, t.a, t.b);
   }
 };
@@ -163,7 +174,8 @@ class NormGradient final : public OpKernel {
       launch_tree_sum(call, "norm_channel_sums", places_.channels(), scratch, GradientSums{n, true},
                       GradientFinish{n, true});
     const Writer dx(n_.type, n.environment.environment.semantics, call.status != nullptr);
-    launch_rounding(call, "norm_gradient", n_.shape.rows * n_.shape.channels, 0, dx.on(call.out[0]), InputGradient{n});
+    launch_rounding(call, "norm_gradient", n_.shape.rows * n_.shape.channels, 0, dx.on(call.out[0]), n.dy, n.x,
+                    InputGradient{n});
   }
 
  private:

@@ -1,7 +1,7 @@
 // Softmax, log-softmax, their gradients and the cross-entropies, by passes over all rows: the greatest elements, the
 // sums (tree_sum.h), the outputs. Values shared by a row's outputs are kept in scratch memory.
 #include "cuda/reductions/tree_sum.h"
-#include "cuda/rounded_values.h"
+#include "cuda/round_loop.h"
 #include "softamp/engine/softmax_node.h"
 #include "softamp/kernel/softmax.h"
 
@@ -162,21 +162,43 @@ struct SoftmaxOutput {
   }
   SOFTAMP_HD uint64_t flag_index(uint64_t i) const { return r.entropy() ? row_of(i) : i; }
 
-  SOFTAMP_HD float operator()(uint64_t i, Steps& steps) const {
-    const uint64_t at = row_of(i);
-    const Row row = r.rows[at];
-    const Semantics& s = r.semantics();
+  struct Place {
+    uint64_t row, label, within;  ///< label: of a row, where there are labels
+    Row of_row;
+  };
+  SOFTAMP_HD Place place(uint64_t i) const {
+    Place p;
+    p.row = row_of(i);
+    p.within = i - p.row * r.classes;
+    enter_row(p);
+    return p;
+  }
+  SOFTAMP_PRIMITIVE void next(Place& p) const {
+    if (++p.within < r.classes) return;
+    p.within = 0;
+    ++p.row;
+    enter_row(p);
+  }
+
+  SOFTAMP_PRIMITIVE float operator()(const OutputOperands& x, const Place& p, Steps& steps) const {
+    const Row& row = p.of_row;
     if (r.gradient()) {
-      const float arriving = r.second.entered(i, s), forward = r.x.entered(i, s);
+      const float arriving = x.silent(1), forward = x.silent(0);
       if (r.kind == SoftmaxKind::kGradient) return steps.mul(steps.sub(arriving, row.sum), forward);
       return steps.sub(arriving, steps.mul(kernel::detail::exponential(steps, forward), row.sum));
     }
-    const float t = r.shifted(steps, i, row.greatest);
+    const float t = steps.sub(x.silent(0), row.greatest);
     if (r.kind == SoftmaxKind::kLogSoftmax) return steps.sub(t, row.log_sum);
     const float y = steps.div(kernel::detail::exponential(steps, t), row.sum);
     if (r.kind == SoftmaxKind::kSoftmax) return y;
-    if (r.kind == SoftmaxKind::kDense) return steps.sub(y, r.second.entered(i, s));
-    return steps.sub(y, i - at * r.classes == r.label(at) ? 1.0f : 0.0f);
+    if (r.kind == SoftmaxKind::kDense) return steps.sub(y, x.silent(1));
+    return steps.sub(y, p.within == p.label ? 1.0f : 0.0f);
+  }
+
+ private:
+  SOFTAMP_PRIMITIVE void enter_row(Place& p) const {
+    p.of_row = r.rows[p.row];
+    p.label = r.kind == SoftmaxKind::kSparse ? r.label(p.row) : 0;
   }
 };
 
@@ -216,7 +238,7 @@ class SoftmaxKernel final : public OpKernel {
       launch_tree_sum(call, "softmax_loss", shape_, scratch, SumOfRow{rows, true}, finish);
     }
     launch_rounding(call, "softmax", n_.rows * n_.classes, static_cast<uint32_t>(port), writer.on(call.out[port]),
-                    SoftmaxOutput{rows});
+                    rows.x, rows.second, SoftmaxOutput{rows});
   }
 
  private:

@@ -83,8 +83,8 @@ std::optional<T> whole_number_in(const Json& value, T least = std::numeric_limit
     return static_cast<T>(number);
   };
   if (!value.is_number_integer()) return std::nullopt;
-  if (value.is_number_unsigned()) return within(value.template get_ref<const typename Json::number_unsigned_t&>());
-  return within(value.template get_ref<const typename Json::number_integer_t&>());
+  if (value.is_number_unsigned()) return within(value.template get<uint64_t>());
+  return within(value.template get<int64_t>());
 }
 
 }  // namespace softamp

@@ -1,0 +1,104 @@
+// Loops that load several groups before they work on the first (cuda/element_group.h: each_group_at_once), and tiles of
+// updates: tensors of many turns of the grid, with rare elements in any of a thread's groups, flags on and off. Parity's
+// cases are too small for a thread to have more than a few groups.
+#include "softamp/graph/executor.h"
+#include "softamp/graph/operation.h"
+#include "softamp/graph/trace.h"
+#include "tests/serial_grid/both.h"
+
+namespace softamp {
+namespace {
+
+using test::BothBackends;
+using test::said_on_both;
+
+using AtOnceOnBoth = BothBackends;
+using enum DType;
+
+// The grid of tests/serial_grid/device.cpp has at most 64 blocks; of 128 threads with 8 elements each.
+constexpr int64_t kTurn = 64 * 128 * 8;
+
+/// Any values; NaNs, infinities and values that overflow are `apart` elements apart, which is odd, so that they come to any
+/// place of a group and any turn.
+Tensor values(DType type, int64_t n, int64_t apart) {
+  Tensor t(TensorType{type, Shape{n}});
+  uint32_t state = 12345;
+  for (int64_t i = 0; i < n; ++i) {
+    state = state * 1664525u + 1013904223u;
+    const uint32_t usual = (state & 0x80FFFFFFu) | 0x3F000000u;  // fp32: 0.5 .. 2
+    const bool rare = i % apart == apart / 2;
+    const uint32_t odd[] = {0x7FC00001u, 0xFF800000u, 0x7F7FFFFFu, 0x7FA00000u, 0x00000001u};
+    const uint32_t code = rare ? odd[i / apart % 5] : usual;
+    if (type == kFloat32)
+      static_cast<uint32_t*>(t.data())[i] = code;
+    else
+      static_cast<uint16_t*>(t.data())[i] =
+          static_cast<uint16_t>(type == kBFloat16 ? code >> 16 : rare ? 0x7C00u + state % 3 : state & 0xBBFFu);
+  }
+  return t;
+}
+
+/// What a step gives on one backend: hashes of the fetches, flags and their first places.
+std::string step(const Graph& graph, const std::map<std::string, Tensor>& tensors, const std::vector<std::string>& fetches,
+                 const std::string& backend, bool stochastic, bool status) {
+  ExecutorOptions o;
+  o.backend = backend;
+  o.seed = 3;
+  o.config.set("floating_point_behaviour.esr", stochastic);
+  o.config.set("floating_point_behaviour.nanoo", true);
+  o.status = status;
+  std::vector<Feed> feeds;
+  for (const auto& [name, tensor] : tensors) feeds.push_back({name, &tensor});
+  const RunResult r = make_executor(graph, o)->run(feeds, fetches);
+  std::string text = "flags " + std::to_string(r.flags);
+  for (const Tensor& t : r.values) text += " " + hash_text(t.data(), t.bytes());
+  for (const OperationStatus& s : r.operations)
+    for (const uint64_t place : s.status.first_index) text += " " + std::to_string(place);
+  return text;
+}
+
+TEST_F(AtOnceOnBoth, CastsOfManyTurnsWithRareElementsAnywhere) {
+  const std::pair<DType, DType> casts[] = {{kFloat32, kFloat16},  {kFloat32, kBFloat16}, {kFloat16, kBFloat16},
+                                           {kBFloat16, kFloat16}, {kFloat16, kFloat32},  {kBFloat16, kFloat32}};
+  // Some groups at once and some alone; a tail; more than the 32 turns after which rare groups have their turn.
+  for (const int64_t n : {8 * kTurn, 11 * kTurn + 8 * 77 + 5, 33 * kTurn + 3})
+    for (const auto& [from, to] : casts) {
+      if (n > 12 * kTurn && from != kFloat32) continue;
+      std::map<std::string, Tensor> feeds;
+      feeds.emplace("x", values(from, n, n > 12 * kTurn ? 999983 : 10007));
+      GraphBuilder b;
+      b.add("Cast", {b.placeholder("x", from, Shape{n})}, {{"DstT", to}}, "y");
+      const Graph graph = b.build();
+      for (const bool stochastic : {false, true})
+        for (const bool status : {false, true})
+          said_on_both([&](const std::string& backend) { return step(graph, feeds, {"y"}, backend, stochastic, status); });
+    }
+}
+
+TEST_F(AtOnceOnBoth, UpdatesOfManyTilesWithRareElementsAnywhere) {
+  constexpr int64_t kElements = 150 * 2048 + 1029;
+  std::map<std::string, Tensor> feeds;
+  for (const char* name : {"var", "slot", "grad"})
+    feeds.emplace(name, values(kFloat16, kElements, name[0] == 'v' ? 3001 : name[0] == 's' ? 4099 : 513));
+  feeds.emplace("rate", Tensor::full(kFloat32, Shape{}, 0.25));
+  Tensor apply(TensorType{kBool, Shape{}});
+  GraphBuilder b;
+  const auto fed = [&](const char* name) {
+    const TensorType& t = feeds.at(name).type();
+    return b.placeholder(name, t.dtype, t.shape);
+  };
+  for (const bool applied : {true, false}) {
+    *static_cast<uint8_t*>(apply.data()) = applied;
+    feeds.insert_or_assign("apply", apply.clone());
+    if (applied)
+      b.add("ApplyMomentum", {fed("var"), fed("slot"), fed("rate"), fed("grad"), fed("apply")}, {{"momentum", 0.9}}, "y");
+    const Graph graph = b.build();
+    for (const bool stochastic : {false, true})
+      for (const bool status : {false, true})
+        said_on_both(
+            [&](const std::string& backend) { return step(graph, feeds, {"y", "y:1"}, backend, stochastic, status); });
+  }
+}
+
+}  // namespace
+}  // namespace softamp

@@ -173,9 +173,9 @@ SOFTAMP_PRIMITIVE void for_each_of(const Each& each) {
   }
 }
 
-/// The same for kernels that know a fast way for whole groups in whole vectors: a thread loads kAtOnce of its groups before
-/// it works on the first of them, and leaves for the end of 32 what is done element by element. So the slow way, whose
-/// calls would cost the fast one registers, is outside of its loop.
+/// The same for kernels that know a fast way for whole groups in whole vectors: a thread loads kAtOnce of its groups
+/// before it works on the first of them, and leaves for the end of 32 what is done element by element. So the slow way,
+/// whose calls would cost the fast one registers, is outside of its loop.
 ///   load(first, codes)          Codes of a whole group
 ///   bool work(first, codes)     writes them; or, with nothing written, true: an element is rare
 ///   slow(first)                 any group, of which elements from `size` on do not exist
@@ -193,7 +193,8 @@ SOFTAMP_PRIMITIVE void each_group_at_once(const Block& block, unsigned t, uint64
     unsigned k = 0;
     const auto some = [&](auto count) {
       constexpr unsigned kCount = decltype(count)::value;
-      for (; vectors && k < kTurns && first + (kCount - 1) * stride + kGroup <= size; k += kCount, first += kCount * stride) {
+      for (; vectors && k < kTurns && first + (kCount - 1) * stride + kGroup <= size;
+           k += kCount, first += kCount * stride) {
         Codes codes[kCount];
         for_each_of<kCount>([&](unsigned i) { load(first + i * stride, codes[i]); });
         for_each_of<kCount>(

@@ -1,5 +1,5 @@
-// The second pass of an operation whose outputs depend on sums: each output from elements at its own place and from values
-// of its row, group or channel; then one rounding.
+// The second pass of an operation whose outputs depend on sums: each output from elements at its own place and from
+// values of its row, group or channel; then one rounding.
 #pragma once
 
 #include "cuda/element_group.h"
@@ -45,8 +45,8 @@ struct CodeQueue {
     } else {
       const auto* const halves = reinterpret_cast<const uint16_t*>(from);
       for_each_of<4>([&](unsigned k) {
-        word[k] = (2 * k < count ? uint32_t{halves[2 * k]} : 0) |
-                  (2 * k + 1 < count ? uint32_t{halves[2 * k + 1]} << 16 : 0);
+        word[k] =
+            (2 * k < count ? uint32_t{halves[2 * k]} : 0) | (2 * k + 1 < count ? uint32_t{halves[2 * k + 1]} << 16 : 0);
       });
     }
   }
@@ -140,9 +140,10 @@ void launch_rounding(const DeviceCall& call, const char* name, uint64_t size, ui
     return !r.data || detail::aligned_groups(r.data, static_cast<unsigned>(size_of(r.type)));
   };
   const bool vectors = fits(x) && fits(second);
-  call.device.launch(name, loop_grid(call.device, (size + kGroup - 1) / kGroup, RoundLoop<Body>::kMostThreads),
-                     RoundLoop<Body>{size, site, out, {x, second}, second.data ? 2u : 1u, vectors, call.environment,
-                                     call.status, body});
+  call.device.launch(
+      name, loop_grid(call.device, (size + kGroup - 1) / kGroup, RoundLoop<Body>::kMostThreads),
+      RoundLoop<Body>{
+          size, site, out, {x, second}, second.data ? 2u : 1u, vectors, call.environment, call.status, body});
 }
 
 }  // namespace softamp::cuda

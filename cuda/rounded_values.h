@@ -53,8 +53,7 @@ struct Reader {
   /// Whether `value` of a code is what Steps::enter gives, without flags.
   SOFTAMP_PRIMITIVE bool is_plain(uint32_t code) const {
     if (type == DType::kFloat16) return (code & 0x7FFFu) < 0x7C00u && usual;
-    if (type == DType::kBFloat16)
-      return ((code & 0x7F80u) - 0x80u < 0x7F00u || (code & 0x7FFFu) == 0) && usual;
+    if (type == DType::kBFloat16) return ((code & 0x7F80u) - 0x80u < 0x7F00u || (code & 0x7FFFu) == 0) && usual;
     return ((code & 0x7F800000u) - 0x00800000u < 0x7F000000u || code << (plain_zeros ? 1 : 0) == 0) && usual;
   }
   SOFTAMP_PRIMITIVE float value(uint32_t code) const {

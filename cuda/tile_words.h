@@ -18,8 +18,8 @@ SOFTAMP_INLINE unsigned word_place(unsigned in_tile) { return in_tile % 8 * kWor
 
 /// Thread t's part of the tile that begins at `base`; elements from `size` on have no words. `step`: used instead of
 /// `e.step`.
-SOFTAMP_HD inline void draw_words(uint32_t* words, const kernel::Environment& e, uint32_t step, uint32_t site, int random_bits,
-                                  uint64_t base, uint64_t size, unsigned t) {
+SOFTAMP_HD inline void draw_words(uint32_t* words, const kernel::Environment& e, uint32_t step, uint32_t site,
+                                  int random_bits, uint64_t base, uint64_t size, unsigned t) {
   const uint64_t first = base + 8 * t;
   if (first >= size) return;
   const RandomWords r =

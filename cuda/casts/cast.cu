@@ -35,8 +35,8 @@ SOFTAMP_PRIMITIVE float value_of(uint32_t code) {
 template <Source kSource, Way kWay, bool kOneBlock>
 struct FastCast {
   static constexpr unsigned kBytes = kSource == Source::kFloat ? 4 : 2, kOutBytes = kWay == Way::kFloat ? 4 : 2;
-  static constexpr unsigned kAtOnce = kOneBlock ? 16 / kBytes : 1;      ///< groups: 128 bytes of them
-  static constexpr unsigned kMostThreads = 128, kLeastBlocks = 4;      ///< so that 64 KiB are on their way
+  static constexpr unsigned kAtOnce = kOneBlock ? 16 / kBytes : 1;  ///< groups: 128 bytes of them
+  static constexpr unsigned kMostThreads = 128, kLeastBlocks = 4;   ///< so that 64 KiB are on their way
   static constexpr bool kMayDraw = kWay == Way::kHalfCarry || kWay == Way::kBf16Carry;
 
   CastBody body;
@@ -87,8 +87,8 @@ struct FastCast {
         words = kOneBlock ? random_words_of_block(e, step, 0, first)
                           : random_words(e, step, 0, first, round.random_bits, kGroup);
       for (unsigned k = 0; k < 4; ++k)
-        result[0].word[k] = round.template codes<kWay>(x[2 * k], x[2 * k + 1], words.word[2 * k], words.word[2 * k + 1],
-                                                       rare);
+        result[0].word[k] =
+            round.template codes<kWay>(x[2 * k], x[2 * k + 1], words.word[2 * k], words.word[2 * k + 1], rare);
     }
     if (rare) return true;
     Quad* const to = reinterpret_cast<Quad*>(static_cast<unsigned char*>(out) + first * kOutBytes);

@@ -61,8 +61,9 @@ struct NormPlaces {
   SOFTAMP_HD Cell of_row(uint64_t row, uint64_t channel) const {
     Cell c{row, channel, group_of(row, channel), 0};
     if (kind != NormKind::kBatch)
-      c.within = kind == NormKind::kLayer ? channel
-                                          : channel - quotient_of(channel, shape.group_channels()) * shape.group_channels();
+      c.within = kind == NormKind::kLayer
+                     ? channel
+                     : channel - quotient_of(channel, shape.group_channels()) * shape.group_channels();
     return c;
   }
 

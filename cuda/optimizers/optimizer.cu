@@ -14,8 +14,8 @@ using kernel::Updated;
 using kernel::UpdateOperands;
 using kernel::UpdateRates;
 
-/// Tiles (tile_words.h): random words first, then the elements. A kernel for each rule, so that none has the registers of
-/// all of them.
+/// Tiles (tile_words.h): random words first, then the elements. A kernel for each rule, so that none has the registers
+/// of all of them.
 template <Update kUpdate>
 struct UpdateElements {
   static constexpr unsigned kAtOnce = 4;       ///< elements that a thread loads before it works on the first
@@ -48,7 +48,8 @@ struct UpdateElements {
         if (!apply || !fast) return;
         for_each_of<kSlots + 1>([&](unsigned k) {
           if (words[k])
-            draw_words(words[k], environment.environment, *environment.step, k, site[k].round.random_bits, base, size, t);
+            draw_words(words[k], environment.environment, *environment.step, k, site[k].round.random_bits, base, size,
+                       t);
         });
       });
       block.each([&](unsigned t) {
@@ -214,7 +215,7 @@ class UpdateKernel final : public OpKernel {
   template <Update kUpdate>
   void put(const DeviceCall& call) const {
     UpdateElements<kUpdate> update{{n_, call.in, call.out}, n_.rule,    {}, enters_, flush_below_, n_.size,
-                          call.environment,        call.status};
+                                   call.environment,        call.status};
     Grid grid = loop_grid(call.device, (n_.size + kTileRounds - 1) / kTileRounds, kTileThreads);
     for (uint32_t k = 0; k < n_.sites(); ++k) {
       update.site[k] = FastSite::of(n_.format_of_site(k), semantics_, call.status != nullptr);

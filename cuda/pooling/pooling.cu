@@ -67,7 +67,9 @@ struct PoolOutputs {
     uint32_t* const words = fast && sums() && round.draws ? block.template shared<uint32_t>(kTileWords) : nullptr;
     for (uint64_t base = uint64_t{block.index()} * kTile; base < size; base += uint64_t{block.blocks()} * kTile) {
       if (words)
-        block.each([&](unsigned t) { draw_words(words, environment.environment, *environment.step, 0, round.random_bits, base, size, t); });
+        block.each([&](unsigned t) {
+          draw_words(words, environment.environment, *environment.step, 0, round.random_bits, base, size, t);
+        });
       block.each([&](unsigned t) {
         FpStatus seen;
         for (unsigned n = 0; n < kTileRounds; ++n) {

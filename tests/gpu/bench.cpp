@@ -1,10 +1,11 @@
 // What the CUDA engine does a second, each figure as a ratio to a limit measured in the same run, with its goal:
 //   gpu_bench [--small] [--json FILE]
-// Exit code 0: measured (met or not: "missed" in the JSON names the goals that were not); 1: an error; 2: usage; 77: no GPU.
+// Exit code 0: measured (met or not: "missed" in the JSON names the goals that were not); 1: an error; 2: usage; 77: no
+// GPU.
 // --small: sizes for a host that runs the kernels serially.
 //
-// Operations are recorded many times over and replayed, so that the host's launches do not count; medians of rounds, with the
-// fastest and slowest of them.
+// Operations are recorded many times over and replayed, so that the host's launches do not count; medians of rounds,
+// with the fastest and slowest of them.
 #include <cstdio>
 #include <cstring>
 #include <exception>

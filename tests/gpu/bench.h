@@ -1,4 +1,5 @@
-// What gpu_bench measures: sizes, the clock, and figures with their goals. bench.cpp runs the parts one after the other.
+// What gpu_bench measures: sizes, the clock, and figures with their goals. bench.cpp runs the parts one after the
+// other.
 #pragma once
 
 #include <cstdint>

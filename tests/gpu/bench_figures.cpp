@@ -66,7 +66,10 @@ void Figures::add(const std::string& name, double rate, const char* unit, double
   const bool judged = goal > 0 && ratio == ratio, met = judged && ratio >= goal;
   if (judged && !met) missed += (missed.empty() ? "" : ", ") + name;
   std::printf("%-44s %10.4g %-10s %8.3f x %s (%.4g .. %.4g us)%s\n", name.c_str(), rate, unit, ratio, of.c_str(),
-              seconds.least * 1e6, seconds.most * 1e6, !judged ? "" : met ? "  (met)" : "  (MISSED)");
+              seconds.least * 1e6, seconds.most * 1e6,
+              !judged ? ""
+              : met   ? "  (met)"
+                      : "  (MISSED)");
   std::fflush(stdout);
   json.add(name, Object()
                      .add("rate", number(rate))
@@ -77,7 +80,9 @@ void Figures::add(const std::string& name, double rate, const char* unit, double
                      .add("ratio", number(ratio))
                      .add("of", quoted(of))
                      .add("goal", number(goal))
-                     .add("met", !judged ? "null" : met ? "true" : "false")
+                     .add("met", !judged ? "null"
+                                 : met   ? "true"
+                                         : "false")
                      .text());
   if (!write()) throw std::runtime_error("no figure is kept");
 }

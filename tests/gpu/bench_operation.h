@@ -26,8 +26,8 @@ class Memory {
   void* data_;
 };
 
-/// The last node of a graph. An operand of a large type is the elements of a smaller tensor, again and again, so that the
-/// host need not make them all.
+/// The last node of a graph. An operand of a large type is the elements of a smaller tensor, again and again, so that
+/// the host need not make them all.
 class Operation {
  public:
   struct Operand {

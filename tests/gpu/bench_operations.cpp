@@ -1,5 +1,5 @@
-// Operations that memory limits: roundings, element-wise ones, reductions, softmax, norms, updates. Their rates are compared
-// with the device's own copy, by the bytes that their passes read and write.
+// Operations that memory limits: roundings, element-wise ones, reductions, softmax, norms, updates. Their rates are
+// compared with the device's own copy, by the bytes that their passes read and write.
 #include <map>
 #include <string>
 
@@ -100,7 +100,10 @@ const Row kTable[] = {
     {"relu_gradient_fp16", kElements, 6, false, [](Making& m) { add(m, "ReluGrad", kFloat16, 2); }},
     {"tanh_fp16_stochastic", kElements, 4, true, [](Making& m) { add(m, "Tanh", kFloat16, 1); }},
     {"add_n_of_three_fp16_stochastic", kElements, 8, true, [](Making& m) { add(m, "AddN", kFloat16, 3); }},
-    {"sum_of_all_fp32", kRows, 4, false, [](Making& m) { sum(m, kFloat32, {0, 1}); }},
+    {"sum_of_all_fp32", kRows, 4, false,
+     [](Making& m) {
+       sum(m, kFloat32, {0, 1});
+     }},
     {"sum_of_rows_fp16", kRows, 2, false, [](Making& m) { sum(m, kFloat16, {1}); }},
     {"sum_of_columns_fp16", kRows, 2, false, [](Making& m) { sum(m, kFloat16, {0}); }},
     {"bias_gradient_fp16", kRows, 2, false,
@@ -109,15 +112,16 @@ const Row kTable[] = {
     {"softmax_fp16_stochastic", kRows, 8, true,
      [](Making& m) { m.builder.add("Softmax", {m.feed(kFloat16, rows_of(m.n, 1024))}); }},
     // Two: the moments, the outputs.
-    {"layer_norm_fp16_stochastic", kRows, 6, true,
-     [](Making& m) { norm(m, "LayerNorm", rows_of(m.n, 1024), false); }},
+    {"layer_norm_fp16_stochastic", kRows, 6, true, [](Making& m) { norm(m, "LayerNorm", rows_of(m.n, 1024), false); }},
     {"batch_norm_fp16_stochastic", kRows, 6, true,
      [](Making& m) {
        const Shape rows = rows_of(m.n, 64);
        norm(m, "FusedBatchNormV3", Shape{rows[0], 1, 1, rows[1]}, true);
      }},
     {"momentum_fp16_stochastic", kUpdates, 10, true,
-     [](Making& m) { update(m, "ApplyMomentum", kFloat16, 1, {{"momentum", 0.9}}); }},
+     [](Making& m) {
+       update(m, "ApplyMomentum", kFloat16, 1, {{"momentum", 0.9}});
+     }},
     {"adam_fp32", kUpdates, 28, false,
      [](Making& m) {
        update(m, "ApplyAdam", kFloat32, 2, {{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-8}});
@@ -141,8 +145,9 @@ void bench_operations(cuda::Device& device, const Sizes& sizes, double copied, F
         if (status && !last) continue;
         const Spread s = measure(device, sizes, [&] { operation.put(status); });
         const double rate = static_cast<double>(n) / s.median;
-        const std::string name =
-            row.name + (status ? std::string("_with_status") : last ? "" : "_of_" + std::to_string(n));
+        const std::string name = row.name + (status ? std::string("_with_status")
+                                             : last ? ""
+                                                    : "_of_" + std::to_string(n));
         figures.add(name, rate * 1e-9, "G/s", rate * row.bytes / copied,
                     "the device copy rate by the bytes of its passes, " + std::to_string(n) + " elements",
                     last && !status ? row.goal : 0, s);

@@ -74,13 +74,13 @@ void bench_products(cuda::Device& device, const Sizes& sizes, Figures& figures) 
   if (sgemm > 0)
     figures.add("matmul_fp32_chain", chain * 1e-12, "T MAC/s", chain / (macs / sgemm), "cuBLAS sgemm", 0.8, seconds);
   else
-    figures.add("matmul_fp32_chain", chain * 1e-12, "T MAC/s", std::nan(""), "cuBLAS sgemm, which is not here", 0, seconds);
+    figures.add("matmul_fp32_chain", chain * 1e-12, "T MAC/s", std::nan(""), "cuBLAS sgemm, which is not here", 0,
+                seconds);
   const double half = rate_of(DType::kFloat16, options_of(true, true, 16), {});
   figures.add("matmul_half_partials_block_16_stochastic", half * 1e-12, "T MAC/s", half / chain, "the fp32 chain", 0.5,
               seconds);
   const double each = rate_of(DType::kFloat16, options_of(true, true, 1), {});
-  figures.add("matmul_every_mac_stochastic_13_bits", each * 1e-12, "T MAC/s", each / 1e12, "1 T MAC/s", 1.0,
-              seconds);
+  figures.add("matmul_every_mac_stochastic_13_bits", each * 1e-12, "T MAC/s", each / 1e12, "1 T MAC/s", 1.0, seconds);
 }
 
 }  // namespace softamp::gpu

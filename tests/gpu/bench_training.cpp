@@ -38,8 +38,8 @@ Spread step_seconds(const Sizes& sizes, const std::string& backend, int threads,
 void bench_training(const Sizes& sizes, Figures& figures) {
   const Spread emu = step_seconds(sizes, "emu", 2, 1), step = step_seconds(sizes, "cuda", 0, sizes.steps);
   figures.add(std::string("training_step_") + sizes.network + "_batch_" + std::to_string(sizes.batch),
-              static_cast<double>(sizes.batch) / step.median, "images/s", emu.least / step.median, "emu on two cores", 40,
-              step);
+              static_cast<double>(sizes.batch) / step.median, "images/s", emu.least / step.median, "emu on two cores",
+              40, step);
 }
 
 }  // namespace softamp::gpu

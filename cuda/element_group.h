@@ -215,12 +215,8 @@ struct GroupRun {
   StepEnvironment environment;
   DeviceStatus* status;
 
-  /// The environment, whose step is only read where random numbers are drawn.
-  SOFTAMP_PRIMITIVE kernel::Environment environment_if(bool draws) const {
-    kernel::Environment e = environment.environment;
-    if (draws) e.step = *environment.step;
-    return e;
-  }
+  /// The step, read where random numbers are drawn; else 0. The environment stays where it is.
+  SOFTAMP_PRIMITIVE uint32_t step_if(bool draws) const { return draws ? *environment.step : 0; }
 };
 
 inline Grid group_grid(const Device& device, uint64_t size) { return loop_grid(device, (size + kGroup - 1) / kGroup); }

@@ -21,6 +21,8 @@ struct CodeRules {
 };
 
 struct CodeGroups {
+  static constexpr unsigned kLeastBlocks = 2;  ///< of 256 threads
+
   CodeRules rules;
   unsigned shift;  ///< (0, 16) to alignment at bit 31
   bool integer;

@@ -90,6 +90,8 @@ struct AddNBodies {
 
 /// The same for finite floats of at most 32 bits by the device's fp32 sums, eight at a time.
 struct AddNGroups {
+  static constexpr unsigned kLeastBlocks = 2;  ///< of 256 threads
+
   Terms terms;
   void* out;
   bool vectors;
@@ -100,7 +102,7 @@ struct AddNGroups {
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
-      const kernel::Environment e = run.environment_if(round.draws);
+      const uint32_t step = run.step_if(round.draws);
       each_group(block, t, run.size, [&](uint64_t begin, unsigned count) {
         float sum[kGroup] = {}, term[kGroup] = {};
         read(0, begin, count, sum);
@@ -109,7 +111,7 @@ struct AddNGroups {
           for_group([&](unsigned j) { sum[j] = add_rn(sum[j], term[j]); });
         }
         RandomWords words{};
-        if (round.draws) words = random_words(e, 0, begin, round.random_bits, count);
+        if (round.draws) words = random_words(run.environment.environment, step, 0, begin, round.random_bits, count);
         uint32_t code[kGroup], rare = 0;
         for_group([&](unsigned j) {
           bool is_rare = false;

@@ -32,6 +32,8 @@ bool divides(Elementwise op) {
 /// kDividing: the operations with quotients and roots, whose code is long.
 template <bool kDividing>
 struct ValueGroups {
+  static constexpr unsigned kLeastBlocks = 2;  ///< of 256 threads
+
   ValueRules rules;
   Elementwise op;
   RareElements rare_elements;
@@ -44,13 +46,13 @@ struct ValueGroups {
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
-      const kernel::Environment e = run.environment_if(rules.round.draws);
+      const uint32_t step = run.step_if(rules.round.draws);
       each_group(block, t, run.size, [&](uint64_t first, unsigned count) {
         uint32_t a[kGroup], b[kGroup] = {}, code[kGroup] = {};
         load_group(in[0], first, count, a);
         if (binary) load_group(in[1], first, count, b);
         RandomWords words{};
-        if (rules.round.draws) words = random_words(e, 0, first, rules.round.random_bits, count);
+        if (rules.round.draws) words = random_words(run.environment.environment, step, 0, first, rules.round.random_bits, count);
         float x[kGroup] = {}, y[kGroup] = {};
         widen(a, x);
         widen(b, y);

@@ -38,6 +38,8 @@ struct FunctionRules {
 
 /// Elements whose operands are no NaNs and whose value is finite, in fp32 by the function itself.
 struct FunctionGroups {
+  static constexpr unsigned kLeastBlocks = 3;  ///< of 256 threads
+
   FunctionBody body;
   FunctionRules rules;
   GroupOperand in[2];
@@ -49,10 +51,10 @@ struct FunctionGroups {
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
-      const kernel::Environment e = run.environment_if(rules.round.draws);
+      const uint32_t step = run.step_if(rules.round.draws);
       each_group(block, t, run.size, [&](uint64_t first, unsigned count) {
         RandomWords words{};
-        if (rules.round.draws) words = random_words(e, 0, first, rules.round.random_bits, count);
+        if (rules.round.draws) words = random_words(run.environment.environment, step, 0, first, rules.round.random_bits, count);
         uint32_t a[kGroup], b[kGroup] = {}, code[kGroup] = {};
         load_group(in[0], first, count, a);
         if (body.kind != Kind::kFunction) load_group(in[1], first, count, b);

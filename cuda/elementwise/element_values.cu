@@ -52,7 +52,8 @@ struct ValueGroups {
         load_group(in[0], first, count, a);
         if (binary) load_group(in[1], first, count, b);
         RandomWords words{};
-        if (rules.round.draws) words = random_words(run.environment.environment, step, 0, first, rules.round.random_bits, count);
+        if (rules.round.draws)
+          words = random_words(run.environment.environment, step, 0, first, rules.round.random_bits, count);
         float x[kGroup] = {}, y[kGroup] = {};
         widen(a, x);
         widen(b, y);

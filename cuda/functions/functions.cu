@@ -54,7 +54,8 @@ struct FunctionGroups {
       const uint32_t step = run.step_if(rules.round.draws);
       each_group(block, t, run.size, [&](uint64_t first, unsigned count) {
         RandomWords words{};
-        if (rules.round.draws) words = random_words(run.environment.environment, step, 0, first, rules.round.random_bits, count);
+        if (rules.round.draws)
+          words = random_words(run.environment.environment, step, 0, first, rules.round.random_bits, count);
         uint32_t a[kGroup], b[kGroup] = {}, code[kGroup] = {};
         load_group(in[0], first, count, a);
         if (body.kind != Kind::kFunction) load_group(in[1], first, count, b);

@@ -62,7 +62,7 @@ SOFTAMP_HD inline unsigned least_power(uint64_t n, unsigned most) {
 /// The first launch.
 template <class Source, class Finish>
 struct TreeBlocks {
-  static constexpr unsigned kMostThreads = 512;
+  static constexpr unsigned kMostThreads = 512, kLeastBlocks = 2;
   using Value = typename Source::Value;
 
   Source source;

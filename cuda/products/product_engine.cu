@@ -102,6 +102,16 @@ bool truncation_serves(const FastRound& f, const RoundingPolicy& p) {
   return f.random_bits + more <= 13;
 }
 
+/// Whether indices that follow each other are neighbours in memory.
+bool neighbours(const PlaceMap& map) { return map.table < 0 && map.width == 1 && map.height == 1 && map.outer == 1; }
+
+bool same_blocks(const Schedule& a, const Schedule& b) {
+  return std::equal(a.blocks.begin(), a.blocks.end(), b.blocks.begin(), b.blocks.end(),
+                    [](const engine::ChainBlock& x, const engine::ChainBlock& y) {
+                      return x.length == y.length && x.number == y.number && x.closes_partial == y.closes_partial;
+                    });
+}
+
 constexpr size_t kMostSlotBytes = size_t{64} << 20;
 size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 uint32_t over(uint64_t n, uint64_t d) { return static_cast<uint32_t>((n + d - 1) / d); }
@@ -112,24 +122,45 @@ struct TiledProduct::State {
   enum class Way : uint8_t { kBody, kFloat, kBlock, kEach };
 
   ProductLaunch launch{};  ///< except what a call sets
-  DeviceArray<DevicePart> device_parts;
   DeviceArray<engine::ChainBlock> blocks;
   DeviceArray<ProductStep> device_steps;
+  DeviceArray<StepPlaces> places;
   DeviceArray<uint32_t> partials;
   DeviceArray<int64_t> table;
   Way way = Way::kBody;
-  TileSize size = TileSize::kLarge;
+  bool may_be_fast = false, carries = false;  ///< a fast kernel computes these rules; by the carry of random bits
+  /// The parts as tiles of one size.
+  struct Layout {
+    TileSize size = TileSize::kSmall;
+    uint32_t tiles = 0;
+    DeviceArray<DevicePart> parts;
+    size_t marks_bytes() const {
+      const TileExtents e = extents_of(size);
+      return size_t{tiles} * e.threads * e.thread_rows;
+    }
+  };
+  Layout general, fast;  ///< fast has no parts where may_be_fast is false
   uint32_t cells = 0;
   uint32_t most_partials = 0, slots = 0;  ///< independent partials; those computed at the same time
   size_t marks_bytes = 0, slots_bytes = 0, totals_bytes = 0;
 
   void choose_way(const kernel::ProductRules& rules, const Semantics& preset);
-  void choose_size(const Device& device, const ProductParts& parts);
+  TileSize choose_size(const Device& device, const std::vector<DevicePart>& list) const;
   void lay_out(Device& device, const ProductParts& parts, StepRounding rounding);
-  void put(Device& device, const ProductLaunch& now) const {
-    if (way == Way::kFloat) return launch_float(device, size, now);
-    if (way == Way::kBlock) return launch_block(device, size, now);
-    launch_each(device, size, now);
+  Layout layout(Device& device, std::vector<DevicePart> list, TileSize size) const;
+  /// The layout whose kernel takes this call.
+  const Layout& layout_for(const kernel::Environment& e) const {
+    return may_be_fast && (!carries || (e.random.rounds == 10 && !e.table[0].words)) ? fast : general;
+  }
+  void put(Device& device, const ProductLaunch& now, const Layout& by) const {
+    if (&by == &fast) {
+      if (way == Way::kFloat) return launch_fast_float(device, by.size, now);
+      if (way == Way::kBlock) return launch_fast_block(device, by.size, carries, now);
+      return launch_fast_each(device, by.size, carries, now);
+    }
+    if (way == Way::kFloat) return launch_float(device, now);
+    if (way == Way::kBlock) return launch_block(device, now);
+    launch_each(device, now);
   }
 };
 
@@ -156,22 +187,53 @@ void TiledProduct::State::choose_way(const kernel::ProductRules& rules, const Se
     way = Way::kBlock;
   else if (launch.kind == OperandKind::kHalf && truncation_serves(launch.half, s.narrow))
     way = Way::kEach;
+  if (way == Way::kBody) return;
+  // To nearest, what the rounding gives stays infinite or NaN, so only the end must look; if the preset calls less than
+  // that an overflow, the general kernel looks at every rounding.
+  const bool nearest = launch.half.way == FastRound::Way::kHalfNearest && launch.half.greatest == 65504.0f;
+  carries = way != Way::kFloat && launch.half.way == FastRound::Way::kHalfCarry;
+  may_be_fast = way == Way::kFloat || (launch.kind != OperandKind::kFloat &&
+                                       (nearest || (carries && launch.half.draws && launch.half.random_bits <= 16)));
 }
 
-void TiledProduct::State::choose_size(const Device& device, const ProductParts& parts) {
-  uint32_t most_columns = 0;
-  for (const ProductPart& p : parts.parts) most_columns = std::max(most_columns, p.columns);
-  const auto tiles = [&](TileSize of) {
-    const TileExtents e = extents_of(of);
-    uint64_t count = 0;
-    for (const ProductPart& p : parts.parts) count += uint64_t{over(p.rows, e.rows)} * over(p.columns, e.columns);
-    return count;
+TileSize TiledProduct::State::choose_size(const Device& device, const std::vector<DevicePart>& list) const {
+  // What an output of a full tile costs, relative to the large one: operands are loaded, and read from shared memory,
+  // more often by smaller ones.
+  struct Candidate {
+    TileSize size;
+    double cost;
   };
-  const uint64_t enough = static_cast<uint64_t>(device.properties().multiprocessors);
-  if (most_columns <= extents_of(TileSize::kNarrow).columns)
-    size = TileSize::kNarrow;
-  else
-    size = most_columns > 64 && tiles(TileSize::kLarge) >= enough ? TileSize::kLarge : TileSize::kSmall;
+  constexpr Candidate kCandidates[] = {
+      {TileSize::kLarge, 1.0}, {TileSize::kSmall, 1.2}, {TileSize::kNarrow, 1.2}, {TileSize::kTiny, 2.0}};
+  const auto threads = static_cast<double>(device.properties().multiprocessors) * 512;
+  TileSize best = TileSize::kSmall;
+  double least = 0;
+  for (const Candidate& c : kCandidates) {
+    if (c.size == TileSize::kLarge && way != Way::kFloat) continue;
+    const TileExtents e = extents_of(c.size);
+    uint64_t count = 0;  // of tiles
+    for (const DevicePart& p : list)
+      count += uint64_t{over(p.part.rows, e.rows)} * over(p.part.columns, e.columns) *
+               (launch.rules.independent ? std::max<uint32_t>(p.partials, 1) : 1);
+    // With fewer tiles than the device takes at once, time is a tile's.
+    const double cost = std::max(static_cast<double>(count) * e.threads, threads) * e.thread_rows * c.cost;
+    if (least == 0 || cost < least) least = cost, best = c.size;
+  }
+  return best;
+}
+
+TiledProduct::State::Layout TiledProduct::State::layout(Device& device, std::vector<DevicePart> list,
+                                                        TileSize size) const {
+  Layout result;
+  result.size = size;
+  const TileExtents e = extents_of(size);
+  for (DevicePart& p : list) {
+    p.first_tile = result.tiles;
+    p.column_tiles = over(p.part.columns, e.columns);
+    result.tiles += p.column_tiles * over(p.part.rows, e.rows);
+  }
+  result.parts = DeviceArray<DevicePart>(device, list);
+  return result;
 }
 
 void TiledProduct::State::lay_out(Device& device, const ProductParts& parts, StepRounding rounding) {
@@ -181,9 +243,9 @@ void TiledProduct::State::lay_out(Device& device, const ProductParts& parts, Ste
     first_blocks.push_back(static_cast<uint32_t>(all_blocks.size()));
     all_blocks.insert(all_blocks.end(), schedule.blocks.begin(), schedule.blocks.end());
   }
-  const TileExtents e = extents_of(size);
   std::vector<DevicePart> list;
   std::vector<ProductStep> all_steps;
+  std::vector<StepPlaces> all_places;
   std::vector<uint32_t> all_partials;
   struct Cut {
     uint32_t schedule;
@@ -204,13 +266,15 @@ void TiledProduct::State::lay_out(Device& device, const ProductParts& parts, Ste
     cells += p.column_cells * over(part.rows, ProductLaunch::kCellRows);
     if (way != Way::kBody) {
       auto cut = std::find_if(cuts.begin(), cuts.end(), [&](const Cut& c) {
-        return c.schedule == part.schedule && c.a == part.a_k && c.b == part.b_k;
+        return c.a == part.a_k && c.b == part.b_k &&
+               (c.schedule == part.schedule || same_blocks(parts.schedules[c.schedule], schedule));
       });
       if (cut == cuts.end()) {
         const ProductSteps steps = cut_schedule(schedule, rounding, part.a_k, part.b_k, parts.table);
         const auto base = static_cast<uint32_t>(all_steps.size()), first = static_cast<uint32_t>(all_partials.size());
         for (const uint32_t begin : steps.partials) all_partials.push_back(base + begin);
         all_steps.insert(all_steps.end(), steps.steps.begin(), steps.steps.end());
+        if (may_be_fast) may_be_fast = append_places(steps, part.a_k, part.b_k, parts.table, all_places);
         all_partials.push_back(static_cast<uint32_t>(all_steps.size()));
         cut = cuts.insert(cuts.end(),
                           {part.schedule, part.a_k, part.b_k, first, static_cast<uint32_t>(steps.partials.size())});
@@ -218,26 +282,31 @@ void TiledProduct::State::lay_out(Device& device, const ProductParts& parts, Ste
       p.first_partial = cut->first;
       p.partials = cut->count;
       most_partials = std::max(most_partials, p.partials);
-      p.first_tile = launch.tiles;
-      p.column_tiles = over(part.columns, e.columns);
-      launch.tiles += p.column_tiles * over(part.rows, e.rows);
+      p.a_along_k = !neighbours(part.a_rows);
+      p.b_along_k = !neighbours(part.b_columns);
     }
     for (uint32_t row = 0; row < part.rows; ++row) {
-      const int64_t end = part.out + part.out_rows.place(parts.table.data(), row) + part.columns;
-      launch.outputs = std::max(launch.outputs, static_cast<uint64_t>(end));
+      const int64_t begin = part.out + part.out_rows.place(parts.table.data(), row);
+      launch.outputs = std::max(launch.outputs, static_cast<uint64_t>(begin) + part.columns);
+      // Eight columns share a block of random bits only from a multiple of eight on.
+      if (carries && begin % 8 != 0) may_be_fast = false;
     }
     list.push_back(p);
   }
-  device_parts = DeviceArray<DevicePart>(device, list);
+  if (way == Way::kBody || !may_be_fast || carries) general = layout(device, list, TileSize::kSmall);
+  if (may_be_fast) {
+    fast = layout(device, list, choose_size(device, list));
+    places = DeviceArray<StepPlaces>(device, all_places);
+  }
   blocks = DeviceArray<engine::ChainBlock>(device, all_blocks);
   device_steps = DeviceArray<ProductStep>(device, all_steps);
   partials = DeviceArray<uint32_t>(device, all_partials);
   table = DeviceArray<int64_t>(device, parts.table);
-  launch.parts = device_parts.data();
   launch.part_count = static_cast<uint32_t>(list.size());
   launch.blocks = blocks.data();
   launch.steps = device_steps.data();
   launch.partials = partials.data();
+  launch.places = places.data();
   launch.table = table.data();
 }
 
@@ -251,16 +320,14 @@ TiledProduct::TiledProduct(Device& device, const kernel::ProductRules& rules, co
     : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.choose_way(rules, semantics);
-  s.choose_size(device, parts);
   s.lay_out(device, parts,
             s.way == State::Way::kFloat  ? StepRounding::kNone
             : s.way == State::Way::kEach ? StepRounding::kProducts
             : halves_of(rules)           ? StepRounding::kBlocks
                                          : StepRounding::kPartials);
   if (s.way == State::Way::kBody || s.launch.outputs == 0) return;
-  const TileExtents e = extents_of(s.size);
   if (!rules.independent) {
-    s.marks_bytes = size_t{s.launch.tiles} * e.threads * e.thread_rows;
+    s.marks_bytes = std::max(s.general.marks_bytes(), s.fast.marks_bytes());
     return;
   }
   const size_t bytes = s.launch.outputs * sizeof(float);
@@ -284,12 +351,15 @@ void TiledProduct::enqueue(const DeviceCall& call, const void* a, const void* b,
   now.status = call.status;
   now.slot_count = 1;
   if (now.outputs == 0) return;
+  const State::Layout& by = s.layout_for(call.environment.environment);
+  now.parts = by.parts.data();
+  now.tiles = by.tiles;
   if (s.way == State::Way::kBody)
     return call.device.launch("product by the body", {s.cells, kCellThreads, 0}, BodyKernel{now});
   if (!now.rules.independent) {
     now.marks = static_cast<uint8_t*>(scratch);
-    s.put(call.device, now);
-    const TileExtents e = extents_of(s.size);
+    s.put(call.device, now, by);
+    const TileExtents e = extents_of(by.size);
     return call.device.launch("product, rare outputs", {now.tiles, e.threads, 0}, MarkedKernel{now, e});
   }
   now.slots = static_cast<float*>(scratch);
@@ -300,7 +370,7 @@ void TiledProduct::enqueue(const DeviceCall& call, const void* a, const void* b,
     now.slot_count = std::min(s.slots, partials - first);
     now.first_slots = first == 0;
     now.last_slots = first + now.slot_count == partials;
-    s.put(call.device, now);
+    s.put(call.device, now, by);
     call.device.launch("product, sum of partials", {s.cells, kCellThreads, 0}, FoldKernel{now});
   }
 }

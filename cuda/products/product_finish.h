@@ -1,13 +1,7 @@
 // The end of a chain: its fp32 result to a code, and the random words that neighbouring outputs share.
 #pragma once
 
-#include "cuda/products/product_problem.h"
-
-#if defined(__CUDACC__)
-#define SOFTAMP_UNROLL _Pragma("unroll")
-#else
-#define SOFTAMP_UNROLL
-#endif
+#include "cuda/products/product_feed.h"
 
 namespace softamp::cuda {
 
@@ -24,12 +18,19 @@ SOFTAMP_PRIMITIVE WordSource word_source(const ProductLaunch& l, uint32_t site) 
 }
 
 namespace detail {
+/// The word of one output; bits above the policy's may be anything.
+SOFTAMP_PRIMITIVE uint32_t word_singly(const WordSource& s, uint32_t number, uint64_t output) {
+  if (s.table.words) return s.table.words[number * s.table.outputs + output];
+  const uint64_t index = product_index(number, output);
+  const RandomBlock b = s.random.block(s.step, s.operation, s.bits > 16 ? index >> 2 : index >> 3);
+  const unsigned at = static_cast<unsigned>(s.bits > 16 ? index & 3 : index >> 1 & 3);
+  const uint32_t word = at < 2 ? at == 0 ? b.word[0] : b.word[1] : at == 2 ? b.word[2] : b.word[3];
+  return s.bits <= 16 && (index & 1) ? word >> 16 : word;
+}
 /// Words one by one: from a table, of more than 16 bits, or of outputs in several draw blocks.
 SOFTAMP_APART RandomWords words_singly(WordSource s, uint32_t number, uint64_t output, unsigned count) {
   RandomWords words{};
-  for (unsigned j = 0; j < count; ++j)
-    words.word[j] = s.table.words ? s.table.words[number * s.table.outputs + output + j]
-                                  : s.random.bits(s.step, s.operation, product_index(number, output + j), s.bits);
+  for (unsigned j = 0; j < count; ++j) words.word[j] = word_singly(s, number, output + j);
   return words;
 }
 }  // namespace detail

@@ -5,6 +5,7 @@
 // two runs of 4, half the width of a stage apart, so that neighbouring threads read neighbouring banks.
 #pragma once
 
+#include "cuda/products/product_feed.h"
 #include "cuda/products/product_finish.h"
 
 namespace softamp::cuda {
@@ -16,30 +17,7 @@ enum class ChainWay : uint8_t {
   kEach,   ///< to halves, after every product, exact
 };
 
-template <unsigned kThreadRows, unsigned kThreadColumns, unsigned kThreadCount>
-struct TileShape {
-  static constexpr unsigned kRows = kThreadRows;       ///< of a thread, with 8 columns
-  static constexpr unsigned kAcross = kThreadColumns;  ///< threads to a row of the tile
-  static constexpr unsigned kThreads = kThreadCount;
-  static constexpr unsigned kTileRows = kThreads / kAcross * kRows, kTileColumns = kAcross * 8;
-  static constexpr unsigned kHalf = kAcross * 4 + 16;  ///< from the first four columns of threads to the others
-  static constexpr unsigned kAPitch = kTileRows + 4, kBPitch = kHalf + kAcross * 4;
-  static constexpr unsigned kAStage = ProductStep::kMost * kAPitch, kBStage = ProductStep::kMost * kBPitch;
-  static constexpr size_t kShared = shared_of<float>(2 * kAStage) + shared_of<float>(2 * kBStage);
-};
-using LargeTile = TileShape<8, 16, 256>;  ///< 128 x 128
-using SmallTile = TileShape<4, 8, 128>;   ///< 64 x 64
-using NarrowTile = TileShape<4, 2, 128>;  ///< 256 x 16
-
 namespace detail {
-
-struct alignas(16) Words4 {
-  uint32_t w[4];
-};
-SOFTAMP_PRIMITIVE Words4 load4(const void* from) {
-  return *static_cast<const Words4*>(
-      from);  // no __builtin_assume_aligned: it would hide a wrong one from the sanitizers
-}
 
 /// Eight neighbouring operands' codes: those of 16 bits two to a word.
 struct Codes8 {

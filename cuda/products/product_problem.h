@@ -27,6 +27,15 @@ struct ProductStep {
   uint16_t unused;
 };
 
+/// Where the operands of a step's products lie, in elements from those of k = 0 (the fast kernels').
+struct StepPlaces {
+  static constexpr int32_t kAbsent = -0x7FFFFFFF - 1;  ///< the step has no such product
+  static constexpr int32_t kSingly = kAbsent + 1;      ///< the eight are not neighbours, or are not eight
+
+  int32_t a[ProductStep::kMost], b[ProductStep::kMost];                  ///< of each product
+  int32_t a_run[ProductStep::kMost / 8], b_run[ProductStep::kMost / 8];  ///< of eight neighbouring elements
+};
+
 /// A part, with its place among the blocks of launches.
 struct DevicePart {
   ProductPart part;
@@ -35,6 +44,7 @@ struct DevicePart {
   uint32_t first_partial, partials;  ///< in ProductTables::partials, which holds one more for their end
   uint32_t first_tile, column_tiles;
   uint32_t first_cell, column_cells;
+  bool a_along_k, b_along_k;  ///< groups of eight are loaded along k, since rows of A (columns of B) are apart
 };
 
 /// A thread's share of outputs: rows x columns from (row, column) on. The kernels cut it to the part.
@@ -59,6 +69,7 @@ struct ProductLaunch {
   uint32_t part_count;
   const engine::ChainBlock* blocks;
   const ProductStep* steps;
+  const StepPlaces* places;  ///< of the steps; null: some do not fit into 32 bits
   const uint32_t* partials;  ///< first steps of partials, and the end
   const int64_t* table;
 

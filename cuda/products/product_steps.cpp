@@ -16,7 +16,9 @@ class Cutter {
                         (rounding_ == StepRounding::kPartials && block.closes_partial);
     // A product that is rounded separately is its own block, whatever the schedule.
     const uint32_t unit = rounding_ == StepRounding::kProducts ? 1 : block.length;
-    if (!joins(block, unit, rounds)) {
+    if (rounding_ == StepRounding::kNone) {
+      fill(block);
+    } else if (!joins(block, unit, rounds)) {
       end_step();
       for (uint32_t left = block.length; left != 0;) {
         end_step();
@@ -49,6 +51,17 @@ class Cutter {
     if (!rounds) return now_.every == 0;
     return now_.every != 0 && now_.length % now_.every == 0 && unit <= now_.every && block.number == last_number_ + 1;
   }
+  /// Without roundings, blocks follow each other in full steps.
+  void fill(const engine::ChainBlock& block) {
+    for (uint32_t left = block.length; left != 0;) {
+      if (now_.length == ProductStep::kMost) end_step();
+      if (now_.length == 0) now_ = {k_, block.number, 0, 0, 0, 0};
+      const uint32_t length = std::min(left, ProductStep::kMost - now_.length);
+      now_.length = static_cast<uint16_t>(now_.length + length);
+      left -= length;
+      k_ += length;
+    }
+  }
   void end_step() {
     if (now_.length) result_.steps.push_back(now_);
     now_ = {};
@@ -70,7 +83,36 @@ bool in_runs(const ProductStep& step, const PlaceMap& map, const int64_t* table)
   return true;
 }
 
+/// Sets one operand's places in a step.
+bool set_places(const ProductStep& step, const PlaceMap& map, const int64_t* table, int32_t* places, int32_t* runs) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  bool near = true;
+  for (uint32_t k = 0; k < ProductStep::kMost; ++k) {
+    const int64_t place = k < step.length ? map.place(table, step.k + k) : 0;
+    near = near && place < kMost && place > -kMost;
+    places[k] = k < step.length && near ? static_cast<int32_t>(place) : StepPlaces::kAbsent;
+  }
+  for (uint32_t k = 0; k < ProductStep::kMost; k += 8) {
+    bool run = k + 8 <= step.length;
+    for (uint32_t i = 1; i < 8; ++i) run = run && places[k + i] == places[k] + static_cast<int32_t>(i);
+    runs[k / 8] = run ? places[k] : k < step.length ? StepPlaces::kSingly : StepPlaces::kAbsent;
+  }
+  return near;
+}
+
 }  // namespace
+
+bool append_places(const ProductSteps& cut, const PlaceMap& a_k, const PlaceMap& b_k, const std::vector<int64_t>& table,
+                   std::vector<StepPlaces>& to) {
+  bool near = true;
+  for (const ProductStep& step : cut.steps) {
+    StepPlaces places{};
+    near = set_places(step, a_k, table.data(), places.a, places.a_run) && near;
+    near = set_places(step, b_k, table.data(), places.b, places.b_run) && near;
+    to.push_back(places);
+  }
+  return near;
+}
 
 ProductSteps cut_schedule(const Schedule& schedule, StepRounding rounding, const PlaceMap& a_k, const PlaceMap& b_k,
                           const std::vector<int64_t>& table) {

@@ -19,4 +19,8 @@ struct ProductSteps {
 ProductSteps cut_schedule(const Schedule& schedule, StepRounding rounding, const PlaceMap& a_k, const PlaceMap& b_k,
                           const std::vector<int64_t>& table);
 
+/// Appends where the operands of each step lie. False: somewhere too far away for 32 bits.
+bool append_places(const ProductSteps& cut, const PlaceMap& a_k, const PlaceMap& b_k, const std::vector<int64_t>& table,
+                   std::vector<StepPlaces>& to);
+
 }  // namespace softamp::cuda

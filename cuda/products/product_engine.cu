@@ -194,6 +194,7 @@ void TiledProduct::State::choose_way(const kernel::ProductRules& rules, const Se
   carries = way != Way::kFloat && launch.half.way == FastRound::Way::kHalfCarry;
   may_be_fast = way == Way::kFloat || (launch.kind != OperandKind::kFloat &&
                                        (nearest || (carries && launch.half.draws && launch.half.random_bits <= 16)));
+  may_be_fast = may_be_fast && product_choice().fast;
 }
 
 TileSize TiledProduct::State::choose_size(const Device& device, const std::vector<DevicePart>& list) const {
@@ -206,6 +207,7 @@ TileSize TiledProduct::State::choose_size(const Device& device, const std::vecto
   constexpr Candidate kCandidates[] = {
       {TileSize::kLarge, 1.0}, {TileSize::kSmall, 1.2}, {TileSize::kNarrow, 1.2}, {TileSize::kTiny, 2.0}};
   const auto threads = static_cast<double>(device.properties().multiprocessors) * 512;
+  if (const auto size = product_choice().size; size && (*size != TileSize::kLarge || way == Way::kFloat)) return *size;
   TileSize best = TileSize::kSmall;
   double least = 0;
   for (const Candidate& c : kCandidates) {
@@ -308,6 +310,11 @@ void TiledProduct::State::lay_out(Device& device, const ProductParts& parts, Ste
   launch.partials = partials.data();
   launch.places = places.data();
   launch.table = table.data();
+}
+
+ProductChoice& product_choice() {
+  static ProductChoice choice;
+  return choice;
 }
 
 TiledProduct::TiledProduct() = default;

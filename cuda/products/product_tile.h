@@ -15,16 +15,22 @@
 // elements of rules.a, rules.b, rules.output. Every output of the node must belong to exactly one part; a part without
 // products (k = 0) gives +0.
 //
-// How: a block computes a tile of outputs (128 x 128, 64 x 64, 256 x 16), a thread 8 or 4 rows of 8 neighbouring
-// columns, which share a block of random bits. Operands go through shared memory as fp32, 16 products at a time; k
-// ascends, one fp32 fma chain an output; blocks end in a rounding to fp16 by a fast formulation. A value that it does
-// not support (overflow, infinity, NaN) becomes a NaN, which stays NaN to the end of the chain; there kernel/products.h
-// computes the output again, with its flags. Under rare rules (engine::needs_body) kernel/products.h computes
-// everything, one output per thread. Independent partials are computed at the same time, into scratch memory, and added
-// up in ascending order by a second kernel.
+// How: a block computes a tile of outputs, a thread 1 to 8 rows of 8 neighbouring columns, which share a block of
+// random bits. Operands go through shared memory, 16 products at a time; k ascends, one chain an output; blocks end in
+// a rounding to fp16 by a fast formulation. A value that it does not support (overflow, infinity, NaN) is noted, or
+// becomes a NaN, which stays one to the end of the chain; there kernel/products.h computes the output again, with its
+// flags.
+//
+// The rules that training uses have kernels of their own (product_fast.h), in tiles of 128 x 128, 64 x 64, 256 x 16 and
+// 16 x 16; the general one (product_kernel.h) takes the others: other directions of rounding, more than 16 random bits,
+// Philox of 7 rounds, tables of random words, outputs that do not begin at multiples of eight, 2^30 elements between
+// two products' operands. Under rare rules (engine::needs_body) kernel/products.h computes everything, one output per
+// thread. Independent partials are computed at the same time, into scratch memory, and added up in ascending order by a
+// second kernel.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cuda/op_kernel.h"
@@ -80,6 +86,17 @@ struct ProductParts {
     return PlaceMap::from(first);
   }
 };
+
+/// The shapes of tiles, in rows by columns: 128 x 128, 64 x 64, 256 x 16, 16 x 16.
+enum class TileSize : uint8_t { kLarge, kSmall, kNarrow, kTiny };
+
+/// Overrules the choice of kernels, for products that are made from then on: for tests and benchmarks, which compare
+/// them.
+struct ProductChoice {
+  bool fast = true;              ///< false: the general kernel, always
+  std::optional<TileSize> size;  ///< of the fast kernels; large ones are for chains without roundings alone
+};
+ProductChoice& product_choice();
 
 /// The products of a node, ready to be put into the queue again and again.
 class TiledProduct {

@@ -6,9 +6,6 @@
 
 namespace softamp::cuda {
 
-/// The shapes of tiles.
-enum class TileSize : uint8_t { kLarge, kSmall, kNarrow, kTiny };
-
 /// Rows, columns, threads of a tile and rows of a thread.
 struct TileExtents {
   unsigned rows, columns, threads, thread_rows;

@@ -21,10 +21,15 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
 namespace softamp::cuda {
+
+std::set<std::string>& launched();  // serial_grid.h
+
 namespace {
 
 constexpr size_t kPage = 4096, kAlign = 64;
@@ -137,6 +142,11 @@ struct Device::State {
   }
 };
 
+std::set<std::string>& launched() {
+  thread_local std::set<std::string> names;
+  return names;
+}
+
 Device::Device(int ordinal)
     : properties_{"the host, serially", 9, 0, 2, size_t{1} << 30}, state_(std::make_unique<State>()) {
   if (const std::string why = why_unusable({13000, 13000, {}, 1, ordinal, {}, "the host", 9, 0, {}, {}}); !why.empty())
@@ -247,6 +257,7 @@ uint32_t Device::begin_launch(const char* name, const Grid& grid) {
                       std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) + " threads with " +
                       std::to_string(grid.shared) + " bytes: no such launch");
   running = name;
+  launched().emplace(name);
   if (machine().launches_until_lost >= 0 && machine().launches_until_lost-- == 0)
     state_->lost = std::string(name) + " of " + state_->operation;
   state_->unlock();

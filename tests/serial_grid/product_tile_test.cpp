@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tests/emu/product_check.h"
+#include "tests/serial_grid/serial_grid.h"
 
 #define cuda serial_grid  // as the library of this folder has it
 #include "cuda/products/product_tile.h"
@@ -189,6 +190,124 @@ TEST_P(ProductTile, Policies) {
     draw_policy(c, mix);
     if (!check_tiles(c)) return;
   }
+}
+
+/// The fast kernels, by name, in tiles of one size.
+class FastTiles : public ProductTile {
+ protected:
+  void SetUp() override {
+    ProductTile::SetUp();
+    grid::launched().clear();
+  }
+  void TearDown() override {
+    grid::product_choice() = {};
+    ProductTile::TearDown();
+  }
+  /// Whether the case's outputs come from that kernel, and are right.
+  static bool check_by(const char* kernel, const ProductCase& c, Lay lay = Lay::kDense) {
+    grid::launched().clear();
+    if (!check_tiles(c, lay)) return false;
+    EXPECT_EQ(grid::launched().count(kernel), 1u) << describe(c) << " was not computed by: " << kernel;
+    return grid::launched().count(kernel) == 1;
+  }
+  static constexpr grid::TileSize kSizes[] = {grid::TileSize::kLarge, grid::TileSize::kSmall, grid::TileSize::kNarrow,
+                                              grid::TileSize::kTiny};
+  /// Rows and columns that end inside a tile, and begin a second one in every size; columns are multiples of eight.
+  static constexpr size_t kExtents[][2] = {{131, 24}, {5, 136}};
+};
+INSTANTIATE_TEST_SUITE_P(Orders, FastTiles, ::testing::Values("forwards", "backwards"));
+
+constexpr const char kFloatKernel[] = "fast product, no rounding inside";
+constexpr const char kBlockKernel[] = "fast product, roundings to halves at the ends of blocks";
+constexpr const char kEachKernel[] = "fast product, a rounding to half after every product";
+
+// Every size of tile and width of operands, along k and along the other index, odd ends of k.
+TEST_P(FastTiles, NoRoundingInside) {
+  uint64_t number = 40000;
+  for (const grid::TileSize size : kSizes)
+    for (const FloatFormat& format : {kFp16, kBf16, kFp32})
+      for (int lay = 0; lay < 4; ++lay) {
+        grid::product_choice().size = size;
+        ProductCase c;
+        c.seed = ++number;
+        c.m = kExtents[lay & 1][0], c.n = kExtents[lay & 1][1] - (lay == 3 ? 3 : 0), c.k = 16 + number % 13;
+        c.rules.a = c.rules.b = c.rules.output = format;
+        c.semantics = product_policy(static_cast<int>(number % kPolicies), 12);
+        c.transpose_a = lay & 1, c.transpose_b = number & 1;
+        c.data = static_cast<ProductData>(number % kDataKinds);
+        c.random.seed = number;
+        if (!check_by(kFloatKernel, c, static_cast<Lay>(lay))) return;
+      }
+}
+
+// Every block, to nearest and stochastic, in each size of tile; ten rounds of Philox, and seven, which is not theirs.
+TEST_P(FastTiles, RoundingsInside) {
+  uint64_t number = 50000;
+  for (const grid::TileSize size : kSizes)
+    for (const size_t block : kBlocks)
+      for (const int policy : {0, 3, 5, 4}) {
+        grid::product_choice().size = size;
+        ProductCase c;
+        c.seed = ++number;
+        c.m = kExtents[number / 2 & 1][0], c.n = kExtents[number / 2 & 1][1], c.k = 17 + number % 9, c.block = block;
+        c.rules.partials = PartialsType::kHalf;
+        c.rules.exact_each = block == 1;
+        c.semantics = product_policy(policy, 12);
+        c.transpose_a = number & 1, c.transpose_b = number >> 2 & 1;
+        c.data = static_cast<ProductData>(number % kDataKinds);
+        c.random.seed = number;
+        c.first_output = number % 3 * 8;
+        if (block == 1 && policy == 4) continue;  // sixteen bits read more than the truncated sum
+        if (!check_by(block == 1 ? kEachKernel : kBlockKernel, c)) return;
+      }
+  ProductCase seven;
+  seven.m = seven.n = seven.k = 24;
+  seven.rules.partials = PartialsType::kHalf;
+  seven.semantics = product_policy(3, 12);
+  seven.random.rounds = 7;
+  EXPECT_TRUE(check_by("product, roundings to halves at the ends of blocks", seven));
+  seven.random.rounds = 10, seven.first_output = 4;
+  EXPECT_TRUE(check_by("product, roundings to halves at the ends of blocks", seven));
+}
+
+// Products of zeros of both signs, chains that end at -0, and what follows a chain's last product within a step.
+TEST_P(FastTiles, MissingProductsChangeNoSign) {
+  for (const grid::TileSize size : kSizes)
+    for (const size_t k : {1u, 3u, 15u, 17u})
+      for (const bool each : {false, true}) {
+        grid::product_choice().size = size;
+        ProductCase c;
+        c.m = 18, c.n = 16, c.k = k, c.seed = k;
+        c.semantics = Semantics::ieee();
+        if (each) {
+          c.block = 1, c.rules.exact_each = true, c.rules.partials = PartialsType::kHalf;
+          c.data = ProductData::kSmall;  // products that round to -0
+        } else {
+          c.rules.a = c.rules.b = c.rules.output = kFp32;
+          c.data = ProductData::kAnything;  // products that underflow to -0
+        }
+        if (!check_by(each ? kEachKernel : kFloatKernel, c)) return;
+      }
+}
+
+// Independent partials: the values that are left to the body pass through the sum.
+TEST_P(FastTiles, IndependentPartials) {
+  for (const grid::TileSize size : kSizes)
+    for (const size_t block : {size_t{1}, size_t{16}})
+      for (const bool half : {false, true}) {
+        grid::product_choice().size = size;
+        ProductCase c;
+        c.seed = block, c.m = 2, c.n = 8, c.k = 2070, c.block = block;
+        c.batch_sum = c.rules.independent = true;
+        c.rules.round_partials = !half && block == 16;
+        c.rules.partials = half ? PartialsType::kHalf : PartialsType::kFloat;
+        c.rules.exact_each = half && block == 1;
+        c.semantics = product_policy(3, 12);
+        c.data = half ? ProductData::kNearOverflow : ProductData::kOrdinary;
+        c.random.seed = 3;
+        const bool rounds = half || c.rules.round_partials;
+        if (!check_by(!rounds ? kFloatKernel : c.rules.exact_each ? kEachKernel : kBlockKernel, c)) return;
+      }
 }
 
 }  // namespace

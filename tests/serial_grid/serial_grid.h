@@ -3,11 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
+#include <string>
 
 #include "softamp/graph/executor.h"
 #include "src/backend.h"
 
 namespace softamp::serial_grid {
+
+/// Names of the kernels that this thread has launched, until someone clears it.
+std::set<std::string>& launched();
 
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options);
 

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #endif
 
+#include "cuda/products/product_tile.h"
 #include "tests/gpu/bench_operation.h"
 
 namespace softamp::gpu {
@@ -81,6 +82,22 @@ void bench_products(cuda::Device& device, const Sizes& sizes, Figures& figures) 
               seconds);
   const double each = rate_of(DType::kFloat16, options_of(true, true, 1), {});
   figures.add("matmul_every_mac_stochastic_13_bits", each * 1e-12, "T MAC/s", each / 1e12, "1 T MAC/s", 1.0, seconds);
+  const double nearest = rate_of(DType::kFloat16, options_of(false, false, 1), {});
+  figures.add("matmul_every_mac_nearest", nearest * 1e-12, "T MAC/s", nearest / chain, "the fp32 chain", 0, seconds);
+  // What the choice between kernels leaves out: which is faster, this machine says.
+  const auto instead = [&](const char* name, const cuda::ProductChoice& choice, double best, DType type,
+                           const ExecutorOptions& options) {
+    cuda::product_choice() = choice;
+    const double rate = rate_of(type, options, {});
+    cuda::product_choice() = {};
+    figures.add(name, rate * 1e-12, "T MAC/s", rate / best, "the kernel that is chosen", 0, seconds);
+  };
+  instead("matmul_fp32_chain_small_tiles", {true, cuda::TileSize::kSmall}, chain, DType::kFloat32,
+          options_of(false, false, 16));
+  instead("matmul_fp32_chain_general", {false, {}}, chain, DType::kFloat32, options_of(false, false, 16));
+  instead("matmul_half_partials_block_16_stochastic_general", {false, {}}, half, DType::kFloat16,
+          options_of(true, true, 16));
+  instead("matmul_every_mac_stochastic_general", {false, {}}, each, DType::kFloat16, options_of(true, true, 1));
 }
 
 }  // namespace softamp::gpu

@@ -37,7 +37,8 @@ using TinyTile = TileShape<1, 2, 32>;     ///< 16 x 16
 
 namespace detail {
 
-struct alignas(16) Words4 {
+/// Four words of memory that others may have written by the byte or the half.
+struct __attribute__((aligned(16), may_alias)) Words4 {
   uint32_t w[4];
 };
 SOFTAMP_PRIMITIVE Words4 load4(const void* from) {

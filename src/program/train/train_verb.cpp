@@ -111,13 +111,13 @@ int compare(const TrainSettings& settings, const TrainVerbOptions& o) {
                  }});
   if (o.json)
     print_document({{"verb", "train"},
-                {"settings", read_json(settings.to_json())},
-                {"compared", {found.left, found.right}},
-                {"equal_steps", found.steps},
-                {"tensors", found.tensors},
-                {"elements", found.elements},
-                {"exception", found.exception.empty() ? Json() : Json(found.exception)},
-                {"difference", difference_json(found.difference)}});
+                    {"settings", read_json(settings.to_json())},
+                    {"compared", {found.left, found.right}},
+                    {"equal_steps", found.steps},
+                    {"tensors", found.tensors},
+                    {"elements", found.elements},
+                    {"exception", found.exception.empty() ? Json() : Json(found.exception)},
+                    {"difference", difference_json(found.difference)}});
   else
     std::cout << found.text() << '\n';
   if (found.difference) return kCheckFailed;

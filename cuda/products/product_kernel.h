@@ -173,11 +173,8 @@ struct TileKernel {
     const uint32_t slot = block.index() / launch.tiles;
     const Tile tile = launch.find<false>(block.index() % launch.tiles, Shape::kTileRows, Shape::kTileColumns);
     const DevicePart& part = *tile.part;
-    // The steps of the whole chain, or of one independent partial.
-    const uint32_t partial = launch.first_partial + slot;
-    if (launch.slots && partial >= part.partials) return;
-    const uint32_t* const bounds = launch.partials + part.first_partial + (launch.slots ? partial : 0);
-    const uint32_t first = bounds[0], steps = bounds[launch.slots ? 1 : part.partials] - first;
+    uint32_t first, steps;
+    if (!launch.find_steps(part, slot, first, steps)) return;
 
     PerThread<Chains, Block> chains(block);
     PerThread<Staging, Block> staging(block);

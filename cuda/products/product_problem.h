@@ -109,6 +109,15 @@ struct ProductLaunch {
     return {p, within / across * tile_rows, within % across * tile_columns};
   }
 
+  /// The steps of a part's chain, or of the independent partial in this slot; false: the part has none there.
+  SOFTAMP_PRIMITIVE bool find_steps(const DevicePart& p, uint32_t slot, uint32_t& first, uint32_t& steps) const {
+    const uint32_t partial = first_partial + slot;
+    if (slots && partial >= p.partials) return false;
+    const uint32_t* const bounds = partials + p.first_partial + (slots ? partial : 0);
+    first = bounds[0], steps = bounds[slots ? 1 : p.partials] - first;
+    return true;
+  }
+
   SOFTAMP_HD uint64_t output(const DevicePart& p, uint32_t row) const {
     return static_cast<uint64_t>(p.part.out + p.part.out_rows.place(table, row));
   }

@@ -1,6 +1,7 @@
 // JSON values as text.
 #include <array>
 #include <cstdio>
+#include <string_view>
 
 #include "src/minimal/double_text.h"
 #include "src/minimal/json_value.h"
@@ -63,16 +64,11 @@ class JsonWriter {
   }
 
   void write_special(char c) {
-    switch (c) {
-      case '"': text += "\\\""; break;
-      case '\\': text += "\\\\"; break;
-      case '\b': text += "\\b"; break;
-      case '\f': text += "\\f"; break;
-      case '\n': text += "\\n"; break;
-      case '\r': text += "\\r"; break;
-      case '\t': text += "\\t"; break;
-      default: write_code(static_cast<unsigned char>(c));
-    }
+    static constexpr std::string_view kSpecial = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
+    if (const size_t place = kSpecial.find(c); place != kSpecial.npos)
+      text += {'\\', kLetters[place]};
+    else
+      write_code(static_cast<unsigned char>(c));
   }
 
   void write(const std::string& s) {

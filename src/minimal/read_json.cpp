@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/minimal/utf8.h"
+#include "src/report/json_tree.h"
 
 namespace softamp {
 namespace {
@@ -232,41 +233,28 @@ class Reader {
 };
 
 /// Makes a value of parts.
-class Tree final : public JsonParts {
+class Tree final : public JsonTreeParts<minimal::Json> {
  public:
   using Json = minimal::Json;
-  Json root;
-
-  bool null() override { return add(nullptr); }
-  bool boolean(bool value) override { return add(value); }
-  bool number_integer(number_integer_t value) override { return add(value); }
-  bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t&) override { return add(value); }
-  bool string(string_t& value) override { return add(std::move(value)); }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(size_t) override { return open(Json::object()); }
   bool key(string_t& name) override {
     keys_.back() = std::move(name);
     return true;
   }
-  bool end_object() override { return close(); }
-  bool start_array(size_t) override { return open(Json::array()); }
-  bool end_array() override { return close(); }
   bool parse_error(size_t, const std::string&, const minimal::JsonFault&) override { return false; }
 
  private:
-  bool open(Json value) {
+  bool open(Json value) override {
     open_.push_back(std::move(value));
     keys_.emplace_back();
     return true;
   }
-  bool close() {
+  bool close() override {
     Json value = std::move(open_.back());
     open_.pop_back();
     keys_.pop_back();
     return add(std::move(value));
   }
-  bool add(Json value) {
+  bool add(Json value) override {
     if (open_.empty())
       root = std::move(value);
     else if (open_.back().is_array())

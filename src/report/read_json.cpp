@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/report/json_tree.h"
+
 namespace softamp {
 namespace {
 
@@ -101,7 +103,7 @@ class JsonGuard final : public JsonParts {
     fields_.emplace_back();
     return parts_.start_object(size);
   }
-  bool key(string_t& name) override {
+  bool key(JsonParts::string_t& name) override {
     const size_t at = begin_of_string();
     if (const auto [before, is_new] = fields_.back().emplace(name, at); !is_new) {
       std::string first = json_position(text_, before->second, first_line_);
@@ -170,19 +172,9 @@ class JsonGuard final : public JsonParts {
 
 /// Makes a value of parts, in linear time: the parser itself searches an ordered object for every field.
 template <class Json>
-class JsonTree final : public JsonParts {
+class JsonTree final : public JsonTreeParts<Json> {
  public:
-  Json root;
-
-  bool null() override { return add(nullptr); }
-  bool boolean(bool value) override { return add(value); }
-  bool number_integer(number_integer_t value) override { return add(value); }
-  bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t&) override { return add(value); }
-  bool string(string_t& value) override { return add(std::move(value)); }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(size_t) override { return open(Json::object()); }
-  bool key(string_t& name) override {
+  bool key(JsonParts::string_t& name) override {
     auto& fields = open_.back()->template get_ref<typename Json::object_t&>();
     if constexpr (std::is_same_v<Json, nlohmann::ordered_json>)
       field_ = &fields.emplace_back(std::move(name), nullptr).second;  // no other field has this name
@@ -190,27 +182,24 @@ class JsonTree final : public JsonParts {
       field_ = &fields[std::move(name)];
     return true;
   }
-  bool end_object() override { return close(); }
-  bool start_array(size_t) override { return open(Json::array()); }
-  bool end_array() override { return close(); }
   bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
 
  private:
   Json* put(Json value) {
-    if (open_.empty()) return &(root = std::move(value));
+    if (open_.empty()) return &(this->root = std::move(value));
     if (!open_.back()->is_array()) return &(*field_ = std::move(value));
     auto& list = open_.back()->template get_ref<typename Json::array_t&>();
     return &list.emplace_back(std::move(value));
   }
-  bool add(Json value) {
+  bool add(Json value) override {
     put(std::move(value));
     return true;
   }
-  bool open(Json value) {
+  bool open(Json value) override {
     open_.push_back(put(std::move(value)));
     return true;
   }
-  bool close() {
+  bool close() override {
     open_.pop_back();
     return true;
   }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "src/program/study/study_grid.h"
+#include "src/program/usage.h"
 #include "tests/fuzz/json_mutator.h"
 #include "tests/fuzz/require.h"
 

@@ -7,19 +7,17 @@ namespace softamp::test {
 namespace {
 
 TEST(EmptyValues, OfAnOptionAreRefusedWithWhatItTakes) {
-  const struct {
-    const char *verb, *arguments, *option, *expected;
-  } rows[] = {
-      {"train", "--resume \"$UNSET\"", "--resume", "FILE"},
-      {"train", "--resume=", "--resume", "FILE"},
-      {"run", "g.json --behaviour ''", "--behaviour", "WORDS"},
-      {"rewrite", "g.json -o ''", "--out", "FILE"},
-      {"study", "--grid a=b --csv=''", "--csv", "FILE"},
-      {"study", "--mechanisms ''", "--mechanisms", "[A,B,...]"},
+  const std::pair<std::string, std::string> rows[] = {
+      {"train --resume \"$UNSET\"", "--resume: the value is empty; expected FILE"},
+      {"train --resume=", "--resume: the value is empty; expected FILE"},
+      {"run g.json --behaviour ''", "--behaviour: the value is empty; expected WORDS"},
+      {"rewrite g.json -o ''", "--out: the value is empty; expected FILE"},
+      {"study --grid a=b --csv=''", "--csv: the value is empty; expected FILE"},
+      {"study --mechanisms ''", "--mechanisms: the value is empty; expected [A,B,...]"},
   };
-  for (const auto& [verb, arguments, option, expected] : rows)
-    EXPECT_EQ(error_of(std::string(verb) + ' ' + arguments),
-              std::string("softamp ") + verb + ": " + option + ": the value is empty; expected " + expected + '\n');
+  for (const auto& [line, complaint] : rows)
+    EXPECT_EQ(error_of(line),
+              "softamp " + line.substr(0, line.find(' ') + 1).replace(line.find(' '), 1, ": ") + complaint + '\n');
 }
 
 TEST(EmptyValues, OfAPlaceAreRefused) {

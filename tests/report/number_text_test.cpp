@@ -22,19 +22,36 @@ std::string significant_digits(const std::string& text) {
   return digits;
 }
 
-TEST(ExactDecimal, KnownValues) {
-  EXPECT_EQ(exact_decimal(kFp16, 0x3555), "0.333251953125");
-  EXPECT_EQ(exact_decimal(kFp16, 0x068e), "0.00010001659393310546875");
-  EXPECT_EQ(exact_decimal(kFp16, 0x7bff), "65504");
-  EXPECT_EQ(exact_decimal(kFp16, 0x8001), "-0.000000059604644775390625");
-  EXPECT_EQ(exact_decimal(kFp16, 0x0000), "0");
-  EXPECT_EQ(exact_decimal(kFp16, 0x8000), "-0");
-  EXPECT_EQ(exact_decimal(kFp16, 0xfc00), "-inf");
-  EXPECT_EQ(exact_decimal(kFp16, 0x7e00), "nan");
-  EXPECT_EQ(exact_decimal(kF143, 0x80), "nan");
+TEST(Decimals, KnownValues) {
+  const struct {
+    FloatFormat format;
+    uint64_t code;
+    std::string exact, shortest;
+  } kNumbers[] = {
+      {kFp16, 0x3400, "0.25", "0.25"},
+      {kFp16, 0x3555, "0.333251953125", "0.3333"},
+      {kFp16, 0x2e66, "0.0999755859375", "0.1"},
+      {kFp16, 0x068e, "0.00010001659393310546875", "0.0001"},
+      {kFp16, 0x7bff, "65504", "65504"},
+      {kFp16, 0x0001, "0.000000059604644775390625", "6e-08"},
+      {kFp16, 0x8001, "-0.000000059604644775390625", "-6e-08"},
+      {kFp16, 0x83ff, "-0.000060975551605224609375", "-6.1e-05"},
+      {kFp16, 0x0000, "0", "0"},
+      {kFp16, 0x8000, "-0", "-0"},
+      {kFp16, 0x7c00, "inf", "inf"},
+      {kFp16, 0xfc00, "-inf", "-inf"},
+      {kFp16, 0x7e00, "nan", "nan"},
+      {kF143, 0x80, "nan", "nan"},
+      {kFp32, 0x7f7fffff, "340282346638528859811704183484516925440", "3.4028235e+38"},
+      {kBinary64, 0x3fb999999999999a, "0.1000000000000000055511151231257827021181583404541015625", "0.1"},
+  };
+  for (const auto& [format, code, exact, shortest] : kNumbers) {
+    EXPECT_EQ(exact_decimal(format, code), exact);
+    EXPECT_EQ(shortest_decimal(format, code), shortest);
+  }
   EXPECT_EQ(exact_decimal(kE4m3, 0x7e), "448");
   EXPECT_EQ(exact_decimal(kBf16, 0x7f7f), "338953138925153547590470800371487866880");
-  EXPECT_EQ(exact_decimal(kBinary64, 0x3fb999999999999a), "0.1000000000000000055511151231257827021181583404541015625");
+  EXPECT_EQ(shortest_decimal(kFp32, 0x00000001), "1e-45");
 }
 
 /// glibc prints the exact value when asked for enough digits: an independent witness.
@@ -48,20 +65,6 @@ TEST(ExactDecimal, AgreesWithTheCLibraryOnEveryFp16Number) {
     ASSERT_EQ(exact_decimal(kFp16, code), expected);
     ASSERT_EQ(exact_decimal(kFp16, code | 0x8000), "-" + expected);
   }
-}
-
-TEST(ShortestDecimal, KnownValues) {
-  EXPECT_EQ(shortest_decimal(kFp16, 0x3400), "0.25");
-  EXPECT_EQ(shortest_decimal(kFp16, 0x3555), "0.3333");
-  EXPECT_EQ(shortest_decimal(kFp16, 0x2e66), "0.1");
-  EXPECT_EQ(shortest_decimal(kFp16, 0x7bff), "65504");
-  EXPECT_EQ(shortest_decimal(kFp16, 0x0001), "6e-08");
-  EXPECT_EQ(shortest_decimal(kFp16, 0x83ff), "-6.1e-05");
-  EXPECT_EQ(shortest_decimal(kFp32, 0x7f7fffff), "3.4028235e+38");
-  EXPECT_EQ(shortest_decimal(kFp32, 0x00000001), "1e-45");
-  EXPECT_EQ(shortest_decimal(kBinary64, 0x3fb999999999999a), "0.1");
-  EXPECT_EQ(shortest_decimal(kFp16, 0x8000), "-0");
-  EXPECT_EQ(shortest_decimal(kFp16, 0x7c00), "inf");
 }
 
 /// Every number comes back from its text, and from no text with fewer digits: rounding its exact value to one digit

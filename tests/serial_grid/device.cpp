@@ -140,6 +140,15 @@ struct Device::State {
     for (const auto& [at, bytes] : allocations) protect(at, bytes, PROT_NONE);
     locked = true;
   }
+  /// Between host and device; `there` is the address on the device.
+  void transfer(void* to, const void* from, size_t bytes, const void* there, const char* what) {
+    if (bytes == 0) return;
+    expect_alive();
+    expect_inside(there, bytes, what);
+    unlock();
+    std::memcpy(to, from, bytes);
+    lock();
+  }
 };
 
 std::set<std::string>& launched() {
@@ -192,23 +201,11 @@ void Device::release(void* memory) noexcept {
 }
 
 void Device::upload(void* to, const void* from, size_t bytes) {
-  if (bytes == 0) return;
-  if (state_->recording) throw DeviceError("an upload while a step is recorded, at " + state_->operation);
-  state_->expect_alive();
-  state_->expect_inside(to, bytes, "upload");
-  state_->unlock();
-  std::memcpy(to, from, bytes);
-  state_->lock();
+  if (bytes != 0 && state_->recording) throw DeviceError("an upload while a step is recorded, at " + state_->operation);
+  state_->transfer(to, from, bytes, to, "upload");
 }
 
-void Device::download(void* to, const void* from, size_t bytes) {
-  if (bytes == 0) return;
-  state_->expect_alive();
-  state_->expect_inside(from, bytes, "download");
-  state_->unlock();
-  std::memcpy(to, from, bytes);
-  state_->lock();
-}
+void Device::download(void* to, const void* from, size_t bytes) { state_->transfer(to, from, bytes, from, "download"); }
 
 void Device::copy(void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;

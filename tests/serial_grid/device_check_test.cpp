@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string>
+#include <utility>
 
 namespace softamp::cuda {
 namespace {
@@ -90,23 +92,29 @@ TEST(DeviceCheck, EachReasonIsOneLineWithWhatWouldWork) {
 // What forbids the device first is told first: each fault with all that come after it.
 TEST(DeviceCheck, TheFirstReasonCounts) {
   DeviceFacts f = good();
-  const auto begins = [&f](const std::string& text) { return why_unusable(f).find(text) == 0; };
-  f.using_it = {"cudaErrorDevicesUnavailable", "busy"};
-  EXPECT_TRUE(begins("device 1, NVIDIA H100: busy"));
-  f.mode = ComputeMode::kProhibited;
-  EXPECT_TRUE(begins("device 1, NVIDIA H100, is in compute mode"));
-  f.major = 5;
-  EXPECT_TRUE(begins("device 1, NVIDIA H100, has compute capability"));
-  f.asking = {"cudaErrorInvalidDevice", "invalid"};
-  EXPECT_TRUE(begins("device 1: invalid"));
-  f.ordinal = 7;
-  EXPECT_TRUE(begins("device 7; expected"));
-  f.devices = 0;
-  EXPECT_TRUE(begins("the driver lists no device"));
-  f.listing = {"cudaErrorInsufficientDriver", "x"};
-  EXPECT_TRUE(begins("the driver serves"));
-  f.driver = 0;
-  EXPECT_TRUE(begins("no NVIDIA driver"));
+  const std::pair<std::function<void()>, std::string> kFaults[] = {
+      {[&] {
+         f.using_it = {"cudaErrorDevicesUnavailable", "busy"};
+       },
+       "device 1, NVIDIA H100: busy"},
+      {[&] { f.mode = ComputeMode::kProhibited; }, "device 1, NVIDIA H100, is in compute mode"},
+      {[&] { f.major = 5; }, "device 1, NVIDIA H100, has compute capability"},
+      {[&] {
+         f.asking = {"cudaErrorInvalidDevice", "invalid"};
+       },
+       "device 1: invalid"},
+      {[&] { f.ordinal = 7; }, "device 7; expected"},
+      {[&] { f.devices = 0; }, "the driver lists no device"},
+      {[&] {
+         f.listing = {"cudaErrorInsufficientDriver", "x"};
+       },
+       "the driver serves"},
+      {[&] { f.driver = 0; }, "no NVIDIA driver"},
+  };
+  for (const auto& [spoil, reason] : kFaults) {
+    spoil();
+    EXPECT_EQ(why_unusable(f).find(reason), 0u) << why_unusable(f);
+  }
 }
 
 TEST(DeviceCheck, ErrorsSayWhatWouldWork) {

@@ -7,13 +7,8 @@
 #include "tests/refusal.h"
 #include "tests/small_disk.h"
 
-namespace softamp {
+namespace softamp::test {
 namespace {
-
-using test::read_text;
-using test::refusal;
-using test::TemporaryFolder;
-using test::write_text;
 
 TEST(RunLog, ReplacesWhatWasThereAndGrows) {
   const TemporaryFolder folder;
@@ -67,4 +62,4 @@ TEST(RunLog, OnAFullDiskKeepsWhatItHas) {
 }
 
 }  // namespace
-}  // namespace softamp
+}  // namespace softamp::test

@@ -8,6 +8,7 @@
 #   --seconds N  for all together [=600 with 16 or more cores, else 1200]
 #   --quick      smaller cases, no benchmarks: 90 s after the build
 #   --nvcc FILE  the compiler [=CUDACXX, nvcc on PATH, CUDA_HOME, the newest /usr/local/cuda*]
+# SOFTAMP_CUBLAS=FILE: cuBLAS, for a figure beside ours [=beside nvcc, in Python's nvidia/*/lib, where the loader looks].
 #
 # Exit code 0: passed, or "skipped: no GPU"; 1: failed, or incomplete: something ran out of its time (what ran was equal); 2: usage.
 # Needs bash, CMake (3.25.1 or newer), a C++20 compiler and nvcc; no network, no other package.
@@ -52,6 +53,18 @@ for place in "${CUDACXX:-}" "$(command -v nvcc)" "${CUDA_HOME:-}/bin/nvcc" /usr/
 done
 [ -n "$nvcc" ] && PATH=$PATH:$(dirname "$nvcc")
 export nvcc
+# cuBLAS, which the benchmarks of products are held against: SOFTAMP_CUBLAS, beside the toolkit, among Python's packages, or
+# where the loader finds it.
+if [ -z "${SOFTAMP_CUBLAS:-}" ]; then
+  toolkit_root=
+  [ -n "$nvcc" ] && toolkit_root=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
+  python_root=$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' 2>/dev/null)
+  for place in ${toolkit_root:+"$toolkit_root"/lib64/libcublas.so* "$toolkit_root"/targets/*/lib/libcublas.so*} \
+    ${python_root:+"$python_root"/nvidia/*/lib/libcublas.so*}; do
+    [ -e "$place" ] && [ -z "${SOFTAMP_CUBLAS:-}" ] && SOFTAMP_CUBLAS=$place
+  done
+fi
+export SOFTAMP_CUBLAS=${SOFTAMP_CUBLAS:-}
 # The device that nvidia-smi names first is CUDA's first.
 export CUDA_DEVICE_ORDER=PCI_BUS_ID
 
@@ -166,6 +179,9 @@ part() {
     *'"cut": "'*) [ $state = passed ] && state=cut reason="what ran was equal; without a turn for all parts: $(sed 's/.*"cut": "\([^"]*\)".*/\1/' <<<"$result")" ;;
   esac
   # Of the benchmarks: no failure, and in the verdict all the same.
+  case $result in
+    *'cuBLAS sgemm, which is not here'*) reason="${reason:+$reason; }no cuBLAS was found (SOFTAMP_CUBLAS names one): no goal for the fp32 chain" ;;
+  esac
   case $result in
     *'"missed": ""'*) ;;
     *'"missed": "'*) missed=$(sed 's/.*"missed": "\([^"]*\)".*/\1/' <<<"$result") && reason="${reason:+$reason; }goals missed: $missed" ;;

@@ -1,6 +1,7 @@
 // Products: fp32 chains against cuBLAS, partials in half, a rounding after every product.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #if !defined(SOFTAMP_SERIAL_GRID)
 #include <cuda_runtime_api.h>
@@ -17,7 +18,8 @@ namespace {
 /// Seconds of cuBLAS's sgemm (no tensor cores) on the operands, where its library is on this machine; else 0. It is
 /// measured against, never linked: nothing of it is on the exact path.
 double sgemm_seconds(cuda::Device& device, const Sizes& sizes, const void* a, const void* b, void* c) {
-  void* library = nullptr;
+  const char* const given = std::getenv("SOFTAMP_CUBLAS");
+  void* library = given && *given ? dlopen(given, RTLD_NOW) : nullptr;
   for (const char* name : {"libcublas.so", "libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so"})
     if (!library) library = dlopen(name, RTLD_NOW);
   if (!library) return 0;

@@ -18,7 +18,8 @@ namespace softamp {
 namespace {
 
 std::string bits_text(DType dtype, uint64_t code) {
-  if (!is_floating(dtype)) return std::to_string(dtype == DType::kInt32 ? static_cast<int32_t>(code) : code);
+  if (dtype == DType::kInt32) return std::to_string(static_cast<int32_t>(code));
+  if (!is_floating(dtype)) return std::to_string(code);
   const FloatFormat format = format_of(dtype);
   return shortest_decimal(format, code) + " (" + code_text(format, code) + ")";
 }

@@ -49,10 +49,15 @@ expect 'the programs on the host' 0 '"verdict": "passed"' '"parity": {"state": "
   '"differ": 0' '"racecheck": {"state": "passed"' '"train_compare": {"state": "passed"' '"bench": {"state": "passed"' 'training_step' \
   '"goals_missed": "matmul_' '"reason": "no cuBLAS was found' 'goals missed: matmul_' 'layer_norm' 'adam_fp32' --
 
-program "$work/programs/gpu_bench" 'echo \"none\"; exit 0'
+mkdir -p "$work/toolkit/bin" "$work/toolkit/lib64"
+: >"$work/toolkit/lib64/libcublas.so.13"
+program "$work/toolkit/bin/nvcc" 'echo "release 13.0, V13.0.1"'
+program "$work/programs/gpu_bench" 'echo "ERROR it has $SOFTAMP_CUBLAS"; exit 1'
 program "$work/programs/gpu_parity" 'echo "DIFFERS \"AddV2\" float16"; exit 1'
-expect 'a difference' 1 '"verdict": "failed"' '"parity": {"state": "failed"' 'exit code 1: DIFFERS \"AddV2\" float16' \
-  '"numerics": {"state": "passed"' --
+expect 'a difference, and cuBLAS beside the toolkit' 1 '"verdict": "failed"' '"parity": {"state": "failed"' \
+  'exit code 1: DIFFERS \"AddV2\" float16' '"numerics": {"state": "passed"' 'ERROR it has ' '/toolkit/lib64/libcublas.so.13' \
+  -- --nvcc "$work/toolkit/bin/nvcc"
+program "$work/programs/gpu_bench" 'echo \"none\"; exit 0'
 
 program "$work/programs/softamp" 'echo "step 3: loss: cuda has 1 (0x3ff0), emu has 2 (0x4000)"; echo "compared cuda with emu"; exit 1'
 expect 'a training step that differs' 1 '"train_compare": {"state": "failed"' 'exit code 1: step 3: loss: cuda has 1 (0x3ff0), emu has 2' -- --quick
@@ -63,13 +68,6 @@ program "$work/programs/gpu_parity" "$cut"
 expect 'families without a turn' 1 '"verdict": "incomplete"' 'what ran was equal; without a turn for all parts: graphs training' --
 
 program "$work/programs/gpu_parity" 'exit 0'
-mkdir -p "$work/toolkit/bin" "$work/toolkit/lib64"
-: >"$work/toolkit/lib64/libcublas.so.13"
-program "$work/toolkit/bin/nvcc" 'echo "release 13.0, V13.0.1"'
-program "$work/programs/gpu_bench" 'echo "ERROR it has $SOFTAMP_CUBLAS"; exit 1'
-expect 'cuBLAS beside the toolkit' 1 'exit code 1: ERROR it has ' '/toolkit/lib64/libcublas.so.13' -- --nvcc "$work/toolkit/bin/nvcc"
-SOFTAMP_CUBLAS=/lib/of/mine.so expect 'cuBLAS by its name' 1 'exit code 1: ERROR it has /lib/of/mine.so' -- --nvcc "$work/toolkit/bin/nvcc"
-program "$work/programs/gpu_bench" 'echo \"none\"; exit 0'
 program "$work/bin/compute-sanitizer" 'echo "========= Device not supported"; exit 1'
 expect 'a sanitizer that cannot' 0 '"memcheck": {"state": "skipped"' -- --quick
 grep -qF '"bench"' "$work/v.json" && failed 'quick: benchmarks ran'

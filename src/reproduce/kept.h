@@ -19,9 +19,10 @@ std::string figure_file(const std::string& experiment, const Figure& figure, con
 /// Whether a table or a figure of some result of the experiment can have this name.
 bool may_be_of_result(const std::string& experiment, const std::string& name);
 
-/// Removes an earlier result's files, its JSON first and figures too, then writes the tables and last the JSON: where
-/// it exists, all numbers exist. Does nothing for an experiment that was skipped or failed. Throws std::runtime_error
-/// if a file cannot be written, or if a JSON file of that name is not ours.
+/// Writes tables and JSON aside, puts the tables in their places, removes what only an earlier result has and all
+/// figures, and puts the JSON in place last: until then the earlier result is the one that is kept. Does nothing for an
+/// experiment that was skipped or failed. Throws std::runtime_error if a file cannot be written, or if a JSON file of
+/// that name is not ours.
 void keep_result(const Result& result, const std::filesystem::path& folder);
 
 /// Writes tables' files again that have been removed.

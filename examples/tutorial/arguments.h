@@ -6,8 +6,6 @@
 
 #include <softamp/softamp.h>
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
 #include <string>
 #include <vector>

@@ -80,8 +80,7 @@ fi
 # A path with a space, of the sources and of the build.
 mkdir "$work/a tree"
 cp -r CMakeLists.txt cmake include "$work/a tree"
-cmake -S tests/consumer/fetch_content -B "$work/a build" "-DSOFTAMP_SOURCE=$work/a tree" -DSWEEP_DIR="$PWD/tests/backend" \
-  >"$work/log" 2>&1 && cmake --build "$work/a build" >>"$work/log" 2>&1 && "$work/a build/with_target" >"$work/digest" ||
+cmake -S tests/consumer/fetch_content -B "$work/a build" "-DSOFTAMP_SOURCE=$work/a tree" >"$work/log" 2>&1 &&
+  cmake --build "$work/a build" >>"$work/log" 2>&1 && "$work/a build/with_target" | grep -q 'as written' ||
   { cat "$work/log"; echo "bad_input: a path with a space does not build"; exit 1; }
-cmake -DSECTION=numerics -P cmake/pinned_digests.cmake | diff -u - "$work/digest"
 echo "bad_input: each is refused by one line"

@@ -2,8 +2,7 @@
 // values of its row, group or channel; then one rounding.
 #pragma once
 
-#include "cuda/element_group.h"
-#include "cuda/rounded_values.h"
+#include "cuda/code_queue.h"
 
 namespace softamp::cuda {
 
@@ -24,36 +23,6 @@ struct OutputOperands {
   /// Element `place` of a small operand.
   SOFTAMP_PRIMITIVE float of(const Reader& r, uint64_t place, kernel::Steps& steps) const {
     return r.enter(steps, place, semantics);
-  }
-};
-
-/// Eight codes, taken from the first on. In registers, which a loop that is not unrolled cannot index.
-struct CodeQueue {
-  uint32_t word[kGroup];
-
-  SOFTAMP_PRIMITIVE void load(const Reader& r, uint64_t first, unsigned count, bool vectors) {
-    using detail::Quad;
-    const auto* const from = static_cast<const unsigned char*>(r.data) + first * (r.is_wide() ? 4 : 2);
-    if (vectors && count == kGroup) {
-      const Quad low = *reinterpret_cast<const Quad*>(from);
-      for_each_of<4>([&](unsigned k) { word[k] = low.word[k]; });
-      if (!r.is_wide()) return;
-      const Quad high = reinterpret_cast<const Quad*>(from)[1];
-      for_each_of<4>([&](unsigned k) { word[4 + k] = high.word[k]; });
-    } else if (r.is_wide()) {
-      for_group([&](unsigned j) { word[j] = j < count ? reinterpret_cast<const uint32_t*>(from)[j] : 0; });
-    } else {
-      const auto* const halves = reinterpret_cast<const uint16_t*>(from);
-      for_each_of<4>([&](unsigned k) {
-        word[k] =
-            (2 * k < count ? uint32_t{halves[2 * k]} : 0) | (2 * k + 1 < count ? uint32_t{halves[2 * k + 1]} << 16 : 0);
-      });
-    }
-  }
-  SOFTAMP_PRIMITIVE uint32_t take(bool wide) {
-    const uint32_t code = wide ? word[0] : word[0] & 0xFFFFu;
-    for_each_of<kGroup - 1>([&](unsigned k) { word[k] = wide ? word[k + 1] : word[k] >> 16 | word[k + 1] << 16; });
-    return code;
   }
 };
 

@@ -11,12 +11,16 @@ namespace softamp::cuda {
 
 namespace detail {
 
-SOFTAMP_HD __attribute__((noinline)) inline float enter_rare(const FloatFormat& format, uint64_t code,
-                                                             const Semantics& s, uint8_t& flags) {
+/// An element as it was entered, and the flags of that: by value, so that a caller's flags need no address.
+struct Entered {
+  float value;
+  uint32_t flags;
+};
+SOFTAMP_HD __attribute__((noinline)) inline Entered enter_rare(const FloatFormat& format, uint64_t code,
+                                                               const Semantics& s) {
   kernel::Steps steps;
   const float x = steps.enter_code(format, code, s);
-  flags = static_cast<uint8_t>(flags | steps.flags);
-  return x;
+  return {x, steps.flags};
 }
 template <class F>
 SOFTAMP_HD __attribute__((noinline)) Rounded finish_rare(const FloatFormat& format, F value, uint8_t step_flags,
@@ -74,7 +78,9 @@ struct Reader {
   /// The same of a code that has been read.
   SOFTAMP_PRIMITIVE float enter_code(uint8_t& flags, uint32_t c, const Semantics& s) const {
     if (is_plain(c)) return value(c);
-    return detail::enter_rare(format, c, s, flags);
+    const detail::Entered rare = detail::enter_rare(format, c, s);
+    flags = static_cast<uint8_t>(flags | rare.flags);
+    return rare.value;
   }
 
  private:

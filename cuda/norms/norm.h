@@ -10,10 +10,6 @@ namespace softamp::cuda {
 using engine::NormKind;
 using kernel::Steps;
 
-SOFTAMP_PRIMITIVE uint64_t quotient_of(uint64_t a, uint64_t b) {
-  return (a | b) >> 32 == 0 ? static_cast<uint32_t>(a) / static_cast<uint32_t>(b) : a / b;
-}
-
 /// Positions of elements in groups (kernel::NormShape), without divisions if groups are rows or channels.
 struct NormPlaces {
   NormKind kind;
@@ -30,6 +26,34 @@ struct NormPlaces {
     const uint64_t row = quotient_of(k, width),
                    channel = (group - sample * shape.groups_to_row) * width + k - row * width;
     return {(sample * shape.rows_to_group + row) * shape.channels + channel, channel};
+  }
+  /// The same place in two parts: that of a group, and from there on.
+  SOFTAMP_HD uint64_t base(uint64_t group) const {
+    if (kind == NormKind::kBatch) return group;
+    if (kind == NormKind::kLayer) return group * shape.channels;
+    const uint64_t sample = quotient_of(group, shape.groups_to_row);
+    return sample * shape.rows_to_group * shape.channels +
+           (group - sample * shape.groups_to_row) * shape.group_channels();
+  }
+  SOFTAMP_PRIMITIVE uint64_t within(uint64_t base, uint64_t k) const {
+    if (kind == NormKind::kBatch) return base + k * shape.channels;
+    if (kind == NormKind::kLayer) return base + k;
+    const uint64_t width = shape.group_channels(), row = quotient_of(k, width);
+    return base + row * shape.channels + k - row * width;
+  }
+  /// Whether eight elements of a group, from a multiple of eight on, lie side by side.
+  SOFTAMP_HD bool together() const { return kind != NormKind::kGroups || shape.group_channels() % kGroup == 0; }
+  SOFTAMP_PRIMITIVE void load(const Reader& r, const Eight& e, uint64_t k, Singles<uint32_t>& codes) const {
+    const auto place = [&](unsigned j) { return within(e.base, k + j); };
+    if (together())
+      codes.load(r.data, r.is_wide() ? 4 : 2, e.count, place(0));
+    else
+      codes.load_scattered(r.data, r.is_wide() ? 4 : 2, e.count, place);
+  }
+  /// Whether those are whole vectors.
+  bool fit(const Reader& r) const {
+    return together() && (kind != NormKind::kBatch || shape.channels % kGroup == 0) &&
+           detail::fit_vectors(r, shape.channels);
   }
   SOFTAMP_HD uint64_t group_of(uint64_t row, uint64_t channel) const {
     if (kind == NormKind::kBatch) return channel;
@@ -75,6 +99,19 @@ struct NormPlaces {
 /// Two sums of the same elements.
 struct TwoSums {
   float first, second;
+};
+/// Eight of them.
+struct TwoSumsFast {
+  float first[kGroup], second[kGroup];
+  bool rare;
+
+  SOFTAMP_PRIMITIVE TwoSumsFast() : rare(false) {
+    for_group([&](unsigned j) { first[j] = -0.0f, second[j] = -0.0f; });
+  }
+  SOFTAMP_PRIMITIVE void add(unsigned j, float a, float b) {
+    first[j] = add_rn(first[j], a);
+    second[j] = add_rn(second[j], b);
+  }
 };
 
 /// Outputs beside output 0: one to a channel or group, by the bodies.

@@ -7,27 +7,27 @@ namespace {
 /// fp32 statistics of groups.
 struct MomentSums {
   using Value = TwoSums;
+  using Codes = Singles<uint32_t>;
+  using Ahead = CodeQueue;
+  static constexpr unsigned kLeastBlocks = 5, kAhead = 4;
   Forward f;
   Pass pass;
 
-  struct Cursor {
-    const MomentSums& s;
-    uint64_t group;
-    float mean;
-    SOFTAMP_HD TwoSums term(uint64_t k, uint32_t& flags) const {
-      Steps steps;
-      const float x = s.f.x.enter(steps, s.f.places.element(group, k).place, s.f.semantics());
-      TwoSums two{x, 0};
-      if (s.pass != Pass::kMean) {
-        const float d = s.pass == Pass::kDeviations ? steps.sub(x, mean) : x;
-        two.second = steps.mul(d, d);
-        if (s.pass == Pass::kDeviations) two.first = 0;
-      }
-      flags |= steps.flags;
-      return two;
+  SOFTAMP_HD uint64_t base(uint64_t group) const { return f.places.base(group); }
+  SOFTAMP_PRIMITIVE void load(const Eight& e, uint64_t k, Codes& codes) const { f.load(e, k, codes); }
+  SOFTAMP_HD float at(uint64_t group) const { return pass == Pass::kDeviations ? f.mean[group] : 0; }
+  SOFTAMP_HD TwoSums term(float mean, Codes& codes, uint64_t, uint64_t, uint32_t& flags) const {
+    Steps steps;
+    const float x = f.x.enter_code(steps.flags, codes.take(), f.semantics());
+    TwoSums two{x, 0};
+    if (pass != Pass::kMean) {
+      const float d = pass == Pass::kDeviations ? steps.sub(x, mean) : x;
+      two.second = steps.mul(d, d);
+      if (pass == Pass::kDeviations) two.first = 0;
     }
-  };
-  SOFTAMP_HD Cursor at(uint64_t group) const { return {*this, group, pass == Pass::kDeviations ? f.mean[group] : 0}; }
+    flags |= steps.flags;
+    return two;
+  }
   SOFTAMP_HD TwoSums add(TwoSums a, TwoSums b, uint64_t, uint64_t, uint32_t& flags) const {
     Steps steps;
     const TwoSums sum{steps.add(a.first, b.first), steps.add(a.second, b.second)};
@@ -35,6 +35,34 @@ struct MomentSums {
     return sum;
   }
   SOFTAMP_HD TwoSums empty() const { return {0, 0}; }
+
+  /// One way for all passes: what a pass does not want of it is left out at the end.
+  struct Fast : TwoSumsFast {
+    float mean[kGroup];
+  };
+  SOFTAMP_PRIMITIVE void load_vectors(const Eight& e, uint64_t k, CodeQueue& codes) const {
+    codes.load(f.x, f.places.within(e.base, k), kGroup, true);
+  }
+  SOFTAMP_PRIMITIVE Fast fast(const Eight& e, uint64_t) const {
+    Fast s;
+    for_group([&](unsigned j) { s.mean[j] = at(e.output + (e.columns ? j : 0)); });
+    return s;
+  }
+  SOFTAMP_PRIMITIVE void fold(Fast& s, const Eight&, const CodeQueue& codes, uint64_t) const {
+    float x[kGroup];
+    codes.values(f.x, x, s.rare);
+    for_group([&](unsigned j) {
+      const float d = sub_rn(x[j], s.mean[j]);
+      s.add(j, x[j], mul_rn(d, d));
+    });
+  }
+  SOFTAMP_PRIMITIVE bool settled(const Fast& s) const {
+    return !s.rare && (pass == Pass::kDeviations || !any_not_finite(s.first)) &&
+           (pass == Pass::kMean || !any_not_finite(s.second));
+  }
+  SOFTAMP_PRIMITIVE TwoSums sum(const Fast& s, unsigned j) const {
+    return {pass == Pass::kDeviations ? 0 : s.first[j], pass == Pass::kMean ? 0 : s.second[j]};
+  }
 };
 
 /// The end of a pass over groups.
@@ -110,7 +138,8 @@ class NormForward final : public OpKernel {
       if (n_.options.half_statistics)
         launch_half_moments(call, f, pass, scratch);
       else
-        launch_tree_sum(call, "norm_moments", places_.groups(), scratch, MomentSums{f, pass}, MomentsFinish{f, pass});
+        launch_tree_sum(call, "norm_moments", places_.groups(), places_.fit(f.x), scratch, MomentSums{f, pass},
+                        MomentsFinish{f, pass});
     };
     if (!n_.training) {
       launch_elements(call, "norm_given", n_.shape.channels, GivenMoments{f});

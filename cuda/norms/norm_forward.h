@@ -26,6 +26,10 @@ struct Forward {
   SOFTAMP_HD const Semantics& semantics() const { return environment.environment.semantics; }
   SOFTAMP_HD uint64_t size() const { return places.shape.group_size(); }
 
+  SOFTAMP_PRIMITIVE void load(const Eight& e, uint64_t k, Singles<uint32_t>& codes) const {
+    places.load(x, e, k, codes);
+  }
+
   /// Computes a group's outputs, and the values that its elements need, from its moments. `steps`: flags of the
   /// statistics.
   SOFTAMP_HD void settle(uint64_t g, Moments m, Steps steps) const {

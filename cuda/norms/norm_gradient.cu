@@ -25,49 +25,53 @@ struct Gradient {
   SOFTAMP_HD float inverse_of(Steps& steps, uint64_t group) const {
     return kernel::inverse_deviation(steps, variance.enter(steps, group, semantics()), epsilon);
   }
-  /// dy, or in layer and group normalisation RN(dy gamma).
-  SOFTAMP_HD float arriving(Steps& steps, uint64_t i, uint64_t channel, bool weighted) const {
-    const float g = dy.enter(steps, i, semantics());
-    return weighted ? steps.mul(g, gamma.enter(steps, channel, semantics())) : g;
-  }
 };
 
-/// Sums of dy and of dy h: over groups (in batch normalisation the channels), or over channels, with the groups' terms
-/// known. Flags: bits 7..0 of the first sum, 15..8 of the second.
+/// Sums of dy, or in layer and group normalisation RN(dy gamma) over groups, and of that times h: over groups (in batch
+/// normalisation the channels), or over channels, with the groups' terms known. Flags: bits 7..0 of the first
+/// sum, 15..8 of the second.
 struct GradientSums {
   using Value = TwoSums;
+  struct Codes {
+    Singles<uint32_t> dy, x;
+  };
+  struct Ahead {
+    CodeQueue dy, x;
+  };
+  static constexpr unsigned kLeastBlocks = 3, kAhead = 3;
   Gradient n;
   bool by_channel;
+  NormPlaces places;  ///< of the sums: rows of channels if by_channel
 
-  struct Cursor {
-    const GradientSums& s;
-    uint64_t output;
+  struct Statistics {
     float mean, inverse;
-
-    SOFTAMP_HD TwoSums term(uint64_t k, uint32_t& flags) const {
-      const Gradient& n = s.n;
-      NormPlaces::Element at{};
-      float m = mean, i = inverse;
-      if (s.by_channel) {
-        at = {k * n.places.shape.channels + output, output};
-        const GroupTerms& of = n.terms[n.places.group_of(k, output)];
-        m = of.mean;
-        i = of.inverse;
-      } else {
-        at = n.places.element(output, k);
-      }
-      Steps first, second;
-      const float g = n.arriving(first, at.place, at.channel, !s.by_channel && !n.batch());
-      const float h = kernel::detail::normalised_of(second, n.x.enter(second, at.place, n.semantics()), m, i);
-      const TwoSums two{g, second.mul(g, h)};
-      flags |= static_cast<uint32_t>(first.flags) | static_cast<uint32_t>(second.flags) << 8;
-      return two;
-    }
   };
-  SOFTAMP_HD Cursor at(uint64_t output) const {
-    if (by_channel) return {*this, output, 0, 0};
+
+  SOFTAMP_HD bool weighted() const { return !by_channel && !n.batch(); }
+  SOFTAMP_HD uint64_t base(uint64_t output) const { return places.base(output); }
+  SOFTAMP_PRIMITIVE void load(const Eight& e, uint64_t k, Codes& codes) const {
+    places.load(n.dy, e, k, codes.dy);
+    places.load(n.x, e, k, codes.x);
+  }
+  SOFTAMP_HD Statistics at(uint64_t output) const {
+    if (by_channel) return {0, 0};
     Steps ignored;  // they count once per group, at the end
-    return {*this, output, n.mean.enter(ignored, output, n.semantics()), n.inverse_of(ignored, output)};
+    return {n.mean.enter(ignored, output, n.semantics()), n.inverse_of(ignored, output)};
+  }
+  SOFTAMP_HD Statistics of_row(uint64_t row, uint64_t channel) const {
+    const GroupTerms& of = n.terms[n.places.group_of(row, channel)];
+    return {of.mean, of.inverse};
+  }
+  SOFTAMP_HD TwoSums term(Statistics of, Codes& codes, uint64_t output, uint64_t k, uint32_t& flags) const {
+    if (by_channel) of = of_row(k, output);
+    Steps first, second;
+    float g = n.dy.enter_code(first.flags, codes.dy.take(), n.semantics());
+    if (weighted()) g = first.mul(g, n.gamma.enter(first, places.element(output, k).channel, n.semantics()));
+    const float x = n.x.enter_code(second.flags, codes.x.take(), n.semantics());
+    const float h = kernel::detail::normalised_of(second, x, of.mean, of.inverse);
+    const TwoSums two{g, second.mul(g, h)};
+    flags |= static_cast<uint32_t>(first.flags) | static_cast<uint32_t>(second.flags) << 8;
+    return two;
   }
   SOFTAMP_HD TwoSums add(TwoSums a, TwoSums b, uint64_t, uint64_t, uint32_t& flags) const {
     Steps first, second;
@@ -76,6 +80,53 @@ struct GradientSums {
     return sum;
   }
   SOFTAMP_HD TwoSums empty() const { return {0, 0}; }
+
+  struct Fast : TwoSumsFast {
+    float mean[kGroup], inverse[kGroup];
+  };
+  SOFTAMP_PRIMITIVE void load_vectors(const Eight& e, uint64_t k, Ahead& codes) const {
+    const uint64_t place = places.within(e.base, k);
+    codes.dy.load(n.dy, place, kGroup, true);
+    codes.x.load(n.x, place, kGroup, true);
+  }
+  SOFTAMP_PRIMITIVE Fast fast(const Eight& e, uint64_t) const {
+    Fast f;
+    Statistics of{};
+#if defined(__CUDACC__)
+#pragma unroll 1
+#endif
+    for (unsigned j = 0; j < kGroup; ++j) {
+      if (j == 0 || e.columns) of = at(e.output + j);
+      for_each_of<kGroup - 1>([&](unsigned i) { f.mean[i] = f.mean[i + 1], f.inverse[i] = f.inverse[i + 1]; });
+      f.mean[kGroup - 1] = of.mean;
+      f.inverse[kGroup - 1] = of.inverse;
+    }
+    return f;
+  }
+  SOFTAMP_PRIMITIVE void fold(Fast& f, const Eight& e, const Ahead& codes, uint64_t k) const {
+    float g[kGroup], x[kGroup];
+    codes.dy.values(n.dy, g, f.rare);
+    codes.x.values(n.x, x, f.rare);
+    if (by_channel) {
+      const Statistics of = of_row(k, e.output);  // of all eight: vectors lie within a group
+      for_group([&](unsigned j) { f.mean[j] = of.mean, f.inverse[j] = of.inverse; });
+    }
+    if (weighted()) {
+      CodeQueue scale;
+      float gamma[kGroup];
+      scale.load(n.gamma, places.element(e.output, k).channel, kGroup, true);
+      scale.values(n.gamma, gamma, f.rare);
+      for_group([&](unsigned j) { g[j] = mul_rn(g[j], gamma[j]); });
+    }
+    for_group([&](unsigned j) {
+      const float h = mul_rn(sub_rn(x[j], f.mean[j]), f.inverse[j]);
+      f.add(j, g[j], mul_rn(g[j], h));
+    });
+  }
+  SOFTAMP_PRIMITIVE bool settled(const Fast& f) const {
+    return !f.rare && !any_not_finite(f.first) && !any_not_finite(f.second);
+  }
+  SOFTAMP_PRIMITIVE TwoSums sum(const Fast& f, unsigned j) const { return {f.first[j], f.second[j]}; }
 };
 
 struct GradientFinish {
@@ -168,11 +219,16 @@ class NormGradient final : public OpKernel {
                      call.environment,
                      call.status};
     void* const scratch = static_cast<char*>(call.scratch) + terms_bytes();
-    launch_tree_sum(call, "norm_group_sums", places_.groups(), scratch, GradientSums{n, false},
+    const bool batch = n_.kind == NormKind::kBatch;
+    const bool vectors = places_.fit(n.dy) && places_.fit(n.x) && (batch || places_.fit(n.gamma));
+    launch_tree_sum(call, "norm_group_sums", places_.groups(), vectors, scratch, GradientSums{n, false, places_},
                     GradientFinish{n, false});
-    if (n_.kind != NormKind::kBatch)
-      launch_tree_sum(call, "norm_channel_sums", places_.channels(), scratch, GradientSums{n, true},
-                      GradientFinish{n, true});
+    if (!batch) {
+      const NormPlaces columns{NormKind::kBatch, n_.shape};
+      launch_tree_sum(call, "norm_channel_sums", places_.channels(),
+                      places_.together() && columns.fit(n.dy) && columns.fit(n.x), scratch,
+                      GradientSums{n, true, columns}, GradientFinish{n, true});
+    }
     const Writer dx(n_.type, n.environment.environment.semantics, call.status != nullptr);
     launch_rounding(call, "norm_gradient", n_.shape.rows * n_.shape.channels, 0, dx.on(call.out[0]), n.dy, n.x,
                     InputGradient{n});

@@ -29,6 +29,9 @@ struct SoftmaxRows {
   SOFTAMP_HD const Semantics& semantics() const { return environment.environment.semantics; }
   SOFTAMP_HD bool entropy() const { return kind == SoftmaxKind::kDense || kind == SoftmaxKind::kSparse; }
   SOFTAMP_HD bool gradient() const { return kind == SoftmaxKind::kGradient || kind == SoftmaxKind::kLogGradient; }
+  SOFTAMP_PRIMITIVE void load(const Reader& from, const Eight& e, uint64_t j, Singles<uint32_t>& codes) const {
+    codes.load(from.data, from.is_wide() ? 4 : 2, e.count, e.base + j);
+  }
   /// RN(x - m) of element i.
   SOFTAMP_HD float shifted(Steps& steps, uint64_t i, float greatest) const {
     return steps.sub(x.entered(i, semantics()), greatest);
@@ -42,21 +45,46 @@ struct SoftmaxRows {
 /// m of a row, as a key.
 struct GreatestOfRow {
   using Value = int32_t;
+  using Codes = Singles<uint32_t>;
+  using Ahead = CodeQueue;
+  static constexpr unsigned kLeastBlocks = 6, kAhead = 4;
   SoftmaxRows r;
 
-  struct Cursor {
-    const SoftmaxRows& r;
-    uint64_t first;
-    SOFTAMP_HD int32_t term(uint64_t j, uint32_t& flags) const {
-      Steps steps;
-      const int32_t key = kernel::order_key(r.x.enter(steps, first + j, r.semantics()), false);
-      flags |= steps.flags;
-      return key;
-    }
-  };
-  SOFTAMP_HD Cursor at(uint64_t row) const { return {r, row * r.classes}; }
+  SOFTAMP_HD uint64_t base(uint64_t row) const { return row * r.classes; }
+  SOFTAMP_PRIMITIVE void load(const Eight& e, uint64_t j, Codes& codes) const { r.load(r.x, e, j, codes); }
+  SOFTAMP_HD int at(uint64_t) const { return 0; }
+  SOFTAMP_HD int32_t term(int, Codes& codes, uint64_t, uint64_t, uint32_t& flags) const {
+    Steps steps;
+    const int32_t key = kernel::order_key(r.x.enter_code(steps.flags, codes.take(), r.semantics()), false);
+    flags |= steps.flags;
+    return key;
+  }
   SOFTAMP_HD int32_t add(int32_t a, int32_t b, uint64_t, uint64_t, uint32_t&) const { return a > b ? a : b; }
   SOFTAMP_HD int32_t empty() const { return 0; }
+
+  struct Fast {
+    int32_t key[kGroup];
+    bool rare;
+  };
+  SOFTAMP_PRIMITIVE void load_vectors(const Eight& e, uint64_t j, CodeQueue& codes) const {
+    codes.load(r.x, e.base + j, kGroup, true);
+  }
+  SOFTAMP_PRIMITIVE Fast fast(const Eight&, uint64_t) const {
+    Fast f{};
+    for_group([&](unsigned i) { f.key[i] = INT32_MIN; });
+    return f;
+  }
+  SOFTAMP_PRIMITIVE void fold(Fast& f, const Eight&, const CodeQueue& codes, uint64_t) const {
+    float value[kGroup];
+    codes.values(r.x, value, f.rare);
+    f.rare |= any_not_finite(value);
+    for_group([&](unsigned i) {
+      const int32_t key = key_of_finite(value[i]);
+      f.key[i] = key > f.key[i] ? key : f.key[i];
+    });
+  }
+  SOFTAMP_PRIMITIVE bool settled(const Fast& f) const { return !f.rare; }
+  SOFTAMP_PRIMITIVE int32_t sum(const Fast& f, unsigned i) const { return f.key[i]; }
 };
 
 struct GreatestFinish {
@@ -75,39 +103,81 @@ struct GreatestFinish {
 /// S, D or G of a row, or (`losses`) its loss with dense labels.
 struct SumOfRow {
   using Value = float;
+  struct Codes {
+    Singles<uint32_t> x, second;
+  };
+  struct Ahead {
+    CodeQueue x, second;
+  };
+  static constexpr unsigned kLeastBlocks = 4, kAhead = 2;
   SoftmaxRows r;
   bool losses;
 
-  struct Cursor {
-    const SumOfRow& s;
-    uint64_t first;
+  struct Shared {
     float greatest, log_sum;
-    SOFTAMP_HD float term(uint64_t j, uint32_t& flags) const {
-      const SoftmaxRows& r = s.r;
-      Steps steps;
-      const uint64_t i = first + j;
-      float result;
-      if (s.losses) {
-        const float label = r.second.enter(steps, i, r.semantics());
-        result = steps.mul(label, steps.sub(log_sum, r.shifted(steps, i, greatest)));
-      } else if (r.gradient()) {
-        const float y = r.x.enter(steps, i, r.semantics());
-        result = r.second.enter(steps, i, r.semantics());
-        if (r.kind == SoftmaxKind::kGradient) result = steps.mul(result, y);
-      } else {
-        Steps own;  // a difference that overflows counts for its own output
-        return kernel::detail::exponential(own, r.shifted(own, i, greatest));
-      }
-      flags |= steps.flags;
-      return result;
-    }
   };
-  SOFTAMP_HD Cursor at(uint64_t row) const {
-    if (r.gradient()) return {*this, row * r.classes, 0, 0};
-    return {*this, row * r.classes, r.rows[row].greatest, r.rows[row].log_sum};
+
+  SOFTAMP_HD bool two() const { return losses || r.gradient(); }
+  SOFTAMP_HD uint64_t base(uint64_t row) const { return row * r.classes; }
+  SOFTAMP_PRIMITIVE void load(const Eight& e, uint64_t j, Codes& codes) const {
+    r.load(r.x, e, j, codes.x);
+    if (two()) r.load(r.second, e, j, codes.second);
+  }
+  SOFTAMP_HD Shared at(uint64_t row) const {
+    if (r.gradient()) return {0, 0};
+    return {r.rows[row].greatest, r.rows[row].log_sum};
+  }
+  SOFTAMP_HD float term(Shared of, Codes& codes, uint64_t, uint64_t, uint32_t& flags) const {
+    const Semantics& s = r.semantics();
+    Steps steps, own;  // own: a difference that overflows counts for its own output
+    float result = r.x.enter_code(r.gradient() ? steps.flags : own.flags, codes.x.take(), s);
+    const float second = two() ? r.second.enter_code(steps.flags, codes.second.take(), s) : 0;
+    if (losses)
+      result = steps.mul(second, steps.sub(of.log_sum, steps.sub(result, of.greatest)));
+    else if (r.kind == SoftmaxKind::kGradient)
+      result = steps.mul(second, result);
+    else if (r.kind == SoftmaxKind::kLogGradient)
+      result = second;
+    else
+      result = kernel::detail::exponential(own, own.sub(result, of.greatest));
+    flags |= steps.flags;
+    return result;
   }
   SOFTAMP_HD float add(float a, float b, uint64_t, uint64_t, uint32_t& flags) const { return add_telling(a, b, flags); }
   SOFTAMP_HD float empty() const { return 0; }
+
+  struct Fast {
+    float sum[kGroup];
+    Shared of;
+    bool rare;
+  };
+  SOFTAMP_PRIMITIVE void load_vectors(const Eight& e, uint64_t j, Ahead& codes) const {
+    codes.x.load(r.x, e.base + j, kGroup, true);
+    if (two()) codes.second.load(r.second, e.base + j, kGroup, true);
+  }
+  SOFTAMP_PRIMITIVE Fast fast(const Eight& e, uint64_t) const {
+    Fast f{};
+    for_group([&](unsigned i) { f.sum[i] = -0.0f; });
+    f.of = at(e.output);
+    return f;
+  }
+  SOFTAMP_PRIMITIVE void fold(Fast& f, const Eight&, const Ahead& codes, uint64_t) const {
+    float x[kGroup], term[kGroup];
+    codes.x.values(r.x, x, f.rare);
+    f.rare |= any_not_finite(x);
+    if (two()) {
+      codes.second.values(r.second, term, f.rare);
+      if (losses)
+        for_group([&](unsigned i) { term[i] = mul_rn(term[i], sub_rn(f.of.log_sum, sub_rn(x[i], f.of.greatest))); });
+      else if (r.kind == SoftmaxKind::kGradient)
+        for_group([&](unsigned i) { term[i] = mul_rn(term[i], x[i]); });
+    } else {
+      for_group([&](unsigned i) { term[i] = math::exp(math::Float(sub_rn(x[i], f.of.greatest))).value; });
+    }
+    for_group([&](unsigned i) { f.sum[i] = add_rn(f.sum[i], term[i]); });
+  }
+  SOFTAMP_PRIMITIVE bool settled(const Fast& f) const { return !f.rare && !any_not_finite(f.sum); }
+  SOFTAMP_PRIMITIVE float sum(const Fast& f, unsigned i) const { return f.sum[i]; }
 };
 
 struct SumFinish {
@@ -226,16 +296,18 @@ class SoftmaxKernel final : public OpKernel {
                            static_cast<Row*>(call.scratch),
                            call.environment};
     void* const scratch = static_cast<char*>(call.scratch) + rows_bytes();
+    const bool vectors =
+        detail::fit_vectors(rows.x, n_.classes) && (!two || detail::fit_vectors(rows.second, n_.classes));
     const Writer writer(n_.type, s, call.status != nullptr);
     const int port = n_.entropy() ? 1 : 0;
     if (!n_.gradient())
-      launch_tree_sum(call, "softmax_greatest", shape_, scratch, GreatestOfRow{rows},
+      launch_tree_sum(call, "softmax_greatest", shape_, vectors, scratch, GreatestOfRow{rows},
                       GreatestFinish{rows, call.refusal});
     SumFinish finish{rows, false, writer.on(n_.entropy() ? call.out[0] : nullptr), call.status};
-    launch_tree_sum(call, "softmax_sum", shape_, scratch, SumOfRow{rows, false}, finish);
+    launch_tree_sum(call, "softmax_sum", shape_, vectors, scratch, SumOfRow{rows, false}, finish);
     if (n_.kind == SoftmaxKind::kDense) {
       finish.losses = true;
-      launch_tree_sum(call, "softmax_loss", shape_, scratch, SumOfRow{rows, true}, finish);
+      launch_tree_sum(call, "softmax_loss", shape_, vectors, scratch, SumOfRow{rows, true}, finish);
     }
     launch_rounding(call, "softmax", n_.rows * n_.classes, static_cast<uint32_t>(port), writer.on(call.out[port]),
                     rows.x, rows.second, SoftmaxOutput{rows});

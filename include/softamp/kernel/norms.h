@@ -68,10 +68,11 @@ struct Moments {
 
 namespace detail {
 
-/// fp16 steps with the narrow policy's rounding.
+/// fp16 steps with the narrow policy's rounding. `Draws`: Environment, or what has its semantics and draw().
+template <class Draws>
 struct HalfSteps {
   Steps& steps;
-  const Environment& e;
+  const Draws& e;
   uint64_t group;
 
   SOFTAMP_HD uint32_t word(uint32_t site, uint64_t p) const {
@@ -93,6 +94,8 @@ struct HalfSteps {
     return note(finish(FloatFormat::fp16(), quotient, own.flags, e.semantics, word(site, p)));
   }
 };
+template <class Draws>
+HalfSteps(Steps&, const Draws&, uint64_t) -> HalfSteps<Draws>;
 
 SOFTAMP_HD inline Moments half_moments(Steps& steps, const Elements& x, const NormShape& shape, uint64_t group,
                                        bool stable, const Environment& e) {

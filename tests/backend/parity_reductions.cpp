@@ -1,6 +1,7 @@
 // Reductions over axes of every kind: outputs whose elements are neighbours, whose outputs are, neither; counts around
 // the blocks and lanes of the tree; every dtype, special values, accumulators.
 #include <algorithm>
+#include <optional>
 
 #include "parity.h"
 #include "softamp/graph/operation.h"
@@ -23,12 +24,13 @@ Tensor elements_of(DType type, const Shape& shape, bool plain) {
   return type == DType::kInt32 ? integers(shape, 1, INT32_MIN, INT32_MAX) : floats(type, shape, 1, plain);
 }
 
+/// `all`: the elements are this number, each.
 void reduce(Suite& suite, const Setting& setting, const char* op, DType type, const Axes& a, bool plain,
-            Attributes attributes) {
+            Attributes attributes, std::optional<double> all = std::nullopt) {
   const bool over_axes = attributes.contains("axes");
   const std::string name = std::string(op) + " " + name_of(type) + " " + a.shape.text() + " over " + text_of(a.axes) +
                            (attributes.contains("accumulator") ? " half" : "") + (plain ? " plain " : " ") +
-                           setting.name;
+                           (all ? "all " + std::to_string(*all) + " " : "") + setting.name;
   if (!suite.wants(name)) return;
   Case c;
   c.name = name;
@@ -36,7 +38,7 @@ void reduce(Suite& suite, const Setting& setting, const char* op, DType type, co
   if (over_axes) attributes["axes"] = a.axes;
   b.add(op, {b.placeholder("x", type, a.shape)}, std::move(attributes));
   c.graph = b.build();
-  c.feeds.emplace("x", elements_of(type, a.shape, plain));
+  c.feeds.emplace("x", all ? Tensor::full(type, a.shape, *all) : elements_of(type, a.shape, plain));
   c.options = setting.options;
   suite.run(c);
 }
@@ -102,6 +104,15 @@ void reductions(Suite& suite) {
                                  Shape{1025, 2}, Shape{0, 4}, Shape{8, 0}, Shape{7000, 1}})
         for (const bool plain : {false, true}) reduce(suite, setting, "BiasAddGrad", type, {shape, {}}, plain, {});
     }
+    // A sum that begins with +0 has another sign; numbers that some settings take as zeros add up to something.
+    for (const DType type : {kFloat16, kBFloat16, kFloat32})
+      for (const double all : {-0.0, 0x1p-130})
+        for (const char* op : {"Sum", "Max", "Min", "L2Loss", "BiasAddGrad"})
+          for (const Axes& a : {Axes{Shape{40, 64}, {0}}, Axes{Shape{3, 1088}, {1}}}) {
+            Attributes attributes;
+            if (op != std::string("L2Loss") && op != std::string("BiasAddGrad")) attributes["axes"] = a.axes;
+            reduce(suite, setting, op, type, a, true, attributes, all);
+          }
     for (const DType type : {kFloat16, kBFloat16, kFloat32, kFloat64})
       for (const Shape& shape : {Shape{}, Shape{large(suite, setting)}, Shape{25, 2, 50}})
         for (const bool plain : {false, true}) reduce(suite, setting, "L2Loss", type, {shape, {}}, plain, {});

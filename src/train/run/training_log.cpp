@@ -10,7 +10,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "src/files/output_file.h"
 #include "src/files/place.h"
 #include "src/report/newer_file.h"
 #include "src/report/read_json.h"
@@ -21,8 +20,6 @@ namespace softamp::train_detail {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr const char* kName = "the log";
 
 double number_of(const Json& json) {
   if (json.is_number()) return json.get<double>();
@@ -42,9 +39,7 @@ void note_loss(const Json& line, std::vector<double>& losses) {
 }  // namespace
 
 TrainingLog::TrainingLog(std::string file) : file_(std::move(file)) {
-  if (file_.empty()) return;
-  lock_.emplace(file_, kName);
-  if (!files::Place(file_).is_special()) files::OutputFile(file_, *lock_, kName);
+  if (!file_.empty()) out_.emplace(file_);
 }
 
 void TrainingLog::begin(const TrainSettings& settings, const std::vector<std::string>& warnings) {
@@ -88,24 +83,20 @@ void TrainingLog::go_on(const TrainSettings& settings, const std::vector<std::st
 
 /// Begins the file: line 1, and the next `keep` lines of `kept`. A crash in between loses nothing of the old one.
 void TrainingLog::start(const std::string& first_line, std::istream* kept, int64_t keep) {
-  if (!files::Place(file_).is_special()) {
-    files::OutputFile out(file_, *lock_, kName);
-    out.write(first_line + '\n');
+  out_->begin([&](const LogFile::Put& put) {
+    put(first_line);
     int64_t found = 0;
     for (std::string line; found < keep && std::getline(*kept, line) && !kept->eof(); ++found) {
       const Json json = read_json_or_discard(line);
       if (!json.is_object()) break;
       note_loss(json, kept_losses_);
-      out.write(line + '\n');
+      put(line);
     }
     if (kept && kept->bad()) fail(file_, std::string("cannot be read: ") + std::strerror(errno));
     if (found < keep)
       fail(file_, std::to_string(found) + " whole lines after line 1; expected the " + std::to_string(keep) +
                       " of the run up to its checkpoint");
-    out.commit();
-  }
-  out_.emplace(file_, kName);
-  if (files::Place(file_).is_special()) out_->append(first_line + '\n');
+  });
 }
 
 std::string TrainingLog::first_line(const TrainSettings& settings, const std::vector<std::string>& warnings) const {
@@ -124,7 +115,7 @@ void TrainingLog::add(std::string line) {
 
 /// A line is complete in the file before the run continues, so that readers, and a crash, find only complete lines.
 void TrainingLog::write_out() {
-  for (; !waiting_.empty(); waiting_.pop_front()) out_->append(waiting_.front() + '\n');
+  for (; !waiting_.empty(); waiting_.pop_front()) out_->line(waiting_.front());
 }
 
 void TrainingLog::synchronise() {

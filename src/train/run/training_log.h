@@ -16,8 +16,7 @@
 #include <vector>
 
 #include "softamp/train/training_run.h"
-#include "src/files/appended_file.h"
-#include "src/files/file_lock.h"
+#include "src/train/run/log_file.h"
 
 namespace softamp::train_detail {
 
@@ -57,8 +56,7 @@ class TrainingLog {
   std::string first_line(const TrainSettings& settings, const std::vector<std::string>& warnings) const;
 
   std::string file_;
-  std::optional<files::FileLock> lock_;
-  std::optional<files::AppendedFile> out_;
+  std::optional<LogFile> out_;  ///< none: no file
   std::deque<std::string> waiting_;
   int64_t lines_ = 0, lines_before_ = 0;
   std::vector<double> kept_losses_;

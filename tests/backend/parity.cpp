@@ -142,9 +142,7 @@ void Suite::run(const Case& c) {
     what = error.what();
   }
   if (what.empty()) return;
-  ++report_.failed;
-  report_.differences.push_back(c.name + ": " + what);
-  std::printf("DIFFERS %s\n", report_.differences.back().c_str());
+  differs(c.name + ": " + what);
 }
 
 void Suite::digest(const std::string& text) { report_.digest = digest_of(text, report_.digest); }
@@ -155,9 +153,14 @@ void Suite::note(const std::string& name, const std::string& difference, uint64_
   ++report_.cases;
   report_.elements += elements;
   if (difference.empty()) return;
+  differs(name + ": " + difference);
+}
+
+void Suite::differs(std::string text) {
+  std::printf("DIFFERS %s\n", text.c_str());
+  std::fflush(stdout);  // a later case may end the program
   ++report_.failed;
-  report_.differences.push_back(name + ": " + difference);
-  std::printf("DIFFERS %s\n", report_.differences.back().c_str());
+  report_.differences.push_back(std::move(text));
 }
 
 std::string difference_of(const Tensor& expected, const Tensor& found) { return difference(expected, found); }

@@ -60,6 +60,7 @@ class Suite {
   Report report_;
 
   void digest(const std::string& text);
+  void differs(std::string text);
 };
 
 /// Count, first index, both bit patterns and a histogram of distances (N429); empty where equal.

@@ -171,10 +171,22 @@ void run_resnet(Suite& suite) {
       }
 }
 
-/// Sums over more places than a partial has, and tensors without elements.
+/// Sums over more places than a partial has, eight products of which the last is of another line, and tensors without
+/// elements.
 void run_edges(Suite& suite) {
   for (const Setting& setting : settings()) {
     for (const char* partials : {"half", "float"}) {
+      Geometry column;
+      if (partials[0] == 'f') column.type = DType::kFloat32;
+      column.batch = 2;
+      column.height = 5;
+      column.width = 8;
+      column.kernel_h = 3;
+      column.channels = 7;
+      column.out = 8;
+      column.same = false;
+      run_geometry(suite, column, setting, setting.options, std::string("column ") + partials, Values::kPlain, 20,
+                   partials, 1);
       Geometry g;
       if (partials[0] == 'f') g.type = DType::kFloat32;  // the order of partials shows
       g.batch = 3;

@@ -111,23 +111,31 @@ TEST_F(ExecutorOnBoth, EffectsVariablesStatisticsTimesAndMemory) {
   EXPECT_TRUE(contains(text, "the sum: ")) << text;
 }
 
-TEST_F(ExecutorOnBoth, WhatNobodyLooksIntoIsRunAtOnceWithTheSameBits) {
-  said_on_both([](const std::string& backend) {
+TEST_F(ExecutorOnBoth, WhatNobodyLooksIntoIsRunAtOnceWithTheSameBitsAndFlags) {
+  const std::string text = said_on_both([](const std::string& backend) {
     GraphBuilder b;
     const Port x = b.placeholder("x", DType::kFloat16, {70});
     const Port v = b.add("VariableV2", {}, {{"dtype", DType::kFloat16}, {"shape", Shape{70}}}, "v");
     const Port next = b.add("AddV2", {v, x}, {}, "next");
+    b.add("Mul", {next, x}, {}, "product");
     b.add("Assign", {next}, {{"ref", std::string("v")}}, "assign");
-    const auto e = make_executor(b.build(), on(backend, true));
-    const Tensor x1 = halves({70}, 0.1, 0.01), x2 = halves({70}, 0.3, 0.001);
+    ExecutorOptions o = on(backend, true);
+    o.status = true;
+    const auto e = make_executor(b.build(), o);
+    const Tensor x1 = halves({70}, 0.1, 0.01), x2 = halves({70}, 0.3, 0.001), large = halves({70}, 200, 2);
     std::string all;
     for (int step = 0; step < 6; ++step) {  // other feeds in the places that a recording names
-      const std::vector<Feed> feeds = {{"x", step % 2 ? &x1 : &x2}};
-      all += text_of(e->run(feeds, std::vector<std::string>{"next"}).values);
-      if (step == 3) e->set_variable("v", x1);
+      const std::vector<Feed> feeds = {{"x", step == 1 || step == 3 ? &large : step % 2 ? &x1 : &x2}};
+      const RunResult r = e->run(feeds, std::vector<std::string>{"next", "product"});
+      all += "step " + std::to_string(step) + " flags " + std::to_string(r.flags) + "\n" + text_of(r.values);
+      if (step == 1 || step == 3) e->set_variable("v", x1);
     }
     return all + hash_text(e->variable("v").data(), 140);
   });
+  const auto overflow = std::to_string(kOverflow);
+  for (const char* step : {"0 flags 0", "2 flags 0", "4 flags 0", "5 flags 0"})
+    EXPECT_TRUE(contains(text, std::string("step ") + step + "\n")) << text;
+  EXPECT_TRUE(contains(text, "step 1 flags " + overflow) && contains(text, "step 3 flags " + overflow)) << text;
 }
 
 /// The second operation divides by 0 at element 5 and overflows at element 3.

@@ -20,6 +20,8 @@ MISFITS = [
     ("a header that the test does not include", {"test": "tests/engine/buffer_plan_test.cpp"}, 1,
      "none of tests/engine/buffer_plan_test.cpp includes include/softamp/numerics/status.h"),
     ("a field that is not known", {"colour": "red"}, 1, "unknown ['colour']"),
+    ("an order that is not known", {"order": "sideways"}, 1, "expected forwards or backwards"),
+    ("a signal that no trap is", {"signal": "SIGINT"}, 1, "expected SIGILL or SIGSEGV"),
     ("a bug that is caught", {}, 0, "caught by Status.RegisterBits"),
 ]
 # id, changes to the good bug, what the line of this bug must say; all are run together
@@ -27,6 +29,7 @@ RUNS = [
     ("caught", {}, "caught by Status.RegisterBits"),
     ("changes_nothing", {"replace": "kInv = 1, kDiv0 = 2"}, "NOT CAUGHT"),
     ("unseen_by_its_test", {"filter": "Status.MergesInAnyOrder"}, "NOT CAUGHT"),
+    ("fails_without_its_trap", {"signal": "SIGILL"}, "NOT CAUGHT"),
     ("no_such_test", {"filter": "Status.Nothing"}, "NOT CAUGHT"),
     ("does_not_compile", {"replace": "kInv = , kDiv0 = 2"}, "does not compile"),
     ("compiles", {"compile_error": "static assertion failed"}, "it compiles"),

@@ -3,7 +3,7 @@
 import tempfile
 
 from texts import Wrong, runs_the_command
-from workshop import PROGRAM, Workshop
+from workshop import PROGRAM, Workshop, sources_of
 
 
 def tried(link, *arguments):
@@ -25,17 +25,17 @@ def problems(bugs, options):
                 found.append(f"the build does not compile {source}")
         objects = {}
         for test in sorted({bug["test"] for bug in bugs}):
-            unit = workshop.units.get(test)
-            if unit is None:
+            units = {workshop.units[source] for source in sources_of(test, workshop.units)}
+            if not units:
                 found.append(f"the build does not compile {test}")
-            elif not unit.object.is_file():
+            elif not all(unit.object.is_file() for unit in units):
                 found.append(f"{test} is not built; build all targets first")
             else:
-                objects[test] = unit.object
+                objects[test] = [unit.object for unit in units]
         # All at once, since that is quick; one by one only to say which it is. Tests may use the same names.
-        if tried(workshop.link_test, "all", sorted(set(objects.values()))):
-            for test, tester in objects.items():
-                wrong = tried(workshop.link_test, "one", [tester])
+        if tried(workshop.link_test, "all", sorted(set().union(*objects.values()))):
+            for test, testers in objects.items():
+                wrong = tried(workshop.link_test, "one", testers)
                 found += [f"{test}: {wrong}"] if wrong else []
         if any(runs_the_command(test) for test in objects):
             wrong = tried(workshop.link_command, "all")

@@ -18,8 +18,13 @@ A table bugs/*.json is a list of objects:
     test, filter   the source file of the test, and the gtest filter that must fail
     why            one sentence: how the test notices
     sources        optional, for a header: sources of the library that are compiled with the changed header. A changed
-                   .cpp is always compiled, and a test that includes the header is so in any case
+                   .cpp or .cu is always compiled, and a test that includes the header is so in any case
     compile_error  optional: the bug must not compile, and this text is in what the compiler says
+    order          optional: "backwards", the order in which the serial grid runs blocks and threads [=forwards]
+    signal         optional: the kernel must end the program by it: SIGILL (a trap), SIGSEGV
+
+A .cu is compiled by itself as tests/serial_grid compiles it, and linked before that library. Its test is one of that
+folder; or tests/serial_grid/parity.cpp, whose filter is a family and, behind a blank, a part of its cases' names.
 
 The changed file alone is written to a folder that comes first on the include path. What is compiled is linked before
 the libraries; a test that runs the command gets a command that is linked in the same way. Each test must also pass

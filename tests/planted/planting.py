@@ -5,31 +5,45 @@ import re
 import tempfile
 
 from tables import plans_of
-from texts import ROOT, Wrong, mutated, selected
+from texts import ROOT, Wrong, is_parity, mutated, selected
 from workshop import Workshop
 
 FEW = 3  # so many bugs are planted sooner without precompiled headers
 
 
-def build(workshop, plan, name, gtest_filter, sources=(), tester=None):
+def build(workshop, plan, name, gtest_filter, sources=(), testers=()):
     """The test's program, with `sources` compiled anew."""
     changed = [workshop.compile_source(name, source) for source in sources]
     flags = []
     if plan.command:
         command = workshop.link_command(name, sources, changed)
         flags, changed = ["-USOFTAMP_PROGRAM", f'-DSOFTAMP_PROGRAM="{command}"'], []
-    tester = tester or workshop.tester(name, plan.test, gtest_filter, flags)
-    return workshop.link_test(name, [tester, *changed])
+    testers = testers or [workshop.tester(name, plan.test, gtest_filter, flags)]
+    return workshop.link_test(name, [*changed, *testers])
+
+
+def command_of(plan, program, test_filter):
+    """How a test is run: the command, and its environment."""
+    if is_parity(plan.test):
+        family, _, cases = test_filter.partition(" ")
+        return [program, family, cases], {"SOFTAMP_SERIAL_GRID": plan.order}
+    return [program, f"--gtest_filter={test_filter}"], {}
 
 
 def passes(workshop, plan):
     """Requires that the test passes without a bug, and that every filter selects something."""
     if plan.sharing():
-        plan.tester = workshop.built_tester(plan.test) or workshop.tester(plan.name(), plan.test, plan.filter)
-    program = build(workshop, plan, plan.name(), plan.filter, tester=plan.tester)
-    code, said, _ = workshop.execute([program, f"--gtest_filter={plan.filter}"])
+        plan.testers = workshop.built_testers(plan.test)
+        if is_parity(plan.test) and not plan.testers:
+            raise Wrong(f"{plan.test} is not built, or older than its sources; build all targets first")
+        plan.testers = plan.testers or [workshop.tester(plan.name(), plan.test, plan.filter)]
+    program = build(workshop, plan, plan.name(), plan.filter, testers=plan.testers)
+    command, settings = command_of(plan, program, plan.filter)
+    code, said, _ = workshop.execute(command, settings=settings)
     if code != 0:
         raise Wrong(f"{plan.test} fails without any bug:\n{said[-3000:]}")
+    if is_parity(plan.test):
+        return f"passes {plan.filter}"
     ran = re.findall(r"^\[ RUN      \] (\S+)", said, re.MULTILINE)
     for pattern in {bug["filter"] for bug in plan.runs()}:
         if not any(selected(name, pattern) for name in ran):
@@ -49,9 +63,10 @@ def catches(workshop, plan, bug):
                 return "caught by the compiler"
             raise Wrong(f"it fails to compile otherwise, expected {bug['compile_error']!r}:\n{problem}") from problem
         raise Wrong(f"it compiles, expected {bug['compile_error']!r}")
-    tester = plan.tester if bug in plan.sharing() else None
-    program = build(workshop, plan, name, bug["filter"], bug.get("sources", ()), tester)
-    return f"caught by {workshop.first_failure([program, '--gtest_filter=' + bug['filter']])}"
+    testers = plan.testers if bug in plan.sharing() else ()
+    program = build(workshop, plan, name, bug["filter"], bug.get("sources", ()), testers)
+    command, settings = command_of(plan, program, bug["filter"])
+    return f"caught by {workshop.first_failure(command, settings, bug.get('signal'))}"
 
 
 def report(workshop, kind, name, brief, function, *arguments):

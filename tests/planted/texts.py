@@ -44,6 +44,12 @@ def closure(name):
     return frozenset(found)
 
 
+def is_parity(test):
+    """Whether a test is the parity suite on the serial grid. Its filter is a family and, behind a blank, a part of its
+    cases' names; it is no gtest."""
+    return "tests/backend/parity_main.h" in closure(test)
+
+
 def runs_the_command(test):
     return any("SOFTAMP_PROGRAM" in text_of(name) for name in closure(test))
 

@@ -1,5 +1,6 @@
 """Compiles and links tests in a temporary folder, against the repository with one file changed, and runs them."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -10,7 +11,7 @@ import signal
 import subprocess
 import threading
 
-from texts import ROOT, Wrong, closure, trimmed
+from texts import ROOT, Wrong, closure, is_parity, trimmed
 
 FLAGS = ["-std=c++20", "-O1", "-ffp-contract=off", "-fno-fast-math", "-w"]
 # Compiled once for all: gtest's headers, and those of the standard library that take longest.
@@ -31,6 +32,11 @@ class Unit:
         # Definitions, instruction sets and foreign include folders.
         self.sets = [word for word in words if word.startswith("-m")]
         self.flags = [word for word in words if word.startswith("-D")]
+        # The kernels, compiled for the host; they have traps of their own.
+        self.serial_grid = "-Dcuda=serial_grid" in words
+        if self.serial_grid:
+            self.sets += [word for word in words if word.startswith("-fsanitize")]
+        self.for_gpu = "cu" in words[words.index("-x") + 1 :][:1] if "-x" in words else False
         self.interposable = "-fPIC" in words
         # The command of a minimal build, of the same sources with headers of its own.
         self.minimal = any(word.endswith("/src/minimal/packages") for word in words)
@@ -45,6 +51,16 @@ class Unit:
         """The sources that it includes, as a batch does."""
         text = self.path.read_text() if self.path.is_file() else ""
         return of_repository(ROOT / part for part in UNIT_PART.findall(text))
+
+
+def sources_of(test, units):
+    """The sources of a test: its own, and all files of the parity suite."""
+    suite = [source for source in units if source.startswith("tests/backend/parity")] if is_parity(test) else []
+    return [source for source in [test, *suite] if source in units]
+
+
+def changed_at(file):
+    return (ROOT / file).stat().st_mtime
 
 
 def of_repository(paths):
@@ -63,10 +79,12 @@ class Workshop:
         if not commands.is_file():
             raise Wrong(f"there is no {commands}; expected a build folder configured with tests")
         self.units = {}  # by source
-        units = [unit for unit in map(Unit, json.loads(commands.read_text())) if not unit.minimal]
-        for parts_of in (Unit.itself, Unit.parts):  # its own compilation goes before a batch
+        units = map(Unit, json.loads(commands.read_text()))
+        units = [unit for unit in units if not unit.minimal and not unit.for_gpu]
+        # What tests can run of cuda/ goes first; the compilation of a file by itself goes before a batch.
+        for of_grid, parts_of in itertools.product((True, False), (Unit.itself, Unit.parts)):
             for unit in units:
-                for part in parts_of(unit):
+                for part in parts_of(unit) if unit.serial_grid == of_grid else ():
                     self.units.setdefault(part, unit)
 
     def unit_of(self, source):
@@ -74,11 +92,13 @@ class Workshop:
             raise Wrong(f"the build does not compile {source}")
         return self.units[source]
 
-    def execute(self, command, until=None):
-        """Runs a command to its end, or to the first line of which until(line) holds: exit code, output, that line."""
+    def execute(self, command, until=None, settings=()):
+        """Runs a command to its end, or to the first line of which until(line) holds: exit code, output, that line.
+        `settings`: of its environment."""
         lines, stopped = [], None
         with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, errors="replace", start_new_session=True) as run:
+                              text=True, errors="replace", start_new_session=True,
+                              env=os.environ | dict(settings)) as run:
             late = threading.Event()
 
             def stop():
@@ -142,7 +162,7 @@ class Workshop:
         prelude = () if unit.sets else self.prelude  # it would not fit with other instruction sets
         target = overlay / f"{len(list(overlay.glob('*.o')))}.o"
         options = [*FLAGS, *prelude, *unit.flags, *unit.sets, *folders, *flags]
-        self.check([self.compiler, *options, "-c", path, "-o", target], f"{source} does not compile")
+        self.check([self.compiler, *options, "-x", "c++", "-c", path, "-o", target], f"{source} does not compile")
         return target
 
     def compile_source(self, name, source):
@@ -163,13 +183,16 @@ class Workshop:
         """The object of a test, with no more than the filter selects."""
         return self.compile(name, test, self.put(name, test, trimmed(test, gtest_filter)), flags)
 
-    def built_tester(self, test):
-        """The object that the build made of a test by itself; None if there is none, or something is newer."""
-        unit = self.units.get(test)
-        if unit is None or unit.path != ROOT / test or not unit.object.is_file():
-            return None
-        newest = max((ROOT / file).stat().st_mtime for file in closure(test))
-        return unit.object if unit.object.stat().st_mtime >= newest else None
+    def built(self, unit):
+        """Whether the object that the build made of a unit is there, and nothing is newer."""
+        parts = unit.itself() + unit.parts()
+        files = frozenset().union(*map(closure, parts))
+        return unit.object.is_file() and unit.object.stat().st_mtime >= max(map(changed_at, files))
+
+    def built_testers(self, test):
+        """The objects that the build made of a test; None if there are none, or something is newer."""
+        units = {self.units[source] for source in sources_of(test, self.units)}
+        return [unit.object for unit in units] if units and all(map(self.built, units)) else None
 
     def link_test(self, name, objects, options=()):
         program = self.overlay(name) / "test"
@@ -185,16 +208,22 @@ class Workshop:
                    "the command does not link")
         return command
 
-    def first_failure(self, command):
-        """The name of the first test that fails; nothing is run after it."""
+    def first_failure(self, command, settings, ends_by):
+        """The name of the first test that fails; nothing is run after it. `ends_by`: the signal that must end the test,
+        or None."""
         running = []
 
         def fails(line):
             if line.startswith("[ RUN "):
                 running.append(line.split()[-1])
+            if line.startswith("DIFFERS "):  # the parity suite
+                running.append(line[len("DIFFERS ") :].split(":")[0])
+                return True
             return bool(running) and line.endswith(": Failure\n")
 
-        code, said, failure = self.execute(command, fails)
-        if failure is None:
+        code, said, failure = self.execute(command, fails, settings)
+        if ends_by and code == -signal.Signals[ends_by]:
+            return ends_by
+        if failure is None or ends_by:
             raise Wrong(f"NOT CAUGHT, exit code {code}:\n" + "".join(said.splitlines(True)[-20:]))
         return running[-1]

@@ -1,7 +1,7 @@
 // Operations that move elements, against memcpy's byte rate in the same run.
 //
 // x_memcpy is the ratio of bytes read and written per second to those of a memcpy by as many threads; the outputs have
-// 2^27 elements of 16 bits, past the cache. A gather reads rows of 256 bytes at random.
+// 2^28 bytes (or nearly), past the cache. A gather reads rows of 256 bytes at random.
 #include <memory>
 #include <random>
 
@@ -79,12 +79,19 @@ void add_job(const std::string& what, const std::string& op, std::vector<TensorT
 
 int main(int argc, char** argv) {
   const DType half = DType::kFloat16;
-  add_job("Transpose 16384 x 8192", "Transpose", {{half, {16384, 8192}}}, {{"perm", Ints{1, 0}}}, 0);
-  add_job("Transpose NHWC to NCHW", "Transpose", {{half, {128, 128, 128, 64}}}, {{"perm", Ints{0, 3, 1, 2}}}, 0);
+  const Ints swap{1, 0};
+  add_job("Transpose 16384 x 8192", "Transpose", {{half, {16384, 8192}}}, {{"perm", swap}}, 0.6);
+  add_job("Transpose 16383 x 8191", "Transpose", {{half, {16383, 8191}}}, {{"perm", swap}}, 0);
+  add_job("Transpose float32 8192 x 8192", "Transpose", {{DType::kFloat32, {8192, 8192}}}, {{"perm", swap}}, 0.6);
+  add_job("Transpose bool 16384 x 16384", "Transpose", {{DType::kBool, {16384, 16384}}}, {{"perm", swap}}, 0.6);
+  add_job("Transpose NHWC to NCHW", "Transpose", {{half, {128, 128, 128, 64}}}, {{"perm", Ints{0, 3, 1, 2}}}, 0.6);
+  add_job("Transpose heads of 64", "Transpose", {{half, {64, 2048, 16, 64}}}, {{"perm", Ints{0, 2, 1, 3}}}, 0.6);
   add_job("ConcatV2 of rows of 64 KiB", "ConcatV2", {{half, {2048, 32768}}, {half, {2048, 32768}}}, {{"axis", 1}}, 0.6);
+  add_job("ConcatV2 of rows of 128 bytes", "ConcatV2", {{half, {1 << 20, 64}}, {half, {1 << 20, 64}}}, {{"axis", 1}},
+          0.6);
   add_job("Slice of rows of 4 KiB", "Slice", {{half, {65536, 4096}}},
-          {{"begin", Ints{0, 17}}, {"size", Ints{-1, 2048}}}, 0);
-  add_job("Pad of images", "Pad", {{half, {512, 62, 62, 64}}}, {{"paddings", Ints{0, 0, 1, 1, 1, 1, 0, 0}}}, 0);
-  add_job("GatherV2 of rows of 256 bytes", "GatherV2", {{half, {1 << 20, 128}}, {DType::kInt32, {1 << 20}}}, {}, 0);
+          {{"begin", Ints{0, 17}}, {"size", Ints{-1, 2048}}}, 0.6);
+  add_job("Pad of images", "Pad", {{half, {512, 62, 62, 64}}}, {{"paddings", Ints{0, 0, 1, 1, 1, 1, 0, 0}}}, 0.6);
+  add_job("GatherV2 of rows of 256 bytes", "GatherV2", {{half, {1 << 20, 128}}, {DType::kInt32, {1 << 20}}}, {}, 0.6);
   return run(argc, argv);
 }

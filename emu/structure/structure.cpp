@@ -4,6 +4,7 @@
 #include "emu/parallel.h"
 #include "emu/stop_check.h"
 #include "emu/structure/copy_box.h"
+#include "emu/structure/line_writer.h"
 #include "emu/structure/structure_index.h"
 #include "softamp/engine/structure_maps.h"
 #include "softamp/graph/operation.h"
@@ -23,7 +24,9 @@ class CopyKernel final : public OpKernel {
     if (call.in[0] == call.out[0]) return;
     const std::byte* in = static_cast<const std::byte*>(call.in[0]);
     std::byte* out = static_cast<std::byte*>(call.out[0]);
-    auto body = [&](size_t begin, size_t end, size_t) { std::memcpy(out + begin, in + begin, end - begin); };
+    auto body = [&](size_t begin, size_t end, size_t) {
+      LineWriter(out + begin, bytes_ > kCopyStreamFrom).put(in + begin, end - begin);
+    };
     parallel_ranges(bytes_, size_t{1} << 18, 64, threads_, body);
   }
 
@@ -52,17 +55,26 @@ class MapKernel final : public OpKernel {
         element_(size_of(c.inputs[0].dtype)),
         threads_(c.settings.threads),
         reference_(c.settings.reference) {
-    for (const TensorType& output : c.node.outputs) elements_.push_back(output.shape.elements());
+    for (const TensorType& output : c.node.outputs) {
+      elements_.push_back(output.shape.elements());
+      streams_.push_back(output.bytes() > kCopyStreamFrom);
+    }
     for (const MapUse& use : maps_.uses) boxes_.emplace_back(use.map, element_);
   }
 
   void run(const OpCall& call) const override {
     if (reference_) return run_reference(call);
-    // Boxes do not overlap; if they leave gaps, everything is filled first.
-    if (maps_.filled && boxes_[0].elements() != elements_[0])
+    // Boxes do not overlap; if they leave gaps, these are filled as the rows between them are written, or everything is
+    // filled first.
+    if (maps_.filled && boxes_[0].elements() != elements_[0]) {
+      if (boxes_[0].rows())
+        return boxes_[0].run_filling(call.in[0], call.out[0], threads_, streams_[0], maps_.fill, elements_[0]);
       fill(call.out[0], element_, elements_[0], maps_.fill, threads_);
-    for (size_t i = 0; i < boxes_.size(); ++i)
-      boxes_[i].run(call.in[maps_.uses[i].input], call.out[maps_.uses[i].output], threads_);
+    }
+    for (size_t i = 0; i < boxes_.size(); ++i) {
+      const MapUse& use = maps_.uses[i];
+      boxes_[i].run(call.in[use.input], call.out[use.output], threads_, streams_[use.output]);
+    }
   }
 
  private:
@@ -86,6 +98,7 @@ class MapKernel final : public OpKernel {
   StructureMaps maps_;
   std::vector<CopyBox> boxes_;
   std::vector<int64_t> elements_;
+  std::vector<uint8_t> streams_;  // per output: whether stores bypass the caches
   size_t element_;
   int threads_;
   bool reference_;

@@ -5,10 +5,15 @@
 
 #include "emu/parallel.h"
 #include "emu/stop_check.h"
+#include "emu/structure/line_writer.h"
 #include "softamp/engine/index_node.h"
 
 namespace softamp::emu {
 namespace {
+
+constexpr size_t kAheadRowBytes = 4096;  // asked for ahead, a row by its first line: the machine fetches what follows
+constexpr size_t kStreamRowBytes =
+    2048;  // shorter rows, which lie anywhere, are written through the caches: reading them is what takes time
 
 class GatherKernel final : public OpKernel {
  public:
@@ -22,11 +27,17 @@ class GatherKernel final : public OpKernel {
     if (row == 0) return;
     const std::byte* in = static_cast<const std::byte*>(call.in[0]);
     std::byte* out = static_cast<std::byte*>(call.out[0]);
+    const bool stream = row >= kStreamRowBytes && static_cast<size_t>(n_.outer) * indices * row > kCopyStreamFrom;
+    const size_t ahead = std::max<size_t>(1, kAheadRowBytes / row);
     auto body = [&](size_t begin, size_t end, size_t) {
       size_t o = begin / indices, i = begin % indices;
+      const auto source = [&](size_t at) {
+        return in + (o * static_cast<size_t>(n_.extent) + static_cast<size_t>(index[at])) * row;
+      };
+      LineWriter writer(out + begin * row, stream);
       for (size_t r = begin; r < end; ++r) {
-        const size_t from = o * static_cast<size_t>(n_.extent) + static_cast<size_t>(index[i]);
-        std::memcpy(out + r * row, in + from * row, row);
+        if (i + ahead < indices) __builtin_prefetch(source(i + ahead));
+        writer.put(source(i), row);
         if (++i == indices) i = 0, ++o;
       }
     };

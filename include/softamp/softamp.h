@@ -4,6 +4,7 @@
 #include "softamp/data/images.h"
 #include "softamp/data/npy.h"
 #include "softamp/data/sampler.h"
+#include "softamp/graph/attributes.h"
 #include "softamp/graph/device.h"
 #include "softamp/graph/einsum.h"
 #include "softamp/graph/executor.h"

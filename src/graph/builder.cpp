@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "src/graph/name_hash.h"
 #include "src/graph/node_check.h"
 
 namespace softamp {
@@ -16,11 +17,11 @@ GraphBuilder::Scope GraphBuilder::scope(std::string_view name) {
 
 /// The first of name, name_1, name_2, ... that is free. Does not try suffixes again that were tried before.
 std::string GraphBuilder::unique_name(std::string name) {
-  if (!graph_.index_.contains(name)) return name;
+  if (graph_.find(name) < 0) return name;
   int& last = last_suffix_[name];
   std::string candidate;
   do candidate = name + "_" + std::to_string(++last);
-  while (graph_.index_.contains(candidate));
+  while (graph_.find(candidate) >= 0);
   return candidate;
 }
 
@@ -38,8 +39,13 @@ Port GraphBuilder::add_named(std::string name, std::string_view op, std::vector<
     }
   }
   graph_detail::check_name(name);
-  if (graph_.index_.contains(name)) throw GraphError("the name '" + name + "' is taken; expected a new one");
+  if (graph_.find(name) >= 0) throw GraphError("the name '" + name + "' is taken; expected a new one");
   Node node{std::move(name), std::string(op), std::move(inputs), std::move(attributes), {}, 0};
+  graph_detail::complete_node(node, types_of(node));
+  return append(std::move(node));
+}
+
+std::vector<TensorType> GraphBuilder::types_of(const Node& node) const {
   std::vector<TensorType> types;
   types.reserve(node.inputs.size());
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -51,11 +57,32 @@ Port GraphBuilder::add_named(std::string name, std::string_view op, std::vector<
                        "; expected an output of a node that was added before");
     types.push_back(graph_.type(p));
   }
-  graph_detail::complete_node(node, types);
+  return types;
+}
+
+Port GraphBuilder::append(Node node) {
   const int number = graph_.size();
-  graph_.index_.emplace(node.name, number);
+  const size_t nodes = graph_.nodes_.size() + 1;
+  if (2 * nodes > graph_.places_.size()) graph_.reserve(2 * nodes);
+  const uint32_t hash = graph_detail::hash_of(node.name);
+  Graph::Place& place = graph_.place_of(node.name, hash);
+  if (place.node >= 0) throw GraphError("the name '" + node.name + "' is taken; expected a new one");
   graph_.nodes_.push_back(std::move(node));
+  place = {hash, number};
   return {number, 0};
+}
+
+Port GraphBuilder::add_copy(const Graph& from, int number, std::vector<Port> inputs) {
+  const Node& node = from.node(number);
+  bool same = inputs.size() == node.inputs.size();
+  for (size_t i = 0; same && i < inputs.size(); ++i) {
+    const Port p = inputs[i];
+    same = p.node >= 0 && p.node < graph_.size() && p.port >= 0 &&
+           static_cast<size_t>(p.port) < graph_.node(p.node).outputs.size() &&
+           graph_.type(p) == from.type(node.inputs[i]);
+  }
+  if (!same) return add_named(node.name, node.op, std::move(inputs), node.attributes);
+  return append({node.name, node.op, std::move(inputs), node.attributes, node.outputs, 0});
 }
 
 Port GraphBuilder::placeholder(std::string_view name, DType dtype, const Shape& shape) {

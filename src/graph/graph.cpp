@@ -1,7 +1,10 @@
 #include "softamp/graph/graph.h"
 
+#include <algorithm>
+#include <bit>
 #include <charconv>
 
+#include "src/graph/name_hash.h"
 #include "src/graph/nearest_name.h"
 
 namespace softamp {
@@ -27,9 +30,31 @@ DtypeMismatchError::DtypeMismatchError(std::string of_op, std::string of_input, 
       expected(wanted),
       node(std::move(at_node)) {}
 
+Graph::Place& Graph::place_of(std::string_view name, uint32_t hash) {
+  const size_t mask = places_.size() - 1;
+  for (size_t i = hash & mask;; i = (i + 1) & mask) {
+    Place& p = places_[i];
+    if (p.node < 0 || (p.hash == hash && nodes_[static_cast<size_t>(p.node)].name == name)) return p;
+  }
+}
+
+void Graph::reserve(size_t nodes) {
+  if (nodes > nodes_.capacity()) nodes_.reserve(nodes);
+  const size_t wanted = std::bit_ceil(2 * std::max<size_t>(nodes, 8));
+  if (wanted <= places_.size()) return;
+  std::vector<Place> old(wanted);
+  old.swap(places_);
+  for (const Place& p : old) {
+    if (p.node < 0) continue;
+    size_t i = p.hash & (wanted - 1);
+    while (places_[i].node >= 0) i = (i + 1) & (wanted - 1);
+    places_[i] = p;
+  }
+}
+
 int Graph::find(std::string_view name) const {
-  const auto it = index_.find(std::string(name));
-  return it == index_.end() ? -1 : it->second;
+  // Only reads: a place is found, or one that is free.
+  return places_.empty() ? -1 : const_cast<Graph*>(this)->place_of(name, graph_detail::hash_of(name)).node;
 }
 
 Port Graph::port(std::string_view text) const {

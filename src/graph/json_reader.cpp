@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <queue>
 #include <system_error>
+#include <unordered_map>
 
 #include "softamp/engine/float_environment.h"
 #include "softamp/graph/operation.h"
@@ -40,13 +41,10 @@ Json parse(std::string_view text, const JsonOptions& o) {
 
 void check_fields(const Json& object, std::initializer_list<const char*> known, const std::string& place) {
   for (const auto& [key, value] : object.items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     Nearest nearest(key);
-    bool good = false;
-    for (const char* name : known) {
-      good = good || key == name;
-      nearest.offer(name);
-    }
-    if (!good) fail_at(place, "unknown field '" + printable(key) + "'" + nearest.text());
+    for (const char* name : known) nearest.offer(name);
+    fail_at(place, "unknown field '" + printable(key) + "'" + nearest.text());
   }
 }
 
@@ -73,7 +71,9 @@ std::pair<std::string_view, int> split_port(std::string_view text) {
 
 std::vector<NodeEntry> read_entries(const Json& nodes, const JsonOptions& o) {
   std::vector<NodeEntry> entries;
-  std::map<std::string_view, int> numbers;
+  entries.reserve(nodes.size());
+  std::unordered_map<std::string_view, int> numbers;
+  numbers.reserve(nodes.size());
   for (const Json& node : nodes) {
     const std::string place = o.source + ": nodes[" + std::to_string(entries.size()) + "]: ";
     if (!node.is_object()) fail_at(place, "expected an object, found " + found(node));
@@ -150,11 +150,17 @@ std::vector<NodeEntry> read_entries(const Json& nodes, const JsonOptions& o) {
 
 /// Positions in the text, inputs before readers; among nodes that are ready, the first in the text comes first.
 std::vector<int> ordered(const std::vector<NodeEntry>& entries, const JsonOptions& o) {
-  std::vector<std::vector<int>> readers(entries.size());
-  std::vector<int> missing(entries.size(), 0), order;
+  // The readers of node n: begin[n] .. begin[n + 1] of `readers`.
+  std::vector<size_t> begin(entries.size() + 1, 0);
+  for (const NodeEntry& e : entries)
+    for (const Port p : e.inputs) ++begin[static_cast<size_t>(p.node) + 1];
+  for (size_t n = 1; n < begin.size(); ++n) begin[n] += begin[n - 1];
+  std::vector<int> readers(begin.back()), missing(entries.size(), 0), order;
+  order.reserve(entries.size());
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  std::vector<size_t> next(begin.begin(), begin.end() - 1);
   for (size_t i = 0; i < entries.size(); ++i) {
-    for (const Port p : entries[i].inputs) readers[static_cast<size_t>(p.node)].push_back(static_cast<int>(i));
+    for (const Port p : entries[i].inputs) readers[next[static_cast<size_t>(p.node)]++] = static_cast<int>(i);
     missing[i] = static_cast<int>(entries[i].inputs.size());
     if (missing[i] == 0) ready.push(static_cast<int>(i));
   }
@@ -162,8 +168,9 @@ std::vector<int> ordered(const std::vector<NodeEntry>& entries, const JsonOption
     const int i = ready.top();
     ready.pop();
     order.push_back(i);
-    for (const int reader : readers[static_cast<size_t>(i)])
-      if (--missing[static_cast<size_t>(reader)] == 0) ready.push(reader);
+    const auto n = static_cast<size_t>(i);
+    for (size_t r = begin[n]; r < begin[n + 1]; ++r)
+      if (--missing[static_cast<size_t>(readers[r])] == 0) ready.push(readers[r]);
   }
   if (order.size() != entries.size()) fail_cycle(entries, missing, o);
   return order;
@@ -202,17 +209,21 @@ Attributes read_attributes(const NodeEntry& e, const JsonOptions& o, uint64_t& b
   Attributes attributes;
   if (!e.attributes) return attributes;
   const Operation& op = operation(e.op);
+  std::string at = place;
   for (const auto& [name, value] : e.attributes->items()) {
-    Nearest nearest(name);
     const bool count = name == "N" && !op.inputs.empty() && op.inputs.back().variadic;
     std::optional<AttributeKind> kind = count ? std::optional(AttributeKind::kInt) : std::nullopt;
     if (graph_detail::is_placement(name)) kind = AttributeKind::kString;
-    for (const AttributeSpec& spec : op.attributes) {
-      nearest.offer(spec.name);
+    for (const AttributeSpec& spec : op.attributes)
       if (spec.name == name) kind = spec.kind;
+    if (!kind) {
+      Nearest nearest(name);
+      for (const AttributeSpec& spec : op.attributes) nearest.offer(spec.name);
+      fail_at(place, "unknown attribute '" + printable(name) + "' of " + e.op + nearest.text());
     }
-    if (!kind) fail_at(place, "unknown attribute '" + printable(name) + "' of " + e.op + nearest.text());
-    attributes.emplace(name, read_attribute(*kind, value, o, budget, place + "attribute '" + name + "': "));
+    at.resize(place.size());
+    at.append("attribute '").append(name).append("': ");
+    attributes.emplace(name, read_attribute(*kind, value, o, budget, at));
   }
   return attributes;
 }
@@ -238,6 +249,7 @@ GraphFile read_graph_file(std::string_view text, const JsonOptions& o) {
   const std::vector<int> order = ordered(entries, o);
   std::vector<int> built(entries.size(), -1);
   GraphBuilder builder;
+  builder.reserve(entries.size());
   uint64_t budget = o.most_constant_bytes;
   // A few characters can ask for a Split into 65,536 outputs, so outputs are limited as well as nodes.
   size_t outputs_left = 2 * std::max<size_t>(o.most_nodes, 65536);

@@ -53,12 +53,19 @@ void check_count(const Operation& op, Node& node) {
   if (n != node.attributes.end() && !equal(n->second, Attribute(count)))
     throw GraphError(place(node) + "attribute 'N' is " + text_of(n->second) + ", but '" + op.inputs.back().name +
                      "' has " + std::to_string(count) + " inputs");
-  node.attributes["N"] = count;
+  if (n == node.attributes.end()) node.attributes["N"] = count;
 }
 
 /// Checks the given attributes: known, of their kind, with an allowed value.
 void check_given(const Operation& op, Node& node) {
-  for (auto& [name, value] : node.attributes) {
+  // A whole number serves as a float; the empty list of integers and the scalar's shape are told apart by the table.
+  for (const AttributeSpec& spec : op.attributes) {
+    if (spec.kind != AttributeKind::kFloat) continue;
+    const auto given = node.attributes.find(spec.name);
+    if (given != node.attributes.end() && kind_of(given->second) == AttributeKind::kInt)
+      node.attributes[spec.name] = static_cast<double>(std::get<int64_t>(given->second));
+  }
+  for (const auto& [name, value] : node.attributes) {
     if (name == "N" && has_variadic_input(op)) continue;
     if (is_placement(name)) {
       if (kind_of(value) != AttributeKind::kString)
@@ -72,9 +79,6 @@ void check_given(const Operation& op, Node& node) {
       for (const AttributeSpec& known : op.attributes) nearest.offer(known.name);
       throw GraphError(place(node) + "unknown attribute '" + printable(name) + "'" + nearest.text());
     }
-    // A whole number serves as a float; the empty list of integers and the scalar's shape are told apart by the table.
-    if (spec->kind == AttributeKind::kFloat && kind_of(value) == AttributeKind::kInt)
-      value = static_cast<double>(std::get<int64_t>(value));
     if (kind_of(value) != spec->kind)
       throw GraphError(place(node) + "attribute '" + name + "' is " + text_of(value) + ", of kind " +
                        name_of(kind_of(value)) + "; expected kind " + name_of(spec->kind));
@@ -95,31 +99,36 @@ void check_given(const Operation& op, Node& node) {
 /// Checks the inputs' dtypes against fixed dtypes and against one another; sets the type attributes that the ports
 /// name.
 void check_dtypes(const Operation& op, Node& node, std::span<const TensorType> inputs) {
-  std::map<std::string, std::string, std::less<>> fixed_by;  // type attribute -> the argument that fixed it
+  const auto argument = [&](size_t i) {
+    const PortSpec& port = op.inputs[std::min(i, op.inputs.size() - 1)];
+    return port.variadic ? port.name + "[" + std::to_string(i + 1 - op.inputs.size()) + "]" : port.name;
+  };
+  // The inputs that fixed a type attribute; an operation has few.
+  std::vector<std::pair<const std::string*, size_t>> fixed_by;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const PortSpec& port = op.inputs[std::min(i, op.inputs.size() - 1)];
     const DType type = inputs[i].dtype;
-    const std::string argument =
-        port.variadic ? port.name + "[" + std::to_string(i + 1 - op.inputs.size()) + "]" : port.name;
     const AttributeSpec* spec = find_spec(op, port.type);
     if (!spec) {
       const DType expected = *parse_dtype(port.type);
-      if (type != expected) throw DtypeMismatchError(op.name, argument, type, "", expected, node.name);
+      if (type != expected) throw DtypeMismatchError(op.name, argument(i), type, "", expected, node.name);
       continue;
     }
     const auto known = node.attributes.find(port.type);
-    if (known == node.attributes.end() || (type == std::get<DType>(known->second) && !fixed_by.contains(port.type))) {
+    const auto by =
+        std::find_if(fixed_by.begin(), fixed_by.end(), [&](const auto& fixed) { return *fixed.first == port.type; });
+    if (known == node.attributes.end() || (type == std::get<DType>(known->second) && by == fixed_by.end())) {
       if (!allowed(*spec, type))
-        throw GraphError(place(node) + "Value passed to parameter '" + argument + "' has DataType " + name_of(type) +
+        throw GraphError(place(node) + "Value passed to parameter '" + argument(i) + "' has DataType " + name_of(type) +
                          " not in list of allowed values: " + joined(spec->types, [](DType t) { return name_of(t); }));
-      node.attributes.insert_or_assign(port.type, type);
-      fixed_by.emplace(port.type, argument);
+      if (known == node.attributes.end()) node.attributes[port.type] = type;
+      if (by == fixed_by.end()) fixed_by.emplace_back(&port.type, i);
       continue;
     }
     const DType expected = std::get<DType>(known->second);
-    const auto by = fixed_by.find(port.type);
     if (type != expected)
-      throw DtypeMismatchError(op.name, argument, type, by == fixed_by.end() ? "" : by->second, expected, node.name);
+      throw DtypeMismatchError(op.name, argument(i), type, by == fixed_by.end() ? "" : argument(by->second), expected,
+                               node.name);
   }
 }
 

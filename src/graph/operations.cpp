@@ -1,5 +1,6 @@
 // The table of operation types: the families joined and sorted, looked up, and printed.
 #include <algorithm>
+#include <unordered_map>
 
 #include "softamp/graph/operation.h"
 #include "softamp/report/number_text.h"
@@ -70,10 +71,13 @@ std::string list(std::span<const int64_t> numbers) {
 std::span<const Operation> operations() { return table(); }
 
 const Operation* find_operation(std::string_view name) {
-  const std::vector<Operation>& all = table();
-  const auto it = std::lower_bound(all.begin(), all.end(), name,
-                                   [](const Operation& op, std::string_view n) { return op.name < n; });
-  return it != all.end() && it->name == name ? &*it : nullptr;
+  static const std::unordered_map<std::string_view, const Operation*> kByName = [] {
+    std::unordered_map<std::string_view, const Operation*> by_name;
+    for (const Operation& op : table()) by_name.emplace(op.name, &op);
+    return by_name;
+  }();
+  const auto it = kByName.find(name);
+  return it == kByName.end() ? nullptr : it->second;
 }
 
 const Operation& operation(std::string_view name) {

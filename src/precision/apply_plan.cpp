@@ -1,6 +1,6 @@
 // A plan of casts applied to a Graph.
+#include <span>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -11,21 +11,53 @@
 namespace softamp {
 namespace {
 
+/// Items of each node, all in one array: those of node n are begin[n] .. begin[n + 1].
+struct ByNode {
+  std::vector<int> begin, items;
+
+  explicit ByNode(int nodes) : begin(static_cast<size_t>(nodes) + 1) {}
+  /// First every item is counted, then, after counted(), put; items of one node keep their order.
+  void count(int node) { ++begin[static_cast<size_t>(node) + 1]; }
+  void counted() {
+    for (size_t n = 1; n < begin.size(); ++n) begin[n] += begin[n - 1];
+    items.assign(static_cast<size_t>(begin.back()), -1);
+    next_.assign(begin.begin(), begin.end() - 1);
+  }
+  void put(int node, int item) { items[static_cast<size_t>(next_[static_cast<size_t>(node)]++)] = item; }
+  std::span<const int> of(int node) const {
+    const auto n = static_cast<size_t>(node);
+    return {items.data() + begin[n], static_cast<size_t>(begin[n + 1] - begin[n])};
+  }
+
+ private:
+  std::vector<int> next_;
+};
+
 class Application {
  public:
   Application(const Graph& graph, const CastPlan& plan)
-      : graph_(graph), plan_(plan), nodes_(static_cast<size_t>(graph.size())) {
-    for (int n = 0; n < graph.size(); ++n)
-      for (const Port& p : graph.node(n).inputs) of(n).inputs.push_back({p, -1});
-    for (const auto& [node, unit] : plan.retyped) of(checked(node)).retyped.push_back(unit);
+      : graph_(graph), plan_(plan), retyped_(graph.size()), casts_(graph.size()) {
+    const auto nodes = static_cast<size_t>(graph.size());
+    number_.assign(nodes, -1);
+    input_begin_.reserve(nodes);
+    for (const Node& node : graph.nodes()) {
+      input_begin_.push_back(inputs_.size());
+      for (const Port& p : node.inputs) inputs_.push_back({p, -1});
+    }
+    for (const auto& [node, unit] : plan.retyped) retyped_.count(checked(node));
+    for (const PlannedCast& cast : plan.casts) casts_.count(checked(cast.from.node));
+    retyped_.counted();
+    casts_.counted();
+    for (const auto& [node, unit] : plan.retyped) retyped_.put(node, unit);
     for (int c = 0; c < static_cast<int>(plan.casts.size()); ++c) {
       const PlannedCast& cast = plan.casts[static_cast<size_t>(c)];
-      of(checked(cast.from.node)).casts.push_back(c);
+      casts_.put(cast.from.node, c);
       for (const auto& [reader, input] : cast.readers) input_of(reader, input).cast = c;
     }
     for (const CastPlan::Redirect& r : plan.redirected)
       input_of(r.node, r.input).port = {checked(r.to.node), r.to.port};
     cast_nodes_.assign(plan.casts.size(), -1);
+    builder_.reserve(nodes + plan.casts.size());
   }
 
   Graph run() {
@@ -38,13 +70,8 @@ class Application {
     Port port;      // of the old graph
     int cast = -1;  // number of the planned cast that it reads instead
   };
-  struct State {
-    std::vector<Input> inputs;
-    std::vector<int> retyped, casts;
-    int number = -1;  // in the new graph
-  };
 
-  State& of(int n) { return nodes_[static_cast<size_t>(n)]; }
+  int& number(int n) { return number_[static_cast<size_t>(n)]; }
   int checked(int n) const {
     if (n < 0 || n >= graph_.size())
       throw GraphError("apply: the plan names node number " + std::to_string(n) + "; the graph has " +
@@ -52,28 +79,33 @@ class Application {
     return n;
   }
   Input& input_of(int n, int input) {
-    State& state = of(checked(n));
-    if (input < 0 || static_cast<size_t>(input) >= state.inputs.size())
+    const size_t inputs = graph_.node(checked(n)).inputs.size();
+    if (input < 0 || static_cast<size_t>(input) >= inputs)
       throw GraphError("apply: the plan names input " + std::to_string(input) + " of '" + graph_.node(n).name +
-                       "', which has " + std::to_string(state.inputs.size()));
-    return state.inputs[static_cast<size_t>(input)];
+                       "', which has " + std::to_string(inputs));
+    return inputs_[input_begin_[static_cast<size_t>(n)] + static_cast<size_t>(input)];
   }
 
   void add(int n) {
-    State& state = of(n);
-    if (state.number >= 0) return;
+    if (number(n) >= 0) return;
     const Node& node = graph_.node(n);
     std::vector<Port> inputs;
-    for (const Input& input : state.inputs) {
+    inputs.reserve(node.inputs.size());
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Input input = inputs_[input_begin_[static_cast<size_t>(n)] + i];
       // An existing Cast may come later in the graph; its input is what this node read before.
-      if (input.cast < 0 && of(input.port.node).number < 0) add(input.port.node);
+      if (input.cast < 0 && number(input.port.node) < 0) add(input.port.node);
       inputs.push_back(input.cast >= 0 ? Port{cast_nodes_[static_cast<size_t>(input.cast)], 0}
-                                       : Port{of(input.port.node).number, input.port.port});
+                                       : Port{number(input.port.node), input.port.port});
     }
-    Attributes attributes = node.attributes;
-    for (const int unit : state.retyped) attributes[type_attribute(node, unit)] = plan_.low;
-    state.number = builder_.add_named(node.name, node.op, std::move(inputs), std::move(attributes)).node;
-    for (const int c : state.casts) add_cast(node, c);
+    if (const auto retyped = retyped_.of(n); retyped.empty()) {
+      number(n) = builder_.add_copy(graph_, n, std::move(inputs)).node;
+    } else {
+      Attributes attributes = node.attributes;
+      for (const int unit : retyped) attributes[type_attribute(node, unit)] = plan_.low;
+      number(n) = builder_.add_named(node.name, node.op, std::move(inputs), std::move(attributes)).node;
+    }
+    for (const int c : casts_.of(n)) add_cast(node, c);
   }
 
   void add_cast(const Node& producer, int c) {
@@ -81,7 +113,7 @@ class Application {
     Attributes attributes{{"DstT", cast.to}};
     for (const char* name : {"device", "layer"})
       if (const auto it = producer.attributes.find(name); it != producer.attributes.end()) attributes.insert(*it);
-    const Port from{of(cast.from.node).number, cast.from.port};
+    const Port from{number(cast.from.node), cast.from.port};
     cast_nodes_[static_cast<size_t>(c)] = builder_.add_named(cast.name, "Cast", {from}, std::move(attributes)).node;
   }
 
@@ -94,7 +126,10 @@ class Application {
 
   const Graph& graph_;
   const CastPlan& plan_;
-  std::vector<State> nodes_;
+  std::vector<Input> inputs_;  // of all nodes, one after the other
+  std::vector<size_t> input_begin_;
+  ByNode retyped_, casts_;   // units, and numbers of planned casts
+  std::vector<int> number_;  // in the new graph
   std::vector<int> cast_nodes_;
   GraphBuilder builder_;
 };

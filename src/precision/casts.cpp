@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <unordered_set>
 
+#include "src/precision/unnamed_casts.h"
+
 namespace softamp {
 namespace {
 
@@ -30,11 +32,11 @@ class Planner {
     plan_.low = colours.low;
   }
 
-  CastPlan plan() {
+  CastPlan plan(bool named) {
     gather_retyped();
     const OpReaders all = readers(graph_);
     for (int n = 0; n < graph_.size(); ++n) plan_node(n, all.of(n));
-    name_casts();
+    if (named) name_casts();
     return std::move(plan_);
   }
 
@@ -105,11 +107,18 @@ class Planner {
     std::unordered_set<std::string_view> taken;  // names that a new cast could have, but are taken
     for (const OpNode& node : graph_.nodes)
       if (node.name.find("-CastTo") != std::string::npos) taken.insert(node.name);
-    std::unordered_set<std::string> given;
+    // Names of casts differ among themselves: each tells its node, its port and, behind the last '-' but the suffix's,
+    // its dtype. Only one with a number, which stands beside a name that is taken, could be the name of another.
+    std::unordered_set<std::string_view> given;
     for (PlannedCast& cast : plan_.casts) {
-      const std::string base = graph_.nodes[static_cast<size_t>(cast.from.node)].name + "-" +
-                               std::to_string(cast.from.port) + "-" + cast_word(cast.to) + colours_.cast_suffix;
+      const std::string& producer = graph_.nodes[static_cast<size_t>(cast.from.node)].name;
+      const std::string port = std::to_string(cast.from.port);
+      const char* const word = cast_word(cast.to);
+      std::string base;
+      base.reserve(producer.size() + port.size() + colours_.cast_suffix.size() + 16);
+      base.append(producer).append("-").append(port).append("-").append(word).append(colours_.cast_suffix);
       cast.name = base;
+      if (taken.empty()) continue;
       for (int i = 1; taken.contains(cast.name) || given.contains(cast.name); ++i)
         cast.name = base + "_" + std::to_string(i);
       given.insert(cast.name);
@@ -157,6 +166,10 @@ bool may_become_low(const OpGraph& graph, int node, int unit_of_node, DType low)
          (!n.stateful || n.random);
 }
 
-CastPlan plan_casts(const OpGraph& graph, const Colouring& colours) { return Planner(graph, colours).plan(); }
+CastPlan plan_casts(const OpGraph& graph, const Colouring& colours) { return Planner(graph, colours).plan(true); }
+
+CastPlan precision_detail::unnamed_casts(const OpGraph& graph, const Colouring& colours) {
+  return Planner(graph, colours).plan(false);
+}
 
 }  // namespace softamp

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -100,20 +100,21 @@ class JsonGuard final : public JsonParts {
   bool binary(binary_t& value) override { return parts_.binary(value); }
   bool start_object(size_t size) override {
     go_deeper();
-    fields_.emplace_back();
+    objects_.push_back({fields_.size(), {}});
     return parts_.start_object(size);
   }
   bool key(JsonParts::string_t& name) override {
     const size_t at = begin_of_string();
-    if (const auto [before, is_new] = fields_.back().emplace(name, at); !is_new) {
-      std::string first = json_position(text_, before->second, first_line_);
+    if (const size_t before = add_field(name, at); before != at) {
+      std::string first = json_position(text_, before, first_line_);
       first.resize(first.size() - 2);
       refuse(at, "the field '" + shown(name) + "' stands twice in an object; first at " + first);
     }
     return parts_.key(name);
   }
   bool end_object() override {
-    fields_.pop_back();
+    fields_.resize(objects_.back().first);
+    objects_.pop_back();
     --depth_;
     return parts_.end_object();
   }
@@ -149,6 +150,20 @@ class JsonGuard final : public JsonParts {
   /// After the last byte that was read.
   size_t read() const { return static_cast<size_t>(read_ - text_.data()); }
 
+  /// The place of the object's field of this name: `at`, unless there was one before.
+  size_t add_field(const std::string& name, size_t at) {
+    Object& object = objects_.back();
+    if (object.many.empty()) {
+      for (size_t f = object.first; f < fields_.size(); ++f)
+        if (fields_[f].first == name) return fields_[f].second;
+      fields_.emplace_back(name, at);
+      if (fields_.size() - object.first > kFewFields)
+        object.many.insert(fields_.begin() + static_cast<std::ptrdiff_t>(object.first), fields_.end());
+      return at;
+    }
+    return object.many.emplace(name, at).first->second;
+  }
+
   void go_deeper() {
     if (depth_++ >= limits_.depth) refuse(read() - 1, "nested deeper than " + std::to_string(limits_.depth));
   }
@@ -167,7 +182,13 @@ class JsonGuard final : public JsonParts {
   size_t first_line_;
   const char* read_;
   int depth_ = 0;
-  std::vector<std::map<std::string, size_t>> fields_;  ///< of each object that is open, with their places
+  static constexpr size_t kFewFields = 16;
+  struct Object {
+    size_t first;  ///< of its fields
+    std::unordered_map<std::string, size_t> many;
+  };
+  std::vector<Object> objects_;                         ///< that are open
+  std::vector<std::pair<std::string, size_t>> fields_;  ///< of all these, with their places, as long as one has few
 };
 
 /// Makes a value of parts, in linear time: the parser itself searches an ordered object for every field.

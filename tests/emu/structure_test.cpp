@@ -9,6 +9,8 @@
 #include <random>
 
 #include "emu/op_kernel.h"
+#include "emu/structure/line_writer.h"
+#include "emu/structure/transpose_tile.h"
 #include "softamp/graph/operation.h"
 #include "tests/graph/structure_cases.h"
 #include "tests/refusal.h"
@@ -229,6 +231,122 @@ TEST(Structure, LargeOnesEqualTheBodyOnAnyNumberOfThreads) {
       ASSERT_TRUE(run(graph, number, pointers(in), settings).outputs[0].same_bits(body.outputs[0]))
           << graph.node(number).name << ' ' << threads;
     }
+  }
+}
+
+// The pieces that the copies are made of, small and with every alignment: whole lines bypass the caches, parts of lines
+// are gathered.
+TEST(Structure, LinesAreWrittenOnceWholeAndNothingBesideThem) {
+  std::mt19937 random(7);
+  const auto byte = [&] { return static_cast<std::byte>(random()); };
+  for (int round = 0; round < 3000; ++round) {
+    const bool stream = round % 4 != 0;
+    alignas(64) std::byte out[1024], expected[1024], in[2048];
+    for (std::byte& b : in) b = byte();
+    for (size_t i = 0; i < sizeof out; ++i) out[i] = expected[i] = byte();
+    std::byte line[kLineBytes];
+    for (std::byte& b : line) b = in[0];
+    size_t at = static_cast<size_t>(test::pick(random, 0, 130));
+    {
+      LineWriter writer(out + at, stream);
+      for (size_t left = sizeof out - at; left > 0; left = sizeof out - at) {
+        const size_t n = std::min(left, static_cast<size_t>(test::pick(random, 0, random() % 2 ? 9 : 300)));
+        const size_t from = static_cast<size_t>(test::pick(random, 0, 1000));
+        switch (random() % 8) {
+          case 0: writer.move_to(out + at + n); break;
+          case 1:
+            writer.fill_to(out + at + n, line);
+            std::fill_n(expected + at, n, in[0]);
+            break;
+          default: writer.put(in + from, n); std::copy_n(in + from, n, expected + at);
+        }
+        at += n;
+        if (random() % 40 == 0) break;
+      }
+    }
+    ASSERT_EQ(std::memcmp(out, expected, sizeof out), 0) << "round " << round;
+  }
+}
+
+TEST(Structure, TilesOfEverySizeAreTransposed) {
+  std::mt19937 random(8);
+  constexpr int64_t kExtents[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 129};
+  for (const int64_t size : {1, 2, 4, 8})
+    for (const int64_t rows : kExtents)
+      for (const int64_t columns : kExtents) {
+        // Lines bypass the caches where each column of the output begins one.
+        const bool stream = random() % 2 == 0;
+        const int64_t line = 64 / size, in_row = columns + test::pick(random, 0, 3);
+        const int64_t out_column = stream ? (rows + line - 1) / line * line : rows + test::pick(random, 0, 3);
+        const size_t shift = stream ? 0 : static_cast<size_t>(size * test::pick(random, 0, 5));
+        std::vector<std::byte> in(static_cast<size_t>((rows * in_row + 8) * size));
+        std::vector<std::byte> store(static_cast<size_t>((columns * out_column + 16) * size) + 128);
+        for (std::byte& b : in) b = static_cast<std::byte>(random());
+        for (std::byte& b : store) b = static_cast<std::byte>(random());
+        const size_t base = (64 - reinterpret_cast<uintptr_t>(store.data()) % 64) % 64 + shift;
+        std::vector<std::byte> expected = store;
+        for (int64_t r = 0; r < rows; ++r)
+          for (int64_t c = 0; c < columns; ++c)
+            std::memcpy(expected.data() + base + (c * out_column + r) * size, in.data() + (r * in_row + c) * size,
+                        static_cast<size_t>(size));
+        transpose_tile(static_cast<size_t>(size), in.data(), in_row, store.data() + base, out_column, rows, columns,
+                       stream);
+        ASSERT_EQ(store, expected) << size << " bytes, " << rows << " x " << columns
+                                   << (stream ? " past the caches" : "");
+      }
+}
+
+// Outputs past the caches, in rows of odd bytes and in whole lines.
+TEST(Structure, PastTheCachesEqualTheBody) {
+  std::mt19937 random(9);
+  GraphBuilder b;
+  const auto input = [&](DType dtype, const Shape& shape) { return b.placeholder("x", dtype, shape); };
+  std::vector<int> nodes;
+  const auto add = [&](const char* op, std::vector<Port> in, Attributes attributes) {
+    nodes.push_back(b.add(op, in, attributes).node);
+  };
+  const DType wide = DType::kFloat64;
+  for (const auto& [dtype, shape] :
+       {std::pair<DType, Shape>{wide, {1488, 1496}}, {wide, {1481, 1489}}, {DType::kFloat32, {2112, 2097}}})
+    add("Transpose", {input(dtype, shape)}, {{"perm", Ints{1, 0}}});
+  add("Transpose", {input(wide, {3, 515, 24, 68})}, {{"perm", Ints{0, 3, 1, 2}}});
+  add("Transpose", {input(wide, {70, 33, 40, 25})}, {{"perm", Ints{2, 1, 0, 3}}});
+  add("Pad", {input(wide, {31, 71, 997})}, {{"paddings", Ints{1, 0, 0, 2, 3, 1}}, {"constant_value", -2.5}});
+  add("Slice", {input(DType::kFloat32, {3000, 2011})}, {{"begin", Ints{7, 17}}, {"size", Ints{-1, 1801}}});
+  add("ConcatV2", {input(wide, {5000, 331}), input(wide, {5000, 128}), input(wide, {5000, 1})}, {{"axis", 1}});
+  add("Tile", {input(wide, {150, 77})}, {{"multiples", Ints{7, 30}}});
+  add("Identity", {input(wide, {2125001})}, {});
+  std::vector<std::pair<int, int64_t>> gathers;
+  for (const int64_t row : {77, 2048, 2049, 5000}) {
+    const int64_t picked = (int64_t{17} << 20) / row;
+    const Port params = input(DType::kBool, {300, row}), indices = b.placeholder("i", DType::kInt32, {picked});
+    gathers.emplace_back(b.add("GatherV2", {params, indices}, {}).node, picked);
+  }
+  const Graph graph = b.build();
+  for (const int number : nodes) {
+    const std::vector<Tensor> in = feed(graph, number, random);
+    EngineSettings settings;
+    settings.reference = true;
+    const Result body = run(graph, number, pointers(in), settings);
+    settings.reference = false;
+    for (const int threads : {1, 3}) {
+      settings.threads = threads;
+      ASSERT_TRUE(run(graph, number, pointers(in), settings).outputs[0].same_bits(body.outputs[0]))
+          << graph.node(number).name << ' ' << threads;
+    }
+  }
+  for (const auto& [number, picked] : gathers) {
+    std::vector<Tensor> in = feed(graph, number, random);
+    for (int32_t& i : in[1].as<int32_t>()) i = static_cast<int32_t>(random() % 300);
+    const Result result = run(graph, number, pointers(in), {});
+    const size_t row = static_cast<size_t>(in[0].shape()[1]);
+    for (size_t i = 0; i < static_cast<size_t>(picked); ++i)
+      ASSERT_EQ(
+          std::memcmp(static_cast<const std::byte*>(result.outputs[0].data()) + i * row,
+                      static_cast<const std::byte*>(in[0].data()) + static_cast<size_t>(in[1].as<int32_t>()[i]) * row,
+                      row),
+          0)
+          << row << ' ' << i;
   }
 }
 

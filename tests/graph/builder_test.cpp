@@ -366,3 +366,71 @@ TEST(Verify, CatchesEveryPlantedFault) {
   EXPECT_EQ(broken([](Node* n) { n[2].op = "Sort"; }).substr(0, 35), "node 'z': unknown operation 'Sort';");
   EXPECT_EQ(broken([](Node* n) { n[1].outputs.clear(); }), "Identity 'y': 0 outputs; inferred 1");
 }
+
+// Thousands of names: the table of names grows, and finds each, its neighbours and none beside them.
+TEST(Builder, EveryNameOfALargeGraphIsFound) {
+  for (const size_t room : {size_t{0}, size_t{5}, size_t{9000}}) {
+    GraphBuilder b;
+    b.reserve(room);
+    for (int i = 0; i < 5000; ++i) b.placeholder("scope/x_" + std::to_string(7 * i), DType::kFloat16, {});
+    const Graph g = b.build(), copy = g;
+    for (int i = 0; i < 5000; ++i) {
+      ASSERT_EQ(copy.find("scope/x_" + std::to_string(7 * i)), i);
+      ASSERT_EQ(copy.find("scope/x_" + std::to_string(7 * i + 1)), -1);
+    }
+    EXPECT_EQ(copy.find(""), -1);
+  }
+  EXPECT_EQ(Graph().find("x"), -1);
+}
+
+TEST(Builder, ACopiedNodeIsTheSameWhereItsInputsHaveTheirTypes) {
+  GraphBuilder b;
+  const Port x = b.placeholder("x", DType::kFloat16, {4, 2});
+  b.add("Softmax", {x}, {{"device", "/cpu:0"}}, "y");
+  const Graph g = b.build();
+  GraphBuilder again;
+  const Port other = again.placeholder("other", DType::kFloat16, {4, 2});
+  const int number = again.add_copy(g, 1, {other}).node;
+  EXPECT_EQ(refusal<GraphError>([&] { again.add_copy(g, 1, {other}); }), "the name 'y' is taken; expected a new one");
+  EXPECT_EQ(refusal<GraphError>([&] { again.add_copy(g, 0, {other}); }).substr(0, 29), "Placeholder 'x': 1 input; exp");
+  const Graph copied = again.build();
+  EXPECT_EQ(copied.node(number).attributes, g.node(1).attributes);
+  EXPECT_EQ(copied.node(number).outputs, g.node(1).outputs);
+  EXPECT_NO_THROW(verify(copied));
+  // Another type: everything is inferred again, or refused.
+  GraphBuilder wide;
+  const Port larger = wide.placeholder("x", DType::kFloat16, {5, 2});
+  const Port y = wide.add_copy(g, 1, {larger});
+  EXPECT_EQ(wide.type(y).shape, (Shape{5, 2}));
+  GraphBuilder unlike;
+  const Port single = unlike.placeholder("x", DType::kFloat32, {4, 2});
+  EXPECT_THROW(unlike.add_copy(g, 1, {single}), DtypeMismatchError);
+  EXPECT_THROW(unlike.add_copy(g, 1, {Port{7, 0}}), GraphError);
+}
+
+TEST(Attributes, AreSortedAndACopyIsItsOwn) {
+  const Attributes first{{"b", 2}, {"a", true}, {"b", 3}};
+  EXPECT_EQ(first.size(), 2u);
+  EXPECT_EQ(first.begin()->first, "a");
+  EXPECT_EQ(std::get<int64_t>(first.at("b")), 2) << "of entries with one name the first";
+  EXPECT_THROW((void)first.at("c"), std::out_of_range);
+  Attributes second = first;
+  EXPECT_EQ(second.begin(), first.begin()) << "nothing is copied before something changes";
+  second["b"] = 5.0;
+  second.emplace("a", false);
+  second.insert_or_assign("0", DType::kInt32);
+  EXPECT_EQ(std::get<int64_t>(first.at("b")), 2);
+  EXPECT_EQ(first.size(), 2u);
+  EXPECT_EQ(std::get<double>(second.at("b")), 5.0);
+  EXPECT_TRUE(std::get<bool>(second.at("a"))) << "emplace leaves what is there";
+  EXPECT_EQ(second.begin()->first, "0");
+  EXPECT_NE(first, second);
+  Attributes third = second;
+  EXPECT_EQ(third.erase("0"), 1u);
+  EXPECT_EQ(third.erase("0"), 0u);
+  EXPECT_TRUE(second.contains("0"));
+  third["b"] = 2;
+  EXPECT_EQ(third, first);
+  EXPECT_TRUE(Attributes().empty());
+  EXPECT_EQ(Attributes().find("a"), Attributes().end());
+}

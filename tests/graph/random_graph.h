@@ -315,7 +315,7 @@ class RandomGraphMaker {
     if (shape_of(x).elements() > 0) ops.insert(ops.end(), {"Max", "Min"});
     const char* op = one_of(ops);
     Attributes all = common;
-    if (op == std::string("L2Loss")) all.clear();
+    if (op == std::string("L2Loss")) all = {};
     if (type == DType::kFloat16 && (op == std::string("Sum") || op == std::string("Mean")) && coin())
       all["accumulator"] = std::string("half");
     add({op, {x}, all});

@@ -90,6 +90,17 @@ TEST(ReadJson, FaultsHaveTheirPlaces) {
   EXPECT_EQ(json_refusal("{\"a\": 1,\n \"\\\"\\\\\": 2,\n  \"\\\"\\\\\": 3}"),
             "f.json: line 3, column 3: the field '\"\\' stands twice in an object; first at line 2, column 2");
   EXPECT_EQ(json_refusal("[{\"a\": 1}, {\"a\": 2}]"), "") << "fields of two objects";
+  // In an object of any number of fields, with another one inside it.
+  for (int fields = 1; fields < 40; ++fields)
+    for (int twice = 0; twice < fields; ++twice) {
+      std::string text = "{\"inner\": {\"f0\": 1}";
+      for (int f = 0; f < fields; ++f) text += ", \"f" + std::to_string(f) + "\": {\"inner\": 1}";
+      ASSERT_EQ(json_refusal(text + "}"), "") << fields;
+      const std::string name = "f" + std::to_string(twice);
+      ASSERT_NE(json_refusal(text + ", \"" + name + "\": 1}").find("the field '" + name + "' stands twice"),
+                std::string::npos)
+          << fields << ' ' << twice;
+    }
   EXPECT_EQ(json_refusal("{\xe2\x80\x9c"
                          "a\": 1}"),
             "f.json: line 1, column 2: \xe2\x80\x9c is a typographic quotation mark; expected \"");

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "softamp/graph/attributes.h"
 #include "softamp/tensor/tensor.h"
 
 namespace softamp {
@@ -25,11 +26,6 @@ struct Port {
   int port = 0;
   bool operator==(const Port&) const = default;
 };
-
-/// The value of a node's attribute. A list of integers serves extents, strides, axes.
-using Attribute =
-    std::variant<bool, int64_t, double, std::string, DType, Shape, std::vector<int64_t>, std::shared_ptr<const Tensor>>;
-using Attributes = std::map<std::string, Attribute, std::less<>>;
 
 /// One operation. Names are unique in a graph; '/' separates scopes.
 struct Node {
@@ -80,8 +76,17 @@ class Graph {
 
  private:
   friend class GraphBuilder;
+  /// Names, found by their hashes in an open table of at least twice as many places as there are nodes: a look-up reads
+  /// one place and one node, and no name stands twice in memory.
+  struct Place {
+    uint32_t hash = 0;
+    int32_t node = -1;  // -1: free
+  };
+  Place& place_of(std::string_view name, uint32_t hash);
+  void reserve(size_t nodes);
+
   std::vector<Node> nodes_;
-  std::unordered_map<std::string, int> index_;
+  std::vector<Place> places_;
 };
 
 /// Attributes of equal kind and value; tensors and doubles by their bits.
@@ -125,6 +130,13 @@ class GraphBuilder {
   /// As `add`, under this full name exactly (no scope): throws GraphError where the name is taken or malformed.
   Port add_named(std::string name, std::string_view op, std::vector<Port> inputs, Attributes attributes);
 
+  /// A node of a finished graph under its full name, with other inputs. Where these have the types that they had there,
+  /// all that was checked there holds, and nothing is checked again but the name. Throws as `add_named`.
+  Port add_copy(const Graph& from, int node, std::vector<Port> inputs);
+
+  /// Makes room for so many nodes.
+  void reserve(size_t nodes) { graph_.reserve(nodes); }
+
   Port placeholder(std::string_view name, DType dtype, const Shape& shape);
   Port constant(Tensor value, std::string_view name = "Const");
 
@@ -140,6 +152,8 @@ class GraphBuilder {
 
  private:
   std::string unique_name(std::string name);
+  std::vector<TensorType> types_of(const Node& node) const;
+  Port append(Node node);
 
   Graph graph_;
   std::string scope_;

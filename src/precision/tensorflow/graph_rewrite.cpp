@@ -10,6 +10,7 @@
 #include "src/precision/tensorflow/device_name.h"
 #include "src/precision/tensorflow/rewrite_log.h"
 #include "src/precision/tensorflow/rewrite_passes.h"
+#include "src/precision/unnamed_casts.h"
 #include "src/report/lower_case.h"
 
 namespace softamp {
@@ -135,12 +136,13 @@ Colouring colour_tensorflow(const OpGraph& graph, const OpLists& lists, const Re
     colours.reasons[static_cast<size_t>(u)] = passes.reason(u);
   }
 
-  const CastPlan plan = plan_casts(graph, colours);
+  const bool logged = !options.log_path.empty();
+  const CastPlan plan = logged ? plan_casts(graph, colours) : unnamed_casts(graph, colours);
   colours.messages.push_back("INFO Converted " + std::to_string(plan.retyped.size()) + "/" +
                              std::to_string(graph.size()) + " nodes to " + low + " precision using " +
                              std::to_string(plan.casts_to_low_counted()) + " cast(s) to " + low +
                              " (excluding Const and Variable casts)");
-  if (!options.log_path.empty()) log_after(options.log_path, graph, plan, lists, colours.messages);
+  if (logged) log_after(options.log_path, graph, plan, lists, colours.messages);
   return colours;
 }
 

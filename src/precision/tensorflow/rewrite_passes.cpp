@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "src/precision/name_order.h"
+
 namespace softamp::precision_detail {
 namespace {
 
@@ -57,7 +59,10 @@ std::vector<int> RewritePasses::roots(const Is& is) const {
   for (int v = 0; v < view_.types(); ++v)
     if (is(v)) found.push_back(v);
   // Vertices of one node keep their order: units are in the order of the operation's attributes.
-  std::stable_sort(found.begin(), found.end(), [&](int a, int b) { return node_of(a).name < node_of(b).name; });
+  std::vector<std::string_view> names;
+  names.reserve(found.size());
+  for (const int v : found) names.push_back(node_of(v).name);
+  sort_by_names(found, names);
   return found;
 }
 
@@ -176,19 +181,24 @@ bool RewritePasses::reads_plain_variable(int node) {
 
 void RewritePasses::allow_through_clear() {
   std::vector<uint8_t> seen(static_cast<size_t>(view_.size()));
-  for (const int root : roots([&](int v) { return processable(v) && allow_[static_cast<size_t>(v)]; })) {
+  const auto open = [&](int v) {
+    return !allow_[static_cast<size_t>(v)] && !deny_[static_cast<size_t>(v)] && processable(v) && convertible(v) &&
+           class_of(v) == OpClass::kClear && !reads_plain_variable(view_.node(v));
+  };
+  // Most roots lead nowhere, and fewer vertices are open with every step: only those that lead on now need an order.
+  const auto leads_on = [&](int v) {
+    const auto any = [&](std::span<const int> next) {
+      return std::any_of(next.begin(), next.end(), [&](int w) { return w >= view_.types() || open(w); });
+    };
+    return any(view_.inputs(v)) || any(view_.outputs(v));
+  };
+  for (const int root : roots([&](int v) { return processable(v) && allow_[static_cast<size_t>(v)] && leads_on(v); })) {
     if (seen[static_cast<size_t>(root)]) continue;
-    walk(
-        view_, root, Follow::kBoth, seen,
-        [&](int v) {
-          return !allow_[static_cast<size_t>(v)] && !deny_[static_cast<size_t>(v)] && processable(v) &&
-                 convertible(v) && class_of(v) == OpClass::kClear && !reads_plain_variable(view_.node(v));
-        },
-        [&](int v) {
-          if (v == root) return;
-          allow_[static_cast<size_t>(v)] = 1;
-          paint(v, Why::kThroughClear, view_.node(root));
-        });
+    walk(view_, root, Follow::kBoth, seen, open, [&](int v) {
+      if (v == root) return;
+      allow_[static_cast<size_t>(v)] = 1;
+      paint(v, Why::kThroughClear, view_.node(root));
+    });
   }
 }
 

@@ -67,7 +67,8 @@ class RewritePasses {
   bool reads_plain_variable(int node);
   template <class Is>
   std::vector<int> roots(const Is& is) const;
-  std::string quoted(int node) const;
+  /// "downstream of 'a'", "between 'a' and 'b'"; other -1: none.
+  std::string told(const char* before, int node, const char* behind = "", int other = -1) const;
 
   enum class Unit : uint8_t { kNoLowType, kOtherType, kConvertible };
   enum class Known : uint8_t { kUnknown, kNo, kYes };

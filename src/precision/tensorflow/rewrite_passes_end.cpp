@@ -1,5 +1,6 @@
 // The last passes of TensorFlow's graph rewrite: loops and existing casts; and what happened to each unit.
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 #include "softamp/precision/casts.h"
@@ -114,37 +115,46 @@ bool RewritePasses::low(int unit) const {
   return allow_[static_cast<size_t>(unit)] && may_become_low(graph_, node, unit - graph_.unit(node, 0), low_);
 }
 
-std::string RewritePasses::quoted(int node) const { return "'" + graph_.nodes[static_cast<size_t>(node)].name + "'"; }
+std::string RewritePasses::told(const char* before, int node, const char* behind, int other) const {
+  // One allocation: this is said of every unit of the graph.
+  const auto name = [&](int n) -> const std::string& { return graph_.nodes[static_cast<size_t>(n)].name; };
+  std::string text;
+  text.reserve(std::strlen(before) + name(node).size() + std::strlen(behind) + (other < 0 ? 0 : name(other).size()) +
+               4);
+  text.append(before).append("'").append(name(node)).append("'").append(behind);
+  if (other >= 0) text.append("'").append(name(other)).append("'");
+  return text;
+}
 
 std::string RewritePasses::reason(int unit) {
   const int n = view_.node(unit);
   const OpNode& node = graph_.nodes[static_cast<size_t>(n)];
   const TypeUnit& type = node.units[static_cast<size_t>(unit - graph_.unit(n, 0))];
   const Paint& paint = paint_[static_cast<size_t>(unit)];
-  const std::string name = name_of(low_);
+  const char* const name = name_of(low_);
   if (type.type != ElementType::kFloat) return "is " + name_of(type.type);
   if (node.preserved) return "preserved";
   if (allow_[static_cast<size_t>(unit)] && !low(unit))
-    return is_constant(node.op) ? "a constant stays float32" : "no " + name + " kernel, or holds state";
+    return is_constant(node.op) ? "a constant stays float32" : std::string("no ") + name + " kernel, or holds state";
   switch (paint.why) {
     case Why::kAllowList: return "allow list";
     case Why::kForced: return "UNSAFE_FORCE_ALL";
     case Why::kDenyList: return "deny list";
-    case Why::kDownstream: return "downstream of " + quoted(paint.a);
-    case Why::kBetween: return "between " + quoted(paint.a) + " and " + quoted(paint.b);
-    case Why::kThroughClear: return "reached through clear operations from " + quoted(paint.a);
-    case Why::kUnsafeList: return "list of tensors that cannot change because of " + quoted(paint.a);
-    case Why::kListDenied: return "list of tensors shared with " + quoted(paint.a) + ", which is denied";
-    case Why::kListAllowed: return "list of tensors shared with " + quoted(paint.a);
-    case Why::kNoKernel: return "no " + name + " kernel";
-    case Why::kLoopFloat: return "in a loop with " + quoted(paint.a) + ", which stays float32";
-    case Why::kLoopLow: return "in a loop with " + quoted(paint.a);
-    case Why::kCast: return "all that read it are " + name;
+    case Why::kDownstream: return told("downstream of ", paint.a);
+    case Why::kBetween: return told("between ", paint.a, " and ", paint.b);
+    case Why::kThroughClear: return told("reached through clear operations from ", paint.a);
+    case Why::kUnsafeList: return told("list of tensors that cannot change because of ", paint.a);
+    case Why::kListDenied: return told("list of tensors shared with ", paint.a, ", which is denied");
+    case Why::kListAllowed: return told("list of tensors shared with ", paint.a);
+    case Why::kNoKernel: return std::string("no ") + name + " kernel";
+    case Why::kLoopFloat: return told("in a loop with ", paint.a, ", which stays float32");
+    case Why::kLoopLow: return told("in a loop with ", paint.a);
+    case Why::kCast: return std::string("all that read it are ") + name;
     case Why::kNothing: break;
   }
   if (!processable(unit)) return std::string("not on a ") + device_kind_ + ": device '" + node.device + "'";
   if (class_of(unit) == OpClass::kUnlisted) return is_constant(node.op) ? "a constant stays float32" : "in no list";
-  if (!type.can_be(low_)) return "no " + name + " kernel";
+  if (!type.can_be(low_)) return std::string("no ") + name + " kernel";
   if (reads_plain_variable(n)) return "reads a variable";
   return class_of(unit) == OpClass::kInfer ? "not between allowed operations"
                                            : "no allowed operation beside it or beyond clear ones";

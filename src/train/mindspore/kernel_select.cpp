@@ -77,7 +77,7 @@ std::vector<Port> add_in(const Graph& graph, GraphBuilder& b, const Node& node, 
   const auto retype = [&](const std::vector<PortSpec>& ports, std::span<const DType> types) {
     for (size_t i = 0; i < types.size(); ++i) {
       const std::string& type = ports[std::min(i, ports.size() - 1)].type;
-      if (const auto known = attributes.find(type); known != attributes.end()) known->second = types[i];
+      if (attributes.contains(type)) attributes[type] = types[i];
     }
   };
   CastNames names(graph, b);

@@ -22,6 +22,7 @@ inline std::vector<Exempt> exempt_headers() {
       {"report/registers.h", kIntegers},
       {"data/npy.h", kIntegers},
       {"data/sampler.h", kIntegers},
+      {"graph/attributes.h", "keeps numbers, and compares them by their bits"},
       {"graph/device.h", kIntegers},
       {"graph/einsum.h", "letters and extents"},
       {"precision/amp_level.h", "names and dtypes; its loss scales are literals"},

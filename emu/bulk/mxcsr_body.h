@@ -22,6 +22,18 @@ class Unseen {
 #endif
 };
 
+#if defined(__SSE2__)
+/// While alive, all that has no rounding of its own is rounded toward zero. What computes meanwhile must be in a function
+/// that is not inlined: the compiler may move arithmetic across the change.
+class TowardZero {
+ public:
+  TowardZero() { _mm_setcsr(0x7F80); }
+
+ private:
+  Unseen before_;
+};
+#endif
+
 /// Runs `body`, a call that is not inlined, and adds those flags of `collected` (inexact, underflow) that MXCSR gathers
 /// meanwhile, if they are wanted. The task's MXCSR is the default one (DefaultRegisters), and x86 finds tininess after
 /// rounding, as `ieee` does.

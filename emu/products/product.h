@@ -83,6 +83,7 @@ struct ProductPlan {
   RoundPlan result;         ///< the final rounding to fp16 or bf16, exact where the
                             ///< chain ends in a half
   bool rounds_result;       ///< `result` is a rounding
+  bool carries_result;      ///< ... that ProductKernels::result does
   bool products_exact;      ///< products of two operands are exact in fp32
   bool chain_can_overflow;  ///< finite operands can overflow fp32
 };

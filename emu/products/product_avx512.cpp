@@ -12,6 +12,7 @@ constexpr ProductKernels slender() {
   k.carry_each = product_carry_each_slender_avx512;
   k.nearest = product_nearest_slender_avx512;
   k.carry = product_carry_slender_avx512;
+  k.result = product_result_slender_avx512;
   return k;
 }
 constinit const ProductKernels kSlender = slender();
@@ -23,6 +24,7 @@ constexpr ProductKernels wide(const KernelTable& table) {
   k.carry_each = product_carry_each_avx512;
   k.nearest = product_nearest_avx512;
   k.carry = product_carry_avx512;
+  k.result = product_result_avx512;
   return k;
 }
 

@@ -1,53 +1,109 @@
-// Products whose partials are rounded to halves, to nearest, at the end of a
-// block: by F16C.
-#include "emu/products/product_kernels.h"
+// Products whose partials are rounded to halves at the end of a block, in AVX2: to nearest by F16C, stochastically
+// (carry) by integers where all results are normal, else by ExactCarry. And results rounded so.
+#include "emu/products/product_avx2_body.h"
+#include "emu/products/product_result_body.h"
 #include "emu/products/product_ways.h"
-#include "emu/simd.h"
 
 namespace softamp::emu {
+namespace {
 
-bool product_nearest_avx2(const ProductPlan&, const kernel::Environment&, const ProductTile& tile, float* acc) {
-  constexpr size_t kRows = 6, kColumns = 16;
-  __m256 c[kRows][2];
-#pragma GCC unroll 6
-  for (size_t i = 0; i < kRows; ++i) {
-    c[i][0] = _mm256_load_ps(acc + i * kColumns);
-    c[i][1] = _mm256_load_ps(acc + i * kColumns + 8);
+/// A tile's accumulators in registers.
+struct Accumulators {
+  __m256 c[kVectors];
+
+  SOFTAMP_LANES void load(const float* acc) {
+#pragma GCC unroll 12
+    for (size_t f = 0; f < kVectors; ++f) c[f] = _mm256_load_ps(acc + 8 * f);
   }
+  SOFTAMP_LANES void store(float* acc) const {
+#pragma GCC unroll 12
+    for (size_t f = 0; f < kVectors; ++f) _mm256_store_ps(acc + 8 * f, c[f]);
+  }
+  /// acc = fma(a, b, acc) for `length` products (>= 1).
+  SOFTAMP_LANES void chain(const float*& a, const float*& b, size_t length) {
+    const float* const end = a + length;
+    do {
+      const __m256 y[2] = {_mm256_loadu_ps(b), _mm256_loadu_ps(b + 8)};
+#pragma GCC unroll 12
+      for (size_t f = 0; f < kVectors; ++f)
+        c[f] = _mm256_fmadd_ps(_mm256_broadcast_ss(a + f / 2 * kAStride), y[f % 2], c[f]);
+      ++a, b += kColumns;
+    } while (a != end);
+  }
+};
+
+[[gnu::noinline]] bool exact_values(int random_bits, const Numbers& numbers, size_t row, float* values) {
+  ExactCarry exact(random_bits);
+  for (size_t f = 2 * row; f < 2 * row + kVectorsAtOnce; ++f) exact.round(numbers.of_vector(f), values + 8 * f);
+  return !exact.beyond();
+}
+/// Rounds two rows of `values`. Returns false for an overflow.
+[[gnu::noinline]] bool round_exactly(int random_bits, const Numbers& numbers, size_t row, float* values) {
+  const TowardZero mode;
+  return exact_values(random_bits, numbers, row, values);
+}
+
+template <int kRelation>
+[[gnu::noinline]] bool carry_blocks(const ProductPlan& plan, const ProductTile& tile, Numbers& numbers, float* out) {
+  alignas(32) float values[kTile];
+  Accumulators acc;
+  acc.load(out);
+  acc.store(values);
+  const CarryIntoNormal<kRelation> carry(plan.half.random_bits);
+  bool good = true;
   const float* a = tile.a;
   const float* b = tile.b;
   for (size_t s = 0; s < tile.segment_count; ++s) {
-    const float* const end = a + tile.segments[s].length;
-    do {
-      const __m256 b0 = _mm256_loadu_ps(b), b1 = _mm256_loadu_ps(b + 8);
-#pragma GCC unroll 6
-      for (size_t i = 0; i < kRows; ++i) {
-        const __m256 x = _mm256_broadcast_ss(a + i * kAStride);
-        c[i][0] = _mm256_fmadd_ps(x, b0, c[i][0]);
-        c[i][1] = _mm256_fmadd_ps(x, b1, c[i][1]);
-      }
-      ++a, b += kColumns;
-    } while (a != end);
-    if (!tile.segments[s].rounds) continue;
-#pragma GCC unroll 6
-    for (size_t i = 0; i < kRows; ++i) {
-      c[i][0] = _mm256_cvtph_ps(_mm256_cvtps_ph(c[i][0], 0));
-      c[i][1] = _mm256_cvtph_ps(_mm256_cvtps_ph(c[i][1], 0));
+    const Segment segment = tile.segments[s];
+    // The numbers first: the chain runs while they are made.
+    if (segment.rounds) numbers.draw(segment.number);
+    acc.load(values);
+    acc.chain(a, b, segment.length);
+    acc.store(values);
+    if (!segment.rounds) continue;
+    numbers.turn();
+#pragma GCC unroll 3
+    for (size_t row = 0; row < kRows; row += 2) {
+      const auto value = [&](size_t f) { return _mm256_load_ps(values + 8 * f); };
+      if (row < tile.rows && !round_rows<false>(carry, numbers, row, value, values)) [[unlikely]]
+        good &= round_exactly(plan.half.random_bits, numbers, row, values);
     }
   }
-  // An overflow has become an infinity, and nothing that begins with one ends
-  // finite: 0 times it is a NaN.
-  const __m256 zero = _mm256_setzero_ps();
-  __m256 sum = zero;
-#pragma GCC unroll 6
-  for (size_t i = 0; i < kRows; ++i) sum = _mm256_fmadd_ps(c[i][0], zero, _mm256_fmadd_ps(c[i][1], zero, sum));
-  if (_mm256_movemask_ps(_mm256_cmp_ps(sum, sum, _CMP_UNORD_Q))) return false;
-#pragma GCC unroll 6
-  for (size_t i = 0; i < kRows; ++i) {
-    _mm256_store_ps(acc + i * kColumns, c[i][0]);
-    _mm256_store_ps(acc + i * kColumns + 8, c[i][1]);
+  return good && copy_finite(values, out);
+}
+
+}  // namespace
+
+bool product_nearest_avx2(const ProductPlan&, const kernel::Environment&, const ProductTile& tile, float* out) {
+  Accumulators acc;
+  acc.load(out);
+  const float* a = tile.a;
+  const float* b = tile.b;
+  for (size_t s = 0; s < tile.segment_count; ++s) {
+    acc.chain(a, b, tile.segments[s].length);
+    if (!tile.segments[s].rounds) continue;
+#pragma GCC unroll 12
+    for (__m256& c : acc.c) c = _mm256_cvtph_ps(_mm256_cvtps_ph(c, _MM_FROUND_TO_NEAREST_INT));
   }
-  return true;
+  // An overflow has become an infinity, and nothing that begins with one ends finite.
+  alignas(32) float values[kTile];
+  acc.store(values);
+  return copy_finite(values, out);
+}
+
+bool product_carry_avx2(const ProductPlan& plan, const kernel::Environment& environment, const ProductTile& tile,
+                        float* acc) {
+  const int r = plan.half.random_bits;
+  Numbers numbers(r, environment, 0, tile);
+  occupy_padding(tile, kRows, kColumns, acc);
+  return (r == kDroppedBits  ? carry_blocks<0>
+          : r < kDroppedBits ? carry_blocks<-1>
+                             : carry_blocks<1>)(plan, tile, numbers, acc);
+}
+
+bool product_result_avx2(const ProductPlan& plan, const kernel::Environment& environment, const ProductTile& tile,
+                         const float* results, uint16_t* codes) {
+  return product_result<kRows, kColumns>(plan, environment, tile, results, codes);
 }
 
 }  // namespace softamp::emu

@@ -2,8 +2,9 @@
 // nearest by the hardware's conversions, stochastically (carry) by integers
 // where all results are normal, else by a truncating fma (half_avx512_body.h).
 #include "emu/products/product_avx512_body.h"
-#include "emu/products/product_random_avx512_body.h"
+#include "emu/products/product_random_body.h"
 #include "emu/products/product_range_avx512_body.h"
+#include "emu/products/product_result_body.h"
 #include "emu/products/product_ways.h"
 
 namespace softamp::emu {
@@ -51,7 +52,8 @@ template <size_t kPerRow, bool kShifted>
   const CarryIntoNormal<kShifted> carry(plan.half.random_bits);
   bool good = true;
   blocks(tile, acc, [&](uint32_t number) {
-    numbers.fill(number);
+    numbers.draw(number);
+    numbers.turn();
     unsigned left = 0;
     SOFTAMP_FOR_PAIRS {
       const __m512 first = carry(acc.c[f], numbers.of_vector(f));
@@ -90,7 +92,8 @@ bool nearest_blocks(const ProductTile& tile, float* out) {
 
 template <size_t kPerRow>
 bool carry(const ProductPlan& plan, const kernel::Environment& environment, const ProductTile& tile, float* out) {
-  Numbers<kPerRow> numbers(plan, environment, tile);
+  Numbers<kPerRow> numbers(plan.half.random_bits, environment, 0, tile);
+  occupy_padding(tile, Accumulators<kPerRow>::kRows, Accumulators<kPerRow>::kColumns, out);
   const bool shifted = plan.half.random_bits != kDroppedBits;
   return (shifted ? carry_blocks<kPerRow, true> : carry_blocks<kPerRow, false>)(plan, tile, numbers, out);
 }
@@ -111,6 +114,14 @@ bool product_carry_avx512(const ProductPlan& plan, const kernel::Environment& en
 bool product_carry_slender_avx512(const ProductPlan& plan, const kernel::Environment& environment,
                                   const ProductTile& tile, float* acc) {
   return carry<1>(plan, environment, tile, acc);
+}
+bool product_result_avx512(const ProductPlan& plan, const kernel::Environment& environment, const ProductTile& tile,
+                           const float* results, uint16_t* codes) {
+  return product_result<12, 32>(plan, environment, tile, results, codes);
+}
+bool product_result_slender_avx512(const ProductPlan& plan, const kernel::Environment& environment,
+                                   const ProductTile& tile, const float* results, uint16_t* codes) {
+  return product_result<24, 16>(plan, environment, tile, results, codes);
 }
 
 }  // namespace softamp::emu

@@ -30,9 +30,13 @@ struct ProductTile {
 };
 
 /// Continues the chains of `acc` (fp32, [mr][nr], 64-byte aligned) by the
-/// tile's products. Returns false, and leaves `acc` unchanged, if it met a case that it does not support: overflow,
+/// tile's products. Returns false, and leaves `acc` unchanged but for outputs that the problem does not have, if it met a case that it does not support: overflow,
 /// infinity, NaN.
 using TileKernel = bool (*)(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+/// Rounds the tile's results, [mr][nr], to the codes of halves, stochastically (carry), with at most 16 random bits drawn
+/// at site 1. Returns false if it met overflow, infinity or NaN.
+using ResultKernel = bool (*)(const ProductPlan&, const kernel::Environment&, const ProductTile&, const float* results,
+                              uint16_t* codes);
 
 /// Elements from one row of a panel of A to the next: a little more than the longest chunk, so that rows do not compete
 /// for the same cache lines.
@@ -63,6 +67,8 @@ struct ProductKernels {
                 size_t nr, uint32_t* words);
   // Null where the set has none.
   TileKernel native, nearest_each, carry_each, nearest, carry;
+  ResultKernel result;
+  bool exact_products_only;  ///< nearest_each is for products that are exact in fp32
 };
 
 /// Outputs of a tile's buffer: mr x nr and what fills it up to whole groups.

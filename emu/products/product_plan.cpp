@@ -31,6 +31,10 @@ bool usual_products(const RoundPlan& p) {
   return p.usual && p.format == kFp16 && p.overflow_above == p.max_finite && p.flush_below == 0 && !flush_shows;
 }
 
+bool carries(const RoundPlan& p) {
+  return usual_products(p) && p.stochastic && p.half == 0 && p.random_bits <= 16;
+}
+
 ProductPlan::Way way_of(const ProductPlan& plan) {
   using Way = ProductPlan::Way;
   const ProductKernels& k = *plan.kernels;
@@ -43,12 +47,12 @@ ProductPlan::Way way_of(const ProductPlan& plan) {
   if (engine::needs_body(plan.rules, plan.semantics)) return Way::kScalar;
   if (plan.rules.partials == kernel::PartialsType::kFloat) return Way::kFloat;
   const bool nearest = usual_products(p) && !p.stochastic && p.parity == 1;
-  const bool carry = usual_products(p) && p.stochastic && p.half == 0 && p.random_bits <= 16;
+  const bool carry = carries(p);
   if (plan.rules.exact_each) {
     const bool halves = plan.rules.a == kFp16 && plan.rules.b == kFp16 &&
                         plan.semantics.narrow_infinity != InfinityOperand::kNextBinade;
     if (nearest && halves && k.native) return Way::kNative;
-    if (nearest && k.nearest_each) return Way::kNearestEach;
+    if (nearest && k.nearest_each && (plan.products_exact || !k.exact_products_only)) return Way::kNearestEach;
     if (carry && k.carry_each && p.random_bits <= kMostTruncatedBits) return Way::kCarryEach;
     return Way::kGeneralEach;
   }
@@ -74,6 +78,7 @@ ProductPlan::ProductPlan(const kernel::ProductRules& product_rules, const Semant
     result = plan_round(Element::kF32, kFp16, Element::kU16, Semantics::ieee(exact));
   }
   const bool halves = rules.a == kFp16 && rules.b == kFp16;
+  carries_result = rounds_result && kernels->result && carries(result);
   products_exact = halves;
   chain_can_overflow = !halves;
   way = reference ? Way::kScalar : way_of(*this);

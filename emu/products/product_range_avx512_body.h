@@ -3,11 +3,10 @@
 #pragma once
 
 #include "emu/bulk/half_avx512_body.h"
+#include "emu/products/product_carry_body.h"
 
 namespace softamp::emu {
 namespace {
-
-constexpr int kDroppedBits = 13;  ///< of a float's mantissa that a half does not have
 
 /// The value of x rounded to a half, where that is normal or zero: R, aligned
 /// to the dropped bits, makes the carry by itself, and bits of R below them

@@ -207,14 +207,17 @@ void ProductRun::finish(const ProductTile& tile, const TileState& state, size_t 
   } else {
     alignas(64) uint16_t codes[kMostTile];
     alignas(64) uint32_t words[kMostTile];
-    if (plan.result.stochastic) {
-      std::memset(words, 0, sizeof words);
-      kernels.words(plan, environment, 1, 0, tile, kernels.nr, words);
+    const bool fast = plan.carries_result && !environment.table[1].words;
+    if (!fast || !kernels.result(plan, environment, tile, values, codes)) {
+      if (plan.result.stochastic) {
+        std::memset(words, 0, sizeof words);
+        kernels.words(plan, environment, 1, 0, tile, kernels.nr, words);
+      }
+      const uint8_t wanted = plan.rounds_result ? wanted_ : 0;
+      const Slice slice{{values, nullptr, nullptr}, codes, words, 0, count, false};
+      suspicion = static_cast<uint8_t>(
+          suspicion | (round_result_(plan.result, kNoRandom, Element::kF32, Element::kU16, slice, wanted) & wanted));
     }
-    const uint8_t wanted = plan.rounds_result ? wanted_ : 0;
-    const Slice slice{{values, nullptr, nullptr}, codes, words, 0, count, false};
-    suspicion = static_cast<uint8_t>(
-        suspicion | (round_result_(plan.result, kNoRandom, Element::kF32, Element::kU16, slice, wanted) & wanted));
     for (size_t i = 0; i < tile.rows; ++i)
       std::memcpy(static_cast<uint16_t*>(problem.out) + tile.output[i], codes + i * nr, 2 * tile.columns);
   }

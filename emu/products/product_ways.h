@@ -6,9 +6,13 @@
 
 namespace softamp::emu {
 
-constexpr int kMostTruncatedBits = 16;  ///< random bits that product_carry_each_avx512 serves
+constexpr int kMostTruncatedBits = 16;  ///< random bits that the ways after every product serve
 
+bool product_nearest_each_avx2(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+bool product_carry_each_avx2(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+bool product_carry_avx2(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
 bool product_nearest_avx2(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+bool product_result_avx2(const ProductPlan&, const kernel::Environment&, const ProductTile&, const float*, uint16_t*);
 bool product_native_avx512fp16(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
 
 // Each for tiles of 12 x 32 outputs and, slender, of 24 x 16.
@@ -21,5 +25,8 @@ bool product_nearest_avx512(const ProductPlan&, const kernel::Environment&, cons
 bool product_nearest_slender_avx512(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
 bool product_carry_avx512(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
 bool product_carry_slender_avx512(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
+bool product_result_avx512(const ProductPlan&, const kernel::Environment&, const ProductTile&, const float*, uint16_t*);
+bool product_result_slender_avx512(const ProductPlan&, const kernel::Environment&, const ProductTile&, const float*,
+                                   uint16_t*);
 
 }  // namespace softamp::emu

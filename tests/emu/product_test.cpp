@@ -56,6 +56,47 @@ TEST(Product, EveryPolicy) {
         }
 }
 
+/// Whether the calling thread rounds to nearest, as far as one addition shows.
+bool rounds_to_nearest() {
+  volatile float one = 1.0f, more = 0x1.8p-24f;
+  return one + more == 1.0f + 0x1p-23f;
+}
+
+// The fast ways, long enough that what their integers do not settle happens, too: zeros and subnormals, bits that
+// truncation loses, overflows; tiles with outputs that are not there, draw blocks cut anywhere.
+TEST(Product, FastWays) {
+  using Way = emu::ProductPlan::Way;
+  uint64_t number = 60000;
+  for (const int bits : {0, 1, 12, 13, 14, 16})
+    for (const bool half : {true, false})
+      for (const size_t block : {1, 5})
+        for (const ProductData data : {ProductData::kOrdinary, ProductData::kSmall, ProductData::kNearOverflow})
+          for (const size_t columns : {3, 37}) {
+            if (!half && block == 1) continue;
+            FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
+            b.esr = bits != 0;
+            IpuSwitches w;
+            w.sr_bits = bits ? bits : 13;
+            ProductCase c;
+            c.semantics = Semantics::ipu(b, w);
+            c.m = 7, c.n = columns, c.k = data == ProductData::kOrdinary ? 301 : 41, c.block = block;
+            c.rules.partials = half ? PartialsType::kHalf : PartialsType::kFloat;
+            c.rules.exact_each = half && block == 1;
+            c.data = data;
+            c.seed = ++number;
+            c.random.seed = number;
+            c.first_output = number % 3 * 5;
+            if (!check_everywhere(c, false)) return;
+            EXPECT_TRUE(rounds_to_nearest());
+            for (const InstructionSet isa : usable_sets()) {
+              if (isa == InstructionSet::kPortable) continue;
+              const emu::ProductPlan plan(c.rules, c.semantics, isa);
+              EXPECT_TRUE(half ? plan.way < Way::kGeneralEach : plan.way == Way::kFloat) << bulk::name(isa);
+              EXPECT_EQ(plan.carries_result, !half && bits != 0) << bulk::name(isa);
+            }
+          }
+}
+
 // Alternatives that only the scalar body knows, and switches that vectors leave to it.
 TEST(Product, RareRules) {
   for (uint64_t number = 0; number < 40; ++number) {

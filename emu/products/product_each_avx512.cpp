@@ -44,12 +44,9 @@ template <size_t kPerRow, int kRelation>  ///< of the number of random bits to 1
   bool good = true;
   const float* a = tile.a;
   const float* b = tile.b;
-  Steps steps(tile.segments, tile.segment_count);
-  numbers.draw(steps.number());
-  for (; !steps.done(); ++a, b += acc.kColumns) {
+  for (Steps steps(tile.segments, tile.segment_count); !steps.done(); steps.next(), ++a, b += acc.kColumns) {
+    numbers.draw(steps.number());
     numbers.turn();
-    steps.next();
-    if (!steps.done()) numbers.draw(steps.number());
     __m512 y[kPerRow];
 #pragma GCC unroll 2
     for (size_t v = 0; v < kPerRow; ++v) y[v] = _mm512_loadu_ps(b + 16 * v);

@@ -28,6 +28,14 @@ class Steps {
   uint32_t product_ = 0;
 };
 
+#if defined(__AVX512F__)
+#define SOFTAMP_DRAW SOFTAMP_LANES  // beside accumulators in registers
+constexpr bool kDrawsAhead = false;
+#else
+#define SOFTAMP_DRAW [[gnu::noinline]]
+constexpr bool kDrawsAhead = true;
+#endif
+
 template <size_t kRows, size_t kColumns>
 class TileNumbers {
   static_assert(kColumns % 8 == 0);
@@ -58,12 +66,14 @@ class TileNumbers {
       start_[i] = static_cast<uint32_t>(i * blocks * 16 + (tile.output[i] & 7) * 2);
     }
     for (size_t i = tile.rows; i < kRows; ++i) start_[i] = 0;
+    // Outputs that are not there read zeros, or others' numbers.
+    if (tile.rows < kRows || tile.columns < kColumns) __builtin_memset(numbers_, 0, sizeof numbers_);
     for (size_t v = 0; v < used_; ++v) hoist(v, load<U64>(counters + kLanes * v), e.step);
   }
 
-  /// Draws the numbers of block p, which `of_vector` gives after `turn`: drawing ahead fills the gaps that the chains of
-  /// multiplications leave.
-  [[gnu::noinline]] void draw(uint32_t p) {
+  /// Draws the numbers of block p, which `of_vector` gives after `turn`. Drawing ahead, where kDrawsAhead, fills the gaps
+  /// that the chains of multiplications leave.
+  SOFTAMP_DRAW void draw(uint32_t p) {
     // Words of round 1 and 2 that depend on p alone.
     const uint64_t known = kMultiplier1 * operation_;
     const uint32_t w0 = static_cast<uint32_t>(known >> 32) ^ p ^ first_key_;
@@ -78,7 +88,7 @@ class TileNumbers {
   /// The numbers of vector f's outputs (a row of the tile is kColumns / lanes vectors), 16 bits each.
   SOFTAMP_LANES const char* of_vector(size_t f) const {
     constexpr size_t kOutputs = sizeof(U32) / 4, kPerRow = kColumns / kOutputs;
-    return reinterpret_cast<const char*>(numbers_[!drawn_]) + start_[f / kPerRow] + f % kPerRow * kOutputs * 2;
+    return reinterpret_cast<const char*>(numbers_[kDrawsAhead && !drawn_]) + start_[f / kPerRow] + f % kPerRow * kOutputs * 2;
   }
 
  private:
@@ -153,7 +163,7 @@ class TileNumbers {
       const U64 product1 = multiply_low_halves(w2[i], m1);
       const U64 a = (exchanged(product1) ^ ((w1[i] & low_half) ^ key0)) & kept;
       const U64 b = (exchanged(product0) ^ ((w3[i] & low_half) ^ key1)) & kept;
-      uint32_t* const out = numbers_[drawn_] + (first + i) * kLanes * 4;
+      uint32_t* const out = numbers_[kDrawsAhead && drawn_] + (first + i) * kLanes * 4;
       store(out, low_of_pairs(a, b));
       store(out + kLanes * 2, high_of_pairs(a, b));
     }
@@ -172,7 +182,7 @@ class TileNumbers {
   uint32_t start_[kRows];
   U64 into_w2_[kVectors], into_w0_[kVectors], into_next_w2_[kVectors], next_w3_[kVectors];
   bool drawn_ = false;  ///< which of the two is being drawn
-  alignas(64) uint32_t numbers_[2][(kVectors * kLanes * 4 + kColumns / 2 + 15) / 16 * 16] = {};  // outputs that are not there read zeros, or others' numbers
+  alignas(64) uint32_t numbers_[kDrawsAhead ? 2 : 1][(kVectors * kLanes * 4 + kColumns / 2 + 15) / 16 * 16];
 };
 
 }  // namespace

@@ -35,8 +35,8 @@ struct Subject {
   size_t block;
   bulk::InstructionSet isa;
   Target target;
-  size_t k = 0;           ///< products a sum (0: the extent)
-  bool is_base = false;   ///< those that follow are compared with it
+  size_t k = 0;          ///< products a sum (0: the extent)
+  bool is_base = false;  ///< those that follow are compared with it
 };
 
 Semantics stochastic(int bits) {

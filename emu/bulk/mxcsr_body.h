@@ -23,8 +23,8 @@ class Unseen {
 };
 
 #if defined(__SSE2__)
-/// While alive, all that has no rounding of its own is rounded toward zero. What computes meanwhile must be in a function
-/// that is not inlined: the compiler may move arithmetic across the change.
+/// While alive, all that has no rounding of its own is rounded toward zero. What computes meanwhile must be in a
+/// function that is not inlined: the compiler may move arithmetic across the change.
 class TowardZero {
  public:
   TowardZero() { _mm_setcsr(0x7F80); }

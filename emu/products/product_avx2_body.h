@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kRows = 6, kColumns = 16, kVectors = 12, kVectorsAtOnce = 4, kTile = kRows * kColumns;
 using Numbers = TileNumbers<kRows, kColumns>;
 
-/// R, aligned to the 13 bits that a half drops of a float, makes the carry by itself where the result is normal; bits of
-/// R below them cannot (N401). kRelation: of the number of random bits to 13.
+/// R, aligned to the 13 bits that a half drops of a float, makes the carry by itself where the result is normal; bits
+/// of R below them cannot (N401). kRelation: of the number of random bits to 13.
 template <int kRelation>
 class CarryIntoNormal {
  public:
@@ -61,8 +61,8 @@ SOFTAMP_LANES __m256 cut(__m256i added) {
   return _mm256_castsi256_ps(_mm256_and_si256(added, _mm256_set1_epi32(static_cast<int>(0xFFFFE000u))));
 }
 
-/// Rounds `sum(f)`, f of the four vectors of rows `row` and row + 1, into `out`, the tile. False, and nothing done, where
-/// integers do not settle all; kPrecise: sums are truncated, and R's lower bits or what is lost may decide.
+/// Rounds `sum(f)`, f of the four vectors of rows `row` and row + 1, into `out`, the tile. False, and nothing done,
+/// where integers do not settle all; kPrecise: sums are truncated, and R's lower bits or what is lost may decide.
 template <bool kPrecise, int kRelation, class Sum>
 SOFTAMP_LANES bool round_rows(const CarryIntoNormal<kRelation>& carry, const Numbers& numbers, size_t row,
                               const Sum& sum, float* out) {

@@ -7,10 +7,10 @@
 namespace softamp::emu {
 namespace {
 
-/// Of operands whose products p are exact in fp32. The sum s = p + c, truncated, is exact just where s - c, truncated, is
-/// p: where it is not, s - c is p less an error toward s's sign, of which p and c and so the error are multiples of p's
-/// last bit if |c| >= |p|, which then shows in p's precision; and if |c| < |p|, or the signs are alike, s - c is less
-/// than p in magnitude, or truncated so.
+/// For operands whose products p are exact in fp32. The sum s = p + c, truncated, is exact just where s - c, truncated,
+/// is p. If s is short of the sum by an error of s's sign, s - c is p less that error. Truncated it could only be p if
+/// the error had the sign that p has not, and were less than p's last place. But then |c| > |p|, so that c, p, s and the
+/// error are multiples of p's last place.
 [[gnu::noinline]] bool nearest_products(const ProductTile& tile, float* out) {
   __m256 c[kVectors];
 #pragma GCC unroll 12

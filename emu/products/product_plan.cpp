@@ -31,9 +31,7 @@ bool usual_products(const RoundPlan& p) {
   return p.usual && p.format == kFp16 && p.overflow_above == p.max_finite && p.flush_below == 0 && !flush_shows;
 }
 
-bool carries(const RoundPlan& p) {
-  return usual_products(p) && p.stochastic && p.half == 0 && p.random_bits <= 16;
-}
+bool carries(const RoundPlan& p) { return usual_products(p) && p.stochastic && p.half == 0 && p.random_bits <= 16; }
 
 ProductPlan::Way way_of(const ProductPlan& plan) {
   using Way = ProductPlan::Way;

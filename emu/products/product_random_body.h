@@ -41,7 +41,7 @@ class TileNumbers {
   static_assert(kColumns % 8 == 0);
   static constexpr size_t kLanes = sizeof(U64) / 8;
   static constexpr size_t kMostBlocks = kColumns / 8 + 1;  ///< of a row: one more where it begins inside a draw block
-  static constexpr size_t kAtOnce = kLanes == 8 ? 4 : 3;  ///< vectors in flight: their words are in registers
+  static constexpr size_t kAtOnce = kLanes == 8 ? 4 : 3;   ///< vectors in flight: their words are in registers
   static constexpr size_t kVectors = (kRows * kMostBlocks + kLanes * kAtOnce - 1) / (kLanes * kAtOnce) * kAtOnce;
 
  public:
@@ -71,8 +71,8 @@ class TileNumbers {
     for (size_t v = 0; v < used_; ++v) hoist(v, load<U64>(counters + kLanes * v), e.step);
   }
 
-  /// Draws the numbers of block p, which `of_vector` gives after `turn`. Drawing ahead, where kDrawsAhead, fills the gaps
-  /// that the chains of multiplications leave.
+  /// Draws the numbers of block p, which `of_vector` gives after `turn`. Drawing ahead, where kDrawsAhead, fills the
+  /// gaps that the chains of multiplications leave.
   SOFTAMP_DRAW void draw(uint32_t p) {
     // Words of round 1 and 2 that depend on p alone.
     const uint64_t known = kMultiplier1 * operation_;
@@ -88,7 +88,8 @@ class TileNumbers {
   /// The numbers of vector f's outputs (a row of the tile is kColumns / lanes vectors), 16 bits each.
   SOFTAMP_LANES const char* of_vector(size_t f) const {
     constexpr size_t kOutputs = sizeof(U32) / 4, kPerRow = kColumns / kOutputs;
-    return reinterpret_cast<const char*>(numbers_[kDrawsAhead && !drawn_]) + start_[f / kPerRow] + f % kPerRow * kOutputs * 2;
+    return reinterpret_cast<const char*>(numbers_[kDrawsAhead && !drawn_]) + start_[f / kPerRow] +
+           f % kPerRow * kOutputs * 2;
   }
 
  private:

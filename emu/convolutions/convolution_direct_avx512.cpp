@@ -1,5 +1,6 @@
 #include "emu/bulk/half_avx512_body.h"
 #include "emu/convolutions/convolution_direct.h"
+#include "emu/products/product_ways.h"
 
 namespace softamp::emu {
 namespace {
@@ -83,6 +84,7 @@ DirectTile tile_of(const ProductKernels& of) {
   static_assert(kRows * kParts <= kMostRows && padded_tile(kRows * kParts, 16 * kVectors) <= kMostTile);
   t.kernels.finite = all_finite<padded_tile(kRows * kParts, 16 * kVectors)>;
   t.kernels.slender = nullptr;
+  t.kernels.result = kVectors == 1 ? product_result_slender_avx512 : product_result_avx512;
   t.kernels.chain = nullptr;
   t.kernels.each = nullptr;
   t.kernels.native = t.kernels.nearest_each = t.kernels.carry_each = t.kernels.nearest = t.kernels.carry = nullptr;

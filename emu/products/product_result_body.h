@@ -28,22 +28,23 @@ template <class Numbers>
   return !exact.beyond();
 }
 
-/// ProductKernels::result.
+/// ProductKernels::result, of tiles of kColumns columns and at most kRows rows.
 template <size_t kRows, size_t kColumns>
 bool product_result(const ProductPlan& plan, const kernel::Environment& environment, const ProductTile& tile,
                     const float* results, uint16_t* codes) {
-  constexpr size_t kCount = kRows * kColumns, kLanes = sizeof(F32) / 4;
+  constexpr size_t kLanes = sizeof(F32) / 4;
   constexpr uint32_t kLeast = 0x38802000u, kOverflow = 0x47800000u;  // of normal results after R has been added
   const int bits = plan.result.random_bits, up = bits < kDroppedBits ? kDroppedBits - bits : 0,
             down = bits > kDroppedBits ? bits - kDroppedBits : 0;
   TileNumbers<kRows, kColumns> numbers(bits, environment, 1, tile);
   numbers.draw(0);
   numbers.turn();
-  alignas(64) float values[kCount];
-  for (size_t i = 0; i < kCount; i += kLanes) store(values + i, load<F32>(results + i));
-  occupy_padding(tile, kRows, kColumns, values);
+  const size_t count = tile.rows * kColumns;
+  alignas(64) float values[kRows * kColumns];
+  for (size_t i = 0; i < count; i += kLanes) store(values + i, load<F32>(results + i));
+  occupy_padding(tile, tile.rows, kColumns, values);
   U32 outside = {};
-  for (size_t f = 0; f < kCount / kLanes; ++f) {
+  for (size_t f = 0; f < count / kLanes; ++f) {
     const U32 number = __builtin_convertvector(load<U16of32>(numbers.of_vector(f)), U32);
     const U32 added = load<U32>(values + f * kLanes) + (number >> down << up);
     outside |= (U32)(added + added - 2 * kLeast >= 2 * (kOverflow - kLeast));
@@ -54,7 +55,7 @@ bool product_result(const ProductPlan& plan, const kernel::Environment& environm
 #if !defined(__AVX512F__)
   const TowardZero mode;
 #endif
-  return exact_results(bits, numbers, kCount, values, codes);
+  return exact_results(bits, numbers, count, values, codes);
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ struct ProductTile {
 /// tile's products. Returns false, and leaves `acc` unchanged but for outputs that the problem does not have, if it met
 /// a case that it does not support: overflow, infinity, NaN.
 using TileKernel = bool (*)(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);
-/// Rounds the results of the tile's rows, [rows][nr], to the codes of halves, stochastically (carry), with at most 16 random bits
-/// drawn at site 1. Returns false if it met overflow, infinity or NaN.
+/// Rounds the results of the tile's rows, [rows][nr], to the codes of halves, stochastically (carry), with at most 16
+/// random bits drawn at site 1. Returns false if it met overflow, infinity or NaN.
 using ResultKernel = bool (*)(const ProductPlan&, const kernel::Environment&, const ProductTile&, const float* results,
                               uint16_t* codes);
 

@@ -5,12 +5,15 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace softamp::cuda {
 namespace {
 
 constexpr uint32_t kRecorded = 0x80000000u;  ///< numbers of launches in recordings
 constexpr uint32_t kNone = ~uint32_t{0};     ///< no launch has begun
+
+__global__ void store_word(uint32_t* to, uint32_t value) { *to = value; }
 
 [[noreturn]] void fail(const std::string& what, cudaError_t error) {
   throw DeviceError("backend cuda: " + failure_text(what, runtime_error(error)));
@@ -31,11 +34,13 @@ class GraphRecording final : public Recording {
 
 struct Device::State {
   cudaStream_t stream = nullptr;
-  uint32_t* started = nullptr;  ///< the host's address
-  std::string operation;
-  bool recording = false;
+  uint32_t* started = nullptr;            ///< the host's address
+  std::string operation, launching;       ///< the last: "matmul_tile of MatMul 'y'"
+  bool recording = false, begun = false;  ///< begun: the recording has a launch
   int ordinal = 0;
-  std::vector<std::string> launched, recorded;  ///< "matmul_tile of MatMul 'y'", by number
+  /// Such names by the numbers of notes: of all launches since the last wait, and of the first one in each recording.
+  /// A replayed step has one note, so an error in it says "or one that follows it".
+  std::vector<std::string> launched, recorded;
 
   cudaEvent_t marks[2] = {};  ///< places in the queue, for `pace`
   int next_mark = 0;
@@ -126,20 +131,27 @@ void Device::fill(void* to, unsigned char byte, size_t bytes) {
   check(cudaMemsetAsync(to, byte, bytes, state_->stream), "cudaMemsetAsync");
 }
 
+void Device::store(uint32_t* to, uint32_t value) {
+  cudaSetDevice(state_->ordinal);
+  store_word<<<1, 1, 0, state_->stream>>>(to, value);
+  check(cudaGetLastError(), "store on the device");
+}
+
 void Device::begin_operation(std::string operation) { state_->operation = std::move(operation); }
 
-uint32_t Device::begin_launch(const char* name, const Grid&) {
+Device::Note Device::begin_launch(const char* name, const Grid&) {
   cudaSetDevice(state_->ordinal);
-  std::vector<std::string>& names = state_->recording ? state_->recorded : state_->launched;
-  names.push_back(std::string(name) + " of " + state_->operation);
-  return static_cast<uint32_t>(names.size() - 1) | (state_->recording ? kRecorded : 0);
+  State& s = *state_;
+  s.launching.assign(name).append(" of ").append(s.operation);
+  if (s.recording && std::exchange(s.begun, true)) return {nullptr, 0};
+  std::vector<std::string>& names = s.recording ? s.recorded : s.launched;
+  names.push_back(s.launching);
+  return {started_, static_cast<uint32_t>(names.size() - 1) | (s.recording ? kRecorded : 0)};
 }
 
 void Device::end_launch() {
   const cudaError_t error = cudaGetLastError();
-  if (error == cudaSuccess) return;
-  const auto& names = state_->recording ? state_->recorded : state_->launched;
-  fail("launch of kernel " + names.back(), error);
+  if (error != cudaSuccess) fail("launch of kernel " + state_->launching, error);
 }
 
 void Device::wait() {
@@ -170,6 +182,7 @@ bool Device::pace(const std::function<bool()>& stop) {
 void Device::begin_recording() {
   check(cudaStreamBeginCapture(state_->stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   state_->recording = true;
+  state_->begun = false;
 }
 
 std::unique_ptr<Recording> Device::end_recording() {

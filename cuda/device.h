@@ -57,6 +57,8 @@ class Device {
   void download(void* to, const void* from, size_t bytes);
   void copy(void* to, const void* from, size_t bytes);
   void fill(void* to, unsigned char byte, size_t bytes);
+  /// One word, by value: the host does not wait. Not part of a recording.
+  void store(uint32_t* to, uint32_t value);
 
   /// The operation that launches from now on belong to, for errors: "MatMul 'y'".
   void begin_operation(std::string operation);
@@ -86,8 +88,14 @@ class Device {
 
  private:
   struct State;
-  /// A launch begins; its number, for `started`.
-  uint32_t begin_launch(const char* name, const Grid& grid);
+  /// Where a launch says that it has begun, in memory that the host sees even if the device is lost, and what it says
+  /// there. Null: it says nothing, since the write has to cross the bus before the kernel can end.
+  struct Note {
+    uint32_t* to;
+    uint32_t number;
+  };
+  /// A launch begins.
+  Note begin_launch(const char* name, const Grid& grid);
   void end_launch();
   /// On the host: work for the queue, done at once or kept for a recording.
   void put(std::function<void()> work);
@@ -98,7 +106,7 @@ class Device {
 
   // For `launch`: passed to the runtime.
   void* stream_ = nullptr;             ///< cudaStream_t
-  uint32_t* started_ = nullptr;        ///< on the host, seen by the device: number of the launch begun last
+  uint32_t* started_ = nullptr;        ///< on the host, seen by the device: number of the last launch with a note
   bool backwards_ = false;             ///< the host's: order of blocks and threads
   std::vector<unsigned char> shared_;  ///< the host's: shared memory
 };
@@ -179,7 +187,7 @@ namespace detail {
 template <class Kernel>
 __global__ void __launch_bounds__(most_threads<Kernel>(), least_blocks<Kernel>())
     run_block(const __grid_constant__ Kernel kernel, uint32_t* started, uint32_t number) {
-  if (blockIdx.x == 0 && threadIdx.x == 0) *started = number;
+  if (started && blockIdx.x == 0 && threadIdx.x == 0) *started = number;
   DeviceBlock block;
   kernel(block);
 }
@@ -190,9 +198,9 @@ void Device::launch(const char* name, const Grid& grid, const Kernel& kernel) {
   static_assert(detail::is_launchable<Kernel>);
   if (grid.blocks == 0) return;
   detail::expect_threads(name, grid, detail::most_threads<Kernel>());
-  const uint32_t number = begin_launch(name, grid);
-  detail::run_block<<<grid.blocks, grid.threads, grid.shared, static_cast<cudaStream_t>(stream_)>>>(kernel, started_,
-                                                                                                    number);
+  const Note note = begin_launch(name, grid);
+  detail::run_block<<<grid.blocks, grid.threads, grid.shared, static_cast<cudaStream_t>(stream_)>>>(kernel, note.to,
+                                                                                                    note.number);
   end_launch();
 }
 

@@ -106,7 +106,7 @@ class CudaEngine final : public engine::Engine {
       capacity_ = capacity;
     }
     if (!step_.data()) step_ = engine::Buffer(*this, sizeof(step));
-    device_.upload(step_.data(), &step, sizeof(step));
+    device_.store(reinterpret_cast<uint32_t*>(step_.data()), step);
   }
 
   void clear(size_t statuses) {
@@ -175,8 +175,7 @@ class CudaEngine final : public engine::Engine {
 
   /// Waits, and reads the statuses from the device.
   void fetch(std::span<FpStatus> statuses) {
-    device_.wait();
-    if (statuses.empty()) return;
+    if (statuses.empty()) return device_.wait();
     std::vector<DeviceStatus> noted(statuses.size());
     device_.download(noted.data(), noted_statuses(), noted.size() * sizeof(DeviceStatus));
     for (size_t i = 0; i < noted.size(); ++i) {

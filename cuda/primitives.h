@@ -275,17 +275,6 @@ SOFTAMP_PRIMITIVE RandomBlock random_block(const RandomBits& source, uint32_t st
 struct RandomWords {
   uint32_t word[8];
 };
-/// Whether they are one Philox block of ten rounds: what fast loops are compiled for (random_words_of_block).
-SOFTAMP_PRIMITIVE bool are_one_block(const kernel::Environment& e, uint32_t site, int random_bits) {
-  return !e.table[site].words && e.random.rounds == 10 && random_bits <= 16;
-}
-SOFTAMP_PRIMITIVE RandomWords random_words_of_block(const kernel::Environment& e, uint32_t step, uint32_t site,
-                                                    uint64_t first) {
-  const RandomBlock block = philox10(e.random.counter(step, e.operation + site, first >> 3), e.random.key());
-  RandomWords r;
-  for (unsigned k = 0; k < 8; ++k) r.word[k] = k & 1 ? block.word[k >> 1] >> 16 : block.word[k >> 1];
-  return r;
-}
 /// Uses `step` instead of `e.step`, so that the environment of a launch can be used in place.
 SOFTAMP_PRIMITIVE RandomWords random_words(const kernel::Environment& e, uint32_t step, uint32_t site, uint64_t first,
                                            int random_bits, unsigned limit) {

@@ -31,12 +31,11 @@ SOFTAMP_PRIMITIVE float value_of(uint32_t code) {
 }
 
 /// Groups of eight in whole vectors without rare elements by `round`, others element by element.
-/// kOneBlock: a group's random words, if there are any, are one Philox block.
-template <Source kSource, Way kWay, bool kOneBlock>
+template <Source kSource, Way kWay>
 struct FastCast {
   static constexpr unsigned kBytes = kSource == Source::kFloat ? 4 : 2, kOutBytes = kWay == Way::kFloat ? 4 : 2;
-  static constexpr unsigned kAtOnce = kOneBlock ? 16 / kBytes : 1;  ///< groups: 128 bytes of them
-  static constexpr unsigned kMostThreads = 128, kLeastBlocks = 4;   ///< so that 64 KiB are on their way
+  static constexpr unsigned kAtOnce = 16 / kBytes;                 ///< groups: 128 bytes of them
+  static constexpr unsigned kMostThreads = 128, kLeastBlocks = 5;  ///< so that 80 KiB are on their way
   static constexpr bool kMayDraw = kWay == Way::kHalfCarry || kWay == Way::kBf16Carry;
 
   CastBody body;
@@ -51,31 +50,19 @@ struct FastCast {
     block.each([&](unsigned t) {
       const uint32_t step = kMayDraw && round.draws ? *run.environment.step : 0;
       each_group_at_once<Codes, kAtOnce>(
-          block, t, run.size, vectors, [&](uint64_t first, Codes& read) { load(first, read); },
+          block, t, run.size, vectors, [&](uint64_t first, Codes& read) { read.load(in, first); },
           [&](uint64_t first, const Codes& read) { return group(first, read, step); },
           [&](uint64_t first) { elements(first, step); });
     });
   }
 
  private:
-  struct Codes {
-    detail::Quad quad[kBytes / 2];
-  };
-
-  SOFTAMP_PRIMITIVE void load(uint64_t first, Codes& read) const {
-    const auto* const from =
-        reinterpret_cast<const detail::Quad*>(static_cast<const unsigned char*>(in) + first * kBytes);
-    for (unsigned k = 0; k < kBytes / 2; ++k) read.quad[k] = from[k];
-  }
+  using Codes = GroupCodes<kBytes>;
 
   SOFTAMP_PRIMITIVE bool group(uint64_t first, const Codes& read, uint32_t step) const {
     using detail::Quad;
     float x[kGroup];
-    for_group([&](unsigned j) {
-      x[j] = value_of<kSource>(kBytes == 4 ? read.quad[j / 4 & (kBytes / 4)].word[j & 3]
-                               : j & 1     ? read.quad[0].word[j / 2] >> 16
-                                           : read.quad[0].word[j / 2] & 0xFFFFu);
-    });
+    for_group([&](unsigned j) { x[j] = value_of<kSource>(read[j]); });
     bool rare = false;
     Quad result[kOutBytes / 2];
     if constexpr (kWay == Way::kFloat) {
@@ -83,9 +70,7 @@ struct FastCast {
     } else {
       RandomWords words{};
       const kernel::Environment& e = run.environment.environment;
-      if (kMayDraw && round.draws)
-        words = kOneBlock ? random_words_of_block(e, step, 0, first)
-                          : random_words(e, step, 0, first, round.random_bits, kGroup);
+      if (kMayDraw && round.draws) words = random_words(e, step, 0, first, round.random_bits, kGroup);
       for (unsigned k = 0; k < 4; ++k)
         result[0].word[k] =
             round.template codes<kWay>(x[2 * k], x[2 * k + 1], words.word[2 * k], words.word[2 * k + 1], rare);
@@ -186,17 +171,10 @@ class CastKernel final : public ElementKernel {
   }
   template <Source kSource, Way kWay>
   void fast(const DeviceCall& call, const FastRound& round) const {
-    if constexpr (kWay == Way::kHalfCarry || kWay == Way::kBf16Carry)
-      if (round.draws && !are_one_block(call.environment.environment, 0, round.random_bits))
-        return fast<kSource, kWay, false>(call, round);
-    fast<kSource, kWay, true>(call, round);
-  }
-  template <Source kSource, Way kWay, bool kOneBlock>
-  void fast(const DeviceCall& call, const FastRound& round) const {
-    using Kernel = FastCast<kSource, kWay, kOneBlock>;
+    using Kernel = FastCast<kSource, kWay>;
     const bool vectors =
         detail::aligned_groups(call.in[0], Kernel::kBytes) && detail::aligned_groups(call.out[0], Kernel::kOutBytes);
-    call.device.launch("cast fast", loop_grid(call.device, (size() + kGroup - 1) / kGroup, Kernel::kMostThreads),
+    call.device.launch("cast fast", at_once_grid(call.device, size(), Kernel::kMostThreads),
                        Kernel{body_, round, call.in[0], call.out[0], vectors, size(), call.environment, call.status});
   }
 

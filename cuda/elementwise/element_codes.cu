@@ -20,14 +20,15 @@ struct CodeRules {
   uint32_t six = 0;  ///< the code of 6
 };
 
+/// Elements of kBytes (2, 4) bytes.
+template <unsigned kBytes>
 struct CodeGroups {
-  static constexpr unsigned kLeastBlocks = 2;  ///< of 256 threads
+  static constexpr unsigned kAtOnce = 8 / kBytes;                  ///< groups: 64 bytes of each operand
+  static constexpr unsigned kMostThreads = 128, kLeastBlocks = 5;  ///< so that 40 KiB of one are on their way
 
   CodeRules rules;
-  unsigned shift;  ///< (0, 16) to alignment at bit 31
   bool integer;
-  Elementwise op;
-  RareElements rare_elements;
+  ElementBody body;
   GroupOperand in[2];
   void* out;
   unsigned out_bytes;
@@ -37,27 +38,60 @@ struct CodeGroups {
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
-      each_group(block, t, run.size, [&](uint64_t first, unsigned count) {
-        uint32_t a[kGroup], b[kGroup] = {}, code[kGroup] = {};
-        load_group(in[0], first, count, a);
-        if (binary) load_group(in[1], first, count, b);
-        if (integer)
-          integers(a, b, code);
-        else
-          floats(first, count, a, b, code);
-        store_group(out, out_bytes, vectors, first, count, code);
-      });
+      each_group_at_once<Codes, kAtOnce>(
+          block, t, run.size, vectors,
+          [&](uint64_t first, Codes& read) {
+            read.a.load(in[0], first);
+            if (binary) read.b.load(in[1], first);
+          },
+          [&](uint64_t first, const Codes& read) {
+            uint32_t code[kGroup];
+            const bool rare = decide<kGroup>(read.a, read.b, code);
+            if (!rare) store_whole(out, out_bytes, first, code);
+            return rare;
+          },
+          [&](uint64_t first) { elements(first); });
     });
   }
 
  private:
-  using Codes = uint32_t[kGroup];
+  static constexpr unsigned kShift = kBytes == 2 ? 16 : 0;  ///< to alignment at bit 31
+  struct Codes {
+    GroupCodes<kBytes> a, b;
+  };
 
-  SOFTAMP_PRIMITIVE void integers(const Codes& a, const Codes& b, Codes& code) const {
-    switch (op) {
-#define SOFTAMP_OF(OP)                                                                                \
-  case Elementwise::OP:                                                                               \
-    for_group([&](unsigned j) { code[j] = kernel::elementwise_int32(Elementwise::OP, a[j], b[j]); }); \
+  SOFTAMP_HD __attribute__((noinline)) void elements(uint64_t first) const {
+    const uint64_t end = run.size - first < kGroup ? run.size : first + kGroup;
+    GroupWalk a(in[0].map, first), b(in[1].map, first);
+    for (uint64_t i = first; i < end; ++i) {
+      const uint64_t code_a = load_element(in[0].data, kBytes, a.next()),
+                     code_b = load_element(in[1].data, kBytes, b.next());
+      const uint32_t x[] = {static_cast<uint32_t>(code_a)}, y[] = {static_cast<uint32_t>(code_b)};
+      uint32_t code[1];
+      Rounded r{0, 0};
+      if (decide<1>(x, y, code))
+        r = body.chosen(code_a, code_b, run.environment.environment.semantics);
+      else
+        r.code = code[0];
+      store_element(out, out_bytes, i, r.code);
+      raise_status(run.status, r.flags, i);
+    }
+  }
+
+  /// What is done with kCount elements' codes; true: the body must do one of them.
+  template <unsigned kCount, class Of>
+  SOFTAMP_PRIMITIVE bool decide(const Of& a, const Of& b, uint32_t (&code)[kCount]) const {
+    if constexpr (kBytes == 4)
+      if (integer) return integers<kCount>(a, b, code), false;
+    return floats<kCount>(a, b, code);
+  }
+
+  template <unsigned kCount, class Of>
+  SOFTAMP_PRIMITIVE void integers(const Of& a, const Of& b, uint32_t (&code)[kCount]) const {
+    switch (body.op) {
+#define SOFTAMP_OF(OP)                                                                                          \
+  case Elementwise::OP:                                                                                         \
+    for_each_of<kCount>([&](unsigned j) { code[j] = kernel::elementwise_int32(Elementwise::OP, a[j], b[j]); }); \
     break;
       SOFTAMP_OF(kAdd)
       SOFTAMP_OF(kSub)
@@ -77,7 +111,7 @@ struct CodeGroups {
       SOFTAMP_OF(kGreater)
       SOFTAMP_OF(kGreaterEqual)
 #undef SOFTAMP_OF
-      default: for_group([&](unsigned j) { code[j] = 0; });
+      default: for_each_of<kCount>([&](unsigned j) { code[j] = 0; });
     }
   }
 
@@ -94,31 +128,30 @@ struct CodeGroups {
     return static_cast<int32_t>(((v & kMagnitude) ^ negative) - negative);
   }
 
-  SOFTAMP_PRIMITIVE void floats(uint64_t first, unsigned count, const Codes& a, const Codes& b, Codes& code) const {
-    uint32_t rare = 0;
-    const auto look_at = [&](unsigned j, uint32_t u) {
-      if ((u & kMagnitude) >= rules.rare_from) rare |= 1u << j;
-    };
+  template <unsigned kCount, class Of>
+  SOFTAMP_PRIMITIVE bool floats(const Of& a, const Of& b, uint32_t (&code)[kCount]) const {
+    uint32_t greatest = 0;  // magnitude
+    const auto look_at = [&](uint32_t u) { greatest = (u & kMagnitude) > greatest ? u & kMagnitude : greatest; };
     // What is done with element j's operands; a result of a selection is aligned as they are.
     const auto unary = [&](auto f) {
-      for_group([&](unsigned j) {
-        const uint32_t u = a[j] << shift;
-        look_at(j, u);
-        code[j] = f(u) >> shift;
+      for_each_of<kCount>([&](unsigned j) {
+        const uint32_t u = a[j] << kShift;
+        look_at(u);
+        code[j] = f(u) >> kShift;
       });
     };
     const auto larger = [&](bool want_greater) {
-      for_group([&](unsigned j) {
-        const uint32_t u = a[j] << shift, v = b[j] << shift;
-        look_at(j, u), look_at(j, v);
+      for_each_of<kCount>([&](unsigned j) {
+        const uint32_t u = a[j] << kShift, v = b[j] << kShift;
+        look_at(u), look_at(v);
         const uint32_t x = operand(u), y = operand(v);
-        code[j] = result(((key(x) > key(y)) == want_greater) ? x : y) >> shift;
+        code[j] = result(((key(x) > key(y)) == want_greater) ? x : y) >> kShift;
       });
     };
     const auto relation = [&](auto f) {
-      for_group([&](unsigned j) {
-        const uint32_t u = a[j] << shift, v = b[j] << shift;
-        look_at(j, u), look_at(j, v);
+      for_each_of<kCount>([&](unsigned j) {
+        const uint32_t u = a[j] << kShift, v = b[j] << kShift;
+        look_at(u), look_at(v);
         code[j] = f(number(u), number(v));
       });
     };
@@ -126,7 +159,7 @@ struct CodeGroups {
       const uint32_t x = operand(u);
       return static_cast<int32_t>(x) > 0 ? x : 0u;
     };
-    switch (op) {
+    switch (body.op) {
       case Elementwise::kNeg: unary([](uint32_t u) { return u ^ kSign; }); break;
       case Elementwise::kAbs: unary([](uint32_t u) { return u & kMagnitude; }); break;
       case Elementwise::kRelu: unary([&](uint32_t u) { return result(positive(u)); }); break;
@@ -139,9 +172,9 @@ struct CodeGroups {
       case Elementwise::kMaximum: larger(true); break;
       case Elementwise::kMinimum: larger(false); break;
       case Elementwise::kReluGrad:
-        for_group([&](unsigned j) {
-          const uint32_t v = b[j] << shift;
-          look_at(j, v);
+        for_each_of<kCount>([&](unsigned j) {
+          const uint32_t v = b[j] << kShift;
+          look_at(v);
           code[j] = number(v) > 0 ? a[j] : 0;
         });
         break;
@@ -151,23 +184,15 @@ struct CodeGroups {
       case Elementwise::kLessEqual: relation([](int32_t x, int32_t y) { return uint32_t{x <= y}; }); break;
       case Elementwise::kGreater: relation([](int32_t x, int32_t y) { return uint32_t{x > y}; }); break;
       case Elementwise::kGreaterEqual: relation([](int32_t x, int32_t y) { return uint32_t{x >= y}; }); break;
+      // Of these nothing has been looked at.
       case Elementwise::kIsNan:
-        for_group([&](unsigned j) { code[j] = (a[j] << shift & kMagnitude) > rules.rare_from; });
-        return;
+        for_each_of<kCount>([&](unsigned j) { code[j] = (a[j] << kShift & kMagnitude) > rules.rare_from; });
+        break;
       default:  // IsFinite
-        for_group([&](unsigned j) { code[j] = (a[j] << shift & kMagnitude) < rules.rare_from; });
-        return;
+        for_each_of<kCount>([&](unsigned j) { code[j] = (a[j] << kShift & kMagnitude) < rules.rare_from; });
+        break;
     }
-    rare &= (1u << count) - 1;
-    if (rare) settle(first, rare, code);
-  }
-
-  /// A copy, so that the group itself is in registers.
-  SOFTAMP_PRIMITIVE void settle(uint64_t first, uint32_t rare, Codes& code) const {
-    Codes r;
-    for_group([&](unsigned j) { r[j] = code[j]; });
-    rare_elements.settle(in, run.environment, first, rare, r, run.status);
-    for_group([&](unsigned j) { code[j] = r[j]; });
+    return greatest >= rules.rare_from;
   }
 };
 
@@ -191,6 +216,22 @@ CodeRules rules_of(Elementwise op, const FloatFormat& f, const Semantics& s, uns
   return r;
 }
 
+template <unsigned kBytes>
+void put(const DeviceCall& call, const ElementwiseLaunch& e, const CodeRules& rules) {
+  using Kernel = CodeGroups<kBytes>;
+  const bool vectors = e.in[0].at_once() && e.in[1].at_once() && detail::aligned_groups(e.out, e.out_bytes);
+  call.device.launch("element_codes", at_once_grid(call.device, e.size, Kernel::kMostThreads),
+                     Kernel{rules,
+                            e.type == DType::kInt32,
+                            {e.op, format_of(e.type), e.alpha},
+                            {e.in[0], e.in[1]},
+                            e.out,
+                            e.out_bytes,
+                            kernel::operand_count(e.op) == 2,
+                            vectors,
+                            {e.size, call.environment, call.status}});
+}
+
 }  // namespace
 
 bool launch_codes(const DeviceCall& call, const ElementwiseLaunch& e) {
@@ -204,21 +245,11 @@ bool launch_codes(const DeviceCall& call, const ElementwiseLaunch& e) {
   if (!integer && kernel::is_selection(e.op) &&
       (wide ? s.wide.subnormals == Subnormals::kFlushToPositive : s.narrow.subnormals != Subnormals::kKeep))
     return false;
-  const unsigned shift = wide ? 0 : 16;
-  const CodeGroups groups{integer ? CodeRules{~0u} : rules_of(e.op, f, s, shift),
-                          shift,
-                          integer,
-                          e.op,
-                          {e.op, f, e.alpha, false},
-                          {e.in[0], e.in[1]},
-                          e.out,
-                          e.out_bytes,
-                          kernel::operand_count(e.op) == 2,
-                          detail::aligned_groups(e.out, e.out_bytes),
-                          e.size,
-                          call.environment,
-                          call.status};
-  call.device.launch("element_codes", group_grid(call.device, e.size), groups);
+  const CodeRules rules = integer ? CodeRules{~0u} : rules_of(e.op, f, s, wide ? 0 : 16);
+  if (integer || wide)
+    put<4>(call, e, rules);
+  else
+    put<2>(call, e, rules);
   return true;
 }
 

@@ -1,8 +1,6 @@
 // The kernels of AddN and of constants.
-#include "cuda/element_group.h"
 #include "cuda/element_kernel.h"
 #include "cuda/elementwise/elementwise.h"
-#include "cuda/fast_round.h"
 #include "softamp/engine/element_attributes.h"
 
 namespace softamp::cuda {
@@ -88,9 +86,12 @@ struct AddNBodies {
   }
 };
 
-/// The same for finite floats of at most 32 bits by the device's fp32 sums, eight at a time.
+/// The same for finite floats of kBytes (2, 4) bytes by the device's fp32 sums, eight at a time.
+template <unsigned kBytes>
 struct AddNGroups {
-  static constexpr unsigned kLeastBlocks = 2;  ///< of 256 threads
+  static constexpr unsigned kAtOnce = 4 / kBytes;                  ///< groups
+  static constexpr unsigned kAhead = 4;                            ///< terms that are loaded before the first is added
+  static constexpr unsigned kMostThreads = 128, kLeastBlocks = 4;  ///< so that 48 KiB of three are on their way
 
   Terms terms;
   void* out;
@@ -103,48 +104,54 @@ struct AddNGroups {
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
       const uint32_t step = run.step_if(round.draws);
-      each_group(block, t, run.size, [&](uint64_t begin, unsigned count) {
-        float sum[kGroup] = {}, term[kGroup] = {};
-        read(0, begin, count, sum);
-        for (unsigned k = 1; k < terms.count; ++k) {
-          read(k, begin, count, term);
-          for_group([&](unsigned j) { sum[j] = add_rn(sum[j], term[j]); });
-        }
-        RandomWords words{};
-        if (round.draws) words = random_words(run.environment.environment, step, 0, begin, round.random_bits, count);
-        uint32_t code[kGroup], rare = 0;
-        for_group([&](unsigned j) {
-          bool is_rare = false;
-          code[j] = round(sum[j], words.word[j], is_rare);
-          rare |= static_cast<uint32_t>(is_rare && j < count) << j;
-        });
-        if (rare) settle(begin, rare, words, code);
-        store_group(out, terms.bytes, vectors, begin, count, code);
-      });
+      each_group_at_once<Codes, kAtOnce>(
+          block, t, run.size, vectors, [&](uint64_t first, Codes& read) { load(0, first, read); },
+          [&](uint64_t first, const Codes& read) { return group(first, read, step); },
+          [&](uint64_t first) { elements(first, step); });
     });
   }
 
  private:
-  SOFTAMP_PRIMITIVE void read(unsigned k, uint64_t begin, unsigned count, float (&x)[kGroup]) const {
-    GroupOperand operand;
-    operand.data = terms.in[k], operand.bytes = terms.bytes, operand.vectors = vectors;
-    uint32_t code[kGroup];
-    load_group(operand, begin, count, code);
-    if (terms.type == DType::kFloat16)
-      for_group([&](unsigned j) { x[j] = float_of_half(code[j]); });
-    else if (terms.type == DType::kBFloat16)
-      for_group([&](unsigned j) { x[j] = float_of_bf16(code[j]); });
-    else
-      for_group([&](unsigned j) { x[j] = from_bits(flushed(code[j], flush_below, flush_sign)); });
-  }
-  SOFTAMP_PRIMITIVE void settle(uint64_t begin, uint32_t rare, const RandomWords& words,
-                                uint32_t (&code)[kGroup]) const {
-    for_group([&](unsigned j) {
-      if (!(rare >> j & 1)) return;
-      const Rounded r = terms.element(begin + j, run.environment.environment.semantics, words.word[j]);
-      code[j] = static_cast<uint32_t>(r.code);
-      raise_status(run.status, r.flags, begin + j);
+  struct Codes {
+    GroupCodes<kBytes> of[kAhead];
+  };
+
+  SOFTAMP_PRIMITIVE void load(unsigned term, uint64_t first, Codes& read) const {
+    for_each_of<kAhead>([&](unsigned k) {
+      if (term + k < terms.count) read.of[k].load(terms.in[term + k], first);
     });
+  }
+  SOFTAMP_PRIMITIVE bool group(uint64_t first, Codes read, uint32_t step) const {
+    float sum[kGroup];
+    for_group([&](unsigned j) { sum[j] = value(read.of[0][j]); });
+    add<1>(read, terms.count, sum);
+    for (unsigned k = kAhead; k < terms.count; k += kAhead) {
+      load(k, first, read);
+      add<0>(read, terms.count - k, sum);
+    }
+    return store_rounded<kBytes>(round, run, step, first, sum, out);
+  }
+  /// Terms kFirst .. of `count` that are there.
+  template <unsigned kFirst>
+  SOFTAMP_PRIMITIVE void add(const Codes& read, unsigned count, float (&sum)[kGroup]) const {
+    for_each_of<kAhead - kFirst>([&](unsigned k) {
+      if (k + kFirst < count) for_group([&](unsigned j) { sum[j] = add_rn(sum[j], value(read.of[k + kFirst][j])); });
+    });
+  }
+  SOFTAMP_PRIMITIVE float value(uint32_t code) const {
+    if constexpr (kBytes == 4) return from_bits(flushed(code, flush_below, flush_sign));
+    return terms.type == DType::kFloat16 ? float_of_half(code) : float_of_bf16(code);
+  }
+
+  SOFTAMP_HD __attribute__((noinline)) void elements(uint64_t first, uint32_t step) const {
+    const kernel::Environment& e = run.environment.environment;
+    const uint64_t end = run.size - first < kGroup ? run.size : first + kGroup;
+    for (uint64_t i = first; i < end; ++i) {
+      const uint32_t random = round.draws ? random_word(e, step, 0, i, round.random_bits) : 0;
+      const Rounded r = terms.element(i, e.semantics, random);
+      store_element(out, kBytes, i, r.code);
+      raise_status(run.status, r.flags, i);
+    }
   }
 };
 
@@ -184,12 +191,10 @@ class AddNKernel final : public ElementKernel {
         terms.in[k] = call.in[done + k];
         vectors = vectors && detail::aligned_groups(terms.in[k], bytes);
       }
-      if (round.usable) {
-        const bool flushes = type_ == DType::kFloat32 && s.wide_operands_flushed;
-        call.device.launch("add_n", grid,
-                           AddNGroups{terms, call.out[0], vectors, flushes ? kLeastNormal32 : 0,
-                                      s.operand_flush_sign == FlushSign::kPositive ? 0 : 0x80000000u, round, size(),
-                                      call.environment, call.status});
+      if (round.usable && type_ == DType::kFloat32) {
+        add_groups<4>(call, terms, vectors, round);
+      } else if (round.usable) {
+        add_groups<2>(call, terms, vectors, round);
       } else {
         call.device.launch("add_n", grid,
                            AddNBodies{terms, call.out[0], static_cast<Running*>(call.scratch), draws_,
@@ -199,6 +204,21 @@ class AddNKernel final : public ElementKernel {
   }
 
  private:
+  template <unsigned kBytes>
+  void add_groups(const DeviceCall& call, const Terms& terms, bool vectors, const FastRound& round) const {
+    using Kernel = AddNGroups<kBytes>;
+    const Semantics& s = call.environment.environment.semantics;
+    const bool flushes = kBytes == 4 && s.wide_operands_flushed;
+    call.device.launch("add_n", at_once_grid(call.device, size(), Kernel::kMostThreads),
+                       Kernel{terms,
+                              call.out[0],
+                              vectors,
+                              flushes ? kLeastNormal32 : 0,
+                              s.operand_flush_sign == FlushSign::kPositive ? 0 : 0x80000000u,
+                              round,
+                              {size(), call.environment, call.status}});
+  }
+
   size_t count_;
   DType type_;
   bool by_body_;

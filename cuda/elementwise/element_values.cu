@@ -7,39 +7,35 @@
 //
 // Infinities, NaNs, overflows and other rare cases can be seen in the fp32 value; the body computes them.
 #include "cuda/elementwise/elementwise.h"
-#include "cuda/fast_round.h"
 
 namespace softamp::cuda {
 namespace {
 
 using kernel::Elementwise;
 
-enum class Reads : uint8_t { kFp16, kBf16, kFp32 };
-
 struct ValueRules {
-  Reads reads;
-  bool toward_zero;                  ///< the operation
+  bool halves;                       ///< 16-bit codes are fp16's
+  bool divides, toward_zero;         ///< the operation
   uint32_t flush_below, flush_sign;  ///< of fp32 operands
-  uint32_t value_flush_below;        ///< of the fp32 value, before its rounding
+  uint32_t value_flush_below;        ///< of an fp32 quotient or root, before its rounding
   FastRound round;
 };
 
 bool divides(Elementwise op) {
   return op == Elementwise::kDiv || op == Elementwise::kReciprocal || op == Elementwise::kSqrt ||
-         op == Elementwise::kRsqrt;
+         op == Elementwise::kRsqrt || op == Elementwise::kSqrtGrad;
 }
 
-/// kDividing: the operations with quotients and roots, whose code is long.
-template <bool kDividing>
+/// Elements of kBytes (2, 4) bytes.
+template <unsigned kBytes>
 struct ValueGroups {
-  static constexpr unsigned kLeastBlocks = 2;  ///< of 256 threads
+  static constexpr unsigned kAtOnce = 8 / kBytes;                  ///< groups: 64 bytes of each operand
+  static constexpr unsigned kMostThreads = 128, kLeastBlocks = 4;  ///< so that 64 KiB of two are on their way
 
   ValueRules rules;
-  Elementwise op;
-  RareElements rare_elements;
+  ElementBody body;
   GroupOperand in[2];
   void* out;
-  unsigned out_bytes;
   bool binary, vectors;
   GroupRun run;
 
@@ -47,67 +43,81 @@ struct ValueGroups {
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
       const uint32_t step = run.step_if(rules.round.draws);
-      each_group(block, t, run.size, [&](uint64_t first, unsigned count) {
-        uint32_t a[kGroup], b[kGroup] = {}, code[kGroup] = {};
-        load_group(in[0], first, count, a);
-        if (binary) load_group(in[1], first, count, b);
-        RandomWords words{};
-        if (rules.round.draws)
-          words = random_words(run.environment.environment, step, 0, first, rules.round.random_bits, count);
-        float x[kGroup] = {}, y[kGroup] = {};
-        widen(a, x);
-        widen(b, y);
-        values(x, y);
-        uint32_t rare = 0;
-        round(x, words, code, rare);
-        rare &= (1u << count) - 1;
-        if (rare) settle(first, rare, code);
-        store_group(out, out_bytes, vectors, first, count, code);
-      });
+      each_group_at_once<Codes, kAtOnce>(
+          block, t, run.size, vectors,
+          [&](uint64_t first, Codes& read) {
+            read.a.load(in[0], first);
+            if (binary) read.b.load(in[1], first);
+          },
+          [&](uint64_t first, const Codes& read) { return group(first, read, step); },
+          [&](uint64_t first) { elements(first, step); });
     });
   }
 
  private:
-  using Codes = uint32_t[kGroup];
-  using Values = float[kGroup];
+  struct Codes {
+    GroupCodes<kBytes> a, b;
+  };
 
-  SOFTAMP_PRIMITIVE void widen(const Codes& code, Values& x) const {
-    switch (rules.reads) {
-      case Reads::kFp16: for_group([&](unsigned j) { x[j] = float_of_half(code[j]); }); break;
-      case Reads::kBf16: for_group([&](unsigned j) { x[j] = float_of_bf16(code[j]); }); break;
-      case Reads::kFp32:
-        for_group([&](unsigned j) { x[j] = from_bits(flushed(code[j], rules.flush_below, rules.flush_sign)); });
-        break;
+  SOFTAMP_PRIMITIVE bool group(uint64_t first, const Codes& read, uint32_t step) const {
+    float x[kGroup], y[kGroup];
+    widen<kGroup>(read.a, x);
+    widen<kGroup>(read.b, y);
+    values<kGroup>(x, y);
+    return store_rounded<kBytes>(rules.round, run, step, first, x, out);
+  }
+
+  SOFTAMP_HD __attribute__((noinline)) void elements(uint64_t first, uint32_t step) const {
+    const kernel::Environment& e = run.environment.environment;
+    const uint64_t end = run.size - first < kGroup ? run.size : first + kGroup;
+    GroupWalk a(in[0].map, first), b(in[1].map, first);
+    for (uint64_t i = first; i < end; ++i) {
+      const uint64_t code_a = load_element(in[0].data, kBytes, a.next()),
+                     code_b = load_element(in[1].data, kBytes, b.next());
+      const uint32_t low_a[] = {static_cast<uint32_t>(code_a)}, low_b[] = {static_cast<uint32_t>(code_b)};
+      const uint32_t random = rules.round.draws ? random_word(e, step, 0, i, rules.round.random_bits) : 0;
+      float x[1], y[1];
+      widen<1>(low_a, x);
+      widen<1>(low_b, y);
+      values<1>(x, y);
+      bool rare = false;
+      Rounded r{rules.round(x[0], random, rare), 0};
+      if (rare) r = body.rounded(code_a, code_b, e.semantics, random);
+      store_element(out, kBytes, i, r.code);
+      raise_status(run.status, r.flags, i);
+    }
+  }
+
+  template <unsigned kCount, class Of>
+  SOFTAMP_PRIMITIVE void widen(const Of& code, float (&x)[kCount]) const {
+    if constexpr (kBytes == 4) {
+      for_each_of<kCount>([&](unsigned j) { x[j] = from_bits(flushed(code[j], rules.flush_below, rules.flush_sign)); });
+    } else if (rules.halves) {
+      for_each_of<kCount>([&](unsigned j) { x[j] = float_of_half(code[j]); });
+    } else {
+      for_each_of<kCount>([&](unsigned j) { x[j] = float_of_bf16(code[j]); });
     }
   }
 
   /// x = op(x, y).
-  SOFTAMP_PRIMITIVE void values(Values& x, const Values& y) const {
+  template <unsigned kCount>
+  SOFTAMP_PRIMITIVE void values(float (&x)[kCount], float (&y)[kCount]) const {
     using math::Float;
-    const auto each = [&](auto f) { for_group([&](unsigned j) { x[j] = f(x[j], y[j]); }); };
-    const auto formula = [&](auto f) { for_group([&](unsigned j) { x[j] = f(Float(x[j]), Float(y[j])).value; }); };
-    const float alpha = rare_elements.alpha;
-    if constexpr (kDividing) {
-      if (rules.toward_zero) {
-        switch (op) {
-          case Elementwise::kDiv: each([](float a, float b) { return div_rz(a, b); }); break;
-          case Elementwise::kReciprocal: each([](float a, float) { return div_rz(1.0f, a); }); break;
-          default: each([](float a, float) { return sqrt_rz(a); }); break;
-        }
-        return;
-      }
-      switch (op) {
-        case Elementwise::kDiv: each([](float a, float b) { return div_rn(a, b); }); break;
-        case Elementwise::kReciprocal: each([](float a, float) { return div_rn(1.0f, a); }); break;
-        case Elementwise::kSqrt: each([](float a, float) { return sqrt_rn(a); }); break;
-        case Elementwise::kRsqrt: each([](float a, float) { return div_rn(1.0f, sqrt_rn(a)); }); break;
-        default:
-          formula([](Float a, Float b) { return kernel::fp32_formula<Elementwise::kSqrtGrad>(a, b, 0.0f); });
-          break;
+    const auto each = [&](auto f) { for_each_of<kCount>([&](unsigned j) { x[j] = f(x[j], y[j]); }); };
+    if (rules.divides) {
+      // Not unrolled: quotients are long.
+#if defined(__CUDACC__)
+#pragma unroll 1
+#endif
+      for (unsigned k = 0; k < kCount; ++k) {
+        const float value = divided(x[0], y[0]);
+        for_each_of<kCount - 1>([&](unsigned j) { x[j] = x[j + 1], y[j] = y[j + 1]; });
+        x[kCount - 1] = from_bits(flushed(bits_of(value), rules.value_flush_below, 0x80000000u));
       }
       return;
-    } else if (rules.toward_zero) {
-      switch (op) {
+    }
+    if (kBytes == 2 && rules.toward_zero) {
+      switch (body.op) {
         case Elementwise::kAdd: each([](float a, float b) { return add_rz(a, b); }); break;
         case Elementwise::kSub: each([](float a, float b) { return sub_rz(a, b); }); break;
         case Elementwise::kMul: each([](float a, float b) { return mul_rz(a, b); }); break;
@@ -115,46 +125,33 @@ struct ValueGroups {
       }
       return;
     }
-    switch (op) {
+    switch (body.op) {
       case Elementwise::kAdd: each([](float a, float b) { return add_rn(a, b); }); break;
       case Elementwise::kSub: each([](float a, float b) { return sub_rn(a, b); }); break;
       case Elementwise::kMul: each([](float a, float b) { return mul_rn(a, b); }); break;
       case Elementwise::kSquare: each([](float a, float) { return mul_rn(a, a); }); break;
       default:
-        kernel::with_constant(op, [&](auto constant) {
+        kernel::with_constant(body.op, [&](auto constant) {
           if constexpr (kernel::is_fp32_inside(constant.value) && constant.value != Elementwise::kSqrtGrad)
-            formula([&](Float a, Float b) { return kernel::fp32_formula<constant.value>(a, b, alpha); });
+            each([&](float a, float b) {
+              return kernel::fp32_formula<constant.value>(Float(a), Float(b), body.alpha).value;
+            });
         });
     }
   }
 
-  template <FastRound::Way kWay>
-  SOFTAMP_PRIMITIVE void round_by(const Values& x, const RandomWords& words, Codes& code, uint32_t& rare) const {
-    for_group([&](unsigned j) {
-      bool is_rare = false;
-      const float value = from_bits(flushed(bits_of(x[j]), rules.value_flush_below, 0x80000000u));
-      code[j] = rules.round.template code<kWay>(value, words.word[j], is_rare) &
-                (kWay == FastRound::Way::kFloat ? ~0u : 0xFFFFu);
-      rare |= static_cast<uint32_t>(is_rare) << j;
-    });
-  }
-  SOFTAMP_PRIMITIVE void round(const Values& x, const RandomWords& words, Codes& code, uint32_t& rare) const {
-    using enum FastRound::Way;
-    switch (rules.round.way) {
-      case kHalfNearest: round_by<kHalfNearest>(x, words, code, rare); break;
-      case kHalfCarry: round_by<kHalfCarry>(x, words, code, rare); break;
-      case kBf16Nearest: round_by<kBf16Nearest>(x, words, code, rare); break;
-      case kBf16Carry: round_by<kBf16Carry>(x, words, code, rare); break;
-      default: round_by<kFloat>(x, words, code, rare); break;
+  SOFTAMP_PRIMITIVE float divided(float a, float b) const {
+    if (kBytes == 2 && rules.toward_zero) {
+      if (body.op == Elementwise::kSqrt) return sqrt_rz(a);
+      return body.op == Elementwise::kDiv ? div_rz(a, b) : div_rz(1.0f, a);
     }
-  }
-
-  /// A copy, so that the group itself is in registers.
-  SOFTAMP_PRIMITIVE void settle(uint64_t first, uint32_t rare, Codes& code) const {
-    Codes r;
-    for_group([&](unsigned j) { r[j] = code[j]; });
-    rare_elements.settle(in, run.environment, first, rare, r, run.status);
-    for_group([&](unsigned j) { code[j] = r[j]; });
+    switch (body.op) {
+      case Elementwise::kDiv: return div_rn(a, b);
+      case Elementwise::kReciprocal: return div_rn(1.0f, a);
+      case Elementwise::kSqrt: return sqrt_rn(a);
+      case Elementwise::kRsqrt: return div_rn(1.0f, sqrt_rn(a));
+      default: return kernel::fp32_formula<Elementwise::kSqrtGrad>(math::Float(a), math::Float(b), 0.0f).value;
+    }
   }
 };
 
@@ -170,7 +167,8 @@ bool rules_of(Elementwise op, DType type, const Semantics& s, bool status_wanted
   const bool wide = type == DType::kFloat32, nearest = p.mode == RoundingMode::kNearestEven;
   // Infinities that count as other numbers cannot always be seen in a result.
   if (!infinities_are_plain(s, f)) return false;
-  r.reads = type == DType::kFloat16 ? Reads::kFp16 : wide ? Reads::kFp32 : Reads::kBf16;
+  r.halves = type == DType::kFloat16;
+  r.divides = divides(op);
   r.flush_below = wide && s.wide_operands_flushed ? kLeastNormal32 : 0;
   r.flush_sign = s.operand_flush_sign == FlushSign::kPositive ? 0 : 0x80000000u;
   r.value_flush_below = 0;
@@ -197,20 +195,18 @@ bool rules_of(Elementwise op, DType type, const Semantics& s, bool status_wanted
   return exact || bits_read_below(p) <= 24 - f.precision;
 }
 
-template <bool kDividing>
+template <unsigned kBytes>
 void put(const DeviceCall& call, const ElementwiseLaunch& e, const ValueRules& rules) {
-  const ValueGroups<kDividing> groups{rules,
-                                      e.op,
-                                      {e.op, format_of(e.type), e.alpha, rules.round.draws},
-                                      {e.in[0], e.in[1]},
-                                      e.out,
-                                      e.out_bytes,
-                                      kernel::operand_count(e.op) == 2,
-                                      detail::aligned_groups(e.out, e.out_bytes),
-                                      e.size,
-                                      call.environment,
-                                      call.status};
-  call.device.launch("element_values", group_grid(call.device, e.size), groups);
+  using Kernel = ValueGroups<kBytes>;
+  const bool vectors = e.in[0].at_once() && e.in[1].at_once() && detail::aligned_groups(e.out, kBytes);
+  call.device.launch("element_values", at_once_grid(call.device, e.size, Kernel::kMostThreads),
+                     Kernel{rules,
+                            {e.op, format_of(e.type), e.alpha},
+                            {e.in[0], e.in[1]},
+                            e.out,
+                            kernel::operand_count(e.op) == 2,
+                            vectors,
+                            {e.size, call.environment, call.status}});
 }
 
 }  // namespace
@@ -220,10 +216,10 @@ bool launch_values(const DeviceCall& call, const ElementwiseLaunch& e) {
   const bool narrow_float = e.type == DType::kFloat16 || e.type == DType::kBFloat16 || e.type == DType::kFloat32;
   if (!narrow_float || !kernel::rounds(e.op)) return false;
   if (!rules_of(e.op, e.type, call.environment.environment.semantics, call.status != nullptr, rules)) return false;
-  if (divides(e.op) || e.op == Elementwise::kSqrtGrad)
-    put<true>(call, e, rules);
+  if (e.type == DType::kFloat32)
+    put<4>(call, e, rules);
   else
-    put<false>(call, e, rules);
+    put<2>(call, e, rules);
   return true;
 }
 

@@ -20,10 +20,10 @@ constexpr int64_t kTurn = 64 * 128 * 8;
 
 /// Any values; NaNs, infinities and values that overflow are `apart` elements apart, which is odd, so that they come to
 /// any place of a group and any turn.
-Tensor values(DType type, int64_t n, int64_t apart) {
-  Tensor t(TensorType{type, Shape{n}});
+Tensor values(DType type, const Shape& shape, int64_t apart) {
+  Tensor t(TensorType{type, shape});
   uint32_t state = 12345;
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = 0; i < shape.elements(); ++i) {
     state = state * 1664525u + 1013904223u;
     const uint32_t usual = (state & 0x80FFFFFFu) | 0x3F000000u;  // fp32: 0.5 .. 2
     const bool rare = i % apart == apart / 2;
@@ -68,12 +68,12 @@ void expect_equal_steps(const Graph& graph, const std::map<std::string, Tensor>&
 TEST_F(AtOnceOnBoth, CastsOfManyTurnsWithRareElementsAnywhere) {
   const std::pair<DType, DType> casts[] = {{kFloat32, kFloat16},  {kFloat32, kBFloat16}, {kFloat16, kBFloat16},
                                            {kBFloat16, kFloat16}, {kFloat16, kFloat32},  {kBFloat16, kFloat32}};
-  // Some groups at once and some alone; a tail; more than the 32 turns after which rare groups have their turn.
+  // Some groups at once and some alone; a tail; more turns than a thread has, so that there are more threads.
   for (const int64_t n : {8 * kTurn, 11 * kTurn + 8 * 77 + 5, 33 * kTurn + 3})
     for (const auto& [from, to] : casts) {
       if (n > 12 * kTurn && from != kFloat32) continue;
       std::map<std::string, Tensor> feeds;
-      feeds.emplace("x", values(from, n, n > 12 * kTurn ? 999983 : 10007));
+      feeds.emplace("x", values(from, Shape{n}, n > 12 * kTurn ? 999983 : 10007));
       GraphBuilder b;
       b.add("Cast", {b.placeholder("x", from, Shape{n})}, {{"DstT", to}}, "y");
       const Graph graph = b.build();
@@ -82,11 +82,66 @@ TEST_F(AtOnceOnBoth, CastsOfManyTurnsWithRareElementsAnywhere) {
     }
 }
 
+TEST_F(AtOnceOnBoth, ElementwiseOperationsOfManyTurnsWithRareElementsAnywhere) {
+  constexpr int64_t kElements = 5 * kTurn + 8 * 77 + 5;
+  for (const DType type : {kFloat16, kBFloat16, kFloat32}) {
+    std::map<std::string, Tensor> feeds;
+    feeds.emplace("x", values(type, Shape{kElements}, 4099));
+    feeds.emplace("y", values(type, Shape{kElements}, 3001));
+    GraphBuilder b;
+    const Port x = b.placeholder("x", type, Shape{kElements}), y = b.placeholder("y", type, Shape{kElements});
+    std::vector<std::string> fetches;
+    const auto add = [&](const char* op, std::vector<Port> in) {
+      fetches.push_back(std::string(op) + std::to_string(in.size()));
+      b.add(op, std::move(in), {}, fetches.back());
+    };
+    for (const char* op : {"AddV2", "Mul", "TanhGrad", "ReluGrad", "Maximum", "Less"}) add(op, {x, y});
+    for (const char* op : {"Sqrt", "Relu"}) add(op, {x});
+    add("AddN", {x, y});
+    add("AddN", {y, x, y, x, x});
+    const Graph graph = b.build();
+    for (const bool stochastic : {false, true})
+      for (const bool status : {false, true}) expect_equal_steps(graph, feeds, fetches, stochastic, status);
+  }
+}
+
+TEST_F(AtOnceOnBoth, RowsColumnsAndScalarsAreReadInGroups) {
+  // 40 is a number of whole groups, 44 is none.
+  for (const int64_t columns : {40, 44})
+    for (const DType type : {kFloat16, kBFloat16, kFloat32}) {
+      const Shape shape{2500, columns};
+      std::map<std::string, Tensor> feeds;
+      feeds.emplace("x", values(type, shape, 3001));
+      feeds.emplace("row", values(type, Shape{columns}, 31));
+      feeds.emplace("column", values(type, Shape{shape[0], 1}, 301));
+      feeds.emplace("one", Tensor::full(type, Shape{}, -0.3));
+      GraphBuilder b;
+      std::map<std::string, Port> ports;
+      std::vector<std::string> fetches;
+      const auto add = [&](const char* op, const char* first, const char* second) {
+        fetches.push_back(std::string(op) + "_" + first + "_" + second);
+        b.add(op, {ports.at(first), ports.at(second)}, {}, fetches.back());
+      };
+      for (const auto& [name, tensor] : feeds) ports[name] = b.placeholder(name, type, tensor.type().shape);
+      for (const char* other : {"row", "column", "one"}) {
+        add("AddV2", "x", other);
+        add("Sub", other, "x");
+        add("Minimum", other, "x");
+        add("GreaterEqual", "x", other);
+      }
+      add("Mul", "row", "column");
+      add("Less", "column", "row");
+      const Graph graph = b.build();
+      for (const bool stochastic : {false, true})
+        for (const bool status : {false, true}) expect_equal_steps(graph, feeds, fetches, stochastic, status);
+    }
+}
+
 TEST_F(AtOnceOnBoth, UpdatesOfManyTilesWithRareElementsAnywhere) {
   constexpr int64_t kElements = 150 * 2048 + 1029;
   std::map<std::string, Tensor> feeds;
   for (const char* name : {"var", "slot", "grad"})
-    feeds.emplace(name, values(kFloat16, kElements, name[0] == 'v' ? 3001 : name[0] == 's' ? 4099 : 513));
+    feeds.emplace(name, values(kFloat16, Shape{kElements}, name[0] == 'v' ? 3001 : name[0] == 's' ? 4099 : 513));
   feeds.emplace("rate", Tensor::full(kFloat32, Shape{}, 0.25));
   Tensor apply(TensorType{kBool, Shape{}});
   feeds.emplace("apply", apply.clone());

@@ -228,6 +228,11 @@ void Device::fill(void* to, unsigned char byte, size_t bytes) {
   });
 }
 
+void Device::store(uint32_t* to, uint32_t value) {
+  if (state_->recording) throw DeviceError("a word stored while a step is recorded, at " + state_->operation);
+  state_->transfer(to, &value, sizeof value, to, "store");
+}
+
 void Device::hide_host_memory(void* words, size_t bytes) const {
   for (size_t at = 0; at + sizeof(uintptr_t) <= bytes; at += sizeof(uintptr_t)) {
     std::byte* const place = static_cast<std::byte*>(words) + at;
@@ -248,7 +253,7 @@ void Device::put(std::function<void()> work) {
 
 void Device::begin_operation(std::string operation) { state_->operation = std::move(operation); }
 
-uint32_t Device::begin_launch(const char* name, const Grid& grid) {
+Device::Note Device::begin_launch(const char* name, const Grid& grid) {
   if (grid.threads < 1 || grid.threads > 1024 || grid.blocks > 0x7FFFFFFFu || grid.shared > 49152)
     throw DeviceError(std::string("launch of ") + name + " of " + state_->operation + ": " +
                       std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) + " threads with " +
@@ -258,7 +263,7 @@ uint32_t Device::begin_launch(const char* name, const Grid& grid) {
   if (machine().launches_until_lost >= 0 && machine().launches_until_lost-- == 0)
     state_->lost = std::string(name) + " of " + state_->operation;
   state_->unlock();
-  return 0;
+  return {};
 }
 
 void Device::end_launch() { state_->lock(); }

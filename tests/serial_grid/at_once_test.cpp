@@ -109,7 +109,7 @@ TEST_F(AtOnceOnBoth, RowsColumnsAndScalarsAreReadInGroups) {
   // 40 is a number of whole groups, 44 is none.
   for (const int64_t columns : {40, 44})
     for (const DType type : {kFloat16, kBFloat16, kFloat32}) {
-      const Shape shape{2500, columns};
+      const Shape shape{900, columns};
       std::map<std::string, Tensor> feeds;
       feeds.emplace("x", values(type, shape, 3001));
       feeds.emplace("row", values(type, Shape{columns}, 31));

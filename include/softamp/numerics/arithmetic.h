@@ -24,14 +24,14 @@ SOFTAMP_INLINE Rounded nan_among(const FloatFormat& f, const Semantics& s, uint6
 // Each operation is a `..._finite` on exact operands, and a `..._special` for operands that are not plain: it handles
 // NaNs and infinities, and passes operands that are finite after all to the former.
 
-SOFTAMP_INLINE Rounded add_finite(const FloatFormat& f, Exact x, Exact y, const Semantics& s, uint32_t random) {
+SOFTAMP_INLINE Rounded add_finite(const FloatFormat& f, Signed x, Signed y, const Semantics& s, uint32_t random) {
   const RoundingPolicy& p = s.rounding(f);
-  const Exact total = sums_in_fixed_point(f) ? fixed_point_sum(f, x, y) : sum(x, y);
-  if (total.significand == 0) {
-    const bool negative = x.negative == y.negative ? x.negative : p.mode == RoundingMode::kDown;
+  const Signed total = sums_in_fixed_point(f) ? fixed_point_sum(f, x, y) : sum(f, x, y);
+  if (total.significand == 0) [[unlikely]] {
+    const bool negative = x.negative() == y.negative() ? x.negative() : p.mode == RoundingMode::kDown;
     return {zero_code(f, negative, p), 0};
   }
-  return round_and_pack(f, total, p, random);
+  return round_normalised(f, normalised(total), p, random);
 }
 
 SOFTAMP_RARE Rounded add_special(const FloatFormat& f, uint64_t a, uint64_t b, bool negate_b, const Semantics& s,
@@ -40,7 +40,7 @@ SOFTAMP_RARE Rounded add_special(const FloatFormat& f, uint64_t a, uint64_t b, b
   Operand y = unpack(f, b, s);
   if (x.nan() || y.nan()) return nan_among(f, s, a, x, b, y);
   y.negative = y.negative != negate_b;
-  if (x.finite() && y.finite()) return add_finite(f, x.exact(), y.exact(), s, random);
+  if (x.finite() && y.finite()) return add_finite(f, x.parts(), y.parts(), s, random);
   if (x.infinite() && y.infinite() && x.negative != y.negative) return invalid_result(f, s);
   return pack_infinity(f, x.infinite() ? x.negative : y.negative, s.rounding(f));
 }
@@ -48,34 +48,36 @@ SOFTAMP_RARE Rounded add_special(const FloatFormat& f, uint64_t a, uint64_t b, b
 SOFTAMP_INLINE Rounded add_signed(const FloatFormat& f, uint64_t a, uint64_t b, bool negate_b, const Semantics& s,
                                   uint32_t random) {
   if (!plain(f, a, s) || !plain(f, b, s)) return add_special(f, a, b, negate_b, s, random);
-  Exact y = unpack_finite(f, b);
-  y.negative = y.negative != negate_b;
-  return add_finite(f, unpack_finite(f, a), y, s, random);
+  Signed y = unpack_signed(f, b);
+  if (negate_b) y.sign = ~y.sign;
+  return add_finite(f, unpack_signed(f, a), y, s, random);
 }
 
-SOFTAMP_INLINE Rounded mul_finite(const FloatFormat& f, Exact x, Exact y, const Semantics& s, uint32_t random) {
-  return round_and_pack(f, {x.negative != y.negative, x.exponent + y.exponent, x.significand * y.significand},
-                        s.rounding(f), random);
+SOFTAMP_INLINE Signed product(Signed x, Signed y) {
+  return {x.sign ^ y.sign, x.exponent + y.exponent, x.significand * y.significand};
+}
+SOFTAMP_INLINE Rounded mul_finite(const FloatFormat& f, Signed x, Signed y, const Semantics& s, uint32_t random) {
+  return round_signed(f, product(x, y), s.rounding(f), random);
 }
 
 SOFTAMP_RARE Rounded mul_special(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random) {
   const Operand x = unpack(f, a, s), y = unpack(f, b, s);
   if (x.nan() || y.nan()) return nan_among(f, s, a, x, b, y);
-  if (x.finite() && y.finite()) return mul_finite(f, x.exact(), y.exact(), s, random);
+  if (x.finite() && y.finite()) return mul_finite(f, x.parts(), y.parts(), s, random);
   if (x.zero() || y.zero()) return invalid_result(f, s);
   return pack_infinity(f, x.negative != y.negative, s.rounding(f));
 }
 
-SOFTAMP_GENERAL Rounded fma_finite(const FloatFormat& f, Exact x, Exact y, Exact z, const Semantics& s,
+SOFTAMP_GENERAL Rounded fma_finite(const FloatFormat& f, Signed x, Signed y, Signed z, const Semantics& s,
                                    uint32_t random) {
   const RoundingPolicy& p = s.rounding(f);
-  const Exact product{x.negative != y.negative, x.exponent + y.exponent, x.significand * y.significand};
-  const Exact total = sum(product, z);
-  if (total.significand == 0) {
-    const bool negative = product.negative == z.negative ? z.negative : p.mode == RoundingMode::kDown;
+  const Signed xy = product(x, y);
+  const Signed total = sum_of_product(f, xy, z);
+  if (total.significand == 0) [[unlikely]] {
+    const bool negative = xy.negative() == z.negative() ? z.negative() : p.mode == RoundingMode::kDown;
     return {zero_code(f, negative, p), 0};
   }
-  return round_and_pack(f, total, p, random);
+  return round_normalised(f, normalised(total), p, random);
 }
 
 SOFTAMP_RARE Rounded fma_special(const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, const Semantics& s,
@@ -94,21 +96,24 @@ SOFTAMP_RARE Rounded fma_special(const FloatFormat& f, uint64_t a, uint64_t b, u
     return pack_infinity(f, negative, s.rounding(f));
   }
   if (z.infinite()) return pack_infinity(f, z.negative, s.rounding(f));
-  return fma_finite(f, x.exact(), y.exact(), z.exact(), s, random);
+  return fma_finite(f, x.parts(), y.parts(), z.parts(), s, random);
 }
 
 /// A finite non-zero result of the IPU's fp32 unit in a narrower format: rounded to fp32, then to `f`.
-SOFTAMP_GENERAL Rounded round_by_way_of_fp32(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
+SOFTAMP_GENERAL Rounded round_by_way_of_fp32(const FloatFormat& f, Signed x, const Semantics& s, uint32_t random) {
   const FloatFormat wide = FloatFormat::fp32();
   const RoundingPolicy& p = s.rounding(f);
   if (f.exponent_bits <= 5) {  // no quotient or root of such a format leaves fp32's normal range
-    const int zeros = countl_zero(x.significand);
-    const Split split = split_top(x.significand << zeros, wide.precision, 0);
-    const uint64_t rounded = split.kept + rounds_up(split, x.negative, s.wide.undrawn(), 0);
-    const Rounded r = round_and_pack(f, {x.negative, x.exponent - zeros + 64 - wide.precision, rounded}, p, random);
+    const Signed y = normalised(x);
+    const Split split = split_top(y.significand, wide.precision, 0);
+    const bool up = s.wide.mode == RoundingMode::kNearestEven ? nearest_up(split)
+                                                              : rounds_up(split, x.negative(), s.wide.undrawn(), 0);
+    // It stays below 2^24: operands of at most 14 bits give nothing so near below a power of two.
+    const Signed again{x.sign, y.exponent, (split.kept + up) << (64 - wide.precision)};
+    const Rounded r = round_normalised(f, again, p, random);
     return {r.code, static_cast<uint8_t>(r.flags | (split.rest != 0 ? kInexact & s.wide.flags : 0))};
   }
-  const Rounded first = round_and_pack(wide, x, s.wide.undrawn());
+  const Rounded first = round_and_pack(wide, x.exact(), s.wide.undrawn());
   const Operand y = unpack(wide, first.code, s);
   Rounded second{nan_code(f, p.nan), nan_flags(wide, first.code, s)};
   if (y.infinite()) second = pack_infinity(f, y.negative, p);
@@ -123,8 +128,9 @@ SOFTAMP_INLINE bool goes_by_fp32(const FloatFormat& f, const Semantics& s) {
 SOFTAMP_INLINE int quotient_bits(const FloatFormat& f, const Semantics& s) {
   return goes_by_fp32(f, s) ? bits_read(FloatFormat::fp32(), s.wide) : bits_read(f, s.rounding(f));
 }
-SOFTAMP_GENERAL Rounded round_quotient(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
-  return goes_by_fp32(f, s) ? round_by_way_of_fp32(f, x, s, random) : round_and_pack(f, x, s.rounding(f), random);
+SOFTAMP_GENERAL Rounded round_quotient(const FloatFormat& f, Signed x, const Semantics& s, uint32_t random) {
+  return goes_by_fp32(f, s) ? round_by_way_of_fp32(f, x, s, random)
+                            : round_normalised(f, normalised(x), s.rounding(f), random);
 }
 
 /// An infinity that an exact zero divisor made, with `flag` raised.
@@ -136,11 +142,14 @@ SOFTAMP_INLINE uint8_t pole_flags(const Semantics& s) {
   return s.pole == PoleFlag::kDivideByZero ? kDivideByZero : s.pole == PoleFlag::kInvalid ? kInvalid : 0;
 }
 
-SOFTAMP_GENERAL Rounded div_finite(const FloatFormat& f, Exact x, Exact y, const Semantics& s, uint32_t random) {
-  const bool negative = x.negative != y.negative;
+SOFTAMP_GENERAL Rounded div_finite(const FloatFormat& f, Signed x, Signed y, const Semantics& s, uint32_t random) {
+  const bool negative = x.negative() != y.negative();
   if (y.significand == 0) return x.significand == 0 ? invalid_result(f, s) : pole(f, negative, kDivideByZero, s);
   if (x.significand == 0) return {zero_code(f, negative, s.rounding(f)), 0};
-  return round_quotient(f, quotient(x, y, quotient_bits(f, s)), s, random);
+  const int bits = quotient_bits(f, s);
+  return round_quotient(
+      f, f.precision <= 12 && bits <= 38 ? short_quotient(f, x, y) : parts(quotient(x.exact(), y.exact(), bits)), s,
+      random);
 }
 
 SOFTAMP_RARE Rounded div_special(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random) {
@@ -149,13 +158,13 @@ SOFTAMP_RARE Rounded div_special(const FloatFormat& f, uint64_t a, uint64_t b, c
   const bool negative = x.negative != y.negative;
   if (x.infinite()) return y.infinite() ? invalid_result(f, s) : pack_infinity(f, negative, s.rounding(f));
   if (y.infinite()) return {zero_code(f, negative, s.rounding(f)), 0};
-  return div_finite(f, x.exact(), y.exact(), s, random);
+  return div_finite(f, x.parts(), y.parts(), s, random);
 }
 
 SOFTAMP_GENERAL Rounded sqrt_finite(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
   if (x.significand == 0) return {zero_code(f, x.negative, s.rounding(f)), 0};
   if (x.negative) return invalid_result(f, s);
-  return round_quotient(f, square_root(x, quotient_bits(f, s)), s, random);
+  return round_quotient(f, parts(square_root(x, quotient_bits(f, s))), s, random);
 }
 
 SOFTAMP_RARE Rounded sqrt_special(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random) {
@@ -180,7 +189,7 @@ SOFTAMP_GENERAL Rounded sub(const FloatFormat& f, uint64_t a, uint64_t b, const 
 /// a b. 0 Inf is invalid.
 SOFTAMP_GENERAL Rounded mul(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
   if (!detail::plain(f, a, s) || !detail::plain(f, b, s)) return detail::mul_special(f, a, b, s, random);
-  return detail::mul_finite(f, detail::unpack_finite(f, a), detail::unpack_finite(f, b), s, random);
+  return detail::mul_finite(f, detail::unpack_signed(f, a), detail::unpack_signed(f, b), s, random);
 }
 
 /// a b + c, rounded once. 0 Inf is invalid for any c, and so is Inf - Inf.
@@ -188,14 +197,14 @@ SOFTAMP_GENERAL Rounded fma(const FloatFormat& f, uint64_t a, uint64_t b, uint64
                             uint32_t random = 0) {
   if (!detail::plain(f, a, s) || !detail::plain(f, b, s) || !detail::plain(f, c, s))
     return detail::fma_special(f, a, b, c, s, random);
-  return detail::fma_finite(f, detail::unpack_finite(f, a), detail::unpack_finite(f, b), detail::unpack_finite(f, c), s,
+  return detail::fma_finite(f, detail::unpack_signed(f, a), detail::unpack_signed(f, b), detail::unpack_signed(f, c), s,
                             random);
 }
 
 /// a / b. 0/0 and Inf/Inf are invalid; finite non-zero / 0 is infinite and raises division by zero.
 SOFTAMP_GENERAL Rounded div(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
   if (!detail::plain(f, a, s) || !detail::plain(f, b, s)) return detail::div_special(f, a, b, s, random);
-  return detail::div_finite(f, detail::unpack_finite(f, a), detail::unpack_finite(f, b), s, random);
+  return detail::div_finite(f, detail::unpack_signed(f, a), detail::unpack_signed(f, b), s, random);
 }
 
 /// The square root. sqrt(-0) = -0; of a negative number invalid.
@@ -225,7 +234,8 @@ SOFTAMP_GENERAL Rounded reciprocal_sqrt(const FloatFormat& f, uint64_t a, const 
     const FloatFormat wide = FloatFormat::fp32();
     const Exact root = detail::square_root(x.exact(), detail::bits_read(wide, s.wide));
     const Exact rounded = detail::unpack_finite(wide, round_and_pack(wide, root, s.wide.undrawn()).code);
-    return detail::round_by_way_of_fp32(f, detail::quotient(one, rounded, detail::bits_read(wide, s.wide)), s, random);
+    const Exact quotient = detail::quotient(one, rounded, detail::bits_read(wide, s.wide));
+    return detail::round_by_way_of_fp32(f, detail::parts(quotient), s, random);
   }
   // x = m 2^odd 2^exponent with an even exponent; the root of N = floor(2^150 / (m 2^odd)), N in [2^125, 2^127], is
   // that of 2^75 / sqrt(x) before the even power, exact only where x is a power of four.

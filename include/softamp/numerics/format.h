@@ -74,6 +74,8 @@ struct FloatFormat {
     }
     return magnitude_mask();
   }
+  /// Code of 2^max_exponent().
+  SOFTAMP_INLINE uint64_t last_binade_code() const { return max_finite_code() >> mantissa_bits() << mantissa_bits(); }
   SOFTAMP_INLINE uint64_t min_normal_code() const { return uint64_t{1} << mantissa_bits(); }
   SOFTAMP_INLINE uint64_t min_subnormal_code() const { return 1; }
   /// The bit that marks a NaN as quiet (IEEE formats).
@@ -94,8 +96,12 @@ struct FloatFormat {
     return specials == Specials::kIeee && (code & magnitude_mask()) == infinity_code();
   }
   SOFTAMP_INLINE bool is_finite(uint64_t code) const {
-    return specials == Specials::kNegativeZeroNan ? code != sign_mask()
-                                                  : (code & magnitude_mask()) <= max_finite_code();
+    switch (specials) {
+      case Specials::kIeee: return ((code & magnitude_mask()) >> mantissa_bits()) != exponent_field_max();
+      case Specials::kNanOnly: return (code & magnitude_mask()) != magnitude_mask();
+      case Specials::kNegativeZeroNan: break;
+    }
+    return code != sign_mask();
   }
   SOFTAMP_INLINE bool is_zero(uint64_t code) const {
     return has_negative_zero() ? (code & magnitude_mask()) == 0 : code == 0;

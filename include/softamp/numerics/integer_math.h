@@ -51,65 +51,84 @@ SOFTAMP_INLINE Exact square_root(Exact x, int bits) {
   return {false, exponent, root << 32 | static_cast<uint64_t>(root * root != high)};
 }
 
-/// |a| / |b| as a non-zero finite quotient of significands of at most 24 bits, 62 bits or more and a jam.
+/// floor(a / b) with a jam in bit 0.
+SOFTAMP_INLINE uint64_t divide_jam(uint64_t a, uint64_t b) { return a / b | (a % b != 0); }
+
+/// |a| / |b| as a non-zero finite quotient of significands of at most 24 bits, 40 bits or more (beyond 38 `bits`: 62)
+/// and a jam.
 SOFTAMP_INLINE Exact quotient(Exact a, Exact b, int bits) {
   const bool negative = a.negative != b.negative;
   const int zeros_a = countl_zero(a.significand);
-  const int zeros_b = countl_zero(b.significand) - 40;  // b of 24 bits
   const uint64_t dividend = a.significand << zeros_a;
+  if (bits <= 38) return {negative, a.exponent - zeros_a - b.exponent, divide_jam(dividend, b.significand)};
+  const int zeros_b = countl_zero(b.significand) - 40;  // b of 24 bits
   const uint64_t divisor = b.significand << zeros_b;
-  uint64_t q = dividend / divisor;  // 40 or 41 bits
-  uint64_t rest = dividend - q * divisor;
-  int exponent = (a.exponent - zeros_a) - (b.exponent - zeros_b);
-  if (bits <= 38) {
-    q <<= 23;
-    exponent -= 23;
-  } else {
-    q = q << 23 | (rest << 23) / divisor;
-    rest = (rest << 23) % divisor;
-    exponent -= 23;
-  }
-  return {negative, exponent, q | (rest != 0)};
+  const uint64_t high = dividend / divisor, rest = (dividend % divisor) << 23;  // high of 40 or 41 bits
+  return {negative, (a.exponent - zeros_a) - (b.exponent - zeros_b) - 23, high << 23 | divide_jam(rest, divisor)};
 }
 
-/// significand * 2^exponent with the leading bit moved to bit 61; a zero moves far below everything.
-struct Aligned {
-  uint64_t significand;
-  int exponent;
-};
-SOFTAMP_INLINE Aligned align(Exact x) {
-  constexpr int kFarBelow = -(1 << 20);
+/// a / b for operands of a format f of at most 12 bits of precision: 40 bits or more and a jam, though neither is
+/// normalised.
+SOFTAMP_INLINE Signed short_quotient(const FloatFormat& f, Signed a, Signed b) {
+  const int shift = 64 - f.precision;
+  return {a.sign ^ b.sign, a.exponent - shift - b.exponent, divide_jam(a.significand << shift, b.significand)};
+}
+
+SOFTAMP_CONSTANT int64_t kFarBelow = -(1 << 20);
+/// x with its leading bit moved to bit 61; a zero moves far below everything.
+SOFTAMP_INLINE Signed align(Signed x) {
   const int zeros = countl_zero(x.significand | 1) - 2;
-  return {x.significand << zeros, x.significand != 0 ? x.exponent - zeros : kFarBelow};
+  return {x.sign, x.significand != 0 ? x.exponent - zeros : kFarBelow, x.significand << zeros};
 }
+SOFTAMP_INLINE Signed raise(Signed x, int bits) { return {x.sign, x.exponent - bits, x.significand << bits}; }
 
-SOFTAMP_INLINE int64_t with_sign(bool negative, uint64_t magnitude) {
-  const int64_t value = static_cast<int64_t>(magnitude), mask = -static_cast<int64_t>(negative);
+SOFTAMP_INLINE int64_t with_sign(uint64_t sign, uint64_t magnitude) {
+  const int64_t value = static_cast<int64_t>(magnitude), mask = static_cast<int64_t>(sign) >> 63;
   return (value ^ mask) - mask;
 }
-SOFTAMP_INLINE Exact from_signed(int64_t value, int exponent) {
-  return {value < 0, exponent, static_cast<uint64_t>(value < 0 ? -value : value)};
+/// An integer times 2^exponent, times the sign.
+SOFTAMP_INLINE Signed from_integer(uint64_t sign, int64_t value, int64_t exponent) {
+  return {sign ^ static_cast<uint64_t>(value), exponent,
+          static_cast<uint64_t>(with_sign(static_cast<uint64_t>(value), static_cast<uint64_t>(value)))};
 }
 
-/// a + b with a jam, significands of at most 48 bits; an exact zero has significand 0 (its sign is the caller's).
+/// a + b with a jam, significands below 2^62; an exact zero has significand 0 (its sign is the caller's). A significand
+/// must be even where the other one loses bits. Exponents differ by at most `apart`.
 /// Selections instead of branches: neither the signs nor the sizes of operands are predictable.
-SOFTAMP_INLINE Exact sum(Exact a, Exact b) {
-  const Aligned x = align(a), y = align(b);
-  const int exponent = x.exponent > y.exponent ? x.exponent : y.exponent;
-  return from_signed(with_sign(a.negative, shift_right_jam(x.significand, exponent - x.exponent)) +
-                         with_sign(b.negative, shift_right_jam(y.significand, exponent - y.exponent)),
-                     exponent);
+SOFTAMP_INLINE Signed sum(Signed a, Signed b, int64_t apart) {
+  const int64_t x = static_cast<int64_t>(a.significand), y = with_sign(a.sign ^ b.sign, b.significand);
+  const int64_t above = a.exponent - b.exponent, mask = above >> 63, swap = (x ^ y) & mask;
+  const int64_t high = x ^ swap, low = y ^ swap;
+  int64_t distance = (above ^ mask) - mask;
+  if (apart > 63) distance = distance < 63 ? distance : 63;
+  const int64_t shifted = low >> distance, lost = (shifted << distance) != low;
+  return from_integer(a.sign, high + (shifted | lost), b.exponent + (above & ~mask));
 }
 
-/// The same for operands of a format whose whole range of bits fits an integer: a fixed-point sum.
+/// The same for operands of format f: what loses bits lies far below the leading one of a normal number.
+SOFTAMP_INLINE Signed sum(const FloatFormat& f, Signed a, Signed b) {
+  const int room = 61 - f.precision;
+  return sum(raise(a, room), raise(b, room), 512);
+}
+
+/// product + c, the product that of two numbers of format f. Short significands need not be normalised for it: where
+/// bits are lost, all that a rounding reads stands above them. In formats of few exponents a zero needs no care.
+SOFTAMP_INLINE Signed sum_of_product(const FloatFormat& f, Signed product, Signed c) {
+  if (f.precision > 12 || f.bias < 0) return sum(align(product), align(c), -kFarBelow);
+  const bool few_exponents = f.exponent_bits <= 5 && f.bias <= 32;
+  if (!few_exponents && product.significand == 0) product.exponent = kFarBelow;
+  if (!few_exponents && c.significand == 0) c.exponent = kFarBelow;
+  return sum(raise(product, 61 - 2 * f.precision), raise(c, 61 - f.precision), few_exponents ? 63 : -kFarBelow);
+}
+
+/// a + b for operands of a format whose whole range of bits fits an integer: a fixed-point sum.
 SOFTAMP_INLINE bool sums_in_fixed_point(const FloatFormat& f) {
   return f.precision + static_cast<int>(f.exponent_field_max()) <= 61;
 }
-SOFTAMP_INLINE Exact fixed_point_sum(const FloatFormat& f, Exact a, Exact b) {
-  const int quantum = f.min_quantum();
-  return from_signed(with_sign(a.negative, a.significand << (a.exponent - quantum)) +
-                         with_sign(b.negative, b.significand << (b.exponent - quantum)),
-                     quantum);
+SOFTAMP_INLINE Signed fixed_point_sum(const FloatFormat& f, Signed a, Signed b) {
+  const int quantum = f.min_quantum() - 1;  // one more bit than needed saves a subtraction
+  const uint64_t x = a.significand << (a.exponent - quantum), y = b.significand << (b.exponent - quantum);
+  return from_integer(a.sign, static_cast<int64_t>(x) + with_sign(a.sign ^ b.sign, y), quantum);
 }
 
 /// Bits that a rounding of format f under p reads of an exact value, the deciding one included.

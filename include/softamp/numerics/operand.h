@@ -20,17 +20,19 @@ struct Operand {
   SOFTAMP_INLINE bool nan() const { return kind == Kind::kNan; }
   SOFTAMP_INLINE bool zero() const { return kind == Kind::kFinite && significand == 0; }
   SOFTAMP_INLINE Exact exact() const { return {negative, exponent, significand}; }
+  SOFTAMP_INLINE Signed parts() const { return detail::parts(exact()); }
 };
 
 SOFTAMP_INLINE bool is_wide(const FloatFormat& f) { return f.storage_bits() > 16 && f.storage_bits() <= 32; }
 
 /// Decodes a finite code, without flushing and without a branch.
-SOFTAMP_INLINE Exact unpack_finite(const FloatFormat& f, uint64_t code) {
-  const uint64_t field = (code & f.magnitude_mask()) >> f.mantissa_bits();
-  const uint64_t normal = field != 0;
-  return {(code >> (f.storage_bits() - 1) & 1) != 0, f.min_quantum() + static_cast<int>(field - normal),
-          (code & f.mantissa_mask()) | normal << f.mantissa_bits()};
+SOFTAMP_INLINE Signed unpack_signed(const FloatFormat& f, uint64_t code) {
+  const uint64_t magnitude = code & f.magnitude_mask(), field = magnitude >> f.mantissa_bits();
+  const uint64_t binade = field + (field < 1) - 1;  // subnormal numbers lie in the lowest normal binade
+  return {code << (64 - f.storage_bits()), f.min_quantum() + static_cast<int64_t>(binade),
+          magnitude - (binade << f.mantissa_bits())};
 }
+SOFTAMP_INLINE Exact unpack_finite(const FloatFormat& f, uint64_t code) { return unpack_signed(f, code).exact(); }
 
 /// Whether the code is an ordinary number under the preset: no NaN, no infinity, not flushed.
 SOFTAMP_INLINE bool plain(const FloatFormat& f, uint64_t code, const Semantics& s) {
@@ -43,7 +45,8 @@ SOFTAMP_GENERAL Operand unpack(const FloatFormat& f, uint64_t code, const Semant
   if (f.is_infinity(code)) {
     if (f.storage_bits() > 16 || s.narrow_infinity == InfinityOperand::kIeee) return {Kind::kInfinity, negative, 0, 0};
     if (s.narrow_infinity == InfinityOperand::kNan) return {Kind::kNan, negative, 0, 0};
-    if (s.narrow_infinity == InfinityOperand::kNextBinade) return {Kind::kFinite, negative, f.max_exponent() + 1, 1};
+    if (s.narrow_infinity == InfinityOperand::kNextBinade)
+      return {Kind::kFinite, negative, f.max_exponent() + 1 - f.mantissa_bits(), f.min_normal_code()};
     code = (code & f.sign_mask()) | f.max_finite_code();
   }
   const Exact x = unpack_finite(f, code);

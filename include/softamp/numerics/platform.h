@@ -35,6 +35,9 @@
 #define SOFTAMP_GENERAL SOFTAMP_INLINE
 #endif
 
+// What an inlined function leaves to another one.
+#define SOFTAMP_APART SOFTAMP_HD __attribute__((noinline)) inline constexpr
+
 // Rare cases, such as NaNs and infinities, kept out of the inlined code.
 #define SOFTAMP_RARE SOFTAMP_HD __attribute__((noinline, cold)) inline constexpr
 

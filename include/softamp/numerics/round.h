@@ -17,6 +17,25 @@ struct Exact {
 
 namespace detail {
 
+/// An Exact as operations hand it on: the sign is the top bit of `sign`, whose other bits mean nothing, so that it
+/// takes no more than exclusive ors and shifts to bring it into a result.
+struct Signed {
+  uint64_t sign;
+  int64_t exponent;
+  uint64_t significand;
+
+  SOFTAMP_INLINE bool negative() const { return sign >> 63 != 0; }
+  SOFTAMP_INLINE Exact exact() const { return {negative(), static_cast<int>(exponent), significand}; }
+};
+
+SOFTAMP_INLINE Signed parts(Exact x) { return {uint64_t{x.negative} << 63, x.exponent, x.significand}; }
+
+/// x, not zero, with its leading bit moved to bit 63, and in `exponent` the power of two that this bit stands for.
+SOFTAMP_INLINE Signed normalised(Signed x) {
+  const int top = 63 ^ countl_zero(x.significand);
+  return {x.sign, x.exponent + top, x.significand << (63 ^ top)};
+}
+
 /// |x| / quantum: the integer part and, as a fraction of 2^64 with a jam in bit 0, the rest d.
 struct Split {
   uint64_t kept;
@@ -65,6 +84,9 @@ SOFTAMP_INLINE uint64_t threshold(bool odd, bool negative, const RoundingPolicy&
   const bool tie_goes_up = ((number & 1) != 0) == (p.variant == StochasticVariant::kOdd);
   return 0 - (2 * number + 1) * step - tie_goes_up;
 }
+
+/// The same for kNearestEven. Any rest below a half is even smaller than a half with its last bit set.
+SOFTAMP_INLINE bool nearest_up(Split x) { return (x.rest | (x.kept & 1)) > uint64_t{1} << 63; }
 
 SOFTAMP_INLINE bool rounds_up(Split x, bool negative, const RoundingPolicy& p, uint32_t random, int lift = 0) {
   const uint64_t limit = threshold((x.kept & 1) != 0, negative, p, random, lift);
@@ -134,42 +156,73 @@ SOFTAMP_INLINE bool exceeds(const FloatFormat& f, uint64_t normalised, int top, 
 
 }  // namespace detail
 
-/// Rounds `x` once to format `f` and packs it. `random` serves a stochastic policy: its low random_bits bits are R.
-/// Flags: overflow and inexact as the policy says; underflow where the result is inexact and tiny after rounding.
-SOFTAMP_GENERAL Rounded round_and_pack(const FloatFormat& f, Exact x, const RoundingPolicy& p, uint32_t random = 0) {
-  if (x.significand == 0) return {zero_code(f, x.negative, p), 0};
-  const int zeros = detail::countl_zero(x.significand);
-  const uint64_t significand = x.significand << zeros;
-  const int top = x.exponent - zeros + 63;  // 2^top <= |x| < 2^(top + 1)
+namespace detail {
+
+/// Rounds a normalised value (leading bit 63, 2^top <= |x| < 2^(top + 1)) in every case: results that are subnormal or
+/// in the last binade, and policies that are seldom met.
+SOFTAMP_APART Rounded round_any(const FloatFormat& f, bool negative, int top, uint64_t significand,
+                                const RoundingPolicy& p, uint32_t random) {
   const int field = top - f.min_exponent();
-  detail::Split split = detail::split_top(significand, f.precision, 0);
+  Split split = split_top(significand, f.precision, 0);
   uint64_t binade = static_cast<uint64_t>(static_cast<int64_t>(field)) << f.mantissa_bits();
   bool tiny = false;
   const int lift = field < 0 ? -field : 0;
   if (field < 0) {
     // Tiny after rounding: below the smallest normal number even where the exponent is unbounded.
-    tiny =
-        field < -1 || split.kept != (f.min_normal_code() << 1) - 1 || !detail::rounds_up(split, x.negative, p, random);
+    tiny = field < -1 || split.kept != (f.min_normal_code() << 1) - 1 || !rounds_up(split, negative, p, random);
     // Random bits that stay with the source may lie below where split_top jams.
-    split = p.alignment == RandomAlignment::kAsIfNormal ? detail::split_at(significand, 64 - f.precision + lift)
-                                                        : detail::split_top(significand, f.precision, lift);
+    split = p.alignment == RandomAlignment::kAsIfNormal ? split_at(significand, 64 - f.precision + lift)
+                                                        : split_top(significand, f.precision, lift);
     binade = 0;
   }
-  const bool up = detail::rounds_up(split, x.negative, p, random, lift);
+  const bool up = rounds_up(split, negative, p, random, lift);
   uint64_t magnitude = binade + split.kept + up;
 
   if (p.overflow_rule != OverflowRule::kAfterRounding) {
-    if (detail::exceeds(f, significand, top, p.overflow_rule)) return detail::pack_overflow(f, x.negative, p);
+    if (exceeds(f, significand, top, p.overflow_rule)) return pack_overflow(f, negative, p);
     if (magnitude > f.max_finite_code()) magnitude = f.max_finite_code();
   }
-  if (magnitude > f.max_finite_code()) return detail::pack_overflow(f, x.negative, p);
+  if (magnitude > f.max_finite_code()) return pack_overflow(f, negative, p);
 
   const int inexact = (split.rest != 0) | up;
   const uint8_t flags = static_cast<uint8_t>((inexact | (inexact & tiny) << 1) & p.flags);
   static_assert(kInexact == 1 && kUnderflow == 2);
   if (p.subnormals != Subnormals::kKeep && magnitude < f.min_normal_code())
-    return {zero_code(f, x.negative && p.subnormals == Subnormals::kFlush, p), flags};
-  return {detail::signed_code(f, x.negative && (magnitude != 0 || p.signed_zeros), magnitude), flags};
+    return {zero_code(f, negative && p.subnormals == Subnormals::kFlush, p), flags};
+  return {signed_code(f, negative && (magnitude != 0 || p.signed_zeros), magnitude), flags};
+}
+
+/// The same. What is met most is short and has no branch that data decide: a normal result below the last binade, where
+/// overflow begins, to nearest even or by a carry.
+SOFTAMP_INLINE Rounded round_normalised(const FloatFormat& f, Signed x, const RoundingPolicy& p, uint32_t random) {
+  const int64_t field = x.exponent - f.min_exponent();
+  if (field >= 0) [[likely]] {
+    const Split split = split_top(x.significand, f.precision, 0);
+    uint64_t magnitude = (static_cast<uint64_t>(field) << f.mantissa_bits()) + split.kept;
+    if (p.mode == RoundingMode::kNearestEven)
+      magnitude += nearest_up(split);
+    else if (p.mode == RoundingMode::kStochastic && p.variant == StochasticVariant::kCarry)
+      magnitude += split.rest > ~(uint64_t{random} << (-p.random_bits & 63));  // as in `threshold`
+    else
+      magnitude = ~uint64_t{0};
+    if (magnitude < f.last_binade_code()) [[likely]]
+      return {magnitude | x.sign >> 63 << (f.storage_bits() - 1), static_cast<uint8_t>((split.rest != 0) & p.flags)};
+  }
+  return round_any(f, x.negative(), static_cast<int>(x.exponent), x.significand, p, random);
+}
+
+SOFTAMP_INLINE Rounded round_signed(const FloatFormat& f, Signed x, const RoundingPolicy& p, uint32_t random) {
+  if (x.significand == 0) [[unlikely]]
+    return {zero_code(f, x.negative(), p), 0};
+  return round_normalised(f, normalised(x), p, random);
+}
+
+}  // namespace detail
+
+/// Rounds `x` once to format `f` and packs it. `random` serves a stochastic policy: its low random_bits bits are R.
+/// Flags: overflow and inexact as the policy says; underflow where the result is inexact and tiny after rounding.
+SOFTAMP_GENERAL Rounded round_and_pack(const FloatFormat& f, Exact x, const RoundingPolicy& p, uint32_t random = 0) {
+  return detail::round_signed(f, detail::parts(x), p, random);
 }
 
 /// An integer result (a fixed-point code) and the flags that making it raised.

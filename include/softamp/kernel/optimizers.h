@@ -135,18 +135,12 @@ SOFTAMP_UPDATE_STORE Rounded stored(const FloatFormat& f, const update::Sum<Note
     const double value = steps.add(x.a.v, x.b.v);
     return finish(f, value, steps.flags, s, random);
   }
-  const RoundingPolicy& p = s.rounding(f);
   const uint8_t before = static_cast<uint8_t>(steps.flags & s.wide.flags);
   const FloatFormat from = FloatFormat::binary64();
-  const Exact a = softamp::detail::unpack_finite(from, bits_of(x.a.v)),
-              b = softamp::detail::unpack_finite(from, bits_of(x.b.v));
+  const softamp::detail::Signed a = softamp::detail::unpack_signed(from, bits_of(x.a.v)),
+                                b = softamp::detail::unpack_signed(from, bits_of(x.b.v));
   // Aligned to bit 61, 53 bits lose nothing unless they lie 10 or more apart, and then the sum has 60 or more.
-  const Exact total = softamp::detail::sum(a, b);
-  if (total.significand == 0) {
-    const bool negative = a.negative == b.negative ? a.negative : p.mode == RoundingMode::kDown;
-    return {zero_code(f, negative, p), before};
-  }
-  const Rounded r = round_and_pack(f, total, p, random);
+  const Rounded r = fp::detail::add_any(f, a, b, s, random);
   return {r.code, static_cast<uint8_t>(r.flags | before)};
 }
 

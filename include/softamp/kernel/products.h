@@ -201,7 +201,7 @@ class ProductChain {
       return softamp::detail::invalid_result(FloatFormat::fp16(), s_);
     if (infinite) return pack_infinity(FloatFormat::fp16(), negative, s_.narrow);
     if (z.infinite()) return pack_infinity(FloatFormat::fp16(), z.negative, s_.narrow);
-    return fp::detail::fma_finite(FloatFormat::fp16(), x.exact(), y.exact(), z.exact(), s_, word);
+    return fp::detail::add_any(FloatFormat::fp16(), fp::detail::product(x.parts(), y.parts()), z.parts(), s_, word);
   }
 
   SOFTAMP_INLINE uint32_t finish_fp32() const {

@@ -24,14 +24,23 @@ SOFTAMP_INLINE Rounded nan_among(const FloatFormat& f, const Semantics& s, uint6
 // Each operation is a `..._finite` on exact operands, and a `..._special` for operands that are not plain: it handles
 // NaNs and infinities, and passes operands that are finite after all to the former.
 
-SOFTAMP_INLINE Rounded add_finite(const FloatFormat& f, Signed x, Signed y, const Semantics& s, uint32_t random) {
+/// The rounding of `total`, which is x + y.
+SOFTAMP_INLINE Rounded round_sum(const FloatFormat& f, Signed x, Signed y, Signed total, const Semantics& s,
+                                 uint32_t random) {
   const RoundingPolicy& p = s.rounding(f);
-  const Signed total = sums_in_fixed_point(f) ? fixed_point_sum(f, x, y) : sum(f, x, y);
   if (total.significand == 0) [[unlikely]] {
     const bool negative = x.negative() == y.negative() ? x.negative() : p.mode == RoundingMode::kDown;
     return {zero_code(f, negative, p), 0};
   }
   return round_normalised(f, normalised(total), p, random);
+}
+/// x + y of significands of at most 53 bits, of whatever formats.
+SOFTAMP_GENERAL Rounded add_any(const FloatFormat& f, Signed x, Signed y, const Semantics& s, uint32_t random) {
+  return round_sum(f, x, y, aligned_sum(x, y), s, random);
+}
+
+SOFTAMP_INLINE Rounded add_finite(const FloatFormat& f, Signed x, Signed y, const Semantics& s, uint32_t random) {
+  return round_sum(f, x, y, sums_in_fixed_point(f) ? fixed_point_sum(f, x, y) : sum(f, x, y), s, random);
 }
 
 SOFTAMP_RARE Rounded add_special(const FloatFormat& f, uint64_t a, uint64_t b, bool negate_b, const Semantics& s,
@@ -70,14 +79,8 @@ SOFTAMP_RARE Rounded mul_special(const FloatFormat& f, uint64_t a, uint64_t b, c
 
 SOFTAMP_GENERAL Rounded fma_finite(const FloatFormat& f, Signed x, Signed y, Signed z, const Semantics& s,
                                    uint32_t random) {
-  const RoundingPolicy& p = s.rounding(f);
   const Signed xy = product(x, y);
-  const Signed total = sum_of_product(f, xy, z);
-  if (total.significand == 0) [[unlikely]] {
-    const bool negative = xy.negative() == z.negative() ? z.negative() : p.mode == RoundingMode::kDown;
-    return {zero_code(f, negative, p), 0};
-  }
-  return round_normalised(f, normalised(total), p, random);
+  return round_sum(f, xy, z, sum_of_product(f, xy, z), s, random);
 }
 
 SOFTAMP_RARE Rounded fma_special(const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, const Semantics& s,

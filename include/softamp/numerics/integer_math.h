@@ -105,6 +105,9 @@ SOFTAMP_INLINE Signed sum(Signed a, Signed b, int64_t apart) {
   return from_integer(a.sign, high + (shifted | lost), b.exponent + (above & ~mask));
 }
 
+/// The same for any significands of at most 53 bits.
+SOFTAMP_INLINE Signed aligned_sum(Signed a, Signed b) { return sum(align(a), align(b), -kFarBelow); }
+
 /// The same for operands of format f: what loses bits lies far below the leading one of a normal number.
 SOFTAMP_INLINE Signed sum(const FloatFormat& f, Signed a, Signed b) {
   const int room = 61 - f.precision;
@@ -114,7 +117,7 @@ SOFTAMP_INLINE Signed sum(const FloatFormat& f, Signed a, Signed b) {
 /// product + c, the product that of two numbers of format f. Short significands need not be normalised for it: where
 /// bits are lost, all that a rounding reads stands above them. In formats of few exponents a zero needs no care.
 SOFTAMP_INLINE Signed sum_of_product(const FloatFormat& f, Signed product, Signed c) {
-  if (f.precision > 12 || f.bias < 0) return sum(align(product), align(c), -kFarBelow);
+  if (f.precision > 12 || f.bias < 0) return aligned_sum(product, c);
   const bool few_exponents = f.exponent_bits <= 5 && f.bias <= 32;
   if (!few_exponents && product.significand == 0) product.exponent = kFarBelow;
   if (!few_exponents && c.significand == 0) c.exponent = kFarBelow;

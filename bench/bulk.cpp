@@ -46,6 +46,9 @@ struct Job {
   RandomEngine engine = RandomEngine::kPhilox;
 };
 
+std::string suffix(InstructionSet set) {
+  return set == InstructionSet::kAuto ? std::string() : std::string(" ") + bulk::name(set);
+}
 std::string name_of(const Job& j) {
   std::string name = j.n == kInCache ? "16Ki/" : "64Mi/";
   name += std::to_string(j.threads) + (j.threads == 1 ? " thread/" : " threads/") + kNames[static_cast<int>(j.kind)];
@@ -54,8 +57,7 @@ std::string name_of(const Job& j) {
   if (j.values) name += " to values";
   if (j.subnormal) name += " quarter subnormal";
   if (j.status) name += " with flags";
-  if (j.isa != InstructionSet::kAuto) name += std::string(" ") + bulk::name(j.isa);
-  return name;
+  return name + suffix(j.isa);
 }
 
 std::function<void()> call(const Job& j) {
@@ -109,8 +111,12 @@ const Preset kPresets[] = {
     {"p3109_rne fp16", kFp16, 13, StochasticVariant::kRne},
     {"p3109_odd e4m3", kE4m3, 13, StochasticVariant::kOdd},
 };
-void preset_against_memcpy(const Preset& preset, size_t n, int threads, double least) {
-  RoundingPolicy p = RoundingPolicy::stochastic_carry(preset.bits);
+/// To nearest even.
+const Preset kNearest[] = {
+    {"bf16", kBf16, 0}, {"e4m3", kE4m3, 0}, {"e5m2", kE5m2, 0}, {"e6p9", FloatFormat::ieee(6, 9), 0}};
+
+void preset_against_memcpy(const Preset& preset, size_t n, int threads, InstructionSet set, double least) {
+  RoundingPolicy p = preset.bits ? RoundingPolicy::stochastic_carry(preset.bits) : RoundingPolicy{};
   p.variant = preset.variant;
   p.alignment = preset.alignment;
   if (preset.variant == StochasticVariant::kAtLeast) {
@@ -121,6 +127,7 @@ void preset_against_memcpy(const Preset& preset, size_t n, int threads, double l
   const Semantics s = Semantics::ieee(p);
   bulk::BulkOptions o;
   o.threads = threads;
+  o.isa = set;
   const FloatFormat to = preset.to;
   const auto round = [=] {
     Data& d = data(n);
@@ -134,7 +141,7 @@ void preset_against_memcpy(const Preset& preset, size_t n, int threads, double l
     benchmark::ClobberMemory();
   };
   add((n == kInCache ? "16Ki/" : "64Mi/") + std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
-          "/round " + preset.name + " " + std::to_string(preset.bits),
+          "/round " + preset.name + (preset.bits ? " " + std::to_string(preset.bits) : " nearest") + suffix(set),
       n, threads, round, {}, {least, false, ""});
 }
 
@@ -152,34 +159,92 @@ Job with(Job j, Kind kind, int bits) {
   return j;
 }
 
-void register_all() {
+/// Wanted of the two kinds of vectors: x memcpy, or relative to another row.
+struct Wanted {
+  double avx512 = 0, avx2 = 0;
+};
+
+void register_set(InstructionSet set, bool avx2) {
   constexpr Kind kArithmetic[] = {Kind::kAdd, Kind::kMul, Kind::kDiv, Kind::kFma};
-  const Job small;
-  Job large;
+  const auto least = [avx2](const Wanted& w) { return avx2 ? w.avx2 : w.avx512; };
+  Job small;
+  small.isa = set;
+  Job large = small;
   large.n = kPastCache;
   large.threads = 2;
-  Job large1 = large;
-  large1.threads = 1;
+  const auto flags = [](Job j) {
+    j.status = true;
+    return j;
+  };
+  const auto values = [](Job j) {
+    j.values = true;
+    return j;
+  };
 
-  against_memcpy(with(large, Kind::kRound, 0), 1.15, "1.33");
-  against_memcpy(with(large, Kind::kRound, 13), 0.80, "0.92");
-  against_memcpy(with(large1, Kind::kRound, 0));
-  against_memcpy(with(large1, Kind::kRound, 13));
-  against_memcpy(with(small, Kind::kRound, 0), 1.5, "1.75");
-  against_memcpy(with(small, Kind::kRound, 13), 0.33, "0.41");
-  Job subnormal = with(small, Kind::kRound, 13);
+  // Conversion to fp16.
+  const Job nearest = with(small, Kind::kRound, 0), conversion13 = with(small, Kind::kRound, 13);
+  against_memcpy(nearest, least({1.6, 0.75}), "1.75");
+  against_memcpy(values(nearest), least({0.7, 0.45}));
+  if (avx2)
+    against_memcpy(flags(nearest), 0.5);
+  else
+    against(flags(nearest), nearest, 0.9);
+  against_memcpy(conversion13, least({0.45, 0.25}), "0.41");
+  against_memcpy(values(conversion13), least({0.35, 0.2}));
+  against(flags(conversion13), conversion13, 0.87);
+  Job subnormal = conversion13;
   subnormal.subnormal = true;
-  against(subnormal, with(small, Kind::kRound, 13), 0.75);
+  against(subnormal, conversion13, 0.75);
+  against(with(small, Kind::kRound, 16), conversion13, 0.95);
+
+  // Past the cache.
+  against_memcpy(with(large, Kind::kRound, 0), least({1.3, 1.0}), "1.33");
+  against_memcpy(with(large, Kind::kRound, 13), 1.0, "0.92");
+  for (const int bits : {0, 13}) against(flags(with(large, Kind::kRound, bits)), with(large, Kind::kRound, bits), 0.95);
+
+  // Every format.
+  for (const Preset& format : kNearest) {
+    const Wanted wanted = format.to == kBf16                 ? Wanted{1.0, 0.7}
+                          : format.to.storage_bits() <= 8 ? Wanted{0.6, 0.3}
+                                                          : Wanted{0.4, 0.2};
+    preset_against_memcpy(format, kInCache, 1, set, least(wanted));
+  }
+  for (const Preset& preset : kPresets) {
+    preset_against_memcpy(preset, kInCache, 1, set, least(preset.bits <= 16 ? Wanted{0.33, 0.2} : Wanted{0.20, 0.12}));
+    preset_against_memcpy(preset, kPastCache, 2, set, 0);
+  }
+
+  // Arithmetic.
+  const Wanted of_conversion[] = {{0.8, 0.75}, {0.8, 0.8}, {0.65, 0.6}, {0.5, 0.5}};
+  for (size_t k = 0; k < 4; ++k) {
+    const Kind kind = kArithmetic[k];
+    against_memcpy(with(small, kind, 0));
+    against(with(small, kind, 13), conversion13, least(of_conversion[k]));
+    against(with(small, kind, 16), with(small, Kind::kRound, 16), avx2 ? 0 : of_conversion[k].avx512);
+  }
+  for (const int bits : {0, 13}) against(flags(with(small, Kind::kAdd, bits)), with(small, Kind::kAdd, bits), 0.87);
+}
+
+void register_all() {
+  constexpr Kind kAll[] = {Kind::kRound, Kind::kAdd, Kind::kMul, Kind::kDiv, Kind::kFma};
+  const InstructionSet best = bulk::best_instruction_set();
+  register_set(InstructionSet::kAuto, best == InstructionSet::kAvx2);
+  if (best > InstructionSet::kAvx2) register_set(InstructionSet::kAvx2, true);
+
+  const Job small;
+  Job large = small;
+  large.n = kPastCache;
+  large.threads = 2;
   Job philox7 = with(small, Kind::kRound, 13);
   philox7.engine = RandomEngine::kPhilox7;
   against_memcpy(philox7);
   for (const int bits : {0, 13}) {
-    Job values = with(small, Kind::kRound, bits);
-    values.values = true;
-    against_memcpy(values);
+    Job large1 = with(large, Kind::kRound, bits);
+    large1.threads = 1;
+    against_memcpy(large1);
   }
-
-  for (const Kind kind : kArithmetic) {
+  for (const Kind kind : kAll) {
+    if (kind == Kind::kRound) continue;
     const bool add_or_mul = kind == Kind::kAdd || kind == Kind::kMul;
     against_memcpy(with(large, kind, 0),
                    kind == Kind::kFma ? 0
@@ -190,41 +255,20 @@ void register_all() {
                    kind == Kind::kAdd   ? "0.75"
                    : kind == Kind::kMul ? "0.61"
                                         : "0.59");
-    against_memcpy(with(small, kind, 0));
   }
-  // 2.7, 2.6 and 2.5 where conversion reaches 4.3.
-  const Job conversion13 = with(small, Kind::kRound, 13), conversion16 = with(small, Kind::kRound, 16);
-  against(with(small, Kind::kAdd, 13), conversion13, 2.7 / 4.3, "0.72");
-  against(with(small, Kind::kMul, 13), conversion13, 2.6 / 4.3, "0.67");
-  against(with(small, Kind::kDiv, 13), conversion13, 2.5 / 4.3, "0.65");
-  against(with(small, Kind::kFma, 13), conversion13, 0);
-  against(conversion16, conversion13, 0.95);
-  for (const Kind kind : kArithmetic)
-    against(with(small, kind, 16), with(small, kind, 13), kind == Kind::kMul ? 0.95 : 0.5);
-
-  // At most 15 % more time.
-  for (const Job& size : {large, small})
-    for (const Kind kind : {Kind::kRound, Kind::kAdd})
-      for (const int bits : {0, 13}) {
-        Job flags = with(size, kind, bits);
-        flags.status = true;
-        against(flags, with(size, kind, bits), 1 / 1.15);
-      }
-
-  for (const Preset& preset : kPresets) {
-    preset_against_memcpy(preset, kInCache, 1, preset.bits <= 16 ? 0.12 : 0.09);
-    preset_against_memcpy(preset, kPastCache, 2, 0);
+  for (const int bits : {0, 13}) {
+    Job flags = with(large, Kind::kAdd, bits);
+    flags.status = true;
+    against(flags, with(large, Kind::kAdd, bits), 0.95);
   }
 
-  const InstructionSet best = bulk::best_instruction_set();
-  for (const InstructionSet set : {InstructionSet::kAvx512, InstructionSet::kAvx2, InstructionSet::kPortable}) {
+  for (const InstructionSet set : {InstructionSet::kAvx512, InstructionSet::kPortable}) {
     if (set >= best) continue;
-    const double least = set == InstructionSet::kAvx2 ? 0.35 : set == InstructionSet::kPortable ? 0.05 : 0;
-    for (const Kind kind : {Kind::kRound, Kind::kAdd, Kind::kMul, Kind::kDiv, Kind::kFma})
+    for (const Kind kind : kAll)
       for (const int bits : {0, 13}) {
         Job other = with(small, kind, bits);
         other.isa = set;
-        against(other, with(small, kind, bits), least);
+        against(other, with(small, kind, bits), set == InstructionSet::kPortable ? 0.08 : 0);
       }
   }
 }

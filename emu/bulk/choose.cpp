@@ -22,12 +22,21 @@ RoundKernel choose(const KernelTable& table, const RoundPlan& plan, Element from
   // A flushed fp32 subnormal rounds to the zero that it is flushed to; only its sign and its flags can differ.
   const bool flush_shows =
       plan.operand_flush_below != 0 && (plan.operand_flush_sign == 0 || (plan.on_inexact | plan.on_underflow) != 0);
-  const bool plain_nan = to == Element::kU16 || (to == Element::kF32 && plan.nan == 0x7E00 && table.half_values);
+  const bool plain_nan = to == Element::kU16 || (to == Element::kF32 && plan.nan == 0x7E00);
   if (from == Element::kF32 && plain_nan && !flush_shows) {
     if (table.half_nearest && nearest(plan)) return table.half_nearest;
     if (table.half_carry && carry(plan, table)) return table.half_carry;
   }
+  if (from == Element::kF32 && !flush_shows && nearest_serves(plan)) return table.nearest;
   return from == Element::kF32 && aligned_serves(plan) ? table.aligned : table.round;
+}
+
+bool nearest_serves(const RoundPlan& p) {
+  if (p.stochastic || p.parity != 1 || !p.lanes32 || p.flush_below != 0 || p.precision > 22) return false;
+  if (p.min_exponent == -126)
+    return p.format.exponent_bits == 8 && p.format.max_exponent() <= 127 && p.operand_flush_below == 0;
+  // fp32 must have the shifter of the greatest numbers; and what is flushed must round to zero.
+  return p.format.max_exponent() + 24 - p.precision <= 126 && p.min_exponent - p.precision > -126;
 }
 
 bool aligned_serves(const RoundPlan& p) {

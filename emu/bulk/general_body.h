@@ -102,7 +102,7 @@ class GeneralArithmetic {
   GeneralArithmetic(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted)
       : plan_(plan), random_(random), slice_(slice), rounder_(plan.round, wanted) {}
 
-  SOFTAMP_LANES void group(size_t i, const void* numbers) {
+  [[gnu::noinline]] void group(size_t i, const void* numbers) {
     const char* in[3];
     for (int k = 0; k < 3; ++k) in[k] = slice_.in[k] ? static_cast<const char*>(slice_.in[k]) + 2 * i : nullptr;
     alignas(64) double values[kGroup];

@@ -1,5 +1,4 @@
-// The usual work on halves for AVX2 and the portable build: fp32 to halves and arithmetic on halves, to nearest even
-// and stochastic (carry). The general kernels compute groups with rare results (overflow, infinity, NaN) again.
+// The kernels of AVX2 and of the portable build. The usual arithmetic on halves, to nearest even and stochastic (carry): The general kernels compute groups with rare results (overflow, infinity, NaN) again.
 //
 // No instruction here has a rounding mode of its own, except F16C's conversions. A truncated fp32 sum or quotient is
 // the nearest one stepped back by an ulp where its exact error points toward zero; a stochastic rounding truncates to a
@@ -10,6 +9,7 @@
 #include "emu/bulk/mxcsr_body.h"
 #include "emu/bulk/normal_groups.h"
 #include "emu/bulk/round_aligned_body.h"
+#include "emu/bulk/round_nearest_body.h"
 
 namespace softamp::emu {
 namespace {
@@ -228,45 +228,6 @@ SOFTAMP_LANES bool put_normal_halves(const Lanes& lanes, void* out) {
 }
 #endif
 
-/// fp32 to fp16. The addition of a shifter, or the conversion, is inexact where the rounding is.
-template <Random kRandom>
-[[gnu::noinline]] uint8_t round_halves(const RoundPlan& plan, const RandomPlan& random, const Slice& slice,
-                                       uint8_t wanted) {
-  Rounder<Lanes32, kRandom> general(plan, wanted & ~kInexact);
-  const Carry<kRandom == Random::k32> carry(carry_bits<kRandom>(plan));
-  const bool seek_underflow = (wanted & plan.on_underflow) != 0;
-  [[maybe_unused]] const bool seek_inexact = (wanted & plan.on_inexact) != 0;
-  [[maybe_unused]] NormalGroups normal;
-  for_groups<kRandom>(random, slice, plan.random_bits, [&](size_t i, const void* drawn) {
-    const char* const in = static_cast<const char*>(slice.in[0]) + 4 * i;
-    const char* const numbers = static_cast<const char*>(drawn);
-    char* const out = static_cast<char*>(slice.out) + 2 * i;
-#if defined(__F16C__)
-    if (kRandom != Random::kNone && !seek_inexact && normal.expected()) {
-      const bool all_normal = put_normal_halves(
-          [&](size_t l) { return carry.round_normal(load<F32>(in + 4 * l), numbers + l * kNumberBytes<kRandom>); },
-          out);
-      if (normal.settled(all_normal)) [[likely]]
-        return;
-    }
-#endif
-    const auto lanes = [&](size_t l) {
-      const F32 x = load<F32>(in + 4 * l);
-      if constexpr (kRandom == Random::kNone)
-        return HalfLanes{nearest_half(x), x};
-      else
-        return HalfLanes{carry.round(x, numbers + l * kNumberBytes<kRandom>), x};
-    };
-    const Seen seen = put_halves(lanes, seek_underflow, out);
-    if (!seen.rare && !seen.tiny) [[likely]]
-      return;
-    alignas(64) uint32_t codes[kGroup];
-    general.group(in, drawn, codes);
-    store_codes(codes, Element::kU16, out);
-  });
-  return general.flags();
-}
-
 /// Halves in, halves out.
 template <Operation kOp, Random kRandom>
 [[gnu::noinline]] uint8_t arithmetic_halves(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice,
@@ -325,19 +286,6 @@ uint8_t arithmetic_by_operation(const ArithmeticPlan& plan, const RandomPlan& ra
   });
 }
 
-template <Random kRandom>
-uint8_t round_seen(const RoundPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
-  return with_mxcsr(plan, wanted, plan.on_inexact, [&] { return round_halves<kRandom>(plan, random, slice, wanted); });
-}
-
-uint8_t half_nearest(const RoundPlan& plan, const RandomPlan& random, Element, Element, const Slice& slice,
-                     uint8_t wanted) {
-  return round_seen<Random::kNone>(plan, random, slice, wanted);
-}
-uint8_t half_carry(const RoundPlan& plan, const RandomPlan& random, Element, Element, const Slice& slice,
-                   uint8_t wanted) {
-  return (plan.random_bits > 16 ? round_seen<Random::k32> : round_seen<Random::k16>)(plan, random, slice, wanted);
-}
 uint8_t arithmetic_nearest(const ArithmeticPlan& plan, const RandomPlan& random, const Slice& slice, uint8_t wanted) {
   return arithmetic_by_operation<Random::kNone>(plan, random, slice, wanted);
 }
@@ -353,12 +301,12 @@ constexpr KernelTable kHalfBodyKernels = {
     .round = round_general,
     .widen = widen_general,
     .arithmetic = arithmetic_general,
+    .nearest = round_nearest,
     .aligned = round_aligned,
-    .half_nearest = half_nearest,
-    .half_carry = half_carry,
+    .half_nearest = nullptr,
+    .half_carry = nullptr,
     .arithmetic_nearest = arithmetic_nearest,
     .arithmetic_carry = arithmetic_carry,
-    .half_values = false,
     .carry_bits = 22,
 };
 

@@ -11,19 +11,19 @@ using RoundKernel = uint8_t (*)(const RoundPlan&, const RandomPlan&, Element fro
 using WidenKernel = uint8_t (*)(const WidenPlan&, Element from, Element to, const Slice&, uint8_t wanted);
 using ArithmeticKernel = uint8_t (*)(const ArithmeticPlan&, const RandomPlan&, const Slice&, uint8_t wanted);
 
-/// The general kernels support every plan, `aligned` most stochastic roundings of fp32. The others, null if a set has
+/// The general kernels support every plan, `nearest` and `aligned` most roundings of fp32. The others, null if a set has
 /// none, do what their names say: fp32 to fp16, and arithmetic on halves, under the plans that choose.cpp lets through.
 struct KernelTable {
   RoundKernel round;
   WidenKernel widen;
   ArithmeticKernel arithmetic;
+  RoundKernel nearest;  ///< fp32, to nearest even, where nearest_serves accepts
   RoundKernel aligned;  ///< fp32, stochastic roundings that aligned_serves accepts
   RoundKernel half_nearest;
   RoundKernel half_carry;
   ArithmeticKernel arithmetic_nearest;
   ArithmeticKernel arithmetic_carry;
-  bool half_values;  ///< half_* can write values, too
-  int carry_bits;    ///< the most random bits that the carry kernels serve: R must fit a float's mantissa
+  int carry_bits;  ///< the most random bits that the carry kernels serve: R must fit a float's mantissa
 };
 
 extern const KernelTable kPortableKernels;
@@ -40,6 +40,8 @@ extern const KernelTable kAvx512Fp16Kernels;
 /// The kernel for a call: a fast one if it supports the plan, else the general one.
 RoundKernel choose(const KernelTable& table, const RoundPlan& plan, Element from, Element to);
 ArithmeticKernel choose(const KernelTable& table, const ArithmeticPlan& plan);
+/// Whether round_nearest_body.h supports the plan.
+bool nearest_serves(const RoundPlan& plan);
 /// Whether round_aligned_body.h supports the plan. kAlignedGuard: bits that it has below fp32's last.
 bool aligned_serves(const RoundPlan& plan);
 constexpr int kAlignedGuard = 7;

@@ -2,6 +2,7 @@
 #include "emu/bulk/general_body.h"
 #include "emu/bulk/half_kernels.h"
 #include "emu/bulk/round_aligned_body.h"
+#include "emu/bulk/round_nearest_body.h"
 
 namespace softamp::emu {
 namespace {
@@ -11,12 +12,12 @@ constexpr KernelTable kernels_with(ArithmeticKernel arithmetic_nearest) {
       .round = round_general,
       .widen = widen_general,
       .arithmetic = arithmetic_general,
+      .nearest = round_nearest,
       .aligned = round_aligned,
       .half_nearest = round_half_nearest_avx512,
       .half_carry = round_half_carry_avx512,
       .arithmetic_nearest = arithmetic_nearest,
       .arithmetic_carry = arithmetic_carry_avx512,
-      .half_values = true,
       .carry_bits = 23,
   };
 }

@@ -15,7 +15,7 @@ namespace {
 class PhiloxBlocks {
  public:
   static constexpr int kLanes = sizeof(U64) / 8;
-  static constexpr int kVectors = kLanes >= 4 ? 4 : 2;  ///< independent chains in flight
+  static constexpr int kVectors = kLanes >= 8 ? 4 : 2;  ///< independent chains: what the registers hold
   static constexpr int kBlocks = kLanes * kVectors;
   static constexpr int kRounds = 10, kFewRounds = 7;  ///< what RandomPlan can ask for
 
@@ -104,7 +104,15 @@ class PhiloxBlocks {
     return x >> 32;
 #endif
   }
-  static SOFTAMP_LANES U64 exchanged(U64 x) { return (x >> 32) | (x << 32); }
+  static SOFTAMP_LANES U64 exchanged(U64 x) {
+#if defined(__AVX512F__)
+    return (U64)_mm512_rol_epi64((__m512i)x, 32);
+#elif defined(__AVX2__)
+    return (U64)_mm256_shuffle_epi32((__m256i)x, 0xB1);
+#else
+    return (x >> 32) | (x << 32);
+#endif
+  }
 
   static SOFTAMP_LANES void put(U64 low, U64 high, uint32_t* out) {
 #if defined(__AVX512F__)
@@ -152,14 +160,15 @@ class RandomStrip {
   RandomStrip(const RandomPlan& plan, const Slice& slice, int bits)
       : philox_(plan), slice_(slice), mask_(((uint64_t{1} << bits) - 1) * (kWide ? 0x100000001u : 0x1000100010001u)) {}
 
-  /// Makes the numbers of elements [begin, begin + count), count <= kElements, available.
-  SOFTAMP_LANES void fill(size_t begin, size_t count) {
+  /// Makes the numbers of elements [begin, begin + count), count <= kElements, available. Not inlined, so that a unit
+  /// has it once: a strip is long enough.
+  [[gnu::noinline]] void fill(size_t begin, size_t count) {
     if (slice_.words) {
       for (size_t i = 0; i < count; ++i) put_word(i, slice_.words[begin + i] & static_cast<uint32_t>(mask_));
       return;
     }
     const uint64_t first = (slice_.index + begin) / kPerBlock;
-    for (size_t b = 0; b < kStripBlocks; b += PhiloxBlocks::kBlocks) philox_.write(first + b, mask_, buffer_ + 4 * b);
+    for (size_t b = 0; b * kPerBlock < count; b += PhiloxBlocks::kBlocks) philox_.write(first + b, mask_, buffer_ + 4 * b);
   }
   /// Where the number of element begin + i lies.
   const void* at(size_t i) const { return reinterpret_cast<const char*>(buffer_) + i * (kWide ? 4 : 2); }

@@ -1,11 +1,13 @@
-// Stochastic rounding of fp32 by integers, any variant and alignment: the bits that a format drops, and the random
-// number aligned to them, carry by themselves.
+// Stochastic rounding of fp32 by integers, any variant and alignment, to codes or to values: the bits that a format
+// drops, and the random number aligned to them, carry by themselves.
 //
 // Let W be the bits of fp32 below the result's last. A rest f of W bits goes up iff f + A >= 2^W, with (N12, N13)
 //   carry     A = R 2^(W-r)                                half      A = (2R + 1) 2^(W-r-1)
 //   at-least  A = (2^r - R) 2^(W-r)                        rne, odd  A = (2R + 1) 2^(W-r-1), less 1 where the tie, at
 //                                                                    f = 2^W - A, does not go up: R odd, R even
-// and A rounded down where W is too small, which loses nothing: f has no bits there.
+// and A rounded down where W is too small, which loses nothing: f has no bits there. While no number of a group is
+// above the greatest of the format or below its normal ones, bits of |x| + A are those of the result, with W bits to
+// be cut off; F16C's conversion toward zero cuts them off for fp16. Other groups:
 //   kEight   formats with fp32's exponents (bf16, tf32): code = (bits of |x| + A) >> W, subnormals included.
 //   others   the significand is moved kAlignedGuard bits up, so that W leaves room for R, and, where the result is
 //            subnormal, down by `lift`: first, so that R counts from the top of what is dropped (bits that are lost,
@@ -14,6 +16,7 @@
 #pragma once
 
 #include "emu/bulk/general_body.h"
+#include "emu/bulk/stream_body.h"
 
 namespace softamp::emu {
 namespace {
@@ -65,6 +68,27 @@ struct Alignment {
   }
 };
 
+template <Random kRandom>
+SOFTAMP_LANES U32 number_at(const char* numbers, size_t i) {
+  return kRandom == Random::k32 ? Lanes32::random32(numbers + 4 * i) : Lanes32::random16(numbers + 2 * i);
+}
+
+/// A (above) of the numbers R. kCarry: the variant is carry.
+template <bool kCarry>
+class Addend {
+ public:
+  SOFTAMP_LANES explicit Addend(const Alignment& a) : a_(a), left_(a.left), right_(a.right) {}
+  SOFTAMP_LANES U32 operator()(U32 number) const {
+    const U32 unaligned = kCarry ? number : (number ^ a_.flip) + a_.one;
+    const U32 aligned = a_.right ? right_.right(unaligned) : a_.left ? left_.left(unaligned) : unaligned;
+    return kCarry ? aligned : aligned + a_.base - ((number ^ a_.tie_parity) & a_.tie);
+  }
+
+ private:
+  const Alignment& a_;
+  Count left_, right_;
+};
+
 /// kCarry: the variant is carry, and zeros are left unchanged, which saves much of the work.
 template <AlignedForm kForm, Random kRandom, bool kCarry>
 class AlignedRounder {
@@ -74,15 +98,10 @@ class AlignedRounder {
   SOFTAMP_LANES explicit AlignedRounder(const RoundPlan& plan)
       : p_(plan),
         a_(plan, kForm == AlignedForm::kEight),
+        addend_(a_),
         below_(a_.below),
-        left_(a_.left),
-        right_(a_.right),
         mantissa_(plan.precision - 1),
         sign_shift_(static_cast<int>(plan.sign_shift)) {}
-
-  static bool serves(const RoundPlan& p) {
-    return p.half == 0 && p.has_negative_zero && p.flush_below == 0 && p.operand_flush_below == 0;
-  }
 
   /// Rounds the kGroup values at `in`; false: some need the general kernel. `look`: so do results below the normal
   /// range.
@@ -91,7 +110,7 @@ class AlignedRounder {
     for (size_t i = 0; i < kGroup; i += kLanes) {
       const U32 u = load<U32>(in + 4 * i), magnitude = u & 0x7FFFFFFFu;
       const U32 sign = sign_shift_.right(u & 0x80000000u);
-      U32 code = rounded(magnitude, number_at(numbers, i));
+      U32 code = rounded(magnitude, number_at<kRandom>(numbers, i));
       if (!kCarry) code &= (U32)(magnitude >= splat<U32>(a_.lowest));
       greatest = code > greatest ? code : greatest;
       if (look) tiny |= (U32)(magnitude - 1 < splat<U32>((a_.least_field << 23) - 1));
@@ -107,17 +126,9 @@ class AlignedRounder {
   }
 
  private:
-  static SOFTAMP_LANES U32 number_at(const char* numbers, size_t i) {
-    return kRandom == Random::k32 ? Lanes32::random32(numbers + 4 * i) : Lanes32::random16(numbers + 2 * i);
-  }
-  SOFTAMP_LANES U32 addend(U32 number) const {
-    const U32 unaligned = kCarry ? number : (number ^ a_.flip) + a_.one;
-    const U32 aligned = a_.right ? right_.right(unaligned) : left_.left(unaligned);
-    return kCarry ? aligned : aligned + a_.base - ((number ^ a_.tie_parity) & a_.tie);
-  }
   /// Codes of magnitudes.
   SOFTAMP_LANES U32 rounded(U32 magnitude, U32 number) const {
-    const U32 add = addend(number);
+    const U32 add = addend_(number);
     if constexpr (kForm == AlignedForm::kEight) return below_.right(magnitude + add);
     constexpr int kGuard = kAlignedGuard;
     const U32 least = splat<U32>(a_.least_field), field = magnitude >> 23;
@@ -136,57 +147,150 @@ class AlignedRounder {
 
   const RoundPlan& p_;
   Alignment a_;
-  Count below_, left_, right_, mantissa_, sign_shift_;
+  Addend<kCarry> addend_;
+  Count below_, mantissa_, sign_shift_;
 };
 
-/// Writes a group that has been computed at `results`, bypassing the caches.
-SOFTAMP_LANES void stream_group([[maybe_unused]] const char* results, [[maybe_unused]] char* out,
-                                [[maybe_unused]] size_t bytes) {
-#if defined(__AVX512F__)
-  for (size_t b = 0; b < bytes; b += 64)
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(out + b), load<__m512i>(results + b));
-#endif
-}
-#if defined(__AVX512F__)
-constexpr bool kStreams = true;
-#else
-constexpr bool kStreams = false;
-#endif
+/// What does groups whose results need not be normal numbers: an AlignedRounder, and its `group`.
+struct AlignedGroup {
+  const void* rounder;
+  bool (*group)(const void* rounder, const char* in, const char* numbers, bool look, uint32_t* codes);
 
-template <AlignedForm kForm, Random kRandom, bool kCarry>
+  template <AlignedForm kForm, Random kRandom, bool kCarry>
+  static AlignedGroup of(const AlignedRounder<kForm, kRandom, kCarry>& rounder) {
+    return {&rounder, [](const void* r, const char* in, const char* numbers, bool look, uint32_t* codes) {
+              return static_cast<const AlignedRounder<kForm, kRandom, kCarry>*>(r)->group(in, numbers, look, codes);
+            }};
+  }
+};
+
+/// Groups whose results are all normal numbers.
+template <Random kRandom, bool kCarry>
+class NormalRounder {
+  static constexpr size_t kLanes = sizeof(U32) / 4;
+
+ public:
+  /// kTopBits: the code is the upper bits of fp32's; kHalves: F16C converts.
+  enum class Way : uint8_t { kCodes, kTopBits, kHalves, kValues };
+
+  SOFTAMP_LANES NormalRounder(const RoundPlan& p, Element to)
+      : a_(p, true), addend_(a_), below_(a_.below), sign_shift_(static_cast<int>(p.sign_shift)) {
+    const bool eight = p.min_exponent == -126;
+    rebase_ = static_cast<uint32_t>(p.min_exponent + 126) << (p.precision - 1);
+    // Zeros and subnormal numbers need no care where fp32 has the same and the variant leaves them alone.
+    least_ = eight && kCarry && (p.on_underflow == 0) ? 0 : a_.least_field << 23;
+    // At-least moves exact values, too: the greatest number would overflow.
+    span_ = ((p.max_finite - (p.at_least ? 1 : 0)) << a_.below) + (static_cast<uint32_t>(p.min_exponent + 126) << 23) - least_;
+    way_ = to == Element::kF32 ? Way::kValues : eight ? Way::kTopBits : Way::kCodes;
+#if defined(__F16C__) && !defined(__AVX512F__)
+    if (p.format == kFp16 && to == Element::kU16) way_ = Way::kHalves;
+#endif
+  }
+
+  SOFTAMP_LANES bool serves(const char* in) const {
+    U32 farthest = {};
+    for (size_t i = 0; i < kGroup; i += kLanes) {
+      const U32 above = (load<U32>(in + 4 * i) & 0x7FFFFFFFu) - least_;
+      farthest = above > farthest ? above : farthest;
+    }
+    return !any((U32)(farthest > span_));
+  }
+  SOFTAMP_LANES bool inexact(const char* in) const {
+    U32 ones = {};
+    for (size_t i = 0; i < kGroup; i += kLanes) ones |= load<U32>(in + 4 * i);
+    return any(ones & ((1u << a_.below) - 1));
+  }
+
+  SOFTAMP_LANES void group(const char* in, const char* numbers, Element to, char* out) const {
+    const auto sum = [&](size_t i) { return load<U32>(in + 4 * i) + addend_(number_at<kRandom>(numbers, i)); };
+    alignas(64) uint32_t codes[kGroup];
+    switch (way_) {
+#if defined(__F16C__) && !defined(__AVX512F__)
+      case Way::kHalves: {
+        const auto half = [&](size_t i) { return _mm256_cvtps_ph((__m256)sum(i), _MM_FROUND_TO_ZERO); };
+        for (size_t i = 0; i < kGroup; i += 16) store(out + 2 * i, _mm256_set_m128i(half(i + 8), half(i)));
+        return;
+      }
+#endif
+      case Way::kValues: {
+        const uint32_t kept = ~((1u << a_.below) - 1);
+        for (size_t i = 0; i < kGroup; i += kLanes) store(out + 4 * i, sum(i) & kept);
+        return;
+      }
+      case Way::kTopBits:
+        for (size_t i = 0; i < kGroup; i += kLanes) store(codes + i, below_.right(sum(i)));
+        break;
+      default:
+        for (size_t i = 0; i < kGroup; i += kLanes) {
+          const U32 s = sum(i);
+          store(codes + i, (below_.right(s & 0x7FFFFFFFu) - rebase_) | sign_shift_.right(s & 0x80000000u));
+        }
+    }
+    store_codes(codes, to, out);
+  }
+
+ private:
+  Alignment a_;
+  Addend<kCarry> addend_;
+  Count below_, sign_shift_;
+  uint32_t rebase_, least_, span_;
+  Way way_;
+};
+
+template <Random kRandom, bool kCarry>
 [[gnu::noinline]] uint8_t round_aligned_groups(const RoundPlan& plan, const RandomPlan& random, Element to,
-                                               const Slice& slice, uint8_t wanted) {
-  const AlignedRounder<kForm, kRandom, kCarry> aligned(plan);
+                                               const Slice& slice, uint8_t wanted,
+                                               const AlignedGroup& other) {
+  const NormalRounder<kRandom, kCarry> normal(plan, to);
   Rounder<Lanes32, kRandom> general(plan, wanted);
   Widener values(plan.values);
   const bool seek_underflow = (wanted & plan.on_underflow) != 0, stream = kStreams && slice.stream;
-  for_groups<kRandom>(random, slice, plan.random_bits, [&](size_t i, const void* numbers) {
+  bool seek_inexact = (wanted & plan.on_inexact) != 0;
+  uint8_t flags = 0;
+  const size_t bytes = size_of(to);
+  for_groups<kRandom>(random, slice, plan.random_bits, [&](size_t i, const void* drawn) {
     alignas(64) uint32_t codes[kGroup];
-    const char* const source = static_cast<const char*>(slice.in[0]) + 4 * i;
-    if (!aligned.group(source, static_cast<const char*>(numbers), seek_underflow, codes)) [[unlikely]]
-      general.group(source, numbers, codes);
-    if (!stream) return emit(codes, to, values, slice.out, i);
     alignas(64) char results[kGroup * 4];
-    emit(codes, to, values, results, 0);
-    stream_group(results, static_cast<char*>(slice.out) + i * size_of(to), kGroup * size_of(to));
+    const char* const in = static_cast<const char*>(slice.in[0]) + 4 * i;
+    const char* const numbers = static_cast<const char*>(drawn);
+    char* const target = static_cast<char*>(slice.out) + i * bytes;
+    char* const out = stream ? results : target;
+    if (stream) fetch_ahead(in, 4 * kGroup);
+    if (!(seek_inexact && plan.at_least) && normal.serves(in)) [[likely]] {
+      if (seek_inexact && normal.inexact(in)) flags |= plan.on_inexact, seek_inexact = false;
+      normal.group(in, numbers, to, out);
+    } else {
+      if (seek_inexact || !other.group(other.rounder, in, numbers, seek_underflow, codes)) general.group(in, numbers, codes);
+      emit(codes, to, values, out, 0);
+    }
+    if (stream) stream_group(results, target, kGroup * bytes);
   });
-  return general.flags();
+  return flags | general.flags();
 }
 
-template <AlignedForm kForm, bool kCarry = false>
+template <AlignedForm kForm, Random kRandom, bool kCarry>
+uint8_t round_aligned_as(const RoundPlan& plan, const RandomPlan& random, Element to, const Slice& slice,
+                         uint8_t wanted) {
+  const AlignedRounder<kForm, kRandom, kCarry> other(plan);
+  return round_aligned_groups<kRandom, kCarry>(plan, random, to, slice, wanted, AlignedGroup::of(other));
+}
+
+template <AlignedForm kForm>
 uint8_t round_aligned_by(const RoundPlan& plan, const RandomPlan& random, Element to, const Slice& slice,
                          uint8_t wanted) {
-  constexpr bool kChoice = !kCarry && (kForm == AlignedForm::kEight || kForm == AlignedForm::kTop);
-  if constexpr (kChoice)
-    if (AlignedRounder<kForm, Random::k16, true>::serves(plan))
-      return round_aligned_by<kForm, true>(plan, random, to, slice, wanted);
-  return (plan.random_bits > 16 ? round_aligned_groups<kForm, Random::k32, kCarry>
-                                : round_aligned_groups<kForm, Random::k16, kCarry>)(plan, random, to, slice, wanted);
+  const bool plain = plan.half == 0 && plan.has_negative_zero && plan.flush_below == 0 && plan.operand_flush_below == 0;
+  const bool wide = plan.random_bits > 16;
+  // kTopJammed is for the variants with ties, which are never plain.
+  if constexpr (kForm != AlignedForm::kTopJammed)
+    if (plain)
+      return (wide ? round_aligned_as<kForm, Random::k32, true>
+                   : round_aligned_as<kForm, Random::k16, true>)(plan, random, to, slice, wanted);
+  return (wide ? round_aligned_as<kForm, Random::k32, false>
+               : round_aligned_as<kForm, Random::k16, false>)(plan, random, to, slice, wanted);
 }
 
-uint8_t round_aligned(const RoundPlan& plan, const RandomPlan& random, Element from, Element to, const Slice& slice,
+uint8_t round_aligned(const RoundPlan& plan, const RandomPlan& random, Element, Element to, const Slice& slice,
                       uint8_t wanted) {
-  if (wanted & plan.on_inexact) return round_general(plan, random, from, to, slice, wanted);
   if (plan.min_exponent == -126) return round_aligned_by<AlignedForm::kEight>(plan, random, to, slice, wanted);
   if (plan.with_source) return round_aligned_by<AlignedForm::kSource>(plan, random, to, slice, wanted);
   if (plan.odd_step != 0) return round_aligned_by<AlignedForm::kTopJammed>(plan, random, to, slice, wanted);

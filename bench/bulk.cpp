@@ -204,7 +204,7 @@ void register_set(InstructionSet set, bool avx2) {
 
   // Every format.
   for (const Preset& format : kNearest) {
-    const Wanted wanted = format.to == kBf16                 ? Wanted{1.0, 0.7}
+    const Wanted wanted = format.to == kBf16              ? Wanted{1.0, 0.7}
                           : format.to.storage_bits() <= 8 ? Wanted{0.6, 0.3}
                                                           : Wanted{0.4, 0.2};
     preset_against_memcpy(format, kInCache, 1, set, least(wanted));

@@ -1,4 +1,5 @@
-// The kernels of AVX2 and of the portable build. The usual arithmetic on halves, to nearest even and stochastic (carry): The general kernels compute groups with rare results (overflow, infinity, NaN) again.
+// The kernels of AVX2 and of the portable build. The usual arithmetic on halves, to nearest even and stochastic
+// (carry): The general kernels compute groups with rare results (overflow, infinity, NaN) again.
 //
 // No instruction here has a rounding mode of its own, except F16C's conversions. A truncated fp32 sum or quotient is
 // the nearest one stepped back by an ulp where its exact error points toward zero; a stochastic rounding truncates to a

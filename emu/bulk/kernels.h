@@ -11,8 +11,9 @@ using RoundKernel = uint8_t (*)(const RoundPlan&, const RandomPlan&, Element fro
 using WidenKernel = uint8_t (*)(const WidenPlan&, Element from, Element to, const Slice&, uint8_t wanted);
 using ArithmeticKernel = uint8_t (*)(const ArithmeticPlan&, const RandomPlan&, const Slice&, uint8_t wanted);
 
-/// The general kernels support every plan, `nearest` and `aligned` most roundings of fp32. The others, null if a set has
-/// none, do what their names say: fp32 to fp16, and arithmetic on halves, under the plans that choose.cpp lets through.
+/// The general kernels support every plan, `nearest` and `aligned` most roundings of fp32. The others, null if a set
+/// has none, do what their names say: fp32 to fp16, and arithmetic on halves, under the plans that choose.cpp lets
+/// through.
 struct KernelTable {
   RoundKernel round;
   WidenKernel widen;

@@ -168,7 +168,8 @@ class RandomStrip {
       return;
     }
     const uint64_t first = (slice_.index + begin) / kPerBlock;
-    for (size_t b = 0; b * kPerBlock < count; b += PhiloxBlocks::kBlocks) philox_.write(first + b, mask_, buffer_ + 4 * b);
+    for (size_t b = 0; b * kPerBlock < count; b += PhiloxBlocks::kBlocks)
+      philox_.write(first + b, mask_, buffer_ + 4 * b);
   }
   /// Where the number of element begin + i lies.
   const void* at(size_t i) const { return reinterpret_cast<const char*>(buffer_) + i * (kWide ? 4 : 2); }

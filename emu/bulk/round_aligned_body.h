@@ -180,7 +180,8 @@ class NormalRounder {
     // Zeros and subnormal numbers need no care where fp32 has the same and the variant leaves them alone.
     least_ = eight && kCarry && (p.on_underflow == 0) ? 0 : a_.least_field << 23;
     // At-least moves exact values, too: the greatest number would overflow.
-    span_ = ((p.max_finite - (p.at_least ? 1 : 0)) << a_.below) + (static_cast<uint32_t>(p.min_exponent + 126) << 23) - least_;
+    span_ = ((p.max_finite - (p.at_least ? 1 : 0)) << a_.below) + (static_cast<uint32_t>(p.min_exponent + 126) << 23) -
+            least_;
     way_ = to == Element::kF32 ? Way::kValues : eight ? Way::kTopBits : Way::kCodes;
 #if defined(__F16C__) && !defined(__AVX512F__)
     if (p.format == kFp16 && to == Element::kU16) way_ = Way::kHalves;
@@ -239,8 +240,7 @@ class NormalRounder {
 
 template <Random kRandom, bool kCarry>
 [[gnu::noinline]] uint8_t round_aligned_groups(const RoundPlan& plan, const RandomPlan& random, Element to,
-                                               const Slice& slice, uint8_t wanted,
-                                               const AlignedGroup& other) {
+                                               const Slice& slice, uint8_t wanted, const AlignedGroup& other) {
   const NormalRounder<kRandom, kCarry> normal(plan, to);
   Rounder<Lanes32, kRandom> general(plan, wanted);
   Widener values(plan.values);
@@ -260,7 +260,8 @@ template <Random kRandom, bool kCarry>
       if (seek_inexact && normal.inexact(in)) flags |= plan.on_inexact, seek_inexact = false;
       normal.group(in, numbers, to, out);
     } else {
-      if (seek_inexact || !other.group(other.rounder, in, numbers, seek_underflow, codes)) general.group(in, numbers, codes);
+      if (seek_inexact || !other.group(other.rounder, in, numbers, seek_underflow, codes))
+        general.group(in, numbers, codes);
       emit(codes, to, values, out, 0);
     }
     if (stream) stream_group(results, target, kGroup * bytes);

@@ -59,8 +59,8 @@ class Rounder {
         least_field_(plan.min_exponent + L::kBias),
         threshold_difference_(narrow(plan.threshold[0]) ^ narrow(plan.threshold[1])) {}
 
-  /// Rounds the kGroup values at `in` (bit patterns) with the random numbers at `random` into `codes`. Not inlined: most
-  /// callers have a faster way and need this for rare groups.
+  /// Rounds the kGroup values at `in` (bit patterns) with the random numbers at `random` into `codes`. Not inlined:
+  /// most callers have a faster way and need this for rare groups.
   [[gnu::noinline]] void group(const void* in, const void* random, uint32_t* codes) {
     constexpr size_t kLanes = sizeof(U) / sizeof(Word);
     for (size_t i = 0; i < kGroup; i += kLanes) {

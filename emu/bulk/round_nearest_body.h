@@ -35,7 +35,7 @@ class NearestRounder {
         dropped_((1u << below_) - 1),
         greatest_((p.max_finite << below_) + (static_cast<uint32_t>(p.min_exponent + 126) << 23)),
         tiny_below_(least_ - (1u << (below_ - (kForm == NearestForm::kEight ? 2 : 1)))),
-        drops_signs_(!p.has_negative_zero) {}
+        keeps_signs_(p.has_negative_zero ? ~0u : 0) {}
 
   /// Whether all kGroup magnitudes at `in` are at most the greatest number's.
   SOFTAMP_LANES bool in_range(const char* in) const {
@@ -83,10 +83,19 @@ class NearestRounder {
     return v | signs(u, v);
   }
   SOFTAMP_LANES U32 code(U32 u) const {
-    if (kForm == NearestForm::kEight && !drops_signs_)
-      return (u + ((u >> below_) & 1) + (dropped_ >> 1)) >> below_;
+    if (kForm == NearestForm::kEight && keeps_signs_) return (u + ((u >> below_) & 1) + (dropped_ >> 1)) >> below_;
     const U32 c = rounded(u & kMagnitude).code;
     return c | (signs(u, c) >> sign_shift_);
+  }
+
+  /// Whether a group has tiny operands, zeros aside: the only ones that can underflow.
+  SOFTAMP_LANES bool has_tiny(const char* in) const {
+    U32 least = ~U32{};
+    for (size_t i = 0; i < kGroup; i += kLanes) {
+      const U32 m = (load<U32>(in + 4 * i) & kMagnitude) - 1;
+      least = m < least ? m : least;
+    }
+    return any((U32)(least < splat<U32>(tiny_below_ - 1)));
   }
 
   /// Which of a group's results are inexact, and which of them tiny: some bits set.
@@ -108,7 +117,8 @@ class NearestRounder {
 
   SOFTAMP_LANES U32 signs(U32 u, U32 rounded) const {
     const U32 sign = u & ~kMagnitude;
-    return drops_signs_ ? sign & (U32)(rounded != 0) : sign;
+    if (kForm == NearestForm::kHalf) return sign;
+    return sign & ((U32)(rounded != 0) | keeps_signs_);
   }
   SOFTAMP_LANES Result rounded(U32 m) const {
     if constexpr (kForm == NearestForm::kEight) {
@@ -130,7 +140,7 @@ class NearestRounder {
 
   int below_, sign_shift_;
   uint32_t least_, shift_, start_, dropped_, greatest_, tiny_below_;
-  bool drops_signs_;
+  uint32_t keeps_signs_;  ///< of zeros: 0 or all
 };
 
 template <NearestForm kForm>
@@ -153,7 +163,7 @@ template <NearestForm kForm>
       general.group(in, nullptr, codes);
       emit(codes, to, values, out, 0);
     } else {
-      if (sought) {
+      if ((sought & plan.on_inexact) != 0 || (sought != 0 && nearest.has_tiny(in))) {
         bool inexact, tiny;
         nearest.look(in, inexact, tiny);
         if (inexact) flags |= plan.on_inexact;

@@ -12,8 +12,7 @@ namespace {
 constexpr size_t kPiece =
     4096;  // the most elements per kernel call while flags are sought: as many as the first-level cache holds
 constexpr size_t kDrawnPiece = 1024;  // the same for stochastic work, which takes longer to repeat
-constexpr size_t kSearched = 8;       // elements searched one by one for the index of a flag
-constexpr size_t kFirstPiece = 64;
+constexpr size_t kSearched = 64;      // elements searched one by one for the index of a flag
 constexpr size_t kSerial =
     32 * 1024;  // fewer elements run only on the caller's thread: more threads cost more than they save
 constexpr size_t kRunsPerThread = 4;  // so that other threads can take over work from a delayed one
@@ -26,7 +25,7 @@ class Run {
   FpStatus operator()(size_t begin, size_t end) {
     // While flags are sought pieces start small, since most flags appear at once and then cost nothing more. The first
     // piece includes the elements before the work's head.
-    size_t piece = kFirstPiece, extra = begin == 0 ? work_.head : 0;
+    size_t piece = kSearched, extra = begin == 0 ? work_.head : 0;
     while (begin < end && wanted_) {
       const size_t count = std::min(piece + extra, end - begin);
       seek(begin, count);
@@ -49,7 +48,7 @@ class Run {
 
   /// Finds the first element that raises one of `fresh`, which the piece does; returns those that remain.
   uint8_t locate(size_t begin, size_t count, uint8_t fresh) {
-    alignas(64) char again[(kPiece + 2 * kFirstPiece) * 8];
+    alignas(64) char again[(kPiece + 2 * kSearched) * 8];
     size_t first = begin, left = count;
     while (left > kSearched) {
       const size_t half = (left / 2 + kSearched - 1) / kSearched * kSearched;
@@ -73,7 +72,7 @@ class Run {
   const Work& work_;
   uint8_t wanted_;
   FpStatus status_;
-  alignas(64) char scratch_[(kPiece + 2 * kFirstPiece) * 8];
+  alignas(64) char scratch_[(kPiece + 2 * kSearched) * 8];
 };
 
 FpStatus run_one(const Work& work, size_t begin, size_t end, bool with_status) {

@@ -191,18 +191,111 @@ TEST(BulkRound, Chips) {
     }
 }
 
-// Ordinary numbers, which no kernel leaves to another.
-TEST(BulkRound, ChipsOnNumbersOfModerateSize) {
+/// Normal numbers of `f` and (unless `exact`) numbers between them; often the least and (`ends`) the greatest.
+std::vector<float> normal_values(const FloatFormat& f, size_t n, uint64_t seed, bool exact, bool ends) {
+  Mixer mix(seed);
+  const uint64_t least = f.min_normal_code(), greatest = f.max_finite_code();
+  std::vector<float> values(n);
+  for (float& v : values) {
+    const uint64_t choice = mix() % 8;
+    uint64_t code = least + mix() % (greatest - least - 1);
+    if (choice == 0) code = least;
+    if (choice == 1 && ends) code = greatest - mix() % 2;
+    double x = fp::to_double(f, code);
+    if (!exact && code < greatest)
+      x +=
+          (fp::to_double(f, code + 1) - x) * static_cast<double>(mix() % 4 ? mix() % 65536 : mix() % 4 * 16384) / 65536;
+    v = static_cast<float>(mix() & 1 ? -x : x);
+  }
+  return values;
+}
+
+// Groups without a rare number, which the fastest code does alone: the greatest number with the greatest and the least
+// R, and groups in which at most a random number makes a result inexact.
+TEST(BulkRound, NormalNumbers) {
+  std::vector<ChipRounding> all = chip_roundings();
+  for (const FloatFormat& f : kFormats) {
+    all.push_back({"nearest", f, Semantics::ieee()});
+    all.push_back({"carry", f, Semantics::ieee(RoundingPolicy::stochastic_carry(16))});
+  }
+  constexpr size_t kElements = 700;
   Mixer mix(14);
-  std::vector<float> in(5000);
-  for (float& x : in)
-    x = std::ldexp(static_cast<float>(static_cast<int32_t>(mix())) * 0x1p-31f, -static_cast<int>(mix() % 12));
+  std::vector<uint32_t> words(kElements);
+  for (uint32_t& w : words) w = static_cast<uint32_t>(mix() % 2 ? mix() : mix() % 2 ? 0 : ~uint64_t{0});
   for (const InstructionSet set : usable_sets())
-    for (const ChipRounding& chip : chip_roundings()) {
+    for (const ChipRounding& chip : all)
+      for (const int kind : {0, 1, 2, 3}) {
+        const auto in = normal_values(chip.to, kElements, 16, kind % 2 == 1, kind < 2);
+        for (const bool drawn : {false, true})
+          for (const uint8_t flags : {kAllFlags, static_cast<uint8_t>(kInvalid | kOverflow)}) {
+            BulkOptions o;
+            o.isa = set;
+            o.random.seed = 15;
+            o.random.words = drawn ? nullptr : words.data();
+            Semantics s = chip.semantics;
+            for (RoundingPolicy* p : {&s.wide, &s.narrow, &s.quarter}) p->flags = flags;
+            check_round<float, uint32_t>(in, chip.to, s, o);
+            if (chip.to.storage_bits() <= 16) check_round<float, uint16_t>(in, chip.to, s, o);
+            if (chip.to.storage_bits() <= 8) check_round<float, uint8_t>(in, chip.to, s, o);
+            check_round<float, float>(in, chip.to, s, o);
+          }
+      }
+}
+
+// Tiny is what is below the normal numbers after a rounding with an unbounded exponent: each number alone in its array.
+TEST(BulkRound, Tininess) {
+  for (const InstructionSet set : usable_sets())
+    for (const FloatFormat& f : kFormats) {
+      if (f.bias < 0 || f.bias > 127 || f.precision > 22) continue;
+      const float least = static_cast<float>(fp::to_double(f, f.min_normal_code()));
+      // Half a quantum of the binade below the least normal number, and its neighbours.
+      const float edge = std::ldexp(least, -f.precision - 1);
+      const uint32_t bits = std::bit_cast<uint32_t>(least - edge);
+      for (const uint32_t at : {bits - 1, bits, bits + 1, std::bit_cast<uint32_t>(least) - 1}) {
+        const std::vector<float> in(64, -std::bit_cast<float>(at));
+        BulkOptions o;
+        o.isa = set;
+        check_round<float, uint32_t>(in, f, Semantics::ieee(), o);
+        check_round<float, float>(in, f, Semantics::ieee(), o);
+      }
+    }
+}
+
+// More elements than stay in the caches, and an output at the start of a cache line: results go around them.
+TEST(BulkRound, PastTheCache) {
+  constexpr size_t kElements = (size_t{16} << 20) / 4;
+  const auto few = edge_values<float>(kE5m2, 4099, 17);
+  std::vector<float> in(kElements);
+  for (size_t i = 0; i < kElements; ++i)
+    in[i] = i % 3 == 0 ? few[i % few.size()] : 1 + static_cast<float>(i % 1021) / 512;
+  for (const InstructionSet set : usable_sets())
+    for (const int bits : {0, 13}) {
+      const Semantics s = bits ? Semantics::ieee(RoundingPolicy::stochastic_carry(bits)) : Semantics::ieee();
       BulkOptions o;
       o.isa = set;
-      o.random.seed = 15;
-      check_round<float, uint32_t>(in, chip.to, chip.semantics, o);
+      std::vector<uint8_t> bytes(kElements);
+      std::vector<uint16_t> halves(kElements);
+      std::vector<float> values(kElements);
+      bulk::round(in, kE5m2, std::span<uint8_t>(bytes), s, o);
+      bulk::round(in, kFp16, std::span<uint16_t>(halves), s, o);
+      bulk::round_values(in, kE5m2, values, s, o);
+      // The same in pieces that the caches hold.
+      constexpr size_t kPiece = 65536;
+      std::vector<uint8_t> some_bytes(kPiece);
+      std::vector<uint16_t> some_halves(kPiece);
+      std::vector<float> some_values(kPiece);
+      size_t different = 0;
+      for (size_t i = 0; i < kElements; i += kPiece) {
+        o.random.first_index = i;
+        const std::span<const float> piece(in.data() + i, kPiece);
+        bulk::round(piece, kE5m2, std::span<uint8_t>(some_bytes), s, o);
+        bulk::round(piece, kFp16, std::span<uint16_t>(some_halves), s, o);
+        bulk::round_values(piece, kE5m2, some_values, s, o);
+        different += std::memcmp(some_bytes.data(), bytes.data() + i, kPiece) != 0;
+        different += std::memcmp(some_halves.data(), halves.data() + i, kPiece * 2) != 0;
+        different += std::memcmp(some_values.data(), values.data() + i, kPiece * 4) != 0;
+      }
+      EXPECT_EQ(different, 0u) << bulk::name(set) << " " << bits << " random bits";
     }
 }
 

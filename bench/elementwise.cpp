@@ -55,6 +55,7 @@ struct Job {
   size_t n = 0;      ///< [=0: past the cache]
   double at_least = 0, elements_a_core = 0;
   bool positive = false;  ///< the first operand's magnitudes
+  bulk::InstructionSet isa = bulk::InstructionSet::kAuto;
 };
 
 class Runner {
@@ -64,6 +65,7 @@ class Runner {
     behaviour.esr = j.stochastic;
     settings_.environment.semantics = Semantics::ipu(behaviour);
     settings_.threads = j.threads;
+    settings_.isa = j.isa;
     const int64_t n = static_cast<int64_t>(n_);
     Shape shape{n};
     if (j.rows) shape = Shape{n / j.rows, j.rows};
@@ -115,6 +117,7 @@ std::string name_of(const Job& j) {
   if (j.stochastic) name += " stochastic";
   if (j.flags) name += " with flags";
   name += j.n ? " n=" + std::to_string(j.n) : "";
+  if (j.isa != bulk::InstructionSet::kAuto) name += std::string(" ") + bulk::name(j.isa);
   return name + (j.threads == 1 ? ", 1 thread" : ", " + std::to_string(j.threads) + " threads");
 }
 
@@ -201,7 +204,11 @@ void register_all() {
       Job j{op, t, t, op[0] == 'P' ? 2 : 1, 1};
       j.positive = op[0] != 'G';
       j.n = 16384;
-      j.elements_a_core = 0.5;
+      j.elements_a_core = op[0] == 'P' ? 0.6 : 0.5;
+      add_job(j);
+      if (op[0] != 'P') continue;
+      j.isa = bulk::InstructionSet::kAvx2;
+      j.elements_a_core = 0.3;
       add_job(j);
     }
     for (const char* op : {"Sqrt", "Rsqrt", "TanhGrad", "ReluGrad", "Maximum", "RealDiv"}) {

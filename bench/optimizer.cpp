@@ -19,6 +19,7 @@ struct Job {
   size_t n;
   int threads;
   bool flags = false;
+  bulk::InstructionSet isa = bulk::InstructionSet::kAuto;
 };
 
 /// One kernel over buffers of its own.
@@ -29,6 +30,7 @@ class Runner {
     behaviour.esr = j.stochastic;
     settings_.environment.semantics = Semantics::ipu(behaviour);
     settings_.threads = j.threads;
+    settings_.isa = j.isa;
     const bool adam = j.op == "ApplyAdam";
     const size_t slots = adam ? 2 : 1;
     const TensorType whole{j.type, Shape{static_cast<int64_t>(n_)}}, rate{DType::kFloat32, Shape{}};
@@ -82,7 +84,8 @@ class Runner {
 void add_job(const Job& j) {
   const std::string name = j.op + " " + name_of(j.type) + (j.stochastic ? " stochastic" : "") +
                            (j.flags ? " with flags" : "") + " n=" + std::to_string(j.n) + ", " +
-                           std::to_string(j.threads) + (j.threads == 1 ? " thread" : " threads");
+                           std::to_string(j.threads) + (j.threads == 1 ? " thread" : " threads") +
+                           (j.isa == bulk::InstructionSet::kAuto ? "" : std::string(" ") + bulk::name(j.isa));
   benchmark::RegisterBenchmark(
       name.c_str(),
       [j, name](benchmark::State& state) {
@@ -112,12 +115,13 @@ void add_job(const Job& j) {
 
 int main(int argc, char** argv) {
   for (const size_t n : {size_t{260394}, size_t{16} << 20})
-    for (const int threads : {1, 2}) {
-      add_job({"ApplyMomentum", DType::kFloat16, true, n, threads});
-      add_job({"ApplyMomentum", DType::kFloat16, false, n, threads});
-      add_job({"ApplyMomentum", DType::kFloat32, false, n, threads});
-      add_job({"ApplyMomentum", DType::kFloat32, false, n, threads, true});
-      add_job({"ApplyAdam", DType::kFloat32, false, n, threads});
-    }
+    for (const int threads : {1, 2})
+      for (const auto isa : {bulk::InstructionSet::kAuto, bulk::InstructionSet::kAvx2}) {
+        add_job({"ApplyMomentum", DType::kFloat16, true, n, threads, false, isa});
+        add_job({"ApplyMomentum", DType::kFloat16, false, n, threads, false, isa});
+        add_job({"ApplyMomentum", DType::kFloat32, false, n, threads, false, isa});
+        add_job({"ApplyMomentum", DType::kFloat32, false, n, threads, true, isa});
+        add_job({"ApplyAdam", DType::kFloat32, false, n, threads, false, isa});
+      }
   return run(argc, argv);
 }

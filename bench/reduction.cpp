@@ -16,9 +16,11 @@ using namespace softamp::bench;
 /// One operation with operands of its own, ready to run again and again.
 class Subject {
  public:
-  Subject(const std::string& op, Attributes attributes, std::vector<Tensor> inputs, int threads)
+  Subject(const std::string& op, Attributes attributes, std::vector<Tensor> inputs, int threads,
+          bulk::InstructionSet isa)
       : inputs_(std::move(inputs)) {
     settings_.threads = threads;
+    settings_.isa = isa;
     settings_.environment.semantics = Semantics::ipu();
     GraphBuilder builder;
     std::vector<Port> ports;
@@ -80,15 +82,16 @@ struct Job {
 };
 
 /// The floats whose copying moves as many bytes as the operation: half of them read, half written.
-void against_memcpy(const Job& j, int threads) {
+void against_memcpy(const Job& j, int threads, bulk::InstructionSet isa) {
   size_t bytes = 0;
   for (const auto& [type, shape] : j.inputs) bytes += TensorType{type, shape}.bytes();
-  const std::string name = j.name + "/" + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+  const std::string name = j.name + "/" + std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
+                           (isa == bulk::InstructionSet::kAuto ? "" : std::string(" ") + bulk::name(isa));
   benchmark::RegisterBenchmark(name.c_str(),
-                               [j, threads, name](benchmark::State& state) {
+                               [j, threads, isa, name](benchmark::State& state) {
                                  std::vector<Tensor> inputs;
                                  for (const auto& [type, shape] : j.inputs) inputs.push_back(values(type, shape));
-                                 Subject subject(j.op, j.attributes, std::move(inputs), threads);
+                                 Subject subject(j.op, j.attributes, std::move(inputs), threads, isa);
                                  const size_t n = subject.bytes() / 8;
                                  compare(state, name, n, threads, [&] { subject(); }, {}, {j.least, false, ""});
                                })
@@ -102,7 +105,7 @@ void register_all() {
   for (const DType t : {kFloat, kHalf}) {
     const std::string type = std::string(" ") + name_of(t);
     const Shape rows{64 << 10, 1024}, images{64, 128, 128, 64}, c{64}, wide{1024}, none{0}, classes{64 << 10, 1000},
-        samples{4, 128, 128, 64};
+        samples{16, 128, 128, 64}, of_rows{64 << 10}, groups{16 * 8};
     using Ints = std::vector<int64_t>;
     const std::vector<Job> jobs = {
         {"Sum rows" + type, "Sum", {{"axes", Ints{1}}}, {{t, rows}}},
@@ -126,16 +129,38 @@ void register_all() {
         {"BatchNorm gradient" + type,
          "FusedBatchNormGradV3",
          {},
-         {{t, images}, {t, images}, {kFloat, c}, {kFloat, c}, {kFloat, c}}},
+         {{t, images}, {t, images}, {kFloat, c}, {kFloat, c}, {kFloat, c}},
+         0.6},
+        {"BatchNorm training stable" + type,
+         "FusedBatchNormV3",
+         {{"use_stable_statistics", std::string("true")}},
+         {{t, images}, {kFloat, c}, {kFloat, c}, {kFloat, none}, {kFloat, none}},
+         0.6},
         {"LayerNorm" + type, "LayerNorm", {}, {{t, rows}, {kFloat, wide}, {kFloat, wide}}, 0.6},
         {"LayerNorm stable" + type,
          "LayerNorm",
          {{"use_stable_statistics", std::string("true")}},
          {{t, rows}, {kFloat, wide}, {kFloat, wide}},
          0.6},
-        {"GroupNorm" + type, "GroupNorm", {{"groups", int64_t{8}}}, {{t, samples}, {kFloat, c}, {kFloat, c}}},
+        {"LayerNorm gradient" + type,
+         "LayerNormGrad",
+         {},
+         {{t, rows}, {t, rows}, {kFloat, wide}, {kFloat, of_rows}, {kFloat, of_rows}},
+         0.6},
+        {"GroupNorm" + type, "GroupNorm", {{"groups", int64_t{8}}}, {{t, samples}, {kFloat, c}, {kFloat, c}}, 0.6},
+        {"GroupNorm stable" + type,
+         "GroupNorm",
+         {{"groups", int64_t{8}}, {"use_stable_statistics", std::string("true")}},
+         {{t, samples}, {kFloat, c}, {kFloat, c}},
+         0.6},
+        {"GroupNorm gradient" + type,
+         "GroupNormGrad",
+         {{"groups", int64_t{8}}},
+         {{t, samples}, {t, samples}, {kFloat, c}, {kFloat, groups}, {kFloat, groups}},
+         0.6},
     };
-    for (const Job& j : jobs) against_memcpy(j, 2);
+    for (const Job& j : jobs)
+      for (const auto isa : {bulk::InstructionSet::kAuto, bulk::InstructionSet::kAvx2}) against_memcpy(j, 2, isa);
   }
 }
 

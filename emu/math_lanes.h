@@ -228,8 +228,17 @@ struct DoubleLanes {
   friend SOFTAMP_LANES DoubleLanes select(Mask m, DoubleLanes a, DoubleLanes b) {
     return (F64)(((U64)m.word & (U64)a.v) | (~(U64)m.word & (U64)b.v));
   }
+#if defined(__AVX2__)
+  friend SOFTAMP_LANES DoubleLanes at_most(DoubleLanes a, DoubleLanes c) {
+    return (F64)_mm256_min_pd((__m256d)c.v, (__m256d)a.v);
+  }
+  friend SOFTAMP_LANES DoubleLanes at_least(DoubleLanes a, DoubleLanes c) {
+    return (F64)_mm256_max_pd((__m256d)c.v, (__m256d)a.v);
+  }
+#else
   friend SOFTAMP_LANES DoubleLanes at_most(DoubleLanes a, DoubleLanes c) { return select(c < a, c, a); }
   friend SOFTAMP_LANES DoubleLanes at_least(DoubleLanes a, DoubleLanes c) { return select(a < c, c, a); }
+#endif
   friend SOFTAMP_LANES bool any(DoubleLanes, Mask m) { return emu::any(m.word); }
 #endif
 };

@@ -39,19 +39,26 @@ SOFTAMP_LANES bool all_plain(F32 x, F32 y) {
 #endif
 }
 
-/// `kPlain`: all operands are.
-template <bool kPlain>
-SOFTAMP_LANES void pow_strip(const float* x, const float* y, float* out, size_t n) {
-  for (size_t i = 0; i < n; i += DoubleLanes::kLanes) {
-    const DoubleLanes u(widened(load<F32of64>(x + i))), v(widened(load<F32of64>(y + i)));
-    // The part of math::pow for plain operands, or all of it.
-    const DoubleLanes z = kPlain ? math::detail::pow_from(v, math::detail::log2_of(u)) : math::pow(u, v);
-    store(out + i, narrowed(z.v));
-  }
+constexpr size_t kPowStrip = 64;
+
+SOFTAMP_LANES DoubleLanes doubles_at(const float* x) { return DoubleLanes(widened(load<F32of64>(x))); }
+
+/// A strip of plain operands: the part of math::pow for them, all logarithms first. So the processor has twice as many
+/// of the long chains of dependent operations before it.
+void pow_plain(const float* x, const float* y, float* out) {
+  alignas(64) double logs[kPowStrip];
+  for (size_t i = 0; i < kPowStrip; i += DoubleLanes::kLanes)
+    store(logs + i, math::detail::log2_of(doubles_at(x + i)).v);
+  for (size_t i = 0; i < kPowStrip; i += DoubleLanes::kLanes)
+    store(out + i, narrowed(math::detail::pow_from(doubles_at(y + i), DoubleLanes(load<F64>(logs + i))).v));
+}
+void pow_any(const float* x, const float* y, float* out) {
+  for (size_t i = 0; i < kPowStrip; i += DoubleLanes::kLanes)
+    store(out + i, narrowed(math::pow(doubles_at(x + i), doubles_at(y + i)).v));
 }
 
 bool pow_array(const float* x, const float* y, float* out, size_t n) {
-  constexpr size_t kStrip = 64, kLanes = FloatLanes::kLanes;
+  constexpr size_t kStrip = kPowStrip, kLanes = FloatLanes::kLanes;
   bool plain = true;
   for (size_t i = 0; i < n; i += kStrip) {
     const bool whole = n - i >= kStrip;
@@ -66,10 +73,7 @@ bool pow_array(const float* x, const float* y, float* out, size_t n) {
     bool plain_strip = true;
     for (size_t k = 0; k < kStrip; k += kLanes) plain_strip &= all_plain(load<F32>(a + k), load<F32>(b + k));
     float* const z = whole ? out + i : rest[0];
-    if (plain_strip)
-      pow_strip<true>(a, b, z, kStrip);
-    else
-      pow_strip<false>(a, b, z, kStrip);
+    (plain_strip ? pow_plain : pow_any)(a, b, z);
     if (!whole) __builtin_memcpy(out + i, z, (n - i) * sizeof(float));
     plain &= plain_strip;
   }

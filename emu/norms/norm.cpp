@@ -9,8 +9,10 @@ NormNode::NormNode(const OpContext& c)
       load(load_of(type, c.settings.environment.semantics)),
       results(type, shape.rows * shape.channels, c.settings) {
   by_body = c.settings.reference || options.half_statistics || load == Load::kNone || results.by_body() ||
-            (kind == NormKind::kGroups && (options.stable || gradient)) || shape.rows * shape.channels == 0;
+            shape.rows * shape.channels == 0;
   if (by_body) return;
+  const uint64_t width = shape.group_channels();
+  group_lanes = kind == NormKind::kGroups && width <= 32 && (width & (width - 1)) == 0 ? 32 / width : 0;
   vectors = &norms_of(c.settings.isa);
   reductions = &reductions_of(c.settings.isa);
 }
@@ -18,6 +20,7 @@ NormNode::NormNode(const OpContext& c)
 void enter_parameters(const kernel::Elements& from, uint64_t channels, const Semantics& s, float* to) {
   kernel::Steps ignored;
   for (uint64_t c = 0; c < channels; ++c) to[c] = ignored.enter(from, c, s);
+  std::fill(to + channels, to + padded_floats(channels), 0.0f);
 }
 
 std::span<const KernelEntry> norm_kernels() {

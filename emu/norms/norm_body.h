@@ -1,6 +1,8 @@
 // The entries of NormKernels; included once by the file of each instruction set.
 #pragma once
 
+#include <type_traits>
+
 #include "emu/math_lanes.h"
 #include "emu/norms/norm_kernels.h"
 #include "emu/reductions/reduction_body.h"
@@ -8,214 +10,181 @@
 namespace softamp::emu {
 namespace {
 
-/// A number that all lanes share, or one per column.
-struct Shared {
-  F32 v;
-  SOFTAMP_LANES explicit Shared(float x) : v(all_lanes(x)) {}
-  SOFTAMP_LANES F32 at(size_t, size_t) const { return v; }
-};
-struct PerColumn {
-  const float* p;
-  SOFTAMP_LANES explicit PerColumn(const float* x) : p(x) {}
-  SOFTAMP_LANES F32 at(size_t column, size_t n) const { return Lanes<Load::kF32>(p).at(column, n); }
-};
-/// The same of numbers that belong to rows.
-template <class Numbers>
-SOFTAMP_LANES F32 number_of(const Numbers& numbers, size_t, size_t column, size_t n) {
-  return numbers.at(column, n);
-}
-struct PerRow {
-  const float* p;
-  SOFTAMP_LANES explicit PerRow(const float* x) : p(x) {}
-};
-SOFTAMP_LANES F32 number_of(const PerRow& numbers, size_t row, size_t, size_t) { return all_lanes(numbers.p[row]); }
-
 SOFTAMP_LANES F32 fused_lanes(F32 a, F32 b, F32 c) { return fma(FloatLanes(a), FloatLanes(b), FloatLanes(c)).v; }
 
-template <class L>
+/// What is added up, of the vector at `i`, whose column is `c`: t[0 .. kSums).
 struct MomentTerms {
   static constexpr size_t kSums = 2;
-  L x;
-  SOFTAMP_LANES void prefetch(size_t offset) const { x.prefetch(offset); }
-  SOFTAMP_LANES void get(size_t, size_t offset, size_t, size_t n, F32* t) const {
-    const F32 v = x.at(offset, n);
-    t[0] = v;
-    t[1] = v * v;
+  const float* x;
+  SOFTAMP_LANES void get(size_t, size_t i, size_t, size_t, F32* t) const {
+    t[0] = load<F32>(x + i);
+    t[1] = t[0] * t[0];
   }
 };
-template <class L>
-struct SumTerms {
-  static constexpr size_t kSums = 1;
-  L x;
-  SOFTAMP_LANES void prefetch(size_t offset) const { x.prefetch(offset); }
-  SOFTAMP_LANES void get(size_t, size_t offset, size_t, size_t n, F32* t) const { t[0] = x.at(offset, n); }
-};
-template <class L, class Mean>
+/// Numbers of columns, or (not kByColumn) one that all share.
+template <bool kByColumn>
+SOFTAMP_LANES F32 number_of(const float* numbers, size_t column) {
+  return kByColumn ? load<F32>(numbers + column) : all_lanes(*numbers);
+}
+template <bool kByColumn>
 struct DeviationTerms {
   static constexpr size_t kSums = 1;
-  L x;
-  Mean mean;
-  SOFTAMP_LANES void prefetch(size_t offset) const { x.prefetch(offset); }
-  SOFTAMP_LANES void get(size_t, size_t offset, size_t column, size_t n, F32* t) const {
-    const F32 d = x.at(offset, n) - mean.at(column, n);
+  const float *x, *mean;
+  SOFTAMP_LANES void get(size_t, size_t i, size_t c, size_t, F32* t) const {
+    const F32 d = load<F32>(x + i) - number_of<kByColumn>(mean, c);
     t[0] = d * d;
   }
 };
-/// g and g h; kScaled: g = RN(dy gamma).
-template <class L, class Numbers, bool kScaled>
+/// g and g h; kScaled: g = RN(dy gamma). kByColumn: mean and i belong to columns, else to rows.
+template <bool kScaled, bool kByColumn>
 struct GradientTerms {
   static constexpr size_t kSums = 2;
-  L dy, x;
-  Numbers mean, inverse;
-  const float* gamma;
-  SOFTAMP_LANES void prefetch(size_t offset) const {
-    dy.prefetch(offset);
-    x.prefetch(offset);
-  }
-  SOFTAMP_LANES void get(size_t row, size_t offset, size_t column, size_t n, F32* t) const {
-    F32 g = dy.at(offset, n);
-    if constexpr (kScaled) g = g * PerColumn(gamma).at(column, n);
-    const F32 h = (x.at(offset, n) - number_of(mean, row, column, n)) * number_of(inverse, row, column, n);
-    t[0] = g;
-    t[1] = g * h;
+  GradientLanes in;
+  const float *mean, *inverse, *gamma;
+  SOFTAMP_LANES void get(size_t row, size_t i, size_t c, size_t, F32* t) const {
+    const size_t at = kByColumn ? c : row;
+    t[0] = load<F32>(in.dy + i);
+    if constexpr (kScaled) t[0] = t[0] * load<F32>(gamma + c);
+    t[1] = t[0] * ((load<F32>(in.x + i) - number_of<kByColumn>(mean + at, 0)) * number_of<kByColumn>(inverse + at, 0));
   }
 };
 
-void row_sums(Load kind, const void* data, size_t n, bool stable, float count, float* sums) {
-  with_lanes(kind, data, [&](auto x) {
-    using L = decltype(x);
-    if (!stable) {
-      row_tree<Adds>(MomentTerms<L>{x}, 0, 0, n, sums);
-      return;
+void row_sums(const float* x, size_t n, const float* mean, float* sums) {
+  if (mean)
+    row_block<Adds>(DeviationTerms<false>{x, mean}, 0, 0, 0, n, sums);
+  else
+    row_block<Adds>(MomentTerms{x}, 0, 0, 0, n, sums);
+}
+
+/// Adds the terms of rows to the lanes of their columns; the first rows of a block are their lanes. Rows of one lane
+/// come one after another, so that a sum stays in its register meanwhile.
+template <class Terms>
+SOFTAMP_LANES void add_rows(const Terms& terms, size_t rows, size_t width, const ColumnLanes& to) {
+  constexpr size_t kSums = Terms::kSums;
+  const size_t pitch = ColumnLanes::pitch(width), of_sum = to.lanes * pitch, lanes = to.lanes;
+  for (size_t first = 0; first < lanes && first < rows; ++first) {
+    float* const sums = to.sums + ((to.row + first) & (lanes - 1)) * pitch;
+    const bool fresh = to.row + first < lanes;
+    for (size_t c = 0; c < width; c += kWidth) {
+      F32 sum[kSums], t[kSums];
+      terms.get(first, first * width + c, c, kWidth, t);
+      for (size_t s = 0; s < kSums; ++s) sum[s] = fresh ? t[s] : Adds::join(load<F32>(sums + s * of_sum + c), t[s]);
+      for (size_t r = first + lanes; r < rows; r += lanes) {
+        terms.get(r, r * width + c, c, kWidth, t);
+        for (size_t s = 0; s < kSums; ++s) sum[s] = Adds::join(sum[s], t[s]);
+      }
+      for (size_t s = 0; s < kSums; ++s) store(sums + s * of_sum + c, sum[s]);
     }
-    row_tree<Adds>(SumTerms<L>{x}, 0, 0, n, sums);
-    row_tree<Adds>(DeviationTerms<L, Shared>{x, Shared(sums[0] / count)}, 0, 0, n, sums + 1);
-  });
-}
-
-void column_sums(Load kind, const void* data, size_t rows, size_t stride, size_t width, const float* mean,
-                 float* sums) {
-  with_lanes(kind, data, [&](auto x) {
-    using L = decltype(x);
-    const auto offset = [stride](size_t r) { return r * stride; };
-    if (mean)
-      column_block<Adds>(DeviationTerms<L, PerColumn>{x, PerColumn(mean)}, 0, rows, width, offset, sums);
-    else
-      column_block<Adds>(MomentTerms<L>{x}, 0, rows, width, offset, sums);
-  });
-}
-
-/// Calls put(i, n) for vectors that cover n elements: whole ones, then the rest.
-template <class Put>
-SOFTAMP_LANES void for_each_vector(size_t count, const Put& put) {
-  size_t i = 0;
-  for (; i + kWidth <= count; i += kWidth) put(i, kWidth);
-  if (i < count) put(i, count - i);
-}
-SOFTAMP_LANES void store_lanes(float* out, F32 x, size_t n, Watch& watch) {
-  if (n == kWidth) [[likely]] {
-    watch.see(x);
-    store(out, x);
-    return;
   }
-  x = (F32)((U32)x & first_lanes(n));
-  watch.see(x);
-  for (size_t l = 0; l < n; ++l) out[l] = x[l];
 }
 
-bool row_apply(Load kind, const void* data, size_t n, float mean, float inverse, const float* gamma, const float* beta,
-               float* out) {
+void column_sums(const float* x, size_t rows, size_t width, const float* mean, const ColumnLanes& to) {
+  if (mean)
+    add_rows(DeviationTerms<true>{x, mean}, rows, width, to);
+  else
+    add_rows(MomentTerms{x}, rows, width, to);
+}
+
+void column_join(const ColumnLanes& of, size_t sums, size_t width, size_t stride, float* out) {
+  const size_t pitch = ColumnLanes::pitch(width), lanes = of.row < of.lanes ? of.row : of.lanes;
+  for (size_t s = 0; s < sums; ++s) {
+    float* const lane = of.sums + s * of.lanes * pitch;
+    for (size_t apart = of.lanes / 2; apart > 0; apart /= 2)
+      for (size_t l = 0; l < apart && l + apart < lanes; ++l)
+        for (size_t c = 0; c < width; c += kWidth) {
+          float* const sum = lane + l * pitch + c;
+          store(sum, Adds::join(load<F32>(sum), load<F32>(sum + apart * pitch)));
+        }
+    __builtin_memcpy(out + s * stride, lane, width * sizeof(float));
+  }
+}
+
+/// Stores value(i, c) for the vectors of rows: element i, column c. Watches those within the rows.
+template <class Value>
+SOFTAMP_LANES bool store_rows(size_t rows, size_t width, float* out, const Value& value) {
   Watch watch;
-  with_lanes(kind, data, [&](auto x) {
-    const Shared m(mean), i(inverse);
-    const PerColumn scale(gamma), offset(beta);
-    for_each_vector(
-        n, [&](size_t c, size_t w) __attribute__((always_inline)) {
-          store_lanes(out + c, fused_lanes((x.at(c, w) - m.v) * i.v, scale.at(c, w), offset.at(c, w)), w, watch);
-        });
-  });
+  const size_t whole = width / kWidth * kWidth;
+  const F32 last = (F32)first_lanes(width - whole);
+  for (size_t r = 0; r < rows; ++r) {
+    const size_t i = r * width;
+    for (size_t c = 0; c < whole; c += kWidth) {
+      const F32 v = value(i + c, c);
+      watch.see(v);
+      store(out + i + c, v);
+    }
+    if (whole == width) continue;
+    const F32 v = value(i + whole, whole);
+    watch.see((F32)((U32)v & (U32)last));
+    store(out + i + whole, v);
+  }
   return watch.any_seen();
 }
 
-bool column_apply(Load kind, const void* data, size_t rows, size_t stride, size_t width, const float* mean,
-                  const float* inverse, const float* gamma, const float* beta, float* out) {
-  Watch watch;
-  with_lanes(kind, data, [&](auto x) {
-    const PerColumn m(mean), i(inverse), scale(gamma), offset(beta);
-    for (size_t r = 0; r < rows; ++r)
-      for_each_vector(
-          width, [&](size_t c, size_t w) __attribute__((always_inline)) {
-            const F32 h = (x.at(r * stride + c, w) - m.at(c, w)) * i.at(c, w);
-            store_lanes(out + r * width + c, fused_lanes(h, scale.at(c, w), offset.at(c, w)), w, watch);
-          });
-  });
-  return watch.any_seen();
+bool row_apply(const float* x, size_t n, float mean, float inverse, const float* gamma, const float* beta, float* out) {
+  const F32 m = all_lanes(mean), i = all_lanes(inverse);
+  return store_rows(
+      1, n, out, [&](size_t e, size_t c) __attribute__((always_inline)) {
+        return fused_lanes((load<F32>(x + e) - m) * i, load<F32>(gamma + c), load<F32>(beta + c));
+      });
 }
 
-/// Calls body(dy, x) as Lanes of the right kind.
-template <class Body>
-SOFTAMP_LANES void with_both(const GradientLanes& in, const Body& body) {
-  with_lanes(in.load, in.dy, [&](auto dy) { body(dy, decltype(dy)(in.x)); });
+bool column_apply(const float* x, size_t rows, size_t width, const float* mean, const float* inverse,
+                  const float* gamma, const float* beta, float* out) {
+  return store_rows(
+      rows, width, out, [&](size_t e, size_t c) __attribute__((always_inline)) {
+        const F32 h = (load<F32>(x + e) - load<F32>(mean + c)) * load<F32>(inverse + c);
+        return fused_lanes(h, load<F32>(gamma + c), load<F32>(beta + c));
+      });
 }
 
 void row_gradient_sums(const GradientLanes& in, size_t n, float mean, float inverse, const float* gamma, float* sums) {
-  with_both(in, [&](auto dy, auto x) {
-    const GradientTerms<decltype(x), Shared, true> terms{dy, x, Shared(mean), Shared(inverse), gamma};
-    row_tree<Adds>(terms, 0, 0, n, sums);
-  });
+  row_block<Adds>(GradientTerms<true, false>{in, &mean, &inverse, gamma}, 0, 0, 0, n, sums);
 }
 
 bool row_gradient(const GradientLanes& in, size_t n, float mean, float inverse, const float* gamma, float a, float b,
                   float* out) {
-  Watch watch;
-  with_both(in, [&](auto dy, auto x) {
-    const Shared m(mean), i(inverse), first(a), second(b);
-    const PerColumn scale(gamma);
-    for_each_vector(
-        n, [&](size_t c, size_t w) __attribute__((always_inline)) {
-          const F32 g = dy.at(c, w) * scale.at(c, w), h = (x.at(c, w) - m.v) * i.v;
-          store_lanes(out + c, i.v * fused_lanes(-h, second.v, g - first.v), w, watch);
+  const GradientLanes from = in;
+  const F32 m = all_lanes(mean), i = all_lanes(inverse), first = all_lanes(a), second = all_lanes(b);
+  return store_rows(
+      1, n, out, [&](size_t e, size_t c) __attribute__((always_inline)) {
+        const F32 g = load<F32>(from.dy + e) * load<F32>(gamma + c), h = (load<F32>(from.x + e) - m) * i;
+        return i * fused_lanes(-h, second, g - first);
+      });
+}
+
+void column_gradient_sums(const GradientLanes& in, size_t rows, size_t width, bool by_row, const float* mean,
+                          const float* inverse, const float* gamma, const ColumnLanes& to) {
+  if (by_row)
+    add_rows(GradientTerms<false, false>{in, mean, inverse, nullptr}, rows, width, to);
+  else if (gamma)
+    add_rows(GradientTerms<true, true>{in, mean, inverse, gamma}, rows, width, to);
+  else
+    add_rows(GradientTerms<false, true>{in, mean, inverse, nullptr}, rows, width, to);
+}
+
+bool column_gradient(const GradientLanes& in, size_t rows, size_t width, const float* mean, const float* inverse,
+                     const float* factor, const float* gamma, const float* a, const float* b, float* out) {
+  const GradientLanes from = in;
+  if (!a)
+    return store_rows(
+        rows, width, out, [&](size_t e, size_t c) __attribute__((always_inline)) {
+          return load<F32>(factor + c) * load<F32>(from.dy + e);
         });
-  });
-  return watch.any_seen();
+  const auto value = [&](auto scaled) __attribute__((always_inline)) {
+    return store_rows(
+        rows, width, out, [&](size_t e, size_t c) __attribute__((always_inline)) {
+          F32 g = load<F32>(from.dy + e);
+          if constexpr (decltype(scaled)::value) g = g * load<F32>(gamma + c);
+          const F32 h = (load<F32>(from.x + e) - load<F32>(mean + c)) * load<F32>(inverse + c);
+          return load<F32>(factor + c) * fused_lanes(-h, load<F32>(b + c), g - load<F32>(a + c));
+        });
+  };
+  return gamma ? value(std::true_type{}) : value(std::false_type{});
 }
 
-void column_gradient_sums(const GradientLanes& in, size_t rows, size_t stride, size_t width, bool by_row,
-                          const float* mean, const float* inverse, float* sums) {
-  with_both(in, [&](auto dy, auto x) {
-    using L = decltype(x);
-    const auto offset = [stride](size_t r) { return r * stride; };
-    if (by_row)
-      column_block<Adds>(GradientTerms<L, PerRow, false>{dy, x, PerRow(mean), PerRow(inverse), nullptr}, 0, rows, width,
-                         offset, sums);
-    else
-      column_block<Adds>(GradientTerms<L, PerColumn, false>{dy, x, PerColumn(mean), PerColumn(inverse), nullptr}, 0,
-                         rows, width, offset, sums);
-  });
-}
-
-bool column_gradient(const GradientLanes& in, size_t rows, size_t stride, size_t width, const float* mean,
-                     const float* inverse, const float* factor, const float* a, const float* b, float* out) {
-  Watch watch;
-  with_both(in, [&](auto dy, auto x) {
-    const PerColumn m(mean), i(inverse), k(factor), first(a), second(b);
-    for (size_t r = 0; r < rows; ++r)
-      for_each_vector(
-          width, [&](size_t c, size_t w) __attribute__((always_inline)) {
-            F32 t = dy.at(r * stride + c, w);
-            if (a) {
-              const F32 h = (x.at(r * stride + c, w) - m.at(c, w)) * i.at(c, w);
-              t = fused_lanes(-h, second.at(c, w), t - first.at(c, w));
-            }
-            store_lanes(out + r * width + c, k.at(c, w) * t, w, watch);
-          });
-  });
-  return watch.any_seen();
-}
-
-constexpr NormKernels kNormKernels = {
-    row_sums,     column_sums,          row_apply,      column_apply, row_gradient_sums,
-    row_gradient, column_gradient_sums, column_gradient};
+constexpr NormKernels kNormKernels = {row_sums,     column_sums,          column_join,
+                                      row_apply,    column_apply,         row_gradient_sums,
+                                      row_gradient, column_gradient_sums, column_gradient};
 
 }  // namespace
 }  // namespace softamp::emu

@@ -1,8 +1,7 @@
 // FusedBatchNormV3, LayerNorm, GroupNorm.
 #include <algorithm>
-#include <cstring>
 
-#include "emu/norms/norm.h"
+#include "emu/norms/norm_groups.h"
 #include "emu/stop_check.h"
 
 namespace softamp::emu {
@@ -19,7 +18,7 @@ class NormForward final : public OpKernel {
   size_t scratch_bytes() const override {
     if (n_.by_body) return 0;
     if (n_.kind == NormKind::kGroups)
-      return (2 * channels_ + 2 * samples() * channels_ + 2 * group_blocks() * n_.shape.groups()) * sizeof(float);
+      return (2 * channels_ + 2 * n_.samples() * channels_ + 2 * n_.group_blocks() * n_.shape.groups()) * sizeof(float);
     const uint64_t sums = n_.kind == NormKind::kBatch && n_.training ? 2 * n_.blocks() * n_.shape.channels : 0;
     return (4 * channels_ + sums) * sizeof(float);
   }
@@ -81,119 +80,136 @@ class NormForward final : public OpKernel {
     return i;
   }
 
+  /// The moments of a row; piece(c, n): its elements from c on.
+  template <class Row>
+  Moments row_moments(const Row& piece) const {
+    const uint64_t width = n_.shape.channels;
+    float sums[2];
+    const auto pass = [&](const float* mean) {
+      sum_blocks(width, sums, [&](uint64_t c, uint64_t n, float* of_block) {
+        n_.vectors->row_sums(piece(c, n), n, mean, of_block);
+      });
+    };
+    pass(nullptr);
+    const float mean = sums[0] / kernel::count_of(width);
+    if (n_.options.stable) pass(&mean);
+    Steps ignored;
+    return kernel::moments_of(ignored, mean, sums[n_.options.stable ? 0 : 1], width, n_.options.stable);
+  }
+
   void layer(const OpCall& call, const float* gamma, const float* beta) const {
     const uint64_t width = n_.shape.channels;
-    const float count = kernel::count_of(width);
-    parallel_status(n_.shape.rows, std::max<uint64_t>(1, kNormGrain / width), 1, n_.threads, call.status,
-                    [&](size_t begin, size_t end, FpStatus* status) {
-                      alignas(64) float values[kNormBuffer + 64];
-                      size_t held = 0;  // results in `values`, of elements up to the row's start
-                      const auto flush = [&](uint64_t next) {
-                        n_.results.store(values, next - held, held, call.out[0], call.environment, 0, status);
-                        held = 0;
-                      };
-                      for (size_t row = begin; row < end; ++row) {
-                        const uint64_t first = row * width;
-                        const void* const x = n_.at(call.in[0], first);
-                        float sums[2];
-                        n_.vectors->row_sums(n_.load, x, width, n_.options.stable, count, sums);
-                        Steps steps;
-                        const Moments m = kernel::moments_of(steps, sums[0] / count, sums[1], width, n_.options.stable);
-                        bool rare = false;
-                        const float i = inverse(m, rare);
-                        put(call, 1, row, m.mean);
-                        put(call, 2, row, m.variance);
-                        for (uint64_t c = 0; c < width;) {
-                          if (held == kNormBuffer || (held && held + width - c > kNormBuffer)) flush(first + c);
-                          const uint64_t n = std::min(width - c, kNormBuffer - held);
-                          rare |= n_.vectors->row_apply(n_.load, n_.at(x, c), n, m.mean, i, gamma + c, beta + c,
-                                                        values + held);
-                          held += n;
-                          c += n;
-                        }
-                        if (status && rare) body_flags(call, row, status);
-                      }
-                      flush(end * width);
-                    });
-  }
-
-  uint64_t samples() const { return n_.shape.rows / n_.shape.rows_to_group; }
-  uint64_t group_blocks() const { return (n_.shape.group_size() + 1023) / 1024; }
-
-  /// Sums by blocks of a group's elements, gathered; then the samples as batches with means and i per channel.
-  void groups(const OpCall& call, const float* gamma, const float* beta) const {
-    float* const mean = const_cast<float*>(beta) + channels_;
-    float* const inverses = mean + samples() * channels_;
-    float* const sums = inverses + samples() * channels_;
-    const uint64_t in_row = n_.shape.groups_to_row, blocks = group_blocks(), size = n_.shape.group_size();
-    // All groups' first blocks of a sample, then their second ones: these share rows, and so cache lines.
-    auto part = [&](size_t begin, size_t end, size_t) {
-      alignas(64) char gathered[1024 * sizeof(float)];
-      for (size_t u = begin; u < end; ++u) {
-        const uint64_t first = u / in_row % blocks * 1024, count = std::min<uint64_t>(1024, size - first);
-        gather(call.in[0], u / in_row / blocks * in_row + u % in_row, first, count, gathered);
-        n_.vectors->row_sums(n_.load, gathered, count, false, 1.0f, sums + 2 * u);
-      }
-    };
-    parallel_ranges(n_.shape.groups() * blocks, kNormGrain / 1024, 1, n_.threads, part);
-    const float n = kernel::count_of(size);
-    for (uint64_t sample = 0; sample < samples(); ++sample) {
-      float* const of = sums + sample * blocks * in_row * 2;
-      n_.reductions->tree(Fold::kSum, of, blocks, 2 * in_row);
-      for (uint64_t g = 0; g < in_row; ++g) {
-        Steps ignored;
-        const uint64_t group = sample * in_row + g, width = n_.shape.group_channels();
-        const Moments m = kernel::moments_of(ignored, of[2 * g] / n, of[2 * g + 1], size, false);
+    const bool kept = width <= kNormBuffer;  // a row that stays in the buffer
+    const auto part = [&](size_t begin, size_t end, FpStatus* status) {
+      NormNumbers x, values;
+      size_t held = 0;  // results in `values`, of elements up to the row's start
+      const auto flush = [&](uint64_t next) {
+        n_.results.store(values.at, next - held, held, call.out[0], call.environment, 0, status);
+        held = 0;
+      };
+      for (size_t row = begin; row < end; ++row) {
+        const uint64_t first = row * width;
+        const float* const whole = kept ? enter_row(n_, call.in[0], first, width, x) : nullptr;
+        const auto piece = [&](uint64_t c, uint64_t n) {
+          return kept ? whole + c : enter_row(n_, call.in[0], first + c, n, x);
+        };
+        const Moments m = row_moments(piece);
         bool rare = false;
         const float i = inverse(m, rare);
-        put(call, 1, group, m.mean);
-        put(call, 2, group, m.variance);
-        std::fill_n(mean + sample * channels_ + g * width, width, m.mean);
-        std::fill_n(inverses + sample * channels_ + g * width, width, i);
-        if (call.status && rare) body_flags(call, group, call.status);
-      }
-    }
-    group_apply(call, gamma, beta, mean, inverses);
-  }
-
-  /// Elements first .. first + count of a group, one after another.
-  void gather(const void* x, uint64_t group, uint64_t first, uint64_t count, char* to) const {
-    const uint64_t width = n_.shape.group_channels(), one = size_of(n_.type), row = n_.shape.channels * one;
-    const char* from = static_cast<const char*>(n_.at(x, n_.shape.place(group, first)));
-    uint64_t skip = first % width;
-    while (count > 0) {
-      const uint64_t n = std::min(count, width - skip), bytes = n * one;
-      // Most rows are short: a call to copy each would take longer than the copy.
-      uint64_t b = 0;
-      for (; b + 16 <= bytes; b += 16) std::memcpy(to + b, from + b, 16);
-      for (; b < bytes; b += one) std::memcpy(to + b, from + b, one == 4 ? 4 : 2);
-      to += bytes;
-      from += row - skip * one;
-      count -= n;
-      skip = 0;
-    }
-  }
-
-  void group_apply(const OpCall& call, const float* gamma, const float* beta, const float* means,
-                   const float* all_inverses) const {
-    const uint64_t width = n_.shape.channels, piece = std::min(width, kNormBuffer), of_sample = n_.shape.rows_to_group;
-    const uint64_t rows = std::max<uint64_t>(1, kNormBuffer / width);
-    const auto part = [&](size_t begin, size_t end, FpStatus* status) {
-      alignas(64) float values[kNormBuffer + 64];
-      for (uint64_t row = begin, count; row < end; row += count) {
-        count = std::min({rows, end - row, of_sample - row % of_sample});
-        const float* const mean = means + row / of_sample * channels_;
-        const float* const inverses = all_inverses + row / of_sample * channels_;
-        for (uint64_t c = 0; c < width; c += piece) {
-          const uint64_t n = std::min(piece, width - c), first = row * width + c;
-          const bool rare = n_.vectors->column_apply(n_.load, n_.at(call.in[0], first), count, width, n, mean + c,
-                                                     inverses + c, gamma + c, beta + c, values);
-          n_.results.store(values, first, count * n, call.out[0], call.environment, 0, status);
-          if (status && rare) element_flags(call, first, count * n, values, mean, inverses, status);
+        put(call, 1, row, m.mean);
+        put(call, 2, row, m.variance);
+        for (uint64_t c = 0; c < width;) {
+          if (held == kNormBuffer || (held && held + width - c > kNormBuffer)) flush(first + c);
+          const uint64_t n = std::min(width - c, kNormBuffer - held);
+          rare |= n_.vectors->row_apply(piece(c, n), n, m.mean, i, gamma + c, beta + c, values.at + held);
+          held += n;
+          c += n;
         }
+        if (status && rare) body_flags(call, row, status);
       }
+      flush(end * width);
     };
-    parallel_status(n_.shape.rows, std::max<uint64_t>(1, kNormGrain / width), 8, n_.threads, call.status, part);
+    parallel_status(n_.shape.rows, std::max<uint64_t>(1, kNormGrain / width), 1, n_.threads, call.status, part);
+  }
+
+  /// As many samples at a time as stay in the caches: sums by blocks of groups, then results.
+  void groups(const OpCall& call, const float* gamma, const float* beta) const {
+    float* const mean = const_cast<float*>(beta) + channels_;
+    float* const inverses = mean + n_.samples() * channels_;
+    float* const sums = inverses + n_.samples() * channels_;
+    const uint64_t rows = n_.shape.rows_to_group, at_once = n_.samples_to_round();
+    for (uint64_t first = 0; first < n_.samples(); first += at_once) {
+      const uint64_t count = std::min(at_once, n_.samples() - first);
+      group_statistics(call, first, count, mean, inverses, sums);
+      each_piece_backwards(n_, first * rows, count * rows, rows, call.status,
+                           [&](uint64_t row, uint64_t some, uint64_t c, uint64_t n, float* values, FpStatus* status) {
+                             const uint64_t sample = row / rows;
+                             apply(call, row, some, c, n,
+                                   {gamma, beta, mean + sample * channels_, inverses + sample * channels_}, values,
+                                   status);
+                           });
+    }
+  }
+
+  /// Moments of the groups of `count` samples, by channel in `mean` and `inverses`; outputs 1 and 2.
+  void group_statistics(const OpCall& call, uint64_t first, uint64_t count, float* mean, float* inverses,
+                        float* sums) const {
+    const uint64_t in_row = n_.shape.groups_to_row, size = n_.shape.group_size();
+    const uint64_t width = n_.shape.group_channels();
+    const float n = kernel::count_of(size);
+    const auto pass = [&](bool deviations) {
+      const auto by_columns = [&](uint64_t row, uint64_t some, uint64_t c, uint64_t columns, const ColumnLanes& lanes) {
+        NormNumbers x;
+        n_.vectors->column_sums(enter_rows(n_, call.in[0], row, some, c, columns, x), some, columns,
+                                deviations ? mean + row / n_.shape.rows_to_group * channels_ + c : nullptr, lanes);
+      };
+      const auto gathered = [&](uint64_t group, uint64_t from, uint64_t some, float* to) {
+        NormNumbers x;
+        const float* const of_group = mean + group / in_row * channels_ + group % in_row * width;
+        n_.vectors->row_sums(enter_elements_of(n_, call.in[0], group, from, some, x), some,
+                             deviations ? of_group : nullptr, to);
+      };
+      sum_groups(n_, first, count, deviations ? 1 : 2, sums, by_columns, gathered);
+    };
+    const auto each_group = [&](const auto& body) {
+      for (uint64_t sample = first; sample < first + count; ++sample)
+        for (uint64_t g = 0; g < in_row; ++g)
+          body(sample * in_row + g, sample * channels_ + g * width,
+               sums + (sample * n_.group_blocks() * in_row + g) * 2);
+    };
+    pass(false);
+    if (n_.options.stable) {
+      each_group([&](uint64_t, uint64_t at, const float* of) { std::fill_n(mean + at, width, of[0] / n); });
+      pass(true);
+    }
+    each_group([&](uint64_t group, uint64_t at, const float* of) {
+      Steps ignored;
+      const Moments m = kernel::moments_of(ignored, n_.options.stable ? mean[at] : of[0] / n,
+                                           of[n_.options.stable ? 0 : 1], size, n_.options.stable);
+      bool rare = false;
+      const float i = inverse(m, rare);
+      put(call, 1, group, m.mean);
+      put(call, 2, group, m.variance);
+      std::fill_n(mean + at, width, m.mean);
+      std::fill_n(inverses + at, width, i);
+      if (call.status && rare) body_flags(call, group, call.status);
+    });
+  }
+
+  /// Numbers by channel.
+  struct ByChannel {
+    const float *gamma, *beta, *mean, *inverse;
+  };
+
+  /// Results of columns c .. c + n of some rows; `values` is a buffer for them.
+  void apply(const OpCall& call, uint64_t row, uint64_t count, uint64_t c, uint64_t n, const ByChannel& by,
+             float* values, FpStatus* status) const {
+    NormNumbers x;
+    const uint64_t first = row * n_.shape.channels + c;
+    const bool rare = n_.vectors->column_apply(enter_rows(n_, call.in[0], row, count, c, n, x), count, n, by.mean + c,
+                                               by.inverse + c, by.gamma + c, by.beta + c, values);
+    n_.results.store(values, first, count * n, call.out[0], call.environment, 0, status);
+    if (status && rare) element_flags(call, first, count * n, values, by.mean, by.inverse, status);
   }
 
   /// An fp32 output.
@@ -220,25 +236,31 @@ class NormForward final : public OpKernel {
       inverses[c] = inverse(m, rare);
       channel_outputs(call, c, m, rare);
     }
-    batch_apply(call, gamma, beta, mean, inverses);
+    each_piece_backwards(n_, 0, n_.shape.rows, n_.shape.rows, call.status,
+                         [&](uint64_t row, uint64_t count, uint64_t c, uint64_t n, float* values, FpStatus* status) {
+                           apply(call, row, count, c, n, {gamma, beta, mean, inverses}, values, status);
+                         });
   }
 
   /// mean, and sums[width + c]: of squares or of squared deviations.
   void batch_sums(const void* x, float* mean, float* sums) const {
     const uint64_t width = n_.shape.channels, rows = n_.shape.rows, blocks = n_.blocks();
-    const auto pass = [&](const float* of_mean, uint64_t per_block, float* to) {
-      auto block = [&](size_t begin, size_t end, size_t) {
-        for (size_t b = begin; b < end; ++b)
-          n_.vectors->column_sums(n_.load, n_.at(x, b * 1024 * width), std::min<uint64_t>(1024, rows - b * 1024), width,
-                                  width, of_mean, to + b * per_block);
-      };
-      parallel_ranges(blocks, std::max<uint64_t>(1, kNormGrain / (1024 * width)), 1, n_.threads, block);
-      n_.reductions->tree(Fold::kSum, to, blocks, per_block);
+    const auto pass = [&](const float* of_mean, uint64_t count, float* to) {
+      each_tile(n_, blocks, std::min(rows, kNormBlock), [&](uint64_t b, uint64_t c, uint64_t columns) {
+        const uint64_t first = b * kNormBlock;
+        sum_columns(n_, first, std::min(kNormBlock, rows - first), columns, 32, count, width,
+                    to + b * count * width + c, [&](uint64_t row, uint64_t some, const ColumnLanes& lanes) {
+                      NormNumbers entered;
+                      n_.vectors->column_sums(enter_rows(n_, x, row, some, c, columns, entered), some, columns,
+                                              of_mean ? of_mean + c : nullptr, lanes);
+                    });
+      });
+      n_.reductions->tree(Fold::kSum, to, blocks, count * width);
     };
-    pass(nullptr, 2 * width, sums);
+    pass(nullptr, 2, sums);
     const float count = kernel::count_of(rows);
     for (uint64_t c = 0; c < width; ++c) mean[c] = sums[c] / count;
-    if (n_.options.stable) pass(mean, width, sums + width);
+    if (n_.options.stable) pass(mean, 1, sums + width);
   }
 
   /// Outputs 1 to 4 of a channel, with their flags; if `rare`, with those of the whole channel.
@@ -256,17 +278,6 @@ class NormForward final : public OpKernel {
     put(call, 3, c, m.mean);
     put(call, 4, c, m.variance);
     if (call.status && rare) body_flags(call, c, call.status);
-  }
-
-  void batch_apply(const OpCall& call, const float* gamma, const float* beta, const float* mean,
-                   const float* inverses) const {
-    each_piece_backwards(
-        n_, call.status, [&](uint64_t first, uint64_t count, uint64_t c, uint64_t n, float* values, FpStatus* status) {
-          const bool rare = n_.vectors->column_apply(n_.load, n_.at(call.in[0], first), count, n_.shape.channels, n,
-                                                     mean + c, inverses + c, gamma + c, beta + c, values);
-          n_.results.store(values, first, count * n, call.out[0], call.environment, 0, status);
-          if (status && rare) element_flags(call, first, count * n, values, mean, inverses, status);
-        });
   }
 
   void element_flags(const OpCall& call, uint64_t first, uint64_t count, const float* values, const float* mean,

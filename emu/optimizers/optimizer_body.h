@@ -48,6 +48,19 @@ SOFTAMP_LANES F64 truncated_sum(F64 a, F64 b) {
 #endif
 }
 
+/// a + b rounded to fp32, to nearest even. Rounding to binary64 first is wrong only where that gives the middle of two
+/// fp32 numbers; where they are subnormal, middles are not looked for.
+SOFTAMP_LANES F32of64 nearest32(F64 a, F64 b) {
+  constexpr uint64_t kRest = (uint64_t{1} << 29) - 1, kMiddle = uint64_t{1} << 28, kLeast = uint64_t{1023 - 126} << 52;
+  const F64 sum = a + b;
+  const U64 u = (U64)sum, magnitude = u & 0x7FFFFFFFFFFFFFFFu;
+  const U64 middle = (U64)((u & kRest) == kMiddle);
+  const U64 small = (U64)((I64)magnitude < (I64)splat<U64>(kLeast)) & (U64)(magnitude != 0);
+  if (any(middle | small)) [[unlikely]]
+    return narrowed(sum_to_odd(a, b));
+  return narrowed(sum);
+}
+
 constexpr uint64_t kBelow24 = (uint64_t{1} << 29) - 1;  ///< bits of binary64 that fp32 does not have
 
 SOFTAMP_LANES F32of64 truncated32(F64 x) { return narrowed((F64)((U64)x & ~kBelow24)); }
@@ -104,7 +117,7 @@ uint64_t by_binary64(const StageCall& call) {
         if constexpr (kLeft == Leaves::kTruncated) value = truncated32(truncated_sum(a, b));
         if constexpr (kLeft == Leaves::kOdd32) value = odd32(sum_to_odd(a, b));
         if constexpr (kLeft == Leaves::kFp32) {
-          value = narrowed(sum_to_odd(a, b));
+          value = nearest32(a, b);
           if (c.flush) value = (F32of64)flushed_half((U32of64)value);
         }
         seen32 |= rare_lanes((U32of64)value, c.zero_is_rare);
@@ -133,15 +146,27 @@ SOFTAMP_LANES F32 fused32(F32 x, F32 y, F32 z) {
   return (F32)_mm512_mask_or_epi32(code, inexact, code, _mm512_set1_epi32(1));
 }
 #elif defined(__FMA__)
+/// The same under the rounding that MXCSR holds (by_fma). kOdd32: `down` is the sum rounded down, MXCSR rounds up.
 template <Leaves kLeft>
-SOFTAMP_LANES F32 fused32(F32 x, F32 y, F32 z) {
-  return (F32)_mm256_fmadd_ps((__m256)x, (__m256)y, (__m256)z);
+SOFTAMP_LANES F32 fused32(F32 x, F32 y, F32 z, F32 down) {
+  const __m256 sum = _mm256_fmadd_ps((__m256)x, (__m256)y, (__m256)z);
+  if constexpr (kLeft != Leaves::kOdd32) return (F32)sum;
+  const __m256i inexact = _mm256_castps_si256(_mm256_cmp_ps((__m256)down, sum, _CMP_LT_OQ));
+  const __m256 toward_zero = _mm256_blendv_ps((__m256)down, sum, (__m256)down);
+  return (F32)_mm256_or_si256(_mm256_castps_si256(toward_zero), _mm256_srli_epi32(inexact, 31));
 }
 #endif
 
 #if defined(__FMA__)
-template <Leaves kLeft>
-uint64_t by_fma(const StageCall& call) {
+#if defined(__AVX512F__)
+constexpr bool kStaticRounding = true;
+#else
+constexpr bool kStaticRounding = false;
+#endif
+
+/// kSecond: the results of rounding down stand in `out`.
+template <Leaves kLeft, bool kSecond>
+__attribute__((noinline)) uint64_t fma_groups(const StageCall& call) {
   const StageCall c = call;
   const F32 factor = constant_lanes(static_cast<float>(c.constants[0]));
   const uint32_t flush_below = c.flush ? 0x00800000u : 0;
@@ -149,25 +174,52 @@ uint64_t by_fma(const StageCall& call) {
   for (size_t g = 0; g < c.count / kGroup; ++g) {
     U32 seen = {};
     SOFTAMP_UNROLLED for (size_t i = g * kGroup; i < (g + 1) * kGroup; i += kLanesOf32) {
-      const F32 value = fused32<kLeft>(factor, load<F32>(c.in[0] + i), load<F32>(c.in[1] + i));
+      float* const out = static_cast<float*>(c.out) + i;
+      const F32 x = load<F32>(c.in[0] + i), y = load<F32>(c.in[1] + i);
+      F32 value;
+#if defined(__AVX512F__)
+      value = fused32<kLeft>(factor, x, y);
+#else
+      value = fused32 < kSecond ? kLeft : Leaves::kTruncated > (factor, x, y, kSecond ? load<F32>(out) : x);
+#endif
       U32 code = (U32)value;
       if (kLeft == Leaves::kFp32) code = flushed(code, flush_below, ~0u);
       seen |= rare_lanes(code, c.zero_is_rare);
-      store(static_cast<float*>(c.out) + i, code);
+      store(out, code);
     }
     if (any(seen)) [[unlikely]]
       rare |= uint64_t{1} << g;
   }
   return rare;
 }
+
+/// Where an instruction cannot say how it rounds, MXCSR does, around calls that are not inlined.
+template <Leaves kLeft>
+uint64_t by_fma(const StageCall& call) {
+  if constexpr (kStaticRounding || kLeft == Leaves::kFp32) {
+    return fma_groups<kLeft, false>(call);
+  } else {
+    const unsigned saved = _mm_getcsr(), nearest = saved & ~static_cast<unsigned>(_MM_ROUND_MASK);
+    uint64_t rare = 0;
+    if constexpr (kLeft == Leaves::kTruncated) {
+      _mm_setcsr(nearest | _MM_ROUND_TOWARD_ZERO);
+      rare = fma_groups<kLeft, false>(call);
+    } else {
+      _mm_setcsr(nearest | _MM_ROUND_DOWN);
+      fma_groups<kLeft, false>(call);
+      _mm_setcsr(nearest | _MM_ROUND_UP);
+      rare = fma_groups<kLeft, true>(call);
+    }
+    _mm_setcsr(saved);
+    return rare;
+  }
+}
 #endif
 
 template <Stage kStage, Leaves kLeft>
 constexpr StageKernel stage_kernel() {
-#if defined(__AVX512F__)
+#if defined(__FMA__)
   if constexpr (kStage == Stage::kFused && kLeft != Leaves::kOdd64) return by_fma<kLeft>;
-#elif defined(__FMA__)
-  if constexpr (kStage == Stage::kFused && kLeft == Leaves::kFp32) return by_fma<kLeft>;
 #endif
   return by_binary64<kStage, kLeft>;
 }

@@ -34,6 +34,40 @@ struct KeyTerm {
   }
 };
 
+/// Whether none of n elements, whole vectors, is subnormal.
+SOFTAMP_LANES bool none_is_subnormal(const float* x, size_t n) {
+  U32 seen{};
+  for (size_t i = 0; i < n; i += kWidth) {
+    __builtin_prefetch(x + i + 512);
+    seen |= (U32)flushed_lanes(load<F32>(x + i)) ^ load<U32>(x + i);
+  }
+  return !any(seen);
+}
+
+const float* enter_elements(Load kind, const void* data, size_t stride, size_t rows, size_t columns, float* to) {
+  const bool vectors = columns % kWidth == 0;  // of each row: callers read whole ones
+  if (stride == columns) columns *= rows, rows = 1;
+  const size_t whole = columns / kWidth * kWidth;
+  if (rows == 1 && vectors) {
+    const float* const there = static_cast<const float*>(data);
+    if (kind == Load::kF32 || (kind == Load::kF32Flushed && none_is_subnormal(there, columns))) return there;
+  }
+  with_lanes(kind, data, [&](auto x) {
+    constexpr size_t kLine = 32, kAhead = 512, kAheadRows = 6;  // elements; rows of a tile lie far apart
+    const size_t ahead = rows == 1 ? kAhead : kAheadRows * stride;
+    for (size_t r = 0; r < rows; ++r) {
+      const size_t from = r * stride;
+      float* const out = to + r * columns;
+      for (size_t c = 0; c < whole; c += kWidth) {
+        if (c % kLine == 0) x.prefetch(from + c + ahead);
+        store(out + c, x.at(from + c, kWidth));
+      }
+      if (whole != columns) store(out + whole, x.at(from + whole, columns - whole));
+    }
+  });
+  return to;
+}
+
 template <class Op, class Source>
 void rows_with(const Source& source, size_t stride, size_t rows, size_t count, float* out) {
   for (size_t r = 0; r < rows; ++r) row_block<Op>(source, r, r * stride, 0, count, out + r);
@@ -136,7 +170,7 @@ void store_values(const float* values, size_t count, uint32_t nan, bool flushed,
   (flushed ? store_values_with<true> : store_values_with<false>)(values, count, nan, stream, out);
 }
 
-constexpr ReductionKernels kReductionKernels = {reduce_rows, reduce_columns, reduce_tree, store_values};
+constexpr ReductionKernels kReductionKernels = {enter_elements, reduce_rows, reduce_columns, reduce_tree, store_values};
 
 }  // namespace
 }  // namespace softamp::emu

@@ -3,6 +3,7 @@
 
 #include "emu/bulk/dispatch.h"
 #include "emu/parallel.h"
+#include "emu/reductions/block_sums.h"
 #include "emu/reductions/reduction_results.h"
 #include "emu/softmax/softmax_kernels.h"
 #include "emu/stop_check.h"
@@ -30,7 +31,9 @@ class SoftmaxKernel final : public OpKernel {
         load_(load_of(type_, c.settings.environment.semantics)),
         results_(type_, rows_ * classes_, c.settings) {
     by_body_ = c.settings.reference || load_ == Load::kNone || results_.by_body();
-    if (!by_body_) vectors_ = &softmax_of(c.settings.isa);
+    if (by_body_) return;
+    vectors_ = &softmax_of(c.settings.isa);
+    reductions_ = &reductions_of(c.settings.isa);
   }
 
   SiteRoundings roundings(uint32_t site) const override { return n_.roundings(site); }
@@ -88,6 +91,34 @@ class SoftmaxKernel final : public OpKernel {
     return static_cast<const char*>(data) + element * size_of(type_);
   }
 
+  /// The operands of a row as fp32, kept if it fits; otherwise each part enters whenever it is needed.
+  class Operands {
+   public:
+    Operands(const SoftmaxKernel& kernel, const OpCall& call)
+        : k_(kernel), call_(call), kept_(kernel.classes_ <= kBuffer) {}
+    void at_row(uint64_t first) {
+      first_ = first;
+      if (!kept_) return;
+      whole_[0] = enter(0, 0, k_.classes_);
+      if (k_.gradient() || k_.what_ == What::kDense) whole_[1] = enter(1, 0, k_.classes_);
+    }
+    /// Classes c .. c + n (at most kBuffer) of an operand.
+    const float* part(int operand, uint64_t c, uint64_t n) {
+      return kept_ ? whole_[operand] + c : enter(operand, c, n);
+    }
+
+   private:
+    const float* enter(int operand, uint64_t c, uint64_t n) {
+      return k_.reductions_->enter(k_.load_, k_.at(call_.in[operand], first_ + c), n, 1, n, values_[operand]);
+    }
+    const SoftmaxKernel& k_;
+    const OpCall& call_;
+    bool kept_;
+    uint64_t first_ = 0;
+    const float* whole_[2] = {nullptr, nullptr};
+    alignas(64) float values_[2][kBuffer + kRowSlack];
+  };
+
   /// Shared by the outputs of a row.
   struct Row {
     float greatest = 0, sum = 0, log_sum = 0;  // of a gradient: only sum
@@ -110,20 +141,22 @@ class SoftmaxKernel final : public OpKernel {
       results_.store(losses, next - losses_held, losses_held, call.out[0], call.environment, 0, status);
       losses_held = 0;
     };
+    Operands in(*this, call);
     for (uint64_t row = begin; row < end; ++row) {
       const uint64_t first = row * classes_;
+      in.at_row(first);
       if (held && held + classes_ > kBuffer) flush(first);
       const bool kept = classes_ <= kBuffer;  // the row's exponentials stay in `values`
-      Row shared = summed(call, first, kept ? values + held : nullptr);
+      Row shared = summed(in, kept ? values + held : nullptr);
       if (entropy()) {
         if (losses_held == 64) flush_losses(row);
-        losses[losses_held] = loss(call, row, shared);
+        losses[losses_held] = loss(call, row, shared, in);
         shared.rare |= !kernel::is_finite(losses[losses_held++]);
       }
       for (uint64_t c = 0; c < classes_;) {
         if (held == kBuffer) flush(first + c);
         const uint64_t n = std::min(classes_ - c, kBuffer - held);
-        shared.rare |= piece(call, row, c, n, shared, kept, values + held);
+        shared.rare |= piece(call, row, c, n, shared, kept, in, values + held);
         held += n;
         c += n;
       }
@@ -133,41 +166,57 @@ class SoftmaxKernel final : public OpKernel {
     if (entropy()) flush_losses(end);
   }
 
-  Row summed(const OpCall& call, uint64_t first, float* e) const {
-    const void* const x = at(call.in[0], first);
+  Row summed(Operands& in, float* e) const {
     Row r;
+    float sums[2];
     if (gradient()) {
-      vectors_->gradient_sum(load_, x, at(call.in[1], first), classes_, what_ == What::kLogGradient, &r.sum);
+      sum_blocks(classes_, sums, [&](uint64_t c, uint64_t n, float* to) {
+        const float* const y = in.part(0, c, n);
+        vectors_->gradient_sum(y, in.part(1, c, n), n, what_ == What::kLogGradient, to);
+      });
+      r.sum = sums[0];
       r.rare = !kernel::is_finite(r.sum);
       return r;
     }
-    r.greatest = vectors_->greatest(load_, x, classes_);
-    r.rare = vectors_->sum(load_, x, classes_, r.greatest, what_ == What::kLogSoftmax ? nullptr : e, &r.sum);
+    for (uint64_t c = 0; c < classes_; c += kBuffer) {
+      const uint64_t n = std::min(classes_ - c, kBuffer);
+      const float of_part = vectors_->greatest(in.part(0, c, n), n);
+      if (c == 0 || kernel::order_key(of_part, false) > kernel::order_key(r.greatest, false)) r.greatest = of_part;
+    }
+    if (what_ == What::kLogSoftmax) e = nullptr;
+    sum_blocks(classes_, sums, [&](uint64_t c, uint64_t n, float* to) {
+      r.rare |= vectors_->sum(in.part(0, c, n), n, r.greatest, e ? e + c : nullptr, to);
+    });
+    r.sum = sums[0];
     if (what_ != What::kSoftmax) r.log_sum = kernel::detail::logarithm(r.sum);
     return r;
   }
 
-  float loss(const OpCall& call, uint64_t row, const Row& r) const {
-    const uint64_t first = row * classes_;
-    float loss = 0;
+  float loss(const OpCall& call, uint64_t row, const Row& r, Operands& in) const {
     if (what_ == What::kDense) {
-      vectors_->loss(load_, at(call.in[0], first), at(call.in[1], first), classes_, r.greatest, r.log_sum, &loss);
-      return loss;
+      float sums[2];
+      sum_blocks(classes_, sums, [&](uint64_t c, uint64_t n, float* to) {
+        const float* const x = in.part(0, c, n);
+        vectors_->loss(x, in.part(1, c, n), n, r.greatest, r.log_sum, to);
+      });
+      return sums[0];
     }
     kernel::Steps ignored;
-    const float x = ignored.enter({call.in[0], format_of(type_)}, first + label(call, row), call.environment.semantics);
+    const float x =
+        ignored.enter({call.in[0], format_of(type_)}, row * classes_ + label(call, row), call.environment.semantics);
     return r.log_sum - (x - r.greatest);
   }
 
   /// The fp32 results of classes c .. c + n of a row; `kept`: `out` holds its exponentials.
-  bool piece(const OpCall& call, uint64_t row, uint64_t c, uint64_t n, const Row& r, bool kept, float* out) const {
-    const uint64_t first = row * classes_ + c;
-    const void* const x = at(call.in[0], first);
-    if (gradient())
-      return vectors_->gradient(load_, x, at(call.in[1], first), n, what_ == What::kLogGradient, r.sum, out);
-    if (what_ == What::kLogSoftmax) return vectors_->logarithms(load_, x, n, r.greatest, r.log_sum, out);
-    if (!kept) vectors_->exponentials(load_, x, n, r.greatest, out);
-    if (what_ == What::kDense) return vectors_->less_labels(load_, at(call.in[1], first), out, n, r.sum);
+  bool piece(const OpCall& call, uint64_t row, uint64_t c, uint64_t n, const Row& r, bool kept, Operands& in,
+             float* out) const {
+    if (gradient()) {
+      const float* const y = in.part(0, c, n);
+      return vectors_->gradient(y, in.part(1, c, n), n, what_ == What::kLogGradient, r.sum, out);
+    }
+    if (what_ == What::kLogSoftmax) return vectors_->logarithms(in.part(0, c, n), n, r.greatest, r.log_sum, out);
+    if (!kept) vectors_->exponentials(in.part(0, c, n), n, r.greatest, out);
+    if (what_ == What::kDense) return vectors_->less_labels(in.part(1, c, n), out, n, r.sum);
     const bool rare = vectors_->divide(out, n, r.sum);
     if (what_ == What::kSparse) {
       const uint64_t one = label(call, row);
@@ -185,6 +234,7 @@ class SoftmaxKernel final : public OpKernel {
   Load load_;
   Results results_;
   const SoftmaxKernels* vectors_ = nullptr;
+  const ReductionKernels* reductions_ = nullptr;
 };
 
 }  // namespace

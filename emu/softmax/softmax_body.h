@@ -10,52 +10,52 @@ namespace softamp::emu {
 namespace {
 
 SOFTAMP_LANES F32 exp_lanes(F32 x) { return math::exp(FloatLanes(x)).v; }
+/// e^x, mostly of x in [-87, 0]: there neither it nor its power of two leaves the normal range, and no general path is
+/// needed, which has the same bits.
+SOFTAMP_LANES F32 exp_of_shifted(F32 x) {
+#if !defined(__AVX512F__)
+  if (!any(~(U32)((I32)(x >= -87.0f) & (I32)(x <= 0.0f)))) [[likely]]
+    return math::detail::exp_in_range(FloatLanes(x)).v;
+#endif
+  return exp_lanes(x);
+}
 
-template <class L>
 struct KeysOf {
   static constexpr size_t kSums = 1;
-  L x;
-  SOFTAMP_LANES void get(size_t, size_t offset, size_t, size_t n, F32* t) const {
-    t[0] = keys_of(x.at(offset, n), false);
+  const float* x;
+  SOFTAMP_LANES void get(size_t, size_t offset, size_t, size_t, F32* t) const {
+    t[0] = keys_of(load<F32>(x + offset), false);
   }
 };
 
-float greatest_of(Load kind, const void* data, size_t n) {
+float greatest_of(const float* x, size_t n) {
   float best = 0;
-  with_lanes(kind, data, [&](auto x) { row_block<Greater>(KeysOf<decltype(x)>{x}, 0, 0, 0, n, &best); });
+  row_block<Greater>(KeysOf{x}, 0, 0, 0, n, &best);
   const int32_t key = __builtin_bit_cast(int32_t, best);
   if (key == 0x7FFFFFFF) return __builtin_nanf("");
   return __builtin_bit_cast(float, key ^ (key >> 31 & 0x7FFFFFFF));
 }
 
-/// exp(x - greatest), watched and kept.
-template <class L, bool kKept>
+/// exp(x - greatest), watched and, where `e` is not null, kept.
 struct ExpTerms {
   static constexpr size_t kSums = 1;
-  L x;
+  const float* x;
   F32 greatest;
   float* e;
   Watch* watch;
   SOFTAMP_LANES void get(size_t, size_t offset, size_t column, size_t n, F32* t) const {
-    F32 shifted = x.at(offset, n) - greatest;
+    F32 shifted = load<F32>(x + offset) - greatest;
     if (n != kWidth) [[unlikely]]
       shifted = (F32)((U32)shifted & first_lanes(n));
     watch->see(shifted);
-    t[0] = exp_lanes(shifted);
-    if constexpr (kKept) store(e + column, t[0]);
+    t[0] = exp_of_shifted(shifted);
+    if (e) store(e + column, t[0]);
   }
 };
 
-bool exp_sum(Load kind, const void* data, size_t n, float greatest, float* e, float* sum) {
+bool exp_sum(const float* x, size_t n, float greatest, float* e, float* sum) {
   Watch watch;
-  with_lanes(kind, data, [&](auto x) {
-    using L = decltype(x);
-    const F32 g = all_lanes(greatest);
-    if (e)
-      row_tree<Adds>(ExpTerms<L, true>{x, g, e, &watch}, 0, 0, n, sum);
-    else
-      row_tree<Adds>(ExpTerms<L, false>{x, g, e, &watch}, 0, 0, n, sum);
-  });
+  row_block<Adds>(ExpTerms{x, all_lanes(greatest), e, &watch}, 0, 0, 0, n, sum);
   return watch.any_seen();
 }
 
@@ -74,12 +74,10 @@ SOFTAMP_LANES void store_seen(float* out, F32 x, size_t n, Watch& watch) {
   store(out, x);
 }
 
-void exponentials(Load kind, const void* data, size_t n, float greatest, float* e) {
-  with_lanes(kind, data, [&](auto x) {
-    const F32 g = all_lanes(greatest);
-    for_each_vector(
-        n, [&](size_t i, size_t w) __attribute__((always_inline)) { store(e + i, exp_lanes(x.at(i, w) - g)); });
-  });
+void exponentials(const float* x, size_t n, float greatest, float* e) {
+  const F32 g = all_lanes(greatest);
+  for_each_vector(
+      n, [&](size_t i, size_t) __attribute__((always_inline)) { store(e + i, exp_of_shifted(load<F32>(x + i) - g)); });
 }
 
 /// Quotients by one divisor, correctly rounded: by Markstein's theorem (IBM J. Res. Dev. 34, 1990), where y = RN(1 /
@@ -127,81 +125,65 @@ bool divide(float* values, size_t n, float divisor) {
   return watch.any_seen();
 }
 
-bool logarithms(Load kind, const void* data, size_t n, float greatest, float log_sum, float* out) {
+bool logarithms(const float* x, size_t n, float greatest, float log_sum, float* out) {
   Watch watch;
-  with_lanes(kind, data, [&](auto x) {
-    const F32 g = all_lanes(greatest), l = all_lanes(log_sum);
-    for_each_vector(
-        n, [&](size_t i, size_t w)
-               __attribute__((always_inline)) { store_seen(out + i, (x.at(i, w) - g) - l, w, watch); });
-  });
+  const F32 g = all_lanes(greatest), l = all_lanes(log_sum);
+  for_each_vector(
+      n, [&](size_t i, size_t w)
+             __attribute__((always_inline)) { store_seen(out + i, (load<F32>(x + i) - g) - l, w, watch); });
   return watch.any_seen();
 }
 
-template <class L>
 struct LossTerms {
   static constexpr size_t kSums = 1;
-  L x, labels;
+  const float *x, *labels;
   F32 greatest, log_sum;
-  SOFTAMP_LANES void get(size_t, size_t offset, size_t, size_t n, F32* t) const {
-    t[0] = labels.at(offset, n) * (log_sum - (x.at(offset, n) - greatest));
+  SOFTAMP_LANES void get(size_t, size_t i, size_t, size_t, F32* t) const {
+    t[0] = load<F32>(labels + i) * (log_sum - (load<F32>(x + i) - greatest));
   }
 };
 
-void loss_of(Load kind, const void* data, const void* labels, size_t n, float greatest, float log_sum, float* loss) {
-  with_lanes(kind, data, [&](auto x) {
-    using L = decltype(x);
-    row_tree<Adds>(LossTerms<L>{x, L(labels), all_lanes(greatest), all_lanes(log_sum)}, 0, 0, n, loss);
-  });
+void loss_of(const float* x, const float* labels, size_t n, float greatest, float log_sum, float* loss) {
+  row_block<Adds>(LossTerms{x, labels, all_lanes(greatest), all_lanes(log_sum)}, 0, 0, 0, n, loss);
 }
 
-bool less_labels(Load kind, const void* data, float* values, size_t n, float divisor) {
+bool less_labels(const float* labels, float* values, size_t n, float divisor) {
   Watch watch;
-  with_lanes(kind, data, [&](auto labels) {
-    const Quotients quotients(divisor);
-    for_each_vector(
-        n, [&](size_t i, size_t w) __attribute__((always_inline)) {
-          store_seen(values + i, quotients.of(load<F32>(values + i)) - labels.at(i, w), w, watch);
-        });
-  });
+  const Quotients quotients(divisor);
+  for_each_vector(
+      n, [&](size_t i, size_t w) __attribute__((always_inline)) {
+        store_seen(values + i, quotients.of(load<F32>(values + i)) - load<F32>(labels + i), w, watch);
+      });
   return watch.any_seen();
 }
 
-template <class L, bool kLogarithmic>
 struct GradientSumTerms {
   static constexpr size_t kSums = 1;
-  L y, g;
-  SOFTAMP_LANES void get(size_t, size_t offset, size_t, size_t n, F32* t) const {
-    t[0] = g.at(offset, n);
-    if constexpr (!kLogarithmic) t[0] = t[0] * y.at(offset, n);
+  const float *y, *g;
+  bool logarithmic;
+  SOFTAMP_LANES void get(size_t, size_t i, size_t, size_t, F32* t) const {
+    t[0] = load<F32>(g + i);
+    if (!logarithmic) t[0] = t[0] * load<F32>(y + i);
   }
 };
 
-void gradient_sum(Load kind, const void* y_data, const void* g_data, size_t n, bool logarithmic, float* total) {
-  with_lanes(kind, y_data, [&](auto y) {
-    using L = decltype(y);
-    if (logarithmic)
-      row_tree<Adds>(GradientSumTerms<L, true>{y, L(g_data)}, 0, 0, n, total);
-    else
-      row_tree<Adds>(GradientSumTerms<L, false>{y, L(g_data)}, 0, 0, n, total);
-  });
+void gradient_sum(const float* y, const float* g, size_t n, bool logarithmic, float* total) {
+  row_block<Adds>(GradientSumTerms{y, g, logarithmic}, 0, 0, 0, n, total);
 }
 
-bool gradient(Load kind, const void* y_data, const void* g_data, size_t n, bool logarithmic, float total, float* out) {
+bool gradient(const float* y, const float* g, size_t n, bool logarithmic, float total, float* out) {
   Watch watch;
-  with_lanes(kind, y_data, [&](auto y) {
-    const decltype(y) g(g_data);
-    const F32 d = all_lanes(total);
-    if (logarithmic)
-      for_each_vector(
-          n, [&](size_t i, size_t w) __attribute__((always_inline)) {
-            store_seen(out + i, g.at(i, w) - exp_lanes(y.at(i, w)) * d, w, watch);
-          });
-    else
-      for_each_vector(
-          n, [&](size_t i, size_t w)
-                 __attribute__((always_inline)) { store_seen(out + i, (g.at(i, w) - d) * y.at(i, w), w, watch); });
-  });
+  const F32 d = all_lanes(total);
+  if (logarithmic)
+    for_each_vector(
+        n, [&](size_t i, size_t w) __attribute__((always_inline)) {
+          store_seen(out + i, load<F32>(g + i) - exp_lanes(load<F32>(y + i)) * d, w, watch);
+        });
+  else
+    for_each_vector(
+        n, [&](size_t i, size_t w) __attribute__((always_inline)) {
+          store_seen(out + i, (load<F32>(g + i) - d) * load<F32>(y + i), w, watch);
+        });
   return watch.any_seen();
 }
 

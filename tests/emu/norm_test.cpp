@@ -300,25 +300,59 @@ TEST(NormKernels, AreTheBodiesBitForBit) {
   }
 }
 
-/// Groups of 1, 3, 16 and 20 channels; blocks of 1024 elements that end within rows; several samples.
+/// Groups whose channels are lanes (1, 2, 4, .. 32) and others; blocks of 1024 elements that end within rows; several
+/// samples, and more than a tile of columns.
 TEST(NormKernels, GroupsAreTheBodiesBitForBit) {
   Mixer mix(7);
   const DType types[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
   int round = 0;
-  for (const int64_t width : {1, 3, 16, 20})
-    for (const int64_t rows : {int64_t{1}, int64_t{9}, int64_t{64}, 1025 / width + 1, 3500 / width})
+  for (const int64_t width : {1, 2, 3, 8, 16, 20, 32, 64})
+    for (const int64_t rows : {int64_t{1}, int64_t{9}, 1025 / width + 1, 2500 / width})
       for (const Data kind : {Data::kPlain, Data::kEdge, Data::kHuge}) {
         const DType type = types[round % 3], parameters = round % 2 ? DType::kFloat16 : DType::kFloat32;
-        const int64_t channels = width * (1 + round % 5);
-        const Tensor x = random_tensor(type, Shape{3, rows, channels}, mix, kind, 3);
+        const int64_t groups = round % 7 == 0 ? 132 / width + 1 : 1 + round % 4, channels = width * groups;
+        const Shape shape{3, rows, channels};
+        const Tensor x = random_tensor(type, shape, mix, kind, 3), dy = random_tensor(type, shape, mix, kind, 1);
         const Tensor g = random_tensor(parameters, Shape{channels}, mix, kind, 1);
         const Tensor b = random_tensor(parameters, Shape{channels}, mix, kind, 1);
+        const Tensor mean = random_tensor(DType::kFloat32, Shape{3, groups}, mix, kind, 1);
+        Tensor variance = random_tensor(DType::kFloat32, Shape{3, groups}, mix, kind, 1);
+        if (kind == Data::kPlain)
+          for (float& v : variance.as<float>()) v = v * v + 0.25f;
         const NamedSemantics& preset = presets()[static_cast<size_t>(round) % presets().size()];
-        for (const bool on : {false, true})
-          expect_as_body("GroupNorm", {{"groups", channels / width}}, {&x, &g, &b}, preset, on);
+        Attributes a = stable(round % 2);
+        a["groups"] = groups;
+        expect_as_body("GroupNorm", a, {&x, &g, &b}, preset, round % 3 == 0);
+        expect_as_body("GroupNormGrad", {{"groups", groups}}, {&dy, &x, &g, &mean, &variance}, preset, round % 3 == 1);
         if (HasFailure()) return;
         ++round;
       }
+}
+
+/// Tensors that are worked on in several rounds, whose ends cut blocks of rows.
+TEST(NormKernels, RoundsAreTheBodiesBitForBit) {
+  Mixer mix(8);
+  const int64_t samples = 5, rows = 700, channels = 512, groups = 32;
+  const Shape shape{samples, rows, channels};
+  const Tensor x = random_tensor(DType::kFloat32, shape, mix, Data::kPlain, 3);
+  const Tensor dy = random_tensor(DType::kFloat32, shape, mix, Data::kPlain, 1);
+  const Tensor g = random_tensor(DType::kFloat32, Shape{channels}, mix, Data::kPlain, 1);
+  const auto compare = [&](const char* op, const Attributes& a, const std::vector<const Tensor*>& in) {
+    emu::EngineSettings settings = settings_for(Semantics::ipu(), true);
+    const OpRun expected = run_op(op, a, in, settings);
+    settings.reference = false;
+    settings.threads = 2;
+    expect_same(expected, run_op(op, a, in, settings), op);
+  };
+  Attributes a = stable(true);
+  a["groups"] = groups;
+  compare("GroupNorm", a, {&x, &g, &g});
+  const Tensor mean = random_tensor(DType::kFloat32, Shape{samples, groups}, mix, Data::kPlain, 1);
+  const Tensor variance = Tensor::full(DType::kFloat32, Shape{samples, groups}, 0.75);
+  compare("GroupNormGrad", {{"groups", groups}}, {&dy, &x, &g, &mean, &variance});
+  const Tensor row_mean = random_tensor(DType::kFloat32, Shape{samples, rows}, mix, Data::kPlain, 1);
+  const Tensor row_variance = Tensor::full(DType::kFloat32, Shape{samples, rows}, 0.75);
+  compare("LayerNormGrad", {}, {&dy, &x, &g, &row_mean, &row_variance});
 }
 
 }  // namespace

@@ -191,6 +191,24 @@ TEST(Optimizer, ZerosKeepTheirSigns) {
       }
 }
 
+/// Sums that binary64 rounds to the middle of two fp32 numbers, from either side, and middles: 3/4 of odd codes, with
+/// gradients far below.
+TEST(Optimizer, MiddlesOfTwoFloats) {
+  const int64_t n = 300;
+  Tensor var = Tensor::full(kF, Shape{n}, 1), m(kF, Shape{n}), v = Tensor::full(kF, Shape{n}, 0.25), grad(kF, Shape{n});
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t k = static_cast<uint64_t>(i), tiny = fp::from_double(kFp32, i % 3 == 0   ? 0
+                                                                               : i % 3 == 1 ? 1e-30
+                                                                                            : -1e-30);
+    kernel::put_code(m.data(), kFp32, k, (0x3F800001u + 2 * k) | (i % 2 ? 0x80000000u : 0));
+    kernel::put_code(grad.data(), kFp32, k, tiny);
+  }
+  const Tensor rate = scalar(kF, 0.01), decay = scalar(kF, 0), apply = scalar(DType::kBool, 1);
+  const Attributes adam = {{"beta1", 0.75}, {"beta2", 0.75}, {"epsilon", 1e-8}};
+  for (const NamedSemantics& preset : presets())
+    expect_as_body("ApplyAdam", adam, {&var, &m, &v, &rate, &decay, &grad, &apply}, preset);
+}
+
 TEST(Optimizer, AllFiniteCountsEveryLane) {
   Mixer mix(6);
   for (const DType t : {kH, kB, kF})

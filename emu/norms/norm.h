@@ -16,7 +16,7 @@ namespace softamp::emu {
 using engine::NormKind;
 
 /// Elements in a thread's buffers of operands and of results; and the number up to which one thread suffices.
-constexpr uint64_t kNormBuffer = 2048, kNormGrain = 16 * 1024;
+constexpr uint64_t kNormBuffer = 4096, kNormGrain = 16 * 1024;
 /// Columns that are summed at a time, so that their lanes stay in the first-level cache; elements of a block.
 constexpr uint64_t kNormColumns = 128, kNormBlock = kSumBlock;
 /// Elements that threads work on together between two passes over them, in the last-level cache.
@@ -36,6 +36,9 @@ struct NormNode : engine::NormNode {
 
   kernel::Elements elements(const void* data) const { return {data, format_of(type)}; }
   kernel::Elements of_parameters(const void* data) const { return {data, format_of(parameters)}; }
+  const void* at(const void* data, uint64_t row, uint64_t column) const {
+    return at(data, row * shape.channels + column);
+  }
   const void* at(const void* data, uint64_t element) const {
     return static_cast<const char*>(data) + element * size_of(type);
   }
@@ -59,22 +62,12 @@ struct NormNumbers {
 inline const float* enter_row(const NormNode& n, const void* tensor, uint64_t first, uint64_t count, NormNumbers& to) {
   return n.reductions->enter(n.load, n.at(tensor, first), count, 1, count, to.at);
 }
-/// Columns c .. c + n of rows row .. row + count, one row after another.
-inline const float* enter_rows(const NormNode& n, const void* tensor, uint64_t row, uint64_t count, uint64_t c,
-                               uint64_t columns, NormNumbers& to) {
-  return n.reductions->enter(n.load, n.at(tensor, row * n.shape.channels + c), n.shape.channels, count, columns, to.at);
-}
-
-/// The sums down columns c .. c + columns (at most kNormColumns) of rows first .. first + rows: calls
-/// chunk(row, count, lanes) for chunks that fit the buffers, then joins the lanes of `sums` sums per column:
-/// out[s * stride + column].
-template <class Chunk>
-void sum_columns(const NormNode& n, uint64_t first, uint64_t rows, uint64_t columns, uint64_t lanes, uint64_t sums,
-                 uint64_t stride, float* out, const Chunk& chunk) {
+/// The sums down columns of a block, from add(lanes): out[s * stride + column] for s < sums.
+template <class Add>
+void sum_columns(const NormNode& n, uint64_t rows, uint64_t columns, uint64_t lanes, uint64_t sums, uint64_t stride,
+                 float* out, const Add& add) {
   alignas(64) float held[2 * 32 * kNormColumns];
-  const uint64_t most = std::max<uint64_t>(1, kNormBuffer / columns);
-  for (uint64_t row = 0; row < rows; row += most)
-    chunk(first + row, std::min(most, rows - row), ColumnLanes{row, lanes, held});
+  add(ColumnLanes{0, lanes, held});
   n.vectors->column_join({rows, lanes, held}, sums, columns, stride, out);
 }
 

@@ -159,8 +159,7 @@ class NormForward final : public OpKernel {
     const float n = kernel::count_of(size);
     const auto pass = [&](bool deviations) {
       const auto by_columns = [&](uint64_t row, uint64_t some, uint64_t c, uint64_t columns, const ColumnLanes& lanes) {
-        NormNumbers x;
-        n_.vectors->column_sums(enter_rows(n_, call.in[0], row, some, c, columns, x), some, columns,
+        n_.vectors->column_sums(n_.load, n_.at(call.in[0], row, c), n_.shape.channels, some, columns,
                                 deviations ? mean + row / n_.shape.rows_to_group * channels_ + c : nullptr, lanes);
       };
       const auto gathered = [&](uint64_t group, uint64_t from, uint64_t some, float* to) {
@@ -204,10 +203,9 @@ class NormForward final : public OpKernel {
   /// Results of columns c .. c + n of some rows; `values` is a buffer for them.
   void apply(const OpCall& call, uint64_t row, uint64_t count, uint64_t c, uint64_t n, const ByChannel& by,
              float* values, FpStatus* status) const {
-    NormNumbers x;
     const uint64_t first = row * n_.shape.channels + c;
-    const bool rare = n_.vectors->column_apply(enter_rows(n_, call.in[0], row, count, c, n, x), count, n, by.mean + c,
-                                               by.inverse + c, by.gamma + c, by.beta + c, values);
+    const bool rare = n_.vectors->column_apply(n_.load, n_.at(call.in[0], row, c), n_.shape.channels, count, n,
+                                               by.mean + c, by.inverse + c, by.gamma + c, by.beta + c, values);
     n_.results.store(values, first, count * n, call.out[0], call.environment, 0, status);
     if (status && rare) element_flags(call, first, count * n, values, by.mean, by.inverse, status);
   }
@@ -247,13 +245,11 @@ class NormForward final : public OpKernel {
     const uint64_t width = n_.shape.channels, rows = n_.shape.rows, blocks = n_.blocks();
     const auto pass = [&](const float* of_mean, uint64_t count, float* to) {
       each_tile(n_, blocks, std::min(rows, kNormBlock), [&](uint64_t b, uint64_t c, uint64_t columns) {
-        const uint64_t first = b * kNormBlock;
-        sum_columns(n_, first, std::min(kNormBlock, rows - first), columns, 32, count, width,
-                    to + b * count * width + c, [&](uint64_t row, uint64_t some, const ColumnLanes& lanes) {
-                      NormNumbers entered;
-                      n_.vectors->column_sums(enter_rows(n_, x, row, some, c, columns, entered), some, columns,
-                                              of_mean ? of_mean + c : nullptr, lanes);
-                    });
+        const uint64_t first = b * kNormBlock, some = std::min(kNormBlock, rows - first);
+        sum_columns(n_, some, columns, 32, count, width, to + b * count * width + c, [&](const ColumnLanes& lanes) {
+          n_.vectors->column_sums(n_.load, n_.at(x, first, c), width, some, columns, of_mean ? of_mean + c : nullptr,
+                                  lanes);
+        });
       });
       n_.reductions->tree(Fold::kSum, to, blocks, count * width);
     };

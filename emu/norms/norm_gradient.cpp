@@ -105,12 +105,9 @@ class NormGradient final : public OpKernel {
     if (status && n_.shape.group_size() != 0) status->raise(steps.flags & s.wide.flags, n_.shape.place(g, 0));
   }
 
-  /// Rows row .. row + count, columns c .. c + n of dy and x, entered.
-  struct Entered {
-    NormNumbers dy, x;
-  };
-  GradientLanes enter(const OpCall& call, uint64_t row, uint64_t count, uint64_t c, uint64_t n, Entered& to) const {
-    return {enter_rows(n_, call.in[0], row, count, c, n, to.dy), enter_rows(n_, call.in[1], row, count, c, n, to.x)};
+  /// dy and x from an element on.
+  GradientColumns columns_at(const OpCall& call, uint64_t row, uint64_t c) const {
+    return {n_.load, n_.at(call.in[0], row, c), n_.at(call.in[1], row, c), n_.shape.channels};
   }
 
   /// Of blocks from .. to: sums[2 b width + c], + width: of dy, of dy h. numbers(row, c): mean and i of a column's
@@ -124,20 +121,16 @@ class NormGradient final : public OpKernel {
                     const OfRow& numbers) const {
     const uint64_t width = n_.shape.channels, rows = n_.shape.rows;
     each_tile(n_, to - from, std::min(rows, kNormBlock), [&](uint64_t u, uint64_t c, uint64_t columns) {
-      const uint64_t b = from + u, first = b * kNormBlock;
-      const auto chunk = [&](uint64_t row, uint64_t count, const ColumnLanes& lanes) {
-        Entered entered;
-        const GradientLanes in = enter(call, row, count, c, columns, entered);
-        for (uint64_t r = 0; r < count;) {
-          const Numbers of = numbers(row + r, c);
-          const uint64_t some = std::min(count - r, of.rows);
-          n_.vectors->column_gradient_sums({in.dy + r * columns, in.x + r * columns}, some, columns, by_row, of.mean,
-                                           of.inverse, nullptr, {lanes.row + r, lanes.lanes, lanes.sums});
-          r += some;
+      const uint64_t b = from + u, first = b * kNormBlock, some = std::min(kNormBlock, rows - first);
+      sum_columns(n_, some, columns, 32, 2, width, sums + b * 2 * width + c, [&](const ColumnLanes& lanes) {
+        for (uint64_t r = 0; r < some;) {
+          const Numbers of = numbers(first + r, c);
+          const uint64_t count = std::min(some - r, of.rows);
+          n_.vectors->column_gradient_sums(columns_at(call, first + r, c), count, columns, by_row, of.mean, of.inverse,
+                                           nullptr, {r, lanes.lanes, lanes.sums});
+          r += count;
         }
-      };
-      sum_columns(n_, first, std::min(kNormBlock, rows - first), columns, 32, 2, width, sums + b * 2 * width + c,
-                  chunk);
+      });
     });
   }
   void join_channel_sums(float* sums) const {
@@ -170,10 +163,9 @@ class NormGradient final : public OpKernel {
   };
   void input_piece(const OpCall& call, uint64_t row, uint64_t count, uint64_t c, uint64_t n, const ByChannel& by,
                    float* values, FpStatus* status) const {
-    Entered entered;
     const uint64_t first = row * n_.shape.channels + c;
-    const bool rare = n_.vectors->column_gradient(enter(call, row, count, c, n, entered), count, n, by.mean + c,
-                                                  by.inverse + c, by.factor + c, by.gamma ? by.gamma + c : nullptr,
+    const bool rare = n_.vectors->column_gradient(columns_at(call, row, c), count, n, by.mean + c, by.inverse + c,
+                                                  by.factor + c, by.gamma ? by.gamma + c : nullptr,
                                                   n_.training ? by.a + c : nullptr, by.b + c, values);
     n_.results.store(values, first, count * n, call.out[0], call.environment, 0, status);
     if (status && rare) element_flags(call, first, count * n, values, by, status);
@@ -238,17 +230,15 @@ class NormGradient final : public OpKernel {
       return Numbers{of_channel[2] + at, of_channel[3] + at, rows - row % rows};
     };
     const auto by_columns = [&](uint64_t row, uint64_t count, uint64_t c, uint64_t columns, const ColumnLanes& lanes) {
-      Entered entered;
       const Numbers of = of_rows(row, c);
-      n_.vectors->column_gradient_sums(enter(call, row, count, c, columns, entered), count, columns, false, of.mean,
-                                       of.inverse, gamma + c, lanes);
+      n_.vectors->column_gradient_sums(columns_at(call, row, c), count, columns, false, of.mean, of.inverse, gamma + c,
+                                       lanes);
     };
     const auto gathered = [&](uint64_t group, uint64_t from, uint64_t count, float* to) {
-      Entered entered;
-      NormNumbers scale;
+      NormNumbers dy, x, scale;
       for (uint64_t k = 0; k < count; ++k) scale.at[k] = gamma[n_.shape.channel(group, from + k)];
-      const GradientLanes in{enter_elements_of(n_, call.in[0], group, from, count, entered.dy),
-                             enter_elements_of(n_, call.in[1], group, from, count, entered.x)};
+      const GradientLanes in{enter_elements_of(n_, call.in[0], group, from, count, dy),
+                             enter_elements_of(n_, call.in[1], group, from, count, x)};
       n_.vectors->row_gradient_sums(in, count, mean[group], inverse[group], scale.at, to);
     };
     uint64_t next = 0;  // block of rows
@@ -303,8 +293,7 @@ class NormGradient final : public OpKernel {
     const uint64_t width = n_.shape.channels;
     const bool kept = width <= kNormBuffer;  // a row that stays in the buffers
     const auto part = [&](size_t begin, size_t end, FpStatus* status) {
-      Entered entered;
-      NormNumbers values;
+      NormNumbers dy, x, values;
       size_t held = 0;
       const auto flush = [&](uint64_t next) {
         n_.results.store(values.at, next - held, held, call.out[0], call.environment, 0, status);
@@ -312,10 +301,13 @@ class NormGradient final : public OpKernel {
       };
       for (size_t row = first_row + begin; row < first_row + end; ++row) {
         const uint64_t first = row * width;
-        const GradientLanes whole = kept ? enter(call, row, 1, 0, width, entered) : GradientLanes{};
+        const auto entered = [&](uint64_t c, uint64_t n) -> GradientLanes {
+          return {enter_row(n_, call.in[0], first + c, n, dy), enter_row(n_, call.in[1], first + c, n, x)};
+        };
+        const GradientLanes whole = kept ? entered(0, width) : GradientLanes{};
         const auto piece = [&](uint64_t c, uint64_t n) -> GradientLanes {
           if (kept) return {whole.dy + c, whole.x + c};
-          return enter(call, row, 1, c, n, entered);
+          return entered(c, n);
         };
         float sums[2];
         sum_blocks(width, sums, [&](uint64_t c, uint64_t n, float* to) {

@@ -52,9 +52,10 @@ void sum_groups(const NormNode& n, uint64_t first, uint64_t count, uint64_t sums
     each_tile(n, count * of_sample, rows, [&](uint64_t u, uint64_t c, uint64_t some) {
       const uint64_t sample = first + u / of_sample, row = u % of_sample * rows;
       float joined[2 * kNormColumns];
-      sum_columns(n, sample * n.shape.rows_to_group + row, std::min(rows, n.shape.rows_to_group - row), some,
-                  n.group_lanes, sums, kNormColumns, joined,
-                  [&](uint64_t at, uint64_t of, const ColumnLanes& lanes) { columns(at, of, c, some, lanes); });
+      const uint64_t of_rows = std::min(rows, n.shape.rows_to_group - row);
+      sum_columns(n, of_rows, some, n.group_lanes, sums, kNormColumns, joined, [&](const ColumnLanes& lanes) {
+        columns(sample * n.shape.rows_to_group + row, of_rows, c, some, lanes);
+      });
       float* const to = blocks + (first * of_sample + u) * in_row * 2 + c / width * 2;
       for (uint64_t g = 0; g < some / width; ++g)
         for (uint64_t s = 0; s < sums; ++s) {

@@ -192,8 +192,13 @@ SOFTAMP_APART Rounded round_any(const FloatFormat& f, bool negative, int top, ui
   return {signed_code(f, negative && (magnitude != 0 || p.signed_zeros), magnitude), flags};
 }
 
-/// The same. What is met most is short and has no branch that data decide: a normal result below the last binade, where
-/// overflow begins, to nearest even or by a carry.
+/// `threshold` of a normal result for the modes and variants that are met less.
+SOFTAMP_APART uint64_t threshold_apart(bool negative, const RoundingPolicy& p, uint32_t random) {
+  return threshold(false, negative, p, random, 0);
+}
+
+/// The result of round_any. What is met most is short and has no branch that data decide: a normal result below the
+/// last binade, where overflow begins. Nearest even and the carry are inline.
 SOFTAMP_INLINE Rounded round_normalised(const FloatFormat& f, Signed x, const RoundingPolicy& p, uint32_t random) {
   const int64_t field = x.exponent - f.min_exponent();
   if (field >= 0) [[likely]] {
@@ -203,6 +208,8 @@ SOFTAMP_INLINE Rounded round_normalised(const FloatFormat& f, Signed x, const Ro
       magnitude += nearest_up(split);
     else if (p.mode == RoundingMode::kStochastic && p.variant == StochasticVariant::kCarry)
       magnitude += split.rest > ~(uint64_t{random} << (-p.random_bits & 63));  // as in `threshold`
+    else if (!(p.stochastic() && p.variant == StochasticVariant::kAtLeast))
+      magnitude += split.rest > threshold_apart(x.negative(), p, random);
     else
       magnitude = ~uint64_t{0};
     if (magnitude < f.last_binade_code()) [[likely]]

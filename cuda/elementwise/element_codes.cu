@@ -61,11 +61,7 @@ struct CodeGroups {
   };
 
   SOFTAMP_HD __attribute__((noinline)) void elements(uint64_t first) const {
-    const uint64_t end = run.size - first < kGroup ? run.size : first + kGroup;
-    GroupWalk a(in[0].map, first), b(in[1].map, first);
-    for (uint64_t i = first; i < end; ++i) {
-      const uint64_t code_a = load_element(in[0].data, kBytes, a.next()),
-                     code_b = load_element(in[1].data, kBytes, b.next());
+    run.each_pair<kBytes>(in[0], in[1], first, [&](uint64_t i, uint64_t code_a, uint64_t code_b) {
       const uint32_t x[] = {static_cast<uint32_t>(code_a)}, y[] = {static_cast<uint32_t>(code_b)};
       uint32_t code[1];
       Rounded r{0, 0};
@@ -75,7 +71,7 @@ struct CodeGroups {
         r.code = code[0];
       store_element(out, out_bytes, i, r.code);
       raise_status(run.status, r.flags, i);
-    }
+    });
   }
 
   /// What is done with kCount elements' codes; true: the body must do one of them.

@@ -69,11 +69,7 @@ struct ValueGroups {
 
   SOFTAMP_HD __attribute__((noinline)) void elements(uint64_t first, uint32_t step) const {
     const kernel::Environment& e = run.environment.environment;
-    const uint64_t end = run.size - first < kGroup ? run.size : first + kGroup;
-    GroupWalk a(in[0].map, first), b(in[1].map, first);
-    for (uint64_t i = first; i < end; ++i) {
-      const uint64_t code_a = load_element(in[0].data, kBytes, a.next()),
-                     code_b = load_element(in[1].data, kBytes, b.next());
+    run.each_pair<kBytes>(in[0], in[1], first, [&](uint64_t i, uint64_t code_a, uint64_t code_b) {
       const uint32_t low_a[] = {static_cast<uint32_t>(code_a)}, low_b[] = {static_cast<uint32_t>(code_b)};
       const uint32_t random = rules.round.draws ? random_word(e, step, 0, i, rules.round.random_bits) : 0;
       float x[1], y[1];
@@ -85,7 +81,7 @@ struct ValueGroups {
       if (rare) r = body.rounded(code_a, code_b, e.semantics, random);
       store_element(out, kBytes, i, r.code);
       raise_status(run.status, r.flags, i);
-    }
+    });
   }
 
   template <unsigned kCount, class Of>

@@ -85,6 +85,18 @@ SOFTAMP_LANES bool round_rows(const CarryIntoNormal<kRelation>& carry, const Num
   return true;
 }
 
+/// carry(relation, numbers) for a tile's random numbers; `relation`, a constant: of their bits to 13.
+template <class Carry>
+bool with_numbers(const ProductPlan& plan, const kernel::Environment& environment, const ProductTile& tile, float* acc,
+                  const Carry& carry) {
+  const int bits = plan.half.random_bits;
+  Numbers numbers(bits, environment, 0, tile);
+  occupy_padding(tile, kRows, kColumns, acc);
+  if (bits == kDroppedBits) return carry(std::integral_constant<int, 0>(), numbers);
+  if (bits < kDroppedBits) return carry(std::integral_constant<int, -1>(), numbers);
+  return carry(std::integral_constant<int, 1>(), numbers);
+}
+
 /// Copies a tile if all of it are finite: 0 times each is a zero then, else NaN.
 SOFTAMP_LANES bool copy_finite(const float* tile, float* to) {
   const __m256 zero = _mm256_setzero_ps();

@@ -93,12 +93,9 @@ bool product_nearest_avx2(const ProductPlan&, const kernel::Environment&, const 
 
 bool product_carry_avx2(const ProductPlan& plan, const kernel::Environment& environment, const ProductTile& tile,
                         float* acc) {
-  const int r = plan.half.random_bits;
-  Numbers numbers(r, environment, 0, tile);
-  occupy_padding(tile, kRows, kColumns, acc);
-  return (r == kDroppedBits  ? carry_blocks<0>
-          : r < kDroppedBits ? carry_blocks<-1>
-                             : carry_blocks<1>)(plan, tile, numbers, acc);
+  return with_numbers(plan, environment, tile, acc, [&](auto relation, Numbers& numbers) {
+    return carry_blocks<relation()>(plan, tile, numbers, acc);
+  });
 }
 
 bool product_result_avx2(const ProductPlan& plan, const kernel::Environment& environment, const ProductTile& tile,

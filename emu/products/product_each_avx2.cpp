@@ -83,13 +83,10 @@ bool product_nearest_each_avx2(const ProductPlan&, const kernel::Environment&, c
 
 bool product_carry_each_avx2(const ProductPlan& plan, const kernel::Environment& environment, const ProductTile& tile,
                              float* acc) {
-  const int r = plan.half.random_bits;
-  Numbers numbers(r, environment, 0, tile);
-  occupy_padding(tile, kRows, kColumns, acc);
-  const TowardZero mode;
-  return (r == kDroppedBits  ? carry_products<0>
-          : r < kDroppedBits ? carry_products<-1>
-                             : carry_products<1>)(plan, tile, numbers, acc);
+  return with_numbers(plan, environment, tile, acc, [&](auto relation, Numbers& numbers) {
+    const TowardZero mode;
+    return carry_products<relation()>(plan, tile, numbers, acc);
+  });
 }
 
 }  // namespace softamp::emu

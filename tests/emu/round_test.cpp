@@ -59,6 +59,14 @@ const FloatFormat kFormats[] = {kFp16,
                                 {8, 8, 127, Specials::kNanOnly},
                                 {8, 20, 128, Specials::kNegativeZeroNan},
                                 {4, 5, -20, Specials::kIeee}};
+/// Codes of every width that holds the format, and values.
+void check_all_outputs(const std::vector<float>& in, const FloatFormat& to, const Semantics& s, const BulkOptions& o) {
+  check_round<float, uint32_t>(in, to, s, o);
+  if (to.storage_bits() <= 16) check_round<float, uint16_t>(in, to, s, o);
+  if (to.storage_bits() <= 8) check_round<float, uint8_t>(in, to, s, o);
+  check_round<float, float>(in, to, s, o);
+}
+
 constexpr int kRandomBits[] = {1, 2, 5, 8, 11, 12, 13, 14, 15, 16, 17, 24, 30, 31, 32};
 
 template <class In, class Body>
@@ -182,10 +190,7 @@ TEST(BulkRound, Chips) {
           o.random.words = drawn ? nullptr : words.data();
           Semantics s = chip.semantics;
           for (RoundingPolicy* p : {&s.wide, &s.narrow, &s.quarter}) p->flags = flags;
-          check_round<float, uint32_t>(in, chip.to, s, o);
-          if (chip.to.storage_bits() <= 16) check_round<float, uint16_t>(in, chip.to, s, o);
-          if (chip.to.storage_bits() <= 8) check_round<float, uint8_t>(in, chip.to, s, o);
-          check_round<float, float>(in, chip.to, s, o);
+          check_all_outputs(in, chip.to, s, o);
           check_round<double, uint32_t>(in64, chip.to, s, o);
         }
     }
@@ -234,10 +239,7 @@ TEST(BulkRound, NormalNumbers) {
             o.random.words = drawn ? nullptr : words.data();
             Semantics s = chip.semantics;
             for (RoundingPolicy* p : {&s.wide, &s.narrow, &s.quarter}) p->flags = flags;
-            check_round<float, uint32_t>(in, chip.to, s, o);
-            if (chip.to.storage_bits() <= 16) check_round<float, uint16_t>(in, chip.to, s, o);
-            if (chip.to.storage_bits() <= 8) check_round<float, uint8_t>(in, chip.to, s, o);
-            check_round<float, float>(in, chip.to, s, o);
+            check_all_outputs(in, chip.to, s, o);
           }
       }
 }

@@ -74,6 +74,23 @@ std::vector<const Tensor*> pointers(const std::vector<Tensor>& tensors) {
   return all;
 }
 
+/// Nodes of a graph by the kernels, on so many threads, give what the bodies give.
+void expect_bodies(const Graph& graph, const std::vector<int>& nodes, const std::vector<int>& thread_counts,
+                   std::mt19937& random) {
+  for (const int number : nodes) {
+    const std::vector<Tensor> in = feed(graph, number, random);
+    EngineSettings settings;
+    settings.reference = true;
+    const Result body = run(graph, number, pointers(in), settings);
+    settings.reference = false;
+    for (const int threads : thread_counts) {
+      settings.threads = threads;
+      ASSERT_TRUE(run(graph, number, pointers(in), settings).outputs[0].same_bits(body.outputs[0]))
+          << graph.node(number).name << ' ' << threads;
+    }
+  }
+}
+
 Ints coordinates(const Shape& shape, int64_t index) {
   Ints c(static_cast<size_t>(shape.rank()));
   for (int a = shape.rank(); a-- > 0;) {
@@ -220,18 +237,7 @@ TEST(Structure, LargeOnesEqualTheBodyOnAnyNumberOfThreads) {
   add("Identity", {row}, {});
   add("Reshape", {row}, {{"shape", Ints{1000, -1}}});
   const Graph graph = b.build();
-  for (const int number : nodes) {
-    const std::vector<Tensor> in = feed(graph, number, random);
-    EngineSettings settings;
-    settings.reference = true;
-    const Result body = run(graph, number, pointers(in), settings);
-    settings.reference = false;
-    for (const int threads : {1, 2, 3, 8, 0}) {
-      settings.threads = threads;
-      ASSERT_TRUE(run(graph, number, pointers(in), settings).outputs[0].same_bits(body.outputs[0]))
-          << graph.node(number).name << ' ' << threads;
-    }
-  }
+  expect_bodies(graph, nodes, {1, 2, 3, 8, 0}, random);
 }
 
 // The pieces that the copies are made of, small and with every alignment: whole lines bypass the caches, parts of lines
@@ -323,18 +329,7 @@ TEST(Structure, PastTheCachesEqualTheBody) {
     gathers.emplace_back(b.add("GatherV2", {params, indices}, {}).node, picked);
   }
   const Graph graph = b.build();
-  for (const int number : nodes) {
-    const std::vector<Tensor> in = feed(graph, number, random);
-    EngineSettings settings;
-    settings.reference = true;
-    const Result body = run(graph, number, pointers(in), settings);
-    settings.reference = false;
-    for (const int threads : {1, 3}) {
-      settings.threads = threads;
-      ASSERT_TRUE(run(graph, number, pointers(in), settings).outputs[0].same_bits(body.outputs[0]))
-          << graph.node(number).name << ' ' << threads;
-    }
-  }
+  expect_bodies(graph, nodes, {1, 3}, random);
   for (const auto& [number, picked] : gathers) {
     std::vector<Tensor> in = feed(graph, number, random);
     for (int32_t& i : in[1].as<int32_t>()) i = static_cast<int32_t>(random() % 300);

@@ -44,8 +44,8 @@ struct DeviationTerms {
     t[0] = d * d;
   }
 };
-/// g and g h; gamma not null: g = RN(dy gamma). kByColumn: mean and i belong to columns, else to rows.
-template <class L, bool kByColumn>
+/// g and g h; kScaled: g = RN(dy gamma). kByColumn: mean and i belong to columns, else to rows.
+template <class L, bool kByColumn, bool kScaled>
 struct GradientTerms {
   static constexpr size_t kSums = 2;
   L dy, x;
@@ -54,7 +54,7 @@ struct GradientTerms {
   SOFTAMP_LANES void get(size_t row, size_t i, size_t c, size_t n, F32* t) const {
     const size_t at = kByColumn ? c : row;
     t[0] = dy.at(i, n);
-    if (gamma) t[0] = t[0] * load<F32>(gamma + c);
+    if constexpr (kScaled) t[0] = t[0] * load<F32>(gamma + c);
     t[1] = t[0] * ((x.at(i, n) - number_of<kByColumn>(mean + at)) * number_of<kByColumn>(inverse + at));
   }
 };
@@ -74,11 +74,15 @@ SOFTAMP_LANES void add_rows(const Terms& terms, size_t stride, size_t rows, size
   for (size_t r = 0; r < rows; ++r) {
     float* const sums = to.sums + ((to.row + r) & (lanes - 1)) * pitch;
     const auto each = [&](const auto& put) __attribute__((always_inline)) {
-      for (size_t c = 0; c < width; c += kWidth) {
-        F32 t[kSums];
-        terms.get(r, r * stride + c, c, width - c < kWidth ? width - c : kWidth, t);
+      F32 t[kSums];
+      size_t c = 0;
+      for (; c + kWidth <= width; c += kWidth) {
+        terms.get(r, r * stride + c, c, kWidth, t);
         for (size_t s = 0; s < kSums; ++s) put(sums + s * of_sum + c, t[s]);
       }
+      if (c == width) return;
+      terms.get(r, r * stride + c, c, width - c, t);
+      for (size_t s = 0; s < kSums; ++s) put(sums + s * of_sum + c, t[s]);
     };
     if (stride != width && r + kAhead < rows)
       for (size_t p = 0; p < width; p += 32) terms.prefetch((r + kAhead) * stride + p);
@@ -157,7 +161,7 @@ bool column_apply(Load kind, const void* data, size_t stride, size_t rows, size_
 }
 
 void row_gradient_sums(const GradientLanes& in, size_t n, float mean, float inverse, const float* gamma, float* sums) {
-  row_block<Adds>(GradientTerms<Entered, false>{{in.dy}, {in.x}, &mean, &inverse, gamma}, 0, 0, 0, n, sums);
+  row_block<Adds>(GradientTerms<Entered, false, true>{{in.dy}, {in.x}, &mean, &inverse, gamma}, 0, 0, 0, n, sums);
 }
 
 bool row_gradient(const GradientLanes& in, size_t width, float mean, float inverse, const float* gamma, float a,
@@ -182,9 +186,11 @@ void column_gradient_sums(const GradientColumns& in, size_t rows, size_t width, 
   with_both(in, [&](auto dy, auto x) {
     using L = decltype(x);
     if (by_row)
-      add_rows(GradientTerms<L, false>{dy, x, mean, inverse, gamma}, in.stride, rows, width, to);
+      add_rows(GradientTerms<L, false, false>{dy, x, mean, inverse, nullptr}, in.stride, rows, width, to);
+    else if (gamma)
+      add_rows(GradientTerms<L, true, true>{dy, x, mean, inverse, gamma}, in.stride, rows, width, to);
     else
-      add_rows(GradientTerms<L, true>{dy, x, mean, inverse, gamma}, in.stride, rows, width, to);
+      add_rows(GradientTerms<L, true, false>{dy, x, mean, inverse, nullptr}, in.stride, rows, width, to);
   });
 }
 

@@ -273,23 +273,18 @@ class NormGradient final : public OpKernel {
     return sums;
   }
 
-  /// Rows, and while they stay in the caches their blocks' sums.
   const float* layer_input(const OpCall& call, const float* gamma, const float* mean, const float* inverse,
                            float* sums) const {
-    const uint64_t rows = n_.shape.rows, at_once = std::max<uint64_t>(1, kNormRound / n_.shape.channels / kNormBlock);
-    for (uint64_t b = 0; b < n_.blocks(); b += at_once) {
-      const uint64_t end = std::min(b + at_once, n_.blocks());
-      layer_rows(call, b * kNormBlock, std::min(end * kNormBlock, rows), gamma, mean, inverse);
-      channel_sums(call, b, end, true, sums, [&](uint64_t row, uint64_t) {
-        return Numbers{mean + row, inverse + row, rows};
-      });
-    }
+    const uint64_t rows = n_.shape.rows;
+    channel_sums(call, 0, n_.blocks(), true, sums, [&](uint64_t row, uint64_t) {
+      return Numbers{mean + row, inverse + row, rows};
+    });
     join_channel_sums(sums);
+    layer_rows(call, gamma, mean, inverse);
     return sums;
   }
 
-  void layer_rows(const OpCall& call, uint64_t first_row, uint64_t end_row, const float* gamma, const float* mean,
-                  const float* inverse) const {
+  void layer_rows(const OpCall& call, const float* gamma, const float* mean, const float* inverse) const {
     const uint64_t width = n_.shape.channels;
     const bool kept = width <= kNormBuffer;  // a row that stays in the buffers
     const auto part = [&](size_t begin, size_t end, FpStatus* status) {
@@ -299,7 +294,7 @@ class NormGradient final : public OpKernel {
         n_.results.store(values.at, next - held, held, call.out[0], call.environment, 0, status);
         held = 0;
       };
-      for (size_t row = first_row + begin; row < first_row + end; ++row) {
+      for (size_t row = begin; row < end; ++row) {
         const uint64_t first = row * width;
         const auto entered = [&](uint64_t c, uint64_t n) -> GradientLanes {
           return {enter_row(n_, call.in[0], first + c, n, dy), enter_row(n_, call.in[1], first + c, n, x)};
@@ -325,9 +320,9 @@ class NormGradient final : public OpKernel {
         }
         if (status && rare) group_flags(call, row, status);
       }
-      flush((first_row + end) * width);
+      flush(end * width);
     };
-    parallel_status(end_row - first_row, std::max<uint64_t>(1, kNormGrain / width), 1, n_.threads, call.status, part);
+    parallel_status(n_.shape.rows, std::max<uint64_t>(1, kNormGrain / width), 1, n_.threads, call.status, part);
   }
 
   NormNode n_;

@@ -50,7 +50,7 @@ struct NormKernels {
                             float* sums);
   bool (*row_gradient)(const GradientLanes& in, size_t n, float mean, float inverse, const float* gamma, float a,
                        float b, float* out);
-  /// The sums of g and g h down columns; gamma null: g = dy. by_row: mean and i belong to rows.
+  /// The sums of g and g h down columns; gamma null: g = dy. by_row: mean and i belong to rows, and gamma is null.
   void (*column_gradient_sums)(const GradientColumns& in, size_t rows, size_t width, bool by_row, const float* mean,
                                const float* inverse, const float* gamma, const ColumnLanes& to);
   /// factor t, with g for dy where gamma is not null; a null: factor dy.

@@ -287,7 +287,8 @@ struct GroupRun {
   /// The step, read where random numbers are drawn; else 0. The environment stays where it is.
   SOFTAMP_PRIMITIVE uint32_t step_if(bool draws) const { return draws ? *environment.step : 0; }
 
-  /// visit(i, code of a, code of b) for the elements of a group one by one, as many as there are; codes of kBytes bytes.
+  /// visit(i, code of a, code of b) for the elements of a group one by one, as many as there are; codes of kBytes
+  /// bytes.
   template <unsigned kBytes, class Visit>
   SOFTAMP_HD void each_pair(const GroupOperand& a, const GroupOperand& b, uint64_t first, const Visit& visit) const {
     const uint64_t end = size - first < kGroup ? size : first + kGroup;

@@ -33,6 +33,17 @@ struct Accumulators {
     }
     return _mm512_cmp_ps_mask(sum, other, _CMP_UNORD_Q) == 0;
   }
+  /// redo(values) on the tile in memory, where it has to be: what it says, else true.
+  template <class Redo>
+  SOFTAMP_LANES bool unless_settled(unsigned left, const Redo& redo) {
+    if (!left) [[likely]]
+      return true;
+    alignas(64) float values[kVectorsOfTile * 16];
+    store(values);
+    const bool good = redo(values);
+    load(values);
+    return good;
+  }
   /// acc = fma(a, b, acc) for `length` products (>= 1).
   SOFTAMP_LANES void chain(const float*& a, const float*& b, size_t length) {
     const float* const end = a + length;

@@ -65,12 +65,8 @@ template <size_t kPerRow, bool kShifted>
         acc.c[f + 1] = second;
       }
     }
-    if (left) [[unlikely]] {
-      alignas(64) float values[kVectorsOfTile * 16];
-      acc.store(values);
-      good &= round_pairs<kPerRow>(plan.half.random_bits, numbers, left, values);
-      acc.load(values);
-    }
+    good &= acc.unless_settled(
+        left, [&](float* values) { return round_pairs<kPerRow>(plan.half.random_bits, numbers, left, values); });
   });
   if (!good || !acc.finite()) return false;
   acc.store(out);

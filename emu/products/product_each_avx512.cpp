@@ -65,12 +65,8 @@ template <size_t kPerRow, int kRelation>  ///< of the number of random bits to 1
         acc.c[f + 1] = second_cut;
       }
     }
-    if (left) [[unlikely]] {
-      alignas(64) float values[kVectorsOfTile * 16];
-      acc.store(values);
-      good &= exact_sums<kPerRow>(plan.half.random_bits, numbers, left, a, b, values);
-      acc.load(values);
-    }
+    good &= acc.unless_settled(
+        left, [&](float* values) { return exact_sums<kPerRow>(plan.half.random_bits, numbers, left, a, b, values); });
   }
   if (!good || !acc.finite()) return false;
   acc.store(out);

@@ -35,7 +35,8 @@ ElementResult bodies_of_long(const ElementRow& f, DType t, uint32_t factor, cons
   return all;
 }
 
-void expect_same_everywhere(const ElementCase& e, const ElementResult& expected, RunOptions o, const std::string& what) {
+void expect_same_everywhere(const ElementCase& e, const ElementResult& expected, RunOptions o,
+                            const std::string& what) {
   for (const InstructionSet isa : machine_sets()) {
     o.isa = isa;
     o.threads = 4 - o.threads;  // 3 and 1 by turns

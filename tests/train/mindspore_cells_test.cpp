@@ -246,10 +246,12 @@ TEST(WithLoss, CastsForLevelsOfSixteenBits) {  // MIXED_PRECISION M10
 // ---- MIXED_PRECISION M11: managers
 // --------------------------------------------------------------------------------------
 
-/// The host's machine, as its source counts: from the definitions, with an if for each.
-struct HostModel {
+struct ScaleModel {
   double scale, factor;
   int64_t window, cur = 1, last = 0;
+};
+/// The host's machine, as its source counts: from the definitions, with an if for each.
+struct HostModel : ScaleModel {
   void update(bool overflow) {
     if (overflow) {
       scale = std::max(scale / factor, 1.0);
@@ -261,9 +263,7 @@ struct HostModel {
   }
 };
 /// The device's cell.
-struct DeviceModel {
-  double scale, factor;
-  int64_t window, cur = 1, last = 0;
+struct DeviceModel : ScaleModel {
   void update(bool overflow) {
     if (overflow) {
       scale = std::max(scale / factor, 1.0);

@@ -70,9 +70,7 @@ TEST(Model, LeNet5UnderO2) {
 TEST(Model, TenEpochsOfLeNet5StayFinite) {
   LeNet5 network;
   SoftmaxCrossEntropyWithLogits loss(false, Reduction::kMean);
-  AmpModelOptions options;
-  options.amp_level = AmpLevel::kO2;
-  AmpModel model(network, &loss, momentum(), options);
+  AmpModel model(network, &loss, momentum(), {.amp_level = AmpLevel::kO2});
   int64_t steps = 0, applied = 0;
   model.train(10, random_dataset(16, 8), [&](int64_t epoch, const StepResult& r) {
     EXPECT_EQ(epoch, steps / 2);
@@ -154,9 +152,7 @@ TEST(Levels, WhatEachDoesToCellsAndLoss) {
 TEST(Levels, O1RewritesTheForwardGraph) {
   NormNet network;
   SoftmaxCrossEntropyWithLogits loss(true, Reduction::kMean);
-  AmpModelOptions options;
-  options.amp_level = AmpLevel::kO1;
-  AmpModel model(network, &loss, momentum(), options);
+  AmpModel model(network, &loss, momentum(), {.amp_level = AmpLevel::kO1});
   EXPECT_FALSE(model.has_loss_scale_cell());
   EXPECT_TRUE(model.train_on(norm_batch()).applied);
   const auto types = dtypes(model.step().gradient_graph());

@@ -7,6 +7,39 @@
 namespace softamp::emu {
 namespace {
 
+/// The high halves in place of the low ones; what is above them means nothing. By a shuffle: shifts share a port with
+/// the
+/// multiplications.
+SOFTAMP_LANES U64 high_halves(U64 x) {
+#if defined(__AVX512F__)
+  return (U64)_mm512_shuffle_epi32((__m512i)x, _MM_PERM_DDBB);
+#elif defined(__AVX2__)
+  return (U64)_mm256_shuffle_epi32((__m256i)x, 0xF5);
+#else
+  return x >> 32;
+#endif
+}
+SOFTAMP_LANES U64 exchanged(U64 x) {
+#if defined(__AVX512F__)
+  return (U64)_mm512_rol_epi64((__m512i)x, 32);
+#elif defined(__AVX2__)
+  return (U64)_mm256_shuffle_epi32((__m256i)x, 0xB1);
+#else
+  return (x >> 32) | (x << 32);
+#endif
+}
+
+/// A round of Philox4x32. Words are low halves of lanes; keys may be numbers.
+template <class Key>
+SOFTAMP_LANES void philox_round(U64& w0, U64& w1, U64& w2, U64& w3, U64 multiplier0, U64 multiplier1, const Key& key0,
+                                const Key& key1) {
+  const U64 product0 = multiply_low_halves(w0, multiplier0), product1 = multiply_low_halves(w2, multiplier1);
+  w0 = high_halves(product1) ^ w1 ^ key0;
+  w2 = high_halves(product0) ^ w3 ^ key1;
+  w1 = product1;
+  w3 = product0;
+}
+
 /// Philox for the blocks of one (seed, step, operation), kBlocks at a time.
 ///
 /// State words are the low halves of 64-bit lanes, so that a product needs no blending: its high word needs one shift,
@@ -58,14 +91,7 @@ class PhiloxBlocks {
     }
     const auto round = [&](int n) {
       const U64 key0 = splat<U64>(key0_[n]), key1 = splat<U64>(key1_[n]);
-      for (int v = 0; v < kVectors; ++v) {
-        const U64 product0 = multiply_low_halves(w0[v], multiplier0);
-        const U64 product1 = multiply_low_halves(w2[v], multiplier1);
-        w0[v] = high_halves(product1) ^ w1[v] ^ key0;
-        w2[v] = high_halves(product0) ^ w3[v] ^ key1;
-        w1[v] = product1;
-        w3[v] = product0;
-      }
+      for (int v = 0; v < kVectors; ++v) philox_round(w0[v], w1[v], w2[v], w3[v], multiplier0, multiplier1, key0, key1);
     };
     for (int n = 2; n < kFewRounds - 1; ++n) round(n);
     if (rounds_ > kFewRounds)
@@ -94,24 +120,6 @@ class PhiloxBlocks {
 #endif
   static SOFTAMP_LANES U64 counters(uint64_t first, int v) {
     return offsets() + splat<U64>(first + static_cast<uint64_t>(v * kLanes));
-  }
-
-  /// The high halves in place of the low ones. In AVX-512 by a shuffle: shifts share a port with the multiplications.
-  static SOFTAMP_LANES U64 high_halves(U64 x) {
-#if defined(__AVX512F__)
-    return (U64)_mm512_shuffle_epi32((__m512i)x, _MM_PERM_DDBB);
-#else
-    return x >> 32;
-#endif
-  }
-  static SOFTAMP_LANES U64 exchanged(U64 x) {
-#if defined(__AVX512F__)
-    return (U64)_mm512_rol_epi64((__m512i)x, 32);
-#elif defined(__AVX2__)
-    return (U64)_mm256_shuffle_epi32((__m256i)x, 0xB1);
-#else
-    return (x >> 32) | (x << 32);
-#endif
   }
 
   static SOFTAMP_LANES void put(U64 low, U64 high, uint32_t* out) {

@@ -101,13 +101,9 @@ class TileNumbers {
     return n / kLanes * kLanes + n % kHalf * 2 + n % kLanes / kHalf;
   }
 #if defined(__AVX512F__)
-  static SOFTAMP_LANES U64 high_halves(U64 x) { return (U64)_mm512_shuffle_epi32((__m512i)x, _MM_PERM_DDBB); }
-  static SOFTAMP_LANES U64 exchanged(U64 x) { return (U64)_mm512_rol_epi64((__m512i)x, 32); }
   static SOFTAMP_LANES U64 low_of_pairs(U64 a, U64 b) { return (U64)_mm512_unpacklo_epi64((__m512i)a, (__m512i)b); }
   static SOFTAMP_LANES U64 high_of_pairs(U64 a, U64 b) { return (U64)_mm512_unpackhi_epi64((__m512i)a, (__m512i)b); }
 #else
-  static SOFTAMP_LANES U64 high_halves(U64 x) { return (U64)_mm256_shuffle_epi32((__m256i)x, 0xF5); }
-  static SOFTAMP_LANES U64 exchanged(U64 x) { return (U64)_mm256_shuffle_epi32((__m256i)x, 0xB1); }
   static SOFTAMP_LANES U64 low_of_pairs(U64 a, U64 b) { return (U64)_mm256_unpacklo_epi64((__m256i)a, (__m256i)b); }
   static SOFTAMP_LANES U64 high_of_pairs(U64 a, U64 b) { return (U64)_mm256_unpackhi_epi64((__m256i)a, (__m256i)b); }
 #endif
@@ -142,14 +138,7 @@ class TileNumbers {
     const auto round = [&](int n) {
       const Key &key0 = key0_[n], &key1 = key1_[n];
 #pragma GCC unroll 4
-      for (size_t i = 0; i < kCount; ++i) {
-        const U64 product0 = multiply_low_halves(w0[i], m0);
-        const U64 product1 = multiply_low_halves(w2[i], m1);
-        w0[i] = high_halves(product1) ^ w1[i] ^ key0;
-        w2[i] = high_halves(product0) ^ w3[i] ^ key1;
-        w1[i] = product1;
-        w3[i] = product0;
-      }
+      for (size_t i = 0; i < kCount; ++i) philox_round(w0[i], w1[i], w2[i], w3[i], m0, m1, key0, key1);
     };
 #pragma GCC unroll 8
     for (int n = 3; n < 6; ++n) round(n);

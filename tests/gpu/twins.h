@@ -61,6 +61,9 @@ enum class Operands : uint8_t { kFloats, kHalves, kDoubles, kWords };
   /* include/softamp/numerics/platform.h, integer_math.h */                                                      \
   X(countl_zero, kWords, static_cast<uint32_t>(softamp::detail::countl_zero(a | 1)))                             \
   X(countl_zero_of_large, kWords, static_cast<uint32_t>(softamp::detail::countl_zero(a >> (b & 63) | 1)))        \
+  X(convert_nearest, kFloats, joined(fp::convert(kFp32, kFp16, w(a), Semantics::ieee())))                        \
+  X(convert_stochastic, kFloats,                                                                                 \
+    joined(fp::convert(kFp32, kFp16, w(a), Semantics::ieee(RoundingPolicy::stochastic_carry(13)), w(b))))        \
   X(root_of_64_bits, kWords, softamp::detail::root_of_64_bits(a | uint64_t{1} << (62 + (b & 1))))                \
   /* include/softamp/numerics/math_lane.h */                                                                     \
   X(float_sum, kFloats, (math::Float(f(a)) + math::Float(f(b))).value)                                           \
@@ -107,7 +110,7 @@ struct Branches {
   const char* judged_by;
 };
 inline constexpr Branches kBranches[] = {
-    {"include/softamp/numerics/platform.h", 3, "two choose markers; countl_zero"},
+    {"include/softamp/numerics/platform.h", 4, "two choose markers; convert_*: the host's short way; countl_zero"},
     {"include/softamp/numerics/integer_math.h", 1, "root_of_64_bits"},
     {"include/softamp/numerics/math.h", 1, "pow"},
     {"include/softamp/numerics/math_lane.h", 3, "float_*, double_*; one leaves out a host's function"},

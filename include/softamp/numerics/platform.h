@@ -35,13 +35,20 @@
 #define SOFTAMP_GENERAL SOFTAMP_INLINE
 #endif
 
-// What an inlined function leaves to another one.
+// What an inlined short way leaves to another function.
 #define SOFTAMP_APART SOFTAMP_HD __attribute__((noinline)) inline constexpr
 
 // Rare cases, such as NaNs and infinities, kept out of the inlined code.
 #define SOFTAMP_RARE SOFTAMP_HD __attribute__((noinline, cold)) inline constexpr
 
 namespace softamp::detail {
+
+// On devices, where general arithmetic serves rare cases, there is the long way alone.
+#if defined(__CUDA_ARCH__)
+SOFTAMP_CONSTANT bool kShortWays = false;
+#else
+SOFTAMP_CONSTANT bool kShortWays = true;
+#endif
 
 __extension__ typedef unsigned __int128 uint128_t;
 

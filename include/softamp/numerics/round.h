@@ -201,7 +201,7 @@ SOFTAMP_APART uint64_t threshold_apart(bool negative, const RoundingPolicy& p, u
 /// last binade, where overflow begins. Nearest even and the carry are inline.
 SOFTAMP_INLINE Rounded round_normalised(const FloatFormat& f, Signed x, const RoundingPolicy& p, uint32_t random) {
   const int64_t field = x.exponent - f.min_exponent();
-  if (field >= 0) [[likely]] {
+  if (kShortWays && field >= 0) [[likely]] {
     const Split split = split_top(x.significand, f.precision, 0);
     uint64_t magnitude = (static_cast<uint64_t>(field) << f.mantissa_bits()) + split.kept;
     if (p.mode == RoundingMode::kNearestEven)

@@ -1,7 +1,6 @@
 #include "softamp/graph/attributes.h"
 
 #include <algorithm>
-#include <atomic>
 #include <stdexcept>
 
 #include "softamp/graph/graph.h"
@@ -39,7 +38,8 @@ Attributes::Entries& Attributes::own() {
   else if (entries_.use_count() > 1)
     entries_ = std::make_shared<Entries>(*entries_);
   else
-    std::atomic_thread_fence(std::memory_order_acquire);  // what other threads read of it came before
+    std::shared_ptr<Entries>(entries_)
+        .reset();  // giving up a share acquires: what other threads read of it came before
   return *entries_;
 }
 

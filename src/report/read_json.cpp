@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -184,8 +184,8 @@ class JsonGuard final : public JsonParts {
   int depth_ = 0;
   static constexpr size_t kFewFields = 16;
   struct Object {
-    size_t first;  ///< of its fields
-    std::unordered_map<std::string, size_t> many;
+    size_t first;                        ///< of its fields
+    std::map<std::string, size_t> many;  ///< a tree: texts cannot be made to collide
   };
   std::vector<Object> objects_;                         ///< that are open
   std::vector<std::pair<std::string, size_t>> fields_;  ///< of all these, with their places, as long as one has few

@@ -154,10 +154,6 @@ SOFTAMP_INLINE bool exceeds(const FloatFormat& f, uint64_t normalised, int top, 
              : normalised - aligned >= uint64_t{1} << (63 - f.precision) && normalised > aligned;
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// Rounds a normalised value (leading bit 63, 2^top <= |x| < 2^(top + 1)) in every case: results that are subnormal or
 /// in the last binade, and policies that are seldom met.
 SOFTAMP_APART Rounded round_any(const FloatFormat& f, bool negative, int top, uint64_t significand,

@@ -73,6 +73,12 @@ double number_from(const Json& json) {
   throw std::invalid_argument("'" + text + "' is no number");
 }
 
+/// What is written as a plain number.
+double finite_from(const Json& json, const char* key) {
+  if (const double value = number_from(json); std::isfinite(value)) return value;
+  throw std::invalid_argument("'" + std::string(key) + "' is " + json.dump() + "; expected a finite number");
+}
+
 int whole_number_from(const Json& object, const char* key, int most) {
   if (const auto number = whole_number_in<int>(object.at(key), 0, most)) return *number;
   throw std::invalid_argument("'" + std::string(key) + "' is " + object.at(key).dump() +
@@ -95,9 +101,10 @@ Json range_json(const std::optional<PlotRange>& range) {
   return range ? Json::array({range->least, range->greatest}) : Json();
 }
 
-std::optional<PlotRange> range_from(const Json& json) {
-  if (json.is_null()) return std::nullopt;
-  return PlotRange{number_from(json.at(0)), number_from(json.at(1))};
+std::optional<PlotRange> range_from(const Json& figure, const char* key) {
+  const Json& range = figure.at(key);
+  if (range.is_null()) return std::nullopt;
+  return PlotRange{finite_from(range.at(0), key), finite_from(range.at(1), key)};
 }
 
 Json figure_json(const Figure& figure) {
@@ -138,8 +145,8 @@ Figure figure_from(const Json& json) {
   plot.y_label = json.at("y_label");
   plot.x_log = whole_number_from(json, "x_log", kGreatestBase);
   plot.y_log = whole_number_from(json, "y_log", kGreatestBase);
-  plot.x_range = range_from(json.at("x_range"));
-  plot.y_range = range_from(json.at("y_range"));
+  plot.x_range = range_from(json, "x_range");
+  plot.y_range = range_from(json, "y_range");
   plot.equal_aspect = json.at("equal_aspect");
   for (const Json& c : json.at("curves"))
     plot.curves.push_back({c.at("title"), value_in(style_names(), c.at("style")), numbers_from(c.at("x")),
@@ -269,7 +276,7 @@ Result result_from_json(const Json& json) {
     result.program = json.value("program", std::string());
     result.command = json.at("command");
     result.request = json.at("request");
-    result.seconds = number_from(json.at("seconds"));
+    result.seconds = finite_from(json.at("seconds"), "seconds");
     if (json.contains("failed"))
       result.failed = json.at("failed");
     else

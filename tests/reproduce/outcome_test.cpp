@@ -124,6 +124,23 @@ TEST(OutcomeJson, HasWholeNumbersWhereTheyAre) {
   EXPECT_EQ(message_of([&] { result_from_json(bad); }), "true is no number");
 }
 
+TEST(OutcomeJson, HasFiniteNumbersWhereTheyAreWrittenAsSuch) {
+  const Json good = result_json(fake_result());
+  for (const char* number : {"inf", "-inf", "nan"}) {
+    const std::string is = "' is \"" + std::string(number) + "\"; expected a finite number";
+    Json bad = good;
+    bad["seconds"] = number;
+    EXPECT_EQ(message_of([&] { result_from_json(bad); }), "'seconds" + is);
+    for (const char* key : {"x_range", "y_range"})
+      for (const int end : {0, 1}) {
+        bad = good;
+        bad["figures"][0][key] = {1, 2};
+        bad["figures"][0][key][end] = number;
+        EXPECT_EQ(message_of([&] { result_from_json(bad); }), "'" + std::string(key) + is);
+      }
+  }
+}
+
 TEST(Kept, ItsFilesAreKnownByTheirNames) {
   const Result r = fake_result();
   ASSERT_FALSE(r.outcome.tables.empty() || r.outcome.figures.empty());

@@ -1,5 +1,5 @@
 # Runs PROGRAM ARGUMENTS and compares its standard output with the file EXPECTED, or with the digests that are pinned in
-# SECTION (pinned_digests.cmake); leaves the output in ACTUAL.
+# SECTION (pinned_digests.cmake); leaves the output in ACTUAL. EMULATOR: a command that runs another machine's programs.
 set(advice "")
 if(DEFINED SECTION)
   include("${CMAKE_CURRENT_LIST_DIR}/pinned_digests.cmake")
@@ -8,7 +8,7 @@ if(DEFINED SECTION)
   file(WRITE "${EXPECTED}" "${pinned}")
   set(advice ": these digests are pinned, and another one is a new version of the arithmetic (docs/ARCHITECTURE.md, Where to add)")
 endif()
-execute_process(COMMAND "${PROGRAM}" ${ARGUMENTS} OUTPUT_FILE "${ACTUAL}" RESULT_VARIABLE result)
+execute_process(COMMAND ${EMULATOR} "${PROGRAM}" ${ARGUMENTS} OUTPUT_FILE "${ACTUAL}" RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${result}")
 endif()

@@ -34,7 +34,7 @@ using Mask32 = LaneMask<I32>;
 using Mask64 = LaneMask<I64>;
 #endif
 
-#if !defined(__FMA__)
+#if !defined(__FMA__) && !defined(SOFTAMP_NEON)
 /// a b + c rounded once, like math_lane.h's `fused`: first to binary64, rounded to odd.
 SOFTAMP_LANES F64 fused_to_odd(F64 a, F64 b, F64 c) {
   const F64 product = a * b, sum = product + c;
@@ -134,6 +134,13 @@ struct FloatLanes {
   friend SOFTAMP_LANES FloatLanes at_least(FloatLanes a, FloatLanes c) {
     return (F32)_mm256_max_ps((__m256)c.v, (__m256)a.v);
   }
+#elif defined(SOFTAMP_NEON)
+  friend SOFTAMP_LANES FloatLanes fma(FloatLanes a, FloatLanes b, FloatLanes c) {
+    return (F32)vfmaq_f32((float32x4_t)c.v, (float32x4_t)a.v, (float32x4_t)b.v);
+  }
+  friend SOFTAMP_LANES FloatLanes sqrt(FloatLanes a) { return (F32)vsqrtq_f32((float32x4_t)a.v); }
+  friend SOFTAMP_LANES FloatLanes at_most(FloatLanes a, FloatLanes c) { return select(c < a, c, a); }
+  friend SOFTAMP_LANES FloatLanes at_least(FloatLanes a, FloatLanes c) { return select(a < c, c, a); }
 #else
   friend SOFTAMP_LANES FloatLanes fma(FloatLanes a, FloatLanes b, FloatLanes c) { return fused(a.v, b.v, c.v); }
   friend SOFTAMP_LANES FloatLanes sqrt(FloatLanes a) {
@@ -152,6 +159,8 @@ struct FloatLanes {
   friend SOFTAMP_LANES FloatLanes select(Mask m, FloatLanes a, FloatLanes b) {
 #if defined(__AVX2__)
     return (F32)_mm256_blendv_ps((__m256)b.v, (__m256)a.v, (__m256)m.word);
+#elif defined(SOFTAMP_NEON)
+    return (F32)vbslq_f32((uint32x4_t)m.word, (float32x4_t)a.v, (float32x4_t)b.v);
 #else
     return (F32)(((U32)m.word & (U32)a.v) | (~(U32)m.word & (U32)b.v));
 #endif

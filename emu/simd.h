@@ -2,7 +2,9 @@
 //
 // Everything here and in the *_body.h files sits in an anonymous namespace: each unit has its own copy, and no code
 // with instructions of one set can be linked into another (N387; tests/house/isa_symbols.sh). Vectors are those of the
-// GNU C++ extension, so +, <, ?: and the like are written as for scalars.
+// GNU C++ extension, so +, <, ?: and the like are written as for scalars. SOFTAMP_NEON is defined for the files
+// *_neon.cpp: 64-bit Arm has no baseline without NEON, and its portable files leave the choice of instructions to the
+// compiler.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +17,8 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 #include <immintrin.h>
+#elif defined(SOFTAMP_NEON)
+#include <arm_neon.h>
 #endif
 
 namespace softamp::emu {
@@ -70,6 +74,16 @@ SOFTAMP_LANES U32 shl(U32 x, U32 n) { return (U32)_mm256_sllv_epi32((__m256i)x, 
 SOFTAMP_LANES U32 shr(U32 x, U32 n) { return (U32)_mm256_srlv_epi32((__m256i)x, (__m256i)n); }
 SOFTAMP_LANES U64 shl(U64 x, U64 n) { return (U64)_mm256_sllv_epi64((__m256i)x, (__m256i)n); }
 SOFTAMP_LANES U64 shr(U64 x, U64 n) { return (U64)_mm256_srlv_epi64((__m256i)x, (__m256i)n); }
+#elif defined(SOFTAMP_NEON)
+// USHL shifts by the low byte of a lane, to the right where that is negative.
+SOFTAMP_LANES U32 shl(U32 x, U32 n) {
+  return (U32)vshlq_u32((uint32x4_t)x, vreinterpretq_s32_u32(vminq_u32((uint32x4_t)n, vdupq_n_u32(32))));
+}
+SOFTAMP_LANES U32 shr(U32 x, U32 n) {
+  return (U32)vshlq_u32((uint32x4_t)x, vnegq_s32(vreinterpretq_s32_u32(vminq_u32((uint32x4_t)n, vdupq_n_u32(32)))));
+}
+SOFTAMP_LANES U64 shl(U64 x, U64 n) { return (U64)vshlq_u64((uint64x2_t)x, (int64x2_t)n) & (U64)(n < 64); }
+SOFTAMP_LANES U64 shr(U64 x, U64 n) { return (U64)vshlq_u64((uint64x2_t)x, vnegq_s64((int64x2_t)n)) & (U64)(n < 64); }
 #else
 SOFTAMP_LANES U32 shl(U32 x, U32 n) {
   for (int i = 0; i < 4; ++i) x[i] = n[i] < 32 ? x[i] << n[i] : 0;
@@ -95,6 +109,8 @@ SOFTAMP_LANES U64 widened(U32of64 x) {
   return (U64)_mm512_cvtepu32_epi64((__m256i)x);
 #elif defined(__AVX2__)
   return (U64)_mm256_cvtepu32_epi64((__m128i)x);
+#elif defined(SOFTAMP_NEON)
+  return (U64)vmovl_u32((uint32x2_t)x);
 #else
   return __builtin_convertvector(x, U64);
 #endif
@@ -104,6 +120,8 @@ SOFTAMP_LANES F64 widened(F32of64 x) {
   return (F64)_mm512_cvtps_pd((__m256)x);
 #elif defined(__AVX2__)
   return (F64)_mm256_cvtps_pd((__m128)x);
+#elif defined(SOFTAMP_NEON)
+  return (F64)vcvt_f64_f32((float32x2_t)x);
 #else
   return __builtin_convertvector(x, F64);
 #endif
@@ -114,6 +132,8 @@ SOFTAMP_LANES U32of64 narrowed(U64 x) {
 #elif defined(__AVX2__)
   return (U32of64)_mm256_castsi256_si128(
       _mm256_permutevar8x32_epi32((__m256i)x, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6)));
+#elif defined(SOFTAMP_NEON)
+  return (U32of64)vmovn_u64((uint64x2_t)x);
 #else
   return __builtin_convertvector(x, U32of64);
 #endif
@@ -123,6 +143,8 @@ SOFTAMP_LANES F32of64 narrowed(F64 x) {
   return (F32of64)_mm512_cvtpd_ps((__m512d)x);
 #elif defined(__AVX2__)
   return (F32of64)_mm256_cvtpd_ps((__m256d)x);
+#elif defined(SOFTAMP_NEON)
+  return (F32of64)vcvt_f32_f64((float64x2_t)x);
 #else
   return __builtin_convertvector(x, F32of64);
 #endif
@@ -145,6 +167,9 @@ SOFTAMP_LANES void store_u16(void* p, U32 a, U32 b, U32 c, U32 d) {
   const auto number = [](U32 x) { return (__m128i)((I32)(x << 16) >> 16); };  // SSE2 packs signed numbers only
   store(out, _mm_packs_epi32(number(a), number(b)));
   store(out + kVectorBytes, _mm_packs_epi32(number(c), number(d)));
+#elif defined(SOFTAMP_NEON)
+  store(out, vuzp1q_u16((uint16x8_t)a, (uint16x8_t)b));
+  store(out + kVectorBytes, vuzp1q_u16((uint16x8_t)c, (uint16x8_t)d));
 #else
   const U32 all[4] = {a, b, c, d};
   for (int v = 0; v < 4; ++v) store(out + v * kVectorBytes / 2, __builtin_convertvector(all[v], U16of32));
@@ -163,6 +188,9 @@ SOFTAMP_LANES void store_u8(void* p, U32 a, U32 b, U32 c, U32 d) {
   store(out, _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
 #elif defined(__SSE2__)
   store(out, _mm_packus_epi16(_mm_packs_epi32((__m128i)a, (__m128i)b), _mm_packs_epi32((__m128i)c, (__m128i)d)));
+#elif defined(SOFTAMP_NEON)
+  const auto pair = [](U32 x, U32 y) { return vreinterpretq_u8_u16(vuzp1q_u16((uint16x8_t)x, (uint16x8_t)y)); };
+  store(out, vuzp1q_u8(pair(a, b), pair(c, d)));
 #else
   const U32 all[4] = {a, b, c, d};
   for (int v = 0; v < 4; ++v) store(out + v * kVectorBytes / 4, __builtin_convertvector(all[v], U8of32));
@@ -177,10 +205,25 @@ SOFTAMP_LANES U64 multiply_low_halves(U64 a, U64 b) {
   return (U64)_mm256_mul_epu32((__m256i)a, (__m256i)b);
 #elif defined(__SSE2__)
   return (U64)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#elif defined(SOFTAMP_NEON)
+  return (U64)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
 #else
   return (a & 0xFFFFFFFFu) * (b & 0xFFFFFFFFu);
 #endif
 }
+
+#if defined(__F16C__) && !defined(__AVX512F__)
+#define SOFTAMP_CONVERTS_HALVES 1
+/// fp32 to halves, to nearest even, and back, where the set has instructions for it; two vectors of halves, in order.
+SOFTAMP_LANES U16of32 nearest_halves(F32 x) { return (U16of32)_mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT); }
+SOFTAMP_LANES F32 halves_values(U16of32 codes) { return (F32)_mm256_cvtph_ps((__m128i)codes); }
+SOFTAMP_LANES U32 joined(U16of32 low, U16of32 high) { return (U32)_mm256_set_m128i((__m128i)high, (__m128i)low); }
+#elif defined(SOFTAMP_NEON)
+#define SOFTAMP_CONVERTS_HALVES 1
+SOFTAMP_LANES U16of32 nearest_halves(F32 x) { return (U16of32)vcvt_f16_f32((float32x4_t)x); }
+SOFTAMP_LANES F32 halves_values(U16of32 codes) { return (F32)vcvt_f32_f16((float16x4_t)codes); }
+SOFTAMP_LANES U32 joined(U16of32 low, U16of32 high) { return (U32)vcombine_u32((uint32x2_t)low, (uint32x2_t)high); }
+#endif
 
 /// Whether any bit of any lane is set.
 template <class V>
@@ -189,6 +232,8 @@ SOFTAMP_LANES bool any(V v) {
   return _mm512_test_epi64_mask((__m512i)v, (__m512i)v) != 0;
 #elif defined(__AVX2__)
   return !_mm256_testz_si256((__m256i)v, (__m256i)v);
+#elif defined(SOFTAMP_NEON)
+  return vmaxvq_u32((uint32x4_t)v) != 0;
 #else
   const U64 w = (U64)v;
   return (w[0] | w[1]) != 0;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes this machine able to build softamp: `bash tests/setup.sh [program|tests]` [=tests].
+# Makes this machine able to build softamp: `bash tests/setup.sh [program|tests|aarch64]` [=tests]. aarch64: what the preset
+# of that name needs, a compiler for 64-bit Arm and qemu; no other purpose installs them.
 #
 # On Debian and its relatives the missing packages are installed with apt-get (through sudo where needed); nothing is
 # touched when all are there. Elsewhere every missing tool and library is named at once, and the exit code is 1.
@@ -10,11 +11,14 @@ program_packages=(g++ cmake ninja-build libtbb-dev libboost-dev libcli11-dev nlo
   libarchive-dev libprotobuf-dev protobuf-compiler libre2-dev gnuplot-nox)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev python3 clang libclang-rt-14-dev
   groff-base pkgconf zsh fish)
+# The sources of GoogleTest are in /usr/src with libgtest-dev.
+aarch64_packages=(g++-12-aarch64-linux-gnu qemu-user-static cmake ninja-build libgtest-dev)
 case $purpose in
+  aarch64) packages=("${aarch64_packages[@]}") ;;
   program) packages=("${program_packages[@]}") ;;
   tests) packages=("${program_packages[@]}" "${test_packages[@]}") ;;
   *)
-    echo "setup.sh: '$purpose' is not known; expected program or tests" >&2
+    echo "setup.sh: '$purpose' is not known; expected program, tests or aarch64" >&2
     exit 2
     ;;
 esac
@@ -59,7 +63,9 @@ name_what_is_missing() {
   local missing=() tool header
   local tools=(c++ cmake protoc) headers=(oneapi/tbb.h boost/version.hpp CLI/CLI.hpp nlohmann/json.hpp xxhash.h archive.h
     google/protobuf/message.h re2/re2.h)
-  if [ "$purpose" = tests ]; then
+  if [ "$purpose" = aarch64 ]; then
+    tools=(aarch64-linux-gnu-g++-12 qemu-aarch64-static cmake) headers=()
+  elif [ "$purpose" = tests ]; then
     tools+=(python3)
     headers+=(gtest/gtest.h benchmark/benchmark.h mpfr.h)
   fi
@@ -67,7 +73,7 @@ name_what_is_missing() {
     command -v "$tool" >/dev/null || missing+=("the command $tool")
   done
   command -v ninja >/dev/null || command -v make >/dev/null || missing+=("the command ninja or make")
-  command -v gnuplot >/dev/null || missing+=("the command gnuplot")
+  [ "$purpose" = aarch64 ] || command -v gnuplot >/dev/null || missing+=("the command gnuplot")
   for header in "${headers[@]}"; do
     has_header "$header" || missing+=("the C++ header <$header>")
   done

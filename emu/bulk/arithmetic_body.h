@@ -25,6 +25,9 @@ SOFTAMP_LANES F64 to_f64(const void* halves) {
   return (F64)_mm512_cvtps_pd(_mm256_cvtph_ps(load<__m128i>(halves)));
 #elif defined(__F16C__)
   return (F64)_mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64(static_cast<const __m128i*>(halves))));
+#elif defined(SOFTAMP_NEON)
+  const uint32x2_t two = vdup_n_u32(load<uint32_t>(halves));
+  return (F64)vcvt_f64_f32(vget_low_f32(vcvt_f32_f16(vreinterpret_f16_u32(two))));
 #else
   const U64 wide = load_u16_as_u64(halves);
   const F64 scaled = (F64)((wide & 0x7FFF) << 42) * 0x1p1008;  // a half's bits under binary64's exponent: 2^(1023 - 15)
@@ -54,6 +57,8 @@ SOFTAMP_LANES F64 quotient_to_odd(F64 a, F64 b) {
   const F64 remainder = (F64)_mm512_fnmadd_pd((__m512d)q, (__m512d)b, (__m512d)a);
 #elif defined(__FMA__)
   const F64 remainder = (F64)_mm256_fnmadd_pd((__m256d)q, (__m256d)b, (__m256d)a);
+#elif defined(SOFTAMP_NEON)
+  const F64 remainder = (F64)vfmsq_f64((float64x2_t)a, (float64x2_t)q, (float64x2_t)b);
 #else
   const F64 high = (F64)((U64)q & ~uint64_t{0x7FFF});
   const F64 remainder = (a - high * b) - (q - high) * b;

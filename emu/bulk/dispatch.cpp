@@ -35,6 +35,8 @@ bool machine_has(InstructionSet set) {
     case InstructionSet::kAvx512Fp16: return machine_has(InstructionSet::kAvx512) && has_avx512fp16();
     default: break;
   }
+#elif defined(__aarch64__)
+  if (set == InstructionSet::kNeon) return true;
 #endif
   return set == InstructionSet::kPortable;
 }
@@ -51,6 +53,9 @@ const emu::KernelTable* built(InstructionSet set) {
 #if defined(SOFTAMP_HAS_AVX512FP16)
     case InstructionSet::kAvx512Fp16: return &emu::kAvx512Fp16Kernels;
 #endif
+#if defined(SOFTAMP_HAS_NEON)
+    case InstructionSet::kNeon: return &emu::kNeonKernels;
+#endif
     case InstructionSet::kPortable: return &emu::kPortableKernels;
     default: return nullptr;
   }
@@ -58,14 +63,22 @@ const emu::KernelTable* built(InstructionSet set) {
 
 }  // namespace
 
-InstructionSet best_instruction_set() {
-  static const InstructionSet best = [] {
-    for (const InstructionSet set : {InstructionSet::kAvx512Fp16, InstructionSet::kAvx512, InstructionSet::kAvx2})
-      if (built(set) && machine_has(set)) return set;
-    return InstructionSet::kPortable;
+std::span<const InstructionSet> instruction_sets() {
+  struct Sets {
+    InstructionSet set[5];
+    size_t count = 0;
+  };
+  static const Sets usable = [] {
+    Sets sets;
+    for (const InstructionSet set : {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512,
+                                     InstructionSet::kAvx512Fp16, InstructionSet::kNeon})
+      if (built(set) && machine_has(set)) sets.set[sets.count++] = set;
+    return sets;
   }();
-  return best;
+  return {usable.set, usable.count};
 }
+
+InstructionSet best_instruction_set() { return instruction_sets().back(); }
 
 const char* name(InstructionSet set) {
   switch (set) {
@@ -74,6 +87,7 @@ const char* name(InstructionSet set) {
     case InstructionSet::kAvx2: return "avx2";
     case InstructionSet::kAvx512: return "avx512";
     case InstructionSet::kAvx512Fp16: return "avx512fp16";
+    case InstructionSet::kNeon: return "neon";
   }
   return "unknown";
 }

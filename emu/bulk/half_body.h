@@ -1,5 +1,5 @@
-// The kernels of AVX2 and of the portable build. The usual arithmetic on halves, to nearest even and stochastic
-// (carry): The general kernels compute groups with rare results (overflow, infinity, NaN) again.
+// The kernels of AVX2, of NEON and of the portable build. The usual arithmetic on halves, to nearest even and
+// stochastic (carry): The general kernels compute groups with rare results (overflow, infinity, NaN) again.
 //
 // No instruction here has a rounding mode of its own, except F16C's conversions. A truncated fp32 sum or quotient is
 // the nearest one stepped back by an ulp where its exact error points toward zero; a stochastic rounding truncates to a
@@ -28,20 +28,22 @@ SOFTAMP_LANES U16 pack(U32 a, U32 b) {
   return (U16)_mm256_permute4x64_epi64(_mm256_packus_epi32((__m256i)a, (__m256i)b), 0xD8);
 #elif defined(__SSE2__)
   return (U16)_mm_packs_epi32((__m128i)a, (__m128i)b);  // packs signed numbers, which code_of gives
+#elif defined(SOFTAMP_NEON)
+  return (U16)vuzp1q_u16((uint16x8_t)a, (uint16x8_t)b);
 #else
   U16 r;
   for (int i = 0; i < 4; ++i) r[i] = static_cast<uint16_t>(a[i]), r[i + 4] = static_cast<uint16_t>(b[i]);
   return r;
 #endif
 }
-#if defined(__F16C__)
-SOFTAMP_LANES U16 pack(__m128i a, __m128i b) { return (U16)_mm256_set_m128i(b, a); }
+#if defined(SOFTAMP_CONVERTS_HALVES)
+SOFTAMP_LANES U16 pack(U16of32 a, U16of32 b) { return (U16)joined(a, b); }
 #endif
 
-/// Halves to fp32, exactly, except infinities and NaNs, which without F16C become finite.
+/// Halves to fp32, exactly, except infinities and NaNs, which become finite where no instruction converts.
 SOFTAMP_LANES F32 widen_halves(const void* p) {
-#if defined(__F16C__)
-  return (F32)_mm256_cvtph_ps(load<__m128i>(p));
+#if defined(SOFTAMP_CONVERTS_HALVES)
+  return halves_values(load<U16of32>(p));
 #else
   const I32 high = (I32)(__builtin_convertvector(load<U16of32>(p), U32) << 16);
   // The sign, three copies of it that are masked off, and the rest under fp32's exponent: off by 2^(127 - 15).
@@ -51,7 +53,7 @@ SOFTAMP_LANES F32 widen_halves(const void* p) {
 
 /// Whether some of 64 halves are infinite or NaN, if widen_halves hides that.
 SOFTAMP_LANES bool hides_special(const void* p) {
-#if defined(__F16C__)
+#if defined(SOFTAMP_CONVERTS_HALVES)
   static_cast<void>(p);
   return false;
 #else
@@ -74,8 +76,8 @@ SOFTAMP_LANES U32 code_of(U32 quanta, F32 binade, F32 signed_value) {
 }
 
 /// x to the nearest half, ties to even.
-#if defined(__F16C__)
-SOFTAMP_LANES __m128i nearest_half(F32 x) { return _mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT); }
+#if defined(SOFTAMP_CONVERTS_HALVES)
+SOFTAMP_LANES U16of32 nearest_half(F32 x) { return nearest_halves(x); }
 #else
 SOFTAMP_LANES U32 nearest_half(F32 x) {
   const F32 binade = binade_of(x), shifter = (F32)((U32)binade + (13u << 23));  // its last bit is the quantum
@@ -126,12 +128,12 @@ class Carry {
 #if defined(__F16C__)
   /// The same for a result that is normal and not near overflow: the 13 bits that a half drops of a float, and R
   /// aligned to them, make the carry by themselves.
-  SOFTAMP_LANES __m128i round_normal(F32 x, const char* numbers) const {
+  SOFTAMP_LANES U16of32 round_normal(F32 x, const char* numbers) const {
     constexpr int kDropped = 13;
     U32 n = at(numbers);
     if (bits_ > kDropped) n >>= bits_ - kDropped;
     if (bits_ < kDropped) n <<= kDropped - bits_;
-    return _mm256_cvtps_ph((__m256)((U32)x + n), _MM_FROUND_TO_ZERO);
+    return (U16of32)_mm256_cvtps_ph((__m256)((U32)x + n), _MM_FROUND_TO_ZERO);
   }
 #endif
 

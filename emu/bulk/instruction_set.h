@@ -9,7 +9,7 @@ namespace softamp::emu {
 /// A family's tables; null: the build has no code for that set.
 template <class Table>
 struct TablesOfSets {
-  const Table *portable, *avx2, *avx512;
+  const Table *portable, *avx2, *avx512, *neon;
 };
 
 /// The table of `set` (kAuto: the best available). Throws as kernels_of.
@@ -21,6 +21,7 @@ const Table& table_of(const TablesOfSets<Table>& tables, bulk::InstructionSet se
     case bulk::InstructionSet::kAvx2: return *tables.avx2;
     case bulk::InstructionSet::kAvx512:
     case bulk::InstructionSet::kAvx512Fp16: return *tables.avx512;
+    case bulk::InstructionSet::kNeon: return *tables.neon;
     default: return *tables.portable;
   }
 }
@@ -35,13 +36,20 @@ const Table& table_of(const TablesOfSets<Table>& tables, bulk::InstructionSet se
 #else
 #define SOFTAMP_IF_AVX512(table) nullptr
 #endif
+#if defined(SOFTAMP_HAS_NEON)
+#define SOFTAMP_IF_NEON(table) table
+#else
+#define SOFTAMP_IF_NEON(table) nullptr
+#endif
 
-/// Declares a family's tables kPortable<Name>, kAvx2<Name> and kAvx512<Name>, which the files of these sets define, and
-/// the function that chooses among them: table_of.
-#define SOFTAMP_TABLES(Table, Name, function)                                                                          \
-  extern const Table kPortable##Name, kAvx2##Name, kAvx512##Name;                                                      \
-  inline const Table& function(bulk::InstructionSet set) {                                                             \
-    return table_of<Table>({&kPortable##Name, SOFTAMP_IF_AVX2(&kAvx2##Name), SOFTAMP_IF_AVX512(&kAvx512##Name)}, set); \
+/// Declares a family's tables kPortable<Name>, kAvx2<Name>, kAvx512<Name> and kNeon<Name>, which the files of these
+/// sets define, and the function that chooses among them: table_of.
+#define SOFTAMP_TABLES(Table, Name, function)                                                                   \
+  extern const Table kPortable##Name, kAvx2##Name, kAvx512##Name, kNeon##Name;                                  \
+  inline const Table& function(bulk::InstructionSet set) {                                                      \
+    return table_of<Table>({&kPortable##Name, SOFTAMP_IF_AVX2(&kAvx2##Name), SOFTAMP_IF_AVX512(&kAvx512##Name), \
+                            SOFTAMP_IF_NEON(&kNeon##Name)},                                                     \
+                           set);                                                                                \
   }
 
 }  // namespace softamp::emu

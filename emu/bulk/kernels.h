@@ -37,6 +37,9 @@ extern const KernelTable kAvx512Kernels;
 #if defined(SOFTAMP_HAS_AVX512FP16)
 extern const KernelTable kAvx512Fp16Kernels;
 #endif
+#if defined(SOFTAMP_HAS_NEON)
+extern const KernelTable kNeonKernels;
+#endif
 
 /// The kernel for a call: a fast one if it supports the plan, else the general one.
 RoundKernel choose(const KernelTable& table, const RoundPlan& plan, Element from, Element to);

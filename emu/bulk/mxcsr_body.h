@@ -1,5 +1,10 @@
-// Flags from the hardware: MXCSR's sticky bits after a kernel's rounding instructions.
+// Flags from the hardware: MXCSR's sticky bits after a kernel's rounding instructions; on other machines the same bits
+// by way of the C library.
 #pragma once
+
+#if !defined(__SSE2__)
+#include <cfenv>
+#endif
 
 #include "emu/bulk/plan.h"
 #include "emu/simd.h"
@@ -18,7 +23,11 @@ class Unseen {
   unsigned saved_;
 #else
  public:
-  ~Unseen() {}
+  Unseen() { std::fegetexceptflag(&saved_, FE_ALL_EXCEPT); }
+  ~Unseen() { std::fesetexceptflag(&saved_, FE_ALL_EXCEPT); }
+
+ private:
+  std::fexcept_t saved_;
 #endif
 };
 
@@ -36,7 +45,7 @@ class TowardZero {
 
 /// Runs `body`, a call that is not inlined, and adds those flags of `collected` (inexact, underflow) that MXCSR gathers
 /// meanwhile, if they are wanted. The task's MXCSR is the default one (DefaultRegisters), and x86 finds tininess after
-/// rounding, as `ieee` does.
+/// rounding, as `ieee` does. Arm finds it before: there inexact alone can be collected.
 template <class Body>
 SOFTAMP_LANES uint8_t with_mxcsr(const RoundPlan& p, uint8_t wanted, uint8_t collected, const Body& body) {
 #if defined(__SSE2__)
@@ -49,7 +58,11 @@ SOFTAMP_LANES uint8_t with_mxcsr(const RoundPlan& p, uint8_t wanted, uint8_t col
   if (sticky & kUnderflowBit) flags = static_cast<uint8_t>(flags | (p.on_underflow & collected));
   return flags;
 #else
-  return body();
+  if (!(wanted & collected)) return body();
+  std::feclearexcept(FE_ALL_EXCEPT);
+  uint8_t flags = body();
+  if (std::fetestexcept(FE_INEXACT)) flags = static_cast<uint8_t>(flags | (p.on_inexact & collected));
+  return flags;
 #endif
 }
 

@@ -8,8 +8,7 @@ namespace softamp::emu {
 namespace {
 
 /// The high halves in place of the low ones; what is above them means nothing. By a shuffle: shifts share a port with
-/// the
-/// multiplications.
+/// the multiplications.
 SOFTAMP_LANES U64 high_halves(U64 x) {
 #if defined(__AVX512F__)
   return (U64)_mm512_shuffle_epi32((__m512i)x, _MM_PERM_DDBB);
@@ -24,6 +23,8 @@ SOFTAMP_LANES U64 exchanged(U64 x) {
   return (U64)_mm512_rol_epi64((__m512i)x, 32);
 #elif defined(__AVX2__)
   return (U64)_mm256_shuffle_epi32((__m256i)x, 0xB1);
+#elif defined(SOFTAMP_NEON)
+  return (U64)vrev64q_u32((uint32x4_t)x);
 #else
   return (x >> 32) | (x << 32);
 #endif

@@ -5,7 +5,7 @@
 //             upper bits are the code, subnormals included.
 //   kShifted  |x| + s in fp32, s = 2^W max(2^e, the least normal number) where 2^e <= |x| < 2^(e+1): the last bit of
 //             the sum is the quantum of the result, so the processor's own rounding is the one that is wanted.
-//   kHalf     fp16 by F16C.
+//   kHalf     fp16 by the conversions of F16C or NEON.
 // A result is inexact iff its value is not |x|; tiny, after rounding, iff |x| is less than half a quantum of the binade
 // below the normal numbers away from them. Groups with magnitudes above the greatest number go to the general kernel.
 #pragma once
@@ -57,11 +57,10 @@ class NearestRounder {
       return u;
     };
     if constexpr (kForm == NearestForm::kHalf) {
-#if defined(__F16C__) && !defined(__AVX512F__)
-      const auto half = [&](size_t i) { return _mm256_cvtps_ph((__m256)seen(i), _MM_FROUND_TO_NEAREST_INT); };
-      for (size_t i = 0; i < kGroup; i += 16) {
-        const __m128i low = half(i);
-        store(out + 2 * i, _mm256_set_m128i(half(i + 8), low));
+#if defined(SOFTAMP_CONVERTS_HALVES)
+      for (size_t i = 0; i < kGroup; i += 2 * kLanes) {
+        const U16of32 low = nearest_halves((F32)seen(i));
+        store(out + 2 * i, joined(low, nearest_halves((F32)seen(i + kLanes))));
       }
 #endif
     } else if (to == Element::kU16) {
@@ -130,8 +129,8 @@ class NearestRounder {
       const F32 sum = (F32)m + (F32)shifter;
       return {(U32)(sum - (F32)shifter), (U32)sum + (binade >> below_) - binade - start_};
     } else {
-#if defined(__F16C__) && !defined(__AVX512F__)
-      return {(U32)_mm256_cvtph_ps(_mm256_cvtps_ph((__m256)m, _MM_FROUND_TO_NEAREST_INT)), U32{}};
+#if defined(SOFTAMP_CONVERTS_HALVES)
+      return {(U32)halves_values(nearest_halves((F32)m)), U32{}};
 #else
       return {m, m};
 #endif
@@ -181,7 +180,7 @@ template <NearestForm kForm>
 uint8_t round_nearest(const RoundPlan& plan, const RandomPlan&, Element, Element to, const Slice& slice,
                       uint8_t wanted) {
   if (plan.min_exponent == -126) return round_nearest_groups<NearestForm::kEight>(plan, to, slice, wanted);
-#if defined(__F16C__) && !defined(__AVX512F__)
+#if defined(SOFTAMP_CONVERTS_HALVES)
   if (plan.format == kFp16 && plan.has_negative_zero && (to == Element::kU16 || to == Element::kF32))
     return round_nearest_groups<NearestForm::kHalf>(plan, to, slice, wanted);
 #endif

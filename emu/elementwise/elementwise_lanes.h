@@ -56,6 +56,8 @@ SOFTAMP_LANES F32 widen_fp16(const void* p) {
   return (F32)_mm512_cvtph_ps(load<__m256i>(p));
 #elif defined(__F16C__)
   return (F32)_mm256_cvtph_ps(load<__m128i>(p));
+#elif defined(SOFTAMP_NEON)
+  return halves_values(load<U16of32>(p));
 #else
   const U32 code = __builtin_convertvector(load<U16of32>(p), U32);
   const U32 magnitude = code & 0x7FFFu;
@@ -84,8 +86,10 @@ SOFTAMP_LANES U16 pack16(U32 a, U32 b) {
 #elif defined(__SSE2__)
   const auto number = [](U32 x) { return (__m128i)((I32)(x << 16) >> 16); };  // SSE2 packs signed numbers only
   return (U16)_mm_packs_epi32(number(a), number(b));
+#elif defined(SOFTAMP_NEON)
+  return (U16)vuzp1q_u16((uint16x8_t)a, (uint16x8_t)b);
 #else
-  U16 r;
+  U16 r = {};
   for (int i = 0; i < 4; ++i) r[i] = static_cast<uint16_t>(a[i]), r[i + 4] = static_cast<uint16_t>(b[i]);
   return r;
 #endif
@@ -104,6 +108,8 @@ SOFTAMP_LANES F32 root(F32 x) {
   return (F32)_mm256_sqrt_ps((__m256)x);
 #elif defined(__SSE2__)
   return (F32)_mm_sqrt_ps((__m128)x);
+#elif defined(SOFTAMP_NEON)
+  return (F32)vsqrtq_f32((float32x4_t)x);
 #else
   for (int i = 0; i < 4; ++i) x[i] = __builtin_sqrtf(x[i]);
   return x;
@@ -116,6 +122,8 @@ SOFTAMP_LANES F64 root(F64 x) {
   return (F64)_mm256_sqrt_pd((__m256d)x);
 #elif defined(__SSE2__)
   return (F64)_mm_sqrt_pd((__m128d)x);
+#elif defined(SOFTAMP_NEON)
+  return (F64)vsqrtq_f64((float64x2_t)x);
 #else
   for (int i = 0; i < 2; ++i) x[i] = __builtin_sqrt(x[i]);
   return x;
@@ -152,6 +160,8 @@ SOFTAMP_LANES F64 odd_quotient(F64 a, F64 b, F64 q) {
   const F64 remainder = (F64)_mm512_fnmadd_pd((__m512d)q, (__m512d)b, (__m512d)a);
 #elif defined(__FMA__)
   const F64 remainder = (F64)_mm256_fnmadd_pd((__m256d)q, (__m256d)b, (__m256d)a);
+#elif defined(SOFTAMP_NEON)
+  const F64 remainder = (F64)vfmsq_f64((float64x2_t)a, (float64x2_t)q, (float64x2_t)b);
 #else
   const F64 high = (F64)((U64)q & ~uint64_t{0x7FFFFFF});
   const F64 remainder = (a - high * b) - (q - high) * b;
@@ -165,6 +175,8 @@ SOFTAMP_LANES F64 odd_root(F64 x, F64 q) {
   const F64 remainder = (F64)_mm512_fnmadd_pd((__m512d)q, (__m512d)q, (__m512d)x);
 #elif defined(__FMA__)
   const F64 remainder = (F64)_mm256_fnmadd_pd((__m256d)q, (__m256d)q, (__m256d)x);
+#elif defined(SOFTAMP_NEON)
+  const F64 remainder = (F64)vfmsq_f64((float64x2_t)x, (float64x2_t)q, (float64x2_t)q);
 #else
   const F64 c = q * 134217729.0, high = c - (c - q), low = q - high;
   const F64 remainder = ((x - high * high) - 2.0 * high * low) - low * low;

@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kTileRows = 12;
 #elif defined(__AVX2__)
 constexpr size_t kTileRows = 6;
+#elif defined(SOFTAMP_NEON)
+constexpr size_t kTileRows = 8;
 #else
 constexpr size_t kTileRows = 4;
 #endif
@@ -34,6 +36,8 @@ SOFTAMP_LANES F32 all(float x) { return F32{x, x, x, x}; }
 SOFTAMP_LANES F32 fused(F32 a, F32 b, F32 c) { return (F32)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 #elif defined(__AVX2__)
 SOFTAMP_LANES F32 fused(F32 a, F32 b, F32 c) { return (F32)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+#elif defined(SOFTAMP_NEON)
+SOFTAMP_LANES F32 fused(F32 a, F32 b, F32 c) { return (F32)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b); }
 #else
 SOFTAMP_LANES F32 fused(F32 a, F32 b, F32 c) {
   F32 r;
@@ -76,7 +80,7 @@ SOFTAMP_LANES void chain_of(const float* a, const float* b, size_t length, float
 
 template <size_t kRows, size_t kVectors>
 void product_chain(const float* a, const float* b, size_t length, bool exact, float* acc) {
-#if !defined(__AVX2__)
+#if !defined(__AVX2__) && !defined(SOFTAMP_NEON)
   if (exact) return chain_of<kRows, kVectors, true>(a, b, length, acc);  // the same where the product is exact
 #endif
   (void)exact;

@@ -86,6 +86,9 @@ extern const ProductKernels kAvx512Products;
 #if defined(SOFTAMP_HAS_AVX512FP16)
 extern const ProductKernels kAvx512Fp16Products;
 #endif
+#if defined(SOFTAMP_HAS_NEON)
+extern const ProductKernels kNeonProducts;
+#endif
 
 /// The words of a tile's roundings at `site`, accumulation block `block`: those
 /// of (row, column) at words[row * nr + column], masked to the policy's random

@@ -21,6 +21,9 @@ const ProductKernels& products_of(bulk::InstructionSet set) {
 #if defined(SOFTAMP_HAS_AVX512FP16)
     case InstructionSet::kAvx512Fp16: return kAvx512Fp16Products;
 #endif
+#if defined(SOFTAMP_HAS_NEON)
+    case InstructionSet::kNeon: return kNeonProducts;
+#endif
     default: return kPortableProducts;
   }
 }

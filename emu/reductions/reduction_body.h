@@ -34,6 +34,8 @@ SOFTAMP_LANES F32 from_halves(const void* p) {
   return (F32)_mm512_cvtph_ps(load<__m256i>(p));
 #elif defined(__AVX2__)
   return (F32)_mm256_cvtph_ps(load<__m128i>(p));
+#elif defined(SOFTAMP_NEON)
+  return halves_values(load<U16of32>(p));
 #else
   const U32 code = __builtin_convertvector(load<U16of32>(p), U32);
   const U32 magnitude = code & 0x7FFFu;

@@ -35,7 +35,7 @@ void write(files::OutputFile& out, std::span<const std::byte> bytes) {
 
 /// The fields that local and directory headers share, from "version needed" on.
 void shared_fields(Bytes& to, const Entry& entry, uint32_t crc) {
-  const bool ascii = std::all_of(entry.name.begin(), entry.name.end(), [](char c) { return c >= 0; });
+  const bool ascii = std::all_of(entry.name.begin(), entry.name.end(), [](unsigned char c) { return c < 128; });
   to.number(kVersion, 2);
   to.number(ascii ? 0 : kUtf8Names, 2);
   to.number(0, 2);  // stored

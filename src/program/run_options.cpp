@@ -37,9 +37,9 @@ void set_attribute(IpuConfig& config, const std::string& setting) {
   config.set(name, value);
 }
 
-constexpr std::array kInstructionSets = {bulk::InstructionSet::kAuto, bulk::InstructionSet::kPortable,
-                                         bulk::InstructionSet::kAvx2, bulk::InstructionSet::kAvx512,
-                                         bulk::InstructionSet::kAvx512Fp16};
+constexpr std::array kInstructionSets = {bulk::InstructionSet::kAuto,       bulk::InstructionSet::kPortable,
+                                         bulk::InstructionSet::kAvx2,       bulk::InstructionSet::kAvx512,
+                                         bulk::InstructionSet::kAvx512Fp16, bulk::InstructionSet::kNeon};
 const Words kInner = {"fma_chain", "rn32_each", "exact_dot4"};
 const Words kBlocks = {"1", "4", "16", "k"};
 const Words kBehaviour = {"inv", "div0", "oflo", "esr", "nanoo", "all", "off"};
@@ -134,8 +134,9 @@ void RunOptions::add_to(CLI::App& app) {
       ->type_name("N");
   add_backend(app, backend);
   add_whole(app, "--threads", threads, 0, 1024, "of the backend emu, 0: all; results do not depend on it [=0]");
-  app.add_option("--isa", isa,
-                 "of the backend emu: auto, portable, avx2, avx512, avx512fp16; results do not depend on it [=auto]")
+  app.add_option(
+         "--isa", isa,
+         "of the backend emu: auto, portable, avx2, avx512, avx512fp16, neon; results do not depend on it [=auto]")
       ->type_name("WORD");
   app.add_flag("--reference", reference,
                "compute every element by the operation's definition, slowly; only with the backend emu");

@@ -4,8 +4,7 @@
 // The first line is a digest of the suite itself, graphs and feeds: a suite that asks something else, for example since
 // there is a new operation, may answer something else without any bit of the arithmetic having moved.
 //
-//   graph_digest [ISA [THREADS]]      ISA (auto, portable, avx2, avx512, avx512fp16, reference) [=auto], THREADS [=0:
-//   all]
+//   graph_digest [ISA [THREADS]]      ISA (auto, portable, ..., reference) [=auto], THREADS [=0: all]
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -23,8 +22,7 @@ ExecutorOptions options_of(int argc, char** argv) {
   ExecutorOptions o;
   const std::string isa = argc > 1 ? argv[1] : "auto";
   o.reference = isa == "reference";
-  for (const auto set : {bulk::InstructionSet::kPortable, bulk::InstructionSet::kAvx2, bulk::InstructionSet::kAvx512,
-                         bulk::InstructionSet::kAvx512Fp16})
+  for (const auto set : bulk::instruction_sets())
     if (isa == bulk::name(set)) o.isa = set;
   o.threads = argc > 2 ? std::atoi(argv[2]) : 0;
   o.seed = 20;

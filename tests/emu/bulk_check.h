@@ -35,23 +35,10 @@ class Mixer {
   uint64_t state_;
 };
 
-/// The sets that machine and build have; says which are skipped.
+/// The sets that machine and build have.
 inline std::vector<InstructionSet> usable_sets() {
-  std::vector<InstructionSet> sets;
-  for (const InstructionSet set :
-       {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512, InstructionSet::kAvx512Fp16}) {
-    const uint16_t in[1] = {0};
-    float out[1];
-    BulkOptions o;
-    o.isa = set;
-    try {
-      bulk::widen(in, kFp16, std::span<float>(out), Semantics::ieee(), o);
-      sets.push_back(set);
-    } catch (const std::invalid_argument& e) {
-      std::printf("skipped: %s\n", e.what());
-    }
-  }
-  return sets;
+  const std::span<const InstructionSet> sets = bulk::instruction_sets();
+  return {sets.begin(), sets.end()};
 }
 
 /// fp32 or binary64 values dense in what rounding to `f` can get wrong: codes of f, midpoints, quarters, the same plus

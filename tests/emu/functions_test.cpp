@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <stdexcept>
 #include <vector>
 
 #include "emu/bulk/dispatch.h"
@@ -16,17 +15,6 @@ namespace {
 using bulk::InstructionSet;
 using kernel::Function;
 using math::Float;
-
-constexpr InstructionSet kSets[] = {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512,
-                                    InstructionSet::kAvx512Fp16};
-
-const FunctionTable* table_of(InstructionSet set) {
-  try {
-    return &functions_of(set);
-  } catch (const std::invalid_argument&) {
-    return nullptr;  // not built, or not this machine's
-  }
-}
 
 uint32_t code(float x) { return std::isnan(x) ? 0x7FC00000u : __builtin_bit_cast(uint32_t, x); }
 
@@ -52,12 +40,12 @@ TEST(Functions, EverySetHasTheScalarBits) {
   std::vector<float> scalar(in.size()), out(in.size());
   for (int f = 0; f < kernel::kFunctionCount; ++f) {
     for (size_t i = 0; i < in.size(); ++i) scalar[i] = kernel::function_of(static_cast<Function>(f), in[i]);
-    for (const InstructionSet set : kSets)
-      if (const FunctionTable* table = table_of(set)) {
-        (*table)[static_cast<Function>(f)](in.data(), out.data(), in.size());
-        for (size_t i = 0; i < in.size(); ++i)
-          ASSERT_EQ(code(out[i]), code(scalar[i])) << bulk::name(set) << " function " << f << " of " << in[i];
-      }
+    for (const InstructionSet set : bulk::instruction_sets()) {
+      const FunctionTable& table = functions_of(set);
+      table[static_cast<Function>(f)](in.data(), out.data(), in.size());
+      for (size_t i = 0; i < in.size(); ++i)
+        ASSERT_EQ(code(out[i]), code(scalar[i])) << bulk::name(set) << " function " << f << " of " << in[i];
+    }
   }
 }
 
@@ -70,13 +58,13 @@ TEST(Functions, PowersHaveTheScalarBits) {
     const float small = (static_cast<int>(u >> 16) - 32768) * 0x1p-11f;
     y.push_back(i % 3 == 0 ? __builtin_bit_cast(float, u) : i % 3 == 1 ? small : special[u % 11]);
   }
-  for (const InstructionSet set : kSets)
-    if (const FunctionTable* table = table_of(set)) {
-      table->pow(x.data(), y.data(), out.data(), x.size());
-      for (size_t i = 0; i < x.size(); ++i)
-        ASSERT_EQ(code(out[i]), code(math::pow(Float(x[i]), Float(y[i])).value))
-            << bulk::name(set) << " " << x[i] << "^" << y[i];
-    }
+  for (const InstructionSet set : bulk::instruction_sets()) {
+    const FunctionTable& table = functions_of(set);
+    table.pow(x.data(), y.data(), out.data(), x.size());
+    for (size_t i = 0; i < x.size(); ++i)
+      ASSERT_EQ(code(out[i]), code(math::pow(Float(x[i]), Float(y[i])).value))
+          << bulk::name(set) << " " << x[i] << "^" << y[i];
+  }
 }
 
 /// Strips of positive finite bases and finite exponents, and what pow says of one operand that is not such.
@@ -88,63 +76,62 @@ TEST(Functions, PowersOfPlainOperands) {
       x.push_back(v), y.push_back((static_cast<int>(u >> 16) - 32768) * (u & 1 ? 0x1p-11f : 0x1p-15f));
     }
   std::vector<float> out(x.size());
-  for (const InstructionSet set : kSets)
-    if (const FunctionTable* table = table_of(set)) {
-      EXPECT_TRUE(table->pow(x.data(), y.data(), out.data(), x.size()));
-      for (size_t i = 0; i < x.size(); ++i)
-        ASSERT_EQ(code(out[i]), code(math::pow(Float(x[i]), Float(y[i])).value))
-            << bulk::name(set) << " " << x[i] << "^" << y[i];
-      for (const size_t n : {1, 63, 64, 130}) {
-        std::vector<float> a(n, 3), b(n, 2);
-        for (const float odd : {0.0f, -0.0f, -1.0f, -0x1p-149f, INFINITY, -INFINITY, NAN, -NAN})
-          for (size_t i = 0; i < n; ++i) {
-            const bool one = odd == 0 || odd == -1.0f || odd == -0x1p-149f;  // an exponent like any other
-            a[i] = odd;
-            EXPECT_FALSE(table->pow(a.data(), b.data(), out.data(), n)) << bulk::name(set) << " " << odd << " at " << i;
-            a[i] = 3, b[i] = odd;
-            EXPECT_EQ(table->pow(a.data(), b.data(), out.data(), n), one) << bulk::name(set) << " " << odd;
-            b[i] = 2;
-          }
-        a[0] = 0x1p-149f, b[0] = -0x1.fffffep127f;
-        EXPECT_TRUE(table->pow(a.data(), b.data(), out.data(), n));
-      }
+  for (const InstructionSet set : bulk::instruction_sets()) {
+    const FunctionTable& table = functions_of(set);
+    EXPECT_TRUE(table.pow(x.data(), y.data(), out.data(), x.size()));
+    for (size_t i = 0; i < x.size(); ++i)
+      ASSERT_EQ(code(out[i]), code(math::pow(Float(x[i]), Float(y[i])).value))
+          << bulk::name(set) << " " << x[i] << "^" << y[i];
+    for (const size_t n : {1, 63, 64, 130}) {
+      std::vector<float> a(n, 3), b(n, 2);
+      for (const float odd : {0.0f, -0.0f, -1.0f, -0x1p-149f, INFINITY, -INFINITY, NAN, -NAN})
+        for (size_t i = 0; i < n; ++i) {
+          const bool one = odd == 0 || odd == -1.0f || odd == -0x1p-149f;  // an exponent like any other
+          a[i] = odd;
+          EXPECT_FALSE(table.pow(a.data(), b.data(), out.data(), n)) << bulk::name(set) << " " << odd << " at " << i;
+          a[i] = 3, b[i] = odd;
+          EXPECT_EQ(table.pow(a.data(), b.data(), out.data(), n), one) << bulk::name(set) << " " << odd;
+          b[i] = 2;
+        }
+      a[0] = 0x1p-149f, b[0] = -0x1.fffffep127f;
+      EXPECT_TRUE(table.pow(a.data(), b.data(), out.data(), n));
     }
+  }
 }
 
 TEST(Functions, NumbersOfWordsHaveTheScalarBits) {
   const std::vector<uint32_t> in = words();
   std::vector<float> out(in.size());
-  for (const InstructionSet set : kSets)
-    if (const FunctionTable* table = table_of(set)) {
-      table->uniform(in.data(), out.data(), in.size());
-      for (size_t i = 0; i < in.size(); ++i)
-        ASSERT_EQ(code(out[i]), code(math::uniform_from_bits<Float>(in[i]).value)) << bulk::name(set) << " " << in[i];
-      table->normal(in.data(), out.data(), in.size());
-      for (size_t i = 0; i < in.size(); ++i)
-        ASSERT_EQ(code(out[i]), code(math::normal_from_bits<Float>(in[i]).value)) << bulk::name(set) << " " << in[i];
-      table->truncated_normal(in.data(), out.data(), in.size());
-      for (size_t i = 0; i < in.size(); ++i)
-        ASSERT_EQ(code(out[i]), code(math::truncated_normal_from_bits<Float>(in[i]).value))
-            << bulk::name(set) << " " << in[i];
-    }
+  for (const InstructionSet set : bulk::instruction_sets()) {
+    const FunctionTable& table = functions_of(set);
+    table.uniform(in.data(), out.data(), in.size());
+    for (size_t i = 0; i < in.size(); ++i)
+      ASSERT_EQ(code(out[i]), code(math::uniform_from_bits<Float>(in[i]).value)) << bulk::name(set) << " " << in[i];
+    table.normal(in.data(), out.data(), in.size());
+    for (size_t i = 0; i < in.size(); ++i)
+      ASSERT_EQ(code(out[i]), code(math::normal_from_bits<Float>(in[i]).value)) << bulk::name(set) << " " << in[i];
+    table.truncated_normal(in.data(), out.data(), in.size());
+    for (size_t i = 0; i < in.size(); ++i)
+      ASSERT_EQ(code(out[i]), code(math::truncated_normal_from_bits<Float>(in[i]).value))
+          << bulk::name(set) << " " << in[i];
+  }
 }
 
 TEST(Functions, AnyLengthAndAlignmentInPlaceAndNothingElse) {
-  for (const InstructionSet set : kSets)
-    if (const FunctionTable* table = table_of(set))
-      for (size_t n = 0; n < 50; ++n)
-        for (size_t offset = 0; offset < 3; ++offset) {
-          std::vector<float> x(60, 7), y(60, 7);
-          for (size_t i = 0; i < n; ++i) x[offset + i] = y[offset + i] = 0.25f * static_cast<float>(i) - 3;
-          (*table)[Function::kExp](x.data() + offset, x.data() + offset, n);
-          table->pow(y.data() + offset, y.data() + offset, y.data() + offset, n);
-          for (size_t i = 0; i < x.size(); ++i) {
-            const bool inside = i >= offset && i < offset + n;
-            const float v = 0.25f * static_cast<float>(i - offset) - 3;
-            ASSERT_EQ(code(x[i]), inside ? code(math::exp(Float(v)).value) : code(7)) << bulk::name(set) << " " << n;
-            ASSERT_EQ(code(y[i]), inside ? code(math::pow(Float(v), Float(v)).value) : code(7)) << bulk::name(set);
-          }
+  for (const InstructionSet set : bulk::instruction_sets())
+    for (size_t n = 0; n < 50; ++n)
+      for (size_t offset = 0; offset < 3; ++offset) {
+        std::vector<float> x(60, 7), y(60, 7);
+        for (size_t i = 0; i < n; ++i) x[offset + i] = y[offset + i] = 0.25f * static_cast<float>(i) - 3;
+        functions_of(set)[Function::kExp](x.data() + offset, x.data() + offset, n);
+        functions_of(set).pow(y.data() + offset, y.data() + offset, y.data() + offset, n);
+        for (size_t i = 0; i < x.size(); ++i) {
+          const bool inside = i >= offset && i < offset + n;
+          const float v = 0.25f * static_cast<float>(i - offset) - 3;
+          ASSERT_EQ(code(x[i]), inside ? code(math::exp(Float(v)).value) : code(7)) << bulk::name(set) << " " << n;
+          ASSERT_EQ(code(y[i]), inside ? code(math::pow(Float(v), Float(v)).value) : code(7)) << bulk::name(set);
         }
+      }
 }
 
 TEST(Functions, TheBestSetIsTheKernels) {

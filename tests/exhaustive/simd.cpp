@@ -18,19 +18,6 @@ using bulk::InstructionSet;
 constexpr size_t kBlock = size_t{1} << 16;
 constexpr uint64_t kBlocks = uint64_t{1} << 16;  // of kBlock inputs: all of fp32
 
-std::vector<InstructionSet> usable_sets() {
-  std::vector<InstructionSet> sets;
-  for (const InstructionSet s :
-       {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512, InstructionSet::kAvx512Fp16}) {
-    if (s > bulk::best_instruction_set()) {
-      std::printf("skipped: this machine or build has no %s\n", bulk::name(s));
-      continue;
-    }
-    sets.push_back(s);
-  }
-  return sets;
-}
-
 struct Buffers {
   std::vector<float> in = std::vector<float>(kBlock);
   std::vector<uint16_t> a = std::vector<uint16_t>(kBlock), b = a, expected = a, got = a;
@@ -45,7 +32,7 @@ void compare(proof::Tally& tally, const Buffers& buffers, const std::string& wha
 }
 
 /// fp32 to fp16 of the inputs that `bits(block, i)` gives, by each set.
-void prove_rounding(const proof::Options& o, proof::Tally& tally, const std::vector<InstructionSet>& sets,
+void prove_rounding(const proof::Options& o, proof::Tally& tally, std::span<const InstructionSet> sets,
                     const char* name, const Semantics& s, uint64_t blocks, const auto& bits) {
   const proof::Section section(name, tally);
   proof::for_each_in_slice(o, blocks, [&] {
@@ -84,7 +71,7 @@ using Binary = void (*)(std::span<const uint16_t>, std::span<const uint16_t>, st
 using Scalar = Rounded (*)(const FloatFormat&, uint64_t, uint64_t, const Semantics&, uint32_t);
 
 /// All first operands with the second operands (n * 97) mod 2^16, n < 256.
-void prove_pairs(const proof::Options& o, proof::Tally& tally, const std::vector<InstructionSet>& sets,
+void prove_pairs(const proof::Options& o, proof::Tally& tally, std::span<const InstructionSet> sets,
                  const char* name, const Semantics& s, Binary function, Scalar scalar) {
   const proof::Section section(name, tally);
   proof::for_each_in_slice(o, 256, [&] {
@@ -115,7 +102,7 @@ void prove_pairs(const proof::Options& o, proof::Tally& tally, const std::vector
 
 int main(int argc, char** argv) {
   const proof::Options o = proof::parse(argc, argv, 256);
-  const std::vector<InstructionSet> sets = usable_sets();
+  const std::span<const InstructionSet> sets = bulk::instruction_sets();
   proof::Tally tally;
   const auto every = [](uint64_t block, size_t i) { return static_cast<uint32_t>(block * kBlock + i); };
   prove_rounding(o, tally, sets, "nearest even, every fp32", Semantics::ieee(), kBlocks, every);

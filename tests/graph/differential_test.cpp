@@ -52,8 +52,7 @@ struct Way {
 std::vector<Way> ways() {
   using enum bulk::InstructionSet;
   std::vector<Way> all;
-  for (const auto isa : {kPortable, kAvx2, kAvx512, kAvx512Fp16})
-    if (isa <= bulk::best_instruction_set()) all.push_back({bulk::name(isa), isa, 1});
+  for (const auto isa : bulk::instruction_sets()) all.push_back({bulk::name(isa), isa, 1});
   for (const int threads : {2, 3, 8}) all.push_back({std::to_string(threads) + " threads", kAuto, threads});
   return all;
 }

@@ -275,12 +275,15 @@ TEST(Executor, OptionsOutOfRange) {
 TEST(Executor, AnInstructionSetThatIsNotThere) {
   using bulk::InstructionSet;
   const Tensor x = halves({1, 2});
-  for (const auto set :
-       {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512, InstructionSet::kAvx512Fp16}) {
+  const std::span<const InstructionSet> usable = bulk::instruction_sets();
+  EXPECT_EQ(usable.front(), InstructionSet::kPortable);
+  EXPECT_EQ(usable.back(), bulk::best_instruction_set());
+  for (const auto set : {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512,
+                         InstructionSet::kAvx512Fp16, InstructionSet::kNeon}) {
     ExecutorOptions o;
     o.isa = set;
     const std::string text = refusal<std::invalid_argument>([&] { make_executor(sum_graph(), o); });
-    if (set <= bulk::best_instruction_set()) {
+    if (std::ranges::find(usable, set) != usable.end()) {
       EXPECT_EQ(text, "");
       EXPECT_TRUE(
           run(*make_executor(sum_graph(), o), {{"x", &x}, {"y", &x}}, {"z"}).values[0].same_bits(halves({2, 4})));

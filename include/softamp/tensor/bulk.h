@@ -39,19 +39,22 @@ struct RandomSource {
   std::optional<RandomSlice> slice = {};
 };
 
-/// The instruction sets with code of their own, each a superset of the one before.
+/// The instruction sets with code of their own. Those of x86-64 are each a superset of the one before.
 enum class InstructionSet : uint8_t {
   kAuto,        ///< the best that this machine has.
-  kPortable,    ///< that of every machine of the architecture.
-  kAvx2,        ///< AVX2, FMA, F16C, BMI2.
-  kAvx512,      ///< AVX-512 F, BW, DQ, VL, VBMI, VBMI2.
-  kAvx512Fp16,  ///< AVX-512 with arithmetic on halves.
+  kPortable,    ///< any machine's: the compiler makes of plain vectors what the architecture has.
+  kAvx2,        ///< x86-64: AVX2, FMA, F16C, BMI2.
+  kAvx512,      ///< x86-64: AVX-512 F, BW, DQ, VL, VBMI, VBMI2.
+  kAvx512Fp16,  ///< x86-64: AVX-512 with arithmetic on halves.
+  kNeon,        ///< 64-bit Arm: Advanced SIMD, which every such machine has.
 };
 
-/// The best set that both this machine and this build support; never kAuto.
+/// The sets that both this machine and this build support: kPortable, then better ones in ascending order.
+std::span<const InstructionSet> instruction_sets();
+/// The last of them.
 InstructionSet best_instruction_set();
 
-/// "portable", "avx2", "avx512", "avx512fp16"; "auto".
+/// "portable", "avx2", "avx512", "avx512fp16", "neon"; "auto".
 const char* name(InstructionSet set);
 
 struct BulkOptions {

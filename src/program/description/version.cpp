@@ -35,6 +35,9 @@ std::vector<std::string> built_sets() {
 #if defined(SOFTAMP_HAS_AVX512FP16)
   names.emplace_back(bulk::name(bulk::InstructionSet::kAvx512Fp16));
 #endif
+#if defined(SOFTAMP_HAS_NEON)
+  names.emplace_back(bulk::name(bulk::InstructionSet::kNeon));
+#endif
   return names;
 }
 

@@ -14,14 +14,6 @@ namespace {
 
 using bulk::InstructionSet;
 
-std::vector<InstructionSet> available_sets() {
-  std::vector<InstructionSet> sets;
-  for (const InstructionSet set :
-       {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512, InstructionSet::kAvx512Fp16})
-    if (set <= bulk::best_instruction_set()) sets.push_back(set);
-  return sets;
-}
-
 constexpr size_t kCount = 65536 + 13;  // every half, and a tail shorter than a vector
 
 /// The six policies of the check, by name of mode.
@@ -52,7 +44,7 @@ std::vector<float> float_samples() {
 std::string check_conversions() {
   const std::vector<float> in = float_samples();
   std::vector<uint16_t> out(kCount);
-  for (const InstructionSet set : available_sets())
+  for (const InstructionSet set : bulk::instruction_sets())
     for (const RoundingPolicy& policy : policies()) {
       const Semantics semantics = Semantics::ieee(policy);
       FpStatus status, expected_status;
@@ -78,7 +70,7 @@ std::string check_arithmetic() {
     a[i] = static_cast<uint16_t>(i);
     b[i] = static_cast<uint16_t>(i * 40503 + 12345);
   }
-  for (const InstructionSet set : available_sets())
+  for (const InstructionSet set : bulk::instruction_sets())
     for (const RoundingPolicy& policy : policies()) {
       const Semantics semantics = Semantics::ieee(policy);
       bulk::BulkOptions options;
@@ -108,7 +100,8 @@ std::vector<SelftestCheck> instruction_set_checks() {
 
 std::string instruction_sets_seen() {
   std::string text;
-  for (const InstructionSet set : available_sets()) text += (text.empty() ? "" : ", ") + std::string(bulk::name(set));
+  for (const InstructionSet set : bulk::instruction_sets())
+    text += (text.empty() ? "" : ", ") + std::string(bulk::name(set));
   return text;
 }
 

@@ -1,0 +1,18 @@
+# Builds for 64-bit Arm on another machine, and runs what it has built under qemu's user mode:
+#   cmake --preset aarch64 && cmake --build --preset aarch64 && ctest --preset aarch64
+# Debian's g++-12-aarch64-linux-gnu and qemu-user-static, which `bash tests/setup.sh aarch64` installs, hold all that it names.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+
+find_program(SOFTAMP_AARCH64_CXX NAMES aarch64-linux-gnu-g++ aarch64-linux-gnu-g++-12 REQUIRED)
+set(CMAKE_CXX_COMPILER "${SOFTAMP_AARCH64_CXX}")
+set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+
+find_program(SOFTAMP_QEMU_AARCH64 NAMES qemu-aarch64-static qemu-aarch64)
+if(SOFTAMP_QEMU_AARCH64)
+  set(CMAKE_CROSSCOMPILING_EMULATOR "${SOFTAMP_QEMU_AARCH64};-L;/usr/aarch64-linux-gnu")
+endif()

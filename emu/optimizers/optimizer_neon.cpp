@@ -1,0 +1,7 @@
+#include "emu/optimizers/optimizer_body.h"
+
+namespace softamp::emu {
+
+const UpdateKernels kNeonUpdates = kUpdateKernels;
+
+}  // namespace softamp::emu

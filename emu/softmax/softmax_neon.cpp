@@ -1,0 +1,7 @@
+#include "emu/softmax/softmax_body.h"
+
+namespace softamp::emu {
+
+const SoftmaxKernels kNeonSoftmax = kSoftmaxKernels;
+
+}  // namespace softamp::emu

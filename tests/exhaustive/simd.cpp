@@ -71,8 +71,8 @@ using Binary = void (*)(std::span<const uint16_t>, std::span<const uint16_t>, st
 using Scalar = Rounded (*)(const FloatFormat&, uint64_t, uint64_t, const Semantics&, uint32_t);
 
 /// All first operands with the second operands (n * 97) mod 2^16, n < 256.
-void prove_pairs(const proof::Options& o, proof::Tally& tally, std::span<const InstructionSet> sets,
-                 const char* name, const Semantics& s, Binary function, Scalar scalar) {
+void prove_pairs(const proof::Options& o, proof::Tally& tally, std::span<const InstructionSet> sets, const char* name,
+                 const Semantics& s, Binary function, Scalar scalar) {
   const proof::Section section(name, tally);
   proof::for_each_in_slice(o, 256, [&] {
     return [&, w = std::make_shared<Buffers>()](uint64_t n) {

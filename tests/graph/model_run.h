@@ -225,7 +225,8 @@ inline Outcome run_once(const std::string& op, std::span<const Tensor> inputs, A
 }
 
 /// Every third time the operation is run another way as well, in turn: by its definition element by element, by
-/// portable code, by the set above it, on three threads. Bits and status are the same, so that what is said of one is said of all.
+/// portable code, by the set above it, on three threads. Bits and status are the same, so that what is said of one is
+/// said of all.
 inline Outcome run_operation(const std::string& op, std::span<const Tensor> inputs, const Attributes& attributes,
                              ExecutorOptions options) {
   note_run(op);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # train.sh MINIMAL FULL: `softamp train` of a minimal build against the full program's: the same logs and checkpoints to
-# the byte, the same words for the same bad settings; what a minimal build lacks is said.
+# the byte, the same words for the same bad settings; what a minimal build lacks is said. MINIMAL may run elsewhere: .ci/run
+# gives it the one of 64-bit Arm under qemu.
 set -euo pipefail
 
 minimal=$1
@@ -71,7 +72,7 @@ same missing.json
 # IDX files: plain ones are read, gzipped ones are refused.
 mkdir idx
 idx() { # FILE COUNT: images of 28 x 28 and their labels, from the pattern of a program's own bytes
-  { printf '\0\0\10\3' && printf "\\0\\0\\0\\$(printf %o "$2")\\0\\0\\0\\34\\0\\0\\0\\34" && head -c $((784 * $2)) "$minimal"; } >"idx/$1-images-idx3-ubyte"
+  { printf '\0\0\10\3' && printf "\\0\\0\\0\\$(printf %o "$2")\\0\\0\\0\\34\\0\\0\\0\\34" && head -c $((784 * $2)) "$full"; } >"idx/$1-images-idx3-ubyte"
   { printf '\0\0\10\1' && printf "\\0\\0\\0\\$(printf %o "$2")" && for ((i = 0; i < $2; ++i)); do printf "\\$((i % 8))"; done; } >"idx/$1-labels-idx1-ubyte"
 }
 idx train 32

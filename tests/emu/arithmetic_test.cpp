@@ -142,6 +142,28 @@ TEST(BulkArithmetic, Ipu) {
       }
 }
 
+// Among exact results, all of them ordinary, one that is inexact: no group goes the careful way, which would tell of
+// it.
+TEST(BulkArithmetic, OneInexactAmongOrdinary) {
+  std::vector<Semantics> all;
+  for (const int r : {0, 13, 16})
+    all.push_back(Semantics::ieee(r == 0 ? RoundingPolicy{} : RoundingPolicy::stochastic_carry(r)));
+  constexpr size_t kCount = 1003;
+  for (const Semantics& s : all)
+    for (const size_t inexact : {size_t{0}, size_t{63}, size_t{517}, kCount - 1}) {
+      Operands in{std::vector<uint16_t>(kCount, 0x3C00), std::vector<uint16_t>(kCount, 0x3C00),
+                  std::vector<uint16_t>(kCount, 0x3C00)};
+      in.a[inexact] = 0x3C01;  // 1 + 2^-10
+      in.b[inexact] = 0x0C03;  // 2^-12 (1 + 3 2^-10)
+      for (const InstructionSet set : usable_sets())
+        for (int op = 0; op < 5; ++op) {
+          BulkOptions o;
+          o.isa = set;
+          check(static_cast<Op>(op), in, s, o);
+        }
+    }
+}
+
 // Every switch that arithmetic on halves can see, and policies that no preset has.
 TEST(BulkArithmetic, Switches) {
   uint64_t seed = 5000;

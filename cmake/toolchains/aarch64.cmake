@@ -4,7 +4,11 @@
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 
-find_program(SOFTAMP_AARCH64_CXX NAMES aarch64-linux-gnu-g++ aarch64-linux-gnu-g++-12 REQUIRED)
+find_program(SOFTAMP_AARCH64_CXX NAMES aarch64-linux-gnu-g++ aarch64-linux-gnu-g++-12)
+if(NOT SOFTAMP_AARCH64_CXX)
+  message(FATAL_ERROR "softamp: no compiler for 64-bit Arm, aarch64-linux-gnu-g++; on Debian 12 `bash tests/setup.sh aarch64` "
+                      "installs it")
+endif()
 set(CMAKE_CXX_COMPILER "${SOFTAMP_AARCH64_CXX}")
 set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)

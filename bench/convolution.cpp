@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 
-#include "bench/arguments.h"
 #include "bench/measure.h"
 #include "emu/convolutions/convolution.h"
 #include "emu/op_kernel.h"
@@ -108,7 +107,13 @@ std::unique_ptr<Job> layer_job(const Layer& l, int direction, const emu::EngineS
                                std::vector<TensorType>{{h, input}, {h, output}}, a, settings);
 }
 
-void measure(bool half, bool stochastic, int rounds, int threads) {
+std::string partials_of(bool half, bool stochastic) {
+  return std::string(half ? "half partials, block 16" : "float partials") + (stochastic ? ", stochastic" : "");
+}
+constexpr const char* kDirections[] = {"forward", "input gradient", "filter gradient"};
+
+/// Seconds of each layer in each direction.
+std::vector<double> measure(bool half, bool stochastic, int rounds, int threads) {
   emu::EngineSettings settings;
   FloatingPointBehaviour behaviour = FloatingPointBehaviour::all_off();
   behaviour.esr = stochastic;
@@ -118,7 +123,6 @@ void measure(bool half, bool stochastic, int rounds, int threads) {
   settings.matmuls.half_between_blocks = settings.convolutions.half_between_blocks = half;
   const TensorType square{DType::kFloat16, Shape{1024, 1024}};
   Job matmul("MatMul", 1024.0 * 1024 * 1024, "MatMul", {square, square}, {}, settings);
-  static const char* const kDirections[] = {"forward", "input gradient", "filter gradient"};
   std::vector<std::unique_ptr<Job>> jobs;
   for (int d = 0; d < 3; ++d)
     for (const Layer& l : kLayers) jobs.push_back(layer_job(l, d, settings));
@@ -141,20 +145,28 @@ void measure(bool half, bool stochastic, int rounds, int threads) {
     matmul.rates.push_back(base);
     for (int which = 0; which < 4; ++which) all[which].push_back(products[which] / time[which] / base);
   }
-  const std::string partials =
-      std::string(half ? "half partials, block 16" : "float partials") + (stochastic ? ", stochastic" : "");
-  std::printf("\n%s, %d threads; MatMul 1024^3: %.1f G MAC/s\n", partials.c_str(), threads,
-              bench::median(matmul.rates) * 1e-9);
-  std::printf("| direction | layer | G MAC/s | x MatMul |\n|---|---|---|---|\n");
+  bench::print_later("\n%s, %d threads; MatMul 1024^3: %.1f G MAC/s\n", partials_of(half, stochastic).c_str(), threads,
+                     bench::median(matmul.rates) * 1e-9);
+  bench::print_later("| direction | layer | G MAC/s | x MatMul |\n|---|---|---|---|\n");
+  std::vector<double> seconds;
   for (size_t j = 0; j < jobs.size(); ++j) {
-    std::printf("| %s | %s | %.1f | %.2f |\n", kDirections[j / kCount], jobs[j]->name.c_str(),
-                bench::median(jobs[j]->rates) * 1e-9, bench::median(jobs[j]->ratios));
-    bench::report("convolution/" + partials + "/" + kDirections[j / kCount] + "/" + jobs[j]->name,
-                  jobs[j]->products / bench::median(jobs[j]->rates));
+    bench::print_later("| %s | %s | %.1f | %.2f |\n", kDirections[j / kCount], jobs[j]->name.c_str(),
+                       bench::median(jobs[j]->rates) * 1e-9, bench::median(jobs[j]->ratios));
+    seconds.push_back(jobs[j]->products / bench::median(jobs[j]->rates));
     if (j % kCount + 1 == kCount)
-      std::printf("| %s | all layers | | %.2f (>= 0.60) |\n", kDirections[j / kCount], bench::median(all[j / kCount]));
+      bench::print_later("| %s | all layers | | %.2f (>= 0.60) |\n", kDirections[j / kCount],
+                         bench::median(all[j / kCount]));
   }
-  std::printf("| all | all layers | | %.2f |\n", bench::median(all[3]));
+  bench::print_later("| all | all layers | | %.2f |\n", bench::median(all[3]));
+  return seconds;
+}
+
+void add_partials(bool half, bool stochastic, int rounds, int threads) {
+  std::vector<std::string> names;
+  for (const char* direction : kDirections)
+    for (const Layer& l : kLayers)
+      names.push_back("convolution/" + partials_of(half, stochastic) + "/" + direction + "/" + l.name);
+  bench::add_table(names, [=] { return measure(half, stochastic, rounds, threads); });
 }
 
 }  // namespace
@@ -162,9 +174,8 @@ void measure(bool half, bool stochastic, int rounds, int threads) {
 int main(int argc, char** argv) {
   const std::vector<int> given = bench::arguments(argc, argv, {{"ROUNDS", 15}, {"THREADS", 2}});
   const int rounds = given[0], threads = given[1];
-  measure(false, false, rounds, threads);
-  measure(true, false, rounds, threads);
-  measure(true, true, rounds, threads);
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
+  add_partials(false, false, rounds, threads);
+  add_partials(true, false, rounds, threads);
+  add_partials(true, true, rounds, threads);
+  return bench::finish();
 }

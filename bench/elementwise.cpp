@@ -166,7 +166,7 @@ void add_job(const Job& j) {
           std::snprintf(measured, sizeof measured, "%.2f (%.2f G/s)", median(to_memcpy), median(rate));
           met = median(to_memcpy) >= j.at_least;
         }
-        rows().push_back({name, target, "", measured, met});
+        keep_table_row({name, target, "", measured, met});
       })
       ->UseManualTime()
       ->Iterations(j.n ? 31 : 7)

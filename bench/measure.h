@@ -2,7 +2,7 @@
 // changes of the machine's speed affect all of them; medians of the rounds are reported.
 #pragma once
 
-#include <benchmark/benchmark.h>
+#include "bench/tables.h"
 
 #include <algorithm>
 #include <chrono>
@@ -36,17 +36,12 @@ using Array = std::vector<T, PageAllocator<T>>;
 
 constexpr size_t kInCache = size_t{16} << 10, kPastCache = size_t{64} << 20;
 
-/// One row of the table that is printed at the end.
-struct Row {
-  std::string name, target, prototype, measured;
-  bool met;
-};
-inline std::vector<Row>& rows() {
-  static std::vector<Row> all;
-  return all;
-}
-
+/// The median; of nothing there is none, and a caller that asks for it ends with a sentence.
 inline double median(std::vector<double> v) {
+  if (v.empty()) {
+    std::fprintf(stderr, "the median of nothing: a benchmark has measured no round\n");
+    std::exit(1);
+  }
   std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
   return v[v.size() / 2];
 }
@@ -116,7 +111,7 @@ inline void compare(benchmark::State& state, const std::string& name, size_t n, 
   char target[32], measured[32];
   std::snprintf(target, sizeof target, ">= %.2f %s", goal.least, goal.of_baseline ? "" : "x memcpy");
   std::snprintf(measured, sizeof measured, "%.2f (%.2f G/s)", value, median(rate));
-  rows().push_back({name, target, goal.prototype, measured, value >= goal.least});
+  keep_table_row({name, target, goal.prototype, measured, value >= goal.least});
 }
 
 inline void add(const std::string& name, size_t n, int threads, std::function<void()> subject,
@@ -126,18 +121,6 @@ inline void add(const std::string& name, size_t n, int threads, std::function<vo
       ->UseManualTime()
       ->Iterations(n == kPastCache ? 9 : 101)
       ->Unit(benchmark::kMicrosecond);
-}
-
-/// Runs what is registered and prints the table. Returns main's exit status.
-inline int run(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  benchmark::RunSpecifiedBenchmarks();
-  if (!rows().empty()) std::printf("\n| what | target | prototype | measured | met |\n|---|---|---|---|---|\n");
-  for (const Row& r : rows())
-    std::printf("| %s | %s | %s | %s | %s |\n", r.name.c_str(), r.target.c_str(), r.prototype.c_str(),
-                r.measured.c_str(), r.met ? "yes" : "no");
-  return 0;
 }
 
 }  // namespace softamp::bench

@@ -104,7 +104,7 @@ void add_job(const Job& j) {
         state.counters["x_memcpy"] = median(to_memcpy);
         char measured[48];
         std::snprintf(measured, sizeof measured, "%.2f x memcpy (%.2f G/s)", median(to_memcpy), median(rate));
-        rows().push_back({name, "", "", measured, true});
+        keep_table_row({name, "", "", measured, true});
       })
       ->UseManualTime()
       ->Iterations(j.n > (size_t{1} << 20) ? 7 : 31)

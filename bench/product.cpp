@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 
-#include "bench/arguments.h"
 #include "bench/measure.h"
 #include "emu/products/product.h"
 #if defined(SOFTAMP_HAS_OPENBLAS)
@@ -86,10 +85,20 @@ void add_subjects(std::vector<Subject>& all, bulk::InstructionSet isa) {
   add("float partials, K = 64, fp16, result stochastic", floats, sr13, 16, of_float(0.5, 0.6), 64);
 }
 
+/// Those that this machine can run.
 std::vector<Subject> subjects() {
   std::vector<Subject> all;
   add_subjects(all, bulk::InstructionSet::kAuto);
   add_subjects(all, bulk::InstructionSet::kAvx2);
+  std::erase_if(all, [](const Subject& s) {
+    try {
+      ProductPlan(s.rules, s.semantics, s.isa);
+      return false;
+    } catch (const std::invalid_argument& e) {
+      std::fprintf(stderr, "skipped: %s: %s\n", s.name.c_str(), e.what());
+      return true;
+    }
+  });
   return all;
 }
 
@@ -161,18 +170,17 @@ class Sgemm {
   std::vector<float> a_, b_, c_;
 };
 
-void table(size_t extent, int rounds, int threads) {
+/// Seconds of each subject.
+std::vector<double> table(size_t extent, int rounds, int threads) {
   const std::vector<Subject> all = subjects();
   std::vector<std::unique_ptr<Job>> jobs;
   std::vector<const Subject*> which;
   std::vector<size_t> base;  ///< what each is compared with
-  for (const Subject& s : all) try {
-      jobs.push_back(std::make_unique<Job>(s, extent, threads));
-      which.push_back(&s);
-      base.push_back(s.is_base ? jobs.size() - 1 : base.back());
-    } catch (const std::invalid_argument& e) {
-      std::printf("skipped: %s: %s\n", s.name.c_str(), e.what());
-    }
+  for (const Subject& s : all) {
+    jobs.push_back(std::make_unique<Job>(s, extent, threads));
+    which.push_back(&s);
+    base.push_back(s.is_base ? jobs.size() - 1 : base.back());
+  }
   Sgemm sgemm(extent);
 #if defined(SOFTAMP_HAS_OPENBLAS)
   openblas_set_num_threads(threads);
@@ -200,9 +208,10 @@ void table(size_t extent, int rounds, int threads) {
       to_float[i].push_back(ours / s);
     }
   }
-  std::printf("\n%zu x %zu x %zu, %d thread%s", extent, extent, extent, threads, threads == 1 ? "" : "s");
-  if (kHasSgemm) std::printf("; sgemm %.1f G MAC/s", bench::median(sgemm_rate));
-  std::printf("\n\n| what | G MAC/s | x sgemm | x float partials | target | met |\n|---|---|---|---|---|---|\n");
+  bench::print_later("\n%zu x %zu x %zu, %d thread%s", extent, extent, extent, threads, threads == 1 ? "" : "s");
+  if (kHasSgemm) bench::print_later("; sgemm %.1f G MAC/s", bench::median(sgemm_rate));
+  bench::print_later("\n\n| what | G MAC/s | x sgemm | x float partials | target | met |\n|---|---|---|---|---|---|\n");
+  std::vector<double> taken;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const Target& t = which[i]->target;
     const double mine = bench::median(rate[i]);
@@ -215,15 +224,21 @@ void table(size_t extent, int rounds, int threads) {
     if (known) std::snprintf(target, sizeof target, ">= %.4g %s", t.least, unit);
     char against[16] = "";
     if (kHasSgemm) std::snprintf(against, sizeof against, "%.3f", bench::median(to_sgemm[i]));
-    std::printf("| %s | %.2f | %s | %.3f | %s | %s |\n", which[i]->name.c_str(), mine, against,
-                bench::median(to_float[i]), target,
-                !known             ? ""
-                : value >= t.least ? "yes"
-                                   : "no");
-    bench::report(
-        "product/" + which[i]->name + "/" + std::to_string(extent) + (threads == 1 ? "/1 thread" : "/2 threads"),
-        jobs[i]->products() * 1e-9 / mine);
+    bench::print_later("| %s | %.2f | %s | %.3f | %s | %s |\n", which[i]->name.c_str(), mine, against,
+                       bench::median(to_float[i]), target,
+                       !known             ? ""
+                       : value >= t.least ? "yes"
+                                          : "no");
+    taken.push_back(jobs[i]->products() * 1e-9 / mine);
   }
+  return taken;
+}
+
+void add_products(size_t extent, int rounds, int threads) {
+  std::vector<std::string> names;
+  for (const Subject& s : subjects())
+    names.push_back("product/" + s.name + "/" + std::to_string(extent) + (threads == 1 ? "/1 thread" : "/2 threads"));
+  bench::add_table(names, [=] { return table(extent, rounds, threads); });
 }
 
 }  // namespace
@@ -232,6 +247,6 @@ int main(int argc, char** argv) {
   constexpr int kBoth = 1 << 20;
   const std::vector<int> given = bench::arguments(argc, argv, {{"EXTENT", 1024}, {"ROUNDS", 9}, {"THREADS", kBoth}});
   for (const int threads : {1, 2})
-    if (given[2] == kBoth || given[2] == threads) table(static_cast<size_t>(given[0]), given[1], threads);
-  benchmark::RunSpecifiedBenchmarks();
+    if (given[2] == kBoth || given[2] == threads) add_products(static_cast<size_t>(given[0]), given[1], threads);
+  return bench::finish();
 }

@@ -113,7 +113,7 @@ void keep_row(const std::string& name, double value, double goal, bool at_least,
   char target[32], measured[192];
   std::snprintf(target, sizeof target, "%s %.2f", at_least ? ">=" : "<", goal);
   std::snprintf(measured, sizeof measured, "%.2f%s", value, more.c_str());
-  rows().push_back({name, target, "", measured, at_least ? value >= goal : value < goal});
+  keep_table_row({name, target, "", measured, at_least ? value >= goal : value < goal});
 }
 
 /// Images a second of `subject`, and their ratio to `baseline`'s.
@@ -215,7 +215,7 @@ void inside_a_step(benchmark::State& state, const std::string& name, const Train
     const double in = median(times), by_itself = median(outside[node]);
     all_inside += in;
     all_alone += by_itself;
-    std::printf("  %-60s %8.1f us inside, %8.1f us alone: %.2f\n", node.c_str(), in * 1e-3, by_itself * 1e-3,
+    print_later("  %-60s %8.1f us inside, %8.1f us alone: %.2f\n", node.c_str(), in * 1e-3, by_itself * 1e-3,
                 by_itself / in);
     if (by_itself / in < worst) worst = by_itself / in, slowest = node;
   }
@@ -227,7 +227,7 @@ void inside_a_step(benchmark::State& state, const std::string& name, const Train
   }
   std::sort(ranking.rbegin(), ranking.rend());
   for (const auto& [time, op] : ranking)
-    if (time > 0.01 * total) std::printf("  %-40s %5.1f %% of the operations' time\n", op.c_str(), 100 * time / total);
+    if (time > 0.01 * total) print_later("  %-40s %5.1f %% of the operations' time\n", op.c_str(), 100 * time / total);
   state.counters["outside"] = median(shares);
   state.counters["x_alone"] = all_alone / all_inside;
   keep_row(name + ", share of a step outside products and convolutions", median(shares), 0.25, false, "");

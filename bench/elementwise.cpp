@@ -3,10 +3,14 @@
 // x_memcpy is the ratio of bytes read and written per second to those of a memcpy by as many threads. Tensors past the
 // cache have 2^26 elements of 16 bits or 2^25 of 32.
 #include <memory>
+#include <optional>
 #include <random>
 
 #include "bench/measure.h"
 #include "emu/op_kernel.h"
+#include "softamp/engine/settings.h"
+#include "softamp/numerics/chips.h"
+#include "softamp/report/chip_table.h"
 
 namespace {
 
@@ -56,6 +60,7 @@ struct Job {
   double at_least = 0, elements_a_core = 0;
   bool positive = false;  ///< the first operand's magnitudes
   bulk::InstructionSet isa = bulk::InstructionSet::kAuto;
+  std::optional<Chip> chip = {};  ///< whose rounding to `to` results have
 };
 
 class Runner {
@@ -63,9 +68,11 @@ class Runner {
   explicit Runner(const Job& j) : n_(j.n ? j.n : kBytes / std::max(size_of(j.from), size_of(j.to))), flags_(j.flags) {
     FloatingPointBehaviour behaviour = FloatingPointBehaviour::all_off();
     behaviour.esr = j.stochastic;
-    settings_.environment.semantics = Semantics::ipu(behaviour);
-    settings_.threads = j.threads;
-    settings_.isa = j.isa;
+    ExecutorOptions options;
+    options.semantics = j.chip ? chip_semantics(*j.chip, format_of(j.to)) : Semantics::ipu(behaviour);
+    options.threads = j.threads;
+    options.isa = j.isa;
+    settings_ = engine::settings_of(options);
     const int64_t n = static_cast<int64_t>(n_);
     Shape shape{n};
     if (j.rows) shape = Shape{n / j.rows, j.rows};
@@ -115,6 +122,7 @@ std::string name_of(const Job& j) {
   if (j.to != j.from) name += std::string(" to ") + softamp::name_of(j.to);
   if (j.rows) name += " + row of " + std::to_string(j.rows);
   if (j.stochastic) name += " stochastic";
+  if (j.chip) name += std::string(" ") + softamp::name_of(*j.chip);
   if (j.flags) name += " with flags";
   name += j.n ? " n=" + std::to_string(j.n) : "";
   if (j.isa != bulk::InstructionSet::kAuto) name += std::string(" ") + bulk::name(j.isa);
@@ -236,6 +244,16 @@ void register_all() {
   add_job(stochastic);
   stochastic.op = "Exp", stochastic.operands = 1;
   add_job(stochastic);
+  const std::pair<Chip, DType> chips[] = {
+      {Chip::kIntelXe, kFloat16}, {Chip::kTenstorrentWh, kBFloat16}, {Chip::kAmdCdna4, kBFloat16}};
+  for (const auto& [chip, t] : chips)
+    for (const char* op : {"Cast", "AddV2", "Mul", "Relu", "Exp"})
+      for (const auto isa : {bulk::InstructionSet::kAuto, bulk::InstructionSet::kAvx2}) {
+        Job j{op, op[0] == 'C' ? kFloat32 : t, t, op[0] == 'A' || op[0] == 'M' ? 2 : 1};
+        j.n = size_t{1} << 20;
+        j.chip = chip, j.isa = isa;
+        add_job(j);
+      }
   for (const DType t : {kFloat16, kFloat32})
     for (const char* op : {"RandomUniform", "RandomStandardNormal"}) add_job({op, t, t, 0});
 }

@@ -163,7 +163,7 @@ class AddNKernel final : public ElementKernel {
     const Semantics& s = context.settings.environment.semantics;
     const bool rounds = type_ != DType::kInt32 && type_ != DType::kFloat64;
     draws_ = rounds && s.draws(format_of(type_));
-    by_body_ = context.settings.reference || !rounds || count_ > kMostTerms ||
+    by_body_ = context.settings.reference || !s.usual() || !rounds || count_ > kMostTerms ||
                !infinities_are_plain(s, format_of(type_)) ||
                (type_ == DType::kFloat32 && s.wide.subnormals == Subnormals::kFlushToPositive);
   }

@@ -30,7 +30,7 @@ class ElementwiseKernel final : public ElementKernel {
       : ElementKernel(context, kernel::operand_count(op)),
         op_(op),
         type_(context.inputs[0].dtype),
-        by_body_(context.settings.reference),
+        by_body_(context.settings.reference || !context.settings.environment.semantics.usual()),
         out_bytes_(static_cast<unsigned>(size_of(context.node.outputs[0].dtype))) {
     draws_ = is_floating(type_) && type_ != DType::kFloat64 && kernel::rounds(op) &&
              context.settings.environment.semantics.draws(format_of(type_));

@@ -102,7 +102,7 @@ class FunctionKernel final : public ElementKernel {
         kind_(kind),
         function_(function),
         type_(context.inputs[0].dtype),
-        by_body_(context.settings.reference) {
+        by_body_(context.settings.reference || !context.settings.environment.semantics.usual()) {
     draws_ = context.settings.environment.semantics.draws(format_of(type_));
   }
 

@@ -78,7 +78,7 @@ class RandomKernel final : public ElementKernel {
   RandomKernel(const OpContext& context, RandomKind kind)
       : ElementKernel(context, 0),
         type_(context.node.outputs[0].dtype),
-        by_body_(context.settings.reference),
+        by_body_(context.settings.reference || !context.settings.environment.semantics.usual()),
         body_{kind, format_of(type_), engine::random_range(context.node, kind)} {
     draws_ = context.settings.environment.semantics.draws(body_.format);
   }

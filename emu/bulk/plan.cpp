@@ -1,5 +1,6 @@
 #include "emu/bulk/plan.h"
 
+#include "emu/bulk/unusual.h"
 #include "softamp/numerics/convert.h"
 
 namespace softamp::emu {
@@ -181,7 +182,7 @@ ArithmeticPlan plan_arithmetic(Operation operation, const Semantics& s) {
       s.wide.mode == RoundingMode::kNearestEven && (s.wide.flags & kInexact) == 0 && s.wide.usual();
   // Values rounded to odd have 53 bits: 11 for the result, and more than enough below it for an R that stays with the
   // source.
-  const bool bits_serve = !plan.round.with_source || plan.round.random_bits <= 53 - 2 * kFp16.precision - 2;
+  const bool bits_serve = !plan.round.with_source || odd_double_serves(kFp16, p);
   plan.vectorised = (!plan.by_way_of_fp32 || wide_serves) && bits_serve;
   return plan;
 }

@@ -61,6 +61,7 @@ class CastKernel final : public ElementKernel {
       plan_truth(table, isa);
     } else if (source_ == DType::kInt32) {
       step_ = rounds_to_fp32 || target_ == DType::kFloat64 ? Step::kMove : Step::kMoveRound;
+      if (target_ == DType::kFloat64 && !s.wide.usual()) step_ = Step::kBody;
       first_ = table.move(rounds_to_fp32 ? LaneMove::kInt32ToFp32 : LaneMove::kInt32ToFp64);
       inexact_unseen_ = rounds_to_fp32;
       if (step_ == Step::kMoveRound) way_ = staged(nullptr, Element::kF64, to_.format, s, isa);
@@ -78,7 +79,8 @@ class CastKernel final : public ElementKernel {
       const bool ieee_infinities = s.narrow_infinity == InfinityOperand::kIeee || !is_16_bits(source_);
       step_ = widen_plan_.vectorised && ieee_infinities ? Step::kWiden : Step::kBody;
       widen_ = kernels_of(isa).widen;
-      if (ieee_infinities && target_ == DType::kFloat32 && s.wide.subnormals != Subnormals::kFlushToPositive) {
+      const bool usual = s.wide.usual() && s.wide.subnormals != Subnormals::kFlushToPositive;
+      if (ieee_infinities && target_ == DType::kFloat32 && usual) {
         step_ = Step::kMove;
         first_ = table.move(source_ == DType::kFloat16 ? LaneMove::kWidenFp16 : LaneMove::kWidenBf16);
         if (s.wide.subnormals == Subnormals::kFlush) parameters_.result_flush_below = 0x00800000u;

@@ -31,7 +31,7 @@ class AddNKernel final : public ElementKernel {
     add_ = table.move(half ? LaneMove::kAddFp16 : wide ? LaneMove::kAddFp32 : LaneMove::kAddBf16);
     finish_ = table.move(LaneMove::kFinishFp32);
     if (!wide) way_ = staged(finish_, Element::kF32, format_, s, isa);
-    if (wide && s.wide.subnormals == Subnormals::kFlushToPositive) first_ = nullptr;
+    if (!s.wide.usual() || (wide && s.wide.subnormals == Subnormals::kFlushToPositive)) first_ = nullptr;
   }
   bool in_place() const override { return false; }
   std::vector<uint64_t> operands_at(const void* const* in, const kernel::Environment&, uint64_t index) const override {

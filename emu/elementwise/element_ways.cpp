@@ -1,6 +1,7 @@
 #include "emu/elementwise/element_ways.h"
 
 #include "emu/bulk/dispatch.h"
+#include "emu/bulk/unusual.h"
 
 namespace softamp::emu {
 namespace {
@@ -55,7 +56,7 @@ Way staged(LaneKernel form, Element values, const FloatFormat& to, const Semanti
   way.plan = plan_round(values, to, codes, of_results(s));
   way.round = choose(kernels_of(isa), way.plan, values, codes);
   const RoundingPolicy& p = s.rounding(to);
-  const bool nearest = p.mode == RoundingMode::kNearestEven && p.subnormals == Subnormals::kKeep;
+  const bool nearest = p.mode == RoundingMode::kNearestEven && p.subnormals == Subnormals::kKeep && p.usual();
   if (to == kBf16 && values == Element::kF32 && nearest) way.to_bf16 = lanes_of(isa).move(LaneMove::kFp32ToBf16);
   way.one_nan = one_nan(s, to);
   set_results(way.parameters, to, s);
@@ -99,7 +100,7 @@ Ways ways_of(Elementwise op, DType t, const Semantics& s, bulk::InstructionSet i
     return ways;
   }
   if (kernel::is_selection(op)) {
-    if (narrow ? policy.subnormals == Subnormals::kKeep : signed_flush)
+    if (policy.signed_zeros && (narrow ? policy.subnormals == Subnormals::kKeep : signed_flush))
       ways.silent.form = table.form(narrow ? LaneForm::kCode16 : LaneForm::kCode32, op);
     ways.telling = ways.silent;
     return ways;
@@ -113,17 +114,17 @@ Ways ways_of(Elementwise op, DType t, const Semantics& s, bulk::InstructionSet i
   if (kernel::is_fp32_inside(op)) {
     if (narrow)
       ways.silent = staged(table.form(to32, op), Element::kF32, f, s, isa);
-    else if (signed_flush)
+    else if (signed_flush && policy.usual())
       ways.silent.form = table.form(LaneForm::kFp32, op);
     ways.telling = ways.silent;
     return ways;
   }
 
   // Arithmetic. From binary64 rounded to odd any policy can follow, if the last of its bits is not read.
-  if (const LaneKernel form = table.form(to64, op); form && f.precision + (nearest ? 0 : policy.random_bits) <= 50)
+  if (const LaneKernel form = table.form(to64, op); form && odd_double_serves(f, policy))
     ways.telling = staged(form, Element::kF64, f, s, isa);
   if (by_way) {
-    const bool fp32_serves = s.wide.mode == RoundingMode::kNearestEven && signed_flush &&
+    const bool fp32_serves = s.wide.mode == RoundingMode::kNearestEven && s.wide.usual() && signed_flush &&
                              !(s.wide_operands_flushed && s.operand_flush_sign == FlushSign::kPositive);
     const bool flags_unseen = (s.wide.flags & (kInexact | kUnderflow)) == 0;
     if (fp32_serves) ways.silent = staged(table.form(to32, op), Element::kF32, f, s, isa);
@@ -133,12 +134,12 @@ Ways ways_of(Elementwise op, DType t, const Semantics& s, bulk::InstructionSet i
   } else if (narrow) {
     ways.silent = staged(table.form(to32, op), Element::kF32, f, s, isa);  // an innocent double rounding (N405)
   }
-  if (t == DType::kBFloat16 && nearest && policy.subnormals == Subnormals::kKeep && ways.silent.form)
+  if (t == DType::kBFloat16 && nearest && policy.subnormals == Subnormals::kKeep && policy.usual() && ways.silent.form)
     if (const LaneKernel form = table.form(LaneForm::kBf16, op)) {
       ways.silent = {};
       ways.silent.form = form;
     }
-  if (!narrow && nearest && signed_flush) {
+  if (!narrow && nearest && signed_flush && policy.usual()) {
     ways.silent = {};
     ways.silent.form = table.form(LaneForm::kFp32, op);
     ways.silent.told_by_mxcsr = true;

@@ -36,7 +36,10 @@ Rounding round_block(const Way& way, const RandomPlan& random, const Slice& slic
 /// What to do with NaNs and infinities among results of format `f`.
 void set_results(LaneParameters& parameters, const FloatFormat& f, const Semantics& s);
 /// Whether all NaN results are one code, so that forms may write it.
-inline bool one_nan(const Semantics& s, const FloatFormat& f) { return s.rounding(f).nan != NanPattern::kPropagate; }
+inline bool one_nan(const Semantics& s, const FloatFormat& f) {
+  const NanPattern nan = s.rounding(f).nan;
+  return nan != NanPattern::kPropagate && nan != NanPattern::kInfinity;
+}
 
 /// The way that is taken while neither inexact nor underflow is sought, and the one that tells them.
 struct Ways {

@@ -39,7 +39,7 @@ class FunctionKernel final : public ElementKernel {
       result_.result_flush_below = kMinNormal;
     widen_ = table.move(widening(type_));
     finish_ = table.move(LaneMove::kFinishFp32);
-    if (s.wide.subnormals == Subnormals::kFlushToPositive) widen_ = nullptr;
+    if (s.wide.subnormals == Subnormals::kFlushToPositive || !s.wide.usual()) widen_ = nullptr;
     if (narrow_) way_ = staged(finish_, Element::kF32, format_, s, context.settings.isa);
     // Results that do not reveal a rare operand.
     operands_show_ = kind == Kind::kPow || (narrow_ && s.narrow_infinity != InfinityOperand::kIeee);

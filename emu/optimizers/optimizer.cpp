@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "emu/bulk/dispatch.h"
+#include "emu/bulk/unusual.h"
 #include "emu/elementwise/element_ways.h"
 #include "emu/optimizers/optimizer_kernels.h"
 #include "emu/parallel.h"
@@ -38,15 +39,15 @@ bool find_ways(SiteWays& ways, DType type, const Semantics& s, bulk::Instruction
   const FloatFormat f = format_of(type);
   const RoundingPolicy& p = s.rounding(f);
   const bool after_rounding = p.overflow_rule == OverflowRule::kAfterRounding;
-  if (f.precision + (p.stochastic() ? p.random_bits : 0) > 50) return false;
+  if (!odd_double_serves(f, p) || !only_bits_lie_elsewhere(p)) return false;
   ways.telling = ways.silent = rounded_way(Leaves::kOdd64, f, s, isa);
   if (type == DType::kFloat32 && p.mode == RoundingMode::kNearestEven && after_rounding) {
     ways.silent = {Leaves::kFp32, {}};
     if (!(p.flags & kExactOnly)) ways.telling = ways.silent;
   }
   if (type == DType::kFloat16 && !p.stochastic()) ways.telling = ways.silent = rounded_way(Leaves::kOdd32, f, s, isa);
-  if (type == DType::kFloat16 && p.stochastic() && p.variant == StochasticVariant::kCarry && p.random_bits <= 13 &&
-      after_rounding)
+  if (type == DType::kFloat16 && p.stochastic() && p.variant == StochasticVariant::kCarry && p.usual() &&
+      p.random_bits <= 13 && after_rounding)
     ways.silent = rounded_way(Leaves::kTruncated, f, s, isa);
   return true;
 }

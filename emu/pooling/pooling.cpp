@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "emu/bulk/dispatch.h"
+#include "emu/bulk/unusual.h"
 #include "emu/op_kernel.h"
 #include "emu/parallel.h"
 #include "emu/pooling/pooling_kernels.h"
@@ -34,7 +35,9 @@ class Pooling : public OpKernel {
     const int64_t taps = std::min(g_.h.kernel, std::max<int64_t>(g_.h.input, 1)) *
                          std::min(g_.w.kernel, std::max<int64_t>(g_.w.input, 1));
     taps_ = static_cast<size_t>(taps);
-    serial_ = windows * taps_ < kSerialReads;
+    const Semantics& s = c.settings.environment.semantics;
+    by_body_ = c.settings.reference || !s.wide.usual() || !only_bits_lie_elsewhere(s.rounding(format_));
+    serial_ = c.settings.reference || windows * taps_ < kSerialReads;
   }
 
  protected:
@@ -52,7 +55,7 @@ class Pooling : public OpKernel {
   void for_places(int64_t height, int64_t width, const OpCall& call, const Body& body) const {
     const size_t count = static_cast<size_t>(g_.batch * height * width);
     const size_t grain = serial_ ? count : std::max<size_t>(1, 8192 / std::max<size_t>(channels_, 1));
-    const uint64_t nanoseconds = settings_.reference ? body_nanoseconds() * channels_ : channels_ * taps_ / 4;
+    const uint64_t nanoseconds = by_body_ ? body_nanoseconds() * channels_ : channels_ * taps_ / 4;
     parallel_status(count, grain, 1, serial_ ? 1 : settings_.threads, call.status,
                     [&](size_t begin, size_t end, FpStatus* found) {
                       StopCheck check(call.stop);
@@ -75,7 +78,7 @@ class Pooling : public OpKernel {
   PoolingPlan plan_;
   const PoolingKernels& kernels_;
   size_t channels_, outputs_, taps_;  ///< taps: of a window, at most
-  bool serial_;
+  bool serial_, by_body_;
 };
 
 class MaxPool final : public Pooling {
@@ -86,8 +89,7 @@ class MaxPool final : public Pooling {
     const Semantics& s = call.environment.semantics;
     const auto place = [&](int64_t n, int64_t oh, int64_t ow, FpStatus* status) {
       const uint64_t first = g_.output_at(n, oh, ow);
-      if (!settings_.reference &&
-          kernels_.maximum(plan_, window(call.in[0], n, oh, ow), channels_, at(call.out[0], first)))
+      if (!by_body_ && kernels_.maximum(plan_, window(call.in[0], n, oh, ow), channels_, at(call.out[0], first)))
         return;
       for (int64_t c = 0; c < g_.channels; ++c) {
         const uint64_t index = first + static_cast<uint64_t>(c);
@@ -108,7 +110,7 @@ class SummedPooling : public Pooling {
   size_t scratch_bytes() const override { return 4 * ((outputs_ + 15) / 16 * 16 + (needs_words() ? outputs_ : 0)); }
   SiteRoundings roundings(uint32_t site) const override { return node_.roundings(site); }
   void run(const OpCall& call) const override {
-    if (settings_.reference) return reference(call);
+    if (by_body_) return by_bodies(call);
     float* const values = static_cast<float*>(call.scratch);
     sums(call, values);
     round(call, values);
@@ -140,18 +142,17 @@ class SummedPooling : public Pooling {
   bool needs_words() const { return settings_.environment.random.replica != 0 && draws(); }
   bool draws() const { return settings_.environment.semantics.draws(format_); }
 
-  void reference(const OpCall& call) const {
-    StopCheck check(call.stop);
-    uint64_t index = 0;
-    for (int64_t n = 0; n < g_.batch; ++n)
-      for (int64_t y = 0; y < height(); ++y)
-        for (int64_t x = 0; x < width(); ++x)
-          for (int64_t c = 0; c < g_.channels; ++c, ++index) {
-            const Rounded r = kernel::pooling_result(format_, call.environment, sum(call, n, y, x, c), index);
-            std::memcpy(at(call.out[0], index), &r.code, size_of(type_));
-            if (call.status) call.status->raise(r.flags, index);
-            check.after(body_nanoseconds());
-          }
+  void by_bodies(const OpCall& call) const {
+    const auto place = [&](int64_t n, int64_t y, int64_t x, FpStatus* status) {
+      const auto first = static_cast<uint64_t>((n * height() + y) * width() + x) * channels_;
+      for (int64_t c = 0; c < g_.channels; ++c) {
+        const uint64_t index = first + static_cast<uint64_t>(c);
+        const Rounded r = kernel::pooling_result(format_, call.environment, sum(call, n, y, x, c), index);
+        std::memcpy(at(call.out[0], index), &r.code, size_of(type_));
+        if (status) status->raise(r.flags, index);
+      }
+    };
+    for_places(height(), width(), call, place);
   }
 
   void round(const OpCall& call, const float* values) const {

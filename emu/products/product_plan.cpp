@@ -1,5 +1,6 @@
 // Which way a product goes, worked out once.
 #include "emu/bulk/dispatch.h"
+#include "emu/bulk/unusual.h"
 #include "emu/products/product_kernels.h"
 #include "emu/products/product_ways.h"
 #include "softamp/engine/product_node.h"
@@ -45,7 +46,11 @@ ProductPlan::Way way_of(const ProductPlan& plan) {
     const bool served = plan.rules.a == plan.rules.b && (core.group == 4 || core.group == 8 || core.group == 16);
     return served ? Way::kTensorCore : Way::kScalar;
   }
-  if (engine::needs_body(plan.rules, plan.semantics)) return Way::kScalar;
+  // Only the final rounding reads random bits of float partials, and RoundPlan knows every place of them.
+  Semantics s = plan.semantics;
+  const bool at_the_end = plan.rules.partials == kernel::PartialsType::kFloat && !plan.rules.round_partials;
+  if (at_the_end && only_bits_lie_elsewhere(s.narrow)) s.narrow.alignment = RandomAlignment::kTopOfDiscarded;
+  if (engine::needs_body(plan.rules, s)) return Way::kScalar;
   if (plan.rules.partials == kernel::PartialsType::kFloat) return Way::kFloat;
   const bool nearest = usual_products(p) && !p.stochastic && p.parity == 1;
   const bool carry = carries(p);

@@ -3,10 +3,15 @@
 #include "emu/products/product_tensor_core.h"
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
+#include "emu/bulk/dispatch.h"
 #include "emu/parallel.h"
+#include "emu/products/product_kernels.h"
+#include "emu/products/tensor_core_kernels.h"
 #include "emu/stop_check.h"
 
 namespace softamp::emu {
@@ -39,33 +44,55 @@ std::vector<CoreChunk> cut(const Schedule& schedule, bool independent) {
 /// Unpacked rows (of A, or columns of B) of a chunk, each `stride` from the next.
 struct Panel {
   static constexpr size_t kStride = kCoreChunk;
-  std::vector<float> values = std::vector<float>(kTileRows * kStride);
-  std::vector<TensorCoreTerm> terms = std::vector<TensorCoreTerm>(kTileRows * kStride);
-  bool special[kTileRows] = {};  ///< the row has an infinity or a NaN
+  float values[kTileRows * kStride];
+  TensorCoreTerm terms[kTileRows * kStride];
+  bool special[kTileRows];  ///< the row has an infinity or a NaN
 
-  const float* row(size_t i) const { return values.data() + i * kStride; }
-  const TensorCoreTerm* row_terms(size_t i) const { return terms.data() + i * kStride; }
+  const float* row(size_t i) const { return values + i * kStride; }
+  const TensorCoreTerm* row_terms(size_t i) const { return terms + i * kStride; }
 
-  void take_apart(const FloatFormat& format, size_t rows, size_t length) {
+  /// The terms up to `filled` are zeros.
+  void take_apart(const FloatFormat& format, size_t rows, size_t length, size_t filled) {
     for (size_t i = 0; i < rows; ++i) {
       bool found = false;
       for (size_t k = 0; k < length; ++k) {
         const uint32_t code = __builtin_bit_cast(uint32_t, values[i * kStride + k]);
-        found |= (code & 0x7F800000u) == 0x7F800000u;
+        found |= is_special(code);
         terms[i * kStride + k] = tensor_core_term(format, code);
       }
+      for (size_t k = length; k < filled; ++k) terms[i * kStride + k] = {0, kTensorCoreZero};
       special[i] = found;
     }
   }
+  static bool is_special(uint32_t code) { return (code & 0x7F800000u) == 0x7F800000u; }
 };
-static_assert(kTileRows == kTileColumns);
+static_assert(kTileRows == kTileColumns && kTileColumns == kTensorCoreColumns);
 
-/// The state of an output's sum.
-struct Sum {
-  uint32_t acc, total;
-  uint8_t flags;
-  bool any_partial;
+/// A thread's own, kept from call to call.
+struct CoreBuffers {
+  Panel a, b;
+  float b_values[kTileColumns * kCoreChunk];
+  int32_t significands[kTileColumns * kCoreChunk], exponents[kTileColumns * kCoreChunk];  ///< of B, for vectors
 };
+CoreBuffers& core_buffers() {
+  thread_local const std::unique_ptr<CoreBuffers> buffers = std::make_unique<CoreBuffers>();
+  return *buffers;
+}
+
+/// The groups of the instruction set whose kernels the plan has.
+const TensorCoreKernels& kernels_for(const ProductPlan& plan) {
+  const KernelTable* const table = plan.kernels->table;
+#if defined(SOFTAMP_HAS_AVX512FP16)
+  if (table == &kAvx512Fp16Kernels) return kAvx512TensorCores;
+#endif
+#if defined(SOFTAMP_HAS_AVX512)
+  if (table == &kAvx512Kernels) return kAvx512TensorCores;
+#endif
+#if defined(SOFTAMP_HAS_AVX2)
+  if (table == &kAvx2Kernels) return kAvx2TensorCores;
+#endif
+  return table == &kPortableKernels ? kPortableTensorCores : tensor_cores_of(bulk::InstructionSet::kAuto);
+}
 
 class Tile {
  public:
@@ -75,61 +102,108 @@ class Tile {
         environment_(environment),
         core_(tensor_core(plan.rules.accumulator, plan.rules.a)),
         inner_(kernel::chain_semantics(plan.rules, plan.semantics)),
-        b_values_(kTileColumns * kCoreChunk) {}
+        buffers_(core_buffers()),
+        vectors_(core_.result == TensorCoreResult::kSingle ? kernels_for(plan) : kPortableTensorCores) {}
 
   void run(const std::vector<CoreChunk>& chunks, size_t row0, size_t rows, size_t col0, size_t columns,
            FpStatus* status, StopCheck& check) {
-    std::fill(std::begin(sums_), std::end(sums_), Sum{});
+    std::memset(acc_, 0, sizeof acc_);
+    std::memset(flags_, 0, sizeof flags_);
+    any_partial_ = false;
     for (const CoreChunk& chunk : chunks) {
-      const size_t length = chunk.k1 - chunk.k0;
-      problem_.operands->a_rows(row0, rows, chunk.k0, chunk.k1, a_.values.data(), Panel::kStride);
-      problem_.operands->b_rows(chunk.k0, chunk.k1, col0, columns, b_values_.data(), kTileColumns);
-      for (size_t k = 0; k < length; ++k)
-        for (size_t j = 0; j < columns; ++j) b_.values[j * Panel::kStride + k] = b_values_[k * kTileColumns + j];
-      a_.take_apart(core_.operand, rows, length);
-      b_.take_apart(core_.operand, columns, length);
+      length_ = chunk.k1 - chunk.k0, columns_ = columns;
+      const size_t group = static_cast<size_t>(core_.group);
+      filled_ = (length_ + group - 1) / group * group;
+      problem_.operands->a_rows(row0, rows, chunk.k0, chunk.k1, buffers_.a.values, Panel::kStride);
+      problem_.operands->b_rows(chunk.k0, chunk.k1, col0, columns, buffers_.b_values, kTileColumns);
+      buffers_.a.take_apart(core_.operand, rows, length_, filled_);
+      b_is_apart_ = false;
+      b_serves_ = vectors_.add && lay_out_b();
       for (size_t i = 0; i < rows; ++i)
-        for (size_t j = 0; j < columns; ++j) {
-          Sum& sum = sums_[i * kTileColumns + j];
-          add(sum, i, j, length);
-          if (chunk.closes_partial) close(sum);
-        }
-      check.after(rows * columns * length);
+        if (!add_row(i))
+          for (size_t j = 0; j < columns; ++j) add(i, j);
+      if (chunk.closes_partial) close(rows);
+      check.after(rows * columns * length_ / (b_serves_ ? 8 : 1));
     }
     for (size_t i = 0; i < rows; ++i) {
       const uint64_t first = problem_.operands->row_output(row0 + i) + col0;
-      for (size_t j = 0; j < columns; ++j) finish(sums_[i * kTileColumns + j], first + j, status);
+      for (size_t j = 0; j < columns; ++j) finish(i, j, first + j, status);
     }
   }
 
  private:
-  void add(Sum& sum, size_t i, size_t j, size_t length) const {
-    size_t k = 0;
-    if (!a_.special[i] && !b_.special[j] && kFp32.is_finite(sum.acc)) {
-      const TensorCoreTerm* const a = a_.row_terms(i);
-      const TensorCoreTerm* const b = b_.row_terms(j);
-      switch (core_.group) {
-        case 4: k = groups<4>(a, b, length, sum); break;
-        case 8: k = groups<8>(a, b, length, sum); break;
-        default: k = groups<16>(a, b, length, sum); break;
+  /// The terms of B as vectors take them; false where some are infinite or NaN.
+  bool lay_out_b() {
+    bool special = false;
+    for (size_t k = 0; k < filled_; ++k)
+      for (size_t j = 0; j < kTileColumns; ++j) {
+        const size_t at = k * kTileColumns + j;
+        const bool exists = k < length_ && j < columns_;
+        const uint32_t code = exists ? __builtin_bit_cast(uint32_t, buffers_.b_values[at]) : 0;
+        const TensorCoreTerm term = tensor_core_term(core_.operand, code);
+        special |= Panel::is_special(code);
+        buffers_.significands[at] = term.significand;
+        buffers_.exponents[at] = term.exponent;
       }
+    return !special;
+  }
+
+  /// All columns of a row at once; false, and nothing is changed, where they are to be added one by one.
+  bool add_row(size_t i) {
+    if (!b_serves_ || buffers_.a.special[i]) return false;
+    alignas(64) uint32_t sums[kTileColumns];
+    bool finite = true;
+    for (size_t j = 0; j < kTileColumns; ++j) {
+      sums[j] = acc_[i][j];
+      finite &= !Panel::is_special(sums[j]);
     }
-    while (k < length) {  // special values, and everything after an overflow
+    const int up = core_.fraction_bits - 2 * core_.operand.mantissa_bits();
+    if (!finite || !vectors_.add({buffers_.a.row_terms(i), buffers_.significands, buffers_.exponents, filled_,
+                                  core_.group, core_.fraction_bits, up, sums}))
+      return false;
+    std::memcpy(acc_[i], sums, sizeof sums);
+    return true;
+  }
+
+  void take_b_apart() {
+    for (size_t k = 0; k < length_; ++k)
+      for (size_t j = 0; j < columns_; ++j)
+        buffers_.b.values[j * Panel::kStride + k] = buffers_.b_values[k * kTileColumns + j];
+    buffers_.b.take_apart(core_.operand, columns_, length_, length_);
+    b_is_apart_ = true;
+  }
+
+  void add(size_t i, size_t j) {
+    if (!b_is_apart_) take_b_apart();
+    uint32_t& acc = acc_[i][j];
+    size_t k = 0;
+    if (!buffers_.a.special[i] && !buffers_.b.special[j] && kFp32.is_finite(acc)) {
+      const TensorCoreTerm* const a = buffers_.a.row_terms(i);
+      const TensorCoreTerm* const b = buffers_.b.row_terms(j);
+      switch (core_.group) {
+        case 4: k = groups<4>(a, b, acc); break;
+        case 8: k = groups<8>(a, b, acc); break;
+        default: k = groups<16>(a, b, acc); break;
+      }
+      if (!kFp32.is_finite(acc)) flags_[i][j] = static_cast<uint8_t>(flags_[i][j] | (kOverflow & inner_.wide.flags));
+    }
+    while (k < length_) {  // special values, and everything after an overflow
       FusedGroup group;
-      for (; k < length && group.count() < core_.group; ++k)
-        group.add(core_, __builtin_bit_cast(uint32_t, a_.row(i)[k]), __builtin_bit_cast(uint32_t, b_.row(j)[k]));
-      take(sum, group.round(core_, sum.acc, inner_));
+      for (; k < length_ && group.count() < core_.group; ++k)
+        group.add(core_, __builtin_bit_cast(uint32_t, buffers_.a.row(i)[k]),
+                  __builtin_bit_cast(uint32_t, buffers_.b.row(j)[k]));
+      take(i, j, group.round(core_, acc, inner_));
     }
   }
 
   /// Adds groups of finite products until the sum overflows; how many products it has added.
   template <int kGroup>
-  size_t groups(const TensorCoreTerm* a, const TensorCoreTerm* b, size_t length, Sum& sum) const {
-    const TensorCore core{core_.operand, core_.fraction_bits, kGroup, TensorCoreResult::kSingle};
-    uint32_t acc = sum.acc;
+  size_t groups(const TensorCoreTerm* a, const TensorCoreTerm* b, uint32_t& sum) const {
+    const TensorCore core{core_.operand, core_.fraction_bits, kGroup, core_.result};
+    uint32_t acc = sum;
     size_t k = 0;
     int32_t p[kGroup], e[kGroup];
-    while (k < length && kFp32.is_finite(acc)) {
+    while (k < length_ && kFp32.is_finite(acc)) {
       const auto add_group = [&](auto count) {
         for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
           p[i] = a[k + i].significand * b[k + i].significand;
@@ -138,35 +212,34 @@ class Tile {
         acc = fused_sum(core, p, e, count, acc);
         k += static_cast<size_t>(count);
       };
-      if (length - k >= size_t{kGroup})
+      if (length_ - k >= size_t{kGroup})
         add_group(std::integral_constant<int, kGroup>{});  // a length that the compiler knows
       else
-        add_group(static_cast<int>(length - k));
+        add_group(static_cast<int>(length_ - k));
     }
-    sum.acc = acc;
-    if (!kFp32.is_finite(acc)) sum.flags = static_cast<uint8_t>(sum.flags | (kOverflow & inner_.wide.flags));
+    sum = acc;
     return k;
   }
 
-  static void take(Sum& sum, Rounded r) {
-    sum.acc = static_cast<uint32_t>(r.code);
-    sum.flags = static_cast<uint8_t>(sum.flags | (r.flags & (kInvalid | kOverflow)));
+  void take(size_t i, size_t j, Rounded r) {
+    acc_[i][j] = static_cast<uint32_t>(r.code);
+    flags_[i][j] = static_cast<uint8_t>(flags_[i][j] | (r.flags & (kInvalid | kOverflow)));
   }
 
-  /// Ends an independent partial, as kernel::ProductChain::close_partial does.
-  void close(Sum& sum) const {
-    if (sum.any_partial) {
-      const uint32_t partial = sum.acc;
-      take(sum, fp::add(kFp32, sum.total, partial, inner_));
-    }
-    sum.total = sum.acc;
-    sum.any_partial = true;
-    sum.acc = 0;
+  /// Ends an independent partial of each output, as kernel::ProductChain::close_partial does.
+  void close(size_t rows) {
+    for (size_t i = 0; i < rows; ++i)
+      for (size_t j = 0; j < columns_; ++j) {
+        if (any_partial_) take(i, j, fp::add(kFp32, total_[i][j], acc_[i][j], inner_));
+        total_[i][j] = acc_[i][j];
+        acc_[i][j] = 0;
+      }
+    any_partial_ = true;
   }
 
-  void finish(const Sum& sum, uint64_t output, FpStatus* status) const {
+  void finish(size_t i, size_t j, uint64_t output, FpStatus* status) const {
     kernel::ProductChain chain(plan_.rules, environment_, output);
-    chain.resume(plan_.rules.independent ? sum.total : sum.acc, sum.flags);
+    chain.resume(plan_.rules.independent ? total_[i][j] : acc_[i][j], flags_[i][j]);
     const Rounded r = chain.finish();
     if (plan_.rules.output.storage_bits() > 16)
       static_cast<uint32_t*>(problem_.out)[output] = static_cast<uint32_t>(r.code);
@@ -180,9 +253,12 @@ class Tile {
   const kernel::Environment& environment_;
   TensorCore core_;
   Semantics inner_;
-  Panel a_, b_;
-  std::vector<float> b_values_;
-  Sum sums_[kTileRows * kTileColumns];
+  CoreBuffers& buffers_;
+  const TensorCoreKernels& vectors_;
+  size_t length_ = 0, filled_ = 0, columns_ = 0;  ///< of the chunk; filled_: up to whole groups
+  bool b_is_apart_ = false, b_serves_ = false, any_partial_ = false;
+  uint32_t acc_[kTileRows][kTileColumns], total_[kTileRows][kTileColumns];
+  uint8_t flags_[kTileRows][kTileColumns];
 };
 
 }  // namespace

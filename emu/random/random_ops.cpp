@@ -31,7 +31,7 @@ class RandomKernel final : public ElementKernel {
       way_ = staged(finish_, Element::kF32, format_, s, context.settings.isa);
     else if (s.wide.subnormals == Subnormals::kFlush)
       finished_.result_flush_below = 0x00800000u;
-    by_body_ = !narrow_ && s.wide.subnormals == Subnormals::kFlushToPositive;
+    by_body_ = !s.wide.usual() || (!narrow_ && s.wide.subnormals == Subnormals::kFlushToPositive);
     possible_ = possible_flags(s, format_);
     draws_ = s.draws(format_);
     grain_ = 8 * 1024;

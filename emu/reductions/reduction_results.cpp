@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "emu/bulk/dispatch.h"
+#include "emu/bulk/unusual.h"
 #include "softamp/kernel/reductions.h"
 
 namespace softamp::emu {
@@ -24,6 +25,7 @@ bool result_starts_line(const void* p) { return reinterpret_cast<uintptr_t>(p) %
 Load load_of(DType type, const Semantics& s) {
   const bool flushing = s.wide.subnormals != Subnormals::kKeep;
   if (s.wide.infinity != InfinityResult::kKeep || s.wide.subnormals == Subnormals::kFlushToPositive) return Load::kNone;
+  if (!s.wide.usual()) return Load::kNone;
   switch (type) {
     case DType::kFloat32:
       if (s.wide_operands_flushed && s.operand_flush_sign != FlushSign::kSame) return Load::kNone;
@@ -51,6 +53,7 @@ Results::Results(DType to, uint64_t elements, const EngineSettings& settings) : 
     by_body_ = load_of(to, s) == Load::kNone;
     return;
   }
+  by_body_ = !only_bits_lie_elsewhere(s.narrow);
   kernel_ = choose(kernels_of(settings.isa), plan_, Element::kF32, Element::kU16);
   possible_ = static_cast<uint8_t>(plan_.on_inexact | plan_.on_underflow | plan_.on_overflow | plan_.on_infinity);
 }

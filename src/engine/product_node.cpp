@@ -24,7 +24,7 @@ Schedule Schedule::plain(size_t k, size_t block, bool batch_sum) {
 bool needs_body(const kernel::ProductRules& r, const Semantics& s) {
   const RoundingPolicy &w = s.wide, &n = s.narrow;
   if (is_tensor_core(r.accumulator)) return true;
-  if (r.inner == AmpInner::kExactDot4 || r.flush_inner || !s.usual()) return true;
+  if (r.inner == AmpInner::kExactDot4 || r.flush_inner || !w.usual() || !n.usual()) return true;
   if (w.overflow != Overflow::kInfinity || w.overflow_rule != OverflowRule::kAfterRounding) return true;
   if (w.infinity != InfinityResult::kKeep || w.nan == NanPattern::kPropagate) return true;
   const bool halves = r.partials == kernel::PartialsType::kHalf || r.round_partials;

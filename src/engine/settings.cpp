@@ -63,10 +63,8 @@ EngineSettings settings_of(const ExecutorOptions& o) {
   settings.environment.random = {o.seed, o.random == RandomEngine::kPhilox7 ? 7 : 10, o.replica};
   settings.threads = o.threads;
   settings.isa = o.isa;
-  // Bits in the device's order are drawn beforehand and read element by element; and only the bodies support policies
-  // that are not usual.
-  settings.reference =
-      o.reference || o.random == RandomEngine::kXoroshiro128aox || !settings.environment.semantics.usual();
+  // Bits in the device's order are drawn beforehand and read element by element.
+  settings.reference = o.reference || o.random == RandomEngine::kXoroshiro128aox;
   settings.matmuls = products_of(o, o.config.matmuls.poplar_options, "matmuls");
   settings.convolutions = products_of(o, o.config.convolutions.poplar_options, "convolutions");
   check_accumulator(o, settings);

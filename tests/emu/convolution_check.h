@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "emu/op_kernel.h"
+#include "softamp/numerics/chips.h"
 #include "src/graph/node_check.h"
 #include "tests/emu/bulk_check.h"
 
@@ -159,9 +160,11 @@ inline void fill(Codes& c, Mixer& mix, TensorData data) {
   }
 }
 
-/// Presets: to nearest, nanoo, stochastic by 13 and 16 bits, stochastic with nanoo, IEEE.
-constexpr int kSemantics = 6;
+/// Presets: to nearest, nanoo, stochastic by 13 and 16 bits, stochastic with nanoo, IEEE, other chips.
+constexpr int kSemantics = 8;
 inline Semantics semantics_of(int which) {
+  if (which == 6) return chip_semantics(Chip::kIntelXe, kFp16);
+  if (which == 7) return chip_semantics(Chip::kTenstorrentWh, kBf16);
   FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
   IpuSwitches w;
   b.nanoo = which == 1 || which == 4;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "emu/op_kernel.h"
+#include "softamp/numerics/chips.h"
 #include "tests/emu/bulk_check.h"
 
 namespace softamp::test {
@@ -100,6 +101,9 @@ inline std::vector<Named> unusual_policies() {
   w.nan_pattern = NanPattern::kAllOnes;
   w.pole_flag = PoleFlag::kInvalid;
   all.push_back({"ipu infinities are NaN", Semantics::ipu(FloatingPointBehaviour::all_off(), w)});
+  all.push_back({"Intel fp16", chip_semantics(Chip::kIntelXe, kFp16)});
+  all.push_back({"Tenstorrent bf16", chip_semantics(Chip::kTenstorrentWh, kBf16)});
+  all.push_back({"Tenstorrent tf32", chip_semantics(Chip::kTenstorrentWh, kTf32)});
   return all;
 }
 

@@ -138,6 +138,7 @@ inline void draw_policy(ProductCase& c, Mixer& mix) {
   const int bits[] = {1, 2, 7, 11, 12, 13, 14, 15, 16, 17, 24, 31, 32};
   p.random_bits = bits[mix() % 13];
   p.variant = static_cast<StochasticVariant>(mix() % 4);
+  p.alignment = static_cast<RandomAlignment>(mix() % 2);
   p.overflow = static_cast<Overflow>(mix() % 3);
   p.overflow_rule = static_cast<OverflowRule>(mix() % 4);
   p.infinity = static_cast<InfinityResult>(mix() % 3);
@@ -185,6 +186,11 @@ struct ProductExpectation {
     environment.random = c.random;
     environment.step = 5;
     environment.operation = 77;
+    compute(c);
+  }
+  /// `codes` and `status` of `a` and `b`.
+  void compute(const ProductCase& c) {
+    status = {};
     for (size_t i = 0; i < c.m; ++i)
       for (size_t j = 0; j < c.n; ++j) {
         const uint64_t output = c.first_output + i * c.n + j;

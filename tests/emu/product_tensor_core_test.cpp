@@ -95,12 +95,40 @@ TEST(ProductTensorCore, EngineAgreesWithTheChain) {
     const ProductCase c = random_tensor_core_product(mix, number);
     const ProductExpectation e(c);
     ASSERT_EQ(emu::ProductPlan(c.rules, c.semantics).way, emu::ProductPlan::Way::kTensorCore);
-    for (const int threads : {1, 3})
-      if (!check_product(c, e, InstructionSet::kAuto, threads, threads == 1)) {
-        FAIL() << text_of(c);
-      }
+    for (const InstructionSet isa : usable_sets())
+      for (const int threads : {1, 3})
+        if (!check_product(c, e, isa, threads, threads == 1)) {
+          FAIL() << text_of(c);
+        }
     if (number % 10 == 0 && !check_product(c, e, InstructionSet::kAuto, 1, true, true)) FAIL() << text_of(c);
   }
+}
+
+/// Sixteen products of nearly 4 do not fit a vector's lane together; sums near fp32's greatest number, and results
+/// below its least normal one.
+TEST(ProductTensorCore, SumsAtTheEdgesOfALane) {
+  for (const FloatFormat& format : {kFp16, kBf16, kFp32})
+    for (const int sign : {1, -1})
+      for (const double each :
+           {1.9990234375, 0x1.fcp0, 0x1.fep63, 0x1.fep60, 0x1.81p-64, 0x1.81p-70, 0x1.81p-80, 0.0}) {
+        if (format == kFp16 && (each > 2 || (each < 1 && each != 0))) continue;
+        ProductCase c;
+        c.rules.accumulator = Accumulator::kTensorCoreHopper;
+        c.rules.a = c.rules.b = format;
+        c.rules.output = kFp32;
+        c.m = 3, c.n = 37, c.k = 37;
+        ProductExpectation e(c);
+        for (size_t i = 0; i < c.m * c.k; ++i) e.a.set(i, static_cast<uint32_t>(fp::from_double(format, sign * each)));
+        for (size_t i = 0; i < c.k * c.n; ++i)  // column 5 alternates, column 6 has a special value
+          e.b.set(i, i == 6 ? static_cast<uint32_t>(format.infinity_code())
+                            : static_cast<uint32_t>(fp::from_double(format, i % 37 == 5 && i / 37 % 2 ? -each : each)));
+        for (const bool special : {true, false}) {
+          if (!special) e.b.set(6, 0);
+          e.compute(c);
+          for (const InstructionSet isa : usable_sets())
+            ASSERT_TRUE(check_product(c, e, isa, 1)) << text_of(c) << " each " << sign * each << " special " << special;
+        }
+      }
 }
 
 /// Operands as the preset takes them: what it flushes is no term.

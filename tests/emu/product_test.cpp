@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "softamp/numerics/chips.h"
 #include "tests/emu/product_check.h"
 
 namespace softamp::test {
@@ -27,6 +28,7 @@ ProductCase random_product(Mixer& mix, uint64_t number) {
   c.rules.a = c.rules.b = formats[mix() % 5];
   if (mix() % 8 == 0) c.rules.b = formats[mix() % 5];
   draw_partials(c, mix);
+  if (number % 8 == 5) c.semantics = chip_semantics(Chip::kIntelXe, kFp16);
   return c;
 }
 

@@ -9,6 +9,7 @@
 
 #include "emu/op_kernel.h"
 #include "softamp/graph/graph.h"
+#include "softamp/numerics/chips.h"
 #include "tests/emu/bulk_check.h"
 
 namespace softamp::test {
@@ -84,6 +85,8 @@ inline const std::vector<NamedSemantics>& presets() {
       {"ipu esr", Semantics::ipu(esr)},
       {"ipu nanoo", Semantics::ipu(nanoo)},
       {"ipu odd switches", Semantics::ipu(FloatingPointBehaviour::all_off(), odd)},
+      {"Intel fp16", chip_semantics(Chip::kIntelXe, kFp16)},
+      {"Tenstorrent bf16", chip_semantics(Chip::kTenstorrentWh, kBf16)},
   };
   return kPresets;
 }

@@ -1,6 +1,6 @@
-// Reductions, softmax and normalisations against memcpy of as many bytes: each tensor that an operation reads or
-// writes counted once (issue 3: norms at least 0.6, softmax 0.3 on tensors past the cache, two threads).
-// Commands and results: RESULTS.md.
+// Reductions, softmax, normalisations and depthwise convolutions against memcpy of as many bytes: each tensor that an
+// operation reads or writes counted once (norms at least 0.6, softmax 0.3 on tensors past the cache, two
+// threads). Commands and results: RESULTS.md.
 #include <cstdio>
 #include <memory>
 
@@ -107,6 +107,13 @@ void register_all() {
     const Shape rows{64 << 10, 1024}, images{64, 128, 128, 64}, c{64}, wide{1024}, none{0}, classes{64 << 10, 1000},
         samples{16, 128, 128, 64}, of_rows{64 << 10}, groups{16, 8};
     using Ints = std::vector<int64_t>;
+    const Shape filter{3, 3, 64, 1};
+    const Attributes same = {{"strides", Ints{1, 1, 1, 1}}, {"padding", std::string("SAME")}};
+    const auto with_sizes = [&](const char* name, const Shape& s) {
+      Attributes a = same;
+      a[name] = Ints(s.begin(), s.end());
+      return a;
+    };
     const std::vector<Job> jobs = {
         {"Sum rows" + type, "Sum", {{"axes", Ints{1}}}, {{t, rows}}},
         {"Sum columns" + type, "Sum", {{"axes", Ints{0}}}, {{t, rows}}},
@@ -158,6 +165,15 @@ void register_all() {
          {{"groups", int64_t{8}}},
          {{t, samples}, {t, samples}, {kFloat, c}, {kFloat, groups}, {kFloat, groups}},
          0.6},
+        {"Depthwise 3x3" + type, "DepthwiseConv2dNative", same, {{t, images}, {t, filter}}},
+        {"Depthwise 3x3 input gradient" + type,
+         "DepthwiseConv2dNativeBackpropInput",
+         with_sizes("input_sizes", images),
+         {{t, filter}, {t, images}}},
+        {"Depthwise 3x3 filter gradient" + type,
+         "DepthwiseConv2dNativeBackpropFilter",
+         with_sizes("filter_sizes", filter),
+         {{t, images}, {t, images}}},
     };
     for (const Job& j : jobs)
       for (const auto isa : {bulk::InstructionSet::kAuto, bulk::InstructionSet::kAvx2}) against_memcpy(j, 2, isa);

@@ -56,6 +56,8 @@ class CastKernel final : public ElementKernel {
     } else if (source_ == DType::kBool) {
       step_ = to_.number == Number::kInt32 ? Step::kMove : Step::kChoose;
       first_ = table.move(LaneMove::kBoolToInt32);
+      // The body rounds 1 without random bits, which an unusual policy may move.
+      if (to_.number == Number::kFloat && !s.rounding(to_.format).usual()) step_ = Step::kBody;
       prepare_choice(table);
     } else if (target_ == DType::kBool) {
       plan_truth(table, isa);

@@ -58,6 +58,7 @@ uint64_t chunk_size(const RunningSumSetup& s) {
   constexpr uint64_t kLeast = 256, kMost = 4096, kPerThread = 4;
   if (s.engine == RandomEngine::kXoroshiro128aox) return s.replicas;  // its numbers come in sequence
   const uint64_t threads = static_cast<uint64_t>(tbb::this_task_arena::max_concurrency());
+  if (threads == 1) return std::min(kMost, s.replicas);
   const uint64_t fair = (s.replicas / (threads * kPerThread) + 63) / 64 * 64;
   return std::clamp(fair, kLeast, kMost);
 }

@@ -109,7 +109,10 @@ class Lanes {
   static void mark(const uint16_t* __restrict before, const uint16_t* __restrict after, int16_t* __restrict change,
                    size_t count, int16_t number) {
     for (size_t g = 0; g < count; g += kGroup)
-      for (size_t i = 0; i < kGroup; ++i) change[g + i] = before[g + i] != after[g + i] ? number : change[g + i];
+      for (size_t i = 0; i < kGroup; ++i) {
+        const int16_t now = before[g + i] != after[g + i] ? number : int16_t{0};
+        change[g + i] = change[g + i] > now ? change[g + i] : now;  // numbers ascend
+      }
   }
   void note_changes(uint64_t epoch_start) {
     for (size_t i = 0; i < chunk_.codes.size(); ++i)

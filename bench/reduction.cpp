@@ -165,15 +165,15 @@ void register_all() {
          {{"groups", int64_t{8}}},
          {{t, samples}, {t, samples}, {kFloat, c}, {kFloat, groups}, {kFloat, groups}},
          0.6},
-        {"Depthwise 3x3" + type, "DepthwiseConv2dNative", same, {{t, images}, {t, filter}}},
+        {"Depthwise 3x3" + type, "DepthwiseConv2dNative", same, {{t, samples}, {t, filter}}},
         {"Depthwise 3x3 input gradient" + type,
          "DepthwiseConv2dNativeBackpropInput",
-         with_sizes("input_sizes", images),
-         {{t, filter}, {t, images}}},
+         with_sizes("input_sizes", samples),
+         {{t, filter}, {t, samples}}},
         {"Depthwise 3x3 filter gradient" + type,
          "DepthwiseConv2dNativeBackpropFilter",
          with_sizes("filter_sizes", filter),
-         {{t, images}, {t, images}}},
+         {{t, samples}, {t, samples}}},
     };
     for (const Job& j : jobs)
       for (const auto isa : {bulk::InstructionSet::kAuto, bulk::InstructionSet::kAvx2}) against_memcpy(j, 2, isa);

@@ -110,7 +110,7 @@ TEST(ProductTensorCore, SumsAtTheEdgesOfALane) {
   for (const FloatFormat& format : {kFp16, kBf16, kFp32})
     for (const int sign : {1, -1})
       for (const double each :
-           {1.9990234375, 0x1.fcp0, 0x1.fep63, 0x1.fep60, 0x1.81p-64, 0x1.81p-70, 0x1.81p-80, 0.0}) {
+           {1.9990234375, 0x1.fcp0, 0x1.fep63, 0x1.fep60, 0x1.81p-64, 0x1.81p-70, 0x1p-75, 0x1.81p-80, 0.0}) {
         if (format == kFp16 && (each > 2 || (each < 1 && each != 0))) continue;
         ProductCase c;
         c.rules.accumulator = Accumulator::kTensorCoreHopper;
@@ -118,7 +118,13 @@ TEST(ProductTensorCore, SumsAtTheEdgesOfALane) {
         c.rules.output = kFp32;
         c.m = 3, c.n = 37, c.k = 37;
         ProductExpectation e(c);
-        for (size_t i = 0; i < c.m * c.k; ++i) e.a.set(i, static_cast<uint32_t>(fp::from_double(format, sign * each)));
+        // Row 1 has an accumulator of about 2 before a group of large products; row 2 has one product.
+        for (size_t i = 0; i < c.m * c.k; ++i) {
+          const size_t row = i / c.k, k = i % c.k;
+          const bool nothing = k > 0 && ((row == 1 && k < 16) || row == 2);
+          const double first = row == 1 && k == 0 && each > 1 && each < 2 ? 1 : each;
+          e.a.set(i, static_cast<uint32_t>(fp::from_double(format, nothing ? 0 : sign * first)));
+        }
         for (size_t i = 0; i < c.k * c.n; ++i)  // column 5 alternates, column 6 has a special value
           e.b.set(i, i == 6 ? static_cast<uint32_t>(format.infinity_code())
                             : static_cast<uint32_t>(fp::from_double(format, i % 37 == 5 && i / 37 % 2 ? -each : each)));

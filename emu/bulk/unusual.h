@@ -1,6 +1,7 @@
 // Which policies the vectors of families support beyond those that are usual (RoundingPolicy::usual): other chips'.
 #pragma once
 
+#include "softamp/numerics/format.h"
 #include "softamp/numerics/rounding.h"
 
 namespace softamp::emu {

@@ -2,11 +2,12 @@
 // product of 1024 x 1024 x 1024 under the same partials: rates of multiply-adds that convolutions make, skipped taps
 // not counted. Every round runs the matrix product and all layers in turn; medians of the rounds' ratios are reported.
 //
-//   bench_convolution [rounds, default 15] [threads, default 2]
+//   bench_convolution [rounds, default 15] [threads, default 2]; SOFTAMP_BENCH_ISA=NAME
 #include <cstdlib>
 #include <map>
 #include <memory>
 
+#include "bench/chosen_set.h"
 #include "bench/measure.h"
 #include "emu/convolutions/convolution.h"
 #include "emu/op_kernel.h"
@@ -119,6 +120,7 @@ std::vector<double> measure(bool half, bool stochastic, int rounds, int threads)
   behaviour.esr = stochastic;
   settings.environment.semantics = Semantics::ipu(behaviour);
   settings.threads = threads;
+  settings.isa = bench::chosen_set();
   settings.matmuls.half_partials = settings.convolutions.half_partials = half;
   settings.matmuls.half_between_blocks = settings.convolutions.half_between_blocks = half;
   const TensorType square{DType::kFloat16, Shape{1024, 1024}};

@@ -6,12 +6,13 @@
 // medians of the rounds. The data are generated images of the networks' sizes, batches of 32. Commands and results:
 // RESULTS.md.
 //
-//   bench_training [--benchmark_filter=...]; SOFTAMP_BENCH_THREADS=N [=2]
+//   bench_training [--benchmark_filter=...]; SOFTAMP_BENCH_THREADS=N [=2], SOFTAMP_BENCH_ISA=NAME
 #include <map>
 #include <memory>
 #include <numeric>
 #include <set>
 
+#include "bench/chosen_set.h"
 #include "bench/measure.h"
 #include "softamp/data/images.h"
 #include "softamp/graph/operation.h"
@@ -81,6 +82,7 @@ class Training {
     options.loss_in_float32 = s.loss_in_float32;
     TrainerOptions trainer = s.trainer_options();
     trainer.executor.timings = timings;
+    trainer.executor.isa = chosen_set();
     executor = trainer.executor;
     images_ = generated_images(height, width, channels, kImages, 1).train;
     dtype_ = options.precision.compute;

@@ -1,9 +1,11 @@
 // The kernels of convolutions: scratch, tasks, and the reference.
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "emu/convolutions/convolution_direct.h"
 #include "emu/convolutions/convolution_operands.h"
+#include "emu/convolutions/convolution_taps.h"
 #include "emu/parallel.h"
 #include "emu/stop_check.h"
 
@@ -39,15 +41,25 @@ class Convolution : public OpKernel {
   bool serial() const { return settings_.reference || products_ < kSerialWork; }
   int threads() const { return serial() ? 1 : settings_.threads; }
 
-  /// Operand `i` as fp32, in `to`, followed by zeros.
-  const float* widened(const OpCall& call, size_t i, float* to) const {
+  /// Operand `i` as fp32: the tensor itself, if it is that, and nothing is read `beyond` its end; else in `to`,
+  /// followed by zeros.
+  const float* widened(const OpCall& call, size_t i, bool beyond, float* to) const {
+    const FloatFormat& format = rules_.product.a;
+    const size_t width = rules_.product.output.storage_bits() / 8, grain = serial() ? elements_[i] : 32768;
+    const auto at = [&](size_t begin) { return static_cast<const char*>(call.in[i]) + begin * width; };
+    if (!beyond) {
+      std::atomic<bool> in_place{true};
+      auto look = [&](size_t begin, size_t end, size_t) {
+        if (!are_operands(plan_, format, at(begin), end - begin)) in_place = false;
+      };
+      if (format == kFp32) parallel_ranges(elements_[i], grain, 64, threads(), look);
+      if (format == kFp32 && in_place) return static_cast<const float*>(call.in[i]);
+    }
     std::fill_n(to + elements_[i], padded(elements_[i]) - elements_[i], 0.0f);
-    const size_t width = rules_.product.output.storage_bits() / 8;
     auto body = [&](size_t begin, size_t end, size_t) {
-      widen_operands(plan_, rules_.product.a, static_cast<const char*>(call.in[i]) + begin * width, end - begin,
-                     to + begin);
+      widen_operands(plan_, format, at(begin), end - begin, to + begin);
     };
-    parallel_ranges(elements_[i], serial() ? elements_[i] : 32768, 64, threads(), body);
+    parallel_ranges(elements_[i], grain, 64, threads(), body);
     return to;
   }
   void store(const OpCall& call, uint64_t index, const Rounded& r) const {
@@ -110,8 +122,8 @@ class WindowConvolution final : public Convolution {
       free += floats;
       return taken;
     };
-    const float* const first = widened(call, 0, take(padded(elements_[0])));
-    const float* const second = widened(call, 1, take(padded(elements_[1])));
+    const float* const first = widened(call, 0, false, take(padded(elements_[0])));
+    const float* const second = widened(call, 1, false, take(padded(elements_[1])));
     const float* const image = gradient_ ? second : first;
     const float* const filter = gradient_ ? turned(first, take(padded(elements_[0]))) : second;
     const float* const by_channels = tiles_ ? laid_out(image, take(lay().size(image_channels_))) : nullptr;
@@ -214,7 +226,9 @@ class WindowConvolution final : public Convolution {
 class FilterGradient final : public Convolution {
  public:
   FilterGradient(const OpContext& c, bool depthwise)
-      : Convolution(c, ConvolutionKind::kFilterGradient, depthwise), columns_(static_cast<size_t>(g_.out_channels)) {
+      : Convolution(c, ConvolutionKind::kFilterGradient, depthwise),
+        columns_(static_cast<size_t>(g_.out_channels)),
+        tap_rows_(plan_, g_) {
     for (int64_t kh = 0; kh < g_.h.kernel; ++kh)
       for (int64_t kw = 0; kw < g_.w.kernel; ++kw) {
         const TapPlaces p = tap_places(g_, kh, kw);
@@ -224,6 +238,7 @@ class FilterGradient final : public Convolution {
     const size_t rows = static_cast<size_t>(g_.in_channels);
     products_ *= rows * columns_ * static_cast<size_t>(g_.groups);
     tile_ = direct_tile_of_rows(plan_, rows, columns_);
+    beyond_ = tap_rows_.serves() || (tile_ && (rows % tile_->kernels.mr != 0 || columns_ % tile_->kernels.nr != 0));
     const size_t wanted = kTasks / std::max<size_t>(taps_.size() * static_cast<size_t>(g_.groups), 1);
     const size_t step = tile_ ? tile_->kernels.mr : 12;
     const size_t parts = serial() ? 1 : std::clamp<size_t>(wanted, 1, std::max<size_t>(rows / step, 1));
@@ -241,8 +256,9 @@ class FilterGradient final : public Convolution {
   void run(const OpCall& call) const override {
     if (settings_.reference) return reference(call);
     float* const scratch = static_cast<float*>(call.scratch);
-    const float* const image = widened(call, 0, scratch);
-    const float* const gradient = widened(call, 1, scratch + padded(elements_[0]));
+    const float* const image = widened(call, 0, beyond_, scratch);
+    const float* const gradient = widened(call, 1, beyond_, scratch + padded(elements_[0]));
+    if (tap_rows_.serves() && run_tap_rows(call, image, gradient)) return;
     // Direct tiles go through the tensors together: one group of them per thread.
     const size_t workers = threads() > 0 ? static_cast<size_t>(threads()) : std::thread::hardware_concurrency();
     const size_t grain = serial() ? tasks_.size() : tile_ ? std::max<size_t>(tasks_.size() / workers, 1) : 1;
@@ -277,6 +293,17 @@ class FilterGradient final : public Convolution {
     size_t row0, rows;
   };
 
+  /// False if flags are asked for, and not all results are finite.
+  bool run_tap_rows(const OpCall& call, const float* image, const float* gradient) const {
+    std::atomic<bool> finite{true};
+    auto body = [&](size_t begin, size_t end, size_t) {
+      for (size_t t = begin; t < end; ++t)
+        if (!tap_rows_.run(t, image, gradient, static_cast<uint32_t*>(call.out[0]), call.stop)) finite = false;
+    };
+    parallel_ranges(tap_rows_.tiles(), serial() ? tap_rows_.tiles() : 1, 1, threads(), body);
+    return finite || !call.status;
+  }
+
   void reference(const OpCall& call) const {
     StopCheck check(call.stop);
     const auto nanoseconds = static_cast<uint64_t>(g_.batch * g_.h.output * g_.w.output) * StopCheck::kBody;
@@ -294,7 +321,9 @@ class FilterGradient final : public Convolution {
   }
 
   size_t columns_;
+  TapRows tap_rows_;
   const DirectTile* tile_ = nullptr;
+  bool beyond_;  ///< tiles read floats beyond the tensors
   std::vector<Tap> taps_;
   std::vector<Task> tasks_;
 };

@@ -26,41 +26,40 @@ size_t ceil_div(size_t n, size_t d) { return (n + d - 1) / d; }
 /// The plan with the tile size of `tile`.
 ProductPlan with_tile(ProductPlan plan, const DirectTile& tile) {
   plan.kernels = &tile.kernels;
+  plan.carries_result = plan.carries_result && tile.kernels.result;
   return plan;
 }
 
-/// Whether direct tiles support the plan: float partials, or halves to nearest, without a rounding of batch partials.
-bool direct_serves([[maybe_unused]] const ProductPlan& plan) {
-#if defined(SOFTAMP_HAS_AVX512)
+/// Direct tiles that support the plan: float partials, or halves to nearest, without a rounding of batch partials.
+std::span<const DirectTile> tiles_for(const ProductPlan& plan, [[maybe_unused]] size_t columns) {
   using Way = ProductPlan::Way;
   const bool rounds_partials = plan.rules.round_partials && plan.rules.partials == kernel::PartialsType::kFloat;
-  const KernelTable* const table = plan.kernels->table;
+  if (plan.way != Way::kNearest && (plan.way != Way::kFloat || rounds_partials)) return {};
+  [[maybe_unused]] const KernelTable* const table = plan.kernels->table;
+#if defined(SOFTAMP_HAS_AVX2)
+  if (table == &kAvx2Kernels) return direct_tiles_avx2(columns);
+#endif
 #if defined(SOFTAMP_HAS_AVX512FP16)
-  const bool avx512 = table == &kAvx512Kernels || table == &kAvx512Fp16Kernels;
-#else
-  const bool avx512 = table == &kAvx512Kernels;
+  if (table == &kAvx512Fp16Kernels) return direct_tiles_avx512(*plan.kernels, columns);
 #endif
-  return avx512 && (plan.way == Way::kNearest || (plan.way == Way::kFloat && !rounds_partials));
-#else
-  return false;
+#if defined(SOFTAMP_HAS_AVX512)
+  if (table == &kAvx512Kernels) return direct_tiles_avx512(*plan.kernels, columns);
 #endif
+  return {};
 }
 
 /// The tile that covers `rows` rows with the least padding; among equal ones the largest.
 template <class Serves>
-const DirectTile* best_tile(const ProductPlan& plan, size_t rows, size_t columns,
-                            [[maybe_unused]] const Serves& slots_of) {
+const DirectTile* best_tile(const ProductPlan& plan, size_t rows, size_t columns, const Serves& slots_of) {
   const DirectTile* best = nullptr;
-  if (rows == 0 || columns == 0 || !direct_serves(plan)) return best;
-#if defined(SOFTAMP_HAS_AVX512)
+  if (rows == 0 || columns == 0) return best;
   size_t least = 0;
-  for (const DirectTile& t : direct_tiles(*plan.kernels, columns <= 16)) {
+  for (const DirectTile& t : tiles_for(plan, columns)) {
     const size_t slots = slots_of(t);
     if (slots == 0 || (best && (slots > least || (slots == least && t.kernels.mr <= best->kernels.mr)))) continue;
     best = &t;
     least = slots;
   }
-#endif
   return best;
 }
 

@@ -1,4 +1,5 @@
-// Products of convolutions without packing: tiles that read their operands in place, for AVX-512.
+// Products of convolutions without packing: tiles that read their operands in place, for AVX2 and
+// AVX-512.
 //
 // In a layout by channels (ByChannels), the elements read by neighbouring places are consecutive for every k; in NHWC,
 // the channels of one place are. So column k of a tile's A is `rows` consecutive floats at an offset that depends only
@@ -23,11 +24,17 @@ struct DirectTile {
   /// or met a value that is not finite.
   bool (*multiply)(const float* const* a, const int64_t* a_offsets, const float* b, const int64_t* b_offsets,
                    const Segment* segments, size_t count, float* acc);
+  /// One product for each of the rows whose bits are set in `rows`: row i of A is a[i].
+  void (*step)(const float* a, uint32_t rows, const float* b, float* acc);
 };
 
 #if defined(SOFTAMP_HAS_AVX512)
-/// Tiles of 16 (narrow) or 32 columns, for plans with the AVX-512 kernels `of`.
-std::span<const DirectTile> direct_tiles(const ProductKernels& of, bool narrow);
+/// Tiles of 16 or 32 columns, as suits `columns`, for plans with the AVX-512 kernels `of`.
+std::span<const DirectTile> direct_tiles_avx512(const ProductKernels& of, size_t columns);
+#endif
+#if defined(SOFTAMP_HAS_AVX2)
+/// Tiles of 8 or 16 columns.
+std::span<const DirectTile> direct_tiles_avx2(size_t columns);
 #endif
 
 /// The tile, `columns` wide, for rows in runs of `width` (tiles with two parts take two whole runs); null if none is

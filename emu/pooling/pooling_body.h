@@ -6,6 +6,7 @@
 
 #include <type_traits>
 
+#include "emu/first_lanes.h"
 #include "emu/pooling/pooling_kernels.h"
 #include "emu/simd.h"
 
@@ -31,11 +32,15 @@ struct PoolingCodes {
   }
   static SOFTAMP_LANES U32 get(const Word* from, size_t count) {
     if (count >= kPoolingLanes) return whole(from);
+    if constexpr (sizeof(Word) == 4) return load_first(from, count);
     Word part[kPoolingLanes] = {};
     __builtin_memcpy(part, from, count * sizeof(Word));
     return whole(part);
   }
   static SOFTAMP_LANES void put(Word* to, size_t count, U32 codes) {
+    if constexpr (sizeof(Word) == 4) {
+      if (count < kPoolingLanes) return store_first(to, count, codes);
+    }
     Word part[kPoolingLanes];
     Word* const whole_to = count >= kPoolingLanes ? to : part;
     if constexpr (sizeof(Word) == 4)

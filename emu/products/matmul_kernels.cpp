@@ -1,5 +1,8 @@
 // MatMul and BatchMatMulV2 on the product engine; Einsum, which is one of them between transpositions.
+#include <algorithm>
+
 #include "emu/op_kernel.h"
+#include "emu/parallel.h"
 #include "emu/products/product.h"
 #include "softamp/engine/einsum_node.h"
 #include "softamp/engine/product_node.h"
@@ -15,17 +18,14 @@ class MatMulKernel final : public OpKernel {
         plan_(node_.rules, c.settings.environment.semantics, c.settings.isa, c.settings.reference) {}
 
   void run(const OpCall& call) const override {
-    const size_t width = node_.rules.a.storage_bits() <= 16 ? 2 : 4, rows = node_.rows, columns = node_.columns;
-    for (size_t batch = 0; batch < node_.batches.size(); ++batch) {
-      const auto at = [&](const void* data, size_t matrix, size_t elements) {
-        return static_cast<const char*>(data) + matrix * elements * width;
-      };
-      const MatMulOperands operands(plan_, at(call.in[0], node_.batches[batch].a, rows * node_.k), node_.transpose_a,
-                                    at(call.in[1], node_.batches[batch].b, columns * node_.k), node_.transpose_b, rows,
-                                    columns, node_.k, batch * rows * columns);
-      run_product(plan_, {rows, columns, &node_.schedule, &operands, call.out[0]}, call.environment,
-                  {settings_.reference ? 1 : settings_.threads, call.status, call.stop});
-    }
+    const size_t batches = node_.batches.size(), products = node_.rows * node_.columns * node_.k;
+    const int threads = settings_.reference ? 1 : settings_.threads;
+    // Small matrices are shared out whole, in pieces that are worth a thread's while; large ones one after another.
+    const bool shared = batches > 1 && products < kLarge && !settings_.reference;
+    const size_t grain = shared ? std::max<size_t>(1, kPiece / std::max<size_t>(products, 1)) : batches;
+    parallel_status(batches, grain, 1, threads, call.status, [&](size_t begin, size_t end, FpStatus* status) {
+      for (size_t batch = begin; batch < end; ++batch) one(call, batch, {shared ? 1 : threads, status, call.stop});
+    });
   }
 
   std::vector<uint64_t> operands_at(const void* const* in, const kernel::Environment& environment,
@@ -35,6 +35,19 @@ class MatMulKernel final : public OpKernel {
   SiteRoundings roundings(uint32_t site) const override { return node_.roundings(site); }
 
  private:
+  static constexpr size_t kLarge = size_t{1} << 22, kPiece = size_t{1} << 20;  ///< products
+
+  void one(const OpCall& call, size_t batch, const ProductSettings& settings) const {
+    const size_t width = node_.rules.a.storage_bits() <= 16 ? 2 : 4, rows = node_.rows, columns = node_.columns;
+    const auto at = [&](const void* data, size_t matrix, size_t elements) {
+      return static_cast<const char*>(data) + matrix * elements * width;
+    };
+    const MatMulOperands operands(plan_, at(call.in[0], node_.batches[batch].a, rows * node_.k), node_.transpose_a,
+                                  at(call.in[1], node_.batches[batch].b, columns * node_.k), node_.transpose_b, rows,
+                                  columns, node_.k, batch * rows * columns);
+    run_product(plan_, {rows, columns, &node_.schedule, &operands, call.out[0]}, call.environment, settings);
+  }
+
   const EngineSettings& settings_;
   engine::MatMulNode node_;
   ProductPlan plan_;

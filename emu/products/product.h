@@ -105,6 +105,8 @@ void run_product(const ProductPlan& plan, const ProductProblem& problem, const k
 /// Widens a run of codes (kernel::widen_operand of each), by vectors; `format`
 /// fp16, bf16 or fp32. For ProductOperands.
 void widen_operands(const ProductPlan& plan, const FloatFormat& format, const void* codes, size_t count, float* to);
+/// Whether the codes are fp32 numbers that widening leaves as they are: operands can be read in place.
+bool are_operands(const ProductPlan& plan, const FloatFormat& format, const void* codes, size_t count);
 /// to[c * to_stride + r] = from[r * from_stride + c],  r < rows, c < columns;
 /// by vectors. For ProductOperands.
 void transpose(const ProductPlan& plan, const float* from, size_t rows, size_t columns, size_t from_stride, float* to,

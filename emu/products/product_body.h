@@ -4,6 +4,7 @@
 #pragma once
 
 #include "emu/bulk/round_body.h"
+#include "emu/first_lanes.h"
 #include "emu/products/product_kernels.h"
 #include "emu/products/product_odd_body.h"
 #include "emu/products/product_words_body.h"
@@ -174,6 +175,37 @@ void product_transpose(const float* from, size_t rows, size_t columns, size_t fr
         _mm512_mask_storeu_ps(out + 12 * to_stride, kept, _mm512_shuffle_f32x4(high01, high23, 0xDD));
       }
     }
+#elif defined(__AVX2__)
+  // 8 columns of up to 8 rows at a time: 4 x 4 blocks within 128-bit lanes, then lanes.
+  for (; c + 8 <= columns; c += 8)
+    for (size_t r = 0; r < rows; r += 8) {
+      const size_t count = rows - r < 8 ? rows - r : 8;
+      __m256 x[8], y[8];
+#pragma GCC unroll 8
+      for (size_t i = 0; i < 8; ++i)
+        x[i] = i < count ? _mm256_loadu_ps(from + (r + i) * from_stride + c) : _mm256_setzero_ps();
+#pragma GCC unroll 2
+      for (size_t i = 0; i < 8; i += 4) {
+        const __m256 t0 = _mm256_unpacklo_ps(x[i], x[i + 1]), t1 = _mm256_unpackhi_ps(x[i], x[i + 1]);
+        const __m256 t2 = _mm256_unpacklo_ps(x[i + 2], x[i + 3]), t3 = _mm256_unpackhi_ps(x[i + 2], x[i + 3]);
+        y[i] = _mm256_shuffle_ps(t0, t2, 0x44);
+        y[i + 1] = _mm256_shuffle_ps(t0, t2, 0xEE);
+        y[i + 2] = _mm256_shuffle_ps(t1, t3, 0x44);
+        y[i + 3] = _mm256_shuffle_ps(t1, t3, 0xEE);
+      }
+#pragma GCC unroll 4
+      for (size_t q = 0; q < 4; ++q) {
+        const __m256 column[2] = {_mm256_permute2f128_ps(y[q], y[4 + q], 0x20),
+                                  _mm256_permute2f128_ps(y[q], y[4 + q], 0x31)};
+        for (size_t half = 0; half < 2; ++half) {
+          float* const out = to + (c + q + 4 * half) * to_stride + r;
+          if (count == 8)
+            _mm256_storeu_ps(out, column[half]);
+          else
+            store_first(out, count, (U32)column[half]);
+        }
+      }
+    }
 #endif
   for (; c < columns; ++c)
     for (size_t r = 0; r < rows; ++r) to[c * to_stride + r] = from[r * from_stride + c];
@@ -198,6 +230,46 @@ bool product_widen_fp16(const uint16_t* codes, size_t count, float* to) {
   return any(nan);
 }
 
+bool product_any_subnormal(const float* numbers, size_t count) {
+  U32 subnormal = {};
+  const auto look = [&](U32 u) { subnormal |= (U32)((u & 0x7FFFFFFFu) - 1 < 0x007FFFFFu); };
+  size_t i = 0;
+  for (; i + kLanesF32 <= count; i += kLanesF32) look(load<U32>(numbers + i));
+  if (i < count) look(load_first(numbers + i, count - i));
+  return any(subnormal);
+}
+
+void product_flush_fp32(const float* from, size_t rows, size_t columns, size_t from_stride, uint32_t kept, float* to,
+                        size_t to_stride) {
+  const auto flushed = [&](U32 u) { return (u & 0x7FFFFFFFu) - 1 < 0x007FFFFFu ? u & kept : u; };
+  for (; rows > 0; --rows, from += from_stride, to += to_stride) {
+    size_t i = 0;
+    for (; i + kLanesF32 <= columns; i += kLanesF32) store(to + i, flushed(load<U32>(from + i)));
+    if (i < columns) store_first(to + i, columns - i, flushed(load_first(from + i, columns - i)));
+  }
+}
+
+/// NaNs as the policy's pattern, subnormals as it keeps them.
+void product_store_wide(const ProductPlan& plan, const ProductTile& tile, size_t nr, const float* results,
+                        uint32_t* out) {
+  const RoundingPolicy& p = plan.semantics.wide;
+  const U32 nan = splat<U32>(static_cast<uint32_t>(nan_code(kFp32, p.nan)));
+  const U32 least = splat<U32>(p.subnormals == Subnormals::kKeep ? 0 : 0x00800000u);
+  const U32 kept = splat<U32>(p.subnormals == Subnormals::kFlush ? 0x80000000u : 0u);
+  for (size_t i = 0; i < tile.rows; ++i)
+    for (size_t j = 0; j < tile.columns; j += kLanesF32) {
+      U32 u = load<U32>(results + i * nr + j);
+      const U32 magnitude = u & 0x7FFFFFFFu;
+      u = (magnitude < least) & (magnitude != 0) ? u & kept : u;
+      u = magnitude > 0x7F800000u ? nan : u;
+      uint32_t* const to = out + tile.output[i] + j;
+      if (j + kLanesF32 <= tile.columns)
+        store(to, u);
+      else
+        store_first(to, tile.columns - j, u);
+    }
+}
+
 /// What every set has, for a tile of kRows x kVectors vectors.
 template <size_t kRows, size_t kVectors>
 constexpr ProductKernels general_products(const KernelTable& table) {
@@ -210,7 +282,10 @@ constexpr ProductKernels general_products(const KernelTable& table) {
   k.finite = product_finite<kRows, kVectors>;
   k.transpose = product_transpose;
   k.widen_fp16 = product_widen_fp16;
+  k.any_subnormal = product_any_subnormal;
+  k.flush_fp32 = product_flush_fp32;
   k.words = product_words;
+  k.store_wide = product_store_wide;
   return k;
 }
 

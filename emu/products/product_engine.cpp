@@ -12,8 +12,9 @@
 namespace softamp::emu {
 namespace {
 
-constexpr size_t kSlabBytes = size_t{16} << 20;  ///< packed panels of B at a time
-constexpr size_t kRowPanels = 8;                 ///< of A, per task: as many as the second-level cache holds
+constexpr size_t kSlabBytes = size_t{16} << 20;   ///< packed panels of B at a time
+constexpr size_t kSmallSlab = size_t{256} << 10;  ///< where each is read once: they stay in the second-level cache
+constexpr size_t kRowPanels = 8;                  ///< of A, per task: as many as the second-level cache holds
 constexpr size_t kColumnPanels = 32;
 constexpr size_t kTasksPerThread = 8;
 
@@ -34,7 +35,7 @@ constexpr double kSerialNanoseconds = 20000;
 
 /// Buffers of a thread, kept from call to call.
 struct ThreadBuffers {
-  AlignedFloats a, state;
+  AlignedFloats a, state, b;
 };
 ThreadBuffers& thread_buffers() {
   thread_local ThreadBuffers buffers;
@@ -51,7 +52,9 @@ class PackedB {
     const size_t nr = run_.kernels.nr;
     first_k_ = chunks[first_chunk].k0;
     k_ = chunks[end_chunk - 1].k1 - first_k_;
-    float* const to = data_.reserve(k_ * panels_ * nr);
+    // A serial product's panels lie in memory that the thread has used before, and that no other product can want.
+    float* const to = (serial ? thread_buffers().b : own_).reserve(k_ * panels_ * nr);
+    data_ = to;
     uint16_t* const narrow =
         halves ? reinterpret_cast<uint16_t*>(halves_.reserve((k_ * panels_ * nr + 1) / 2)) : nullptr;
     auto body = [&](size_t begin, size_t end, size_t) {
@@ -73,13 +76,14 @@ class PackedB {
     const size_t nr = run_.kernels.nr;
     return (chunk.k0 - first_k_) * panels_ * nr + panel * (chunk.k1 - chunk.k0) * nr;
   }
-  const float* at(size_t offset) const { return data_.data() + offset; }
+  const float* at(size_t offset) const { return data_ + offset; }
   const uint16_t* halves_at(size_t offset) const { return reinterpret_cast<const uint16_t*>(halves_.data()) + offset; }
 
  private:
   const ProductRun& run_;
   size_t panels_, first_k_ = 0, k_ = 0;
-  AlignedFloats data_, halves_;
+  const float* data_ = nullptr;
+  AlignedFloats own_, halves_;
 };
 
 /// The tasks of a run: blocks of row panels times groups of column panels.
@@ -109,7 +113,8 @@ class Tasks {
 
   void run() {
     const std::vector<Chunk>& chunks = run_.cut.chunks;
-    const size_t slab_k = std::max<size_t>(1, kSlabBytes / (4 * column_panels_ * k_.nr));
+    const size_t slab = serial_ && row_panels_ <= kRowPanels ? kSmallSlab : kSlabBytes;
+    const size_t slab_k = std::max<size_t>(1, slab / (4 * column_panels_ * k_.nr));
     const bool one_slab = run_.problem.schedule->k <= slab_k;
     const size_t tile = padded_tile(k_);
     if (!one_slab) {
@@ -167,7 +172,7 @@ class Tasks {
     for (size_t c = first_chunk; c < end_chunk; ++c) {
       const Chunk& chunk = chunks[c];
       const size_t length = chunk.k1 - chunk.k0;
-      for (size_t i = row_begin; i < row_end; ++i) pack_a(chunk, i, a + (i - row_begin) * panel);
+      pack_a(chunk, row_begin, height, a);
       if (native) {
         const size_t padded = (length + 15) / 16 * 16;
         for (size_t r = 0; r < height * k_.mr; ++r)
@@ -199,10 +204,11 @@ class Tasks {
     }
   }
 
-  void pack_a(const Chunk& chunk, size_t i, float* panel) const {
-    const size_t row0 = i * k_.mr, count = std::min(k_.mr, run_.problem.rows - row0), length = chunk.k1 - chunk.k0;
-    run_.problem.operands->a_rows(row0, count, chunk.k0, chunk.k1, panel, kAStride);
-    for (size_t r = count; r < k_.mr; ++r) std::memset(panel + r * kAStride, 0, 4 * length);
+  /// Packs panels of rows, one after another, by one call: where A lies transposed, whole cache lines are read at once.
+  void pack_a(const Chunk& chunk, size_t first, size_t panels, float* to) const {
+    const size_t row0 = first * k_.mr, rows = panels * k_.mr, count = std::min(rows, run_.problem.rows - row0);
+    run_.problem.operands->a_rows(row0, count, chunk.k0, chunk.k1, to, kAStride);
+    for (size_t r = count; r < rows; ++r) std::memset(to + r * kAStride, 0, 4 * (chunk.k1 - chunk.k0));
   }
 
   const ProductRun& run_;

@@ -58,6 +58,10 @@ struct ProductKernels {
   void (*transpose)(const float* from, size_t rows, size_t columns, size_t from_stride, float* to, size_t to_stride);
   /// Exact; NaNs may come out quiet. Returns whether there was one.
   bool (*widen_fp16)(const uint16_t* codes, size_t count, float* to);
+  bool (*any_subnormal)(const float* numbers, size_t count);
+  /// Copies rows, with subnormals as zeros: of their sign (kept: 2^31) or +0 (0).
+  void (*flush_fp32)(const float* from, size_t rows, size_t columns, size_t from_stride, uint32_t kept, float* to,
+                     size_t to_stride);
   /// Halves from their values, for `native`; pairs: each twice. Counts are
   /// multiples of 16. Null where that is.
   void (*narrow)(const float* values, size_t count, uint16_t* halves);
@@ -65,6 +69,8 @@ struct ProductKernels {
   /// As tile_words below, by the vector.
   void (*words)(const ProductPlan&, const kernel::Environment&, uint32_t site, uint64_t block, const ProductTile&,
                 size_t nr, uint32_t* words);
+  /// Writes the results of the tile's rows, [rows][nr], as codes of fp32: element output[row] + column.
+  void (*store_wide)(const ProductPlan&, const ProductTile&, size_t nr, const float* results, uint32_t* out);
   // Null where the set has none.
   TileKernel native, nearest_each, carry_each, nearest, carry;
   ResultKernel result;

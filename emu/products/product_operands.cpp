@@ -30,15 +30,10 @@ void widen_bf16(const ProductPlan& plan, const uint16_t* codes, size_t count, fl
     widen_one_by_one(kBf16, plan.semantics, codes, count, to);
 }
 
-void flush_fp32(const ProductPlan& plan, const float* from, size_t count, float* to) {
+void flush_fp32(const ProductPlan& plan, const float* from, size_t rows, size_t columns, size_t from_stride, float* to,
+                size_t to_stride) {
   const uint32_t kept = plan.semantics.operand_flush_sign == FlushSign::kSame ? 0x80000000u : 0u;
-  for (size_t i = 0; i < count; ++i) {
-    uint32_t u;
-    std::memcpy(&u, from + i, 4);
-    const uint32_t magnitude = u & 0x7FFFFFFFu;
-    u = magnitude - 1 < 0x007FFFFFu ? u & kept : u;
-    std::memcpy(to + i, &u, 4);
-  }
+  plan.kernels->flush_fp32(from, rows, columns, from_stride, kept, to, to_stride);
 }
 
 }  // namespace
@@ -50,10 +45,15 @@ void widen_operands(const ProductPlan& plan, const FloatFormat& format, const vo
   } else if (format == kBf16) {
     widen_bf16(plan, static_cast<const uint16_t*>(codes), count, to);
   } else if (plan.semantics.wide_operands_flushed) {
-    flush_fp32(plan, static_cast<const float*>(codes), count, to);
+    flush_fp32(plan, static_cast<const float*>(codes), 1, count, count, to, count);
   } else {
     std::memcpy(to, codes, 4 * count);
   }
+}
+
+bool are_operands(const ProductPlan& plan, const FloatFormat& format, const void* codes, size_t count) {
+  if (!(format == kFp32)) return false;
+  return !plan.semantics.wide_operands_flushed || !plan.kernels->any_subnormal(static_cast<const float*>(codes), count);
 }
 
 void transpose(const ProductPlan& plan, const float* from, size_t rows, size_t columns, size_t from_stride, float* to,
@@ -73,6 +73,9 @@ struct Codes {
   const char* at(size_t r, size_t c) const { return codes + (r * pitch + c) * (format.storage_bits() <= 16 ? 2 : 4); }
 
   void straight(size_t r0, size_t rows, size_t c0, size_t columns, float* to, size_t stride) const {
+    if (format == kFp32 && plan.semantics.wide_operands_flushed)
+      return flush_fp32(plan, static_cast<const float*>(static_cast<const void*>(at(r0, c0))), rows, columns, pitch, to,
+                        stride);
     for (size_t r = 0; r < rows; ++r) widen_operands(plan, format, at(r0 + r, c0), columns, to + r * stride);
   }
   /// to[c * stride + r].

@@ -178,24 +178,6 @@ uint8_t ProductRun::general_each(const ProductTile& tile, float* acc) const {
   return suspicion;
 }
 
-void ProductRun::store_float(const ProductTile& tile, const float* values) const {
-  const RoundingPolicy& p = plan.semantics.wide;
-  const uint32_t nan = static_cast<uint32_t>(nan_code(kFp32, p.nan));
-  const uint32_t flush_below = p.subnormals == Subnormals::kKeep ? 0 : 0x00800000u;
-  const uint32_t flush_kept = p.subnormals == Subnormals::kFlush ? 0x80000000u : 0u;
-  for (size_t i = 0; i < tile.rows; ++i) {
-    uint32_t* const out = static_cast<uint32_t*>(problem.out) + tile.output[i];
-    const float* const from = values + i * kernels.nr;
-    for (size_t j = 0; j < tile.columns; ++j) {
-      uint32_t u;
-      std::memcpy(&u, from + j, 4);
-      const uint32_t magnitude = u & 0x7FFFFFFFu;
-      u = magnitude < flush_below && magnitude != 0 ? u & flush_kept : u;
-      out[j] = magnitude > 0x7F800000u ? nan : u;
-    }
-  }
-}
-
 void ProductRun::finish(const ProductTile& tile, const TileState& state, size_t row0, size_t col0,
                         FpStatus* status) const {
   const size_t count = padded_tile(kernels), nr = kernels.nr;
@@ -203,7 +185,7 @@ void ProductRun::finish(const ProductTile& tile, const TileState& state, size_t 
   uint8_t suspicion = *state.suspicion & static_cast<uint8_t>(~kAnyPartial);
   if (wanted_ && !kernels.finite(values)) suspicion |= kNotFinite;
   if (plan.rules.output.storage_bits() > 16) {
-    store_float(tile, values);
+    kernels.store_wide(plan, tile, nr, values, static_cast<uint32_t*>(problem.out));
   } else {
     alignas(64) uint16_t codes[kMostTile];
     alignas(64) uint32_t words[kMostTile];

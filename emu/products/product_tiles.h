@@ -85,7 +85,6 @@ class ProductRun {
   void search(const ProductTile& tile, uint8_t suspicion, const float* values, size_t row0, size_t col0,
               FpStatus& status) const;
   Rounded reference(const float* a, const float* b, size_t b_stride, uint64_t output) const;
-  void store_float(const ProductTile& tile, const float* values) const;
   uint8_t hidden_flags() const;
 
   uint8_t wanted_;

@@ -293,15 +293,15 @@ class FilterGradient final : public Convolution {
     size_t row0, rows;
   };
 
-  /// False if flags are asked for, and not all results are finite.
+  /// False if flags are asked for, and may have been raised.
   bool run_tap_rows(const OpCall& call, const float* image, const float* gradient) const {
-    std::atomic<bool> finite{true};
+    std::atomic<bool> quiet{true};
     auto body = [&](size_t begin, size_t end, size_t) {
       for (size_t t = begin; t < end; ++t)
-        if (!tap_rows_.run(t, image, gradient, static_cast<uint32_t*>(call.out[0]), call.stop)) finite = false;
+        if (!tap_rows_.run(t, image, gradient, call.out[0], call.environment, call.stop)) quiet = false;
     };
     parallel_ranges(tap_rows_.tiles(), serial() ? tap_rows_.tiles() : 1, 1, threads(), body);
-    return finite || !call.status;
+    return quiet || !call.status;
   }
 
   void reference(const OpCall& call) const {

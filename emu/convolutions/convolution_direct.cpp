@@ -23,13 +23,6 @@ constexpr size_t kProductsPerNanosecond = 16;
 
 size_t ceil_div(size_t n, size_t d) { return (n + d - 1) / d; }
 
-/// The plan with the tile size of `tile`.
-ProductPlan with_tile(ProductPlan plan, const DirectTile& tile) {
-  plan.kernels = &tile.kernels;
-  plan.carries_result = plan.carries_result && tile.kernels.result;
-  return plan;
-}
-
 /// Direct tiles that support the plan: float partials, or halves to nearest, without a rounding of batch partials.
 std::span<const DirectTile> tiles_for(const ProductPlan& plan, [[maybe_unused]] size_t columns) {
   using Way = ProductPlan::Way;
@@ -75,6 +68,12 @@ void close_partial(const ProductRun::TileState& state, size_t count) {
 }
 
 }  // namespace
+
+ProductPlan with_tile(ProductPlan plan, const DirectTile& tile) {
+  plan.kernels = &tile.kernels;
+  plan.carries_result = plan.carries_result && tile.kernels.result;
+  return plan;
+}
 
 const DirectTile* direct_tile(const ProductPlan& plan, size_t width, size_t columns) {
   const DirectTile* const best = best_tile(plan, width, columns, [&](const DirectTile& t) {

@@ -43,6 +43,9 @@ const DirectTile* direct_tile(const ProductPlan& plan, size_t width, size_t colu
 /// The same for one long run of rows, in which a tile's parts follow each other.
 const DirectTile* direct_tile_of_rows(const ProductPlan& plan, size_t rows, size_t columns);
 
+/// The plan with the size of the tile.
+ProductPlan with_tile(ProductPlan plan, const DirectTile& tile);
+
 /// As run_product, but on the caller's thread, for whole runs of a class's places. The engine computes tiles that
 /// overflow.
 void run_direct(const DirectTile& tile, const ProductPlan& plan, const ProductProblem& problem,

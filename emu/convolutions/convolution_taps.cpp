@@ -95,19 +95,28 @@ class TapTile {
     close_partial();
   }
 
-  bool finite() const {
-    for (size_t j = 0; j < panels_; ++j)
-      if (!tile_.kernels.finite(total_ + j * size_)) return false;
+  /// Whether all results are below `limit`: a magnitude's bits.
+  bool below(uint32_t limit) const {
+    const size_t nr = tile_.kernels.nr;
+    for (size_t c = 0; c < columns_; ++c)
+      for (size_t i = 0; i < rows_; ++i) {
+        const float result = total_[c / nr * size_ + i * nr + c % nr];
+        if ((__builtin_bit_cast(uint32_t, result) & 0x7FFFFFFFu) >= limit) return false;
+      }
     return true;
   }
-  void store(const ProductPlan& plan, size_t row0, uint32_t* out) const {
+  void store(const ProductPlan& plan, const kernel::Environment& environment, size_t row0, void* out) {
+    const Schedule none;
+    const ProductProblem problem{rows_, columns_, &none, nullptr, out};
+    const ProductRun run(plan, problem, environment, false);
     const size_t nr = tile_.kernels.nr;
     for (size_t j = 0; j < panels_; ++j) {
-      uint64_t corner[kMostRows];
+      uint64_t corner[kMostRows] = {};
       for (size_t i = 0; i < rows_; ++i) corner[i] = (row0 + i) * columns_ + j * nr;
       const ProductTile part{
           nullptr, nullptr, nullptr, nullptr, nullptr, 0, corner, rows_, std::min(nr, columns_ - j * nr)};
-      tile_.kernels.store_wide(plan, part, nr, total_ + j * size_, out);
+      uint8_t suspicion = 0;
+      run.finish(part, {acc_ + j * size_, total_ + j * size_, &suspicion}, row0, j * nr, nullptr);
     }
   }
 
@@ -194,24 +203,29 @@ class TapTile {
 
 TapRows::TapRows(const ProductPlan& plan, const ConvolutionGeometry& g)
     : plan_(plan), g_(g), rows_(static_cast<size_t>(g.h.kernel * g.w.kernel * g.in_channels)) {
-  const bool floats = plan.way == ProductPlan::Way::kFloat && plan.rules.output.storage_bits() > 16;
-  if (!floats || !plan.rules.independent || g.groups != 1 || rows_ == 0) return;
+  const bool rounds_partials = plan.rules.round_partials && plan.rules.partials == kernel::PartialsType::kFloat;
+  if (plan.way != ProductPlan::Way::kFloat || rounds_partials || !plan.rules.independent || g.groups != 1 || rows_ == 0)
+    return;
   const auto columns = static_cast<size_t>(g.out_channels), channels = static_cast<size_t>(g.in_channels);
   const DirectTile* const tile = direct_tile_of_rows(plan, rows_, columns);
   const DirectTile* const of_tap = direct_tile_of_rows(plan, channels, columns);
   if (!tile || !of_tap) return;
   // Gathering costs about as much as a quarter of the products.
   const size_t one_by_one = rows_ / channels * rounded_up(channels, of_tap->kernels.mr);
-  if (5 * rounded_up(rows_, tile->kernels.mr) <= 4 * one_by_one) tile_ = tile;
+  if (5 * rounded_up(rows_, tile->kernels.mr) > 4 * one_by_one) return;
+  tile_ = tile;
+  plan_ = with_tile(plan, *tile);
 }
 
-bool TapRows::run(size_t t, const float* image, const float* gradient, uint32_t* out,
-                  const std::function<bool()>* stop) const {
+bool TapRows::run(size_t t, const float* image, const float* gradient, void* out,
+                  const kernel::Environment& environment, const std::function<bool()>* stop) const {
   const size_t mr = tile_->kernels.mr, row0 = t * mr, rows = std::min(mr, rows_ - row0);
   TapTile tile(*tile_, g_, row0, rows, image, gradient);
   tile.walk(stop);
-  tile.store(plan_, row0, out);
-  return tile.finite();
+  tile.store(plan_, environment, row0, out);
+  // What rounds to a half below its greatest number overflows under no rounding.
+  const FloatFormat& format = plan_.rules.output;
+  return tile.below(format == kFp16 ? 0x477FE000u : format == kBf16 ? 0x7F7F0000u : 0x7F800000u);
 }
 
 }  // namespace softamp::emu

@@ -7,7 +7,7 @@
 
 namespace softamp::emu {
 
-/// Chains of floats into floats alone: blocks do not matter, and partials end at the same places for all taps (N123).
+/// Chains of floats alone: blocks do not matter, and partials end at the same places for all taps (N123).
 class TapRows {
  public:
   TapRows(const ProductPlan& plan, const kernel::ConvolutionGeometry& g);
@@ -16,11 +16,12 @@ class TapRows {
   bool serves() const { return tile_ != nullptr; }
   size_t tiles() const { return (rows_ + tile_->kernels.mr - 1) / tile_->kernels.mr; }
   /// Writes the rows of tile t to out: [kh, kw, channel, out channel]. image and gradient: widened, ByChannels::kSlack
-  /// floats may be read beyond their ends. Returns false if a result is not finite, so that flags have to be sought.
-  bool run(size_t t, const float* image, const float* gradient, uint32_t* out, const std::function<bool()>* stop) const;
+  /// floats may be read beyond their ends. Returns false if a result may have raised flags, which have to be sought.
+  bool run(size_t t, const float* image, const float* gradient, void* out, const kernel::Environment& environment,
+           const std::function<bool()>* stop) const;
 
  private:
-  const ProductPlan& plan_;
+  ProductPlan plan_;
   const kernel::ConvolutionGeometry& g_;
   const DirectTile* tile_ = nullptr;
   size_t rows_;

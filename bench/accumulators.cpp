@@ -1,6 +1,7 @@
 // Products whose accumulator is a tensor core (numerics/tensor_core.h): multiply-adds a second, one thread. Goal: 0.2 G
 // a core. Commands and results: RESULTS.md.
 #include "bench/measure.h"
+#include "bench/sets.h"
 #include "emu/products/product.h"
 
 namespace {
@@ -67,7 +68,7 @@ void add_accumulator(Accumulator accumulator, const FloatFormat& format, const c
 
 int main(int argc, char** argv) {
   using enum Accumulator;
-  for (const auto isa : {bulk::InstructionSet::kAuto, bulk::InstructionSet::kAvx2}) {
+  for (const auto isa : bench::shown_sets()) {
     for (const Accumulator a : {kTensorCoreVolta, kTensorCoreAmpere, kTensorCoreHopper, kTensorCoreBlackwell})
       add_accumulator(a, kFp16, "fp16", 256, isa);
     add_accumulator(kTensorCoreAmpere, kBf16, "bf16", 256, isa);

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "bench/measure.h"
+#include "bench/sets.h"
 #include "softamp/tensor/bulk.h"
 
 namespace {
@@ -228,8 +229,8 @@ void register_set(InstructionSet set, bool avx2) {
 void register_all() {
   constexpr Kind kAll[] = {Kind::kRound, Kind::kAdd, Kind::kMul, Kind::kDiv, Kind::kFma};
   const InstructionSet best = bulk::best_instruction_set();
-  register_set(InstructionSet::kAuto, best == InstructionSet::kAvx2);
-  if (best > InstructionSet::kAvx2) register_set(InstructionSet::kAvx2, true);
+  for (const InstructionSet set : bench::shown_sets())
+    register_set(set, (set == InstructionSet::kAuto ? best : set) == InstructionSet::kAvx2);
 
   const Job small;
   Job large = small;

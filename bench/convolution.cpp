@@ -7,8 +7,8 @@
 #include <map>
 #include <memory>
 
-#include "bench/chosen_set.h"
 #include "bench/measure.h"
+#include "bench/sets.h"
 #include "emu/convolutions/convolution.h"
 #include "emu/op_kernel.h"
 #include "src/graph/node_check.h"

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "bench/measure.h"
+#include "bench/sets.h"
 #include "emu/op_kernel.h"
 #include "softamp/engine/settings.h"
 #include "softamp/numerics/chips.h"
@@ -214,7 +215,7 @@ void register_all() {
       j.n = 16384;
       j.elements_a_core = op[0] == 'P' ? 0.6 : 0.5;
       add_job(j);
-      if (op[0] != 'P') continue;
+      if (op[0] != 'P' || bench::shown_sets().size() == 1) continue;
       j.isa = bulk::InstructionSet::kAvx2;
       j.elements_a_core = 0.3;
       add_job(j);
@@ -248,7 +249,7 @@ void register_all() {
       {Chip::kIntelXe, kFloat16}, {Chip::kTenstorrentWh, kBFloat16}, {Chip::kAmdCdna4, kBFloat16}};
   for (const auto& [chip, t] : chips)
     for (const char* op : {"Cast", "AddV2", "Mul", "Relu", "Exp"})
-      for (const auto isa : {bulk::InstructionSet::kAuto, bulk::InstructionSet::kAvx2}) {
+      for (const auto isa : bench::shown_sets()) {
         Job j{op, op[0] == 'C' ? kFloat32 : t, t, op[0] == 'A' || op[0] == 'M' ? 2 : 1};
         j.n = size_t{1} << 20;
         j.chip = chip, j.isa = isa;

@@ -1,6 +1,7 @@
 // Updates of optimizers: elements a second, and the bytes that they read and write against those of a memcpy of as many
 // bytes. 260,394 elements are the parameters of a small residual net, in the cache; 16 Mi lie in memory.
 #include "bench/measure.h"
+#include "bench/sets.h"
 
 #include <cstring>
 #include <memory>
@@ -116,7 +117,7 @@ void add_job(const Job& j) {
 int main(int argc, char** argv) {
   for (const size_t n : {size_t{260394}, size_t{16} << 20})
     for (const int threads : {1, 2})
-      for (const auto isa : {bulk::InstructionSet::kAuto, bulk::InstructionSet::kAvx2}) {
+      for (const auto isa : bench::shown_sets()) {
         add_job({"ApplyMomentum", DType::kFloat16, true, n, threads, false, isa});
         add_job({"ApplyMomentum", DType::kFloat16, false, n, threads, false, isa});
         add_job({"ApplyMomentum", DType::kFloat32, false, n, threads, false, isa});

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bench/measure.h"
+#include "bench/sets.h"
 #include "emu/op_kernel.h"
 #include "softamp/graph/graph.h"
 
@@ -176,7 +177,7 @@ void register_all() {
          {{t, samples}, {t, samples}}},
     };
     for (const Job& j : jobs)
-      for (const auto isa : {bulk::InstructionSet::kAuto, bulk::InstructionSet::kAvx2}) against_memcpy(j, 2, isa);
+      for (const auto isa : bench::shown_sets()) against_memcpy(j, 2, isa);
   }
 }
 

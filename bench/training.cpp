@@ -12,8 +12,8 @@
 #include <numeric>
 #include <set>
 
-#include "bench/chosen_set.h"
 #include "bench/measure.h"
+#include "bench/sets.h"
 #include "softamp/data/images.h"
 #include "softamp/graph/operation.h"
 #include "softamp/train/train_settings.h"

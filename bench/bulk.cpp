@@ -263,8 +263,8 @@ void register_all() {
     against(flags, with(large, Kind::kAdd, bits), 0.95);
   }
 
-  for (const InstructionSet set : {InstructionSet::kAvx512, InstructionSet::kPortable}) {
-    if (set >= best) continue;
+  for (const InstructionSet set : bulk::instruction_sets()) {
+    if (set == best || set == InstructionSet::kAvx2) continue;
     for (const Kind kind : kAll)
       for (const int bits : {0, 13}) {
         Job other = with(small, kind, bits);

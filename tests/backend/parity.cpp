@@ -250,6 +250,9 @@ const std::vector<Setting>& settings() {
     unusual.nan = NanPattern::kInfinity;
     unusual.signed_zeros = false;
     add("unusual", false, false).semantics = Semantics::ieee(unusual);
+    RoundingPolicy elsewhere = RoundingPolicy::stochastic_carry(13);
+    elsewhere.alignment = RandomAlignment::kAsIfNormal;
+    add("bits elsewhere", false, false).semantics = Semantics::ieee(elsewhere);
     return list;
   }();
   return all;

@@ -76,7 +76,7 @@ Tensor truths(const Shape& shape, uint64_t seed);
 Tensor any_tensor(const TensorType& type, uint64_t seed, bool plain = false);
 
 /// The settings under which every family is run: nearest and stochastic, both overflows, ieee (all five flags), bits
-/// above 16, a replica, each with a name.
+/// above 16, a replica, policies of other chips, each with a name.
 struct Setting {
   std::string name;
   ExecutorOptions options;

@@ -225,6 +225,35 @@ SOFTAMP_LANES F32 halves_values(U16of32 codes) { return (F32)vcvt_f32_f16((float
 SOFTAMP_LANES U32 joined(U16of32 low, U16of32 high) { return (U32)vcombine_u32((uint32x2_t)low, (uint32x2_t)high); }
 #endif
 
+/// Halves to fp32, exactly, infinities and NaNs included.
+SOFTAMP_LANES F32 widen_fp16(const void* p) {
+#if defined(__AVX512F__)
+  return (F32)_mm512_cvtph_ps(load<__m256i>(p));
+#elif defined(SOFTAMP_CONVERTS_HALVES)
+  return halves_values(load<U16of32>(p));
+#else
+  const U32 code = __builtin_convertvector(load<U16of32>(p), U32);
+  const U32 magnitude = code & 0x7FFFu;
+  // Under fp32's exponent: off by 2^(127 - 15).
+  const U32 value = (U32)((F32)(magnitude << 13) * 0x1p112f) | ((U32)((I32)magnitude > 0x7BFF) & 0x7F800000u);
+  return (F32)(value | ((code & 0x8000u) << 16));
+#endif
+}
+
+#if defined(__FMA__) || defined(SOFTAMP_NEON)
+#define SOFTAMP_FUSES 1
+/// x - a b, rounded once.
+SOFTAMP_LANES F64 less_product(F64 x, F64 a, F64 b) {
+#if defined(__AVX512F__)
+  return (F64)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)x);
+#elif defined(__FMA__)
+  return (F64)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)x);
+#else
+  return (F64)vfmsq_f64((float64x2_t)x, (float64x2_t)a, (float64x2_t)b);
+#endif
+}
+#endif
+
 /// Whether any bit of any lane is set.
 template <class V>
 SOFTAMP_LANES bool any(V v) {

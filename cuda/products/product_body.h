@@ -11,7 +11,7 @@ SOFTAMP_HD inline uint64_t operand_code(const FloatFormat& f, const void* data, 
 }
 
 /// Computes and stores output (row, column) of a part; returns its flags.
-SOFTAMP_APART void body_output(const ProductLaunch& l, const DevicePart& p, uint32_t row, uint32_t column) {
+SOFTAMP_OUT_OF_LOOPS void body_output(const ProductLaunch& l, const DevicePart& p, uint32_t row, uint32_t column) {
   const kernel::Environment environment = l.environment.now();
   const uint64_t output = l.output(p, row) + column;
   const ProductPart& part = p.part;

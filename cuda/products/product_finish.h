@@ -28,7 +28,7 @@ SOFTAMP_PRIMITIVE uint32_t word_singly(const WordSource& s, uint32_t number, uin
   return s.bits <= 16 && (index & 1) ? word >> 16 : word;
 }
 /// Words one by one: from a table, of more than 16 bits, or of outputs in several draw blocks.
-SOFTAMP_APART RandomWords words_singly(WordSource s, uint32_t number, uint64_t output, unsigned count) {
+SOFTAMP_OUT_OF_LOOPS RandomWords words_singly(WordSource s, uint32_t number, uint64_t output, unsigned count) {
   RandomWords words{};
   for (unsigned j = 0; j < count; ++j) words.word[j] = word_singly(s, number, output + j);
   return words;
@@ -71,7 +71,7 @@ struct Row8 {
 };
 
 /// Stores `count` (1 .. 8) neighbouring results from place `output` on; bit j of the result: the body must compute j.
-SOFTAMP_APART uint32_t finish_row(RowFinish f, Row8 row, uint64_t output, unsigned count) {
+SOFTAMP_OUT_OF_LOOPS uint32_t finish_row(RowFinish f, Row8 row, uint64_t output, unsigned count) {
   const RandomWords words = words_of(f.words, 0, output, count);
   uint32_t marks = 0;
   for (unsigned j = 0; j < count; ++j) {

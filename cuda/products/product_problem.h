@@ -6,9 +6,9 @@
 
 // Not inlined on a device: rare code and code at the end, kept out of the hot loops.
 #if defined(__CUDA_ARCH__)
-#define SOFTAMP_APART SOFTAMP_HD __attribute__((noinline)) inline
+#define SOFTAMP_OUT_OF_LOOPS SOFTAMP_HD __attribute__((noinline)) inline
 #else
-#define SOFTAMP_APART SOFTAMP_HD inline
+#define SOFTAMP_OUT_OF_LOOPS SOFTAMP_HD inline
 #endif
 
 namespace softamp::cuda {
@@ -109,12 +109,13 @@ struct ProductLaunch {
     return {p, within / across * tile_rows, within % across * tile_columns};
   }
 
-  /// The steps of a part's chain, or of the independent partial in this slot; false: the part has none there.
-  SOFTAMP_PRIMITIVE bool find_steps(const DevicePart& p, uint32_t slot, uint32_t& first, uint32_t& steps) const {
+  /// The steps of a part's chain: `count` from `first` on, or of the independent partial in this slot; false: the part
+  /// has none there.
+  SOFTAMP_PRIMITIVE bool find_steps(const DevicePart& p, uint32_t slot, uint32_t& first, uint32_t& count) const {
     const uint32_t partial = first_partial + slot;
     if (slots && partial >= p.partials) return false;
     const uint32_t* const bounds = partials + p.first_partial + (slots ? partial : 0);
-    first = bounds[0], steps = bounds[slots ? 1 : p.partials] - first;
+    first = bounds[0], count = bounds[slots ? 1 : p.partials] - first;
     return true;
   }
 

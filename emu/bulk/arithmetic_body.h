@@ -49,18 +49,13 @@ SOFTAMP_LANES F64 sum_to_odd(F64 a, F64 b) {
   return to_odd(sum, (a - a_seen) + (b - b_seen));  // Knuth's two-sum: the error is exact
 }
 
-/// a / b of halves. The remainder a - q b is exact: by an fma, or with q cut in two so that both products with an
-/// 11-bit b are exact.
-SOFTAMP_LANES F64 quotient_to_odd(F64 a, F64 b) {
-  const F64 q = a / b;
-#if defined(__AVX512F__)
-  const F64 remainder = (F64)_mm512_fnmadd_pd((__m512d)q, (__m512d)b, (__m512d)a);
-#elif defined(__FMA__)
-  const F64 remainder = (F64)_mm256_fnmadd_pd((__m256d)q, (__m256d)b, (__m256d)a);
-#elif defined(SOFTAMP_NEON)
-  const F64 remainder = (F64)vfmsq_f64((float64x2_t)a, (float64x2_t)q, (float64x2_t)b);
+/// a / b of fp32 numbers, of which q is the nearest quotient, rounded to odd. The remainder is exact: by an fma, or
+/// with q cut in two so that both products with a 24-bit b are exact.
+SOFTAMP_LANES F64 quotient_to_odd(F64 a, F64 b, F64 q) {
+#if defined(SOFTAMP_FUSES)
+  const F64 remainder = less_product(a, q, b);
 #else
-  const F64 high = (F64)((U64)q & ~uint64_t{0x7FFF});
+  const F64 high = (F64)((U64)q & ~uint64_t{0x7FFFFFF});
   const F64 remainder = (a - high * b) - (q - high) * b;
 #endif
   return to_odd(q, (F64)((U64)remainder ^ ((U64)b & 0x8000000000000000u)));
@@ -90,7 +85,7 @@ SOFTAMP_LANES uint64_t exact_values(const ArithmeticPlan& p, const char* const (
       case Operation::kMul: x = a * b; break;
       case Operation::kDiv:
         special |= (U16of64)((b16 & 0x7FFF) == 0);
-        x = p.by_way_of_fp32 ? quotient_by_way_of_fp32(a, b) : quotient_to_odd(a, b);
+        x = p.by_way_of_fp32 ? quotient_by_way_of_fp32(a, b) : quotient_to_odd(a, b, a / b);
         break;
       case Operation::kFma: {
         const U16of64 c16 = load<U16of64>(in[2] + 2 * i);

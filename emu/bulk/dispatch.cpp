@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "emu/bulk/instruction_set.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -44,18 +46,10 @@ bool machine_has(InstructionSet set) {
 /// This build's kernels for a set; null if it has none.
 const emu::KernelTable* built(InstructionSet set) {
   switch (set) {
-#if defined(SOFTAMP_HAS_AVX2)
-    case InstructionSet::kAvx2: return &emu::kAvx2Kernels;
-#endif
-#if defined(SOFTAMP_HAS_AVX512)
-    case InstructionSet::kAvx512: return &emu::kAvx512Kernels;
-#endif
-#if defined(SOFTAMP_HAS_AVX512FP16)
-    case InstructionSet::kAvx512Fp16: return &emu::kAvx512Fp16Kernels;
-#endif
-#if defined(SOFTAMP_HAS_NEON)
-    case InstructionSet::kNeon: return &emu::kNeonKernels;
-#endif
+    case InstructionSet::kAvx2: return SOFTAMP_IF_AVX2(&emu::kAvx2Kernels);
+    case InstructionSet::kAvx512: return SOFTAMP_IF_AVX512(&emu::kAvx512Kernels);
+    case InstructionSet::kAvx512Fp16: return SOFTAMP_IF_AVX512FP16(&emu::kAvx512Fp16Kernels);
+    case InstructionSet::kNeon: return SOFTAMP_IF_NEON(&emu::kNeonKernels);
     case InstructionSet::kPortable: return &emu::kPortableKernels;
     default: return nullptr;
   }

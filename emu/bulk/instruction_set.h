@@ -36,6 +36,11 @@ const Table& table_of(const TablesOfSets<Table>& tables, bulk::InstructionSet se
 #else
 #define SOFTAMP_IF_AVX512(table) nullptr
 #endif
+#if defined(SOFTAMP_HAS_AVX512FP16)
+#define SOFTAMP_IF_AVX512FP16(table) table
+#else
+#define SOFTAMP_IF_AVX512FP16(table) nullptr
+#endif
 #if defined(SOFTAMP_HAS_NEON)
 #define SOFTAMP_IF_NEON(table) table
 #else

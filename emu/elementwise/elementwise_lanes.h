@@ -50,22 +50,6 @@ SOFTAMP_LANES void fetch_ahead(const char* p, size_t bytes) {
   for (size_t b = 0; b < bytes; b += 64) __builtin_prefetch(p + kAhead + b);
 }
 
-/// Halves to fp32, exactly, infinities and NaNs included.
-SOFTAMP_LANES F32 widen_fp16(const void* p) {
-#if defined(__AVX512F__)
-  return (F32)_mm512_cvtph_ps(load<__m256i>(p));
-#elif defined(__F16C__)
-  return (F32)_mm256_cvtph_ps(load<__m128i>(p));
-#elif defined(SOFTAMP_NEON)
-  return halves_values(load<U16of32>(p));
-#else
-  const U32 code = __builtin_convertvector(load<U16of32>(p), U32);
-  const U32 magnitude = code & 0x7FFFu;
-  // Under fp32's exponent: off by 2^(127 - 15).
-  const U32 value = (U32)((F32)(magnitude << 13) * 0x1p112f) | ((U32)((I32)magnitude > 0x7BFF) & 0x7F800000u);
-  return (F32)(value | ((code & 0x8000u) << 16));
-#endif
-}
 SOFTAMP_LANES F32 widen_bf16(const void* p) {
 #if defined(__AVX512F__)
   return (F32)_mm512_slli_epi32(_mm512_cvtepu16_epi32(load<__m256i>(p)), 16);
@@ -153,30 +137,10 @@ SOFTAMP_LANES U32 reciprocal_root(F32 x, U32& rare) {
   return codes;
 }
 
-/// a / b of fp32 numbers, rounded to odd. The remainder is exact: by an fma, or with q cut in two so that both products
-/// with a 24-bit b are exact.
-SOFTAMP_LANES F64 odd_quotient(F64 a, F64 b, F64 q) {
-#if defined(__AVX512F__)
-  const F64 remainder = (F64)_mm512_fnmadd_pd((__m512d)q, (__m512d)b, (__m512d)a);
-#elif defined(__FMA__)
-  const F64 remainder = (F64)_mm256_fnmadd_pd((__m256d)q, (__m256d)b, (__m256d)a);
-#elif defined(SOFTAMP_NEON)
-  const F64 remainder = (F64)vfmsq_f64((float64x2_t)a, (float64x2_t)q, (float64x2_t)b);
-#else
-  const F64 high = (F64)((U64)q & ~uint64_t{0x7FFFFFF});
-  const F64 remainder = (a - high * b) - (q - high) * b;
-#endif
-  return to_odd(q, (F64)((U64)remainder ^ ((U64)b & 0x8000000000000000u)));
-}
-
 /// sqrt(x) of an fp32 number, rounded to odd. x - q q is exact; without fma, q in two halves of 26 bits (Veltkamp).
 SOFTAMP_LANES F64 odd_root(F64 x, F64 q) {
-#if defined(__AVX512F__)
-  const F64 remainder = (F64)_mm512_fnmadd_pd((__m512d)q, (__m512d)q, (__m512d)x);
-#elif defined(__FMA__)
-  const F64 remainder = (F64)_mm256_fnmadd_pd((__m256d)q, (__m256d)q, (__m256d)x);
-#elif defined(SOFTAMP_NEON)
-  const F64 remainder = (F64)vfmsq_f64((float64x2_t)x, (float64x2_t)q, (float64x2_t)q);
+#if defined(SOFTAMP_FUSES)
+  const F64 remainder = less_product(x, q, q);
 #else
   const F64 c = q * 134217729.0, high = c - (c - q), low = q - high;
   const F64 remainder = ((x - high * high) - 2.0 * high * low) - low * low;
@@ -236,10 +200,10 @@ SOFTAMP_LANES F64 odd_value(F64 x, F64 y, U64& rare) {
   }
   if constexpr (kOp == Elementwise::kMul) nearest = odd = x * y;
   if constexpr (kOp == Elementwise::kSquare) nearest = odd = x * x;
-  if constexpr (kOp == Elementwise::kDiv) nearest = x / y, odd = odd_quotient(x, y, nearest);
+  if constexpr (kOp == Elementwise::kDiv) nearest = x / y, odd = quotient_to_odd(x, y, nearest);
   if constexpr (kOp == Elementwise::kReciprocal) {
     const F64 one = splat<F64>(1.0);
-    nearest = one / x, odd = odd_quotient(one, x, nearest);
+    nearest = one / x, odd = quotient_to_odd(one, x, nearest);
   }
   if constexpr (kOp == Elementwise::kSqrt) nearest = root(x), odd = odd_root(x, nearest);
   rare |= not_finite(nearest);

@@ -137,6 +137,29 @@ uint8_t product_each(const ProductPlan& plan, const float* a, const float* b, co
                               : product_each_of<kRows, kVectors, Random::kNone>(plan, a, b, words, acc);
 }
 
+#if defined(__AVX512F__) || defined(__AVX2__)
+#if defined(__AVX512F__)
+SOFTAMP_LANES F32 low_singles(F32 a, F32 b) { return (F32)_mm512_unpacklo_ps((__m512)a, (__m512)b); }
+SOFTAMP_LANES F32 high_singles(F32 a, F32 b) { return (F32)_mm512_unpackhi_ps((__m512)a, (__m512)b); }
+SOFTAMP_LANES F32 low_pairs(F32 a, F32 b) { return (F32)_mm512_shuffle_ps((__m512)a, (__m512)b, 0x44); }
+SOFTAMP_LANES F32 high_pairs(F32 a, F32 b) { return (F32)_mm512_shuffle_ps((__m512)a, (__m512)b, 0xEE); }
+#else
+SOFTAMP_LANES F32 low_singles(F32 a, F32 b) { return (F32)_mm256_unpacklo_ps((__m256)a, (__m256)b); }
+SOFTAMP_LANES F32 high_singles(F32 a, F32 b) { return (F32)_mm256_unpackhi_ps((__m256)a, (__m256)b); }
+SOFTAMP_LANES F32 low_pairs(F32 a, F32 b) { return (F32)_mm256_shuffle_ps((__m256)a, (__m256)b, 0x44); }
+SOFTAMP_LANES F32 high_pairs(F32 a, F32 b) { return (F32)_mm256_shuffle_ps((__m256)a, (__m256)b, 0xEE); }
+#endif
+/// Transposes the 4 x 4 blocks that the 128-bit lanes of four vectors are.
+SOFTAMP_LANES void transpose_blocks(const F32* x, F32* y) {
+  const F32 t0 = low_singles(x[0], x[1]), t1 = high_singles(x[0], x[1]);
+  const F32 t2 = low_singles(x[2], x[3]), t3 = high_singles(x[2], x[3]);
+  y[0] = low_pairs(t0, t2);
+  y[1] = high_pairs(t0, t2);
+  y[2] = low_pairs(t1, t3);
+  y[3] = high_pairs(t1, t3);
+}
+#endif
+
 void product_transpose(const float* from, size_t rows, size_t columns, size_t from_stride, float* to,
                        size_t to_stride) {
   size_t c = 0;
@@ -146,28 +169,19 @@ void product_transpose(const float* from, size_t rows, size_t columns, size_t fr
   for (; c + 16 <= columns; c += 16)
     for (size_t r = 0; r < rows; r += 16) {
       const size_t count = rows - r < 16 ? rows - r : 16;
-      __m512 x[16];
+      F32 x[16], y[16];
 #pragma GCC unroll 16
-      for (size_t i = 0; i < 16; ++i)
-        x[i] = i < count ? _mm512_loadu_ps(from + (r + i) * from_stride + c) : _mm512_setzero_ps();
-      __m512 y[16];
+      for (size_t i = 0; i < 16; ++i) x[i] = i < count ? load<F32>(from + (r + i) * from_stride + c) : F32{};
 #pragma GCC unroll 8
-      for (size_t i = 0; i < 16; i += 4) {
-        const __m512 t0 = _mm512_unpacklo_ps(x[i], x[i + 1]), t1 = _mm512_unpackhi_ps(x[i], x[i + 1]);
-        const __m512 t2 = _mm512_unpacklo_ps(x[i + 2], x[i + 3]), t3 = _mm512_unpackhi_ps(x[i + 2], x[i + 3]);
-        y[i] = _mm512_shuffle_ps(t0, t2, 0x44);
-        y[i + 1] = _mm512_shuffle_ps(t0, t2, 0xEE);
-        y[i + 2] = _mm512_shuffle_ps(t1, t3, 0x44);
-        y[i + 3] = _mm512_shuffle_ps(t1, t3, 0xEE);
-      }
+      for (size_t i = 0; i < 16; i += 4) transpose_blocks(x + i, y + i);
       // y[4 g + q], lane l: column 4 l + q of rows 4 g .. 4 g + 3.
       const __mmask16 kept = static_cast<__mmask16>((1u << count) - 1);
 #pragma GCC unroll 4
       for (size_t q = 0; q < 4; ++q) {
-        const __m512 low01 = _mm512_shuffle_f32x4(y[q], y[4 + q], 0x44),
-                     high01 = _mm512_shuffle_f32x4(y[q], y[4 + q], 0xEE);
-        const __m512 low23 = _mm512_shuffle_f32x4(y[8 + q], y[12 + q], 0x44);
-        const __m512 high23 = _mm512_shuffle_f32x4(y[8 + q], y[12 + q], 0xEE);
+        const __m512 low01 = _mm512_shuffle_f32x4((__m512)y[q], (__m512)y[4 + q], 0x44),
+                     high01 = _mm512_shuffle_f32x4((__m512)y[q], (__m512)y[4 + q], 0xEE);
+        const __m512 low23 = _mm512_shuffle_f32x4((__m512)y[8 + q], (__m512)y[12 + q], 0x44);
+        const __m512 high23 = _mm512_shuffle_f32x4((__m512)y[8 + q], (__m512)y[12 + q], 0xEE);
         float* const out = to + (c + q) * to_stride + r;
         _mm512_mask_storeu_ps(out, kept, _mm512_shuffle_f32x4(low01, low23, 0x88));
         _mm512_mask_storeu_ps(out + 4 * to_stride, kept, _mm512_shuffle_f32x4(low01, low23, 0xDD));
@@ -180,23 +194,15 @@ void product_transpose(const float* from, size_t rows, size_t columns, size_t fr
   for (; c + 8 <= columns; c += 8)
     for (size_t r = 0; r < rows; r += 8) {
       const size_t count = rows - r < 8 ? rows - r : 8;
-      __m256 x[8], y[8];
+      F32 x[8], y[8];
 #pragma GCC unroll 8
-      for (size_t i = 0; i < 8; ++i)
-        x[i] = i < count ? _mm256_loadu_ps(from + (r + i) * from_stride + c) : _mm256_setzero_ps();
+      for (size_t i = 0; i < 8; ++i) x[i] = i < count ? load<F32>(from + (r + i) * from_stride + c) : F32{};
 #pragma GCC unroll 2
-      for (size_t i = 0; i < 8; i += 4) {
-        const __m256 t0 = _mm256_unpacklo_ps(x[i], x[i + 1]), t1 = _mm256_unpackhi_ps(x[i], x[i + 1]);
-        const __m256 t2 = _mm256_unpacklo_ps(x[i + 2], x[i + 3]), t3 = _mm256_unpackhi_ps(x[i + 2], x[i + 3]);
-        y[i] = _mm256_shuffle_ps(t0, t2, 0x44);
-        y[i + 1] = _mm256_shuffle_ps(t0, t2, 0xEE);
-        y[i + 2] = _mm256_shuffle_ps(t1, t3, 0x44);
-        y[i + 3] = _mm256_shuffle_ps(t1, t3, 0xEE);
-      }
+      for (size_t i = 0; i < 8; i += 4) transpose_blocks(x + i, y + i);
 #pragma GCC unroll 4
       for (size_t q = 0; q < 4; ++q) {
-        const __m256 column[2] = {_mm256_permute2f128_ps(y[q], y[4 + q], 0x20),
-                                  _mm256_permute2f128_ps(y[q], y[4 + q], 0x31)};
+        const __m256 column[2] = {_mm256_permute2f128_ps((__m256)y[q], (__m256)y[4 + q], 0x20),
+                                  _mm256_permute2f128_ps((__m256)y[q], (__m256)y[4 + q], 0x31)};
         for (size_t half = 0; half < 2; ++half) {
           float* const out = to + (c + q + 4 * half) * to_stride + r;
           if (count == 8)
@@ -260,7 +266,7 @@ void product_store_wide(const ProductPlan& plan, const ProductTile& tile, size_t
     for (size_t j = 0; j < tile.columns; j += kLanesF32) {
       U32 u = load<U32>(results + i * nr + j);
       const U32 magnitude = u & 0x7FFFFFFFu;
-      u = (magnitude < least) & (magnitude != 0) ? u & kept : u;
+      u = ((magnitude < least) & (magnitude != 0)) ? u & kept : u;
       u = magnitude > 0x7F800000u ? nan : u;
       uint32_t* const to = out + tile.output[i] + j;
       if (j + kLanesF32 <= tile.columns)
@@ -273,20 +279,18 @@ void product_store_wide(const ProductPlan& plan, const ProductTile& tile, size_t
 /// What every set has, for a tile of kRows x kVectors vectors.
 template <size_t kRows, size_t kVectors>
 constexpr ProductKernels general_products(const KernelTable& table) {
-  ProductKernels k{};
-  k.mr = kRows;
-  k.nr = kVectors * kLanesF32;
-  k.table = &table;
-  k.chain = product_chain<kRows, kVectors>;
-  k.each = product_each<kRows, kVectors>;
-  k.finite = product_finite<kRows, kVectors>;
-  k.transpose = product_transpose;
-  k.widen_fp16 = product_widen_fp16;
-  k.any_subnormal = product_any_subnormal;
-  k.flush_fp32 = product_flush_fp32;
-  k.words = product_words;
-  k.store_wide = product_store_wide;
-  return k;
+  return {.mr = kRows,
+          .nr = kVectors * kLanesF32,
+          .table = &table,
+          .chain = product_chain<kRows, kVectors>,
+          .each = product_each<kRows, kVectors>,
+          .finite = product_finite<kRows, kVectors>,
+          .transpose = product_transpose,
+          .widen_fp16 = product_widen_fp16,
+          .any_subnormal = product_any_subnormal,
+          .flush_fp32 = product_flush_fp32,
+          .words = product_words,
+          .store_wide = product_store_wide};
 }
 
 }  // namespace

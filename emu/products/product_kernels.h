@@ -44,9 +44,9 @@ constexpr size_t kMostChunk = 256, kAStride = kMostChunk + 16;
 
 struct ProductKernels {
   size_t mr, nr;
-  const KernelTable* table;       ///< for roundings of whole tiles
-  const ProductKernels* slender;  ///< a tile of fewer columns, for problems that
-                                  ///< have few; null: none
+  const KernelTable* table;  ///< for roundings of whole tiles
+  /// A tile of fewer columns, for problems that have few; null: none.
+  const ProductKernels* slender = nullptr;
   /// The fp32 chain of `length` products; `exact`: each is exact in fp32.
   void (*chain)(const float* a, const float* b, size_t length, bool exact, float* acc);
   /// One product and its rounding to half, any policy; `words`: R of each
@@ -64,17 +64,17 @@ struct ProductKernels {
                      size_t to_stride);
   /// Halves from their values, for `native`; pairs: each twice. Counts are
   /// multiples of 16. Null where that is.
-  void (*narrow)(const float* values, size_t count, uint16_t* halves);
-  void (*narrow_pairs)(const float* values, size_t count, uint32_t* pairs);
+  void (*narrow)(const float* values, size_t count, uint16_t* halves) = nullptr;
+  void (*narrow_pairs)(const float* values, size_t count, uint32_t* pairs) = nullptr;
   /// As tile_words below, by the vector.
   void (*words)(const ProductPlan&, const kernel::Environment&, uint32_t site, uint64_t block, const ProductTile&,
                 size_t nr, uint32_t* words);
   /// Writes the results of the tile's rows, [rows][nr], as codes of fp32: element output[row] + column.
   void (*store_wide)(const ProductPlan&, const ProductTile&, size_t nr, const float* results, uint32_t* out);
   // Null where the set has none.
-  TileKernel native, nearest_each, carry_each, nearest, carry;
-  ResultKernel result;
-  bool exact_products_only;  ///< nearest_each is for products that are exact in fp32
+  TileKernel native = nullptr, nearest_each = nullptr, carry_each = nullptr, nearest = nullptr, carry = nullptr;
+  ResultKernel result = nullptr;
+  bool exact_products_only = false;  ///< nearest_each is for products that are exact in fp32
 };
 
 /// Outputs of a tile's buffer: mr x nr and what fills it up to whole groups.

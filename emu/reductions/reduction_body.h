@@ -29,22 +29,6 @@ SOFTAMP_LANES F32 flushed_lanes(F32 x) {
 #endif
 }
 
-SOFTAMP_LANES F32 from_halves(const void* p) {
-#if defined(__AVX512F__)
-  return (F32)_mm512_cvtph_ps(load<__m256i>(p));
-#elif defined(__AVX2__)
-  return (F32)_mm256_cvtph_ps(load<__m128i>(p));
-#elif defined(SOFTAMP_NEON)
-  return halves_values(load<U16of32>(p));
-#else
-  const U32 code = __builtin_convertvector(load<U16of32>(p), U32);
-  const U32 magnitude = code & 0x7FFFu;
-  const U32 value = (U32)((F32)(magnitude << 13) * 0x1p+112f);
-  const U32 special = (U32)(magnitude > 0x7BFFu);
-  return (F32)(value | (special & 0x7F800000u) | (code << 16 & 0x80000000u));
-#endif
-}
-
 constexpr size_t element_bytes(Load l) { return l == Load::kF32 || l == Load::kF32Flushed ? 4 : 2; }
 
 /// kWidth elements at `p`.
@@ -52,7 +36,7 @@ template <Load kLoad>
 SOFTAMP_LANES F32 load_lanes(const char* p) {
   if constexpr (kLoad == Load::kF32) return load<F32>(p);
   if constexpr (kLoad == Load::kF32Flushed) return flushed_lanes(load<F32>(p));
-  if constexpr (kLoad == Load::kF16) return from_halves(p);
+  if constexpr (kLoad == Load::kF16) return widen_fp16(p);
   return (F32)(__builtin_convertvector(load<U16of32>(p), U32) << 16);
 }
 

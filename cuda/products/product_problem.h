@@ -109,8 +109,8 @@ struct ProductLaunch {
     return {p, within / across * tile_rows, within % across * tile_columns};
   }
 
-  /// The steps of a part's chain: `count` from `first` on, or of the independent partial in this slot; false: the part
-  /// has none there.
+  /// The steps of a part's chain, or of the independent partial in this slot: `count` of them from `first` on; false:
+  /// the part has none there.
   SOFTAMP_PRIMITIVE bool find_steps(const DevicePart& p, uint32_t slot, uint32_t& first, uint32_t& count) const {
     const uint32_t partial = first_partial + slot;
     if (slots && partial >= p.partials) return false;

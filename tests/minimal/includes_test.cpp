@@ -18,7 +18,7 @@ const std::set<std::string> kSystem = {
     "dlfcn.h",     "sched.h",    "unistd.h",       "emmintrin.h", "immintrin.h",        "cpuid.h",
     "xmmintrin.h", "sys/mman.h", "sys/resource.h", "x86intrin.h", "cuda_runtime_api.h", "sanitizer/tsan_interface.h",
     "fcntl.h",     "poll.h",     "spawn.h",        "sys/file.h",  "sys/socket.h",       "sys/stat.h",
-    "sys/types.h", "sys/wait.h"};
+    "sys/types.h", "sys/wait.h", "arm_neon.h"};
 
 /// "FILE: <header>" of all that is included from outside, by any file that `start` leads to.
 /// `stood_for`: what src/minimal/packages has in the place of a package counts as inside.

@@ -163,17 +163,19 @@ SOFTAMP_LANES void transpose_blocks(const F32* x, F32* y) {
 void product_transpose(const float* from, size_t rows, size_t columns, size_t from_stride, float* to,
                        size_t to_stride) {
   size_t c = 0;
-#if defined(__AVX512F__)
-  // 16 columns of up to 16 rows at a time, by gathers of loaded rows: 4 x 4
-  // blocks within 128-bit lanes, then lanes.
-  for (; c + 16 <= columns; c += 16)
-    for (size_t r = 0; r < rows; r += 16) {
-      const size_t count = rows - r < 16 ? rows - r : 16;
-      F32 x[16], y[16];
+#if defined(__AVX512F__) || defined(__AVX2__)
+  // As many columns as a vector has lanes, of up to as many rows, at a time: 4 x 4 blocks within 128-bit lanes, then
+  // lanes.
+  constexpr size_t kSide = kLanesF32;
+  for (; c + kSide <= columns; c += kSide)
+    for (size_t r = 0; r < rows; r += kSide) {
+      const size_t count = rows - r < kSide ? rows - r : kSide;
+      F32 x[kSide], y[kSide];
 #pragma GCC unroll 16
-      for (size_t i = 0; i < 16; ++i) x[i] = i < count ? load<F32>(from + (r + i) * from_stride + c) : F32{};
-#pragma GCC unroll 8
-      for (size_t i = 0; i < 16; i += 4) transpose_blocks(x + i, y + i);
+      for (size_t i = 0; i < kSide; ++i) x[i] = i < count ? load<F32>(from + (r + i) * from_stride + c) : F32{};
+#pragma GCC unroll 4
+      for (size_t i = 0; i < kSide; i += 4) transpose_blocks(x + i, y + i);
+#if defined(__AVX512F__)
       // y[4 g + q], lane l: column 4 l + q of rows 4 g .. 4 g + 3.
       const __mmask16 kept = static_cast<__mmask16>((1u << count) - 1);
 #pragma GCC unroll 4
@@ -188,17 +190,7 @@ void product_transpose(const float* from, size_t rows, size_t columns, size_t fr
         _mm512_mask_storeu_ps(out + 8 * to_stride, kept, _mm512_shuffle_f32x4(high01, high23, 0x88));
         _mm512_mask_storeu_ps(out + 12 * to_stride, kept, _mm512_shuffle_f32x4(high01, high23, 0xDD));
       }
-    }
-#elif defined(__AVX2__)
-  // 8 columns of up to 8 rows at a time: 4 x 4 blocks within 128-bit lanes, then lanes.
-  for (; c + 8 <= columns; c += 8)
-    for (size_t r = 0; r < rows; r += 8) {
-      const size_t count = rows - r < 8 ? rows - r : 8;
-      F32 x[8], y[8];
-#pragma GCC unroll 8
-      for (size_t i = 0; i < 8; ++i) x[i] = i < count ? load<F32>(from + (r + i) * from_stride + c) : F32{};
-#pragma GCC unroll 2
-      for (size_t i = 0; i < 8; i += 4) transpose_blocks(x + i, y + i);
+#else
 #pragma GCC unroll 4
       for (size_t q = 0; q < 4; ++q) {
         const __m256 column[2] = {_mm256_permute2f128_ps((__m256)y[q], (__m256)y[4 + q], 0x20),
@@ -211,6 +203,7 @@ void product_transpose(const float* from, size_t rows, size_t columns, size_t fr
             store_first(out, count, (U32)column[half]);
         }
       }
+#endif
     }
 #endif
   for (; c < columns; ++c)

@@ -30,7 +30,9 @@ namespace softamp::cuda {
 struct Grid {
   unsigned blocks = 1;   ///< (1 .. 2^31 - 1)
   unsigned threads = 1;  ///< (1 .. 1024) per block; a kernel with more than 256 declares Kernel::kMostThreads
-  size_t shared = 0;     ///< (0 .. 49152) bytes of shared memory per block
+  size_t shared = 0;     ///< (0 .. kMostShared) bytes of shared memory per block
+
+  static constexpr size_t kMostShared = 49152;
 };
 
 namespace detail {

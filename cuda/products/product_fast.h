@@ -1,23 +1,26 @@
 // The fast kernels of products: a tile of outputs a block, as product_tile.h says, for the rules that training uses.
 //
 //   FastWay::kFloat         no rounding inside
+//   FastWay::kFloatCopied   the same, of fp32 operands, which come by asynchronous copies
 //   FastWay::kBlockNearest  to halves at the ends of blocks, to nearest even
 //   FastWay::kBlockCarry    the same, stochastic: Philox of ten rounds, at most 16 bits
 //   FastWay::kEachNearest   after every product: fma of halves, two at a time (N411)
 //   FastWay::kEachCarry     after every product, stochastic: the exact product and sum, truncated (N402)
 //
-// Shared memory holds two stages of a step's operands (product_feed.h); while one is multiplied, the codes for the next
-// are on their way. Missing products are 0 x -0, which changes nothing, so that loops have no ends to look for.
+// Shared memory holds two or three stages of a step's operands (product_feed.h); while one is multiplied, those for the
+// next are on their way: in registers, or one or two steps ahead by asynchronous copies (async_copy.h). Missing
+// products are 0 x -0, which changes nothing, so that loops have no ends to look for.
 //
 // A value that FastRound leaves to the body: to nearest it has become an infinity or NaN, which stays one; else the
 // thread notes its row, whose outputs are then computed by the body, all eight.
 #pragma once
 
+#include "cuda/async_copy.h"
 #include "cuda/products/product_finish.h"
 
 namespace softamp::cuda {
 
-enum class FastWay : uint8_t { kFloat, kBlockNearest, kBlockCarry, kEachNearest, kEachCarry };
+enum class FastWay : uint8_t { kFloat, kBlockNearest, kBlockCarry, kEachNearest, kEachCarry, kFloatCopied };
 
 /// The keys of ten rounds, ready for use: a launch's constants.
 struct RoundKeys {
@@ -43,7 +46,7 @@ SOFTAMP_PRIMITIVE RandomBlock philox10(RandomBlock c, const RoundKeys& keys) {
 template <class Shape, FastWay kWay, unsigned kBytes>
 struct FastTile {
   static constexpr unsigned kMostThreads = Shape::kThreads;
-  static constexpr bool kPacked = kWay == FastWay::kEachNearest;
+  static constexpr bool kPacked = kWay == FastWay::kEachNearest, kCopied = kWay == FastWay::kFloatCopied;
   static constexpr bool kCarries = kWay == FastWay::kBlockCarry || kWay == FastWay::kEachCarry;
   static constexpr StageForm kForm = kPacked ? StageForm::kHalves : StageForm::kFloats;
   using FeedA = Feed<Shape, true, kBytes, kForm>;
@@ -58,9 +61,14 @@ struct FastTile {
   /// meanwhile, and roundings take so long that other warps hide the wait.
   static constexpr bool kStoresAtOnce = kCarries;
   static constexpr unsigned kChunk = Shape::kRows < 4 ? Shape::kRows : 4;  ///< rows finished at a time
-  static constexpr size_t kShared = Shape::kShared + shared_of<uint64_t>(Shape::kTileRows);
-  static constexpr unsigned kStages = 2 * (Shape::kAStage + Shape::kBStage);
-  static_assert(kChunk * 8 * Shape::kThreads <= kStages, "the ends of chains go where the stages were");
+  static constexpr unsigned kStageWords = Shape::kAStage + Shape::kBStage;
+  static constexpr size_t shared_of_stages(unsigned stages) {
+    return shared_of<uint32_t>(stages * kStageWords) + shared_of<uint64_t>(Shape::kTileRows);
+  }
+  static constexpr unsigned kStages = kCopied && shared_of_stages(3) <= Grid::kMostShared ? 3 : 2;
+  static constexpr unsigned kAhead = kStages - 1;  ///< steps that are on their way
+  static constexpr size_t kShared = shared_of_stages(kStages);
+  static_assert(kChunk * 8 * Shape::kThreads <= 2 * kStageWords, "the ends of chains go where the stages were");
 
   ProductLaunch launch;
   RoundKeys keys;
@@ -83,8 +91,8 @@ struct FastTile {
 
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
-    uint32_t* const a_stages = block.template shared<uint32_t>(kStages);
-    uint32_t* const b_stages = a_stages + 2 * Shape::kAStage;
+    uint32_t* const a_stages = block.template shared<uint32_t>(kStages * kStageWords);
+    uint32_t* const b_stages = a_stages + kStages * Shape::kAStage;
     uint64_t* const row_places = block.template shared<uint64_t>(Shape::kTileRows);
     const uint32_t slot = block.index() / launch.tiles;
     const Tile tile = launch.find<false>(block.index() % launch.tiles, Shape::kTileRows, Shape::kTileColumns);
@@ -94,6 +102,7 @@ struct FastTile {
 
     PerThread<Chains, Block> chains(block);
     PerThread<Feeds, Block> feeds(block);
+    PerThread<AsyncCopies<Block>, Block> copies(block);
     block.each([&](unsigned t) {
       for (unsigned r = t; r < Shape::kTileRows; r += Shape::kThreads)
         row_places[r] = launch.output(part, tile.row + r < part.part.rows ? tile.row + r : 0) + tile.column;
@@ -105,26 +114,38 @@ struct FastTile {
       f.b.start(launch, part, tile.column, t);
       if (steps != 0) look(f, first, t);
     });
-    // Step n comes while step n - 1 is multiplied.
-    for (uint32_t n = 0; n < steps + (steps != 0); ++n)
+    // Step n comes while step n - kAhead is multiplied.
+    for (uint32_t n = 0; n < steps + (steps != 0) * kAhead; ++n)
       block.each([&](unsigned t) {
         Feeds& f = feeds[t];
         const bool more = n < steps;
-        uint32_t* const a_next = a_stages + (n & 1) * Shape::kAStage;
-        uint32_t* const b_next = b_stages + (n & 1) * Shape::kBStage;
+        uint32_t* const a_next = a_stages + n % kStages * Shape::kAStage;
+        uint32_t* const b_next = b_stages + n % kStages * Shape::kBStage;
         const ProductStep step = f.step;
         Fetched fetched;
         if (more) {
-          load(f, first + n, t, a_next, b_next, fetched);
-          if constexpr (kStoresAtOnce) store(f, t, fetched, a_next, b_next);
-          f.step = launch.steps[first + n];
+          if constexpr (kCopied) {
+            copy(f, first + n, t, a_next, b_next, copies[t]);
+          } else {
+            load(f, first + n, t, a_next, b_next, fetched);
+            if constexpr (kStoresAtOnce) store(f, t, fetched, a_next, b_next);
+            f.step = launch.steps[first + n];
+          }
           if (n + 1 < steps) look(f, first + n + 1, t);
         }
-        if (n != 0)
-          multiply(step, a_stages + (~n & 1) * Shape::kAStage + t / Shape::kAcross * Shape::kRows,
-                   b_stages + (~n & 1) * Shape::kBStage + t % Shape::kAcross * 4, chains[t]);
-        if constexpr (!kStoresAtOnce)
+        if constexpr (kCopied) copies[t].close();
+        if (n >= kAhead) {
+          const unsigned stage = (n + 1) % kStages;  // of step n - kAhead
+          multiply(step, a_stages + stage * Shape::kAStage + t / Shape::kAcross * Shape::kRows,
+                   b_stages + stage * Shape::kBStage + t % Shape::kAcross * 4, chains[t]);
+        }
+        if constexpr (kCopied) {
+          // What the next phase multiplies.
+          copies[t].template wait<kAhead - 1>();
+          if (n + 1 >= kAhead) flush(f, t, a_stages, b_stages, (n + 1 - kAhead) % kStages);
+        } else if constexpr (!kStoresAtOnce) {
           if (more) store(f, t, fetched, a_next, b_next);
+        }
       });
     block.each([&](unsigned t) {
       // A thread writes and reads its own words alone.
@@ -157,6 +178,17 @@ struct FastTile {
     f.a.load(launch, step, t, a_stage, to.a);
     f.b.load(launch, step, t, b_stage, to.b);
   }
+  template <class Copies>
+  SOFTAMP_PRIMITIVE void copy(const Feeds& f, uint32_t step, unsigned t, uint32_t* a_stage, uint32_t* b_stage,
+                              Copies& copies) const {
+    f.a.copy(launch, step, t, a_stage, copies);
+    f.b.copy(launch, step, t, b_stage, copies);
+  }
+  SOFTAMP_PRIMITIVE void flush(const Feeds& f, unsigned t, uint32_t* a_stages, uint32_t* b_stages,
+                               unsigned stage) const {
+    f.a.flush(launch, t, a_stages + stage * Shape::kAStage);
+    f.b.flush(launch, t, b_stages + stage * Shape::kBStage);
+  }
   SOFTAMP_PRIMITIVE void store(const Feeds& f, unsigned t, const Fetched& from, uint32_t* a_stage,
                                uint32_t* b_stage) const {
     f.a.store(launch, t, from.a, a_stage);
@@ -165,7 +197,7 @@ struct FastTile {
 
   /// A step's products of every chain, from a thread's places in its stages.
   SOFTAMP_PRIMITIVE void multiply(const ProductStep& step, const uint32_t* a, const uint32_t* b, Chains& c) const {
-    if constexpr (kWay == FastWay::kFloat || kPacked) {
+    if constexpr (kWay == FastWay::kFloat || kCopied || kPacked) {
       SOFTAMP_UNROLL
       for (unsigned k = 0; k < ProductStep::kMost; ++k) product(a + k * Shape::kAPitch, b + k * Shape::kBPitch, c);
     } else if constexpr (kWay == FastWay::kEachCarry) {

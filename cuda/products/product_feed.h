@@ -4,7 +4,8 @@
 // What a place costs is paid beforehand: the host has written where each k lies (StepPlaces), a thread reads the entry
 // for its group a step before it needs it, and its row or column is an address from the start. So the loads of a step
 // wait for nothing, and are stored as fp32, or as halves, a step later. Groups that are no 16 bytes in a row (odd ends,
-// places apart, addresses that are not aligned) are read one by one, in a loop that holds no registers elsewhere.
+// places apart, addresses that are not aligned) are read one by one, in a loop that holds no registers elsewhere. Codes
+// that a stage holds as they are can be copied there without a register (`copy`).
 #pragma once
 
 #include "cuda/products/product_problem.h"
@@ -143,6 +144,62 @@ class Feed {
     }
   }
 
+  /// Instead of load and store, where a stage holds fp32 codes as they are: begins copies to it.
+  template <class Copies>
+  SOFTAMP_PRIMITIVE void copy(const ProductLaunch& l, uint32_t step, unsigned t, uint32_t* stage,
+                              Copies& copies) const {
+    static_assert(kBytes == 4 && kForm == StageForm::kFloats);
+    SOFTAMP_UNROLL
+    for (unsigned g = 0; g < kGroups; ++g) {
+      if (!mine(g, t)) continue;
+      const unsigned index = this->index(g, t), k = this->k(g, t);
+      const bool runs = place_[g] != StepPlaces::kAbsent && place_[g] != StepPlaces::kSingly && left_[g] == 8;
+      const char* const from = base_[g] + (runs ? int64_t{place_[g]} * kBytes : 0);
+      if (runs && along_k_) {
+        SOFTAMP_UNROLL
+        for (unsigned i = 0; i < 8; ++i)
+          copies.template copy<4>(stage + (k + i) * kPitch + column(index), from + 4 * i);
+      } else if (runs && detail::aligned16(from)) {
+        SOFTAMP_UNROLL
+        for (unsigned i = 0; i < 8; i += 4)
+          copies.template copy<16>(stage + k * kPitch + column(index + i), from + 4 * i);
+      } else {
+        const StepPlaces& s = l.places[step];
+        SOFTAMP_ROLLED
+        for (unsigned i = 0; i < 8; ++i) {
+          const int32_t place = along_k_ && left_[g] != 0 ? (kIsA ? s.a : s.b)[k + i] : place_[g];
+          uint32_t* const to = stage + (along_k_ ? k + i : k) * kPitch + column(along_k_ ? index : index + i);
+          if (place == StepPlaces::kAbsent || (!along_k_ && i >= left_[g]))
+            *to = kZero;
+          else
+            copies.template copy<4>(to, base_[g] + (int64_t{place} + (along_k_ ? 0 : i)) * kBytes);
+        }
+      }
+    }
+  }
+  /// Makes zeros of the subnormals that this thread has copied to `stage`, where the launch says so.
+  SOFTAMP_PRIMITIVE void flush(const ProductLaunch& l, unsigned t, uint32_t* stage) const {
+    if (!l.flush_operands) return;
+    SOFTAMP_UNROLL
+    for (unsigned g = 0; g < kGroups; ++g) {
+      if (!mine(g, t)) continue;
+      uint32_t* const first = stage + this->k(g, t) * kPitch + column(index(g, t));
+      const unsigned apart = along_k_ ? kPitch : 1, halves = along_k_ ? 4 * kPitch : column(4);
+      bool any = false;
+      SOFTAMP_UNROLL
+      for (unsigned i = 0; i < 8; ++i) {
+        const uint32_t doubled = first[i / 4 * halves + i % 4 * apart] << 1;
+        any |= doubled - 1 < 0x00FFFFFFu;  // but for zeros, which stay what they are
+      }
+      if (!any) continue;
+      SOFTAMP_ROLLED
+      for (unsigned i = 0; i < 8; ++i) {
+        uint32_t& word = first[i / 4 * halves + i % 4 * apart];
+        word = flushed(l, word);
+      }
+    }
+  }
+
  private:
   // What stands where there is no operand: 0 x -0 = -0, which added to any number leaves it as it is.
   static constexpr uint32_t kZero = kIsA ? 0 : kBytes == 2 ? 0x8000u : 0x80000000u;
@@ -163,6 +220,12 @@ class Feed {
     return along_k_ ? group(g, t) / kExtent * 8 : group(g, t) / (kExtent / 8);
   }
 
+  /// An operand of fp32 whose subnormals count as zeros.
+  static SOFTAMP_PRIMITIVE uint32_t flushed(const ProductLaunch& l, uint32_t code) {
+    if ((code & 0x7F800000u) != 0) return code;
+    return l.flush_to_positive && code << 1 ? 0 : code & 0x80000000u;
+  }
+
   /// Codes as the stage holds them: kernel::widen_operand of finite ones. Infinities and NaNs stay what they are, and
   /// the chain is then infinite or NaN, too. The questions are a launch's, asked once for all eight.
   template <unsigned kCount>
@@ -176,8 +239,7 @@ class Feed {
     } else if constexpr (kBytes == 4) {
       if (l.flush_operands) {
         SOFTAMP_UNROLL
-        for (unsigned i = 0; i < 8; ++i)
-          if ((to[i] & 0x7F800000u) == 0) to[i] = l.flush_to_positive && to[i] << 1 ? 0 : to[i] & 0x80000000u;
+        for (unsigned i = 0; i < 8; ++i) to[i] = flushed(l, to[i]);
       }
     } else if (l.kind == OperandKind::kBf16) {
       SOFTAMP_UNROLL

@@ -76,6 +76,7 @@ struct ProductLaunch {
   kernel::ProductRules rules;
   OperandKind kind;
   bool flush_operands, flush_to_positive;  ///< fp32 subnormals of operands
+  bool copies;                             ///< the fast kernel's operands come by asynchronous copies
   FastRound half, result;
   ResultWay way;
   int half_bits, result_bits;  ///< random bits of roundings at site 0 and 1; 0: they draw none

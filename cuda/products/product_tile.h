@@ -95,6 +95,7 @@ enum class TileSize : uint8_t { kLarge, kSmall, kNarrow, kTiny };
 struct ProductChoice {
   bool fast = true;              ///< false: the general kernel, always
   std::optional<TileSize> size;  ///< of the fast kernels; large ones are for chains without roundings alone
+  bool copies = true;            ///< false: fp32 operands go through registers, on every device
 };
 ProductChoice& product_choice();
 

@@ -52,7 +52,8 @@ template <FastWay kWay, unsigned kBytes = 2>
 void launch_fast(Device& device, TileSize size, const ProductLaunch& launch, const char* name) {
   switch (size) {
     case TileSize::kLarge:
-      if constexpr (kWay == FastWay::kFloat) return launch_fast_tile<LargeTile, kWay, kBytes>(device, launch, name);
+      if constexpr (kWay == FastWay::kFloat || kWay == FastWay::kFloatCopied)
+        return launch_fast_tile<LargeTile, kWay, kBytes>(device, launch, name);
       break;
     case TileSize::kSmall: return launch_fast_tile<SmallTile, kWay, kBytes>(device, launch, name);
     case TileSize::kNarrow: return launch_fast_tile<NarrowTile, kWay, kBytes>(device, launch, name);

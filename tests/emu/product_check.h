@@ -14,8 +14,8 @@ using kernel::PartialsType;
 using kernel::ProductRules;
 
 /// What a matrix holds.
-enum class ProductData { kOrdinary, kSmall, kLarge, kNearOverflow, kSpecial, kAnything };
-constexpr int kDataKinds = 6;
+enum class ProductData { kOrdinary, kSmall, kLarge, kNearOverflow, kSpecial, kAnything, kSubnormal };
+constexpr int kDataKinds = 6;  ///< kSubnormal, where flushing is looked at, is not among those that are drawn
 
 /// A code of `f` of that kind.
 inline uint32_t product_code(Mixer& mix, const FloatFormat& f, ProductData data) {
@@ -43,6 +43,9 @@ inline uint32_t product_code(Mixer& mix, const FloatFormat& f, ProductData data)
       if (choice < 20) return sign | static_cast<uint32_t>(mix() % f.min_normal_code());
       return random_exponent(-4, 8);
     }
+    case ProductData::kSubnormal:  // with a few numbers so large that their products with subnormals count
+      return mix() % 16 ? sign | static_cast<uint32_t>(mix() % f.min_normal_code())
+                        : random_exponent(half ? 11 : 120, 4);
     case ProductData::kAnything: break;
   }
   return static_cast<uint32_t>(mix() & f.code_mask());

@@ -96,6 +96,9 @@ void bench_products(cuda::Device& device, const Sizes& sizes, Figures& figures) 
   };
   instead("matmul_fp32_chain_small_tiles", {true, cuda::TileSize::kSmall}, chain, DType::kFloat32,
           options_of(false, false, 16));
+  instead("matmul_fp32_chain_by_registers", {true, {}, false}, chain, DType::kFloat32, options_of(false, false, 16));
+  instead("matmul_fp32_chain_small_tiles_by_registers", {true, cuda::TileSize::kSmall, false}, chain, DType::kFloat32,
+          options_of(false, false, 16));
   instead("matmul_fp32_chain_general", {false, {}}, chain, DType::kFloat32, options_of(false, false, 16));
   instead("matmul_half_partials_block_16_stochastic_general", {false, {}}, half, DType::kFloat16,
           options_of(true, true, 16));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/async_copy.h"
 #include "cuda/device_facts.h"
 #include "cuda/op_kernel.h"
 #include "cuda/status.h"
@@ -97,6 +98,46 @@ bool check_atomics() {
   return ran && equal;
 }
 
+// Asynchronous copies (cuda/async_copy.h): two groups on their way, words and vectors; what was waited for can be read
+// by the block's other threads.
+
+__global__ void copy_by_groups(const uint32_t* from, uint32_t* to) {
+  __shared__ __align__(16) uint32_t place[2][4 * kThreads];
+  const unsigned t = threadIdx.x, first = blockIdx.x * 4 * kThreads;
+  const cuda::DeviceAsyncCopies copies;
+  copies.copy<16>(place[0] + 4 * t, from + first + 4 * t);
+  copies.close();
+  for (unsigned i = 0; i < 4; ++i) copies.copy<4>(place[1] + i * kThreads + t, from + first + i * kThreads + t);
+  copies.close();
+  copies.wait<1>();
+  __syncthreads();
+  for (unsigned i = 0; i < 4; ++i) to[2 * first + i * kThreads + t] = place[0][(i * kThreads + t) ^ 37];
+  copies.wait<0>();
+  __syncthreads();
+  for (unsigned i = 0; i < 4; ++i) to[2 * first + (4 + i) * kThreads + t] = place[1][(i * kThreads + t) ^ 37];
+}
+
+bool check_copies() {
+  constexpr unsigned kWords = 16 * 4 * kThreads;
+  std::vector<uint32_t> words(kWords), found(2 * kWords);
+  for (unsigned i = 0; i < kWords; ++i) words[i] = static_cast<uint32_t>(twins::detail::mixed(i));
+  uint32_t* device = nullptr;
+  if (!succeeded(cudaMalloc(&device, 3 * kWords * sizeof(uint32_t)), "copies") ||
+      !succeeded(cudaMemcpy(device, words.data(), kWords * sizeof(uint32_t), cudaMemcpyHostToDevice), "copies"))
+    return false;
+  copy_by_groups<<<kWords / (4 * kThreads), kThreads>>>(device, device + kWords);
+  const bool ran = succeeded(
+      cudaMemcpy(found.data(), device + kWords, found.size() * sizeof(uint32_t), cudaMemcpyDeviceToHost), "copies");
+  cudaFree(device);
+  unsigned differing = 0;
+  for (unsigned i = 0; i < 2 * kWords; ++i) {
+    const unsigned block = i / (8 * kThreads), within = i % (4 * kThreads);
+    differing += found[i] != words[block * 4 * kThreads + (within ^ 37)];
+  }
+  if (ran && differing != 0) std::printf("DIFFERS asynchronous copies: %u of %u words\n", differing, 2 * kWords);
+  return ran && differing == 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -117,6 +158,7 @@ int main(int argc, char** argv) {
     if (found != 0) differing += std::string(differing.empty() ? "" : " ") + twins::kRowInfo[row].name;
   }
   if (!check_atomics()) differing += differing.empty() ? "atomics" : " atomics";
+  if (!check_copies()) differing += differing.empty() ? "copies" : " copies";
   cudaFree(device);
   std::printf("%d functions of a device's own, %u trials each: %s\n", twins::kRows, kTrials,
               differing.empty() ? "equal to the host's" : ("not equal: " + differing).c_str());

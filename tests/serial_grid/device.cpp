@@ -254,7 +254,7 @@ void Device::put(std::function<void()> work) {
 void Device::begin_operation(std::string operation) { state_->operation = std::move(operation); }
 
 Device::Note Device::begin_launch(const char* name, const Grid& grid) {
-  if (grid.threads < 1 || grid.threads > 1024 || grid.blocks > 0x7FFFFFFFu || grid.shared > 49152)
+  if (grid.threads < 1 || grid.threads > 1024 || grid.blocks > 0x7FFFFFFFu || grid.shared > Grid::kMostShared)
     throw DeviceError(std::string("launch of ") + name + " of " + state_->operation + ": " +
                       std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) + " threads with " +
                       std::to_string(grid.shared) + " bytes: no such launch");

@@ -218,16 +218,22 @@ class FastTiles : public ProductTile {
 INSTANTIATE_TEST_SUITE_P(Orders, FastTiles, ::testing::Values("forwards", "backwards"));
 
 constexpr const char kFloatKernel[] = "fast product, no rounding inside";
+constexpr const char kCopyingKernel[] = "fast product, operands by asynchronous copies";
 constexpr const char kBlockKernel[] = "fast product, roundings to halves at the ends of blocks";
 constexpr const char kEachKernel[] = "fast product, a rounding to half after every product";
 
-// Every size of tile and width of operands, along k and along the other index, odd ends of k.
+// Every size of tile and width of operands, along k and along the other index, odd ends of k. Operands of fp32 are
+// copied, unless that is forbidden.
 TEST_P(FastTiles, NoRoundingInside) {
   uint64_t number = 40000;
+  struct Way {
+    const FloatFormat& format;
+    bool copies;
+  };
   for (const grid::TileSize size : kSizes)
-    for (const FloatFormat& format : {kFp16, kBf16, kFp32})
+    for (const auto& [format, copies] : {Way{kFp16, true}, Way{kBf16, true}, Way{kFp32, true}, Way{kFp32, false}})
       for (int lay = 0; lay < 4; ++lay) {
-        grid::product_choice().size = size;
+        grid::product_choice().size = size, grid::product_choice().copies = copies;
         ProductCase c;
         c.seed = ++number;
         c.m = kExtents[lay & 1][0], c.n = kExtents[lay & 1][1] - (lay == 3 ? 3 : 0), c.k = 16 + number % 13;
@@ -236,7 +242,28 @@ TEST_P(FastTiles, NoRoundingInside) {
         c.transpose_a = lay & 1, c.transpose_b = number & 1;
         c.data = static_cast<ProductData>(number % kDataKinds);
         c.random.seed = number;
-        if (!check_by(kFloatKernel, c, static_cast<Lay>(lay))) return;
+        const bool by_copies = copies && format == kFp32;
+        if (!check_by(by_copies ? kCopyingKernel : kFloatKernel, c, static_cast<Lay>(lay))) return;
+      }
+}
+
+// Chains of many steps, and of fewer than are on their way at once; subnormals that are kept, flushed with their sign,
+// and flushed to +0.
+TEST_P(FastTiles, AsynchronousCopies) {
+  uint64_t number = 0;
+  for (const grid::TileSize size : kSizes)
+    for (const size_t k : {0u, 1u, 16u, 17u, 33u, 48u, 120u})
+      for (const bool transposed : {false, true}) {
+        grid::product_choice().size = size;
+        ProductCase c;
+        c.seed = ++number;
+        c.m = 35, c.n = number % 4 < 2 ? 40 : 43, c.k = k;
+        c.rules.a = c.rules.b = c.rules.output = kFp32;
+        c.semantics = product_policy(number % 3 == 0 ? 7 : 0, 12);
+        if (number % 3 == 2) c.semantics.operand_flush_sign = FlushSign::kPositive;
+        c.transpose_a = transposed, c.transpose_b = !transposed;
+        c.data = number / 2 % 2 ? ProductData::kSubnormal : ProductData::kOrdinary;
+        if (!check_by(kCopyingKernel, c)) return;
       }
 }
 
@@ -286,7 +313,7 @@ TEST_P(FastTiles, MissingProductsChangeNoSign) {
           c.rules.a = c.rules.b = c.rules.output = kFp32;
           c.data = ProductData::kAnything;  // products that underflow to -0
         }
-        if (!check_by(each ? kEachKernel : kFloatKernel, c)) return;
+        if (!check_by(each ? kEachKernel : kCopyingKernel, c)) return;
       }
 }
 

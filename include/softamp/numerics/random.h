@@ -116,7 +116,9 @@ SOFTAMP_INLINE uint64_t product_block(uint64_t index) { return index >> kProduct
 SOFTAMP_INLINE uint64_t product_output(uint64_t index) { return index & ((uint64_t{1} << kProductOutputBits) - 1); }
 
 /// The 32-bit lanes of one (step, operation), in order of index, as a std::uniform_random_bit_generator: the n-th
-/// number is `bits(step, operation, n, 32)`, n modulo 2^64.
+/// number is `bits(step, operation, n, 32)`, n modulo 2^64. For the distributions of Boost.Random and of the standard
+/// library; a distribution may take any count of numbers, so what is to be drawn in any order needs a generator for
+/// each place (another step, or another operation).
 class PhiloxGenerator {
  public:
   using result_type = uint32_t;

@@ -10,12 +10,14 @@
 #include "softamp/graph/trace.h"
 #include "softamp/report/exception.h"
 #include "softamp/report/interrupt.h"
+#include "softamp/report/names.h"
 #include "softamp/report/tensor_text.h"
 #include "src/files/output_file.h"
 #include "src/files/run_files.h"
 #include "src/report/progress.h"
 #include "src/report/read_json.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -24,16 +26,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files of --feed name=file.npy.
-std::map<std::string, std::string> split_feeds(const std::vector<std::string>& feeds) {
-  std::map<std::string, std::string> files;
-  for (const std::string& feed : feeds) {
-    const size_t equals = feed.find('=');
-    if (equals == std::string::npos || equals == 0) throw UsageError("--feed: '" + feed + "': expected NAME=FILE.npy");
-    const std::string name = feed.substr(0, equals);
-    if (!files.emplace(name, feed.substr(equals + 1)).second) throw UsageError("--feed: '" + name + "' is given twice");
+/// What `option` gives to names, by NAME=VALUE; `form` is what is expected.
+std::map<std::string, std::string> given_to_names(const std::string& option, const std::vector<std::string>& texts,
+                                                  const std::string& form) {
+  std::map<std::string, std::string> values;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) throw UsageError(option + ": '" + text + "': expected " + form);
+    const std::string name = text.substr(0, equals);
+    if (!values.emplace(name, text.substr(equals + 1)).second)
+      throw UsageError(option + ": '" + name + "' is given twice");
   }
-  return files;
+  return values;
+}
+
+/// A placeholder that is fed the result of the step before, and which of the fetches that is.
+struct FedBack {
+  std::string name, tensor;
+  size_t fetch;
+};
+
+std::vector<FedBack> fed_back(const Graph& graph, const std::vector<std::string>& texts,
+                              const std::map<std::string, std::string>& feeds,
+                              const std::vector<std::string>& fetches) {
+  std::vector<FedBack> all;
+  for (const auto& [name, tensor] : given_to_names("--feed-back", texts, "NAME=TENSOR")) {
+    if (!feeds.contains(name))
+      throw UsageError("--feed-back: '" + name + "' has no value for the first step; expected --feed " + name +
+                       "=FILE.npy");
+    const auto fetch = std::find(fetches.begin(), fetches.end(), tensor);
+    if (fetch == fetches.end()) throw UsageError("--feed-back: " + unknown_name_message("fetch", tensor, fetches));
+    const int placeholder = graph.find(name);
+    const TensorType& type = graph.type(graph.port(tensor));
+    if (placeholder >= 0 && graph.node(placeholder).op == "Placeholder" &&
+        !(graph.node(placeholder).outputs[0] == type))
+      throw UsageError("--feed-back: '" + tensor + "' is " + text_of(type) + "; Placeholder '" + name + "' expects " +
+                       text_of(graph.node(placeholder).outputs[0]));
+    all.push_back({name, tensor, static_cast<size_t>(fetch - fetches.begin())});
+  }
+  return all;
 }
 
 std::map<std::string, Tensor> load_feeds(const Graph& graph, const std::map<std::string, std::string>& files) {
@@ -110,7 +141,8 @@ class Run {
     fetches_ = !o_.fetches.empty() ? o_.fetches : !outputs_.empty() ? outputs_ : unread_outputs(graph_);
     if (!o_.out.empty() && fs::exists(o_.out) && !fs::is_directory(o_.out))
       throw UsageError("--out: '" + o_.out + "' is not a folder");
-    feed_files_ = split_feeds(o_.feeds);
+    feed_files_ = given_to_names("--feed", o_.feeds, "NAME=FILE.npy");
+    fed_back_ = fed_back(graph_, o_.fed_back, feed_files_, fetches_);
     check_files();
     if (o_.first_step + o_.steps > Executor::kSteps)
       throw UsageError("--steps: " + std::to_string(o_.steps) + " from step " + std::to_string(o_.first_step) +
@@ -126,9 +158,7 @@ class Run {
         trace([&] { trace_->write(step, node, port, type, data); });
       };
     }
-    const std::map<std::string, Tensor> tensors = load_feeds(graph_, feed_files_);
-    std::vector<Feed> feeds;
-    for (const auto& [name, tensor] : tensors) feeds.push_back({name, &tensor});
+    std::map<std::string, Tensor> tensors = load_feeds(graph_, feed_files_);
     executor_ = make_executor(graph_, options);
     for (const std::string& warning : executor_->warnings()) std::cerr << "softamp run: warning: " << warning << '\n';
     if (!o_.quiet) {
@@ -136,7 +166,7 @@ class Run {
       all["backend"] = options.backend;
       std::cerr << "softamp run: " << all << '\n';
     }
-    return steps(feeds);
+    return steps(tensors);
   }
 
  private:
@@ -173,12 +203,16 @@ class Run {
     return kSuccess;
   }
 
-  int steps(const std::vector<Feed>& feeds) {
+  int steps(std::map<std::string, Tensor>& tensors) {
+    std::vector<Feed> feeds;
+    for (const auto& [name, tensor] : tensors) feeds.push_back({name, &tensor});
     executor_->set_step(o_.first_step);
     Progress progress("run", o_.steps, "steps");
     int code = kSuccess;
     try {
       for (uint64_t s = 0; s < o_.steps && InterruptGuard::pending() == 0; ++s) {
+        for (const FedBack& f : fed_back_)
+          if (s != 0) tensors.at(f.name) = result_.values[f.fetch].clone();
         result_ = executor_->run(feeds, fetches_);
         note_step();
         progress.update(s + 1);
@@ -194,7 +228,11 @@ class Run {
     if (code == kSuccess && executor_->step() != o_.first_step) write_results();
     if (o_.json) print_json(document_);
     if (const int signal = InterruptGuard::pending(); signal && code == kSuccess) {
-      std::cerr << "softamp run: interrupted; continue with --first-step " << executor_->step() << '\n';
+      std::cerr << "softamp run: interrupted; continue with --first-step " << executor_->step();
+      if (executor_->step() != o_.first_step)
+        for (const FedBack& f : fed_back_)
+          std::cerr << ", and this '" << f.tensor << "' as --feed " << f.name << "=FILE.npy";
+      std::cerr << '\n';
       return 128 + signal;
     }
     return code == kSuccess && trace_lost_ ? kUsage : code;
@@ -234,6 +272,7 @@ class Run {
   std::vector<fs::path> arrays_;
   std::vector<std::string> outputs_, fetches_;
   std::map<std::string, std::string> feed_files_;
+  std::vector<FedBack> fed_back_;
   std::unique_ptr<TraceWriter> trace_;
   bool trace_lost_ = false;
   std::unique_ptr<Executor> executor_;
@@ -254,6 +293,7 @@ Examples:
   softamp run dense.json --feed x=x.npy --fetch logits --out results
   softamp run dense.json --feed x=x.npy --behaviour oflo,esr --partials half --seed 1 --trace run.jsonl
   softamp run dense.json --feed x=x.npy --backend cuda --trace gpu.jsonl
+  softamp run add.json --feed sum=0.npy --feed x=x.npy --feed-back sum=next --steps 10000
   softamp run dense.json --print text)");
   auto options = std::make_shared<RunOptions>();
   options->add_to(*app);

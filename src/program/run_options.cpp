@@ -97,6 +97,11 @@ void RunOptions::add_to(CLI::App& app) {
   app.add_option("GRAPH", graph, "the graph, a JSON file")->required()->type_name("FILE");
   app.add_option("--feed", feeds, "NAME=FILE.npy, the value of a Placeholder; repeatable")->type_name("NAME=FILE");
   app.add_option(
+         "--feed-back", fed_back,
+         "NAME=TENSOR: from the second step on, Placeholder NAME is what the step before computed for TENSOR, one of "
+         "the tensors fetched; repeatable")
+      ->type_name("NAME=TENSOR");
+  app.add_option(
          "--fetch", fetches,
          "a tensor to compute, NAME or NAME:PORT; repeatable [=the file's outputs, or all tensors that nothing reads]")
       ->type_name("NAME");

@@ -12,7 +12,7 @@ namespace softamp::program {
 
 struct RunOptions {
   std::string graph, out, trace, config_file, print;
-  std::vector<std::string> feeds, fetches, settings;
+  std::vector<std::string> feeds, fed_back, fetches, settings;
   std::string behaviour, partials, block, inner, accumulator;
   RandomEngine random = RandomEngine::kPhilox;
   int bits = 0;

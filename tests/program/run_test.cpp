@@ -282,6 +282,33 @@ TEST_F(RunVerb, ConfigFilesAndSettings) {
             "@none.json: No such file or directory; expected a JSON file of IpuConfig attributes\n");
 }
 
+// G21: what a step computed is the next one's operand; ten thousand additions in one command, in one process or in two.
+TEST_F(RunVerb, G21FeedsBackWhatAStepComputed) {
+  const std::string graph = SOFTAMP_SOURCE_DIR "/examples/graphs/add_two_numbers.json",
+                    zeros = " --feed sum=" SOFTAMP_SOURCE_DIR "/examples/graphs/zeros.npy";
+  const Outcome nearest = run(graph + zeros + " --feed-back sum=next --steps 10000");
+  EXPECT_EQ(nearest.code, 0);
+  EXPECT_EQ(nearest.out.find("next: float16 [20] [0.25, 0.25, 0.25, "), 0u) << nearest.out;
+
+  const std::string stochastic = " --feed-back sum=next --behaviour esr --seed 7 --out @";
+  const json whole = document(graph + zeros + stochastic + "whole --steps 10000");
+  document(graph + zeros + stochastic + "part --steps 4321");
+  const json rest = document(graph + " --feed sum=@part/next.npy" + stochastic + "rest --first-step 4321 --steps 5679");
+  EXPECT_EQ(whole["hashes"], rest["hashes"]);
+  EXPECT_NE(whole["hashes"], json_of(run(graph + zeros + " --steps 10000 --json"))["hashes"]) << "without feeding back";
+}
+
+TEST_F(RunVerb, WrongFeedsBack) {
+  EXPECT_EQ(error(kX + "--feed-back x"), "--feed-back: 'x': expected NAME=TENSOR\n");
+  EXPECT_EQ(error(kX + "--feed-back x=scope/z --feed-back x=square"), "--feed-back: 'x' is given twice\n");
+  EXPECT_EQ(error(kX + "--feed-back y=square"),
+            "--feed-back: 'y' has no value for the first step; expected --feed y=FILE.npy\n");
+  EXPECT_EQ(error(kX + "--fetch square --feed-back x=scope/z"),
+            "--feed-back: unknown fetch 'scope/z'; known: square\n");
+  EXPECT_EQ(error(kX + "--fetch s:0 --feed-back x=s:0"),
+            "--feed-back: 's:0' is float16 [2]; Placeholder 'x' expects float16 [4]\n");
+}
+
 TEST_F(RunVerb, WrongFeedsAndFetches) {
   EXPECT_EQ(error("@g.json --fetch scope/z"), "Placeholder 'x' has no feed; expected float16 [4]\n");
   EXPECT_EQ(error(kX + "--feed y=@x.npy"), "unknown placeholder 'y'; known: x\n");

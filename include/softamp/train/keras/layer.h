@@ -22,8 +22,8 @@
 // MixedPrecisionContext that it was given. Graphs built at the same time, each with its own context, do not affect each
 // other. Layers and weights refer to their context, and must be destroyed before it.
 //
-// Functions of train/layers.h and these classes may be used in one graph; ready classes are in
-// train/keras/layer_classes.h.
+// Functions of train/layers.h and these classes may be used in one graph; ready classes are in layer_classes.h,
+// pooling_layers.h, norm_layers.h and attention_layers.h beside this file.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,38 @@
+#include "softamp/train/keras/norm_layers.h"
+
+namespace softamp::layers {
+
+LayerNormalization::LayerNormalization(LayerContext& context, Options options, LayerOptions layer)
+    : Layer(context, std::move(layer)), options_(options) {}
+
+void LayerNormalization::build(const LayerValue& inputs) {
+  const Shape& shape = type(inputs).shape;
+  if (shape.rank() < 2)
+    throw GraphError("layer_normalization '" + name() + "': x has shape " + shape.text() +
+                     "; expected a rank of at least 2, features last");
+  const Shape features{shape[shape.rank() - 1]};
+  const auto kept = [&](std::string_view name, Initializer initializer) {
+    return add_weight(name, features, {.dtype = DType::kFloat32, .initializer = initializer, .autocast = false});
+  };
+  gamma_ = kept("gamma", Initializer::ones());
+  beta_ = kept("beta", Initializer::zeros());
+}
+
+LayerValue LayerNormalization::call(const LayerArguments& in) {
+  return op("LayerNorm", {in[0], gamma_.read(), beta_.read()}, {{"epsilon", options_.epsilon}});
+}
+
+GroupNormalization::GroupNormalization(LayerContext& context, GroupNormOptions options, LayerOptions layer)
+    : Layer(context, std::move(layer)), options_(options) {
+  if (!options_.dtype) options_.dtype = DType::kFloat32;
+}
+
+LayerValue GroupNormalization::call(const LayerArguments& in) {
+  const auto weights = weights_for_functions([this](std::string_view, WeightOptions& weight) {
+    weight.dtype = options_.dtype;
+    weight.autocast = false;
+  });
+  return group_norm(context().store(), in[0], options_, "");
+}
+
+}  // namespace softamp::layers

@@ -282,7 +282,8 @@ TEST_F(RunVerb, ConfigFilesAndSettings) {
             "@none.json: No such file or directory; expected a JSON file of IpuConfig attributes\n");
 }
 
-// G21: what a step computed is the next one's operand; ten thousand additions in one command, in one process or in two.
+// TUTORIAL G21: what a step computed is the next one's operand; ten thousand additions in one command, in one process
+// or in two.
 TEST_F(RunVerb, G21FeedsBackWhatAStepComputed) {
   const std::string graph = SOFTAMP_SOURCE_DIR "/examples/graphs/add_two_numbers.json",
                     zeros = " --feed sum=" SOFTAMP_SOURCE_DIR "/examples/graphs/zeros.npy";

@@ -36,27 +36,30 @@ class AdditionBits {
       }
       return words_.data();
     }
-    if (addition % kAhead == 0) draw_ahead(addition);
+    if (addition % kAhead == 0) wide_ ? draw_ahead<true>(addition) : draw_ahead<false>(addition);
     return &words_[addition % kAhead * stride_];
   }
 
  private:
   static constexpr uint32_t kAhead = 8;  ///< additions whose words are drawn together, as vectors
 
-  /// Whole blocks of 8 or 4 lanes (N71): the last one may give more than there are replicas.
+  /// Blocks of 8 or 4 lanes (N71). Of the last one only those are taken that have a replica: for a single sum, taking
+  /// all would be most of the work.
+  template <bool kWide>
   void draw_ahead(uint32_t addition) {
-    const uint32_t lanes = wide_ ? 4 : 8;
-    for (size_t place = 0; place < stride_; place += lanes) {
+    constexpr size_t kLanes = kWide ? 4 : 8;
+    for (size_t place = 0; place < work_.elements; place += kLanes) {
+      const size_t used = work_.elements - place < kLanes ? work_.elements - place : kLanes;
       uint32_t word[4][kAhead];
       for (uint32_t n = 0; n < kAhead; ++n) {
-        const RandomBlock counter = philox_.counter(addition + n, operation_, (first_ + place) / lanes);
+        const RandomBlock counter = philox_.counter(addition + n, operation_, (first_ + place) / kLanes);
         for (int w = 0; w < 4; ++w) word[w][n] = counter.word[w];
       }
       philox4x32(word, philox_.key(), philox_.rounds);
       for (uint32_t n = 0; n < kAhead; ++n) {
         const RandomBlock block{{word[0][n], word[1][n], word[2][n], word[3][n]}};
         uint32_t* const out = &words_[n * stride_ + place];
-        for (uint32_t i = 0; i < lanes; ++i) out[i] = wide_ ? block.word[i] : block.lane16(i);
+        for (size_t i = 0; i < used; ++i) out[i] = kWide ? block.word[i] : block.lane16(static_cast<uint32_t>(i));
       }
     }
   }

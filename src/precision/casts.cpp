@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <unordered_set>
 
+#include "src/precision/tensorflow/device_name.h"
 #include "src/precision/unnamed_casts.h"
 
 namespace softamp {
@@ -94,10 +95,12 @@ class Planner {
 
   /// Whether this reader is a Cast of the port to `to` that can be shared. Of several, the first by name is taken, so
   /// that the order of nodes does not matter. A Cast with control inputs is not shared: a node that it waits for may
-  /// itself need the node that would read it, and that would be a cycle.
+  /// itself need the node that would read it, and that would be a cycle. Nor is one that truncates, or that stands on
+  /// another device than a new cast would: its readers would get other values, or get them from elsewhere.
   bool is_cast_to(DType to, int n, const OpReaders::Read& r) const {
     const OpNode& cast = node(r.node);
-    return cast.op == "Cast" && !cast.waits && cast.output_types.size() == 1 &&
+    return cast.op == "Cast" && !cast.waits && !cast.truncates &&
+           precision_detail::same_device(cast.device, node(n).device) && cast.output_types.size() == 1 &&
            cast.output_types[0] == element_type(to) && !colours_.is_low(graph_.producer_unit({r.node, 0})) &&
            colours_.is_low(graph_.reader_unit(r.node, r.input)) == colours_.is_low(graph_.producer_unit({n, r.port}));
   }

@@ -9,6 +9,7 @@
 #include "softamp/precision/recipe.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/json_tokens.h"
+#include "src/precision/known_operations.h"
 #include "src/precision/name_patterns.h"
 #include "src/report/read_json.h"
 
@@ -48,6 +49,7 @@ const std::array<Key, kListKeys>& keys() {
 }
 
 constexpr size_t kMostOperations = 100'000, kMostWarnings = 50;
+constexpr size_t kMostLookedUp = 2000;  // operations that are compared with the known ones, which takes time
 
 class RecipeReader {
  public:
@@ -125,8 +127,12 @@ class RecipeReader {
         warn(at_, "'" + key_ + "': " + printable(token.text) + " stands twice");
         continue;
       }
+      const bool fresh = seen == Seen{};
       seen[list] = at_;
       out.push_back(token.text);
+      if (fresh && ++looked_up_ <= kMostLookedUp)
+        if (const std::string meant = precision_detail::meant_operation(token.text); !meant.empty())
+          warn(at_, "'" + key_ + "': no known operation is called '" + printable(token.text) + "'; nearest: " + meant);
       if (seen[kAllowKey] + seen[kConditionalKey] + seen[kStrictKey] != at_) in_two_.push_back(at_);
     }
     ++at_;
@@ -203,6 +209,7 @@ class RecipeReader {
   std::array<size_t, kListKeys> key_tokens_{};
   std::unordered_map<std::string, Seen> seen_;
   std::vector<size_t> in_two_;
+  size_t looked_up_ = 0;
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ struct Recipe {
   std::vector<std::string> strict;       ///< converted if each input is, or is a Variable or Const
   std::vector<RecipeException> non_convertible, convertible;
   RegexMode regex = RegexMode::kFullMatch;
-  std::vector<std::string> warnings{};  ///< of parsing: an operation listed twice or in two lists
+  std::vector<std::string> warnings{};  ///< of parsing: an operation listed twice, in two lists, or misspelt
 
   static Recipe full();   ///< best performance (1.3.0)
   static Recipe basic();  ///< only products and convolutions (1.3.0)

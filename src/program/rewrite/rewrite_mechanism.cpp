@@ -1,4 +1,5 @@
 // The mechanism of `softamp rewrite`: from options to a colouring.
+#include "src/precision/known_operations.h"
 #include "src/program/rewrite/rewrite_options.h"
 #include "src/report/comma_list.h"
 
@@ -153,7 +154,11 @@ std::vector<std::string> ChosenMechanism::remarks(const OpGraph& graph) const {
   for (const OpNode& node : graph.nodes) there.insert(node.op);
   std::vector<std::string> lines;
   for (const std::string& name : added_)
-    if (!there.contains(name)) lines.push_back("--add: the graph has no operation '" + name + "'");
+    if (!there.contains(name)) {
+      const std::string meant = precision_detail::meant_operation(name);
+      lines.push_back("--add: the graph has no operation '" + name + "'" +
+                      (meant.empty() ? "" : "; nearest: " + meant));
+    }
   return lines;
 }
 

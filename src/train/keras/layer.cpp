@@ -226,8 +226,8 @@ Weight Layer::add_weight(std::string_view name, const Shape& shape, WeightOption
 
 VariableStore::Scope Layer::weights_for_functions(
     std::function<void(std::string_view name, WeightOptions& options)> adjust) {
-  return context_.store().scope(
-      "", [this, adjust = std::move(adjust)](const VariableStore::Next&, const VariableRequest& request) -> NodeOutput {
+  return context_.store().scope_of_variables(
+      [this, adjust = std::move(adjust)](const VariableStore::Next&, const VariableRequest& request) -> NodeOutput {
         const std::string key = context_.store().scope_path().substr(scope_) + request.name;
         if (const auto known = by_name_.find(key); known != by_name_.end()) {
           if (known->second.shape() != request.shape)

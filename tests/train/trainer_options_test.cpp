@@ -1,4 +1,5 @@
-// Options of a trainer that ask others: in which dtype each variable's gradients are summed.
+// Options of a trainer that ask others: in which dtype each variable's gradients are summed, and where its executors
+// are noted as sessions.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -6,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "softamp/precision/mechanism.h"
+#include "softamp/precision/mixed_precision_context.h"
 #include "softamp/train/trainer.h"
 #include "tests/refusal.h"
 #include "tests/train/sgd.h"
@@ -75,6 +78,23 @@ TEST(Accumulation, ADtypeForEachVariable) {  // TUTORIAL G24: none is the variab
       refusal<std::invalid_argument>([] { taken_off_both(kFloat16, [](const VariableSpec&) { return kInt32; }); }),
       "training: accumulation_dtype of variable 'net/a' is int32; expected float16, bfloat16 or float32, or "
       "nothing for that of the variable");
+}
+
+TEST(Sessions, OfATrainerAreNotedByItsContext) {  // MIXED_PRECISION T05
+  std::vector<std::string> warnings;
+  const auto warnings_after = [&](const GraphPass& pass) {
+    warnings.clear();
+    MixedPrecisionContext context([&](LogLevel, const std::string& line) { warnings.push_back(line); });
+    TrainerOptions o;
+    o.precision = &context;
+    o.pass = pass;
+    Trainer trainer(two_weights(kFloat32, kFloat32), o);
+    context.enable_graph_rewrite();
+    return warnings.size();
+  };
+  EXPECT_EQ(warnings_after({}), 1u);
+  EXPECT_TRUE(warnings.at(0).starts_with("You already have existing Sessions that do not use mixed precision."));
+  EXPECT_EQ(warnings_after(Mechanism::parse("tensorflow").pass()), 0u) << "it uses mixed precision";
 }
 
 }  // namespace

@@ -32,6 +32,8 @@
 
 namespace softamp {
 
+class MixedPrecisionContext;
+
 /// One micro-batch: images of the model's compute dtype, labels int32.
 struct Batch {
   Tensor images, labels;
@@ -55,8 +57,6 @@ struct StepResult {
 /// How replicas' gradients become one: summed in rank order in float32 (N277), before unscaling.
 enum class ReplicaReduction : uint8_t { kSum, kMean };
 
-struct TrainerOptions {
-  /// For both graphs: seed, behaviour (esr: where rounding is stochastic), products, threads.
 /// In which dtype a variable's gradients are summed over micro-batches (TUTORIAL G24): nothing, the variable's; a dtype
 /// of floating type up to float32; or a function, asked once for every variable when the trainer is made, whose empty
 /// answer means the variable's, too.
@@ -79,6 +79,8 @@ class AccumulationDtype {
   std::function<std::optional<DType>(const VariableSpec& variable)> of_variable_;
 };
 
+struct TrainerOptions {
+  /// For both graphs: seed, behaviour (esr: where rounding is stochastic), products, threads.
   ExecutorOptions executor{};
   OptimizerOptions optimizer{};
   LossScaleOptions loss_scale{};
@@ -91,6 +93,9 @@ class AccumulationDtype {
   bool keep_gradients = false;             ///< Trainer::gradients after every step
   bool strict = false;                     ///< warnings are errors
   GraphPass pass{};                        ///< over the gradient graph and that of `logits` [=none]
+  /// Where the trainer's executors are noted as sessions, unless a pass acts on them (MIXED_PRECISION T05); it must
+  /// live until the trainer is made [=nowhere].
+  MixedPrecisionContext* precision = nullptr;
 };
 
 /// "cast", "forward", "loss", "scale", "backward", "unscale" or "update": the phase that a node of the trainer's graphs

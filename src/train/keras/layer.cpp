@@ -167,7 +167,9 @@ Layer::Layer(LayerContext& context, LayerOptions options)
     : context_(context),
       name_(std::move(options.name)),
       policy_(policy_of(context, options.dtype)),
-      autocast_(options.autocast.value_or(context.precision().dtype_behaviour() == DtypeBehaviour::kV2)) {}
+      autocast_(options.autocast.value_or(context.precision().dtype_behaviour() == DtypeBehaviour::kV2)) {
+  context.precision().check_device(policy_);
+}
 
 void Layer::build(const LayerValue&) {}
 

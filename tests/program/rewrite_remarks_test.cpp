@@ -35,6 +35,23 @@ TEST_F(RewriteVerb, LenientReadingOfARecipe) {  // MIXED_PRECISION H12
             (Ops{"MatMul", "MatMul"}));
 }
 
+TEST_F(RewriteVerb, AdviceOnShapes) {  // MIXED_PRECISION T14
+  GraphBuilder b;
+  const Port x = b.placeholder("x", DType::kFloat32, {100, 300});
+  const Port w = b.add("VariableV2", {}, {{"dtype", DType::kFloat32}, {"shape", Shape{300, 128}}}, "dense/w");
+  b.add("Neg", {b.add("MatMul", {x, w}, {}, "dense/product")}, {}, "end");
+  write_text(file("odd.json"), graph_json(b.build()));
+  const std::string advice =
+      "softamp rewrite: dimension 100: expected a power of two, such as 128 (first in 'dense/product')\n"
+      "softamp rewrite: dimension 300: expected a multiple of 8, such as 304 (first in 'dense/product')\n";
+  for (const std::string mechanism : {"--tensorflow", "--policy mixed_float16", "--recipe basic"}) {
+    const std::string err = success("@odd.json " + mechanism).err;
+    EXPECT_TRUE(err.ends_with("\n" + advice)) << err;
+    EXPECT_EQ(success("@odd.json --quiet " + mechanism).err, "");
+  }
+  EXPECT_EQ(success("@odd.json --tensorflow --cpu").err.find("dimension"), std::string::npos) << "all stays float32";
+}
+
 TEST_F(RewriteVerb, WithoutFetchesUnreadNodesAreNamedAsOutputs) {
   GraphBuilder b;
   const Port x = b.placeholder("x", DType::kFloat32, {2, 2});

@@ -7,6 +7,7 @@
 
 #include "softamp/graph/graph_json.h"
 #include "softamp/precision/graph_def.h"
+#include "softamp/precision/graph_rewrite.h"
 #include "src/files/output_file.h"
 #include "src/files/printable.h"
 #include "src/files/run_files.h"
@@ -103,7 +104,9 @@ PrecisionReport report_of(OpGraph picture, bool has_fetches, const ChosenMechani
   return report;
 }
 
-PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechanism& mechanism) {
+/// advice: what the guide says of the shapes of the new graph (MIXED_PRECISION T14).
+PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechanism& mechanism,
+                                std::vector<std::string>& advice) {
   std::vector<fs::path> arrays;
   JsonOptions reading;
   reading.npy_files = &arrays;
@@ -118,8 +121,10 @@ PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechani
   }
   const std::vector<std::string>& fetches = o.fetches.empty() ? file.outputs : o.fetches;
   PrecisionReport report = report_of(op_graph(file.graph, fetches), !fetches.empty(), mechanism, o.quiet);
+  const Graph rewritten = apply(file.graph, report.plan);
+  advice = shape_advice(rewritten);
   // The file names the outputs that kept their dtype, so that a second rewrite keeps them again.
-  if (!o.out.empty()) files::write_file(o.out, graph_json(apply(file.graph, report.plan), fetches), "--out");
+  if (!o.out.empty()) files::write_file(o.out, graph_json(rewritten, fetches), "--out");
   return report;
 }
 
@@ -146,11 +151,14 @@ PrecisionReport rewrite_graph_def(const RewriteVerbOptions& o, const ChosenMecha
 int run_verb(const RewriteVerbOptions& o) {
   check_files(o);
   const ChosenMechanism mechanism(o);
-  const PrecisionReport report =
-      kind_of("", o.graph) == GraphKind::kSoftamp ? rewrite_softamp(o, mechanism) : rewrite_graph_def(o, mechanism);
+  std::vector<std::string> advice;
+  const PrecisionReport report = kind_of("", o.graph) == GraphKind::kSoftamp ? rewrite_softamp(o, mechanism, advice)
+                                                                             : rewrite_graph_def(o, mechanism);
   for (const std::string& message : report.colours.messages)
     if (!o.quiet || !message.starts_with("INFO ")) std::cerr << message << '\n';
   for (const std::string& remark : mechanism.remarks(report.before)) std::cerr << "softamp rewrite: " << remark << '\n';
+  for (const std::string& line : advice)
+    if (!o.quiet) std::cerr << "softamp rewrite: " << line << '\n';
   if (!o.out.empty() && !o.quiet)
     std::cerr << "softamp rewrite: " << report.colours.mechanism << ": " << report.converted_nodes() << " of "
               << report.nodes() << " nodes converted, " << report.plan.casts.size()

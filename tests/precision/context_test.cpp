@@ -273,7 +273,8 @@ TEST(Context, PolicyScopes) {  // MIXED_PRECISION K05
   EXPECT_THROW(PolicyScope(context, "int32"), std::invalid_argument);
   EXPECT_EQ(context.global_policy().name(), "float32");
   ASSERT_EQ(log.lines.size(), 1u);
-  EXPECT_TRUE(log.lines[0].starts_with("INFO Mixed precision compatibility check (mixed_float16): OK"));  // K21
+  EXPECT_TRUE(
+      log.lines[0].starts_with("INFO Mixed precision compatibility check (mixed_float16): OK"));  // MIXED_PRECISION K21
   log.lines.clear();
   // What was turned on inside gives way to a mixed policy that comes back.
   const PolicyScope mixed(context, "mixed_float16");

@@ -12,6 +12,7 @@
 
 #include "softamp/data/images.h"
 #include "softamp/graph/executor.h"
+#include "src/precision/device_check.h"
 #include "tests/graph/executor_check.h"
 
 namespace softamp {
@@ -286,6 +287,16 @@ TEST(Context, PolicyScopes) {  // MIXED_PRECISION K05
   EXPECT_FALSE(context.graph_rewrite_enabled());
   ASSERT_EQ(log.lines.size(), 1u);
   EXPECT_EQ(log.lines[0].substr(0, 6), "ERROR ");
+}
+
+TEST(Context, ADeviceThatIsThereIsNamed) {  // MIXED_PRECISION K21: as training on a GPU names it
+  using precision_detail::device_check;
+  const std::string device = "NVIDIA H100, compute capability 9.0";
+  const auto good = device_check("mixed_float16", 9.0, device), old = device_check("mixed_float16", 6.0, device);
+  ASSERT_TRUE(good && old);
+  EXPECT_TRUE(!good->warns && good->text.ends_with("Your GPU: " + device)) << good->text;
+  EXPECT_TRUE(old->warns && old->text.find("Your GPU:\n  " + device + "\n") != std::string::npos) << old->text;
+  EXPECT_FALSE(device_check("mixed_bfloat16", 6.0, device));
 }
 
 TEST(Context, DevicesAreCheckedOnce) {  // MIXED_PRECISION K21

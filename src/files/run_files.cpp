@@ -62,6 +62,10 @@ void RunFiles::check() const {
     const auto refuse = [&](const std::string& what, const std::string& expected = "another file") {
       throw std::invalid_argument(entry.what + ": " + in_quotes(entry.file) + " is " + what + "; expected " + expected);
     };
+    if (entry.file == "-")
+      throw std::invalid_argument(entry.what +
+                                  ": '-' does not stand for standard output; expected the name of a file (./- for one "
+                                  "of this name), or /dev/stdout");
     Place place(entry.file);
     if (place.is_folder()) refuse("a folder", "the name of a file");
     if (place.is_special()) continue;

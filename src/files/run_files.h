@@ -29,7 +29,7 @@ class RunFiles {
   /// Throws std::invalid_argument: "--trace: 'g.json' is the graph that is read; expected another file", "--plot:
   /// 'x.svg' is the file of --csv; expected another file", "--markdown: 'out/sums.csv' is one of the files of --out;
   /// expected another file", "--log: 'out' is standard output; expected another file, or /dev/stdout", "--csv:
-  /// 'results' is a folder; expected the name of a file".
+  /// 'results' is a folder; expected the name of a file", "OUT: '-' does not stand for standard output; ...".
   void check() const;
 
  private:

@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <unordered_set>
 
+#include "src/graph/nearest_name.h"
+#include "src/precision/tensorflow/device_name.h"
 #include "src/precision/unnamed_casts.h"
 
 namespace softamp {
@@ -77,12 +79,31 @@ class Planner {
     }
     for (auto& [port, need] : needs) {
       std::sort(need.who.begin(), need.who.end());
+      if (node(n).op == "NextIteration" || node(n).op == "RefNextIteration") refuse_broken_loop(n, port, need.who);
       if (need.there >= 0) {
         for (const auto& [reader, input] : need.who) plan_.redirected.push_back({reader, input, {need.there, 0}});
         continue;
       }
       plan_.casts.push_back(
           {{}, {n, port}, other(n, port), node(n).device, std::move(need.who), is_constant_or_variable(graph_, n)});
+    }
+  }
+
+  /// Nothing may stand between the end of a loop and its beginning.
+  void refuse_broken_loop(int next, int port, const std::vector<std::pair<int, int>>& who) const {
+    const bool from_low = colours_.is_low(graph_.producer_unit({next, port}));
+    const auto says = [&](bool low) {
+      return std::string(low ? "becomes " : "stays ") + name_of(low ? plan_.low : DType::kFloat32);
+    };
+    for (const auto& [reader, input] : who) {
+      const OpNode& merge = node(reader);
+      if (merge.op != "Merge" && merge.op != "RefMerge") continue;
+      throw std::invalid_argument(colours_.mechanism + ": " + node(next).op + " '" +
+                                  graph_detail::printable(node(next).name) + "' " + says(from_low) + ", but " +
+                                  merge.op + " '" + graph_detail::printable(merge.name) +
+                                  "', to which it leads back, " + says(!from_low) +
+                                  ": no cast may stand between them; expected a mechanism that converts both or "
+                                  "neither");
     }
   }
 
@@ -94,10 +115,12 @@ class Planner {
 
   /// Whether this reader is a Cast of the port to `to` that can be shared. Of several, the first by name is taken, so
   /// that the order of nodes does not matter. A Cast with control inputs is not shared: a node that it waits for may
-  /// itself need the node that would read it, and that would be a cycle.
+  /// itself need the node that would read it, and that would be a cycle. Nor is one that truncates, or that stands on
+  /// another device than a new cast would: its readers would get other values, or get them from elsewhere.
   bool is_cast_to(DType to, int n, const OpReaders::Read& r) const {
     const OpNode& cast = node(r.node);
-    return cast.op == "Cast" && !cast.waits && cast.output_types.size() == 1 &&
+    return cast.op == "Cast" && !cast.waits && !cast.truncates &&
+           precision_detail::same_device(cast.device, node(n).device) && cast.output_types.size() == 1 &&
            cast.output_types[0] == element_type(to) && !colours_.is_low(graph_.producer_unit({r.node, 0})) &&
            colours_.is_low(graph_.reader_unit(r.node, r.input)) == colours_.is_low(graph_.producer_unit({n, r.port}));
   }

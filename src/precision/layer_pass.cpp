@@ -35,6 +35,11 @@ class LayerPass {
 
   Colouring run() {
     number_layers();
+    if (layers_.empty())
+      colours_.messages.push_back(
+          "WARNING " + colours_.mechanism +
+          ": no node belongs to a layer, so that nothing is converted; expected names with scopes (dense/MatMul), or "
+          "the attribute \"layer\"");
     find_origins();
     find_first_inputs();
     walk(kFromInput);

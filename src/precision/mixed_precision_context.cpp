@@ -2,12 +2,10 @@
 // one.
 #include "softamp/precision/mixed_precision_context.h"
 
-#include "src/report/decimal_text.h"
+#include "src/precision/device_check.h"
 
 namespace softamp {
 namespace {
-
-constexpr double kLeastContextCapability = 7.0;
 
 constexpr const char* kEitherFunction =
     "You called both functions, which is an error, because both functions enable you to use mixed precision. If in "
@@ -96,37 +94,17 @@ void MixedPrecisionContext::set_global_policy(const Policy& policy) {
         "\"mixed_float16\", but got policy: " +
         policy.name());
   policy_ = policy;
+  check_device(policy);
 }
 
 void MixedPrecisionContext::set_global_policy(std::string_view name) { set_global_policy(Policy(name)); }
 void MixedPrecisionContext::reset_global_policy() { set_global_policy(first_policy(behaviour_)); }
 
-void MixedPrecisionContext::check_device(const Policy& policy, double gpu_capability) {
+void MixedPrecisionContext::check_device(const Policy& policy, double gpu_capability) const {
   if (device_checked_ || policy.name() != "mixed_float16") return;
   device_checked_ = true;
-  const std::string begin = "Mixed precision compatibility check (mixed_float16): ";
-  const std::string end =
-      "If you will use compatible GPU(s) not attached to this host, e.g. by running a multi-worker model, you can "
-      "ignore this warning. This message will only be logged once";
-  const std::string device = "emulated GPU, compute capability " + fixed_places(gpu_capability, 1);
-  if (gpu_capability >= kLeastContextCapability)
-    log(LogLevel::kInfo, begin +
-                             "OK\nYour GPU will likely run quickly with dtype policy mixed_float16 as it has compute "
-                             "capability of at least 7.0. Your GPU: " +
-                             device);
-  else if (gpu_capability > 0)
-    log(LogLevel::kWarning,
-        begin +
-            "WARNING\nYour GPU may run slowly with dtype policy mixed_float16 because it does not have compute "
-            "capability of at least 7.0. Your GPU:\n  " +
-            device +
-            "\nSee https://developer.nvidia.com/cuda-gpus for a list of GPUs and their compute capabilities.\n" + end);
-  else
-    log(LogLevel::kWarning,
-        begin +
-            "WARNING\nThe dtype policy mixed_float16 may run slowly because this machine does not have a GPU. Only "
-            "Nvidia GPUs with compute capability of at least 7.0 run quickly with mixed_float16.\n" +
-            end);
+  const auto found = precision_detail::device_check(policy.name(), gpu_capability);
+  log(found->warns ? LogLevel::kWarning : LogLevel::kInfo, found->text);
 }
 
 void MixedPrecisionContext::enable_bfloat16_conversion(Recipe recipe) {
@@ -149,6 +127,13 @@ Graph MixedPrecisionContext::finish(const Graph& graph, std::span<const std::str
     log(level, space == std::string::npos ? message : message.substr(space + 1));
   }
   return std::move(done.graph);
+}
+
+std::unique_ptr<Executor> MixedPrecisionContext::make_session(const Graph& graph, std::span<const std::string> fetches,
+                                                              ExecutorOptions options, GraphScope scope) {
+  auto executor = make_executor(finish(graph, fetches, scope), std::move(options));
+  note_session();
+  return executor;
 }
 
 PolicyScope::PolicyScope(MixedPrecisionContext& context, const Policy& policy)

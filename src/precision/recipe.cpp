@@ -33,12 +33,12 @@ bool Recipe::operator==(const Recipe& other) const {
          non_convertible == other.non_convertible && convertible == other.convertible && regex == other.regex;
 }
 
-Recipe Recipe::find(std::string_view name_or_path) {
+Recipe Recipe::find(std::string_view name_or_path, RecipeReading reading) {
   if (name_or_path == "full") return full();
   if (name_or_path == "basic") return basic();
   const fs::path path(name_or_path);
   std::error_code error;
-  if (fs::exists(path, error)) return load(path);
+  if (fs::exists(path, error)) return load(path, reading);
   graph_detail::Nearest nearest(name_or_path);
   nearest.offer("full");
   nearest.offer("basic");
@@ -48,17 +48,17 @@ Recipe Recipe::find(std::string_view name_or_path) {
                               (word ? nearest.text() : "") + "; expected full, basic, or the path of a JSON file");
 }
 
-Recipe Recipe::load(const fs::path& path) {
+Recipe Recipe::load(const fs::path& path, RecipeReading reading) {
   const std::string place = path.string();
   if (std::error_code error; fs::is_fifo(path, error))
     throw std::invalid_argument(place + ": is a pipe; expected a regular file: a recipe is read more than once");
   const std::string text = files::read_input(path, "a recipe, a JSON file", kMostWrittenBytes);
-  Recipe recipe = parse(text, place);
+  Recipe recipe = parse(text, place, reading);
   recipe.name = path.stem().string();
   return recipe;
 }
 
-std::optional<Recipe> Recipe::from_environment() {
+std::optional<Recipe> Recipe::from_environment(RecipeReading reading) {
   const char* deprecated = "TF_ENABLE_BF16_CONVERSION";
   const char* variable = "TF_BF16_CONVERSION";
   const auto old_value = environment(deprecated);
@@ -70,7 +70,7 @@ std::optional<Recipe> Recipe::from_environment() {
   if (word == "0" || word == "false") return std::nullopt;
   std::optional<Recipe> recipe;
   try {
-    recipe = word == "1" || word == "true" || word == "full" ? full() : word == "basic" ? basic() : find(text);
+    recipe = word == "1" || word == "true" || word == "full" ? full() : word == "basic" ? basic() : find(text, reading);
   } catch (const std::invalid_argument& e) {
     throw std::invalid_argument(std::string(from) + ": " + e.what() +
                                 (fs::path(text).has_extension() ? "" : ", 1, true, 0 or false"));

@@ -9,6 +9,7 @@
 #include "softamp/precision/recipe.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/json_tokens.h"
+#include "src/precision/known_operations.h"
 #include "src/precision/name_patterns.h"
 #include "src/report/read_json.h"
 
@@ -48,11 +49,12 @@ const std::array<Key, kListKeys>& keys() {
 }
 
 constexpr size_t kMostOperations = 100'000, kMostWarnings = 50;
+constexpr size_t kMostLookedUp = 2000;  // operations that are compared with the known ones, which takes time
 
 class RecipeReader {
  public:
-  RecipeReader(std::string_view text, std::string_view place)
-      : text_(text), place_(place), tokens_(precision_detail::json_tokens(text, place_)) {}
+  RecipeReader(std::string_view text, std::string_view place, RecipeReading reading)
+      : text_(text), place_(place), reading_(reading), tokens_(precision_detail::json_tokens(text, place_)) {}
 
   Recipe read() {
     if (next().kind != TokenKind::kObject)
@@ -79,6 +81,7 @@ class RecipeReader {
     const size_t token = at_;
     const std::string key = next().text;
     const size_t list = list_of(token, key);
+    if (list == kListKeys) return skip_value();
     if (key_tokens_[list] != 0) {
       const JsonToken& first = tokens_[key_tokens_[list]];
       std::string where = json_position(text_, first.offset);
@@ -97,14 +100,28 @@ class RecipeReader {
     }
   }
 
-  size_t list_of(size_t token, const std::string& key) const {
+  /// kListKeys: an unknown key, which is left out.
+  size_t list_of(size_t token, const std::string& key) {
     graph_detail::Nearest nearest(key);
     for (size_t list = 0; list < kListKeys; ++list)
       for (const char* spelling : keys()[list].spellings) {
         if (key == spelling) return list;
         nearest.offer(spelling);
       }
-    fail(token, "unknown key '" + printable(key) + "'" + nearest.text());
+    const std::string what = "unknown key '" + printable(key) + "'" + nearest.text();
+    if (reading_ == RecipeReading::kStrict) fail(token, what);
+    warn(token, what + "; it is left out");
+    return kListKeys;
+  }
+
+  /// Of any kind and depth: the tokens know that brackets fit.
+  void skip_value() {
+    int depth = 0;
+    do {
+      const TokenKind kind = next().kind;
+      depth += kind == TokenKind::kObject || kind == TokenKind::kArray;
+      depth -= kind == TokenKind::kObjectEnd || kind == TokenKind::kArrayEnd;
+    } while (depth > 0);
   }
 
   void expect_list(const char* of_what) {
@@ -125,8 +142,12 @@ class RecipeReader {
         warn(at_, "'" + key_ + "': " + printable(token.text) + " stands twice");
         continue;
       }
+      const bool fresh = seen == Seen{};
       seen[list] = at_;
       out.push_back(token.text);
+      if (fresh && ++looked_up_ <= kMostLookedUp)
+        if (const std::string meant = precision_detail::meant_operation(token.text); !meant.empty())
+          warn(at_, "'" + key_ + "': no known operation is called '" + printable(token.text) + "'; nearest: " + meant);
       if (seen[kAllowKey] + seen[kConditionalKey] + seen[kStrictKey] != at_) in_two_.push_back(at_);
     }
     ++at_;
@@ -196,6 +217,7 @@ class RecipeReader {
 
   std::string_view text_;
   std::string place_;
+  RecipeReading reading_;
   std::vector<JsonToken> tokens_;
   size_t at_ = 0;
   Recipe recipe_;
@@ -203,11 +225,14 @@ class RecipeReader {
   std::array<size_t, kListKeys> key_tokens_{};
   std::unordered_map<std::string, Seen> seen_;
   std::vector<size_t> in_two_;
+  size_t looked_up_ = 0;
 };
 
 }  // namespace
 
-Recipe Recipe::parse(std::string_view text, std::string_view place) { return RecipeReader(text, place).read(); }
+Recipe Recipe::parse(std::string_view text, std::string_view place, RecipeReading reading) {
+  return RecipeReader(text, place, reading).read();
+}
 
 std::string Recipe::to_json() const {
   nlohmann::ordered_json json;

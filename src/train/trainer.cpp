@@ -21,9 +21,8 @@ void check(const TrainerOptions& o) {
   if (o.replicas < 1 || o.replicas > static_cast<int>(RandomBits::kReplicas))
     refuse_training("replicas is " + std::to_string(o.replicas) + "; expected 1..256");
   if (o.accumulation < 1) refuse_training("accumulation is " + std::to_string(o.accumulation) + "; expected 1 or more");
-  if (o.accumulation_dtype && (*o.accumulation_dtype > DType::kFloat32))
-    refuse_training(std::string("accumulation_dtype is ") + name_of(*o.accumulation_dtype) +
-                    "; expected float16, bfloat16 or float32");
+  if (const auto& sums = o.accumulation_dtype.dtype(); sums && *sums > DType::kFloat32)
+    refuse_training(std::string("accumulation_dtype is ") + name_of(*sums) + "; expected float16, bfloat16 or float32");
   if (o.executor.random == RandomEngine::kXoroshiro128aox)
     refuse_training(
         "random is xoroshiro128aox, whose bits are drawn in order; expected philox or philox7, whose bits have "
@@ -45,6 +44,14 @@ void check(const TrainerOptions& o) {
 }
 
 }  // namespace
+
+DType AccumulationDtype::of(const VariableSpec& variable) const {
+  const DType dtype = (of_variable_ ? of_variable_(variable) : dtype_).value_or(variable.type.dtype);
+  if (dtype > DType::kFloat32)
+    refuse_training("accumulation_dtype of variable '" + variable.name + "' is " + name_of(dtype) +
+                    "; expected float16, bfloat16 or float32, or nothing for that of the variable");
+  return dtype;
+}
 
 struct Trainer::Impl {
   TrainingStep training;

@@ -12,9 +12,8 @@ namespace softamp {
 namespace {
 
 /// Gradients are summed over micro-batches inside the gradient graph, so that every rounding has its own operation id.
-Port running_sum(GraphBuilder& b, const VariableSpec& variable, Port gradient, std::optional<DType> dtype,
-                 GradientStepGraph& step) {
-  const TensorType type{dtype.value_or(b.type(gradient).dtype), variable.type.shape};
+Port running_sum(GraphBuilder& b, const VariableSpec& variable, Port gradient, DType dtype, GradientStepGraph& step) {
+  const TensorType type{dtype, variable.type.shape};
   const std::string name = "accumulate/" + variable.name;
   const Port sum = b.add_named(name, "VariableV2", {}, {{"dtype", type.dtype}, {"shape", type.shape}});
   step.sums.push_back(name);
@@ -129,8 +128,8 @@ GradientStepGraph build_gradient_graph(const Model& model, const TrainerOptions&
   if (options.accumulation > 1)
     for (size_t i = 0; i < step.variables.size(); ++i) {
       const Port gradient = b.graph().port(step.gradients[i]);
-      step.gradients[i] =
-          b.graph().port_name(running_sum(b, step.variables[i], gradient, options.accumulation_dtype, step));
+      step.gradients[i] = b.graph().port_name(
+          running_sum(b, step.variables[i], gradient, options.accumulation_dtype.of(step.variables[i]), step));
     }
   step.graph = b.build();
   return step;

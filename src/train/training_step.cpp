@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "softamp/numerics/status.h"
+#include "softamp/precision/mixed_precision_context.h"
 
 namespace softamp {
 namespace {
@@ -47,6 +48,7 @@ void TrainingStep::make_executors(const std::vector<RunOptions>& replicas) {
   for (const RunOptions& of_replica : replicas) {
     gradient_runs_.push_back(make_executor(gradient_.graph, of_replica.gradient));
     update_runs_.push_back(make_executor(update_.graph, of_replica.update));
+    for (int i = 0; i < 2 && options_.precision && !options_.pass; ++i) options_.precision->note_session();
   }
 }
 

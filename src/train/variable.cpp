@@ -12,7 +12,7 @@ Port assign(GraphBuilder& builder, const Variable& variable, Port value, std::st
   return builder.add("Assign", {value}, {{"ref", variable.name}}, name);
 }
 
-VariableStore::Scope::Scope(VariableStore& store, std::string_view name, Getter getter, bool reuse)
+VariableStore::Scope::Scope(VariableStore& store, std::string_view name, Getter getter, bool reuse, bool custom)
     : store_(store), length_(store.scope_.size()), has_getter_(getter != nullptr), reuse_before_(store.reuse_) {
   std::string path = store.scope_;
   if (!name.empty()) {
@@ -20,7 +20,7 @@ VariableStore::Scope::Scope(VariableStore& store, std::string_view name, Getter 
     path.append(name) += '/';
     store.opened_.insert(path);
   }
-  if (has_getter_) store.getters_.push_back(std::move(getter));
+  if (has_getter_) store.getters_.push_back({std::move(getter), custom});
   store.scope_ = std::move(path);
   store.reuse_ = store.reuse_ || reuse;
 }
@@ -43,6 +43,10 @@ VariableStore::Scope VariableStore::scope(std::string_view name, Getter getter, 
   return Scope(*this, name, std::move(getter), reuse);
 }
 
+VariableStore::Scope VariableStore::scope_of_variables(Getter source) {
+  return Scope(*this, "", std::move(source), false, false);
+}
+
 VariableStore::Scope VariableStore::layer_scope(std::string_view name, std::string_view default_name) {
   std::string unique(name);
   if (name == default_name)
@@ -51,13 +55,13 @@ VariableStore::Scope VariableStore::layer_scope(std::string_view name, std::stri
 }
 
 NodeOutput VariableStore::get(const VariableRequest& request) {
-  if (!getters_.empty()) ++getter_calls_;
+  if (!getters_.empty() && getters_.back().custom) ++getter_calls_;
   return pass(getters_.size(), request);
 }
 
 NodeOutput VariableStore::pass(size_t outer, const VariableRequest& request) {
   if (outer == 0) return create(request);
-  return getters_[outer - 1](Next(*this, outer - 1), request);
+  return getters_[outer - 1].getter(Next(*this, outer - 1), request);
 }
 
 Variable VariableStore::create(const VariableRequest& request) {

@@ -69,6 +69,13 @@ TEST_F(RunFilesOf, AFolderIsNoFile) {
   EXPECT_EQ(of("g.json", "there"), "--trace: 'there' is a folder; expected the name of a file");
 }
 
+TEST_F(RunFilesOf, ADashIsNotTakenForAName) {
+  EXPECT_EQ(said(RunFiles().reads("the array", "-").writes("OUT", "-")),
+            "OUT: '-' does not stand for standard output; expected the name of a file (./- for one of this name), or "
+            "/dev/stdout");
+  EXPECT_EQ(said(RunFiles().writes("OUT", "./-")), "");
+}
+
 TEST_F(RunFilesOf, DevicesAndPipesAreNobodys) {
   const std::string pipe = file("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);

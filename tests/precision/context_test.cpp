@@ -12,6 +12,7 @@
 
 #include "softamp/data/images.h"
 #include "softamp/graph/executor.h"
+#include "src/precision/device_check.h"
 #include "tests/graph/executor_check.h"
 
 namespace softamp {
@@ -215,6 +216,30 @@ TEST(Context, SessionsThatAreThereAreNotAffected) {  // MIXED_PRECISION T05
                                "enable_mixed_precision_graph_rewrite() will not affect these Sessions."});
 }
 
+TEST(Context, ItsExecutorsAreSessions) {  // MIXED_PRECISION T05
+  GraphBuilder b;
+  const Port x = b.placeholder("x", DType::kFloat32, {2, 2});
+  b.add("Neg", {b.add("MatMul", {x, x}, {}, "product")}, {}, "end");
+  const Graph graph = b.build();
+  const Strings fetches{"end"};
+  Log log;
+  MixedPrecisionContext context(log.sink());
+  context.enable_graph_rewrite();
+  // Made while the rewrite is on: it runs what the rewrite makes, and causes no warning.
+  const auto mixed = context.make_session(graph, fetches);
+  EXPECT_EQ(mixed->graph().type(mixed->graph().port("product")).dtype, DType::kFloat16);
+  log.lines.clear();
+  context.enable_graph_rewrite();
+  EXPECT_TRUE(log.lines.empty());
+  context.disable_graph_rewrite();
+  const auto plain = context.make_session(graph, fetches);
+  EXPECT_EQ(plain->graph(), graph);
+  context.enable_graph_rewrite();
+  EXPECT_EQ(log.lines, Strings{"WARNING You already have existing Sessions that do not use mixed precision. "
+                               "enable_mixed_precision_graph_rewrite() will not affect these Sessions."});
+  EXPECT_EQ(plain->graph(), graph) << "not affected";
+}
+
 TEST(Context, GlobalPolicy) {  // MIXED_PRECISION K05, K11
   MixedPrecisionContext context;
   EXPECT_EQ(context.global_policy().name(), "float32");
@@ -248,7 +273,10 @@ TEST(Context, PolicyScopes) {  // MIXED_PRECISION K05
   EXPECT_EQ(context.global_policy().name(), "float32");
   EXPECT_THROW(PolicyScope(context, "int32"), std::invalid_argument);
   EXPECT_EQ(context.global_policy().name(), "float32");
-  EXPECT_TRUE(log.lines.empty());
+  ASSERT_EQ(log.lines.size(), 1u);
+  EXPECT_TRUE(
+      log.lines[0].starts_with("INFO Mixed precision compatibility check (mixed_float16): OK"));  // MIXED_PRECISION K21
+  log.lines.clear();
   // What was turned on inside gives way to a mixed policy that comes back.
   const PolicyScope mixed(context, "mixed_float16");
   {
@@ -259,6 +287,16 @@ TEST(Context, PolicyScopes) {  // MIXED_PRECISION K05
   EXPECT_FALSE(context.graph_rewrite_enabled());
   ASSERT_EQ(log.lines.size(), 1u);
   EXPECT_EQ(log.lines[0].substr(0, 6), "ERROR ");
+}
+
+TEST(Context, ADeviceThatIsThereIsNamed) {  // MIXED_PRECISION K21: as training on a GPU names it
+  using precision_detail::device_check;
+  const std::string device = "NVIDIA H100, compute capability 9.0";
+  const auto good = device_check("mixed_float16", 9.0, device), old = device_check("mixed_float16", 6.0, device);
+  ASSERT_TRUE(good && old);
+  EXPECT_TRUE(!good->warns && good->text.ends_with("Your GPU: " + device)) << good->text;
+  EXPECT_TRUE(old->warns && old->text.find("Your GPU:\n  " + device + "\n") != std::string::npos) << old->text;
+  EXPECT_FALSE(device_check("mixed_bfloat16", 6.0, device));
 }
 
 TEST(Context, DevicesAreCheckedOnce) {  // MIXED_PRECISION K21

@@ -163,6 +163,29 @@ TEST(Keys, FaultsAreNamedWithTheirPlaces) {
             "r.json: line 1, column 16: 'regex_mode': expected \"full\" or \"search\", found 'both'");
 }
 
+// MIXED_PRECISION H12: the lenient mode beside the strict one.
+TEST(Keys, UnknownOnesAreLeftOutIfLenient) {
+  const std::string text =
+      "{\"comment\": {\"by\": [\"a\", {\"b\": []}], \"allowlist\": [3]},\n \"allow_lst\": [\"Relu\"],\n"
+      " \"allowlist\": [\"MatMul\"], \"version\": 3, \"note\": \"x\", \"graylist\": [\"Mul\"], \"end\": null}";
+  EXPECT_EQ(recipe_refusal(text), "r.json: line 1, column 2: unknown key 'comment'");
+  const Recipe r = Recipe::parse(text, "r.json", RecipeReading::kLenient);
+  EXPECT_EQ(r.allow, Strings{"MatMul"});
+  EXPECT_EQ(r.conditional, Strings{"Mul"});
+  EXPECT_TRUE(r.strict.empty() && r.convertible.empty() && r.non_convertible.empty());
+  const std::string left = "; it is left out";
+  EXPECT_EQ(r.warnings, (Strings{"r.json: line 1, column 2: unknown key 'comment'" + left,
+                                 "r.json: line 2, column 2: unknown key 'allow_lst'; nearest: allow_list" + left,
+                                 "r.json: line 3, column 27: unknown key 'version'" + left,
+                                 "r.json: line 3, column 41: unknown key 'note'" + left,
+                                 "r.json: line 3, column 75: unknown key 'end'" + left}));
+  // All other faults are faults in both.
+  for (const char* bad : {"{\"allowlist\": 3}", "{\"allowlist\": [], \"whitelist\": []}", "{\"x\": [}", "[]",
+                          "{\"regex_mode\": \"both\"}"})
+    EXPECT_EQ(refusal<std::invalid_argument>([&] { Recipe::parse(bad, "r.json", RecipeReading::kLenient); }),
+              recipe_refusal(bad));
+}
+
 // TUTORIAL X11: what the page's own example does, and other texts that are not JSON.
 TEST(Json, FaultsOfTextsAreNamedWithTheirPlaces) {
   EXPECT_EQ(recipe_refusal("{\n  “allowlist\": []\n}"),

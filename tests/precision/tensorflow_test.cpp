@@ -504,5 +504,28 @@ TEST(TensorFlowOptions, ShapeAdvice) {  // MIXED_PRECISION T14
                      "dimension 9223372036854775807: expected a multiple of 8, such as 9223372036854775800"}));
 }
 
+TEST(TensorFlowOptions, ShapeAdviceOfAGraph) {  // MIXED_PRECISION T14: products and convolutions in low precision
+  GraphBuilder b;
+  const auto input = [&](const char* name, DType dtype, const Shape& shape) {
+    return b.placeholder(name, dtype, shape);
+  };
+  const Port a = input("a", DType::kFloat16, {100, 64}), k = input("k", DType::kFloat16, {64, 300});
+  b.add("MatMul", {a, k}, {}, "product");
+  b.add("MatMul", {input("t", DType::kBFloat16, {7, 100}), input("u", DType::kBFloat16, {9, 7})},
+        {{"transpose_a", true}, {"transpose_b", true}}, "turned");
+  const Port images = input("images", DType::kFloat16, {32, 8, 8, 3}),
+             filter = input("f", DType::kFloat16, {5, 5, 3, 10});
+  b.add("Conv2D", {images, filter}, {{"strides", std::vector<int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}},
+        "convolution");
+  b.add("MatMul", {input("single", DType::kFloat32, {11, 13}), input("v", DType::kFloat32, {13, 17})}, {}, "float32");
+  EXPECT_EQ(shape_advice(b.build()),
+            (Strings{"dimension 100: expected a power of two, such as 128 (first in 'product')",
+                     "dimension 300: expected a multiple of 8, such as 304 (first in 'product')",
+                     "dimension 7: expected a power of two, such as 8 (first in 'turned')",
+                     "dimension 9: expected a power of two, such as 16 (first in 'turned')",
+                     "dimension 3: expected a power of two, such as 4 (first in 'convolution')",
+                     "dimension 10: expected a power of two, such as 16 (first in 'convolution')"}));
+}
+
 }  // namespace
 }  // namespace softamp

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include <string>
@@ -57,6 +58,26 @@ TEST(Reproduce, WritesItsFilesAndOneDocument) {
     for (const char* ending : {".svg", ".png"})
       EXPECT_NE(read_text(folder.file("a/b/" + kName + "-" + figure["name"].get<std::string>() + ending)), "");
   EXPECT_NE(o.err.find("written to " + folder.file("a/b")), std::string::npos) << o.err;
+}
+
+TEST(Reproduce, FilesAreWrittenEvenIfNobodyReadsOn) {
+  const TemporaryFolder folder;
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);  // the reader has gone before the first byte
+  const std::string out = folder.file("kept");
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGPIPE, SIG_DFL);
+    dup2(ends[1], STDOUT_FILENO);
+    execl(SOFTAMP_PROGRAM, "softamp", "reproduce", kName.c_str(), "--brief", "--quiet", "--out", out.c_str(), nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGPIPE) << status;
+  EXPECT_EQ(json::parse(read_text(out + "/" + kName + ".json"))["name"], kName);
 }
 
 TEST(Reproduce, AllMakesThePageAndGoesOnFromWhatIsKept) {

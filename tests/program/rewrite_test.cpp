@@ -1,7 +1,7 @@
 // `softamp rewrite`: every option, the two-dense-layers network under every mechanism and in both forms of graphs, the
 // renderings of the report, every complaint.
 #include "tests/csv.h"
-#include "tests/program/process.h"
+#include "tests/program/rewrite_verb.h"
 
 #include "softamp/data/images.h"
 #include "softamp/graph/graph_json.h"
@@ -20,77 +20,6 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kJson = SOFTAMP_SOURCE_DIR "/examples/graphs/two_dense_layers.json";
-const std::string kPbtxt = SOFTAMP_SOURCE_DIR "/examples/graphs/two_dense_layers.pbtxt";
-
-class RewriteVerb : public ::testing::Test {
- protected:
-  std::string file(const std::string& name) const { return folder_.file(name); }
-  /// Arguments with @ for the folder, J and P for the examples.
-  std::string filled(std::string arguments) const {
-    const auto replace = [&](const std::string& from, const std::string& to) {
-      for (size_t at = 0; (at = arguments.find(from, at)) != std::string::npos; at += to.size())
-        arguments.replace(at, from.size(), to);
-    };
-    replace("@", folder_.path().string() + "/");
-    replace("{J}", kJson);
-    replace("{P}", kPbtxt);
-    return arguments;
-  }
-  Outcome rewrite(const std::string& arguments, const std::string& environment = "") const {
-    return run_shell(environment + " '" SOFTAMP_PROGRAM "' rewrite " + filled(arguments));
-  }
-  Outcome success(const std::string& arguments, const std::string& environment = "") const {
-    const Outcome o = rewrite(arguments, environment);
-    EXPECT_EQ(o.code, 0) << arguments << "\n" << o.err;
-    return o;
-  }
-  json report(const std::string& arguments, const std::string& environment = "") const {
-    return json_of(success(arguments + " --report json", environment));
-  }
-  /// Without the program's name, and @ for the folder.
-  std::string error(const std::string& arguments, const std::string& environment = "") const {
-    return complaint_of("rewrite", rewrite(arguments, environment), folder_, arguments);
-  }
-  /// The same with 14 nodes: constants are read in place of variables, and an L2Loss, denied as Mean is, has no axes.
-  std::string fourteen_nodes() const {
-    std::string text;
-    const auto add = [&](const std::string& name, const std::string& op, const std::string& attribute,
-                         const std::vector<std::string>& inputs) {
-      text += "node { name: '" + name + "' op: '" + op + "' ";
-      for (const std::string& input : inputs) text += "input: '" + input + "' ";
-      text += "attr { key: '" + attribute + "' value { type: DT_FLOAT } } }\n";
-    };
-    for (const char* name : {"x", "y"}) add(name, "Placeholder", "dtype", {});
-    for (const char* name : {"W0", "b0", "W1", "b1"}) add(name, "Const", "dtype", {});
-    add("MatMul0", "MatMul", "T", {"x", "W0"});
-    add("BiasAdd0", "BiasAdd", "T", {"MatMul0", "b0"});
-    add("Relu", "Relu", "T", {"BiasAdd0"});
-    add("MatMul1", "MatMul", "T", {"Relu", "W1"});
-    add("BiasAdd1", "BiasAdd", "T", {"MatMul1", "b1"});
-    add("Softmax", "Softmax", "T", {"BiasAdd1"});
-    add("SquaredDifference", "SquaredDifference", "T", {"Softmax", "y"});
-    add("L2Loss", "L2Loss", "T", {"SquaredDifference"});
-    write_text(file("fourteen.pbtxt"), text);
-    return file("fourteen.pbtxt");
-  }
-  TemporaryFolder folder_;
-};
-
-/// Operations of the nodes that were converted.
-std::multiset<std::string> converted(const json& report) {
-  std::multiset<std::string> ops;
-  for (const json& unit : report["units"])
-    if (unit["before"] != unit["after"]) ops.insert(unit["op"]);
-  return ops;
-}
-
-std::map<std::string, std::string> after_by_node(const json& report) {
-  std::map<std::string, std::string> types;
-  for (const json& unit : report["units"]) types[unit["node"]] = unit["after"];
-  return types;
-}
-
 using Ops = std::multiset<std::string>;
 const Ops kPageColours = {"MatMul", "BiasAdd", "Relu", "MatMul"};
 
@@ -98,7 +27,7 @@ const Ops kPageColours = {"MatMul", "BiasAdd", "Relu", "MatMul"};
 
 TEST_F(RewriteVerb, TensorFlowsPageAsGraphDef) {
   // The file holds the variables beside their readings, and the axes of the mean: 19 nodes.
-  for (const auto& [graph, nodes] : {std::pair<std::string, int>{kPbtxt, 19}, {fourteen_nodes(), 14}}) {
+  for (const auto& [graph, nodes] : {std::pair<std::string, int>{kTwoDensePbtxt, 19}, {fourteen_nodes(), 14}}) {
     const Outcome o = success(graph + " --tensorflow");
     EXPECT_EQ(o.err,
               "INFO Converted 4/" + std::to_string(nodes) +
@@ -293,7 +222,7 @@ TEST_F(RewriteVerb, DevicesAndCapabilities) {
   EXPECT_EQ(report("{J} --tensorflow --cpu")["converted_nodes"], 0);
   EXPECT_EQ(report("{P} --tensorflow --cpu")["nodes"], 19);
   EXPECT_EQ(converted(report("{J} --tensorflow=mkl --cpu")), converted(report("{J} --tensorflow=mkl")));
-  std::string placed = read_text(kJson);
+  std::string placed = read_text(kTwoDenseJson);
   const std::string product = R"("inputs": ["x", "dense/kernel"])";
   placed.insert(placed.find(product) + product.size(), R"(, "attributes": {"device": "/cpu:0"})");
   write_text(file("placed.json"), placed);
@@ -450,6 +379,7 @@ TEST_F(RewriteVerb, UnknownWords) {
 TEST_F(RewriteVerb, OptionsOfOtherMechanisms) {
   EXPECT_EQ(error("{J} --recipe full --add allow=Relu"), "--add: expected with --tensorflow\n");
   EXPECT_EQ(error("{J} --policy mixed_float16 --remove allow=Relu"), "--remove: expected with --tensorflow\n");
+  EXPECT_EQ(error("{J} --tensorflow --lenient"), "--lenient: expected with --recipe\n");
   EXPECT_EQ(error("{J} --tensorflow --regex search"), "--regex: expected with --recipe\n");
   EXPECT_EQ(error("{J} --level O2 --gpu-capability 7"), "--gpu-capability: expected with --tensorflow or --policy\n");
   EXPECT_EQ(error("{J} --recipe full --cpu"), "--cpu: expected with --tensorflow or --level\n");
@@ -493,7 +423,7 @@ TEST_F(RewriteVerb, Files) {
 }
 
 TEST_F(RewriteVerb, NothingThatIsReadIsOverwrittenButTheGraphByItself) {
-  const std::string graph = read_text(kJson), recipe = R"({"allowlist": ["MatMul"]})";
+  const std::string graph = read_text(kTwoDenseJson), recipe = R"({"allowlist": ["MatMul"]})";
   write_text(file("graph.json"), graph);
   write_text(file("recipe.json"), recipe);
   std::filesystem::create_symlink(file("graph.json"), file("link.json"));

@@ -82,6 +82,27 @@ TEST(Train, ComparesTwoBackendsStepByStep) {
   refused("--steps 0", "--steps: '0': expected a whole number in 1..");
 }
 
+TEST(Train, SpeaksOfDeviceAndShapes) {  // MIXED_PRECISION K21, T14
+  const std::string short_run = "train " + kTinyTraining + "--set evaluate=false --steps 1 ";
+  const std::string check = "softamp train: Mixed precision compatibility check (mixed_float16): OK\n";
+  const std::string advice = "softamp train: dimension 10: expected a power of two, such as 16 (first in '";
+  const auto count = [](const std::string& text, const std::string& what) {
+    size_t n = 0;
+    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size()) ++n;
+    return n;
+  };
+  const Outcome policy = run_softamp(short_run + "--policy mixed_float16");
+  EXPECT_EQ(policy.code, 0) << policy.err;
+  EXPECT_EQ(count(policy.err, check), 1u) << policy.err;
+  EXPECT_EQ(count(policy.err, advice), 1u) << policy.err;
+  const std::string level = run_softamp(short_run + "--level O2").err;
+  EXPECT_EQ(count(level, check), 0u) << "Keras' alone";
+  EXPECT_EQ(count(level, advice), 1u) << level;
+  const std::string plain = run_softamp(short_run).err;
+  EXPECT_EQ(count(plain, "dimension ") + count(plain, "compatibility"), 0u) << plain;
+  EXPECT_EQ(run_softamp(short_run + "--policy mixed_float16 --quiet").err, "");
+}
+
 TEST(Train, StepsEndTheRun) {
   const Outcome o = run_softamp("train " + kTinyTraining + "--set evaluate=false --steps 3 --json --quiet");
   ASSERT_EQ(o.code, 0) << o.err;

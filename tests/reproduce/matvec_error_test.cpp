@@ -91,6 +91,46 @@ TEST(MatvecError, IsTheUnitsStepByStep) {
   EXPECT_EQ(seen, 2);
 }
 
+// u is 2^-p in tables, checks and words; what a stochastic rounding may err by is 2 u, and is called so.
+TEST(MatvecError, OneNameHasOneRoundoff) {
+  Request request = brief_request();
+  request.samples = 200;
+  const Outcome o = run_matvec(request);
+  const Table& table = o.tables[0];
+  ASSERT_EQ(table.columns.back(), "min(1, 2 sqrt(n) u)");
+  ASSERT_EQ(table.columns[table.columns.size() - 2], "min(1, sqrt(n) u)");
+  for (const auto& row : table.rows) {
+    const double n = row[1].get<double>(), u = row[0] == "fp16" ? 0x1p-11 : 0x1p-8;
+    EXPECT_EQ(row[7].get<double>(), std::sqrt(n) * u) << row[0] << n;
+    EXPECT_EQ(row[8].get<double>(), 2 * std::sqrt(n) * u) << row[0] << n;
+  }
+  int named = 0;
+  for (const Check& c : o.checks) {
+    if (c.what.find("sqrt(n) u") == std::string::npos) continue;
+    EXPECT_NE(c.what.find(" 2 sqrt(n) u"), std::string::npos) << c.what;
+    ++named;
+  }
+  EXPECT_EQ(named, 4);
+}
+
+// With one random bit nothing comes back of what is lost: the words say so, and give the figure.
+TEST(MatvecError, ItsWordsAreTrueOfFewBits) {
+  Request request = brief_request();
+  const Outcome many = run_matvec(request);
+  const auto& last = many.tables[0].rows.back();  // bf16's: mean of the repeats over sqrt(n) u
+  const std::string share = survey::six_digits(last[3].get<double>() / last[7].get<double>()) + " in bf16. u is 2^-p";
+  EXPECT_NE(many.seen.find(share), std::string::npos) << many.seen << share;
+  request.bits = 1;
+  const Outcome o = run_matvec(request);
+  EXPECT_GT(o.tables[0].rows.back()[3].get<double>(), 0.5) << "bf16's mean backward error";
+  EXPECT_EQ(o.seen.find("no faster"), std::string::npos);
+  EXPECT_EQ(o.seen.find("over sqrt(n) u"), std::string::npos);
+  EXPECT_EQ(o.seen.find("comes back"), std::string::npos);
+  const size_t at = o.seen.find("with 1 random bit, every addition loses what is below 2^-1 of");
+  ASSERT_NE(at, std::string::npos) << o.seen;
+  EXPECT_NE(o.seen.find("the mean error of all rows is -0.", at), std::string::npos) << o.seen;
+}
+
 // The publication's n: round(logspace(1, 6, 20)).
 TEST(MatvecError, LooksAtThePublishedLengths) {
   const Outcome o = run_matvec(brief_request());

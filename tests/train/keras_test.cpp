@@ -190,6 +190,32 @@ TEST(KerasPolicy, K21DevicesAreCheckedOnce) {
   EXPECT_NE(bad[0].find("Mixed precision compatibility check (mixed_float16): WARNING"), std::string::npos) << bad[0];
 }
 
+TEST(KerasPolicy, K21APolicyChecksByItself) {
+  std::vector<std::string> seen;
+  const LogSink sink = [&](LogLevel level, const std::string& text) {
+    seen.push_back(std::string(name_of(level)) + " " + text.substr(0, text.find('\n')));
+  };
+  const std::string check = "Mixed precision compatibility check (mixed_float16): ";
+  MixedPrecisionContext global(sink);
+  global.set_global_policy("mixed_bfloat16");
+  EXPECT_TRUE(seen.empty());
+  global.set_global_policy("mixed_float16");
+  global.set_global_policy("float32");
+  global.set_global_policy("mixed_float16");
+  EXPECT_EQ(seen, std::vector<std::string>{"INFO " + check + "OK"}) << "once";
+  seen.clear();
+  // A layer's own policy, on a machine without a GPU.
+  MixedPrecisionContext none(sink);
+  none.set_gpu_capability(0);
+  GraphBuilder b;
+  VariableStore store(b);
+  LayerContext context(store, none);
+  const layers::Flatten plain(context);
+  EXPECT_TRUE(seen.empty());
+  const layers::Flatten mixed(context, {.dtype = "mixed_float16"}), again(context, {.dtype = "mixed_float16"});
+  EXPECT_EQ(seen, std::vector<std::string>{"WARNING " + check + "WARNING"});
+}
+
 TEST(KerasPolicy, AsARuleForNetworks) {
   const LayerPrecision dense = Policy("mixed_float16").layer_rule()("dense", "a/dense");
   EXPECT_EQ(dense, (LayerPrecision{kFloat16, kFloat32, {}, true, "policy mixed_float16"}));

@@ -429,6 +429,33 @@ TEST(LossScaleCell, OverflowByFlagOrByGradients) {  // MIXED_PRECISION M13
   EXPECT_EQ(context.overflow(), OverflowFrom::kStatus);
 }
 
+/// What a step of rate 1 takes off a weight of 0 in this dtype, whose gradient is x times the scale.
+double unscaled(DType dtype, double x, double scale) {
+  struct Product : Cell {
+    DType dtype;
+    explicit Product(DType d) : dtype(d) {}
+    Port construct(CellBuild& build, std::span<const Port> in) override {
+      const Port x = build.builder().add("Cast", {in[0]}, {{"DstT", dtype}});
+      const Variable weight = build.store.create({"w", {}, dtype, Initializer::zeros(), true});
+      const Port product = build.builder().add("Mul", {weight.port, x});
+      return build.builder().add("Cast", {product}, {{"DstT", kFloat32}});
+    }
+  } net(dtype);
+  TrainOneStepWithLossScaleCell step(net, sgd(1), Tensor::full(kFloat32, {}, scale));
+  EXPECT_FALSE(step(scalar_batch(x)).overflow);
+  EXPECT_EQ(step.parameter("w").dtype(), dtype);
+  return -step.parameter("w").value(0);
+}
+
+TEST(LossScaleCell, GradientsTimesTheReciprocalInTheirDtype) {  // MIXED_PRECISION M12
+  // In float16 1/1000 is 1049 x 2^-20, and 750 times that rounds to 1537/2048; in float32 it rounds to 3/4 + 2^-24.
+  EXPECT_EQ(unscaled(kFloat16, 0.75, 1000), 1537.0 / 2048);
+  EXPECT_EQ(unscaled(kFloat32, 0.75, 1000), 0.75 + 0x1p-24);
+  // 1/60000 is subnormal in float16, 280 x 2^-24, and 30000 times that rounds to 1025/2048.
+  EXPECT_EQ(unscaled(kFloat16, 0.5, 60000), 1025.0 / 2048);
+  EXPECT_EQ(unscaled(kFloat32, 0.5, 60000), 0.5);
+}
+
 TEST(LossScaleCell, GradientsArriveUnscaledInTheirDtype) {
   // Through float16: 1.2 x 1024 is exact there once 1.2 is rounded, and 1/1024 takes it back in float32.
   const Scalar::Loss loss = [](GraphBuilder& b, Port w, Port x) {

@@ -146,7 +146,7 @@ TEST(TrainSettings, BecomeTrainerOptions) {
   EXPECT_TRUE(o.executor.config.experimental.enable_prng_stability);
   EXPECT_EQ(o.clipping.value, 3);
   EXPECT_EQ(o.accumulation, 2);
-  EXPECT_EQ(o.accumulation_dtype, DType::kFloat32);
+  EXPECT_EQ(o.accumulation_dtype.dtype(), DType::kFloat32);
   EXPECT_EQ(o.replicas, 4);
   EXPECT_EQ(o.reduction, ReplicaReduction::kSum);
   EXPECT_EQ(o.loss_scale.initial, 64);

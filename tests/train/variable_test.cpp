@@ -10,6 +10,7 @@
 
 #include "softamp/graph/gradients.h"
 #include "softamp/train/initializer.h"
+#include "softamp/train/keras/layer_classes.h"
 #include "softamp/train/layers.h"
 #include "softamp/train/variable.h"
 #include "tests/graph/executor_check.h"
@@ -264,6 +265,27 @@ TEST(Getters, LayersPastTheGetterAreNotCounted) {  // TUTORIAL G47: a Keras laye
   const Variable kernel = store.create(request("kernel", kFloat16));
   EXPECT_EQ(builder.type(kernel.port).dtype, kFloat16);
   EXPECT_EQ(store.getter_calls(), 0);
+}
+
+TEST(Getters, KerasLayersNeverAskThem) {  // TUTORIAL G47, through layers
+  GraphBuilder builder;
+  VariableStore store(builder);
+  const MixedPrecisionContext precision;
+  LayerContext context(store, precision);
+  const auto scope = store.scope("net", float32_parameters());
+  const Port x = builder.placeholder("x", kFloat16, {2, 4, 4, 3});
+  layers::Conv2D convolution(context, 5, {}, {.dtype = "float16"});
+  layers::Flatten flatten(context, {.dtype = "float16"});
+  layers::Dense dense(context, 7, {}, {.dtype = "float16"});
+  const Port y = dense(flatten(convolution(x))).port();
+  EXPECT_EQ(store.getter_calls(), 0);
+  ASSERT_EQ(store.variables().size(), 4u);
+  for (const VariableSpec& v : store.variables()) EXPECT_EQ(v.type.dtype, kFloat16) << v.name << ": as its layer says";
+  for (const Node& node : builder.graph().nodes()) EXPECT_NE(node.op, "Cast") << node.name;
+  // The function of the same name asks, and gets a cast of a float32 variable, in the same scope.
+  layers::dense(store, y, 3, {}, "asks");
+  EXPECT_EQ(store.getter_calls(), 2);
+  EXPECT_EQ(store.variables().back().type.dtype, kFloat32);
 }
 
 TEST(Getters, GradientsReachTheFloat32Variable) {  // TUTORIAL G15

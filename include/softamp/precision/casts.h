@@ -67,8 +67,10 @@ bool may_become_low(const OpGraph& graph, int node, int unit_of_node, DType low)
 
 /// The plan is type-consistent for any colours. Names: "<node>-<port>-CastToFp16<suffix>" (CastToBf16, CastToFp32),
 /// made unique by "_1", "_2", ...; they do not depend on the order of nodes. An existing Cast from float32 to low (or
-/// back) on a port is shared instead of adding another, so that a second run of a pass adds nothing. Throws
-/// std::logic_error if a unit is coloured that may not become low: an error in the mechanism.
+/// back) on a port is shared instead of adding another, so that a second run of a pass adds nothing: one that rounds,
+/// waits for nothing and stands on its producer's device, where a new one would. Throws std::logic_error if a unit is
+/// coloured that may not become low: an error in the mechanism; std::invalid_argument if a NextIteration and its Merge,
+/// between which no cast can stand, would be of two dtypes: a mechanism that does not fit this loop.
 CastPlan plan_casts(const OpGraph& graph, const Colouring& colours);
 
 /// The graph with the plan's attributes and casts, verified; nodes keep their order, each cast follows its producer.

@@ -50,5 +50,9 @@ GraphRewrite rewrite(const Graph& graph, const OpLists& lists, std::span<const s
 /// MIXED_PRECISION T14, TensorFlow's performance guide: a dimension should be a power of two below 256, else a multiple
 /// of 8. One line for each that is not: "dimension 100: expected a power of two, such as 128 ...".
 std::vector<std::string> shape_advice(std::span<const int64_t> dimensions);
+/// The same for the products and convolutions of a graph that compute in low precision: rows, depth and columns; batch,
+/// channels and filters. One line to each dimension, in the order of the graph: "dimension 10: expected a power of two,
+/// such as 16 (first in 'dense_2/MatMul')".
+std::vector<std::string> shape_advice(const Graph& graph);
 
 }  // namespace softamp

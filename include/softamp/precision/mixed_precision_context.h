@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "softamp/graph/executor.h"
 #include "softamp/precision/graph_rewrite.h"
 #include "softamp/precision/policy.h"
 #include "softamp/precision/recipe.h"
@@ -55,21 +57,30 @@ class MixedPrecisionContext {
   }
   void disable_graph_rewrite();  ///< warns where it is off
   bool graph_rewrite_enabled() const { return rewrite_.has_value(); }
-  /// An executor was made (MIXED_PRECISION T05); one made while the rewrite was on causes no warning.
+  /// An executor of what `finish` makes of the graph, noted as a session.
+  std::unique_ptr<Executor> make_session(const Graph& graph, std::span<const std::string> fetches = {},
+                                         ExecutorOptions options = {}, GraphScope scope = GraphScope::kFunction);
+  /// An executor was made elsewhere (MIXED_PRECISION T05; trainers do this by themselves, TrainerOptions::precision);
+  /// one made while the rewrite was on causes no warning.
   void note_session() {
     if (!rewrite_) ++sessions_;
   }
 
-  // Keras' global policy. Throws ApiConflictError for a mixed policy while the rewrite or a recipe is on;
-  // std::invalid_argument for one that is not floating, and under kV1.
+  // Keras' global policy; a mixed one checks the device. Throws ApiConflictError for a mixed policy while the rewrite
+  // or a recipe is on; std::invalid_argument for one that is not floating, and under kV1.
   const Policy& global_policy() const { return policy_; }
   void set_global_policy(const Policy& policy);
   void set_global_policy(std::string_view name);
   void reset_global_policy();  ///< as set_global_policy(None): from floatx
   DtypeBehaviour dtype_behaviour() const { return behaviour_; }
   /// MIXED_PRECISION K21: once per context, "Mixed precision compatibility check (mixed_float16): OK" or "... WARNING"
-  /// for this compute capability; no message for other policies.
-  void check_device(const Policy& policy, double gpu_capability);
+  /// for this compute capability [=the context's]; no message for other policies. Setting a global policy does this,
+  /// and so does every layer with a policy of its own.
+  void check_device(const Policy& policy, double gpu_capability) const;
+  void check_device(const Policy& policy) const { check_device(policy, gpu_capability_); }
+  /// Of the GPU that is emulated; 0: there is none [=7.0].
+  double gpu_capability() const { return gpu_capability_; }
+  void set_gpu_capability(double capability) { gpu_capability_ = capability; }
 
   // Gaudi's pass. Throws ApiConflictError while the rewrite is on or the global policy is mixed.
   void enable_bfloat16_conversion(Recipe recipe);
@@ -92,7 +103,8 @@ class MixedPrecisionContext {
   std::optional<std::pair<OpLists, RewriteOptions>> rewrite_;
   std::optional<Recipe> recipe_;
   int64_t sessions_ = 0;
-  bool device_checked_ = false;
+  double gpu_capability_ = 7.0;
+  mutable bool device_checked_ = false;
 };
 
 /// Sets the global policy while alive (MIXED_PRECISION K05), then restores the one before, after an exception, too.

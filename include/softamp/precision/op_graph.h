@@ -69,9 +69,10 @@ struct OpNode {
   bool preserved = false;                          ///< fetched, fed or otherwise kept as it is: its types never change
   /// Holds or changes state, or acts outside: variables, Assign, Apply..., PrintTensor, random numbers.
   bool stateful = false;
-  bool random = false;  ///< stateful only because it draws random numbers: its dtype may change
-  bool known = true;    ///< false: opaque, its ports' types are guessed (graph_def.h)
-  bool waits = false;   ///< has control inputs: its readers run after nodes that the edges here do not show
+  bool random = false;     ///< stateful only because it draws random numbers: its dtype may change
+  bool known = true;       ///< false: opaque, its ports' types are guessed (graph_def.h)
+  bool waits = false;      ///< has control inputs: its readers run after nodes that the edges here do not show
+  bool truncates = false;  ///< a Cast that cuts bits off instead of rounding: TensorFlow's attribute Truncate
 };
 
 /// Nodes in any order; edges may form cycles (loops of a GraphDef).

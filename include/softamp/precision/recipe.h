@@ -19,6 +19,12 @@ enum class RegexMode : uint8_t {
   kSearch,     ///< it matches somewhere in the name
 };
 
+/// What a key that no recipe has does to the reading of a file (MIXED_PRECISION H12).
+enum class RecipeReading : uint8_t {
+  kStrict,   ///< it is an error, with the nearest key [ours: default]
+  kLenient,  ///< it is left out, whatever stands in it, with a warning
+};
+
 struct RecipeException {
   std::string pattern;  ///< RE2's grammar, on the node's name
   std::string type;     ///< operation type; "": any
@@ -32,23 +38,26 @@ struct Recipe {
   std::vector<std::string> strict;       ///< converted if each input is, or is a Variable or Const
   std::vector<RecipeException> non_convertible, convertible;
   RegexMode regex = RegexMode::kFullMatch;
-  std::vector<std::string> warnings{};  ///< of parsing: an operation listed twice or in two lists
+  std::vector<std::string>
+      warnings{};  ///< of parsing: an operation listed twice, in two lists, or misspelt; an unknown key
 
   static Recipe full();   ///< best performance (1.3.0)
   static Recipe basic();  ///< only products and convolutions (1.3.0)
   /// "full", "basic", or the path of a file. Throws std::invalid_argument.
-  static Recipe find(std::string_view name_or_path);
+  static Recipe find(std::string_view name_or_path, RecipeReading reading = RecipeReading::kStrict);
   /// A JSON object of the five lists; keys in any of their spellings: allow_list, allowlist, whitelist;
   /// conditional_list, graylist; strict_conditional_list, input_only_exceptions; non_convertible_exceptions;
   /// convertible_exceptions; and, ours, regex_mode ("full", "search") [="full"]. A missing key: empty. At most 4 MiB,
   /// 100,000 operations and 1,000 patterns to a list. Throws std::invalid_argument, each with place, line and column:
-  /// a text that is not JSON, an unknown key (with the nearest), two spellings of one key, an entry of the wrong kind,
-  /// a pattern that does not compile.
-  static Recipe parse(std::string_view text, std::string_view place = "recipe");
-  static Recipe load(const std::filesystem::path& path);  ///< its name is the file's, without the ending
+  /// a text that is not JSON, an unknown key (with the nearest; if lenient, a warning instead), two spellings of one
+  /// key, an entry of the wrong kind, a pattern that does not compile.
+  static Recipe parse(std::string_view text, std::string_view place = "recipe",
+                      RecipeReading reading = RecipeReading::kStrict);
+  /// Its name is the file's, without the ending.
+  static Recipe load(const std::filesystem::path& path, RecipeReading reading = RecipeReading::kStrict);
   /// TF_BF16_CONVERSION (TF_ENABLE_BF16_CONVERSION, deprecated, with a warning): "full" "basic" "1" "true", a path;
   /// "0" "false" or nothing: none. Throws as find.
-  static std::optional<Recipe> from_environment();
+  static std::optional<Recipe> from_environment(RecipeReading reading = RecipeReading::kStrict);
 
   /// JSON that parse reads back as an equal recipe, laid out as Gaudi's own files are ("allowlist", ...); regex_mode is
   /// written unless it is the default.

@@ -43,7 +43,7 @@ struct TrainSettings {
   std::string behaviour;
   std::optional<double> clip_value, clip_norm, clip_global_norm;
   int64_t accumulation = 1;
-  std::optional<std::string> accumulation_dtype;
+  std::optional<std::string> accumulation_dtype;  ///< [=each variable's]
   int replicas = 1;
   std::string replica_reduction = "mean";  ///< (mean, sum)
   bool strict = false;

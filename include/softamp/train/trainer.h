@@ -13,6 +13,7 @@
 // runs the forward graph after the same pass.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,6 +21,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "softamp/graph/executor.h"
@@ -29,6 +31,8 @@
 #include "softamp/train/optimizer.h"
 
 namespace softamp {
+
+class MixedPrecisionContext;
 
 /// One micro-batch: images of the model's compute dtype, labels int32.
 struct Batch {
@@ -53,6 +57,28 @@ struct StepResult {
 /// How replicas' gradients become one: summed in rank order in float32 (N277), before unscaling.
 enum class ReplicaReduction : uint8_t { kSum, kMean };
 
+/// In which dtype a variable's gradients are summed over micro-batches (TUTORIAL G24): nothing, the variable's; a dtype
+/// of floating type up to float32; or a function, asked once for every variable when the trainer is made, whose empty
+/// answer means the variable's, too.
+class AccumulationDtype {
+ public:
+  AccumulationDtype() = default;
+  AccumulationDtype(std::nullopt_t) {}
+  AccumulationDtype(DType dtype) : dtype_(dtype) {}
+  AccumulationDtype(std::optional<DType> dtype) : dtype_(dtype) {}
+  template <std::invocable<const VariableSpec&> F>
+  AccumulationDtype(F of_variable) : of_variable_(std::move(of_variable)) {}
+
+  /// Throws std::invalid_argument for an answer that is no such dtype, naming the variable.
+  DType of(const VariableSpec& variable) const;
+  /// The one dtype for all, if one was given.
+  const std::optional<DType>& dtype() const { return dtype_; }
+
+ private:
+  std::optional<DType> dtype_;
+  std::function<std::optional<DType>(const VariableSpec& variable)> of_variable_;
+};
+
 struct TrainerOptions {
   /// For both graphs: seed, behaviour (esr: where rounding is stochastic), products, threads.
   ExecutorOptions executor{};
@@ -61,12 +87,15 @@ struct TrainerOptions {
   GradientClipping clipping{};
   int replicas = 1;  ///< (1 .. 256)
   ReplicaReduction reduction = ReplicaReduction::kMean;
-  int accumulation = 1;                       ///< (>= 1) micro-batches to an update, their gradients summed
-  std::optional<DType> accumulation_dtype{};  ///< of the sums [=the gradient's] (TUTORIAL G24)
-  bool hash_weights = false;                  ///< weight_hashes in every StepResult
-  bool keep_gradients = false;                ///< Trainer::gradients after every step
-  bool strict = false;                        ///< warnings are errors
-  GraphPass pass{};                           ///< over the gradient graph and that of `logits` [=none]
+  int accumulation = 1;                    ///< (>= 1) micro-batches to an update, their gradients summed
+  AccumulationDtype accumulation_dtype{};  ///< of the sums [=the variable's] (TUTORIAL G24)
+  bool hash_weights = false;               ///< weight_hashes in every StepResult
+  bool keep_gradients = false;             ///< Trainer::gradients after every step
+  bool strict = false;                     ///< warnings are errors
+  GraphPass pass{};                        ///< over the gradient graph and that of `logits` [=none]
+  /// Where the trainer's executors are noted as sessions, unless a pass acts on them (MIXED_PRECISION T05); it must
+  /// live until the trainer is made [=nowhere].
+  MixedPrecisionContext* precision = nullptr;
 };
 
 /// "cast", "forward", "loss", "scale", "backward", "unscale" or "update": the phase that a node of the trainer's graphs

@@ -101,7 +101,7 @@ class VariableStore {
 
    private:
     friend class VariableStore;
-    Scope(VariableStore& store, std::string_view name, Getter getter, bool reuse);
+    Scope(VariableStore& store, std::string_view name, Getter getter, bool reuse, bool custom = true);
     VariableStore& store_;
     std::unique_ptr<GraphBuilder::Scope> nodes_;
     size_t length_;
@@ -109,6 +109,10 @@ class VariableStore {
   };
   /// Throws GraphError for a malformed name.
   [[nodiscard]] Scope scope(std::string_view name, Getter getter = {}, bool reuse = false);
+
+  /// As scope("", source) for a layer that brings variables of its own: `source` is no custom getter, and requests that
+  /// it answers are not counted as such (TUTORIAL G47).
+  [[nodiscard]] Scope scope_of_variables(Getter source);
 
   /// The scope of a layer: `name`, or, if it is the layer's default name, the first of name, name_1, name_2 and so on
   /// that no scope has had since the current one began. So a scope that is entered again gives its layers the same
@@ -144,7 +148,11 @@ class VariableStore {
   GraphBuilder& builder_;
   std::string scope_;
   bool reuse_ = false;
-  std::deque<Getter> getters_;    // outermost first; a getter that opens a scope must not move those before it
+  struct Held {
+    Getter getter;
+    bool custom;  // not a layer's own source of variables
+  };
+  std::deque<Held> getters_;      // outermost first; a getter that opens a scope must not move those before it
   std::set<std::string> opened_;  // paths of scopes opened within a scope that is still open
   std::vector<VariableSpec> specs_;
   std::map<std::string, Variable, std::less<>> by_name_;

@@ -77,6 +77,7 @@ class Picture {
         n.inputs.push_back({numbers_.at(input.node), input.port});
       else
         n.waits = true;
+    if (const AttrValue* cut = find_attribute(node, "Truncate"); n.op == "Cast" && cut) n.truncates = cut->b();
     const OpSignature* signature = held_.signature(node);
     NodeUnits units = graph_def_detail::units_of(node, signature, place_);
     n.units = std::move(units.units);

@@ -3,20 +3,48 @@
 #include <algorithm>
 
 namespace softamp::precision_detail {
+namespace {
 
-bool is_on(std::string_view device, std::string_view kind) {
-  std::string type;
-  while (!device.empty()) {
-    const size_t end = std::min(device.find('/'), device.size());
-    std::string part(device.substr(0, end));
-    device.remove_prefix(std::min(end + 1, device.size()));
+struct Device {
+  std::string type;   ///< in small letters, with its number: "gpu:0"; empty: none
+  std::string where;  ///< job, replica and task
+};
+
+Device parsed(std::string_view name) {
+  Device device;
+  while (!name.empty()) {
+    const size_t end = std::min(name.find('/'), name.size());
+    std::string part(name.substr(0, end));
+    name.remove_prefix(std::min(end + 1, name.size()));
     for (char& c : part)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (part.empty() || part.starts_with("job:") || part.starts_with("replica:") || part.starts_with("task:")) continue;
-    if (part.starts_with("device:")) part.erase(0, 7);
-    type = part.substr(0, part.find(':'));
+    if (part.empty()) continue;
+    if (part.starts_with("job:") || part.starts_with("replica:") || part.starts_with("task:")) {
+      device.where += "/" + part;
+      continue;
+    }
+    device.type = part.starts_with("device:") ? part.substr(7) : part;
   }
-  return type.find(kind) != std::string::npos;
+  return device;
+}
+
+}  // namespace
+
+bool is_on(std::string_view device, std::string_view kind) {
+  const std::string type = parsed(device).type;
+  return type.substr(0, type.find(':')).find(kind) != std::string::npos;
+}
+
+bool same_device(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  const auto placed = [](std::string_view name) {
+    Device device = parsed(name);
+    if (device.type.empty()) device.type = "gpu";
+    if (device.type.find(':') == std::string::npos) device.type += ":0";
+    return device;
+  };
+  const Device first = placed(a), second = placed(b);
+  return first.type == second.type && first.where == second.where;
 }
 
 }  // namespace softamp::precision_detail

@@ -2,6 +2,7 @@
 // messages. The passes themselves: rewrite_passes.h.
 #include "softamp/precision/graph_rewrite.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 #include <unordered_map>
@@ -168,6 +169,27 @@ std::vector<std::string> shape_advice(std::span<const int64_t> dimensions) {
       const int64_t below = d - d % kMultiple;
       const int64_t near = below > INT64_MAX - kMultiple ? below : below + kMultiple;
       lines.push_back(begin + "a multiple of 8, such as " + std::to_string(near));
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string> shape_advice(const Graph& graph) {
+  std::vector<int64_t> seen;
+  std::vector<std::string> lines;
+  for (const Node& node : graph.nodes()) {
+    const bool product = node.op == "MatMul" || node.op == "BatchMatMulV2";
+    if (!product && node.op != "Conv2D") continue;
+    const TensorType &a = graph.type(node.inputs[0]), &y = node.outputs[0];
+    if (a.dtype != DType::kFloat16 && a.dtype != DType::kBFloat16) continue;
+    const auto last = [](const Shape& shape, int from_end) { return shape[shape.rank() - from_end]; };
+    const int64_t rows = product ? last(y.shape, 2) : y.shape[0];
+    const int64_t depth = !product ? last(a.shape, 1) : rows == 0 ? 1 : last(a.shape, 1) * last(a.shape, 2) / rows;
+    for (const int64_t d : {rows, depth, last(y.shape, 1)}) {
+      if (d < 1 || std::find(seen.begin(), seen.end(), d) != seen.end()) continue;
+      seen.push_back(d);
+      for (const std::string& line : shape_advice(std::span(&d, 1)))
+        lines.push_back(line + " (first in '" + graph_detail::printable(node.name) + "')");
     }
   }
   return lines;

@@ -7,7 +7,9 @@
 
 #include "softamp/graph/graph_json.h"
 #include "softamp/precision/graph_def.h"
+#include "softamp/precision/graph_rewrite.h"
 #include "src/files/output_file.h"
+#include "src/files/printable.h"
 #include "src/files/run_files.h"
 #include "src/precision/recipe_source.h"
 
@@ -72,18 +74,29 @@ std::string rendered(const PrecisionReport& report, ReportForm form) {
   return "";
 }
 
-/// Preserves nodes that nothing reads: they are the outputs if the graph's file names none.
-void preserve_unread(OpGraph& graph) {
+/// Preserves nodes that nothing reads: they are the outputs if the graph's file names none. Of several it says so: a
+/// training graph's gradients may be among them.
+void preserve_unread(OpGraph& graph, bool quiet) {
+  constexpr size_t kNamed = 5;
   std::vector<char> read(graph.nodes.size());
   for (const OpNode& node : graph.nodes)
     for (const OpEdge& e : node.inputs) read[static_cast<size_t>(e.node)] = 1;
-  for (size_t n = 0; n < read.size(); ++n)
-    if (!read[n]) graph.nodes[n].preserved = true;
+  size_t unread = 0;
+  std::string names;
+  for (size_t n = 0; n < read.size(); ++n) {
+    if (read[n]) continue;
+    graph.nodes[n].preserved = true;
+    if (++unread <= kNamed) names += (unread == 1 ? "'" : ", '") + files::printable(graph.nodes[n].name) + "'";
+  }
+  if (unread < 2 || quiet) return;
+  std::cerr << "softamp rewrite: no --fetch is given: " << unread
+            << " nodes that nothing reads count as outputs and keep their dtypes: " << names
+            << (unread > kNamed ? " and " + std::to_string(unread - kNamed) + " more" : "") << '\n';
 }
 
 /// Colours the picture and plans its casts; the report takes its parts only after that.
-PrecisionReport report_of(OpGraph picture, bool has_fetches, const ChosenMechanism& mechanism) {
-  if (!has_fetches) preserve_unread(picture);
+PrecisionReport report_of(OpGraph picture, bool has_fetches, const ChosenMechanism& mechanism, bool quiet) {
+  if (!has_fetches) preserve_unread(picture, quiet);
   PrecisionReport report;
   report.colours = mechanism.colour(picture);
   report.plan = plan_casts(picture, report.colours);
@@ -91,7 +104,9 @@ PrecisionReport report_of(OpGraph picture, bool has_fetches, const ChosenMechani
   return report;
 }
 
-PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechanism& mechanism) {
+/// advice: what the guide says of the shapes of the new graph (MIXED_PRECISION T14).
+PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechanism& mechanism,
+                                std::vector<std::string>& advice) {
   std::vector<fs::path> arrays;
   JsonOptions reading;
   reading.npy_files = &arrays;
@@ -105,9 +120,11 @@ PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechani
     }
   }
   const std::vector<std::string>& fetches = o.fetches.empty() ? file.outputs : o.fetches;
-  PrecisionReport report = report_of(op_graph(file.graph, fetches), !fetches.empty(), mechanism);
+  PrecisionReport report = report_of(op_graph(file.graph, fetches), !fetches.empty(), mechanism, o.quiet);
+  const Graph rewritten = apply(file.graph, report.plan);
+  advice = shape_advice(rewritten);
   // The file names the outputs that kept their dtype, so that a second rewrite keeps them again.
-  if (!o.out.empty()) files::write_file(o.out, graph_json(apply(file.graph, report.plan), fetches), "--out");
+  if (!o.out.empty()) files::write_file(o.out, graph_json(rewritten, fetches), "--out");
   return report;
 }
 
@@ -117,15 +134,15 @@ PrecisionReport rewrite_graph_def(const RewriteVerbOptions& o, const ChosenMecha
   std::error_code none;
   if (fs::is_regular_file(o.graph, none) && fs::file_size(o.graph, none) == 0)
     throw UsageError(o.graph + ": the file is empty; expected a GraphDef");
-  const auto report_on = [&](const GraphDefFile& file) {
-    return report_of(file.op_graph(o.fetches), !o.fetches.empty(), mechanism);
+  const auto report_on = [&](const GraphDefFile& file, bool quiet) {
+    return report_of(file.op_graph(o.fetches), !o.fetches.empty(), mechanism, quiet);
   };
   GraphDefFile file = mechanism.is_tensorflow() ? original.with_fused_batch_norm_v2() : original;
-  PrecisionReport report = report_on(file);
+  PrecisionReport report = report_on(file, o.quiet);
   // A pass that converts nothing leaves the graph as it was.
   if (mechanism.is_tensorflow() && report.plan.retyped.empty()) {
     file = original;
-    report = report_on(file);
+    report = report_on(file, true);  // what it says was said above
   }
   if (!o.out.empty()) file.apply(report.plan).save(o.out);
   return report;
@@ -134,15 +151,18 @@ PrecisionReport rewrite_graph_def(const RewriteVerbOptions& o, const ChosenMecha
 int run_verb(const RewriteVerbOptions& o) {
   check_files(o);
   const ChosenMechanism mechanism(o);
-  const PrecisionReport report =
-      kind_of("", o.graph) == GraphKind::kSoftamp ? rewrite_softamp(o, mechanism) : rewrite_graph_def(o, mechanism);
+  std::vector<std::string> advice;
+  const PrecisionReport report = kind_of("", o.graph) == GraphKind::kSoftamp ? rewrite_softamp(o, mechanism, advice)
+                                                                             : rewrite_graph_def(o, mechanism);
   for (const std::string& message : report.colours.messages)
     if (!o.quiet || !message.starts_with("INFO ")) std::cerr << message << '\n';
   for (const std::string& remark : mechanism.remarks(report.before)) std::cerr << "softamp rewrite: " << remark << '\n';
+  for (const std::string& line : advice)
+    if (!o.quiet) std::cerr << "softamp rewrite: " << line << '\n';
   if (!o.out.empty() && !o.quiet)
     std::cerr << "softamp rewrite: " << report.colours.mechanism << ": " << report.converted_nodes() << " of "
-              << report.nodes() << " nodes converted, " << report.plan.casts.size() << " casts added; written to "
-              << o.out << '\n';
+              << report.nodes() << " nodes converted, " << report.plan.casts.size()
+              << (report.plan.casts.size() == 1 ? " cast" : " casts") << " added; written to " << o.out << '\n';
   const std::string text = rendered(report, report_form(o));
   if (o.report_file.empty())
     std::cout << text;

@@ -1,4 +1,5 @@
 // The mechanism of `softamp rewrite`: from options to a colouring.
+#include "src/precision/known_operations.h"
 #include "src/program/rewrite/rewrite_options.h"
 #include "src/report/comma_list.h"
 
@@ -55,13 +56,16 @@ void refuse_unless(bool fits, const std::string& option, const std::string& expe
 
 ChosenMechanism::ChosenMechanism(const RewriteVerbOptions& o) {
   if (o.mechanisms.size() > 1) refuse_second(o);
-  std::optional<Recipe> from_environment;
-  if (o.mechanisms.empty() && o.environment) from_environment = Recipe::from_environment();
-  if (o.mechanisms.empty() && !from_environment)
+  const RecipeReading reading = o.lenient ? RecipeReading::kLenient : RecipeReading::kStrict;
+  std::optional<Recipe> read;  // here; else Mechanism::parse is the first to read it
+  if (o.lenient && o.mechanisms == std::vector<std::string>{"--recipe"})
+    read = Recipe::find(o.recipe.value_or(""), reading);  // Mechanism::parse reads strictly
+  if (o.mechanisms.empty() && o.environment) read = Recipe::from_environment(reading);
+  if (o.mechanisms.empty() && !read)
     throw UsageError("no mechanism is given; expected --tensorflow, --recipe, --policy or --level" +
                      std::string(o.environment ? ", or TF_BF16_CONVERSION to name a recipe" : ""));
-  if (from_environment) {
-    recipe_ = std::move(*from_environment);
+  if (read) {
+    recipe_ = std::move(*read);
     mechanism_ = Mechanism::parse("recipe=full" + (o.dtype.empty() ? "" : ",dtype=" + o.dtype));
   } else {
     mechanism_ = Mechanism::parse(text_of_option(o, o.mechanisms[0]));
@@ -80,6 +84,7 @@ void ChosenMechanism::check_options(const RewriteVerbOptions& o) const {
   const Kind kind = mechanism_.kind;
   if (!o.changes.empty())
     refuse_unless(kind == Kind::kTensorFlow, o.changes[0].first ? "--add" : "--remove", "--tensorflow");
+  refuse_unless(!o.lenient || kind == Kind::kRecipe, "--lenient", "--recipe");
   refuse_unless(o.regex.empty() || kind == Kind::kRecipe, "--regex", "--recipe");
   refuse_unless(!o.gpu_capability || kind == Kind::kTensorFlow || kind == Kind::kPolicy, "--gpu-capability",
                 "--tensorflow or --policy");
@@ -153,7 +158,11 @@ std::vector<std::string> ChosenMechanism::remarks(const OpGraph& graph) const {
   for (const OpNode& node : graph.nodes) there.insert(node.op);
   std::vector<std::string> lines;
   for (const std::string& name : added_)
-    if (!there.contains(name)) lines.push_back("--add: the graph has no operation '" + name + "'");
+    if (!there.contains(name)) {
+      const std::string meant = precision_detail::meant_operation(name);
+      lines.push_back("--add: the graph has no operation '" + name + "'" +
+                      (meant.empty() ? "" : "; nearest: " + meant));
+    }
   return lines;
 }
 

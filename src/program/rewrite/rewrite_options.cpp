@@ -86,6 +86,7 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
          "--regex", [this](const std::string& text) { regex = parse_regex(text); },
          "--recipe: its patterns match full names, or search in them: full, search [=full]")
       ->type_name("WORD");
+  app.add_flag("--lenient", lenient, "--recipe: an unknown key of its file is a warning; without it, an error");
   app.add_option_function<std::string>(
          "--report", [this](const std::string& text) { report = parse_report(text); },
          "print what happened to every node: summary, table, csv, json, dot [=summary; none with -o]")

@@ -20,7 +20,7 @@ struct RewriteVerbOptions {
   std::string dtype;
   std::vector<std::string> fetches;
   std::vector<std::pair<bool, std::string>> changes;  ///< added?, "LIST=OP,OP" of --add and --remove
-  bool environment = false, cpu = false, quiet = false;
+  bool environment = false, cpu = false, quiet = false, lenient = false;
   std::optional<double> gpu_capability;
   std::string regex;
   ReportForm report = ReportForm::kNone;

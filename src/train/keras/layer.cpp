@@ -167,7 +167,9 @@ Layer::Layer(LayerContext& context, LayerOptions options)
     : context_(context),
       name_(std::move(options.name)),
       policy_(policy_of(context, options.dtype)),
-      autocast_(options.autocast.value_or(context.precision().dtype_behaviour() == DtypeBehaviour::kV2)) {}
+      autocast_(options.autocast.value_or(context.precision().dtype_behaviour() == DtypeBehaviour::kV2)) {
+  context.precision().check_device(policy_);
+}
 
 void Layer::build(const LayerValue&) {}
 
@@ -226,8 +228,8 @@ Weight Layer::add_weight(std::string_view name, const Shape& shape, WeightOption
 
 VariableStore::Scope Layer::weights_for_functions(
     std::function<void(std::string_view name, WeightOptions& options)> adjust) {
-  return context_.store().scope(
-      "", [this, adjust = std::move(adjust)](const VariableStore::Next&, const VariableRequest& request) -> NodeOutput {
+  return context_.store().scope_of_variables(
+      [this, adjust = std::move(adjust)](const VariableStore::Next&, const VariableRequest& request) -> NodeOutput {
         const std::string key = context_.store().scope_path().substr(scope_) + request.name;
         if (const auto known = by_name_.find(key); known != by_name_.end()) {
           if (known->second.shape() != request.shape)

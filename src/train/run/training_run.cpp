@@ -1,6 +1,7 @@
 #include "softamp/train/training_run.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <iostream>
@@ -8,12 +9,14 @@
 
 #include "softamp/data/sampler.h"
 #include "softamp/engine/float_environment.h"
+#include "softamp/precision/graph_rewrite.h"
 #include "softamp/train/checkpoint.h"
 #include "src/data/image_files.h"
 #include "src/engine/machine_memory.h"
 #include "src/files/output_file.h"
 #include "src/files/place.h"
 #include "src/files/run_files.h"
+#include "src/precision/device_check.h"
 #include "src/precision/recipe_source.h"
 #include "src/report/decimal_text.h"
 #include "src/report/progress.h"
@@ -207,9 +210,27 @@ class Run {
                 << " nodes of the gradient graph converted, " << fixed(100 * m->low_share, 1)
                 << " % of those of floating type are in low precision, " << m->casts << " casts; loss scale "
                 << s_.loss_scale << '\n';
+    advise();
     const Trainer::Memory m = trainer_.memory();
     std::cerr << s_.program << ": memory: parameters " << m.parameters << " bytes, optimizer state " << m.slots
               << ", activations " << m.activations << " at the fullest moment of a step\n";
+  }
+
+  /// What Keras says of the device, and TensorFlow's guide of shapes (MIXED_PRECISION K21, T14).
+  void advise() const {
+    const Mechanism chosen = s_.mechanism_value();
+    if (chosen.kind == Mechanism::Kind::kNone) return;
+    if (chosen.kind == Mechanism::Kind::kPolicy) {
+      double capability = 7.0;  // of the GPU that is emulated
+      const std::string device = s_.backend == "cuda" ? choose_backend(trainer_.options().executor).about : "";
+      constexpr std::string_view kWords = "compute capability ";
+      if (const size_t at = device.find(kWords); at != std::string::npos)
+        std::from_chars(device.data() + at + kWords.size(), device.data() + device.size(), capability);
+      if (const auto check = precision_detail::device_check(chosen.value, capability, device))
+        std::cerr << s_.program << ": " << check->text << '\n';
+    }
+    for (const std::string& line : shape_advice(trainer_.gradient_graph()))
+      std::cerr << s_.program << ": " << line << '\n';
   }
 
   void say(const std::string& text) {

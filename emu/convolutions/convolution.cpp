@@ -126,7 +126,8 @@ class WindowConvolution final : public Convolution {
     const float* const second = widened(call, 1, false, take(padded(elements_[1])));
     const float* const image = gradient_ ? second : first;
     const float* const filter = gradient_ ? turned(first, take(padded(elements_[0]))) : second;
-    const float* const by_channels = tiles_ ? laid_out(image, take(lay().size(image_channels_))) : nullptr;
+    const bool in_place = tiles_ && direct_tiles_serve(plan_, call.environment);
+    const float* const by_channels = in_place ? laid_out(image, take(lay().size(image_channels_))) : nullptr;
     parallel_status(tasks_.size(), serial() ? tasks_.size() : 1, 1, threads(), call.status,
                     [&](size_t begin, size_t end, FpStatus* status) {
                       const ProductSettings here{1, status, call.stop};
@@ -135,7 +136,7 @@ class WindowConvolution final : public Convolution {
                         const Class& c = classes_[task.of];
                         const WindowOperands::Part part(c.operands, image, by_channels, filter, task.group, task.row0);
                         const ProductProblem problem{task.rows, columns_, &c.schedule, &part, call.out[0]};
-                        if (c.tile)
+                        if (in_place && c.tile)
                           run_direct(*c.tile, plan_, problem, part, call.environment, here);
                         else
                           run_product(plan_, problem, call.environment, here);
@@ -261,7 +262,8 @@ class FilterGradient final : public Convolution {
     if (tap_rows_.serves() && run_tap_rows(call, image, gradient)) return;
     // Direct tiles go through the tensors together: one group of them per thread.
     const size_t workers = threads() > 0 ? static_cast<size_t>(threads()) : std::thread::hardware_concurrency();
-    const size_t grain = serial() ? tasks_.size() : tile_ ? std::max<size_t>(tasks_.size() / workers, 1) : 1;
+    const bool in_place = tile_ && direct_tiles_serve(plan_, call.environment);
+    const size_t grain = serial() ? tasks_.size() : in_place ? std::max<size_t>(tasks_.size() / workers, 1) : 1;
     parallel_status(tasks_.size(), grain, 1, threads(), call.status, [&](size_t begin, size_t end, FpStatus* status) {
       const ProductSettings here{1, status, call.stop};
       std::vector<TapOperands> operands;
@@ -272,7 +274,7 @@ class FilterGradient final : public Convolution {
         const Tap& tap = taps_[task.of];
         operands.emplace_back(plan_, g_, tap.kh, tap.kw, task.group, tap.places, image, gradient, task.row0);
         const ProductProblem problem{task.rows, columns_, &tap.schedule, &operands.back(), call.out[0]};
-        if (tap.schedule.k == 0 || !tile_)
+        if (tap.schedule.k == 0 || !in_place)
           run_product(plan_, problem, call.environment, here);
         else
           direct.push_back({&operands.back(), problem});

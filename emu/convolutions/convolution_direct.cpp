@@ -179,6 +179,7 @@ void run_direct(const DirectTile& direct, const ProductPlan& of, std::span<const
 
   for (size_t c = 0; c < chunks; ++c) {
     size_t at = 0;
+    const TapOperands* of_offsets = nullptr;
     for (size_t p = 0; p < problems.size(); ++p) {
       const TapOperands& operands = *problems[p].operands;
       const ProductProblem& problem = problems[p].problem;
@@ -189,7 +190,9 @@ void run_direct(const DirectTile& direct, const ProductPlan& of, std::span<const
         continue;
       }
       const Chunk& chunk = run.cut.chunks[c];
-      operands.offsets(chunk.k0, chunk.k1, offsets.data(), b_offsets);
+      if (!of_offsets || !operands.same_offsets(*of_offsets))
+        operands.offsets(chunk.k0, chunk.k1, offsets.data(), b_offsets);
+      of_offsets = &operands;
       for (size_t i = 0; i < rows; ++i)
         for (size_t j = 0; j < columns; ++j, ++at) {
           const size_t row0 = i * mr, height = std::min(mr, problem.rows - row0);

@@ -81,7 +81,7 @@ SOFTAMP_LANES bool round_normal(const CarryIntoNormal<kRelation>& carry, const N
 }
 
 /// Below 2^-13 a half's quantum is 2^-24: |x| 2^(24+r), cut to an integer, takes R as it is, since what is cut lies
-/// below R's last bit. For at most 16 random bits.
+/// below R's last bit (N400). For at most 16 random bits.
 class CarryIntoSubnormal {
  public:
   explicit CarryIntoSubnormal(int random_bits)

@@ -122,11 +122,17 @@ class WindowConvolution final : public Convolution {
       free += floats;
       return taken;
     };
-    const float* const first = widened(call, 0, false, take(padded(elements_[0])));
-    const float* const second = widened(call, 1, false, take(padded(elements_[1])));
-    const float* const image = gradient_ ? second : first;
-    const float* const filter = gradient_ ? turned(first, take(padded(elements_[0]))) : second;
-    const float* const by_channels = tiles_ ? laid_out(image, take(lay().size(image_channels_))) : nullptr;
+    const bool in_place = tiles_ && direct_tiles_serve(plan_, call.environment);
+    const bool row_by_row = in_place && rules_.product.a.storage_bits() == 16;  // widened while they are laid out
+    const size_t of_image = gradient_ ? 1 : 0, of_filter = 1 - of_image;
+    float* const wide = take(padded(elements_[of_image]));
+    const float* const image = row_by_row ? wide : widened(call, of_image, false, wide);
+    const float* const as_given = widened(call, of_filter, false, take(padded(elements_[of_filter])));
+    const float* const filter = gradient_ ? turned(as_given, take(padded(elements_[of_filter]))) : as_given;
+    const float* by_channels = nullptr;
+    if (in_place)
+      by_channels = laid_out(image, row_by_row ? static_cast<const uint16_t*>(call.in[of_image]) : nullptr, wide,
+                             take(lay().size(image_channels_)));
     parallel_status(tasks_.size(), serial() ? tasks_.size() : 1, 1, threads(), call.status,
                     [&](size_t begin, size_t end, FpStatus* status) {
                       const ProductSettings here{1, status, call.stop};
@@ -135,7 +141,7 @@ class WindowConvolution final : public Convolution {
                         const Class& c = classes_[task.of];
                         const WindowOperands::Part part(c.operands, image, by_channels, filter, task.group, task.row0);
                         const ProductProblem problem{task.rows, columns_, &c.schedule, &part, call.out[0]};
-                        if (c.tile)
+                        if (in_place && c.tile)
                           run_direct(*c.tile, plan_, problem, part, call.environment, here);
                         else
                           run_product(plan_, problem, call.environment, here);
@@ -158,8 +164,16 @@ class WindowConvolution final : public Convolution {
   };
 
   const ByChannels& lay() const { return classes_[0].operands.lay(); }
-  const float* laid_out(const float* image, float* to) const {
-    auto body = [&](size_t begin, size_t end, size_t) { lay().fill(plan_, image, image_channels_, begin, end, to); };
+  /// Lays the image out by channels. codes: what it is to be widened from, into `wide`, row by row, while a row is in
+  /// the first-level cache; null: it is there.
+  const float* laid_out(const float* image, const uint16_t* codes, float* wide, float* to) const {
+    const size_t length = lay().width * image_channels_;
+    auto body = [&](size_t begin, size_t end, size_t) {
+      for (size_t r = begin; r < end; ++r) {
+        if (codes) widen_operands(plan_, rules_.product.a, codes + r * length, length, wide + r * length);
+        lay().fill(plan_, image, image_channels_, r, r + 1, to);
+      }
+    };
     parallel_ranges(image_rows_, serial() ? image_rows_ : 16, 1, threads(), body);
     std::fill_n(to + lay().size(image_channels_) - ByChannels::kSlack, ByChannels::kSlack, 0.0f);
     return to;
@@ -261,7 +275,8 @@ class FilterGradient final : public Convolution {
     if (tap_rows_.serves() && run_tap_rows(call, image, gradient)) return;
     // Direct tiles go through the tensors together: one group of them per thread.
     const size_t workers = threads() > 0 ? static_cast<size_t>(threads()) : std::thread::hardware_concurrency();
-    const size_t grain = serial() ? tasks_.size() : tile_ ? std::max<size_t>(tasks_.size() / workers, 1) : 1;
+    const bool in_place = tile_ && direct_tiles_serve(plan_, call.environment);
+    const size_t grain = serial() ? tasks_.size() : in_place ? std::max<size_t>(tasks_.size() / workers, 1) : 1;
     parallel_status(tasks_.size(), grain, 1, threads(), call.status, [&](size_t begin, size_t end, FpStatus* status) {
       const ProductSettings here{1, status, call.stop};
       std::vector<TapOperands> operands;
@@ -272,7 +287,7 @@ class FilterGradient final : public Convolution {
         const Tap& tap = taps_[task.of];
         operands.emplace_back(plan_, g_, tap.kh, tap.kw, task.group, tap.places, image, gradient, task.row0);
         const ProductProblem problem{task.rows, columns_, &tap.schedule, &operands.back(), call.out[0]};
-        if (tap.schedule.k == 0 || !tile_)
+        if (tap.schedule.k == 0 || !in_place)
           run_product(plan_, problem, call.environment, here);
         else
           direct.push_back({&operands.back(), problem});

@@ -23,20 +23,20 @@ constexpr size_t kProductsPerNanosecond = 16;
 
 size_t ceil_div(size_t n, size_t d) { return (n + d - 1) / d; }
 
-/// Direct tiles that support the plan: float partials, or halves to nearest, without a rounding of batch partials.
+/// Direct tiles that support the plan: float partials without a rounding of batch partials, or halves.
 std::span<const DirectTile> tiles_for(const ProductPlan& plan, [[maybe_unused]] size_t columns) {
   using Way = ProductPlan::Way;
   const bool rounds_partials = plan.rules.round_partials && plan.rules.partials == kernel::PartialsType::kFloat;
-  if (plan.way != Way::kNearest && (plan.way != Way::kFloat || rounds_partials)) return {};
+  if (plan.way != Way::kNearest && plan.way != Way::kCarry && (plan.way != Way::kFloat || rounds_partials)) return {};
   [[maybe_unused]] const KernelTable* const table = plan.kernels->table;
 #if defined(SOFTAMP_HAS_AVX2)
   if (table == &kAvx2Kernels) return direct_tiles_avx2(columns);
 #endif
 #if defined(SOFTAMP_HAS_AVX512FP16)
-  if (table == &kAvx512Fp16Kernels) return direct_tiles_avx512(*plan.kernels, columns);
+  if (table == &kAvx512Fp16Kernels) return direct_tiles_avx512(*plan.kernels, columns, plan.way == Way::kCarry);
 #endif
 #if defined(SOFTAMP_HAS_AVX512)
-  if (table == &kAvx512Kernels) return direct_tiles_avx512(*plan.kernels, columns);
+  if (table == &kAvx512Kernels) return direct_tiles_avx512(*plan.kernels, columns, plan.way == Way::kCarry);
 #endif
   return {};
 }
@@ -56,6 +56,13 @@ const DirectTile* best_tile(const ProductPlan& plan, size_t rows, size_t columns
   return best;
 }
 
+/// Continues a tile by its segments; as DirectTile::multiply.
+bool multiply(const DirectTile& direct, const ProductRun& run, const DirectOperands& operands, const ProductTile& tile,
+              float* acc) {
+  if (run.way == ProductPlan::Way::kCarry) return direct.carry(run.plan, run.environment, operands, tile, acc);
+  return direct.multiply(operands, tile.segments, tile.segment_count, acc);
+}
+
 /// As ProductRun::multiply ends an independent partial.
 void close_partial(const ProductRun::TileState& state, size_t count) {
   if (*state.suspicion & ProductRun::kAnyPartial) {
@@ -73,6 +80,10 @@ ProductPlan with_tile(ProductPlan plan, const DirectTile& tile) {
   plan.kernels = &tile.kernels;
   plan.carries_result = plan.carries_result && tile.kernels.result;
   return plan;
+}
+
+bool direct_tiles_serve(const ProductPlan& plan, const kernel::Environment& environment) {
+  return plan.way != ProductPlan::Way::kCarry || !environment.table[0].words;
 }
 
 const DirectTile* direct_tile(const ProductPlan& plan, size_t width, size_t columns) {
@@ -112,18 +123,28 @@ void run_direct(const DirectTile& direct, const ProductPlan& of, const ProductPr
       const size_t row0 = r * width + x;
       const bool second = direct.parts == 2 && r + 1 < runs;
       const size_t rows = second ? 2 * direct.rows : std::min(direct.rows, width - x);
-      const float* const from[2] = {operands.place(row0), operands.place(second ? row0 + width : row0)};
+      DirectOperands from{{operands.place(row0), operands.place(second ? row0 + width : row0)},
+                          operands.offsets(),
+                          b,
+                          rows_of_b.data()};
       uint64_t outputs[kMostRows] = {}, corner[kMostRows];
       operands.row_outputs(row0, rows, outputs);
       for (size_t j = 0; j < panels; ++j) {
         for (size_t i = 0; i < kMostRows; ++i) corner[i] = outputs[i] + j * nr;
         uint8_t suspicion = 0;
-        const ProductTile tile{
-            nullptr, nullptr, nullptr, nullptr, nullptr, 0, corner, rows, std::min(nr, problem.columns - j * nr)};
+        const ProductTile tile{nullptr,
+                               nullptr,
+                               nullptr,
+                               nullptr,
+                               run.cut.segments.data(),
+                               run.cut.segments.size(),
+                               corner,
+                               rows,
+                               std::min(nr, problem.columns - j * nr)};
         const ProductRun::TileState state{acc, acc, &suspicion};
         std::memset(acc, 0, 4 * size);
-        if (!direct.multiply(from, operands.offsets(), b + j * k * nr, rows_of_b.data(), run.cut.segments.data(),
-                             run.cut.segments.size(), acc)) {
+        from.b = b + j * k * nr;
+        if (!multiply(direct, run, from, tile, acc)) {
           // The engine computes these rows again, all their columns.
           const WindowOperands::Part again = operands.from(row0);
           run_product(of, {rows, problem.columns, problem.schedule, &again, problem.out}, environment, settings);
@@ -158,6 +179,7 @@ void run_direct(const DirectTile& direct, const ProductPlan& of, std::span<const
 
   for (size_t c = 0; c < chunks; ++c) {
     size_t at = 0;
+    const TapOperands* of_offsets = nullptr;
     for (size_t p = 0; p < problems.size(); ++p) {
       const TapOperands& operands = *problems[p].operands;
       const ProductProblem& problem = problems[p].problem;
@@ -168,20 +190,31 @@ void run_direct(const DirectTile& direct, const ProductPlan& of, std::span<const
         continue;
       }
       const Chunk& chunk = run.cut.chunks[c];
-      operands.offsets(chunk.k0, chunk.k1, offsets.data(), b_offsets);
+      if (!of_offsets || !operands.same_offsets(*of_offsets))
+        operands.offsets(chunk.k0, chunk.k1, offsets.data(), b_offsets);
+      of_offsets = &operands;
       for (size_t i = 0; i < rows; ++i)
         for (size_t j = 0; j < columns; ++j, ++at) {
           const size_t row0 = i * mr, height = std::min(mr, problem.rows - row0);
           uint64_t corner[kMostRows] = {};
           for (size_t r = 0; r < height; ++r) corner[r] = operands.row_output(row0 + r) + j * nr;
-          const ProductTile tile{
-              nullptr, nullptr, nullptr, nullptr, nullptr, 0, corner, height, std::min(nr, problem.columns - j * nr)};
+          const ProductTile tile{nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 run.cut.segments.data() + chunk.first_segment,
+                                 chunk.segment_count,
+                                 corner,
+                                 height,
+                                 std::min(nr, problem.columns - j * nr)};
           float* const acc = states + at * size;
           const ProductRun::TileState state{acc, states + (tiles + at) * size, &suspicions[at]};
-          const float* const from[2] = {operands.input() + row0, operands.input() + row0 + direct.rows};
+          const DirectOperands from{{operands.input() + row0, operands.input() + row0 + direct.rows},
+                                    offsets.data(),
+                                    operands.gradient() + j * nr,
+                                    b_offsets};
           if (refused[p]) continue;
-          if (!direct.multiply(from, offsets.data(), operands.gradient() + j * nr, b_offsets,
-                               run.cut.segments.data() + chunk.first_segment, chunk.segment_count, acc)) {
+          if (!multiply(direct, run, from, tile, acc)) {
             refused[p] = true;
             continue;
           }

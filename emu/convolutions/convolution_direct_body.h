@@ -2,6 +2,12 @@
 #pragma once
 
 #include "emu/convolutions/convolution_direct.h"
+#include "emu/products/product_random_body.h"
+#if defined(__AVX512F__)
+#include "emu/products/product_range_avx512_body.h"
+#else
+#include "emu/products/product_range_avx2_body.h"
+#endif
 #include "emu/products/product_ways.h"
 #include "emu/simd.h"
 
@@ -60,28 +66,39 @@ struct Chains {
       for (size_t v = 0; v < kVectors; ++v) c[i][v] = fused(a, x[v], c[i][v]);
     }
   }
+  /// `length` products (>= 1), and on to the next ones.
+  SOFTAMP_LANES void chain(DirectOperands& next, size_t length) {
+    const int64_t *a_offsets = next.a_offsets, *b_offsets = next.b_offsets, *const end = a_offsets + length;
+    do {
+      const float* p = next.a[0] + *a_offsets;
+      const float* q = next.a[kParts - 1] + *a_offsets++;
+      // One register: with two in an address, a fused multiply-add takes an operation more to issue.
+      asm("" : "+r"(p), "+r"(q));
+      step(p, q, next.b + *b_offsets++);
+    } while (a_offsets != end);
+    next.a_offsets = a_offsets, next.b_offsets = b_offsets;
+  }
+  /// Stores the tile if all of it is finite.
+  SOFTAMP_LANES bool store_finite(float* acc) const {
+    alignas(64) float values[kAll * kColumns];
+    store_to(values);
+    if (!all_finite<kAll * kColumns>(values)) return false;
+    store_to(acc);
+    return true;
+  }
   SOFTAMP_LANES void round() { SOFTAMP_ALL_CHAINS c[i][v] = rounded_to_halves(c[i][v]); }
 };
 
 /// DirectTile::multiply.
 template <size_t kRows, size_t kParts, size_t kVectors>
-bool multiply(const float* const* a, const int64_t* a_offsets, const float* b, const int64_t* b_offsets,
-              const Segment* segments, size_t count, float* acc) {
+bool multiply(const DirectOperands& operands, const Segment* segments, size_t count, float* acc) {
   using Tile = Chains<kRows, kParts, kVectors>;
   Tile c;
   c.load_from(acc);
-  const float* const first = a[0];
-  const float* const second = a[kParts - 1];
+  DirectOperands next = operands;
   bool rounds = false;
   for (size_t s = 0; s < count; ++s) {
-    const int64_t* const end = a_offsets + segments[s].length;
-    for (; a_offsets != end; ++a_offsets, ++b_offsets) {
-      const float* p = first + *a_offsets;
-      const float* q = second + *a_offsets;
-      // One register: with two in an address, a fused multiply-add takes an operation more to issue.
-      asm("" : "+r"(p), "+r"(q));
-      c.step(p, q, b + *b_offsets);
-    }
+    c.chain(next, segments[s].length);
     if (!segments[s].rounds) continue;
     rounds = true;
     c.round();
@@ -91,12 +108,104 @@ bool multiply(const float* const* a, const int64_t* a_offsets, const float* b, c
     return true;
   }
   // An overflow has become an infinity, and nothing that begins with one ends finite.
-  alignas(64) float values[Tile::kAll * Tile::kColumns];
-  c.store_to(values);
-  if (!all_finite<Tile::kAll * Tile::kColumns>(values)) return false;
-  c.store_to(acc);
-  return true;
+  return c.store_finite(acc);
 }
+
+#if defined(__AVX512F__)
+template <size_t kRows, size_t kParts, size_t kVectors, bool kShifted, class Numbers>
+[[gnu::noinline]] bool carry_blocks(const ProductPlan& plan, const DirectOperands& operands, const ProductTile& tile,
+                                    Numbers& numbers, float* acc) {
+  using Tile = Chains<kRows, kParts, kVectors>;
+  constexpr size_t kCount = Tile::kAll * kVectors;
+  Tile c;
+  c.load_from(acc);
+  DirectOperands next = operands;
+  CarryPairs<kShifted> pairs(plan.half.random_bits);
+  for (size_t s = 0; s < tile.segment_count; ++s) {
+    const Segment segment = tile.segments[s];
+    if (segment.rounds) numbers.draw(segment.number);
+    c.chain(next, segment.length);
+    if (!segment.rounds) continue;
+    numbers.turn();
+#pragma GCC unroll 12
+    for (size_t f = 0; f + 1 < kCount; f += 2) {
+      const size_t g = f + 1;
+      pairs.round(c.c[f / kVectors][f % kVectors], numbers.of_vector(f), c.c[g / kVectors][g % kVectors],
+                  numbers.of_vector(g));
+    }
+    if constexpr (kCount % 2 != 0) {
+      Lanes& last = c.c[kRows * kParts - 1][kVectors - 1];
+      Lanes same = last;
+      pairs.round(last, numbers.of_vector(kCount - 1), same, numbers.of_vector(kCount - 1));
+    }
+  }
+  return pairs.good() && c.store_finite(acc);
+}
+
+/// DirectTile::carry.
+template <size_t kRows, size_t kParts, size_t kVectors>
+bool carry(const ProductPlan& plan, const kernel::Environment& environment, const DirectOperands& operands,
+           const ProductTile& tile, float* acc) {
+  constexpr size_t kAll = kRows * kParts, kColumns = kLanes * kVectors;
+  TileNumbers<kAll, kColumns> numbers(plan.half.random_bits, environment, 0, tile);
+  occupy_padding(tile, kAll, kColumns, acc);
+  const bool shifted = plan.half.random_bits != kDroppedBits;
+  return (shifted ? carry_blocks<kRows, kParts, kVectors, true, TileNumbers<kAll, kColumns>>
+                  : carry_blocks<kRows, kParts, kVectors, false, TileNumbers<kAll, kColumns>>)(plan, operands, tile,
+                                                                                               numbers, acc);
+}
+#else
+template <size_t kRows, size_t kParts, size_t kVectors, int kRelation, class Numbers>
+[[gnu::noinline]] bool carry_blocks(const ProductPlan& plan, const DirectOperands& operands, const ProductTile& tile,
+                                    Numbers& numbers, float* acc) {
+  using Tile = Chains<kRows, kParts, kVectors>;
+  constexpr size_t kCount = Tile::kAll * kVectors, kAtOnce = 4;
+  alignas(32) float values[kCount * kLanes];
+  Tile c;
+  c.load_from(acc);
+  c.store_to(values);
+  DirectOperands next = operands;
+  const CarryIntoNormal<kRelation> normal(plan.half.random_bits);
+  bool good = true;
+  for (size_t s = 0; s < tile.segment_count; ++s) {
+    const Segment segment = tile.segments[s];
+    // The numbers first: the chain runs while they are made.
+    if (segment.rounds) numbers.draw(segment.number);
+    c.load_from(values);
+    c.chain(next, segment.length);
+    c.store_to(values);
+    if (!segment.rounds) continue;
+    numbers.turn();
+    const auto value = [&](size_t f) { return _mm256_load_ps(values + kLanes * f); };
+#pragma GCC unroll 3
+    for (size_t f = 0; f + kAtOnce <= kCount; f += kAtOnce)
+      if (!round_normal<kAtOnce, false>(normal, numbers, f, value, values)) [[unlikely]]
+        good &= round_finite<kAtOnce>(plan.half.random_bits, normal, numbers, f, values);
+    constexpr size_t kRest = kCount % kAtOnce;
+    if constexpr (kRest != 0)
+      if (!round_normal<kRest, false>(normal, numbers, kCount - kRest, value, values)) [[unlikely]]
+        good &= round_finite<kRest>(plan.half.random_bits, normal, numbers, kCount - kRest, values);
+  }
+  if (!good) return false;
+  c.load_from(values);
+  return c.store_finite(acc);
+}
+
+/// DirectTile::carry.
+template <size_t kRows, size_t kParts, size_t kVectors>
+bool carry(const ProductPlan& plan, const kernel::Environment& environment, const DirectOperands& operands,
+           const ProductTile& tile, float* acc) {
+  constexpr size_t kAll = kRows * kParts, kColumns = kLanes * kVectors;
+  using Numbers = TileNumbers<kAll, kColumns>;
+  const int bits = plan.half.random_bits;
+  Numbers numbers(bits, environment, 0, tile);
+  occupy_padding(tile, kAll, kColumns, acc);
+  const auto blocks = bits == kDroppedBits  ? carry_blocks<kRows, kParts, kVectors, 0, Numbers>
+                      : bits < kDroppedBits ? carry_blocks<kRows, kParts, kVectors, -1, Numbers>
+                                            : carry_blocks<kRows, kParts, kVectors, 1, Numbers>;
+  return blocks(plan, operands, tile, numbers, acc);
+}
+#endif
 
 /// DirectTile::step.
 template <size_t kVectors>
@@ -115,7 +224,7 @@ template <size_t kRows, size_t kParts, size_t kVectors>
 DirectTile tile_of(const ProductKernels& of, ResultKernel result) {
   constexpr size_t kAll = kRows * kParts, kColumns = kLanes * kVectors;
   static_assert(kAll <= kMostRows && padded_tile(kAll, kColumns) <= kMostTile);
-  DirectTile t{kRows, kParts, of, multiply<kRows, kParts, kVectors>, step<kVectors>};
+  DirectTile t{kRows, kParts, of, multiply<kRows, kParts, kVectors>, carry<kRows, kParts, kVectors>, step<kVectors>};
   t.kernels.mr = kAll;
   t.kernels.nr = kColumns;
   t.kernels.finite = all_finite<padded_tile(kAll, kColumns)>;

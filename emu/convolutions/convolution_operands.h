@@ -122,6 +122,8 @@ class TapOperands final : public ProductOperands {
   const float* input() const { return input_ + static_cast<size_t>(group_ * g_.in_channels) + row0_; }
   const float* gradient() const { return gradient_ + static_cast<size_t>(group_ * g_.out_channels); }
   void offsets(size_t k0, size_t k1, int64_t* a, int64_t* b) const;
+  /// Whether its offsets are the other's: that it is another part of the same tap.
+  bool same_offsets(const TapOperands& other) const { return kh_ == other.kh_ && kw_ == other.kw_; }
   void row_outputs(size_t row, size_t rows, uint64_t* to) const {
     for (size_t i = 0; i < rows; ++i) to[i] = row_output(row + i);
   }

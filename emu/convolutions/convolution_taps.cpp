@@ -163,9 +163,8 @@ class TapTile {
   void multiply() {
     if (count_ == 0) return;
     const Segment segment{static_cast<uint32_t>(count_), 0, false};
-    const float* const from[2] = {gathered_, gathered_};
     for (size_t j = 0; j < panels_; ++j)
-      tile_.multiply(from, a_offsets_, gradient_at(j), b_offsets_, &segment, 1, acc_ + j * size_);
+      tile_.multiply({{gathered_, gathered_}, a_offsets_, gradient_at(j), b_offsets_}, &segment, 1, acc_ + j * size_);
     has_ |= all_;
     count_ = 0;
   }

@@ -1,5 +1,5 @@
 // Products whose partials are rounded to halves at the end of a block, in AVX2: to nearest by F16C, stochastically
-// (carry) by integers where all results are normal, else by ExactCarry. And results rounded so.
+// (carry) by integers. And results rounded so.
 #include "emu/products/product_avx2_body.h"
 #include "emu/products/product_result_body.h"
 #include "emu/products/product_ways.h"
@@ -32,17 +32,6 @@ struct Accumulators {
   }
 };
 
-[[gnu::noinline]] bool exact_values(int random_bits, const Numbers& numbers, size_t row, float* values) {
-  ExactCarry exact(random_bits);
-  for (size_t f = 2 * row; f < 2 * row + kVectorsAtOnce; ++f) exact.round(numbers.of_vector(f), values + 8 * f);
-  return !exact.beyond();
-}
-/// Rounds two rows of `values`. Returns false for an overflow.
-[[gnu::noinline]] bool round_exactly(int random_bits, const Numbers& numbers, size_t row, float* values) {
-  const TowardZero mode;
-  return exact_values(random_bits, numbers, row, values);
-}
-
 template <int kRelation>
 [[gnu::noinline]] bool carry_blocks(const ProductPlan& plan, const ProductTile& tile, Numbers& numbers, float* out) {
   alignas(32) float values[kTile];
@@ -65,8 +54,8 @@ template <int kRelation>
 #pragma GCC unroll 3
     for (size_t row = 0; row < kRows; row += 2) {
       const auto value = [&](size_t f) { return _mm256_load_ps(values + 8 * f); };
-      if (row < tile.rows && !round_rows<false>(carry, numbers, row, value, values)) [[unlikely]]
-        good &= round_exactly(plan.half.random_bits, numbers, row, values);
+      if (row < tile.rows && !round_normal<kVectorsAtOnce, false>(carry, numbers, 2 * row, value, values)) [[unlikely]]
+        good &= round_finite<kVectorsAtOnce>(plan.half.random_bits, carry, numbers, 2 * row, values);
     }
   }
   return good && copy_finite(values, out);

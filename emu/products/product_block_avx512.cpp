@@ -1,6 +1,5 @@
 // Products whose partials are rounded to halves at the end of a block: to
-// nearest by the hardware's conversions, stochastically (carry) by integers
-// where all results are normal, else by a truncating fma (half_avx512_body.h).
+// nearest by the hardware's conversions, stochastically (carry) by CarryPairs.
 #include "emu/products/product_avx512_body.h"
 #include "emu/products/product_random_body.h"
 #include "emu/products/product_range_avx512_body.h"
@@ -25,50 +24,18 @@ SOFTAMP_LANES void blocks(const ProductTile& tile, Accumulators<kPerRow>& acc, c
   }
 }
 
-/// Rounds the pairs of vectors of `values` whose bits are set in `pairs`, for all finite numbers. Returns false for an
-/// overflow.
-template <size_t kPerRow>
-[[gnu::noinline]] bool round_pairs(int random_bits, const Numbers<kPerRow>& numbers, unsigned pairs, float* values) {
-  const Carry<false> carry(random_bits);
-  __m512 greatest = _mm512_setzero_ps();
-  for (; pairs; pairs &= pairs - 1) {
-    const size_t first = 2 * static_cast<size_t>(__builtin_ctz(pairs));
-    for (size_t f = first; f < first + 2; ++f) {
-      const HalfLanes lanes = carry.round(_mm512_load_ps(values + 16 * f), numbers.of_vector(f));
-      greatest = greatest_magnitude(greatest, lanes.rounded);
-      _mm512_store_ps(values + 16 * f, _mm512_cvtph_ps(lanes.half));
-    }
-  }
-  return all_below_overflow(greatest);
-}
-
-/// Pair by pair: by integers where the pair's results are all normal, else by
-/// round_pairs.
 template <size_t kPerRow, bool kShifted>
 [[gnu::noinline]] bool carry_blocks(const ProductPlan& plan, const ProductTile& tile, Numbers<kPerRow>& numbers,
                                     float* out) {
   Accumulators<kPerRow> acc;
   acc.load(out);
-  const CarryIntoNormal<kShifted> carry(plan.half.random_bits);
-  bool good = true;
+  CarryPairs<kShifted> carry(plan.half.random_bits);
   blocks(tile, acc, [&](uint32_t number) {
     numbers.draw(number);
     numbers.turn();
-    unsigned left = 0;
-    SOFTAMP_FOR_PAIRS {
-      const __m512 first = carry(acc.c[f], numbers.of_vector(f));
-      const __m512 second = carry(acc.c[f + 1], numbers.of_vector(f + 1));
-      if (outside_normal(first, second)) [[unlikely]] {
-        left |= 1u << f / 2;
-      } else {
-        acc.c[f] = first;
-        acc.c[f + 1] = second;
-      }
-    }
-    good &= acc.unless_settled(
-        left, [&](float* values) { return round_pairs<kPerRow>(plan.half.random_bits, numbers, left, values); });
+    SOFTAMP_FOR_PAIRS carry.round(acc.c[f], numbers.of_vector(f), acc.c[f + 1], numbers.of_vector(f + 1));
   });
-  if (!good || !acc.finite()) return false;
+  if (!carry.good() || !acc.finite()) return false;
   acc.store(out);
   return true;
 }

@@ -67,7 +67,7 @@ template <int kRelation>  ///< of the number of random bits to 13
       const auto sum = [&](size_t f) {
         return _mm256_fmadd_ps(_mm256_broadcast_ss(a + f / 2 * kAStride), y[f % 2], _mm256_load_ps(sums + 8 * f));
       };
-      if (!round_rows<(kRelation > 0)>(carry, numbers, row, sum, sums)) [[unlikely]]
+      if (!round_normal<kVectorsAtOnce, (kRelation > 0)>(carry, numbers, 2 * row, sum, sums)) [[unlikely]]
         good &= exact_sums(plan.half.random_bits, numbers, a, b, row, sums);
     }
   }

@@ -54,18 +54,13 @@ class TileNumbers {
       key.word[0] += 0x9E3779B9u, key.word[1] += 0xBB67AE85u;
     }
     mask_ = ((uint64_t{1} << random_bits) - 1) * 0x1000100010001u;
-    uint64_t most = 0;
-    for (size_t i = 0; i < tile.rows; ++i) most = (tile.output[i] & 7) > most ? tile.output[i] & 7 : most;
-    const size_t blocks = (most + tile.columns + 7) / 8;  // of a row
-    used_ = (tile.rows * blocks + kLanes - 1) / kLanes;
-    if (used_ % 3 != 0) used_ = (used_ + kAtOnce - 1) / kAtOnce * kAtOnce;
-    alignas(64) uint64_t counters[kVectors * kLanes] = {};
-    for (size_t i = 0; i < tile.rows; ++i) {
-      for (size_t b = 0; b < blocks; ++b)
-        counters[place(i * blocks + b)] = static_cast<uint32_t>((tile.output[i] >> 3) + b);
-      start_[i] = static_cast<uint32_t>(i * blocks * 16 + (tile.output[i] & 7) * 2);
-    }
-    for (size_t i = tile.rows; i < kRows; ++i) start_[i] = 0;
+    uint64_t low_bits = 0;
+    for (size_t i = 0; i < tile.rows; ++i) low_bits |= tile.output[i];
+    alignas(64) uint64_t counters[kVectors * kLanes];
+    if (low_bits % 8 == 0 && tile.columns == kColumns)
+      use(whole_blocks(tile, counters), counters);
+    else
+      use(cut_blocks(tile, counters), counters);
     // Outputs that are not there read zeros, or others' numbers.
     if (tile.rows < kRows || tile.columns < kColumns) __builtin_memset(numbers_, 0, sizeof numbers_);
     for (size_t v = 0; v < used_; ++v) hoist(v, load<U64>(counters + kLanes * v), e.step);
@@ -79,7 +74,9 @@ class TileNumbers {
     const uint32_t w0 = static_cast<uint32_t>(known >> 32) ^ p ^ first_key_;
     const uint64_t product = kMultiplier0 * w0;
     const U64 high = splat<U64>(product >> 32), low = splat<U64>(static_cast<uint32_t>(product));
-    if (kAtOnce == 3 || used_ % 3 == 0)
+    if (used_ == 2)
+      group<2>(0, high, low);
+    else if (kAtOnce == 3 || used_ % 3 == 0)
       for (size_t v = 0; v < used_; v += 3) group<3>(v, high, low);
     else
       for (size_t v = 0; v < used_; v += kAtOnce) group<kAtOnce>(v, high, low);
@@ -107,6 +104,37 @@ class TileNumbers {
   static SOFTAMP_LANES U64 low_of_pairs(U64 a, U64 b) { return (U64)_mm256_unpacklo_epi64((__m256i)a, (__m256i)b); }
   static SOFTAMP_LANES U64 high_of_pairs(U64 a, U64 b) { return (U64)_mm256_unpackhi_epi64((__m256i)a, (__m256i)b); }
 #endif
+
+  /// Rows that begin with a draw block and are made of whole ones.
+  SOFTAMP_LANES size_t whole_blocks(const ProductTile& tile, uint64_t* counters) {
+    constexpr size_t kBlocks = kColumns / 8;
+#pragma GCC unroll 24
+    for (size_t i = 0; i < kRows; ++i) {
+      const uint64_t first = i < tile.rows ? tile.output[i] >> 3 : 0;
+#pragma GCC unroll 4
+      for (size_t b = 0; b < kBlocks; ++b) counters[place(i * kBlocks + b)] = static_cast<uint32_t>(first + b);
+      start_[i] = i < tile.rows ? static_cast<uint32_t>(i * kBlocks * 16) : 0;
+    }
+    return tile.rows * kBlocks;
+  }
+  size_t cut_blocks(const ProductTile& tile, uint64_t* counters) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < tile.rows; ++i) most = (tile.output[i] & 7) > most ? tile.output[i] & 7 : most;
+    const size_t blocks = (most + tile.columns + 7) / 8;  // of a row
+    for (size_t i = 0; i < tile.rows; ++i) {
+      for (size_t b = 0; b < blocks; ++b)
+        counters[place(i * blocks + b)] = static_cast<uint32_t>((tile.output[i] >> 3) + b);
+      start_[i] = static_cast<uint32_t>(i * blocks * 16 + (tile.output[i] & 7) * 2);
+    }
+    for (size_t i = tile.rows; i < kRows; ++i) start_[i] = 0;
+    return tile.rows * blocks;
+  }
+  /// So many blocks, in groups of vectors that `draw` knows.
+  SOFTAMP_LANES void use(size_t blocks, uint64_t* counters) {
+    used_ = (blocks + kLanes - 1) / kLanes;
+    if (used_ != 2 && used_ % 3 != 0) used_ = (used_ + kAtOnce - 1) / kAtOnce * kAtOnce;
+    for (size_t n = blocks; n < used_ * kLanes; ++n) counters[place(n)] = 0;
+  }
 
   void hoist(size_t v, U64 counter, uint32_t step) {
     const uint64_t known = kMultiplier1 * operation_;
@@ -168,7 +196,7 @@ class TileNumbers {
 #else
   using Key = U64;
 #endif
-  Key key0_[10] = {}, key1_[10] = {};
+  Key key0_[10], key1_[10];  ///< of the rounds that there are
   uint32_t start_[kRows];
   U64 into_w2_[kVectors], into_w0_[kVectors], into_next_w2_[kVectors], next_w3_[kVectors];
   bool drawn_ = false;  ///< which of the two is being drawn

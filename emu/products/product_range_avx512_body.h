@@ -55,5 +55,30 @@ SOFTAMP_LANES bool all_below_overflow(__m512 greatest) {
   return _mm512_cmp_ps_mask(greatest, _mm512_set1_ps(65536.0f), _CMP_NLT_UQ) == 0;
 }
 
+/// Rounds pairs of vectors of exact sums: by integers where all results are normal, else by a truncating fma.
+template <bool kShifted>
+class CarryPairs {
+ public:
+  SOFTAMP_LANES explicit CarryPairs(int random_bits) : normal_(random_bits), finite_(random_bits) {}
+
+  SOFTAMP_LANES void round(__m512& x, const char* of_x, __m512& y, const char* of_y) {
+    const __m512 first = normal_(x, of_x), second = normal_(y, of_y);
+    if (outside_normal(first, second)) [[unlikely]] {
+      const HalfLanes one = finite_.round(x, of_x), other = finite_.round(y, of_y);
+      good_ &= all_below_overflow(greatest_magnitude(one.rounded, other.rounded));
+      x = _mm512_cvtph_ps(one.half), y = _mm512_cvtph_ps(other.half);
+    } else {
+      x = first, y = second;
+    }
+  }
+  /// No sum overflowed. Of infinities and NaNs nothing is said: they stay.
+  bool good() const { return good_; }
+
+ private:
+  CarryIntoNormal<kShifted> normal_;
+  Carry<false> finite_;
+  bool good_ = true;
+};
+
 }  // namespace
 }  // namespace softamp::emu

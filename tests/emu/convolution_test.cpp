@@ -147,6 +147,52 @@ TEST(Convolution, FilterGradientsOfFewChannels) {
   }
 }
 
+/// Half partials rounded stochastically, of sizes for tiles that read in place: results that are normal, subnormal and
+/// zero, alone and beside each other; overflows; words from a table.
+TEST(Convolution, StochasticHalfPartials) {
+  Mixer mix(61);
+  const auto pick = [&](std::initializer_list<int64_t> of) { return of.begin()[mix() % of.size()]; };
+  for (int number = 0; number < 90 && !HasFailure(); ++number) {
+    ConvolutionCase c;
+    c.kind = number % 3, c.partials = "half";
+    c.kh = pick({1, 3, 3, 5}), c.kw = pick({1, 3, 3, 5});
+    const bool from_table = number % 8 == 7;
+    if (from_table) c.kh = c.kw = 3;
+    c.sh = c.sw = pick({1, 1, 1, 2});
+    c.batch = pick({1, 2, 3}), c.height = pick({3, 6, 9}), c.width = pick({4, 8, 10, 16, 17, 34});
+    c.in = pick({3, 4, 8, 16, 16, 20, 32}), c.out = pick({3, 4, 8, 16, 16, 24, 32, 40});
+    std::vector<Codes> operands = c.operands();
+    for (Codes& o : operands) fill(o, mix, number % 10 == 9 ? TensorData::kLarge : TensorData::kOrdinary);
+    // Sums about 2^-20, 2^-16, 2^-14, or of any of these; some channels or rows of zeros.
+    const int small = number % 5;
+    for (size_t i = 0; i < operands[0].size(); ++i) {
+      const double scale[] = {1, 0x1p-10, 0x1p-7, 0x1p-6, std::ldexp(1.0, -static_cast<int>(mix() % 12))};
+      operands[0].set_value(i, i / 64 % 7 == 3 ? 0.0 : operands[0].value(i) * scale[small]);
+    }
+    for (size_t i = 0; small && i < operands[1].size(); ++i) operands[1].set_value(i, operands[1].value(i) * 0x1p-10);
+    emu::EngineSettings settings;
+    FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
+    b.esr = true, b.nanoo = mix() % 2;
+    IpuSwitches w;
+    w.sr_bits = static_cast<int>(pick({13, 13, 16, 14, 8, 1}));
+    settings.environment.semantics = Semantics::ipu(b, w);
+    settings.environment.random.seed = mix();
+    settings.convolutions.half_partials = settings.convolutions.half_between_blocks = true;
+    settings.convolutions.block = static_cast<int>(pick({16, 16, 4, 0}));
+    const Node node = c.node(operands);
+    std::vector<uint32_t> words;
+    if (from_table) {
+      const auto outputs = static_cast<uint64_t>(node.outputs[0].shape.elements());
+      words.resize((c.kind == 2 ? 1 << 11 : 1 << 8) * outputs);
+      for (uint32_t& word : words) word = static_cast<uint32_t>(mix());
+      for (auto& table : settings.environment.table) table = {words.data(), outputs};
+    }
+    expect_reference(run_convolution, node, operands, settings, number,
+                     c.text() + " block " + std::to_string(settings.convolutions.block) + " bits " +
+                         std::to_string(w.sr_bits) + " case " + std::to_string(number));
+  }
+}
+
 /// Padding before an axis, from the formula of TUTORIAL G20.
 int64_t pad_of(bool same, int64_t in, int64_t out, int64_t k, int64_t s) {
   return same ? std::max<int64_t>((out - 1) * s + k - in, 0) / 2 : 0;

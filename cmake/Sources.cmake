@@ -77,9 +77,9 @@ softamp_units(engine_around NAME minimal_emu OPTIONS -DSOFTAMP_OUT_OF_LINE "$<$<
 list(APPEND engine_sources ${portable} ${threads} ${engine_around})
 
 set(units "")
-string(CONCAT large_graphs "graph/(attributes|builder|graph|json_reader|node_check|operations)|"
-              "precision/(apply_plan|casts|name_order|op_graph|graph_def/graph_def.*|graph_def/type_view|"
-              "tensorflow/(graph_rewrite|op_signatures|rewrite_passes|rewrite_passes_end|tensor_lists))")
+string(CONCAT large_graphs "graph/(attributes|builder|graph|node_check|operations)|"
+              "precision/(apply_plan|casts|name_order|op_graph|graph_def/type_view|"
+              "tensorflow/(graph_rewrite|rewrite_passes|rewrite_passes_end|tensor_lists))")
 foreach(folder data engine files graph precision report tensor train minimal)
   set(level g)
   if(folder MATCHES "^(engine|report|tensor)$")

@@ -73,8 +73,8 @@ void add_few(const FloatFormat& format, const char* name, uint64_t addend, size_
 }  // namespace
 
 int main(int argc, char** argv) {
-  add_sums("fp16", kFp16, 0x068e, 13, 1, .6);
-  add_sums("fp16", kFp16, 0x068e, 13, 2, 1.1);
+  add_sums("fp16", kFp16, 0x068e, 13, 1, .8);
+  add_sums("fp16", kFp16, 0x068e, 13, 2, 1.6);
   add_sums("fp16", kFp16, 0x068e, 16, 1, 0);
   add_sums("bf16", kBf16, 0x38d2, 13, 1, 0);
   add_sums("bf16", kBf16, 0x38d2, 16, 1, 0);

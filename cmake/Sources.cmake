@@ -77,6 +77,9 @@ softamp_units(engine_around NAME minimal_emu OPTIONS -DSOFTAMP_OUT_OF_LINE "$<$<
 list(APPEND engine_sources ${portable} ${threads} ${engine_around})
 
 set(units "")
+string(CONCAT large_graphs "graph/(attributes|builder|graph|node_check|operations)|"
+              "precision/(apply_plan|casts|name_order|op_graph|graph_def/type_view|"
+              "tensorflow/(graph_rewrite|rewrite_passes|rewrite_passes_end|tensor_lists))")
 foreach(folder data engine files graph precision report tensor train minimal)
   set(level g)
   if(folder MATCHES "^(engine|report|tensor)$")
@@ -88,9 +91,20 @@ foreach(folder data engine files graph precision report tensor train minimal)
   list(REMOVE_ITEM with_packages ${minimal_library})
   list(REMOVE_ITEM without_packages ${with_packages})
   set(options -DSOFTAMP_OUT_OF_LINE "$<$<CONFIG:Release>:-O${level}>")
+  # What goes over graphs of a million nodes, in units of its own.
+  foreach(part with without)
+    set(large_${part} ${${part}_packages})
+    list(FILTER large_${part} INCLUDE REGEX "/src/(${large_graphs})\\.cpp$")
+    if(large_${part})
+      list(REMOVE_ITEM ${part}_packages ${large_${part}})
+    endif()
+  endforeach()
+  set(fast -DSOFTAMP_OUT_OF_LINE "$<$<CONFIG:Release>:-O2>")
+  softamp_units(large_with NAME large_${folder} OPTIONS ${fast})
+  softamp_units(large_without NAME minimal_large_${folder} OPTIONS ${fast})
   softamp_units(with_packages NAME ${folder} OPTIONS ${options})
   softamp_units(without_packages NAME minimal_${folder} OPTIONS ${options})
-  list(APPEND units ${with_packages} ${without_packages})
+  list(APPEND units ${with_packages} ${without_packages} ${large_with} ${large_without})
 endforeach()
 set(library_sources "${PROJECT_SOURCE_DIR}/src/backend.cpp" ${units})
 # The objects of a minimal build among those of the library.

@@ -61,6 +61,7 @@
 #include "softamp/precision/policy.h"
 #include "softamp/precision/precision_report.h"
 #include "softamp/precision/recipe.h"
+#include "softamp/precision/short_list.h"
 #include "softamp/report/chip_table.h"
 #include "softamp/report/exception.h"
 #include "softamp/report/interrupt.h"

@@ -4,6 +4,21 @@
 #include "src/graph/node_check.h"
 
 namespace softamp {
+namespace {
+
+/// Begins to read the place of a name that will be looked up: in a large graph it is far from those before.
+template <class Places>
+void fetch_place(const Places& places, std::string_view name) {
+#if defined(__GNUC__)
+  if (!places.empty()) __builtin_prefetch(&places[graph_detail::hash_of(name) & (places.size() - 1)], 1);
+#endif
+}
+
+[[noreturn]] void fail_taken(const std::string& name) {
+  throw GraphError("the name '" + name + "' is taken; expected a new one");
+}
+
+}  // namespace
 
 GraphBuilder::Scope::~Scope() { builder_.scope_.resize(length_); }
 
@@ -39,9 +54,14 @@ Port GraphBuilder::add_named(std::string name, std::string_view op, std::vector<
     }
   }
   graph_detail::check_name(name);
-  if (graph_.find(name) >= 0) throw GraphError("the name '" + name + "' is taken; expected a new one");
+  fetch_place(graph_.places_, name);
   Node node{std::move(name), std::string(op), std::move(inputs), std::move(attributes), {}, 0};
-  graph_detail::complete_node(node, types_of(node));
+  try {
+    graph_detail::complete_node(node, types_of(node));
+  } catch (const std::exception&) {
+    if (graph_.find(node.name) >= 0) fail_taken(node.name);  // comes first
+    throw;
+  }
   return append(std::move(node));
 }
 
@@ -66,7 +86,7 @@ Port GraphBuilder::append(Node node) {
   if (2 * nodes > graph_.places_.size()) graph_.reserve(2 * nodes);
   const uint32_t hash = graph_detail::hash_of(node.name);
   Graph::Place& place = graph_.place_of(node.name, hash);
-  if (place.node >= 0) throw GraphError("the name '" + node.name + "' is taken; expected a new one");
+  if (place.node >= 0) fail_taken(node.name);
   graph_.nodes_.push_back(std::move(node));
   place = {hash, number};
   return {number, 0};
@@ -74,6 +94,7 @@ Port GraphBuilder::append(Node node) {
 
 Port GraphBuilder::add_copy(const Graph& from, int number, std::vector<Port> inputs) {
   const Node& node = from.node(number);
+  fetch_place(graph_.places_, node.name);
   bool same = inputs.size() == node.inputs.size();
   for (size_t i = 0; same && i < inputs.size(); ++i) {
     const Port p = inputs[i];

@@ -24,9 +24,9 @@ using graph_detail::Json;
 using graph_detail::Nearest;
 using graph_detail::printable;
 
-/// A node as in the text; nodes are numbered by their position in the text's list.
+/// A node as in the text; nodes are numbered by their position in the text's list. Words are those of the parsed text.
 struct NodeEntry {
-  std::string name, op;
+  std::string_view name, op;
   std::vector<Port> inputs;
   const Json* attributes = nullptr;
 };
@@ -74,17 +74,20 @@ std::vector<NodeEntry> read_entries(const Json& nodes, const JsonOptions& o) {
   entries.reserve(nodes.size());
   std::unordered_map<std::string_view, int> numbers;
   numbers.reserve(nodes.size());
+  std::string place, named;  // room for all nodes: most have nothing to say
   for (const Json& node : nodes) {
-    const std::string place = o.source + ": nodes[" + std::to_string(entries.size()) + "]: ";
+    place.assign(o.source).append(": nodes[").append(std::to_string(entries.size())).append("]: ");
     if (!node.is_object()) fail_at(place, "expected an object, found " + found(node));
     NodeEntry e;
-    e.name = text_field(node, "name", place);
+    const std::string& name = text_field(node, "name", place);
+    e.name = name;
     try {
-      graph_detail::check_name(e.name);
+      graph_detail::check_name(name);
     } catch (const GraphError& error) {
       fail_at(place, error.what());
     }
-    const std::string named = o.source + ": node '" + printable(e.name) + "': ";
+    named.assign(o.source).append(": node '");
+    named.append(name.size() > 80 ? printable(name) : name).append("': ");  // well-formed: else only cut where long
     check_fields(node, {"name", "op", "inputs", "attributes"}, named);
     e.op = text_field(node, "op", named);
     if (!find_operation(e.op)) try {
@@ -97,27 +100,28 @@ std::vector<NodeEntry> read_entries(const Json& nodes, const JsonOptions& o) {
       e.attributes = &*it;
     }
     const int number = static_cast<int>(entries.size());
-    const auto [first, fresh] = numbers.emplace(node["name"].get_ref<const std::string&>(), number);
+    const auto [first, fresh] = numbers.emplace(e.name, number);
     if (!fresh)
       fail_at(named, "the name is taken by nodes[" + std::to_string(first->second) + "]; expected a name of its own");
     entries.push_back(std::move(e));
   }
   for (size_t i = 0; i < entries.size(); ++i) {
-    const std::string place = o.source + ": node '" + entries[i].name + "': ";
+    const auto node = [&] { return o.source + ": node '" + std::string(entries[i].name) + "': "; };
     const auto inputs = nodes[i].find("inputs");
     if (inputs == nodes[i].end()) continue;
-    if (!inputs->is_array()) fail_at(place, "'inputs': expected a list of names, found " + found(*inputs));
+    if (!inputs->is_array()) fail_at(node(), "'inputs': expected a list of names, found " + found(*inputs));
+    entries[i].inputs.reserve(inputs->size());
     for (const Json& input : *inputs) {
-      const std::string at = place + "input " + std::to_string(entries[i].inputs.size()) + ": ";
-      if (!input.is_string()) fail_at(at, "expected \"name\" or \"name:port\", found " + found(input));
+      const auto at = [&] { return node() + "input " + std::to_string(entries[i].inputs.size()) + ": "; };
+      if (!input.is_string()) fail_at(at(), "expected \"name\" or \"name:port\", found " + found(input));
       const auto [name, port] = split_port(input.get_ref<const std::string&>());
       if (port < 0)
-        fail_at(at, "'" + printable(input.get_ref<const std::string&>()) + "': expected \"name\" or \"name:port\"");
+        fail_at(at(), "'" + printable(input.get_ref<const std::string&>()) + "': expected \"name\" or \"name:port\"");
       const auto it = numbers.find(name);
       if (it == numbers.end()) {
         Nearest nearest(name);
         for (const NodeEntry& e : entries) nearest.offer(e.name);
-        fail_at(at, "the graph has no node '" + printable(name) + "'" + nearest.text());
+        fail_at(at(), "the graph has no node '" + printable(name) + "'" + nearest.text());
       }
       entries[i].inputs.push_back({it->second, port});
     }
@@ -207,7 +211,7 @@ Attribute read_attribute(AttributeKind kind, const Json& value, const JsonOption
 
 Attributes read_attributes(const NodeEntry& e, const JsonOptions& o, uint64_t& budget, const std::string& place) {
   Attributes attributes;
-  if (!e.attributes) return attributes;
+  if (!e.attributes || e.attributes->empty()) return attributes;
   const Operation& op = operation(e.op);
   std::string at = place;
   for (const auto& [name, value] : e.attributes->items()) {
@@ -219,7 +223,7 @@ Attributes read_attributes(const NodeEntry& e, const JsonOptions& o, uint64_t& b
     if (!kind) {
       Nearest nearest(name);
       for (const AttributeSpec& spec : op.attributes) nearest.offer(spec.name);
-      fail_at(place, "unknown attribute '" + printable(name) + "' of " + e.op + nearest.text());
+      fail_at(place, "unknown attribute '" + printable(name) + "' of " + std::string(e.op) + nearest.text());
     }
     at.resize(place.size());
     at.append("attribute '").append(name).append("': ");
@@ -253,22 +257,24 @@ GraphFile read_graph_file(std::string_view text, const JsonOptions& o) {
   uint64_t budget = o.most_constant_bytes;
   // A few characters can ask for a Split into 65,536 outputs, so outputs are limited as well as nodes.
   size_t outputs_left = 2 * std::max<size_t>(o.most_nodes, 65536);
+  std::string place;
   for (const int i : order) {
     const NodeEntry& e = entries[static_cast<size_t>(i)];
-    const std::string place = start + "node '" + e.name + "': ";
+    place.assign(start).append("node '").append(e.name).append("': ");
     std::vector<Port> inputs = e.inputs;
     for (size_t j = 0; j < inputs.size(); ++j) {
       Port& p = inputs[j];
-      const std::string& source = entries[static_cast<size_t>(p.node)].name;
+      const std::string_view source = entries[static_cast<size_t>(p.node)].name;
       p.node = built[static_cast<size_t>(p.node)];
       const size_t outputs = builder.graph().node(p.node).outputs.size();
       if (static_cast<size_t>(p.port) >= outputs)
-        fail_at(place, "input " + std::to_string(j) + ": node '" + source + "' has " + std::to_string(outputs) +
-                           " outputs; port " + std::to_string(p.port) + " is not among them");
+        fail_at(place, "input " + std::to_string(j) + ": node '" + std::string(source) + "' has " +
+                           std::to_string(outputs) + " outputs; port " + std::to_string(p.port) + " is not among them");
     }
     Attributes attributes = read_attributes(e, o, budget, place);
     try {
-      built[static_cast<size_t>(i)] = builder.add_named(e.name, e.op, std::move(inputs), std::move(attributes)).node;
+      built[static_cast<size_t>(i)] =
+          builder.add_named(std::string(e.name), e.op, std::move(inputs), std::move(attributes)).node;
     } catch (const DtypeMismatchError& error) {
       throw DtypeMismatchError(error.op, error.input, error.type, error.argument, error.expected, error.node, place);
     } catch (const GraphError& error) {

@@ -1,6 +1,10 @@
 // A plan of casts applied to a Graph.
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -101,9 +105,7 @@ class Application {
     if (const auto retyped = retyped_.of(n); retyped.empty()) {
       number(n) = builder_.add_copy(graph_, n, std::move(inputs)).node;
     } else {
-      Attributes attributes = node.attributes;
-      for (const int unit : retyped) attributes[type_attribute(node, unit)] = plan_.low;
-      number(n) = builder_.add_named(node.name, node.op, std::move(inputs), std::move(attributes)).node;
+      number(n) = builder_.add_named(node.name, node.op, std::move(inputs), retyped_attributes(node, retyped)).node;
     }
     for (const int c : casts_.of(n)) add_cast(node, c);
   }
@@ -117,6 +119,18 @@ class Application {
     cast_nodes_[static_cast<size_t>(c)] = builder_.add_named(cast.name, "Cast", {from}, std::move(attributes)).node;
   }
 
+  /// Nodes that share their attributes before share them after.
+  Attributes retyped_attributes(const Node& node, std::span<const int> units) {
+    const auto place = reinterpret_cast<uintptr_t>(node.attributes.begin()) / sizeof(Attributes::value_type);
+    Retyped& last = last_retyped_[(place ^ place >> 8) % last_retyped_.size()];
+    if (last.before == node.attributes.begin() && last.op == node.op && std::ranges::equal(last.units, units))
+      return last.after;
+    Attributes after = node.attributes;
+    for (const int unit : units) after[type_attribute(node, unit)] = plan_.low;
+    last = {node.attributes.begin(), node.op, {units.begin(), units.end()}, after};
+    return after;
+  }
+
   /// The name of a node's type attribute number `unit`, in the table's order as in op_graph.
   static const std::string& type_attribute(const Node& node, int unit) {
     for (const AttributeSpec& spec : operation(node.op).attributes)
@@ -128,7 +142,14 @@ class Application {
   const CastPlan& plan_;
   std::vector<Input> inputs_;  // of all nodes, one after the other
   std::vector<size_t> input_begin_;
-  ByNode retyped_, casts_;   // units, and numbers of planned casts
+  ByNode retyped_, casts_;  // units, and numbers of planned casts
+  struct Retyped {
+    Attributes::const_iterator before = nullptr;  // where they begin: what lives as long as the graph is told by that
+    std::string_view op;
+    std::vector<int> units;
+    Attributes after;
+  };
+  std::array<Retyped, 256> last_retyped_;
   std::vector<int> number_;  // in the new graph
   std::vector<int> cast_nodes_;
   GraphBuilder builder_;

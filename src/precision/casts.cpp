@@ -6,13 +6,14 @@
 #include "softamp/precision/casts.h"
 
 #include <algorithm>
-#include <map>
+#include <span>
 #include <stdexcept>
+#include <tuple>
 #include <unordered_set>
 
 #include "src/graph/nearest_name.h"
+#include "src/precision/counted_casts.h"
 #include "src/precision/tensorflow/device_name.h"
-#include "src/precision/unnamed_casts.h"
 
 namespace softamp {
 namespace {
@@ -24,7 +25,9 @@ const char* cast_word(DType to) {
 
 class Planner {
  public:
-  Planner(const OpGraph& graph, const Colouring& colours) : graph_(graph), colours_(colours) {
+  /// whole: casts with all that makes them, not only what is counted.
+  Planner(const OpGraph& graph, const Colouring& colours, bool whole)
+      : graph_(graph), colours_(colours), whole_(whole) {
     if (colours.low != DType::kFloat16 && colours.low != DType::kBFloat16)
       throw std::logic_error(std::string("plan_casts: low precision is ") + name_of(colours.low) +
                              "; expected float16 or bfloat16");
@@ -34,11 +37,11 @@ class Planner {
     plan_.low = colours.low;
   }
 
-  CastPlan plan(bool named) {
+  CastPlan plan() {
     gather_retyped();
     const OpReaders all = readers(graph_);
     for (int n = 0; n < graph_.size(); ++n) plan_node(n, all.of(n));
-    if (named) name_casts();
+    if (whole_) name_casts();
     return std::move(plan_);
   }
 
@@ -60,43 +63,51 @@ class Planner {
 
   /// Plans the casts for one producer: at most one for each port, since a port has one of two dtypes.
   void plan_node(int n, Reads reads) {
-    struct Need {
-      std::vector<std::pair<int, int>> who;  // readers of the other dtype
-      int there = -1;                        // an existing Cast to it
-    };
-    std::map<int, Need> needs;  // by port
+    needs_.clear();
     for (const OpReaders::Read& r : reads) {
       const bool from_low = colours_.is_low(graph_.producer_unit({n, r.port}));
       const bool to_low = colours_.is_low(graph_.reader_unit(r.node, r.input));
-      if (from_low != to_low) needs[r.port].who.emplace_back(r.node, r.input);
+      if (from_low != to_low) needs_.push_back(r);
     }
-    if (needs.empty()) return;
-    for (const OpReaders::Read& r : reads) {
-      const auto need = needs.find(r.port);
-      if (need == needs.end() || !is_cast_to(other(n, r.port), n, r)) continue;
-      int& best = need->second.there;
-      if (best < 0 || node(r.node).name < node(best).name) best = r.node;
-    }
-    for (auto& [port, need] : needs) {
-      std::sort(need.who.begin(), need.who.end());
-      if (node(n).op == "NextIteration" || node(n).op == "RefNextIteration") refuse_broken_loop(n, port, need.who);
-      if (need.there >= 0) {
-        for (const auto& [reader, input] : need.who) plan_.redirected.push_back({reader, input, {need.there, 0}});
+    if (needs_.empty()) return;
+    std::sort(needs_.begin(), needs_.end(), [](const OpReaders::Read& a, const OpReaders::Read& b) {
+      return std::tie(a.port, a.node, a.input) < std::tie(b.port, b.node, b.input);
+    });
+    there_.clear();  // existing Casts that can be shared; of a port the first is taken
+    for (const OpReaders::Read& r : reads)
+      if (is_cast_to(other(n, r.port), n, r)) there_.push_back(r);
+    std::stable_sort(there_.begin(), there_.end(), [&](const OpReaders::Read& a, const OpReaders::Read& b) {
+      return a.port != b.port ? a.port < b.port : node(a.node).name < node(b.node).name;
+    });
+    auto there = there_.begin();
+    for (auto first = needs_.begin(), end = first; first != needs_.end(); first = end) {
+      const int port = first->port;
+      while (end != needs_.end() && end->port == port) ++end;
+      if (node(n).op == "NextIteration" || node(n).op == "RefNextIteration") refuse_broken_loop(n, {first, end});
+      while (there != there_.end() && there->port < port) ++there;
+      if (there != there_.end() && there->port == port) {
+        for (auto r = first; r != end; ++r) plan_.redirected.push_back({r->node, r->input, {there->node, 0}});
         continue;
       }
-      plan_.casts.push_back(
-          {{}, {n, port}, other(n, port), node(n).device, std::move(need.who), is_constant_or_variable(graph_, n)});
+      PlannedCast& cast = plan_.casts.emplace_back();
+      cast.from = {n, port};
+      cast.to = other(n, port);
+      cast.of_constant = is_constant_or_variable(graph_, n);
+      if (!whole_) continue;
+      cast.device = node(n).device;
+      cast.readers.reserve(static_cast<size_t>(end - first));
+      for (auto r = first; r != end; ++r) cast.readers.emplace_back(r->node, r->input);
     }
   }
 
-  /// Nothing may stand between the end of a loop and its beginning.
-  void refuse_broken_loop(int next, int port, const std::vector<std::pair<int, int>>& who) const {
-    const bool from_low = colours_.is_low(graph_.producer_unit({next, port}));
+  /// Nothing may stand between the end of a loop and its beginning. `reads`: of one port.
+  void refuse_broken_loop(int next, std::span<const OpReaders::Read> reads) const {
+    const bool from_low = colours_.is_low(graph_.producer_unit({next, reads[0].port}));
     const auto says = [&](bool low) {
       return std::string(low ? "becomes " : "stays ") + name_of(low ? plan_.low : DType::kFloat32);
     };
-    for (const auto& [reader, input] : who) {
-      const OpNode& merge = node(reader);
+    for (const OpReaders::Read& r : reads) {
+      const OpNode& merge = node(r.node);
       if (merge.op != "Merge" && merge.op != "RefMerge") continue;
       throw std::invalid_argument(colours_.mechanism + ": " + node(next).op + " '" +
                                   graph_detail::printable(node(next).name) + "' " + says(from_low) + ", but " +
@@ -150,7 +161,9 @@ class Planner {
 
   const OpGraph& graph_;
   const Colouring& colours_;
+  const bool whole_;
   CastPlan plan_;
+  std::vector<OpReaders::Read> needs_, there_;  // of the node at hand
 };
 
 int64_t count(const std::vector<PlannedCast>& casts, bool to_low, bool with_constants) {
@@ -189,10 +202,10 @@ bool may_become_low(const OpGraph& graph, int node, int unit_of_node, DType low)
          (!n.stateful || n.random);
 }
 
-CastPlan plan_casts(const OpGraph& graph, const Colouring& colours) { return Planner(graph, colours).plan(true); }
+CastPlan plan_casts(const OpGraph& graph, const Colouring& colours) { return Planner(graph, colours, true).plan(); }
 
-CastPlan precision_detail::unnamed_casts(const OpGraph& graph, const Colouring& colours) {
-  return Planner(graph, colours).plan(false);
+CastPlan precision_detail::counted_casts(const OpGraph& graph, const Colouring& colours) {
+  return Planner(graph, colours, false).plan();
 }
 
 }  // namespace softamp

@@ -12,7 +12,7 @@ namespace {
 /// Shared by all nodes of one operation.
 struct Signature {
   const Operation* operation = nullptr;
-  std::vector<TypeUnit> units;  // types are each node's own
+  ShortList<TypeUnit, 1> units;  // types are each node's own
   std::vector<int16_t> inputs, outputs;
   std::vector<ElementType> fixed_outputs;  // of outputs without a unit
   bool stateful = false, random = false;
@@ -50,27 +50,40 @@ Signature make_signature(std::string_view name) {
   return s;
 }
 
-std::string string_attribute(const Node& node, std::string_view name) {
-  const auto it = node.attributes.find(name);
-  const auto* value = it == node.attributes.end() ? nullptr : std::get_if<std::string>(&it->second);
-  return value ? *value : std::string();
+size_t scope_length(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  return slash == std::string_view::npos ? 0 : slash;
 }
 
-OpNode picture_of(const Node& node, const Signature& signature) {
-  OpNode n;
+void fill(OpNode& n, const Node& node, const Signature& signature) {
   n.name = node.name;
   n.op = node.op;
-  n.device = string_attribute(node, "device");
-  n.layer = string_attribute(node, "layer");
-  if (n.layer.empty()) n.layer = scope_of(node.name);
   n.units = signature.units;
-  for (TypeUnit& unit : n.units) unit.type = element_type(attribute<DType>(node, unit.attribute));
+  // One way through the attributes: they lie wherever the heap put them.
+  size_t typed = 0;
+  for (const auto& [name, value] : node.attributes) {
+    if (const DType* type = std::get_if<DType>(&value)) {
+      for (TypeUnit& unit : n.units)
+        if (unit.attribute == name) {
+          unit.type = element_type(*type);
+          ++typed;
+        }
+    } else if (const std::string* word = std::get_if<std::string>(&value)) {
+      if (name == "device") n.device = *word;
+      if (name == "layer") n.layer = *word;
+    }
+  }
+  if (typed != n.units.size())
+    for (TypeUnit& unit : n.units) unit.type = element_type(attribute<DType>(node, unit.attribute));  // says which
+  if (n.layer.empty()) n.layer.assign(node.name, 0, scope_length(node.name));
   n.inputs.reserve(node.inputs.size());
   n.input_units.reserve(node.inputs.size());
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     n.inputs.push_back({node.inputs[i].node, node.inputs[i].port});
     n.input_units.push_back(signature.inputs[std::min(i, signature.inputs.size() - 1)]);
   }
+  n.output_units.reserve(node.outputs.size());
+  n.output_types.reserve(node.outputs.size());
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     n.output_units.push_back(signature.outputs[std::min(i, signature.outputs.size() - 1)]);
     n.output_types.push_back(element_type(node.outputs[i].dtype));
@@ -78,7 +91,6 @@ OpNode picture_of(const Node& node, const Signature& signature) {
   n.stateful = signature.stateful;
   n.random = signature.random;
   n.preserved = node.op == "Placeholder";
-  return n;
 }
 
 }  // namespace
@@ -103,27 +115,12 @@ std::string name_of(ElementType t) {
   return std::string(kNames[static_cast<size_t>(plain)]) + (code > kReference ? "_ref" : "");
 }
 
-std::string scope_of(std::string_view name) {
-  const size_t slash = name.rfind('/');
-  return std::string(name.substr(0, slash == std::string_view::npos ? 0 : slash));
-}
+std::string scope_of(std::string_view name) { return std::string(name.substr(0, scope_length(name))); }
 
 void OpGraph::number_units() {
   first_unit.assign(1, 0);
   first_unit.reserve(nodes.size() + 1);
   for (const OpNode& node : nodes) first_unit.push_back(first_unit.back() + static_cast<int>(node.units.size()));
-}
-
-int OpGraph::producer_unit(const OpEdge& e) const {
-  const auto& units = nodes[static_cast<size_t>(e.node)].output_units;
-  const auto port = static_cast<size_t>(e.port);
-  if (e.port < 0 || port >= units.size() || units[port] == OpNode::kNoUnit) return -1;
-  return unit(e.node, units[port]);
-}
-
-int OpGraph::reader_unit(int node, int input) const {
-  const int16_t local = nodes[static_cast<size_t>(node)].input_units[static_cast<size_t>(input)];
-  return local == OpNode::kNoUnit ? -1 : unit(node, local);
 }
 
 ElementType OpGraph::type(const OpEdge& e) const {
@@ -157,7 +154,7 @@ OpGraph op_graph(const Graph& graph, std::span<const std::string> fetches) {
   for (const Node& node : graph.nodes()) {
     auto known = signatures.find(node.op);
     if (known == signatures.end()) known = signatures.emplace(node.op, make_signature(node.op)).first;
-    picture.nodes.push_back(picture_of(node, known->second));
+    fill(picture.nodes.emplace_back(), node, known->second);
   }
   for (const std::string& fetch : fetches) picture.nodes[static_cast<size_t>(graph.port(fetch).node)].preserved = true;
   picture.number_units();

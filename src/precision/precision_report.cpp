@@ -22,7 +22,7 @@ FloatingNodes floating_nodes(const PrecisionReport& report) {
   FloatingNodes count;
   for (int n = 0; n < report.before.size(); ++n) {
     bool floating = false, low = false;
-    const std::vector<TypeUnit>& units = report.before.nodes[static_cast<size_t>(n)].units;
+    const auto& units = report.before.nodes[static_cast<size_t>(n)].units;
     for (int u = 0; u < static_cast<int>(units.size()); ++u) {
       const ElementType type = units[static_cast<size_t>(u)].type;
       floating |= is_floating(type);

@@ -153,7 +153,7 @@ class Drawing {
       edge("n" + std::to_string(from.node), "c" + std::to_string(c), after_.type(from), from.port);
     }
     for (int n = 0; n < graph_.size(); ++n) {
-      const std::vector<OpEdge>& inputs = graph_.nodes[static_cast<size_t>(n)].inputs;
+      const auto& inputs = graph_.nodes[static_cast<size_t>(n)].inputs;
       for (size_t i = 0; i < inputs.size(); ++i) {
         const size_t slot = first[static_cast<size_t>(n)] + i;
         const int cast = through[slot];

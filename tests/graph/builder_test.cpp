@@ -2,6 +2,9 @@
 // where the field has words for it.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <thread>
+
 #include "softamp/graph/operation.h"
 
 #include "tests/refusal.h"
@@ -406,6 +409,75 @@ TEST(Builder, ACopiedNodeIsTheSameWhereItsInputsHaveTheirTypes) {
   const Port single = unlike.placeholder("x", DType::kFloat32, {4, 2});
   EXPECT_THROW(unlike.add_copy(g, 1, {single}), DtypeMismatchError);
   EXPECT_THROW(unlike.add_copy(g, 1, {Port{7, 0}}), GraphError);
+}
+
+/// What a thread that has completed no node before makes of one.
+Node completed_alone(const std::string& op, const std::vector<TensorType>& inputs, const Attributes& attributes) {
+  Node node;
+  std::thread([&] {
+    GraphBuilder b;
+    std::vector<Port> ports;
+    for (const TensorType& type : inputs) ports.push_back(b.placeholder("x", type.dtype, type.shape));
+    node = b.graph().node(b.add(op, ports, attributes, "y").node);
+  }).join();
+  return node;
+}
+
+TEST(Builder, ANodeLikeOneBeforeIsCompletedLikeItAndNoOther) {
+  const TensorType square{DType::kFloat16, {4, 4}}, wide{DType::kFloat16, {4, 4, 1}}, single{DType::kFloat32, {4, 4}};
+  const struct {
+    std::string op;
+    std::vector<TensorType> inputs;
+    Attributes attributes;
+  } rows[] = {
+      {"MatMul", {square, square}, {}},
+      {"MatMul", {square, square}, {{"transpose_a", true}}},
+      {"MatMul", {square, square}, {{"transpose_b", true}}},
+      {"MatMul", {square, square}, {{"device", "/cpu:0"}}},
+      {"MatMul", {single, single}, {}},
+      {"Mul", {square, square}, {}},
+      {"AddV2", {square, square}, {}},
+      {"AddV2", {square, wide}, {}},
+      {"AddV2", {wide, square}, {}},
+      {"AddN", {square, square}, {}},
+      {"AddN", {square, square, square}, {}},
+      {"Cast", {square}, {{"DstT", DType::kFloat32}}},
+      {"Cast", {square}, {{"DstT", DType::kInt32}}},
+      {"LeakyRelu", {square}, {{"alpha", int64_t{0}}}},
+      {"LeakyRelu", {square}, {{"alpha", 0.0}}},
+      {"LeakyRelu", {square}, {{"alpha", -0.0}}},
+      {"Transpose", {square}, {{"perm", std::vector<int64_t>{0, 1}}}},
+      {"Transpose", {square}, {{"perm", std::vector<int64_t>{1, 0}}}},
+      {"Reshape", {square}, {{"shape", std::vector<int64_t>{16}}}},
+      {"Reshape", {square}, {{"shape", std::vector<int64_t>{2, -1}}}},
+  };
+  GraphBuilder b;
+  for (int time = 0; time < 3; ++time)
+    for (const auto& row : rows) {
+      std::vector<Port> inputs;
+      for (const TensorType& type : row.inputs) inputs.push_back(b.placeholder("x", type.dtype, type.shape));
+      const Node& node = b.graph().node(b.add(row.op, inputs, row.attributes).node);
+      const Node alone = completed_alone(row.op, row.inputs, row.attributes);
+      EXPECT_EQ(node.attributes, alone.attributes) << row.op;
+      EXPECT_EQ(node.attributes.size(), alone.attributes.size()) << row.op;
+      EXPECT_EQ(node.outputs, alone.outputs) << row.op;
+    }
+  // What is refused names each node, and a name that is taken comes first.
+  const Port x = b.placeholder("vector", DType::kFloat16, {4});
+  for (const char* name : {"first", "second"})
+    EXPECT_EQ(refusal<GraphError>([&] {
+                b.add_named(name, "MatMul", {x, x}, {});
+              }).substr(0, 9 + std::strlen(name)),
+              "MatMul '" + std::string(name) + "'");
+  EXPECT_EQ(refusal<GraphError>([&] {
+              b.add_named("vector", "MatMul", {x, x}, {});
+            }),
+            "the name 'vector' is taken; expected a new one");
+  EXPECT_EQ(refusal<GraphError>([&] {
+              b.add_named("vector", "MatMul", {{-1, 0}, x}, {});
+            }),
+            "the name 'vector' is taken; expected a new one");
+  EXPECT_NO_THROW(verify(b.build()));
 }
 
 TEST(Attributes, AreSortedAndACopyIsItsOwn) {

@@ -253,6 +253,33 @@ TEST(Casts, RewrittenGraphsVerifyAndRun) {
   }
 }
 
+TEST(Casts, NodesThatShareAttributesAreRetypedEachByItsOwnUnits) {
+  GraphBuilder b;
+  const Port x = b.placeholder("x", kFloat32, {2});
+  const Port first = b.add("Cast", {x}, {{"DstT", kFloat32}}, "first");
+  const Port second = b.add("Cast", {first}, {{"DstT", kFloat32}}, "second");
+  const Port third = b.add("Cast", {second}, {{"DstT", kFloat32}}, "third");
+  const Graph graph = b.build();
+  // As a copy of the first node they share what it has.
+  ASSERT_EQ(graph.node(second.node).attributes, graph.node(first.node).attributes);
+  const OpGraph picture = op_graph(graph);
+  const auto& units = picture.nodes[static_cast<size_t>(first.node)].units;
+  ASSERT_EQ(units.size(), 2u);
+  const int to = units[0].attribute == "DstT" ? 0 : 1;
+  CastPlan plan;
+  plan.retyped = {{first.node, to}, {second.node, 1 - to}, {third.node, 0}, {third.node, 1}};
+  PlannedCast cast;
+  cast.name = "half";
+  cast.from = {second.node, 0};
+  cast.readers = {{third.node, 0}};
+  plan.casts = {cast};
+  const Graph done = apply(graph, plan);
+  EXPECT_EQ(done.type(done.port("first")).dtype, kFloat16);
+  EXPECT_EQ(done.type(done.port("second")).dtype, kFloat32);
+  EXPECT_EQ(done.type(done.port("third")).dtype, kFloat16);
+  EXPECT_NO_THROW(verify(done));
+}
+
 /// A source of so many float32 outputs, and a reader for each: of every two the first is low.
 OpGraph fan(int ports) {
   OpGraph g;

@@ -287,6 +287,17 @@ TEST(RunningSum, ManyAdditionsKeepTheirLastChange) {
   expect_like_scalars(setup, "ones");
 }
 
+TEST(RunningSum, LanesNoteTheLastOfTwoAdditionsThatChangedASum) {
+  // Sums of ones grow slowly from 2048 on; counts odd and even, around the 16384 additions whose numbers a lane holds.
+  for (const uint64_t count : {1, 2, 3, 4095, 16383, 16384, 16385, 32769}) {
+    RunningSumSetup setup = setup_of(kFp16, "1", count, RoundingPolicy::stochastic_carry(11));
+    setup.start = code_of(kFp16, "2000");
+    setup.replicas = 70;
+    setup.seed = count;
+    expect_like_scalars(setup, std::to_string(count) + " ones");
+  }
+}
+
 TEST(RunningSum, ThreadsChangeNothing) {
   RunningSumSetup setup = setup_of(kFp16, "0.0001", 300, RoundingPolicy::stochastic_carry());
   setup.replicas = 9000;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "softamp/graph/graph.h"
+#include "softamp/precision/short_list.h"
 
 namespace softamp {
 
@@ -60,13 +61,13 @@ struct OpNode {
   static constexpr int16_t kNoUnit = -1;  ///< a port of a fixed or unknown type
 
   std::string name, op;
-  std::string device;          ///< as written: "/cpu:0", "/job:worker/device:GPU:1"; "": not placed, counts as /gpu:0
-  std::string layer;           ///< attribute "layer", else the name's scope: "block1/conv2d" of "block1/conv2d/Conv2D"
-  std::vector<OpEdge> inputs;  ///< data; control inputs are not seen
-  std::vector<TypeUnit> units;
-  std::vector<int16_t> input_units, output_units;  ///< number in `units` of each port's attribute, or kNoUnit
-  std::vector<ElementType> output_types;           ///< of each output port
-  bool preserved = false;                          ///< fetched, fed or otherwise kept as it is: its types never change
+  std::string device;           ///< as written: "/cpu:0", "/job:worker/device:GPU:1"; "": not placed, counts as /gpu:0
+  std::string layer;            ///< attribute "layer", else the name's scope: "block1/conv2d" of "block1/conv2d/Conv2D"
+  ShortList<OpEdge, 3> inputs;  ///< data; control inputs are not seen
+  ShortList<TypeUnit, 1> units;
+  ShortList<int16_t, 4> input_units, output_units;  ///< number in `units` of each port's attribute, or kNoUnit
+  ShortList<ElementType, 8> output_types;           ///< of each output port
+  bool preserved = false;                           ///< fetched, fed or otherwise kept as it is: its types never change
   /// Holds or changes state, or acts outside: variables, Assign, Apply..., PrintTensor, random numbers.
   bool stateful = false;
   bool random = false;     ///< stateful only because it draws random numbers: its dtype may change
@@ -88,8 +89,16 @@ struct OpGraph {
   int unit(int node, int local) const { return first_unit[static_cast<size_t>(node)] + local; }
   /// The unit that decides an edge's type at its producer, and the unit that takes input i of a node; -1 if there is
   /// none.
-  int producer_unit(const OpEdge& e) const;
-  int reader_unit(int node, int input) const;
+  int producer_unit(const OpEdge& e) const {
+    const auto& units_of = nodes[static_cast<size_t>(e.node)].output_units;
+    const auto port = static_cast<size_t>(e.port);
+    if (e.port < 0 || port >= units_of.size() || units_of[port] == OpNode::kNoUnit) return -1;
+    return unit(e.node, units_of[port]);
+  }
+  int reader_unit(int node, int input) const {
+    const int16_t local = nodes[static_cast<size_t>(node)].input_units[static_cast<size_t>(input)];
+    return local == OpNode::kNoUnit ? -1 : unit(node, local);
+  }
   ElementType type(const OpEdge& e) const;  ///< kUnknown for a port beyond those known
 };
 

@@ -91,7 +91,7 @@ class GraphDefApplication {
   }
 
   void retype_all() {
-    std::vector<TypeUnit> units;
+    ShortList<TypeUnit, 1> units;
     int of = -1;  // the plan names all units of a node one after another
     for (const auto& [number, unit] : plan_.retyped) {
       const NodeDef& node = graph_.node(checked(number));

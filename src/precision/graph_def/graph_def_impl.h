@@ -59,7 +59,7 @@ const char* kind_of(const graph_def::AttrValue& value);
 /// "T[1]", ...) for each element of a list; else its attributes of kind type by name. Throws GraphDefError for
 /// attributes that are missing or of another kind.
 struct NodeUnits {
-  std::vector<TypeUnit> units;
+  ShortList<TypeUnit, 1> units;
   std::vector<int> first;  ///< per attribute of the signature: its first unit
 };
 NodeUnits units_of(const graph_def::NodeDef& node, const OpSignature* signature, std::string_view place);

@@ -35,8 +35,8 @@ ElementType reference_to(ElementType t) {
 
 /// Ports of one side of a node.
 struct Ports {
-  std::vector<int16_t> units;
-  std::vector<ElementType> types;
+  ShortList<int16_t, 4> units;
+  ShortList<ElementType, 8> types;
 };
 
 class Picture {
@@ -59,7 +59,7 @@ class Picture {
 
  private:
   OpNode& node_of(int n) { return picture_.nodes[static_cast<size_t>(n)]; }
-  std::vector<ElementType>& taken(int n) { return taken_[static_cast<size_t>(n)]; }
+  ShortList<ElementType, 8>& taken(int n) { return taken_[static_cast<size_t>(n)]; }
 
   void add(int number) {
     const NodeDef& node = graph_.node(number);
@@ -258,7 +258,7 @@ class Picture {
   std::string_view place_;
   OpGraph picture_;
   int64_t outputs_ = 0;
-  std::vector<std::vector<ElementType>> taken_;  // per node: the types that its inputs take
+  std::vector<ShortList<ElementType, 8>> taken_;  // per node: the types that its inputs take
 };
 
 }  // namespace

@@ -45,7 +45,7 @@ ElementType checked_type(int code, const NodeDef& node, std::string_view attribu
 }
 
 void add_list(const NodeDef& node, const SignatureAttribute& a, const AttrValue& value, std::string_view place,
-              std::vector<TypeUnit>& units) {
+              ShortList<TypeUnit, 1>& units) {
   const auto& types = value.list().type();
   if (units.size() + static_cast<size_t>(types.size()) > kMostUnits)
     fail_node(place, node,

@@ -5,6 +5,10 @@ namespace softamp::precision_detail {
 TypeView::TypeView(const OpGraph& graph) : graph_(graph), fixed_float_(graph.nodes.size(), -1) {
   node_.reserve(static_cast<size_t>(graph.units()));
   for (int n = 0; n < graph.size(); ++n) node_.insert(node_.end(), graph.nodes[static_cast<size_t>(n)].units.size(), n);
+  size_t edges = 0;
+  for (const OpNode& node : graph.nodes) edges += node.inputs.size();
+  output_edges_.reserve(edges);
+  input_edges_.reserve(edges);
   for (int n = 0; n < graph.size(); ++n) {
     const OpNode& reader = graph.nodes[static_cast<size_t>(n)];
     for (int i = 0; i < static_cast<int>(reader.inputs.size()); ++i) {

@@ -8,10 +8,10 @@
 #include <unordered_map>
 
 #include "src/graph/nearest_name.h"
+#include "src/precision/counted_casts.h"
 #include "src/precision/tensorflow/device_name.h"
 #include "src/precision/tensorflow/rewrite_log.h"
 #include "src/precision/tensorflow/rewrite_passes.h"
-#include "src/precision/unnamed_casts.h"
 #include "src/report/lower_case.h"
 
 namespace softamp {
@@ -138,7 +138,7 @@ Colouring colour_tensorflow(const OpGraph& graph, const OpLists& lists, const Re
   }
 
   const bool logged = !options.log_path.empty();
-  const CastPlan plan = logged ? plan_casts(graph, colours) : unnamed_casts(graph, colours);
+  const CastPlan plan = logged ? plan_casts(graph, colours) : counted_casts(graph, colours);
   colours.messages.push_back("INFO Converted " + std::to_string(plan.retyped.size()) + "/" +
                              std::to_string(graph.size()) + " nodes to " + low + " precision using " +
                              std::to_string(plan.casts_to_low_counted()) + " cast(s) to " + low +

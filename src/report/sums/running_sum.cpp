@@ -55,7 +55,7 @@ std::vector<uint64_t> trace_additions(const RunningSumSetup& s) {
 
 /// Replicas per chunk: small enough for the first-level cache, and so that each thread gets several chunks.
 uint64_t chunk_size(const RunningSumSetup& s) {
-  constexpr uint64_t kLeast = 256, kMost = 4096, kPerThread = 4;
+  constexpr uint64_t kLeast = 256, kMost = 4096, kPerThread = 2;
   if (s.engine == RandomEngine::kXoroshiro128aox) return s.replicas;  // its numbers come in sequence
   const uint64_t threads = static_cast<uint64_t>(tbb::this_task_arena::max_concurrency());
   if (threads == 1) return std::min(kMost, s.replicas);

@@ -24,11 +24,8 @@ class Vigilance {
     if (near_limit_ || (inexact_wanted_ && !(seen.flags & kInexact))) return true;
     uint64_t next = above(bound_);
     if (++age_ >= kMostAge || next > format_.max_finite_code()) {
-      const uint16_t mask = static_cast<uint16_t>(format_.magnitude_mask());
-      uint16_t greatest = 0;
-      for (const uint16_t code : sums) greatest = std::max<uint16_t>(greatest, code & mask);
       age_ = 0;
-      next = above(greatest);
+      next = above(greatest_magnitude(sums));
       // A sum that has been beyond the largest number may have any value from then on, so this stays set.
       near_limit_ = next > format_.max_finite_code();
     }
@@ -38,6 +35,19 @@ class Vigilance {
 
  private:
   static constexpr int kMostAge = 64;  ///< additions after which the bound is computed again
+  static constexpr size_t kSide = 16;  ///< divides the number of sums, padding included
+
+  /// Magnitudes have at most 15 bits: with a sign vectors of the baseline have a maximum.
+  uint16_t greatest_magnitude(std::span<const uint16_t> sums) const {
+    const uint16_t mask = static_cast<uint16_t>(format_.magnitude_mask());
+    int16_t greatest[kSide] = {};
+    for (size_t g = 0; g < sums.size(); g += kSide)
+      for (size_t i = 0; i < kSide; ++i) {
+        const int16_t magnitude = static_cast<int16_t>(sums[g + i] & mask);
+        greatest[i] = greatest[i] > magnitude ? greatest[i] : magnitude;
+      }
+    return static_cast<uint16_t>(*std::max_element(greatest, greatest + kSide));
+  }
 
   uint64_t above(uint64_t magnitude) const { return fp::add(format_, magnitude, addend_, up_).code + 1; }
 
@@ -58,13 +68,14 @@ class Lanes {
         chunk_(chunk),
         vigilance_(s),
         filled_((chunk.codes.size() + kGroup - 1) / kGroup * kGroup),
-        memory_(3 * filled_ + kGroup),
+        memory_(4 * filled_ + kGroup),
         change_(filled_) {
     uint16_t* first = memory_.data();
     while (reinterpret_cast<uintptr_t>(first) % 64 != 0) ++first;
     now_ = {first, filled_};
-    next_ = {first + filled_, filled_};
-    addend_ = {first + 2 * filled_, filled_};
+    middle_ = {first + filled_, filled_};
+    next_ = {first + 2 * filled_, filled_};
+    addend_ = {first + 3 * filled_, filled_};
     // The padding of the last group stays zero.
     std::fill_n(now_.begin(), chunk.codes.size(), static_cast<uint16_t>(s.start));
     std::fill_n(addend_.begin(), chunk.codes.size(), static_cast<uint16_t>(s.addend));
@@ -77,16 +88,26 @@ class Lanes {
   FirstFlags run(const std::function<void(uint64_t)>& done) {
     Tracer tracer(setup_, chunk_);
     FirstFlags flags;
-    const auto code = [&](size_t i) { return now_[i]; };
+    std::span<const uint16_t> last = now_;
+    const auto code = [&](size_t i) { return last[i]; };
     tracer.see(0, code);
     for (uint64_t n = 1; n <= setup_.count; ++n) {
-      add(n, flags);
+      const bool second = n % 2 == 0;
+      add(n, second ? middle_ : now_, second ? next_ : middle_, flags);
+      last = second ? next_ : middle_;
       tracer.see(n, code);
+      if (!second && n < setup_.count) continue;
+      // Two additions are noted together; a last one without a second is noted as one that changed nothing after it.
+      const uint64_t later = second ? n : n + 1;
+      mark(now_.data(), middle_.data(), second ? next_.data() : middle_.data(), change_.data(), filled_,
+           static_cast<int16_t>((later - 1) % kEpoch + 1));
+      if (second) std::swap(now_, next_);
+      if (second) last = now_;
       if (n % kEpoch == 0) note_changes(n - kEpoch);
       if (n % kRunningSumTick == 0) done(n);
     }
     note_changes(setup_.count / kEpoch * kEpoch);
-    for (size_t i = 0; i < chunk_.codes.size(); ++i) chunk_.codes[i] = now_[i];
+    for (size_t i = 0; i < chunk_.codes.size(); ++i) chunk_.codes[i] = last[i];
     return flags;
   }
 
@@ -94,24 +115,25 @@ class Lanes {
   static constexpr size_t kGroup = 64;
   static constexpr uint64_t kEpoch = 1 << 14;  ///< additions whose number fits a lane
 
-  void add(uint64_t n, FirstFlags& flags) {
-    const bool vigilant = vigilance_.needed(now_, flags);
+  void add(uint64_t n, std::span<const uint16_t> before, std::span<uint16_t> after, FirstFlags& flags) {
+    const bool vigilant = vigilance_.needed(before, flags);
     random_.step = static_cast<uint32_t>(n - 1);
-    const uint8_t raised =
-        code_arithmetic(CodeOperation::kAdd, setup_.format, setup_.semantics, now_, addend_, next_, random_, vigilant);
+    const uint8_t raised = code_arithmetic(CodeOperation::kAdd, setup_.format, setup_.semantics, before, addend_, after,
+                                           random_, vigilant);
     if (raised & ~flags.flags) flags.raise(raised, n);
-    const int16_t number = static_cast<int16_t>((n - 1) % kEpoch + 1);
-    mark(now_.data(), next_.data(), change_.data(), filled_, number);
-    std::swap(now_, next_);
   }
-  /// Stores the number of the addition within its epoch where a sum has changed. A compiler makes vectors of it where
-  /// it knows the count of the inner loop, and that nothing overlaps.
-  static void mark(const uint16_t* __restrict before, const uint16_t* __restrict after, int16_t* __restrict change,
-                   size_t count, int16_t number) {
+  /// Stores the number of the last of two additions within its epoch that changed a sum; `later` is the second one's.
+  /// Noting them one by one took a third more, for it is bounded by loads and stores. A compiler makes vectors of it
+  /// where it knows the count of the inner loop, and that nothing overlaps.
+  static void mark(const uint16_t* __restrict before, const uint16_t* __restrict middle, const uint16_t* after,
+                   int16_t* __restrict change, size_t count, int16_t later) {
+    const int16_t earlier = static_cast<int16_t>(later - 1);
     for (size_t g = 0; g < count; g += kGroup)
       for (size_t i = 0; i < kGroup; ++i) {
-        const int16_t now = before[g + i] != after[g + i] ? number : int16_t{0};
-        change[g + i] = change[g + i] > now ? change[g + i] : now;  // numbers ascend
+        const int16_t first = before[g + i] != middle[g + i] ? earlier : int16_t{0};
+        const int16_t second = middle[g + i] != after[g + i] ? later : int16_t{0};
+        const int16_t last = first > second ? first : second;
+        change[g + i] = change[g + i] > last ? change[g + i] : last;  // numbers ascend
       }
   }
   void note_changes(uint64_t epoch_start) {
@@ -126,7 +148,7 @@ class Lanes {
   size_t filled_;
   std::vector<uint16_t> memory_;
   std::vector<int16_t> change_;
-  std::span<uint16_t> now_, next_, addend_;
+  std::span<uint16_t> now_, middle_, next_, addend_;  // sums before, between and after two additions
   bulk::RandomSource random_;
 };
 

@@ -32,6 +32,7 @@ inline std::vector<Exempt> exempt_headers() {
       {"precision/mechanism.h", "names and dtypes; its loss scales are literals"},
       {"precision/mixed_precision_context.h", "compares a compute capability with 7.0, which no environment changes"},
       {"precision/op_graph.h", kWords},
+      {"precision/short_list.h", kWords},
       {"precision/op_lists.h", kWords},
       {"precision/policy.h", kWords},
       {"train/layers.h", kNodes},

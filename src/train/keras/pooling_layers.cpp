@@ -22,23 +22,20 @@ PoolingOptions checked(PoolingOptions options, const char* layer) {
   return options;
 }
 
-Attributes attributes_of(const PoolingOptions& o) {
-  return {{"ksize", std::vector<int64_t>{1, o.pool_size[0], o.pool_size[1], 1}},
-          {"strides", std::vector<int64_t>{1, (*o.strides)[0], (*o.strides)[1], 1}},
-          {"padding", std::string(o.padding == "same" ? "SAME" : "VALID")}};
-}
-
 }  // namespace
 
-MaxPooling2D::MaxPooling2D(LayerContext& context, PoolingOptions options, LayerOptions layer)
-    : Layer(context, std::move(layer)), options_(checked(std::move(options), "MaxPooling2D")) {}
+Pooling2D::Pooling2D(LayerContext& context, const char* layer_class, const char* operation, PoolingOptions options,
+                     LayerOptions layer)
+    : Layer(context, std::move(layer)), operation_(operation), options_(checked(std::move(options), layer_class)) {}
 
-LayerValue MaxPooling2D::call(const LayerArguments& in) { return op("MaxPool", {in[0]}, attributes_of(options_)); }
-
-AveragePooling2D::AveragePooling2D(LayerContext& context, PoolingOptions options, LayerOptions layer)
-    : Layer(context, std::move(layer)), options_(checked(std::move(options), "AveragePooling2D")) {}
-
-LayerValue AveragePooling2D::call(const LayerArguments& in) { return op("AvgPool", {in[0]}, attributes_of(options_)); }
+LayerValue Pooling2D::call(const LayerArguments& in) {
+  const auto [height, width] = options_.pool_size;
+  const auto [down, across] = *options_.strides;
+  return op(operation_, {in[0]},
+            {{"ksize", std::vector<int64_t>{1, height, width, 1}},
+             {"strides", std::vector<int64_t>{1, down, across, 1}},
+             {"padding", std::string(options_.padding == "same" ? "SAME" : "VALID")}});
+}
 
 LayerValue GlobalAveragePooling2D::call(const LayerArguments& in) {
   return global_average_pool(context().store(), in[0]);

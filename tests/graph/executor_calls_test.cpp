@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
+#include <ctime>
 #include <functional>
 #include <thread>
 
@@ -160,10 +160,10 @@ TEST(ExecutorCalls, StopWithinALongOperation) {
     const auto e = make_executor(b.build(), options);
     Tensors feeds;
     for (size_t i = 0; i < tensors.size(); ++i) feeds["x" + std::to_string(i)] = &tensors[i];
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // of the processor: other work may share it
     EXPECT_EQ(refusal<RunStopped>([&] { run(*e, feeds, {"y"}); }), "the run was stopped in the middle of an operation")
         << o.op << (o.reference ? ", by its body" : "");
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2)) << o.op;
+    EXPECT_LT(std::clock() - start, 2 * CLOCKS_PER_SEC) << o.op;
     EXPECT_EQ(e->step(), 0u);
   }
 }

@@ -5,6 +5,7 @@
 
 #include "src/graph/nearest_name.h"
 #include "src/train/cast_node.h"
+#include "src/train/keras/kept_weights.h"
 
 namespace softamp::layers {
 namespace {
@@ -96,10 +97,7 @@ BatchNormalization::BatchNormalization(LayerContext& context, BatchNormOptions o
 }
 
 LayerValue BatchNormalization::call(const LayerArguments& in) {
-  const auto weights = weights_for_functions([this](std::string_view, WeightOptions& weight) {
-    weight.dtype = options_.dtype;
-    weight.autocast = false;
-  });
+  const auto weights = weights_for_functions(kept_as(options_.dtype));
   return batch_norm(context().store(), in[0], options_, "");
 }
 

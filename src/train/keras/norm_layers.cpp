@@ -1,5 +1,7 @@
 #include "softamp/train/keras/norm_layers.h"
 
+#include "src/train/keras/kept_weights.h"
+
 namespace softamp::layers {
 
 LayerNormalization::LayerNormalization(LayerContext& context, Options options, LayerOptions layer)
@@ -28,10 +30,7 @@ GroupNormalization::GroupNormalization(LayerContext& context, GroupNormOptions o
 }
 
 LayerValue GroupNormalization::call(const LayerArguments& in) {
-  const auto weights = weights_for_functions([this](std::string_view, WeightOptions& weight) {
-    weight.dtype = options_.dtype;
-    weight.autocast = false;
-  });
+  const auto weights = weights_for_functions(kept_as(options_.dtype));
   return group_norm(context().store(), in[0], options_, "");
 }
 

@@ -52,10 +52,6 @@ const char* name_of(LogLevel level) {
 MixedPrecisionContext::MixedPrecisionContext(LogSink log, DtypeBehaviour behaviour)
     : sink_(std::move(log)), behaviour_(behaviour), policy_(first_policy(behaviour)) {}
 
-void MixedPrecisionContext::log(LogLevel level, const std::string& message) const {
-  if (sink_) sink_(level, message);
-}
-
 void MixedPrecisionContext::check_graph_rewrite() const {
   if (policy_.is_mixed()) throw ApiConflictError(rewrite_after_policy());
   if (recipe_)
@@ -115,18 +111,26 @@ void MixedPrecisionContext::enable_bfloat16_conversion(Recipe recipe) {
   recipe_ = std::move(recipe);
 }
 
+GraphPass MixedPrecisionContext::pass() const {
+  if (!rewrite_ && !recipe_) return {};
+  return [sink = sink_, tensorflow = rewrite_, recipe = recipe_](const Graph& graph,
+                                                                 std::span<const std::string> fetches) {
+    GraphRewrite done = tensorflow ? rewrite(graph, tensorflow->first, fetches, tensorflow->second)
+                                   : convert_bfloat16(graph, *recipe, fetches);
+    for (const std::string& message : done.report.colours.messages) {
+      const size_t space = message.find(' ');
+      LogLevel level = LogLevel::kInfo;
+      for (const LogLevel l : {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError})
+        if (message.substr(0, space) == name_of(l)) level = l;
+      log_to(sink, level, space == std::string::npos ? message : message.substr(space + 1));
+    }
+    return done;
+  };
+}
+
 Graph MixedPrecisionContext::finish(const Graph& graph, std::span<const std::string> fetches, GraphScope scope) const {
-  if (scope == GraphScope::kEager || (!rewrite_ && !recipe_)) return graph;
-  GraphRewrite done = rewrite_ ? rewrite(graph, rewrite_->first, fetches, rewrite_->second)
-                               : convert_bfloat16(graph, *recipe_, fetches);
-  for (const std::string& message : done.report.colours.messages) {
-    const size_t space = message.find(' ');
-    LogLevel level = LogLevel::kInfo;
-    for (const LogLevel l : {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError})
-      if (message.substr(0, space) == name_of(l)) level = l;
-    log(level, space == std::string::npos ? message : message.substr(space + 1));
-  }
-  return std::move(done.graph);
+  const GraphPass on = scope == GraphScope::kEager ? GraphPass() : pass();
+  return on ? on(graph, fetches).graph : graph;
 }
 
 std::unique_ptr<Executor> MixedPrecisionContext::make_session(const Graph& graph, std::span<const std::string> fetches,

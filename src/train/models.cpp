@@ -34,6 +34,53 @@ std::string mechanism_name(const ModelOptions& options) {
   return options.mechanism.empty() ? "layer rule" : options.mechanism;
 }
 
+[[noreturn]] void fail(const std::string& message) { throw std::invalid_argument("build_model: " + message); }
+
+void check(const Precision& precision) {
+  const DType compute = precision.compute, parameters = precision.parameters;
+  if (!is_floating(compute))
+    fail(std::string("the precision computes in ") + name_of(compute) + "; expected a floating dtype");
+  if (parameters != compute && (parameters != DType::kFloat32 || compute == DType::kFloat64))
+    fail(std::string("the precision keeps parameters in ") + name_of(parameters) + "; expected " +
+         (compute == DType::kFloat64 ? "" : "float32 or ") + name_of(compute) + ", in which it computes");
+}
+
+TensorType output_type(const GraphBuilder& builder, Port output, const char* of) {
+  if (output.node < 0 || output.node >= builder.graph().size()) fail(std::string(of) + " gives no output of a node");
+  return builder.type(output);
+}
+
+/// Placeholders, network and loss; the model's names and precision are given.
+void assemble(Model& model, const Network& network, const LossFunction& loss, const ModelInputs& inputs,
+              const std::optional<LayerRule>& rule) {
+  GraphBuilder builder;
+  const DType compute = model.precision.compute;
+  Port x = builder.placeholder(model.images, inputs.inputs.dtype, inputs.inputs.shape);
+  const Port labels = builder.placeholder(model.labels, inputs.labels.dtype, inputs.labels.shape);
+  if (is_floating(inputs.inputs.dtype)) x = cast_to(builder, x, compute, "inputs_cast");
+  VariableStore store(builder, rule);
+  Port outputs;
+  {
+    const auto scope =
+        store.scope("", model.precision.parameters == compute ? VariableStore::Getter() : float32_parameters());
+    outputs = network(store, x);
+  }
+  const DType wide = wide_dtype(builder.type(outputs).dtype);
+  // By their full names: a network that uses one of them is refused.
+  outputs = builder.add_named(model.logits, "Identity", {outputs}, {});
+  {
+    const auto scope = builder.scope("loss_fn");
+    if (inputs.loss_in_float32) outputs = cast_to(builder, outputs, wide);
+    outputs = loss(builder, labels, outputs);
+  }
+  if (const TensorType found = output_type(builder, outputs, "the loss"); !is_floating(found.dtype))
+    fail("the loss gives " + found.text() + "; expected a floating dtype");
+  builder.add_named(model.loss, "Mean", {outputs}, {});
+  model.variables = store.variables();
+  model.layers = store.ruled_layers();
+  model.graph = builder.build();
+}
+
 }  // namespace
 
 void check_resnet_depth(int64_t depth) {
@@ -146,55 +193,64 @@ int64_t Model::parameter_bytes() const {
 
 Model build_model(const Network& network, const ModelOptions& options) {
   const engine::DefaultEnvironment guard;
-  const auto fail = [](const std::string& message) { throw std::invalid_argument("build_model: " + message); };
   const auto at_least_one = [&](const char* what, int64_t value) {
     if (value < 1) fail(std::string(what) + " is " + std::to_string(value) + "; expected at least 1");
   };
   at_least_one("batch_size", options.batch_size);
   for (const int64_t extent : options.image) at_least_one("an extent of the image", extent);
   at_least_one("classes", options.classes);
-  const DType compute = options.precision.compute, parameters = options.precision.parameters;
-  if (!is_floating(compute))
-    fail(std::string("the precision computes in ") + name_of(compute) + "; expected a floating dtype");
-  if (parameters != compute && (parameters != DType::kFloat32 || compute == DType::kFloat64))
-    fail(std::string("the precision keeps parameters in ") + name_of(parameters) + "; expected " +
-         (compute == DType::kFloat64 ? "" : "float32 or ") + name_of(compute) + ", in which it computes");
+  check(options.precision);
+  const DType compute = options.precision.compute;
   const bool ruled = options.layers.has_value();
-  if (ruled && (compute != DType::kFloat32 || parameters != DType::kFloat32))
+  if (ruled && (compute != DType::kFloat32 || options.precision.parameters != DType::kFloat32))
     fail("the precision is " + options.precision.name + ", and '" + mechanism_name(options) +
          "' says what each layer computes in; expected float32, the precision of what it begins with");
 
   Model model;
   model.precision = options.precision;
   if (ruled) model.mechanism = mechanism_name(options);
-  GraphBuilder builder;
   const auto [height, width, channels] = options.image;
-  const Port images = builder.placeholder(model.images, compute, {options.batch_size, height, width, channels});
-  const Port labels = builder.placeholder(model.labels, DType::kInt32, {options.batch_size});
-  VariableStore store(builder, options.layers);
-  Port logits;
-  {
-    const auto scope = store.scope("", parameters == compute ? VariableStore::Getter() : float32_parameters());
-    logits = network(store, images);
-  }
-  if (logits.node < 0 || logits.node >= builder.graph().size()) fail("the network gives no output of a node");
-  const TensorType found = builder.type(logits);
-  // A rule may leave 16 bits; layers of a policy float64 leave that.
-  const bool others = (ruled && found.dtype < compute) || found.dtype == DType::kFloat64;
-  const TensorType expected{others ? found.dtype : compute, {options.batch_size, options.classes}};
-  if (found != expected)
-    fail("the network gives " + found.text() + "; expected logits " + name_of(compute) + expected.shape.text());
-  // By their full names: a network that uses one of them is refused.
-  logits = builder.add_named(model.logits, "Identity", {logits}, {});
-  {
-    const auto scope = builder.scope("loss_fn");
-    if (options.loss_in_float32) logits = cast_to(builder, logits, wide_dtype(found.dtype));
-    logits = builder.add("SparseSoftmaxCrossEntropyWithLogits", {logits, labels});
-  }
-  builder.add_named(model.loss, "Mean", {logits}, {});
-  model.variables = store.variables();
-  model.layers = store.ruled_layers();
-  model.graph = builder.build();
+  const Network checked = [&](VariableStore& store, Port images) {
+    const Port logits = network(store, images);
+    const TensorType found = output_type(store.builder(), logits, "the network");
+    // A rule may leave 16 bits; layers of a policy float64 leave that.
+    const bool others = (ruled && found.dtype < compute) || found.dtype == DType::kFloat64;
+    const TensorType expected{others ? found.dtype : compute, {options.batch_size, options.classes}};
+    if (found != expected)
+      fail("the network gives " + found.text() + "; expected logits " + name_of(compute) + expected.shape.text());
+    return logits;
+  };
+  const LossFunction loss = [](GraphBuilder& b, Port labels, Port logits) {
+    return b.add("SparseSoftmaxCrossEntropyWithLogits", {logits, labels});
+  };
+  assemble(model, checked, loss,
+           {{compute, {options.batch_size, height, width, channels}},
+            {DType::kInt32, {options.batch_size}},
+            options.precision,
+            options.loss_in_float32},
+           options.layers);
+  return model;
+}
+
+Model build_model(const Network& network, const LossFunction& loss, const ModelInputs& inputs) {
+  const engine::DefaultEnvironment guard;
+  check(inputs.precision);
+  if (inputs.inputs.shape.rank() == 0) fail("the inputs are a scalar; expected [batch, ...]");
+  if (inputs.labels.shape.rank() == 0) fail("the labels are a scalar; expected [batch, ...]");
+  if (inputs.inputs.shape[0] != inputs.labels.shape[0])
+    fail("there are " + std::to_string(inputs.inputs.shape[0]) + " inputs and " +
+         std::to_string(inputs.labels.shape[0]) + " labels; expected as many labels as inputs");
+  Model model;
+  model.precision = inputs.precision;
+  model.images = "inputs";
+  model.logits = "outputs";
+  const Network checked = [&](VariableStore& store, Port x) {
+    const Port outputs = network(store, x);
+    const TensorType found = output_type(store.builder(), outputs, "the network");
+    if (!is_floating(found.dtype)) fail("the network gives " + found.text() + "; expected a floating dtype");
+    return outputs;
+  };
+  assemble(model, checked, loss_function(loss), inputs, {});
   return model;
 }
 

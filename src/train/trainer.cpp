@@ -59,8 +59,12 @@ DType AccumulationDtype::of(const VariableSpec& variable) const {
 struct Trainer::Impl {
   TrainingStep training;
   LossScale scale;
-  std::unique_ptr<Executor> evaluation;
-  bool evaluation_is_stale = true;
+  /// The forward graph for some fetches, with the variables of a step.
+  struct Evaluation {
+    std::unique_ptr<Executor> executor;
+    bool is_stale = true;
+  };
+  Evaluation of_logits, of_loss;
   std::vector<std::string> warnings;
   Gradients gradients;
 
@@ -144,8 +148,10 @@ struct Trainer::Impl {
 
   void set_variable(std::string_view name, const Tensor& value) {
     for (int r = 0; r < training.options().replicas; ++r) training.set_variable(name, value, r);
-    evaluation_is_stale = true;
+    evaluations_are_stale();
   }
+
+  void evaluations_are_stale() { of_logits.is_stale = of_loss.is_stale = true; }
 
   StepResult run_step(std::span<const Batch> batches) {
     const TrainerOptions& options = training.options();
@@ -162,7 +168,7 @@ struct Trainer::Impl {
     if (options.count_lost_updates && applied) result.lost_updates = training.lost_updates(ran);
     training.finish(applied, result);
     result.scale_after = scale.scale();
-    if (applied) evaluation_is_stale = true;
+    if (applied) evaluations_are_stale();
     if (options.keep_gradients) keep(std::move(ran.gradients));
     if (options.hash_weights)
       for (int r = 0; r < options.replicas; ++r) result.weight_hashes.push_back(hash(r));
@@ -194,21 +200,35 @@ struct Trainer::Impl {
     return hash_text(text.data(), text.size());
   }
 
-  Tensor logits(const Tensor& images) {
+  std::vector<Tensor> evaluate(Evaluation& evaluation, std::span<const Feed> feeds,
+                               std::span<const std::string> fetches) {
     const Model& model = training.model();
     const TrainerOptions& options = training.options();
-    if (!evaluation) {
+    if (!evaluation.executor) {
       ExecutorOptions o = nearest_options(options.executor);
       o.status = o.statistics = o.timings = false;
-      evaluation =
-          make_executor(options.pass ? options.pass(model.graph, {&model.logits, 1}).graph : model.graph, std::move(o));
+      evaluation.executor =
+          make_executor(options.pass ? options.pass(model.graph, fetches).graph : model.graph, std::move(o));
     }
-    if (evaluation_is_stale)
-      for (const VariableSpec& v : model.variables) evaluation->set_variable(v.name, training.variable(v.name, 0));
-    evaluation_is_stale = false;
-    evaluation->set_step(0);
-    const Feed feed{model.images, &images};
-    return std::move(evaluation->run({&feed, 1}, {&model.logits, 1}).values[0]);
+    if (evaluation.is_stale)
+      for (const VariableSpec& v : model.variables)
+        evaluation.executor->set_variable(v.name, training.variable(v.name, 0));
+    evaluation.is_stale = false;
+    evaluation.executor->set_step(0);
+    return std::move(evaluation.executor->run(feeds, fetches).values);
+  }
+
+  Tensor logits(const Tensor& images) {
+    const Feed feed{training.model().images, &images};
+    return std::move(evaluate(of_logits, {&feed, 1}, {&training.model().logits, 1})[0]);
+  }
+
+  Forward forward(const Batch& batch) {
+    const Model& model = training.model();
+    const std::vector<Feed> feeds{{model.images, &batch.images}, {model.labels, &batch.labels}};
+    const std::vector<std::string> fetches{model.loss, model.logits};
+    std::vector<Tensor> values = evaluate(of_loss, feeds, fetches);
+    return {values[0].value(0), std::move(values[1])};
   }
 
   State state() const {
@@ -236,7 +256,7 @@ struct Trainer::Impl {
     for (int r = 0; r < replicas; ++r)
       for (const auto& [name, value] : s.tensors[s.tensors.size() == 1 ? 0 : static_cast<size_t>(r)])
         training.set_variable(name, value, r);
-    evaluation_is_stale = true;
+    evaluations_are_stale();
     scale.set_state(s.loss_scale);
     training.set_counters({s.step, s.optimizer_step, s.executions});
   }
@@ -276,6 +296,7 @@ StepResult Trainer::step(std::span<const Batch> batches) {
   return impl_->run_step(batches);
 }
 Tensor Trainer::logits(const Tensor& images) { return impl_->logits(images); }
+Trainer::Forward Trainer::forward(const Batch& batch) { return impl_->forward(batch); }
 const Model& Trainer::model() const { return impl_->training.model(); }
 const TrainerOptions& Trainer::options() const { return impl_->training.options(); }
 const Graph& Trainer::gradient_graph() const { return impl_->training.gradient().graph; }

@@ -92,10 +92,17 @@ class MixedPrecisionContext {
   Graph finish(const Graph& graph, std::span<const std::string> fetches,
                GraphScope scope = GraphScope::kFunction) const;
 
-  void log(LogLevel level, const std::string& message) const;
+  /// The mechanism that is on, as it is now, for TrainerOptions::pass; its messages go where those of this context go.
+  /// Empty without one.
+  GraphPass pass() const;
+
+  void log(LogLevel level, const std::string& message) const { log_to(sink_, level, message); }
 
  private:
   friend class PolicyScope;
+  static void log_to(const LogSink& sink, LogLevel level, const std::string& message) {
+    if (sink) sink(level, message);
+  }
 
   LogSink sink_;
   DtypeBehaviour behaviour_;

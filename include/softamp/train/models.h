@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "softamp/train/losses.h"
 #include "softamp/train/variable.h"
 
 namespace softamp {
@@ -26,7 +27,8 @@ struct Precision {
   bool operator==(const Precision&) const = default;
 };
 
-/// From images [batch, height, width, channels] to logits [batch, classes].
+/// From images [batch, height, width, channels] to logits [batch, classes]; under a loss of one's own from inputs of
+/// any type to outputs of any type.
 using Network = std::function<Port(VariableStore& store, Port images)>;
 
 /// Networks by name: "resnet8", "resnet14", ... (6N+2), "fashion_cnn" (model B), "lenet5", "small_cnn" (conv 3x3 8,
@@ -88,5 +90,18 @@ struct Model {
 /// dtype (under a rule: of any floating dtype), a rule with a precision other than float32; GraphError: input that a
 /// layer refuses, and a network that uses one of the four names.
 Model build_model(const Network& network, const ModelOptions& options);
+
+/// What goes into a network of one's own and into its loss in one step; axis 0 is the sample.
+struct ModelInputs {
+  TensorType inputs;  ///< such as float32 [32, 64]; floating inputs of another dtype than `precision` computes in are
+                      ///< cast, others go into the network as they are
+  TensorType labels;  ///< such as int32 [32]
+  Precision precision{};
+  bool loss_in_float32 = true;  ///< outputs of 16 bits are cast to float32 before the loss
+};
+/// The same for any network and any loss: placeholders "inputs" and "labels", nodes "outputs" (an Identity) and "loss",
+/// the mean of what the loss gives. Throws std::invalid_argument: a scalar, another number of inputs than of labels, a
+/// precision as above, an output or a loss that is not floating; GraphError as above, and what the loss throws.
+Model build_model(const Network& network, const LossFunction& loss, const ModelInputs& inputs);
 
 }  // namespace softamp

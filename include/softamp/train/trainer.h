@@ -130,6 +130,12 @@ class Trainer {
   /// Logits of a batch of the model's size, with the present variables of replica 0, rounded to nearest; no variable
   /// and no counter changes.
   Tensor logits(const Tensor& images);
+  /// Loss and logits of a batch, in the same way, by one graph.
+  struct Forward {
+    double loss = 0;
+    Tensor logits;
+  };
+  Forward forward(const Batch& batch);
 
   const Model& model() const;
   const TrainerOptions& options() const;

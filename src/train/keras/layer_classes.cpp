@@ -127,22 +127,16 @@ LayerValue Sequential::call(const LayerArguments& in) {
 }  // namespace softamp::layers
 
 namespace softamp {
+namespace {
 
-Model build_layer_model(const LayerNetwork& network, const MixedPrecisionContext& precision,
-                        const ModelOptions& options) {
-  if (options.layers || options.precision != Precision())
-    throw std::invalid_argument("build_layer_model: the precision is " + options.precision.name +
+void check_precision(const Precision& precision, bool ruled) {
+  if (ruled || precision != Precision())
+    throw std::invalid_argument("build_layer_model: the precision is " + precision.name +
                                 "; expected float32 and no rule of layers: policies of the layers say all");
-  std::vector<Port> losses;
-  Model model = build_model(
-      [&](VariableStore& store, Port images) {
-        LayerContext context(store, precision);
-        Port logits = network(context, images);
-        logits = cast_to(store.builder(), logits, wide_dtype(store.builder().type(logits).dtype), "logits_cast");
-        losses = context.losses();
-        return logits;
-      },
-      options);
+}
+
+/// The model with the losses of regularizers added to its own.
+Model with_losses(Model model, std::vector<Port> losses) {
   if (losses.empty()) return model;
   GraphBuilder builder(model.graph);
   losses.insert(losses.begin(), builder.graph().port(model.loss));
@@ -153,6 +147,43 @@ Model build_layer_model(const LayerNetwork& network, const MixedPrecisionContext
   model.loss = "loss_fn/total";
   model.graph = builder.build();
   return model;
+}
+
+}  // namespace
+
+Model build_layer_model(const LayerNetwork& network, const MixedPrecisionContext& precision,
+                        const ModelOptions& options) {
+  check_precision(options.precision, options.layers.has_value());
+  std::vector<Port> losses;
+  Model model = build_model(
+      [&](VariableStore& store, Port images) {
+        LayerContext context(store, precision);
+        Port logits = network(context, images);
+        logits = cast_to(store.builder(), logits, wide_dtype(store.builder().type(logits).dtype), "logits_cast");
+        losses = context.losses();
+        return logits;
+      },
+      options);
+  return with_losses(std::move(model), std::move(losses));
+}
+
+Model build_layer_model(const LayerNetwork& network, const MixedPrecisionContext& precision, const LossFunction& loss,
+                        const ModelInputs& inputs) {
+  check_precision(inputs.precision, false);
+  // What is fed is no variable: layers cast it.
+  ModelInputs uncast = inputs;
+  if (is_floating(inputs.inputs.dtype)) uncast.precision.compute = uncast.precision.parameters = inputs.inputs.dtype;
+  std::vector<Port> losses;
+  Model model = build_model(
+      [&](VariableStore& store, Port x) {
+        LayerContext context(store, precision);
+        const Port outputs = network(context, x);
+        losses = context.losses();
+        return outputs;
+      },
+      loss, uncast);
+  model.precision = inputs.precision;
+  return with_losses(std::move(model), std::move(losses));
 }
 
 }  // namespace softamp

@@ -37,6 +37,7 @@ inline std::vector<Exempt> exempt_headers() {
       {"precision/policy.h", kWords},
       {"train/indexed_slices.h", kNodes},
       {"train/layers.h", kNodes},
+      {"train/losses.h", kNodes},
       {"train/loss_scale_search.h", "steps of a Trainer (train/trainer.h) at powers of two; some seconds"},
       {"train/run_log.h", kIntegers},
       {"train/variable.h", kNodes},

@@ -6,6 +6,7 @@
 #include "softamp/precision/recipe.h"
 #include "softamp/train/checkpoint.h"
 #include "softamp/train/graphcore/estimator.h"
+#include "softamp/train/keras/keras_model.h"
 #include "softamp/train/keras/loss_scale_optimizer.h"
 #include "softamp/train/layers.h"
 #include "softamp/train/lost_updates.h"
@@ -112,7 +113,8 @@ inline std::string steps_of_a_trainer() {
     std::vector<Batch> batches;
     for (const auto& some : indices) batches.push_back({normalise(set, some, DType::kFloat16), labels_of(set, some)});
     const StepResult r = trainer.step(batches);
-    text += all(r.json(), r.loss, r.learning_rate, trainer.logits(batches[0].images), trainer.weight_hash());
+    text += all(r.json(), r.loss, r.learning_rate, trainer.logits(batches[0].images), trainer.weight_hash(),
+                trainer.forward(batches[0]).loss);
   }
   return text;
 }
@@ -139,6 +141,25 @@ inline std::string an_estimator() {
       },
       7);
   return text;
+}
+
+inline std::string a_compiled_model() {
+  MixedPrecisionContext precision;
+  precision.set_global_policy("mixed_float16");
+  KerasModel model(precision, [](LayerContext& context, Port x) {
+    layers::Dense dense(context, 3, {.activation = "sigmoid"});
+    return dense(x);
+  });
+  model.compile(KerasOptimizer{OptimizerOptions::of(OptimizerKind::kAdam)}, "binary_crossentropy",
+                {.metrics = {"accuracy", "log_cosh"}});
+  const Tensor x = initial_value(Initializer::normal(0.3), {DType::kFloat64, {5, 2}}, "x", 1),
+               y = initial_value(Initializer::uniform(0, 1), {DType::kFloat32, {5, 3}}, "y", 1);
+  std::string text;
+  for (const auto& [name, values] :
+       model.fit(x, y, {.batch_size = 3, .epochs = 2, .validation_x = &x, .validation_y = &y}))
+    text += all(name, values);
+  for (const auto& [name, value] : model.evaluate(x, y, 2)) text += all(name, value);
+  return text + all(model.predict(x), model.trainer().weight_hash());
 }
 
 inline std::string cells_of_mindspore() {
@@ -192,6 +213,7 @@ inline std::vector<EntryPoint> training() {
       {"train/checkpoint.h", "save_checkpoint, load_checkpoint: in run_training's row", [] { return std::string(); }},
       {"train/train_settings.h", "from_json, to_json, validate", settings_as_text},
       {"train/graphcore/estimator.h", "Estimator::train", an_estimator},
+      {"train/keras/keras_model.h", "fit, evaluate, predict", a_compiled_model},
       {"train/keras/loss_scale_optimizer.h", "get_config, from_config",
        [] {
          const LossScaleOptimizer o({.options = OptimizerOptions::of(OptimizerKind::kAdam)}, KerasLossScale{});

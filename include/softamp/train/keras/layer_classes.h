@@ -139,8 +139,8 @@ class Sequential : public Layer {
 
 namespace softamp {
 
-/// From images [batch, height, width, channels] of float32 to logits [batch, classes] of any floating dtype. Layers may
-/// be created and destroyed here.
+/// From images [batch, height, width, channels] of float32 to logits [batch, classes] of any floating dtype; under a
+/// loss of one's own from inputs to outputs of any type. Layers may be created and destroyed here.
 using LayerNetwork = std::function<LayerValue(LayerContext& context, Port images)>;
 
 /// build_model (models.h) with a network of Layer objects: images come in float32 and the loss is computed in float32
@@ -149,5 +149,9 @@ using LayerNetwork = std::function<LayerValue(LayerContext& context, Port images
 /// rule of layers in `options`: `precision` and the layers' own policies decide.
 Model build_layer_model(const LayerNetwork& network, const MixedPrecisionContext& precision,
                         const ModelOptions& options);
+/// The same for inputs, labels and a loss of one's own. Floating inputs go into the network as they come: its layers
+/// cast them.
+Model build_layer_model(const LayerNetwork& network, const MixedPrecisionContext& precision, const LossFunction& loss,
+                        const ModelInputs& inputs);
 
 }  // namespace softamp

@@ -35,9 +35,7 @@ void graph() {
   const auto executor = make_executor(g.build(), options);
 
   const Tensor ones = Tensor::full(DType::kFloat16, {1, 4096}, 1);
-  const std::vector<Feed> feeds = {{"x", &ones}};
-  const std::vector<std::string> fetches = {"y"};
-  const RunResult result = executor->run(feeds, fetches);  // throws FloatingPointError, with a report
+  const RunResult result = executor->run({{"x", ones}}, {"y"});  // throws FloatingPointError, with a report
 
   std::printf("4096 ones, summed in float16 sixteen at a time: %s\n", tensor_text(result.values[0]).c_str());
 }
@@ -52,7 +50,7 @@ void training() {
   for (int64_t i = 0; i < 32; ++i) indices[static_cast<size_t>(i)] = i;
   const Batch batch{normalise(images, indices, DType::kFloat16), labels_of(images, indices)};
   for (int i = 0; i < 4; ++i) {
-    const StepResult step = trainer.step({&batch, 1});  // loss, applied or skipped, loss scale, flags
+    const StepResult step = trainer.step(batch);  // loss, applied or skipped, loss scale, flags
     std::printf("step %d: loss %.4f, %s, loss scale %g\n", i, step.loss, step.applied ? "applied" : "skipped",
                 static_cast<double>(step.scale_before));
   }

@@ -77,7 +77,7 @@ class GraphExecutor final : public Executor {
     for (int n = 0; n < graph_.size(); ++n) prepare(n);
   }
 
-  RunResult run(std::span<const Feed> feeds, std::span<const std::string> fetches) override {
+  RunResult run(ListView<Feed> feeds, ListView<std::string> fetches) override {
     const Running running(running_);
     const DefaultEnvironment guard;
     if (step_ >= kSteps) throw std::out_of_range("step " + std::to_string(step_) + ": " + expected_step());
@@ -154,7 +154,7 @@ class GraphExecutor final : public Executor {
   const ExecutorOptions& options() const override { return options_; }
   const Semantics& semantics() const override { return settings_.environment.semantics; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
-  MemoryReport memory(std::span<const std::string> fetches) override {
+  MemoryReport memory(ListView<std::string> fetches) override {
     return plan_program(graph_, ports_of(fetches), kernels_, options_.device).memory;
   }
 

@@ -203,12 +203,12 @@ class Walk {
 
 }  // namespace
 
-std::vector<std::optional<Port>> gradients(GraphBuilder& builder, Port loss, std::span<const Port> variables,
+std::vector<std::optional<Port>> gradients(GraphBuilder& builder, Port loss, ListView<Port> variables,
                                            const GradientOptions& options) {
   return Walk(builder, loss, variables, options).run();
 }
 
-GradientGraph gradients(const Graph& graph, Port loss, std::span<const Port> variables,
+GradientGraph gradients(const Graph& graph, Port loss, ListView<Port> variables,
                         const GradientOptions& options) {
   GraphBuilder builder(graph);
   std::vector<std::optional<Port>> ports = gradients(builder, loss, variables, options);

@@ -159,7 +159,7 @@ class Application {
 
 Graph apply(const Graph& graph, const CastPlan& plan) { return Application(graph, plan).run(); }
 
-GraphRewrite rewrite_with(const Graph& graph, std::span<const std::string> fetches,
+GraphRewrite rewrite_with(const Graph& graph, ListView<std::string> fetches,
                           const std::function<Colouring(const OpGraph&)>& colour) {
   PrecisionReport report;
   report.before = op_graph(graph, fetches);

@@ -128,12 +128,12 @@ GraphPass MixedPrecisionContext::pass() const {
   };
 }
 
-Graph MixedPrecisionContext::finish(const Graph& graph, std::span<const std::string> fetches, GraphScope scope) const {
+Graph MixedPrecisionContext::finish(const Graph& graph, ListView<std::string> fetches, GraphScope scope) const {
   const GraphPass on = scope == GraphScope::kEager ? GraphPass() : pass();
   return on ? on(graph, fetches).graph : graph;
 }
 
-std::unique_ptr<Executor> MixedPrecisionContext::make_session(const Graph& graph, std::span<const std::string> fetches,
+std::unique_ptr<Executor> MixedPrecisionContext::make_session(const Graph& graph, ListView<std::string> fetches,
                                                               ExecutorOptions options, GraphScope scope) {
   auto executor = make_executor(finish(graph, fetches, scope), std::move(options));
   note_session();

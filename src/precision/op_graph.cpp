@@ -147,7 +147,7 @@ OpReaders readers(const OpGraph& graph) {
   return r;
 }
 
-OpGraph op_graph(const Graph& graph, std::span<const std::string> fetches) {
+OpGraph op_graph(const Graph& graph, ListView<std::string> fetches) {
   OpGraph picture;
   picture.nodes.reserve(static_cast<size_t>(graph.size()));
   std::unordered_map<std::string_view, Signature> signatures;

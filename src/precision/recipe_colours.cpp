@@ -289,7 +289,7 @@ Colouring colour_recipe(const OpGraph& graph, const Recipe& recipe, DType low) {
   return Painter(graph, recipe, low).paint();
 }
 
-GraphRewrite convert_bfloat16(const Graph& graph, const Recipe& recipe, std::span<const std::string> fetches) {
+GraphRewrite convert_bfloat16(const Graph& graph, const Recipe& recipe, ListView<std::string> fetches) {
   return rewrite_with(graph, fetches, [&](const OpGraph& picture) { return colour_recipe(picture, recipe); });
 }
 

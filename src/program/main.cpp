@@ -42,6 +42,7 @@ Examples:
   softamp compare run.jsonl other.jsonl
   softamp train examples/training/generated_float16.json --plot loss.svg
   softamp study --grid precision=float16,float32 --grid stochastic_rounding=off,on --plot study.svg
+  softamp demo swamping
   softamp reproduce harmonic-series
   softamp reproduce all --out page
   softamp selftest
@@ -103,7 +104,7 @@ int run(int argc, char** argv, std::string& place) {
   std::vector<Verb> verbs;
   for (const auto add :
        {add_sum, add_inspect, add_formats, add_chips, add_round, add_compute, add_registers, add_run, add_rewrite,
-        add_compare, add_train, add_study, add_operations, add_reproduce, add_selftest, add_completions, add_man})
+        add_compare, add_train, add_study, add_operations, add_demo, add_reproduce, add_selftest, add_completions, add_man})
     verbs.push_back(add(program));
 
   const Verb* chosen = nullptr;

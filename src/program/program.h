@@ -27,6 +27,7 @@ Verb add_registers(CLI::App& program);
 Verb add_run(CLI::App& program);
 Verb add_rewrite(CLI::App& program);
 Verb add_compare(CLI::App& program);
+Verb add_demo(CLI::App& program);
 Verb add_train(CLI::App& program);
 Verb add_study(CLI::App& program);
 Verb add_operations(CLI::App& program);

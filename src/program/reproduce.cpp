@@ -78,16 +78,14 @@ int run_one(const ReproduceOptions& o) {
     std::cerr << "softamp reproduce: interrupted; nothing of '" << e.name << "' is kept\n";
     return 128 + InterruptGuard::pending();
   }
-  if (o.json)
-    std::cout << json_text(result_json(result));
-  else
-    std::cout << result_text(result);
-  std::cout << std::flush;  // so that the figures are shown even if a file cannot be written
-  if (!o.out.empty() && result.outcome.skipped.empty()) {
-    keep_result(result, o.out);
-    if (draw) draw_missing(result, o.out);
-    if (!o.quiet) std::cerr << "softamp reproduce: written to " << o.out << '\n';
-  }
+  write_then_print(
+      [&] {
+        if (o.out.empty() || !result.outcome.skipped.empty()) return;
+        keep_result(result, o.out);
+        if (draw) draw_missing(result, o.out);
+        write_page({result}, std::filesystem::path(o.out) / (e.name + ".html"), o.quiet);
+      },
+      [&] { std::cout << (o.json ? json_text(result_json(result)) : result_text(result)); });
   if (!result.outcome.skipped.empty()) return kSkipped;
   return agreement(result.outcome).all() ? kSuccess : kCheckFailed;
 }
@@ -170,8 +168,8 @@ Verb add_reproduce(CLI::App& program) {
   app->add_option("--data", o->request.data, "folder of Fashion-MNIST [=$SOFTAMP_DATA, else such runs are skipped]")
       ->type_name("DIR");
   app->add_option("--out", o->out,
-                  "write tables (CSV), figures (SVG, PNG) and everything (JSON) here; all: also index.html, and "
-                  "continue an interrupted run [=none]")
+                  "write a page (NAME.html; all: index.html), its figures (SVG, PNG), tables (CSV) and everything (JSON) "
+                  "here; all: also continue an interrupted run [=none]")
       ->type_name("DIR");
   app->add_option("--markdown", o->markdown, "all: also write the results in Markdown [=none]")->type_name("FILE");
   app->add_flag("--brief", o->request.brief, "a quick look: smaller sizes, and the checks that these allow");

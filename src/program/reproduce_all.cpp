@@ -4,6 +4,7 @@
 #include "softamp/report/interrupt.h"
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -158,6 +159,20 @@ bool run_items(std::vector<Item>& items, const ReproduceOptions& o, const Progra
   return true;
 }
 
+void print_all(const ReproduceOptions& o, const std::vector<Result>& results, const std::vector<Item>& items) {
+  if (o.json) {
+    Json json;
+    json["verb"] = "reproduce";
+    json["experiments"] = Json::array();
+    for (const Result& result : results) json["experiments"].push_back(result_json(result));
+    std::cout << json_text(json);
+    return;
+  }
+  if (o.out.empty())
+    for (const Result& result : results) std::cout << result_text(result) << '\n';
+  std::cout << summary(items);
+}
+
 }  // namespace
 
 reproduce::Request with_data(const reproduce::Experiment& experiment, reproduce::Request request) {
@@ -172,6 +187,23 @@ void refuse_long(const std::string& what, double seconds, bool yes, const std::s
   if (seconds > kLong && !yes)
     throw UsageError("'" + what + "' will take about " + duration_text(seconds) + " on two cores; add --yes to run it" +
                      (instead.empty() ? "" : ", or " + instead));
+}
+
+void write_then_print(const std::function<void()>& write, const std::function<void()>& print) {
+  std::exception_ptr unwritten;
+  try {
+    write();
+  } catch (...) {
+    unwritten = std::current_exception();
+  }
+  print();
+  std::cout << std::flush;
+  if (unwritten) std::rethrow_exception(unwritten);
+}
+
+void write_page(const std::vector<Result>& results, const fs::path& page, bool quiet) {
+  files::write_file(page, page_html(results, [&](const std::string& name) { return fs::exists(page.parent_path() / name); }));
+  if (!quiet) std::cerr << "softamp reproduce: the page is " << page.string() << '\n';
 }
 
 bool ready_folder(const std::string& folder, bool quiet) {
@@ -222,28 +254,14 @@ int run_all(const ReproduceOptions& o) {
     return 128 + InterruptGuard::pending();
   }
   const std::vector<Result> results = results_of(items, program);
-  if (o.json) {
-    Json json;
-    json["verb"] = "reproduce";
-    json["experiments"] = Json::array();
-    for (const Result& result : results) json["experiments"].push_back(result_json(result));
-    std::cout << json_text(json);
-  } else {
-    if (o.out.empty())
-      for (const Result& result : results) std::cout << result_text(result) << '\n';
-    std::cout << summary(items);
-  }
-  std::cout << std::flush;
-  if (!o.out.empty()) {
-    const fs::path folder = o.out;
-    files::write_file(folder / "index.html",
-                      page_html(results, [&](const std::string& name) { return fs::exists(folder / name); }));
-    if (!o.quiet) std::cerr << "softamp reproduce: the page is " << (folder / "index.html").string() << '\n';
-  }
-  if (markdown) {
-    markdown->write(page_markdown(results));
-    markdown->commit();
-  }
+  write_then_print(
+      [&] {
+        if (!o.out.empty()) write_page(results, fs::path(o.out) / "index.html", o.quiet);
+        if (!markdown) return;
+        markdown->write(page_markdown(results));
+        markdown->commit();
+      },
+      [&] { print_all(o, results, items); });
   bool failed = false;
   for (const Item& item : items) {
     if (!item.trouble.empty())

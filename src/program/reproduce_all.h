@@ -3,9 +3,12 @@
 
 #include "src/program/options.h"
 
+#include <filesystem>
+#include <functional>
 #include <string>
+#include <vector>
 
-#include "src/reproduce/experiment.h"
+#include "src/reproduce/kept.h"
 
 namespace softamp::program {
 
@@ -25,6 +28,13 @@ reproduce::Request with_data(const reproduce::Experiment& experiment, reproduce:
 /// Throws UsageError with the estimate if it is above ten minutes and --yes was not given; it also suggests `instead`,
 /// such as "lower --samples".
 void refuse_long(const std::string& what, double seconds, bool yes, const std::string& instead);
+
+/// Calls `write` and then `print`, in any case: figures are shown even if a file cannot be written. What stopped `write`
+/// is thrown afterwards.
+void write_then_print(const std::function<void()>& write, const std::function<void()>& print);
+
+/// Writes the results as one page, which links to the files beside it.
+void write_page(const std::vector<reproduce::Result>& results, const std::filesystem::path& page, bool quiet);
 
 /// Makes the folder of --out, and checks that it can be written to, else UsageError. Returns whether figures can be
 /// drawn; if not, prints that to standard error, unless `quiet`.

@@ -86,6 +86,14 @@ std::string with_axes(const Plot& plot, const PipedCommand& drawn) {
 /// Whether the picture has its end.
 bool whole(const std::string& picture, bool svg) { return picture.find(svg ? "</svg>" : "IEND") != std::string::npos; }
 
+std::string draw(const Plot& plot, const fs::path& name) {
+  const bool svg = name.extension() == ".svg";
+  const PipedCommand drawn = run_gnuplot(plot_script(plot, terminal_for(name)));
+  if (!whole(drawn.output, svg))
+    throw std::runtime_error("gnuplot wrote no whole picture for " + files::in_quotes(name));
+  return svg ? with_axes(plot, drawn) : drawn.output;
+}
+
 }  // namespace
 
 void check_plot_file(const fs::path& file) {
@@ -104,15 +112,17 @@ bool plots_can_be_drawn() {
 
 void write_plot(const Plot& plot, const fs::path& file) {
   const engine::DefaultEnvironment guard;
-  const std::string terminal = terminal_for(file);
-  const bool svg = file.extension() == ".svg";
+  terminal_for(file);
   check_plot(plot);
   files::OutputFile out(file);
-  const PipedCommand drawn = run_gnuplot(plot_script(plot, terminal));
-  if (!whole(drawn.output, svg))
-    throw std::runtime_error("gnuplot wrote no whole picture for " + files::in_quotes(file));
-  out.write(svg ? with_axes(plot, drawn) : drawn.output);
+  out.write(draw(plot, file));
   out.commit();
+}
+
+std::string svg_of(const Plot& plot) {
+  const engine::DefaultEnvironment guard;
+  check_plot(plot);
+  return draw(plot, "picture.svg");
 }
 
 }  // namespace softamp

@@ -28,11 +28,32 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+/// How many characters after the '^' at `i` are its exponent: a whole number, or one letter; 0: it is no power.
+size_t exponent_length(const std::string& text, size_t i) {
+  if (i == 0 || !(is_word(text[i - 1]) || text[i - 1] == ')')) return 0;
+  const size_t first = i + 1;
+  size_t end = first;
+  if (end < text.size() && text[end] == '-') ++end;
+  const size_t digits = end;
+  while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) ++end;
+  if (end == digits && end < text.size() && std::isalpha(static_cast<unsigned char>(text[end]))) ++end;
+  const bool whole_word = end > digits && (end == text.size() || !is_word(text[end]));
+  return whole_word ? end - first : 0;
+}
+
 /// Literal text, on one line, for gnuplot's enhanced mode, which has its own markup: a line's end would end the
-/// command, and the rest be one.
+/// command, and the rest be one. Powers are raised.
 std::string plain(const std::string& text) {
   std::string result;
-  for (const char c : text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (const size_t raised = c == '^' ? exponent_length(text, i) : 0) {
+      result += "^{" + text.substr(i + 1, raised) + "}";
+      i += raised;
+      continue;
+    }
     if (std::strchr("^_@&~{}\\", c)) result += '\\';
     result += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
   }
@@ -90,6 +111,29 @@ struct Extents {
   }
 };
 
+/// For each curve, how many bold ones before it lie under it: at a third of its points or more they are closer than
+/// lines are wide, a 250th of the axis.
+std::vector<int> bold_ones_under(const Plot& plot) {
+  const Extents extents(plot);
+  const auto height = [&](double y) { return plot.y_log ? std::log(y) : y; };
+  const PlotRange range = plot.y_range.value_or(PlotRange{extents.y.least, extents.y.greatest});
+  const double width = (height(range.greatest) - height(range.least)) / 250;
+  std::vector<int> under(plot.curves.size());
+  for (size_t c = 0; c < plot.curves.size(); ++c)
+    for (size_t below = 0; below < c && !extents.y.empty(); ++below) {
+      const Curve &upper = plot.curves[c], &lower = plot.curves[below];
+      if (upper.style != CurveStyle::kBold || lower.style != CurveStyle::kBold || upper.x != lower.x) continue;
+      size_t drawn = 0, near = 0;
+      for (size_t i = 0; i < upper.x.size(); ++i) {
+        if (!drawable(plot, upper, i) || !drawable(plot, lower, i)) continue;
+        ++drawn;
+        near += std::abs(height(upper.y[i]) - height(lower.y[i])) <= width;
+      }
+      under[c] += near > 0 && near * 3 >= drawn;
+    }
+  return under;
+}
+
 /// The styles of curves, in order. The colours can be distinguished by colour-blind readers, too (Okabe and Ito; black
 /// and a brown for the seventh and eighth, because their yellow is too light for lines).
 class Looks {
@@ -102,7 +146,8 @@ class Looks {
     bars_ = some(CurveStyle::kBars) > 0;
   }
 
-  std::string next(const Curve& curve, size_t points) {
+  /// under: how many bold curves it would hide; it is dashed then, the more often the more there are.
+  std::string next(const Curve& curve, size_t points, int under) {
     switch (curve.style) {
       case CurveStyle::kThin: return "lines linewidth 1 linecolor rgb '#703a7fc4'";
       case CurveStyle::kReference: return reference();
@@ -114,7 +159,9 @@ class Looks {
       }
       case CurveStyle::kBold: break;
     }
-    const std::string dash = curve.dashed ? " dashtype (8,5)" : "";
+    const std::string dash = curve.dashed ? " dashtype (8,5)"
+                             : under > 0  ? " dashtype (" + std::to_string(std::max(10 - 3 * under, 2)) + ",8)"
+                                          : "";
     if (!several_) return "lines linewidth 2.5" + dash + " linecolor rgb '#c8442b'";
     // A mark on each of many points would hide the line.
     const std::string interval = points > 40 ? " pointinterval " + std::to_string(points / 12) : "";
@@ -279,6 +326,7 @@ set autoscale yfix
   script += "set label 2 " + quoted(plain(plot.subtitle)) + " at screen 0.5, 0.915 center textcolor rgb '#555555'\n";
   script += "set xlabel " + quoted(plain(plot.x_label)) + "\nset ylabel " + quoted(plain(plot.y_label)) + "\n";
   Looks looks(plot);
+  const std::vector<int> under = bold_ones_under(plot);
   std::string list;
   for (size_t i = 0; i < plot.curves.size(); ++i) {
     const Curve& curve = plot.curves[i];
@@ -286,7 +334,7 @@ set autoscale yfix
     script += data(plot, curve, name);
     list += (i ? ", $" : "$") + name;
     if (curve.style == CurveStyle::kBars) list += " using 1:2:(" + number(bar_width(plot, curve)) + ")";
-    list += " with " + looks.next(curve, curve.x.size()) +
+    list += " with " + looks.next(curve, curve.x.size(), under[i]) +
             (curve.title.empty() ? " notitle" : " title " + quoted(plain(curve.title)));
   }
   return script + "plot " + list + "\nprint sprintf('" + kPlotAxesLine +

@@ -21,7 +21,7 @@ constexpr const char* kHead = R"(<!DOCTYPE html>
   body { font: 16px/1.5 "DejaVu Sans", Helvetica, Arial, sans-serif; color: #222; background: #fff;
          max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
   h1 { font-size: 1.6rem; } h2 { font-size: 1.3rem; margin-top: 3.5rem; border-top: 1px solid #ccc; padding-top: 1.2rem; }
-  h3 { font-size: 1rem; margin: 1.6rem 0 0.4rem; }
+  h3, summary { font-size: 1rem; font-weight: bold; margin: 1.6rem 0 0.4rem; } summary { cursor: pointer; }
   .wide { overflow-x: auto; }
   table { border-collapse: collapse; font-size: 0.85rem; }
   th, td { padding: 0.2rem 0.7rem; text-align: left; vertical-align: top; border-bottom: 1px solid #e4e4e4; }
@@ -95,22 +95,24 @@ std::string figure_html(const Result& r, const Figure& figure, const FileIsThere
 
 std::string checks_html(const Outcome& o) {
   if (o.checks.empty()) return {};
-  std::string html = "<h3>Checks: " + agreement_text(o) +
-                     " agree</h3>\n<div class=\"wide\"><table>\n<tr><th>verdict</th><th>what</th><th>ours</th>"
+  // Folded where all agree.
+  std::string html = std::string("<details") + (agreement(o).all() ? "" : " open") + "><summary>Checks: " +
+                     agreement_text(o) +
+                     " agree</summary>\n<div class=\"wide\"><table>\n<tr><th>verdict</th><th>what</th><th>ours</th>"
                      "<th>published or derived</th><th>against</th></tr>\n";
   for (const Check& check : o.checks) {
     const std::string word = verdict(check);
     html += "<tr><td class=\"" + word + "\">" + word + "</td>" + cell(check.what) + cell(check.ours) +
             cell(check.theirs) + cell(std::string(name_of(check.against))) + "</tr>\n";
   }
-  return html + "</table></div>\n";
+  return html + "</table></div></details>\n";
 }
 
 std::string settings_html(const Json& settings) {
   if (settings.empty()) return {};
-  std::string html = "<h3>Settings</h3>\n<div class=\"wide\"><table>\n";
+  std::string html = "<details><summary>Settings</summary>\n<div class=\"wide\"><table>\n";
   for (const auto& [key, value] : settings.items()) html += "<tr>" + cell(key) + cell(setting_text(value)) + "</tr>\n";
-  return html + "</table></div>\n";
+  return html + "</table></div></details>\n";
 }
 
 std::string section(const Result& r, const FileIsThere& there) {

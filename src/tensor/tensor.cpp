@@ -88,7 +88,7 @@ Tensor Tensor::clone() const {
   return copy;
 }
 
-Tensor Tensor::from_values(DType dtype, const Shape& shape, std::span<const double> values) {
+Tensor Tensor::from_values(DType dtype, const Shape& shape, ListView<double> values) {
   if (static_cast<uint64_t>(shape.elements()) != values.size())
     throw std::invalid_argument(std::to_string(values.size()) + " values for a tensor of shape " + shape.text() +
                                 "; expected " + std::to_string(shape.elements()));

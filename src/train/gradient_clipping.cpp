@@ -35,7 +35,7 @@ void GradientClipping::validate() const {
   check(global_norm, "global_norm");
 }
 
-std::vector<Port> clip_gradients(GraphBuilder& b, std::span<const Port> gradients, const GradientClipping& clipping) {
+std::vector<Port> clip_gradients(GraphBuilder& b, ListView<Port> gradients, const GradientClipping& clipping) {
   clipping.validate();
   std::vector<Port> clipped(gradients.begin(), gradients.end());
   if (clipped.empty()) return clipped;

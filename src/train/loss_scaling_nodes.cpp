@@ -30,7 +30,7 @@ std::vector<std::optional<Port>> get_unscaled_gradients(GraphBuilder& b, std::sp
   return unscaled;
 }
 
-std::vector<GradientAndVariable> get_unscaled_gradients(GraphBuilder& b, std::span<const GradientAndVariable> gradients,
+std::vector<GradientAndVariable> get_unscaled_gradients(GraphBuilder& b, ListView<GradientAndVariable> gradients,
                                                         Port scale, bool reciprocal) {
   std::vector<std::optional<Port>> values;
   for (const GradientAndVariable& pair : gradients) {

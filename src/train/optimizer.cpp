@@ -87,7 +87,7 @@ std::vector<VariableSpec> Optimizer::slots(const VariableSpec& variable) const {
 }
 
 std::vector<GradientAndVariable> Optimizer::compute_gradients(GraphBuilder& builder, Port loss,
-                                                              std::span<const Variable> variables,
+                                                              ListView<Variable> variables,
                                                               const GradientOptions& options) const {
   std::vector<Port> ports;
   for (const Variable& v : variables) ports.push_back(v.port);
@@ -97,7 +97,7 @@ std::vector<GradientAndVariable> Optimizer::compute_gradients(GraphBuilder& buil
   return result;
 }
 
-void Optimizer::apply_gradients(GraphBuilder& builder, std::span<const GradientAndVariable> gradients,
+void Optimizer::apply_gradients(GraphBuilder& builder, ListView<GradientAndVariable> gradients,
                                 Port learning_rate, Port apply) const {
   const engine::DefaultEnvironment guard;
   check_scalar(builder, learning_rate, DType::kFloat32, "the learning rate");
@@ -135,7 +135,7 @@ void Optimizer::apply_gradients(GraphBuilder& builder, std::span<const GradientA
   }
 }
 
-void Optimizer::minimize(GraphBuilder& builder, Port loss, std::span<const Variable> variables, Port learning_rate,
+void Optimizer::minimize(GraphBuilder& builder, Port loss, ListView<Variable> variables, Port learning_rate,
                          Port apply) const {
   apply_gradients(builder, compute_gradients(builder, loss, variables), learning_rate, apply);
 }
@@ -149,7 +149,7 @@ std::vector<GradientAndVariable> sparse_gradients(GraphBuilder& b, std::vector<G
   return gradients;
 }
 
-GradientAndVariable sum_gradients(GraphBuilder& b, std::span<const GradientAndVariable> parts) {
+GradientAndVariable sum_gradients(GraphBuilder& b, ListView<GradientAndVariable> parts) {
   if (parts.empty()) throw GraphError("no gradients are given to be summed; expected one part at least");
   std::vector<Port> dense;
   std::vector<IndexedSlices> sparse;

@@ -6,6 +6,7 @@
 
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/convert.h"
+#include "softamp/numerics/ulp.h"
 
 namespace softamp::parity {
 namespace {
@@ -15,16 +16,6 @@ uint64_t code_at(const Tensor& t, size_t i) {
   const size_t bytes = size_of(t.type().dtype);
   std::memcpy(&code, static_cast<const char*>(t.data()) + i * bytes, bytes);
   return code;
-}
-
-/// Distance in units of the last place of two codes: a monotone map of both to integers.
-uint64_t distance(const FloatFormat& f, uint64_t a, uint64_t b) {
-  const auto place = [&](uint64_t code) {
-    const auto magnitude = static_cast<int64_t>(code & ~f.sign_mask());
-    return code & f.sign_mask() ? -magnitude : magnitude;
-  };
-  const int64_t d = place(a) - place(b);
-  return static_cast<uint64_t>(d < 0 ? -d : d);
 }
 
 /// Count, first index, both bit patterns and a histogram of distances (N429); empty where equal.
@@ -38,7 +29,7 @@ std::string difference(const Tensor& expected, const Tensor& found) {
     const uint64_t a = code_at(expected, i), b = code_at(found, i);
     if (a == b) continue;
     if (count++ == 0) first = i;
-    if (floating) ++histogram[distance(format_of(expected.type().dtype), a, b)];
+    if (floating) ++histogram[ulp_distance(format_of(expected.type().dtype), a, b)];
   }
   char text[160];
   std::snprintf(text, sizeof text, "%zu of %zu elements differ, first %zu: expected %llx, found %llx", count, n, first,

@@ -57,7 +57,7 @@ TEST(Reproduce, WritesItsFilesAndOneDocument) {
   for (const json& figure : printed["figures"])
     for (const char* ending : {".svg", ".png"})
       EXPECT_NE(read_text(folder.file("a/b/" + kName + "-" + figure["name"].get<std::string>() + ending)), "");
-  EXPECT_NE(o.err.find("written to " + folder.file("a/b")), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("the page is " + folder.file("a/b/" + kName + ".html")), std::string::npos) << o.err;
 }
 
 TEST(Reproduce, FilesAreWrittenEvenIfNobodyReadsOn) {

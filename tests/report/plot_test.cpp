@@ -167,6 +167,50 @@ TEST(Plot, NoTextOfThePlotIsACommand) {
   EXPECT_EQ(folder.entries(), 1u);
 }
 
+TEST(Plot, PowersAreRaised) {
+  // As gnuplot's markup; quoted, '^' is \136, '{' \173, '}' \175, and what is not markup has a \134 before it.
+  const auto title = [](const std::string& text) {
+    Plot plot = small_plot();
+    plot.title = text;
+    const std::string script = plot_script(plot, ""), begin = "set label 1 \"\\173/\\0521.25 ";
+    const size_t at = script.find(begin);
+    if (at == std::string::npos) return std::string("no title");
+    return script.substr(at + begin.size(), script.find("\\175\" at", at) - at - begin.size());
+  };
+  EXPECT_EQ(title("2^-13 of it"), "2\\136\\173-13\\175 of it");
+  EXPECT_EQ(title("(1+x)^k, 10^4"), "(1+x)\\136\\173k\\175, 10\\136\\1734\\175");
+  for (const char* none : {"^2", " ^2", "a^", "a^-", "a^bc", "a^2b"})
+    EXPECT_EQ(title(none).find("\\136\\173"), std::string::npos) << none;
+  // In the picture: raised text of its own, in a smaller font.
+  Plot plot = small_plot();
+  plot.title = "2^-13";
+  const std::string svg = svg_of(plot);
+  EXPECT_EQ(svg.find("2^-13"), std::string::npos);
+  EXPECT_NE(svg.find(">-13<"), std::string::npos);
+}
+
+TEST(Plot, ACurveOnAnotherIsDashed) {
+  const auto dashes = [](std::vector<double> first, std::vector<double> second, int y_log = 0) {
+    Plot plot = small_plot();
+    plot.y_log = y_log;
+    plot.curves = {{"a", CurveStyle::kBold, {0, 1, 2}, std::move(first)},
+                   {"b", CurveStyle::kBold, {0, 1, 2}, std::move(second)},
+                   {"c", CurveStyle::kBold, {0, 1, 2}, {1000, 1, 1000}}};
+    return occurrences(plot_script(plot, ""), "dashtype (7,8)");
+  };
+  EXPECT_EQ(dashes({1, 20, 30}, {1, 20, 30}), 1u) << "the upper one alone";
+  EXPECT_EQ(dashes({1, 200, 30}, {4, 500, 300}), 1u) << "a third of the points, within a 250th of the axis";
+  EXPECT_EQ(dashes({1, 200, 30}, {6, 500, 300}), 0u);
+  EXPECT_EQ(dashes({1, 200, 30}, {4, 500, 300}, 10), 0u) << "far apart on a logarithmic axis";
+  EXPECT_EQ(dashes({NAN, NAN, NAN}, {1, 2, 3}), 0u);
+}
+
+TEST(Plot, SvgAsTextIsTheFiles) {
+  const TemporaryFolder folder;
+  write_plot(rich_plot(), folder.file("a.svg"));
+  EXPECT_EQ(svg_of(rich_plot()), read_text(folder.file("a.svg")));
+}
+
 TEST(Plot, NoNameOfAFileIsInTheScript) {
   const TemporaryFolder folder;
   const std::string made = folder.file("made"), name = folder.file("a\n!touch made\n'.svg");

@@ -73,6 +73,8 @@ TEST(Page, HoldsEveryResultAndIsWellFormed) {
                            "<td class=\"skipped\">skipped</td>",
                            "<td class=\"differs\">failed</td>",
                            "<p class=\"differs\">Failed: no &lt;memory&gt;</p>",
+                           "<details><summary>Checks: 3 of 3 agree</summary>",
+                           "<details open><summary>Checks: 2 of 3 agree</summary>",
                            "Not as published:</strong> Nine paths, not &lt;ten&gt;.",
                            "say &quot;x&quot;",
                            "softamp 1.2",

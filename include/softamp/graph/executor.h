@@ -24,6 +24,7 @@
 #include "softamp/numerics/tensor_core.h"
 #include "softamp/report/statistics.h"
 #include "softamp/tensor/bulk.h"
+#include "softamp/tensor/list_view.h"
 
 namespace softamp {
 
@@ -79,10 +80,21 @@ class RunStopped : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A value for a placeholder; the tensor must live until `run` returns.
+/// A value for a placeholder. A tensor that has a name must live until `run` returns; a temporary one is kept here.
 struct Feed {
   std::string name;
-  const Tensor* value;
+  const Tensor* value = nullptr;
+
+  Feed(std::string placeholder, const Tensor* tensor) : name(std::move(placeholder)), value(tensor) {}
+  Feed(std::string placeholder, const Tensor& tensor) : name(std::move(placeholder)), value(&tensor) {}
+  Feed(std::string placeholder, Tensor&& tensor)
+      : name(std::move(placeholder)),
+        kept_(std::make_shared<const Tensor>(std::move(tensor))) {
+    value = kept_.get();
+  }
+
+ private:
+  std::shared_ptr<const Tensor> kept_;
 };
 
 /// Flags that one operation raised.
@@ -122,14 +134,14 @@ class Executor {
 
   virtual ~Executor() = default;
 
-  /// One step: computes what the fetches ("name" or "name:port") need, and every operation with an effect.
+  /// One step, run({{"x", x}}, {"loss", "logits"}): computes what the fetches ("name" or "name:port") need, and every operation with an effect.
   /// Throws, before anything runs: GraphError (a feed or fetch of an unknown name, with the nearest; a placeholder
   /// without a feed; a feed of another dtype or shape than declared; a program that exceeds the device's memory, with
   /// its largest tensors). While running: FloatingPointError where an enabled exception is raised, naming node, lowest
   /// index among the enabled flags, operands, tile and worker; RunStopped; std::bad_alloc; with "cuda"
   /// std::runtime_error of the device, naming kernel and operation. After an error variables are unchanged and the
   /// step is not counted. Throws std::out_of_range after step kSteps - 1.
-  virtual RunResult run(std::span<const Feed> feeds, std::span<const std::string> fetches) = 0;
+  virtual RunResult run(ListView<Feed> feeds, ListView<std::string> fetches) = 0;
 
   /// Steps so far: the address of the next step's random bits. Resuming: {seed, step} and the variables.
   virtual uint32_t step() const = 0;
@@ -152,7 +164,7 @@ class Executor {
   /// Remarks made while the graph was prepared: an option that is ignored, and why.
   virtual const std::vector<std::string>& warnings() const = 0;
   /// Bytes that the device holds at the fullest moment of a run of these fetches.
-  virtual MemoryReport memory(std::span<const std::string> fetches) = 0;
+  virtual MemoryReport memory(ListView<std::string> fetches) = 0;
 };
 
 /// The backend that ExecutorOptions::backend means on this machine.

@@ -36,7 +36,7 @@ struct GradientOptions {
 ///
 /// Throws GraphError: a loss or variable that is no floating tensor; an operation without a gradient on the way, by
 /// name; a seed of another type. DtypeMismatchError: a user's gradient of another dtype, with node and input.
-std::vector<std::optional<Port>> gradients(GraphBuilder& builder, Port loss, std::span<const Port> variables,
+std::vector<std::optional<Port>> gradients(GraphBuilder& builder, Port loss, ListView<Port> variables,
                                            const GradientOptions& options = {});
 
 struct GradientGraph {
@@ -44,7 +44,7 @@ struct GradientGraph {
   std::vector<std::optional<Port>> gradients;
 };
 /// The same on a finished graph, which stays as it is: its nodes keep their numbers and operation ids in the result.
-GradientGraph gradients(const Graph& graph, Port loss, std::span<const Port> variables,
+GradientGraph gradients(const Graph& graph, Port loss, ListView<Port> variables,
                         const GradientOptions& options = {});
 
 /// Whether the table has a gradient for this operation type, and the types that have none because their results are

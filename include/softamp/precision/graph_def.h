@@ -35,7 +35,7 @@ class GraphDefFile {
   /// it; other opaque ones, and calls of the graph's own functions, have none. Placeholder, _Arg, _Retval and what
   /// `fetches` names are preserved. Throws GraphDefError: a type or a count of ports that is missing or of another
   /// kind, a wrong number of inputs, an input of another type than what it reads, an unknown fetch.
-  OpGraph op_graph(std::span<const std::string> fetches = {}) const;
+  OpGraph op_graph(ListView<std::string> fetches = {}) const;
   /// A new file: attributes retyped, Cast nodes added (SrcT, DstT, Truncate = false) behind their producers, inputs
   /// redirected; control inputs stay as they are. Throws GraphDefError for a plan of another graph, and for a cast
   /// between a NextIteration and its Merge, which TensorFlow does not allow: they must have one colour.

@@ -44,7 +44,7 @@ struct RewriteOptions {
 Colouring colour_tensorflow(const OpGraph& graph, const OpLists& lists, const RewriteOptions& options = {});
 
 /// Colours, plans and applies. The input graph is unchanged; fetches keep dtype float32.
-GraphRewrite rewrite(const Graph& graph, const OpLists& lists, std::span<const std::string> fetches = {},
+GraphRewrite rewrite(const Graph& graph, const OpLists& lists, ListView<std::string> fetches = {},
                      const RewriteOptions& options = {});
 
 /// MIXED_PRECISION T14, TensorFlow's performance guide: a dimension should be a power of two below 256, else a multiple

@@ -58,7 +58,7 @@ class MixedPrecisionContext {
   void disable_graph_rewrite();  ///< warns where it is off
   bool graph_rewrite_enabled() const { return rewrite_.has_value(); }
   /// An executor of what `finish` makes of the graph, noted as a session.
-  std::unique_ptr<Executor> make_session(const Graph& graph, std::span<const std::string> fetches = {},
+  std::unique_ptr<Executor> make_session(const Graph& graph, ListView<std::string> fetches = {},
                                          ExecutorOptions options = {}, GraphScope scope = GraphScope::kFunction);
   /// An executor was made elsewhere (MIXED_PRECISION T05; trainers do this by themselves, TrainerOptions::precision);
   /// one made while the rewrite was on causes no warning.
@@ -89,7 +89,7 @@ class MixedPrecisionContext {
 
   /// Applies the mechanism that is on to a graph that was built in this scope; without one the graph comes back
   /// unchanged.
-  Graph finish(const Graph& graph, std::span<const std::string> fetches,
+  Graph finish(const Graph& graph, ListView<std::string> fetches,
                GraphScope scope = GraphScope::kFunction) const;
 
   /// The mechanism that is on, as it is now, for TrainerOptions::pass; its messages go where those of this context go.

@@ -123,7 +123,7 @@ std::string scope_of(std::string_view name);
 
 /// The picture of a graph. `fetches` ("name" or "name:port") are preserved, and so are Placeholders. Attributes
 /// "device" and "layer" of nodes are read. Throws GraphError for an unknown fetch.
-OpGraph op_graph(const Graph& graph, std::span<const std::string> fetches = {});
+OpGraph op_graph(const Graph& graph, ListView<std::string> fetches = {});
 
 /// Sources of a graph whose value is stored: Const, the kinds of variables, and the operations that read them.
 /// TensorFlow's message does not count casts of these.

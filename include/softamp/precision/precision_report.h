@@ -50,7 +50,7 @@ struct GraphRewrite {
 /// A pass over a finished graph; `fetches` keep name and dtype.
 using GraphPass = std::function<GraphRewrite(const Graph& graph, std::span<const std::string> fetches)>;
 /// Colours the picture, plans and applies.
-GraphRewrite rewrite_with(const Graph& graph, std::span<const std::string> fetches,
+GraphRewrite rewrite_with(const Graph& graph, ListView<std::string> fetches,
                           const std::function<Colouring(const OpGraph&)>& colour);
 
 }  // namespace softamp

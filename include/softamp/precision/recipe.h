@@ -85,6 +85,6 @@ inline constexpr std::string_view kForceBf16Scope = "FORCE_BF16_PRECISION";  ///
 Colouring colour_recipe(const OpGraph& graph, const Recipe& recipe, DType low = DType::kBFloat16);
 
 /// Colours, plans and applies. Graph inputs and fetches keep float32.
-GraphRewrite convert_bfloat16(const Graph& graph, const Recipe& recipe, std::span<const std::string> fetches = {});
+GraphRewrite convert_bfloat16(const Graph& graph, const Recipe& recipe, ListView<std::string> fetches = {});
 
 }  // namespace softamp

@@ -33,6 +33,7 @@ struct PlotRange {
   double least, greatest;
 };
 
+/// In texts 10^-4, 2^k and n^2 become powers as they are printed: a number or one letter, raised.
 struct Plot {
   std::string title, subtitle;
   std::string x_label, y_label;
@@ -57,5 +58,8 @@ bool plots_can_be_drawn();
 /// logarithmic x axis, and std::runtime_error
 /// where the file cannot be written, or gnuplot is missing or fails; the message says which, with gnuplot's own words.
 void write_plot(const Plot& plot, const std::filesystem::path& file);
+
+/// The text of such an .svg. Throws as write_plot.
+std::string svg_of(const Plot& plot);
 
 }  // namespace softamp

@@ -131,7 +131,7 @@ class Optimizer {
 
   /// Adds gradients of `loss` to the builder.
   std::vector<GradientAndVariable> compute_gradients(GraphBuilder& builder, Port loss,
-                                                     std::span<const Variable> variables,
+                                                     ListView<Variable> variables,
                                                      const GradientOptions& options = {}) const;
   /// Adds slots (VariableV2), and in scope "update" Apply operations and Assigns. `learning_rate`: float32 scalar.
   /// `apply`: bool scalar; if it is false, no bit changes and no gradient raises a flag in the update. Gradients may be
@@ -143,10 +143,10 @@ class Optimizer {
   /// Slices (N264): those of one row are summed first, as to_dense does. kSgd, kMomentum, kNesterov and kRmsProp then
   /// change these rows alone, of the variable and of its slots; other rows keep every bit and raise no flag. kAdam and
   /// kAdamW change all rows, as by the dense gradient. A run stops at an index that is no row of the variable.
-  void apply_gradients(GraphBuilder& builder, std::span<const GradientAndVariable> gradients, Port learning_rate,
+  void apply_gradients(GraphBuilder& builder, ListView<GradientAndVariable> gradients, Port learning_rate,
                        Port apply) const;
   /// Both.
-  void minimize(GraphBuilder& builder, Port loss, std::span<const Variable> variables, Port learning_rate,
+  void minimize(GraphBuilder& builder, Port loss, ListView<Variable> variables, Port learning_rate,
                 Port apply) const;
 
  private:
@@ -155,7 +155,7 @@ class Optimizer {
 
 /// Adds the clipping of all gradients (float32) in scope "clip"; returns them in order. Throws as validate, and
 /// GraphError for a gradient that is not float32.
-std::vector<Port> clip_gradients(GraphBuilder& builder, std::span<const Port> gradients,
+std::vector<Port> clip_gradients(GraphBuilder& builder, ListView<Port> gradients,
                                  const GradientClipping& clipping);
 
 /// MIXED_PRECISION T12: the same pairs, with slices in the place of each gradient that slices_of finds some in.
@@ -164,7 +164,7 @@ std::vector<GradientAndVariable> sparse_gradients(GraphBuilder& builder, std::ve
 /// The sum of gradients of one variable, as of replicas or micro-batches; missing ones are left out. All sparse: their
 /// slices one after the other. Otherwise dense, slices summed first: one AddN in the order given. Throws GraphError for
 /// none, and where the variables are not the same.
-GradientAndVariable sum_gradients(GraphBuilder& builder, std::span<const GradientAndVariable> parts);
+GradientAndVariable sum_gradients(GraphBuilder& builder, ListView<GradientAndVariable> parts);
 
 /// MIXED_PRECISION T12, K24: loss times scale in the loss's dtype; gradients in float32 (cast first: TUTORIAL G25)
 /// divided by the scale (or times its reciprocal); a missing gradient stays missing. `scale`: float32 scalar. Nodes
@@ -175,7 +175,7 @@ std::vector<std::optional<Port>> get_unscaled_gradients(GraphBuilder& builder,
                                                         bool reciprocal = true);
 /// The same for pairs; of slices the values are unscaled, indices and shape stay as they are.
 std::vector<GradientAndVariable> get_unscaled_gradients(GraphBuilder& builder,
-                                                        std::span<const GradientAndVariable> gradients, Port scale,
+                                                        ListView<GradientAndVariable> gradients, Port scale,
                                                         bool reciprocal = true);
 
 }  // namespace softamp

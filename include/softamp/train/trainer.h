@@ -121,6 +121,8 @@ class Trainer {
   /// they are after any other error, unless it came between the updates of two replicas (no memory): then state()
   /// refuses.
   StepResult step(std::span<const Batch> batches);
+  /// The same for one batch, where there is one replica and one micro-batch.
+  StepResult step(const Batch& batch) { return step(std::span<const Batch>(&batch, 1)); }
 
   /// The gradients of the last step, by replica, each under its variable's name: as the update got them, still
   /// multiplied by the loss scale, and before replicas are reduced. Empty without TrainerOptions::keep_gradients.

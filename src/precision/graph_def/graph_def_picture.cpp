@@ -263,6 +263,6 @@ class Picture {
 
 }  // namespace
 
-OpGraph GraphDefFile::op_graph(std::span<const std::string> fetches) const { return Picture(*impl_).make(fetches); }
+OpGraph GraphDefFile::op_graph(ListView<std::string> fetches) const { return Picture(*impl_).make(fetches); }
 
 }  // namespace softamp

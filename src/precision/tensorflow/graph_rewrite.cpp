@@ -147,7 +147,7 @@ Colouring colour_tensorflow(const OpGraph& graph, const OpLists& lists, const Re
   return colours;
 }
 
-GraphRewrite rewrite(const Graph& graph, const OpLists& lists, std::span<const std::string> fetches,
+GraphRewrite rewrite(const Graph& graph, const OpLists& lists, ListView<std::string> fetches,
                      const RewriteOptions& options) {
   return rewrite_with(graph, fetches,
                       [&](const OpGraph& picture) { return colour_tensorflow(picture, lists, options); });

@@ -42,7 +42,7 @@ class OperationExecutor final : public Executor {
     }
   }
 
-  RunResult run(std::span<const Feed> feeds, std::span<const std::string> fetches) override {
+  RunResult run(ListView<Feed> feeds, ListView<std::string> fetches) override {
     const Running running(*this);
     if (step_ >= kSteps) throw std::out_of_range("step " + std::to_string(step_) + ": expected an earlier one");
     std::vector<Port> ports;
@@ -100,7 +100,7 @@ class OperationExecutor final : public Executor {
   const ExecutorOptions& options() const override { return options_; }
   const Semantics& semantics() const override { return semantics_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
-  MemoryReport memory(std::span<const std::string> fetches) override {
+  MemoryReport memory(ListView<std::string> fetches) override {
     ExecutorOptions silent = options_;
     silent.observe = {};
     return make_executor(graph_, std::move(silent))->memory(fetches);

@@ -8,6 +8,7 @@
 #include "softamp/report/plot.h"
 #include "softamp/report/running_sum.h"
 #include "softamp/report/statistics.h"
+#include "softamp/report/tensor_difference.h"
 #include "softamp/report/tensor_text.h"
 #include "softamp/tensor/chip_round.h"
 #include "tests/house/entry_points/entry_point.h"
@@ -143,6 +144,10 @@ inline std::vector<EntryPoint> numbers() {
       {"tensor/tensor.h", "from_values, full, values", tensors_of_every_dtype},
       {"tensor/bulk.h", "round, widen, add, ...", bulk_operations},
       {"tensor/chip_round.h", "round_as", arrays_of_chips},
+      {"report/tensor_difference.h", "difference_text",
+       [] {
+         return difference_text(Tensor::full(DType::kFloat32, {3}, 0x1p-140), Tensor::full(DType::kFloat32, {3}, 0.1), 1);
+       }},
       {"report/tensor_text.h", "tensor_text", [] { return tensor_text(Tensor::full(DType::kFloat64, {3}, 5e-324)); }},
       {"report/number_text.h", "shortest_decimal, ...", texts_of_numbers},
       {"report/running_sum.h", "running_sum", a_running_sum},

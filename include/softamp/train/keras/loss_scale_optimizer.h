@@ -121,13 +121,13 @@ class ScaledOptimizer {
   }
   /// The same for pairs: of slices the values are unscaled, and the indices kept (MIXED_PRECISION T12).
   std::vector<GradientAndVariable> get_unscaled_gradients(GraphBuilder& b,
-                                                          std::span<const GradientAndVariable> gradients,
+                                                          ListView<GradientAndVariable> gradients,
                                                           std::optional<Port> scale = {}) const {
     return softamp::get_unscaled_gradients(b, gradients, scale ? *scale : scale_constant(b));
   }
   /// Scaled, differentiated, unscaled. Gradients computed in another way are not scaled (MIXED_PRECISION T11).
   /// `sparse`: what sparse_gradients finds stays slices.
-  std::vector<GradientAndVariable> compute_gradients(GraphBuilder& b, Port loss, std::span<const Variable> variables,
+  std::vector<GradientAndVariable> compute_gradients(GraphBuilder& b, Port loss, ListView<Variable> variables,
                                                      std::optional<Port> scale = {}, bool sparse = false) const {
     if (!scale) scale = scale_constant(b);
     std::vector<GradientAndVariable> pairs =
@@ -137,7 +137,7 @@ class ScaledOptimizer {
   }
   /// Adds the update, and returns a bool scalar: whether it is made. A dynamic scale makes none where an element of a
   /// gradient, or of a value of slices, is infinite or NaN; then no variable and no slot changes (MIXED_PRECISION T10).
-  Port apply_gradients(GraphBuilder& b, std::span<const GradientAndVariable> gradients, Port learning_rate) const {
+  Port apply_gradients(GraphBuilder& b, ListView<GradientAndVariable> gradients, Port learning_rate) const {
     std::vector<Port> present;
     for (const GradientAndVariable& pair : gradients)
       if (!pair.missing()) present.push_back(pair.slices ? pair.slices->values : *pair.gradient);
@@ -147,7 +147,7 @@ class ScaledOptimizer {
     Optimizer(inner_.options).apply_gradients(b, gradients, learning_rate, apply);
     return apply;
   }
-  Port minimize(GraphBuilder& b, Port loss, std::span<const Variable> variables, Port learning_rate,
+  Port minimize(GraphBuilder& b, Port loss, ListView<Variable> variables, Port learning_rate,
                 std::optional<Port> scale = {}) const {
     return apply_gradients(b, compute_gradients(b, loss, variables, scale), learning_rate);
   }

@@ -3,6 +3,7 @@
 
 #include "softamp/data/images.h"
 #include "softamp/data/npy.h"
+#include "softamp/data/npz.h"
 #include "softamp/data/sampler.h"
 #include "softamp/graph/attributes.h"
 #include "softamp/graph/device.h"

@@ -1,8 +1,9 @@
-// Files that hold other bytes: gzip, tar (gzipped or not) and zip with stored entries. Names the place of every fault.
+// Files that hold other bytes: gzip, tar (gzipped or not) and zip. Names the place of every fault.
 //
 // gzip and tar are unpacked by libarchive. It does not compare gzip's checksum, so that is done here; one member is
 // expected, as in every file that is distributed gzipped. zip is read and written by ourselves: what NumPy's .npz
-// needs, the same bytes from every version of every library. Source of the formats: RFC 1952; PKWARE's APPNOTE.TXT 6.3.
+// needs, the same bytes from every version of every library; what is deflated in it is unpacked as gzip. Source of the
+// formats: RFC 1952; PKWARE's APPNOTE.TXT 6.3.
 //
 // Everything here throws DataError (a std::runtime_error).
 #pragma once
@@ -77,6 +78,21 @@ std::vector<Entry> read_tar(Source& source, const std::function<uint64_t(std::st
 /// bytes. Names are UTF-8, not empty, each once; entries and archive stay below 2^32 - 1 bytes, entries below 65535.
 /// Throws also files::OutputError.
 void write_zip(files::OutputFile& out, std::span<const Entry> entries);
+/// An entry of a zip archive as it stands there.
+struct PackedEntry {
+  std::string name;
+  uint32_t method, crc, unpacked;     ///< method 0: stored, 8: deflated; unpacked: bytes
+  uint64_t header, data;              ///< where its header of the directory begins, and where its bytes do
+  std::span<const std::byte> packed;  ///< of the archive
+};
+/// The entries of a zip archive, in the order of its directory; no checksum has been compared. Encrypted ones, those
+/// packed by another method than deflate, and those that promise more than deflate can hold are refused.
+std::vector<PackedEntry> list_zip(std::span<const std::byte> bytes, const std::string& name);
+/// The first `most_bytes` unpacked bytes of an entry. All of a stored one, and the end of a deflated one where it is
+/// reached, are compared with the directory's checksum and length. `name`: of the archive. A minimal build refuses
+/// deflated ones.
+std::vector<std::byte> unpack(const PackedEntry& entry, const std::string& name, uint64_t most_bytes);
+
 /// The entries of a zip archive, in the order of its directory; compressed ones, and those whose checksum does not
 /// agree, are refused, as is an archive above most_bytes.
 std::vector<Entry> read_zip(const std::filesystem::path& file, uint64_t most_bytes);

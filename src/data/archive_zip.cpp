@@ -1,4 +1,4 @@
-// zip archives of stored entries. Layout: for each entry a local header and its bytes; then the directory, one header
+// zip archives. Layout: for each entry a local header and its bytes; then the directory, one header
 // an entry; then the end record, 22 bytes. Every number is little-endian.
 #include <algorithm>
 #include <set>
@@ -17,6 +17,8 @@ constexpr uint32_t kVersion = 20;  // 2.0: names may hold folders
 constexpr uint32_t kUtf8Names = 1u << 11, kEncrypted = 1u;
 constexpr uint32_t kNewYear1980 = 1u << 5 | 1;  // the format's first date: month 1, day 1, year 0
 constexpr uint64_t kMost = 0xFFFFFFFE;          // larger numbers would need zip64's fields
+constexpr uint32_t kStored = 0, kDeflated = 8;
+constexpr uint64_t kMostInflation = 1032;  // of deflate
 
 /// Appends little-endian numbers.
 struct Bytes {
@@ -133,7 +135,7 @@ void write_zip(files::OutputFile& out, std::span<const Entry> entries) {
   write(out, end.bytes);
 }
 
-std::vector<Entry> parse_zip(std::span<const std::byte> bytes, const std::string& name) {
+std::vector<PackedEntry> list_zip(std::span<const std::byte> bytes, const std::string& name) {
   const View view{bytes, name};
   if (bytes.size() < kEndSize) fail(name, bytes.size(), "not a zip archive, or cut off: it has fewer than 22 bytes");
   const uint64_t end = bytes.size() - kEndSize;
@@ -147,7 +149,7 @@ std::vector<Entry> parse_zip(std::span<const std::byte> bytes, const std::string
          "the directory of " + std::to_string(size) + " bytes from byte " + std::to_string(begin) +
              " does not end at the end record, byte " + std::to_string(end));
 
-  std::vector<Entry> entries;
+  std::vector<PackedEntry> entries;
   std::set<std::string> names;
   uint64_t at = begin, free = 0;  // free: where the next entry may begin
   for (uint32_t i = 0; i < count; ++i) {
@@ -159,12 +161,17 @@ std::vector<Entry> parse_zip(std::span<const std::byte> bytes, const std::string
     const uint32_t packed = view.number(at + 20, 4), unpacked = view.number(at + 24, 4),
                    local = view.number(at + 42, 4);
     const uint32_t name_size = view.number(at + 28, 2);
-    Entry entry{view.text(at + kDirectorySize, name_size, "an entry's name"), {}};
+    PackedEntry entry{view.text(at + kDirectorySize, name_size, "an entry's name"), method, crc, unpacked, at, 0, {}};
     const std::string place = "entry " + npy::quoted(entry.name);
     if (flags & kEncrypted) fail(name, at + 8, place + " is encrypted");
-    if (method != 0)
-      fail(name, at + 10, place + " is compressed (method " + std::to_string(method) + "); expected it stored (0)");
-    if (packed != unpacked || packed > kMost)
+    if (method != kStored && method != kDeflated)
+      fail(name, at + 10,
+           place + " is compressed (method " + std::to_string(method) + "); expected it stored (0) or deflated (8)");
+    if (method == kDeflated && (packed > kMost || unpacked > kMostInflation * packed))
+      fail(name, at + 20,
+           place + " promises " + std::to_string(unpacked) + " bytes from " + std::to_string(packed) +
+               " deflated ones; expected at most " + std::to_string(kMostInflation) + " from one");
+    if (method == kStored && (packed != unpacked || packed > kMost))
       fail(name, at + 20,
            place + " has " + std::to_string(packed) + " bytes stored and " + std::to_string(unpacked) +
                " unpacked; expected them to be the same, and at most " + std::to_string(kMost));
@@ -180,18 +187,54 @@ std::vector<Entry> parse_zip(std::span<const std::byte> bytes, const std::string
     if (view.text(local + kLocalSize, local_name_size, "a local name") != entry.name)
       fail(name, local + kLocalSize, "another name than the directory's, which is " + npy::quoted(entry.name));
     const uint64_t data = uint64_t{local} + kLocalSize + local_name_size + view.number(local + 28, 2);
-    const std::span<const std::byte> stored = view.part(data, packed, place);
+    entry.data = data;
+    entry.packed = view.part(data, packed, place);
     free = data + packed;
     if (free > begin)
       fail(name, data, place + " runs into the directory, which begins at byte " + std::to_string(begin));
-    if (const uint32_t found = crc32(stored); found != crc)
-      fail(name, data,
-           place + ": its checksum is " + std::to_string(found) + ", the directory promises " + std::to_string(crc) +
-               ": the data are damaged");
-    entry.bytes.assign(stored.begin(), stored.end());
     entries.push_back(std::move(entry));
   }
   if (at != end) fail(name, at, "expected the directory's end after " + std::to_string(count) + " headers");
+  return entries;
+}
+
+std::vector<std::byte> unpack(const PackedEntry& entry, const std::string& name, uint64_t most_bytes) {
+  const std::string place = "entry " + npy::quoted(entry.name);
+  const uint64_t wanted = std::min<uint64_t>(most_bytes, entry.unpacked);
+  if (entry.method == kStored) {
+    if (const uint32_t found = crc32(entry.packed); found != entry.crc)
+      fail(name, entry.data,
+           place + ": its checksum is " + std::to_string(found) + ", the directory promises " +
+               std::to_string(entry.crc) + ": the data are damaged");
+    const std::span<const std::byte> part = entry.packed.first(static_cast<size_t>(wanted));
+    return {part.begin(), part.end()};
+  }
+  // What gzip packs is the same, between ten bytes and a trailer that says what the directory says.
+  Bytes gzip;
+  for (const int octet : {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff}) gzip.number(static_cast<uint64_t>(octet), 1);
+  gzip.bytes.insert(gzip.bytes.end(), entry.packed.begin(), entry.packed.end());
+  gzip.number(entry.crc, 4);
+  gzip.number(entry.unpacked, 4);
+  Source source(gzip.bytes, name + ": " + place);
+  std::vector<std::byte> bytes = source.read(wanted);
+  // The end, where checksum and length are compared, comes after the last byte.
+  if (bytes.size() < wanted || (wanted == entry.unpacked && !source.next().empty()))
+    fail(name, entry.data,
+         place + " unpacks to " + (bytes.size() < wanted ? std::to_string(bytes.size()) : "more") +
+             " bytes; the directory promises " + std::to_string(entry.unpacked));
+  return bytes;
+}
+
+std::vector<Entry> parse_zip(std::span<const std::byte> bytes, const std::string& name) {
+  std::vector<Entry> entries;
+  for (PackedEntry& entry : list_zip(bytes, name)) {
+    if (entry.method != kStored)
+      fail(name, entry.header + 10,
+           "entry " + npy::quoted(entry.name) + " is compressed (method " + std::to_string(entry.method) +
+               "); expected it stored (0)");
+    std::vector<std::byte> unpacked = unpack(entry, name, entry.unpacked);
+    entries.push_back({std::move(entry.name), std::move(unpacked)});
+  }
   return entries;
 }
 

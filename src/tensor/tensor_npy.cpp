@@ -7,6 +7,14 @@
 namespace softamp {
 namespace {
 
+/// NumPy takes every byte except 0 for true.
+void make_true_one(void* out, size_t count) {
+  auto* const bytes = static_cast<uint8_t*>(out);
+  for (size_t i = 0; i < count; ++i) bytes[i] = bytes[i] != 0;
+}
+
+}  // namespace
+
 DType dtype_of(npy::ElementType type, bool as_bfloat16, const std::string& name) {
   using enum npy::ElementType;
   switch (type) {
@@ -26,8 +34,6 @@ DType dtype_of(npy::ElementType type, bool as_bfloat16, const std::string& name)
       name + ": elements of type '" + npy::descr(type) +
       "'; expected '<f2', '<f4', '<f8', '<i4', '<i8', '|b1' or '|u1', or '<u2' where a bfloat16 tensor is read");
 }
-
-}  // namespace
 
 npy::ElementType npy_type(DType t) {
   switch (t) {
@@ -57,6 +63,23 @@ Shape shape_of(const npy::Header& header, const std::string& name) {
   }
 }
 
+std::vector<std::byte> npy_bytes(const Tensor& tensor) {
+  const std::vector<uint64_t> shape(tensor.shape().begin(), tensor.shape().end());
+  const std::string header = npy::make_header(npy_type(tensor.dtype()), shape);
+  std::vector<std::byte> bytes(header.size() + tensor.bytes());
+  std::memcpy(bytes.data(), header.data(), header.size());
+  if (tensor.bytes() > 0) std::memcpy(bytes.data() + header.size(), tensor.data(), tensor.bytes());
+  return bytes;
+}
+
+Tensor tensor_of_npy(std::span<const std::byte> bytes, const npy::Header& header, bool as_bfloat16,
+                     const std::string& name) {
+  Tensor tensor(dtype_of(header.type, as_bfloat16, name), shape_of(header, name));
+  if (tensor.bytes() > 0) std::memcpy(tensor.data(), bytes.data() + header.data_offset, tensor.bytes());
+  if (tensor.dtype() == DType::kBool) make_true_one(tensor.data(), static_cast<size_t>(tensor.elements()));
+  return tensor;
+}
+
 TensorPieces::TensorPieces(const std::filesystem::path& file, bool as_bfloat16)
     : name_(file.string()),
       reader_(name_),
@@ -68,9 +91,7 @@ void TensorPieces::read(void* out, size_t count) {
     if (n == 0) throw npy::Error(name_ + ": the data are cut off");
     done += n;
   }
-  if (type_.dtype != DType::kBool) return;  // NumPy takes every byte except 0 for true
-  auto* const bytes = static_cast<uint8_t*>(out);
-  for (size_t i = 0; i < count; ++i) bytes[i] = bytes[i] != 0;
+  if (type_.dtype == DType::kBool) make_true_one(out, count);
 }
 
 Tensor load_npy(const std::filesystem::path& file, bool as_bfloat16) {

@@ -49,23 +49,12 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 32;
   throw CheckpointError(file.string() + ": " + message);
 }
 
-std::vector<std::byte> npy_bytes(const Tensor& tensor) {
-  const std::vector<uint64_t> shape(tensor.shape().begin(), tensor.shape().end());
-  const std::string header = npy::make_header(npy_type(tensor.dtype()), shape);
-  std::vector<std::byte> bytes(header.size() + tensor.bytes());
-  std::memcpy(bytes.data(), header.data(), header.size());
-  if (tensor.bytes() > 0) std::memcpy(bytes.data() + header.size(), tensor.data(), tensor.bytes());
-  return bytes;
-}
-
 Tensor tensor_of(const archive::Entry& entry, DType dtype, const std::string& place) {
   const npy::Header header = npy::parse_header(entry.bytes, entry.bytes.size(), place);
   if (header.type != npy_type(dtype))
     throw npy::Error(place + ": elements of type '" + npy::descr(header.type) + "'; expected '" +
                      npy::descr(npy_type(dtype)) + "' for " + name_of(dtype));
-  Tensor tensor(dtype, shape_of(header, place));
-  if (tensor.bytes() > 0) std::memcpy(tensor.data(), entry.bytes.data() + header.data_offset, tensor.bytes());
-  return tensor;
+  return tensor_of_npy(entry.bytes, header, dtype == DType::kBFloat16, place);
 }
 
 /// For all entries except the last, and for `json`, with zeros in place of its checksum.

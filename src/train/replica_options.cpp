@@ -8,13 +8,23 @@ StochasticRoundingBehaviour mode_of(const ExecutorOptions& o) {
   return f.set_all ? StochasticRoundingBehaviour::kOn : f.esr;
 }
 
-/// Without enable_prng_stability the third mode only turns stochastic rounding on (TensorFlow for the IPU).
-bool identical_only(const ExecutorOptions& o) {
-  return mode_of(o) == StochasticRoundingBehaviour::kReplicaIdenticalOnly &&
-         o.config.experimental.enable_prng_stability;
+/// Whether the gradient graph rounds to nearest although the update does not. A device that does not keep identical
+/// seeds takes the third mode for ON; one replica computes nothing that others do not; slices are computed alike by any
+/// number of replicas.
+bool identical_only(const TrainerOptions& o) {
+  return mode_of(o.executor) == StochasticRoundingBehaviour::kReplicaIdenticalOnly && !o.replica_drift &&
+         (o.replicas > 1 || o.replica_invariant);
 }
 
 }  // namespace
+
+int gradients_of_a_step(const TrainerOptions& o) {
+  return o.replica_invariant ? o.replicas * o.accumulation : o.replicas;
+}
+
+int gradient_steps(const TrainerOptions& o) {
+  return o.replica_invariant ? o.replicas * o.accumulation : o.accumulation;
+}
 
 ExecutorOptions nearest_options(ExecutorOptions o) {
   auto& f = o.config.floating_point_behaviour;
@@ -29,25 +39,25 @@ ExecutorOptions nearest_options(ExecutorOptions o) {
   return o;
 }
 
-ExecutorOptions gradient_options(const ExecutorOptions& options, int replica, int replicas) {
-  ExecutorOptions o = replicas > 1 && identical_only(options) ? nearest_options(options) : options;
-  o.replica = static_cast<uint32_t>(replica);
+ExecutorOptions gradient_options(const TrainerOptions& options, int replica) {
+  ExecutorOptions o = identical_only(options) ? nearest_options(options.executor) : options.executor;
+  o.replica = options.replica_invariant ? 0 : static_cast<uint32_t>(replica);
   return o;
 }
 
-ExecutorOptions update_options(const ExecutorOptions& options, int replica, int replicas) {
-  ExecutorOptions o = options;
-  o.replica = replicas > 1 && !options.config.experimental.enable_prng_stability ? static_cast<uint32_t>(replica) : 0;
+ExecutorOptions update_options(const TrainerOptions& options, int replica) {
+  ExecutorOptions o = options.executor;
+  o.replica = updates_differ(options) ? static_cast<uint32_t>(replica) : 0;
   o.stop = {};  // short; and so the updates of all replicas are done or none is
   return o;
 }
 
-std::string replica_warning(const ExecutorOptions& options, int replicas) {
-  if (replicas > 1 && mode_of(options) == StochasticRoundingBehaviour::kReplicaIdenticalOnly &&
-      !options.config.experimental.enable_prng_stability)
-    return "esr is REPLICA_IDENTICAL_ONLY, but experimental.enable_prng_stability is off: every operation rounds "
-           "stochastically with bits of its own replica, and weights of 16 bits drift apart";
-  return {};
+bool updates_differ(const TrainerOptions& options) { return options.replicas > 1 && options.replica_drift; }
+
+std::string drift_warning(const TrainerOptions& options) {
+  return "replica_drift: each of the " + std::to_string(options.replicas) +
+         " replicas rounds its update with random bits of its own, so that their weights drift apart; without it they "
+         "stay equal";
 }
 
 }  // namespace softamp

@@ -1,23 +1,31 @@
-// Where stochastic rounding applies in a data-parallel step, and with which random bits (N279, N79).
+// Where stochastic rounding applies in a data-parallel step, and with which random bits (N79, N279, N282, N283).
 #pragma once
 
 #include <string>
 
-#include "softamp/graph/executor.h"
+#include "softamp/train/trainer.h"
 
 namespace softamp {
 
-/// The gradient graph differs from replica to replica: it rounds stochastically only in mode ON, with its own bits.
-ExecutorOptions gradient_options(const ExecutorOptions& options, int replica, int replicas);
+/// How many gradients of a variable an update takes: one of each replica, or one of each slice.
+int gradients_of_a_step(const TrainerOptions& options);
+/// Executions of the gradient graph of which each has random bits of its own: micro-batches, or slices.
+int gradient_steps(const TrainerOptions& options);
 
-/// The update is replica-identical: the same bits everywhere, if the device keeps identical seeds for such operations
-/// (enable_prng_stability); otherwise each replica draws its own, and 16-bit weights drift apart.
-ExecutorOptions update_options(const ExecutorOptions& options, int replica, int replicas);
+/// Of the gradient graph, which differs from replica to replica: in mode ON it rounds stochastically, with the
+/// replica's own bits.
+ExecutorOptions gradient_options(const TrainerOptions& options, int replica);
+
+/// Of the update, which all replicas compute alike, with the same bits; with replica_drift each draws its own.
+ExecutorOptions update_options(const TrainerOptions& options, int replica);
 
 /// The same options with every rounding to nearest.
 ExecutorOptions nearest_options(ExecutorOptions options);
 
-/// A warning about the combination, or "".
-std::string replica_warning(const ExecutorOptions& options, int replicas);
+/// Whether replicas may round the same update to different weights, if it draws random bits at all.
+bool updates_differ(const TrainerOptions& options);
+
+/// What to say where they do.
+std::string drift_warning(const TrainerOptions& options);
 
 }  // namespace softamp

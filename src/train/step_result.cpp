@@ -30,6 +30,11 @@ std::string StepResult::json() const {
   for (const auto& [name, count] : nonfinite_by_variable) j["nonfinite_by_variable"][name] = count;
   for (const LostUpdates& l : lost_updates)
     j["lost_updates"][l.variable] = {{"moving", l.moving}, {"lost", l.lost}, {"stochastic", l.stochastic}};
+  if (replica_drift)
+    j["replica_drift"] = {{"distance", json_number(replica_drift->distance)},
+                          {"variable", replica_drift->variable},
+                          {"replica", replica_drift->replica},
+                          {"element", replica_drift->element}};
   if (!weight_hashes.empty()) j["weight_hashes"] = weight_hashes;
   return j.dump();
 }

@@ -7,6 +7,7 @@
 #include "softamp/engine/float_environment.h"
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/random.h"
+#include "src/train/replica_drift.h"
 #include "src/train/replica_options.h"
 #include "src/train/training_step.h"
 
@@ -15,7 +16,36 @@ namespace {
 
 using Named = TrainingStep::Named;
 
+constexpr int64_t kMostSlices = 65536;
+
 [[noreturn]] void refuse_training(const std::string& message) { throw std::invalid_argument("training: " + message); }
+
+void check_invariant(const TrainerOptions& o) {
+  if (o.replica_drift && o.executor.config.experimental.enable_prng_stability)
+    refuse_training(
+        "replica_drift is on, and so is experimental.enable_prng_stability, with which a device keeps identical seeds; "
+        "expected one of them");
+  if (!o.replica_invariant) return;
+  const int64_t slices = int64_t{o.replicas} * o.accumulation;
+  if ((slices & (slices - 1)) != 0 || slices > kMostSlices)
+    refuse_training("replica_invariant with " + std::to_string(o.replicas) + " replicas x " +
+                    std::to_string(o.accumulation) + " micro-batches of each: " + std::to_string(slices) +
+                    " slices; expected a power of two, at most " + std::to_string(kMostSlices));
+  if (o.replica_drift)
+    refuse_training("replica_invariant with replica_drift, which depends on the replicas; expected one of them");
+  if (o.accumulation_dtype.given())
+    refuse_training("replica_invariant with an accumulation_dtype; expected none: slices are summed in float32");
+}
+
+/// Where a node writes a variable of the gradient graph, a slice would depend on those that its replica computed
+/// before.
+void check_slices(const TrainerOptions& o, const Graph& gradient) {
+  if (!o.replica_invariant) return;
+  for (const Node& node : gradient.nodes())
+    if (node.attributes.contains("ref"))
+      refuse_training("replica_invariant: node '" + node.name + "' (" + node.op +
+                      ") keeps state from one slice to the next; expected a model without");
+}
 
 void check(const TrainerOptions& o) {
   if (o.replicas < 1 || o.replicas > static_cast<int>(RandomBits::kReplicas))
@@ -27,6 +57,7 @@ void check(const TrainerOptions& o) {
     refuse_training(
         "random is xoroshiro128aox, whose bits are drawn in order; expected philox or philox7, whose bits have "
         "addresses");
+  check_invariant(o);
   o.optimizer.validate();
   o.loss_scale.validate();
   o.clipping.validate();
@@ -69,6 +100,7 @@ struct Trainer::Impl {
   Gradients gradients;
 
   Impl(Model m, TrainerOptions o) : training(begun(std::move(m), std::move(o))), scale(training.options().loss_scale) {
+    check_slices(training.options(), training.gradient().graph);
     gather_warnings();
   }
 
@@ -94,8 +126,7 @@ struct Trainer::Impl {
   static std::vector<TrainingStep::RunOptions> run_options(const TrainerOptions& o, const Observer& observer) {
     std::vector<TrainingStep::RunOptions> runs;
     for (int r = 0; r < o.replicas; ++r)
-      runs.push_back({observed(gradient_options(o.executor, r, o.replicas), r, observer),
-                      observed(update_options(o.executor, r, o.replicas), r, observer)});
+      runs.push_back({observed(gradient_options(o, r), r, observer), observed(update_options(o, r), r, observer)});
     return runs;
   }
 
@@ -112,8 +143,7 @@ struct Trainer::Impl {
     const TrainerOptions& options = training.options();
     for (const Executor* run : {&training.gradient_run(0), &training.update_run(0)})
       for (const std::string& w : run->warnings()) warnings.push_back(w);
-    const std::string replicas = replica_warning(options.executor, options.replicas);
-    if (!replicas.empty()) warnings.push_back(replicas);
+    if (weights_may_differ()) warnings.push_back(drift_warning(options));
     const double folded = options.loss_scale.unscale == Unscale::kFoldedIntoRate ? scale.scale() : 1.0;
     for (const auto& [placeholder, dtype] : training.update().rates)
       for (const HyperparameterCheck& c : training.optimizer().check(dtype, folded))
@@ -123,6 +153,14 @@ struct Trainer::Impl {
     std::string all = "strict mode refuses what it would warn of:";
     for (const std::string& w : warnings) all += "\n  " + w;
     refuse_training(all);
+  }
+
+  /// Whether an update rounds anything that is kept, with bits of its replica.
+  bool weights_may_differ() const {
+    const std::vector<VariableSpec> kept = training.kept();
+    return updates_differ(training.options()) && std::any_of(kept.begin(), kept.end(), [&](const VariableSpec& v) {
+             return is_floating(v.type.dtype) && training.update_run(0).semantics().draws(format_of(v.type.dtype));
+           });
   }
 
   /// N263: gradients that saturate are never infinite.
@@ -170,8 +208,10 @@ struct Trainer::Impl {
     result.scale_after = scale.scale();
     if (applied) evaluations_are_stale();
     if (options.keep_gradients) keep(std::move(ran.gradients));
+    result.replica_drift = replica_drift(training);
+    const bool one_for_all = options.replica_invariant && !result.replica_drift;
     if (options.hash_weights)
-      for (int r = 0; r < options.replicas; ++r) result.weight_hashes.push_back(hash(r));
+      for (int r = 0; r < (one_for_all ? 1 : options.replicas); ++r) result.weight_hashes.push_back(hash(r));
     return std::move(result);
   }
 

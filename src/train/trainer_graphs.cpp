@@ -8,6 +8,7 @@
 #include "softamp/graph/gradients.h"
 #include "src/train/cast_node.h"
 #include "src/train/layer_report.h"
+#include "src/train/replica_options.h"
 
 namespace softamp {
 namespace {
@@ -43,16 +44,27 @@ void rewrite(GraphBuilder& b, const GraphPass& pass, GradientStepGraph& step) {
   b = GraphBuilder(rewritten.graph);
 }
 
-/// Reduces all replicas' gradients of one variable: a chain in rank order in float32 (N277), or in their own float64.
-Port reduce(GraphBuilder& b, std::vector<Port> ranks, ReplicaReduction reduction) {
-  const size_t replicas = ranks.size();
-  if (replicas == 1) return ranks[0];
-  const DType wide = wide_dtype(b.type(ranks[0]).dtype);
-  for (Port& p : ranks) p = cast_to(b, p, wide, "to_float32");
-  const Port sum = b.add("AddN", ranks, {}, "all_reduce");
-  if (reduction == ReplicaReduction::kSum) return sum;
-  const Port count = b.constant(Tensor::full(wide, {}, static_cast<double>(replicas)), "replicas");
-  return b.add("RealDiv", {sum, count}, {}, "all_reduce_mean");
+/// Neighbours are added, then neighbouring sums, to the last (N283).
+Port tree_sum(GraphBuilder& b, std::vector<Port> parts) {
+  while (parts.size() > 1) {
+    for (size_t i = 0; i < parts.size() / 2; ++i)
+      parts[i] = b.add("AddN", {parts[2 * i], parts[2 * i + 1]}, {}, "all_reduce");
+    parts.resize(parts.size() / 2);
+  }
+  return parts[0];
+}
+
+/// Reduces all gradients of one variable, of replicas in a chain in rank order in float32 (N277), or in their own
+/// float64; of slices in a tree.
+Port reduce(GraphBuilder& b, std::vector<Port> parts, const TrainerOptions& options) {
+  const size_t count = parts.size();
+  if (count == 1) return parts[0];
+  const DType wide = wide_dtype(b.type(parts[0]).dtype);
+  for (Port& p : parts) p = cast_to(b, p, wide, "to_float32");
+  const Port sum = options.replica_invariant ? tree_sum(b, std::move(parts)) : b.add("AddN", parts, {}, "all_reduce");
+  if (options.reduction == ReplicaReduction::kSum) return sum;
+  const Port divisor = b.constant(Tensor::full(wide, {}, static_cast<double>(count)), "replicas");
+  return b.add("RealDiv", {sum, divisor}, {}, "all_reduce_mean");
 }
 
 /// Unscales as the preset says; all presets except MindSpore's give float32.
@@ -127,7 +139,7 @@ GradientStepGraph build_gradient_graph(const Model& model, const TrainerOptions&
   if (step.variables.empty()) throw std::invalid_argument("No gradients provided for any variable of the model");
   if (options.pass) rewrite(b, options.pass, step);
   if (!model.mechanism.empty()) step.report = report_of_layers(b.graph(), model);
-  if (options.accumulation > 1)
+  if (options.accumulation > 1 && !options.replica_invariant)
     for (size_t i = 0; i < step.variables.size(); ++i) {
       const Port gradient = b.graph().port(step.gradients[i]);
       step.gradients[i] = b.graph().port_name(
@@ -167,14 +179,14 @@ UpdateStepGraph build_update_graph(const GradientStepGraph& step, const Optimize
     }
     for (size_t i = 0; i < variables.size(); ++i) {
       const TensorType& type = step.graph.type(step.graph.port(step.gradients[i]));
-      std::vector<Port> ranks;
+      std::vector<Port> parts;
       update.gradients.emplace_back();
-      for (int r = 0; r < options.replicas; ++r) {
-        ranks.push_back(
-            b.placeholder("gradient/" + std::to_string(r) + "/" + variables[i].name, type.dtype, type.shape));
-        update.gradients.back().push_back(b.graph().port_name(ranks.back()));
+      for (int p = 0; p < gradients_of_a_step(options); ++p) {
+        parts.push_back(
+            b.placeholder("gradient/" + std::to_string(p) + "/" + variables[i].name, type.dtype, type.shape));
+        update.gradients.back().push_back(b.graph().port_name(parts.back()));
       }
-      gradients.push_back(reduce(b, ranks, options.reduction));
+      gradients.push_back(reduce(b, std::move(parts), options));
     }
     gradients = unscale(b, gradients, scale, how);
   }

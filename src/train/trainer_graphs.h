@@ -22,10 +22,10 @@ struct GradientStepGraph {
 };
 GradientStepGraph build_gradient_graph(const Model& model, const TrainerOptions& options);
 
-/// The update from the gradients of all replicas.
+/// The update from the gradients of all replicas, or of all slices.
 struct UpdateStepGraph {
   Graph graph;
-  std::vector<std::vector<std::string>> gradients;   ///< placeholders: of each variable, by replica
+  std::vector<std::vector<std::string>> gradients;   ///< placeholders: of each variable, by replica or slice
   std::string loss_scale;                            ///< placeholder, or empty
   std::vector<std::pair<std::string, DType>> rates;  ///< placeholders of the learning rate, for variables of a dtype
   std::string apply;                   ///< placeholder, bool: false if the host already knows that the step is skipped

@@ -6,6 +6,7 @@
 #include "softamp/numerics/status.h"
 #include "softamp/precision/mixed_precision_context.h"
 #include "src/train/lost_updates.h"
+#include "src/train/replica_options.h"
 
 namespace softamp {
 namespace {
@@ -89,15 +90,18 @@ void TrainingStep::take(RunResult& run, StepResult& result) {
 void TrainingStep::run_micro_batch(int m, std::span<const Batch> batches, float seed, Ran& ran) {
   const Tensor s = scalar(DType::kFloat32, seed);
   for (int r = 0; r < options_.replicas; ++r) {
-    const Batch& batch = batches[static_cast<size_t>(m * options_.replicas + r)];
+    // Slices stay where they are, whoever computes them.
+    const bool slices = options_.replica_invariant;
+    const int number = slices ? r * options_.accumulation + m : m * options_.replicas + r;
+    const Batch& batch = batches[static_cast<size_t>(number)];
     std::vector<Feed> feeds{{model_.images, &batch.images}, {model_.labels, &batch.labels}};
     if (!gradient_.loss_scale.empty()) feeds.push_back({gradient_.loss_scale, &s});
     Executor& executor = gradient_run(r);
-    executor.set_step(counters_.executions + static_cast<uint32_t>(m));
+    executor.set_step(counters_.executions + static_cast<uint32_t>(slices ? number : m));
     RunResult run = executor.run(feeds, gradient_fetches_);
     take(run, ran.result);
-    ran.losses.push_back(std::move(run.values[0]));
-    std::vector<Tensor>& gradients = ran.gradients[static_cast<size_t>(r)];
+    ran.losses[static_cast<size_t>(number)] = std::move(run.values[0]);
+    std::vector<Tensor>& gradients = ran.gradients[static_cast<size_t>(slices ? number : r)];
     gradients.clear();
     for (size_t g = 2; g < run.values.size(); ++g) gradients.push_back(std::move(run.values[g]));
   }
@@ -113,7 +117,7 @@ bool TrainingStep::run_update(int replica, const std::vector<Tensor>& rates, flo
   for (size_t v = 0; v < update_.gradients.size(); ++v)
     for (size_t r = 0; r < gradients.size(); ++r) feeds.push_back({update_.gradients[v][r], &gradients[r][v]});
   Executor& executor = update_run(replica);
-  executor.set_step(counters_.executions + static_cast<uint32_t>(options_.accumulation));
+  executor.set_step(counters_.executions + static_cast<uint32_t>(gradient_steps(options_)));
   RunResult run = executor.run(feeds, update_fetches_);
   take(run, ran.result);
   if (replica == 0) {
@@ -158,7 +162,7 @@ std::vector<Tensor> TrainingStep::learning_rates(StepResult& result) const {
 
 TrainingStep::Ran TrainingStep::run(std::span<const Batch> batches, float seed, float divisor) {
   // The highest steps in random addresses are used by initial values, the order of images and generated images.
-  if (counters_.executions >= Executor::kSteps - static_cast<uint32_t>(options_.accumulation))
+  if (counters_.executions >= Executor::kSteps - static_cast<uint32_t>(gradient_steps(options_)))
     throw std::runtime_error("training: " + std::to_string(counters_.executions) +
                              " graph executions; a run ends before 2^32 - 16 of them, where random bits would repeat");
   Ran ran;
@@ -170,7 +174,8 @@ TrainingStep::Ran TrainingStep::run(std::span<const Batch> batches, float seed, 
       const Tensor zeros(executor->variable(sum).type());
       executor->set_variable(sum, zeros);
     }
-  ran.gradients.resize(static_cast<size_t>(options_.replicas));
+  ran.losses.resize(batches.size());
+  ran.gradients.resize(static_cast<size_t>(gradients_of_a_step(options_)));
   for (int m = 0; m < options_.accumulation; ++m) run_micro_batch(m, batches, seed, ran);
 
   LossScaleEvidence& evidence = ran.evidence;
@@ -214,7 +219,7 @@ void TrainingStep::finish(bool applied, StepResult& result) {
   result.applied = applied;
   torn_ = false;
   ++counters_.step;
-  counters_.executions += static_cast<uint32_t>(options_.accumulation) + 1;
+  counters_.executions += static_cast<uint32_t>(gradient_steps(options_)) + 1;
   if (applied || options_.loss_scale.count_skipped_steps) ++counters_.optimizer_step;
   if (!applied) return;
   for (int r = 0; r < options_.replicas; ++r)

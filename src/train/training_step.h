@@ -75,7 +75,7 @@ class TrainingStep {
     StepResult result;  ///< without loss, scale_after and hashes, which are the caller's; `applied` by `finish`
     LossScaleEvidence evidence;
     std::vector<Tensor> losses;                  ///< of every micro-batch, in the order of `batches`
-    std::vector<std::vector<Tensor>> gradients;  ///< by replica, in the order of gradient().variables
+    std::vector<std::vector<Tensor>> gradients;  ///< by replica or slice, in the order of gradient().variables
     std::vector<Tensor> applied;                 ///< of replica 0, as its update got them; where updates are counted
   };
   /// Runs gradient and update graphs on replicas x accumulation batches: the loss is multiplied by `seed` (scale_before

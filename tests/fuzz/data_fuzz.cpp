@@ -1,8 +1,10 @@
-// libFuzzer target: any bytes given to the readers of IDX, CIFAR-10, tar and zip are refused with DataError or
-// understood consistently. The first byte chooses the reader; for IDX the next two are the length of the image file.
+// libFuzzer target: any bytes given to the readers of IDX, CIFAR-10, tar, zip and .npz are refused with DataError
+// or npy::Error, or understood consistently. The first byte chooses the reader; for IDX the next two are the length of
+// the image file.
 #include <algorithm>
 #include <string>
 
+#include "softamp/data/npz.h"
 #include "src/data/image_formats.h"
 #include "tests/fuzz/require.h"
 
@@ -41,6 +43,12 @@ void read(uint8_t reader, std::span<const std::byte> bytes) {
     for (const archive::Entry& entry : archive::parse_zip(bytes, "input"))
       total += 30 + 46 + 2 * entry.name.size() + entry.bytes.size();
     require(total <= bytes.size(), "entries do not overlap");
+  } else if (reader == 4) {
+    const npz::Reader arrays(bytes, "input", 1 << 20);
+    for (const std::string& name : arrays.names()) {
+      const npy::Header header = arrays.header(name);
+      require(arrays.tensor(name, true).elements() == static_cast<int64_t>(header.elements), "arrays have their shape");
+    }
   }
 }
 
@@ -51,6 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     read(data[0], {reinterpret_cast<const std::byte*>(data + 1), size - 1});
   } catch (const DataError& e) {
+    require_named(e);
+  } catch (const npy::Error& e) {
     require_named(e);
   }
   return 0;

@@ -24,7 +24,9 @@ TEST_F(CompareTraining, EqualEnginesAreEqualToTheEnd) {
   for (const char* more : {R"({"precision": "mixed", "stochastic_rounding": "on", "loss_scale": "tensorflow",
                                "behaviour": "nanoo"})",
                            R"({"precision": "float16", "optimizer": "adam", "replicas": 2, "batch_size": 1,
-                               "accumulation": 2, "clip_global_norm": 1})"}) {
+                               "accumulation": 2, "clip_global_norm": 1})",
+                           R"({"precision": "float16", "stochastic_rounding": "on", "replicas": 2, "batch_size": 1,
+                               "replica_invariant": 4})"}) {
     const TrainingComparison found = compare_training(small(more), {.steps = 2});
     EXPECT_FALSE(found.difference) << found.text();
     EXPECT_EQ(found.steps, 2);

@@ -80,6 +80,7 @@ TEST(TrainSettings, ErrorsSayLineValueAndWhatWasExpected) {
       {"{\"random_bits\": 33}", {"'random_bits' is 33", "0..32", ""}},
       {"{\"amp_block\": 5}", {"'amp_block' is 5", "1, 4, 16", ""}},
       {"{\"replicas\": 257}", {"'replicas' is 257", "1..256", ""}},
+      {"{\n\"replica_invariant\": 6}", {"line 2: 'replica_invariant' is 6", "a power of two up to 65536", ""}},
       {"{\"stochastic_rounding\": \"onn\"}", {"'stochastic_rounding' is 'onn'", "replica_identical_only", ""}},
       {"{\"behaviour\": \"inv, overflow\"}", {"'behaviour' is 'overflow'", "oflo", ""}},
       {"{\"partials\": \"fp16\"}", {"'partials' is 'fp16'", "float or half", ""}},
@@ -121,6 +122,61 @@ TEST(TrainSettings, WhatDoesNotGoTogether) {
   EXPECT_TRUE(contains(error("{\"optimizer\": \"adam\", \"fold_scale_into_rate\": true}"), "not linear"));
   EXPECT_TRUE(contains(error("{\"loss_scale\": \"dynamic\", \"fold_scale_into_rate\": true}"), "fixed"));
   EXPECT_TRUE(contains(error("{\"clip_norm\": 1, \"fold_scale_into_rate\": true}"), "clipping"));
+}
+
+TEST(TrainSettings, SlicesOfAStepAreDividedAmongReplicas) {  // N283
+  const auto error = [](const char* more) {
+    return refusal<std::invalid_argument>(
+        [&] { TrainSettings::from_json(std::string("{\"replica_invariant\": 8, ") + more + "}").validate(); });
+  };
+  for (const int replicas : {1, 2, 8}) {
+    TrainSettings s;
+    s.replica_invariant = 8;
+    s.replicas = replicas;
+    EXPECT_EQ(s.spelled_out().accumulation, 8 / replicas);
+    s = s.spelled_out();
+    const TrainerOptions o = s.trainer_options();
+    EXPECT_TRUE(o.replica_invariant);
+    EXPECT_EQ(o.accumulation, 8 / replicas);
+    EXPECT_EQ(s.spelled_out().to_json(), s.to_json());
+  }
+  EXPECT_EQ(error("\"replicas\": 3"),
+            "settings: 'replicas' is 3, which does not divide the 8 slices of 'replica_invariant'; expected a power of "
+            "two up to 8");
+  EXPECT_EQ(error("\"replicas\": 2, \"accumulation\": 2"),
+            "settings: 'accumulation' is 2; expected 1, or 4: the 8 slices of 'replica_invariant' over 'replicas' 2");
+  EXPECT_EQ(error("\"accumulation_dtype\": \"float32\""),
+            "settings: 'accumulation_dtype' is float32, but the 8 slices of 'replica_invariant' are summed in float32; "
+            "expected none");
+  EXPECT_EQ(error("\"replica_drift\": true"),
+            "settings: 'replica_drift' is true, and 'replica_invariant' is on; expected one of them");
+}
+
+// Settings of checkpoints and logs from before these keys: replicas drifted where they rounded stochastically.
+TEST(TrainSettings, OldSettingsAreComparedByWhatTheyMeant) {
+  const auto without = [](TrainSettings s) {
+    auto json = nlohmann::ordered_json::parse(s.to_json(false));
+    json.erase("replica_drift");
+    json.erase("replica_invariant");
+    return json.dump();
+  };
+  TrainSettings s;
+  EXPECT_EQ(train_detail::difference_that_decides(s.to_json(false), without(s)), "");
+  s.replicas = 2;
+  s.stochastic_rounding = "replica_identical_only";
+  EXPECT_EQ(train_detail::difference_that_decides(s.to_json(false), without(s)), "");
+  s.stochastic_rounding = "on";
+  EXPECT_EQ(train_detail::difference_that_decides(s.to_json(false), without(s)),
+            "'replica_drift' is false and was true");
+  s.replica_drift = true;
+  EXPECT_EQ(train_detail::difference_that_decides(s.to_json(false), without(s)), "");
+  TrainSettings a, b;
+  a.replica_invariant = b.replica_invariant = 4;
+  b.replicas = 2;
+  EXPECT_EQ(train_detail::difference_that_decides(a.spelled_out().to_json(false), b.spelled_out().to_json(false)), "");
+  b.replica_invariant = 8;
+  EXPECT_EQ(train_detail::difference_that_decides(a.to_json(false), b.to_json(false)),
+            "'replicas' is 1 and was 2, 'replica_invariant' is 4 and was 8");
 }
 
 TEST(TrainSettings, BecomeTrainerOptions) {

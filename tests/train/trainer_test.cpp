@@ -1,5 +1,5 @@
 // Training steps: what each phase computes in which dtype, scaling that changes nothing, steps that are skipped, sums
-// of micro-batches, replicas.
+// of micro-batches. (Replicas: replicas_test.cpp.)
 #include "softamp/train/trainer.h"
 
 #include <gtest/gtest.h>
@@ -8,118 +8,20 @@
 #include <map>
 #include <set>
 
-#include "softamp/data/images.h"
-#include "softamp/data/sampler.h"
 #include "softamp/graph/operation.h"
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/status.h"
 #include "softamp/report/exception.h"
 #include "softamp/train/layers.h"
-#include "tests/graph/executor_check.h"
-#include "tests/train/sgd.h"
+#include "tests/train/trainer_rig.h"
 
 namespace softamp {
 namespace {
 
-using test::refusal;
-using test::sgd;
-
-constexpr int64_t kBatch = 8;
-
-/// 8x8 images: conv, pool, dense: every kind of layer in milliseconds.
-Port three_layers(VariableStore& store, Port x) {
-  x = layers::conv2d(store, x, 4, {.relu = true});
-  x = layers::max_pool(store, x, 2, 2);
-  return layers::dense(store, layers::flatten(store, x), 10);
-}
-
-Model three_layer_model(std::string_view precision) {
-  ModelOptions options;
-  options.batch_size = kBatch;
-  options.image = {8, 8, 1};
-  options.precision = Precision::parse(precision);
-  return build_model(three_layers, options);
-}
-
-const ImageSet& images() {
-  static const ImageSets sets = generated_images(8, 8, 1, 64, 16);
-  return sets.train;
-}
-
-std::vector<Batch> batches_of(int64_t first, int count, DType dtype) {
-  std::vector<Batch> batches;
-  const Sampler sampler(images().count, kBatch);
-  for (int64_t b = first; b < first + count; ++b) {
-    const std::vector<int64_t> indices = sampler.batch(b);
-    batches.push_back({normalise(images(), indices, dtype), labels_of(images(), indices)});
-  }
-  return batches;
-}
-
-TrainerOptions options_of(const LossScaleOptions& scale = LossScaleOptions::none()) {
-  TrainerOptions o;
-  o.executor.seed = 3;
-  o.loss_scale = scale;
-  o.hash_weights = true;
-  return o;
-}
-
-void set_esr(TrainerOptions& o, StochasticRoundingBehaviour mode, bool stability = false) {
-  o.executor.config.floating_point_behaviour.esr = mode;
-  o.executor.config.experimental.enable_prng_stability = stability;
-}
-
-/// So many steps; the results.
-std::vector<StepResult> train(Trainer& trainer, int steps, int64_t first = 0) {
-  std::vector<StepResult> results;
-  const int count = trainer.options().replicas * trainer.options().accumulation;
-  for (int s = 0; s < steps; ++s) {
-    const std::vector<Batch> b = batches_of((first + s) * count, count, trainer.model().precision.compute);
-    results.push_back(trainer.step(b));
-  }
-  return results;
-}
-
-std::vector<StepResult> train(std::string_view precision, const TrainerOptions& options, int steps) {
-  Trainer trainer(three_layer_model(precision), options);
-  return train(trainer, steps);
-}
-
-std::string lines(const std::vector<StepResult>& results) {
-  std::string text;
-  for (const StepResult& r : results) text += r.json() + "\n";
-  return text;
-}
-
-/// A model of one weight: loss = mean(w * x) over a batch of images [n, 1, 1, 1]; its gradient is the mean of x.
-Model one_weight(DType compute, DType parameters, int64_t batch = 1) {
-  GraphBuilder b;
-  Model m;
-  m.precision = {"test", compute, parameters};
-  const Port x = b.placeholder("images", compute, {batch, 1, 1, 1});
-  b.placeholder("labels", DType::kInt32, {batch});
-  VariableStore store(b);
-  {
-    const auto scope = store.scope("net", compute == parameters ? VariableStore::Getter{} : float32_parameters());
-    const NodeOutput w = store.get({"w", {}, compute, Initializer::ones(), true});
-    const Port y = b.add("Mul", {x, w.port}, {}, "y");
-    b.add("Identity", {b.add("Reshape", {y}, {{"shape", std::vector<int64_t>{batch, 1}}})}, {}, "logits");
-  }
-  Port logits = b.graph().port("net/logits");
-  if (compute != DType::kFloat32) logits = b.add("Cast", {logits}, {{"DstT", DType::kFloat32}}, "loss_fn/logits_cast");
-  b.add("Mean", {logits}, {}, "loss");
-  m.logits = "net/logits";
-  m.variables = store.variables();
-  m.graph = b.build();
-  return m;
-}
-
-Batch one_number(DType dtype, double x, int64_t batch = 1) {
-  return {Tensor::full(dtype, {batch, 1, 1, 1}, x), Tensor(DType::kInt32, {batch})};
-}
+using namespace test;
 
 TEST(Step, PhasesAndTheirDtypes) {  // MIXED_PRECISION M03
-  TrainerOptions o = options_of(LossScaleOptions::fixed(256));
+  TrainerOptions o = rig_options(LossScaleOptions::fixed(256));
   Trainer trainer(three_layer_model("mixed"), o);
   std::map<std::string, std::set<std::string>> dtypes;
   std::vector<std::string> order;
@@ -127,7 +29,7 @@ TEST(Step, PhasesAndTheirDtypes) {  // MIXED_PRECISION M03
     if (order.empty() || order.back() != phase) order.emplace_back(phase);
     if (is_floating(type.dtype)) dtypes[std::string(phase)].insert(name_of(type.dtype));
   });
-  train(trainer, 1);
+  train_steps(trainer, 1);
   using Set = std::set<std::string>;
   EXPECT_EQ(dtypes["cast"], Set{"float16"});
   EXPECT_EQ(dtypes["forward"], Set{"float16"});
@@ -146,12 +48,12 @@ TEST(Step, PhasesAndTheirDtypes) {  // MIXED_PRECISION M03
 
 TEST(Step, MasterWeightKeepsWhatHalfLoses) {  // TUTORIAL G15: w = 1, lr g = 2^-12
   for (const DType parameters : {DType::kFloat32, DType::kFloat16}) {
-    TrainerOptions o = options_of();
+    TrainerOptions o = rig_options();
     o.optimizer = sgd(0x1p-12);
-    Trainer trainer(one_weight(DType::kFloat16, parameters), o);
+    Trainer trainer(one_weight_model(DType::kFloat16, parameters), o);
     const std::vector<Batch> batch = [] {
       std::vector<Batch> b;
-      b.push_back(one_number(DType::kFloat16, 1));
+      b.push_back(one_number_batch(DType::kFloat16, 1));
       return b;
     }();
     trainer.step(batch);
@@ -160,22 +62,22 @@ TEST(Step, MasterWeightKeepsWhatHalfLoses) {  // TUTORIAL G15: w = 1, lr g = 2^-
 }
 
 TEST(Step, PowerOfTwoScaleChangesNothing) {  // TUTORIAL G22; float32 throughout: nothing under- or overflows
-  const std::vector<StepResult> plain = train("float32", options_of(), 4);
+  const std::vector<StepResult> plain = train_steps("float32", rig_options(), 4);
   for (const double scale : {2.0, 256.0, 0x1p20}) {
-    const std::vector<StepResult> scaled = train("float32", options_of(LossScaleOptions::fixed(scale)), 4);
+    const std::vector<StepResult> scaled = train_steps("float32", rig_options(LossScaleOptions::fixed(scale)), 4);
     for (size_t s = 0; s < plain.size(); ++s) {
       EXPECT_EQ(scaled[s].loss, plain[s].loss);
       EXPECT_EQ(scaled[s].weight_hashes, plain[s].weight_hashes) << scale << " step " << s;
     }
   }
-  const std::vector<StepResult> odd = train("float32", options_of(LossScaleOptions::fixed(3)), 4);
+  const std::vector<StepResult> odd = train_steps("float32", rig_options(LossScaleOptions::fixed(3)), 4);
   EXPECT_NE(odd[3].weight_hashes, plain[3].weight_hashes);
 }
 
 /// The momentum of all variables after so many steps in float32.
 std::vector<double> momentum_after(const TrainerOptions& options, int steps) {
   Trainer trainer(three_layer_model("float32"), options);
-  train(trainer, steps);
+  train_steps(trainer, steps);
   const Trainer::State state = trainer.state();
   std::vector<double> all;
   for (const auto& [name, tensor] : state.tensors[0])
@@ -187,10 +89,10 @@ std::vector<double> momentum_after(const TrainerOptions& options, int steps) {
 
 TEST(Step, ScaleFoldedIntoTheRateIsTheUnscaledStep) {  // TUTORIAL G26
   for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kMomentum, OptimizerKind::kNesterov}) {
-    TrainerOptions plain = options_of(), folded = options_of(LossScaleOptions::fixed(256));
+    TrainerOptions plain = rig_options(), folded = rig_options(LossScaleOptions::fixed(256));
     plain.optimizer = folded.optimizer = OptimizerOptions::of(kind);
     folded.loss_scale.unscale = Unscale::kFoldedIntoRate;
-    EXPECT_EQ(train("float32", folded, 4)[3].weight_hashes, train("float32", plain, 4)[3].weight_hashes)
+    EXPECT_EQ(train_steps("float32", folded, 4)[3].weight_hashes, train_steps("float32", plain, 4)[3].weight_hashes)
         << name_of(kind);
     if (kind == OptimizerKind::kSgd) continue;
     const std::vector<double> once = momentum_after(plain, 4), scaled = momentum_after(folded, 4);
@@ -201,13 +103,13 @@ TEST(Step, ScaleFoldedIntoTheRateIsTheUnscaledStep) {  // TUTORIAL G26
 
 TEST(Step, ScaleKeepsGradientsThatHalfLoses) {  // TUTORIAL G22, MIXED_PRECISION T11: a gradient of 2^-26
   for (const double scale : {1.0, 256.0}) {
-    TrainerOptions o = options_of(LossScaleOptions::fixed(scale));
+    TrainerOptions o = rig_options(LossScaleOptions::fixed(scale));
     o.optimizer = sgd(1);
-    Trainer trainer(one_weight(DType::kFloat16, DType::kFloat32, 4), o);
+    Trainer trainer(one_weight_model(DType::kFloat16, DType::kFloat32, 4), o);
     // The mean over four divides the seed, so each image's gradient is S 2^-2 x; x = 2^-24 gives S 2^-26, summed to S
     // 2^-24.
     std::vector<Batch> batch;
-    batch.push_back(one_number(DType::kFloat16, 0x1p-24, 4));
+    batch.push_back(one_number_batch(DType::kFloat16, 0x1p-24, 4));
     trainer.step(batch);
     const double moved = 1 - trainer.variable("net/w").value(0);
     // 2^-24 below 1 is representable in float32; products of 2^-26 are zeros in halves.
@@ -217,13 +119,13 @@ TEST(Step, ScaleKeepsGradientsThatHalfLoses) {  // TUTORIAL G22, MIXED_PRECISION
 
 TEST(Step, SkippedStepChangesNoBit) {  // MIXED_PRECISION T10, M12
   LossScaleOptions dynamic = LossScaleOptions::mindspore();
-  TrainerOptions o = options_of(dynamic);
+  TrainerOptions o = rig_options(dynamic);
   o.executor.config.floating_point_behaviour.nanoo = true;  // an overflow becomes a NaN, so gradients show it
   o.optimizer = OptimizerOptions::of(OptimizerKind::kAdam);
   o.optimizer.epsilon = 1e-4;
   Trainer trainer(three_layer_model("mixed"), o);
   const Trainer::State before = trainer.state();
-  const std::vector<StepResult> results = train(trainer, 1);
+  const std::vector<StepResult> results = train_steps(trainer, 1);
   ASSERT_FALSE(results[0].applied);
   EXPECT_GT(results[0].nonfinite, 0);
   EXPECT_EQ(results[0].scale_after, results[0].scale_before / 2);
@@ -236,7 +138,7 @@ TEST(Step, SkippedStepChangesNoBit) {  // MIXED_PRECISION T10, M12
   EXPECT_GT(after.executions, before.executions);  // its random bits are used up
   // The scale falls until a step is applied.
   for (int s = 1; s < 20; ++s)
-    if (train(trainer, 1, s)[0].applied) {
+    if (train_steps(trainer, 1, s)[0].applied) {
       EXPECT_EQ(trainer.state().optimizer_step, 1);
       return;
     }
@@ -245,21 +147,21 @@ TEST(Step, SkippedStepChangesNoBit) {  // MIXED_PRECISION T10, M12
 
 TEST(Step, KerasCountsSkippedSteps) {  // TUTORIAL X6
   for (const bool keras : {false, true}) {
-    TrainerOptions o = options_of(keras ? LossScaleOptions::keras() : LossScaleOptions::tensorflow());
+    TrainerOptions o = rig_options(keras ? LossScaleOptions::keras() : LossScaleOptions::tensorflow());
     o.loss_scale.initial = 0x1p100;
     o.executor.config.floating_point_behaviour.nanoo = true;
     Trainer trainer(three_layer_model("mixed"), o);
-    EXPECT_FALSE(train(trainer, 1)[0].applied);
+    EXPECT_FALSE(train_steps(trainer, 1)[0].applied);
     EXPECT_EQ(trainer.state().optimizer_step, keras ? 1 : 0);
   }
 }
 
 TEST(Step, FixedScaleWithoutDropLetsNaNsIn) {  // MIXED_PRECISION M20
   for (const bool drop : {true, false}) {
-    TrainerOptions o = options_of(LossScaleOptions::mindspore_fixed(0x1p100, drop));
+    TrainerOptions o = rig_options(LossScaleOptions::mindspore_fixed(0x1p100, drop));
     o.executor.config.floating_point_behaviour.nanoo = true;
     Trainer trainer(three_layer_model("mixed"), o);
-    EXPECT_EQ(train(trainer, 1)[0].applied, !drop);
+    EXPECT_EQ(train_steps(trainer, 1)[0].applied, !drop);
     bool nan = false;
     for (const double x : trainer.variable("dense/bias").values()) nan = nan || std::isnan(x);
     EXPECT_EQ(nan, !drop);
@@ -268,14 +170,14 @@ TEST(Step, FixedScaleWithoutDropLetsNaNsIn) {  // MIXED_PRECISION M20
 
 TEST(Step, OverflowByStatusOrByGradients) {  // MIXED_PRECISION M13: the forward pass overflows, the gradient does not
   for (const OverflowFrom from : {OverflowFrom::kGradients, OverflowFrom::kStatus, OverflowFrom::kBoth}) {
-    TrainerOptions o = options_of(LossScaleOptions::tensorflow());
+    TrainerOptions o = rig_options(LossScaleOptions::tensorflow());
     o.loss_scale.initial = 1;
     o.loss_scale.overflow_from = from;
     o.optimizer = sgd(0);
-    Trainer trainer(one_weight(DType::kFloat16, DType::kFloat16), o);
+    Trainer trainer(one_weight_model(DType::kFloat16, DType::kFloat16), o);
     trainer.set_variable("net/w", Tensor::full(DType::kFloat16, {}, 60000));
     std::vector<Batch> batch;
-    batch.push_back(one_number(DType::kFloat16, 2));
+    batch.push_back(one_number_batch(DType::kFloat16, 2));
     const StepResult r = trainer.step(batch);
     EXPECT_EQ(r.nonfinite, 0);
     EXPECT_EQ(r.applied, from == OverflowFrom::kGradients);
@@ -285,7 +187,7 @@ TEST(Step, OverflowByStatusOrByGradients) {  // MIXED_PRECISION M13: the forward
 
 TEST(Step, WarnsOfGradientsThatCannotBeInfinite) {  // N263
   const auto warned = [](bool nanoo) {
-    TrainerOptions o = options_of(LossScaleOptions::tensorflow());
+    TrainerOptions o = rig_options(LossScaleOptions::tensorflow());
     o.executor.config.floating_point_behaviour.nanoo = nanoo;
     const Trainer trainer(three_layer_model("mixed"), o);
     for (const std::string& w : trainer.warnings())
@@ -298,77 +200,68 @@ TEST(Step, WarnsOfGradientsThatCannotBeInfinite) {  // N263
 
 TEST(Step, ThreadsAndTheReferenceGiveTheSameBits) {
   for (const char* precision : {"float16", "mixed", "float32"}) {
-    TrainerOptions o = options_of(LossScaleOptions::fixed(256));
+    TrainerOptions o = rig_options(LossScaleOptions::fixed(256));
     set_esr(o, StochasticRoundingBehaviour::kOn);
     o.executor.config.convolutions.poplar_options = {{"partialsType", "half"}};
     o.executor.threads = 1;
-    const std::string one = lines(train(precision, o, 3));
+    const std::string one = step_lines(train_steps(precision, o, 3));
     for (const int threads : {2, 3}) {
       o.executor.threads = threads;
-      EXPECT_EQ(lines(train(precision, o, 3)), one) << precision << " " << threads;
+      EXPECT_EQ(step_lines(train_steps(precision, o, 3)), one) << precision << " " << threads;
     }
     o.executor.reference = true;
-    EXPECT_EQ(lines(train(precision, o, 3)), one) << precision << " by the definitions";
+    EXPECT_EQ(step_lines(train_steps(precision, o, 3)), one) << precision << " by the definitions";
   }
 }
 
 TEST(Step, SeedsAndStochasticRoundingMatter) {
-  TrainerOptions o = options_of();
+  TrainerOptions o = rig_options();
   set_esr(o, StochasticRoundingBehaviour::kOn);
-  const std::string first = lines(train("float16", o, 3));
-  EXPECT_EQ(lines(train("float16", o, 3)), first);
+  const std::string first = step_lines(train_steps("float16", o, 3));
+  EXPECT_EQ(step_lines(train_steps("float16", o, 3)), first);
   TrainerOptions other = o;
   other.executor.seed = 4;
-  EXPECT_NE(lines(train("float16", other, 3)), first);
+  EXPECT_NE(step_lines(train_steps("float16", other, 3)), first);
   set_esr(o, StochasticRoundingBehaviour::kOff);
-  EXPECT_NE(lines(train("float16", o, 3)), first);
+  EXPECT_NE(step_lines(train_steps("float16", o, 3)), first);
 }
 
 TEST(State, ResumedEqualsNeverStopped) {
   for (const char* precision : {"float16", "mixed"}) {
-    TrainerOptions o = options_of(LossScaleOptions::tensorflow());
+    TrainerOptions o = rig_options(LossScaleOptions::tensorflow());
     o.loss_scale.window = 2;
     o.optimizer = OptimizerOptions::of(OptimizerKind::kAdam);
     o.optimizer.epsilon = 1e-4;
     o.accumulation = 2;
     set_esr(o, StochasticRoundingBehaviour::kOn);
     Trainer whole(three_layer_model(precision), o);
-    train(whole, 3);
+    train_steps(whole, 3);
     const Trainer::State middle = whole.state();
     Trainer resumed(three_layer_model(precision), o);
     resumed.set_state(middle);
-    EXPECT_EQ(lines(train(resumed, 3, 3)), lines(train(whole, 3, 3))) << precision;
+    EXPECT_EQ(step_lines(train_steps(resumed, 3, 3)), step_lines(train_steps(whole, 3, 3))) << precision;
   }
 }
 
 TEST(State, NamesWhatDoesNotFit) {
-  Trainer trainer(three_layer_model("float16"), options_of());
+  Trainer trainer(three_layer_model("float16"), rig_options());
   Trainer::State s = trainer.state();
   s.tensors[0].pop_back();
   EXPECT_NE(refusal<std::invalid_argument>([&] { trainer.set_state(s); }).find("the state lacks 'dense/"),
             std::string::npos);
-  s = Trainer(three_layer_model("float32"), options_of()).state();
+  s = Trainer(three_layer_model("float32"), rig_options()).state();
   EXPECT_NE(
       refusal<std::invalid_argument>([&] { trainer.set_state(s); }).find("is float32 [3,3,1,4]; expected float16"),
       std::string::npos);
 }
 
-/// What a step of batches of one number each takes off the weight.
-double taken_off(Trainer& trainer, DType dtype, const std::vector<double>& values) {
-  const double before = trainer.variable("net/w").value(0);
-  std::vector<Batch> batches;
-  for (const double v : values) batches.push_back(one_number(dtype, v));
-  trainer.step(batches);
-  return before - trainer.variable("net/w").value(0);
-}
-
 TEST(Accumulation, DtypeOfTheSums) {  // TUTORIAL G24: 1024 gradients of 2^-11 onto 1
   for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
-    TrainerOptions o = options_of();
+    TrainerOptions o = rig_options();
     o.optimizer = sgd(1);
     o.accumulation = 1025;
     o.accumulation_dtype = dtype;
-    Trainer trainer(one_weight(DType::kFloat16, DType::kFloat32), o);
+    Trainer trainer(one_weight_model(DType::kFloat16, DType::kFloat32), o);
     std::vector<double> values(1025, 0x1p-11);
     values[0] = 1;
     EXPECT_EQ(taken_off(trainer, DType::kFloat16, values), dtype == DType::kFloat32 ? 1.5 : 1.0);
@@ -376,104 +269,28 @@ TEST(Accumulation, DtypeOfTheSums) {  // TUTORIAL G24: 1024 gradients of 2^-11 o
 }
 
 TEST(Accumulation, MicroBatchesInAscendingOrder) {
-  TrainerOptions o = options_of();
+  TrainerOptions o = rig_options();
   o.optimizer = sgd(1);
   o.accumulation = 3;
   o.accumulation_dtype = DType::kFloat16;
   const auto sum_of = [&](std::vector<double> values) {
-    Trainer trainer(one_weight(DType::kFloat16, DType::kFloat32), o);
+    Trainer trainer(one_weight_model(DType::kFloat16, DType::kFloat32), o);
     return taken_off(trainer, DType::kFloat16, values);
   };
   EXPECT_EQ(sum_of({1, 0x1p-11, 0x1p-11}), 1);            // each is half an ulp: a tie to even
   EXPECT_EQ(sum_of({0x1p-11, 0x1p-11, 1}), 1 + 0x1p-10);  // together they count
 }
 
-TEST(Replicas, SumInRankOrder) {  // N277: a float32 chain from rank 0
-  TrainerOptions o = options_of();
-  o.optimizer = sgd(1);
-  o.replicas = 3;
-  o.reduction = ReplicaReduction::kSum;
-  const auto sum_of = [&](std::vector<double> values) {
-    Trainer trainer(one_weight(DType::kFloat32, DType::kFloat32), o);
-    trainer.set_variable("net/w", Tensor::full(DType::kFloat32, {}, 0));
-    return taken_off(trainer, DType::kFloat32, values);
-  };
-  EXPECT_EQ(sum_of({1, 0x1p-24, 0x1p-24}), 1);
-  EXPECT_EQ(sum_of({0x1p-24, 0x1p-24, 1}), 1 + 0x1p-23);
-  o.reduction = ReplicaReduction::kMean;
-  EXPECT_EQ(sum_of({3, 6, 9}), 6);
-}
-
-size_t distinct(const std::vector<StepResult>& results) {
-  std::set<std::string> hashes;
-  for (const StepResult& r : results)
-    for (const std::string& h : r.weight_hashes) hashes.insert(h + std::to_string(r.step));
-  return hashes.size();
-}
-
-TEST(Replicas, IdenticalOnlyKeepsOneHashAndOnDrifts) {  // TUTORIAL G12, N279
-  constexpr int kSteps = 3, kReplicas = 2;
-  TrainerOptions o = options_of();
-  o.replicas = kReplicas;
-  set_esr(o, StochasticRoundingBehaviour::kReplicaIdenticalOnly, true);
-  const std::vector<StepResult> identical = train("float16", o, kSteps);
-  EXPECT_EQ(distinct(identical), size_t{kSteps});
-  set_esr(o, StochasticRoundingBehaviour::kOff);
-  const std::vector<StepResult> off = train("float16", o, kSteps);
-  EXPECT_EQ(distinct(off), size_t{kSteps});
-  EXPECT_NE(off[2].weight_hashes, identical[2].weight_hashes);
-  set_esr(o, StochasticRoundingBehaviour::kOn, true);  // identical seeds for the update
-  const std::vector<StepResult> stable = train("float16", o, kSteps);
-  EXPECT_EQ(distinct(stable), size_t{kSteps});
-  EXPECT_NE(stable[2].weight_hashes, identical[2].weight_hashes);
-  set_esr(o, StochasticRoundingBehaviour::kOn, false);
-  EXPECT_EQ(distinct(train("float16", o, kSteps)), size_t{kSteps * kReplicas});
-  set_esr(o, StochasticRoundingBehaviour::kReplicaIdenticalOnly, false);
-  Trainer warned(three_layer_model("float16"), o);
-  EXPECT_NE(warned.warnings().at(0).find("enable_prng_stability"), std::string::npos);
-  EXPECT_EQ(distinct(train(warned, kSteps)), size_t{kSteps * kReplicas});
-}
-
-TEST(Replicas, DrawBitsOfTheirOwn) {  // N79: equal data, unlike gradients
-  TrainerOptions o = options_of();
-  o.replicas = 2;
-  set_esr(o, StochasticRoundingBehaviour::kOn, true);
-  Trainer trainer(three_layer_model("float16"), o);
-  std::map<std::string, std::vector<std::string>> seen;
-  trainer.observe(
-      [&](std::string_view phase, int, uint32_t, const Node& node, int, const TensorType& type, const void* data) {
-        if (phase == "forward" && node.op == "MatMul") seen[node.name].push_back(hash_text(data, type.bytes()));
-      });
-  std::vector<Batch> twice = batches_of(0, 1, DType::kFloat16);
-  twice.push_back(std::move(batches_of(0, 1, DType::kFloat16)[0]));
-  trainer.step(twice);
-  ASSERT_FALSE(seen.empty());
-  for (const auto& [name, hashes] : seen) EXPECT_NE(hashes.at(0), hashes.at(1)) << name;
-}
-
-TEST(Replicas, StateOfDriftedReplicasIsKept) {
-  TrainerOptions o = options_of();
-  o.replicas = 2;
-  set_esr(o, StochasticRoundingBehaviour::kOn, false);
-  Trainer whole(three_layer_model("float16"), o);
-  train(whole, 2);
-  const Trainer::State middle = whole.state();
-  EXPECT_EQ(middle.tensors.size(), 2u);
-  Trainer resumed(three_layer_model("float16"), o);
-  resumed.set_state(middle);
-  EXPECT_EQ(lines(train(resumed, 2, 2)), lines(train(whole, 2, 2)));
-}
-
 TEST(Exceptions, StopAndLeaveEverythingAsItWas) {
-  TrainerOptions o = options_of();
+  TrainerOptions o = rig_options();
   o.executor.config.floating_point_behaviour.oflo = true;
   o.optimizer = sgd(1);
   o.replicas = 2;
-  Trainer trainer(one_weight(DType::kFloat16, DType::kFloat16), o);
+  Trainer trainer(one_weight_model(DType::kFloat16, DType::kFloat16), o);
   const auto step = [&](double first, double second) {
     std::vector<Batch> batches;
-    batches.push_back(one_number(DType::kFloat16, first));
-    batches.push_back(one_number(DType::kFloat16, second));
+    batches.push_back(one_number_batch(DType::kFloat16, first));
+    batches.push_back(one_number_batch(DType::kFloat16, second));
     return trainer.step(batches);
   };
   step(1, 1);  // w = 0
@@ -495,18 +312,18 @@ TEST(Exceptions, AStepThatFailsAnywhereLeavesNoHalfState) {
   for (const bool in_update : {false, true})
     for (const int failing : {0, 1}) {
       SCOPED_TRACE(std::string(in_update ? "update" : "gradients") + " of replica " + std::to_string(failing));
-      TrainerOptions o = options_of();
+      TrainerOptions o = rig_options();
       o.replicas = 2;
       set_esr(o, StochasticRoundingBehaviour::kOn);
       Trainer trainer(three_layer_model("float16"), o);
-      train(trainer, 1);
+      train_steps(trainer, 1);
       const Trainer::State before = trainer.state();
       bool fails = true;
       trainer.observe(
           [&](std::string_view phase, int replica, uint32_t, const Node&, int, const TensorType&, const void*) {
             if (fails && replica == failing && (phase == "update") == in_update) throw Failure();
           });
-      EXPECT_THROW(train(trainer, 1, 1), Failure);
+      EXPECT_THROW(train_steps(trainer, 1, 1), Failure);
       fails = false;
       if (in_update && failing == 1) {
         EXPECT_THROW(trainer.state(), std::logic_error) << "replica 0 has been updated";
@@ -520,14 +337,15 @@ TEST(Exceptions, AStepThatFailsAnywhereLeavesNoHalfState) {
         for (size_t t = 0; t < after.tensors[r].size(); ++t)
           EXPECT_TRUE(after.tensors[r][t].second.same_bits(before.tensors[r][t].second)) << after.tensors[r][t].first;
       Trainer never(three_layer_model("float16"), o);
-      train(never, 1);
-      EXPECT_EQ(lines(train(trainer, 1, 1)), lines(train(never, 1, 1))) << "the step is taken again";
+      train_steps(never, 1);
+      EXPECT_EQ(step_lines(train_steps(trainer, 1, 1)), step_lines(train_steps(never, 1, 1)))
+          << "the step is taken again";
     }
 }
 
 TEST(Options, RefusalsNameValueAndExpectation) {
   const auto message = [](auto&& change) {
-    TrainerOptions o = options_of(LossScaleOptions::fixed(256));
+    TrainerOptions o = rig_options(LossScaleOptions::fixed(256));
     change(o);
     return refusal<std::invalid_argument>([&] { Trainer(three_layer_model("float16"), o); });
   };
@@ -547,8 +365,8 @@ TEST(Options, RefusalsNameValueAndExpectation) {
             })
                 .find("epsilon"),
             std::string::npos);
-  Trainer trainer(three_layer_model("float16"), options_of());
-  EXPECT_EQ(refusal<std::invalid_argument>([&] { trainer.step(batches_of(0, 2, DType::kFloat16)); }),
+  Trainer trainer(three_layer_model("float16"), rig_options());
+  EXPECT_EQ(refusal<std::invalid_argument>([&] { trainer.step(rig_batches(0, 2, DType::kFloat16)); }),
             "training: 2 batches for a step; expected 1, 1 for each of 1 replicas");
   for (const int replica : {-1, 1}) {
     const std::string complaint = "training: replica " + std::to_string(replica) + "; expected 0..0";
@@ -558,30 +376,30 @@ TEST(Options, RefusalsNameValueAndExpectation) {
 }
 
 TEST(Memory, HalfWeightsTakeHalf) {  // TUTORIAL G14
-  const Trainer half(three_layer_model("float16"), options_of()), single(three_layer_model("float32"), options_of());
+  const Trainer half(three_layer_model("float16"), rig_options()), single(three_layer_model("float32"), rig_options());
   EXPECT_EQ(single.memory().parameters, 2 * half.memory().parameters);
   EXPECT_EQ(single.memory().slots, 2 * half.memory().slots);
   EXPECT_GT(half.memory().activations, 0);
 }
 
 TEST(Logits, AreRoundedToNearestAndMoveNothing) {
-  TrainerOptions o = options_of();
+  TrainerOptions o = rig_options();
   set_esr(o, StochasticRoundingBehaviour::kOn);
   Trainer trainer(three_layer_model("float16"), o);
-  train(trainer, 1);
-  const std::vector<Batch> batch = batches_of(0, 1, DType::kFloat16);
+  train_steps(trainer, 1);
+  const std::vector<Batch> batch = rig_batches(0, 1, DType::kFloat16);
   const Tensor first = trainer.logits(batch[0].images);
   EXPECT_TRUE(trainer.logits(batch[0].images).same_bits(first));
   EXPECT_EQ(trainer.state().executions, 2u);
-  train(trainer, 1, 1);
+  train_steps(trainer, 1, 1);
   EXPECT_FALSE(trainer.logits(batch[0].images).same_bits(first));
 }
 
 TEST(Timings, NameTheOperations) {
-  TrainerOptions o = options_of();
+  TrainerOptions o = rig_options();
   o.executor.timings = true;
   Trainer trainer(three_layer_model("float32"), o);
-  train(trainer, 1);
+  train_steps(trainer, 1);
   std::set<std::string> ops;
   for (const OperationTime& t : trainer.timings()) ops.insert(t.op);
   EXPECT_TRUE(ops.contains("Conv2DBackpropFilter"));

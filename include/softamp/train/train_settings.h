@@ -47,6 +47,11 @@ struct TrainSettings {
   std::optional<std::string> accumulation_dtype;  ///< [=each variable's]
   int replicas = 1;
   std::string replica_reduction = "mean";  ///< (mean, sum)
+  bool replica_drift = false;              ///< TrainerOptions::replica_drift
+  /// (0: off; a power of two up to 65536) slices of a step, batch_size images each: the number of replicas, which must
+  /// divide it, changes no bit. Each replica takes as many slices one after the other: that is `accumulation`, 1 or
+  /// left out.
+  int64_t replica_invariant = 0;
   bool strict = false;
   int64_t evaluate_every = 0;  ///< epochs (0: only at the end, where evaluate is on)
   bool evaluate = true;
@@ -64,8 +69,9 @@ struct TrainSettings {
   TrainerOptions trainer_options() const;
   Precision precision_value() const { return Precision::parse(precision); }
   Mechanism mechanism_value() const { return Mechanism::parse(mechanism); }
-  /// The same run, with what follows from other settings written out: loss_scale, behaviour, and the hyperparameters
-  /// that the optimizer has, as its defaults have them. Throws as Mechanism::parse and parse_optimizer.
+  /// The same run, with what follows from other settings written out: loss_scale, behaviour, accumulation where
+  /// replica_invariant decides it, and the hyperparameters that the optimizer has, as its defaults have them. Throws as
+  /// Mechanism::parse and parse_optimizer.
   TrainSettings spelled_out() const;
 };
 

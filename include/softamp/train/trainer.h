@@ -40,6 +40,14 @@ struct Batch {
   Tensor images, labels;
 };
 
+/// How far the weights of replicas are apart: the largest distance of an element to that of replica 0.
+struct ReplicaDrift {
+  double distance = 0;   ///< in binary64; infinite where one of two is NaN or infinite
+  std::string variable;  ///< the first with this distance
+  int replica = 0;       ///< the lowest of these
+  int64_t element = 0;   ///< the lowest of these
+};
+
 /// What a training step did.
 struct StepResult {
   int64_t step = 0;     ///< from 0
@@ -50,13 +58,16 @@ struct StepResult {
   int64_t nonfinite = 0;  ///< elements of gradients that are infinite or NaN
   std::vector<std::pair<std::string, int64_t>> nonfinite_by_variable;  ///< those that have any
   double learning_rate = 0;                                            ///< as the update got it
-  std::vector<std::string> weight_hashes;  ///< per replica, where asked for: XXH3-128 over all variables
-  std::vector<LostUpdates> lost_updates;   ///< of every variable with a gradient, where asked for; none if skipped
-  /// One JSON object, without line breaks; hashes and lost updates only where there are.
+  /// Per replica, where asked for: XXH3-128 over all variables. With replica_invariant one for all, if they agree.
+  std::vector<std::string> weight_hashes;
+  std::optional<ReplicaDrift> replica_drift;  ///< where the weights of replicas differ in a bit after this step
+  std::vector<LostUpdates> lost_updates;      ///< of every variable with a gradient, where asked for; none if skipped
+  /// One JSON object, without line breaks; hashes, lost updates and drift only where there are.
   std::string json() const;
 };
 
-/// How replicas' gradients become one: summed in rank order in float32 (N277), before unscaling.
+/// How replicas' gradients become one: summed in rank order in float32 (N277), before unscaling; with
+/// replica_invariant those of slices, in a tree (N283), and the mean is that of the slices.
 enum class ReplicaReduction : uint8_t { kSum, kMean };
 
 /// In which dtype a variable's gradients are summed over micro-batches (TUTORIAL G24): nothing, the variable's; a dtype
@@ -73,6 +84,8 @@ class AccumulationDtype {
 
   /// Throws std::invalid_argument for an answer that is no such dtype, naming the variable.
   DType of(const VariableSpec& variable) const;
+  /// Whether anything but the variable's was asked for.
+  bool given() const { return dtype_ || of_variable_; }
   /// The one dtype for all, if one was given.
   const std::optional<DType>& dtype() const { return dtype_; }
 
@@ -89,6 +102,16 @@ struct TrainerOptions {
   GradientClipping clipping{};
   int replicas = 1;  ///< (1 .. 256)
   ReplicaReduction reduction = ReplicaReduction::kMean;
+  /// Emulates a device that does not keep the seeds of its replicas alike (without experimental.enable_prng_stability):
+  /// updates that round stochastically draw other bits on each replica, and weights drift apart. A warning says so, and
+  /// StepResult::replica_drift how far [=false: all replicas draw the same bits in the update, set or not].
+  bool replica_drift = false;
+  /// The number of replicas changes no bit, if replicas x accumulation, the slices of a step, and their size stay
+  /// (N283). Micro-batch m of replica r is slice r x accumulation + m; it draws random bits of its own, gradients of
+  /// slices are summed in a binary tree in float32, and REPLICA_IDENTICAL_ONLY rounds gradients to nearest on one
+  /// replica, too. Slices must be a power of two. Batch normalisation sees a slice at a time. Not with
+  /// accumulation_dtype, replica_drift, or a model that keeps state from one slice to the next [=false].
+  bool replica_invariant = false;
   int accumulation = 1;                    ///< (>= 1) micro-batches to an update, their gradients summed
   AccumulationDtype accumulation_dtype{};  ///< of the sums [=the variable's] (TUTORIAL G24)
   bool hash_weights = false;               ///< weight_hashes in every StepResult
@@ -116,16 +139,17 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
 
   /// One step: replicas x accumulation micro-batches, in the order (micro-batch, replica): batch m * replicas + r is
-  /// micro-batch m of replica r. Throws std::invalid_argument for another number of batches; FloatingPointError where
-  /// an enabled exception is raised, RunStopped: variables, slots, scale and counters are then as before the step. So
-  /// they are after any other error, unless it came between the updates of two replicas (no memory): then state()
-  /// refuses.
+  /// micro-batch m of replica r; with replica_invariant in the order of the slices. Throws std::invalid_argument for
+  /// another number of batches; FloatingPointError where an enabled exception is raised, RunStopped: variables, slots,
+  /// scale and counters are then as before the step. So they are after any other error, unless it came between the
+  /// updates of two replicas (no memory): then state() refuses.
   StepResult step(std::span<const Batch> batches);
   /// The same for one batch, where there is one replica and one micro-batch.
   StepResult step(const Batch& batch) { return step(std::span<const Batch>(&batch, 1)); }
 
-  /// The gradients of the last step, by replica, each under its variable's name: as the update got them, still
-  /// multiplied by the loss scale, and before replicas are reduced. Empty without TrainerOptions::keep_gradients.
+  /// The gradients of the last step, by replica (with replica_invariant by slice), each under its variable's name: as
+  /// the update got them, still multiplied by the loss scale, and before replicas are reduced. Empty without
+  /// TrainerOptions::keep_gradients.
   using Gradients = std::vector<std::vector<std::pair<std::string, Tensor>>>;
   const Gradients& gradients() const;
 

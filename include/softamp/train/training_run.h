@@ -85,6 +85,13 @@ struct LostUpdateTotals {
   double share() const;       ///< lost / moving; 0 where nothing moves
 };
 
+/// How far the weights of replicas were apart in a run, including its steps before it was resumed.
+struct ReplicaDriftTotals {
+  int64_t first_step = -1;    ///< the first step after which they differed; -1: none
+  int64_t largest_step = -1;  ///< the first step of the largest distance
+  ReplicaDrift largest;
+};
+
 struct RunSummary {
   bool finished = true;                       ///< false: stopped before the end
   int64_t steps = 0, skipped = 0;             ///< since the run began, including those before it was resumed
@@ -96,6 +103,7 @@ struct RunSummary {
   Trainer::Memory memory;
   std::optional<MechanismSummary> mechanism;   ///< where there is one
   std::vector<LostUpdateTotals> lost_updates;  ///< where asked for
+  ReplicaDriftTotals replica_drift;
 };
 
 /// Prints, as the tutorial does: "Executing warmup run...", after each epoch "Average loss: <l> --- time so far <s>",

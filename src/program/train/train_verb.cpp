@@ -17,6 +17,7 @@
 #include "src/files/run_files.h"
 #include "src/precision/recipe_source.h"
 #include "src/report/read_json.h"
+#include "src/train/json_number.h"
 #include "src/train/run/compare_training.h"
 #include "src/train/settings/used_settings.h"
 
@@ -67,6 +68,13 @@ Json summary_json(const TrainSettings& settings, const RunSummary& run) {
                                     {"lost", t.lost},
                                     {"largest_share", t.largest_share},
                                     {"largest_step", t.largest_step}});
+  if (const ReplicaDriftTotals& d = run.replica_drift; d.first_step >= 0)
+    json["replica_drift"] = {{"first_step", d.first_step},
+                             {"largest_step", d.largest_step},
+                             {"distance", train_detail::json_number(d.largest.distance)},
+                             {"variable", d.largest.variable},
+                             {"replica", d.largest.replica},
+                             {"element", d.largest.element}};
   json["memory"] = {
       {"parameters", run.memory.parameters}, {"slots", run.memory.slots}, {"activations", run.memory.activations}};
   return json;

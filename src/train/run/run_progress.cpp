@@ -32,6 +32,13 @@ std::string RunProgress::to_json() const {
   for (const Evaluation& e : evaluations)
     json["evaluations"].push_back(
         {{"step", e.step}, {"images", e.images}, {"correct", e.correct}, {"loss", round_trip_text(e.loss)}});
+  if (drift.first_step >= 0)
+    json["replica_drift"] = {{"first_step", drift.first_step},
+                             {"largest_step", drift.largest_step},
+                             {"distance", round_trip_text(drift.largest.distance)},
+                             {"variable", drift.largest.variable},
+                             {"replica", drift.largest.replica},
+                             {"element", drift.largest.element}};
   json["log_lines"] = log_lines;
   if (!unlogged.empty()) json["unlogged"] = unlogged;
   json["data"] = inputs.images;
@@ -49,6 +56,11 @@ RunProgress RunProgress::from_json(const std::string& text) {
   for (const Json& e : json.at("evaluations"))
     p.evaluations.push_back({whole_number(e, "step"), whole_number(e, "images"), whole_number(e, "correct"),
                              exact_number_of(e.at("loss"))});
+  if (const auto drift = json.find("replica_drift"); drift != json.end())
+    p.drift = {whole_number(*drift, "first_step"),
+               whole_number(*drift, "largest_step"),
+               {exact_number_of(drift->at("distance")), drift->at("variable").get<std::string>(),
+                static_cast<int>(whole_number(*drift, "replica", 255)), whole_number(*drift, "element")}};
   p.log_lines = whole_number(json, "log_lines");
   p.unlogged = json.value("unlogged", std::vector<std::string>());
   p.inputs = {json.at("data"), json.value("test_data", ""), json.value("recipe", "")};

@@ -14,6 +14,7 @@ struct RunProgress {
   double epoch_sum = 0;              ///< of the running epoch's losses, in order
   std::vector<double> epoch_losses;  ///< means of the finished epochs, without the warm-up
   std::vector<Evaluation> evaluations;
+  ReplicaDriftTotals drift;
   int64_t log_lines = 0;              ///< after line 1, in the file
   std::vector<std::string> unlogged;  ///< those that follow, which the file did not take: the disk was full
   RunInputs inputs;                   ///< test_images "": the checkpoint is of a program that did not write them

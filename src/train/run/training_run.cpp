@@ -67,6 +67,14 @@ std::optional<MechanismSummary> mechanism_of(const TrainSettings& s, const Train
 /// A NaN of either sign is "nan".
 std::string fixed(double x, int places) { return x != x ? "nan" : fixed_places(x, places); }
 
+/// "" where they agreed.
+std::string drift_text(const ReplicaDriftTotals& drift) {
+  if (drift.first_step < 0) return {};
+  return "replicas: the weights differ since step " + std::to_string(drift.first_step) + ", by at most " +
+         significant_digits(drift.largest.distance, 3) + " (step " + std::to_string(drift.largest_step) + ", '" +
+         drift.largest.variable + "', replica " + std::to_string(drift.largest.replica) + ")";
+}
+
 /// Refuses two outputs in one file, and an output that would replace what is read.
 void check_outputs(const TrainSettings& settings, const RunOutput& output) {
   constexpr const char* kResumed = "the checkpoint to resume from";
@@ -133,8 +141,7 @@ class Run {
     }
     if (summary_.finished && s_.evaluate && !evaluated_now()) summary_.finished = evaluate();
     summarise();
-    if (!out_.quiet)
-      for (const std::string& line : lost_.lines()) std::cerr << s_.program << ": " << line << '\n';
+    conclude();
     draw();
     return std::move(summary_);
   }
@@ -150,7 +157,7 @@ class Run {
     const int64_t total = s_.steps > 0 ? std::min(all, s_.steps) : all;
     // The random address of a graph's run has 32 bits for the step; the last few values have other uses.
     constexpr int64_t kAddresses = 0xFFFFFF00;
-    const int64_t most = kAddresses / (s_.accumulation + 1);
+    const int64_t most = kAddresses / (std::max(s_.replica_invariant, s_.accumulation) + 1);
     if (total > most)
       throw std::invalid_argument("settings: " + std::to_string(total) + " steps; expected at most " +
                                   std::to_string(most));
@@ -298,15 +305,44 @@ class Run {
     summary_.losses.push_back(result.loss);
     log_.step(result);
     const std::string warning = lost_.add(result);
-    if (!warning.empty() && !out_.quiet) {
-      line_->clear();
-      std::cerr << s_.program << ": warning: " << warning << '\n';
-    }
+    if (!warning.empty()) warn(warning);
+    note_drift(result);
     if (!at_epoch_end()) return;
     const double mean = progress_.epoch_sum / static_cast<double>(steps_per_epoch_);
     progress_.epoch_sum = 0;
     log_.epoch(step_ / steps_per_epoch_ - 1, !timed, step_, mean);
     if (timed) progress_.epoch_losses.push_back(mean);
+  }
+
+  void note_drift(const StepResult& result) {
+    if (!result.replica_drift) return;
+    ReplicaDriftTotals& drift = progress_.drift;
+    const ReplicaDrift& now = *result.replica_drift;
+    if (drift.first_step < 0) {
+      drift.first_step = result.step;
+      warn("step " + std::to_string(result.step) + ": the weights of the replicas differ from here on, by at most " +
+           significant_digits(now.distance, 3) + " ('" + now.variable + "', replica " + std::to_string(now.replica) +
+           ")");
+    } else if (!(now.distance > drift.largest.distance)) {
+      return;
+    }
+    drift.largest = now;
+    drift.largest_step = result.step;
+  }
+
+  /// While steps go on.
+  void warn(const std::string& text) {
+    if (out_.quiet) return;
+    line_->clear();
+    std::cerr << s_.program << ": warning: " << text << '\n';
+  }
+
+  /// The last lines of a run, beside its results.
+  void conclude() const {
+    if (out_.quiet) return;
+    for (const std::string& line : lost_.lines()) std::cerr << s_.program << ": " << line << '\n';
+    if (const std::string drift = drift_text(progress_.drift); !drift.empty())
+      std::cerr << s_.program << ": " << drift << '\n';
   }
 
   void show(const StepResult& result) {
@@ -372,6 +408,7 @@ class Run {
     summary_.memory = trainer_.memory();
     summary_.mechanism = mechanism_of(s_, trainer_);
     summary_.lost_updates = lost_.totals();
+    summary_.replica_drift = progress_.drift;
   }
 
   void draw() {

@@ -48,6 +48,8 @@ void for_each_setting(Settings& s, Visit&& visit) {
   visit("accumulation_dtype", s.accumulation_dtype);
   visit("replicas", s.replicas);
   visit("replica_reduction", s.replica_reduction);
+  visit("replica_drift", s.replica_drift);
+  visit("replica_invariant", s.replica_invariant);
   visit("strict", s.strict);
   visit("evaluate_every", s.evaluate_every);
   visit("evaluate", s.evaluate);
@@ -69,7 +71,8 @@ TrainSettings with_hyperparameters(TrainSettings settings);
 /// checkpoint of one with `was` (both JSON of TrainSettings). A hyperparameter that is null, or was, is the optimizer's
 /// default. These may differ: the length of a run (epochs, steps),
 /// its output (program, evaluate, evaluate_every), what it runs on (threads, backend), and the place of the images
-/// (data, generated), because their contents are compared instead.
+/// (data, generated), because their contents are compared instead. So may replicas and accumulation where both have
+/// replica_invariant.
 std::string difference_that_decides(const std::string& asked, const std::string& was);
 
 }  // namespace softamp::train_detail

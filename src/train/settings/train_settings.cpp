@@ -87,7 +87,7 @@ ExecutorOptions executor_options(const TrainSettings& s) {
   if (s.stochastic_rounding == "on") f.esr = StochasticRoundingBehaviour::kOn;
   if (s.stochastic_rounding == "replica_identical_only") {
     f.esr = StochasticRoundingBehaviour::kReplicaIdenticalOnly;
-    o.config.experimental.enable_prng_stability = true;  // needed for identical seeds on all replicas
+    o.config.experimental.enable_prng_stability = !s.replica_drift;  // identical seeds on all replicas
   }
   if (s.partials != "float") {
     o.config.matmuls.poplar_options["partialsType"] = s.partials;
@@ -141,8 +141,28 @@ SettingFault first_idle_hyperparameter(const TrainSettings& s) {
   return {};
 }
 
+/// A number of replicas that would change bits where none may.
+SettingFault first_dependence_on_replicas(const TrainSettings& s) {
+  const int64_t slices = s.replica_invariant;
+  if (slices == 0) return {};
+  const std::string of_slices = "the " + std::to_string(slices) + " slices of 'replica_invariant'";
+  if (slices % s.replicas != 0)
+    return {"replicas", "is " + std::to_string(s.replicas) + ", which does not divide " + of_slices +
+                            "; expected a power of two up to " + std::to_string(slices)};
+  if (s.accumulation != 1 && s.accumulation != slices / s.replicas)
+    return {"accumulation", "is " + std::to_string(s.accumulation) + "; expected 1, or " +
+                                std::to_string(slices / s.replicas) + ": " + of_slices + " over 'replicas' " +
+                                std::to_string(s.replicas)};
+  if (s.accumulation_dtype)
+    return {"accumulation_dtype",
+            "is " + *s.accumulation_dtype + ", but " + of_slices + " are summed in float32; expected none"};
+  if (s.replica_drift) return {"replica_drift", "is true, and 'replica_invariant' is on; expected one of them"};
+  return {};
+}
+
 /// The first conflict between settings.
 SettingFault first_clash(const TrainSettings& s) {
+  if (SettingFault fault = first_dependence_on_replicas(s); !fault.key.empty()) return fault;
   if (SettingFault idle = first_idle_hyperparameter(s); !idle.key.empty()) return idle;
   const bool linear = optimizer_options(s).linear();
   if (s.fold_scale_into_rate && !linear)
@@ -203,6 +223,9 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   c.dtype("accumulation_dtype", s.accumulation_dtype);
   c.within("replicas", s.replicas, 1, 256);
   c.word("replica_reduction", s.replica_reduction, {"mean", "sum"});
+  if (s.replica_invariant < 0 || s.replica_invariant > 65536 || (s.replica_invariant & (s.replica_invariant - 1)) != 0)
+    c.note("replica_invariant",
+           "is " + std::to_string(s.replica_invariant) + "; expected 0, or a power of two up to 65536");
   c.within<int64_t>("evaluate_every", s.evaluate_every, 0, 1 << 30);
   c.within("threads", s.threads, 0, 1024);
   if (s.backend != "gpu") c.word("backend", s.backend, {"emu", "cuda", "auto"});  // "gpu": another spelling of cuda
@@ -228,6 +251,7 @@ TrainSettings TrainSettings::spelled_out() const {
   TrainSettings all = train_detail::with_hyperparameters(*this);
   const Mechanism chosen = mechanism_value();
   const bool none = chosen.kind == Mechanism::Kind::kNone;
+  if (replica_invariant > 0 && replicas > 0 && accumulation == 1) all.accumulation = replica_invariant / replicas;
   if (loss_scale.empty()) all.loss_scale = none ? "256" : chosen.loss_scale().name;
   if (behaviour.empty()) all.behaviour = none ? "off" : "nanoo";
   return all;
@@ -245,7 +269,9 @@ TrainerOptions TrainSettings::trainer_options() const {
   o.clipping = {clip_value, clip_norm, clip_global_norm};
   o.replicas = replicas;
   o.reduction = replica_reduction == "sum" ? ReplicaReduction::kSum : ReplicaReduction::kMean;
-  o.accumulation = static_cast<int>(accumulation);
+  o.replica_drift = replica_drift;
+  o.replica_invariant = replica_invariant > 0;
+  o.accumulation = static_cast<int>(all.accumulation);
   if (accumulation_dtype) o.accumulation_dtype = parse_dtype(*accumulation_dtype);
   o.strict = strict;
   if (const Mechanism chosen = mechanism_value(); chosen.rewrites()) o.pass = chosen.pass();

@@ -119,6 +119,15 @@ bool free_to_differ(std::string_view key) {
   return false;
 }
 
+/// Writes out what settings from before these keys mean by leaving them out: then, replicas drifted where they rounded
+/// stochastically.
+void spell_replicas(Json& settings) {
+  if (!settings.contains("replica_drift"))
+    settings["replica_drift"] =
+        settings.value("stochastic_rounding", Json("off")) == "on" && settings.value("replicas", Json(1)) != 1;
+  if (!settings.contains("replica_invariant")) settings["replica_invariant"] = 0;
+}
+
 /// Writes out hyperparameters that settings before leave to their optimizer.
 void spell_hyperparameters(Json& settings) {
   const auto name = settings.find("optimizer");
@@ -182,8 +191,12 @@ std::string train_detail::difference_that_decides(const std::string& asked, cons
   Json a = read_json(asked), b = read_json(was);
   spell_hyperparameters(a);
   spell_hyperparameters(b);
+  spell_replicas(a);
+  spell_replicas(b);
+  const bool any_replicas = a["replica_invariant"] != 0 && a["replica_invariant"] == b["replica_invariant"];
   std::string text;
   const auto add = [&](const std::string& key, const Json& x, const Json& y) {
+    if (any_replicas && (key == "replicas" || key == "accumulation")) return;
     if (x != y && !free_to_differ(key))
       text += (text.empty() ? "'" : ", '") + key + "' is " + printable(x.dump()) + " and was " + printable(y.dump());
   };

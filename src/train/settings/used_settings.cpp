@@ -35,7 +35,8 @@ std::string used_settings(const TrainSettings& settings, const std::set<DType>& 
     if (const auto slots = optimizer.slots({"", {dtype, {}}, {}, true}); !slots.empty())
       used["optimizer_state"] = name_of(slots[0].type.dtype);
     used["hyperparameters"] = name_of(rounded_to);
-    if (options.accumulation > 1) used["accumulation_dtype"] = settings.accumulation_dtype.value_or(name_of(dtype));
+    if (options.accumulation > 1 && !options.replica_invariant)
+      used["accumulation_dtype"] = settings.accumulation_dtype.value_or(name_of(dtype));
     used["learning_rate"] =
         json_number(check_hyperparameter("learning_rate", optimizer.rate(1, divisor), rounded_to).got);
     for (const HyperparameterCheck& c : optimizer.check(dtype, divisor))

@@ -1,0 +1,142 @@
+#include "softamp/data/npz.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "src/data/archive.h"
+#include "src/data/npy_header.h"
+#include "src/files/output_file.h"
+#include "src/graph/nearest_name.h"
+#include "src/tensor/npy_types.h"
+
+namespace softamp::npz {
+namespace {
+
+constexpr std::string_view kSuffix = ".npy";
+
+/// What `act` gives; errors of archives and files as npy::Error.
+template <class Act>
+auto told(Act&& act) {
+  try {
+    return act();
+  } catch (const npy::Error&) {
+    throw;
+  } catch (const std::runtime_error& e) {  // DataError, files::OutputError, files::LockedError
+    throw npy::Error(e.what());
+  }
+}
+
+std::string type_text(npy::ElementType type, const std::vector<uint64_t>& shape) {
+  return std::string("'") + npy::descr(type) + "' " + npy::shape_text(shape);
+}
+
+}  // namespace
+
+struct Reader::Impl {
+  std::string file;
+  std::vector<std::byte> own;
+  std::vector<archive::PackedEntry> arrays;
+  std::vector<std::string> names;
+
+  void open(std::span<const std::byte> bytes, uint64_t most_bytes) {
+    uint64_t total = 0;
+    for (archive::PackedEntry& entry : archive::list_zip(bytes, file)) {
+      total += entry.unpacked;
+      if (total > most_bytes)
+        throw npy::Error(file + ": entry " + npy::quoted(entry.name) + ": the archive unpacks to more than the " +
+                         std::to_string(most_bytes) + " bytes that are expected at most");
+      if (!entry.name.ends_with(kSuffix)) continue;
+      names.push_back(entry.name.substr(0, entry.name.size() - kSuffix.size()));
+      arrays.push_back(std::move(entry));
+    }
+  }
+
+  std::string place_of(std::string_view name) const { return file + ": " + std::string(name); }
+
+  const archive::PackedEntry& find(std::string_view name) const {
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at != names.end()) return arrays[static_cast<size_t>(at - names.begin())];
+    graph_detail::Nearest nearest(name);
+    for (const std::string& known : names) nearest.offer(known);
+    throw npy::Error(file + ": there is no array " + npy::quoted(name) +
+                     (names.empty()            ? "; the archive holds none"
+                      : nearest.best().empty() ? "; expected one of its " + std::to_string(names.size()) +
+                                                     " arrays, the first of them " + npy::quoted(names[0])
+                                               : ". Did you mean " + npy::quoted(nearest.best()) + "?"));
+  }
+
+  npy::Header header(std::string_view name) const {
+    const archive::PackedEntry& entry = find(name);
+    return npy::parse_header(archive::unpack(entry, file, npy::kMaxHeader + 12), entry.unpacked, place_of(name));
+  }
+
+  Tensor tensor(std::string_view name, const npy::Header& header, bool as_bfloat16) const {
+    const archive::PackedEntry& entry = find(name);
+    return tensor_of_npy(archive::unpack(entry, file, entry.unpacked), header, as_bfloat16, place_of(name));
+  }
+};
+
+Reader::Reader(const std::filesystem::path& file, uint64_t most_bytes) : impl_(std::make_unique<Impl>()) {
+  told([&] {
+    impl_->file = file.string();
+    impl_->own = archive::read_as_it_stands(file, most_bytes);
+    impl_->open(impl_->own, most_bytes);
+  });
+}
+
+Reader::Reader(std::span<const std::byte> bytes, std::string name, uint64_t most_bytes)
+    : impl_(std::make_unique<Impl>()) {
+  told([&] {
+    impl_->file = std::move(name);
+    impl_->open(bytes, most_bytes);
+  });
+}
+
+Reader::~Reader() = default;
+Reader::Reader(Reader&&) noexcept = default;
+Reader& Reader::operator=(Reader&&) noexcept = default;
+
+const std::vector<std::string>& Reader::names() const { return impl_->names; }
+
+bool Reader::has(std::string_view name) const {
+  return std::find(impl_->names.begin(), impl_->names.end(), name) != impl_->names.end();
+}
+
+npy::Header Reader::header(std::string_view name) const {
+  return told([&] { return impl_->header(name); });
+}
+
+Tensor Reader::tensor(std::string_view name, bool as_bfloat16) const {
+  return told([&] {
+    const npy::Header header = impl_->header(name);
+    dtype_of(header.type, as_bfloat16, impl_->place_of(name));  // before it is unpacked
+    return impl_->tensor(name, header, as_bfloat16);
+  });
+}
+
+Tensor Reader::tensor(std::string_view name, const TensorType& expected) const {
+  return told([&] {
+    const npy::Header header = impl_->header(name);
+    const std::vector<uint64_t> shape(expected.shape.begin(), expected.shape.end());
+    if (header.type != npy_type(expected.dtype) || header.shape != shape)
+      throw npy::Error(impl_->place_of(name) + ": an array of " + type_text(header.type, header.shape) + "; expected " +
+                       type_text(npy_type(expected.dtype), shape) + ", for " + name_of(expected.dtype));
+    return impl_->tensor(name, header, expected.dtype == DType::kBFloat16);
+  });
+}
+
+void write(const std::filesystem::path& file, std::span<const Array> arrays) {
+  told([&] {
+    std::vector<archive::Entry> entries;
+    for (const Array& array : arrays) {
+      if (array.name.empty()) throw npy::Error(file.string() + ": an array without a name; expected a name for each");
+      entries.push_back({array.name + std::string(kSuffix), npy_bytes(*array.value)});
+    }
+    files::OutputFile out(file);
+    archive::write_zip(out, entries);
+    out.commit();
+  });
+}
+
+}  // namespace softamp::npz

@@ -208,8 +208,7 @@ std::vector<std::optional<Port>> gradients(GraphBuilder& builder, Port loss, Lis
   return Walk(builder, loss, variables, options).run();
 }
 
-GradientGraph gradients(const Graph& graph, Port loss, ListView<Port> variables,
-                        const GradientOptions& options) {
+GradientGraph gradients(const Graph& graph, Port loss, ListView<Port> variables, const GradientOptions& options) {
   GraphBuilder builder(graph);
   std::vector<std::optional<Port>> ports = gradients(builder, loss, variables, options);
   return {builder.build(), std::move(ports)};

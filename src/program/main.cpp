@@ -102,9 +102,9 @@ int run(int argc, char** argv, std::string& place) {
 
   using namespace softamp::program;
   std::vector<Verb> verbs;
-  for (const auto add :
-       {add_sum, add_inspect, add_formats, add_chips, add_round, add_compute, add_registers, add_run, add_rewrite,
-        add_compare, add_train, add_study, add_operations, add_demo, add_reproduce, add_selftest, add_completions, add_man})
+  for (const auto add : {add_sum, add_inspect, add_formats, add_chips, add_round, add_compute, add_registers, add_run,
+                         add_rewrite, add_compare, add_train, add_study, add_operations, add_demo, add_reproduce,
+                         add_selftest, add_completions, add_man})
     verbs.push_back(add(program));
 
   const Verb* chosen = nullptr;

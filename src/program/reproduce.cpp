@@ -167,9 +167,10 @@ Verb add_reproduce(CLI::App& program) {
       ->type_name("N");
   app->add_option("--data", o->request.data, "folder of Fashion-MNIST [=$SOFTAMP_DATA, else such runs are skipped]")
       ->type_name("DIR");
-  app->add_option("--out", o->out,
-                  "write a page (NAME.html; all: index.html), its figures (SVG, PNG), tables (CSV) and everything (JSON) "
-                  "here; all: also continue an interrupted run [=none]")
+  app->add_option(
+         "--out", o->out,
+         "write a page (NAME.html; all: index.html), its figures (SVG, PNG), tables (CSV) and everything (JSON) "
+         "here; all: also continue an interrupted run [=none]")
       ->type_name("DIR");
   app->add_option("--markdown", o->markdown, "all: also write the results in Markdown [=none]")->type_name("FILE");
   app->add_flag("--brief", o->request.brief, "a quick look: smaller sizes, and the checks that these allow");

@@ -202,7 +202,8 @@ void write_then_print(const std::function<void()>& write, const std::function<vo
 }
 
 void write_page(const std::vector<Result>& results, const fs::path& page, bool quiet) {
-  files::write_file(page, page_html(results, [&](const std::string& name) { return fs::exists(page.parent_path() / name); }));
+  files::write_file(page,
+                    page_html(results, [&](const std::string& name) { return fs::exists(page.parent_path() / name); }));
   if (!quiet) std::cerr << "softamp reproduce: the page is " << page.string() << '\n';
 }
 

@@ -29,8 +29,8 @@ reproduce::Request with_data(const reproduce::Experiment& experiment, reproduce:
 /// such as "lower --samples".
 void refuse_long(const std::string& what, double seconds, bool yes, const std::string& instead);
 
-/// Calls `write` and then `print`, in any case: figures are shown even if a file cannot be written. What stopped `write`
-/// is thrown afterwards.
+/// Calls `write` and then `print`, in any case: figures are shown even if a file cannot be written. What stopped
+/// `write` is thrown afterwards.
 void write_then_print(const std::function<void()>& write, const std::function<void()>& print);
 
 /// Writes the results as one page, which links to the files beside it.

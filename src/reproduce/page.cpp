@@ -96,8 +96,8 @@ std::string figure_html(const Result& r, const Figure& figure, const FileIsThere
 std::string checks_html(const Outcome& o) {
   if (o.checks.empty()) return {};
   // Folded where all agree.
-  std::string html = std::string("<details") + (agreement(o).all() ? "" : " open") + "><summary>Checks: " +
-                     agreement_text(o) +
+  std::string html = std::string("<details") + (agreement(o).all() ? "" : " open") +
+                     "><summary>Checks: " + agreement_text(o) +
                      " agree</summary>\n<div class=\"wide\"><table>\n<tr><th>verdict</th><th>what</th><th>ours</th>"
                      "<th>published or derived</th><th>against</th></tr>\n";
   for (const Check& check : o.checks) {

@@ -97,8 +97,8 @@ std::vector<GradientAndVariable> Optimizer::compute_gradients(GraphBuilder& buil
   return result;
 }
 
-void Optimizer::apply_gradients(GraphBuilder& builder, ListView<GradientAndVariable> gradients,
-                                Port learning_rate, Port apply) const {
+void Optimizer::apply_gradients(GraphBuilder& builder, ListView<GradientAndVariable> gradients, Port learning_rate,
+                                Port apply) const {
   const engine::DefaultEnvironment guard;
   check_scalar(builder, learning_rate, DType::kFloat32, "the learning rate");
   check_scalar(builder, apply, DType::kBool, "what says whether an update is applied");

@@ -41,8 +41,9 @@ TEST(Assertions, OfExceptions) {
   EXPECT_NONFATAL_FAILURE(EXPECT_NO_FP_EXCEPTION(executor->run({{"x", row({1, 300})}}, {"y"})),
                           "raises overflow, expected none");
   // Another error is not taken for one.
-  const std::string other =
-      test::refusal<GraphError>([&] { EXPECT_NO_FP_EXCEPTION(stopping->run({{"x", row({1, 2})}}, {"z"})); });
+  const std::string other = test::refusal<GraphError>([&] {
+    EXPECT_NO_FP_EXCEPTION(stopping->run({{"x", row({1, 2})}}, {"z"}));
+  });
   EXPECT_NE(other.find("'z'"), std::string::npos) << other;
 }
 
@@ -65,8 +66,7 @@ TEST(Assertions, OfDistances) {
                           "within 1 ulp: 1 of 1 elements differ, the first at []: 0x3f80 (1), expected 0x3f82 (1.016); "
                           "ulps: 2 x 1");
   EXPECT_NONFATAL_FAILURE(EXPECT_ULPS(1.0, static_cast<double>(NAN), 1000), "ulps: NaN x 1");
-  EXPECT_NONFATAL_FAILURE(EXPECT_ULPS(row({1, 2}), row({1, 2}, DType::kFloat32), 9),
-                          "float16[2], expected float32[2]");
+  EXPECT_NONFATAL_FAILURE(EXPECT_ULPS(row({1, 2}), row({1, 2}, DType::kFloat32), 9), "float16[2], expected float32[2]");
 }
 
 TEST(Assertions, OfBits) {

@@ -88,8 +88,7 @@ struct Feed {
   Feed(std::string placeholder, const Tensor* tensor) : name(std::move(placeholder)), value(tensor) {}
   Feed(std::string placeholder, const Tensor& tensor) : name(std::move(placeholder)), value(&tensor) {}
   Feed(std::string placeholder, Tensor&& tensor)
-      : name(std::move(placeholder)),
-        kept_(std::make_shared<const Tensor>(std::move(tensor))) {
+      : name(std::move(placeholder)), kept_(std::make_shared<const Tensor>(std::move(tensor))) {
     value = kept_.get();
   }
 
@@ -134,13 +133,13 @@ class Executor {
 
   virtual ~Executor() = default;
 
-  /// One step, run({{"x", x}}, {"loss", "logits"}): computes what the fetches ("name" or "name:port") need, and every operation with an effect.
-  /// Throws, before anything runs: GraphError (a feed or fetch of an unknown name, with the nearest; a placeholder
-  /// without a feed; a feed of another dtype or shape than declared; a program that exceeds the device's memory, with
-  /// its largest tensors). While running: FloatingPointError where an enabled exception is raised, naming node, lowest
-  /// index among the enabled flags, operands, tile and worker; RunStopped; std::bad_alloc; with "cuda"
-  /// std::runtime_error of the device, naming kernel and operation. After an error variables are unchanged and the
-  /// step is not counted. Throws std::out_of_range after step kSteps - 1.
+  /// One step, run({{"x", x}}, {"loss", "logits"}): computes what the fetches ("name" or "name:port") need, and every
+  /// operation with an effect. Throws, before anything runs: GraphError (a feed or fetch of an unknown name, with the
+  /// nearest; a placeholder without a feed; a feed of another dtype or shape than declared; a program that exceeds the
+  /// device's memory, with its largest tensors). While running: FloatingPointError where an enabled exception is
+  /// raised, naming node, lowest index among the enabled flags, operands, tile and worker; RunStopped; std::bad_alloc;
+  /// with "cuda" std::runtime_error of the device, naming kernel and operation. After an error variables are unchanged
+  /// and the step is not counted. Throws std::out_of_range after step kSteps - 1.
   virtual RunResult run(ListView<Feed> feeds, ListView<std::string> fetches) = 0;
 
   /// Steps so far: the address of the next step's random bits. Resuming: {seed, step} and the variables.

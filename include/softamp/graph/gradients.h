@@ -44,8 +44,7 @@ struct GradientGraph {
   std::vector<std::optional<Port>> gradients;
 };
 /// The same on a finished graph, which stays as it is: its nodes keep their numbers and operation ids in the result.
-GradientGraph gradients(const Graph& graph, Port loss, ListView<Port> variables,
-                        const GradientOptions& options = {});
+GradientGraph gradients(const Graph& graph, Port loss, ListView<Port> variables, const GradientOptions& options = {});
 
 /// Whether the table has a gradient for this operation type, and the types that have none because their results are
 /// constant almost everywhere or integers (comparisons, ArgMax, ...): gradients end there without an error.

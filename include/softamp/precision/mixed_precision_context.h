@@ -89,8 +89,7 @@ class MixedPrecisionContext {
 
   /// Applies the mechanism that is on to a graph that was built in this scope; without one the graph comes back
   /// unchanged.
-  Graph finish(const Graph& graph, ListView<std::string> fetches,
-               GraphScope scope = GraphScope::kFunction) const;
+  Graph finish(const Graph& graph, ListView<std::string> fetches, GraphScope scope = GraphScope::kFunction) const;
 
   /// The mechanism that is on, as it is now, for TrainerOptions::pass; its messages go where those of this context go.
   /// Empty without one.

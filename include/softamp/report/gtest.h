@@ -4,7 +4,8 @@
 //   EXPECT_FP_EXCEPTION(statement, kOverflow)   the statement throws a FloatingPointError, of just these kinds
 //   EXPECT_NO_FP_EXCEPTION(statement)           it throws none
 //   EXPECT_FP_FLAGS(flags, kOverflow | kInexact)   flags of a result, a unit or a run are just these
-//   EXPECT_ULPS(found, expected, 1)             two numbers or tensors are at most so far apart (numerics/ulp.h); any NaN
+//   EXPECT_ULPS(found, expected, 1)             two numbers or tensors are at most so far apart (numerics/ulp.h); any
+//   NaN
 //                                               agrees with any NaN
 //   EXPECT_SAME_BITS(found, expected)           two numbers or tensors are the same to the last bit, NaNs and -0, too
 //
@@ -42,7 +43,8 @@ AssertionResult raises(const char*, const char* lambda, uint8_t kinds, const Sta
   } catch (const FloatingPointError& e) {
     if (e.kinds() == kinds) return AssertionSuccess();
     return AssertionFailure() << statement << "\nraises " << names_or_none(e.kinds()) << ", expected "
-                              << names_or_none(kinds) << "\n" << e.what();
+                              << names_or_none(kinds) << "\n"
+                              << e.what();
   }
   if (kinds == 0) return AssertionSuccess();
   return AssertionFailure() << statement << "\nraises no floating-point exception, expected " << names_or_none(kinds);
@@ -89,8 +91,7 @@ AssertionResult differ(const char* found, const char* expected, const T& a, cons
 }
 
 template <class T>
-AssertionResult within(const char* found, const char* expected, const char*, const T& a, const T& b,
-                       uint64_t ulps) {
+AssertionResult within(const char* found, const char* expected, const char*, const T& a, const T& b, uint64_t ulps) {
   return differ(found, expected, a, b, ulps);
 }
 
@@ -109,9 +110,7 @@ AssertionResult same(const char* found, const char* expected, const T& a, const 
 #define ASSERT_NO_FP_EXCEPTION(statement) ASSERT_FP_EXCEPTION(statement, 0)
 #define EXPECT_FP_FLAGS(found, expected) EXPECT_PRED_FORMAT2(::softamp::gtest_detail::has_flags, found, expected)
 #define ASSERT_FP_FLAGS(found, expected) ASSERT_PRED_FORMAT2(::softamp::gtest_detail::has_flags, found, expected)
-#define EXPECT_ULPS(found, expected, ulps) \
-  EXPECT_PRED_FORMAT3(::softamp::gtest_detail::within, found, expected, ulps)
-#define ASSERT_ULPS(found, expected, ulps) \
-  ASSERT_PRED_FORMAT3(::softamp::gtest_detail::within, found, expected, ulps)
+#define EXPECT_ULPS(found, expected, ulps) EXPECT_PRED_FORMAT3(::softamp::gtest_detail::within, found, expected, ulps)
+#define ASSERT_ULPS(found, expected, ulps) ASSERT_PRED_FORMAT3(::softamp::gtest_detail::within, found, expected, ulps)
 #define EXPECT_SAME_BITS(found, expected) EXPECT_PRED_FORMAT2(::softamp::gtest_detail::same, found, expected)
 #define ASSERT_SAME_BITS(found, expected) ASSERT_PRED_FORMAT2(::softamp::gtest_detail::same, found, expected)

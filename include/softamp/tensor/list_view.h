@@ -13,7 +13,8 @@ class ListView : public std::span<const T> {
  public:
   using std::span<const T>::span;
   constexpr ListView(std::span<const T> elements) noexcept : std::span<const T>(elements) {}
-  constexpr ListView(std::initializer_list<T> elements) noexcept : std::span<const T>(elements.begin(), elements.size()) {}
+  constexpr ListView(std::initializer_list<T> elements) noexcept
+      : std::span<const T>(elements.begin(), elements.size()) {}
 };
 
 }  // namespace softamp

@@ -67,8 +67,8 @@ class Tensor {
   Tensor clone() const;
 
   /// Numbers rounded to nearest even on the way (a host conversion never rounds stochastically; no exceptions, overflow
-  /// gives infinity), in row-major order: from_values(DType::kFloat16, {2, 2}, {1, 2, 3, 4}); bool: anything but 0 is true. Throws std::invalid_argument where the count is
-  /// not the shape's, and for an int32 out of range.
+  /// gives infinity), in row-major order: from_values(DType::kFloat16, {2, 2}, {1, 2, 3, 4}); bool: anything but 0 is
+  /// true. Throws std::invalid_argument where the count is not the shape's, and for an int32 out of range.
   static Tensor from_values(DType dtype, const Shape& shape, ListView<double> values);
   /// All elements `value`.
   static Tensor full(DType dtype, const Shape& shape, double value);

@@ -130,8 +130,7 @@ class Optimizer {
   double rate(int64_t t, double loss_scale = 1) const;
 
   /// Adds gradients of `loss` to the builder.
-  std::vector<GradientAndVariable> compute_gradients(GraphBuilder& builder, Port loss,
-                                                     ListView<Variable> variables,
+  std::vector<GradientAndVariable> compute_gradients(GraphBuilder& builder, Port loss, ListView<Variable> variables,
                                                      const GradientOptions& options = {}) const;
   /// Adds slots (VariableV2), and in scope "update" Apply operations and Assigns. `learning_rate`: float32 scalar.
   /// `apply`: bool scalar; if it is false, no bit changes and no gradient raises a flag in the update. Gradients may be
@@ -146,8 +145,7 @@ class Optimizer {
   void apply_gradients(GraphBuilder& builder, ListView<GradientAndVariable> gradients, Port learning_rate,
                        Port apply) const;
   /// Both.
-  void minimize(GraphBuilder& builder, Port loss, ListView<Variable> variables, Port learning_rate,
-                Port apply) const;
+  void minimize(GraphBuilder& builder, Port loss, ListView<Variable> variables, Port learning_rate, Port apply) const;
 
  private:
   OptimizerOptions options_;
@@ -155,8 +153,7 @@ class Optimizer {
 
 /// Adds the clipping of all gradients (float32) in scope "clip"; returns them in order. Throws as validate, and
 /// GraphError for a gradient that is not float32.
-std::vector<Port> clip_gradients(GraphBuilder& builder, ListView<Port> gradients,
-                                 const GradientClipping& clipping);
+std::vector<Port> clip_gradients(GraphBuilder& builder, ListView<Port> gradients, const GradientClipping& clipping);
 
 /// MIXED_PRECISION T12: the same pairs, with slices in the place of each gradient that slices_of finds some in.
 std::vector<GradientAndVariable> sparse_gradients(GraphBuilder& builder, std::vector<GradientAndVariable> gradients);
@@ -174,8 +171,7 @@ std::vector<std::optional<Port>> get_unscaled_gradients(GraphBuilder& builder,
                                                         std::span<const std::optional<Port>> gradients, Port scale,
                                                         bool reciprocal = true);
 /// The same for pairs; of slices the values are unscaled, indices and shape stay as they are.
-std::vector<GradientAndVariable> get_unscaled_gradients(GraphBuilder& builder,
-                                                        ListView<GradientAndVariable> gradients, Port scale,
-                                                        bool reciprocal = true);
+std::vector<GradientAndVariable> get_unscaled_gradients(GraphBuilder& builder, ListView<GradientAndVariable> gradients,
+                                                        Port scale, bool reciprocal = true);
 
 }  // namespace softamp

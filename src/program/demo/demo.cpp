@@ -40,7 +40,8 @@ Verb add_demo(CLI::App& program) {
   app->add_option("--out", o->out, "the file [=NAME.html]")->type_name("FILE.html");
   add_whole(*app, "--seed", o->seed, 0, std::numeric_limits<uint64_t>::max(), "seed of the random bits, 64 bits [=0]");
   offer(*app, "NAME", kStories);
-  app->footer(R"(The file needs no other one: it can be mailed, and opened in any browser. Its name goes to standard output. The
+  app->footer(
+      R"(The file needs no other one: it can be mailed, and opened in any browser. Its name goes to standard output. The
 pictures are drawn by gnuplot.
 
 Examples:

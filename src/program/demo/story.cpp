@@ -7,13 +7,13 @@
 namespace softamp::program {
 namespace {
 
-constexpr const char* kHead = R"(<!DOCTYPE html>
+constexpr const char* kPageBegin = R"(<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>)";
-constexpr const char* kStyle = R"(</title>
+constexpr const char* kPageStyle = R"(</title>
 <style>
   body { font: 17px/1.55 "DejaVu Sans", Helvetica, Arial, sans-serif; color: #222; background: #fff; max-width: 46rem;
          margin: 2rem auto; padding: 0 1rem; }
@@ -44,8 +44,8 @@ std::string data_url(const std::string& svg) {
 
 std::string story_html(const Story& story) {
   const auto text = reproduce::html_escaped;
-  std::string html = kHead + text(story.title) + kStyle + "<h1>" + text(story.title) + "</h1>\n<p>" + text(story.lead) +
-                     "</p>\n";
+  std::string html = kPageBegin + text(story.title) + kPageStyle + "<h1>" + text(story.title) + "</h1>\n<p>" +
+                     text(story.lead) + "</p>\n";
   int number = 0;
   for (const StoryPart& part : story.parts) {
     html += "<h2>" + std::to_string(++number) + ". " + text(part.title) + "</h2>\n<img alt=\"" + text(part.plot.title) +

@@ -103,7 +103,8 @@ StoryPart numbers_are_apart() {
 }
 
 StoryPart it_stops(const Sums& nearest) {
-  Plot p = plot("0.0001 added ten thousand times", "each sum rounded to the nearest number of fp16", "additions", "sum");
+  Plot p =
+      plot("0.0001 added ten thousand times", "each sum rounded to the nearest number of fp16", "additions", "sum");
   p.curves = {curve("exact", CurveStyle::kReference, nearest.additions, nearest.exact()),
               curve("fp16, to nearest", CurveStyle::kBold, nearest.additions, nearest.sum.traces[0])};
   const double end = number(nearest.sum.codes[0]);
@@ -143,12 +144,13 @@ StoryPart stochastic_sums(const Sums& nearest, const Sums& many) {
   p.curves.push_back(curve("mean", CurveStyle::kBold, many.additions, many.mean()));
   p.curves.push_back(curve("exact", CurveStyle::kReference, many.additions, many.exact()));
   const MeanAndDeviation m = mean_and_deviation(finals(many));
-  return {"Rounding by chance", p,
-          "Stochastic rounding goes up with a probability: the share of the way that the exact result has come from the "
-          "lower neighbour to the upper one. A tenth of the way up is rounded up once in ten times. No addition is "
-          "lost for good: the mean of " +
-              std::to_string(kRuns) + " sums is " + text(m.mean) + ", and exact is " + text(nearest.sum.exact) + ".",
-          kCommand + " --rounding stochastic --replicas 1000"};
+  return {
+      "Rounding by chance", p,
+      "Stochastic rounding goes up with a probability: the share of the way that the exact result has come from the "
+      "lower neighbour to the upper one. A tenth of the way up is rounded up once in ten times. No addition is "
+      "lost for good: the mean of " +
+          std::to_string(kRuns) + " sums is " + text(m.mean) + ", and exact is " + text(nearest.sum.exact) + ".",
+      kCommand + " --rounding stochastic --replicas 1000"};
 }
 
 StoryPart errors(const Sums& nearest, const Sums& many) {
@@ -161,20 +163,20 @@ StoryPart errors(const Sums& nearest, const Sums& many) {
     of_many.push_back(std::sqrt(squares / static_cast<double>(many.sum.traces.size())) / exact);
     bound.push_back(std::sqrt(n) * 0x1p-10);
   }
-  Plot p = plot("Error of the sum, over the sum", "root mean square of 1000 stochastic sums", "additions",
-                "relative error");
+  Plot p =
+      plot("Error of the sum, over the sum", "root mean square of 1000 stochastic sums", "additions", "relative error");
   p.x_log = p.y_log = 10;
   p.curves = {curve("to nearest", CurveStyle::kBold, nearest.additions, of_nearest),
               curve("stochastic", CurveStyle::kBold, many.additions, of_many),
               curve("sqrt(n) 2^-10", CurveStyle::kReference, many.additions, bound)};
   const MeanAndDeviation m = mean_and_deviation(finals(many));
   return {"How wrong each of them is", p,
-          "To nearest the errors of the additions add up, for all lost additions err on the same side: in the end " +
-              text(100 * of_nearest.back(), 3) + " % is missing. Stochastic errors go either way and mostly cancel, as in a "
+          "To nearest, many additions in a row err to the same side, and from the stop on all of them do: in the end " +
+              text(100 * of_nearest.back(), 3) +
+              " % is missing. Stochastic errors go either way and mostly cancel, as in a "
               "random walk: the " +
               std::to_string(kRuns) + " sums have a standard deviation of " + text(m.sd, 3) + ", an error of " +
-              text(100 * of_many.back(), 3) +
-              " %, below sqrt(n) 2^-10, the size that theory gives them.",
+              text(100 * of_many.back(), 3) + " %, below sqrt(n) 2^-10, the size that theory gives them.",
           kCommand + " --rounding nearest,stochastic --replicas 1000"};
 }
 
@@ -183,7 +185,8 @@ StoryPart training(uint64_t seed) {
   Plot p = plot("A weight of 1 that should lose 0.0001 in every step", "kept in fp16; the master weight in fp32",
                 "steps of training", "weight");
   for (uint64_t run = 0; run < kShownRuns; ++run)
-    p.curves.push_back(curve(run == 0 ? "stochastic" : "", CurveStyle::kThin, chance.additions, chance.sum.traces[run]));
+    p.curves.push_back(
+        curve(run == 0 ? "stochastic" : "", CurveStyle::kThin, chance.additions, chance.sum.traces[run]));
   RunningSumSetup wide;
   wide.format = kFp32;
   wide.addend = fp::from_double(kFp32, number(nearest.setup.addend));
@@ -198,7 +201,8 @@ StoryPart training(uint64_t seed) {
   const MeanAndDeviation m = mean_and_deviation(finals(chance));
   return {"Why it matters in training", p,
           "A weight moves by many small steps. Rounded to nearest this one never moves: it ends at " +
-              text(number(nearest.sum.codes[0])) + ". There are two ways out. A master weight in fp32 takes every step, and "
+              text(number(nearest.sum.codes[0])) +
+              ". There are two ways out. A master weight in fp32 takes every step, and "
               "the network reads it rounded to fp16: it ends at " +
               text(used.back()) + ". Or the weight stays in fp16 and is rounded stochastically: " +
               std::to_string(kShownRuns) + " such weights end at " + text(m.mean, 3) + " on average.",
@@ -209,11 +213,12 @@ StoryPart training(uint64_t seed) {
 
 Story swamping_story(uint64_t seed) {
   const Sums nearest = sums(0, kAddend, false, seed), many = sums(0, kAddend, true, seed, kRuns);
-  return {"Swamping: why a sum of small numbers stops",
-          "Half-precision arithmetic can add a number to a sum ten thousand times and be left with a quarter of it. Six "
-          "pictures show what happens, why, and two ways out. Below each is the command that gives its numbers.",
-          {numbers_are_apart(), it_stops(nearest), why(nearest), stochastic_sums(nearest, many), errors(nearest, many),
-           training(seed)}};
+  return {
+      "Swamping: why a sum of small numbers stops",
+      "Half-precision arithmetic can add a number to a sum ten thousand times and be left with a quarter of it. Six "
+      "pictures show what happens, why, and two ways out. Below each is the command that gives its numbers.",
+      {numbers_are_apart(), it_stops(nearest), why(nearest), stochastic_sums(nearest, many), errors(nearest, many),
+       training(seed)}};
 }
 
 }  // namespace softamp::program

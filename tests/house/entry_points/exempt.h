@@ -15,6 +15,7 @@ inline std::vector<Exempt> exempt_headers() {
                        *kNodes = "adds nodes by GraphBuilder (graph/graph.h) and computes nothing itself";
   return {
       {"tensor/dtype.h", kWords},
+      {"tensor/list_view.h", "a view of elements"},
       {"tensor/shape.h", kIntegers},
       {"report/interrupt.h", "signals"},
       {"report/names.h", kWords},

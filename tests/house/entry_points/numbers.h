@@ -146,7 +146,8 @@ inline std::vector<EntryPoint> numbers() {
       {"tensor/chip_round.h", "round_as", arrays_of_chips},
       {"report/tensor_difference.h", "difference_text",
        [] {
-         return difference_text(Tensor::full(DType::kFloat32, {3}, 0x1p-140), Tensor::full(DType::kFloat32, {3}, 0.1), 1);
+         return difference_text(Tensor::full(DType::kFloat32, {3}, 0x1p-140), Tensor::full(DType::kFloat32, {3}, 0.1),
+                                1);
        }},
       {"report/tensor_text.h", "tensor_text", [] { return tensor_text(Tensor::full(DType::kFloat64, {3}, 5e-324)); }},
       {"report/number_text.h", "shortest_decimal, ...", texts_of_numbers},

@@ -120,8 +120,7 @@ class ScaledOptimizer {
     return softamp::get_unscaled_gradients(b, gradients, scale ? *scale : scale_constant(b));
   }
   /// The same for pairs: of slices the values are unscaled, and the indices kept (MIXED_PRECISION T12).
-  std::vector<GradientAndVariable> get_unscaled_gradients(GraphBuilder& b,
-                                                          ListView<GradientAndVariable> gradients,
+  std::vector<GradientAndVariable> get_unscaled_gradients(GraphBuilder& b, ListView<GradientAndVariable> gradients,
                                                           std::optional<Port> scale = {}) const {
     return softamp::get_unscaled_gradients(b, gradients, scale ? *scale : scale_constant(b));
   }

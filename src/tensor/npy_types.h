@@ -1,7 +1,9 @@
 // Tensors and .npy headers: dtypes as element types, extents as shapes.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "softamp/data/npy.h"
@@ -14,6 +16,9 @@ npy::ElementType npy_type(DType t);
 
 /// The header's shape. Throws npy::Error, beginning with `name`, for an extent above 2^40 or an impossible Shape.
 Shape shape_of(const npy::Header& header, const std::string& name);
+
+/// The tensor of a .npy file's bytes, as load_npy. Throws npy::Error, with `name` as the file's name.
+Tensor parse_npy(std::span<const std::byte> bytes, const std::string& name, bool as_bfloat16);
 
 /// The tensor of a .npy file in pieces: load_npy for files of any size.
 class TensorPieces {

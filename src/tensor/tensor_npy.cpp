@@ -62,15 +62,32 @@ TensorPieces::TensorPieces(const std::filesystem::path& file, bool as_bfloat16)
       reader_(name_),
       type_{dtype_of(reader_.header().type, as_bfloat16, name_), shape_of(reader_.header(), name_)} {}
 
+namespace {
+
+/// NumPy takes every byte except 0 for true.
+void settle_bools(DType dtype, void* out, size_t count) {
+  if (dtype != DType::kBool) return;
+  auto* const bytes = static_cast<uint8_t*>(out);
+  for (size_t i = 0; i < count; ++i) bytes[i] = bytes[i] != 0;
+}
+
+}  // namespace
+
+Tensor parse_npy(std::span<const std::byte> bytes, const std::string& name, bool as_bfloat16) {
+  const npy::Header header = npy::parse_header(bytes, bytes.size(), name);
+  Tensor tensor(dtype_of(header.type, as_bfloat16, name), shape_of(header, name));
+  if (tensor.bytes() > 0) std::memcpy(tensor.data(), bytes.data() + header.data_offset, tensor.bytes());
+  settle_bools(tensor.dtype(), tensor.data(), static_cast<size_t>(tensor.elements()));
+  return tensor;
+}
+
 void TensorPieces::read(void* out, size_t count) {
   for (size_t done = 0; done < count;) {
     const size_t n = reader_.read(static_cast<std::byte*>(out) + done * size_of(type_.dtype), count - done);
     if (n == 0) throw npy::Error(name_ + ": the data are cut off");
     done += n;
   }
-  if (type_.dtype != DType::kBool) return;  // NumPy takes every byte except 0 for true
-  auto* const bytes = static_cast<uint8_t*>(out);
-  for (size_t i = 0; i < count; ++i) bytes[i] = bytes[i] != 0;
+  settle_bools(type_.dtype, out, count);
 }
 
 Tensor load_npy(const std::filesystem::path& file, bool as_bfloat16) {

@@ -58,6 +58,7 @@
 #include "softamp/precision/amp_level.h"
 #include "softamp/precision/casts.h"
 #include "softamp/precision/graph_def.h"
+#include "softamp/precision/graph_def_import.h"
 #include "softamp/precision/graph_rewrite.h"
 #include "softamp/precision/layer_rule.h"
 #include "softamp/precision/loss_scale.h"

@@ -37,12 +37,13 @@ struct Reader::Impl {
   std::string file;
   std::vector<std::byte> own;
   std::vector<archive::PackedEntry> arrays;
-  std::vector<std::string> names;
+  std::vector<std::string> names, entries;
 
   void open(std::span<const std::byte> bytes, uint64_t most_bytes) {
     uint64_t total = 0;
     for (archive::PackedEntry& entry : archive::list_zip(bytes, file)) {
       total += entry.unpacked;
+      entries.push_back(entry.name);
       if (total > most_bytes)
         throw npy::Error(file + ": entry " + npy::quoted(entry.name) + ": the archive unpacks to more than the " +
                          std::to_string(most_bytes) + " bytes that are expected at most");
@@ -101,6 +102,10 @@ const std::vector<std::string>& Reader::names() const { return impl_->names; }
 
 bool Reader::has(std::string_view name) const {
   return std::find(impl_->names.begin(), impl_->names.end(), name) != impl_->names.end();
+}
+
+bool Reader::has_entry(std::string_view entry) const {
+  return std::find(impl_->entries.begin(), impl_->entries.end(), entry) != impl_->entries.end();
 }
 
 npy::Header Reader::header(std::string_view name) const {

@@ -1,5 +1,6 @@
-// softamp run: a graph in JSON, arrays in, arrays out.
+// softamp run: a graph in JSON or a GraphDef, arrays in, arrays out.
 #include "src/program/backend_option.h"
+#include "src/program/graph_input.h"
 #include "src/program/options.h"
 #include "src/program/program.h"
 #include "src/program/run_options.h"
@@ -12,6 +13,7 @@
 #include "softamp/report/interrupt.h"
 #include "softamp/report/names.h"
 #include "softamp/report/tensor_text.h"
+#include "src/data/npz_tensors.h"
 #include "src/files/output_file.h"
 #include "src/files/run_files.h"
 #include "src/report/progress.h"
@@ -26,29 +28,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What `option` gives to names, by NAME=VALUE; `form` is what is expected.
-std::map<std::string, std::string> given_to_names(const std::string& option, const std::vector<std::string>& texts,
-                                                  const std::string& form) {
-  std::map<std::string, std::string> values;
-  for (const std::string& text : texts) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) throw UsageError(option + ": '" + text + "': expected " + form);
-    const std::string name = text.substr(0, equals);
-    if (!values.emplace(name, text.substr(equals + 1)).second)
-      throw UsageError(option + ": '" + name + "' is given twice");
-  }
-  return values;
-}
-
 /// A placeholder that is fed the result of the step before, and which of the fetches that is.
 struct FedBack {
   std::string name, tensor;
   size_t fetch;
 };
 
-std::vector<FedBack> fed_back(const Graph& graph, const std::vector<std::string>& texts,
-                              const std::map<std::string, std::string>& feeds,
-                              const std::vector<std::string>& fetches) {
+std::vector<FedBack> fed_back(const RunnableGraph& runnable, const std::vector<std::string>& texts,
+                              const std::map<std::string, std::string>& feeds) {
+  const Graph& graph = runnable.graph;
+  const std::vector<std::string>& fetches = runnable.fetches;
   std::vector<FedBack> all;
   for (const auto& [name, tensor] : given_to_names("--feed-back", texts, "NAME=TENSOR")) {
     if (!feeds.contains(name))
@@ -57,7 +46,7 @@ std::vector<FedBack> fed_back(const Graph& graph, const std::vector<std::string>
     const auto fetch = std::find(fetches.begin(), fetches.end(), tensor);
     if (fetch == fetches.end()) throw UsageError("--feed-back: " + unknown_name_message("fetch", tensor, fetches));
     const int placeholder = graph.find(name);
-    const TensorType& type = graph.type(graph.port(tensor));
+    const TensorType& type = graph.type(graph.port(runnable.ports.at(tensor)));
     if (placeholder >= 0 && graph.node(placeholder).op == "Placeholder" &&
         !(graph.node(placeholder).outputs[0] == type))
       throw UsageError("--feed-back: '" + tensor + "' is " + text_of(type) + "; Placeholder '" + name + "' expects " +
@@ -67,11 +56,13 @@ std::vector<FedBack> fed_back(const Graph& graph, const std::vector<std::string>
   return all;
 }
 
-std::map<std::string, Tensor> load_feeds(const Graph& graph, const std::map<std::string, std::string>& files) {
+/// graph: null for a GraphDef, whose placeholders' dtypes are compared when it runs; unsigned integers of 16 bits are
+/// bfloat16 where one is expected.
+std::map<std::string, Tensor> load_feeds(const Graph* graph, const std::map<std::string, std::string>& files) {
   std::map<std::string, Tensor> tensors;
   for (const auto& [name, file] : files) {
-    const int node = graph.find(name);
-    const bool bfloat16 = node >= 0 && graph.node(node).outputs[0].dtype == DType::kBFloat16;
+    const int node = graph ? graph->find(name) : -1;
+    const bool bfloat16 = !graph || (node >= 0 && graph->node(node).outputs[0].dtype == DType::kBFloat16);
     tensors.emplace(name, load_npy(file, bfloat16));
   }
   return tensors;
@@ -129,26 +120,34 @@ Json status_json(const RunResult& result) {
 
 class Run {
  public:
-  explicit Run(const RunOptions& o) : o_(o) {
-    GraphFile file = load_with_arrays(o.graph, arrays_);
-    graph_ = std::move(file.graph);
+  explicit Run(const RunOptions& o) : o_(o), kind_(is_graph_def(o.graph) ? GraphKind::kGraphDef : GraphKind::kSoftamp) {
+    if (kind_ == GraphKind::kGraphDef) return;
+    GraphFile file = load_with_arrays(o_.graph, arrays_);
+    graph_.graph = std::move(file.graph);
     outputs_ = std::move(file.outputs);
   }
 
   int run() {
-    if (o_.print == "text") return print(text(graph_));
-    if (o_.print == "dot") return print(dot(graph_));
-    fetches_ = !o_.fetches.empty() ? o_.fetches : !outputs_.empty() ? outputs_ : unread_outputs(graph_);
+    if (kind_ == GraphKind::kSoftamp && !o_.print.empty()) return print();
+    feed_files_ = given_to_names("--feed", o_.feeds, "NAME=FILE.npy");
+    ExecutorOptions options = o_.executor_options();
+    if (kind_ == GraphKind::kGraphDef) {
+      settle_backend(options, o_.quiet ? std::string() : "softamp run");
+      make_runnable(options);
+      if (!o_.print.empty()) return print();
+      require_values(graph_);
+    } else {
+      graph_.fetches = !o_.fetches.empty() ? o_.fetches : !outputs_.empty() ? outputs_ : unread_outputs(graph_.graph);
+      for (const std::string& fetch : graph_.fetches) graph_.ports.emplace(fetch, fetch);
+    }
     if (!o_.out.empty() && fs::exists(o_.out) && !fs::is_directory(o_.out))
       throw UsageError("--out: '" + o_.out + "' is not a folder");
-    feed_files_ = given_to_names("--feed", o_.feeds, "NAME=FILE.npy");
-    fed_back_ = fed_back(graph_, o_.fed_back, feed_files_, fetches_);
+    fed_back_ = fed_back(graph_, o_.fed_back, feed_files_);
     check_files();
     if (o_.first_step + o_.steps > Executor::kSteps)
       throw UsageError("--steps: " + std::to_string(o_.steps) + " from step " + std::to_string(o_.first_step) +
                        " on: expected steps below 2^32 - 16");
-    ExecutorOptions options = o_.executor_options();
-    settle_backend(options, o_.quiet ? std::string() : "softamp run");
+    if (kind_ == GraphKind::kSoftamp) settle_backend(options, o_.quiet ? std::string() : "softamp run");
     document_["backend"] = options.backend;
     const InterruptGuard guard;
     options.stop = [] { return InterruptGuard::pending() != 0; };
@@ -158,15 +157,16 @@ class Run {
         trace([&] { trace_->write(step, node, port, type, data); });
       };
     }
-    std::map<std::string, Tensor> tensors = load_feeds(graph_, feed_files_);
-    executor_ = make_executor(graph_, options);
+    if (kind_ == GraphKind::kSoftamp) make_runnable(options);
+    executor_ = make_executor(graph_.graph, options);
+    for (const auto& [name, value] : graph_.variables) executor_->set_variable(name, value);
     for (const std::string& warning : executor_->warnings()) std::cerr << "softamp run: warning: " << warning << '\n';
     if (!o_.quiet) {
       Json all = read_json(settings_json(options));
       all["backend"] = options.backend;
       std::cerr << "softamp run: " << all << '\n';
     }
-    return steps(tensors);
+    return steps(graph_.feeds);
   }
 
  private:
@@ -176,10 +176,11 @@ class Run {
     files.reads("the graph that is read", o_.graph)
         .reads("an array of the graph", arrays_)
         .reads("the file of --config", o_.config_file)
+        .reads("the file of --variables", o_.variables)
         .writes("--trace", o_.trace);
     for (const auto& [name, file] : feed_files_) files.reads("the file of --feed " + name, file);
     if (!o_.out.empty()) {
-      for (const auto& [file, fetch] : files_of(o_.out, fetches_)) files.writes("--out", file);
+      for (const auto& [file, fetch] : files_of(o_.out, graph_.fetches)) files.writes("--out", file);
       files::try_folder(o_.out, "--out");
     }
     files.check();
@@ -198,14 +199,25 @@ class Run {
     }
   }
 
-  static int print(const std::string& text) {
-    std::cout << text;
+  int print() const {
+    std::cout << (o_.print == "text" ? text(graph_.graph) : dot(graph_.graph));
     return kSuccess;
+  }
+
+  /// The graph with what it is given.
+  void make_runnable(const ExecutorOptions& options) {
+    const bool own = kind_ == GraphKind::kSoftamp;
+    GivenValues values{load_feeds(own ? &graph_.graph : nullptr, feed_files_), {}};
+    if (!o_.variables.empty()) values.variables = load_npz(o_.variables);
+    graph_ = own ? runnable(std::move(graph_.graph), std::move(graph_.fetches), std::move(values))
+                 : runnable(load_graph_def(o_.graph), o_.fetches, values, options);
   }
 
   int steps(std::map<std::string, Tensor>& tensors) {
     std::vector<Feed> feeds;
     for (const auto& [name, tensor] : tensors) feeds.push_back({name, &tensor});
+    std::vector<std::string> ports;
+    for (const std::string& fetch : graph_.fetches) ports.push_back(graph_.ports.at(fetch));
     executor_->set_step(o_.first_step);
     Progress progress("run", o_.steps, "steps");
     int code = kSuccess;
@@ -213,7 +225,7 @@ class Run {
       for (uint64_t s = 0; s < o_.steps && InterruptGuard::pending() == 0; ++s) {
         for (const FedBack& f : fed_back_)
           if (s != 0) tensors.at(f.name) = result_.values[f.fetch].clone();
-        result_ = executor_->run(feeds, fetches_);
+        result_ = executor_->run(feeds, ports);
         note_step();
         progress.update(s + 1);
       }
@@ -252,25 +264,26 @@ class Run {
     for (const NamedStatistics& s : result_.statistics)
       document_["statistics"][s.name] = read_json(s.statistics.json());
     if (!o_.out.empty()) fs::create_directories(o_.out);
-    for (size_t f = 0; f < fetches_.size(); ++f) {
+    for (size_t f = 0; f < graph_.fetches.size(); ++f) {
       const Tensor& value = result_.values[f];
       if (!o_.out.empty()) {
-        const fs::path file = file_of(o_.out, fetches_[f]);
+        const fs::path file = file_of(o_.out, graph_.fetches[f]);
         save_npy(value, file);
-        document_["files"][fetches_[f]] = file.string();
+        document_["files"][graph_.fetches[f]] = file.string();
       }
-      document_["hashes"][fetches_[f]] = hash_text(value.data(), value.bytes());
+      document_["hashes"][graph_.fetches[f]] = hash_text(value.data(), value.bytes());
       if (o_.json) continue;
-      if (o_.out.empty()) std::cout << fetches_[f] << ": " << tensor_text(value) << '\n';
+      if (o_.out.empty()) std::cout << graph_.fetches[f] << ": " << tensor_text(value) << '\n';
     }
     if (o_.statistics && !o_.json)
       for (const NamedStatistics& s : result_.statistics) std::cout << s.name << ": " << s.statistics.json() << '\n';
   }
 
   const RunOptions& o_;
-  Graph graph_;
+  GraphKind kind_;
+  RunnableGraph graph_;
   std::vector<fs::path> arrays_;
-  std::vector<std::string> outputs_, fetches_;
+  std::vector<std::string> outputs_;
   std::map<std::string, std::string> feed_files_;
   std::vector<FedBack> fed_back_;
   std::unique_ptr<TraceWriter> trace_;
@@ -284,7 +297,9 @@ class Run {
 
 Verb add_run(CLI::App& program) {
   auto* app = program.add_subcommand("run", "Runs a graph of tensor operations.");
-  app->footer(R"(GRAPH.json is described in docs/GRAPH_JSON.md; operations have TensorFlow's names.
+  app->footer(
+      R"(GRAPH.json is described in docs/GRAPH_JSON.md; operations have TensorFlow's names. A GraphDef of TensorFlow's runs as
+far as its operations are ours (docs/GRAPHS.md); its names stay.
 Without --fetch the outputs that the file names are computed, or every tensor that nothing reads. Results are printed,
 or written to --out as .npy files: "scope/y:1" is scope_y_1.npy.
 The backend, and the settings that decide the bits, go to standard error, and into the trace.
@@ -294,6 +309,7 @@ Examples:
   softamp run dense.json --feed x=x.npy --behaviour oflo,esr --partials half --seed 1 --trace run.jsonl
   softamp run dense.json --feed x=x.npy --backend cuda --trace gpu.jsonl
   softamp run add.json --feed sum=0.npy --feed x=x.npy --feed-back sum=next --steps 10000
+  softamp run two_dense_layers.pbtxt --fetch loss/Mean --feed x=x.npy --feed y=y.npy --variables weights.npz
   softamp run dense.json --print text)");
   auto options = std::make_shared<RunOptions>();
   options->add_to(*app);

@@ -94,8 +94,16 @@ void set_behaviour(IpuConfig& config, const std::string& words) {
 }
 
 void RunOptions::add_to(CLI::App& app) {
-  app.add_option("GRAPH", graph, "the graph, a JSON file")->required()->type_name("FILE");
-  app.add_option("--feed", feeds, "NAME=FILE.npy, the value of a Placeholder; repeatable")->type_name("NAME=FILE");
+  app.add_option("GRAPH", graph, "the graph: .json (softamp), .pb or .pbtxt (TensorFlow's GraphDef)")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--feed", feeds,
+                 "NAME=FILE.npy, the value of a Placeholder, or the first value of a variable; repeatable")
+      ->type_name("NAME=FILE");
+  app.add_option("--variables", variables,
+                 "first values of variables by name: NumPy's savez, or a checkpoint of `softamp train` "
+                 "[=zeros; of a GraphDef what it assigns]")
+      ->type_name("FILE");
   app.add_option(
          "--feed-back", fed_back,
          "NAME=TENSOR: from the second step on, Placeholder NAME is what the step before computed for TENSOR, one of "

@@ -11,7 +11,7 @@
 namespace softamp::program {
 
 struct RunOptions {
-  std::string graph, out, trace, config_file, print;
+  std::string graph, out, trace, config_file, print, variables;
   std::vector<std::string> feeds, fed_back, fetches, settings;
   std::string behaviour, partials, block, inner, accumulator;
   RandomEngine random = RandomEngine::kPhilox;

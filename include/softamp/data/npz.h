@@ -36,6 +36,8 @@ class Reader {
   /// Of the arrays, in the order of the archive, without ".npy". Entries that do not end in it are no arrays.
   const std::vector<std::string>& names() const;
   bool has(std::string_view name) const;
+  /// Whether the archive has an entry of this full name, an array or not: "checkpoint.json".
+  bool has_entry(std::string_view entry) const;
 
   /// Type and shape; no more than the header is unpacked. An unknown name is refused with the nearest.
   npy::Header header(std::string_view name) const;

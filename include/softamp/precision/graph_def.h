@@ -18,6 +18,9 @@ class GraphDefError : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
+struct GraphDefImportOptions;
+struct ImportedGraph;
+
 /// A value; copies share what they hold until one is rewritten.
 class GraphDefFile {
  public:
@@ -50,6 +53,7 @@ class GraphDefFile {
   void save(const std::filesystem::path& path) const;  ///< by the ending; throws GraphDefError
 
  private:
+  friend ImportedGraph import_graph(const GraphDefFile& file, const GraphDefImportOptions& options);
   struct Impl;
   explicit GraphDefFile(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;

@@ -1,4 +1,5 @@
 // softamp rewrite: a mechanism of mixed precision applied to a finished graph.
+#include "src/program/graph_input.h"
 #include "src/program/rewrite/advise.h"
 #include "src/program/rewrite/mechanism_options.h"
 #include "src/program/rewrite/rewrite_options.h"
@@ -22,16 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The kind of graph that a file's ending stands for.
-enum class GraphKind : uint8_t { kSoftamp, kGraphDef };
-
-GraphKind kind_of(const std::string& place, const std::string& file) {
-  const std::string name = fs::path(file).filename().string();
-  if (name.ends_with(".json")) return GraphKind::kSoftamp;
-  if (name.ends_with(".pb") || name.ends_with(".pbtxt") || name.ends_with(".pb.txt")) return GraphKind::kGraphDef;
-  throw UsageError(place + "'" + file + "': expected a name that ends in .json, .pb, .pbtxt or .pb.txt");
-}
-
 /// A graph may be written over itself.
 files::RunFiles list_files(const RewriteVerbOptions& o) {
   constexpr const char* kGraph = "the graph that is read";
@@ -43,8 +34,8 @@ files::RunFiles list_files(const RewriteVerbOptions& o) {
 }
 
 void check_files(const RewriteVerbOptions& o) {
-  const GraphKind in = kind_of("", o.graph);
-  if (!o.out.empty() && kind_of("--out: ", o.out) != in)
+  const GraphKind in = kind_of_graph("", o.graph);
+  if (!o.out.empty() && kind_of_graph("--out: ", o.out) != in)
     throw UsageError("--out: '" + o.out + "': " +
                      (in == GraphKind::kGraphDef
                           ? "a GraphDef is not written as a softamp graph, which cannot hold operations that softamp "
@@ -133,11 +124,7 @@ PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechani
 }
 
 PrecisionReport rewrite_graph_def(const RewriteVerbOptions& o, const ChosenMechanism& mechanism) {
-  const GraphDefFile original = GraphDefFile::load(o.graph);
-  // Protobuf reads an empty file as an empty graph.
-  std::error_code none;
-  if (fs::is_regular_file(o.graph, none) && fs::file_size(o.graph, none) == 0)
-    throw UsageError(o.graph + ": the file is empty; expected a GraphDef");
+  const GraphDefFile original = load_graph_def(o.graph);
   const auto report_on = [&](const GraphDefFile& file, bool quiet) {
     return report_of(file.op_graph(o.fetches), !o.fetches.empty(), mechanism, quiet);
   };
@@ -162,7 +149,7 @@ void check_advise(const RewriteVerbOptions& o) {
                                       {"--report", o.report != ReportForm::kNone},
                                       {"--output-report", !o.report_file.empty()}})
     if (given) throw UsageError(std::string(option) + ": --advise writes no graph and no report");
-  if (kind_of("", o.graph) != GraphKind::kSoftamp)
+  if (kind_of_graph("", o.graph) != GraphKind::kSoftamp)
     throw UsageError("--advise: '" + o.graph + "': a GraphDef is not run here; expected a softamp graph, .json");
   for (const std::string& mechanism : o.mechanisms)
     if (mechanism != "--recipe") throw UsageError(mechanism + ": --advise compares recipes; expected --recipe or none");
@@ -213,8 +200,9 @@ int run_verb(const RewriteVerbOptions& o) {
   check_files(o);
   const ChosenMechanism mechanism(o);
   std::vector<std::string> advice;
-  const PrecisionReport report = kind_of("", o.graph) == GraphKind::kSoftamp ? rewrite_softamp(o, mechanism, advice)
-                                                                             : rewrite_graph_def(o, mechanism);
+  const PrecisionReport report = kind_of_graph("", o.graph) == GraphKind::kSoftamp
+                                     ? rewrite_softamp(o, mechanism, advice)
+                                     : rewrite_graph_def(o, mechanism);
   for (const std::string& message : report.colours.messages)
     if (!o.quiet || !message.starts_with("INFO ")) std::cerr << message << '\n';
   for (const std::string& remark : mechanism.remarks(report.before)) std::cerr << "softamp rewrite: " << remark << '\n';

@@ -1,0 +1,131 @@
+#include "src/program/graph_input.h"
+
+#include <algorithm>
+
+#include "src/files/printable.h"
+
+namespace softamp::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Integers that a GraphDef has in another width, as what runs has them.
+Tensor as_int32(const Tensor& tensor, const std::string& name) {
+  Tensor narrow(DType::kInt32, tensor.shape());
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    const int64_t v = tensor.dtype() == DType::kInt64
+                          ? tensor.as<int64_t>()[static_cast<size_t>(i)]
+                          : static_cast<int64_t>(tensor.as<uint8_t>()[static_cast<size_t>(i)]);
+    if (v < INT32_MIN || v > INT32_MAX)
+      throw UsageError("the value of '" + name + "': element " + std::to_string(i) + " is " + std::to_string(v) +
+                       "; expected integers of 32 bits, in which they are computed with");
+    narrow.as<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(v);
+  }
+  return narrow;
+}
+
+std::map<std::string, Shape> shapes_of(const std::map<std::string, Tensor>& tensors) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, tensor] : tensors) shapes.emplace(name, tensor.shape());
+  return shapes;
+}
+
+bool is_variable_node(const Graph& graph, const std::string& name) {
+  const int node = graph.find(name);
+  return node >= 0 && graph.node(node).op == "VariableV2";
+}
+
+}  // namespace
+
+bool is_graph_def(const std::string& file) {
+  const std::string name = fs::path(file).filename().string();
+  return name.ends_with(".pb") || name.ends_with(".pbtxt") || name.ends_with(".pb.txt");
+}
+
+GraphKind kind_of_graph(const std::string& place, const std::string& file) {
+  if (file.ends_with(".json")) return GraphKind::kSoftamp;
+  if (is_graph_def(file)) return GraphKind::kGraphDef;
+  throw UsageError(place + "'" + file + "': expected a name that ends in .json, .pb, .pbtxt or .pb.txt");
+}
+
+GraphDefFile load_graph_def(const std::string& file) {
+  GraphDefFile graph = GraphDefFile::load(file);
+  std::error_code none;
+  if (fs::is_regular_file(file, none) && fs::file_size(file, none) == 0)
+    throw UsageError(file + ": the file is empty; expected a GraphDef");
+  return graph;
+}
+
+std::map<std::string, std::string> given_to_names(const std::string& option, const std::vector<std::string>& texts,
+                                                  const std::string& form) {
+  std::map<std::string, std::string> values;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) throw UsageError(option + ": '" + text + "': expected " + form);
+    const std::string name = text.substr(0, equals);
+    if (!values.emplace(name, text.substr(equals + 1)).second)
+      throw UsageError(option + ": '" + name + "' is given twice");
+  }
+  return values;
+}
+
+RunnableGraph runnable(Graph graph, std::vector<std::string> fetches, GivenValues values) {
+  RunnableGraph r;
+  r.graph = std::move(graph);
+  r.fetches = std::move(fetches);
+  for (const std::string& fetch : r.fetches) r.ports.emplace(fetch, fetch);
+  for (auto& [name, tensor] : values.variables)
+    if (is_variable_node(r.graph, name)) r.variables.insert_or_assign(name, std::move(tensor));
+  for (auto& [name, tensor] : values.feeds)
+    (is_variable_node(r.graph, name) ? r.variables : r.feeds).insert_or_assign(name, std::move(tensor));
+  return r;
+}
+
+RunnableGraph runnable(const GraphDefFile& file, const std::vector<std::string>& fetches, const GivenValues& values,
+                       const ExecutorOptions& options) {
+  ImportedGraph imported = import_graph(file, {fetches, shapes_of(values.feeds), shapes_of(values.variables)});
+  RunnableGraph r;
+  r.graph = std::move(imported.graph);
+  r.ports = std::move(imported.ports);
+  for (const std::string& fetch : imported.fetches)
+    if (r.ports.contains(fetch)) r.fetches.push_back(fetch);
+  const auto take = [&](const std::map<std::string, Tensor>& tensors) {
+    for (const auto& [name, tensor] : tensors) {
+      const auto input = imported.inputs.find(name);
+      if (input == imported.inputs.end()) continue;  // what is fetched does not need it
+      const std::string& node = input->second;
+      const bool wide = tensor.dtype() == DType::kInt64 || tensor.dtype() == DType::kUint8;
+      const bool narrowed =
+          std::find(imported.narrowed.begin(), imported.narrowed.end(), node) != imported.narrowed.end();
+      Tensor value = wide && narrowed ? as_int32(tensor, name) : tensor.clone();
+      (is_variable_node(r.graph, node) ? r.variables : r.feeds).insert_or_assign(node, std::move(value));
+    }
+  };
+  take(values.variables);
+  take(values.feeds);
+  if (!imported.initial_values.empty()) {
+    std::vector<std::string> wanted;
+    for (const auto& [node, fetch] : imported.initial_values) wanted.push_back(fetch);
+    ExecutorOptions once = options;
+    once.observe = {};
+    std::vector<Tensor> initial = std::move(make_executor(std::move(imported.initial), once)->run({}, wanted).values);
+    size_t at = 0;
+    for (const auto& [node, fetch] : imported.initial_values) r.variables.emplace(node, std::move(initial[at++]));
+  }
+  r.without_value = std::move(imported.without_value);
+  return r;
+}
+
+void require_values(const RunnableGraph& graph) {
+  if (graph.without_value.empty()) return;
+  constexpr size_t kNamed = 8;
+  std::string names;
+  size_t named = 0;
+  for (const auto& [name, why] : graph.without_value)
+    if (++named <= kNamed) names += (named == 1 ? "'" : ", '") + files::printable(name) + "' (" + why + ")";
+  if (named > kNamed) names += " and " + std::to_string(named - kNamed) + " more";
+  throw UsageError(std::to_string(named) + (named == 1 ? " variable has" : " variables have") + " no value: " + names +
+                   "; expected --feed NAME=FILE.npy, or --variables FILE.npz with all of them");
+}
+
+}  // namespace softamp::program

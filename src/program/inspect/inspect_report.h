@@ -2,7 +2,7 @@
 #pragma once
 
 #include "src/program/options.h"
-#include "src/program/placement.h"
+#include "src/program/inspect/placement.h"
 
 #include <iosfwd>
 #include <optional>

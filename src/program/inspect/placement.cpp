@@ -1,4 +1,4 @@
-#include "src/program/placement.h"
+#include "src/program/inspect/placement.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "src/program/inspect_report.h"
+#include "src/program/inspect/inspect_report.h"
 
 #include "softamp/numerics/operand.h"
 #include "softamp/report/number_text.h"

@@ -1,8 +1,8 @@
 // softamp sum: running sums of a number or of arrays.
 #include "src/program/options.h"
-#include "src/program/sum_cases.h"
-#include "src/program/sum_report.h"
-#include "src/program/sum_table.h"
+#include "src/program/sum/sum_cases.h"
+#include "src/program/sum/sum_report.h"
+#include "src/program/sum/sum_table.h"
 
 #include "softamp/report/interrupt.h"
 #include "softamp/report/number_text.h"

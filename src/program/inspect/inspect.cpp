@@ -1,5 +1,5 @@
 // softamp inspect: one number, taken apart.
-#include "src/program/inspect_report.h"
+#include "src/program/inspect/inspect_report.h"
 
 #include "softamp/report/number_text.h"
 

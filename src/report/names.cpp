@@ -24,6 +24,7 @@ const std::vector<Entry<RoundingMode>> kModes = {
     {RoundingMode::kUp, {"up", "ru"}},
     {RoundingMode::kDown, {"down", "rd"}},
     {RoundingMode::kStochastic, {"stochastic", "sr"}},
+    {RoundingMode::kOdd, {"odd", "to-odd", "ro"}},
 };
 const std::vector<Entry<StochasticVariant>> kVariants = {
     {StochasticVariant::kCarry, {"carry", "srff"}}, {StochasticVariant::kHalf, {"half", "srf"}},

@@ -12,7 +12,8 @@ namespace softamp::program {
 namespace {
 
 constexpr RoundingMode kDeterministic[] = {RoundingMode::kNearestEven, RoundingMode::kNearestAway,
-                                           RoundingMode::kTowardZero, RoundingMode::kUp, RoundingMode::kDown};
+                                           RoundingMode::kTowardZero,  RoundingMode::kUp,
+                                           RoundingMode::kDown,        RoundingMode::kOdd};
 constexpr StochasticVariant kVariants[] = {StochasticVariant::kCarry, StochasticVariant::kHalf, StochasticVariant::kRne,
                                            StochasticVariant::kOdd};
 

@@ -10,7 +10,7 @@ bool plain_half(const RoundPlan& p) {
 }
 /// MXCSR reports inexact for overflows, too.
 bool overflow_is_inexact(const RoundPlan& p) { return (p.on_inexact & ~p.on_overflow) == 0; }
-bool nearest(const RoundPlan& p) { return plain_half(p) && !p.stochastic && p.parity == 1 && overflow_is_inexact(p); }
+bool nearest(const RoundPlan& p) { return plain_half(p) && p.nearest_even && overflow_is_inexact(p); }
 bool carry(const RoundPlan& p, const KernelTable& table) {
   const bool variant_carry = p.half == 0;
   return plain_half(p) && p.stochastic && variant_carry && p.random_bits <= table.carry_bits && overflow_is_inexact(p);
@@ -32,7 +32,7 @@ RoundKernel choose(const KernelTable& table, const RoundPlan& plan, Element from
 }
 
 bool nearest_serves(const RoundPlan& p) {
-  if (p.stochastic || p.parity != 1 || !p.lanes32 || p.flush_below != 0 || p.precision > 22) return false;
+  if (!p.nearest_even || p.tiny_before || !p.lanes32 || p.flush_below != 0 || p.precision > 22) return false;
   if (p.min_exponent == -126)
     return p.format.exponent_bits == 8 && p.format.max_exponent() <= 127 && p.operand_flush_below == 0;
   // fp32 must have the shifter of the greatest numbers; and what is flushed must round to zero.

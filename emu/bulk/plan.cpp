@@ -39,13 +39,15 @@ void set_stochastic(RoundPlan& plan, const RoundingPolicy& p) {
 
 void set_thresholds(RoundPlan& plan, RoundingMode mode) {
   constexpr uint64_t kHalf = uint64_t{1} << 63, kNever = ~uint64_t{0};
-  plan.parity = mode == RoundingMode::kNearestEven ? 1 : 0;
+  plan.parity = mode == RoundingMode::kNearestEven || mode == RoundingMode::kOdd ? 1 : 0;
+  plan.nearest_even = mode == RoundingMode::kNearestEven;
   switch (mode) {
     case RoundingMode::kNearestEven: plan.threshold[0] = plan.threshold[1] = kHalf; break;
     case RoundingMode::kNearestAway: plan.threshold[0] = plan.threshold[1] = kHalf - 1; break;
     case RoundingMode::kTowardZero: plan.threshold[0] = plan.threshold[1] = kNever; break;
     case RoundingMode::kUp: plan.threshold[0] = 0, plan.threshold[1] = kNever; break;
     case RoundingMode::kDown: plan.threshold[0] = kNever, plan.threshold[1] = 0; break;
+    case RoundingMode::kOdd: plan.threshold[0] = plan.threshold[1] = 0; break;  // less 1, where k is odd: kNever
     case RoundingMode::kStochastic: break;
   }
 }
@@ -134,6 +136,7 @@ RoundPlan plan_round(Element from, const FloatFormat& to, Element out, const Sem
   plan.nan_sign = p.nan == NanPattern::kInfinity && to.has_infinity() ? low_word(to.sign_mask()) : 0;
   plan.propagate_nan = p.nan == NanPattern::kPropagate && to.specials == Specials::kIeee;
   plan.nan_head = low_word(to.infinity_code() | to.quiet_bit());
+  plan.tiny_before = p.tininess == Tininess::kBeforeRounding;
   plan.on_inexact = kInexact & p.flags;
   plan.on_underflow = kUnderflow & p.flags;
   plan.on_signaling_nan = kInvalid & p.flags;

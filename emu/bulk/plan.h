@@ -53,12 +53,15 @@ struct RoundPlan {
   /// Deterministic modes: threshold[sign] - (kept & parity).
   uint64_t threshold[2];
   uint64_t parity;
+  bool nearest_even;  ///< the mode; round to odd has the parity, too
   /// Stochastic: start - ((2R + half) << (63 - random_bits)) + (R & 1) * odd_step  (N12, N13 solved for the rest).
   int random_bits;
   uint64_t half, start, odd_step;
   StochasticVariant variant;
   bool with_source;  ///< R stays with the source in the subnormal range: RandomAlignment::kAsIfNormal
   bool at_least;     ///< up iff the rest is at least 2R << (63 - random_bits), 0 excepted: variant kAtLeast
+
+  bool tiny_before;  ///< Tininess::kBeforeRounding
 
   uint32_t overflow[2], infinity[2], nan;  ///< result codes, by sign
   uint32_t nan_sign;                       ///< OR-ed to `nan` where the NaN is negative

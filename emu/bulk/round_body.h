@@ -131,8 +131,8 @@ class Rounder {
       inexact_ |= inexact;
       // Below the normal range, unless the rounding with an unbounded exponent reaches the smallest normal number.
       const U unbounded_kept = (kept << 1) | (rest >> (L::kBits - 1));
-      const U reaches =
-          (U)(unbounded_kept == (Word{1} << p_.precision) - 1) & exceeds(rest << 1, unbounded - odd_parity());
+      const U reaches = (U)(unbounded_kept == (Word{1} << p_.precision) - 1) &
+                        exceeds(rest << 1, unbounded - odd_parity()) & ~spread(p_.tiny_before);
       tiny_ |= inexact & (U)(magnitude < static_cast<Word>(least_field_) << L::kMantissa) & ~reaches;
     }
     rounded = rounded > p_.max_finite ? all(p_.max_finite) : rounded;

@@ -52,7 +52,7 @@ ProductPlan::Way way_of(const ProductPlan& plan) {
   if (at_the_end && only_bits_lie_elsewhere(s.narrow)) s.narrow.alignment = RandomAlignment::kTopOfDiscarded;
   if (engine::needs_body(plan.rules, s)) return Way::kScalar;
   if (plan.rules.partials == kernel::PartialsType::kFloat) return Way::kFloat;
-  const bool nearest = usual_products(p) && !p.stochastic && p.parity == 1;
+  const bool nearest = usual_products(p) && p.nearest_even;
   const bool carry = carries(p);
   if (plan.rules.exact_each) {
     const bool halves = plan.rules.a == kFp16 && plan.rules.b == kFp16 &&

@@ -36,11 +36,21 @@ std::string joined(const std::vector<std::string>& words, const std::string& sep
   return text;
 }
 
+/// Any name of a precision, as fp16, becomes the one that the options list; other words stay, to be refused.
+std::string named(std::string& text) {
+  try {
+    text = softamp::Precision::parse(text).name;
+  } catch (const std::invalid_argument&) {
+  }
+  return {};
+}
+
 void add_tutorial_options(CLI::App& app, const Program& program, CommandLine& line) {
   softamp::TrainSettings& s = line.arguments.settings;
   app.add_option("PRECISION", line.precision, joined(program.precisions, " or "))
       ->required()
       ->type_name("WORD")
+      ->transform(CLI::Validator(named, ""))
       ->check(CLI::IsMember(program.precisions));
   if (program.has_depth)
     app.add_option("DEPTH", line.depth, "layers of the ResNet, of the form 6N+2: 8, 14, 20, 26")
@@ -91,6 +101,7 @@ void add_our_options(CLI::App& app, const Program& program, CommandLine& line) {
                              "of logits and loss: compute (the dtype of the network), float32 [=" + line.loss_dtype +
                                  (line.loss_dtype == "float32" ? "]" : "; under a mechanism float32]"))
                   ->type_name("WORD")
+                  ->transform(CLI::Validator(named, ""))
                   ->check(CLI::IsMember({"compute", "float32"}));
   app.add_option("--replicas", s.replicas, "simulated replicas, a batch each [=1]")->type_name("N");
   app.add_option("--log", o.log, "JSON lines: settings, every step, every epoch [=none]")->type_name("FILE");

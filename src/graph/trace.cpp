@@ -152,6 +152,7 @@ OrderedJson policy_json(const RoundingPolicy& p) {
   add("subnormals", p.subnormals, ieee.subnormals);
   add("nan", p.nan, ieee.nan);
   add("signed_zeros", p.signed_zeros, ieee.signed_zeros);
+  add("tininess", p.tininess, ieee.tininess);
   return json;
 }
 

@@ -36,6 +36,7 @@ Examples:
   softamp chips --compare
   softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 13 --seed 1
   echo "3C00 3C01" | softamp compute f16_add
+  softamp vectors f16_add --rounding stochastic --level 2
   printf 'behaviour oflo nanoo\nmul 60000 60000\n' | softamp registers -
   softamp run graph.json --feed x=x.npy --fetch y --out results --trace run.jsonl
   softamp rewrite examples/graphs/two_dense_layers.json --tensorflow --report table
@@ -102,9 +103,9 @@ int run(int argc, char** argv, std::string& place) {
 
   using namespace softamp::program;
   std::vector<Verb> verbs;
-  for (const auto add : {add_sum, add_inspect, add_formats, add_chips, add_round, add_compute, add_registers, add_run,
-                         add_rewrite, add_compare, add_train, add_study, add_operations, add_demo, add_reproduce,
-                         add_selftest, add_completions, add_man})
+  for (const auto add : {add_sum, add_inspect, add_formats, add_chips, add_round, add_compute, add_vectors,
+                         add_registers, add_run, add_rewrite, add_compare, add_train, add_study, add_operations,
+                         add_demo, add_reproduce, add_selftest, add_completions, add_man})
     verbs.push_back(add(program));
 
   const Verb* chosen = nullptr;

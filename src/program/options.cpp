@@ -6,13 +6,13 @@ namespace softamp::program {
 
 void RoundingOptions::add_rounding(CLI::App& app) {
   add_word(app, "--rounding", mode, rounding_from_name,
-           "nearest (ties to even), nearest-away, zero, up, down, stochastic [=nearest]");
+           "nearest (ties to even), nearest-away, zero, up, down, stochastic, odd [=nearest]");
 }
 
 void RoundingOptions::add_bits(CLI::App& app) {
   add_whole(app, "--bits", bits, 1, 32, "random bits of a stochastic rounding, 1..32 [=13; 16 with xoroshiro128aox]");
   add_word(app, "--variant", variant, variant_from_name,
-           "how the random bits decide: carry (the IPU's), half, rne, odd [=carry]");
+           "how the random bits decide: carry (the IPU's), half, rne, odd, at-least [=carry]");
 }
 
 void RoundingOptions::add_seed(CLI::App& app) {

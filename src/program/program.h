@@ -23,6 +23,7 @@ Verb add_formats(CLI::App& program);
 Verb add_chips(CLI::App& program);
 Verb add_round(CLI::App& program);
 Verb add_compute(CLI::App& program);
+Verb add_vectors(CLI::App& program);
 Verb add_registers(CLI::App& program);
 Verb add_run(CLI::App& program);
 Verb add_rewrite(CLI::App& program);

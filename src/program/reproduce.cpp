@@ -143,7 +143,7 @@ Verb add_reproduce(CLI::App& program) {
   add_words(*app, "--format", o->request.formats, format_from_name,
             "a format to run in, see `softamp formats`; repeatable [=the experiment's]");
   add_words(*app, "--rounding", o->request.roundings, rounding_from_name,
-            "nearest, nearest-away, zero, up, down, stochastic; repeatable [=the experiment's]");
+            "nearest, nearest-away, zero, up, down, stochastic, odd; repeatable [=the experiment's]");
   add_words(*app, "--fixed-format", o->request.fixed_formats, fixed_format_from_name,
             "a fixed-point format to run in: q2.14 has 2 bits before the point, the sign among them, and 14 after it; "
             "repeatable [=the experiment's]");

@@ -57,9 +57,11 @@ Words instruction_set_names() {
 }
 
 Accumulator accumulator_of(const std::string& word) {
-  for (int i = 0; i < kAccumulators; ++i)
-    if (word == name_of(static_cast<Accumulator>(i))) return static_cast<Accumulator>(i);
-  throw UsageError("--accumulator: " + unknown_name_message("accumulator", word, accumulator_names()));
+  try {
+    return accumulator_from_name(word);
+  } catch (const UnknownName& e) {
+    throw UsageError(std::string("--accumulator: ") + e.what());
+  }
 }
 
 bulk::InstructionSet isa_of(const std::string& word) {
@@ -116,7 +118,7 @@ void RunOptions::add_to(CLI::App& app) {
   app.add_option("--out", out, "folder for the results, one .npy each [=print them]")->type_name("DIR");
   app.add_option("--behaviour", behaviour, "inv, div0, oflo (these stop the run), esr, nanoo; all; off [=off]")
       ->type_name("WORDS");
-  app.add_option("--partials", partials, "partials of products: half, float [=float]")->type_name("WORD");
+  app.add_option("--partials", partials, "partials of products: half (fp16), float (fp32) [=float]")->type_name("WORD");
   app.add_option("--block", block, "products between two roundings of half partials: 1, 4, 16, k [=16]")
       ->type_name("N");
   app.add_option("--inner", inner, "inside a block: fma_chain, rn32_each, exact_dot4 [=fma_chain]")->type_name("WORD");
@@ -186,8 +188,11 @@ ExecutorOptions RunOptions::executor_options() const {
   }
   set_behaviour(o.config, behaviour);
   if (!partials.empty()) {
-    o.config.matmuls.poplar_options["partialsType"] = partials;
-    o.config.convolutions.poplar_options["partialsType"] = partials;
+    // Any name of the two dtypes; Poplar's own words go on.
+    const auto dtype = parse_dtype(partials);
+    const std::string word = dtype == DType::kFloat16 ? "half" : dtype == DType::kFloat32 ? "float" : partials;
+    o.config.matmuls.poplar_options["partialsType"] = word;
+    o.config.convolutions.poplar_options["partialsType"] = word;
   }
   for (const std::string& setting : settings) set_attribute(o.config, setting);
   if (!block.empty()) {

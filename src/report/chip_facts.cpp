@@ -1,6 +1,8 @@
 // Facts about each chip, with their sources: the texts for the literals of numerics/chips.h.
 #include "softamp/report/chip_table.h"
 
+#include "src/report/name_rows.h"
+
 namespace softamp {
 namespace {
 
@@ -19,7 +21,7 @@ std::vector<FloatFormat> examples() { return {kFp16, kBf16, kE4m3, kE5m2}; }
 
 ChipFacts ipu() {
   return {Chip::kIpu,
-          "ipu",
+          {},
           "Graphcore IPU",
           "fp16 results of f16v4add and its like and of f32tof16 with ESR on",
           {kFp16, kF143, kF152},
@@ -37,7 +39,7 @@ ChipFacts ipu() {
 
 ChipFacts nvidia(bool sm103) {
   ChipFacts f{sm103 ? Chip::kNvidiaSm103 : Chip::kNvidiaSm100,
-              sm103 ? "nvidia_sm103" : "nvidia_sm100",
+              {},
               sm103 ? "NVIDIA B300 (sm_103a)" : "NVIDIA B200 (sm_100a)",
               "cvt.rs{.relu}{.satfinite}.{f16x2, bf16x2, e4m3x4, e5m2x4}.f32",
               {kFp16, kBf16, kE4m3, kE5m2},
@@ -68,7 +70,7 @@ ChipFacts nvidia(bool sm103) {
 ChipFacts amd_cdna3() {
   return {
       Chip::kAmdCdna3,
-      "amd_cdna3",
+      {},
       "AMD CDNA3 (gfx942)",
       "v_cvt_sr_fp8_f32, v_cvt_sr_bf8_f32",
       {kF143, kF152},
@@ -82,7 +84,7 @@ ChipFacts amd_cdna3() {
 
 ChipFacts amd_cdna4() {
   return {Chip::kAmdCdna4,
-          "amd_cdna4",
+          {},
           "AMD CDNA4 (gfx950)",
           "v_cvt_sr_{fp8,bf8,f16,bf16}_f32, v_cvt_scalef32_sr_*",
           {kFp16, kBf16, kE4m3, kE5m2},
@@ -97,7 +99,7 @@ ChipFacts amd_cdna4() {
 
 ChipFacts intel_xe() {
   return {Chip::kIntelXe,
-          "intel_xe",
+          {},
           "Intel Xe (Xe2 on, Data Center GPU Max)",
           "srnd",
           {kFp16, kE5m2},
@@ -112,7 +114,7 @@ ChipFacts intel_xe() {
 
 ChipFacts tenstorrent_wh() {
   return {Chip::kTenstorrentWh,
-          "tenstorrent_wh",
+          {},
           "Tenstorrent Wormhole B0",
           "SFPSTOCHRND (FP32_TO_FP16A, FP32_TO_FP16B)",
           {kTf32, kBf16},
@@ -124,9 +126,9 @@ ChipFacts tenstorrent_wh() {
           {{kThird, "a functional model of the instruction", "tt-isa-documentation, SFPSTOCHRND_FloatFloat.md"}}};
 }
 
-ChipFacts p3109(Chip chip, const char* name, const char* mode, const char* rule) {
+ChipFacts p3109(Chip chip, const char* mode, const char* rule) {
   return {chip,
-          name,
+          {},
           std::string("IEEE P3109's stochastic rounding, gfloat's ") + mode,
           "no chip",
           examples(),
@@ -137,7 +139,7 @@ ChipFacts p3109(Chip chip, const char* name, const char* mode, const char* rule)
 
 ChipFacts exact() {
   return {Chip::kExact,
-          "exact",
+          {},
           "no chip: 23 random bits, carry",
           "no chip",
           examples(),
@@ -145,10 +147,18 @@ ChipFacts exact() {
           {{kDefined, "23 random bits on the top of what is discarded, the carry decides", "our definition"}}};
 }
 
+/// The names are those of the one list.
+std::vector<ChipFacts> with_names(std::vector<ChipFacts> all) {
+  for (ChipFacts& facts : all)
+    for (const auto& row : name_rows::kChips)
+      if (row.value == facts.chip) facts.name = row.names.front();
+  return all;
+}
+
 }  // namespace
 
 const std::vector<ChipFacts>& chip_facts() {
-  static const std::vector<ChipFacts> kFacts = {
+  static const std::vector<ChipFacts> kFacts = with_names({
       ipu(),
       nvidia(false),
       nvidia(true),
@@ -156,12 +166,12 @@ const std::vector<ChipFacts>& chip_facts() {
       amd_cdna4(),
       intel_xe(),
       tenstorrent_wh(),
-      p3109(Chip::kP3109Fastest, "p3109_fastest", "StochasticFastest", "floor(d 2^r) + R >= 2^r"),
-      p3109(Chip::kP3109Fast, "p3109_fast", "StochasticFast", "floor(d 2^(r+1)) + 2R + 1 >= 2^(r+1)"),
-      p3109(Chip::kP3109Rne, "p3109_rne", "Stochastic", "d 2^r to the nearest integer, ties to even, + R >= 2^r"),
-      p3109(Chip::kP3109Odd, "p3109_odd", "StochasticOdd", "d 2^r to the nearest integer, ties to odd, + R >= 2^r"),
+      p3109(Chip::kP3109Fastest, "StochasticFastest", "floor(d 2^r) + R >= 2^r"),
+      p3109(Chip::kP3109Fast, "StochasticFast", "floor(d 2^(r+1)) + 2R + 1 >= 2^(r+1)"),
+      p3109(Chip::kP3109Rne, "Stochastic", "d 2^r to the nearest integer, ties to even, + R >= 2^r"),
+      p3109(Chip::kP3109Odd, "StochasticOdd", "d 2^r to the nearest integer, ties to odd, + R >= 2^r"),
       exact(),
-  };
+  });
   return kFacts;
 }
 

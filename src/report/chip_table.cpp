@@ -7,6 +7,7 @@
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 #include "src/report/lower_case.h"
+#include "src/report/name_rows.h"
 
 namespace softamp {
 namespace {
@@ -109,12 +110,10 @@ uint64_t roundings_up(const RoundingPolicy& p, int discarded, int lift) {
 const ChipFacts& chip_facts(Chip chip) { return chip_facts().at(static_cast<size_t>(chip)); }
 
 Chip chip_from_name(std::string_view name) {
+  if (const auto* row = name_rows::find(name_rows::kChips, name)) return row->value;
   const std::string wanted = lower_case(name);
   std::vector<std::string> known;
-  for (const ChipFacts& f : chip_facts()) {
-    if (f.name == wanted) return f.chip;
-    known.push_back(f.name);
-  }
+  for (const auto& row : name_rows::kChips) known.push_back(name_rows::described(row.names));
   for (const Closed& closed : kClosed)
     if (named_alike(wanted, closed.name)) {
       std::string list;
@@ -186,36 +185,39 @@ Dyadic chip_bias(const ChipRounding& rounding, int lift) {
   return bias.numerator == 0 ? Dyadic{0, 0} : bias;
 }
 
+ChipRow chip_row(Chip chip, const FloatFormat& to, int bits) {
+  const ChipRounding c = require_chip_rounding(chip, to, ChipOverflow::kUsual, bits);
+  const RoundingPolicy& p = c.policy();
+  const Semantics s = chip_semantics(chip, to, ChipOverflow::kUsual, bits);
+  const uint32_t greatest = ~uint32_t{0} >> (32 - p.random_bits);
+  // With the greatest R every variant rounds up except at-least, which does so with the least.
+  const uint32_t upward = p.variant == StochasticVariant::kAtLeast ? 0 : greatest;
+  ChipRow row{};
+  row.chip = chip;
+  row.from = c.from;
+  row.to = to;
+  row.bits = p.random_bits;
+  row.slice = name_of(c.slice);
+  row.variant = name_of(p.variant);
+  row.alignment = p.alignment == RandomAlignment::kAsIfNormal ? "source" : "top";
+  row.subnormals = p.subnormals == Subnormals::kKeep ? "kept" : "to +0";
+  row.overflow = answers(chip, c, bits, c.from.max_finite_code(), upward);
+  row.infinity = answers(chip, c, bits, c.from.infinity_code(), 0);
+  const uint64_t nan = nan_code(c.from, NanPattern::kQuiet);
+  row.nan = code_text(to, fp::convert(c.from, to, nan, s).code);
+  const uint64_t zero = fp::convert(c.from, to, c.from.sign_mask(), s).code;
+  row.minus_zero = zero == 0 ? "+0" : "-0";
+  row.bias = chip_bias(c, 0);
+  row.subnormal_bias = chip_bias(c, 1);
+  row.evidence = evidence_of(chip, to);
+  return row;
+}
+
 std::vector<ChipRow> chip_rows(Chip chip, int bits) {
   check_bits(chip, bits);
   std::vector<ChipRow> rows;
-  for (const FloatFormat& to : chip_facts(chip).formats) {
-    const ChipRounding c = chip_rounding(chip, to, bits);
-    const RoundingPolicy& p = c.policy();
-    const Semantics s = chip_semantics(chip, to, ChipOverflow::kUsual, bits);
-    const uint32_t greatest = ~uint32_t{0} >> (32 - p.random_bits);
-    // With the greatest R every variant rounds up except at-least, which does so with the least.
-    const uint32_t upward = p.variant == StochasticVariant::kAtLeast ? 0 : greatest;
-    ChipRow row{};
-    row.chip = chip;
-    row.from = c.from;
-    row.to = to;
-    row.bits = p.random_bits;
-    row.slice = name_of(c.slice);
-    row.variant = name_of(p.variant);
-    row.alignment = p.alignment == RandomAlignment::kAsIfNormal ? "source" : "top";
-    row.subnormals = p.subnormals == Subnormals::kKeep ? "kept" : "to +0";
-    row.overflow = answers(chip, c, bits, c.from.max_finite_code(), upward);
-    row.infinity = answers(chip, c, bits, c.from.infinity_code(), 0);
-    const uint64_t nan = nan_code(c.from, NanPattern::kQuiet);
-    row.nan = code_text(to, fp::convert(c.from, to, nan, s).code);
-    const uint64_t zero = fp::convert(c.from, to, c.from.sign_mask(), s).code;
-    row.minus_zero = zero == 0 ? "+0" : "-0";
-    row.bias = chip_bias(c, 0);
-    row.subnormal_bias = chip_bias(c, 1);
-    row.evidence = evidence_of(chip, to);
-    rows.push_back(row);
-  }
+  for (const FloatFormat& to : chip_facts(chip).formats)
+    rows.push_back(chip_row(chip, to, chip_bits_are_free(chip) ? bits : 0));
   return rows;
 }
 

@@ -6,48 +6,10 @@
 
 #include "src/report/edit_distance.h"
 #include "src/report/lower_case.h"
+#include "src/report/name_rows.h"
 
 namespace softamp {
 namespace {
-
-/// One thing and its names, ours first.
-template <typename T>
-struct Entry {
-  T value;
-  std::vector<std::string> names;
-};
-
-const std::vector<Entry<RoundingMode>> kModes = {
-    {RoundingMode::kNearestEven, {"nearest", "nearest-even", "rne", "rn"}},
-    {RoundingMode::kNearestAway, {"nearest-away", "rna"}},
-    {RoundingMode::kTowardZero, {"zero", "toward-zero", "truncate", "rz"}},
-    {RoundingMode::kUp, {"up", "ru"}},
-    {RoundingMode::kDown, {"down", "rd"}},
-    {RoundingMode::kStochastic, {"stochastic", "sr"}},
-};
-const std::vector<Entry<StochasticVariant>> kVariants = {
-    {StochasticVariant::kCarry, {"carry", "srff"}}, {StochasticVariant::kHalf, {"half", "srf"}},
-    {StochasticVariant::kRne, {"rne", "src"}},      {StochasticVariant::kOdd, {"odd"}},
-    {StochasticVariant::kAtLeast, {"at-least"}},
-};
-const std::vector<Entry<Overflow>> kOverflows = {
-    {Overflow::kInfinity, {"infinity", "inf"}},
-    {Overflow::kSaturate, {"saturate"}},
-    {Overflow::kNan, {"nan"}},
-};
-const std::vector<Entry<RandomEngine>> kEngines = {
-    {RandomEngine::kPhilox, {"philox", "philox4x32-10"}},
-    {RandomEngine::kPhilox7, {"philox7", "philox4x32-7"}},
-    {RandomEngine::kXoroshiro128aox, {"xoroshiro128aox"}},
-};
-const std::vector<Entry<Preset>> kPresets = {{Preset::kIeee, {"ieee"}}, {Preset::kIpu, {"ipu"}}};
-
-/// "fp16 (float16, half)"
-std::string described(const std::vector<std::string>& names) {
-  std::string text = names.front();
-  for (size_t i = 1; i < names.size(); ++i) text += (i == 1 ? " (" : ", ") + names[i];
-  return names.size() > 1 ? text + ")" : text;
-}
 
 /// The names in "fp16 (float16, half)".
 std::vector<std::string> split_described(const std::string& text) {
@@ -62,21 +24,18 @@ std::vector<std::string> split_described(const std::string& text) {
   return names;
 }
 
-template <typename T>
-T value_from_name(const char* what, const std::vector<Entry<T>>& entries, std::string_view name) {
-  const std::string wanted = lower_case(name);
+template <typename T, size_t n>
+T value_from_name(const char* what, const name_rows::Row<T> (&rows)[n], std::string_view name) {
+  if (const auto* row = name_rows::find(rows, name)) return row->value;
   std::vector<std::string> known;
-  for (const Entry<T>& entry : entries) {
-    if (std::find(entry.names.begin(), entry.names.end(), wanted) != entry.names.end()) return entry.value;
-    known.push_back(described(entry.names));
-  }
+  for (const auto& row : rows) known.push_back(name_rows::described(row.names));
   throw UnknownName(unknown_name_message(what, name, known));
 }
 
-template <typename T>
-std::string name_from_value(const std::vector<Entry<T>>& entries, T value) {
-  for (const Entry<T>& entry : entries)
-    if (entry.value == value) return entry.names.front();
+template <typename T, size_t n>
+std::string name_from_value(const name_rows::Row<T> (&rows)[n], T value) {
+  for (const auto& row : rows)
+    if (row.value == value) return std::string(row.names.front());
   throw std::logic_error("softamp: an enumerator without a name");
 }
 
@@ -128,30 +87,22 @@ std::string unknown_name_message(std::string_view what, std::string_view name, c
 }
 
 const std::vector<NamedFormat>& named_formats() {
-  static const std::vector<NamedFormat> formats = {
-      {kFp16, {"fp16", "float16", "half", "binary16"}, "IEEE 754"},
-      {kBf16, {"bf16", "bfloat16"}, "bfloat16"},
-      {kTf32, {"tf32", "tensorfloat32"}, "TensorFloat-32, 19-bit codes"},
-      {kFp32, {"fp32", "float32", "float", "single", "binary32"}, "IEEE 754"},
-      {kBinary64, {"fp64", "float64", "double", "binary64"}, "IEEE 754; for conversions only"},
-      {kE4m3, {"e4m3", "float8_e4m3fn"}, "OCP OFP8"},
-      {kE5m2, {"e5m2", "float8_e5m2"}, "OCP OFP8"},
-      {kF143, {"f143", "float8_e4m3fnuz"}, "IPU quarter"},
-      {kF152, {"f152", "float8_e5m2fnuz"}, "IPU quarter"},
-  };
+  static const std::vector<NamedFormat> formats = [] {
+    std::vector<NamedFormat> all;
+    for (const name_rows::FormatRow& row : name_rows::kFormats)
+      all.push_back({row.value, name_rows::words_of(row.names), std::string(row.origin)});
+    return all;
+  }();
   return formats;
 }
 
 FloatFormat format_from_name(std::string_view name) {
-  const std::string wanted = lower_case(name);
-  if (const auto format = format_from_widths(wanted)) return *format;
-  std::vector<Entry<FloatFormat>> entries;
-  for (const NamedFormat& named : named_formats()) entries.push_back({named.format, named.names});
-  try {
-    return value_from_name("format", entries, name);
-  } catch (const UnknownName& e) {
-    throw UnknownName(std::string(e.what()) + ", or e<E>p<P> (E exponent bits, precision P): e5p11");
-  }
+  if (const auto format = format_from_widths(lower_case(name))) return *format;
+  if (const name_rows::FormatRow* row = name_rows::find_format(name)) return row->value;
+  std::vector<std::string> known;
+  for (const name_rows::FormatRow& row : name_rows::kFormats) known.push_back(name_rows::described(row.names));
+  throw UnknownName(unknown_name_message("format", name, known) +
+                    ", or e<E>p<P> (E exponent bits, precision P): e5p11");
 }
 
 std::string format_name(const FloatFormat& format) {
@@ -192,17 +143,28 @@ std::string name_of(const FixedFormat& format) {
                               " has no name q<I>.<F>");
 }
 
-RoundingMode rounding_from_name(std::string_view name) { return value_from_name("rounding", kModes, name); }
-StochasticVariant variant_from_name(std::string_view name) { return value_from_name("variant", kVariants, name); }
-Overflow overflow_from_name(std::string_view name) { return value_from_name("overflow rule", kOverflows, name); }
-RandomEngine engine_from_name(std::string_view name) { return value_from_name("random engine", kEngines, name); }
-Preset preset_from_name(std::string_view name) { return value_from_name("preset", kPresets, name); }
+RoundingMode rounding_from_name(std::string_view name) { return value_from_name("rounding", name_rows::kModes, name); }
+StochasticVariant variant_from_name(std::string_view name) {
+  return value_from_name("variant", name_rows::kVariants, name);
+}
+Overflow overflow_from_name(std::string_view name) {
+  return value_from_name("overflow rule", name_rows::kOverflows, name);
+}
+Tininess tininess_from_name(std::string_view name) { return value_from_name("tininess", name_rows::kTininess, name); }
+RandomEngine engine_from_name(std::string_view name) {
+  return value_from_name("random engine", name_rows::kEngines, name);
+}
+Preset preset_from_name(std::string_view name) { return value_from_name("preset", name_rows::kPresets, name); }
+Accumulator accumulator_from_name(std::string_view name) {
+  return value_from_name("accumulator", name_rows::kAccumulators, name);
+}
 
-std::string name_of(RoundingMode mode) { return name_from_value(kModes, mode); }
-std::string name_of(StochasticVariant variant) { return name_from_value(kVariants, variant); }
-std::string name_of(Overflow overflow) { return name_from_value(kOverflows, overflow); }
-std::string name_of(RandomEngine engine) { return name_from_value(kEngines, engine); }
-std::string name_of(Preset preset) { return name_from_value(kPresets, preset); }
+std::string name_of(RoundingMode mode) { return name_from_value(name_rows::kModes, mode); }
+std::string name_of(StochasticVariant variant) { return name_from_value(name_rows::kVariants, variant); }
+std::string name_of(Overflow overflow) { return name_from_value(name_rows::kOverflows, overflow); }
+std::string name_of(Tininess tininess) { return name_from_value(name_rows::kTininess, tininess); }
+std::string name_of(RandomEngine engine) { return name_from_value(name_rows::kEngines, engine); }
+std::string name_of(Preset preset) { return name_from_value(name_rows::kPresets, preset); }
 
 std::string flag_names(uint8_t flags) {
   static constexpr const char* kNames[kFlagCount] = {"inexact", "underflow", "overflow", "divide-by-zero", "invalid"};

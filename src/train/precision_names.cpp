@@ -19,7 +19,13 @@ const std::vector<Precision>& precisions() {
 }  // namespace
 
 Precision Precision::parse(std::string_view text) {
-  const std::string_view name = text == "mixed_float16" ? "mixed" : text;
+  // A dtype, or a policy "mixed_" and a dtype of low precision, by any name of the dtype.
+  constexpr std::string_view kMixed = "mixed_";
+  const bool mixed = text.starts_with(kMixed);
+  std::string name(text);
+  if (const auto dtype = parse_dtype(mixed ? text.substr(kMixed.size()) : text))
+    name = (mixed ? "mixed_" : "") + std::string(name_of(*dtype));
+  if (name == "mixed_float16") name = "mixed";
   for (const Precision& precision : precisions())
     if (precision.name == name) return precision;
   std::string known;

@@ -86,13 +86,14 @@ inline std::string hex(uint64_t x) {
 }
 
 inline std::string describe(const RoundingPolicy& p) {
-  static const char* const modes[] = {"nearest-even", "nearest-away", "zero", "up", "down", "stochastic"};
+  static const char* const modes[] = {"nearest-even", "nearest-away", "zero", "up", "down", "stochastic", "odd"};
   static const char* const variants[] = {"carry", "half", "rne", "odd", "at-least"};
   std::string text = modes[static_cast<int>(p.mode)];
   if (p.stochastic())
     text += std::string(" ") + variants[static_cast<int>(p.variant)] + " r=" + std::to_string(p.random_bits);
   if (p.alignment == RandomAlignment::kAsIfNormal) text += " as if normal";
   if (!p.signed_zeros) text += " unsigned zeros";
+  if (p.tininess == Tininess::kBeforeRounding) text += " tiny before";
   return text + " overflow " + std::to_string(static_cast<int>(p.overflow)) + " rule " +
          std::to_string(static_cast<int>(p.overflow_rule)) + " subnormals " +
          std::to_string(static_cast<int>(p.subnormals)) + " nan " + std::to_string(static_cast<int>(p.nan));
@@ -105,7 +106,7 @@ inline std::string describe(const FloatFormat& f) {
 /// result that is infinite.
 template <class Act>
 void for_each_policy(const Act& act) {
-  for (int mode = 0; mode < 6; ++mode)
+  for (int mode = 0; mode < 7; ++mode)
     for (int flush = 0; flush < 3; ++flush)
       for (int infinity = 0; infinity < 3; ++infinity) {
         RoundingPolicy p;
@@ -113,6 +114,7 @@ void for_each_policy(const Act& act) {
         p.subnormals = static_cast<Subnormals>(flush);
         p.infinity = static_cast<InfinityResult>(infinity);
         p.infinity_flags = kOverflow;
+        p.tininess = static_cast<Tininess>((mode + flush) % 2);
         act(p, mode, flush, infinity);
       }
 }

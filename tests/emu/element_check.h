@@ -76,7 +76,8 @@ inline std::vector<Named> unusual_policies() {
   ieee("ieee carry 13", RoundingPolicy::stochastic_carry(13));
   ieee("ieee carry 20", RoundingPolicy::stochastic_carry(20));
   RoundingPolicy p;
-  for (const RoundingMode mode : {RoundingMode::kTowardZero, RoundingMode::kDown, RoundingMode::kNearestAway}) {
+  for (const RoundingMode mode :
+       {RoundingMode::kTowardZero, RoundingMode::kDown, RoundingMode::kNearestAway, RoundingMode::kOdd}) {
     p.mode = mode;
     ieee(describe(p).c_str(), p);
   }
@@ -88,6 +89,9 @@ inline std::vector<Named> unusual_policies() {
   p.nan = NanPattern::kPropagate;
   p.overflow = Overflow::kSaturate;
   ieee("ieee halfway saturate propagate", p);
+  p = {};
+  p.tininess = Tininess::kBeforeRounding;
+  ieee("ieee tiny before", p);
   p = {};
   p.subnormals = Subnormals::kFlush;
   ieee("ieee flush", p);

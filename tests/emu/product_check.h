@@ -86,7 +86,7 @@ struct ProductCase {
 };
 
 /// The roundings of halves that products are tried with; one draws `few` random bits.
-constexpr int kPolicies = 8;
+constexpr int kPolicies = 9;
 inline Semantics product_policy(int which, int few) {
   FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
   IpuSwitches w;
@@ -97,6 +97,7 @@ inline Semantics product_policy(int which, int few) {
   Semantics s = Semantics::ipu(b, w);
   if (which == 6) s = Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kTowardZero));
   if (which == 7) s = Semantics::ieee();
+  if (which == 8) s = Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kOdd));
   return s;
 }
 

@@ -87,6 +87,7 @@ inline const std::vector<NamedSemantics>& presets() {
       {"ipu odd switches", Semantics::ipu(FloatingPointBehaviour::all_off(), odd)},
       {"Intel fp16", chip_semantics(Chip::kIntelXe, kFp16)},
       {"Tenstorrent bf16", chip_semantics(Chip::kTenstorrentWh, kBf16)},
+      {"ieee to odd", Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kOdd))},
   };
   return kPresets;
 }

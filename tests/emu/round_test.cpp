@@ -72,8 +72,8 @@ constexpr int kRandomBits[] = {1, 2, 5, 8, 11, 12, 13, 14, 15, 16, 17, 24, 30, 3
 template <class In, class Body>
 void for_policies(const FloatFormat& f, size_t n, uint64_t seed, const Body& body) {
   const auto in = edge_values<In>(f, n, seed);
-  for (int mode = 0; mode < 5; ++mode)
-    for (int overflow = 0; overflow < 3; ++overflow) {
+  for (int mode = 0; mode < 7; ++mode)
+    for (int overflow = 0; overflow < 3 && mode != static_cast<int>(RoundingMode::kStochastic); ++overflow) {
       RoundingPolicy p;
       p.mode = static_cast<RoundingMode>(mode);
       p.overflow = static_cast<Overflow>(overflow);
@@ -257,8 +257,13 @@ TEST(BulkRound, Tininess) {
         const std::vector<float> in(64, -std::bit_cast<float>(at));
         BulkOptions o;
         o.isa = set;
-        check_round<float, uint32_t>(in, f, Semantics::ieee(), o);
-        check_round<float, float>(in, f, Semantics::ieee(), o);
+        for (const Tininess tininess : {Tininess::kAfterRounding, Tininess::kBeforeRounding})
+          for (const RoundingMode mode : {RoundingMode::kNearestEven, RoundingMode::kDown, RoundingMode::kStochastic}) {
+            RoundingPolicy p = RoundingPolicy::ieee(mode);
+            p.tininess = tininess;
+            check_round<float, uint32_t>(in, f, Semantics::ieee(p), o);
+            check_round<float, float>(in, f, Semantics::ieee(p), o);
+          }
       }
     }
 }

@@ -115,6 +115,6 @@ int main(int argc, char** argv) {
   const proof::Options o = proof::parse(argc, argv, 11);
   proof::Tally tally;
   prove("165 formats, codes that decode and encode back", o, tally, prove_codes);
-  prove("165 formats, conversions in 5 modes, against MPFR", o, tally, prove_conversions);
+  prove("165 formats, conversions in 6 modes, against MPFR", o, tally, prove_conversions);
   return proof::verdict("formats", o, tally);
 }

@@ -180,7 +180,7 @@ TEST(Convert, ToInt32InEveryMode) {
   for (int i = 0; i < 40000 && !HasFailure(); ++i) {
     const auto& from = kNine[cases.below(9)];
     RoundingPolicy p = RoundingPolicy::stochastic_carry(static_cast<int>(1 + cases.below(32)));
-    p.mode = static_cast<RoundingMode>(cases.below(6));
+    p.mode = static_cast<RoundingMode>(cases.below(7));
     p.variant = oracle::kVariants[cases.below(4)];
     Semantics s = cases.below(4) == 0 ? Semantics::ipu() : Semantics::ieee(p);
     s.integer_range = static_cast<IntegerRange>(cases.below(3));

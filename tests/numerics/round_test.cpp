@@ -15,30 +15,45 @@ Rounded half(bool negative, uint64_t significand, int exponent, RoundingMode mod
   return round_and_pack(kFp16, {negative, exponent, significand}, RoundingPolicy::ieee(mode));
 }
 
-/// significand 2^exponent -> fp16 under nearest even, nearest away, zero, up, down.
-TEST(Round, TheFiveModesByHand) {
+/// significand 2^exponent -> fp16 under nearest even, nearest away, zero, up, down, to odd.
+TEST(Round, TheSixModesByHand) {
   struct Row {
     const char* what;
     bool negative;
     uint64_t significand;
     int exponent;
-    uint64_t code[5];
+    uint64_t code[6];
     int flags;
   };
   const Row rows[] = {
-      {"1", false, 1, 0, {0x3C00, 0x3C00, 0x3C00, 0x3C00, 0x3C00}, 0},
-      {"1 + 2^-11, a tie above even", false, 2049, -11, {0x3C00, 0x3C01, 0x3C00, 0x3C01, 0x3C00}, 1},
-      {"1 + 3 2^-11, a tie above odd", false, 2051, -11, {0x3C02, 0x3C02, 0x3C01, 0x3C02, 0x3C01}, 1},
-      {"-(1 + 2^-11)", true, 2049, -11, {0xBC00, 0xBC01, 0xBC00, 0xBC00, 0xBC01}, 1},
-      {"1 + 2^-11 + 2^-30", false, (uint64_t{2049} << 19) + 1, -30, {0x3C01, 0x3C01, 0x3C00, 0x3C01, 0x3C00}, 1},
-      {"1 + 2^-11 - 2^-30", false, (uint64_t{2049} << 19) - 1, -30, {0x3C00, 0x3C00, 0x3C00, 0x3C01, 0x3C00}, 1},
-      {"2 - 2^-11: carries into the next binade", false, 4095, -11, {0x4000, 0x4000, 0x3FFF, 0x4000, 0x3FFF}, 1},
-      {"2^-25, half the least subnormal", false, 1, -25, {0x0000, 0x0001, 0x0000, 0x0001, 0x0000}, 3},
-      {"-2^-25", true, 1, -25, {0x8000, 0x8001, 0x8000, 0x8000, 0x8001}, 3},
-      {"3 2^-25", false, 3, -25, {0x0002, 0x0002, 0x0001, 0x0002, 0x0001}, 3},
-      {"2^-200", false, 1, -200, {0x0000, 0x0000, 0x0000, 0x0001, 0x0000}, 3}};
+      {"1", false, 1, 0, {0x3C00, 0x3C00, 0x3C00, 0x3C00, 0x3C00, 0x3C00}, 0},
+      {"1 + 2^-11, a tie above even", false, 2049, -11, {0x3C00, 0x3C01, 0x3C00, 0x3C01, 0x3C00, 0x3C01}, 1},
+      {"1 + 3 2^-11, a tie above odd", false, 2051, -11, {0x3C02, 0x3C02, 0x3C01, 0x3C02, 0x3C01, 0x3C01}, 1},
+      {"-(1 + 2^-11)", true, 2049, -11, {0xBC00, 0xBC01, 0xBC00, 0xBC00, 0xBC01, 0xBC01}, 1},
+      {"1 + 2^-11 + 2^-30",
+       false,
+       (uint64_t{2049} << 19) + 1,
+       -30,
+       {0x3C01, 0x3C01, 0x3C00, 0x3C01, 0x3C00, 0x3C01},
+       1},
+      {"1 + 2^-11 - 2^-30",
+       false,
+       (uint64_t{2049} << 19) - 1,
+       -30,
+       {0x3C00, 0x3C00, 0x3C00, 0x3C01, 0x3C00, 0x3C01},
+       1},
+      {"2 - 2^-11: carries into the next binade",
+       false,
+       4095,
+       -11,
+       {0x4000, 0x4000, 0x3FFF, 0x4000, 0x3FFF, 0x3FFF},
+       1},
+      {"2^-25, half the least subnormal", false, 1, -25, {0x0000, 0x0001, 0x0000, 0x0001, 0x0000, 0x0001}, 3},
+      {"-2^-25", true, 1, -25, {0x8000, 0x8001, 0x8000, 0x8000, 0x8001, 0x8001}, 3},
+      {"3 2^-25", false, 3, -25, {0x0002, 0x0002, 0x0001, 0x0002, 0x0001, 0x0001}, 3},
+      {"2^-200", false, 1, -200, {0x0000, 0x0000, 0x0000, 0x0001, 0x0000, 0x0001}, 3}};
   for (const Row& row : rows)
-    for (int m = 0; m < 5; ++m) {
+    for (int m = 0; m < 6; ++m) {
       const Rounded r = half(row.negative, row.significand, row.exponent, oracle::kDeterministicModes[m]);
       EXPECT_EQ(r.code, row.code[m]) << row.what << " mode " << m;
       EXPECT_EQ(int{r.flags}, row.flags) << row.what << " mode " << m;
@@ -54,6 +69,22 @@ TEST(Round, TininessAfterRounding) {
   EXPECT_EQ(half(false, grid, -25, RoundingMode::kNearestEven).code, 0x0400u);
   EXPECT_EQ(int{half(false, grid, -25, RoundingMode::kNearestEven).flags}, kInexact | kUnderflow);
   EXPECT_EQ(int{half(false, grid, -25, RoundingMode::kUp).flags}, kInexact | kUnderflow);  // exact on the finer grid
+}
+
+/// Only where the least normal number is rounded up to do the two differ: in that flag alone.
+TEST(Round, TininessBeforeRounding) {
+  constexpr uint64_t kNear = (uint64_t{1} << 13) - 1;  // 2^-14 (1 - 2^-13)
+  RoundingPolicy p;
+  p.tininess = Tininess::kBeforeRounding;
+  const auto flags = [&](uint64_t significand, int exponent) {
+    const Rounded r = round_and_pack(kFp16, {false, exponent, significand}, p);
+    EXPECT_EQ(r.code, 0x0400u);
+    return int{r.flags};
+  };
+  EXPECT_EQ(flags(kNear, -27), kInexact | kUnderflow);
+  EXPECT_EQ(flags((uint64_t{1} << 40) + 1, -54), int{kInexact});  // just above 2^-14
+  EXPECT_EQ(flags(1, -14), 0);
+  EXPECT_EQ(int{round_and_pack(kFp16, {false, -24, 3}, p).flags}, 0);  // tiny, but exact
 }
 
 TEST(Round, OverflowByModeAndPolicy) {
@@ -75,7 +106,7 @@ TEST(Round, OverflowByModeAndPolicy) {
       EXPECT_EQ(at(k65520, negative, mode, Overflow::kSaturate).code, sign | 0x7BFF);
       EXPECT_EQ(at(k65520, negative, mode, Overflow::kNan).code, 0x7E00u);
     }
-    for (const RoundingMode mode : {RoundingMode::kTowardZero, toward}) {
+    for (const RoundingMode mode : {RoundingMode::kTowardZero, toward, RoundingMode::kOdd}) {
       EXPECT_EQ(at(k65520, negative, mode, Overflow::kInfinity).code, sign | 0x7BFF);
       EXPECT_EQ(int{at(k65520, negative, mode, Overflow::kInfinity).flags}, int{kInexact});
       EXPECT_EQ(at(k65536, negative, mode, Overflow::kInfinity).code, sign | 0x7BFF);

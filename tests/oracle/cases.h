@@ -70,16 +70,16 @@ inline constexpr NamedFormat kNamedFormats[] = {
 
 inline constexpr softamp::RoundingMode kDeterministicModes[] = {
     softamp::RoundingMode::kNearestEven, softamp::RoundingMode::kNearestAway, softamp::RoundingMode::kTowardZero,
-    softamp::RoundingMode::kUp, softamp::RoundingMode::kDown};
+    softamp::RoundingMode::kUp,          softamp::RoundingMode::kDown,        softamp::RoundingMode::kOdd};
 inline constexpr softamp::StochasticVariant kVariants[] = {
     softamp::StochasticVariant::kCarry, softamp::StochasticVariant::kHalf, softamp::StochasticVariant::kRne,
     softamp::StochasticVariant::kOdd, softamp::StochasticVariant::kAtLeast};
 
-/// A policy drawn from all of them: mode, bits, variant and alignment, overflow and its rule, subnormals, NaN pattern,
-/// signs of zeros.
+/// A policy drawn from all of them: mode, bits, variant and alignment, overflow and its rule, tininess, subnormals, NaN
+/// pattern, signs of zeros.
 inline softamp::RoundingPolicy any_policy(Cases& cases) {
   softamp::RoundingPolicy p;
-  p.mode = static_cast<softamp::RoundingMode>(cases.below(6));
+  p.mode = static_cast<softamp::RoundingMode>(cases.below(7));
   p.random_bits = static_cast<int>(1 + cases.below(32));
   p.variant = kVariants[cases.below(std::size(kVariants))];
   p.alignment = static_cast<softamp::RandomAlignment>(cases.below(2));
@@ -91,6 +91,7 @@ inline softamp::RoundingPolicy any_policy(Cases& cases) {
                                                softamp::NanPattern::kAllOnes, softamp::NanPattern::kInfinity};
   p.nan = kPatterns[cases.below(4)];
   p.signed_zeros = cases.below(3) != 0;
+  p.tininess = static_cast<softamp::Tininess>(cases.below(2));
   return p;
 }
 
@@ -101,7 +102,8 @@ inline std::string text_of(const softamp::RoundingPolicy& p) {
          (p.signed_zeros ? "" : " unsigned zeros") + " overflow " + std::to_string(static_cast<int>(p.overflow)) +
          " rule " + std::to_string(static_cast<int>(p.overflow_rule)) + " infinity " +
          std::to_string(static_cast<int>(p.infinity)) + " subnormals " +
-         std::to_string(static_cast<int>(p.subnormals)) + " nan " + std::to_string(static_cast<int>(p.nan));
+         std::to_string(static_cast<int>(p.subnormals)) + " nan " + std::to_string(static_cast<int>(p.nan)) +
+         (p.tininess == softamp::Tininess::kBeforeRounding ? " tiny before" : "");
 }
 
 inline std::string hexadecimal(uint64_t value) {

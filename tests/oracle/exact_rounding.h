@@ -92,6 +92,7 @@ inline bool goes_up(const Gapped& g, const Real& x, bool negative, const Roundin
     case RoundingMode::kTowardZero: return false;
     case RoundingMode::kUp: return !negative;
     case RoundingMode::kDown: return negative;
+    case RoundingMode::kOdd: return g.lower % 2 == 0;
     case RoundingMode::kStochastic: break;
   }
   const int r = p.random_bits;
@@ -146,8 +147,8 @@ inline Rounded round_real(const FloatFormat& f, const Real& x, bool negative, co
   if (overflows(f, x, rounded, p.overflow_rule)) {
     const auto flags = static_cast<uint8_t>(p.overflow_flags & p.flags);
     if (p.overflow == Overflow::kNan) return {nan_of(f, p.nan), flags};
-    const bool stops = p.mode == RoundingMode::kTowardZero || (p.mode == RoundingMode::kUp && negative) ||
-                       (p.mode == RoundingMode::kDown && !negative);
+    const bool stops = p.mode == RoundingMode::kTowardZero || p.mode == RoundingMode::kOdd ||
+                       (p.mode == RoundingMode::kUp && negative) || (p.mode == RoundingMode::kDown && !negative);
     if (stops || p.overflow == Overflow::kSaturate) return {with_sign(f, negative, greatest_code(f)), flags};
     if (f.specials == Specials::kIeee) return {with_sign(f, negative, greatest_code(f) + 1), flags};
     return {nan_of(f, p.nan), flags};
@@ -161,7 +162,8 @@ inline Rounded round_real(const FloatFormat& f, const Real& x, bool negative, co
     if (x(least_normal) < 0) {  // tiny unless it rounds to the least normal number with an unbounded exponent
       const Gapped fine = neighbours(unbounded, x);
       const bool fine_up = goes_up(fine, x, negative, p, random);
-      if (compare(fine_up ? fine.high : fine.low, least_normal) < 0) flags |= softamp::kUnderflow;
+      const bool before = p.tininess == softamp::Tininess::kBeforeRounding;
+      if (before || compare(fine_up ? fine.high : fine.low, least_normal) < 0) flags |= softamp::kUnderflow;
     }
   }
   flags &= p.flags;

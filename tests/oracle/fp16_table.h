@@ -88,13 +88,14 @@ inline Place place(Wide numerator, Wide denominator) {
   return place_near(low, numerator, denominator);
 }
 
-/// The definition of the five deterministic modes, for a number of this sign in this place of its gap.
+/// The definition of the six deterministic modes, for a number of this sign in this place of its gap.
 constexpr bool goes_away(RoundingMode mode, bool negative, Gap where, bool lower_is_odd) {
   switch (mode) {
     case RoundingMode::kNearestEven: return where == Gap::kAboveMiddle || (where == Gap::kMiddle && lower_is_odd);
     case RoundingMode::kNearestAway: return where == Gap::kAboveMiddle || where == Gap::kMiddle;
     case RoundingMode::kUp: return where != Gap::kOn && !negative;
     case RoundingMode::kDown: return where != Gap::kOn && negative;
+    case RoundingMode::kOdd: return where != Gap::kOn && !lower_is_odd;
     default: return false;  // toward zero
   }
 }
@@ -115,8 +116,9 @@ constexpr Outcome ieee_outcome(const Place& p, bool negative, RoundingMode mode,
     const uint32_t flags = softamp::kOverflow | softamp::kInexact;
     if (overflow == softamp::Overflow::kNan) return {kNan, flags};
     // 754, 7.4: the directed modes that point at zero here stop at the largest finite number.
-    const bool stops = mode == RoundingMode::kTowardZero || (mode == RoundingMode::kUp && negative) ||
-                       (mode == RoundingMode::kDown && !negative) || overflow == softamp::Overflow::kSaturate;
+    const bool stops = mode == RoundingMode::kTowardZero || mode == RoundingMode::kOdd ||
+                       (mode == RoundingMode::kUp && negative) || (mode == RoundingMode::kDown && !negative) ||
+                       overflow == softamp::Overflow::kSaturate;
     return {sign | (stops ? kMaxFinite : kInfinity), flags};
   }
   uint32_t flags = 0;

@@ -31,6 +31,9 @@ class MpfrRounder {
     if (mode == RoundingMode::kNearestAway) {
       rounded = nearest_away(true, &inexact);
       unbounded = nearest_away(false, nullptr);
+    } else if (mode == RoundingMode::kOdd) {
+      rounded = to_odd(true, &inexact);
+      unbounded = to_odd(false, nullptr);
     } else {
       const mpfr_rnd_t direction = mode == RoundingMode::kNearestEven  ? MPFR_RNDN
                                    : mode == RoundingMode::kTowardZero ? MPFR_RNDZ
@@ -45,8 +48,8 @@ class MpfrRounder {
     const uint64_t sign = negative ? uint64_t{1} << (f_.exponent_bits + f_.precision - 1) : 0;
     const uint64_t magnitude = code_of(std::fabs(rounded));
     if (magnitude > most()) {
-      const bool stops = mode == RoundingMode::kTowardZero || (mode == RoundingMode::kUp && negative) ||
-                         (mode == RoundingMode::kDown && !negative);
+      const bool stops = mode == RoundingMode::kTowardZero || mode == RoundingMode::kOdd ||
+                         (mode == RoundingMode::kUp && negative) || (mode == RoundingMode::kDown && !negative);
       const uint8_t flags = softamp::kOverflow | softamp::kInexact;
       if (stops) return {sign | most(), flags};
       if (f_.specials == softamp::Specials::kIeee) return {sign | (most() + 1), flags};
@@ -82,6 +85,21 @@ class MpfrRounder {
     mpfr_sub(distance_far_.backend().data(), far_.backend().data(), x_.backend().data(), MPFR_RNDN);
     const bool away = mpfr_cmpabs(distance_far_.backend().data(), distance_near_.backend().data()) <= 0;
     return mpfr_get_d((away ? far_ : near_).backend().data(), MPFR_RNDN);
+  }
+
+  /// Nor has it this one: of the two neighbours the one whose significand is an odd number of quanta.
+  double to_odd(bool bounded, bool* inexact) {
+    const bool moved = directed(near_, MPFR_RNDZ, bounded);
+    directed(far_, MPFR_RNDA, bounded);
+    if (inexact) *inexact = moved;
+    const double near = mpfr_get_d(near_.backend().data(), MPFR_RNDN);
+    if (!moved) return near;
+    int exponent = 0;
+    const double significand = std::frexp(std::fabs(near), &exponent);
+    const int quantum = exponent - f_.precision;
+    const double quanta =
+        bounded && quantum < quantum_ ? std::ldexp(std::fabs(near), -quantum_) : std::ldexp(significand, f_.precision);
+    return std::fmod(quanta, 2) == 1 ? near : mpfr_get_d(far_.backend().data(), MPFR_RNDN);
   }
 
   /// The code of a magnitude that the format can hold, the exponent unbounded above.

@@ -210,6 +210,147 @@ TEST(Compute, RefusesBadLinesAfterWritingTheGoodOnes) {
   }
 }
 
+/// R in the line: 1 + 2^-11 goes up where 2^12 + R >= 2^13. The answer repeats it.
+TEST(ComputeGolden, RandomFields) {
+  expect_lines({
+      {"f16_add --rounding stochastic --random-field", "3C00 1000 0FFF", "3C00 01"},
+      {"f16_add --rounding stochastic --random-field", "3C00 1000 1000", "3C01 01"},
+      {"f16_add --rounding stochastic --random-field --bits 1", "3C00 1000 0", "3C00 01"},
+      {"f16_add --rounding stochastic --random-field --bits 1", "3C00 1000 1", "3C01 01"},
+      {"f16_add --preset ipu --behaviour esr --random-field", "3C00 1000 1000", "3C01 00"},
+      {"e4m3_add --rounding stochastic --random-field --bits 8", "38 10 00", "38 01"},  // 1 + 2^-5: a quarter
+      {"e4m3_add --rounding stochastic --random-field --bits 8", "38 10 BF", "38 01"},
+      {"e4m3_add --rounding stochastic --random-field --bits 8", "38 10 C0", "39 01"},
+      // A chip's word: AMD reads the top 13 bits, NVIDIA the low 13 of a half, byte 0, or byte 1.
+      {"f32_to_f16 --chip amd_cdna4 --random-field", "3F801000 7FFFFFFF", "3C00 01"},
+      {"f32_to_f16 --chip cdna4 --random-field", "3F801000 80000000", "3C01 01"},
+      {"f32_to_f16 --chip b200 --random-field", "3F801000 FFFF0FFF", "3C00 01"},
+      {"f32_to_f16 --chip nvidia_sm100 --random-field", "3F801000 00001000", "3C01 01"},
+      {"f32_to_e4m3 --chip nvidia_sm100 --random-field", "3F880000 FFFFFF7F", "38 01"},  // 1 + a half
+      {"f32_to_e4m3 --chip nvidia_sm100 --random-field", "3F880000 00000080", "39 01"},
+      {"f32_to_e4m3 --chip nvidia_sm103 --random-field", "3F880000 FFFF7FFF", "38 01"},
+      {"f32_to_e4m3 --chip nvidia_sm103 --random-field", "3F880000 00008000", "39 01"},
+      {"f32_to_bf16 --chip tenstorrent_wh --random-field", "80000001 00000000", "0000 00"},  // a denormal, flushed
+      {"f32_to_f16 --chip p3109_fast --bits 2 --random-field", "3F801000 1", "3C00 01"},
+      {"f32_to_f16 --chip p3109_fast --bits 2 --random-field", "3F801000 2", "3C01 01"},
+  });
+}
+
+TEST(ComputeGolden, OddOverflowAndTininess) {
+  expect_lines({
+      {"f16_add --rounding odd", "3C00 0001", "3C01 01"},
+      {"f16_add --rounding odd", "3C01 0001", "3C01 01"},
+      {"f16_add --rounding to-odd", "7BFF 7BFF", "7BFF 05"},
+      {"f32_to_e4m3 --rounding odd", "43E00001", "7E 05"},  // just above 448, the largest, which is even
+      {"f16_add --overflow saturate", "7BFF 7BFF", "7BFF 05"},
+      {"f16_add --overflow nan", "7BFF 7BFF", "7E00 05"},
+      {"f16_mul --preset ipu --overflow nan", "7B53 7B53", "7E00 14"},
+      {"f16_mul --preset ipu --overflow saturate", "7B53 7B53", "7BFF 04"},
+      {"f32_to_e4m3 --chip amd_cdna4 --overflow saturate", "7F000000", "7E 05"},
+      {"f32_to_e4m3 --chip amd_cdna4 --overflow nan", "7F000000", "7F 05"},
+      {"f32_to_f16 --tininess after", "387FF000", "0400 01"},  // 2^-14 (1 - 2^-12) rounds to 2^-14
+      {"f32_to_f16 --tininess before", "387FF000", "0400 03"},
+      {"f32_to_f16 --tininess before", "387FE000", "0400 03"},
+      {"f16_mul --tininess before", "0400 3800", "0200 00"},  // exact
+  });
+}
+
+/// Formats by any name, also such as the suite has none of.
+TEST(ComputeGolden, FormatsByAnyName) {
+  expect_lines({
+      {"float16_add", "3C00 3C01", "4000 01"},
+      {"half_add", "3C00 3C01", "4000 01"},
+      {"e5p11_add", "3C00 3C01", "4000 01"},
+      {"bfloat16_add", "3F80 3F81", "4000 01"},
+      {"float8_e4m3fn_mul", "7E 40", "7F 05"},
+      {"fp32_to_float8_e4m3fn", "43E00000", "7E 00"},
+      {"float8_e4m3fnuz_to_fp16", "40", "3C00 00"},
+      {"tf32_add", "1FC00 1FC01", "20000 01"},  // 2 + 2^-10, of 19 bits
+      {"e3p4_add", "18 19", "20 01"},           // 1 + 1.125 in 6 bits: bias 3, quantum 2^-3
+      {"i32_to_binary16", "00000801", "6800 01"},
+  });
+  EXPECT_NE(run_softamp("compute tf32_add", "80000 0\n").err.find("operand 1 '80000' has more than 19 bits"),
+            std::string::npos);
+  EXPECT_NE(run_softamp("compute e3p4_add", "0 FF\n").err.find("operand 2 'FF' has more than 7 bits"),
+            std::string::npos);
+}
+
+TEST(Compute, RefusesRandomFieldsByLine) {
+  const auto refusal = [](const char* arguments, const char* line) {
+    const Outcome o = run_softamp(std::string("compute ") + arguments, std::string(line) + "\n");
+    EXPECT_EQ(o.code, 2) << arguments;
+    return o.err;
+  };
+  const char* const field = "f16_add --rounding stochastic --random-field";
+  EXPECT_EQ(
+      refusal(field, "3C00 3C00 2000"),
+      "softamp compute: standard input, line 1: random field '2000' has more than 13 bits; expected 2 hexadecimal "
+      "operands, a random field of 13 bits separated by one blank, of at most 4, 4, 4 digits\n");
+  EXPECT_NE(refusal(field, "3C00 3C00 02000").find("random field '02000' is too wide"), std::string::npos);
+  EXPECT_NE(refusal(field, "3C00 3C00").find("random field is missing"), std::string::npos);
+  EXPECT_NE(refusal(field, "3C00 3C00 R").find("random field 'R' is not hexadecimal"), std::string::npos);
+  EXPECT_NE(refusal(field, "3C00 3C00 1 1").find("extra field '1'"), std::string::npos);
+  EXPECT_NE(refusal("f32_to_f16 --chip b200 --random-field", "0 100000000").find("'100000000' is too wide"),
+            std::string::npos);
+  for (const char* arguments : {"f16_add --random-field", "f16_eq --rounding stochastic --random-field",
+                                "f32_add --preset ipu --behaviour esr --random-field"})
+    EXPECT_NE(refusal(arguments, "0 0 0").find("expected an operation that rounds stochastically"), std::string::npos)
+        << arguments;
+}
+
+/// --random-bits: one number a line, as `softamp round` takes them.
+TEST(Compute, RandomBitsFromAFile) {
+  const softamp::test::TemporaryFolder folder;
+  const std::string words = folder.file("r.npy"), bytes = folder.file("b.npy");
+  const auto write = [](const std::string& file, const std::string& descr, size_t n, const std::string& data) {
+    std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + std::to_string(n) + ",), }";
+    header.resize(117, ' ');
+    header += '\n';
+    softamp::test::write_text(file, std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + data);
+  };
+  write(words, "<u2", 3, std::string("\xFF\x0F\x00\x10\xFF\xEF", 6));  // 0FFF, 1000, EFFF
+  write(bytes, "|u1", 3, "abc");
+  const std::string input = "3C00 1000\n3C00 1000\n3C00 1000\n", options = "compute f16_add --rounding stochastic ";
+  const Outcome o = run_softamp(options + "--random-bits " + words, input);
+  EXPECT_EQ(o.out, "3C00 1000 3C00 01\n3C00 1000 3C01 01\n3C00 1000 3C00 01\n") << o.err;
+  const Outcome four = run_softamp(options + "--random-bits " + words, input + "3C00 1000\n");
+  EXPECT_EQ(four.code, 2);
+  EXPECT_EQ(four.out, o.out);
+  EXPECT_NE(four.err.find("3 numbers; expected one for each line, and standard input has a line 4"), std::string::npos)
+      << four.err;
+  const Outcome narrow = run_softamp(options + "--random-bits " + bytes, input);
+  EXPECT_EQ(narrow.code, 2);
+  EXPECT_NE(narrow.err.find("type '|u1'; expected unsigned numbers of at least 13 bits: '<u2' or '<u4'"),
+            std::string::npos)
+      << narrow.err;
+  EXPECT_EQ(run_softamp(options + "--bits 8 --random-bits " + bytes, "3C00 1000\n").code, 0);
+  EXPECT_EQ(run_softamp(options + "--random-field --random-bits " + bytes, "").code, 2);
+}
+
+TEST(Compute, ChecksLinesWithResults) {
+  const Outcome good = run_softamp("compute f16_add --check", "3C00 3C01 4000 01\n7BFF 7bff 7c00 5\n");
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_EQ(good.out, "2 lines agree\n");
+  EXPECT_EQ(run_softamp("compute f16_add --check", "").out, "0 lines agree\n");
+  const Outcome bad =
+      run_softamp("compute f16_add --check", "3C00 3C01 4001 01\n3C00 3C00 4000 00\n7BFF 7BFF 7C00 01\n");
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_EQ(bad.out,
+            "line 1: 3C00 3C01: found 4001 01, expected 4000 01\n"
+            "line 3: 7BFF 7BFF: found 7C00 01, expected 7C00 05\n"
+            "2 of 3 lines differ\n");
+  const Outcome drawn =
+      run_softamp("compute f16_add --rounding stochastic --random-field --check", "3C00 1000 1000 3C00 01\n");
+  EXPECT_EQ(drawn.out, "line 1: 3C00 1000 1000: found 3C00 01, expected 3C01 01\n1 of 1 line differs\n");
+  const Outcome cut = run_softamp("compute f16_add --check", "3C00 3C00\n");
+  EXPECT_EQ(cut.code, 2);
+  EXPECT_NE(
+      cut.err.find("line 1: result is missing; expected 2 hexadecimal operands, result and flags separated by one "
+                   "blank, of at most 4, 4, 4, 2 digits"),
+      std::string::npos)
+      << cut.err;
+}
+
 TEST(Compute, RefusesBadOptions) {
   const struct {
     const char *arguments, *message;
@@ -226,6 +367,21 @@ TEST(Compute, RefusesBadOptions) {
       {"f16_add --preset ipu --behaviour ofl", "unknown flag 'ofl'; nearest: oflo"},
       {"f16_add --preset ipu --behaviour inv,,oflo", "unknown flag ''"},
       {"f16_add --preset ipu --behaviour esr --rounding nearest", "--behaviour esr rounds stochastically"},
+      {"f16_add --preset ipu --behaviour nanoo --overflow saturate", "--behaviour nanoo makes NaN of an overflow"},
+      {"f16_add --preset ipu --rounding odd", "expected nearest or stochastic with --preset ipu"},
+      {"f16_add --preset ipu --tininess before", "--tininess: expected --preset ieee beside it"},
+      {"f16_add --tininess befor", "unknown tininess 'befor'; nearest: before; known: after, before"},
+      {"f16_add --overflow satur", "unknown overflow rule 'satur'"},
+      {"f16_add --chip b20", "unknown chip 'b20'; nearest: b200"},
+      {"f16_add --chip amd_cdna3", "chip amd_cdna3 does not round to fp16: expected f143 or f152"},
+      {"f16_add --chip amd_cdna4 --bits 7", "rounds to fp16 by 13 random bits"},
+      {"f16_add --chip b200 --overflow nan",
+       "--overflow: 'nan': expected infinity or saturate with --chip nvidia_sm100"},
+      {"f16_to_i32 --chip b200", "expected an operation that rounds to a format, as f16_add, not f16_to_i32"},
+      {"f16_add --chip b200 --behaviour oflo", "--behaviour: expected --preset ipu beside it; a chip's rounding"},
+      {"f16_add --preset ipu --behaviour oflo --check", "--check: expected no inv, div0 or oflo"},
+      {"e9p4_add", "unknown operation 'e9p4_add'"},
+      {"f16_to_f16", "unknown operation 'f16_to_f16'"},
   };
   for (const auto& row : rows) {
     const Outcome o = run_softamp(std::string("compute ") + row.arguments, "3C00 3C00\n");

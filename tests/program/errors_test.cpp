@@ -21,7 +21,7 @@ TEST(Errors, UnknownVerbsAndOptionsAreNamedWithTheNearest) {
   EXPECT_EQ(
       error_of("smu"),
       "softamp: unknown verb 'smu'; nearest: sum; known: sum, inspect, formats, chips, round, compute, "
-      "registers, run, rewrite, compare, train, study, operations, demo, reproduce, selftest, completions, man\n");
+      "vectors, registers, run, rewrite, compare, train, study, operations, demo, reproduce, selftest, completions, man\n");
   EXPECT_TRUE(starts_with(error_of("sum --vale 1 --count 3"),
                           "softamp sum: unknown option '--vale'; nearest: --value; known: --"));
   EXPECT_TRUE(starts_with(error_of("sum --formt=fp16"), "softamp sum: unknown option '--formt'; nearest: --format;"));
@@ -32,7 +32,7 @@ TEST(Errors, UnknownVerbsAndOptionsAreNamedWithTheNearest) {
 TEST(Errors, UnknownWordsAreNamedWithTheNearest) {
   EXPECT_TRUE(starts_with(
       error_of(kSum + "--format fp61"),
-      "softamp sum: --format: unknown format 'fp61'; nearest: fp16; known: fp16 (float16, half, binary16), "));
+      "softamp sum: --format: unknown format 'fp61'; nearest: fp16; known: fp16 (float16, half, f16, binary16), "));
   EXPECT_TRUE(starts_with(error_of(kSum + "--rounding neerest"),
                           "softamp sum: --rounding: unknown rounding 'neerest'; nearest: nearest; known: "));
   EXPECT_TRUE(starts_with(error_of(kSum + "--variant cary"),

@@ -67,7 +67,7 @@ TEST(Formats, TheTableHasALineForEach) {
     EXPECT_EQ(line.rfind(name, 0), 0u) << line;
     EXPECT_NE(line.back(), ' ');
   }
-  EXPECT_NE(outcome.out.find("float16, half, binary16"), std::string::npos);
+  EXPECT_NE(outcome.out.find("float16, half, f16, binary16"), std::string::npos);
 }
 
 TEST(Formats, FixedPointFormatsAreNamedWithTheirLimits) {

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cctype>
+#include <cstdio>
+#include <sstream>
+
 namespace softamp::test {
 namespace {
 
@@ -178,10 +182,100 @@ TEST(Inspect, TextForPeople) {
             "zero                 2048 (0x6800); d is dropped\n"
             "up                   2050 (0x6801); positive: d > 0 goes up\n"
             "down                 2048 (0x6800); positive: d is dropped\n"
+            "odd                  2050 (0x6801); k is even: goes up\n"
             "stochastic carry     0x6801 with probability 8/16 = 0.5, else 0x6800\n"
             "stochastic half      0x6801 with probability 8/16 = 0.5, else 0x6800\n"
             "stochastic rne       0x6801 with probability 8/16 = 0.5, else 0x6800\n"
             "stochastic odd       0x6801 with probability 8/16 = 0.5, else 0x6800\n");
+}
+
+/// 0.1 in fp32 is 0x3dcccccd: 1638 quanta of fp16 and 0xccd = 3277 of the 2^13 parts of one.
+TEST(InspectChips, ATenthByEachChip) {
+  const json x = json_of("inspect 0.1 --chip all --json");
+  EXPECT_EQ(x["format"], "fp16");
+  const auto chip = [&](const std::string& name) {
+    for (const json& c : x["chips"])
+      if (c["chip"] == name) return c;
+    return json();
+  };
+  EXPECT_EQ(x["not_shown"], (json{"amd_cdna3", "tenstorrent_wh"}));
+  EXPECT_EQ(x["chips"].size(), 10u);
+  for (const json& c : x["chips"]) {
+    EXPECT_EQ(c["up"]["code"], "0x2e67");
+    EXPECT_EQ(c["else"]["code"], "0x2e66");
+    EXPECT_EQ(c["source"], "0x3dcccccd");
+    EXPECT_EQ(c["source_is_exact"], false);
+    EXPECT_EQ(c["probability"], c["ups"].get<double>() / c["of"].get<double>());
+  }
+  EXPECT_EQ(chip("nvidia_sm100")["ups"], 3277);
+  EXPECT_EQ(chip("nvidia_sm100")["of"], 8192);
+  EXPECT_EQ(chip("amd_cdna4")["ups"], 3277);
+  EXPECT_EQ(chip("ipu")["bits"], 16);
+  EXPECT_EQ(chip("ipu")["ups"], 8 * 3277);
+  EXPECT_EQ(chip("p3109_fastest")["ups"], 3277 / 32);
+  EXPECT_EQ(chip("p3109_rne")["ups"], 102);  // 102.4
+  EXPECT_EQ(chip("exact")["ups"], 1024 * 3277);
+}
+
+/// The probabilities are counts of all random numbers.
+TEST(InspectChips, CountsAreThoseOfEveryRandomNumber) {
+  for (const char* value : {"0.1", "-1e-7", "3e-8", "65519", "65520", "70000", "1.0004882812500001", "6.1e-5"}) {
+    const json x = json_of(std::string("inspect ") + value + " --chip all --bits 6 --json");
+    for (const json& c : x["chips"]) {
+      if (c["of"] != 64) continue;
+      const std::string name = c["chip"];
+      size_t ups = 0;
+      std::string fields;
+      for (int r = 0; r < 64; ++r) {
+        char line[64];
+        std::snprintf(line, sizeof line, "%s %02X\n", c["source"].get<std::string>().substr(2).c_str(), unsigned(r));
+        fields += line;
+      }
+      std::istringstream out(run_softamp("compute f32_to_f16 --bits 6 --random-field --chip " + name, fields).out);
+      for (std::string source, r, code, flags; out >> source >> r >> code >> flags;) {
+        std::string lower = "0x" + code;
+        for (char& k : lower) k = static_cast<char>(std::tolower(k));
+        ups += !c["up"].is_null() && lower == c["up"]["code"].get<std::string>();
+      }
+      EXPECT_EQ(c["ups"], ups) << name << " " << value;
+    }
+  }
+}
+
+TEST(InspectChips, SpecialCasesAndOtherFormats) {
+  const json inf = json_of("inspect inf --chip all --json");
+  for (const json& c : inf["chips"]) EXPECT_TRUE(c["up"].is_null()) << c["chip"];
+  EXPECT_EQ(inf["chips"][0]["else"]["code"], "0x7e00");  // the IPU makes NaN of it
+  EXPECT_EQ(inf["chips"][1]["else"]["code"], "0x7c00");
+  const json large = json_of("inspect 70000 --chip nvidia_sm100 --overflow saturate --json");
+  EXPECT_EQ(large["chips"][0]["else"]["code"], "0x7bff");
+  const json at_least = json_of("inspect 1 --format bf16 --chip tenstorrent_wh --json")["chips"][0];
+  EXPECT_EQ(at_least["ups"], 1);  // R = 0 moves exact values
+  EXPECT_EQ(at_least["of"], 8388608);
+  const json code = json_of("inspect 0x3f80 --format bf16 --chip all --json");
+  for (const json& c : code["chips"]) EXPECT_EQ(c["source_is_exact"], true) << c["chip"];
+  EXPECT_EQ(json_of("inspect 0.1 --format e5m2 --chip intel_xe --json")["chips"][0]["from"], "fp16");
+  EXPECT_EQ(json_of("inspect 0.1 --format e6p9 --chip p3109_odd --json")["chips"][0]["bits"], 8);
+}
+
+TEST(InspectChips, TheTable) {
+  const std::string text = run_softamp("inspect 0.1 --chip all").out;
+  EXPECT_EQ(text.find("0.1 to fp16 by the stochastic rounding of each chip\nchip "), 0u) << text;
+  EXPECT_NE(text.find("\nnvidia_sm100   fp32*  13    3277     8192     0.400024     0x2e67 (0.10004)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("*: the number is rounded to that format first"), std::string::npos);
+  EXPECT_NE(text.find("not shown, no such rounding to fp16: amd_cdna3, tenstorrent_wh\n"), std::string::npos);
+}
+
+TEST(InspectChips, Refusals) {
+  expect_complaint("inspect", "0.1 --chip amd_cdna3",
+                   "--chip: chip amd_cdna3 does not round to fp16: expected f143 or f152");
+  expect_complaint("inspect", "0.1 --chip amd_cdna4 --bits 7",
+                   "--chip: chip amd_cdna4 rounds to fp16 by 13 random bits");
+  expect_complaint("inspect", "0.1 --chip gaudi", "no preset for chip 'gaudi'");
+  expect_complaint("inspect", "0.1 --format e4m3 --chip b200 --overflow infinity",
+                   "has no other form than the saturating");
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ TEST(ChipTable, Names) {
 TEST(ChipTable, UnknownChipsAreNamedWithTheNearest) {
   const auto message = [](const char* name) { return test::refusal<UnknownName>([&] { chip_from_name(name); }); };
   const std::string known =
-      "; known: ipu, nvidia_sm100, nvidia_sm103, amd_cdna3, amd_cdna4, intel_xe, tenstorrent_wh, p3109_fastest, "
-      "p3109_fast, p3109_rne, p3109_odd, exact";
+      "; known: ipu, nvidia_sm100 (sm_100a, b200), nvidia_sm103 (sm_103a, b300), amd_cdna3 (cdna3), amd_cdna4 (cdna4), "
+      "intel_xe, tenstorrent_wh (wormhole), p3109_fastest, p3109_fast, p3109_rne, p3109_odd, exact";
   EXPECT_EQ(message("nvidia_sm10"), "unknown chip 'nvidia_sm10'; nearest: nvidia_sm100" + known);
   for (const char* closed : {"trainium", "Trainium2", "gaudi", "intel_gaudi2", "TPU", "tpu_v5"}) {
     EXPECT_EQ(message(closed).rfind("no preset for chip '" + std::string(closed) + "': ", 0), 0u) << message(closed);

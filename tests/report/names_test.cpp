@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 
+#include "softamp/report/chip_table.h"
+#include "src/report/name_rows.h"
 #include "tests/refusal.h"
 
 namespace softamp {
@@ -93,9 +96,10 @@ TEST(Names, OtherWordsAreNoFixedPointFormats) {
 TEST(Names, AnUnknownWordIsNamedWithTheNearestAndTheKnown) {
   EXPECT_EQ(refusal<UnknownName>([] { rounding_from_name("nearst"); }),
             "unknown rounding 'nearst'; nearest: nearest; known: nearest (nearest-even, rne, rn), nearest-away (rna), "
-            "zero (toward-zero, truncate, rz), up (ru), down (rd), stochastic (sr)");
+            "zero (toward-zero, truncate, rz), up (ru), down (rd), stochastic (sr), odd (to-odd, ro)");
   const std::string format = refusal<UnknownName>([] { format_from_name("fp61"); });
-  EXPECT_EQ(format.rfind("unknown format 'fp61'; nearest: fp16; known: fp16 (float16, half, binary16), bf16", 0), 0u)
+  EXPECT_EQ(format.rfind("unknown format 'fp61'; nearest: fp16; known: fp16 (float16, half, f16, binary16), bf16", 0),
+            0u)
       << format;
   EXPECT_NE(refusal<UnknownName>([] { format_from_name("flaot16"); }).find("nearest: float16;"), std::string::npos);
   EXPECT_NE(refusal<UnknownName>([] {
@@ -115,7 +119,7 @@ TEST(Names, AnUnknownWordIsNamedWithTheNearestAndTheKnown) {
 }
 
 TEST(Names, EveryEnumeratorComesBackFromItsName) {
-  for (int i = 0; i <= static_cast<int>(RoundingMode::kStochastic); ++i) {
+  for (int i = 0; i <= static_cast<int>(RoundingMode::kOdd); ++i) {
     const auto mode = static_cast<RoundingMode>(i);
     EXPECT_EQ(rounding_from_name(name_of(mode)), mode);
   }
@@ -131,6 +135,12 @@ TEST(Names, EveryEnumeratorComesBackFromItsName) {
     const auto engine = static_cast<RandomEngine>(i);
     EXPECT_EQ(engine_from_name(name_of(engine)), engine);
   }
+  for (const Tininess t : {Tininess::kAfterRounding, Tininess::kBeforeRounding})
+    EXPECT_EQ(tininess_from_name(name_of(t)), t);
+  for (int i = 0; i < kAccumulators; ++i) {
+    const auto accumulator = static_cast<Accumulator>(i);
+    EXPECT_EQ(accumulator_from_name(name_of(accumulator)), accumulator);
+  }
   for (const Preset preset : {Preset::kIeee, Preset::kIpu}) EXPECT_EQ(preset_from_name(name_of(preset)), preset);
 }
 
@@ -144,6 +154,65 @@ TEST(Names, TheWordsOfTheCommandLine) {
   EXPECT_EQ(variant_from_name("rne"), StochasticVariant::kRne);
   EXPECT_EQ(overflow_from_name("nan"), Overflow::kNan);
   EXPECT_EQ(engine_from_name("philox7"), RandomEngine::kPhilox7);
+}
+
+/// Every row of the one list, by every name, in any case, with either dash.
+template <class Row, class Read>
+void expect_all_names(const Row& rows, const Read& read) {
+  for (const auto& row : rows)
+    for (std::string name : name_rows::words_of(row.names)) {
+      EXPECT_EQ(read(name), row.value) << name;
+      for (char& c : name) c = c == '-' ? '_' : c == '_' ? '-' : static_cast<char>(std::toupper(c));
+      EXPECT_EQ(read(name), row.value) << name;
+    }
+}
+TEST(Names, EveryNameOfTheList) {
+  expect_all_names(name_rows::kFormats, format_from_name);
+  expect_all_names(name_rows::kModes, rounding_from_name);
+  expect_all_names(name_rows::kVariants, variant_from_name);
+  expect_all_names(name_rows::kOverflows, overflow_from_name);
+  expect_all_names(name_rows::kTininess, tininess_from_name);
+  expect_all_names(name_rows::kEngines, engine_from_name);
+  expect_all_names(name_rows::kPresets, preset_from_name);
+  expect_all_names(name_rows::kChips, chip_from_name);
+  expect_all_names(name_rows::kAccumulators, accumulator_from_name);
+  expect_all_names(name_rows::kOtherDTypes, [](const std::string& name) { return parse_dtype(name).value(); });
+}
+
+/// Dtypes are formats, by the same names and TensorFlow's; their own names are among them.
+TEST(Names, DTypesAreReadFromTheSameRows) {
+  for (const name_rows::FormatRow& row : name_rows::kFormats) {
+    for (const std::string& name : name_rows::words_of(row.names)) EXPECT_EQ(parse_dtype(name), row.dtype) << name;
+    if (!row.graph_def.empty()) {
+      EXPECT_EQ(parse_dtype(row.graph_def), row.dtype);
+    }
+    if (row.dtype) {
+      EXPECT_EQ(format_of(*row.dtype), row.value);
+    }
+  }
+  for (int i = 0; i <= static_cast<int>(DType::kString); ++i)
+    EXPECT_EQ(parse_dtype(name_of(static_cast<DType>(i))), static_cast<DType>(i));
+  for (const char* name : {"", "float8", "complex64", "e5p11", "DT_INVALID"}) EXPECT_FALSE(parse_dtype(name)) << name;
+}
+
+/// No word names two things of a kind.
+TEST(Names, NoNameTwice) {
+  const auto expect_once = [](const auto& rows) {
+    std::vector<std::string> all;
+    for (const auto& row : rows)
+      for (const std::string& name : name_rows::words_of(row.names)) {
+        EXPECT_EQ(std::find(all.begin(), all.end(), name), all.end()) << name;
+        all.push_back(name);
+      }
+  };
+  expect_once(name_rows::kFormats);
+  expect_once(name_rows::kModes);
+  expect_once(name_rows::kVariants);
+  expect_once(name_rows::kOverflows);
+  expect_once(name_rows::kEngines);
+  expect_once(name_rows::kChips);
+  expect_once(name_rows::kAccumulators);
+  expect_once(name_rows::kOtherDTypes);
 }
 
 TEST(Names, Flags) {

@@ -23,8 +23,8 @@ TEST(Stagnation, TheoryIsWhatAdditionsDo) {
   std::mt19937_64 generator(1);
   for (const FloatFormat& f : {kE4m3, kE5m2, kF143, kF152, FloatFormat::ieee(3, 5), FloatFormat::ieee(2, 7),
                                FloatFormat::ieee(8, 2), FloatFormat::ieee(6, 9), kBf16})
-    for (const RoundingMode mode :
-         {RoundingMode::kNearestEven, RoundingMode::kNearestAway, RoundingMode::kTowardZero, RoundingMode::kDown})
+    for (const RoundingMode mode : {RoundingMode::kNearestEven, RoundingMode::kNearestAway, RoundingMode::kTowardZero,
+                                    RoundingMode::kDown, RoundingMode::kOdd})
       for (int i = 0; i < 40; ++i) {
         const uint64_t addend = generator() % (f.max_finite_code() + 1);
         const Semantics s = Semantics::ieee(RoundingPolicy::ieee(mode));
@@ -63,6 +63,13 @@ TEST(Stagnation, KnownStops) {
   // A tie moves an odd sum, not an even one; away from zero it moves both, up to the next binade.
   EXPECT_EQ(predicted_stop(kE4m3, RoundingMode::kNearestEven, 0x38).sum, 16);
   EXPECT_EQ(predicted_stop(kE4m3, RoundingMode::kNearestAway, 0x38).sum, 32);
+  // e3p5, 1 again and again: 15 + 1 and 15.5 + 1 are beyond 15.5, the largest number.
+  const FloatFormat e3p5 = FloatFormat::ieee(3, 5);
+  for (const RoundingMode mode : {RoundingMode::kTowardZero, RoundingMode::kDown, RoundingMode::kOdd}) {
+    EXPECT_EQ(predicted_stop(e3p5, mode, 0x30).sum, 15.5);
+    EXPECT_EQ(predicted_stop(e3p5, mode, 0x30).additions, 16u);
+    EXPECT_FALSE(predicted_stop(e3p5, mode, 0x30).overflows);
+  }
   EXPECT_EQ(stochastic_stop_formula(kFp16, 0x3c00, 4), 32768);
 }
 
@@ -95,7 +102,7 @@ TEST(Stagnation, CanBeInterruptedWithinAFormat) {
 TEST(Stagnation, SaysWhatItDoesNotTake) {
   Request r;
   r.roundings = {RoundingMode::kUp};
-  expect_refused("stagnation", r, "rounding up in stagnation: expected nearest, nearest-away, zero or down");
+  expect_refused("stagnation", r, "rounding up in stagnation: expected nearest, nearest-away, zero, down or odd");
   r = {};
   r.formats = {kBinary64};
   expect_refused("stagnation", r, "format fp64 in stagnation: expected one of 2..8 exponent bits");

@@ -134,7 +134,8 @@ TEST(FastRound, WhatItDoesNotTake) {
   EXPECT_TRUE(FastRound::of(kFp16, Semantics::ipu(), true).usable) << "an IPU has no inexact";
   EXPECT_FALSE(FastRound::of(kE4m3, ieee, false).usable);
   EXPECT_FALSE(FastRound::of(kBinary64, ieee, false).usable);
-  for (const RoundingMode mode : {RoundingMode::kNearestAway, RoundingMode::kUp, RoundingMode::kDown})
+  for (const RoundingMode mode :
+       {RoundingMode::kNearestAway, RoundingMode::kUp, RoundingMode::kDown, RoundingMode::kOdd})
     for (const FloatFormat to : {kFp16, kBf16, kFp32})
       EXPECT_FALSE(FastRound::of(to, Semantics::ieee(RoundingPolicy::ieee(mode)), false).usable);
   RoundingPolicy p = RoundingPolicy::stochastic_carry(13);

@@ -83,7 +83,7 @@ TEST(TrainSettings, ErrorsSayLineValueAndWhatWasExpected) {
       {"{\n\"replica_invariant\": 6}", {"line 2: 'replica_invariant' is 6", "a power of two up to 65536", ""}},
       {"{\"stochastic_rounding\": \"onn\"}", {"'stochastic_rounding' is 'onn'", "replica_identical_only", ""}},
       {"{\"behaviour\": \"inv, overflow\"}", {"'behaviour' is 'overflow'", "oflo", ""}},
-      {"{\"partials\": \"fp16\"}", {"'partials' is 'fp16'", "float or half", ""}},
+      {"{\"partials\": \"bf16\"}", {"'partials' is 'bf16'", "float or half", ""}},
       {"{\"optimizer_state\": \"int32\"}", {"'optimizer_state' is 'int32'", "float16, bfloat16 or float32", ""}},
       {"{\n\"hyperparameters\": \"float64\"}",
        {"line 2: 'hyperparameters' is 'float64'", "float16, bfloat16 or float32", ""}},
@@ -177,6 +177,36 @@ TEST(TrainSettings, OldSettingsAreComparedByWhatTheyMeant) {
   b.replica_invariant = 8;
   EXPECT_EQ(train_detail::difference_that_decides(a.to_json(false), b.to_json(false)),
             "'replicas' is 1 and was 2, 'replica_invariant' is 4 and was 8");
+}
+
+/// Names of the one list become ours, so that logs, checkpoints and comparisons hold one of them.
+TEST(TrainSettings, OtherNamesOfDtypesBecomeOurs) {
+  const auto read = [](const std::string& key, const std::string& word) {
+    return TrainSettings::from_json("{\"" + key + "\": \"" + word + "\"}");
+  };
+  for (const char* word : {"fp16", "half", "FLOAT16", "f16", "binary16", "float16"}) {
+    EXPECT_EQ(read("precision", word).precision, "float16") << word;
+    EXPECT_EQ(read("optimizer_state", word).optimizer_state, "float16") << word;
+    EXPECT_EQ(read("hyperparameters", word).hyperparameters, "float16") << word;
+    EXPECT_EQ(read("accumulation_dtype", word).accumulation_dtype, "float16") << word;
+    EXPECT_EQ(read("partials", word).partials, "half") << word;
+  }
+  for (const char* word : {"fp32", "float", "single", "f32"}) {
+    EXPECT_EQ(read("precision", word).precision, "float32") << word;
+    EXPECT_EQ(read("partials", word).partials, "float") << word;
+  }
+  EXPECT_EQ(read("precision", "bf16").precision, "bfloat16");
+  EXPECT_EQ(read("precision", "fp64").precision, "float64");
+  for (const char* word : {"mixed", "mixed_float16", "mixed_fp16", "mixed_half"})
+    EXPECT_EQ(read("precision", word).precision, "mixed") << word;
+  EXPECT_EQ(read("precision", "mixed_bf16").precision, "mixed_bfloat16");
+  for (const char* word : {"fp8", "mixed_fp32", "int32", "e4m3", "mixed_"})
+    EXPECT_ANY_THROW(read("precision", word)) << word;
+  // A checkpoint from before holds the word as it was typed.
+  EXPECT_EQ(
+      train_detail::difference_that_decides(read("optimizer_state", "fp16").to_json(), R"({"optimizer_state": "half"})")
+          .find("optimizer_state"),
+      std::string::npos);
 }
 
 TEST(TrainSettings, BecomeTrainerOptions) {

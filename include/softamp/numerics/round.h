@@ -68,6 +68,7 @@ SOFTAMP_INLINE uint64_t threshold(bool odd, bool negative, const RoundingPolicy&
     case RoundingMode::kTowardZero: return kNever;
     case RoundingMode::kUp: return negative ? kNever : 0;
     case RoundingMode::kDown: return negative ? 0 : kNever;
+    case RoundingMode::kOdd: return odd ? kNever : 0;
     case RoundingMode::kStochastic: break;
   }
   const uint64_t numbers = uint64_t{1} << p.random_bits, number = random & (numbers - 1);
@@ -136,8 +137,8 @@ SOFTAMP_RARE Rounded pack_overflow(const FloatFormat& f, bool negative, const Ro
     case Overflow::kNan: return {nan_code(f, p.nan), flags};
     case Overflow::kInfinity: break;
   }
-  const bool toward_zero = p.mode == RoundingMode::kTowardZero || (p.mode == RoundingMode::kUp && negative) ||
-                           (p.mode == RoundingMode::kDown && !negative);
+  const bool toward_zero = p.mode == RoundingMode::kTowardZero || p.mode == RoundingMode::kOdd ||
+                           (p.mode == RoundingMode::kUp && negative) || (p.mode == RoundingMode::kDown && !negative);
   if (toward_zero) return {greatest, flags};
   if (f.has_infinity()) return {signed_code(f, negative, f.infinity_code()), flags};
   return {nan_code(f, p.nan), flags};
@@ -165,7 +166,8 @@ SOFTAMP_APART Rounded round_any(const FloatFormat& f, bool negative, int top, ui
   const int lift = field < 0 ? -field : 0;
   if (field < 0) {
     // Tiny after rounding: below the smallest normal number even where the exponent is unbounded.
-    tiny = field < -1 || split.kept != (f.min_normal_code() << 1) - 1 || !rounds_up(split, negative, p, random);
+    tiny = field < -1 || split.kept != (f.min_normal_code() << 1) - 1 || !rounds_up(split, negative, p, random) ||
+           p.tininess == Tininess::kBeforeRounding;
     // Random bits that stay with the source may lie below where split_top jams.
     split = p.alignment == RandomAlignment::kAsIfNormal ? split_at(significand, 64 - f.precision + lift)
                                                         : split_top(significand, f.precision, lift);
@@ -189,8 +191,8 @@ SOFTAMP_APART Rounded round_any(const FloatFormat& f, bool negative, int top, ui
 }
 
 /// `threshold` of a normal result for the modes and variants that are met less.
-SOFTAMP_APART uint64_t threshold_apart(bool negative, const RoundingPolicy& p, uint32_t random) {
-  return threshold(false, negative, p, random, 0);
+SOFTAMP_APART uint64_t threshold_apart(bool odd, bool negative, const RoundingPolicy& p, uint32_t random) {
+  return threshold(odd, negative, p, random, 0);
 }
 
 /// The result of round_any. What is met most is short and has no branch that data decide: a normal result below the
@@ -205,7 +207,7 @@ SOFTAMP_INLINE Rounded round_normalised(const FloatFormat& f, Signed x, const Ro
     else if (p.mode == RoundingMode::kStochastic && p.variant == StochasticVariant::kCarry)
       magnitude += split.rest > ~(uint64_t{random} << (-p.random_bits & 63));  // as in `threshold`
     else if (!(p.stochastic() && p.variant == StochasticVariant::kAtLeast))
-      magnitude += split.rest > threshold_apart(x.negative(), p, random);
+      magnitude += split.rest > threshold_apart((split.kept & 1) != 0, x.negative(), p, random);
     else
       magnitude = ~uint64_t{0};
     if (magnitude < f.last_binade_code()) [[likely]]
@@ -223,7 +225,7 @@ SOFTAMP_INLINE Rounded round_signed(const FloatFormat& f, Signed x, const Roundi
 }  // namespace detail
 
 /// Rounds `x` once to format `f` and packs it. `random` serves a stochastic policy: its low random_bits bits are R.
-/// Flags: overflow and inexact as the policy says; underflow where the result is inexact and tiny after rounding.
+/// Flags: overflow and inexact as the policy says; underflow where the result is inexact and tiny (`tininess`).
 SOFTAMP_GENERAL Rounded round_and_pack(const FloatFormat& f, Exact x, const RoundingPolicy& p, uint32_t random = 0) {
   return detail::round_signed(f, detail::parts(x), p, random);
 }

@@ -13,6 +13,10 @@ enum class RoundingMode : uint8_t {
   kUp,           ///< toward +infinity.
   kDown,         ///< toward -infinity.
   kStochastic,   ///< k + 1 with probability d (to `random_bits` bits), by random bits passed in.
+  /// k or k + 1, whichever is odd: the last bit says that something was cut off. Rounding once more, in any mode, to at
+  /// least two bits less gives what one rounding would have given (N38). Overflow gives the largest finite number, as
+  /// toward zero: never infinity, which would hide what is odd.
+  kOdd,
 };
 
 /// How d and the random integer R in [0, 2^r) decide a stochastic rounding, r = random_bits (N12, N13, N18).
@@ -49,6 +53,13 @@ enum class OverflowRule : uint8_t {
   kExact,          ///< the exact magnitude exceeds M (fp16: 65504).
   kHalfway,        ///< the exact magnitude is at least M + Q/2 (fp16: 65520), in any mode.
   kPower,          ///< the exact magnitude is at least 2^E (fp16: 65536), in any mode.
+};
+
+/// Which inexact results are tiny, and so raise underflow. IEEE 754, 7.5, allows both. They differ where the smallest
+/// normal number is rounded up to.
+enum class Tininess : uint8_t {
+  kAfterRounding,   ///< below the smallest normal number when rounded with an unbounded exponent.
+  kBeforeRounding,  ///< the exact magnitude is below the smallest normal number.
 };
 
 /// What an infinite exact result becomes.
@@ -95,6 +106,7 @@ struct RoundingPolicy {
   uint8_t infinity_flags = 0;
   /// The flags that exist; others are never raised. (The IPU has no inexact and no underflow.)
   uint8_t flags = kAllFlags;
+  Tininess tininess = Tininess::kAfterRounding;
 
   constexpr bool operator==(const RoundingPolicy&) const = default;
 
@@ -109,11 +121,12 @@ struct RoundingPolicy {
   /// The random word for exact results that get no random bits: the largest R, which changes no exact value in any
   /// variant.
   static constexpr uint32_t kStill = ~uint32_t{0};
-  /// Zeros have signs, NaNs are NaNs, exact values stay, and the random bits are aligned with the top. Fast code
-  /// outside bulk rounding supports only this; other policies go through the bodies.
+  /// Zeros have signs, NaNs are NaNs, exact values stay, the random bits are aligned with the top, and tiny is what is
+  /// so after rounding. Fast code outside bulk rounding supports only this; other policies go through the bodies.
   SOFTAMP_INLINE bool usual() const {
     const bool other_random = variant == StochasticVariant::kAtLeast || alignment != RandomAlignment::kTopOfDiscarded;
-    return signed_zeros && nan != NanPattern::kInfinity && !(stochastic() && other_random);
+    return signed_zeros && nan != NanPattern::kInfinity && tininess == Tininess::kAfterRounding &&
+           !(stochastic() && other_random);
   }
 
   static SOFTAMP_INLINE RoundingPolicy ieee(RoundingMode mode = RoundingMode::kNearestEven) {

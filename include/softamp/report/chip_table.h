@@ -30,7 +30,7 @@ struct ChipEvidence {
 /// Facts about a chip as a whole.
 struct ChipFacts {
   Chip chip;
-  std::string name;                  ///< "nvidia_sm100"
+  std::string name;                  ///< "nvidia_sm100", ours
   std::string title;                 ///< "NVIDIA B200 (sm_100a)"
   std::string instruction;           ///< "cvt.rs"
   std::vector<FloatFormat> formats;  ///< that it rounds to; four for the p3109 presets and `exact`, which take any
@@ -42,7 +42,8 @@ struct ChipFacts {
 const std::vector<ChipFacts>& chip_facts();
 const ChipFacts& chip_facts(Chip chip);
 
-/// Throws UnknownName with the known ones and the nearest; for Trainium, Gaudi and TPU it says why there is no preset.
+/// The chip of one of its names, "nvidia_sm100" or "b200". Throws UnknownName with the known ones and the nearest; for
+/// Trainium, Gaudi and TPU it says why there is no preset.
 Chip chip_from_name(std::string_view name);
 std::string name_of(Chip chip);
 std::string name_of(Evidence evidence);  ///< "hash-verified", "hash-verified in part", "vendor document", ...
@@ -88,6 +89,9 @@ struct ChipRow {
   /// gives it case by case.
   Evidence evidence;
 };
+
+/// One conversion. Throws as require_chip_rounding.
+ChipRow chip_row(Chip chip, const FloatFormat& to, int bits = 0);
 
 /// Every conversion of a chip, in the order of its formats. bits (1..32; 0: 8) [=0]: of the p3109 presets; throws
 /// std::invalid_argument outside.

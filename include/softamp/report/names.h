@@ -1,12 +1,15 @@
-// Names of floating-point and fixed-point formats, rounding modes, variants, overflow rules, engines and presets.
+// Names of floating-point and fixed-point formats, rounding modes, variants, overflow rules, engines, presets and
+// accumulators.
 //
-// Words are read without regard to case. An unknown word throws UnknownName, whose message names the word, the nearest
+// One list of names, src/report/name_rows.h, serves every reader: the verbs, settings, JSON, dtypes. Words are read
+// without regard to case, and '_' as '-'. An unknown word throws UnknownName, whose message names the word, the nearest
 // known one by edit distance if one is near, and all the known ones.
 #pragma once
 
 #include "softamp/numerics/format.h"
 #include "softamp/numerics/rounding.h"
 #include "softamp/numerics/semantics.h"
+#include "softamp/numerics/tensor_core.h"
 
 #include <stdexcept>
 #include <string>
@@ -55,20 +58,25 @@ enum class Preset : uint8_t {
   kIpu,   ///< the IPU's arithmetic: Semantics::ipu
 };
 
-/// nearest, nearest-away, zero, up, down, stochastic
+/// nearest, nearest-away, zero, up, down, stochastic, odd
 RoundingMode rounding_from_name(std::string_view name);
 /// carry, half, rne, odd, at-least
 StochasticVariant variant_from_name(std::string_view name);
 /// infinity, saturate, nan
 Overflow overflow_from_name(std::string_view name);
+/// after, before
+Tininess tininess_from_name(std::string_view name);
 /// philox, philox7, xoroshiro128aox
 RandomEngine engine_from_name(std::string_view name);
 /// ieee, ipu
 Preset preset_from_name(std::string_view name);
+/// ipu_model_a, fp32_chain, tensorcore_volta, ...; its canonical names: name_of (numerics/tensor_core.h)
+Accumulator accumulator_from_name(std::string_view name);
 
 std::string name_of(RoundingMode mode);
 std::string name_of(StochasticVariant variant);
 std::string name_of(Overflow overflow);
+std::string name_of(Tininess tininess);
 std::string name_of(RandomEngine engine);
 std::string name_of(Preset preset);
 /// "invalid", "divide-by-zero", "overflow", "underflow", "inexact", joined by commas; "none" for 0.

@@ -58,9 +58,10 @@ constexpr DType wide_dtype(DType t) { return t == DType::kFloat64 ? t : DType::k
 /// "float16", "bfloat16", "float32", "float64", "int32", "bool", "int64", "uint8", "string".
 const char* name_of(DType t);
 
-/// The dtype of a name, in its usual spellings: float16 half fp16 f16 DT_HALF, bfloat16 bf16 DT_BFLOAT16, float32 float
-/// fp32 f32 DT_FLOAT, float64 double fp64 f64 DT_DOUBLE, int32 int DT_INT32, bool DT_BOOL, int64 DT_INT64, uint8
-/// DT_UINT8, string DT_STRING. Empty for another word.
+/// The dtype of a name: of a floating one any name of its format (report/names.h), so float16 fp16 f16 half binary16,
+/// bfloat16 bf16, float32 fp32 f32 float single binary32, float64 fp64 f64 double binary64; int32 int, bool, int64,
+/// uint8, string; and those of TensorFlow's GraphDefs: DT_HALF, DT_BFLOAT16, DT_FLOAT, DT_DOUBLE, DT_INT32, ... Without
+/// regard to case. Empty for another word.
 std::optional<DType> parse_dtype(std::string_view text);
 
 }  // namespace softamp

@@ -1,9 +1,7 @@
 // softamp compute: one operation on every line of standard input, in the line format of the TestFloat suite.
-#include "src/program/compute/compute_operations.h"
-#include "src/program/options.h"
+#include "src/program/compute/compute_options.h"
+#include "src/program/compute/random_file.h"
 #include "src/program/program.h"
-#include "src/program/unit_script.h"
-#include "src/report/comma_list.h"
 
 #include "softamp/numerics/random.h"
 #include "softamp/report/exception.h"
@@ -15,12 +13,13 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace softamp::program {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kComputeLines =
     R"(Each line of standard input holds the operands of one case in hexadecimal, separated by one blank, as
 `testfloat_gen` writes them; each line of output repeats them and adds the result and the flags
 (01 inexact, 02 underflow, 04 overflow, 08 divide by zero, 10 invalid):
@@ -29,69 +28,38 @@ constexpr const char* kFooter =
   3C00 3C01 4000 01
   $ testfloat_gen f16 2 | softamp compute f16_mul | testfloat_ver f16_mul
   $ echo "7B53 7B53" | softamp compute f16_mul --preset ipu --behaviour oflo   # stops with exit code 3
+  $ echo "3C00 1000 1FFF" | softamp compute f16_add --rounding stochastic --random-field
+  3C00 1000 1FFF 3C01 01
+  $ echo "3F801000 FFF80000" | softamp compute f32_to_f16 --chip cdna4 --random-field
+  3F801000 FFF80000 3C01 01
+  $ softamp vectors f16_add --rounding up | softamp compute f16_add --rounding up --check
+  50000 lines agree
 
-Operations, T being f16, bf16, f32, e4m3, e5m2, f143 or f152: T_add T_sub T_mul T_div T_rem T_sqrt T_mulAdd T_min T_max
-T_roundToInt T_eq T_le T_lt T_eq_signaling T_le_quiet T_lt_quiet T_to_T T_to_i32 i32_to_T; f64 only in T_to_T.
-The preset ieee detects tininess after rounding. A stochastic rounding of line n (from 0) uses the random bits of index
-n, operation 0, step 0, as `softamp round` does for element n. In the preset ipu, --behaviour names the flags that are
-on: inv, div0 and oflo stop at the first line that raises them, esr rounds stochastically, nanoo turns an overflow into
-NaN.)";
+)";
+constexpr const char* kComputeRules = R"(
+--check reads lines with results and flags, and reports the first ten that differ; exit code 1 if any does. A stochastic
+rounding takes R from the line (--random-field: R itself, or the chip's random word of 32 bits, of which it reads its part for
+value 0), from a file, or, of line n (from 0), from the generator: index n, operation 0, step 0, as `softamp round`
+does for element n. In the preset ipu, --behaviour names the flags that are on: inv, div0 and oflo stop at the first
+line that raises them, esr rounds stochastically, nanoo turns an overflow into NaN.)";
 
-struct Options {
-  RoundingOptions rounding;
-  std::string operation;
-  std::string behaviour_text;
-  bool behaviour_given = false;
-  bool rounding_given = false;
-  bool exact = false;
+struct ComputeJob {
+  ComputeOptions compute;
+  uint64_t seed = 0;
+  std::string random_bits;
+  bool random_field = false;
+  bool check = false;
 };
-
-FloatingPointBehaviour behaviour_of(const Options& options) {
-  if (options.rounding.preset == Preset::kIeee) {
-    if (options.behaviour_given)
-      throw UsageError("--behaviour: expected --preset ipu beside it; ieee has no behaviour flags");
-    return FloatingPointBehaviour::all_off();
-  }
-  FloatingPointBehaviour b = options.behaviour_given
-                                 ? behaviour_from_words("--behaviour", split_at_commas(options.behaviour_text))
-                                 : FloatingPointBehaviour::all_off();
-  const bool stochastic = options.rounding.mode == RoundingMode::kStochastic;
-  if (b.esr && options.rounding_given && !stochastic)
-    throw UsageError("--behaviour esr rounds stochastically; expected --rounding stochastic or none, not " +
-                     name_of(options.rounding.mode));
-  b.esr = b.esr || stochastic;
-  return b;
-}
-
-Semantics semantics_of(const Options& options, const FloatingPointBehaviour& behaviour) {
-  const Semantics checked = options.rounding.semantics();  // refuses modes that the preset does not have
-  if (options.rounding.preset == Preset::kIeee) return checked;
-  IpuSwitches switches;
-  switches.sr_bits = options.rounding.random_bits();
-  switches.sr_form = options.rounding.variant;
-  return Semantics::ipu(behaviour, switches);
-}
-
-/// Writes large blocks, and holds nothing back longer than one read.
-void write_out(const std::string& text) {
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t n = ::write(STDOUT_FILENO, text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw UsageError(std::string("cannot write to standard output: ") + std::strerror(errno));
-    done += static_cast<size_t>(n);
-  }
-}
 
 /// One run over standard input.
 class Computation {
  public:
-  Computation(const ComputeOperation& operation, const ComputeSetting& setting, const FloatingPointBehaviour& behaviour,
-              uint64_t seed)
-      : operation_(operation),
-        setting_(setting),
-        behaviour_(behaviour),
-        bits_{seed},
-        draws_(setting.semantics.wide.stochastic() || setting.semantics.narrow.stochastic()) {}
+  Computation(const ComputePlan& plan, const ComputeJob& options)
+      : plan_(plan), shape_(plan.operation.shape), bits_{options.seed}, check_(options.check) {
+    if (options.random_field) shape_.field_bits = plan.random.bits;
+    shape_.judged = check_;
+    if (!options.random_bits.empty()) file_ = std::make_unique<RandomFile>(options.random_bits, plan.random);
+  }
 
   int run() {
     constexpr size_t kReadSize = size_t{1} << 20;
@@ -110,7 +78,7 @@ class Computation {
         return kFloatingPointException;
       }
       pending.erase(0, done);
-      if (n == 0) return kSuccess;
+      if (n == 0) return finish();
       constexpr size_t kLongestLine = size_t{1} << 16;
       if (pending.size() > kLongestLine)
         throw UsageError("standard input, line " + std::to_string(lines_ + 1) + " is longer than 65536 bytes");
@@ -121,31 +89,33 @@ class Computation {
   /// Computes the complete lines of `text`, writes their results, and returns the bytes they took.
   size_t consume(std::string_view text) {
     size_t at = 0;
+    std::optional<UsageError> refused;
     out_.clear();
-    try {
-      while (!stopped_) {
-        const size_t read = read_cases(text.substr(at), operation_.shape, lines_ + 1, *block_);
-        if (block_->count == 0) break;
-        compute_block();
-        at += read;
+    while (!stopped_ && !refused) {
+      size_t read = 0;
+      try {
+        read = read_cases(text.substr(at), shape_, lines_ + 1, *block_);
+      } catch (const UsageError& e) {
+        refused = e;  // the lines before it are in the block
       }
-    } catch (const UsageError&) {
-      compute_block();  // the lines before the refused one
-      if (!stopped_) {
-        write_out(out_);
-        throw;
-      }
+      if (block_->count == 0) break;
+      const size_t asked = block_->count;
+      compute_block();
+      if (block_->count < asked && !stopped_) refused = UsageError(file_->shortage(lines_ + 1));
+      at += read;
     }
-    write_out(out_);
+    write_lines(out_);
+    if (refused && !stopped_) throw *refused;
     return at;
   }
 
   void compute_block() {
     CaseBlock& block = *block_;
-    if (draws_) fill_random();
-    operation_.run(operation_, setting_, block);
+    fill_random();
+    plan_.operation.run(plan_.operation, plan_.setting, block);
+    if (check_) return judge();
     size_t count = block.count;
-    if (const uint8_t enabled = behaviour_.enabled_flags()) {
+    if (const uint8_t enabled = plan_.behaviour.enabled_flags()) {
       for (size_t row = 0; row < count && !stopped_; ++row) {
         status_ = static_cast<uint8_t>(status_ | block.flags[row]);
         if ((block.flags[row] & enabled) == 0) continue;
@@ -153,47 +123,86 @@ class Computation {
         count = row + 1;
       }
     }
-    write_cases(block, count, operation_.shape, out_);
+    write_cases(block, count, shape_, out_);
     lines_ += count;
   }
 
+  /// Compares a block with what its lines say.
+  void judge() {
+    constexpr uint64_t kShown = 10;
+    const CaseBlock& block = *block_;
+    for (size_t row = 0; row < block.count; ++row) {
+      if (block.result[row] == block.told_result[row] && block.flags[row] == block.told_flags[row]) continue;
+      if (wrong_++ < kShown)
+        out_ += "line " + std::to_string(lines_ + row + 1) + ": " + operands_text(block, row, shape_) + ": found " +
+                result_text(block.told_result[row], block.told_flags[row], shape_) + ", expected " +
+                result_text(block.result[row], block.flags[row], shape_) + "\n";
+    }
+    lines_ += block.count;
+  }
+
+  int finish() {
+    if (!check_) return kSuccess;
+    const std::string lines = std::to_string(lines_) + (lines_ == 1 ? " line" : " lines");
+    write_lines(wrong_ == 0 ? lines + (lines_ == 1 ? " agrees\n" : " agree\n")
+                            : std::to_string(wrong_) + " of " + lines + (wrong_ == 1 ? " differs\n" : " differ\n"));
+    return wrong_ == 0 ? kSuccess : kCheckFailed;
+  }
+
   void stop_at(size_t row, uint8_t kinds) {
-    ExceptionSite site{operation_.name, lines_ + row, operation_.from, {}, operation_.from_int, 0, 0};
-    for (size_t i = 0; i < operation_.shape.operand_digits.size(); ++i)
-      site.operands.push_back(block_->operand[i][row]);
+    const ComputeOperation& operation = plan_.operation;
+    ExceptionSite site{operation.name, lines_ + row, operation.from, {}, operation.from_int, 0, 0};
+    for (int i = 0; i < operation.shape.operands; ++i) site.operands.push_back(block_->operand[i][row]);
     report_ = FloatingPointError(kinds, status_, site).what();
     stopped_ = true;
   }
 
   void fill_random() {
-    const bool wide_lanes = setting_.semantics.narrow.random_bits > 16;
+    CaseBlock& block = *block_;
+    if (plan_.random.number_bits == 0) return;
+    if (shape_.field_bits > 0) {
+      for (size_t i = 0; i < block.count; ++i) block.random[i] = plan_.random.number(block.field[i]);
+      return;
+    }
+    if (file_) {
+      block.count = file_->take(block.count, block.random);
+      return;
+    }
+    const bool wide_lanes = plan_.random.number_bits > 16;
     const uint64_t lanes = wide_lanes ? 4 : 8;
     RandomBlock words{};
-    for (size_t i = 0; i < block_->count; ++i) {
+    for (size_t i = 0; i < block.count; ++i) {
       const uint64_t index = lines_ + i, lane = index % lanes;
       if (i == 0 || lane == 0) words = bits_.block(0, 0, index / lanes);
-      block_->random[i] = wide_lanes ? words.word[lane] : words.lane16(static_cast<uint32_t>(lane));
+      block.random[i] = wide_lanes ? words.word[lane] : words.lane16(static_cast<uint32_t>(lane));
     }
   }
 
-  const ComputeOperation& operation_;
-  ComputeSetting setting_;
-  FloatingPointBehaviour behaviour_;
+  const ComputePlan& plan_;
+  LineShape shape_;
   RandomBits bits_;
-  bool draws_;
+  bool check_;
+  std::unique_ptr<RandomFile> file_;
   std::unique_ptr<CaseBlock> block_ = std::make_unique<CaseBlock>();
   std::string out_, report_;
-  uint64_t lines_ = 0;
+  uint64_t lines_ = 0, wrong_ = 0;
   uint8_t status_ = 0;  ///< sticky, as on the device: also what earlier lines raised without stopping
   bool stopped_ = false;
 };
 
-int run_compute(const Options& options) {
-  const ComputeOperation& operation = find_compute_operation(options.operation);
-  const FloatingPointBehaviour behaviour = behaviour_of(options);
-  const ComputeSetting setting{semantics_of(options, behaviour), options.exact};
+int run_compute(const ComputeJob& options, const CLI::App& app) {
+  const ComputePlan plan = compute_plan(options.compute, app);
+  const char* const source = options.random_field ? "--random-field" : "--random-bits";
+  if (options.random_field && !options.random_bits.empty())
+    throw UsageError("--random-field and --random-bits: expected one source of random bits");
+  if ((options.random_field || !options.random_bits.empty()) && plan.random.number_bits == 0)
+    throw UsageError(std::string(source) + ": expected an operation that rounds stochastically beside it, by " +
+                     "--rounding stochastic, --chip or --behaviour esr; " + plan.operation.name +
+                     " draws no random bits here");
+  if (options.check && plan.behaviour.enabled_flags() != 0)
+    throw UsageError("--check: expected no inv, div0 or oflo in --behaviour, which would stop at the first");
   std::cout.flush();
-  return Computation(operation, setting, behaviour, options.rounding.seed).run();
+  return Computation(plan, options).run();
 }
 
 }  // namespace
@@ -201,30 +210,20 @@ int run_compute(const Options& options) {
 Verb add_compute(CLI::App& program) {
   CLI::App* app =
       program.add_subcommand("compute", "One operation on every line of standard input (TestFloat's format)");
-  app->footer(kFooter);
-  const auto options = std::make_shared<Options>();
-  app->add_option("operation", options->operation, "f16_add, f16_mulAdd, f32_to_f16, ...; see below")
-      ->required()
-      ->type_name("OP");
-  options->rounding.add_preset(*app);
-  options->rounding.add_rounding(*app);
-  CLI::Option* behaviour =
-      app->add_option("--behaviour", options->behaviour_text,
-                      "flags that are on in the preset ipu: inv,div0,oflo,esr,nanoo or none [=none]");
-  behaviour->type_name("LIST");
-  options->rounding.add_bits(*app);
-  options->rounding.add_seed(*app);
-  app->add_flag("--exact", options->exact, "rounding to an integer raises inexact");
-  offer(*app, "operation", [] {
-    Words names;
-    for (const ComputeOperation& operation : compute_operations()) names.push_back(operation.name);
-    return names;
-  });
-  return {app, [=] {
-            options->behaviour_given = behaviour->count() > 0;
-            options->rounding_given = app->get_option("--rounding")->count() > 0;
-            return run_compute(*options);
-          }};
+  app->footer(std::string(kComputeLines) + kComputeOperationsHelp + kComputeRules);
+  const auto options = std::make_shared<ComputeJob>();
+  add_compute_options(*app, options->compute);
+  add_whole(*app, "--seed", options->seed, 0, std::numeric_limits<uint64_t>::max(),
+            "seed of the random bits, 64 bits [=0]");
+  app->add_flag("--random-field", options->random_field,
+                "each line holds its random number R after the operands, as hardware would get it");
+  app->add_option(
+         "--random-bits", options->random_bits,
+         "one unsigned number ('u1', 'u2', 'u4') for each line instead of the generator, as in `softamp round`: "
+         "its low --bits bits are R; with --chip it is the chip's random word")
+      ->type_name("R.npy");
+  app->add_flag("--check", options->check, "the lines hold results: compare, and report the first that differ");
+  return {app, [=] { return run_compute(*options, *app); }};
 }
 
 }  // namespace softamp::program

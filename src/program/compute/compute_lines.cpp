@@ -2,9 +2,12 @@
 
 #include "src/program/program.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
-#include <numeric>
 
 namespace softamp::program {
 namespace {
@@ -33,11 +36,37 @@ constexpr std::array<char, 512> make_byte_digits() {
 }
 constexpr std::array<char, 512> kByteDigits = make_byte_digits();
 
-size_t operand_line_length(const LineShape& shape) {
-  size_t length = 0;
-  for (const int digits : shape.operand_digits) length += static_cast<size_t>(digits) + 1;
-  return length;
-}
+/// A field of a line that is read: where its value goes, and how messages call it.
+struct Field {
+  const char* name;
+  int number;  ///< of an operand, from 1; 0 for others
+  int bits;
+  uint64_t* column;
+
+  int digits() const { return digits_of(bits); }
+  std::string text() const { return name + (number ? " " + std::to_string(number) : std::string()); }
+};
+
+struct Fields {
+  Field all[6];
+  size_t count = 0;
+  size_t length = 0;  ///< of a line of full width, its newline included
+
+  Fields(const LineShape& shape, CaseBlock& block) {
+    for (int i = 0; i < shape.operands; ++i) add({"operand", i + 1, shape.operand_bits, block.operand[i]});
+    if (shape.field_bits > 0) add({"random field", 0, shape.field_bits, block.field});
+    if (!shape.judged) return;
+    add({"result", 0, shape.result_bits, block.told_result});
+    add({"flags", 0, kFlagBits, block.told_flags});
+  }
+
+ private:
+  static constexpr int kFlagBits = 8;
+  void add(const Field& field) {
+    all[count++] = field;
+    length += static_cast<size_t>(field.digits()) + 1;
+  }
+};
 
 /// Reads `digits` hexadecimal digits; `bad` gets kNotHex if one is not.
 inline uint64_t read_digits(const char* at, int digits, uint8_t& bad) {
@@ -50,34 +79,38 @@ inline uint64_t read_digits(const char* at, int digits, uint8_t& bad) {
   return value;
 }
 
-[[noreturn]] void refuse(uint64_t line, const std::string& found, const LineShape& shape) {
-  std::string expected = std::to_string(shape.operand_digits.size()) + " hexadecimal operand" +
-                         (shape.operand_digits.size() > 1 ? "s separated by one blank" : "") + ", of at most ";
-  for (size_t i = 0; i < shape.operand_digits.size(); ++i)
-    expected += (i ? ", " : "") + std::to_string(shape.operand_digits[i]);
+[[noreturn]] void refuse(uint64_t line, const std::string& found, const LineShape& shape, const Fields& fields) {
+  std::string expected = std::to_string(shape.operands) + " hexadecimal operand" + (shape.operands > 1 ? "s" : "");
+  if (shape.field_bits > 0) expected += ", a random field of " + std::to_string(shape.field_bits) + " bits";
+  if (shape.judged) expected += ", result and flags";
+  expected += (fields.count > 1 ? " separated by one blank, of at most " : ", of at most ");
+  for (size_t i = 0; i < fields.count; ++i) expected += (i ? ", " : "") + std::to_string(fields.all[i].digits());
   throw UsageError("standard input, line " + std::to_string(line) + ": " + found + "; expected " + expected +
                    " digits");
 }
 
-/// Any line that has not the full width.
-void read_case_slowly(std::string_view line, const LineShape& shape, uint64_t number, size_t row, CaseBlock& block) {
+/// Any line that has not the full width, and any that is wrong.
+void read_case_slowly(std::string_view line, const LineShape& shape, const Fields& fields, uint64_t number,
+                      size_t row) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   size_t at = 0;
-  for (size_t i = 0; i < shape.operand_digits.size(); ++i) {
-    const size_t width = static_cast<size_t>(shape.operand_digits[i]);
-    const std::string which = "operand " + std::to_string(i + 1);
-    if (at >= line.size()) refuse(number, which + " is missing", shape);
+  for (size_t i = 0; i < fields.count; ++i) {
+    const Field& f = fields.all[i];
+    const std::string which = f.text();
+    if (at >= line.size()) refuse(number, which + " is missing", shape, fields);
     const size_t blank = std::min(line.find(' ', at), line.size());
     const std::string_view field = line.substr(at, blank - at);
     const std::string shown = which + " '" + std::string(field.substr(0, 40)) + "'";
     uint8_t bad = field.empty() ? kNotHex : 0;
     const uint64_t value = read_digits(field.data(), static_cast<int>(field.size()), bad);
-    if (bad & kNotHex) refuse(number, shown + " is not hexadecimal", shape);
-    if (field.size() > width) refuse(number, shown + " is too wide", shape);
-    block.operand[i][row] = value;
+    if (bad & kNotHex) refuse(number, shown + " is not hexadecimal", shape, fields);
+    if (field.size() > static_cast<size_t>(f.digits())) refuse(number, shown + " is too wide", shape, fields);
+    if (f.bits < 64 && value >> f.bits != 0)
+      refuse(number, shown + " has more than " + std::to_string(f.bits) + " bits", shape, fields);
+    f.column[row] = value;
     at = blank + 1;
   }
-  if (at <= line.size()) refuse(number, "extra field '" + std::string(line.substr(at, 40)) + "'", shape);
+  if (at <= line.size()) refuse(number, "extra field '" + std::string(line.substr(at, 40)) + "'", shape, fields);
 }
 
 inline char* put_digits(char* out, uint64_t value, int digits) {
@@ -90,50 +123,86 @@ inline char* put_digits(char* out, uint64_t value, int digits) {
 }  // namespace
 
 size_t read_cases(std::string_view text, const LineShape& shape, uint64_t first_line, CaseBlock& block) {
-  const size_t length = operand_line_length(shape);
-  const size_t operands = shape.operand_digits.size();
+  const Fields fields(shape, block);
   const char* at = text.data();
   const char* const end = at + text.size();
   for (block.count = 0; block.count < CaseBlock::kCapacity; ++block.count) {
     const size_t row = block.count;
-    if (static_cast<size_t>(end - at) >= length) {
+    if (static_cast<size_t>(end - at) >= fields.length) {
       uint8_t bad = 0;
-      const char* field = at;
-      for (size_t i = 0; i < operands; ++i) {
-        const int digits = shape.operand_digits[i];
-        block.operand[i][row] = read_digits(field, digits, bad);
-        field += digits;
-        bad = static_cast<uint8_t>(bad | (*field == (i + 1 < operands ? ' ' : '\n') ? 0 : kNotHex));
-        ++field;
+      const char* next = at;
+      for (size_t i = 0; i < fields.count; ++i) {
+        const Field& f = fields.all[i];
+        const uint64_t value = read_digits(next, f.digits(), bad);
+        f.column[row] = value;
+        next += f.digits();
+        const bool too_many_bits = (f.bits & 3) != 0 && value >> f.bits != 0;
+        const bool separated = *next == (i + 1 < fields.count ? ' ' : '\n');
+        bad = static_cast<uint8_t>(bad | (separated && !too_many_bits ? 0 : kNotHex));
+        ++next;
       }
       if (!(bad & kNotHex)) {
-        at = field;
+        at = next;
         continue;
       }
     }
     const char* const newline = static_cast<const char*>(std::memchr(at, '\n', static_cast<size_t>(end - at)));
     if (newline == nullptr) break;
-    read_case_slowly({at, newline}, shape, first_line + row, row, block);
+    read_case_slowly({at, newline}, shape, fields, first_line + row, row);
     at = newline + 1;
   }
   return static_cast<size_t>(at - text.data());
 }
 
 void write_cases(const CaseBlock& block, size_t count, const LineShape& shape, std::string& out) {
-  const size_t length = operand_line_length(shape) + static_cast<size_t>(shape.result_digits) + 1 + 3;
+  const int operand = digits_of(shape.operand_bits), field = digits_of(shape.field_bits),
+            result = digits_of(shape.result_bits);
+  const int length = shape.operands * (operand + 1) + (field ? field + 1 : 0) + result + 1 + 3;
   const size_t before = out.size();
-  out.resize(before + count * length);
+  out.resize(before + count * static_cast<size_t>(length));
   char* at = out.data() + before;
   for (size_t row = 0; row < count; ++row) {
-    for (size_t i = 0; i < shape.operand_digits.size(); ++i) {
-      at = put_digits(at, block.operand[i][row], shape.operand_digits[i]);
+    for (int i = 0; i < shape.operands; ++i) {
+      at = put_digits(at, block.operand[i][row], operand);
       *at++ = ' ';
     }
-    at = put_digits(at, block.result[row], shape.result_digits);
+    if (field) {
+      at = put_digits(at, block.field[row], field);
+      *at++ = ' ';
+    }
+    at = put_digits(at, block.result[row], result);
     *at++ = ' ';
     at = put_digits(at, block.flags[row], 2);
     *at++ = '\n';
   }
+}
+
+void write_lines(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw UsageError(std::string("cannot write to standard output: ") + std::strerror(errno));
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+std::string operands_text(const CaseBlock& block, size_t row, const LineShape& shape) {
+  std::string text;
+  const auto add = [&text](uint64_t value, int bits) {
+    char digits[16];
+    const char* const end = put_digits(digits, value, digits_of(bits));
+    text += (text.empty() ? "" : " ") + std::string(static_cast<const char*>(digits), end);
+  };
+  for (int i = 0; i < shape.operands; ++i) add(block.operand[i][row], shape.operand_bits);
+  if (shape.field_bits > 0) add(block.field[row], shape.field_bits);
+  return text;
+}
+
+std::string result_text(uint64_t result, uint64_t flags, const LineShape& shape) {
+  char digits[20];
+  char* end = put_digits(digits, result, digits_of(shape.result_bits));
+  *end++ = ' ';
+  return std::string(static_cast<char*>(digits), put_digits(end, flags, 2));
 }
 
 }  // namespace softamp::program

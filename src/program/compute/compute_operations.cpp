@@ -6,6 +6,8 @@
 #include "softamp/report/names.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 namespace softamp::program {
 namespace {
@@ -46,87 +48,127 @@ Rounded as_rounded(const fp::Compared& c) { return {c.value ? uint64_t{1} : uint
 struct Row {
   const char* suffix;
   int operands;
+  Rounds rounds;
   decltype(ComputeOperation::run) run;
 };
 
+constexpr Rounds kResult = Rounds::kToFormat, kNever = Rounds::kNever, kInteger = Rounds::kToInteger;
 const Row kArithmetic[] = {
-    {"_add", 2, SOFTAMP_RUN(fp::add(f, a, b, s, r))},
-    {"_sub", 2, SOFTAMP_RUN(fp::sub(f, a, b, s, r))},
-    {"_mul", 2, SOFTAMP_RUN(fp::mul(f, a, b, s, r))},
-    {"_div", 2, SOFTAMP_RUN(fp::div(f, a, b, s, r))},
-    {"_rem", 2, SOFTAMP_RUN(fp::rem(f, a, b, s, r))},
-    {"_sqrt", 1, SOFTAMP_RUN(fp::sqrt(f, a, s, r))},
-    {"_mulAdd", 3, SOFTAMP_RUN(fp::fma(f, a, b, c, s, r))},
-    {"_min", 2, SOFTAMP_RUN(fp::minimum(f, a, b, s))},
-    {"_max", 2, SOFTAMP_RUN(fp::maximum(f, a, b, s))},
-    {"_roundToInt", 1, SOFTAMP_RUN(fp::round_to_integral(f, a, s, exact, r))},
+    {"add", 2, kResult, SOFTAMP_RUN(fp::add(f, a, b, s, r))},
+    {"sub", 2, kResult, SOFTAMP_RUN(fp::sub(f, a, b, s, r))},
+    {"mul", 2, kResult, SOFTAMP_RUN(fp::mul(f, a, b, s, r))},
+    {"div", 2, kResult, SOFTAMP_RUN(fp::div(f, a, b, s, r))},
+    {"rem", 2, kResult, SOFTAMP_RUN(fp::rem(f, a, b, s, r))},
+    {"sqrt", 1, kResult, SOFTAMP_RUN(fp::sqrt(f, a, s, r))},
+    {"mulAdd", 3, kResult, SOFTAMP_RUN(fp::fma(f, a, b, c, s, r))},
+    {"min", 2, kNever, SOFTAMP_RUN(fp::minimum(f, a, b, s))},
+    {"max", 2, kNever, SOFTAMP_RUN(fp::maximum(f, a, b, s))},
+    {"roundToInt", 1, kInteger, SOFTAMP_RUN(fp::round_to_integral(f, a, s, exact, r))},
 };
 const Row kComparisons[] = {
-    {"_eq", 2, SOFTAMP_RUN(as_rounded(fp::equal(f, a, b, s)))},
-    {"_le", 2, SOFTAMP_RUN(as_rounded(fp::less_equal(f, a, b, s)))},
-    {"_lt", 2, SOFTAMP_RUN(as_rounded(fp::less(f, a, b, s)))},
-    {"_eq_signaling", 2, SOFTAMP_RUN(as_rounded(fp::equal_signaling(f, a, b, s)))},
-    {"_le_quiet", 2, SOFTAMP_RUN(as_rounded(fp::less_equal_quiet(f, a, b, s)))},
-    {"_lt_quiet", 2, SOFTAMP_RUN(as_rounded(fp::less_quiet(f, a, b, s)))},
+    {"eq", 2, kNever, SOFTAMP_RUN(as_rounded(fp::equal(f, a, b, s)))},
+    {"le", 2, kNever, SOFTAMP_RUN(as_rounded(fp::less_equal(f, a, b, s)))},
+    {"lt", 2, kNever, SOFTAMP_RUN(as_rounded(fp::less(f, a, b, s)))},
+    {"eq_signaling", 2, kNever, SOFTAMP_RUN(as_rounded(fp::equal_signaling(f, a, b, s)))},
+    {"le_quiet", 2, kNever, SOFTAMP_RUN(as_rounded(fp::less_equal_quiet(f, a, b, s)))},
+    {"lt_quiet", 2, kNever, SOFTAMP_RUN(as_rounded(fp::less_quiet(f, a, b, s)))},
 };
-const Row kConvert = {"_to_", 1, SOFTAMP_RUN(fp::convert(f, to, a, s, r))};
-const Row kToInt = {"_to_i32", 1, SOFTAMP_RUN(fp::to_int32(f, a, s, exact, r))};
-const Row kFromInt = {"i32_to_", 1,
+const Row kConvert = {"to", 1, kResult, SOFTAMP_RUN(fp::convert(f, to, a, s, r))};
+const Row kToInt = {"to_i32", 1, kInteger, SOFTAMP_RUN(fp::to_int32(f, a, s, exact, r))};
+const Row kFromInt = {"i32_to", 1, kResult,
                       SOFTAMP_RUN(fp::from_int32(static_cast<int32_t>(static_cast<uint32_t>(a)), f, s, r))};
 #undef SOFTAMP_RUN
 
+/// The suite's names of formats; of others ours.
 struct Named {
   const char* name;
   FloatFormat format;
-  int digits() const { return (format.storage_bits() + 3) / 4; }
 };
-constexpr Named kFormats[] = {{"f16", kFp16},  {"bf16", kBf16}, {"f32", kFp32},  {"e4m3", kE4m3},
+constexpr Named kFormats[] = {{"f16", kFp16},  {"bf16", kBf16}, {"tf32", kTf32}, {"f32", kFp32},    {"e4m3", kE4m3},
                               {"e5m2", kE5m2}, {"f143", kF143}, {"f152", kF152}, {"f64", kBinary64}};
-constexpr int kIntDigits = 8, kTruthDigits = 1;
+constexpr int kIntBits = 32, kTruthBits = 1;
 
-std::vector<ComputeOperation> make_operations() {
-  std::vector<ComputeOperation> all;
-  for (const Named& t : kFormats) {
-    const std::string name = t.name;
-    const auto shape = [&](int operands, int result) {
-      return LineShape{std::vector<int>(static_cast<size_t>(operands), t.digits()), result};
-    };
-    for (const Named& to : kFormats)
-      if (!(to.format == t.format))
-        all.push_back({name + "_to_" + to.name, t.format, to.format, false, shape(1, to.digits()), kConvert.run});
-    if (t.format == kBinary64) continue;
-    for (const Row& row : kArithmetic)
-      all.push_back({name + row.suffix, t.format, t.format, false, shape(row.operands, t.digits()), row.run});
-    for (const Row& row : kComparisons)
-      all.push_back({name + row.suffix, t.format, t.format, false, shape(row.operands, kTruthDigits), row.run});
-    all.push_back({name + "_to_i32", t.format, t.format, false, shape(1, kIntDigits), kToInt.run});
-    all.push_back({"i32_to_" + name, t.format, t.format, true, {{kIntDigits}, t.digits()}, kFromInt.run});
+std::string suite_name(const FloatFormat& f) {
+  for (const Named& named : kFormats)
+    if (named.format == f) return named.name;
+  return format_name(f);
+}
+
+std::optional<FloatFormat> format_called(std::string_view name) {
+  try {
+    return format_from_name(name);
+  } catch (const UnknownName&) {
+    return std::nullopt;
   }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+}
+
+ComputeOperation made(const Row& row, const FloatFormat& from, const FloatFormat& to, int result_bits) {
+  const LineShape shape{row.operands, from.storage_bits(), 0, result_bits};
+  return {suite_name(from) + "_" + row.suffix, row.suffix, from, to, false, row.rounds, shape, row.run};
+}
+ComputeOperation conversion(const FloatFormat& from, const FloatFormat& to) {
+  ComputeOperation all = made(kConvert, from, to, to.storage_bits());
+  all.name += "_" + suite_name(to);
   return all;
+}
+ComputeOperation from_int(const FloatFormat& to) {
+  const LineShape shape{1, kIntBits, 0, to.storage_bits()};
+  return {"i32_to_" + suite_name(to), kFromInt.suffix, to, to, true, kFromInt.rounds, shape, kFromInt.run};
+}
+
+/// The operations on one format; binary64 has none.
+std::vector<ComputeOperation> operations_of(const FloatFormat& f) {
+  std::vector<ComputeOperation> all;
+  if (f == kBinary64) return all;
+  for (const Row& row : kArithmetic) all.push_back(made(row, f, f, f.storage_bits()));
+  for (const Row& row : kComparisons) all.push_back(made(row, f, f, kTruthBits));
+  all.push_back(made(kToInt, f, f, kIntBits));
+  all.push_back(from_int(f));
+  return all;
+}
+
+/// A format's name, which may hold '_', then '_' and what is done.
+std::optional<ComputeOperation> operation_called(const std::string& name) {
+  if (name.starts_with("i32_to_")) {
+    const auto to = format_called(std::string_view(name).substr(7));
+    return to && !(*to == kBinary64) ? std::optional(from_int(*to)) : std::nullopt;
+  }
+  for (size_t at = name.find('_'); at != std::string::npos; at = name.find('_', at + 1)) {
+    const auto from = format_called(std::string_view(name).substr(0, at));
+    if (!from) continue;
+    const std::string rest = name.substr(at + 1);
+    for (const ComputeOperation& operation : operations_of(*from))
+      if (operation.kind == rest) return operation;
+    if (!rest.starts_with("to_")) continue;
+    const auto to = format_called(std::string_view(rest).substr(3));
+    if (to && !(*to == *from)) return conversion(*from, *to);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
-const std::vector<ComputeOperation>& compute_operations() {
-  static const std::vector<ComputeOperation> operations = make_operations();
-  return operations;
+std::vector<std::string> compute_operation_names() {
+  std::vector<std::string> names;
+  for (const Named& t : kFormats) {
+    for (const ComputeOperation& operation : operations_of(t.format)) names.push_back(operation.name);
+    for (const Named& to : kFormats)
+      if (!(to.format == t.format)) names.push_back(conversion(t.format, to.format).name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
-const ComputeOperation& find_compute_operation(const std::string& name) {
-  std::vector<std::string> known;
-  for (const ComputeOperation& operation : compute_operations()) {
-    if (operation.name == name) return operation;
-    known.push_back(operation.name);
-  }
+ComputeOperation find_compute_operation(const std::string& name) {
+  if (auto operation = operation_called(name)) return *operation;
   // The message keeps the nearest name; instead of all 200 names it explains how they are formed.
-  std::string message = unknown_name_message("operation", name, known);
+  std::string message = unknown_name_message("operation", name, compute_operation_names());
   message.resize(message.find("; known: "));
   throw UsageError(
       message +
       "; known: T_add, T_sub, T_mul, T_div, T_rem, T_sqrt, T_mulAdd, T_min, T_max, T_roundToInt, T_eq, T_le, "
-      "T_lt, T_eq_signaling, T_le_quiet, T_lt_quiet, T_to_T, T_to_i32, i32_to_T with T one of f16, bf16, "
-      "f32, e4m3, e5m2, f143, f152; f64 only in T_to_T");
+      "T_lt, T_eq_signaling, T_le_quiet, T_lt_quiet, T_to_T, T_to_i32, i32_to_T with T a format, f16, bf16, tf32, f32, "
+      "e4m3, e5m2, f143, f152, e<E>p<P>; f64 only in T_to_T");
 }
 
 }  // namespace softamp::program

@@ -55,6 +55,10 @@ Words names_of_all<Overflow>() {
   return names_of_enumerators<Overflow>();
 }
 template <>
+Words names_of_all<Tininess>() {
+  return names_of_enumerators<Tininess>();
+}
+template <>
 Words names_of_all<RandomEngine>() {
   return names_of_enumerators<RandomEngine>();
 }

@@ -36,6 +36,8 @@ Words names_of_all<StochasticVariant>();
 template <>
 Words names_of_all<Overflow>();
 template <>
+Words names_of_all<Tininess>();
+template <>
 Words names_of_all<RandomEngine>();
 template <>
 Words names_of_all<Preset>();
@@ -46,6 +48,10 @@ Words names_of_all<Chip>();
 template <>
 inline Words names_of_all<std::optional<Overflow>>() {
   return names_of_all<Overflow>();
+}
+template <>
+inline Words names_of_all<std::optional<Tininess>>() {
+  return names_of_all<Tininess>();
 }
 template <>
 inline Words names_of_all<std::optional<Chip>>() {

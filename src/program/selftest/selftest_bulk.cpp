@@ -16,11 +16,12 @@ using bulk::InstructionSet;
 
 constexpr size_t kCount = 65536 + 13;  // every half, and a tail shorter than a vector
 
-/// The six policies of the check, by name of mode.
+/// The seven policies of the check, by name of mode.
 std::vector<RoundingPolicy> policies() {
   std::vector<RoundingPolicy> all;
-  for (const RoundingMode mode : {RoundingMode::kNearestEven, RoundingMode::kNearestAway, RoundingMode::kTowardZero,
-                                  RoundingMode::kUp, RoundingMode::kDown, RoundingMode::kStochastic})
+  for (const RoundingMode mode :
+       {RoundingMode::kNearestEven, RoundingMode::kNearestAway, RoundingMode::kTowardZero, RoundingMode::kUp,
+        RoundingMode::kDown, RoundingMode::kOdd, RoundingMode::kStochastic})
     all.push_back(RoundingPolicy::ieee(mode));
   return all;
 }
@@ -94,8 +95,8 @@ std::string check_arithmetic() {
 
 std::vector<SelftestCheck> instruction_set_checks() {
   return {
-      {"bulk conversion to fp16 equals scalar, codes and flags, six modes, each instruction set", check_conversions},
-      {"bulk fp16 addition and product equal scalar, six modes, each instruction set", check_arithmetic}};
+      {"bulk conversion to fp16 equals scalar, codes and flags, seven modes, each instruction set", check_conversions},
+      {"bulk fp16 addition and product equal scalar, seven modes, each instruction set", check_arithmetic}};
 }
 
 std::string instruction_sets_seen() {

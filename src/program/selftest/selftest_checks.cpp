@@ -187,8 +187,9 @@ std::string check_stochastic_sums() {
 
 // Every half through fp32 and binary64 and back, in every mode: exact, without a flag.
 std::string check_round_trips() {
-  for (const RoundingMode mode : {RoundingMode::kNearestEven, RoundingMode::kNearestAway, RoundingMode::kTowardZero,
-                                  RoundingMode::kUp, RoundingMode::kDown, RoundingMode::kStochastic})
+  for (const RoundingMode mode :
+       {RoundingMode::kNearestEven, RoundingMode::kNearestAway, RoundingMode::kTowardZero, RoundingMode::kUp,
+        RoundingMode::kDown, RoundingMode::kOdd, RoundingMode::kStochastic})
     for (const FloatFormat& by_way_of : {kFp32, kBinary64})
       for (uint32_t code = 0; code < 65536; ++code) {
         const Semantics s = Semantics::ieee(RoundingPolicy::ieee(mode));
@@ -218,7 +219,7 @@ std::vector<SelftestCheck> known_answer_checks() {
       {"stochastic rounding, 13 bits, to fp16 under three overflow rules", check_stochastic_rounding},
       {"the unit's conversion of four lanes with $PRNG_SEED 0xdeadbeef", check_unit_lanes},
       {"the unit's exceptions: results and $FP_STS, nanoo off and on", check_unit_exceptions},
-      {"all 65536 halves through fp32 and binary64 and back, six modes", check_round_trips},
+      {"all 65536 halves through fp32 and binary64 and back, seven modes", check_round_trips},
       {"0.0001 added 10000 times, nearest: 0.25 from addition 2181 on", check_swamping},
       {"the same, stochastic: 20 replicas with Philox, 4 lanes of tile 0", check_stochastic_sums},
   };

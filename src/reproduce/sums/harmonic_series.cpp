@@ -112,8 +112,8 @@ void check_known(Outcome& o, const FloatFormat& f, RoundingMode mode, const Harm
   }
 }
 
-/// Rounded to nearest the sum ends where the term has come down to half a quantum of it; toward zero, below a whole
-/// one.
+/// Rounded to nearest the sum ends where the term has come down to half a quantum of it; toward zero or to odd, below a
+/// whole one.
 void check_end(Outcome& o, const FloatFormat& f, RoundingMode mode, const HarmonicSum& sum) {
   if (mode == RoundingMode::kUp || mode == RoundingMode::kNearestAway || !f.is_finite(sum.code)) return;
   const double quantum = value_of(f, sum.code + 1) - value_of(f, sum.code);

@@ -123,9 +123,10 @@ void stop(Outcome& o, const Choices& c, Told& told, const FloatFormat& f, Roundi
   const bool at_once = f.is_zero(addend);
   o.tables[0].rows.push_back({format_name(f), name_of(mode), text, exact_decimal(f, addend), exact_decimal(f, start),
                               number(predicted), theory.additions, number(found), sum.last_change[0],
-                              at_once || theory.overflows ? Json() : Json(theory.share),
+                              at_once || theory.overflows || theory.at_limit ? Json() : Json(theory.share),
                               at_once            ? "the addend is rounded to zero"
                               : theory.overflows ? "overflows before it stops"
+                              : theory.at_limit  ? "it is the largest number, to which overflows are cut back"
                                                  : "the addend is too small a share of the sum's quantum"});
   const std::string what = format_name(f) + ", " + name_of(mode) + ", addend " + text;
   o.checks.push_back(

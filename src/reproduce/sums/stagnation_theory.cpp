@@ -33,6 +33,7 @@ class Whole {
     switch (mode_) {
       case RoundingMode::kNearestEven: return 2 * rest > quantum || (2 * rest == quantum && kept % 2 != 0);
       case RoundingMode::kNearestAway: return rest != 0 && 2 * rest >= quantum;
+      case RoundingMode::kOdd: return rest != 0 && kept % 2 == 0;
       default: return false;
     }
   }
@@ -45,8 +46,9 @@ class Whole {
 
 Stop predicted_stop(const FloatFormat& format, RoundingMode mode, uint64_t addend, uint64_t start) {
   if (mode == RoundingMode::kUp || mode == RoundingMode::kStochastic)
-    throw std::invalid_argument("rounding " + name_of(mode) +
-                                " in stagnation: expected nearest, nearest-away, zero or down; others need not stop");
+    throw std::invalid_argument(
+        "rounding " + name_of(mode) +
+        " in stagnation: expected nearest, nearest-away, zero, down or odd; others need not stop");
   Stop stop;
   if (format.is_zero(addend)) {
     stop.sum = value_of(format, start);
@@ -66,7 +68,14 @@ Stop predicted_stop(const FloatFormat& format, RoundingMode mode, uint64_t adden
     }
     ++stop.additions;
     if (static_cast<double>(next) * quantum > most) {
-      stop.overflows = true;
+      const bool nearest = mode == RoundingMode::kNearestEven || mode == RoundingMode::kNearestAway;
+      if (nearest) {
+        stop.overflows = true;
+      } else {  // the other modes cut it back to the largest number
+        stop.at_limit = true;
+        stop.sum = most;
+        stop.additions -= static_cast<double>(n) * quantum == most;
+      }
       return stop;
     }
     alike = whole.discarded(next) == whole.discarded(n) ? alike + 1 : 0;

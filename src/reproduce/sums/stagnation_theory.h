@@ -10,6 +10,7 @@ namespace softamp::reproduce {
 
 struct Stop {
   bool overflows = false;  ///< the sum goes beyond the largest number before it stops
+  bool at_limit = false;   ///< it comes to the largest number, which overflows are cut back to
   double sum = 0;          ///< where it stays, unless it overflows
   uint64_t additions = 0;  ///< the last addition (from 1) that changes it; the one that overflows
   double share = 0;        ///< addend / quantum of the sum where it stays

@@ -64,6 +64,10 @@ struct SettingFault {
 };
 SettingFault first_fault(const TrainSettings& settings);
 
+/// Replaces other names of a precision, a dtype or partials ("fp16", "half") by ours ("float16"; of partials "half"),
+/// which logs, checkpoints and comparisons then hold. Words that name nothing stay, for first_fault to refuse.
+void use_our_names(TrainSettings& settings);
+
 /// The same run, with the hyperparameters that the optimizer has written out. Throws as parse_optimizer.
 TrainSettings with_hyperparameters(TrainSettings settings);
 

@@ -232,6 +232,18 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   return c.fault();
 }
 
+void train_detail::use_our_names(TrainSettings& s) {
+  for (auto* dtype : {&s.optimizer_state, &s.hyperparameters, &s.accumulation_dtype})
+    if (*dtype)
+      if (const auto known = parse_dtype(**dtype)) *dtype = name_of(*known);
+  if (const auto dtype = parse_dtype(s.partials); dtype == DType::kFloat16 || dtype == DType::kFloat32)
+    s.partials = dtype == DType::kFloat16 ? "half" : "float";
+  try {
+    s.precision = Precision::parse(s.precision).name;
+  } catch (const std::invalid_argument&) {  // first_fault says it with its key
+  }
+}
+
 void TrainSettings::validate() const {
   const engine::DefaultEnvironment guard;
   SettingFault fault = train_detail::first_fault(*this);

@@ -128,6 +128,13 @@ void spell_replicas(Json& settings) {
   if (!settings.contains("replica_invariant")) settings["replica_invariant"] = 0;
 }
 
+/// Dtypes by our names, as from_json reads them, in settings that were written before it did.
+void spell_dtypes(Json& settings) {
+  for (const char* key : {"optimizer_state", "hyperparameters", "accumulation_dtype"})
+    if (const auto it = settings.find(key); it != settings.end() && it->is_string())
+      if (const auto dtype = parse_dtype(it->get_ref<const std::string&>())) *it = name_of(*dtype);
+}
+
 /// Writes out hyperparameters that settings before leave to their optimizer.
 void spell_hyperparameters(Json& settings) {
   const auto name = settings.find("optimizer");
@@ -171,6 +178,7 @@ TrainSettings TrainSettings::from_json(std::string_view text, std::string_view p
                                                                       : ". Did you mean '" + nearest.best() + "'?"));
   }
   if (settings.backend == "gpu") settings.backend = "cuda";
+  train_detail::use_our_names(settings);
   const train_detail::SettingFault fault = train_detail::first_fault(settings);
   if (!fault.key.empty()) source.refuse(fault.key, fault.what);
   return settings;
@@ -194,6 +202,8 @@ std::string train_detail::difference_that_decides(const std::string& asked, cons
   spell_replicas(a);
   spell_replicas(b);
   const bool any_replicas = a["replica_invariant"] != 0 && a["replica_invariant"] == b["replica_invariant"];
+  spell_dtypes(a);
+  spell_dtypes(b);
   std::string text;
   const auto add = [&](const std::string& key, const Json& x, const Json& y) {
     if (any_replicas && (key == "replicas" || key == "accumulation")) return;

@@ -1,6 +1,8 @@
 // softamp inspect: one number, taken apart.
-#include "src/program/inspect_report.h"
+#include "src/program/inspect/inspect_chips.h"
+#include "src/program/inspect/inspect_report.h"
 
+#include "softamp/numerics/operand.h"
 #include "softamp/report/number_text.h"
 
 #include <iostream>
@@ -13,8 +15,19 @@ struct InspectOptions {
   std::string text;
   FloatFormat format = kFp16;
   RoundingOptions rounding;
+  std::vector<Chip> chips;
   bool json = false;
 };
+
+constexpr const char* kAllChips = "all";
+
+void add_chip(InspectOptions& o, const std::string& name) {
+  try {
+    o.chips.push_back(chip_from_name(name));
+  } catch (const UnknownName& e) {
+    throw UsageError(std::string("--chip: ") + e.what() + ", or all");
+  }
+}
 
 bool is_code(const std::string& text) {
   return text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') &&
@@ -40,7 +53,38 @@ Inspection inspection_from(const InspectOptions& o) {
   return inspection;
 }
 
+/// The number that a code stands for.
+ParsedNumber number_of(const FloatFormat& f, uint64_t code) {
+  using Kind = ParsedNumber::Kind;
+  const bool negative = (code & f.sign_mask()) != 0;
+  if (f.is_nan(code)) return {Kind::kNan, {negative, 0, 0}};
+  if (f.is_infinity(code)) return {Kind::kInfinity, {negative, 0, 0}};
+  return {Kind::kFinite, detail::unpack_finite(f, code)};
+}
+
+int run_chips_inspection(const InspectOptions& o) {
+  ChipInspection inspection;
+  inspection.text = o.text;
+  inspection.number = is_code(o.text) ? number_of(o.format, code_from(o.text, o.format)) : number_from_text(o.text);
+  inspection.format = o.format;
+  inspection.chips = o.chips;
+  inspection.overflow = o.rounding.chip_overflow();
+  inspection.bits = o.rounding.bits;
+  try {
+    if (o.chips.size() == 1)  // of several, those without the format are left out
+      require_chip_rounding(o.chips[0], o.format, inspection.overflow, inspection.bits);
+    if (o.json)
+      print_json(chip_inspection_json(inspection));
+    else
+      print_chip_inspection(inspection, std::cout);
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(std::string("--chip: ") + e.what());
+  }
+  return kSuccess;
+}
+
 int run_inspect(const InspectOptions& o) {
+  if (!o.chips.empty()) return run_chips_inspection(o);
   const Inspection inspection = inspection_from(o);
   if (o.json)
     print_json(inspection_json(inspection));
@@ -60,11 +104,32 @@ Verb add_inspect(CLI::App& program) {
   add_word(*app, "--format", o->format, format_from_name, "format, see `softamp formats` [=fp16]");
   add_whole(*app, "--bits", o->rounding.bits, 1, 32, "random bits of the stochastic roundings, 1..32 [=13]");
   o->rounding.add_overflow(*app);
+  app->add_option_function<std::vector<std::string>>(
+         "--chip",
+         [o](const std::vector<std::string>& names) {
+           for (const std::string& name : names) {
+             if (name != kAllChips) {
+               add_chip(*o, name);
+               continue;
+             }
+             for (const ChipFacts& f : chip_facts()) o->chips.push_back(f.chip);
+           }
+         },
+         "what this chip makes of it, see `softamp chips`: probability of going up, results, special cases; all: every "
+         "chip; may be repeated")
+      ->type_name("WORD")
+      ->allow_extra_args(false);
+  offer(*app, "--chip", [] {
+    Words words = names_of_all<Chip>();
+    words.emplace_back(kAllChips);
+    return words;
+  });
   app->add_flag("--json", o->json, "print one JSON document");
   app->allow_extras();  // -inf and -nan look like options
   app->footer(
       "Examples:\n"
       "  softamp inspect 0.1 --format fp16\n"
+      "  softamp inspect 0.1 --chip all\n"
       "  softamp inspect 0x7bff --format fp16 --json");
   return {app, [app, o] {
             std::vector<std::string> values = app->remaining();

@@ -1,8 +1,8 @@
 // softamp sum: running sums of a number or of arrays.
 #include "src/program/options.h"
-#include "src/program/sum_cases.h"
-#include "src/program/sum_report.h"
-#include "src/program/sum_table.h"
+#include "src/program/sum/sum_cases.h"
+#include "src/program/sum/sum_report.h"
+#include "src/program/sum/sum_table.h"
 
 #include "softamp/report/interrupt.h"
 #include "softamp/report/number_text.h"
@@ -242,7 +242,7 @@ Verb add_sum(CLI::App& program) {
       "format of the sum, see `softamp formats`; several, as fp16,bf16, make a table [=fp16]");
   offer(*app, "--format", names_of_compute_formats);
   add_list(*app, "--rounding", o->axes.modes, rounding_from_name,
-           "nearest (ties to even), nearest-away, zero, up, down, stochastic; several make a table [=nearest]");
+           "nearest (ties to even), nearest-away, zero, up, down, stochastic, odd; several make a table [=nearest]");
   offer(*app, "--rounding", names_of_all<RoundingMode>);
   app->add_option_function<std::string>(
          "--bits", [o](const std::string& text) { o->axes.bits = bits_of_list(text); },
@@ -250,7 +250,7 @@ Verb add_sum(CLI::App& program) {
          "xoroshiro128aox]")
       ->type_name("N");
   add_word(*app, "--variant", o->rounding.variant, variant_from_name,
-           "how the random bits decide: carry (the IPU's), half, rne, odd [=carry]");
+           "how the random bits decide: carry (the IPU's), half, rne, odd, at-least [=carry]");
   add_whole(*app, "--replicas", o->replicas, 1, 1u << 20, "independent stochastic sums [=20]");
   o->rounding.add_seed(*app);
   o->rounding.add_engine(*app);

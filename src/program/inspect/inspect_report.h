@@ -1,8 +1,8 @@
 // What `softamp inspect` says about a number: for people and for machines.
 #pragma once
 
+#include "src/program/inspect/placement.h"
 #include "src/program/options.h"
-#include "src/program/placement.h"
 
 #include <iosfwd>
 #include <optional>

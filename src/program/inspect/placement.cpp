@@ -1,4 +1,4 @@
-#include "src/program/placement.h"
+#include "src/program/inspect/placement.h"
 
 #include <algorithm>
 #include <cmath>
@@ -43,7 +43,8 @@ std::string Placement::reason(const RoundingPolicy& policy) const {
     switch (policy.mode) {
       case RoundingMode::kNearestEven:
       case RoundingMode::kNearestAway: return "overflow: at least half a quantum above the largest number";
-      case RoundingMode::kTowardZero: return "overflow: at least a quantum above the largest number, cut back to it";
+      case RoundingMode::kTowardZero:
+      case RoundingMode::kOdd: return "overflow: at least a quantum above the largest number, cut back to it";
       case RoundingMode::kUp:
       case RoundingMode::kDown:
         return (policy.mode == RoundingMode::kDown) == value.negative
@@ -63,6 +64,7 @@ std::string Placement::reason(const RoundingPolicy& policy) const {
     case RoundingMode::kTowardZero: return "d is dropped";
     case RoundingMode::kUp: return value.negative ? "negative: d is dropped" : "positive: d > 0 goes up";
     case RoundingMode::kDown: return value.negative ? "negative: d > 0 goes up in magnitude" : "positive: d is dropped";
+    case RoundingMode::kOdd: return even ? "k is even: goes up" : "k is odd: stays";
     case RoundingMode::kStochastic: break;
   }
   return "by chance";

@@ -1,4 +1,4 @@
-#include "src/program/inspect_report.h"
+#include "src/program/inspect/inspect_report.h"
 
 #include "softamp/numerics/operand.h"
 #include "softamp/report/number_text.h"
@@ -12,7 +12,8 @@ namespace softamp::program {
 namespace {
 
 constexpr RoundingMode kDeterministic[] = {RoundingMode::kNearestEven, RoundingMode::kNearestAway,
-                                           RoundingMode::kTowardZero, RoundingMode::kUp, RoundingMode::kDown};
+                                           RoundingMode::kTowardZero,  RoundingMode::kUp,
+                                           RoundingMode::kDown,        RoundingMode::kOdd};
 constexpr StochasticVariant kVariants[] = {StochasticVariant::kCarry, StochasticVariant::kHalf, StochasticVariant::kRne,
                                            StochasticVariant::kOdd};
 

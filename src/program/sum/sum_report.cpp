@@ -1,5 +1,5 @@
-#include "src/program/sum_report.h"
-#include "src/program/sum_cases.h"
+#include "src/program/sum/sum_report.h"
+#include "src/program/sum/sum_cases.h"
 
 #include "softamp/report/number_text.h"
 #include "src/report/decimal_text.h"

@@ -1,5 +1,5 @@
-#include "src/program/sum_cases.h"
-#include "src/program/sum_files.h"
+#include "src/program/sum/sum_cases.h"
+#include "src/program/sum/sum_files.h"
 
 #include "softamp/numerics/convert.h"
 #include "softamp/report/number_text.h"

@@ -1,4 +1,4 @@
-#include "src/program/sum_table.h"
+#include "src/program/sum/sum_table.h"
 
 #include "softamp/data/npy.h"
 #include "softamp/report/number_text.h"

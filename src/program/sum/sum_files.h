@@ -1,7 +1,7 @@
 // The arrays that `softamp sum` reads, in pieces of binary64 numbers.
 #pragma once
 
-#include "src/program/sum_cases.h"
+#include "src/program/sum/sum_cases.h"
 
 #include "softamp/data/npy.h"
 

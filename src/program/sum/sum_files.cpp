@@ -1,4 +1,4 @@
-#include "src/program/sum_files.h"
+#include "src/program/sum/sum_files.h"
 
 #include "softamp/numerics/convert.h"
 #include "softamp/report/number_text.h"

@@ -1,7 +1,7 @@
 // The output of `softamp sum` for arrays, and for several cases: for people, for machines, and as a plot.
 #pragma once
 
-#include "src/program/sum_cases.h"
+#include "src/program/sum/sum_cases.h"
 
 #include "softamp/report/plot.h"
 

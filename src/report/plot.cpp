@@ -22,12 +22,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string terminal_for(const fs::path& file) {
+/// A panel makes the picture higher.
+int svg_height(const Plot& plot) { return plot.panel.empty() ? 600 : 780; }
+
+std::string terminal_for(const fs::path& file, const Plot& plot = {}) {
+  const int height = svg_height(plot);
   if (file.extension() == ".svg")
-    return "set terminal svg size 960,600 enhanced font 'DejaVu Sans,Helvetica,Arial,sans-serif,14' "
-           "background '#ffffff'";
+    return "set terminal svg size 960," + std::to_string(height) +
+           " enhanced font 'DejaVu Sans,Helvetica,Arial,sans-serif,14' background '#ffffff'";
   if (file.extension() == ".png")
-    return "set terminal pngcairo size 1440,900 enhanced font 'DejaVu Sans,16' linewidth 1.5";
+    return "set terminal pngcairo size 1440," + std::to_string(height * 3 / 2) +
+           " enhanced font 'DejaVu Sans,16' linewidth 1.5";
   throw std::invalid_argument("plot " + files::in_quotes(file) + ": expected a file name that ends in .svg or .png");
 }
 
@@ -54,6 +59,17 @@ PipedCommand run_gnuplot(const std::string& script) {
   return done;
 }
 
+/// The ids of both boxes, which gnuplot numbers 1a, 2a, ... and 1b, 2b, ..., as one row of numbers.
+std::string with_plain_ids(const Plot& plot, std::string picture) {
+  for (size_t box = 0; box < 2; ++box)
+    for (size_t i = 1; i <= plot.curves.size(); ++i) {
+      const std::string id = "id=\"gnuplot_plot_", old = id + std::to_string(i) + (box == 0 ? "a" : "b") + "\"";
+      if (const size_t at = picture.find(old); at != std::string::npos)
+        picture.replace(at, old.size(), id + std::to_string(i + box * plot.curves.size()) + "\"");
+    }
+  return picture;
+}
+
 /// The SVG with what is needed to read points from it: the axes and the position of their box.
 std::string with_axes(const Plot& plot, const PipedCommand& drawn) {
   const std::string& said = drawn.said;
@@ -73,13 +89,13 @@ std::string with_axes(const Plot& plot, const PipedCommand& drawn) {
     return R"({"least": )" + significant_digits(least, 17) + R"(, "greatest": )" + significant_digits(greatest, 17) +
            R"(, "log": )" + std::to_string(log) + "}";
   };
-  constexpr double kHeight = 600;  // SVG counts y from the top
+  const double height = svg_height(plot);  // SVG counts y from the top
   const auto place = [](double value) { return significant_digits(value, 6); };
   const std::string text = R"(<metadata>{"x": )" + axis(v[0], v[1], plot.x_log) + R"(, "y": )" +
                            axis(v[2], v[3], plot.y_log) + R"(, "box": {"left": )" + place(v[4]) + R"(, "right": )" +
-                           place(v[5]) + R"(, "top": )" + place(kHeight - v[7]) + R"(, "bottom": )" +
-                           place(kHeight - v[6]) + "}}</metadata>\n</svg>\n";
-  std::string picture = drawn.output;
+                           place(v[5]) + R"(, "top": )" + place(height - v[7]) + R"(, "bottom": )" +
+                           place(height - v[6]) + "}}</metadata>\n</svg>\n";
+  std::string picture = plot.panel.empty() ? drawn.output : with_plain_ids(plot, drawn.output);
   return picture.replace(picture.rfind("</svg>"), std::string::npos, text);
 }
 
@@ -88,7 +104,7 @@ bool whole(const std::string& picture, bool svg) { return picture.find(svg ? "</
 
 std::string draw(const Plot& plot, const fs::path& name) {
   const bool svg = name.extension() == ".svg";
-  const PipedCommand drawn = run_gnuplot(plot_script(plot, terminal_for(name)));
+  const PipedCommand drawn = run_gnuplot(plot_script(plot, terminal_for(name, plot)));
   if (!whole(drawn.output, svg))
     throw std::runtime_error("gnuplot wrote no whole picture for " + files::in_quotes(name));
   return svg ? with_axes(plot, drawn) : drawn.output;
@@ -112,7 +128,7 @@ bool plots_can_be_drawn() {
 
 void write_plot(const Plot& plot, const fs::path& file) {
   const engine::DefaultEnvironment guard;
-  terminal_for(file);
+  terminal_for(file, plot);
   check_plot(plot);
   files::OutputFile out(file);
   out.write(draw(plot, file));

@@ -282,6 +282,37 @@ std::string legend(const Plot& plot) {
   return "set tmargin at screen 0.82\nset rmargin 4\nset key at screen 0.5, 0.87 center horizontal" + key;
 }
 
+/// Where the two boxes of a plot with a panel stand, as shares of the picture's height, and its legend: above the
+/// curves if it fits on a line, else below everything.
+struct PanelLayout {
+  double top, middle, panel_top, panel_bottom;
+  std::string legend;
+
+  explicit PanelLayout(const Plot& plot) {
+    size_t titled = 0, longest = 0;
+    for (const Curve& curve : plot.curves) {
+      titled += !curve.title.empty();
+      longest = std::max(longest, curve.title.size());
+    }
+    constexpr size_t kLine = 100, kSample = 6;
+    const bool above = titled * (longest + kSample) <= kLine;
+    const size_t columns = 2 * (longest + kSample) <= kLine - 8 ? 2 : 1;
+    const double below = above ? 0.0 : 0.028 * static_cast<double>((titled + columns - 1) / columns) + 0.02;
+    top = above ? 0.83 : 0.88;
+    panel_bottom = below + 0.1;
+    panel_top = panel_bottom + 0.2;
+    middle = panel_top + 0.05;
+    legend = above ? "set key at screen 0.5, 0.875 center horizontal"
+                   : "set key at screen 0.53, " + number(below - 0.01) + " center top horizontal maxcols " +
+                         std::to_string(columns) + " height 0.3";
+    legend += " Left reverse samplen 3 width 1 textcolor rgb '#333333'\n";
+  }
+  static std::string box(double upper, double lower) {
+    return "set lmargin at screen 0.11\nset rmargin at screen 0.97\nset tmargin at screen " + number(upper) +
+           "\nset bmargin at screen " + number(lower) + "\n";
+  }
+};
+
 std::string data(const Plot& plot, const Curve& curve, const std::string& name) {
   std::string text = "$" + name + " << END\n";
   for (size_t i = 0; i < curve.x.size(); ++i)
@@ -289,14 +320,39 @@ std::string data(const Plot& plot, const Curve& curve, const std::string& name) 
   return text + "END\n";
 }
 
+/// The data of these curves, and the command that draws them. One without a point to draw is a line of the legend.
+std::string plot_command(const Plot& plot, const std::vector<Curve>& curves, const std::vector<std::string>& styles,
+                         const std::string& name, bool titled) {
+  std::string blocks, list;
+  for (size_t i = 0; i < curves.size(); ++i) {
+    const Curve& curve = curves[i];
+    const std::string block = name + std::to_string(i);
+    bool any = false;
+    for (size_t p = 0; p < curve.x.size(); ++p) any |= drawable(plot, curve, p);
+    list += i ? ", " : "";
+    if (any) {
+      blocks += data(plot, curve, block);
+      list += "$" + block;
+      if (curve.style == CurveStyle::kBars) list += " using 1:2:(" + number(bar_width(plot, curve)) + ")";
+    } else {
+      list += "NaN";
+    }
+    list +=
+        " with " + styles[i] + (curve.title.empty() || !titled ? " notitle" : " title " + quoted(plain(curve.title)));
+  }
+  return blocks + "plot " + list + "\n";
+}
+
 }  // namespace
 
 void check_plot(const Plot& plot) {
+  for (const std::vector<Curve>* curves : {&plot.curves, &plot.panel})
+    for (const Curve& curve : *curves)
+      if (curve.x.size() != curve.y.size())
+        throw std::invalid_argument("plot curve '" + curve.title + "': " + std::to_string(curve.x.size()) + " x but " +
+                                    std::to_string(curve.y.size()) + " y values");
   for (const Curve& curve : plot.curves) {
     const std::string place = "plot curve '" + curve.title + "': ";
-    if (curve.x.size() != curve.y.size())
-      throw std::invalid_argument(place + std::to_string(curve.x.size()) + " x but " + std::to_string(curve.y.size()) +
-                                  " y values");
     if (curve.style == CurveStyle::kBars && plot.x_log != 0)
       throw std::invalid_argument(place + "bars on a logarithmic x axis; expected a linear one");
   }
@@ -308,6 +364,10 @@ void check_plot(const Plot& plot) {
   };
   check("x_range", plot.x_range, plot.x_log);
   check("y_range", plot.y_range, plot.y_log);
+  check("panel_range", plot.panel_range, 0);
+  if (!plot.panel.empty() && plot.panel.size() != plot.curves.size())
+    throw std::invalid_argument("plot: a panel of " + std::to_string(plot.panel.size()) + " curves; expected " +
+                                std::to_string(plot.curves.size()) + ", one for each curve above");
 }
 
 std::string plot_script(const Plot& plot, const std::string& terminal) {
@@ -320,26 +380,39 @@ set format '%h'
 set autoscale xfix
 set autoscale yfix
 )";
-  script += legend(plot) + axes(plot);
+  const bool panel = !plot.panel.empty();
+  const PanelLayout layout(plot);
+  if (panel)
+    script += "set multiplot\n" + layout.box(layout.top, layout.middle) + layout.legend + axes(plot);
+  else
+    script += legend(plot) + axes(plot);
   // Title, subtitle, legend and curves each have their own band of the plot.
   script += "set label 1 " + quoted("{/*1.25 " + plain(plot.title) + "}") + " at screen 0.5, 0.955 center\n";
   script += "set label 2 " + quoted(plain(plot.subtitle)) + " at screen 0.5, 0.915 center textcolor rgb '#555555'\n";
-  script += "set xlabel " + quoted(plain(plot.x_label)) + "\nset ylabel " + quoted(plain(plot.y_label)) + "\n";
+  script += (panel ? "set format x ''\n" : "set xlabel " + quoted(plain(plot.x_label)) + "\n") + "set ylabel " +
+            quoted(plain(plot.y_label)) + "\n";
   Looks looks(plot);
+  std::vector<std::string> styles;
   const std::vector<int> under = bold_ones_under(plot);
-  std::string list;
-  for (size_t i = 0; i < plot.curves.size(); ++i) {
-    const Curve& curve = plot.curves[i];
-    const std::string name = "curve" + std::to_string(i);
-    script += data(plot, curve, name);
-    list += (i ? ", $" : "$") + name;
-    if (curve.style == CurveStyle::kBars) list += " using 1:2:(" + number(bar_width(plot, curve)) + ")";
-    list += " with " + looks.next(curve, curve.x.size(), under[i]) +
-            (curve.title.empty() ? " notitle" : " title " + quoted(plain(curve.title)));
-  }
-  return script + "plot " + list + "\nprint sprintf('" + kPlotAxesLine +
-         " %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g', GPVAL_X_MIN, GPVAL_X_MAX, GPVAL_Y_MIN, GPVAL_Y_MAX, "
-         "GPVAL_TERM_XMIN, GPVAL_TERM_XMAX, GPVAL_TERM_YMIN, GPVAL_TERM_YMAX)\n";
+  for (size_t i = 0; i < plot.curves.size(); ++i)
+    styles.push_back(looks.next(plot.curves[i], plot.curves[i].x.size(), under[i]));
+  script += plot_command(plot, plot.curves, styles, "curve", true);
+  script += std::string("print sprintf('") + kPlotAxesLine +
+            " %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g', GPVAL_X_MIN, GPVAL_X_MAX, GPVAL_Y_MIN, GPVAL_Y_MAX, "
+            "GPVAL_TERM_XMIN, GPVAL_TERM_XMAX, GPVAL_TERM_YMIN, GPVAL_TERM_YMAX)\n";
+  if (!panel) return script;
+  Plot lower = plot;
+  lower.y_log = 0;
+  script +=
+      "unset key\nunset label\nset xrange [GPVAL_X_MIN:GPVAL_X_MAX]\nunset logscale y\nset ytics auto\nset format "
+      "'%h'\n" +
+      (plot.panel_range ? "set offsets 0, 0, 0, 0\nset yrange [" + number(plot.panel_range->least) + ":" +
+                              number(plot.panel_range->greatest) + "]\n"
+                        : "set offsets graph 0, graph 0, graph 0.08, graph 0.08\nset yrange [*:*]\n") +
+      layout.box(layout.panel_top, layout.panel_bottom) + "set xlabel " + quoted(plain(plot.x_label)) +
+      "\nset ylabel " + quoted(plain(plot.panel_label)) + "\n" +
+      plot_command(lower, plot.panel, styles, "panel", false);
+  return script + "unset multiplot\n";
 }
 
 }  // namespace softamp

@@ -360,7 +360,7 @@ TEST(Study, MechanismsSideBySide) {
   EXPECT_GE(study["rows"][3]["skipped_steps"], 3) << "a scale of 2^24: each mechanism has its own";
   EXPECT_EQ(study["rows"][1]["skipped_steps"], 0);
   const std::string csv = read_text(folder.file("t.csv"));
-  EXPECT_NE(csv.find(",runs,stopped,low_percent,casts,relative_speed\nnone,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",runs,stopped,low_percent,casts,relative_speed,trains,"), std::string::npos) << csv;
   EXPECT_NE(read_text(folder.file("p.svg")).find("tensorflow=2.3"), std::string::npos);
 }
 
@@ -372,6 +372,71 @@ TEST(Study, ARunThatAnExceptionStopsIsARowToo) {
   EXPECT_NE(o.out.find("stopped: 2^60: floating-point exception: overflow"), std::string::npos) << o.out;
 }
 
+// Cases of which one trains, one learns nothing, one diverges and one stops; each is told from the others everywhere.
+TEST(Study, SaysWhatBecameOfEachCase) {
+  const TemporaryFolder folder;
+  const std::string line =
+      "study --set generated=true --set train_images=512 --set test_images=200 --set batch_size=8 --set epochs=3 "
+      "--quiet --seeds 2 --out " +
+      folder.file("kept") +
+      " --case precision=float32 --case precision=float16,learning_rate=1e-7 --case "
+      "precision=float32,learning_rate=1e12 "
+      "--case precision=float16,loss_scale=2^60,behaviour=oflo ";
+  const Outcome o = run_softamp(line + "--csv " + folder.file("t.csv") + " --runs-csv " + folder.file("r.csv") +
+                                " --steps-csv " + folder.file("s.csv") + " --plot " + folder.file("p.svg"));
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(o.out.find("against reference\n"), std::string::npos) << o.out;
+  EXPECT_NE(o.out.find("trains              reference\n"), std::string::npos) << o.out;
+  for (const char* words : {"  at chance", "  diverged at step ", "  stopped", "2 of 2",
+                            "\ndiverged: float32 1000000000000.0 256 off: step ", " in the ",
+                            "worse or better where a paired t test over 2 seeds has p < 0.05\n"})
+    EXPECT_NE(o.out.find(words), std::string::npos) << words << "\n" << o.out;
+
+  const Outcome again = run_softamp(line + "--json");  // from the kept runs
+  ASSERT_EQ(again.code, 0) << again.err;
+  const json rows = json::parse(again.out)["rows"];
+  EXPECT_EQ(rows[0]["verdict"], "trains");
+  EXPECT_EQ(rows[0]["against_reference"], "reference");
+  EXPECT_EQ(rows[0]["trains"], 2);
+  EXPECT_EQ(rows[1]["verdict"], "at chance");
+  EXPECT_GT(rows[1]["difference"], 0);
+  EXPECT_NEAR(rows[1]["difference_in_se"].get<double>(),
+              rows[1]["difference"].get<double>() / rows[1]["difference_se"].get<double>(), 1e-9);
+  EXPECT_EQ(rows[2]["diverged"], 2);
+  EXPECT_EQ(rows[2]["verdict"], "diverged at step " + rows[2]["nonfinite"]["step"].dump());
+  EXPECT_EQ(rows[3]["verdict"], "stopped");
+  EXPECT_EQ(rows[3]["against_reference"], "-");
+
+  const std::string runs = read_text(folder.file("r.csv")), steps = read_text(folder.file("s.csv"));
+  EXPECT_EQ(std::count(runs.begin(), runs.end(), '\n'), 1 + 4 * 2);
+  EXPECT_EQ(runs.find("precision,learning_rate,loss_scale,behaviour,seed,outcome,nonfinite_step,"), 0u) << runs;
+  EXPECT_NE(runs.find("\nfloat32,0.01,256,off,0,trains,,,,,"), std::string::npos) << runs;
+  EXPECT_NE(runs.find("\nfloat16,0.01,2^60,oflo,1,stopped,,,,,,"), std::string::npos) << runs;
+  EXPECT_EQ(steps.find("precision,learning_rate,loss_scale,behaviour,seed,step,loss\nfloat32,0.01,256,off,0,0,2."), 0u);
+  EXPECT_NE(steps.find("\nfloat16,1e-07,256,off,1,191,"), std::string::npos);
+  const std::string svg = read_text(folder.file("p.svg"));
+  for (const char* words :
+       {"256, behaviour off (reference)", "at chance", "diverged at step ", ": stopped", "difference"})
+    EXPECT_NE(svg.find(words), std::string::npos) << words;
+  // One seed has no standard error.
+  const Outcome one = run_softamp("study " + kTinyStudy + "--grid precision=float32,float16 --seeds 1");
+  EXPECT_NE(one.out.find(", no se\n"), std::string::npos) << one.out;
+  EXPECT_NE(one.out.find("1 seed has no standard error: take --seeds 2 or more\n"), std::string::npos) << one.out;
+}
+
+TEST(Study, WarnsOfReplicasThatDrift) {
+  const Outcome o = run_softamp(
+      "study --set generated=true --set train_images=32 --set test_images=8 --set batch_size=4 --set epochs=1 --set "
+      "replicas=2 --set replica_drift=true --set stochastic_rounding=on --grid precision=float32,float16 --seeds 1");
+  EXPECT_NE(o.err.find("warning: replica_drift: in 1 of 2 settings each replica rounds its update with random bits of "
+                       "its own, so that their weights drift apart\n"),
+            std::string::npos)
+      << o.err;
+  EXPECT_NE(o.out.find("\nreplicas drift: float16: their weights differ since step 0, by at most "), std::string::npos)
+      << o.out;
+  EXPECT_EQ(o.out.find("replicas drift: float32"), std::string::npos);
+}
+
 TEST(Study, WritesATableAndAPlot) {
   const TemporaryFolder folder;
   const Outcome o = run_softamp("study " + kTinyStudy + kGrid + "--seeds 1 --csv " + folder.file("t.csv") + " --plot " +
@@ -379,7 +444,8 @@ TEST(Study, WritesATableAndAPlot) {
   ASSERT_EQ(o.code, 0) << o.err;
   const std::string csv = read_text(folder.file("t.csv"));
   EXPECT_EQ(csv.find("precision,stochastic_rounding,final_loss,loss_sd,accuracy_percent,accuracy_sd,accuracy_se,"
-                     "skipped_steps,images_per_second,runs,stopped\nfloat16,off,"),
+                     "skipped_steps,images_per_second,runs,stopped,trains,at_chance,diverged,difference,difference_se,"
+                     "difference_in_se,difference_p,verdict\nfloat16,off,"),
             0u)
       << csv;
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);

@@ -407,5 +407,35 @@ TEST(Train, FindsTheHighestLossScale) {  // TUTORIAL G23
   EXPECT_NE(refused.err.find("--log: 'a.jsonl': --find-loss-scale does not train"), std::string::npos) << refused.err;
 }
 
+TEST(Train, SaysWhatBecameOfTheRun) {
+  const TemporaryFolder folder;
+  const std::string run = "train --set generated=true --set train_images=512 --set test_images=200 --set batch_size=8 ";
+  const Outcome o = run_softamp(run + "--set epochs=3 --csv " + folder.file("s.csv"));
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(o.err.find("softamp train: verdict: trains: "), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("; guessing one of 10 has 35 or more right in at most one of 1000 cases; the loss ends at "),
+            std::string::npos)
+      << o.err;
+  const std::string csv = read_text(folder.file("s.csv"));
+  EXPECT_EQ(csv.find("step,loss,applied,scale_before,scale_after,learning_rate,nonfinite,flags,replica_drift\n0,2."),
+            0u)
+      << csv;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 192);
+  const json gone = json_of(run + "--set epochs=1 --set learning_rate=1e12 --json --quiet");
+  EXPECT_EQ(gone["verdict"]["outcome"], "diverged");
+  EXPECT_EQ(
+      gone["verdict"]["text"].get<std::string>().find("at step " + gone["verdict"]["nonfinite"]["step"].dump() + ": "),
+      0u);
+  // An exception ends the run; the steps before it are there.
+  const Outcome stopped = run_softamp(run +
+                                      "--quiet --set precision=float16 --set behaviour=oflo --set loss_scale=2^60 "
+                                      "--csv " +
+                                      folder.file("x.csv"));
+  EXPECT_EQ(stopped.code, 3);
+  EXPECT_EQ(read_text(folder.file("x.csv")).find("step,loss,"), 0u);
+  const Outcome refused = run_softamp(run + "--find-loss-scale --csv a.csv");
+  EXPECT_NE(refused.err.find("--csv: 'a.csv': --find-loss-scale does not train"), std::string::npos) << refused.err;
+}
+
 }  // namespace
 }  // namespace softamp::test

@@ -355,5 +355,39 @@ TEST(PlotFile, IsCheckedBeforeALongRun) {
   EXPECT_NO_THROW(check_plot_file("p.svg"));
 }
 
+TEST(PlotPanel, StandsBelowOnTheSameXInTheSameLooks) {
+  if (!plots_can_be_drawn()) GTEST_SKIP() << "no gnuplot";
+  const TemporaryFolder folder;
+  Plot plot;
+  plot.title = "two boxes";
+  plot.x_label = "steps";
+  plot.y_label = "loss";
+  plot.curves = {{"first", CurveStyle::kBold, {0, 10, 20}, {3, 2, 1}},
+                 {"second: diverged at step 0", CurveStyle::kBold, {0, 10}, {NAN, NAN}},
+                 {"third", CurveStyle::kReference, {0, 10, 20}, {4, 2, 2}}};
+  plot.panel = {{"", CurveStyle::kBold, {0, 10, 20}, {-1, 0, -1}}, {}, {"", CurveStyle::kBold, {0, 10, 20}, {0, 0, 0}}};
+  plot.panel_label = "difference";
+  const std::string file = folder.file("p.svg");
+  write_plot(plot, file);
+  const std::string svg = read_text(file);
+  const test::SvgPlot read(svg);
+  Plot upper = plot;
+  upper.panel.clear();
+  EXPECT_EQ(test::picture_differs(upper, read), "");
+  for (const char* words : {"second: diverged at step 0", "difference", "gnuplot_plot_6"})
+    EXPECT_NE(svg.find(words), std::string::npos) << words;
+  EXPECT_EQ(occurrences(svg, ">first<"), 2u) << "one legend, and the curve's own title";
+  const double bottom = read.axes["box"]["bottom"], left = read.axes["box"]["left"], right = read.axes["box"]["right"];
+  EXPECT_LT(bottom, 600);
+  plot.panel_range = PlotRange{-2, 2};
+  EXPECT_NE(plot_script(plot, "").find("set yrange [-2:2]"), std::string::npos);
+  EXPECT_GT(right - left, 700);
+  plot.panel.pop_back();
+  EXPECT_EQ(test::refusal<std::invalid_argument>([&] { write_plot(plot, file); }),
+            "plot: a panel of 2 curves; expected 3, one for each curve above");
+  plot.panel.clear();
+  EXPECT_EQ(plot_script(plot, "").find("multiplot"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace softamp

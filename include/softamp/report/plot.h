@@ -21,8 +21,8 @@ enum class CurveStyle {
 struct Curve {
   std::string title;  ///< empty: not in the legend
   CurveStyle style;
-  /// Equally long. Points that are not finite, or not positive where that axis is logarithmic, are left out; the line
-  /// connects the points around them.
+  /// Equally long. A curve without a point to draw is in the legend alone. Points that are not finite, or not positive
+  /// where that axis is logarithmic, are left out; the line connects the points around them.
   std::vector<double> x, y;
   int colour = 0;       ///< (0: the next; 1..8: that of the palette, for curves that belong together) [=0]
   bool dashed = false;  ///< of kBold: a dashed line, for the second of two curves of one colour [=false]
@@ -37,7 +37,12 @@ struct PlotRange {
 struct Plot {
   std::string title, subtitle;
   std::string x_label, y_label;
-  std::vector<Curve> curves;                  ///< drawn in this order, the later ones on top
+  std::vector<Curve> curves;  ///< drawn in this order, the later ones on top
+  /// A second box below, over the same x: as many curves as above, each in the look of the one in its place; titles and
+  /// styles of their own do not count, y is linear [=none].
+  std::vector<Curve> panel;
+  std::string panel_label;                    ///< of its y axis
+  std::optional<PlotRange> panel_range;       ///< the visible part of its y axis [=all]
   int x_log = 0, y_log = 0;                   ///< (0: linear; 2, 10: base of a logarithmic axis) [=0]
   std::optional<PlotRange> x_range, y_range;  ///< the visible part of an axis [=all]
   bool equal_aspect = false;                  ///< a unit of x is as long as a unit of y: circles stay round
@@ -53,7 +58,7 @@ bool plots_can_be_drawn();
 /// Draws `plot` into `file`, in the format of its ending (.svg or .png). The file appears complete or not at all. An
 /// .svg can be read back: its last element <metadata> is JSON, {"x": {"least", "greatest", "log"}, "y": the same,
 /// "box": {"left", "right", "top", "bottom"}}, the box in the units of its coordinates; curve i is the element whose id
-/// is gnuplot_plot_<i + 1>.
+/// is gnuplot_plot_<i + 1>, those of the panel follow; the axes are those of the upper box.
 /// Throws std::invalid_argument for another ending, a curve whose x and y differ in length, an empty range, bars on a
 /// logarithmic x axis, and std::runtime_error
 /// where the file cannot be written, or gnuplot is missing or fails; the message says which, with gnuplot's own words.

@@ -85,6 +85,30 @@ struct LostUpdateTotals {
   double share() const;       ///< lost / moving; 0 where nothing moves
 };
 
+/// The first NaN or infinity of those that are in a run at its end.
+struct FirstNonfinite {
+  int64_t step = -1;         ///< -1: there is none
+  std::string part;          ///< "loss"; "gradient" (of a step that was applied); "variable" (after the update)
+  std::string tensor;        ///< the variable; "" of the loss. Of gradients the one that is computed first
+  std::string value;         ///< "NaN", "infinity", "NaN or infinity"
+  std::string text() const;  ///< "NaN in the variable 'dense/kernel'"; "" without one
+};
+
+/// What a run came to. Trains: more test images are right than guessing a class has in one of 1000 cases; without an
+/// evaluation: the loss of the last tenth of the steps is below ln(classes), which guessing has, by a t test at 1 in
+/// 1000. Diverged: the loss, an applied gradient or a variable is NaN or infinite at the end. Unclear: too few test
+/// images or steps.
+enum class TrainingOutcome : uint8_t { kTrains, kAtChance, kDiverged, kUnclear };
+/// "trains", "at chance", "diverged", "unclear".
+const char* name_of(TrainingOutcome outcome);
+
+struct Verdict {
+  TrainingOutcome outcome = TrainingOutcome::kUnclear;
+  FirstNonfinite nonfinite;  ///< of a run that diverged
+  std::string text;          ///< the figures: "905 of 1024 test images are right (88.4 %); ..."
+  std::string line() const;  ///< "trains: 905 of 1024 ..."
+};
+
 /// How far the weights of replicas were apart in a run, including its steps before it was resumed.
 struct ReplicaDriftTotals {
   int64_t first_step = -1;    ///< the first step after which they differed; -1: none
@@ -104,14 +128,16 @@ struct RunSummary {
   std::optional<MechanismSummary> mechanism;   ///< where there is one
   std::vector<LostUpdateTotals> lost_updates;  ///< where asked for
   ReplicaDriftTotals replica_drift;
+  std::optional<Verdict> verdict;  ///< of a finished run
 };
 
 /// Prints, as the tutorial does: "Executing warmup run...", after each epoch "Average loss: <l> --- time so far <s>",
 /// then "throughput <x> images/s", and "Evaluation: accuracy <a> %, loss <l> on <n> test images" after each evaluation;
 /// the caller prints the last line. The settings and what is used, once all that is read has been found good, the
-/// trainer's warnings and memory, and the mechanism's changes go to standard error; so does a checkpoint that cannot be
-/// written when an error ends the run, even if `quiet`. Throws DataError, CheckpointError, std::invalid_argument,
-/// FloatingPointError, std::runtime_error (a log or plot that cannot be written, files that another run writes).
+/// trainer's warnings and memory, the mechanism's changes and the verdict go to standard error; so does a checkpoint
+/// that cannot be written when an error ends the run, even if `quiet`. Throws DataError, CheckpointError,
+/// std::invalid_argument, FloatingPointError, std::runtime_error (a log or plot that cannot be written, files that
+/// another run writes).
 RunSummary run_training(const TrainSettings& settings, const RunOutput& output = {});
 
 }  // namespace softamp

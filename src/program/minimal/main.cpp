@@ -41,6 +41,7 @@ images, and has no recipes.
   --lost-updates        count the updates that rounding to nearest loses, by variable: a warning, lines at the end, in
                         --log and --json
   --plot FILE           draw the loss curve into FILE.svg or FILE.png by gnuplot [=none]
+  --csv FILE            a line for each step: loss, loss scale, learning rate, flags [=none]
   --backend WORD        emu (the CPU), cuda or gpu, auto; results do not depend on it [=the settings', else emu]
   --compare WORD        instead of training: run every step on this backend, too, and stop at the first bit of loss,
                         gradients, parameters or slots that differs; exit code 1 if one does [=none]
@@ -82,9 +83,9 @@ class Reader {
  private:
   static constexpr std::array kFlags = {"--print-settings", "--find-loss-scale", "--lost-updates",
                                         "--json",           "--quiet",           "--help"};
-  static constexpr std::array kValues = {"--set",        "--mechanism",        "--data",   "--log",
-                                         "--checkpoint", "--checkpoint-every", "--resume", "--plot",
-                                         "--backend",    "--compare",          "--steps",  "--threads"};
+  static constexpr std::array kValues = {
+      "--set",  "--mechanism", "--data",    "--log",     "--checkpoint", "--checkpoint-every", "--resume",
+      "--plot", "--csv",       "--backend", "--compare", "--steps",      "--threads"};
 
   void file(const std::string& word) {
     if (!o_.file.empty())
@@ -135,6 +136,7 @@ class Reader {
       o_.output.checkpoint_every = static_cast<int64_t>(parse_whole(name, value, 0, kMostSteps));
     if (name == "--resume") o_.output.resume = value;
     if (name == "--plot") o_.output.plot = value;
+    if (name == "--csv") o_.csv = value;
     if (name == "--backend") o_.backend = backend_from_name(value);
     if (name == "--compare") o_.compare = backend_from_name(value, name);
     if (name == "--steps") o_.steps = static_cast<int64_t>(parse_whole(name, value, 1, kMostSteps));

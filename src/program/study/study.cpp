@@ -3,6 +3,7 @@
 #include "src/program/rewrite/mechanism_options.h"
 #include "src/program/study/study_kept.h"
 #include "src/program/study/study_report.h"
+#include "src/program/study/study_verdict.h"
 
 #include "softamp/report/interrupt.h"
 #include "src/files/output_file.h"
@@ -19,7 +20,7 @@ namespace softamp::program {
 namespace {
 
 struct StudyOptions {
-  std::string file, data, csv, backend;
+  std::string file, data, csv, runs_csv, steps_csv, backend;
   std::vector<std::string> grid, cases, set, plots;
   std::vector<std::string> mechanisms;  ///< of --mechanisms; {""}: the default list; empty: not given
   uint64_t seeds = 0;                   ///< 0: the file's, else 3
@@ -112,7 +113,11 @@ void dump_recipe(const StudyOptions& o, const std::vector<StudyRun>& runs) {
 
 void check_files(const StudyOptions& o, const std::vector<StudyRun>& runs) {
   files::RunFiles files;
-  files.reads("the study that is read", o.file).writes("--csv", o.csv).writes("TF_BF16_DUMP_PATH", dump_path(o));
+  files.reads("the study that is read", o.file)
+      .writes("--csv", o.csv)
+      .writes("--runs-csv", o.runs_csv)
+      .writes("--steps-csv", o.steps_csv)
+      .writes("TF_BF16_DUMP_PATH", dump_path(o));
   for (const std::string& file : o.plots) files.writes("--plot", file);
   files.writes_into("--out", o.running.folder, may_be_kept_run);
   std::set<std::pair<std::string, std::string>> listed;  // runs have few recipes and folders of images
@@ -127,14 +132,18 @@ int run_verb(const StudyOptions& o) {
   const std::vector<StudyRun> runs = plan.runs();
   check_files(o, runs);
   dump_recipe(o, runs);
-  std::optional<files::OutputFile> csv;  // from here on, so that a study is not in vain
+  std::optional<files::OutputFile> csv, runs_csv, steps_csv;  // from here on, so that a study is not in vain
   if (!o.csv.empty()) csv.emplace(o.csv, "--csv");
+  if (!o.runs_csv.empty()) runs_csv.emplace(o.runs_csv, "--runs-csv");
+  if (!o.steps_csv.empty()) steps_csv.emplace(o.steps_csv, "--steps-csv");
   const InterruptGuard guard;
   StudyRunning running = o.running;
   running.begun = [&] {
     if (!o.quiet)
       std::cerr << "softamp study: " << plan.rows() << " settings, " << plan.seeds << " seeds, " << runs.size()
                 << " runs; " << plan.settings.to_json() << '\n';
+    if (const std::string drift = drift_warning_of(plan); !drift.empty() && !o.quiet)
+      std::cerr << "softamp study: warning: " << drift << '\n';
   };
   running.stop = [] { return InterruptGuard::pending() != 0; };
   running.progress = !o.quiet;
@@ -154,10 +163,14 @@ int run_verb(const StudyOptions& o) {
   else
     print_study(report, std::cout);
   std::cout << std::flush;  // so that the figures are shown even if a file cannot be written
-  if (csv) {
-    csv->write(study_csv(report));
-    csv->commit();
-  }
+  const auto write = [](std::optional<files::OutputFile>& file, auto&& text) {
+    if (!file) return;
+    file->write(text());
+    file->commit();
+  };
+  write(csv, [&] { return study_csv(report); });
+  write(runs_csv, [&] { return study_runs_csv(plan, runs, results); });
+  write(steps_csv, [&] { return study_steps_csv(plan, runs, results); });
   const Plot plot = study_plot(report, o.log);
   for (const std::string& file : o.plots) {
     if (plot.curves.empty()) {
@@ -210,6 +223,10 @@ Verb add_study(CLI::App& program) {
   repeatable("--plot", o->plots, "draw the mean loss curves into FILE.svg or FILE.png; repeatable", "FILE");
   app->add_flag("--log", o->log, "the plot's loss on a logarithmic axis");
   app->add_option("--csv", o->csv, "write the table as comma-separated values [=none]")->type_name("FILE");
+  app->add_option("--runs-csv", o->runs_csv, "write a line for each run: seed, outcome, first NaN, figures [=none]")
+      ->type_name("FILE");
+  app->add_option("--steps-csv", o->steps_csv, "write a line for each step of each run: its loss [=none]")
+      ->type_name("FILE");
   app->add_flag("--json", o->json, "print one JSON document");
   app->add_flag("--quiet", o->quiet, "no settings, no progress on standard error");
   for (const char* option : {"--grid", "--case", "--set"}) offer(*app, option, setting_keys);

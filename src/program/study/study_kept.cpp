@@ -30,6 +30,39 @@ double number_or_nan(const Json& value) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
+Json verdict_json(const Verdict& v) {
+  Json json{{"outcome", name_of(v.outcome)}, {"text", v.text}};
+  if (const FirstNonfinite& n = v.nonfinite; n.step >= 0)
+    json["nonfinite"] = {{"step", n.step}, {"part", n.part}, {"tensor", n.tensor}, {"value", n.value}};
+  return json;
+}
+
+Verdict verdict_from(const Json& json) {
+  using enum TrainingOutcome;
+  Verdict v;
+  for (const TrainingOutcome outcome : {kTrains, kAtChance, kDiverged})
+    if (json.at("outcome") == name_of(outcome)) v.outcome = outcome;
+  v.text = json.at("text");
+  if (const auto n = json.find("nonfinite"); n != json.end())
+    v.nonfinite = {train_detail::whole_number(*n, "step"), n->at("part"), n->at("tensor"), n->at("value")};
+  return v;
+}
+
+/// The distance is null where it is infinite.
+Json drift_json(const ReplicaDriftTotals& d) {
+  return {{"first_step", d.first_step},     {"largest_step", d.largest_step}, {"distance", d.largest.distance},
+          {"variable", d.largest.variable}, {"replica", d.largest.replica},   {"element", d.largest.element}};
+}
+
+ReplicaDriftTotals drift_from(const Json& json) {
+  const Json& far = json.at("distance");
+  return {train_detail::whole_number(json, "first_step"),
+          train_detail::whole_number(json, "largest_step"),
+          {far.is_null() ? std::numeric_limits<double>::infinity() : number_or_nan(far), json.at("variable"),
+           static_cast<int>(train_detail::whole_number(json, "replica", 255)),
+           train_detail::whole_number(json, "element")}};
+}
+
 StudyResult result_from(const Json& json) {
   StudyResult result;
   for (const Json& loss : json.at("losses")) result.losses.push_back(number_or_nan(loss));
@@ -42,6 +75,8 @@ StudyResult result_from(const Json& json) {
     result.low_share = number_or_nan(json["low_share"]);
     result.casts = train_detail::whole_number(json, "casts");
   }
+  if (const auto v = json.find("verdict"); v != json.end()) result.verdict = verdict_from(*v);
+  if (const auto d = json.find("replica_drift"); d != json.end()) result.replica_drift = drift_from(*d);
   result.stopped = json.at("stopped");
   return result;
 }
@@ -136,6 +171,8 @@ void KeptRuns::keep(const TrainSettings& settings, RunInputs read, const StudyRe
     json["low_share"] = result.low_share;
     json["casts"] = result.casts;
   }
+  if (result.verdict) json["verdict"] = verdict_json(*result.verdict);
+  if (result.replica_drift.first_step >= 0) json["replica_drift"] = drift_json(result.replica_drift);
   json["stopped"] = result.stopped;
   files::write_file(file_of(settings, read), json.dump() + "\n");
 }

@@ -12,6 +12,7 @@
 #include <ostream>
 #include <set>
 
+#include "src/program/study/study_verdict.h"
 #include "src/report/csv_cell.h"
 #include "src/report/decimal_text.h"
 #include "src/report/read_json.h"
@@ -51,29 +52,11 @@ std::string description(const StudyReport& r) {
   return text + ", " + std::to_string(r.seeds) + (r.seeds == 1 ? " seed" : " seeds");
 }
 
-/// "float16", but "stochastic_rounding on".
-std::string legend_entry(const std::string& key, const std::string& value) {
-  if (key == "mechanism" && value == kNoMechanism) return "float32";
-  const bool speaks_for_itself = key == "precision" || key == "network" || key == "optimizer" || key == "mechanism";
-  return speaks_for_itself ? value : key + " " + value;
-}
-
 /// The column of a key; empty if it is not varied.
 std::optional<size_t> column_of(const StudyReport& r, const char* key) {
   const auto at = std::find(r.keys.begin(), r.keys.end(), key);
   if (at == r.keys.end()) return std::nullopt;
   return static_cast<size_t>(at - r.keys.begin());
-}
-
-/// The only row in float32 is the reference for the others.
-bool is_reference(const StudyReport& r, const StudyRow& row) {
-  const auto precision = column_of(r, "precision"), mechanism = column_of(r, "mechanism");
-  if (!precision && !mechanism) return false;
-  const auto in_float32 = [&](const StudyRow& other) {
-    return (!precision || other.values[*precision] == "float32") &&
-           (!mechanism || other.values[*mechanism] == kNoMechanism);
-  };
-  return in_float32(row) && std::count_if(r.rows.begin(), r.rows.end(), in_float32) == 1;
 }
 
 /// Speeds relative to the row that differs only in the mechanism.
@@ -89,10 +72,10 @@ void compare_speeds(StudyReport& r) {
   }
 }
 
-/// Lines of cells, each column as wide as needed; words aligned left, numbers right.
+/// Lines of cells, each column as wide as needed; words, at the beginning and at the end, aligned left, numbers right.
 class Table {
  public:
-  explicit Table(size_t left) : left_(left) {}
+  Table(size_t left, size_t left_at_end) : left_(left), left_at_end_(left_at_end) {}
   void add(std::vector<std::string> cells) {
     widths_.resize(std::max(widths_.size(), cells.size()));
     for (size_t c = 0; c < cells.size(); ++c) widths_[c] = std::max(widths_[c], cells[c].size());
@@ -103,7 +86,8 @@ class Table {
       std::string line;
       for (size_t c = 0; c < cells.size(); ++c) {
         const std::string space(widths_[c] - cells[c].size(), ' ');
-        line += (c ? "  " : "") + (c < left_ ? cells[c] + space : space + cells[c]);
+        const bool words = c < left_ || c + left_at_end_ >= cells.size();
+        line += (c ? "  " : "") + (words ? cells[c] + space : space + cells[c]);
       }
       while (!line.empty() && line.back() == ' ') line.pop_back();
       out << line << '\n';
@@ -111,7 +95,7 @@ class Table {
   }
 
  private:
-  size_t left_;
+  size_t left_, left_at_end_;
   std::vector<size_t> widths_;
   std::vector<std::vector<std::string>> lines_;
 };
@@ -123,9 +107,14 @@ const std::vector<std::string> kColumns = {"final_loss",        "loss_sd",     "
 /// Further columns when mechanisms are compared.
 const std::vector<std::string> kMechanismColumns = {"low_percent", "casts", "relative_speed"};
 
+/// And after these.
+const std::vector<std::string> kVerdictColumns = {"trains",        "at_chance",        "diverged",    "difference",
+                                                  "difference_se", "difference_in_se", "difference_p"};
+
 std::vector<std::string> columns(const StudyReport& r) {
   std::vector<std::string> names = kColumns;
   if (r.compares_mechanisms()) names.insert(names.end(), kMechanismColumns.begin(), kMechanismColumns.end());
+  names.insert(names.end(), kVerdictColumns.begin(), kVerdictColumns.end());
   return names;
 }
 
@@ -140,6 +129,10 @@ std::vector<double> numbers(const StudyReport& r, const StudyRow& row) {
                                 static_cast<double>(row.runs),
                                 static_cast<double>(row.stopped)};
   if (r.compares_mechanisms()) values.insert(values.end(), {row.low_percent, row.casts, row.speed});
+  for (const auto o : {TrainingOutcome::kTrains, TrainingOutcome::kAtChance, TrainingOutcome::kDiverged})
+    values.push_back(static_cast<double>(row.outcome(o)));
+  const StudyDifference& d = row.difference;
+  values.insert(values.end(), {d.mean, d.error, d.errors, d.tail});
   return values;
 }
 
@@ -173,6 +166,11 @@ StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& run
       if (runs[i].setting != setting) continue;
       const StudyResult& result = results[i].value();
       ++row.runs;
+      row.losses_by_seed.push_back(result.final_loss());
+      count_outcome(row, result);
+      if (const ReplicaDriftTotals& d = result.replica_drift;
+          d.first_step >= 0 && (row.drift.first_step < 0 || d.largest.distance > row.drift.largest.distance))
+        row.drift = d;
       if (!result.stopped.empty()) {
         if (row.stopped++ == 0) row.first_stop = result.stopped;
         continue;
@@ -203,20 +201,25 @@ StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& run
     report.rows.push_back(std::move(row));
   }
   compare_speeds(report);
+  compare_with_reference(report);
   return report;
 }
 
 void print_study(const StudyReport& r, std::ostream& out) {
   out << "study: " << description(r) << "\n\n";
-  Table table(r.keys.size());
+  const bool compared = reference_of(r).has_value();
+  Table table(r.keys.size(), compared ? 2 : 1);
   std::vector<std::string> head = r.keys;
   const bool mechanisms = r.compares_mechanisms();
   if (mechanisms) head.insert(head.end(), {"low %", "casts"});
   for (const char* name : {"final loss", "sd", "accuracy %", "sd", "se", "skipped", "images/s", "stopped"})
     head.emplace_back(name);
   if (mechanisms) head.insert(head.end() - 1, "speed");
+  head.emplace_back("verdict");
+  if (compared) head.emplace_back("against reference");
   table.add(std::move(head));
-  for (const StudyRow& row : r.rows) {
+  for (size_t i = 0; i < r.rows.size(); ++i) {
+    const StudyRow& row = r.rows[i];
     std::vector<std::string> cells = row.values;
     if (mechanisms) cells.insert(cells.end(), {fixed_or_none(row.low_percent, 1), fixed_or_none(row.casts, 0)});
     cells.insert(cells.end(), {fixed_or_none(row.loss.mean, 4), fixed_or_none(row.loss.deviation, 4),
@@ -225,6 +228,8 @@ void print_study(const StudyReport& r, std::ostream& out) {
                                fixed_or_none(row.images_per_second, 0),
                                row.stopped ? std::to_string(row.stopped) + " of " + std::to_string(row.runs) : "0"});
     if (mechanisms) cells.insert(cells.end() - 1, fixed_or_none(row.speed, 2));
+    cells.push_back(verdict_of(row));
+    if (compared) cells.push_back(difference_text(r, i));
     table.add(std::move(cells));
   }
   table.print(out);
@@ -234,12 +239,22 @@ void print_study(const StudyReport& r, std::ostream& out) {
     out << "low %: nodes of the gradient graph in low precision; casts: added to it; speed: of the emulation, each "
            "row's "
            "fastest run relative to that of the mechanism none\n";
-  for (const StudyRow& row : r.rows)
-    if (row.stopped) {
-      out << "stopped:";
-      for (const std::string& value : row.values) out << ' ' << value;
-      out << ": " << row.first_stop << '\n';
-    }
+  out << verdict_notes(r);
+  const auto say = [&](const char* what, const StudyRow& row, const std::string& why) {
+    out << what << ':';
+    for (const std::string& value : row.values) out << ' ' << value;
+    out << ": " << why << '\n';
+  };
+  for (const StudyRow& row : r.rows) {
+    if (row.stopped) say("stopped", row, row.first_stop);
+    if (const FirstNonfinite& n = row.first_nonfinite; n.step >= 0)
+      say("diverged", row, "step " + std::to_string(n.step) + ": " + n.text());
+    if (const ReplicaDriftTotals& d = row.drift; d.first_step >= 0)
+      say("replicas drift", row,
+          "their weights differ since step " + std::to_string(d.first_step) + ", by at most " +
+              significant_digits(d.largest.distance, 3) + " ('" + d.largest.variable + "', step " +
+              std::to_string(d.largest_step) + ")");
+  }
 }
 
 Json study_json(const StudyReport& r) {
@@ -255,6 +270,12 @@ Json study_json(const StudyReport& r) {
     const std::vector<double> values = numbers(r, row);
     const std::vector<std::string> names = columns(r);
     for (size_t c = 0; c < names.size(); ++c) line[names[c]] = values[c];
+    line["verdict"] = verdict_of(row);
+    if (const FirstNonfinite& n = row.first_nonfinite; n.step >= 0)
+      line["nonfinite"] = {{"step", n.step}, {"part", n.part}, {"tensor", n.tensor}, {"value", n.value}};
+    line["against_reference"] = difference_text(r, static_cast<size_t>(&row - r.rows.data()));
+    if (const ReplicaDriftTotals& d = row.drift; d.first_step >= 0)
+      line["replica_drift"] = {{"first_step", d.first_step}, {"distance", d.largest.distance}};
     line["mean_losses"] = row.mean_losses;
     if (row.stopped) line["first_stop"] = row.first_stop;
     json["rows"].push_back(std::move(line));
@@ -267,16 +288,64 @@ std::string study_csv(const StudyReport& r) {
   for (const std::string& key : r.keys) text += csv_cell(key) + ",";
   const std::vector<std::string> names = columns(r);
   for (size_t c = 0; c < names.size(); ++c) text += (c ? "," : "") + names[c];
-  text += '\n';
+  text += ",verdict\n";
   for (const StudyRow& row : r.rows) {
     for (const std::string& value : row.values) text += csv_cell(value) + ",";
     const std::vector<double> values = numbers(r, row);
     for (size_t c = 0; c < values.size(); ++c)
       text += std::string(c ? "," : "") + (std::isnan(values[c]) ? std::string() : shortest_decimal(values[c]));
-    text += '\n';
+    text += "," + csv_cell(verdict_of(row)) + '\n';
   }
   return text;
 }
+
+namespace {
+
+/// The mean losses in blocks.
+Curve curve_of(const StudyRow& row) {
+  Curve curve;
+  const size_t steps = row.mean_losses.size(), points = std::min(steps, kPlotPoints);
+  for (size_t p = 0; p < points; ++p) {
+    const size_t begin = steps * p / points, end = steps * (p + 1) / points;
+    double total = 0;
+    for (size_t s = begin; s < end; ++s) total += row.mean_losses[s];
+    curve.x.push_back(0.5 * static_cast<double>(begin + end));
+    curve.y.push_back(total / static_cast<double>(end - begin));
+  }
+  return curve;
+}
+
+/// What of an axis is shown: all points of the rows that train, with some room; what others have beyond twice that is
+/// cut off, so that a curve that leaves does not flatten the rest. Nothing where all points are within, or no row
+/// trains.
+std::optional<PlotRange> shown_range(const StudyReport& r, const std::vector<Curve>& curves) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  double least = infinity, greatest = -infinity, lowest = infinity, highest = -infinity;
+  for (size_t i = 0; i < curves.size(); ++i)
+    for (const double y : curves[i].y) {
+      if (!std::isfinite(y)) continue;
+      lowest = std::min(lowest, y);
+      highest = std::max(highest, y);
+      if (r.rows[i].outcome(TrainingOutcome::kTrains) == 0) continue;
+      least = std::min(least, y);
+      greatest = std::max(greatest, y);
+    }
+  if (!(least < greatest)) return std::nullopt;
+  const double far = greatest - least, top = greatest + far, bottom = least - far;
+  if (highest <= top && lowest >= bottom) return std::nullopt;
+  const PlotRange range{std::max(lowest, bottom), std::min(highest, top)};
+  const double room = 0.05 * (range.greatest - range.least);
+  return PlotRange{range.least - room, range.greatest + room};
+}
+
+/// Points of another step count have no difference.
+Curve difference_of(Curve curve, const Curve& reference) {
+  if (curve.x != reference.x) return {};
+  for (size_t i = 0; i < curve.y.size(); ++i) curve.y[i] -= reference.y[i];
+  return curve;
+}
+
+}  // namespace
 
 Plot study_plot(const StudyReport& r, bool log) {
   Plot plot;
@@ -285,22 +354,29 @@ Plot study_plot(const StudyReport& r, bool log) {
   plot.x_label = "steps";
   plot.y_label = "loss";
   plot.y_log = log ? 2 : 0;
-  for (const StudyRow& row : r.rows) {
-    Curve curve;
-    curve.style = is_reference(r, row) ? CurveStyle::kReference : CurveStyle::kBold;
-    for (size_t k = 0; k < r.keys.size(); ++k) curve.title += (k ? ", " : "") + legend_entry(r.keys[k], row.values[k]);
-    const size_t steps = row.mean_losses.size(), points = std::min(steps, kPlotPoints);
-    for (size_t p = 0; p < points; ++p) {
-      const size_t begin = steps * p / points, end = steps * (p + 1) / points;
-      double total = 0;
-      for (size_t s = begin; s < end; ++s) total += row.mean_losses[s];
-      curve.x.push_back(0.5 * static_cast<double>(begin + end));
-      curve.y.push_back(total / static_cast<double>(end - begin));
-    }
-    // gnuplot refuses a plot in which no curve has a number.
-    const auto drawn = [&](double y) { return std::isfinite(y) && (!log || y > 0); };
-    if (std::any_of(curve.y.begin(), curve.y.end(), drawn)) plot.curves.push_back(std::move(curve));
+  const std::optional<size_t> reference = reference_of(r);
+  bool any = false;
+  for (size_t i = 0; i < r.rows.size(); ++i) {
+    const StudyRow& row = r.rows[i];
+    Curve curve = curve_of(row);
+    curve.style = is_only_float32(r, row) ? CurveStyle::kReference : CurveStyle::kBold;
+    curve.title = row_title(r, row) + (reference == i ? " (reference)" : "");
+    if (row.outcome(TrainingOutcome::kTrains) + row.outcome(TrainingOutcome::kUnclear) < row.runs)
+      curve.title += ": " + verdict_of(row);
+    any |= std::any_of(curve.y.begin(), curve.y.end(), [&](double y) { return std::isfinite(y) && (!log || y > 0); });
+    plot.curves.push_back(std::move(curve));
   }
+  if (!any) plot.curves.clear();  // gnuplot refuses a plot in which no curve has a number
+  if (!log) plot.y_range = shown_range(r, plot.curves);
+  if (!reference || plot.curves.empty()) return plot;
+  const Curve& zero = plot.curves[*reference];
+  plot.panel_label = "difference";
+  for (const Curve& curve : plot.curves) plot.panel.push_back(difference_of(curve, zero));
+  if (std::none_of(plot.panel.begin(), plot.panel.end(), [](const Curve& curve) {
+        return std::any_of(curve.y.begin(), curve.y.end(), [](double y) { return std::isfinite(y); });
+      }))
+    plot.panel.clear();
+  plot.panel_range = shown_range(r, plot.panel);
   return plot;
 }
 

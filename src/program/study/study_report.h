@@ -5,6 +5,7 @@
 
 #include "softamp/report/plot.h"
 
+#include <array>
 #include <iosfwd>
 
 namespace softamp::program {
@@ -14,6 +15,14 @@ struct Spread {
   double mean, deviation, error;
 };
 Spread spread_of(const std::vector<double>& values);
+
+/// The final losses of a row less those of the reference, pairs of runs with equal seeds.
+struct StudyDifference {
+  double mean, error;  ///< the standard error of the mean; NaN of one seed
+  double errors;       ///< mean / error; NaN of one seed
+  double tail;         ///< p of a paired t test, both sides; NaN of one seed
+  size_t seeds;        ///< pairs in which both have a final loss
+};
 
 /// One row: a setting over its seeds. Stopped runs count only in `stopped`.
 struct StudyRow {
@@ -25,10 +34,16 @@ struct StudyRow {
   double images_per_second = 0;       ///< of one run on one core, mean over the runs
   double best_images_per_second = 0;  ///< of the fastest run
   double speed = 0;  ///< best_images_per_second, relative to the same row without a mechanism; NaN if there is none
-  double low_percent = 0;           ///< percentage of nodes that a mechanism put into low precision
-  double casts = 0;                 ///< casts that it added
-  std::vector<double> mean_losses;  ///< of every step, over the runs
-  std::string first_stop;           ///< why the first stopped run stopped
+  double low_percent = 0;              ///< percentage of nodes that a mechanism put into low precision
+  double casts = 0;                    ///< casts that it added
+  std::vector<double> mean_losses;     ///< of every step, over the runs
+  std::string first_stop;              ///< why the first stopped run stopped
+  std::vector<double> losses_by_seed;  ///< final losses; NaN of a stopped run
+  std::array<size_t, 4> outcomes{};    ///< runs, by TrainingOutcome; stopped ones have none
+  FirstNonfinite first_nonfinite;      ///< of the runs that diverged, the earliest
+  ReplicaDriftTotals drift;            ///< of the run whose replicas were farthest apart
+  StudyDifference difference{};
+  size_t outcome(TrainingOutcome o) const { return outcomes[static_cast<size_t>(o)]; }
 };
 
 struct StudyReport {
@@ -47,8 +62,16 @@ StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& run
 void print_study(const StudyReport& report, std::ostream& out);
 Json study_json(const StudyReport& report);
 std::string study_csv(const StudyReport& report);
+/// One line a run: its seed, what became of it, its figures; of an exception the first line. All results must exist.
+std::string study_runs_csv(const StudyPlan& plan, const std::vector<StudyRun>& runs,
+                           const std::vector<std::optional<StudyResult>>& results);
+/// One line a step of every run: its loss.
+std::string study_steps_csv(const StudyPlan& plan, const std::vector<StudyRun>& runs,
+                            const std::vector<std::optional<StudyResult>>& results);
 /// Mean loss curves, one a row, each point the mean over a block of steps; at most 50 points; the only row in float32,
-/// if there is one, is dashed. log: loss in powers of two.
+/// if there is one, is dashed. log: loss in powers of two. The legend says of a row that does not train what became of
+/// it. Below, each curve less the reference's; curves of another number of steps are left out there. Curves
+/// that leave the range of those that train are cut off at twice that range.
 Plot study_plot(const StudyReport& report, bool log);
 
 }  // namespace softamp::program

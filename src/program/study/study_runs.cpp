@@ -138,6 +138,8 @@ class Workers {
         result.low_share = summary.mechanism->low_share;
         result.casts = summary.mechanism->casts;
       }
+      result.verdict = summary.verdict;
+      result.replica_drift = summary.replica_drift;
       result.seconds = summary.seconds;
       result.images_per_second = summary.images_per_second;
     } catch (const FloatingPointError& e) {

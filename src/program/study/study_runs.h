@@ -1,6 +1,7 @@
 // Runs a study's training runs in parallel, and keeps finished ones.
 #pragma once
 
+#include "softamp/train/training_run.h"
 #include "src/program/study/study_grid.h"
 
 #include <functional>
@@ -19,7 +20,10 @@ struct StudyResult {
   double seconds = 0, images_per_second = 0;
   double low_share = 0;  ///< share of the gradient graph's nodes that a mechanism put into low precision
   int64_t casts = 0;     ///< that the mechanism added
-  std::string stopped;   ///< why the run ended early: an exception's report, a scale that always overflows; else empty
+  /// Empty where the run ended early.
+  std::optional<Verdict> verdict;
+  ReplicaDriftTotals replica_drift;
+  std::string stopped;  ///< why the run ended early: an exception's report, a scale that always overflows; else empty
 
   /// The mean loss of the last tenth of the steps, at least one; NaN if the run was stopped.
   double final_loss() const;

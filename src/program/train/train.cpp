@@ -46,6 +46,8 @@ Verb add_train(CLI::App& program) {
       "count the updates that rounding to nearest loses, by variable: a warning, lines at the end, in --log and "
       "--json");
   app->add_option("--plot", o->output.plot, "draw the loss curve into FILE.svg or FILE.png [=none]")->type_name("FILE");
+  app->add_option("--csv", o->csv, "a line for each step: loss, loss scale, learning rate, flags [=none]")
+      ->type_name("FILE");
   add_backend(*app, o->backend, "the settings', else emu");
   app->add_option_function<std::string>(
          "--compare", [o](const std::string& text) { o->compare = backend_from_name(text, "--compare"); },

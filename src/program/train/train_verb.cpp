@@ -7,6 +7,7 @@
 #include "softamp/precision/mechanism.h"
 #include "softamp/report/exception.h"
 #include "softamp/report/interrupt.h"
+#include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 #include "softamp/report/plot.h"
 #include "softamp/train/loss_scale_search.h"
@@ -14,6 +15,7 @@
 #include <iostream>
 #include <utility>
 
+#include "src/files/output_file.h"
 #include "src/files/run_files.h"
 #include "src/precision/recipe_source.h"
 #include "src/report/read_json.h"
@@ -68,6 +70,11 @@ Json summary_json(const TrainSettings& settings, const RunSummary& run) {
                                     {"lost", t.lost},
                                     {"largest_share", t.largest_share},
                                     {"largest_step", t.largest_step}});
+  if (const auto& v = run.verdict) {
+    json["verdict"] = {{"outcome", name_of(v->outcome)}, {"text", v->text}};
+    if (const FirstNonfinite& n = v->nonfinite; n.step >= 0)
+      json["verdict"]["nonfinite"] = {{"step", n.step}, {"part", n.part}, {"tensor", n.tensor}, {"value", n.value}};
+  }
   if (const ReplicaDriftTotals& d = run.replica_drift; d.first_step >= 0)
     json["replica_drift"] = {{"first_step", d.first_step},
                              {"largest_step", d.largest_step},
@@ -87,7 +94,8 @@ void refuse_files(const TrainVerbOptions& o, const std::string& why) {
   for (const auto& [option, file] : {std::pair{"--log", o.output.log},
                                      {"--checkpoint", o.output.checkpoint},
                                      {"--resume", o.output.resume},
-                                     {"--plot", o.output.plot}})
+                                     {"--plot", o.output.plot},
+                                     {"--csv", o.csv}})
     if (!file.empty()) throw UsageError(std::string(option) + ": '" + file + "': " + why);
   if (o.output.lost_updates) throw UsageError("--lost-updates: " + why);
 }
@@ -150,6 +158,19 @@ int compare(const TrainSettings& settings, const TrainVerbOptions& o) {
   return kSuccess;
 }
 
+constexpr const char* kStepColumns =
+    "step,loss,applied,scale_before,scale_after,learning_rate,nonfinite,flags,replica_drift\n";
+
+/// A line of --csv. Numbers that are not finite are "nan", "inf" and "-inf".
+std::string step_line(const StepResult& r) {
+  std::string text = std::to_string(r.step);
+  for (const double number :
+       {r.loss, r.applied ? 1.0 : 0.0, double{r.scale_before}, double{r.scale_after}, r.learning_rate})
+    text += "," + shortest_decimal(number);
+  text += "," + std::to_string(r.nonfinite) + "," + flag_names(r.status) + ",";
+  return text + (r.replica_drift ? shortest_decimal(r.replica_drift->distance) : std::string()) + "\n";
+}
+
 /// A checkpoint may replace the one that was resumed, and a log continues in its file.
 void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
   constexpr const char* kResumed = "the checkpoint of --resume";
@@ -160,6 +181,7 @@ void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
       .writes("--log", o.output.log)
       .replaces("--checkpoint", o.output.checkpoint, kResumed)
       .writes("--plot", o.output.plot)
+      .writes("--csv", o.csv)
       .writes("TF_BF16_DUMP_PATH", o.recipe_dump)
       .check();
 }
@@ -190,10 +212,18 @@ int run_train(TrainVerbOptions o) {
   o.output.stop = o.output.stop_within_step = [] { return InterruptGuard::pending() != 0; };
   o.output.report = o.json ? &std::cerr : &std::cout;
   o.output.progress = !o.output.quiet;
+  std::optional<files::OutputFile> csv;  // from here on, so that no training is in vain
+  if (!o.csv.empty()) {
+    csv.emplace(o.csv, "--csv");
+    csv->write(kStepColumns);
+    o.output.on_step = [&csv](const StepResult& r) { csv->write(step_line(r)); };
+  }
   RunSummary run;
   try {
     run = run_training(settings, o.output);
+    if (csv) csv->commit();
   } catch (const FloatingPointError& e) {
+    if (csv) csv->commit();
     std::cerr << e.what() << '\n';
     if (o.json) print_document({{"verb", "train"}, {"exception", read_json(e.report(DumpFormat::kJson))}});
     return kFloatingPointException;

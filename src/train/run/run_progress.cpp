@@ -39,6 +39,9 @@ std::string RunProgress::to_json() const {
                              {"variable", drift.largest.variable},
                              {"replica", drift.largest.replica},
                              {"element", drift.largest.element}};
+  if (nonfinite.step >= 0)
+    json["nonfinite"] = {
+        {"step", nonfinite.step}, {"part", nonfinite.part}, {"tensor", nonfinite.tensor}, {"value", nonfinite.value}};
   json["log_lines"] = log_lines;
   if (!unlogged.empty()) json["unlogged"] = unlogged;
   json["data"] = inputs.images;
@@ -61,6 +64,9 @@ RunProgress RunProgress::from_json(const std::string& text) {
                whole_number(*drift, "largest_step"),
                {exact_number_of(drift->at("distance")), drift->at("variable").get<std::string>(),
                 static_cast<int>(whole_number(*drift, "replica", 255)), whole_number(*drift, "element")}};
+  if (const auto n = json.find("nonfinite"); n != json.end())
+    p.nonfinite = {whole_number(*n, "step"), n->at("part").get<std::string>(), n->at("tensor").get<std::string>(),
+                   n->at("value").get<std::string>()};
   p.log_lines = whole_number(json, "log_lines");
   p.unlogged = json.value("unlogged", std::vector<std::string>());
   p.inputs = {json.at("data"), json.value("test_data", ""), json.value("recipe", "")};

@@ -15,6 +15,7 @@ struct RunProgress {
   std::vector<double> epoch_losses;  ///< means of the finished epochs, without the warm-up
   std::vector<Evaluation> evaluations;
   ReplicaDriftTotals drift;
+  FirstNonfinite nonfinite;           ///< that is there now
   int64_t log_lines = 0;              ///< after line 1, in the file
   std::vector<std::string> unlogged;  ///< those that follow, which the file did not take: the disk was full
   RunInputs inputs;                   ///< test_images "": the checkpoint is of a program that did not write them

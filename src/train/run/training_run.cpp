@@ -29,6 +29,7 @@
 #include "src/train/run/run_memory.h"
 #include "src/train/run/run_progress.h"
 #include "src/train/run/training_log.h"
+#include "src/train/run/verdict.h"
 #include "src/train/settings/settings_fields.h"
 #include "src/train/settings/used_settings.h"
 
@@ -307,6 +308,7 @@ class Run {
     const std::string warning = lost_.add(result);
     if (!warning.empty()) warn(warning);
     note_drift(result);
+    train_detail::note_nonfinite(result, trainer_, progress_.nonfinite);
     if (!at_epoch_end()) return;
     const double mean = progress_.epoch_sum / static_cast<double>(steps_per_epoch_);
     progress_.epoch_sum = 0;
@@ -341,6 +343,7 @@ class Run {
   void conclude() const {
     if (out_.quiet) return;
     for (const std::string& line : lost_.lines()) std::cerr << s_.program << ": " << line << '\n';
+    if (summary_.verdict) std::cerr << s_.program << ": verdict: " << summary_.verdict->line() << '\n';
     if (const std::string drift = drift_text(progress_.drift); !drift.empty())
       std::cerr << s_.program << ": " << drift << '\n';
   }
@@ -409,6 +412,10 @@ class Run {
     summary_.mechanism = mechanism_of(s_, trainer_);
     summary_.lost_updates = lost_.totals();
     summary_.replica_drift = progress_.drift;
+    if (summary_.finished)
+      summary_.verdict = train_detail::verdict_of(
+          progress_.nonfinite, evaluated_now() ? std::optional(progress_.evaluations.back()) : std::nullopt,
+          network_.classes, summary_.losses);
   }
 
   void draw() {

@@ -1,10 +1,11 @@
 // libFuzzer target: any bytes given to the readers of GraphDefs are refused with GraphDefError, or give a graph that
-// goes round in both forms and, where its picture can be made, is rewritten consistently whatever is coloured. The
-// first byte chooses the form and the colours.
+// goes round in both forms and, where its picture can be made, is rewritten consistently whatever is coloured; and it
+// becomes a graph of ours, or is refused. The first byte chooses the form and the colours.
 #include <optional>
 #include <string>
 
 #include "softamp/precision/graph_def.h"
+#include "softamp/precision/graph_def_import.h"
 #include "tests/fuzz/require.h"
 
 using namespace softamp;
@@ -43,6 +44,23 @@ void rewrite(const GraphDefFile& graph, uint8_t choice) {
   GraphDefFile::parse_binary(rewritten.binary(), "input");
 }
 
+void make_graph(const GraphDefFile& file) {
+  ImportedGraph imported;
+  try {
+    imported = import_graph(file);
+  } catch (const GraphDefError& e) {
+    require_named(e);
+    return;
+  }
+  verify(imported.graph);
+  verify(imported.initial);
+  for (const auto& [fetch, port] : imported.ports) imported.graph.port(port);
+  for (const auto& [node, fetch] : imported.initial_values) {
+    imported.initial.port(fetch);
+    require(imported.graph.find(node) >= 0, "a first value is that of a variable");
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -61,6 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   require(GraphDefFile::parse_binary(written, "input").binary() == written, "the binary form goes round");
   if (data[0] & 4) rewrite(graph.with_fused_batch_norm_v2(), data[0]);
   rewrite(graph, data[0]);
+  make_graph(graph);
   std::string text;
   try {
     text = graph.text();

@@ -142,5 +142,30 @@ TEST(GraphDefExamples, ARecurrentCellInALoop) {
   EXPECT_LT(error, 2e-3);
 }
 
+TEST(GraphDefExamples, EachChangedByteIsRefusedOrAGraph) {
+  for (const char* name : {"chain.pbtxt", "recurrent.pbtxt"}) {
+    const std::string bytes = GraphDefFile::load(kExampleGraphs + name).binary();
+    GraphDefImportOptions options;
+    if (std::string(name) == "recurrent.pbtxt") options.shapes.emplace("sequence", Shape{4, 2, 3});
+    int graphs = 0, refused = 0;
+    for (size_t at = 0; at < bytes.size(); ++at)
+      for (const int change : {1, 0x40, 0xff}) {
+        std::string changed = bytes;
+        changed[at] = static_cast<char>(changed[at] ^ change);
+        try {
+          const GraphDefFile file = GraphDefFile::parse_binary(changed, "changed");
+          const ImportedGraph imported = import_graph(file, options);
+          verify(imported.graph);
+          ++graphs;
+        } catch (const GraphDefError& e) {
+          EXPECT_EQ(std::string(e.what()).substr(0, 8), "changed:");
+          ++refused;
+        }
+      }
+    EXPECT_GT(graphs, 100);
+    EXPECT_GT(refused, 500);
+  }
+}
+
 }  // namespace
 }  // namespace softamp::test

@@ -1,17 +1,20 @@
 // softamp rewrite: a mechanism of mixed precision applied to a finished graph.
 #include "src/program/graph_input.h"
 #include "src/program/rewrite/advise.h"
+#include "src/program/rewrite/evaluate.h"
 #include "src/program/rewrite/mechanism_options.h"
 #include "src/program/rewrite/rewrite_options.h"
 
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <optional>
 
 #include "softamp/data/npy.h"
 #include "softamp/graph/graph_json.h"
 #include "softamp/precision/graph_def.h"
 #include "softamp/precision/graph_rewrite.h"
+#include "src/data/npz_tensors.h"
 #include "src/files/output_file.h"
 #include "src/files/printable.h"
 #include "src/files/run_files.h"
@@ -29,6 +32,8 @@ files::RunFiles list_files(const RewriteVerbOptions& o) {
   return files::RunFiles()
       .reads(kGraph, o.graph)
       .reads("the recipe that is read", o.recipe ? recipe_file(*o.recipe) : "")
+      .reads("the file of --evaluate", o.evaluate_file)
+      .reads("the file of --variables", o.variables)
       .replaces("--out", o.out, kGraph)
       .writes("--output-report", o.report_file);
 }
@@ -69,6 +74,14 @@ std::string rendered(const PrecisionReport& report, ReportForm form) {
   return "";
 }
 
+constexpr uint64_t kLines = 20;  // of a table of --evaluate
+
+std::string rendered(const std::vector<NodeEvaluation>& rows, ReportForm form, uint64_t top) {
+  if (form == ReportForm::kCsv) return evaluation_csv(rows);
+  if (form == ReportForm::kJson) return evaluation_json(rows);
+  return evaluation_table(rows, top);
+}
+
 /// Preserves nodes that nothing reads: they are the outputs if the graph's file names none. Of several it says so: a
 /// training graph's gradients may be among them.
 void preserve_unread(OpGraph& graph, bool quiet) {
@@ -99,9 +112,26 @@ PrecisionReport report_of(OpGraph picture, bool has_fetches, const ChosenMechani
   return report;
 }
 
+/// What --feed, --evaluate and --variables give. graph: null for a GraphDef.
+GivenValues given_values(const RewriteVerbOptions& o, const Graph* graph) {
+  GivenValues values;
+  if (!o.evaluate_file.empty()) values.feeds = load_npz(o.evaluate_file);
+  for (const auto& [name, file] : given_to_names("--feed", o.feeds, "NAME=FILE.npy")) {
+    const int node = graph ? graph->find(name) : -1;
+    const bool bfloat16 = !graph || (node >= 0 && graph->node(node).outputs[0].dtype == DType::kBFloat16);
+    if (!values.feeds.emplace(name, load_npy(file, bfloat16)).second)
+      throw UsageError("--feed: '" + name + "' is given by --evaluate, too");
+  }
+  if (!o.variables.empty()) values.variables = load_npz(o.variables);
+  return values;
+}
+
+/// What --evaluate finds.
+using Evaluated = std::optional<std::vector<NodeEvaluation>>;
+
 /// advice: what the guide says of the shapes of the new graph (MIXED_PRECISION T14).
 PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechanism& mechanism,
-                                std::vector<std::string>& advice) {
+                                std::vector<std::string>& advice, Evaluated& evaluated) {
   std::vector<fs::path> arrays;
   JsonOptions reading;
   reading.npy_files = &arrays;
@@ -118,12 +148,16 @@ PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechani
   PrecisionReport report = report_of(op_graph(file.graph, fetches), !fetches.empty(), mechanism, o.quiet);
   const Graph rewritten = apply(file.graph, report.plan);
   advice = shape_advice(rewritten);
+  if (o.evaluates) {
+    const RewriteRuns runs(file, fetches, given_values(o, &file.graph), o.seed.value_or(0));
+    evaluated = evaluate(runs.before(), runs.after(report.plan));
+  }
   // The file names the outputs that kept their dtype, so that a second rewrite keeps them again.
   if (!o.out.empty()) files::write_file(o.out, graph_json(rewritten, fetches), "--out");
   return report;
 }
 
-PrecisionReport rewrite_graph_def(const RewriteVerbOptions& o, const ChosenMechanism& mechanism) {
+PrecisionReport rewrite_graph_def(const RewriteVerbOptions& o, const ChosenMechanism& mechanism, Evaluated& evaluated) {
   const GraphDefFile original = load_graph_def(o.graph);
   const auto report_on = [&](const GraphDefFile& file, bool quiet) {
     return report_of(file.op_graph(o.fetches), !o.fetches.empty(), mechanism, quiet);
@@ -135,40 +169,46 @@ PrecisionReport rewrite_graph_def(const RewriteVerbOptions& o, const ChosenMecha
     file = original;
     report = report_on(file, true);  // what it says was said above
   }
+  if (o.evaluates) {
+    const RewriteRuns runs(original, o.fetches, given_values(o, nullptr), o.seed.value_or(0));
+    evaluated = evaluate(runs.before(), runs.after(file.apply(report.plan)));
+  }
   if (!o.out.empty()) file.apply(report.plan).save(o.out);
   return report;
 }
 
-void check_advise(const RewriteVerbOptions& o) {
-  for (const auto& [option, given] : {std::pair{"--feed", !o.feeds.empty()},
-                                      {"--tolerance", o.tolerance.has_value()},
-                                      {"--seed", o.seed.has_value()}})
-    if (given && !o.advise) throw UsageError(std::string(option) + ": expected with --advise");
+void check_runs(const RewriteVerbOptions& o) {
+  if (o.evaluates && o.advise) throw UsageError("--evaluate: expected without --advise");
+  if (o.tolerance && !o.advise) throw UsageError("--tolerance: expected with --advise");
+  if (o.top && !o.evaluates) throw UsageError("--top: expected with --evaluate");
+  for (const auto& [option, given] :
+       {std::pair{"--feed", !o.feeds.empty()}, {"--variables", !o.variables.empty()}, {"--seed", o.seed.has_value()}})
+    if (given && !o.advise && !o.evaluates)
+      throw UsageError(std::string(option) + ": expected with --advise or --evaluate");
+  if (o.evaluates && (o.report == ReportForm::kDot || o.report == ReportForm::kSummary))
+    throw UsageError("--report: --evaluate has its own; expected table, csv or json");
   if (!o.advise) return;
   for (const auto& [option, given] : {std::pair{"--out", !o.out.empty()},
                                       {"--report", o.report != ReportForm::kNone},
                                       {"--output-report", !o.report_file.empty()}})
     if (given) throw UsageError(std::string(option) + ": --advise writes no graph and no report");
-  if (kind_of_graph("", o.graph) != GraphKind::kSoftamp)
-    throw UsageError("--advise: '" + o.graph + "': a GraphDef is not run here; expected a softamp graph, .json");
   for (const std::string& mechanism : o.mechanisms)
     if (mechanism != "--recipe") throw UsageError(mechanism + ": --advise compares recipes; expected --recipe or none");
 }
 
+RewriteRuns load_runs(const RewriteVerbOptions& o) {
+  const uint64_t seed = o.seed.value_or(0);
+  if (kind_of_graph("", o.graph) == GraphKind::kGraphDef)
+    return RewriteRuns(load_graph_def(o.graph), o.fetches, given_values(o, nullptr), seed);
+  GraphFile file = load_graph(o.graph);
+  GivenValues values = given_values(o, &file.graph);
+  return RewriteRuns(std::move(file), o.fetches, std::move(values), seed);
+}
+
 /// MIXED_PRECISION H21.
 int advise(const RewriteVerbOptions& o) {
-  const GraphFile file = load_graph(o.graph);
-  std::map<std::string, Tensor> given;
-  for (const std::string& text : o.feeds) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) throw UsageError("--feed: '" + text + "': expected NAME=FILE.npy");
-    const std::string name = text.substr(0, equals);
-    const int node = file.graph.find(name);
-    const bool bfloat16 = node >= 0 && file.graph.node(node).outputs[0].dtype == DType::kBFloat16;
-    if (!given.emplace(name, load_npy(text.substr(equals + 1), bfloat16)).second)
-      throw UsageError("--feed: '" + name + "' is given twice");
-  }
-  const Adviser adviser(file, o.fetches, std::move(given), o.seed.value_or(0));
+  const RewriteRuns runs = load_runs(o);
+  const Adviser adviser(runs);
   std::vector<Candidate> rows;
   for (const char* text : {"recipe=full", "recipe=basic", "policy=mixed_bfloat16"})
     rows.push_back(adviser.judge(text, [m = Mechanism::parse(text)](const OpGraph& g) { return m.colour(g); }));
@@ -195,14 +235,15 @@ int advise(const RewriteVerbOptions& o) {
 }
 
 int run_verb(const RewriteVerbOptions& o) {
-  check_advise(o);
+  check_runs(o);
   if (o.advise) return advise(o);
   check_files(o);
   const ChosenMechanism mechanism(o);
   std::vector<std::string> advice;
+  Evaluated evaluated;
   const PrecisionReport report = kind_of_graph("", o.graph) == GraphKind::kSoftamp
-                                     ? rewrite_softamp(o, mechanism, advice)
-                                     : rewrite_graph_def(o, mechanism);
+                                     ? rewrite_softamp(o, mechanism, advice, evaluated)
+                                     : rewrite_graph_def(o, mechanism, evaluated);
   for (const std::string& message : report.colours.messages)
     if (!o.quiet || !message.starts_with("INFO ")) std::cerr << message << '\n';
   for (const std::string& remark : mechanism.remarks(report.before)) std::cerr << "softamp rewrite: " << remark << '\n';
@@ -212,7 +253,8 @@ int run_verb(const RewriteVerbOptions& o) {
     std::cerr << "softamp rewrite: " << report.colours.mechanism << ": " << report.converted_nodes() << " of "
               << report.nodes() << " nodes converted, " << report.plan.casts.size()
               << (report.plan.casts.size() == 1 ? " cast" : " casts") << " added; written to " << o.out << '\n';
-  const std::string text = rendered(report, report_form(o));
+  const std::string text =
+      evaluated ? rendered(*evaluated, report_form(o), o.top.value_or(kLines)) : rendered(report, report_form(o));
   if (o.report_file.empty())
     std::cout << text;
   else
@@ -235,6 +277,7 @@ Examples:
   softamp rewrite model.pbtxt --recipe full --report csv --output-report model.csv -o model_bf16.pb
   softamp rewrite graph.json --policy mixed_float16 -o half.json
   softamp rewrite graph.json --advise --feed x=x.npy
+  softamp rewrite small_cnn.pbtxt --tensorflow --evaluate feeds.npz --variables cnn.npz --top 5
   softamp rewrite graph.json --level O2 --dtype bf16 --report dot | dot -Tsvg -o graph.svg
   softamp rewrite graph.json --tensorflow=2019 --add allow=Softmax --remove deny=Softmax)");
   auto options = std::make_shared<RewriteVerbOptions>();

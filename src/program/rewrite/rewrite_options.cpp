@@ -95,14 +95,31 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
   app.add_flag("--lenient", lenient, "--recipe: an unknown key of its file is a warning; without it, an error");
   app.add_flag("--advise", advise,
                "write nothing: run the graph and its conversions by Full, Basic and a Keras policy, and advise");
-  repeatable("--feed", "--advise: the value of a placeholder or variable; repeatable [=drawn from --seed]",
+  app.add_option_function<std::vector<std::string>>(
+         "--evaluate",
+         [this](const std::vector<std::string>& files) {
+           evaluates = true;
+           if (!files.empty()) evaluate_file = files[0];
+         },
+         "run the graph before and after on these values, NumPy's savez of placeholders and variables by name, and "
+         "print "
+         "what each node loses, the worst first")
+      ->type_name("FILE.npz")
+      ->expected(0, 1);
+  add_whole(app, "--top", top, 1, std::numeric_limits<uint64_t>::max(), "--evaluate: lines of its table [=20]");
+  repeatable("--feed",
+             "--advise, --evaluate: the value of a placeholder or variable; repeatable [=what a GraphDef assigns to a "
+             "variable, else drawn from --seed]",
              "NAME=FILE.npy", [this](const std::string& text) { feeds.push_back(text); });
+  app.add_option("--variables", variables,
+                 "--advise, --evaluate: values of variables by name: NumPy's savez, or a checkpoint of `softamp train`")
+      ->type_name("FILE.npz");
   app.add_option_function<std::string>(
          "--tolerance", [this](const std::string& text) { tolerance = parse_tolerance(text); },
          "--advise: the largest error that is accepted, of an output's largest magnitude [=2^-6]")
       ->type_name("X");
   add_whole(app, "--seed", seed, 0, std::numeric_limits<uint64_t>::max(),
-            "--advise: of the values that are drawn [=0]");
+            "--advise, --evaluate: of the values that are drawn [=0]");
   app.add_option_function<std::string>(
          "--report", [this](const std::string& text) { report = parse_report(text); },
          "print what happened to every node: summary, table, csv, json, dot [=summary; none with -o]")

@@ -24,9 +24,13 @@ struct RewriteVerbOptions {
   std::optional<double> gpu_capability;
   std::string regex;
   bool advise = false;
-  std::vector<std::string> feeds;   ///< --advise: NAME=FILE.npy
+  bool evaluates = false;
+  std::string evaluate_file;        ///< --evaluate: .npz [=none]
+  std::optional<uint64_t> top;      ///< --evaluate
+  std::vector<std::string> feeds;   ///< --advise, --evaluate: NAME=FILE.npy
+  std::string variables;            ///< --advise, --evaluate: .npz
   std::optional<double> tolerance;  ///< --advise
-  std::optional<uint64_t> seed;     ///< --advise
+  std::optional<uint64_t> seed;     ///< --advise, --evaluate
   ReportForm report = ReportForm::kNone;
 
   /// The object must outlive the parsing of `app`.

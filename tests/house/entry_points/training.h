@@ -2,6 +2,7 @@
 #pragma once
 
 #include "softamp/precision/graph_def.h"
+#include "softamp/precision/graph_def_import.h"
 #include "softamp/precision/loss_scale.h"
 #include "softamp/precision/recipe.h"
 #include "softamp/train/checkpoint.h"
@@ -47,6 +48,17 @@ inline std::string graph_defs() {
       "       attr { key: \"a\" value { f: 0.1 } } attr { key: \"b\" value { f: 1e-45 } }\n"
       "       attr { key: \"c\" value { f: 0.30000001192092897 } } }");
   return all(file.text(), hash_text(file.binary().data(), file.binary().size()));
+}
+
+inline std::string imported_graphs() {
+  const auto file = GraphDefFile::parse_text(
+      "node { name: \"c\" op: \"Const\" attr { key: \"dtype\" value { type: DT_FLOAT } }\n"
+      "       attr { key: \"value\" value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 2 } }\n"
+      "                                           float_val: [0.1, 1e-45] } } } }\n"
+      "node { name: \"s\" op: \"Shape\" input: \"c\" attr { key: \"T\" value { type: DT_FLOAT } } }\n"
+      "node { name: \"n\" op: \"Cast\" input: \"s\" attr { key: \"DstT\" value { type: DT_HALF } } }\n"
+      "node { name: \"y\" op: \"LeakyRelu\" input: \"c\" attr { key: \"alpha\" value { f: 0.1 } } }");
+  return graph_json(import_graph(file).graph);
 }
 
 inline std::string hyperparameters() {
@@ -204,6 +216,7 @@ inline std::vector<EntryPoint> training() {
       {"precision/precision_report.h", "PrecisionReport", a_report},
       {"precision/recipe.h", "Recipe", [] { return all(Recipe::parse(Recipe::full().to_json()).to_json()); }},
       {"precision/graph_def.h", "GraphDefFile", graph_defs},
+      {"precision/graph_def_import.h", "import_graph", imported_graphs},
       {"train/initializer.h", "initial_value", first_values},
       {"train/optimizer.h", "Optimizer", hyperparameters},
       {"train/models.h", "build_model", [] { return graph_json(build_model(lenet5(), ModelOptions()).graph); }},

@@ -1,0 +1,175 @@
+#include "src/program/rewrite/evaluate.h"
+
+#include <algorithm>
+#include <map>
+
+#include "softamp/report/names.h"
+#include "softamp/report/statistics.h"
+#include "src/precision/in_float64.h"
+
+namespace softamp::program {
+namespace {
+
+/// The names of all ports of the graph that hold numbers of floating point.
+std::vector<std::string> floating_ports(const Graph& graph) {
+  std::vector<std::string> names;
+  for (int n = 0; n < graph.size(); ++n)
+    for (size_t p = 0; p < graph.node(n).outputs.size(); ++p)
+      if (is_floating(graph.node(n).outputs[p].dtype)) names.push_back(graph.port_name({n, static_cast<int>(p)}));
+  return names;
+}
+
+std::map<std::string, Tensor> values_of(const RunnableGraph& graph, const std::vector<std::string>& ports) {
+  std::vector<Tensor> values = std::move(run_once(graph, ports, {}).values);
+  std::map<std::string, Tensor> all;
+  for (size_t i = 0; i < ports.size(); ++i) all.emplace(ports[i], std::move(values[i]));
+  return all;
+}
+
+std::map<std::string, Tensor> converted(const Graph& graph, const std::map<std::string, Tensor>& values) {
+  std::map<std::string, Tensor> all;
+  for (const auto& [name, value] : values) {
+    const int node = graph.find(name);
+    const DType t = node >= 0 ? graph.node(node).outputs[0].dtype : value.dtype();
+    all.emplace(name, t == value.dtype() ? value.clone() : Tensor::from_values(t, value.shape(), value.values()));
+  }
+  return all;
+}
+
+/// The values in binary64 under the names of the original's ports.
+std::map<std::string, Tensor> values_in_float64(const RunnableGraph& graph, const std::vector<std::string>& ports) {
+  InFloat64 wide = in_float64(graph.graph);
+  RunnableGraph run;
+  run.graph = std::move(wide.graph);
+  run.feeds = converted(run.graph, graph.feeds);
+  run.variables = converted(run.graph, graph.variables);
+  std::vector<std::string> names;
+  for (const std::string& port : ports) {
+    const Port p = graph.graph.port(port);
+    names.push_back(run.graph.port_name(wide.ports[static_cast<size_t>(p.node)][static_cast<size_t>(p.port)]));
+  }
+  std::vector<Tensor> values = std::move(run_once(run, names, {}).values);
+  std::map<std::string, Tensor> all;
+  for (size_t i = 0; i < ports.size(); ++i) all.emplace(ports[i], std::move(values[i]));
+  return all;
+}
+
+bool same_dtypes(const Graph& a, const Node& x, const Graph& b, const Node& y) {
+  for (size_t i = 0; i < x.inputs.size(); ++i)
+    if (a.type(x.inputs[i]).dtype != b.type(y.inputs[i]).dtype) return false;
+  for (size_t p = 0; p < x.outputs.size(); ++p)
+    if (x.outputs[p].dtype != y.outputs[p].dtype) return false;
+  return true;
+}
+
+class Evaluator {
+ public:
+  Evaluator(const RunnableGraph& before, const RunnableGraph& after) : before_(before), after_(after) {}
+
+  std::vector<NodeEvaluation> rows() {
+    const std::vector<std::string> ports = floating_ports(before_.graph);
+    // All tensors, for operations that take integers, too.
+    std::vector<std::string> all;
+    for (int n = 0; n < before_.graph.size(); ++n)
+      for (size_t p = 0; p < before_.graph.node(n).outputs.size(); ++p)
+        all.push_back(before_.graph.port_name({n, static_cast<int>(p)}));
+    was_ = values_of(before_, all);
+    exact_ = values_in_float64(before_, ports);
+    ExecutorOptions watched;
+    watched.status = true;
+    std::vector<std::string> shared;
+    for (const std::string& port : ports)
+      if (is_shared(port)) shared.push_back(port);
+    if (shared.empty()) throw UsageError("--evaluate: no floating-point tensor is there before and after the rewrite");
+    RunResult result = run_once(after_, shared, watched);
+    for (size_t i = 0; i < shared.size(); ++i) is_.emplace(shared[i], std::move(result.values[i]));
+    for (const OperationStatus& o : result.operations) flags_[o.name] = o.status.flags;
+    std::vector<NodeEvaluation> rows;
+    for (int n = 0; n < before_.graph.size(); ++n) add(n, rows);
+    std::stable_sort(rows.begin(), rows.end(), [](const NodeEvaluation& a, const NodeEvaluation& b) {
+      return a.own.largest != b.own.largest ? a.own.largest > b.own.largest : a.before.largest > b.before.largest;
+    });
+    return rows;
+  }
+
+ private:
+  /// A port of the graph before that the graph after has with the same shape.
+  bool is_shared(const std::string& port) const {
+    const Port p = before_.graph.port(port);
+    const int n = after_.graph.find(before_.graph.node(p.node).name);
+    if (n < 0) return false;
+    const auto& outputs = after_.graph.node(n).outputs;
+    const auto at = static_cast<size_t>(p.port);
+    return at < outputs.size() && is_floating(outputs[at].dtype) && outputs[at].shape == before_.graph.type(p).shape;
+  }
+
+  void add(int number, std::vector<NodeEvaluation>& rows) {
+    const Node& node = before_.graph.node(number);
+    NodeEvaluation row;
+    row.node = node.name;
+    row.op = node.op;
+    for (size_t p = 0; p < node.outputs.size(); ++p) {
+      const std::string port = before_.graph.port_name({number, static_cast<int>(p)});
+      const auto is = is_.find(port);
+      if (is == is_.end()) continue;
+      if (row.dtype.empty()) row.dtype = name_of(is->second.dtype());
+      row.before.add(was_.at(port), is->second);
+      row.binary64.add(exact_.at(port), is->second);
+      const TensorStatistics s = statistics_of(is->second);
+      row.elements += s.elements;
+      row.subnormals += s.subnormals;
+      row.saturated += s.saturated;
+      row.nonfinite += s.infinities + s.nans;
+    }
+    if (row.dtype.empty()) return;
+    if (const auto flags = flags_.find(node.name); flags != flags_.end()) row.flags = flags->second;
+    add_own(number, row);
+    rows.push_back(std::move(row));
+  }
+
+  void add_own(int number, NodeEvaluation& row) {
+    const Node& node = before_.graph.node(number);
+    const int n = after_.graph.find(node.name);
+    const Node& now = after_.graph.node(n);
+    if (now.op != node.op || now.inputs.size() != node.inputs.size() || now.attributes.contains("ref") ||
+        node.op == "Placeholder" || node.op == "VariableV2" || same_dtypes(before_.graph, node, after_.graph, now))
+      return;
+    // Casts of the inputs belong to the node: it is what asks for them.
+    GraphBuilder b;
+    RunnableGraph alone;
+    std::vector<Port> inputs;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Tensor& given = was_.at(before_.graph.port_name(node.inputs[i]));
+      const DType t = after_.graph.type(now.inputs[i]).dtype;
+      const std::string name = "input" + std::to_string(i);
+      Port p = b.placeholder(name, given.dtype(), given.shape());
+      if (given.dtype() != t) p = b.add("Cast", {p}, {{"DstT", t}}, name + "_cast");
+      inputs.push_back(p);
+      alone.feeds.emplace(name, given.clone());
+    }
+    const Port out = b.add(now.op, inputs, now.attributes, "alone");
+    std::vector<std::string> ports;
+    std::vector<const Tensor*> wanted;
+    for (size_t p = 0; p < node.outputs.size(); ++p) {
+      const std::string port = before_.graph.port_name({number, static_cast<int>(p)});
+      if (!is_.contains(port)) continue;
+      ports.push_back(b.graph().port_name({out.node, static_cast<int>(p)}));
+      wanted.push_back(&was_.at(port));
+    }
+    alone.graph = b.build();
+    const std::vector<Tensor> values = std::move(run_once(alone, ports, {}).values);
+    for (size_t i = 0; i < values.size(); ++i) row.own.add(*wanted[i], values[i]);
+  }
+
+  const RunnableGraph &before_, &after_;
+  std::map<std::string, Tensor> was_, exact_, is_;
+  std::map<std::string, uint8_t> flags_;
+};
+
+}  // namespace
+
+std::vector<NodeEvaluation> evaluate(const RunnableGraph& before, const RunnableGraph& after) {
+  return Evaluator(before, after).rows();
+}
+
+}  // namespace softamp::program

@@ -19,6 +19,7 @@ struct CommandLine {
   Arguments arguments;
   std::string precision, loss_dtype;
   std::optional<std::string> tensorflow, recipe, policy, level, dtype, mechanism;
+  std::vector<std::string> set;
   const CLI::Option *scaling = nullptr, *behaviour = nullptr, *loss = nullptr;  ///< to know what was given
   int64_t depth = 0;
   double loss_scaling_factor = 256;
@@ -104,6 +105,9 @@ void add_our_options(CLI::App& app, const Program& program, CommandLine& line) {
                   ->transform(CLI::Validator(named, ""))
                   ->check(CLI::IsMember({"compute", "float32"}));
   app.add_option("--replicas", s.replicas, "simulated replicas, a batch each [=1]")->type_name("N");
+  app.add_option("--set", line.set, "any setting of `softamp train`, after all others; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
   app.add_option("--log", o.log, "JSON lines: settings, every step, every epoch [=none]")->type_name("FILE");
   app.add_option("--checkpoint", o.checkpoint, "state at the end and when interrupted, .npz [=none]")
       ->type_name("FILE");
@@ -200,6 +204,12 @@ Arguments arguments_from(CommandLine line, const Program& program) {
   s.loss_in_float32 = line.loss_dtype == "float32";
   if (line.half_partials) s.partials = "half";
   if (const std::string mechanism = mechanism_of(line); !mechanism.empty()) choose_mechanism(s, mechanism, line);
+  for (const std::string& assignment : line.set) {
+    const size_t equals = assignment.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw std::invalid_argument("--set: '" + assignment + "': expected KEY=VALUE");
+    s = s.with(assignment.substr(0, equals), assignment.substr(equals + 1), "--set");
+  }
   s.validate();
   s = s.spelled_out();
   const softamp::RunOutput& output = line.arguments.output;

@@ -130,7 +130,7 @@ class Run {
   int run() {
     if (kind_ == GraphKind::kSoftamp && !o_.print.empty()) return print();
     feed_files_ = given_to_names("--feed", o_.feeds, "NAME=FILE.npy");
-    ExecutorOptions options = o_.executor_options();
+    ExecutorOptions options = o_.executor_options(graph_);
     if (kind_ == GraphKind::kGraphDef) {
       settle_backend(options, o_.quiet ? std::string() : "softamp run");
       make_runnable(options);

@@ -134,6 +134,8 @@ void RunOptions::add_to(CLI::App& app) {
            "philox (10 rounds), philox7, xoroshiro128aox (the order of the hardware; slow) [=philox]");
   add_whole(app, "--bits", bits, 1, 32, "random bits of a stochastic rounding, 1..32 [=13; 16 with xoroshiro128aox]");
   add_word(app, "--variant", variant, variant_from_name, "carry (the IPU's), half, rne, odd, at-least [=carry]");
+  add_word(app, "--chip", chip, chip_from_name,
+           "bits and variant of this chip's conversion to the graph's 16-bit dtype, see `softamp chips`");
   add_whole(app, "--seed", seed, 0, std::numeric_limits<uint64_t>::max(), "seed of the random bits, 64 bits [=0]");
   add_whole(app, "--steps", steps, 1, 1u << 31, "runs of the graph [=1]");
   add_whole(app, "--first-step", first_step, 0, Executor::kSteps - 1, "number of the first run [=0]");
@@ -176,7 +178,29 @@ void RunOptions::add_to(CLI::App& app) {
   offer(app, "--print", {"text", "dot"});
 }
 
-ExecutorOptions RunOptions::executor_options() const {
+/// The random bits and the variant of the chip's conversion to the 16-bit dtypes of the graph.
+void RunOptions::round_as_chip(const Graph& graph, ExecutorOptions& options) const {
+  const std::string name = "--chip: " + name_of(*chip);
+  if (bits != 0 || variant != StochasticVariant::kCarry)
+    throw UsageError(name + " says bits and variant; expected no --bits and no --variant beside it");
+  if (!options.config.behaviour().esr) throw UsageError(name + " rounds stochastically; expected esr in --behaviour");
+  std::optional<ChipRounding> found;
+  for (const Node& node : graph.nodes())
+    for (const TensorType& type : node.outputs) {
+      if (!is_floating(type.dtype) || size_of(type.dtype) != 2) continue;
+      const ChipRounding c = require_chip_rounding(*chip, format_of(type.dtype));
+      if (found && (found->special.random_bits != c.special.random_bits || found->special.variant != c.special.variant))
+        throw UsageError(name +
+                         " rounds float16 and bfloat16 with different random bits, and the graph has both; "
+                         "expected a graph with one of them");
+      found = c;
+    }
+  if (!found) throw UsageError(name + ": no tensor of the graph has 16 bits; expected float16 or bfloat16");
+  options.switches.sr_bits = found->special.random_bits;
+  options.switches.sr_form = found->special.variant;
+}
+
+ExecutorOptions RunOptions::executor_options(const Graph& graph) const {
   ExecutorOptions o;
   if (!config_file.empty()) {
     const std::string text = files::read_input(config_file, "a JSON file of IpuConfig attributes", kMostWrittenBytes);
@@ -209,6 +233,7 @@ ExecutorOptions RunOptions::executor_options() const {
   if (!accumulator.empty()) o.accumulator = accumulator_of(accumulator);
   o.switches.sr_bits = bits;
   o.switches.sr_form = variant;
+  if (chip) round_as_chip(graph, o);
   o.random = random;
   o.seed = seed;
   if (o.config.ipu_model.tiles_per_ipu > 0) o.device.tiles = static_cast<int>(o.config.ipu_model.tiles_per_ipu);

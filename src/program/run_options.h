@@ -4,7 +4,9 @@
 #include "src/program/program.h"
 
 #include "softamp/graph/executor.h"
+#include "softamp/report/chip_table.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@ struct RunOptions {
   RandomEngine random = RandomEngine::kPhilox;
   int bits = 0;
   StochasticVariant variant = StochasticVariant::kCarry;
+  std::optional<Chip> chip;
   uint64_t seed = 0;
   uint64_t steps = 1;
   uint32_t first_step = 0;
@@ -28,8 +31,11 @@ struct RunOptions {
   bool reference = false, status = false, statistics = false, json = false, quiet = false;
 
   void add_to(CLI::App& app);
-  /// Throws UsageError for a value that no option takes.
-  ExecutorOptions executor_options() const;
+  /// For this graph. Throws UsageError for a value that no option takes.
+  ExecutorOptions executor_options(const Graph& graph) const;
+
+ private:
+  void round_as_chip(const Graph& graph, ExecutorOptions& options) const;
 };
 
 /// Sets the behaviour that words name, separated by commas: inv div0 oflo esr nanoo, or all, or off.

@@ -18,10 +18,10 @@ bool starts_with(const std::string& text, const std::string& start) { return tex
 const std::string kSum = "sum --value 0.0001 --count 10 ";
 
 TEST(Errors, UnknownVerbsAndOptionsAreNamedWithTheNearest) {
-  EXPECT_EQ(
-      error_of("smu"),
-      "softamp: unknown verb 'smu'; nearest: sum; known: sum, inspect, formats, chips, round, compute, "
-      "vectors, registers, run, rewrite, compare, train, study, operations, demo, reproduce, selftest, completions, man\n");
+  EXPECT_EQ(error_of("smu"),
+            "softamp: unknown verb 'smu'; nearest: sum; known: sum, inspect, formats, chips, round, compute, "
+            "vectors, registers, run, rewrite, compare, train, study, operations, demo, reproduce, selftest, "
+            "completions, man\n");
   EXPECT_TRUE(starts_with(error_of("sum --vale 1 --count 3"),
                           "softamp sum: unknown option '--vale'; nearest: --value; known: --"));
   EXPECT_TRUE(starts_with(error_of("sum --formt=fp16"), "softamp sum: unknown option '--formt'; nearest: --format;"));

@@ -178,6 +178,33 @@ TEST_F(RunVerb, PartialsAndBlocks) {
   EXPECT_EQ(product("--partials half --set matmuls.poplar_options.partialsType=float --block 1"), whole);
 }
 
+TEST_F(RunVerb, AChipSaysBitsAndVariant) {
+  const auto sum = [&](const std::string& options) {
+    return document("@little.json --behaviour esr --seed 3 " + options)["hashes"]["z"].get<std::string>();
+  };
+  // cvt.rs takes 13 bits for fp16, and carries.
+  EXPECT_EQ(sum("--chip nvidia_sm100"), sum("--bits 13 --variant carry"));
+  EXPECT_EQ(sum("--chip B200"), sum("--chip nvidia_sm100"));
+  EXPECT_EQ(sum("--chip p3109_rne"), sum("--bits 8 --variant rne"));
+  EXPECT_NE(sum("--chip p3109_rne"), sum("--chip nvidia_sm100"));
+  const std::string of = "@little.json --behaviour esr ";
+  EXPECT_EQ(error(of + "--chip b200 --bits 4"),
+            "--chip: nvidia_sm100 says bits and variant; expected no --bits and no --variant beside it\n");
+  EXPECT_EQ(error("@little.json --chip b200"),
+            "--chip: nvidia_sm100 rounds stochastically; expected esr in --behaviour\n");
+  EXPECT_EQ(error(of + "--chip amd_cdna3").find("chip amd_cdna3 does not round to fp16"), 0u);
+  write_text(file("wide.json"), R"({"softamp_graph": 1, "nodes": [
+    {"name": "a", "op": "Fill", "attributes": {"dtype": "float32", "shape": [2], "value": 1}}]})");
+  EXPECT_EQ(error("@wide.json --behaviour esr --chip b200"),
+            "--chip: nvidia_sm100: no tensor of the graph has 16 bits; expected float16 or bfloat16\n");
+  write_text(file("both.json"), R"({"softamp_graph": 1, "nodes": [
+    {"name": "a", "op": "Fill", "attributes": {"dtype": "float16", "shape": [2], "value": 1}},
+    {"name": "b", "op": "Fill", "attributes": {"dtype": "bfloat16", "shape": [2], "value": 1}}]})");
+  EXPECT_EQ(error("@both.json --behaviour esr --chip b200"),
+            "--chip: nvidia_sm100 rounds float16 and bfloat16 with different random bits, and the graph has both; "
+            "expected a graph with one of them\n");
+}
+
 TEST_F(RunVerb, Accumulators) {
   // 2^20 - 2^20 + 2^-8: the last is lost where it stands in a group with the first two.
   write_text(file("far.json"), R"({"softamp_graph": 1, "nodes": [

@@ -96,6 +96,16 @@ TEST_F(Tutorial, OptionsReachTheSettings) {
   EXPECT_EQ(b["seed"], 7);
   EXPECT_EQ(b["behaviour"], "off");
   EXPECT_EQ(b["loss_in_float32"], false);
+  const json c = settings(
+      "float32_parameter_updates mixed --seed 7 --set seed=8 --set stochastic_rounding=on --set chip=b200 --set "
+      "matmul_partials=half --set use_stable_statistics=true --set accumulator=fp32_chain");
+  EXPECT_EQ(c["seed"], 8);
+  EXPECT_EQ(c["chip"], "nvidia_sm100");
+  EXPECT_EQ(c["random_bits"], 13);
+  EXPECT_EQ(c["matmul_partials"], "half");
+  EXPECT_EQ(c["convolution_partials"], nullptr);
+  EXPECT_EQ(c["use_stable_statistics"], true);
+  EXPECT_EQ(c["accumulator"], "fp32_chain");
 }
 
 TEST_F(Tutorial, HelpNamesEveryOptionWithItsDefault) {
@@ -145,6 +155,8 @@ TEST_F(Tutorial, OtherUsageErrorsEndWithTwo) {
       {"ipuestimator_fp16 mixed --backend tpu", "'backend' is 'tpu'; expected emu, cuda or auto"},
       {"ipuestimator_fp16 mixed --evaluate-every 1", "--evaluate-every"},
       {"ipuestimator_fp16 mixed" + kTinyTutorial + "--replicas 8", "has no whole step of 8 batches of 2"},
+      {"ipuestimator_fp16 mixed --set sed=1", "--set: 'sed' is not a setting. Did you mean 'seed'?"},
+      {"ipuestimator_fp16 mixed --set seed", "--set: 'seed': expected KEY=VALUE"},
       {"ipuestimator_fp16 mixed --seed -1", "'-1': expected a whole number, 0 or more"},
       {"stochastic_rounding float16 8 --checkpoint-every -1", "'-1': expected a whole number, 0 or more"},
   };

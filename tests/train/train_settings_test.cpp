@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "softamp/report/chip_table.h"
 #include "src/train/settings/settings_fields.h"
 #include "tests/files.h"
 #include "tests/refusal.h"
@@ -177,6 +178,91 @@ TEST(TrainSettings, OldSettingsAreComparedByWhatTheyMeant) {
   b.replica_invariant = 8;
   EXPECT_EQ(train_detail::difference_that_decides(a.to_json(false), b.to_json(false)),
             "'replicas' is 1 and was 2, 'replica_invariant' is 4 and was 8");
+}
+
+TEST(TrainSettings, PartialsAccumulatorAndStatisticsReachTheExecutor) {
+  const auto options = [](const std::string& more) {
+    return TrainSettings::from_json("{\"precision\": \"float16\", " + more + "}").trainer_options().executor;
+  };
+  const auto partials = [](const PoplarOptions& o) {
+    const auto found = o.find("partialsType");
+    return found == o.end() ? std::string("float") : found->second;
+  };
+  for (const auto& [more, matmuls, convolutions] :
+       {std::tuple{"\"partials\": \"float\"", "float", "float"},
+        {"\"partials\": \"half\"", "half", "half"},
+        {"\"partials\": \"half\", \"matmul_partials\": \"fp32\"", "float", "half"},
+        {"\"matmul_partials\": \"half\"", "half", "float"},
+        {"\"convolution_partials\": \"fp16\"", "float", "half"}}) {
+    const ExecutorOptions o = options(more);
+    EXPECT_EQ(partials(o.config.matmuls.poplar_options), matmuls) << more;
+    EXPECT_EQ(partials(o.config.convolutions.poplar_options), convolutions) << more;
+  }
+  EXPECT_EQ(options("\"accumulator\": \"tensorcore_hopper\"").accumulator, Accumulator::kTensorCoreHopper);
+  EXPECT_EQ(options("\"batch_size\": 8").accumulator, Accumulator::kIpuModelA);
+  EXPECT_TRUE(options("\"use_stable_statistics\": true").config.norms.use_stable_statistics);
+  EXPECT_EQ(options("\"rounding_variant\": \"rne\"").switches.sr_form, StochasticVariant::kRne);
+}
+
+TEST(TrainSettings, AChipSaysBitsAndVariant) {
+  TrainSettings s;
+  s.stochastic_rounding = "on";
+  s.chip = "b200";  // another name of nvidia_sm100
+  for (const auto& [precision, dtype] : {std::pair{"float16", DType::kFloat16},
+                                         {"mixed", DType::kFloat16},
+                                         {"bfloat16", DType::kBFloat16},
+                                         {"mixed_bfloat16", DType::kBFloat16}}) {
+    s.precision = precision;
+    const ChipRounding c = chip_rounding(Chip::kNvidiaSm100, format_of(dtype));
+    const ExecutorOptions o = s.trainer_options().executor;
+    EXPECT_EQ(o.switches.sr_bits, c.special.random_bits) << precision;
+    EXPECT_EQ(o.switches.sr_form, c.special.variant) << precision;
+    EXPECT_EQ(s.spelled_out().random_bits, c.special.random_bits) << precision;
+    EXPECT_EQ(s.spelled_out().spelled_out().to_json(), s.spelled_out().to_json()) << precision;
+    EXPECT_NO_THROW(s.spelled_out().validate()) << precision;
+  }
+  EXPECT_EQ(TrainSettings::from_json("{\"chip\": \"B200\"}").chip, "nvidia_sm100");
+  const auto error = [](TrainSettings t) { return refusal<std::invalid_argument>([&] { t.validate(); }); };
+  s.random_bits = 5;
+  EXPECT_TRUE(contains(error(s), "'chip' does not go with the rest: ")) << error(s);
+  EXPECT_TRUE(contains(error(s), "5")) << error(s);
+  s.random_bits = 0;
+  s.rounding_variant = "odd";
+  EXPECT_EQ(error(s), "settings: 'chip' is 'b200', but 'rounding_variant' is odd; expected the chip's carry");
+  s.rounding_variant = "carry";
+  s.precision = "float32";
+  EXPECT_EQ(error(s),
+            "settings: 'chip' is 'b200', but nothing is computed in 16 bits; expected a precision or a mechanism of 16 "
+            "bits");
+  s.mechanism = "recipe=full";
+  EXPECT_EQ(error(s), "");
+  s.mechanism = "none";
+  s.precision = "float16";
+  s.stochastic_rounding = "off";
+  EXPECT_EQ(error(s),
+            "settings: 'chip' is 'b200', but 'stochastic_rounding' is off; expected on or replica_identical_only");
+  s.stochastic_rounding = "on";
+  s.chip = "amd_cdna3";
+  EXPECT_TRUE(contains(error(s), "'chip' does not go with the rest: chip amd_cdna3 does not round to fp16"))
+      << error(s);
+  s.chip = "b2000";
+  EXPECT_TRUE(contains(error(s), "'chip' is not understood: ")) << error(s);
+}
+
+TEST(TrainSettings, WithOneChanged) {
+  const TrainSettings s;
+  EXPECT_EQ(s.with("epochs", "7").epochs, 7);
+  EXPECT_EQ(s.with("precision", "fp16").precision, "float16");
+  EXPECT_EQ(s.with("network", "lenet5").network, "lenet5");
+  EXPECT_EQ(s.with("optimizer_state", "float32").optimizer_state, "float32");
+  EXPECT_EQ(s.with("momentum", "0.5").momentum, 0.5);
+  EXPECT_EQ(s.with("momentum", "null").momentum, std::nullopt);
+  EXPECT_EQ(s.with("loss_scale", "1024").loss_scale, "1024");
+  const auto error = [&](const char* key, const char* text) {
+    return refusal<std::invalid_argument>([&] { s.with(key, text, "--set"); });
+  };
+  EXPECT_EQ(error("epoch", "7"), "--set: 'epoch' is not a setting. Did you mean 'epochs'?");
+  EXPECT_EQ(error("epochs", "many"), "--set: 'epochs' is \"many\"; expected a whole number of 64 bits");
 }
 
 /// Names of the one list become ours, so that logs, checkpoints and comparisons hold one of them.

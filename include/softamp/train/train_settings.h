@@ -37,8 +37,17 @@ struct TrainSettings {
   bool loss_in_float32 = true;
   std::string stochastic_rounding = "off";  ///< (off, on, replica_identical_only)
   int random_bits = 0;                      ///< (0: 13; 1 .. 32)
-  std::string partials = "float";           ///< (float, half) of convolutions and products
+  std::string rounding_variant = "carry";   ///< variant_from_name: carry, half, rne, odd, at-least
+  /// chip_from_name ("": none): random_bits and rounding_variant are those of its conversion to the 16-bit dtype that
+  /// the run computes in; its overflow, flags and NaN patterns stay those of `behaviour`. Only with stochastic
+  /// rounding.
+  std::string chip;
+  std::string partials = "float";  ///< (float, half) of convolutions and products
+  /// (float, half) of products alone, of convolutions alone [=partials]
+  std::optional<std::string> matmul_partials, convolution_partials;
   int amp_block = 16;
+  std::string accumulator = "ipu_model_a";  ///< accumulator_from_name: ExecutorOptions::accumulator
+  bool use_stable_statistics = false;       ///< norms.use_stable_statistics of IpuConfig
   /// Words inv div0 oflo nanoo, "all" (except esr), "off" [="": off; under a mechanism nanoo, so that an overflow is
   /// seen]
   std::string behaviour;
@@ -69,9 +78,12 @@ struct TrainSettings {
   TrainerOptions trainer_options() const;
   Precision precision_value() const { return Precision::parse(precision); }
   Mechanism mechanism_value() const { return Mechanism::parse(mechanism); }
+  /// The same settings with one changed, as by `softamp train --set KEY=TEXT`: the text is JSON, or a word without its
+  /// quotes. Throws as from_json.
+  TrainSettings with(std::string_view key, std::string_view text, std::string_view place = "settings") const;
   /// The same run, with what follows from other settings written out: loss_scale, behaviour, accumulation where
-  /// replica_invariant decides it, and the hyperparameters that the optimizer has, as its defaults have them. Throws as
-  /// Mechanism::parse and parse_optimizer.
+  /// replica_invariant decides it, random_bits and rounding_variant of a chip, and the hyperparameters that the
+  /// optimizer has, as its defaults have them. Throws as Mechanism::parse and parse_optimizer.
   TrainSettings spelled_out() const;
 };
 

@@ -26,22 +26,19 @@ Json setting_value(const std::string& key, const std::string& text) {
 
 TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& changes, const std::string& place) {
   if (changes.empty()) return settings;
-  Json all = read_json(settings.to_json());
-  for (const auto& [key, value] : changes) all[key] = value;
+  TrainSettings result = settings;
+  try {
+    for (const auto& [key, value] : changes)
+      result = result.with(key, value.is_string() ? value.get<std::string>() : value.dump(), place);
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(e.what());
+  }
   // Naming a folder means using it, as with --data, unless the same changes set `generated`.
   const auto changed = [&](const char* wanted) {
     return std::any_of(changes.begin(), changes.end(), [&](const auto& change) { return change.first == wanted; });
   };
-  if (changed("data") && !changed("generated") && all["data"] != "") all["generated"] = false;
-  try {
-    return TrainSettings::from_json(all.dump(), place);
-  } catch (const std::invalid_argument& e) {
-    // The line number is that of a text we made ourselves: left out.
-    std::string message = e.what();
-    const std::string line = place + ": line 1: ";
-    if (message.starts_with(line)) message = place + ": " + message.substr(line.size());
-    throw UsageError(message);
-  }
+  if (changed("data") && !changed("generated") && !result.data.empty()) result.generated = false;
+  return result;
 }
 
 std::vector<std::string> setting_keys() {

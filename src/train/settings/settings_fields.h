@@ -38,8 +38,14 @@ void for_each_setting(Settings& s, Visit&& visit) {
   visit("loss_in_float32", s.loss_in_float32);
   visit("stochastic_rounding", s.stochastic_rounding);
   visit("random_bits", s.random_bits);
+  visit("rounding_variant", s.rounding_variant);
+  visit("chip", s.chip);
   visit("partials", s.partials);
+  visit("matmul_partials", s.matmul_partials);
+  visit("convolution_partials", s.convolution_partials);
   visit("amp_block", s.amp_block);
+  visit("accumulator", s.accumulator);
+  visit("use_stable_statistics", s.use_stable_statistics);
   visit("behaviour", s.behaviour);
   visit("clip_value", s.clip_value);
   visit("clip_norm", s.clip_norm);

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "softamp/engine/float_environment.h"
+#include "softamp/report/chip_table.h"
+#include "softamp/report/names.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/comma_list.h"
 #include "src/report/decimal_text.h"
@@ -82,6 +84,7 @@ ExecutorOptions executor_options(const TrainSettings& s) {
   o.threads = s.threads;
   o.amp_block = s.amp_block;
   o.switches.sr_bits = s.random_bits;
+  o.switches.sr_form = variant_from_name(s.rounding_variant);
   auto& f = o.config.floating_point_behaviour;
   set_behaviour(f, s.behaviour);
   if (s.stochastic_rounding == "on") f.esr = StochasticRoundingBehaviour::kOn;
@@ -89,11 +92,48 @@ ExecutorOptions executor_options(const TrainSettings& s) {
     f.esr = StochasticRoundingBehaviour::kReplicaIdenticalOnly;
     o.config.experimental.enable_prng_stability = !s.replica_drift;  // identical seeds on all replicas
   }
-  if (s.partials != "float") {
-    o.config.matmuls.poplar_options["partialsType"] = s.partials;
-    o.config.convolutions.poplar_options["partialsType"] = s.partials;
-  }
+  const std::string matmuls = s.matmul_partials.value_or(s.partials),
+                    convolutions = s.convolution_partials.value_or(s.partials);
+  if (matmuls != "float") o.config.matmuls.poplar_options["partialsType"] = matmuls;
+  if (convolutions != "float") o.config.convolutions.poplar_options["partialsType"] = convolutions;
+  o.accumulator = accumulator_from_name(s.accumulator);
+  o.config.norms.use_stable_statistics = s.use_stable_statistics;
   return o;
+}
+
+/// What the run computes in where that has 16 bits.
+std::optional<DType> narrow_dtype(const TrainSettings& s) {
+  for (const DType dtype : {s.precision_value().compute, s.mechanism_value().low_dtype()})
+    if (size_of(dtype) == 2) return dtype;
+  return {};
+}
+
+/// The conversion of the settings' chip. Throws std::invalid_argument where the chip has none, or not with so many
+/// bits.
+ChipRounding chip_conversion(const TrainSettings& s, DType to) {
+  const Chip chip = chip_from_name(s.chip);
+  const ChipRounding usual = require_chip_rounding(chip, format_of(to));
+  if (s.random_bits == 0 || s.random_bits == usual.special.random_bits) return usual;
+  return require_chip_rounding(chip, format_of(to), ChipOverflow::kUsual, s.random_bits);
+}
+
+/// A chip that would round nothing, or that the other settings contradict.
+SettingFault first_fault_of_chip(const TrainSettings& s) {
+  if (s.chip.empty()) return {};
+  const std::string is = "is '" + s.chip + "', but ";
+  if (s.stochastic_rounding == "off")
+    return {"chip", is + "'stochastic_rounding' is off; expected on or replica_identical_only"};
+  const std::optional<DType> narrow = narrow_dtype(s);
+  if (!narrow) return {"chip", is + "nothing is computed in 16 bits; expected a precision or a mechanism of 16 bits"};
+  try {
+    const ChipRounding c = chip_conversion(s, *narrow);
+    if (s.rounding_variant != "carry" && s.rounding_variant != name_of(c.special.variant))
+      return {"chip", is + "'rounding_variant' is " + s.rounding_variant + "; expected the chip's " +
+                          name_of(c.special.variant)};
+  } catch (const std::invalid_argument& e) {
+    return {"chip", std::string("does not go with the rest: ") + e.what()};
+  }
+  return {};
 }
 
 /// A hyperparameter that optimizers may or may not have.
@@ -164,6 +204,7 @@ SettingFault first_dependence_on_replicas(const TrainSettings& s) {
 SettingFault first_clash(const TrainSettings& s) {
   if (SettingFault fault = first_dependence_on_replicas(s); !fault.key.empty()) return fault;
   if (SettingFault idle = first_idle_hyperparameter(s); !idle.key.empty()) return idle;
+  if (SettingFault fault = first_fault_of_chip(s); !fault.key.empty()) return fault;
   const bool linear = optimizer_options(s).linear();
   if (s.fold_scale_into_rate && !linear)
     return {"fold_scale_into_rate",
@@ -211,7 +252,12 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   if (!s.loss_scale.empty()) c.readable("loss_scale", [&] { LossScaleOptions::parse(s.loss_scale).validate(); });
   c.word("stochastic_rounding", s.stochastic_rounding, {"off", "on", "replica_identical_only"});
   c.within("random_bits", s.random_bits, 0, 32);
+  c.readable("rounding_variant", [&] { variant_from_name(s.rounding_variant); });
+  if (!s.chip.empty()) c.readable("chip", [&] { chip_from_name(s.chip); });
   c.word("partials", s.partials, {"float", "half"});
+  c.word("matmul_partials", s.matmul_partials.value_or("float"), {"float", "half"});
+  c.word("convolution_partials", s.convolution_partials.value_or("float"), {"float", "half"});
+  c.readable("accumulator", [&] { accumulator_from_name(s.accumulator); });
   if (s.amp_block != 0 && s.amp_block != 1 && s.amp_block != 4 && s.amp_block != 16)
     c.note("amp_block", "is " + std::to_string(s.amp_block) + "; expected 1, 4, 16, or 0 for all of k");
   for (const std::string& word : words_of_list(s.behaviour))
@@ -236,12 +282,23 @@ void train_detail::use_our_names(TrainSettings& s) {
   for (auto* dtype : {&s.optimizer_state, &s.hyperparameters, &s.accumulation_dtype})
     if (*dtype)
       if (const auto known = parse_dtype(**dtype)) *dtype = name_of(*known);
-  if (const auto dtype = parse_dtype(s.partials); dtype == DType::kFloat16 || dtype == DType::kFloat32)
-    s.partials = dtype == DType::kFloat16 ? "half" : "float";
-  try {
-    s.precision = Precision::parse(s.precision).name;
-  } catch (const std::invalid_argument&) {  // first_fault says it with its key
-  }
+  const auto name_partials = [](std::string& partials) {
+    if (const auto dtype = parse_dtype(partials); dtype == DType::kFloat16 || dtype == DType::kFloat32)
+      partials = dtype == DType::kFloat16 ? "half" : "float";
+  };
+  name_partials(s.partials);
+  for (auto* partials : {&s.matmul_partials, &s.convolution_partials})
+    if (*partials) name_partials(**partials);
+  const auto rename = [](std::string& word, const auto& ours) {
+    try {
+      word = ours(word);
+    } catch (const std::invalid_argument&) {  // first_fault says it with its key
+    }
+  };
+  rename(s.precision, [](const std::string& word) { return Precision::parse(word).name; });
+  rename(s.rounding_variant, [](const std::string& word) { return name_of(variant_from_name(word)); });
+  rename(s.accumulator, [](const std::string& word) { return std::string(name_of(accumulator_from_name(word))); });
+  if (!s.chip.empty()) rename(s.chip, [](const std::string& word) { return name_of(chip_from_name(word)); });
 }
 
 void TrainSettings::validate() const {
@@ -266,6 +323,11 @@ TrainSettings TrainSettings::spelled_out() const {
   if (replica_invariant > 0 && replicas > 0 && accumulation == 1) all.accumulation = replica_invariant / replicas;
   if (loss_scale.empty()) all.loss_scale = none ? "256" : chosen.loss_scale().name;
   if (behaviour.empty()) all.behaviour = none ? "off" : "nanoo";
+  if (const auto narrow = narrow_dtype(*this); !chip.empty() && narrow) {
+    const ChipRounding c = chip_conversion(*this, *narrow);
+    all.random_bits = c.special.random_bits;
+    all.rounding_variant = name_of(c.special.variant);
+  }
   return all;
 }
 

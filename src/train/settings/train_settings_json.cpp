@@ -112,6 +112,11 @@ Json json_of(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
+const Json& defaults() {
+  static const Json all = read_json(TrainSettings{}.to_json());
+  return all;
+}
+
 bool free_to_differ(std::string_view key) {
   for (const char* free : {"program", "data", "generated", "test_images", "epochs", "steps", "evaluate",
                            "evaluate_every", "threads", "backend"})
@@ -119,13 +124,15 @@ bool free_to_differ(std::string_view key) {
   return false;
 }
 
-/// Writes out what settings from before these keys mean by leaving them out: then, replicas drifted where they rounded
-/// stochastically.
-void spell_replicas(Json& settings) {
+/// Writes out what settings from before some keys mean by leaving them out: their defaults; but then, replicas drifted
+/// where they rounded stochastically.
+void spell_missing(Json& settings) {
   if (!settings.contains("replica_drift"))
     settings["replica_drift"] =
         settings.value("stochastic_rounding", Json("off")) == "on" && settings.value("replicas", Json(1)) != 1;
-  if (!settings.contains("replica_invariant")) settings["replica_invariant"] = 0;
+  for (const char* key : {"replica_invariant", "rounding_variant", "chip", "matmul_partials", "convolution_partials",
+                          "accumulator", "use_stable_statistics"})
+    if (!settings.contains(key)) settings[key] = defaults().at(key);
 }
 
 /// Dtypes by our names, as from_json reads them, in settings that were written before it did.
@@ -184,6 +191,24 @@ TrainSettings TrainSettings::from_json(std::string_view text, std::string_view p
   return settings;
 }
 
+TrainSettings TrainSettings::with(std::string_view key, std::string_view text, std::string_view place) const {
+  const engine::DefaultEnvironment guard;
+  Json all = read_json(to_json());
+  const std::string name(key);
+  const bool is_text = defaults().contains(name) && defaults()[name].is_string();
+  const Json value = is_text ? Json(Json::value_t::discarded) : read_json_or_discard(text);
+  all[name] = value.is_discarded() ? Json(std::string(text)) : value;
+  try {
+    return from_json(all.dump(), place);
+  } catch (const std::invalid_argument& e) {
+    // The line number is that of a text we made ourselves: left out.
+    std::string message = e.what();
+    const std::string line = std::string(place) + ": line 1: ";
+    if (message.starts_with(line)) message = std::string(place) + ": " + message.substr(line.size());
+    throw std::invalid_argument(message);
+  }
+}
+
 std::string TrainSettings::to_json(bool with_backend) const {
   const engine::DefaultEnvironment guard;
   Json json;
@@ -199,8 +224,8 @@ std::string train_detail::difference_that_decides(const std::string& asked, cons
   Json a = read_json(asked), b = read_json(was);
   spell_hyperparameters(a);
   spell_hyperparameters(b);
-  spell_replicas(a);
-  spell_replicas(b);
+  spell_missing(a);
+  spell_missing(b);
   const bool any_replicas = a["replica_invariant"] != 0 && a["replica_invariant"] == b["replica_invariant"];
   spell_dtypes(a);
   spell_dtypes(b);

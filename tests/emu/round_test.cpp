@@ -221,6 +221,7 @@ TEST(BulkRound, NormalNumbers) {
   std::vector<ChipRounding> all = chip_roundings();
   for (const FloatFormat& f : kFormats) {
     all.push_back({"nearest", f, Semantics::ieee()});
+    all.push_back({"odd", f, Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kOdd))});
     all.push_back({"carry", f, Semantics::ieee(RoundingPolicy::stochastic_carry(16))});
   }
   constexpr size_t kElements = 700;

@@ -114,7 +114,7 @@ Json json_of(const std::optional<T>& value) {
 
 bool free_to_differ(std::string_view key) {
   for (const char* free : {"program", "data", "generated", "test_images", "epochs", "steps", "evaluate",
-                           "evaluate_every", "threads", "backend"})
+                           "evaluate_every", "threads", "backend", "initial"})
     if (key == free) return true;
   return false;
 }

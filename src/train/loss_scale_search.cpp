@@ -7,6 +7,7 @@
 #include "softamp/numerics/status.h"
 #include "softamp/precision/loss_scale.h"
 #include "src/train/run/run_data.h"
+#include "src/train/run/weight_files.h"
 
 namespace softamp {
 
@@ -34,6 +35,7 @@ LossScaleSearch find_max_loss_scale(const TrainSettings& settings) {
     auto& behaviour = options.executor.config.floating_point_behaviour;
     behaviour.inv = behaviour.div0 = behaviour.oflo = false;
     Trainer trainer(train_detail::model_of(s, network), options);
+    if (!s.initial.empty()) train_detail::set_weights(trainer, s.initial);
     const StepResult step = trainer.step(batches);
     const bool overflow = (step.status & kOverflow) != 0 || step.nonfinite > 0;
     if (overflow) found.overflows = scale;

@@ -424,6 +424,33 @@ TEST(Study, SaysWhatBecameOfEachCase) {
   EXPECT_NE(one.out.find("1 seed has no standard error: take --seeds 2 or more\n"), std::string::npos) << one.out;
 }
 
+// A kept run counts for the first weights that it read, whatever their file is called.
+TEST(Study, FirstWeightsDecideAndAreFoundAgainByTheirContents) {
+  const TemporaryFolder folder;
+  const std::string train = "train --set generated=true --set train_images=64 --set batch_size=8 --steps 1 --quiet ";
+  const std::string one = folder.file("1.npz"), two = folder.file("2.npz");
+  ASSERT_EQ(run_softamp(train + "--write-initial " + one).code, 0);
+  ASSERT_EQ(run_softamp(train + "--set seed=1 --write-initial " + two).code, 0);
+  const auto losses = [&](const std::string& file) {
+    const Outcome o = run_softamp("study " + kTinyStudy + "--grid precision=float32 --seeds 1 --json --out " +
+                                  folder.file("kept") + " --set initial=" + file);
+    EXPECT_EQ(o.code, 0) << o.err;
+    return json::parse(o.out)["rows"][0]["mean_losses"];
+  };
+  const auto kept = [&] {
+    size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.file("kept")))
+      count += entry.path().extension() == ".json";
+    return count;
+  };
+  const json first = losses(one);
+  EXPECT_NE(losses(two), first);
+  EXPECT_EQ(kept(), 2u);
+  std::filesystem::rename(one, folder.file("renamed.npz"));
+  EXPECT_EQ(losses(folder.file("renamed.npz")), first);
+  EXPECT_EQ(kept(), 2u);
+}
+
 TEST(Study, WarnsOfReplicasThatDrift) {
   const Outcome o = run_softamp(
       "study --set generated=true --set train_images=32 --set test_images=8 --set batch_size=4 --set epochs=1 --set "

@@ -437,5 +437,33 @@ TEST(Train, SaysWhatBecameOfTheRun) {
   EXPECT_NE(refused.err.find("--csv: 'a.csv': --find-loss-scale does not train"), std::string::npos) << refused.err;
 }
 
+TEST(Train, FirstWeightsComeFromFilesAndGoThere) {
+  const TemporaryFolder folder;
+  const std::string first = folder.file("first.npz"), batches = folder.file("batches");
+  const std::string run = "train " + kTinyTraining + "--set steps=2 ";
+  const Outcome o = run_softamp(run + "--write-initial " + first + " --write-batches " + batches);
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_TRUE(std::filesystem::exists(batches + "/images.npy"));
+  EXPECT_TRUE(std::filesystem::exists(batches + "/labels.npy"));
+  const json plain = json_of(run + "--json --quiet");
+  const json from = json_of(run + "--initial " + first + " --set seed=9 --json --quiet");
+  EXPECT_EQ(from["weight_hashes"], plain["weight_hashes"]);
+  EXPECT_EQ(from["settings"]["initial"], first);
+  EXPECT_NE(
+      run_softamp(run + "--initial " + first + " --set precision=float16")
+          .err.find("softamp train: 6 of the arrays in " + first + " are rounded to the dtype of their variable\n"),
+      std::string::npos);
+  EXPECT_NE(run_softamp(run + "--initial " + first + " --compare emu").out.find("all equal"), std::string::npos);
+  for (const auto& [arguments, words] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"--initial " + batches + "/images.npy", "images.npy: byte "},
+           {"--initial " + first + " --set network=lenet5", first + ": "},
+           {"--initial " + first + " --write-initial " + first, "is the file of first weights; expected another file"},
+           {"--find-loss-scale --write-batches b", "--write-batches: 'b': --find-loss-scale does not train"}}) {
+    const Outcome refused = run_softamp(run + arguments);
+    EXPECT_EQ(refused.code, 2) << arguments;
+    EXPECT_NE(refused.err.find(words), std::string::npos) << refused.err;
+  }
+}
+
 }  // namespace
 }  // namespace softamp::test

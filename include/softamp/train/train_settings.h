@@ -25,6 +25,9 @@ struct TrainSettings {
   int64_t steps = 0;     ///< (0: epochs decide) at most, the warm-up's included
   bool shuffle = false;  ///< per epoch, keyed by (seed, epoch)
   uint64_t seed = 0;
+  /// .npz file of the first weights [="": initialisers and seed]: an array for each variable, under its name, or a
+  /// checkpoint. Other floating dtypes are rounded to the variable's, to nearest even.
+  std::string initial;
   std::string optimizer = "momentum";
   double learning_rate = 0.01;
   std::optional<double> momentum, rho, beta1, beta2, epsilon, weight_decay;  ///< [=the optimizer's]

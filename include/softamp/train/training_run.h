@@ -25,6 +25,7 @@ namespace softamp {
 /// What a run read besides its settings, by its contents: XXH3-128 as 32 hexadecimal digits.
 struct RunInputs {
   std::string images, test_images;  ///< contents_hash (images.h), after train_images and test_images
+  std::string initial;              ///< the bytes of the file of first weights; "": none
   std::string recipe;               ///< lists and patterns of the mechanism's recipe, from any file; "": none
   bool operator==(const RunInputs&) const = default;
 };
@@ -42,8 +43,14 @@ struct RunOutput {
   int64_t checkpoint_every = 0;  ///< (0: only at the end or when interrupted)
   /// Checkpoint to resume from [=none]. Settings must be the same, except those that change no bit of a step: program,
   /// data and generated (the images' contents are compared), test_images, epochs, steps, evaluate, evaluate_every,
-  /// threads, backend.
+  /// threads, backend, initial.
   std::string resume{};
+  /// .npz file [=none] of the weights before the first step, under the variables' names; not of a resumed run.
+  std::string write_initial{};
+  /// All micro-batches of the run, in the order of Trainer::step: a .npz file, or a folder [=none]. It has "images",
+  /// [micro-batches, batch_size, height, width, channels] in the dtype in which they are fed, and "labels",
+  /// [micro-batches, batch_size]; in a folder images.npy and labels.npy, of any size.
+  std::string write_batches{};
   std::string plot{};                                 ///< .svg or .png of the loss curve, if any loss is finite [=none]
   std::ostream* report = nullptr;                     ///< the tutorial's lines [=standard output]
   bool progress = true;                               ///< a line on a terminal

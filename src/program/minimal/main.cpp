@@ -41,6 +41,9 @@ images, and has no recipes.
   --lost-updates        count the updates that rounding to nearest loses, by variable: a warning, lines at the end, in
                         --log and --json
   --plot FILE           draw the loss curve into FILE.svg or FILE.png by gnuplot [=none]
+  --initial FILE        first weights, .npz of stored arrays under the variables' names, or a checkpoint [=initialisers]
+  --write-initial FILE  the weights before the first step, .npz [=none]
+  --write-batches PLACE what the run is fed: FILE.npz, or a folder for images.npy and labels.npy [=none]
   --csv FILE            a line for each step: loss, loss scale, learning rate, flags [=none]
   --backend WORD        emu (the CPU), cuda or gpu, auto; results do not depend on it [=the settings', else emu]
   --compare WORD        instead of training: run every step on this backend, too, and stop at the first bit of loss,
@@ -83,9 +86,10 @@ class Reader {
  private:
   static constexpr std::array kFlags = {"--print-settings", "--find-loss-scale", "--lost-updates",
                                         "--json",           "--quiet",           "--help"};
-  static constexpr std::array kValues = {
-      "--set",  "--mechanism", "--data",    "--log",     "--checkpoint", "--checkpoint-every", "--resume",
-      "--plot", "--csv",       "--backend", "--compare", "--steps",      "--threads"};
+  static constexpr std::array kValues = {"--set",        "--mechanism",        "--data",          "--log",
+                                         "--checkpoint", "--checkpoint-every", "--resume",        "--plot",
+                                         "--csv",        "--initial",          "--write-initial", "--write-batches",
+                                         "--backend",    "--compare",          "--steps",         "--threads"};
 
   void file(const std::string& word) {
     if (!o_.file.empty())
@@ -137,6 +141,9 @@ class Reader {
     if (name == "--resume") o_.output.resume = value;
     if (name == "--plot") o_.output.plot = value;
     if (name == "--csv") o_.csv = value;
+    if (name == "--initial") o_.initial = value;
+    if (name == "--write-initial") o_.output.write_initial = value;
+    if (name == "--write-batches") o_.output.write_batches = value;
     if (name == "--backend") o_.backend = backend_from_name(value);
     if (name == "--compare") o_.compare = backend_from_name(value, name);
     if (name == "--steps") o_.steps = static_cast<int64_t>(parse_whole(name, value, 1, kMostSteps));

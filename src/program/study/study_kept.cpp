@@ -90,7 +90,7 @@ const StudyData::Facts& StudyData::facts(const TrainSettings& s) {
   if (!is_new) return at->second;
   try {
     const ImageSets sets = train_detail::load_data(s, network);
-    at->second = {sets.train.count, {contents_hash(sets.train), contents_hash(sets.test), {}}};
+    at->second = {sets.train.count, {contents_hash(sets.train), contents_hash(sets.test), {}, {}}};
   } catch (...) {
     facts_.erase(at);
     throw;
@@ -100,6 +100,7 @@ const StudyData::Facts& StudyData::facts(const TrainSettings& s) {
 
 RunInputs StudyData::inputs(const TrainSettings& settings) {
   RunInputs found = settings.generated ? RunInputs{} : facts(settings).inputs;
+  found.initial = train_detail::initial_hash(settings);
   found.recipe = train_detail::recipe_hash(settings);
   return found;
 }
@@ -115,7 +116,8 @@ bool may_be_kept_run(const std::string& name) {
 fs::path KeptRuns::file_of(const TrainSettings& settings, const RunInputs& read) const {
   TrainSettings nameless = settings;
   nameless.data.clear();  // a folder may later have another name, or other images; a recipe's file other lists
-  const std::string text = nameless.to_json(false) + read.images + read.test_images + read.recipe;
+  nameless.initial.clear();
+  const std::string text = nameless.to_json(false) + read.images + read.test_images + read.initial + read.recipe;
   return folder_ / (hash_text(text.data(), text.size()) + ".json");
 }
 

@@ -46,6 +46,15 @@ Verb add_train(CLI::App& program) {
       "count the updates that rounding to nearest loses, by variable: a warning, lines at the end, in --log and "
       "--json");
   app->add_option("--plot", o->output.plot, "draw the loss curve into FILE.svg or FILE.png [=none]")->type_name("FILE");
+  app->add_option("--initial", o->initial,
+                  "first weights, as --set initial=FILE: .npz of an array for each variable, under its name, or a "
+                  "checkpoint [=initialisers and seed]")
+      ->type_name("FILE");
+  app->add_option("--write-initial", o->output.write_initial, "the weights before the first step, .npz [=none]")
+      ->type_name("FILE");
+  app->add_option("--write-batches", o->output.write_batches,
+                  "what the run is fed, before it begins: FILE.npz, or a folder for images.npy and labels.npy [=none]")
+      ->type_name("PLACE");
   app->add_option("--csv", o->csv, "a line for each step: loss, loss scale, learning rate, flags [=none]")
       ->type_name("FILE");
   add_backend(*app, o->backend, "the settings', else emu");
@@ -68,6 +77,8 @@ Examples:
   softamp train --set precision=float16 --set stochastic_rounding=on --plot loss.svg
   softamp train --set precision=mixed --find-loss-scale
   softamp train --set precision=float16 --set optimizer=sgd --lost-updates
+  softamp train --steps 20 --write-initial first.npz --write-batches batches.npz
+  softamp train --set precision=float16 --initial first.npz
   softamp train --tensorflow=2019
   softamp train --set network=resnet8 --level O2 --dtype fp16
   softamp train examples/training/fashion_mixed.json --data ~/data --checkpoint fashion.npz

@@ -75,6 +75,7 @@ void settle_data(TrainSettings& settings) {
 
 void list_inputs(files::RunFiles& files, const TrainSettings& settings) {
   files.reads("the recipe that is read", recipe_file(settings.mechanism_value()));
+  files.reads("the file of first weights", settings.initial);
   if (!settings.generated && !settings.data.empty())
     files.reads("one of the images that are read", image_files(settings.data));
 }

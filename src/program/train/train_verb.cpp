@@ -21,6 +21,7 @@
 #include "src/report/read_json.h"
 #include "src/train/json_number.h"
 #include "src/train/run/compare_training.h"
+#include "src/train/run/weight_files.h"
 #include "src/train/settings/used_settings.h"
 
 namespace softamp::program {
@@ -32,6 +33,7 @@ TrainSettings settings_from(const TrainVerbOptions& o) {
     settings.data = o.data;
     settings.generated = false;
   }
+  if (!o.initial.empty()) settings.initial = o.initial;
   if (o.threads > 0) settings.threads = o.threads;
   if (!o.backend.empty()) settings.backend = o.backend;
   if (o.steps > 0) settings.steps = o.steps;
@@ -95,6 +97,8 @@ void refuse_files(const TrainVerbOptions& o, const std::string& why) {
                                      {"--checkpoint", o.output.checkpoint},
                                      {"--resume", o.output.resume},
                                      {"--plot", o.output.plot},
+                                     {"--write-initial", o.output.write_initial},
+                                     {"--write-batches", o.output.write_batches},
                                      {"--csv", o.csv}})
     if (!file.empty()) throw UsageError(std::string(option) + ": '" + file + "': " + why);
   if (o.output.lost_updates) throw UsageError("--lost-updates: " + why);
@@ -176,12 +180,14 @@ void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
   constexpr const char* kResumed = "the checkpoint of --resume";
   files::RunFiles files;
   list_inputs(files, settings);
+  train_detail::list_batches(files, o.output.write_batches);
   files.reads("the file of settings", o.file)
       .reads(kResumed, o.output.resume)
       .writes("--log", o.output.log)
       .replaces("--checkpoint", o.output.checkpoint, kResumed)
       .writes("--plot", o.output.plot)
       .writes("--csv", o.csv)
+      .writes("--write-initial", o.output.write_initial)
       .writes("TF_BF16_DUMP_PATH", o.recipe_dump)
       .check();
 }

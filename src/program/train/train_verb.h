@@ -15,6 +15,7 @@ struct TrainVerbOptions {
   std::string usual_mechanism;  ///< the same, where neither this nor the settings choose one
   std::string recipe_dump;      ///< file that gets the recipe in use; "": none
   std::string compare;          ///< the other backend; "": train
+  std::string initial;          ///< file of first weights; "": the settings'
   std::string csv;              ///< a line for each step goes there; "": nowhere
   RunOutput output;
   int64_t steps = 0;  ///< 0: the settings'

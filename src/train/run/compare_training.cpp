@@ -13,6 +13,7 @@
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 #include "src/train/run/run_data.h"
+#include "src/train/run/weight_files.h"
 
 namespace softamp {
 namespace {
@@ -54,6 +55,8 @@ class Comparison {
       t.executor.stop = o_.stop;
       trainers_[i] = std::make_unique<Trainer>(train_detail::model_of(*sides[i], network_), std::move(t));
     }
+    if (!s_.initial.empty())
+      for (const auto& trainer : trainers_) train_detail::set_weights(*trainer, s_.initial);
     for (const VariableSpec& v : left().model().variables) variables_.emplace_back("parameter", v.name);
     const size_t parameters = variables_.size();
     const Trainer::State state = left().state();

@@ -3,7 +3,9 @@
 #include <cstring>
 #include <utility>
 
+#include "softamp/data/npz.h"
 #include "softamp/graph/trace.h"
+#include "src/data/archive.h"
 #include "src/precision/recipe_source.h"
 
 namespace softamp::train_detail {
@@ -95,8 +97,14 @@ std::string recipe_hash(const TrainSettings& s) {
   return recipe.empty() ? recipe : hash_text(recipe.data(), recipe.size());
 }
 
+std::string initial_hash(const TrainSettings& s) {
+  if (s.initial.empty()) return {};
+  const std::vector<std::byte> bytes = archive::read_as_it_stands(s.initial, npz::kMostBytes);
+  return hash_text(bytes.data(), bytes.size());
+}
+
 RunInputs inputs_of(const TrainSettings& s, const ImageSets& data) {
-  return {contents_hash(data.train), contents_hash(data.test), recipe_hash(s)};
+  return {contents_hash(data.train), contents_hash(data.test), initial_hash(s), recipe_hash(s)};
 }
 
 Model model_of(const TrainSettings& s, const NetworkInfo& network) {

@@ -30,6 +30,8 @@ std::vector<Batch> batches_of(const TrainSettings& settings, const ImageSet& ima
 
 /// The contents of these sets, which load_data has cut, and of the mechanism's recipe. Throws as Recipe::find.
 RunInputs inputs_of(const TrainSettings& settings, const ImageSets& data);
+/// Of the file of first weights alone; "" without one. Throws DataError.
+std::string initial_hash(const TrainSettings& settings);
 /// Of the recipe alone.
 std::string recipe_hash(const TrainSettings& settings);
 

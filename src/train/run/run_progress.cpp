@@ -69,7 +69,7 @@ RunProgress RunProgress::from_json(const std::string& text) {
                    n->at("value").get<std::string>()};
   p.log_lines = whole_number(json, "log_lines");
   p.unlogged = json.value("unlogged", std::vector<std::string>());
-  p.inputs = {json.at("data"), json.value("test_data", ""), json.value("recipe", "")};
+  p.inputs = {json.at("data"), json.value("test_data", ""), {}, json.value("recipe", "")};
   return p;
 }
 

@@ -30,6 +30,7 @@
 #include "src/train/run/run_progress.h"
 #include "src/train/run/training_log.h"
 #include "src/train/run/verdict.h"
+#include "src/train/run/weight_files.h"
 #include "src/train/settings/settings_fields.h"
 #include "src/train/settings/used_settings.h"
 
@@ -79,12 +80,18 @@ std::string drift_text(const ReplicaDriftTotals& drift) {
 /// Refuses two outputs in one file, and an output that would replace what is read.
 void check_outputs(const TrainSettings& settings, const RunOutput& output) {
   constexpr const char* kResumed = "the checkpoint to resume from";
+  if (!output.write_initial.empty() && !output.resume.empty())
+    throw std::invalid_argument("the first weights are asked for in '" + output.write_initial +
+                                "', but a resumed run does not have them; expected one of them");
   files::RunFiles files;
+  files.reads("the file of first weights", settings.initial);
   files.reads("the recipe that is read", recipe_file(settings.mechanism_value())).reads(kResumed, output.resume);
   if (const auto folder = settings.generated ? std::nullopt : data_folder(settings.data))
     files.reads("one of the images that are read", image_files(*folder));
   files.writes("the log", output.log).replaces("the checkpoint", output.checkpoint, kResumed);
-  files.writes("the plot", output.plot).check();
+  files.writes("the plot", output.plot).writes("the first weights", output.write_initial);
+  train_detail::list_batches(files, output.write_batches);
+  files.check();
 }
 
 /// Time of the timed epochs' steps; evaluations and checkpoints are not counted.
@@ -117,7 +124,10 @@ class Run {
         inputs_(train_detail::inputs_of(s_, data_)) {
     check_memory();
     progress_.inputs = inputs_;
-    if (!out_.resume.empty()) resume();
+    if (!out_.resume.empty())
+      resume();
+    else if (!s_.initial.empty())
+      rounded_ = train_detail::set_weights(trainer_, s_.initial);
     line_ = std::make_unique<Progress>("train", static_cast<uint64_t>(total_), "steps", static_cast<uint64_t>(step_));
     introduce();
     if (out_.resume.empty())
@@ -125,6 +135,8 @@ class Run {
     else
       log_.resume(s_, trainer_.warnings(), progress_.log_lines, progress_.unlogged);
     if (out_.on_inputs) out_.on_inputs(inputs_);
+    if (!out_.write_initial.empty()) train_detail::write_weights(trainer_, out_.write_initial);
+    if (!out_.write_batches.empty()) train_detail::write_batches(s_, data_.train, sampler_, total_, out_.write_batches);
   }
 
   RunSummary run() {
@@ -219,6 +231,9 @@ class Run {
     if (other_test_images_)
       std::cerr << s_.program << ": warning: the test images are not those of the run in " << out_.resume
                 << "; evaluations before and after cannot be compared\n";
+    if (rounded_ > 0)
+      std::cerr << s_.program << ": " << rounded_ << " of the arrays in " << s_.initial
+                << " are rounded to the dtype of their variable\n";
     if (const auto m = mechanism_of(s_, trainer_))
       std::cerr << s_.program << ": mechanism " << m->mechanism << ": " << m->converted << " of " << m->nodes
                 << " nodes of the gradient graph converted, " << fixed(100 * m->low_share, 1)
@@ -443,7 +458,7 @@ class Run {
   std::unique_ptr<Progress> line_;
   train_detail::LostUpdateReport lost_;
   Stopwatch watch_;
-  int64_t step_ = 0, timed_steps_ = 0;
+  int64_t step_ = 0, timed_steps_ = 0, rounded_ = 0;
   bool other_test_images_ = false, unwritable_ = false;
   RunSummary summary_;
 };

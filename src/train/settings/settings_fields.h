@@ -22,6 +22,7 @@ void for_each_setting(Settings& s, Visit&& visit) {
   visit("steps", s.steps);
   visit("shuffle", s.shuffle);
   visit("seed", s.seed);
+  visit("initial", s.initial);
   visit("optimizer", s.optimizer);
   visit("learning_rate", s.learning_rate);
   visit("momentum", s.momentum);
@@ -81,8 +82,8 @@ TrainSettings with_hyperparameters(TrainSettings settings);
 /// checkpoint of one with `was` (both JSON of TrainSettings). A hyperparameter that is null, or was, is the optimizer's
 /// default. These may differ: the length of a run (epochs, steps),
 /// its output (program, evaluate, evaluate_every), what it runs on (threads, backend), and the place of the images
-/// (data, generated), because their contents are compared instead. So may replicas and accumulation where both have
-/// replica_invariant.
+/// (data, generated), because their contents are compared instead, and where the first weights came from (initial). So
+/// may replicas and accumulation where both have replica_invariant.
 std::string difference_that_decides(const std::string& asked, const std::string& was);
 
 }  // namespace softamp::train_detail

@@ -119,7 +119,7 @@ const Json& defaults() {
 
 bool free_to_differ(std::string_view key) {
   for (const char* free : {"program", "data", "generated", "test_images", "epochs", "steps", "evaluate",
-                           "evaluate_every", "threads", "backend"})
+                           "evaluate_every", "threads", "backend", "initial"})
     if (key == free) return true;
   return false;
 }

@@ -51,6 +51,11 @@ struct RunOutput {
   /// [micro-batches, batch_size, height, width, channels] in the dtype in which they are fed, and "labels",
   /// [micro-batches, batch_size]; in a folder images.npy and labels.npy, of any size.
   std::string write_batches{};
+  /// Tensors ("node", "node:port") of a step's graphs that are printed on standard error as they are computed [=none],
+  /// and those that go into `outfeed`, a .npz file: "step3/NAME"; where a step computes them several times,
+  /// "step3/replica1/batch0/NAME". At most 1 GiB. Steps are slower, and give the same bits.
+  std::vector<std::string> print{}, enqueue{};
+  std::string outfeed{};
   std::string plot{};                                 ///< .svg or .png of the loss curve, if any loss is finite [=none]
   std::ostream* report = nullptr;                     ///< the tutorial's lines [=standard output]
   bool progress = true;                               ///< a line on a terminal

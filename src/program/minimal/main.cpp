@@ -42,6 +42,9 @@ images, and has no recipes.
                         --log and --json
   --plot FILE           draw the loss curve into FILE.svg or FILE.png by gnuplot [=none]
   --initial FILE        first weights, .npz of stored arrays under the variables' names, or a checkpoint [=initialisers]
+  --print TENSOR        a tensor, NODE or NODE:PORT of a step's graphs, that every step prints on standard error; repeatable
+  --enqueue TENSOR      a tensor that every step puts into --outfeed; repeatable
+  --outfeed FILE        the tensors of --enqueue, .npz: step3/NAME [=none]
   --write-initial FILE  the weights before the first step, .npz [=none]
   --write-batches PLACE what the run is fed: FILE.npz, or a folder for images.npy and labels.npy [=none]
   --csv FILE            a line for each step: loss, loss scale, learning rate, flags [=none]
@@ -86,10 +89,11 @@ class Reader {
  private:
   static constexpr std::array kFlags = {"--print-settings", "--find-loss-scale", "--lost-updates",
                                         "--json",           "--quiet",           "--help"};
-  static constexpr std::array kValues = {"--set",        "--mechanism",        "--data",          "--log",
-                                         "--checkpoint", "--checkpoint-every", "--resume",        "--plot",
-                                         "--csv",        "--initial",          "--write-initial", "--write-batches",
-                                         "--backend",    "--compare",          "--steps",         "--threads"};
+  static constexpr std::array kValues = {
+      "--set",    "--mechanism", "--data",    "--log",     "--checkpoint",    "--checkpoint-every",
+      "--resume", "--plot",      "--csv",     "--initial", "--write-initial", "--write-batches",
+      "--print",  "--enqueue",   "--outfeed", "--backend", "--compare",       "--steps",
+      "--threads"};
 
   void file(const std::string& word) {
     if (!o_.file.empty())
@@ -142,6 +146,9 @@ class Reader {
     if (name == "--plot") o_.output.plot = value;
     if (name == "--csv") o_.csv = value;
     if (name == "--initial") o_.initial = value;
+    if (name == "--print") o_.output.print.push_back(value);
+    if (name == "--enqueue") o_.output.enqueue.push_back(value);
+    if (name == "--outfeed") o_.output.outfeed = value;
     if (name == "--write-initial") o_.output.write_initial = value;
     if (name == "--write-batches") o_.output.write_batches = value;
     if (name == "--backend") o_.backend = backend_from_name(value);

@@ -50,6 +50,16 @@ Verb add_train(CLI::App& program) {
                   "first weights, as --set initial=FILE: .npz of an array for each variable, under its name, or a "
                   "checkpoint [=initialisers and seed]")
       ->type_name("FILE");
+  app->add_option(
+         "--print", o->output.print,
+         "a tensor, NODE or NODE:PORT of a step's graphs, that every step prints on standard error; repeatable")
+      ->type_name("TENSOR")
+      ->allow_extra_args(false);
+  app->add_option("--enqueue", o->output.enqueue, "a tensor that every step puts into --outfeed; repeatable")
+      ->type_name("TENSOR")
+      ->allow_extra_args(false);
+  app->add_option("--outfeed", o->output.outfeed, "the tensors of --enqueue, .npz: step3/NAME [=none]")
+      ->type_name("FILE");
   app->add_option("--write-initial", o->output.write_initial, "the weights before the first step, .npz [=none]")
       ->type_name("FILE");
   app->add_option("--write-batches", o->output.write_batches,

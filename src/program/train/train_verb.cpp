@@ -98,10 +98,13 @@ void refuse_files(const TrainVerbOptions& o, const std::string& why) {
                                      {"--resume", o.output.resume},
                                      {"--plot", o.output.plot},
                                      {"--write-initial", o.output.write_initial},
+                                     {"--outfeed", o.output.outfeed},
                                      {"--write-batches", o.output.write_batches},
                                      {"--csv", o.csv}})
     if (!file.empty()) throw UsageError(std::string(option) + ": '" + file + "': " + why);
   if (o.output.lost_updates) throw UsageError("--lost-updates: " + why);
+  for (const auto& [option, names] : {std::pair{"--print", &o.output.print}, {"--enqueue", &o.output.enqueue}})
+    if (!names->empty()) throw UsageError(std::string(option) + ": '" + (*names)[0] + "': " + why);
 }
 
 int search(const TrainSettings& settings, const TrainVerbOptions& o) {
@@ -188,6 +191,7 @@ void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
       .writes("--plot", o.output.plot)
       .writes("--csv", o.csv)
       .writes("--write-initial", o.output.write_initial)
+      .writes("--outfeed", o.output.outfeed)
       .writes("TF_BF16_DUMP_PATH", o.recipe_dump)
       .check();
 }

@@ -30,6 +30,7 @@
 #include "src/train/run/run_progress.h"
 #include "src/train/run/training_log.h"
 #include "src/train/run/verdict.h"
+#include "src/train/run/watched_tensors.h"
 #include "src/train/run/weight_files.h"
 #include "src/train/settings/settings_fields.h"
 #include "src/train/settings/used_settings.h"
@@ -89,7 +90,9 @@ void check_outputs(const TrainSettings& settings, const RunOutput& output) {
   if (const auto folder = settings.generated ? std::nullopt : data_folder(settings.data))
     files.reads("one of the images that are read", image_files(*folder));
   files.writes("the log", output.log).replaces("the checkpoint", output.checkpoint, kResumed);
-  files.writes("the plot", output.plot).writes("the first weights", output.write_initial);
+  files.writes("the plot", output.plot)
+      .writes("the first weights", output.write_initial)
+      .writes("the outfeed", output.outfeed);
   train_detail::list_batches(files, output.write_batches);
   files.check();
 }
@@ -129,6 +132,8 @@ class Run {
     else if (!s_.initial.empty())
       rounded_ = train_detail::set_weights(trainer_, s_.initial);
     line_ = std::make_unique<Progress>("train", static_cast<uint64_t>(total_), "steps", static_cast<uint64_t>(step_));
+    watched_ = std::make_unique<train_detail::WatchedTensors>(trainer_, out_, total_ - step_,
+                                                              [this](const std::string& text) { watch(text); });
     introduce();
     if (out_.resume.empty())
       log_.begin(s_, trainer_.warnings());
@@ -145,8 +150,10 @@ class Run {
       save();  // before the last evaluation: a longer run can resume from here as if it had not ended
     } catch (...) {
       keep_last_state();
+      keep_outfeed();
       throw;
     }
+    watched_->write();
     if (summary_.finished && timed_steps_ > 0) {
       summary_.images_per_second =
           static_cast<double>(timed_steps_ * batches_per_step_ * s_.batch_size) / watch_.seconds();
@@ -299,6 +306,7 @@ class Run {
   void one_step() {
     const bool timed = !warming_up();
     watch_.start();
+    watched_->begin(step_);
     const StepResult result = trainer_.step(train_detail::batches_of(s_, data_.train, sampler_, step_));
     note(result, timed);
     log_.write_out();
@@ -345,6 +353,21 @@ class Run {
     }
     drift.largest = now;
     drift.largest_step = result.step;
+  }
+
+  /// What is asked for is printed even if the run is quiet.
+  void watch(const std::string& text) {
+    line_->clear();
+    std::cerr << s_.program << ": " << text << '\n';
+  }
+
+  /// After an error, which the caller tells: what came before it.
+  void keep_outfeed() noexcept {
+    try {
+      watched_->write();
+    } catch (const std::exception& e) {
+      std::cerr << s_.program << ": the outfeed is not kept: " << e.what() << '\n';
+    }
   }
 
   /// While steps go on.
@@ -456,6 +479,7 @@ class Run {
   RunInputs inputs_;
   RunProgress progress_;
   std::unique_ptr<Progress> line_;
+  std::unique_ptr<train_detail::WatchedTensors> watched_;
   train_detail::LostUpdateReport lost_;
   Stopwatch watch_;
   int64_t step_ = 0, timed_steps_ = 0, rounded_ = 0;

@@ -1,0 +1,102 @@
+#include "src/train/run/watched_tensors.h"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "softamp/data/npz.h"
+#include "softamp/report/tensor_text.h"
+#include "src/files/output_file.h"
+#include "src/graph/nearest_name.h"
+
+namespace softamp::train_detail {
+namespace {
+
+constexpr int64_t kMostKept = int64_t{1} << 30;
+
+/// The port of this name, if the graph computes it.
+std::optional<Port> computed(const Graph& graph, const std::string& name) {
+  const size_t colon = name.rfind(':');
+  const int node = graph.find(name.substr(0, colon));
+  if (node < 0 || graph.node(node).op == "VariableV2" || graph.node(node).op == "Placeholder") return {};
+  const Port port = graph.find(name) >= 0 ? Port{graph.find(name), 0} : Port();
+  if (colon == std::string::npos) return port;
+  for (size_t i = 0; i < graph.node(node).outputs.size(); ++i)
+    if (graph.port_name({node, static_cast<int>(i)}) == name) return Port{node, static_cast<int>(i)};
+  return {};
+}
+
+}  // namespace
+
+WatchedTensors::WatchedTensors(Trainer& trainer, const RunOutput& output, int64_t steps,
+                               std::function<void(const std::string&)> say)
+    : say_(std::move(say)), file_(output.outfeed) {
+  if (output.enqueue.empty() != output.outfeed.empty())
+    throw std::invalid_argument(output.outfeed.empty()
+                                    ? "'" + output.enqueue[0] + "' is to be enqueued; expected an outfeed's file, too"
+                                    : "outfeed '" + output.outfeed + "': expected a tensor that is enqueued");
+  for (const std::string& name : output.print) add(trainer, name, "printed", &Watched::printed);
+  for (const std::string& name : output.enqueue) add(trainer, name, "enqueued", &Watched::kept);
+  if (bytes_of_step_ > 0 && steps > kMostKept / bytes_of_step_)
+    throw std::invalid_argument("outfeed '" + file_ + "': " + std::to_string(bytes_of_step_) + " bytes in each of " +
+                                std::to_string(steps) + " steps; expected at most " + std::to_string(kMostKept) +
+                                " bytes in all");
+  if (!file_.empty()) files::try_output(file_);
+  if (watched_.empty()) return;
+  trainer.observe([this](std::string_view, int replica, uint32_t, const Node& node, int port, const TensorType& type,
+                         const void* data) {
+    see(replica, port == 0 ? node.name : node.name + ":" + std::to_string(port), type, data);
+  });
+}
+
+void WatchedTensors::add(Trainer& trainer, const std::string& name, const char* what, bool Watched::*how) {
+  const TrainerOptions& o = trainer.options();
+  const std::optional<Port> gradient = computed(trainer.gradient_graph(), name);
+  const std::optional<Port> update = gradient ? std::nullopt : computed(trainer.update_graph(), name);
+  if (!gradient && !update) {
+    graph_detail::Nearest nearest(name);
+    for (const Graph* graph : {&trainer.gradient_graph(), &trainer.update_graph()})
+      for (const Node& node : graph->nodes())
+        if (computed(*graph, node.name)) nearest.offer(node.name);
+    throw std::invalid_argument("'" + graph_detail::printable(name) + "' is to be " + what +
+                                "; expected a tensor that a step computes, NODE or NODE:PORT" + nearest.text());
+  }
+  Watched& w = watched_[name];
+  w.uses = int64_t{o.replicas} * (gradient ? o.accumulation : 1);
+  if (how == &Watched::kept && !w.kept) {
+    const TensorType& type = gradient ? trainer.gradient_graph().type(*gradient) : trainer.update_graph().type(*update);
+    bytes_of_step_ += static_cast<int64_t>(type.bytes()) * w.uses;
+  }
+  w.*how = true;
+}
+
+void WatchedTensors::begin(int64_t step) {
+  step_ = step;
+  for (auto& [name, w] : watched_) w.seen.clear();
+}
+
+void WatchedTensors::see(int replica, const std::string& name, const TensorType& type, const void* data) {
+  const auto at = watched_.find(name);
+  if (at == watched_.end()) return;
+  Watched& w = at->second;
+  const int64_t time = w.seen[replica]++;
+  if (w.printed)
+    say_("step " + std::to_string(step_) +
+         (w.uses > 1 ? ", replica " + std::to_string(replica) + ", micro-batch " + std::to_string(time) : "") + ": " +
+         name + ": " + tensor_text(type, data));
+  if (!w.kept) return;
+  Tensor copy(type);
+  if (copy.bytes()) std::memcpy(copy.data(), data, copy.bytes());
+  kept_.emplace_back("step" + std::to_string(step_) +
+                         (w.uses > 1 ? "/replica" + std::to_string(replica) + "/batch" + std::to_string(time) : "") +
+                         "/" + name,
+                     std::move(copy));
+}
+
+void WatchedTensors::write() const {
+  if (file_.empty()) return;
+  std::vector<npz::Array> arrays;
+  for (const auto& [name, tensor] : kept_) arrays.push_back({name, &tensor});
+  npz::write(file_, arrays);
+}
+
+}  // namespace softamp::train_detail

@@ -130,13 +130,18 @@ class Run {
   int run() {
     if (kind_ == GraphKind::kSoftamp && !o_.print.empty()) return print();
     feed_files_ = given_to_names("--feed", o_.feeds, "NAME=FILE.npy");
-    ExecutorOptions options = o_.executor_options(graph_);
+    ExecutorOptions options = o_.executor_options();
     if (kind_ == GraphKind::kGraphDef) {
       settle_backend(options, o_.quiet ? std::string() : "softamp run");
       make_runnable(options);
       if (!o_.print.empty()) return print();
+      if (o_.chip) {
+        o_.round_as_chip(graph_.graph, options);
+        make_runnable(options);  // initial values are rounded so, too
+      }
       require_values(graph_);
     } else {
+      if (o_.chip) o_.round_as_chip(graph_.graph, options);
       graph_.fetches = !o_.fetches.empty() ? o_.fetches : !outputs_.empty() ? outputs_ : unread_outputs(graph_.graph);
       for (const std::string& fetch : graph_.fetches) graph_.ports.emplace(fetch, fetch);
     }

@@ -178,7 +178,6 @@ void RunOptions::add_to(CLI::App& app) {
   offer(app, "--print", {"text", "dot"});
 }
 
-/// The random bits and the variant of the chip's conversion to the 16-bit dtypes of the graph.
 void RunOptions::round_as_chip(const Graph& graph, ExecutorOptions& options) const {
   const std::string name = "--chip: " + name_of(*chip);
   if (bits != 0 || variant != StochasticVariant::kCarry)
@@ -200,7 +199,7 @@ void RunOptions::round_as_chip(const Graph& graph, ExecutorOptions& options) con
   options.switches.sr_form = found->special.variant;
 }
 
-ExecutorOptions RunOptions::executor_options(const Graph& graph) const {
+ExecutorOptions RunOptions::executor_options() const {
   ExecutorOptions o;
   if (!config_file.empty()) {
     const std::string text = files::read_input(config_file, "a JSON file of IpuConfig attributes", kMostWrittenBytes);
@@ -233,7 +232,6 @@ ExecutorOptions RunOptions::executor_options(const Graph& graph) const {
   if (!accumulator.empty()) o.accumulator = accumulator_of(accumulator);
   o.switches.sr_bits = bits;
   o.switches.sr_form = variant;
-  if (chip) round_as_chip(graph, o);
   o.random = random;
   o.seed = seed;
   if (o.config.ipu_model.tiles_per_ipu > 0) o.device.tiles = static_cast<int>(o.config.ipu_model.tiles_per_ipu);

@@ -31,10 +31,10 @@ struct RunOptions {
   bool reference = false, status = false, statistics = false, json = false, quiet = false;
 
   void add_to(CLI::App& app);
-  /// For this graph. Throws UsageError for a value that no option takes.
-  ExecutorOptions executor_options(const Graph& graph) const;
-
- private:
+  /// Throws UsageError for a value that no option takes. What --chip says is not in it.
+  ExecutorOptions executor_options() const;
+  /// Sets random bits and variant of --chip's conversion to the 16-bit dtype of the graph. Throws UsageError,
+  /// std::invalid_argument where there is no such one.
   void round_as_chip(const Graph& graph, ExecutorOptions& options) const;
 };
 

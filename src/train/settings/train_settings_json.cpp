@@ -138,8 +138,8 @@ void spell_missing(Json& settings) {
 /// Dtypes by our names, as from_json reads them, in settings that were written before it did.
 void spell_dtypes(Json& settings) {
   for (const char* key : {"optimizer_state", "hyperparameters", "accumulation_dtype"})
-    if (const auto it = settings.find(key); it != settings.end() && it->is_string())
-      if (const auto dtype = parse_dtype(it->get_ref<const std::string&>())) *it = name_of(*dtype);
+    if (const Json value = settings.value(key, Json()); value.is_string())
+      if (const auto dtype = parse_dtype(value.get<std::string>())) settings[key] = std::string(name_of(*dtype));
 }
 
 /// Writes out hyperparameters that settings before leave to their optimizer.

@@ -37,6 +37,13 @@ TEST(GraphDefVariables, ReadingsSeeWhatComesBeforeThem) {
   EXPECT_EQ(run_graph_def(file, {}, {"after"}, 3).values(), (std::vector<double>{31}));
   EXPECT_EQ(run_graph_def(file, {}, {"before", "add"}, 3).values(), (std::vector<double>{41}));
   EXPECT_EQ(run_graph_def(file, {}, {"before"}, 3).values(), (std::vector<double>{1}));
+  // A reading behind the assignment in the file, but not in the graph.
+  const GraphDefFile loose =
+      graph_of(variable_text("v", {}) + scalar_text("one", "1") + scalar_text("ten", "10") +
+               node_text("v/Assign", "AssignVariableOp", {"v", "one"}, kFloatDtype) +
+               node_text("set", "AssignVariableOp", {"v", "ten"}, kFloatDtype) + reading_text("now", "v"));
+  EXPECT_EQ(run_graph_def(loose, {}, {"now", "set"}).value(0), 1);
+  EXPECT_EQ(run_graph_def(loose, {}, {"now", "set"}, 2).value(0), 10);
 }
 
 TEST(GraphDefVariables, ByReference) {
@@ -347,6 +354,9 @@ TEST(GraphDefControl, BranchesWithKnownConditions) {
         node_text("y", "Merge", {"off", "sum"}, {{"T", "type: DT_FLOAT"}, {"N", "i: 2"}});
     EXPECT_EQ(run_graph_def(graph_of(old), {}, {"y"}).value(0), taken ? 13 : 3);
     EXPECT_EQ(run_graph_def(graph_of(old), {}, {"y:1"}).value(0), taken ? 1 : 0);
+    const std::string constant =
+        old + node_text("z", "Merge", {"ten", "off"}, {{"T", "type: DT_FLOAT"}, {"N", "i: 2"}});
+    EXPECT_EQ(run_graph_def(graph_of(constant), {}, {"z"}).value(0), taken ? 10 : 3);
     EXPECT_EQ(import_fault(old, {{taken ? "off" : "sum"}, {}, {}}),
               std::string("input: node '") + (taken ? "off' (Identity)" : "sum' (AddV2)") +
                   ": it is fetched, but on a branch that is not taken");

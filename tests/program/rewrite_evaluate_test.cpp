@@ -37,7 +37,7 @@ class Evaluate : public RewriteVerb {
   }
 };
 
-/// y = (x w) c, x = 1 + 2^-9, w = 1, c = 1 + 2^-8, and "big", 300 times 400, whose product does not fit float16.
+/// y = -((x w) c) 1, x = 1 + 2^-9, w = 1, c = 1 + 2^-8, and "big", 300 times 400, whose product does not fit float16.
 std::string products() {
   GraphBuilder b;
   const auto constant = [&](double v, const char* name) {
@@ -46,7 +46,8 @@ std::string products() {
   const Port x = b.placeholder("x", DType::kFloat32, {1, 1});
   const Port p = b.add("MatMul", {x, constant(1, "w")}, {}, "p");
   const Port z = b.add("Mul", {p, constant(1 + 0x1p-8, "c")}, {}, "z");
-  b.add("Neg", {z}, {}, "y");
+  const Port m = b.add("Mul", {z, constant(1, "one")}, {}, "m");
+  b.add("Neg", {m}, {}, "y");
   const Port big = b.add("MatMul", {constant(300, "big_a"), constant(400, "big_b")}, {}, "big");
   b.add("Neg", {big}, {}, "big_y");
   const Port tiny = b.add("MatMul", {constant(0x1p-12, "tiny_a"), constant(0x1.2p-11, "tiny_b")}, {}, "tiny");
@@ -66,6 +67,9 @@ TEST_F(Evaluate, FiguresByHand) {
   EXPECT_DOUBLE_EQ(row(bf16, "z")["own"]["largest"].get<double>(), (z - 1) / z);
   EXPECT_DOUBLE_EQ(row(bf16, "z")["error"]["mean"].get<double>(), (z - 1) / z);
   EXPECT_DOUBLE_EQ(row(bf16, "z")["binary64"]["largest"].get<double>(), (x * c - 1) / (x * c));
+  // z as it was is nearer to 1 + 2^-7, but what arrives is 1.
+  EXPECT_DOUBLE_EQ(row(bf16, "m")["own"]["largest"].get<double>(), (1 + 0x1p-7 - z) / z);
+  EXPECT_DOUBLE_EQ(row(bf16, "m")["error"]["largest"].get<double>(), (z - 1) / z);
   EXPECT_EQ(row(bf16, "y")["own"]["largest"].get<double>(), 0);  // fetched: it stays float32
   EXPECT_DOUBLE_EQ(row(bf16, "y")["error"]["largest"].get<double>(), (z - 1) / z);
   EXPECT_EQ(row(bf16, "p")["dtype"], "bfloat16");

@@ -83,7 +83,11 @@ RunnableGraph runnable(Graph graph, std::vector<std::string> fetches, GivenValue
 
 RunnableGraph runnable(const GraphDefFile& file, const std::vector<std::string>& fetches, const GivenValues& values,
                        const ExecutorOptions& options) {
-  ImportedGraph imported = import_graph(file, {fetches, shapes_of(values.feeds), shapes_of(values.variables)});
+  GraphDefImportOptions importing{fetches, shapes_of(values.feeds), shapes_of(values.variables), {}};
+  for (const auto& [name, value] : values.feeds)
+    if (value.type() == TensorType{DType::kBool, Shape{}})
+      importing.conditions.emplace(name, value.as<uint8_t>()[0] != 0);
+  ImportedGraph imported = import_graph(file, importing);
   RunnableGraph r;
   r.graph = std::move(imported.graph);
   r.ports = std::move(imported.ports);

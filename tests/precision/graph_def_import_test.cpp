@@ -1,6 +1,8 @@
 // GraphDefs made into graphs: each operation against the one of ours that a person would build, bit for bit.
 #include "tests/precision/graph_def_import_rig.h"
 
+#include <functional>
+
 namespace softamp::test {
 namespace {
 
@@ -353,6 +355,24 @@ std::vector<OperationCase> structure_cases() {
        [](GraphBuilder& b, const std::vector<Port>& in) {
          return b.add("LeakyRelu", in, {{"alpha", 0.125}});
        }},
+      {"StridedSliceGrad",  // of x[1, 1:3], x of [2, 4, 3]
+       {{2, 3}},
+       {"shape", "begin", "end", "strides", "in0"},
+       {{"shrink_axis_mask", "i: 1"}},
+       ints_text("shape", {2, 4, 3}) + ints_text("begin", {1, 1}) + ints_text("end", {2, 3}) +
+           ints_text("strides", {1, 1}),
+       [](GraphBuilder& b, const std::vector<Port>& in) {
+         return b.add("Pad", {b.add("Reshape", in, {{"shape", Ints{1, 2, 3}}})},
+                      {{"paddings", Ints{1, 0, 1, 1, 0, 0}}});
+       }},
+      {"SparseMatMul",
+       {{2, 3}, {4, 3}},
+       {},
+       {{"transpose_b", "b: true"}, {"b_is_sparse", "b: true"}},
+       "",
+       [](GraphBuilder& b, const std::vector<Port>& in) {
+         return b.add("MatMul", in, {{"transpose_b", true}});
+       }},
       {"DivNoNan",
        {{3, 4}, {3, 4}},
        {},
@@ -370,6 +390,33 @@ TEST(GraphDefImport, ProductsAreOurs) {
 
 TEST(GraphDefImport, WhatMovesElementsIsOurs) {
   for (const OperationCase& c : structure_cases()) expect_case(c);
+}
+
+/// Formulas of several operations, each rounded: against binary64.
+TEST(GraphDefImport, WhatIsPutTogetherFromAFew) {
+  const auto elu = [](double g, double y) { return y < 0 ? g * (y + 1) : g; };
+  const double scale = 1.0507009873554805, alpha = 1.6732632423543772;
+  const std::pair<const char*, std::function<double(double, double)>> rows[] = {
+      {"EluGrad", elu},
+      {"SeluGrad", [&](double g, double y) { return y < 0 ? g * (y + scale * alpha) : g * scale; }},
+      {"SoftplusGrad", [](double g, double x) { return g / (std::exp(-x) + 1); }},
+      {"Relu6Grad", [](double g, double x) { return x > 0 && x < 6 ? g : 0; }},
+      {"Softsign", [](double x, double) { return x / (1 + std::fabs(x)); }},
+      {"IsInf", [](double, double) { return 0; }},
+  };
+  for (const auto& [op, formula] : rows) {
+    const bool one = std::string(op) == "Softsign" || std::string(op) == "IsInf";
+    Values feeds;
+    feeds.emplace("a", fed_value(DType::kFloat32, {64}, 1));
+    feeds.emplace("b", fed_value(DType::kFloat32, {64}, 2));
+    const std::string text = placeholder_text("a", {64}) + placeholder_text("b", {64}) +
+                             node_text("y", op, one ? Inputs{"a"} : Inputs{"a", "b"}, {{"T", "type: DT_FLOAT"}});
+    const Tensor y = run_graph_def(graph_of(text), feeds, {"y"});
+    for (int64_t i = 0; i < 64; ++i) {
+      const double wanted = formula(feeds.at("a").value(i), feeds.at("b").value(i));
+      EXPECT_NEAR(y.value(i), wanted, std::fabs(wanted) * 1e-6) << op;
+    }
+  }
 }
 
 TEST(GraphDefImport, DivisionByZeroIsZeroWithoutAFlag) {
@@ -470,7 +517,7 @@ TEST(GraphDefImport, ConstantsInEveryForm) {
   }
   // One value everywhere takes no room in the graph.
   const ImportedGraph large =
-      import_graph(graph_of(const_text("c", "FLOAT", {1 << 20, 1 << 19}, "float_val: -0.5")), {{"c"}, {}, {}});
+      import_graph(graph_of(const_text("c", "FLOAT", {1 << 20, 1 << 19}, "float_val: -0.5")), {{"c"}, {}, {}, {}});
   EXPECT_EQ(large.graph.node(0).op, "Fill");
   EXPECT_EQ(run_graph_def(graph_of(const_text("c", "HALF", {64, 32}, "half_val: 49152")), {}, {"c"}).value(2047), -2);
 }

@@ -363,6 +363,22 @@ TEST(GraphDefControl, BranchesWithKnownConditions) {
   }
 }
 
+TEST(GraphDefControl, ConditionsThatAreFed) {
+  const std::string text =
+      scalar_text("x", "3") + bool_text("no", false) +
+      node_text("p", "PlaceholderWithDefault", {"no"}, {{"dtype", "type: DT_BOOL"}, {"shape", "shape { }"}}) +
+      node_text("y", "StatelessIf", {"p", "x"}, kIf) + library_text(kTwice + kSquare);
+  const auto value = [&](const GraphDefImportOptions& options) {
+    const ImportedGraph imported = import_graph(graph_of(text), options);
+    return run_graph(imported.graph, {}, {imported.ports.at("y")})[0].value(0);
+  };
+  EXPECT_EQ(value({{"y"}, {}, {}, {}}), 9);
+  EXPECT_EQ(value({{"y"}, {{"p", Shape{}}}, {}, {{"p", true}}}), 6);
+  EXPECT_EQ(value({{"y"}, {{"p", Shape{}}}, {}, {{"p", false}}}), 9);
+  EXPECT_NE(import_fault(text, {{"y"}, {{"p", Shape{}}}, {}, {}}).find("its condition is not known"),
+            std::string::npos);
+}
+
 TEST(GraphDefControl, LoopsWithKnownConditions) {
   const std::string cond =
       function_text("cond", {{"i", "INT32"}, {"a", "FLOAT"}}, {{"go", "BOOL"}},

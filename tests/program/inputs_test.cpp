@@ -67,7 +67,7 @@ TEST_F(Inputs, AFolderIsNamedByEveryVerb) {
   std::filesystem::create_directory(file("folder.pb"));
   for (const auto& [line, expected] : std::vector<std::pair<std::string, std::string>>{
            {"registers {}", "a script, or - for standard input"},
-           {"run {}", "graph JSON"},
+           {"run {}", "a GraphDef"},
            {"run " + kGraph + "--config {}", "a JSON file of IpuConfig attributes"},
            {"rewrite {} --tensorflow", "a GraphDef"},
            {"rewrite " + kGraph + "--recipe {}", "a recipe, a JSON file"},

@@ -61,6 +61,17 @@ TEST_F(RunGraphDef, FetchesHaveTheNamesOfTheGraphDef) {
   EXPECT_EQ(run("#chain.pbtxt --quiet --behaviour oflo").code, 0);
 }
 
+TEST_F(RunGraphDef, ABranchThatDependsOnAFeed) {
+  save("sequence", DType::kFloat32, {4, 2, 3}, 1);
+  save_npy(Tensor::full(DType::kBool, {}, 0), file("no.npy"));
+  save_npy(Tensor::full(DType::kBool, {}, 1), file("yes.npy"));
+  const std::string cell = "#recurrent.pbtxt --feed sequence=@sequence.npy --fetch last --quiet ";
+  EXPECT_EQ(run(cell).out, run(cell + "--feed training=@no.npy").out);
+  const Outcome trains = run(cell + "--feed training=@yes.npy");
+  EXPECT_EQ(trains.code, 0) << trains.err;
+  EXPECT_NE(trains.out, run(cell).out);
+}
+
 TEST_F(RunGraphDef, AStepIsRepeated) {
   const std::string counter = R"(
     node { name: "v" op: "VarHandleOp" attr { key: "dtype" value { type: DT_INT64 } }

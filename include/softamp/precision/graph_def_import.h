@@ -18,9 +18,12 @@ struct GraphDefImportOptions {
   std::vector<std::string> fetches;
   /// Shapes of placeholders and of variables that will be given values, by name. A placeholder with a default is fed if
   /// it is named here; a variable that is not keeps its initial value. Names of nothing of that kind are errors.
-  std::map<std::string, Shape> shapes;
+  std::map<std::string, Shape> shapes{};
   /// The same of variables alone, as a file of many has them: names that the graph does not have are passed over.
-  std::map<std::string, Shape> variable_shapes;
+  std::map<std::string, Shape> variable_shapes{};
+  /// Placeholders of one bool that are taken as constants, so that branches can depend on them: whether a network
+  /// trains.
+  std::map<std::string, bool> conditions{};
 };
 
 struct ImportedGraph {

@@ -90,6 +90,44 @@ void relu6_grad(NodeImport& n) {
   n.add("SelectV2", {inside, gradients, zero});
 }
 
+/// In terms of the output, which is below 0 where the input is: g (y + c), where the slope above is `slope`.
+void grad_of_elu(NodeImport& n, double slope, double c) {
+  n.expect_inputs(2);
+  const Port g = n.port(0), y = n.port(1);
+  const DType t = n.importer.type(y).dtype;
+  const Port below = n.helper("below", "Less", {y, n.scalar("zero", t, 0)});
+  const Port bent = n.helper("bent", "Mul", {g, n.helper("slope", "AddV2", {y, n.scalar("added", t, c)})});
+  const Port straight = slope == 1 ? g : n.helper("straight", "Mul", {g, n.scalar("scale", t, slope)});
+  n.add("SelectV2", {below, bent, straight});
+}
+void elu_grad(NodeImport& n) { grad_of_elu(n, 1, 1); }
+void selu_grad(NodeImport& n) { grad_of_elu(n, 1.0507009873554804934193349852946, 1.7580993408473768599402175208123); }
+
+void softplus_grad(NodeImport& n) {
+  n.expect_inputs(2);
+  n.add("Mul", {n.port(0), n.helper("slope", "Sigmoid", {n.port(1)})});
+}
+
+void softsign(NodeImport& n) {
+  n.expect_inputs(1);
+  const Port x = n.port(0);
+  const Port one = n.scalar("one", n.importer.type(x).dtype, 1);
+  n.add("RealDiv", {x, n.helper("divisor", "AddV2", {n.helper("size", "Abs", {x}), one})});
+}
+
+void is_inf(NodeImport& n) {
+  n.expect_inputs(1);
+  const Port x = n.port(0);
+  n.add("LogicalNot",
+        {n.helper("other", "LogicalOr", {n.helper("finite", "IsFinite", {x}), n.helper("nan", "IsNan", {x})})});
+}
+
+/// One dtype of both; the zeros that it passes over add nothing.
+void sparse_matmul(NodeImport& n) {
+  n.expect_inputs(2);
+  as_op(n, "MatMul");
+}
+
 void einsum(NodeImport& n) {
   n.expect_inputs(2);
   same(n);
@@ -134,6 +172,12 @@ void add_plain_translations(Translations& all) {
   all["InvGrad"] = {reciprocal_grad};
   all["Relu6Grad"] = {relu6_grad};
   all["Select"] = {select};
+  all["EluGrad"] = {elu_grad};
+  all["SeluGrad"] = {selu_grad};
+  all["SoftplusGrad"] = {softplus_grad};
+  all["Softsign"] = {softsign};
+  all["IsInf"] = {is_inf};
+  all["SparseMatMul"] = {sparse_matmul};
 }
 
 }  // namespace softamp::graph_def_detail

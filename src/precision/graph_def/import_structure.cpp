@@ -131,6 +131,36 @@ void strided_slice(NodeImport& n) {
   n.add("Reshape", {sliced}, {{"shape", extents}});
 }
 
+/// Zeros around the gradient. Of steps other than 1, new axes and ellipses there is none here.
+void strided_slice_grad(NodeImport& n) {
+  n.expect_inputs(5);
+  const Shape shape = n.shape_from(0, "the shape");
+  const Ints begin = n.ints(1, "begin"), end = n.ints(2, "end"), strides = n.ints(3, "strides");
+  const auto rank = static_cast<size_t>(shape.rank());
+  if (begin.size() > rank || end.size() != begin.size() || strides.size() != begin.size())
+    n.fail("begin, end and strides do not fit shape " + shape.text());
+  if ((n.integer("ellipsis_mask", 0) | n.integer("new_axis_mask", 0)) != 0)
+    n.fail("an ellipsis or a new axis; expected axes of the input alone");
+  Ints extents, paddings;
+  for (size_t a = 0; a < rank; ++a) {
+    const int64_t size = shape[static_cast<int>(a)];
+    int64_t from = 0, to = size;
+    if (a < begin.size()) {
+      const auto masked = [&](const char* mask) { return (n.integer(mask, 0) >> a & 1) != 0; };
+      const auto place = [&](int64_t p) { return std::clamp<int64_t>(p < 0 ? p + size : p, 0, size); };
+      if (strides[a] != 1) n.fail("stride " + std::to_string(strides[a]) + "; expected 1");
+      if (!masked("begin_mask") || masked("shrink_axis_mask")) from = place(begin[a]);
+      if (masked("shrink_axis_mask"))
+        to = std::min(from + 1, size);
+      else if (!masked("end_mask"))
+        to = std::max(place(end[a]), from);
+    }
+    extents.push_back(to - from);
+    paddings.insert(paddings.end(), {from, size - to});
+  }
+  n.add("Pad", {n.helper("places", "Reshape", {n.port(4)}, {{"shape", extents}})}, {{"paddings", paddings}});
+}
+
 void tile(NodeImport& n) {
   n.expect_inputs(2);
   n.add("Tile", {n.port(0)}, {{"multiples", n.ints(1, "the multiples")}});
@@ -258,6 +288,7 @@ void add_structure_translations(Translations& all) {
   all["Pad"] = all["PadV2"] = {pad};
   all["Slice"] = {slice};
   all["StridedSlice"] = {strided_slice};
+  all["StridedSliceGrad"] = {strided_slice_grad};
   all["Tile"] = {tile};
   all["BroadcastTo"] = {broadcast_to};
   all["Fill"] = {fill};

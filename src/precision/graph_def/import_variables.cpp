@@ -66,6 +66,12 @@ void constant(NodeImport& n) {
 void placeholder(NodeImport& n) {
   if (n.frame.function) n.fail("a placeholder within a function cannot be fed");
   const DType t = n.dtype("dtype");
+  const auto& conditions = n.importer.options().conditions;
+  if (const auto known = conditions.find(n.node.name()); known != conditions.end() && t == DType::kBool) {
+    const int64_t value[] = {known->second};
+    n.set_known(0, tensor_of(t, Shape{}, value));
+    return;
+  }
   const auto& given = n.importer.options().shapes;
   const auto it = given.find(n.node.name());
   std::optional<Shape> shape = known_shape(n);

@@ -15,7 +15,7 @@
 namespace softamp::test {
 namespace {
 
-class Npz : public ::testing::Test {
+class NpzTensors : public ::testing::Test {
  protected:
   archive::Entry array(const std::string& name, const Tensor& value) const {
     save_npy(value, folder_.file("a.npy"));
@@ -40,7 +40,7 @@ const Tensor& three() {
   return kThree;
 }
 
-TEST_F(Npz, ArraysByName) {
+TEST_F(NpzTensors, ArraysByName) {
   const auto all =
       loaded({array("x.npy", three()), array("dense/kernel.npy", Tensor::full(DType::kBFloat16, {1, 2}, -1)),
               array("flags.npy", Tensor::full(DType::kBool, {3}, 1)), array("none.npy", Tensor(DType::kInt64, {0}))});
@@ -52,7 +52,7 @@ TEST_F(Npz, ArraysByName) {
   EXPECT_EQ(all.at("none").elements(), 0);
 }
 
-TEST_F(Npz, OfACheckpointTheVariables) {
+TEST_F(NpzTensors, OfACheckpointTheVariables) {
   const archive::Entry json = text("checkpoint.json", "{}");
   const auto one = loaded({array("variables/dense/kernel.npy", three()), json});
   ASSERT_EQ(one.size(), 1u);
@@ -63,13 +63,13 @@ TEST_F(Npz, OfACheckpointTheVariables) {
   EXPECT_TRUE(replicas.at("w").same_bits(three()));
 }
 
-TEST_F(Npz, FaultsNameTheEntry) {
+TEST_F(NpzTensors, FaultsNameTheEntry) {
   const auto fault = [&](const std::vector<archive::Entry>& entries) {
     const std::string why = refusal<std::runtime_error>([&] { loaded(entries); });
     return why.substr(std::min(why.size(), folder_.file("f.npz").size()));
   };
-  EXPECT_EQ(fault({text("x.txt", "a")}), ": entry 'x.txt': expected an array, NAME.npy");
-  EXPECT_NE(fault({text("x.npy", "abc")}).find(": entry 'x.npy'"), std::string::npos);
+  EXPECT_EQ(fault({text("x.txt", "a")}), "") << "no array: passed over";
+  EXPECT_EQ(fault({text("x.npy", "abc")}).find(": x: "), 0u);
   write_text(folder_.file("g.npz"), "no archive");
   EXPECT_NE(refusal<std::runtime_error>([&] { load_npz(folder_.file("g.npz")); }).find("g.npz"), std::string::npos);
 }

@@ -1,9 +1,11 @@
 #include "src/train/run/watched_tensors.h"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
 #include "softamp/data/npz.h"
+#include "softamp/engine/program.h"
 #include "softamp/report/tensor_text.h"
 #include "src/files/output_file.h"
 #include "src/graph/nearest_name.h"
@@ -13,15 +15,23 @@ namespace {
 
 constexpr int64_t kMostKept = int64_t{1} << 30;
 
-/// The port of this name, if the graph computes it.
-std::optional<Port> computed(const Graph& graph, const std::string& name) {
-  const size_t colon = name.rfind(':');
-  const int node = graph.find(name.substr(0, colon));
-  if (node < 0 || graph.node(node).op == "VariableV2" || graph.node(node).op == "Placeholder") return {};
-  const Port port = graph.find(name) >= 0 ? Port{graph.find(name), 0} : Port();
-  if (colon == std::string::npos) return port;
-  for (size_t i = 0; i < graph.node(node).outputs.size(); ++i)
-    if (graph.port_name({node, static_cast<int>(i)}) == name) return Port{node, static_cast<int>(i)};
+/// A tensor of a graph, and the one whose bytes it has.
+struct Found {
+  Port port, source;
+};
+
+/// What a graph has under this name, if it computes it.
+std::optional<Found> computed(const Graph& graph, const std::string& name) {
+  const int node = graph.find(name.substr(0, name.rfind(':')));
+  if (node < 0) return {};
+  for (int i = 0; i < static_cast<int>(graph.node(node).outputs.size()); ++i) {
+    if (graph.port_name({node, i}) != name) continue;
+    Port source{node, i};
+    while (engine::is_alias(graph.node(source.node))) source = graph.node(source.node).inputs[0];
+    const std::string& op = graph.node(source.node).op;
+    if (op == "VariableV2" || op == "Placeholder" || op == "Const") return {};
+    return Found{{node, i}, source};
+  }
   return {};
 }
 
@@ -42,16 +52,18 @@ WatchedTensors::WatchedTensors(Trainer& trainer, const RunOutput& output, int64_
                                 " bytes in all");
   if (!file_.empty()) files::try_output(file_);
   if (watched_.empty()) return;
-  trainer.observe([this](std::string_view, int replica, uint32_t, const Node& node, int port, const TensorType& type,
-                         const void* data) {
-    see(replica, port == 0 ? node.name : node.name + ":" + std::to_string(port), type, data);
-  });
+  trainer.observe(
+      [this](std::string_view, int replica, uint32_t, const Node& node, int port, const TensorType&, const void* data) {
+        const auto at = watched_.find(port == 0 ? node.name : node.name + ":" + std::to_string(port));
+        if (at == watched_.end()) return;
+        for (Watched& w : at->second) see(w, replica, data);
+      });
 }
 
 void WatchedTensors::add(Trainer& trainer, const std::string& name, const char* what, bool Watched::*how) {
   const TrainerOptions& o = trainer.options();
-  const std::optional<Port> gradient = computed(trainer.gradient_graph(), name);
-  const std::optional<Port> update = gradient ? std::nullopt : computed(trainer.update_graph(), name);
+  const std::optional<Found> gradient = computed(trainer.gradient_graph(), name);
+  const std::optional<Found> update = gradient ? std::nullopt : computed(trainer.update_graph(), name);
   if (!gradient && !update) {
     graph_detail::Nearest nearest(name);
     for (const Graph* graph : {&trainer.gradient_graph(), &trainer.update_graph()})
@@ -60,35 +72,37 @@ void WatchedTensors::add(Trainer& trainer, const std::string& name, const char* 
     throw std::invalid_argument("'" + graph_detail::printable(name) + "' is to be " + what +
                                 "; expected a tensor that a step computes, NODE or NODE:PORT" + nearest.text());
   }
-  Watched& w = watched_[name];
-  w.uses = int64_t{o.replicas} * (gradient ? o.accumulation : 1);
-  if (how == &Watched::kept && !w.kept) {
-    const TensorType& type = gradient ? trainer.gradient_graph().type(*gradient) : trainer.update_graph().type(*update);
-    bytes_of_step_ += static_cast<int64_t>(type.bytes()) * w.uses;
+  const Graph& graph = gradient ? trainer.gradient_graph() : trainer.update_graph();
+  const Found& found = gradient ? *gradient : *update;
+  std::vector<Watched>& same = watched_[graph.port_name(found.source)];
+  auto w = std::find_if(same.begin(), same.end(), [&](const Watched& each) { return each.name == name; });
+  if (w == same.end()) {
+    same.push_back({.name = name, .type = graph.type(found.port)});
+    w = same.end() - 1;
+    w->uses = int64_t{o.replicas} * (gradient ? o.accumulation : 1);
   }
-  w.*how = true;
+  if (how == &Watched::kept && !w->kept) bytes_of_step_ += static_cast<int64_t>(w->type.bytes()) * w->uses;
+  (*w).*how = true;
 }
 
 void WatchedTensors::begin(int64_t step) {
   step_ = step;
-  for (auto& [name, w] : watched_) w.seen.clear();
+  for (auto& [source, same] : watched_)
+    for (Watched& w : same) w.seen.clear();
 }
 
-void WatchedTensors::see(int replica, const std::string& name, const TensorType& type, const void* data) {
-  const auto at = watched_.find(name);
-  if (at == watched_.end()) return;
-  Watched& w = at->second;
+void WatchedTensors::see(Watched& w, int replica, const void* data) {
   const int64_t time = w.seen[replica]++;
   if (w.printed)
     say_("step " + std::to_string(step_) +
          (w.uses > 1 ? ", replica " + std::to_string(replica) + ", micro-batch " + std::to_string(time) : "") + ": " +
-         name + ": " + tensor_text(type, data));
+         w.name + ": " + tensor_text(w.type, data));
   if (!w.kept) return;
-  Tensor copy(type);
+  Tensor copy(w.type);
   if (copy.bytes()) std::memcpy(copy.data(), data, copy.bytes());
   kept_.emplace_back("step" + std::to_string(step_) +
                          (w.uses > 1 ? "/replica" + std::to_string(replica) + "/batch" + std::to_string(time) : "") +
-                         "/" + name,
+                         "/" + w.name,
                      std::move(copy));
 }
 

@@ -26,14 +26,17 @@ class WatchedTensors {
 
  private:
   struct Watched {
+    std::string name;
+    TensorType type;
     bool printed = false, kept = false;
     int64_t uses = 1;               ///< in a step: replicas, times micro-batches where it is the gradient graph's
     std::map<int, int64_t> seen{};  ///< by replica, in this step
   };
   void add(Trainer& trainer, const std::string& name, const char* option, bool Watched::*how);
-  void see(int replica, const std::string& name, const TensorType& type, const void* data);
+  void see(Watched& w, int replica, const void* data);
 
-  std::map<std::string, Watched, std::less<>> watched_;
+  /// By the tensor that holds the bytes: an Identity or Reshape computes none of its own.
+  std::map<std::string, std::vector<Watched>> watched_;
   std::function<void(const std::string&)> say_;
   std::vector<std::pair<std::string, Tensor>> kept_;
   std::string file_;

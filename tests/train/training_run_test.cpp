@@ -89,47 +89,6 @@ TEST(TrainingRun, TheVariationsAreWhatTheySay) {
   const RunSummary skipping = quiet_run(small_run(R"({"precision": "mixed", "loss_scale": "mindspore",
       "behaviour": "nanoo", "optimizer": "adam", "epochs": 1})"));
   EXPECT_GE(skipping.skipped, 1);
-  const auto run = [](const char* mode, bool drift) {
-    TrainSettings s = small_run(R"({"precision": "float16", "replicas": 2, "batch_size": 4, "epochs": 1})");
-    s.stochastic_rounding = mode;
-    s.replica_drift = drift;
-    return quiet_run(s);
-  };
-  for (const char* mode : {"on", "replica_identical_only"}) {
-    const RunSummary equal = run(mode, false), apart = run(mode, true);
-    EXPECT_EQ(equal.weight_hashes[0], equal.weight_hashes[1]);
-    EXPECT_EQ(equal.replica_drift.first_step, -1);
-    EXPECT_NE(apart.weight_hashes[0], apart.weight_hashes[1]);
-    EXPECT_EQ(apart.replica_drift.first_step, 0);
-    EXPECT_GT(apart.replica_drift.largest.distance, 0);
-    EXPECT_GE(apart.replica_drift.largest_step, 0);
-  }
-}
-
-// N283: one log but for its first line, which names the settings; and a run goes on with another number of replicas.
-TEST(TrainingRun, ReplicasOfAnInvariantRunChangeNoBit) {
-  const TemporaryFolder folder;
-  const auto settings = [](int replicas) {
-    TrainSettings s = small_run(R"({"precision": "float16", "stochastic_rounding": "on", "replica_invariant": 4,
-        "batch_size": 2, "shuffle": true, "evaluate": true})");
-    s.replicas = replicas;
-    return s;
-  };
-  const auto lines_of = [&](const std::string& file) {
-    const std::string text = read_text(file);
-    return text.substr(text.find('\n') + 1);
-  };
-  const std::string one = folder.file("1.jsonl");
-  const RunSummary whole = quiet_run(settings(1), {.log = one});
-  EXPECT_EQ(whole.steps, 16);
-  for (const int replicas : {2, 4}) {
-    const std::string log = folder.file("r.jsonl"), file = folder.file("r.npz");
-    quiet_run(settings(replicas), {.log = log});
-    EXPECT_EQ(lines_of(log), lines_of(one)) << replicas << " replicas";
-    stopped_run(settings(replicas), {.log = log, .checkpoint = file}, 5);
-    quiet_run(settings(1), {.log = log, .resume = file});
-    EXPECT_EQ(lines_of(log), lines_of(one)) << replicas << " replicas, then one";
-  }
 }
 
 // A run that is cut off has log lines beyond its last checkpoint; they are written anew.

@@ -15,6 +15,8 @@ namespace {
 
 using nlohmann::json;
 
+const std::string kTwoLayers = SOFTAMP_SOURCE_DIR "/examples/graphs/two_dense_layers.json";
+
 /// A command line with @ for the word, which the verb does without more input; `input` on standard input.
 struct Use {
   std::string line;
@@ -95,14 +97,14 @@ TEST_F(WordsEverywhere, DTypes) {
     std::vector<Use> uses = {{"train --set precision=@ --print-settings"}};
     if (low) {
       uses.push_back({"train --set precision=mixed_@ --print-settings"});
-      uses.push_back({"rewrite examples/graphs/two_dense_layers.json --tensorflow --dtype @"});
+      uses.push_back({"rewrite " + kTwoLayers + " --tensorflow --dtype @"});
     }
     if (t != DType::kFloat64)
       for (const char* key : {"optimizer_state", "hyperparameters", "accumulation_dtype"})
         uses.push_back({std::string("train --set precision=float16 --set ") + key + "=@ --print-settings"});
     if (t == DType::kFloat16 || t == DType::kFloat32) {
       uses.push_back({"train --set partials=@ --print-settings"});
-      uses.push_back({"run examples/graphs/two_dense_layers.json --partials @ --print text"});
+      uses.push_back({"run " + kTwoLayers + " --partials @ --print text"});
       if (std::filesystem::exists(tutorial + "stochastic_rounding")) {
         uses.push_back({tutorial + "stochastic_rounding @ 8 --print-settings"});
         if (t == DType::kFloat32)
@@ -142,7 +144,7 @@ TEST_F(WordsEverywhere, Roundings) {
     expect_alike(row, {{"sum --value 0.1 --count 30 --rounding stochastic --variant @"},
                        {"compute f16_add --rounding stochastic --variant @", "3C00 1000\n"},
                        {"vectors f16_add --rounding stochastic --variant @ --count 5"},
-                       {"run examples/graphs/two_dense_layers.json --variant @ --print text"},
+                       {"run " + kTwoLayers + " --variant @ --print text"},
                        round("--format fp16 --rounding stochastic --variant @")});
   for (const auto& row : name_rows::kOverflows)
     expect_alike(row, {{"inspect 70000 --overflow @"},
@@ -167,7 +169,7 @@ TEST_F(WordsEverywhere, ChipsAndAccumulators) {
                        round("--format " + format + " --chip @")});
   }
   for (const auto& row : name_rows::kAccumulators)
-    expect_alike(row, {{"run examples/graphs/two_dense_layers.json --accumulator @ --print text"}});
+    expect_alike(row, {{"run " + kTwoLayers + " --accumulator @ --print text"}});
 }
 
 /// Helps and completions name every canonical word.
@@ -195,7 +197,7 @@ TEST_F(WordsEverywhere, HelpsAndCompletionsSayTheSame) {
 TEST_F(WordsEverywhere, UnknownWordsAreNamedWithTheNearest) {
   for (const char* line : {"inspect 0.1 --format flaot16", "sum --value 1 --count 2 --format flaot16"})
     EXPECT_NE(run_softamp(line).err.find("unknown format 'flaot16'; nearest: float16"), std::string::npos) << line;
-  EXPECT_NE(run_softamp("run examples/graphs/two_dense_layers.json --accumulator tensorcore_hoper")
+  EXPECT_NE(run_softamp("run " + kTwoLayers + " --accumulator tensorcore_hoper")
                 .err.find("unknown accumulator 'tensorcore_hoper'; nearest: tensorcore_hopper"),
             std::string::npos);
   EXPECT_NE(run_softamp("inspect 0.1 --chip b20").err.find("unknown chip 'b20'; nearest: b200"), std::string::npos);

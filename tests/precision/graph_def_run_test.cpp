@@ -422,6 +422,34 @@ TEST(GraphDefControl, RecursionAndGrowthEnd) {
             std::string::npos);
 }
 
+/// A rewrite casts the numbers that OneHot takes; they stay attributes of ours where the cast changes nothing.
+TEST(GraphDefKnown, NumbersBehindACast) {
+  const auto graph = [](const std::string& on) {
+    return ints_text("i", {1, 0}) + int_text("depth", 3) + const_text("on", "FLOAT", {}, "float_val: " + on) +
+           const_text("off", "HALF", {}, "half_val: 0") +
+           node_text("cast", "Cast", {"on"}, {{"SrcT", "type: DT_FLOAT"}, {"DstT", "type: DT_HALF"}}) +
+           node_text("y", "OneHot", {"i", "depth", "cast", "off"}, {{"T", "type: DT_HALF"}, {"TI", "type: DT_INT32"}});
+  };
+  const Tensor y = run_graph_def(graph_of(graph("1.5")), {}, {"y"});
+  EXPECT_EQ(y.dtype(), DType::kFloat16);
+  EXPECT_EQ(y.values(), (std::vector<double>{0, 1.5, 0, 1.5, 0, 0}));
+  EXPECT_NE(import_fault(graph("0.1"), {{"y"}}).find("the value at the index, is needed before the graph runs"),
+            std::string::npos);
+}
+
+TEST(GraphDefKnown, ArithmeticOfShapesTakesLittleMemory) {
+  std::string text = int_text("one", 1) + ints_text("large", {65536});
+  std::string all;
+  Inputs inputs;
+  for (int i = 0; i < 1100; ++i) {
+    inputs.push_back("f" + std::to_string(i));
+    text += node_text(inputs.back(), "Fill", {"large", "one"}, {{"T", "type: DT_INT32"}});
+  }
+  EXPECT_NE(
+      import_fault(text + node_text("y", "AddN", inputs, {{"T", "type: DT_INT32"}})).find("take more than 2^28 bytes"),
+      std::string::npos);
+}
+
 // ---- what is refused
 
 TEST(GraphDefImportRefusals, OperationsThatAreNotOursAreNamedAtOnce) {

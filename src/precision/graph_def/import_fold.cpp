@@ -371,8 +371,14 @@ bool fold(NodeImport& n) {
   if (n.inputs.empty()) return false;
   for (size_t i = 0; i < n.inputs.size(); ++i)
     if (!n.is_known_integer(i)) return false;
-  return fold_binary(n) || fold_reduction(n) || fold_broadcast(n) || fold_source(n) || fold_joined(n) ||
-         fold_moved(n) || fold_unary(n) || fold_slice(n);
+  const bool folded = fold_binary(n) || fold_reduction(n) || fold_broadcast(n) || fold_source(n) || fold_joined(n) ||
+                      fold_moved(n) || fold_unary(n) || fold_slice(n);
+  // A file of many small nodes must not take more memory than it gives reason for.
+  int64_t bytes = 0;
+  for (const ImportedValue& output : n.outputs)
+    if (output.known) bytes += static_cast<int64_t>(output.known->tensor.bytes());
+  if (folded) n.importer.count_expanded(bytes);
+  return folded;
 }
 
 }  // namespace softamp::graph_def_detail

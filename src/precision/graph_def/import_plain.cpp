@@ -72,6 +72,15 @@ void cast(NodeImport& n) {
   const DType to = n.dtype("DstT");
   if (n.flag("Truncate", false) && is_floating(to) && is_floating(n.type(0).dtype) && n.type(0).dtype != to)
     n.fail("attribute 'Truncate' is true: bits are cut off; expected a cast that rounds");
+  // A number that stays what it is can be an attribute behind the cast, too: the values of OneHot after a rewrite.
+  if (n.is_known(0) && n.known(0).elements() == 1 && is_floating(n.known(0).dtype()) && is_floating(to)) {
+    const double value[] = {n.known(0).value(0)};
+    Tensor same_number = Tensor::from_values(to, n.known(0).shape(), value);
+    if (same_number.value(0) == value[0]) {
+      n.set_known(0, std::move(same_number));
+      return;
+    }
+  }
   const Port from = n.port(0);
   if (n.importer.type(from).dtype == to)
     n.add("Identity", {from});

@@ -108,6 +108,15 @@ void add_our_options(CLI::App& app, const Program& program, CommandLine& line) {
   app.add_option("--set", line.set, "any setting of `softamp train`, after all others; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+  if (program.evaluates_between) {  // not of the estimator, whose loop is its own
+    app.add_option("--print", o.print, "a tensor that every step prints on standard error; repeatable")
+        ->type_name("TENSOR")
+        ->allow_extra_args(false);
+    app.add_option("--enqueue", o.enqueue, "a tensor that every step puts into --outfeed; repeatable")
+        ->type_name("TENSOR")
+        ->allow_extra_args(false);
+    app.add_option("--outfeed", o.outfeed, "the tensors of --enqueue, .npz: step3/NAME [=none]")->type_name("FILE");
+  }
   app.add_option("--log", o.log, "JSON lines: settings, every step, every epoch [=none]")->type_name("FILE");
   app.add_option("--checkpoint", o.checkpoint, "state at the end and when interrupted, .npz [=none]")
       ->type_name("FILE");

@@ -199,6 +199,15 @@ TEST_F(Tutorial, PrintsTheTutorialsLines) {
   EXPECT_TRUE(ends_well(quiet));
 }
 
+TEST_F(Tutorial, PrintsAndEnqueuesTensors) {
+  const Outcome o = run("float32_parameter_updates mixed" + kTinyTutorial +
+                        "--quiet --print loss --enqueue loss --outfeed " + file("steps.npz"));
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(o.err.find("float32_parameter_updates: step 0: loss: "), std::string::npos) << o.err;
+  EXPECT_TRUE(fs::exists(file("steps.npz")));
+  EXPECT_EQ(run("ipuestimator_fp16 mixed" + kTinyTutorial + "--print loss").code, 2) << "its loop is the estimator's";
+}
+
 TEST_F(Tutorial, TheEstimatorsStepsAreThoseOfTheDirectLoop) {
   // TUTORIAL G45. One epoch: the direct loop's is its warm-up, the estimator's its first.
   for (const std::string precision : {"mixed", "float32"}) {

@@ -1,5 +1,5 @@
 // libFuzzer target: any lines given to `softamp compute` are computed, or refused with their number. The first byte
-// chooses the operation.
+// chooses the operation, and whether lines are judged or have a random field.
 #include <memory>
 #include <string>
 
@@ -12,7 +12,10 @@ using namespace softamp::program;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  const ComputeOperation& operation = compute_operations()[data[0] % compute_operations().size()];
+  static const std::vector<std::string> names = compute_operation_names();
+  ComputeOperation operation = find_compute_operation(names[data[0] * names.size() / 256]);
+  operation.shape.judged = data[0] % 3 == 1;
+  operation.shape.field_bits = data[0] % 3 == 2 ? 13 : 0;
   std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
   static const auto block = std::make_unique<CaseBlock>();
   uint64_t line = 1;

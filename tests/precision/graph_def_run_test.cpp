@@ -62,6 +62,15 @@ TEST(GraphDefVariables, ByReference) {
   EXPECT_EQ(executor->variable("v").values(), (std::vector<double>{1, 2}));
 }
 
+TEST(GraphDefVariables, AnUpdateByReferenceGivesTheNewValue) {
+  const std::string text = variable_text("v", {}, "VariableV2") + scalar_text("one", "1") + scalar_text("lr", "0.25") +
+                           scalar_text("g", "2") + node_text("v/Assign", "Assign", {"v", "one"}, kOfFloats) +
+                           node_text("u", "ApplyGradientDescent", {"v", "lr", "g"}, kOfFloats) +
+                           node_text("y", "Identity", {"u"}, kOfFloats);
+  EXPECT_EQ(run_graph_def(graph_of(text), {}, {"y"}).value(0), 0.5);
+  EXPECT_EQ(run_graph_def(graph_of(text), {}, {"y"}, 3).value(0), -0.5);
+}
+
 TEST(GraphDefVariables, WithoutAValueTheySayWhy) {
   const std::string v = variable_text("v", {2}), read = reading_text("y", "v");
   const auto why = [&](const std::string& text, const GraphDefImportOptions& options = {{"y"}, {}, {}}) {
@@ -461,6 +470,17 @@ TEST(GraphDefImportRefusals, OperationsThatAreNotOursAreNamedAtOnce) {
       "input: 3 operations are not run here: 'FFT' (2 nodes, first 'c'), 'Lgamma' (node 'e'), 'Matmul' (node 'a'; "
       "nearest: MatMul)");
   EXPECT_EQ(import_fault(text, {{"x"}, {}, {}}), "");  // what is not needed does no harm
+}
+
+TEST(GraphDefImport, WithoutFetchesWhatIsATensorAndNothingReads) {
+  const std::string text = scalar_text("x", "2") + variable_text("v", {}) +
+                           node_text("v/Assign", "AssignVariableOp", {"v", "x"}, kFloatDtype) +
+                           reading_text("v/read", "v") + const_text("name", "STRING", {}, "string_val: \"model\"") +
+                           node_text("save/name", "Identity", {"name"}, {{"T", "type: DT_STRING"}}) +
+                           node_text("init", "NoOp", {"^v/Assign"}) + node_text("y", "Neg", {"x"}, kOfFloats) +
+                           node_text("s", "Split", {"axis", "z"}, {{"num_split", "i: 2"}}) + int_text("axis", 0) +
+                           const_text("z", "FLOAT", {2}, "float_val: [1, 2]");
+  EXPECT_EQ(import_graph(graph_of(text)).fetches, (std::vector<std::string>{"y", "s"}));
 }
 
 TEST(GraphDefImportRefusals, EachNamesNodePlaceAndWhatWasExpected) {

@@ -142,6 +142,26 @@ TEST_F(Evaluate, ExamplesBeforeAndAfter) {
   }
 }
 
+TEST_F(Evaluate, RandomValuesAreThoseOfBefore) {
+  // A dropout: without its own draws the graph after would differ by the whole of an element.
+  GraphBuilder b;
+  const Port x = b.placeholder("x", DType::kFloat32, {8, 8});
+  const Port w = b.constant(Tensor::full(DType::kFloat32, {8, 8}, 0.125), "w");
+  const Port h = b.add("MatMul", {x, w}, {}, "h");
+  const Port u = b.add("RandomUniform", {}, {{"shape", Shape{8, 8}}}, "u");
+  const Port kept = b.add("GreaterEqual", {u, b.constant(Tensor::full(DType::kFloat32, {}, 0.5), "rate")}, {}, "kept");
+  const Port dropped =
+      b.add("SelectV2", {kept, h, b.constant(Tensor::full(DType::kFloat32, {8, 8}, 0), "none")}, {}, "dropped");
+  b.add("MatMul", {dropped, w}, {}, "y");
+  write_text(file("dropout.json"), graph_json(b.build()));
+  const json found = rows("@dropout.json --tensorflow --evaluate");
+  EXPECT_EQ(row(found, "h")["dtype"], "float16");
+  EXPECT_GT(row(found, "dropped")["error"]["largest"].get<double>(), 0);
+  EXPECT_LT(row(found, "dropped")["error"]["largest"].get<double>(), 0x1p-9);
+  EXPECT_LT(row(found, "dropped")["binary64"]["largest"].get<double>(), 0x1p-9);
+  EXPECT_EQ(row(found, "u")["error"]["largest"].get<double>(), 0);
+}
+
 TEST_F(Evaluate, ValuesFromAnArchive) {
   write_text(file("g.json"), products());
   save("x.npy", {1, 1}, {1 + 0x1p-9});

@@ -71,6 +71,9 @@ bool is_no_result(const NodeDef& node) {
     return all;
   }();
   if (kNone.contains(node.op())) return true;
+  for (const char* name : {"T", "dtype"})
+    if (const graph_def::AttrValue* type = find_attribute(node, name))
+      if (type->type() == graph_def::DT_STRING || type->type() == graph_def::DT_RESOURCE) return true;
   const auto known = translations().find(node.op());
   return known != translations().end() && known->second.writes && node.op() != "StatefulPartitionedCall" &&
          node.op() != "If" && node.op() != "While";

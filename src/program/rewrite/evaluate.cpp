@@ -36,12 +36,38 @@ std::map<std::string, Tensor> converted(const Graph& graph, const std::map<std::
   return all;
 }
 
+bool draws(const Node& node) { return node.op.starts_with("Random") || node.op == "TruncatedNormal"; }
+
+/// The graph with the random values that another run has drawn, as feeds: what is drawn depends on a node's place in
+/// the graph, which casts move. Nodes keep their numbers.
+RunnableGraph with_drawn(const RunnableGraph& graph, const std::map<std::string, Tensor>& drawn) {
+  RunnableGraph result;
+  GraphBuilder b;
+  std::map<std::string, Tensor> feeds;
+  for (int n = 0; n < graph.graph.size(); ++n) {
+    const Node& node = graph.graph.node(n);
+    const auto value = draws(node) ? drawn.find(node.name) : drawn.end();
+    if (value == drawn.end() || value->second.shape() != node.outputs[0].shape) {
+      b.add_copy(graph.graph, n, node.inputs);
+      continue;
+    }
+    b.add_named(node.name, "Placeholder", {}, {{"dtype", node.outputs[0].dtype}, {"shape", node.outputs[0].shape}});
+    feeds.emplace(node.name, value->second.clone());
+  }
+  result.graph = b.build();
+  for (const auto& [name, value] : graph.feeds) feeds.emplace(name, value.clone());
+  result.feeds = converted(result.graph, feeds);
+  for (const auto& [name, value] : graph.variables) result.variables.emplace(name, value.clone());
+  return result;
+}
+
 /// The values in binary64 under the names of the original's ports.
-std::map<std::string, Tensor> values_in_float64(const RunnableGraph& graph, const std::vector<std::string>& ports) {
-  InFloat64 wide = in_float64(graph.graph);
+std::map<std::string, Tensor> values_in_float64(const RunnableGraph& graph, const std::vector<std::string>& ports,
+                                                const std::map<std::string, Tensor>& drawn) {
+  InFloat64 wide = in_float64(with_drawn(graph, drawn).graph);
   RunnableGraph run;
   run.graph = std::move(wide.graph);
-  run.feeds = converted(run.graph, graph.feeds);
+  run.feeds = converted(run.graph, with_drawn(graph, drawn).feeds);
   run.variables = converted(run.graph, graph.variables);
   std::vector<std::string> names;
   for (const std::string& port : ports) {
@@ -74,14 +100,14 @@ class Evaluator {
       for (size_t p = 0; p < before_.graph.node(n).outputs.size(); ++p)
         all.push_back(before_.graph.port_name({n, static_cast<int>(p)}));
     was_ = values_of(before_, all);
-    exact_ = values_in_float64(before_, ports);
+    exact_ = values_in_float64(before_, ports, was_);
     ExecutorOptions watched;
     watched.status = true;
     std::vector<std::string> shared;
     for (const std::string& port : ports)
       if (is_shared(port)) shared.push_back(port);
     if (shared.empty()) throw UsageError("--evaluate: no floating-point tensor is there before and after the rewrite");
-    RunResult result = run_once(after_, shared, watched);
+    RunResult result = run_once(with_drawn(after_, was_), shared, watched);
     for (size_t i = 0; i < shared.size(); ++i) is_.emplace(shared[i], std::move(result.values[i]));
     for (const OperationStatus& o : result.operations) flags_[o.name] = o.status.flags;
     std::vector<NodeEvaluation> rows;
@@ -132,7 +158,8 @@ class Evaluator {
     const int n = after_.graph.find(node.name);
     const Node& now = after_.graph.node(n);
     if (now.op != node.op || now.inputs.size() != node.inputs.size() || now.attributes.contains("ref") ||
-        node.op == "Placeholder" || node.op == "VariableV2" || same_dtypes(before_.graph, node, after_.graph, now))
+        node.op == "Placeholder" || node.op == "VariableV2" || draws(node) ||
+        same_dtypes(before_.graph, node, after_.graph, now))
       return;
     // Casts of the inputs belong to the node: it is what asks for them.
     GraphBuilder b;

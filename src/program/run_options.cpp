@@ -178,13 +178,13 @@ void RunOptions::add_to(CLI::App& app) {
   offer(app, "--print", {"text", "dot"});
 }
 
-void RunOptions::round_as_chip(const Graph& graph, ExecutorOptions& options) const {
+void RunOptions::round_as_chip(const Graph& run, ExecutorOptions& options) const {
   const std::string name = "--chip: " + name_of(*chip);
   if (bits != 0 || variant != StochasticVariant::kCarry)
     throw UsageError(name + " says bits and variant; expected no --bits and no --variant beside it");
   if (!options.config.behaviour().esr) throw UsageError(name + " rounds stochastically; expected esr in --behaviour");
   std::optional<ChipRounding> found;
-  for (const Node& node : graph.nodes())
+  for (const Node& node : run.nodes())
     for (const TensorType& type : node.outputs) {
       if (!is_floating(type.dtype) || size_of(type.dtype) != 2) continue;
       const ChipRounding c = require_chip_rounding(*chip, format_of(type.dtype));

@@ -35,7 +35,7 @@ struct RunOptions {
   ExecutorOptions executor_options() const;
   /// Sets random bits and variant of --chip's conversion to the 16-bit dtype of the graph. Throws UsageError,
   /// std::invalid_argument where there is no such one.
-  void round_as_chip(const Graph& graph, ExecutorOptions& options) const;
+  void round_as_chip(const Graph& run, ExecutorOptions& options) const;
 };
 
 /// Sets the behaviour that words name, separated by commas: inv div0 oflo esr nanoo, or all, or off.

@@ -14,7 +14,11 @@ std::map<std::string, Tensor> load_npz(const std::filesystem::path& file) {
   const std::string folder = !reader.has_entry("checkpoint.json") ? "" : one ? "variables/" : "0/";
   std::map<std::string, Tensor> tensors;
   for (const std::string& name : names)
-    if (name.starts_with(folder)) tensors.emplace(name.substr(folder.size()), reader.tensor(name, true));
+    if (name.starts_with(folder)) {
+      // TensorFlow calls output 0 of "w" "w:0", too.
+      const size_t end = name.ends_with(":0") ? name.size() - 2 : name.size();
+      tensors.emplace(name.substr(folder.size(), end - folder.size()), reader.tensor(name, true));
+    }
   return tensors;
 }
 

@@ -1,6 +1,7 @@
 #include "src/program/graph_input.h"
 
 #include <algorithm>
+#include <set>
 
 #include "src/files/printable.h"
 
@@ -28,6 +29,19 @@ std::map<std::string, Shape> shapes_of(const std::map<std::string, Tensor>& tens
   std::map<std::string, Shape> shapes;
   for (const auto& [name, tensor] : tensors) shapes.emplace(name, tensor.shape());
   return shapes;
+}
+
+/// The names of `given` that no node has, and that do not begin with "NODE/", as slots of optimizers do.
+template <class IsNode>
+std::vector<std::string> unused_names(const std::map<std::string, Tensor>& given, const IsNode& is_node) {
+  std::vector<std::string> unused;
+  for (const auto& [name, tensor] : given) {
+    bool known = is_node(name);
+    for (size_t at = name.rfind('/'); !known && at != std::string::npos && at > 0; at = name.rfind('/', at - 1))
+      known = is_node(name.substr(0, at));
+    if (!known) unused.push_back(name);
+  }
+  return unused;
 }
 
 bool is_variable_node(const Graph& graph, const std::string& name) {
@@ -74,6 +88,7 @@ RunnableGraph runnable(Graph graph, std::vector<std::string> fetches, GivenValue
   r.graph = std::move(graph);
   r.fetches = std::move(fetches);
   for (const std::string& fetch : r.fetches) r.ports.emplace(fetch, fetch);
+  r.unused = unused_names(values.variables, [&](const std::string& name) { return is_variable_node(r.graph, name); });
   for (auto& [name, tensor] : values.variables)
     if (is_variable_node(r.graph, name)) r.variables.insert_or_assign(name, std::move(tensor));
   for (auto& [name, tensor] : values.feeds)
@@ -117,6 +132,11 @@ RunnableGraph runnable(const GraphDefFile& file, const std::vector<std::string>&
     for (const auto& [node, fetch] : imported.initial_values) r.variables.emplace(node, std::move(initial[at++]));
   }
   r.without_value = std::move(imported.without_value);
+  if (!values.variables.empty()) {
+    std::set<std::string> nodes;
+    for (const OpNode& node : file.op_graph().nodes) nodes.insert(node.name);
+    r.unused = unused_names(values.variables, [&](const std::string& name) { return nodes.contains(name); });
+  }
   return r;
 }
 

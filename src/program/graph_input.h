@@ -42,6 +42,8 @@ struct RunnableGraph {
   std::map<std::string, Tensor> feeds;               ///< of placeholders of `graph`
   std::map<std::string, Tensor> variables;           ///< of variables of `graph`
   std::map<std::string, std::string> without_value;  ///< variables of a GraphDef: name -> why
+  /// Of GivenValues::variables: names that are neither of a node nor of a slot of one.
+  std::vector<std::string> unused{};
 };
 
 /// A softamp graph: feeds of variables go to `variables`; a name that the graph does not have stays among the feeds,

@@ -165,6 +165,9 @@ class Run {
     if (kind_ == GraphKind::kSoftamp) make_runnable(options);
     executor_ = make_executor(graph_.graph, options);
     for (const auto& [name, value] : graph_.variables) executor_->set_variable(name, value);
+    for (const std::string& name : graph_.unused)
+      std::cerr << "softamp run: warning: --variables: the graph has no variable '" << files::printable(name)
+                << "'; expected the names of its variables\n";
     for (const std::string& warning : executor_->warnings()) std::cerr << "softamp run: warning: " << warning << '\n';
     if (!o_.quiet) {
       Json all = read_json(settings_json(options));

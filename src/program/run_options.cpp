@@ -134,8 +134,10 @@ void RunOptions::add_to(CLI::App& app) {
            "philox (10 rounds), philox7, xoroshiro128aox (the order of the hardware; slow) [=philox]");
   add_whole(app, "--bits", bits, 1, 32, "random bits of a stochastic rounding, 1..32 [=13; 16 with xoroshiro128aox]");
   add_word(app, "--variant", variant, variant_from_name, "carry (the IPU's), half, rne, odd, at-least [=carry]");
-  add_word(app, "--chip", chip, chip_from_name,
-           "bits and variant of this chip's conversion to the graph's 16-bit dtype, see `softamp chips`");
+  add_word(
+      app, "--chip", chip, chip_from_name,
+      "bits and variant of this chip's conversion to the graph's 16-bit dtype, see `softamp chips`; overflow and NaN "
+      "stay as --behaviour says");
   add_whole(app, "--seed", seed, 0, std::numeric_limits<uint64_t>::max(), "seed of the random bits, 64 bits [=0]");
   add_whole(app, "--steps", steps, 1, 1u << 31, "runs of the graph [=1]");
   add_whole(app, "--first-step", first_step, 0, Executor::kSteps - 1, "number of the first run [=0]");
@@ -188,6 +190,10 @@ void RunOptions::round_as_chip(const Graph& run, ExecutorOptions& options) const
     for (const TensorType& type : node.outputs) {
       if (!is_floating(type.dtype) || size_of(type.dtype) != 2) continue;
       const ChipRounding c = require_chip_rounding(*chip, format_of(type.dtype));
+      if (c.special.alignment != RandomAlignment::kTopOfDiscarded)
+        throw UsageError(name +
+                         " adds its random bits to the source, which graphs do not; expected a chip that aligns "
+                         "them with what is discarded");
       if (found && (found->special.random_bits != c.special.random_bits || found->special.variant != c.special.variant))
         throw UsageError(name +
                          " rounds float16 and bfloat16 with different random bits, and the graph has both; "

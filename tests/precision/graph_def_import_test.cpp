@@ -515,6 +515,22 @@ TEST(GraphDefImport, ConstantsInEveryForm) {
     EXPECT_EQ(is.dtype(), row.dtype) << row.type << ' ' << row.values;
     EXPECT_EQ(is.values(), row.wanted) << row.type << ' ' << row.values;
   }
+  // What contradicts itself is refused.
+  const auto refused = [](const char* type, const char* values, const std::string& attribute = "") {
+    std::string text = const_text("c", type, {3}, values);
+    if (!attribute.empty()) text.replace(text.find("type: DT_"), 9 + std::string(type).size(), "type: " + attribute);
+    return refusal<GraphDefError>([&] { import_graph(graph_of(text), {{"c"}, {}, {}, {}}); });
+  };
+  EXPECT_NE(refused("UINT8", "int_val: 300").find("its int_val 300 is no DT_UINT8; expected 0 .. 255"),
+            std::string::npos);
+  EXPECT_NE(refused("INT16", "int_val: -32769").find("its int_val -32769 is no DT_INT16"), std::string::npos);
+  EXPECT_NE(refused("INT32", "float_val: 1")
+                .find("its tensor of type DT_INT32 has values in the list of another type; expected them in its own"),
+            std::string::npos);
+  EXPECT_NE(refused("INT32", "int_val: 1", "DT_FLOAT")
+                .find("attribute 'dtype' is DT_FLOAT, and its tensor is of DT_INT32; expected one type"),
+            std::string::npos)
+      << refused("INT32", "int_val: 1", "DT_FLOAT");
   // One value everywhere takes no room in the graph.
   const ImportedGraph large =
       import_graph(graph_of(const_text("c", "FLOAT", {1 << 20, 1 << 19}, "float_val: -0.5")), {{"c"}, {}, {}, {}});

@@ -52,6 +52,11 @@ TEST(Demo, SwampingInSixPictures) {
   char mean[32];
   std::snprintf(mean, sizeof mean, "%.6g", many["mean"].get<double>());
   EXPECT_NE(page.find("the mean of 1000 sums is " + std::string(mean) + ", "), std::string::npos) << mean;
+  const std::string last = "softamp sum --start 1 --value -0.0001 --count 10000 --rounding ";
+  EXPECT_NE(page.find(last + "nearest,stochastic --replicas 50<"), std::string::npos);
+  std::snprintf(mean, sizeof mean, "%.3g",
+                json_of(last.substr(8) + "stochastic --replicas 50 --json")["mean"].get<double>());
+  EXPECT_NE(page.find("50 such weights end at " + std::string(mean) + " on average"), std::string::npos) << mean;
   // The second picture: a line to 1, and a curve that stays at a quarter.
   const SvgPlot drawn(pictures[1]);
   for (const auto& [curve, sum] : {std::pair{0, nearest["exact"].get<double>()}, {1, 0.25}}) {
@@ -79,6 +84,7 @@ TEST(Demo, RefusesWhatItCannotDo) {
   expect_complaint("demo", "swampin", "unknown story 'swampin'; nearest: swamping");
   expect_complaint("demo", "swamping --out /dev/null/x.html", "--out: ");
   expect_complaint("demo", "swamping --seed -1", "--seed");
+  expect_complaint("demo", "swamping --out a.pdf", "--out: 'a.pdf': expected a file name that ends in .html");
   const Outcome o = run_shell("PATH=/nowhere '" SOFTAMP_PROGRAM "' demo swamping --out /dev/null");
   EXPECT_EQ(o.code, 2);
   EXPECT_NE(o.err.find("gnuplot"), std::string::npos) << o.err;

@@ -94,6 +94,7 @@ TEST_F(Advise, ComplaintsNameValuePlaceAndWhatWasExpected) {
       {"@g.json --advise --feed x=@one.npy --feed x=@one.npy", "--feed: 'x' is given twice\n"},
       {"@g.json --advise --tolerance 2", "--tolerance: '2': expected a number in 0..1\n"},
       {"@g.json --advise --seed -1", "--seed: '-1': expected a whole number in 0..18446744073709551615\n"},
+      {"@g.json --advise --dtype fp16", "--dtype: --advise compares recipes, which are of bfloat16; expected none\n"},
       {"@g.json --advise --tensorflow", "--tensorflow: --advise compares recipes; expected --recipe or none\n"},
       {"@g.json --advise -o @h.json", "--out: --advise writes no graph and no report\n"},
       {"@g.json --recipe full --seed 1", "--seed: expected with --advise or --evaluate\n"},

@@ -88,7 +88,7 @@ TEST_F(Evaluate, FiguresByHand) {
   const Outcome table = success("@g.json --tensorflow --quiet --evaluate --feed x=@x.npy --top 2");
   EXPECT_NE(table.out.find("\nmost by itself: 'big' (MatMul, float16), 0.454\n"), std::string::npos) << table.out;
   EXPECT_NE(table.out.find("\nand "), std::string::npos);
-  EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 7);
+  EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 8);
   // Nothing is converted: nothing is lost.
   const Outcome none = success("@g.json --policy float32 --quiet --evaluate --feed x=@x.npy");
   EXPECT_NE(none.out.find("\nno node adds an error by itself\n"), std::string::npos) << none.out << none.err;

@@ -1,6 +1,7 @@
 // `softamp run` of TensorFlow's GraphDefs: feeds, variables, names, and a network that was trained here.
 #include "tests/program/process.h"
 
+#include "softamp/data/npz.h"
 #include "softamp/graph/executor.h"
 #include "softamp/tensor/tensor.h"
 #include "softamp/train/models.h"
@@ -106,6 +107,21 @@ TEST_F(RunGraphDef, ATrainedNetworkRunsAsItDoesHere) {
   const std::string cnn =
       "#small_cnn.pbtxt --feed images=@images.npy --variables @cnn.npz --fetch dense/BiasAdd --quiet ";
   ASSERT_EQ(run(cnn + "--out @before").code, 0) << run(cnn).err;
+  EXPECT_EQ(run(cnn).err, "") << "slots of the optimizer are no variables of the graph";
+  // Names with an output's number are those of TensorFlow; others are said.
+  std::vector<npz::Array> arrays;
+  const std::map<std::string, Tensor> kept = load_npz(file("cnn.npz"));
+  for (const auto& [name, tensor] : kept)
+    if (name.find("Momentum") == std::string::npos) arrays.push_back({name + ":0", &tensor});
+  arrays.push_back({"dense/kernal", &kept.at("dense/kernel")});
+  npz::write(file("named.npz"), arrays);
+  std::string named = cnn;
+  named.replace(named.find("@cnn.npz"), 8, "@named.npz");
+  const Outcome warned = run(named + "--out @named");
+  EXPECT_EQ(warned.err,
+            "softamp run: warning: --variables: the graph has no variable 'dense/kernal'; expected the names of its "
+            "variables\n");
+  EXPECT_TRUE(load_npy(file("named/dense_BiasAdd.npy")).same_bits(load_npy(file("before/dense_BiasAdd.npy"))));
   // The network that was trained, with the variables of the checkpoint.
   ModelOptions options;
   options.batch_size = 4;

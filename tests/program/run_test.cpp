@@ -192,6 +192,10 @@ TEST_F(RunVerb, AChipSaysBitsAndVariant) {
             "--chip: nvidia_sm100 says bits and variant; expected no --bits and no --variant beside it\n");
   EXPECT_EQ(error("@little.json --chip b200"),
             "--chip: nvidia_sm100 rounds stochastically; expected esr in --behaviour\n");
+  EXPECT_EQ(
+      error(of + "--chip intel_xe"),
+      "--chip: intel_xe adds its random bits to the source, which graphs do not; expected a chip that aligns them "
+      "with what is discarded\n");
   EXPECT_EQ(error(of + "--chip amd_cdna3").find("chip amd_cdna3 does not round to fp16"), 0u);
   write_text(file("wide.json"), R"({"softamp_graph": 1, "nodes": [
     {"name": "a", "op": "Fill", "attributes": {"dtype": "float32", "shape": [2], "value": 1}}]})");

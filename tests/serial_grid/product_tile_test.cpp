@@ -242,6 +242,10 @@ TEST_P(FastTiles, NoRoundingInside) {
         c.transpose_a = lay & 1, c.transpose_b = number & 1;
         c.data = static_cast<ProductData>(number % kDataKinds);
         c.random.seed = number;
+        if (c.semantics.narrow.mode == RoundingMode::kOdd) {  // a result of no fast kernel
+          if (!check_tiles(c, static_cast<Lay>(lay))) return;
+          continue;
+        }
         const bool by_copies = copies && format == kFp32;
         if (!check_by(by_copies ? kCopyingKernel : kFloatKernel, c, static_cast<Lay>(lay))) return;
       }

@@ -247,6 +247,8 @@ TEST(TrainSettings, AChipSaysBitsAndVariant) {
   s.chip = "amd_cdna3";
   EXPECT_TRUE(contains(error(s), "'chip' does not go with the rest: chip amd_cdna3 does not round to fp16"))
       << error(s);
+  s.chip = "intel_xe";
+  EXPECT_TRUE(contains(error(s), "adds its random bits to the source, and training does not")) << error(s);
   s.chip = "b2000";
   EXPECT_TRUE(contains(error(s), "'chip' is not understood: ")) << error(s);
 }

@@ -16,7 +16,7 @@ TEST(WatchedTensors, AreThoseOfTheStep) {
       small_run(R"({"steps": 3, "precision": "mixed", "stochastic_rounding": "on", "loss_scale": "1"})");
   RunOutput output;
   output.outfeed = folder.file("o.npz");
-  output.enqueue = {"logits", "loss"};
+  output.enqueue = {"logits:0", "loss"};
   output.print = {"loss"};
   ::testing::internal::CaptureStderr();
   const RunSummary run = quiet_run(settings, output);

@@ -100,11 +100,37 @@ class ValueList {
         if (proto_.uint32_val(i) > INT32_MAX)
           throw std::invalid_argument("its uint32_val " + std::to_string(proto_.uint32_val(i)) + " is above 2^31 - 1");
         return proto_.uint32_val(i);
-      default: return static_cast<uint32_t>(proto_.int_val(i));
+      default: return integer(proto_.int_val(i));
     }
+  }
+  /// Refuses values in a list that is not that of the tensor's type: they would be read as zeros.
+  void check_alone() const {
+    const int all = proto_.float_val_size() + proto_.double_val_size() + proto_.half_val_size() +
+                    proto_.int64_val_size() + proto_.bool_val_size() + proto_.uint32_val_size() +
+                    proto_.uint64_val_size() + proto_.int_val_size();
+    if (all != size())
+      throw std::invalid_argument("its tensor of type " + graph_def::DataType_Name(proto_.dtype()) +
+                                  " has values in the list of another type; expected them in its own");
   }
 
  private:
+  uint64_t integer(int32_t value) const {
+    const auto within = [&](int32_t least, int32_t greatest) {
+      if (value < least || value > greatest)
+        throw std::invalid_argument("its int_val " + std::to_string(value) + " is no " +
+                                    graph_def::DataType_Name(proto_.dtype()) + "; expected " + std::to_string(least) +
+                                    " .. " + std::to_string(greatest));
+    };
+    switch (proto_.dtype()) {
+      case graph_def::DT_UINT8: within(0, UINT8_MAX); break;
+      case graph_def::DT_INT8: within(INT8_MIN, INT8_MAX); break;
+      case graph_def::DT_UINT16: within(0, UINT16_MAX); break;
+      case graph_def::DT_INT16: within(INT16_MIN, INT16_MAX); break;
+      default: break;
+    }
+    return static_cast<uint32_t>(value);
+  }
+
   const TensorProto& proto_;
 };
 
@@ -124,6 +150,7 @@ ConstantValue constant_of(const TensorProto& proto, Importer& importer) {
     return result;
   }
   const ValueList list(proto);
+  list.check_alone();
   const int64_t given = list.size(), count = shape.elements();
   if (given > count)
     throw std::invalid_argument("its tensor has " + std::to_string(given) + " values; expected at most " +

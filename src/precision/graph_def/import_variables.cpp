@@ -46,11 +46,20 @@ bool fits(const NodeImport& n, const Shape& given) {
   return true;
 }
 
+/// "DT_FLOAT"; the number of a type that there is not.
+std::string type_text(graph_def::DataType type) {
+  const std::string name = graph_def::DataType_Name(type);
+  return name.empty() ? std::to_string(static_cast<int>(type)) : name;
+}
+
 void constant(NodeImport& n) {
   n.expect_inputs(0);
   const AttrValue* value = n.find("value");
   if (!value || value->value_case() != AttrValue::kTensor)
     n.fail(std::string("attribute 'value' is ") + (value ? kind_of(*value) : "missing") + "; expected a tensor");
+  if (const AttrValue* dtype = n.find("dtype"); dtype && dtype->type() != value->tensor().dtype())
+    n.fail("attribute 'dtype' is " + type_text(dtype->type()) + ", and its tensor is of " +
+           type_text(value->tensor().dtype()) + "; expected one type");
   const ElementType type = static_cast<ElementType>(std::clamp<int>(value->tensor().dtype(), 0, 255));
   if (!run_dtype(type)) {
     n.set(0, ImportedValue::of(Kind::kOpaque));

@@ -143,6 +143,7 @@ class Computation {
 
   int finish() {
     if (!check_) return kSuccess;
+    if (lines_ == 0) throw UsageError("--check: standard input has no line; expected operands, result and flags");
     const std::string lines = std::to_string(lines_) + (lines_ == 1 ? " line" : " lines");
     write_lines(wrong_ == 0 ? lines + (lines_ == 1 ? " agrees\n" : " agree\n")
                             : std::to_string(wrong_) + " of " + lines + (wrong_ == 1 ? " differs\n" : " differ\n"));

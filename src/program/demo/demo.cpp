@@ -22,6 +22,8 @@ const Words kStories = {kSwamping};
 int run_demo(const DemoOptions& o) {
   if (o.name != kSwamping) throw UsageError(unknown_name_message("story", o.name, kStories));
   const std::string file = o.out.empty() ? o.name + ".html" : o.out;
+  if (!file.ends_with(".html") && !file.ends_with(".htm") && !o.out.starts_with("/dev/"))
+    throw UsageError("--out: '" + o.out + "': expected a file name that ends in .html");
   files::OutputFile out(file, o.out.empty() ? "" : "--out");
   out.write(story_html(swamping_story(o.seed)));
   out.commit();

@@ -206,7 +206,7 @@ StoryPart training(uint64_t seed) {
               "the network reads it rounded to fp16: it ends at " +
               text(used.back()) + ". Or the weight stays in fp16 and is rounded stochastically: " +
               std::to_string(kShownRuns) + " such weights end at " + text(m.mean, 3) + " on average.",
-          "softamp sum --start 1 --value -0.0001 --count 10000 --rounding nearest,stochastic"};
+          "softamp sum --start 1 --value -0.0001 --count 10000 --rounding nearest,stochastic --replicas 50"};
 }
 
 }  // namespace

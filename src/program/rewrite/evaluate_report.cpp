@@ -48,7 +48,7 @@ std::string evaluation_table(const std::vector<NodeEvaluation>& rows, size_t top
       "own: the node by itself, on the tensors of the graph before; error: what has come together there, against the "
       "graph "
       "before; binary64: against\nthe graph in binary64. Largest and mean over all elements, in units of the largest "
-      "magnitude of the tensor.\n";
+      "magnitude of the tensor;\nelements that are not finite there are left out.\n";
   if (rows[0].own.largest > 0)
     text += "most by itself: '" + rows[0].node + "' (" + rows[0].op + ", " + rows[0].dtype + "), " +
             significant_digits(rows[0].own.largest, 3) + '\n';

@@ -188,6 +188,7 @@ void check_runs(const RewriteVerbOptions& o) {
   if (o.evaluates && (o.report == ReportForm::kDot || o.report == ReportForm::kSummary))
     throw UsageError("--report: --evaluate has its own; expected table, csv or json");
   if (!o.advise) return;
+  if (!o.dtype.empty()) throw UsageError("--dtype: --advise compares recipes, which are of bfloat16; expected none");
   for (const auto& [option, given] : {std::pair{"--out", !o.out.empty()},
                                       {"--report", o.report != ReportForm::kNone},
                                       {"--output-report", !o.report_file.empty()}})

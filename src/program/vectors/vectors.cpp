@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kVectorsForm =
     R"(A line holds the operands of one case, the random field where the operation rounds stochastically (R itself; with --chip
-the chip's random word of 32 bits), the result and the flags, in hexadecimal: what `testfloat_gen` writes, and `softamp compute
+the chip's random word of 32 bits, of p3109 and exact, which are no chips, R itself), the result and the flags, in hexadecimal: what `testfloat_gen` writes, and `softamp compute
 --check` judges. First come all tuples of edge operands: at level 1 zeros, the ends of the subnormal and normal numbers, 1
 and its neighbours, infinities and NaNs; at level 2 every operand where that gives at most 2^17 cases, else the ends of
 exponents and significands. Then cases made for the result, half and half with random ones: ties and their neighbours, the

@@ -384,6 +384,8 @@ class Run {
     if (summary_.verdict) std::cerr << s_.program << ": verdict: " << summary_.verdict->line() << '\n';
     if (const std::string drift = drift_text(progress_.drift); !drift.empty())
       std::cerr << s_.program << ": " << drift << '\n';
+    else if (s_.replica_drift && s_.replicas > 1)
+      std::cerr << s_.program << ": replicas: the weights are equal after every step\n";
   }
 
   void show(const StepResult& result) {

@@ -44,8 +44,11 @@ WatchedTensors::WatchedTensors(Trainer& trainer, const RunOutput& output, int64_
     throw std::invalid_argument(output.outfeed.empty()
                                     ? "'" + output.enqueue[0] + "' is to be enqueued; expected an outfeed's file, too"
                                     : "outfeed '" + output.outfeed + "': expected a tensor that is enqueued");
-  for (const std::string& name : output.print) add(trainer, name, "printed", &Watched::printed);
-  for (const std::string& name : output.enqueue) add(trainer, name, "enqueued", &Watched::kept);
+  const auto plain = [](const std::string& name) {
+    return name.ends_with(":0") ? name.substr(0, name.size() - 2) : name;
+  };
+  for (const std::string& name : output.print) add(trainer, plain(name), "printed", &Watched::printed);
+  for (const std::string& name : output.enqueue) add(trainer, plain(name), "enqueued", &Watched::kept);
   if (bytes_of_step_ > 0 && steps > kMostKept / bytes_of_step_)
     throw std::invalid_argument("outfeed '" + file_ + "': " + std::to_string(bytes_of_step_) + " bytes in each of " +
                                 std::to_string(steps) + " steps; expected at most " + std::to_string(kMostKept) +

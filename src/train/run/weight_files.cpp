@@ -154,7 +154,7 @@ void write_batches(const TrainSettings& s, const ImageSet& images, const Sampler
                    labels = all_of(first.labels.type(), steps * of_a_step);
   if (!one_file(place)) {
     std::error_code failed;
-    fs::create_directories(place, failed);
+    fs::create_directory(place, failed);
     if (failed)
       throw npy::Error(place + ": cannot be made: " + failed.message() + "; expected a folder, or a .npz file");
     npy::Writer to_images(fs::path(place) / "images.npy", npy_type(pixels.dtype), extents_of(pixels));

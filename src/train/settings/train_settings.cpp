@@ -127,6 +127,10 @@ SettingFault first_fault_of_chip(const TrainSettings& s) {
   if (!narrow) return {"chip", is + "nothing is computed in 16 bits; expected a precision or a mechanism of 16 bits"};
   try {
     const ChipRounding c = chip_conversion(s, *narrow);
+    if (c.special.alignment != RandomAlignment::kTopOfDiscarded)
+      return {"chip", "is '" + s.chip +
+                          "', which adds its random bits to the source, and training does not; expected a chip that "
+                          "aligns them with what is discarded"};
     if (s.rounding_variant != "carry" && s.rounding_variant != name_of(c.special.variant))
       return {"chip", is + "'rounding_variant' is " + s.rounding_variant + "; expected the chip's " +
                           name_of(c.special.variant)};

@@ -241,6 +241,8 @@ TEST(BulkRound, NormalNumbers) {
             Semantics s = chip.semantics;
             for (RoundingPolicy* p : {&s.wide, &s.narrow, &s.quarter}) p->flags = flags;
             check_all_outputs(in, chip.to, s, o);
+            // Whole groups alone: no rest of an array raises what they missed.
+            if (kind % 2 == 1) check_all_outputs(std::vector<float>(in.begin(), in.begin() + 640), chip.to, s, o);
           }
       }
 }

@@ -67,6 +67,24 @@ TEST(Operations, NamedFormatsUnderAnyPolicy) {
       check_all(format, name, Semantics::ieee(oracle::any_policy(cases)), cases, &wrong);
 }
 
+// A zero has an exponent that says nothing: 0 times a great number, plus a small one, and a product beside a zero.
+TEST(Operations, ZerosBesideNumbersOfAnySize) {
+  for (const FloatFormat& f :
+       {kFp16, kBf16, kTf32, kFp32, kE4m3, kE5m2, FloatFormat::ieee(8, 4), FloatFormat::ieee(7, 11)})
+    for (int mode = 0; mode <= static_cast<int>(RoundingMode::kOdd); ++mode)
+      for (const uint64_t great : {f.max_finite_code(), f.min_normal_code(), f.min_subnormal_code()})
+        for (const uint64_t small : {f.min_subnormal_code(), f.min_normal_code() + 1, f.max_finite_code()})
+          for (const uint64_t sign : {uint64_t{0}, f.sign_mask()}) {
+            const Semantics s = Semantics::ieee(RoundingPolicy::ieee(static_cast<RoundingMode>(mode)));
+            const Rounded sum = fp::fma(f, sign, great, small, s, 0), product = fp::fma(f, small, great, sign, s, 0),
+                          alone = fp::mul(f, small, great, s, 0);
+            EXPECT_EQ(sum.code, small) << f.exponent_bits << " " << f.precision << " mode " << mode;
+            EXPECT_EQ(sum.flags, 0);
+            EXPECT_EQ(product.code, alone.code) << f.exponent_bits << " " << f.precision << " mode " << mode;
+            EXPECT_EQ(product.flags, alone.flags);
+          }
+}
+
 TEST(Operations, NamedFormatsUnderIeee) {
   Cases cases(12);
   int wrong = 0;

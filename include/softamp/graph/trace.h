@@ -1,7 +1,7 @@
 // A trace: one hash per tensor per step, as JSON lines, so that two runs can be compared, from any machine or backend,
 // and the first tensor that differs is found.
 //
-// Line 1: {"softamp_trace":1,"arithmetic":4,"backend":"emu","settings":{...}}; the version of the arithmetic
+// Line 1: {"softamp_trace":1,"arithmetic":5,"backend":"emu","settings":{...}}; the version of the arithmetic
 // (numerics/version.h) may make two traces of equal settings differ. Older traces have "spec":1 instead. Then, in the
 // order in which tensors are computed: {"step":0,"tensor":"y","op":"MatMul","dtype":"float16","shape":[2,3],"hash":"<32
 // hexadecimal digits>"}; the hash is XXH3-128 of the elements' bytes, little-endian.

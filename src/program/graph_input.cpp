@@ -83,6 +83,16 @@ std::map<std::string, std::string> given_to_names(const std::string& option, con
   return values;
 }
 
+std::map<std::string, Tensor> load_feeds(const Graph* graph, const std::map<std::string, std::string>& files) {
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, file] : files) {
+    const int node = graph ? graph->find(name) : -1;
+    const bool bfloat16 = !graph || (node >= 0 && graph->node(node).outputs[0].dtype == DType::kBFloat16);
+    tensors.emplace(name, load_npy(file, bfloat16));
+  }
+  return tensors;
+}
+
 RunnableGraph runnable(Graph graph, std::vector<std::string> fetches, GivenValues values) {
   RunnableGraph r;
   r.graph = std::move(graph);

@@ -28,6 +28,10 @@ GraphDefFile load_graph_def(const std::string& file);
 std::map<std::string, std::string> given_to_names(const std::string& option, const std::vector<std::string>& texts,
                                                   const std::string& form);
 
+/// The arrays of --feed, name -> file. graph: null for a GraphDef, whose placeholders' dtypes are compared when it
+/// runs; unsigned integers of 16 bits are bfloat16 where one is expected. Throws npy::Error.
+std::map<std::string, Tensor> load_feeds(const Graph* graph, const std::map<std::string, std::string>& files);
+
 /// Values for placeholders and variables.
 struct GivenValues {
   std::map<std::string, Tensor> feeds;      ///< by the names that --feed gives

@@ -56,18 +56,6 @@ std::vector<FedBack> fed_back(const RunnableGraph& runnable, const std::vector<s
   return all;
 }
 
-/// graph: null for a GraphDef, whose placeholders' dtypes are compared when it runs; unsigned integers of 16 bits are
-/// bfloat16 where one is expected.
-std::map<std::string, Tensor> load_feeds(const Graph* graph, const std::map<std::string, std::string>& files) {
-  std::map<std::string, Tensor> tensors;
-  for (const auto& [name, file] : files) {
-    const int node = graph ? graph->find(name) : -1;
-    const bool bfloat16 = !graph || (node >= 0 && graph->node(node).outputs[0].dtype == DType::kBFloat16);
-    tensors.emplace(name, load_npy(file, bfloat16));
-  }
-  return tensors;
-}
-
 /// The file of a fetch: "scope/y:1" is scope_y_1.npy.
 fs::path file_of(const fs::path& folder, std::string fetch) {
   for (char& c : fetch)

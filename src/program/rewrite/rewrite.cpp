@@ -116,12 +116,9 @@ PrecisionReport report_of(OpGraph picture, bool has_fetches, const ChosenMechani
 GivenValues given_values(const RewriteVerbOptions& o, const Graph* graph) {
   GivenValues values;
   if (!o.evaluate_file.empty()) values.feeds = load_npz(o.evaluate_file);
-  for (const auto& [name, file] : given_to_names("--feed", o.feeds, "NAME=FILE.npy")) {
-    const int node = graph ? graph->find(name) : -1;
-    const bool bfloat16 = !graph || (node >= 0 && graph->node(node).outputs[0].dtype == DType::kBFloat16);
-    if (!values.feeds.emplace(name, load_npy(file, bfloat16)).second)
+  for (auto& [name, tensor] : load_feeds(graph, given_to_names("--feed", o.feeds, "NAME=FILE.npy")))
+    if (!values.feeds.emplace(name, std::move(tensor)).second)
       throw UsageError("--feed: '" + name + "' is given by --evaluate, too");
-  }
   if (!o.variables.empty()) values.variables = load_npz(o.variables);
   return values;
 }

@@ -89,6 +89,7 @@
 #include "softamp/tensor/shape.h"
 #include "softamp/tensor/tensor.h"
 #include "softamp/train/checkpoint.h"
+#include "softamp/train/exchange.h"
 #include "softamp/train/graphcore/estimator.h"
 #include "softamp/train/indexed_slices.h"
 #include "softamp/train/initializer.h"

@@ -38,6 +38,7 @@ inline std::vector<Exempt> exempt_headers() {
       {"precision/short_list.h", kWords},
       {"precision/op_lists.h", kWords},
       {"precision/policy.h", kWords},
+      {"train/exchange.h", kIntegers},
       {"train/indexed_slices.h", kNodes},
       {"train/layers.h", kNodes},
       {"train/losses.h", kNodes},

@@ -28,8 +28,9 @@ namespace {
 struct Prepared {
   Program program;
   Buffer arena, scratch;
-  std::vector<Buffer> results;  ///< of the fetches, where the engine's memory is not the host's
-  bool effects = false;         ///< an operation outputs a tensor in the middle of the step
+  std::vector<Buffer> results;             ///< of the fetches, where the engine's memory is not the host's
+  bool effects = false;                    ///< an operation outputs a tensor in the middle of the step
+  std::vector<std::vector<size_t>> ready;  ///< fetches that lie in the caller's result after each step of the program
 };
 
 /// Holds an executor for one step.
@@ -93,10 +94,13 @@ class GraphExecutor final : public Executor {
     const std::optional<HardwareOrder> before = order_;
     try {
       if (!at_once(prepared) || !run_at_once(prepared, result))
-        for (const Step& step : program.steps) {
+        for (size_t s = 0; s < program.steps.size(); ++s) {
+          const Step& step = program.steps[s];
           if (options_.stop && options_.stop())
             throw RunStopped("the run was stopped before the operation '" + graph_.node(step.node).name + "'");
           run_step(step, prepared, result);
+          if (!options_.fetched || !engine_->host_memory()) continue;
+          for (const size_t f : prepared.ready[s]) options_.fetched(f, result.values[f]);
         }
     } catch (...) {
       order_ = before;
@@ -107,6 +111,7 @@ class GraphExecutor final : public Executor {
       if (engine_->host_memory() && place.kind == Place::Kind::kResult && place.at == f) continue;
       const size_t bytes = result.values[f].bytes();
       if (bytes) engine_->download(result.values[f].data(), pointer_to(place, prepared, fed, result.values), bytes);
+      if (options_.fetched) options_.fetched(f, result.values[f]);
     }
     commit(program);
     ++step_;
@@ -236,9 +241,23 @@ class GraphExecutor final : public Executor {
     if (!engine_->host_memory()) mirror(prepared);
     for (const Step& step : program.steps)
       prepared.effects = prepared.effects || (!step.kernel && graph_.node(step.node).op != "Assign");
+    find_ready(prepared);
     program.input_pointers.resize(program.inputs.size());
     program.output_pointers.resize(program.outputs.size());
     return programs_.emplace(std::move(key), std::move(prepared)).first->second;
+  }
+
+  static void find_ready(Prepared& prepared) {
+    const Program& program = prepared.program;
+    prepared.ready.resize(program.steps.size());
+    std::set<size_t> found;
+    for (size_t s = 0; s < program.steps.size(); ++s) {
+      const size_t end = s + 1 < program.steps.size() ? program.steps[s + 1].first_output : program.outputs.size();
+      for (size_t o = program.steps[s].first_output; o < end; ++o)
+        if (const Place& place = program.outputs[o];
+            place.kind == Place::Kind::kResult && found.insert(place.at).second)
+          prepared.ready[s].push_back(place.at);
+    }
   }
 
   /// What the program still needs of the engine's memory.

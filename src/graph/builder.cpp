@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "softamp/graph/operation.h"
 #include "src/graph/name_hash.h"
 #include "src/graph/node_check.h"
 
@@ -128,6 +129,21 @@ Graph GraphBuilder::build() {
   scope_.clear();
   last_suffix_.clear();
   return std::exchange(graph_, Graph{});
+}
+
+Graph GraphBuilder::with_placeholders(const Graph& graph, ListView<std::string> tensors) {
+  Graph fed = graph;
+  for (const std::string& name : tensors) {
+    Node& node = fed.nodes_[static_cast<size_t>(graph.port(name).node)];
+    const Operation* op = find_operation(node.op);
+    if (node.outputs.size() != 1 || (op && op->effect))
+      throw GraphError(node.op + " '" + node.name + "' cannot be a placeholder; expected one output and no effect");
+    const TensorType type = node.outputs[0];
+    node.op = "Placeholder";
+    node.inputs.clear();
+    node.attributes = {{"dtype", type.dtype}, {"shape", type.shape}};
+  }
+  return fed;
 }
 
 Graph GraphBuilder::alone(const Graph& graph, int number) {

@@ -1,5 +1,7 @@
 #include "src/train/replica_options.h"
 
+#include "softamp/train/exchange.h"
+
 namespace softamp {
 namespace {
 
@@ -25,6 +27,12 @@ int gradients_of_a_step(const TrainerOptions& o) {
 int gradient_steps(const TrainerOptions& o) {
   return o.replica_invariant ? o.replicas * o.accumulation : o.accumulation;
 }
+
+int local_replicas(const TrainerOptions& o) { return o.exchange ? o.replicas / o.exchange->ranks() : o.replicas; }
+
+int first_replica(const TrainerOptions& o) { return o.exchange ? o.exchange->rank() * local_replicas(o) : 0; }
+
+int local_parts(const TrainerOptions& o) { return local_replicas(o) * (o.replica_invariant ? o.accumulation : 1); }
 
 ExecutorOptions nearest_options(ExecutorOptions o) {
   auto& f = o.config.floating_point_behaviour;

@@ -12,6 +12,12 @@ int gradients_of_a_step(const TrainerOptions& options);
 /// Executions of the gradient graph of which each has random bits of its own: micro-batches, or slices.
 int gradient_steps(const TrainerOptions& options);
 
+/// Replicas of this process: all, or its share of those of all ranks; and the number of the first.
+int local_replicas(const TrainerOptions& options);
+int first_replica(const TrainerOptions& options);
+/// gradients_of_a_step, of this process.
+int local_parts(const TrainerOptions& options);
+
 /// Of the gradient graph, which differs from replica to replica: in mode ON it rounds stochastically, with the
 /// replica's own bits.
 ExecutorOptions gradient_options(const TrainerOptions& options, int replica);

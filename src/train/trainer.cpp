@@ -7,6 +7,8 @@
 #include "softamp/engine/float_environment.h"
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/random.h"
+#include "softamp/train/exchange.h"
+#include "src/train/exchange_calls.h"
 #include "src/train/replica_drift.h"
 #include "src/train/replica_options.h"
 #include "src/train/training_step.h"
@@ -17,6 +19,8 @@ namespace {
 using Named = TrainingStep::Named;
 
 constexpr int64_t kMostSlices = 65536;
+constexpr size_t kHashDigits = 32;
+constexpr int kDifferent = 1;  ///< the exit code of a check that failed
 
 [[noreturn]] void refuse_training(const std::string& message) { throw std::invalid_argument("training: " + message); }
 
@@ -47,9 +51,24 @@ void check_slices(const TrainerOptions& o, const Graph& gradient) {
                       ") keeps state from one slice to the next; expected a model without");
 }
 
+/// Whether a step writes a variable of the model besides its update: averages, of what each replica sees.
+bool keeps_variables(const GradientStepGraph& gradient) {
+  const auto nodes = gradient.graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+    const auto ref = node.attributes.find("ref");
+    return ref != node.attributes.end() && std::find(gradient.sums.begin(), gradient.sums.end(),
+                                                     std::get<std::string>(ref->second)) == gradient.sums.end();
+  });
+}
+
 void check(const TrainerOptions& o) {
   if (o.replicas < 1 || o.replicas > static_cast<int>(RandomBits::kReplicas))
     refuse_training("replicas is " + std::to_string(o.replicas) + "; expected 1..256");
+  if (o.exchange && o.replicas % o.exchange->ranks() != 0)
+    refuse_training("replicas is " + std::to_string(o.replicas) + ", shared by " + std::to_string(o.exchange->ranks()) +
+                    " processes; expected a multiple of these");
+  if (o.compare_weights_every < 0)
+    refuse_training("compare_weights_every is " + std::to_string(o.compare_weights_every) + "; expected 0 or more");
   if (o.accumulation < 1) refuse_training("accumulation is " + std::to_string(o.accumulation) + "; expected 1 or more");
   if (const auto& sums = o.accumulation_dtype.dtype(); sums && *sums > DType::kFloat32)
     refuse_training(std::string("accumulation_dtype is ") + name_of(*sums) + "; expected float16, bfloat16 or float32");
@@ -98,9 +117,11 @@ struct Trainer::Impl {
   Evaluation of_logits, of_loss;
   std::vector<std::string> warnings;
   Gradients gradients;
+  bool keeps_state = false;
 
   Impl(Model m, TrainerOptions o) : training(begun(std::move(m), std::move(o))), scale(training.options().loss_scale) {
     check_slices(training.options(), training.gradient().graph);
+    keeps_state = keeps_variables(training.gradient());
     gather_warnings();
   }
 
@@ -125,7 +146,8 @@ struct Trainer::Impl {
 
   static std::vector<TrainingStep::RunOptions> run_options(const TrainerOptions& o, const Observer& observer) {
     std::vector<TrainingStep::RunOptions> runs;
-    for (int r = 0; r < o.replicas; ++r)
+    const int first = first_replica(o);
+    for (int r = first; r < first + local_replicas(o); ++r)
       runs.push_back({observed(gradient_options(o, r), r, observer), observed(update_options(o, r), r, observer)});
     return runs;
   }
@@ -185,7 +207,7 @@ struct Trainer::Impl {
   }
 
   void set_variable(std::string_view name, const Tensor& value) {
-    for (int r = 0; r < training.options().replicas; ++r) training.set_variable(name, value, r);
+    for (int r = 0; r < training.replicas(); ++r) training.set_variable(name, value, r);
     evaluations_are_stale();
   }
 
@@ -193,26 +215,60 @@ struct Trainer::Impl {
 
   StepResult run_step(std::span<const Batch> batches) {
     const TrainerOptions& options = training.options();
-    const size_t wanted = static_cast<size_t>(options.replicas) * static_cast<size_t>(options.accumulation);
+    const size_t wanted = static_cast<size_t>(training.replicas()) * static_cast<size_t>(options.accumulation);
     if (batches.size() != wanted)
       refuse_training(std::to_string(batches.size()) + " batches for a step; expected " + std::to_string(wanted) +
-                      ", " + std::to_string(options.accumulation) + " for each of " + std::to_string(options.replicas) +
-                      " replicas");
+                      ", " + std::to_string(options.accumulation) + " for each of " +
+                      std::to_string(training.replicas()) + " replicas" + (options.exchange ? " in this process" : ""));
     TrainingStep::Ran ran = training.run(batches, scale.scale(), scale.scale());
     StepResult& result = ran.result;
     for (const Tensor& loss : ran.losses) result.loss += loss.value(0);
-    result.loss /= static_cast<double>(wanted);
+    result.loss /= static_cast<double>(ran.losses.size());
     const bool applied = scale.update(ran.evidence);  // throws after too many overflows in a row: counters stay
     if (options.count_lost_updates && applied) result.lost_updates = training.lost_updates(ran);
     training.finish(applied, result);
     result.scale_after = scale.scale();
     if (applied) evaluations_are_stale();
     if (options.keep_gradients) keep(std::move(ran.gradients));
-    result.replica_drift = replica_drift(training);
-    const bool one_for_all = options.replica_invariant && !result.replica_drift;
-    if (options.hash_weights)
-      for (int r = 0; r < (one_for_all ? 1 : options.replicas); ++r) result.weight_hashes.push_back(hash(r));
+    compare_replicas(result);
     return std::move(result);
+  }
+
+  /// Hashes and drift of the weights after a step.
+  void compare_replicas(StepResult& result) {
+    const TrainerOptions& options = training.options();
+    const int every = options.compare_weights_every;
+    const bool compares = may_differ() || (every > 0 && (result.step + 1) % every == 0);
+    if (!options.exchange)
+      result.replica_drift = replica_drift(training);
+    else if (compares)
+      result.replica_drift = shared_replica_drift(training);
+    if (result.replica_drift && options.exchange && !may_differ()) {
+      const ReplicaDrift& d = *result.replica_drift;
+      throw ExchangeError("step " + std::to_string(result.step) + ": the variable '" + d.variable + "' of replica " +
+                              std::to_string(d.replica) + " (rank " + std::to_string(d.replica / training.replicas()) +
+                              ") differs from that of replica 0, first in element " + std::to_string(d.element) +
+                              "; expected the same bits on all ranks",
+                          kDifferent);
+    }
+    if (!options.hash_weights) return;
+    const bool one_for_all = options.replica_invariant && !result.replica_drift;
+    for (int r = 0; r < (one_for_all ? 1 : training.replicas()); ++r) result.weight_hashes.push_back(hash(r));
+    if (options.exchange && !one_for_all) result.weight_hashes = of_all_ranks(result.weight_hashes);
+  }
+
+  std::vector<std::string> of_all_ranks(const std::vector<std::string>& hashes) const {
+    std::string text;
+    for (const std::string& h : hashes) text += h;
+    std::vector<std::string> all;
+    for (const std::string& of_rank : train_detail::gather_texts(*training.options().exchange, text))
+      for (size_t at = 0; at < of_rank.size(); at += kHashDigits) all.push_back(of_rank.substr(at, kHashDigits));
+    return all;
+  }
+
+  /// Whether replicas may come to different variables: on request, or by state that a model keeps for itself.
+  bool may_differ() const {
+    return training.options().replicas > 1 && (updates_differ(training.options()) || keeps_state);
   }
 
   void keep(std::vector<std::vector<Tensor>> of_step) {
@@ -224,11 +280,13 @@ struct Trainer::Impl {
     }
   }
 
+  /// The number in this process of a replica.
   int checked(int replica) const {
-    const int replicas = training.options().replicas;
-    if (replica < 0 || replica >= replicas)
-      refuse_training("replica " + std::to_string(replica) + "; expected 0.." + std::to_string(replicas - 1));
-    return replica;
+    const int first = first_replica(training.options()), here = training.replicas();
+    if (replica < first || replica >= first + here)
+      refuse_training("replica " + std::to_string(replica) + "; expected " + std::to_string(first) + ".." +
+                      std::to_string(first + here - 1) + (training.options().exchange ? " in this process" : ""));
+    return replica - first;
   }
 
   std::string hash(int replica) const {
@@ -277,13 +335,32 @@ struct Trainer::Impl {
           "training: the last step failed when some replicas were updated and others not; expected set_state first");
     const auto& [step, optimizer_step, executions] = training.counters();
     State s{step, optimizer_step, executions, scale.state(), {}};
-    for (int r = 0; r < training.options().replicas; ++r) s.tensors.push_back(training.tensors(r));
+    for (int r = 0; r < training.replicas(); ++r) s.tensors.push_back(training.tensors(r));
+    if (training.options().exchange && may_differ()) gather(s.tensors);
     const bool agree = std::all_of(s.tensors.begin(), s.tensors.end(), [&](const Named& of_replica) {
       return std::equal(of_replica.begin(), of_replica.end(), s.tensors[0].begin(),
                         [](const auto& a, const auto& b) { return a.second.same_bits(b.second); });
     });
     if (agree) s.tensors.resize(1);
     return s;
+  }
+
+  /// From those of this rank's replicas to those of all.
+  void gather(std::vector<Named>& tensors) const {
+    Exchange& exchange = *training.options().exchange;
+    const std::vector<Named> mine = std::exchange(tensors, {});
+    for (int rank = 0; rank < exchange.ranks(); ++rank)
+      for (const Named& of_replica : mine) {
+        Named& room = tensors.emplace_back();
+        for (const auto& [name, value] : of_replica) room.emplace_back(name, Tensor(value.type()));
+      }
+    for (size_t r = 0; r < mine.size(); ++r)
+      for (size_t t = 0; t < mine[r].size(); ++t) {
+        std::vector<Exchange::Room> rooms;
+        for (size_t at = r; at < tensors.size(); at += mine.size())
+          rooms.push_back(train_detail::room_of(tensors[at][t].second));
+        exchange.all_gather(train_detail::bytes_of(mine[r][t].second), rooms);
+      }
   }
 
   void set_state(const State& s) {
@@ -293,8 +370,9 @@ struct Trainer::Impl {
                       std::to_string(replicas));
     const std::vector<VariableSpec> specs = training.kept();
     for (const Named& of_replica : s.tensors) check_tensors(specs, of_replica);
-    for (int r = 0; r < replicas; ++r)
-      for (const auto& [name, value] : s.tensors[s.tensors.size() == 1 ? 0 : static_cast<size_t>(r)])
+    const int first = first_replica(training.options());
+    for (int r = 0; r < training.replicas(); ++r)
+      for (const auto& [name, value] : s.tensors[s.tensors.size() == 1 ? 0 : static_cast<size_t>(first + r)])
         training.set_variable(name, value, r);
     evaluations_are_stale();
     scale.set_state(s.loss_scale);
@@ -353,7 +431,10 @@ const Trainer::Gradients& Trainer::gradients() const { return impl_->gradients; 
 const Tensor& Trainer::variable(std::string_view name, int replica) const {
   return impl_->training.variable(name, impl_->checked(replica));
 }
+const Tensor& Trainer::variable(std::string_view name) const { return impl_->training.variable(name, 0); }
 std::string Trainer::weight_hash(int replica) const { return impl_->hash(impl_->checked(replica)); }
+std::string Trainer::weight_hash() const { return impl_->hash(0); }
+Trainer::Traffic Trainer::traffic() const { return impl_->training.traffic(); }
 void Trainer::set_variable(std::string_view name, const Tensor& value) { impl_->set_variable(name, value); }
 
 void Trainer::observe(Observer observer) {

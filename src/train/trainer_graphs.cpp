@@ -54,16 +54,21 @@ Port tree_sum(GraphBuilder& b, std::vector<Port> parts) {
   return parts[0];
 }
 
-/// Reduces all gradients of one variable, of replicas in a chain in rank order in float32 (N277), or in their own
-/// float64; of slices in a tree.
-Port reduce(GraphBuilder& b, std::vector<Port> parts, const TrainerOptions& options) {
-  const size_t count = parts.size();
-  if (count == 1) return parts[0];
+/// Sums gradients of one variable, of replicas in a chain in rank order in float32 (N277), or in their own float64; of
+/// slices in a tree.
+Port sum_of(GraphBuilder& b, std::vector<Port> parts, const TrainerOptions& options) {
   const DType wide = wide_dtype(b.type(parts[0]).dtype);
   for (Port& p : parts) p = cast_to(b, p, wide, "to_float32");
-  const Port sum = options.replica_invariant ? tree_sum(b, std::move(parts)) : b.add("AddN", parts, {}, "all_reduce");
+  return options.replica_invariant ? tree_sum(b, std::move(parts)) : b.add("AddN", parts, {}, "all_reduce");
+}
+
+/// Reduces all gradients of one variable, given as these parts.
+Port reduce(GraphBuilder& b, std::vector<Port> parts, const TrainerOptions& options) {
+  const int count = gradients_of_a_step(options);
+  if (count == 1) return parts[0];
+  const Port sum = sum_of(b, std::move(parts), options);
   if (options.reduction == ReplicaReduction::kSum) return sum;
-  const Port divisor = b.constant(Tensor::full(wide, {}, static_cast<double>(count)), "replicas");
+  const Port divisor = b.constant(Tensor::full(b.type(sum).dtype, {}, static_cast<double>(count)), "replicas");
   return b.add("RealDiv", {sum, divisor}, {}, "all_reduce_mean");
 }
 
@@ -159,6 +164,20 @@ void count_nonfinite(const UpdateStepGraph& update, const RunResult& run, StepRe
     }
 }
 
+ReductionGraph build_reduction_graph(const TensorType& part, int count, bool whole, const TrainerOptions& options) {
+  ReductionGraph reduction;
+  GraphBuilder b;
+  std::vector<Port> parts;
+  for (int p = 0; p < count; ++p) {
+    parts.push_back(b.placeholder("part/" + std::to_string(p), part.dtype, part.shape));
+    reduction.parts.push_back(b.graph().port_name(parts.back()));
+  }
+  const Port sum = whole ? reduce(b, std::move(parts), options) : sum_of(b, std::move(parts), options);
+  reduction.sum = b.graph().port_name(sum);
+  reduction.graph = b.build();
+  return reduction;
+}
+
 UpdateStepGraph build_update_graph(const GradientStepGraph& step, const Optimizer& optimizer,
                                    const TrainerOptions& options) {
   UpdateStepGraph update;
@@ -187,6 +206,7 @@ UpdateStepGraph build_update_graph(const GradientStepGraph& step, const Optimize
         update.gradients.back().push_back(b.graph().port_name(parts.back()));
       }
       gradients.push_back(reduce(b, std::move(parts), options));
+      update.reduced.push_back(b.graph().port_name(gradients.back()));
     }
     gradients = unscale(b, gradients, scale, how);
   }

@@ -26,6 +26,7 @@ GradientStepGraph build_gradient_graph(const Model& model, const TrainerOptions&
 struct UpdateStepGraph {
   Graph graph;
   std::vector<std::vector<std::string>> gradients;   ///< placeholders: of each variable, by replica or slice
+  std::vector<std::string> reduced;                  ///< tensors: of each variable, these reduced to one
   std::string loss_scale;                            ///< placeholder, or empty
   std::vector<std::pair<std::string, DType>> rates;  ///< placeholders of the learning rate, for variables of a dtype
   std::string apply;                   ///< placeholder, bool: false if the host already knows that the step is skipped
@@ -39,6 +40,16 @@ struct UpdateStepGraph {
 /// Reads the counts of elements that are not finite from an update's run: values from 1 on begin with its fetches
 /// `nonfinite`.
 void count_nonfinite(const UpdateStepGraph& update, const RunResult& run, StepResult& result);
+
+/// What the update graph does with the gradients of one variable before all else, for `count` of them, of any type: as
+/// a graph of its own. whole: they are all of a step's, or the sums of equal subtrees of them; else a part, whose sum
+/// is not yet divided.
+struct ReductionGraph {
+  Graph graph;
+  std::vector<std::string> parts;  ///< placeholders
+  std::string sum;                 ///< fetch
+};
+ReductionGraph build_reduction_graph(const TensorType& part, int count, bool whole, const TrainerOptions& options);
 
 UpdateStepGraph build_update_graph(const GradientStepGraph& step, const Optimizer& optimizer,
                                    const TrainerOptions& options);

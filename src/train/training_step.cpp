@@ -7,6 +7,7 @@
 #include "softamp/precision/mixed_precision_context.h"
 #include "src/train/lost_updates.h"
 #include "src/train/replica_options.h"
+#include "src/train/shared_step.h"
 
 namespace softamp {
 namespace {
@@ -39,22 +40,27 @@ TrainingStep::TrainingStep(Model model, TrainerOptions options, const std::vecto
   gradient_fetches_.insert(gradient_fetches_.end(), gradient_.gradients.begin(), gradient_.gradients.end());
   update_fetches_.insert(update_fetches_.end(), update_.nonfinite.begin(), update_.nonfinite.end());
   if (device_.update_pass) update_.graph = device_.update_pass(update_.graph);
+  if (options_.exchange) shared_ = std::make_unique<Shared>(gradient_, update_, options_);
   if (!device_.make_executor) device_.make_executor = softamp::make_executor;
   if (options_.count_lost_updates)
     update_fetches_.insert(update_fetches_.end(), update_.applied.begin(), update_.applied.end());
   make_executors(replicas);
   for (const VariableSpec& v : kept()) {
     const Tensor first = initial_value(v.initializer, v.type, v.name, options_.executor.seed);
-    for (int r = 0; r < options_.replicas; ++r) set_variable(v.name, first, r);
+    for (int r = 0; r < this->replicas(); ++r) set_variable(v.name, first, r);
   }
 }
+
+TrainingStep::~TrainingStep() = default;
 
 void TrainingStep::make_executors(const std::vector<RunOptions>& replicas) {
   gradient_runs_.clear();
   update_runs_.clear();
   for (const RunOptions& of_replica : replicas) {
-    gradient_runs_.push_back(device_.make_executor(gradient_.graph, of_replica.gradient));
-    update_runs_.push_back(device_.make_executor(update_.graph, of_replica.update));
+    ExecutorOptions gradient = of_replica.gradient;
+    if (shared_) gradient.fetched = shared_->fetched(static_cast<int>(gradient_runs_.size()));
+    gradient_runs_.push_back(device_.make_executor(gradient_.graph, std::move(gradient)));
+    update_runs_.push_back(device_.make_executor(shared_ ? shared_->update : update_.graph, of_replica.update));
     for (int i = 0; i < 2 && options_.precision && !options_.pass; ++i) options_.precision->note_session();
   }
 }
@@ -82,45 +88,77 @@ TrainingStep::Named TrainingStep::tensors(int replica) const {
   return all;
 }
 
+Trainer::Traffic TrainingStep::traffic() const {
+  if (!shared_) return {};
+  return {shared_->reduction.bytes_sent(), static_cast<int64_t>(shared_->reduction.buckets())};
+}
+
 void TrainingStep::take(RunResult& run, StepResult& result) {
   result.status |= run.flags;
   for (OperationTime& t : run.timings) timings_.push_back(std::move(t));
 }
 
-void TrainingStep::run_micro_batch(int m, std::span<const Batch> batches, float seed, Ran& ran) {
+/// Where a micro-batch stands among those of the step in this process.
+int TrainingStep::number_of(int m, int replica) const {
+  // Slices stay where they are, whoever computes them.
+  return options_.replica_invariant ? replica * options_.accumulation + m : m * replicas() + replica;
+}
+
+int TrainingStep::part_of(int m, int replica) const {
+  return options_.replica_invariant ? number_of(m, replica) : replica;
+}
+
+void TrainingStep::run_micro_batch(int m, int replica, std::span<const Batch> batches, float seed, Ran& ran) {
   const Tensor s = scalar(DType::kFloat32, seed);
-  for (int r = 0; r < options_.replicas; ++r) {
-    // Slices stay where they are, whoever computes them.
-    const bool slices = options_.replica_invariant;
-    const int number = slices ? r * options_.accumulation + m : m * options_.replicas + r;
-    const Batch& batch = batches[static_cast<size_t>(number)];
-    std::vector<Feed> feeds{{model_.images, &batch.images}, {model_.labels, &batch.labels}};
-    if (!gradient_.loss_scale.empty()) feeds.push_back({gradient_.loss_scale, &s});
-    Executor& executor = gradient_run(r);
-    executor.set_step(counters_.executions + static_cast<uint32_t>(slices ? number : m));
-    RunResult run = executor.run(feeds, gradient_fetches_);
-    take(run, ran.result);
-    ran.losses[static_cast<size_t>(number)] = std::move(run.values[0]);
-    std::vector<Tensor>& gradients = ran.gradients[static_cast<size_t>(slices ? number : r)];
-    gradients.clear();
-    for (size_t g = 2; g < run.values.size(); ++g) gradients.push_back(std::move(run.values[g]));
-  }
+  const auto number = static_cast<size_t>(number_of(m, replica));
+  const Batch& batch = batches[number];
+  std::vector<Feed> feeds{{model_.images, &batch.images}, {model_.labels, &batch.labels}};
+  if (!gradient_.loss_scale.empty()) feeds.push_back({gradient_.loss_scale, &s});
+  Executor& executor = gradient_run(replica);
+  const int draws =
+      options_.replica_invariant ? first_replica(options_) * options_.accumulation + number_of(m, replica) : m;
+  executor.set_step(counters_.executions + static_cast<uint32_t>(draws));
+  RunResult run = executor.run(feeds, gradient_fetches_);
+  take(run, ran.result);
+  ran.losses[number] = std::move(run.values[0]);
+  std::vector<Tensor>& gradients = ran.gradients[static_cast<size_t>(part_of(m, replica))];
+  gradients.clear();
+  for (size_t g = 2; g < run.values.size(); ++g) gradients.push_back(std::move(run.values[g]));
+}
+
+void TrainingStep::run_gradients(std::span<const Batch> batches, float seed, Ran& ran) {
+  if (shared_) return share_gradients(batches, seed, ran);
+  for (int m = 0; m < options_.accumulation; ++m)
+    for (int r = 0; r < replicas(); ++r) run_micro_batch(m, r, batches, seed, ran);
+  count_evidence(ran);
+}
+
+void TrainingStep::count_evidence(Ran& ran) const {
+  const LossScaleOptions& how = options_.loss_scale;
+  if (!how.histogram) return;
+  for (const auto& of_replica : ran.gradients)
+    for (const Tensor& g : of_replica) {
+      ran.evidence.elements += g.elements();
+      ran.evidence.above_edge += count_above(g, how.histogram_edge);
+    }
 }
 
 /// One replica's update; returns whether every gradient is finite.
-bool TrainingStep::run_update(int replica, const std::vector<Tensor>& rates, float divisor, bool allowed, Ran& ran) {
-  const std::vector<std::vector<Tensor>>& gradients = ran.gradients;
-  const Tensor d = scalar(DType::kFloat32, divisor), may = scalar(DType::kBool, allowed);
+bool TrainingStep::run_update(Executor& executor, bool first, const Update& update, Ran& ran) {
+  const Tensor d = scalar(DType::kFloat32, update.divisor), may = scalar(DType::kBool, update.allowed);
   std::vector<Feed> feeds{{update_.apply, &may}};
   if (!update_.loss_scale.empty()) feeds.push_back({update_.loss_scale, &d});
-  for (size_t i = 0; i < rates.size(); ++i) feeds.push_back({update_.rates[i].first, &rates[i]});
+  for (size_t i = 0; i < update.rates.size(); ++i) feeds.push_back({update_.rates[i].first, &update.rates[i]});
   for (size_t v = 0; v < update_.gradients.size(); ++v)
-    for (size_t r = 0; r < gradients.size(); ++r) feeds.push_back({update_.gradients[v][r], &gradients[r][v]});
-  Executor& executor = update_run(replica);
+    if (!ran.reduced.empty())
+      feeds.push_back({update_.reduced[v], &ran.reduced[v]});
+    else
+      for (size_t r = 0; r < ran.gradients.size(); ++r)
+        feeds.push_back({update_.gradients[v][r], &ran.gradients[r][v]});
   executor.set_step(counters_.executions + static_cast<uint32_t>(gradient_steps(options_)));
   RunResult run = executor.run(feeds, update_fetches_);
   take(run, ran.result);
-  if (replica == 0) {
+  if (first) {
     count_nonfinite(update_, run, ran.result);
     for (size_t f = 1 + update_.nonfinite.size(); f < run.values.size(); ++f)
       ran.applied.push_back(std::move(run.values[f]));
@@ -129,23 +167,31 @@ bool TrainingStep::run_update(int replica, const std::vector<Tensor>& rates, flo
 }
 
 /// Every replica's update, or none: an exception on a later replica undoes the earlier ones.
-bool TrainingStep::update_all(const std::vector<Tensor>& rates, float divisor, bool allowed, Ran& ran) {
+bool TrainingStep::update_all(const Update& update, Ran& ran) {
   std::vector<Named> before;
   bool finite = true;
   try {
-    for (int r = 0; r < options_.replicas; ++r) {
-      if (options_.replicas > 1 && options_.executor.config.behaviour().enabled_flags()) before.push_back(tensors(r));
-      finite = run_update(r, rates, divisor, allowed, ran) && finite;
-      torn_ = true;  // until the step has ended
+    if (shared_) {
+      finite = share_update(update, ran);
+    } else {
+      for (int r = 0; r < replicas(); ++r) {
+        if (replicas() > 1 && options_.executor.config.behaviour().enabled_flags()) before.push_back(tensors(r));
+        finite = run_update(update_run(r), r == 0, update, ran) && finite;
+        torn_ = true;  // until the step has ended
+      }
     }
   } catch (...) {
-    for (size_t r = 0; r < before.size(); ++r)
-      for (const auto& [name, value] : before[r]) set_variable(name, value, static_cast<int>(r));
-    if (!before.empty()) torn_ = false;
+    if (!before.empty()) restore(before);
     throw;
   }
-  torn_ = allowed && (finite || !update_.skips_nonfinite);  // a skipped update has handed on the old values
+  torn_ = update.allowed && (finite || !update_.skips_nonfinite);  // a skipped update has handed on the old values
   return finite;
+}
+
+void TrainingStep::restore(const std::vector<Named>& before) {
+  for (size_t r = 0; r < before.size(); ++r)
+    for (const auto& [name, value] : before[r]) set_variable(name, value, static_cast<int>(r));
+  torn_ = false;
 }
 
 std::vector<Tensor> TrainingStep::learning_rates(StepResult& result) const {
@@ -175,21 +221,15 @@ TrainingStep::Ran TrainingStep::run(std::span<const Batch> batches, float seed, 
       executor->set_variable(sum, zeros);
     }
   ran.losses.resize(batches.size());
-  ran.gradients.resize(static_cast<size_t>(gradients_of_a_step(options_)));
-  for (int m = 0; m < options_.accumulation; ++m) run_micro_batch(m, batches, seed, ran);
+  ran.gradients.resize(static_cast<size_t>(local_parts(options_)));
+  run_gradients(batches, seed, ran);
 
   LossScaleEvidence& evidence = ran.evidence;
   const LossScaleOptions& how = options_.loss_scale;
   if (how.overflow_from != OverflowFrom::kGradients && (ran.result.status & (kOverflow | kInvalid)))
     evidence.finite = false;
-  if (how.histogram)
-    for (const auto& of_replica : ran.gradients)
-      for (const Tensor& g : of_replica) {
-        evidence.elements += g.elements();
-        evidence.above_edge += count_above(g, how.histogram_edge);
-      }
   const std::vector<Tensor> rates = learning_rates(ran.result);
-  const bool finite = update_all(rates, divisor, evidence.finite || !how.skip_overflowed, ran);
+  const bool finite = update_all({rates, divisor, evidence.finite || !how.skip_overflowed}, ran);
   if (how.overflow_from != OverflowFrom::kStatus && !finite) evidence.finite = false;
   return ran;
 }
@@ -222,7 +262,7 @@ void TrainingStep::finish(bool applied, StepResult& result) {
   counters_.executions += static_cast<uint32_t>(gradient_steps(options_)) + 1;
   if (applied || options_.loss_scale.count_skipped_steps) ++counters_.optimizer_step;
   if (!applied) return;
-  for (int r = 0; r < options_.replicas; ++r)
+  for (int r = 0; r < replicas(); ++r)
     for (const VariableSpec& v : gradient_.variables)
       gradient_run(r).set_variable(v.name, update_run(r).variable(v.name));
 }

@@ -32,17 +32,22 @@ class TrainingStep {
   };
 
   /// Variables and slots start from their initialisers and the seed of options.executor, which is read for nothing
-  /// else but its enabled exceptions; `replicas` has options.replicas entries.
+  /// else but its enabled exceptions; `replicas` has an entry for each replica of this process. With an exchange the
+  /// step's calls of it end in ExchangeError on all ranks, or in what one process throws.
   TrainingStep(Model model, TrainerOptions options, const std::vector<RunOptions>& replicas, Device device = {});
+  ~TrainingStep();
 
   const Model& model() const { return model_; }
   const TrainerOptions& options() const { return options_; }
   const Optimizer& optimizer() const { return optimizer_; }
   const GradientStepGraph& gradient() const { return gradient_; }
   const UpdateStepGraph& update() const { return update_; }
+  /// Replicas of this process, from 0, here and below.
+  int replicas() const { return static_cast<int>(gradient_runs_.size()); }
   Executor& gradient_run(int replica) const { return *gradient_runs_[static_cast<size_t>(replica)]; }
   Executor& update_run(int replica) const { return *update_runs_[static_cast<size_t>(replica)]; }
   const std::vector<std::string>& gradient_fetches() const { return gradient_fetches_; }
+  Trainer::Traffic traffic() const;
   /// Of every operation of the last step, run after run, where asked for.
   const std::vector<OperationTime>& timings() const { return timings_; }
 
@@ -74,8 +79,9 @@ class TrainingStep {
   struct Ran {
     StepResult result;  ///< without loss, scale_after and hashes, which are the caller's; `applied` by `finish`
     LossScaleEvidence evidence;
-    std::vector<Tensor> losses;                  ///< of every micro-batch, in the order of `batches`
+    std::vector<Tensor> losses;                  ///< of every micro-batch of all ranks, in the order of one process
     std::vector<std::vector<Tensor>> gradients;  ///< by replica or slice, in the order of gradient().variables
+    std::vector<Tensor> reduced;                 ///< of all ranks, by variable; where they share the replicas
     std::vector<Tensor> applied;                 ///< of replica 0, as its update got them; where updates are counted
   };
   /// Runs gradient and update graphs on replicas x accumulation batches: the loss is multiplied by `seed` (scale_before
@@ -90,10 +96,25 @@ class TrainingStep {
 
  private:
   Executor& owner_of(std::string_view name, int replica) const;
+  /// What one update is made with.
+  struct Update {
+    const std::vector<Tensor>& rates;
+    float divisor;
+    bool allowed;
+  };
+  struct Shared;
+
   void take(RunResult& run, StepResult& result);
-  void run_micro_batch(int m, std::span<const Batch> batches, float seed, Ran& ran);
-  bool run_update(int replica, const std::vector<Tensor>& rates, float divisor, bool allowed, Ran& ran);
-  bool update_all(const std::vector<Tensor>& rates, float divisor, bool allowed, Ran& ran);
+  int number_of(int m, int replica) const;
+  int part_of(int m, int replica) const;
+  void run_micro_batch(int m, int replica, std::span<const Batch> batches, float seed, Ran& ran);
+  void run_gradients(std::span<const Batch> batches, float seed, Ran& ran);
+  void share_gradients(std::span<const Batch> batches, float seed, Ran& ran);
+  bool run_update(Executor& executor, bool first, const Update& update, Ran& ran);
+  bool update_all(const Update& update, Ran& ran);
+  bool share_update(const Update& update, Ran& ran);
+  void count_evidence(Ran& ran) const;
+  void restore(const std::vector<Named>& before);
   std::vector<Tensor> learning_rates(StepResult& result) const;
 
   Model model_;
@@ -102,6 +123,7 @@ class TrainingStep {
   Optimizer optimizer_;
   GradientStepGraph gradient_;
   UpdateStepGraph update_;
+  std::unique_ptr<Shared> shared_;  ///< where there is an exchange
   std::vector<std::unique_ptr<Executor>> gradient_runs_, update_runs_;
   std::vector<std::string> gradient_fetches_, update_fetches_;
   std::vector<OperationTime> timings_;

@@ -68,6 +68,9 @@ struct ExecutorOptions {
   std::function<void(const std::string& text)> print;
   /// Sees every tensor that a step computes, in the order of the graph: traces are made from this [=none].
   std::function<void(uint32_t step, const Node& node, int port, const TensorType& type, const void* data)> observe;
+  /// Sees each fetch, by its number, as soon as it has been computed: on the CPU before the operations that follow,
+  /// else at the step's end. It is the caller's from then on, and stays where it is [=none].
+  std::function<void(size_t fetch, const Tensor& value)> fetched;
   /// Asked before every operation, and on the CPU about once a millisecond within a long one, there from any thread
   /// and from several at once; with "cuda" every 32 operations, and about once a millisecond of waiting for them. True:
   /// the run ends with RunStopped [=none: every run goes to its end].

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "softamp/graph/attributes.h"
+#include "softamp/tensor/list_view.h"
 #include "softamp/tensor/tensor.h"
 
 namespace softamp {
@@ -154,6 +155,11 @@ class GraphBuilder {
   /// same random bits; its inputs are placeholders "<name>/input0", "<name>/input1", ... `verify` refuses such a graph,
   /// for its ids are another graph's. Throws GraphError for a node that refers to another (attribute "ref").
   static Graph alone(const Graph& graph, int node);
+
+  /// The same graph with placeholders in the place of these tensors, each the only output of its node, under its name;
+  /// ids stay, so that the others draw the same random bits. `verify` refuses such a graph. Throws GraphError for a
+  /// node with more outputs, or an effect.
+  static Graph with_placeholders(const Graph& graph, ListView<std::string> tensors);
 
  private:
   std::string unique_name(std::string name);

@@ -33,6 +33,7 @@
 
 namespace softamp {
 
+class Exchange;
 class MixedPrecisionContext;
 
 /// One micro-batch: images of the model's compute dtype, labels int32.
@@ -112,6 +113,13 @@ struct TrainerOptions {
   /// replica, too. Slices must be a power of two. Batch normalisation sees a slice at a time. Not with
   /// accumulation_dtype, replica_drift, or a model that keeps state from one slice to the next [=false].
   bool replica_invariant = false;
+  /// Processes that share the replicas (exchange.h): rank k of N has replicas k R / N to (k + 1) R / N - 1, computes
+  /// their gradients, and all ranks make the same update, with the bits of one process (N284). N divides R. All ranks
+  /// make the same trainer and the same calls; it must outlive the trainer [=nullptr: all replicas are here].
+  Exchange* exchange = nullptr;
+  /// With an exchange: after every so many steps the ranks compare hashes of their weights, and end with an error that
+  /// names step, variable and rank where they differ although they cannot (0: never) [=1].
+  int compare_weights_every = 1;
   int accumulation = 1;                    ///< (>= 1) micro-batches to an update, their gradients summed
   AccumulationDtype accumulation_dtype{};  ///< of the sums [=the variable's] (TUTORIAL G24)
   bool hash_weights = false;               ///< weight_hashes in every StepResult
@@ -139,10 +147,11 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
 
   /// One step: replicas x accumulation micro-batches, in the order (micro-batch, replica): batch m * replicas + r is
-  /// micro-batch m of replica r; with replica_invariant in the order of the slices. Throws std::invalid_argument for
-  /// another number of batches; FloatingPointError where an enabled exception is raised, RunStopped: variables, slots,
-  /// scale and counters are then as before the step. So they are after any other error, unless it came between the
-  /// updates of two replicas (no memory): then state() refuses.
+  /// micro-batch m of replica r; with replica_invariant in the order of the slices. With an exchange those of this
+  /// rank's replicas, in the same order. Throws ExchangeError; std::invalid_argument for another number of batches;
+  /// FloatingPointError where an enabled exception is raised, RunStopped: variables, slots, scale and counters are then
+  /// as before the step. So they are after any other error, unless it came between the updates of two replicas (no
+  /// memory): then state() refuses.
   StepResult step(std::span<const Batch> batches);
   /// The same for one batch, where there is one replica and one micro-batch.
   StepResult step(const Batch& batch) { return step(std::span<const Batch>(&batch, 1)); }
@@ -182,18 +191,28 @@ class Trainer {
     /// Variables and slots by name, of each replica; one set if all replicas agree.
     std::vector<std::vector<std::pair<std::string, Tensor>>> tensors;
   };
-  /// Throws std::logic_error after a step that failed between the updates of two replicas.
+  /// Throws std::logic_error after a step that failed between the updates of two replicas. With an exchange all ranks
+  /// call it where replicas may differ, and each gets the state of all; where they cannot, any rank may call it.
   State state() const;
   /// Throws std::invalid_argument naming the first tensor that is missing, unknown, or of another dtype or shape.
   void set_state(const State& state);
 
-  /// Throws std::invalid_argument for a replica that there is not.
-  const Tensor& variable(std::string_view name, int replica = 0) const;
-  void set_variable(std::string_view name, const Tensor& value);  ///< on all replicas
+  /// Throws std::invalid_argument for a replica that there is not, or not in this process [=the first one here].
+  const Tensor& variable(std::string_view name, int replica) const;
+  const Tensor& variable(std::string_view name) const;
+  void set_variable(std::string_view name, const Tensor& value);  ///< on all replicas of this process
 
   /// XXH3-128 over all variables of the model, in their order: StepResult::weight_hashes. Throws std::invalid_argument
   /// for a replica that there is not.
-  std::string weight_hash(int replica = 0) const;
+  std::string weight_hash(int replica) const;
+  std::string weight_hash() const;
+
+  /// With an exchange: what this rank has sent of gradients and their sums in all steps, and in how many buckets a
+  /// step.
+  struct Traffic {
+    int64_t bytes = 0, buckets = 0;
+  };
+  Traffic traffic() const;
 
   struct Memory {
     int64_t parameters = 0, slots = 0,

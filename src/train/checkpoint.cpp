@@ -85,28 +85,6 @@ Json state_json(const Trainer::State& s) {
             {"seen_above", l.seen_above}}}};
 }
 
-std::vector<archive::Entry> entries_of(const Checkpoint& c, const fs::path& file) {
-  std::vector<archive::Entry> entries;
-  Json list = Json::array();
-  for (size_t r = 0; r < c.state.tensors.size(); ++r)
-    for (const auto& [name, tensor] : c.state.tensors[r]) {
-      const std::string folder = c.state.tensors.size() == 1 ? "variables" : std::to_string(r);
-      entries.push_back({folder + "/" + name + ".npy", npy_bytes(tensor)});
-      list.push_back({{"replica", r}, {"name", name}, {"dtype", name_of(tensor.dtype())}});
-    }
-  Json rest;
-  rest["settings"] = object_of(c.settings, "settings", file);
-  rest["progress"] = object_of(c.progress, "notes of progress", file);
-  rest["state"] = state_json(c.state);
-  rest["tensors"] = std::move(list);
-  const std::string json = train_detail::with_checksum(entries, rest.dump().substr(1));
-  archive::Entry& last = entries.emplace_back();
-  last.name = kJsonEntry;
-  last.bytes.resize(json.size());
-  std::memcpy(last.bytes.data(), json.data(), json.size());
-  return entries;
-}
-
 /// The text of checkpoint.json, after its checksum has been found to agree.
 std::string checked_json(std::span<const archive::Entry> entries, const fs::path& file) {
   if (entries.empty() || entries.back().name != kJsonEntry)
@@ -182,6 +160,28 @@ Checkpoint named(const fs::path& file, Act&& act) {
 }
 
 }  // namespace
+
+std::vector<archive::Entry> train_detail::entries_of(const Checkpoint& c, const fs::path& file) {
+  std::vector<archive::Entry> entries;
+  Json list = Json::array();
+  for (size_t r = 0; r < c.state.tensors.size(); ++r)
+    for (const auto& [name, tensor] : c.state.tensors[r]) {
+      const std::string folder = c.state.tensors.size() == 1 ? "variables" : std::to_string(r);
+      entries.push_back({folder + "/" + name + ".npy", npy_bytes(tensor)});
+      list.push_back({{"replica", r}, {"name", name}, {"dtype", name_of(tensor.dtype())}});
+    }
+  Json rest;
+  rest["settings"] = object_of(c.settings, "settings", file);
+  rest["progress"] = object_of(c.progress, "notes of progress", file);
+  rest["state"] = state_json(c.state);
+  rest["tensors"] = std::move(list);
+  const std::string json = train_detail::with_checksum(entries, rest.dump().substr(1));
+  archive::Entry& last = entries.emplace_back();
+  last.name = kJsonEntry;
+  last.bytes.resize(json.size());
+  std::memcpy(last.bytes.data(), json.data(), json.size());
+  return entries;
+}
 
 std::string train_detail::with_checksum(std::span<const archive::Entry> tensors, const std::string& rest) {
   std::string json = std::string(kStart) + std::string(kDigits, '0') + "\"," + rest;

@@ -76,6 +76,7 @@ class Taken {
     std::memcpy(static_cast<void*>(&v), bytes.data(), sizeof v);
     return v;
   }
+  bool at_end() const { return rest_.empty(); }
   std::string_view text() { return next(static_cast<size_t>(value<uint64_t>())); }
 
  private:

@@ -34,6 +34,14 @@ int first_replica(const TrainerOptions& o) { return o.exchange ? o.exchange->ran
 
 int local_parts(const TrainerOptions& o) { return local_replicas(o) * (o.replica_invariant ? o.accumulation : 1); }
 
+std::vector<int64_t> batches_here(const TrainerOptions& o) {
+  const int64_t here = local_replicas(o), first = first_replica(o), accumulation = o.accumulation;
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < here * accumulation; ++i)
+    numbers.push_back(o.replica_invariant ? first * accumulation + i : i / here * o.replicas + first + i % here);
+  return numbers;
+}
+
 ExecutorOptions nearest_options(ExecutorOptions o) {
   auto& f = o.config.floating_point_behaviour;
   if (f.set_all) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "softamp/train/trainer.h"
 
@@ -17,6 +18,9 @@ int local_replicas(const TrainerOptions& options);
 int first_replica(const TrainerOptions& options);
 /// gradients_of_a_step, of this process.
 int local_parts(const TrainerOptions& options);
+
+/// The micro-batches of this process among those of a step, in the order of Trainer::step.
+std::vector<int64_t> batches_here(const TrainerOptions& options);
 
 /// Of the gradient graph, which differs from replica to replica: in mode ON it rounds stochastically, with the
 /// replica's own bits.

@@ -266,7 +266,6 @@ struct Trainer::Impl {
     return all;
   }
 
-  /// Whether replicas may come to different variables: on request, or by state that a model keeps for itself.
   bool may_differ() const {
     return training.options().replicas > 1 && (updates_differ(training.options()) || keeps_state);
   }
@@ -434,6 +433,12 @@ const Tensor& Trainer::variable(std::string_view name, int replica) const {
 const Tensor& Trainer::variable(std::string_view name) const { return impl_->training.variable(name, 0); }
 std::string Trainer::weight_hash(int replica) const { return impl_->hash(impl_->checked(replica)); }
 std::string Trainer::weight_hash() const { return impl_->hash(0); }
+std::vector<std::string> Trainer::weight_hashes() const {
+  std::vector<std::string> hashes;
+  for (int r = 0; r < impl_->training.replicas(); ++r) hashes.push_back(impl_->hash(r));
+  return options().exchange ? impl_->of_all_ranks(hashes) : hashes;
+}
+bool Trainer::replicas_may_differ() const { return impl_->may_differ(); }
 Trainer::Traffic Trainer::traffic() const { return impl_->training.traffic(); }
 void Trainer::set_variable(std::string_view name, const Tensor& value) { impl_->set_variable(name, value); }
 

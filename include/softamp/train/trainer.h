@@ -207,6 +207,12 @@ class Trainer {
   std::string weight_hash(int replica) const;
   std::string weight_hash() const;
 
+  /// Of all replicas; with an exchange all ranks call it.
+  std::vector<std::string> weight_hashes() const;
+  /// Whether replicas may come to different variables: on request (replica_drift), or because a model keeps averages of
+  /// what each sees.
+  bool replicas_may_differ() const;
+
   /// With an exchange: what this rank has sent of gradients and their sums in all steps, and in how many buckets a
   /// step.
   struct Traffic {

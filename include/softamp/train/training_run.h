@@ -69,7 +69,12 @@ struct RunOutput {
   /// step that was under way, with a checkpoint [=none].
   std::function<bool()> stop_within_step{};
   std::function<void(const StepResult&)> on_step{};
-  bool lost_updates = false;  ///< TrainerOptions::count_lost_updates: in the log, a warning, lines at the end
+  /// Ranks that share the replicas of the run: TrainerOptions::exchange. All ranks make the same call; rank 0 prints,
+  /// logs and writes checkpoints, which are those of one process, byte for byte. Not with `print` and `outfeed`
+  /// [=nullptr: one process].
+  Exchange* exchange = nullptr;
+  int compare_weights_every = 1;  ///< TrainerOptions::compare_weights_every
+  bool lost_updates = false;      ///< TrainerOptions::count_lost_updates: in the log, a warning, lines at the end
 };
 
 struct Evaluation {
@@ -148,8 +153,8 @@ struct RunSummary {
 /// the caller prints the last line. The settings and what is used, once all that is read has been found good, the
 /// trainer's warnings and memory, the mechanism's changes and the verdict go to standard error; so does a checkpoint
 /// that cannot be written when an error ends the run, even if `quiet`. Throws DataError, CheckpointError,
-/// std::invalid_argument, FloatingPointError, std::runtime_error (a log or plot that cannot be written, files that
-/// another run writes).
+/// std::invalid_argument, FloatingPointError, ExchangeError, std::runtime_error (a log or plot that cannot be written,
+/// files that another run writes).
 RunSummary run_training(const TrainSettings& settings, const RunOutput& output = {});
 
 }  // namespace softamp

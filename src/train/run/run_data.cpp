@@ -7,6 +7,7 @@
 #include "softamp/graph/trace.h"
 #include "src/data/archive.h"
 #include "src/precision/recipe_source.h"
+#include "src/train/replica_options.h"
 
 namespace softamp::train_detail {
 namespace {
@@ -81,11 +82,14 @@ ImageSets load_data(const TrainSettings& s, const NetworkInfo& network) {
   return sets;
 }
 
-std::vector<Batch> batches_of(const TrainSettings& s, const ImageSet& images, const Sampler& sampler, int64_t step) {
+std::vector<Batch> batches_of(const TrainSettings& s, const ImageSet& images, const Sampler& sampler, int64_t step,
+                              Exchange* exchange) {
   std::vector<Batch> batches;
   const int64_t count = s.replicas * s.accumulation;
   const DType dtype = s.precision_value().compute;
-  for (int64_t b = 0; b < count; ++b) {
+  TrainerOptions options = s.trainer_options();
+  options.exchange = exchange;
+  for (const int64_t b : batches_here(options)) {
     const std::vector<int64_t> indices = sampler.batch(step * count + b);
     batches.push_back({normalise(images, indices, dtype), labels_of(images, indices)});
   }

@@ -24,9 +24,10 @@ ImageSets load_data(const TrainSettings& settings, const NetworkInfo& network);
 /// The network with the settings' batch, precision, mechanism and loss.
 Model model_of(const TrainSettings& settings, const NetworkInfo& network);
 
-/// The micro-batches of a step (from 0), in the order in which Trainer::step takes them. Settled settings.
+/// The micro-batches of a step (from 0), in the order in which Trainer::step takes them; with an exchange those of this
+/// rank. Settled settings.
 std::vector<Batch> batches_of(const TrainSettings& settings, const ImageSet& images, const Sampler& sampler,
-                              int64_t step);
+                              int64_t step, Exchange* exchange = nullptr);
 
 /// The contents of these sets, which load_data has cut, and of the mechanism's recipe. Throws as Recipe::find.
 RunInputs inputs_of(const TrainSettings& settings, const ImageSets& data);

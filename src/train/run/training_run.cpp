@@ -23,11 +23,14 @@
 #include "src/report/reason.h"
 #include "src/train/checkpoint_file.h"
 #include "src/train/evaluation.h"
+#include "src/train/exchange_calls.h"
+#include "src/train/replica_options.h"
 #include "src/train/run/loss_curve.h"
 #include "src/train/run/lost_update_report.h"
 #include "src/train/run/run_data.h"
 #include "src/train/run/run_memory.h"
 #include "src/train/run/run_progress.h"
+#include "src/train/run/shared_run.h"
 #include "src/train/run/training_log.h"
 #include "src/train/run/verdict.h"
 #include "src/train/run/watched_tensors.h"
@@ -47,6 +50,12 @@ TrainerOptions trainer_options(const TrainSettings& s, const RunOutput& output) 
   o.hash_weights = !output.log.empty();
   o.count_lost_updates = output.lost_updates;
   o.executor.stop = output.stop_within_step;
+  o.exchange = output.exchange;
+  o.compare_weights_every = output.compare_weights_every;
+  if (Exchange* exchange = output.exchange) {
+    if (s.threads == 0) o.executor.threads = train_detail::threads_of_rank(*exchange);
+    o.executor.stop = [exchange, stop = output.stop_within_step] { return exchange->broken() || (stop && stop()); };
+  }
   return o;
 }
 
@@ -114,9 +123,11 @@ class Run {
  public:
   Run(const TrainSettings& settings, const RunOutput& output)
       : s_(train_detail::settled(settings)),
-        out_(output),
-        log_(output.log),
-        checkpoint_(checkpoint_of(output)),
+        exchange_(output.exchange),
+        keeps_state_(!output.checkpoint.empty()),
+        out_(train_detail::output_here(output)),
+        log_(out_.log),
+        checkpoint_(checkpoint_of(out_)),
         network_(find_network(s_.network)),
         data_(train_detail::load_data(s_, network_)),
         sampler_(data_.train.count, s_.batch_size, s_.shuffle, s_.seed),
@@ -125,6 +136,7 @@ class Run {
         total_(total_steps()),
         trainer_(model_of(s_, network_), trainer_options(s_, output)),
         inputs_(train_detail::inputs_of(s_, data_)) {
+    if (exchange_) train_detail::compare_ranks(*exchange_, s_, inputs_, output);
     check_memory();
     progress_.inputs = inputs_;
     if (!out_.resume.empty())
@@ -148,7 +160,8 @@ class Run {
     try {
       summary_.finished = train();
       save();  // before the last evaluation: a longer run can resume from here as if it had not ended
-    } catch (...) {
+    } catch (const std::exception& e) {
+      if (exchange_) train_detail::leave_with(*exchange_, e);
       keep_last_state();
       keep_outfeed();
       throw;
@@ -188,15 +201,18 @@ class Run {
   void check_memory() {
     if (choose_backend(trainer_.options().executor).backend != "emu") return;
     const Trainer::Memory memory = trainer_.memory();
-    const std::string lacks =
-        train_detail::lacking_memory(memory, trainer_.options().replicas, engine::machine_memory());
+    const int replicas = local_replicas(trainer_.options()) * (exchange_ ? exchange_->local_ranks() : 1);
+    const std::string lacks = train_detail::lacking_memory(memory, replicas, engine::machine_memory());
     if (!lacks.empty()) throw std::invalid_argument(lacks);
-    if (out_.on_memory) out_.on_memory(train_detail::needed_memory(memory, trainer_.options().replicas));
+    if (out_.on_memory) out_.on_memory(train_detail::needed_memory(memory, replicas));
   }
 
   void resume() {
-    const bool held = checkpoint_ && files::Place(out_.resume).same_file(files::Place(out_.checkpoint));
-    const Checkpoint c = held ? load_checkpoint(out_.resume) : train_detail::load_alone(out_.resume);
+    const auto load = [&] {
+      const bool held = checkpoint_ && files::Place(out_.resume).same_file(files::Place(out_.checkpoint));
+      return held ? load_checkpoint(out_.resume) : train_detail::load_alone(out_.resume);
+    };
+    const Checkpoint c = exchange_ ? train_detail::checkpoint_for_all(*exchange_, out_.resume, load) : load();
     const auto refuse = [&](const std::string& what) { throw CheckpointError(out_.resume + ": " + what); };
     std::string difference;
     RunProgress was;
@@ -276,7 +292,10 @@ class Run {
     out << text << std::endl;
   }
 
-  bool stopping() const { return out_.stop && out_.stop(); }
+  bool stopping() const {
+    const bool here = out_.stop && out_.stop();
+    return exchange_ ? train_detail::any_says(*exchange_, here) : here;
+  }
   bool warming_up() const { return step_ < s_.warmup_epochs * steps_per_epoch_; }
   bool at_epoch_end() const { return step_ > 0 && step_ % steps_per_epoch_ == 0; }
   /// Whether a timed epoch has ended after which the settings ask for an evaluation.
@@ -307,7 +326,7 @@ class Run {
     const bool timed = !warming_up();
     watch_.start();
     watched_->begin(step_);
-    const StepResult result = trainer_.step(train_detail::batches_of(s_, data_.train, sampler_, step_));
+    const StepResult result = trainer_.step(train_detail::batches_of(s_, data_.train, sampler_, step_, exchange_));
     note(result, timed);
     log_.write_out();
     if (out_.on_step) out_.on_step(result);
@@ -381,11 +400,20 @@ class Run {
   void conclude() const {
     if (out_.quiet) return;
     for (const std::string& line : lost_.lines()) std::cerr << s_.program << ": " << line << '\n';
+    if (exchange_) tell_traffic();
     if (summary_.verdict) std::cerr << s_.program << ": verdict: " << summary_.verdict->line() << '\n';
     if (const std::string drift = drift_text(progress_.drift); !drift.empty())
       std::cerr << s_.program << ": " << drift << '\n';
     else if (s_.replica_drift && s_.replicas > 1)
       std::cerr << s_.program << ": replicas: the weights are equal after every step\n";
+  }
+
+  void tell_traffic() const {
+    const Trainer::Traffic t = trainer_.traffic();
+    const auto steps = static_cast<int64_t>(summary_.losses.size());
+    std::cerr << s_.program << ": exchange: " << exchange_->ranks() << " ranks by " << exchange_->about() << ", "
+              << s_.replicas / exchange_->ranks() << " replicas each; rank 0 sends "
+              << (steps > 0 ? t.bytes / steps : 0) << " bytes a step in " << t.buckets << " buckets\n";
   }
 
   void show(const StepResult& result) {
@@ -410,23 +438,25 @@ class Run {
   }
 
   void save() {
-    if (!checkpoint_) return;
+    if (!keeps_state_) return;
     log_.synchronise();
     write_checkpoint();
   }
 
   void write_checkpoint() {
+    Trainer::State state = trainer_.state();  // of all replicas, to which all ranks may have to give theirs
+    if (!checkpoint_) return;
     progress_.unlogged.assign(log_.waiting().begin(), log_.waiting().end());
     progress_.log_lines = log_.lines() - static_cast<int64_t>(log_.waiting().size());
     unwritable_ = true;
-    checkpoint_->save({s_.to_json(false), progress_.to_json(), trainer_.state()});
+    checkpoint_->save({s_.to_json(false), progress_.to_json(), std::move(state)});
     unwritable_ = false;
   }
 
   /// After an error: the state after the last whole step, which is the trainer's still. A second error is told here,
   /// the first one by the caller.
   void keep_last_state() noexcept {
-    if (!checkpoint_ || unwritable_) return;
+    if (!keeps_state_ || unwritable_) return;
     try {
       line_->clear();
       try {
@@ -434,9 +464,10 @@ class Run {
       } catch (const files::OutputError&) {  // perhaps the very error that ends the run
       }
       write_checkpoint();
-      if (!out_.quiet)
+      if (!out_.quiet && checkpoint_)
         std::cerr << s_.program << ": the state after " << step_ << " steps is kept in " << out_.checkpoint << '\n';
     } catch (const std::exception& e) {
+      if (!checkpoint_) return;
       std::cerr << s_.program << ": the state after " << step_ << " steps is not kept: " << e.what() << '\n';
     }
   }
@@ -447,7 +478,7 @@ class Run {
     summary_.epoch_losses = progress_.epoch_losses;
     summary_.evaluations = progress_.evaluations;
     summary_.seconds = watch_.seconds();
-    for (int r = 0; r < s_.replicas; ++r) summary_.weight_hashes.push_back(trainer_.weight_hash(r));
+    summary_.weight_hashes = trainer_.weight_hashes();
     summary_.memory = trainer_.memory();
     summary_.mechanism = mechanism_of(s_, trainer_);
     summary_.lost_updates = lost_.totals();
@@ -470,7 +501,9 @@ class Run {
   }
 
   TrainSettings s_;
-  const RunOutput& out_;
+  Exchange* exchange_;
+  bool keeps_state_;     ///< a checkpoint is asked for, which rank 0 writes
+  const RunOutput out_;  ///< of this rank
   TrainingLog log_;
   std::optional<train_detail::CheckpointFile> checkpoint_;
   NetworkInfo network_;
@@ -505,7 +538,13 @@ RunSummary run_training(const TrainSettings& settings, const RunOutput& output) 
   const engine::DefaultEnvironment guard;
   check_outputs(settings, output);
   if (!output.plot.empty()) check_plot_file(output.plot);
-  return Run(settings, output).run();
+  if (!output.exchange) return Run(settings, output).run();
+  try {
+    return Run(settings, output).run();
+  } catch (const std::exception& e) {
+    train_detail::leave_with(*output.exchange, e);
+    throw;
+  }
 }
 
 }  // namespace softamp

@@ -26,6 +26,7 @@ constexpr const char* kFooter = R"(Exit codes:
   1  a check failed
   2  bad usage or bad input
   3  an enabled floating-point exception stopped the run
+  4  of several processes one has ended without a word
   77 a self-test or an experiment that this machine cannot run
   128 + N  signal N interrupted the run, which ended cleanly
 

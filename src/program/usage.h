@@ -13,6 +13,7 @@ enum ExitCode : int {
   kCheckFailed = 1,             ///< a comparison or self-test found a difference
   kUsage = 2,                   ///< a bad option, value or input file
   kFloatingPointException = 3,  ///< an enabled floating-point exception stopped the run
+  kRankLost = 4,                ///< of several processes one has ended without a word (ExchangeError::kLost)
   kSkipped = 77,                ///< a self-test could not run here: the machine lacks what it tests
 };
 

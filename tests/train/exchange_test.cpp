@@ -4,14 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <exception>
 #include <functional>
 #include <mutex>
-#include <thread>
 
 #include "softamp/graph/trace.h"
 #include "softamp/report/exception.h"
 #include "softamp/train/trainer.h"
+#include "tests/train/ranks.h"
 #include "tests/train/trainer_rig.h"
 
 namespace softamp {
@@ -19,27 +18,6 @@ namespace {
 
 using namespace test;
 using Esr = StochasticRoundingBehaviour;
-
-/// What a rank does, with its exchange.
-using Work = std::function<void(Exchange& exchange)>;
-
-/// Runs it on so many ranks; what each threw ("" where nothing).
-std::vector<std::string> on_ranks(int ranks, const Work& work) {
-  std::vector<std::unique_ptr<Exchange>> exchanges = exchange_in_process(ranks);
-  std::vector<std::string> errors(static_cast<size_t>(ranks));
-  std::vector<std::thread> threads;
-  for (size_t r = 0; r < errors.size(); ++r)
-    threads.emplace_back([&, r] {
-      try {
-        work(*exchanges[r]);
-      } catch (const std::exception& e) {
-        errors[r] = e.what();
-        exchanges[r]->leave(2, "rank " + std::to_string(r) + ": " + e.what());
-      }
-    });
-  for (std::thread& t : threads) t.join();
-  return errors;
-}
 
 std::string text_of(const Trainer::State& state) {
   std::string text = std::to_string(state.step) + " " + std::to_string(state.optimizer_step) + " " +

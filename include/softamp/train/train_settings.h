@@ -75,6 +75,8 @@ struct TrainSettings {
   /// A JSON object; unknown keys, wrong types and values out of range throw std::invalid_argument: "settings.json: line
   /// 3: 'lerning_rate' is not a setting. Did you mean 'learning_rate'?". Keys left out keep their defaults.
   static TrainSettings from_json(std::string_view text, std::string_view place = "settings");
+  /// The same, over other defaults.
+  static TrainSettings from_json(std::string_view text, std::string_view place, const TrainSettings& defaults);
   /// Every key, in this order; "mechanism" where there is one.
   std::string to_json(bool with_backend = true) const;
   void validate() const;

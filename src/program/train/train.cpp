@@ -2,8 +2,8 @@
 #include "src/program/backend_option.h"
 #include "src/program/options.h"
 #include "src/program/rewrite/mechanism_options.h"
+#include "src/program/train/shared_train.h"
 #include "src/program/train/train_options.h"
-#include "src/program/train/train_verb.h"
 
 #include <utility>
 
@@ -77,6 +77,8 @@ Verb add_train(CLI::App& program) {
   add_whole(*app, "--steps", o->steps, 1, uint64_t{1} << 40,
             "steps at most, as --set steps=N [=the settings'; with --compare 20 where they say none]");
   add_whole(*app, "--threads", o->threads, 0, 1024, "0: the settings'; results do not depend on it [=0]");
+  add_whole(*app, "--compare-weights", o->output.compare_weights_every, 0, 1 << 30,
+            "with several processes: after every N steps they compare hashes of their weights; 0: never [=1]");
   app->add_flag("--json", o->json, "print one JSON document; the lines go to standard error");
   app->add_flag("--quiet", o->output.quiet, "no lines, no progress; only errors");
   offer(*app, "--set", setting_keys);
@@ -94,14 +96,16 @@ Examples:
   softamp train examples/training/fashion_mixed.json --data ~/data --checkpoint fashion.npz
   softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --set epochs=20
   softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --backend cuda
-  softamp train --set precision=mixed --backend cuda --compare emu --steps 20)");
+  softamp train --set precision=mixed --backend cuda --compare emu --steps 20
+  mpirun -n 4 softamp train examples/training/fashion_mixed.json --data ~/data --checkpoint fashion.npz
+Started by mpirun, each process has one replica, or its share of those that the settings name: docs/CLUSTERS.md)");
   return {app, [o] {
             o->mechanism = mechanism_text(o->mechanisms);
             if (o->environment) {
               o->usual_mechanism = environment_mechanism();
               o->recipe_dump = Recipe::dump_path_from_environment().value_or("").string();
             }
-            return run_train(*o);
+            return run_train_on_ranks(*o);
           }};
 }
 

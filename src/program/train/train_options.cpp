@@ -12,9 +12,10 @@
 
 namespace softamp::program {
 
-TrainSettings read_settings(const std::string& file) {
-  if (file.empty()) return {};
-  return TrainSettings::from_json(files::read_input(file, "a JSON file of training settings", kMostWrittenBytes), file);
+TrainSettings read_settings(const std::string& file, const TrainSettings& usual) {
+  if (file.empty()) return usual;
+  return TrainSettings::from_json(files::read_input(file, "a JSON file of training settings", kMostWrittenBytes), file,
+                                  usual);
 }
 
 Json setting_value(const std::string& key, const std::string& text) {

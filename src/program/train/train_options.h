@@ -14,8 +14,9 @@ namespace softamp::program {
 
 using Json = nlohmann::ordered_json;
 
-/// The settings in a file; the defaults where `file` is empty. Throws std::invalid_argument naming the file.
-TrainSettings read_settings(const std::string& file);
+/// The settings in a file; `usual` for what it does not name, and where `file` is empty. Throws std::invalid_argument
+/// naming the file.
+TrainSettings read_settings(const std::string& file, const TrainSettings& usual = {});
 
 /// Text as the value of a setting: JSON where the setting takes numbers or booleans, else the text itself.
 Json setting_value(const std::string& key, const std::string& text);

@@ -28,7 +28,9 @@ namespace softamp::program {
 namespace {
 
 TrainSettings settings_from(const TrainVerbOptions& o) {
-  TrainSettings settings = with_assignments(read_settings(o.file), o.set);
+  TrainSettings usual;
+  usual.replicas = o.usual_replicas;
+  TrainSettings settings = with_assignments(read_settings(o.file, usual), o.set);
   if (!o.data.empty()) {
     settings.data = o.data;
     settings.generated = false;

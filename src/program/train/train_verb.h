@@ -20,6 +20,7 @@ struct TrainVerbOptions {
   RunOutput output;
   int64_t steps = 0;  ///< 0: the settings'
   int threads = 0;    ///< 0: the settings'
+  int usual_replicas = 1;   ///< where neither file nor `set` names them
   bool print_settings = false, find_loss_scale = false, json = false;
 };
 

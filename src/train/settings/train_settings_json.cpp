@@ -165,9 +165,13 @@ void spell_hyperparameters(Json& settings) {
 }  // namespace
 
 TrainSettings TrainSettings::from_json(std::string_view text, std::string_view place) {
+  return from_json(text, place, TrainSettings{});
+}
+
+TrainSettings TrainSettings::from_json(std::string_view text, std::string_view place, const TrainSettings& defaults) {
   const engine::DefaultEnvironment guard;
   const SettingsText source(text, place);
-  TrainSettings settings;
+  TrainSettings settings = defaults;
   std::vector<std::string> known;
   for_each_setting(settings, [&](const char* key, auto& member) {
     known.emplace_back(key);

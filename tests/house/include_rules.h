@@ -79,6 +79,7 @@ inline const std::vector<Room>& rooms() {
         {"src/backend.cpp", {"src/", inc, "emu/", "cuda/"}},
         {"src/", {"src/", inc}},
         {"src/files/", {"src/files/"}},
+        {"src/exchange/", {"src/exchange/", inc + "train/*"}},
         {"bench/", {"bench/", "tests/", "emu/", "cuda/", "src/", inc}},
         {"examples/", {inc}},
         {"examples/tutorial/", {"examples/tutorial/", inc}},
@@ -115,6 +116,9 @@ inline std::string wrong_arrow(const std::string& file, const std::string& targe
   if (starts_with(target, "src/reproduce/") && starts_with(file, "src/") && !starts_with(file, "src/program/") &&
       !starts_with(file, "src/reproduce/"))
     return file + ": includes " + target + ", but the experiments stand on top of the library";
+  if (starts_with(target, "src/exchange/") && starts_with(file, "src/") && !starts_with(file, "src/program/") &&
+      !starts_with(file, "src/exchange/"))
+    return file + ": includes " + target + ", but processes are the program's business, not the library's";
   for (const char* facade : {"train/keras/", "train/mindspore/", "train/graphcore/"})
     if (starts_with(file, "src/") && !starts_with(file, std::string("src/") + facade) &&
         (starts_with(target, std::string("include/softamp/") + facade) ||

@@ -64,7 +64,8 @@ int agreed(Exchange& exchange, int code) {
 }
 
 int run_on(MpiExchange& exchange, TrainVerbOptions o) {
-  for (const auto& [option, asked] : {std::pair{"--compare", !o.compare.empty()}, {"--find-loss-scale", o.find_loss_scale}})
+  for (const auto& [option, asked] :
+       {std::pair{"--compare", !o.compare.empty()}, {"--find-loss-scale", o.find_loss_scale}})
     if (asked)
       throw UsageError(std::string(option) + ": " + std::to_string(exchange.ranks()) +
                        " processes; expected it in one, without mpirun");

@@ -18,9 +18,9 @@ struct TrainVerbOptions {
   std::string initial;          ///< file of first weights; "": the settings'
   std::string csv;              ///< a line for each step goes there; "": nowhere
   RunOutput output;
-  int64_t steps = 0;  ///< 0: the settings'
-  int threads = 0;    ///< 0: the settings'
-  int usual_replicas = 1;   ///< where neither file nor `set` names them
+  int64_t steps = 0;       ///< 0: the settings'
+  int threads = 0;         ///< 0: the settings'
+  int usual_replicas = 1;  ///< where neither file nor `set` names them
   bool print_settings = false, find_loss_scale = false, json = false;
 };
 

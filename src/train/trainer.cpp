@@ -237,24 +237,38 @@ struct Trainer::Impl {
   /// Hashes and drift of the weights after a step.
   void compare_replicas(StepResult& result) {
     const TrainerOptions& options = training.options();
-    const int every = options.compare_weights_every;
-    const bool compares = may_differ() || (every > 0 && (result.step + 1) % every == 0);
-    if (!options.exchange)
-      result.replica_drift = replica_drift(training);
-    else if (compares)
-      result.replica_drift = shared_replica_drift(training);
-    if (result.replica_drift && options.exchange && !may_differ()) {
-      const ReplicaDrift& d = *result.replica_drift;
-      throw ExchangeError("step " + std::to_string(result.step) + ": the variable '" + d.variable + "' of replica " +
-                              std::to_string(d.replica) + " (rank " + std::to_string(d.replica / training.replicas()) +
-                              ") differs from that of replica 0, first in element " + std::to_string(d.element) +
-                              "; expected the same bits on all ranks",
-                          kDifferent);
-    }
-    if (!options.hash_weights) return;
+    if (!options.exchange) result.replica_drift = replica_drift(training);
     const bool one_for_all = options.replica_invariant && !result.replica_drift;
-    for (int r = 0; r < (one_for_all ? 1 : training.replicas()); ++r) result.weight_hashes.push_back(hash(r));
-    if (options.exchange && !one_for_all) result.weight_hashes = of_all_ranks(result.weight_hashes);
+    if (options.hash_weights)
+      for (int r = 0; r < (one_for_all ? 1 : training.replicas()); ++r) result.weight_hashes.push_back(hash(r));
+    if (options.exchange) compare_ranks(result);
+  }
+
+  /// The same with the replicas of other ranks. This one has made its step; that another is lost then, the next call of
+  /// the exchange tells. Only what that other's weights are is not known.
+  void compare_ranks(StepResult& result) {
+    const TrainerOptions& options = training.options();
+    const int every = options.compare_weights_every;
+    try {
+      if (may_differ() || (every > 0 && (result.step + 1) % every == 0))
+        result.replica_drift = shared_replica_drift(training);
+      if (options.hash_weights && !options.replica_invariant) result.weight_hashes = of_all_ranks(result.weight_hashes);
+    } catch (const ExchangeError&) {
+      if (may_differ()) {
+        training.tear();
+        throw;
+      }
+      if (options.hash_weights && !options.replica_invariant)
+        result.weight_hashes.assign(static_cast<size_t>(options.replicas), result.weight_hashes[0]);
+    }
+    if (!result.replica_drift || may_differ()) return;
+    training.tear();
+    const ReplicaDrift& d = *result.replica_drift;
+    throw ExchangeError("step " + std::to_string(result.step) + ": the variable '" + d.variable + "' of replica " +
+                            std::to_string(d.replica) + " (rank " + std::to_string(d.replica / training.replicas()) +
+                            ") differs from that of replica 0, first in element " + std::to_string(d.element) +
+                            "; expected the same bits on all ranks",
+                        kDifferent);
   }
 
   std::vector<std::string> of_all_ranks(const std::vector<std::string>& hashes) const {
@@ -331,7 +345,8 @@ struct Trainer::Impl {
   State state() const {
     if (training.torn())
       throw std::logic_error(
-          "training: the last step failed when some replicas were updated and others not; expected set_state first");
+          "training: the last step failed when some replicas were updated and others not, or not known to be; expected "
+          "set_state first");
     const auto& [step, optimizer_step, executions] = training.counters();
     State s{step, optimizer_step, executions, scale.state(), {}};
     for (int r = 0; r < training.replicas(); ++r) s.tensors.push_back(training.tensors(r));

@@ -74,6 +74,8 @@ class TrainingStep {
   }
   /// Whether variables and slots are no longer those of the counters: a step failed after a replica was updated.
   bool torn() const { return torn_; }
+  /// They are not to be kept: those of other ranks are others, or not known.
+  void tear() { torn_ = true; }
 
   /// What a run of both graphs gave.
   struct Ran {

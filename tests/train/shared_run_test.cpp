@@ -106,6 +106,37 @@ TEST(SharedRun, ResumesOnAnyNumberOfRanks) {  // N284
   }
 }
 
+TEST(SharedRun, ALossAtAnyMomentLosesNoBit) {  // N284
+  const TemporaryFolder folder;
+  for (const bool drift : {false, true}) {
+    TrainSettings settings = run_with(
+        R"({"precision": "float16", "stochastic_rounding": "on", "replicas": 2, "train_images": 16, "batch_size": 4})");
+    settings.replica_drift = drift;
+    settings.behaviour = "oflo";
+    const Outcome expected = alone(settings, folder);
+    const std::string log = folder.file("shared.jsonl"), file = folder.file("shared.npz");
+    int kept = 0, last = 0;
+    for (bool ended = false; !ended; last += drift ? 5 : 1) {
+      std::filesystem::remove(log);
+      std::filesystem::remove(file);
+      const auto errors = on_ranks(2, [&](Exchange& exchange) {
+        LostExchange lost(exchange, last);
+        Exchange& mine = exchange.rank() == 1 ? lost : exchange;
+        quiet_run(settings, {.log = log, .checkpoint = file, .checkpoint_every = 1, .exchange = &mine});
+      });
+      ended = errors[0].empty();
+      if (std::filesystem::exists(file)) {
+        ++kept;
+        quiet_run(settings, {.log = log, .checkpoint = file, .resume = file});
+        ASSERT_EQ(read_text(log), expected.log) << "lost before call " << last << ", drift " << drift;
+        ASSERT_TRUE(read_text(file) == expected.checkpoint) << "lost before call " << last << ", drift " << drift;
+      }
+    }
+    EXPECT_GT(last, 30);
+    EXPECT_GT(kept, last / 2);
+  }
+}
+
 TEST(SharedRun, AnExceptionEndsItAsInOneProcess) {  // N284
   const TemporaryFolder folder;
   const TrainSettings settings =

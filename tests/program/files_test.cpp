@@ -136,6 +136,8 @@ TEST_F(Files, OfAStudy) {
   taken(study + "--plot @a.svg --plot @./a.svg", "--plot", "./a.svg", "the file of --plot");
   const std::string kept = "kept/0123456789abcdef0123456789abcdef.json";
   taken(study + "--out @kept --csv @" + kept, "--csv", kept, "one of the files of --out");
+  const std::string claim = "kept/0123456789abcdef0123456789abcdef.claim.3";
+  taken(study + "--out @kept --csv @" + claim, "--csv", claim, "one of the files of --out");
   // Found out before anything is trained.
   EXPECT_EQ(refused(study + "--csv @none/t.csv"), "--csv: '@none/t.csv' cannot be written: No such file or directory");
   EXPECT_EQ(refused(study + "--csv @settings.json/t.csv"),

@@ -230,22 +230,6 @@ TEST_F(KeptStudy, SeesThatItsDataChangeMeanwhile) {
   }
 }
 
-TEST_F(KeptStudy, IsOneStudysAtATime) {
-  const std::string line = "exec '" SOFTAMP_PROGRAM "' study " + kTinyStudy +
-                           "--grid precision=float32 --seeds 1000 --jobs 1 --out " + out_ + " > /dev/null 2>&1";
-  Outcome second{};
-  const auto refused = [&] {
-    if (!std::filesystem::exists(out_ + "/.lock") || read_text(out_ + "/.lock").empty()) return false;
-    second = run_softamp(generated());
-    return true;
-  };
-  const int status = status_after(SIGINT, line, refused);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT) << status;
-  EXPECT_EQ(second.code, 2);
-  EXPECT_EQ(second.err.find("softamp study: --out: '" + out_ + "' is being written by process "), 0u) << second.err;
-  EXPECT_FALSE(std::filesystem::exists(out_ + "/.lock"));
-}
-
 // Refused by its size alone, before any run is laid out.
 TEST(Study, AGridThatIsTooLargeIsCountedAndRefused) {
   const auto grid = [](int axes, int values) {

@@ -1,8 +1,11 @@
 // softamp study: what a choice of precision, rounding or loss scale does to training, over several seeds.
 #include "src/program/backend_option.h"
+#include "src/program/launched.h"
 #include "src/program/rewrite/mechanism_options.h"
 #include "src/program/study/study_kept.h"
+#include "src/program/study/study_list.h"
 #include "src/program/study/study_report.h"
+#include "src/program/study/study_shard.h"
 #include "src/program/study/study_verdict.h"
 
 #include "softamp/report/interrupt.h"
@@ -11,21 +14,25 @@
 #include "src/train/settings/settings_fields.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <optional>
 #include <set>
+#include <thread>
 #include <utility>
 
 namespace softamp::program {
 namespace {
 
 struct StudyOptions {
-  std::string file, data, csv, runs_csv, steps_csv, backend;
+  std::string file, data, csv, runs_csv, steps_csv, backend, shard;
   std::vector<std::string> grid, cases, set, plots;
   std::vector<std::string> mechanisms;  ///< of --mechanisms; {""}: the default list; empty: not given
   uint64_t seeds = 0;                   ///< 0: the file's, else 3
   StudyRunning running;
-  bool log = false, json = false, quiet = false, environment = false;
+  bool log = false, json = false, quiet = false, environment = false, list = false, collect = false;
+
+  bool only_looks() const { return list || collect; }
 };
 
 /// float32, and the usual choice of each system.
@@ -127,36 +134,40 @@ void check_files(const StudyOptions& o, const std::vector<StudyRun>& runs) {
   for (const std::string& file : o.plots) check_plot_file(file);
 }
 
-int run_verb(const StudyOptions& o) {
-  const StudyPlan plan = plan_from(o);
-  const std::vector<StudyRun> runs = plan.runs();
-  check_files(o, runs);
-  dump_recipe(o, runs);
-  std::optional<files::OutputFile> csv, runs_csv, steps_csv;  // from here on, so that a study is not in vain
-  if (!o.csv.empty()) csv.emplace(o.csv, "--csv");
-  if (!o.runs_csv.empty()) runs_csv.emplace(o.runs_csv, "--runs-csv");
-  if (!o.steps_csv.empty()) steps_csv.emplace(o.steps_csv, "--steps-csv");
-  const InterruptGuard guard;
-  StudyRunning running = o.running;
-  running.begun = [&] {
-    if (!o.quiet)
-      std::cerr << "softamp study: " << plan.rows() << " settings, " << plan.seeds << " seeds, " << runs.size()
-                << " runs; " << plan.settings.to_json() << '\n';
-    if (const std::string drift = drift_warning_of(plan); !drift.empty() && !o.quiet)
-      std::cerr << "softamp study: warning: " << drift << '\n';
+/// Options that do not go together.
+void check_together(const StudyOptions& o) {
+  const bool draws = !o.csv.empty() || !o.runs_csv.empty() || !o.steps_csv.empty() || !o.plots.empty();
+  const std::string file = !o.csv.empty()         ? "--csv"
+                           : !o.runs_csv.empty()  ? "--runs-csv"
+                           : !o.steps_csv.empty() ? "--steps-csv"
+                                                  : "--plot";
+  const auto refuse = [](const char* option, const std::string& other, const std::string& expected) {
+    throw UsageError(std::string(option) + ": does not go with " + other + "; expected " + expected);
   };
-  running.stop = [] { return InterruptGuard::pending() != 0; };
-  running.progress = !o.quiet;
-  const auto results = run_study(runs, running);
-  const auto missing = std::count(results.begin(), results.end(), std::nullopt);
-  if (missing > 0) {
-    std::cerr << "softamp study: interrupted; " << runs.size() - static_cast<size_t>(missing) << " of " << runs.size()
-              << " runs are finished; "
-              << (running.folder.empty() ? std::string("without --out none is kept")
-                                         : "they are kept in " + running.folder + ", the same command continues")
-              << '\n';
-    return 128 + InterruptGuard::pending();
+  const char* const share = o.list ? "--list" : o.collect ? "--collect" : "--shard";
+  if (o.list && o.collect) refuse("--list", "--collect", "one of the two");
+  if (o.only_looks() && !o.shard.empty()) refuse(share, "--shard", "one of the two: it shows the runs of all shards");
+  if (o.list && draws) refuse("--list", file, file + " with --collect");
+  if (!o.shard.empty() && draws) refuse("--shard", file, file + " with --collect, when all shards are done");
+  if ((o.only_looks() || !o.shard.empty()) && o.running.folder.empty())
+    throw UsageError(std::string(share) + ": expected --out DIR beside it, the folder in which the runs are kept");
+}
+
+/// The files of a study's figures, open from its beginning on, so that it is not in vain.
+struct StudyFiles {
+  std::optional<files::OutputFile> csv, runs_csv, steps_csv;
+
+  explicit StudyFiles(const StudyOptions& o) {
+    if (!o.csv.empty()) csv.emplace(o.csv, "--csv");
+    if (!o.runs_csv.empty()) runs_csv.emplace(o.runs_csv, "--runs-csv");
+    if (!o.steps_csv.empty()) steps_csv.emplace(o.steps_csv, "--steps-csv");
   }
+};
+
+using Results = std::vector<std::optional<StudyResult>>;
+
+void show(const StudyOptions& o, const StudyPlan& plan, const std::vector<StudyRun>& runs, const Results& results,
+          StudyFiles& to) {
   const StudyReport report = study_report(plan, runs, results);
   if (o.json)
     print_json(study_json(report));
@@ -168,9 +179,9 @@ int run_verb(const StudyOptions& o) {
     file->write(text());
     file->commit();
   };
-  write(csv, [&] { return study_csv(report); });
-  write(runs_csv, [&] { return study_runs_csv(plan, runs, results); });
-  write(steps_csv, [&] { return study_steps_csv(plan, runs, results); });
+  write(to.csv, [&] { return study_csv(report); });
+  write(to.runs_csv, [&] { return study_runs_csv(plan, runs, results); });
+  write(to.steps_csv, [&] { return study_steps_csv(plan, runs, results); });
   const Plot plot = study_plot(report, o.log);
   for (const std::string& file : o.plots) {
     if (plot.curves.empty()) {
@@ -180,7 +191,114 @@ int run_verb(const StudyOptions& o) {
     write_plot(plot, file);
     if (!o.quiet) std::cerr << "plot written to " << file << '\n';
   }
+}
+
+size_t missing_of(const Results& results) {
+  return static_cast<size_t>(std::count(results.begin(), results.end(), std::nullopt));
+}
+
+Results results_in(const std::vector<StudyRun>& runs, const std::string& folder) {
+  Results results;
+  for (RunState& state : states_of_runs(runs, folder)) results.push_back(std::move(state.result));
+  return results;
+}
+
+int list(const StudyOptions& o, const StudyPlan& plan, const std::vector<StudyRun>& runs, bool speaks) {
+  const std::vector<RunState> states = states_of_runs(runs, o.running.folder);
+  if (!speaks) return kSuccess;
+  if (o.json)
+    print_json(states_json(plan, runs, states));
+  else
+    print_states(plan, runs, states, std::cout);
   return kSuccess;
+}
+
+int collect(const StudyOptions& o, const StudyPlan& plan, const std::vector<StudyRun>& runs, bool speaks) {
+  StudyFiles to(o);
+  const Results results = results_in(runs, o.running.folder);
+  const size_t missing = missing_of(results);
+  if (missing == runs.size()) {
+    if (!speaks) return kUsage;
+    throw UsageError("--collect: '" + o.running.folder + "' has none of the " + std::to_string(runs.size()) +
+                     " runs of this study; expected the --out of a study with these settings, by this program");
+  }
+  if (speaks) {
+    for (const std::string& line : missing_runs(plan, runs, results))
+      std::cerr << "softamp study: missing: " << line << '\n';
+    show(o, plan, runs, results, to);
+  }
+  return missing == 0 ? kSuccess : kCheckFailed;
+}
+
+int run_shared(const StudyOptions& o, const StudyPlan& plan, const std::vector<StudyRun>& runs,
+               const Launched& launched) {
+  const bool speaks = launched.rank == 0;
+  const std::optional<Shard> shard = o.shard.empty() ? std::nullopt : std::optional(parse_shard(o.shard));
+  const std::vector<StudyRun> mine = shard ? shard->of(runs) : runs;
+  if (speaks) dump_recipe(o, runs);
+  StudyFiles to(o);
+  const InterruptGuard guard;
+  StudyRunning running = o.running;
+  if (running.jobs == 0 && launched.ranks > 1) running.jobs = launched.cores();
+  running.begun = [&] {
+    if (o.quiet) return;
+    std::cerr << "softamp study: " << plan.rows() << " settings, " << plan.seeds << " seeds, " << runs.size() << " runs"
+              << (shard ? ", " + std::to_string(mine.size()) + " in shard " + shard->text() : std::string()) << "; "
+              << plan.settings.to_json() << '\n';
+    if (const std::string drift = drift_warning_of(plan); !drift.empty())
+      std::cerr << "softamp study: warning: " << drift << '\n';
+  };
+  running.stop = [] { return InterruptGuard::pending() != 0; };
+  running.progress = !o.quiet;
+  Results results = run_study(mine, running);
+  if (const size_t missing = missing_of(results); missing > 0) {
+    if (speaks)
+      std::cerr << "softamp study: interrupted; " << mine.size() - missing << " of " << mine.size()
+                << " runs are finished; "
+                << (running.folder.empty() ? std::string("without --out none is kept")
+                                           : "they are kept in " + running.folder + ", the same command continues")
+                << '\n';
+    return 128 + InterruptGuard::pending();
+  }
+  if (!speaks) return kSuccess;
+  if (shard) {
+    results = results_in(runs, running.folder);
+    if (const size_t missing = missing_of(results); missing > 0) {
+      std::cerr << "softamp study: shard " << shard->text() << ": " << mine.size() << " of " << mine.size()
+                << " runs finished; " << runs.size() - missing << " of " << runs.size()
+                << " in all; the table: --collect\n";
+      return kSuccess;
+    }
+  }
+  show(o, plan, runs, results, to);
+  return kSuccess;
+}
+
+int run_verb(const StudyOptions& given) {
+  const Launched launched = launched_by();
+  const bool speaks = launched.rank == 0;
+  StudyOptions o = given;
+  if (!speaks) {  // of several processes one prints and writes
+    o.quiet = true;
+    o.csv = o.runs_csv = o.steps_csv = "";
+    o.plots.clear();
+  }
+  check_together(o);
+  if (launched.ranks > 1 && o.running.folder.empty()) {
+    if (!speaks) {
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(500));  // mpirun ends all when one fails: first it is said why
+      return kUsage;
+    }
+    throw UsageError("started by " + launched.by + ": without --out each of the " + std::to_string(launched.ranks) +
+                     " processes would do all runs; expected --out DIR, a folder in which they share them");
+  }
+  const StudyPlan plan = plan_from(o);
+  const std::vector<StudyRun> runs = plan.runs();
+  check_files(o, runs);
+  return o.list      ? list(o, plan, runs, speaks)
+         : o.collect ? collect(o, plan, runs, speaks)
+                     : run_shared(o, plan, runs, launched);
 }
 
 }  // namespace
@@ -216,9 +334,19 @@ Verb add_study(CLI::App& program) {
   add_whole(*app, "--seeds", o->seeds, 1, 1000000, "runs of each setting, from the settings' seed on [=3]");
   app->add_option("--data", o->data, "folder of images [=the settings', else $SOFTAMP_DATA, else a generated set]")
       ->type_name("DIR");
-  app->add_option("--out", o->running.folder, "keep each finished run here, and do not repeat kept ones [=none]")
+  app->add_option("--out", o->running.folder,
+                  "keep each finished run here, and do not repeat kept ones; any number of processes, on any machines, "
+                  "share the runs of one folder [=none]")
       ->type_name("DIR");
-  add_whole(*app, "--jobs", o->running.jobs, 0, 1024, "runs at a time, one thread each; 0: as many as cores [=0]");
+  add_whole(*app, "--jobs", o->running.jobs, 0, 1024,
+            "runs at a time, one thread each; 0: as many as cores, under mpirun or srun this process's part of them "
+            "[=0]");
+  app->add_option("--shard", o->shard,
+                  "only every N-th run, from the I-th on; slurm: those of this task of a job array; with --out [=all]")
+      ->type_name("I/N");
+  app->add_flag("--list", o->list, "only list the runs: key; done, claimed by which process, or missing; with --out");
+  app->add_flag("--collect", o->collect,
+                "only make table, plots and files of the runs that --out has; exit code 1 if some are missing");
   add_backend(*app, o->backend, "the settings', else emu");
   repeatable("--plot", o->plots, "draw the mean loss curves into FILE.svg or FILE.png; repeatable", "FILE");
   app->add_flag("--log", o->log, "the plot's loss on a logarithmic axis");
@@ -233,11 +361,17 @@ Verb add_study(CLI::App& program) {
   app->footer(R"(Settings and their defaults: `softamp train --print-settings`. Results depend neither on --jobs
 nor on --backend. A kept run is used only by the same program and for the same images, in any folder.
 
+Processes with one --out share its runs: each run is done by one of them, what a killed one had begun is taken over, and
+all print the whole table. Under mpirun or srun one of them prints. --shard prints the table once all shards are done;
+until then --collect gives what there is: exit code 0 if that is all, 1 if runs are missing.
+
 Examples:
   softamp study --grid precision=float16,float32 --grid stochastic_rounding=off,on --seeds 5 --plot study.svg
   softamp study --case precision=float32 --case precision=float16,stochastic_rounding=on --set learning_rate=0.001
   softamp study examples/training/swamping_study.json --out swamping --csv swamping.csv
   softamp study --mechanisms --plot mechanisms.svg
+  mpirun -n 8 softamp study --mechanisms --seeds 20 --out runs
+  softamp study --mechanisms --seeds 20 --out runs --collect --plot mechanisms.svg
   softamp study --mechanisms none,tensorflow=2.3,recipe=full,dtype=fp16,level=O2 --set network=resnet8)");
   return {app, [o] { return run_verb(*o); }};
 }

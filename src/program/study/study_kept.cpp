@@ -2,6 +2,8 @@
 
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/version.h"
+#include "src/files/claim.h"
+#include "src/files/file_lock.h"
 #include "src/files/input_file.h"
 #include "src/files/output_file.h"
 #include "src/precision/recipe_source.h"
@@ -13,7 +15,9 @@
 #include "src/train/json_number.h"
 #include "src/train/run/run_data.h"
 
+#include <chrono>
 #include <limits>
+#include <thread>
 
 namespace softamp::program {
 namespace {
@@ -108,23 +112,60 @@ RunInputs StudyData::inputs(const TrainSettings& settings) {
 KeptRuns::KeptRuns(fs::path folder, StudyData& data)
     : folder_(std::move(folder)), data_(data), program_{SOFTAMP_VERSION, reproduce::program_digest()} {}
 
-bool may_be_kept_run(const std::string& name) {
+namespace {
+
+bool is_key(std::string_view text) {
   constexpr size_t kDigits = 32;
-  return name.find_first_not_of("0123456789abcdef") == kDigits && name.substr(kDigits) == ".json";
+  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-fs::path KeptRuns::file_of(const TrainSettings& settings, const RunInputs& read) const {
+std::string key_of(const TrainSettings& settings, const RunInputs& read) {
   TrainSettings nameless = settings;
   nameless.data.clear();  // a folder may later have another name, or other images; a recipe's file other lists
   nameless.initial.clear();
   const std::string text = nameless.to_json(false) + read.images + read.test_images + read.initial + read.recipe;
-  return folder_ / (hash_text(text.data(), text.size()) + ".json");
+  return hash_text(text.data(), text.size());
 }
 
-std::optional<StudyResult> KeptRuns::find(const TrainSettings& settings) {
-  const fs::path file = file_of(settings, data_.inputs(settings));
+/// "KEY" of ".KEY.json.lock" and the like, which stand beside a file while it is written; "" of another name.
+std::string_view key_of_part(std::string_view name) {
+  if (!name.starts_with('.')) return {};
+  name.remove_prefix(1);
+  const size_t at = name.find(".json.");
+  return at == std::string_view::npos ? std::string_view() : name.substr(0, at);
+}
+
+/// Another process that does the same run, or cleans up after one, may hold the file's lock for a moment.
+void write_patiently(const fs::path& file, const std::string& text) {
+  using namespace std::chrono_literals;
+  for (const auto until = std::chrono::steady_clock::now() + 10s;; std::this_thread::sleep_for(10ms)) try {
+      return files::write_file(file, text);
+    } catch (const files::LockedError&) {
+      if (std::chrono::steady_clock::now() > until) throw;
+    }
+}
+
+}  // namespace
+
+bool may_be_kept_run(const std::string& name) {
+  const std::string_view text = name;
+  return is_key(files::key_of_claim(name)) || (name.ends_with(".json") && is_key(text.substr(0, text.size() - 5)));
+}
+
+void check_is_folder(const fs::path& folder) {
+  std::error_code error;
+  const fs::file_status status = fs::status(folder, error);
+  if (fs::exists(status) && !fs::is_directory(status))
+    throw UsageError("--out: '" + folder.string() + "': Not a directory; expected a folder of kept runs");
+  if (error && status.type() != fs::file_type::not_found)
+    throw UsageError("--out: '" + folder.string() + "': " + error.message() + "; expected a folder of kept runs");
+}
+
+std::string KeptRuns::key(const TrainSettings& settings) { return key_of(settings, data_.inputs(settings)); }
+
+std::optional<StudyResult> KeptRuns::find(const std::string& key) const {
+  const fs::path file = file_of(key);
   if (!fs::exists(file)) return std::nullopt;
-  files::remove_leftovers(file);
   const std::string text = files::read_input(file, "the result of a run", JsonLimits{}.bytes);
   try {
     const Json json = read_json(text, "");
@@ -176,7 +217,26 @@ void KeptRuns::keep(const TrainSettings& settings, RunInputs read, const StudyRe
   if (result.verdict) json["verdict"] = verdict_json(*result.verdict);
   if (result.replica_drift.first_step >= 0) json["replica_drift"] = drift_json(result.replica_drift);
   json["stopped"] = result.stopped;
-  files::write_file(file_of(settings, read), json.dump() + "\n");
+  write_patiently(file_of(key_of(settings, read)), json.dump() + "\n");
+}
+
+void KeptRuns::clean(const std::set<std::string>& kept) const {
+  std::error_code error;
+  const auto is_kept = [&](std::string_view key) { return kept.contains(std::string(key)); };
+  std::vector<fs::path> claims, parts;
+  for (fs::directory_iterator entry(folder_, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (is_kept(files::key_of_claim(name))) claims.push_back(entry->path());
+    if (const std::string_view key = key_of_part(name); is_kept(key)) parts.push_back(file_of(std::string(key)));
+  }
+  for (const fs::path& claim : claims) fs::remove(claim, error);
+  for (const fs::path& part : parts) files::remove_leftovers(part);
+  files::remove_leftovers(folder_ / "softamp");  // of make_folder()
+  if (!fs::exists(folder_ / ".lock", error)) return;
+  try {
+    const files::FileLock of_before(folder_);  // takes it over, and goes with it
+  } catch (const files::LockedError&) {        // an earlier version is at work here
+  }
 }
 
 }  // namespace softamp::program

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -36,7 +37,7 @@ class StudyData {
   std::map<std::tuple<std::string, std::array<int64_t, 3>, int64_t, int64_t>, Facts> facts_;
 };
 
-/// Whether a run that is kept can have this name.
+/// Whether a run that is kept, or the claim of one (claim.h), can have this name.
 bool may_be_kept_run(const std::string& name);
 
 /// A run is kept under a hash of what decides its bits: its settings, the contents of its data and of its recipe. It is
@@ -45,8 +46,12 @@ class KeptRuns {
  public:
   KeptRuns(std::filesystem::path folder, StudyData& data);
 
-  /// Empty if there is no file, or one of another program. Throws UsageError if the file is no run of a study.
-  std::optional<StudyResult> find(const TrainSettings& settings);
+  const std::filesystem::path& folder() const { return folder_; }
+  /// The name of its file without ".json", for what it would read now. One thread at a time.
+  std::string key(const TrainSettings& settings);
+  /// Empty if there is no file, or one of another program. For any thread. Throws UsageError if the file is no run of a
+  /// study.
+  std::optional<StudyResult> find(const std::string& key) const;
 
   /// Call before the first keep(). Throws UsageError as reproduce::make_folder.
   void make_folder() const;
@@ -54,13 +59,20 @@ class KeptRuns {
   /// thread. Throws std::runtime_error if the file cannot be written.
   void keep(const TrainSettings& settings, RunInputs read, const StudyResult& result);
 
+  /// Removes what killed processes have left of runs that are kept, which `kept` knows by their keys: claims and parts
+  /// of files; and the lock of the folder that earlier versions took.
+  void clean(const std::set<std::string>& kept) const;
+
  private:
-  std::filesystem::path file_of(const TrainSettings& settings, const RunInputs& read) const;
+  std::filesystem::path file_of(const std::string& key) const { return folder_ / (key + ".json"); }
 
   std::filesystem::path folder_;
   StudyData& data_;
   reproduce::Program program_;
   std::mutex mutex_;
 };
+
+/// Throws UsageError where `folder` is there and is none, which --list and --collect would take for an empty one.
+void check_is_folder(const std::filesystem::path& folder);
 
 }  // namespace softamp::program

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "src/program/study/study_verdict.h"
+#include "src/program/study/text_table.h"
 #include "src/report/csv_cell.h"
 #include "src/report/decimal_text.h"
 #include "src/report/read_json.h"
@@ -72,34 +73,6 @@ void compare_speeds(StudyReport& r) {
   }
 }
 
-/// Lines of cells, each column as wide as needed; words, at the beginning and at the end, aligned left, numbers right.
-class Table {
- public:
-  Table(size_t left, size_t left_at_end) : left_(left), left_at_end_(left_at_end) {}
-  void add(std::vector<std::string> cells) {
-    widths_.resize(std::max(widths_.size(), cells.size()));
-    for (size_t c = 0; c < cells.size(); ++c) widths_[c] = std::max(widths_[c], cells[c].size());
-    lines_.push_back(std::move(cells));
-  }
-  void print(std::ostream& out) const {
-    for (const auto& cells : lines_) {
-      std::string line;
-      for (size_t c = 0; c < cells.size(); ++c) {
-        const std::string space(widths_[c] - cells[c].size(), ' ');
-        const bool words = c < left_ || c + left_at_end_ >= cells.size();
-        line += (c ? "  " : "") + (words ? cells[c] + space : space + cells[c]);
-      }
-      while (!line.empty() && line.back() == ' ') line.pop_back();
-      out << line << '\n';
-    }
-  }
-
- private:
-  size_t left_, left_at_end_;
-  std::vector<size_t> widths_;
-  std::vector<std::vector<std::string>> lines_;
-};
-
 /// The columns after the keys, by their names in CSV and JSON.
 const std::vector<std::string> kColumns = {"final_loss",        "loss_sd",     "accuracy_percent",
                                            "accuracy_sd",       "accuracy_se", "skipped_steps",
@@ -138,6 +111,11 @@ std::vector<double> numbers(const StudyReport& r, const StudyRow& row) {
 
 }  // namespace
 
+bool StudyReport::complete() const {
+  return std::all_of(rows.begin(), rows.end(),
+                     [&](const StudyRow& row) { return row.runs == static_cast<size_t>(seeds); });
+}
+
 bool StudyReport::compares_mechanisms() const { return column_of(*this, "mechanism").has_value(); }
 
 Spread spread_of(const std::vector<double>& values) {
@@ -164,7 +142,11 @@ StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& run
     std::vector<size_t> seen;  // runs that reached each step
     for (size_t i = 0; i < runs.size(); ++i) {
       if (runs[i].setting != setting) continue;
-      const StudyResult& result = results[i].value();
+      if (!results[i]) {
+        row.losses_by_seed.push_back(kNone);
+        continue;
+      }
+      const StudyResult& result = *results[i];
       ++row.runs;
       row.losses_by_seed.push_back(result.final_loss());
       count_outcome(row, result);
@@ -208,9 +190,10 @@ StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& run
 void print_study(const StudyReport& r, std::ostream& out) {
   out << "study: " << description(r) << "\n\n";
   const bool compared = reference_of(r).has_value();
-  Table table(r.keys.size(), compared ? 2 : 1);
+  TextTable table(r.keys.size(), compared ? 2 : 1);
   std::vector<std::string> head = r.keys;
-  const bool mechanisms = r.compares_mechanisms();
+  const bool mechanisms = r.compares_mechanisms(), complete = r.complete();
+  if (!complete) head.emplace_back("n");
   if (mechanisms) head.insert(head.end(), {"low %", "casts"});
   for (const char* name : {"final loss", "sd", "accuracy %", "sd", "se", "skipped", "images/s", "stopped"})
     head.emplace_back(name);
@@ -221,6 +204,7 @@ void print_study(const StudyReport& r, std::ostream& out) {
   for (size_t i = 0; i < r.rows.size(); ++i) {
     const StudyRow& row = r.rows[i];
     std::vector<std::string> cells = row.values;
+    if (!complete) cells.push_back(std::to_string(row.runs));
     if (mechanisms) cells.insert(cells.end(), {fixed_or_none(row.low_percent, 1), fixed_or_none(row.casts, 0)});
     cells.insert(cells.end(), {fixed_or_none(row.loss.mean, 4), fixed_or_none(row.loss.deviation, 4),
                                fixed_or_none(row.accuracy.mean, 2), fixed_or_none(row.accuracy.deviation, 2),
@@ -233,6 +217,7 @@ void print_study(const StudyReport& r, std::ostream& out) {
     table.add(std::move(cells));
   }
   table.print(out);
+  if (!complete) out << "\nn: the runs that are there, of " << r.seeds << (r.seeds == 1 ? " seed" : " seeds");
   out << "\nfinal loss: mean of the last tenth of the steps; sd, se: over the seeds; images/s: of one run on one "
          "core\n";
   if (mechanisms)
@@ -361,7 +346,7 @@ Plot study_plot(const StudyReport& r, bool log) {
     Curve curve = curve_of(row);
     curve.style = is_only_float32(r, row) ? CurveStyle::kReference : CurveStyle::kBold;
     curve.title = row_title(r, row) + (reference == i ? " (reference)" : "");
-    if (row.outcome(TrainingOutcome::kTrains) + row.outcome(TrainingOutcome::kUnclear) < row.runs)
+    if (row.runs == 0 || row.outcome(TrainingOutcome::kTrains) + row.outcome(TrainingOutcome::kUnclear) < row.runs)
       curve.title += ": " + verdict_of(row);
     any |= std::any_of(curve.y.begin(), curve.y.end(), [&](double y) { return std::isfinite(y) && (!log || y > 0); });
     plot.curves.push_back(std::move(curve));

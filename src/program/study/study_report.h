@@ -28,7 +28,8 @@ struct StudyDifference {
 struct StudyRow {
   std::vector<std::string> values;  ///< of StudyPlan::keys()
   Json used;                        ///< dtypes and hyperparameters of its updates (used_settings.h)
-  size_t runs = 0, stopped = 0;
+  size_t runs = 0;                  ///< that are there
+  size_t stopped = 0;
   Spread loss, accuracy;              ///< accuracy in percent; NaN without an evaluation
   double skipped = 0;                 ///< steps, mean over the runs
   double images_per_second = 0;       ///< of one run on one core, mean over the runs
@@ -38,7 +39,7 @@ struct StudyRow {
   double casts = 0;                    ///< casts that it added
   std::vector<double> mean_losses;     ///< of every step, over the runs
   std::string first_stop;              ///< why the first stopped run stopped
-  std::vector<double> losses_by_seed;  ///< final losses; NaN of a stopped run
+  std::vector<double> losses_by_seed;  ///< final losses; NaN of a run that stopped, or is missing
   std::array<size_t, 4> outcomes{};    ///< runs, by TrainingOutcome; stopped ones have none
   FirstNonfinite first_nonfinite;      ///< of the runs that diverged, the earliest
   ReplicaDriftTotals drift;            ///< of the run whose replicas were farthest apart
@@ -52,20 +53,21 @@ struct StudyReport {
   std::vector<StudyRow> rows;
   int64_t seeds = 0;
 
+  bool complete() const;             ///< every run is there; else a column n says how many are
   bool compares_mechanisms() const;  ///< adds columns: low %, casts, speed
 };
 
-/// All results must exist.
+/// Of the results that are there.
 StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& runs,
                          const std::vector<std::optional<StudyResult>>& results);
 
 void print_study(const StudyReport& report, std::ostream& out);
 Json study_json(const StudyReport& report);
 std::string study_csv(const StudyReport& report);
-/// One line a run: its seed, what became of it, its figures; of an exception the first line. All results must exist.
+/// One line a run that is there: its seed, what became of it, its figures; of an exception the first line.
 std::string study_runs_csv(const StudyPlan& plan, const std::vector<StudyRun>& runs,
                            const std::vector<std::optional<StudyResult>>& results);
-/// One line a step of every run: its loss.
+/// One line a step of every run that is there: its loss.
 std::string study_steps_csv(const StudyPlan& plan, const std::vector<StudyRun>& runs,
                             const std::vector<std::optional<StudyResult>>& results);
 /// Mean loss curves, one a row, each point the mean over a block of steps; at most 50 points; the only row in float32,

@@ -4,9 +4,10 @@
 #include "softamp/report/exception.h"
 #include "softamp/train/training_run.h"
 #include "src/engine/machine_memory.h"
-#include "src/files/file_lock.h"
+#include "src/files/claim.h"
 #include "src/program/study/memory_gate.h"
 #include "src/program/study/study_kept.h"
+#include "src/program/study/study_queue.h"
 #include "src/program/study/study_threads.h"
 #include "src/report/progress.h"
 
@@ -20,6 +21,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -48,14 +50,14 @@ std::vector<size_t> seed_by_seed(const std::vector<StudyRun>& runs) {
 
 class Workers {
  public:
-  /// kept: where results are also stored; null: nowhere.
-  Workers(const std::vector<StudyRun>& runs, const StudyRunning& how, KeptRuns* kept,
+  /// kept, keys: where results are also stored, and under which names; null: nowhere.
+  Workers(const std::vector<StudyRun>& runs, const StudyRunning& how, KeptRuns* kept, std::vector<std::string> keys,
           std::vector<std::optional<StudyResult>>& results, uint64_t steps)
       : runs_(runs),
         how_(how),
-        kept_(kept),
-        results_(results),
-        order_(seed_by_seed(runs)),
+        queue_(runs, kept, std::move(keys), seed_by_seed(runs), results,
+               {[this] { return stopped(); }, [this](const StudyResult& result) { steps_ += result.losses.size(); },
+                [this](size_t count, const std::string& holder) { say_waiting(count, holder); }}),
         memory_(engine::machine_memory()),
         gate_(memory_.bytes,
               [this](uint64_t bytes, int inside) {
@@ -73,27 +75,37 @@ class Workers {
                     << ": no further thread: " << why << '\n';
         });
     if (error_) std::rethrow_exception(error_);
+    if (!stopped()) std::call_once(begun_, how_.begun);  // where others did all
   }
 
  private:
   bool stopped() const { return failed_ || (how_.stop && how_.stop()); }
 
   void work() {
-    while (!stopped()) {
-      const size_t turn = next_++;
-      if (turn >= runs_.size()) return;
-      const size_t i = order_[turn];
-      if (results_[i]) continue;
-      try {
+    std::optional<size_t> run;
+    try {
+      while ((run = queue_.next())) {
         RunInputs read;
-        results_[i] = train(runs_[i], read);
-        if (results_[i] && kept_) kept_->keep(runs_[i].settings, std::move(read), *results_[i]);
-      } catch (...) {
-        const std::lock_guard lock(mutex_);
-        if (!error_) error_ = std::current_exception();
-        failed_ = true;
+        std::optional<StudyResult> result = train(runs_[*run], read);
+        if (!result) break;
+        queue_.keep(*run, std::move(read), *std::move(result));
+        run.reset();
       }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+      failed_ = true;
     }
+    if (run) queue_.give_up(*run);
+  }
+
+  void say_waiting(size_t count, const std::string& holder) {
+    std::call_once(begun_, how_.begun);
+    if (!how_.progress) return;
+    const std::lock_guard lock(mutex_);
+    progress_.clear();
+    std::cerr << "softamp study: " << count << (count == 1 ? " run is" : " runs are")
+              << " done by other processes, as by " << holder << "; this one waits for them\n";
   }
 
   std::optional<StudyResult> train(const StudyRun& run, RunInputs& read) {
@@ -123,6 +135,7 @@ class Workers {
       result.losses.push_back(step.loss);
       result.skipped += !step.applied;
       const uint64_t done = ++steps_;
+      queue_.alive();
       if (!how_.progress) return;
       const std::unique_lock lock(mutex_, std::try_to_lock);
       if (lock) progress_.update(done);
@@ -152,12 +165,9 @@ class Workers {
 
   const std::vector<StudyRun>& runs_;
   const StudyRunning& how_;
-  KeptRuns* kept_;
-  std::vector<std::optional<StudyResult>>& results_;
-  std::vector<size_t> order_;
-  std::atomic<size_t> next_{0};
   std::atomic<uint64_t> steps_{0};
   std::atomic<bool> failed_{false};
+  RunQueue queue_;
   engine::MachineMemory memory_;
   MemoryGate gate_;
   std::once_flag begun_;
@@ -165,6 +175,14 @@ class Workers {
   std::exception_ptr error_;
   Progress progress_;
 };
+
+std::set<std::string> keys_of_kept(const std::vector<std::string>& keys,
+                                   const std::vector<std::optional<StudyResult>>& results) {
+  std::set<std::string> kept;
+  for (size_t i = 0; i < keys.size(); ++i)
+    if (results[i]) kept.insert(keys[i]);
+  return kept;
+}
 
 }  // namespace
 
@@ -179,31 +197,49 @@ double StudyResult::final_loss() const {
 std::vector<std::optional<StudyResult>> run_study(const std::vector<StudyRun>& runs, const StudyRunning& how) {
   StudyData data;
   std::optional<KeptRuns> kept;
-  std::optional<files::FileLock> lock;  // two studies would run the same twice
-  if (!how.folder.empty()) {
-    kept.emplace(how.folder, data);
-    if (std::filesystem::is_directory(how.folder)) lock.emplace(how.folder, "--out");
-  }
+  if (!how.folder.empty()) kept.emplace(how.folder, data);
   std::vector<std::optional<StudyResult>> results(runs.size());
+  std::vector<std::string> keys(kept ? runs.size() : 0);
   uint64_t steps = 0;
   size_t missing = 0;
   const bool visible = how.progress && isatty(STDERR_FILENO) == 1;
   for (size_t i = 0; i < runs.size(); ++i) {
-    if (kept) results[i] = kept->find(runs[i].settings);
+    if (kept) {
+      keys[i] = kept->key(runs[i].settings);
+      results[i] = kept->find(keys[i]);
+    }
     if (results[i]) continue;
     ++missing;
     if (visible) steps += steps_of(runs[i].settings, data);
   }
   if (missing == 0) {
     how.begun();
-    return results;
+  } else {
+    if (kept) kept->make_folder();
+    const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+    const size_t jobs = how.jobs > 0 ? static_cast<size_t>(how.jobs) : cores;
+    Workers(runs, how, kept ? &*kept : nullptr, keys, results, steps).run(std::min(jobs, missing));
   }
-  if (kept) kept->make_folder();
-  if (kept && !lock) lock.emplace(how.folder, "--out");
-  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const size_t jobs = how.jobs > 0 ? static_cast<size_t>(how.jobs) : cores;
-  Workers(runs, how, kept ? &*kept : nullptr, results, steps).run(std::min(jobs, missing));
+  if (kept) kept->clean(keys_of_kept(keys, results));
   return results;
+}
+
+std::vector<RunState> states_of_runs(const std::vector<StudyRun>& runs, const std::string& folder) {
+  StudyData data;
+  KeptRuns kept(folder, data);
+  check_is_folder(folder);
+  std::vector<RunState> states;
+  for (const StudyRun& run : runs) {
+    RunState& state = states.emplace_back();
+    state.key = kept.key(run.settings);
+    state.result = kept.find(state.key);
+    if (state.result) continue;
+    if (const auto claim = files::claim_of(folder, state.key)) {
+      state.holder = claim->holder.text();
+      state.holder_is_gone = claim->gone;
+    }
+  }
+  return states;
 }
 
 }  // namespace softamp::program

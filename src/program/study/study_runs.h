@@ -30,7 +30,7 @@ struct StudyResult {
 };
 
 struct StudyRunning {
-  std::string folder;  ///< where finished runs are kept (study_kept.h) [=nowhere]
+  std::string folder;  ///< where finished runs are kept (study_kept.h), and shared with other processes [=nowhere]
   int jobs = 0;        ///< runs at a time (0: as many as cores)
   std::function<bool()> stop;
   std::function<void()> begun;  ///< called once, when what the first run reads has been found good
@@ -38,8 +38,20 @@ struct StudyRunning {
 };
 
 /// Results in the order of `runs`; empty for a run that was interrupted. Results that the folder already has are read,
-/// not computed again. Results do not depend on the order in which runs end. Throws errors that are no outcome of
-/// training: bad data, bad settings, a folder that cannot be written or that another study writes.
+/// not computed again. Any number of processes may work on one folder: each run is done by one of them, and all get all
+/// results (study_queue.h). Results do not depend on the order in which runs end. Throws errors that are no outcome of
+/// training: bad data, bad settings, a folder that cannot be written.
 std::vector<std::optional<StudyResult>> run_study(const std::vector<StudyRun>& runs, const StudyRunning& how);
+
+/// What a folder has of a run.
+struct RunState {
+  std::string key;  ///< of the run's file, KEY.json
+  std::optional<StudyResult> result;
+  std::string holder{};  ///< who does it now, "node7 process 4711"; "": nobody
+  bool holder_is_gone = false;
+};
+/// In the order of `runs`; computes and writes nothing. Throws UsageError for a file that is no run of a study, or
+/// where `folder` is none.
+std::vector<RunState> states_of_runs(const std::vector<StudyRun>& runs, const std::string& folder);
 
 }  // namespace softamp::program

@@ -33,7 +33,8 @@ std::string study_runs_csv(const StudyPlan& plan, const std::vector<StudyRun>& r
       ",outcome,nonfinite_step,nonfinite_part,nonfinite_tensor,nonfinite_value,final_loss,images,correct,"
       "accuracy_percent,skipped_steps,replica_drift_step,replica_drift,images_per_second,stopped\n";
   for (size_t i = 0; i < runs.size(); ++i) {
-    const StudyResult& r = results[i].value();
+    if (!results[i]) continue;
+    const StudyResult& r = *results[i];
     const FirstNonfinite n = r.verdict ? r.verdict->nonfinite : FirstNonfinite{};
     const double accuracy =
         r.images > 0 ? 100 * static_cast<double>(r.correct) / static_cast<double>(r.images) : std::nan("");
@@ -53,8 +54,9 @@ std::string study_steps_csv(const StudyPlan& plan, const std::vector<StudyRun>& 
                             const std::vector<std::optional<StudyResult>>& results) {
   std::string text = csv_keys(plan) + ",step,loss\n";
   for (size_t i = 0; i < runs.size(); ++i) {
+    if (!results[i]) continue;
     const std::string run = csv_run(plan, runs[i]);
-    const std::vector<double>& losses = results[i].value().losses;
+    const std::vector<double>& losses = results[i]->losses;
     for (size_t s = 0; s < losses.size(); ++s) text += run + "," + std::to_string(s) + csv_number(losses[s]) + "\n";
   }
   return text;

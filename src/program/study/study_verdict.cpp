@@ -56,6 +56,7 @@ std::string verdict_of(const StudyRow& row) {
                         {row.outcome(kDiverged), "diverged" + step, " diverged" + step},
                         {row.stopped, "stopped", " stopped"},
                         {row.outcome(kUnclear), "unclear", " unclear"}};
+  if (row.runs == 0) return "no run";
   std::string text;
   for (const Part& p : parts) {
     if (p.count == row.runs) return p.alone;
@@ -119,7 +120,7 @@ std::string verdict_notes(const StudyReport& r) {
   return text +
          "mean difference of the final losses,\nrun by run with equal seeds, in its standard errors (se); worse "
          "or better where a paired t test over " +
-         std::to_string(r.seeds) + " seeds has p < 0.05\n";
+         (r.complete() ? std::to_string(r.seeds) + " seeds" : "the seeds that both have") + " has p < 0.05\n";
 }
 
 std::string row_title(const StudyReport& r, const StudyRow& row) {

@@ -10,8 +10,8 @@ namespace softamp::program {
 /// Adds a run's outcome to its row.
 void count_outcome(StudyRow& row, const StudyResult& result);
 
-/// "trains", "at chance", "diverged at step 12", "stopped", "unclear"; of runs that differ "2 of 3 train, 1 diverged at
-/// step 12".
+/// "trains", "at chance", "diverged at step 12", "stopped", "unclear"; "no run" of a row without any; of runs that
+/// differ "2 of 3 train, 1 diverged at step 12".
 std::string verdict_of(const StudyRow& row);
 
 /// The row that others are compared with: the only one in float32, else the first; none where there is no other.

@@ -1,6 +1,7 @@
 #include "src/exchange/mpi_exchange.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,10 +44,40 @@ class Patience {
   unsigned polls_ = 0;
 };
 
+// UCX, which MPICH and Open MPI may stand on, ends the process by abort() where it was about to read the memory of a
+// process that has just ended. That is the end of this one, too; but it is to say why, and to end with the code that
+// says so, as the other ranks do.
+std::atomic<const PeerWatch*> watch_of_abort{nullptr};
+std::atomic<bool> mpi_is_called{false};
+
+extern "C" void softamp_mpi_aborts(int) {
+  // Only what may be called in a handler.
+  const PeerWatch* const watch = watch_of_abort;
+  if (!watch || !mpi_is_called) return;
+  const timespec millisecond = {0, 1'000'000};
+  for (int i = 0; i < 2000 && !watch->broken(); ++i) ::nanosleep(&millisecond, nullptr);
+  if (!watch->broken()) return;  // abort() goes on
+  const std::string& why = watch->why_broken().why;
+  for (const auto& [text, size] : {std::pair{"softamp: ", size_t{9}}, {why.data(), why.size()}, {"\n", size_t{1}}}) {
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, size);
+  }
+  ::_exit(watch->why_broken().code);
+}
+
+/// While it lives, a call of MPI is under way.
+struct InMpi {
+  InMpi() { mpi_is_called = true; }
+  ~InMpi() { mpi_is_called = false; }
+};
+
 class Mpi final : public MpiExchange {
  public:
   Mpi(MpiKind kind, const std::filesystem::path& folder) : mpi_(load_mpi_module(kind, folder)) {
     mpi_.about(about_.data(), about_.size());
+    // MPICH's mpirun -disable-auto-cleanup tells by SIGUSR1 that a process is lost, which would end the others.
+    if (struct sigaction now; kind == MpiKind::kMpich && ::sigaction(SIGUSR1, nullptr, &now) == 0 &&
+                              !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
+      ::signal(SIGUSR1, SIG_IGN);
     if (mpi_.start(&place_, error()) != 0) throw std::runtime_error(about() + ": " + text());
     check_launcher(kind);
     if (ranks() > 1) meet();
@@ -54,19 +85,8 @@ class Mpi final : public MpiExchange {
 
   ~Mpi() override {
     if (::getpid() != owner_) return;  // a fork does not speak for its parent
-    if (watch_ && std::uncaught_exceptions() > exceptions_)
-      watch_->leave(ExchangeError::kLost, watch_->name_of(rank()) + " has ended");
-    if (failed_ || broken() || std::uncaught_exceptions() > exceptions_) return;
-    try {
-      if (watch_) watch_->ended(calls_);
-      begin(mpi_.barrier(error()));
-      wait();
-    } catch (const std::exception&) {
-      return;
-    }
-    if (watch_) watch_->end_process_when_broken(true);
-    mpi_.finish(error());
-    if (watch_) watch_->goodbye();
+    end();
+    watch_of_abort = nullptr;
   }
 
   int rank() const override { return place_.rank; }
@@ -96,12 +116,14 @@ class Mpi final : public MpiExchange {
 
   void barrier() override {
     enter();
+    const InMpi in_mpi;
     begin(mpi_.barrier(error()));
     wait();
   }
 
   void all_reduce(std::span<float> values) override {
     enter();
+    const InMpi in_mpi;
     if (watch_) watch_->end_process_when_broken(true);
     begin(mpi_.all_reduce(values.data(), values.size(), error()));
     if (watch_) watch_->end_process_when_broken(false);
@@ -120,6 +142,23 @@ class Mpi final : public MpiExchange {
   }
 
  private:
+  void end() {
+    if (watch_ && std::uncaught_exceptions() > exceptions_)
+      watch_->leave(ExchangeError::kLost, watch_->name_of(rank()) + " has ended");
+    if (failed_ || broken() || std::uncaught_exceptions() > exceptions_) return;
+    try {
+      if (watch_) watch_->ended(calls_);
+      begin(mpi_.barrier(error()));
+      wait();
+    } catch (const std::exception&) {
+      return;
+    }
+    const InMpi in_mpi;
+    if (watch_) watch_->end_process_when_broken(true);
+    mpi_.finish(error());
+    if (watch_) watch_->goodbye();
+  }
+
   softamp_mpi_error error() { return {text_.data(), text_.size()}; }
   std::string text() const { return text_.data(); }
 
@@ -152,6 +191,10 @@ class Mpi final : public MpiExchange {
     const PeerDoor door = gather(watch->door())[0];
     // From here on a loss is seen by those that are connected.
     watch_ = std::move(watch);
+    watch_of_abort = watch_.get();
+    struct sigaction aborts {};
+    aborts.sa_handler = softamp_mpi_aborts;
+    ::sigaction(SIGABRT, &aborts, nullptr);
     struct Report {
       bool connected;
       std::array<char, 500> why_not;
@@ -179,6 +222,7 @@ class Mpi final : public MpiExchange {
         sends_.push_back({const_cast<std::byte*>(bytes.data()), bytes.size(), static_cast<int32_t>(next)});
       if (!from[last].empty()) receives_.push_back({from[last].data(), from[last].size(), static_cast<int32_t>(last)});
     }
+    const InMpi in_mpi;
     begin(mpi_.transfer(sends_.data(), sends_.size(), receives_.data(), receives_.size(), error()));
     if (const Bytes mine = to(own); !mine.empty() && mine.data() != from[own].data())
       std::memmove(from[own].data(), mine.data(), mine.size());
@@ -193,11 +237,10 @@ class Mpi final : public MpiExchange {
   /// Throws if the exchange is broken, or another rank has ended before this call.
   void check() {
     if (broken()) {
+      // Another rank may be reading what this one was sending, until it is told, too.
+      if (!failed_ && sending_) std::this_thread::sleep_for(std::chrono::milliseconds(100));
       failed_ = true;
-      if (watch_ && watch_->broken()) {
-        const PeerWatch::Break why = watch_->why_broken();
-        throw ExchangeError(why.why, why.code);
-      }
+      if (watch_ && watch_->broken()) throw ExchangeError(watch_->why_broken().why, watch_->why_broken().code);
       throw ExchangeError(left_with_.why, left_with_.code);
     }
     if (!watch_) return;
@@ -212,11 +255,16 @@ class Mpi final : public MpiExchange {
   }
 
   void wait() {
+    const InMpi in_mpi;
+    sending_ = true;
     Patience patience;
     for (;;) {
       int32_t moved = 0;
       const int result = mpi_.poll(&moved, error());
-      if (result > 0) return;
+      if (result > 0) {
+        sending_ = false;
+        return;
+      }
       if (result < 0) fail();
       if (moved > 0) patience.again();
       check();
@@ -247,7 +295,7 @@ class Mpi final : public MpiExchange {
   std::vector<std::string> warnings_;
   std::vector<softamp_mpi_message> sends_, receives_;
   uint64_t calls_ = 0;
-  bool failed_ = false;
+  bool failed_ = false, sending_ = false;
   std::atomic<bool> left_{false};
   PeerWatch::Break left_with_;
 };

@@ -169,10 +169,7 @@ class PeerWatch::Star {
 
   bool connect(const PeerDoor& door, std::chrono::milliseconds at_most);
 
-  Break why_broken() const {
-    const std::lock_guard lock(mutex_);
-    return break_;
-  }
+  const Break& why_broken() const noexcept { return break_; }
 
   void leave(int code, const std::string& why) noexcept {
     const std::lock_guard lock(mutex_);
@@ -511,7 +508,7 @@ bool PeerWatch::connect(const PeerDoor& door, std::chrono::milliseconds at_most)
 }
 const std::string& PeerWatch::why_not() const { return star_->why_not_; }
 bool PeerWatch::broken() const noexcept { return star_->broken_; }
-PeerWatch::Break PeerWatch::why_broken() const { return star_->why_broken(); }
+const PeerWatch::Break& PeerWatch::why_broken() const noexcept { return star_->why_broken(); }
 void PeerWatch::leave(int code, const std::string& why) noexcept { star_->leave(code, why); }
 void PeerWatch::ended(uint64_t calls) noexcept { star_->ended(calls); }
 std::pair<uint64_t, int> PeerWatch::first_ended() const noexcept { return star_->first_ended(); }

@@ -61,8 +61,8 @@ class PeerWatch {
     int code = 0;
     std::string why;
   };
-  /// What was said of it first. {} while not broken.
-  Break why_broken() const;
+  /// What was said of it first; it does not change any more. Only when broken(). Takes no lock.
+  const Break& why_broken() const noexcept;
   /// Ends it all for all ranks, with this code and reason; nothing happens if it is broken already.
   void leave(int code, const std::string& why) noexcept;
 

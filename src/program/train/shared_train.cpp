@@ -1,6 +1,7 @@
 #include "src/program/train/shared_train.h"
 
 #include "src/exchange/mpi_exchange.h"
+#include "src/exchange/nccl_exchange.h"
 #include "src/program/launched.h"
 #include "src/program/usage.h"
 #include "src/report/reason.h"
@@ -36,12 +37,15 @@ void compare_programs(Exchange& exchange) {
                        "; expected the same program on all ranks");
 }
 
-std::unique_ptr<MpiExchange> opened(const Launched& launched) {
+std::unique_ptr<Exchange> opened(const Launched& launched, bool quiet) {
   const std::optional<MpiKind> mpi = mpi_launcher();
   if (!mpi)
     throw UsageError("started as one of " + std::to_string(launched.ranks) + " processes by " + launched.by +
                      ", which is no MPI; expected mpirun, or srun --mpi=pmix or --mpi=pmi2");
-  return open_mpi_exchange(*mpi);
+  std::unique_ptr<MpiExchange> exchange = open_mpi_exchange(*mpi);
+  if (exchange->rank() == 0 && !quiet)
+    for (const std::string& warning : exchange->warnings()) std::cerr << "softamp train: warning: " << warning << '\n';
+  return exchange;
 }
 
 /// Whether an error that all may have is told here: by rank 0, and once on each other machine.
@@ -63,24 +67,36 @@ int agreed(Exchange& exchange, int code) {
   return *std::max_element(codes.begin(), codes.end());
 }
 
-int run_on(MpiExchange& exchange, TrainVerbOptions o) {
+/// NCCL around the MPI, where all ranks compute on GPUs and can have it.
+void use_nccl(std::unique_ptr<Exchange>& exchange, const std::string& backend, bool tells) {
+  if (train_detail::any_says(*exchange, backend != "cuda")) return;
+  const std::string why = why_no_nccl(*exchange);
+  if (why.empty())
+    exchange = open_nccl_exchange(std::move(exchange));
+  else if (tells)
+    std::cerr << "softamp train: GPUs exchange by " << exchange->about() << ", without NCCL: " << why << '\n';
+}
+
+int run_on(std::unique_ptr<Exchange>& exchange, TrainVerbOptions o) {
   for (const auto& [option, asked] :
        {std::pair{"--compare", !o.compare.empty()}, {"--find-loss-scale", o.find_loss_scale}})
     if (asked)
-      throw UsageError(std::string(option) + ": " + std::to_string(exchange.ranks()) +
+      throw UsageError(std::string(option) + ": " + std::to_string(exchange->ranks()) +
                        " processes; expected it in one, without mpirun");
-  compare_programs(exchange);
-  choose_device(exchange);
-  if (exchange.rank() == 0 && !o.output.quiet)
-    for (const std::string& warning : exchange.warnings()) std::cerr << "softamp train: warning: " << warning << '\n';
-  o.output.exchange = &exchange;
-  if (exchange.rank() > 0) {
+  compare_programs(*exchange);
+  choose_device(*exchange);
+  if (exchange->rank() > 0) {
     o.output.quiet = true;
     o.json = false;
     o.csv.clear();
     o.recipe_dump.clear();
   }
-  return agreed(exchange, run_train(std::move(o)));
+  o.exchange_for = [&exchange, tells = !o.output.quiet](const std::string& backend) {
+    use_nccl(exchange, backend, tells);
+    return exchange.get();
+  };
+  const int code = run_train(std::move(o));
+  return agreed(*exchange, code);
 }
 
 }  // namespace
@@ -90,15 +106,15 @@ int run_train_on_ranks(TrainVerbOptions o) {
   if (launched.ranks == 1) return run_train(std::move(o));
   o.usual_replicas = launched.ranks;
   if (o.print_settings) return launched.rank == 0 ? run_train(std::move(o)) : kSuccess;
-  std::unique_ptr<MpiExchange> exchange;
+  std::unique_ptr<Exchange> exchange;
   try {
-    exchange = opened(launched);
+    exchange = opened(launched, o.output.quiet);
   } catch (const std::exception& e) {
     return fail(e, kUsage, tells(launched));
   }
   const bool first = exchange->rank() == 0;
   try {
-    return run_on(*exchange, std::move(o));
+    return run_on(exchange, std::move(o));
   } catch (const ExchangeError& e) {
     // Where rank 0 is lost, who is left tells it.
     return fail(e, e.code(), first || std::string_view(e.what()).starts_with("rank 0 "));

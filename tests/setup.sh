@@ -10,7 +10,7 @@ purpose=${1:-tests}
 program_packages=(g++ cmake ninja-build libtbb-dev libboost-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
   libarchive-dev libprotobuf-dev protobuf-compiler libre2-dev gnuplot-nox)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev python3 clang libclang-rt-14-dev
-  groff-base pkgconf zsh fish)
+  groff-base pkgconf zsh fish openmpi-bin libopenmpi-dev mpich libmpich-dev)
 # The sources of GoogleTest are in /usr/src with libgtest-dev.
 aarch64_packages=(g++-12-aarch64-linux-gnu qemu-user-static cmake ninja-build libgtest-dev)
 case $purpose in

@@ -86,6 +86,8 @@ class Mpi final : public MpiExchange {
   ~Mpi() override {
     if (::getpid() != owner_) return;  // a fork does not speak for its parent
     end();
+    // An mpirun ends all when the first has ended; until then rank 0 tells what went wrong, and keeps what there is.
+    if (watch_ && broken()) watch_->wait_for_rank_0(std::chrono::seconds(20));
     watch_of_abort = nullptr;
   }
 

@@ -26,7 +26,7 @@ class MpiExchange : public Exchange {
 ///
 /// To be destroyed at the end of the run, by all ranks: it waits until all have come so far, and calls MPI_Finalize. A
 /// rank that destroys it while others go on makes their next call throw, and during an exception it leaves. Where it is
-/// broken, MPI is not called any more.
+/// broken, MPI is not called any more, and others than rank 0 wait until that has ended, 20 seconds at most.
 std::unique_ptr<MpiExchange> open_mpi_exchange(MpiKind kind, const std::filesystem::path& folder = {});
 
 }  // namespace softamp

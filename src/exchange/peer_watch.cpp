@@ -194,6 +194,16 @@ class PeerWatch::Star {
     send_all({.type = PeerMessage::kGoodbye, .rank = rank_, .text = {}}, -1);
   }
 
+  void wait_for_rank_0(std::chrono::milliseconds at_most) noexcept {
+    for (const auto until = Clock::now() + at_most; Clock::now() < until;) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (rank_ == 0 || !links_[0].socket) return;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+
   void end_process_when_broken(bool end) noexcept {
     const std::lock_guard lock(mutex_);
     end_process_ = end;
@@ -513,6 +523,9 @@ void PeerWatch::leave(int code, const std::string& why) noexcept { star_->leave(
 void PeerWatch::ended(uint64_t calls) noexcept { star_->ended(calls); }
 std::pair<uint64_t, int> PeerWatch::first_ended() const noexcept { return star_->first_ended(); }
 void PeerWatch::goodbye() noexcept { star_->goodbye(); }
+void PeerWatch::wait_for_rank_0(std::chrono::milliseconds at_most) const noexcept {
+  star_->wait_for_rank_0(at_most);
+}
 void PeerWatch::end_process_when_broken(bool end) noexcept { star_->end_process_when_broken(end); }
 std::string PeerWatch::name_of(int rank) const { return star_->name_of(rank); }
 

@@ -73,6 +73,9 @@ class PeerWatch {
   /// From now on the other ranks may close, and this one's end is no loss.
   void goodbye() noexcept;
 
+  /// Of a rank other than 0: waits until rank 0 has closed its connection.
+  void wait_for_rank_0(std::chrono::milliseconds at_most) const noexcept;
+
   /// Where this process calls what waits for others and cannot be left: while set, a break ends the process, with its
   /// reason on standard error and its code.
   void end_process_when_broken(bool end) noexcept;

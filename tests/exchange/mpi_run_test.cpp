@@ -1,0 +1,200 @@
+// The exchange under the mpirun of each MPI that this build has a module for: what it carries, and what happens to the
+// others when a rank leaves, is killed, or is stopped. mpi_check.cpp is what runs.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "src/exchange/mpi_module.h"
+
+namespace softamp {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What one run left: by rank its output and its exit code (-1: none was written; a signal: 128 + its number).
+struct Left {
+  std::map<int, std::string> output;
+  std::map<int, int> code;
+  int mpirun = -1;
+  double seconds = 0;
+  std::string said;  ///< mpirun's own words
+};
+
+bool on_path(const std::string& command) {
+  return std::system(("command -v " + command + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+class MpiRun : public testing::TestWithParam<MpiKind> {
+ protected:
+  void SetUp() override {
+    const std::string name = name_of(GetParam());
+    if (!fs::exists(fs::path(SOFTAMP_BINARY_DIR) / module_name(GetParam())))
+      GTEST_SKIP() << name << " was not found when this was built: nothing was run with it";
+    mpirun_ = GetParam() == MpiKind::kOpenMpi ? "mpirun.openmpi" : "mpirun.mpich";
+    if (!on_path(mpirun_)) GTEST_SKIP() << mpirun_ << " is not on PATH: nothing was run with " << name;
+    if (GetParam() == MpiKind::kOpenMpi) mpirun_ += " --allow-run-as-root --oversubscribe";
+  }
+
+  /// While it waits for a rank that was stopped, it calls `meanwhile`.
+  Left run(int ranks, const std::string& mode, const std::function<void(const fs::path&)>& meanwhile = {}) const {
+    static std::atomic<int> runs{0};
+    const fs::path folder =
+        fs::path(testing::TempDir()) / ("softamp_mpi_" + std::to_string(::getpid()) + "_" + std::to_string(runs++));
+    fs::create_directories(folder);
+    // Each rank is in a shell that writes down how it ended. The others are to live on (docs/CLUSTERS.md).
+    std::ofstream(folder / "rank.sh") << "trap '' USR1\nr=${PMI_RANK:-$OMPI_COMM_WORLD_RANK}\n'" << SOFTAMP_MPI_CHECK
+                                      << "' '" << SOFTAMP_BINARY_DIR << "' " << mode << " >'" << folder.string()
+                                      << "'/out.$r 2>&1\nc=$?\necho $c >'" << folder.string() << "'/code.$r\nexit $c\n";
+    const std::string live_on = GetParam() == MpiKind::kOpenMpi ? " --enable-recovery" : " -disable-auto-cleanup";
+    const std::string command = "timeout -k 5 60 " + mpirun_ + live_on + " -n " + std::to_string(ranks) + " sh '" +
+                                (folder / "rank.sh").string() + "' >'" + (folder / "said").string() + "' 2>&1";
+    Left result;
+    const auto begin = std::chrono::steady_clock::now();
+    std::thread helper;
+    if (meanwhile) helper = std::thread([&] { meanwhile(folder); });
+    const int status = std::system(command.c_str());
+    if (helper.joinable()) helper.join();
+    result.mpirun = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    const auto text = [&](const std::string& file) {
+      std::ostringstream all;
+      all << std::ifstream(folder / file).rdbuf();
+      return all.str();
+    };
+    // mpirun may end before those of whom it has lost sight.
+    const auto all_there = [&] {
+      for (int r = 0; r < ranks; ++r)
+        if (text("code." + std::to_string(r)).empty()) return false;
+      return true;
+    };
+    for (int i = 0; i < 500 && !all_there(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    for (int r = 0; r < ranks; ++r) {
+      const std::string code = text("code." + std::to_string(r));
+      result.output[r] = text("out." + std::to_string(r));
+      result.code[r] = code.empty() ? -1 : std::atoi(code.c_str());
+    }
+    result.said = text("said");
+    fs::remove_all(folder);
+    return result;
+  }
+
+  /// All but `ended` end with `code`, and the last line of each says `why`.
+  static void expect_all(const Left& run, int ended, int code, const std::string& why) {
+    for (const auto& [rank, of_rank] : run.code) {
+      if (rank == ended) continue;
+      EXPECT_EQ(of_rank, code) << "rank " << rank << ": " << run.output.at(rank) << run.said;
+      EXPECT_NE(run.output.at(rank).find(why), std::string::npos) << "rank " << rank << ": " << run.output.at(rank);
+    }
+    EXPECT_LT(run.seconds, 30);
+  }
+
+  std::string mpirun_;
+};
+
+TEST_P(MpiRun, CarriesWhatTheExchangeInProcessCarries) {
+  for (const int ranks : {1, 2, 4}) {
+    const Left done = run(ranks, "patterns");
+    EXPECT_EQ(done.mpirun, 0) << done.said;
+    for (int r = 0; r < ranks; ++r) {
+      EXPECT_EQ(done.code.at(r), 0) << done.output.at(r) << done.said;
+      const std::string who = "rank " + std::to_string(r) + " of " + std::to_string(ranks) + ", local " +
+                              std::to_string(r) + " of " + std::to_string(ranks) + ", " + name_of(GetParam()) + " ";
+      EXPECT_TRUE(done.output.at(r).starts_with(who)) << done.output.at(r);
+      EXPECT_TRUE(done.output.at(r).ends_with(": equal\n")) << done.output.at(r);
+    }
+  }
+}
+
+TEST_P(MpiRun, OneThatLeavesEndsAllWithItsCodeAndItsReason) {
+  expect_all(run(4, "leave 2"), -1, 7, "rank 2 has no more disk");
+  expect_all(run(2, "leave 0"), -1, 7, "rank 0 has no more disk");
+}
+
+TEST_P(MpiRun, OneThatIsKilledIsNamedByAllOthers) {
+  for (const int killed : {0, 1}) {
+    const Left done = run(4, "kill " + std::to_string(killed));
+    EXPECT_EQ(done.code.at(killed), 128 + SIGKILL);
+    expect_all(done, killed, 4, "rank " + std::to_string(killed) + " (");
+    expect_all(done, killed, 4, ") has ended without a word");
+  }
+  // While the others wait at the end of the run.
+  expect_all(run(2, "kill_late 1"), 1, 4, "");
+}
+
+TEST_P(MpiRun, OneThatDestroysItsExchangeHasEnded) {
+  const Left thrown = run(2, "throw 1");
+  EXPECT_EQ(thrown.code.at(1), 9) << thrown.output.at(1);
+  expect_all(thrown, 1, 4, ") has ended\n");
+  const Left early = run(2, "early 0");
+  EXPECT_EQ(early.code.at(0), 0) << early.output.at(0);
+  expect_all(early, 0, 4, ") has ended\n");
+}
+
+TEST_P(MpiRun, OneThatIsStoppedForFiveSecondsIsNoError) {
+  const Left done = run(2, "stop 1", [](const fs::path& folder) {
+    int process = 0;
+    for (int i = 0; i < 2000 && process == 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      std::string word;
+      std::ifstream(folder / "out.1") >> word >> process;
+    }
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    if (process > 0) ::kill(process, SIGCONT);
+  });
+  EXPECT_GT(done.seconds, 5);
+  EXPECT_EQ(done.mpirun, 0) << done.said;
+  for (const int r : {0, 1}) EXPECT_NE(done.output.at(r).find(": done\n"), std::string::npos) << done.output.at(r);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, MpiRun, testing::Values(MpiKind::kOpenMpi, MpiKind::kMpich),
+                         [](const auto& kind) { return kind.param == MpiKind::kOpenMpi ? "OpenMpi" : "Mpich"; });
+
+TEST(MpiModule, SaysWhereItWasLookedForAndWhatToDo) {
+  const auto error = [](const fs::path& folder) -> std::string {
+    try {
+      load_mpi_module(MpiKind::kMpich, folder);
+    } catch (const std::runtime_error& e) {
+      return e.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(error("/nowhere"),
+            "MPICH: libsoftamp_mpi_mpich.so is not in /nowhere; expected softamp built where MPICH is (Debian package "
+            "libmpich-dev), with the CMake option SOFTAMP_MPI=ON");
+  const fs::path folder = fs::path(testing::TempDir()) / ("softamp_module_" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  std::ofstream(folder / module_name(MpiKind::kMpich)) << "no module";
+  EXPECT_NE(error(folder).find(" cannot be loaded: "), std::string::npos) << error(folder);
+  fs::remove_all(folder);
+}
+
+TEST(MpiModule, TheLauncherIsKnownByItsEnvironment) {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS"})
+    ::unsetenv(name);
+  EXPECT_EQ(mpi_launcher(), std::nullopt);
+  EXPECT_EQ(mpi_launcher_ranks(), std::nullopt);
+  ::setenv("PMI_SIZE", "3", 1);
+  EXPECT_EQ(mpi_launcher(), MpiKind::kMpich);
+  EXPECT_EQ(mpi_launcher_ranks(), 3);
+  ::setenv("PMI_SIZE", "three", 1);
+  EXPECT_EQ(mpi_launcher_ranks(), std::nullopt);
+  ::setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+  EXPECT_EQ(mpi_launcher(), MpiKind::kOpenMpi);
+  EXPECT_EQ(mpi_launcher_ranks(), 2);
+  ::unsetenv("OMPI_COMM_WORLD_SIZE"), ::unsetenv("PMI_SIZE");
+}
+
+}  // namespace
+}  // namespace softamp

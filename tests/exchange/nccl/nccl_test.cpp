@@ -1,4 +1,4 @@
-// The exchange by NCCL and its module, over a stand-in for NCCL and the CUDA runtime (fake_nccl/): the bytes are those
+// The exchange by NCCL and its module, over a stand-in for NCCL and the CUDA runtime (fake_nccl.h): the bytes are those
 // of the exchange in process, whatever the sizes; and where a call fails, or a rank is gone, all ranks end with the
 // reason, and nothing stays behind. That NCCL itself does what the stand-in does is shown on a machine with a GPU
 // (tests/gpu).
@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "src/exchange/nccl_exchange.h"
-#include "tests/exchange/fake_nccl/fake_nccl.h"
+#include "tests/exchange/nccl/fake_nccl.h"
 
 namespace {
 

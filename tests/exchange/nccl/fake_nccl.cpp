@@ -1,4 +1,4 @@
-#include "tests/exchange/fake_nccl/fake_nccl.h"
+#include "tests/exchange/nccl/fake_nccl.h"
 
 #include <nccl.h>
 

@@ -284,6 +284,8 @@ class NcclExchange final : public Exchange {
   /// Rounds go through the lanes in turn: while one is under way, the other is emptied and filled.
   template <class Make>
   void run(size_t rounds, const Make& make) {
+    if (rounds == 0) return;
+    reserve(make(0));  // the largest: no later piece is longer, and what is gathered at once is so from the first on
     Transfer under_way[NcclTable::kLanes];
     for (size_t round = 0; round < rounds + NcclTable::kLanes; ++round) {
       const int number = static_cast<int>(round % NcclTable::kLanes);
@@ -298,9 +300,12 @@ class NcclExchange final : public Exchange {
     }
   }
 
-  void start(int number, const Transfer& t) {
-    Lane& lane = lanes_[number];
-    if (t.out_bytes > lane.out_room || t.in_bytes > lane.in_room) {
+  /// Room for a round in both lanes. To get or free memory can take until the device is idle, which it never is if a
+  /// rank is gone in the midst of a transfer: so it is done before the first one.
+  void reserve(const Transfer& t) {
+    for (int number = 0; number < NcclTable::kLanes; ++number) {
+      Lane& lane = lanes_[number];
+      if (t.out_bytes <= lane.out_room && t.in_bytes <= lane.in_room) continue;
       lane.out_room = std::max(lane.out_room, t.out_bytes);
       lane.in_room = std::max(lane.in_room, t.in_bytes);
       void *out = nullptr, *in = nullptr;
@@ -308,6 +313,12 @@ class NcclExchange final : public Exchange {
       lane.out = static_cast<char*>(out);
       lane.in = static_cast<char*>(in);
     }
+  }
+
+  void start(int number, const Transfer& t) {
+    const Lane& lane = lanes_[number];
+    if (t.out_bytes > lane.out_room || t.in_bytes > lane.in_room)
+      throw std::logic_error("exchange: a round that is larger than the first");
     for (const Piece<Bytes>& p : t.out)
       if (&p == &t.out.front() || p.offset != 0) std::memcpy(lane.out + p.offset, p.host.data(), p.host.size());
     expect(table_.upload(nccl_, number, t.out_bytes));

@@ -1,7 +1,7 @@
 // The module libsoftamp_nccl.so (src/exchange/nccl_table.h): NCCL and the CUDA runtime behind plain functions, compiled
 // where nvcc and nccl.h are. libnccl is looked for when the module is first asked something, so that the module loads,
 // and says what it misses, where there is none. Tests compile it against a stand-in for both
-// (tests/exchange/fake_nccl).
+// (tests/exchange/nccl).
 #include <cuda_runtime.h>
 #include <nccl.h>
 
@@ -16,12 +16,15 @@
 namespace softamp {
 namespace {
 
-#define SOFTAMP_NCCL_FUNCTIONS(X)                                                                            \
-  X(ncclGetVersion)                                                                                          \
-  X(ncclGetUniqueId)                                                                                         \
-  X(ncclCommInitRankConfig) X(ncclCommGetAsyncError) X(ncclCommFinalize) X(ncclCommDestroy) X(ncclCommAbort) \
-      X(ncclGroupStart) X(ncclGroupEnd) X(ncclSend) X(ncclRecv) X(ncclAllGather) X(ncclGetErrorString)       \
-          X(ncclGetLastError)
+#define SOFTAMP_NCCL_FUNCTIONS(X) \
+  X(ncclGetVersion)               \
+  X(ncclGetUniqueId)              \
+  X(ncclCommInitRankConfig)       \
+  X(ncclCommGetAsyncError)        \
+  X(ncclCommFinalize)             \
+  X(ncclCommDestroy)              \
+  X(ncclCommAbort)                \
+  X(ncclGroupStart) X(ncclGroupEnd) X(ncclSend) X(ncclRecv) X(ncclAllGather) X(ncclGetErrorString) X(ncclGetLastError)
 
 /// The functions of libnccl, and why there are none.
 struct Library {

@@ -523,9 +523,7 @@ void PeerWatch::leave(int code, const std::string& why) noexcept { star_->leave(
 void PeerWatch::ended(uint64_t calls) noexcept { star_->ended(calls); }
 std::pair<uint64_t, int> PeerWatch::first_ended() const noexcept { return star_->first_ended(); }
 void PeerWatch::goodbye() noexcept { star_->goodbye(); }
-void PeerWatch::wait_for_rank_0(std::chrono::milliseconds at_most) const noexcept {
-  star_->wait_for_rank_0(at_most);
-}
+void PeerWatch::wait_for_rank_0(std::chrono::milliseconds at_most) const noexcept { star_->wait_for_rank_0(at_most); }
 void PeerWatch::end_process_when_broken(bool end) noexcept { star_->end_process_when_broken(end); }
 std::string PeerWatch::name_of(int rank) const { return star_->name_of(rank); }
 

@@ -13,7 +13,7 @@
 #include "tests/gpu/json_file.h"
 
 #if defined(SOFTAMP_SERIAL_GRID)
-#include "tests/exchange/fake_nccl/fake_nccl.h"
+#include "tests/exchange/nccl/fake_nccl.h"
 #else
 #include "cuda/engine.h"
 #endif

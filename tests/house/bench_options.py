@@ -14,6 +14,7 @@ QUICK = {
     "executor": ([], "^1,000 element-wise operations/nearest/"),
     "formats": ([], "^fp16/nearest-even/from fp32/"),
     "product": (["64", "1", "1"], "^product/float partials, fp16/64/1 thread/"),
+    "rank_sums": ([], "^rank sums/float16/8 ranks/1 thread/"),
     "scalar": ([], "^scalar/add ieee nearest/"),
     "sums": ([], "^sums/fp16 stochastic 13/1 thread/"),
 }

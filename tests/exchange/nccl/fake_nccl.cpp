@@ -1,4 +1,4 @@
-#include "tests/exchange/fake_nccl/fake_nccl.h"
+#include "tests/exchange/nccl/fake_nccl.h"
 
 #include <nccl.h>
 
@@ -16,6 +16,7 @@
 #include <new>
 #include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 namespace {
@@ -76,7 +77,11 @@ bool expect_memory(const char* function, const void* memory, size_t bytes, int w
   return inside;
 }
 
+/// Getting and freeing memory may wait for the device.
+void expect_idle(const char* function);
+
 cudaError_t allocate(const char* function, void** to, size_t bytes, int where) {
+  expect_idle(function);
   if (fails(function)) return cudaErrorMemoryAllocation;
   char* const memory = new (std::nothrow) char[bytes];
   if (!memory) return cudaErrorMemoryAllocation;
@@ -88,6 +93,7 @@ cudaError_t allocate(const char* function, void** to, size_t bytes, int where) {
 }
 
 cudaError_t release(const char* function, void* memory, bool host) {
+  expect_idle(function);
   const std::lock_guard lock(facts.mutex);
   const auto block = facts.blocks.find(static_cast<char*>(memory));
   if (block == facts.blocks.end() || (block->second.where == kHost) != host) {
@@ -106,11 +112,12 @@ cudaError_t release(const char* function, void* memory, bool host) {
 struct FakeStream {
   explicit FakeStream(int on) : device(on), thread([this] { run(); }) {}
 
-  void put(std::function<void()> work) {
+  /// A mark is nothing that the device is busy with.
+  void put(std::function<void()> work, bool mark = false) {
     {
       const std::lock_guard lock(mutex);
-      queue.push_back(std::move(work));
-      ++pending;
+      queue.emplace_back(std::move(work), mark);
+      if (!mark) ++pending;
     }
     changed.notify_all();
     const std::lock_guard lock(facts.mutex);
@@ -121,11 +128,12 @@ struct FakeStream {
   void run() {
     for (;;) {
       std::function<void()> work;
+      bool mark = false;
       {
         std::unique_lock lock(mutex);
         changed.wait(lock, [&] { return ended || !queue.empty(); });
         if (queue.empty()) return;
-        work = std::move(queue.front());
+        std::tie(work, mark) = std::move(queue.front());
         queue.pop_front();
       }
       int delay = 0;
@@ -136,7 +144,7 @@ struct FakeStream {
       }
       if (delay > 0) std::this_thread::sleep_for(std::chrono::microseconds(delay));
       work();
-      --pending;
+      if (!mark) --pending;
     }
   }
   void end() {
@@ -151,11 +159,20 @@ struct FakeStream {
   const int device;
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<std::function<void()>> queue;
+  std::deque<std::pair<std::function<void()>, bool>> queue;
   std::atomic<int> pending = 0;
   bool ended = false;
   std::thread thread;
 };
+
+namespace {
+void expect_idle(const char* function) {
+  const std::lock_guard lock(facts.mutex);
+  for (const FakeStream* each : facts.streams)
+    if (each->device == current && each->pending > 0)
+      facts.faults.push_back(std::string(function) + " while the device is busy");
+}
+}  // namespace
 
 struct FakeEvent {
   int recorded = 0;
@@ -208,7 +225,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (fails("cudaEventRecord")) return cudaErrorUnknown;
   const int number = ++event->recorded;
-  stream->put([event, number] { event->done = number; });
+  stream->put([event, number] { event->done = number; }, true);
   return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {

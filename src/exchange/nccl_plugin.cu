@@ -16,15 +16,21 @@
 namespace softamp {
 namespace {
 
-#define SOFTAMP_NCCL_FUNCTIONS(X)                                                                                   \
-  X(ncclGetVersion)                                                                                                 \
-  X(ncclGetUniqueId)                                                                                                \
-  X(ncclCommInitRankConfig)                                                                                         \
-  X(ncclCommGetAsyncError)                                                                                          \
-  X(ncclCommFinalize)                                                                                               \
-  X(ncclCommDestroy)                                                                                                \
-  X(ncclCommAbort) X(ncclGroupStart) X(ncclGroupEnd) X(ncclSend) X(ncclRecv) X(ncclAllGather) X(ncclGetErrorString) \
-      X(ncclGetLastError)
+#define SOFTAMP_NCCL_FUNCTIONS(X) \
+  X(ncclGetVersion)               \
+  X(ncclGetUniqueId)              \
+  X(ncclCommInitRankConfig)       \
+  X(ncclCommGetAsyncError)        \
+  X(ncclCommFinalize)             \
+  X(ncclCommDestroy)              \
+  X(ncclCommAbort)                \
+  X(ncclGroupStart)               \
+  X(ncclGroupEnd)                 \
+  X(ncclSend)                     \
+  X(ncclRecv)                     \
+  X(ncclAllGather)                \
+  X(ncclGetErrorString)           \
+  X(ncclGetLastError)
 
 /// The functions of libnccl, and why there are none.
 struct Library {

@@ -24,7 +24,13 @@ namespace {
   X(ncclCommFinalize)             \
   X(ncclCommDestroy)              \
   X(ncclCommAbort)                \
-  X(ncclGroupStart) X(ncclGroupEnd) X(ncclSend) X(ncclRecv) X(ncclAllGather) X(ncclGetErrorString) X(ncclGetLastError)
+  X(ncclGroupStart)               \
+  X(ncclGroupEnd)                 \
+  X(ncclSend)                     \
+  X(ncclRecv)                     \
+  X(ncclAllGather)                \
+  X(ncclGetErrorString)           \
+  X(ncclGetLastError)
 
 /// The functions of libnccl, and why there are none.
 struct Library {

@@ -17,9 +17,9 @@ namespace {
 using Bytes = Exchange::Bytes;
 using Room = Exchange::Room;
 
-/// Of one part of a bucket. Large enough that a message is worth its start, small enough to lie in a cache until it is
-/// summed.
-constexpr int64_t kBucketBytes = int64_t{1} << 21;
+/// Of one part of a rank's slice of a bucket, which is a message: large enough to be worth its start, small enough to
+/// lie in a cache until it is summed (bench/exchange.cpp).
+constexpr int64_t kSliceBytes = int64_t{1} << 19;
 
 int64_t slice_begin(int64_t elements, int slice, int slices) { return elements * slice / slices; }
 
@@ -64,7 +64,7 @@ struct GradientReduction::Impl {
       row.elements += type.shape.elements();
     }
     for (size_t r = 0; r < rows.size(); ++r) {
-      const int64_t most = kBucketBytes / static_cast<int64_t>(size_of(rows[r].dtype));
+      const int64_t most = ranks * kSliceBytes / static_cast<int64_t>(size_of(rows[r].dtype));
       for (int64_t first = 0; first < rows[r].elements; first += most)
         buckets.push_back({r, first, std::min(first + most, rows[r].elements)});
     }

@@ -212,10 +212,11 @@ bool Claims::dead(const std::string& key, const Found& claim) {
   Seen& seen = seen_[key];
   const Clock::time_point now = now_();
   if (seen.generation != claim.generation || seen.sign != claim.sign) {
-    seen = {claim.generation, claim.sign, now};
+    seen = {claim.generation, claim.sign, now, {}};
     return false;
   }
-  return now - seen.since >= (claim.text.empty() ? pace_.nameless : pace_.silence);
+  seen.silent += std::min<Clock::duration>(now - std::exchange(seen.looked, now), pace_.beat);
+  return seen.silent >= (claim.text.empty() ? pace_.nameless : pace_.silence);
 }
 
 /// All that is said of this process, with the number of its signs of life; always of one length.

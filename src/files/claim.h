@@ -2,6 +2,8 @@
 // a file, and the claim of a process that has died is taken over.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -46,7 +48,8 @@ struct ClaimPace {
 /// Who finds its holder dead makes the next. Nobody removes another's claim while the work is not done.
 ///
 /// A holder is dead where the system of this machine says that the process has ended, or where nothing in its claim has
-/// changed for `silence` on this process's own clock: clocks of machines differ. A holder that was only stopped, and
+/// changed for `silence` on this process's own clock: clocks of machines differ. Between two looks at most `beat` is
+/// counted, for this process may have been stopped together with the holder. A holder that was only stopped, and
 /// wakes after another has taken over, does its work a second time: work must be such that this does no harm. For any
 /// thread.
 class Claims {
@@ -83,7 +86,8 @@ class Claims {
   struct Seen {  ///< of another's claim
     int generation = -1;
     std::string sign;
-    Clock::time_point since{};
+    Clock::time_point looked{};
+    Clock::duration silent{};  ///< since the sign was first seen
   };
   struct Found {
     int generation;

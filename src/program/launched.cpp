@@ -68,6 +68,11 @@ Launched launched_by() {
   const bool is_script = variable("SLURM_JOB_ID") && !variable("SLURM_STEP_ID");
   if (!rank || !ranks || is_script || whole(kSlurm.ranks, *ranks, 1) == 1) return {};
   Launched found = launched(kSlurm, *rank, *ranks);
+  // "16(x4),8": the first machine's stand for all.
+  if (const auto tasks = variable("SLURM_STEP_TASKS_PER_NODE"); tasks && !variable(kSlurm.here)) {
+    const std::string first = tasks->substr(0, tasks->find_first_not_of("0123456789"));
+    found.ranks_here = std::min(whole("SLURM_STEP_TASKS_PER_NODE", first.empty() ? *tasks : first, 1), found.ranks);
+  }
   found.cores_given = whole_of("SLURM_CPUS_PER_TASK", 1).value_or(0);
   return found;
 }

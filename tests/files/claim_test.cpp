@@ -160,6 +160,18 @@ TEST_F(ClaimsOf, TheSilenceBeginsWithTheFirstLook) {
   EXPECT_FALSE(mine.take("a"));
 }
 
+// Both machines slept, or this process did.
+TEST_F(ClaimsOf, ALongTimeWithoutALookIsNotSilence) {
+  Claims its = claims(there_, far_away());
+  Claims mine(folder_.path(), "", {10s, 60s, 2s}, ClaimHolder::me(), [this] { return here_.time; });
+  ASSERT_TRUE(its.take("a"));
+  for (int look = 0; look < 6; ++look) {
+    EXPECT_FALSE(mine.take("a"));
+    here_.time += 24h;
+  }
+  EXPECT_TRUE(mine.take("a"));
+}
+
 // Stopped for more than a minute, and woken.
 TEST_F(ClaimsOf, OneThatWakesAfterATakeoverDoesNoHarm) {
   Claims its = claims(there_, far_away());

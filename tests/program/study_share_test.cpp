@@ -29,7 +29,7 @@ const std::string kSharedRuns =
 const std::string kSharedGrid = "--grid precision=float16,float32 --grid stochastic_rounding=off,on ";
 /// Of some seconds.
 const std::string kLongRun =
-    "study --set generated=true --set train_images=12000 --set test_images=32 --set batch_size=8 --set epochs=1 "
+    "study --set generated=true --set train_images=8000 --set test_images=32 --set batch_size=8 --set epochs=1 "
     "--grid precision=float16 --seeds 1 --jobs 1 ";
 
 /// A table without what clocks decide: images a second.
@@ -411,23 +411,30 @@ class LaunchedStudy : public SharedStudy {
 
 TEST_F(LaunchedStudy, OnlyRankZeroPrintsAndWrites) {
   const std::string table = "--csv " + folder_.file("t.csv") + " ";
-  for (const std::string rank :
-       {"OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=", "PMI_SIZE=3 PMI_RANK=", "SLURM_NTASKS=3 SLURM_PROCID=",
-        "SLURM_JOB_ID=5 SLURM_STEP_ID=0 SLURM_NTASKS=3 SLURM_PROCID="}) {
-    fs::remove_all(out_);
-    const Outcome other = as(rank + "1", study_ + into_ + table);
-    EXPECT_EQ(other.code, 0) << other.err;
-    EXPECT_EQ(other.out + other.err, "") << rank;
-    EXPECT_EQ(kept(), 3u);
-    EXPECT_FALSE(fs::exists(folder_.file("t.csv")));
-    const Outcome first = as(rank + "0", study_ + into_ + table);
-    EXPECT_TRUE(contains(first.out, "final loss")) << first.out;
-    EXPECT_TRUE(contains(first.err, "softamp study: 1 settings, 3 seeds, 3 runs; ")) << first.err;
-    EXPECT_TRUE(fs::remove(folder_.file("t.csv")));
-    EXPECT_EQ(as(rank + "2", study_ + into_ + "--list").out, "");
-    fs::remove(out_ + "/" + listed(study_)["runs"][0]["key"].get<std::string>() + ".json");
-    for (const char* of : {"0", "2"}) EXPECT_EQ(as(rank + of, study_ + into_ + "--collect").code, 1);
-    EXPECT_EQ(as(rank + "2", study_ + into_ + "--collect").err, "");
+  const std::string rank = "OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=";
+  const Outcome other = as(rank + "1", study_ + into_ + table);
+  EXPECT_EQ(other.code, 0) << other.err;
+  EXPECT_EQ(other.out + other.err, "");
+  EXPECT_EQ(kept(), 3u);
+  EXPECT_FALSE(fs::exists(folder_.file("t.csv")));
+  const Outcome first = as(rank + "0", study_ + into_ + table);
+  EXPECT_TRUE(contains(first.out, "final loss")) << first.out;
+  EXPECT_TRUE(contains(first.err, "softamp study: 1 settings, 3 seeds, 3 runs; ")) << first.err;
+  EXPECT_TRUE(fs::exists(folder_.file("t.csv")));
+  EXPECT_EQ(as(rank + "2", study_ + into_ + "--list").out, "");
+  fs::remove(out_ + "/" + listed(study_)["runs"][0]["key"].get<std::string>() + ".json");
+  EXPECT_TRUE(contains(as(rank + "0", study_ + into_ + "--collect").err, "missing: float16: seed 0\n"));
+  const Outcome silent = as(rank + "2", study_ + into_ + "--collect");
+  EXPECT_EQ(silent.code, 1);
+  EXPECT_EQ(silent.out + silent.err, "");
+}
+
+TEST_F(LaunchedStudy, KnowsEachLauncher) {
+  ASSERT_EQ(run_softamp(study_ + into_).code, 0);
+  for (const std::string rank : {"PMI_SIZE=3 PMI_RANK=", "SLURM_NTASKS=3 SLURM_PROCID=",
+                                 "SLURM_JOB_ID=5 SLURM_STEP_ID=0 SLURM_NTASKS=3 SLURM_PROCID="}) {
+    EXPECT_EQ(as(rank + "1", study_ + into_).out, "") << rank;
+    EXPECT_TRUE(contains(as(rank + "0", study_ + into_).out, "final loss")) << rank;
   }
 }
 
@@ -458,6 +465,8 @@ TEST_F(LaunchedStudy, ABadEnvironmentIsNamed) {
       {"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK is not set, but OMPI_COMM_WORLD_SIZE is; expected both"},
       {"PMI_RANK=1", "PMI_SIZE is not set, but PMI_RANK is; expected both, as mpirun sets them, or none"},
       {"SLURM_NTASKS=x SLURM_PROCID=0", "SLURM_NTASKS: 'x': expected a whole number in 1.."},
+      {"SLURM_NTASKS=2 SLURM_PROCID=0 SLURM_STEP_TASKS_PER_NODE='(x2)'",
+       "SLURM_STEP_TASKS_PER_NODE: '(x2)': expected a whole number in 1.."},
       {"PMI_RANK=0 PMI_SIZE=2 MPI_LOCALNRANKS=none", "MPI_LOCALNRANKS: 'none': expected a whole number in 1.."},
   };
   for (const auto& row : rows) {

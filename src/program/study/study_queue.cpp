@@ -9,9 +9,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A look at what others do costs the file system less than this part of the time.
-constexpr int kShareOfLooks = 10;
-constexpr milliseconds kShortestPause{50}, kLongestPause{5000};
+/// Between two looks at what others do: at first short, then longer from look to look, and always so many times as long
+/// as the look took: many processes may look at one file server.
+constexpr milliseconds kShortestPause{50}, kUsualPause{1000}, kLongestPause{5000};
+constexpr int kPausesPerLook = 10;
 /// A wait that is shorter is not told of.
 constexpr milliseconds kUntold{500};
 constexpr milliseconds kSignalsSeenWithin{100};
@@ -90,6 +91,7 @@ std::optional<size_t> RunQueue::next() {
   const auto given = [this](size_t run) {
     ++under_way_;
     idle_ = {};
+    pause_ = milliseconds{0};
     return run;
   };
   while (!told_.stopped()) {
@@ -104,8 +106,8 @@ std::optional<size_t> RunQueue::next() {
     if (const Clock::time_point now = Clock::now(); now - looked_ >= pause_) {
       const std::optional<size_t> run = first_free(waiting_);
       looked_ = Clock::now();
-      pause_ = std::clamp(std::chrono::duration_cast<milliseconds>(looked_ - now) * kShareOfLooks, kShortestPause,
-                          kLongestPause);
+      const auto least = std::chrono::duration_cast<milliseconds>(looked_ - now) * kPausesPerLook;
+      pause_ = std::clamp(std::max(least, std::min(pause_ * 5 / 4, kUsualPause)), kShortestPause, kLongestPause);
       if (run) return given(*run);
       if (waiting_.empty()) return std::nullopt;
     }

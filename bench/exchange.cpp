@@ -127,10 +127,10 @@ void add_rows(const std::string& title, size_t n, const Results& results) {
     if (all_reduce > 0) std::snprintf(more, sizeof more, "; %.2f x MPI_Allreduce", all_reduce / with);
     std::snprintf(measured, sizeof measured, "%.2f (%.3f s); without addition %.2f (%.3f s)%s", copy / with, with,
                   copy / without, without, more);
-    keep_table_row({title + ", bucket " + bucket_name(kBuckets[b], n), b == kChosen ? ">= 0.50 x memcpy" : "", "",
-                    measured, copy / without >= .5});
+    keep_table_row({title + ", bucket " + bucket_name(kBuckets[b], n),
+                    b == kChosen ? ">= 0.50 x memcpy without addition" : "", "", measured, copy / without >= .5});
   }
-  char text[160];
+  char text[192];
   std::snprintf(text, sizeof text, "%s: memcpy %.3f s", title.c_str(), copy);
   if (all_reduce > 0) std::snprintf(text + std::strlen(text), 60, ", MPI_Allreduce %.3f s", all_reduce);
   print_later("%s\n", text);

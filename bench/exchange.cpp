@@ -28,8 +28,10 @@ constexpr size_t kChosen = 2;  ///< of these, that which the goal is for
 struct Rank {
   Rank(Exchange& way, size_t n)
       : exchange(way),
-        own(n, static_cast<float>(way.rank() + 1)),
-        sums(n, 0),
+        tensors{Tensor::full(DType::kFloat32, {static_cast<int64_t>(n)}, way.rank() + 1),
+                Tensor(DType::kFloat32, {static_cast<int64_t>(n)})},
+        own(tensors[0].as<float>()),
+        sums(tensors[1].as<float>()),
         count(static_cast<size_t>(way.ranks())) {}
 
   /// Where part `r` of the bucket of `size` floats begins.
@@ -83,7 +85,9 @@ struct Rank {
   }
 
   Exchange& exchange;
-  std::vector<float> own, sums, received;
+  Tensor tensors[2];
+  std::span<float> own, sums;
+  std::vector<float> received;
   size_t count;
 };
 

@@ -1,5 +1,9 @@
 #include "softamp/tensor/tensor.h"
 
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -64,6 +68,20 @@ void store(void* data, DType dtype, int64_t i, uint64_t code) {
   std::memcpy(static_cast<std::byte*>(data) + static_cast<size_t>(i) * size, &code, size);  // little-endian
 }
 
+/// Large tensors in huge pages, where the system has them on request: what goes over a tensor looks up fewer pages, and
+/// so does the kernel that copies it from one process to another (bench/exchange.cpp).
+void prefer_huge_pages(void* block, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr size_t kHuge = size_t{1} << 21;
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(block) + kHuge - 1) / kHuge * kHuge;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(block) + bytes) / kHuge * kHuge;
+  if (begin >= end) return;
+  const int why = errno;
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  errno = why;
+#endif
+}
+
 }  // namespace
 
 void Tensor::Free::operator()(std::byte* p) const { std::free(reinterpret_cast<void**>(p)[-1]); }
@@ -76,6 +94,7 @@ Tensor::Tensor(const TensorType& type) : type_(type) {
   // before the data.
   void* const block = std::calloc(type.bytes() + 2 * kAlignment, 1);
   if (!block) throw NoMemory(type);
+  prefer_huge_pages(block, type.bytes());
   const size_t misfit = (reinterpret_cast<uintptr_t>(block) + sizeof(void*)) % kAlignment;
   std::byte* const data = static_cast<std::byte*>(block) + sizeof(void*) + (misfit ? kAlignment - misfit : 0);
   reinterpret_cast<void**>(data)[-1] = block;

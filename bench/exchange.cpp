@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "bench/measure.h"
+#include "softamp/tensor/tensor.h"
 #include "src/exchange/mpi_exchange.h"
 
 namespace {

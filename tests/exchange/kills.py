@@ -31,7 +31,7 @@ LAUNCH = {
 RECOVER = "--enable-recovery"
 RANK = {"openmpi": "OMPI_COMM_WORLD_RANK", "mpich": "PMI_RANK"}
 SETTINGS = ["train", "--set", "generated=true", "--set", "train_images=256", "--set", "test_images=16", "--set", "batch_size=2",
-            "--set", "epochs=12", "--set", "replicas=4", "--set", "precision=float16", "--set", "stochastic_rounding=on",
+            "--set", "epochs=6", "--set", "replicas=4", "--set", "precision=float16", "--set", "stochastic_rounding=on",
             "--checkpoint-every", "3"]
 
 

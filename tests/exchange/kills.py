@@ -48,15 +48,17 @@ class Turn:
     """One start of the run; its processes write number and exit code to files."""
 
     def __init__(self, program, mpi, folder, resume, recover):
-        self.folder, self.words = folder, os.path.join(folder, "words")
+        self.mpi, self.folder, self.words = mpi, folder, os.path.join(folder, "words")
         for name in os.listdir(folder):
             if name.startswith(("pid.", "code.")):
                 os.unlink(os.path.join(folder, name))
         command = [program, *SETTINGS, "--log", folder + "/run.jsonl", "--checkpoint", folder + "/run.npz"]
         if resume:
             command += ["--resume", folder + "/run.npz"]
-        # The shell stays between mpirun and the program, so that it can tell the exit code.
-        script = f'"$@" & echo $! > "{folder}/pid.${RANK[mpi]}.new"; mv "{folder}/pid.${RANK[mpi]}.new" "{folder}/pid.${RANK[mpi]}"; ' \
+        # The shell stays between mpirun and the program, so that it can tell the exit code. MPICH's mpirun would not notice then
+        # that a process is lost before all have met.
+        script = f'echo $$ > "{folder}/pid.${RANK[mpi]}"; exec "$@"' if mpi == "mpich" else \
+                 f'"$@" & echo $! > "{folder}/pid.${RANK[mpi]}.new"; mv "{folder}/pid.${RANK[mpi]}.new" "{folder}/pid.${RANK[mpi]}"; ' \
                  f'wait $!; code=$?; echo $code > "{folder}/code.${RANK[mpi]}"; exit $code'
         with open(self.words, "wb") as words:
             self.process = subprocess.Popen(LAUNCH[mpi][:-2] + [RECOVER] * recover + LAUNCH[mpi][-2:] + ["bash", "-c", script, "run", *command], stdout=subprocess.DEVNULL,
@@ -81,6 +83,8 @@ class Turn:
         fail("rank %d has not begun within 30 s" % rank)
 
     def code(self, rank):
+        if self.mpi == "mpich":
+            return self.process.returncode if self.process.returncode in (0, 2) else None
         try:
             return int(contents(f"{self.folder}/code.{rank}"))
         except (FileNotFoundError, ValueError):

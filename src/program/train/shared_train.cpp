@@ -7,6 +7,7 @@
 #include "src/report/reason.h"
 #include "src/reproduce/kept_folder.h"
 #include "src/train/exchange_calls.h"
+#include "src/train/run/shared_run.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -33,8 +34,8 @@ void compare_programs(Exchange& exchange) {
       exchange, std::string("softamp ") + SOFTAMP_VERSION + ", SHA-256 " + reproduce::program_digest());
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank] != all[0])
-      throw UsageError("rank " + std::to_string(rank) + " runs " + all[rank] + ", and rank 0 runs " + all[0] +
-                       "; expected the same program on all ranks");
+      throw train_detail::RanksDiffer("rank " + std::to_string(rank) + " runs " + all[rank] + ", and rank 0 runs " +
+                                      all[0] + "; expected the same program on all ranks");
 }
 
 std::unique_ptr<Exchange> opened(const Launched& launched, bool quiet) {
@@ -119,7 +120,7 @@ int run_train_on_ranks(TrainVerbOptions o) {
     // Where rank 0 is lost, who is left tells it.
     return fail(e, e.code(), first || std::string_view(e.what()).starts_with("rank 0 "));
   } catch (const std::exception& e) {
-    exchange->leave(kUsage, "rank " + std::to_string(exchange->rank()) + ": " + reason_of(e));
+    train_detail::leave_with(*exchange, e);
     return fail(e, kUsage, first);
   }
 }

@@ -80,8 +80,8 @@ void compare_ranks(Exchange& exchange, const TrainSettings& settings, const RunI
     std::string a, b;
     while (std::getline(first, a) && std::getline(other, b) && a == b) {
     }
-    throw std::invalid_argument("rank " + std::to_string(rank) + " has " + b + ", and rank 0 has " + a +
-                                "; expected the same run on all ranks");
+    throw RanksDiffer("rank " + std::to_string(rank) + " has " + b + ", and rank 0 has " + a +
+                      "; expected the same run on all ranks");
   }
 }
 
@@ -101,11 +101,13 @@ Checkpoint checkpoint_for_all(Exchange& exchange, const std::string& file, const
   return checkpoint_of(entries, file);
 }
 
+bool all_have(const std::exception& error) {
+  return dynamic_cast<const FloatingPointError*>(&error) || dynamic_cast<const ContinuousOverflow*>(&error) ||
+         dynamic_cast<const RanksDiffer*>(&error);
+}
+
 void leave_with(Exchange& exchange, const std::exception& error) {
-  for (const bool agreed : {dynamic_cast<const FloatingPointError*>(&error) != nullptr,
-                            dynamic_cast<const ContinuousOverflow*>(&error) != nullptr,
-                            dynamic_cast<const ExchangeError*>(&error) != nullptr})
-    if (agreed) return;
+  if (all_have(error) || dynamic_cast<const ExchangeError*>(&error)) return;
   exchange.leave(kBadInput, "rank " + std::to_string(exchange.rank()) + ": " + reason_of(error));
 }
 

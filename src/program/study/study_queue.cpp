@@ -79,9 +79,13 @@ void RunQueue::wait(std::unique_lock<std::mutex>& lock) {
   const Clock::time_point now = Clock::now();
   if (under_way_ > 0 || idle_ == Clock::time_point{}) idle_ = now;
   if (!waits_ && now - idle_ >= kUntold) {
-    waits_ = true;
     const auto claim = files::claim_of(kept_->folder(), keys_[waiting_.front()]);
-    told_.waits(waiting_.size(), claim ? claim->holder.text() : files::ClaimHolder{}.text());
+    const files::ClaimHolder holder = claim ? claim->holder : files::ClaimHolder{};
+    // Its maker may be about to write its name.
+    if (holder.process != 0 || now - idle_ >= kUntold + files::ClaimPace{}.nameless) {
+      waits_ = true;
+      told_.waits(waiting_.size(), holder.text());
+    }
   }
   changed_.wait_for(lock, std::min(kSignalsSeenWithin, pause_));
 }

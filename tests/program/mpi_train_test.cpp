@@ -29,7 +29,8 @@ TEST(MpiTrain, FilesOfOneProcess) {  // N284
   const bool every = std::getenv("SOFTAMP_MPI_ALL") != nullptr;
   const char* const slice = std::getenv("SOFTAMP_SLICE");
   const TemporaryFolder folder;
-  const std::string files = " --log " + folder.file("run.jsonl") + " --checkpoint " + folder.file("run.npz");
+  const std::string files = " --log " + folder.file("run.jsonl") + " --checkpoint " + folder.file("run.npz") +
+                            " --plot " + folder.file("run.svg") + " --csv " + folder.file("run.csv");
   size_t turn = slice ? static_cast<size_t>(std::atoll(slice)) : 0;
   for (const std::string settings :
        {"--set network=fashion_cnn --set precision=mixed --set optimizer=adam",
@@ -123,6 +124,7 @@ TEST(MpiTrain, AnExceptionEndsAllWithItsCode) {
     EXPECT_TRUE(ended_with(3, mpi, o)) << o.code << o.err;
     EXPECT_EQ(o.out.substr(0, one.out.size()), one.out);
     EXPECT_NE(o.err.find(one.err), std::string::npos) << o.err;
+    EXPECT_EQ(o.err.find(one.err), o.err.rfind(one.err)) << o.err;
   }
 }
 

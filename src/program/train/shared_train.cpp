@@ -91,6 +91,9 @@ int run_on(std::unique_ptr<Exchange>& exchange, TrainVerbOptions o) {
     o.json = false;
     o.csv.clear();
     o.recipe_dump.clear();
+    o.output.plot.clear();
+    o.output.write_initial.clear();
+    o.output.write_batches.clear();
   }
   o.exchange_for = [&exchange, tells = !o.output.quiet](const std::string& backend) {
     use_nccl(exchange, backend, tells);

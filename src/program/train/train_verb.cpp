@@ -12,6 +12,7 @@
 #include "softamp/report/plot.h"
 #include "softamp/train/loss_scale_search.h"
 
+#include <algorithm>
 #include <iostream>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "src/files/run_files.h"
 #include "src/precision/recipe_source.h"
 #include "src/report/read_json.h"
+#include "src/train/exchange_calls.h"
 #include "src/train/json_number.h"
 #include "src/train/run/compare_training.h"
 #include "src/train/run/weight_files.h"
@@ -198,6 +200,17 @@ void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
       .check();
 }
 
+/// Of several ranks the first tells.
+bool tells(const TrainVerbOptions& o) { return !o.output.exchange || o.output.exchange->rank() == 0; }
+
+/// A signal may have come to one rank alone, and has stopped all.
+int signal_of_any(const TrainVerbOptions& o) {
+  const int here = InterruptGuard::pending();
+  if (!o.output.exchange) return here;
+  const std::vector<int32_t> all = train_detail::gather_values(*o.output.exchange, static_cast<int32_t>(here));
+  return *std::max_element(all.begin(), all.end());
+}
+
 }  // namespace
 
 int run_train(TrainVerbOptions o) {
@@ -237,15 +250,17 @@ int run_train(TrainVerbOptions o) {
     if (csv) csv->commit();
   } catch (const FloatingPointError& e) {
     if (csv) csv->commit();
-    std::cerr << e.what() << '\n';
+    if (tells(o)) std::cerr << e.what() << '\n';
     if (o.json) print_document({{"verb", "train"}, {"exception", read_json(e.report(DumpFormat::kJson))}});
     return kFloatingPointException;
   }
   if (o.json) print_document(summary_json(settings, run));
-  if (const int signal = InterruptGuard::pending(); signal && !run.finished)
-    return interrupted(signal, "after " + std::to_string(run.steps) + " steps" +
-                                   (o.output.checkpoint.empty() ? std::string("; no --checkpoint was asked for")
-                                                                : "; continue with --resume " + o.output.checkpoint));
+  if (const int signal = run.finished ? 0 : signal_of_any(o))
+    return !tells(o) ? 128 + signal
+                     : interrupted(signal, "after " + std::to_string(run.steps) + " steps" +
+                                               (o.output.checkpoint.empty()
+                                                    ? std::string("; no --checkpoint was asked for")
+                                                    : "; continue with --resume " + o.output.checkpoint));
   return kSuccess;
 }
 

@@ -537,7 +537,7 @@ double LostUpdateTotals::share() const {
 RunSummary run_training(const TrainSettings& settings, const RunOutput& output) {
   const engine::DefaultEnvironment guard;
   check_outputs(settings, output);
-  if (!output.plot.empty()) check_plot_file(output.plot);
+  if (!output.plot.empty() && (!output.exchange || output.exchange->rank() == 0)) check_plot_file(output.plot);
   if (!output.exchange) return Run(settings, output).run();
   try {
     return Run(settings, output).run();

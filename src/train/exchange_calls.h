@@ -27,14 +27,21 @@ std::vector<T> gather_values(Exchange& exchange, const T& mine) {
   return all;
 }
 
-inline std::vector<std::string> gather_texts(Exchange& exchange, std::string_view mine) {
-  const std::vector<uint64_t> sizes = gather_values(exchange, uint64_t{mine.size()});
+/// Where all know how long the texts of all are: one call.
+inline std::vector<std::string> gather_texts_of(Exchange& exchange, std::string_view mine,
+                                                const std::vector<uint64_t>& sizes) {
   std::vector<std::string> all;
   for (const uint64_t size : sizes) all.emplace_back(static_cast<size_t>(size), '\0');
   std::vector<Exchange::Room> rooms;
   for (std::string& each : all) rooms.push_back(std::as_writable_bytes(std::span(each)));
   exchange.all_gather(std::as_bytes(std::span(mine)), rooms);
   return all;
+}
+inline std::vector<std::string> gather_equal_texts(Exchange& exchange, std::string_view mine) {
+  return gather_texts_of(exchange, mine, std::vector<uint64_t>(static_cast<size_t>(exchange.ranks()), mine.size()));
+}
+inline std::vector<std::string> gather_texts(Exchange& exchange, std::string_view mine) {
+  return gather_texts_of(exchange, mine, gather_values(exchange, uint64_t{mine.size()}));
 }
 
 /// Whether any rank says so.

@@ -67,10 +67,7 @@ std::optional<ReplicaDrift> shared_replica_drift(const TrainingStep& training) {
       const Tensor& value = training.variable(v.name, r);
       hashes += hash_text(value.data(), value.bytes());
     }
-  std::vector<std::string> all(static_cast<size_t>(exchange.ranks()), std::string(hashes.size(), '\0'));
-  std::vector<Exchange::Room> rooms;
-  for (std::string& each : all) rooms.push_back(std::as_writable_bytes(std::span(each)));
-  exchange.all_gather(std::as_bytes(std::span(hashes)), rooms);
+  const std::vector<std::string> all = train_detail::gather_equal_texts(exchange, hashes);
 
   Farthest farthest;
   for (size_t v = 0; v < variables.size(); ++v) {

@@ -51,10 +51,7 @@ StepOutcome agree(Exchange& exchange, const StepOutcome& mine, DumpFormat layout
                            mine.sum_excepted, mine.exception.has_value()});
   for (const double loss : mine.losses) given.value(loss);
   // Of one length on all ranks: one call a step where nothing happens.
-  std::vector<std::string> all(static_cast<size_t>(exchange.ranks()), std::string(given.bytes().size(), '\0'));
-  std::vector<Exchange::Room> rooms;
-  for (std::string& each : all) rooms.push_back(std::as_writable_bytes(std::span(each)));
-  exchange.all_gather(std::as_bytes(std::span(given.bytes())), rooms);
+  const std::vector<std::string> all = gather_equal_texts(exchange, given.bytes());
 
   StepOutcome of_all;
   std::optional<std::tuple<int, int, size_t>> first;

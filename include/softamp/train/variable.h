@@ -69,9 +69,10 @@ struct RuledLayer {
 /// Creates variables in a GraphBuilder, by full path. Scopes nest, and may have getters.
 class VariableStore {
  public:
-  /// rule: what the functional layers (layers.h) compute in [=each in the dtype of its first input].
-  explicit VariableStore(GraphBuilder& builder, std::optional<LayerRule> rule = {})
-      : builder_(builder), rule_(std::move(rule)) {}
+  /// rule: what the functional layers (layers.h) compute in [=each in the dtype of its first input]. training: what
+  /// layers that evaluate otherwise than they train ask for.
+  explicit VariableStore(GraphBuilder& builder, std::optional<LayerRule> rule = {}, bool training = true)
+      : builder_(builder), rule_(std::move(rule)), training_(training) {}
   VariableStore(const VariableStore&) = delete;
   VariableStore& operator=(const VariableStore&) = delete;
 
@@ -129,6 +130,9 @@ class VariableStore {
   /// Without getters.
   Variable create(const VariableRequest& request);
 
+  /// false: the graph evaluates the network, and does not train it.
+  bool training() const { return training_; }
+
   GraphBuilder& builder() { return builder_; }
   /// In order of creation.
   const std::vector<VariableSpec>& variables() const { return specs_; }
@@ -158,6 +162,7 @@ class VariableStore {
   std::map<std::string, Variable, std::less<>> by_name_;
   int64_t getter_calls_ = 0;
   std::optional<LayerRule> rule_;
+  bool training_;
   std::vector<RuledLayer> ruled_;
 };
 

@@ -5,7 +5,7 @@
 
 #include "src/minimal/double_text.h"
 #include "src/minimal/json_value.h"
-#include "src/minimal/utf8.h"
+#include "src/report/utf8.h"
 
 namespace softamp::minimal {
 

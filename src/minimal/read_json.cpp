@@ -8,8 +8,8 @@
 #include <map>
 #include <vector>
 
-#include "src/minimal/utf8.h"
 #include "src/report/json_tree.h"
+#include "src/report/utf8.h"
 
 namespace softamp {
 namespace {

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "softamp/train/training_run.h"
 #include "src/report/read_json.h"
 
 namespace softamp::train_detail {
@@ -27,6 +28,17 @@ inline int64_t whole_number(const nlohmann::ordered_json& object, const char* ke
   if (const auto number = whole_number_in<int64_t>(value, 0, most)) return *number;
   throw std::invalid_argument("'" + std::string(key) + "' is " + value.dump() + "; expected a whole number in 0.." +
                               std::to_string(most));
+}
+
+/// What an evaluation of outputs that are no classes has besides step, images, correct, loss and accuracy.
+inline void add_measures(nlohmann::ordered_json& json, const Evaluation& e) {
+  using Kind = NetworkOutput::Kind;
+  if (e.kind == Kind::kClasses) return;
+  if (e.kind == Kind::kNextToken) json["perplexity"] = json_number(e.perplexity());
+  if (e.kind == Kind::kValues) json["rmse"] = json_number(e.rmse());
+  json["predictions"] = e.predictions;
+  json["loss_error"] = json_number(e.loss_error);
+  json["loss_of_guessing"] = json_number(e.guessing);
 }
 
 /// The field as a finite float32. Throws as whole_number does.

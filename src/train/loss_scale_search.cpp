@@ -15,13 +15,11 @@ LossScaleSearch find_max_loss_scale(const TrainSettings& settings) {
   const engine::DefaultEnvironment guard;
   const TrainSettings s = train_detail::settled(settings);
   const NetworkInfo network = find_network(s.network);
-  const ImageSets data = train_detail::load_data(s, network);
-  const Sampler sampler(data.train.count, s.batch_size, s.shuffle, s.seed);
+  const train_detail::SampleSets data = train_detail::load_data(s, network);
+  const Sampler sampler(data.train->count(), s.batch_size, s.shuffle, s.seed);
   std::vector<Batch> batches;
-  for (int64_t b = 0; b < s.replicas * s.accumulation; ++b) {
-    const std::vector<int64_t> indices = sampler.batch(b);
-    batches.push_back({normalise(data.train, indices, s.precision_value().compute), labels_of(data.train, indices)});
-  }
+  for (int64_t b = 0; b < s.replicas * s.accumulation; ++b)
+    batches.push_back(data.train->batch(sampler.batch(b), s.precision_value().compute));
 
   LossScaleSearch found;
   found.scale = find_max_loss_scale([&](double scale) {

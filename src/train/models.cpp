@@ -1,27 +1,14 @@
 #include "softamp/train/models.h"
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 #include <utility>
 
 #include "softamp/engine/float_environment.h"
-#include "softamp/train/layers.h"
-#include "src/graph/nearest_name.h"
 #include "src/train/cast_node.h"
 
 namespace softamp {
 namespace {
-
-constexpr int64_t kClasses = 10;
-
-layers::Conv2DOptions convolution(int64_t kernel, bool bias, bool relu) {
-  layers::Conv2DOptions options;
-  options.kernel = kernel;
-  options.use_bias = bias;
-  options.relu = relu;
-  return options;
-}
 
 template <class Size>
 int64_t total(const std::vector<VariableSpec>& variables, const Size& size) {
@@ -30,7 +17,8 @@ int64_t total(const std::vector<VariableSpec>& variables, const Size& size) {
   return sum;
 }
 
-std::string mechanism_name(const ModelOptions& options) {
+template <class Options>
+std::string mechanism_name(const Options& options) {
   return options.mechanism.empty() ? "layer rule" : options.mechanism;
 }
 
@@ -45,20 +33,30 @@ void check(const Precision& precision) {
          (compute == DType::kFloat64 ? "" : "float32 or ") + name_of(compute) + ", in which it computes");
 }
 
+/// The precision, and the name of a rule of layers, which must go together.
+template <class Options>
+void apply_rule(Model& model, const Options& options) {
+  model.precision = options.precision;
+  if (!options.layers) return;
+  if (options.precision.compute != DType::kFloat32 || options.precision.parameters != DType::kFloat32)
+    fail("the precision is " + options.precision.name + ", and '" + mechanism_name(options) +
+         "' says what each layer computes in; expected float32, the precision of what it begins with");
+  model.mechanism = mechanism_name(options);
+}
+
 TensorType output_type(const GraphBuilder& builder, Port output, const char* of) {
   if (output.node < 0 || output.node >= builder.graph().size()) fail(std::string(of) + " gives no output of a node");
   return builder.type(output);
 }
 
 /// Placeholders, network and loss; the model's names and precision are given.
-void assemble(Model& model, const Network& network, const LossFunction& loss, const ModelInputs& inputs,
-              const std::optional<LayerRule>& rule) {
+void assemble(Model& model, const Network& network, const LossFunction& loss, const ModelInputs& inputs) {
   GraphBuilder builder;
   const DType compute = model.precision.compute;
   Port x = builder.placeholder(model.images, inputs.inputs.dtype, inputs.inputs.shape);
   const Port labels = builder.placeholder(model.labels, inputs.labels.dtype, inputs.labels.shape);
   if (is_floating(inputs.inputs.dtype)) x = cast_to(builder, x, compute, "inputs_cast");
-  VariableStore store(builder, rule);
+  VariableStore store(builder, inputs.layers);
   Port outputs;
   {
     const auto scope =
@@ -83,104 +81,6 @@ void assemble(Model& model, const Network& network, const LossFunction& loss, co
 
 }  // namespace
 
-void check_resnet_depth(int64_t depth) {
-  if (depth < 8 || depth % 6 != 2)
-    throw std::invalid_argument("the depth of a ResNet is " + std::to_string(depth) +
-                                "; it must be of the form 6N+2 (8, 14, 20, 26)");
-  if (depth > kDeepestResnet)
-    throw std::invalid_argument("the depth of a ResNet is " + std::to_string(depth) + "; expected at most " +
-                                std::to_string(kDeepestResnet));
-}
-
-Network resnet(int64_t depth) {
-  check_resnet_depth(depth);
-  return [blocks = (depth - 2) / 6](VariableStore& store, Port images) {
-    Port x = layers::conv2d(store, images, 16, convolution(3, true, true));
-    int64_t number = 0;
-    for (const int64_t filters : {int64_t{16}, int64_t{32}, int64_t{64}})
-      for (int64_t i = 0; i < blocks; ++i) {
-        x = layers::batch_norm(store, x);
-        const std::string name = "block" + std::to_string(++number);
-        x = i == 0 && filters > 16 ? layers::downsample_block(store, x, filters, name)
-                                   : layers::residual_block(store, x, filters, name);
-      }
-    return layers::dense(store, layers::global_average_pool(store, x), kClasses);
-  };
-}
-
-Network fashion_cnn() {
-  return [](VariableStore& store, Port images) {
-    Port x = layers::conv2d(store, images, 32, convolution(3, false, true));
-    x = layers::conv2d(store, x, 32, convolution(3, false, false));
-    return layers::dense_column(store, layers::flatten(store, x), kClasses);
-  };
-}
-
-Network lenet5() {
-  return [](VariableStore& store, Port images) {
-    Port x = images;
-    for (const int64_t filters : {int64_t{6}, int64_t{16}}) {
-      layers::Conv2DOptions options = convolution(5, false, true);
-      options.padding = "VALID";
-      options.kernel_initializer = Initializer::normal(0.01);
-      x = layers::max_pool(store, layers::conv2d(store, x, filters, options), 2, 2);
-    }
-    x = layers::flatten(store, x);
-    for (const int64_t units : {int64_t{120}, int64_t{84}, kClasses}) {
-      layers::DenseOptions options;
-      options.relu = units != kClasses;
-      options.kernel_initializer = Initializer::normal(0.02);
-      x = layers::dense(store, x, units, options);
-    }
-    return x;
-  };
-}
-
-Network small_cnn() {
-  return [](VariableStore& store, Port images) {
-    Port x = images;
-    for (const int64_t filters : {int64_t{8}, int64_t{16}})
-      x = layers::max_pool(store, layers::conv2d(store, x, filters, convolution(3, true, true)), 2, 2);
-    return layers::dense(store, layers::flatten(store, x), kClasses);
-  };
-}
-
-Network small_resnet() {
-  return [](VariableStore& store, Port images) {
-    Port x = layers::max_pool(store, layers::conv2d(store, images, 8, convolution(3, true, true)), 2, 2);
-    x = layers::residual_block(store, layers::batch_norm(store, x), 8, "block1");
-    x = layers::max_pool(store, x, 2, 2);
-    x = layers::downsample_block(store, layers::batch_norm(store, x), 16, "block2");
-    return layers::dense(store, layers::flatten(store, x), kClasses);
-  };
-}
-
-std::vector<std::string> network_names() {
-  return {"resnet8", "resnet14", "resnet20", "resnet26", "fashion_cnn", "lenet5", "small_cnn", "small_resnet"};
-}
-
-NetworkInfo find_network(std::string_view name) {
-  if (name == "fashion_cnn") return {"fashion_cnn", {28, 28, 1}, fashion_cnn(), kClasses};
-  if (name == "lenet5") return {"lenet5", {32, 32, 1}, lenet5(), kClasses};
-  if (name == "small_cnn") return {"small_cnn", {28, 28, 1}, small_cnn(), kClasses};
-  if (name == "small_resnet") return {"small_resnet", {28, 28, 1}, small_resnet(), kClasses};
-  constexpr std::string_view kResnet = "resnet";
-  if (name.starts_with(kResnet)) {
-    int64_t depth = 0;
-    const auto [end, error] = std::from_chars(name.data() + kResnet.size(), name.data() + name.size(), depth);
-    if (error == std::errc() && end == name.data() + name.size())
-      return {std::string(name), {32, 32, 3}, resnet(depth), kClasses};
-  }
-  std::string known;
-  graph_detail::Nearest nearest(name);
-  for (const std::string& each : network_names()) {
-    known += each + ", ";
-    nearest.offer(each);
-  }
-  throw std::invalid_argument("unknown network '" + graph_detail::printable(name) + "'; expected one of " + known +
-                              "or resnet with another depth of the form 6N+2" + nearest.text());
-}
-
 int64_t Model::parameters() const {
   return total(variables, [](const VariableSpec& v) { return v.type.shape.elements(); });
 }
@@ -202,13 +102,8 @@ Model build_model(const Network& network, const ModelOptions& options) {
   check(options.precision);
   const DType compute = options.precision.compute;
   const bool ruled = options.layers.has_value();
-  if (ruled && (compute != DType::kFloat32 || options.precision.parameters != DType::kFloat32))
-    fail("the precision is " + options.precision.name + ", and '" + mechanism_name(options) +
-         "' says what each layer computes in; expected float32, the precision of what it begins with");
-
   Model model;
-  model.precision = options.precision;
-  if (ruled) model.mechanism = mechanism_name(options);
+  apply_rule(model, options);
   const auto [height, width, channels] = options.image;
   const Network checked = [&](VariableStore& store, Port images) {
     const Port logits = network(store, images);
@@ -227,8 +122,8 @@ Model build_model(const Network& network, const ModelOptions& options) {
            {{compute, {options.batch_size, height, width, channels}},
             {DType::kInt32, {options.batch_size}},
             options.precision,
-            options.loss_in_float32},
-           options.layers);
+            options.loss_in_float32,
+            options.layers});
   return model;
 }
 
@@ -241,7 +136,7 @@ Model build_model(const Network& network, const LossFunction& loss, const ModelI
     fail("there are " + std::to_string(inputs.inputs.shape[0]) + " inputs and " +
          std::to_string(inputs.labels.shape[0]) + " labels; expected as many labels as inputs");
   Model model;
-  model.precision = inputs.precision;
+  apply_rule(model, inputs);
   model.images = "inputs";
   model.logits = "outputs";
   const Network checked = [&](VariableStore& store, Port x) {
@@ -250,7 +145,7 @@ Model build_model(const Network& network, const LossFunction& loss, const ModelI
     if (!is_floating(found.dtype)) fail("the network gives " + found.text() + "; expected a floating dtype");
     return outputs;
   };
-  assemble(model, checked, loss_function(loss), inputs, {});
+  assemble(model, checked, loss_function(loss), inputs);
   return model;
 }
 

@@ -51,7 +51,7 @@ TEST(NetworkNames, AllOfThem) {
   EXPECT_EQ(find_network("resnet32").name, "resnet32");
   EXPECT_EQ(text("lenet"),
             "unknown network 'lenet'; expected one of resnet8, resnet14, resnet20, resnet26, fashion_cnn, lenet5, "
-            "small_cnn, small_resnet, or resnet with another depth of the form 6N+2; nearest: lenet5");
+            "small_cnn, small_resnet, resnet with another depth of the form 6N+2, or a JSON file; nearest: lenet5");
   for (const char* name : {"resnet", "resnet8x", "resnet 8", "resnet99999999999999999999", ""})
     EXPECT_TRUE(text(name).starts_with("unknown network")) << name << ": " << text(name);
   for (const char* name : {"resnet9", "resnet2", "resnet-4", "resnet0"})

@@ -355,7 +355,7 @@ TEST(TrainingRun, SmallDigitsGetABorder) {
   TrainSettings s;
   s.network = "lenet5";
   s.data = folder.path().string();
-  const ImageSet wide = train_detail::load_data(s, find_network("lenet5")).train;
+  const ImageSet wide = train_detail::load_image_data(s, find_network("lenet5")).train;
   ASSERT_EQ(wide.count, 3);
   EXPECT_EQ(wide.labels, sets.train.labels);
   for (int64_t i = 0; i < 3; ++i)
@@ -367,7 +367,7 @@ TEST(TrainingRun, SmallDigitsGetABorder) {
         ASSERT_EQ(wide.pixels[static_cast<size_t>((i * 32 + y) * 32 + x)], expected) << i << ' ' << y << ' ' << x;
       }
   s.train_images = 4;
-  EXPECT_TRUE(contains(refusal<DataError>([&] { train_detail::load_data(s, find_network("lenet5")); }),
+  EXPECT_TRUE(contains(refusal<DataError>([&] { train_detail::load_image_data(s, find_network("lenet5")); }),
                        "has 3 images; expected the 4 that 'train_images' asks for"));
 }
 

@@ -31,15 +31,47 @@ struct Precision {
 /// any type to outputs of any type.
 using Network = std::function<Port(VariableStore& store, Port images)>;
 
+/// What one sample of a network's input is.
+struct NetworkInput {
+  enum class Kind : uint8_t {
+    kImage,     ///< 8-bit pixels [height, width, channels], fed as x / 255
+    kFeatures,  ///< floating numbers of any shape, fed as they are
+    kTokens,    ///< int32 [length], each in 0 .. vocabulary - 1
+  };
+  Kind kind = Kind::kImage;
+  Shape shape{};
+  int64_t vocabulary = 0;  ///< kTokens
+  /// kTokens of a text: "characters" are numbered by the text, in the order of their code points; "bytes" are 0 .. 255.
+  std::string encoding{};
+};
+
+/// What a network's output means, and so what labels are and how it is judged.
+struct NetworkOutput {
+  enum class Kind : uint8_t {
+    kClasses,    ///< logits [batch, classes]; a label is an int32
+    kNextToken,  ///< logits [batch, length, vocabulary]; labels are the tokens one further
+    kValues,     ///< numbers [batch, ...]; labels have the same shape
+    kBinary,     ///< logits [batch, ...]; labels have the same shape, of 0 and 1
+  };
+  Kind kind = Kind::kClasses;
+  int64_t classes = 10;                                              ///< kClasses; kNextToken: the vocabulary
+  Shape shape{};                                                     ///< kValues, kBinary: of one sample
+  std::string loss = "sparse_categorical_crossentropy_from_logits";  ///< loss_names()
+};
+
 /// Networks by name: "resnet8", "resnet14", ... (6N+2), "fashion_cnn" (model B), "lenet5", "small_cnn" (conv 3x3 8,
 /// pool, conv 3x3 16, pool, dense: learns the generated images in a minute), "small_resnet" (conv 3x3 8, pool, batch
-/// norm, residual block, pool, batch norm, downsample block 16, dense: every kind of layer, cheap). Throws
-/// std::invalid_argument: unknown name; a depth that is not 6N+2 >= 8: "... must be of the form 6N+2 (8, 14, 20, 26)".
+/// norm, residual block, pool, batch norm, downsample block 16, dense: every kind of layer, cheap); or a file
+/// (network_file.h). Throws std::invalid_argument: unknown name; a depth that is not 6N+2 >= 8: "... must be of the
+/// form 6N+2 (8, 14, 20, 26)"; as load_network.
 struct NetworkInfo {
   std::string name;
-  std::array<int64_t, 3> image;  ///< height, width, channels that it is made for
+  std::array<int64_t, 3> image;  ///< height, width, channels that it is made for; zeros where its input is no image
   Network build;
-  int64_t classes = 10;
+  int64_t classes = 10;  ///< that an output may be; 0 where it is no class
+  NetworkInput input{};
+  NetworkOutput output{};
+  std::string json{};  ///< the file
 };
 NetworkInfo find_network(std::string_view name);
 std::vector<std::string> network_names();
@@ -97,7 +129,9 @@ struct ModelInputs {
                       ///< cast, others go into the network as they are
   TensorType labels;  ///< such as int32 [32]
   Precision precision{};
-  bool loss_in_float32 = true;  ///< outputs of 16 bits are cast to float32 before the loss
+  bool loss_in_float32 = true;        ///< outputs of 16 bits are cast to float32 before the loss
+  std::optional<LayerRule> layers{};  ///< as ModelOptions::layers
+  std::string mechanism{};            ///< as ModelOptions::mechanism
 };
 /// The same for any network and any loss: placeholders "inputs" and "labels", nodes "outputs" (an Identity) and "loss",
 /// the mean of what the loss gives. Throws std::invalid_argument: a scalar, another number of inputs than of labels, a

@@ -13,14 +13,17 @@ namespace softamp {
 
 struct TrainSettings {
   std::string program = "softamp train";  ///< name of the program; in the log
-  std::string network = "small_cnn";      ///< network_names()
+  std::string network = "small_cnn";      ///< network_names(), or a file (network_file.h)
   std::string precision = "float32";      ///< Precision::names()
   /// Mechanism::parse: which system decides what computes in low precision; only with precision float32.
   std::string mechanism = "none";
-  std::string data;          ///< folder; "": SOFTAMP_DATA, else the generated set
-  bool generated = false;    ///< the generated set even where SOFTAMP_DATA is set
-  int64_t train_images = 0;  ///< (0: all) the first ones
-  int64_t test_images = 0;   ///< (0: all)
+  /// Folder of images or arrays, .npz file, or text, as the network's input asks; "": SOFTAMP_DATA, else the generated
+  /// set.
+  std::string data;
+  bool generated = false;         ///< the generated set even where SOFTAMP_DATA is set
+  int64_t train_images = 0;       ///< (0: all) the first ones
+  int64_t test_images = 0;        ///< (0: all)
+  double validation_split = 0.1;  ///< [0, 1) of data in one part: the last ones are the test set
   int64_t batch_size = 32, epochs = 5, warmup_epochs = 0;
   int64_t steps = 0;     ///< (0: epochs decide) at most, the warm-up's included
   bool shuffle = false;  ///< per epoch, keyed by (seed, epoch)
@@ -77,8 +80,9 @@ struct TrainSettings {
   static TrainSettings from_json(std::string_view text, std::string_view place = "settings");
   /// The same, over other defaults.
   static TrainSettings from_json(std::string_view text, std::string_view place, const TrainSettings& defaults);
-  /// Every key, in this order; "mechanism" where there is one.
-  std::string to_json(bool with_backend = true) const;
+  /// The keys, in this order. Some that are at their default are left out unless `whole`, so that logs keep the bytes
+  /// that they had before there were such settings: mechanism, validation_split.
+  std::string to_json(bool with_backend = true, bool whole = false) const;
   void validate() const;
   TrainerOptions trainer_options() const;
   Precision precision_value() const { return Precision::parse(precision); }

@@ -89,11 +89,12 @@ class Reader {
  private:
   static constexpr std::array kFlags = {"--print-settings", "--find-loss-scale", "--lost-updates",
                                         "--json",           "--quiet",           "--help"};
-  static constexpr std::array kValues = {
-      "--set",    "--mechanism", "--data",    "--log",     "--checkpoint",    "--checkpoint-every",
-      "--resume", "--plot",      "--csv",     "--initial", "--write-initial", "--write-batches",
-      "--print",  "--enqueue",   "--outfeed", "--backend", "--compare",       "--steps",
-      "--threads"};
+  static constexpr std::array kValues = {"--network",       "--print-network", "--set",        "--mechanism",
+                                         "--data",          "--log",           "--checkpoint", "--checkpoint-every",
+                                         "--resume",        "--plot",          "--csv",        "--initial",
+                                         "--write-initial", "--write-batches", "--print",      "--enqueue",
+                                         "--outfeed",       "--backend",       "--compare",    "--steps",
+                                         "--threads"};
 
   void file(const std::string& word) {
     if (!o_.file.empty())
@@ -135,6 +136,8 @@ class Reader {
   void set_value(const std::string& name, const std::string& value) {
     constexpr uint64_t kMostSteps = uint64_t{1} << 40;
     if (value.empty()) throw UsageError(name + ": the value is empty; expected a value, or to leave it out");
+    if (name == "--network") o_.network = value;
+    if (name == "--print-network") o_.print_network = value;
     if (name == "--set") o_.set.push_back(value);
     if (name == "--mechanism") o_.mechanism = mechanism(value);
     if (name == "--data") o_.data = value;

@@ -89,12 +89,14 @@ StudyResult result_from(const Json& json) {
 
 const StudyData::Facts& StudyData::facts(const TrainSettings& s) {
   const NetworkInfo network = find_network(s.network);
+  const bool has_name = train_detail::network_hash(s).empty();  // and so takes images of classes
   const auto [at, is_new] =
-      facts_.try_emplace({s.generated ? std::string() : s.data, network.image, s.train_images, s.test_images});
+      facts_.try_emplace({s.generated ? std::string() : s.data, has_name ? std::string() : s.network, network.image,
+                          s.train_images, s.test_images, s.validation_split});
   if (!is_new) return at->second;
   try {
-    const ImageSets sets = train_detail::load_data(s, network);
-    at->second = {sets.train.count, {contents_hash(sets.train), contents_hash(sets.test), {}, {}}};
+    const train_detail::SampleSets sets = train_detail::load_data(s, network);
+    at->second = {sets.train->count(), {sets.train->hash(), sets.test->hash(), {}, {}}};
   } catch (...) {
     facts_.erase(at);
     throw;
@@ -106,6 +108,7 @@ RunInputs StudyData::inputs(const TrainSettings& settings) {
   RunInputs found = settings.generated ? RunInputs{} : facts(settings).inputs;
   found.initial = train_detail::initial_hash(settings);
   found.recipe = train_detail::recipe_hash(settings);
+  found.network = train_detail::network_hash(settings);
   return found;
 }
 
@@ -123,7 +126,9 @@ std::string key_of(const TrainSettings& settings, const RunInputs& read) {
   TrainSettings nameless = settings;
   nameless.data.clear();  // a folder may later have another name, or other images; a recipe's file other lists
   nameless.initial.clear();
-  const std::string text = nameless.to_json(false) + read.images + read.test_images + read.initial + read.recipe;
+  if (!read.network.empty()) nameless.network.clear();
+  const std::string text =
+      nameless.to_json(false) + read.images + read.test_images + read.initial + read.recipe + read.network;
   return hash_text(text.data(), text.size());
 }
 

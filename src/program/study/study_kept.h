@@ -33,8 +33,8 @@ class StudyData {
   };
   const Facts& facts(const TrainSettings& settings);
 
-  /// By folder, size of an image, and how many of them the settings take.
-  std::map<std::tuple<std::string, std::array<int64_t, 3>, int64_t, int64_t>, Facts> facts_;
+  /// By folder, network file, size of an image, how many of them the settings take, and the share of the test set.
+  std::map<std::tuple<std::string, std::string, std::array<int64_t, 3>, int64_t, int64_t, double>, Facts> facts_;
 };
 
 /// Whether a run that is kept, or the claim of one (claim.h), can have this name.

@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include "softamp/train/models.h"
+
 namespace softamp::program {
 namespace {
 
@@ -28,10 +30,20 @@ Verb add_train(CLI::App& program) {
   add_mechanism_options(*app, o->mechanisms);
   add_environment_option(*app, o->environment);
   app->add_flag("--print-settings", o->print_settings, "print the settings as JSON and do nothing else");
+  app->add_option(
+         "--network", o->network,
+         "a network by name, or a JSON file of layers (docs/NETWORKS.md), as --set network=NET [=the settings']")
+      ->type_name("NET");
+  app->add_option("--print-network", o->print_network, "print the file of a network and do nothing else")
+      ->type_name("NET");
+  offer(*app, "--network", network_names);
+  offer(*app, "--print-network", network_names);
   app->add_flag("--find-loss-scale", o->find_loss_scale,
                 "instead of training: raise the loss scale by doubling until the first step overflows");
-  app->add_option("--data", o->data, "folder of images [=the settings', else $SOFTAMP_DATA, else a generated set]")
-      ->type_name("DIR");
+  app->add_option("--data", o->data,
+                  "folder of images, or what the network reads: .npz of arrays, text [=the settings', else "
+                  "$SOFTAMP_DATA, else generated images]")
+      ->type_name("PLACE");
   app->add_option("--log", o->output.log, "JSON lines: settings, every step, every epoch [=none]")->type_name("FILE");
   app->add_option("--checkpoint", o->output.checkpoint,
                   "where the state goes at the end and when interrupted, .npz [=none]")
@@ -92,6 +104,8 @@ Examples:
   softamp train --steps 20 --write-initial first.npz --write-batches batches.npz
   softamp train --set precision=float16 --initial first.npz
   softamp train --tensorflow=2019
+  softamp train --print-network lenet5 > net.json
+  softamp train --network net.json --data ~/data
   softamp train --set network=resnet8 --level O2 --dtype fp16
   softamp train examples/training/fashion_mixed.json --data ~/data --checkpoint fashion.npz
   softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --set epochs=20

@@ -19,7 +19,7 @@ TrainSettings read_settings(const std::string& file, const TrainSettings& usual)
 }
 
 Json setting_value(const std::string& key, const std::string& text) {
-  static const Json defaults = read_json(TrainSettings{}.to_json());
+  static const Json defaults = read_json(TrainSettings{}.to_json(true, true));
   const bool is_text = defaults.contains(key) && defaults[key].is_string();
   const Json value = is_text ? Json(Json::value_t::discarded) : read_json_or_discard(text);
   return value.is_discarded() ? Json(text) : value;
@@ -44,7 +44,7 @@ TrainSettings with_changes(const TrainSettings& settings, const SettingChanges& 
 
 std::vector<std::string> setting_keys() {
   std::vector<std::string> keys;
-  const Json defaults = read_json(TrainSettings{}.to_json());
+  const Json defaults = read_json(TrainSettings{}.to_json(true, true));
   for (const auto& [key, value] : defaults.items()) keys.push_back(key + "=");
   return keys;
 }

@@ -32,7 +32,10 @@ namespace {
 TrainSettings settings_from(const TrainVerbOptions& o) {
   TrainSettings usual;
   usual.replicas = o.usual_replicas;
-  TrainSettings settings = with_assignments(read_settings(o.file, usual), o.set);
+  TrainSettings settings = read_settings(o.file, usual);
+  std::vector<std::string> changes = o.set;
+  if (!o.network.empty()) changes.insert(changes.begin(), "network=" + o.network);
+  settings = with_assignments(settings, changes);
   if (!o.data.empty()) {
     settings.data = o.data;
     settings.generated = false;
@@ -59,9 +62,12 @@ Json summary_json(const TrainSettings& settings, const RunSummary& run) {
   json["last_loss"] = run.losses.empty() ? Json() : Json(run.losses.back());
   json["epoch_losses"] = run.epoch_losses;
   json["evaluations"] = Json::array();
-  for (const Evaluation& e : run.evaluations)
-    json["evaluations"].push_back(
-        {{"step", e.step}, {"images", e.images}, {"correct", e.correct}, {"accuracy", e.accuracy()}, {"loss", e.loss}});
+  for (const Evaluation& e : run.evaluations) {
+    Json one = {
+        {"step", e.step}, {"images", e.images}, {"correct", e.correct}, {"accuracy", e.accuracy()}, {"loss", e.loss}};
+    train_detail::add_measures(one, e);
+    json["evaluations"].push_back(one);
+  }
   json["weight_hashes"] = run.weight_hashes;
   json["seconds"] = run.seconds;
   json["images_per_second"] = run.images_per_second;
@@ -214,11 +220,13 @@ int signal_of_any(const TrainVerbOptions& o) {
 }  // namespace
 
 int run_train(TrainVerbOptions o) {
+  if (!o.print_network.empty()) {
+    std::cout << find_network(o.print_network).json;
+    return kSuccess;
+  }
   TrainSettings settings = settings_from(o);
   if (o.print_settings) {
-    Json all = read_json(settings.spelled_out().to_json());
-    all["mechanism"] = settings.mechanism;  // even if it is none
-    std::cout << all.dump(2) << '\n';
+    std::cout << read_json(settings.spelled_out().to_json(true, true)).dump(2) << '\n';
     if (!o.output.quiet) std::cerr << "softamp train: used: " << train_detail::used_settings(settings) << '\n';
     return kSuccess;
   }

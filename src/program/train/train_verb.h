@@ -12,6 +12,8 @@ namespace softamp::program {
 
 struct TrainVerbOptions {
   std::string file, data, backend;
+  std::string network;        ///< name or file; "": the settings'
+  std::string print_network;  ///< the network whose file is printed, instead of training; "": none
   std::vector<std::string> set;
   std::string mechanism;        ///< as Mechanism::parse reads it; "": the settings'
   std::string usual_mechanism;  ///< the same, where neither this nor the settings choose one

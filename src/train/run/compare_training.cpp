@@ -41,7 +41,7 @@ class Comparison {
         o_(options),
         network_(find_network(s_.network)),
         data_(train_detail::load_data(s_, network_)),
-        sampler_(data_.train.count, s_.batch_size, s_.shuffle, s_.seed) {
+        sampler_(data_.train->count(), s_.batch_size, s_.shuffle, s_.seed) {
     if (o_.steps < 1) throw std::invalid_argument("steps is " + std::to_string(o_.steps) + "; expected 1 or more");
     TrainSettings other = s_;
     other.backend = o_.other;
@@ -102,7 +102,7 @@ class Comparison {
   /// False: the run ends here, with a difference or with an exception that is the same on both.
   bool same_step() {
     if (o_.on_step) o_.on_step(step_, left(), right());
-    const std::vector<Batch> batches = train_detail::batches_of(s_, data_.train, sampler_, step_);
+    const std::vector<Batch> batches = train_detail::batches_of(s_, *data_.train, sampler_, step_);
     const Stepped a = stepped(left(), batches), b = stepped(right(), batches);
     if (a.exception != b.exception) {
       const auto said = [](const std::string& text) { return text.empty() ? std::string("none") : text; };
@@ -174,7 +174,7 @@ class Comparison {
   TrainSettings s_;
   const TrainingComparisonOptions& o_;
   NetworkInfo network_;
-  ImageSets data_;
+  train_detail::SampleSets data_;
   Sampler sampler_;
   std::array<std::unique_ptr<Trainer>, 2> trainers_;
   std::vector<std::pair<const char*, std::string>> variables_;  ///< "parameter" or "slot", name

@@ -3,10 +3,14 @@
 #include <cstring>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "softamp/data/npz.h"
 #include "softamp/graph/trace.h"
+#include "softamp/train/network_file.h"
 #include "src/data/archive.h"
 #include "src/precision/recipe_source.h"
+#include "src/report/read_json.h"
 #include "src/train/replica_options.h"
 
 namespace softamp::train_detail {
@@ -52,6 +56,14 @@ ImageSets load_folder(const std::string& folder, const NetworkInfo& network) {
   }
 }
 
+void check_labels(const ImageSet& set, const NetworkInfo& network) {
+  for (size_t i = 0; i < set.labels.size(); ++i)
+    if (set.labels[i] >= network.classes)
+      throw DataError(set.name + ": image " + std::to_string(i) + " has the label " + std::to_string(set.labels[i]) +
+                      "; expected 0 .. " + std::to_string(network.classes - 1) + ", as the network has " +
+                      std::to_string(network.classes) + " classes");
+}
+
 }  // namespace
 
 TrainSettings settled(TrainSettings s) {
@@ -70,7 +82,7 @@ TrainSettings settled(TrainSettings s) {
   return s;
 }
 
-ImageSets load_data(const TrainSettings& s, const NetworkInfo& network) {
+ImageSets load_image_data(const TrainSettings& s, const NetworkInfo& network) {
   const auto [height, width, channels] = network.image;
   constexpr int64_t kTrain = 4096, kTest = 1024;
   if (s.generated)
@@ -82,7 +94,28 @@ ImageSets load_data(const TrainSettings& s, const NetworkInfo& network) {
   return sets;
 }
 
-std::vector<Batch> batches_of(const TrainSettings& s, const ImageSet& images, const Sampler& sampler, int64_t step,
+SampleSets load_data(const TrainSettings& s, const NetworkInfo& network) {
+  using Kind = NetworkInput::Kind;
+  const Kind kind = network.input.kind;
+  const bool next_token = network.output.kind == NetworkOutput::Kind::kNextToken;
+  if (kind == Kind::kImage && network.output.kind == NetworkOutput::Kind::kClasses && !holds_sample_arrays(s.data)) {
+    ImageSets sets = load_image_data(s, network);
+    check_labels(sets.train, network);
+    check_labels(sets.test, network);
+    return {samples_of(std::move(sets.train)), samples_of(std::move(sets.test))};
+  }
+  if (s.generated)
+    throw DataError("the network '" + s.network +
+                    "' does not read images with classes, and others are not generated; expected --data with " +
+                    (next_token ? "a text file" : "a .npz file"));
+  SampleSets sets =
+      next_token ? samples_of_tokens(read_text(s.data, network.input).tokens, s.data, network, s.validation_split)
+                 : samples_of_arrays(s.data, network, s.validation_split);
+  return {first_samples(std::move(sets.train), s.train_images, "train_images"),
+          first_samples(std::move(sets.test), s.test_images, "test_images")};
+}
+
+std::vector<Batch> batches_of(const TrainSettings& s, const Samples& samples, const Sampler& sampler, int64_t step,
                               Exchange* exchange) {
   std::vector<Batch> batches;
   const int64_t count = s.replicas * s.accumulation;
@@ -90,8 +123,7 @@ std::vector<Batch> batches_of(const TrainSettings& s, const ImageSet& images, co
   TrainerOptions options = s.trainer_options();
   options.exchange = exchange;
   for (const int64_t b : batches_here(options)) {
-    const std::vector<int64_t> indices = sampler.batch(step * count + b);
-    batches.push_back({normalise(images, indices, dtype), labels_of(images, indices)});
+    batches.push_back(samples.batch(sampler.batch(step * count + b), dtype));
   }
   return batches;
 }
@@ -107,21 +139,46 @@ std::string initial_hash(const TrainSettings& s) {
   return hash_text(bytes.data(), bytes.size());
 }
 
-RunInputs inputs_of(const TrainSettings& s, const ImageSets& data) {
-  return {contents_hash(data.train), contents_hash(data.test), initial_hash(s), recipe_hash(s)};
+std::string network_hash(const TrainSettings& s) {
+  if (!names_network_file(s.network)) return {};
+  const std::string text = read_json(load_network(s.network).json).dump();
+  return hash_text(text.data(), text.size());
+}
+
+RunInputs inputs_of(const TrainSettings& s, const SampleSets& data) {
+  return {data.train->hash(), data.test->hash(), initial_hash(s), recipe_hash(s), network_hash(s)};
 }
 
 Model model_of(const TrainSettings& s, const NetworkInfo& network) {
-  ModelOptions o;
-  o.batch_size = s.batch_size;
-  o.image = network.image;
-  o.classes = network.classes;
-  o.precision = s.precision_value();
-  o.loss_in_float32 = s.loss_in_float32;
   const Mechanism mechanism = s.mechanism_value();
+  if (network.input.kind == NetworkInput::Kind::kImage && network.output.kind == NetworkOutput::Kind::kClasses) {
+    ModelOptions o;
+    o.batch_size = s.batch_size;
+    o.image = network.image;
+    o.classes = network.classes;
+    o.precision = s.precision_value();
+    o.loss_in_float32 = s.loss_in_float32;
+    o.layers = mechanism.layer_rule();
+    o.mechanism = mechanism.text();
+    return build_model(network.build, o);
+  }
+  const auto of_batch = [&](const Shape& sample) {
+    std::vector<int64_t> extents = {s.batch_size};
+    extents.insert(extents.end(), sample.begin(), sample.end());
+    return Shape(std::span<const int64_t>(extents));
+  };
+  ModelInputs o;
+  const bool tokens = network.input.kind == NetworkInput::Kind::kTokens;
+  o.precision = s.precision_value();
+  o.inputs = {tokens ? DType::kInt32 : o.precision.compute, of_batch(network.input.shape)};
+  o.labels = {network.classes > 0 ? DType::kInt32 : DType::kFloat32,
+              network.output.kind == NetworkOutput::Kind::kClasses     ? of_batch({})
+              : network.output.kind == NetworkOutput::Kind::kNextToken ? of_batch(network.input.shape)
+                                                                       : of_batch(network.output.shape)};
+  o.loss_in_float32 = s.loss_in_float32;
   o.layers = mechanism.layer_rule();
   o.mechanism = mechanism.text();
-  return build_model(network.build, o);
+  return build_model(network.build, find_loss(network.output.loss), o);
 }
 
 }  // namespace softamp::train_detail

@@ -131,13 +131,13 @@ void TrainingLog::epoch(int64_t epoch, bool warmup, int64_t step, double average
 }
 
 void TrainingLog::evaluation(const Evaluation& e) {
-  add(Json{{"evaluation",
-            {{"step", e.step},
-             {"images", e.images},
-             {"correct", e.correct},
-             {"loss", json_number(e.loss)},
-             {"accuracy", e.accuracy()}}}}
-          .dump());
+  Json one = {{"step", e.step},
+              {"images", e.images},
+              {"correct", e.correct},
+              {"loss", json_number(e.loss)},
+              {"accuracy", e.accuracy()}};
+  add_measures(one, e);
+  add(Json{{"evaluation", one}}.dump());
 }
 
 }  // namespace softamp::train_detail

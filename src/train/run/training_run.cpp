@@ -9,6 +9,7 @@
 
 #include "softamp/data/sampler.h"
 #include "softamp/engine/float_environment.h"
+#include "softamp/numerics/math_exp.h"
 #include "softamp/precision/graph_rewrite.h"
 #include "softamp/train/checkpoint.h"
 #include "src/data/image_files.h"
@@ -130,7 +131,7 @@ class Run {
         checkpoint_(checkpoint_of(out_)),
         network_(find_network(s_.network)),
         data_(train_detail::load_data(s_, network_)),
-        sampler_(data_.train.count, s_.batch_size, s_.shuffle, s_.seed),
+        sampler_(data_.train->count(), s_.batch_size, s_.shuffle, s_.seed),
         batches_per_step_(s_.replicas * s_.accumulation),
         steps_per_epoch_(sampler_.batches_per_epoch() / batches_per_step_),
         total_(total_steps()),
@@ -153,7 +154,8 @@ class Run {
       log_.resume(s_, trainer_.warnings(), progress_.log_lines, progress_.unlogged);
     if (out_.on_inputs) out_.on_inputs(inputs_);
     if (!out_.write_initial.empty()) train_detail::write_weights(trainer_, out_.write_initial);
-    if (!out_.write_batches.empty()) train_detail::write_batches(s_, data_.train, sampler_, total_, out_.write_batches);
+    if (!out_.write_batches.empty())
+      train_detail::write_batches(s_, *data_.train, sampler_, total_, out_.write_batches);
   }
 
   RunSummary run() {
@@ -170,7 +172,8 @@ class Run {
     if (summary_.finished && timed_steps_ > 0) {
       summary_.images_per_second =
           static_cast<double>(timed_steps_ * batches_per_step_ * s_.batch_size) / watch_.seconds();
-      say("throughput " + fixed(summary_.images_per_second, 2) + " images/s");
+      say("throughput " + fixed(summary_.images_per_second, 2) +
+          (network_.input.kind == NetworkInput::Kind::kImage ? " images/s" : " samples/s"));
     }
     if (summary_.finished && s_.evaluate && !evaluated_now()) summary_.finished = evaluate();
     summarise();
@@ -183,7 +186,7 @@ class Run {
   int64_t total_steps() const {
     if (steps_per_epoch_ == 0)
       throw std::invalid_argument(
-          "settings: an epoch of " + std::to_string(data_.train.count) + " images has no whole step: 'batch_size' " +
+          "settings: an epoch of " + std::to_string(data_.train->count()) + " images has no whole step: 'batch_size' " +
           std::to_string(s_.batch_size) + " x 'replicas' " + std::to_string(s_.replicas) + " x 'accumulation' " +
           std::to_string(s_.accumulation) + " is " + std::to_string(s_.batch_size * batches_per_step_) + " images");
     const int64_t all = (s_.warmup_epochs + s_.epochs) * steps_per_epoch_;
@@ -226,11 +229,13 @@ class Run {
     const RunInputs& now = inputs_;
     if (was.inputs.images != now.images)
       refuse("the checkpoint's training images have the hash " + was.inputs.images + ", and those of " +
-             data_.train.name + " have " + now.images + "; expected the same images");
+             data_.train->name() + " have " + now.images + "; expected the same images");
     if (was.inputs.recipe != now.recipe)
       refuse("the checkpoint is of a run with another recipe than " + s_.mechanism +
              " is now; expected the same lists and "
              "patterns");
+    if (was.inputs.network != now.network)
+      refuse("the checkpoint is of a run with another network than " + s_.network + " is now; expected the same file");
     if (c.state.step > total_)
       refuse("the checkpoint is of step " + std::to_string(c.state.step) + "; expected at most the " +
              std::to_string(total_) + " steps asked for");
@@ -326,7 +331,7 @@ class Run {
     const bool timed = !warming_up();
     watch_.start();
     watched_->begin(step_);
-    const StepResult result = trainer_.step(train_detail::batches_of(s_, data_.train, sampler_, step_, exchange_));
+    const StepResult result = trainer_.step(train_detail::batches_of(s_, *data_.train, sampler_, step_, exchange_));
     note(result, timed);
     log_.write_out();
     if (out_.on_step) out_.on_step(result);
@@ -425,15 +430,14 @@ class Run {
   bool evaluate() {
     std::optional<Evaluation> evaluation;
     try {
-      evaluation = train_detail::evaluate(trainer_, data_.test, s_.batch_size, step_, out_.stop);
+      evaluation = train_detail::evaluate(trainer_, *data_.test, network_, s_.batch_size, step_, out_.stop);
     } catch (const RunStopped&) {
     }
     if (!evaluation) return false;
     progress_.evaluations.push_back(*evaluation);
     log_.evaluation(*evaluation);
     log_.write_out();
-    say("Evaluation: accuracy " + fixed(100 * evaluation->accuracy(), 2) + " %, loss " + fixed(evaluation->loss, 6) +
-        " on " + std::to_string(evaluation->images) + " test images");
+    say("Evaluation: " + evaluation->text());
     return true;
   }
 
@@ -507,7 +511,7 @@ class Run {
   TrainingLog log_;
   std::optional<train_detail::CheckpointFile> checkpoint_;
   NetworkInfo network_;
-  ImageSets data_;
+  train_detail::SampleSets data_;
   Sampler sampler_;
   int64_t batches_per_step_, steps_per_epoch_, total_;
   Trainer trainer_;
@@ -525,8 +529,30 @@ class Run {
 }  // namespace
 
 double Evaluation::accuracy() const {
+  const int64_t all = kind == NetworkOutput::Kind::kClasses ? images : predictions;
   return engine::in_default_environment(
-      [&] { return images ? static_cast<double>(correct) / static_cast<double>(images) : 0; });
+      [&] { return all ? static_cast<double>(correct) / static_cast<double>(all) : 0; });
+}
+
+double Evaluation::perplexity() const {
+  return engine::in_default_environment([&] { return math::exp(math::Float(static_cast<float>(loss))).value; });
+}
+
+double Evaluation::rmse() const {
+  return engine::in_default_environment([&] { return std::sqrt(mean_square); });
+}
+
+std::string Evaluation::text() const {
+  using Kind = NetworkOutput::Kind;
+  const std::string losses = "loss " + fixed(loss, 6) + " on " + std::to_string(images) + " test ";
+  if (kind == Kind::kValues)
+    return "RMSE " + significant_digits(rmse(), 6) + ", " + losses +
+           (input == NetworkInput::Kind::kImage ? "images" : "samples");
+  const std::string right = "accuracy " + fixed(100 * accuracy(), 2) + " %, ";
+  if (kind == Kind::kNextToken)
+    return right + "perplexity " + fixed(perplexity(), 4) + ", " + losses + "windows of " +
+           std::to_string(images > 0 ? predictions / images : 0) + " tokens";
+  return right + losses + (input == NetworkInput::Kind::kImage ? "images" : "samples");
 }
 
 double LostUpdateTotals::share() const {

@@ -49,7 +49,8 @@ std::string percent_of(double share) { return fixed_places(100 * share, 1) + " %
 
 Verdict by_evaluation(const Evaluation& e, int64_t classes, const std::string& loss) {
   const int64_t needed = beyond_guessing(e.images, classes);
-  const std::string right = std::to_string(e.correct) + " of " + std::to_string(e.images) + " test images are right (" +
+  const std::string right = std::to_string(e.correct) + " of " + std::to_string(e.images) + " test " +
+                            (e.input == NetworkInput::Kind::kImage ? "images" : "samples") + " are right (" +
                             percent_of(e.accuracy()) + ")";
   if (needed > e.images) return {TrainingOutcome::kUnclear, {}, right + "; so few cannot be told from guessing" + loss};
   return {e.correct >= needed ? TrainingOutcome::kTrains : TrainingOutcome::kAtChance,
@@ -71,6 +72,20 @@ Verdict by_losses(std::span<const double> tail, double mean, int64_t classes, co
           {},
           std::string("no evaluation; by a t test of the last ") + std::to_string(tail.size()) +
               " steps, at 1 in 1000" + loss};
+}
+
+/// Of outputs that are no classes of images: the loss against that of guessing, by the standard error over the samples.
+Verdict by_loss_of_guessing(const Evaluation& e) {
+  constexpr double kRareDeviations = 3.0902;  // of the normal distribution: one side, 1 in 1000
+  const std::string text = "the loss of " + std::to_string(e.images) + " test samples is " +
+                           significant_digits(e.loss, 4) + " with a standard error of " +
+                           significant_digits(e.loss_error, 2) + ", that of guessing " +
+                           (e.kind == NetworkOutput::Kind::kValues ? "their mean" : "by frequency") + " is " +
+                           significant_digits(e.guessing, 4);
+  if (e.images < 2) return {TrainingOutcome::kUnclear, {}, text + "; one sample has no error"};
+  return {e.loss + kRareDeviations * e.loss_error < e.guessing ? TrainingOutcome::kTrains : TrainingOutcome::kAtChance,
+          {},
+          text};
 }
 
 }  // namespace
@@ -129,6 +144,8 @@ Verdict verdict_of(const FirstNonfinite& nonfinite, const std::optional<Evaluati
                                ? std::string()
                                : "; the loss ends at " + significant_digits(mean, 3) + ", that of guessing is " +
                                      significant_digits(std::log(static_cast<double>(classes)), 4);
+  if (evaluation && evaluation->kind != NetworkOutput::Kind::kClasses) return by_loss_of_guessing(*evaluation);
+  if (classes == 0) return {TrainingOutcome::kUnclear, {}, "no evaluation, and the loss of guessing is not known"};
   return evaluation ? by_evaluation(*evaluation, classes, loss) : by_losses(tail, mean, classes, loss);
 }
 

@@ -146,10 +146,10 @@ void list_batches(files::RunFiles& files, const std::string& place) {
                       [](const std::string& name) { return name == "images.npy" || name == "labels.npy"; });
 }
 
-void write_batches(const TrainSettings& s, const ImageSet& images, const Sampler& sampler, int64_t steps,
+void write_batches(const TrainSettings& s, const Samples& samples, const Sampler& sampler, int64_t steps,
                    const std::string& place) {
   const int64_t of_a_step = s.replicas * s.accumulation;
-  const Batch first = std::move(batches_of(s, images, sampler, 0)[0]);
+  const Batch first = std::move(batches_of(s, samples, sampler, 0)[0]);
   const TensorType pixels = all_of(first.images.type(), steps * of_a_step),
                    labels = all_of(first.labels.type(), steps * of_a_step);
   if (!one_file(place)) {
@@ -160,7 +160,7 @@ void write_batches(const TrainSettings& s, const ImageSet& images, const Sampler
     npy::Writer to_images(fs::path(place) / "images.npy", npy_type(pixels.dtype), extents_of(pixels));
     npy::Writer to_labels(fs::path(place) / "labels.npy", npy_type(labels.dtype), extents_of(labels));
     for (int64_t step = 0; step < steps; ++step)
-      for (const Batch& b : batches_of(s, images, sampler, step)) {
+      for (const Batch& b : batches_of(s, samples, sampler, step)) {
         to_images.write(b.images.data(), static_cast<size_t>(b.images.elements()));
         to_labels.write(b.labels.data(), static_cast<size_t>(b.labels.elements()));
       }
@@ -176,7 +176,7 @@ void write_batches(const TrainSettings& s, const ImageSet& images, const Sampler
   auto* to_images = static_cast<std::byte*>(all_images.data());
   auto* to_labels = static_cast<std::byte*>(all_labels.data());
   for (int64_t step = 0; step < steps; ++step)
-    for (const Batch& b : batches_of(s, images, sampler, step)) {
+    for (const Batch& b : batches_of(s, samples, sampler, step)) {
       std::memcpy(to_images, b.images.data(), b.images.bytes());
       std::memcpy(to_labels, b.labels.data(), b.labels.bytes());
       to_images += b.images.bytes();

@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <string>
 
-#include "softamp/data/images.h"
 #include "softamp/data/sampler.h"
 #include "softamp/train/train_settings.h"
 #include "softamp/train/trainer.h"
 #include "src/files/run_files.h"
+#include "src/train/run/samples.h"
 
 namespace softamp::train_detail {
 
@@ -26,7 +26,7 @@ void write_weights(const Trainer& trainer, const std::filesystem::path& file);
 void list_batches(files::RunFiles& files, const std::string& place);
 
 /// The micro-batches of `steps` steps: RunOutput::write_batches. Settled settings. Throws npy::Error.
-void write_batches(const TrainSettings& settings, const ImageSet& images, const Sampler& sampler, int64_t steps,
+void write_batches(const TrainSettings& settings, const Samples& samples, const Sampler& sampler, int64_t steps,
                    const std::string& place);
 
 }  // namespace softamp::train_detail

@@ -16,6 +16,7 @@ void for_each_setting(Settings& s, Visit&& visit) {
   visit("generated", s.generated);
   visit("train_images", s.train_images);
   visit("test_images", s.test_images);
+  visit("validation_split", s.validation_split);
   visit("batch_size", s.batch_size);
   visit("epochs", s.epochs);
   visit("warmup_epochs", s.warmup_epochs);

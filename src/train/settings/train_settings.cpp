@@ -236,6 +236,8 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   c.readable("mechanism", [&] { Mechanism::parse(s.mechanism); });
   c.within<int64_t>("train_images", s.train_images, 0, kMost);
   c.within<int64_t>("test_images", s.test_images, 0, kMost);
+  c.number("validation_split", s.validation_split, s.validation_split >= 0 && s.validation_split < 1,
+           "a number from 0 up to, but not including, 1");
   c.within<int64_t>("batch_size", s.batch_size, 1, 1 << 20);
   c.within<int64_t>("epochs", s.epochs, 1, 1 << 30);
   c.within<int64_t>("warmup_epochs", s.warmup_epochs, 0, 1 << 30);

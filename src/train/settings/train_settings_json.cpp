@@ -113,13 +113,13 @@ Json json_of(const std::optional<T>& value) {
 }
 
 const Json& defaults() {
-  static const Json all = read_json(TrainSettings{}.to_json());
+  static const Json all = read_json(TrainSettings{}.to_json(true, true));
   return all;
 }
 
 bool free_to_differ(std::string_view key) {
-  for (const char* free : {"program", "data", "generated", "test_images", "epochs", "steps", "evaluate",
-                           "evaluate_every", "threads", "backend", "initial"})
+  for (const char* free : {"program", "data", "generated", "test_images", "validation_split", "epochs", "steps",
+                           "evaluate", "evaluate_every", "threads", "backend", "initial"})
     if (key == free) return true;
   return false;
 }
@@ -213,12 +213,14 @@ TrainSettings TrainSettings::with(std::string_view key, std::string_view text, s
   }
 }
 
-std::string TrainSettings::to_json(bool with_backend) const {
+std::string TrainSettings::to_json(bool with_backend, bool whole) const {
   const engine::DefaultEnvironment guard;
   Json json;
+  static const TrainSettings usual;
   for_each_setting(*this, [&](const std::string& key, const auto& member) {
-    if (key == "mechanism" && mechanism == TrainSettings{}.mechanism)
-      return;  // settings written before mechanisms existed
+    const bool is_usual = (key == "mechanism" && mechanism == usual.mechanism) ||
+                          (key == "validation_split" && validation_split == usual.validation_split);
+    if (is_usual && !whole) return;
     if (with_backend || (key != "threads" && key != "backend")) json[key] = json_of(member);
   });
   return json.dump();

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace softamp::minimal {
+namespace softamp {
 
 /// The code point of `length` bytes at i, which are known to be one.
 inline uint32_t utf8_code(std::string_view text, size_t i, size_t length) {
@@ -54,4 +54,4 @@ inline void append_utf8(std::string& text, uint32_t code) {
   if (code >= 0x80) add(0x80 | (code & 0x3F));
 }
 
-}  // namespace softamp::minimal
+}  // namespace softamp

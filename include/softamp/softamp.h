@@ -90,6 +90,7 @@
 #include "softamp/tensor/tensor.h"
 #include "softamp/train/checkpoint.h"
 #include "softamp/train/exchange.h"
+#include "softamp/train/gpt.h"
 #include "softamp/train/graphcore/estimator.h"
 #include "softamp/train/indexed_slices.h"
 #include "softamp/train/initializer.h"

@@ -49,4 +49,16 @@ class LayerCasts {
   DType compute_;
 };
 
+/// The sum of a block's result and of what went past it; if a rule gave them different dtypes, both are cast to the
+/// block's.
+inline Port residual_sum(VariableStore& store, std::string_view kind, Port through, Port past) {
+  GraphBuilder& builder = store.builder();
+  if (builder.type(through).dtype != builder.type(past).dtype) {
+    const LayerCasts casts(store, kind, builder.type(through).dtype);
+    through = casts.input(through);
+    past = casts.input(past);
+  }
+  return builder.add("AddV2", {through, past});
+}
+
 }  // namespace softamp::layers_detail

@@ -35,6 +35,28 @@ Port conv2d(VariableStore& store, Port x, int64_t filters, const Conv2DOptions& 
   return casts.output(options.relu ? builder.add("Relu", {y}) : y);
 }
 
+Port depthwise_conv2d(VariableStore& store, Port x, const DepthwiseConv2DOptions& options, std::string_view name) {
+  const Check check(store, "depthwise_conv2d", name);
+  check.at_least_one("kernel", options.kernel);
+  check.at_least_one("stride", options.stride);
+  check.at_least_one("multiplier", options.multiplier);
+  const TensorType type = check.image(x);
+  const int64_t channels = type.shape[3];
+  const auto scope = store.layer_scope(name, "depthwise_conv2d");
+  const LayerCasts casts(store, "conv2d", type.dtype);
+  GraphBuilder& builder = store.builder();
+  x = casts.input(x);
+  const Port kernel = casts.variable("kernel", {options.kernel, options.kernel, channels, options.multiplier},
+                                     options.kernel_initializer);
+  Port y = builder.add("DepthwiseConv2dNative", {x, kernel},
+                       {{"strides", std::vector<int64_t>{1, options.stride, options.stride, 1}},
+                        {"padding", options.padding},
+                        {"partialsType", options.partials}});
+  if (options.use_bias)
+    y = builder.add("BiasAdd", {y, casts.variable("bias", {builder.type(y).shape[3]}, options.bias_initializer)});
+  return casts.output(y);
+}
+
 Port dense(VariableStore& store, Port x, int64_t units, const DenseOptions& options, std::string_view name) {
   const Check check(store, "dense", name);
   check.at_least_one("units", units);
@@ -43,10 +65,20 @@ Port dense(VariableStore& store, Port x, int64_t units, const DenseOptions& opti
   const LayerCasts casts(store, "dense", type.dtype);
   GraphBuilder& builder = store.builder();
   x = casts.input(x);
-  const Port kernel = casts.variable("kernel", {type.shape[1], units}, options.kernel_initializer);
+  const int last = type.shape.rank() - 1;
+  const int64_t in = type.shape[last];
+  std::vector<int64_t> extents(type.shape.extents().begin(), type.shape.extents().end());
+  if (last > 1) {
+    int64_t rows = 1;
+    for (int axis = 0; axis < last; ++axis) rows *= type.shape[axis];
+    x = builder.add("Reshape", {x}, {{"shape", std::vector<int64_t>{rows, in}}});
+  }
+  const Port kernel = casts.variable("kernel", {in, units}, options.kernel_initializer);
   Port y = builder.add("MatMul", {x, kernel}, {{"partialsType", options.partials}});
   if (options.use_bias) y = builder.add("BiasAdd", {y, casts.variable("bias", {units}, options.bias_initializer)});
-  return casts.output(options.relu ? builder.add("Relu", {y}) : y);
+  if (options.relu) y = builder.add("Relu", {y});
+  extents.back() = units;
+  return casts.output(last > 1 ? builder.add("Reshape", {y}, {{"shape", extents}}) : y);
 }
 
 Port dense_column(VariableStore& store, Port x, int64_t units, std::string_view name) {
@@ -122,17 +154,44 @@ Port group_norm(VariableStore& store, Port x, const GroupNormOptions& options, s
       store.builder().add("GroupNorm", {x, gamma, beta}, {{"groups", options.groups}, {"epsilon", options.epsilon}}));
 }
 
+Port layer_norm(VariableStore& store, Port x, const LayerNormOptions& options, std::string_view name) {
+  const Check check(store, "layer_norm", name);
+  const TensorType type = check.ranked(x, 2, Shape::kMaxRank, "a rank of at least 2, features last,");
+  norm_dtype(check, options.dtype, type.dtype);
+  const Shape features{type.shape[type.shape.rank() - 1]};
+  const auto scope = store.layer_scope(name, "layer_norm");
+  const LayerCasts casts(store, "layer_norm", type.dtype);
+  x = casts.input(x);
+  const DType dtype = norm_dtype(check, options.dtype, casts.variables());
+  const Port gamma = casts.kept("gamma", features, dtype, Initializer::ones());
+  const Port beta = casts.kept("beta", features, dtype, Initializer::zeros());
+  return casts.output(store.builder().add("LayerNorm", {x, gamma, beta}, {{"epsilon", options.epsilon}}));
+}
+
 Port relu(VariableStore& store, Port x) { return store.builder().add("Relu", {x}); }
 
-Port max_pool(VariableStore& store, Port x, int64_t size, int64_t stride, std::string_view padding) {
-  const Check check(store, "max_pool", "MaxPool");
+namespace {
+
+Port pool(VariableStore& store, const char* layer, const char* op, Port x, int64_t size, int64_t stride,
+          std::string_view padding) {
+  const Check check(store, layer, op);
   check.at_least_one("size", size);
   check.at_least_one("stride", stride);
   check.image(x);
-  return store.builder().add("MaxPool", {x},
+  return store.builder().add(op, {x},
                              {{"ksize", std::vector<int64_t>{1, size, size, 1}},
                               {"strides", std::vector<int64_t>{1, stride, stride, 1}},
                               {"padding", std::string(padding)}});
+}
+
+}  // namespace
+
+Port max_pool(VariableStore& store, Port x, int64_t size, int64_t stride, std::string_view padding) {
+  return pool(store, "max_pool", "MaxPool", x, size, stride, padding);
+}
+
+Port average_pool(VariableStore& store, Port x, int64_t size, int64_t stride, std::string_view padding) {
+  return pool(store, "average_pool", "AvgPool", x, size, stride, padding);
 }
 
 Port global_average_pool(VariableStore& store, Port x) {

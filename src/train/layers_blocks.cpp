@@ -9,6 +9,7 @@ namespace softamp::layers {
 namespace {
 
 using layers_detail::Check;
+using layers_detail::residual_sum;
 
 Conv2DOptions convolution(int64_t kernel, int64_t stride, bool relu) {
   Conv2DOptions options;
@@ -16,17 +17,6 @@ Conv2DOptions convolution(int64_t kernel, int64_t stride, bool relu) {
   options.stride = stride;
   options.relu = relu;
   return options;
-}
-
-/// The sum of a block's result and its shortcut; if a rule gave them different dtypes, both are cast to the block's.
-Port sum(VariableStore& store, std::string_view kind, Port through, Port past) {
-  GraphBuilder& builder = store.builder();
-  if (builder.type(through).dtype != builder.type(past).dtype) {
-    const layers_detail::LayerCasts casts(store, kind, builder.type(through).dtype);
-    through = casts.input(through);
-    past = casts.input(past);
-  }
-  return builder.add("AddV2", {through, past});
 }
 
 }  // namespace
@@ -40,7 +30,7 @@ Port residual_block(VariableStore& store, Port x, int64_t filters, std::string_v
   const auto scope = store.layer_scope(name, "block");
   const Port first = conv2d(store, x, filters, convolution(3, 1, true));
   const Port second = conv2d(store, first, filters, convolution(3, 1, false));
-  return relu(store, sum(store, "residual_block", second, x));
+  return relu(store, residual_sum(store, "residual_block", second, x));
 }
 
 Port downsample_block(VariableStore& store, Port x, int64_t filters, std::string_view name) {
@@ -49,7 +39,7 @@ Port downsample_block(VariableStore& store, Port x, int64_t filters, std::string
   const Port first = conv2d(store, x, filters, convolution(3, 2, true));
   const Port second = conv2d(store, first, filters, convolution(3, 1, false));
   const Port past = conv2d(store, x, filters, convolution(2, 2, false));
-  return relu(store, sum(store, "downsample_block", second, past));
+  return relu(store, residual_sum(store, "downsample_block", second, past));
 }
 
 }  // namespace softamp::layers

@@ -57,6 +57,7 @@ void assemble(Model& model, const Network& network, const LossFunction& loss, co
   const Port labels = builder.placeholder(model.labels, inputs.labels.dtype, inputs.labels.shape);
   if (is_floating(inputs.inputs.dtype)) x = cast_to(builder, x, compute, "inputs_cast");
   VariableStore store(builder, inputs.layers);
+  store.set_dtype(compute);
   Port outputs;
   {
     const auto scope =

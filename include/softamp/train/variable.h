@@ -130,6 +130,10 @@ class VariableStore {
   /// Without getters.
   Variable create(const VariableRequest& request);
 
+  /// The dtype of layers that have no floating input, as an embedding's rows [=float32].
+  DType dtype() const { return dtype_; }
+  void set_dtype(DType dtype) { dtype_ = dtype; }
+
   /// false: the graph evaluates the network, and does not train it.
   bool training() const { return training_; }
 
@@ -142,6 +146,7 @@ class VariableStore {
   /// The rule's answer for the layer of this kind with the current scope, also kept in ruled_layers; empty without a
   /// rule. Throws GraphError if the answer is no dtype of layers.
   std::optional<LayerPrecision> layer_precision(std::string_view kind);
+  bool ruled() const { return rule_ && *rule_; }
   /// Layers that the rule was asked about, in order.
   const std::vector<RuledLayer>& ruled_layers() const { return ruled_; }
 
@@ -163,6 +168,7 @@ class VariableStore {
   int64_t getter_calls_ = 0;
   std::optional<LayerRule> rule_;
   bool training_;
+  DType dtype_ = DType::kFloat32;
   std::vector<RuledLayer> ruled_;
 };
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "softamp/report/number_text.h"
+#include "softamp/train/layers.h"
 #include "src/train/cast_node.h"
 
 namespace softamp::layers {
@@ -31,11 +32,7 @@ Dropout::Dropout(LayerContext& context, double rate, Options options, LayerOptio
 
 LayerValue Dropout::call(const LayerArguments& in) {
   const Port x = in[0];
-  if (!options_.training || rate_ == 0) return x;
-  const TensorType& t = type(x);
-  const Port kept = op("RandomBernoulli", {}, {{"shape", t.shape}, {"probability", 1 - rate_}});
-  const Port scaled = op("Mul", {x, constant(1 / (1 - rate_), t.dtype)});
-  return op("SelectV2", {kept, scaled, constant(0, t.dtype)});
+  return options_.training ? dropout(context().store(), x, rate_) : x;
 }
 
 Embedding::Embedding(LayerContext& context, int64_t input_dim, int64_t output_dim, LayerOptions layer)

@@ -131,7 +131,12 @@ class VariableStore {
   Variable create(const VariableRequest& request);
 
   /// false: the graph evaluates the network, and does not train it.
-  bool training() const { return training_; }
+  bool training() const {
+    asked_training_ = true;
+    return training_;
+  }
+  /// Whether anything has asked: only then the graph of the evaluation can be another.
+  bool asked_training() const { return asked_training_; }
 
   GraphBuilder& builder() { return builder_; }
   /// In order of creation.
@@ -163,6 +168,7 @@ class VariableStore {
   int64_t getter_calls_ = 0;
   std::optional<LayerRule> rule_;
   bool training_;
+  mutable bool asked_training_ = false;
   std::vector<RuledLayer> ruled_;
 };
 

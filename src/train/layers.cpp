@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "softamp/graph/operation.h"
 #include "softamp/report/number_text.h"
 #include "src/train/layer_input.h"
 #include "src/train/layer_precision.h"
@@ -116,6 +117,27 @@ DType norm_dtype(const Check& check, std::optional<DType> wanted, DType other) {
   return dtype;
 }
 
+/// A variable that batch normalisation reads.
+struct Average {
+  Port now;  ///< what it holds once the layer's calls before this one have moved it
+  std::string name{};
+};
+
+/// known: nodes before the layer. A variable among them is one of a layer that was called before.
+Average average_of(const Check& check, const GraphBuilder& builder, Port variable, int known, bool moves) {
+  if (!moves) return {variable};
+  const Graph& graph = builder.graph();
+  const Node& node = graph.node(variable.node);
+  if (node.op != "VariableV2")
+    check.fail("a moving average is read through '" + node.name + "' (" + node.op +
+               "); expected the variable itself, to which the new one is assigned");
+  Average average{variable, node.name};
+  for (int i = variable.node; variable.node < known && i < known; ++i)
+    if (graph.node(i).op == "Assign" && attribute<std::string>(graph.node(i), "ref") == average.name)
+      average.now = graph.node(i).inputs[0];
+  return average;
+}
+
 }  // namespace
 
 Port batch_norm(VariableStore& store, Port x, const BatchNormOptions& options, std::string_view name) {
@@ -125,6 +147,7 @@ Port batch_norm(VariableStore& store, Port x, const BatchNormOptions& options, s
   const TensorType type = check.ranked(x, 2, Shape::kMaxRank, "a rank of at least 2, channels last,");
   norm_dtype(check, options.dtype, type.dtype);
   const Shape channels{type.shape[type.shape.rank() - 1]};
+  const int known = store.builder().graph().size();
   const auto scope = store.layer_scope(name, "batch_normalization");
   const LayerCasts casts(store, "batch_norm", type.dtype);
   x = casts.input(x);
@@ -133,10 +156,19 @@ Port batch_norm(VariableStore& store, Port x, const BatchNormOptions& options, s
   const Port beta = casts.kept("beta", channels, dtype, Initializer::zeros());
   const Port mean = casts.kept("moving_mean", channels, dtype, Initializer::zeros(), false);
   const Port variance = casts.kept("moving_variance", channels, dtype, Initializer::ones(), false);
-  return casts.output(store.builder().add("FusedBatchNormV3", {x, gamma, beta, mean, variance},
-                                          {{"epsilon", options.epsilon},
-                                           {"is_training", options.training},
-                                           {"exponential_avg_factor", options.training ? 1 - options.momentum : 1.0}}));
+  const bool training = options.training && (!options.moving_averages || store.training());
+  const bool moves = options.moving_averages && training;
+  GraphBuilder& builder = store.builder();
+  const Average averages[] = {average_of(check, builder, mean, known, moves),
+                              average_of(check, builder, variance, known, moves)};
+  const Port y = builder.add("FusedBatchNormV3", {x, gamma, beta, averages[0].now, averages[1].now},
+                             {{"epsilon", options.epsilon},
+                              {"is_training", training},
+                              {"exponential_avg_factor", training ? 1 - options.momentum : 1.0}});
+  if (moves)
+    for (const int port : {1, 2})
+      builder.add("Assign", {{y.node, port}}, {{"ref", averages[port - 1].name}}, "AssignMovingAvg");
+  return casts.output(y);
 }
 
 Port group_norm(VariableStore& store, Port x, const GroupNormOptions& options, std::string_view name) {

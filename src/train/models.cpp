@@ -1,6 +1,7 @@
 #include "softamp/train/models.h"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -49,14 +50,23 @@ TensorType output_type(const GraphBuilder& builder, Port output, const char* of)
   return builder.type(output);
 }
 
+/// One graph of a model, and what its store knows then.
+struct Assembled {
+  Graph graph;
+  std::vector<VariableSpec> variables;
+  std::vector<RuledLayer> layers;
+  bool asked_training = false;
+};
+
 /// Placeholders, network and loss; the model's names and precision are given.
-void assemble(Model& model, const Network& network, const LossFunction& loss, const ModelInputs& inputs) {
+Assembled assembled(const Model& model, const Network& network, const LossFunction& loss, const ModelInputs& inputs,
+                    bool training) {
   GraphBuilder builder;
   const DType compute = model.precision.compute;
   Port x = builder.placeholder(model.images, inputs.inputs.dtype, inputs.inputs.shape);
   const Port labels = builder.placeholder(model.labels, inputs.labels.dtype, inputs.labels.shape);
   if (is_floating(inputs.inputs.dtype)) x = cast_to(builder, x, compute, "inputs_cast");
-  VariableStore store(builder, inputs.layers);
+  VariableStore store(builder, inputs.layers, training);
   store.set_dtype(compute);
   Port outputs;
   {
@@ -75,9 +85,39 @@ void assemble(Model& model, const Network& network, const LossFunction& loss, co
   if (const TensorType found = output_type(builder, outputs, "the loss"); !is_floating(found.dtype))
     fail("the loss gives " + found.text() + "; expected a floating dtype");
   builder.add_named(model.loss, "Mean", {outputs}, {});
-  model.variables = store.variables();
-  model.layers = store.ruled_layers();
-  model.graph = builder.build();
+  return {builder.build(), store.variables(), store.ruled_layers(), store.asked_training()};
+}
+
+/// Throws for the first variable of the one that the other lacks, or has with another type.
+void check_variables(const std::vector<VariableSpec>& training, const std::vector<VariableSpec>& evaluation) {
+  struct Texts {
+    std::string trained = "none", evaluated = "none";
+  };
+  std::map<std::string, Texts> texts;
+  for (const VariableSpec& v : training) texts[v.name].trained = v.type.text();
+  for (const VariableSpec& v : evaluation) texts[v.name].evaluated = v.type.text();
+  for (const auto* all : {&training, &evaluation})
+    for (const VariableSpec& v : *all)
+      if (const auto& [trained, evaluated] = texts[v.name]; trained != evaluated)
+        fail("variable '" + v.name + "' is " + trained + " where the network trains, and " + evaluated +
+             " where it is evaluated; expected the same");
+}
+
+/// The model's graph, and that of its evaluation where the network asks which of the two it is.
+void assemble(Model& model, const Network& network, const LossFunction& loss, const ModelInputs& inputs) {
+  Assembled training = assembled(model, network, loss, inputs, true);
+  if (training.asked_training) {
+    Assembled evaluation = assembled(model, network, loss, inputs, false);
+    check_variables(training.variables, evaluation.variables);
+    const auto outputs = [&](const Graph& graph) { return graph.type(graph.port(model.logits)); };
+    if (const TensorType t = outputs(training.graph), e = outputs(evaluation.graph); t != e)
+      fail("the network gives " + t.text() + " where it trains, and " + e.text() +
+           " where it is evaluated; expected the same");
+    if (!(evaluation.graph == training.graph)) model.evaluation = std::move(evaluation.graph);
+  }
+  model.variables = std::move(training.variables);
+  model.layers = std::move(training.layers);
+  model.graph = std::move(training.graph);
 }
 
 }  // namespace

@@ -51,16 +51,6 @@ void check_slices(const TrainerOptions& o, const Graph& gradient) {
                       ") keeps state from one slice to the next; expected a model without");
 }
 
-/// Whether a step writes a variable of the model besides its update: averages, of what each replica sees.
-bool keeps_variables(const GradientStepGraph& gradient) {
-  const auto nodes = gradient.graph.nodes();
-  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
-    const auto ref = node.attributes.find("ref");
-    return ref != node.attributes.end() && std::find(gradient.sums.begin(), gradient.sums.end(),
-                                                     std::get<std::string>(ref->second)) == gradient.sums.end();
-  });
-}
-
 void check(const TrainerOptions& o) {
   if (o.replicas < 1 || o.replicas > static_cast<int>(RandomBits::kReplicas))
     refuse_training("replicas is " + std::to_string(o.replicas) + "; expected 1..256");
@@ -121,7 +111,7 @@ struct Trainer::Impl {
 
   Impl(Model m, TrainerOptions o) : training(begun(std::move(m), std::move(o))), scale(training.options().loss_scale) {
     check_slices(training.options(), training.gradient().graph);
-    keeps_state = keeps_variables(training.gradient());
+    keeps_state = !training.assigned().empty();
     gather_warnings();
   }
 
@@ -224,14 +214,24 @@ struct Trainer::Impl {
     StepResult& result = ran.result;
     for (const Tensor& loss : ran.losses) result.loss += loss.value(0);
     result.loss /= static_cast<double>(ran.losses.size());
-    const bool applied = scale.update(ran.evidence);  // throws after too many overflows in a row: counters stay
+    const bool applied = update_scale(ran.evidence);
     if (options.count_lost_updates && applied) result.lost_updates = training.lost_updates(ran);
     training.finish(applied, result);
     result.scale_after = scale.scale();
-    if (applied) evaluations_are_stale();
+    if (applied || keeps_state) evaluations_are_stale();
     if (options.keep_gradients) keep(std::move(ran.gradients));
     compare_replicas(result);
     return std::move(result);
+  }
+
+  /// Throws after too many overflows in a row: counters and variables stay.
+  bool update_scale(const LossScaleEvidence& evidence) {
+    try {
+      return scale.update(evidence);
+    } catch (...) {
+      training.undo_assigned();
+      throw;
+    }
   }
 
   /// Hashes and drift of the weights after a step.
@@ -318,10 +318,11 @@ struct Trainer::Impl {
     if (!evaluation.executor) {
       ExecutorOptions o = nearest_options(options.executor);
       o.status = o.statistics = o.timings = false;
-      evaluation.executor =
-          make_executor(options.pass ? options.pass(model.graph, fetches).graph : model.graph, std::move(o));
+      const Graph& graph = model.evaluation ? *model.evaluation : model.graph;
+      evaluation.executor = make_executor(options.pass ? options.pass(graph, fetches).graph : graph, std::move(o));
     }
-    if (evaluation.is_stale)
+    // A graph that is trained and evaluated alike may have moved averages of its own when it ran last.
+    if (evaluation.is_stale || (keeps_state && !model.evaluation))
       for (const VariableSpec& v : model.variables)
         evaluation.executor->set_variable(v.name, training.variable(v.name, 0));
     evaluation.is_stale = false;

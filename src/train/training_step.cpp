@@ -1,5 +1,6 @@
 #include "src/train/training_step.h"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -26,6 +27,21 @@ int64_t count_above(const Tensor& t, double edge) {
   return count;
 }
 
+/// Each once, in the order of the graph.
+std::vector<std::string> assigned_by(const GradientStepGraph& gradient) {
+  std::vector<std::string> names;
+  for (const Node& node : gradient.graph.nodes()) {
+    const auto ref = node.attributes.find("ref");
+    if (ref == node.attributes.end()) continue;
+    const std::string& name = std::get<std::string>(ref->second);
+    const auto in = [&](const std::vector<std::string>& all) {
+      return std::find(all.begin(), all.end(), name) != all.end();
+    };
+    if (!in(gradient.sums) && !in(names)) names.push_back(name);
+  }
+  return names;
+}
+
 }  // namespace
 
 TrainingStep::TrainingStep(Model model, TrainerOptions options, const std::vector<RunOptions>& replicas, Device device)
@@ -44,6 +60,7 @@ TrainingStep::TrainingStep(Model model, TrainerOptions options, const std::vecto
   if (!device_.make_executor) device_.make_executor = softamp::make_executor;
   if (options_.count_lost_updates)
     update_fetches_.insert(update_fetches_.end(), update_.applied.begin(), update_.applied.end());
+  assigned_ = assigned_by(gradient_);
   make_executors(replicas);
   for (const VariableSpec& v : kept()) {
     const Tensor first = initial_value(v.initializer, v.type, v.name, options_.executor.seed);
@@ -206,7 +223,32 @@ std::vector<Tensor> TrainingStep::learning_rates(StepResult& result) const {
   return rates;
 }
 
+void TrainingStep::keep_assigned() {
+  before_run_.clear();
+  if (assigned_.empty()) return;
+  for (int r = 0; r < replicas(); ++r) {
+    std::vector<Tensor>& before = before_run_.emplace_back();
+    for (const std::string& name : assigned_) before.push_back(gradient_run(r).variable(name).clone());
+  }
+}
+
+void TrainingStep::undo_assigned() {
+  for (size_t r = 0; r < before_run_.size(); ++r)
+    for (size_t i = 0; i < assigned_.size(); ++i)
+      gradient_run(static_cast<int>(r)).set_variable(assigned_[i], before_run_[r][i]);
+}
+
 TrainingStep::Ran TrainingStep::run(std::span<const Batch> batches, float seed, float divisor) {
+  keep_assigned();
+  try {
+    return run_graphs(batches, seed, divisor);
+  } catch (...) {
+    undo_assigned();
+    throw;
+  }
+}
+
+TrainingStep::Ran TrainingStep::run_graphs(std::span<const Batch> batches, float seed, float divisor) {
   // The highest steps in random addresses are used by initial values, the order of images and generated images.
   if (counters_.executions >= Executor::kSteps - static_cast<uint32_t>(gradient_steps(options_)))
     throw std::runtime_error("training: " + std::to_string(counters_.executions) +

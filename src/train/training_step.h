@@ -47,6 +47,8 @@ class TrainingStep {
   Executor& gradient_run(int replica) const { return *gradient_runs_[static_cast<size_t>(replica)]; }
   Executor& update_run(int replica) const { return *update_runs_[static_cast<size_t>(replica)]; }
   const std::vector<std::string>& gradient_fetches() const { return gradient_fetches_; }
+  /// Variables that the gradient graph itself assigns, besides its sums: averages of what a replica sees.
+  const std::vector<std::string>& assigned() const { return assigned_; }
   Trainer::Traffic traffic() const;
   /// Of every operation of the last step, run after run, where asked for.
   const std::vector<OperationTime>& timings() const { return timings_; }
@@ -91,6 +93,8 @@ class TrainingStep {
   /// stay. After an exception variables and slots are as before, or torn() says so: what an enabled floating-point
   /// exception does is undone on every replica; an error on a later replica that nothing announces (no memory) is not.
   Ran run(std::span<const Batch> batches, float seed, float divisor);
+  /// Puts `assigned` back to what they were before `run`, which does so itself when it throws.
+  void undo_assigned();
   /// Ends the step: counters move, and if it is applied, the gradient graphs read what the update graphs have written.
   void finish(bool applied, StepResult& result);
   /// Of an applied step, after `run` and before `finish`: those of replica 0.
@@ -106,6 +110,8 @@ class TrainingStep {
   };
   struct Shared;
 
+  Ran run_graphs(std::span<const Batch> batches, float seed, float divisor);
+  void keep_assigned();
   void take(RunResult& run, StepResult& result);
   int number_of(int m, int replica) const;
   int part_of(int m, int replica) const;
@@ -129,6 +135,8 @@ class TrainingStep {
   std::vector<std::unique_ptr<Executor>> gradient_runs_, update_runs_;
   std::vector<std::string> gradient_fetches_, update_fetches_;
   std::vector<OperationTime> timings_;
+  std::vector<std::string> assigned_;
+  std::vector<std::vector<Tensor>> before_run_;  ///< by replica, in the order of assigned_
   Counters counters_;
   bool torn_ = false;
 };

@@ -75,11 +75,17 @@ Port dense_column(VariableStore& store, Port x, int64_t units, std::string_view 
 
 /// Over all axes except the last. Variables "gamma" ones, "beta" zeros, "moving_mean" zeros, "moving_variance" ones
 /// (the last two not trainable), all of `dtype` [=x's; float32 for a bfloat16 x, as FusedBatchNormV3 takes no others].
-/// Outputs 1 and 2 of the node FusedBatchNormV3 are the updated averages.
+/// Outputs 1 and 2 of the node FusedBatchNormV3 are the updated averages: momentum times the old, and 1 - momentum
+/// times the batch's mean, or its unbiased variance (N163); x is normalised by the biased one.
 struct BatchNormOptions {
-  double momentum = 0.99;  ///< of the moving averages; nothing updates them unless the caller adds Assigns
+  double momentum = 0.99;  ///< (0 .. 1) of the moving averages
   double epsilon = 1e-3;
-  bool training = true;          ///< statistics of the batch
+  /// Where the store trains, Assigns move the averages, a layer that is called again from what its call before gave;
+  /// where it evaluates, x is normalised by them [=false: nothing moves them unless the caller adds Assigns, and the
+  /// statistics are the batch's in evaluation, too, as in the tutorial]. Small
+  /// moves of float16 averages are lost; `dtype` float32 keeps them.
+  bool moving_averages = false;
+  bool training = true;          ///< statistics of the batch; false: the averages, also where the store trains
   std::optional<DType> dtype{};  ///< (float16, float32) of the variables
 };
 Port batch_norm(VariableStore& store, Port x, const BatchNormOptions& options = {},

@@ -111,16 +111,22 @@ struct Model {
   Precision precision;
   std::vector<RuledLayer> layers{};  ///< the rule's answers, in order [=no rule]
   std::string mechanism{};           ///< the rule's name; "": no rule
+  /// What computes `logits` and `loss` of the trained network, with the same placeholders, names and variables, where
+  /// that is another graph [=none: `graph` itself does]. It assigns no variable.
+  std::optional<Graph> evaluation{};
 
   int64_t parameters() const;  ///< elements of all variables
   int64_t trainable_parameters() const;
   int64_t parameter_bytes() const;
 };
 /// Variables and layers are at the top level ("block1/conv2d/kernel"), the loss under "loss_fn". If parameters are kept
-/// wider than the compute dtype, the whole network is built under float32_parameters(). Throws std::invalid_argument:
-/// an extent below 1, a precision other than those above, logits of another type than [batch, classes] of the compute
-/// dtype (under a rule: of any floating dtype), a rule with a precision other than float32; GraphError: input that a
-/// layer refuses, and a network that uses one of the four names.
+/// wider than the compute dtype, the whole network is built under float32_parameters(). A network that asks its store
+/// whether it trains (VariableStore::training) is called a second time, with a store that says no; Model::evaluation is
+/// that graph if it is another. Both calls give outputs of one type and the same variables. Throws
+/// std::invalid_argument: an extent below 1, a precision other than those above, logits of another type than [batch,
+/// classes] of the compute dtype (under a rule: of any floating dtype), a rule with a precision other than float32, the
+/// first variable that the two graphs do not share; GraphError: input that a layer refuses, and a network that uses one
+/// of the four names.
 Model build_model(const Network& network, const ModelOptions& options);
 
 /// What goes into a network of one's own and into its loss in one step; axis 0 is the sample.

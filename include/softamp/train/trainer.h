@@ -10,7 +10,11 @@
 // A pass for mixed precision sees forward graph, loss scale and gradients as one finished graph. Loss and gradients are
 // fetched through Identity nodes that are added first, so that the operations before them may be converted while the
 // fetched tensors stay float32. Sums over micro-batches, reduction, unscaling and update are outside the pass. `logits`
-// runs the forward graph after the same pass.
+// runs the forward graph, or the model's own for evaluation, after the same pass.
+//
+// A model may assign variables in its own graph: moving averages of batch normalisation. As in TensorFlow every
+// micro-batch moves them, also that of a step that is skipped; each replica keeps those of what it sees, and those of
+// replica 0 are evaluated.
 #pragma once
 
 #include <concepts>

@@ -135,7 +135,12 @@ class VariableStore {
   void set_dtype(DType dtype) { dtype_ = dtype; }
 
   /// false: the graph evaluates the network, and does not train it.
-  bool training() const { return training_; }
+  bool training() const {
+    asked_training_ = true;
+    return training_;
+  }
+  /// Whether anything has asked: only then the graph of the evaluation can be another.
+  bool asked_training() const { return asked_training_; }
 
   GraphBuilder& builder() { return builder_; }
   /// In order of creation.
@@ -169,6 +174,7 @@ class VariableStore {
   std::optional<LayerRule> rule_;
   bool training_;
   DType dtype_ = DType::kFloat32;
+  mutable bool asked_training_ = false;
   std::vector<RuledLayer> ruled_;
 };
 

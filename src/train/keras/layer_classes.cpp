@@ -135,17 +135,26 @@ void check_precision(const Precision& precision, bool ruled) {
                                 "; expected float32 and no rule of layers: policies of the layers say all");
 }
 
-/// The model with the losses of regularizers added to its own.
-Model with_losses(Model model, std::vector<Port> losses) {
-  if (losses.empty()) return model;
-  GraphBuilder builder(model.graph);
-  losses.insert(losses.begin(), builder.graph().port(model.loss));
+/// The losses of regularizers, of each graph that a model is built as.
+using LossesOfGraphs = std::vector<std::vector<Port>>;
+
+/// Adds them to the graph's loss, as "loss_fn/total".
+Graph with_losses(const Graph& graph, const std::string& loss, std::vector<Port> losses) {
+  GraphBuilder builder(graph);
+  losses.insert(losses.begin(), builder.graph().port(loss));
   DType widest = DType::kFloat32;
-  for (const Port loss : losses) widest = std::max(widest, builder.type(loss).dtype);
-  for (Port& loss : losses) loss = cast_to(builder, loss, widest);
+  for (const Port each : losses) widest = std::max(widest, builder.type(each).dtype);
+  for (Port& each : losses) each = cast_to(builder, each, widest);
   builder.add_named("loss_fn/total", "AddN", losses, {});
+  return builder.build();
+}
+
+/// The model with the losses of regularizers added to its own: its graph is the first that was built.
+Model with_losses(Model model, LossesOfGraphs losses) {
+  if (losses.front().empty()) return model;
+  if (model.evaluation) model.evaluation = with_losses(*model.evaluation, model.loss, std::move(losses.back()));
+  model.graph = with_losses(model.graph, model.loss, std::move(losses.front()));
   model.loss = "loss_fn/total";
-  model.graph = builder.build();
   return model;
 }
 
@@ -154,13 +163,13 @@ Model with_losses(Model model, std::vector<Port> losses) {
 Model build_layer_model(const LayerNetwork& network, const MixedPrecisionContext& precision,
                         const ModelOptions& options) {
   check_precision(options.precision, options.layers.has_value());
-  std::vector<Port> losses;
+  LossesOfGraphs losses;
   Model model = build_model(
       [&](VariableStore& store, Port images) {
         LayerContext context(store, precision);
         Port logits = network(context, images);
         logits = cast_to(store.builder(), logits, wide_dtype(store.builder().type(logits).dtype), "logits_cast");
-        losses = context.losses();
+        losses.push_back(context.losses());
         return logits;
       },
       options);
@@ -173,12 +182,12 @@ Model build_layer_model(const LayerNetwork& network, const MixedPrecisionContext
   // What is fed is no variable: layers cast it.
   ModelInputs uncast = inputs;
   if (is_floating(inputs.inputs.dtype)) uncast.precision.compute = uncast.precision.parameters = inputs.inputs.dtype;
-  std::vector<Port> losses;
+  LossesOfGraphs losses;
   Model model = build_model(
       [&](VariableStore& store, Port x) {
         LayerContext context(store, precision);
         const Port outputs = network(context, x);
-        losses = context.losses();
+        losses.push_back(context.losses());
         return outputs;
       },
       loss, uncast);

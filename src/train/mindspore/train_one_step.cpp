@@ -74,7 +74,6 @@ struct TrainStep::Impl {
   bool skips;  ///< overflowed steps
 
   std::unique_ptr<TrainingStep> training;  ///< null until the network is compiled
-  std::vector<std::string> averages;       ///< variables that the gradient graph itself assigns
   StepResult last;
 
   Impl(Cell& n, const CellOptimizer& o, const Context& c, GraphPass p, bool skip)
@@ -95,8 +94,6 @@ struct TrainStep::Impl {
     const std::vector<TrainingStep::RunOptions> one_replica{{context.executor, context.executor}};
     training = std::make_unique<TrainingStep>(std::move(built), step_options(optimizer.options(), context, skips),
                                               one_replica, device());
-    for (const Node& node : training->gradient().graph.nodes())
-      if (node.op == "Assign") averages.push_back(attribute<std::string>(node, "ref"));
   }
   TrainingStep::Device device() const {
     TrainingStep::Device d;
@@ -111,24 +108,11 @@ struct TrainStep::Impl {
     return *training;
   }
 
-  /// Where the step does not come to its end, norms' averages may have moved already: they go back.
-  TrainingStep::Ran run_or_nothing(const Batch& batch, float seed, float divisor) {
-    Executor& gradients = training->gradient_run(0);
-    std::vector<Tensor> before;
-    for (const std::string& name : averages) before.push_back(gradients.variable(name).clone());
-    try {
-      return training->run({&batch, 1}, seed, divisor);
-    } catch (...) {
-      for (size_t i = 0; i < before.size(); ++i) gradients.set_variable(averages[i], before[i]);
-      throw;
-    }
-  }
-
   /// Gradients seeded with `seed`, divided by `divisor`; then the update, unless the step overflowed and such steps are
   /// skipped.
   Tensor run(const Batch& batch, float seed, float divisor) {
     compile(batch.images.type(), batch.labels.type());
-    TrainingStep::Ran ran = run_or_nothing(batch, seed, divisor);
+    TrainingStep::Ran ran = training->run({&batch, 1}, seed, divisor);
     ran.result.loss = mean_of(ran.losses[0]);
     ran.result.scale_after = seed;
     training->finish(ran.evidence.finite || !skips, ran.result);

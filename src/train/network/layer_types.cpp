@@ -36,10 +36,14 @@ OptionType path(const char* name) { return {name, Kind::kLayers}; }
 
 OptionType padding(const char* usual) { return usually(word("padding", {"SAME", "VALID"}), std::string(usual)); }
 OptionType partials() { return usually(word("partials", {"", "half", "float"}), std::string()); }
-OptionType function(const char* name = "activation") {
-  return usually(word(name, {"", "relu", "relu6", "gelu", "tanh", "sigmoid", "elu", "selu", "softplus", "leaky_relu"}),
-                 std::string());
+OptionType function() {
+  std::vector<std::string> names = layers::activation_names();
+  names.insert(names.begin(), "");
+  return usually(word("activation", std::move(names)), std::string());
 }
+OptionType epsilon(double usual) { return usually(number("epsilon", 1e-12, 1), usual); }
+OptionType rate(const char* name) { return number(name, 0, 1, true); }
+Initializer of_transformers() { return Initializer::normal(0.02); }
 OptionType bias_initializer() { return initializer("bias_initializer", Initializer::zeros()); }
 OptionType kernel_initializer() { return initializer("kernel_initializer", Initializer::glorot_uniform()); }
 
@@ -49,12 +53,7 @@ std::string name_or(const LayerSpec& s, const Place& place, const char* usual) {
 }
 
 Port activated(VariableStore& store, Port x, const std::string& name) {
-  static const std::map<std::string, const char*> operations = {
-      {"relu", "Relu"}, {"relu6", "Relu6"},       {"gelu", "Gelu"},
-      {"tanh", "Tanh"}, {"sigmoid", "Sigmoid"},   {"elu", "Elu"},
-      {"selu", "Selu"}, {"softplus", "Softplus"}, {"leaky_relu", "LeakyRelu"}};
-  const auto at = operations.find(name);
-  return at == operations.end() ? x : store.builder().add(at->second, {x});
+  return name.empty() ? x : layers::activation(store, x, name);
 }
 
 /// Two paths become one of a dtype that both can give: that of the wider.
@@ -84,6 +83,23 @@ std::vector<LayerType> all_types() {
          const Port y = layers::conv2d(store, x, s.whole("filters"), o, name_or(s, place, "conv2d"));
          return o.relu ? y : activated(store, y, s.word("activation"));
        }},
+      {"depthwise_conv2d",
+       true,
+       {usually(whole("kernel"), int64_t{3}), usually(whole("stride"), int64_t{1}),
+        usually(whole("multiplier"), int64_t{1}), padding("SAME"), flag("use_bias", true), function(),
+        kernel_initializer(), bias_initializer(), partials()},
+       [](VariableStore& store, Port x, const LayerSpec& s, const Place& place) {
+         const layers::DepthwiseConv2DOptions o{s.whole("kernel"),
+                                                s.whole("stride"),
+                                                s.whole("multiplier"),
+                                                s.word("padding"),
+                                                s.truth("use_bias"),
+                                                s.initializer("kernel_initializer"),
+                                                s.initializer("bias_initializer"),
+                                                s.word("partials")};
+         return activated(store, layers::depthwise_conv2d(store, x, o, name_or(s, place, "depthwise_conv2d")),
+                          s.word("activation"));
+       }},
       {"dense",
        true,
        {whole("units"), flag("use_bias", true), function(), kernel_initializer(), bias_initializer(), partials()},
@@ -102,25 +118,38 @@ std::vector<LayerType> all_types() {
        }},
       {"batch_norm",
        true,
-       {usually(number("momentum", 0, 1), 0.99), usually(number("epsilon", 1e-12, 1), 1e-3)},
+       {usually(number("momentum", 0, 1), 0.99), epsilon(1e-3), flag("moving_averages", false)},
        [](VariableStore& store, Port x, const LayerSpec& s, const Place& place) {
          layers::BatchNormOptions o;
          o.momentum = s.number("momentum");
          o.epsilon = s.number("epsilon");
+         o.moving_averages = s.truth("moving_averages");
          return layers::batch_norm(store, x, o, name_or(s, place, "batch_normalization"));
        }},
       {"group_norm",
        true,
-       {usually(whole("groups"), int64_t{1}), usually(number("epsilon", 1e-12, 1), 1e-3)},
+       {usually(whole("groups"), int64_t{1}), epsilon(1e-3)},
        [](VariableStore& store, Port x, const LayerSpec& s, const Place& place) {
          return layers::group_norm(store, x, {s.whole("groups"), s.number("epsilon"), {}},
                                    name_or(s, place, "group_norm"));
+       }},
+      {"layer_norm",
+       true,
+       {epsilon(1e-5)},
+       [](VariableStore& store, Port x, const LayerSpec& s, const Place& place) {
+         return layers::layer_norm(store, x, {s.number("epsilon"), {}}, name_or(s, place, "layer_norm"));
        }},
       {"max_pool",
        false,
        {usually(whole("size"), int64_t{2}), usually(whole("stride"), int64_t{2}), padding("VALID")},
        [](VariableStore& store, Port x, const LayerSpec& s, const Place&) {
          return layers::max_pool(store, x, s.whole("size"), s.whole("stride"), s.word("padding"));
+       }},
+      {"average_pool",
+       false,
+       {usually(whole("size"), int64_t{2}), usually(whole("stride"), int64_t{2}), padding("VALID")},
+       [](VariableStore& store, Port x, const LayerSpec& s, const Place&) {
+         return layers::average_pool(store, x, s.whole("size"), s.whole("stride"), s.word("padding"));
        }},
       {"global_average_pool",
        false,
@@ -134,9 +163,63 @@ std::vector<LayerType> all_types() {
        [](VariableStore& store, Port x, const LayerSpec&, const Place&) { return layers::flatten(store, x); }},
       {"activation",
        false,
-       {word("function", function().words)},
+       {word("function", layers::activation_names()), flag("approximate", true),
+        usually(number("alpha", -1e6, 1e6), 0.2)},
        [](VariableStore& store, Port x, const LayerSpec& s, const Place&) {
-         return activated(store, x, s.word("function"));
+         return layers::activation(store, x, s.word("function"), {s.truth("approximate"), s.number("alpha")});
+       }},
+      {"dropout",
+       false,
+       {rate("rate")},
+       [](VariableStore& store, Port x, const LayerSpec& s, const Place&) {
+         return layers::dropout(store, x, s.number("rate"));
+       }},
+      {"embedding",
+       true,
+       {whole("vocabulary"), whole("units"), initializer("initializer", of_transformers())},
+       [](VariableStore& store, Port x, const LayerSpec& s, const Place& place) {
+         return layers::embedding(store, x, s.whole("vocabulary"), s.whole("units"), {{}, s.initializer("initializer")},
+                                  name_or(s, place, "embedding"));
+       }},
+      {"position_embedding",
+       true,
+       {usually(whole("context", 0), int64_t{0}), initializer("initializer", of_transformers())},
+       [](VariableStore& store, Port x, const LayerSpec& s, const Place& place) {
+         return layers::position_embedding(store, x, {s.whole("context"), s.initializer("initializer")},
+                                           name_or(s, place, "position_embedding"));
+       }},
+      {"self_attention",
+       true,
+       {whole("heads"), flag("causal", true), usually(rate("dropout"), 0.0), flag("use_bias", true),
+        initializer("kernel_initializer", of_transformers()), initializer("projection_initializer", of_transformers()),
+        partials()},
+       [](VariableStore& store, Port x, const LayerSpec& s, const Place& place) {
+         return layers::self_attention(
+             store, x,
+             {s.whole("heads"), s.truth("causal"), s.number("dropout"), s.truth("use_bias"),
+              s.initializer("kernel_initializer"), s.initializer("projection_initializer"), s.word("partials")},
+             name_or(s, place, "attention"));
+       }},
+      {"transformer_block",
+       true,
+       {whole("heads"), usually(whole("hidden", 0), int64_t{0}), flag("causal", true), usually(rate("dropout"), 0.0),
+        usually(word("activation", layers::activation_names()), std::string("gelu")), epsilon(1e-5),
+        flag("use_bias", true), initializer("kernel_initializer", of_transformers()),
+        initializer("projection_initializer", of_transformers()), partials()},
+       [](VariableStore& store, Port x, const LayerSpec& s, const Place& place) {
+         return layers::transformer_block(
+             store, x,
+             {s.whole("heads"), s.whole("hidden"), s.truth("causal"), s.number("dropout"), s.word("activation"),
+              s.number("epsilon"), s.truth("use_bias"), s.initializer("kernel_initializer"),
+              s.initializer("projection_initializer"), s.word("partials")},
+             name_or(s, place, "block"));
+       }},
+      {"tied_output",
+       true,
+       {usually(word("embedding"), std::string("embedding")), partials()},
+       [](VariableStore& store, Port x, const LayerSpec& s, const Place& place) {
+         return layers::tied_output(store, x, s.word("embedding"), name_or(s, place, "tied_output"),
+                                    s.word("partials"));
        }},
       {"residual_block",
        true,

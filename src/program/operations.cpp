@@ -3,6 +3,7 @@
 #include "src/program/program.h"
 
 #include "softamp/graph/operation.h"
+#include "softamp/train/network_file.h"
 
 #include <iostream>
 
@@ -11,7 +12,7 @@ namespace {
 
 struct OperationsOptions {
   std::string name;
-  bool markdown = false;
+  bool markdown = false, layers = false;
 };
 
 void print_ports(const char* title, const std::vector<PortSpec>& ports) {
@@ -36,7 +37,9 @@ void print_one(const Operation& op) {
 }
 
 int run_operations(const OperationsOptions& o) {
-  if (o.markdown) {
+  if (o.layers) {
+    std::cout << network_layers_markdown();
+  } else if (o.markdown) {
     std::cout << "# The operations of graphs\n"
                  "\n"
                  "Printed by `softamp operations --markdown`. Orders of accumulation and roundings: "
@@ -63,10 +66,13 @@ Verb add_operations(CLI::App& program) {
   app->footer(R"(Examples:
   softamp operations
   softamp operations Conv2D
-  softamp operations --markdown > docs/OPERATIONS.md)");
+  softamp operations --markdown > docs/OPERATIONS.md
+  softamp operations --layers)");
   auto options = std::make_shared<OperationsOptions>();
   app->add_option("NAME", options->name, "one operation, with its ports and attributes [=a list of all]");
   app->add_flag("--markdown", options->markdown, "the table of docs/OPERATIONS.md");
+  app->add_flag("--layers", options->layers,
+                "instead: the layers of network files, with their options (docs/NETWORKS.md)");
   offer(*app, "NAME", [] {
     Words names;
     for (const Operation& op : operations()) names.push_back(op.name);

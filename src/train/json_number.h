@@ -30,7 +30,7 @@ inline int64_t whole_number(const nlohmann::ordered_json& object, const char* ke
                               std::to_string(most));
 }
 
-/// What an evaluation of outputs that are no classes has besides step, images, correct, loss and accuracy.
+/// What an evaluation of outputs that are no classes of one sample has besides step, images and loss.
 inline void add_measures(nlohmann::ordered_json& json, const Evaluation& e) {
   using Kind = NetworkOutput::Kind;
   if (e.kind == Kind::kClasses) return;

@@ -63,8 +63,12 @@ Json summary_json(const TrainSettings& settings, const RunSummary& run) {
   json["epoch_losses"] = run.epoch_losses;
   json["evaluations"] = Json::array();
   for (const Evaluation& e : run.evaluations) {
-    Json one = {
-        {"step", e.step}, {"images", e.images}, {"correct", e.correct}, {"accuracy", e.accuracy()}, {"loss", e.loss}};
+    Json one = {{"step", e.step}, {"images", e.images}};
+    if (e.kind != NetworkOutput::Kind::kValues) {
+      one["correct"] = e.correct;
+      one["accuracy"] = e.accuracy();
+    }
+    one["loss"] = e.loss;
     train_detail::add_measures(one, e);
     json["evaluations"].push_back(one);
   }

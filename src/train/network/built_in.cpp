@@ -80,6 +80,23 @@ constexpr BuiltIn kBuiltIn[] = {
   ]
 }
 )net"},
+    {"gpt_tiny", R"net({
+  "softamp_network": 1,
+  "name": "gpt_tiny",
+  "about": "A language model of GPT-2's form (Radford et al. 2019) of 4 blocks; 96: the printable characters of ASCII, and the end of a line",
+  "input": {"kind": "tokens", "length": 64, "vocabulary": 96, "encoding": "characters"},
+  "output": {"kind": "next_token"},
+  "layers": [
+    {"type": "embedding", "vocabulary": 96, "units": 128},
+    {"type": "position_embedding", "context": 64},
+    {"type": "repeat", "times": 4, "layers": [
+      {"type": "transformer_block", "name": "block{i}", "heads": 4, "projection_initializer": "normal(0, 0.0070710678118654755)"}
+    ]},
+    {"type": "layer_norm"},
+    {"type": "tied_output"}
+  ]
+}
+)net"},
 };
 
 const char* json_of(std::string_view name) {
@@ -138,7 +155,7 @@ Network small_cnn() { return built_in("small_cnn").build; }
 Network small_resnet() { return built_in("small_resnet").build; }
 
 std::vector<std::string> network_names() {
-  return {"resnet8", "resnet14", "resnet20", "resnet26", "fashion_cnn", "lenet5", "small_cnn", "small_resnet"};
+  return {"resnet8", "resnet14", "resnet20", "resnet26", "fashion_cnn", "lenet5", "small_cnn", "small_resnet", "gpt_tiny"};
 }
 
 NetworkInfo find_network(std::string_view name) {

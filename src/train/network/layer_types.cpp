@@ -11,9 +11,6 @@ namespace {
 
 using Kind = OptionKind;
 
-/// Extents and counts: no network that fits a machine has a larger one.
-constexpr double kMostExtent = 1 << 24;
-
 OptionType whole(const char* name, double least = 1, double most = kMostExtent) {
   return {name, Kind::kWhole, least, most};
 }

@@ -13,6 +13,9 @@
 
 namespace softamp::network_detail {
 
+/// The largest extent or count: no network that fits a machine has a larger one.
+inline constexpr double kMostExtent = 1 << 24;
+
 struct LayerSpec;
 using Layers = std::vector<LayerSpec>;
 /// Of an option; the last two hold the layers of a path, and those of several.

@@ -319,7 +319,9 @@ std::string markdown_of(const OptionType& o) {
       break;
     case OptionKind::kNumber: range = shortest_decimal(o.least) + " .. " + shortest_decimal(o.most); break;
     case OptionKind::kTruth: range = "true, false"; break;
-    case OptionKind::kWord: range = o.words.empty() ? "a text" : list_of(o.words); break;
+    case OptionKind::kWord:
+      range = o.words.empty() ? "a text" : o.name == "activation" ? "an activation" : list_of(o.words);
+      break;
     case OptionKind::kInitializer: range = "an initialiser"; break;
     case OptionKind::kLayers: range = "a list of layers"; break;
     case OptionKind::kBranches: range = "a list of lists of layers"; break;

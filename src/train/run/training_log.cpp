@@ -131,11 +131,11 @@ void TrainingLog::epoch(int64_t epoch, bool warmup, int64_t step, double average
 }
 
 void TrainingLog::evaluation(const Evaluation& e) {
-  Json one = {{"step", e.step},
-              {"images", e.images},
-              {"correct", e.correct},
-              {"loss", json_number(e.loss)},
-              {"accuracy", e.accuracy()}};
+  Json one = {{"step", e.step}, {"images", e.images}};
+  const bool right_or_wrong = e.kind != NetworkOutput::Kind::kValues;
+  if (right_or_wrong) one["correct"] = e.correct;
+  one["loss"] = json_number(e.loss);
+  if (right_or_wrong) one["accuracy"] = e.accuracy();
   add_measures(one, e);
   add(Json{{"evaluation", one}}.dump());
 }

@@ -115,6 +115,8 @@
 #include "softamp/train/models.h"
 #include "softamp/train/optimizer.h"
 #include "softamp/train/run_log.h"
+#include "softamp/train/sampling.h"
+#include "softamp/train/schedule.h"
 #include "softamp/train/train_settings.h"
 #include "softamp/train/trainer.h"
 #include "softamp/train/training_run.h"

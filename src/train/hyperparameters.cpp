@@ -95,6 +95,13 @@ void OptimizerOptions::validate() const {
   number(weight_decay >= 0 && weight_decay < kInfinity, "weight_decay", weight_decay, "a finite number from 0");
   number(weight_decay == 0 || kind == OptimizerKind::kAdamW, "weight_decay", weight_decay,
          "0: adamw alone has a decay of weights");
+  expect(!decay_matrices_only || kind == OptimizerKind::kAdamW, "decay_matrices_only", "true",
+         "false: adamw alone has a decay of weights");
+  try {
+    schedule.validate(learning_rate);
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(who + e.what());
+  }
   if (state) expect(narrow_enough(*state), "state", name_of(*state), "float16, bfloat16 or float32");
   if (hyperparameters)
     expect(narrow_enough(*hyperparameters), "hyperparameters", name_of(*hyperparameters),
@@ -212,7 +219,7 @@ double Optimizer::rate(int64_t t, double loss_scale) const {
     if (!(loss_scale > 0 && is_finite(loss_scale)))
       throw std::invalid_argument(who + "loss scale is " + shortest_decimal(loss_scale) +
                                   "; expected a positive finite number");
-    const double divided = options_.learning_rate / loss_scale;
+    const double divided = options_.schedule.rate(options_.learning_rate, t) / loss_scale;
     if (options_.kind != OptimizerKind::kAdam && options_.kind != OptimizerKind::kAdamW) return divided;
     // Powers below 2^-60 do not change 1 - power.
     const auto power = [t](double beta) {
@@ -223,6 +230,15 @@ double Optimizer::rate(int64_t t, double loss_scale) const {
     const double root = __builtin_sqrt(1 - power(options_.beta2));
     return divided * root / (1 - power(options_.beta1));
   });
+}
+
+bool Optimizer::feeds_decay() const {
+  return options_.kind == OptimizerKind::kAdamW && options_.weight_decay > 0 && options_.schedule.varies();
+}
+
+double Optimizer::decay(int64_t t) const {
+  return engine::in_default_environment(
+      [&] { return options_.schedule.rate(options_.learning_rate, t) * options_.weight_decay; });
 }
 
 }  // namespace softamp

@@ -28,6 +28,7 @@ LossScaleSearch find_max_loss_scale(const TrainSettings& settings) {
     options.loss_scale = LossScaleOptions::fixed(scale);
     if (unscale == Unscale::kFoldedIntoRate) options.loss_scale.unscale = unscale;
     options.strict = false;
+    options.optimizer.schedule = {};
     options.optimizer.learning_rate = 0;  // the update's own overflows do not depend on the scale
     options.executor.status = true;
     auto& behaviour = options.executor.config.floating_point_behaviour;

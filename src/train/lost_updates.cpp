@@ -58,7 +58,8 @@ void count_lost(const OptimizerOptions& o, const UpdateValues& x, LostUpdates& c
   // As the operations have them: attributes are fp32, unless the variable is float64.
   const bool wide = counts.dtype == DType::kFloat64;
   const auto as_held = [wide](double held) { return wide ? held : static_cast<double>(static_cast<float>(held)); };
-  const double share = as_held(h.momentum), epsilon = as_held(h.epsilon), decay = as_held(h.decay);
+  const double share = as_held(h.momentum), epsilon = as_held(h.epsilon),
+               decay = as_held(o.weight_decay > 0 ? x.decay.value_or(h.decay) : h.decay);
   counts.elements = x.before.elements();
   for (int64_t i = 0; i < counts.elements; ++i) {
     const double w = x.before.value(i), g = x.gradient.value(i);

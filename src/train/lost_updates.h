@@ -1,6 +1,7 @@
 // The count of lost updates of one variable, from what the update read and wrote.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "softamp/tensor/tensor.h"
@@ -15,6 +16,7 @@ struct UpdateValues {
   const Tensor& gradient;                ///< as the Apply operation got it
   std::span<const Tensor* const> slots;  ///< as stored, in the order of Optimizer::slots
   double rate;                           ///< as the operation got it
+  std::optional<double> decay{};         ///< as it was fed [=the constant]
 };
 
 /// Updates of one rounding (not OptimizerOptions::separate_roundings). Fills elements, moving and lost.

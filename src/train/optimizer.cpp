@@ -98,9 +98,10 @@ std::vector<GradientAndVariable> Optimizer::compute_gradients(GraphBuilder& buil
 }
 
 void Optimizer::apply_gradients(GraphBuilder& builder, ListView<GradientAndVariable> gradients, Port learning_rate,
-                                Port apply) const {
+                                Port apply, std::optional<Port> decay) const {
   const engine::DefaultEnvironment guard;
   check_scalar(builder, learning_rate, DType::kFloat32, "the learning rate");
+  if (decay) check_scalar(builder, *decay, DType::kFloat32, "the decay");
   check_scalar(builder, apply, DType::kBool, "what says whether an update is applied");
   std::set<std::string> seen;
   std::set<DType> dtypes;
@@ -117,7 +118,9 @@ void Optimizer::apply_gradients(GraphBuilder& builder, ListView<GradientAndVaria
 
   for (const auto& [gradient, variable, slices] : gradients) {
     if (!gradient && !slices) continue;
-    UpdateInputs in{variable.port, gradient.value_or(Port{}), {}, learning_rate, apply};
+    UpdateInputs in{variable.port, gradient.value_or(Port{}), {}, learning_rate, apply, decay};
+    const OptimizerOptions options = options_of(options_, builder.type(variable.port).shape);
+    if (options.weight_decay == 0) in.decay.reset();
     const std::vector<VariableSpec> specs = slots({variable.name, builder.type(variable.port), {}, true});
     for (const VariableSpec& s : specs)
       in.slots.push_back(
@@ -127,9 +130,9 @@ void Optimizer::apply_gradients(GraphBuilder& builder, ListView<GradientAndVaria
     const auto scope = builder.scope(variable.name);
     if (slices) in.gradient = to_dense(builder, *slices);
     const UpdateOutputs out = slices && by_rows(options_.kind)
-                                  ? update_rows(builder, options_, in, touched_rows(builder, *slices))
-                              : options_.separate_roundings ? separate_update(builder, options_, in)
-                                                            : fused_update(builder, options_, in);
+                                  ? update_rows(builder, options, in, touched_rows(builder, *slices))
+                              : options.separate_roundings ? separate_update(builder, options, in)
+                                                           : fused_update(builder, options, in);
     builder.add("Assign", {out.variable}, {{"ref", variable.name}});
     for (size_t i = 0; i < specs.size(); ++i) builder.add("Assign", {out.slots[i]}, {{"ref", specs[i].name}});
   }

@@ -73,7 +73,10 @@ UpdateOutputs separate_update(GraphBuilder& b, const OptimizerOptions& o, const 
       slots = {m, v};
       const Port root = var.add(var.to(slot.sqrt(v), "root_to_variable"), var.number(h.epsilon, "epsilon"));
       change = var.div(var.mul(rate, var.to(m, "to_variable")), root);
-      if (o.kind == OptimizerKind::kAdamW) change = var.add(change, var.mul(var.number(h.decay, "decay"), in.variable));
+      if (o.kind == OptimizerKind::kAdamW) {
+        const Port decay = in.decay ? var.to(*in.decay, "decay") : var.number(h.decay, "decay");
+        change = var.add(change, var.mul(decay, in.variable));
+      }
       break;
     }
   }

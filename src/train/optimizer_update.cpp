@@ -17,6 +17,12 @@ RoundedHyperparameters rounded_hyperparameters(const OptimizerOptions& o, DType 
           dtype};
 }
 
+OptimizerOptions options_of(const OptimizerOptions& options, const Shape& variable) {
+  OptimizerOptions o = options;
+  if (o.decay_matrices_only && variable.rank() < 2) o.weight_decay = 0;
+  return o;
+}
+
 UpdateOutputs fused_update(GraphBuilder& b, const OptimizerOptions& o, const UpdateInputs& in) {
   const DType wide = wide_dtype(b.type(in.variable).dtype);
   const RoundedHyperparameters h = rounded_hyperparameters(o, b.type(in.variable).dtype);
@@ -41,7 +47,8 @@ UpdateOutputs fused_update(GraphBuilder& b, const OptimizerOptions& o, const Upd
     case OptimizerKind::kAdamW:
       op = "ApplyAdam";
       attributes = {{"beta1", h.beta1}, {"beta2", h.beta2}, {"epsilon", h.epsilon}};
-      inputs.push_back(b.constant(Tensor::full(wide, {}, h.decay), "decay"));
+      inputs.push_back(in.decay ? cast_to(b, *in.decay, wide, "decay_cast")
+                                : b.constant(Tensor::full(wide, {}, h.decay), "decay"));
       break;
   }
   inputs.push_back(in.gradient);

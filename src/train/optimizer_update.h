@@ -1,6 +1,7 @@
 // The update of one variable as nodes: by one Apply operation, or by plain ones.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,9 +13,10 @@ namespace softamp {
 /// Inputs of an update. All tensors have the variable's shape.
 struct UpdateInputs {
   Port variable, gradient;
-  std::vector<Port> slots;  ///< in the order of Optimizer::slots
-  Port learning_rate;       ///< float32 scalar
-  Port apply;               ///< bool scalar
+  std::vector<Port> slots;      ///< in the order of Optimizer::slots
+  Port learning_rate;           ///< float32 scalar
+  Port apply;                   ///< bool scalar
+  std::optional<Port> decay{};  ///< scalar [=the constant of RoundedHyperparameters]
 };
 
 /// New values, of the types of the old ones; the old ones if `apply` is false.
@@ -30,6 +32,9 @@ struct RoundedHyperparameters {
   DType dtype;
 };
 RoundedHyperparameters rounded_hyperparameters(const OptimizerOptions& options, DType variable);
+
+/// The options for a variable of this shape: those whose decay passes it over have none.
+OptimizerOptions options_of(const OptimizerOptions& options, const Shape& variable);
 
 /// One Apply operation (docs/OPERATIONS.md): one rounding per stored value.
 UpdateOutputs fused_update(GraphBuilder& builder, const OptimizerOptions& options, const UpdateInputs& in);

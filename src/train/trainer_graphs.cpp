@@ -242,7 +242,12 @@ UpdateStepGraph build_update_graph(const GradientStepGraph& step, const Optimize
   for (const auto& [dtype, members] : by_dtype) {
     const Port rate = b.placeholder(std::string("learning_rate/") + name_of(dtype), wide_dtype(dtype), {});
     update.rates.emplace_back(b.graph().port_name(rate), dtype);
-    optimizer.apply_gradients(b, members, rate, apply);
+    std::optional<Port> decay;
+    if (optimizer.feeds_decay()) {
+      decay = b.placeholder(std::string("decay/") + name_of(dtype), wide_dtype(dtype), {});
+      update.decays.push_back(b.graph().port_name(*decay));
+    }
+    optimizer.apply_gradients(b, members, rate, apply, decay);
   }
   update.graph = b.build();
   return update;

@@ -29,6 +29,7 @@ struct UpdateStepGraph {
   std::vector<std::string> reduced;                  ///< tensors: of each variable, these reduced to one
   std::string loss_scale;                            ///< placeholder, or empty
   std::vector<std::pair<std::string, DType>> rates;  ///< placeholders of the learning rate, for variables of a dtype
+  std::vector<std::string> decays;     ///< placeholders beside `rates` of what AdamW takes off; empty: a constant
   std::string apply;                   ///< placeholder, bool: false if the host already knows that the step is skipped
   std::string finite;                  ///< fetch: every element of every gradient is finite
   std::vector<std::string> nonfinite;  ///< fetches: int32 counts, in the order of `checked`

@@ -7,6 +7,7 @@
 #include "softamp/numerics/status.h"
 #include "softamp/precision/mixed_precision_context.h"
 #include "src/train/lost_updates.h"
+#include "src/train/optimizer_update.h"
 #include "src/train/replica_options.h"
 #include "src/train/shared_step.h"
 
@@ -166,6 +167,7 @@ bool TrainingStep::run_update(Executor& executor, bool first, const Update& upda
   std::vector<Feed> feeds{{update_.apply, &may}};
   if (!update_.loss_scale.empty()) feeds.push_back({update_.loss_scale, &d});
   for (size_t i = 0; i < update.rates.size(); ++i) feeds.push_back({update_.rates[i].first, &update.rates[i]});
+  for (size_t i = 0; i < update_.decays.size(); ++i) feeds.push_back({update_.decays[i], &update.decays[i]});
   for (size_t v = 0; v < update_.gradients.size(); ++v)
     if (!ran.reduced.empty())
       feeds.push_back({update_.reduced[v], &ran.reduced[v]});
@@ -238,6 +240,17 @@ void TrainingStep::undo_assigned() {
       gradient_run(static_cast<int>(r)).set_variable(assigned_[i], before_run_[r][i]);
 }
 
+std::vector<Tensor> TrainingStep::decays() const {
+  std::vector<Tensor> all;
+  if (update_.decays.empty()) return all;
+  const double asked = optimizer_.decay(counters_.optimizer_step + 1);
+  for (const auto& [placeholder, dtype] : update_.rates) {
+    const DType of = options_.optimizer.hyperparameters.value_or(dtype);
+    all.push_back(scalar(wide_dtype(dtype), check_hyperparameter("learning_rate * weight_decay", asked, of).got));
+  }
+  return all;
+}
+
 TrainingStep::Ran TrainingStep::run(std::span<const Batch> batches, float seed, float divisor) {
   keep_assigned();
   try {
@@ -270,15 +283,15 @@ TrainingStep::Ran TrainingStep::run_graphs(std::span<const Batch> batches, float
   const LossScaleOptions& how = options_.loss_scale;
   if (how.overflow_from != OverflowFrom::kGradients && (ran.result.status & (kOverflow | kInvalid)))
     evidence.finite = false;
-  const std::vector<Tensor> rates = learning_rates(ran.result);
-  const bool finite = update_all({rates, divisor, evidence.finite || !how.skip_overflowed}, ran);
+  const std::vector<Tensor> rates = learning_rates(ran.result), shares = decays();
+  const bool finite = update_all({rates, shares, divisor, evidence.finite || !how.skip_overflowed}, ran);
   if (how.overflow_from != OverflowFrom::kStatus && !finite) evidence.finite = false;
   return ran;
 }
 
 std::vector<LostUpdates> TrainingStep::lost_updates(const Ran& ran) const {
   StepResult step = ran.result;
-  const std::vector<Tensor> rates = learning_rates(step);
+  const std::vector<Tensor> rates = learning_rates(step), shares = decays();
   std::vector<LostUpdates> all;
   for (size_t v = 0; v < ran.applied.size(); ++v) {
     const VariableSpec& spec = gradient_.variables[v];
@@ -289,10 +302,14 @@ std::vector<LostUpdates> TrainingStep::lost_updates(const Ran& ran) const {
     std::vector<const Tensor*> slots;
     for (const VariableSpec& slot : optimizer_.slots(spec)) slots.push_back(&update_run(0).variable(slot.name));
     double rate = 0;
+    std::optional<double> decay;
     for (size_t i = 0; i < rates.size(); ++i)
-      if (update_.rates[i].second == spec.type.dtype) rate = rates[i].value(0);
-    train_detail::count_lost(options_.optimizer, {gradient_run(0).variable(spec.name), ran.applied[v], slots, rate},
-                             counts);
+      if (update_.rates[i].second == spec.type.dtype) {
+        rate = rates[i].value(0);
+        if (!shares.empty()) decay = shares[i].value(0);
+      }
+    train_detail::count_lost(options_of(options_.optimizer, spec.type.shape),
+                             {gradient_run(0).variable(spec.name), ran.applied[v], slots, rate, decay}, counts);
   }
   return all;
 }

@@ -105,6 +105,7 @@ class TrainingStep {
   /// What one update is made with.
   struct Update {
     const std::vector<Tensor>& rates;
+    const std::vector<Tensor>& decays;  ///< beside the rates, where they are fed
     float divisor;
     bool allowed;
   };
@@ -124,6 +125,7 @@ class TrainingStep {
   void count_evidence(Ran& ran) const;
   void restore(const std::vector<Named>& before);
   std::vector<Tensor> learning_rates(StepResult& result) const;
+  std::vector<Tensor> decays() const;
 
   Model model_;
   TrainerOptions options_;

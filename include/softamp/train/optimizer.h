@@ -20,6 +20,7 @@
 
 #include "softamp/graph/gradients.h"
 #include "softamp/train/indexed_slices.h"
+#include "softamp/train/schedule.h"
 #include "softamp/train/variable.h"
 
 namespace softamp {
@@ -43,10 +44,14 @@ struct OptimizerOptions {
   /// outside the root of the corrected v); kRmsProp inside the root, where TensorFlow 1 has 1e-10 and Keras 1e-7
   /// (PyTorch: 1e-8 outside)
   double epsilon = 1e-8;
-  /// >= 0: only kAdamW [=0.01 there, as in PyTorch; Keras 0.004]. An update subtracts learning_rate weight_decay w. The
-  /// product of the two numbers is a constant of the graph, computed in binary64 and rounded; the fed rate does not
-  /// change it.
+  /// What becomes of learning_rate, its highest value, from update to update [=nothing].
+  LearningRateSchedule schedule{};
+  /// >= 0: only kAdamW [=0.01 there, as in PyTorch; Keras 0.004]. An update subtracts learning_rate weight_decay w, the
+  /// product of the two numbers computed in binary64 and rounded. Where the schedule varies it is the update's rate,
+  /// and the product is fed; else the product is a constant of the graph, and the fed rate does not change it.
   double weight_decay = 0;
+  /// Only kAdamW: variables of fewer than two axes (biases, norms) do not decay, as is usual for transformers.
+  bool decay_matrices_only = false;
   std::optional<DType> state;  ///< (float16, bfloat16, float32) of every slot [=the variable's dtype]
   /// (float16, bfloat16, float32) dtype that hyperparameters are rounded to, to nearest even [=the variable's dtype]
   std::optional<DType> hyperparameters;
@@ -123,11 +128,17 @@ class Optimizer {
   /// strict mode throws std::invalid_argument with all doubtful ones.
   std::vector<HyperparameterCheck> check(DType dtype, double loss_scale = 1) const;
 
-  /// The learning rate that the update of step t (from 1) gets, before it is rounded: lr / loss_scale, for Adam times
+  /// The learning rate that the update of step t (from 1) gets, before it is rounded: lr / loss_scale, lr as the
+  /// schedule has it, for Adam times
   /// sqrt(1 - b2^t) / (1 - b1^t), in binary64 with the betas before rounding, powers by repeated multiplication. (Feed
   /// it, rounded to the hyperparameter dtype, as "learning_rate".) Throws std::invalid_argument for t < 1, and for a
   /// loss scale that is not positive and finite.
   double rate(int64_t t, double loss_scale = 1) const;
+  /// What AdamW's update t takes off each weight, as a share of it, before it is rounded: the schedule's rate times
+  /// weight_decay.
+  double decay(int64_t t) const;
+  /// Whether `decay` differs from update to update, so that it is fed.
+  bool feeds_decay() const;
 
   /// Adds gradients of `loss` to the builder.
   std::vector<GradientAndVariable> compute_gradients(GraphBuilder& builder, Port loss, ListView<Variable> variables,
@@ -142,8 +153,10 @@ class Optimizer {
   /// Slices (N264): those of one row are summed first, as to_dense does. kSgd, kMomentum, kNesterov and kRmsProp then
   /// change these rows alone, of the variable and of its slots; other rows keep every bit and raise no flag. kAdam and
   /// kAdamW change all rows, as by the dense gradient. A run stops at an index that is no row of the variable.
-  void apply_gradients(GraphBuilder& builder, ListView<GradientAndVariable> gradients, Port learning_rate,
-                       Port apply) const;
+  ///
+  /// decay: scalar as learning_rate, in the place of the constant learning_rate weight_decay [=the constant].
+  void apply_gradients(GraphBuilder& builder, ListView<GradientAndVariable> gradients, Port learning_rate, Port apply,
+                       std::optional<Port> decay = {}) const;
   /// Both.
   void minimize(GraphBuilder& builder, Port loss, ListView<Variable> variables, Port learning_rate, Port apply) const;
 

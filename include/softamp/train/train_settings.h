@@ -33,7 +33,12 @@ struct TrainSettings {
   std::string initial;
   std::string optimizer = "momentum";
   double learning_rate = 0.01;
+  std::string learning_rate_schedule = "constant";  ///< schedule_names(): constant, cosine, linear (schedule.h)
+  int64_t warmup_steps = 0;                         ///< (0 ..) first updates whose rates rise
+  int64_t decay_steps = 0;  ///< (0: as many as the run has) updates after which a cosine or linear rate is at its least
+  double min_learning_rate = 0;  ///< (0 .. learning_rate) of cosine and linear
   std::optional<double> momentum, rho, beta1, beta2, epsilon, weight_decay;  ///< [=the optimizer's]
+  bool decay_matrices_only = false;                                          ///< adamw: biases and norms do not decay
   std::optional<std::string> optimizer_state;                                ///< dtype of slots [=the variable's]
   std::optional<std::string> hyperparameters;  ///< (float16, bfloat16, float32) what they round to [=the variable's]
   bool separate_roundings = false;
@@ -84,6 +89,7 @@ struct TrainSettings {
   /// that they had before there were such settings: mechanism, validation_split.
   std::string to_json(bool with_backend = true, bool whole = false) const;
   void validate() const;
+  /// With decay_steps 0 the schedule's, too: who knows how many steps the run has, sets it.
   TrainerOptions trainer_options() const;
   Precision precision_value() const { return Precision::parse(precision); }
   Mechanism mechanism_value() const { return Mechanism::parse(mechanism); }

@@ -46,8 +46,16 @@ using train_detail::model_of;
 using train_detail::RunProgress;
 using train_detail::TrainingLog;
 
-TrainerOptions trainer_options(const TrainSettings& s, const RunOutput& output) {
+/// steps: of the whole run.
+TrainerOptions trainer_options(const TrainSettings& s, const RunOutput& output, int64_t steps) {
   TrainerOptions o = s.trainer_options();
+  LearningRateSchedule& schedule = o.optimizer.schedule;
+  if (schedule.kind != ScheduleKind::kConstant && schedule.decay_steps == 0) {
+    if (steps <= s.warmup_steps)
+      throw std::invalid_argument("settings: 'warmup_steps' is " + std::to_string(s.warmup_steps) +
+                                  "; expected fewer than the " + std::to_string(steps) + " steps of the run");
+    schedule.decay_steps = steps;
+  }
   o.hash_weights = !output.log.empty();
   o.count_lost_updates = output.lost_updates;
   o.executor.stop = output.stop_within_step;
@@ -135,7 +143,7 @@ class Run {
         batches_per_step_(s_.replicas * s_.accumulation),
         steps_per_epoch_(sampler_.batches_per_epoch() / batches_per_step_),
         total_(total_steps()),
-        trainer_(model_of(s_, network_), trainer_options(s_, output)),
+        trainer_(model_of(s_, network_), trainer_options(s_, output, total_)),
         inputs_(train_detail::inputs_of(s_, data_)) {
     if (exchange_) train_detail::compare_ranks(*exchange_, s_, inputs_, output);
     check_memory();

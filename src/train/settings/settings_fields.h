@@ -26,12 +26,17 @@ void for_each_setting(Settings& s, Visit&& visit) {
   visit("initial", s.initial);
   visit("optimizer", s.optimizer);
   visit("learning_rate", s.learning_rate);
+  visit("learning_rate_schedule", s.learning_rate_schedule);
+  visit("warmup_steps", s.warmup_steps);
+  visit("decay_steps", s.decay_steps);
+  visit("min_learning_rate", s.min_learning_rate);
   visit("momentum", s.momentum);
   visit("rho", s.rho);
   visit("beta1", s.beta1);
   visit("beta2", s.beta2);
   visit("epsilon", s.epsilon);
   visit("weight_decay", s.weight_decay);
+  visit("decay_matrices_only", s.decay_matrices_only);
   visit("optimizer_state", s.optimizer_state);
   visit("hyperparameters", s.hyperparameters);
   visit("separate_roundings", s.separate_roundings);

@@ -8,6 +8,7 @@
 #include "softamp/engine/float_environment.h"
 #include "softamp/report/chip_table.h"
 #include "softamp/report/names.h"
+#include "softamp/report/number_text.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/comma_list.h"
 #include "src/report/decimal_text.h"
@@ -167,6 +168,8 @@ constexpr OwnHyperparameter kOwn[] = {
 OptimizerOptions optimizer_options(const TrainSettings& s) {
   OptimizerOptions o = OptimizerOptions::of(parse_optimizer(s.optimizer));
   o.learning_rate = s.learning_rate;
+  o.schedule = {parse_schedule(s.learning_rate_schedule), s.warmup_steps, s.decay_steps, s.min_learning_rate};
+  o.decay_matrices_only = s.decay_matrices_only;
   for (const OwnHyperparameter& h : kOwn)
     if (s.*h.setting) o.*h.option = *(s.*h.setting);
   if (s.optimizer_state) o.state = parse_dtype(*s.optimizer_state);
@@ -182,6 +185,24 @@ SettingFault first_idle_hyperparameter(const TrainSettings& s) {
   for (const OwnHyperparameter& h : kOwn)
     if (s.*h.setting && !h.has(kind))
       return {h.key, "has no effect on the optimizer " + s.optimizer + "; expected it with " + h.owners + " alone"};
+  if (s.decay_matrices_only && !has_decay(kind))
+    return {"decay_matrices_only", "is true, but " + s.optimizer + " has no decay; expected it with adamw alone"};
+  return {};
+}
+
+/// A schedule that says two things, or whose settings would silently do nothing.
+SettingFault first_fault_of_schedule(const TrainSettings& s) {
+  if (parse_schedule(s.learning_rate_schedule) == ScheduleKind::kConstant) {
+    const char* const idle = s.decay_steps != 0 ? "decay_steps" : s.min_learning_rate != 0 ? "min_learning_rate" : "";
+    if (*idle != 0) return {idle, "has no effect on a constant rate; expected it with a schedule, cosine or linear"};
+    return {};
+  }
+  if (s.decay_steps != 0 && s.decay_steps <= s.warmup_steps)
+    return {"decay_steps", "is " + std::to_string(s.decay_steps) + "; expected 0, or more than the " +
+                               std::to_string(s.warmup_steps) + " of 'warmup_steps'"};
+  if (s.min_learning_rate > s.learning_rate)
+    return {"min_learning_rate", "is " + shortest_decimal(s.min_learning_rate) +
+                                     "; expected at most 'learning_rate', " + shortest_decimal(s.learning_rate)};
   return {};
 }
 
@@ -208,6 +229,7 @@ SettingFault first_dependence_on_replicas(const TrainSettings& s) {
 SettingFault first_clash(const TrainSettings& s) {
   if (SettingFault fault = first_dependence_on_replicas(s); !fault.key.empty()) return fault;
   if (SettingFault idle = first_idle_hyperparameter(s); !idle.key.empty()) return idle;
+  if (SettingFault fault = first_fault_of_schedule(s); !fault.key.empty()) return fault;
   if (SettingFault fault = first_fault_of_chip(s); !fault.key.empty()) return fault;
   const bool linear = optimizer_options(s).linear();
   if (s.fold_scale_into_rate && !linear)
@@ -247,6 +269,10 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   const auto positive = [](const std::optional<double>& x) { return x && *x > 0 && std::isfinite(*x); };
   const auto not_negative = [](const std::optional<double>& x) { return x && *x >= 0 && std::isfinite(*x); };
   c.number("learning_rate", s.learning_rate, not_negative(s.learning_rate), "a finite number, 0 or more");
+  c.readable("learning_rate_schedule", [&] { parse_schedule(s.learning_rate_schedule); });
+  c.within<int64_t>("warmup_steps", s.warmup_steps, 0, kMost);
+  c.within<int64_t>("decay_steps", s.decay_steps, 0, kMost);
+  c.number("min_learning_rate", s.min_learning_rate, not_negative(s.min_learning_rate), "a finite number, 0 or more");
   c.number("momentum", s.momentum, rate(s.momentum), "a number from 0 up to, but not including, 1");
   c.number("rho", s.rho, rate(s.rho), "a number from 0 up to, but not including, 1");
   c.number("beta1", s.beta1, rate(s.beta1), "a number from 0 up to, but not including, 1");

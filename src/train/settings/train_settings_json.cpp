@@ -112,9 +112,25 @@ Json json_of(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
+/// Every setting.
+Json all_of(const TrainSettings& settings) {
+  Json json;
+  for_each_setting(settings, [&](const char* key, const auto& member) { json[key] = json_of(member); });
+  return json;
+}
+
 const Json& defaults() {
-  static const Json all = read_json(TrainSettings{}.to_json(true, true));
+  static const Json all = all_of(TrainSettings{});
   return all;
+}
+
+/// Settings that logs and checkpoints written before them do not have: left out where they are at their defaults, so
+/// that these keep their bytes.
+bool is_late(std::string_view key) {
+  for (const char* late : {"mechanism", "validation_split", "learning_rate_schedule", "warmup_steps", "decay_steps", "min_learning_rate",
+                           "decay_matrices_only"})
+    if (key == late) return true;
+  return false;
 }
 
 bool free_to_differ(std::string_view key) {
@@ -131,7 +147,8 @@ void spell_missing(Json& settings) {
     settings["replica_drift"] =
         settings.value("stochastic_rounding", Json("off")) == "on" && settings.value("replicas", Json(1)) != 1;
   for (const char* key : {"replica_invariant", "rounding_variant", "chip", "matmul_partials", "convolution_partials",
-                          "accumulator", "use_stable_statistics"})
+                          "accumulator", "use_stable_statistics", "learning_rate_schedule", "warmup_steps",
+                          "decay_steps", "min_learning_rate", "decay_matrices_only"})
     if (!settings.contains(key)) settings[key] = defaults().at(key);
 }
 
@@ -216,13 +233,11 @@ TrainSettings TrainSettings::with(std::string_view key, std::string_view text, s
 std::string TrainSettings::to_json(bool with_backend, bool whole) const {
   const engine::DefaultEnvironment guard;
   Json json;
-  static const TrainSettings usual;
-  for_each_setting(*this, [&](const std::string& key, const auto& member) {
-    const bool is_usual = (key == "mechanism" && mechanism == usual.mechanism) ||
-                          (key == "validation_split" && validation_split == usual.validation_split);
-    if (is_usual && !whole) return;
-    if (with_backend || (key != "threads" && key != "backend")) json[key] = json_of(member);
-  });
+  const Json all = all_of(*this);
+  for (const auto& [key, value] : all.items()) {
+    if (!whole && is_late(key) && value == defaults()[key]) continue;
+    if (with_backend || (key != "threads" && key != "backend")) json[key] = value;
+  }
   return json.dump();
 }
 
@@ -232,13 +247,16 @@ std::string train_detail::difference_that_decides(const std::string& asked, cons
   spell_hyperparameters(b);
   spell_missing(a);
   spell_missing(b);
+  // A schedule that ends with the run has other rates in a run of another length.
+  const bool ends_with_the_run = a["learning_rate_schedule"] != "constant" && a["decay_steps"] == 0;
   const bool any_replicas = a["replica_invariant"] != 0 && a["replica_invariant"] == b["replica_invariant"];
   spell_dtypes(a);
   spell_dtypes(b);
   std::string text;
   const auto add = [&](const std::string& key, const Json& x, const Json& y) {
     if (any_replicas && (key == "replicas" || key == "accumulation")) return;
-    if (x != y && !free_to_differ(key))
+    const bool length = key == "epochs" || key == "steps";
+    if (x != y && (!free_to_differ(key) || (length && ends_with_the_run)))
       text += (text.empty() ? "'" : ", '") + key + "' is " + printable(x.dump()) + " and was " + printable(y.dump());
   };
   for (const auto& [key, value] : a.items()) add(key, value, b.value(key, Json()));

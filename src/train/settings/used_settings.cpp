@@ -39,6 +39,11 @@ std::string used_settings(const TrainSettings& settings, const std::set<DType>& 
       used["accumulation_dtype"] = settings.accumulation_dtype.value_or(name_of(dtype));
     used["learning_rate"] =
         json_number(check_hyperparameter("learning_rate", optimizer.rate(1, divisor), rounded_to).got);
+    if (options.optimizer.schedule.varies() || settings.learning_rate_schedule != "constant") {
+      used["highest_learning_rate"] =
+          json_number(check_hyperparameter("learning_rate", options.optimizer.learning_rate / divisor, rounded_to).got);
+      used["learning_rate_schedule"] = settings.learning_rate_schedule;
+    }
     for (const HyperparameterCheck& c : optimizer.check(dtype, divisor))
       if (c.name != "learning_rate" && !c.name.starts_with("1 - ")) used[c.name] = json_number(c.got);
     all.push_back(used);

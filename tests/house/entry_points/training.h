@@ -6,12 +6,15 @@
 #include "softamp/precision/loss_scale.h"
 #include "softamp/precision/recipe.h"
 #include "softamp/train/checkpoint.h"
+#include "softamp/train/gpt.h"
 #include "softamp/train/graphcore/estimator.h"
 #include "softamp/train/keras/keras_model.h"
 #include "softamp/train/keras/loss_scale_optimizer.h"
 #include "softamp/train/layers.h"
 #include "softamp/train/lost_updates.h"
 #include "softamp/train/mindspore/loss_scale_manager.h"
+#include "softamp/train/sampling.h"
+#include "softamp/train/schedule.h"
 #include "softamp/train/training_run.h"
 #include "tests/house/entry_points/graphs.h"
 #include "tests/train/cell_networks.h"
@@ -219,6 +222,21 @@ inline std::vector<EntryPoint> training() {
       {"precision/graph_def_import.h", "import_graph", imported_graphs},
       {"train/initializer.h", "initial_value", first_values},
       {"train/optimizer.h", "Optimizer", hyperparameters},
+      {"train/gpt.h", "gpt",
+       [] {
+         GraphBuilder builder;
+         VariableStore store(builder);
+         gpt(gpt_tiny_options(5))(store, builder.placeholder("tokens", DType::kInt32, {1, 2}));
+         return graph_json(builder.build());
+       }},
+      {"train/sampling.h", "draw_token",
+       [] {
+         return std::to_string(draw_token(std::vector<double>{0.1, 0.3, 0.2}, {0.7, 1}, 5));
+       }},
+      {"train/schedule.h", "rate",
+       [] {
+         return shortest_decimal(LearningRateSchedule{ScheduleKind::kCosine, 3, 17, 1e-5}.rate(1e-3, 9));
+       }},
       {"train/models.h", "build_model", [] { return graph_json(build_model(lenet5(), ModelOptions()).graph); }},
       {"train/trainer.h", "Trainer", steps_of_a_trainer},
       {"train/training_run.h", "run_training", a_training},

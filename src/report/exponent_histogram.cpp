@@ -19,9 +19,10 @@ void count_codes(const Code* codes, int64_t n, const FloatFormat& f, ExponentHis
   constexpr Code kField = (Code{1} << kExponent) - 1,
                  kMagnitude = static_cast<Code>(~(Code{1} << (sizeof(Code) * 8 - 1)));
   constexpr Code kInfinity = static_cast<Code>(kField << kMantissa), kNormal = static_cast<Code>(Code{1} << kMantissa);
-  std::vector<int64_t> fields[4], leading(kMantissa);
-  for (auto& table : fields) table.resize(size_t{kField} + 1);
-  const auto see = [&](std::vector<int64_t>& table, Code code) {
+  constexpr size_t kFields = size_t{kField} + 1;
+  std::vector<int64_t> tables(4 * kFields), leading(kMantissa);
+  int64_t* const fields[4] = {&tables[0], &tables[kFields], &tables[2 * kFields], &tables[3 * kFields]};
+  const auto see = [&](int64_t* table, Code code) {
     const Code magnitude = code & kMagnitude;
     ++table[static_cast<size_t>(magnitude >> kMantissa)];
     // A subnormal that is not 0, or a NaN: 0 wraps round to the greatest number.

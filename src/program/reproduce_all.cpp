@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "src/data/image_files.h"
+#include "src/files/input_file.h"
 #include "src/files/output_file.h"
 #include "src/files/run_files.h"
 #include "src/report/progress.h"
@@ -202,8 +203,12 @@ void write_then_print(const std::function<void()>& write, const std::function<vo
 }
 
 void write_page(const std::vector<Result>& results, const fs::path& page, bool quiet) {
-  files::write_file(page,
-                    page_html(results, [&](const std::string& name) { return fs::exists(page.parent_path() / name); }));
+  constexpr size_t kMostOfAPicture = size_t{64} << 20;
+  const auto drawn = [&](const std::string& name) {
+    const fs::path file = page.parent_path() / name;
+    return fs::exists(file) ? files::read_input(file, "a picture", kMostOfAPicture) : std::string();
+  };
+  files::write_file(page, page_html(results, drawn));
   if (!quiet) std::cerr << "softamp reproduce: the page is " << page.string() << '\n';
 }
 

@@ -2,169 +2,120 @@
 
 #include <algorithm>
 
+#include "src/report/html_page.h"
 #include "src/reproduce/kept.h"
 #include "src/reproduce/outcome_text.h"
 
 namespace softamp::reproduce {
 namespace {
 
-/// Rows of a table that the page shows; a link leads to the whole table.
-constexpr size_t kRows = 40;
+using html::Cell;
 
-constexpr const char* kHead = R"(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>softamp reproduce</title>
-<style>
-  body { font: 16px/1.5 "DejaVu Sans", Helvetica, Arial, sans-serif; color: #222; background: #fff;
-         max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-  h1 { font-size: 1.6rem; } h2 { font-size: 1.3rem; margin-top: 3.5rem; border-top: 1px solid #ccc; padding-top: 1.2rem; }
-  h3, summary { font-size: 1rem; font-weight: bold; margin: 1.6rem 0 0.4rem; } summary { cursor: pointer; }
-  .wide { overflow-x: auto; }
-  table { border-collapse: collapse; font-size: 0.85rem; }
-  th, td { padding: 0.2rem 0.7rem; text-align: left; vertical-align: top; border-bottom: 1px solid #e4e4e4; }
-  th { border-bottom: 1px solid #888; white-space: nowrap; } .n { text-align: right; white-space: nowrap; }
-  code { background: #f3f3f3; padding: 0.1rem 0.3rem; font-size: 0.9em; overflow-wrap: anywhere; }
-  figure { margin: 1.2rem 0; } img { max-width: 100%; height: auto; border: 1px solid #e4e4e4; }
-  figcaption, .dim { color: #555; font-size: 0.9rem; }
-  .agrees { color: #00684a; font-weight: bold; } .differs { color: #a02800; font-weight: bold; }
-  .recorded, .skipped { color: #555; }
-</style>
-</head>
-<body>
-)";
+/// Rows of a table that the page has; the others are in its file.
+constexpr size_t kMostRows = 1000;
 
-std::string cell(const std::string& text, bool right = false, const char* tag = "td") {
-  return std::string("<") + tag + (right ? " class=\"n\">" : ">") + html_escaped(text) + "</" + tag + ">";
-}
-
-/// The text is HTML already.
-std::string link(const std::string& file, const std::string& text) {
-  return "<a href=\"" + html_escaped(file) + "\">" + text + "</a>";
-}
-
-/// "12 of 12" in the look of the verdict.
-std::string agreement_cell(const Result& r) {
+Cell agreement_cell(const Result& r) {
   const bool bad = !r.failed.empty() || !agreement(r.outcome).all();
-  const char* const look = bad ? "differs" : !r.outcome.skipped.empty() ? "skipped" : "agrees";
-  return std::string("<td class=\"") + look + "\">" + agreement_text(r) + "</td>";
+  return {agreement_text(r), bad ? "differs" : !r.outcome.skipped.empty() ? "skipped" : "agrees"};
 }
 
 std::string summary_table(const std::vector<Result>& results) {
-  std::string html =
-      "<table>\n<tr><th>experiment</th><th>checks that agree</th><th>seconds</th><th>what it shows</th></tr>\n";
+  html::Table table;
+  table.caption = "All experiments";
+  table.columns = {"experiment", "checks that agree", "seconds", "what it shows"};
+  table.right = {false, false, true, false};
+  table.row_heads = true;
   for (const Result& r : results)
-    html += "<tr><td>" + link("#" + r.name, html_escaped(r.name)) + "</td>" + agreement_cell(r) +
-            cell(duration_text(r.seconds), true) + cell(r.summary) + "</tr>\n";
-  return html + "</table>\n";
+    table.rows.push_back({{r.name, "", r.name}, agreement_cell(r), {duration_text(r.seconds)}, {r.summary}});
+  return table.text();
 }
 
-std::string table_html(const Result& r, const Table& table, const FileIsThere& there) {
-  std::string html = "<h3>" + html_escaped(table.title) + "</h3>\n<div class=\"wide\"><table>\n<tr>";
-  std::vector<bool> right;
-  for (size_t c = 0; c < table.columns.size(); ++c) {
-    right.push_back(number_column(table, c));
-    html += cell(table.columns[c], right[c], "th");
+std::string table_html(const Result& r, const Table& table) {
+  html::Table shown;
+  shown.caption = table.title;
+  shown.columns = table.columns;
+  for (size_t c = 0; c < table.columns.size(); ++c) shown.right.push_back(number_column(table, c));
+  for (size_t i = 0; i < std::min(kMostRows, table.rows.size()); ++i) {
+    std::vector<Cell>& cells = shown.rows.emplace_back();
+    for (const Json& cell : table.rows[i]) cells.push_back({cell_text(cell)});
   }
-  html += "</tr>\n";
-  const size_t shown = table.rows.size() > kRows + kRows / 4 ? kRows : table.rows.size();
-  for (size_t i = 0; i < shown; ++i) {
-    html += "<tr>";
-    for (size_t c = 0; c < table.rows[i].size(); ++c)
-      html += cell(cell_text(table.rows[i][c]), c < right.size() && right[c]);
-    html += "</tr>\n";
-  }
-  html += "</table></div>\n";
-  const std::string file = table_file(r.name, table);
-  std::string below;
-  if (shown < table.rows.size())
-    below = "The first " + std::to_string(shown) + " of " + std::to_string(table.rows.size()) + " rows. ";
-  if (there(file)) below += link(file, html_escaped(file));
-  return below.empty() ? html : html + "<p class=\"dim\">" + below + "</p>\n";
+  const std::string rows = std::to_string(table.rows.size()), file = table_file(r.name, table);
+  const std::string below = kMostRows < table.rows.size()
+                                ? "The first " + std::to_string(kMostRows) + " of " + rows + " rows; all are in " + file
+                                : "Also in " + file;
+  return html::folded(table.title + " (" + rows + (table.rows.size() == 1 ? " row)" : " rows)"),
+                      shown.text() + html::paragraph(below + ".", "dim"));
 }
 
-std::string figure_html(const Result& r, const Figure& figure, const FileIsThere& there) {
-  const std::string svg = figure_file(r.name, figure, ".svg"), png = figure_file(r.name, figure, ".png");
-  const std::string caption = html_escaped(figure.caption);
-  if (!there(svg)) return "<p class=\"dim\">" + html_escaped(svg) + " was not drawn. " + caption + "</p>\n";
-  return "<figure><img src=\"" + html_escaped(svg) + "\" alt=\"" + html_escaped(figure.plot.title) +
-         "\">\n<figcaption>" + caption + (there(png) ? " (" + link(png, "PNG") + ")" : "") + "</figcaption></figure>\n";
+std::string figure_html(const Result& r, const Figure& figure, const DrawnFigure& drawn, int number) {
+  const std::string file = figure_file(r.name, figure, ".svg");
+  const std::string picture = html::picture(drawn(file), number, figure.plot.title, figure.caption);
+  return picture.empty() ? html::paragraph(file + " was not drawn. " + figure.caption, "dim") : picture;
 }
 
 std::string checks_html(const Outcome& o) {
   if (o.checks.empty()) return {};
+  html::Table table;
+  table.caption = "Checks";
+  table.columns = {"verdict", "what", "ours", "published or derived", "against"};
+  for (const Check& check : o.checks)
+    table.rows.push_back({{verdict(check), verdict(check)},
+                          {check.what},
+                          {check.ours},
+                          {check.theirs},
+                          {std::string(name_of(check.against))}});
   // Folded where all agree.
-  std::string html = std::string("<details") + (agreement(o).all() ? "" : " open") +
-                     "><summary>Checks: " + agreement_text(o) +
-                     " agree</summary>\n<div class=\"wide\"><table>\n<tr><th>verdict</th><th>what</th><th>ours</th>"
-                     "<th>published or derived</th><th>against</th></tr>\n";
-  for (const Check& check : o.checks) {
-    const std::string word = verdict(check);
-    html += "<tr><td class=\"" + word + "\">" + word + "</td>" + cell(check.what) + cell(check.ours) +
-            cell(check.theirs) + cell(std::string(name_of(check.against))) + "</tr>\n";
-  }
-  return html + "</table></div></details>\n";
+  return html::folded("Checks: " + agreement_text(o) + " agree", table.text(), !agreement(o).all());
 }
 
 std::string settings_html(const Json& settings) {
   if (settings.empty()) return {};
-  std::string html = "<details><summary>Settings</summary>\n<div class=\"wide\"><table>\n";
-  for (const auto& [key, value] : settings.items()) html += "<tr>" + cell(key) + cell(setting_text(value)) + "</tr>\n";
-  return html + "</table></div></details>\n";
+  html::Table table;
+  table.caption = "Settings";
+  table.columns = {"setting", "value"};
+  table.row_heads = true;
+  for (const auto& [key, value] : settings.items()) table.rows.push_back({{key}, {setting_text(value)}});
+  return html::folded("Settings", table.text());
 }
 
-std::string section(const Result& r, const FileIsThere& there) {
-  std::string html = "<h2 id=\"" + html_escaped(r.name) + "\">" + html_escaped(r.name) + "</h2>\n<p>" +
-                     html_escaped(r.summary) + "</p>\n<p class=\"dim\">Source: " + html_escaped(r.source) +
-                     "<br>\nTo repeat: <code>" + html_escaped(r.command) + "</code></p>\n";
+std::string section(const Result& r, const DrawnFigure& drawn, int& pictures) {
   const Outcome& o = r.outcome;
-  if (!r.failed.empty()) return html + "<p class=\"differs\">Failed: " + html_escaped(r.failed) + "</p>\n";
-  if (!o.skipped.empty()) return html + "<p class=\"skipped\">Skipped: " + html_escaped(o.skipped) + "</p>\n";
-  for (const Figure& figure : o.figures) html += figure_html(r, figure, there);
-  html += "<p>" + html_escaped(o.seen) + "</p>\n";
-  if (!o.deviations.empty()) html += "<p><strong>Not as published:</strong> " + html_escaped(o.deviations) + "</p>\n";
+  std::string html = html::heading(r.name, r.name) + html::paragraph(r.summary);
+  for (const Figure& figure : o.figures) html += figure_html(r, figure, drawn, ++pictures);
+  if (!o.seen.empty()) html += html::paragraph(o.seen);
+  if (!o.deviations.empty()) html += "<p><strong>Not as published:</strong> " + html::escaped(o.deviations) + "</p>\n";
+  if (!r.failed.empty()) html += html::paragraph("Failed: " + r.failed, "bad");
+  if (!o.skipped.empty()) html += html::paragraph("Skipped: " + o.skipped, "skipped");
   html += checks_html(o);
-  for (const Table& table : o.tables) html += table_html(r, table, there);
-  html += settings_html(o.settings);
-  if (there(json_file(r.name)))
-    html += "<p class=\"dim\">Everything, the figures' points too: " +
-            link(json_file(r.name), html_escaped(json_file(r.name))) + "</p>\n";
+  for (const Table& table : o.tables) html += table_html(r, table);
+  html += settings_html(o.settings) + html::paragraph("Source: " + r.source, "dim") +
+          "<p class=\"dim\">To repeat: <code>" + html::escaped(r.command) + "</code></p>\n";
+  if (r.failed.empty() && o.skipped.empty())
+    html += html::paragraph("Everything, the figures' points too: " + json_file(r.name) + ", beside this page.", "dim");
   return html;
 }
 
 }  // namespace
 
-std::string html_escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      case '\'': result += "&#39;"; break;
-      default: result += c;
-    }
-  }
-  return result;
-}
-
-std::string page_html(const std::vector<Result>& results, const FileIsThere& there) {
-  std::string html =
-      std::string(kHead) +
-      "<h1>Published experiments, run on emulated arithmetic</h1>\n"
-      "<p>Each was run by the command shown with it. The emulated arithmetic gives the same bits on any machine; "
-      "reference values come from the machine's own mathematical functions, whose last digits may differ. "
-      "<em>Agrees</em> means: equal to a figure that the publication prints, equal to or within what follows from the "
-      "set-up by theory or by an independent computation, or of the published shape; the last column of the checks "
-      "says which. <em>Recorded</em>: nothing was published to compare with. Where a set-up differs from the "
-      "publication's, its section says how.</p>\n";
-  html += summary_table(results);
-  for (const Result& r : results) html += section(r, there);
+std::string page_html(const std::vector<Result>& results, const DrawnFigure& drawn) {
+  const bool one = results.size() == 1;
+  const std::string title =
+      one ? results[0].name + ", run on emulated arithmetic" : "Published experiments, run on emulated arithmetic";
+  std::string body = "<h1>" + html::escaped(title) + "</h1>\n";
+  body += one ? "" : html::paragraph("Each was run by the command shown with it.");
+  std::string notes =
+      "<p class=\"dim\">The emulated arithmetic gives the same bits on any machine; reference values come from the "
+      "machine's own mathematical functions, whose last digits may differ. <em>Agrees</em> means: equal to a figure "
+      "that the publication prints, equal to or within what follows from the set-up by theory or by an independent "
+      "computation, or of the published shape; the last column of the checks says which. <em>Recorded</em>: nothing "
+      "was published to compare with. Where a set-up differs from the publication's, its section says how.</p>\n";
+  if (!one) body += notes + summary_table(results);
+  int pictures = 0;
+  for (const Result& r : results) body += section(r, drawn, pictures);
+  if (one) body += notes;
   const std::string version = results.empty() ? "" : results.front().version;
-  return html + "<p class=\"dim\">softamp " + html_escaped(version) + "</p>\n</body>\n</html>\n";
+  return html::page(one ? results[0].name + " - softamp reproduce" : "softamp reproduce",
+                    body + "<footer class=\"dim\">softamp " + html::escaped(version) + "</footer>\n");
 }
 
 }  // namespace softamp::reproduce

@@ -9,18 +9,15 @@
 
 namespace softamp::reproduce {
 
-/// Whether a file exists in the page's folder.
-using FileIsThere = std::function<bool(const std::string& name)>;
+/// The text of a figure's .svg in the page's folder; empty where it was not drawn.
+using DrawnFigure = std::function<std::string(const std::string& file)>;
 
-/// The page. Figures and tables' files beside it are linked if they exist; a long table is shown in part. No other
-/// files are referred to.
-std::string page_html(const std::vector<Result>& results, const FileIsThere& there);
+/// The page, one file that refers to no other: pictures are in it, tables are folded, of a very long one the first
+/// rows. It names the files beside it that have everything.
+std::string page_html(const std::vector<Result>& results, const DrawnFigure& drawn);
 
 /// Every result in Markdown: source, command, our results next to the published ones. It contains no times and no
 /// folders: the same results give the same text.
 std::string page_markdown(const std::vector<Result>& results);
-
-/// `text`, escaped for HTML.
-std::string html_escaped(const std::string& text);
 
 }  // namespace softamp::reproduce

@@ -89,6 +89,7 @@ VERBS = [
          before=STUDY + ("--grid", "precision=float16", "--jobs", "1", "--out", "kept"), keeps=True),
     Verb("study-plot", STUDY + GRID + ("--jobs", "1", "--plot", "study.svg", "--csv", "table.csv"),
          {"study.svg": OLD, "table.csv": OLD}),
+    Verb("study-report", STUDY + GRID + ("--jobs", "1", "--report", "page.html"), {"page.html": OLD}),
     Verb("study-jobs", STUDY + GRID + ("--jobs", "2", "--csv", "table.csv"), {"table.csv": OLD}),
     Verb("reproduce", ("reproduce", "tutorial-lines", "--brief", "--out", "page", "--json"),
          {"page/tutorial-lines-lines.csv": OLD}),

@@ -134,6 +134,10 @@ TEST_F(Files, OfAStudy) {
         "the recipe that is read");
   taken(study + "--csv @a.svg --plot @a.svg", "--plot", "a.svg", "the file of --csv");
   taken(study + "--plot @a.svg --plot @./a.svg", "--plot", "./a.svg", "the file of --plot");
+  taken(study + "--csv @a.html --report @a.html", "--report", "a.html", "the file of --csv");
+  EXPECT_EQ(refused(study + "--report @a.pdf"), "--report: '@a.pdf': expected a file name that ends in .html");
+  EXPECT_EQ(refused(study + "--report @none/a.html"),
+            "--report: '@none/a.html' cannot be written: No such file or directory");
   const std::string kept = "kept/0123456789abcdef0123456789abcdef.json";
   taken(study + "--out @kept --csv @" + kept, "--csv", kept, "one of the files of --out");
   const std::string claim = "kept/0123456789abcdef0123456789abcdef.claim.3";

@@ -7,6 +7,7 @@
 #include "src/reproduce/page.h"
 #include "src/reproduce/shelf.h"
 #include "tests/files.h"
+#include "tests/html.h"
 #include "tests/refusal.h"
 #include "tests/reproduce/fake_experiment.h"
 
@@ -37,34 +38,23 @@ size_t occurrences(const std::string& text, const std::string& part) {
   return count;
 }
 
-/// "" where every element that is opened is closed, in order; else the place where not.
-std::string unbalanced(const std::string& html) {
-  std::vector<std::string> open;
-  for (size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at + 1)) {
-    const size_t end = html.find_first_of(" >\n", at);
-    const std::string tag = html.substr(at + 1, end - at - 1);
-    if (tag == "!DOCTYPE" || tag == "meta" || tag == "img" || tag == "br") continue;
-    if (tag[0] != '/')
-      open.push_back(tag);
-    else if (open.empty() || open.back() != tag.substr(1))
-      return html.substr(at, 60);
-    else
-      open.pop_back();
-  }
-  return open.empty() ? "" : open.back();
+/// A picture, as a file would hold it.
+std::string drawn(const std::string& file) {
+  return "<svg viewBox=\"0 0 960 600\"><title>Gnuplot</title><g id='a'/><text>" + file + "</text></svg>";
 }
 
-TEST(Page, HoldsEveryResultAndIsWellFormed) {
-  const std::string html = page_html(fake_results(), [](const std::string&) { return true; });
-  EXPECT_EQ(unbalanced(html), "");
+TEST(Page, HoldsEveryResultAndRefersToNoFile) {
+  const std::string html = page_html(fake_results(), drawn);
+  EXPECT_EQ(softamp::test::faults_of_page(html), "");
   for (const char* part : {"<h2 id=\"fake\">",
                            "<h2 id=\"other\">",
                            "<a href=\"#third\">",
                            "Skipped: no &lt;images&gt;",
-                           "<img src=\"fake-error.svg\"",
-                           "<a href=\"fake-error.png\">",
-                           "<a href=\"fake-sums.csv\">",
-                           "<a href=\"fake.json\">",
+                           "<text>fake-error.svg</text>",
+                           "<g id='p1-a'/>",
+                           "<g id='p2-a'/>",
+                           "Also in fake-sums.csv.",
+                           "too: fake.json, beside this page.",
                            "Error &amp; &lt;bound&gt;.",
                            "Nobody, &quot;Nothing&quot;, 1970, nowhere",
                            "<code>softamp reproduce fake</code>",
@@ -72,30 +62,42 @@ TEST(Page, HoldsEveryResultAndIsWellFormed) {
                            "<td class=\"differs\">2 of 3</td>",
                            "<td class=\"skipped\">skipped</td>",
                            "<td class=\"differs\">failed</td>",
-                           "<p class=\"differs\">Failed: no &lt;memory&gt;</p>",
+                           "<p class=\"bad\">Failed: no &lt;memory&gt;</p>",
                            "<details><summary>Checks: 3 of 3 agree</summary>",
                            "<details open><summary>Checks: 2 of 3 agree</summary>",
+                           "<details><summary>Sums, &lt;by&gt; format (3 rows)</summary>",
                            "Not as published:</strong> Nine paths, not &lt;ten&gt;.",
                            "say &quot;x&quot;",
                            "softamp 1.2",
                            "0.30000000000000004"})
     EXPECT_NE(html.find(part), std::string::npos) << part;
-  EXPECT_EQ(html.find("http"), std::string::npos);  // nothing from elsewhere
-  EXPECT_EQ(html.find("<script"), std::string::npos);
+  // Pictures first, then what is folded.
+  EXPECT_LT(html.find("<figure>"), html.find("The sum stops,"));
+  EXPECT_LT(html.find("The sum stops,"), html.find("<details>"));
 }
 
-TEST(Page, ShowsALongTableInPart) {
-  const std::string html = page_html({fake_results()[0]}, [](const std::string&) { return true; });
-  EXPECT_NE(html.find("The first 40 of 100 rows. <a href=\"fake-long.csv\">"), std::string::npos);
-  EXPECT_NE(html.find("<td class=\"n\">39</td>"), std::string::npos);
-  EXPECT_EQ(html.find("<td class=\"n\">40</td>"), std::string::npos);
+TEST(Page, HasALongTableWhole) {
+  const std::string html = page_html({fake_results()[0]}, drawn);
+  EXPECT_NE(html.find("<td class=\"n\">99</td>"), std::string::npos);
+  Result many = fake_results()[0];
+  many.outcome.tables.resize(2);
+  many.outcome.tables[1].rows.assign(1234, {7});
+  const std::string part = page_html({many}, drawn);
+  EXPECT_NE(part.find("The first 1000 of 1234 rows; all are in fake-long.csv."), std::string::npos);
+  EXPECT_EQ(occurrences(part, "<td class=\"n\">7</td>"), 1000u);
 }
 
-TEST(Page, RefersToNothingThatIsNotThere) {
-  const std::string html = page_html(fake_results(), [](const std::string&) { return false; });
-  EXPECT_EQ(html.find("<img"), std::string::npos);
-  EXPECT_EQ(html.find(".csv\""), std::string::npos);
+TEST(Page, SaysWhatWasNotDrawn) {
+  const std::string html = page_html(fake_results(), [](const std::string&) { return std::string(); });
+  EXPECT_EQ(softamp::test::faults_of_page(html), "");
+  EXPECT_EQ(html.find("<svg"), std::string::npos);
   EXPECT_NE(html.find("fake-error.svg was not drawn"), std::string::npos);
+  // A file that is no picture is none.
+  const std::string other = page_html(fake_results(), [](const std::string& file) {
+    return "<svg viewBox=\"0 0 1 1\"><script>" + file + "</script></svg>";
+  });
+  EXPECT_EQ(other.find("<svg"), std::string::npos);
+  EXPECT_NE(other.find("fake-error.svg was not drawn"), std::string::npos);
 }
 
 TEST(Markdown, HasFiguresBesideThePublishedOnesAndNoMachine) {
@@ -113,7 +115,7 @@ TEST(Markdown, HasFiguresBesideThePublishedOnesAndNoMachine) {
   EXPECT_NE(text.find("`softamp reproduce fake --data DIR --brief`"), std::string::npos);
   EXPECT_EQ(text.find("somebody"), std::string::npos);
   EXPECT_EQ(text.find("digest"), std::string::npos);
-  EXPECT_EQ(page_html(results, [](const std::string&) { return true; }).find("somebody"), std::string::npos);
+  EXPECT_EQ(page_html(results, drawn).find("somebody"), std::string::npos);
   EXPECT_NE(text.find("Source: A\\|B, \\*x\\_y\\*  \n"), std::string::npos);
   EXPECT_NE(text.find("Skipped: no \\<images>\n"), std::string::npos);
   EXPECT_NE(text.find("Failed: no \\<memory>\n"), std::string::npos);

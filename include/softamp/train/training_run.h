@@ -57,11 +57,15 @@ struct RunOutput {
   /// "step3/replica1/batch0/NAME". At most 1 GiB. Steps are slower, and give the same bits.
   std::vector<std::string> print{}, enqueue{};
   std::string outfeed{};
-  std::string plot{};                                 ///< .svg or .png of the loss curve, if any loss is finite [=none]
-  std::ostream* report = nullptr;                     ///< the tutorial's lines [=standard output]
-  bool progress = true;                               ///< a line on a terminal
-  bool quiet = false;                                 ///< no lines at all
-  std::function<bool()> stop{};                       ///< true: stop after this step, with a checkpoint
+  std::string plot{};  ///< .svg or .png of the loss curve, if any loss is finite [=none]
+  /// File [=none] of histograms of exponents of weights, activations and gradients, layer by layer: .json, or a picture
+  /// of all gradients with and without the loss scale, .svg or .png. Counts; the same for any threads and backend.
+  std::string histograms{};
+  int64_t histogram_every = 0;     ///< (0: a tenth of the steps) of every so many steps, of the first and the last [=0]
+  std::ostream* report = nullptr;  ///< the tutorial's lines [=standard output]
+  bool progress = true;            ///< a line on a terminal
+  bool quiet = false;              ///< no lines at all
+  std::function<bool()> stop{};    ///< true: stop after this step, with a checkpoint
   std::function<void(const RunInputs&)> on_inputs{};  ///< when all has been read, before the first step
   /// Before that, on the CPU: bytes of the host's memory that the run's replicas need at least. It may wait until they
   /// are free.
@@ -71,7 +75,8 @@ struct RunOutput {
   std::function<bool()> stop_within_step{};
   std::function<void(const StepResult&)> on_step{};
   /// Ranks that share the replicas of the run: TrainerOptions::exchange. All ranks make the same call; rank 0 prints,
-  /// logs and writes checkpoints, which are those of one process, byte for byte. Not with `print` and `outfeed`
+  /// logs and writes checkpoints, which are those of one process, byte for byte. Not with `print`, `outfeed`
+  /// and `histograms`
   /// [=nullptr: one process].
   Exchange* exchange = nullptr;
   int compare_weights_every = 1;  ///< TrainerOptions::compare_weights_every
@@ -160,6 +165,7 @@ struct RunSummary {
   std::vector<LostUpdateTotals> lost_updates;  ///< where asked for
   ReplicaDriftTotals replica_drift;
   std::optional<Verdict> verdict;  ///< of a finished run
+  std::string histograms;          ///< where asked for: what a .json of RunOutput::histograms holds
 };
 
 /// Prints, as the tutorial does: "Executing warmup run...", after each epoch "Average loss: <l> --- time so far <s>",

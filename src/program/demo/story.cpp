@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "src/reproduce/page.h"
+#include "src/report/html_page.h"
 
 namespace softamp::program {
 namespace {
@@ -43,7 +43,7 @@ std::string data_url(const std::string& svg) {
 }  // namespace
 
 std::string story_html(const Story& story) {
-  const auto text = reproduce::html_escaped;
+  const auto text = html::escaped;
   std::string html = kPageBegin + text(story.title) + kPageStyle + "<h1>" + text(story.title) + "</h1>\n<p>" +
                      text(story.lead) + "</p>\n";
   int number = 0;

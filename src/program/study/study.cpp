@@ -4,6 +4,7 @@
 #include "src/program/rewrite/mechanism_options.h"
 #include "src/program/study/study_kept.h"
 #include "src/program/study/study_list.h"
+#include "src/program/study/study_page.h"
 #include "src/program/study/study_report.h"
 #include "src/program/study/study_shard.h"
 #include "src/program/study/study_verdict.h"
@@ -25,7 +26,7 @@ namespace softamp::program {
 namespace {
 
 struct StudyOptions {
-  std::string file, data, csv, runs_csv, steps_csv, backend, shard;
+  std::string file, data, csv, runs_csv, steps_csv, report, backend, shard;
   std::vector<std::string> grid, cases, set, plots;
   std::vector<std::string> mechanisms;  ///< of --mechanisms; {""}: the default list; empty: not given
   uint64_t seeds = 0;                   ///< 0: the file's, else 3
@@ -124,6 +125,7 @@ void check_files(const StudyOptions& o, const std::vector<StudyRun>& runs) {
       .writes("--csv", o.csv)
       .writes("--runs-csv", o.runs_csv)
       .writes("--steps-csv", o.steps_csv)
+      .writes("--report", o.report)
       .writes("TF_BF16_DUMP_PATH", dump_path(o));
   for (const std::string& file : o.plots) files.writes("--plot", file);
   files.writes_into("--out", o.running.folder, may_be_kept_run);
@@ -131,15 +133,20 @@ void check_files(const StudyOptions& o, const std::vector<StudyRun>& runs) {
   for (const StudyRun& run : runs)
     if (listed.emplace(run.settings.mechanism, run.settings.data).second) list_inputs(files, run.settings);
   files.check();
+  if (!o.report.empty() && !o.report.ends_with(".html") && !o.report.ends_with(".htm") && o.report != "/dev/stdout" &&
+      o.report != "/dev/null")
+    throw UsageError("--report: '" + o.report + "': expected a file name that ends in .html");
   for (const std::string& file : o.plots) check_plot_file(file);
 }
 
 /// Options that do not go together.
 void check_together(const StudyOptions& o) {
-  const bool draws = !o.csv.empty() || !o.runs_csv.empty() || !o.steps_csv.empty() || !o.plots.empty();
+  const bool draws =
+      !o.csv.empty() || !o.runs_csv.empty() || !o.steps_csv.empty() || !o.report.empty() || !o.plots.empty();
   const std::string file = !o.csv.empty()         ? "--csv"
                            : !o.runs_csv.empty()  ? "--runs-csv"
                            : !o.steps_csv.empty() ? "--steps-csv"
+                           : !o.report.empty()    ? "--report"
                                                   : "--plot";
   const auto refuse = [](const char* option, const std::string& other, const std::string& expected) {
     throw UsageError(std::string(option) + ": does not go with " + other + "; expected " + expected);
@@ -155,16 +162,26 @@ void check_together(const StudyOptions& o) {
 
 /// The files of a study's figures, open from its beginning on, so that it is not in vain.
 struct StudyFiles {
-  std::optional<files::OutputFile> csv, runs_csv, steps_csv;
+  std::optional<files::OutputFile> csv, runs_csv, steps_csv, report;
 
   explicit StudyFiles(const StudyOptions& o) {
     if (!o.csv.empty()) csv.emplace(o.csv, "--csv");
     if (!o.runs_csv.empty()) runs_csv.emplace(o.runs_csv, "--runs-csv");
     if (!o.steps_csv.empty()) steps_csv.emplace(o.steps_csv, "--steps-csv");
+    if (!o.report.empty()) report.emplace(o.report, "--report");
   }
 };
 
 using Results = std::vector<std::optional<StudyResult>>;
+
+StudyPageOptions page_options(const StudyOptions& o) {
+  StudyPageOptions page{o.log, o.running.folder, {}};
+  if (plots_can_be_drawn())
+    page.draw = svg_of;
+  else if (!o.quiet)
+    std::cerr << "softamp study: no gnuplot here: the report has no pictures; install it (Debian: gnuplot-nox)\n";
+  return page;
+}
 
 void show(const StudyOptions& o, const StudyPlan& plan, const std::vector<StudyRun>& runs, const Results& results,
           StudyFiles& to) {
@@ -182,6 +199,8 @@ void show(const StudyOptions& o, const StudyPlan& plan, const std::vector<StudyR
   write(to.csv, [&] { return study_csv(report); });
   write(to.runs_csv, [&] { return study_runs_csv(plan, runs, results); });
   write(to.steps_csv, [&] { return study_steps_csv(plan, runs, results); });
+  write(to.report, [&] { return study_page(plan, runs, results, report, page_options(o)); });
+  if (to.report && !o.quiet) std::cerr << "the report is " << o.report << '\n';
   const Plot plot = study_plot(report, o.log);
   for (const std::string& file : o.plots) {
     if (plot.curves.empty()) {
@@ -280,7 +299,7 @@ int run_verb(const StudyOptions& given) {
   StudyOptions o = given;
   if (!speaks) {  // of several processes one prints and writes
     o.quiet = true;
-    o.csv = o.runs_csv = o.steps_csv = "";
+    o.csv = o.runs_csv = o.steps_csv = o.report = "";
     o.plots.clear();
   }
   check_together(o);
@@ -355,6 +374,10 @@ Verb add_study(CLI::App& program) {
       ->type_name("FILE");
   app->add_option("--steps-csv", o->steps_csv, "write a line for each step of each run: its loss [=none]")
       ->type_name("FILE");
+  app->add_option("--report", o->report,
+                  "write a page of HTML, one file: what was asked, table, verdicts, loss curves, settings, and the "
+                  "commands that repeat it [=none]")
+      ->type_name("FILE");
   app->add_flag("--json", o->json, "print one JSON document");
   app->add_flag("--quiet", o->quiet, "no settings, no progress on standard error");
   for (const char* option : {"--grid", "--case", "--set"}) offer(*app, option, setting_keys);
@@ -369,7 +392,7 @@ Examples:
   softamp study --grid precision=float16,float32 --grid stochastic_rounding=off,on --seeds 5 --plot study.svg
   softamp study --case precision=float32 --case precision=float16,stochastic_rounding=on --set learning_rate=0.001
   softamp study examples/training/swamping_study.json --out swamping --csv swamping.csv
-  softamp study --mechanisms --plot mechanisms.svg
+  softamp study --mechanisms --plot mechanisms.svg --report mechanisms.html
   mpirun -n 8 softamp study --mechanisms --seeds 20 --out runs
   softamp study --mechanisms --seeds 20 --out runs --collect --plot mechanisms.svg
   softamp study --mechanisms none,tensorflow=2.3,recipe=full,dtype=fp16,level=O2 --set network=resnet8)");

@@ -34,25 +34,6 @@ double mean_of(const std::vector<double>& values) {
   return values.empty() ? kNone : total / static_cast<double>(values.size());
 }
 
-/// "softamp study" of one network, in a few words.
-std::string description(const StudyReport& r) {
-  const auto varied = [&](const char* key) { return std::find(r.keys.begin(), r.keys.end(), key) != r.keys.end(); };
-  const TrainSettings& s = r.settings;
-  std::string text;
-  const auto say = [&](const char* key, const std::string& words) {
-    if (!varied(key)) text += (text.empty() ? "" : ", ") + words;
-  };
-  say("network", s.network);
-  if (!varied("mechanism")) say("precision", s.mechanism == kNoMechanism ? s.precision : s.mechanism);
-  say("optimizer", s.optimizer);
-  say("learning_rate", "learning rate " + shortest_decimal(s.learning_rate));
-  say("batch_size", "batch " + std::to_string(s.batch_size));
-  // Only the folder's name: plots are shown to others.
-  const std::filesystem::path folder = std::filesystem::path(s.data + "/").lexically_normal().parent_path();
-  say("data", s.data.empty() ? "generated images" : folder.filename().string());
-  return text + ", " + std::to_string(r.seeds) + (r.seeds == 1 ? " seed" : " seeds");
-}
-
 /// The column of a key; empty if it is not varied.
 std::optional<size_t> column_of(const StudyReport& r, const char* key) {
   const auto at = std::find(r.keys.begin(), r.keys.end(), key);
@@ -187,8 +168,26 @@ StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& run
   return report;
 }
 
+std::string study_description(const StudyReport& r) {
+  const auto varied = [&](const char* key) { return std::find(r.keys.begin(), r.keys.end(), key) != r.keys.end(); };
+  const TrainSettings& s = r.settings;
+  std::string text;
+  const auto say = [&](const char* key, const std::string& words) {
+    if (!varied(key)) text += (text.empty() ? "" : ", ") + words;
+  };
+  say("network", s.network);
+  if (!varied("mechanism")) say("precision", s.mechanism == kNoMechanism ? s.precision : s.mechanism);
+  say("optimizer", s.optimizer);
+  say("learning_rate", "learning rate " + shortest_decimal(s.learning_rate));
+  say("batch_size", "batch " + std::to_string(s.batch_size));
+  // Only the folder's name: plots are shown to others.
+  const std::filesystem::path folder = std::filesystem::path(s.data + "/").lexically_normal().parent_path();
+  say("data", s.data.empty() ? "generated images" : folder.filename().string());
+  return text + ", " + std::to_string(r.seeds) + (r.seeds == 1 ? " seed" : " seeds");
+}
+
 void print_study(const StudyReport& r, std::ostream& out) {
-  out << "study: " << description(r) << "\n\n";
+  out << "study: " << study_description(r) << "\n\n";
   const bool compared = reference_of(r).has_value();
   TextTable table(r.keys.size(), compared ? 2 : 1);
   std::vector<std::string> head = r.keys;
@@ -335,7 +334,7 @@ Curve difference_of(Curve curve, const Curve& reference) {
 Plot study_plot(const StudyReport& r, bool log) {
   Plot plot;
   plot.title = "Training loss";
-  plot.subtitle = description(r);
+  plot.subtitle = study_description(r);
   plot.x_label = "steps";
   plot.y_label = "loss";
   plot.y_log = log ? 2 : 0;

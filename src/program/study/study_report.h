@@ -61,6 +61,9 @@ struct StudyReport {
 StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& runs,
                          const std::vector<std::optional<StudyResult>>& results);
 
+/// "small_cnn, momentum, learning rate 0.01, batch 8, generated images, 2 seeds": what all rows have in common.
+std::string study_description(const StudyReport& report);
+
 void print_study(const StudyReport& report, std::ostream& out);
 Json study_json(const StudyReport& report);
 std::string study_csv(const StudyReport& report);

@@ -58,6 +58,13 @@ Verb add_train(CLI::App& program) {
       "count the updates that rounding to nearest loses, by variable: a warning, lines at the end, in --log and "
       "--json");
   app->add_option("--plot", o->output.plot, "draw the loss curve into FILE.svg or FILE.png [=none]")->type_name("FILE");
+  app->add_option(
+         "--histograms", o->output.histograms,
+         "count the exponents of weights, activations and gradients by layer: FILE.json; FILE.svg, FILE.png: a "
+         "picture of the gradients with and without the loss scale; in --json, too [=none]")
+      ->type_name("FILE");
+  add_whole(*app, "--histogram-every", o->output.histogram_every, 0, uint64_t{1} << 40,
+            "of every N-th step, of the first and the last; 0: of each tenth of the run [=0]");
   app->add_option("--initial", o->initial,
                   "first weights, as --set initial=FILE: .npz of an array for each variable, under its name, or a "
                   "checkpoint [=initialisers and seed]")
@@ -100,6 +107,7 @@ Examples:
   softamp train
   softamp train --set precision=float16 --set stochastic_rounding=on --plot loss.svg
   softamp train --set precision=mixed --find-loss-scale
+  softamp train --set precision=float16 --set loss_scale=1024 --histograms gradients.svg
   softamp train --set precision=float16 --set optimizer=sgd --lost-updates
   softamp train --steps 20 --write-initial first.npz --write-batches batches.npz
   softamp train --set precision=float16 --initial first.npz

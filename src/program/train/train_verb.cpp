@@ -23,6 +23,7 @@
 #include "src/train/exchange_calls.h"
 #include "src/train/json_number.h"
 #include "src/train/run/compare_training.h"
+#include "src/train/run/histograms.h"
 #include "src/train/run/weight_files.h"
 #include "src/train/settings/used_settings.h"
 
@@ -98,6 +99,7 @@ Json summary_json(const TrainSettings& settings, const RunSummary& run) {
                              {"variable", d.largest.variable},
                              {"replica", d.largest.replica},
                              {"element", d.largest.element}};
+  if (!run.histograms.empty()) json["histograms"] = read_json(run.histograms)["steps"];
   json["memory"] = {
       {"parameters", run.memory.parameters}, {"slots", run.memory.slots}, {"activations", run.memory.activations}};
   return json;
@@ -111,6 +113,7 @@ void refuse_files(const TrainVerbOptions& o, const std::string& why) {
                                      {"--checkpoint", o.output.checkpoint},
                                      {"--resume", o.output.resume},
                                      {"--plot", o.output.plot},
+                                     {"--histograms", o.output.histograms},
                                      {"--write-initial", o.output.write_initial},
                                      {"--outfeed", o.output.outfeed},
                                      {"--write-batches", o.output.write_batches},
@@ -203,6 +206,7 @@ void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
       .writes("--log", o.output.log)
       .replaces("--checkpoint", o.output.checkpoint, kResumed)
       .writes("--plot", o.output.plot)
+      .writes("--histograms", o.output.histograms)
       .writes("--csv", o.csv)
       .writes("--write-initial", o.output.write_initial)
       .writes("--outfeed", o.output.outfeed)
@@ -237,6 +241,7 @@ int run_train(TrainVerbOptions o) {
   settle_data(settings);
   check_files(o, settings);
   if (!o.output.plot.empty()) check_plot_file(o.output.plot);
+  if (!o.output.histograms.empty()) train_detail::check_histograms_file(o.output.histograms);
   settings = settings.spelled_out();
   settle_backend(settings.backend, o.output.quiet ? std::string() : "softamp train");
   if (const Mechanism m = settings.mechanism_value(); m.kind == Mechanism::Kind::kRecipe && !o.recipe_dump.empty()) {

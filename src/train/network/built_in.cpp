@@ -155,7 +155,8 @@ Network small_cnn() { return built_in("small_cnn").build; }
 Network small_resnet() { return built_in("small_resnet").build; }
 
 std::vector<std::string> network_names() {
-  return {"resnet8", "resnet14", "resnet20", "resnet26", "fashion_cnn", "lenet5", "small_cnn", "small_resnet", "gpt_tiny"};
+  return {"resnet8", "resnet14",  "resnet20",     "resnet26", "fashion_cnn",
+          "lenet5",  "small_cnn", "small_resnet", "gpt_tiny"};
 }
 
 NetworkInfo find_network(std::string_view name) {

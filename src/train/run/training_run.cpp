@@ -26,6 +26,7 @@
 #include "src/train/evaluation.h"
 #include "src/train/exchange_calls.h"
 #include "src/train/replica_options.h"
+#include "src/train/run/histograms.h"
 #include "src/train/run/loss_curve.h"
 #include "src/train/run/lost_update_report.h"
 #include "src/train/run/run_data.h"
@@ -109,6 +110,7 @@ void check_outputs(const TrainSettings& settings, const RunOutput& output) {
     files.reads("one of the images that are read", image_files(*folder));
   files.writes("the log", output.log).replaces("the checkpoint", output.checkpoint, kResumed);
   files.writes("the plot", output.plot)
+      .writes("the histograms", output.histograms)
       .writes("the first weights", output.write_initial)
       .writes("the outfeed", output.outfeed);
   train_detail::list_batches(files, output.write_batches);
@@ -155,6 +157,7 @@ class Run {
     line_ = std::make_unique<Progress>("train", static_cast<uint64_t>(total_), "steps", static_cast<uint64_t>(step_));
     watched_ = std::make_unique<train_detail::WatchedTensors>(trainer_, out_, total_ - step_,
                                                               [this](const std::string& text) { watch(text); });
+    histograms_ = std::make_unique<train_detail::Histograms>(trainer_, out_, watched_->observer(), step_, total_);
     introduce();
     if (out_.resume.empty())
       log_.begin(s_, trainer_.warnings());
@@ -186,6 +189,7 @@ class Run {
     if (summary_.finished && s_.evaluate && !evaluated_now()) summary_.finished = evaluate();
     summarise();
     conclude();
+    histograms_->write(s_);
     draw();
     return std::move(summary_);
   }
@@ -339,7 +343,9 @@ class Run {
     const bool timed = !warming_up();
     watch_.start();
     watched_->begin(step_);
+    histograms_->begin(step_);
     const StepResult result = trainer_.step(train_detail::batches_of(s_, *data_.train, sampler_, step_, exchange_));
+    histograms_->end();
     note(result, timed);
     log_.write_out();
     if (out_.on_step) out_.on_step(result);
@@ -495,6 +501,7 @@ class Run {
     summary_.mechanism = mechanism_of(s_, trainer_);
     summary_.lost_updates = lost_.totals();
     summary_.replica_drift = progress_.drift;
+    summary_.histograms = histograms_->json();
     if (summary_.finished)
       summary_.verdict = train_detail::verdict_of(
           progress_.nonfinite, evaluated_now() ? std::optional(progress_.evaluations.back()) : std::nullopt,
@@ -527,6 +534,7 @@ class Run {
   RunProgress progress_;
   std::unique_ptr<Progress> line_;
   std::unique_ptr<train_detail::WatchedTensors> watched_;
+  std::unique_ptr<train_detail::Histograms> histograms_;
   train_detail::LostUpdateReport lost_;
   Stopwatch watch_;
   int64_t step_ = 0, timed_steps_ = 0, rounded_ = 0;
@@ -572,6 +580,7 @@ RunSummary run_training(const TrainSettings& settings, const RunOutput& output) 
   const engine::DefaultEnvironment guard;
   check_outputs(settings, output);
   if (!output.plot.empty() && (!output.exchange || output.exchange->rank() == 0)) check_plot_file(output.plot);
+  if (!output.histograms.empty()) train_detail::check_histograms_file(output.histograms);
   if (!output.exchange) return Run(settings, output).run();
   try {
     return Run(settings, output).run();

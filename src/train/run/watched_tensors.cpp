@@ -54,13 +54,17 @@ WatchedTensors::WatchedTensors(Trainer& trainer, const RunOutput& output, int64_
                                 std::to_string(steps) + " steps; expected at most " + std::to_string(kMostKept) +
                                 " bytes in all");
   if (!file_.empty()) files::try_output(file_);
-  if (watched_.empty()) return;
-  trainer.observe(
+  if (!watched_.empty()) trainer.observe(observer());
+}
+
+Trainer::Observer WatchedTensors::observer() {
+  if (watched_.empty()) return {};
+  return
       [this](std::string_view, int replica, uint32_t, const Node& node, int port, const TensorType&, const void* data) {
         const auto at = watched_.find(port == 0 ? node.name : node.name + ":" + std::to_string(port));
         if (at == watched_.end()) return;
         for (Watched& w : at->second) see(w, replica, data);
-      });
+      };
 }
 
 void WatchedTensors::add(Trainer& trainer, const std::string& name, const char* what, bool Watched::*how) {

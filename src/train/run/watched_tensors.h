@@ -19,6 +19,8 @@ class WatchedTensors {
   WatchedTensors(Trainer& trainer, const RunOutput& output, int64_t steps,
                  std::function<void(const std::string& line)> say);
 
+  /// What the trainer has as its observer because of it; empty where nothing is watched.
+  Trainer::Observer observer();
   /// Before each step.
   void begin(int64_t step);
   /// The outfeed's file. Throws npy::Error.

@@ -1,0 +1,205 @@
+#include "src/train/run/histograms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <stdexcept>
+
+#include "softamp/engine/program.h"
+#include "softamp/report/names.h"
+#include "src/files/output_file.h"
+#include "src/files/printable.h"
+#include "src/report/decimal_text.h"
+
+namespace softamp::train_detail {
+namespace {
+
+constexpr const char* kKinds[] = {"weights", "activations", "gradients"};
+constexpr std::string_view kBackward = "gradients/";
+
+bool is_document(const std::string& file) { return std::filesystem::path(file).extension() == ".json"; }
+
+/// In quotes, for JSON.
+std::string quoted_for_json(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : files::printable(text)) result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+  return result + "\"";
+}
+
+std::string scope_of(const std::string& name) {
+  const size_t slash = name.rfind('/');
+  return slash == std::string::npos ? std::string() : name.substr(0, slash);
+}
+
+/// The exponent of a power of two; none of another number.
+std::optional<int> power_of(float scale) {
+  int exponent = 0;
+  if (std::frexp(scale, &exponent) != 0.5F) return std::nullopt;
+  return exponent - 1;
+}
+
+/// Of the elements that have an exponent the percentage at each, without gaps.
+Curve shares_of(const ExponentHistogram& h, std::string title, CurveStyle style) {
+  Curve curve{std::move(title), style, {}, {}};
+  if (h.exponents.empty()) return curve;
+  for (int e = h.exponents.begin()->first; e <= h.exponents.rbegin()->first; ++e) {
+    const auto at = h.exponents.find(e);
+    curve.x.push_back(e);
+    curve.y.push_back(
+        at == h.exponents.end() ? 0 : 100 * static_cast<double>(at->second) / static_cast<double>(h.elements));
+  }
+  return curve;
+}
+
+std::string percent(int64_t part, int64_t all) {
+  return significant_digits(all ? 100 * static_cast<double>(part) / static_cast<double>(all) : 0, 3) + " %";
+}
+
+}  // namespace
+
+void check_histograms_file(const std::string& file) {
+  if (is_document(file)) return files::try_output(file);
+  const std::string ending = std::filesystem::path(file).extension().string();
+  if (ending != ".svg" && ending != ".png")
+    throw std::invalid_argument("histograms '" + files::printable(file) +
+                                "': expected a file name that ends in .json, .svg or .png");
+  check_plot_file(file);
+}
+
+Histograms::Histograms(Trainer& trainer, const RunOutput& output, Trainer::Observer others, int64_t first,
+                       int64_t total)
+    : trainer_(trainer),
+      file_(output.histograms),
+      others_(std::move(others)),
+      first_(first),
+      total_(total),
+      every_(output.histogram_every > 0 ? output.histogram_every : std::max<int64_t>(1, total / 10)) {
+  for (const VariableSpec& v : trainer.model().variables) scopes_.push_back(scope_of(v.name));
+}
+
+bool Histograms::chosen(int64_t step) const {
+  return !file_.empty() && (step == first_ || step + 1 == total_ || step % every_ == 0);
+}
+
+/// The scope of the variables whose operations these are; else the node's own.
+std::string Histograms::layer_of(const std::string& node) const {
+  std::string best;
+  for (const std::string& scope : scopes_)
+    if (scope.size() > best.size() && node.starts_with(scope + "/")) best = scope;
+  if (!best.empty()) return best;
+  const std::string own = scope_of(node);
+  return own.empty() ? node : own;
+}
+
+void Histograms::see(const std::string& layer, Kind kind, const TensorType& type, const void* data) {
+  Counted& counted = now_.tensors[{layer, kind, type.dtype}];
+  const ExponentHistogram counts = exponents_of(type, data);
+  counted.counts.add(counts);
+  if (kind != Kind::kGradients) return;
+  const std::optional<int> power = power_of(now_.loss_scale);
+  counted.unscaled.add(power ? counts.shifted(-*power) : exponents_of_quotients(type, data, double{now_.loss_scale}));
+}
+
+void Histograms::see_node(std::string_view phase, const Node& node, const TensorType& type, const void* data) {
+  if (!is_floating(type.dtype) || engine::is_alias(node)) return;
+  if (node.op == "VariableV2" || node.op == "Placeholder" || node.op == "Const") return;
+  if (phase == "forward") return see(layer_of(node.name), Kind::kActivations, type, data);
+  if (phase != "backward" || !node.name.starts_with(kBackward)) return;
+  const std::string of = node.name.substr(kBackward.size(), node.name.find("_grad/") - kBackward.size());
+  see(layer_of(of), Kind::kGradients, type, data);
+}
+
+void Histograms::begin(int64_t step) {
+  looking_ = chosen(step);
+  if (!looking_) return;
+  now_ = {step, trainer_.loss_scale().scale(), {}};
+  for (const VariableSpec& v : trainer_.model().variables)
+    if (const Tensor& t = trainer_.variable(v.name); is_floating(t.dtype()))
+      see(scope_of(v.name).empty() ? v.name : scope_of(v.name), Kind::kWeights, t.type(), t.data());
+  trainer_.observe([this](std::string_view phase, int replica, uint32_t execution, const Node& node, int port,
+                          const TensorType& type, const void* data) {
+    see_node(phase, node, type, data);
+    if (others_) others_(phase, replica, execution, node, port, type, data);
+  });
+}
+
+void Histograms::end() {
+  if (!looking_) return;
+  trainer_.observe(others_);
+  steps_.push_back(std::move(now_));
+  looking_ = false;
+}
+
+std::string Histograms::json() const {
+  if (file_.empty()) return {};
+  std::string text = "{\"softamp_histograms\":1,\"steps\":[";
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    text += (s ? ",\n" : "\n") + std::string("{\"step\":") + std::to_string(steps_[s].step) +
+            ",\"loss_scale\":" + round_trip_text(steps_[s].loss_scale) + ",\"tensors\":[";
+    bool first = true;
+    for (const auto& [key, counted] : steps_[s].tensors) {
+      const auto& [layer, kind, dtype] = key;
+      text += std::string(first ? "\n" : ",\n") + " {\"layer\":" + quoted_for_json(layer) + ",\"kind\":\"" +
+              kKinds[static_cast<size_t>(kind)] + "\",\"dtype\":\"" + std::string(name_of(dtype)) +
+              "\",\"counts\":" + counted.counts.json();
+      if (kind == Kind::kGradients) text += ",\"unscaled\":" + counted.unscaled.json();
+      text += "}";
+      first = false;
+    }
+    text += "]}";
+  }
+  return text + "]}\n";
+}
+
+Plot Histograms::plot(const TrainSettings& settings) const {
+  ExponentHistogram scaled, unscaled;
+  std::map<DType, int64_t> narrow;
+  float least = 0, greatest = 0;
+  for (const Step& step : steps_) {
+    least = &step == &steps_[0] ? step.loss_scale : std::min(least, step.loss_scale);
+    greatest = std::max(greatest, step.loss_scale);
+    for (const auto& [key, counted] : step.tensors) {
+      if (std::get<Kind>(key) != Kind::kGradients) continue;
+      scaled.add(counted.counts);
+      unscaled.add(counted.unscaled);
+      if (size_of(std::get<DType>(key)) == 2) narrow[std::get<DType>(key)] += counted.counts.elements;
+    }
+  }
+  DType marked = DType::kFloat16;  // what is marked where all is wide, too: it is what a loss scale is for
+  for (const auto& [dtype, elements] : narrow)
+    if (!narrow.contains(marked) || elements > narrow[marked]) marked = dtype;
+  const FloatFormat f = format_of(marked);
+  Plot plot;
+  plot.title = "Gradients of " + settings.network + " in " + settings.precision;
+  plot.subtitle = std::to_string(steps_.size()) + (steps_.size() == 1 ? " step" : " steps") + "; zero " +
+                  percent(scaled.zeros, scaled.elements) + ", subnormal " +
+                  percent(scaled.subnormals, scaled.elements) + ", infinite or NaN " +
+                  percent(scaled.infinities + scaled.nans, scaled.elements);
+  plot.x_label = "exponent: floor of log2 of the magnitude";
+  plot.y_label = "gradients, %";
+  const std::string by = round_trip_text(least) + (least == greatest ? "" : " to " + round_trip_text(greatest));
+  plot.curves = {shares_of(scaled, "times the loss scale, " + by, CurveStyle::kBars),
+                 shares_of(unscaled, "without it", CurveStyle::kBold)};
+  double top = 0;
+  for (const Curve& curve : plot.curves)
+    for (const double y : curve.y) top = std::max(top, y);
+  plot.y_range = PlotRange{0, std::max(1e-9, top * 1.08)};
+  const std::string format(name_of(marked));
+  const auto mark = [&](const std::string& what, int exponent) {
+    const double x = exponent - 0.5;  // bars of an exponent begin half a unit before it
+    plot.curves.push_back(
+        {format + ": " + what + " 2^" + std::to_string(exponent), CurveStyle::kReference, {x, x}, {0, top * 1.08}});
+  };
+  mark("subnormal from", f.min_quantum());
+  mark("normal from", 1 - f.bias);
+  mark("no number from", f.max_exponent() + 1);
+  return plot;
+}
+
+void Histograms::write(const TrainSettings& settings) const {
+  if (file_.empty() || steps_.empty()) return;
+  if (is_document(file_)) return files::write_file(file_, json());
+  write_plot(plot(settings), file_);
+}
+
+}  // namespace softamp::train_detail

@@ -113,6 +113,7 @@
 #include "softamp/train/mindspore/loss_scale_manager.h"
 #include "softamp/train/mindspore/train_one_step.h"
 #include "softamp/train/models.h"
+#include "softamp/train/network_file.h"
 #include "softamp/train/optimizer.h"
 #include "softamp/train/run_log.h"
 #include "softamp/train/sampling.h"

@@ -40,7 +40,7 @@ class Reader {
   }
   std::string found() const {
     if (at_ >= text_.size()) return "the end of the text";
-    const auto [length, good] = minimal::utf8_character(text_, at_);
+    const auto [length, good] = utf8_character(text_, at_);
     return !good || static_cast<unsigned char>(text_[at_]) < 0x20 ? "another byte"
                                                                   : "'" + std::string(text_.substr(at_, length)) + "'";
   }
@@ -199,7 +199,7 @@ class Reader {
     } else if (code >= 0xDC00 && code < 0xE000) {
       refuse(begin, "the second half of a surrogate pair stands alone");
     }
-    minimal::append_utf8(s, code);
+    append_utf8(s, code);
   }
 
   std::string string() {
@@ -214,7 +214,7 @@ class Reader {
         continue;
       }
       if (static_cast<unsigned char>(c) < 0x20) expected("no control character in a text");
-      const auto [length, good] = minimal::utf8_character(text_, at_);
+      const auto [length, good] = utf8_character(text_, at_);
       if (!good) refuse(at_, "a byte that is no UTF-8");
       s.append(text_.substr(at_, length));
       at_ += length;

@@ -404,7 +404,8 @@ TEST(Evaluation, EveryImageCountsOnce) {
   model.batch_size = 8;
   Trainer trainer(build_model(network.build, model), {});
   const ImageSet test = generated_images(28, 28, 1, 8, 20).test;
-  const auto result = train_detail::evaluate(trainer, test, 8, 3, {});
+  const auto samples = train_detail::samples_of(test);
+  const auto result = train_detail::evaluate(trainer, *samples, network, 8, 3, {});
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->images, 20);
   EXPECT_EQ(result->step, 3);
@@ -421,7 +422,7 @@ TEST(Evaluation, EveryImageCountsOnce) {
   EXPECT_EQ(result->correct, correct);
   EXPECT_EQ(result->loss, total / 20);
   int calls = 0;
-  EXPECT_FALSE(train_detail::evaluate(trainer, test, 8, 3, [&] { return ++calls == 2; }).has_value());
+  EXPECT_FALSE(train_detail::evaluate(trainer, *samples, network, 8, 3, [&] { return ++calls == 2; }).has_value());
 }
 
 TEST(LossCurve, MeansAndPlaces) {

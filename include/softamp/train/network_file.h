@@ -12,9 +12,10 @@ namespace softamp {
 
 /// The network that a JSON text describes. `place` begins every error: "net.json: layers[3] (dense): 'unit' is no
 /// option of dense; expected units, ...; nearest: units". Throws std::invalid_argument: no JSON, another version, an
-/// unknown kind, layer or option with the nearest name, a value out of its range, more than 20,000 layers after
-/// `repeat`. What only shapes tell (a layer that does not fit its input, outputs that do not fit the kind of output) is
-/// a GraphError of NetworkInfo::build with the layer's place, when a model is built.
+/// unknown kind, layer or option with the nearest name, a value out of its range, more than 4,000 layers after
+/// `repeat`, attention over more than 2^30 pairs of places together. What only shapes tell (a layer that does not fit
+/// its input, outputs that do not fit the kind of output) is a GraphError of NetworkInfo::build with the layer's place,
+/// when a model is built.
 NetworkInfo parse_network(std::string_view json, std::string_view place = "network");
 
 /// The same of a file, of at most 4 MiB. Throws also std::invalid_argument for one that cannot be read.

@@ -25,7 +25,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using graph_detail::printable;
 
-constexpr int64_t kVersion = 1, kMostLayers = 20000;
+constexpr int64_t kVersion = 1, kMostLayers = 4000;
+/// Of all masks of attention together, a byte each.
+constexpr double kMostMasks = 1 << 30;
 
 [[noreturn]] void refuse(const std::string& place, const std::string& what) {
   throw std::invalid_argument(place + ": " + what);
@@ -141,8 +143,16 @@ std::optional<Initializer> initializer_of(const std::string& text) {
   return {};
 }
 
-class Reader {
+class LayerReader {
  public:
+  /// A mask is as large as the square of what it masks: a short file must not ask for much memory.
+  void check_masks(const std::string& place, int64_t length) const {
+    const double all = static_cast<double>(attentions_) * static_cast<double>(length) * static_cast<double>(length);
+    if (all > kMostMasks)
+      refuse(place, std::to_string(attentions_) + " layers with attention over " + std::to_string(length) +
+                        " places; expected at most 2^30 pairs of places together");
+  }
+
   Layers layers(const Json& json, const std::string& place, int64_t times) {
     if (!json.is_array()) refuse(place, "is " + printable(json.dump()) + "; expected a list of layers");
     Layers all;
@@ -177,6 +187,7 @@ class Reader {
     }
     if ((count_ += times) > kMostLayers)
       refuse(spec.place, "the network has more than " + std::to_string(kMostLayers) + " layers");
+    if (wanted == "self_attention" || wanted == "transformer_block") attentions_ += times;
     int64_t inner = times;
     for (const OptionType& o : spec.type->options) {
       const Json* given = members.find(o.name);
@@ -241,7 +252,7 @@ class Reader {
     members.wrong(o.name, value, expected_of(o));
   }
 
-  int64_t count_ = 0;
+  int64_t count_ = 0, attentions_ = 0;
 };
 
 NetworkInput input_of(const Json& json, const std::string& place) {
@@ -358,8 +369,10 @@ NetworkInfo parse_network(std::string_view text, std::string_view place_text) {
   if (info.input.kind == NetworkInput::Kind::kImage)
     for (size_t i = 0; i < 3; ++i) info.image[i] = info.input.shape[static_cast<int>(i)];
   info.classes = info.output.classes;
+  LayerReader reader;
   const auto layers =
-      std::make_shared<const Layers>(Reader().layers(m.at("layers", "a list of layers"), place + ": layers", 1));
+      std::make_shared<const Layers>(reader.layers(m.at("layers", "a list of layers"), place + ": layers", 1));
+  reader.check_masks(place + ": layers", info.input.shape[0]);
   info.json = std::string(text);
   const NetworkInfo facts = info;  // without the function that is made here
   info.build = [layers, facts, place](VariableStore& store, Port x) {

@@ -9,6 +9,7 @@
 #include "softamp/graph/trace.h"
 #include "softamp/train/network_file.h"
 #include "src/data/archive.h"
+#include "src/engine/machine_memory.h"
 #include "src/precision/recipe_source.h"
 #include "src/report/read_json.h"
 #include "src/train/replica_options.h"
@@ -149,6 +150,19 @@ RunInputs inputs_of(const TrainSettings& s, const SampleSets& data) {
   return {data.train->hash(), data.test->hash(), initial_hash(s), recipe_hash(s), network_hash(s)};
 }
 
+namespace {
+
+/// Before first values are made: a short file may ask for any number of parameters.
+Model that_fits(Model model) {
+  const engine::MachineMemory there = engine::machine_memory();
+  if (const auto needed = static_cast<uint64_t>(model.parameter_bytes()); needed > there.bytes)
+    throw std::invalid_argument("the network has " + std::to_string(model.parameters()) + " parameters in " +
+                                std::to_string(needed) + " bytes; expected less than there is: " + there.text());
+  return model;
+}
+
+}  // namespace
+
 Model model_of(const TrainSettings& s, const NetworkInfo& network) {
   const Mechanism mechanism = s.mechanism_value();
   if (network.input.kind == NetworkInput::Kind::kImage && network.output.kind == NetworkOutput::Kind::kClasses) {
@@ -160,7 +174,7 @@ Model model_of(const TrainSettings& s, const NetworkInfo& network) {
     o.loss_in_float32 = s.loss_in_float32;
     o.layers = mechanism.layer_rule();
     o.mechanism = mechanism.text();
-    return build_model(network.build, o);
+    return that_fits(build_model(network.build, o));
   }
   const auto of_batch = [&](const Shape& sample) {
     std::vector<int64_t> extents = {s.batch_size};
@@ -178,7 +192,7 @@ Model model_of(const TrainSettings& s, const NetworkInfo& network) {
   o.loss_in_float32 = s.loss_in_float32;
   o.layers = mechanism.layer_rule();
   o.mechanism = mechanism.text();
-  return build_model(network.build, find_loss(network.output.loss), o);
+  return that_fits(build_model(network.build, find_loss(network.output.loss), o));
 }
 
 }  // namespace softamp::train_detail

@@ -81,8 +81,8 @@ SampleSets split(const SampleArrays& all, const std::string& place, const Networ
         network);
   };
   if (tested < 1 || tested >= count)
-    throw DataError(place + ": " + std::to_string(count) + " samples, and 'test_share' " + shortest_decimal(share) +
-                    " of them to test with; expected at least one in each part");
+    throw DataError(place + ": " + std::to_string(count) + " samples, and 'validation_split' " +
+                    shortest_decimal(share) + " of them to test with; expected at least one in each part");
   return {part("/train", 0, count - tested), part("/test", count - tested, tested)};
 }
 

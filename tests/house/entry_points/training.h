@@ -13,6 +13,7 @@
 #include "softamp/train/layers.h"
 #include "softamp/train/lost_updates.h"
 #include "softamp/train/mindspore/loss_scale_manager.h"
+#include "softamp/train/network_file.h"
 #include "softamp/train/sampling.h"
 #include "softamp/train/schedule.h"
 #include "softamp/train/training_run.h"
@@ -228,6 +229,13 @@ inline std::vector<EntryPoint> training() {
          VariableStore store(builder);
          gpt(gpt_tiny_options(5))(store, builder.placeholder("tokens", DType::kInt32, {1, 2}));
          return graph_json(builder.build());
+       }},
+      {"train/network_file.h", "parse_network",
+       [] {
+         const NetworkInfo info = parse_network(find_network("lenet5").json);
+         ModelOptions options;
+         options.image = info.image;
+         return graph_json(build_model(info.build, options).graph);
        }},
       {"train/sampling.h", "draw_token",
        [] {

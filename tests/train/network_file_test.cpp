@@ -113,7 +113,7 @@ std::string other_value(const network_detail::OptionType& o) {
   if (o.name == "embedding") return "\"embedding\"";
   if (o.name == "context") return "7";
   switch (o.kind) {
-    case OptionKind::kWhole: return o.required ? "4" : "2";
+    case OptionKind::kWhole: return o.required ? "4" : "3";
     case OptionKind::kNumber: return "0.5";
     case OptionKind::kTruth: return std::get<bool>(o.usual) ? "false" : "true";
     case OptionKind::kWord:
@@ -219,7 +219,7 @@ TEST(NetworkFile, IsRefusedByNameAndPlace) {
       {network_of(R"([{"type": "concat", "branches": []}])"),
        "net.json: layers[0] (concat): 'branches' is []; expected a list of at least one list of layers"},
       {network_of(
-           R"([{"type": "repeat", "times": 10000, "layers": [{"type": "repeat", "times": 10000, "layers": []}]}])"),
+           R"([{"type": "repeat", "times": 1000, "layers": [{"type": "repeat", "times": 1000, "layers": []}]}])"),
        "net.json: layers[0].layers[0] (repeat): the network has more than 4000 layers"},
   };
   for (const auto& row : rows) EXPECT_EQ(refused(row.text), row.message);

@@ -90,7 +90,7 @@ constexpr BuiltIn kBuiltIn[] = {
     {"type": "embedding", "vocabulary": 96, "units": 128},
     {"type": "position_embedding", "context": 64},
     {"type": "repeat", "times": 4, "layers": [
-      {"type": "transformer_block", "name": "block{i}", "heads": 4, "projection_initializer": "normal(0, 0.0070710678118654755)"}
+      {"type": "transformer_block", "name": "block{i}", "heads": 4, "projection_initializer": "normal(0, 0.0070710678118654745)"}
     ]},
     {"type": "layer_norm"},
     {"type": "tied_output"}

@@ -72,10 +72,10 @@ TEST(NetworkFile, ModelBIsTheLayersOfTheTutorial) {
 TEST(NetworkFile, ModelAOfEveryDepthIsTheLayersOfTheTutorial) {
   const TensorType images{DType::kFloat16, {1, 32, 32, 3}};
   for (const int64_t depth : {8, 14, 26}) {
-    const Network expected = [depth](VariableStore& store, Port images) {
+    const Network expected = [depth](VariableStore& store, Port pixels) {
       layers::Conv2DOptions first;
       first.relu = true;
-      Port x = layers::conv2d(store, images, 16, first);
+      Port x = layers::conv2d(store, pixels, 16, first);
       int64_t number = 0;
       for (const int64_t filters : {16, 32, 64})
         for (int64_t i = 0; i < (depth - 2) / 6; ++i) {
@@ -113,7 +113,7 @@ std::string other_value(const network_detail::OptionType& o) {
   if (o.name == "embedding") return "\"embedding\"";
   if (o.name == "context") return "7";
   switch (o.kind) {
-    case OptionKind::kWhole: return o.required ? "4" : "3";
+    case OptionKind::kWhole: return o.required ? "4" : std::to_string(std::get<int64_t>(o.usual) + 1);
     case OptionKind::kNumber: return "0.5";
     case OptionKind::kTruth: return std::get<bool>(o.usual) ? "false" : "true";
     case OptionKind::kWord:

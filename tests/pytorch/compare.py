@@ -5,8 +5,8 @@ softamp writes its first weights, its batches, its losses and a checkpoint. PyTo
 formulas (models.py) in binary64 and in float32. Nothing else is shared: the float64 run is the judge, and PyTorch's own
 float32 runs say how far float32 is from it.
 
-The rule. L64(t) is the loss of step t in PyTorch's float64. A float32 run L has, for each horizon T of HORIZONS, the
-distance D(T) = max over t < T of |L(t) - L64(t)|. PyTorch's float32 is run --orders times, each with the samples of every
+The rule. J(t) is the loss of step t in PyTorch's float64. A float32 run L has, for each horizon T of HORIZONS, the
+distance D(T) = max over t < T of |L(t) - J(t)|. PyTorch's float32 is run --orders times, each with the samples of every
 batch in another order: that changes no sum but the order of its additions, so these runs are samples of what rounding
 alone does. softamp passes if D(T) <= BOUND x the largest D(T) of these runs, at every horizon. A distance below half a step
 of float32 at the loss counts as that half step, for no float32 loss is known any better.

@@ -309,6 +309,38 @@ TEST(RunsOfNetworkFiles, ATextThatRepeatsIsLearned) {
   EXPECT_TRUE(e.text().ends_with(" on 19 test windows of 5 tokens")) << e.text();
 }
 
+TEST(RunsOfNetworkFiles, GoOnWithTheSameFileUnderAnotherName) {
+  const TemporaryFolder folder;
+  const std::string data =
+      npz_of(folder, array("x", DType::kFloat32, {40, 2}, V(80, 0.5)), array("y", DType::kInt32, {40}, V(40, 1.0)));
+  const auto file = [&](const char* name, int units) {
+    write_text(folder.file(name), R"({"softamp_network": 1, "input": {"kind": "features", "shape": [2]},
+      "output": {"kind": "classes", "count": 2}, "layers": [{"type": "dense", "units": )" +
+                                      std::to_string(units) + R"(}, {"type": "dense", "units": 2}]})");
+    return folder.file(name);
+  };
+  TrainSettings s;
+  s.data = data;
+  s.batch_size = 8;
+  s.steps = 4;
+  s.network = file("one.json", 3);
+  RunOutput output;
+  output.log = folder.file("whole.log");
+  (void)quiet_run(s, output);
+  output.log = folder.file("parts.log");
+  output.checkpoint = folder.file("state.npz");
+  (void)stopped_run(s, output, 2);
+  output.resume = output.checkpoint;
+  s.network = file("other.json", 4);
+  EXPECT_EQ(
+      folder.without(refusal<std::runtime_error>([&] { (void)quiet_run(s, output); }), "@"),
+      "@state.npz: the checkpoint is of a run with another network than @other.json is now; expected the same file");
+  s.network = file("renamed.json", 3);
+  EXPECT_EQ(quiet_run(s, output).steps, 4);
+  const auto after_settings = [](const std::string& text) { return text.substr(text.find('\n')); };
+  EXPECT_EQ(after_settings(read_text(folder.file("parts.log"))), after_settings(read_text(folder.file("whole.log"))));
+}
+
 TEST(Verdict, OfALossIsByItsStandardError) {
   Evaluation e;
   e.kind = NetworkOutput::Kind::kValues;

@@ -44,10 +44,10 @@ std::string facts_of(TrainSettings s, const RunInputs& inputs, const RunOutput& 
   });
   const auto kept = [](const std::string& file) { return file.empty() ? "none" : "one"; };
   text << "training images " << inputs.images << "\ntest images " << inputs.test_images << "\nfile of first weights "
-       << inputs.initial << "\nrecipe " << inputs.recipe << "\nlog " << kept(asked.log) << "\ncheckpoint "
-       << kept(asked.checkpoint) << "\ncheckpoint every " << asked.checkpoint_every << "\ncheckpoint to resume from "
-       << kept(asked.resume) << "\nweights compared every " << asked.compare_weights_every << "\nlost updates counted "
-       << asked.lost_updates << '\n';
+       << inputs.initial << "\nrecipe " << inputs.recipe << "\nfile of the network " << inputs.network << "\nlog "
+       << kept(asked.log) << "\ncheckpoint " << kept(asked.checkpoint) << "\ncheckpoint every "
+       << asked.checkpoint_every << "\ncheckpoint to resume from " << kept(asked.resume) << "\nweights compared every "
+       << asked.compare_weights_every << "\nlost updates counted " << asked.lost_updates << '\n';
   return text.str();
 }
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "softamp/engine/float_environment.h"
+#include "softamp/train/network_file.h"
 #include "softamp/train/train_settings.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/read_json.h"
@@ -133,6 +134,8 @@ bool is_late(std::string_view key) {
   return false;
 }
 
+bool is_network_file(const Json& name) { return name.is_string() && names_network_file(name.get<std::string>()); }
+
 bool free_to_differ(std::string_view key) {
   for (const char* free : {"program", "data", "generated", "test_images", "validation_split", "epochs", "steps",
                            "evaluate", "evaluate_every", "threads", "backend", "initial"})
@@ -255,6 +258,7 @@ std::string train_detail::difference_that_decides(const std::string& asked, cons
   std::string text;
   const auto add = [&](const std::string& key, const Json& x, const Json& y) {
     if (any_replicas && (key == "replicas" || key == "accumulation")) return;
+    if (key == "network" && is_network_file(x) && is_network_file(y)) return;  // their contents are compared
     const bool length = key == "epochs" || key == "steps";
     if (x != y && (!free_to_differ(key) || (length && ends_with_the_run)))
       text += (text.empty() ? "'" : ", '") + key + "' is " + printable(x.dump()) + " and was " + printable(y.dump());

@@ -204,10 +204,16 @@ class NodeImport {
   std::vector<Port> ports(size_t first, size_t count);
   /// Of what it will be as a node of ours: integers are int32.
   TensorType type(size_t input);
-  bool is_known(size_t input) const { return inputs[input].kind == ImportedValue::Kind::kKnown; }
+  bool is_known(size_t input) const {
+    if (input >= inputs.size()) expect_inputs(input + 1);
+    return inputs[input].kind == ImportedValue::Kind::kKnown;
+  }
   /// Of integers or bools, few enough to compute with while the graph is made.
   bool is_known_integer(size_t input) const;
-  const Tensor& known(size_t input) const { return inputs[input].known->tensor; }
+  const Tensor& known(size_t input) const {
+    if (input >= inputs.size()) expect_inputs(input + 1);  // a file may leave any out
+    return inputs[input].known->tensor;
+  }
   /// The numbers of a known input of integers; `what` it is, in errors.
   std::vector<int64_t> ints(size_t input, const char* what) const;
   int64_t one_int(size_t input, const char* what) const;

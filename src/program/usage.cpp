@@ -1,6 +1,10 @@
 #include "src/program/usage.h"
 
 #include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "src/report/decimal_text.h"
 
 namespace softamp::program {
 
@@ -14,6 +18,13 @@ uint64_t parse_whole(const std::string& place, const std::string& text, uint64_t
     throw UsageError(place + ": '" + text + "': expected a whole number in " + std::to_string(least) + ".." +
                      std::to_string(greatest));
   return value;
+}
+
+double parse_nonnegative(const std::string& place, const std::string& text) {
+  const std::optional<double> value = number_of_decimal(text);
+  if (!value || !(*value >= 0) || std::isinf(*value))
+    throw UsageError(place + ": '" + text + "': expected a number, 0 or more");
+  return *value;
 }
 
 }  // namespace softamp::program

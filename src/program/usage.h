@@ -26,5 +26,7 @@ class UsageError : public std::runtime_error {
 /// Reads a whole number, decimal or 0x hexadecimal, within [least, greatest]. Throws UsageError:
 /// "--bits: '0': expected a whole number in 1..32".
 uint64_t parse_whole(const std::string& place, const std::string& text, uint64_t least, uint64_t greatest);
+/// Reads a finite decimal number, 0 or more. Throws UsageError: "--temperature: 'hot': expected a number, 0 or more".
+double parse_nonnegative(const std::string& place, const std::string& text);
 
 }  // namespace softamp::program

@@ -9,6 +9,7 @@ namespace {
 constexpr int kRoom = 350;  // the largest double has 309 digits before the point
 
 std::string with_places(double value, int count, std::chars_format form) {
+  if (value != value) return "nan";
   std::string text(static_cast<size_t>(kRoom + count), '\0');
   text.resize(
       static_cast<size_t>(std::to_chars(text.data(), text.data() + text.size(), value, form, count).ptr - text.data()));

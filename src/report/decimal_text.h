@@ -11,7 +11,7 @@ namespace softamp {
 /// As printf's "%.*g", `count` significant digits (1 .. 17) without trailing zeros: "0.0123457" of six.
 std::string significant_digits(double value, int count);
 
-/// As "%.*f", `count` places (0 or more) after the point: "1.50" of two.
+/// As "%.*f", `count` places (0 or more) after the point: "1.50" of two; a NaN of either sign is "nan".
 std::string fixed_places(double value, int count);
 
 /// As "%.*e": "1.50e-02" of two.

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "softamp/engine/float_environment.h"
+#include "softamp/numerics/math_exp.h"
 #include "softamp/numerics/math_log.h"
+#include "src/report/decimal_text.h"
 #include "src/train/exchange_calls.h"
 #include "src/train/step_agreement.h"
 
@@ -158,3 +161,33 @@ std::optional<Evaluation> evaluate(Trainer& trainer, const Samples& set, const N
 }
 
 }  // namespace softamp::train_detail
+
+namespace softamp {
+double Evaluation::accuracy() const {
+  const int64_t all = kind == NetworkOutput::Kind::kClasses ? images : predictions;
+  return engine::in_default_environment(
+      [&] { return all ? static_cast<double>(correct) / static_cast<double>(all) : 0; });
+}
+
+double Evaluation::perplexity() const {
+  return engine::in_default_environment([&] { return math::exp(math::Float(static_cast<float>(loss))).value; });
+}
+
+double Evaluation::rmse() const {
+  return engine::in_default_environment([&] { return std::sqrt(mean_square); });
+}
+
+std::string Evaluation::text() const {
+  using Kind = NetworkOutput::Kind;
+  const std::string losses = "loss " + fixed_places(loss, 6) + " on " + std::to_string(images) + " test ";
+  if (kind == Kind::kValues)
+    return "RMSE " + significant_digits(rmse(), 6) + ", " + losses +
+           (input == NetworkInput::Kind::kImage ? "images" : "samples");
+  const std::string right = "accuracy " + fixed_places(100 * accuracy(), 2) + " %, ";
+  if (kind == Kind::kNextToken)
+    return right + "perplexity " + fixed_places(perplexity(), 4) + ", " + losses + "windows of " +
+           std::to_string(images > 0 ? predictions / images : 0) + " tokens";
+  return right + losses + (input == NetworkInput::Kind::kImage ? "images" : "samples");
+}
+
+}  // namespace softamp

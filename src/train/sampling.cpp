@@ -15,16 +15,16 @@ constexpr uint32_t kStep = 0xFFFFFFFC;  // 2^32 - 4: no graph, sampler, initiali
 
 [[noreturn]] void fail(const std::string& message) { throw std::invalid_argument("sampling: " + message); }
 
-void check(const SamplingOptions& options) {
+}  // namespace
+
+void check_sampling(const SamplingOptions& options) {
   if (!(options.temperature >= 0 && options.temperature < __builtin_huge_val()))
     fail("temperature is " + shortest_decimal(options.temperature) + "; expected a finite number, 0 or more");
 }
 
-}  // namespace
-
 int64_t draw_token(std::span<const double> logits, const SamplingOptions& options, uint64_t n) {
   const engine::DefaultEnvironment guard;
-  check(options);
+  check_sampling(options);
   if (logits.empty()) fail("there are no logits; expected one for each token");
   for (size_t i = 0; i < logits.size(); ++i)
     if (logits[i] - logits[i] != 0)
@@ -47,7 +47,7 @@ int64_t draw_token(std::span<const double> logits, const SamplingOptions& option
 std::vector<int32_t> sample_tokens(const LogitsFunction& logits, const Shape& shape, std::span<const int32_t> prompt,
                                    int64_t count, const SamplingOptions& options) {
   const engine::DefaultEnvironment guard;
-  check(options);
+  check_sampling(options);
   if (shape.rank() != 2 || shape.elements() == 0)
     fail("the model's tokens have the shape " + shape.text() + "; expected [batch, time]");
   if (prompt.empty()) fail("the prompt is empty; expected a token at least");

@@ -455,12 +455,44 @@ TEST(Study, WritesATableAndAPlot) {
   ASSERT_EQ(o.code, 0) << o.err;
   const std::string csv = read_text(folder.file("t.csv"));
   EXPECT_EQ(csv.find("precision,stochastic_rounding,final_loss,loss_sd,accuracy_percent,accuracy_sd,accuracy_se,"
-                     "skipped_steps,images_per_second,runs,stopped,trains,at_chance,diverged,difference,difference_se,"
+                     "test_loss,test_loss_sd,test_loss_se,skipped_steps,images_per_second,runs,stopped,trains,at_"
+                     "chance,diverged,difference,difference_se,"
                      "difference_in_se,difference_p,verdict\nfloat16,off,"),
             0u)
       << csv;
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
   EXPECT_NE(read_text(folder.file("p.svg")).find("float16, stochastic"), std::string::npos);
+}
+
+// A window of a text has many predictions: the accuracy is their share, and the loss of the test samples tells more.
+TEST(Study, OfATextTellsTheTestLoss) {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "abcd ";
+  write_text(folder.file("text.txt"), text);
+  write_text(folder.file("net.json"), R"({"softamp_network": 1,
+    "input": {"kind": "tokens", "length": 5, "vocabulary": 8}, "output": {"kind": "next_token"},
+    "layers": [{"type": "embedding", "vocabulary": 8, "units": 8}, {"type": "dense", "units": 8}]})");
+  const std::string settings = "--set network=" + folder.file("net.json") + " --data " + folder.file("text.txt") +
+                               " --set batch_size=4 --set optimizer=sgd --set learning_rate=4 --set epochs=8 ";
+  const std::string asked = "study " + settings + "--grid precision=float32,float16 --seeds 2 --out " +
+                            folder.file("kept") + " --runs-csv " + folder.file("runs.csv") + " --json";
+  const json study = json_of(asked), evaluation = json_of("train --quiet --json " + settings)["evaluations"][0];
+  EXPECT_EQ(json_of(asked)["rows"], study["rows"]) << "read again";
+  const std::string runs = read_text(folder.file("runs.csv"));
+  EXPECT_NE(runs.find("accuracy_percent,test_loss,skipped_steps"), std::string::npos);
+  EXPECT_NE(runs.find("," + evaluation["loss"].dump() + ","), std::string::npos) << runs << evaluation;
+  for (const json& row : study["rows"]) {
+    EXPECT_GT(row["accuracy_percent"], 50);
+    EXPECT_LE(row["accuracy_percent"], 100);
+    EXPECT_LT(row["test_loss"], 0.5);
+    EXPECT_GT(row["test_loss_se"], 0);
+  }
+  const Outcome table =
+      run_softamp("study " + settings + "--grid precision=float32,float16 --seeds 2 --out " + folder.file("kept"));
+  EXPECT_NE(table.out.find("  test loss  "), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("\ntrains: the loss of the test samples is below that of\n"), std::string::npos);
+  EXPECT_EQ(table.out.find("images"), std::string::npos) << table.out;
 }
 
 TEST(Study, WithoutALossThereIsATableAndNoPlot) {

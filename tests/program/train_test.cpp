@@ -48,6 +48,33 @@ TEST(Train, PrintedSettingsAreTheRun) {
   EXPECT_EQ(run_softamp("train --print-settings --quiet").err, "");
 }
 
+TEST(Train, PrintsATextOfALanguageModel) {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "ab\xFF";
+  write_text(folder.file("text.txt"), text);
+  write_text(folder.file("net.json"), R"({"softamp_network": 1,
+    "input": {"kind": "tokens", "length": 3, "vocabulary": 256, "encoding": "bytes"}, "output": {"kind": "next_token"},
+    "layers": [{"type": "embedding", "vocabulary": 256, "units": 8}, {"type": "dense", "units": 256}]})");
+  const std::string run =
+      "train --quiet --set batch_size=4 --set optimizer=adam --set learning_rate=0.1 --set epochs=4 "
+      "--network " +
+      folder.file("net.json") + " --data " + folder.file("text.txt") + " ";
+  EXPECT_EQ(run_softamp(run + "--sample 4 --sample-from b --temperature 0").out,
+            "b\xFF"
+            "ab\xFF"
+            "\n");
+  EXPECT_EQ(json_of(run + "--sample 4 --sample-from b --temperature 0 --json")["sample"],
+            "b\xEF\xBF\xBD"
+            "ab\xEF\xBF\xBD");
+  EXPECT_FALSE(json_of(run + "--json").contains("sample"));
+  const auto refused = [&](const std::string& options) { return run_softamp(run + options).err; };
+  EXPECT_EQ(refused("--sample 0"), "softamp train: --sample: '0': expected a whole number in 1..1000000\n");
+  EXPECT_EQ(refused("--sample 2 --temperature hot"),
+            "softamp train: --temperature: 'hot': expected a number, 0 or more\n");
+  EXPECT_EQ(refused("--sample 2 --compare emu"), "softamp train: --sample: --compare writes no files\n");
+}
+
 TEST(Train, ADoubtfulHyperparameterComesWithItsCure) {
   const std::string adam =
       "train " + kTinyTraining + "--set evaluate=false --steps 1 --set precision=bfloat16 --set optimizer=adam ";

@@ -21,6 +21,9 @@ struct SamplingOptions {
   uint64_t first = 0;  ///< the number n of the first draw: a text that is continued goes on with its words
 };
 
+/// Throws std::invalid_argument for a temperature out of range.
+void check_sampling(const SamplingOptions& options);
+
 /// Which of the logits draw n picks. Throws std::invalid_argument: no logits, one that is not finite, with its place; a
 /// temperature out of range.
 int64_t draw_token(std::span<const double> logits, const SamplingOptions& options, uint64_t n);

@@ -57,6 +57,15 @@ struct RunOutput {
   /// "step3/replica1/batch0/NAME". At most 1 GiB. Steps are slower, and give the same bits.
   std::vector<std::string> print{}, enqueue{};
   std::string outfeed{};
+  /// A text that the trained network goes on with: one that predicts the next token of a text (sampling.h). Printed at
+  /// the end, even if `quiet`.
+  struct Sample {
+    int64_t tokens = 0;              ///< (0 .. 1,000,000) to draw; 0: no text [=0]
+    std::string begin{};             ///< what it begins with, of characters of the text [=its first character]
+    double temperature = 1;          ///< SamplingOptions::temperature
+    std::optional<uint64_t> seed{};  ///< of the draws [=the settings']
+    bool operator==(const Sample&) const = default;
+  } sample{};
   std::string plot{};  ///< .svg or .png of the loss curve, if any loss is finite [=none]
   /// File [=none] of histograms of exponents of weights, activations and gradients, layer by layer: .json, or a picture
   /// of all gradients with and without the loss scale, .svg or .png. Counts; the same for any threads and backend.
@@ -165,16 +174,17 @@ struct RunSummary {
   std::vector<LostUpdateTotals> lost_updates;  ///< where asked for
   ReplicaDriftTotals replica_drift;
   std::optional<Verdict> verdict;  ///< of a finished run
+  std::string sample;              ///< where asked for: the text, as its network's tokens say it
   std::string histograms;          ///< where asked for: what a .json of RunOutput::histograms holds
 };
 
 /// Prints, as the tutorial does: "Executing warmup run...", after each epoch "Average loss: <l> --- time so far <s>",
 /// then "throughput <x> images/s", and "Evaluation: accuracy <a> %, loss <l> on <n> test images" after each evaluation;
-/// the caller prints the last line. The settings and what is used, once all that is read has been found good, the
-/// trainer's warnings and memory, the mechanism's changes and the verdict go to standard error; so does a checkpoint
-/// that cannot be written when an error ends the run, even if `quiet`. Throws DataError, CheckpointError,
-/// std::invalid_argument, FloatingPointError, ExchangeError, std::runtime_error (a log or plot that cannot be written,
-/// files that another run writes).
+/// the caller prints the last line. A text that was asked for comes last. The settings and what is used, once all that
+/// is read has been found good, the trainer's warnings and memory, the mechanism's changes and the verdict go to
+/// standard error; so does a checkpoint that cannot be written when an error ends the run, even if `quiet`. Throws
+/// DataError, CheckpointError, std::invalid_argument, FloatingPointError, ExchangeError, std::runtime_error (a log or
+/// plot that cannot be written, files that another run writes).
 RunSummary run_training(const TrainSettings& settings, const RunOutput& output = {});
 
 }  // namespace softamp

@@ -40,6 +40,10 @@ images, and has no recipes.
   --resume FILE         checkpoint to resume from; the bits are those of a run that was never stopped [=none]
   --lost-updates        count the updates that rounding to nearest loses, by variable: a warning, lines at the end, in
                         --log and --json
+  --sample N            of a network that predicts the next token of a text: print a text of N tokens at the end [=none]
+  --sample-from TEXT    what the text begins with [=the first character of the data]
+  --temperature NUMBER  logits are divided by it before a token is drawn; 0: always the most probable [=1]
+  --sample-seed N       of the draws [=the settings' seed]
   --plot FILE           draw the loss curve into FILE.svg or FILE.png by gnuplot [=none]
   --initial FILE        first weights, .npz of stored arrays under the variables' names, or a checkpoint [=initialisers]
   --print TENSOR        a tensor, NODE or NODE:PORT of a step's graphs, that every step prints on standard error; repeatable
@@ -89,12 +93,13 @@ class Reader {
  private:
   static constexpr std::array kFlags = {"--print-settings", "--find-loss-scale", "--lost-updates",
                                         "--json",           "--quiet",           "--help"};
-  static constexpr std::array kValues = {"--network",       "--print-network", "--set",        "--mechanism",
-                                         "--data",          "--log",           "--checkpoint", "--checkpoint-every",
-                                         "--resume",        "--plot",          "--csv",        "--initial",
-                                         "--write-initial", "--write-batches", "--print",      "--enqueue",
-                                         "--outfeed",       "--backend",       "--compare",    "--steps",
-                                         "--threads"};
+  static constexpr std::array kValues = {"--network",       "--print-network", "--set",         "--mechanism",
+                                         "--data",          "--log",           "--checkpoint",  "--checkpoint-every",
+                                         "--resume",        "--plot",          "--csv",         "--initial",
+                                         "--write-initial", "--write-batches", "--print",       "--enqueue",
+                                         "--outfeed",       "--backend",       "--compare",     "--steps",
+                                         "--threads",       "--sample",        "--sample-from", "--sample-seed",
+                                         "--temperature"};
 
   void file(const std::string& word) {
     if (!o_.file.empty())
@@ -157,6 +162,10 @@ class Reader {
     if (name == "--backend") o_.backend = backend_from_name(value);
     if (name == "--compare") o_.compare = backend_from_name(value, name);
     if (name == "--steps") o_.steps = static_cast<int64_t>(parse_whole(name, value, 1, kMostSteps));
+    if (name == "--sample") o_.output.sample.tokens = static_cast<int64_t>(parse_whole(name, value, 1, 1'000'000));
+    if (name == "--sample-from") o_.output.sample.begin = value;
+    if (name == "--sample-seed") o_.output.sample.seed = parse_whole(name, value, 0, ~uint64_t{0});
+    if (name == "--temperature") o_.output.sample.temperature = parse_nonnegative(name, value);
     if (name == "--threads") o_.threads = static_cast<int>(parse_whole(name, value, 0, 1024));
   }
 

@@ -72,7 +72,9 @@ StudyResult result_from(const Json& json) {
   for (const Json& loss : json.at("losses")) result.losses.push_back(number_or_nan(loss));
   result.skipped = train_detail::whole_number(json, "skipped");
   result.images = train_detail::whole_number(json, "images");
-  result.correct = train_detail::whole_number(json, "correct", result.images);
+  result.predictions = train_detail::whole_number(json, "predictions");
+  result.correct = train_detail::whole_number(json, "correct", result.predictions);
+  result.test_loss = number_or_nan(json.at("test_loss"));
   result.seconds = number_or_nan(json.at("seconds"));
   result.images_per_second = number_or_nan(json.at("images_per_second"));
   if (json.contains("low_share")) {  // where there was a mechanism
@@ -212,7 +214,9 @@ void KeptRuns::keep(const TrainSettings& settings, RunInputs read, const StudyRe
   json["losses"] = result.losses;
   json["skipped"] = result.skipped;
   json["images"] = result.images;
+  json["predictions"] = result.predictions;
   json["correct"] = result.correct;
+  json["test_loss"] = result.test_loss;
   json["seconds"] = result.seconds;
   json["images_per_second"] = result.images_per_second;
   if (settings.mechanism != TrainSettings{}.mechanism) {

@@ -111,6 +111,7 @@ std::string results_table(const StudyReport& r) {
   for (const std::string& key : r.keys) add(spaced(key), false);
   if (!complete) add("runs", true);
   add("final loss", true);
+  if (r.has_others) add("test loss", true);
   if (accuracy) add("accuracy, %", true);
   if (skipped) add("skipped steps", true);
   if (stopped) add("stopped", true);
@@ -123,6 +124,7 @@ std::string results_table(const StudyReport& r) {
     for (const std::string& value : row.values) cells.push_back({value});
     if (!complete) cells.push_back({std::to_string(row.runs)});
     cells.push_back({mean_and_error(row.loss, 4)});
+    if (r.has_others) cells.push_back({mean_and_error(row.test_loss, 4)});
     if (accuracy) cells.push_back({mean_and_error(row.accuracy, 2)});
     if (skipped) cells.push_back({number(row.skipped, 1)});
     if (stopped) cells.push_back({std::to_string(row.stopped)});
@@ -171,7 +173,7 @@ std::string runs_table(const StudyPlan& plan, const std::vector<StudyRun>& runs,
   html::Table table;
   table.caption = "Every run";
   for (const std::string& key : plan.keys()) table.columns.push_back(spaced(key)), table.right.push_back(false);
-  for (const char* head : {"seed", "final loss", "right of test images", "skipped steps"})
+  for (const char* head : {"seed", "final loss", "right in the test set", "skipped steps"})
     table.columns.emplace_back(head), table.right.push_back(true);
   for (const char* head : {"outcome", "first NaN or infinity"})
     table.columns.emplace_back(head), table.right.push_back(false);
@@ -190,7 +192,7 @@ std::string runs_table(const StudyPlan& plan, const std::vector<StudyRun>& runs,
     const FirstNonfinite first = result.verdict ? result.verdict->nonfinite : FirstNonfinite{};
     cells.push_back({number(result.final_loss(), 6)});
     cells.push_back(
-        {result.images > 0 ? std::to_string(result.correct) + " of " + std::to_string(result.images) : "–"});
+        {result.predictions > 0 ? std::to_string(result.correct) + " of " + std::to_string(result.predictions) : "–"});
     cells.push_back({std::to_string(result.skipped)});
     cells.push_back({result.verdict ? name_of(result.verdict->outcome)
                                     : "stopped: " + result.stopped.substr(0, result.stopped.find('\n'))});

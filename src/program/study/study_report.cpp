@@ -55,9 +55,9 @@ void compare_speeds(StudyReport& r) {
 }
 
 /// The columns after the keys, by their names in CSV and JSON.
-const std::vector<std::string> kColumns = {"final_loss",        "loss_sd",     "accuracy_percent",
-                                           "accuracy_sd",       "accuracy_se", "skipped_steps",
-                                           "images_per_second", "runs",        "stopped"};
+const std::vector<std::string> kColumns = {
+    "final_loss",   "loss_sd",      "accuracy_percent", "accuracy_sd",       "accuracy_se", "test_loss",
+    "test_loss_sd", "test_loss_se", "skipped_steps",    "images_per_second", "runs",        "stopped"};
 /// Further columns when mechanisms are compared.
 const std::vector<std::string> kMechanismColumns = {"low_percent", "casts", "relative_speed"};
 
@@ -78,6 +78,9 @@ std::vector<double> numbers(const StudyReport& r, const StudyRow& row) {
                                 row.accuracy.mean,
                                 row.accuracy.deviation,
                                 row.accuracy.error,
+                                row.test_loss.mean,
+                                row.test_loss.deviation,
+                                row.test_loss.error,
                                 row.skipped,
                                 row.images_per_second,
                                 static_cast<double>(row.runs),
@@ -119,7 +122,9 @@ StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& run
     std::set<DType>& trained = dtypes[chosen.network + '\n' + chosen.precision + '\n' + chosen.mechanism];
     if (trained.empty()) trained = train_detail::trained_dtypes(chosen);
     row.used = read_json(train_detail::used_settings(chosen, trained));
-    std::vector<double> losses, accuracies, skipped, speeds, shares, casts;
+    const bool classes = find_network(chosen.network).output.kind == NetworkOutput::Kind::kClasses;
+    (classes ? report.has_classes : report.has_others) = true;
+    std::vector<double> losses, accuracies, test_losses, skipped, speeds, shares, casts;
     std::vector<size_t> seen;  // runs that reached each step
     for (size_t i = 0; i < runs.size(); ++i) {
       if (runs[i].setting != setting) continue;
@@ -139,8 +144,8 @@ StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& run
         continue;
       }
       losses.push_back(result.final_loss());
-      if (result.images > 0)
-        accuracies.push_back(100 * static_cast<double>(result.correct) / static_cast<double>(result.images));
+      if (result.predictions > 0) accuracies.push_back(result.accuracy_percent());
+      if (result.images > 0) test_losses.push_back(result.test_loss);
       skipped.push_back(static_cast<double>(result.skipped));
       speeds.push_back(result.images_per_second);
       shares.push_back(100 * result.low_share);
@@ -156,6 +161,7 @@ StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& run
     for (size_t s = 0; s < seen.size(); ++s) row.mean_losses[s] /= static_cast<double>(seen[s]);
     row.loss = spread_of(losses);
     row.accuracy = spread_of(accuracies);
+    row.test_loss = spread_of(test_losses);
     row.skipped = mean_of(skipped);
     row.images_per_second = mean_of(speeds);
     row.best_images_per_second = speeds.empty() ? kNone : *std::max_element(speeds.begin(), speeds.end());
@@ -192,10 +198,12 @@ void print_study(const StudyReport& r, std::ostream& out) {
   TextTable table(r.keys.size(), compared ? 2 : 1);
   std::vector<std::string> head = r.keys;
   const bool mechanisms = r.compares_mechanisms(), complete = r.complete();
+  const char* const samples_per_second = r.has_others ? "samples/s" : "images/s";
   if (!complete) head.emplace_back("n");
   if (mechanisms) head.insert(head.end(), {"low %", "casts"});
-  for (const char* name : {"final loss", "sd", "accuracy %", "sd", "se", "skipped", "images/s", "stopped"})
-    head.emplace_back(name);
+  head.insert(head.end(), {"final loss", "sd"});
+  if (r.has_others) head.insert(head.end(), {"test loss", "sd", "se"});
+  head.insert(head.end(), {"accuracy %", "sd", "se", "skipped", samples_per_second, "stopped"});
   if (mechanisms) head.insert(head.end() - 1, "speed");
   head.emplace_back("verdict");
   if (compared) head.emplace_back("against reference");
@@ -205,8 +213,11 @@ void print_study(const StudyReport& r, std::ostream& out) {
     std::vector<std::string> cells = row.values;
     if (!complete) cells.push_back(std::to_string(row.runs));
     if (mechanisms) cells.insert(cells.end(), {fixed_or_none(row.low_percent, 1), fixed_or_none(row.casts, 0)});
-    cells.insert(cells.end(), {fixed_or_none(row.loss.mean, 4), fixed_or_none(row.loss.deviation, 4),
-                               fixed_or_none(row.accuracy.mean, 2), fixed_or_none(row.accuracy.deviation, 2),
+    cells.insert(cells.end(), {fixed_or_none(row.loss.mean, 4), fixed_or_none(row.loss.deviation, 4)});
+    if (r.has_others)
+      cells.insert(cells.end(), {fixed_or_none(row.test_loss.mean, 4), fixed_or_none(row.test_loss.deviation, 4),
+                                 fixed_or_none(row.test_loss.error, 4)});
+    cells.insert(cells.end(), {fixed_or_none(row.accuracy.mean, 2), fixed_or_none(row.accuracy.deviation, 2),
                                fixed_or_none(row.accuracy.error, 2), fixed_or_none(row.skipped, 1),
                                fixed_or_none(row.images_per_second, 0),
                                row.stopped ? std::to_string(row.stopped) + " of " + std::to_string(row.runs) : "0"});
@@ -217,8 +228,8 @@ void print_study(const StudyReport& r, std::ostream& out) {
   }
   table.print(out);
   if (!complete) out << "\nn: the runs that are there, of " << r.seeds << (r.seeds == 1 ? " seed" : " seeds");
-  out << "\nfinal loss: mean of the last tenth of the steps; sd, se: over the seeds; images/s: of one run on one "
-         "core\n";
+  out << "\nfinal loss: mean of the last tenth of the steps; sd, se: over the seeds; " << samples_per_second
+      << ": of one run on one core\n";
   if (mechanisms)
     out << "low %: nodes of the gradient graph in low precision; casts: added to it; speed: of the emulation, each "
            "row's "

@@ -30,7 +30,7 @@ struct StudyRow {
   Json used;                        ///< dtypes and hyperparameters of its updates (used_settings.h)
   size_t runs = 0;                  ///< that are there
   size_t stopped = 0;
-  Spread loss, accuracy;              ///< accuracy in percent; NaN without an evaluation
+  Spread loss, accuracy, test_loss;   ///< accuracy in percent; NaN without an evaluation
   double skipped = 0;                 ///< steps, mean over the runs
   double images_per_second = 0;       ///< of one run on one core, mean over the runs
   double best_images_per_second = 0;  ///< of the fastest run
@@ -52,6 +52,8 @@ struct StudyReport {
   std::vector<std::string> keys;
   std::vector<StudyRow> rows;
   int64_t seeds = 0;
+
+  bool has_classes = false, has_others = false;  ///< rows whose networks give classes, and other outputs
 
   bool complete() const;             ///< every run is there; else a column n says how many are
   bool compares_mechanisms() const;  ///< adds columns: low %, casts, speed

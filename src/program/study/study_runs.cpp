@@ -144,8 +144,13 @@ class Workers {
       const RunSummary summary = run_training(run.settings, output);
       if (!summary.finished) return std::nullopt;
       if (!summary.evaluations.empty()) {
-        result.images = summary.evaluations.back().images;
-        result.correct = summary.evaluations.back().correct;
+        const Evaluation& e = summary.evaluations.back();
+        result.images = e.images;
+        result.predictions = e.kind == NetworkOutput::Kind::kClasses  ? e.images
+                             : e.kind == NetworkOutput::Kind::kValues ? 0
+                                                                      : e.predictions;
+        result.correct = e.correct;
+        result.test_loss = e.loss;
       }
       if (summary.mechanism) {
         result.low_share = summary.mechanism->low_share;
@@ -192,6 +197,11 @@ double StudyResult::final_loss() const {
   double total = 0;
   for (size_t i = losses.size() - tail; i < losses.size(); ++i) total += losses[i];
   return total / static_cast<double>(tail);
+}
+
+double StudyResult::accuracy_percent() const {
+  if (predictions == 0) return std::numeric_limits<double>::quiet_NaN();
+  return 100 * static_cast<double>(correct) / static_cast<double>(predictions);
 }
 
 std::vector<std::optional<StudyResult>> run_study(const std::vector<StudyRun>& runs, const StudyRunning& how) {

@@ -5,6 +5,7 @@
 #include "src/program/study/study_grid.h"
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,8 +16,10 @@ namespace softamp::program {
 struct StudyResult {
   std::vector<double> losses;  ///< of every step
   int64_t skipped = 0;         ///< steps that were not applied
-  int64_t images = 0;          ///< of the test set; 0: no evaluation
-  int64_t correct = 0;
+  int64_t images = 0;          ///< samples of the test set; 0: no evaluation
+  int64_t predictions = 0;     ///< labels in them that are right or wrong: of classes one each, of values none
+  int64_t correct = 0;         ///< of the predictions
+  double test_loss = std::numeric_limits<double>::quiet_NaN();  ///< Evaluation::loss
   double seconds = 0, images_per_second = 0;
   double low_share = 0;  ///< share of the gradient graph's nodes that a mechanism put into low precision
   int64_t casts = 0;     ///< that the mechanism added
@@ -27,6 +30,8 @@ struct StudyResult {
 
   /// The mean loss of the last tenth of the steps, at least one; NaN if the run was stopped.
   double final_loss() const;
+  /// Of the predictions; NaN without any.
+  double accuracy_percent() const;
 };
 
 struct StudyRunning {

@@ -31,17 +31,16 @@ std::string study_runs_csv(const StudyPlan& plan, const std::vector<StudyRun>& r
   std::string text =
       csv_keys(plan) +
       ",outcome,nonfinite_step,nonfinite_part,nonfinite_tensor,nonfinite_value,final_loss,images,correct,"
-      "accuracy_percent,skipped_steps,replica_drift_step,replica_drift,images_per_second,stopped\n";
+      "accuracy_percent,test_loss,skipped_steps,replica_drift_step,replica_drift,images_per_second,stopped\n";
   for (size_t i = 0; i < runs.size(); ++i) {
     if (!results[i]) continue;
     const StudyResult& r = *results[i];
     const FirstNonfinite n = r.verdict ? r.verdict->nonfinite : FirstNonfinite{};
-    const double accuracy =
-        r.images > 0 ? 100 * static_cast<double>(r.correct) / static_cast<double>(r.images) : std::nan("");
     text += csv_run(plan, runs[i]) + csv_text(r.verdict ? name_of(r.verdict->outcome) : "stopped");
     text += n.step < 0 ? std::string(",") : csv_whole(n.step);
     text += csv_text(n.part) + csv_text(n.tensor) + csv_text(n.value);
-    text += csv_number(r.final_loss()) + csv_whole(r.images) + csv_whole(r.correct) + csv_number(accuracy);
+    text += csv_number(r.final_loss()) + csv_whole(r.images) + csv_whole(r.correct) + csv_number(r.accuracy_percent());
+    text += csv_number(r.test_loss);
     text += csv_whole(r.skipped);
     const bool drifts = r.replica_drift.first_step >= 0;
     text += drifts ? csv_whole(r.replica_drift.first_step) + csv_number(r.replica_drift.largest.distance) : ",,";

@@ -108,10 +108,16 @@ std::string difference_text(const StudyReport& r, size_t row) {
 }
 
 std::string verdict_notes(const StudyReport& r) {
-  std::string text =
-      "trains: more test images are right than guessing a class has in one of 1000 cases (binomial); without an "
-      "evaluation:\nthe loss ends below ln(classes) (t test at 1 in 1000); diverged: NaN or infinity at the end, from "
-      "that step on\n";
+  std::string text;
+  if (r.has_classes)
+    text =
+        "trains: more test images are right than guessing a class has in one of 1000 cases (binomial); without an "
+        "evaluation:\nthe loss ends below ln(classes) (t test at 1 in 1000); ";
+  if (r.has_others)
+    text += std::string(r.has_classes ? "of other outputs than classes: " : "trains: ") +
+            "the loss of the test samples is below that of\nguessing labels by their frequency or their mean, by 3.09 "
+            "standard errors (1 in 1000 by chance); ";
+  text += "diverged: NaN or infinity at the end, from that step on\n";
   const std::optional<size_t> reference = reference_of(r);
   if (!reference) return text;
   text += "reference: " + row_title(r, r.rows[*reference]) + "; against it: ";

@@ -65,6 +65,18 @@ Verb add_train(CLI::App& program) {
       ->type_name("FILE");
   add_whole(*app, "--histogram-every", o->output.histogram_every, 0, uint64_t{1} << 40,
             "of every N-th step, of the first and the last; 0: of each tenth of the run [=0]");
+  RunOutput::Sample& sample = o->output.sample;
+  add_whole(*app, "--sample", sample.tokens, 1, 1'000'000,
+            "a network that predicts the next token of a text: print, at the end, a text of N tokens that it goes on "
+            "with; in --json, too; with --resume of a finished run that alone [=none]");
+  app->add_option("--sample-from", sample.begin, "what the text begins with [=the first character of the data]")
+      ->type_name("TEXT");
+  app->add_option_function<std::string>(
+         "--temperature",
+         [&sample](const std::string& text) { sample.temperature = parse_nonnegative("--temperature", text); },
+         "logits are divided by it before a token is drawn; 0: always the most probable [=1]")
+      ->type_name("NUMBER");
+  add_whole(*app, "--sample-seed", sample.seed, 0, ~uint64_t{0}, "of the draws [=the settings' seed]");
   app->add_option("--initial", o->initial,
                   "first weights, as --set initial=FILE: .npz of an array for each variable, under its name, or a "
                   "checkpoint [=initialisers and seed]")
@@ -114,6 +126,8 @@ Examples:
   softamp train --tensorflow=2019
   softamp train --print-network lenet5 > net.json
   softamp train --network net.json --data ~/data
+  softamp train --network gpt_tiny --data book.txt --set optimizer=adamw --checkpoint book.npz --sample 300
+  softamp train --network gpt_tiny --data book.txt --set optimizer=adamw --resume book.npz --sample 300 --sample-seed 2
   softamp train --set network=resnet8 --level O2 --dtype fp16
   softamp train examples/training/fashion_mixed.json --data ~/data --checkpoint fashion.npz
   softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --set epochs=20

@@ -19,6 +19,7 @@
 #include "src/files/output_file.h"
 #include "src/files/run_files.h"
 #include "src/precision/recipe_source.h"
+#include "src/precision/report_text.h"
 #include "src/report/read_json.h"
 #include "src/train/exchange_calls.h"
 #include "src/train/json_number.h"
@@ -99,6 +100,7 @@ Json summary_json(const TrainSettings& settings, const RunSummary& run) {
                              {"variable", d.largest.variable},
                              {"replica", d.largest.replica},
                              {"element", d.largest.element}};
+  if (!run.sample.empty()) json["sample"] = valid_utf8(run.sample);
   if (!run.histograms.empty()) json["histograms"] = read_json(run.histograms)["steps"];
   json["memory"] = {
       {"parameters", run.memory.parameters}, {"slots", run.memory.slots}, {"activations", run.memory.activations}};
@@ -120,6 +122,7 @@ void refuse_files(const TrainVerbOptions& o, const std::string& why) {
                                      {"--csv", o.csv}})
     if (!file.empty()) throw UsageError(std::string(option) + ": '" + file + "': " + why);
   if (o.output.lost_updates) throw UsageError("--lost-updates: " + why);
+  if (o.output.sample != RunOutput::Sample{}) throw UsageError("--sample: " + why);
   for (const auto& [option, names] : {std::pair{"--print", &o.output.print}, {"--enqueue", &o.output.enqueue}})
     if (!names->empty()) throw UsageError(std::string(option) + ": '" + (*names)[0] + "': " + why);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "softamp/engine/float_environment.h"
 #include "src/report/decimal_text.h"
 
 namespace softamp::train_detail {
@@ -47,3 +48,12 @@ std::vector<std::string> LostUpdateReport::lines() const {
 }
 
 }  // namespace softamp::train_detail
+
+namespace softamp {
+
+double LostUpdateTotals::share() const {
+  return engine::in_default_environment(
+      [&] { return moving ? static_cast<double>(lost) / static_cast<double>(moving) : 0; });
+}
+
+}  // namespace softamp

@@ -103,17 +103,25 @@ SampleSets load_data(const TrainSettings& s, const NetworkInfo& network) {
     ImageSets sets = load_image_data(s, network);
     check_labels(sets.train, network);
     check_labels(sets.test, network);
-    return {samples_of(std::move(sets.train)), samples_of(std::move(sets.test))};
+    return {.train = samples_of(std::move(sets.train)), .test = samples_of(std::move(sets.test))};
   }
   if (s.generated)
     throw DataError("the network '" + s.network +
                     "' does not read images with classes, and others are not generated; expected --data with " +
                     (next_token ? "a text file" : "a .npz file"));
-  SampleSets sets =
-      next_token ? samples_of_tokens(read_text(s.data, network.input).tokens, s.data, network, s.validation_split)
-                 : samples_of_arrays(s.data, network, s.validation_split);
-  return {first_samples(std::move(sets.train), s.train_images, "train_images"),
-          first_samples(std::move(sets.test), s.test_images, "test_images")};
+  SampleSets sets;
+  if (next_token) {
+    TextTokens text = read_text(s.data, network.input);
+    const std::vector<int32_t> first(text.tokens.begin(), text.tokens.begin() + (text.tokens.empty() ? 0 : 1));
+    sets = samples_of_tokens(std::move(text.tokens), s.data, network, s.validation_split);
+    text.tokens = first;
+    sets.text = std::move(text);
+  } else {
+    sets = samples_of_arrays(s.data, network, s.validation_split);
+  }
+  sets.train = first_samples(std::move(sets.train), s.train_images, "train_images");
+  sets.test = first_samples(std::move(sets.test), s.test_images, "test_images");
+  return sets;
 }
 
 std::vector<Batch> batches_of(const TrainSettings& s, const Samples& samples, const Sampler& sampler, int64_t step,

@@ -56,11 +56,15 @@ std::string index_text(const Shape& shape, int64_t at) {
 
 bool is_whole(DType t) { return t == DType::kUint8 || t == DType::kInt32 || t == DType::kInt64 || t == DType::kBool; }
 
-/// [n, sample...] or, where a sample is one number, [n].
-void check_shape(const std::string& place, const Tensor& array, const Shape& sample, int64_t count) {
+Shape with_count(int64_t count, const Shape& sample) {
   std::vector<int64_t> extents = {count};
   for (const int64_t extent : sample) extents.push_back(extent);
-  const Shape whole{std::span<const int64_t>(extents)};
+  return Shape(std::span<const int64_t>(extents));
+}
+
+/// [n, sample...] or, where a sample is one number, [n].
+void check_shape(const std::string& place, const Tensor& array, const Shape& sample, int64_t count) {
+  const Shape whole = with_count(count, sample);
   const bool flat = sample.elements() == 1 && array.shape() == Shape{count};
   if (array.shape() != whole && !flat)
     refuse(place, "an array of " + array.type().text() + "; expected " + whole.text() +
@@ -94,12 +98,6 @@ std::vector<float> finite_numbers(const std::string& place, const Tensor& array,
     numbers[static_cast<size_t>(i)] = narrow;
   }
   return numbers;
-}
-
-Shape with_count(int64_t count, const Shape& sample) {
-  std::vector<int64_t> extents = {count};
-  for (const int64_t extent : sample) extents.push_back(extent);
-  return Shape(std::span<const int64_t>(extents));
 }
 
 template <class T>

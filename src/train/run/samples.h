@@ -40,8 +40,21 @@ class Samples {
   int64_t count_;
 };
 
+/// A text as tokens: of "characters" `characters` holds the code point of each token, in ascending order; "bytes" are
+/// their own tokens.
+struct TextTokens {
+  std::vector<int32_t> tokens;
+  std::vector<uint32_t> characters;
+
+  /// As UTF-8. A token that no character has is U+FFFD.
+  std::string text_of(std::span<const int32_t> some) const;
+  /// Throws std::invalid_argument for a character that the text does not have.
+  std::vector<int32_t> tokens_of(std::string_view text) const;
+};
+
 struct SampleSets {
   std::unique_ptr<Samples> train, test;
+  std::optional<TextTokens> text{};  ///< of a text; only its first token
 };
 
 std::unique_ptr<Samples> samples_of(ImageSet images);
@@ -60,18 +73,8 @@ std::unique_ptr<Samples> samples_of(SampleArrays arrays, const NetworkInfo& netw
 SampleSets samples_of_tokens(std::vector<int32_t> tokens, const std::string& name, const NetworkInfo& network,
                              double share);
 
-/// A text file, perhaps gzipped, as tokens: of "characters" `characters` holds the code point of each token, in
-/// ascending order; "bytes" are their own tokens. Throws DataError: bytes that are no UTF-8 with their place, more
-/// characters than the vocabulary, a file above 2^30 bytes.
-struct TextTokens {
-  std::vector<int32_t> tokens;
-  std::vector<uint32_t> characters;
-
-  /// As UTF-8. A token that no character has is U+FFFD.
-  std::string text_of(std::span<const int32_t> some) const;
-  /// Throws std::invalid_argument for a character that the text does not have.
-  std::vector<int32_t> tokens_of(std::string_view text) const;
-};
+/// A text file, perhaps gzipped. Throws DataError: bytes that are no UTF-8 with their place, more characters than the
+/// vocabulary, a file above 2^30 bytes.
 TextTokens read_text(const std::string& file, const NetworkInput& input);
 
 /// The arrays of a .npz file, or of .npy files in a folder: x_train, y_train, x_test, y_test; or x, y, of which the

@@ -67,6 +67,7 @@ RunOutput output_here(const RunOutput& asked) {
   if (asked.on_memory) refuse("a wait for memory is");
   if (asked.exchange->rank() == 0) return here;
   here.log = here.checkpoint = here.write_initial = here.write_batches = here.plot = std::string();
+  here.sample = {};
   here.quiet = true;
   here.progress = false;
   here.on_inputs = nullptr;

@@ -9,7 +9,6 @@
 
 #include "softamp/data/sampler.h"
 #include "softamp/engine/float_environment.h"
-#include "softamp/numerics/math_exp.h"
 #include "softamp/precision/graph_rewrite.h"
 #include "softamp/train/checkpoint.h"
 #include "src/data/image_files.h"
@@ -33,6 +32,7 @@
 #include "src/train/run/run_memory.h"
 #include "src/train/run/run_progress.h"
 #include "src/train/run/shared_run.h"
+#include "src/train/run/text_sample.h"
 #include "src/train/run/training_log.h"
 #include "src/train/run/verdict.h"
 #include "src/train/run/watched_tensors.h"
@@ -85,9 +85,6 @@ std::optional<MechanismSummary> mechanism_of(const TrainSettings& s, const Train
                           static_cast<int64_t>(plan.casts.size()),
                           plan.casts_to_low()};
 }
-
-/// A NaN of either sign is "nan".
-std::string fixed(double x, int places) { return x != x ? "nan" : fixed_places(x, places); }
 
 /// "" where they agreed.
 std::string drift_text(const ReplicaDriftTotals& drift) {
@@ -148,6 +145,7 @@ class Run {
         trainer_(model_of(s_, network_), trainer_options(s_, output, total_)),
         inputs_(train_detail::inputs_of(s_, data_)) {
     if (exchange_) train_detail::compare_ranks(*exchange_, s_, inputs_, output);
+    sample_ = train_detail::TextSample::asked(out_, s_, network_, data_.text);
     check_memory();
     progress_.inputs = inputs_;
     if (!out_.resume.empty())
@@ -183,10 +181,11 @@ class Run {
     if (summary_.finished && timed_steps_ > 0) {
       summary_.images_per_second =
           static_cast<double>(timed_steps_ * batches_per_step_ * s_.batch_size) / watch_.seconds();
-      say("throughput " + fixed(summary_.images_per_second, 2) +
+      say("throughput " + fixed_places(summary_.images_per_second, 2) +
           (network_.input.kind == NetworkInput::Kind::kImage ? " images/s" : " samples/s"));
     }
     if (summary_.finished && s_.evaluate && !evaluated_now()) summary_.finished = evaluate();
+    if (summary_.finished && sample_) summary_.finished = draw_sample();
     summarise();
     conclude();
     histograms_->write(s_);
@@ -276,7 +275,7 @@ class Run {
                 << " are rounded to the dtype of their variable\n";
     if (const auto m = mechanism_of(s_, trainer_))
       std::cerr << s_.program << ": mechanism " << m->mechanism << ": " << m->converted << " of " << m->nodes
-                << " nodes of the gradient graph converted, " << fixed(100 * m->low_share, 1)
+                << " nodes of the gradient graph converted, " << fixed_places(100 * m->low_share, 1)
                 << " % of those of floating type are in low precision, " << m->casts << " casts; loss scale "
                 << s_.loss_scale << '\n';
     advise();
@@ -353,8 +352,8 @@ class Run {
       watch_.stop();
       ++timed_steps_;
       if (at_epoch_end())
-        say("Average loss: " + fixed(progress_.epoch_losses.back(), 6) + " --- time so far " +
-            fixed(watch_.seconds(), 2));
+        say("Average loss: " + fixed_places(progress_.epoch_losses.back(), 6) + " --- time so far " +
+            fixed_places(watch_.seconds(), 2));
     }
     if (out_.progress && !out_.quiet && line_->due()) show(result);
   }
@@ -455,6 +454,21 @@ class Run {
     return true;
   }
 
+  /// False if it was stopped before its end.
+  bool draw_sample() {
+    try {
+      summary_.sample = sample_->draw(trainer_);
+    } catch (const RunStopped&) {
+      return false;
+    } catch (const std::invalid_argument& e) {  // a model that diverged
+      warn(std::string("no text is drawn: ") + e.what());
+      return true;
+    }
+    line_->clear();
+    (out_.report ? *out_.report : std::cout) << summary_.sample << std::endl;
+    return true;
+  }
+
   void save() {
     if (!keeps_state_) return;
     log_.synchronise();
@@ -535,6 +549,7 @@ class Run {
   std::unique_ptr<Progress> line_;
   std::unique_ptr<train_detail::WatchedTensors> watched_;
   std::unique_ptr<train_detail::Histograms> histograms_;
+  std::optional<train_detail::TextSample> sample_;
   train_detail::LostUpdateReport lost_;
   Stopwatch watch_;
   int64_t step_ = 0, timed_steps_ = 0, rounded_ = 0;
@@ -543,38 +558,6 @@ class Run {
 };
 
 }  // namespace
-
-double Evaluation::accuracy() const {
-  const int64_t all = kind == NetworkOutput::Kind::kClasses ? images : predictions;
-  return engine::in_default_environment(
-      [&] { return all ? static_cast<double>(correct) / static_cast<double>(all) : 0; });
-}
-
-double Evaluation::perplexity() const {
-  return engine::in_default_environment([&] { return math::exp(math::Float(static_cast<float>(loss))).value; });
-}
-
-double Evaluation::rmse() const {
-  return engine::in_default_environment([&] { return std::sqrt(mean_square); });
-}
-
-std::string Evaluation::text() const {
-  using Kind = NetworkOutput::Kind;
-  const std::string losses = "loss " + fixed(loss, 6) + " on " + std::to_string(images) + " test ";
-  if (kind == Kind::kValues)
-    return "RMSE " + significant_digits(rmse(), 6) + ", " + losses +
-           (input == NetworkInput::Kind::kImage ? "images" : "samples");
-  const std::string right = "accuracy " + fixed(100 * accuracy(), 2) + " %, ";
-  if (kind == Kind::kNextToken)
-    return right + "perplexity " + fixed(perplexity(), 4) + ", " + losses + "windows of " +
-           std::to_string(images > 0 ? predictions / images : 0) + " tokens";
-  return right + losses + (input == NetworkInput::Kind::kImage ? "images" : "samples");
-}
-
-double LostUpdateTotals::share() const {
-  return engine::in_default_environment(
-      [&] { return moving ? static_cast<double>(lost) / static_cast<double>(moving) : 0; });
-}
 
 RunSummary run_training(const TrainSettings& settings, const RunOutput& output) {
   const engine::DefaultEnvironment guard;

@@ -1,6 +1,7 @@
 // softamp run: a graph in JSON or a GraphDef, arrays in, arrays out.
 #include "src/program/backend_option.h"
 #include "src/program/graph_input.h"
+#include "src/program/network_graph.h"
 #include "src/program/options.h"
 #include "src/program/program.h"
 #include "src/program/run_options.h"
@@ -109,7 +110,19 @@ Json status_json(const RunResult& result) {
 class Run {
  public:
   explicit Run(const RunOptions& o) : o_(o), kind_(is_graph_def(o.graph) ? GraphKind::kGraphDef : GraphKind::kSoftamp) {
+    feed_files_ = given_to_names("--feed", o_.feeds, "NAME=FILE.npy");
+    const bool network = kind_ == GraphKind::kSoftamp && is_network(o_.graph);
+    if (!o_.precision.empty() && !network)
+      throw UsageError("--precision: '" + o_.precision + "': '" + o_.graph +
+                       "' is a graph, which has its dtypes; expected it with a network's file");
     if (kind_ == GraphKind::kGraphDef) return;
+    if (network) {
+      NetworkGraph loaded = load_network_graph(o_.graph, o_.precision, feed_files_, o_.seed);
+      graph_.graph = std::move(loaded.graph);
+      outputs_ = {std::move(loaded.output)};
+      first_values_ = std::move(loaded.variables);
+      return;
+    }
     GraphFile file = load_with_arrays(o_.graph, arrays_);
     graph_.graph = std::move(file.graph);
     outputs_ = std::move(file.outputs);
@@ -117,7 +130,6 @@ class Run {
 
   int run() {
     if (kind_ == GraphKind::kSoftamp && !o_.print.empty()) return print();
-    feed_files_ = given_to_names("--feed", o_.feeds, "NAME=FILE.npy");
     ExecutorOptions options = o_.executor_options();
     if (kind_ == GraphKind::kGraphDef) {
       settle_backend(options, o_.quiet ? std::string() : "softamp run");
@@ -207,6 +219,7 @@ class Run {
     if (!o_.variables.empty()) values.variables = load_npz(o_.variables);
     graph_ = own ? runnable(std::move(graph_.graph), std::move(graph_.fetches), std::move(values))
                  : runnable(load_graph_def(o_.graph), o_.fetches, values, options);
+    for (auto& [name, value] : first_values_) graph_.variables.try_emplace(name, std::move(value));
   }
 
   int steps(std::map<std::string, Tensor>& tensors) {
@@ -280,6 +293,7 @@ class Run {
   RunnableGraph graph_;
   std::vector<fs::path> arrays_;
   std::vector<std::string> outputs_;
+  std::map<std::string, Tensor> first_values_;  ///< of a network's variables
   std::map<std::string, std::string> feed_files_;
   std::vector<FedBack> fed_back_;
   std::unique_ptr<TraceWriter> trace_;
@@ -295,7 +309,8 @@ Verb add_run(CLI::App& program) {
   auto* app = program.add_subcommand("run", "Runs a graph of tensor operations.");
   app->footer(
       R"(GRAPH.json is described in docs/GRAPH_JSON.md; operations have TensorFlow's names. A GraphDef of TensorFlow's runs as
-far as its operations are ours (docs/GRAPHS.md); its names stay.
+far as its operations are ours (docs/GRAPHS.md); its names stay. A network (docs/NETWORKS.md) computes what an evaluation
+does: its input is called images or inputs, and axis 0 of what is fed there is the batch.
 Without --fetch the outputs that the file names are computed, or every tensor that nothing reads. Results are printed,
 or written to --out as .npy files: "scope/y:1" is scope_y_1.npy.
 The backend, and the settings that decide the bits, go to standard error, and into the trace.
@@ -306,6 +321,7 @@ Examples:
   softamp run dense.json --feed x=x.npy --backend cuda --trace gpu.jsonl
   softamp run add.json --feed sum=0.npy --feed x=x.npy --feed-back sum=next --steps 10000
   softamp run two_dense_layers.pbtxt --fetch loss/Mean --feed x=x.npy --feed y=y.npy --variables weights.npz
+  softamp run net.json --feed inputs=x.npy --variables run.npz --precision float16 --behaviour esr
   softamp run dense.json --print text)");
   auto options = std::make_shared<RunOptions>();
   options->add_to(*app);

@@ -96,7 +96,8 @@ void set_behaviour(IpuConfig& config, const std::string& words) {
 }
 
 void RunOptions::add_to(CLI::App& app) {
-  app.add_option("GRAPH", graph, "the graph: .json (softamp), .pb or .pbtxt (TensorFlow's GraphDef)")
+  app.add_option("GRAPH", graph,
+                 "the graph: .json (softamp), .pb or .pbtxt (TensorFlow's GraphDef); or the .json of a network")
       ->required()
       ->type_name("FILE");
   app.add_option("--feed", feeds,
@@ -104,8 +105,10 @@ void RunOptions::add_to(CLI::App& app) {
       ->type_name("NAME=FILE");
   app.add_option("--variables", variables,
                  "first values of variables by name: NumPy's savez, or a checkpoint of `softamp train` "
-                 "[=zeros; of a GraphDef what it assigns]")
+                 "[=zeros; of a GraphDef what it assigns; of a network its initialisers' with --seed]")
       ->type_name("FILE");
+  app.add_option("--precision", precision, "of a network: float32, float16, bfloat16, mixed, mixed_bfloat16 [=float32]")
+      ->type_name("WORD");
   app.add_option(
          "--feed-back", fed_back,
          "NAME=TENSOR: from the second step on, Placeholder NAME is what the step before computed for TENSOR, one of "

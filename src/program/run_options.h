@@ -13,7 +13,7 @@
 namespace softamp::program {
 
 struct RunOptions {
-  std::string graph, out, trace, config_file, print, variables;
+  std::string graph, out, trace, config_file, print, variables, precision;
   std::vector<std::string> feeds, fed_back, fetches, settings;
   std::string behaviour, partials, block, inner, accumulator;
   RandomEngine random = RandomEngine::kPhilox;

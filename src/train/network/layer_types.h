@@ -21,6 +21,28 @@ using Layers = std::vector<LayerSpec>;
 /// Of an option; the last two hold the layers of a path, and those of several.
 using Value = std::variant<int64_t, double, bool, std::string, Initializer, Layers, std::vector<Layers>>;
 
+struct LayerType;
+/// A layer of a file, with all its options: those left out have their usual values.
+struct LayerSpec {
+  const LayerType* type = nullptr;
+  std::string place;  ///< "net.json: layers[3]"
+  std::string name;   ///< "": the layer's default name
+  std::map<std::string, Value, std::less<>> values;
+
+  int64_t whole(std::string_view option) const { return std::get<int64_t>(value(option)); }
+  double number(std::string_view option) const { return std::get<double>(value(option)); }
+  bool truth(std::string_view option) const { return std::get<bool>(value(option)); }
+  const std::string& word(std::string_view option) const { return std::get<std::string>(value(option)); }
+  const Initializer& initializer(std::string_view option) const { return std::get<Initializer>(value(option)); }
+  const Layers& layers(std::string_view option) const { return std::get<Layers>(value(option)); }
+  const std::vector<Layers>& branches(std::string_view option) const {
+    return std::get<std::vector<Layers>>(value(option));
+  }
+
+ private:
+  const Value& value(std::string_view option) const { return values.find(option)->second; }
+};
+
 enum class OptionKind : uint8_t { kWhole, kNumber, kTruth, kWord, kInitializer, kLayers, kBranches };
 
 struct OptionType {
@@ -43,27 +65,6 @@ struct LayerType {
   bool named = true;  ///< has a scope, and so may have a `name`
   std::vector<OptionType> options;
   std::function<Port(VariableStore&, Port, const LayerSpec&, const Place&)> add;
-};
-
-/// A layer of a file, with all its options: those left out have their usual values.
-struct LayerSpec {
-  const LayerType* type = nullptr;
-  std::string place;  ///< "net.json: layers[3]"
-  std::string name;   ///< "": the layer's default name
-  std::map<std::string, Value, std::less<>> values;
-
-  int64_t whole(std::string_view option) const { return std::get<int64_t>(value(option)); }
-  double number(std::string_view option) const { return std::get<double>(value(option)); }
-  bool truth(std::string_view option) const { return std::get<bool>(value(option)); }
-  const std::string& word(std::string_view option) const { return std::get<std::string>(value(option)); }
-  const Initializer& initializer(std::string_view option) const { return std::get<Initializer>(value(option)); }
-  const Layers& layers(std::string_view option) const { return std::get<Layers>(value(option)); }
-  const std::vector<Layers>& branches(std::string_view option) const {
-    return std::get<std::vector<Layers>>(value(option));
-  }
-
- private:
-  const Value& value(std::string_view option) const { return values.find(option)->second; }
 };
 
 /// In the order in which pages list them.

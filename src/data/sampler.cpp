@@ -25,12 +25,12 @@ uint32_t below(uint32_t n, PhiloxGenerator& random) {
 
 Sampler::Sampler(int64_t count, int64_t batch_size, bool shuffle, uint64_t seed)
     : count_(count), batch_size_(batch_size), shuffle_(shuffle), seed_(seed) {
-  if (count < 1) throw std::invalid_argument(std::to_string(count) + " images; expected at least 1");
+  if (count < 1) throw std::invalid_argument(std::to_string(count) + " samples; expected at least 1");
   if (batch_size < 1 || batch_size > count)
     throw std::invalid_argument("batch size " + std::to_string(batch_size) + "; expected 1 to " +
-                                std::to_string(count) + ", the number of images");
+                                std::to_string(count) + ", the number of samples");
   if (shuffle && count > std::numeric_limits<uint32_t>::max())
-    throw std::invalid_argument(std::to_string(count) + " images to be shuffled; expected at most 2^32 - 1");
+    throw std::invalid_argument(std::to_string(count) + " samples to be shuffled; expected at most 2^32 - 1");
 }
 
 const std::vector<int64_t>& Sampler::order(int64_t epoch) const {

@@ -101,9 +101,9 @@ TEST(Sampler, RefusesWithTheNumber) {
   const struct {
     int64_t count, batch;
     const char* message;
-  } rows[] = {{0, 1, "0 images; expected at least 1"},
-              {10, 0, "batch size 0; expected 1 to 10, the number of images"},
-              {10, 11, "batch size 11; expected 1 to 10, the number of images"}};
+  } rows[] = {{0, 1, "0 samples; expected at least 1"},
+              {10, 0, "batch size 0; expected 1 to 10, the number of samples"},
+              {10, 11, "batch size 11; expected 1 to 10, the number of samples"}};
   for (const auto& row : rows)
     EXPECT_EQ(softamp::test::refusal<std::invalid_argument>([&] { Sampler(row.count, row.batch); }), row.message);
   EXPECT_THROW(Sampler(int64_t{1} << 32, 1, true), std::invalid_argument);

@@ -49,8 +49,8 @@ struct RunOutput {
   /// .npz file [=none] of the weights before the first step, under the variables' names; not of a resumed run.
   std::string write_initial{};
   /// All micro-batches of the run, in the order of Trainer::step: a .npz file, or a folder [=none]. It has "images",
-  /// [micro-batches, batch_size, height, width, channels] in the dtype in which they are fed, and "labels",
-  /// [micro-batches, batch_size]; in a folder images.npy and labels.npy, of any size.
+  /// [micro-batches, batch_size, height, width, channels] in the dtype in which they are fed, or "inputs" where no
+  /// image has a class, and "labels", [micro-batches, batch_size]; in a folder images.npy and labels.npy, of any size.
   std::string write_batches{};
   /// Tensors ("node", "node:port") of a step's graphs that are printed on standard error as they are computed [=none],
   /// and those that go into `outfeed`, a .npz file: "step3/NAME"; where a step computes them several times,

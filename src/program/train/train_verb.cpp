@@ -35,9 +35,8 @@ TrainSettings settings_from(const TrainVerbOptions& o) {
   TrainSettings usual;
   usual.replicas = o.usual_replicas;
   TrainSettings settings = read_settings(o.file, usual);
-  std::vector<std::string> changes = o.set;
-  if (!o.network.empty()) changes.insert(changes.begin(), "network=" + o.network);
-  settings = with_assignments(settings, changes);
+  if (!o.network.empty()) settings = with_changes(settings, {{"network", o.network}}, "--network");
+  settings = with_assignments(settings, o.set);
   if (!o.data.empty()) {
     settings.data = o.data;
     settings.generated = false;

@@ -13,6 +13,7 @@
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 #include "src/train/run/run_data.h"
+#include "src/train/run/run_length.h"
 #include "src/train/run/weight_files.h"
 
 namespace softamp {
@@ -48,9 +49,11 @@ class Comparison {
     other = train_detail::settled(other);
     found_.left = s_.backend;
     found_.right = other.backend;
+    const int64_t epoch = train_detail::steps_per_epoch(s_, network_, data_.train->count());
+    const int64_t steps = train_detail::steps_of_run(s_, epoch);
     const TrainSettings* const sides[] = {&s_, &other};
     for (size_t i = 0; i < trainers_.size(); ++i) {
-      TrainerOptions t = sides[i]->trainer_options();
+      TrainerOptions t = train_detail::options_of_run(*sides[i], steps);
       t.keep_gradients = true;
       t.executor.stop = o_.stop;
       trainers_[i] = std::make_unique<Trainer>(train_detail::model_of(*sides[i], network_), std::move(t));

@@ -29,6 +29,7 @@
 #include "src/train/run/loss_curve.h"
 #include "src/train/run/lost_update_report.h"
 #include "src/train/run/run_data.h"
+#include "src/train/run/run_length.h"
 #include "src/train/run/run_memory.h"
 #include "src/train/run/run_progress.h"
 #include "src/train/run/shared_run.h"
@@ -49,14 +50,7 @@ using train_detail::TrainingLog;
 
 /// steps: of the whole run.
 TrainerOptions trainer_options(const TrainSettings& s, const RunOutput& output, int64_t steps) {
-  TrainerOptions o = s.trainer_options();
-  LearningRateSchedule& schedule = o.optimizer.schedule;
-  if (schedule.kind != ScheduleKind::kConstant && schedule.decay_steps == 0) {
-    if (steps <= s.warmup_steps)
-      throw std::invalid_argument("settings: 'warmup_steps' is " + std::to_string(s.warmup_steps) +
-                                  "; expected fewer than the " + std::to_string(steps) + " steps of the run");
-    schedule.decay_steps = steps;
-  }
+  TrainerOptions o = train_detail::options_of_run(s, steps);
   o.hash_weights = !output.log.empty();
   o.count_lost_updates = output.lost_updates;
   o.executor.stop = output.stop_within_step;
@@ -140,8 +134,8 @@ class Run {
         data_(train_detail::load_data(s_, network_)),
         sampler_(data_.train->count(), s_.batch_size, s_.shuffle, s_.seed),
         batches_per_step_(s_.replicas * s_.accumulation),
-        steps_per_epoch_(sampler_.batches_per_epoch() / batches_per_step_),
-        total_(total_steps()),
+        steps_per_epoch_(train_detail::steps_per_epoch(s_, network_, data_.train->count())),
+        total_(train_detail::steps_of_run(s_, steps_per_epoch_)),
         trainer_(model_of(s_, network_), trainer_options(s_, output, total_)),
         inputs_(train_detail::inputs_of(s_, data_)) {
     if (exchange_) train_detail::compare_ranks(*exchange_, s_, inputs_, output);
@@ -164,7 +158,7 @@ class Run {
     if (out_.on_inputs) out_.on_inputs(inputs_);
     if (!out_.write_initial.empty()) train_detail::write_weights(trainer_, out_.write_initial);
     if (!out_.write_batches.empty())
-      train_detail::write_batches(s_, *data_.train, sampler_, total_, out_.write_batches);
+      train_detail::write_batches(s_, *data_.train, sampler_, total_, out_.write_batches, trainer_.model().images);
   }
 
   RunSummary run() {
@@ -181,8 +175,8 @@ class Run {
     if (summary_.finished && timed_steps_ > 0) {
       summary_.images_per_second =
           static_cast<double>(timed_steps_ * batches_per_step_ * s_.batch_size) / watch_.seconds();
-      say("throughput " + fixed_places(summary_.images_per_second, 2) +
-          (network_.input.kind == NetworkInput::Kind::kImage ? " images/s" : " samples/s"));
+      say("throughput " + fixed_places(summary_.images_per_second, 2) + " " + train_detail::sample_word(network_) +
+          "/s");
     }
     if (summary_.finished && s_.evaluate && !evaluated_now()) summary_.finished = evaluate();
     if (summary_.finished && sample_) summary_.finished = draw_sample();
@@ -194,23 +188,6 @@ class Run {
   }
 
  private:
-  int64_t total_steps() const {
-    if (steps_per_epoch_ == 0)
-      throw std::invalid_argument(
-          "settings: an epoch of " + std::to_string(data_.train->count()) + " images has no whole step: 'batch_size' " +
-          std::to_string(s_.batch_size) + " x 'replicas' " + std::to_string(s_.replicas) + " x 'accumulation' " +
-          std::to_string(s_.accumulation) + " is " + std::to_string(s_.batch_size * batches_per_step_) + " images");
-    const int64_t all = (s_.warmup_epochs + s_.epochs) * steps_per_epoch_;
-    const int64_t total = s_.steps > 0 ? std::min(all, s_.steps) : all;
-    // The random address of a graph's run has 32 bits for the step; the last few values have other uses.
-    constexpr int64_t kAddresses = 0xFFFFFF00;
-    const int64_t most = kAddresses / (std::max(s_.replica_invariant, s_.accumulation) + 1);
-    if (total > most)
-      throw std::invalid_argument("settings: " + std::to_string(total) + " steps; expected at most " +
-                                  std::to_string(most));
-    return total;
-  }
-
   /// Before anything is written. A GPU's memory is its engine's to refuse.
   void check_memory() {
     if (choose_backend(trainer_.options().executor).backend != "emu") return;
@@ -238,9 +215,10 @@ class Run {
     }
     if (!difference.empty()) refuse("the checkpoint is of a run with other settings: " + difference);
     const RunInputs& now = inputs_;
+    const std::string samples = train_detail::sample_word(network_);
     if (was.inputs.images != now.images)
-      refuse("the checkpoint's training images have the hash " + was.inputs.images + ", and those of " +
-             data_.train->name() + " have " + now.images + "; expected the same images");
+      refuse("the checkpoint's training " + samples + " have the hash " + was.inputs.images + ", and those of " +
+             data_.train->name() + " have " + now.images + "; expected the same " + samples);
     if (was.inputs.recipe != now.recipe)
       refuse("the checkpoint is of a run with another recipe than " + s_.mechanism +
              " is now; expected the same lists and "
@@ -268,7 +246,8 @@ class Run {
               << s_.program << ": used: " << train_detail::used_settings(s_) << '\n';
     for (const std::string& warning : trainer_.warnings()) std::cerr << s_.program << ": warning: " << warning << '\n';
     if (other_test_images_)
-      std::cerr << s_.program << ": warning: the test images are not those of the run in " << out_.resume
+      std::cerr << s_.program << ": warning: the test " << train_detail::sample_word(network_)
+                << " are not those of the run in " << out_.resume
                 << "; evaluations before and after cannot be compared\n";
     if (rounded_ > 0)
       std::cerr << s_.program << ": " << rounded_ << " of the arrays in " << s_.initial

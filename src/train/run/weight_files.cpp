@@ -142,12 +142,13 @@ void list_batches(files::RunFiles& files, const std::string& place) {
   if (one_file(place))
     files.writes("--write-batches", place);
   else
-    files.writes_into("--write-batches", place,
-                      [](const std::string& name) { return name == "images.npy" || name == "labels.npy"; });
+    files.writes_into("--write-batches", place, [](const std::string& name) {
+      return name == "images.npy" || name == "inputs.npy" || name == "labels.npy";
+    });
 }
 
 void write_batches(const TrainSettings& s, const Samples& samples, const Sampler& sampler, int64_t steps,
-                   const std::string& place) {
+                   const std::string& place, const std::string& inputs) {
   const int64_t of_a_step = s.replicas * s.accumulation;
   const Batch first = std::move(batches_of(s, samples, sampler, 0)[0]);
   const TensorType pixels = all_of(first.images.type(), steps * of_a_step),
@@ -157,7 +158,7 @@ void write_batches(const TrainSettings& s, const Samples& samples, const Sampler
     fs::create_directory(place, failed);
     if (failed)
       throw npy::Error(place + ": cannot be made: " + failed.message() + "; expected a folder, or a .npz file");
-    npy::Writer to_images(fs::path(place) / "images.npy", npy_type(pixels.dtype), extents_of(pixels));
+    npy::Writer to_images(fs::path(place) / (inputs + ".npy"), npy_type(pixels.dtype), extents_of(pixels));
     npy::Writer to_labels(fs::path(place) / "labels.npy", npy_type(labels.dtype), extents_of(labels));
     for (int64_t step = 0; step < steps; ++step)
       for (const Batch& b : batches_of(s, samples, sampler, step)) {
@@ -182,7 +183,7 @@ void write_batches(const TrainSettings& s, const Samples& samples, const Sampler
       to_images += b.images.bytes();
       to_labels += b.labels.bytes();
     }
-  const npz::Array arrays[] = {{"images", &all_images}, {"labels", &all_labels}};
+  const npz::Array arrays[] = {{inputs, &all_images}, {"labels", &all_labels}};
   npz::write(place, arrays);
 }
 

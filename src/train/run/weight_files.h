@@ -25,8 +25,9 @@ void write_weights(const Trainer& trainer, const std::filesystem::path& file);
 /// Lists the files that write_batches writes.
 void list_batches(files::RunFiles& files, const std::string& place);
 
-/// The micro-batches of `steps` steps: RunOutput::write_batches. Settled settings. Throws npy::Error.
+/// The micro-batches of `steps` steps: RunOutput::write_batches. Settled settings. inputs: what the array of inputs is
+/// called, as Model::images. Throws npy::Error.
 void write_batches(const TrainSettings& settings, const Samples& samples, const Sampler& sampler, int64_t steps,
-                   const std::string& place);
+                   const std::string& place, const std::string& inputs);
 
 }  // namespace softamp::train_detail

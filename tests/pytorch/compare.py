@@ -23,6 +23,7 @@ import json
 import os
 import pathlib
 import shutil
+import random
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,7 @@ import tempfile
 HORIZONS = (1, 2, 5, 10, 20, 50, 100, 200)
 BOUND = 1.81
 SKIPPED = 77
-NETWORKS = ("fashion_cnn", "lenet5", "resnet8", "small_resnet")
+NETWORKS = ("fashion_cnn", "lenet5", "resnet8", "small_resnet", "gpt_tiny")
 OPTIMIZERS = ("sgd", "momentum", "nesterov", "rmsprop", "adam", "adamw")
 
 
@@ -79,13 +80,25 @@ def settings_of(optimizer):
     return settings
 
 
+def write_text(file, seed):
+    """A text to learn: names of digits in a random order."""
+    digits = "zero one two three four five six seven eight nine".split()
+    choose = random.Random(seed)
+    file.write_text(" ".join(choose.choice(digits) for _ in range(40000)), encoding="utf-8")
+
+
 def run_softamp(softamp, network, settings, steps, batch_size, seed, folder):
-    """Its losses, first weights, images, labels and last weights."""
+    """Its losses, first weights, inputs, labels and last weights."""
     place = {name: str(folder / name) for name in ("first.npz", "batches", "log.jsonl", "last.npz")}
     words = {"network": network, "generated": True, "batch_size": batch_size, "seed": seed, "evaluate": False,
              "loss_scale": "none", **settings}
     command = [softamp, "train", "--quiet", "--steps", str(steps), "--write-initial", place["first.npz"],
                "--write-batches", place["batches"], "--log", place["log.jsonl"], "--checkpoint", place["last.npz"]]
+    inputs = "images"
+    if network == "gpt_tiny":
+        write_text(folder / "text.txt", seed)
+        words.update(generated=False, data=str(folder / "text.txt"))
+        inputs = "inputs"
     for key, value in words.items():
         command += ["--set", f"{key}={json.dumps(value) if not isinstance(value, str) else value}"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -93,7 +106,7 @@ def run_softamp(softamp, network, settings, steps, batch_size, seed, folder):
         sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
     losses = [line["loss"] for line in map(json.loads, open(place["log.jsonl"])) if "loss" in line and "step" in line]
     first = dict(np.load(place["first.npz"]))
-    images, labels = (np.load(f"{place['batches']}/{name}.npy") for name in ("images", "labels"))
+    images, labels = (np.load(f"{place['batches']}/{name}.npy") for name in (inputs, "labels"))
     last = np.load(place["last.npz"])
     return losses[:steps], first, images, labels, {name: last["variables/" + name] for name in first}
 

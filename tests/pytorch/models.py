@@ -71,6 +71,7 @@ class Network:
         return F.relu(y + self.conv(x, stride=2, scope=name + "/"))
 
     def __call__(self, images):
+        """Logits, [samples, classes]."""
         self.counts = {}
         return self.build(images.permute(0, 3, 1, 2))
 
@@ -114,7 +115,37 @@ class Resnet8(Network):
         return self.dense(x.mean((2, 3)))
 
 
-NETWORKS = {"fashion_cnn": FashionCnn, "lenet5": LeNet5, "small_cnn": SmallCnn, "small_resnet": SmallResnet,
+class GptTiny(Network):
+    """Tokens [batch, time] to logits [batch x time, vocabulary]."""
+    heads, blocks = 4, 4
+
+    def __call__(self, tokens):
+        table = self.parameters["embedding/embeddings"]
+        x = table[tokens.long()] + self.parameters["position_embedding/positions"]
+        for block in range(1, self.blocks + 1):
+            scope = f"block{block}/"
+            x = x + self.attention(self.layer_norm(x, scope + "layer_norm"), scope + "attention/")
+            y = self.linear(self.layer_norm(x, scope + "layer_norm_1"), scope + "mlp/hidden")
+            x = x + self.linear(F.gelu(y, approximate="tanh"), scope + "mlp/projection")
+        return (self.layer_norm(x, "layer_norm") @ table.T).reshape(-1, table.shape[0])
+
+    def linear(self, x, path):
+        return x @ self.parameters[path + "/kernel"] + self.parameters[path + "/bias"]
+
+    def layer_norm(self, x, path):
+        return F.layer_norm(x, x.shape[-1:], self.parameters[path + "/gamma"], self.parameters[path + "/beta"], 1e-5)
+
+    def attention(self, x, scope):
+        batch, time, units = x.shape
+        qkv = self.linear(x, scope + "qkv").reshape(batch, time, 3, self.heads, units // self.heads)
+        queries, keys, values = qkv.permute(2, 0, 3, 1, 4)
+        scores = queries @ keys.transpose(-1, -2) / math.sqrt(units // self.heads)
+        later = torch.ones(time, time, dtype=torch.bool).triu(1)
+        seen = torch.softmax(scores.masked_fill(later, -math.inf), -1) @ values
+        return self.linear(seen.permute(0, 2, 1, 3).reshape(batch, time, units), scope + "projection")
+
+
+NETWORKS = {"gpt_tiny": GptTiny, "fashion_cnn": FashionCnn, "lenet5": LeNet5, "small_cnn": SmallCnn, "small_resnet": SmallResnet,
             "resnet8": Resnet8}
 
 
@@ -163,7 +194,7 @@ def train(network, arrays, images, labels, settings, dtype, order=None):
         x, y = torch.tensor(images[step], dtype=dtype), torch.tensor(labels[step], dtype=torch.long)
         if order is not None:
             x, y = x[order[step]], y[order[step]]
-        loss = F.cross_entropy(model(x), y)
+        loss = F.cross_entropy(model(x), y.reshape(-1))
         for p in model.trained():
             p.grad = None
         loss.backward()

@@ -75,6 +75,16 @@ TEST(SampleArrays, OfOneSetTheLastPartIsForTesting) {
   EXPECT_EQ(labels_of(*sets.test, {1, 0}), (V{1, 0}));
   EXPECT_EQ(inputs_of(*sets.test, {1}, DType::kFloat16)[1], numbers(DType::kFloat16, {1}, {0.1}).value(0));
   EXPECT_EQ(sets.test->batch(std::vector<int64_t>{0}, DType::kBFloat16).images.dtype(), DType::kBFloat16);
+  // What is wrong in either part is told by its place in the file.
+  const auto refused = [&](const std::vector<double>& y, int64_t columns) {
+    const std::string bad =
+        npz_of(folder, array("x", DType::kFloat32, {5, columns}, V(5 * static_cast<size_t>(columns))),
+               array("y", DType::kInt64, {5}, y));
+    return refusal<DataError>([&] { (void)train_detail::samples_of_arrays(bad, table(kThreeClasses), 0.4); })
+        .substr(folder.file("").size());
+  };
+  EXPECT_EQ(refused({0, 1, 2, 0, 3}, 2), "data.npz: y: element [4] is 3; expected a class in 0 .. 2");
+  EXPECT_EQ(refused({0, 1, 2, 0, 1}, 3), "data.npz: x: an array of float32[5,3]; expected [5,2]");
 }
 
 TEST(SampleArrays, FourArraysAreTwoSetsAlsoInAFolder) {
@@ -118,16 +128,16 @@ TEST(SampleArrays, AreRefusedByArrayAndElement) {
   EXPECT_EQ(refused(classes, x()),
             "@data.npz: the arrays 'x'; expected x_train, y_train, x_test, y_test, or train_images, train_labels, "
             "test_images, test_labels, or x, y");
-  EXPECT_EQ(refused(classes, x(), y({0, 3})), "@data.npz: y: element [0] is 3; expected a class in 0 .. 2");
+  EXPECT_EQ(refused(classes, x(), y({0, 3})), "@data.npz: y: element [1] is 3; expected a class in 0 .. 2");
   EXPECT_EQ(refused(classes, x(), y({-1, 1})), "@data.npz: y: element [0] is -1; expected a class in 0 .. 2");
   EXPECT_EQ(refused(classes, x(), array("y", DType::kFloat32, {2}, {0, 1})),
             "@data.npz: y: an array of float32; expected whole numbers (int32, int64, uint8)");
   EXPECT_EQ(refused(classes, x(), array("y", DType::kInt32, {3}, {0, 1, 2})),
             "@data.npz: y: an array of int32[3] beside inputs float32[2,2]; expected a label for each input");
   EXPECT_EQ(refused(classes, array("x", DType::kFloat32, {2, 3}, {1, 2, 3, 4, 5, 6}), y()),
-            "@data.npz: x: an array of float32[1,3]; expected [1,2]");
+            "@data.npz: x: an array of float32[2,3]; expected [2,2]");
   EXPECT_EQ(refused(values, x({1, 2, 3, NAN}), array("y", DType::kFloat32, {2}, {0, 1})),
-            "@data.npz: x: element [0, 1] is nan; expected a finite number that float32 reaches");
+            "@data.npz: x: element [1, 1] is nan; expected a finite number that float32 reaches");
   EXPECT_EQ(refused(values, x(), array("y", DType::kFloat64, {2}, {1e39, 1})),
             "@data.npz: y: element [0] is 1e+39; expected a finite number that float32 reaches");
   EXPECT_EQ(refused(truths, x(), array("y", DType::kFloat32, {2}, {0.5, 1})),
@@ -137,7 +147,7 @@ TEST(SampleArrays, AreRefusedByArrayAndElement) {
       "@data.npz: 1 samples, and 'validation_split' 0.5 of them to test with; expected at least one in each part");
   EXPECT_EQ(refused(sampled_network(R"({"kind": "tokens", "length": 2, "vocabulary": 4})", kThreeClasses),
                     array("x", DType::kInt32, {2, 2}, {0, 1, 2, 4}), y()),
-            "@data.npz: x: element [0, 1] is 4; expected a token of the network's vocabulary in 0 .. 3");
+            "@data.npz: x: element [1, 1] is 4; expected a token of the network's vocabulary in 0 .. 3");
 }
 
 TEST(SampleArrays, HaveTheIdentityOfTheirContents) {

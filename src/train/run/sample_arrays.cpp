@@ -68,7 +68,7 @@ SampleArrays arrays_of(const Arrays& arrays, const char* inputs, const char* lab
 }
 
 /// One set in two parts.
-SampleSets split(const SampleArrays& all, const std::string& place, const NetworkInfo& network, double share) {
+SampleSets split(SampleArrays all, const std::string& place, const NetworkInfo& network, double share) {
   if (all.inputs.shape().rank() == 0 || all.labels.shape().rank() == 0 ||
       all.inputs.shape()[0] != all.labels.shape()[0])
     throw DataError(all.labels_name + ": an array of " + all.labels.type().text() + " beside inputs " +
@@ -83,7 +83,12 @@ SampleSets split(const SampleArrays& all, const std::string& place, const Networ
   if (tested < 1 || tested >= count)
     throw DataError(place + ": " + std::to_string(count) + " samples, and 'validation_split' " +
                     shortest_decimal(share) + " of them to test with; expected at least one in each part");
-  return {part("/train", 0, count - tested), part("/test", count - tested, tested)};
+  try {
+    return {part("/train", 0, count - tested), part("/test", count - tested, tested)};
+  } catch (const DataError&) {
+    (void)samples_of(std::move(all), network);  // tells the shapes and the elements of the file, and not of a part
+    throw;
+  }
 }
 
 }  // namespace
@@ -99,7 +104,7 @@ SampleSets samples_of_arrays(const std::string& place, const NetworkInfo& networ
   for (const Names& n : kNames) {
     if (!arrays.has(n.inputs) || !arrays.has(n.labels)) continue;
     SampleArrays train = arrays_of(arrays, n.inputs, n.labels, "/train");
-    if (!n.test_inputs || !arrays.has(n.test_inputs)) return split(train, place, network, share);
+    if (!n.test_inputs || !arrays.has(n.test_inputs)) return split(std::move(train), place, network, share);
     if (!arrays.has(n.test_labels))
       throw DataError(place + ": there is '" + n.test_inputs + "', and no '" + n.test_labels + "'; expected both");
     return {samples_of(std::move(train), network),

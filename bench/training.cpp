@@ -3,13 +3,14 @@
 //
 // A step is all of it: the batch made from bytes, the gradient graph, the update graph. Two trainers take their steps
 // in turn, and an operation alone runs between the steps, so that a machine that changes its speed does so for both;
-// medians of the rounds. The data are generated images of the networks' sizes, batches of 32. Commands and results:
-// RESULTS.md.
+// medians of the rounds. The data are generated images of the networks' sizes, batches of 32; of the language model
+// tokens without meaning, 12 windows. Commands and results: RESULTS.md.
 //
 //   bench_training [--benchmark_filter=...]; SOFTAMP_BENCH_THREADS=N [=2], SOFTAMP_BENCH_ISA=NAME
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "bench/measure.h"
@@ -69,11 +70,29 @@ TrainSettings model_b(const std::string& precision) {
   return s;
 }
 
+/// As docs/RESULTS.md trains it.
+TrainSettings language_model(const std::string& precision) {
+  TrainSettings s;
+  s.network = "gpt_tiny";
+  s.precision = precision;
+  s.batch_size = 12;
+  s.optimizer = "adamw";
+  s.optimizer_state = s.hyperparameters = "float32";
+  s.clip_global_norm = 1;
+  if (precision == "float16") s.stochastic_rounding = "on";
+  s.threads = threads();
+  return s;
+}
+
 /// A trainer and its data.
 class Training {
  public:
   Training(const TrainSettings& s, bool timings) : batch_(s.batch_size) {
     const NetworkInfo network = find_network(s.network);
+    if (network.input.kind == NetworkInput::Kind::kTokens) {
+      begin_with_tokens(s, network);
+      return;
+    }
     const auto [height, width, channels] = network.image;
     ModelOptions options;
     options.batch_size = s.batch_size;
@@ -92,6 +111,10 @@ class Training {
   /// Seconds of one step.
   double step() {
     const auto start = std::chrono::steady_clock::now();
+    if (tokens_) {
+      trainer_->step({&*tokens_, 1});
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
     std::vector<int64_t> indices(static_cast<size_t>(batch_));
     std::iota(indices.begin(), indices.end(), next_);
     next_ = (next_ + batch_) % (kImages - kImages % batch_);
@@ -105,7 +128,24 @@ class Training {
   ExecutorOptions executor;
 
  private:
+  void begin_with_tokens(const TrainSettings& s, const NetworkInfo& network) {
+    const Shape shape{s.batch_size, network.input.shape[0]};
+    TrainerOptions options = s.trainer_options();
+    options.executor.isa = chosen_set();
+    executor = options.executor;
+    const ModelInputs inputs{{DType::kInt32, shape}, {DType::kInt32, shape}, s.precision_value()};
+    trainer_ = std::make_unique<Trainer>(build_model(network.build, find_loss(network.output.loss), inputs), options);
+    tokens_.emplace(Batch{Tensor(DType::kInt32, shape), Tensor(DType::kInt32, shape)});
+    uint32_t state = 1;
+    for (Tensor* tensor : {&tokens_->images, &tokens_->labels})
+      for (int32_t& token : tensor->as<int32_t>()) {
+        state = state * 1664525u + 1013904223u;
+        token = static_cast<int32_t>((state >> 8) % static_cast<uint32_t>(network.input.vocabulary));
+      }
+  }
+
   int64_t batch_, next_ = 0;
+  std::optional<Batch> tokens_;  ///< of a language model: the same in every step
   ImageSet images_;
   DType dtype_ = DType::kFloat32;
   std::unique_ptr<Trainer> trainer_;
@@ -118,7 +158,7 @@ void keep_row(const std::string& name, double value, double goal, bool at_least,
   keep_table_row({name, target, "", measured, at_least ? value >= goal : value < goal});
 }
 
-/// Images a second of `subject`, and their ratio to `baseline`'s.
+/// Samples a second of `subject`, and their ratio to `baseline`'s.
 void compare_speed(benchmark::State& state, const std::string& name, const TrainSettings& subject,
                    const TrainSettings& baseline, double goal) {
   Training s(subject, false), b(baseline, false);
@@ -131,10 +171,10 @@ void compare_speed(benchmark::State& state, const std::string& name, const Train
     ratios.push_back(base / own);
   }
   const double rate = static_cast<double>(s.batch()) / median(each);
-  state.counters["images/s"] = rate;
+  state.counters["samples/s"] = rate;
   state.counters["x_float32"] = median(ratios);
   char more[64];
-  std::snprintf(more, sizeof more, " (%.0f images/s, float32 %.0f)", rate, rate / median(ratios));
+  std::snprintf(more, sizeof more, " (%.0f samples/s, float32 %.0f)", rate, rate / median(ratios));
   keep_row(name, median(ratios), goal, true, more);
 }
 
@@ -250,6 +290,12 @@ void add_all() {
   const std::string b = "model B mixed over float32", a = "ResNet-8 float16, half partials, SR over float32";
   add_benchmark(b, [=](benchmark::State& s) { compare_speed(s, b, model_b("mixed"), model_b("float32"), 0.7); });
   add_benchmark(a, [=](benchmark::State& s) { compare_speed(s, a, model_a("float16"), model_a("float32"), 0.35); });
+  for (const std::string precision : {"mixed", "float16"}) {
+    const std::string name = "gpt_tiny " + precision + (precision == "float16" ? ", SR" : "") + " over float32";
+    add_benchmark(name, [=](benchmark::State& s) {
+      compare_speed(s, name, language_model(precision), language_model("float32"), 0.7);
+    });
+  }
   for (const std::string precision : {"mixed", "float32"}) {
     const std::string name = "model B " + precision;
     add_benchmark(name, [=](benchmark::State& s) { inside_a_step(s, name, model_b(precision)); });

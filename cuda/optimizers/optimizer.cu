@@ -160,6 +160,7 @@ struct UpdateElements {
     const UpdateLane var = enter(rule.var, x.var, rare), grad = enter(rule.grad, x.grad, rare);
     const UpdateLane share{static_cast<double>(rule.share)}, second{static_cast<double>(rule.second_share)};
     const UpdateLane epsilon{static_cast<double>(rule.epsilon)};
+    const UpdateLane from = rule.rounding == kernel::WeightRounding::kStep ? UpdateLane{0.0} : var;
     const auto rest = [](UpdateLane s) { return UpdateLane{1.0} + -s; };
     const auto old = [&](unsigned k) { return enter(rule.slot, x.slot[k], rare); };
     const auto stored = [&](unsigned k, const formula::Sum<UpdateLane>& sum) {
@@ -167,20 +168,27 @@ struct UpdateElements {
       return k == 0 ? UpdateLane{0.0} : enter(rule.slot, u.code[k], rare);
     };
     if constexpr (kUpdate == Update::kGradientDescent) {
-      stored(0, formula::fused(-c.rate, grad, var));
+      stored(0, formula::fused(-c.rate, grad, from));
     } else if constexpr (kUpdate == Update::kMomentum || kUpdate == Update::kNesterov) {
       const UpdateLane accum = stored(1, formula::fused(share, old(0), grad));
-      stored(0, kUpdate == Update::kMomentum ? formula::fused(-c.rate, accum, var)
-                                             : formula::nesterov(var, c.rate, grad, share, accum));
+      stored(0, kUpdate == Update::kMomentum ? formula::fused(-c.rate, accum, from)
+                                             : formula::nesterov(from, c.rate, grad, share, accum));
     } else if constexpr (kUpdate == Update::kRmsProp) {
       const UpdateLane square = stored(1, formula::mean_square(share, old(0), rest(share), grad));
       const UpdateLane mom = stored(2, formula::scaled_step(second, old(1), c.rate, grad, square, epsilon));
-      stored(0, formula::fused(UpdateLane{-1.0}, mom, var));
+      stored(0, formula::fused(UpdateLane{-1.0}, mom, from));
+    } else if constexpr (kUpdate == Update::kCompensated) {
+      const auto rounded = [&](unsigned k, UpdateLane a, UpdateLane b) {
+        u.code[k] = site[k].code({a, b}, 0, rare);
+        return enter(rule.var, u.code[k], rare);
+      };
+      const UpdateLane y = rounded(0, grad, -old(0)), sum = rounded(0, var, y);
+      rounded(1, rounded(1, sum, -var), -y);
     } else {
       static_assert(kUpdate == Update::kAdam);
       const UpdateLane mean = stored(1, formula::mean(share, old(0), rest(share), grad));
       const UpdateLane square = stored(2, formula::mean_square(second, old(1), rest(second), grad));
-      stored(0, formula::adam(var, c.rate, mean, square, epsilon, c.decay));
+      stored(0, formula::adam(from, var, c.rate, mean, square, epsilon, c.decay));
     }
   }
 };
@@ -208,6 +216,7 @@ class UpdateKernel final : public OpKernel {
       case Update::kNesterov: return put<Update::kNesterov>(call);
       case Update::kRmsProp: return put<Update::kRmsProp>(call);
       case Update::kAdam: return put<Update::kAdam>(call);
+      case Update::kCompensated: return put<Update::kCompensated>(call);
     }
   }
 
@@ -218,7 +227,7 @@ class UpdateKernel final : public OpKernel {
                                    call.environment,        call.status};
     Grid grid = loop_grid(call.device, (n_.size + kTileRounds - 1) / kTileRounds, kTileThreads);
     for (uint32_t k = 0; k < n_.sites(); ++k) {
-      update.site[k] = FastSite::of(n_.format_of_site(k), semantics_, call.status != nullptr);
+      update.site[k] = FastSite::of(n_.format_of_site(k), n_.semantics_of_site(k, semantics_), call.status != nullptr);
       update.fast = update.fast && update.site[k].usable;
       if (update.site[k].round.draws) grid.shared += shared_of<uint32_t>(kTileWords);
     }
@@ -236,8 +245,8 @@ class UpdateKernel final : public OpKernel {
 std::span<const KernelEntry> optimizer_kernels() {
   static constexpr KernelFactory update = make_kernel<UpdateKernel>;
   static constexpr KernelEntry entries[] = {
-      {"ApplyGradientDescent", update}, {"ApplyMomentum", update}, {"ApplyRMSProp", update}, {"ApplyAdam", update},
-      {"AllFinite", make_all_finite},
+      {"ApplyGradientDescent", update}, {"ApplyMomentum", update},      {"ApplyRMSProp", update}, {"ApplyAdam", update},
+      {"ApplyCompensated", update},     {"AllFinite", make_all_finite},
   };
   return entries;
 }

@@ -65,7 +65,8 @@ class UpdateKernel final : public OpKernel {
       const DType t = n_.type_of_site(site);
       bytes += 2 * n_.size * size_of(t);
       possible_ = static_cast<uint8_t>(possible_ | possible_flags(s, format_of(t)));
-      if (!by_body_) by_body_ = !find_ways(ways_[site], t, s, isa);
+      rounding_[site] = n_.semantics_of_site(site, s);
+      if (!by_body_) by_body_ = !find_ways(ways_[site], t, rounding_[site], isa);
     }
     if (c.settings.reference) threads_ = 1;
     if (by_body_) return;
@@ -105,12 +106,13 @@ class UpdateKernel final : public OpKernel {
     alignas(64) double values[kUpdateBlock];
     alignas(64) char codes[kUpdateBlock * 4];
     alignas(64) char tail[4][kGroup * 4];
+    alignas(64) float zeros[kUpdateBlock];
   };
   /// A run of elements, `valid` of `count` count; and its operands as fp32.
   struct Block {
     uint64_t begin;
     size_t count, valid;
-    const float *var, *slot[2], *grad;
+    const float *var, *slot[2], *grad, *from;  ///< from: what a step is subtracted from
   };
   /// Flags that are sought, and findings in a block.
   struct Seen {
@@ -144,12 +146,15 @@ class UpdateKernel final : public OpKernel {
 
   void piece(const OpCall& call, const kernel::UpdateRates& rates, size_t begin, size_t end, FpStatus* status) const {
     Buffers buffers;
+    const bool step = n_.rule.rounding == kernel::WeightRounding::kStep;
+    if (step) std::memset(buffers.zeros, 0, sizeof buffers.zeros);
     uint8_t wanted = status ? possible_ : uint8_t{0};
     for (size_t at = begin; at < end;) {
       const size_t left = end - at;
       const size_t count = left < kGroup ? kGroup : std::min(left / kGroup * kGroup, kUpdateBlock);
-      Block b{at, count, std::min(left, count), nullptr, {nullptr, nullptr}, nullptr};
+      Block b{at, count, std::min(left, count), nullptr, {nullptr, nullptr}, nullptr, nullptr};
       b.var = operand(call.in[0], n_.var, b, 0, buffers, buffers.var);
+      b.from = step ? buffers.zeros : b.var;
       for (uint32_t k = 0; k < n_.slots; ++k)
         b.slot[k] = operand(call.in[1 + k], n_.slot, b, 1 + static_cast<int>(k), buffers, buffers.slot[k]);
       b.grad = operand(call.in[n_.gradient], n_.grad, b, 3, buffers, buffers.grad);
@@ -193,26 +198,38 @@ class UpdateKernel final : public OpKernel {
       return store(call, b, site, stage, s, buffers, seen);
     };
     switch (n_.rule.update) {
-      case Update::kGradientDescent: stored(0, Stage::kFused, {{b.grad, b.var}, {-rate}}); break;
+      case Update::kGradientDescent: stored(0, Stage::kFused, {{b.grad, b.from}, {-rate}}); break;
       case Update::kMomentum:
       case Update::kNesterov: {
         const float* const accum = stored(1, Stage::kFused, {{b.slot[0], b.grad}, {share}});
         if (n_.rule.update == Update::kMomentum)
-          stored(0, Stage::kFused, {{accum, b.var}, {-rate}});
+          stored(0, Stage::kFused, {{accum, b.from}, {-rate}});
         else
-          stored(0, Stage::kNesterov, {{b.var, b.grad, accum}, {rate, share}});
+          stored(0, Stage::kNesterov, {{b.from, b.grad, accum}, {rate, share}});
         break;
       }
       case Update::kRmsProp: {
         const float* const ms = stored(1, Stage::kMeanSquare, {{b.slot[0], b.grad}, {share, 1.0 - share}});
         const float* const mom = stored(2, Stage::kScaledStep, {{b.slot[1], b.grad, ms}, {second, rate, epsilon}});
-        stored(0, Stage::kFused, {{mom, b.var}, {-1.0}});
+        stored(0, Stage::kFused, {{mom, b.from}, {-1.0}});
         break;
       }
       case Update::kAdam: {
         const float* const m = stored(1, Stage::kMean, {{b.slot[0], b.grad}, {share, 1.0 - share}});
         const float* const v = stored(2, Stage::kMeanSquare, {{b.slot[1], b.grad}, {second, 1.0 - second}});
-        stored(0, Stage::kAdam, {{b.var, m, v}, {rate, epsilon, scalar(rates.decay)}});
+        const bool step = n_.rule.rounding == kernel::WeightRounding::kStep;
+        stored(0, step ? Stage::kAdamStep : Stage::kAdam, {{b.var, m, v}, {rate, epsilon, scalar(rates.decay)}});
+        break;
+      }
+      case Update::kCompensated: {
+        const auto made = [&](const float* factor_of, double factor, const float* plus, float* to) {
+          return make(call, b, 0, Stage::kFused, {{factor_of, plus}, {factor}}, to, buffers, seen);
+        };
+        const float* const y = made(b.slot[0], -1.0, b.grad, buffers.fresh[0]);
+        const float* const s =
+            make(call, b, 0, Stage::kFused, {{y, b.var}, {1.0}}, buffers.fresh[1], buffers, seen, true);
+        const float* const moved = made(b.var, -1.0, s, buffers.slot[1]);
+        make(call, b, 1, Stage::kFused, {{y, moved}, {-1.0}}, nullptr, buffers, seen, true);
         break;
       }
     }
@@ -221,12 +238,17 @@ class UpdateKernel final : public OpKernel {
   /// Makes the values of a site, rounds and stores them. Returns those of a slot as they enter the next stage.
   const float* store(const OpCall& call, const Block& b, uint32_t site, Stage stage, StageCall s, Buffers& buffers,
                      Seen& seen) const {
+    // Both slots may still be read while var is computed, and the first slot while the second is.
+    float* const fresh = buffers.fresh[site ? site - 1 : 0];
+    return make(call, b, site, stage, s, site == 0 ? nullptr : fresh, buffers, seen, true);
+  }
+  /// The same; values enter the next stage in `fresh`, null: in none, and are put into the site's tensor if `stored`.
+  const float* make(const OpCall& call, const Block& b, uint32_t site, Stage stage, StageCall s, float* fresh,
+                    Buffers& buffers, Seen& seen, bool stored = false) const {
     const DType type = n_.type_of_site(site);
     const SiteWay& way = seen.wanted & kExactOnly ? ways_[site].telling : ways_[site].silent;
-    const RoundingPolicy& policy = semantics_.rounding(format_of(type));
-    float* const fresh = buffers.fresh[site ? site - 1 : 0];
-    // Both slots may still be read while var is computed, and the first slot while the second is.
-    void* codes = site != 0 && type == DType::kFloat32 ? static_cast<void*>(fresh) : buffers.codes;
+    const RoundingPolicy& policy = rounding_[site].rounding(format_of(type));
+    void* codes = fresh && type == DType::kFloat32 ? static_cast<void*>(fresh) : buffers.codes;
     s.count = b.count;
     s.out = way.leaves == Leaves::kFp32 ? codes : buffers.values;
     s.flush = policy.subnormals == Subnormals::kFlush;
@@ -242,13 +264,18 @@ class UpdateKernel final : public OpKernel {
       seen.rare |= rounded.rare;
       seen.flags = static_cast<uint8_t>(seen.flags | rounded.flags);
     }
+    if (stored) put(call, b, site, codes);
+    return fresh ? entered(codes, type, b.count, fresh) : nullptr;
+  }
+
+  void put(const OpCall& call, const Block& b, uint32_t site, const void* codes) const {
+    const DType type = n_.type_of_site(site);
     char* const out = static_cast<char*>(call.out[site]) + b.begin * size_of(type);
     const size_t bytes = b.valid * size_of(type);
     if (stream_ && b.valid == b.count && reinterpret_cast<uintptr_t>(out) % 64 == 0)
       vectors_->stream(codes, bytes, out);
     else
       std::memcpy(out, codes, bytes);
-    return site == 0 ? nullptr : entered(codes, type, b.count, fresh);
   }
 
   /// Computes by the body what vectors leave to it: elements that raise wanted flags, and whole groups.
@@ -274,6 +301,7 @@ class UpdateKernel final : public OpKernel {
   int threads_;
   bool by_body_ = false, stream_ = false;
   uint8_t possible_ = 0;
+  Semantics rounding_[3];  ///< by site
   SiteWays ways_[3];
   LaneParameters entering_;
   const UpdateKernels* vectors_ = nullptr;
@@ -290,7 +318,7 @@ std::span<const KernelEntry> optimizer_kernels() {
   static constexpr KernelEntry kEntries[] = {
       {"ApplyGradientDescent", make_update}, {"ApplyMomentum", make_update},
       {"ApplyRMSProp", make_update},         {"ApplyAdam", make_update},
-      {"AllFinite", make_all_finite},
+      {"ApplyCompensated", make_update},     {"AllFinite", make_all_finite},
   };
   return kEntries;
 }

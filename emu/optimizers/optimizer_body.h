@@ -35,7 +35,10 @@ SOFTAMP_LANES kernel::update::Sum<Lane64> sum_of(const StageCall& c, size_t i) {
   if constexpr (kStage == Stage::kMeanSquare) return mean_square(constant(0), in(0), constant(1), in(1));
   if constexpr (kStage == Stage::kScaledStep)
     return scaled_step(constant(0), in(0), constant(1), in(1), in(2), constant(2));
-  if constexpr (kStage == Stage::kAdam) return adam(in(0), constant(0), in(1), in(2), constant(1), constant(2));
+  if constexpr (kStage == Stage::kAdam || kStage == Stage::kAdamStep) {
+    const Lane64 var = in(0), from = kStage == Stage::kAdam ? var : Lane64{constant_lanes(0.0)};
+    return adam(from, var, constant(0), in(1), in(2), constant(1), constant(2));
+  }
 }
 
 /// a + b toward zero.
@@ -259,7 +262,7 @@ uint64_t not_finite_of_32(const uint32_t* codes, size_t n) {
   }
 constexpr UpdateKernels kUpdateKernels = {
     {SOFTAMP_STAGE(kFused), SOFTAMP_STAGE(kNesterov), SOFTAMP_STAGE(kMean), SOFTAMP_STAGE(kMeanSquare),
-     SOFTAMP_STAGE(kScaledStep), SOFTAMP_STAGE(kAdam)},
+     SOFTAMP_STAGE(kScaledStep), SOFTAMP_STAGE(kAdam), SOFTAMP_STAGE(kAdamStep)},
     stream_copy,
     not_finite_of_16,
     not_finite_of_32,

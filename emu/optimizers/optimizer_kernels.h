@@ -12,8 +12,8 @@
 namespace softamp::emu {
 
 /// The sums of kernel::update.
-enum class Stage : uint8_t { kFused, kNesterov, kMean, kMeanSquare, kScaledStep, kAdam };
-constexpr size_t kStages = 6;
+enum class Stage : uint8_t { kFused, kNesterov, kMean, kMeanSquare, kScaledStep, kAdam, kAdamStep };
+constexpr size_t kStages = 7;
 
 /// The form in which a stage writes its exact sum.
 enum class Leaves : uint8_t {
@@ -31,6 +31,7 @@ constexpr size_t kLeaves = 4;
 ///   kMean(Square) in old, grad             constants share, 1 - share
 ///   kScaledStep   in mom, grad, ms         constants share, rate, epsilon
 ///   kAdam         in var, m, v             constants rate, epsilon, decay
+///   kAdamStep     the same from +0 instead of var, which decays
 struct StageCall {
   const float* in[3] = {};
   double constants[3] = {};

@@ -79,7 +79,7 @@ std::vector<DoubleNorm> DoubleNormNode::work() const {
 
 std::vector<DoubleUpdate> DoubleUpdateNode::work() const {
   return {{size, 40, rule, slots, static_cast<uint32_t>(rate), static_cast<uint32_t>(UpdateNode::gradient),
-           static_cast<uint32_t>(apply), decays}};
+           static_cast<uint32_t>(apply), decays, rated}};
 }
 
 }  // namespace softamp::engine

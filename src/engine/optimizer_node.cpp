@@ -17,7 +17,17 @@ double rounded(const OpContext& c, const char* name) {
 Update update_of(const Node& node) {
   if (node.op == "ApplyGradientDescent") return Update::kGradientDescent;
   if (node.op == "ApplyMomentum") return attribute<bool>(node, "use_nesterov") ? Update::kNesterov : Update::kMomentum;
+  if (node.op == "ApplyCompensated") return Update::kCompensated;
   return node.op == "ApplyRMSProp" ? Update::kRmsProp : Update::kAdam;
+}
+
+kernel::WeightRounding rounding_of(const Node& node) {
+  using kernel::WeightRounding;
+  const auto name = attribute<std::string>(node, "weight_update");
+  return name == "nearest"      ? WeightRounding::kNearest
+         : name == "stochastic" ? WeightRounding::kStochastic
+         : name == "step"       ? WeightRounding::kStep
+                                : WeightRounding::kPolicy;
 }
 
 }  // namespace
@@ -27,8 +37,10 @@ UpdateNode::UpdateNode(const OpContext& c)
   rule.update = update_of(c.node);
   slots = kernel::slots_of(rule.update);
   decays = rule.update == Update::kAdam;
+  rated = rule.update != Update::kCompensated;
+  if (rated) rule.rounding = rounding_of(c.node);
   rate = 1 + slots;
-  gradient = rate + (decays ? 2 : 1);
+  gradient = rate + (decays ? 2 : rated ? 1 : 0);
   apply = gradient + 1;
   grad = c.inputs[gradient].dtype;
   slot = slots ? c.inputs[1].dtype : var;
@@ -36,7 +48,8 @@ UpdateNode::UpdateNode(const OpContext& c)
   rule.slot = format_of(slot);
   rule.grad = format_of(grad);
   switch (rule.update) {
-    case Update::kGradientDescent: break;
+    case Update::kGradientDescent:
+    case Update::kCompensated: break;
     case Update::kMomentum:
     case Update::kNesterov: rule.share = rounded(c, "momentum"); break;
     case Update::kRmsProp:
@@ -53,7 +66,8 @@ UpdateNode::UpdateNode(const OpContext& c)
 }
 
 OpKernel::SiteRoundings UpdateNode::roundings(uint32_t site, const Semantics& s) const {
-  return site < sites() && s.draws(format_of_site(site)) ? OpKernel::SiteRoundings{1, size} : OpKernel::SiteRoundings{};
+  const bool draws = site < sites() && semantics_of_site(site, s).draws(format_of_site(site));
+  return draws ? OpKernel::SiteRoundings{1, size} : OpKernel::SiteRoundings{};
 }
 
 std::vector<uint64_t> UpdateNode::operands_at(const void* const* in, uint64_t index) const {

@@ -46,6 +46,8 @@ constexpr KindName kKinds[] = {
     {OptimizerKind::kAdam, "adam"},         {OptimizerKind::kAdamW, "adamw"},
 };
 
+constexpr const char* kWeightUpdates[] = {"default", "nearest", "stochastic", "kahan"};
+
 bool narrow_enough(DType t) { return t == DType::kFloat16 || t == DType::kBFloat16 || t == DType::kFloat32; }
 
 }  // namespace
@@ -66,6 +68,19 @@ OptimizerKind parse_optimizer(std::string_view text) {
     known.emplace_back(k.name);
   }
   throw UnknownName(unknown_name_message("optimizer", text, known));
+}
+
+const char* name_of(WeightUpdate update) {
+  return update <= WeightUpdate::kKahan ? kWeightUpdates[static_cast<size_t>(update)] : "unknown";
+}
+
+WeightUpdate parse_weight_update(std::string_view text) {
+  std::vector<std::string> known;
+  for (const char* name : kWeightUpdates) {
+    if (text == name) return static_cast<WeightUpdate>(known.size());
+    known.emplace_back(name);
+  }
+  throw UnknownName(unknown_name_message("weight update", text, known));
 }
 
 OptimizerOptions OptimizerOptions::of(OptimizerKind kind) {
@@ -102,6 +117,8 @@ void OptimizerOptions::validate() const {
   } catch (const std::invalid_argument& e) {
     throw std::invalid_argument(who + e.what());
   }
+  expect(weight_update <= WeightUpdate::kKahan, "weight_update", std::to_string(static_cast<int>(weight_update)),
+         "a WeightUpdate");
   if (state) expect(narrow_enough(*state), "state", name_of(*state), "float16, bfloat16 or float32");
   if (hyperparameters)
     expect(narrow_enough(*hyperparameters), "hyperparameters", name_of(*hyperparameters),

@@ -74,7 +74,11 @@ void count_lost(const OptimizerOptions& o, const UpdateValues& x, LostUpdates& c
       case OptimizerKind::kAdamW: update = x.rate * slot(0) / (std::sqrt(slot(1)) + epsilon) + decay * w; break;
     }
     counts.moving += update != 0;
-    counts.lost += lost(f, w, update);
+    if (x.compensation)
+      counts.lost += update != 0 && std::isfinite(update) && std::isfinite(w) && x.after.value(i) == w &&
+                     x.slots.back()->value(i) == x.compensation->value(i);
+    else
+      counts.lost += lost(f, w, update);
   }
 }
 

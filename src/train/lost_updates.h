@@ -15,6 +15,8 @@ struct UpdateValues {
   const Tensor& before;                  ///< the variable
   const Tensor& gradient;                ///< as the Apply operation got it
   std::span<const Tensor* const> slots;  ///< as stored, in the order of Optimizer::slots
+  const Tensor& after;                   ///< the variable
+  const Tensor* compensation = nullptr;  ///< of WeightUpdate::kKahan, before the update; else null
   double rate;                           ///< as the operation got it
   std::optional<double> decay{};         ///< as it was fed [=the constant]
 };

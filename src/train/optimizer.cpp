@@ -75,15 +75,18 @@ std::vector<VariableSpec> Optimizer::slots(const VariableSpec& variable) const {
   const auto slot = [&](const char* name, Initializer initializer = Initializer::zeros()) {
     return VariableSpec{variable.name + "/" + name, type, initializer, false};
   };
+  std::vector<VariableSpec> all;
   switch (options_.kind) {
     case OptimizerKind::kSgd: break;
     case OptimizerKind::kMomentum:
-    case OptimizerKind::kNesterov: return {slot("Momentum")};
-    case OptimizerKind::kRmsProp: return {slot("RMSProp", Initializer::ones()), slot("Momentum")};
+    case OptimizerKind::kNesterov: all = {slot("Momentum")}; break;
+    case OptimizerKind::kRmsProp: all = {slot("RMSProp", Initializer::ones()), slot("Momentum")}; break;
     case OptimizerKind::kAdam:
-    case OptimizerKind::kAdamW: return {slot("Adam"), slot("Adam_1")};
+    case OptimizerKind::kAdamW: all = {slot("Adam"), slot("Adam_1")}; break;
   }
-  return {};
+  if (options_.weight_update == WeightUpdate::kKahan)
+    all.push_back({variable.name + "/Compensation", variable.type, Initializer::zeros(), false});
+  return all;
 }
 
 std::vector<GradientAndVariable> Optimizer::compute_gradients(GraphBuilder& builder, Port loss,

@@ -31,12 +31,18 @@ class Words {
   DType dtype_;
 };
 
+/// Kahan's compensation, the last slot, has the variable's dtype, the others that of the first.
+DType slot_dtype(const GraphBuilder& b, const OptimizerOptions& o, const UpdateInputs& in) {
+  const size_t own = in.slots.size() - (o.weight_update == WeightUpdate::kKahan ? 1 : 0);
+  return b.type(own ? in.slots[0] : in.variable).dtype;
+}
+
 }  // namespace
 
 UpdateOutputs separate_update(GraphBuilder& b, const OptimizerOptions& o, const UpdateInputs& in) {
   const DType dtype = b.type(in.variable).dtype;
   const RoundedHyperparameters h = rounded_hyperparameters(o, dtype);
-  const Words var(b, dtype), slot(b, in.slots.empty() ? dtype : b.type(in.slots[0]).dtype);
+  const Words var(b, dtype), slot(b, slot_dtype(b, o, in));
 
   const Port zeros = b.add("ZerosLike", {in.gradient});
   const Port gradient = b.add("SelectV2", {in.apply, in.gradient, zeros}, {}, "gradient");
@@ -80,13 +86,25 @@ UpdateOutputs separate_update(GraphBuilder& b, const OptimizerOptions& o, const 
       break;
     }
   }
-  const Port updated = var.sub(in.variable, change);
+  const auto under = [&](WeightUpdate how) {
+    const Port one = b.constant(Tensor::full(wide_dtype(dtype), {}, 1), "one");
+    const Attributes rounding{{"weight_update", std::string(rounding_of(how))}};
+    return b.add("ApplyGradientDescent", {in.variable, one, change, in.apply}, rounding);
+  };
 
   const auto where_applied = [&](Port now, Port before) {
     return b.add("SelectV2", {in.apply, now, before}, {}, "applied");
   };
-  UpdateOutputs out{where_applied(updated, in.variable), {}};
-  for (size_t i = 0; i < slots.size(); ++i) out.slots.push_back(where_applied(slots[i], in.slots[i]));
+  UpdateOutputs out;
+  switch (o.weight_update) {
+    case WeightUpdate::kDefault: out.variable = where_applied(var.sub(in.variable, change), in.variable); break;
+    case WeightUpdate::kNearest:
+    case WeightUpdate::kStochastic: out.variable = under(o.weight_update); break;
+    case WeightUpdate::kKahan: out = compensated_update(b, in, b.add("Neg", {change})); break;
+  }
+  std::vector<Port> own;
+  for (size_t i = 0; i < slots.size(); ++i) own.push_back(where_applied(slots[i], in.slots[i]));
+  out.slots.insert(out.slots.begin(), own.begin(), own.end());
   return out;
 }
 

@@ -17,6 +17,13 @@ RoundedHyperparameters rounded_hyperparameters(const OptimizerOptions& o, DType 
           dtype};
 }
 
+const char* rounding_of(WeightUpdate update) { return update == WeightUpdate::kKahan ? "step" : name_of(update); }
+
+UpdateOutputs compensated_update(GraphBuilder& b, const UpdateInputs& in, Port delta) {
+  const Port result = b.add("ApplyCompensated", {in.variable, in.slots.back(), delta, in.apply});
+  return {result, {{result.node, 1}}};
+}
+
 OptimizerOptions options_of(const OptimizerOptions& options, const Shape& variable) {
   OptimizerOptions o = options;
   if (o.decay_matrices_only && variable.rank() < 2) o.weight_decay = 0;
@@ -27,7 +34,9 @@ UpdateOutputs fused_update(GraphBuilder& b, const OptimizerOptions& o, const Upd
   const DType wide = wide_dtype(b.type(in.variable).dtype);
   const RoundedHyperparameters h = rounded_hyperparameters(o, b.type(in.variable).dtype);
   std::vector<Port> inputs{in.variable};
-  inputs.insert(inputs.end(), in.slots.begin(), in.slots.end());
+  const bool kahan = o.weight_update == WeightUpdate::kKahan;
+  const size_t own = in.slots.size() - (kahan ? 1 : 0);
+  inputs.insert(inputs.end(), in.slots.begin(), in.slots.begin() + static_cast<std::ptrdiff_t>(own));
   inputs.push_back(cast_to(b, in.learning_rate, wide, "learning_rate_cast"));
 
   std::string_view op;
@@ -53,9 +62,12 @@ UpdateOutputs fused_update(GraphBuilder& b, const OptimizerOptions& o, const Upd
   }
   inputs.push_back(in.gradient);
   inputs.push_back(in.apply);
+  attributes["weight_update"] = std::string(rounding_of(o.weight_update));
   const Port result = b.add(op, inputs, attributes);
   UpdateOutputs out{result, {}};
-  for (size_t i = 0; i < in.slots.size(); ++i) out.slots.push_back({result.node, static_cast<int>(i) + 1});
+  if (kahan) out.variable = compensated_update(b, in, result).variable;
+  for (size_t i = 0; i < own; ++i) out.slots.push_back({result.node, static_cast<int>(i) + 1});
+  if (kahan) out.slots.push_back({out.variable.node, 1});
   return out;
 }
 

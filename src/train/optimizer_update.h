@@ -33,6 +33,12 @@ struct RoundedHyperparameters {
 };
 RoundedHyperparameters rounded_hyperparameters(const OptimizerOptions& options, DType variable);
 
+/// What `weight_update` of the Apply operations is: "step" for kKahan, else the name.
+const char* rounding_of(WeightUpdate update);
+
+/// WeightUpdate::kKahan: adds delta to the variable; its last slot is the compensation.
+UpdateOutputs compensated_update(GraphBuilder& builder, const UpdateInputs& in, Port delta);
+
 /// The options for a variable of this shape: those whose decay passes it over have none.
 OptimizerOptions options_of(const OptimizerOptions& options, const Shape& variable);
 

@@ -169,9 +169,18 @@ struct Trainer::Impl {
 
   /// Whether an update rounds anything that is kept, with bits of its replica.
   bool weights_may_differ() const {
-    const std::vector<VariableSpec> kept = training.kept();
-    return updates_differ(training.options()) && std::any_of(kept.begin(), kept.end(), [&](const VariableSpec& v) {
-             return is_floating(v.type.dtype) && training.update_run(0).semantics().draws(format_of(v.type.dtype));
+    if (!updates_differ(training.options())) return false;
+    const WeightUpdate how = training.options().optimizer.weight_update;
+    const auto drawn = [&](const VariableSpec& v) {
+      return is_floating(v.type.dtype) && training.update_run(0).semantics().draws(format_of(v.type.dtype));
+    };
+    const std::vector<VariableSpec>&weights = training.model().variables, &slots = training.update().slots;
+    const bool weights_draw = how == WeightUpdate::kStochastic
+                                  ? !weights.empty()
+                                  : how == WeightUpdate::kDefault && std::any_of(weights.begin(), weights.end(), drawn);
+    const bool compensated = how == WeightUpdate::kKahan;
+    return weights_draw || std::any_of(slots.begin(), slots.end(), [&](const VariableSpec& v) {
+             return drawn(v) && !(compensated && v.name.ends_with("/Compensation"));
            });
   }
 

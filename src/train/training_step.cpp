@@ -175,6 +175,9 @@ bool TrainingStep::run_update(Executor& executor, bool first, const Update& upda
       for (size_t r = 0; r < ran.gradients.size(); ++r)
         feeds.push_back({update_.gradients[v][r], &ran.gradients[r][v]});
   executor.set_step(counters_.executions + static_cast<uint32_t>(gradient_steps(options_)));
+  if (first && options_.count_lost_updates && options_.optimizer.weight_update == WeightUpdate::kKahan)
+    for (const VariableSpec& spec : gradient_.variables)
+      ran.compensations.push_back(executor.variable(optimizer_.slots(spec).back().name).clone());
   RunResult run = executor.run(feeds, update_fetches_);
   take(run, ran.result);
   if (first) {
@@ -298,7 +301,9 @@ std::vector<LostUpdates> TrainingStep::lost_updates(const Ran& ran) const {
     LostUpdates& counts = all.emplace_back();
     counts.variable = spec.name;
     counts.dtype = spec.type.dtype;
-    counts.stochastic = update_run(0).semantics().draws(format_of(spec.type.dtype));
+    const WeightUpdate how = options_.optimizer.weight_update;
+    counts.stochastic = how == WeightUpdate::kStochastic ||
+                        (how == WeightUpdate::kDefault && update_run(0).semantics().draws(format_of(spec.type.dtype)));
     std::vector<const Tensor*> slots;
     for (const VariableSpec& slot : optimizer_.slots(spec)) slots.push_back(&update_run(0).variable(slot.name));
     double rate = 0;
@@ -308,8 +313,11 @@ std::vector<LostUpdates> TrainingStep::lost_updates(const Ran& ran) const {
         rate = rates[i].value(0);
         if (!shares.empty()) decay = shares[i].value(0);
       }
-    train_detail::count_lost(options_of(options_.optimizer, spec.type.shape),
-                             {gradient_run(0).variable(spec.name), ran.applied[v], slots, rate, decay}, counts);
+    train_detail::count_lost(
+        options_of(options_.optimizer, spec.type.shape),
+        {gradient_run(0).variable(spec.name), ran.applied[v], slots, update_run(0).variable(spec.name),
+         ran.compensations.empty() ? nullptr : &ran.compensations[v], rate, decay},
+        counts);
   }
   return all;
 }

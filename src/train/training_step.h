@@ -87,6 +87,7 @@ class TrainingStep {
     std::vector<std::vector<Tensor>> gradients;  ///< by replica or slice, in the order of gradient().variables
     std::vector<Tensor> reduced;                 ///< of all ranks, by variable; where they share the replicas
     std::vector<Tensor> applied;                 ///< of replica 0, as its update got them; where updates are counted
+    std::vector<Tensor> compensations;           ///< beside them, before the update; under WeightUpdate::kKahan
   };
   /// Runs gradient and update graphs on replicas x accumulation batches: the loss is multiplied by `seed` (scale_before
   /// of the result), gradients are unscaled by `divisor`; both are ignored where the graphs have no scale. Counters

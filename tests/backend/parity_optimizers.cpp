@@ -24,7 +24,7 @@ constexpr Scalars kScalars[] = {{0.01, 0.001, true}, {-0.0, 0, true}, {1.5e30, -
 std::vector<Port> update(GraphBuilder& b, const UpdateRule& rule, std::vector<Port> state, Port grad,
                          const Port (&scalars)[3]) {
   std::vector<Port> in = state;
-  in.push_back(scalars[0]);
+  if (rule.has_rates()) in.push_back(scalars[0]);
   if (std::string(rule.op) == "ApplyAdam") in.push_back(scalars[1]);
   in.push_back(grad);
   in.push_back(scalars[2]);
@@ -100,8 +100,11 @@ void optimizers(Suite& suite) {
   for (const Setting& setting : settings())
     for (const UpdateRule& rule : test::update_rules())
       for (const UpdateTypes& types : kUpdateTypes) {
-        const std::string name = std::string(rule.op) + " " + name_of(types.var) + " " + name_of(types.slot) + " " +
-                                 name_of(types.grad) + " " + setting.name + " ";
+        if (!rule.has_rates() && (types.slot != types.var || types.grad != types.var)) continue;
+        const auto word = rule.attributes.find("weight_update");
+        const std::string how = word == rule.attributes.end() ? "" : " weight " + std::get<std::string>(word->second);
+        const std::string name = std::string(rule.op) + how + " " + name_of(types.var) + " " + name_of(types.slot) +
+                                 " " + name_of(types.grad) + " " + setting.name + " ";
         if (suite.wants(name + "plain")) run(suite, name + "plain", rule, types, kScalars[0], setting, {large}, true);
         if (suite.wants(name + "any")) run(suite, name + "any", rule, types, kScalars[0], setting, {7, 61}, false);
         if (types.var != types.grad || types.var == kB) continue;  // what follows does not depend on dtypes

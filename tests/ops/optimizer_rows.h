@@ -19,6 +19,14 @@ inline const std::vector<NodeRow>& optimizer_rows() {
        {{"rho", 0.9}, {"momentum", 0.5}, {"epsilon", 0.001}}},
       {"ApplyAdam", {of_var, of_var, square, rate, rate, of_var, applied}, adam},
       {"ApplyAdam", {of_var, of_var, square, rate, rate, of_var, skipped}, adam},
+      {"ApplyCompensated", {of_var, of_var, of_var, applied}},
+      {"ApplyCompensated", {of_var, of_var, of_var, skipped}},
+      {"ApplyMomentum",
+       {of_var, of_var, rate, of_var, applied},
+       {{"momentum", 0.9}, {"weight_update", std::string("stochastic")}}},
+      {"ApplyAdam",
+       {of_var, of_var, square, rate, rate, of_var, applied},
+       {{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 0.001}, {"weight_update", std::string("step")}}},
       {"AllFinite", {of_var, {{5}}}},
   };
   return kRows;

@@ -155,6 +155,38 @@ TEST(LostUpdates, ExactCountsInHalfAndNoneInFloat32Masters) {  // TUTORIAL G40
   }
 }
 
+/// Kahan's compensation takes what the weights lose. What it loses itself counts: 2^-24 beside 2^-12.
+TEST(LostUpdates, ACompensationKeepsThem) {
+  OptimizerOptions kahan = sgd(1);
+  kahan.weight_update = WeightUpdate::kKahan;
+  Trainer trainer(eight_weights(kF16), counting(kahan));
+  trainer.set_variable("net/w", test::tensor(kF16, {8}, kStart));
+  const LostUpdates first = counted(trainer, kUpdates);
+  EXPECT_EQ(first.moving, 7);
+  EXPECT_EQ(first.lost, 0);
+  EXPECT_FALSE(first.stochastic);
+  EXPECT_EQ(weights(trainer)[0], 1);
+  const LostUpdates second = counted(trainer, {0x1p-24, 0, 0, 0, 0x1p-24, 0, 0x1p-24, 0});
+  EXPECT_EQ(second.moving, 3);
+  EXPECT_EQ(second.lost, 1);
+}
+
+/// What is said of rounding follows the word, not the run.
+TEST(LostUpdates, WeightUpdatesSayHowTheyRound) {
+  for (const bool esr : {false, true})
+    for (const WeightUpdate update : {WeightUpdate::kNearest, WeightUpdate::kStochastic}) {
+      OptimizerOptions o = sgd(1);
+      o.weight_update = update;
+      TrainerOptions options = counting(o);
+      if (esr) options.executor.config.floating_point_behaviour.esr = StochasticRoundingBehaviour::kOn;
+      Trainer trainer(eight_weights(kF16), options);
+      trainer.set_variable("net/w", test::tensor(kF16, {8}, kStart));
+      const LostUpdates counts = counted(trainer, kUpdates);
+      EXPECT_EQ(counts.stochastic, update == WeightUpdate::kStochastic);
+      EXPECT_EQ(counts.lost, 4);
+    }
+}
+
 TEST(LostUpdates, MomentumGrowsOutOfThem) {  // TUTORIAL G40
   // Updates of -2^-12 to 1 in half, where half the spacing is 2^-11: plain descent never moves. Momentum of 3/4 adds
   // them up to 1, 1.75 and 2.3125 times 2^-12; the third is no longer lost.

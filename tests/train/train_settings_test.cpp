@@ -85,6 +85,7 @@ TEST(TrainSettings, ErrorsSayLineValueAndWhatWasExpected) {
       {"{\"stochastic_rounding\": \"onn\"}", {"'stochastic_rounding' is 'onn'", "replica_identical_only", ""}},
       {"{\"behaviour\": \"inv, overflow\"}", {"'behaviour' is 'overflow'", "oflo", ""}},
       {"{\"partials\": \"bf16\"}", {"'partials' is 'bf16'", "float or half", ""}},
+      {"{\"weight_update\": \"kahn\"}", {"'weight_update' is 'kahn'", "default, nearest, stochastic", "kahan"}},
       {"{\"optimizer_state\": \"int32\"}", {"'optimizer_state' is 'int32'", "float16, bfloat16 or float32", ""}},
       {"{\n\"hyperparameters\": \"float64\"}",
        {"line 2: 'hyperparameters' is 'float64'", "float16, bfloat16 or float32", ""}},

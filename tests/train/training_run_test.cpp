@@ -81,6 +81,13 @@ INSTANTIATE_TEST_SUITE_P(
         Stopped{"replicas_identical",
                 R"({"precision": "float16", "stochastic_rounding": "replica_identical_only", "replicas": 2,
                     "batch_size": 4, "epochs": 1})"},
+        Stopped{
+            "compensated_replicas",
+            R"({"precision": "bfloat16", "weight_update": "kahan", "optimizer": "adamw", "optimizer_state": "float32",
+                    "hyperparameters": "float32", "clip_norm": 1, "replicas": 2, "batch_size": 4, "epochs": 1})"},
+        Stopped{"stochastic_weights",
+                R"({"precision": "bfloat16", "weight_update": "stochastic", "replicas": 2, "batch_size": 4,
+                    "epochs": 1})"},
         Stopped{"shuffled_accumulating",
                 R"({"shuffle": true, "accumulation": 3, "batch_size": 4, "train_images": 62, "clip_norm": 1})"}),
     [](const auto& which) { return std::string(which.param.name); });

@@ -229,7 +229,7 @@ struct DoubleUpdate {
   uint64_t units, steps;
   kernel::UpdateRule rule;
   uint32_t slots, rate, gradient, apply;  ///< slots; places among the inputs
-  bool decays;
+  bool decays, rated;
 
   template <class Raise>
   SOFTAMP_HD void operator()(uint64_t i, const DoubleTensors& t, const kernel::Environment& e,
@@ -241,7 +241,7 @@ struct DoubleUpdate {
     x.grad = code(gradient, i);
     kernel::Updated u{{x.var, x.slot[0], x.slot[1]}, 0};
     if (*static_cast<const uint8_t*>(t.in[apply]) != 0)
-      u = kernel::updated(rule, {code(rate, 0), decays ? code(rate + 1, 0) : 0}, x, e, i);
+      u = kernel::updated(rule, {rated ? code(rate, 0) : 0, decays ? code(rate + 1, 0) : 0}, x, e, i);
     for (uint32_t k = 0; k <= slots; ++k) t.put(static_cast<int>(k), i, {u.code[k], 0});
     raise(u.flags, i);
   }
@@ -328,7 +328,8 @@ std::vector<Entry> double_entries(const Make& make) {
        "SparseSoftmaxCrossEntropyWithLogits"});
   add(std::type_identity<DoubleNormNode>{},
       {"FusedBatchNormV3", "FusedBatchNormGradV3", "LayerNorm", "LayerNormGrad", "GroupNorm", "GroupNormGrad"});
-  add(std::type_identity<DoubleUpdateNode>{}, {"ApplyGradientDescent", "ApplyMomentum", "ApplyRMSProp", "ApplyAdam"});
+  add(std::type_identity<DoubleUpdateNode>{},
+      {"ApplyGradientDescent", "ApplyMomentum", "ApplyRMSProp", "ApplyAdam", "ApplyCompensated"});
   return all;
 }
 

@@ -2,6 +2,9 @@
 // distance from its weight to the next number of the weight's own format. Momentum makes updates larger, stochastic
 // rounding keeps small ones on average, weights in float32 stand closer to each other.
 //
+// Under WeightUpdate::kKahan an update is kept where the weight stays and its compensation moves. There those are lost
+// that leave both as they were: too small for the compensation, too.
+//
 // What is counted is the update as its formula gives it, before it is rounded into the variable (N298).
 #pragma once
 
@@ -23,8 +26,9 @@ struct LostUpdates {
   DType dtype = DType::kFloat32;  ///< of the variable
   bool stochastic = false;        ///< whether they are rounded stochastically: nearest would have lost them
   int64_t elements = 0;
-  int64_t moving = 0;    ///< of these, with an update that is not 0
-  int64_t lost = 0;      ///< of these, with is_lost
+  int64_t moving = 0;  ///< of these, with an update that is not 0
+  int64_t lost =
+      0;  ///< of these, with is_lost; under Kahan's sum: of these, that changed neither weight nor compensation
   double share() const;  ///< lost / moving; 0 where nothing moves
 };
 

@@ -34,6 +34,21 @@ enum class OptimizerKind : uint8_t {
   kAdamW,     ///< Adam, and w shrinks by lr weight_decay w in the same rounding
 };
 
+/// How the update is added to the weights, where they have few bits (N246). Slots are rounded as always.
+enum class WeightUpdate : uint8_t {
+  kDefault,     ///< by the policy of the weights' format: to nearest, or stochastically where the run is
+  kNearest,     ///< to nearest even, whatever the policy
+  kStochastic,  ///< stochastically, whatever the policy; at the addresses that a stochastic run has, with its random
+                ///< bits and their variant
+  /// The update u, what kDefault would add to the weight, is rounded to the weight's dtype, and what adding it loses is
+  /// kept in a compensation c of the weight's dtype, which begins at zero: y = u - c; s = w + y; c = (s - w) - y;
+  /// w = s, all to nearest even (Zamirai et al., "Revisiting BFloat16 Training", 2020). u has the sign of the change,
+  /// -lr g for kSgd; the weight that is meant is w - c. With separate_roundings u is rounded as they are.
+  kKahan,
+};
+const char* name_of(WeightUpdate update);                 ///< "default", "nearest", "stochastic", "kahan"
+WeightUpdate parse_weight_update(std::string_view text);  ///< throws std::invalid_argument with the names
+
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kMomentum;
   double learning_rate = 0.01;  ///< >= 0, finite; as in the tutorial (Adam elsewhere: 0.001)
@@ -52,7 +67,9 @@ struct OptimizerOptions {
   double weight_decay = 0;
   /// Only kAdamW: variables of fewer than two axes (biases, norms) do not decay, as is usual for transformers.
   bool decay_matrices_only = false;
-  std::optional<DType> state;  ///< (float16, bfloat16, float32) of every slot [=the variable's dtype]
+  /// (float16, bfloat16, float32) of every slot but Kahan's compensation [=the variable's dtype]
+  std::optional<DType> state;
+  WeightUpdate weight_update = WeightUpdate::kDefault;
   /// (float16, bfloat16, float32) dtype that hyperparameters are rounded to, to nearest even [=the variable's dtype]
   std::optional<DType> hyperparameters;
   /// Every product, sum, quotient and root is rounded, each with its own operation id: plain nodes Mul, AddV2, Sub, ...
@@ -120,7 +137,8 @@ class Optimizer {
   /// Names and types of the slots of a variable: {"conv/kernel/Momentum", float16 [3,3,1,8]}; for RMSProp "/RMSProp"
   /// and
   /// "/Momentum" (TensorFlow 1: "/RMSProp_1"), for Adam "/Adam" and "/Adam_1". They start at zeros, RMSProp's mean
-  /// square at ones, as in TensorFlow 1 (Keras: zeros).
+  /// square at ones, as in TensorFlow 1 (Keras: zeros). With WeightUpdate::kKahan the last is "/Compensation", of the
+  /// variable's dtype.
   std::vector<VariableSpec> slots(const VariableSpec& variable) const;
   /// All hyperparameters in the dtype that variables of `dtype` give them, learning rate first divided by a
   /// `loss_scale` that is folded in; also "1 - beta1", "1 - beta2", "1 - rho" as rounded, and AdamW's "learning_rate *

@@ -41,6 +41,7 @@ struct TrainSettings {
   bool decay_matrices_only = false;                                          ///< adamw: biases and norms do not decay
   std::optional<std::string> optimizer_state;                                ///< dtype of slots [=the variable's]
   std::optional<std::string> hyperparameters;  ///< (float16, bfloat16, float32) what they round to [=the variable's]
+  std::string weight_update = "default";       ///< (default, nearest, stochastic, kahan) WeightUpdate
   bool separate_roundings = false;
   /// LossScaleOptions::parse [="": 256; under a mechanism the mechanism's (MIXED_PRECISION K23)]
   std::string loss_scale;

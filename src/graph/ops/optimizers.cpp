@@ -47,6 +47,16 @@ void infer_update(InferenceContext& c, const std::vector<PortSpec>& inputs, size
 
 AttributeSpec type_named(const char* name, const char* summary) { return {name, kType, {}, summary, {}, floats()}; }
 AttributeSpec share(const char* name, const char* summary) { return {name, kFloat, {}, summary, {}, {}}; }
+AttributeSpec weight_update() {
+  return {
+      "weight_update",
+      kString,
+      std::string("default"),
+      "how var alone is rounded: by the policy, to nearest even, stochastically; step: var's output is what is added "
+      "to var, to nearest even",
+      {"default", "nearest", "stochastic", "step"},
+      {}};
+}
 AttributeSpec epsilon() { return {"epsilon", kFloat, {}, "(>= 0) keeps the divisor above zero", {}, {}}; }
 
 /// An update: var and slots are inputs and outputs; all hyperparameters that are attributes are checked.
@@ -56,6 +66,7 @@ Operation update(const char* name, const char* summary, std::vector<PortSpec> in
   if (outputs.size() > 1) attributes.push_back(type_named("S", "dtype of the slots"));
   attributes.push_back(type_named("G", "dtype of the gradient"));
   for (const AttributeSpec& a : own) attributes.push_back(a);
+  attributes.push_back(weight_update());
   const size_t results = outputs.size();
   auto infer = [inputs, own, results](InferenceContext& c) {
     for (const AttributeSpec& a : own)
@@ -105,6 +116,16 @@ std::vector<Operation> optimizers() {
           {share("beta1", "(0 .. 1) share of m that is kept"), share("beta2", "(0 .. 1) share of v that is kept"),
            epsilon()},
           3),
+      row(
+          "ApplyCompensated",
+          "y = delta - compensation; s = var + y; compensation = (s - var) - y; var = s, every one rounded to nearest "
+          "even whatever the policy: adds delta to var, and keeps what rounding lost.",
+          {var, {"compensation", "T"}, {"delta", "T"}, apply}, {var, {"compensation", "T"}},
+          {type_named("T", "dtype of all tensors")},
+          [var, apply](InferenceContext& c) {
+            infer_update(c, {var, {"compensation", "T"}, {"delta", "T"}, apply}, 2);
+          },
+          2),
       row("AllFinite", "Whether all elements are finite, and for each input how many are not; raises nothing.",
           {{"inputs", "T", true}}, {{"finite", "bool"}, {"nonfinite", "int32"}},
           {type_of(floats(), "dtype of the inputs")}, infer_all_finite)

@@ -39,6 +39,7 @@ void for_each_setting(Settings& s, Visit&& visit) {
   visit("decay_matrices_only", s.decay_matrices_only);
   visit("optimizer_state", s.optimizer_state);
   visit("hyperparameters", s.hyperparameters);
+  visit("weight_update", s.weight_update);
   visit("separate_roundings", s.separate_roundings);
   visit("loss_scale", s.loss_scale);
   visit("fold_scale_into_rate", s.fold_scale_into_rate);

@@ -174,6 +174,7 @@ OptimizerOptions optimizer_options(const TrainSettings& s) {
     if (s.*h.setting) o.*h.option = *(s.*h.setting);
   if (s.optimizer_state) o.state = parse_dtype(*s.optimizer_state);
   if (s.hyperparameters) o.hyperparameters = parse_dtype(*s.hyperparameters);
+  o.weight_update = parse_weight_update(s.weight_update);
   o.separate_roundings = s.separate_roundings;
   o.strict = s.strict;
   return o;
@@ -281,6 +282,7 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   c.number("weight_decay", s.weight_decay, not_negative(s.weight_decay), "a finite number, 0 or more");
   c.dtype("optimizer_state", s.optimizer_state);
   c.dtype("hyperparameters", s.hyperparameters);
+  c.word("weight_update", s.weight_update, {"default", "nearest", "stochastic", "kahan"});
   if (!s.loss_scale.empty()) c.readable("loss_scale", [&] { LossScaleOptions::parse(s.loss_scale).validate(); });
   c.word("stochastic_rounding", s.stochastic_rounding, {"off", "on", "replica_identical_only"});
   c.within("random_bits", s.random_bits, 0, 32);

@@ -129,7 +129,7 @@ const Json& defaults() {
 /// that these keep their bytes.
 bool is_late(std::string_view key) {
   for (const char* late : {"mechanism", "validation_split", "learning_rate_schedule", "warmup_steps", "decay_steps",
-                           "min_learning_rate", "decay_matrices_only"})
+                           "min_learning_rate", "decay_matrices_only", "weight_update"})
     if (key == late) return true;
   return false;
 }
@@ -151,7 +151,7 @@ void spell_missing(Json& settings) {
         settings.value("stochastic_rounding", Json("off")) == "on" && settings.value("replicas", Json(1)) != 1;
   for (const char* key : {"replica_invariant", "rounding_variant", "chip", "matmul_partials", "convolution_partials",
                           "accumulator", "use_stable_statistics", "learning_rate_schedule", "warmup_steps",
-                          "decay_steps", "min_learning_rate", "decay_matrices_only"})
+                          "decay_steps", "min_learning_rate", "decay_matrices_only", "weight_update"})
     if (!settings.contains(key)) settings[key] = defaults().at(key);
 }
 

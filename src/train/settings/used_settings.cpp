@@ -32,7 +32,8 @@ std::string used_settings(const TrainSettings& settings, const std::set<DType>& 
     const DType rounded_to = options.optimizer.hyperparameters.value_or(dtype);
     Json used;
     used["variables"] = name_of(dtype);
-    if (const auto slots = optimizer.slots({"", {dtype, {}}, {}, true}); !slots.empty())
+    const auto slots = optimizer.slots({"", {dtype, {}}, {}, true});
+    if (slots.size() > (options.optimizer.weight_update == WeightUpdate::kKahan ? 1 : 0))
       used["optimizer_state"] = name_of(slots[0].type.dtype);
     used["hyperparameters"] = name_of(rounded_to);
     if (options.accumulation > 1 && !options.replica_invariant)

@@ -21,6 +21,7 @@ struct Job {
   int threads;
   bool flags = false;
   bulk::InstructionSet isa = bulk::InstructionSet::kAuto;
+  bool kahan = false;  ///< weight_update kahan: the update alone, then ApplyCompensated
 };
 
 /// One kernel over buffers of its own.
@@ -42,14 +43,25 @@ class Runner {
     input({DType::kBool, Shape{}}, 1);
     for (const TensorType& t : outputs_) results_.emplace_back(t.bytes()), out_.push_back(results_.back().data());
     bytes_ = static_cast<double>((2 * outputs_.size() + 1) * whole.bytes());
-    const Attributes attributes = {
-        {"momentum", 0.9}, {"use_nesterov", false}, {"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-8}};
+    const Attributes attributes = {{"momentum", 0.9}, {"use_nesterov", false},
+                                   {"beta1", 0.9},    {"beta2", 0.999},
+                                   {"epsilon", 1e-8}, {"weight_update", std::string(j.kahan ? "step" : "default")}};
     node_ = {"node", j.op, {}, attributes, outputs_, 1};
     kernel_ = emu::find_kernel(j.op)({node_, types_, settings_, warnings_});
+    if (!j.kahan) return;
+    const TensorType apply{DType::kBool, Shape{}};
+    second_types_ = {whole, whole, whole, apply};
+    second_node_ = {"second", "ApplyCompensated", {}, {}, {whole, whole}, 8};
+    second_ = emu::find_kernel("ApplyCompensated")({second_node_, second_types_, settings_, warnings_});
+    for (int k = 0; k < 2; ++k) results_.emplace_back(whole.bytes()), second_out_.push_back(results_.back().data());
+    data_.emplace_back(whole.bytes());  // no compensation yet
+    std::memset(data_.back().data(), 0, whole.bytes());
+    second_in_ = {in_[0], data_.back().data(), out_[0], in_.back()};
   }
   void operator()() {
     FpStatus status;
     kernel_->run({in_.data(), out_.data(), nullptr, settings_.environment, flags_ ? &status : nullptr});
+    if (second_) second_->run({second_in_.data(), second_out_.data(), nullptr, settings_.environment, nullptr});
     benchmark::ClobberMemory();
   }
   double bytes() const { return bytes_; }
@@ -72,20 +84,20 @@ class Runner {
   size_t n_;
   bool flags_;
   emu::EngineSettings settings_;
-  std::vector<TensorType> types_, outputs_;
+  std::vector<TensorType> types_, outputs_, second_types_;
   std::vector<std::string> warnings_;
-  Node node_;
-  std::unique_ptr<emu::OpKernel> kernel_;
+  Node node_, second_node_;
+  std::unique_ptr<emu::OpKernel> kernel_, second_;
   std::vector<Array<char>> data_, results_;
-  std::vector<const void*> in_;
-  std::vector<void*> out_;
+  std::vector<const void*> in_, second_in_;
+  std::vector<void*> out_, second_out_;
   double bytes_ = 0;
 };
 
 void add_job(const Job& j) {
   const std::string name = j.op + " " + name_of(j.type) + (j.stochastic ? " stochastic" : "") +
-                           (j.flags ? " with flags" : "") + " n=" + std::to_string(j.n) + ", " +
-                           std::to_string(j.threads) + (j.threads == 1 ? " thread" : " threads") +
+                           (j.flags ? " with flags" : "") + (j.kahan ? " kahan" : "") + " n=" + std::to_string(j.n) +
+                           ", " + std::to_string(j.threads) + (j.threads == 1 ? " thread" : " threads") +
                            (j.isa == bulk::InstructionSet::kAuto ? "" : std::string(" ") + bulk::name(j.isa));
   benchmark::RegisterBenchmark(
       name.c_str(),
@@ -93,18 +105,26 @@ void add_job(const Job& j) {
         Runner subject(j);
         Copy copy(static_cast<size_t>(subject.bytes()) / 8, j.threads);
         const size_t calls = std::max<size_t>(1, (size_t{1} << 21) / j.n);
+        Job usual = j;
+        usual.kahan = false;
+        const std::unique_ptr<Runner> other = j.kahan ? std::make_unique<Runner>(usual) : nullptr;
         subject(), copy();
-        std::vector<double> rate, to_memcpy;
+        std::vector<double> rate, to_memcpy, to_default;
         for (auto _ : state) {
           const double c = seconds([&] { copy(); }, calls), s = seconds([&] { subject(); }, calls);
           state.SetIterationTime(s);
           rate.push_back(static_cast<double>(j.n * calls) / s * 1e-9);
           to_memcpy.push_back(c / s);
+          if (other) to_default.push_back(seconds([&] { (*other)(); }, calls) / s);
         }
         state.counters["G/s"] = median(rate);
         state.counters["x_memcpy"] = median(to_memcpy);
-        char measured[48];
+        char measured[80];
         std::snprintf(measured, sizeof measured, "%.2f x memcpy (%.2f G/s)", median(to_memcpy), median(rate));
+        if (other) {
+          state.counters["x_default"] = median(to_default);
+          std::snprintf(measured, sizeof measured, "%.2f x default (%.2f G/s)", median(to_default), median(rate));
+        }
         keep_table_row({name, "", "", measured, true});
       })
       ->UseManualTime()
@@ -123,6 +143,8 @@ int main(int argc, char** argv) {
         add_job({"ApplyMomentum", DType::kFloat32, false, n, threads, false, isa});
         add_job({"ApplyMomentum", DType::kFloat32, false, n, threads, true, isa});
         add_job({"ApplyAdam", DType::kFloat32, false, n, threads, false, isa});
+        for (const DType type : {DType::kFloat16, DType::kBFloat16})
+          add_job({"ApplyMomentum", type, false, n, threads, false, isa, true});
       }
   return run(argc, argv);
 }

@@ -24,7 +24,7 @@ constexpr uint8_t kExactOnly = kInexact | kUnderflow;
 /// How the values of a site are computed and rounded.
 struct SiteWay {
   Leaves leaves = Leaves::kOdd64;
-  Way way{};  ///< none of kFp32
+  Way way{};  ///< none where the values of kFp32 are the results
 };
 struct SiteWays {
   SiteWay silent, telling;  ///< the latter while inexact or underflow is sought
@@ -52,6 +52,17 @@ bool find_ways(SiteWays& ways, DType type, const Semantics& s, bulk::Instruction
   return true;
 }
 
+/// The sum of two halves, rounded to fp32 and then to nearest even to a half, is rounded as if once: 24 bits are at
+/// least 2 p + 2 (Figueroa 1995), and subnormal sums are exact. Only what inexact tells is lost.
+void round_sums_by_way_of_fp32(SiteWays& ways, DType type, const Semantics& s, bulk::InstructionSet isa) {
+  const FloatFormat f = format_of(type);
+  const RoundingPolicy& p = s.rounding(f);
+  if (f.storage_bits() != 16 || p.subnormals != Subnormals::kKeep || p.overflow_rule != OverflowRule::kAfterRounding)
+    return;
+  ways.silent = rounded_way(Leaves::kFp32, f, s, isa);
+  if (!(p.flags & kExactOnly)) ways.telling = ways.silent;
+}
+
 class UpdateKernel final : public OpKernel {
  public:
   explicit UpdateKernel(const OpContext& c)
@@ -67,6 +78,8 @@ class UpdateKernel final : public OpKernel {
       possible_ = static_cast<uint8_t>(possible_ | possible_flags(s, format_of(t)));
       rounding_[site] = n_.semantics_of_site(site, s);
       if (!by_body_) by_body_ = !find_ways(ways_[site], t, rounding_[site], isa);
+      if (!by_body_ && n_.rule.update == Update::kCompensated)
+        round_sums_by_way_of_fp32(ways_[site], t, rounding_[site], isa);
     }
     if (c.settings.reference) threads_ = 1;
     if (by_body_) return;
@@ -250,11 +263,12 @@ class UpdateKernel final : public OpKernel {
     const RoundingPolicy& policy = rounding_[site].rounding(format_of(type));
     void* codes = fresh && type == DType::kFloat32 ? static_cast<void*>(fresh) : buffers.codes;
     s.count = b.count;
-    s.out = way.leaves == Leaves::kFp32 ? codes : buffers.values;
+    const bool rounds = way.way.round != nullptr;
+    s.out = rounds ? buffers.values : codes;
     s.flush = policy.subnormals == Subnormals::kFlush;
     s.zero_is_rare = policy.mode == RoundingMode::kDown;
     seen.rare |= vectors_->stage[static_cast<size_t>(stage)][static_cast<size_t>(way.leaves)](s);
-    if (way.leaves != Leaves::kFp32) {
+    if (rounds) {
       const uint32_t* const all = call.environment.table[site].words;
       const BlockWords words(all ? all + b.begin : nullptr, b.count, b.valid);
       const RandomPlan random{call.environment.random, call.environment.operation + site, call.environment.step, 0,

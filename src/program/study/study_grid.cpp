@@ -105,7 +105,7 @@ std::vector<std::string> StudyPlan::keys() const {
 
 std::vector<std::string> StudyPlan::values(size_t setting) const {
   const TrainSettings chosen = settings_of(setting);
-  Json all = read_json(chosen.to_json());
+  Json all = read_json(chosen.to_json(true, true));
   all["mechanism"] = chosen.mechanism;  // even if it is none
   std::vector<std::string> values;
   for (const std::string& key : keys()) values.push_back(text_of(all.at(key)));

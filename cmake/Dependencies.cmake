@@ -16,6 +16,7 @@ softamp_require(TBB libtbb-dev CONFIG)
 softamp_require(Boost libboost-dev 1.74 CONFIG)
 softamp_require(nlohmann_json nlohmann-json3-dev CONFIG)
 softamp_require(LibArchive libarchive-dev)
+softamp_require(PNG libpng-dev)
 # TensorFlow's GraphDef is read by way of the protobuf library; patterns of recipes are matched by RE2, in linear time.
 softamp_require(Protobuf "libprotobuf-dev and protobuf-compiler" 3.12)
 find_path(RE2_INCLUDE_DIR re2/re2.h)

@@ -8,7 +8,7 @@ set -euo pipefail
 
 purpose=${1:-tests}
 program_packages=(g++ cmake ninja-build libtbb-dev libboost-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
-  libarchive-dev libprotobuf-dev protobuf-compiler libre2-dev gnuplot-nox)
+  libarchive-dev libpng-dev libprotobuf-dev protobuf-compiler libre2-dev gnuplot-nox)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev python3 clang libclang-rt-14-dev
   groff-base pkgconf zsh fish openmpi-bin libopenmpi-dev mpich libmpich-dev)
 # The sources of GoogleTest are in /usr/src with libgtest-dev.
@@ -62,7 +62,7 @@ has_header() { echo "#include <$1>" | c++ -std=c++20 -x c++ -fsyntax-only - 2>/d
 name_what_is_missing() {
   local missing=() tool header
   local tools=(c++ cmake protoc) headers=(oneapi/tbb.h boost/version.hpp CLI/CLI.hpp nlohmann/json.hpp xxhash.h archive.h
-    google/protobuf/message.h re2/re2.h)
+    png.h google/protobuf/message.h re2/re2.h)
   if [ "$purpose" = aarch64 ]; then
     tools=(aarch64-linux-gnu-g++-12 qemu-aarch64-static cmake) headers=()
   elif [ "$purpose" = tests ]; then

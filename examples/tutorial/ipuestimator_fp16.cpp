@@ -42,7 +42,7 @@ ImageSets load(const TrainSettings& s, const std::array<int64_t, 3>& image) {
   if (s.generated)
     return generated_images(height, width, channels, s.train_images > 0 ? s.train_images : 4096,
                             s.test_images > 0 ? s.test_images : 1024);
-  ImageSets data = load_images(s.data, height, width, channels);
+  ImageSets data = load_images(s.data, height, width, channels, s.validation_split);
   const auto take_first = [](ImageSet& set, int64_t count, const char* option) {
     if (count > set.count)
       throw DataError(set.name + " has " + std::to_string(set.count) + " images; expected the " +

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "src/data/image_classes.h"
 #include "src/data/image_files.h"
 #include "src/data/image_formats.h"
 #include "src/data/npy_header.h"
@@ -160,7 +161,11 @@ std::optional<ImageSets> cifar_set(const fs::path& folder, Search& search) {
 
 }  // namespace
 
-ImageSets load_images(const fs::path& folder, int64_t height, int64_t width, int64_t channels) {
+ImageSets load_images(const fs::path& folder, int64_t height, int64_t width, int64_t channels,
+                      double validation_split) {
+  if (!(validation_split >= 0 && validation_split < 1))
+    throw std::invalid_argument("load_images: validation_split is " + std::to_string(validation_split) +
+                                "; expected a number from 0 up to, but not including, 1");
   Search search{height, width, channels, {}};
   if (is_file(folder)) {
     if (!search.fits(kCifarSide, kCifarSide, 3))
@@ -182,6 +187,12 @@ ImageSets load_images(const fs::path& folder, int64_t height, int64_t width, int
       if (const fs::path place = *name ? folder / name : folder; is_folder(place))
         if (std::optional<ImageSets> sets = cifar_set(place, search)) return std::move(*sets);
   if (std::optional<ImageSets> sets = npy_set(folder, search)) return std::move(*sets);
+  if (std::optional<ImageSets> sets = load_image_classes(folder, height, width, channels, validation_split)) {
+    const std::vector<std::string> classes = sets->train.class_names;
+    name_sets(*sets, last_name(folder), classes);
+    return std::move(*sets);
+  }
+  search.missing.push_back(folder.string() + ": no folders with .png files, one for each class");
 
   std::string message = folder.string() + ": no images of " + extents_text(height, width, channels) + "; looked for";
   for (size_t i = 0; i < search.missing.size(); ++i) message += (i ? "; " : " ") + search.missing[i];
@@ -204,6 +215,8 @@ std::vector<fs::path> image_files(const fs::path& folder) {
     add(folder / name / kCifarArchive);
   }
   add_all(folder, kNpyNames);
+  const std::vector<fs::path> by_class = image_class_files(folder);
+  files.insert(files.end(), by_class.begin(), by_class.end());
   return files;
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "src/data/image_classes.h"
 #include "src/report/sha256.h"
 
 namespace softamp::reproduce {
@@ -50,6 +51,8 @@ std::string data_digest(const std::string& data) {
          entry.increment(error))
       add(entry->path(), std::string(below) + "/");
   }
+  for (const fs::path& file : image_class_files(data))
+    add(file, file.parent_path().lexically_relative(data).string() + "/");
   std::sort(lines.begin(), lines.end());
   Sha256 digest;
   for (const std::string& line : lines) digest.add(line.data(), line.size());

@@ -72,7 +72,7 @@ fi
 
 # A project that needs softamp::numerics alone: no package is there, neither for the installed softamp nor for its sources.
 no_packages=()
-for package in Threads TBB Boost nlohmann_json LibArchive Protobuf CLI11 GTest benchmark CUDAToolkit; do
+for package in Threads TBB Boost nlohmann_json LibArchive PNG Protobuf CLI11 GTest benchmark CUDAToolkit; do
   no_packages+=("-DCMAKE_DISABLE_FIND_PACKAGE_$package=ON")
 done
 cat >"$work/CMakeLists.txt" <<'END'

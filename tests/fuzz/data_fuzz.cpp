@@ -1,11 +1,13 @@
-// libFuzzer target: any bytes given to the readers of IDX, CIFAR-10, tar, zip and .npz are refused with DataError
+// libFuzzer target: any bytes given to the readers of IDX, CIFAR-10, tar, zip, .npz and PNG are refused with DataError
 // or npy::Error, or understood consistently. The first byte chooses the reader; for IDX the next two are the length of
-// the image file.
+// the image file; for PNG the next three are height, width and channels, and checksums are set right first.
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "softamp/data/npz.h"
 #include "src/data/image_formats.h"
+#include "src/data/png_image.h"
 #include "tests/fuzz/require.h"
 
 using namespace softamp;
@@ -17,6 +19,18 @@ void require_consistent(const ImageSet& set) {
   require(set.pixels.size() == static_cast<size_t>(set.count * set.image_elements()), "every image has its pixels");
   require(set.labels.size() == static_cast<size_t>(set.count), "every image has its label");
   for (const int32_t label : set.labels) require(label >= 0 && label < set.classes, "labels are classes");
+}
+
+/// The checksum of every chunk as it should be.
+void set_checksums(std::vector<std::byte>& png) {
+  for (size_t at = 8; at + 12 <= png.size();) {
+    size_t length = 0;
+    for (size_t i = 0; i < 4; ++i) length = length << 8 | std::to_integer<size_t>(png[at + i]);
+    if (length > png.size() - at - 12) return;
+    const uint32_t crc = archive::crc32(std::span(png).subspan(at + 4, length + 4));
+    for (size_t i = 0; i < 4; ++i) png[at + 8 + length + i] = static_cast<std::byte>(crc >> (24 - 8 * i));
+    at += 12 + length;
+  }
 }
 
 void read(uint8_t reader, std::span<const std::byte> bytes) {
@@ -49,6 +63,14 @@ void read(uint8_t reader, std::span<const std::byte> bytes) {
       const npy::Header header = arrays.header(name);
       require(arrays.tensor(name, true).elements() == static_cast<int64_t>(header.elements), "arrays have their shape");
     }
+  } else if (reader == 5 && bytes.size() >= 3) {
+    const auto extent = [&](size_t i) { return std::to_integer<int64_t>(bytes[i]); };
+    const int64_t height = extent(0), width = extent(1), channels = extent(2);
+    std::vector<std::byte> png(bytes.begin() + 3, bytes.end());
+    set_checksums(png);
+    std::vector<uint8_t> pixels(static_cast<size_t>(height * width * channels));
+    parse_png(png, "input", height, width, channels, pixels);
+    require(height > 0 && width > 0 && channels >= 1 && channels <= 4, "an image has pixels");
   }
 }
 

@@ -1,4 +1,5 @@
-// Labelled images: IDX and CIFAR-10 files, plain, gzipped or in a tar.gz as distributed; .npy; and a generated set.
+// Labelled images: IDX and CIFAR-10 files, plain, gzipped or in a tar.gz as distributed; .npy; PNG files in a
+// folder for each class; and a generated set.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +50,17 @@ ImageSet load_npy_images(const std::filesystem::path& images, const std::filesys
 /// test_batch.bin[.gz], its cifar-10-binary.tar.gz, or {train,test}_{images,labels}.npy. `folder` may be the one above:
 /// then the subfolder "fashion-mnist", "mnist" or "cifar-10" (also "cifar-10-batches-bin") that fits height x width x
 /// channels is taken. Throws DataError that lists what was looked for.
-ImageSets load_images(const std::filesystem::path& folder, int64_t height, int64_t width, int64_t channels);
+///
+/// Last, PNG files by class: train/CLASS/NAME.png and test/CLASS/NAME.png, with the same classes in both; or
+/// CLASS/NAME.png, of which the last floor(n x validation_split) of each class's n are to test with [=0.1; 0 .. below
+/// 1, else std::invalid_argument]. Classes are numbered, and files taken, in the order of the bytes of their names: the
+/// first image of every class, then the second of every class, and so on. Each is height x width, and has as many
+/// channels as its colour type: grey 1, grey with alpha 2, RGB or a palette 3, RGBA 4. Nothing is resized or converted;
+/// gamma and colour profiles are ignored. 16 bits, transparent colours, other files in the folder of a class, and more
+/// than 2^31 bytes of pixels are refused; files whose names begin with a dot are passed over, and those outside the
+/// classes' folders.
+ImageSets load_images(const std::filesystem::path& folder, int64_t height, int64_t width, int64_t channels,
+                      double validation_split = 0.1);
 
 /// Ten classes of generated images: for each class a fixed smooth pattern, shifted, scaled in contrast and covered with
 /// noise, image by image; a function of (seed, index) only, in integer arithmetic. A small net learns it to more than

@@ -41,15 +41,15 @@ ImageSet with_border(const ImageSet& set, int64_t border) {
   return wide;
 }
 
-ImageSets load_folder(const std::string& folder, const NetworkInfo& network) {
+ImageSets load_folder(const std::string& folder, const NetworkInfo& network, double share) {
   const auto [height, width, channels] = network.image;
   try {
-    return load_images(folder, height, width, channels);
+    return load_images(folder, height, width, channels, share);
   } catch (const DataError&) {
     if (height != 32 || width != 32 || channels != 1) throw;
     ImageSets digits;
     try {
-      digits = load_images(folder, 28, 28, 1);
+      digits = load_images(folder, 28, 28, 1, share);
     } catch (const DataError&) {
     }
     if (digits.train.count == 0) throw;
@@ -58,11 +58,16 @@ ImageSets load_folder(const std::string& folder, const NetworkInfo& network) {
 }
 
 void check_labels(const ImageSet& set, const NetworkInfo& network) {
+  const std::string expected = "; expected 0 .. " + std::to_string(network.classes - 1) + ", as the network has " +
+                               std::to_string(network.classes) + " classes";
+  if (std::cmp_greater(set.class_names.size(), network.classes))
+    throw DataError(set.name + ": the class '" + set.class_names[static_cast<size_t>(network.classes)] +
+                    "' has the label " + std::to_string(network.classes) + " of " +
+                    std::to_string(set.class_names.size()) + " classes" + expected);
   for (size_t i = 0; i < set.labels.size(); ++i)
     if (set.labels[i] >= network.classes)
       throw DataError(set.name + ": image " + std::to_string(i) + " has the label " + std::to_string(set.labels[i]) +
-                      "; expected 0 .. " + std::to_string(network.classes - 1) + ", as the network has " +
-                      std::to_string(network.classes) + " classes");
+                      expected);
 }
 
 }  // namespace
@@ -89,7 +94,7 @@ ImageSets load_image_data(const TrainSettings& s, const NetworkInfo& network) {
   if (s.generated)
     return generated_images(height, width, channels, s.train_images > 0 ? s.train_images : kTrain,
                             s.test_images > 0 ? s.test_images : kTest);
-  ImageSets sets = load_folder(s.data, network);
+  ImageSets sets = load_folder(s.data, network, s.validation_split);
   take_first(sets.train, s.train_images, "train_images");
   take_first(sets.test, s.test_images, "test_images");
   return sets;

@@ -63,9 +63,9 @@ struct StepResult {
   int64_t nonfinite = 0;  ///< elements of gradients that are infinite or NaN
   std::vector<std::pair<std::string, int64_t>> nonfinite_by_variable;  ///< those that have any
   double learning_rate = 0;                                            ///< as the update got it
-  std::optional<double>
-      gradient_norm;  ///< where asked for: the root of the sum of the squares of all gradients, unscaled and
-                      ///< before clipping, in binary64; infinite or NaN where one of them is
+  /// Where asked for: the root of the sum of the squares of all gradients, unscaled and before clipping, in binary64;
+  /// infinite or NaN where one of them is.
+  std::optional<double> gradient_norm;
   /// Per replica, where asked for: XXH3-128 over all variables. With replica_invariant one for all, if they agree.
   std::vector<std::string> weight_hashes;
   std::optional<ReplicaDrift> replica_drift;  ///< where the weights of replicas differ in a bit after this step

@@ -35,7 +35,7 @@ NetworkGraph load_network_graph(const std::string& file, const std::string& prec
   const NetworkInfo network = load_network(file);
   Model model = train_detail::model_of(settings, network);
   if (const auto fed = feeds.find(model.images); fed != feeds.end()) {
-    const Shape& shape = load_npy(fed->second, true).shape();
+    const Shape shape = load_npy(fed->second, true).shape();
     if (shape.rank() > 0 && shape[0] > 1) {
       settings.batch_size = shape[0];
       model = train_detail::model_of(settings, network);

@@ -22,8 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A panel makes the picture higher.
-int svg_height(const Plot& plot) { return plot.panel.empty() ? 600 : 780; }
+/// A panel makes the picture higher, and so does each strip.
+int svg_height(const Plot& plot) {
+  return plot.panel.empty() ? kPlotHeight + kStripHeight * static_cast<int>(plot.strips.size()) : 780;
+}
 
 std::string terminal_for(const fs::path& file, const Plot& plot = {}) {
   const int height = svg_height(plot);
@@ -59,13 +61,18 @@ PipedCommand run_gnuplot(const std::string& script) {
   return done;
 }
 
-/// The ids of both boxes, which gnuplot numbers 1a, 2a, ... and 1b, 2b, ..., as one row of numbers.
+/// The ids of all boxes, which gnuplot numbers 1a, 2a, ..., 1b, 2b, ... and so on, as one row of numbers.
 std::string with_plain_ids(const Plot& plot, std::string picture) {
-  for (size_t box = 0; box < 2; ++box)
-    for (size_t i = 1; i <= plot.curves.size(); ++i) {
-      const std::string id = "id=\"gnuplot_plot_", old = id + std::to_string(i) + (box == 0 ? "a" : "b") + "\"";
+  std::vector<size_t> boxes{plot.curves.size()};
+  if (!plot.panel.empty()) boxes.push_back(plot.panel.size());
+  for (const PlotStrip& strip : plot.strips) boxes.push_back(strip.curves.size());
+  size_t before = 0;
+  for (size_t box = 0; box < boxes.size(); before += boxes[box++])
+    for (size_t i = 1; i <= boxes[box]; ++i) {
+      const std::string id = "id=\"gnuplot_plot_", letter(1, static_cast<char>('a' + box)),
+                        old = id + std::to_string(i) + letter + "\"";
       if (const size_t at = picture.find(old); at != std::string::npos)
-        picture.replace(at, old.size(), id + std::to_string(i + box * plot.curves.size()) + "\"");
+        picture.replace(at, old.size(), id + std::to_string(i + before) + "\"");
     }
   return picture;
 }
@@ -95,7 +102,7 @@ std::string with_axes(const Plot& plot, const PipedCommand& drawn) {
                            axis(v[2], v[3], plot.y_log) + R"(, "box": {"left": )" + place(v[4]) + R"(, "right": )" +
                            place(v[5]) + R"(, "top": )" + place(height - v[7]) + R"(, "bottom": )" +
                            place(height - v[6]) + "}}</metadata>\n</svg>\n";
-  std::string picture = plot.panel.empty() ? drawn.output : with_plain_ids(plot, drawn.output);
+  std::string picture = plot.panel.empty() && plot.strips.empty() ? drawn.output : with_plain_ids(plot, drawn.output);
   return picture.replace(picture.rfind("</svg>"), std::string::npos, text);
 }
 

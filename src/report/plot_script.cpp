@@ -199,6 +199,12 @@ std::string ticks_at(char axis, const std::vector<double>& values) {
   return text + ")\n";
 }
 
+/// 1, 2 or 5 times a power of ten: the least that is not below `rough`, which is positive.
+double even_step(double rough) {
+  const double ten = std::pow(10, std::floor(std::log10(rough)));
+  return rough / ten > 5 ? 10 * ten : rough / ten > 2 ? 5 * ten : rough / ten > 1 ? 2 * ten : ten;
+}
+
 /// Powers of two, or 1, 2, 5 times powers of ten, within the range; even steps if that leaves fewer than three.
 std::vector<double> ticks_of_narrow(int base, const PlotRange& range) {
   std::vector<double> values;
@@ -213,8 +219,7 @@ std::vector<double> ticks_of_narrow(int base, const PlotRange& range) {
     for (const int digit : {1, 2, 5})
       if (const double v = digit * std::pow(10, e); inside(v)) values.push_back(v);
   if (values.size() >= 3) return values;
-  const double rough = (range.greatest - range.least) / 4, ten = std::pow(10, std::floor(std::log10(rough)));
-  const double step = rough / ten > 5 ? 10 * ten : rough / ten > 2 ? 5 * ten : rough / ten > 1 ? 2 * ten : ten;
+  const double step = even_step((range.greatest - range.least) / 4);
   values.clear();
   for (double k = std::ceil(range.least / step); k * step <= range.greatest; ++k) values.push_back(k * step);
   return values;
@@ -229,6 +234,17 @@ std::string log_axis(char axis, int base, const PlotRange& range) {
   const bool extents = axis == 'x' && range.least > (base == 2 ? 0.02 : 0.0009) && range.greatest < 150000;
   if (!extents) script += "set format " + name + " '" + text + "^{%L}'\n";
   return script;
+}
+
+/// Ticks of a logarithmic axis that is a few lines high.
+std::string strip_ticks(int base, const PlotRange& range) {
+  const std::string text = std::to_string(base);
+  const double width = std::log(range.greatest / range.least) / std::log(base);
+  std::string script = "set logscale y " + text + "\n";
+  if (base == 10 && width < 1.5) return script + ticks_at('y', ticks_of_narrow(base, range));
+  // Every tick a power, at most five of them.
+  const double step = std::pow(base, std::max(1.0, std::ceil(width / 5)));
+  return script + "set ytics auto\nset ytics " + number(step) + "\nset format y '" + text + "^{%L}'\n";
 }
 
 /// The visible range of an axis; empty if gnuplot may choose.
@@ -282,6 +298,12 @@ std::string legend(const Plot& plot) {
   return "set tmargin at screen 0.82\nset rmargin 4\nset key at screen 0.5, 0.87 center horizontal" + key;
 }
 
+/// A box at these shares of the picture's height, as wide as every other.
+std::string box_at(double upper, double lower) {
+  return "set lmargin at screen 0.11\nset rmargin at screen 0.97\nset tmargin at screen " + number(upper) +
+         "\nset bmargin at screen " + number(lower) + "\n";
+}
+
 /// Where the two boxes of a plot with a panel stand, as shares of the picture's height, and its legend: above the
 /// curves if it fits on a line, else below everything.
 struct PanelLayout {
@@ -307,10 +329,30 @@ struct PanelLayout {
                          std::to_string(columns) + " height 0.3";
     legend += " Left reverse samplen 3 width 1 textcolor rgb '#333333'\n";
   }
-  static std::string box(double upper, double lower) {
-    return "set lmargin at screen 0.11\nset rmargin at screen 0.97\nset tmargin at screen " + number(upper) +
-           "\nset bmargin at screen " + number(lower) + "\n";
+};
+
+/// Where the boxes of a plot with strips stand. The upper one is as high as that of a plot without.
+struct StripLayout {
+  int strips;
+
+  double height() const { return kPlotHeight + double{kStripHeight} * strips; }
+  /// The place of what stands at this share of a plot without strips, as far from the top.
+  double at(double share) const { return 1 - (1 - share) * kPlotHeight / height(); }
+  std::string legend() const {
+    return "set key at screen 0.5, " + number(at(0.87)) +
+           " center horizontal Left reverse samplen 3 width 1 textcolor rgb '#333333'\n";
   }
+  std::string upper_box() const { return box_at(at(0.82), (kFoot + double{kStripHeight} * strips) / height()); }
+  double middle_of(int strip) const {
+    return (kFoot + kStripHeight * (strips - 1 - strip + 0.5) - kGap / 2) / height();
+  }
+  std::string box(int strip) const {
+    const double bottom = kFoot + double{kStripHeight} * (strips - 1 - strip);
+    return box_at((bottom + kStripHeight - kGap) / height(), bottom / height());
+  }
+
+ private:
+  static constexpr double kFoot = 62, kGap = 26;  ///< below the last box; between two
 };
 
 std::string data(const Plot& plot, const Curve& curve, const std::string& name) {
@@ -343,10 +385,46 @@ std::string plot_command(const Plot& plot, const std::vector<Curve>& curves, con
   return blocks + "plot " + list + "\n";
 }
 
+/// The boxes below the upper one, whose x axis they have.
+std::string strip_commands(const Plot& plot, const StripLayout& layout) {
+  std::string script = "unset key\nunset label\nset xrange [GPVAL_X_MIN:GPVAL_X_MAX]\n";
+  for (size_t s = 0; s < plot.strips.size(); ++s) {
+    const PlotStrip& strip = plot.strips[s];
+    Plot box;
+    box.curves = strip.curves;
+    box.x_log = plot.x_log;
+    box.y_log = strip.y_log;
+    const Extents extents(box);
+    script += "unset logscale y\nset format y '%h'\nset offsets 0, 0, 0, 0\n" + layout.box(static_cast<int>(s));
+    if (strip.y_log != 0 && !extents.y.empty()) {
+      const PlotRange y = *range_of(std::nullopt, extents.y, strip.y_log, true);
+      script += "set yrange [" + number(y.least) + ":" + number(y.greatest) + "]\n" + strip_ticks(strip.y_log, y);
+    } else if (extents.y.empty()) {
+      script += "unset ytics\nset yrange [0:1]\n";  // gnuplot refuses a box without a point
+    } else {
+      // At most five ticks, where gnuplot would have ten.
+      const double extent = extents.y.greatest - extents.y.least;
+      script += "set ytics " + (extent > 0 ? number(even_step(extent / 4)) : "auto") +
+                "\nset yrange [*:*]\nset offsets graph 0, graph 0, graph 0.08, graph 0.08\n";
+    }
+    if (s + 1 == plot.strips.size()) script += "set format x '%h'\nset xlabel " + quoted(plain(plot.x_label)) + "\n";
+    // At a place of its own: gnuplot leaves out a label that wide ticks push out of the picture.
+    script += "unset ylabel\nset label 3 " + quoted(plain(strip.label)) + " at screen 0.015, " +
+              number(layout.middle_of(static_cast<int>(s))) + " rotate by 90 center\n";
+    Looks looks(box);
+    std::vector<std::string> styles;
+    for (const Curve& curve : strip.curves) styles.push_back(looks.next(curve, curve.x.size(), 0));
+    script += plot_command(box, strip.curves, styles, "strip" + std::to_string(s) + "curve", false);
+  }
+  return script + "unset multiplot\n";
+}
+
 }  // namespace
 
 void check_plot(const Plot& plot) {
-  for (const std::vector<Curve>* curves : {&plot.curves, &plot.panel})
+  std::vector<const std::vector<Curve>*> boxes{&plot.curves, &plot.panel};
+  for (const PlotStrip& strip : plot.strips) boxes.push_back(&strip.curves);
+  for (const std::vector<Curve>* curves : boxes)
     for (const Curve& curve : *curves)
       if (curve.x.size() != curve.y.size())
         throw std::invalid_argument("plot curve '" + curve.title + "': " + std::to_string(curve.x.size()) + " x but " +
@@ -368,6 +446,9 @@ void check_plot(const Plot& plot) {
   if (!plot.panel.empty() && plot.panel.size() != plot.curves.size())
     throw std::invalid_argument("plot: a panel of " + std::to_string(plot.panel.size()) + " curves; expected " +
                                 std::to_string(plot.curves.size()) + ", one for each curve above");
+  if (!plot.panel.empty() && !plot.strips.empty())
+    throw std::invalid_argument("plot: a panel and " + std::to_string(plot.strips.size()) +
+                                " strips; expected one of them");
 }
 
 std::string plot_script(const Plot& plot, const std::string& terminal) {
@@ -380,17 +461,23 @@ set format '%h'
 set autoscale xfix
 set autoscale yfix
 )";
-  const bool panel = !plot.panel.empty();
+  const bool panel = !plot.panel.empty(), strips = !plot.strips.empty();
   const PanelLayout layout(plot);
-  if (panel)
-    script += "set multiplot\n" + layout.box(layout.top, layout.middle) + layout.legend + axes(plot);
+  const StripLayout strip_layout{static_cast<int>(plot.strips.size())};
+  if (strips)
+    script += "set multiplot\n" + strip_layout.upper_box() + strip_layout.legend() + axes(plot);
+  else if (panel)
+    script += "set multiplot\n" + box_at(layout.top, layout.middle) + layout.legend + axes(plot);
   else
     script += legend(plot) + axes(plot);
   // Title, subtitle, legend and curves each have their own band of the plot.
-  script += "set label 1 " + quoted("{/*1.25 " + plain(plot.title) + "}") + " at screen 0.5, 0.955 center\n";
-  script += "set label 2 " + quoted(plain(plot.subtitle)) + " at screen 0.5, 0.915 center textcolor rgb '#555555'\n";
-  script += (panel ? "set format x ''\n" : "set xlabel " + quoted(plain(plot.x_label)) + "\n") + "set ylabel " +
-            quoted(plain(plot.y_label)) + "\n";
+  const double title = strips ? strip_layout.at(0.955) : 0.955, subtitle = strips ? strip_layout.at(0.915) : 0.915;
+  script +=
+      "set label 1 " + quoted("{/*1.25 " + plain(plot.title) + "}") + " at screen 0.5, " + number(title) + " center\n";
+  script += "set label 2 " + quoted(plain(plot.subtitle)) + " at screen 0.5, " + number(subtitle) +
+            " center textcolor rgb '#555555'\n";
+  script += (panel || strips ? "set format x ''\n" : "set xlabel " + quoted(plain(plot.x_label)) + "\n") +
+            "set ylabel " + quoted(plain(plot.y_label)) + "\n";
   Looks looks(plot);
   std::vector<std::string> styles;
   const std::vector<int> under = bold_ones_under(plot);
@@ -400,6 +487,7 @@ set autoscale yfix
   script += std::string("print sprintf('") + kPlotAxesLine +
             " %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g', GPVAL_X_MIN, GPVAL_X_MAX, GPVAL_Y_MIN, GPVAL_Y_MAX, "
             "GPVAL_TERM_XMIN, GPVAL_TERM_XMAX, GPVAL_TERM_YMIN, GPVAL_TERM_YMAX)\n";
+  if (strips) return script + strip_commands(plot, strip_layout);
   if (!panel) return script;
   Plot lower = plot;
   lower.y_log = 0;
@@ -409,9 +497,8 @@ set autoscale yfix
       (plot.panel_range ? "set offsets 0, 0, 0, 0\nset yrange [" + number(plot.panel_range->least) + ":" +
                               number(plot.panel_range->greatest) + "]\n"
                         : "set offsets graph 0, graph 0, graph 0.08, graph 0.08\nset yrange [*:*]\n") +
-      layout.box(layout.panel_top, layout.panel_bottom) + "set xlabel " + quoted(plain(plot.x_label)) +
-      "\nset ylabel " + quoted(plain(plot.panel_label)) + "\n" +
-      plot_command(lower, plot.panel, styles, "panel", false);
+      box_at(layout.panel_top, layout.panel_bottom) + "set xlabel " + quoted(plain(plot.x_label)) + "\nset ylabel " +
+      quoted(plain(plot.panel_label)) + "\n" + plot_command(lower, plot.panel, styles, "panel", false);
   return script + "unset multiplot\n";
 }
 

@@ -27,6 +27,7 @@ std::string StepResult::json() const {
          {"status", flag_names(status)},
          {"nonfinite", nonfinite},
          {"learning_rate", json_number(learning_rate)}};
+  if (gradient_norm) j["gradient_norm"] = json_number(*gradient_norm);
   for (const auto& [name, count] : nonfinite_by_variable) j["nonfinite_by_variable"][name] = count;
   for (const LostUpdates& l : lost_updates)
     j["lost_updates"][l.variable] = {{"moving", l.moving}, {"lost", l.lost}, {"stochastic", l.stochastic}};

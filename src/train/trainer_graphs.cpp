@@ -209,6 +209,7 @@ UpdateStepGraph build_update_graph(const GradientStepGraph& step, const Optimize
       update.reduced.push_back(b.graph().port_name(gradients.back()));
     }
     gradients = unscale(b, gradients, scale, how);
+    for (const Port& g : gradients) update.unscaled.push_back(b.graph().port_name(g));
   }
   Port apply;
   {

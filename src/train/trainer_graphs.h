@@ -34,6 +34,7 @@ struct UpdateStepGraph {
   std::string finite;                  ///< fetch: every element of every gradient is finite
   std::vector<std::string> nonfinite;  ///< fetches: int32 counts, in the order of `checked`
   std::vector<std::string> checked;    ///< names of variables
+  std::vector<std::string> unscaled;   ///< fetches: the gradients before they are clipped, in order of variables
   std::vector<std::string> applied;    ///< fetches: the gradients that the Apply operations get, in order of variables
   std::vector<VariableSpec> slots;
   bool skips_nonfinite = false;  ///< the graph itself hands on the old values where a gradient is not finite

@@ -28,6 +28,19 @@ int64_t count_above(const Tensor& t, double edge) {
   return count;
 }
 
+/// The norm (root of the sum of squares) of all elements together. Squares are added one after another, in the order of
+/// the gradients.
+double norm_of(std::span<const Tensor> gradients) {
+  double sum = 0;
+  for (const Tensor& t : gradients) {
+    if (t.dtype() == DType::kFloat32)
+      for (const float x : t.as<float>()) sum += double{x} * double{x};
+    else
+      for (int64_t i = 0; i < t.elements(); ++i) sum += t.value(i) * t.value(i);
+  }
+  return std::sqrt(sum);
+}
+
 /// Each once, in the order of the graph.
 std::vector<std::string> assigned_by(const GradientStepGraph& gradient) {
   std::vector<std::string> names;
@@ -59,6 +72,8 @@ TrainingStep::TrainingStep(Model model, TrainerOptions options, const std::vecto
   if (device_.update_pass) update_.graph = device_.update_pass(update_.graph);
   if (options_.exchange) shared_ = std::make_unique<Shared>(gradient_, update_, options_);
   if (!device_.make_executor) device_.make_executor = softamp::make_executor;
+  if (options_.gradient_norms)
+    update_fetches_.insert(update_fetches_.end(), update_.unscaled.begin(), update_.unscaled.end());
   if (options_.count_lost_updates)
     update_fetches_.insert(update_fetches_.end(), update_.applied.begin(), update_.applied.end());
   assigned_ = assigned_by(gradient_);
@@ -182,8 +197,14 @@ bool TrainingStep::run_update(Executor& executor, bool first, const Update& upda
   take(run, ran.result);
   if (first) {
     count_nonfinite(update_, run, ran.result);
-    for (size_t f = 1 + update_.nonfinite.size(); f < run.values.size(); ++f)
-      ran.applied.push_back(std::move(run.values[f]));
+    size_t f = 1 + update_.nonfinite.size();
+    if (options_.gradient_norms) {
+      const size_t count = update_.unscaled.size();
+      const bool scaled = !gradient_.loss_scale.empty() && options_.loss_scale.unscale == Unscale::kFoldedIntoRate;
+      ran.result.gradient_norm = norm_of(std::span(run.values).subspan(f, count)) / (scaled ? update.divisor : 1.0F);
+      f += count;
+    }
+    for (; f < run.values.size(); ++f) ran.applied.push_back(std::move(run.values[f]));
   }
   return run.values[0].code(0) != 0;
 }

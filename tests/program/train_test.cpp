@@ -444,10 +444,17 @@ TEST(Train, SaysWhatBecameOfTheRun) {
             std::string::npos)
       << o.err;
   const std::string csv = read_text(folder.file("s.csv"));
-  EXPECT_EQ(csv.find("step,loss,applied,scale_before,scale_after,learning_rate,nonfinite,flags,replica_drift\n0,2."),
-            0u)
+  EXPECT_EQ(
+      csv.find(
+          "step,loss,applied,scale_before,scale_after,learning_rate,nonfinite,flags,replica_drift,gradient_norm\n0,2."),
+      0u)
       << csv;
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 192);
+  EXPECT_NE(csv.find(",,\n1,"), std::string::npos) << "no norm was asked for";
+  const Outcome normed = run_softamp(run + "--quiet --steps 1 --gradient-norms --csv " + folder.file("n.csv"));
+  EXPECT_EQ(normed.code, 0) << normed.err;
+  const std::string line = read_text(folder.file("n.csv"));
+  EXPECT_GT(std::stod(line.substr(line.rfind(',') + 1)), 0.0) << line;
   const json gone = json_of(run + "--set epochs=1 --set learning_rate=1e12 --json --quiet");
   EXPECT_EQ(gone["verdict"]["outcome"], "diverged");
   EXPECT_EQ(

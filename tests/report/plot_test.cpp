@@ -389,5 +389,41 @@ TEST(PlotPanel, StandsBelowOnTheSameXInTheSameLooks) {
   EXPECT_EQ(plot_script(plot, "").find("multiplot"), std::string::npos);
 }
 
+TEST(PlotStrips, StandBelowOneAnotherOnTheSameX) {
+  if (!plots_can_be_drawn()) GTEST_SKIP() << "no gnuplot";
+  const TemporaryFolder folder;
+  Plot plot;
+  plot.title = "three boxes";
+  plot.x_label = "step";
+  plot.y_label = "loss";
+  plot.curves = {{"loss of a step", CurveStyle::kThin, {3, 10, 25}, {3, 2, 1}},
+                 {"mean of 2 steps", CurveStyle::kBold, {3, 10, 25}, {3, 2.5, 1.5}}};
+  const std::string file = folder.file("p.svg");
+  const Plot upper = plot;
+  // The curves of a strip end earlier, or stand nowhere: its x axis is that of the upper box.
+  plot.strips = {{"learning rate", {{"rate", CurveStyle::kBold, {3, 10}, {0.5, 0.25}}}},
+                 {"loss scale", {{"scale", CurveStyle::kBold, {3, 10, 10, 25}, {32768, 32768, 65536, 65536}}}, 2},
+                 {"gradient norm", {{"norm", CurveStyle::kThin, {3, 10}, {NAN, INFINITY}}}, 10}};
+  write_plot(plot, file);
+  const std::string svg = read_text(file);
+  const test::SvgPlot read(svg);
+  EXPECT_EQ(test::picture_differs(upper, read), "");
+  for (const char* words : {"learning rate", "loss scale", "gradient norm", "gnuplot_plot_4", "height=\"1020\""})
+    EXPECT_NE(svg.find(words), std::string::npos) << words;
+  EXPECT_EQ(svg.find("id=\"gnuplot_plot_1b\""), std::string::npos);
+  // The upper box is as large as without strips.
+  write_plot(upper, file);
+  const auto alone = test::SvgPlot(read_text(file)).axes["box"], box = read.axes["box"];
+  EXPECT_NEAR(box["top"].get<double>(), alone["top"].get<double>(), 2);
+  EXPECT_NEAR(box["bottom"].get<double>(), alone["bottom"].get<double>(), 20);
+  plot.strips[1].curves[0].y.pop_back();
+  EXPECT_EQ(test::refusal<std::invalid_argument>([&] { write_plot(plot, file); }),
+            "plot curve 'scale': 4 x but 3 y values");
+  plot.strips.resize(1);
+  plot.panel = plot.curves;
+  EXPECT_EQ(test::refusal<std::invalid_argument>([&] { write_plot(plot, file); }),
+            "plot: a panel and 1 strips; expected one of them");
+}
+
 }  // namespace
 }  // namespace softamp

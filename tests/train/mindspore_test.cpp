@@ -95,13 +95,13 @@ AmpModel norm_model(NormNet& network, SoftmaxCrossEntropyWithLogits& loss, const
 }
 
 TEST(Levels, WhatEachDoesToCellsAndLoss) {  // MIXED_PRECISION M01, M02, M04
-  struct Row {
+  struct LevelRow {
     AmpLevel level;
     std::optional<bool> keep;
     DType conv, norm, norm_output, fc;
     bool scales;
   };
-  for (const Row& row : std::vector<Row>{
+  for (const LevelRow& row : std::vector<LevelRow>{
            {AmpLevel::kO0, {}, kFloat32, kFloat32, kFloat32, kFloat32, false},
            {AmpLevel::kO2, {}, kFloat16, kFloat32, kFloat16, kFloat16, true},
            {AmpLevel::kO2, false, kFloat16, kFloat16, kFloat16, kFloat16, true},

@@ -13,7 +13,6 @@
 #include "softamp/train/checkpoint.h"
 #include "softamp/train/graphcore/estimator.h"
 #include "src/train/evaluation.h"
-#include "src/train/run/loss_curve.h"
 #include "src/train/run/run_data.h"
 #include "tests/files.h"
 #include "tests/refusal.h"
@@ -430,25 +429,6 @@ TEST(Evaluation, EveryImageCountsOnce) {
   EXPECT_EQ(result->loss, total / 20);
   int calls = 0;
   EXPECT_FALSE(train_detail::evaluate(trainer, *samples, network, 8, 3, [&] { return ++calls == 2; }).has_value());
-}
-
-TEST(LossCurve, MeansAndPlaces) {
-  const double losses[] = {4, 2, INFINITY, 6, 8};
-  EXPECT_EQ(train_detail::running_mean(losses, 2), (std::vector<double>{4, 3, INFINITY, INFINITY, 7}));
-  TrainSettings s = small_run();
-  s.warmup_epochs = 1;
-  const double epochs[] = {1.5, 0.5};
-  const Plot plot = train_detail::loss_curve(s, losses, 3, epochs, 10);
-  ASSERT_EQ(plot.curves.size(), 3u);
-  EXPECT_EQ(plot.curves[0].x, (std::vector<double>{3, 4, 5, 6, 7}));
-  EXPECT_EQ(plot.curves[2].x, (std::vector<double>{15, 25}));
-}
-
-TEST(LossCurve, IsDrawn) {
-  if (std::system("gnuplot --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "there is no gnuplot";
-  const TemporaryFolder folder;
-  quiet_run(small_run(), {.plot = folder.file("curve.svg")});
-  EXPECT_TRUE(contains(read_text(folder.file("curve.svg")), "mean of an epoch"));
 }
 
 // The estimator (TUTORIAL G45).

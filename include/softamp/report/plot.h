@@ -33,6 +33,13 @@ struct PlotRange {
   double least, greatest;
 };
 
+/// A low box below a plot, over the same x, with a y axis and looks of its own; titles of its curves do not count.
+struct PlotStrip {
+  std::string label;  ///< of its y axis
+  std::vector<Curve> curves;
+  int y_log = 0;  ///< (0: linear; 2, 10: base of a logarithmic axis) [=0]
+};
+
 /// In texts 10^-4, 2^k and n^2 become powers as they are printed: a number or one letter, raised.
 struct Plot {
   std::string title, subtitle;
@@ -43,6 +50,7 @@ struct Plot {
   std::vector<Curve> panel;
   std::string panel_label;                    ///< of its y axis
   std::optional<PlotRange> panel_range;       ///< the visible part of its y axis [=all]
+  std::vector<PlotStrip> strips;              ///< further boxes below, from the top; not beside a panel [=none]
   int x_log = 0, y_log = 0;                   ///< (0: linear; 2, 10: base of a logarithmic axis) [=0]
   std::optional<PlotRange> x_range, y_range;  ///< the visible part of an axis [=all]
   bool equal_aspect = false;                  ///< a unit of x is as long as a unit of y: circles stay round
@@ -58,10 +66,10 @@ bool plots_can_be_drawn();
 /// Draws `plot` into `file`, in the format of its ending (.svg or .png). The file appears complete or not at all. An
 /// .svg can be read back: its last element <metadata> is JSON, {"x": {"least", "greatest", "log"}, "y": the same,
 /// "box": {"left", "right", "top", "bottom"}}, the box in the units of its coordinates; curve i is the element whose id
-/// is gnuplot_plot_<i + 1>, those of the panel follow; the axes are those of the upper box.
+/// is gnuplot_plot_<i + 1>, those of the panel or of the strips follow; the axes are those of the upper box.
 /// Throws std::invalid_argument for another ending, a curve whose x and y differ in length, an empty range, bars on a
-/// logarithmic x axis, and std::runtime_error
-/// where the file cannot be written, or gnuplot is missing or fails; the message says which, with gnuplot's own words.
+/// logarithmic x axis, strips beside a panel, and std::runtime_error where the file cannot be written, or gnuplot is
+/// missing or fails; the message says which, with gnuplot's own words.
 void write_plot(const Plot& plot, const std::filesystem::path& file);
 
 /// The text of such an .svg. Throws as write_plot.

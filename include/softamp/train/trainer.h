@@ -63,11 +63,15 @@ struct StepResult {
   int64_t nonfinite = 0;  ///< elements of gradients that are infinite or NaN
   std::vector<std::pair<std::string, int64_t>> nonfinite_by_variable;  ///< those that have any
   double learning_rate = 0;                                            ///< as the update got it
+  /// Where asked for: the root of the sum of the squares of all gradients, unscaled and before clipping, in binary64;
+  /// infinite or NaN where one of them is.
+  std::optional<double> gradient_norm;
   /// Per replica, where asked for: XXH3-128 over all variables. With replica_invariant one for all, if they agree.
   std::vector<std::string> weight_hashes;
   std::optional<ReplicaDrift> replica_drift;  ///< where the weights of replicas differ in a bit after this step
   std::vector<LostUpdates> lost_updates;      ///< of every variable with a gradient, where asked for; none if skipped
-  /// One JSON object, without line breaks; hashes, lost updates and drift only where there are.
+  /// One JSON object, without line breaks; norm, hashes, lost updates and drift only where there
+  /// are.
   std::string json() const;
 };
 
@@ -129,6 +133,7 @@ struct TrainerOptions {
   bool hash_weights = false;               ///< weight_hashes in every StepResult
   bool keep_gradients = false;             ///< Trainer::gradients after every step
   bool count_lost_updates = false;         ///< lost_updates in every StepResult; not with separate_roundings
+  bool gradient_norms = false;             ///< gradient_norm in every StepResult; fetches all gradients
   bool strict = false;                     ///< warnings are errors
   GraphPass pass{};                        ///< over the gradient graph and that of `logits` [=none]
   /// Where the trainer's executors are noted as sessions, unless a pass acts on them (MIXED_PRECISION T05); it must

@@ -66,7 +66,9 @@ struct RunOutput {
     std::optional<uint64_t> seed{};  ///< of the draws [=the settings']
     bool operator==(const Sample&) const = default;
   } sample{};
-  std::string plot{};  ///< .svg or .png of the loss curve, if any loss is finite [=none]
+  /// .svg or .png of the loss curve, if any loss is finite [=none]; below it learning rate and loss scale, where they
+  /// change, and the norm of the gradients, where it is computed.
+  std::string plot{};
   /// File [=none] of histograms of exponents of weights, activations and gradients, layer by layer: .json, or a picture
   /// of all gradients with and without the loss scale, .svg or .png. Counts; the same for any threads and backend.
   std::string histograms{};
@@ -89,7 +91,10 @@ struct RunOutput {
   /// [=nullptr: one process].
   Exchange* exchange = nullptr;
   int compare_weights_every = 1;  ///< TrainerOptions::compare_weights_every
-  bool lost_updates = false;      ///< TrainerOptions::count_lost_updates: in the log, a warning, lines at the end
+  /// TrainerOptions::gradient_norms: in the log and the plot. They are there, too, where gradients are clipped and
+  /// there is a log, a plot or on_step.
+  bool gradient_norms = false;
+  bool lost_updates = false;  ///< TrainerOptions::count_lost_updates: in the log, a warning, lines at the end
 };
 
 /// Of the test samples: images, windows of a text, rows of a table.

@@ -44,6 +44,7 @@ images, and has no recipes.
   --sample-from TEXT    what the text begins with [=the first character of the data]
   --temperature NUMBER  logits are divided by it before a token is drawn; 0: always the most probable [=1]
   --sample-seed N       of the draws [=the settings' seed]
+  --gradient-norms      compute the norm of the gradients of each step: in --log, --csv, --plot
   --plot FILE           draw the loss curve into FILE.svg or FILE.png by gnuplot [=none]
   --initial FILE        first weights, .npz of stored arrays under the variables' names, or a checkpoint [=initialisers]
   --print TENSOR        a tensor, NODE or NODE:PORT of a step's graphs, that every step prints on standard error; repeatable
@@ -51,7 +52,7 @@ images, and has no recipes.
   --outfeed FILE        the tensors of --enqueue, .npz: step3/NAME [=none]
   --write-initial FILE  the weights before the first step, .npz [=none]
   --write-batches PLACE what the run is fed: FILE.npz, or a folder for images.npy and labels.npy [=none]
-  --csv FILE            a line for each step: loss, loss scale, learning rate, flags [=none]
+  --csv FILE            a line for each step: loss, loss scale, learning rate, flags, gradient norm [=none]
   --backend WORD        emu (the CPU), cuda or gpu, auto; results do not depend on it [=the settings', else emu]
   --compare WORD        instead of training: run every step on this backend, too, and stop at the first bit of loss,
                         gradients, parameters or slots that differs; exit code 1 if one does [=none]
@@ -91,7 +92,7 @@ class Reader {
   bool help() const { return help_; }
 
  private:
-  static constexpr std::array kFlags = {"--print-settings", "--find-loss-scale", "--lost-updates",
+  static constexpr std::array kFlags = {"--print-settings", "--find-loss-scale", "--lost-updates", "--gradient-norms",
                                         "--json",           "--quiet",           "--help"};
   static constexpr std::array kValues = {"--network",       "--print-network", "--set",         "--mechanism",
                                          "--data",          "--log",           "--checkpoint",  "--checkpoint-every",
@@ -133,6 +134,7 @@ class Reader {
     if (name == "--print-settings") o_.print_settings = true;
     if (name == "--find-loss-scale") o_.find_loss_scale = true;
     if (name == "--lost-updates") o_.output.lost_updates = true;
+    if (name == "--gradient-norms") o_.output.gradient_norms = true;
     if (name == "--json") o_.json = true;
     if (name == "--quiet") o_.output.quiet = true;
     if (name == "--help") help_ = true;

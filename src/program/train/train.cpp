@@ -57,7 +57,12 @@ Verb add_train(CLI::App& program) {
       "--lost-updates", o->output.lost_updates,
       "count the updates that rounding to nearest loses, by variable: a warning, lines at the end, in --log and "
       "--json");
-  app->add_option("--plot", o->output.plot, "draw the loss curve into FILE.svg or FILE.png [=none]")->type_name("FILE");
+  app->add_flag("--gradient-norms", o->output.gradient_norms,
+                "compute the norm of the gradients of each step, which clipping needs anyway: in --log, --csv, --plot");
+  app->add_option("--plot", o->output.plot,
+                  "draw the loss curve into FILE.svg or FILE.png; below it learning rate and loss scale, where they "
+                  "change, and the gradients' norm, where it is computed [=none]")
+      ->type_name("FILE");
   app->add_option(
          "--histograms", o->output.histograms,
          "count the exponents of weights, activations and gradients by layer: FILE.json; FILE.svg, FILE.png: a "
@@ -96,7 +101,8 @@ Verb add_train(CLI::App& program) {
   app->add_option("--write-batches", o->output.write_batches,
                   "what the run is fed, before it begins: FILE.npz, or a folder for images.npy and labels.npy [=none]")
       ->type_name("PLACE");
-  app->add_option("--csv", o->csv, "a line for each step: loss, loss scale, learning rate, flags [=none]")
+  app->add_option("--csv", o->csv,
+                  "a line for each step: loss, loss scale, learning rate, flags, gradient norm [=none]")
       ->type_name("FILE");
   add_backend(*app, o->backend, "the settings', else emu");
   app->add_option_function<std::string>(
@@ -121,6 +127,7 @@ Examples:
   softamp train --set precision=mixed --find-loss-scale
   softamp train --set precision=float16 --set loss_scale=1024 --histograms gradients.svg
   softamp train --set precision=float16 --set optimizer=sgd --lost-updates
+  softamp train --set precision=mixed --set learning_rate_schedule=cosine --gradient-norms --plot loss.svg
   softamp train --steps 20 --write-initial first.npz --write-batches batches.npz
   softamp train --set precision=float16 --initial first.npz
   softamp train --tensorflow=2019

@@ -122,6 +122,7 @@ void refuse_files(const TrainVerbOptions& o, const std::string& why) {
     if (!file.empty()) throw UsageError(std::string(option) + ": '" + file + "': " + why);
   if (o.output.lost_updates) throw UsageError("--lost-updates: " + why);
   if (o.output.sample != RunOutput::Sample{}) throw UsageError("--sample: " + why);
+  if (o.output.gradient_norms) throw UsageError("--gradient-norms: " + why);
   for (const auto& [option, names] : {std::pair{"--print", &o.output.print}, {"--enqueue", &o.output.enqueue}})
     if (!names->empty()) throw UsageError(std::string(option) + ": '" + (*names)[0] + "': " + why);
 }
@@ -185,7 +186,7 @@ int compare(const TrainSettings& settings, const TrainVerbOptions& o) {
 }
 
 constexpr const char* kStepColumns =
-    "step,loss,applied,scale_before,scale_after,learning_rate,nonfinite,flags,replica_drift\n";
+    "step,loss,applied,scale_before,scale_after,learning_rate,nonfinite,flags,replica_drift,gradient_norm\n";
 
 /// A line of --csv. Numbers that are not finite are "nan", "inf" and "-inf".
 std::string step_line(const StepResult& r) {
@@ -194,7 +195,10 @@ std::string step_line(const StepResult& r) {
        {r.loss, r.applied ? 1.0 : 0.0, double{r.scale_before}, double{r.scale_after}, r.learning_rate})
     text += "," + shortest_decimal(number);
   text += "," + std::to_string(r.nonfinite) + "," + flag_names(r.status) + ",";
-  return text + (r.replica_drift ? shortest_decimal(r.replica_drift->distance) : std::string()) + "\n";
+  if (r.replica_drift) text += shortest_decimal(r.replica_drift->distance);
+  text += ",";
+  if (r.gradient_norm) text += shortest_decimal(*r.gradient_norm);
+  return text + "\n";
 }
 
 /// A checkpoint may replace the one that was resumed, and a log continues in its file.

@@ -47,7 +47,8 @@ std::string facts_of(TrainSettings s, const RunInputs& inputs, const RunOutput& 
        << inputs.initial << "\nrecipe " << inputs.recipe << "\nfile of the network " << inputs.network << "\nlog "
        << kept(asked.log) << "\ncheckpoint " << kept(asked.checkpoint) << "\ncheckpoint every "
        << asked.checkpoint_every << "\ncheckpoint to resume from " << kept(asked.resume) << "\nweights compared every "
-       << asked.compare_weights_every << "\nlost updates counted " << asked.lost_updates << '\n';
+       << asked.compare_weights_every << "\nlost updates counted " << asked.lost_updates << "\ngradient norms "
+       << asked.gradient_norms << '\n';
   return text.str();
 }
 

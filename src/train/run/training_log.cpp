@@ -28,9 +28,14 @@ double number_of(const Json& json) {
   return json == "inf" ? infinity : json == "-inf" ? -infinity : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Adds a line's loss, if it has one.
-void note_loss(const Json& line, std::vector<double>& losses) {
-  if (line.contains("loss")) losses.push_back(number_of(line["loss"]));
+/// Adds the step of a line, if it is the line of one.
+void note_step(const Json& line, StepCurves& steps) {
+  if (!line.contains("loss")) return;
+  const auto number = [&](const char* key) { return number_of(line.value(key, Json())); };
+  steps.losses.push_back(number("loss"));
+  steps.learning_rates.push_back(number("learning_rate"));
+  steps.loss_scales.push_back(number("scale_before"));
+  steps.gradient_norms.push_back(number("gradient_norm"));
 }
 
 [[noreturn]] void fail(const std::string& file, const std::string& message) {
@@ -52,7 +57,7 @@ void TrainingLog::resume(const TrainSettings& settings, const std::vector<std::s
   lines_ = keep;
   if (!file_.empty()) go_on(settings, warnings, keep);
   for (const std::string& line : unlogged) {
-    note_loss(read_json(line), kept_losses_);
+    note_step(read_json(line), kept_steps_);
     add(line);
   }
   write_out();
@@ -90,7 +95,7 @@ void TrainingLog::start(const std::string& first_line, std::istream* kept, int64
     for (std::string line; found < keep && std::getline(*kept, line) && !kept->eof(); ++found) {
       const Json json = read_json_or_discard(line);
       if (!json.is_object()) break;
-      note_loss(json, kept_losses_);
+      note_step(json, kept_steps_);
       put(line);
     }
     if (kept && kept->bad()) fail(file_, std::string("cannot be read: ") + std::strerror(errno));

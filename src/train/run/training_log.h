@@ -18,6 +18,7 @@
 
 #include "softamp/train/training_run.h"
 #include "src/train/run/log_file.h"
+#include "src/train/run/loss_curve.h"
 
 namespace softamp::train_detail {
 
@@ -47,8 +48,8 @@ class TrainingLog {
   /// Lines after line 1 that are written, or would be if there were a file.
   int64_t lines() const { return lines_; }
   const std::deque<std::string>& waiting() const { return waiting_; }
-  /// Losses of the steps whose lines were kept.
-  const std::vector<double>& kept_losses() const { return kept_losses_; }
+  /// Of the steps whose lines were kept.
+  const StepCurves& kept_steps() const { return kept_steps_; }
 
  private:
   void go_on(const TrainSettings& settings, const std::vector<std::string>& warnings, int64_t keep);
@@ -60,7 +61,7 @@ class TrainingLog {
   std::optional<LogFile> out_;  ///< none: no file
   std::deque<std::string> waiting_;
   int64_t lines_ = 0, lines_before_ = 0;
-  std::vector<double> kept_losses_;
+  StepCurves kept_steps_;
 };
 
 }  // namespace softamp::train_detail

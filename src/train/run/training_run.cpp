@@ -53,6 +53,9 @@ TrainerOptions trainer_options(const TrainSettings& s, const RunOutput& output, 
   TrainerOptions o = train_detail::options_of_run(s, steps);
   o.hash_weights = !output.log.empty();
   o.count_lost_updates = output.lost_updates;
+  const bool clips = s.clip_value || s.clip_norm || s.clip_global_norm;
+  o.gradient_norms =
+      output.gradient_norms || (clips && (output.on_step || !output.log.empty() || !output.plot.empty()));
   o.executor.stop = output.stop_within_step;
   o.exchange = output.exchange;
   o.compare_weights_every = output.compare_weights_every;
@@ -343,6 +346,7 @@ class Run {
     progress_.skipped += !result.applied;
     progress_.epoch_sum += result.loss;
     summary_.losses.push_back(result.loss);
+    if (!out_.plot.empty()) curves_.add(result);
     log_.step(result);
     const std::string warning = lost_.add(result);
     if (!warning.empty()) warn(warning);
@@ -503,13 +507,12 @@ class Run {
 
   void draw() {
     if (out_.plot.empty()) return;
-    std::vector<double> losses = log_.kept_losses();
-    losses.insert(losses.end(), summary_.losses.begin(), summary_.losses.end());
-    if (std::none_of(losses.begin(), losses.end(), [](double x) { return std::isfinite(x); })) return;
+    train_detail::StepCurves all = log_.kept_steps();
+    all.append(curves_);
+    if (std::none_of(all.losses.begin(), all.losses.end(), [](double x) { return std::isfinite(x); })) return;
     line_->clear();
-    write_plot(train_detail::loss_curve(s_, losses, step_ - static_cast<int64_t>(losses.size()), progress_.epoch_losses,
-                                        steps_per_epoch_),
-               out_.plot);
+    const int64_t first = step_ - static_cast<int64_t>(all.losses.size());
+    write_plot(train_detail::loss_curve(s_, all, first, progress_.epoch_losses, steps_per_epoch_), out_.plot);
   }
 
   TrainSettings s_;
@@ -534,6 +537,7 @@ class Run {
   int64_t step_ = 0, timed_steps_ = 0, rounded_ = 0;
   bool other_test_images_ = false, unwritable_ = false;
   RunSummary summary_;
+  train_detail::StepCurves curves_;  ///< of this process's steps, where they are drawn
 };
 
 }  // namespace

@@ -57,6 +57,10 @@ TEST(LossCurve, MeansAndPlaces) {
   ASSERT_EQ(labels(plot), "learning rate, loss scale, gradient norm, ");
   EXPECT_EQ(plot.strips[2].curves[0].x, plot.curves[0].x);
   EXPECT_EQ(plot.strips[2].y_log, 10);
+  TrainSettings adam = s;
+  adam.optimizer = "adam";
+  EXPECT_EQ(labels(train_detail::loss_curve(adam, steps, 3, epochs, 10)),
+            "rate, bias corrected, loss scale, gradient norm, ");
 }
 
 double norm_in(const Trainer& trainer, double scale) {

@@ -48,11 +48,12 @@ int log_of(std::span<const double> values) {
   return greatest > 10 * least ? 10 : 0;
 }
 
-void add_strips(Plot& plot, const StepCurves& steps, int64_t first, size_t window) {
+void add_strips(Plot& plot, const TrainSettings& settings, const StepCurves& steps, int64_t first, size_t window) {
   const size_t stride = stride_of(steps);
+  // What the update got: Adam's grows for a thousand steps however constant the schedule is.
+  const char* const rate = settings.optimizer.starts_with("adam") ? "rate, bias corrected" : "learning rate";
   if (varies(steps.learning_rates))
-    plot.strips.push_back(
-        {"learning rate", {curve_of("learning rate", CurveStyle::kBold, steps.learning_rates, first, stride)}});
+    plot.strips.push_back({rate, {curve_of(rate, CurveStyle::kBold, steps.learning_rates, first, stride)}});
   if (varies(steps.loss_scales))
     plot.strips.push_back({"loss scale", {staircase("loss scale", steps.loss_scales, first)}, 2});
   const std::vector<double>& norms = steps.gradient_norms;
@@ -111,7 +112,7 @@ Plot loss_curve(const TrainSettings& settings, const StepCurves& steps, int64_t 
   const std::string mean = "mean of " + std::to_string(window) + (window == 1 ? " step" : " steps");
   plot.curves = {curve_of("loss of a step", CurveStyle::kThin, losses, first, stride),
                  curve_of(mean.c_str(), CurveStyle::kBold, means, first, stride)};
-  add_strips(plot, steps, first, window);
+  add_strips(plot, settings, steps, first, window);
   if (epoch_losses.size() < 2) return plot;
   Curve epochs{"mean of an epoch", CurveStyle::kReference, {}, {}};
   const double warmup = static_cast<double>(settings.warmup_epochs);

@@ -219,7 +219,12 @@ class Run {
     if (!o_.variables.empty()) values.variables = load_npz(o_.variables);
     graph_ = own ? runnable(std::move(graph_.graph), std::move(graph_.fetches), std::move(values))
                  : runnable(load_graph_def(o_.graph), o_.fetches, values, options);
-    for (auto& [name, value] : first_values_) graph_.variables.try_emplace(name, std::move(value));
+    for (auto& [name, value] : first_values_) {
+      const DType dtype = value.dtype();
+      Tensor& given = graph_.variables.try_emplace(name, std::move(value)).first->second;
+      if (given.dtype() != dtype && is_floating(given.dtype()))  // weights of a run in another precision
+        given = Tensor::from_values(dtype, given.shape(), given.values());
+    }
   }
 
   int steps(std::map<std::string, Tensor>& tensors) {

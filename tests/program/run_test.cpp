@@ -511,8 +511,10 @@ TEST_F(RunVerb, OfANetwork) {
   EXPECT_EQ(trained.err, "");
   EXPECT_NE(trained.out, first);
   // float16 has its own dtype of the input and of the weights.
-  const std::string half = net + "--precision fp16 --seed 5 --feed inputs=" + save("h.npy", DType::kFloat16, {3, 2}, x);
+  const std::string half = net + "--precision fp16 --feed inputs=" + save("h.npy", DType::kFloat16, {3, 2}, x);
   EXPECT_EQ(run_softamp(half).out.substr(0, 22), "outputs: float16 [3,2]");
+  EXPECT_EQ(run_softamp(half + " --seed 6 --variables " + file("first.npz")).out, run_softamp(half + " --seed 5").out)
+      << "weights of float32 are rounded, as the first ones are";
   EXPECT_NE(run_softamp(net + "--print text").out.find("inputs"), std::string::npos);
   EXPECT_EQ(run_softamp("run " + file("g.json") + " --precision float16").err,
             "softamp run: --precision: 'float16': '" + file("g.json") +

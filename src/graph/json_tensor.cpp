@@ -9,7 +9,7 @@
 #include "softamp/report/number_text.h"
 #include "src/graph/base64.h"
 #include "src/graph/nearest_name.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 #include "src/report/read_json.h"
 
 namespace softamp::graph_detail {

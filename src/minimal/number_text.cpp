@@ -1,4 +1,4 @@
-// Compiled instead of src/report/number_text_decimal.cpp if Boost is missing.
+// Compiled instead of src/report/numbers/number_text_decimal.cpp if Boost is missing.
 #include "softamp/engine/float_environment.h"
 #include "src/minimal/shortest_decimal.h"
 

@@ -7,7 +7,7 @@
 #include "softamp/engine/float_environment.h"
 #include "src/precision/report_rows.h"
 #include "src/precision/report_text.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 
 namespace softamp {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 
 namespace softamp::program {
 

@@ -1,7 +1,7 @@
 #include "src/reproduce/survey.h"
 
 #include "softamp/report/names.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 
 #include <algorithm>
 #include <cmath>

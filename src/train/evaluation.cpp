@@ -6,9 +6,9 @@
 #include "softamp/engine/float_environment.h"
 #include "softamp/numerics/math_exp.h"
 #include "softamp/numerics/math_log.h"
-#include "src/report/decimal_text.h"
-#include "src/train/exchange_calls.h"
-#include "src/train/step_agreement.h"
+#include "src/report/numbers/decimal_text.h"
+#include "src/train/replicas/exchange_calls.h"
+#include "src/train/replicas/step_agreement.h"
 
 namespace softamp::train_detail {
 

@@ -8,9 +8,9 @@
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/random.h"
 #include "softamp/train/exchange.h"
-#include "src/train/exchange_calls.h"
-#include "src/train/replica_drift.h"
-#include "src/train/replica_options.h"
+#include "src/train/replicas/exchange_calls.h"
+#include "src/train/replicas/replica_drift.h"
+#include "src/train/replicas/replica_options.h"
 #include "src/train/training_step.h"
 
 namespace softamp {

@@ -8,7 +8,7 @@
 #include "softamp/graph/gradients.h"
 #include "src/train/cast_node.h"
 #include "src/train/layer_report.h"
-#include "src/train/replica_options.h"
+#include "src/train/replicas/replica_options.h"
 
 namespace softamp {
 namespace {

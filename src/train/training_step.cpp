@@ -6,10 +6,10 @@
 
 #include "softamp/numerics/status.h"
 #include "softamp/precision/mixed_precision_context.h"
-#include "src/train/lost_updates.h"
-#include "src/train/optimizer_update.h"
-#include "src/train/replica_options.h"
-#include "src/train/shared_step.h"
+#include "src/train/optimizers/lost_updates.h"
+#include "src/train/optimizers/optimizer_update.h"
+#include "src/train/replicas/replica_options.h"
+#include "src/train/replicas/shared_step.h"
 
 namespace softamp {
 namespace {

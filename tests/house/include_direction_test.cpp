@@ -50,7 +50,7 @@ TEST(IncludeDirection, KnowsEachArrow) {
       {"src/data/npy.cpp", "emu/bulk.h", false},
       {"src/data/npy.cpp", "src/program/program.h", false},
       {"src/program/sum/sum.cpp", "src/program/program.h", true},
-      {"src/report/plot.cpp", "src/files/output_file.h", true},
+      {"src/report/pictures/plot.cpp", "src/files/output_file.h", true},
       {"src/files/output_file.cpp", "src/report/names.h", false},
       {"src/files/output_file.cpp", "include/softamp/report/names.h", false},
       {"src/program/sum/sum.cpp", "tests/oracle/exact.h", false},
@@ -70,7 +70,7 @@ TEST(IncludeDirection, KnowsEachArrow) {
       {"src/train/trainer.cpp", "include/softamp/train/mindspore/cell.h", false},
       {"src/train/trainer.cpp", "src/train/mindspore/cell_model.h", false},
       {"src/program/train/train.cpp", "include/softamp/train/graphcore/estimator.h", false},
-      {"tests/train/keras_test.cpp", "include/softamp/train/keras/layer.h", true},
+      {"tests/train/keras/keras_test.cpp", "include/softamp/train/keras/layer.h", true},
       {"examples/01_swamping.cpp", "include/softamp/softamp.h", true},
       {"examples/01_swamping.cpp", "include/softamp/kernel/round.h", false},
       {"examples/01_swamping.cpp", "src/data/npy_header.h", false},
@@ -104,6 +104,8 @@ TEST(IncludeDirection, SeesPlantedFaults) {
   write("src/utils/fine.h", "");
   write("tests/long.cpp", std::string(601, '\n'));
   write("tests/just_fits.cpp", std::string(600, '\n'));
+  for (int i = 0; i < 41; ++i) write("tests/crowded/" + std::to_string(i) + ".h", "");
+  for (int i = 0; i < 40; ++i) write("tests/full/" + std::to_string(i) + ".h", "");
 
   const std::vector<std::string> found = faults_of(root);
   const std::set<std::string> faults(found.begin(), found.end());
@@ -115,6 +117,7 @@ TEST(IncludeDirection, SeesPlantedFaults) {
       "emu/bulk.h: may not include src/data/private.h",
       "src/utils: a folder is named for what is in it, not utils",
       "tests/long.cpp: has 601 lines, more than 600",
+      "tests/crowded: has 41 files, more than 40",
   };
   EXPECT_EQ(faults, planted);
 }

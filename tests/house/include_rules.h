@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <string>
 #include <vector>
@@ -157,12 +158,15 @@ inline bool is_source(const std::filesystem::path& path) {
   return std::find(kEndings.begin(), kEndings.end(), path.extension().string()) != kEndings.end();
 }
 
-/// Every fault of the tree below `root`: wrong arrows, files above 600 lines, folders named for nothing.
+/// Every fault of the tree below `root`: wrong arrows, files above 600 lines, folders of more than 40 files or named
+/// for nothing.
 inline std::vector<std::string> faults_of(const std::filesystem::path& root) {
   namespace fs = std::filesystem;
   static const std::regex kInclude(R"(^\s*#\s*include\s*([<"])([^">]+)[">])");
   constexpr int kMostLines = 600;
+  constexpr int kMostFiles = 40;
   std::vector<std::string> faults;
+  std::map<std::string, int> files_in;
   for (const char* folder : {"include", "emu", "cuda", "src", "bench", "examples", "tests", "cmake"}) {
     if (!fs::exists(root / folder)) continue;
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {
@@ -171,6 +175,7 @@ inline std::vector<std::string> faults_of(const std::filesystem::path& root) {
       if (entry.is_directory() && (name == "core" || name == "common" || name == "utils"))
         faults.push_back(file + ": a folder is named for what is in it, not " + name);
       if (!entry.is_regular_file() || !is_source(entry.path())) continue;
+      ++files_in[fs::path(file).parent_path().generic_string()];
       std::ifstream in(entry.path());
       int lines = 0;
       for (std::string line; std::getline(in, line); ++lines) {
@@ -185,6 +190,8 @@ inline std::vector<std::string> faults_of(const std::filesystem::path& root) {
       if (lines > kMostLines) faults.push_back(file + ": has " + std::to_string(lines) + " lines, more than 600");
     }
   }
+  for (const auto& [folder, count] : files_in)
+    if (count > kMostFiles) faults.push_back(folder + ": has " + std::to_string(count) + " files, more than 40");
   return faults;
 }
 

@@ -9,7 +9,7 @@
 
 #include "softamp/data/npz.h"
 #include "softamp/report/plot.h"
-#include "src/report/exponent_histogram.h"
+#include "src/report/pictures/exponent_histogram.h"
 
 namespace softamp::test {
 namespace {

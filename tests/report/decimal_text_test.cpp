@@ -1,5 +1,5 @@
 // Doubles as decimal text and back, whatever locale the program that uses the library has set.
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 
 #include <gtest/gtest.h>
 

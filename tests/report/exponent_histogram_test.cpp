@@ -1,5 +1,5 @@
 // Counts of exponents, held against a loop over the elements with std::frexp.
-#include "src/report/exponent_histogram.h"
+#include "src/report/pictures/exponent_histogram.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Pages of HTML: nothing of a text is markup, pictures of a page do not share ids, and nothing is fetched.
-#include "src/report/html_page.h"
+#include "src/report/pictures/html_page.h"
 
 #include <gtest/gtest.h>
 

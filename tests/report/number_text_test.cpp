@@ -1,6 +1,6 @@
 #include "softamp/report/number_text.h"
 
-#include "src/report/dyadic.h"
+#include "src/report/numbers/dyadic.h"
 #include "tests/comma_locale.h"
 #include "tests/refusal.h"
 

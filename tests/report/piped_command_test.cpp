@@ -1,4 +1,4 @@
-#include "src/report/piped_command.h"
+#include "src/report/pictures/piped_command.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

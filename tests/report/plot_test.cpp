@@ -9,7 +9,7 @@
 #include <iterator>
 #include <limits>
 
-#include "src/report/plot_script.h"
+#include "src/report/pictures/plot_script.h"
 #include "tests/comma_locale.h"
 #include "tests/files.h"
 #include "tests/refusal.h"

@@ -6,7 +6,7 @@
 #include "softamp/report/number_text.h"
 #include "softamp/report/running_sum.h"
 #include "src/program/demo/story.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 #include "src/report/sums/unchanged_sum.h"
 
 namespace softamp::program {

@@ -6,7 +6,7 @@
 
 #include <ostream>
 
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 
 namespace softamp::program {
 namespace {

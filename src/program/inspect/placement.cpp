@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 
 namespace softamp::program {
 namespace {

@@ -5,7 +5,7 @@
 #include "src/program/options.h"
 #include "src/program/rewrite/evaluate.h"
 #include "src/report/csv_cell.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 
 namespace softamp::program {
 namespace {

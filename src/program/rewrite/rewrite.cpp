@@ -19,7 +19,7 @@
 #include "src/files/printable.h"
 #include "src/files/run_files.h"
 #include "src/precision/recipe_source.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 
 namespace softamp::program {
 namespace {

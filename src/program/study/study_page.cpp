@@ -6,8 +6,8 @@
 #include "softamp/numerics/version.h"
 #include "src/program/study/study_commands.h"
 #include "src/program/study/study_verdict.h"
-#include "src/report/decimal_text.h"
-#include "src/report/html_page.h"
+#include "src/report/numbers/decimal_text.h"
+#include "src/report/pictures/html_page.h"
 #include "src/report/shell_word.h"
 
 namespace softamp::program {

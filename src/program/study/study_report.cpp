@@ -15,7 +15,7 @@
 #include "src/program/study/study_verdict.h"
 #include "src/program/study/text_table.h"
 #include "src/report/csv_cell.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 #include "src/report/read_json.h"
 #include "src/train/settings/used_settings.h"
 

@@ -4,7 +4,7 @@
 #include "softamp/numerics/convert.h"
 #include "softamp/report/number_text.h"
 #include "src/report/comma_list.h"
-#include "src/report/dyadic.h"
+#include "src/report/numbers/dyadic.h"
 
 #include <algorithm>
 #include <cmath>

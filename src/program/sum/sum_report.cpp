@@ -2,8 +2,8 @@
 #include "src/program/sum/sum_cases.h"
 
 #include "softamp/report/number_text.h"
-#include "src/report/decimal_text.h"
-#include "src/report/dyadic.h"
+#include "src/report/numbers/decimal_text.h"
+#include "src/report/numbers/dyadic.h"
 
 #include <boost/multiprecision/cpp_dec_float.hpp>
 

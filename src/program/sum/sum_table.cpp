@@ -3,7 +3,7 @@
 #include "softamp/data/npy.h"
 #include "softamp/report/number_text.h"
 #include "src/report/csv_cell.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include "src/program/usage.h"
 #include "src/report/reason.h"
 #include "src/reproduce/kept_folder.h"
-#include "src/train/exchange_calls.h"
+#include "src/train/replicas/exchange_calls.h"
 #include "src/train/run/shared_run.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/report/dyadic.h"
+#include "src/report/numbers/dyadic.h"
 
 namespace softamp::detail {
 

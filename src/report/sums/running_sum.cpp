@@ -3,7 +3,7 @@
 #include "softamp/engine/float_environment.h"
 #include "softamp/numerics/random.h"
 #include "softamp/report/number_text.h"
-#include "src/report/dyadic.h"
+#include "src/report/numbers/dyadic.h"
 #include "src/report/sums/sum_chunk.h"
 
 #include <oneapi/tbb/parallel_for.h>

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "softamp/numerics/operations.h"
-#include "src/report/code_arithmetic.h"
+#include "src/report/numbers/code_arithmetic.h"
 #include "src/report/sums/sum_trace.h"
 #include "src/report/sums/sum_ways.h"
 

@@ -6,7 +6,7 @@
 #include "softamp/numerics/convert.h"
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 
 namespace softamp::detail {
 namespace {

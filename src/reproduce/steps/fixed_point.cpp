@@ -7,7 +7,7 @@
 
 #include "softamp/data/sampler.h"
 #include "softamp/report/names.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/fixed_point_net.h"
 

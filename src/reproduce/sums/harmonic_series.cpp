@@ -8,7 +8,7 @@
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 #include "softamp/report/running_sum.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/sums/harmonic_sum.h"
 #include "src/reproduce/sums/sum_cases.h"

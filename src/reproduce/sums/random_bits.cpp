@@ -5,7 +5,7 @@
 // tutorial's, 10,000 times 0.0001 in fp16 (random_bits_sum.cpp), the bound that of Connolly, Higham and Mary
 // (random_bits_dots.cpp).
 #include "softamp/report/names.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/sums/random_bits_parts.h"
 #include "src/reproduce/sums/sum_cases.h"

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "softamp/report/names.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/training/gradient_exponents.h"
 #include "src/reproduce/training/loss_scaling_runs.h"

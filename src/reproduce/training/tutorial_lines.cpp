@@ -10,7 +10,7 @@
 #include "softamp/numerics/random.h"
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/sum_cases.h"

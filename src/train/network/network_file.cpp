@@ -14,7 +14,7 @@
 #include "softamp/report/number_text.h"
 #include "src/files/input_file.h"
 #include "src/graph/nearest_name.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 #include "src/report/read_json.h"
 #include "src/train/network/layer_types.h"
 

@@ -10,7 +10,7 @@
 
 #include "softamp/report/plot.h"
 #include "softamp/train/training_run.h"
-#include "src/report/exponent_histogram.h"
+#include "src/report/pictures/exponent_histogram.h"
 
 namespace softamp::train_detail {
 

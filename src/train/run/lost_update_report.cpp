@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "softamp/engine/float_environment.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 
 namespace softamp::train_detail {
 namespace {

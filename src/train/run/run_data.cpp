@@ -12,7 +12,7 @@
 #include "src/engine/machine_memory.h"
 #include "src/precision/recipe_source.h"
 #include "src/report/read_json.h"
-#include "src/train/replica_options.h"
+#include "src/train/replicas/replica_options.h"
 
 namespace softamp::train_detail {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 #include "src/report/read_json.h"
 #include "src/train/json_number.h"
 

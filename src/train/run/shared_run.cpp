@@ -11,7 +11,7 @@
 #include "src/data/archive.h"
 #include "src/report/reason.h"
 #include "src/train/checkpoint_entries.h"
-#include "src/train/exchange_calls.h"
+#include "src/train/replicas/exchange_calls.h"
 #include "src/train/settings/settings_fields.h"
 
 namespace softamp::train_detail {

@@ -9,7 +9,7 @@
 #include "softamp/data/npz.h"
 #include "softamp/train/checkpoint.h"
 #include "src/graph/nearest_name.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 #include "src/tensor/npy_types.h"
 #include "src/train/run/run_data.h"
 

@@ -11,7 +11,7 @@
 #include "softamp/report/number_text.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/comma_list.h"
-#include "src/report/decimal_text.h"
+#include "src/report/numbers/decimal_text.h"
 #include "src/train/settings/settings_fields.h"
 
 namespace softamp {

@@ -1,0 +1,210 @@
+// `softamp rewrite --evaluate`: what each node loses, by figures worked out by hand and by runs of the graphs
+// themselves.
+#include "tests/program/rewrite/rewrite_verb.h"
+
+#include "softamp/graph/graph_json.h"
+#include "softamp/tensor/tensor.h"
+#include "src/data/archive.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace softamp::test {
+namespace {
+
+using nlohmann::json;
+
+const std::string kExampleFolder = SOFTAMP_SOURCE_DIR "/examples/graphs/";
+
+class Evaluate : public RewriteVerb {
+ protected:
+  void save(const std::string& name, const Shape& shape, const std::vector<double>& values) const {
+    save_npy(Tensor::from_values(DType::kFloat32, shape, values), file(name));
+  }
+  void save_drawn(const std::string& name, const Shape& shape) const {
+    uint32_t state = 7;
+    std::vector<double> values(static_cast<size_t>(shape.elements()));
+    for (double& v : values)
+      v = static_cast<double>(static_cast<int32_t>(state = state * 1664525u + 1013904223u)) * 0x1p-30;
+    save(name, shape, values);
+  }
+  json rows(const std::string& arguments) { return report(arguments + " --quiet")["nodes"]; }
+  static json row(const json& rows, const std::string& node) {
+    for (const json& r : rows)
+      if (r["node"] == node) return r;
+    ADD_FAILURE() << node << " is missing";
+    return json::object();
+  }
+};
+
+/// y = -((x w) c) 1, x = 1 + 2^-9, w = 1, c = 1 + 2^-8, and "big", 300 times 400, whose product does not fit float16.
+std::string products() {
+  GraphBuilder b;
+  const auto constant = [&](double v, const char* name) {
+    return b.constant(Tensor::full(DType::kFloat32, {1, 1}, v), name);
+  };
+  const Port x = b.placeholder("x", DType::kFloat32, {1, 1});
+  const Port p = b.add("MatMul", {x, constant(1, "w")}, {}, "p");
+  const Port z = b.add("Mul", {p, constant(1 + 0x1p-8, "c")}, {}, "z");
+  const Port m = b.add("Mul", {z, constant(1, "one")}, {}, "m");
+  b.add("Neg", {m}, {}, "y");
+  const Port big = b.add("MatMul", {constant(300, "big_a"), constant(400, "big_b")}, {}, "big");
+  b.add("Neg", {big}, {}, "big_y");
+  const Port tiny = b.add("MatMul", {constant(0x1p-12, "tiny_a"), constant(0x1.2p-11, "tiny_b")}, {}, "tiny");
+  b.add("Neg", {tiny}, {}, "tiny_y");
+  return graph_json(b.build());
+}
+
+TEST_F(Evaluate, FiguresByHand) {
+  write_text(file("g.json"), products());
+  save("x.npy", {1, 1}, {1 + 0x1p-9});
+  // bfloat16 has 8 bits: 1 + 2^-9 and, to even, 1 + 2^-8 become 1.
+  const json bf16 = rows("@g.json --recipe full --evaluate --feed x=@x.npy");
+  const double x = 1 + 0x1p-9, c = 1 + 0x1p-8;
+  EXPECT_DOUBLE_EQ(row(bf16, "p")["own"]["largest"].get<double>(), (x - 1) / x);
+  EXPECT_DOUBLE_EQ(row(bf16, "p")["error"]["largest"].get<double>(), (x - 1) / x);
+  const double z = static_cast<double>(static_cast<float>(x * c));
+  EXPECT_DOUBLE_EQ(row(bf16, "z")["own"]["largest"].get<double>(), (z - 1) / z);
+  EXPECT_DOUBLE_EQ(row(bf16, "z")["error"]["mean"].get<double>(), (z - 1) / z);
+  EXPECT_DOUBLE_EQ(row(bf16, "z")["binary64"]["largest"].get<double>(), (x * c - 1) / (x * c));
+  // z as it was is nearer to 1 + 2^-7, but what arrives is 1.
+  EXPECT_DOUBLE_EQ(row(bf16, "m")["own"]["largest"].get<double>(), (1 + 0x1p-7 - z) / z);
+  EXPECT_DOUBLE_EQ(row(bf16, "m")["error"]["largest"].get<double>(), (z - 1) / z);
+  EXPECT_EQ(row(bf16, "y")["own"]["largest"].get<double>(), 0);  // fetched: it stays float32
+  EXPECT_DOUBLE_EQ(row(bf16, "y")["error"]["largest"].get<double>(), (z - 1) / z);
+  EXPECT_EQ(row(bf16, "p")["dtype"], "bfloat16");
+  EXPECT_EQ(row(bf16, "y")["dtype"], "float32");
+  EXPECT_EQ(row(bf16, "big")["own"]["largest"].get<double>(), (120000 - 119808.0) / 120000);  // a multiple of 512
+
+  const json fp16 = rows("@g.json --tensorflow --evaluate --feed x=@x.npy");
+  const json big = row(fp16, "big");
+  EXPECT_EQ(big["saturated"], 1);
+  EXPECT_NE(big["flags"].get<std::string>().find("overflow"), std::string::npos) << big;
+  EXPECT_DOUBLE_EQ(big["own"]["largest"].get<double>(), (120000 - 65504.0) / 120000);
+  EXPECT_EQ(fp16[0]["node"], "big");  // the worst
+  EXPECT_EQ(row(fp16, "tiny")["subnormals"], 1);
+  EXPECT_DOUBLE_EQ(row(fp16, "tiny")["own"]["largest"].get<double>(), 0.125 / 1.125);
+  EXPECT_EQ(row(fp16, "p")["own"]["largest"].get<double>(), 0);
+  const Outcome table = success("@g.json --tensorflow --quiet --evaluate --feed x=@x.npy --top 2");
+  EXPECT_NE(table.out.find("\nmost by itself: 'big' (MatMul, float16), 0.454\n"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("\nand "), std::string::npos);
+  EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 8);
+  // Nothing is converted: nothing is lost.
+  const Outcome none = success("@g.json --policy float32 --quiet --evaluate --feed x=@x.npy");
+  EXPECT_NE(none.out.find("\nno node adds an error by itself\n"), std::string::npos) << none.out << none.err;
+}
+
+/// |was - is| of the largest |was|: the largest, as another program would work it out.
+double largest_of(const Tensor& was, const Tensor& is) {
+  double most = 0, scale = 0;
+  for (int64_t i = 0; i < was.elements(); ++i) {
+    most = std::max(most, std::fabs(was.value(i) - is.value(i)));
+    scale = std::max(scale, std::fabs(was.value(i)));
+  }
+  return most / scale;
+}
+
+TEST_F(Evaluate, ExamplesBeforeAndAfter) {
+  save_drawn("x.npy", {2, 2, 6, 6});
+  save_drawn("sequence.npy", {4, 2, 3});
+  save_drawn("images.npy", {4, 28, 28, 1});
+  const Outcome trained = run_softamp(
+      "train --set generated=true --set train_images=640 --set epochs=1 "
+      "--set evaluate=false --quiet --checkpoint " +
+      file("cnn.npz"));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const struct {
+    const char *graph, *fetch, *values;
+  } examples[] = {
+      {"chain.pbtxt", "fetch", ""},
+      {"conv_norm.pbtxt", "logits", "--feed x=@x.npy"},
+      {"recurrent.pbtxt", "out/Sigmoid", "--feed sequence=@sequence.npy"},
+      {"small_cnn.pbtxt", "predictions", "--feed images=@images.npy --variables @cnn.npz"},
+  };
+  for (const auto& e : examples) {
+    const std::string what = kExampleFolder + e.graph + " --fetch " + e.fetch + " " + e.values;
+    const json found = rows(what + " --tensorflow --evaluate -o @after.pb");
+    ASSERT_GT(found.size(), 5u) << e.graph;
+    EXPECT_GT(found[0]["own"]["largest"].get<double>(), 0) << e.graph;
+    for (size_t i = 1; i < found.size(); ++i)
+      EXPECT_GE(found[i - 1]["own"]["largest"].get<double>(), found[i]["own"]["largest"].get<double>()) << e.graph;
+    // The error of what is fetched is that of two runs.
+    const auto ran = [&](const std::string& graph, const std::string& folder) {
+      const Outcome o = run_softamp("run " + graph + " --quiet --fetch " + e.fetch + " " + filled(e.values) +
+                                    " --out " + file(folder));
+      EXPECT_EQ(o.code, 0) << o.err;
+      std::string name = e.fetch;
+      std::replace(name.begin(), name.end(), '/', '_');
+      return load_npy(file(folder + "/" + name + ".npy"));
+    };
+    const Tensor was = ran(kExampleFolder + e.graph, "was"), is = ran(file("after.pb"), "is");
+    EXPECT_DOUBLE_EQ(row(found, e.fetch)["error"]["largest"].get<double>(), largest_of(was, is)) << e.graph;
+  }
+}
+
+TEST_F(Evaluate, RandomValuesAreThoseOfBefore) {
+  // A dropout: without its own draws the graph after would differ by the whole of an element.
+  GraphBuilder b;
+  const Port x = b.placeholder("x", DType::kFloat32, {8, 8});
+  const Port w = b.constant(Tensor::full(DType::kFloat32, {8, 8}, 0.125), "w");
+  const Port h = b.add("MatMul", {x, w}, {}, "h");
+  const Port u = b.add("RandomUniform", {}, {{"shape", Shape{8, 8}}}, "u");
+  const Port kept = b.add("GreaterEqual", {u, b.constant(Tensor::full(DType::kFloat32, {}, 0.5), "rate")}, {}, "kept");
+  const Port dropped =
+      b.add("SelectV2", {kept, h, b.constant(Tensor::full(DType::kFloat32, {8, 8}, 0), "none")}, {}, "dropped");
+  b.add("MatMul", {dropped, w}, {}, "y");
+  write_text(file("dropout.json"), graph_json(b.build()));
+  const json found = rows("@dropout.json --tensorflow --evaluate");
+  EXPECT_EQ(row(found, "h")["dtype"], "float16");
+  EXPECT_GT(row(found, "dropped")["error"]["largest"].get<double>(), 0);
+  EXPECT_LT(row(found, "dropped")["error"]["largest"].get<double>(), 0x1p-9);
+  EXPECT_LT(row(found, "dropped")["binary64"]["largest"].get<double>(), 0x1p-9);
+  EXPECT_EQ(row(found, "u")["error"]["largest"].get<double>(), 0);
+}
+
+TEST_F(Evaluate, ValuesFromAnArchive) {
+  write_text(file("g.json"), products());
+  save("x.npy", {1, 1}, {1 + 0x1p-9});
+  const std::string bytes = read_text(file("x.npy"));
+  archive::Entry entry{"x.npy", std::vector<std::byte>(bytes.size())};
+  std::memcpy(entry.bytes.data(), bytes.data(), bytes.size());
+  {
+    files::OutputFile out(file("feeds.npz"));
+    archive::write_zip(out, std::vector<archive::Entry>{entry});
+    out.commit();
+  }
+  EXPECT_EQ(rows("@g.json --recipe full --evaluate @feeds.npz"),
+            rows("@g.json --recipe full --evaluate --feed x=@x.npy"));
+  EXPECT_NE(rows("@g.json --recipe full --evaluate --seed 3"), rows("@g.json --recipe full --evaluate @feeds.npz"));
+  // CSV has the same figures.
+  const std::string csv = success("@g.json --recipe full --quiet --evaluate @feeds.npz --report csv").out;
+  EXPECT_EQ(csv.find("node,op,dtype,own,own_mean,error,error_mean,binary64,binary64_mean,flags,elements,subnormals,"
+                     "saturated,nonfinite\r\n"),
+            0u)
+      << csv;
+}
+
+TEST_F(Evaluate, ComplaintsNameValuePlaceAndWhatWasExpected) {
+  write_text(file("g.json"), products());
+  save("x.npy", {1, 1}, {1});
+  GraphBuilder b;
+  b.placeholder("i", DType::kInt32, {2});
+  write_text(file("ints.json"), graph_json(b.build()));
+  const std::pair<const char*, const char*> rows[] = {
+      {"@g.json --recipe full --evaluate --advise", "--evaluate: expected without --advise\n"},
+      {"@g.json --recipe full --top 3", "--top: expected with --evaluate\n"},
+      {"@g.json --recipe full --evaluate --top 0", "--top: '0': expected a whole number in 1..18446744073709551615\n"},
+      {"@g.json --recipe full --evaluate --report dot",
+       "--report: --evaluate has its own; expected table, csv or json\n"},
+      {"@g.json --recipe full --quiet --evaluate --feed y=@x.npy",
+       "--feed: unknown placeholder or variable 'y'; known: x\n"},
+      {"@g.json --recipe full --variables @x.npy", "--variables: expected with --advise or --evaluate\n"},
+      {"@ints.json --recipe full --quiet --evaluate",
+       "--evaluate: no floating-point tensor is there before and after the rewrite\n"},
+  };
+  for (const auto& [arguments, words] : rows) EXPECT_EQ(error(arguments), words) << arguments;
+  EXPECT_NE(error("@g.json --recipe full --quiet --evaluate @x.npy").find("@x.npy"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace softamp::test

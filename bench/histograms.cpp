@@ -6,7 +6,7 @@
 
 #include "bench/measure.h"
 #include "bench/tables.h"
-#include "src/report/pictures/exponent_histogram.h"
+#include "softamp/report/exponent_histogram.h"
 
 namespace {
 

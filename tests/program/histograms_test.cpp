@@ -8,8 +8,8 @@
 #include <set>
 
 #include "softamp/data/npz.h"
+#include "softamp/report/exponent_histogram.h"
 #include "softamp/report/plot.h"
-#include "src/report/pictures/exponent_histogram.h"
 
 namespace softamp::test {
 namespace {

@@ -139,6 +139,55 @@ class Checks:
             found = json.loads(self.shell(command.strip() + " --quiet --json", folder) or "{}")
             self.expect(found.get("last_loss") == float(run["final_loss"]), f"{command}: {found.get('last_loss')}")
         self.odd_study(folder)
+        self.histograms(folder)
+
+    def histograms(self, folder):
+        """Counted exponents are in the page; a study that was kept without them is done again, one with them is not."""
+        again = (*TINY, "counted", "--report", "h.html")
+        self.softamp("study", *again, folder=folder)
+        self.expect("Exponents" not in (folder / "h.html").read_text(encoding="utf-8"), "exponents without being asked")
+        listed = self.softamp("study", *TINY, "counted", "--histograms", "--list", folder=folder)
+        self.expect("0 done, 0 claimed, 8 missing" in listed, f"to be counted: {listed}")
+        found = json.loads(self.softamp("study", *again, "--histograms", "--json", folder=folder))
+        page, text, pictures = self.well_formed(folder / "h.html")
+        drawn = 1 + len(found["rows"]) if shutil.which("gnuplot") else 0
+        self.expect(len(pictures) == drawn, f"{len(pictures)} pictures with histograms, not {drawn}")
+        self.expect("--histograms" in page.copied[0], "the command asks for histograms")
+        steps = 8  # of each run of TINY; 64 images by 8
+        for row in found["rows"]:
+            exponents, precision = row["exponents"], row["settings"]["precision"]
+            self.expect(exponents["steps"] == 2 * steps, f"{exponents['steps']} steps")
+            kinds = {layer["kind"] for layer in exponents["layers"]}
+            self.expect(kinds == {"weights", "activations", "gradients"}, f"kinds {kinds}")
+            weights = [layer for layer in exponents["layers"] if layer["kind"] == "weights"]
+            self.expect(all(layer["dtype"] == precision for layer in weights), f"weights of {precision}")
+            for layer in exponents["layers"]:
+                counts = layer["counts"]
+                sum_of = sum(counts["exponents"].values()) + counts["zeros"] + counts["infinities"] + counts["nans"]
+                self.expect(counts["elements"] == sum_of > 0, f"{layer['layer']}: {counts['elements']} elements")
+                least = min(map(int, counts["exponents"]), default=None)
+                cells = (layer["layer"], layer["kind"], layer["dtype"])
+                line = "".join(f"<td>{cell}</td>" for cell in cells) + f'<td class="n">{counts["elements"]}</td>'
+                self.expect(line in text, f"the page has not {line}")
+                self.expect(least is None or f'<td class="n">{least}</td>' in text, f"least exponent {least}")
+        # A run by itself counts the same.
+        one = found["rows"][0]["exponents"]
+        alone = [{}, {}]
+        for seed in range(2):
+            settings = f"generated=true train_images=64 test_images=32 batch_size=8 epochs=1 precision=float16 seed={seed}"
+            sets = [word for setting in settings.split() for word in ("--set", setting)]
+            self.softamp("train", *sets, "--quiet", "--histograms", f"{seed}.json", folder=folder)
+            for step in json.loads((folder / f"{seed}.json").read_text(encoding="utf-8"))["steps"]:
+                for tensor in step["tensors"]:
+                    name = (tensor["layer"], tensor["kind"], tensor["dtype"])
+                    alone[seed][name] = alone[seed].get(name, 0) + tensor["counts"]["exponents"].get("-5", 0)
+        for layer in one["layers"]:
+            name = (layer["layer"], layer["kind"], layer["dtype"])
+            counted = layer["counts"]["exponents"].get("-5", 0)
+            self.expect(counted == sum(run[name] for run in alone), f"{name}: {counted}, alone {alone[0][name]} and more")
+        # As many pages of these runs as one likes are the same.
+        self.softamp("study", *TINY, "counted", "--histograms", "--collect", "--report", "i.html", folder=folder)
+        self.expect((folder / "h.html").read_bytes() == (folder / "i.html").read_bytes(), "another page with exponents")
 
     def odd_study(self, folder):
         """What options cannot say is given as JSON; a part of the runs is a page, too."""
@@ -181,7 +230,7 @@ onload = () => { const d = document.querySelector("iframe").contentDocument, e =
 
 
 def in_browser(checks, chromium, folder):
-    checks.softamp("study", *TINY, "runs", "--report", "a.html", folder=folder)
+    checks.softamp("study", *TINY, "runs", "--histograms", "--report", "a.html", folder=folder)
     options = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
                f"--user-data-dir={folder}/profile", "--virtual-time-budget=5000"]
     for width in (360, 1200):

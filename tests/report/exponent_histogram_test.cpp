@@ -1,5 +1,6 @@
 // Counts of exponents, held against a loop over the elements with std::frexp.
-#include "src/report/pictures/exponent_histogram.h"
+#include "softamp/report/exponent_histogram.h"
+#include "softamp/train/exponent_totals.h"
 
 #include <gtest/gtest.h>
 
@@ -94,4 +95,39 @@ TEST(ExponentHistogram, AddsAndWrites) {
 }
 
 }  // namespace
+LayerExponents layer(const char* name, LayerExponents::Kind kind, DType dtype, std::vector<double> values) {
+  const Tensor t = Tensor::from_values(dtype, {static_cast<int64_t>(values.size())}, values);
+  LayerExponents result{name, kind, dtype, exponents_of(t.type(), t.data()), {}};
+  if (kind == LayerExponents::Kind::kGradients) result.unscaled = exponents_of_quotients(t.type(), t.data(), 8);
+  return result;
+}
+
+// Totals of runs are the same in whatever order they end; layers meet by name, kind and dtype.
+TEST(ExponentTotals, AddInAnyOrder) {
+  using Kind = LayerExponents::Kind;
+  const ExponentTotals none,
+      a{2,
+        8,
+        16,
+        {layer("conv", Kind::kWeights, DType::kFloat32, {1, 0.5, 0}),
+         layer("conv", Kind::kGradients, DType::kFloat16, {3, 6e-8})}},
+      b{1,
+        4,
+        4,
+        {layer("conv", Kind::kGradients, DType::kFloat16, {2}), layer("dense", Kind::kWeights, DType::kFloat16, {7})}};
+  ExponentTotals ab = none, ba = b;
+  ab.add(a), ab.add(b), ab.add(none);
+  ba.add(a);
+  EXPECT_EQ(ab, ba);
+  EXPECT_EQ(ab.steps, 3);
+  EXPECT_EQ(ab.least_scale, 4);
+  EXPECT_EQ(ab.greatest_scale, 16);
+  ASSERT_EQ(ab.layers.size(), 3u);
+  EXPECT_EQ(ab.layers[0].layer + name_of(ab.layers[0].kind), "convweights");
+  EXPECT_EQ(ab.layers[1].counts.exponents, (std::map<int, int64_t>{{-24, 1}, {1, 2}}));
+  EXPECT_EQ(ab.layers[1].unscaled.exponents, (std::map<int, int64_t>{{-27, 1}, {-2, 2}}));
+  EXPECT_EQ(ab.layers[1].counts.subnormals, 1);
+  EXPECT_EQ(ab.layers[2].layer, "dense");
+}
+
 }  // namespace softamp

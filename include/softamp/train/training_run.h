@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "softamp/data/images.h"
+#include "softamp/train/exponent_totals.h"
 #include "softamp/train/train_settings.h"
 
 namespace softamp {
@@ -73,6 +74,7 @@ struct RunOutput {
   /// of all gradients with and without the loss scale, .svg or .png. Counts; the same for any threads and backend.
   std::string histograms{};
   int64_t histogram_every = 0;     ///< (0: a tenth of the steps) of every so many steps, of the first and the last [=0]
+  bool count_exponents = false;    ///< without a file, too: RunSummary::exponents
   std::ostream* report = nullptr;  ///< the tutorial's lines [=standard output]
   bool progress = true;            ///< a line on a terminal
   bool quiet = false;              ///< no lines at all
@@ -178,9 +180,10 @@ struct RunSummary {
   std::optional<MechanismSummary> mechanism;   ///< where there is one
   std::vector<LostUpdateTotals> lost_updates;  ///< where asked for
   ReplicaDriftTotals replica_drift;
-  std::optional<Verdict> verdict;  ///< of a finished run
-  std::string sample;              ///< where asked for: the text, as its network's tokens say it
-  std::string histograms;          ///< where asked for: what a .json of RunOutput::histograms holds
+  std::optional<Verdict> verdict;           ///< of a finished run
+  std::string sample;                       ///< where asked for: the text, as its network's tokens say it
+  std::string histograms;                   ///< where asked for: what a .json of RunOutput::histograms holds
+  std::optional<ExponentTotals> exponents;  ///< where asked for: the same, over the steps
 };
 
 /// Prints, as the tutorial does: "Executing warmup run...", after each epoch "Average loss: <l> --- time so far <s>",

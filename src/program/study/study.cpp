@@ -216,14 +216,14 @@ size_t missing_of(const Results& results) {
   return static_cast<size_t>(std::count(results.begin(), results.end(), std::nullopt));
 }
 
-Results results_in(const std::vector<StudyRun>& runs, const std::string& folder) {
+Results results_in(const std::vector<StudyRun>& runs, const std::string& folder, bool exponents) {
   Results results;
-  for (RunState& state : states_of_runs(runs, folder)) results.push_back(std::move(state.result));
+  for (RunState& state : states_of_runs(runs, folder, exponents)) results.push_back(std::move(state.result));
   return results;
 }
 
 int list(const StudyOptions& o, const StudyPlan& plan, const std::vector<StudyRun>& runs, bool speaks) {
-  const std::vector<RunState> states = states_of_runs(runs, o.running.folder);
+  const std::vector<RunState> states = states_of_runs(runs, o.running.folder, o.running.exponents);
   if (!speaks) return kSuccess;
   if (o.json)
     print_json(states_json(plan, runs, states));
@@ -234,7 +234,7 @@ int list(const StudyOptions& o, const StudyPlan& plan, const std::vector<StudyRu
 
 int collect(const StudyOptions& o, const StudyPlan& plan, const std::vector<StudyRun>& runs, bool speaks) {
   StudyFiles to(o);
-  const Results results = results_in(runs, o.running.folder);
+  const Results results = results_in(runs, o.running.folder, o.running.exponents);
   const size_t missing = missing_of(results);
   if (missing == runs.size()) {
     if (!speaks) return kUsage;
@@ -281,7 +281,7 @@ int run_shared(const StudyOptions& o, const StudyPlan& plan, const std::vector<S
   }
   if (!speaks) return kSuccess;
   if (shard) {
-    results = results_in(runs, running.folder);
+    results = results_in(runs, running.folder, running.exponents);
     if (const size_t missing = missing_of(results); missing > 0) {
       std::cerr << "softamp study: shard " << shard->text() << ": " << mine.size() << " of " << mine.size()
                 << " runs finished; " << runs.size() - missing << " of " << runs.size()
@@ -374,10 +374,15 @@ Verb add_study(CLI::App& program) {
       ->type_name("FILE");
   app->add_option("--steps-csv", o->steps_csv, "write a line for each step of each run: its loss [=none]")
       ->type_name("FILE");
-  app->add_option("--report", o->report,
-                  "write a page of HTML, one file: what was asked, table, verdicts, loss curves, settings, and the "
-                  "commands that repeat it [=none]")
+  app->add_option(
+         "--report", o->report,
+         "write a page of HTML, one file: what was asked, table, verdicts, loss curves, histograms, settings, and the "
+         "commands that repeat it [=none]")
       ->type_name("FILE");
+  app->add_flag(
+      "--histograms", o->running.exponents,
+      "count exponents of weights, activations and gradients in the first, the last and each tenth of a run's "
+      "steps, for --report and --json; runs that were kept without are done again");
   app->add_flag("--json", o->json, "print one JSON document");
   app->add_flag("--quiet", o->quiet, "no settings, no progress on standard error");
   for (const char* option : {"--grid", "--case", "--set"}) offer(*app, option, setting_keys);

@@ -1,5 +1,7 @@
 #include "src/program/study/study_kept.h"
 
+#include "src/program/study/study_exponents.h"
+
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/version.h"
 #include "src/files/claim.h"
@@ -83,6 +85,7 @@ StudyResult result_from(const Json& json) {
   }
   if (const auto v = json.find("verdict"); v != json.end()) result.verdict = verdict_from(*v);
   if (const auto d = json.find("replica_drift"); d != json.end()) result.replica_drift = drift_from(*d);
+  if (const auto e = json.find("exponents"); e != json.end()) result.exponents = exponents_from(*e);
   result.stopped = json.at("stopped");
   return result;
 }
@@ -114,8 +117,11 @@ RunInputs StudyData::inputs(const TrainSettings& settings) {
   return found;
 }
 
-KeptRuns::KeptRuns(fs::path folder, StudyData& data)
-    : folder_(std::move(folder)), data_(data), program_{SOFTAMP_VERSION, reproduce::program_digest()} {}
+KeptRuns::KeptRuns(fs::path folder, StudyData& data, bool exponents)
+    : folder_(std::move(folder)),
+      data_(data),
+      exponents_(exponents),
+      program_{SOFTAMP_VERSION, reproduce::program_digest()} {}
 
 namespace {
 
@@ -183,6 +189,7 @@ std::optional<StudyResult> KeptRuns::find(const std::string& key) const {
                        std::to_string(kStudyRunFormat));
     const reproduce::Program program{json.at("version"), json.at("program")};
     if (program != program_ || json.at("arithmetic") != kArithmeticVersion) return std::nullopt;
+    if (exponents_ && !json.contains("exponents")) return std::nullopt;
     return result_from(json);
   } catch (const std::exception& e) {
     throw UsageError(file.string() + ": " + reason_of(e) + "; expected the result of a run that `softamp study` wrote");
@@ -225,6 +232,7 @@ void KeptRuns::keep(const TrainSettings& settings, RunInputs read, const StudyRe
   }
   if (result.verdict) json["verdict"] = verdict_json(*result.verdict);
   if (result.replica_drift.first_step >= 0) json["replica_drift"] = drift_json(result.replica_drift);
+  if (result.exponents) json["exponents"] = exponents_json(*result.exponents);
   json["stopped"] = result.stopped;
   write_patiently(file_of(key_of(settings, read)), json.dump() + "\n");
 }

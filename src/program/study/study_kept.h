@@ -44,7 +44,8 @@ bool may_be_kept_run(const std::string& name);
 /// used only by the same program: same version, same executable file and same version of the arithmetic.
 class KeptRuns {
  public:
-  KeptRuns(std::filesystem::path folder, StudyData& data);
+  /// exponents: a run that has not counted them is not there.
+  KeptRuns(std::filesystem::path folder, StudyData& data, bool exponents = false);
 
   const std::filesystem::path& folder() const { return folder_; }
   /// The name of its file without ".json", for what it would read now. One thread at a time.
@@ -68,6 +69,7 @@ class KeptRuns {
 
   std::filesystem::path folder_;
   StudyData& data_;
+  bool exponents_;
   reproduce::Program program_;
   std::mutex mutex_;
 };

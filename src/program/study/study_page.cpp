@@ -5,6 +5,7 @@
 
 #include "softamp/numerics/version.h"
 #include "src/program/study/study_commands.h"
+#include "src/program/study/study_exponents.h"
 #include "src/program/study/study_verdict.h"
 #include "src/report/numbers/decimal_text.h"
 #include "src/report/pictures/html_page.h"
@@ -239,8 +240,11 @@ std::string settings(const StudyPlan& plan) {
   return html + html::folded("Settings that are the default (" + std::to_string(rest.rows.size()) + ")", rest.text());
 }
 
-std::string commands(const StudyPlan& plan, const std::vector<StudyRun>& runs, const StudyPageOptions& o) {
-  const std::string out = " \\\n  --out " + shell_word(o.folder.empty() ? "runs" : o.folder);
+std::string commands(const StudyPlan& plan, const std::vector<StudyRun>& runs, const StudyReport& r,
+                     const StudyPageOptions& o) {
+  const bool counted = std::any_of(r.rows.begin(), r.rows.end(), [](const StudyRow& row) { return row.exponents; });
+  const std::string out =
+      std::string(counted ? " --histograms" : "") + " \\\n  --out " + shell_word(o.folder.empty() ? "runs" : o.folder);
   std::string html = html::heading("To repeat it", "commands");
   html += html::paragraph(
       "The study, kept in a folder; the same command continues where one was interrupted, and with more processes they "
@@ -279,9 +283,9 @@ std::string study_page(const StudyPlan& plan, const std::vector<StudyRun>& runs,
     if (row.stopped)
       stops += html::paragraph(
           "Stopped: " + row_title(report, row) + ": " + row.first_stop.substr(0, row.first_stop.find('\n')), "bad");
-  body += stops + curves(report, options);
+  body += stops + curves(report, options) + exponents_on_page(report, options, 2);
   body += html::heading("Runs", "runs") + runs_table(plan, runs, results);
-  body += settings(plan) + commands(plan, runs, options);
+  body += settings(plan) + commands(plan, runs, report, options);
   body += "<footer class=\"dim\">softamp " + html::escaped(SOFTAMP_VERSION) + ", arithmetic " +
           std::to_string(kArithmeticVersion) +
           ". The same settings give the same figures, to the last bit, on any machine.</footer>\n";

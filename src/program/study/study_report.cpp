@@ -1,4 +1,5 @@
 #include "src/program/study/study_report.h"
+#include "src/program/study/study_exponents.h"
 
 #include "softamp/numerics/format.h"
 #include "softamp/report/number_text.h"
@@ -139,6 +140,10 @@ StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& run
       if (const ReplicaDriftTotals& d = result.replica_drift;
           d.first_step >= 0 && (row.drift.first_step < 0 || d.largest.distance > row.drift.largest.distance))
         row.drift = d;
+      if (result.exponents) {
+        if (!row.exponents) row.exponents.emplace();
+        row.exponents->add(*result.exponents);
+      }
       if (!result.stopped.empty()) {
         if (row.stopped++ == 0) row.first_stop = result.stopped;
         continue;
@@ -272,6 +277,7 @@ Json study_json(const StudyReport& r) {
     if (const ReplicaDriftTotals& d = row.drift; d.first_step >= 0)
       line["replica_drift"] = {{"first_step", d.first_step}, {"distance", d.largest.distance}};
     line["mean_losses"] = row.mean_losses;
+    if (row.exponents) line["exponents"] = exponents_json(*row.exponents);
     if (row.stopped) line["first_stop"] = row.first_stop;
     json["rows"].push_back(std::move(line));
   }

@@ -124,6 +124,7 @@ class Workers {
       room.bytes = bytes;
       room.inside = true;
     };
+    output.count_exponents = how_.exponents;
     output.quiet = true;
     output.progress = false;
     output.stop = output.stop_within_step = [this] { return stopped(); };
@@ -158,6 +159,7 @@ class Workers {
       }
       result.verdict = summary.verdict;
       result.replica_drift = summary.replica_drift;
+      result.exponents = summary.exponents;
       result.seconds = summary.seconds;
       result.images_per_second = summary.images_per_second;
     } catch (const FloatingPointError& e) {
@@ -165,6 +167,7 @@ class Workers {
     } catch (const ContinuousOverflow& e) {
       result.stopped = e.what();  // an outcome of training, as errors of files are not
     }
+    if (how_.exponents && !result.exponents) result.exponents.emplace();
     return result;
   }
 
@@ -207,7 +210,7 @@ double StudyResult::accuracy_percent() const {
 std::vector<std::optional<StudyResult>> run_study(const std::vector<StudyRun>& runs, const StudyRunning& how) {
   StudyData data;
   std::optional<KeptRuns> kept;
-  if (!how.folder.empty()) kept.emplace(how.folder, data);
+  if (!how.folder.empty()) kept.emplace(how.folder, data, how.exponents);
   std::vector<std::optional<StudyResult>> results(runs.size());
   std::vector<std::string> keys(kept ? runs.size() : 0);
   uint64_t steps = 0;
@@ -234,9 +237,9 @@ std::vector<std::optional<StudyResult>> run_study(const std::vector<StudyRun>& r
   return results;
 }
 
-std::vector<RunState> states_of_runs(const std::vector<StudyRun>& runs, const std::string& folder) {
+std::vector<RunState> states_of_runs(const std::vector<StudyRun>& runs, const std::string& folder, bool exponents) {
   StudyData data;
-  KeptRuns kept(folder, data);
+  KeptRuns kept(folder, data, exponents);
   check_is_folder(folder);
   std::vector<RunState> states;
   for (const StudyRun& run : runs) {

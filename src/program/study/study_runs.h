@@ -26,6 +26,7 @@ struct StudyResult {
   /// Empty where the run ended early.
   std::optional<Verdict> verdict;
   ReplicaDriftTotals replica_drift;
+  std::optional<ExponentTotals> exponents;  ///< where they were asked for; without steps of a run that was stopped
   std::string stopped;  ///< why the run ended early: an exception's report, a scale that always overflows; else empty
 
   /// The mean loss of the last tenth of the steps, at least one; NaN if the run was stopped.
@@ -35,8 +36,9 @@ struct StudyResult {
 };
 
 struct StudyRunning {
-  std::string folder;  ///< where finished runs are kept (study_kept.h), and shared with other processes [=nowhere]
-  int jobs = 0;        ///< runs at a time (0: as many as cores)
+  std::string folder;      ///< where finished runs are kept (study_kept.h), and shared with other processes [=nowhere]
+  int jobs = 0;            ///< runs at a time (0: as many as cores)
+  bool exponents = false;  ///< count them (RunOutput::count_exponents); a kept run that did not is done again
   std::function<bool()> stop;
   std::function<void()> begun;  ///< called once, when what the first run reads has been found good
   bool progress = true;
@@ -55,8 +57,8 @@ struct RunState {
   std::string holder{};  ///< who does it now, "node7 process 4711"; "": nobody
   bool holder_is_gone = false;
 };
-/// In the order of `runs`; computes and writes nothing. Throws UsageError for a file that is no run of a study, or
-/// where `folder` is none.
-std::vector<RunState> states_of_runs(const std::vector<StudyRun>& runs, const std::string& folder);
+/// In the order of `runs`; computes and writes nothing. exponents: as StudyRunning::exponents. Throws UsageError for a
+/// file that is no run of a study, or where `folder` is none.
+std::vector<RunState> states_of_runs(const std::vector<StudyRun>& runs, const std::string& folder, bool exponents);
 
 }  // namespace softamp::program

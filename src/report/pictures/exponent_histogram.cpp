@@ -1,4 +1,4 @@
-#include "src/report/pictures/exponent_histogram.h"
+#include "softamp/report/exponent_histogram.h"
 
 #include <bit>
 #include <cmath>

@@ -9,12 +9,11 @@
 #include "softamp/report/names.h"
 #include "src/files/output_file.h"
 #include "src/files/printable.h"
-#include "src/report/numbers/decimal_text.h"
+#include "src/train/run/exponent_plot.h"
 
 namespace softamp::train_detail {
 namespace {
 
-constexpr const char* kKinds[] = {"weights", "activations", "gradients"};
 constexpr std::string_view kBackward = "gradients/";
 
 bool is_document(const std::string& file) { return std::filesystem::path(file).extension() == ".json"; }
@@ -38,23 +37,6 @@ std::optional<int> power_of(float scale) {
   return exponent - 1;
 }
 
-/// Of the elements that have an exponent the percentage at each, without gaps.
-Curve shares_of(const ExponentHistogram& h, std::string title, CurveStyle style) {
-  Curve curve{std::move(title), style, {}, {}};
-  if (h.exponents.empty()) return curve;
-  for (int e = h.exponents.begin()->first; e <= h.exponents.rbegin()->first; ++e) {
-    const auto at = h.exponents.find(e);
-    curve.x.push_back(e);
-    curve.y.push_back(
-        at == h.exponents.end() ? 0 : 100 * static_cast<double>(at->second) / static_cast<double>(h.elements));
-  }
-  return curve;
-}
-
-std::string percent(int64_t part, int64_t all) {
-  return significant_digits(all ? 100 * static_cast<double>(part) / static_cast<double>(all) : 0, 3) + " %";
-}
-
 }  // namespace
 
 void check_histograms_file(const std::string& file) {
@@ -70,6 +52,7 @@ Histograms::Histograms(Trainer& trainer, const RunOutput& output, Trainer::Obser
                        int64_t total)
     : trainer_(trainer),
       file_(output.histograms),
+      counts_(!file_.empty() || output.count_exponents),
       others_(std::move(others)),
       first_(first),
       total_(total),
@@ -78,7 +61,7 @@ Histograms::Histograms(Trainer& trainer, const RunOutput& output, Trainer::Obser
 }
 
 bool Histograms::chosen(int64_t step) const {
-  return !file_.empty() && (step == first_ || step + 1 == total_ || step % every_ == 0);
+  return counts_ && (step == first_ || step + 1 == total_ || step % every_ == 0);
 }
 
 /// The scope of the variables whose operations these are; else the node's own.
@@ -140,7 +123,7 @@ std::string Histograms::json() const {
     for (const auto& [key, counted] : steps_[s].tensors) {
       const auto& [layer, kind, dtype] = key;
       text += std::string(first ? "\n" : ",\n") + " {\"layer\":" + quoted_for_json(layer) + ",\"kind\":\"" +
-              kKinds[static_cast<size_t>(kind)] + "\",\"dtype\":\"" + std::string(name_of(dtype)) +
+              name_of(kind) + "\",\"dtype\":\"" + std::string(name_of(dtype)) +
               "\",\"counts\":" + counted.counts.json();
       if (kind == Kind::kGradients) text += ",\"unscaled\":" + counted.unscaled.json();
       text += "}";
@@ -151,55 +134,26 @@ std::string Histograms::json() const {
   return text + "]}\n";
 }
 
-Plot Histograms::plot(const TrainSettings& settings) const {
-  ExponentHistogram scaled, unscaled;
-  std::map<DType, int64_t> narrow;
-  float least = 0, greatest = 0;
+std::optional<ExponentTotals> Histograms::totals() const {
+  if (!counts_) return std::nullopt;
+  ExponentTotals totals;
   for (const Step& step : steps_) {
-    least = &step == &steps_[0] ? step.loss_scale : std::min(least, step.loss_scale);
-    greatest = std::max(greatest, step.loss_scale);
+    ExponentTotals one{1, step.loss_scale, step.loss_scale, {}};
     for (const auto& [key, counted] : step.tensors) {
-      if (std::get<Kind>(key) != Kind::kGradients) continue;
-      scaled.add(counted.counts);
-      unscaled.add(counted.unscaled);
-      if (size_of(std::get<DType>(key)) == 2) narrow[std::get<DType>(key)] += counted.counts.elements;
+      const auto& [layer, kind, dtype] = key;
+      one.layers.push_back({layer, kind, dtype, counted.counts, counted.unscaled});
     }
+    totals.add(one);
   }
-  DType marked = DType::kFloat16;  // what is marked where all is wide, too: it is what a loss scale is for
-  for (const auto& [dtype, elements] : narrow)
-    if (!narrow.contains(marked) || elements > narrow[marked]) marked = dtype;
-  const FloatFormat f = format_of(marked);
-  Plot plot;
-  plot.title = "Gradients of " + settings.network + " in " + settings.precision;
-  plot.subtitle = std::to_string(steps_.size()) + (steps_.size() == 1 ? " step" : " steps") + "; zero " +
-                  percent(scaled.zeros, scaled.elements) + ", subnormal " +
-                  percent(scaled.subnormals, scaled.elements) + ", infinite or NaN " +
-                  percent(scaled.infinities + scaled.nans, scaled.elements);
-  plot.x_label = "exponent: floor of log2 of the magnitude";
-  plot.y_label = "gradients, %";
-  const std::string by = round_trip_text(least) + (least == greatest ? "" : " to " + round_trip_text(greatest));
-  plot.curves = {shares_of(scaled, "times the loss scale, " + by, CurveStyle::kBars),
-                 shares_of(unscaled, "without it", CurveStyle::kBold)};
-  double top = 0;
-  for (const Curve& curve : plot.curves)
-    for (const double y : curve.y) top = std::max(top, y);
-  plot.y_range = PlotRange{0, std::max(1e-9, top * 1.08)};
-  const std::string format(name_of(marked));
-  const auto mark = [&](const std::string& what, int exponent) {
-    const double x = exponent - 0.5;  // bars of an exponent begin half a unit before it
-    plot.curves.push_back(
-        {format + ": " + what + " 2^" + std::to_string(exponent), CurveStyle::kReference, {x, x}, {0, top * 1.08}});
-  };
-  mark("subnormal from", f.min_quantum());
-  mark("normal from", 1 - f.bias);
-  mark("no number from", f.max_exponent() + 1);
-  return plot;
+  return totals;
 }
 
 void Histograms::write(const TrainSettings& settings) const {
   if (file_.empty() || steps_.empty()) return;
   if (is_document(file_)) return files::write_file(file_, json());
-  write_plot(plot(settings), file_);
+  Plot plot = gradient_exponents(*totals());
+  plot.title = "Gradients of " + settings.network + " in " + settings.precision;
+  write_plot(plot, file_);
 }
 
 }  // namespace softamp::train_detail

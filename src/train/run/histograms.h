@@ -4,13 +4,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "softamp/report/plot.h"
 #include "softamp/train/training_run.h"
-#include "src/report/pictures/exponent_histogram.h"
 
 namespace softamp::train_detail {
 
@@ -26,15 +25,15 @@ class Histograms {
   void begin(int64_t step);
   void end();
 
-  /// {"softamp_histograms":1,"steps":[{"step":0,"loss_scale":256,"tensors":[...]}]}; "" where none were asked for.
+  /// {"softamp_histograms":1,"steps":[{"step":0,"loss_scale":256,"tensors":[...]}]}; "" where no file was asked for.
   std::string json() const;
-  /// The gradients of all steps that were looked at: as they were in the graph, and without the loss scale.
-  Plot plot(const TrainSettings& settings) const;
+  /// Of all steps that were looked at; none where nothing was asked for.
+  std::optional<ExponentTotals> totals() const;
   /// Into RunOutput::histograms, in the format of its ending.
   void write(const TrainSettings& settings) const;
 
  private:
-  enum class Kind : uint8_t { kWeights, kActivations, kGradients };
+  using Kind = LayerExponents::Kind;
   using Key = std::tuple<std::string, Kind, DType>;  ///< layer first
   struct Counted {
     ExponentHistogram counts, unscaled;  ///< unscaled: of gradients
@@ -51,6 +50,7 @@ class Histograms {
 
   Trainer& trainer_;
   std::string file_;
+  bool counts_;  ///< in some steps
   Trainer::Observer others_;
   std::vector<std::string> scopes_;  ///< of the model's variables
   int64_t first_, total_, every_;

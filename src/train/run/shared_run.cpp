@@ -64,7 +64,7 @@ RunOutput output_here(const RunOutput& asked) {
   };
   if (!asked.print.empty()) refuse("tensors to print are");
   if (!asked.outfeed.empty() || !asked.enqueue.empty()) refuse("an outfeed is");
-  if (!asked.histograms.empty()) refuse("histograms are");
+  if (!asked.histograms.empty() || asked.count_exponents) refuse("histograms are");
   if (asked.on_memory) refuse("a wait for memory is");
   if (asked.exchange->rank() == 0) return here;
   here.log = here.checkpoint = here.write_initial = here.write_batches = here.plot = std::string();

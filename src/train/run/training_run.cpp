@@ -499,6 +499,7 @@ class Run {
     summary_.lost_updates = lost_.totals();
     summary_.replica_drift = progress_.drift;
     summary_.histograms = histograms_->json();
+    summary_.exponents = histograms_->totals();
     if (summary_.finished)
       summary_.verdict = train_detail::verdict_of(
           progress_.nonfinite, evaluated_now() ? std::optional(progress_.evaluations.back()) : std::nullopt,

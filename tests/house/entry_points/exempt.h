@@ -41,6 +41,7 @@ inline std::vector<Exempt> exempt_headers() {
       {"train/exchange.h", kIntegers},
       {"train/indexed_slices.h", kNodes},
       {"train/layers.h", kNodes},
+      {"train/exponent_totals.h", kIntegers},
       {"train/losses.h", kNodes},
       {"train/loss_scale_search.h", "steps of a Trainer (train/trainer.h) at powers of two; some seconds"},
       {"train/run_log.h", kIntegers},

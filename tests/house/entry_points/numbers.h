@@ -4,6 +4,7 @@
 #include "softamp/data/images.h"
 #include "softamp/report/chip_table.h"
 #include "softamp/report/exception.h"
+#include "softamp/report/exponent_histogram.h"
 #include "softamp/report/number_text.h"
 #include "softamp/report/plot.h"
 #include "softamp/report/running_sum.h"
@@ -164,6 +165,17 @@ inline std::vector<EntryPoint> numbers() {
          for (const DType t : {DType::kFloat64, DType::kFloat32, DType::kFloat16}) {
            const TensorStatistics s = statistics_of(Tensor::from_values(t, {5}, tiny));
            text += all(s.minimum, s.maximum, s.subnormals, s.zeros, s.json());
+         }
+         return text;
+       }},
+      {"report/exponent_histogram.h", "exponents_of, exponents_of_quotients",
+       [] {
+         const std::vector<double> values = {5e-324, -1e-310, 0.1, 3.0, 1e300};
+         std::string text;
+         for (const DType t : {DType::kFloat64, DType::kFloat32, DType::kFloat16}) {
+           const Tensor tensor = Tensor::from_values(t, {5}, values);
+           text += exponents_of(tensor.type(), tensor.data()).json() +
+                   exponents_of_quotients(tensor.type(), tensor.data(), 3.0).json();
          }
          return text;
        }},

@@ -139,11 +139,21 @@ std::string drift_warning_of(const StudyPlan& plan) {
   size_t rows = 0;
   for (size_t i = 0; i < plan.rows(); ++i) {
     const TrainSettings s = plan.settings_of(i);
-    if (!s.replica_drift || s.replicas == 1 || s.stochastic_rounding == "off") continue;
-    const auto is_narrow = [](DType t) { return size_of(t) == 2; };
-    const std::set<DType> trained = train_detail::trained_dtypes(s);
-    rows += std::any_of(trained.begin(), trained.end(), is_narrow) ||
-            (s.optimizer_state && is_narrow(parse_dtype(*s.optimizer_state).value()));
+    if (!s.replica_drift || s.replicas == 1) continue;
+    OptimizerOptions options = s.trainer_options().optimizer;
+    options.strict = false;  // what strictness refuses, the run itself says
+    const Optimizer optimizer(options);
+    const auto drawn = [&](const VariableSpec& v) {
+      return s.stochastic_rounding != "off" && size_of(v.type.dtype) == 2 && !v.name.ends_with("/Compensation");
+    };
+    bool differ = options.weight_update == WeightUpdate::kStochastic;
+    for (const DType dtype : train_detail::trained_dtypes(s)) {
+      const VariableSpec weight{"", {dtype, {}}, {}, true};
+      const std::vector<VariableSpec> slots = optimizer.slots(weight);
+      differ = differ || (options.weight_update == WeightUpdate::kDefault && drawn(weight)) ||
+               std::any_of(slots.begin(), slots.end(), drawn);
+    }
+    rows += differ;
   }
   if (rows == 0) return {};
   return "replica_drift: in " + std::to_string(rows) + " of " + std::to_string(plan.rows()) +

@@ -448,6 +448,20 @@ TEST(Study, WarnsOfReplicasThatDrift) {
   EXPECT_EQ(o.out.find("replicas drift: float32"), std::string::npos);
 }
 
+// An update that rounds stochastically draws without stochastic rounding elsewhere; one to nearest, or compensated,
+// draws for its slots alone, which plain descent has not.
+TEST(Study, WarnsOfUpdatesThatDrift) {
+  const Outcome o = run_softamp(
+      "study --set generated=true --set train_images=32 --set test_images=8 --set batch_size=4 --set epochs=1 --set "
+      "replicas=2 --set replica_drift=true --set precision=float16 --grid weight_update=nearest,stochastic,kahan "
+      "--case optimizer=sgd --case optimizer=sgd,stochastic_rounding=on --case stochastic_rounding=on --seeds 1");
+  EXPECT_NE(o.err.find("warning: replica_drift: in 5 of 9 settings each replica"), std::string::npos) << o.err;
+  size_t drifted = 0;
+  for (size_t at = 0; (at = o.out.find("\nreplicas drift: ", at)) != std::string::npos; ++at) ++drifted;
+  EXPECT_EQ(drifted, 5u) << o.out;
+  EXPECT_EQ(o.out.find("replicas drift: kahan, sgd"), std::string::npos) << o.out;
+}
+
 TEST(Study, WritesATableAndAPlot) {
   const TemporaryFolder folder;
   const Outcome o = run_softamp("study " + kTinyStudy + kGrid + "--seeds 1 --csv " + folder.file("t.csv") + " --plot " +

@@ -88,6 +88,7 @@
 #include "softamp/report/statistics.h"
 #include "softamp/report/tensor_difference.h"
 #include "softamp/report/tensor_text.h"
+#include "softamp/tensor/block_bulk.h"
 #include "softamp/tensor/bulk.h"
 #include "softamp/tensor/chip_round.h"
 #include "softamp/tensor/dtype.h"

@@ -287,7 +287,10 @@ TEST(Mx, DirectedModesSeeTheExactQuotient) {
   EXPECT_EQ(quantised(kE2, std::vector<uint32_t>{0x7F000000, 1, 0x80000001}, rules).codes, (Codes{6, 1, 8}));
 }
 
-static_assert(mx_scale(Element(kE2m1), 0x40C00001, MxRules{}) == 0x7F);
+TEST(Mx, IsConstexpr) {
+  constexpr uint32_t kScale = mx_scale(Element(kE2m1), 0x40C00001, MxRules{});
+  EXPECT_EQ(kScale, 0x7Fu);
+}
 
 }  // namespace
 }  // namespace softamp::block

@@ -42,6 +42,7 @@ SOFTAMP_GENERAL Nvfp4Tensor nvfp4_tensor(uint32_t amax, const Nvfp4Rules& rules)
   using namespace detail_nvfp4;
   if (rules.rule == Nvfp4Rule::kOneLevel) return {amax, kOne, kOne};
   if (rules.rule == Nvfp4Rule::kTorchao) {
+    if (amax == 0) return {amax, kOne, kOne};  // as TransformerEngine has it: 0 / 0 would be the scale
     const uint32_t p = div(amax, kScaleOfBoth);
     return {amax, div(kOne, p), p};
   }

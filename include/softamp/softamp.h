@@ -49,6 +49,7 @@
 #include "softamp/numerics/math_tanh.h"
 #include "softamp/numerics/operand.h"
 #include "softamp/numerics/operations.h"
+#include "softamp/numerics/p3109.h"
 #include "softamp/numerics/platform.h"
 #include "softamp/numerics/random.h"
 #include "softamp/numerics/round.h"

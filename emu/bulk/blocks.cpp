@@ -15,7 +15,6 @@
 namespace softamp::bulk {
 namespace {
 
-using namespace softamp::block;
 using emu::parallel_ranges;
 
 constexpr size_t kGrain = 1 << 14;  // elements that are worth a thread
@@ -61,7 +60,7 @@ class BlockWork {
       : l_(l),
         f_(f),
         o_(o),
-        tensor_(nvfp4_tensor(amax, f.rules)),
+        tensor_(block::nvfp4_tensor(amax, f.rules)),
         random_{o.random.seed, o.random.engine == RandomEngine::kPhilox7 ? 7 : 10, 0},
         blocks_(quotient_up(l.length, static_cast<uint64_t>(f.size))),
         nan_counts_(f.nvfp4 ? f.rules.nan_poisons_block : f.mx.nan_poisons_block) {}
@@ -69,7 +68,7 @@ class BlockWork {
   uint64_t blocks() const { return blocks_; }
 
   uint32_t scale(uint32_t amax) const {
-    return f_.nvfp4 ? nvfp4_scale(tensor_, amax, f_.rules) : mx_scale(f_.element, amax, f_.mx);
+    return f_.nvfp4 ? block::nvfp4_scale(tensor_, amax, f_.rules) : block::mx_scale(f_.element, amax, f_.mx);
   }
 
   /// Rows of one block each in height, all elements by the scalar functions.
@@ -84,13 +83,13 @@ class BlockWork {
     });
     const uint32_t s = scale(amax);
     scales[(row * blocks_ + block) * l_.inner + inner] = static_cast<uint8_t>(s);
-    const uint32_t factor = f_.nvfp4 ? nvfp4_factor(tensor_, s, f_.rules) : 0;
+    const uint32_t factor = f_.nvfp4 ? block::nvfp4_factor(tensor_, s, f_.rules) : 0;
     const RoundingPolicy& p = f_.rounding();
     for_each(row, bottom, first, last, inner, [&](uint64_t i) {
       const RandomSource& r = o_.random;
       const uint32_t word = p.stochastic() ? random_.bits(r.step, r.operation, r.first_index + i, p.random_bits) : 0;
-      const Rounded code = f_.nvfp4 ? nvfp4_code(factor, bits_of(in[i]), f_.rules, word)
-                                    : mx_code(f_.element, s, bits_of(in[i]), f_.mx, word);
+      const Rounded code = f_.nvfp4 ? block::nvfp4_code(factor, bits_of(in[i]), f_.rules, word)
+                                    : block::mx_code(f_.element, s, bits_of(in[i]), f_.mx, word);
       codes[i] = static_cast<uint8_t>(code.code);
       if (status && code.flags) status->raise(code.flags, i);
     });
@@ -120,7 +119,7 @@ class BlockWork {
         scales[row * blocks_ + block] = static_cast<uint8_t>(byte);
         const bool none = f_.nvfp4 ? byte == 0x7F : byte == e8m0::kNan;
         const float factor = none       ? 0
-                             : f_.nvfp4 ? float_of(nvfp4_factor(tensor_, byte, f_.rules))
+                             : f_.nvfp4 ? float_of(block::nvfp4_factor(tensor_, byte, f_.rules))
                                         : float_of(e8m0::fp32_code(e8m0::reciprocal(byte)));
         if (none) {
           std::fill(y, y + n, f_.nvfp4 ? 0.0F : float_of(0x7FC00000u));
@@ -141,11 +140,12 @@ class BlockWork {
     const uint64_t first = block * size(), last = std::min(l_.length, first + size());
     const uint32_t byte = scales[(row * blocks_ + block) * l_.inner + inner];
     const uint32_t nan = 0x7FC00000u;
-    const uint32_t factor = f_.nvfp4 ? nvfp4_decode_factor(tensor_, byte, f_.rules) : e8m0::fp32_code(byte);
+    const uint32_t factor = f_.nvfp4 ? block::nvfp4_decode_factor(tensor_, byte, f_.rules) : e8m0::fp32_code(byte);
     const bool none = factor > 0x7F800000u;
     const uint64_t mask = f_.element.code_mask(), bottom = std::min(l_.outer, (row + 1) * rows());
     if (factor == 0x7F800000u) {  // 0 times it is a NaN, whose sign the processor chooses
-      for_each(row, bottom, first, last, inner, [&](uint64_t i) { out[i] = float_of(nvfp4_value(factor, codes[i])); });
+      for_each(row, bottom, first, last, inner,
+               [&](uint64_t i) { out[i] = float_of(block::nvfp4_value(factor, codes[i])); });
       return;
     }
     for_each(row, bottom, first, last, inner,
@@ -180,7 +180,7 @@ class BlockWork {
   const BlockLayout& l_;
   const BlockFormat& f_;
   const BulkOptions& o_;
-  Nvfp4Tensor tensor_;
+  block::Nvfp4Tensor tensor_;
   RandomBits random_;
   uint64_t blocks_;
   bool nan_counts_;
@@ -261,7 +261,7 @@ void dequantize(std::span<const uint8_t> codes, std::span<const uint8_t> scales,
   check_blocks("dequantize", layout, format, out.size(), codes.size(), scales.size(), options);
   const BlockWork work(layout, format, amax, options);
   float table[256];
-  for (uint32_t c = 0; c < 256; ++c) table[c] = float_of(mx_value(format.element, e8m0::kOne, c));
+  for (uint32_t c = 0; c < 256; ++c) table[c] = float_of(block::mx_value(format.element, e8m0::kOne, c));
   const uint64_t blocks = work.blocks(), inner = layout.inner;
   const size_t grain = std::max<size_t>(1, kGrain / static_cast<size_t>(format.size * format.rows));
   auto body = [&](size_t begin, size_t end, size_t) {

@@ -140,7 +140,7 @@ RoundPlan plan_round(Element from, const FloatFormat& to, Element out, const Sem
   plan.on_inexact = kInexact & p.flags;
   plan.on_underflow = kUnderflow & p.flags;
   plan.on_signaling_nan = kInvalid & p.flags;
-  plan.on_quiet_nan = s.quiet_nan_is_invalid ? plan.on_signaling_nan : 0;
+  plan.on_quiet_nan = s.quiet_nan_is_invalid || !to.has_nan() ? plan.on_signaling_nan : 0;
 
   constexpr uint32_t kInfinity32 = 0x7F800000u;
   constexpr uint64_t kInfinity64 = uint64_t{0x7FF} << 52;

@@ -23,6 +23,7 @@ std::string nan_codes(const FloatFormat& f) {
       return range + ", " + negative + (first == last ? "" : ".." + code_text(f, last | f.sign_mask()).substr(2));
     }
     case Specials::kNanOnly: return code_text(f, f.magnitude_mask()) + ", " + code_text(f, f.code_mask());
+    case Specials::kNone: return "none";
     case Specials::kNegativeZeroNan: break;
   }
   return code_text(f, f.sign_mask());
@@ -59,7 +60,7 @@ Json format_json(const NamedFormat& named) {
   json["infinity"] = f.has_infinity();
   json["negative_zero"] = f.has_negative_zero();
   json["nan_codes"] = nan_codes(f);
-  json["quiet_nan"] = code_text(f, nan_code(f, NanPattern::kQuiet));
+  if (f.has_nan()) json["quiet_nan"] = code_text(f, nan_code(f, NanPattern::kQuiet));
   return json;
 }
 

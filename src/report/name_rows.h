@@ -48,10 +48,13 @@ inline constexpr FormatRow kFormats[] = {
      "DT_DOUBLE",
      "IEEE 754; for conversions only",
      DType::kFloat64},
-    {kE4m3, {"e4m3", "float8_e4m3fn"}, "DT_FLOAT8_E4M3FN", "OCP OFP8", {}},
-    {kE5m2, {"e5m2", "float8_e5m2"}, "DT_FLOAT8_E5M2", "OCP OFP8", {}},
+    {kE4m3, {"e4m3", "float8_e4m3fn", "fp8_e4m3"}, "DT_FLOAT8_E4M3FN", "OCP OFP8", {}},
+    {kE5m2, {"e5m2", "float8_e5m2", "fp8_e5m2"}, "DT_FLOAT8_E5M2", "OCP OFP8", {}},
     {kF143, {"f143", "float8_e4m3fnuz"}, "", "IPU quarter", {}},
     {kF152, {"f152", "float8_e5m2fnuz"}, "", "IPU quarter", {}},
+    {kE2m1, {"e2m1", "float4_e2m1fn", "fp4_e2m1", "fp4"}, "", "OCP MX", {}},
+    {kE2m3, {"e2m3", "float6_e2m3fn", "fp6_e2m3"}, "", "OCP MX", {}},
+    {kE3m2, {"e3m2", "float6_e3m2fn", "fp6_e3m2"}, "", "OCP MX", {}},
 };
 
 /// Dtypes without a format of ours.

@@ -1,5 +1,6 @@
-// Every format with 2 to 8 exponent bits and 2 to 24 bits of precision, and the four fp8 ones: codes decode and encode
-// back; every fp16 value, and numbers at random, are converted to it in five modes, flags too, and compared with MPFR.
+// Every format with 2 to 8 exponent bits and 2 to 24 bits of precision, the four fp8 ones, and those of 4 and 6 bits:
+// codes decode and encode back; every fp16 value, and numbers at random, are converted to it in five modes, flags too,
+// and compared with MPFR.
 
 #include <cmath>
 
@@ -18,7 +19,8 @@ struct Named {
 };
 
 std::vector<Named> all_formats() {
-  std::vector<Named> all = {{"e4m3", kE4m3}, {"e5m2", kE5m2}, {"f143", kF143}, {"f152", kF152}};
+  std::vector<Named> all = {{"e4m3", kE4m3}, {"e5m2", kE5m2}, {"f143", kF143}, {"f152", kF152},
+                            {"e2m1", kE2m1}, {"e2m3", kE2m3}, {"e3m2", kE3m2}};
   for (int e = 2; e <= 8; ++e)
     for (int p = 2; p <= 24; ++p)
       all.push_back({"(" + std::to_string(e) + "," + std::to_string(p) + ")", FloatFormat::ieee(e, p)});

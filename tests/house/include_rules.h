@@ -53,7 +53,8 @@ inline const std::vector<Room>& rooms() {
   static const std::vector<Room> kRooms = [] {
     std::vector<Room> all = {
         {inc + "softamp.h", {inc}},
-        {inc + "numerics/", {inc + "numerics/"}},
+        {inc + "numerics/", {inc + "numerics/*"}},
+        {inc + "numerics/block/", {inc + "numerics/"}},
         {inc + "kernel/", {inc + "kernel/", inc + "numerics/"}},
         {inc + "tensor/", {inc + "tensor/", inc + "numerics/"}},
         {inc + "data/", {inc + "data/", inc + "tensor/", inc + "numerics/"}},

@@ -29,6 +29,9 @@ TEST(Format, PublishedLimits) {
       {kE5m2, 8, 57344, 0x1p-14, 0x1p-16},
       {kF143, 8, 240, 0x1p-7, 0x1p-10},
       {kF152, 8, 57344, 0x1p-15, 0x1p-17},
+      {kE2m1, 4, 6, 1, 0.5},
+      {kE2m3, 6, 7.5, 1, 0x1p-3},
+      {kE3m2, 6, 28, 0x1p-2, 0x1p-4},
   };
   for (const Row& row : rows) {
     EXPECT_EQ(row.format.storage_bits(), row.bits);
@@ -61,6 +64,10 @@ TEST(Format, SpecialCodes) {
   for (const FloatFormat& f : {kF143, kF152}) {
     EXPECT_TRUE(f.is_nan(0x80) && !f.is_nan(0x7F) && !f.is_nan(0xFF) && !f.has_infinity());
     EXPECT_TRUE(f.is_zero(0) && !f.is_zero(0x80) && !f.has_negative_zero());
+  }
+  for (const FloatFormat& f : {kE2m1, kE2m3, kE3m2}) {
+    EXPECT_TRUE(f.valid() && !f.has_infinity() && !f.has_nan() && f.has_negative_zero());
+    for (uint64_t code = 0; code <= f.code_mask(); ++code) EXPECT_TRUE(f.is_finite(code) && !f.is_nan(code));
   }
 }
 

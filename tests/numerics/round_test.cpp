@@ -151,7 +151,7 @@ TEST(Round, AnyValueAnyFormatAnyPolicy) {
   Cases cases(31);
   for (int i = 0; i < 20000 && !HasFailure(); ++i) {
     const auto f = cases.below(3) == 0
-                       ? oracle::kNamedFormats[cases.below(8)].format
+                       ? oracle::kNamedFormats[cases.below(std::size(oracle::kNamedFormats))].format
                        : FloatFormat::ieee(static_cast<int>(2 + cases.below(7)), static_cast<int>(2 + cases.below(23)));
     const RoundingPolicy p = oracle::any_policy(cases);
     uint64_t significand = cases.word() >> cases.below(64);

@@ -66,7 +66,8 @@ struct NamedFormat {
 };
 inline constexpr NamedFormat kNamedFormats[] = {
     {"fp16", softamp::kFp16}, {"bf16", softamp::kBf16}, {"tf32", softamp::kTf32}, {"fp32", softamp::kFp32},
-    {"e4m3", softamp::kE4m3}, {"e5m2", softamp::kE5m2}, {"f143", softamp::kF143}, {"f152", softamp::kF152}};
+    {"e4m3", softamp::kE4m3}, {"e5m2", softamp::kE5m2}, {"f143", softamp::kF143}, {"f152", softamp::kF152},
+    {"e2m1", softamp::kE2m1}, {"e2m3", softamp::kE2m3}, {"e3m2", softamp::kE3m2}};
 
 inline constexpr softamp::RoundingMode kDeterministicModes[] = {
     softamp::RoundingMode::kNearestEven, softamp::RoundingMode::kNearestAway, softamp::RoundingMode::kTowardZero,

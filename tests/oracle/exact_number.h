@@ -90,7 +90,7 @@ inline Decoded decode(const FloatFormat& f, uint64_t code) {
   d.negative = (code >> sign_bit & 1) != 0;
   if (f.specials == Specials::kNegativeZeroNan) {
     if (d.negative && magnitude == 0) d.sort = Sort::kNotANumber;
-  } else if (magnitude > greatest_code(f)) {
+  } else if (f.specials != Specials::kNone && magnitude > greatest_code(f)) {
     const bool infinite = f.specials == Specials::kIeee && magnitude == greatest_code(f) + 1;
     d.sort = infinite ? Sort::kInfinite : Sort::kNotANumber;
     d.nan_has_sign = !infinite;

@@ -191,7 +191,10 @@ inline Rounded rem(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics
 inline Rounded convert(const FloatFormat& from, const FloatFormat& to, uint64_t code, const Semantics& s,
                        uint32_t random = 0) {
   const Decoded x = operand(from, code, s);
-  if (const auto r = nan_among(to, s, {x})) return *r;
+  if (auto r = nan_among(to, s, {x})) {
+    if (to.specials == Specials::kNone) r->flags |= softamp::kInvalid & policy(to, s).flags;
+    return *r;
+  }
   if (x.infinite()) return infinity_under(to, x.negative, policy(to, s));
   return round_value(to, x.value(), policy(to, s), random, x.negative);
 }

@@ -28,6 +28,7 @@ inline uint64_t nan_of(const FloatFormat& f, NanPattern pattern) {
   const uint64_t ones = (uint64_t{1} << sign_bit) - 1;
   if (f.specials == Specials::kIeee && pattern == NanPattern::kInfinity)
     return ones - ((uint64_t{1} << (f.precision - 1)) - 1);  // the exponent alone
+  if (f.specials == Specials::kNone) return sign | ones;     // the largest number in its place
   if (f.specials == Specials::kNanOnly || pattern == NanPattern::kAllOnes) return sign | ones;
   return sign | (ones - ((uint64_t{1} << (f.precision - 2)) - 1));  // exponent and first fraction bit
 }
@@ -126,7 +127,8 @@ inline Rounded infinity_under(const FloatFormat& f, bool negative, const Roundin
   const bool kept = p.infinity == softamp::InfinityResult::kKeep;
   if (kept && f.specials == Specials::kIeee) return {with_sign(f, negative, greatest_code(f) + 1), 0};
   const auto flags = static_cast<uint8_t>(p.infinity_flags & p.flags);
-  if (p.infinity == softamp::InfinityResult::kSaturate) return {with_sign(f, negative, greatest_code(f)), flags};
+  if (p.infinity == softamp::InfinityResult::kSaturate || f.specials == Specials::kNone)
+    return {with_sign(f, negative, greatest_code(f)), flags};
   return {nan_of(f, p.nan), flags};
 }
 
@@ -146,6 +148,7 @@ inline Rounded round_real(const FloatFormat& f, const Real& x, bool negative, co
   Big rounded = g.lower + (up ? 1 : 0);
   if (overflows(f, x, rounded, p.overflow_rule)) {
     const auto flags = static_cast<uint8_t>(p.overflow_flags & p.flags);
+    if (f.specials == Specials::kNone) return {with_sign(f, negative, greatest_code(f)), flags};
     if (p.overflow == Overflow::kNan) return {nan_of(f, p.nan), flags};
     const bool stops = p.mode == RoundingMode::kTowardZero || p.mode == RoundingMode::kOdd ||
                        (p.mode == RoundingMode::kUp && negative) || (p.mode == RoundingMode::kDown && !negative);

@@ -51,7 +51,7 @@ class MpfrRounder {
       const bool stops = mode == RoundingMode::kTowardZero || mode == RoundingMode::kOdd ||
                          (mode == RoundingMode::kUp && negative) || (mode == RoundingMode::kDown && !negative);
       const uint8_t flags = softamp::kOverflow | softamp::kInexact;
-      if (stops) return {sign | most(), flags};
+      if (stops || f_.specials == softamp::Specials::kNone) return {sign | most(), flags};
       if (f_.specials == softamp::Specials::kIeee) return {sign | (most() + 1), flags};
       return {f_.specials == softamp::Specials::kNanOnly ? most() + 1
                                                          : uint64_t{1} << (f_.exponent_bits + f_.precision - 1),
@@ -113,7 +113,7 @@ class MpfrRounder {
   uint64_t most() const {
     const uint64_t codes = uint64_t{1} << (f_.exponent_bits + f_.precision - 1);
     if (f_.specials == softamp::Specials::kNanOnly) return codes - 2;
-    if (f_.specials == softamp::Specials::kNegativeZeroNan) return codes - 1;
+    if (f_.specials != softamp::Specials::kIeee) return codes - 1;
     return codes - (uint64_t{1} << (f_.precision - 1)) - 1;
   }
 

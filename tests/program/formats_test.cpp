@@ -33,6 +33,9 @@ TEST(Formats, LimitsOfEachFormat) {
       {"e5m2", 8, 5, 3, 15, 57344, 0x1p-14, 0x1p-16, 0x1p-2, true, true, "0x7d..7f, 0xfd..ff"},
       {"f143", 8, 4, 4, 8, 240, 0x1p-7, 0x1p-10, 0x1p-3, false, false, "0x80"},
       {"f152", 8, 5, 3, 16, 57344, 0x1p-15, 0x1p-17, 0x1p-2, false, false, "0x80"},
+      {"e2m1", 4, 2, 2, 1, 6, 1, 0.5, 0.5, false, true, "none"},
+      {"e2m3", 6, 2, 4, 1, 7.5, 1, 0.125, 0.125, false, true, "none"},
+      {"e3m2", 6, 3, 3, 3, 28, 0.25, 0.0625, 0.25, false, true, "none"},
   };
   const json formats = json::parse(outcome.out)["formats"];
   ASSERT_EQ(formats.size(), std::size(expected));
@@ -62,7 +65,8 @@ TEST(Formats, TheTableHasALineForEach) {
   std::string line;
   std::getline(lines, line);
   EXPECT_EQ(line.rfind("format  bits   e   p  bias", 0), 0u);
-  for (const char* name : {"fp16", "bf16", "tf32", "fp32", "fp64", "e4m3", "e5m2", "f143", "f152"}) {
+  for (const char* name :
+       {"fp16", "bf16", "tf32", "fp32", "fp64", "e4m3", "e5m2", "f143", "f152", "e2m1", "e2m3", "e3m2"}) {
     std::getline(lines, line);
     EXPECT_EQ(line.rfind(name, 0), 0u) << line;
     EXPECT_NE(line.back(), ' ');

@@ -80,10 +80,12 @@ TEST(Round, EveryFormatAndMode) {
   const struct {
     const char* format;
     npy::ElementType type;
-  } formats[] = {
-      {"fp16", npy::ElementType::kFloat16}, {"bf16", npy::ElementType::kUint16}, {"tf32", npy::ElementType::kUint32},
-      {"fp32", npy::ElementType::kUint32},  {"e4m3", npy::ElementType::kUint8},  {"e5m2", npy::ElementType::kUint8},
-      {"f143", npy::ElementType::kUint8},   {"f152", npy::ElementType::kUint8},  {"e6p9", npy::ElementType::kUint16}};
+  } formats[] = {{"fp16", npy::ElementType::kFloat16}, {"bf16", npy::ElementType::kUint16},
+                 {"tf32", npy::ElementType::kUint32},  {"fp32", npy::ElementType::kUint32},
+                 {"e4m3", npy::ElementType::kUint8},   {"e5m2", npy::ElementType::kUint8},
+                 {"f143", npy::ElementType::kUint8},   {"f152", npy::ElementType::kUint8},
+                 {"e6p9", npy::ElementType::kUint16},  {"e2m1", npy::ElementType::kUint8},
+                 {"e3m2", npy::ElementType::kUint8},   {"fp6_e2m3", npy::ElementType::kUint8}};
   for (const auto& f : formats)
     for (const char* mode : {"nearest", "nearest-away", "zero", "up", "down"})
       for (const char* overflow : {"infinity", "saturate", "nan"}) {

@@ -19,7 +19,8 @@ SOFTAMP_RARE Rounded convert_special(const FloatFormat& from, const FloatFormat&
   const RoundingPolicy& p = s.rounding(to);
   const Operand x = unpack(from, code, s);
   if (x.nan()) {
-    const uint8_t flags = static_cast<uint8_t>(nan_flags(from, code, s) & p.flags);
+    const uint8_t lost = to.has_nan() ? 0 : kInvalid;
+    const uint8_t flags = static_cast<uint8_t>((nan_flags(from, code, s) | lost) & p.flags);
     return {nan_from(to, from, code, p.nan), flags};
   }
   if (x.infinite()) return pack_infinity(to, x.negative, p);
@@ -29,7 +30,8 @@ SOFTAMP_RARE Rounded convert_special(const FloatFormat& from, const FloatFormat&
 }  // namespace detail
 
 /// The value of `code` in format `from`, rounded once to format `to`. Either may be binary64.
-/// NaN: the policy's pattern. Flags as docs/NUMERICS.md lists them.
+/// NaN: the policy's pattern; in a format without NaNs the largest number, and invalid. Flags as docs/NUMERICS.md lists
+/// them.
 SOFTAMP_GENERAL Rounded convert(const FloatFormat& from, const FloatFormat& to, uint64_t code, const Semantics& s,
                                 uint32_t random = 0) {
   if (!detail::plain(from, code, s)) return detail::convert_special(from, to, code, s, random);

@@ -194,11 +194,12 @@ constexpr ParsedNumber parse_number(std::string_view text) {
   return number;
 }
 
-/// The code of a parsed number in format `f`, rounded once under `p`; a NaN gives the policy's pattern.
-/// The number must not be malformed.
+/// The code of a parsed number in format `f`, rounded once under `p`; a NaN gives the policy's pattern, and invalid
+/// where the format has none. The number must not be malformed.
 constexpr Rounded to_code(const FloatFormat& f, const ParsedNumber& number, const RoundingPolicy& p = {},
                           uint32_t random = 0) {
-  if (number.kind == ParsedNumber::Kind::kNan) return {nan_code(f, p.nan), 0};
+  if (number.kind == ParsedNumber::Kind::kNan)
+    return {nan_code(f, p.nan), static_cast<uint8_t>(f.has_nan() ? 0 : kInvalid & p.flags)};
   if (number.kind == ParsedNumber::Kind::kInfinity) return pack_infinity(f, number.value.negative, p);
   return round_and_pack(f, number.value, p, random);
 }

@@ -13,6 +13,7 @@ enum class Specials : uint8_t {
   kIeee,             ///< largest exponent field: infinity (mantissa 0) and NaNs, as in IEEE 754.
   kNanOnly,          ///< one NaN per sign (all ones), no infinity: OCP e4m3.
   kNegativeZeroNan,  ///< one NaN, the code of -0; no infinity, no -0 ("FNUZ"): the IPU's f143 and f152.
+  kNone,             ///< none, every code is a number: OCP MX's e2m1, e2m3 and e3m2.
 };
 
 /// A binary format: value = (-1)^sign * significand * 2^exponent, significand of `precision` bits, gradual underflow.
@@ -38,6 +39,9 @@ struct FloatFormat {
   static SOFTAMP_INLINE FloatFormat e4m3() { return {4, 4, 7, Specials::kNanOnly}; }           ///< OCP OFP8
   static SOFTAMP_INLINE FloatFormat f143() { return {4, 4, 8, Specials::kNegativeZeroNan}; }   ///< IPU quarter
   static SOFTAMP_INLINE FloatFormat f152() { return {5, 3, 16, Specials::kNegativeZeroNan}; }  ///< IPU quarter
+  static SOFTAMP_INLINE FloatFormat e2m1() { return {2, 2, 1, Specials::kNone}; }              ///< OCP MX, FP4
+  static SOFTAMP_INLINE FloatFormat e2m3() { return {2, 4, 1, Specials::kNone}; }              ///< OCP MX, FP6
+  static SOFTAMP_INLINE FloatFormat e3m2() { return {3, 3, 3, Specials::kNone}; }              ///< OCP MX, FP6
 
   /// Formats that this library computes in: exponent_bits 2..8 with precision 2..24, or binary64.
   SOFTAMP_INLINE bool valid() const {
@@ -62,6 +66,7 @@ struct FloatFormat {
   SOFTAMP_INLINE int max_exponent() const { return static_cast<int>(max_finite_code() >> mantissa_bits()) - bias; }
 
   SOFTAMP_INLINE bool has_infinity() const { return specials == Specials::kIeee; }
+  SOFTAMP_INLINE bool has_nan() const { return specials != Specials::kNone; }
   SOFTAMP_INLINE bool has_negative_zero() const { return specials != Specials::kNegativeZeroNan; }
 
   /// Code of +infinity; only where has_infinity().
@@ -70,7 +75,8 @@ struct FloatFormat {
     switch (specials) {
       case Specials::kIeee: return infinity_code() - 1;
       case Specials::kNanOnly: return magnitude_mask() - 1;
-      case Specials::kNegativeZeroNan: break;
+      case Specials::kNegativeZeroNan:
+      case Specials::kNone: break;
     }
     return magnitude_mask();
   }
@@ -85,6 +91,7 @@ struct FloatFormat {
     switch (specials) {
       case Specials::kIeee: return (code & magnitude_mask()) > infinity_code();
       case Specials::kNanOnly: return (code & magnitude_mask()) == magnitude_mask();
+      case Specials::kNone: return false;
       case Specials::kNegativeZeroNan: break;
     }
     return code == sign_mask();
@@ -99,6 +106,7 @@ struct FloatFormat {
     switch (specials) {
       case Specials::kIeee: return ((code & magnitude_mask()) >> mantissa_bits()) != exponent_field_max();
       case Specials::kNanOnly: return (code & magnitude_mask()) != magnitude_mask();
+      case Specials::kNone: return true;
       case Specials::kNegativeZeroNan: break;
     }
     return code != sign_mask();
@@ -121,6 +129,9 @@ SOFTAMP_CONSTANT FloatFormat kE4m3 = FloatFormat::e4m3();
 SOFTAMP_CONSTANT FloatFormat kE5m2 = FloatFormat::e5m2();
 SOFTAMP_CONSTANT FloatFormat kF143 = FloatFormat::f143();
 SOFTAMP_CONSTANT FloatFormat kF152 = FloatFormat::f152();
+SOFTAMP_CONSTANT FloatFormat kE2m1 = FloatFormat::e2m1();
+SOFTAMP_CONSTANT FloatFormat kE2m3 = FloatFormat::e2m3();
+SOFTAMP_CONSTANT FloatFormat kE3m2 = FloatFormat::e3m2();
 
 /// A two's-complement fixed-point format: value = code * 2^quantum_exponent, least <= code <= greatest.
 /// Example: 16 bits with 12 after the point is {-12, -32768, 32767}. Rounded by `round_to_fixed` in round.h.

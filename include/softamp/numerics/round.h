@@ -102,12 +102,13 @@ SOFTAMP_INLINE uint64_t signed_code(const FloatFormat& f, bool negative, uint64_
 }  // namespace detail
 
 /// The NaN that policy `p` writes; kPropagate without an operand gives the quiet one, kInfinity the positive infinity.
-/// In formats with a single NaN (e4m3 per sign, f143, f152) at most the sign can vary.
+/// In formats with a single NaN (e4m3 per sign, f143, f152) at most the sign can vary. In those without one (e2m1,
+/// e2m3, e3m2) a NaN is the largest number, which has the code that would be e4m3's NaN (N443).
 SOFTAMP_INLINE uint64_t nan_code(const FloatFormat& f, NanPattern pattern) {
   if (f.specials == Specials::kNegativeZeroNan) return f.sign_mask();
   const uint64_t sign = pattern == NanPattern::kNegativeQuiet ? f.sign_mask() : 0;
   if (f.has_infinity() && pattern == NanPattern::kInfinity) return f.infinity_code();
-  if (f.specials == Specials::kNanOnly || pattern == NanPattern::kAllOnes) return sign | f.magnitude_mask();
+  if (!f.has_infinity() || pattern == NanPattern::kAllOnes) return sign | f.magnitude_mask();
   return sign | f.infinity_code() | f.quiet_bit();
 }
 
@@ -123,7 +124,8 @@ SOFTAMP_INLINE Rounded pack_infinity(const FloatFormat& f, bool negative, const 
   if (p.infinity == InfinityResult::kKeep && f.has_infinity())
     return {detail::signed_code(f, negative, f.infinity_code()), 0};
   const uint8_t flags = static_cast<uint8_t>(p.infinity_flags & p.flags);
-  if (p.infinity == InfinityResult::kSaturate) return {detail::signed_code(f, negative, f.max_finite_code()), flags};
+  if (p.infinity == InfinityResult::kSaturate || !f.has_nan())
+    return {detail::signed_code(f, negative, f.max_finite_code()), flags};
   return {nan_code(f, p.nan), flags};
 }
 
@@ -132,6 +134,7 @@ namespace detail {
 SOFTAMP_RARE Rounded pack_overflow(const FloatFormat& f, bool negative, const RoundingPolicy& p) {
   const uint8_t flags = static_cast<uint8_t>(p.overflow_flags & p.flags);
   const uint64_t greatest = signed_code(f, negative, f.max_finite_code());
+  if (!f.has_nan()) return {greatest, flags};
   switch (p.overflow) {
     case Overflow::kSaturate: return {greatest, flags};
     case Overflow::kNan: return {nan_code(f, p.nan), flags};

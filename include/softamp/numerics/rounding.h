@@ -134,6 +134,21 @@ struct RoundingPolicy {
     p.mode = mode;
     return p;
   }
+  /// Nearest even as OCP OFP8's saturating conversions, ONNX's Cast with saturate = 1 and CUDA's SATFINITE have it:
+  /// what is too large, infinities too, becomes the largest number of its sign; a NaN stays one (N444).
+  static SOFTAMP_INLINE RoundingPolicy saturating() {
+    RoundingPolicy p;
+    p.overflow = Overflow::kSaturate;
+    p.infinity = InfinityResult::kSaturate;
+    return p;
+  }
+  /// ONNX's Cast with saturate = 1 in its opsets 19 to 23: the same, but infinities become NaN in the formats without
+  /// -0 (f143, f152). For others it is `saturating`.
+  static SOFTAMP_INLINE RoundingPolicy saturating_but_infinities() {
+    RoundingPolicy p = saturating();
+    p.infinity = InfinityResult::kNan;
+    return p;
+  }
   static SOFTAMP_INLINE RoundingPolicy stochastic_carry(int random_bits = 13) {
     RoundingPolicy p;
     p.mode = RoundingMode::kStochastic;

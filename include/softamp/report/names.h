@@ -35,7 +35,7 @@ struct NamedFormat {
   std::string origin;              ///< whose format it is
 };
 
-/// fp16, bf16, tf32, fp32, fp64, e4m3, e5m2, f143, f152, in this order.
+/// fp16, bf16, tf32, fp32, fp64, e4m3, e5m2, f143, f152, e2m1, e2m3, e3m2, in this order.
 const std::vector<NamedFormat>& named_formats();
 
 /// The format called `name`: a name of named_formats(), or e<E>p<P> for the IEEE-like format of E exponent bits (2..8)

@@ -84,8 +84,9 @@ struct Named {
   const char* name;
   FloatFormat format;
 };
-constexpr Named kFormats[] = {{"f16", kFp16},  {"bf16", kBf16}, {"tf32", kTf32}, {"f32", kFp32},    {"e4m3", kE4m3},
-                              {"e5m2", kE5m2}, {"f143", kF143}, {"f152", kF152}, {"f64", kBinary64}};
+constexpr Named kFormats[] = {{"f16", kFp16},  {"bf16", kBf16}, {"tf32", kTf32}, {"f32", kFp32},
+                              {"e4m3", kE4m3}, {"e5m2", kE5m2}, {"f143", kF143}, {"f152", kF152},
+                              {"e2m1", kE2m1}, {"e2m3", kE2m3}, {"e3m2", kE3m2}, {"f64", kBinary64}};
 constexpr int kIntBits = 32, kTruthBits = 1;
 
 std::string suite_name(const FloatFormat& f) {
@@ -168,7 +169,7 @@ ComputeOperation find_compute_operation(const std::string& name) {
       message +
       "; known: T_add, T_sub, T_mul, T_div, T_rem, T_sqrt, T_mulAdd, T_min, T_max, T_roundToInt, T_eq, T_le, "
       "T_lt, T_eq_signaling, T_le_quiet, T_lt_quiet, T_to_T, T_to_i32, i32_to_T with T a format, f16, bf16, tf32, f32, "
-      "e4m3, e5m2, f143, f152, e<E>p<P>; f64 only in T_to_T");
+      "e4m3, e5m2, f143, f152, e2m1, e2m3, e3m2, e<E>p<P>; f64 only in T_to_T");
 }
 
 }  // namespace softamp::program

@@ -58,7 +58,7 @@ RandomField random_field(const ComputeOptions& o, const ComputeOperation& operat
 }  // namespace
 
 const char* const kComputeOperationsHelp =
-    R"(Operations, T being any format (f16, bf16, tf32, f32, e4m3, e5m2, f143, f152, e5p11, ... as `softamp formats` names them):
+    R"(Operations, T being any format (f16, bf16, tf32, f32, e4m3, e5m2, f143, f152, e2m1, e5p11, ... as `softamp formats` names them):
 T_add T_sub T_mul T_div T_rem T_sqrt T_mulAdd T_min T_max T_roundToInt T_eq T_le T_lt T_eq_signaling T_le_quiet
 T_lt_quiet T_to_T T_to_i32 i32_to_T; f64 only in T_to_T. With --chip the exact result is rounded once, as the chip's
 conversion to its format rounds; a chip that makes it from fp32 rounds to that first, as `softamp inspect --chip` does.)";

@@ -11,6 +11,7 @@
 #include "softamp/report/statistics.h"
 #include "softamp/report/tensor_difference.h"
 #include "softamp/report/tensor_text.h"
+#include "softamp/tensor/block_bulk.h"
 #include "softamp/tensor/chip_round.h"
 #include "tests/house/entry_points/entry_point.h"
 
@@ -134,6 +135,25 @@ inline std::string arrays_of_chips() {
   return text;
 }
 
+inline std::string arrays_in_blocks() {
+  std::vector<float> in(40000), out(in.size());
+  for (size_t i = 0; i < in.size(); ++i) in[i] = __builtin_bit_cast(float, static_cast<uint32_t>(i * 107339));
+  const int64_t shape[] = {40, 1000};
+  const bulk::BlockLayout layout = bulk::BlockLayout::of(shape);
+  std::string text;
+  for (const bool nvfp4 : {false, true}) {
+    const bulk::BlockFormat f = nvfp4 ? bulk::BlockFormat::of_nvfp4() : bulk::BlockFormat::of_mx(block::Element(kE3m2));
+    std::vector<uint8_t> codes(in.size()), scales(bulk::scale_count(layout, f));
+    const uint32_t amax = bulk::quantize(in, layout, f, codes, scales);
+    bulk::dequantize(codes, scales, layout, f, amax, out);
+    text += all(hash_text(codes.data(), codes.size()), hash_text(scales.data(), scales.size()),
+                hash_text(out.data(), 4 * out.size()), uint64_t{bulk::greatest_magnitude(in)});
+    bulk::fake_quantize(in, layout, f, out);
+    text += hash_text(out.data(), 4 * out.size());
+  }
+  return text;
+}
+
 inline std::string chips() {
   std::string text;
   for (const ChipRow& row : chip_rows(Chip::kExact, 5)) text += dyadic_text(row.bias) + dyadic_text(row.subnormal_bias);
@@ -145,6 +165,7 @@ inline std::vector<EntryPoint> numbers() {
       {"tensor/tensor.h", "from_values, full, values", tensors_of_every_dtype},
       {"tensor/bulk.h", "round, widen, add, ...", bulk_operations},
       {"tensor/chip_round.h", "round_as", arrays_of_chips},
+      {"tensor/block_bulk.h", "quantize, dequantize, fake_quantize", arrays_in_blocks},
       {"report/tensor_difference.h", "difference_text",
        [] {
          return difference_text(Tensor::full(DType::kFloat32, {3}, 0x1p-140), Tensor::full(DType::kFloat32, {3}, 0.1),

@@ -27,6 +27,8 @@ uint64_t quotient_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 void check_blocks(const char* function, const BlockLayout& l, const BlockFormat& f, size_t elements, size_t others,
                   size_t scales, const BulkOptions& o) {
+  if (f.family == BlockFamily::kFp8 || f.family == BlockFamily::kPlain)
+    refuse_blocks(function, "formats with scales of fp32, or none, are not built yet");
   if (f.size < 1 || f.rows < 1)
     refuse_blocks(function,
                   "a block has at least one element, not " + std::to_string(f.rows) + " x " + std::to_string(f.size));
@@ -60,15 +62,16 @@ class BlockWork {
       : l_(l),
         f_(f),
         o_(o),
-        tensor_(block::nvfp4_tensor(amax, f.rules)),
+        tensor_(block::nvfp4_tensor(amax, f.nvfp4)),
         random_{o.random.seed, o.random.engine == RandomEngine::kPhilox7 ? 7 : 10, 0},
         blocks_(quotient_up(l.length, static_cast<uint64_t>(f.size))),
-        nan_counts_(f.nvfp4 ? f.rules.nan_poisons_block : f.mx.nan_poisons_block) {}
+        nvfp4_(f.family == BlockFamily::kNvfp4),
+        nan_counts_(f.nan_poisons_block()) {}
 
   uint64_t blocks() const { return blocks_; }
 
   uint32_t scale(uint32_t amax) const {
-    return f_.nvfp4 ? block::nvfp4_scale(tensor_, amax, f_.rules) : block::mx_scale(f_.element, amax, f_.mx);
+    return nvfp4_ ? block::nvfp4_scale(tensor_, amax, f_.nvfp4) : block::mx_scale(f_.element, amax, f_.mx);
   }
 
   /// Rows of one block each in height, all elements by the scalar functions.
@@ -83,13 +86,13 @@ class BlockWork {
     });
     const uint32_t s = scale(amax);
     scales[(row * blocks_ + block) * l_.inner + inner] = static_cast<uint8_t>(s);
-    const uint32_t factor = f_.nvfp4 ? block::nvfp4_factor(tensor_, s, f_.rules) : 0;
+    const uint32_t factor = nvfp4_ ? block::nvfp4_factor(tensor_, s, f_.nvfp4) : 0;
     const RoundingPolicy& p = f_.rounding();
     for_each(row, bottom, first, last, inner, [&](uint64_t i) {
       const RandomSource& r = o_.random;
       const uint32_t word = p.stochastic() ? random_.bits(r.step, r.operation, r.first_index + i, p.random_bits) : 0;
-      const Rounded code = f_.nvfp4 ? block::nvfp4_code(factor, bits_of(in[i]), f_.rules, word)
-                                    : block::mx_code(f_.element, s, bits_of(in[i]), f_.mx, word);
+      const Rounded code = nvfp4_ ? block::nvfp4_code(factor, bits_of(in[i]), f_.nvfp4, word)
+                                  : block::mx_code(f_.element, s, bits_of(in[i]), f_.mx, word);
       codes[i] = static_cast<uint8_t>(code.code);
       if (status && code.flags) status->raise(code.flags, i);
     });
@@ -101,7 +104,7 @@ class BlockWork {
     const RoundingPolicy& p = f_.rounding();
     const bool nearest = p.mode == RoundingMode::kNearestEven || p.mode == RoundingMode::kNearestAway;
     if (l_.inner != 1 || f_.rows != 1 || o_.status || f_.element.integer) return false;
-    return f_.nvfp4 ? true : nearest && !f_.mx.three_quarters;
+    return nvfp4_ ? true : nearest && !f_.mx.three_quarters;
   }
 
   /// Whole blocks begin .. end - 1 of one row: scaled in fp32, then rounded by bulk::round.
@@ -117,12 +120,12 @@ class BlockWork {
         float* const y = strip + (from - first);
         const uint32_t byte = scale(magnitude(x, n));
         scales[row * blocks_ + block] = static_cast<uint8_t>(byte);
-        const bool none = f_.nvfp4 ? byte == 0x7F : byte == e8m0::kNan;
-        const float factor = none       ? 0
-                             : f_.nvfp4 ? float_of(block::nvfp4_factor(tensor_, byte, f_.rules))
-                                        : float_of(e8m0::fp32_code(e8m0::reciprocal(byte)));
+        const bool none = nvfp4_ ? byte == 0x7F : byte == e8m0::kNan;
+        const float factor = none     ? 0
+                             : nvfp4_ ? float_of(block::nvfp4_factor(tensor_, byte, f_.nvfp4))
+                                      : float_of(e8m0::fp32_code(e8m0::reciprocal(byte)));
         if (none) {
-          std::fill(y, y + n, f_.nvfp4 ? 0.0F : float_of(0x7FC00000u));
+          std::fill(y, y + n, nvfp4_ ? 0.0F : float_of(0x7FC00000u));
         } else {
           for (uint64_t i = 0; i < n; ++i) y[i] = x[i] * factor;
         }
@@ -140,7 +143,7 @@ class BlockWork {
     const uint64_t first = block * size(), last = std::min(l_.length, first + size());
     const uint32_t byte = scales[(row * blocks_ + block) * l_.inner + inner];
     const uint32_t nan = 0x7FC00000u;
-    const uint32_t factor = f_.nvfp4 ? block::nvfp4_decode_factor(tensor_, byte, f_.rules) : e8m0::fp32_code(byte);
+    const uint32_t factor = nvfp4_ ? block::nvfp4_decode_factor(tensor_, byte, f_.nvfp4) : e8m0::fp32_code(byte);
     const bool none = factor > 0x7F800000u;
     const uint64_t mask = f_.element.code_mask(), bottom = std::min(l_.outer, (row + 1) * rows());
     if (factor == 0x7F800000u) {  // 0 times it is a NaN, whose sign the processor chooses
@@ -183,6 +186,7 @@ class BlockWork {
   block::Nvfp4Tensor tensor_;
   RandomBits random_;
   uint64_t blocks_;
+  bool nvfp4_;
   bool nan_counts_;
 };
 
@@ -228,7 +232,8 @@ uint32_t quantize(std::span<const float> in, const BlockLayout& layout, const Bl
                   const uint32_t* amax) {
   check_blocks("quantize", layout, format, in.size(), codes.size(), scales.size(), options);
   uint32_t greatest = 0;
-  if (format.nvfp4) greatest = amax ? *amax : greatest_magnitude(in, format.rules.nan_poisons_block, options.threads);
+  if (format.family == BlockFamily::kNvfp4)
+    greatest = amax ? *amax : greatest_magnitude(in, format.nan_poisons_block(), options.threads);
   const BlockWork work(layout, format, greatest, options);
   RoundingPolicy p = format.rounding();
   p.overflow = Overflow::kSaturate;

@@ -77,6 +77,7 @@
 #include "softamp/precision/precision_report.h"
 #include "softamp/precision/recipe.h"
 #include "softamp/precision/short_list.h"
+#include "softamp/report/block_format_names.h"
 #include "softamp/report/chip_table.h"
 #include "softamp/report/exception.h"
 #include "softamp/report/exponent_histogram.h"

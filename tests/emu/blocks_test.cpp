@@ -39,12 +39,14 @@ void check_blocks(const std::vector<float>& in, const BlockLayout& l, const Bloc
   const uint64_t blocks = (l.length + size - 1) / size, tall = (l.outer + rows - 1) / rows;
   std::vector<uint8_t> codes(in.size()), scales(blocks * tall * l.inner), got(in.size(), 0xAA), got_scales(scales);
   std::vector<float> values(in.size()), got_values(in.size());
-  const bool counts = f.nvfp4 ? f.rules.nan_poisons_block : f.mx.nan_poisons_block;
+  const bool counts = f.nan_poisons_block();
   const auto* words = reinterpret_cast<const uint32_t*>(in.data());
   std::vector<uint32_t> all(in.size());
   std::memcpy(all.data(), words, 4 * in.size());
-  const uint32_t amax = f.nvfp4 ? block::greatest_magnitude(all.data(), static_cast<int>(all.size()), counts) : 0;
-  const block::Nvfp4Tensor tensor = block::nvfp4_tensor(amax, f.rules);
+  const uint32_t amax = f.family == bulk::BlockFamily::kNvfp4
+                            ? block::greatest_magnitude(all.data(), static_cast<int>(all.size()), counts)
+                            : 0;
+  const block::Nvfp4Tensor tensor = block::nvfp4_tensor(amax, f.nvfp4);
   const RandomBits random{o.random.seed, 10, 0};
   const RoundingPolicy& p = f.rounding();
   FpStatus status, got_status;
@@ -65,8 +67,8 @@ void check_blocks(const std::vector<float>& in, const BlockLayout& l, const Bloc
         const int n = static_cast<int>(x.size());
         uint32_t scale;
         uint8_t flags;
-        if (f.nvfp4) {
-          const auto q = block::nvfp4_quantize(tensor, x.data(), n, c.data(), f.rules, r.data());
+        if (f.family == bulk::BlockFamily::kNvfp4) {
+          const auto q = block::nvfp4_quantize(tensor, x.data(), n, c.data(), f.nvfp4, r.data());
           scale = q.scale, flags = q.flags;
         } else {
           const auto q = block::mx_quantize(f.element, x.data(), n, c.data(), f.mx, r.data());
@@ -76,8 +78,9 @@ void check_blocks(const std::vector<float>& in, const BlockLayout& l, const Bloc
         scales[(t * blocks + b) * l.inner + k] = static_cast<uint8_t>(scale);
         for (size_t i = 0; i < at.size(); ++i) {
           codes[at[i]] = c[i];
-          const uint32_t v = f.nvfp4 ? block::nvfp4_value(block::nvfp4_decode_factor(tensor, scale, f.rules), c[i])
-                                     : block::mx_value(f.element, scale, c[i]);
+          const uint32_t v = f.family == bulk::BlockFamily::kNvfp4
+                                 ? block::nvfp4_value(block::nvfp4_decode_factor(tensor, scale, f.nvfp4), c[i])
+                                 : block::mx_value(f.element, scale, c[i]);
           values[at[i]] = std::bit_cast<float>(v);
         }
       }
@@ -146,9 +149,9 @@ TEST(BulkBlocks, Nvfp4) {
         for (int mode = 0; mode < 7; ++mode)
           for (const bool poisons : {true, false}) {
             BlockFormat f = BlockFormat::of_nvfp4(rows);
-            f.rules.rule = static_cast<block::Nvfp4Rule>(rule);
-            f.rules.rounding.mode = static_cast<RoundingMode>(mode);
-            f.rules.nan_poisons_block = poisons;
+            f.nvfp4.rule = static_cast<block::Nvfp4Rule>(rule);
+            f.nvfp4.rounding.mode = static_cast<RoundingMode>(mode);
+            f.nvfp4.nan_poisons_block = poisons;
             check_blocks(values, {37, 50, 1}, f, {},
                          "nvfp4 rule " + std::to_string(rule) + " mode " + std::to_string(mode) + " rows " +
                              std::to_string(rows) + (poisons ? " poisons" : ""));

@@ -2,7 +2,7 @@
 // for any number of threads, instruction set and size.
 //
 // A stochastic rounding of element i of the array, row-major, uses the random word of (seed, step, operation,
-// first_index + i), whatever the axis. Scales draw nothing.
+// first_index + i), whatever the axis. Scales draw nothing. FP8 by tensors, rows and blocks has scales of fp32.
 //
 // Errors: std::invalid_argument, naming the sizes, for arrays that do not fit the layout, block sizes below 1, tiles
 // along an axis that is not the last, random_bits outside 1..32; random.words and random.slice are refused.
@@ -10,7 +10,9 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 
+#include "softamp/numerics/block/fp8.h"
 #include "softamp/numerics/block/mx.h"
 #include "softamp/numerics/block/nvfp4.h"
 #include "softamp/tensor/bulk.h"
@@ -28,14 +30,24 @@ struct BlockLayout {
   uint64_t elements() const { return outer * length * inner; }
 };
 
-/// A block format for arrays: MX, or NVFP4. One byte a scale: E8M0, or e4m3.
+/// How the scale of a block is kept, and so which rules hold.
+enum class BlockFamily : uint8_t {
+  kMx,     ///< a byte of E8M0 (numerics/block/mx.h)
+  kNvfp4,  ///< a byte of e4m3, and one fp32 scale for the tensor (numerics/block/nvfp4.h)
+  kFp8,    ///< an fp32 number, the decode scale (numerics/block/fp8.h)
+  kPlain,  ///< none: each element is rounded by itself, saturating, infinities too
+};
+
+/// A block format for arrays. Names and texts of formats: report/block_format_names.h.
 struct BlockFormat {
-  bool nvfp4 = false;
-  block::Element element{FloatFormat::e4m3()};  ///< of MX; NVFP4 has e2m1
-  int size = 32;                                ///< elements of a block along the axis [=32; 16 in NVFP4]
-  int rows = 1;                                 ///< (1, or more where the axis is the last) [=1] 16: NVFP4's tiles
+  BlockFamily family = BlockFamily::kMx;
+  block::Element element{FloatFormat::e4m3()};  ///< NVFP4 has e2m1
+  int size = 32;                                ///< elements of a block along the axis [=32; 16 in NVFP4]; 0: all
+  int rows = 1;  ///< 1, or more where the axis is the last [=1]; 0: all, of a block that has the whole array (size 0)
   block::MxRules mx = {};
-  block::Nvfp4Rules rules = {};
+  block::Nvfp4Rules nvfp4 = {};
+  block::Fp8Rules fp8 = {};
+  RoundingPolicy plain = RoundingPolicy::saturating();  ///< of kPlain
 
   static BlockFormat of_mx(const block::Element& element) {
     BlockFormat f;
@@ -45,25 +57,59 @@ struct BlockFormat {
   /// rows (1, 16)   1x16, or tiles of 16x16, as weights have them
   static BlockFormat of_nvfp4(int rows = 1) {
     BlockFormat f;
-    f.nvfp4 = true;
+    f.family = BlockFamily::kNvfp4;
     f.element = block::Element(FloatFormat::e2m1());
     f.size = 16;
     f.rows = rows;
     return f;
   }
-  const RoundingPolicy& rounding() const { return nvfp4 ? rules.rounding : mx.rounding; }
+  /// A scale for rows x size elements: 0 x 0 for the array, 1 x 0 for each row, 1 x 128, 128 x 128.
+  static BlockFormat of_fp8(const FloatFormat& element, int rows = 0, int size = 0) {
+    BlockFormat f;
+    f.family = BlockFamily::kFp8;
+    f.element = block::Element(element);
+    f.size = size;
+    f.rows = rows;
+    return f;
+  }
+  static BlockFormat of_plain(const block::Element& element) {
+    BlockFormat f;
+    f.family = BlockFamily::kPlain;
+    f.element = element;
+    f.size = 0;
+    f.rows = 0;
+    return f;
+  }
+
+  const RoundingPolicy& rounding() const {
+    switch (family) {
+      case BlockFamily::kNvfp4: return nvfp4.rounding;
+      case BlockFamily::kFp8: return fp8.rounding;
+      case BlockFamily::kPlain: return plain;
+      default: return mx.rounding;
+    }
+  }
+  RoundingPolicy& rounding() { return const_cast<RoundingPolicy&>(std::as_const(*this).rounding()); }
+  /// Whether a NaN counts in the greatest magnitude of its block.
+  bool nan_poisons_block() const {
+    return family == BlockFamily::kNvfp4 ? nvfp4.nan_poisons_block
+           : family == BlockFamily::kFp8 ? fp8.nan_poisons_block
+                                         : mx.nan_poisons_block;
+  }
+  /// Bytes of one scale: 1, of kFp8 4 (fp32, in the machine's order), of kPlain 0.
+  size_t scale_bytes() const { return family == BlockFamily::kFp8 ? 4 : family == BlockFamily::kPlain ? 0 : 1; }
 };
 
 /// Scales of an array: ceil(length / size) in the place of the axis, and ceil(outer / rows) of tiles. The last block of
-/// a row may be shorter than the others.
+/// a row may be shorter than the others. 1 where one block has the whole array, 0 of kPlain.
 uint64_t scale_count(const BlockLayout& layout, const BlockFormat& format);
 
 /// The greatest magnitude as an fp32 code; a NaN is greater than all, unless nan_counts is off.
 uint32_t greatest_magnitude(std::span<const float> in, bool nan_counts = true, int threads = 0);
 
-/// codes[i] = the code of in[i], a byte each, and the scales of all blocks in row-major order. Returns the greatest
-/// magnitude that NVFP4's scales refer to; 0 with MX. `amax`: that of NVFP4's tensor, where it is not this array's own
-/// [=nullptr].
+/// codes[i] = the code of in[i], a byte each, and the scales of all blocks in row-major order, scale_count times
+/// scale_bytes bytes. Returns the greatest magnitude that NVFP4's scales refer to; 0 with the others. `amax`: that of
+/// NVFP4's tensor, where it is not this array's own [=nullptr].
 uint32_t quantize(std::span<const float> in, const BlockLayout& layout, const BlockFormat& format,
                   std::span<uint8_t> codes, std::span<uint8_t> scales, const BulkOptions& options = {},
                   const uint32_t* amax = nullptr);

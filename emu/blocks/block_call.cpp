@@ -10,7 +10,7 @@ namespace {
 
 using std::to_string;
 
-constexpr uint64_t kPlainPiece = 4096;  // elements without scales are a block only for cutting the work
+constexpr uint64_t kPlainPiece = 64;  // without scales blocks only say what special numbers are beside
 
 uint64_t blocks_in(uint64_t a, uint64_t b) { return b == 0 ? 0 : (a + b - 1) / b; }
 

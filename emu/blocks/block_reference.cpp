@@ -97,28 +97,18 @@ uint64_t index_of(const BlockCall& c, BlockPlace p) { return (p.band * c.blocks 
 
 }  // namespace
 
-void quantize_block(const BlockCall& c, const float* in, BlockPlace place, uint8_t* codes, uint8_t* scales,
-                    FpStatus* status, const uint32_t* amax) {
-  const ScaledBlock scaled(c, amax ? *amax : magnitude_of(c, in, place));
-  scaled.keep(scales, index_of(c, place));
+void reference_block(const BlockCall& c, const BlockArrays& a, BlockPlace place, FpStatus* status) {
+  if (!a.in) {
+    const ScaledBlock scaled(c, a.scales, index_of(c, place));
+    for_each_element(c, place, [&](uint64_t i) { a.values[i] = scaled.value(a.codes[i]); });
+    return;
+  }
+  const ScaledBlock scaled(c, magnitude_of(c, a.in, place));
+  if (a.scales) scaled.keep(a.scales, index_of(c, place));
   for_each_element(c, place, [&](uint64_t i) {
-    const Rounded r = scaled.code(std::bit_cast<uint32_t>(in[i]), c.word(i));
-    codes[i] = static_cast<uint8_t>(r.code);
-    if (status && r.flags) status->raise(r.flags, i);
-  });
-}
-
-void dequantize_block(const BlockCall& c, const uint8_t* codes, const uint8_t* scales, BlockPlace place, float* out) {
-  const ScaledBlock scaled(c, scales, index_of(c, place));
-  for_each_element(c, place, [&](uint64_t i) { out[i] = scaled.value(codes[i]); });
-}
-
-void fake_quantize_block(const BlockCall& c, const float* in, BlockPlace place, float* out, FpStatus* status,
-                         const uint32_t* amax) {
-  const ScaledBlock scaled(c, amax ? *amax : magnitude_of(c, in, place));
-  for_each_element(c, place, [&](uint64_t i) {
-    const Rounded r = scaled.code(std::bit_cast<uint32_t>(in[i]), c.word(i));
-    out[i] = scaled.value(r.code);
+    const Rounded r = scaled.code(std::bit_cast<uint32_t>(a.in[i]), c.word(i));
+    if (a.codes) a.codes[i] = static_cast<uint8_t>(r.code);
+    if (a.values) a.values[i] = scaled.value(r.code);
     if (status && r.flags) status->raise(r.flags, i);
   });
 }

@@ -15,16 +15,16 @@ struct BlockPlace {
   }
 };
 
-/// Quantises one block: the codes of its elements and its scale. `amax`: its greatest magnitude where that is known
-/// already. Flags to `status` where it is not null.
-void quantize_block(const BlockCall& call, const float* in, BlockPlace place, uint8_t* codes, uint8_t* scales,
-                    FpStatus* status, const uint32_t* amax = nullptr);
+/// quantize (in, codes, scales), dequantize (codes, scales, values) or both (in, values); the others are null. `values`
+/// may be `in`.
+struct BlockArrays {
+  const float* in = nullptr;
+  uint8_t* codes = nullptr;
+  uint8_t* scales = nullptr;
+  float* values = nullptr;
+};
 
-/// The values of one block.
-void dequantize_block(const BlockCall& call, const uint8_t* codes, const uint8_t* scales, BlockPlace place, float* out);
-
-/// What a block's elements become at once: the values of the same codes. `out` may be `in`.
-void fake_quantize_block(const BlockCall& call, const float* in, BlockPlace place, float* out, FpStatus* status,
-                         const uint32_t* amax = nullptr);
+/// One block of it. Flags to `status` where it is not null.
+void reference_block(const BlockCall& call, const BlockArrays& arrays, BlockPlace place, FpStatus* status);
 
 }  // namespace softamp::emu

@@ -153,11 +153,11 @@ template <size_t kRun, class Lanes>
       [&](const uint8_t* in, float* to, bool part) {
         U32 rare = {};
         for (size_t v = 0; v < kVectorsOfGroup; ++v)
-          rare |= lanes.rare(__builtin_convertvector(load<U8of32>(in + v * kLanes32), U32));
+          rare |= lanes.rare(load_bytes(in + v * kLanes32));
         const bool some = any(rare);
         if (!part) fetch_next_strip(in, kBlockGroup, kBlockStrip);
         for (size_t v = 0; v < kVectorsOfGroup; ++v) {
-          const U32 code = __builtin_convertvector(load<U8of32>(in + v * kLanes32), U32);
+          const U32 code = load_bytes(in + v * kLanes32);
           F32 value = lanes(code);
           if (some) [[unlikely]]
             value = (F32)where(lanes.rare(code), (U32)lanes.rare_value(code), (U32)value);

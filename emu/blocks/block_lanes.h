@@ -47,6 +47,36 @@ SOFTAMP_LANES F32 larger(F32 a, F32 b) {
 #endif
 }
 
+/// Bytes to lanes and back, written out where g++ 12 would take lane by lane.
+SOFTAMP_LANES U32 load_bytes(const void* p) {
+#if defined(__AVX512F__)
+  return (U32)_mm512_cvtepu8_epi32(load<__m128i>(p));
+#elif defined(__AVX2__)
+  return (U32)_mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p)));
+#elif defined(__SSE2__)
+  const __m128i zero = _mm_setzero_si128(), four = _mm_cvtsi32_si128(load<int>(p));
+  return (U32)_mm_unpacklo_epi16(_mm_unpacklo_epi8(four, zero), zero);
+#else
+  return __builtin_convertvector(load<U8of32>(p), U32);
+#endif
+}
+SOFTAMP_LANES void store_bytes(void* p, U32 x) {
+#if defined(__AVX512F__)
+  store(p, _mm512_cvtepi32_epi8((__m512i)x));
+#elif defined(__AVX2__)
+  const __m256i low = _mm256_shuffle_epi8(
+      (__m256i)x, _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4, 8, 12, -1, -1, -1,
+                                   -1, -1, -1, -1, -1, -1, -1, -1, -1));
+  _mm_storel_epi64(static_cast<__m128i*>(p),
+                   _mm_unpacklo_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
+#elif defined(__SSE2__)
+  const __m128i half = _mm_packs_epi32((__m128i)x, (__m128i)x);
+  store(p, _mm_cvtsi128_si32(_mm_packus_epi16(half, half)));
+#else
+  store(p, __builtin_convertvector(x, U8of32));
+#endif
+}
+
 constexpr uint32_t kSignBit = 0x80000000u, kExponentBits = 0x7F800000u;
 
 /// Floats. kKeeps: zeros keep their signs.

@@ -108,7 +108,7 @@ bool scales_of_blocks(const ScalePlan& p, const uint32_t* amax, size_t n, void* 
     if (wide)
       store(static_cast<char*>(kept) + 4 * i, s.kept);
     else
-      store(static_cast<char*>(kept) + i, __builtin_convertvector(s.kept, U8of32));
+      store_bytes(static_cast<char*>(kept) + i, s.kept);
     store(factor + i, where(s.special, splat<U32>(0x7FC00000u), (U32)s.factor));
     store(decode + i, s.decode);
     special |= s.special;
@@ -127,7 +127,7 @@ bool decode_of_blocks(const ScalePlan& p, const void* kept, size_t n, float* dec
       d = load<F32>(static_cast<const char*>(kept) + 4 * i);
       if (p.has_infinity) none = (U32)(magnitude((U32)d) == 0);  // 0 times infinity
     } else {
-      const U32 byte = __builtin_convertvector(load<U8of32>(static_cast<const char*>(kept) + i), U32);
+      const U32 byte = load_bytes(static_cast<const char*>(kept) + i);
       if (p.family == bulk::BlockFamily::kMx) {
         d = power_of_byte(byte);
         none = (U32)(byte == 255);

@@ -36,6 +36,10 @@ struct BlockKernels {
   void (*codes)(const ElementPlan&, const float* x, Factors, size_t n, uint8_t* out, bool stream);
   /// The values of these codes, times those of `decode`, which has the same runs.
   void (*fake)(const ElementPlan&, const float* x, Factors, const float* decode, size_t n, float* out, bool stream);
+  /// The codes of x times factors, or, where `out` is not null, their values times `decode`, rounded by an addition of
+  /// the random numbers of elements `index` on, which has `bits` (0: of a constant).
+  void (*added)(const ElementPlan&, const RandomPlan&, int bits, uint64_t index, const float* x, Factors,
+                const float* decode, size_t n, uint8_t* codes, float* out);
   /// The values of codes, times factors.
   void (*values)(const ElementPlan&, const uint8_t* codes, Factors decode, size_t n, float* out, bool stream);
 };

@@ -64,9 +64,9 @@ SOFTAMP_LANES void store_bytes(void* p, U32 x) {
 #if defined(__AVX512F__)
   store(p, _mm512_cvtepi32_epi8((__m512i)x));
 #elif defined(__AVX2__)
-  const __m256i low = _mm256_shuffle_epi8(
-      (__m256i)x, _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4, 8, 12, -1, -1, -1,
-                                   -1, -1, -1, -1, -1, -1, -1, -1, -1));
+  const __m256i low =
+      _mm256_shuffle_epi8((__m256i)x, _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0,
+                                                       4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1));
   _mm_storel_epi64(static_cast<__m128i*>(p),
                    _mm_unpacklo_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
 #elif defined(__SSE2__)

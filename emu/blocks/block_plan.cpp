@@ -30,6 +30,8 @@ ElementPlan plan_block_element(const block::Element& e, const RoundingPolicy& p)
     plan.greatest = static_cast<float>(e.fixed.greatest) * plan.quantum;
     plan.shifter = number_of(power_code(quantum + 23)) * 1.5F;
     plan.magnitude_mask = static_cast<uint32_t>(e.code_mask());
+    plan.exponent_shift = 24 - bits;
+    plan.least_field = static_cast<uint32_t>(quantum + 127 + bits - 1);
     return plan;
   }
   const FloatFormat& f = e.format;
@@ -42,6 +44,7 @@ ElementPlan plan_block_element(const block::Element& e, const RoundingPolicy& p)
   const uint32_t bias = static_cast<uint32_t>(low + plan.exponent_shift + 127) & ((1u << field) - 1);
   const uint32_t c = (((1u << field) - bias) & ((1u << field) - 1)) << mantissa;
   plan.shifter = number_of(power_code(plan.exponent_shift) + c);
+  plan.least_field = static_cast<uint32_t>(low + 127);
   plan.magnitude_mask = (1u << (bits - 1)) - 1;
   plan.quantum = number_of(power_code(low - mantissa));
   plan.first_normal = 1u << mantissa;
@@ -50,6 +53,24 @@ ElementPlan plan_block_element(const block::Element& e, const RoundingPolicy& p)
   plan.infinity_code = f.has_infinity() ? static_cast<uint32_t>(f.infinity_code()) : ~0u;
   plan.sign_alone_is_nan = !f.has_negative_zero() && f.has_nan();
   return plan;
+}
+
+/// Sets what is added under `p`; false: that is no addition of bits that fp32 has.
+bool plan_addend(const RoundingPolicy& p, ElementPlan& plan) {
+  const int below = plan.exponent_shift;
+  switch (p.mode) {
+    case RoundingMode::kTowardZero: return true;
+    case RoundingMode::kNearestAway: plan.addend_base = 1u << (below - 1); return true;
+    case RoundingMode::kStochastic: break;
+    default: return false;
+  }
+  const bool half = p.variant == StochasticVariant::kHalf;
+  if ((!half && p.variant != StochasticVariant::kCarry) || p.alignment != RandomAlignment::kTopOfDiscarded)
+    return false;
+  plan.addend_shift = below - p.random_bits;
+  if (plan.addend_shift < (half ? 1 : 0)) return false;
+  if (half) plan.addend_base = 1u << (plan.addend_shift - 1);
+  return true;
 }
 
 ScalePlan plan_block_scale(const BlockCall& c) {
@@ -107,13 +128,17 @@ BlockPlan::BlockPlan(const BlockCall& c, bool quantizes) {
     way = Way::kNearest;
     return;
   }
-  if (c.element.integer) return;
-  way = Way::kScaled;
-  round = plan_round(Element::kF32, c.element.format, Element::kU8, Semantics::ieee(p));
   random.source = c.random;
   random.operation = c.options.random.operation;
   random.step = c.options.random.step;
   random.first_index = c.options.random.first_index;
+  if (p.subnormals == Subnormals::kKeep && plan_addend(p, element)) {
+    way = Way::kAdded;
+    return;
+  }
+  if (c.element.integer) return;
+  way = Way::kScaled;
+  round = plan_round(Element::kF32, c.element.format, Element::kU8, Semantics::ieee(p));
 }
 
 }  // namespace softamp::emu

@@ -32,6 +32,11 @@ struct ElementPlan {
   uint32_t infinity_code;  ///< ~0 where there is none
   bool sign_alone_is_nan;
 
+  // Roundings that add something before bits are cut off (added_body.h).
+  uint32_t least_field;  ///< of fp32: that of the least normal number; of fixed point one that is above all results
+  int addend_shift;      ///< left shift of the random number
+  uint32_t addend_base;  ///< and what is added to it
+
   bool sticky;  ///< what x times a power of two loses below fp32's normal numbers leaves a trace
 };
 
@@ -54,7 +59,8 @@ struct ScalePlan {
 struct BlockPlan {
   enum class Way : uint8_t {
     kReference,  ///< element by element
-    kNearest,    ///< by ElementPlan
+    kNearest,    ///< to nearest even, by ElementPlan
+    kAdded,      ///< stochastic (carry, half), to nearest away, toward zero: by ElementPlan, too
     kScaled,     ///< x is scaled in fp32, and rounded by the kernels of bulk/
   };
   /// `quantizes` is false for dequantize alone.

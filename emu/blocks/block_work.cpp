@@ -46,6 +46,7 @@ struct BlockWork::Strip {
   alignas(64) float each_factor[kSize];
   alignas(64) float each_decode[kSize];
   alignas(64) float y[kSize];
+  alignas(64) float ones[kSize];  ///< of elements that are divided already
   alignas(64) uint8_t codes[kSize];
 };
 
@@ -65,7 +66,7 @@ BlockWork::BlockWork(const BlockCall& call, const BlockArrays& arrays)
   if (call.elements() == 0) return;
   if (plan_.round) round_ = choose(kernels_of(call.options.isa), *plan_.round, Element::kF32, Element::kU8);
   if (call.inner != 1) {
-    const uint64_t together = round_ ? kDrawnColumns : kColumnsTogether;
+    const uint64_t together = plan_.way != BlockPlan::Way::kNearest ? kDrawnColumns : kColumnsTogether;
     per_unit_ = std::clamp<uint64_t>(together / call.size / kBlockGroup * kBlockGroup, kBlockGroup, kBlockStrip);
     return;
   }
@@ -105,6 +106,7 @@ void BlockWork::run_units() const {
   const uint64_t count = units(), grain = std::max<uint64_t>(1, kUnitGrain * count / call_.elements());
   auto body = [&](size_t begin, size_t end, size_t) {
     Strip strip;
+    if (divides_) std::fill_n(strip.ones, Strip::kSize, 1.0F);
     for (size_t u = begin; u < end; ++u) {
       if (call_.inner == 1)
         rows_unit(u, strip);
@@ -233,16 +235,16 @@ void BlockWork::elements_by(Strip& strip, uint64_t first, size_t n, Factors fact
     return kernels_.values(plan_.element, a_.codes + first, decode, n, a_.values + first, streams(a_.values + first));
   if (round_) return rounded(strip, first, n, factor, decode);
   const float* x = a_.in + first;
-  static constexpr float kOne[1] = {1.0F};
   if (divides_) {
     kernels_.scaled(plan_.element, x, factor, n, true, strip.y);
     x = strip.y;
-    factor = {kOne, kOneFactor};
-    if (a_.values)
-      return kernels_.codes(plan_.element, x, factor, n, strip.codes, false),
-             kernels_.values(plan_.element, strip.codes, decode, n, a_.values + first, streams(a_.values + first));
+    factor.of = strip.ones;
   }
-  if (a_.codes)
+  if (plan_.way == BlockPlan::Way::kAdded)
+    kernels_.added(plan_.element, plan_.random, call_.rounding.stochastic() ? call_.rounding.random_bits : 0,
+                   plan_.random.first_index + first, x, factor, decode.of, n, a_.codes ? a_.codes + first : nullptr,
+                   a_.values ? a_.values + first : nullptr);
+  else if (a_.codes)
     kernels_.codes(plan_.element, x, factor, n, a_.codes + first, streams(a_.codes + first));
   else
     kernels_.fake(plan_.element, x, factor, decode.of, n, a_.values + first, streams(a_.values + first));
@@ -284,6 +286,7 @@ void BlockWork::huge_block(uint64_t index) const {
   if (scale(shared, index, 1)) return reference_block(call_, a_, place, nullptr);
   auto body = [&](size_t begin, size_t end, size_t) {
     Strip strip;
+    if (divides_) std::fill_n(strip.ones, Strip::kSize, 1.0F);
     strip.factor[0] = shared.factor[0], strip.decode[0] = shared.decode[0];
     elements(strip, start + begin, end - begin, kOneFactor);
     if (stream_) end_block_stream();

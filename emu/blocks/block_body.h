@@ -8,37 +8,38 @@ namespace softamp::emu {
 namespace {
 
 template <size_t kRun, class Lanes>
-[[gnu::noinline]] void code_groups(const Lanes lanes, const float* x, Factors f, size_t n, uint8_t* out, bool stream) {
+[[gnu::noinline]] void code_groups(const Lanes lanes, const float* x, Factors f, size_t n, uint8_t* out,
+                                   Passing passing) {
   FactorCursor<kRun> factors(f.of, f.run);
   for_block_groups(
       x, n, out,
       [&](const float* in, uint8_t* to, bool part) {
         U32 c[kVectorsOfGroup];
         for (size_t v = 0; v < kVectorsOfGroup; ++v) c[v] = lanes.code(load<F32>(in + v * kLanes32) * factors.at(v));
-        if (!part) fetch_next_strip(in, 4 * kBlockGroup, 4 * kBlockStrip);
-        store_group(to, c, stream && !part);
+        if (passing.ahead && !part) fetch_next_strip(in, 4 * kBlockGroup, 4 * kBlockStrip);
+        store_group(to, c, passing.stream && !part);
       },
       factors);
 }
 
 template <size_t kRun, class Lanes>
 [[gnu::noinline]] void fake_groups(const Lanes lanes, const float* x, Factors f, const float* d, size_t n, float* out,
-                                   bool stream) {
+                                   Passing passing) {
   FactorCursor<kRun> factors(f.of, f.run), decodes(d, f.run);
   for_block_groups(
       x, n, out,
       [&](const float* in, float* to, bool part) {
-        if (!part) fetch_next_strip(in, 4 * kBlockGroup, 4 * kBlockStrip);
+        if (passing.ahead && !part) fetch_next_strip(in, 4 * kBlockGroup, 4 * kBlockStrip);
         for (size_t v = 0; v < kVectorsOfGroup; ++v)
           store_values(to + v * kLanes32, lanes.value(load<F32>(in + v * kLanes32) * factors.at(v)) * decodes.at(v),
-                       stream && !part);
+                       passing.stream && !part);
       },
       factors, decodes);
 }
 
 template <size_t kRun, class Lanes>
 [[gnu::noinline]] void value_groups(const Lanes lanes, const uint8_t* codes, Factors d, size_t n, float* out,
-                                    bool stream) {
+                                    Passing passing) {
   FactorCursor<kRun> decodes(d.of, d.run);
   for_block_groups(
       codes, n, out,
@@ -46,13 +47,13 @@ template <size_t kRun, class Lanes>
         U32 rare = {};
         for (size_t v = 0; v < kVectorsOfGroup; ++v) rare |= lanes.rare(load_bytes(in + v * kLanes32));
         const bool some = any(rare);
-        if (!part) fetch_next_strip(in, kBlockGroup, kBlockStrip);
+        if (passing.ahead && !part) fetch_next_strip(in, kBlockGroup, kBlockStrip);
         for (size_t v = 0; v < kVectorsOfGroup; ++v) {
           const U32 code = load_bytes(in + v * kLanes32);
           F32 value = lanes(code);
           if (some) [[unlikely]]
             value = (F32)where(lanes.rare(code), (U32)lanes.rare_value(code), (U32)value);
-          store_values(to + v * kLanes32, value * decodes.at(v), stream && !part);
+          store_values(to + v * kLanes32, value * decodes.at(v), passing.stream && !part);
         }
       },
       decodes);
@@ -77,22 +78,23 @@ template <size_t kRun, bool kDivides>
       factors);
 }
 
-void block_codes(const ElementPlan& p, const float* x, Factors f, size_t n, uint8_t* out, bool stream) {
-  by_run(f.run,
-         [&](auto run) { by_element(p, [&](const auto& lanes) { code_groups<run()>(lanes, x, f, n, out, stream); }); });
-}
-void block_fake(const ElementPlan& p, const float* x, Factors f, const float* decode, size_t n, float* out,
-                bool stream) {
+void block_codes(const ElementPlan& p, const float* x, Factors f, size_t n, uint8_t* out, Passing passing) {
   by_run(f.run, [&](auto run) {
-    by_element(p, [&](const auto& lanes) { fake_groups<run()>(lanes, x, f, decode, n, out, stream); });
+    by_element(p, [&](const auto& lanes) { code_groups<run()>(lanes, x, f, n, out, passing); });
   });
 }
-void block_values(const ElementPlan& p, const uint8_t* codes, Factors decode, size_t n, float* out, bool stream) {
+void block_fake(const ElementPlan& p, const float* x, Factors f, const float* decode, size_t n, float* out,
+                Passing passing) {
+  by_run(f.run, [&](auto run) {
+    by_element(p, [&](const auto& lanes) { fake_groups<run()>(lanes, x, f, decode, n, out, passing); });
+  });
+}
+void block_values(const ElementPlan& p, const uint8_t* codes, Factors decode, size_t n, float* out, Passing passing) {
   by_run(decode.run, [&](auto run) {
     if (p.integer)
-      value_groups<run()>(FixedValues(p), codes, decode, n, out, stream);
+      value_groups<run()>(FixedValues(p), codes, decode, n, out, passing);
     else
-      value_groups<run()>(FloatValues(p), codes, decode, n, out, stream);
+      value_groups<run()>(FloatValues(p), codes, decode, n, out, passing);
   });
 }
 void block_scaled(const ElementPlan& p, const float* x, Factors f, size_t n, bool divides, float* y) {

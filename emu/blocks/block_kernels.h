@@ -18,6 +18,12 @@ struct Factors {
   size_t run;
 };
 
+/// How arrays pass by.
+struct Passing {
+  bool stream;  ///< `out` starts a cache line, and is not read again soon
+  bool ahead;   ///< the next strip follows this one
+};
+
 struct BlockKernels {
   /// amax[b] = the greatest magnitude, an fp32 code, of block b of `size` elements; NaN counts.
   void (*magnitudes)(const float* x, size_t n, size_t size, uint32_t* amax);
@@ -32,16 +38,16 @@ struct BlockKernels {
   /// y[i] = x[i] times its factor, or over it where `divides`, rounded to fp32; under ElementPlan::sticky never zero
   /// but where x[i] is.
   void (*scaled)(const ElementPlan&, const float* x, Factors, size_t n, bool divides, float* y);
-  /// The codes of x times factors. `stream`: `out` starts a cache line, and is not read again soon.
-  void (*codes)(const ElementPlan&, const float* x, Factors, size_t n, uint8_t* out, bool stream);
+  /// The codes of x times factors.
+  void (*codes)(const ElementPlan&, const float* x, Factors, size_t n, uint8_t* out, Passing);
   /// The values of these codes, times those of `decode`, which has the same runs.
-  void (*fake)(const ElementPlan&, const float* x, Factors, const float* decode, size_t n, float* out, bool stream);
+  void (*fake)(const ElementPlan&, const float* x, Factors, const float* decode, size_t n, float* out, Passing);
   /// The codes of x times factors, or, where `out` is not null, their values times `decode`, rounded by an addition of
   /// the random numbers of elements `index` on, which has `bits` (0: of a constant).
   void (*added)(const ElementPlan&, const RandomPlan&, int bits, uint64_t index, const float* x, Factors,
                 const float* decode, size_t n, uint8_t* codes, float* out);
   /// The values of codes, times factors.
-  void (*values)(const ElementPlan&, const uint8_t* codes, Factors decode, size_t n, float* out, bool stream);
+  void (*values)(const ElementPlan&, const uint8_t* codes, Factors decode, size_t n, float* out, Passing);
 };
 
 SOFTAMP_TABLES(BlockKernels, Blocks, block_kernels)

@@ -17,8 +17,7 @@ namespace {
 
 constexpr uint64_t kUnitGrain = 1 << 14;        // elements that are worth a thread
 constexpr uint64_t kFewColumns = 64;            // fewer are taken as one run of elements with a period
-constexpr uint64_t kColumnsTogether = 1 << 15;  // elements of a unit of columns, which the first-level cache holds
-constexpr uint64_t kDrawnColumns = 1 << 15;     // the same where a call of the rounding kernel costs more
+constexpr uint64_t kColumnsTogether = 1 << 17;        // elements of a unit of columns, which the second-level cache holds
 constexpr uint64_t kTileColumns = 256;          // of a unit of tiles
 constexpr uint64_t kHugeBlock = 1 << 16;        // elements: such a block is for all threads
 constexpr size_t kBlockStreamFrom = size_t{16} << 20;  // bytes that would not stay in a core's share of the caches
@@ -66,7 +65,7 @@ BlockWork::BlockWork(const BlockCall& call, const BlockArrays& arrays)
   if (call.elements() == 0) return;
   if (plan_.round) round_ = choose(kernels_of(call.options.isa), *plan_.round, Element::kF32, Element::kU8);
   if (call.inner != 1) {
-    const uint64_t together = plan_.way != BlockPlan::Way::kNearest ? kDrawnColumns : kColumnsTogether;
+    const uint64_t together = quantizes() ? kColumnsTogether : ~uint64_t{0};
     per_unit_ = std::clamp<uint64_t>(together / call.size / kBlockGroup * kBlockGroup, kBlockGroup, kBlockStrip);
     return;
   }
@@ -232,7 +231,7 @@ void BlockWork::elements(Strip& strip, uint64_t first, size_t n, size_t run) con
 
 void BlockWork::elements_by(Strip& strip, uint64_t first, size_t n, Factors factor, Factors decode) const {
   if (!quantizes())
-    return kernels_.values(plan_.element, a_.codes + first, decode, n, a_.values + first, streams(a_.values + first));
+    return kernels_.values(plan_.element, a_.codes + first, decode, n, a_.values + first, passing(a_.values + first));
   if (round_) return rounded(strip, first, n, factor, decode);
   const float* x = a_.in + first;
   if (divides_) {
@@ -245,9 +244,9 @@ void BlockWork::elements_by(Strip& strip, uint64_t first, size_t n, Factors fact
                    plan_.random.first_index + first, x, factor, decode.of, n, a_.codes ? a_.codes + first : nullptr,
                    a_.values ? a_.values + first : nullptr);
   else if (a_.codes)
-    kernels_.codes(plan_.element, x, factor, n, a_.codes + first, streams(a_.codes + first));
+    kernels_.codes(plan_.element, x, factor, n, a_.codes + first, passing(a_.codes + first));
   else
-    kernels_.fake(plan_.element, x, factor, decode.of, n, a_.values + first, streams(a_.values + first));
+    kernels_.fake(plan_.element, x, factor, decode.of, n, a_.values + first, passing(a_.values + first));
 }
 
 void BlockWork::rounded(Strip& strip, uint64_t first, size_t n, Factors factor, Factors decode) const {
@@ -266,7 +265,7 @@ void BlockWork::rounded(Strip& strip, uint64_t first, size_t n, Factors factor, 
   if (a_.codes)
     std::memcpy(a_.codes + first, strip.codes + lead, n);
   else
-    kernels_.values(plan_.element, strip.codes + lead, decode, n, a_.values + first, streams(a_.values + first));
+    kernels_.values(plan_.element, strip.codes + lead, decode, n, a_.values + first, passing(a_.values + first));
 }
 
 void BlockWork::huge_block(uint64_t index) const {

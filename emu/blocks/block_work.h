@@ -36,7 +36,9 @@ class BlockWork {
   void elements_by(Strip& strip, uint64_t first, size_t n, Factors factor, Factors decode) const;
   void rounded(Strip& strip, uint64_t first, size_t n, Factors factor, Factors decode) const;
 
-  bool streams(const void* p) const { return stream_ && reinterpret_cast<uintptr_t>(p) % 64 == 0; }
+  Passing passing(const void* out) const {
+    return {stream_ && reinterpret_cast<uintptr_t>(out) % 64 == 0, call_.inner == 1 && call_.rows == 1};
+  }
 
   const BlockCall& call_;
   BlockArrays a_;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kUnitGrain = 1 << 14;        // elements that are worth a thread
 constexpr uint64_t kFewColumns = 64;            // fewer are taken as one run of elements with a period
-constexpr uint64_t kColumnsTogether = 1 << 17;        // elements of a unit of columns, which the second-level cache holds
+constexpr uint64_t kColumnsTogether = 1 << 17;  // elements of a unit of columns, which the second-level cache holds
 constexpr uint64_t kTileColumns = 256;          // of a unit of tiles
 constexpr uint64_t kHugeBlock = 1 << 16;        // elements: such a block is for all threads
 constexpr size_t kBlockStreamFrom = size_t{16} << 20;  // bytes that would not stay in a core's share of the caches

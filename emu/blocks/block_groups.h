@@ -63,7 +63,9 @@ class FactorCursor {
   /// That of vector v of the group.
   SOFTAMP_LANES F32 at(size_t v) const {
     if constexpr (kRun == 1) return load<F32>(of_ + v * kLanes32);
-    return splat<F32>(of_[kRun == 64 ? 0 : v * kLanes32 / kRun]);
+    uint32_t code;  // as bits: a splat of numbers makes +0 of -0
+    __builtin_memcpy(&code, of_ + (kRun == 64 ? 0 : v * kLanes32 / kRun), 4);
+    return (F32)splat<U32>(code);
   }
   SOFTAMP_LANES void next() {
     if constexpr (kRun < 64) {

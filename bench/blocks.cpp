@@ -16,7 +16,7 @@ using namespace softamp::bench;
 using bulk::BlockFormat;
 using bulk::BlockLayout;
 
-constexpr size_t kRows = 4096, kColumns = size_t{8} << 10, kSize = kRows * kColumns;
+constexpr size_t kSize = kPastCache, kColumns = size_t{8} << 10, kRows = kSize / kColumns;
 
 struct Named {
   const char* name;

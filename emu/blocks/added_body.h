@@ -31,8 +31,7 @@ class AddedElement {
         least_field_(splat<U32>(p.least_field)),
         mask_(splat<U32>(p.magnitude_mask)),
         below_(p.exponent_shift),
-        sign_shift_(p.sign_shift),
-        keeps_(splat<U32>(p.keeps_zero_signs ? ~0u : 0)) {}
+        sign_shift_(p.sign_shift) {}
 
  protected:
   SOFTAMP_LANES Quanta quanta(F32 magnitude, U32 addend) const {
@@ -50,20 +49,25 @@ class AddedElement {
   F32 greatest_;
   U32 least_field_, mask_;
   int below_, sign_shift_;
-  U32 keeps_;
 };
 
+/// kKeeps: zeros keep their signs.
+template <bool kKeeps>
 class AddedFloat : AddedElement {
  public:
   using AddedElement::AddedElement;
+  /// Under addends with ElementPlan::code_base: `reached` is then to be added, and what it carries out of the code
+  /// falls off.
   SOFTAMP_LANES U32 code(F32 y, U32 addend) const {
     const Quanta q = rounded(y, addend);
-    const U32 code = q.count + ((q.reached - least_field_) << (23 - below_));
-    return code | ((sign(y) & ((U32)(code != 0) | keeps_)) >> sign_shift_);
+    const U32 code = q.count + (q.reached << (23 - below_));
+    if constexpr (kKeeps) return by_bits(mask_, code, (U32)y >> sign_shift_);
+    const U32 m = code & mask_;
+    return m | ((sign(y) & (U32)(m != 0)) >> sign_shift_);
   }
   SOFTAMP_LANES F32 value(F32 y, U32 addend) const {
     const Quanta q = rounded(y, addend);
-    return (F32)((U32)value_of(q) | (sign(y) & ((U32)(q.count != 0) | keeps_)));
+    return (F32)((U32)value_of(q) | (kKeeps ? sign(y) : sign(y) & (U32)(q.count != 0)));
   }
 
  private:
@@ -97,14 +101,15 @@ class AddedFixed : AddedElement {
 class Addends {
  public:
   /// Elements from an index on that is a multiple of 8.
-  Addends(const ElementPlan& p, const RandomPlan& random, int bits, uint64_t index)
-      : p_(p),
+  Addends(const ElementPlan& p, const RandomPlan& random, int bits, uint64_t index, bool of_codes)
+      : shift_(p.addend_shift),
+        base_(p.addend_base + (of_codes ? p.code_base : 0)),
         bits_(bits),
         slice_{{}, nullptr, nullptr, index, 0, false},
         few_(random, slice_, few(bits)),
         many_(random, slice_, bits > 16 ? bits : 32) {
     if (bits == 0)
-      for (size_t i = 0; i < kElements; i += kLanes32) store(of_ + i, splat<U32>(p.addend_base));
+      for (size_t i = 0; i < kElements; i += kLanes32) store(of_ + i, splat<U32>(base_));
   }
   static constexpr size_t kElements = 256;
 
@@ -122,9 +127,10 @@ class Addends {
 
  private:
   static int few(int bits) { return bits == 0 || bits > 16 ? 16 : bits; }
-  SOFTAMP_LANES void put(size_t i, U32 number) { store(of_ + i, (number << p_.addend_shift) + p_.addend_base); }
+  SOFTAMP_LANES void put(size_t i, U32 number) { store(of_ + i, (number << shift_) + base_); }
 
-  const ElementPlan& p_;
+  int shift_;
+  uint32_t base_;
   int bits_;
   Slice slice_;
   RandomStrip<false> few_;
@@ -171,12 +177,14 @@ template <size_t kRun, class Lanes>
 void block_added(const ElementPlan& p, const RandomPlan& random, int bits, uint64_t index, const float* x, Factors f,
                  const float* decode, size_t n, uint8_t* codes, float* out) {
   const size_t lead = bits == 0 ? 0 : index % 8;
-  Addends addends(p, random, bits, index - lead);
+  Addends addends(p, random, bits, index - lead, codes != nullptr);
   by_run(f.run, [&](auto run) {
     if (p.integer)
       added_groups<run()>(AddedFixed(p), addends, lead, x, f, decode, n, codes, out);
+    else if (p.keeps_zero_signs)
+      added_groups<run()>(AddedFloat<true>(p), addends, lead, x, f, decode, n, codes, out);
     else
-      added_groups<run()>(AddedFloat(p), addends, lead, x, f, decode, n, codes, out);
+      added_groups<run()>(AddedFloat<false>(p), addends, lead, x, f, decode, n, codes, out);
   });
 }
 

@@ -45,6 +45,7 @@ ElementPlan plan_block_element(const block::Element& e, const RoundingPolicy& p)
   const uint32_t c = (((1u << field) - bias) & ((1u << field) - 1)) << mantissa;
   plan.shifter = number_of(power_code(plan.exponent_shift) + c);
   plan.least_field = static_cast<uint32_t>(low + 127);
+  plan.code_base = ((0u - (plan.least_field << mantissa)) & ((1u << (bits - 1)) - 1)) << plan.exponent_shift;
   plan.magnitude_mask = (1u << (bits - 1)) - 1;
   plan.quantum = number_of(power_code(low - mantissa));
   plan.first_normal = 1u << mantissa;

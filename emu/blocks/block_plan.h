@@ -36,6 +36,7 @@ struct ElementPlan {
   uint32_t least_field;  ///< of fp32: that of the least normal number; of fixed point one that is above all results
   int addend_shift;      ///< left shift of the random number
   uint32_t addend_base;  ///< and what is added to it
+  uint32_t code_base;    ///< and, where codes are made, to take the bias off: above the bits that are cut off
 
   bool sticky;  ///< what x times a power of two loses below fp32's normal numbers leaves a trace
 };

@@ -27,8 +27,8 @@ struct Passing {
 struct BlockKernels {
   /// amax[b] = the greatest magnitude, an fp32 code, of block b of `size` elements; NaN counts.
   void (*magnitudes)(const float* x, size_t n, size_t size, uint32_t* amax);
-  /// amax[i] = the greater of itself and the magnitude of x[i].
-  void (*column_magnitudes)(const float* x, size_t n, uint32_t* amax);
+  /// amax[i] = the greater of itself and the magnitudes of x[i] in `rows` rows, `stride` elements apart.
+  void (*column_magnitudes)(const float* x, size_t stride, size_t rows, size_t n, uint32_t* amax);
   /// Scales of n blocks, as they are kept (bytes, or fp32), and what their elements and codes are multiplied by. A NaN
   /// in `factor` marks a special block, whose scale means nothing: infinite or NaN amax, no finite factor. Returns
   /// whether there is one. All arrays are read and written up to a whole group.

@@ -147,8 +147,7 @@ void BlockWork::columns_unit(uint64_t unit, Strip& strip) const {
   const uint64_t start = deep / blocks_ * call_.length * call_.inner + column;
   if (quantizes()) {
     std::fill_n(strip.amax, n, 0u);
-    for (uint64_t row = top; row < bottom; ++row)
-      kernels_.column_magnitudes(a_.in + start + row * call_.inner, n, strip.amax);
+    kernels_.column_magnitudes(a_.in + start + top * call_.inner, call_.inner, bottom - top, n, strip.amax);
   }
   const uint64_t index = deep * call_.inner + column;
   const bool special = scale(strip, index, n);
@@ -165,7 +164,7 @@ void BlockWork::few_columns_unit(uint64_t unit, Strip& strip) const {
   if (quantizes()) {
     std::fill_n(strip.amax, period, 0u);
     for (uint64_t i = 0; i < all; i += period)
-      kernels_.column_magnitudes(a_.in + start + i, std::min<uint64_t>(period, all - i), strip.amax);
+      kernels_.column_magnitudes(a_.in + start + i, 0, 1, std::min<uint64_t>(period, all - i), strip.amax);
     for (size_t i = columns; i < period; ++i)
       strip.amax[i % columns] = std::max(strip.amax[i % columns], strip.amax[i]);
   }

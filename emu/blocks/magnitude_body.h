@@ -123,14 +123,30 @@ void block_magnitudes(const float* x, size_t n, size_t size, uint32_t* amax) {
   }
 }
 
-void column_magnitudes(const float* x, size_t n, uint32_t* amax) {
-  size_t i = 0;
-  for (; i + kLanes32 <= n; i += kLanes32) store(amax + i, greater(load<U32>(amax + i), magnitude(load<U32>(x + i))));
-  for (; i < n; ++i) {
-    uint32_t u;
-    __builtin_memcpy(&u, x + i, 4);
-    u &= 0x7FFFFFFFu;
-    amax[i] = u > amax[i] ? u : amax[i];
+/// Four rows at a time, so that amax is read and written a quarter as often.
+void column_magnitudes(const float* x, size_t stride, size_t rows, size_t n, uint32_t* amax) {
+  const auto at = [](const float* p) { return magnitude(load<U32>(p)); };
+  for (; rows >= 4; rows -= 4, x += 4 * stride) {
+    const float *const x1 = x + stride, *const x2 = x1 + stride, *const x3 = x2 + stride;
+    size_t i = 0;
+    for (; i + kLanes32 <= n; i += kLanes32) {
+      const U32 most = greater(greater(at(x + i), at(x1 + i)), greater(at(x2 + i), at(x3 + i)));
+      store(amax + i, greater(load<U32>(amax + i), most));
+    }
+    if (i == n) continue;
+    U32 most = load_part(reinterpret_cast<const float*>(amax + i), n - i);
+    for (size_t r = 0; r < 4; ++r) most = greater(most, magnitude(load_part(x + r * stride + i, n - i)));
+    __builtin_memcpy(amax + i, &most, 4 * (n - i));
+  }
+  for (; rows > 0; --rows, x += stride) {
+    size_t i = 0;
+    for (; i + kLanes32 <= n; i += kLanes32) store(amax + i, greater(load<U32>(amax + i), at(x + i)));
+    for (; i < n; ++i) {
+      uint32_t u;
+      __builtin_memcpy(&u, x + i, 4);
+      u &= 0x7FFFFFFFu;
+      amax[i] = u > amax[i] ? u : amax[i];
+    }
   }
 }
 

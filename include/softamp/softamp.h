@@ -18,6 +18,7 @@
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/arithmetic.h"
 #include "softamp/numerics/behaviour.h"
+#include "softamp/numerics/block/block_format.h"
 #include "softamp/numerics/block/e8m0.h"
 #include "softamp/numerics/block/element.h"
 #include "softamp/numerics/block/fp8.h"

@@ -38,9 +38,9 @@ TEST(BlockFormatNames, ShapesAndElements) {
   EXPECT_EQ(parse_block_format("fp8_e5m2_row").rows, 1);
   EXPECT_EQ(parse_block_format("e5m2_row").size, 0);
   EXPECT_EQ(parse_block_format("e4m3_tensor").rows, 0);
-  EXPECT_EQ(parse_block_format("e4m3_tensor").scale_bytes(), 4u);
+  EXPECT_EQ(parse_block_format("e4m3_tensor").scale_bytes(), 4);
   EXPECT_EQ(parse_block_format("fp4").family, BlockFamily::kPlain);
-  EXPECT_EQ(parse_block_format("fp4").scale_bytes(), 0u);
+  EXPECT_EQ(parse_block_format("fp4").scale_bytes(), 0);
 }
 
 TEST(BlockFormatNames, OptionsAreReadAndWrittenBack) {

@@ -68,7 +68,8 @@ void add_format(const Named& named, bool stochastic, bool first_axis, int thread
   bulk::BulkOptions o;
   o.isa = chosen_set();
   o.threads = threads;
-  const auto scales = std::make_shared<std::vector<uint8_t>>(bulk::scale_count(l, f) * f.scale_bytes());
+  const auto scales =
+      std::make_shared<std::vector<uint8_t>>(bulk::scale_count(l, f) * static_cast<size_t>(f.scale_bytes()));
   const std::string tail = std::string("/") + named.name + (stochastic ? " stochastic" : "") + axis + "/" +
                            std::to_string(threads) + (threads == 1 ? " thread" : " threads");
   std::function<void()> round;

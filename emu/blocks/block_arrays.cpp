@@ -61,7 +61,7 @@ void dequantize(std::span<const uint8_t> codes, std::span<const uint8_t> scales,
 void fake_quantize(std::span<const float> in, const BlockLayout& layout, const BlockFormat& format,
                    std::span<float> out, const BulkOptions& options) {
   BlockCall call("fake_quantize", layout, format, in.size(), out.size(),
-                 scale_count(layout, format) * format.scale_bytes(), options);
+                 scale_count(layout, format) * static_cast<uint64_t>(format.scale_bytes()), options);
   if (format.family == BlockFamily::kNvfp4) call.set_tensor(greatest_magnitude(in, call.nan_counts, options.threads));
   emu::BlockWork(call, {in.data(), nullptr, nullptr, out.data()}).run();
 }

@@ -71,7 +71,7 @@ BlockCall::BlockCall(const char* function, const bulk::BlockLayout& l, const bul
   if (l.elements() != in || out != in)
     refuse_blocks(function, "the layout has " + to_string(l.elements()) + " elements, the arrays " + to_string(in) +
                                 " and " + to_string(out));
-  const uint64_t scales = bulk::scale_count(l, f), bytes = scales * f.scale_bytes();
+  const uint64_t scales = bulk::scale_count(l, f), bytes = scales * static_cast<uint64_t>(f.scale_bytes());
   if (scale_bytes != bytes)
     refuse_blocks(function, "expected " + to_string(scales) + " scales" +
                                 (f.scale_bytes() == 1 ? "" : " of " + to_string(f.scale_bytes()) + " bytes") +

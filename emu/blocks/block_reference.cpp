@@ -9,70 +9,34 @@ namespace {
 
 using Family = BlockCall::Family;
 
-/// The scale of a block: as it is kept, and what becomes of an element and of a code under it.
+/// The scale of a block, and what becomes of an element and of a code under it.
 class ScaledBlock {
  public:
-  ScaledBlock(const BlockCall& c, uint32_t amax) : c_(c) {
-    const bulk::BlockFormat& f = c.format;
-    switch (c.family) {
-      case Family::kMx: stored_ = block::mx_scale(c.element, amax, f.mx); break;
-      case Family::kNvfp4: stored_ = block::nvfp4_scale(c.tensor, amax, f.nvfp4); break;
-      case Family::kFp8:
-        fp8_ = block::fp8_scale(c.element.format, amax, f.fp8);
-        stored_ = fp8_.decode;
-        break;
-      case Family::kPlain: break;
-    }
-    if (c.family == Family::kNvfp4) factor_ = block::nvfp4_factor(c.tensor, stored_, f.nvfp4);
-    prepare_values();
-  }
+  ScaledBlock(const BlockCall& c, uint32_t amax) : c_(c), scale_(block::block_scale(c.format, c.tensor, amax)) {}
   /// With the scale that is kept at `scales`.
   ScaledBlock(const BlockCall& c, const uint8_t* scales, uint64_t index) : c_(c) {
-    const size_t bytes = c.format.scale_bytes();
-    if (bytes == 4)
-      std::memcpy(&stored_, scales + 4 * index, 4);
-    else if (bytes == 1)
-      stored_ = scales[index];
-    prepare_values();
+    if (wide())
+      std::memcpy(&scale_.bits, scales + 4 * index, 4);
+    else if (c.family != Family::kPlain)
+      scale_.bits = scales[index];
+    scale_.decode =
+        c.family == Family::kNvfp4 ? block::nvfp4_decode_factor(c.tensor, scale_.bits, c.format.nvfp4) : scale_.bits;
   }
 
   void keep(uint8_t* scales, uint64_t index) const {
-    const size_t bytes = c_.format.scale_bytes();
-    if (bytes == 4)
-      std::memcpy(scales + 4 * index, &stored_, 4);
-    else if (bytes == 1)
-      scales[index] = static_cast<uint8_t>(stored_);
+    if (wide())
+      std::memcpy(scales + 4 * index, &scale_.bits, 4);
+    else if (c_.family != Family::kPlain)
+      scales[index] = static_cast<uint8_t>(scale_.bits);
   }
-
-  Rounded code(uint32_t x, uint32_t word) const {
-    const bulk::BlockFormat& f = c_.format;
-    switch (c_.family) {
-      case Family::kMx: return block::mx_code(c_.element, stored_, x, f.mx, word);
-      case Family::kNvfp4: return block::nvfp4_code(factor_, x, f.nvfp4, word);
-      case Family::kFp8: return block::fp8_code(c_.element.format, fp8_, x, f.fp8, word);
-      default: return block::round_fp32(c_.element, x, 0, false, c_.rounding, word);
-    }
-  }
-
-  float value(uint64_t code) const {
-    uint32_t v = 0;
-    switch (c_.family) {
-      case Family::kMx: v = block::mx_value(c_.element, stored_, code); break;
-      case Family::kNvfp4: v = block::nvfp4_value(decode_, code); break;
-      case Family::kFp8: v = block::fp8_value(c_.element.format, stored_, code); break;
-      default: v = block::mx_value(c_.element, e8m0::kOne, code);
-    }
-    return std::bit_cast<float>(v);
-  }
+  Rounded code(uint32_t x, uint32_t word) const { return block::block_code(c_.format, scale_, x, word); }
+  float value(uint64_t code) const { return std::bit_cast<float>(block::block_value(c_.format, scale_, code)); }
 
  private:
-  void prepare_values() {
-    if (c_.family == Family::kNvfp4) decode_ = block::nvfp4_decode_factor(c_.tensor, stored_, c_.format.nvfp4);
-  }
+  bool wide() const { return c_.family == Family::kFp8; }
 
   const BlockCall& c_;
-  uint32_t stored_ = 0, factor_ = 0, decode_ = 0;
-  block::Fp8Scale fp8_{};
+  block::BlockScale scale_{};
 };
 
 /// Calls body(i) for the elements of a block, in ascending order.

@@ -180,7 +180,7 @@ void BlockWork::few_columns_unit(uint64_t unit, Strip& strip) const {
 }
 
 bool BlockWork::scale(Strip& strip, uint64_t index, size_t n) const {
-  const size_t bytes = call_.format.scale_bytes(), whole = whole_groups(n);
+  const size_t bytes = static_cast<size_t>(call_.format.scale_bytes()), whole = whole_groups(n);
   if (!quantizes()) {
     // Filled up with what is not special: 1 as a byte and as fp32.
     auto* const kept = reinterpret_cast<uint8_t*>(strip.kept);

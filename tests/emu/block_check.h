@@ -127,8 +127,7 @@ inline BlocksExpected expected_blocks(const std::vector<float>& in, const BlockL
         uint8_t flags = 0;
         const uint32_t scale = expected_block(f, tensor, x, r, codes, values, flags);
         e.flags = static_cast<uint8_t>(e.flags | flags);
-        for (size_t byte = 0; byte < f.scale_bytes(); ++byte)
-          e.scales.push_back(static_cast<uint8_t>(scale >> 8 * byte));
+        for (int byte = 0; byte < f.scale_bytes(); ++byte) e.scales.push_back(static_cast<uint8_t>(scale >> 8 * byte));
         for (size_t i = 0; i < at.size(); ++i) {
           e.codes[at[i]] = codes[i];
           e.values[at[i]] = std::bit_cast<float>(values[i]);

@@ -9,7 +9,7 @@ namespace {
 /// All 256 codes, bits above the format's included, under each scale, on each instruction set.
 void check_values(const BlockFormat& f, const std::vector<uint32_t>& scales, uint32_t amax,
                   const std::function<uint32_t(uint32_t scale, uint32_t code)>& value) {
-  const size_t n = scales.size() * 256, bytes = f.scale_bytes();
+  const size_t n = scales.size() * 256, bytes = static_cast<size_t>(f.scale_bytes());
   std::vector<uint8_t> codes(n), kept(scales.size() * bytes);
   for (size_t i = 0; i < n; ++i) codes[i] = static_cast<uint8_t>(i);
   for (size_t b = 0; b < scales.size(); ++b) std::memcpy(kept.data() + b * bytes, &scales[b], bytes);

@@ -103,7 +103,7 @@ void compare(proof::Tally& tally, Buffers& w, const Named& named, const std::vec
                    proof::hex(expected, 8));
   };
   tally.add_cases(kBlock);
-  const size_t bytes = named.format.scale_bytes();
+  const auto bytes = static_cast<size_t>(named.format.scale_bytes());
   for (size_t b = 0; bytes != 0 && b < kBlock / size; ++b) {
     uint32_t got = 0;
     std::memcpy(&got, scales.data() + b * bytes, bytes);
@@ -130,7 +130,7 @@ void prove(const proof::Options& o, proof::Tally& tally, const char* section, co
         // NVFP4's tensor is this block of inputs, whatever it has.
         const uint32_t amax = block::greatest_magnitude(w->in.data(), static_cast<int>(kBlock));
         for (size_t b = 0; b < kBlock / size; ++b) expect(*w, f, amax, b, size);
-        w->got_scales.resize(bulk::scale_count(layout, f) * f.scale_bytes());
+        w->got_scales.resize(bulk::scale_count(layout, f) * static_cast<size_t>(f.scale_bytes()));
         for (const bulk::InstructionSet set : bulk::instruction_sets()) {
           bulk::BulkOptions options;
           options.threads = 1;

@@ -149,6 +149,11 @@ class Summing {
     return finished();
   }
 
+  /// Of an operand as a chain takes it.
+  static float value(const DotSide& s, size_t k) {
+    return as_float(rounded(product(element(s.element, s.codes[k]), whole_scale(s, k))));
+  }
+
  private:
   static uint32_t scale_code(const DotSide& s, size_t k) { return s.scales[s.size == 0 ? 0 : k / s.size]; }
   /// The scale of a block that is taken while summing.
@@ -164,10 +169,6 @@ class Summing {
     const float whole = s.transformer_engine ? (v * s.amax) * (1.F / 2688.F) : v * s.torchao_p;
     return term(decode(softamp::kFp32, std::bit_cast<uint32_t>(whole)));
   }
-  static float value(const DotSide& s, size_t k) {
-    return as_float(rounded(product(element(s.element, s.codes[k]), whole_scale(s, k))));
-  }
-
   float note(float out, std::initializer_list<float> in) {
     bool nan = false, infinite = false;
     for (const float x : in) nan = nan || std::isnan(x), infinite = infinite || std::isinf(x);

@@ -6,6 +6,7 @@
 #include "emu/op_kernel.h"
 #include "emu/parallel.h"
 #include "emu/products/product.h"
+#include "emu/products/scaled_blocks.h"
 #include "emu/products/scaled_products.h"
 #include "emu/stop_check.h"
 #include "softamp/engine/scaled_product_node.h"
@@ -38,6 +39,8 @@ class ScaledMatMulKernel final : public OpKernel {
     if (node_.rows * node_.columns * node_.batches.size() == 0) return;
     if (node_.rules.chains() && !settings_.reference)
       chains(call, a, b);
+    else if (node_.k != 0 && !settings_.reference && blocks_serve(node_.rules, settings_.environment.semantics))
+      blocks(call, a, b);
     else
       bodies(call, a, b);
   }
@@ -92,8 +95,10 @@ class ScaledMatMulKernel final : public OpKernel {
     bring(s, call.in[input], o.numbers);
     const auto site = static_cast<uint32_t>(input) + 1;
     const kernel::Environment& e = call.environment;
+    // The arrays' functions know neither tables of words nor replicas.
+    const bool elsewhere = s.blocks.rounding().stochastic() && (e.table[site].words || e.random.replica != 0);
     const bool mx = s.blocks.family == block::BlockFamily::kMx || s.blocks.family == block::BlockFamily::kNvfp4;
-    if (mx && !settings_.reference && !e.table[site].words) {
+    if (mx && !settings_.reference && !elsewhere) {
       bulk::BulkOptions options;
       options.threads = settings_.threads;
       options.isa = settings_.isa;
@@ -160,6 +165,55 @@ class ScaledMatMulKernel final : public OpKernel {
     });
   }
 
+  /// Tiles by vectors. What is no number, or cannot be summed so, the body computes.
+  void blocks(const OpCall& call, const Operand& a, const Operand& b) const {
+    const ScaledValues values_a(a.view, a.numbers, threads()), values_b(b.view, b.numbers, threads());
+    const ScaledBlocks by_blocks(node_.rules, values_a, values_b, settings_.isa);
+    const size_t high = (node_.rows + kScaledRows - 1) / kScaledRows,
+                 wide = (node_.columns + kScaledColumns - 1) / kScaledColumns, tiles = high * wide;
+    const size_t grain = std::max<size_t>(1, 100000 / (kScaledRows * kScaledColumns * node_.k));
+    uint32_t* const out = static_cast<uint32_t*>(call.out[0]);
+    parallel_status(tiles * node_.batches.size(), grain, 1, threads(), call.status,
+                    [&](size_t begin, size_t end, FpStatus* status) {
+                      StopCheck check(call.stop);
+                      for (size_t i = begin; i < end; ++i) {
+                        const size_t batch = i / tiles, row = i % tiles / wide * kScaledRows,
+                                     column = i % wide * kScaledColumns;
+                        const size_t rows = std::min(kScaledRows, node_.rows - row),
+                                     columns = std::min(kScaledColumns, node_.columns - column);
+                        const engine::MatMulNode::Pair pair = node_.batches[batch];
+                        float sums[kScaledRows * kScaledColumns];
+                        const bool done = by_blocks.sums(pair.a * node_.rows + row, rows,
+                                                         pair.b * node_.columns + column, columns, sums);
+                        for (size_t r = 0; r < rows; ++r)
+                          for (size_t c = 0; c < columns; ++c) {
+                            const size_t output = (batch * node_.rows + row + r) * node_.columns + column + c;
+                            const uint32_t code = __builtin_bit_cast(uint32_t, sums[r * kScaledColumns + c]);
+                            const uint32_t field = code >> 23 & 0xFF;
+                            if (!done || field == 0xFF)
+                              one(call, a, b, output, out, status);
+                            else if (field != 0)
+                              out[output] = code;
+                            else
+                              out[output] = static_cast<uint32_t>(
+                                  kernel::scaled_result(node_.rules, call.environment, {code, 0}, output).code);
+                          }
+                        check.after(rows * columns * node_.k / 4);
+                      }
+                    });
+  }
+
+  void one(const OpCall& call, const Operand& a, const Operand& b, size_t output, uint32_t* out,
+           FpStatus* status) const {
+    const size_t outputs = node_.rows * node_.columns;
+    const engine::MatMulNode::Pair pair = node_.batches[output / outputs];
+    const Rounded r =
+        kernel::scaled_product(node_.rules, a.view, pair.a * node_.rows + output % outputs / node_.columns, b.view,
+                               pair.b * node_.columns + output % node_.columns, call.environment, output);
+    out[output] = static_cast<uint32_t>(r.code);
+    if (status) status->raise(r.flags & (kInvalid | kOverflow), output);
+  }
+
   void bodies(const OpCall& call, const Operand& a, const Operand& b) const {
     const size_t outputs = node_.rows * node_.columns, count = outputs * node_.batches.size();
     uint32_t* const out = static_cast<uint32_t*>(call.out[0]);
@@ -167,12 +221,7 @@ class ScaledMatMulKernel final : public OpKernel {
     parallel_status(count, grain, 1, threads(), call.status, [&](size_t begin, size_t end, FpStatus* status) {
       StopCheck check(call.stop);
       for (size_t i = begin; i < end; ++i) {
-        const engine::MatMulNode::Pair pair = node_.batches[i / outputs];
-        const Rounded r =
-            kernel::scaled_product(node_.rules, a.view, pair.a * node_.rows + i % outputs / node_.columns, b.view,
-                                   pair.b * node_.columns + i % node_.columns, call.environment, i);
-        out[i] = static_cast<uint32_t>(r.code);
-        if (status) status->raise(r.flags & (kInvalid | kOverflow), i);
+        one(call, a, b, i, out, status);
         check.after(node_.k * StopCheck::kBody);
       }
     });

@@ -101,7 +101,8 @@ void scaled_products(Suite& suite) {
   for (const test::ScaledProductRow& row : test::scaled_product_rows())
     for (const bool plain : {true, false}) {
       const DType types[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
-      run_scaled(suite, row, settings()[++seed % settings().size()], types[seed % 3], plain, seed);
+      ++seed;
+      run_scaled(suite, row, settings()[seed % settings().size()], types[seed % 3], plain, seed);
     }
   int64_t side = 16;
   while (side * side < suite.elements() / 64 && side < 512) side *= 2;
@@ -112,7 +113,8 @@ void scaled_products(Suite& suite) {
                                        {{"a_format", std::string(format)},
                                         {"b_format", std::string(format)},
                                         {"accumulation", std::string(accumulation)}}};
-      run_scaled(suite, row, settings()[++seed % settings().size()], DType::kFloat32, true, seed);
+      ++seed;
+      run_scaled(suite, row, settings()[seed % settings().size()], DType::kFloat32, true, seed);
     }
 }
 

@@ -268,6 +268,8 @@ TEST(ScaledMatMul, EveryWayGivesTheBitsOfTheBodies) {
       if (seed % 8 == 0) set_code(in[1], 5, type == DType::kFloat32 ? 0x7FC00001 : 0x7E01);
       ExecutorOptions options = options_of(kModes[seed % 5]);
       options.status = true;
+      options.replica = seed % 3 == 0 ? 5 : 0;
+      if (seed % 7 == 0) options.random = RandomEngine::kXoroshiro128aox;
       options.amp_block = seed % 2 ? 16 : 0;
       ExecutorOptions reference = options;
       reference.reference = true;

@@ -10,6 +10,10 @@ namespace {
 
 float as_float(uint32_t code) { return std::bit_cast<float>(code); }
 
+float scale_of(const ScaledValues& v, size_t row, size_t at) {
+  return as_float(block::inner_scale(v.operand().form, v.operand().scale(row, at)));
+}
+
 }  // namespace
 
 bool blocks_serve(const kernel::ScaledRules& rules, const Semantics& semantics) {
@@ -68,28 +72,33 @@ ScaledBlocks::ScaledBlocks(const kernel::ScaledRules& rules, const ScaledValues&
   }
 }
 
-bool ScaledBlocks::sums(size_t row, size_t rows, size_t column, size_t columns, float* to) const {
-  int bits_a = 0, bits_b = 0;
-  for (size_t r = 0; r < rows; ++r) bits_a = std::max(bits_a, a_.bits(row + r));
-  for (size_t c = 0; c < columns; ++c) bits_b = std::max(bits_b, b_.bits(column + c));
-  const int bits = bits_a + bits_b + length_bits_;
+void ScaledBlocks::prepare(size_t column, size_t columns, Panel& panel) const {
+  constexpr size_t kC = kScaledColumns;
+  const size_t k = b_.operand().layout.k;
+  panel.column = column;
+  panel.columns = columns;
+  panel.bits = 0;
+  panel.values.assign(k * kC, 0);
+  panel.scales.assign(pieces_.size() * kC, 0);
+  for (size_t c = 0; c < columns; ++c) {
+    panel.bits = std::max(panel.bits, b_.bits(column + c));
+    const float* const from = b_.row(column + c);
+    for (size_t i = 0; i < k; ++i) panel.values[i * kC + c] = from[i];
+    for (size_t p = 0; p < pieces_.size(); ++p) panel.scales[p * kC + c] = scale_of(b_, column + c, pieces_[p].begin);
+  }
+}
+
+bool ScaledBlocks::sums(size_t row, size_t rows, const Panel& panel, float* to) const {
+  int bits = 0;
+  for (size_t r = 0; r < rows; ++r) bits = std::max(bits, a_.bits(row + r));
+  bits += panel.bits + length_bits_;
   if (bits > 53) return false;
   constexpr size_t kR = kScaledRows, kC = kScaledColumns;
-  const size_t k = a_.operand().layout.k;
-  std::vector<float> b(k * kC), scale_a(pieces_.size() * kR), scale_b(pieces_.size() * kC);
-  for (size_t c = 0; c < columns; ++c) {
-    const float* const from = b_.row(column + c);
-    for (size_t i = 0; i < k; ++i) b[i * kC + c] = from[i];
-  }
-  for (size_t p = 0; p < pieces_.size(); ++p) {
-    const size_t at = pieces_[p].begin;
-    const auto scale = [&](const ScaledValues& v, size_t of) {
-      return as_float(block::inner_scale(v.operand().form, v.operand().scale(of, at)));
-    };
-    for (size_t r = 0; r < rows; ++r) scale_a[p * kR + r] = scale(a_, row + r);
-    for (size_t c = 0; c < columns; ++c) scale_b[p * kC + c] = scale(b_, column + c);
-  }
-  ScaledTile tile{{}, b.data(), pieces_.data(), pieces_.size(), scale_a.data(), scale_b.data(), false, to};
+  std::vector<float> scales(pieces_.size() * kR);
+  for (size_t p = 0; p < pieces_.size(); ++p)
+    for (size_t r = 0; r < rows; ++r) scales[p * kR + r] = scale_of(a_, row + r, pieces_[p].begin);
+  ScaledTile tile{{}, panel.values.data(), pieces_.data(), pieces_.size(), scales.data(), panel.scales.data(), false,
+                  to};
   for (size_t r = 0; r < kR; ++r) tile.a[r] = a_.row(row + std::min(r, rows - 1));
   const auto fp32 = [](const ScaledValues& v) { return v.operand().form.format.family == block::BlockFamily::kFp8; };
   tile.fp32_scales = fp32(a_) || fp32(b_);
@@ -98,9 +107,9 @@ bool ScaledBlocks::sums(size_t row, size_t rows, size_t column, size_t columns, 
   const int quarters = x.three_quarters() + y.three_quarters();
   if (!block::has_last_scale(x, y) && quarters == 0) return true;
   for (size_t r = 0; r < rows; ++r)
-    for (size_t c = 0; c < columns; ++c) {
+    for (size_t c = 0; c < panel.columns; ++c) {
       float& sum = to[r * kC + c];
-      if (block::has_last_scale(x, y)) sum *= last_factor(row + r, column + c);
+      if (block::has_last_scale(x, y)) sum *= last_factor(row + r, panel.column + c);
       if (quarters != 0) sum *= as_float(quarters == 2 ? 0x3FE38E39u : 0x3FAAAAABu);
     }
   return true;

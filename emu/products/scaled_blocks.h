@@ -34,10 +34,17 @@ class ScaledBlocks {
   ScaledBlocks(const kernel::ScaledRules& rules, const ScaledValues& a, const ScaledValues& b,
                bulk::InstructionSet isa);
 
-  /// Rows row .. of a (at most kScaledRows) with rows column .. of b (at most kScaledColumns): their sums, with the
-  /// factors of the end, [kScaledRows][kScaledColumns]. False where the body has to do it. The caller looks for sums
-  /// that are not normal numbers.
-  bool sums(size_t row, size_t rows, size_t column, size_t columns, float* to) const;
+  /// Rows column .. of b (at most kScaledColumns), as a tile reads them.
+  struct Panel {
+    size_t column = 0, columns = 0;
+    int bits = 0;
+    std::vector<float> values, scales;
+  };
+  void prepare(size_t column, size_t columns, Panel& panel) const;
+
+  /// Rows row .. of a (at most kScaledRows) with a panel of b: their sums, with the factors of the end, [kScaledRows]
+  /// [kScaledColumns]. False where the body has to do it. The caller looks for sums that are not normal numbers.
+  bool sums(size_t row, size_t rows, const Panel& panel, float* to) const;
 
  private:
   float last_factor(size_t row, size_t column) const;

@@ -46,6 +46,8 @@ class ScaledMatMulKernel final : public OpKernel {
   }
 
  private:
+  static constexpr size_t kChunk = 128;  ///< rows that a panel of columns serves
+
   struct Operand {
     float* numbers;  ///< [rows, k]
     ScaledOperand view;
@@ -128,17 +130,22 @@ class ScaledMatMulKernel final : public OpKernel {
   /// The values of all codes, in the place of the numbers.
   void dequantise(const Operand& o) const {
     const ScaledOperand& v = o.view;
+    float table[256];
+    for (uint32_t code = 0; code < 256; ++code)
+      table[code] = __builtin_bit_cast(float, block::dequantised(v.form, 0x3F800000u, code));
     auto body = [&](size_t begin, size_t end, size_t) {
       for (size_t i = begin; i < end; ++i) {
         const size_t row = i / v.layout.across() * v.layout.tile, at = i % v.layout.across() * v.layout.size;
         const uint32_t whole = block::whole_scale(v.form, v.scale(row, at));
-        uint32_t table[256];
-        const bool many = v.layout.tile * v.layout.size > 256;
-        for (uint32_t c = 0; many && c < 256; ++c) table[c] = block::dequantised(v.form, whole, c);
-        kernel::each_of_block(v.layout, i, [&](uint64_t place) {
-          const uint8_t code = v.codes[place];
-          o.numbers[place] = __builtin_bit_cast(float, many ? table[code] : block::dequantised(v.form, whole, code));
-        });
+        // One multiplication of fp32, but where it makes a NaN, whose sign the processor would choose.
+        if (whole == 0 || whole >= 0x7F800000u) {
+          kernel::each_of_block(v.layout, i, [&](uint64_t place) {
+            o.numbers[place] = __builtin_bit_cast(float, block::dequantised(v.form, whole, v.codes[place]));
+          });
+          continue;
+        }
+        const float scale = __builtin_bit_cast(float, whole);
+        kernel::each_of_block(v.layout, i, [&](uint64_t place) { o.numbers[place] = table[v.codes[place]] * scale; });
       }
     };
     const size_t blocks = v.layout.blocks();
@@ -169,38 +176,45 @@ class ScaledMatMulKernel final : public OpKernel {
   void blocks(const OpCall& call, const Operand& a, const Operand& b) const {
     const ScaledValues values_a(a.view, a.numbers, threads()), values_b(b.view, b.numbers, threads());
     const ScaledBlocks by_blocks(node_.rules, values_a, values_b, settings_.isa);
-    const size_t high = (node_.rows + kScaledRows - 1) / kScaledRows,
-                 wide = (node_.columns + kScaledColumns - 1) / kScaledColumns, tiles = high * wide;
-    const size_t grain = std::max<size_t>(1, 100000 / (kScaledRows * kScaledColumns * node_.k));
+    const size_t wide = (node_.columns + kScaledColumns - 1) / kScaledColumns,
+                 high = (node_.rows + kChunk - 1) / kChunk, tasks = high * wide;
+    const size_t grain = std::max<size_t>(1, 200000 / (kChunk * kScaledColumns * node_.k));
+    parallel_status(
+        tasks * node_.batches.size(), grain, 1, threads(), call.status,
+        [&](size_t begin, size_t end, FpStatus* status) {
+          StopCheck check(call.stop);
+          ScaledBlocks::Panel panel;
+          for (size_t i = begin; i < end; ++i) {
+            const size_t batch = i / tasks, first = i % high * kChunk, column = i % tasks / high * kScaledColumns;
+            const size_t columns = std::min(kScaledColumns, node_.columns - column),
+                         last = std::min(first + kChunk, node_.rows);
+            by_blocks.prepare(node_.batches[batch].b * node_.columns + column, columns, panel);
+            for (size_t row = first; row < last; row += kScaledRows) {
+              tile(call, a, b, by_blocks, panel, batch, row, std::min(kScaledRows, last - row), column, status);
+              check.after(kScaledRows * columns * node_.k / 4);
+            }
+          }
+        });
+  }
+
+  void tile(const OpCall& call, const Operand& a, const Operand& b, const ScaledBlocks& by_blocks,
+            const ScaledBlocks::Panel& panel, size_t batch, size_t row, size_t rows, size_t column,
+            FpStatus* status) const {
+    float sums[kScaledRows * kScaledColumns];
     uint32_t* const out = static_cast<uint32_t*>(call.out[0]);
-    parallel_status(tiles * node_.batches.size(), grain, 1, threads(), call.status,
-                    [&](size_t begin, size_t end, FpStatus* status) {
-                      StopCheck check(call.stop);
-                      for (size_t i = begin; i < end; ++i) {
-                        const size_t batch = i / tiles, row = i % tiles / wide * kScaledRows,
-                                     column = i % wide * kScaledColumns;
-                        const size_t rows = std::min(kScaledRows, node_.rows - row),
-                                     columns = std::min(kScaledColumns, node_.columns - column);
-                        const engine::MatMulNode::Pair pair = node_.batches[batch];
-                        float sums[kScaledRows * kScaledColumns];
-                        const bool done = by_blocks.sums(pair.a * node_.rows + row, rows,
-                                                         pair.b * node_.columns + column, columns, sums);
-                        for (size_t r = 0; r < rows; ++r)
-                          for (size_t c = 0; c < columns; ++c) {
-                            const size_t output = (batch * node_.rows + row + r) * node_.columns + column + c;
-                            const uint32_t code = __builtin_bit_cast(uint32_t, sums[r * kScaledColumns + c]);
-                            const uint32_t field = code >> 23 & 0xFF;
-                            if (!done || field == 0xFF)
-                              one(call, a, b, output, out, status);
-                            else if (field != 0)
-                              out[output] = code;
-                            else
-                              out[output] = static_cast<uint32_t>(
-                                  kernel::scaled_result(node_.rules, call.environment, {code, 0}, output).code);
-                          }
-                        check.after(rows * columns * node_.k / 4);
-                      }
-                    });
+    const bool done = by_blocks.sums(node_.batches[batch].a * node_.rows + row, rows, panel, sums);
+    for (size_t r = 0; r < rows; ++r)
+      for (size_t c = 0; c < panel.columns; ++c) {
+        const size_t output = (batch * node_.rows + row + r) * node_.columns + column + c;
+        const uint32_t code = __builtin_bit_cast(uint32_t, sums[r * kScaledColumns + c]), field = code >> 23 & 0xFF;
+        if (!done || field == 0xFF)
+          one(call, a, b, output, out, status);
+        else if (field != 0)
+          out[output] = code;
+        else
+          out[output] =
+              static_cast<uint32_t>(kernel::scaled_result(node_.rules, call.environment, {code, 0}, output).code);
+      }
   }
 
   void one(const OpCall& call, const Operand& a, const Operand& b, size_t output, uint32_t* out,

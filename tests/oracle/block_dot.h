@@ -73,6 +73,32 @@ inline uint32_t rounded(const Term& x) {
   return sign | (x.infinite ? 0x7F800000u : sum_code(x.magnitude, 8, 23, true));
 }
 
+/// What is no number among the terms of a sum that starts from `c`.
+struct Odd {
+  bool nan, wrong = false, infinite[2];
+
+  explicit Odd(const Decoded& c) : nan(c.nan()), infinite{c.infinite() && !c.negative, c.infinite() && c.negative} {}
+  /// Whether p = x z is a number.
+  bool takes(const Term& x, const Term& z, const Term& p) {
+    if (x.nan || z.nan)
+      nan = true;
+    else if (p.nan)
+      wrong = true;
+    else if (p.infinite)
+      infinite[p.negative] = true;
+    return !p.nan && !p.infinite;
+  }
+  /// After all terms: whether the sum is invalid.
+  bool invalid() {
+    wrong = wrong || (!nan && infinite[0] && infinite[1]);
+    return wrong;
+  }
+  /// Then: the sum's code, 0 where it is a number.
+  uint32_t code(uint32_t nan_code) const {
+    return nan || wrong ? nan_code : infinite[0] ? 0x7F800000 : infinite[1] ? 0xFF800000 : 0;
+  }
+};
+
 /// The state of one product.
 class Summing {
  public:
@@ -185,23 +211,15 @@ class Summing {
 
   /// The exact sum of products and c, rounded once.
   float sum(const std::vector<std::pair<Term, Term>>& pairs, float c) {
-    bool nan = std::isnan(c), wrong = false, infinite[2] = {std::isinf(c) && c > 0, std::isinf(c) && c < 0};
-    Dyadic total = std::isfinite(c) ? decode(softamp::kFp32, std::bit_cast<uint32_t>(c)).value() : Dyadic{};
+    const Decoded start = decode(softamp::kFp32, std::bit_cast<uint32_t>(c));
+    Odd odd(start);
+    Dyadic total = start.sort == Sort::kFinite ? start.value() : Dyadic{};
     for (const auto& [x, z] : pairs) {
       const Term p = product(x, z);
-      if (x.nan || z.nan)
-        nan = true;
-      else if (p.nan)
-        wrong = true;
-      else if (p.infinite)
-        infinite[p.negative] = true;
-      else
-        total = total + p.value();
+      if (odd.takes(x, z, p)) total = total + p.value();
     }
-    wrong = wrong || (!nan && infinite[0] && infinite[1]);
-    invalid_ = invalid_ || wrong;
-    if (nan || wrong) return NAN;
-    if (infinite[0] || infinite[1]) return infinite[0] ? INFINITY : -INFINITY;
+    invalid_ = odd.invalid() || invalid_;
+    if (const uint32_t code = odd.code(0x7FC00000)) return as_float(code);
     uint32_t code = sum_code(total, 8, 23, true);
     if (code == 0 && total.sign() < 0) code = 0x80000000;  // a number too small keeps its sign
     const float out = as_float(code);
@@ -215,8 +233,7 @@ class Summing {
       return std::max(top_of(x.magnitude), least);
     };
     const Decoded start = decode(softamp::kFp32, c);
-    bool nan = start.nan(), wrong = false,
-         infinite[2] = {start.infinite() && !start.negative, start.infinite() && start.negative};
+    Odd odd(start);
     std::vector<std::pair<Dyadic, int>> terms;
     for (size_t k = begin; k < end; ++k) {
       const Term x = element(a_.element, a_.codes[k]), z = element(b_.element, b_.codes[k]), p = product(x, z);
@@ -224,23 +241,15 @@ class Summing {
       if (scaled) {
         for (const DotSide* s : {&a_, &b_})
           if (s->scale == DotScale::kE8m0) {
-            nan = nan || scale_code(*s, k) == 255;
+            odd.nan = odd.nan || scale_code(*s, k) == 255;
             scale += static_cast<int>(scale_code(*s, k)) - 127;
           }
       }
-      if (x.nan || z.nan)
-        nan = true;
-      else if (p.nan)
-        wrong = true;
-      else if (p.infinite)
-        infinite[p.negative] = true;
-      else if (!p.zero())
+      if (odd.takes(x, z, p) && !p.zero())
         terms.push_back({p.value() * Dyadic{1, scale}, exponent(a_.element, x) + exponent(b_.element, z) + scale});
     }
-    wrong = wrong || (!nan && infinite[0] && infinite[1]);
-    invalid_ = invalid_ || wrong;
-    if (nan || wrong) return 0x7FFFFFFF;
-    if (infinite[0] || infinite[1]) return infinite[0] ? 0x7F800000 : 0xFF800000;
+    invalid_ = odd.invalid() || invalid_;
+    if (const uint32_t code = odd.code(0x7FFFFFFF)) return code;
     return fused(terms, start, fraction_bits, to);
   }
 

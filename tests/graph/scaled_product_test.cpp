@@ -17,11 +17,11 @@ namespace {
 
 [[maybe_unused]] const ::testing::Environment* const kCoversScaledMatMul = covers({"ScaledMatMul"});
 
-std::string word_of(const Attributes& attributes, const char* name, const char* otherwise) {
+std::string text_attribute(const Attributes& attributes, const char* name, const char* otherwise) {
   const auto at = attributes.find(name);
   return at == attributes.end() ? otherwise : std::get<std::string>(at->second);
 }
-bool flag_of(const Attributes& attributes, const char* name) {
+bool flag_attribute(const Attributes& attributes, const char* name) {
   const auto at = attributes.find(name);
   return at != attributes.end() && std::get<bool>(at->second);
 }
@@ -190,7 +190,7 @@ oracle::DotSide side_of(const Quantised& q, uint64_t row) {
 
 uint32_t expected_code(const ScaledProductRow& row, const oracle::DotSide& a, const oracle::DotSide& b, uint64_t output,
                        int block, const Mode& mode) {
-  const std::string accumulation = word_of(row.attributes, "accumulation", "fp32_chain");
+  const std::string accumulation = text_attribute(row.attributes, "accumulation", "fp32_chain");
   oracle::block_dot::Summing sum(a, b, 0);
   if (accumulation == "exact") return sum.exact().code;
   if (accumulation == "fp32_chain") return sum.chain().code;
@@ -199,7 +199,7 @@ uint32_t expected_code(const ScaledProductRow& row, const oracle::DotSide& a, co
   if (accumulation == "hopper") {
     const auto every = row.attributes.find("promote_every");
     return sum
-        .hopper(word_of(row.attributes, "promotion", "scales_first"),
+        .hopper(text_attribute(row.attributes, "promotion", "scales_first"),
                 every == row.attributes.end() ? 128 : static_cast<size_t>(std::get<int64_t>(every->second)))
         .code;
   }
@@ -229,10 +229,10 @@ void expect_row(const ScaledProductRow& row, DType type, const Mode& mode, Data 
   ExecutorOptions options = options_of(mode);
   options.amp_block = block;
   const Tensor got = std::move(run_operation("ScaledMatMul", in, row.attributes, options).outputs[0]);
-  const Quantised a = quantised(in[0], flag_of(row.attributes, "transpose_a"), word_of(row.attributes, "a_format", ""),
-                                operation_id(2, 1), 7),
-                  b = quantised(in[1], !flag_of(row.attributes, "transpose_b"), word_of(row.attributes, "b_format", ""),
-                                operation_id(2, 2), 7);
+  const Quantised a = quantised(in[0], flag_attribute(row.attributes, "transpose_a"),
+                                text_attribute(row.attributes, "a_format", ""), operation_id(2, 1), 7),
+                  b = quantised(in[1], !flag_attribute(row.attributes, "transpose_b"),
+                                text_attribute(row.attributes, "b_format", ""), operation_id(2, 2), 7);
   const Shape& out = got.shape();
   const int64_t rows = out[out.rank() - 2], columns = out[out.rank() - 1];
   for (int64_t i = 0; i < got.elements(); ++i) {

@@ -4,7 +4,7 @@
 #include "emu/op_kernel.h"
 #include "emu/parallel.h"
 #include "emu/products/product.h"
-#include "emu/products/scaled_products.h"
+#include "emu/products/scaled/scaled_products.h"
 #include "softamp/engine/einsum_node.h"
 #include "softamp/engine/product_node.h"
 

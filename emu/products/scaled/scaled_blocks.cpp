@@ -1,4 +1,4 @@
-#include "emu/products/scaled_blocks.h"
+#include "emu/products/scaled/scaled_blocks.h"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 // matters; then, for each block, the roundings of N487: RN32(sum), RN32(that times both scales), RN32(y + that).
 #pragma once
 
-#include "emu/products/scaled_block_kernels.h"
+#include "emu/products/scaled/scaled_block_kernels.h"
 
 namespace softamp::emu {
 namespace {

@@ -1,5 +1,5 @@
 // Blocks of ScaledMatMul: any machine.
-#include "emu/products/scaled_block_body.h"
+#include "emu/products/scaled/scaled_block_body.h"
 
 namespace softamp::emu {
 

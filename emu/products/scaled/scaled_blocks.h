@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "emu/products/scaled_block_kernels.h"
+#include "emu/products/scaled/scaled_block_kernels.h"
 #include "softamp/kernel/scaled_products.h"
 
 namespace softamp::emu {

@@ -1,5 +1,6 @@
 // MatMul and BatchMatMulV2 on the engine of product_tile.h; Einsum, which is one of them between transpositions.
 #include "cuda/products/product_tile.h"
+#include "cuda/products/scaled_products.h"
 #include "softamp/engine/einsum_node.h"
 #include "softamp/engine/product_node.h"
 
@@ -70,6 +71,7 @@ constexpr KernelEntry kProductEntries[] = {
        return std::make_unique<MatMulKernel>(c, d, "adj_x", "adj_y");
      }},
     {"Einsum", make_kernel<EinsumKernel>},
+    {"ScaledMatMul", make_scaled_matmul},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "emu/op_kernel.h"
 #include "emu/parallel.h"
 #include "emu/products/product.h"
+#include "emu/products/scaled/scaled_products.h"
 #include "softamp/engine/einsum_node.h"
 #include "softamp/engine/product_node.h"
 
@@ -77,6 +78,7 @@ constexpr KernelEntry kMatmulKernelsEntries[] = {
        return std::make_unique<MatMulKernel>(c, "adj_x", "adj_y");
      }},
     {"Einsum", [](const OpContext& c) -> std::unique_ptr<OpKernel> { return std::make_unique<EinsumKernel>(c); }},
+    {"ScaledMatMul", make_scaled_matmul},
 };
 
 }  // namespace

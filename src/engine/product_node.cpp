@@ -80,10 +80,15 @@ MatMulNode::MatMulNode(const OpContext& c, const char* transposes_a, const char*
   columns = static_cast<size_t>(out[out.rank() - 1]);
   k = static_cast<size_t>(a[a.rank() - (transpose_a ? 2 : 1)]);
   schedule = Schedule::plain(k, block_length(c.settings.matmuls), batch_sum);
+  batches = matrix_pairs(a, b, out);
+}
+
+std::vector<MatMulNode::Pair> matrix_pairs(const Shape& a, const Shape& b, const Shape& out) {
   size_t count = 1;
   for (int axis = 0; axis < out.rank() - 2; ++axis) count *= static_cast<size_t>(out[axis]);
-  for (size_t batch = 0; batch < count; ++batch)
-    batches.push_back({matrix_of(batch, a, out), matrix_of(batch, b, out)});
+  std::vector<MatMulNode::Pair> pairs;
+  for (size_t batch = 0; batch < count; ++batch) pairs.push_back({matrix_of(batch, a, out), matrix_of(batch, b, out)});
+  return pairs;
 }
 
 std::vector<uint64_t> MatMulNode::operands_at(const void* const* in, const kernel::Environment& environment,

@@ -4,6 +4,7 @@
 
 #include "parity.h"
 #include "softamp/graph/operation.h"
+#include "tests/ops/scaled_product_rows.h"
 
 namespace softamp::parity {
 namespace {
@@ -74,6 +75,47 @@ void run(Suite& suite, const Problem& p, const Setting& setting) {
   c.options.f32_flush_inner = p.options.flush_inner;
   c.options.accumulator = p.options.accumulator;
   suite.run(c);
+}
+
+void run_scaled(Suite& suite, const test::ScaledProductRow& row, const Setting& setting, DType type, bool plain,
+                uint64_t seed) {
+  Case c;
+  c.name = test::text_of(row) + " " + name_of(type) + (plain ? " plain" : "") + " #" + std::to_string(seed) + " " +
+           setting.name;
+  if (!suite.wants(c.name)) return;
+  GraphBuilder g;
+  const Port x = g.placeholder("x", type, Shape(row.a)), y = g.placeholder("y", type, Shape(row.b));
+  g.add("ScaledMatMul", {x, y}, row.attributes);
+  c.graph = g.build();
+  c.feeds.emplace("x", floats(type, Shape(row.a), 2 * seed + 1, plain));
+  c.feeds.emplace("y", floats(type, Shape(row.b), 2 * seed + 2, plain));
+  c.fetches = {c.graph.port_name({c.graph.size() - 1, 0})};
+  c.options = setting.options;
+  c.options.amp_block = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 16 : 1;
+  suite.run(c);
+}
+
+/// ScaledMatMul: every row, plain numbers and special ones; a larger one of each accumulation.
+void scaled_products(Suite& suite) {
+  uint64_t seed = 2000;
+  for (const test::ScaledProductRow& row : test::scaled_product_rows())
+    for (const bool plain : {true, false}) {
+      const DType types[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+      ++seed;
+      run_scaled(suite, row, settings()[seed % settings().size()], types[seed % 3], plain, seed);
+    }
+  int64_t side = 16;
+  while (side * side < suite.elements() / 64 && side < 512) side *= 2;
+  for (const char* accumulation : {"exact", "fp32_chain", "half_partials", "block", "hopper", "blackwell"})
+    for (const char* format : {"mxfp8_e4m3", "nvfp4"}) {
+      const test::ScaledProductRow row{{side + 3, 300},
+                                       {300, side + 5},
+                                       {{"a_format", std::string(format)},
+                                        {"b_format", std::string(format)},
+                                        {"accumulation", std::string(accumulation)}}};
+      ++seed;
+      run_scaled(suite, row, settings()[seed % settings().size()], DType::kFloat32, true, seed);
+    }
 }
 
 constexpr int kBlocks[] = {16, 1, 4, 0};
@@ -175,6 +217,7 @@ void products(Suite& suite) {
         if (!large && &setting != &settings()[seed % settings().size()]) continue;
         run(suite, p, setting);
       }
+  scaled_products(suite);
 }
 
 }  // namespace softamp::parity

@@ -135,6 +135,8 @@ inline Array summed(const model::Products& products) {
 inline std::optional<model::Products> products_of(const Node& n, std::span<const Array* const> x) {
   for (const ProductRow& row : product_rows())
     if (n.op == row.op) return contraction_of(n.op, n.attributes, *x[0], *x[1]);
+  if (n.op == "ScaledMatMul")  // of operands that quantising leaves as they are
+    return model::matrix_product(*x[0], *x[1], attribute<bool>(n, "transpose_a"), attribute<bool>(n, "transpose_b"));
   const bool depthwise = n.op.starts_with("DepthwiseConv2dNative");
   if (n.op == "Conv2D" || n.op == "DepthwiseConv2dNative")
     return model::convolution(*x[0], *x[1], window_of(n), depthwise);

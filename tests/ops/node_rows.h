@@ -18,6 +18,7 @@
 #include "tests/ops/product_rows.h"
 #include "tests/ops/random_rows.h"
 #include "tests/ops/reduction_rows.h"
+#include "tests/ops/scaled_product_rows.h"
 #include "tests/ops/softmax_rows.h"
 #include "tests/ops/structure_rows.h"
 
@@ -58,6 +59,8 @@ inline const std::vector<NodeRow>& node_rows() {
                                                &softmax_rows(), &norm_rows(), &optimizer_rows(), &structure_rows()})
       all.insert(all.end(), family->begin(), family->end());
     for (const ProductRow& row : product_rows()) all.push_back({row.op, {{row.a}, {row.b}}, row.attributes});
+    for (const ScaledProductRow& row : exact_scaled_rows())
+      all.push_back({"ScaledMatMul", {{row.a, -0.5, 0.5}, {row.b, -0.5, 0.5}}, row.attributes});
     for (const RandomRow& row : random_rows())
       for (const Attributes& node : row.nodes(row.ranges[0], Shape{2, 3})) all.push_back({row.op, {}, node});
     return all;

@@ -43,4 +43,7 @@ struct MatMulNode {
   std::vector<Pair> batches;
 };
 
+/// The pairs of a batch: one for each matrix of the result.
+std::vector<MatMulNode::Pair> matrix_pairs(const Shape& a, const Shape& b, const Shape& out);
+
 }  // namespace softamp::engine

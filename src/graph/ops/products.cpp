@@ -1,5 +1,7 @@
 // Matrix products.
 #include "softamp/graph/einsum.h"
+#include "softamp/numerics/block/dot.h"
+#include "softamp/report/block_format_names.h"
 #include "src/graph/ops/rows.h"
 
 namespace softamp::operations_of {
@@ -47,11 +49,13 @@ void infer_matmul(InferenceContext& c) {
   c.output(0, product_shape(c, c.get_bool("transpose_a"), c.get_bool("transpose_b")));
 }
 
-void infer_batch_matmul(InferenceContext& c) {
+/// Of all matrices of two batches; the names of the inputs, and of what says that they lie transposed.
+void infer_batches(InferenceContext& c, const char* first, const char* second, const char* transpose_first,
+                   const char* transpose_second) {
   for (const size_t i : {size_t{0}, size_t{1}})
     if (c.shape(i).rank() < 2)
-      c.fail("input '" + std::string(i ? "y" : "x") + "' is " + c.shape(i).text() + "; expected rank 2 or more");
-  const Shape matrix = product_shape(c, c.get_bool("adj_x"), c.get_bool("adj_y"));
+      c.fail("input '" + std::string(i ? second : first) + "' is " + c.shape(i).text() + "; expected rank 2 or more");
+  const Shape matrix = product_shape(c, c.get_bool(transpose_first), c.get_bool(transpose_second));
   const auto batch = [](const Shape& s) { return Shape(s.extents().first(static_cast<size_t>(s.rank() - 2))); };
   Shape batches;
   try {
@@ -63,6 +67,8 @@ void infer_batch_matmul(InferenceContext& c) {
   extents.insert(extents.end(), matrix.begin(), matrix.end());
   c.output(0, Shape(extents));
 }
+
+void infer_batch_matmul(InferenceContext& c) { infer_batches(c, "x", "y", "adj_x", "adj_y"); }
 
 /// Attributes of a product under the names that MatMul or BatchMatMulV2 has for them.
 Attributes product_attributes(const GradientContext& c, const char* first, bool transpose_first, const char* second,
@@ -76,18 +82,20 @@ Attributes product_attributes(const GradientContext& c, const char* first, bool 
 struct Factors {
   Port first, second;
   bool transpose_first, transpose_second;
+  bool gradient_first;  ///< the gradient that arrives is the first of them
+  bool of_left;         ///< for the first operand: the other factor is the second one
 };
 
 /// The gradient of a: g op(b)^T, or its transpose where a is stored transposed.
 Factors left_gradient(Port b, Port g, bool transpose_a, bool transpose_b) {
-  if (transpose_a) return {b, g, transpose_b, true};
-  return {g, b, false, !transpose_b};
+  if (transpose_a) return {b, g, transpose_b, true, false, true};
+  return {g, b, false, !transpose_b, true, true};
 }
 
 /// The gradient of b: op(a)^T g, or its transpose.
 Factors right_gradient(Port a, Port g, bool transpose_a, bool transpose_b) {
-  if (transpose_b) return {g, a, true, transpose_a};
-  return {a, g, !transpose_a, false};
+  if (transpose_b) return {g, a, true, transpose_a, true, false};
+  return {a, g, !transpose_a, false, false, false};
 }
 
 Port matmul(GradientContext& c, const Factors& f, bool batch_sum) {
@@ -117,23 +125,27 @@ Port stacked(GradientContext& c, Port x) {
   return c.reshape(x, Shape{matrices(s) * s[s.rank() - 2], s[s.rank() - 1]});
 }
 
-void batch_product(GradientContext& c) {
-  const bool adj_x = attribute<bool>(c.node(), "adj_x"), adj_y = attribute<bool>(c.node(), "adj_y");
-  const Port x = c.input(0), y = c.input(1), g = c.arriving();
-  const auto product = [&](const Factors& f, size_t input) {
-    const Port p = c.add("BatchMatMulV2", {f.first, f.second},
-                         product_attributes(c, "adj_x", f.transpose_first, "adj_y", f.transpose_second, false));
-    c.set(input, c.sum_to(p, c.shape(input)));
-  };
-  if (c.wants(0)) product(left_gradient(y, g, adj_x, adj_y), 0);
+/// Gradients of a product of batches. `add` adds one: its factors, and whether it sums over samples.
+template <class Add>
+void batch_gradients(GradientContext& c, Port x, Port y, Port g, bool adj_x, bool adj_y, const Add& add) {
+  if (c.wants(0)) c.set(0, c.sum_to(add(left_gradient(y, g, adj_x, adj_y), false), c.shape(0)));
   if (!c.wants(1)) return;
   // One matrix for the whole batch (a layer's weight): all rows of the batch are summed in one product, rounded once.
   if (matrices(c.shape(1)) == 1 && (!adj_x || matrices(c.type(g).shape) == 1)) {
     const Factors f = right_gradient(stacked(c, x), stacked(c, g), adj_x, adj_y);
-    c.set(1, c.reshape(matmul(c, f, !attribute<bool>(c.node(), "batch_sum")), c.shape(1)));
+    c.set(1, c.reshape(add(f, true), c.shape(1)));
     return;
   }
-  product(right_gradient(x, g, adj_x, adj_y), 1);
+  c.set(1, c.sum_to(add(right_gradient(x, g, adj_x, adj_y), false), c.shape(1)));
+}
+
+void batch_product(GradientContext& c) {
+  batch_gradients(c, c.input(0), c.input(1), c.arriving(), attribute<bool>(c.node(), "adj_x"),
+                  attribute<bool>(c.node(), "adj_y"), [&](const Factors& f, bool samples) {
+                    if (samples) return matmul(c, f, !attribute<bool>(c.node(), "batch_sum"));
+                    return c.add("BatchMatMulV2", {f.first, f.second},
+                                 product_attributes(c, "adj_x", f.transpose_first, "adj_y", f.transpose_second, false));
+                  });
 }
 
 void infer_einsum(InferenceContext& c) {
@@ -165,6 +177,90 @@ void einsum(GradientContext& c) {
     c.set(1, product(e.terms[0] + "," + e.result + "->" + e.terms[1], c.input(0), g, e.batch.empty() && !batch_sum));
 }
 
+/// The mode of a name, in the order of the attribute's choices; half partials are those of a chain.
+block::DotMode dot_mode(const std::string& name) {
+  if (name == "exact") return block::DotMode::kExact;
+  if (name == "block") return block::DotMode::kBlock;
+  if (name == "hopper") return block::DotMode::kHopper;
+  return name == "blackwell" ? block::DotMode::kBlackwell : block::DotMode::kFp32Chain;
+}
+
+void infer_scaled(InferenceContext& c) {
+  infer_batches(c, "a", "b", "transpose_a", "transpose_b");
+  block::DotOperand operands[2];
+  const char* const names[] = {"a_format", "b_format"};
+  for (int i = 0; i < 2; ++i) {
+    try {
+      operands[i].format = parse_block_format(c.get_string(names[i]));
+    } catch (const std::exception& e) {
+      c.fail(std::string(names[i]) + ": " + e.what());
+    }
+  }
+  try {
+    if (!c.get_string("g_format").empty()) parse_block_format(c.get_string("g_format"));
+  } catch (const std::exception& e) {
+    c.fail(std::string("g_format: ") + e.what());
+  }
+  const int64_t every = c.get_int("promote_every");
+  if (every < 0 || every > (1 << 30)) c.fail("promote_every is " + std::to_string(every) + "; expected 0 .. 2^30");
+  block::DotRules rules;
+  rules.mode = dot_mode(c.get_string("accumulation"));
+  rules.promote_every = static_cast<int>(every);
+  if (const char* why = block::refusal_of(rules, operands[0], operands[1]))
+    c.fail("accumulation " + c.get_string("accumulation") + " of " + c.get_string("a_format") + " and " +
+           c.get_string("b_format") + ": " + why);
+}
+
+std::vector<AttributeSpec> scaled_attributes() {
+  const std::string format = "mxfp8_e4m3";
+  return {
+      type_of(up_to_fp32(), "dtype of operands"),
+      flag("transpose_a", "the first matrix is stored transposed"),
+      flag("transpose_b", "the second matrix is stored transposed"),
+      {"a_format", kString, format, "block format of the first operand: a name, ':' and options", {}, {}},
+      {"b_format", kString, format, "block format of the second operand", {}, {}},
+      {"g_format", kString, std::string(), "of gradients that arrive, in the gradient; '': a_format", {}, {}},
+      {"accumulation",
+       kString,
+       std::string("fp32_chain"),
+       "how products are summed",
+       {"exact", "fp32_chain", "half_partials", "block", "hopper", "blackwell"},
+       {}},
+      {"promotion",
+       kString,
+       std::string("scales_first"),
+       "of hopper: how partial sums are scaled and added",
+       {"scales_first", "partner_last", "unfused"},
+       {}},
+      {"promote_every",
+       kInt,
+       int64_t{128},
+       "of hopper: products of a partial sum, a multiple of 32; 0: a block's",
+       {},
+       {}},
+  };
+}
+
+/// Straight through the quantisation. Each product quantises its operands anew, along the axis that it sums.
+void scaled_product(GradientContext& c) {
+  const auto text = [&](const char* name) { return attribute<std::string>(c.node(), name); };
+  const std::string a_format = text("a_format"), b_format = text("b_format"),
+                    g_format = text("g_format").empty() ? a_format : text("g_format");
+  const DType type = c.dtype(0);
+  const Port x = c.cast(c.input(0), DType::kFloat32), y = c.cast(c.input(1), DType::kFloat32);
+  batch_gradients(c, x, y, c.arriving(), attribute<bool>(c.node(), "transpose_a"),
+                  attribute<bool>(c.node(), "transpose_b"), [&](const Factors& f, bool) {
+                    const std::string& other = f.of_left ? b_format : a_format;
+                    Attributes all = c.attributes({"accumulation", "promotion", "promote_every"});
+                    all["transpose_a"] = f.transpose_first;
+                    all["transpose_b"] = f.transpose_second;
+                    all["a_format"] = f.gradient_first ? g_format : other;
+                    all["b_format"] = f.gradient_first ? other : g_format;
+                    all["g_format"] = g_format;
+                    return c.cast(c.add("ScaledMatMul", {f.first, f.second}, std::move(all)), type);
+                  });
+}
+
 }  // namespace
 
 std::vector<Operation> products() {
@@ -188,6 +284,11 @@ std::vector<Operation> products() {
                                {}}}),
           infer_einsum, 2)
           .with(einsum),
+      row("ScaledMatMul",
+          "MatMul of quantised operands: each takes its block format along the summed axis; products are summed as "
+          "accumulation says. Batches as of BatchMatMulV2.",
+          {{"a", "T"}, {"b", "T"}}, {{"product", "float32"}}, scaled_attributes(), infer_scaled, 3)
+          .with(scaled_product),
   };
 }
 

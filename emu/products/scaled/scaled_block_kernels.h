@@ -1,0 +1,39 @@
+// The inner loops of ScaledMatMul by blocks, by instruction set: sums of a block's products that are exact in the lanes
+// (N487), each brought into the fp32 sum.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "emu/bulk/instruction_set.h"
+
+namespace softamp::emu {
+
+/// Rows and columns of a tile.
+constexpr size_t kScaledRows = 4, kScaledColumns = 16;
+
+/// Products begin .. end - 1 belong to one block of both operands.
+struct ScaledPiece {
+  uint32_t begin, end;
+};
+
+struct ScaledTile {
+  const float* a[kScaledRows];  ///< unscaled values along k
+  const float* b;               ///< [k][kScaledColumns]
+  const ScaledPiece* pieces;
+  size_t count;
+  const float* scale_a;  ///< [piece][kScaledRows]
+  const float* scale_b;  ///< [piece][kScaledColumns]
+  bool fp32_scales;      ///< the product of two scales is rounded to fp32
+  float* sums;           ///< [kScaledRows][kScaledColumns], replaced
+};
+
+struct ScaledBlockKernels {
+  /// Sums of products that are exact in fp32; in binary64.
+  void (*narrow)(const ScaledTile&);
+  void (*wide)(const ScaledTile&);
+};
+
+SOFTAMP_TABLES(ScaledBlockKernels, ScaledBlocks, scaled_blocks_of)
+
+}  // namespace softamp::emu

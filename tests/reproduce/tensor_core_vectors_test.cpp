@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
+#include <tuple>
 
 #include "softamp/data/images.h"
+#include "softamp/report/names.h"
+#include "softamp/report/tensor_core_table.h"
 #include "src/reproduce/request.h"
 #include "src/reproduce/shelf.h"
 #include "tests/files.h"
@@ -186,6 +190,15 @@ TEST(TensorCoreVectors, RealResults) {
         EXPECT_LT(count, 4500) << row[0] << row[1] << other;
       }
   }
+  // What `softamp chips` calls verified is what has such a set.
+  std::set<std::tuple<std::string, std::string, std::string>> seen, told;
+  for (const auto& row : o.tables[0].rows)
+    seen.emplace(row[column(o.tables[0], "model")], row[1].get<std::string>(), row[2].get<std::string>());
+  for (const TensorCoreParts& parts : tensor_core_parts())
+    for (const TensorCoreRow& r : tensor_core_rows(parts.accumulator))
+      if (r.evidence == TensorCoreEvidence::kVerified)
+        told.emplace(name_of(r.accumulator), format_name(r.operand), r.halves ? "fp16" : "fp32");
+  EXPECT_EQ(seen, told);
   const Outcome brief = of_folder(folder, true);
   EXPECT_EQ(brief.checks[0].ours, "250 of 250 equal");
   EXPECT_FALSE(brief.deviations.empty());

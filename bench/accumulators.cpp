@@ -1,5 +1,5 @@
-// Products whose accumulator is a tensor core (numerics/tensor_core.h): multiply-adds a second, one thread. Goal: 0.2 G
-// a core. Commands and results: RESULTS.md.
+// Products whose accumulator is a tensor core (numerics/products/tensor_core.h): multiply-adds a second, one thread.
+// Goal: 0.2 G a core. Commands and results: RESULTS.md.
 #include "bench/measure.h"
 #include "bench/sets.h"
 #include "emu/products/product.h"

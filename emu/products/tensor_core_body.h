@@ -1,8 +1,8 @@
-// Fused groups in 32-bit lanes (numerics/tensor_core.h: fused_sum). A product has at most 22 bits and lies below
-// 2^(F + 2) quanta, so that eight of them and the accumulator fit a lane; of more, pieces of eight are added, and a
-// carry out of the lane is left to the scalar form. The sum becomes fp32 by the conversion, then by two powers of two,
-// all toward zero: only the last of these steps can drop bits that the first has kept (subnormal results). It becomes
-// fp16 in integers.
+// Fused groups in 32-bit lanes (numerics/products/tensor_core.h: fused_sum). A product has at most 22 bits and lies
+// below 2^(F + 2) quanta, so that eight of them and the accumulator fit a lane; of more, pieces of eight are added, and
+// a carry out of the lane is left to the scalar form. The sum becomes fp32 by the conversion, then by two powers of
+// two, all toward zero: only the last of these steps can drop bits that the first has kept (subnormal results). It
+// becomes fp16 in integers.
 #pragma once
 
 #include "emu/bulk/mxcsr_body.h"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "softamp/numerics/tensor_core.h"
+#include "softamp/numerics/products/tensor_core.h"
 
 #include "emu/bulk/instruction_set.h"
 

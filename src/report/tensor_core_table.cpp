@@ -1,4 +1,5 @@
-// Which instruction of a tensor core was seen to do what its model says: the evidence for numerics/tensor_core.h.
+// Which instruction of a tensor core was seen to do what its model says: the evidence for
+// numerics/products/tensor_core.h.
 //
 // The counts are those of `softamp reproduce tensor-core-vectors` over the results that MATLAB-tensor-core publishes
 // (commit b12b5a7, one half of its files: 24 sets of 5,000). Three sets under the name of an L40S are the bytes of

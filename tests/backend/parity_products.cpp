@@ -4,7 +4,7 @@
 
 #include "parity.h"
 #include "softamp/graph/operation.h"
-#include "softamp/numerics/tensor_core.h"
+#include "softamp/numerics/products/tensor_core.h"
 
 namespace softamp::parity {
 namespace {

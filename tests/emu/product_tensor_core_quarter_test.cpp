@@ -1,8 +1,6 @@
 // Products whose tensor core is fed 8 bits, has an fp16 accumulator, or takes pairs of groups (N476 to N479): the chain
 // of kernel/products.h against groups on exact numbers, and the engine's own way against that chain.
-#include "tests/emu/product_check.h"
-#include "tests/oracle/exact_operations.h"
-#include "tests/oracle/fused_group.h"
+#include "tests/emu/tensor_core_check.h"
 
 namespace softamp::test::quarters {
 namespace {
@@ -26,18 +24,7 @@ constexpr TensorCoreOperands kOperands[] = {TensorCoreOperands::kAsFp16, TensorC
 
 /// Rules of a tensor core that exists; `fed`: the index of kFed, 4 for the operands' own.
 ProductCase random_case(Mixer& mix, uint64_t number) {
-  ProductCase c;
-  c.seed = number;
-  if (mix() % 2) c.semantics = Semantics::ipu();
-  if (mix() % 4 == 0) c.semantics.narrow = RoundingPolicy::stochastic_carry();
-  c.m = 1 + mix() % 34, c.n = 1 + mix() % 70, c.k = 1 + mix() % 100;
-  if (mix() % 6 == 0) c.m = 1 + mix() % 4, c.n = 1 + mix() % 4, c.k = 1 + mix() % 2600;
-  c.transpose_a = mix() & 1, c.transpose_b = mix() & 1;
-  c.batch_sum = mix() % 4 == 0;
-  c.first_output = mix() % 1000;
-  c.data = static_cast<ProductData>(mix() % kDataKinds);
-  c.random.seed = mix();
-  c.rules.independent = c.batch_sum;
+  ProductCase c = draw_tensor_core_shape(mix, number, 34, 100);
   const FloatFormat formats[] = {kFp16, kFp16, kBf16, kFp32};
   do {
     c.rules.accumulator = kFamilies[mix() % 8].accumulator;
@@ -84,29 +71,16 @@ TEST(ProductQuarters, ChainByExactGroups) {
                  ? code
                  : static_cast<uint32_t>(exact::convert(c.rules.a, fed, code, Semantics::ieee(saturating), 0).code);
     };
-    for (size_t i = 0; i < c.m; ++i)
-      for (size_t j = 0; j < c.n; ++j) {
-        uint32_t total = 0;
-        const size_t partial = c.batch_sum ? 1024 : c.k;
-        for (size_t first = 0; first < c.k; first += partial) {
-          uint32_t sum = 0;
-          const size_t end = std::min(c.k, first + partial);
-          for (size_t k = first; k < end; k += step) {
-            std::vector<uint32_t> a, b;
-            for (size_t at = k; at < std::min(end, k + step); ++at)
-              a.push_back(fed_code(e.a.at(i * c.k + at))), b.push_back(fed_code(e.b.at(at * c.n + j)));
-            sum = pairs ? oracle::fused_pairs(fed, half, a, b, sum)
-                        : oracle::fused_group(tf32 ? kTf32 : fed, tf32, fraction_bits, to, a, b, sum);
-          }
-          if (half) sum = static_cast<uint32_t>(exact::convert(kFp16, kFp32, sum, c.semantics, 0).code);
-          total = first == 0 ? sum : static_cast<uint32_t>(exact::add(kFp32, total, sum, c.semantics).code);
-        }
-        const uint32_t expected =
-            c.rules.output == kFp32
-                ? total
-                : static_cast<uint32_t>(exact::convert(kFp32, c.rules.output, total, c.semantics, 0).code);
-        ASSERT_EQ(hex(e.codes[i * c.n + j]), hex(expected)) << text_of(c) << " at " << i << "," << j;
-      }
+    const auto group = [&](std::vector<uint32_t> a, std::vector<uint32_t> b, uint32_t sum) {
+      for (auto* operands : {&a, &b})
+        for (uint32_t& code : *operands) code = fed_code(code);
+      return pairs ? oracle::fused_pairs(fed, half, a, b, sum)
+                   : oracle::fused_group(tf32 ? kTf32 : fed, tf32, fraction_bits, to, a, b, sum);
+    };
+    const auto single = [&](uint32_t sum) {
+      return half ? static_cast<uint32_t>(exact::convert(kFp16, kFp32, sum, c.semantics, 0).code) : sum;
+    };
+    ASSERT_TRUE(check_exact_chain(c, e, step, group, single, text_of(c)));
   }
 }
 
@@ -114,14 +88,7 @@ TEST(ProductQuarters, EngineAgreesWithTheChain) {
   Mixer mix(651);
   for (uint64_t number = 0; number < 160; ++number) {
     const ProductCase c = random_case(mix, number);
-    const ProductExpectation e(c);
-    ASSERT_EQ(emu::ProductPlan(c.rules, c.semantics).way, emu::ProductPlan::Way::kTensorCore);
-    for (const InstructionSet isa : usable_sets())
-      for (const int threads : {1, 3})
-        if (!check_product(c, e, isa, threads, threads == 1)) {
-          FAIL() << text_of(c);
-        }
-    if (number % 10 == 0 && !check_product(c, e, InstructionSet::kAuto, 1, true, true)) FAIL() << text_of(c);
+    ASSERT_TRUE(engine_agrees(c, number)) << text_of(c);
   }
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "softamp/numerics/convert.h"
-#include "softamp/numerics/tensor_core.h"
+#include "softamp/numerics/products/tensor_core.h"
 #include "tests/oracle/fused_group.h"
 
 namespace softamp::quarters {
@@ -157,6 +157,9 @@ TEST(TensorCoreQuarters, PairsOverflowBeforeC) {
   // The first group overflows, the second would bring it back.
   EXPECT_EQ(step(t, {most, 0, most}, {fp32(2), 0, fp32(-2)}, 0).code, 0x7C00u);
   EXPECT_EQ(step(t, {fp32(INFINITY), 0, most}, {one, 0, one}, 0xFC00).code, 0x7FFFu);
+  // ... and an infinite product of it meets the first one's overflow.
+  EXPECT_EQ(step(t, {most, 0, fp32(INFINITY)}, {most, 0, fp32(-1)}, 0).code, 0x7FFFu);
+  EXPECT_EQ(step(t, {most, 0, fp32(INFINITY)}, {most, 0, one}, 0).code, 0x7C00u);
 }
 
 /// tensor_core_operand is the one rounding to nearest even with saturation, of every code that matters.

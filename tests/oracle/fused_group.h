@@ -1,5 +1,5 @@
 // One fused group of a tensor core, as the rule reads (N109), on exact numbers: slow, and without a line of
-// numerics/tensor_core.h.
+// numerics/products/tensor_core.h.
 #pragma once
 
 #include <vector>

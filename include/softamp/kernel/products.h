@@ -11,10 +11,10 @@
 // rounded once to fp16: no fp32 step. Independent partials (sums over a batch, N105): the chain starts anew from +0 in
 // each, their sums are added up in ascending order by fp32 additions to nearest even, from the first partial on.
 //
-// With a tensor core as accumulator the products enter in its fused groups (numerics/tensor_core.h) instead, in
-// ascending k: the groups of an output, or of an independent partial, follow each other without regard to blocks; the
-// last may be shorter. The chain stays a float: result and sums of partials as above. Its fp16 accumulator rounds in
-// each group and is widened at the end. Operands may be rounded to another format on their way in (`operands`).
+// With a tensor core as accumulator the products enter in its fused groups (numerics/products/tensor_core.h) instead,
+// in ascending k: the groups of an output, or of an independent partial, follow each other without regard to blocks;
+// the last may be shorter. The chain stays a float: result and sums of partials as above. Its fp16 accumulator rounds
+// in each group and is widened at the end. Operands may be rounded to another format on their way in (`operands`).
 //
 // A chain may begin with a number C in the place of +0 (N480): `start`.
 //
@@ -29,7 +29,7 @@
 #include "softamp/kernel/exact_dot.h"
 #include "softamp/numerics/arithmetic.h"
 #include "softamp/numerics/convert.h"
-#include "softamp/numerics/tensor_core.h"
+#include "softamp/numerics/products/tensor_core.h"
 
 namespace softamp::kernel {
 

@@ -1,5 +1,5 @@
 // How the products of an output are summed: names of the accumulators, and of what tensor cores are fed.
-// numerics/tensor_core.h holds the models of tensor cores, kernel/products.h the chain of every accumulator.
+// numerics/products/tensor_core.h holds the models of tensor cores, kernel/products.h the chain of every accumulator.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,12 @@
 // The instructions of tensor cores that accumulators model, for people: what each is, which GPUs have it, and what is
-// known of it. The models are in numerics/tensor_core.h.
+// known of it. The models are in numerics/products/tensor_core.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "softamp/numerics/tensor_core.h"
+#include "softamp/numerics/products/tensor_core.h"
 
 namespace softamp {
 

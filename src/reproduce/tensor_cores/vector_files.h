@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "softamp/numerics/tensor_core.h"
+#include "softamp/numerics/products/tensor_core.h"
 
 namespace softamp::reproduce::matrix_units {
 

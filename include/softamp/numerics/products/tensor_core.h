@@ -261,26 +261,24 @@ SOFTAMP_INLINE uint32_t fused_sum(const TensorCore& t, const int32_t* p, const i
   return (code & 0x7FFFFC00u) == 0 ? 0 : code & ~0x3FFu;
 }
 
-/// The products of a step of TensorCoreOrder::kPairs, without C: `count` of them, in ascending k. An infinity says
-/// overflow.
-SOFTAMP_INLINE uint32_t paired_sum(const TensorCore& t, const int32_t* p, const int32_t* e, int count) {
-  const FloatFormat f = t.result == TensorCoreResult::kHalf ? FloatFormat::fp16() : FloatFormat::fp32();
-  uint32_t sum = 0;
-  for (int group = 0; group < 2 && f.is_finite(sum); ++group) {
-    int32_t some_p[16] = {}, some_e[16] = {};
-    int n = 0;
-    for (int i = 0; i < count; ++i)
-      if ((i >> 1 & 1) == group) some_p[n] = p[i], some_e[n] = e[i], ++n;
-    sum = fused_sum(t, some_p, some_e, n, sum);
-  }
-  return sum;
+/// A group (0, 1) of a step of TensorCoreOrder::kPairs: those of `count` products, in ascending k, that are in it, and
+/// the finite sum so far. An infinity says overflow.
+SOFTAMP_INLINE uint32_t pair_group_sum(const TensorCore& t, const int32_t* p, const int32_t* e, int count, int group,
+                                       uint32_t sum) {
+  int32_t some_p[16] = {}, some_e[16] = {};
+  int n = 0;
+  for (int i = 0; i < count; ++i)
+    if ((i >> 1 & 1) == group) some_p[n] = p[i], some_e[n] = e[i], ++n;
+  return fused_sum(t, some_p, some_e, n, sum);
 }
 
 /// One step of the chain over finite terms: at most t.step() products, as fused_sum takes them, and C.
 SOFTAMP_INLINE uint32_t fused_step(const TensorCore& t, const int32_t* p, const int32_t* e, int count, uint32_t c) {
   if (t.order == TensorCoreOrder::kChain) return fused_sum(t, p, e, count, c);
   const FloatFormat f = t.result == TensorCoreResult::kHalf ? FloatFormat::fp16() : FloatFormat::fp32();
-  return detail::add_nearest(f, paired_sum(t, p, e, count), c);
+  uint32_t sum = pair_group_sum(t, p, e, count, 0, 0);
+  if (f.is_finite(sum)) sum = pair_group_sum(t, p, e, count, 1, sum);
+  return detail::add_nearest(f, sum, c);
 }
 
 /// One step of the chain, special values included. NaN (0x7FFFFFFF, in fp16 0x7FFF) if a term is NaN, for Inf 0 and
@@ -311,14 +309,23 @@ class FusedGroup {
     bool nan = nan_ || f.is_nan(c), loud = loud_ || f.is_signaling_nan(c);
     bool invalid = zero_times_infinity_;
     const bool negative = (c & f.sign_mask()) != 0;
-    bool plus = infinite_[0] || (f.is_infinity(c) && !negative);
-    bool minus = infinite_[1] || (f.is_infinity(c) && negative);
+    const bool pairs = t.order == TensorCoreOrder::kPairs;
+    bool plus = f.is_infinity(c) && !negative, minus = f.is_infinity(c) && negative;
+    if (!pairs) plus = plus || infinite_[0] || infinite_[2], minus = minus || infinite_[1] || infinite_[3];
     bool overflow = false;
     uint32_t code = 0;
-    if (t.order == TensorCoreOrder::kPairs && !nan && !invalid && !infinite_[0] && !infinite_[1]) {
-      // C meets a sum that may have become infinite.
-      code = paired_sum(t, product_, exponent_, count_);
-      overflow = f.is_infinity(code);
+    if (pairs && !nan && !invalid) {
+      // Each group meets a sum that may be infinite, and C meets the last.
+      for (int group = 0; group < 2 && !invalid; ++group) {
+        bool up = infinite_[2 * group] || code == f.infinity_code();
+        bool down = infinite_[2 * group + 1] || code == (f.infinity_code() | f.sign_mask());
+        invalid = up && down;
+        if (up || down)
+          code = static_cast<uint32_t>(f.infinity_code() | (down ? f.sign_mask() : 0));
+        else
+          code = pair_group_sum(t, product_, exponent_, count_, group, code);
+        overflow = overflow || (f.is_infinity(code) && !up && !down);
+      }
       plus = plus || code == f.infinity_code();
       minus = minus || code == (f.infinity_code() | f.sign_mask());
     }
@@ -329,8 +336,7 @@ class FusedGroup {
       return {f.magnitude_mask(), static_cast<uint8_t>(flags & s.rounding(f).flags)};
     }
     if (!plus && !minus) {
-      code = t.order == TensorCoreOrder::kPairs ? detail::add_nearest(f, code, c)
-                                                : fused_sum(t, product_, exponent_, count_, c);
+      code = pairs ? detail::add_nearest(f, code, c) : fused_sum(t, product_, exponent_, count_, c);
       overflow = f.is_infinity(code);
     } else {
       code = static_cast<uint32_t>(f.infinity_code() | (minus ? f.sign_mask() : 0));
@@ -348,7 +354,7 @@ class FusedGroup {
     } else if (zero(a) || zero(b)) {
       zero_times_infinity_ = true;
     } else {
-      infinite_[((a ^ b) & 0x80000000u) != 0] = true;
+      infinite_[2 * (count_ >> 1 & 1) + (((a ^ b) & 0x80000000u) != 0)] = true;
     }
   }
 
@@ -356,7 +362,7 @@ class FusedGroup {
   int32_t product_[kMost] = {}, exponent_[kMost] = {};
   int count_ = 0;
   bool nan_ = false, loud_ = false, zero_times_infinity_ = false;
-  bool infinite_[2] = {};
+  bool infinite_[4] = {};  ///< positive and negative products with k mod 4 < 2; the others
 };
 
 }  // namespace softamp

@@ -1,5 +1,5 @@
-// Products whose accumulator is a tensor core (numerics/tensor_core.h): multiply-adds a second, one thread. Goal: 0.2 G
-// a core. Commands and results: RESULTS.md.
+// Products whose accumulator is a tensor core (numerics/products/tensor_core.h): multiply-adds a second, one thread.
+// Goal: 0.2 G a core. Commands and results: RESULTS.md.
 #include "bench/measure.h"
 #include "bench/sets.h"
 #include "emu/products/product.h"
@@ -11,13 +11,23 @@ using namespace softamp::bench;
 
 constexpr double kLeast = 0.2;
 
+/// What a tensor core is fed, and whether its accumulator is fp16.
+struct Way {
+  TensorCoreOperands operands = TensorCoreOperands::kOwn;
+  bool halves = false;
+};
+
 void add_accumulator(Accumulator accumulator, const FloatFormat& format, const char* format_name, size_t extent,
-                     bulk::InstructionSet isa) {
+                     bulk::InstructionSet isa, Way way = {}) {
   kernel::ProductRules rules;
+  rules.operands = way.operands;
+  rules.half_accumulator = way.halves;
   rules.accumulator = accumulator;
   rules.a = rules.b = format;
   rules.output = kFp16;
   std::string name = std::string(name_of(accumulator)) + " " + format_name + " " + std::to_string(extent) + "^3";
+  if (way.operands != TensorCoreOperands::kOwn) name += std::string(" as ") + name_of(way.operands);
+  if (way.halves) name += " into fp16";
   if (isa != bulk::InstructionSet::kAuto) name += std::string(" ") + bulk::name(isa);
   benchmark::RegisterBenchmark(
       name.c_str(),
@@ -74,6 +84,11 @@ int main(int argc, char** argv) {
     add_accumulator(kTensorCoreAmpere, kBf16, "bf16", 256, isa);
     add_accumulator(kTensorCoreHopper, kFp32, "tf32", 256, isa);
     add_accumulator(kTensorCoreHopper, kFp16, "fp16", 16, isa);
+    add_accumulator(kTensorCoreAmpere, kFp16, "fp16", 256, isa, {TensorCoreOperands::kOwn, true});
+    for (const Accumulator a : {kTensorCoreAda, kTensorCoreHopper, kTensorCoreBlackwell, kTensorCoreHopperMma})
+      add_accumulator(a, kFp16, "fp16", 256, isa, {TensorCoreOperands::kAsE4m3, false});
+    add_accumulator(kTensorCoreAda, kFp16, "fp16", 256, isa, {TensorCoreOperands::kAsE5m2, true});
+    add_accumulator(kTensorCoreHopperMma, kFp16, "fp16", 256, isa, {TensorCoreOperands::kAsE5m2, true});
   }
   return run(argc, argv);
 }

@@ -42,9 +42,7 @@ ProductPlan::Way way_of(const ProductPlan& plan) {
   const ProductKernels& k = *plan.kernels;
   const RoundPlan& p = plan.half;
   if (is_tensor_core(plan.rules.accumulator)) {
-    const TensorCore core = tensor_core(plan.rules.accumulator, plan.rules.a);
-    const bool served = plan.rules.a == plan.rules.b && (core.group == 4 || core.group == 8 || core.group == 16);
-    return served ? Way::kTensorCore : Way::kScalar;
+    return plan.rules.a == plan.rules.b && kernel::core_of(plan.rules).exists() ? Way::kTensorCore : Way::kScalar;
   }
   // Only the final rounding reads random bits of float partials, and RoundPlan knows every place of them.
   Semantics s = plan.semantics;

@@ -18,7 +18,7 @@ namespace softamp::emu {
 namespace {
 
 constexpr size_t kTileRows = 32, kTileColumns = 32;
-constexpr size_t kCoreChunk = 512;  ///< products, a multiple of every group's length
+constexpr size_t kCoreChunk = 512;  ///< products, a multiple of every step's length
 
 /// Products [k0, k1): whole groups from the beginning of an independent partial on, or its end.
 struct CoreChunk {
@@ -100,10 +100,11 @@ class Tile {
       : plan_(plan),
         problem_(problem),
         environment_(environment),
-        core_(tensor_core(plan.rules.accumulator, plan.rules.a)),
+        core_(kernel::core_of(plan.rules)),
+        step_(static_cast<size_t>(core_.step())),
         inner_(kernel::chain_semantics(plan.rules, plan.semantics)),
         buffers_(core_buffers()),
-        vectors_(core_.result == TensorCoreResult::kSingle ? kernels_for(plan) : kPortableTensorCores) {}
+        vectors_(kernels_for(plan)) {}
 
   void run(const std::vector<CoreChunk>& chunks, size_t row0, size_t rows, size_t col0, size_t columns,
            FpStatus* status, StopCheck& check) {
@@ -112,10 +113,10 @@ class Tile {
     any_partial_ = false;
     for (const CoreChunk& chunk : chunks) {
       length_ = chunk.k1 - chunk.k0, columns_ = columns;
-      const size_t group = static_cast<size_t>(core_.group);
-      filled_ = (length_ + group - 1) / group * group;
+      filled_ = (length_ + step_ - 1) / step_ * step_;
       problem_.operands->a_rows(row0, rows, chunk.k0, chunk.k1, buffers_.a.values, Panel::kStride);
       problem_.operands->b_rows(chunk.k0, chunk.k1, col0, columns, buffers_.b_values, kTileColumns);
+      if (plan_.rules.operands != TensorCoreOperands::kOwn) feed(rows);
       buffers_.a.take_apart(core_.operand, rows, length_, filled_);
       b_is_apart_ = false;
       b_serves_ = vectors_.add && lay_out_b();
@@ -132,14 +133,33 @@ class Tile {
   }
 
  private:
+  /// Rounds operands to the format that the tensor core is fed.
+  void feed(size_t rows) {
+    const auto to_fed = [this](float* values, size_t count) {
+      for (size_t i = 0; i < count; ++i)
+        values[i] =
+            __builtin_bit_cast(float, tensor_core_operand(core_.operand, __builtin_bit_cast(uint32_t, values[i])));
+    };
+    for (size_t i = 0; i < rows; ++i) to_fed(buffers_.a.values + i * Panel::kStride, length_);
+    for (size_t k = 0; k < length_; ++k) to_fed(buffers_.b_values + k * kTileColumns, columns_);
+  }
+
+  bool pairs() const { return core_.order == TensorCoreOrder::kPairs; }
+  /// Where vectors find product k: those of a group of pairs lie together.
+  size_t place(size_t k) const {
+    if (!pairs()) return k;
+    const size_t i = k % 32;
+    return k - i + (i >> 1 & 1) * 16 + (i >> 2) * 2 + (i & 1);
+  }
+
   /// The terms of B as vectors take them; false where some are infinite or NaN.
   bool lay_out_b() {
     bool special = false;
     for (size_t k = 0; k < filled_; ++k)
       for (size_t j = 0; j < kTileColumns; ++j) {
-        const size_t at = k * kTileColumns + j;
         const bool exists = k < length_ && j < columns_;
-        const uint32_t code = exists ? __builtin_bit_cast(uint32_t, buffers_.b_values[at]) : 0;
+        const uint32_t code = exists ? __builtin_bit_cast(uint32_t, buffers_.b_values[k * kTileColumns + j]) : 0;
+        const size_t at = place(k) * kTileColumns + j;
         const TensorCoreTerm term = tensor_core_term(core_.operand, code);
         special |= Panel::is_special(code);
         buffers_.significands[at] = term.significand;
@@ -158,10 +178,35 @@ class Tile {
       finite &= !Panel::is_special(sums[j]);
     }
     const int up = core_.fraction_bits - 2 * core_.operand.mantissa_bits();
-    if (!finite || !vectors_.add({buffers_.a.row_terms(i), buffers_.significands, buffers_.exponents, filled_,
-                                  core_.group, core_.fraction_bits, up, sums}))
+    if (!finite) return false;
+    if (pairs()) {
+      if (!add_pairs(i, up, sums)) return false;
+    } else if (!vectors_.add({core_.result, buffers_.a.row_terms(i), buffers_.significands, buffers_.exponents, filled_,
+                              core_.group, core_.fraction_bits, up, sums})) {
       return false;
+    }
     std::memcpy(acc_[i], sums, sizeof sums);
+    return true;
+  }
+
+  /// Steps of pairs: each from +0, then added to the sums, to nearest.
+  bool add_pairs(size_t i, int up, uint32_t* sums) {
+    TensorCoreTerm a[32];
+    for (size_t first = 0; first < filled_; first += 32) {
+      for (size_t k = 0; k < 32; ++k) a[place(k)] = buffers_.a.row_terms(i)[first + k];
+      alignas(64) uint32_t step[kTileColumns] = {};
+      if (!vectors_.add({core_.result, a, buffers_.significands + first * kTileColumns,
+                         buffers_.exponents + first * kTileColumns, 32, core_.group, core_.fraction_bits, up, step}))
+        return false;
+      for (size_t j = 0; j < kTileColumns; ++j) {
+        // fp32 keeps so many bits of a sum of two fp16 numbers that rounding it again is rounding once.
+        const float sum = __builtin_bit_cast(float, sums[j]) + __builtin_bit_cast(float, step[j]);
+        sums[j] = __builtin_bit_cast(uint32_t, sum);
+        if (halves()) sums[j] = tensor_core_single(tensor_core_half(sums[j]));
+        if (Panel::is_special(sums[j])) return false;
+        if (sums[j] << 1 == 0) sums[j] = 0;
+      }
+    }
     return true;
   }
 
@@ -180,42 +225,50 @@ class Tile {
     if (!buffers_.a.special[i] && !buffers_.b.special[j] && kFp32.is_finite(acc)) {
       const TensorCoreTerm* const a = buffers_.a.row_terms(i);
       const TensorCoreTerm* const b = buffers_.b.row_terms(j);
-      switch (core_.group) {
-        case 4: k = groups<4>(a, b, acc); break;
-        case 8: k = groups<8>(a, b, acc); break;
-        default: k = groups<16>(a, b, acc); break;
+      switch (step_) {
+        case 4: k = steps<4>(a, b, acc); break;
+        case 8: k = steps<8>(a, b, acc); break;
+        case 16: k = steps<16>(a, b, acc); break;
+        default: k = steps<32>(a, b, acc); break;
       }
       if (!kFp32.is_finite(acc)) flags_[i][j] = static_cast<uint8_t>(flags_[i][j] | (kOverflow & inner_.wide.flags));
     }
     while (k < length_) {  // special values, and everything after an overflow
       FusedGroup group;
-      for (; k < length_ && group.count() < core_.group; ++k)
+      for (; k < length_ && group.count() < core_.step(); ++k)
         group.add(core_, __builtin_bit_cast(uint32_t, buffers_.a.row(i)[k]),
                   __builtin_bit_cast(uint32_t, buffers_.b.row(j)[k]));
-      take(i, j, group.round(core_, acc, inner_));
+      if (!halves()) {
+        take(i, j, group.round(core_, acc, inner_));
+        continue;
+      }
+      const Rounded r = group.round(core_, tensor_core_half(acc), inner_);
+      take(i, j, {tensor_core_single(static_cast<uint32_t>(r.code)), r.flags});
     }
   }
 
-  /// Adds groups of finite products until the sum overflows; how many products it has added.
-  template <int kGroup>
-  size_t groups(const TensorCoreTerm* a, const TensorCoreTerm* b, uint32_t& sum) const {
-    const TensorCore core{core_.operand, core_.fraction_bits, kGroup, core_.result};
+  bool halves() const { return core_.result == TensorCoreResult::kHalf; }
+
+  /// Adds steps of finite products until the sum overflows; how many products it has added.
+  template <int kStep>
+  size_t steps(const TensorCoreTerm* a, const TensorCoreTerm* b, uint32_t& sum) const {
     uint32_t acc = sum;
     size_t k = 0;
-    int32_t p[kGroup], e[kGroup];
+    int32_t p[kStep], e[kStep];
     while (k < length_ && kFp32.is_finite(acc)) {
-      const auto add_group = [&](auto count) {
+      const auto add_step = [&](auto count) {
         for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
           p[i] = a[k + i].significand * b[k + i].significand;
           e[i] = a[k + i].exponent + b[k + i].exponent;
         }
-        acc = fused_sum(core, p, e, count, acc);
+        acc = halves() ? tensor_core_single(fused_step(core_, p, e, count, tensor_core_half(acc)))
+                       : fused_step(core_, p, e, count, acc);
         k += static_cast<size_t>(count);
       };
-      if (length_ - k >= size_t{kGroup})
-        add_group(std::integral_constant<int, kGroup>{});  // a length that the compiler knows
+      if (length_ - k >= size_t{kStep})
+        add_step(std::integral_constant<int, kStep>{});  // a length that the compiler knows
       else
-        add_group(static_cast<int>(length_ - k));
+        add_step(static_cast<int>(length_ - k));
     }
     sum = acc;
     return k;
@@ -252,6 +305,7 @@ class Tile {
   const ProductProblem& problem_;
   const kernel::Environment& environment_;
   TensorCore core_;
+  size_t step_;
   Semantics inner_;
   CoreBuffers& buffers_;
   const TensorCoreKernels& vectors_;

@@ -1,5 +1,5 @@
-// Products whose accumulator is a tensor core (numerics/tensor_core.h): the bits of kernel/products.h, with operands
-// unpacked once for all outputs of a tile.
+// Products whose accumulator is a tensor core (numerics/products/tensor_core.h): the bits of kernel/products.h, with
+// operands unpacked once for all outputs of a tile.
 #pragma once
 
 #include "emu/products/product.h"

@@ -103,7 +103,7 @@ std::vector<uint64_t> MatMulNode::operands_at(const void* const* in, const kerne
   // A tensor core rounds only at the end of a group. A part of a group has no result of its own that could raise a
   // flag, and an overflow cannot be blamed on one pair of factors.
   const bool fused = is_tensor_core(rules.accumulator);
-  const int group = fused ? tensor_core(rules.accumulator, rules.a).group : 1;
+  const int group = fused ? kernel::core_of(rules).step() : 1;
   int open = 0;
   size_t at = 0;
   for (const ChainBlock& block : schedule.blocks) {

@@ -12,6 +12,11 @@ namespace {
 
 /// Refuses options that only the IPU's accumulator supports.
 void check_accumulator(const ExecutorOptions& o, const EngineSettings& s) {
+  if (o.tensor_core_operands != TensorCoreOperands::kOwn && !is_tensor_core(o.accumulator))
+    throw std::invalid_argument(std::string("tensor_core_operands ") + name_of(o.tensor_core_operands) +
+                                " and accumulator " + name_of(o.accumulator) +
+                                " exclude each other; expected a tensor core, tensorcore_ada or later for 8 bits, or "
+                                "tensor_core_operands own");
   if (o.accumulator == Accumulator::kIpuModelA) return;
   const auto conflict = [&](const std::string& other, const std::string& expected) {
     throw std::invalid_argument(std::string("accumulator ") + name_of(o.accumulator) + " and " + other +
@@ -22,6 +27,7 @@ void check_accumulator(const ExecutorOptions& o, const EngineSettings& s) {
   if (is_tensor_core(o.accumulator) && o.f32_flush_inner) conflict("f32_flush_inner", "f32_flush_inner off");
   for (const auto& [category, products] : {std::pair{"matmuls", &s.matmuls}, {"convolutions", &s.convolutions}}) {
     const std::string place = std::string(category) + ".poplar_options: ";
+    if (products->half_partials && is_tensor_core(o.accumulator)) continue;  // its fp16 accumulator
     if (products->half_partials) conflict(place + "partialsType half", "partialsType float");
     if (products->half_between_blocks) conflict(place + "partialsType.interTile half", "partialsType.interTile float");
   }
@@ -32,6 +38,7 @@ ProductOptions products_of(const ExecutorOptions& o, const PoplarOptions& option
   products.block = o.amp_block;
   products.inner = o.amp_inner;
   products.accumulator = o.accumulator;
+  products.operands = o.tensor_core_operands;
   products.flush_inner = o.f32_flush_inner;
   return products;
 }

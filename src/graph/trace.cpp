@@ -192,6 +192,8 @@ std::string settings_json(const ExecutorOptions& o) {
   json["amp_block"] = o.amp_block == 0 ? OrderedJson("k") : OrderedJson(o.amp_block);
   json["amp_inner"] = name_of(o.amp_inner);
   if (o.accumulator != Accumulator::kIpuModelA) json["accumulator"] = name_of(o.accumulator);
+  if (o.tensor_core_operands != TensorCoreOperands::kOwn)
+    json["tensor_core_operands"] = name_of(o.tensor_core_operands);
   if (o.f32_flush_inner) json["f32_flush_inner"] = true;
   if (const OrderedJson switches = unusual(o.switches); !switches.empty()) json["switches"] = switches;
   if (o.random == RandomEngine::kXoroshiro128aox) {

@@ -1,4 +1,4 @@
-// softamp chips: the chips that round stochastically, side by side.
+// softamp chips: the chips that round stochastically, side by side, and tensor cores.
 #include "src/program/chips_report.h"
 
 #include "softamp/report/number_text.h"
@@ -17,7 +17,7 @@ struct ChipsOptions {
   uint32_t word = kDefaultWord;
   int lane = 0;
   int bits = 0;
-  bool compare = false, json = false, csv = false;
+  bool compare = false, tensor_cores = false, json = false, csv = false;
 };
 
 std::vector<Chip> chosen(const ChipsOptions& o) {
@@ -56,6 +56,10 @@ std::vector<FloatFormat> compared_formats(const ChipsOptions& o, const std::vect
 /// Refuses options that have no effect, and options that contradict each other.
 void check_options(const ChipsOptions& o, const CLI::App& app, const std::vector<Chip>& chips) {
   if (o.json && o.csv) throw UsageError("--csv: expected no --json beside it");
+  if (o.tensor_cores)
+    for (const char* option : {"NAME", "--compare", "--input", "--word", "--lane", "--format", "--bits"})
+      if (app.get_option(option)->count() > 0)
+        throw UsageError(std::string(option) + ": expected no --tensor-cores beside it");
   std::string free;
   for (const ChipFacts& f : chip_facts())
     if (chip_bits_are_free(f.chip)) free += (free.empty() ? "" : ", ") + f.name;
@@ -117,19 +121,26 @@ int run_chips(const ChipsOptions& o, const CLI::App& app) {
   const std::vector<Chip> chips = chosen(o);
   check_options(o, app, chips);
   if (o.compare || !o.inputs.empty()) return compare(o, chips, form);
+  if (o.tensor_cores) {
+    print_tensor_cores(form, std::cout);
+    return kSuccess;
+  }
   if (o.names.size() == 1)
     print_chip(chips[0], o.bits, form, std::cout);
   else
-    print_chip_table(chips, o.bits, form, std::cout);
+    print_chip_table(chips, o.bits, o.names.empty(), form, std::cout);
   return kSuccess;
 }
 
 }  // namespace
 
 Verb add_chips(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("chips", "Chips that round stochastically, side by side, with the evidence");
+  CLI::App* app = program.add_subcommand("chips",
+                                         "Chips that round stochastically, side by side, and tensor cores, with the "
+                                         "evidence");
   const auto o = std::make_shared<ChipsOptions>();
   app->add_option("NAME", o->names, "the chips, each once [=all]; a single one: in detail, with all its evidence");
+  app->add_flag("--tensor-cores", o->tensor_cores, "only how tensor cores sum products: models, GPUs, evidence");
   app->add_flag("--compare", o->compare, "compare the chips' results for the same inputs and the same random word");
   app->add_option_function<std::vector<std::string>>(
          "--input",
@@ -162,6 +173,7 @@ Verb add_chips(CLI::App& program) {
       "Examples:\n"
       "  softamp chips\n"
       "  softamp chips intel_xe\n"
+      "  softamp chips --tensor-cores\n"
       "  softamp chips --compare --word 0x1fff1fff\n"
       "  softamp chips nvidia_sm100 nvidia_sm103 --compare --format e4m3 --lane 1\n"
       "  softamp chips --input 0.1 --input -65519.9 --format fp16\n"

@@ -109,13 +109,14 @@ void print_csv(const Lines& lines, std::ostream& out) {
   }
 }
 
-void print_chip_table(const std::vector<Chip>& chips, int bits, ChipsForm form, std::ostream& out) {
+void print_chip_table(const std::vector<Chip>& chips, int bits, bool tensor_cores, ChipsForm form, std::ostream& out) {
   if (form == ChipsForm::kCsv) return print_csv(table(chips, bits), out);
   if (form == ChipsForm::kJson) {
     Json document;
     document["verb"] = "chips";
     document["chips"] = Json::array();
     for (const Chip chip : chips) document["chips"].push_back(facts_json(chip_facts(chip), bits));
+    if (tensor_cores) document["tensor_cores"] = tensor_cores_json();
     return print_json(document);
   }
   print_columns(table(chips, bits), out);
@@ -132,10 +133,13 @@ void print_chip_table(const std::vector<Chip>& chips, int bits, ChipsForm form, 
          "digests\n"
          "cover.\n"
          "No preset for AWS Trainium, Intel Gaudi, Google TPU: how they round stochastically is not public.\n";
+  if (!tensor_cores) return;
+  out << "\nTensor cores: how their products are summed\n\n";
+  print_tensor_cores(form, out);
 }
 
 void print_chip(Chip chip, int bits, ChipsForm form, std::ostream& out) {
-  if (form != ChipsForm::kText) return print_chip_table({chip}, bits, form, out);
+  if (form != ChipsForm::kText) return print_chip_table({chip}, bits, false, form, out);
   const ChipFacts& f = chip_facts(chip);
   out << f.name << ": " << f.title << "\ninstruction  " << f.instruction << "\n\n";
   Lines lines = table({chip}, bits);

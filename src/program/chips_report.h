@@ -37,9 +37,14 @@ std::string left_out(const ChipComparison& comparison);
 /// The form of an answer.
 enum class ChipsForm { kText, kJson, kCsv };
 
-void print_chip_table(const std::vector<Chip>& chips, int bits, ChipsForm form, std::ostream& out);
+/// tensor_cores: those below the table, but not as CSV, which holds one table.
+void print_chip_table(const std::vector<Chip>& chips, int bits, bool tensor_cores, ChipsForm form, std::ostream& out);
 void print_chip(Chip chip, int bits, ChipsForm form, std::ostream& out);
 void print_chip_comparison(const std::vector<ChipComparison>& comparisons, ChipsForm form, std::ostream& out);
+
+/// The models of tensor cores, with their evidence.
+void print_tensor_cores(ChipsForm form, std::ostream& out);
+Json tensor_cores_json();
 
 /// Lines of cells in columns, the first line being the head; trailing blanks cut.
 void print_columns(const std::vector<std::vector<std::string>>& lines, std::ostream& out);

@@ -165,7 +165,10 @@ Verb add_reproduce(CLI::App& program) {
          [o](const std::string& text) { o->request.samples = parse_whole("--samples", text, 1, uint64_t{1} << 40); },
          "number of repetitions; the list says of what [=the experiment's]")
       ->type_name("N");
-  app->add_option("--data", o->request.data, "folder of Fashion-MNIST [=$SOFTAMP_DATA, else such runs are skipped]")
+  app->add_option(
+         "--data", o->request.data,
+         "folder of the data that an experiment reads: Fashion-MNIST, or results of tensor cores [=$SOFTAMP_DATA, else "
+         "such runs are skipped]")
       ->type_name("DIR");
   app->add_option(
          "--out", o->out,

@@ -39,7 +39,11 @@ struct Item {
 void check_files(const ReproduceOptions& o, const std::vector<Item>& items) {
   files::RunFiles files;
   for (const Item& item : items) {
-    if (!item.request.data.empty()) files.reads("one of the images that are read", image_files(item.request.data));
+    const std::string& data = item.request.data;
+    if (!data.empty() && item.experiment->data_files)
+      files.reads("one of the files that are read", item.experiment->data_files(data));
+    else if (!data.empty())
+      files.reads("one of the images that are read", image_files(data));
     if (o.out.empty()) continue;
     files.writes("--out", fs::path(o.out) / json_file(item.experiment->name));
     files.writes_into("--out", o.out, [experiment = item.experiment->name](const std::string& name) {
@@ -79,6 +83,7 @@ std::vector<Item> items_of(const ReproduceOptions& o) {
     if (e.options & kSeed) request.seed = r.seed;
     if (e.options & kData) request.data = r.data;
     request = with_data(e, request);
+    if (e.data_files && !request.data.empty() && e.data_files(request.data).empty()) request.data.clear();
     items.push_back({&e, request, std::max(0.01, e.seconds(request))});
   }
   return items;
@@ -179,7 +184,10 @@ void print_all(const ReproduceOptions& o, const std::vector<Result>& results, co
 reproduce::Request with_data(const reproduce::Experiment& experiment, reproduce::Request request) {
   if (!(experiment.options & kData)) return request;
   const auto folder = data_folder(request.data);
+  const bool given = !request.data.empty();
   request.data = folder ? folder->string() : std::string();
+  if (!given && experiment.data_files && !request.data.empty() && experiment.data_files(request.data).empty())
+    request.data.clear();
   return request;
 }
 

@@ -50,6 +50,12 @@ Words accumulator_names() {
   return names;
 }
 
+Words operand_names() {
+  Words names;
+  for (int i = 0; i < kTensorCoreOperands; ++i) names.emplace_back(name_of(static_cast<TensorCoreOperands>(i)));
+  return names;
+}
+
 Words instruction_set_names() {
   Words names;
   for (const bulk::InstructionSet set : kInstructionSets) names.emplace_back(bulk::name(set));
@@ -61,6 +67,14 @@ Accumulator accumulator_of(const std::string& word) {
     return accumulator_from_name(word);
   } catch (const UnknownName& e) {
     throw UsageError(std::string("--accumulator: ") + e.what());
+  }
+}
+
+TensorCoreOperands operands_of(const std::string& word) {
+  try {
+    return tensor_core_operands_from_name(word);
+  } catch (const UnknownName& e) {
+    throw UsageError(std::string("--tensor-core-operands: ") + e.what());
   }
 }
 
@@ -121,14 +135,21 @@ void RunOptions::add_to(CLI::App& app) {
   app.add_option("--out", out, "folder for the results, one .npy each [=print them]")->type_name("DIR");
   app.add_option("--behaviour", behaviour, "inv, div0, oflo (these stop the run), esr, nanoo; all; off [=off]")
       ->type_name("WORDS");
-  app.add_option("--partials", partials, "partials of products: half (fp16), float (fp32) [=float]")->type_name("WORD");
+  app.add_option("--partials", partials,
+                 "partials of products: half (fp16; of a tensor core its fp16 accumulator), float (fp32) [=float]")
+      ->type_name("WORD");
   app.add_option("--block", block, "products between two roundings of half partials: 1, 4, 16, k [=16]")
       ->type_name("N");
   app.add_option("--inner", inner, "inside a block: fma_chain, rn32_each, exact_dot4 [=fma_chain]")->type_name("WORD");
   app.add_option("--accumulator", accumulator,
                  "how products are summed: ipu_model_a (as --partials, --block, --inner say), fp32_chain, "
-                 "tensorcore_volta, _turing, _ampere, _ada, _hopper, _blackwell (vendor behaviour, reverse engineered) "
-                 "[=ipu_model_a]")
+                 "tensorcore_volta, _turing, _ampere, _ada, _hopper, _blackwell, _hopper_mma, _blackwell_mma (vendor "
+                 "behaviour, reverse engineered: see `softamp chips --tensor-cores`) [=ipu_model_a]")
+      ->type_name("WORD");
+  app.add_option(
+         "--tensor-core-operands", operands,
+         "what a tensor core is fed: own (the dtype's), fp16, bf16, e4m3, e5m2; other numbers are rounded to it, "
+         "to nearest, saturating [=own]")
       ->type_name("WORD");
   app.add_option("--config", config_file, "IpuConfig attributes as JSON")->type_name("FILE");
   app.add_option("--set", settings, "one IpuConfig attribute, norms.use_stable_statistics=true; repeatable")
@@ -174,6 +195,7 @@ void RunOptions::add_to(CLI::App& app) {
   offer(app, "--block", kBlocks);
   offer(app, "--inner", kInner);
   offer(app, "--accumulator", accumulator_names);
+  offer(app, "--tensor-core-operands", operand_names);
   offer(app, "--isa", instruction_set_names);
   offer(app, "--set", [] {
     Words names = IpuConfig::names();
@@ -239,6 +261,7 @@ ExecutorOptions RunOptions::executor_options() const {
       if (inner == name_of(known)) o.amp_inner = known;
   }
   if (!accumulator.empty()) o.accumulator = accumulator_of(accumulator);
+  if (!operands.empty()) o.tensor_core_operands = operands_of(operands);
   o.switches.sr_bits = bits;
   o.switches.sr_form = variant;
   o.random = random;

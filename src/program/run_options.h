@@ -15,7 +15,7 @@ namespace softamp::program {
 struct RunOptions {
   std::string graph, out, trace, config_file, print, variables, precision;
   std::vector<std::string> feeds, fed_back, fetches, settings;
-  std::string behaviour, partials, block, inner, accumulator;
+  std::string behaviour, partials, block, inner, accumulator, operands;
   RandomEngine random = RandomEngine::kPhilox;
   int bits = 0;
   StochasticVariant variant = StochasticVariant::kCarry;

@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include "softamp/numerics/accumulator.h"
 #include "softamp/numerics/chips.h"
 #include "softamp/numerics/format.h"
 #include "softamp/numerics/rounding.h"
 #include "softamp/numerics/semantics.h"
-#include "softamp/numerics/tensor_core.h"
 #include "softamp/report/names.h"
 #include "softamp/tensor/dtype.h"
 
@@ -112,13 +112,29 @@ inline constexpr Row<Accumulator> kAccumulators[] = {
     {Accumulator::kIpuModelA, {name_of(Accumulator::kIpuModelA), "ipu"}},
     {Accumulator::kFp32Chain, {name_of(Accumulator::kFp32Chain), "chain"}},
     {Accumulator::kTensorCoreVolta, {name_of(Accumulator::kTensorCoreVolta), "volta", "v100"}},
-    {Accumulator::kTensorCoreTuring, {name_of(Accumulator::kTensorCoreTuring), "turing", "t4"}},
-    {Accumulator::kTensorCoreAmpere, {name_of(Accumulator::kTensorCoreAmpere), "ampere", "a100"}},
-    {Accumulator::kTensorCoreAda, {name_of(Accumulator::kTensorCoreAda), "ada", "l40"}},
-    {Accumulator::kTensorCoreHopper, {name_of(Accumulator::kTensorCoreHopper), "hopper", "h100"}},
-    {Accumulator::kTensorCoreBlackwell, {name_of(Accumulator::kTensorCoreBlackwell), "blackwell", "b200"}},
+    {Accumulator::kTensorCoreTuring, {name_of(Accumulator::kTensorCoreTuring), "turing", "t4", "rtx20"}},
+    {Accumulator::kTensorCoreAmpere, {name_of(Accumulator::kTensorCoreAmpere), "ampere", "a100", "a2", "rtx30"}},
+    {Accumulator::kTensorCoreAda, {name_of(Accumulator::kTensorCoreAda), "ada", "l40", "l40s", "rtx40"}},
+    {Accumulator::kTensorCoreHopper,
+     {name_of(Accumulator::kTensorCoreHopper), "hopper", "h100", "h200", "hopper_wgmma"}},
+    {Accumulator::kTensorCoreBlackwell,
+     {name_of(Accumulator::kTensorCoreBlackwell), "blackwell", "b200", "rtx50", "blackwell_tcgen05"}},
+    {Accumulator::kTensorCoreHopperMma,
+     {name_of(Accumulator::kTensorCoreHopperMma), "hopper_mma", "h100_mma", "h200_mma"}},
+    {Accumulator::kTensorCoreBlackwellMma,
+     {name_of(Accumulator::kTensorCoreBlackwellMma), "blackwell_mma", "b200_mma"}},
 };
 static_assert(std::size(kAccumulators) == softamp::kAccumulators);
+
+/// In the order of the enumeration.
+inline constexpr Row<TensorCoreOperands> kTensorCoreOperands[] = {
+    {TensorCoreOperands::kOwn, {name_of(TensorCoreOperands::kOwn)}},
+    {TensorCoreOperands::kAsFp16, {name_of(TensorCoreOperands::kAsFp16), "float16", "half", "f16"}},
+    {TensorCoreOperands::kAsBf16, {name_of(TensorCoreOperands::kAsBf16), "bfloat16"}},
+    {TensorCoreOperands::kAsE4m3, {name_of(TensorCoreOperands::kAsE4m3), "float8_e4m3fn", "fp8_e4m3"}},
+    {TensorCoreOperands::kAsE5m2, {name_of(TensorCoreOperands::kAsE5m2), "float8_e5m2", "fp8_e5m2"}},
+};
+static_assert(std::size(kTensorCoreOperands) == softamp::kTensorCoreOperands);
 
 constexpr char plain(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c == '_' ? '-' : c; }
 constexpr bool same_word(std::string_view a, std::string_view b) {

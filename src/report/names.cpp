@@ -159,6 +159,10 @@ Accumulator accumulator_from_name(std::string_view name) {
   return value_from_name("accumulator", name_rows::kAccumulators, name);
 }
 
+TensorCoreOperands tensor_core_operands_from_name(std::string_view name) {
+  return value_from_name("operands", name_rows::kTensorCoreOperands, name);
+}
+
 std::string name_of(RoundingMode mode) { return name_from_value(name_rows::kModes, mode); }
 std::string name_of(StochasticVariant variant) { return name_from_value(name_rows::kVariants, variant); }
 std::string name_of(Overflow overflow) { return name_from_value(name_rows::kOverflows, overflow); }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -39,7 +40,7 @@ struct Request {
   uint64_t seed = 0;                ///< [=0] of Philox4x32-10
   std::optional<uint64_t> samples;  ///< (1 .. 2^40) repetitions: Experiment::samples says of what
   std::vector<FixedFormat> fixed_formats;
-  std::string data;    ///< folder of Fashion-MNIST; empty: not given
+  std::string data;    ///< folder of data sets; empty: not given
   bool brief = false;  ///< the short form that the tests run: below two seconds, smaller sizes
 };
 
@@ -113,6 +114,8 @@ struct Experiment {
   /// Seconds that a run will take, roughly, on two cores: its operations by a rate that was measured.
   std::function<double(const Request&)> seconds;
   std::function<Outcome(const Request&, Watch&)> run;
+  /// The files that it reads in a folder of data sets; none: the folder has not what it needs [=null: images'].
+  std::vector<std::filesystem::path> (*data_files)(const std::string& folder) = nullptr;
 };
 
 /// All experiments, in the order of the list.

@@ -32,6 +32,21 @@ std::vector<std::string> fixed_words(const Request& request) {
   return words;
 }
 
+/// One text for a file: its place below `folder`, its size and its time.
+std::string file_line(const fs::path& file, const std::string& place) {
+  std::error_code error;
+  const auto size = fs::file_size(file, error);
+  const auto time = fs::last_write_time(file, error).time_since_epoch().count();
+  return place + file.filename().string() + " " + std::to_string(size) + " " + std::to_string(time) + "\n";
+}
+
+std::string digest_of(std::vector<std::string> lines) {
+  std::sort(lines.begin(), lines.end());
+  Sha256 digest;
+  for (const std::string& line : lines) digest.add(line.data(), line.size());
+  return digest.hex();
+}
+
 /// A line for each file that images may be read from: in the folder, and in those below it that load_images looks into.
 /// Times reveal a file that was replaced by one of equal size; reading the bytes would take longer than many
 /// experiments.
@@ -39,10 +54,7 @@ std::string data_digest(const std::string& data) {
   std::vector<std::string> lines;
   const auto add = [&](const fs::path& file, const std::string& place) {
     std::error_code error;
-    if (!fs::is_regular_file(file, error)) return;
-    const auto size = fs::file_size(file, error);
-    const auto time = fs::last_write_time(file, error).time_since_epoch().count();
-    lines.push_back(place + file.filename().string() + " " + std::to_string(size) + " " + std::to_string(time) + "\n");
+    if (fs::is_regular_file(file, error)) lines.push_back(file_line(file, place));
   };
   add(data, "");
   for (const char* below : {"", "fashion-mnist", "mnist"}) {
@@ -53,10 +65,15 @@ std::string data_digest(const std::string& data) {
   }
   for (const fs::path& file : image_class_files(data))
     add(file, file.parent_path().lexically_relative(data).string() + "/");
-  std::sort(lines.begin(), lines.end());
-  Sha256 digest;
-  for (const std::string& line : lines) digest.add(line.data(), line.size());
-  return digest.hex();
+  return digest_of(lines);
+}
+
+std::string data_digest(const Experiment& experiment, const std::string& data) {
+  if (!experiment.data_files) return data_digest(data);
+  std::vector<std::string> lines;
+  for (const fs::path& file : experiment.data_files(data))
+    lines.push_back(file_line(file, file.parent_path().lexically_relative(data).string() + "/"));
+  return digest_of(lines);
 }
 
 }  // namespace
@@ -119,7 +136,7 @@ Json request_json(const Experiment& experiment, const Request& request) {
   if ((experiment.options & kBits) && request.bits) json["bits"] = *request.bits;
   if (experiment.options & kSeed) json["seed"] = request.seed;
   if ((experiment.options & kSamples) && request.samples) json["samples"] = *request.samples;
-  if ((experiment.options & kData) && !request.data.empty()) json["data"] = data_digest(request.data);
+  if ((experiment.options & kData) && !request.data.empty()) json["data"] = data_digest(experiment, request.data);
   return json;
 }
 

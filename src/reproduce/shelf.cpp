@@ -30,6 +30,7 @@ const std::vector<Experiment>& shelf() {
       fixed_point::experiment(),
       b200_dumps::experiment(),
       tensor_cores::experiment(),
+      tensor_core_vectors::experiment(),
   };
   return kShelf;
 }

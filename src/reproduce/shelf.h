@@ -54,6 +54,9 @@ Experiment experiment();
 namespace tensor_cores {
 Experiment experiment();
 }  // namespace tensor_cores
+namespace tensor_core_vectors {
+Experiment experiment();
+}  // namespace tensor_core_vectors
 // clang-format on
 
 }  // namespace softamp::reproduce

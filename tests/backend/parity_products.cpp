@@ -4,7 +4,7 @@
 
 #include "parity.h"
 #include "softamp/graph/operation.h"
-#include "tests/ops/scaled_product_rows.h"
+#include "softamp/numerics/products/tensor_core.h"
 
 namespace softamp::parity {
 namespace {
@@ -17,6 +17,7 @@ struct Options {
   AmpInner inner = AmpInner::kFmaChain;
   bool flush_inner = false, stochastic_off = false;
   Accumulator accumulator = Accumulator::kIpuModelA;
+  TensorCoreOperands operands = TensorCoreOperands::kOwn;
 };
 
 struct Problem {
@@ -47,6 +48,7 @@ std::string text_of(const Problem& p) {
   if (p.options.flush_inner) s += " flush";
   if (p.options.stochastic_off) s += " sr off";
   if (p.options.accumulator != Accumulator::kIpuModelA) s += std::string(" ") + name_of(p.options.accumulator);
+  if (p.options.operands != TensorCoreOperands::kOwn) s += std::string(" fed ") + name_of(p.options.operands);
   return s + " #" + std::to_string(p.seed);
 }
 
@@ -74,6 +76,7 @@ void run(Suite& suite, const Problem& p, const Setting& setting) {
   c.options.amp_inner = p.options.inner;
   c.options.f32_flush_inner = p.options.flush_inner;
   c.options.accumulator = p.options.accumulator;
+  c.options.tensor_core_operands = p.options.operands;
   suite.run(c);
 }
 
@@ -184,6 +187,28 @@ void products(Suite& suite) {
         p.plain = plain;
         p.batch_sum = !plain;
         accumulate_by(p, static_cast<Accumulator>(a));
+        run(suite, p, settings()[static_cast<size_t>(a) % settings().size()]);
+      }
+  // Tensor cores with an fp16 accumulator, and fed other formats than the operands'.
+  for (int a = 1; a < kAccumulators; ++a)
+    for (const TensorCoreOperands operands : {TensorCoreOperands::kOwn, TensorCoreOperands::kAsBf16,
+                                              TensorCoreOperands::kAsE4m3, TensorCoreOperands::kAsE5m2})
+      for (const bool halves : {false, true}) {
+        const auto accumulator = static_cast<Accumulator>(a);
+        const bool own = operands == TensorCoreOperands::kOwn;
+        const FloatFormat fed = own                                       ? kFp16
+                                : operands == TensorCoreOperands::kAsBf16 ? kBf16
+                                : operands == TensorCoreOperands::kAsE4m3 ? kE4m3
+                                                                          : kE5m2;
+        if ((own && !halves) || !tensor_core(accumulator, fed, halves).exists()) continue;
+        Problem p;
+        p.type = own || halves ? DType::kFloat16 : DType::kFloat32;
+        p.m = 7, p.n = 19, p.k = 75;
+        p.seed = static_cast<uint64_t>(a);
+        p.plain = a % 2 == 0;
+        p.options.accumulator = accumulator;
+        p.options.operands = operands;
+        p.options.partials = halves ? "half" : "float";
         run(suite, p, settings()[static_cast<size_t>(a) % settings().size()]);
       }
   // Random shapes and options.

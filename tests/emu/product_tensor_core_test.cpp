@@ -2,14 +2,10 @@
 // engine's own way against that chain.
 #include <limits>
 
-#include "tests/emu/product_check.h"
-#include "tests/oracle/exact_operations.h"
-#include "tests/oracle/fused_group.h"
+#include "tests/emu/tensor_core_check.h"
 
 namespace softamp::test {
 namespace {
-
-namespace exact = oracle::exact;
 
 /// Families with their F and group for fp16, bf16, tf32 (N326), written down once more.
 struct Family {
@@ -23,25 +19,14 @@ constexpr Family kFamilies[] = {
 };
 
 ProductCase random_tensor_core_product(Mixer& mix, uint64_t number) {
-  ProductCase c;
-  c.seed = number;
-  if (mix() % 2) c.semantics = Semantics::ipu();
-  if (mix() % 4 == 0) c.semantics.narrow = RoundingPolicy::stochastic_carry();
-  c.m = 1 + mix() % 40, c.n = 1 + mix() % 70, c.k = 1 + mix() % 70;
-  if (mix() % 6 == 0) c.m = 1 + mix() % 4, c.n = 1 + mix() % 4, c.k = 1 + mix() % 2600;
+  ProductCase c = draw_tensor_core_shape(mix, number, 40, 70);
   const size_t blocks[] = {16, 1, 4, 0};
   c.block = blocks[mix() % 4];
-  c.transpose_a = mix() & 1, c.transpose_b = mix() & 1;
-  c.batch_sum = mix() % 4 == 0;
-  c.first_output = mix() % 3 == 0 ? 0 : mix() % 1000;
-  c.data = static_cast<ProductData>(mix() % kDataKinds);
-  c.random.seed = mix();
   const Family& family = kFamilies[mix() % 6];
   const FloatFormat formats[] = {kFp16, kFp16, kBf16, kFp32}, outputs[] = {kFp16, kFp32, kBf16};
   c.rules.accumulator = family.accumulator;
   c.rules.a = c.rules.b = family.wide == 0 ? kFp16 : formats[mix() % 4];
   c.rules.output = outputs[mix() % 3];
-  c.rules.independent = c.batch_sum;
   return c;
 }
 
@@ -61,31 +46,13 @@ TEST(ProductTensorCore, ChainByExactGroups) {
     const ProductExpectation e(c);
     const Family* family = kFamilies;
     while (family->accumulator != c.rules.accumulator) ++family;
-    const size_t group = static_cast<size_t>(c.rules.a == kFp32 ? family->wide : family->halves);
-    for (size_t i = 0; i < c.m; ++i)
-      for (size_t j = 0; j < c.n; ++j) {
-        uint32_t total = 0;
-        const size_t partial = c.batch_sum ? 1024 : c.k;
-        for (size_t first = 0; first < c.k; first += partial) {
-          uint32_t sum = 0;
-          const size_t end = std::min(c.k, first + partial);
-          for (size_t k = first; k < end; k += group) {
-            std::vector<uint32_t> a, b;
-            for (size_t at = k; at < std::min(end, k + group); ++at)
-              a.push_back(e.a.at(i * c.k + at)), b.push_back(e.b.at(at * c.n + j));
-            sum = oracle::fused_group(c.rules.a == kFp32 ? kTf32 : c.rules.a, c.rules.a == kFp32, family->fraction_bits,
-                                      oracle::GroupResult::kFp32, a, b, sum);
-          }
-          total = first == 0 ? sum : static_cast<uint32_t>(exact::add(kFp32, total, sum, c.semantics).code);
-        }
-        const uint64_t output = c.first_output + i * c.n + j;
-        const uint32_t word = e.environment.draw(c.semantics.narrow, 1, output);
-        const uint32_t expected =
-            c.rules.output == kFp32
-                ? total
-                : static_cast<uint32_t>(exact::convert(kFp32, c.rules.output, total, c.semantics, word).code);
-        ASSERT_EQ(hex(e.codes[i * c.n + j]), hex(expected)) << text_of(c) << " at " << i << "," << j;
-      }
+    const size_t length = static_cast<size_t>(c.rules.a == kFp32 ? family->wide : family->halves);
+    const auto group = [&](const std::vector<uint32_t>& a, const std::vector<uint32_t>& b, uint32_t sum) {
+      return oracle::fused_group(c.rules.a == kFp32 ? kTf32 : c.rules.a, c.rules.a == kFp32, family->fraction_bits,
+                                 oracle::GroupResult::kFp32, a, b, sum);
+    };
+    ASSERT_TRUE(check_exact_chain(
+        c, e, length, group, [](uint32_t sum) { return sum; }, text_of(c)));
   }
 }
 
@@ -93,14 +60,7 @@ TEST(ProductTensorCore, EngineAgreesWithTheChain) {
   Mixer mix(65);
   for (uint64_t number = 0; number < 120; ++number) {
     const ProductCase c = random_tensor_core_product(mix, number);
-    const ProductExpectation e(c);
-    ASSERT_EQ(emu::ProductPlan(c.rules, c.semantics).way, emu::ProductPlan::Way::kTensorCore);
-    for (const InstructionSet isa : usable_sets())
-      for (const int threads : {1, 3})
-        if (!check_product(c, e, isa, threads, threads == 1)) {
-          FAIL() << text_of(c);
-        }
-    if (number % 10 == 0 && !check_product(c, e, InstructionSet::kAuto, 1, true, true)) FAIL() << text_of(c);
+    ASSERT_TRUE(engine_agrees(c, number)) << text_of(c);
   }
 }
 

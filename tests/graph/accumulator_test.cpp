@@ -92,11 +92,13 @@ TEST(Accumulators, ConflictsNameBoth) {
             "accumulator ipu_model_a");
   o.accumulator = Accumulator::kFp32Chain;
   EXPECT_EQ(sum.refusal(o), "");
-  o = with(Accumulator::kTensorCoreAda);
+  o = with(Accumulator::kFp32Chain);
   o.config.matmuls.poplar_options["partialsType"] = "half";
   EXPECT_EQ(sum.refusal(o),
-            "accumulator tensorcore_ada and matmuls.poplar_options: partialsType half exclude each other; expected "
+            "accumulator fp32_chain and matmuls.poplar_options: partialsType half exclude each other; expected "
             "partialsType float, or accumulator ipu_model_a");
+  o.accumulator = Accumulator::kTensorCoreAda;
+  EXPECT_EQ(sum.refusal(o), "") << "its fp16 accumulator";
   o = with(Accumulator::kFp32Chain);
   o.config.convolutions.poplar_options["partialsType.interTile"] = "half";
   EXPECT_EQ(sum.refusal(o),

@@ -32,7 +32,7 @@ import sys
 import tempfile
 
 ID = re.compile(r"(?<![\w.$/+-])[A-Z](?:0[1-9]|[1-9][0-9]{0,2})(?!\w|\.[0-9])")
-WORDS = re.compile(r"O[1-3]|V[1-9]|[FIU](?:8|16|32|64)|[A-Z][1-9]00")
+WORDS = re.compile(r"O[1-3]|V[1-9]|[FIU](?:8|16|32|64)|[A-Z][1-9]00|T4|L40?|A(?:2|10|16|30|40)")
 BETWEEN = re.compile(r"(?:,|;| and|, and| to| or)?(?:\s|//+|#)+")
 PAGE_BEFORE = re.compile(r"\b([A-Z][A-Z_]+)(?:\s|//+|#)+$")
 PAGE_NAMED = re.compile(r"\bdocs/([A-Z_]+\.md)\b")

@@ -1,6 +1,6 @@
 // The model of a tensor core's fused group against its transcription on exact numbers, its parameters, and the small
 // sums that tell generations apart.
-#include "softamp/numerics/tensor_core.h"
+#include "softamp/numerics/products/tensor_core.h"
 
 #include <gtest/gtest.h>
 #include <bit>

@@ -1,5 +1,5 @@
 // One fused group of a tensor core, as the rule reads (N109), on exact numbers: slow, and without a line of
-// numerics/tensor_core.h.
+// numerics/products/tensor_core.h.
 #pragma once
 
 #include <vector>
@@ -91,6 +91,24 @@ inline uint32_t fused_group(const FloatFormat& operand, bool tf32, int fraction_
   if (half) return sum_code({sum, quantum}, 5, 10, true);
   const uint32_t code = sum_code({sum, quantum}, 8, result == GroupResult::kE8m13 ? 13 : 23, false);
   return result == GroupResult::kE8m13 ? code << 10 : code;
+}
+
+/// 8-bit operands by `mma.sync` (N477): products k mod 4 = 0 and 1 are a group, 2 and 3 the next, which begins with the
+/// first one's sum; C is added to that, to nearest even. F = 25; fp32, or fp16.
+inline uint32_t fused_pairs(const FloatFormat& operand, bool half, const std::vector<uint32_t>& a,
+                            const std::vector<uint32_t>& b, uint32_t c) {
+  std::vector<uint32_t> of_a[2], of_b[2];
+  for (size_t k = 0; k < a.size(); ++k) of_a[k % 4 / 2].push_back(a[k]), of_b[k % 4 / 2].push_back(b[k]);
+  const GroupResult result = half ? GroupResult::kFp16 : GroupResult::kFp32;
+  uint32_t sum = 0;
+  for (const int group : {0, 1}) sum = fused_group(operand, false, 25, result, of_a[group], of_b[group], sum);
+  const FloatFormat f = half ? softamp::kFp16 : softamp::kFp32;
+  const Decoded x = decode(f, sum), y = decode(f, c);
+  const uint32_t nan = half ? 0x7FFF : 0x7FFFFFFF;
+  if (x.nan() || y.nan() || (x.infinite() && y.infinite() && x.negative != y.negative)) return nan;
+  if (x.infinite()) return sum;
+  if (y.infinite()) return c;
+  return sum_code(x.value() + y.value(), half ? 5 : 8, half ? 10 : 23, true);
 }
 
 }  // namespace oracle

@@ -40,6 +40,33 @@ TEST(ChipsVerb, TheTableHasALineForEachConversion) {
   for (std::string line; std::getline(lines, line);) EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
 }
 
+TEST(ChipsVerb, TensorCoresWithTheirEvidence) {
+  const json cores = answer("chips --tensor-cores --json")["tensor_cores"];
+  EXPECT_EQ(cores, answer("chips --json")["tensor_cores"]);
+  ASSERT_EQ(cores.size(), 8u);
+  const Outcome outcome = run_softamp("chips --tensor-cores"), all = run_softamp("chips");
+  EXPECT_NE(all.out.find("\nTensor cores: how their products are summed\n\n" + outcome.out), std::string::npos);
+  size_t instructions = 0;
+  for (const json& core : cores) {
+    const std::string name = core["accumulator"];
+    EXPECT_NE(outcome.out.find("\n" + name + "  "), std::string::npos) << name;
+    instructions += core["instructions"].size();
+  }
+  EXPECT_EQ(parse_csv(run_softamp("chips --tensor-cores --csv").out).size(), instructions + 1);
+  const json& mma = cores[6];
+  EXPECT_EQ(mma["accumulator"], "tensorcore_hopper_mma");
+  EXPECT_EQ(mma["confirmed"], "H100, H200");
+  EXPECT_EQ(mma["instructions"][3]["operands"], "e5m2");
+  EXPECT_EQ(mma["instructions"][3]["accumulator_format"], "fp16");
+  EXPECT_EQ(mma["instructions"][3]["order"], "two groups, C last");
+  EXPECT_EQ(mma["instructions"][3]["evidence"], "verified");
+  EXPECT_EQ(mma["instructions"][3]["equal_results"], 10000);
+  EXPECT_FALSE(answer("chips ipu --json").contains("tensor_cores"));
+  const Outcome both = run_softamp("chips ipu --tensor-cores");
+  EXPECT_EQ(both.code, 2);
+  EXPECT_NE(both.err.find("NAME: expected no --tensor-cores beside it"), std::string::npos) << both.err;
+}
+
 TEST(ChipsVerb, OneChipWithItsEvidenceInFull) {
   const Outcome outcome = run_softamp("chips nvidia_sm100");
   EXPECT_EQ(outcome.code, 0) << outcome.err;

@@ -28,7 +28,7 @@ TEST(Reproduce, ListsTheShelf) {
   const Outcome o = run_softamp("reproduce");
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(o.out.rfind("experiment ", 0), 0u);
-  ASSERT_EQ(names().size(), 16u);
+  ASSERT_EQ(names().size(), 17u);
   for (const std::string& name : names()) EXPECT_NE(o.out.find("\n" + name + " "), std::string::npos) << name;
   EXPECT_NE(o.out.find("  takes "), std::string::npos);
   EXPECT_NE(o.out.find("softamp reproduce all --out DIR"), std::string::npos);
@@ -97,7 +97,7 @@ TEST(Reproduce, AllMakesThePageAndGoesOnFromWhatIsKept) {
   EXPECT_NE(first.out.find("\nall "), std::string::npos) << first.out;
 
   // Again: nothing is run; without one result: that one.
-  const std::string told = std::to_string(kept) + " of 16 experiments are kept in " + folder.file("page");
+  const std::string told = std::to_string(kept) + " of 17 experiments are kept in " + folder.file("page");
   const std::string before = read_text(folder.file("page/" + kName + ".json"));
   const Outcome second = run_softamp(command);
   ASSERT_EQ(second.code, 0) << second.err;

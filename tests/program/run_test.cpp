@@ -230,11 +230,21 @@ TEST_F(RunVerb, Accumulators) {
   EXPECT_EQ(unknown.code, 2);
   EXPECT_NE(unknown.err.find("--accumulator: "), std::string::npos) << unknown.err;
   EXPECT_NE(unknown.err.find("tensorcore_hopper"), std::string::npos) << unknown.err;
-  const Outcome conflict = run("@far.json --accumulator tensorcore_volta --partials half");
+  const Outcome conflict = run("@far.json --accumulator fp32_chain --partials half");
   EXPECT_EQ(conflict.code, 2);
-  EXPECT_NE(conflict.err.find("accumulator tensorcore_volta and matmuls.poplar_options: partialsType half"),
+  EXPECT_NE(conflict.err.find("accumulator fp32_chain and matmuls.poplar_options: partialsType half"),
             std::string::npos)
       << conflict.err;
+  // What a tensor core is fed, and its fp16 accumulator: 2^-8 is no number of e4m3 beside others, but is one itself.
+  EXPECT_EQ(product("--accumulator volta --partials half"), kept);
+  EXPECT_EQ(product("--accumulator ada --tensor-core-operands bf16"), lost);
+  EXPECT_EQ(product("--accumulator ada --tensor-core-operands e5m2 --partials half"), lost);
+  const Outcome fed = run("@far.json --accumulator ampere --tensor-core-operands float8_e4m3fn");
+  EXPECT_EQ(fed.code, 2);
+  EXPECT_NE(fed.err.find("accumulator tensorcore_ampere has no operands of e4m3"), std::string::npos) << fed.err;
+  const Outcome word = run("@far.json --tensor-core-operands e4m4");
+  EXPECT_NE(word.err.find("--tensor-core-operands: unknown operands 'e4m4'; nearest: e4m3"), std::string::npos)
+      << word.err;
 }
 
 TEST_F(RunVerb, AWarningIsNoResult) {

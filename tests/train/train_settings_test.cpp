@@ -201,6 +201,9 @@ TEST(TrainSettings, PartialsAccumulatorAndStatisticsReachTheExecutor) {
   }
   EXPECT_EQ(options("\"accumulator\": \"tensorcore_hopper\"").accumulator, Accumulator::kTensorCoreHopper);
   EXPECT_EQ(options("\"batch_size\": 8").accumulator, Accumulator::kIpuModelA);
+  EXPECT_EQ(options("\"accumulator\": \"ada\", \"tensor_core_operands\": \"float8_e4m3fn\"").tensor_core_operands,
+            TensorCoreOperands::kAsE4m3);
+  EXPECT_EQ(options("\"batch_size\": 8").tensor_core_operands, TensorCoreOperands::kOwn);
   EXPECT_TRUE(options("\"use_stable_statistics\": true").config.norms.use_stable_statistics);
   EXPECT_EQ(options("\"rounding_variant\": \"rne\"").switches.sr_form, StochasticVariant::kRne);
 }

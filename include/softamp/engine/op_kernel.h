@@ -16,7 +16,7 @@
 #include "softamp/graph/ipu_config.h"
 #include "softamp/graph/operation.h"
 #include "softamp/kernel/environment.h"
-#include "softamp/numerics/tensor_core.h"
+#include "softamp/numerics/accumulator.h"
 #include "softamp/tensor/bulk.h"
 
 namespace softamp::engine {

@@ -19,9 +19,9 @@
 #include "softamp/graph/device.h"
 #include "softamp/graph/graph.h"
 #include "softamp/graph/ipu_config.h"
+#include "softamp/numerics/accumulator.h"
 #include "softamp/numerics/semantics.h"
 #include "softamp/numerics/status.h"
-#include "softamp/numerics/tensor_core.h"
 #include "softamp/report/statistics.h"
 #include "softamp/tensor/bulk.h"
 #include "softamp/tensor/list_view.h"
@@ -40,11 +40,16 @@ struct ExecutorOptions {
   int amp_block = 16;  ///< (1, 4, 16, 0: all of k) [=16] products to a rounding of half partials
   AmpInner amp_inner = AmpInner::kFmaChain;
   /// How the products of an output are summed, in products of matrices and convolutions alike. kIpuModelA: as
-  /// amp_block, amp_inner and partialsType say. The others keep float partials: partialsType half, interTile half
-  /// (batch partials), another amp_inner than kFmaChain and, with a tensor core, f32_flush_inner are errors; amp_block
-  /// has no effect. A tensor core is vendor behaviour, reverse engineered (numerics/tensor_core.h): float16 everywhere,
-  /// bfloat16 and float32 (taken as tf32) from Ampere on; operands enter and results leave as the preset says.
+  /// amp_block, amp_inner and partialsType say. The others have no amp_block; another amp_inner than kFmaChain,
+  /// interTile half (batch partials), with kFp32Chain partialsType half, and with a tensor core f32_flush_inner are
+  /// errors. A tensor core is vendor behaviour, reverse engineered (numerics/products/tensor_core.h): float16
+  /// everywhere, bfloat16 and float32 (taken as tf32) from Ampere on; operands enter and results leave as the preset
+  /// says. partialsType half is its fp16 accumulator, for operands of fp16 and of 8 bits; it is ignored, with a
+  /// warning, for others.
   Accumulator accumulator = Accumulator::kIpuModelA;
+  /// [=kOwn] The format that a tensor core is fed, whatever dtype the operands have; an error without a tensor core, or
+  /// where it takes no such operands (8 bits: from Ada on). Rounding to it raises no flag (N479).
+  TensorCoreOperands tensor_core_operands = TensorCoreOperands::kOwn;
   bool f32_flush_inner = false;
 
   /// kPhilox, kPhilox7: bits by address. kXoroshiro128aox: each worker of each tile of `device` has a stream of its

@@ -14,8 +14,8 @@
 #include <variant>
 #include <vector>
 
+#include "softamp/numerics/accumulator.h"
 #include "softamp/numerics/behaviour.h"
-#include "softamp/numerics/tensor_core.h"
 
 namespace softamp {
 
@@ -121,6 +121,7 @@ struct ProductOptions {
   AmpInner inner = AmpInner::kFmaChain;  ///< amp_inner
   bool flush_inner = false;              ///< f32_flush_inner
   Accumulator accumulator = Accumulator::kIpuModelA;
+  TensorCoreOperands operands = TensorCoreOperands::kOwn;  ///< tensor_core_operands
 };
 
 /// Poplar's of them. Throws std::invalid_argument: an unknown key with the nearest one, a value that the key does not

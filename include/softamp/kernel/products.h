@@ -11,9 +11,12 @@
 // rounded once to fp16: no fp32 step. Independent partials (sums over a batch, N105): the chain starts anew from +0 in
 // each, their sums are added up in ascending order by fp32 additions to nearest even, from the first partial on.
 //
-// With a tensor core as accumulator the products enter in its fused groups (numerics/tensor_core.h) instead, in
-// ascending k: the groups of an output, or of an independent partial, follow each other without regard to blocks; the
-// last may be shorter. The chain stays a float: result and sums of partials as above.
+// With a tensor core as accumulator the products enter in its fused groups (numerics/products/tensor_core.h) instead,
+// in ascending k: the groups of an output, or of an independent partial, follow each other without regard to blocks;
+// the last may be shorter. The chain stays a float: result and sums of partials as above. Its fp16 accumulator rounds
+// in each group and is widened at the end. Operands may be rounded to another format on their way in (`operands`).
+//
+// A chain may begin with a number C in the place of +0 (N480): `start`.
 //
 // Random bits: a rounding inside the chain reads site 0 at product_index(block number, output), the final one site 1 at
 // index = output.
@@ -26,7 +29,7 @@
 #include "softamp/kernel/exact_dot.h"
 #include "softamp/numerics/arithmetic.h"
 #include "softamp/numerics/convert.h"
-#include "softamp/numerics/tensor_core.h"
+#include "softamp/numerics/products/tensor_core.h"
 
 namespace softamp::kernel {
 
@@ -41,13 +44,32 @@ struct ProductRules {
   bool independent = false;     ///< the sum is made of independent partials
   bool round_partials = false;  ///< those are rounded to fp16 at their end (`partialsType.interTile` = half)
   AmpInner inner = AmpInner::kFmaChain;
-  /// A tensor core must take operands `a`, and excludes half partials, rounded ones, flush_inner and any other `inner`.
+  /// A tensor core must exist (core_of), and excludes half partials, rounded ones, flush_inner and any other `inner`.
   Accumulator accumulator = Accumulator::kIpuModelA;
+  TensorCoreOperands operands = TensorCoreOperands::kOwn;  ///< what a tensor core is fed
+  bool half_accumulator = false;                           ///< of a tensor core: fp16; not with bf16 and tf32
   bool flush_inner = false;  ///< `f32_flush_inner`: fp32 subnormals are flushed at every step, as the wide policy says
   bool stochastic_off = false;  ///< `disableSRForAMPVertices`: roundings that would be stochastic go to nearest even
 
   constexpr bool operator==(const ProductRules&) const = default;
 };
+
+/// The format that a product's tensor core is fed.
+SOFTAMP_INLINE FloatFormat fed_format(const ProductRules& rules) {
+  switch (rules.operands) {
+    case TensorCoreOperands::kOwn: break;
+    case TensorCoreOperands::kAsFp16: return FloatFormat::fp16();
+    case TensorCoreOperands::kAsBf16: return FloatFormat::bf16();
+    case TensorCoreOperands::kAsE4m3: return FloatFormat::e4m3();
+    case TensorCoreOperands::kAsE5m2: return FloatFormat::e5m2();
+  }
+  return rules.a;
+}
+
+/// The tensor core of a product; one that does not exist where the accumulator is none, or lacks these operands.
+SOFTAMP_INLINE TensorCore core_of(const ProductRules& rules) {
+  return tensor_core(rules.accumulator, fed_format(rules), rules.half_accumulator);
+}
 
 /// The semantics that a product's roundings follow.
 SOFTAMP_INLINE Semantics product_semantics(const ProductRules& rules, Semantics s) {
@@ -90,7 +112,16 @@ class ProductChain {
         s_(product_semantics(rules, environment.semantics)),
         inner_(chain_semantics(rules, s_)),
         output_(output),
-        core_(tensor_core(rules.accumulator, rules.a)) {}
+        core_(core_of(rules)) {}
+
+  /// Begins with c, an fp32 code, before the first step; not where partials are independent. Half partials and the fp16
+  /// accumulator take it rounded to fp16, to nearest even.
+  SOFTAMP_INLINE void start(uint32_t c) {
+    acc_ = c;
+    if (rules_.partials != PartialsType::kHalf && !rules_.half_accumulator) return;
+    half_ = static_cast<uint16_t>(tensor_core_half(c));
+    acc_ = rules_.half_accumulator ? tensor_core_single(half_) : widened_half();
+  }
 
   /// Continues a chain after all its products: `sum` (fp32; where partials are independent, all of them) raised
   /// `flags`.
@@ -107,8 +138,11 @@ class ProductChain {
       half_ = static_cast<uint16_t>(r.code);
       raise(r.flags);
     } else if (core_.exists()) {
-      group_.add(core_, a, b);
-      if (group_.count() == core_.group) end_group();
+      if (rules_.operands == TensorCoreOperands::kOwn)
+        group_.add(core_, a, b);
+      else
+        group_.add(core_, tensor_core_operand(core_.operand, a), tensor_core_operand(core_.operand, b));
+      if (group_.count() == core_.step()) end_group();
     } else if (rules_.inner == AmpInner::kExactDot4) {
       dot_.add(a, b, inner_);
       if (dot_.count() == 4) end_dot();
@@ -164,7 +198,13 @@ class ProductChain {
     dot_ = {};
   }
   SOFTAMP_INLINE void end_group() {
-    take(group_.round(core_, acc_, inner_));
+    if (rules_.half_accumulator) {
+      const Rounded r = group_.round(core_, half_, inner_);
+      half_ = static_cast<uint16_t>(r.code);
+      take({tensor_core_single(half_), r.flags});
+    } else {
+      take(group_.round(core_, acc_, inner_));
+    }
     group_ = {};
   }
   /// A partial is an operand again, so the preset decides what an infinity in it is.

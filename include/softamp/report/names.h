@@ -6,10 +6,10 @@
 // known one by edit distance if one is near, and all the known ones.
 #pragma once
 
+#include "softamp/numerics/accumulator.h"
 #include "softamp/numerics/format.h"
 #include "softamp/numerics/rounding.h"
 #include "softamp/numerics/semantics.h"
-#include "softamp/numerics/tensor_core.h"
 
 #include <stdexcept>
 #include <string>
@@ -70,8 +70,10 @@ Tininess tininess_from_name(std::string_view name);
 RandomEngine engine_from_name(std::string_view name);
 /// ieee, ipu
 Preset preset_from_name(std::string_view name);
-/// ipu_model_a, fp32_chain, tensorcore_volta, ...; its canonical names: name_of (numerics/tensor_core.h)
+/// ipu_model_a, fp32_chain, tensorcore_volta, ...; its canonical names: name_of (numerics/accumulator.h)
 Accumulator accumulator_from_name(std::string_view name);
+/// own, fp16, bf16, e4m3, e5m2
+TensorCoreOperands tensor_core_operands_from_name(std::string_view name);
 
 std::string name_of(RoundingMode mode);
 std::string name_of(StochasticVariant variant);

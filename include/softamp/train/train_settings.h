@@ -58,8 +58,9 @@ struct TrainSettings {
   /// (float, half) of products alone, of convolutions alone [=partials]
   std::optional<std::string> matmul_partials, convolution_partials;
   int amp_block = 16;
-  std::string accumulator = "ipu_model_a";  ///< accumulator_from_name: ExecutorOptions::accumulator
-  bool use_stable_statistics = false;       ///< norms.use_stable_statistics of IpuConfig
+  std::string accumulator = "ipu_model_a";   ///< accumulator_from_name: ExecutorOptions::accumulator
+  std::string tensor_core_operands = "own";  ///< ExecutorOptions::tensor_core_operands
+  bool use_stable_statistics = false;        ///< norms.use_stable_statistics of IpuConfig
   /// Words inv div0 oflo nanoo, "all" (except esr), "off" [="": off; under a mechanism nanoo, so that an overflow is
   /// seen]
   std::string behaviour;

@@ -98,6 +98,7 @@ ExecutorOptions executor_options(const TrainSettings& s) {
   if (matmuls != "float") o.config.matmuls.poplar_options["partialsType"] = matmuls;
   if (convolutions != "float") o.config.convolutions.poplar_options["partialsType"] = convolutions;
   o.accumulator = accumulator_from_name(s.accumulator);
+  o.tensor_core_operands = tensor_core_operands_from_name(s.tensor_core_operands);
   o.config.norms.use_stable_statistics = s.use_stable_statistics;
   return o;
 }
@@ -292,6 +293,7 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   c.word("matmul_partials", s.matmul_partials.value_or("float"), {"float", "half"});
   c.word("convolution_partials", s.convolution_partials.value_or("float"), {"float", "half"});
   c.readable("accumulator", [&] { accumulator_from_name(s.accumulator); });
+  c.readable("tensor_core_operands", [&] { tensor_core_operands_from_name(s.tensor_core_operands); });
   if (s.amp_block != 0 && s.amp_block != 1 && s.amp_block != 4 && s.amp_block != 16)
     c.note("amp_block", "is " + std::to_string(s.amp_block) + "; expected 1, 4, 16, or 0 for all of k");
   for (const std::string& word : words_of_list(s.behaviour))
@@ -332,6 +334,8 @@ void train_detail::use_our_names(TrainSettings& s) {
   rename(s.precision, [](const std::string& word) { return Precision::parse(word).name; });
   rename(s.rounding_variant, [](const std::string& word) { return name_of(variant_from_name(word)); });
   rename(s.accumulator, [](const std::string& word) { return std::string(name_of(accumulator_from_name(word))); });
+  rename(s.tensor_core_operands,
+         [](const std::string& word) { return std::string(name_of(tensor_core_operands_from_name(word))); });
   if (!s.chip.empty()) rename(s.chip, [](const std::string& word) { return name_of(chip_from_name(word)); });
 }
 

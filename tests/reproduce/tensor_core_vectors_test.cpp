@@ -1,0 +1,208 @@
+// Results of tensor cores: made-up sets with two wrong lines each (vectors/make.py), layouts and lines that are
+// refused, and the real sets where they are there.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <tuple>
+
+#include "softamp/data/images.h"
+#include "softamp/report/names.h"
+#include "softamp/report/tensor_core_table.h"
+#include "src/reproduce/request.h"
+#include "src/reproduce/shelf.h"
+#include "tests/files.h"
+#include "tests/refusal.h"
+#include "tests/reproduce/brief.h"
+
+namespace vectors_of_tests {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace softamp;
+using namespace softamp::reproduce;
+
+const fs::path kMadeUp = fs::path(SOFTAMP_SOURCE_DIR) / "tests/reproduce/vectors";
+
+const Experiment& vectors() { return experiment_called("tensor-core-vectors"); }
+Outcome of_folder(const fs::path& folder, bool brief = false) {
+  Request request;
+  request.data = folder.string();
+  request.brief = brief;
+  return outcome_of(vectors(), request);
+}
+size_t column(const Table& t, const std::string& name) {
+  return static_cast<size_t>(std::find(t.columns.begin(), t.columns.end(), name) - t.columns.begin());
+}
+
+/// A copy of the made-up sets, to be spoilt.
+class Copy {
+ public:
+  Copy() {
+    fs::copy(kMadeUp, folder_.path() / "data", fs::copy_options::recursive);
+    fs::remove(folder_.path() / "data/make.py");
+  }
+  fs::path operator/(const std::string& name) const { return folder_.path() / "data" / name; }
+  std::string refusal() const {
+    return folder_.without(softamp::test::refusal<std::exception>([this] { of_folder(folder_.path() / "data"); }));
+  }
+  fs::path folder() const { return folder_.path() / "data"; }
+
+ private:
+  softamp::test::TemporaryFolder folder_;
+};
+
+TEST(TensorCoreVectors, WrongLinesAreCounted) {
+  const Outcome o = of_folder(kMadeUp);
+  ASSERT_EQ(o.checks.size(), 6u);
+  for (const Check& c : o.checks) {
+    EXPECT_EQ(c.ours, "6 of 8 equal") << c.what;
+    EXPECT_EQ(c.theirs, "8 of 8 equal") << c.what;
+    EXPECT_FALSE(c.agrees) << c.what;
+  }
+  EXPECT_EQ(o.checks[3].what, "H100, e4m3 to fp32");
+  EXPECT_EQ(o.checks[4].what, "H100, e5m2 to fp16");
+  const Table& t = o.tables[0];
+  ASSERT_EQ(t.rows.size(), 6u);
+  for (const auto& row : t.rows) {
+    EXPECT_EQ(row.size(), t.columns.size());
+    EXPECT_EQ(row[column(t, "first unequal line")], 7);
+  }
+  const size_t model = column(t, "model"), digest = column(t, "SHA-256 of a, b, c, d");
+  const char* const models[] = {"tensorcore_ampere", "tensorcore_ada",        "tensorcore_blackwell_mma",
+                                "tensorcore_hopper", "tensorcore_hopper_mma", "tensorcore_volta"};
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(t.rows[i][model], models[i]);
+  // sha256sum of the texts, those of the second set unpacked.
+  EXPECT_EQ(t.rows[5][digest], "6e43a8e1b01b9cb8037327fa37c5cb1ef28ea97f05c03a38f1a133dcd90f9566");
+  EXPECT_EQ(t.rows[1][digest], "b59bdeb071900c52514c06c94e25e2dfb2b989c0cbcaee5f3f71cd2acc414c4a");
+  EXPECT_EQ(o.settings["lines"], 48);
+  EXPECT_EQ(o.settings["different_sets"], 6);
+  for (const auto& row : o.tables[1].rows) EXPECT_EQ(row.size(), o.tables[1].columns.size());
+}
+
+/// The folder above, too; a file of results of the other format beside the first is a set of its own.
+TEST(TensorCoreVectors, WhereTheFoldersAre) {
+  const Copy copy;
+  fs::create_directory(copy.folder() / "CUDA");
+  softamp::test::TemporaryFolder above;
+  fs::rename(copy.folder(), above.path() / "tensor_cores");
+  EXPECT_EQ(of_folder(above.path()).checks.size(), 6u);
+  EXPECT_EQ(vectors().data_files(above.path().string()).size(), 24u);
+  Request request;
+  request.data = above.path().string();
+  const Json before = request_json(vectors(), request);
+  const fs::path set = above.path() / "tensor_cores/B200/E4M3";
+  fs::copy_file(set / "d_B200_fp32.txt", set / "d_B200_fp16.txt");
+  EXPECT_NE(request_json(vectors(), request), before) << "another run";
+  EXPECT_NE(softamp::test::refusal<DataError>([&] { of_folder(above.path()); }).find("d_B200_fp16.txt: line 1: '"),
+            std::string::npos)
+      << "no fp16 numbers";
+  softamp::test::write_text((set / "d_B200_fp16.txt").string(), [] {
+    std::string text;
+    for (int line = 0; line < 8; ++line) text += "01000000000000000000000000000000\n";
+    return text;
+  }());
+  EXPECT_EQ(of_folder(above.path()).checks.size(), 7u);
+}
+
+TEST(TensorCoreVectors, LayoutsThatAreRefused) {
+  const Copy copy;
+  fs::create_directory(copy / "MI300");
+  EXPECT_EQ(copy.refusal(),
+            "tensor-core-vectors: data/MI300: is no GPU that is known; expected one of V100, T4, A100, A2, Ada, L40S, "
+            "H100, H200, B200");
+  fs::remove(copy / "MI300");
+  fs::rename(copy / "V100/fp16", copy / "V100/fp17");
+  EXPECT_EQ(copy.refusal(),
+            "tensor-core-vectors: data/V100/fp17: is no format of operands; expected one of fp16, bf16, tf32, E4M3, "
+            "E5M2");
+  fs::rename(copy / "V100/fp17", copy / "V100/bf16");
+  EXPECT_EQ(copy.refusal(), "tensor-core-vectors: data/V100/bf16: a V100 has no operands of bf16");
+  fs::rename(copy / "V100/bf16", copy / "V100/fp16");
+  fs::rename(copy / "V100/fp16/b_V100_fp16.txt", copy / "V100/fp16/b.txt");
+  EXPECT_EQ(copy.refusal(),
+            "tensor-core-vectors: data/V100/fp16: has no file b_V100_fp16.txt or b_V100_fp16.txt.gz; expected one of "
+            "them");
+  fs::rename(copy / "V100/fp16/b.txt", copy / "V100/fp16/b_V100_fp16.txt");
+  softamp::test::write_text((copy / "V100/fp16/e.txt").string(), "");
+  EXPECT_EQ(copy.refusal(),
+            "tensor-core-vectors: data/V100/fp16/e.txt: is no file of this folder; expected a, b_V100_fp16.txt, "
+            "c_V100_fp32.txt, d_V100_fp32.txt or _fp16.txt, each .gz or not");
+  const softamp::test::TemporaryFolder empty;
+  EXPECT_NE(softamp::test::refusal<std::invalid_argument>([&] {
+              of_folder(empty.path());
+            }).find("has no folder of a GPU, nor has its folder tensor_cores"),
+            std::string::npos);
+  EXPECT_TRUE(vectors().data_files(empty.path().string()).empty());
+}
+
+TEST(TensorCoreVectors, LinesThatAreRefused) {
+  const Copy copy;
+  const std::string a = (copy / "V100/fp16/a_V100_fp16.txt").string(),
+                    d = (copy / "V100/fp16/d_V100_fp32.txt").string();
+  const std::string codes = softamp::test::read_text(a), results = softamp::test::read_text(d);
+  const auto spoilt = [&](const std::string& file, const std::string& text) {
+    softamp::test::write_text(file, text);
+    const std::string words = copy.refusal();
+    softamp::test::write_text(file, file == a ? codes : results);
+    return words;
+  };
+  const std::string numbers = "numbers of fp16: fp32 codes of 8 hexadecimal digits";
+  EXPECT_EQ(spoilt(a, "3f800000 3f800001 3f800000 3f800000\n"),
+            "data/V100/fp16/a_V100_fp16.txt: line 1: '3f800001'; expected " + numbers);
+  EXPECT_EQ(spoilt(a, "3f800000 3f8000 3f800000 3f800000\n"),
+            "data/V100/fp16/a_V100_fp16.txt: line 1: '3f8000'; expected " + numbers);
+  EXPECT_EQ(spoilt(a, "7f800000 3f800000\n"),
+            "data/V100/fp16/a_V100_fp16.txt: line 1: '7f800000'; expected " + numbers);
+  EXPECT_EQ(spoilt(a, codes + "3f800000\n"),
+            "data/V100/fp16/a_V100_fp16.txt: line 9: '1 operands'; expected 4, as on the lines before");
+  EXPECT_EQ(spoilt(a, codes + codes.substr(0, codes.find('\n') + 1)),
+            "data/V100/fp16/b_V100_fp16.txt: has 8 lines; expected 9, as the files beside it have");
+  EXPECT_EQ(spoilt(d, results + "0100\n"),
+            "data/V100/fp16/d_V100_fp32.txt: line 9: '0100'; expected an fp32 code of 32 binary digits");
+  EXPECT_EQ(spoilt(d, results.substr(33)),
+            "data/V100/fp16/d_V100_fp32.txt: has 7 lines; expected 8, as the files beside it have");
+}
+
+TEST(TensorCoreVectors, WithoutDataItIsSkipped) {
+  const Outcome o = outcome_of(vectors(), Request{});
+  EXPECT_EQ(o.skipped.rfind("no results of tensor cores: expected --data DIR", 0), 0u) << o.skipped;
+  EXPECT_EQ(vectors().seconds(Request{}), 0);
+}
+
+/// Every set, every line.
+TEST(TensorCoreVectors, RealResults) {
+  const fs::path folder = data_folder().value_or(fs::path(SOFTAMP_SOURCE_DIR) / "../shared/data");
+  if (vectors().data_files(folder.string()).empty())
+    GTEST_SKIP() << "no folder tensor_cores in SOFTAMP_DATA or ../shared/data";
+  const Outcome o = of_folder(folder);
+  EXPECT_EQ(o.checks.size(), 24u);
+  for (const Check& c : o.checks) EXPECT_EQ(c.ours, "5000 of 5000 equal") << c.what;
+  EXPECT_EQ(o.settings["different_sets"], 21) << "an L40S's are those of an Ada part";
+  // What the results leave open: F of sums of 8 bits in pairs, and of some with an fp16 result.
+  const Table& t = o.tables[1];
+  const size_t least = column(t, "least F as good"), most = column(t, "greatest F as good");
+  for (const auto& row : t.rows) {
+    const bool wide = row[2] == "fp32", pairs = !row[column(t, "C first")].is_null();
+    EXPECT_EQ(row[least] == row[most], (wide && !pairs) || (row[0] == "Ada" && row[1] == "e5m2")) << row[0] << row[1];
+    for (const char* other : {"half the group", "twice the group", "one chain of k", "C first"})
+      if (const Json& count = row[column(t, other)]; !count.is_null()) {
+        EXPECT_LT(count, 4500) << row[0] << row[1] << other;
+      }
+  }
+  // What `softamp chips` calls verified is what has such a set.
+  std::set<std::tuple<std::string, std::string, std::string>> seen, told;
+  for (const auto& row : o.tables[0].rows)
+    seen.emplace(row[column(o.tables[0], "model")], row[1].get<std::string>(), row[2].get<std::string>());
+  for (const TensorCoreParts& parts : tensor_core_parts())
+    for (const TensorCoreRow& r : tensor_core_rows(parts.accumulator))
+      if (r.evidence == TensorCoreEvidence::kVerified)
+        told.emplace(name_of(r.accumulator), format_name(r.operand), r.halves ? "fp16" : "fp32");
+  EXPECT_EQ(seen, told);
+  const Outcome brief = of_folder(folder, true);
+  EXPECT_EQ(brief.checks[0].ours, "250 of 250 equal");
+  EXPECT_FALSE(brief.deviations.empty());
+}
+
+}  // namespace
+}  // namespace vectors_of_tests

@@ -92,7 +92,7 @@ VERBS = [
     Verb("study-report", STUDY + GRID + ("--jobs", "1", "--report", "page.html"), {"page.html": OLD}),
     Verb("study-report-new", STUDY + GRID + ("--jobs", "1", "--out", "kept", "--histograms", "--report", "page.html"),
          keeps=True),
-    Verb("study-report-collected", STUDY + GRID + ("--jobs", "1", "--out", "kept", "--collect", "--report", "page.html"),
+    Verb("study-report-collected", STUDY + GRID + ("--out", "kept", "--collect", "--report", "page.html"),
          {"page.html": OLD}, before=STUDY + GRID + ("--jobs", "1", "--out", "kept")),
     Verb("study-report-gnuplot", STUDY + GRID + ("--jobs", "1", "--report", "page.html"), {"page.html": OLD},
          child="gnuplot"),

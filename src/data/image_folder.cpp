@@ -22,6 +22,9 @@ const std::vector<std::string> kIdxNames = {"train-images-idx3-ubyte", "train-la
                                             "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
 const std::vector<std::string> kNpyNames = {"train_images.npy", "train_labels.npy", "test_images.npy",
                                             "test_labels.npy"};
+/// Arrays of samples, of images and others.
+const std::vector<std::string> kSampleNames = {"x_train.npy", "y_train.npy", "x_test.npy",
+                                               "y_test.npy",  "x.npy",       "y.npy"};
 const std::vector<std::string> kCifarNames = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
                                               "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"};
 
@@ -215,6 +218,7 @@ std::vector<fs::path> image_files(const fs::path& folder) {
     add(folder / name / kCifarArchive);
   }
   add_all(folder, kNpyNames);
+  add_all(folder, kSampleNames);
   const std::vector<fs::path> by_class = image_class_files(folder);
   files.insert(files.end(), by_class.begin(), by_class.end());
   return files;

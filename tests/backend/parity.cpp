@@ -266,6 +266,7 @@ const std::vector<Family>& families() {
       {"optimizers", optimizers},
       {"graphs", graphs},
       {"training", training},
+      {"transformer", transformer},
   };
   return all;
 }

@@ -100,9 +100,10 @@ void softmax(Suite&);
 void norms(Suite&);
 void structure(Suite&);
 void optimizers(Suite&);
-void rows(Suite&);      ///< every test row by itself: launches every kernel, and is over soon
-void graphs(Suite&);    ///< random graphs over the whole table
-void training(Suite&);  ///< steps of training
+void rows(Suite&);         ///< every test row by itself: launches every kernel, and is over soon
+void graphs(Suite&);       ///< random graphs over the whole table
+void training(Suite&);     ///< steps of training
+void transformer(Suite&);  ///< the same of a language model, every tensor of them
 const std::vector<Family>& families();
 
 }  // namespace softamp::parity

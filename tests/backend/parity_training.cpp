@@ -4,18 +4,51 @@
 #include <cstdio>
 #include <cstring>
 
-#include "parity.h"
+#include "parity_steps.h"
 #include "softamp/graph/trace.h"
-#include "softamp/train/trainer.h"
 
 namespace softamp::parity {
+
+TrainerOptions options_of(const Mode& mode, const std::string& backend) {
+  TrainerOptions o;
+  o.executor.backend = backend;
+  o.executor.status = true;
+  o.executor.seed = 0x0123456789ABCDEFu;
+  o.executor.config.set("floating_point_behaviour.nanoo", true);
+  o.executor.config.set("floating_point_behaviour.esr", mode.stochastic);
+  if (mode.half_partials)
+    o.executor.config.matmuls.poplar_options["partialsType"] =
+        o.executor.config.convolutions.poplar_options["partialsType"] = "half";
+  return o;
+}
+
+std::string text_of_step(const StepResult& r) {
+  char text[160];
+  std::snprintf(
+      text, sizeof text, "loss %016llx, applied %d, scale %08x to %08x, status %d, %lld not finite, rate %016llx",
+      static_cast<unsigned long long>(std::bit_cast<uint64_t>(r.loss)), r.applied,
+      std::bit_cast<uint32_t>(r.scale_before), std::bit_cast<uint32_t>(r.scale_after), r.status,
+      static_cast<long long>(r.nonfinite), static_cast<unsigned long long>(std::bit_cast<uint64_t>(r.learning_rate)));
+  std::string all = text;
+  for (const auto& [name, count] : r.nonfinite_by_variable) all += ", " + name + " " + std::to_string(count);
+  return all;
+}
+
+std::string difference_between(const Trainer::State& expected, const Trainer::State& found, uint64_t& elements) {
+  if (expected.step != found.step || expected.optimizer_step != found.optimizer_step ||
+      expected.executions != found.executions)
+    return "counters differ";
+  for (size_t i = 0; i < expected.tensors[0].size(); ++i) {
+    const auto& [name, value] = expected.tensors[0][i];
+    elements += static_cast<uint64_t>(value.elements());
+    const std::string d = difference_of(value, found.tensors[0][i].second);
+    if (!d.empty()) return "variable '" + name + "': " + d;
+  }
+  return {};
+}
+
 namespace {
 
-struct Mode {
-  const char* name;
-  const char* precision;
-  bool stochastic, half_partials;
-};
 constexpr Mode kModes[] = {{"float32", "float32", false, false},
                            {"mixed", "mixed", false, false},
                            {"float16 nearest", "float16", false, false},
@@ -42,15 +75,7 @@ Model model_of(const char* network, const Mode& mode, const Size& size) {
 }
 
 TrainerOptions options_of(const Mode& mode, OptimizerKind optimizer, const std::string& backend) {
-  TrainerOptions o;
-  o.executor.backend = backend;
-  o.executor.status = true;
-  o.executor.seed = 0x0123456789ABCDEFu;
-  o.executor.config.set("floating_point_behaviour.nanoo", true);
-  o.executor.config.set("floating_point_behaviour.esr", mode.stochastic);
-  if (mode.half_partials)
-    o.executor.config.matmuls.poplar_options["partialsType"] =
-        o.executor.config.convolutions.poplar_options["partialsType"] = "half";
+  TrainerOptions o = options_of(mode, backend);
   o.optimizer = OptimizerOptions::of(optimizer);
   o.loss_scale = LossScaleOptions::tensorflow();
   o.loss_scale.initial = 128;
@@ -71,32 +96,6 @@ Batch batch_of(const Model& model, int step) {
   return b;
 }
 
-std::string text_of(const StepResult& r) {
-  char text[160];
-  std::snprintf(
-      text, sizeof text, "loss %016llx, applied %d, scale %08x to %08x, status %d, %lld not finite, rate %016llx",
-      static_cast<unsigned long long>(std::bit_cast<uint64_t>(r.loss)), r.applied,
-      std::bit_cast<uint32_t>(r.scale_before), std::bit_cast<uint32_t>(r.scale_after), r.status,
-      static_cast<long long>(r.nonfinite), static_cast<unsigned long long>(std::bit_cast<uint64_t>(r.learning_rate)));
-  std::string all = text;
-  for (const auto& [name, count] : r.nonfinite_by_variable) all += ", " + name + " " + std::to_string(count);
-  return all;
-}
-
-/// The first difference between what the two trainers keep.
-std::string difference_between(const Trainer::State& expected, const Trainer::State& found, uint64_t& elements) {
-  if (expected.step != found.step || expected.optimizer_step != found.optimizer_step ||
-      expected.executions != found.executions)
-    return "counters differ";
-  for (size_t i = 0; i < expected.tensors[0].size(); ++i) {
-    const auto& [name, value] = expected.tensors[0][i];
-    elements += static_cast<uint64_t>(value.elements());
-    const std::string d = difference_of(value, found.tensors[0][i].second);
-    if (!d.empty()) return "variable '" + name + "': " + d;
-  }
-  return {};
-}
-
 /// What must have happened for the comparison to mean something.
 struct Seen {
   bool applied = false, skipped = false;
@@ -109,10 +108,10 @@ std::string run(Trainer& emu, Trainer& other, const Size& size, uint64_t& elemen
     const Batch batch = batch_of(emu.model(), step);
     const StepResult expected = emu.step({&batch, 1}), found = other.step({&batch, 1});
     (expected.applied ? seen.applied : seen.skipped) = true;
-    given += text_of(found);
+    given += text_of_step(found);
     const std::string place = "step " + std::to_string(step) + ": ";
-    if (text_of(expected) != text_of(found))
-      return place + "expected " + text_of(expected) + "; found " + text_of(found);
+    if (text_of_step(expected) != text_of_step(found))
+      return place + "expected " + text_of_step(expected) + "; found " + text_of_step(found);
     const std::string d = difference_between(emu.state(), other.state(), elements);
     if (!d.empty()) return place + d;
   }

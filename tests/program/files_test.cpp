@@ -110,17 +110,27 @@ TEST_F(Files, OfARounding) {
 TEST_F(Files, OfATraining) {
   fs::create_directory(file("data"));
   const std::vector<std::string> images = {"data/train_images.npy", "data/mnist/train-labels-idx1-ubyte.gz",
-                                           "data/test_batch.bin"};
+                                           "data/test_batch.bin", "data/x.npy"};
   fs::create_directory(file("data/mnist"));
   for (const std::string& name : images) write_text(file(name), "precious");
   for (const std::string& name : images)
     for (const char* option : {"--log", "--checkpoint"})
       taken("train --quiet --data @data " + std::string(option) + " @" + name, option, name,
-            "one of the images that are read");
+            "one of the files of data that are read");
   fs::create_symlink("data/train_images.npy", file("p.svg"));
-  taken("train --quiet --data @data --plot @p.svg", "--plot", "p.svg", "one of the images that are read");
+  taken("train --quiet --data @data --plot @p.svg", "--plot", "p.svg", "one of the files of data that are read");
   taken("train @settings.json --quiet --recipe @recipe.json --checkpoint @recipe.json", "--checkpoint", "recipe.json",
         "the recipe that is read");
+  write_text(file("net.json"), R"({"softamp_network": 1, "input": {"kind": "features", "shape": [2]},
+    "output": {"kind": "values", "shape": [2]}, "layers": []})");
+  write_text(file("data.npz"), "precious");
+  for (const char* option : {"--log", "--checkpoint", "--write-initial", "--csv"})
+    taken("train --quiet --data @data.npz --network @net.json " + std::string(option) + " @net.json", option,
+          "net.json", "the network's file");
+  taken("train --quiet --data @data.npz --network @net.json --log @data.npz", "--log", "data.npz",
+        "one of the files of data that are read");
+  taken("study --quiet --data @data.npz --set network=@net.json --grid precision=float32,mixed --csv @net.json",
+        "--csv", "net.json", "the network's file");
   // Another file in the folder of images is as good as any, also when it is there already.
   write_text(file("data/other"), "");
   EXPECT_EQ(refused("train --quiet --data @data --log @data/other --plot @none/p.svg"),

@@ -49,7 +49,7 @@ TEST(TrainImages, AFolderForEachClass) {
   // No image is written over.
   const Outcome over = run_softamp(run + network_of(files, 3) + " --plot " + images.file("dark/100.png"));
   EXPECT_EQ(over.code, 2);
-  EXPECT_TRUE(contains(over.err, "is one of the images that are read; expected another file")) << over.err;
+  EXPECT_TRUE(contains(over.err, "is one of the files of data that are read; expected another file")) << over.err;
   images.write("dark/101.png", small_png(5, 4, 3, 1));
   const Outcome wrong = run_softamp(run + network_of(files, 3));
   EXPECT_TRUE(contains(wrong.err, "dark/101.png: an image of 5x4x3 (RGB); expected 4x5x3")) << wrong.err;

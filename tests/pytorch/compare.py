@@ -8,8 +8,9 @@ float32 runs say how far float32 is from it.
 The rule. J(t) is the loss of step t in PyTorch's float64. A float32 run L has, for each horizon T of HORIZONS, the
 distance D(T) = max over t < T of |L(t) - J(t)|. PyTorch's float32 is run --orders times, each with the samples of every
 batch in another order: that changes no sum but the order of its additions, so these runs are samples of what rounding
-alone does. softamp passes if D(T) <= BOUND x the largest D(T) of these runs, at every horizon. A distance below half a step
-of float32 at the loss counts as that half step, for no float32 loss is known any better.
+alone does. softamp passes if D(T) <= BOUND x the largest D(T) of these runs, at every horizon. A distance below half a
+step of float32 at the loss counts as that half step, for no float32 loss is known any better. Moving averages, where a
+network has them, are judged in the same way after the last step, by the largest distance of any of them.
 
 Where BOUND comes from: `--bound` prints it. Each float32 run of PyTorch is judged by the same rule, against the other
 ones: D(T) divided by the largest D(T) of the others, for every network, optimizer, run and horizon. BOUND is the number
@@ -31,6 +32,7 @@ import tempfile
 HORIZONS = (1, 2, 5, 10, 20, 50, 100, 200)
 BOUND = 1.81
 SKIPPED = 77
+AVERAGES = "/moving_"  # in the names of batch norm's averages
 NETWORKS = ("fashion_cnn", "lenet5", "resnet8", "small_resnet", "gpt_tiny")
 OPTIMIZERS = ("sgd", "momentum", "nesterov", "rmsprop", "adam", "adamw")
 
@@ -87,6 +89,16 @@ def write_text(file, seed):
     file.write_text(" ".join(choose.choice(digits) for _ in range(40000)), encoding="utf-8")
 
 
+def write_averaging(softamp, file):
+    """small_resnet as a file whose batch norms have moving averages."""
+    printed = subprocess.run([softamp, "train", "--print-network", "small_resnet"], capture_output=True, check=True)
+    network = json.loads(printed.stdout)
+    for layer in network["layers"]:
+        if layer["type"] == "batch_norm":
+            layer.update(moving_averages=True, momentum=models.SmallResnetAverages.averages)
+    file.write_text(json.dumps(network))
+
+
 def run_softamp(softamp, network, settings, steps, batch_size, seed, folder):
     """Its losses, first weights, inputs, labels and last weights."""
     place = {name: str(folder / name) for name in ("first.npz", "batches", "log.jsonl", "last.npz")}
@@ -99,6 +111,9 @@ def run_softamp(softamp, network, settings, steps, batch_size, seed, folder):
         write_text(folder / "text.txt", seed)
         words.update(generated=False, data=str(folder / "text.txt"))
         inputs = "inputs"
+    if network == "small_resnet_averages":
+        write_averaging(softamp, folder / "network.json")
+        words["network"] = str(folder / "network.json")
     for key, value in words.items():
         command += ["--set", f"{key}={json.dumps(value) if not isinstance(value, str) else value}"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -120,8 +135,10 @@ def distances(losses, judge):
     return out
 
 
-def farthest_weight(weights, judge):
-    return max((float(np.max(np.abs(weights[name].astype(np.float64) - judge[name]))) for name in weights), default=0.0)
+def farthest_weight(weights, judge, part=""):
+    """Of all variables whose name has this part."""
+    far = (float(np.max(np.abs(weights[name].astype(np.float64) - judge[name]))) for name in weights if part in name)
+    return max(far, default=0.0)
 
 
 def compare(options, network, optimizer):
@@ -131,21 +148,26 @@ def compare(options, network, optimizer):
                                                           options.batch_size, options.seed, pathlib.Path(folder))
     judge, judged = models.train(network, first, images, labels, settings, torch.float64)
     generator = torch.Generator().manual_seed(options.seed)
-    peers, weights = [], []
+    peers, weights, averages = [], [], []
     for number in range(options.orders):
         order = None if number == 0 else [torch.randperm(options.batch_size, generator=generator) for _ in images]
         torch.set_num_threads(1 + number % 2)
         peer, after = models.train(network, first, images, labels, settings, torch.float32, order)
         peers.append(distances(peer, judge))
         weights.append(farthest_weight(after, judged))
+        averages.append(farthest_weight(after, judged, AVERAGES))
     mine = distances(losses, judge)
     worst = [max(of_horizon) for of_horizon in zip(*peers)]
     ratios = [m / w for m, w in zip(mine, worst)]
+    moved = farthest_weight(last, judged, AVERAGES)
+    if max(averages) > 0:  # else nothing moves them
+        ratios.append(moved / max(averages))
     among = [peer[h] / max(other[h] for other in peers if other is not peer)
              for peer in peers for h in range(len(mine)) if len(peers) > 1]
     return {"network": network, "optimizer": optimizer, "steps": len(judge), "first": judge[0], "last": judge[-1],
             "torch": worst, "softamp": mine, "ratio": max(ratios), "among": among,
-            "torch_weights": max(weights), "softamp_weights": farthest_weight(last, judged)}
+            "torch_averages": max(averages), "softamp_averages": moved, "torch_weights": max(weights),
+            "softamp_weights": farthest_weight(last, judged)}
 
 
 def table(results):

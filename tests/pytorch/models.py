@@ -56,11 +56,17 @@ class Network:
         path = self.layer("dense")
         return x @ self.parameters[path + "/weights"].T + self.parameters[path + "/biases"].reshape(-1)
 
+    averages = None  # the momentum of moving averages, as softamp has it: the share of the old
+
     def batch_norm(self, x):
-        """Statistics of the batch: x is normalised by the biased variance, in both systems."""
+        """Statistics of the batch: x is normalised by the biased variance, in both systems. Averages
+        take the unbiased one."""
         path = self.layer("batch_normalization")
-        return F.batch_norm(x, None, None, self.parameters[path + "/gamma"], self.parameters[path + "/beta"], True, 0.0,
-                            1e-3)
+        moved = [None, None]
+        if self.averages is not None:
+            moved = [self.parameters[f"{path}/moving_{name}"] for name in ("mean", "variance")]
+        return F.batch_norm(x, *moved, self.parameters[path + "/gamma"], self.parameters[path + "/beta"], True,
+                            1 - (self.averages or 0), 1e-3)
 
     def residual(self, x, name):
         y = self.conv(self.conv(x, relu=True, scope=name + "/"), scope=name + "/")
@@ -107,6 +113,10 @@ class SmallResnet(Network):
         return self.dense(flatten(self.downsample(self.batch_norm(x), "block2")))
 
 
+class SmallResnetAverages(SmallResnet):
+    averages = 0.875
+
+
 class Resnet8(Network):
     def build(self, x):
         x = self.residual(self.batch_norm(self.conv(x, relu=True)), "block1")
@@ -145,8 +155,8 @@ class GptTiny(Network):
         return self.linear(seen.permute(0, 2, 1, 3).reshape(batch, time, units), scope + "projection")
 
 
-NETWORKS = {"gpt_tiny": GptTiny, "fashion_cnn": FashionCnn, "lenet5": LeNet5, "small_cnn": SmallCnn, "small_resnet": SmallResnet,
-            "resnet8": Resnet8}
+NETWORKS = {"gpt_tiny": GptTiny, "fashion_cnn": FashionCnn, "lenet5": LeNet5, "small_cnn": SmallCnn,
+            "small_resnet": SmallResnet, "small_resnet_averages": SmallResnetAverages, "resnet8": Resnet8}
 
 
 class Optimizer:

@@ -182,8 +182,11 @@ TEST(NetworkFile, IsRefusedByNameAndPlace) {
     std::string text, message;
   } rows[] = {
       {"[]", "net.json: is []; expected an object of a network"},
-      {"{}", "net.json: there is no 'softamp_network'; expected a whole number in 1 .. 1"},
-      {R"({"softamp_network": 2})", "net.json: 'softamp_network' is 2; expected a whole number in 1 .. 1"},
+      {"{}", "net.json: there is no 'softamp_network'; expected 1"},
+      {R"({"softamp_network": 2})", "net.json: 'softamp_network' is 2; expected 1"},
+      {network_of(R"j([{"type": "dense", "units": 2, "bias_initializer": "constant(3.5e38)"}])j"),
+       "net.json: layers[0] (dense): 'bias_initializer' is \"constant(3.5e38)\"; expected an initialiser: zeros, ones, "
+       "constant(C), glorot_uniform, normal(MEAN, DEVIATION), truncated_normal(MEAN, DEVIATION) or uniform(LOW, HIGH)"},
       {R"({"softamp_network": 1, "layer": []})",
        "net.json: 'layer' is no option of a network; expected softamp_network, name, about, input, output, layers; "
        "nearest: layers"},
@@ -228,6 +231,9 @@ TEST(NetworkFile, IsRefusedByNameAndPlace) {
                          R"({"kind": "tokens", "length": 16384, "vocabulary": 8})")),
       "net.json: layers: 5 layers with attention over 16384 places; expected at most 2^30 pairs of places together");
   EXPECT_TRUE(refused(network_of(R"([{"type": "dens", "units": 3}])")).ends_with("; nearest: dense"));
+  EXPECT_TRUE(
+      refused(network_of(R"([{"type": 5}])")).starts_with("net.json: layers[0]: 'type' is 5; expected one of "));
+  EXPECT_TRUE(refused(network_of("[{}]")).starts_with("net.json: layers[0]: there is no 'type'; expected one of "));
 }
 
 TEST(NetworkFile, AShapeThatDoesNotFitIsNamedAtItsLayer) {
@@ -247,6 +253,26 @@ TEST(NetworkFile, AShapeThatDoesNotFitIsNamedAtItsLayer) {
               wrong.build(s, b.placeholder("x", kFileImages.dtype, kFileImages.shape));
             }),
             "n: the last layer gives float32[2,9]; expected floating numbers of shape [2,10]");
+}
+
+// What only the build of the model finds is told with the file and the layer, in words of files.
+TEST(NetworkFile, WhatDoesNotBuildIsNamedAtItsLayer) {
+  const auto built = [](const std::string& layers) {
+    const NetworkInfo info = parse_network(network_of(layers), "net.json");
+    GraphBuilder b;
+    VariableStore s(b);
+    return refusal<GraphError>([&] { info.build(s, b.placeholder("x", kFileImages.dtype, kFileImages.shape)); });
+  };
+  EXPECT_EQ(built(R"([{"type": "dense", "units": 16777216}, {"type": "dense", "units": 16777216}])"),
+            "net.json: layers[1] (dense): shape [16777216,16777216] has more than 2^40 elements");
+  EXPECT_EQ(
+      built(R"([{"type": "dense", "units": 4, "name": "d"}, {"type": "dense", "units": 4, "name": "d"}])"),
+      "net.json: layers[1] (dense): Variable d/kernel already exists; expected a 'name' that no layer before has; "
+      "in a repeat, one with {i}");
+  EXPECT_EQ(
+      built(R"([{"type": "tied_output", "embedding": "words"}])"),
+      "net.json: layers[0] (tied_output): tied_output 'tied_output': there is no variable 'words/embeddings' among "
+      "0; expected the name of an embedding before it");
 }
 
 TEST(NetworkFile, CutOffAnywhereItIsRefused) {

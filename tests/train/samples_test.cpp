@@ -142,12 +142,28 @@ TEST(SampleArrays, AreRefusedByArrayAndElement) {
             "@data.npz: y: element [0] is 1e+39; expected a finite number that float32 reaches");
   EXPECT_EQ(refused(truths, x(), array("y", DType::kFloat32, {2}, {0.5, 1})),
             "@data.npz: y: element [0] is 0.5; expected 0 or 1");
-  EXPECT_EQ(
-      refused(classes, array("x", DType::kFloat32, {1, 2}, {1, 2}), array("y", DType::kInt32, {1}, {0})),
-      "@data.npz: 1 samples, and 'validation_split' 0.5 of them to test with; expected at least one in each part");
+  EXPECT_EQ(refused(classes, array("x", DType::kFloat32, {1, 2}, {1, 2}), array("y", DType::kInt32, {1}, {0})),
+            "@data.npz: 1 sample, and 'validation_split' 0.5 of them to test with; expected at least one in each part");
   EXPECT_EQ(refused(sampled_network(R"({"kind": "tokens", "length": 2, "vocabulary": 4})", kThreeClasses),
                     array("x", DType::kInt32, {2, 2}, {0, 1, 2, 4}), y()),
             "@data.npz: x: element [1, 1] is 4; expected a token of the network's vocabulary in 0 .. 3");
+}
+
+TEST(SampleArrays, APlaceWithoutThemSaysWhatItHolds) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& place) {
+    return folder.without(
+        refusal<DataError>([&] { (void)train_detail::samples_of_arrays(place, table(kThreeClasses), 0.5); }), "@");
+  };
+  const std::string expected =
+      "; expected x_train, y_train, x_test, y_test, or train_images, train_labels, test_images, test_labels, or x, y";
+  EXPECT_EQ(refused(folder.file(".")), "@.: no arrays" + expected);
+  save_npy(numbers(DType::kFloat32, {2, 2}, {1, 2, 3, 4}), folder.file("x.npy"));
+  write_text(folder.file("a.txt"), "no array");
+  EXPECT_EQ(refused(folder.file(".")), "@.: the arrays 'x'" + expected);
+  EXPECT_EQ(refused(folder.file("a.txt")), "@a.txt: Not a directory; expected a .npz file, or a folder of .npy files");
+  EXPECT_EQ(refused(folder.file("none")),
+            "@none: No such file or directory; expected a .npz file, or a folder of .npy files");
 }
 
 TEST(SampleArrays, HaveTheIdentityOfTheirContents) {

@@ -571,7 +571,7 @@ TEST(TrainingRun, NothingIsWrittenOverWhatIsReadOrWritten) {
   with_data.data = folder.path().string();
   for (const RunOutput& onto : {RunOutput{.log = images}, RunOutput{.checkpoint = link}})
     EXPECT_TRUE(contains(refusal<std::invalid_argument>([&] { quiet_run(with_data, onto); }),
-                         "' is one of the images that are read; expected another file"));
+                         "' is one of the files of data that are read; expected another file"));
   EXPECT_EQ(read_text(images), "images");
 }
 

@@ -15,6 +15,7 @@
 #include "src/train/settings/settings_fields.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iostream>
 #include <optional>
@@ -129,9 +130,10 @@ void check_files(const StudyOptions& o, const std::vector<StudyRun>& runs) {
       .writes("TF_BF16_DUMP_PATH", dump_path(o));
   for (const std::string& file : o.plots) files.writes("--plot", file);
   files.writes_into("--out", o.running.folder, may_be_kept_run);
-  std::set<std::pair<std::string, std::string>> listed;  // runs have few recipes and folders of images
+  std::set<std::array<std::string, 3>> listed;  // runs have few recipes, networks and places of data
   for (const StudyRun& run : runs)
-    if (listed.emplace(run.settings.mechanism, run.settings.data).second) list_inputs(files, run.settings);
+    if (const TrainSettings& s = run.settings; listed.insert({s.mechanism, s.network, s.data}).second)
+      list_inputs(files, s);
   files.check();
   if (!o.report.empty() && !o.report.ends_with(".html") && !o.report.ends_with(".htm") && o.report != "/dev/stdout" &&
       o.report != "/dev/null")

@@ -1,6 +1,7 @@
 #include "src/program/train/train_options.h"
 
 #include "softamp/data/images.h"
+#include "softamp/train/network_file.h"
 #include "src/data/image_files.h"
 #include "src/precision/recipe_source.h"
 
@@ -76,9 +77,10 @@ void settle_data(TrainSettings& settings) {
 
 void list_inputs(files::RunFiles& files, const TrainSettings& settings) {
   files.reads("the recipe that is read", recipe_file(settings.mechanism_value()));
+  files.reads("the network's file", names_network_file(settings.network) ? settings.network : "");
   files.reads("the file of first weights", settings.initial);
   if (!settings.generated && !settings.data.empty())
-    files.reads("one of the images that are read", image_files(settings.data));
+    files.reads("one of the files of data that are read", image_files(settings.data));
 }
 
 }  // namespace softamp::program

@@ -144,7 +144,13 @@ Port tied_output(VariableStore& store, Port x, std::string_view embedding, std::
                  std::string_view partials) {
   const Check check(store, "tied_output", name);
   const TensorType type = check.rows(x);
-  const Variable& table = store.variable(store.scope_path() + std::string(embedding) + "/embeddings");
+  const Variable& table = [&]() -> const Variable& {
+    try {
+      return store.variable(store.scope_path() + std::string(embedding) + "/embeddings");
+    } catch (const GraphError& e) {
+      check.fail(std::string(e.what()) + "; expected the name of an embedding before it");
+    }
+  }();
   const TensorType kept = store.builder().type(table.port);
   const int last = type.shape.rank() - 1;
   if (kept.shape.rank() != 2 || kept.shape[1] != type.shape[last])

@@ -1,6 +1,7 @@
 #include "src/train/network/layer_types.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "softamp/train/layers.h"
@@ -60,6 +61,13 @@ void to_one_dtype(VariableStore& store, std::vector<Port>& ports) {
   for (const Port p : ports)
     if (size_of(builder.type(p).dtype) > size_of(widest)) widest = builder.type(p).dtype;
   for (Port& p : ports) p = cast_to(builder, p, widest);
+}
+
+/// A variable that is there already is told with TensorFlow's advice, which is none for a file.
+std::string in_words_of_files(const std::string& what) {
+  const size_t advice = what.find(", disallowed. Did you mean to set reuse=True?");
+  if (advice == std::string::npos) return what;
+  return what.substr(0, advice) + "; expected a 'name' that no layer before has; in a repeat, one with {i}";
 }
 
 std::vector<LayerType> all_types() {
@@ -279,9 +287,9 @@ const std::vector<LayerType>& layer_types() {
 Port add_layers(VariableStore& store, Port x, const Layers& layers, const Place& place) {
   for (const LayerSpec& layer : layers) try {
       x = layer.type->add(store, x, layer, place);
-    } catch (const GraphError& e) {
+    } catch (const std::invalid_argument& e) {  // a GraphError, or a shape with too many elements
       const std::string what = e.what(), file = layer.place.substr(0, layer.place.find(": "));
-      throw GraphError(what.starts_with(file + ": ") ? what : layer.place + ": " + what);
+      throw GraphError(what.starts_with(file + ": ") ? what : layer.place + ": " + in_words_of_files(what));
     }
   return x;
 }

@@ -70,7 +70,9 @@ class Members {
     refuse(place_, "'" + std::string(key) + "' is " + printable(value.dump()) + "; expected " + expected);
   }
   int64_t whole(std::string_view key, int64_t least, int64_t most) const {
-    const std::string expected = "a whole number in " + std::to_string(least) + " .. " + std::to_string(most);
+    const std::string expected = least == most
+                                     ? std::to_string(least)
+                                     : "a whole number in " + std::to_string(least) + " .. " + std::to_string(most);
     const Json& value = at(key, expected.c_str());
     const std::optional<int64_t> number = whole_number_in<int64_t>(value, least, most);
     if (!number) wrong(key, value, expected);
@@ -110,6 +112,8 @@ class Members {
   std::string place_;
 };
 
+constexpr double kLargestFloat32 = 0x1.fffffep127;
+
 /// "normal(0, 0.02)", as Initializer::text writes it.
 std::optional<Initializer> initializer_of(const std::string& text) {
   const size_t open = text.find('(');
@@ -123,7 +127,7 @@ std::optional<Initializer> initializer_of(const std::string& text) {
       std::string part = inside.substr(from, comma - from);
       part.erase(0, std::min(part.find_first_not_of(' '), part.size()));
       const std::optional<double> x = number_of_decimal(part);
-      if (!x || !std::isfinite(*x)) return {};
+      if (!x || !(std::abs(*x) <= kLargestFloat32)) return {};
       numbers.push_back(*x);
       from = comma + 1;
     }
@@ -145,6 +149,9 @@ std::optional<Initializer> initializer_of(const std::string& text) {
 
 class LayerReader {
  public:
+  /// vocabulary: the input's; 0: it has no tokens.
+  explicit LayerReader(int64_t vocabulary) : vocabulary_(vocabulary) {}
+
   /// A mask is as large as the square of what it masks: a short file must not ask for much memory.
   void check_masks(const std::string& place, int64_t length) const {
     const double all = static_cast<double>(attentions_) * static_cast<double>(length) * static_cast<double>(length);
@@ -168,7 +175,8 @@ class LayerReader {
     std::vector<std::string> types;
     for (const LayerType& t : layer_types()) types.push_back(t.name);
     if (named == json.end() || !named->is_string())
-      refuse(place, "there is no 'type'; expected one of " + list_of(types));
+      refuse(place, (named == json.end() ? "there is no 'type'" : "'type' is " + printable(named->dump())) +
+                        "; expected one of " + list_of(types));
     const auto wanted = named->get<std::string>();
     const auto at = std::find(types.begin(), types.end(), wanted);
     if (at == types.end())
@@ -198,6 +206,9 @@ class LayerReader {
         refuse(spec.place, "the network has more than " + std::to_string(kMostLayers) + " layers");
       spec.values.emplace(o.name, std::move(value));
     }
+    if (const int64_t rows = wanted == "embedding" ? spec.whole("vocabulary") : vocabulary_; rows < vocabulary_)
+      refuse(spec.place, "'vocabulary' is " + std::to_string(rows) + ", and that of the input " +
+                             std::to_string(vocabulary_) + "; expected at least as many");
     return spec;
   }
 
@@ -252,7 +263,7 @@ class LayerReader {
     members.wrong(o.name, value, expected_of(o));
   }
 
-  int64_t count_ = 0, attentions_ = 0;
+  int64_t vocabulary_, count_ = 0, attentions_ = 0;
 };
 
 NetworkInput input_of(const Json& json, const std::string& place) {
@@ -369,7 +380,7 @@ NetworkInfo parse_network(std::string_view text, std::string_view place_text) {
   if (info.input.kind == NetworkInput::Kind::kImage)
     for (size_t i = 0; i < 3; ++i) info.image[i] = info.input.shape[static_cast<int>(i)];
   info.classes = info.output.classes;
-  LayerReader reader;
+  LayerReader reader(info.input.kind == NetworkInput::Kind::kTokens ? info.input.vocabulary : 0);
   const auto layers =
       std::make_shared<const Layers>(reader.layers(m.at("layers", "a list of layers"), place + ": layers", 1));
   reader.check_masks(place + ": layers", info.input.shape[0]);

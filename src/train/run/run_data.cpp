@@ -104,7 +104,9 @@ SampleSets load_data(const TrainSettings& s, const NetworkInfo& network) {
   using Kind = NetworkInput::Kind;
   const Kind kind = network.input.kind;
   const bool next_token = network.output.kind == NetworkOutput::Kind::kNextToken;
-  if (kind == Kind::kImage && network.output.kind == NetworkOutput::Kind::kClasses && !holds_sample_arrays(s.data)) {
+  // Generated images have no place: the empty one would be the folder in which the program runs.
+  const bool arrays = !s.generated && holds_sample_arrays(s.data);
+  if (kind == Kind::kImage && network.output.kind == NetworkOutput::Kind::kClasses && !arrays) {
     ImageSets sets = load_image_data(s, network);
     check_labels(sets.train, network);
     check_labels(sets.test, network);

@@ -1,7 +1,10 @@
 // Arrays with samples, in a .npz file or as .npy files in a folder.
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <system_error>
+#include <vector>
 
 #include "softamp/data/npz.h"
 #include "softamp/report/number_text.h"
@@ -40,12 +43,22 @@ class Arrays {
   const std::string& place() const { return place_; }
   std::string there() const {
     std::string list;
-    if (!npz_) return "no such .npy files";
-    for (const std::string& name : npz_->names()) list += (list.empty() ? "'" : ", '") + name + "'";
+    for (const std::string& name : npz_ ? npz_->names() : files()) list += (list.empty() ? "'" : ", '") + name + "'";
     return list.empty() ? "no arrays" : "the arrays " + list;
   }
 
  private:
+  /// The arrays of a folder. Throws DataError where there is none.
+  std::vector<std::string> files() const {
+    std::error_code error;
+    std::vector<std::string> names;
+    for (fs::directory_iterator at(place_, error), end; !error && at != end; at.increment(error))
+      if (at->path().extension() == ".npy") names.push_back(at->path().stem().string());
+    if (error) throw DataError(place_ + ": " + error.message() + "; expected a .npz file, or a folder of .npy files");
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
   std::string place_;
   std::unique_ptr<npz::Reader> npz_;
 };
@@ -81,8 +94,9 @@ SampleSets split(SampleArrays all, const std::string& place, const NetworkInfo& 
         network);
   };
   if (tested < 1 || tested >= count)
-    throw DataError(place + ": " + std::to_string(count) + " samples, and 'validation_split' " +
-                    shortest_decimal(share) + " of them to test with; expected at least one in each part");
+    throw DataError(place + ": " + std::to_string(count) + (count == 1 ? " sample" : " samples") +
+                    ", and 'validation_split' " + shortest_decimal(share) +
+                    " of them to test with; expected at least one in each part");
   try {
     return {part("/train", 0, count - tested), part("/test", count - tested, tested)};
   } catch (const DataError&) {

@@ -12,11 +12,11 @@ namespace softamp::train_detail {
 namespace {
 
 constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;
-constexpr uint32_t kReplacement = 0xFFFD;
+constexpr uint32_t kReplacement = 0xFFFD, kCodePoints = 0x110000;
 
-std::vector<uint32_t> code_points_of(std::string_view text, const std::string& name) {
-  std::vector<uint32_t> codes;
-  codes.reserve(text.size());
+/// Calls `see` with every code point of a text. Throws DataError at the first byte that is no UTF-8.
+template <class See>
+void for_each_code_point(std::string_view text, const std::string& name, const See& see) {
   for (size_t i = 0; i < text.size();) {
     const Utf8Character c = utf8_character(text, i);
     if (!c.good) {
@@ -25,10 +25,19 @@ std::vector<uint32_t> code_points_of(std::string_view text, const std::string& n
                       std::to_string(static_cast<unsigned char>(text[i])) +
                       "): no UTF-8; expected a UTF-8 text, or a network whose tokens are 'bytes'");
     }
-    codes.push_back(utf8_code(text, i, c.length));
+    see(utf8_code(text, i, c.length));
     i += c.length;
   }
-  return codes;
+}
+
+/// Code points in their order, each once. A text may be long: nothing here grows with it.
+std::vector<uint32_t> characters_of(std::string_view text, const std::string& name) {
+  std::vector<bool> seen(kCodePoints);
+  for_each_code_point(text, name, [&](uint32_t code) { seen[code] = true; });
+  std::vector<uint32_t> characters;
+  for (uint32_t code = 0; code < kCodePoints; ++code)
+    if (seen[code]) characters.push_back(code);
+  return characters;
 }
 
 int32_t number_of(const std::vector<uint32_t>& characters, uint32_t code) {
@@ -50,15 +59,12 @@ TextTokens read_text(const std::string& file, const NetworkInput& input) {
     for (const char c : text) found.tokens.push_back(static_cast<unsigned char>(c));
     return found;
   }
-  const std::vector<uint32_t> codes = code_points_of(text, file);
-  found.characters = codes;
-  std::sort(found.characters.begin(), found.characters.end());
-  found.characters.erase(std::unique(found.characters.begin(), found.characters.end()), found.characters.end());
+  found.characters = characters_of(text, file);
   if (static_cast<int64_t>(found.characters.size()) > input.vocabulary)
     throw DataError(file + ": " + std::to_string(found.characters.size()) +
                     " different characters; expected at most the network's vocabulary, " +
                     std::to_string(input.vocabulary));
-  for (const uint32_t code : codes) found.tokens.push_back(number_of(found.characters, code));
+  for_each_code_point(text, file, [&](uint32_t code) { found.tokens.push_back(number_of(found.characters, code)); });
   return found;
 }
 
@@ -80,14 +86,14 @@ std::vector<int32_t> TextTokens::tokens_of(std::string_view text) const {
     for (const char c : text) found.push_back(static_cast<unsigned char>(c));
     return found;
   }
-  for (const uint32_t code : code_points_of(text, "the text to begin with")) {
+  for_each_code_point(text, "the text to begin with", [&](uint32_t code) {
     found.push_back(number_of(characters, code));
-    if (found.back() >= 0) continue;
+    if (found.back() >= 0) return;
     std::string character;
     append_utf8(character, code);
     throw std::invalid_argument("the text to begin with has '" + character +
                                 "', which the training text does not have");
-  }
+  });
   return found;
 }
 

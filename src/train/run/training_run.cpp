@@ -11,6 +11,7 @@
 #include "softamp/engine/float_environment.h"
 #include "softamp/precision/graph_rewrite.h"
 #include "softamp/train/checkpoint.h"
+#include "softamp/train/network_file.h"
 #include "src/data/image_files.h"
 #include "src/engine/machine_memory.h"
 #include "src/files/output_file.h"
@@ -98,10 +99,11 @@ void check_outputs(const TrainSettings& settings, const RunOutput& output) {
     throw std::invalid_argument("the first weights are asked for in '" + output.write_initial +
                                 "', but a resumed run does not have them; expected one of them");
   files::RunFiles files;
+  files.reads("the network's file", names_network_file(settings.network) ? settings.network : "");
   files.reads("the file of first weights", settings.initial);
   files.reads("the recipe that is read", recipe_file(settings.mechanism_value())).reads(kResumed, output.resume);
   if (const auto folder = settings.generated ? std::nullopt : data_folder(settings.data))
-    files.reads("one of the images that are read", image_files(*folder));
+    files.reads("one of the files of data that are read", image_files(*folder));
   files.writes("the log", output.log).replaces("the checkpoint", output.checkpoint, kResumed);
   files.writes("the plot", output.plot)
       .writes("the histograms", output.histograms)

@@ -9,6 +9,7 @@
 #include "softamp/report/chip_table.h"
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
+#include "softamp/train/network_file.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/comma_list.h"
 #include "src/report/numbers/decimal_text.h"
@@ -50,11 +51,11 @@ class Checker {
   }
   /// Checks a value with the parser of another part.
   template <class Read>
-  void readable(const char* key, Read&& read) {
+  void readable(const char* key, Read&& read, const char* fault = "is not understood: ") {
     try {
       read();
     } catch (const std::invalid_argument& e) {
-      note(key, std::string("is not understood: ") + e.what());
+      note(key, std::string(fault) + e.what());
     }
   }
   void note(const char* key, const std::string& what) {
@@ -255,7 +256,9 @@ SettingFault first_clash(const TrainSettings& s) {
 train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   constexpr int64_t kMost = int64_t{1} << 40;
   Checker c;
-  c.readable("network", [&] { find_network(s.network); });
+  c.readable(
+      "network", [&] { find_network(s.network); },
+      names_network_file(s.network) ? "cannot be read: " : "is not understood: ");
   c.readable("precision", [&] { Precision::parse(s.precision); });
   c.readable("mechanism", [&] { Mechanism::parse(s.mechanism); });
   c.within<int64_t>("train_images", s.train_images, 0, kMost);

@@ -1,132 +1,31 @@
 // Arrays in blocks equal the functions for one block: elements, rules, modes, axes, tiles, threads, instruction sets.
-#include <cmath>
-#include <cstring>
 #include <functional>
-#include <random>
 
-#include "softamp/tensor/block_bulk.h"
-#include "tests/emu/bulk_check.h"
+#include "tests/emu/block_check.h"
 
 namespace softamp::test {
 namespace {
 
-using bulk::BlockFormat;
-using bulk::BlockLayout;
-
-/// Numbers of a block's own size with all that is special, subnormals, and blocks of zeros.
-std::vector<float> block_values(size_t n, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<float> values(n);
-  int exponent = 0;
-  for (size_t i = 0; i < n; ++i) {
-    if (i % 37 == 0) exponent = static_cast<int>(random() % 300) - 160;
-    const uint64_t kind = random() % 512;
-    const float fraction = static_cast<float>(random() % 65536) / 16384 - 2;
-    values[i] = std::ldexp(fraction, exponent - static_cast<int>(random() % 6));
-    if (kind == 0) values[i] = NAN;
-    if (kind == 1) values[i] = kind % 2 ? INFINITY : -INFINITY;
-    if (kind == 2 || i / 100 % 9 == 0) values[i] = i % 2 ? -0.0F : 0;
-    if (kind == 3) values[i] = std::bit_cast<float>(static_cast<uint32_t>(random()));
-    if (kind == 4) values[i] = std::bit_cast<float>(static_cast<uint32_t>(random() % 1000));
-  }
-  return values;
-}
-
-/// The same by gathering each block and asking the functions for one.
-void check_blocks(const std::vector<float>& in, const BlockLayout& l, const BlockFormat& f, BulkOptions o,
-                  const std::string& what) {
-  const auto size = static_cast<uint64_t>(f.size), rows = static_cast<uint64_t>(f.rows);
-  const uint64_t blocks = (l.length + size - 1) / size, tall = (l.outer + rows - 1) / rows;
-  std::vector<uint8_t> codes(in.size()), scales(blocks * tall * l.inner), got(in.size(), 0xAA), got_scales(scales);
-  std::vector<float> values(in.size()), got_values(in.size());
-  const bool counts = f.nan_poisons_block();
-  const auto* words = reinterpret_cast<const uint32_t*>(in.data());
-  std::vector<uint32_t> all(in.size());
-  std::memcpy(all.data(), words, 4 * in.size());
-  const uint32_t amax = f.family == bulk::BlockFamily::kNvfp4
-                            ? block::greatest_magnitude(all.data(), static_cast<int>(all.size()), counts)
-                            : 0;
-  const block::Nvfp4Tensor tensor = block::nvfp4_tensor(amax, f.nvfp4);
-  const RandomBits random{o.random.seed, 10, 0};
-  const RoundingPolicy& p = f.rounding();
-  FpStatus status, got_status;
-  for (uint64_t t = 0; t < tall; ++t)
-    for (uint64_t b = 0; b < blocks; ++b)
-      for (uint64_t k = 0; k < l.inner; ++k) {
-        std::vector<size_t> at;
-        std::vector<uint32_t> x, r;
-        for (uint64_t row = t * rows; row < std::min(l.outer, (t + 1) * rows); ++row)
-          for (uint64_t i = b * size; i < std::min(l.length, (b + 1) * size); ++i) {
-            at.push_back((row * l.length + i) * l.inner + k);
-            x.push_back(all[at.back()]);
-            r.push_back(p.stochastic() ? random.bits(o.random.step, o.random.operation,
-                                                     o.random.first_index + at.back(), p.random_bits)
-                                       : 0);
-          }
-        std::vector<uint8_t> c(x.size());
-        const int n = static_cast<int>(x.size());
-        uint32_t scale;
-        uint8_t flags;
-        if (f.family == bulk::BlockFamily::kNvfp4) {
-          const auto q = block::nvfp4_quantize(tensor, x.data(), n, c.data(), f.nvfp4, r.data());
-          scale = q.scale, flags = q.flags;
-        } else {
-          const auto q = block::mx_quantize(f.element, x.data(), n, c.data(), f.mx, r.data());
-          scale = q.scale, flags = q.flags;
-        }
-        status.flags |= flags;
-        scales[(t * blocks + b) * l.inner + k] = static_cast<uint8_t>(scale);
-        for (size_t i = 0; i < at.size(); ++i) {
-          codes[at[i]] = c[i];
-          const uint32_t v = f.family == bulk::BlockFamily::kNvfp4
-                                 ? block::nvfp4_value(block::nvfp4_decode_factor(tensor, scale, f.nvfp4), c[i])
-                                 : block::mx_value(f.element, scale, c[i]);
-          values[at[i]] = std::bit_cast<float>(v);
-        }
-      }
-  for (const bool with_status : {false, true})
-    for (const int threads : {1, 3}) {
-      o.threads = threads;
-      o.status = with_status ? &got_status : nullptr;
-      EXPECT_EQ(bulk::quantize(in, l, f, got, got_scales, o), amax) << what;
-      ASSERT_EQ(got_scales, scales) << what;
-      for (size_t i = 0; i < in.size(); ++i)
-        ASSERT_EQ(int{got[i]}, int{codes[i]}) << what << " element " << i << " " << in[i] << " status " << with_status;
-    }
-  EXPECT_EQ(int{got_status.flags}, int{status.flags}) << what;
-  o.status = nullptr;
-  bulk::dequantize(codes, scales, l, f, amax, got_values, o);
-  EXPECT_EQ(std::memcmp(got_values.data(), values.data(), 4 * in.size()), 0) << what;
-  got_values = in;
-  bulk::fake_quantize(got_values, l, f, got_values, o);
-  EXPECT_EQ(std::memcmp(got_values.data(), values.data(), 4 * in.size()), 0) << what;
-}
-
-const block::Element kElements[] = {block::Element(kE4m3), block::Element(kE5m2), block::Element(kE3m2),
-                                    block::Element(kE2m3), block::Element(kE2m1), block::Element::int8()};
-
 TEST(BulkBlocks, Mx) {
   const auto in = block_values(5 * 203, 1);
-  for (const InstructionSet set : usable_sets())
-    for (const block::Element& e : kElements)
-      for (int rule = 0; rule < 5; ++rule)
-        for (int mode = 0; mode < 7; ++mode) {
-          BlockFormat f = BlockFormat::of_mx(e);
-          f.mx.scale = static_cast<block::ScaleRule>(rule);
-          f.mx.rounding.mode = static_cast<RoundingMode>(mode);
-          f.mx.rounding.random_bits = 5 + 4 * rule;
-          f.mx.nan_poisons_block = mode % 2 == 0;
-          f.mx.infinity_saturates = rule % 2 == 1;
-          f.mx.three_quarters = mode == 5 && rule == 0;
-          f.mx.rounding.signed_zeros = rule != 4;
-          BulkOptions o;
-          o.isa = set;
-          o.random.seed = 77;
-          o.random.first_index = 1000;
-          check_blocks(in, {5, 203, 1}, f, o,
-                       "element " + std::to_string(e.storage_bits()) + " rule " + std::to_string(rule) + " mode " +
-                           std::to_string(mode));
-        }
+  for (const block::Element& e : kBlockElements)
+    for (int rule = 0; rule < 5; ++rule)
+      for (int mode = 0; mode < 7; ++mode) {
+        BlockFormat f = BlockFormat::of_mx(e);
+        f.mx.scale = static_cast<block::ScaleRule>(rule);
+        f.mx.rounding.mode = static_cast<RoundingMode>(mode);
+        f.mx.rounding.random_bits = 5 + 4 * rule;
+        f.mx.nan_poisons_block = (mode + rule) % 2 == 0;
+        f.mx.infinity_saturates = rule % 2 == 1;
+        f.mx.three_quarters = mode == 5 && rule == 0;
+        f.mx.rounding.signed_zeros = rule != 4;
+        BulkOptions o;
+        o.random.seed = 77;
+        o.random.first_index = 1000;
+        check_blocks(in, {5, 203, 1}, f, o,
+                     "element " + std::to_string(e.storage_bits()) + " rule " + std::to_string(rule) + " mode " +
+                         std::to_string(mode));
+      }
 }
 
 TEST(BulkBlocks, OtherAxesAndSizes) {
@@ -134,7 +33,7 @@ TEST(BulkBlocks, OtherAxesAndSizes) {
   const auto in = block_values(4 * 70 * 9, 2);
   for (int axis = -3; axis < 3; ++axis)
     for (const int size : {1, 7, 32, 1000}) {
-      BlockFormat f = BlockFormat::of_mx(kElements[4]);
+      BlockFormat f = BlockFormat::of_mx(kBlockElements[4]);
       f.size = size;
       check_blocks(in, BlockLayout::of(shape, axis), f, {}, "axis " + std::to_string(axis));
     }
@@ -158,9 +57,54 @@ TEST(BulkBlocks, Nvfp4) {
           }
 }
 
+TEST(BulkBlocks, Fp8) {
+  const auto in = block_values(29 * 300, 5);
+  std::vector<float> tame = in;
+  for (float& x : tame) x = std::isfinite(x) ? std::fmod(x, 100.0F) : 1;
+  const std::pair<int, int> shapes[] = {{0, 0}, {1, 0}, {1, 128}, {128, 128}, {5, 7}};
+  for (const auto& values : {in, tame})
+    for (const FloatFormat& e : {kE4m3, kE5m2})
+      for (int rule = 0; rule < 3; ++rule)
+        for (int mode = 0; mode < 7; ++mode) {
+          const auto [rows, size] = shapes[static_cast<size_t>(mode + rule) % 5];
+          BlockFormat f = BlockFormat::of_fp8(e, rows, size);
+          f.fp8.rule = static_cast<block::Fp8Rule>(rule);
+          f.fp8.powers_of_two = mode % 3 == 1;
+          f.fp8.least_amax = mode % 4 == 3 ? 0x3F800000u : 0;
+          f.fp8.nan_poisons_block = mode % 2 == 0;
+          f.fp8.rounding.mode = static_cast<RoundingMode>(mode);
+          check_blocks(values, {29, 300, 1}, f, {},
+                       "fp8 rule " + std::to_string(rule) + " mode " + std::to_string(mode) + " blocks of " +
+                           std::to_string(rows) + " x " + std::to_string(size));
+        }
+  for (const auto& [rows, size] : {std::pair{1, 0}, {1, 128}, {0, 0}})
+    check_blocks(tame, {2, 290, 15}, BlockFormat::of_fp8(kE4m3, rows, size), {}, "fp8 along the middle axis");
+}
+
+TEST(BulkBlocks, WithoutScales) {
+  const auto in = block_values(9001, 6);
+  for (const block::Element& e : kBlockElements)
+    for (int mode = 0; mode < 7; ++mode) {
+      BlockFormat f = BlockFormat::of_plain(e);
+      f.plain.mode = static_cast<RoundingMode>(mode);
+      BulkOptions o;
+      o.random.first_index = 3;
+      check_blocks(in, {1, in.size(), 1}, f, o,
+                   "plain " + std::to_string(e.storage_bits()) + " mode " + std::to_string(mode));
+    }
+}
+
+TEST(BulkBlocks, Empty) {
+  for (const BlockFormat& f :
+       {BlockFormat::of_mx(kBlockElements[0]), BlockFormat::of_nvfp4(), BlockFormat::of_fp8(kE4m3),
+        BlockFormat::of_fp8(kE4m3, 1, 0), BlockFormat::of_plain(kBlockElements[0])})
+    for (const BlockLayout& l : {BlockLayout{0, 32, 1}, BlockLayout{4, 0, 1}, BlockLayout{4, 32, 0}})
+      check_blocks({}, l, f, {}, "empty");
+}
+
 TEST(BulkBlocks, LongArrays) {
   const auto in = block_values(300001, 4);
-  check_blocks(in, {1, in.size(), 1}, BlockFormat::of_mx(kElements[0]), {}, "long");
+  check_blocks(in, {1, in.size(), 1}, BlockFormat::of_mx(kBlockElements[0]), {}, "long");
   check_blocks(in, {1, in.size(), 1}, BlockFormat::of_nvfp4(), {}, "long nvfp4");
 }
 
@@ -176,7 +120,7 @@ std::string refused(const std::function<void()>& call) {
 TEST(BulkBlocks, Refused) {
   std::vector<float> in(64);
   std::vector<uint8_t> codes(64), scales(2);
-  const BlockFormat mx = BlockFormat::of_mx(kElements[0]);
+  const BlockFormat mx = BlockFormat::of_mx(kBlockElements[0]);
   EXPECT_EQ(refused([&] {
               bulk::quantize(in, {1, 63, 1}, mx, codes, scales);
             }),
@@ -191,12 +135,22 @@ TEST(BulkBlocks, Refused) {
             "bulk::quantize: tiles of 16 rows lie along the last axis; 2 elements lie behind this one");
   const int64_t shape[] = {8, 8};
   EXPECT_EQ(refused([&] { BlockLayout::of(shape, 2); }), "bulk::BlockLayout: axis is -2..1, not 2");
-  BlockFormat none = mx;
-  none.size = 0;
-  EXPECT_EQ(refused([&] {
-              bulk::quantize(in, {2, 32, 1}, none, codes, scales);
-            }),
-            "bulk::quantize: a block has at least one element, not 1 x 0");
+  const auto refused_format = [&](const BlockFormat& f) {
+    return refused([&] { bulk::quantize(in, {2, 32, 1}, f, codes, scales); });
+  };
+  BlockFormat f = mx;
+  f.size = -1;
+  EXPECT_EQ(refused_format(f), "bulk::quantize: a block has at least one element, not 1 x -1");
+  f = mx;
+  f.rows = 0;
+  EXPECT_EQ(refused_format(f),
+            "bulk::quantize: all rows (0) are those of a block that has the whole array, 0 x 0, not 0 x 32");
+  EXPECT_EQ(refused_format(BlockFormat::of_fp8(kE4m3)), "bulk::quantize: expected 1 scales of 4 bytes, not 2 bytes");
+  EXPECT_EQ(refused_format(BlockFormat::of_mx(block::Element(kFp16))),
+            "bulk::quantize: a code has at most 8 bits; the element's has 16");
+  f = BlockFormat::of_fp8(kE4m3);
+  f.element = block::Element::int8();
+  EXPECT_EQ(refused_format(f), "bulk::quantize: elements with scales of fp32 are small floats, not integers");
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ inline void add_families(std::vector<Room>& rooms, const std::string& engine, co
   };
   static const std::vector<Family> kFamilies = {
       {"bulk", {}},
+      {"blocks", {}},
       {"structure", {}},
       {"reductions", {}},
       {"pooling", {}},

@@ -64,7 +64,7 @@ def expected(f, k, p, signed, extended, x, mode, saturation, r, count):
     lost = np.zeros(x.shape, bool)
     if saturation == "none" and not extended:
         lost = ~np.isnan(x) & np.isnan(v)
-        v = np.where(lost, np.copysign(most, x), v)
+        v = np.where(lost, np.copysign(most, x.astype(np.float64)), v)
     if not signed:
         wide = format_info(k + 1, p, True, extended)  # the same magnitudes, with a sign
         below = np.where(x < 0, rounded(wide, np.where(x < 0, x, 0), mode, True, r, count), 0)

@@ -1,7 +1,10 @@
 // softamp formats: the table of formats and their limits, all derived from FloatFormat and FixedFormat.
 #include "src/program/options.h"
 
+#include "src/program/format_choice.h"
+
 #include "softamp/numerics/round.h"
+#include "softamp/report/block_format_names.h"
 #include "softamp/report/number_text.h"
 
 #include <cmath>
@@ -92,6 +95,61 @@ std::vector<std::string> table_row(const NamedFormat& named) {
           joined(named.names, 1)};
 }
 
+constexpr const char* kP3109Examples[] = {"Binary8p4se", "Binary8p3se", "Binary6p3sf", "Binary4p2sf", "Binary8p1uf"};
+
+bool has_block_scale(const NamedBlockFormat& f) { return f.format.family != bulk::BlockFamily::kPlain; }
+
+Json block_format_json(const NamedBlockFormat& named) {
+  const bulk::BlockFormat& f = named.format;
+  Json json;
+  json["name"] = named.names.front();
+  json["other_names"] = std::vector<std::string>(named.names.begin() + 1, named.names.end());
+  json["about"] = named.about;
+  json["element"] = f.element.integer ? "int8" : format_name(f.element.format);
+  json["bits"] = f.element.storage_bits();
+  json["block"] = f.size;
+  json["rows"] = f.rows;
+  json["scale_bytes"] = f.scale_bytes();
+  return json;
+}
+
+Json p3109_example_json(const char* name) {
+  const p3109::Format f = *p3109::format_from_name(name);
+  Json json;
+  json["name"] = name;
+  json["bits"] = f.width;
+  json["precision"] = f.precision;
+  json["bias"] = f.bias();
+  json["signed"] = f.has_sign;
+  json["infinity"] = f.extended;
+  json["max"] = value_text(f, f.max_finite_code());
+  json["min"] = value_text(f, 1);
+  json["nan_code"] = f.nan_code();
+  return json;
+}
+
+void print_blocks(std::ostream& out) {
+  out << "\nFormats of blocks, for round and inspect; NAME:OPTION=VALUE,... changes how they are made:\n";
+  size_t width = 0;
+  for (const NamedBlockFormat& f : named_block_formats())
+    if (has_block_scale(f)) width = std::max(width, f.names.front().size());
+  for (const NamedBlockFormat& f : named_block_formats())
+    if (has_block_scale(f))
+      out << "  " << std::left << std::setw(static_cast<int>(width)) << f.names.front() << "  " << f.about << '\n';
+  out << "Options: scale_rule, block, rows, rounding, variant, bits, nan (poison, skip), infinity (nan, saturate), "
+         "three_quarters, powers_of_two.\ne8m0 names the scale of OCP's formats, a power of two.\n";
+}
+
+void print_p3109_examples(std::ostream& out) {
+  out << "\nBinary<K>p<P><s|u><e|f> names a format of IEEE P3109's draft, for round and inspect: K bits, 3 to 16, a "
+         "precision of P, 1 to K - 1\n(unsigned: to K), signed or unsigned, e with infinities or f without:\n";
+  for (const char* name : kP3109Examples) {
+    const p3109::Format f = *p3109::format_from_name(name);
+    out << "  " << std::left << std::setw(12) << name << " largest " << value_text(f, f.max_finite_code())
+        << ", smallest " << value_text(f, 1) << '\n';
+  }
+}
+
 void print_table(std::ostream& out) {
   std::vector<std::vector<std::string>> rows = {{"format", "bits", "e", "p", "bias", "max", "min normal",
                                                  "min subnormal", "epsilon", "inf", "-0", "NaN codes", "also called"}};
@@ -119,6 +177,8 @@ void print_table(std::ostream& out) {
     out << "  " << std::left << std::setw(6) << name << std::setprecision(17) << " from " << fixed_value(f, f.least)
         << " to " << fixed_value(f, f.greatest) << " in steps of " << power_of_two(f.quantum_exponent) << '\n';
   }
+  print_p3109_examples(out);
+  print_blocks(out);
 }
 
 }  // namespace
@@ -134,6 +194,9 @@ Verb add_formats(CLI::App& program) {
               document["verb"] = "formats";
               for (const NamedFormat& named : named_formats()) document["formats"].push_back(format_json(named));
               for (const char* name : kFixedExamples) document["fixed_point_examples"].push_back(fixed_json(name));
+              for (const NamedBlockFormat& f : named_block_formats())
+                if (has_block_scale(f)) document["block_formats"].push_back(block_format_json(f));
+              for (const char* name : kP3109Examples) document["p3109_examples"].push_back(p3109_example_json(name));
               print_json(document);
             } else {
               print_table(std::cout);

@@ -1,8 +1,12 @@
-// softamp inspect: one number, taken apart.
+// softamp inspect: one number, or a block of numbers, taken apart.
+#include "src/program/format_choice.h"
+#include "src/program/inspect/block_inspection.h"
 #include "src/program/inspect/inspect_chips.h"
 #include "src/program/inspect/inspect_report.h"
+#include "src/program/inspect/p3109_inspection.h"
 
 #include "softamp/numerics/operand.h"
+#include "softamp/report/block_format_names.h"
 #include "softamp/report/number_text.h"
 
 #include <iostream>
@@ -13,7 +17,12 @@ namespace {
 
 struct InspectOptions {
   std::string text;
+  FormatChoice choice;
   FloatFormat format = kFp16;
+  std::string file;          ///< of --file
+  uint64_t block_index = 0;  ///< in it
+  int axis = -1;
+  std::optional<std::string> amax;
   RoundingOptions rounding;
   std::vector<Chip> chips;
   bool json = false;
@@ -83,7 +92,77 @@ int run_chips_inspection(const InspectOptions& o) {
   return kSuccess;
 }
 
+/// A number, or an fp32 code where it begins with 0x.
+uint32_t fp32_from(const std::string& text) {
+  if (is_code(text)) return static_cast<uint32_t>(code_from(text, kFp32));
+  return static_cast<uint32_t>(to_code(kFp32, number_from_text(text), RoundingPolicy{}).code);
+}
+
+BlockInspection block_of_values(const block::BlockFormat& f, const std::vector<std::string>& values) {
+  const uint64_t most = f.size == 0 ? values.size() : static_cast<uint64_t>(f.size) * static_cast<uint64_t>(f.rows);
+  if (values.empty() || values.size() > most)
+    throw UsageError(std::to_string(values.size()) + " values: expected 1.." + std::to_string(most) + ", a block of " +
+                     block_format_text(f) + ", or --file");
+  BlockInspection b{f, {}, {}, std::to_string(values.size()) + (values.size() == 1 ? " number" : " numbers"), 0};
+  for (const std::string& value : values) {
+    b.index.push_back(b.x.size());
+    b.x.push_back(fp32_from(value));
+  }
+  b.tensor_amax = block_amax(b);
+  return b;
+}
+
+int run_block_inspection(const InspectOptions& o, const std::vector<std::string>& values) {
+  if (!o.chips.empty()) throw UsageError("--chip: expected a format of numbers, not " + o.choice.blocks);
+  if (o.rounding.overflow) throw UsageError("--overflow: expected none: elements of blocks saturate");
+  std::string text = o.choice.blocks;
+  if (o.rounding.bits != 0)
+    text += (text.find(':') == std::string::npos ? ":bits=" : ",bits=") + std::to_string(o.rounding.bits);
+  block::BlockFormat f;
+  try {
+    f = parse_block_format(text);
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(std::string("--format: ") + e.what());
+  }
+  if (!o.file.empty() && !values.empty())
+    throw UsageError("'" + values.front() + "': expected numbers or --file, not both");
+  BlockInspection b = o.file.empty() ? block_of_values(f, values) : block_of_file(f, o.file, o.block_index, o.axis);
+  if (o.amax) {
+    if (f.family != block::BlockFamily::kNvfp4) throw UsageError("--amax: expected nvfp4, whose scales refer to it");
+    b.tensor_amax = fp32_from(*o.amax);
+    if (b.tensor_amax > 0x7F800000u)
+      throw UsageError("--amax: '" + *o.amax + "': expected a magnitude, 0 or more, or its fp32 code");
+  }
+  if (o.json)
+    print_json(block_json(b));
+  else
+    print_block(b, std::cout);
+  return kSuccess;
+}
+
+int run_p3109_inspection(const InspectOptions& o) {
+  const std::string name = p3109_name(*o.choice.p3109);
+  if (!o.chips.empty()) throw UsageError("--chip: expected a format of ours, not " + name);
+  if (o.rounding.overflow) throw UsageError("--overflow: expected none: each saturation of " + name + " is shown");
+  P3109Inspection s{o.text, *o.choice.p3109, o.rounding.random_bits(), {}, {}};
+  if (is_code(o.text)) {
+    try {
+      s.code = parse_whole("code", o.text, 0, s.format.codes() - 1);
+    } catch (const UsageError&) {
+      throw UsageError("'" + o.text + "': expected a code of " + name + ", below 2^" + std::to_string(s.format.width));
+    }
+  } else {
+    s.number = number_from_text(o.text);
+  }
+  if (o.json)
+    print_json(p3109_json(s));
+  else
+    print_p3109(s, std::cout);
+  return kSuccess;
+}
+
 int run_inspect(const InspectOptions& o) {
+  if (o.choice.p3109) return run_p3109_inspection(o);
   if (!o.chips.empty()) return run_chips_inspection(o);
   const Inspection inspection = inspection_from(o);
   if (o.json)
@@ -96,12 +175,23 @@ int run_inspect(const InspectOptions& o) {
 }  // namespace
 
 Verb add_inspect(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("inspect", "Take one number apart and show what each rounding makes of it");
+  CLI::App* app = program.add_subcommand(
+      "inspect", "Take one number apart, or a block of numbers, and show what each rounding makes of it");
   const auto o = std::make_shared<InspectOptions>();
   app->add_option("VALUE", o->text,
                   "a number (0.1, -2.5e-8, 0x1.8p-3, inf, nan), read exactly, or the code of one (0x3c00)")
       ->type_name("");
-  add_word(*app, "--format", o->format, format_from_name, "format, see `softamp formats` [=fp16]");
+  add_format_choice(*app, o->choice,
+                    "format, see `softamp formats`: of numbers, of P3109's (Binary8p4se), or of blocks (mxfp4), whose "
+                    "values are the elements of one block [=fp16]");
+  app->add_option("--file", o->file, "a format of blocks: the array in this file, float32, in the place of values")
+      ->type_name("X.npy");
+  add_whole(*app, "--block-index", o->block_index, 0, std::numeric_limits<uint64_t>::max(),
+            "--file: which of its blocks, in the order of their scales [=0]");
+  app->add_option("--axis", o->axis, "--file: axis along which blocks lie; -1: the last [=-1]")->type_name("N");
+  app->add_option("--amax", o->amax,
+                  "NVFP4: the greatest magnitude of the array, a number or its fp32 code [=that of the block, or file]")
+      ->type_name("X");
   add_whole(*app, "--bits", o->rounding.bits, 1, 32, "random bits of the stochastic roundings, 1..32 [=13]");
   o->rounding.add_overflow(*app);
   app->add_option_function<std::vector<std::string>>(
@@ -130,11 +220,20 @@ Verb add_inspect(CLI::App& program) {
       "Examples:\n"
       "  softamp inspect 0.1 --format fp16\n"
       "  softamp inspect 0.1 --chip all\n"
-      "  softamp inspect 0x7bff --format fp16 --json");
+      "  softamp inspect 0x7bff --format fp16 --json\n"
+      "  softamp inspect 0.1 --format Binary8p4se\n"
+      "  softamp inspect 0.1 -0.2 3 7 --format mxfp4:scale_rule=rceil\n"
+      "  softamp inspect --file x.npy --block-index 5 --format nvfp4");
   return {app, [app, o] {
             std::vector<std::string> values = app->remaining();
             std::erase(values, "--");
             if (!o->text.empty()) values.insert(values.begin(), o->text);
+            if (!o->choice.blocks.empty()) return run_block_inspection(*o, values);
+            for (const char* option : {"--file", "--block-index", "--axis", "--amax"})
+              if (app->get_option(option)->count() > 0)
+                throw UsageError(std::string(option) + ": expected a format of blocks, such as mxfp4");
+            if (o->choice.e8m0) throw UsageError("--format: 'e8m0': expected a format of numbers or blocks");
+            o->format = o->choice.number;
             if (values.size() != 1)
               throw UsageError(std::to_string(values.size()) +
                                " values: expected one number or code; see `softamp inspect --help`");

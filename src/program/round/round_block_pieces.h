@@ -1,0 +1,84 @@
+// How an array in a file is taken in pieces that hold whole blocks, and how its codes and scales lie in files.
+#pragma once
+
+#include "src/program/round/round.h"
+
+#include "softamp/data/npy.h"
+#include "softamp/tensor/block_bulk.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace softamp::program {
+
+/// An array with its blocks: pieces come one after the other, and so do their scales.
+class BlockPieces {
+ public:
+  /// Throws UsageError, naming --axis, for an axis that the array lacks, or that the format cannot go along.
+  BlockPieces(const bulk::BlockFormat& format, const std::vector<uint64_t>& shape, int axis);
+
+  const bulk::BlockLayout& layout() const { return layout_; }
+  uint64_t elements() const { return layout_.elements(); }
+  uint64_t scales() const { return bulk::scale_count(layout_, format_); }
+  /// Elements of the largest piece: kRoundChunk or less, where blocks allow that.
+  uint64_t largest() const { return piece_; }
+  /// The layout of the piece that begins at element `done`.
+  bulk::BlockLayout piece(uint64_t done) const;
+
+  /// The extent of the axis becomes its number of blocks; tiles of rows: (tiles, blocks), and of the array ().
+  std::vector<uint64_t> scales_shape() const;
+  npy::ElementType scales_type() const {
+    return format_.scale_bytes() == 4 ? npy::ElementType::kFloat32 : npy::ElementType::kUint8;
+  }
+  /// "one scale for 32 of axis 1", "one for the array".
+  std::string scales_meaning() const;
+
+ private:
+  const bulk::BlockFormat& format_;
+  std::vector<uint64_t> shape_;
+  size_t axis_;
+  bulk::BlockLayout layout_;
+  uint64_t piece_;
+};
+
+/// Two codes a byte: the shape of the file. The last extent is halved where it is even; else the array is one row.
+std::vector<uint64_t> packed_shape(const std::vector<uint64_t>& shape);
+
+/// Writes codes as bytes, or two a byte.
+class CodeWriter {
+ public:
+  CodeWriter(const std::string& path, const std::vector<uint64_t>& shape, bool packed);
+  void write(const std::vector<uint8_t>& codes, size_t count);
+  void commit();
+
+ private:
+  npy::Writer writer_;
+  bool packed_;
+  int pending_ = -1;  ///< the code that waits for its neighbour
+};
+
+/// Reads them.
+class CodeReader {
+ public:
+  CodeReader(const std::string& path, bool packed);
+  const npy::Header& header() const { return reader_.header(); }
+  /// The next `count` codes. Throws UsageError for one above `mask`, naming its place. At the end of an odd count the
+  /// half byte behind it has to be 0.
+  void read(std::vector<uint8_t>& codes, size_t count, bool last, uint32_t mask, const std::string& format);
+
+ private:
+  std::string path_;
+  npy::Reader reader_;
+  bool packed_;
+  int pending_ = -1;
+  uint64_t done_ = 0;
+};
+
+/// The block format of --format with the options beside it. Throws UsageError.
+bulk::BlockFormat block_format_of(const RoundOptions& o);
+
+/// "0.02 (0x3ca3d70a)".
+std::string fp32_text(uint32_t code);
+
+}  // namespace softamp::program

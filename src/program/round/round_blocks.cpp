@@ -1,0 +1,253 @@
+// softamp round to a format of blocks: codes and scales, or the values that they stand for.
+#include "src/program/round/round_block_pieces.h"
+
+#include "softamp/report/block_format_names.h"
+#include "softamp/report/number_text.h"
+#include "src/report/progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+
+namespace softamp::program {
+namespace {
+
+using bulk::BlockFamily;
+using npy::ElementType;
+
+uint32_t fp32_code_of(float x) { return __builtin_bit_cast(uint32_t, x); }
+constexpr uint32_t kInfinity32 = 0x7F800000u;
+
+/// What became of the elements and the blocks.
+struct Losses {
+  uint64_t saturated = 0, zeroed = 0, nan_elements = 0, nan_blocks = 0;
+};
+
+bool is_nan_scale(const bulk::BlockFormat& f, const uint8_t* scales, uint64_t i) {
+  if (f.family == BlockFamily::kMx) return scales[i] == e8m0::kNan;
+  if (f.family == BlockFamily::kNvfp4) return (scales[i] & 0x7F) == 0x7F;
+  float scale;
+  std::copy_n(scales + 4 * i, 4, reinterpret_cast<uint8_t*>(&scale));
+  return std::isnan(scale);
+}
+
+void count_losses(const bulk::BlockFormat& f, const std::vector<float>& in, const std::vector<uint8_t>& codes,
+                  const std::vector<float>& values, const std::vector<uint8_t>& scales, size_t count, uint64_t blocks,
+                  Losses& losses) {
+  // The greatest code of each sign stands for the largest number; two's complement has no sign bit.
+  const uint64_t most = f.element.max_code(), mask = f.element.code_mask();
+  const uint64_t least = f.element.integer ? (mask + 1 - most) & mask : most | f.element.format.sign_mask();
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t x = fp32_code_of(in[i]) & 0x7FFFFFFFu, v = fp32_code_of(values[i]) & 0x7FFFFFFFu;
+    if (x > kInfinity32 || v > kInfinity32) {
+      ++losses.nan_elements;
+    } else {
+      losses.saturated += (codes[i] == most || codes[i] == least) && x > v && v != 0;
+      losses.zeroed += x != 0 && v == 0;
+    }
+  }
+  if (f.scale_bytes() == 0) return;
+  for (uint64_t b = 0; b < blocks; ++b) losses.nan_blocks += is_nan_scale(f, scales.data(), b);
+}
+
+/// The greatest magnitude of a whole file, for NVFP4's scale of the array.
+uint32_t greatest_in_file(const RoundOptions& o, bool nan_counts) {
+  npy::Reader reader(o.in);
+  std::vector<float> piece(std::min<uint64_t>(kRoundChunk, reader.header().elements));
+  uint32_t greatest = 0;
+  while (const size_t count = reader.read(piece.data(), piece.size())) {
+    stop_if_interrupted();
+    greatest = std::max(greatest, bulk::greatest_magnitude(std::span(piece.data(), count), nan_counts, o.threads));
+  }
+  return greatest;
+}
+
+Json block_settings(const RoundOptions& o, const bulk::BlockFormat& f) {
+  Json json;
+  json["format"] = block_format_text(f);
+  json["axis"] = o.axis;
+  json["rounding"] = name_of(f.rounding().mode);
+  if (!f.rounding().stochastic()) return json;
+  json["bits"] = f.rounding().random_bits;
+  json["variant"] = name_of(f.rounding().variant);
+  json["random"] = name_of(o.rounding.engine);
+  json["seed"] = o.rounding.seed;
+  json["step"] = o.rounding_step;
+  return json;
+}
+
+std::string block_description(const RoundOptions& o, const bulk::BlockFormat& f) {
+  std::string text =
+      block_format_text(f) + " along axis " + std::to_string(o.axis) + ", rounding " + name_of(f.rounding().mode);
+  if (!f.rounding().stochastic()) return text;
+  return text + " (" + name_of(f.rounding().variant) + ", " + std::to_string(f.rounding().random_bits) + " bits, " +
+         name_of(o.rounding.engine) + ", seed " + std::to_string(o.rounding.seed) + ", step " +
+         std::to_string(o.rounding_step) + ")";
+}
+
+struct BlockRun {
+  uint32_t amax = 0;                  ///< of the array as it was read
+  uint32_t tensor_amax = 0;           ///< to which NVFP4's scales refer
+  uint64_t first_nan = ~uint64_t{0};  ///< a block whose scale is NaN
+  Losses losses;
+};
+
+/// What a scale of the array says, where there is one.
+Json tensor_scale_json(const bulk::BlockFormat& f, uint32_t amax) {
+  const block::Nvfp4Tensor tensor = block::nvfp4_tensor(amax, f.nvfp4);
+  Json json;
+  json["amax"] = value_of(kFp32, amax);
+  for (const auto& [name, code] :
+       {std::pair{"amax_code", tensor.amax}, {"encode_code", tensor.encode}, {"decode_code", tensor.decode}})
+    json[name] = code_text(kFp32, code);
+  return json;
+}
+
+void report_blocks(const RoundOptions& o, const RoundSummary& s, const bulk::BlockFormat& f, const BlockPieces& pieces,
+                   const BlockRun& run) {
+  const uint64_t blocks = pieces.scales();
+  const bool nvfp4 = f.family == BlockFamily::kNvfp4;
+  if (o.json) {
+    Json json = summary_start(o, s);
+    if (!o.scales.empty()) {
+      json["scales"] = o.scales;
+      json["scales_shape"] = pieces.scales_shape();
+      json["scales_type"] = npy::descr(pieces.scales_type());
+    }
+    json["blocks"] = blocks;
+    json["amax"] = value_of(kFp32, run.amax);
+    json["amax_code"] = code_text(kFp32, run.amax);
+    if (nvfp4) json["tensor"] = tensor_scale_json(f, run.tensor_amax);
+    json["saturated"] = run.losses.saturated;
+    json["zeroed"] = run.losses.zeroed;
+    json["nan_elements"] = run.losses.nan_elements;
+    json["nan_blocks"] = run.losses.nan_blocks;
+    if (run.losses.nan_blocks) json["first_nan_block"] = run.first_nan;
+    print_json(json);
+    return;
+  }
+  print_summary_start(o, s);
+  if (!o.scales.empty())
+    std::cerr << o.scales << ": " << blocks << " scales as " << type_text(pieces.scales_type()) << " of shape "
+              << npy::shape_text(pieces.scales_shape()) << ", " << pieces.scales_meaning() << '\n';
+  std::cerr << "greatest magnitude " << fp32_text(run.amax) << '\n';
+  if (nvfp4) {
+    const block::Nvfp4Tensor tensor = block::nvfp4_tensor(run.tensor_amax, f.nvfp4);
+    std::cerr << "tensor: amax " << fp32_text(tensor.amax) << ", encode scale " << fp32_text(tensor.encode)
+              << ", decode scale " << fp32_text(tensor.decode) << '\n';
+  }
+  std::cerr << "lost: " << run.losses.saturated << " saturated, " << run.losses.zeroed
+            << " zeroed; NaN: " << run.losses.nan_elements << " elements, " << run.losses.nan_blocks << " of " << blocks
+            << " blocks";
+  if (run.losses.nan_blocks) std::cerr << " (first: block " << run.first_nan << ')';
+  std::cerr << '\n';
+}
+
+}  // namespace
+
+bulk::BlockFormat block_format_of(const RoundOptions& o) {
+  std::string text = o.choice.blocks;
+  for (const auto& [name, value] : o.block_options)
+    text += (text.find(':') == std::string::npos ? ":" : ",") + name + "=" + value;
+  try {
+    return parse_block_format(text);
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(std::string("--format: ") + e.what());
+  }
+}
+
+void check_block_options(const RoundOptions& o, const CLI::App& app) {
+  const bulk::BlockFormat f = block_format_of(o);
+  const std::string with = " with --format " + o.choice.blocks;
+  for (const char* other : {"--chip", "--overflow", "--saturation", "--random-bits"})
+    if (app.get_option(other)->count() > 0)
+      throw UsageError(std::string(other) + ": expected none" + with + ": elements of blocks saturate" +
+                       (other == std::string("--random-bits") ? ", and draw from the generator" : ""));
+  if (o.rounding.preset != Preset::kIeee) throw UsageError("--preset: 'ipu': expected ieee" + with);
+  if (o.rounding.engine == RandomEngine::kXoroshiro128aox)
+    throw UsageError("--random: 'xoroshiro128aox': expected philox or philox7" + with);
+  if (o.packed && f.element.storage_bits() != 4)
+    throw UsageError("--packed: " + o.choice.blocks + " has codes of " + std::to_string(f.element.storage_bits()) +
+                     " bits; expected a format of 4 bits, mxfp4 or nvfp4");
+  if (o.packed && o.values) throw UsageError("--packed: expected codes; --values writes float32");
+  if (f.scale_bytes() != 0 && o.scales.empty() && !o.values)
+    throw UsageError("--scales: expected a file, in which the scales " +
+                     std::string(o.back ? "lie" : "are written: codes say nothing without them"));
+  const bool nvfp4 = f.family == BlockFamily::kNvfp4, one_level = nvfp4 && f.nvfp4.rule == block::Nvfp4Rule::kOneLevel;
+  if (o.amax && !nvfp4) throw UsageError("--amax: expected nvfp4, whose scales refer to it, not " + o.choice.blocks);
+  if (nvfp4 && o.back && !o.amax && !one_level)
+    throw UsageError("--amax: expected the greatest magnitude of the array, which the scales of " + o.choice.blocks +
+                     " refer to; softamp round prints it");
+  if (!o.back && !o.shape.empty()) throw UsageError("--shape: expected --dequantize --packed beside it");
+  if (o.back && !o.shape.empty() && !o.packed)
+    throw UsageError("--shape: expected --packed beside it; codes of a byte each have their own shape");
+}
+
+void round_blocks_file(const RoundOptions& o) {
+  const bulk::BlockFormat f = block_format_of(o);
+  npy::Reader reader(o.in);
+  const npy::Header& header = reader.header();
+  check_input_type(o.in, header.type, true, "of which blocks are made");
+  const BlockPieces pieces(f, header.shape, o.axis);
+  BlockRun run;
+  const bool nvfp4 = f.family == BlockFamily::kNvfp4;
+  if (nvfp4 && !o.amax && pieces.largest() < pieces.elements() && !std::filesystem::is_regular_file(o.in))
+    throw UsageError(o.in + ": is read twice, first for its greatest magnitude; expected a regular file, or --amax");
+  if (pieces.largest() > kRoundChunk)
+    std::cerr << "softamp round: " << o.in << " is held in memory in pieces of " << pieces.largest()
+              << " elements, 10 bytes each: a piece has whole blocks, and these lie along axis " << o.axis << '\n';
+  std::optional<npy::Writer> values_out, scales_out;
+  std::optional<CodeWriter> codes_out;
+  if (o.values)
+    values_out.emplace(o.out, ElementType::kFloat32, header.shape);
+  else
+    codes_out.emplace(o.out, header.shape, o.packed);
+  if (!o.scales.empty()) scales_out.emplace(o.scales, pieces.scales_type(), pieces.scales_shape());
+  if (nvfp4) run.tensor_amax = o.amax ? *o.amax : greatest_in_file(o, f.nan_poisons_block());
+
+  std::vector<float> in(pieces.largest()), values(in.size());
+  std::vector<uint8_t> codes(in.size()), scales;
+  Progress progress("round", header.elements, "elements");
+  uint64_t blocks_done = 0;
+  // An array without elements may have a scale.
+  for (uint64_t done = 0; done < header.elements || blocks_done < pieces.scales();) {
+    stop_if_interrupted();
+    const bulk::BlockLayout layout = pieces.piece(done);
+    const size_t count = layout.elements();
+    const uint64_t blocks = bulk::scale_count(layout, f);
+    reader.read(in.data(), count);
+    scales.resize(blocks * f.scale_bytes());
+    bulk::BulkOptions options;
+    options.threads = o.threads;
+    options.random = {o.rounding.engine, o.rounding.seed, 0, o.rounding_step, done, nullptr};
+    const std::span<const float> from(in.data(), count);
+    const uint32_t amax = bulk::quantize(from, layout, f, std::span(codes.data(), count), scales, options,
+                                         nvfp4 ? &run.tensor_amax : nullptr);
+    bulk::dequantize(std::span<const uint8_t>(codes.data(), count), scales, layout, f, amax,
+                     std::span(values.data(), count), options);
+    run.amax = std::max(run.amax, bulk::greatest_magnitude(from, true, o.threads));
+    const uint64_t before = run.losses.nan_blocks;
+    count_losses(f, in, codes, values, scales, count, blocks, run.losses);
+    if (before == 0 && run.losses.nan_blocks != 0)
+      for (uint64_t b = blocks; b-- > 0;)
+        if (is_nan_scale(f, scales.data(), b)) run.first_nan = blocks_done + b;
+    if (values_out) values_out->write(values.data(), count);
+    if (codes_out) codes_out->write(codes, count);
+    if (scales_out) scales_out->write(scales.data(), blocks);
+    done += count;
+    blocks_done += blocks;
+    progress.update(done);
+  }
+  if (scales_out) scales_out->commit();
+  if (codes_out) codes_out->commit();
+  if (values_out) values_out->commit();
+  const RoundSummary s{header, o.values ? ElementType::kFloat32 : ElementType::kUint8,
+                       o.values   ? "values"
+                       : o.packed ? "codes, two a byte,"
+                                  : "codes",
+                       block_settings(o, f), block_description(o, f)};
+  report_blocks(o, s, f, pieces, run);
+}
+
+}  // namespace softamp::program

@@ -80,6 +80,7 @@ std::span<const KernelEntry> softmax_kernels();
 std::span<const KernelEntry> norm_kernels();
 std::span<const KernelEntry> structure_kernels();
 std::span<const KernelEntry> optimizer_kernels();
+std::span<const KernelEntry> quantization_kernels();
 /// Those of binary64 (engine/double_nodes.h), of all families.
 std::span<const KernelEntry> double_kernels();
 

@@ -33,7 +33,7 @@ std::vector<Operation> all() {
        {operations_of::sources, operations_of::elementwise, operations_of::functions, operations_of::casts,
         operations_of::random, operations_of::products, operations_of::convolutions, operations_of::pooling,
         operations_of::reductions, operations_of::softmax, operations_of::norms, operations_of::structure,
-        operations_of::optimizers})
+        operations_of::optimizers, operations_of::quantization})
     for (Operation& op : family()) {
       check_entry(op);
       table.push_back(std::move(op));

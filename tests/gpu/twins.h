@@ -121,6 +121,7 @@ inline constexpr Branches kBranches[] = {
     {"cuda/primitives.h", 5, "the rows from add_rn to wide_product"},
     {"cuda/optimizers/update_math.h", 3, "update_root, sum_to_odd, left_*"},
     {"cuda/optimizers/all_finite.cu", 1, "atomics: check_atomics, and parity of AllFinite"},
+    {"cuda/quantization/quantization.cu", 1, "atomics: parity of FakeQuantize"},
     {"cuda/casts/cvt_rs.h", 3, "cvt_rs_*; one says what the code is compiled for"},
     {"cuda/async_copy.h", 3, "check_copies"},
     {"cuda/op_kernel.h", 1, "atomics: check_atomics"},

@@ -249,7 +249,8 @@ class RandomGraphMaker {
   }
   /// Any test row.
   void row() {
-    static const std::set<std::string> kWithState = {"Assign", "OutfeedEnqueue", "PrintTensor", "VariableV2"};
+    static const std::set<std::string> kWithState = {"Assign", "OutfeedEnqueue", "Placeholder", "PrintTensor",
+                                                     "VariableV2"};
     const NodeRow& r = one_of(node_rows());
     if (kWithState.contains(r.op)) return;
     const DType type = one_of(r.types());

@@ -40,6 +40,7 @@ inline void add_families(std::vector<Room>& rooms, const std::string& engine, co
       {"optimizers", {"elementwise", "reductions"}},
       {"softmax", {"reductions"}},
       {"norms", {"reductions"}},
+      {"quantization", {}},
   };
   for (const Family& family : kFamilies) {
     Room room = {engine + family.name + "/", {inc, engine + "*", engine + "bulk/", engine + family.name + "/"}};

@@ -16,6 +16,7 @@
 #include "tests/ops/optimizer_rows.h"
 #include "tests/ops/pooling_rows.h"
 #include "tests/ops/product_rows.h"
+#include "tests/ops/quantization_rows.h"
 #include "tests/ops/random_rows.h"
 #include "tests/ops/reduction_rows.h"
 #include "tests/ops/scaled_product_rows.h"
@@ -55,8 +56,9 @@ inline std::vector<NodeRow> broadcast_rows() {
 inline const std::vector<NodeRow>& node_rows() {
   static const std::vector<NodeRow> kRows = [] {
     std::vector<NodeRow> all = broadcast_rows();
-    for (const std::vector<NodeRow>* family : {&cast_rows(), &convolution_rows(), &pooling_rows(), &reduction_rows(),
-                                               &softmax_rows(), &norm_rows(), &optimizer_rows(), &structure_rows()})
+    for (const std::vector<NodeRow>* family :
+         {&cast_rows(), &convolution_rows(), &pooling_rows(), &reduction_rows(), &softmax_rows(), &norm_rows(),
+          &optimizer_rows(), &structure_rows(), &quantization_rows()})
       all.insert(all.end(), family->begin(), family->end());
     for (const ProductRow& row : product_rows()) all.push_back({row.op, {{row.a}, {row.b}}, row.attributes});
     for (const ScaledProductRow& row : exact_scaled_rows())

@@ -157,6 +157,7 @@ std::vector<Operation> softmax();       ///< Softmax, LogSoftmax, cross-entropie
 std::vector<Operation> norms();         ///< batch, layer, group normalisation and gradients
 std::vector<Operation> optimizers();    ///< ApplyGradientDescent, ApplyMomentum, ApplyAdam, ..., AllFinite
 std::vector<Operation> structure();     ///< Reshape, Transpose, ConcatV2, Split, Pad, Slice, GatherV2, OneHot
+std::vector<Operation> quantization();  ///< FakeQuantize, HadamardTransform, Fp8ScaleUpdate
 }  // namespace operations_of
 
 }  // namespace softamp

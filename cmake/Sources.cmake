@@ -20,7 +20,7 @@ string(CONCAT minimal_without "/src/(data/(archive_(gzip|tar)|png_image)|graph/(
               "precision/(loss_scale_json|mixed_precision_context|name_patterns|report_(csv|dot|json))|"
               "report/(statistics_json|read_json|numbers/number_text_decimal|tensor_difference))\\.cpp")
 set(minimal_json
-    "/src/(precision/(json_tokens|policy|recipe|recipe_json)|report/exception_json|train/(checkpoint|step_result|run/run_progress|run/training_log|settings/(train_settings_json|used_settings)|network/network_file|run/run_data))\\.cpp")
+    "/src/(precision/(fp8_recipe|json_tokens|policy|recipe|recipe_json)|report/exception_json|train/(checkpoint|step_result|run/run_progress|run/training_log|settings/(train_settings_json|used_settings)|network/network_file|run/run_data))\\.cpp")
 list(FILTER minimal_library INCLUDE REGEX "${minimal_pattern}$")
 list(FILTER minimal_library EXCLUDE REGEX "${minimal_without}$")
 set(minimal_json_sources ${minimal_library})

@@ -70,6 +70,7 @@
 #include "softamp/numerics/xoroshiro.h"
 #include "softamp/precision/amp_level.h"
 #include "softamp/precision/casts.h"
+#include "softamp/precision/fp8_recipe.h"
 #include "softamp/precision/graph_def.h"
 #include "softamp/precision/graph_def_import.h"
 #include "softamp/precision/graph_rewrite.h"

@@ -14,12 +14,15 @@ using graph_detail::Nearest;
 using graph_detail::printable;
 using MechanismKind = Mechanism::Kind;
 
-constexpr std::array kKinds = {"none", "tensorflow", "recipe", "policy", "level"};  // in the order of MechanismKind
+constexpr std::array kKinds = {"none",   "tensorflow", "recipe",
+                               "policy", "level",      "fp8"};  // in the order of MechanismKind
 constexpr std::array kPolicies = {"mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float32"};
 constexpr std::array kLevelNames = {"O0", "O1", "O2", "O3", "auto"};
 constexpr std::string_view kDtype = ",dtype=";
 constexpr const char* kForms =
-    "expected none, tensorflow, tensorflow=PRESET, recipe=full, recipe=basic, recipe=FILE, policy=NAME or level=NAME, "
+    "expected none, tensorflow, tensorflow=PRESET, recipe=full, recipe=basic, recipe=FILE, policy=NAME, level=NAME, "
+    "fp8=NAME or "
+    "fp8=FILE, "
     "with or without ,dtype=float16 or ,dtype=bfloat16";
 
 const char* word(MechanismKind kind) { return kKinds[static_cast<size_t>(kind)]; }
@@ -43,6 +46,7 @@ std::string form_of_value(std::string_view value) {
                      : among(kLevelNames)                  ? "level"
                      : value == "full" || value == "basic" ? "recipe"
                      : among(OpLists::preset_names())      ? "tensorflow"
+                     : among(Fp8Recipe::names())           ? "fp8"
                                                            : nullptr;
   return kind ? "; for this, write " + std::string(kind) + "=" + std::string(value) : "";
 }
@@ -108,6 +112,7 @@ class Reader {
         case MechanismKind::kRecipe: Recipe::find(value); return;
         case MechanismKind::kPolicy: read_policy(); return;
         case MechanismKind::kLevel: m_.value = name_of(parse_amp_level(value)); return;
+        case MechanismKind::kFp8: Fp8Recipe::find(value); return;
       }
     } catch (const std::invalid_argument& e) {
       std::string what = e.what();
@@ -156,7 +161,8 @@ std::string Mechanism::text() const {
 
 DType Mechanism::low_dtype() const {
   switch (kind) {
-    case MechanismKind::kNone: break;
+    case MechanismKind::kNone:
+    case MechanismKind::kFp8: break;
     case MechanismKind::kTensorFlow: return lists_of(*this).low;
     case MechanismKind::kRecipe: return low.value_or(DType::kBFloat16);
     case MechanismKind::kPolicy: return Policy(value).compute_dtype().value_or(DType::kFloat32);
@@ -168,7 +174,7 @@ DType Mechanism::low_dtype() const {
 }
 
 bool Mechanism::rewrites() const {
-  return kind == MechanismKind::kTensorFlow || kind == MechanismKind::kRecipe ||
+  return kind == MechanismKind::kTensorFlow || kind == MechanismKind::kRecipe || kind == MechanismKind::kFp8 ||
          (kind == MechanismKind::kLevel && settings(*this).level == AmpLevel::kO1);
 }
 
@@ -187,7 +193,9 @@ Colouring Mechanism::colour(const OpGraph& graph) const {
   if (dtype == DType::kFloat32) {
     Colouring nothing = Colouring::nothing(graph, name, DType::kFloat16);
     nothing.lists.assign(nothing.lists.size(), word(kind));
-    nothing.reasons.assign(nothing.reasons.size(), name + ": everything stays float32");
+    nothing.reasons.assign(nothing.reasons.size(),
+                           name + (kind == MechanismKind::kFp8 ? ": quantises operands in training; no dtype changes"
+                                                               : ": everything stays float32"));
     return nothing;
   }
   return rewrites() ? colour_o1(graph, dtype) : colour_layers(graph, *layer_rule(), dtype, name);
@@ -195,6 +203,10 @@ Colouring Mechanism::colour(const OpGraph& graph) const {
 
 GraphPass Mechanism::pass() const {
   // A recipe's file is read once, now: later changes to it do not change what a running program does.
+  if (kind == MechanismKind::kFp8)
+    return [recipe = Fp8Recipe::find(value)](const Graph& graph, std::span<const std::string> fetches) {
+      return quantize_products(graph, recipe, fetches);
+    };
   std::optional<Recipe> recipe;
   if (kind == MechanismKind::kRecipe) recipe = Recipe::find(value);
   return [m = *this, recipe](const Graph& graph, std::span<const std::string> fetches) {

@@ -1,6 +1,7 @@
 // Where a mechanism's recipe is stored, and its text.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -14,11 +15,16 @@ inline std::string recipe_file(std::string_view name) {
 }
 /// The same for a mechanism; "" for others than recipes.
 inline std::string recipe_file(const Mechanism& m) {
+  if (m.kind == Mechanism::Kind::kFp8) {
+    const std::vector<std::string> names = Fp8Recipe::names();
+    return std::find(names.begin(), names.end(), m.value) == names.end() ? m.value : std::string();
+  }
   return m.kind == Mechanism::Kind::kRecipe ? recipe_file(m.value) : std::string();
 }
 
 /// The recipe's lists and patterns, from any file; "" for others than recipes. Throws as Recipe::find.
 inline std::string recipe_contents(const Mechanism& m) {
+  if (m.kind == Mechanism::Kind::kFp8) return Fp8Recipe::find(m.value).to_json();
   return m.kind == Mechanism::Kind::kRecipe ? Recipe::find(m.value).to_json() : std::string();
 }
 

@@ -39,8 +39,11 @@ struct Item {
 void check_files(const ReproduceOptions& o, const std::vector<Item>& items) {
   files::RunFiles files;
   for (const Item& item : items) {
-    if (!item.request.data.empty())
-      files.reads("one of the files of data that are read", image_files(item.request.data));
+    const std::string& data = item.request.data;
+    if (!data.empty() && item.experiment->data_files)
+      files.reads("one of the files of data that are read", item.experiment->data_files(data));
+    else if (!data.empty())
+      files.reads("one of the files of data that are read", image_files(data));
     if (o.out.empty()) continue;
     files.writes("--out", fs::path(o.out) / json_file(item.experiment->name));
     files.writes_into("--out", o.out, [experiment = item.experiment->name](const std::string& name) {

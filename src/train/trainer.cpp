@@ -107,12 +107,28 @@ struct Trainer::Impl {
   Evaluation of_logits, of_loss;
   std::vector<std::string> warnings;
   Gradients gradients;
-  bool keeps_state = false;
+  bool moves_state = false;  ///< the gradient graph assigns variables of its own,
+  bool keeps_state = false;  ///< some by what one replica sees
 
   Impl(Model m, TrainerOptions o) : training(begun(std::move(m), std::move(o))), scale(training.options().loss_scale) {
     check_slices(training.options(), training.gradient().graph);
-    keeps_state = !training.assigned().empty();
+    check_scales();
+    const auto of_pass = [&](const std::string& name) {
+      const std::vector<PassVariable>& state = training.gradient().state;
+      return std::any_of(state.begin(), state.end(), [&](const PassVariable& v) { return v.name == name; });
+    };
+    moves_state = !training.assigned().empty();
+    keeps_state = !std::all_of(training.assigned().begin(), training.assigned().end(), of_pass);
     gather_warnings();
+  }
+
+  /// Replicas agree on greatest magnitudes after a step, not between its micro-batches.
+  void check_scales() const {
+    const TrainerOptions& o = training.options();
+    if (!training.gradient().state.empty() && o.replicas > 1 && o.accumulation > 1)
+      refuse_training("the mechanism keeps scales from one execution to the next, and there are " +
+                      std::to_string(o.replicas) + " replicas with " + std::to_string(o.accumulation) +
+                      " micro-batches each; expected one replica, or accumulation 1");
   }
 
   static TrainingStep begun(Model model, TrainerOptions options) {
@@ -227,7 +243,7 @@ struct Trainer::Impl {
     if (options.count_lost_updates && applied) result.lost_updates = training.lost_updates(ran);
     training.finish(applied, result);
     result.scale_after = scale.scale();
-    if (applied || keeps_state) evaluations_are_stale();
+    if (applied || moves_state) evaluations_are_stale();
     if (options.keep_gradients) keep(std::move(ran.gradients));
     compare_replicas(result);
     return std::move(result);
@@ -331,9 +347,14 @@ struct Trainer::Impl {
       evaluation.executor = make_executor(options.pass ? options.pass(graph, fetches).graph : graph, std::move(o));
     }
     // A graph that is trained and evaluated alike may have moved averages of its own when it ran last.
-    if (evaluation.is_stale || (keeps_state && !model.evaluation))
+    const std::vector<PassVariable>& state = training.gradient().state;
+    if (evaluation.is_stale || (moves_state && !(model.evaluation && state.empty()))) {
       for (const VariableSpec& v : model.variables)
         evaluation.executor->set_variable(v.name, training.variable(v.name, 0));
+      for (const PassVariable& v : state)
+        if (evaluation.executor->graph().find(v.name) >= 0)
+          evaluation.executor->set_variable(v.name, training.variable(v.name, 0));
+    }
     evaluation.is_stale = false;
     evaluation.executor->set_step(0);
     return std::move(evaluation.executor->run(feeds, fetches).values);

@@ -41,6 +41,7 @@ void rewrite(GraphBuilder& b, const GraphPass& pass, GradientStepGraph& step) {
   }
   GraphRewrite rewritten = pass(b.build(), fetches);
   step.report = std::move(rewritten.report);
+  step.state = std::move(rewritten.state);
   b = GraphBuilder(rewritten.graph);
 }
 

@@ -19,6 +19,7 @@ struct GradientStepGraph {
   std::vector<std::string> gradients;     ///< fetches: of each, or its running sum
   std::vector<std::string> sums;          ///< variables that hold the sums of micro-batches; empty where there is one
   std::optional<PrecisionReport> report;  ///< of the pass or the rule of layers
+  std::vector<PassVariable> state;        ///< variables that the pass has added
 };
 GradientStepGraph build_gradient_graph(const Model& model, const TrainerOptions& options);
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 
 #include "softamp/numerics/status.h"
 #include "softamp/precision/mixed_precision_context.h"
 #include "src/train/optimizers/lost_updates.h"
 #include "src/train/optimizers/optimizer_update.h"
+#include "src/train/replicas/exchange_calls.h"
 #include "src/train/replicas/replica_options.h"
 #include "src/train/replicas/shared_step.h"
 
@@ -111,6 +113,8 @@ void TrainingStep::set_variable(std::string_view name, const Tensor& value, int 
 
 std::vector<VariableSpec> TrainingStep::kept() const {
   std::vector<VariableSpec> specs = model_.variables;
+  for (const PassVariable& v : gradient_.state)
+    specs.push_back({v.name, v.type, Initializer::constant(v.initial), false});
   specs.insert(specs.end(), update_.slots.begin(), update_.slots.end());
   return specs;
 }
@@ -258,6 +262,32 @@ void TrainingStep::keep_assigned() {
   }
 }
 
+/// Of greatest magnitudes that a pass's graph keeps, the replicas of all ranks go on with the greatest.
+void TrainingStep::agree_on_maxima() {
+  std::vector<std::string> names;
+  for (const PassVariable& v : gradient_.state)
+    if (v.is_maximum) names.push_back(v.name);
+  if (names.empty() || options_.replicas == 1) return;
+  std::vector<float> greatest(names.size());
+  const auto take_greater = [](float& kept, float other) {
+    if (other > kept || other != other) kept = other;  // a NaN stays: what reads it leaves it out
+  };
+  for (size_t i = 0; i < names.size(); ++i)
+    for (int r = 0; r < replicas(); ++r) take_greater(greatest[i], gradient_run(r).variable(names[i]).as<float>()[0]);
+  if (options_.exchange) {
+    const std::string mine(reinterpret_cast<const char*>(greatest.data()), 4 * greatest.size());
+    for (const std::string& of_rank : train_detail::gather_equal_texts(*options_.exchange, mine))
+      for (size_t i = 0; i < names.size(); ++i) {
+        float other = 0;
+        std::memcpy(&other, of_rank.data() + 4 * i, sizeof other);
+        take_greater(greatest[i], other);
+      }
+  }
+  for (size_t i = 0; i < names.size(); ++i)
+    for (int r = 0; r < replicas(); ++r)
+      gradient_run(r).set_variable(names[i], Tensor::full(DType::kFloat32, {}, static_cast<double>(greatest[i])));
+}
+
 void TrainingStep::undo_assigned() {
   for (size_t r = 0; r < before_run_.size(); ++r)
     for (size_t i = 0; i < assigned_.size(); ++i)
@@ -278,7 +308,9 @@ std::vector<Tensor> TrainingStep::decays() const {
 TrainingStep::Ran TrainingStep::run(std::span<const Batch> batches, float seed, float divisor) {
   keep_assigned();
   try {
-    return run_graphs(batches, seed, divisor);
+    Ran ran = run_graphs(batches, seed, divisor);
+    agree_on_maxima();
+    return ran;
   } catch (...) {
     undo_assigned();
     throw;

@@ -56,7 +56,7 @@ class TrainingStep {
   /// Executors with other options; the caller sets all variables again.
   void make_executors(const std::vector<RunOptions>& replicas);
 
-  /// What is kept from step to step: variables of the model in order of creation, then slots.
+  /// What is kept from step to step: variables of the model in order of creation, those of the pass, then slots.
   std::vector<VariableSpec> kept() const;
   /// Copies of these, of one replica.
   Named tensors(int replica) const;
@@ -114,6 +114,7 @@ class TrainingStep {
 
   Ran run_graphs(std::span<const Batch> batches, float seed, float divisor);
   void keep_assigned();
+  void agree_on_maxima();
   void take(RunResult& run, StepResult& result);
   int number_of(int m, int replica) const;
   int part_of(int m, int replica) const;

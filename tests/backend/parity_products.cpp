@@ -5,6 +5,7 @@
 #include "parity.h"
 #include "softamp/graph/operation.h"
 #include "softamp/numerics/products/tensor_core.h"
+#include "tests/ops/scaled_product_rows.h"
 
 namespace softamp::parity {
 namespace {

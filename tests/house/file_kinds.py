@@ -19,6 +19,7 @@ NAMES = set(""".ci/run .clang-format .clang-tidy .gitignore CITATION.cff Contain
 MOST_BYTES = 100_000  # of a text
 ANY_BYTES = {  # what need not be text, and how many bytes of it
     "docs/*.png": 150_000,  # plots
+    "tests/reproduce/vectors/*.txt.gz": 20_000,  # packed as those of real tensor cores are
     "examples/graphs/*.npy": 1_000,  # feeds
     "tests/fuzz/corpus/*/*": 4_000,  # inputs, under any name
 }

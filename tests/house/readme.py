@@ -59,7 +59,7 @@ class Reader:
 
     @functools.lru_cache(maxsize=None)
     def options(self, verb):
-        return set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", self.run_program(verb, "--help")))
+        return set(re.findall(r"(?<![\w-])--?[a-z][a-z0-9-]*", self.run_program(verb, "--help")))
 
     def run_program(self, *arguments):
         return subprocess.run([self.program, *arguments], capture_output=True, text=True, check=True).stdout

@@ -51,6 +51,7 @@ TEST(Mechanism, EveryFormIsReadAndWritten) {
       {"level=O2,dtype=bfloat16", "level=O2,dtype=bfloat16", Kind::kLevel, "O2", kBFloat16, false, "mindspore"},
       {"level=O3", "level=O3", Kind::kLevel, "O3", kFloat16, false, "none"},
       {"level=auto", "level=auto", Kind::kLevel, "auto", kFloat16, false, "mindspore"},
+      {"fp8=nvfp4", "fp8=nvfp4", Kind::kFp8, "nvfp4", kFloat32, true, "none"},
   };
   for (const Form& f : forms) {
     const Mechanism m = Mechanism::parse(f.text);
@@ -68,8 +69,8 @@ TEST(Mechanism, EveryFormIsReadAndWritten) {
 
 TEST(Mechanism, FaultsAreNamedWithTheNearest) {
   const std::string forms =
-      "; expected none, tensorflow, tensorflow=PRESET, recipe=full, recipe=basic, recipe=FILE, policy=NAME or "
-      "level=NAME, with or without ,dtype=float16 or ,dtype=bfloat16";
+      "; expected none, tensorflow, tensorflow=PRESET, recipe=full, recipe=basic, recipe=FILE, policy=NAME, "
+      "level=NAME, fp8=NAME or fp8=FILE, with or without ,dtype=float16 or ,dtype=bfloat16";
   EXPECT_EQ(mechanism_refusal("tensorflo=2.3"),
             "mechanism 'tensorflo=2.3': there is no mechanism 'tensorflo'; nearest: tensorflow" + forms);
   EXPECT_EQ(

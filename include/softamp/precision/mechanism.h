@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "softamp/precision/amp_level.h"
+#include "softamp/precision/fp8_recipe.h"
 #include "softamp/precision/graph_rewrite.h"
 #include "softamp/precision/policy.h"
 #include "softamp/precision/recipe.h"
@@ -22,6 +23,7 @@ struct Mechanism {
     kRecipe,      ///< "recipe=full", "recipe=basic", "recipe=FILE.json"
     kPolicy,      ///< "policy=mixed_float16", ...
     kLevel,       ///< "level=O0", ..., "level=auto"
+    kFp8,         ///< "fp8=mxfp8", "fp8=nvfp4", ..., "fp8=FILE.json": Fp8Recipe::find
   };
   Kind kind = Kind::kNone;
   std::string value;           ///< "2.3", "full", "mixed_float16", "O2"
@@ -33,13 +35,14 @@ struct Mechanism {
   std::string text() const;
   bool operator==(const Mechanism&) const = default;
 
-  DType low_dtype() const;  ///< float32 if nothing becomes low (none, policy=float32, level=O0)
-  /// Acts on a finished graph, after gradients: tensorflow, recipe, level=O1; the others act while a network is built.
+  DType low_dtype() const;  ///< float32 if no tensor becomes low (none, policy=float32, level=O0, fp8)
+  /// Acts on a finished graph, after gradients: tensorflow, recipe, level=O1, fp8; the others act while a network is
+  /// built.
   bool rewrites() const;
   /// The system's own loss scale: tensorflow: tensorflow; recipe: none; policy mixed_float16: keras; level O2:
   /// mindspore; others: none.
   LossScaleOptions loss_scale() const;
-  /// For a finished graph, whatever the mechanism: `softamp rewrite`.
+  /// For a finished graph, whatever the mechanism: `softamp rewrite`. fp8 colours nothing: it quantises operands.
   Colouring colour(const OpGraph& graph) const;
   GraphPass pass() const;
   /// While a network is built; nothing where rewrites() or none.

@@ -41,10 +41,20 @@ struct PrecisionReport {
   std::string dot() const;
 };
 
+/// A variable that a pass has added, which the rewritten graph reads and assigns: all elements begin as `initial`.
+struct PassVariable {
+  std::string name;
+  TensorType type;
+  double initial = 0;
+  /// Replicas agree on the greatest of their values after each execution: a greatest magnitude.
+  bool is_maximum = false;
+};
+
 /// A graph and what was done to it.
 struct GraphRewrite {
   Graph graph;
   PrecisionReport report;
+  std::vector<PassVariable> state{};  ///< [=none]
 };
 
 /// A pass over a finished graph; `fetches` keep name and dtype.

@@ -37,8 +37,14 @@ void add_mechanism_options(CLI::App& app, MechanismOptions& o) {
   app.add_option("--policy", o.policy, "Keras' dtype policy: mixed_float16, mixed_bfloat16, or a dtype")
       ->type_name("NAME");
   app.add_option("--level", o.level, "MindSpore's level: O0, O1, O2, O3, auto")->type_name("L");
+  app.add_option("--recipe-fp8", o.recipe_fp8,
+                 "a recipe of 8 and 4 bits for the products of linear layers: fp8_delayed, fp8_current, deepseek_v3, "
+                 "mxfp8, nvfp4, unit_scaling, ..., or a file of one")
+      ->type_name("NAME");
+  offer(app, "--recipe-fp8", Fp8Recipe::names);
   app.add_option("--dtype", o.dtype, "low precision of the mechanism: fp16, bf16 [=the system's own]")->type_name("T");
-  app.add_option("--mechanism", o.mechanism, "the same in one text: tensorflow=2019, level=O2,dtype=bf16, none [=none]")
+  app.add_option("--mechanism", o.mechanism,
+                 "the same in one text: tensorflow=2019, level=O2,dtype=bf16, fp8=nvfp4, none [=none]")
       ->type_name("TEXT");
   offer_mechanisms(app);
 }
@@ -57,17 +63,16 @@ std::string environment_mechanism() {
 
 std::string mechanism_text(const MechanismOptions& o) {
   std::string option, text;
-  const std::pair<const char*, const std::optional<std::string>&> choices[] = {{"tensorflow", o.tensorflow},
-                                                                               {"recipe", o.recipe},
-                                                                               {"policy", o.policy},
-                                                                               {"level", o.level},
-                                                                               {"mechanism", o.mechanism}};
+  const std::pair<const char*, const std::optional<std::string>&> choices[] = {
+      {"tensorflow", o.tensorflow}, {"recipe", o.recipe},         {"policy", o.policy},
+      {"level", o.level},           {"recipe-fp8", o.recipe_fp8}, {"mechanism", o.mechanism}};
   for (const auto& [name, value] : choices) {
     if (!value) continue;
     if (!option.empty())
       throw UsageError(option + " and --" + name + " at once; expected one mechanism of mixed precision");
     option = std::string("--") + name;
-    text = std::string(name) == "mechanism" ? *value : std::string(name) + "=" + *value;
+    const std::string_view kind = name == std::string_view("recipe-fp8") ? "fp8" : name;
+    text = kind == "mechanism" ? *value : std::string(kind) + "=" + *value;
   }
   if (o.dtype) {
     if (option.empty())

@@ -1,5 +1,5 @@
 // The choice of a mechanism of mixed precision on a command line: --tensorflow, --recipe, --policy, --level, --dtype,
-// or --mechanism with all in one text.
+// --recipe-fp8 (verbs that train), or --mechanism with all in one text.
 #pragma once
 
 #include "src/program/options.h"
@@ -11,7 +11,7 @@
 namespace softamp::program {
 
 struct MechanismOptions {
-  std::optional<std::string> tensorflow, recipe, policy, level, dtype, mechanism;  ///< as given
+  std::optional<std::string> tensorflow, recipe, policy, level, recipe_fp8, dtype, mechanism;  ///< as given
 };
 /// Offers what --tensorflow, --recipe, --policy, --level and --dtype take; the verb has them all.
 void offer_mechanisms(CLI::App& app);

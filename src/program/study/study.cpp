@@ -40,7 +40,7 @@ struct StudyOptions {
 /// float32, and the usual choice of each system.
 constexpr const char* kMechanisms =
     "none,tensorflow=2.3,tensorflow=2019,recipe=basic,recipe=full,policy=mixed_float16,policy=mixed_bfloat16,"
-    "level=O1,level=O2,level=O3";
+    "level=O1,level=O2,level=O3,fp8=fp8_delayed,fp8=fp8_current,fp8=deepseek_v3,fp8=mxfp8,fp8=nvfp4,fp8=unit_scaling";
 
 /// The default of a study of mechanisms: a network with norms and residual sums, on generated images, done within a
 /// minute. Overflows are recognised under every mechanism, and without one.

@@ -109,7 +109,8 @@ int run_train_on_ranks(TrainVerbOptions o) {
   const Launched launched = launched_by();
   if (launched.ranks == 1) return run_train(std::move(o));
   o.usual_replicas = launched.ranks;
-  if (o.print_settings || !o.print_network.empty()) return launched.rank == 0 ? run_train(std::move(o)) : kSuccess;
+  if (o.print_settings || !o.print_network.empty() || !o.print_recipe_fp8.empty())
+    return launched.rank == 0 ? run_train(std::move(o)) : kSuccess;
   std::unique_ptr<Exchange> exchange;
   try {
     exchange = opened(launched, o.output.quiet);

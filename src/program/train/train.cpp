@@ -36,6 +36,9 @@ Verb add_train(CLI::App& program) {
       ->type_name("NET");
   app->add_option("--print-network", o->print_network, "print the file of a network and do nothing else")
       ->type_name("NET");
+  app->add_option("--print-recipe-fp8", o->print_recipe_fp8, "print the file of a recipe and do nothing else")
+      ->type_name("NAME");
+  offer(*app, "--print-recipe-fp8", Fp8Recipe::names);
   offer(*app, "--network", network_names);
   offer(*app, "--print-network", network_names);
   app->add_flag("--find-loss-scale", o->find_loss_scale,
@@ -136,6 +139,8 @@ Examples:
   softamp train --network gpt_tiny --data book.txt --set optimizer=adamw --checkpoint book.npz --sample 300
   softamp train --network gpt_tiny --data book.txt --set optimizer=adamw --resume book.npz --sample 300 --sample-seed 2
   softamp train --set network=resnet8 --level O2 --dtype fp16
+  softamp train --recipe-fp8 nvfp4
+  softamp train --print-recipe-fp8 mxfp8 > mine.json
   softamp train examples/training/fashion_mixed.json --data ~/data --checkpoint fashion.npz
   softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --set epochs=20
   softamp train examples/training/fashion_mixed.json --data ~/data --resume fashion.npz --backend cuda

@@ -234,6 +234,10 @@ int signal_of_any(const TrainVerbOptions& o) {
 }  // namespace
 
 int run_train(TrainVerbOptions o) {
+  if (!o.print_recipe_fp8.empty()) {
+    std::cout << Fp8Recipe::find(o.print_recipe_fp8).to_json();
+    return kSuccess;
+  }
   if (!o.print_network.empty()) {
     std::cout << find_network(o.print_network).json;
     return kSuccess;

@@ -12,8 +12,9 @@ namespace softamp::program {
 
 struct TrainVerbOptions {
   std::string file, data, backend;
-  std::string network;        ///< name or file; "": the settings'
-  std::string print_network;  ///< the network whose file is printed, instead of training; "": none
+  std::string network;           ///< name or file; "": the settings'
+  std::string print_recipe_fp8;  ///< the recipe whose file is printed, instead of training; "": none
+  std::string print_network;     ///< the network whose file is printed, instead of training; "": none
   std::vector<std::string> set;
   std::string mechanism;        ///< as Mechanism::parse reads it; "": the settings'
   std::string usual_mechanism;  ///< the same, where neither this nor the settings choose one

@@ -257,7 +257,11 @@ class Run {
     if (rounded_ > 0)
       std::cerr << s_.program << ": " << rounded_ << " of the arrays in " << s_.initial
                 << " are rounded to the dtype of their variable\n";
-    if (const auto m = mechanism_of(s_, trainer_))
+    const bool quantises = s_.mechanism_value().kind == Mechanism::Kind::kFp8;
+    if (quantises && trainer_.precision_report())
+      for (const std::string& message : trainer_.precision_report()->colours.messages)
+        std::cerr << s_.program << ": " << message << '\n';
+    if (const auto m = mechanism_of(s_, trainer_); m && !quantises)
       std::cerr << s_.program << ": mechanism " << m->mechanism << ": " << m->converted << " of " << m->nodes
                 << " nodes of the gradient graph converted, " << fixed_places(100 * m->low_share, 1)
                 << " % of those of floating type are in low precision, " << m->casts << " casts; loss scale "

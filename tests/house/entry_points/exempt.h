@@ -19,6 +19,7 @@ inline std::vector<Exempt> exempt_headers() {
       {"tensor/shape.h", kIntegers},
       {"report/interrupt.h", "signals"},
       {"report/names.h", kWords},
+      {"report/block_format_names.h", kWords},
       {"report/tensor_core_table.h", kWords},
       {"report/gtest.h", "macros; what they call is in report/tensor_difference.h"},
       {"report/peak_rate.h", kIntegers},

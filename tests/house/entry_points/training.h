@@ -1,6 +1,7 @@
 // Entry points of precision/ and train/.
 #pragma once
 
+#include "softamp/precision/fp8_recipe.h"
 #include "softamp/precision/graph_def.h"
 #include "softamp/precision/graph_def_import.h"
 #include "softamp/precision/loss_scale.h"
@@ -214,8 +215,17 @@ inline std::string lost_updates() {
   return text;
 }
 
+/// Its factors are roots of extents.
+inline std::string a_recipe_of_blocks() {
+  GraphBuilder b;
+  VariableStore store(b);
+  layers::dense(store, layers::dense(store, b.placeholder("x", DType::kFloat32, {3, 7}), 5), 2);
+  return graph_json(quantize_products(b.build(), Fp8Recipe::find("unit_scaling")).graph);
+}
+
 inline std::vector<EntryPoint> training() {
   return {
+      {"precision/fp8_recipe.h", "quantize_products", a_recipe_of_blocks},
       {"precision/loss_scale.h", "LossScale", loss_scales},
       {"precision/precision_report.h", "PrecisionReport", a_report},
       {"precision/recipe.h", "Recipe", [] { return all(Recipe::parse(Recipe::full().to_json()).to_json()); }},

@@ -1,9 +1,9 @@
 // Fused groups of scaled elements: Hopper's FP8 and Blackwell's block-scaled instructions (N489 to N491). Vendor
-// behaviour, reverse engineered (MMA-Sim); the fused group is that of numerics/tensor_core.h.
+// behaviour, reverse engineered (MMA-Sim); the fused group is that of numerics/products/tensor_core.h.
 #pragma once
 
 #include "softamp/numerics/block/dot_operand.h"
-#include "softamp/numerics/tensor_core.h"
+#include "softamp/numerics/products/tensor_core.h"
 
 namespace softamp::block {
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <memory>
 
 #include "softamp/report/block_format_names.h"
 #include "softamp/train/exchange.h"
@@ -110,6 +111,31 @@ TEST(Fp8Training, AStepIsThatOfQuantisedOperands) {
   Trainer same(dense_model(), o);
   EXPECT_EQ(same.step(batch).loss, before);
   EXPECT_EQ(same.weight_hash(), plain.weight_hash());
+}
+
+/// A product that quantises its operands itself is the product of quantised operands.
+TEST(Fp8Training, ScaledProductsAreThoseOfQuantisedOperands) {
+  const auto under = [](const char* accumulation) {
+    Fp8Recipe recipe = Fp8Recipe::find("mxfp8");
+    recipe.accumulation = accumulation;
+    TrainerOptions o = tiny_trainer();
+    o.pass = [recipe](const Graph& g, std::span<const std::string> fetches) {
+      return quantize_products(g, recipe, fetches);
+    };
+    return std::make_unique<Trainer>(dense_model(), o);
+  };
+  const auto apart = under(""), chain = under("fp32_chain"), hopper = under("hopper");
+  int scaled = 0;
+  for (const Node& n : chain->gradient_graph().nodes()) scaled += n.op == "ScaledMatMul";
+  EXPECT_EQ(scaled, 5);
+  EXPECT_TRUE(quantised(chain->gradient_graph()).empty());
+  for (int s = 0; s < 3; ++s) {
+    const Batch batch = std::move(batches_of(s, 1)[0]);
+    EXPECT_EQ(apart->step(batch).loss, chain->step(batch).loss) << s;
+    EXPECT_GT(hopper->step(batch).loss, 0) << s;
+  }
+  EXPECT_EQ(apart->weight_hash(), chain->weight_hash());
+  EXPECT_NE(apart->weight_hash(), hopper->weight_hash());  // 13 bits are kept of each product
 }
 
 float state_of(const Trainer& t, const std::string& name, int64_t i = 0) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "emu/bulk_options.h"
 #include "emu/op_kernel.h"
 #include "emu/parallel.h"
 #include "emu/stop_check.h"
@@ -29,27 +30,15 @@ class FakeQuantizeKernel final : public OpKernel {
   void run(const OpCall& call) const override {
     if (n_.elements == 0) return;
     const kernel::Environment& e = call.environment;
-    // A replica's own words, and those of a table, are the bodies' alone.
-    const bool by_elements = reference_ || e.table[0].words || (n_.draws() && e.random.replica != 0);
+    const bool by_elements = reference_ || !bulk_draws(n_.format.rounding(), e, 0);
     if (n_.by_factor) return by_factor(call, by_elements);
     if (by_elements) return by_body(call);
     const BlockGrid& g = n_.grid;
     bulk::fake_quantize({static_cast<const float*>(call.in[0]), n_.elements}, {g.outer, g.length, g.inner}, n_.format,
-                        {static_cast<float*>(call.out[0]), n_.elements}, bulk_options(e));
+                        {static_cast<float*>(call.out[0]), n_.elements}, bulk_options(e, 0, threads_, isa_));
   }
 
  private:
-  bulk::BulkOptions bulk_options(const kernel::Environment& e) const {
-    bulk::BulkOptions o;
-    o.threads = threads_;
-    o.isa = isa_;
-    o.random.seed = e.random.seed;
-    o.random.engine = e.random.rounds == 7 ? RandomEngine::kPhilox7 : RandomEngine::kPhilox;
-    o.random.step = e.step;
-    o.random.operation = e.operation;
-    return o;
-  }
-
   /// Products with the factor and its reciprocal are single roundings of fp32, around bulk's rounding of elements.
   void by_factor(const OpCall& call, bool by_elements) const {
     const uint32_t factor = code_of(call.in[1], 0);
@@ -74,7 +63,7 @@ class FakeQuantizeKernel final : public OpKernel {
       for (size_t i = begin; i < end; ++i) out[i] = x[i] * f;
     });
     const std::span<float> y(out, n_.elements);
-    bulk::fake_quantize(y, {1, n_.elements, 1}, n_.format, y, bulk_options(call.environment));
+    bulk::fake_quantize(y, {1, n_.elements, 1}, n_.format, y, bulk_options(call.environment, 0, threads_, isa_));
     const float back = __builtin_bit_cast(float, block::detail32::div(block::detail32::kOne, factor));
     each([&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) out[i] = usual_nan(out[i] * back);

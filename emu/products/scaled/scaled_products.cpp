@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emu/bulk_options.h"
 #include "emu/op_kernel.h"
 #include "emu/parallel.h"
 #include "emu/products/product.h"
@@ -97,17 +98,8 @@ class ScaledMatMulKernel final : public OpKernel {
     bring(s, call.in[input], o.numbers);
     const auto site = static_cast<uint32_t>(input) + 1;
     const kernel::Environment& e = call.environment;
-    // The arrays' functions know neither tables of words nor replicas.
-    const bool elsewhere = s.blocks.rounding().stochastic() && (e.table[site].words || e.random.replica != 0);
-    const bool mx = s.blocks.family == block::BlockFamily::kMx || s.blocks.family == block::BlockFamily::kNvfp4;
-    if (mx && !settings_.reference && !elsewhere) {
-      bulk::BulkOptions options;
-      options.threads = settings_.threads;
-      options.isa = settings_.isa;
-      options.random.engine = e.random.rounds == 7 ? RandomEngine::kPhilox7 : RandomEngine::kPhilox;
-      options.random.seed = e.random.seed;
-      options.random.step = e.step;
-      options.random.operation = e.operation + site;
+    if (!settings_.reference && bulk_draws(s.blocks.rounding(), e, site)) {
+      const bulk::BulkOptions options = bulk_options(e, site, settings_.threads, settings_.isa);
       o.view.form.amax = bulk::quantize({o.numbers, s.elements()}, {s.layout.rows, s.layout.k, 1}, s.blocks,
                                         {codes, s.elements()}, {scales, s.scale_bytes()}, options);
       return o;

@@ -28,6 +28,11 @@ BlockFormat rceil(BlockFormat f) {
   return f;
 }
 
+BlockFormat four_over_six(BlockFormat f) {
+  f.nvfp4.four_over_six = block::FourOverSix::kMae;
+  return f;
+}
+
 std::vector<Named> formats() {
   return {{"mxfp8_e4m3 floor", BlockFormat::of_mx(block::Element(kE4m3))},
           {"mxfp8_e4m3 rceil", rceil(BlockFormat::of_mx(block::Element(kE4m3)))},
@@ -35,6 +40,7 @@ std::vector<Named> formats() {
           {"mxint8", BlockFormat::of_mx(block::Element::int8())},
           {"nvfp4", BlockFormat::of_nvfp4()},
           {"nvfp4 16x16", BlockFormat::of_nvfp4(16)},
+          {"nvfp4 4over6", four_over_six(BlockFormat::of_nvfp4())},
           {"e4m3 1x128", BlockFormat::of_fp8(kE4m3, 1, 128)},
           {"e4m3 by tensor", BlockFormat::of_fp8(kE4m3)},
           {"e4m3", BlockFormat::of_plain(block::Element(kE4m3))}};

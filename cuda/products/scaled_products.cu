@@ -129,8 +129,8 @@ struct QuantizeElements {
     each_item(block, s.elements(), [&](uint64_t i) {
       const kernel::Environment e = s.environment.now();
       const uint64_t row = i / s.layout.k, at = i % s.layout.k, b = s.layout.block_of(row, at);
-      const block::BlockScale scale =
-          block::block_scale(s.format, block::nvfp4_tensor(s.amax(), s.format.nvfp4), s.magnitudes[b]);
+      const block::BlockScale scale = kernel::scale_of_block(
+          s.format, s.layout, block::nvfp4_tensor(s.amax(), s.format.nvfp4), b, s.numbers, s.magnitudes[b]);
       const uint32_t word = e.draw(s.format.rounding(), s.site, i);
       s.codes[i] = static_cast<uint8_t>(block::block_code(s.format, scale, s.numbers[i], word).code);
       if (row % s.layout.tile != 0 || at % s.layout.size != 0) return;

@@ -87,7 +87,7 @@ struct FakeQuantizeBlocks {
   SOFTAMP_HD void quantize(const kernel::Environment& e, const BlockGrid::Extent& extent, uint32_t greatest,
                            uint64_t first, uint64_t step) const {
     const block::Nvfp4Tensor tensor = amax ? block::nvfp4_tensor(*amax, format.nvfp4) : block::Nvfp4Tensor{};
-    const block::BlockScale scale = block::block_scale(format, tensor, greatest);
+    const block::BlockScale scale = kernel::scale_of_block(format, grid, extent, x, tensor, greatest);
     for (uint64_t i = first; i < (extent.last_row - extent.first_row) * extent.count; i += step) {
       const uint64_t at = grid.element(extent, extent.first_row + i / extent.count, i % extent.count);
       out[at] = kernel::fake_quantized(format, scale, x[at], e, at);

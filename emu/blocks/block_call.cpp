@@ -16,6 +16,17 @@ uint64_t blocks_in(uint64_t a, uint64_t b) { return b == 0 ? 0 : (a + b - 1) / b
 
 std::string rows_by_size(const bulk::BlockFormat& f) { return to_string(f.rows) + " x " + to_string(f.size); }
 
+void check_nvfp4(const char* function, const block::Nvfp4Rules& r) {
+  if (r.four_over_six != block::FourOverSix::kNone) {
+    if (r.rule != block::Nvfp4Rule::kTransformerEngine)
+      refuse_blocks(function, "four_over_six chooses among scales of kTransformerEngine, not of another rule");
+    if (r.rounding.stochastic())
+      refuse_blocks(function, "four_over_six compares errors, which a stochastic rounding makes random");
+  }
+  if (r.e4m3_max != 0 && r.e4m3_max != 256 && r.e4m3_max != 448)
+    refuse_blocks(function, "e4m3_max is 0, 256 or 448, not " + to_string(r.e4m3_max));
+}
+
 void check_block_format(const char* function, const bulk::BlockLayout& l, const bulk::BlockFormat& f) {
   const block::Element& e = f.element;
   if (!e.integer && !e.format.valid())
@@ -25,6 +36,7 @@ void check_block_format(const char* function, const bulk::BlockLayout& l, const 
     refuse_blocks(function, "a code has at most 8 bits; the element's has " + to_string(e.storage_bits()));
   if (f.family == bulk::BlockFamily::kFp8 && e.integer)
     refuse_blocks(function, "elements with scales of fp32 are small floats, not integers");
+  if (f.family == bulk::BlockFamily::kNvfp4) check_nvfp4(function, f.nvfp4);
   if (f.family == bulk::BlockFamily::kPlain) return;
   if (f.size < 0 || f.rows < 0) refuse_blocks(function, "a block has at least one element, not " + rows_by_size(f));
   if (f.rows == 0 && f.size != 0)

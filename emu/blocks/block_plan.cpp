@@ -3,6 +3,8 @@
 #include <bit>
 #include <cmath>
 
+#include "emu/blocks/better_scales.h"
+
 namespace softamp::emu {
 namespace {
 
@@ -95,7 +97,11 @@ ScalePlan plan_block_scale(const BlockCall& c) {
       plan.decode = number_of(c.tensor.decode);
       plan.encode_sixth = number_of(detail32::mul(c.tensor.encode, 0x3E2AAAABu));
       plan.tensor_amax = number_of(c.tensor.amax);
-      plan.of_both = number_of(detail32::div(detail32::kOne, detail_nvfp4::kScaleOfBoth));
+      plan.largest_product = number_of(f.nvfp4.largest_product());
+      plan.of_both = number_of(detail32::div(detail32::kOne, f.nvfp4.largest_product()));
+      plan.chooses = f.chooses_scale();
+      plan.squares = f.nvfp4.four_over_six == FourOverSix::kMse;
+      plan.expand = 1;
       break;
     case Family::kFp8:
       plan.fp8_rule = f.fp8.rule;
@@ -125,6 +131,13 @@ BlockPlan::BlockPlan(const BlockCall& c, bool quantizes) {
     return;
   }
   if (c.options.status || (mx && f.mx.three_quarters)) return;
+  if (f.chooses_scale()) {
+    wider = scale;
+    wider.expand = 1.5F;
+    const bool kept = p.mode == RoundingMode::kNearestEven && p.subnormals == Subnormals::kKeep;
+    if (kept && c.size == kChoosingBlock && c.rows == 1 && c.inner == 1) way = Way::kNearest;
+    return;
+  }
   if (p.mode == RoundingMode::kNearestEven && p.subnormals == Subnormals::kKeep) {
     way = Way::kNearest;
     return;

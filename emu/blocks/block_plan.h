@@ -49,7 +49,9 @@ struct ScalePlan {
   uint32_t half;     ///< what kEven adds
   float reciprocal;  ///< kRceil: RN32(1 / M)
   block::Nvfp4Rule nvfp4_rule;
-  float encode, decode, encode_sixth, tensor_amax, of_both;  ///< N453; of_both RN32(1/2688)
+  float encode, decode, encode_sixth, tensor_amax, of_both;  ///< N453; of_both RN32(1/(6 M))
+  bool chooses, squares;                                     ///< N469: scales are of a / 6 S times `expand`
+  float expand, largest_product;
   block::Fp8Rule fp8_rule;
   bool powers_of_two, has_infinity;
   uint32_t least_amax;
@@ -71,6 +73,7 @@ struct BlockPlan {
   bool vector_scales = false;  ///< else by the functions for one block
   ElementPlan element{};
   ScalePlan scale{};
+  ScalePlan wider{};               ///< where blocks choose: what takes greatest magnitudes to 4
   std::optional<RoundPlan> round;  ///< of kScaled
   RandomPlan random{};
 };

@@ -12,7 +12,7 @@ using Family = BlockCall::Family;
 /// The scale of a block, and what becomes of an element and of a code under it.
 class ScaledBlock {
  public:
-  ScaledBlock(const BlockCall& c, uint32_t amax) : c_(c), scale_(block::block_scale(c.format, c.tensor, amax)) {}
+  ScaledBlock(const BlockCall& c, const block::BlockScale& scale) : c_(c), scale_(scale) {}
   /// With the scale that is kept at `scales`.
   ScaledBlock(const BlockCall& c, const uint8_t* scales, uint64_t index) : c_(c) {
     if (wide())
@@ -57,6 +57,15 @@ uint32_t magnitude_of(const BlockCall& c, const float* in, BlockPlace place) {
   });
   return amax;
 }
+/// The scale of a block of what is at `in`.
+block::BlockScale scale_of(const BlockCall& c, const float* in, BlockPlace p) {
+  const uint64_t first = p.block * c.size, top = p.band * c.rows;
+  return block::block_scale(c.format, c.tensor, magnitude_of(c, in, p), std::min(c.rows, c.outer - top),
+                            std::min(c.size, c.length - first), [&](uint64_t row, uint64_t k) {
+                              const uint64_t i = ((top + row) * c.length + first + k) * c.inner + p.column;
+                              return std::bit_cast<uint32_t>(in[i]);
+                            });
+}
 uint64_t index_of(const BlockCall& c, BlockPlace p) { return (p.band * c.blocks + p.block) * c.inner + p.column; }
 
 }  // namespace
@@ -67,7 +76,7 @@ void reference_block(const BlockCall& c, const BlockArrays& a, BlockPlace place,
     for_each_element(c, place, [&](uint64_t i) { a.values[i] = scaled.value(a.codes[i]); });
     return;
   }
-  const ScaledBlock scaled(c, magnitude_of(c, a.in, place));
+  const ScaledBlock scaled(c, scale_of(c, a.in, place));
   if (a.scales) scaled.keep(a.scales, index_of(c, place));
   for_each_element(c, place, [&](uint64_t i) {
     const Rounded r = scaled.code(std::bit_cast<uint32_t>(a.in[i]), c.word(i));

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "emu/blocks/better_scales.h"
 #include "emu/bulk/dispatch.h"
 #include "emu/parallel.h"
 
@@ -133,7 +134,7 @@ void BlockWork::rows_unit(uint64_t unit, Strip& strip) const {
       if (row != top)
         for (size_t b = 0; b < count; ++b) strip.amax[b] = std::max(strip.amax[b], amax[b]);
     }
-  const bool special = scale(strip, index, count);
+  const bool special = scale(strip, index, count, a_.in + top * length_ + start, n);
   if (!special || !in_place_)
     for (uint64_t row = top; row < bottom; ++row)
       elements(strip, row * length_ + start, n, count == 1 ? kOneFactor : call_.size);
@@ -179,7 +180,7 @@ void BlockWork::few_columns_unit(uint64_t unit, Strip& strip) const {
   if (special) special_blocks(strip, index, columns);
 }
 
-bool BlockWork::scale(Strip& strip, uint64_t index, size_t n) const {
+bool BlockWork::scale(Strip& strip, uint64_t index, size_t n, const float* x, size_t elements) const {
   const size_t bytes = static_cast<size_t>(call_.format.scale_bytes()), whole = whole_groups(n);
   if (!quantizes()) {
     // Filled up with what is not special: 1 as a byte and as fp32.
@@ -190,7 +191,9 @@ bool BlockWork::scale(Strip& strip, uint64_t index, size_t n) const {
   }
   std::fill(strip.amax + n, strip.amax + whole, 0u);
   bool special = false;
-  if (plan_.vector_scales) {
+  if (plan_.scale.chooses) {
+    special = better_scales(kernels_, plan_, x, elements, strip.amax, whole, {strip.kept, strip.factor, strip.decode});
+  } else if (plan_.vector_scales) {
     special = kernels_.scales(plan_.scale, strip.amax, whole, strip.kept, strip.factor, strip.decode);
   } else {
     auto* const kept = reinterpret_cast<uint8_t*>(strip.kept);

@@ -28,8 +28,8 @@ class BlockWork {
   void few_columns_unit(uint64_t unit, Strip& strip) const;
 
   /// Factors of n blocks from strip.amax, or from scales `index` on, which are written otherwise; whether one of them
-  /// is special.
-  bool scale(Strip& strip, uint64_t index, size_t n) const;
+  /// is special. x: the blocks' elements, where they choose between scales.
+  bool scale(Strip& strip, uint64_t index, size_t n, const float* x = nullptr, size_t elements = 0) const;
   void special_blocks(const Strip& strip, uint64_t index, size_t n) const;
   /// Elements first .. first + n - 1 of the array. `run`: how many have a factor in common.
   void elements(Strip& strip, uint64_t first, size_t n, size_t run) const;

@@ -48,7 +48,8 @@ SOFTAMP_LANES LaneScales mx_scales(const ScalePlan& p, U32 amax) {
 SOFTAMP_LANES LaneScales nvfp4_scales(const ScalePlan& p, U32 amax) {
   const F32 a = (F32)amax;
   const bool ours = p.nvfp4_rule == block::Nvfp4Rule::kTransformerEngine;
-  F32 d = ours ? a * p.encode_sixth : a / 6.0F;
+  F32 d = ours && !p.chooses ? a * p.encode_sixth : a / 6.0F;
+  if (p.chooses) d = d * p.encode * p.expand;
   if (p.nvfp4_rule == block::Nvfp4Rule::kTorchao) d /= splat<F32>(p.decode);
   U32 special = infinite_or_nan(a) | ~below(magnitude((U32)d), kExponentBits + 1);
   d = lesser(d, splat<F32>(448.0F));

@@ -84,7 +84,7 @@ class FakeQuantizeKernel final : public OpKernel {
       for (uint64_t b = begin; b < end; ++b) {
         const BlockGrid::Extent extent = n_.grid.extent(b);
         const uint32_t amax = kernel::block_magnitude(n_.grid, extent, x, counts);
-        const block::BlockScale scale = block::block_scale(n_.format, tensor, amax);
+        const block::BlockScale scale = kernel::scale_of_block(n_.format, n_.grid, extent, x, tensor, amax);
         for (uint64_t row = extent.first_row; row < extent.last_row; ++row)
           for (uint64_t k = 0; k < extent.count; ++k) {
             const uint64_t i = n_.grid.element(extent, row, k);

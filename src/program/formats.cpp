@@ -137,7 +137,8 @@ void print_blocks(std::ostream& out) {
     if (has_block_scale(f))
       out << "  " << std::left << std::setw(static_cast<int>(width)) << f.names.front() << "  " << f.about << '\n';
   out << "Options: scale_rule, block, rows, rounding, variant, bits, nan (poison, skip), infinity (nan, saturate), "
-         "three_quarters, powers_of_two.\ne8m0 names the scale of OCP's formats, a power of two.\n";
+         "three_quarters, 4over6 (none, mae, mse),\ne4m3_max, powers_of_two.\ne8m0 names the scale of OCP's formats, a "
+         "power of two.\n";
 }
 
 void print_p3109_examples(std::ostream& out) {

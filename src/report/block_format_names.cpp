@@ -12,6 +12,7 @@
 namespace softamp {
 namespace {
 
+using block::FourOverSix;
 using block::Fp8Rule;
 using block::Nvfp4Rule;
 using block::ScaleRule;
@@ -36,6 +37,8 @@ constexpr Row<Fp8Rule> kFp8Rules[] = {
     {Fp8Rule::kDeepSeek, {"deepseek"}},
     {Fp8Rule::kDeepGemm, {"deepgemm"}},
 };
+constexpr Row<FourOverSix> kFourOverSix[] = {
+    {FourOverSix::kNone, {"none"}}, {FourOverSix::kMae, {"mae"}}, {FourOverSix::kMse, {"mse"}}};
 constexpr Row<bool> kTruths[] = {{true, {"true", "on", "1"}}, {false, {"false", "off", "0"}}};
 constexpr Row<bool> kNans[] = {{true, {"poison"}}, {false, {"skip"}}};
 constexpr Row<bool> kInfinities[] = {{false, {"nan"}}, {true, {"saturate"}}};
@@ -68,6 +71,9 @@ bool has_blocks(const BlockFormat& f) { return f.size != 0; }
 bool always(const BlockFormat&) { return true; }
 bool is_mx(const BlockFormat& f) { return f.family == BlockFamily::kMx; }
 bool is_fp8(const BlockFormat& f) { return f.family == BlockFamily::kFp8; }
+bool has_bound(const BlockFormat& f) {
+  return f.family == BlockFamily::kNvfp4 && f.nvfp4.rule == Nvfp4Rule::kTransformerEngine;
+}
 bool has_scale(const BlockFormat& f) { return f.family != BlockFamily::kPlain; }
 bool is_stochastic(const BlockFormat& f) { return f.rounding().stochastic(); }
 
@@ -121,6 +127,16 @@ constexpr Option kOptions[] = {
     {"three_quarters", is_mx,
      [](BlockFormat& f, std::string_view v) { f.mx.three_quarters = word("truth", kTruths, v); },
      [](const BlockFormat& f) { return text_of(kTruths, f.mx.three_quarters); }},
+    {"4over6", has_bound,
+     [](BlockFormat& f, std::string_view v) { f.nvfp4.four_over_six = word("way to choose a scale", kFourOverSix, v); },
+     [](const BlockFormat& f) { return text_of(kFourOverSix, f.nvfp4.four_over_six); }},
+    {"e4m3_max", has_bound,
+     [](BlockFormat& f, std::string_view v) {
+       f.nvfp4.e4m3_max = number("e4m3_max", v, 256, 448);
+       if (f.nvfp4.e4m3_max != 256 && f.nvfp4.e4m3_max != 448)
+         throw std::invalid_argument("'" + std::string(v) + "'; expected 256 or 448 for e4m3_max");
+     },
+     [](const BlockFormat& f) { return std::to_string(f.nvfp4.largest_scale()); }},
     {"powers_of_two", is_fp8,
      [](BlockFormat& f, std::string_view v) { f.fp8.powers_of_two = word("truth", kTruths, v); },
      [](const BlockFormat& f) { return text_of(kTruths, f.fp8.powers_of_two); }},
@@ -199,7 +215,8 @@ bulk::BlockFormat parse_block_format(std::string_view text) {
     for (const auto& [earlier, value] : given)
       if (earlier == option) refuse(key + " is given twice");
     given.emplace_back(option, part.substr(equals + 1));
-    if (option->name == "rounding") option->set(format, given.back().second);
+    const bool first = option->name == "rounding" || option->name == "scale_rule";
+    if (first && option->belongs(format)) option->set(format, given.back().second);
   }
   for (const auto& [option, value] : given) {
     if (!option->belongs(format)) {
@@ -209,6 +226,8 @@ bulk::BlockFormat parse_block_format(std::string_view text) {
     }
     option->set(format, value);
   }
+  if (format.chooses_scale() && format.rounding().stochastic())
+    refuse("4over6 compares errors, which a stochastic rounding makes random; expected another rounding");
   return format;
 }
 
@@ -228,6 +247,7 @@ std::string block_format_text(const bulk::BlockFormat& format) {
     if (!o.belongs(format)) continue;
     const std::string value = o.text(format);
     BlockFormat base = nearest->format;
+    base.nvfp4.four_over_six = o.name == "e4m3_max" ? format.nvfp4.four_over_six : base.nvfp4.four_over_six;
     if (o.belongs == is_stochastic) base.rounding().mode = RoundingMode::kStochastic;
     if (value == o.text(base)) continue;
     text += separator + std::string(o.name) + "=" + value;

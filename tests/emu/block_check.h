@@ -47,16 +47,16 @@ struct BlocksExpected {
   uint8_t flags = 0;
 };
 
-/// One block, gathered to `x` with its random words `r`: its codes and flags; values[i] = the value of code i; returns
-/// the scale.
+/// One block of `rows` rows, gathered to `x` with its random words `r`: its codes and flags; values[i] = the value of
+/// code i; returns the scale.
 inline uint32_t expected_block(const BlockFormat& f, const block::Nvfp4Tensor& tensor, const std::vector<uint32_t>& x,
-                               const std::vector<uint32_t>& r, std::vector<uint8_t>& codes,
+                               const std::vector<uint32_t>& r, int rows, std::vector<uint8_t>& codes,
                                std::vector<uint32_t>& values, uint8_t& flags) {
   const int n = static_cast<int>(x.size());
   uint32_t scale = 0;
   switch (f.family) {
     case BlockFamily::kNvfp4: {
-      const auto q = block::nvfp4_quantize(tensor, x.data(), n, codes.data(), f.nvfp4, r.data());
+      const auto q = block::nvfp4_quantize(tensor, x.data(), n, codes.data(), f.nvfp4, r.data(), rows);
       scale = q.scale, flags = q.flags;
       const uint32_t factor = block::nvfp4_decode_factor(tensor, scale, f.nvfp4);
       for (size_t i = 0; i < x.size(); ++i) values[i] = block::nvfp4_value(factor, codes[i]);
@@ -125,7 +125,8 @@ inline BlocksExpected expected_blocks(const std::vector<float>& in, const BlockL
         std::vector<uint8_t> codes(x.size());
         std::vector<uint32_t> values(x.size());
         uint8_t flags = 0;
-        const uint32_t scale = expected_block(f, tensor, x, r, codes, values, flags);
+        const int height = f.rows == 0 ? 1 : static_cast<int>(std::min(l.outer, (t + 1) * rows) - t * rows);
+        const uint32_t scale = expected_block(f, tensor, x, r, height, codes, values, flags);
         e.flags = static_cast<uint8_t>(e.flags | flags);
         for (int byte = 0; byte < f.scale_bytes(); ++byte) e.scales.push_back(static_cast<uint8_t>(scale >> 8 * byte));
         for (size_t i = 0; i < at.size(); ++i) {

@@ -57,6 +57,29 @@ TEST(BulkBlocks, Nvfp4) {
           }
 }
 
+TEST(BulkBlocks, Nvfp4ThatChoosesScales) {
+  std::vector<float> in = block_values(37 * 50, 6), tame = in;
+  for (float& x : tame) x = std::isfinite(x) ? std::fmod(x, 100.0F) : 1;
+  for (const auto& values : {in, tame})
+    for (const auto& [rows, size] : {std::pair{1, 16}, {16, 16}, {1, 5}, {3, 16}})
+      for (const auto& [errors, bound] : {std::pair{block::FourOverSix::kMae, 0}, {block::FourOverSix::kMse, 448}})
+        for (const auto mode : {RoundingMode::kNearestEven, RoundingMode::kTowardZero})
+          for (const bool poisons : {true, false}) {
+            BlockFormat f = BlockFormat::of_nvfp4(rows);
+            f.size = size;
+            f.nvfp4.four_over_six = errors;
+            f.nvfp4.e4m3_max = bound;
+            f.nvfp4.rounding.mode = mode;
+            f.nvfp4.nan_poisons_block = poisons;
+            for (const BlockLayout& l : {BlockLayout{37, 50, 1}, BlockLayout{1, 1850, 1}, BlockLayout{5, 37, 10}})
+              if (rows == 1 || l.inner == 1)
+                check_blocks(values, l, f, {},
+                             "4over6 " + std::to_string(static_cast<int>(errors)) + " bound " + std::to_string(bound) +
+                                 " blocks " + std::to_string(rows) + " x " + std::to_string(size) +
+                                 (poisons ? " poisons" : ""));
+          }
+}
+
 TEST(BulkBlocks, Fp8) {
   const auto in = block_values(29 * 300, 5);
   std::vector<float> tame = in;

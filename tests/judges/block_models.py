@@ -161,6 +161,32 @@ def e4m3_scale(d):
     return elements(E4M3, d.astype(np.float64))
 
 
+def four_over_six(x, errors, bound):
+    """x [rows, n] float32 in blocks of 16, nowhere all zero, of TransformerEngine: scales, codes, values, amax."""
+    amax, blocks = F(np.abs(x).max()), x.reshape(-1, 16)
+    product = F(6 * bound)
+    encode = np.minimum(product / amax, np.finfo(F).max)
+    base = np.abs(blocks).max(axis=1) / F(6) * encode
+    made = []
+    for expand in (F(1), F(1.5)):
+        scale = e4m3_scale(np.minimum(base * expand, F(448)))
+        value = element_values(E4M3, scale).astype(F)
+        factor = np.minimum(F(1) / (value * (F(1) / encode)), np.finfo(F).max)
+        codes = elements(E2M1, (blocks * factor[:, None]).astype(np.float64))
+        q = element_values(E2M1, codes).astype(F)
+        difference = q * value[:, None] * amax / product - blocks
+        each = difference * difference if errors == "mse" else np.abs(difference)
+        error = np.zeros(len(blocks), F)
+        with np.errstate(over="ignore"):
+            for i in range(16):
+                error += each[:, i]
+        made.append((error, scale, codes, q * (value * amax * (F(1) / product))[:, None]))
+    four = made[1][0] < made[0][0]
+    scales, codes, values = (np.where(four.reshape(-1, *[1] * (a.ndim - 1)), b, a)
+                             for a, b in zip(made[0][1:], made[1][1:]))
+    return scales.reshape(len(x), -1), codes.reshape(x.shape), values.reshape(x.shape)
+
+
 def nvfp4(x, rule, rows=1, tensor_amax=None):
     """x [rows, n] float32, n a multiple of 16: scales, codes, values, amax of the tensor."""
     height, width = x.shape

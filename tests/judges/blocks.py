@@ -152,6 +152,17 @@ def judge_nvfp4(softamp, verdict, count, seed):
                 compare_all(verdict, f"{name} {rule} {scaled}", y, got, (codes, scales, values))
 
 
+def judge_four_over_six(softamp, verdict, count, seed):
+    x = blocks_of(count, 16, seed, extremes=False).reshape(-1, 64)
+    x[np.abs(x) > 1e30] = 1
+    x[:, ::16][np.abs(x[:, ::16]) < 1e-30] = 1  # no block of zeros
+    for errors in ("mae", "mse"):
+        for bound in (256, 448):
+            scales, codes, values = models.four_over_six(x, errors, bound)
+            got = ours(softamp, x, ["--format", f"nvfp4:4over6={errors},e4m3_max={bound}"])
+            compare_all(verdict, f"nvfp4 4over6 {errors} {bound}", x, got, (codes, scales, values))
+
+
 def judge_fp8(softamp, verdict, count, seed):
     for name, e in (("e4m3", models.E4M3), ("e5m2", models.E5M2)):
         x = blocks_of(max(1, count // 4), 128, seed, extremes=False)
@@ -212,6 +223,7 @@ def main():
         count = min(PIECE, arguments.blocks - first)
         judge_mx(softamp, verdict, count, first)
         judge_nvfp4(softamp, verdict, count, first + 1)
+        judge_four_over_six(softamp, verdict, count, first + 1)
         judge_fp8(softamp, verdict, count, first + 2)
         judge_gfloat(softamp, verdict, count, first + 3)
         print(f"{first + count} blocks of each format done", flush=True)

@@ -16,6 +16,8 @@ inline const std::vector<NodeRow>& quantization_rows() {
       quantize({{2, 33, 5}}, "mxfp6_e2m3:scale_rule=rceil", 1),
       quantize({{4, 70}}, "mxint8"),
       quantize({{20, 35}}, "nvfp4_16x16"),
+      quantize({{20, 35}}, "nvfp4_16x16:4over6=mae"),
+      quantize({{5, 70}}, "nvfp4:4over6=mse"),
       quantize({{3, 40}}, "nvfp4:rounding=stochastic,bits=8"),
       quantize({{3, 130}}, "e4m3_1x128"),
       quantize({{130, 3}}, "e5m2_1x128:powers_of_two=true,rounding=stochastic", 0),

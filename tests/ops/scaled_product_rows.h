@@ -45,6 +45,7 @@ inline const std::vector<ScaledProductRow>& scaled_product_rows() {
       row({18, 150}, {20, 150}, "nvfp4", "nvfp4_16x16", "blackwell", bt),
       row({18, 50}, {50, 20}, "nvfp4", "nvfp4_16x16", "block"),
       row({18, 50}, {50, 20}, "nvfp4", "nvfp4:scale_rule=torchao", "fp32_chain"),
+      row({18, 50}, {50, 20}, "nvfp4:4over6=mae", "nvfp4_16x16:4over6=mse", "block"),
       row({4, 50}, {50, 3}, "nvfp4:scale_rule=one_level", "mxint8", "exact"),
       row({6, 45}, {45, 17}, "mxint8", "mxint8", "block"),
       row({6, 45}, {45, 17}, "mxint8", "mxint8", "half_partials"),

@@ -27,6 +27,7 @@ struct DotSide {
   std::vector<uint32_t> codes, scales;
   bool nvfp4 = false, transformer_engine = true;
   float amax = 0;       ///< of nvfp4
+  float largest_product = 2688;  ///< of the greatest scale and element
   float torchao_p = 1;  ///< of nvfp4 that is not TransformerEngine's
   bool three_quarters = false;
 };
@@ -192,7 +193,7 @@ class Summing {
     const Term own = own_scale(s, scale_code(s, k));
     if (!s.nvfp4) return own;
     const float v = as_float(rounded(own));
-    const float whole = s.transformer_engine ? (v * s.amax) * (1.F / 2688.F) : v * s.torchao_p;
+    const float whole = s.transformer_engine ? (v * s.amax) * (1.F / s.largest_product) : v * s.torchao_p;
     return term(decode(softamp::kFp32, std::bit_cast<uint32_t>(whole)));
   }
   float note(float out, std::initializer_list<float> in) {
@@ -306,11 +307,13 @@ class Summing {
     const auto system = [](const DotSide& s) { return s.nvfp4 && s.transformer_engine; };
     const auto part = [&](const DotSide& s) {
       if (comes_last(s)) return as_float(s.scales[0]);
-      return !s.nvfp4 ? 1.F : system(s) ? s.amax / 2688.F : s.torchao_p;
+      return !s.nvfp4 ? 1.F : system(s) ? s.amax / s.largest_product : s.torchao_p;
     };
     const bool any = a_.nvfp4 || b_.nvfp4 || comes_last(a_) || comes_last(b_);
     if (any && !a_.codes.empty()) {
-      const float t = system(a_) && system(b_) ? a_.amax * b_.amax / 7225344.F : part(a_) * part(b_), before = y_;
+      const float t = system(a_) && system(b_) ? a_.amax * b_.amax / (a_.largest_product * b_.largest_product)
+                                                 : part(a_) * part(b_);
+      const float before = y_;
       y_ = note(t * before, {t, before});
     }
     return result();

@@ -51,6 +51,9 @@ TEST(BlockFormatNames, OptionsAreReadAndWrittenBack) {
       "mxfp4:rounding=stochastic,variant=rne,bits=8,three_quarters=true",
       "nvfp4:scale_rule=torchao,rounding=zero",
       "nvfp4_16x16:rounding=stochastic,bits=8",
+      "nvfp4:4over6=mae",
+      "nvfp4_16x16:rounding=zero,4over6=mse,e4m3_max=448",
+      "nvfp4:e4m3_max=256",
       "e4m3_tensor:powers_of_two=true",
       "e5m2_1x128:scale_rule=deepseek,block=64",
       "e2m1:rounding=up",
@@ -62,6 +65,8 @@ TEST(BlockFormatNames, OptionsAreReadAndWrittenBack) {
   EXPECT_EQ(block_format_text(f), "nvfp4:rounding=stochastic,bits=8");
   EXPECT_EQ(parse_block_format("e4m3_1x128:scale_rule=deepgemm").fp8.rule, block::Fp8Rule::kDeepGemm);
   EXPECT_FALSE(parse_block_format("e4m3_row:nan=skip").nan_poisons_block());
+  EXPECT_EQ(parse_block_format("nvfp4:4over6=mae").nvfp4.largest_scale(), 256);
+  EXPECT_EQ(block_format_text(parse_block_format("nvfp4:e4m3_max=256,4over6=mae")), "nvfp4:4over6=mae");
 }
 
 std::string refusal(const std::string& text) {
@@ -85,6 +90,11 @@ TEST(BlockFormatNames, MistakesAreNamed) {
   EXPECT_THAT(refusal("mxfp4:block=8,block=8"), HasSubstr("block is given twice"));
   EXPECT_THAT(refusal("mxfp4:bits=8"), HasSubstr("bits belongs to a stochastic rounding"));
   EXPECT_THAT(refusal("mxfp4:powers_of_two=true"), HasSubstr("powers_of_two is no option of mxfp4"));
+  EXPECT_THAT(refusal("mxfp4:4over6=mae"), HasSubstr("4over6 is no option of mxfp4"));
+  EXPECT_THAT(refusal("nvfp4:4over6=mae,scale_rule=torchao"), HasSubstr("4over6 is no option of nvfp4"));
+  EXPECT_THAT(refusal("nvfp4:4over6=yes"), HasSubstr("unknown way to choose a scale 'yes'"));
+  EXPECT_THAT(refusal("nvfp4:e4m3_max=300"), HasSubstr("'300'; expected 256 or 448 for e4m3_max"));
+  EXPECT_THAT(refusal("nvfp4:4over6=mse,rounding=stochastic"), HasSubstr("compares errors, which a stochastic"));
   EXPECT_THAT(refusal("e4m3_tensor:block=32"), HasSubstr("block is no option of e4m3_tensor"));
   EXPECT_THAT(refusal("e4m3:scale_rule=floor"), HasSubstr("scale_rule is no option of e4m3"));
 }

@@ -1,8 +1,7 @@
 // The bodies of the operations of block formats: FakeQuantize, HadamardTransform, Fp8ScaleUpdate (N495 to N498).
 //
-//   FakeQuantize       y = the value that x has after it was quantised in blocks (numerics/block/block_format.h); with
-//   a
-//                      factor: y = RN32(v(code of RN32(x factor)) RN32(1 / factor)), elements by themselves
+//   FakeQuantize       y = the value that x has after it was quantised in blocks (numerics/block/block_format.h);
+//                      with a factor: y = RN32(v(code of RN32(x factor)) RN32(1 / factor)), elements by themselves
 //   HadamardTransform  y = x H along an axis, tile by tile; H[i, j] = s[i] (-1)^popcount(i and j) / sqrt(size)
 //   Fp8ScaleUpdate     delayed scaling: the factor of the next step from the greatest magnitudes of those before
 //
@@ -52,6 +51,15 @@ SOFTAMP_INLINE uint32_t block_magnitude(const BlockGrid& g, const BlockGrid::Ext
     if (m > greatest && (nan_counts || m <= 0x7F800000u)) greatest = m;
   }
   return greatest;
+}
+
+/// The scale of a block of greatest magnitude `amax`; x: the array's fp32 codes.
+template <class X>
+SOFTAMP_INLINE block::BlockScale scale_of_block(const block::BlockFormat& f, const BlockGrid& g,
+                                                const BlockGrid::Extent& e, const X& x,
+                                                const block::Nvfp4Tensor& tensor, uint32_t amax) {
+  return block::block_scale(f, tensor, amax, e.last_row - e.first_row, e.count,
+                            [&](uint64_t r, uint64_t k) { return x[g.element(e, e.first_row + r, k)]; });
 }
 
 /// The value (an fp32 code) of x, element `index` of the array, in a block with that scale.

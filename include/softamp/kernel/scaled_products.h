@@ -73,19 +73,39 @@ struct ScaledLayout {
   SOFTAMP_INLINE uint64_t block_of(uint64_t row, uint64_t at) const { return row / tile * across() + at / size; }
 };
 
+/// A block's place among rows and elements.
+struct ScaledExtent {
+  uint64_t row, rows, at, count;
+
+  SOFTAMP_INLINE ScaledExtent(const ScaledLayout& l, uint64_t block)
+      : row(block / l.across() * l.tile), at(block % l.across() * l.size) {
+    rows = (row + l.tile < l.rows ? row + l.tile : l.rows) - row;
+    count = (at + l.size < l.k ? at + l.size : l.k) - at;
+  }
+};
+
 /// Calls f(place) for the elements of a block, row by row.
 template <class F>
 SOFTAMP_INLINE void each_of_block(const ScaledLayout& l, uint64_t block, const F& f) {
-  const uint64_t row = block / l.across() * l.tile, at = block % l.across() * l.size;
-  const uint64_t last_row = row + l.tile < l.rows ? row + l.tile : l.rows, last = at + l.size < l.k ? at + l.size : l.k;
-  for (uint64_t r = row; r < last_row; ++r)
-    for (uint64_t i = at; i < last; ++i) f(r * l.k + i);
+  const ScaledExtent e(l, block);
+  for (uint64_t r = e.row; r < e.row + e.rows; ++r)
+    for (uint64_t i = e.at; i < e.at + e.count; ++i) f(r * l.k + i);
 }
 
 /// The greatest magnitude of a block, or of all: an fp32 code. x: fp32 codes.
 SOFTAMP_INLINE uint32_t greater_magnitude(const block::BlockFormat& f, uint32_t greatest, uint32_t x) {
   const uint32_t magnitude = x & 0x7FFFFFFFu;
   return magnitude > greatest && (f.nan_poisons_block() || magnitude <= 0x7F800000u) ? magnitude : greatest;
+}
+
+/// The scale of a block of greatest magnitude `amax`. x: the array's fp32 codes; tensor: nvfp4_tensor of its greatest
+/// magnitude.
+SOFTAMP_INLINE block::BlockScale scale_of_block(const block::BlockFormat& f, const ScaledLayout& l,
+                                                const block::Nvfp4Tensor& tensor, uint64_t block, const uint32_t* x,
+                                                uint32_t amax) {
+  const ScaledExtent e(l, block);
+  return block::block_scale(f, tensor, amax, e.rows, e.count,
+                            [&](uint64_t r, uint64_t i) { return x[(e.row + r) * l.k + e.at + i]; });
 }
 
 /// Quantises one block: writes its codes and its scale, a byte, or fp32 (FP8); none where elements have no scale.
@@ -95,7 +115,7 @@ SOFTAMP_APART void quantize_block(const block::BlockFormat& f, const ScaledLayou
                                   const Environment& environment, uint32_t site) {
   uint32_t amax = 0;
   each_of_block(l, block, [&](uint64_t i) { amax = greater_magnitude(f, amax, x[i]); });
-  const block::BlockScale scale = block::block_scale(f, tensor, amax);
+  const block::BlockScale scale = scale_of_block(f, l, tensor, block, x, amax);
   if (f.family == block::BlockFamily::kFp8)
     static_cast<uint32_t*>(scales)[block] = scale.bits;
   else if (f.family != block::BlockFamily::kPlain)

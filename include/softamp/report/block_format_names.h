@@ -9,9 +9,9 @@
 //   e4m3, e5m2, f143, f152, e2m1, e2m3, e3m2                                               no scale: each by itself
 //
 // OPTION (values) [=default]; one that the format has no use for is refused:
-//   scale_rule      MX (floor, ceil, even, rceil, microxcaling) [=floor]; NVFP4 (transformer_engine, torchao,
-//   one_level)
-//                   [=transformer_engine]; FP8 (transformer_engine, deepseek, deepgemm) [=transformer_engine]
+//   scale_rule      MX (floor, ceil, even, rceil, microxcaling) [=floor];
+//                   NVFP4 (transformer_engine, torchao, one_level) [=transformer_engine]; FP8 (transformer_engine,
+//                   deepseek, deepgemm) [=transformer_engine]
 //   block           (1 .. 1048576) elements to a scale; of MX, NVFP4 and the FP8 that has such blocks
 //   rows            (1 .. 1048576) rows to a scale; of the same
 //   rounding        (nearest, nearest-away, zero, up, down, stochastic, odd) [=nearest] of elements
@@ -20,6 +20,8 @@
 //   nan             (poison, skip) [=poison] whether a NaN makes the scale NaN, or counts as absent
 //   infinity        (nan, saturate) [=nan] MX with rceil: what an infinity makes of the scale
 //   three_quarters  (true, false) [=false] MX: elements are 3/4 x / X
+//   4over6          (none, mae, mse) [=none] NVFP4 of transformer_engine: of two scales that with the lesser error
+//   e4m3_max        (256, 448) [=448; 256 with 4over6] of the same: the scale of the greatest block
 //   powers_of_two   (true, false) [=false] FP8: the scale is a power of two
 //
 // Words are read without regard to case, and '_' as '-'.

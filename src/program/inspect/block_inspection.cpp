@@ -69,7 +69,9 @@ std::vector<std::pair<std::string, BlockFormat>> formats_by_rule(const BlockForm
 
 BlockOutcome block_outcome(const BlockInspection& b, const BlockFormat& f) {
   BlockOutcome outcome;
-  outcome.scale = block::block_scale(f, block_tensor(b, f), block_amax(b));
+  const uint64_t length = b.x.size() / b.rows;
+  outcome.scale = block::block_scale(f, block_tensor(b, f), block_amax(b), b.rows, length,
+                                     [&](uint64_t row, uint64_t i) { return b.x[row * length + i]; });
   const uint64_t most = f.element.max_code(), mask = f.element.code_mask();
   const uint64_t least = f.element.integer ? (mask + 1 - most) & mask : most | f.element.format.sign_mask();
   const RoundingPolicy& p = f.rounding();
@@ -123,7 +125,9 @@ BlockInspection block_of_file(const BlockFormat& f, const std::string& path, uin
   const bool whole = f.rows == 0 && f.family != BlockFamily::kPlain;
   const uint64_t blocks = (l.length + size - 1) / size, inner = whole ? 0 : index % l.inner;
   const uint64_t at = whole ? 0 : index / l.inner, first = at % blocks * size;
-  for (uint64_t r = at / blocks * rows; r < std::min(l.outer, (at / blocks + 1) * rows); ++r)
+  const uint64_t top = at / blocks * rows, bottom = std::min(l.outer, top + rows);
+  if (!whole) b.rows = bottom - top;
+  for (uint64_t r = top; r < bottom; ++r)
     for (uint64_t k = first; k < std::min(l.length, first + size); ++k)
       for (uint64_t j = inner; j < (whole ? l.inner : inner + 1); ++j) {
         b.index.push_back((r * l.length + k) * l.inner + j);

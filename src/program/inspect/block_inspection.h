@@ -20,6 +20,7 @@ struct BlockInspection {
   std::vector<uint64_t> index;  ///< of each in its array: the address of its random bits
   std::string source;           ///< "3 numbers", "block 7 of x.npy"
   uint32_t tensor_amax = 0;     ///< to which NVFP4's scale refers
+  uint64_t rows = 1;            ///< that x has, one after the other
 };
 
 /// One element after quantisation.

@@ -148,7 +148,9 @@ Quantised quantised(const Tensor& t, bool transposed, const std::string& format,
           scale = block::mx_quantize(q.format.element, in.data(), n, codes.data(), q.format.mx, words.data()).scale;
           break;
         case block::BlockFamily::kNvfp4:
-          scale = block::nvfp4_quantize(tensor, in.data(), n, codes.data(), q.format.nvfp4, words.data()).scale;
+          scale = block::nvfp4_quantize(tensor, in.data(), n, codes.data(), q.format.nvfp4, words.data(),
+                                        static_cast<int>(std::min(row + tile, q.rows) - row))
+                      .scale;
           break;
         case block::BlockFamily::kFp8:
           scale = block::fp8_quantize(q.format.element.format, in.data(), n, codes.data(), q.format.fp8, words.data())
@@ -183,6 +185,7 @@ oracle::DotSide side_of(const Quantised& q, uint64_t row) {
   s.nvfp4 = q.format.family == BlockFamily::kNvfp4;
   s.transformer_engine = q.format.nvfp4.rule == block::Nvfp4Rule::kTransformerEngine;
   s.amax = std::bit_cast<float>(q.amax);
+  if (q.format.nvfp4.largest_scale() == 256) s.largest_product = 1536;
   s.torchao_p = q.format.nvfp4.rule == block::Nvfp4Rule::kOneLevel ? 1 : s.amax / 2688;
   s.three_quarters = q.format.family == BlockFamily::kMx && q.format.mx.three_quarters;
   return s;

@@ -110,6 +110,31 @@ const std::vector<Quantized>& quantized() {
          const long double back = f32(f32(scale * of_tensor) * f32(1 / 2688.0L));
          for (long double& x : b) x = f32(kE2m1Table.nearest(f32(x * factor)) * back);
        }},
+      {"nvfp4:4over6=mae",
+       {3, 43},
+       -1,
+       1,
+       16,
+       [](Block& b, long double of_tensor) {
+         const long double s = f32(1536 / of_tensor), base = f32(f32(greatest(b) / 6) * s);
+         Block best;
+         long double least = INFINITY;
+         for (const long double expand : {1.0L, 1.5L}) {
+           const long double scale = kE4m3Table.nearest(std::fmin(f32(base * expand), 448));
+           const long double factor = f32(1 / f32(scale * f32(1 / s)));
+           const long double back = f32(f32(scale * of_tensor) * f32(1 / 1536.0L));
+           Block made;
+           long double error = 0;
+           for (const long double x : b) {
+             const long double q = kE2m1Table.nearest(f32(x * factor));
+             const long double y = f32(f32(f32(q * scale) * of_tensor) / 1536);
+             error = f32(error + std::fabs(f32(y - x)));
+             made.push_back(f32(q * back));
+           }
+           if (error < least) least = error, best = made;
+         }
+         b = best;
+       }},
       {"e4m3_tensor",
        {9, 31},
        -1,

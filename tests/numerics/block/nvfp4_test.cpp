@@ -150,6 +150,85 @@ TEST(Nvfp4, SquareTiles) {
   EXPECT_EQ(transposed.packed(), (Bytes{0xDF, 0x49, 0xE7, 0x2B, 0xF6, 0x0D, 0x75, 0xAE}));
 }
 
+TEST(Nvfp4, FourOverSixTakesTheLesserError) {
+  const auto a = singles({3.9, 1, .5, -2, .25, 3, -1.5, .7, 2.2, -.1, 3.4, .9, -2.8, 1.9, 0, -3.6});
+  std::vector<double> halves(16, .5);
+  halves[0] = 8;
+  const auto b = singles(halves);
+  Nvfp4Rules rules;
+  const auto check = [&](uint32_t scale_a, const Bytes& bytes_a, uint32_t scale_b) {
+    const Fp4Block first = quantised(single(8), a, rules), second = quantised(single(8), b, rules);
+    EXPECT_EQ(first.scale, scale_a);
+    EXPECT_EQ(first.packed(), bytes_a);
+    EXPECT_EQ(second.scale, scale_b);
+    EXPECT_EQ(second.packed(), (Bytes{0x17, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11}));
+  };
+  check(0x76, {0x37, 0xD2, 0x61, 0x2C, 0x85, 0x37, 0x5E, 0xF0}, 0x7E);
+  rules.four_over_six = FourOverSix::kMae;
+  check(0x74, {0x26, 0xC1, 0x50, 0x1B, 0x84, 0x25, 0x4D, 0xE0}, 0x78);
+  rules.e4m3_max = 448;
+  check(0x7A, {0x26, 0xC1, 0x51, 0x1B, 0x84, 0x26, 0x4D, 0xE0}, 0x7E);
+}
+
+TEST(Nvfp4, FourOverSixKeepsSixWhereErrorsAreEqual) {
+  Nvfp4Rules rules;
+  rules.four_over_six = FourOverSix::kMse;
+  // Exact under both scales, 256 and 384.
+  EXPECT_EQ(quantised(single(6), singles({6, 6}), rules).scale, 0x78u);
+  EXPECT_EQ(quantised(single(6), singles({0, 0}), rules).scale, 0u);
+  // 5 6 / 6 is 4.875 under the scale 208; it is exact as 4 320 / 256.
+  EXPECT_EQ(quantised(single(6), singles({5, 5}), rules).scale, 0x7Au);
+  EXPECT_EQ(quantised(single(6), {0x7FC00000u, single(1)}, rules).scale, 0x7Fu);
+  EXPECT_EQ(quantised(single(__builtin_inf()), singles({__builtin_inf(), 1}), rules).scale, 0x7Eu);
+}
+
+/// The error of a tile under a scale, by the processor's fp32; the rows as a tree, or one after the other.
+float tile_error(const std::vector<uint32_t>& x, float amax, uint32_t scale, const Nvfp4Tensor& tensor,
+                 const Nvfp4Rules& rules, bool tree) {
+  const float value = __builtin_bit_cast(float, detail32::widened(kE4m3, scale));
+  const float table[] = {0, .5F, 1, 1.5F, 2, 3, 4, 6};
+  float rows[16] = {}, all = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const uint64_t code = nvfp4_code(nvfp4_factor(tensor, scale, rules), x[i], rules).code;
+    const float q = code & 8 ? -table[code & 7] : table[code & 7];
+    const float e = std::fabs(q * value * amax / 1536 - __builtin_bit_cast(float, x[i]));
+    rows[i / 16] += e;
+  }
+  for (int half = 8; tree && half > 0; half /= 2)
+    for (int r = 0; r < half; ++r) rows[r] += rows[r + half];
+  if (tree) return rows[0];
+  for (const float row : rows) all += row;
+  return all;
+}
+
+TEST(Nvfp4, RowsOfTilesAreAddedAsATree) {
+  Nvfp4Rules rules;
+  rules.four_over_six = FourOverSix::kMae;
+  const Nvfp4Tensor tensor = nvfp4_tensor(single(8), rules);
+  uint64_t state = 1;
+  const auto next = [&] { return (state = state * 6364136223846793005u + 1442695040888963407u) >> 40; };
+  int wider = 0, orders = 0;
+  for (int tile = 0; tile < 300; ++tile) {
+    std::vector<uint32_t> x(256);
+    for (uint32_t& v : x) v = single((static_cast<double>(next()) - 0x1p23) / 0x1p21);
+    const uint32_t amax = greatest_magnitude(x.data(), 256);
+    const float base = __builtin_bit_cast(float, amax) / 6 * 192;  // S = 1536 / 8
+    const auto scale = [](float d) {
+      return static_cast<uint32_t>(fp::convert(kFp32, kE4m3, single(d), Semantics::ieee()).code);
+    };
+    const uint32_t six = scale(base), four = scale(base * 1.5F);
+    const float of_six = tile_error(x, 8, six, tensor, rules, true),
+                of_four = tile_error(x, 8, four, tensor, rules, true);
+    orders += of_six != tile_error(x, 8, six, tensor, rules, false);
+    wider += of_four < of_six;
+    const auto at = [&](uint64_t r, uint64_t i) { return x[r * 16 + i]; };
+    ASSERT_EQ(nvfp4_scale_of(tensor, amax, rules, 16, 16, at), of_four < of_six ? four : six) << tile;
+  }
+  EXPECT_GT(wider, 0);
+  EXPECT_LT(wider, 300);
+  EXPECT_GT(orders, 0);  // the order is seen in the sums
+}
+
 std::vector<int> fp8_codes(const FloatFormat& f, uint32_t amax, const std::vector<uint32_t>& x, const Fp8Rules& rules) {
   std::vector<int> codes;
   for (const uint32_t v : x) codes.push_back(static_cast<int>(fp8_code(f, fp8_scale(f, amax, rules), v, rules).code));

@@ -81,6 +81,11 @@ struct BlockFormat {
            : family == BlockFamily::kFp8 ? fp8.nan_poisons_block
                                          : mx.nan_poisons_block;
   }
+  /// Whether a block's scale depends on more than its greatest magnitude.
+  SOFTAMP_INLINE bool chooses_scale() const {
+    return family == BlockFamily::kNvfp4 && nvfp4.rule == Nvfp4Rule::kTransformerEngine &&
+           nvfp4.four_over_six != FourOverSix::kNone;
+  }
   /// Bytes of one scale: 1, of kFp8 4 (fp32, in the machine's order), of kPlain 0.
   SOFTAMP_INLINE int scale_bytes() const {
     return family == BlockFamily::kFp8 ? 4 : family == BlockFamily::kPlain ? 0 : 1;
@@ -94,20 +99,31 @@ struct BlockScale {
   uint32_t decode;  ///< what they multiply a code's value by
 };
 
-/// The scale of a block of greatest magnitude `amax`; `tensor`: nvfp4_tensor of the array, of kNvfp4 alone.
+/// What NVFP4 makes of a scale that is chosen.
+SOFTAMP_INLINE BlockScale nvfp4_block_scale(const Nvfp4Tensor& tensor, uint32_t bits, const Nvfp4Rules& rules) {
+  return {bits, nvfp4_factor(tensor, bits, rules), nvfp4_decode_factor(tensor, bits, rules)};
+}
+
+/// The scale of a block of greatest magnitude `amax`; `tensor`: nvfp4_tensor of the array, of kNvfp4 alone. Where the
+/// format chooses, the scale without a choice.
 SOFTAMP_GENERAL BlockScale block_scale(const BlockFormat& f, const Nvfp4Tensor& tensor, uint32_t amax) {
   switch (f.family) {
     case BlockFamily::kMx: return {mx_scale(f.element, amax, f.mx), 0, 0};
-    case BlockFamily::kNvfp4: {
-      const uint32_t bits = nvfp4_scale(tensor, amax, f.nvfp4);
-      return {bits, nvfp4_factor(tensor, bits, f.nvfp4), nvfp4_decode_factor(tensor, bits, f.nvfp4)};
-    }
+    case BlockFamily::kNvfp4: return nvfp4_block_scale(tensor, nvfp4_scale(tensor, amax, f.nvfp4), f.nvfp4);
     case BlockFamily::kFp8: {
       const Fp8Scale scale = fp8_scale(f.element.format, amax, f.fp8);
       return {scale.decode, scale.factor, scale.decode};
     }
     default: return {0, 0, 0};
   }
+}
+
+/// The scale of a block of rows x n fp32 codes x(row, i), whose greatest magnitude is `amax`.
+template <class At>
+SOFTAMP_INLINE BlockScale block_scale(const BlockFormat& f, const Nvfp4Tensor& tensor, uint32_t amax, uint64_t rows,
+                                      uint64_t n, const At& x) {
+  if (!f.chooses_scale()) return block_scale(f, tensor, amax);
+  return nvfp4_block_scale(tensor, nvfp4_better_scale(tensor, amax, f.nvfp4, rows, n, x), f.nvfp4);
 }
 
 /// x as an element of a block with that scale.

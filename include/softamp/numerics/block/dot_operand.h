@@ -80,15 +80,16 @@ SOFTAMP_INLINE bool has_last_scale(const DotOperand& a, const DotOperand& b) {
   return tensors || a.scaled_last() || b.scaled_last();
 }
 
-/// That factor: RN32(RN32(A_a A_b) / 7225344) for two tensors of NVFP4 as TransformerEngine scales them, 7225344 being
-/// 2688^2; else RN32(t_a t_b), t being RN32(A / 2688) for such a tensor, torchao's p, FP8's scale, or 1.
+/// That factor: RN32(RN32(A_a A_b) / (36 M_a M_b)) for two tensors of NVFP4 as TransformerEngine scales them, 7225344
+/// where both M are 448; else RN32(t_a t_b), t being RN32(A / (6 M)) for such a tensor, torchao's p, FP8's scale, or 1.
 SOFTAMP_GENERAL uint32_t last_scale(const DotOperand& a, uint32_t scale_a, const DotOperand& b, uint32_t scale_b) {
   using namespace detail32;
-  if (a.transformer_engine() && b.transformer_engine()) return div(mul(a.amax, b.amax), 0x4ADC8000u);
+  if (a.transformer_engine() && b.transformer_engine())
+    return div(mul(a.amax, b.amax), mul(a.format.nvfp4.largest_product(), b.format.nvfp4.largest_product()));
   const auto of = [](const DotOperand& o, uint32_t scale) {
     if (o.scaled_last()) return scale;
     if (o.format.family != BlockFamily::kNvfp4) return kOne;
-    if (o.transformer_engine()) return div(o.amax, detail_nvfp4::kScaleOfBoth);
+    if (o.transformer_engine()) return div(o.amax, o.format.nvfp4.largest_product());
     return nvfp4_tensor(o.amax, o.format.nvfp4).decode;
   };
   return mul(of(a, scale_a), of(b, scale_b));

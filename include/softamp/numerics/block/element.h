@@ -83,6 +83,12 @@ SOFTAMP_INLINE uint32_t mul(uint32_t a, uint32_t b) {
 SOFTAMP_INLINE uint32_t div(uint32_t a, uint32_t b) {
   return static_cast<uint32_t>(fp::div(kFp32, a, b, Semantics::ieee()).code);
 }
+SOFTAMP_INLINE uint32_t add(uint32_t a, uint32_t b) {
+  return static_cast<uint32_t>(fp::add(kFp32, a, b, Semantics::ieee()).code);
+}
+SOFTAMP_INLINE uint32_t sub(uint32_t a, uint32_t b) {
+  return static_cast<uint32_t>(fp::sub(kFp32, a, b, Semantics::ieee()).code);
+}
 /// The fp32 code of a float's code.
 SOFTAMP_INLINE uint32_t widened(const FloatFormat& f, uint64_t code) {
   return static_cast<uint32_t>(fp::convert(f, kFp32, code, Semantics::ieee()).code);

@@ -23,18 +23,21 @@ class MatMulKernel final : public OpKernel {
     part.b_k = PlaceMap::strided(node_.transpose_b ? 1 : columns);
     part.b_columns = PlaceMap::strided(node_.transpose_b ? k : 1);
     part.out_rows = PlaceMap::strided(columns);
+    parts.have_start = node_.start.given;
+    part.start_row = static_cast<int64_t>(node_.start.row);
     for (const engine::MatMulNode::Pair& batch : node_.batches) {
       part.a = static_cast<int64_t>(batch.a) * rows * k;
       part.b = static_cast<int64_t>(batch.b) * columns * k;
       parts.add(part);
       part.out += rows * columns;
+      part.start += static_cast<int64_t>(node_.start.matrix);
     }
     product_ = TiledProduct(device, node_.rules, c.settings.environment.semantics, parts);
   }
 
   size_t scratch_bytes() const override { return product_.scratch_bytes(); }
   void enqueue(const DeviceCall& call) const override {
-    product_.enqueue(call, call.in[0], call.in[1], call.out[0], call.scratch);
+    product_.enqueue(call, call.in[0], call.in[1], call.out[0], call.scratch, node_.start.at(call.in, 0));
   }
   std::vector<uint64_t> operands_at(const void* const* in, const kernel::Environment& environment,
                                     uint64_t index) const override {

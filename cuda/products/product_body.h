@@ -18,6 +18,7 @@ SOFTAMP_OUT_OF_LOOPS void body_output(const ProductLaunch& l, const DevicePart& 
   const int64_t a = part.a + part.a_rows.place(l.table, row), b = part.b + part.b_columns.place(l.table, column);
   const Semantics& s = environment.semantics;
   kernel::ProductChain chain(l.rules, environment, output);
+  if (l.start) chain.start(l.widened_start(p, row, column));
   uint32_t k = 0;
   for (uint32_t n = 0; n < p.blocks; ++n) {
     const engine::ChainBlock block = l.blocks[p.first_block + n];

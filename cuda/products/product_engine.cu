@@ -144,7 +144,7 @@ struct TiledProduct::State {
   uint32_t most_partials = 0, slots = 0;  ///< independent partials; those computed at the same time
   size_t marks_bytes = 0, slots_bytes = 0, totals_bytes = 0;
 
-  void choose_way(const Device& device, const kernel::ProductRules& rules, const Semantics& preset);
+  void choose_way(const Device& device, const kernel::ProductRules& rules, const Semantics& preset, bool starts);
   TileSize choose_size(const Device& device, const std::vector<DevicePart>& list) const;
   void lay_out(Device& device, const ProductParts& parts, StepRounding rounding);
   Layout layout(Device& device, std::vector<DevicePart> list, TileSize size) const;
@@ -164,7 +164,8 @@ struct TiledProduct::State {
   }
 };
 
-void TiledProduct::State::choose_way(const Device& device, const kernel::ProductRules& rules, const Semantics& preset) {
+void TiledProduct::State::choose_way(const Device& device, const kernel::ProductRules& rules, const Semantics& preset,
+                                     bool starts) {
   const Semantics s = kernel::product_semantics(rules, preset);
   launch.rules = rules;
   launch.kind = rules.a == kFp16 ? OperandKind::kHalf : rules.a == kBf16 ? OperandKind::kBf16 : OperandKind::kFloat;
@@ -194,7 +195,7 @@ void TiledProduct::State::choose_way(const Device& device, const kernel::Product
   carries = way != Way::kFloat && launch.half.way == FastRound::Way::kHalfCarry;
   may_be_fast = way == Way::kFloat || (launch.kind != OperandKind::kFloat &&
                                        (nearest || (carries && launch.half.draws && launch.half.random_bits <= 16)));
-  may_be_fast = may_be_fast && product_choice().fast;
+  may_be_fast = may_be_fast && product_choice().fast && !starts;
   launch.copies = way == Way::kFloat && launch.kind == OperandKind::kFloat && product_choice().copies &&
                   device.properties().major >= 8;
 }
@@ -328,7 +329,7 @@ TiledProduct::TiledProduct(Device& device, const kernel::ProductRules& rules, co
                            const ProductParts& parts)
     : state_(std::make_unique<State>()) {
   State& s = *state_;
-  s.choose_way(device, rules, semantics);
+  s.choose_way(device, rules, semantics, parts.have_start);
   s.lay_out(device, parts,
             s.way == State::Way::kFloat  ? StepRounding::kNone
             : s.way == State::Way::kEach ? StepRounding::kProducts
@@ -350,12 +351,14 @@ size_t TiledProduct::scratch_bytes() const {
   return aligned(state_->marks_bytes + state_->slots_bytes + state_->totals_bytes);
 }
 
-void TiledProduct::enqueue(const DeviceCall& call, const void* a, const void* b, void* out, void* scratch) const {
+void TiledProduct::enqueue(const DeviceCall& call, const void* a, const void* b, void* out, void* scratch,
+                           const void* start) const {
   const State& s = *state_;
   ProductLaunch now = s.launch;
   now.a = a;
   now.b = b;
   now.out = out;
+  now.start = static_cast<const uint32_t*>(start);
   now.environment = call.environment;
   now.status = call.status;
   now.slot_count = 1;

@@ -182,6 +182,7 @@ struct TileKernel {
       Chains& c = chains[t];
       SOFTAMP_UNROLL
       for (unsigned e = 0; e < Shape::kRows * 8; ++e) c.v[e / 8][e % 8] = 0;
+      if (launch.start) begin(part, tile, t, c);
       Staging& s = staging[t];
       s.a.start(launch, part, tile.row, t);
       s.b.start(launch, part, tile.column, t);
@@ -210,6 +211,18 @@ struct TileKernel {
   }
 
  private:
+  /// Chains begin with C.
+  SOFTAMP_PRIMITIVE void begin(const DevicePart& part, const Tile& tile, unsigned t, Chains& c) const {
+    const Semantics s = kernel::product_semantics(launch.rules, launch.environment.environment.semantics);
+    const unsigned columns = limit(part, tile, t);
+    for (unsigned r = 0; r < Shape::kRows; ++r) {
+      const uint32_t row = tile.row + t / Shape::kAcross * Shape::kRows + r;
+      for (unsigned j = 0; j < columns && row < part.part.rows; ++j)
+        c.v[r][j] = from_bits(kernel::chain_start(
+            launch.rules, launch.widened_start(part, row, tile.column + t % Shape::kAcross * 8 + j), s));
+    }
+  }
+
   SOFTAMP_PRIMITIVE void fetch(const DevicePart& part, const ProductStep& step, const Staging& s, unsigned t,
                                Fetched& to) const {
     s.a.load(launch, part, step, t, to.a);

@@ -84,6 +84,7 @@ struct ProductLaunch {
   const void* a;
   const void* b;
   void* out;
+  const uint32_t* start;   ///< C; null: chains begin with +0
   uint8_t* marks;          ///< of threads' outputs, bit by bit: left to the body
   float* slots;            ///< independent partials: [slot][output]
   float* totals;           ///< their sum so far: [output]
@@ -122,6 +123,11 @@ struct ProductLaunch {
 
   SOFTAMP_HD uint64_t output(const DevicePart& p, uint32_t row) const {
     return static_cast<uint64_t>(p.part.out + p.part.out_rows.place(table, row));
+  }
+  /// What the chain of an output is to begin with, widened.
+  SOFTAMP_HD uint32_t widened_start(const DevicePart& p, uint32_t row, uint32_t column) const {
+    const uint32_t c = start[p.part.start + row * p.part.start_row + column];
+    return kernel::widen_operand(kFp32, c, environment.environment.semantics);
   }
   SOFTAMP_HD void store(uint64_t place, uint32_t code) const {
     if (rules.output.storage_bits() > 16)

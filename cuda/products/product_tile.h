@@ -1,6 +1,8 @@
 // Products on the device: out(i, j) = sum over k of A(i, k) B(k, j), by the one chain per output that kernel/products.h
 // defines. The engine under MatMul, and under the convolutions, which give the positions of their operands as maps.
 //
+// A chain begins with +0, or with a number of C (N480): number start + i * start_row + j of it.
+//
 // Use: a kernel's constructor describes its node once (no device code is needed for that),
 //
 //   ProductParts parts;                              // every product of the node: batches, classes, groups, taps
@@ -23,10 +25,10 @@
 //
 // The rules that training uses have kernels of their own (product_fast.h), in tiles of 128 x 128, 64 x 64, 256 x 16 and
 // 16 x 16; the general one (product_kernel.h) takes the others: other directions of rounding, more than 16 random bits,
-// Philox of 7 rounds, tables of random words, outputs that do not begin at multiples of eight, 2^30 elements between
-// two products' operands. Under rare rules (engine::needs_body) kernel/products.h computes everything, one output per
-// thread. Independent partials are computed at the same time, into scratch memory, and added up in ascending order by a
-// second kernel.
+// Philox of 7 rounds, tables of random words, outputs that do not begin at multiples of eight, chains that begin with
+// C, 2^30 elements between two products' operands. Under rare rules (engine::needs_body) kernel/products.h computes
+// everything, one output per thread. Independent partials are computed at the same time, into scratch memory, and added
+// up in ascending order by a second kernel.
 #pragma once
 
 #include <memory>
@@ -68,6 +70,7 @@ struct ProductPart {
   uint32_t rows = 0, columns = 0;
   uint32_t schedule = 0;          ///< number in ProductParts::schedules: its blocks and its k
   int64_t a = 0, b = 0, out = 0;  ///< first elements
+  int64_t start = 0, start_row = 0;
   PlaceMap a_rows, a_k, b_k, b_columns;
   PlaceMap out_rows;  ///< of outputs; columns follow each other
 };
@@ -77,6 +80,7 @@ struct ProductParts {
   std::vector<ProductPart> parts;
   std::vector<Schedule> schedules;
   std::vector<int64_t> table;  ///< what PlaceMap::table points into
+  bool have_start = false;     ///< chains begin with C; not where partials are independent
 
   void add(const ProductPart& part) { parts.push_back(part); }
   /// Appends places to the table; returns the map to them.
@@ -113,7 +117,9 @@ class TiledProduct {
   /// Bytes of call.scratch from `scratch` on; the caller may use the rest.
   size_t scratch_bytes() const;
   /// `scratch`: scratch_bytes() of them, aligned to 256. Uses call.environment, call.status, call.device.
-  void enqueue(const DeviceCall& call, const void* a, const void* b, void* out, void* scratch) const;
+  /// `start`: C, where the parts say that there is one.
+  void enqueue(const DeviceCall& call, const void* a, const void* b, void* out, void* scratch,
+               const void* start = nullptr) const;
 
  private:
   struct State;

@@ -162,16 +162,25 @@ struct ScaledOutputs {
   uint64_t rows, columns, count;
   const engine::MatMulNode::Pair* batches;
   uint32_t* out;
+  const uint32_t* start;  ///< C; null: +0
+  engine::StartNumbers starts;
   DeviceStatus* status;
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     each_item(block, count, [&](uint64_t i) {
       const engine::MatMulNode::Pair pair = batches[i / (rows * columns)];
-      const Rounded r = kernel::scaled_product(rules, a.operand(), pair.a * rows + i % (rows * columns) / columns,
-                                               b.operand(), pair.b * columns + i % columns, a.environment.now(), i);
+      const Rounded r =
+          kernel::scaled_product(rules, a.operand(), pair.a * rows + i % (rows * columns) / columns, b.operand(),
+                                 pair.b * columns + i % columns, a.environment.now(), i, first(i));
       out[i] = static_cast<uint32_t>(r.code);
       raise_status(status, r.flags & (kInvalid | kOverflow), i);
     });
+  }
+  SOFTAMP_HD uint32_t first(uint64_t i) const {
+    if (!start) return 0;
+    const uint64_t within = i % (rows * columns);
+    const uint32_t c = start[i / (rows * columns) * starts.matrix + within / columns * starts.row + within % columns];
+    return kernel::widen_operand(kFp32, c, a.environment.environment.semantics);
   }
 };
 
@@ -188,11 +197,14 @@ class ScaledMatMulKernel final : public OpKernel {
     part.a_rows = part.b_columns = PlaceMap::strided(k);
     part.a_k = part.b_k = PlaceMap::strided(1);
     part.out_rows = PlaceMap::strided(static_cast<int64_t>(node_.columns));
+    parts.have_start = node_.start.given;
+    part.start_row = static_cast<int64_t>(node_.start.row);
     for (const engine::MatMulNode::Pair& batch : node_.batches) {
       part.a = static_cast<int64_t>(batch.a * node_.rows * node_.k);
       part.b = static_cast<int64_t>(batch.b * node_.columns * node_.k);
       parts.add(part);
       part.out += static_cast<int64_t>(node_.rows * node_.columns);
+      part.start += static_cast<int64_t>(node_.start.matrix);
     }
     product_ = TiledProduct(device, node_.rules.chain(), c.settings.environment.semantics, parts);
   }
@@ -210,12 +222,14 @@ class ScaledMatMulKernel final : public OpKernel {
     for (const ScaledSide& s : {a, b})
       if (s.elements() != 0) quantize(call.device, s);
     if (node_.rules.chains()) {
-      product_.enqueue(call, a.numbers, b.numbers, call.out[0], scratch + side_bytes(node_.a) + side_bytes(node_.b));
+      product_.enqueue(call, a.numbers, b.numbers, call.out[0], scratch + side_bytes(node_.a) + side_bytes(node_.b),
+                       node_.start.at(call.in, 0));
       return;
     }
-    call.device.launch("scaled product", scaled_grid(count),
-                       ScaledOutputs{node_.rules, a, b, node_.rows, node_.columns, count, batches_.data(),
-                                     static_cast<uint32_t*>(call.out[0]), call.status});
+    call.device.launch(
+        "scaled product", scaled_grid(count),
+        ScaledOutputs{node_.rules, a, b, node_.rows, node_.columns, count, batches_.data(),
+                      static_cast<uint32_t*>(call.out[0]), node_.start.at(call.in, 0), node_.start, call.status});
   }
 
  private:

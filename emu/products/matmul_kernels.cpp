@@ -46,7 +46,10 @@ class MatMulKernel final : public OpKernel {
     const MatMulOperands operands(plan_, at(call.in[0], node_.batches[batch].a, rows * node_.k), node_.transpose_a,
                                   at(call.in[1], node_.batches[batch].b, columns * node_.k), node_.transpose_b, rows,
                                   columns, node_.k, batch * rows * columns);
-    run_product(plan_, {rows, columns, &node_.schedule, &operands, call.out[0]}, call.environment, settings);
+    run_product(
+        plan_,
+        {rows, columns, &node_.schedule, &operands, call.out[0], node_.start.at(call.in, batch), node_.start.row},
+        call.environment, settings);
   }
 
   const EngineSettings& settings_;

@@ -47,8 +47,11 @@ struct ProductProblem {
   size_t rows, columns;
   const Schedule* schedule;
   const ProductOperands* operands;
-  void* out;  ///< codes of rules.output: uint16_t or float; element
-              ///< row_output(row) + column
+  void* out;                        ///< codes of rules.output: uint16_t or float; element
+                                    ///< row_output(row) + column
+  const uint32_t* start = nullptr;  ///< what chains begin with, fp32: of (row, column) at row * start_row + column;
+                                    ///< null: +0. Not where partials are independent.
+  size_t start_row = 0;
 };
 
 struct ProductKernels;
@@ -95,8 +98,12 @@ struct ProductSettings {
   const std::function<bool()>* stop = nullptr;  ///< as OpCall::stop
 };
 
+/// What the chain of (row, column) is to begin with, widened; and as chain_start gives it.
+uint32_t widened_start(const ProductPlan& plan, const ProductProblem& problem, size_t row, size_t column);
+uint32_t start_of(const ProductPlan& plan, const ProductProblem& problem, size_t row, size_t column);
+
 /// Computes all outputs of the problem. `environment.semantics` is the plan's.
-/// k = 0 gives +0. Random bits: site 0, index product_index(block number,
+/// k = 0 gives +0, or what chains begin with. Random bits: site 0, index product_index(block number,
 /// output) for roundings inside the product; site 1, index output, for the
 /// final one.
 void run_product(const ProductPlan& plan, const ProductProblem& problem, const kernel::Environment& environment,

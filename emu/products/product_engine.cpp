@@ -195,7 +195,7 @@ class Tasks {
               corner,
               std::min(k_.mr, run_.problem.rows - i * k_.mr),
               std::min(k_.nr, run_.problem.columns - j * k_.nr)};
-          if (c == 0) std::memset(tile_state.acc, 0, 4 * tile);
+          if (c == 0) run_.begin(part, i * k_.mr, j * k_.nr, tile_state);
           run_.multiply(chunk, part, tile_state);
           if (c + 1 == chunks.size()) run_.finish(part, tile_state, i * k_.mr, j * k_.nr, status);
         }
@@ -224,16 +224,20 @@ class Tasks {
 };
 
 /// Writes the result of chains without products.
-void write_empty(const ProductPlan& plan, const ProductProblem& problem, const kernel::Environment& environment) {
-  kernel::ProductChain chain(plan.rules, environment, 0);
-  const uint64_t code = chain.finish().code;
+void write_empty(const ProductPlan& plan, const ProductProblem& problem, const kernel::Environment& environment,
+                 FpStatus* status) {
   for (size_t i = 0; i < problem.rows; ++i) {
     const uint64_t first = problem.operands->row_output(i);
-    for (size_t j = 0; j < problem.columns; ++j)
+    for (size_t j = 0; j < problem.columns; ++j) {
+      kernel::ProductChain chain(plan.rules, environment, first + j);
+      if (problem.start) chain.start(widened_start(plan, problem, i, j));
+      const Rounded r = chain.finish();
       if (plan.rules.output.storage_bits() > 16)
-        static_cast<uint32_t*>(problem.out)[first + j] = static_cast<uint32_t>(code);
+        static_cast<uint32_t*>(problem.out)[first + j] = static_cast<uint32_t>(r.code);
       else
-        static_cast<uint16_t*>(problem.out)[first + j] = static_cast<uint16_t>(code);
+        static_cast<uint16_t*>(problem.out)[first + j] = static_cast<uint16_t>(r.code);
+      if (status) status->raise(r.flags & (kInvalid | kOverflow), first + j);
+    }
   }
 }
 
@@ -242,7 +246,7 @@ void write_empty(const ProductPlan& plan, const ProductProblem& problem, const k
 void run_product(const ProductPlan& plan, const ProductProblem& problem, const kernel::Environment& environment,
                  const ProductSettings& settings) {
   if (problem.rows == 0 || problem.columns == 0) return;
-  if (problem.schedule->k == 0) return write_empty(plan, problem, environment);
+  if (problem.schedule->k == 0) return write_empty(plan, problem, environment, settings.status);
   if (plan.way == ProductPlan::Way::kTensorCore) return run_tensor_core_product(plan, problem, environment, settings);
   const ProductRun run(plan, problem, environment, settings.status != nullptr);
   if (run.way == ProductPlan::Way::kScalar) {

@@ -109,6 +109,8 @@ class Tile {
   void run(const std::vector<CoreChunk>& chunks, size_t row0, size_t rows, size_t col0, size_t columns,
            FpStatus* status, StopCheck& check) {
     std::memset(acc_, 0, sizeof acc_);
+    for (size_t i = 0; problem_.start && i < rows; ++i)
+      for (size_t j = 0; j < columns; ++j) acc_[i][j] = start_of(plan_, problem_, row0 + i, col0 + j);
     std::memset(flags_, 0, sizeof flags_);
     any_partial_ = false;
     for (const CoreChunk& chunk : chunks) {

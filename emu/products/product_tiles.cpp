@@ -24,6 +24,14 @@ const ProductKernels& kernels_for(const ProductPlan& plan, size_t columns) {
 
 }  // namespace
 
+uint32_t widened_start(const ProductPlan& plan, const ProductProblem& p, size_t row, size_t column) {
+  return kernel::widen_operand(kFp32, p.start[row * p.start_row + column], plan.semantics);
+}
+
+uint32_t start_of(const ProductPlan& plan, const ProductProblem& problem, size_t row, size_t column) {
+  return kernel::chain_start(plan.rules, widened_start(plan, problem, row, column), plan.semantics);
+}
+
 float* AlignedFloats::reserve(size_t n) {
   if (n > size_) {
     ::operator delete (data_, std::align_val_t{64});
@@ -100,6 +108,14 @@ bool ProductRun::fast(const ProductTile& tile, float* acc) const {
     case ProductWay::kCarry: return k.carry(plan, environment, tile, acc);
     default: return false;
   }
+}
+
+void ProductRun::begin(const ProductTile& tile, size_t row0, size_t col0, const TileState& state) const {
+  std::memset(state.acc, 0, 4 * padded_tile(kernels));
+  if (!problem.start) return;
+  for (size_t i = 0; i < tile.rows; ++i)
+    for (size_t j = 0; j < tile.columns; ++j)
+      state.acc[i * kernels.nr + j] = __builtin_bit_cast(float, start_of(plan, problem, row0 + i, col0 + j));
 }
 
 void ProductRun::multiply(const Chunk& chunk, const ProductTile& tile, const TileState& state) const {
@@ -220,7 +236,7 @@ void ProductRun::search(const ProductTile& tile, uint8_t suspicion, const float*
   for (size_t i = 0; i < tile.rows; ++i) lowest = std::min(lowest, tile.output[i]);
   const uint8_t told = suspicion & wanted_;
   uint8_t hidden = suspicion & kNotFinite ? open(lowest) : uint8_t{0};
-  if (!plan.chain_can_overflow) hidden &= kInvalid;
+  if (!plan.chain_can_overflow && !problem.start) hidden &= kInvalid;
   if (hidden & ~told) hidden = hidden & hidden_flags();
   // In a chain of floats an infinity or NaN stays in the result, and only a NaN can hide an invalid step.
   const bool shows = told == 0 && plan.rules.partials == kernel::PartialsType::kFloat && !plan.rules.round_partials;
@@ -242,7 +258,7 @@ void ProductRun::search(const ProductTile& tile, uint8_t suspicion, const float*
       }
       if (!row_is_there) problem.operands->a_rows(row0 + i, 1, 0, k, a.data(), k);
       row_is_there = true;
-      const Rounded r = reference(a.data(), b.data() + j, stride, output);
+      const Rounded r = reference(a.data(), b.data() + j, stride, row0 + i, col0 + j, output);
       status.raise(r.flags & sought, output);
     }
   }
@@ -252,7 +268,7 @@ void ProductRun::search(const ProductTile& tile, uint8_t suspicion, const float*
 uint8_t ProductRun::hidden_flags() const {
   int known = hidden_flags_.load();
   if (known >= 0) return static_cast<uint8_t>(known);
-  float greatest[2] = {};
+  float greatest[2] = {}, greatest_start = 0;
   bool infinite = false, loud = false, nan = false;
   std::vector<float> buffer;
   const auto look = [&](size_t count, float& most) {
@@ -281,9 +297,17 @@ uint8_t ProductRun::hidden_flags() const {
       look(count * length, greatest[1]);
     }
   }
+  if (problem.start) {
+    buffer.resize(columns);
+    for (size_t i = 0; i < (problem.start_row == 0 ? 1 : rows); ++i) {
+      for (size_t j = 0; j < columns; ++j) buffer[j] = __builtin_bit_cast(float, widened_start(plan, problem, i, j));
+      look(columns, greatest_start);
+    }
+  }
   // No sum of so many products, and no rounding on the way, comes near 2^128.
   const double bound =
-      static_cast<double>(greatest[0]) * static_cast<double>(greatest[1]) * static_cast<double>(problem.schedule->k);
+      static_cast<double>(greatest[0]) * static_cast<double>(greatest[1]) * static_cast<double>(problem.schedule->k) +
+      static_cast<double>(greatest_start);
   const bool overflows = !(bound < 0x1p126);
   const RoundingPolicy& n = plan.semantics.narrow;
   const bool halves = plan.rules.partials == kernel::PartialsType::kHalf || plan.rules.round_partials;
@@ -295,8 +319,10 @@ uint8_t ProductRun::hidden_flags() const {
   return static_cast<uint8_t>(known);
 }
 
-Rounded ProductRun::reference(const float* a, const float* b, size_t b_stride, uint64_t output) const {
+Rounded ProductRun::reference(const float* a, const float* b, size_t b_stride, size_t row, size_t column,
+                              uint64_t output) const {
   kernel::ProductChain chain(plan.rules, environment, output);
+  if (problem.start) chain.start(widened_start(plan, problem, row, column));
   size_t k = 0;
   for (const ChainBlock& block : problem.schedule->blocks) {
     for (uint32_t t = 0; t < block.length; ++t, ++k)
@@ -316,7 +342,7 @@ void ProductRun::scalar(size_t row0, size_t rows, size_t col0, size_t columns, F
     problem.operands->a_rows(row0 + i, 1, 0, k, a.data(), k);
     const uint64_t first = problem.operands->row_output(row0 + i);
     for (size_t j = 0; j < columns; ++j) {
-      const Rounded r = reference(a.data(), b.data() + j, columns, first + col0 + j);
+      const Rounded r = reference(a.data(), b.data() + j, columns, row0 + i, col0 + j, first + col0 + j);
       if (plan.rules.output.storage_bits() > 16)
         static_cast<uint32_t*>(problem.out)[first + col0 + j] = static_cast<uint32_t>(r.code);
       else

@@ -59,6 +59,8 @@ class ProductRun {
   };
   enum Suspicion : uint8_t { kNotFinite = 0x80, kAnyPartial = 0x40 };  ///< beside flags
 
+  /// Makes a tile whose first output is (row0, col0) begin.
+  void begin(const ProductTile& tile, size_t row0, size_t col0, const TileState& state) const;
   /// Continues a tile by a chunk.
   void multiply(const Chunk& chunk, const ProductTile& tile, const TileState& state) const;
   /// Rounds and stores the tile's outputs; looks for the lowest index of what
@@ -84,7 +86,7 @@ class ProductRun {
   uint8_t round_tile(const ProductTile& tile, uint32_t number, float* acc) const;
   void search(const ProductTile& tile, uint8_t suspicion, const float* values, size_t row0, size_t col0,
               FpStatus& status) const;
-  Rounded reference(const float* a, const float* b, size_t b_stride, uint64_t output) const;
+  Rounded reference(const float* a, const float* b, size_t b_stride, size_t row, size_t column, uint64_t output) const;
   uint8_t hidden_flags() const;
 
   uint8_t wanted_;

@@ -69,6 +69,7 @@
 #include "softamp/numerics/version.h"
 #include "softamp/numerics/xoroshiro.h"
 #include "softamp/precision/amp_level.h"
+#include "softamp/precision/bias_start.h"
 #include "softamp/precision/casts.h"
 #include "softamp/precision/fp8_recipe.h"
 #include "softamp/precision/graph_def.h"

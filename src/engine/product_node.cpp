@@ -71,6 +71,12 @@ bool raises_alone(const kernel::ProductRules& rules, const kernel::Environment& 
 
 }  // namespace
 
+StartNumbers StartNumbers::of(const OpContext& c, size_t rows, size_t columns) {
+  if (c.inputs.size() < 3) return {};
+  if (c.inputs[2].shape.rank() == 1) return {true, 0, 0};
+  return {true, columns, rows * columns};
+}
+
 MatMulNode::MatMulNode(const OpContext& c, const char* transposes_a, const char* transposes_b)
     : transpose_a(attribute<bool>(c.node, transposes_a)), transpose_b(attribute<bool>(c.node, transposes_b)) {
   const Shape &a = c.inputs[0].shape, &b = c.inputs[1].shape, &out = c.node.outputs[0].shape;
@@ -81,6 +87,7 @@ MatMulNode::MatMulNode(const OpContext& c, const char* transposes_a, const char*
   k = static_cast<size_t>(a[a.rank() - (transpose_a ? 2 : 1)]);
   schedule = Schedule::plain(k, block_length(c.settings.matmuls), batch_sum);
   batches = matrix_pairs(a, b, out);
+  start = StartNumbers::of(c, rows, columns);
 }
 
 std::vector<MatMulNode::Pair> matrix_pairs(const Shape& a, const Shape& b, const Shape& out) {
@@ -100,6 +107,8 @@ std::vector<uint64_t> MatMulNode::operands_at(const void* const* in, const kerne
   kernel::ProductChain chain(summing, environment, index);
   const auto raised = [&] { return (kernel::ProductChain(chain).finish().flags & (kInvalid | kOverflow)) != 0; };
   const Semantics& s = environment.semantics;
+  if (const uint32_t* const c = start.at(in, index / (rows * columns)))
+    chain.start(kernel::widen_operand(kFp32, c[row * start.row + column], s));
   // A tensor core rounds only at the end of a group. A part of a group has no result of its own that could raise a
   // flag, and an overflow cannot be blamed on one pair of factors.
   const bool fused = is_tensor_core(rules.accumulator);

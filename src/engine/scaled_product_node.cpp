@@ -51,7 +51,8 @@ ScaledMatMulNode::ScaledMatMulNode(const OpContext& c)
       rows(a.rows),
       columns(b.rows),
       k(a.layout.k),
-      batches(matrix_pairs(c.inputs[0].shape, c.inputs[1].shape, c.node.outputs[0].shape)) {
+      batches(matrix_pairs(c.inputs[0].shape, c.inputs[1].shape, c.node.outputs[0].shape)),
+      start(StartNumbers::of(c, rows, columns)) {
   rules.a = a.blocks;
   rules.b = b.blocks;
   rules.accumulation = word_of<kernel::Accumulation>(

@@ -1,4 +1,5 @@
 #include "softamp/train/trainer.h"
+#include "softamp/precision/bias_start.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -344,7 +345,9 @@ struct Trainer::Impl {
       ExecutorOptions o = nearest_options(options.executor);
       o.status = o.statistics = o.timings = false;
       const Graph& graph = model.evaluation ? *model.evaluation : model.graph;
-      evaluation.executor = make_executor(options.pass ? options.pass(graph, fetches).graph : graph, std::move(o));
+      Graph passed = options.pass ? options.pass(graph, fetches).graph : graph;
+      if (options.bias_in_accumulator) passed = start_with_bias(passed, fetches);
+      evaluation.executor = make_executor(std::move(passed), std::move(o));
     }
     // A graph that is trained and evaluated alike may have moved averages of its own when it ran last.
     const std::vector<PassVariable>& state = training.gradient().state;

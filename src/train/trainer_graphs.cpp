@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "softamp/graph/gradients.h"
+#include "softamp/precision/bias_start.h"
 #include "src/train/cast_node.h"
 #include "src/train/layer_report.h"
 #include "src/train/replicas/replica_options.h"
@@ -144,6 +145,11 @@ GradientStepGraph build_gradient_graph(const Model& model, const TrainerOptions&
   }
   if (step.variables.empty()) throw std::invalid_argument("No gradients provided for any variable of the model");
   if (options.pass) rewrite(b, options.pass, step);
+  if (options.bias_in_accumulator) {
+    std::vector<std::string> fetches = step.gradients;
+    fetches.insert(fetches.end(), {step.loss, step.scaled_loss});
+    b = GraphBuilder(start_with_bias(b.build(), fetches));
+  }
   if (!model.mechanism.empty()) step.report = report_of_layers(b.graph(), model);
   if (options.accumulation > 1 && !options.replica_invariant)
     for (size_t i = 0; i < step.variables.size(); ++i) {

@@ -28,6 +28,9 @@ struct Problem {
   std::vector<int64_t> batch_a, batch_b;  ///< BatchMatMulV2 where one is there
   Options options;
   uint64_t seed = 0;
+
+  /// Whether chains begin with C: 1 for each column, 2 for each output.
+  int start() const { return batch_sum ? 0 : static_cast<int>(seed % 3); }
 };
 
 Shape matrix(std::vector<int64_t> batch, int64_t rows, int64_t columns, bool transposed) {
@@ -43,6 +46,7 @@ std::string text_of(const Problem& p) {
   if (p.transpose_b) s += " b^T";
   if (p.batch_sum) s += " batch_sum";
   if (p.plain) s += " plain";
+  if (p.start() != 0) s += p.start() == 1 ? " from a row" : " from c";
   s += std::string(" partials ") + p.options.partials + (p.options.between ? " between" : "") + " block " +
        std::to_string(p.options.block);
   if (p.options.inner != AmpInner::kFmaChain) s += " inner " + std::to_string(static_cast<int>(p.options.inner));
@@ -53,6 +57,25 @@ std::string text_of(const Problem& p) {
   return s + " #" + std::to_string(p.seed);
 }
 
+/// Adds the product of x and y; start: as Problem::start says.
+void add_product(GraphBuilder& g, Case& c, const char* op, Port x, Port y, const Attributes& attributes, int start,
+                 uint64_t seed, bool plain) {
+  if (start == 0) {
+    g.add(op, {x, y}, attributes);
+    return;
+  }
+  GraphBuilder apart;  // says the shape of the result
+  const Port product = apart.add(op,
+                                 {apart.placeholder("x", g.type(x).dtype, g.type(x).shape),
+                                  apart.placeholder("y", g.type(y).dtype, g.type(y).shape)},
+                                 attributes);
+  Shape shape = apart.type(product).shape;
+  if (start == 1) shape = Shape{shape[shape.rank() - 1]};
+  const Port from = g.placeholder("c", DType::kFloat32, shape);
+  c.feeds.emplace("c", floats(DType::kFloat32, shape, 2 * seed + 3, plain));
+  g.add(op, {x, y, from}, attributes);
+}
+
 void run(Suite& suite, const Problem& p, const Setting& setting) {
   Case c;
   c.name = text_of(p) + " " + setting.name;
@@ -61,10 +84,11 @@ void run(Suite& suite, const Problem& p, const Setting& setting) {
   const Shape a = matrix(p.batch_a, p.m, p.k, p.transpose_a), b = matrix(p.batch_b, p.k, p.n, p.transpose_b);
   GraphBuilder g;
   const Port x = g.placeholder("x", p.type, a), y = g.placeholder("y", p.type, b);
-  g.add(batched ? "BatchMatMulV2" : "MatMul", {x, y},
-        {{batched ? "adj_x" : "transpose_a", p.transpose_a},
-         {batched ? "adj_y" : "transpose_b", p.transpose_b},
-         {"batch_sum", p.batch_sum}});
+  add_product(g, c, batched ? "BatchMatMulV2" : "MatMul", x, y,
+              {{batched ? "adj_x" : "transpose_a", p.transpose_a},
+               {batched ? "adj_y" : "transpose_b", p.transpose_b},
+               {"batch_sum", p.batch_sum}},
+              p.start(), p.seed, p.plain);
   c.graph = g.build();
   c.feeds.emplace("x", floats(p.type, a, 2 * p.seed + 1, p.plain));
   c.feeds.emplace("y", floats(p.type, b, 2 * p.seed + 2, p.plain));
@@ -84,12 +108,15 @@ void run(Suite& suite, const Problem& p, const Setting& setting) {
 void run_scaled(Suite& suite, const test::ScaledProductRow& row, const Setting& setting, DType type, bool plain,
                 uint64_t seed) {
   Case c;
-  c.name = test::text_of(row) + " " + name_of(type) + (plain ? " plain" : "") + " #" + std::to_string(seed) + " " +
+  c.name = test::text_of(row) + " " + name_of(type) + (plain ? " plain" : "") + " #" + std::to_string(seed) +
+           (seed % 4 == 1   ? " from a row "
+            : seed % 4 == 2 ? " from c "
+                            : " ") +
            setting.name;
   if (!suite.wants(c.name)) return;
   GraphBuilder g;
   const Port x = g.placeholder("x", type, Shape(row.a)), y = g.placeholder("y", type, Shape(row.b));
-  g.add("ScaledMatMul", {x, y}, row.attributes);
+  add_product(g, c, "ScaledMatMul", x, y, row.attributes, static_cast<int>(seed % 4 == 3 ? 0 : seed % 4), seed, plain);
   c.graph = g.build();
   c.feeds.emplace("x", floats(type, Shape(row.a), 2 * seed + 1, plain));
   c.feeds.emplace("y", floats(type, Shape(row.b), 2 * seed + 2, plain));

@@ -83,6 +83,9 @@ struct ProductCase {
   ProductData data = ProductData::kOrdinary;
   uint64_t seed = 0;
   RandomBits random{};
+
+  /// What chains begin with: of half of the cases +0, else a number for each column (1) or each output (2).
+  int start() const { return rules.independent ? 0 : seed % 4 == 1 ? 1 : seed % 4 == 2 ? 2 : 0; }
 };
 
 /// The roundings of halves that products are tried with; one draws `few` random bits.
@@ -167,12 +170,15 @@ inline std::string describe(const ProductCase& c) {
          std::to_string(static_cast<int>(c.semantics.narrow.variant)) + " overflow " +
          std::to_string(static_cast<int>(c.semantics.narrow.overflow)) +
          (c.semantics.divide_by_way_of_fp32 ? " ipu" : " ieee") + " first " + std::to_string(c.first_output) +
-         " data " + std::to_string(static_cast<int>(c.data)) + " seed " + std::to_string(c.seed);
+         " start " + std::to_string(c.start()) + " data " + std::to_string(static_cast<int>(c.data)) + " seed " +
+         std::to_string(c.seed);
 }
 
 /// Operands, and what they must give.
 struct ProductExpectation {
   Matrix a, b;
+  std::vector<uint32_t> start;  ///< C
+  size_t start_row = 0;
   std::vector<uint32_t> codes;
   FpStatus status;
   emu::Schedule schedule;
@@ -190,6 +196,9 @@ struct ProductExpectation {
     environment.random = c.random;
     environment.step = 5;
     environment.operation = 77;
+    start.resize(c.start() == 0 ? 0 : c.start() == 1 ? c.n : c.m * c.n);
+    start_row = c.start() == 2 ? c.n : 0;
+    for (uint32_t& code : start) code = product_code(mix, kFp32, c.data);
     compute(c);
   }
   /// `codes` and `status` of `a` and `b`.
@@ -200,6 +209,7 @@ struct ProductExpectation {
         const uint64_t output = c.first_output + i * c.n + j;
         kernel::ProductChain chain(c.rules, environment, output);
         size_t k = 0;
+        if (!start.empty()) chain.start(kernel::widen_operand(kFp32, start[i * start_row + j], c.semantics));
         for (const emu::ChainBlock& block : schedule.blocks) {
           for (uint32_t t = 0; t < block.length; ++t, ++k)
             chain.step(kernel::widen_operand(c.rules.a, a.at(c.transpose_a ? k * c.m + i : i * c.k + k), c.semantics),
@@ -225,8 +235,9 @@ inline bool check_product(const ProductCase& c, const ProductExpectation& e, Ins
   for (size_t i = 0; i < c.m * c.n; ++i) out.set(i, 0x5A5A5A5Au);
   FpStatus status;
   uint8_t* const origin = out.data() - c.first_output * out.width();
-  emu::run_product(plan, {c.m, c.n, &e.schedule, &operands, origin}, e.environment,
-                   {threads, with_status ? &status : nullptr});
+  emu::run_product(plan,
+                   {c.m, c.n, &e.schedule, &operands, origin, e.start.empty() ? nullptr : e.start.data(), e.start_row},
+                   e.environment, {threads, with_status ? &status : nullptr});
   const std::string what = std::string(bulk::name(isa)) + " way " + std::to_string(static_cast<int>(plan.way)) +
                            " threads " + std::to_string(threads) + ": " + describe(c);
   for (size_t i = 0; i < c.m * c.n; ++i)

@@ -26,8 +26,8 @@ inline ProductCase draw_tensor_core_shape(Mixer& mix, uint64_t number, size_t mo
 }
 
 /// Compares every output with groups of `length` products, anew in each independent partial: group(a, b, sum) are codes
-/// of the operands, and the next sum; single(sum) is the fp32 code of a partial's. Then sums of partials and the result
-/// as of any float partials. False ends a test's loop early.
+/// of the operands, and the next sum; single(sum) is the fp32 code of a partial's. C is rounded to the sum's format.
+/// Then sums of partials and the result as of any float partials. False ends a test's loop early.
 template <typename Group, typename Single>
 bool check_exact_chain(const ProductCase& c, const ProductExpectation& e, size_t length, const Group& group,
                        const Single& single, const std::string& text) {
@@ -37,7 +37,9 @@ bool check_exact_chain(const ProductCase& c, const ProductExpectation& e, size_t
       uint32_t total = 0;
       const size_t partial = c.batch_sum ? 1024 : c.k;
       for (size_t first = 0; first < c.k; first += partial) {
-        uint32_t sum = 0;
+        uint32_t sum = e.start.empty() ? 0 : e.start[i * e.start_row + j];
+        if (c.rules.half_accumulator)
+          sum = static_cast<uint32_t>(exact::convert(kFp32, kFp16, sum, Semantics::ieee()).code);
         const size_t end = std::min(c.k, first + partial);
         for (size_t k = first; k < end; k += length) {
           std::vector<uint32_t> a, b;

@@ -26,9 +26,9 @@ struct DotSide {
   size_t size = 32;
   std::vector<uint32_t> codes, scales;
   bool nvfp4 = false, transformer_engine = true;
-  float amax = 0;       ///< of nvfp4
+  float amax = 0;                ///< of nvfp4
   float largest_product = 2688;  ///< of the greatest scale and element
-  float torchao_p = 1;  ///< of nvfp4 that is not TransformerEngine's
+  float torchao_p = 1;           ///< of nvfp4 that is not TransformerEngine's
   bool three_quarters = false;
 };
 
@@ -312,7 +312,7 @@ class Summing {
     const bool any = a_.nvfp4 || b_.nvfp4 || comes_last(a_) || comes_last(b_);
     if (any && !a_.codes.empty()) {
       const float t = system(a_) && system(b_) ? a_.amax * b_.amax / (a_.largest_product * b_.largest_product)
-                                                 : part(a_) * part(b_);
+                                               : part(a_) * part(b_);
       const float before = y_;
       y_ = note(t * before, {t, before});
     }

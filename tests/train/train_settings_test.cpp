@@ -204,6 +204,7 @@ TEST(TrainSettings, PartialsAccumulatorAndStatisticsReachTheExecutor) {
   EXPECT_EQ(options("\"accumulator\": \"ada\", \"tensor_core_operands\": \"float8_e4m3fn\"").tensor_core_operands,
             TensorCoreOperands::kAsE4m3);
   EXPECT_EQ(options("\"batch_size\": 8").tensor_core_operands, TensorCoreOperands::kOwn);
+  EXPECT_TRUE(TrainSettings::from_json("{\"bias_in_accumulator\": true}").trainer_options().bias_in_accumulator);
   EXPECT_TRUE(options("\"use_stable_statistics\": true").config.norms.use_stable_statistics);
   EXPECT_EQ(options("\"rounding_variant\": \"rne\"").switches.sr_form, StochasticVariant::kRne);
 }

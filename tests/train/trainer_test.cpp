@@ -20,6 +20,30 @@ namespace {
 
 using namespace test;
 
+TEST(Step, DenseProductsMayBeginWithTheirBias) {
+  TrainerOptions o = rig_options();
+  o.bias_in_accumulator = true;
+  Trainer trainer(three_layer_model("mixed"), o);
+  std::map<std::string, int> biases, started;
+  const auto count = [&](std::string_view phase, int, uint32_t, const Node& node, int, const TensorType& type,
+                         const void*) {
+    if (node.op == "BiasAdd") ++biases[std::string(phase)];
+    if (node.op != "MatMul" || node.inputs.size() != 3) return;
+    ++started[std::string(phase)];
+    EXPECT_EQ(node.name, "dense/BiasAdd");
+    EXPECT_EQ(type.dtype, DType::kFloat16);
+  };
+  trainer.observe(count);
+  const std::vector<StepResult> results = train_steps(trainer, 3);
+  EXPECT_EQ(started, (std::map<std::string, int>{{"forward", 3}}));
+  EXPECT_EQ(biases, (std::map<std::string, int>{{"forward", 3}}));  // the convolution's
+  // Another rounding, another loss; the logits of an evaluation are made alike.
+  Trainer added(three_layer_model("mixed"), rig_options());
+  const std::vector<StepResult> others = train_steps(added, 3);
+  EXPECT_NE(others.back().loss, results.back().loss);
+  EXPECT_NEAR(others.back().loss, results.back().loss, 0x1p-6);
+}
+
 TEST(Step, PhasesAndTheirDtypes) {  // MIXED_PRECISION M03
   TrainerOptions o = rig_options(LossScaleOptions::fixed(256));
   Trainer trainer(three_layer_model("mixed"), o);

@@ -10,7 +10,9 @@ namespace {
 template <class Sum>
 [[gnu::noinline]] void scaled_tile(const ScaledTile& t) {
   constexpr size_t kR = kScaledRows, kC = kScaledColumns;
-  float y[kR][kC] = {};
+  float y[kR][kC];
+  for (size_t r = 0; r < kR; ++r)
+    for (size_t c = 0; c < kC; ++c) y[r][c] = t.sums[r * kC + c];
   for (size_t p = 0; p < t.count; ++p) {
     Sum sum[kR][kC] = {};
     for (size_t k = t.pieces[p].begin; k < t.pieces[p].end; ++k) {

@@ -25,7 +25,7 @@ struct ScaledTile {
   const float* scale_a;  ///< [piece][kScaledRows]
   const float* scale_b;  ///< [piece][kScaledColumns]
   bool fp32_scales;      ///< the product of two scales is rounded to fp32
-  float* sums;           ///< [kScaledRows][kScaledColumns], replaced
+  float* sums;           ///< [kScaledRows][kScaledColumns]: what they begin with, replaced
 };
 
 struct ScaledBlockKernels {

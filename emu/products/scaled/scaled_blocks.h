@@ -43,7 +43,8 @@ class ScaledBlocks {
   void prepare(size_t column, size_t columns, Panel& panel) const;
 
   /// Rows row .. of a (at most kScaledRows) with a panel of b: their sums, with the factors of the end, [kScaledRows]
-  /// [kScaledColumns]. False where the body has to do it. The caller looks for sums that are not normal numbers.
+  /// [kScaledColumns], where they find what they begin with. False where the body has to do it. The caller looks for
+  /// sums that are not normal numbers.
   bool sums(size_t row, size_t rows, const Panel& panel, float* to) const;
 
  private:

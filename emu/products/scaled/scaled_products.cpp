@@ -158,8 +158,10 @@ class ScaledMatMulKernel final : public OpKernel {
         const MatMulOperands rows(plan_, a.numbers + node_.batches[i].a * node_.rows * node_.k, false,
                                   b.numbers + node_.batches[i].b * node_.columns * node_.k, true, node_.rows,
                                   node_.columns, node_.k, i * outputs);
-        run_product(plan_, {node_.rows, node_.columns, &schedule_, &rows, call.out[0]}, call.environment,
-                    {shared ? 1 : threads(), status, call.stop});
+        run_product(
+            plan_,
+            {node_.rows, node_.columns, &schedule_, &rows, call.out[0], node_.start.at(call.in, i), node_.start.row},
+            call.environment, {shared ? 1 : threads(), status, call.stop});
       }
     });
   }
@@ -192,12 +194,16 @@ class ScaledMatMulKernel final : public OpKernel {
   void tile(const OpCall& call, const Operand& a, const Operand& b, const ScaledBlocks& by_blocks,
             const ScaledBlocks::Panel& panel, size_t batch, size_t row, size_t rows, size_t column,
             FpStatus* status) const {
-    float sums[kScaledRows * kScaledColumns];
+    float sums[kScaledRows * kScaledColumns] = {};
     uint32_t* const out = static_cast<uint32_t*>(call.out[0]);
+    const size_t first = (batch * node_.rows + row) * node_.columns + column;
+    for (size_t r = 0; node_.start.given && r < rows; ++r)
+      for (size_t c = 0; c < panel.columns; ++c)
+        sums[r * kScaledColumns + c] = __builtin_bit_cast(float, start(call, first + r * node_.columns + c));
     const bool done = by_blocks.sums(node_.batches[batch].a * node_.rows + row, rows, panel, sums);
     for (size_t r = 0; r < rows; ++r)
       for (size_t c = 0; c < panel.columns; ++c) {
-        const size_t output = (batch * node_.rows + row + r) * node_.columns + column + c;
+        const size_t output = first + r * node_.columns + c;
         const uint32_t code = __builtin_bit_cast(uint32_t, sums[r * kScaledColumns + c]), field = code >> 23 & 0xFF;
         if (!done || field == 0xFF)
           one(call, a, b, output, out, status);
@@ -209,13 +215,22 @@ class ScaledMatMulKernel final : public OpKernel {
       }
   }
 
+  /// What the sum of an output begins with.
+  uint32_t start(const OpCall& call, size_t output) const {
+    const size_t outputs = node_.rows * node_.columns, within = output % outputs;
+    const uint32_t* const c = node_.start.at(call.in, output / outputs);
+    if (!c) return 0;
+    return kernel::widen_operand(kFp32, c[within / node_.columns * node_.start.row + within % node_.columns],
+                                 settings_.environment.semantics);
+  }
+
   void one(const OpCall& call, const Operand& a, const Operand& b, size_t output, uint32_t* out,
            FpStatus* status) const {
     const size_t outputs = node_.rows * node_.columns;
     const engine::MatMulNode::Pair pair = node_.batches[output / outputs];
-    const Rounded r =
-        kernel::scaled_product(node_.rules, a.view, pair.a * node_.rows + output % outputs / node_.columns, b.view,
-                               pair.b * node_.columns + output % node_.columns, call.environment, output);
+    const Rounded r = kernel::scaled_product(
+        node_.rules, a.view, pair.a * node_.rows + output % outputs / node_.columns, b.view,
+        pair.b * node_.columns + output % node_.columns, call.environment, output, start(call, output));
     out[output] = static_cast<uint32_t>(r.code);
     if (status) status->raise(r.flags & (kInvalid | kOverflow), output);
   }

@@ -19,6 +19,20 @@ bool needs_body(const kernel::ProductRules& rules, const Semantics& semantics);
 OpKernel::SiteRoundings product_roundings(const kernel::ProductRules& rules, uint32_t site, uint64_t blocks,
                                           uint64_t outputs);
 
+/// What the chains of a node's products begin with in the place of +0 (N480): its operand C, fp32 numbers, one for each
+/// output or one for each column.
+struct StartNumbers {
+  bool given = false;
+  size_t row = 0, matrix = 0;  ///< numbers from one row, and from one matrix, to the next; 0: they are the same
+
+  /// Input 2, if the node has it. `rows`, `columns`: of a matrix of the result.
+  static StartNumbers of(const OpContext& context, size_t rows, size_t columns);
+  /// The first of matrix `batch`; null where there are none.
+  const uint32_t* at(const void* const* in, size_t batch) const {
+    return given ? static_cast<const uint32_t*>(in[2]) + batch * matrix : nullptr;
+  }
+};
+
 /// Products of matrices, rows x k (transposed: k x rows) by k x columns (transposed: columns x k), row-major, dense;
 /// the results one after the other.
 struct MatMulNode {
@@ -41,6 +55,7 @@ struct MatMulNode {
   size_t rows, columns, k;
   Schedule schedule;
   std::vector<Pair> batches;
+  StartNumbers start;
 };
 
 /// The pairs of a batch: one for each matrix of the result.

@@ -33,6 +33,7 @@ struct ScaledMatMulNode {
   Side a, b;
   size_t rows, columns, k;
   std::vector<MatMulNode::Pair> batches;
+  StartNumbers start;
 };
 
 }  // namespace softamp::engine

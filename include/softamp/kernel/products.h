@@ -101,6 +101,14 @@ SOFTAMP_INLINE uint32_t widen_operand(const FloatFormat& f, uint64_t code, const
   return static_cast<uint32_t>(round_and_pack(FloatFormat::fp32(), x.exact(), RoundingPolicy{}).code);
 }
 
+/// What a chain has where it begins with C, an fp32 number of `widen_operand`: half partials and the fp16 accumulator
+/// take it rounded to fp16, to nearest even, without a flag. `s`: of the product.
+SOFTAMP_INLINE uint32_t chain_start(const ProductRules& rules, uint32_t c, const Semantics& s) {
+  if (rules.half_accumulator) return tensor_core_single(tensor_core_half(c));
+  if (rules.partials != PartialsType::kHalf) return c;
+  return widen_operand(FloatFormat::fp16(), tensor_core_half(c), s);
+}
+
 /// One output's chain: step for every product in order of k, end_block where a block ends, close_partial where an
 /// independent partial does (after its last end_block), then finish.
 class ProductChain {
@@ -114,13 +122,11 @@ class ProductChain {
         output_(output),
         core_(core_of(rules)) {}
 
-  /// Begins with c, an fp32 code, before the first step; not where partials are independent. Half partials and the fp16
-  /// accumulator take it rounded to fp16, to nearest even.
+  /// Begins with c (chain_start), before the first step; not where partials are independent.
   SOFTAMP_INLINE void start(uint32_t c) {
-    acc_ = c;
-    if (rules_.partials != PartialsType::kHalf && !rules_.half_accumulator) return;
-    half_ = static_cast<uint16_t>(tensor_core_half(c));
-    acc_ = rules_.half_accumulator ? tensor_core_single(half_) : widened_half();
+    acc_ = chain_start(rules_, c, s_);
+    if (rules_.partials == PartialsType::kHalf || rules_.half_accumulator)
+      half_ = static_cast<uint16_t>(tensor_core_half(c));
   }
 
   /// Continues a chain after all its products: `sum` (fp32; where partials are independent, all of them) raised

@@ -9,6 +9,8 @@
 //   half_partials   the same with half partials: rounded to fp16 at the end of every block of products
 //   others          block::DotMode of that name
 //
+// Sums begin with c, where there is one, an fp32 number of `widen_operand` (N480).
+//
 // The result's fp32 number is at last flushed as the wide policy says. Random bits: a rounding to fp16 reads site 0 at
 // product_index(block, output), that of an operand's element site 1 (a) or 2 (b) at index = place in [rows, k].
 //
@@ -157,14 +159,15 @@ SOFTAMP_INLINE Semantics scaled_semantics(const ScaledRules& rules, const Semant
   return chain_semantics(rules.chain(), product_semantics(rules.chain(), s));
 }
 
-/// One element of the product: row `row` of a with row `column` of b, both among all rows of their arrays.
+/// One element of the product, from c (widened) on: row `row` of a with row `column` of b, both among all rows of their
+/// arrays.
 SOFTAMP_APART Rounded scaled_product(const ScaledRules& rules, const ScaledOperand& a, uint64_t row,
                                      const ScaledOperand& b, uint64_t column, const Environment& environment,
-                                     uint64_t output) {
+                                     uint64_t output, uint32_t c = 0) {
   const uint64_t k = a.layout.k;
   const uint8_t *const x = a.codes + row * k, *const y = b.codes + column * k;
   if (!rules.chains()) {
-    block::Dot dot(rules.dot(), a.form, b.form, scaled_semantics(rules, environment.semantics));
+    block::Dot dot(rules.dot(), a.form, b.form, scaled_semantics(rules, environment.semantics), c);
     for (uint64_t i = 0; i < k; ++i) {
       if (a.begins(i) || b.begins(i)) dot.begin(a.scale(row, i), b.scale(column, i));
       dot.step(x[i], y[i]);
@@ -172,6 +175,7 @@ SOFTAMP_APART Rounded scaled_product(const ScaledRules& rules, const ScaledOpera
     return scaled_result(rules, environment, dot.finish(), output);
   }
   ProductChain chain(rules.chain(), environment, output);
+  if (c != 0) chain.start(c);
   const auto value = [&](const ScaledOperand& o, uint32_t whole, uint64_t code) {
     return widen_operand(FloatFormat::fp32(), block::dequantised(o.form, whole, code), environment.semantics);
   };

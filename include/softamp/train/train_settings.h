@@ -60,6 +60,7 @@ struct TrainSettings {
   int amp_block = 16;
   std::string accumulator = "ipu_model_a";   ///< accumulator_from_name: ExecutorOptions::accumulator
   std::string tensor_core_operands = "own";  ///< ExecutorOptions::tensor_core_operands
+  bool bias_in_accumulator = false;          ///< TrainerOptions::bias_in_accumulator
   bool use_stable_statistics = false;        ///< norms.use_stable_statistics of IpuConfig
   /// Words inv div0 oflo nanoo, "all" (except esr), "off" [="": off; under a mechanism nanoo, so that an overflow is
   /// seen]

@@ -135,7 +135,8 @@ struct TrainerOptions {
   bool count_lost_updates = false;         ///< lost_updates in every StepResult; not with separate_roundings
   bool gradient_norms = false;             ///< gradient_norm in every StepResult; fetches all gradients
   bool strict = false;                     ///< warnings are errors
-  GraphPass pass{};                        ///< over the gradient graph and that of `logits` [=none]
+  bool bias_in_accumulator = false;  ///< start_with_bias (precision/bias_start.h) over both graphs, after the pass
+  GraphPass pass{};                  ///< over the gradient graph and that of `logits` [=none]
   /// Where the trainer's executors are noted as sessions, unless a pass acts on them (MIXED_PRECISION T05); it must
   /// live until the trainer is made [=nowhere].
   MixedPrecisionContext* precision = nullptr;

@@ -42,16 +42,38 @@ Shape product_shape(const InferenceContext& c, bool transpose_a, bool transpose_
   return {rows, columns};
 }
 
+/// What sums begin with, in the place of +0.
+PortSpec start_port() { return {"c", "float32", false, true}; }
+
+void check_start(const InferenceContext& c, const Shape& product, bool independent) {
+  if (c.inputs() < 3) return;
+  const Shape& s = c.shape(2);
+  const Shape row{product[product.rank() - 1]};
+  if (s != product && s != row)
+    c.fail("input 'c' is " + s.text() + "; expected " + product.text() + ", or " + row.text() +
+           ", one for each column");
+  if (independent) c.fail("there is an input 'c', and batch_sum sums independent partials, which begin with +0");
+  if (c.dtype(0) == DType::kFloat64) c.fail("there is an input 'c'; a product of float64 begins with +0");
+}
+
+/// Its gradient is what arrives, as fp32.
+void start_gradient(GradientContext& c) {
+  if (c.node().inputs.size() < 3 || !c.wants(2)) return;
+  c.set(2, c.sum_to(c.cast(c.arriving(), DType::kFloat32), c.shape(2)));
+}
+
 void infer_matmul(InferenceContext& c) {
   for (const size_t i : {size_t{0}, size_t{1}})
     if (c.shape(i).rank() != 2)
       c.fail("input '" + std::string(i ? "b" : "a") + "' is " + c.shape(i).text() + "; expected a matrix");
-  c.output(0, product_shape(c, c.get_bool("transpose_a"), c.get_bool("transpose_b")));
+  const Shape product = product_shape(c, c.get_bool("transpose_a"), c.get_bool("transpose_b"));
+  check_start(c, product, c.get_bool("batch_sum"));
+  c.output(0, product);
 }
 
-/// Of all matrices of two batches; the names of the inputs, and of what says that they lie transposed.
-void infer_batches(InferenceContext& c, const char* first, const char* second, const char* transpose_first,
-                   const char* transpose_second) {
+/// The shape of all matrices of two batches; the names of the inputs, and of what says that they lie transposed.
+Shape batches_shape(InferenceContext& c, const char* first, const char* second, const char* transpose_first,
+                    const char* transpose_second) {
   for (const size_t i : {size_t{0}, size_t{1}})
     if (c.shape(i).rank() < 2)
       c.fail("input '" + std::string(i ? second : first) + "' is " + c.shape(i).text() + "; expected rank 2 or more");
@@ -65,10 +87,14 @@ void infer_batches(InferenceContext& c, const char* first, const char* second, c
   }
   std::vector<int64_t> extents(batches.begin(), batches.end());
   extents.insert(extents.end(), matrix.begin(), matrix.end());
-  c.output(0, Shape(extents));
+  return Shape(extents);
 }
 
-void infer_batch_matmul(InferenceContext& c) { infer_batches(c, "x", "y", "adj_x", "adj_y"); }
+void infer_batch_matmul(InferenceContext& c) {
+  const Shape product = batches_shape(c, "x", "y", "adj_x", "adj_y");
+  check_start(c, product, c.get_bool("batch_sum"));
+  c.output(0, product);
+}
 
 /// Attributes of a product under the names that MatMul or BatchMatMulV2 has for them.
 Attributes product_attributes(const GradientContext& c, const char* first, bool transpose_first, const char* second,
@@ -110,6 +136,7 @@ void matrix_product(GradientContext& c) {
   if (c.wants(0)) c.set(0, matmul(c, left_gradient(b, g, transpose_a, transpose_b), false));
   if (c.wants(1))
     c.set(1, matmul(c, right_gradient(a, g, transpose_a, transpose_b), !attribute<bool>(c.node(), "batch_sum")));
+  start_gradient(c);
 }
 
 /// The product of all extents except the last two.
@@ -140,6 +167,7 @@ void batch_gradients(GradientContext& c, Port x, Port y, Port g, bool adj_x, boo
 }
 
 void batch_product(GradientContext& c) {
+  start_gradient(c);
   batch_gradients(c, c.input(0), c.input(1), c.arriving(), attribute<bool>(c.node(), "adj_x"),
                   attribute<bool>(c.node(), "adj_y"), [&](const Factors& f, bool samples) {
                     if (samples) return matmul(c, f, !attribute<bool>(c.node(), "batch_sum"));
@@ -186,7 +214,9 @@ block::DotMode dot_mode(const std::string& name) {
 }
 
 void infer_scaled(InferenceContext& c) {
-  infer_batches(c, "a", "b", "transpose_a", "transpose_b");
+  const Shape product = batches_shape(c, "a", "b", "transpose_a", "transpose_b");
+  check_start(c, product, false);
+  c.output(0, product);
   block::DotOperand operands[2];
   const char* const names[] = {"a_format", "b_format"};
   for (int i = 0; i < 2; ++i) {
@@ -243,6 +273,7 @@ std::vector<AttributeSpec> scaled_attributes() {
 
 /// Straight through the quantisation. Each product quantises its operands anew, along the axis that it sums.
 void scaled_product(GradientContext& c) {
+  start_gradient(c);
   const auto text = [&](const char* name) { return attribute<std::string>(c.node(), name); };
   const std::string a_format = text("a_format"), b_format = text("b_format"),
                     g_format = text("g_format").empty() ? a_format : text("g_format");
@@ -265,12 +296,15 @@ void scaled_product(GradientContext& c) {
 
 std::vector<Operation> products() {
   return {
-      row("MatMul", "product[i, j] = sum over k of a[i, k] b[k, j], k ascending; roundings as partialsType says.",
-          {{"a", "T"}, {"b", "T"}}, {{"product", "T"}}, product_attributes("transpose_a", "transpose_b"), infer_matmul,
-          2)
+      row("MatMul",
+          "product[i, j] = sum over k of a[i, k] b[k, j], k ascending, from c on where it is given; roundings as "
+          "partialsType says.",
+          {{"a", "T"}, {"b", "T"}, start_port()}, {{"product", "T"}}, product_attributes("transpose_a", "transpose_b"),
+          infer_matmul, 2)
           .with(matrix_product),
-      row("BatchMatMulV2", "MatMul of the last two axes; the axes before are broadcast.", {{"x", "T"}, {"y", "T"}},
-          {{"output", "T"}}, product_attributes("adj_x", "adj_y"), infer_batch_matmul, 2)
+      row("BatchMatMulV2", "MatMul of the last two axes; the axes before are broadcast.",
+          {{"x", "T"}, {"y", "T"}, start_port()}, {{"output", "T"}}, product_attributes("adj_x", "adj_y"),
+          infer_batch_matmul, 2)
           .with(batch_product),
       row("Einsum",
           "The sum of x y over the letters that are not in the result: BatchMatMulV2 of the operands' axes in the "
@@ -287,7 +321,7 @@ std::vector<Operation> products() {
       row("ScaledMatMul",
           "MatMul of quantised operands: each takes its block format along the summed axis; products are summed as "
           "accumulation says. Batches as of BatchMatMulV2.",
-          {{"a", "T"}, {"b", "T"}}, {{"product", "float32"}}, scaled_attributes(), infer_scaled, 3)
+          {{"a", "T"}, {"b", "T"}, start_port()}, {{"product", "float32"}}, scaled_attributes(), infer_scaled, 3)
           .with(scaled_product),
   };
 }

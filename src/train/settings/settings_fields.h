@@ -54,6 +54,7 @@ void for_each_setting(Settings& s, Visit&& visit) {
   visit("amp_block", s.amp_block);
   visit("accumulator", s.accumulator);
   visit("tensor_core_operands", s.tensor_core_operands);
+  visit("bias_in_accumulator", s.bias_in_accumulator);
   visit("use_stable_statistics", s.use_stable_statistics);
   visit("behaviour", s.behaviour);
   visit("clip_value", s.clip_value);

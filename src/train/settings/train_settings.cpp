@@ -384,6 +384,7 @@ TrainerOptions TrainSettings::trainer_options() const {
   o.clipping = {clip_value, clip_norm, clip_global_norm};
   o.replicas = replicas;
   o.reduction = replica_reduction == "sum" ? ReplicaReduction::kSum : ReplicaReduction::kMean;
+  o.bias_in_accumulator = bias_in_accumulator;
   o.replica_drift = replica_drift;
   o.replica_invariant = replica_invariant > 0;
   o.accumulation = static_cast<int>(all.accumulation);

@@ -63,7 +63,7 @@ void by_power(Block& block, const ElementTable& e, int exponent) {
 }
 
 const std::vector<Quantized>& quantized() {
-  static const std::vector<Quantized> kAll = {
+  static const std::vector<Quantized> kQuantized = {
       {"mxfp8_e4m3",
        {3, 40},
        -1,
@@ -162,7 +162,7 @@ const std::vector<Quantized>& quantized() {
          for (long double& x : b) x = kE2m1Table.nearest(x);
        }},
   };
-  return kAll;
+  return kQuantized;
 }
 
 TEST(ModelQuantization, FakeQuantize) {

@@ -6,9 +6,9 @@
 
 namespace softamp::emu {
 
-/// Whether those functions draw a site's random words: they know neither tables of words nor replicas.
+/// Whether those functions draw a site's random words: they know no tables of words.
 inline bool bulk_draws(const RoundingPolicy& rounding, const kernel::Environment& e, uint32_t site) {
-  return !rounding.stochastic() || !(e.table[site].words || e.random.replica != 0);
+  return !rounding.stochastic() || !e.table[site].words;
 }
 
 inline bulk::BulkOptions bulk_options(const kernel::Environment& e, uint32_t site, int threads,
@@ -18,6 +18,7 @@ inline bulk::BulkOptions bulk_options(const kernel::Environment& e, uint32_t sit
   o.isa = isa;
   o.random.engine = e.random.rounds == 7 ? RandomEngine::kPhilox7 : RandomEngine::kPhilox;
   o.random.seed = e.random.seed;
+  o.random.replica = e.random.replica;
   o.random.step = e.step;
   o.random.operation = e.operation + site;
   return o;

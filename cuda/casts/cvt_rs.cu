@@ -38,7 +38,7 @@ void round_packed(const bulk::ChipConversion& conversion, std::span<const float>
   kernel.in = static_cast<const float*>(values.data());
   kernel.out = results.data();
   kernel.words = random.words ? static_cast<const uint32_t*>(words.data()) : nullptr;
-  kernel.random = {random.seed, random.engine == RandomEngine::kPhilox7 ? 7 : 10, 0};
+  kernel.random = random.bits();
   kernel.step = random.step;
   kernel.operation = random.operation;
   kernel.status = status ? static_cast<DeviceStatus*>(flags.data()) : nullptr;

@@ -58,6 +58,10 @@ void check_block_options(const char* function, const RoundingPolicy& p, const bu
     refuse_blocks(function, "random words come from the generator here, not from an array or a slice");
   if (o.random.engine != RandomEngine::kPhilox && o.random.engine != RandomEngine::kPhilox7)
     refuse_blocks(function, "the random engine must be kPhilox or kPhilox7");
+  if (o.random.operation >= RandomBits::kOperations)
+    refuse_blocks(function, "random operation is below 2^24, not " + to_string(o.random.operation));
+  if (o.random.replica >= RandomBits::kReplicas)
+    refuse_blocks(function, "random replica is 0..255, not " + to_string(o.random.replica));
 }
 
 }  // namespace
@@ -77,7 +81,7 @@ BlockCall::BlockCall(const char* function, const bulk::BlockLayout& l, const bul
       inner(l.inner),
       rounding(f.rounding()),
       nan_counts(f.nan_poisons_block()),
-      random{o.random.seed, o.random.engine == RandomEngine::kPhilox7 ? 7 : 10, 0} {
+      random(o.random.bits()) {
   check_block_format(function, l, f);
   check_block_options(function, rounding, o);
   if (l.elements() != in || out != in)

@@ -76,6 +76,8 @@ RandomPlan plan_random(const char* function, const BulkOptions& options, const R
              "hand them in as words");
     if (r.operation >= RandomBits::kOperations)
       refuse(function, "random operation is below 2^24, not " + std::to_string(r.operation));
+    if (r.replica >= RandomBits::kReplicas)
+      refuse(function, "random replica is 0..255, not " + std::to_string(r.replica));
   }
   if (policy.stochastic() && r.slice) {
     const int most = 32 / lanes_of(*r.slice), least = *r.slice == RandomSlice::kPermutedBytes ? most : 1;
@@ -84,7 +86,7 @@ RandomPlan plan_random(const char* function, const BulkOptions& options, const R
                            " random_bits, the policy " + std::to_string(policy.random_bits));
   }
   RandomPlan plan{};
-  plan.source = {r.seed, r.engine == RandomEngine::kPhilox7 ? 7 : 10, 0};
+  plan.source = r.bits();
   plan.operation = r.operation;
   plan.step = r.step;
   plan.first_index = r.first_index;

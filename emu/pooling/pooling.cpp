@@ -4,6 +4,7 @@
 
 #include "emu/bulk/dispatch.h"
 #include "emu/bulk/unusual.h"
+#include "emu/bulk_options.h"
 #include "emu/op_kernel.h"
 #include "emu/parallel.h"
 #include "emu/pooling/pooling_kernels.h"
@@ -107,7 +108,7 @@ class SummedPooling : public Pooling {
  public:
   explicit SummedPooling(const OpContext& c) : Pooling(c), gradient_(c.node.op.ends_with("Grad")) {}
 
-  size_t scratch_bytes() const override { return 4 * ((outputs_ + 15) / 16 * 16 + (needs_words() ? outputs_ : 0)); }
+  size_t scratch_bytes() const override { return 4 * outputs_; }
   SiteRoundings roundings(uint32_t site) const override { return node_.roundings(site); }
   void run(const OpCall& call) const override {
     if (by_body_) return by_bodies(call);
@@ -138,10 +139,6 @@ class SummedPooling : public Pooling {
  private:
   bool gradient_;  ///< the outputs are those of the pooling's input
 
-  /// Replicas have random bits of their own, which bulk operations do not know.
-  bool needs_words() const { return settings_.environment.random.replica != 0 && draws(); }
-  bool draws() const { return settings_.environment.semantics.draws(format_); }
-
   void by_bodies(const OpCall& call) const {
     const auto place = [&](int64_t n, int64_t y, int64_t x, FpStatus* status) {
       const auto first = static_cast<uint64_t>((n * height() + y) * width() + x) * channels_;
@@ -157,19 +154,8 @@ class SummedPooling : public Pooling {
 
   void round(const OpCall& call, const float* values) const {
     const kernel::Environment& env = call.environment;
-    bulk::BulkOptions options;
-    options.threads = serial_ ? 1 : settings_.threads;
-    options.isa = settings_.isa;
-    options.random.engine = env.random.rounds == 7 ? RandomEngine::kPhilox7 : RandomEngine::kPhilox;
-    options.random.seed = env.random.seed;
-    options.random.operation = env.operation;
-    options.random.step = env.step;
+    bulk::BulkOptions options = bulk_options(env, 0, serial_ ? 1 : settings_.threads, settings_.isa);
     options.random.words = env.table[0].words;
-    if (needs_words() && !options.random.words) {
-      auto* const words = static_cast<uint32_t*>(call.scratch) + (outputs_ + 15) / 16 * 16;
-      for (size_t i = 0; i < outputs_; ++i) words[i] = env.draw(env.semantics.rounding(format_), 0, i);
-      options.random.words = words;
-    }
     FpStatus found;
     if (call.status) options.status = &found;
     const std::span<const float> in(values, outputs_);

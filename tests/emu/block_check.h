@@ -105,7 +105,7 @@ inline BlocksExpected expected_blocks(const std::vector<float>& in, const BlockL
   if (f.family == BlockFamily::kNvfp4)
     e.amax = block::greatest_magnitude(all.data(), static_cast<int>(all.size()), f.nan_poisons_block());
   const block::Nvfp4Tensor tensor = block::nvfp4_tensor(e.amax, f.nvfp4);
-  const RandomBits random{o.random.seed, o.random.engine == RandomEngine::kPhilox7 ? 7 : 10, 0};
+  const RandomBits random{o.random.seed, o.random.engine == RandomEngine::kPhilox7 ? 7 : 10, o.random.replica};
   const RoundingPolicy& p = f.rounding();
   for (uint64_t t = 0; t < tall; ++t)
     for (uint64_t b = 0; b < blocks; ++b)

@@ -83,6 +83,7 @@ TEST(BulkBlocksPaths, VariantsOfStochasticRounding) {
           if (variant == 1) f.rounding().alignment = RandomAlignment::kAsIfNormal;
           BulkOptions o;
           o.random = {engine, 5, 3, 2, 1001};
+          o.random.replica = bits % 2 ? 200 : 0;
           check_blocks(in, {7, 131, 1}, f, o,
                        place({7, 131, 1}, f) + " variant " + std::to_string(variant) + " bits " + std::to_string(bits));
         }

@@ -172,7 +172,7 @@ inline std::vector<ChipRounding> chip_roundings() {
 inline uint32_t word_of(const BulkOptions& o, size_t i, const RoundingPolicy& p) {
   if (!p.stochastic()) return 0;
   if (o.random.words) return o.random.words[i];
-  const RandomBits bits{o.random.seed, o.random.engine == RandomEngine::kPhilox7 ? 7 : 10, 0};
+  const RandomBits bits{o.random.seed, o.random.engine == RandomEngine::kPhilox7 ? 7 : 10, o.random.replica};
   return bits.bits(o.random.step, o.random.operation, o.random.first_index + i, p.random_bits);
 }
 

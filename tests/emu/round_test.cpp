@@ -108,6 +108,7 @@ void check_all_policies(size_t n) {
         o.random.seed = ++seed * 0x123456789u;
         o.random.step = static_cast<uint32_t>(seed);
         o.random.operation = 7;
+        o.random.replica = seed % 3 == 0 ? static_cast<uint32_t>(seed % 256) : 0;
         check_round<In, Out>(in, f, Semantics::ieee(p), o);
       });
     }

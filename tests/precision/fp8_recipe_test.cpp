@@ -42,6 +42,10 @@ TEST(Fp8Recipe, OperandsAreThoseOfTheSystems) {
   EXPECT_EQ(nvfp4.dgrad, (Fp8Recipe::Operands{"nvfp4:rounding=stochastic,bits=8", "nvfp4_16x16"}));
   EXPECT_EQ(nvfp4.wgrad, (Fp8Recipe::Operands{"nvfp4:rounding=stochastic,bits=8", "nvfp4"}));
   EXPECT_EQ(nvfp4.hadamard, 16);
+  const Fp8Recipe deepseek = Fp8Recipe::find("deepseek_v3");
+  EXPECT_EQ(deepseek.accumulation, "hopper");
+  EXPECT_EQ(deepseek.promotion, "scales_first");
+  EXPECT_EQ(deepseek.promote_every, 128);
 }
 
 TEST(Fp8Recipe, EveryFieldIsReadBack) {

@@ -3,6 +3,6 @@
 
 namespace softamp::emu {
 
-const ScaledBlockKernels kAvx512ScaledBlocks = {scaled_tile_narrow, scaled_tile_wide};
+const ScaledBlockKernels kAvx512ScaledBlocks = {scaled_tile_narrow, scaled_tile_wide, promote_partials};
 
 }  // namespace softamp::emu

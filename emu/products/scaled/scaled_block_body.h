@@ -39,6 +39,21 @@ template <class Sum>
     for (size_t c = 0; c < kC; ++c) t.sums[r * kC + c] = y[r][c];
 }
 
+void promote_partials(const ScaledPromotion& p) {
+  constexpr size_t kC = ScaledPromotion::kColumns;
+  const auto each = [&](const auto& next) {
+    for (size_t c = 0; c < kC; ++c) p.y[c] = next(__builtin_bit_cast(float, p.partial[c]), p.scale_b[c], p.y[c]);
+  };
+  const float a = p.scale_a;
+  switch (p.promotion) {
+    case block::Promotion::kScalesFirst:
+      return each([a](float x, float b, float y) { return __builtin_fmaf(a * b, x, y); });
+    case block::Promotion::kPartnerLast:
+      return each([a](float x, float b, float y) { return __builtin_fmaf(x * a, b, y); });
+    case block::Promotion::kUnfused: return each([a](float x, float b, float y) { return y + (x * a) * b; });
+  }
+}
+
 void scaled_tile_narrow(const ScaledTile& t) { scaled_tile<float>(t); }
 void scaled_tile_wide(const ScaledTile& t) { scaled_tile<double>(t); }
 

@@ -1,11 +1,12 @@
 // The inner loops of ScaledMatMul by blocks, by instruction set: sums of a block's products that are exact in the lanes
-// (N487), each brought into the fp32 sum.
+// (N487), each brought into the fp32 sum; and the partial sums of other accumulations.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "emu/bulk/instruction_set.h"
+#include "softamp/numerics/block/dot.h"
 
 namespace softamp::emu {
 
@@ -28,10 +29,21 @@ struct ScaledTile {
   float* sums;           ///< [kScaledRows][kScaledColumns]: what they begin with, replaced
 };
 
+/// Partial sums of kColumns columns, as fp32 codes, that enter sums y (block::Promotion).
+struct ScaledPromotion {
+  static constexpr size_t kColumns = 32;
+  const uint32_t* partial;
+  float scale_a;
+  const float* scale_b;
+  block::Promotion promotion;
+  float* y;
+};
+
 struct ScaledBlockKernels {
   /// Sums of products that are exact in fp32; in binary64.
   void (*narrow)(const ScaledTile&);
   void (*wide)(const ScaledTile&);
+  void (*promote)(const ScaledPromotion&);
 };
 
 SOFTAMP_TABLES(ScaledBlockKernels, ScaledBlocks, scaled_blocks_of)

@@ -3,6 +3,6 @@
 
 namespace softamp::emu {
 
-const ScaledBlockKernels kPortableScaledBlocks = {scaled_tile_narrow, scaled_tile_wide};
+const ScaledBlockKernels kPortableScaledBlocks = {scaled_tile_narrow, scaled_tile_wide, promote_partials};
 
 }  // namespace softamp::emu

@@ -16,10 +16,25 @@ float scale_of(const ScaledValues& v, size_t row, size_t at) {
 
 }  // namespace
 
-bool blocks_serve(const kernel::ScaledRules& rules, const Semantics& semantics) {
+bool fp32_steps_serve(const kernel::ScaledRules& rules, const Semantics& semantics) {
   const RoundingPolicy w = kernel::scaled_semantics(rules, semantics).wide;
-  return rules.accumulation == kernel::Accumulation::kBlock && w.usual() &&
-         w.overflow_rule == OverflowRule::kAfterRounding;
+  return w.usual() && w.overflow_rule == OverflowRule::kAfterRounding;
+}
+bool blocks_serve(const kernel::ScaledRules& rules, const Semantics& semantics) {
+  return rules.accumulation == kernel::Accumulation::kBlock && fp32_steps_serve(rules, semantics);
+}
+
+void take_last_factors(const kernel::ScaledOperand& a, size_t row, size_t rows, const kernel::ScaledOperand& b,
+                       size_t column, size_t columns, float* sums, size_t stride) {
+  const int quarters = a.form.three_quarters() + b.form.three_quarters();
+  const bool last = block::has_last_scale(a.form, b.form);
+  if (!last && quarters == 0) return;
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t c = 0; c < columns; ++c) {
+      float& sum = sums[r * stride + c];
+      if (last) sum *= as_float(block::last_scale(a.form, a.scale(row + r, 0), b.form, b.scale(column + c, 0)));
+      if (quarters != 0) sum *= as_float(quarters == 2 ? 0x3FE38E39u : 0x3FAAAAABu);
+    }
 }
 
 ScaledValues::ScaledValues(const kernel::ScaledOperand& operand, float* values, int threads)
@@ -103,21 +118,8 @@ bool ScaledBlocks::sums(size_t row, size_t rows, const Panel& panel, float* to) 
   const auto fp32 = [](const ScaledValues& v) { return v.operand().form.format.family == block::BlockFamily::kFp8; };
   tile.fp32_scales = fp32(a_) || fp32(b_);
   (bits <= 24 ? kernels_.narrow : kernels_.wide)(tile);
-  const block::DotOperand &x = a_.operand().form, &y = b_.operand().form;
-  const int quarters = x.three_quarters() + y.three_quarters();
-  if (!block::has_last_scale(x, y) && quarters == 0) return true;
-  for (size_t r = 0; r < rows; ++r)
-    for (size_t c = 0; c < panel.columns; ++c) {
-      float& sum = to[r * kC + c];
-      if (block::has_last_scale(x, y)) sum *= last_factor(row + r, panel.column + c);
-      if (quarters != 0) sum *= as_float(quarters == 2 ? 0x3FE38E39u : 0x3FAAAAABu);
-    }
+  take_last_factors(a_.operand(), row, rows, b_.operand(), panel.column, panel.columns, to, kC);
   return true;
-}
-
-float ScaledBlocks::last_factor(size_t row, size_t column) const {
-  const kernel::ScaledOperand &a = a_.operand(), &b = b_.operand();
-  return as_float(block::last_scale(a.form, a.scale(row, 0), b.form, b.scale(column, 0)));
 }
 
 }  // namespace softamp::emu

@@ -48,8 +48,6 @@ class ScaledBlocks {
   bool sums(size_t row, size_t rows, const Panel& panel, float* to) const;
 
  private:
-  float last_factor(size_t row, size_t column) const;
-
   const kernel::ScaledRules& rules_;
   const ScaledValues &a_, &b_;
   const ScaledBlockKernels& kernels_;
@@ -57,7 +55,13 @@ class ScaledBlocks {
   int length_bits_ = 0;  ///< of the longest piece
 };
 
-/// Whether the fp32 steps are the processor's.
+/// Multiplies sums [rows][stride] of rows row .. of a with rows column .. of b by the factors of the end (N488).
+void take_last_factors(const kernel::ScaledOperand& a, size_t row, size_t rows, const kernel::ScaledOperand& b,
+                       size_t column, size_t columns, float* sums, size_t stride);
+
+/// Whether the fp32 steps inside are the processor's.
+bool fp32_steps_serve(const kernel::ScaledRules& rules, const Semantics& semantics);
+/// ... and the accumulation is by blocks.
 bool blocks_serve(const kernel::ScaledRules& rules, const Semantics& semantics);
 
 }  // namespace softamp::emu

@@ -1,5 +1,6 @@
 // ScaledMatMul: both operands are brought into rows of k numbers and quantised; chains of dequantised values go by the
-// product engine, blocks by vectors where their sums are exact in them, the rest by the body.
+// product engine, blocks by vectors where their sums are exact in them, Hopper's groups by vectors, the rest by the
+// body.
 #include <algorithm>
 #include <cstring>
 
@@ -8,6 +9,7 @@
 #include "emu/parallel.h"
 #include "emu/products/product.h"
 #include "emu/products/scaled/scaled_blocks.h"
+#include "emu/products/scaled/scaled_groups.h"
 #include "emu/products/scaled/scaled_products.h"
 #include "emu/stop_check.h"
 #include "softamp/engine/scaled_product_node.h"
@@ -42,6 +44,9 @@ class ScaledMatMulKernel final : public OpKernel {
       chains(call, a, b);
     else if (node_.k != 0 && !settings_.reference && blocks_serve(node_.rules, settings_.environment.semantics))
       blocks(call, a, b);
+    else if (node_.k != 0 && !settings_.reference &&
+             groups_serve(node_.rules, settings_.environment.semantics, settings_.isa))
+      groups(call, a, b);
     else
       bodies(call, a, b);
   }
@@ -166,52 +171,91 @@ class ScaledMatMulKernel final : public OpKernel {
     });
   }
 
-  /// Tiles by vectors. What is no number, or cannot be summed so, the body computes.
+  /// Calls task(batch, first row, rows, first column, columns, status, check) for the parts of all matrices: kChunk
+  /// rows of a panel of `across` columns.
+  template <class Task>
+  void tasks(const OpCall& call, size_t across, size_t cost, const Task& task) const {
+    const size_t wide = (node_.columns + across - 1) / across, high = (node_.rows + kChunk - 1) / kChunk;
+    const size_t grain = std::max<size_t>(1, 800000 / (kChunk * across * node_.k * cost));
+    parallel_status(wide * high * node_.batches.size(), grain, 1, threads(), call.status,
+                    [&](size_t begin, size_t end, FpStatus* status) {
+                      StopCheck check(call.stop);
+                      for (size_t i = begin; i < end; ++i) {
+                        const size_t within = i % (wide * high), row = within % high * kChunk;
+                        const size_t column = within / high * across;
+                        task(i / (wide * high), row, std::min(kChunk, node_.rows - row), column,
+                             std::min(across, node_.columns - column), status, check);
+                      }
+                    });
+  }
+
+  /// By blocks, in vectors. What is no number, or cannot be summed so, the body computes.
   void blocks(const OpCall& call, const Operand& a, const Operand& b) const {
     const ScaledValues values_a(a.view, a.numbers, threads()), values_b(b.view, b.numbers, threads());
     const ScaledBlocks by_blocks(node_.rules, values_a, values_b, settings_.isa);
-    const size_t wide = (node_.columns + kScaledColumns - 1) / kScaledColumns,
-                 high = (node_.rows + kChunk - 1) / kChunk, tasks = high * wide;
-    const size_t grain = std::max<size_t>(1, 200000 / (kChunk * kScaledColumns * node_.k));
-    parallel_status(
-        tasks * node_.batches.size(), grain, 1, threads(), call.status,
-        [&](size_t begin, size_t end, FpStatus* status) {
-          StopCheck check(call.stop);
-          ScaledBlocks::Panel panel;
-          for (size_t i = begin; i < end; ++i) {
-            const size_t batch = i / tasks, first = i % high * kChunk, column = i % tasks / high * kScaledColumns;
-            const size_t columns = std::min(kScaledColumns, node_.columns - column),
-                         last = std::min(first + kChunk, node_.rows);
+    tasks(call, kScaledColumns, 4,
+          [&](size_t batch, size_t first, size_t rows, size_t column, size_t columns, FpStatus* status,
+              StopCheck& check) {
+            ScaledBlocks::Panel panel;
             by_blocks.prepare(node_.batches[batch].b * node_.columns + column, columns, panel);
-            for (size_t row = first; row < last; row += kScaledRows) {
-              tile(call, a, b, by_blocks, panel, batch, row, std::min(kScaledRows, last - row), column, status);
-              check.after(kScaledRows * columns * node_.k / 4);
+            for (size_t row = first; row < first + rows; row += kScaledRows) {
+              const size_t count = std::min(kScaledRows, first + rows - row);
+              float sums[kScaledRows * kScaledColumns] = {};
+              begin(call, batch, row, count, column, columns, sums, kScaledColumns);
+              const bool done = by_blocks.sums(node_.batches[batch].a * node_.rows + row, count, panel, sums);
+              end(call, a, b, batch, row, count, column, columns, sums, kScaledColumns, done, status);
+              check.after(count * columns * node_.k / 4);
             }
-          }
+          });
+  }
+
+  /// In Hopper's groups.
+  void groups(const OpCall& call, const Operand& a, const Operand& b) const {
+    const ScaledGroups by_groups(node_.rules, a.view, b.view, settings_.isa, threads());
+    constexpr size_t kC = kTensorCoreColumns;
+    tasks(
+        call, kC, 8,
+        [&](size_t batch, size_t row, size_t rows, size_t column, size_t columns, FpStatus* status, StopCheck& check) {
+          ScaledGroups::Panel panel;
+          std::vector<float> sums(rows * kC);
+          begin(call, batch, row, rows, column, columns, sums.data(), kC);
+          const size_t row_a = node_.batches[batch].a * node_.rows + row,
+                       row_b = node_.batches[batch].b * node_.columns + column;
+          by_groups.sums(row_a, rows, row_b, columns, panel, sums.data());
+          take_last_factors(a.view, row_a, rows, b.view, row_b, columns, sums.data(), kC);
+          end(call, a, b, batch, row, rows, column, columns, sums.data(), kC, true, status);
+          check.after(rows * columns * node_.k);
         });
   }
 
-  void tile(const OpCall& call, const Operand& a, const Operand& b, const ScaledBlocks& by_blocks,
-            const ScaledBlocks::Panel& panel, size_t batch, size_t row, size_t rows, size_t column,
-            FpStatus* status) const {
-    float sums[kScaledRows * kScaledColumns] = {};
-    uint32_t* const out = static_cast<uint32_t*>(call.out[0]);
-    const size_t first = (batch * node_.rows + row) * node_.columns + column;
-    for (size_t r = 0; node_.start.given && r < rows; ++r)
-      for (size_t c = 0; c < panel.columns; ++c)
-        sums[r * kScaledColumns + c] = __builtin_bit_cast(float, start(call, first + r * node_.columns + c));
-    const bool done = by_blocks.sums(node_.batches[batch].a * node_.rows + row, rows, panel, sums);
+  /// What sums [rows][stride] begin with.
+  void begin(const OpCall& call, size_t batch, size_t row, size_t rows, size_t column, size_t columns, float* sums,
+             size_t stride) const {
+    std::fill_n(sums, rows * stride, 0.0F);
+    if (!node_.start.given) return;
     for (size_t r = 0; r < rows; ++r)
-      for (size_t c = 0; c < panel.columns; ++c) {
-        const size_t output = first + r * node_.columns + c;
-        const uint32_t code = __builtin_bit_cast(uint32_t, sums[r * kScaledColumns + c]), field = code >> 23 & 0xFF;
+      for (size_t c = 0; c < columns; ++c)
+        sums[r * stride + c] = __builtin_bit_cast(float, start(call, output(batch, row + r, column + c)));
+  }
+  size_t output(size_t batch, size_t row, size_t column) const {
+    return (batch * node_.rows + row) * node_.columns + column;
+  }
+
+  /// Stores them; those that are not finite, or not `done`, the body computes.
+  void end(const OpCall& call, const Operand& a, const Operand& b, size_t batch, size_t row, size_t rows, size_t column,
+           size_t columns, const float* sums, size_t stride, bool done, FpStatus* status) const {
+    uint32_t* const out = static_cast<uint32_t*>(call.out[0]);
+    for (size_t r = 0; r < rows; ++r)
+      for (size_t c = 0; c < columns; ++c) {
+        const size_t place = output(batch, row + r, column + c);
+        const uint32_t code = __builtin_bit_cast(uint32_t, sums[r * stride + c]), field = code >> 23 & 0xFF;
         if (!done || field == 0xFF)
-          one(call, a, b, output, out, status);
+          one(call, a, b, place, out, status);
         else if (field != 0)
-          out[output] = code;
+          out[place] = code;
         else
-          out[output] =
-              static_cast<uint32_t>(kernel::scaled_result(node_.rules, call.environment, {code, 0}, output).code);
+          out[place] =
+              static_cast<uint32_t>(kernel::scaled_result(node_.rules, call.environment, {code, 0}, place).code);
       }
   }
 

@@ -58,7 +58,7 @@ struct Fp8Recipe {
   bool operator==(const Fp8Recipe&) const = default;
 
   /// "fp8_delayed", "fp8_current", "fp8_block", "deepseek_v3", "mxfp8", "mxfp6", "mxfp4", "nvfp4", "nvfp4_nearest",
-  /// "unit_scaling".
+  /// "nvfp4_4over6", "unit_scaling".
   static std::vector<std::string> names();
   /// One of these, or the path of a file. Throws std::invalid_argument: neither.
   static Fp8Recipe find(std::string_view name_or_path);

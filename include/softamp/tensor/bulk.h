@@ -17,6 +17,7 @@
 
 #include "softamp/numerics/chips.h"
 #include "softamp/numerics/format.h"
+#include "softamp/numerics/random.h"
 #include "softamp/numerics/semantics.h"
 #include "softamp/numerics/status.h"
 
@@ -37,6 +38,10 @@ struct RandomSource {
   /// word j / lanes, lanes = lanes_of(*slice). j is first_index + i, and the word the generator's 32 bits of its index;
   /// with `words` j is i, and the word is one of theirs. [=none: a number of its own for each element]
   std::optional<RandomSlice> slice = {};
+  uint32_t replica = 0;  ///< (0 .. 255) [=0]
+
+  /// The generator that `engine`, `seed` and `replica` say.
+  RandomBits bits() const { return {seed, engine == RandomEngine::kPhilox7 ? 7 : 10, replica}; }
 };
 
 /// The instruction sets with code of their own. Those of x86-64 are each a superset of the one before.

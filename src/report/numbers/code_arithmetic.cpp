@@ -35,7 +35,7 @@ struct Call {
 class Words {
  public:
   explicit Words(const Call& c)
-      : random_{c.random.seed, c.random.engine == RandomEngine::kPhilox7 ? 7 : 10},
+      : random_(c.random.bits()),
         source_(c.random),
         draws_(c.semantics.draws(c.format)),
         log_lanes_(c.semantics.rounding(c.format).random_bits > 16 ? 2 : 3) {}

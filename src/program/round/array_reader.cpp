@@ -100,7 +100,8 @@ void ArrayReader::open_tensor(const ArrayName& place, const std::vector<TensorAs
     if (k.type == type_) return;
     types += (types.empty() ? "" : ", ") + std::string(safetensors::name_of(k.type));
   }
-  throw UsageError(name_ + ": type " + safetensors::name_of(type_) + "; expected one of " + types);
+  throw UsageError(name_ + ": type " + safetensors::name_of(type_) + "; expected " +
+                   (known.size() > 1 ? "one of " : "") + types);
 }
 
 std::string ArrayReader::type_name() const {

@@ -4,6 +4,7 @@
 #include "softamp/data/images.h"
 #include "softamp/data/npy.h"
 #include "softamp/data/npz.h"
+#include "softamp/data/safetensors.h"
 #include "softamp/data/sampler.h"
 #include "softamp/graph/attributes.h"
 #include "softamp/graph/device.h"

@@ -1,11 +1,11 @@
 #include "softamp/data/npz.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "src/data/archive.h"
 #include "src/data/npy_header.h"
+#include "src/data/told_as.h"
 #include "src/files/output_file.h"
 #include "src/graph/nearest_name.h"
 #include "src/tensor/npy_types.h"
@@ -14,18 +14,6 @@ namespace softamp::npz {
 namespace {
 
 constexpr std::string_view kSuffix = ".npy";
-
-/// What `act` gives; errors of archives and files as npy::Error.
-template <class Act>
-auto told(Act&& act) {
-  try {
-    return act();
-  } catch (const npy::Error&) {
-    throw;
-  } catch (const std::runtime_error& e) {  // DataError, files::OutputError, files::LockedError
-    throw npy::Error(e.what());
-  }
-}
 
 std::string type_text(npy::ElementType type, const std::vector<uint64_t>& shape) {
   return std::string("'") + npy::descr(type) + "' " + npy::shape_text(shape);
@@ -79,7 +67,7 @@ struct Reader::Impl {
 };
 
 Reader::Reader(const std::filesystem::path& file, uint64_t most_bytes) : impl_(std::make_unique<Impl>()) {
-  told([&] {
+  told_as<npy::Error>([&] {
     impl_->file = file.string();
     impl_->own = archive::read_as_it_stands(file, most_bytes);
     impl_->open(impl_->own, most_bytes);
@@ -88,7 +76,7 @@ Reader::Reader(const std::filesystem::path& file, uint64_t most_bytes) : impl_(s
 
 Reader::Reader(std::span<const std::byte> bytes, std::string name, uint64_t most_bytes)
     : impl_(std::make_unique<Impl>()) {
-  told([&] {
+  told_as<npy::Error>([&] {
     impl_->file = std::move(name);
     impl_->open(bytes, most_bytes);
   });
@@ -109,11 +97,11 @@ bool Reader::has_entry(std::string_view entry) const {
 }
 
 npy::Header Reader::header(std::string_view name) const {
-  return told([&] { return impl_->header(name); });
+  return told_as<npy::Error>([&] { return impl_->header(name); });
 }
 
 Tensor Reader::tensor(std::string_view name, bool as_bfloat16) const {
-  return told([&] {
+  return told_as<npy::Error>([&] {
     const npy::Header header = impl_->header(name);
     dtype_of(header.type, as_bfloat16, impl_->place_of(name));  // before it is unpacked
     return impl_->tensor(name, header, as_bfloat16);
@@ -121,7 +109,7 @@ Tensor Reader::tensor(std::string_view name, bool as_bfloat16) const {
 }
 
 Tensor Reader::tensor(std::string_view name, const TensorType& expected) const {
-  return told([&] {
+  return told_as<npy::Error>([&] {
     const npy::Header header = impl_->header(name);
     const std::vector<uint64_t> shape(expected.shape.begin(), expected.shape.end());
     if (header.type != npy_type(expected.dtype) || header.shape != shape)
@@ -132,7 +120,7 @@ Tensor Reader::tensor(std::string_view name, const TensorType& expected) const {
 }
 
 void write(const std::filesystem::path& file, std::span<const Array> arrays) {
-  told([&] {
+  told_as<npy::Error>([&] {
     std::vector<archive::Entry> entries;
     for (const Array& array : arrays) {
       if (array.name.empty()) throw npy::Error(file.string() + ": an array without a name; expected a name for each");

@@ -68,6 +68,17 @@ struct OutputFile::State {
   void go_on() const {
     if (failure) throw *failure;
   }
+  /// write_some(descriptor, from, size): as the system's write.
+  template <class WriteSome>
+  void write_all(std::string_view bytes, WriteSome&& write_some) {
+    go_on();
+    while (!bytes.empty()) {
+      const ssize_t n = write_some(descriptor, bytes.data(), bytes.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) fail(errno);
+      bytes.remove_prefix(static_cast<size_t>(n));
+    }
+  }
   /// A child made by fork leaves the part to its parent.
   void give_up() {
     if (descriptor >= 0) ::close(std::exchange(descriptor, -1));
@@ -117,14 +128,18 @@ OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
 const fs::path& OutputFile::file() const { return state_->file; }
 
 void OutputFile::write(std::string_view bytes) {
+  state_->write_all(bytes,
+                    [](int descriptor, const char* from, size_t size) { return ::write(descriptor, from, size); });
+}
+
+void OutputFile::write_at(uint64_t offset, std::string_view bytes) {
   State& s = *state_;
   s.go_on();
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(s.descriptor, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) s.fail(errno);
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
+  if (s.part.empty()) s.fail("it is written front to back; expected a regular file");
+  const char* const first = bytes.data();
+  s.write_all(bytes, [&](int descriptor, const char* from, size_t size) {
+    return ::pwrite(descriptor, from, size, static_cast<off_t>(offset) + (from - first));
+  });
 }
 
 void OutputFile::commit() {

@@ -1,6 +1,7 @@
 // The one way in which the library and its program write a file: tried when the work begins, whole or not at all.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -41,6 +42,9 @@ class OutputFile {
   /// Throws OutputError at the first byte that the system does not take; the part is removed then, and all further
   /// calls throw the same.
   void write(std::string_view bytes);
+  /// The same at a place of the file, which may lie behind its end; `write` goes on where it was. Throws OutputError
+  /// for a pipe or a device, too.
+  void write_at(uint64_t offset, std::string_view bytes);
   /// Writes out and synchronises the part, puts it in place, synchronises the folder. At most once. Throws OutputError;
   /// the old file is then as it was.
   void commit();

@@ -1,16 +1,15 @@
 #include "src/precision/json_tokens.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "src/graph/nearest_name.h"
+#include "src/report/json_places.h"
 #include "src/report/read_json.h"
 
 namespace softamp::precision_detail {
 namespace {
 
 using TokenKind = JsonToken::Kind;
-
-bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /// Collects the parser's events, one per token.
 class Collector : public JsonParts {
@@ -44,29 +43,13 @@ class Collector : public JsonParts {
   const std::string& place_;
 };
 
-/// Finds the offsets of the tokens: the text is known to be JSON, and its tokens come in the order of the events.
-void place_tokens(std::string_view text, std::vector<JsonToken>& tokens) {
-  size_t i = std::min(text.find_first_not_of("\xef\xbb\xbf"), text.size());  // a byte order mark
-  for (JsonToken& token : tokens) {
-    while (blank(text[i]) || text[i] == ',' || text[i] == ':') ++i;
-    token.offset = i;
-    if (text[i] == '"') {
-      while (text[++i] != '"') i += text[i] == '\\';
-      ++i;
-    } else if (token.kind == TokenKind::kOther) {
-      while (i < text.size() && std::string_view(",]}").find(text[i]) == std::string_view::npos && !blank(text[i])) ++i;
-    } else {
-      ++i;
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<JsonToken> json_tokens(std::string_view text, const std::string& place) {
   Collector collector(place);
   scan_json(text, place, {kMostWrittenBytes, kDeepestTokens}, collector);
-  place_tokens(text, collector.tokens);
+  JsonPlaces places(text);
+  for (JsonToken& token : collector.tokens) token.offset = places.next();
   return std::move(collector.tokens);
 }
 

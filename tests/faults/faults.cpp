@@ -217,6 +217,11 @@ ssize_t read(int descriptor, void* bytes, size_t size) {
   if (fails(what)) return -1;
   return NEXT(read)(descriptor, bytes, what == kShort ? (size + 1) / 2 : size);
 }
+ssize_t pread(int descriptor, void* bytes, size_t size, off_t offset) {
+  const int what = count(kRead, descriptor);
+  if (fails(what)) return -1;
+  return NEXT(pread)(descriptor, bytes, what == kShort ? (size + 1) / 2 : size, offset);
+}
 size_t fread(void* bytes, size_t size, size_t n, FILE* stream) {
   return fails(count(kRead, fileno(stream))) ? 0 : NEXT(fread)(bytes, size, n, stream);
 }
@@ -321,6 +326,7 @@ int open64(const char*, int, ...) __attribute__((alias("open")));
 int openat64(int, const char*, int, ...) __attribute__((alias("openat")));
 FILE* fopen64(const char*, const char*) __attribute__((alias("fopen")));
 FILE* tmpfile64() __attribute__((alias("tmpfile")));
+ssize_t pread64(int, void*, size_t, off64_t) __attribute__((alias("pread")));
 ssize_t pwrite64(int, const void*, size_t, off64_t) __attribute__((alias("pwrite")));
 int ftruncate64(int, off64_t) noexcept __attribute__((alias("ftruncate")));
 void* mmap64(void*, size_t, int, int, int, off64_t) noexcept __attribute__((alias("mmap")));

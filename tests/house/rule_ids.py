@@ -19,7 +19,7 @@ backticks is code, and a literal of one word is a name: neither cites anything.
 
 What an id looks like: one capital letter and a number from 1 to 999, G05 for 5, standing alone, not after - . / $ or
 before a decimal point. Four shapes of that kind are words of the field and never ids (WORDS): O1 to O3 (levels of
-compilers and of MindSpore), V2 (a version), F16, I32, U64 (types by their width), and a letter with a whole number of
+compilers and of MindSpore), V2 (a version), F16, I32, C64 (types by their width), and a letter with a whole number of
 hundreds (A100, B200: products), but for the letters of rules.
 
 Also refused: a page of docs/ that is not there, and "rule 3", which has no page at all.
@@ -32,7 +32,7 @@ import sys
 import tempfile
 
 ID = re.compile(r"(?<![\w.$/+-])[A-Z](?:0[1-9]|[1-9][0-9]{0,2})(?!\w|\.[0-9])")
-WORDS = re.compile(r"O[1-3]|V[1-9]|[FIU](?:8|16|32|64)|[A-Z][1-9]00|T4|L40?|A(?:2|10|16|30|40)")
+WORDS = re.compile(r"O[1-3]|V[1-9]|[FIU](?:4|8|16|32|64)|C64|[A-Z][1-9]00|T4|L40?|A(?:2|10|16|30|40)")
 BETWEEN = re.compile(r"(?:,|;| and|, and| to| or)?(?:\s|//+|#)+")
 PAGE_BEFORE = re.compile(r"\b([A-Z][A-Z_]+)(?:\s|//+|#)+$")
 PAGE_NAMED = re.compile(r"\bdocs/([A-Z_]+\.md)\b")

@@ -15,7 +15,8 @@
 
 namespace softamp::files {
 class OutputFile;
-}
+class RegularFile;
+}  // namespace softamp::files
 
 namespace softamp::npy {
 
@@ -75,7 +76,7 @@ class Reader {
 
  private:
   std::string path_;
-  int descriptor_ = -1;
+  std::unique_ptr<files::RegularFile> file_;
   Header header_;
   uint64_t next_ = 0;
 };

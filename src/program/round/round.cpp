@@ -28,12 +28,14 @@ constexpr const char* kBlockOptions[] = {"--scale-rule", "--block", "--rows", "-
 void check_round_files(const RoundOptions& o) {
   constexpr const char* kArray = "the array that is read";
   files::RunFiles files;
-  files.reads(kArray, o.in).reads("the file of --random-bits", o.random_bits);
+  const std::string out = ArrayName(o.out).file;
+  files.reads(kArray, ArrayName(o.in).file).reads("the file of --random-bits", ArrayName(o.random_bits).file);
   if (o.back)
-    files.reads("the file of --scales", o.scales);
+    files.reads("the file of --scales", ArrayName(o.scales).file);
   else
     files.writes("--scales", o.scales);
-  files.replaces("OUT", o.out, kArray).check();
+  // A file of tensors would lose the others.
+  (o.into_tensors() ? files.writes("OUT", out) : files.replaces("OUT", out, kArray)).check();
 }
 
 /// Options that only formats of blocks have.
@@ -152,12 +154,12 @@ void add_block_options(CLI::App& app, const std::shared_ptr<RoundOptions>& o) {
       ->type_name("N");
   app.add_option("--scales", o->scales,
                  "file of the scales: 'u1', E8M0 or NVFP4's e4m3; 'f4', what FP8 is multiplied by. Written; read by "
-                 "--dequantize")
+                 "--dequantize, a tensor too [=NAME_scale beside the codes in a .safetensors file]")
       ->type_name("S.npy");
   app.add_option_function<std::string>(
          "--amax", [o](const std::string& text) { o->amax = amax_from_text(text); },
          "NVFP4: the greatest magnitude that the scales refer to, a number or its fp32 code [=that of the array]; with "
-         "--dequantize needed")
+         "--dequantize needed [=NAME_amax beside the codes in a .safetensors file]")
       ->type_name("X");
   app.add_option_function<std::string>(
          "--shape",
@@ -174,14 +176,18 @@ void add_block_options(CLI::App& app, const std::shared_ptr<RoundOptions>& o) {
 }  // namespace
 
 Verb add_round(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("round", "Round an array in a .npy file to a format");
+  CLI::App* app = program.add_subcommand("round", "Round an array in a .npy or .safetensors file to a format");
   const auto o = std::make_shared<RoundOptions>();
-  app->add_option("IN", o->in, "the array: float32 or float64, of blocks float32, C order; with --dequantize codes")
+  app->add_option("IN", o->in,
+                  "the array: float32 or float64, of blocks float32, C order; with --dequantize codes. "
+                  "Or a tensor, FILE.safetensors:NAME, of F64, F32, F16, BF16 or F8_...")
       ->required()
       ->type_name("IN.npy");
   app->add_option("OUT", o->out,
                   "the codes: fp16 as 'f2', other formats as 'u1', 'u2' or 'u4'; an existing file is replaced only by "
-                  "a complete one")
+                  "a complete one. Or FILE.safetensors[:NAME] [=IN's name]: codes as F16, BF16, F8_E4M3, F8_E5M2, "
+                  "F8_E4M3FNUZ, F8_E5M2FNUZ; of blocks as F4, F8_..., of mxint8 I8, of 6 bits U8, with NAME_scale "
+                  "(F8_E8M0, F8_E4M3, F32) and, of nvfp4, NAME_amax (F32) beside; others U8, U16 or U32")
       ->required()
       ->type_name("OUT.npy");
   add_format_choice(*app, o->choice,
@@ -210,7 +216,8 @@ Verb add_round(CLI::App& program) {
            "P3109: what is too large becomes: finite (the last number, infinities too), propagate (numbers do, "
            "infinities stay), none (infinity where there is one) [=none]");
   app->add_flag("--packed", o->packed,
-                "with a format of blocks of 4 bits: two codes a byte, the even index low; with --chip: a random word "
+                "with a format of blocks of 4 bits: two codes a byte, the even index low, in a .safetensors file as U8 "
+                "instead of F4; with --chip: a random word "
                 "of 32 bits serves as many neighbours as in the chip's instruction, each by "
                 "its part of it; --random-bits then has one 'u4' for so many");
   add_backend(*app, o->backend);
@@ -232,6 +239,8 @@ Verb add_round(CLI::App& program) {
       "  softamp round in.npy out.npy --format e4m3 --chip nvidia_sm100 --packed\n"
       "  softamp round in.npy codes.npy --format mxfp4 --scale-rule rceil --packed --scales scales.npy\n"
       "  softamp round codes.npy out.npy --format mxfp4 --packed --scales scales.npy --dequantize\n"
+      "  softamp round in.npy w.safetensors --format mxfp8_e4m3 --scale-rule rceil\n"
+      "  softamp round model.safetensors:layer.0.weight out.safetensors --format nvfp4\n"
       "  softamp round in.npy out.npy --format nvfp4 --rounding stochastic --bits 8 --values --json\n"
       "  softamp round in.npy out.npy --format Binary8p4se --saturation finite");
   return {app, [o, app] { return run_round(*o, *app); }};

@@ -3,6 +3,8 @@
 
 #include "src/program/format_choice.h"
 #include "src/program/options.h"
+#include "src/program/round/array_reader.h"
+#include "src/program/round/round_output.h"
 
 #include "softamp/data/npy.h"
 #include "softamp/numerics/status.h"
@@ -36,7 +38,13 @@ struct RoundOptions {
   std::vector<std::pair<std::string, std::string>> block_options;  ///< what is added to the text of the format
 
   bool json = false;
+
+  /// Whether OUT is a .safetensors file.
+  bool into_tensors() const { return ArrayName(out).in_safetensors; }
 };
+
+/// What the tensors beside NAME are called.
+inline constexpr const char *kScaleSuffix = "_scale", *kAmaxSuffix = "_amax";
 
 inline constexpr size_t kRoundChunk = size_t{1} << 22;  ///< elements read, rounded and written at a time
 
@@ -52,10 +60,11 @@ ChipRounding round_conversion(const RoundOptions& o);
 
 /// "'<f4'".
 std::string type_text(npy::ElementType type);
+std::string type_text(const ArrayReader& reader);
 
 /// Throws UsageError, naming the file and its type, where it is none of float32 and float64 (`only_float32`: not the
 /// first). `for_what`: "which e8m0 is made from".
-void check_input_type(const std::string& path, npy::ElementType type, bool only_float32, const std::string& for_what);
+void check_input_type(const ArrayReader& reader, bool only_float32, const std::string& for_what);
 
 /// Random words from a file instead of the generator: unsigned integers of any width, widened to 32 bits. Without a
 /// chip the low bits are R; with one it is the chip's random word, from which the chip takes its part for value 0 of a
@@ -71,7 +80,7 @@ class RandomWords {
   template <typename T>
   void read();
 
-  npy::Reader reader_;
+  ArrayReader reader_;
   std::optional<ChipRounding> part_;
   size_t per_word_ = 1;
   std::vector<uint32_t> words_;
@@ -80,8 +89,9 @@ class RandomWords {
 /// What was read and written, for the two reports.
 struct RoundSummary {
   npy::Header in;
-  npy::ElementType out_type;
-  const char* content;  ///< "codes", "values"
+  std::string in_type, out_type;  ///< as the files spell them
+  std::string out;                ///< the file, or file and tensor
+  const char* content;            ///< "codes", "values"
   Json settings;
   std::string description;  ///< the settings for people
 };
@@ -89,6 +99,8 @@ struct RoundSummary {
 Json summary_start(const RoundOptions& o, const RoundSummary& s);
 /// The same for people, on standard error, three lines.
 void print_summary_start(const RoundOptions& o, const RoundSummary& s);
+/// The summary of a run but for its settings.
+RoundSummary summary_of(const ArrayReader& in, const RoundOutput& out, const char* content);
 
 /// Codes of a format of P3109's, or of E8M0, as float32.
 class SmallValues {

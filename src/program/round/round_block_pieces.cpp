@@ -86,11 +86,8 @@ std::vector<uint64_t> packed_shape(const std::vector<uint64_t>& shape) {
   return packed;
 }
 
-CodeWriter::CodeWriter(const std::string& path, const std::vector<uint64_t>& shape, bool packed)
-    : writer_(path, ElementType::kUint8, packed ? packed_shape(shape) : shape), packed_(packed) {}
-
 void CodeWriter::write(const std::vector<uint8_t>& codes, size_t count) {
-  if (!packed_ || count == 0) return writer_.write(codes.data(), count);
+  if (!packed_ || count == 0) return out_.write(0, codes.data(), count);
   std::vector<uint8_t> bytes;
   bytes.reserve(count / 2 + 1);
   size_t i = 0;
@@ -102,20 +99,21 @@ void CodeWriter::write(const std::vector<uint8_t>& codes, size_t count) {
   bytes.resize(at + pairs);
   block::pack_nibbles(codes.data() + i, 2 * pairs, bytes.data() + at);
   if (i + 2 * pairs < count) pending_ = codes[count - 1];
-  writer_.write(bytes.data(), bytes.size());
+  out_.write(0, bytes.data(), bytes.size());
 }
 
-void CodeWriter::commit() {
-  if (pending_ >= 0) {
-    const uint8_t last = static_cast<uint8_t>(pending_);
-    writer_.write(&last, 1);
-  }
-  writer_.commit();
+void CodeWriter::finish() {
+  if (pending_ < 0) return;
+  const uint8_t last = static_cast<uint8_t>(pending_);
+  out_.write(0, &last, 1);
 }
 
-CodeReader::CodeReader(const std::string& path, bool packed) : path_(path), reader_(path), packed_(packed) {
+CodeReader::CodeReader(const std::string& path, bool packed, TensorElement own)
+    : path_(path),
+      reader_(path, packed ? std::vector<TensorAs>{{TensorElement::kU8, ElementType::kUint8}} : tensors_of_codes(own)),
+      packed_(packed) {
   if (header().type != ElementType::kUint8)
-    throw UsageError(path + ": type " + type_text(header().type) + "; expected codes, '|u1'");
+    throw UsageError(path + ": type " + type_text(reader_) + "; expected codes, '|u1'");
 }
 
 void CodeReader::read(std::vector<uint8_t>& codes, size_t count, bool last, uint32_t mask, const std::string& format) {
@@ -138,6 +136,10 @@ void CodeReader::read(std::vector<uint8_t>& codes, size_t count, bool last, uint
       if (codes[i] > mask) refuse_code(path_, done_ + i, codes[i], format, mask);
   }
   done_ += count;
+}
+
+bool scales_refer_to_amax(const bulk::BlockFormat& f) {
+  return f.family == BlockFamily::kNvfp4 && f.nvfp4.rule != block::Nvfp4Rule::kOneLevel;
 }
 
 std::string fp32_text(uint32_t code) { return shortest_decimal(kFp32, code) + " (" + code_text(kFp32, code) + ")"; }

@@ -3,7 +3,6 @@
 
 #include "src/program/round/round.h"
 
-#include "softamp/data/npy.h"
 #include "softamp/tensor/block_bulk.h"
 
 #include <optional>
@@ -45,15 +44,16 @@ class BlockPieces {
 /// Two codes a byte: the shape of the file. The last extent is halved where it is even; else the array is one row.
 std::vector<uint64_t> packed_shape(const std::vector<uint64_t>& shape);
 
-/// Writes codes as bytes, or two a byte.
+/// Writes codes as bytes, or two a byte, to the first of the results.
 class CodeWriter {
  public:
-  CodeWriter(const std::string& path, const std::vector<uint64_t>& shape, bool packed);
+  CodeWriter(RoundOutput& out, bool packed) : out_(out), packed_(packed) {}
   void write(const std::vector<uint8_t>& codes, size_t count);
-  void commit();
+  /// After the last code.
+  void finish();
 
  private:
-  npy::Writer writer_;
+  RoundOutput& out_;
   bool packed_;
   int pending_ = -1;  ///< the code that waits for its neighbour
 };
@@ -61,7 +61,9 @@ class CodeWriter {
 /// Reads them.
 class CodeReader {
  public:
-  CodeReader(const std::string& path, bool packed);
+  /// own: the type of tensors that has such codes.
+  CodeReader(const std::string& path, bool packed, TensorElement own);
+  const ArrayReader& array() const { return reader_; }
   const npy::Header& header() const { return reader_.header(); }
   /// The next `count` codes. Throws UsageError for one above `mask`, naming its place. At the end of an odd count the
   /// half byte behind it has to be 0.
@@ -69,7 +71,7 @@ class CodeReader {
 
  private:
   std::string path_;
-  npy::Reader reader_;
+  ArrayReader reader_;
   bool packed_;
   int pending_ = -1;
   uint64_t done_ = 0;
@@ -77,6 +79,9 @@ class CodeReader {
 
 /// The block format of --format with the options beside it. Throws UsageError.
 bulk::BlockFormat block_format_of(const RoundOptions& o);
+
+/// Whether scales refer to the greatest magnitude of the array: those of NVFP4 of two levels.
+bool scales_refer_to_amax(const bulk::BlockFormat& f);
 
 /// "0.02 (0x3ca3d70a)".
 std::string fp32_text(uint32_t code);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 
 namespace softamp::program {
@@ -53,7 +52,7 @@ void count_losses(const bulk::BlockFormat& f, const std::vector<float>& in, cons
 
 /// The greatest magnitude of a whole file, for NVFP4's scale of the array.
 uint32_t greatest_in_file(const RoundOptions& o, bool nan_counts) {
-  npy::Reader reader(o.in);
+  ArrayReader reader(o.in, tensors_of_values());
   std::vector<float> piece(std::min<uint64_t>(kRoundChunk, reader.header().elements));
   uint32_t greatest = 0;
   while (const size_t count = reader.read(piece.data(), piece.size())) {
@@ -104,16 +103,44 @@ Json tensor_scale_json(const bulk::BlockFormat& f, uint32_t amax) {
   return json;
 }
 
+/// Scales have a file of their own, or lie beside the codes.
+bool writes_scales(const RoundOptions& o, const bulk::BlockFormat& f) {
+  return !o.scales.empty() || (o.into_tensors() && !o.values && f.scale_bytes() != 0);
+}
+
+/// Codes or values, then scales and, of an array that NVFP4's scales refer to, its greatest magnitude.
+std::vector<RoundResult> results_of(const RoundOptions& o, const bulk::BlockFormat& f, const BlockPieces& pieces,
+                                    const std::vector<uint64_t>& shape) {
+  const bool halves = tensor_type(f.element) == TensorElement::kF4 && o.into_tensors() && !o.values && !o.packed;
+  if (halves && pieces.elements() % 2 != 0)
+    throw UsageError(
+        o.out + ": " + std::to_string(pieces.elements()) +
+        " codes of 4 bits; expected an even number for a tensor of F4, or --packed beside it, which makes one "
+        "of U8");
+  std::vector<RoundResult> results;
+  if (o.values)
+    results.push_back({o.out, "", ElementType::kFloat32, TensorElement::kF32, shape});
+  else
+    results.push_back({o.out, "", ElementType::kUint8, o.packed ? TensorElement::kU8 : tensor_type(f.element),
+                       o.packed ? packed_shape(shape) : shape});
+  if (!writes_scales(o, f)) return results;
+  results.push_back({o.scales, kScaleSuffix, pieces.scales_type(), scale_tensor_type(f), pieces.scales_shape()});
+  if (o.into_tensors() && scales_refer_to_amax(f))
+    results.push_back({"", kAmaxSuffix, ElementType::kFloat32, TensorElement::kF32, {}});
+  return results;
+}
+
 void report_blocks(const RoundOptions& o, const RoundSummary& s, const bulk::BlockFormat& f, const BlockPieces& pieces,
-                   const BlockRun& run) {
+                   const RoundOutput& out, const BlockRun& run) {
   const uint64_t blocks = pieces.scales();
+  const bool has_scales = writes_scales(o, f);
   const bool nvfp4 = f.family == BlockFamily::kNvfp4;
   if (o.json) {
     Json json = summary_start(o, s);
-    if (!o.scales.empty()) {
-      json["scales"] = o.scales;
+    if (has_scales) {
+      json["scales"] = out.place(1);
       json["scales_shape"] = pieces.scales_shape();
-      json["scales_type"] = npy::descr(pieces.scales_type());
+      json["scales_type"] = out.type_name(1);
     }
     json["blocks"] = blocks;
     json["amax"] = value_of(kFp32, run.amax);
@@ -128,8 +155,8 @@ void report_blocks(const RoundOptions& o, const RoundSummary& s, const bulk::Blo
     return;
   }
   print_summary_start(o, s);
-  if (!o.scales.empty())
-    std::cerr << o.scales << ": " << blocks << " scales as " << type_text(pieces.scales_type()) << " of shape "
+  if (has_scales)
+    std::cerr << out.place(1) << ": " << blocks << " scales as '" << out.type_name(1) << "' of shape "
               << npy::shape_text(pieces.scales_shape()) << ", " << pieces.scales_meaning() << '\n';
   std::cerr << "greatest magnitude " << fp32_text(run.amax) << '\n';
   if (nvfp4) {
@@ -171,12 +198,17 @@ void check_block_options(const RoundOptions& o, const CLI::App& app) {
     throw UsageError("--packed: " + o.choice.blocks + " has codes of " + std::to_string(f.element.storage_bits()) +
                      " bits; expected a format of 4 bits, mxfp4 or nvfp4");
   if (o.packed && o.values) throw UsageError("--packed: expected codes; --values writes float32");
-  if (f.scale_bytes() != 0 && o.scales.empty() && !o.values)
+  if (!o.back && !o.scales.empty() && (o.into_tensors() || ArrayName(o.scales).in_safetensors))
+    throw UsageError(
+        "--scales: '" + o.scales +
+        "': expected a .npy file beside a .npy file OUT; in a .safetensors file OUT scales lie beside codes");
+  const bool in_one_file = o.back ? ArrayName(o.in).in_safetensors : o.into_tensors();
+  if (f.scale_bytes() != 0 && o.scales.empty() && !o.values && !in_one_file)
     throw UsageError("--scales: expected a file, in which the scales " +
                      std::string(o.back ? "lie" : "are written: codes say nothing without them"));
-  const bool nvfp4 = f.family == BlockFamily::kNvfp4, one_level = nvfp4 && f.nvfp4.rule == block::Nvfp4Rule::kOneLevel;
-  if (o.amax && !nvfp4) throw UsageError("--amax: expected nvfp4, whose scales refer to it, not " + o.choice.blocks);
-  if (nvfp4 && o.back && !o.amax && !one_level)
+  if (o.amax && f.family != BlockFamily::kNvfp4)
+    throw UsageError("--amax: expected nvfp4, whose scales refer to it, not " + o.choice.blocks);
+  if (scales_refer_to_amax(f) && o.back && !o.amax && !in_one_file)
     throw UsageError("--amax: expected the greatest magnitude of the array, which the scales of " + o.choice.blocks +
                      " refer to; softamp round prints it");
   if (!o.back && !o.shape.empty()) throw UsageError("--shape: expected --dequantize --packed beside it");
@@ -186,24 +218,18 @@ void check_block_options(const RoundOptions& o, const CLI::App& app) {
 
 void round_blocks_file(const RoundOptions& o) {
   const bulk::BlockFormat f = block_format_of(o);
-  npy::Reader reader(o.in);
+  ArrayReader reader(o.in, tensors_of_values());
   const npy::Header& header = reader.header();
-  check_input_type(o.in, header.type, true, "of which blocks are made");
+  check_input_type(reader, true, "of which blocks are made");
   const BlockPieces pieces(f, header.shape, o.axis);
   BlockRun run;
   const bool nvfp4 = f.family == BlockFamily::kNvfp4;
-  if (nvfp4 && !o.amax && pieces.largest() < pieces.elements() && !std::filesystem::is_regular_file(o.in))
-    throw UsageError(o.in + ": is read twice, first for its greatest magnitude; expected a regular file, or --amax");
   if (pieces.largest() > kRoundChunk)
     std::cerr << "softamp round: " << o.in << " is held in memory in pieces of " << pieces.largest()
               << " elements, 10 bytes each: a piece has whole blocks, and these lie along axis " << o.axis << '\n';
-  std::optional<npy::Writer> values_out, scales_out;
-  std::optional<CodeWriter> codes_out;
-  if (o.values)
-    values_out.emplace(o.out, ElementType::kFloat32, header.shape);
-  else
-    codes_out.emplace(o.out, header.shape, o.packed);
-  if (!o.scales.empty()) scales_out.emplace(o.scales, pieces.scales_type(), pieces.scales_shape());
+  const bool with_scales = writes_scales(o, f);
+  RoundOutput out(o, results_of(o, f, pieces, header.shape), block_description(o, f));
+  CodeWriter codes_out(out, o.packed || (o.into_tensors() && tensor_type(f.element) == TensorElement::kF4));
   if (nvfp4) run.tensor_amax = o.amax ? *o.amax : greatest_in_file(o, f.nan_poisons_block());
 
   std::vector<float> in(pieces.largest()), values(in.size());
@@ -232,22 +258,22 @@ void round_blocks_file(const RoundOptions& o) {
     if (before == 0 && run.losses.nan_blocks != 0)
       for (uint64_t b = blocks; b-- > 0;)
         if (is_nan_scale(f, scales.data(), b)) run.first_nan = blocks_done + b;
-    if (values_out) values_out->write(values.data(), count);
-    if (codes_out) codes_out->write(codes, count);
-    if (scales_out) scales_out->write(scales.data(), blocks);
+    if (o.values)
+      out.write(0, values.data(), count);
+    else
+      codes_out.write(codes, count);
+    if (with_scales) out.write(1, scales.data(), blocks);
     done += count;
     blocks_done += blocks;
     progress.update(done);
   }
-  if (scales_out) scales_out->commit();
-  if (codes_out) codes_out->commit();
-  if (values_out) values_out->commit();
-  const RoundSummary s{header, o.values ? ElementType::kFloat32 : ElementType::kUint8,
-                       o.values   ? "values"
-                       : o.packed ? "codes, two a byte,"
-                                  : "codes",
-                       block_settings(o, f), block_description(o, f)};
-  report_blocks(o, s, f, pieces, run);
+  codes_out.finish();
+  if (with_scales && o.into_tensors() && scales_refer_to_amax(f)) out.write(2, &run.tensor_amax, 1);
+  out.commit();
+  RoundSummary s = summary_of(reader, out, o.values ? "values" : o.packed ? "codes, two a byte," : "codes");
+  s.settings = block_settings(o, f);
+  s.description = block_description(o, f);
+  report_blocks(o, s, f, pieces, out, run);
 }
 
 }  // namespace softamp::program

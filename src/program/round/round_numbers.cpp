@@ -23,7 +23,7 @@ ElementType output_type(const RoundOptions& o) {
 
 /// Rounds everything that `reader` holds into `writer`; In is the element type read, Out the one written.
 template <typename In, typename Out>
-FpStatus round_all(const RoundOptions& o, npy::Reader& reader, RandomWords* words, npy::Writer& writer) {
+FpStatus round_all(const RoundOptions& o, ArrayReader& reader, RandomWords* words, RoundOutput& out_file) {
   const uint64_t total = reader.header().elements;
   std::vector<In> in(std::min<uint64_t>(kRoundChunk, total));
   std::vector<Out> out(in.size());
@@ -50,7 +50,7 @@ FpStatus round_all(const RoundOptions& o, npy::Reader& reader, RandomWords* word
       bulk::round_values(from, o.format, std::span(out.data(), count), semantics, options);
     else
       bulk::round(from, o.format, std::span(out.data(), count), semantics, options);
-    writer.write(out.data(), count);
+    out_file.write(0, out.data(), count);
     for (uint64_t& index : status.first_index)
       if (index != FpStatus::kNever) index += done;
     all.merge(status);
@@ -61,12 +61,12 @@ FpStatus round_all(const RoundOptions& o, npy::Reader& reader, RandomWords* word
 }
 
 template <typename In>
-FpStatus round_from(const RoundOptions& o, npy::Reader& reader, RandomWords* words, npy::Writer& writer) {
+FpStatus round_from(const RoundOptions& o, ArrayReader& reader, RandomWords* words, RoundOutput& out_file) {
   switch (output_type(o)) {
-    case ElementType::kFloat32: return round_all<In, float>(o, reader, words, writer);
-    case ElementType::kUint8: return round_all<In, uint8_t>(o, reader, words, writer);
-    case ElementType::kUint32: return round_all<In, uint32_t>(o, reader, words, writer);
-    default: return round_all<In, uint16_t>(o, reader, words, writer);
+    case ElementType::kFloat32: return round_all<In, float>(o, reader, words, out_file);
+    case ElementType::kUint8: return round_all<In, uint8_t>(o, reader, words, out_file);
+    case ElementType::kUint32: return round_all<In, uint32_t>(o, reader, words, out_file);
+    default: return round_all<In, uint16_t>(o, reader, words, out_file);
   }
 }
 
@@ -125,20 +125,23 @@ void settle_round_device(RoundOptions& o) {
 }
 
 void round_number_file(const RoundOptions& o) {
-  npy::Reader reader(o.in);
+  ArrayReader reader(o.in, tensors_of_values());
   const npy::Header& header = reader.header();
-  check_input_type(o.in, header.type, false, "");
-  if (o.rounding.chip)
-    check_input_type(o.in, header.type, true, "which --chip " + name_of(*o.rounding.chip) + " rounds");
+  check_input_type(reader, false, "");
+  if (o.rounding.chip) check_input_type(reader, true, "which --chip " + name_of(*o.rounding.chip) + " rounds");
   std::optional<RandomWords> words;
   if (!o.random_bits.empty()) words.emplace(o.random_bits, header, o, o.rounding.policy(o.format).random_bits);
-  npy::Writer writer(o.out, output_type(o), header.shape);
+  const std::string description = o.rounding.description(o.format) + (o.packed ? ", packed" : "");
+  RoundOutput out(o,
+                  {{o.out, "", output_type(o), o.values ? TensorElement::kF32 : tensor_type(o.choice), header.shape}},
+                  description);
   RandomWords* const given = words ? &*words : nullptr;
-  const FpStatus status = header.type == ElementType::kFloat32 ? round_from<float>(o, reader, given, writer)
-                                                               : round_from<double>(o, reader, given, writer);
-  writer.commit();
-  RoundSummary s{header, output_type(o), o.values ? "values" : "codes", o.rounding.settings(o.format),
-                 o.rounding.description(o.format) + (o.packed ? ", packed" : "")};
+  const FpStatus status = header.type == ElementType::kFloat32 ? round_from<float>(o, reader, given, out)
+                                                               : round_from<double>(o, reader, given, out);
+  out.commit();
+  RoundSummary s = summary_of(reader, out, o.values ? "values" : "codes");
+  s.settings = o.rounding.settings(o.format);
+  s.description = description;
   if (o.packed) s.settings["packed"] = true;
   if (o.rounding_step != 0) s.settings["step"] = o.rounding_step;
   if (o.json) {

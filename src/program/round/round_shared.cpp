@@ -17,23 +17,26 @@ void stop_if_interrupted() {
 }
 
 std::string type_text(ElementType type) { return std::string("'") + npy::descr(type) + "'"; }
+std::string type_text(const ArrayReader& reader) { return "'" + reader.type_name() + "'"; }
 
-void check_input_type(const std::string& path, ElementType type, bool only_float32, const std::string& for_what) {
+void check_input_type(const ArrayReader& reader, bool only_float32, const std::string& for_what) {
+  const ElementType type = reader.header().type;
   if (type == ElementType::kFloat32 || (type == ElementType::kFloat64 && !only_float32)) return;
-  throw UsageError(path + ": type " + type_text(type) + "; expected '<f4'" + (only_float32 ? "" : " or '<f8'") +
+  throw UsageError(reader.name() + ": type " + type_text(reader) + "; expected " +
+                   (reader.is_tensor() ? "'F32' or a narrower float" : "'<f4'") + (only_float32 ? "" : " or '<f8'") +
                    (for_what.empty() ? "" : ", " + for_what));
 }
 
 RandomWords::RandomWords(const std::string& path, const npy::Header& like, const RoundOptions& o, int bits)
-    : reader_(path) {
+    : reader_(path, tensors_of_words()) {
   const npy::Header& header = reader_.header();
   if (header.type < ElementType::kUint8)
-    throw UsageError(path + ": type " + type_text(header.type) + "; expected unsigned numbers: '|u1', '<u2' or '<u4'");
+    throw UsageError(path + ": type " + type_text(reader_) + "; expected unsigned numbers: '|u1', '<u2' or '<u4'");
   if (o.packed) {
     per_word_ = static_cast<size_t>(round_conversion(o).lanes());
     const uint64_t words = (like.elements + per_word_ - 1) / per_word_;
     if (header.type != ElementType::kUint32)
-      throw UsageError(path + ": type " + type_text(header.type) + "; expected whole words with --packed, '<u4'");
+      throw UsageError(path + ": type " + type_text(reader_) + "; expected whole words with --packed, '<u4'");
     if (header.elements != words)
       throw UsageError(path + ": " + std::to_string(header.elements) + " words; expected " + std::to_string(words) +
                        ", one for every " + std::to_string(per_word_) + " of " + std::to_string(like.elements) +
@@ -47,9 +50,8 @@ RandomWords::RandomWords(const std::string& path, const npy::Header& like, const
   const int first = part_ ? part_->first_bit() : 0;
   const int last = part_ ? part_->last_bit() : bits - 1;
   if (last >= 8 * static_cast<int>(npy::size_of(header.type)))
-    throw UsageError(path + ": type " + type_text(header.type) + "; expected " +
-                     (last < 16 ? "'<u2' or '<u4'" : "'<u4'") + ": bits " + std::to_string(first) + " to " +
-                     std::to_string(last) + " are read");
+    throw UsageError(path + ": type " + type_text(reader_) + "; expected " + (last < 16 ? "'<u2' or '<u4'" : "'<u4'") +
+                     ": bits " + std::to_string(first) + " to " + std::to_string(last) + " are read");
 }
 
 template <typename T>
@@ -75,11 +77,11 @@ static_assert(kRoundChunk % 4 == 0, "a chunk ends with a word");
 Json summary_start(const RoundOptions& o, const RoundSummary& s) {
   Json json;
   json["input"] = o.in;
-  json["output"] = o.out;
+  json["output"] = s.out;
   json["shape"] = s.in.shape;
   json["elements"] = s.in.elements;
-  json["input_type"] = npy::descr(s.in.type);
-  json["output_type"] = npy::descr(s.out_type);
+  json["input_type"] = s.in_type;
+  json["output_type"] = s.out_type;
   json["content"] = s.content;
   json["settings"] = s.settings;
   if (!o.random_bits.empty()) {
@@ -90,12 +92,16 @@ Json summary_start(const RoundOptions& o, const RoundSummary& s) {
 }
 
 void print_summary_start(const RoundOptions& o, const RoundSummary& s) {
-  std::cerr << o.in << ": " << s.in.elements << " elements, " << type_text(s.in.type) << " of shape "
+  std::cerr << o.in << ": " << s.in.elements << " elements, '" << s.in_type << "' of shape "
             << npy::shape_text(s.in.shape) << '\n'
-            << o.out << ": " << s.content << " as " << type_text(s.out_type) << '\n'
+            << s.out << ": " << s.content << " as '" << s.out_type << "'\n"
             << s.description;
   if (!o.random_bits.empty()) std::cerr << "; random bits from " << o.random_bits;
   std::cerr << '\n';
+}
+
+RoundSummary summary_of(const ArrayReader& in, const RoundOutput& out, const char* content) {
+  return {in.header(), in.type_name(), out.type_name(0), out.place(0), content, {}, {}};
 }
 
 }  // namespace softamp::program

@@ -72,7 +72,7 @@ struct SmallCounts {
 };
 
 template <typename In>
-void round_small_pieces(const RoundOptions& o, npy::Reader& reader, RandomWords* words, npy::Writer& writer,
+void round_small_pieces(const RoundOptions& o, ArrayReader& reader, RandomWords* words, RoundOutput& out,
                         SmallCounts& counts) {
   const SmallFormat format(o);
   const uint64_t total = reader.header().elements;
@@ -107,10 +107,11 @@ void round_small_pieces(const RoundOptions& o, npy::Reader& reader, RandomWords*
       counts.nan += nan, counts.infinite += infinite, counts.beyond += beyond;
     };
     arena.execute([&] { tbb::parallel_for(tbb::blocked_range<size_t>(0, count, 1 << 12), body); });
-    writer.write(o.values         ? static_cast<const void*>(values.data())
-                 : narrow.empty() ? static_cast<const void*>(codes.data())
-                                  : static_cast<const void*>(narrow.data()),
-                 count);
+    out.write(0,
+              o.values         ? static_cast<const void*>(values.data())
+              : narrow.empty() ? static_cast<const void*>(codes.data())
+                               : static_cast<const void*>(narrow.data()),
+              count);
     done += count;
     progress.update(done);
   }
@@ -200,22 +201,25 @@ void check_small_options(const RoundOptions& o, const CLI::App& app) {
 }
 
 void round_small_file(const RoundOptions& o) {
-  npy::Reader reader(o.in);
+  ArrayReader reader(o.in, tensors_of_values());
   const npy::Header& header = reader.header();
-  check_input_type(o.in, header.type, o.choice.e8m0, o.choice.e8m0 ? "which e8m0 is made from" : "");
+  check_input_type(reader, o.choice.e8m0, o.choice.e8m0 ? "which e8m0 is made from" : "");
   std::optional<RandomWords> words;
   if (!o.random_bits.empty()) words.emplace(o.random_bits, header, o, o.rounding.random_bits());
   const bool wide = !o.choice.e8m0 && o.choice.p3109->width > 8;
   const ElementType type = o.values ? ElementType::kFloat32 : wide ? ElementType::kUint16 : ElementType::kUint8;
-  npy::Writer writer(o.out, type, header.shape);
+  RoundOutput out(o, {{o.out, "", type, o.values ? TensorElement::kF32 : tensor_type(o.choice), header.shape}},
+                  small_description(o));
   SmallCounts counts;
   RandomWords* const given = words ? &*words : nullptr;
   if (header.type == ElementType::kFloat32)
-    round_small_pieces<float>(o, reader, given, writer, counts);
+    round_small_pieces<float>(o, reader, given, out, counts);
   else
-    round_small_pieces<double>(o, reader, given, writer, counts);
-  writer.commit();
-  const RoundSummary s{header, type, o.values ? "values" : "codes", small_settings(o), small_description(o)};
+    round_small_pieces<double>(o, reader, given, out, counts);
+  out.commit();
+  RoundSummary s = summary_of(reader, out, o.values ? "values" : "codes");
+  s.settings = small_settings(o);
+  s.description = small_description(o);
   if (o.json) {
     Json json = summary_start(o, s);
     json["beyond_the_largest"] = counts.beyond.load();

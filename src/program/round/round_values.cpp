@@ -30,7 +30,7 @@ void widen_codes(const RoundOptions& o, const std::vector<uint32_t>& codes, size
 }
 
 template <typename Code>
-void widen_pieces(const RoundOptions& o, npy::Reader& reader, npy::Writer& writer) {
+void widen_pieces(const RoundOptions& o, ArrayReader& reader, RoundOutput& out_file) {
   const uint64_t total = reader.header().elements;
   const size_t room = std::min<uint64_t>(kRoundChunk, total);
   std::vector<Code> narrow(room);
@@ -46,7 +46,7 @@ void widen_pieces(const RoundOptions& o, npy::Reader& reader, npy::Writer& write
       if (codes[i] > most) refuse_code(o.in, done + i, codes[i], choice_name(o.choice), static_cast<uint32_t>(most));
     }
     widen_codes(o, codes, count, out);
-    writer.write(out.data(), count);
+    out_file.write(0, out.data(), count);
     done += count;
     progress.update(done);
   }
@@ -63,20 +63,22 @@ void refuse_code(const std::string& path, uint64_t index, uint32_t code, const s
 }
 
 void values_file(const RoundOptions& o) {
-  npy::Reader reader(o.in);
+  ArrayReader reader(o.in, tensors_of_codes(tensor_type(o.choice)));
   const npy::Header& header = reader.header();
   const bool half = o.choice.is_number() && o.format == kFp16 && header.type == ElementType::kFloat16;
   if (header.type < ElementType::kUint8 && !half)
-    throw UsageError(o.in + ": type " + type_text(header.type) + "; expected codes: '|u1', '<u2' or '<u4'" +
+    throw UsageError(o.in + ": type " + type_text(reader) + "; expected codes: '|u1', '<u2' or '<u4'" +
                      (o.choice.is_number() && o.format == kFp16 ? ", or '<f2'" : ""));
-  npy::Writer writer(o.out, ElementType::kFloat32, header.shape);
+  const std::string description = choice_name(o.choice) + ", codes to values";
+  RoundOutput out(o, {{o.out, "", ElementType::kFloat32, TensorElement::kF32, header.shape}}, description);
   switch (npy::size_of(header.type)) {
-    case 1: widen_pieces<uint8_t>(o, reader, writer); break;
-    case 2: widen_pieces<uint16_t>(o, reader, writer); break;
-    default: widen_pieces<uint32_t>(o, reader, writer);
+    case 1: widen_pieces<uint8_t>(o, reader, out); break;
+    case 2: widen_pieces<uint16_t>(o, reader, out); break;
+    default: widen_pieces<uint32_t>(o, reader, out);
   }
-  writer.commit();
-  RoundSummary s{header, ElementType::kFloat32, "values", {}, choice_name(o.choice) + ", codes to values"};
+  out.commit();
+  RoundSummary s = summary_of(reader, out, "values");
+  s.description = description;
   s.settings["format"] = choice_name(o.choice);
   if (o.json)
     print_json(summary_start(o, s));

@@ -26,6 +26,7 @@ inline std::vector<Exempt> exempt_headers() {
       {"report/registers.h", kIntegers},
       {"data/npy.h", kIntegers},
       {"data/npz.h", kIntegers},
+      {"data/safetensors.h", kIntegers},
       {"data/sampler.h", kIntegers},
       {"graph/attributes.h", "keeps numbers, and compares them by their bits"},
       {"graph/device.h", kIntegers},

@@ -24,18 +24,29 @@ TensorCoreTerm term_of(const block::Element& e, uint64_t code) {
 }
 bool is_number(TensorCoreTerm t) { return t.significand == 0 || t.exponent != kTensorCoreZero; }
 
-struct TermTable {
-  TensorCoreTerm of[256];
-  explicit TermTable(const block::Element& e) {
-    for (uint32_t code = 0; code < 256; ++code) of[code] = term_of(e, code);
-  }
-};
+using Terms = std::array<TensorCoreTerm, 256>;
 
-std::vector<bool> special_rows(const kernel::ScaledOperand& o, const TermTable& table) {
-  std::vector<bool> special(o.layout.rows, false);
-  for (size_t row = 0; row < o.layout.rows; ++row)
-    for (size_t i = 0; i < o.layout.k; ++i)
-      if (!is_number(table.of[o.codes[row * o.layout.k + i]])) special[row] = true;
+Terms terms_of(const block::Element& e) {
+  Terms of{};
+  for (uint32_t code = 0; code < 256; ++code) of[code] = term_of(e, code);
+  return of;
+}
+
+/// Calls row(r) for all rows of an operand.
+template <class Row>
+void each_row(const kernel::ScaledOperand& o, int threads, const Row& row) {
+  auto body = [&](size_t begin, size_t end, size_t) {
+    for (size_t r = begin; r < end; ++r) row(r);
+  };
+  parallel_ranges(o.layout.rows, std::max<size_t>(1, 4096 / (o.layout.k + 1)), 1, threads, body);
+}
+
+std::vector<uint8_t> special_rows(const kernel::ScaledOperand& o, const Terms& of, int threads) {
+  std::vector<uint8_t> special(o.layout.rows, 0);
+  each_row(o, threads, [&](size_t row) {
+    const uint8_t* const codes = o.codes + row * o.layout.k;
+    special[row] = !std::all_of(codes, codes + o.layout.k, [&](uint8_t code) { return is_number(of[code]); });
+  });
   return special;
 }
 
@@ -62,29 +73,27 @@ ScaledGroups::ScaledGroups(const kernel::ScaledRules& rules, const kernel::Scale
     padded_ += length;
     at = end;
   }
-  const TermTable of_a(a.form.format.element), of_b(b.form.format.element);
-  special_a_ = special_rows(a, of_a);
-  special_b_ = special_rows(b, of_b);
+  const Terms of_a = terms_of(a.form.format.element);
+  of_b_ = terms_of(b.form.format.element);
+  special_a_ = special_rows(a, of_a, threads);
+  special_b_ = special_rows(b, of_b_, threads);
   terms_.assign(a.layout.rows * padded_, {0, kTensorCoreZero});
-  auto body = [&](size_t begin, size_t end, size_t) {
-    for (size_t row = begin; row < end; ++row)
-      for (const Piece& p : pieces_)
-        for (size_t i = p.begin; i < p.end; ++i)
-          terms_[row * padded_ + p.place + i - p.begin] = of_a.of[a.codes[row * k + i]];
-  };
-  parallel_ranges(a.layout.rows, std::max<size_t>(1, 4096 / (k + 1)), 1, threads, body);
+  each_row(a, threads, [&](size_t row) {
+    for (const Piece& p : pieces_)
+      for (size_t i = p.begin; i < p.end; ++i)
+        terms_[row * padded_ + p.place + i - p.begin] = of_a[a.codes[row * k + i]];
+  });
 }
 
 void ScaledGroups::lay_out(const Piece& piece, size_t column, size_t columns, Panel& panel) const {
   constexpr size_t kC = kTensorCoreColumns;
-  const TermTable table(b_.form.format.element);
   panel.significands.assign(piece.length * kC, 0);
   panel.exponents.assign(piece.length * kC, kTensorCoreZero);
   panel.scales.assign(kC, 1);
   for (size_t c = 0; c < columns; ++c) {
     const uint8_t* const codes = b_.codes + (column + c) * b_.layout.k;
     for (size_t i = piece.begin; i < piece.end; ++i) {
-      const TensorCoreTerm t = table.of[codes[i]];
+      const TensorCoreTerm t = of_b_[codes[i]];
       panel.significands[(i - piece.begin) * kC + c] = t.significand;
       panel.exponents[(i - piece.begin) * kC + c] = t.exponent;
     }

@@ -3,6 +3,7 @@
 // body.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "emu/products/scaled/scaled_block_kernels.h"
@@ -38,9 +39,10 @@ class ScaledGroups {
   const TensorCoreKernels& groups_;
   const ScaledBlockKernels& kernels_;
   std::vector<Piece> pieces_;
-  size_t padded_ = 0;                        ///< terms of a row
-  std::vector<TensorCoreTerm> terms_;        ///< of a
-  std::vector<bool> special_a_, special_b_;  ///< rows with an infinity or a NaN
+  size_t padded_ = 0;                           ///< terms of a row
+  std::vector<TensorCoreTerm> terms_;           ///< of a
+  std::array<TensorCoreTerm, 256> of_b_;        ///< of each code
+  std::vector<uint8_t> special_a_, special_b_;  ///< whether a row has an infinity or a NaN
 };
 
 /// Whether the fp32 steps are the processor's, and lanes take these elements.

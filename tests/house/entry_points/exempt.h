@@ -32,6 +32,7 @@ inline std::vector<Exempt> exempt_headers() {
       {"graph/device.h", kIntegers},
       {"graph/einsum.h", "letters and extents"},
       {"precision/amp_level.h", "names and dtypes; its loss scales are literals"},
+      {"precision/bias_start.h", kNodes},
       {"precision/casts.h", kWords},
       {"precision/graph_rewrite.h", "compares a compute capability with 7.0, which no environment changes"},
       {"precision/layer_rule.h", kWords},

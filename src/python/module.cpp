@@ -14,4 +14,7 @@ NB_MODULE(_softamp, m) {
   bind_formats(m);
   bind_round(m);
   bind_arithmetic(m);
+  bind_blocks(m);
+  bind_sums(m);
+  bind_inspect(m);
 }

@@ -1,8 +1,8 @@
 #include "src/python/rounding.h"
 
+#include <array>
 #include <limits>
 
-#include "softamp/report/chip_table.h"
 #include "src/python/errors.h"
 
 namespace softamp::python {
@@ -43,39 +43,6 @@ Rounding Rounding::from(nb::tuple values) {
     r.chip = named(chip, "chip", chip_from_name);
   }
   return r;
-}
-
-Semantics Rounding::semantics(const FloatFormat& f) const {
-  if (chip) {
-    const ChipOverflow answer = !overflow                          ? ChipOverflow::kUsual
-                                : *overflow == Overflow::kSaturate ? ChipOverflow::kSaturating
-                                                                   : ChipOverflow::kSpecial;
-    const ChipRounding rounding = require_chip_rounding(*chip, f, answer, bits);
-    const bool nan = rounding.special.overflow == Overflow::kNan || !f.has_infinity();
-    if (overflow && answer == ChipOverflow::kSpecial && nan != (*overflow == Overflow::kNan))
-      refuse("overflow: '" + name_of(*overflow) + "': expected " + (nan ? "nan" : "infinity") +
-             (rounding.has_saturating ? " or saturate" : "") + " with chip " + name_of(*chip) + " and format " +
-             format_name(f));
-    return chip_semantics(*chip, f, answer, bits);
-  }
-  const int random_bits = bits != 0 ? bits : engine == RandomEngine::kXoroshiro128aox ? 16 : 13;
-  if (preset == Preset::kIeee) {
-    RoundingPolicy policy = RoundingPolicy::ieee(mode);
-    policy.random_bits = random_bits;
-    policy.variant = variant;
-    policy.overflow = overflow.value_or(Overflow::kInfinity);
-    return Semantics::ieee(policy);
-  }
-  if (mode != RoundingMode::kNearestEven && mode != RoundingMode::kStochastic)
-    refuse("rounding: '" + name_of(mode) + "': expected nearest or stochastic with preset ipu");
-  if (overflow == Overflow::kInfinity) refuse("overflow: 'infinity': expected saturate or nan with preset ipu");
-  FloatingPointBehaviour behaviour = FloatingPointBehaviour::all_off();
-  behaviour.esr = mode == RoundingMode::kStochastic;
-  behaviour.nanoo = overflow == Overflow::kNan;
-  IpuSwitches switches;
-  switches.sr_bits = random_bits;
-  switches.sr_form = variant;
-  return Semantics::ipu(behaviour, switches, engine);
 }
 
 Addresses::Addresses(nb::tuple values, const Rounding& rounding, const FloatFormat& to, size_t size) {

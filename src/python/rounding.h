@@ -6,28 +6,18 @@
 
 #include "softamp/numerics/behaviour.h"
 #include "softamp/numerics/chips.h"
-#include "softamp/report/names.h"
 #include "softamp/tensor/bulk.h"
 #include "src/python/arrays.h"
+#include "src/report/rounding_choice.h"
 
 namespace softamp::python {
 
 /// The tuple (rounding, bits, variant, overflow, preset, chip, random) of Python, None where nothing is given. Within
 /// `with softamp.behaviour(...)` the defaults are the IPU's under that behaviour, and exceptions stop.
-struct Rounding {
-  RoundingMode mode = RoundingMode::kNearestEven;
-  int bits = 0;  ///< (1 .. 32; 0: 13, or the chip's)
-  StochasticVariant variant = StochasticVariant::kCarry;
-  std::optional<Overflow> overflow;
-  Preset preset = Preset::kIeee;
-  std::optional<Chip> chip;
-  RandomEngine engine = RandomEngine::kPhilox;
+struct Rounding : detail::RoundingChoice {
   FloatingPointBehaviour stops = FloatingPointBehaviour::all_off();  ///< inv, div0 and oflo stop
 
   static Rounding from(nb::tuple values);
-
-  /// The semantics of operations with results of format `f`. Throws ValueError where preset or chip have none such.
-  Semantics semantics(const FloatFormat& f) const;
 };
 
 /// The tuple (seed, step, operation, first_index, random_bits, threads).

@@ -58,9 +58,9 @@ uint32_t amax_code(nb::handle amax) {
   const double value = nb::cast<double>(amax);
   const float narrow = static_cast<float>(value);
   if (!(narrow >= 0) || static_cast<double>(narrow) != value)
-    throw nb::value_error(("amax: " + nb::cast<std::string>(nb::repr(amax)) +
-                           ": expected a magnitude, 0 or more, that float32 holds")
-                              .c_str());
+    throw nb::value_error(
+        ("amax: " + nb::cast<std::string>(nb::repr(amax)) + ": expected a magnitude, 0 or more, that float32 holds")
+            .c_str());
   return __builtin_bit_cast(uint32_t, narrow);
 }
 

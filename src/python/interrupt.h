@@ -16,9 +16,9 @@ namespace nb = nanobind;
 /// Lets handlers of signals run. The lock must be held. Throws what they raise: KeyboardInterrupt.
 void check_signals();
 
-/// What `stop` functions of the library ask: whether a handler, or a function of the caller's, has raised. Made with the
-/// lock held, asked without it and from any thread; looks at signals a hundred times a second at most, and only on the
-/// thread that it was made on.
+/// What `stop` functions of the library ask: whether a handler, or a function of the caller's, has raised. Made with
+/// the lock held, asked without it and from any thread; looks at signals a hundred times a second at most, and only on
+/// the thread that it was made on.
 class StopWatch {
  public:
   bool stopped();

@@ -17,4 +17,7 @@ NB_MODULE(_softamp, m) {
   bind_blocks(m);
   bind_sums(m);
   bind_inspect(m);
+  bind_graph(m);
+  bind_training(m);
+  bind_experiments(m);
 }

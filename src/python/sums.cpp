@@ -26,7 +26,8 @@ uint64_t operand(double value, const FloatFormat& f, const char* name) {
 
 RunningSumSetup setup_from(nb::handle format, const Rounding& how, double start, nb::handle replicas, nb::handle seed,
                            nb::handle operation) {
-  if (how.chip) throw nb::value_error("chip: expected none; chips are known by their conversions, not their arithmetic");
+  if (how.chip)
+    throw nb::value_error("chip: expected none; chips are known by their conversions, not their arithmetic");
   RunningSumSetup s;
   s.format = compute_format_from(format);
   s.semantics = how.semantics(s.format);

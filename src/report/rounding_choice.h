@@ -8,8 +8,8 @@
 
 namespace softamp::detail {
 
-/// Defaults are nearest even, IEEE 754; stochastic rounding by the variant carry, Philox4x32-10, 13 random bits (16 with
-/// xoroshiro128aox).
+/// Defaults are nearest even, IEEE 754; stochastic rounding by the variant carry, Philox4x32-10, 13 random bits (16
+/// with xoroshiro128aox).
 struct RoundingChoice {
   RoundingMode mode = RoundingMode::kNearestEven;
   int bits = 0;  ///< 1..32; 0: the engine's default

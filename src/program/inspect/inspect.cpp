@@ -65,7 +65,8 @@ ParsedNumber number_of(const FloatFormat& f, uint64_t code) {
 int run_chips_inspection(const InspectOptions& o) {
   ChipInspection inspection;
   inspection.text = o.text;
-  inspection.number = detail::is_code_text(o.text) ? number_of(o.format, code_from(o.text, o.format)) : number_from_text(o.text);
+  inspection.number =
+      detail::is_code_text(o.text) ? number_of(o.format, code_from(o.text, o.format)) : number_from_text(o.text);
   inspection.format = o.format;
   inspection.chips = o.chips;
   inspection.overflow = o.rounding.chip_overflow();

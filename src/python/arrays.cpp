@@ -69,6 +69,12 @@ void copy_dense(const std::byte* from, std::byte* to, const int64_t* shape, cons
     copy_dense(from + i * strides[0], to + static_cast<size_t>(i) * inner, shape + 1, strides + 1, rank - 1, bytes);
 }
 
+/// "complex64", of an array of NumPy's.
+std::string dtype_text(nb::handle array) {
+  const nb::object dtype = array.attr("dtype");
+  return nb::cast<std::string>(nb::str(dtype));
+}
+
 std::string type_of(nb::handle object) { return nb::cast<std::string>(nb::type_name(object.type())); }
 
 }  // namespace
@@ -77,13 +83,12 @@ Array::Array(nb::handle object, const char* name, Access access) : name_(name) {
   if (read_buffer(object.ptr(), access)) return;
   PyErr_Clear();
   if (nb::hasattr(object, "dtype") && nb::hasattr(object, "view") && nb::hasattr(object, "flags")) {  // a NumPy array
-    const nb::object dtype = object.attr("dtype");
-    type_name_ = nb::cast<std::string>(nb::str(dtype));
+    type_name_ = dtype_text(object);
     if (access == Access::kWrite && !nb::cast<bool>(object.attr("flags").attr("writeable")))
       throw nb::value_error((std::string(name) + " is read-only; expected an array that can be written").c_str());
     const std::optional<FloatFormat> format = format_of_dtype(type_name_);
     if (!format) refuse_type("floating-point numbers or codes");
-    if (!nb::cast<bool>(dtype.attr("isnative"))) refuse_type("the machine's own byte order");
+    if (!nb::cast<bool>(object.attr("dtype").attr("isnative"))) refuse_type("the machine's own byte order");
     kept_ = object.attr("view")(code_bytes(*format) == 1 ? "uint8" : "uint16");
     const std::string own = type_name_;
     if (!read_buffer(kept_.ptr(), access)) throw nb::python_error();
@@ -147,7 +152,7 @@ bool Array::read_buffer(PyObject* object, Access access) {
   const std::optional<Elements> elements =
       letter[0] != 0 && letter[1] == 0 ? elements_of_letter(*letter, buffer_.itemsize) : std::nullopt;
   if (!elements) {
-    type_name_ = nb::hasattr(object, "dtype") ? nb::cast<std::string>(nb::str(nb::handle(object).attr("dtype")))
+    type_name_ = nb::hasattr(object, "dtype") ? dtype_text(object)
                                               : "'" + type_name_ + "'";
     refuse_type("floating-point numbers or codes");
   }

@@ -152,8 +152,7 @@ bool Array::read_buffer(PyObject* object, Access access) {
   const std::optional<Elements> elements =
       letter[0] != 0 && letter[1] == 0 ? elements_of_letter(*letter, buffer_.itemsize) : std::nullopt;
   if (!elements) {
-    type_name_ = nb::hasattr(object, "dtype") ? dtype_text(object)
-                                              : "'" + type_name_ + "'";
+    type_name_ = nb::hasattr(object, "dtype") ? dtype_text(object) : "'" + type_name_ + "'";
     refuse_type("floating-point numbers or codes");
   }
   elements_ = *elements;

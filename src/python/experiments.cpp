@@ -23,12 +23,13 @@ std::vector<T> list_of(nb::handle values, const char* name, Parse parse) {
 }
 
 /// The outcome as the JSON text that `softamp reproduce --json` has of it, and its figures as SVG where asked for.
-nb::dict reproduce(nb::handle name, nb::handle formats, nb::handle roundings, nb::handle bits, nb::handle seed,
-                   nb::handle samples, nb::handle data, bool brief, bool figures) {
+nb::dict reproduce(nb::handle name, nb::handle formats, nb::handle roundings, nb::handle fixed_formats, nb::handle bits,
+                   nb::handle seed, nb::handle samples, nb::handle data, bool brief, bool figures) {
   const reproduce::Experiment& experiment = reproduce::experiment_called(std::string(word(name, "name")));
   reproduce::Request request;
   request.formats = list_of<FloatFormat>(formats, "format", format_from_name);
   request.roundings = list_of<RoundingMode>(roundings, "rounding", rounding_from_name);
+  request.fixed_formats = list_of<FixedFormat>(fixed_formats, "fixed_format", fixed_format_from_name);
   if (!bits.is_none()) request.bits = static_cast<int>(whole(bits, "bits", 1, 32));
   request.seed = whole(seed, "seed", 0, std::numeric_limits<uint64_t>::max());
   if (!samples.is_none()) request.samples = whole(samples, "samples", 1, uint64_t{1} << 40);
@@ -66,8 +67,8 @@ nb::dict reproduce(nb::handle name, nb::handle formats, nb::handle roundings, nb
 
 void bind_experiments(nb::module_& m) {
   m.def("reproduce", reproduce, nb::arg("name"), nb::arg("formats").none(), nb::arg("roundings").none(),
-        nb::arg("bits").none(), nb::arg("seed"), nb::arg("samples").none(), nb::arg("data").none(), nb::arg("brief"),
-        nb::arg("figures"));
+        nb::arg("fixed_formats").none(), nb::arg("bits").none(), nb::arg("seed"), nb::arg("samples").none(),
+        nb::arg("data").none(), nb::arg("brief"), nb::arg("figures"));
   m.def("experiments", [] {
     nb::dict all;
     for (const reproduce::Experiment& e : reproduce::shelf()) all[text(e.name)] = text(e.summary);

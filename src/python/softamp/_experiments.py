@@ -47,6 +47,7 @@ def reproduce(
     *,
     format: Union[str, Sequence[str], None] = None,
     rounding: Union[str, Sequence[str], None] = None,
+    fixed_format: Union[str, Sequence[str], None] = None,
     bits: Optional[int] = None,
     seed: int = 0,
     samples: Optional[int] = None,
@@ -59,7 +60,7 @@ def reproduce(
     name: one of experiments(), "harmonic-series". What is left out is the experiment's own choice. data: a folder of data
     sets. brief: the short form, below two seconds. figures: draw them, which needs gnuplot.
     """
-    all = _softamp.reproduce(name, format, rounding, bits, seed, samples, data, brief, figures)
+    all = _softamp.reproduce(name, format, rounding, fixed_format, bits, seed, samples, data, brief, figures)
     outcome = json.loads(all["outcome"])
     tables = {
         table["name"]: {

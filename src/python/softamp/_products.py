@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Optional, Union
+from typing import Any, Optional
 
 import numpy as np
 
@@ -47,20 +47,22 @@ def _operand(x: Array, format: FormatLike) -> tuple[NDArray, str]:
     return round(x, format, rounding="nearest", preset="ieee"), dtype
 
 
-def _run(op: str, inputs: dict[str, NDArray], dtype: str, attributes: dict[str, Any], options: dict[str, Any]) -> Any:
+def _run(op: str, inputs: dict[str, NDArray], dtype: str, attributes: dict[str, Any], options: dict[str, Any]) -> NDArray:
     nodes: list[dict[str, Any]] = [
         {"name": name, "op": "Placeholder", "attributes": {"dtype": dtype, "shape": list(value.shape)}}
         for name, value in inputs.items()
     ]
     nodes.append({"name": "result", "op": op, "inputs": list(inputs), "attributes": attributes})
     graph = _softamp.GraphFile.from_json(json.dumps({"softamp_graph": 1, "nodes": nodes, "outputs": ["result"]}), None)
-    return graph.executor(options).run(inputs, ["result"])["values"]["result"]
+    result: NDArray = graph.executor(options).run(inputs, ["result"])["values"]["result"]
+    return result
 
 
 def _float(result: NDArray) -> float:
-    return float(_softamp.widen(result, "bf16" if result.dtype == np.uint16 else None, True, None, 0)) if (
-        result.dtype != np.float32
-    ) else float(result)
+    """One number of an array without axes; unsigned integers are bfloat16 where there is no ml_dtypes."""
+    if result.dtype == np.float32:
+        return float(result)
+    return float(_softamp.widen(result, "bf16" if result.dtype == np.uint16 else None, True, None, 0))
 
 
 def matmul(
@@ -113,7 +115,7 @@ def engine_dot(a: Array, b: Array, format: FormatLike, seed: int, options: dict[
     x, y = (np.asarray(_operand(v, format)[0]) for v in (a, b))
     if x.size != y.size:
         raise ValueError(f"b: has {y.size} elements; expected {x.size}, as many as a has")
-    return _float(matmul(x.reshape(1, -1), y.reshape(-1, 1), format, seed=seed, **options)[0, 0])
+    return _float(matmul(x.reshape(1, -1), y.reshape(-1, 1), format, seed=seed, **options).reshape(()))
 
 
 def engine_sum(x: Array, format: FormatLike, seed: int, options: dict[str, Any]) -> float:

@@ -196,6 +196,7 @@ def reproduce(
     name: str,
     formats: Any,
     roundings: Any,
+    fixed_formats: Any,
     bits: Optional[int],
     seed: int,
     samples: Optional[int],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import statistics
 import tempfile
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
@@ -92,7 +93,8 @@ def train(
 @dataclass(frozen=True)
 class Study:
     """What a study found. runs: a dict each: the settings that differ, seed, and training, a Training. rows: a dict for
-    each combination of settings: these, runs, mean and standard deviation of final loss and accuracy."""
+    each combination of settings: these, runs (how many), final_loss (of a run the mean of its
+    last tenth of steps) and accuracy (of 1), each the mean over the seeds, with its standard deviation, .._sd."""
 
     runs: list[dict[str, Any]]
     rows: list[dict[str, Any]]
@@ -134,16 +136,19 @@ def _with_settings(
     return lambda line: on_step(own, line)
 
 
+def _final_loss(training: Training) -> float:
+    """The mean of the last tenth of the steps."""
+    tail = training.losses[-max(1, len(training.losses) // 10) :]
+    return sum(tail) / len(tail)
+
+
 def _row(trainings: list[Training]) -> dict[str, Any]:
     row: dict[str, Any] = {"runs": len(trainings)}
-    finals = {
-        "final_loss": [t.epoch_losses[-1] for t in trainings if t.epoch_losses],
+    figures = {
+        "final_loss": [_final_loss(t) for t in trainings if t.losses],
         "accuracy": [t.evaluations[-1]["accuracy"] for t in trainings if t.evaluations],
     }
-    for name, values in finals.items():
-        mean = sum(values) / len(values) if values else None
-        row[name] = mean
-        row[name + "_sd"] = (
-            (sum((v - mean) ** 2 for v in values) / (len(values) - 1)) ** 0.5 if mean is not None and len(values) > 1 else None
-        )
+    for name, values in figures.items():
+        row[name] = statistics.fmean(values) if values else None
+        row[name + "_sd"] = statistics.stdev(values) if len(values) > 1 else None
     return row

@@ -153,7 +153,7 @@ nb::object arithmetic(nb::handle operation, nb::tuple operands, nb::handle forma
   FpStatus status;
   addresses.options.status = flags || how.stops.enabled_flags() != 0 ? &status : nullptr;
   {
-    const nb::gil_scoped_release released;
+    const Released released(written.size());
     if (!(f == kFp16 && by_bulk(wanted.operation, in, written, semantics, addresses.options)))
       by_elements(wanted.operation, f, in, written, semantics, addresses.options);
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "softamp/numerics/convert.h"
+#include "src/python/dtypes.h"
 
 namespace softamp::python {
 namespace {
@@ -80,22 +81,20 @@ std::string type_of(nb::handle object) { return nb::cast<std::string>(nb::type_n
 }  // namespace
 
 Array::Array(nb::handle object, const char* name, Access access) : name_(name) {
-  if (read_buffer(object.ptr(), access)) return;
-  PyErr_Clear();
-  if (nb::hasattr(object, "dtype") && nb::hasattr(object, "view") && nb::hasattr(object, "flags")) {  // a NumPy array
-    type_name_ = dtype_text(object);
-    if (access == Access::kWrite && !nb::cast<bool>(object.attr("flags").attr("writeable")))
-      throw nb::value_error((std::string(name) + " is read-only; expected an array that can be written").c_str());
-    const std::optional<FloatFormat> format = format_of_dtype(type_name_);
-    if (!format) refuse_type("floating-point numbers or codes");
-    if (!nb::cast<bool>(object.attr("dtype").attr("isnative"))) refuse_type("the machine's own byte order");
-    kept_ = object.attr("view")(code_bytes(*format) == 1 ? "uint8" : "uint16");
-    const std::string own = type_name_;
+  if (const auto format = format_of_ml_array(object)) {
+    if (access == Access::kWrite && !nb::cast<bool>(object.attr("flags").attr("writeable"))) refuse_read_only();
+    kept_ = codes_of_ml_array(object, *format);
     if (!read_buffer(kept_.ptr(), access)) throw nb::python_error();
     elements_ = Elements::kCodes;
     format_ = *format;
-    type_name_ = own;
+    type_name_ = dtype_name_of(*format);
     return;
+  }
+  if (read_buffer(object.ptr(), access)) return;
+  PyErr_Clear();
+  if (nb::hasattr(object, "dtype") && nb::hasattr(object, "strides")) {  // an array of NumPy's without the protocol
+    type_name_ = dtype_text(object);
+    refuse_type("floating-point numbers or codes");
   }
   if (nb::hasattr(object, "__dlpack__")) {
     read_dlpack(object, access);
@@ -136,7 +135,7 @@ bool Array::read_buffer(PyObject* object, Access access) {
       Py_buffer readable;
       if (PyObject_GetBuffer(object, &readable, PyBUF_STRIDED_RO | PyBUF_FORMAT) == 0) {
         PyBuffer_Release(&readable);
-        throw nb::value_error((std::string(name_) + " is read-only; expected an array that can be written").c_str());
+        refuse_read_only();
       }
     }
     return false;
@@ -232,6 +231,10 @@ std::string Array::shape_text() const {
   std::string text;
   for (const int64_t extent : shape_) text += (text.empty() ? "" : ", ") + std::to_string(extent);
   return "(" + text + (shape_.size() == 1 ? ",)" : ")");
+}
+
+void Array::refuse_read_only() const {
+  throw nb::value_error((std::string(name_) + " is read-only; expected an array that can be written").c_str());
 }
 
 void Array::refuse_type(const char* expected) const {

@@ -74,6 +74,7 @@ class Array {
   [[noreturn]] void refuse_type(const char* expected) const;
 
  private:
+  [[noreturn]] void refuse_read_only() const;
   bool read_buffer(PyObject* object, Access access);
   void read_dlpack(nb::handle object, Access access);
   void set_layout(const int64_t* shape, const int64_t* strides, int rank, Access access);
@@ -91,6 +92,18 @@ class Array {
   nb::object kept_;             ///< a view of the codes of ml_dtypes
   nb::ndarray<> dlpack_;        ///< what DLPack gave
   std::vector<std::byte> own_;  ///< the dense copy
+};
+
+/// Lets other threads of Python run, while there is work that is worth it.
+class Released {
+ public:
+  explicit Released(size_t elements) {
+    if (elements >= kWorthIt) released_.emplace();
+  }
+
+ private:
+  static constexpr size_t kWorthIt = 1024;
+  std::optional<nb::gil_scoped_release> released_;
 };
 
 /// The name of NumPy's or ml_dtypes' dtype of these codes: "float16", "float8_e4m3fn"; nullptr where there is none.

@@ -85,7 +85,7 @@ nb::object quantize(nb::handle x, nb::handle format, int axis, nb::handle amax, 
   FpStatus status;
   uint32_t greatest = 0;
   {
-    const nb::gil_scoped_release released;
+    const Released released(in.size());
     const std::span<uint8_t> scale_bytes(to_scales.to_write<uint8_t>().data(),
                                          bulk::scale_count(blocks.layout, f) * static_cast<size_t>(f.scale_bytes()));
     greatest = bulk::quantize(numbers, blocks.layout, f, to_codes.to_write<uint8_t>(), scale_bytes,
@@ -120,7 +120,7 @@ nb::object dequantize(nb::handle codes, nb::handle scales, nb::handle format, in
   bulk::BulkOptions options;
   options.threads = threads;
   {
-    const nb::gil_scoped_release released;
+    const Released released(from_codes.size());
     const std::span<const uint8_t> scale_bytes(from_scales.as<uint8_t>().data(),
                                                wanted * static_cast<size_t>(f.scale_bytes()));
     bulk::dequantize(bytes, scale_bytes, blocks.layout, f, greatest, out.to_write<float>(), options);
@@ -141,7 +141,7 @@ nb::object fake_quantize(nb::handle x, nb::handle format, int axis, nb::tuple ho
   if (written.shape() != in.shape())
     throw nb::value_error(
         ("out: has the shape " + written.shape_text() + "; expected that of x, " + in.shape_text()).c_str());
-  const nb::gil_scoped_release released;
+  const Released released(in.size());
   bulk::fake_quantize(numbers, blocks.layout, f, written.to_write<float>(), options_from(addresses, nullptr));
   return values;
 }

@@ -34,6 +34,11 @@ nb::handle numpy(const char* member) {
   return kept[member] = nb::object(nb::module_::import_("numpy").attr(member)).release();
 }
 
+bool is_numpys(std::string_view name) {
+  return name == "float16" || name == "float32" || name == "float64" || name.starts_with("uint") ||
+         name.starts_with("int") || name == "bool";
+}
+
 nb::object shape_tuple(const std::vector<int64_t>& shape) {
   PyObject* const tuple = PyTuple_New(static_cast<Py_ssize_t>(shape.size()));
   for (size_t i = 0; i < shape.size(); ++i)
@@ -77,10 +82,8 @@ nb::handle dtype_object(std::string_view name) {
   if (found != kept.end()) return found->second;
   nb::object made;
   try {
-    const bool numpys = name == "float16" || name == "float32" || name == "float64" || name.starts_with("uint") ||
-                        name.starts_with("int") || name == "bool";
-    const nb::object type = numpys ? nb::object(nb::str(name.data(), name.size()))
-                                   : nb::module_::import_("ml_dtypes").attr(std::string(name).c_str());
+    const nb::object type = is_numpys(name) ? nb::object(nb::str(name.data(), name.size()))
+                                            : nb::module_::import_("ml_dtypes").attr(std::string(name).c_str());
     made = numpy("dtype")(type);
   } catch (const nb::python_error& e) {
     if (!e.matches(PyExc_ImportError) && !e.matches(PyExc_AttributeError)) throw;  // none, or an older ml_dtypes
@@ -89,6 +92,20 @@ nb::handle dtype_object(std::string_view name) {
 }
 
 nb::handle unsigned_dtype(int bytes) { return dtype_object(bytes == 1 ? "uint8" : bytes == 2 ? "uint16" : "uint32"); }
+
+std::optional<FloatFormat> format_of_ml_array(nb::handle array) {
+  static const nb::handle ndarray = numpy("ndarray");
+  if (array.type().ptr() != ndarray.ptr()) return std::nullopt;
+  const nb::object dtype = array.attr("dtype");
+  for (const Row& row : kRows)
+    if (!is_numpys(row.dtype) && dtype_object(row.dtype).ptr() == dtype.ptr()) return row.format;
+  return std::nullopt;
+}
+
+nb::object codes_of_ml_array(nb::handle array, const FloatFormat& format) {
+  static const nb::handle view = nb::object(numpy("ndarray").attr("view")).release();
+  return view(array, unsigned_dtype(code_bytes(format)));
+}
 
 int code_bytes(const FloatFormat& f) { return f.storage_bits() <= 8 ? 1 : f.storage_bits() <= 16 ? 2 : 4; }
 

@@ -105,7 +105,7 @@ nb::object round(nb::handle x, nb::handle format, nb::tuple how_values, nb::tupl
   const bool watched = flags || how.stops.enabled_flags() != 0;
   if (watched) addresses.options.status = &status;
   with_numbers(in, [&](auto numbers) {
-    const nb::gil_scoped_release released;
+    const Released released(in.size());
     if (target.values)
       bulk::round_values(numbers, to, written.to_write<float>(), semantics, addresses.options);
     else
@@ -136,7 +136,7 @@ nb::object widen(nb::handle codes, nb::handle format, bool wide, nb::handle out,
   bulk::BulkOptions options;
   options.threads = threads;
   const auto to_all = [&](auto elements) {
-    const nb::gil_scoped_release released;
+    const Released released(in.size());
     if (written.elements() == Elements::kFloat32)
       bulk::widen(elements, from, written.to_write<float>(), Semantics::ieee(), options);
     else

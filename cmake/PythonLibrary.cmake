@@ -7,6 +7,7 @@ if(NOT library_folder AND EXISTS "${softamp_root}/build/softampBuildTargets.cmak
 endif()
 
 list(APPEND CMAKE_MODULE_PATH "${softamp_root}/cmake")
+include(Dependencies)  # here, too: imported targets are known in the folder that found them alone
 if(library_folder)
   cmake_path(ABSOLUTE_PATH library_folder BASE_DIRECTORY "${softamp_root}")
   if(NOT EXISTS "${library_folder}/softampBuildTargets.cmake")
@@ -16,7 +17,6 @@ if(library_folder)
   cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
   execute_process(COMMAND "${CMAKE_COMMAND}" --build "${library_folder}" --parallel ${cores}
                           --target softamp_softamp softamp_reproduce COMMAND_ERROR_IS_FATAL ANY)
-  include(Dependencies)
   find_package(CUDAToolkit QUIET)  # of a library with the CUDA engine
   include("${library_folder}/softampBuildTargets.cmake")
   message(STATUS "softamp for Python: the library of ${library_folder}")

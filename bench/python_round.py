@@ -70,8 +70,8 @@ def rows_of(x, slow_count):
         )
     if pychop := optional("pychop"):
         for title, mode in (("nearest", 1), ("stochastic", 5)):
-            chop = pychop.Chop("h", rmode=mode)
-            add(f"pychop.Chop('h'), {title}", lambda chop=chop: chop(few), few.size)
+            chop = pychop.Chop(5, 10, rmode=mode)
+            add(f"pychop.Chop(5, 10), {title}", lambda chop=chop: chop(few), few.size)
     return rows
 
 

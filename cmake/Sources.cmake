@@ -9,7 +9,7 @@
 # its JSON under the name of the package.
 
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
-list(FILTER library_sources EXCLUDE REGEX "/src/(program|reproduce|exchange)/")
+list(FILTER library_sources EXCLUDE REGEX "/src/(program|reproduce|exchange|python)/")
 set(minimal_library ${library_sources})
 list(FILTER library_sources EXCLUDE REGEX "/src/minimal/")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes this machine able to build softamp: `bash tests/setup.sh [program|tests|aarch64]` [=tests]. aarch64: what the preset
-# of that name needs, a compiler for 64-bit Arm and qemu; no other purpose installs them.
+# Makes this machine able to build softamp: `bash tests/setup.sh [program|tests|python|aarch64]` [=tests]. aarch64: what the preset
+# of that name needs, a compiler for 64-bit Arm and qemu; no other purpose installs them. python: what the module of Python does.
 #
 # On Debian and its relatives the missing packages are installed with apt-get (through sudo where needed); nothing is
 # touched when all are there. Elsewhere every missing tool and library is named at once, and the exit code is 1.
@@ -13,12 +13,14 @@ test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev python3 cl
   groff-base pkgconf zsh fish openmpi-bin libopenmpi-dev mpich libmpich-dev)
 # The sources of GoogleTest are in /usr/src with libgtest-dev.
 aarch64_packages=(g++-12-aarch64-linux-gnu qemu-user-static cmake ninja-build libgtest-dev)
+python_packages=("${program_packages[@]}" python3-dev python3-venv)
 case $purpose in
+  python) packages=("${python_packages[@]}") ;;
   aarch64) packages=("${aarch64_packages[@]}") ;;
   program) packages=("${program_packages[@]}") ;;
   tests) packages=("${program_packages[@]}" "${test_packages[@]}") ;;
   *)
-    echo "setup.sh: '$purpose' is not known; expected program, tests or aarch64" >&2
+    echo "setup.sh: '$purpose' is not known; expected program, tests, python or aarch64" >&2
     exit 2
     ;;
 esac

@@ -41,61 +41,28 @@ void RoundingOptions::add_chip(CLI::App& app) {
     if (CLI::Option* excluded = app.get_option_no_throw(other)) option->excludes(excluded);
 }
 
-int RoundingOptions::random_bits() const {
-  if (bits != 0) return bits;
-  return engine == RandomEngine::kXoroshiro128aox ? 16 : 13;
+namespace {
+
+/// What `make` gives; what it refuses is bad usage.
+template <typename Make>
+auto checked(Make make) -> decltype(make()) {
+  try {
+    return make();
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(e.what());
+  }
 }
+
+}  // namespace
 
 Semantics RoundingOptions::semantics() const {
-  if (preset == Preset::kIeee) {
-    RoundingPolicy policy = RoundingPolicy::ieee(mode);
-    policy.random_bits = random_bits();
-    policy.variant = variant;
-    policy.overflow = overflow.value_or(Overflow::kInfinity);
-    return Semantics::ieee(policy);
-  }
-  if (mode != RoundingMode::kNearestEven && mode != RoundingMode::kStochastic)
-    throw UsageError("--rounding: '" + name_of(mode) + "': expected nearest or stochastic with --preset ipu");
-  if (overflow == Overflow::kInfinity)
-    throw UsageError("--overflow: 'infinity': expected saturate or nan with --preset ipu");
-  FloatingPointBehaviour behaviour = FloatingPointBehaviour::all_off();
-  behaviour.esr = mode == RoundingMode::kStochastic;
-  behaviour.nanoo = overflow == Overflow::kNan;
-  IpuSwitches switches;
-  switches.sr_bits = random_bits();
-  switches.sr_form = variant;
-  return Semantics::ipu(behaviour, switches, engine);
+  return checked([this] { return RoundingChoice::semantics(); });
 }
-
-ChipOverflow RoundingOptions::chip_overflow() const {
-  return !overflow                          ? ChipOverflow::kUsual
-         : *overflow == Overflow::kSaturate ? ChipOverflow::kSaturating
-                                            : ChipOverflow::kSpecial;
-}
-
 Semantics RoundingOptions::semantics(const FloatFormat& f) const {
-  if (!chip) return semantics();
-  const ChipOverflow answer = chip_overflow();
-  try {
-    const ChipRounding rounding = require_chip_rounding(*chip, f, answer, bits);
-    const bool nan = rounding.special.overflow == Overflow::kNan || !f.has_infinity();
-    if (overflow && answer == ChipOverflow::kSpecial && nan != (*overflow == Overflow::kNan))
-      throw UsageError("--overflow: '" + name_of(*overflow) + "': expected " + (nan ? "nan" : "infinity") +
-                       (rounding.has_saturating ? " or saturate" : "") + " with --chip " + name_of(*chip) +
-                       " --format " + format_name(f));
-  } catch (const std::invalid_argument& e) {
-    throw UsageError(std::string("--chip: ") + e.what());
-  }
-  return chip_semantics(*chip, f, answer, bits);
+  return checked([&] { return RoundingChoice::semantics(f); });
 }
-
 RoundingPolicy RoundingOptions::policy(const FloatFormat& f) const {
-  if (chip) return semantics(f).rounding(f);
-  const RoundingPolicy policy = semantics().rounding(f);
-  if (policy.mode != mode)
-    throw UsageError("--rounding: '" + name_of(mode) + "': expected nearest for " + format_name(f) +
-                     " with --preset ipu, which rounds formats of at most 16 bits stochastically");
-  return policy;
+  return checked([&] { return RoundingChoice::policy(f); });
 }
 
 Json RoundingOptions::settings(const FloatFormat& f) const {

@@ -6,6 +6,7 @@
 
 #include "softamp/report/chip_table.h"
 #include "softamp/report/names.h"
+#include "src/report/rounding_choice.h"
 
 #include <nlohmann/json.hpp>
 
@@ -53,18 +54,11 @@ CLI::Option* add_word(CLI::App& app, const std::string& name, T& target, Parse p
   return option->type_name("WORD");
 }
 
-/// The values of the options about rounding. Defaults are those of every verb: nearest even, IEEE 754; stochastic
-/// rounding by the variant carry, Philox4x32-10, seed 0, 13 random bits (16 with xoroshiro128aox).
-struct RoundingOptions {
-  RoundingMode mode = RoundingMode::kNearestEven;
-  int bits = 0;  ///< 1..32; 0: the engine's default
-  StochasticVariant variant = StochasticVariant::kCarry;
-  std::optional<Overflow> overflow;  ///< unset: infinity in `ieee`, saturate in `ipu`
-  RandomEngine engine = RandomEngine::kPhilox;
+/// The values of the options about rounding, and the seed of their random bits [=0].
+struct RoundingOptions : detail::RoundingChoice {
+  RoundingOptions() { dashes = "--"; }
+
   uint64_t seed = 0;
-  Preset preset = Preset::kIeee;
-  /// Rounds as this chip does: of the fields above, only bits (for a p3109 preset), overflow, engine and seed are used.
-  std::optional<Chip> chip;
 
   /// The object must outlive the parsing of `app`.
   void add_rounding(CLI::App& app);  ///< --rounding
@@ -75,17 +69,9 @@ struct RoundingOptions {
   void add_preset(CLI::App& app);    ///< --preset
   void add_chip(CLI::App& app);      ///< --chip; after the others
 
-  int random_bits() const;
-  /// --overflow as a chip's answer.
-  ChipOverflow chip_overflow() const;
-  /// The semantics of an operation. Preset `ipu`: nearest or stochastic, saturate or nan, else UsageError; its
-  /// behaviour flags are off, except for esr (stochastic) and nanoo (overflow nan).
+  /// As RoundingChoice has them; they throw UsageError.
   Semantics semantics() const;
-  /// The same for results of format `f`, on which a chip's semantics depend. Throws UsageError if the chip has no such
-  /// conversion, or does not offer that overflow.
   Semantics semantics(const FloatFormat& f) const;
-  /// The policy that `semantics()` applies to results of format `f`. Throws UsageError if the preset cannot round that
-  /// format as asked: the IPU rounds formats wider than 16 bits to nearest only.
   RoundingPolicy policy(const FloatFormat& f) const;
 
   /// The settings that the result depends on, in a fixed order.

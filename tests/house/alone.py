@@ -28,8 +28,9 @@ def texts(root):
         yield f"include/{name}", f'#include "{name}"\n#include "{name}"\n'
     for folder in ("src", "emu"):
         for source in sorted((root / folder).rglob("*.cpp")):
-            if not source.name.endswith(LEFT_OUT):
-                name = source.relative_to(root).as_posix()
+            name = source.relative_to(root).as_posix()
+            # The module of Python needs its headers, and is compiled file by file anyway.
+            if not source.name.endswith(LEFT_OUT) and not name.startswith("src/python/"):
                 yield name, f'#include "{name}"\n'
 
 

@@ -13,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-SUFFIXES = set(""".bash .cmake .cpp .cu .expected .h .hpp .in .json .md .npy .pb .pbtxt .png .proto .ptx .py .sh .supp
-                  .txt .zsh""".split())
+SUFFIXES = set(""".bash .cmake .cpp .cu .expected .h .hpp .in .json .md .npy .pb .pbtxt .png .proto .ptx .py .pyi .sh
+                  .supp .toml .txt .typed .zsh""".split())
 NAMES = set(""".ci/run .clang-format .clang-tidy .gitignore CITATION.cff Containerfile Containerfile.dockerignore""".split())
 MOST_BYTES = 100_000  # of a text
 ANY_BYTES = {  # what need not be text, and how many bytes of it

@@ -117,8 +117,10 @@ inline std::string wrong_arrow(const std::string& file, const std::string& targe
       return file + ": includes " + target + ", but " + folder + " is for executors, not for users";
   if (starts_with(target, "src/program/") && starts_with(file, "src/") && !starts_with(file, "src/program/"))
     return file + ": includes " + target + ", but the program stands on top of the library";
+  if (starts_with(target, "src/python/") && !starts_with(file, "src/python/"))
+    return file + ": includes " + target + ", but the module of Python stands on top of the library";
   if (starts_with(target, "src/reproduce/") && starts_with(file, "src/") && !starts_with(file, "src/program/") &&
-      !starts_with(file, "src/reproduce/"))
+      !starts_with(file, "src/python/") && !starts_with(file, "src/reproduce/"))
     return file + ": includes " + target + ", but the experiments stand on top of the library";
   if (starts_with(target, "src/exchange/") && starts_with(file, "src/") && !starts_with(file, "src/program/") &&
       !starts_with(file, "src/exchange/"))

@@ -2,8 +2,8 @@
 #include "src/program/format_choice.h"
 #include "src/program/inspect/block_inspection.h"
 #include "src/program/inspect/inspect_chips.h"
-#include "src/program/inspect/inspect_report.h"
 #include "src/program/inspect/p3109_inspection.h"
+#include "src/report/inspection/inspection.h"
 
 #include "softamp/numerics/operand.h"
 #include "softamp/report/block_format_names.h"
@@ -38,11 +38,6 @@ void add_chip(InspectOptions& o, const std::string& name) {
   }
 }
 
-bool is_code(const std::string& text) {
-  return text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') &&
-         text.find_first_of("pP") == std::string::npos;
-}
-
 uint64_t code_from(const std::string& text, const FloatFormat& format) {
   try {
     return parse_whole("code", text, 0, format.code_mask());
@@ -52,14 +47,10 @@ uint64_t code_from(const std::string& text, const FloatFormat& format) {
   }
 }
 
-Inspection inspection_from(const InspectOptions& o) {
+detail::Inspection inspection_from(const InspectOptions& o) {
   const RoundingPolicy base = o.rounding.policy(o.format);
-  if (is_code(o.text)) return {o.text, o.format, code_from(o.text, o.format), std::nullopt, base};
-  const ParsedNumber number = number_from_text(o.text);
-  Inspection inspection{o.text, o.format, to_code(o.format, number, base).code, std::nullopt, base};
-  if (number.kind == ParsedNumber::Kind::kFinite && number.value.significand != 0)
-    inspection.placement.emplace(o.format, number.value);
-  return inspection;
+  if (detail::is_code_text(o.text)) code_from(o.text, o.format);  // whose error is one of usage
+  return detail::inspection_of(o.text, o.format, base);
 }
 
 /// The number that a code stands for.
@@ -74,7 +65,8 @@ ParsedNumber number_of(const FloatFormat& f, uint64_t code) {
 int run_chips_inspection(const InspectOptions& o) {
   ChipInspection inspection;
   inspection.text = o.text;
-  inspection.number = is_code(o.text) ? number_of(o.format, code_from(o.text, o.format)) : number_from_text(o.text);
+  inspection.number =
+      detail::is_code_text(o.text) ? number_of(o.format, code_from(o.text, o.format)) : number_from_text(o.text);
   inspection.format = o.format;
   inspection.chips = o.chips;
   inspection.overflow = o.rounding.chip_overflow();
@@ -94,7 +86,7 @@ int run_chips_inspection(const InspectOptions& o) {
 
 /// A number, or an fp32 code where it begins with 0x.
 uint32_t fp32_from(const std::string& text) {
-  if (is_code(text)) return static_cast<uint32_t>(code_from(text, kFp32));
+  if (detail::is_code_text(text)) return static_cast<uint32_t>(code_from(text, kFp32));
   return static_cast<uint32_t>(to_code(kFp32, number_from_text(text), RoundingPolicy{}).code);
 }
 
@@ -145,7 +137,7 @@ int run_p3109_inspection(const InspectOptions& o) {
   if (!o.chips.empty()) throw UsageError("--chip: expected a format of ours, not " + name);
   if (o.rounding.overflow) throw UsageError("--overflow: expected none: each saturation of " + name + " is shown");
   P3109Inspection s{o.text, *o.choice.p3109, o.rounding.random_bits(), {}, {}};
-  if (is_code(o.text)) {
+  if (detail::is_code_text(o.text)) {
     try {
       s.code = parse_whole("code", o.text, 0, s.format.codes() - 1);
     } catch (const UsageError&) {
@@ -164,11 +156,11 @@ int run_p3109_inspection(const InspectOptions& o) {
 int run_inspect(const InspectOptions& o) {
   if (o.choice.p3109) return run_p3109_inspection(o);
   if (!o.chips.empty()) return run_chips_inspection(o);
-  const Inspection inspection = inspection_from(o);
+  const detail::Inspection inspection = inspection_from(o);
   if (o.json)
-    print_json(inspection_json(inspection));
+    print_json(detail::inspection_json(inspection));
   else
-    print_inspection(inspection, std::cout);
+    detail::print_inspection(inspection, std::cout);
   return kSuccess;
 }
 

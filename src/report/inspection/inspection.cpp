@@ -1,15 +1,21 @@
-#include "src/program/inspect/inspect_report.h"
+#include "src/report/inspection/inspection.h"
 
 #include "softamp/numerics/operand.h"
+#include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 
+#include <charconv>
 #include <cmath>
 #include <iomanip>
 #include <ostream>
 #include <span>
 
-namespace softamp::program {
+namespace softamp::detail {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string power_of_two(int exponent) { return "2^" + std::to_string(exponent); }
 
 constexpr RoundingMode kDeterministic[] = {RoundingMode::kNearestEven, RoundingMode::kNearestAway,
                                            RoundingMode::kTowardZero,  RoundingMode::kUp,
@@ -34,16 +40,16 @@ std::optional<uint64_t> neighbour(const FloatFormat& f, uint64_t code, int direc
   if (f.is_nan(code)) return std::nullopt;
   const uint64_t magnitude = code & f.magnitude_mask();
   const bool negative = (code & f.sign_mask()) != 0;
-  if (magnitude == 0) return detail::signed_code(f, direction < 0, f.min_subnormal_code());
+  if (magnitude == 0) return signed_code(f, direction < 0, f.min_subnormal_code());
   const bool outward = negative == (direction < 0);
   const uint64_t greatest = f.has_infinity() ? f.infinity_code() : f.max_finite_code();
   if (outward && magnitude == greatest) return std::nullopt;
-  return detail::signed_code(f, negative, outward ? magnitude + 1 : magnitude - 1);
+  return signed_code(f, negative, outward ? magnitude + 1 : magnitude - 1);
 }
 
 /// "1.0101010101": the significand in binary, hidden bit first.
 std::string significand_text(const FloatFormat& f, uint64_t code) {
-  const uint64_t significand = detail::unpack_finite(f, code).significand;
+  const uint64_t significand = unpack_finite(f, code).significand;
   std::string text;
   for (int bit = f.precision; bit-- > 0;) text += significand >> bit & 1 ? '1' : '0';
   return text.insert(1, ".");
@@ -81,7 +87,7 @@ void print_number(const Inspection& s, std::ostream& out) {
   const uint64_t field = (s.code & f.magnitude_mask()) >> f.mantissa_bits();
   out << "exponent     field " << field << ", bias " << f.bias;
   if (f.is_finite(s.code)) {
-    const int exponent = detail::unpack_finite(f, s.code).exponent;
+    const int exponent = unpack_finite(f, s.code).exponent;
     out << ": " << power_of_two(exponent + f.mantissa_bits()) << '\n'
         << "significand  " << significand_text(f, s.code) << " (binary)\n"
         << "value        " << exact_decimal(f, s.code) << '\n'
@@ -154,6 +160,28 @@ Json roundings_json(const Placement& p, const RoundingPolicy& base) {
 
 }  // namespace
 
+bool is_code_text(const std::string& text) {
+  return text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') &&
+         text.find_first_of("pP") == std::string::npos;
+}
+
+Inspection inspection_of(const std::string& text, const FloatFormat& format, const RoundingPolicy& base) {
+  if (is_code_text(text)) {
+    uint64_t code = 0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data() + 2, end, code, 16);
+    if (read.ec != std::errc{} || read.ptr != end || code > format.code_mask())
+      throw std::invalid_argument("'" + text + "': expected a code of " + format_name(format) + " in " +
+                                  code_text(format, 0) + ".." + code_text(format, format.code_mask()));
+    return {text, format, code, std::nullopt, base};
+  }
+  const ParsedNumber number = number_from_text(text);
+  Inspection inspection{text, format, to_code(format, number, base).code, std::nullopt, base};
+  if (number.kind == ParsedNumber::Kind::kFinite && number.value.significand != 0)
+    inspection.placement.emplace(format, number.value);
+  return inspection;
+}
+
 void print_inspection(const Inspection& s, std::ostream& out) {
   const FloatFormat& f = s.format;
   out << s.text << " in " << format_name(f) << " (" << f.exponent_bits << " exponent bits, precision " << f.precision
@@ -180,7 +208,7 @@ Json inspection_json(const Inspection& s) {
   json["fields"] = code_fields(f, s.code);
   json["sign"] = s.code & f.sign_mask() ? 1 : 0;
   if (f.is_finite(s.code)) {
-    const int exponent = detail::unpack_finite(f, s.code).exponent;
+    const int exponent = unpack_finite(f, s.code).exponent;
     json["exponent"] = exponent + f.mantissa_bits();
     json["significand"] = significand_text(f, s.code);
     json["shortest"] = shortest_decimal(f, s.code);
@@ -202,4 +230,4 @@ Json inspection_json(const Inspection& s) {
   return json;
 }
 
-}  // namespace softamp::program
+}  // namespace softamp::detail

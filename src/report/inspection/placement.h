@@ -5,14 +5,14 @@
 
 #include <string>
 
-namespace softamp::program {
+namespace softamp::detail {
 
 /// A finite value that is not zero, as a rounding to `format` sees it: |x| = (kept + rest / 2^64) * 2^quantum.
 struct Placement {
   FloatFormat format;
   Exact value;
   int quantum;
-  detail::Split split;
+  Split split;
 
   Placement(const FloatFormat& format, const Exact& value);
 
@@ -34,4 +34,4 @@ struct Placement {
   uint64_t ups(const RoundingPolicy& policy) const;
 };
 
-}  // namespace softamp::program
+}  // namespace softamp::detail

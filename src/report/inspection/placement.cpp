@@ -1,11 +1,11 @@
-#include "src/program/inspect/placement.h"
+#include "src/report/inspection/placement.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "src/report/numbers/decimal_text.h"
 
-namespace softamp::program {
+namespace softamp::detail {
 namespace {
 
 constexpr uint64_t kHalf = uint64_t{1} << 63;
@@ -13,10 +13,10 @@ constexpr uint64_t kHalf = uint64_t{1} << 63;
 }  // namespace
 
 Placement::Placement(const FloatFormat& f, const Exact& x) : format(f), value(x) {
-  const int zeros = detail::countl_zero(x.significand);
+  const int zeros = countl_zero(x.significand);
   const int top = x.exponent - zeros + 63;  // 2^top <= |x| < 2^(top + 1)
   quantum = std::max(f.min_quantum(), top - f.mantissa_bits());
-  split = detail::split_at(x.significand << zeros, quantum - (x.exponent - zeros));
+  split = split_at(x.significand << zeros, quantum - (x.exponent - zeros));
 }
 
 bool Placement::representable() const { return split.rest == 0 && !out_of_range() && !above_the_largest(); }
@@ -78,7 +78,7 @@ uint64_t Placement::ups(const RoundingPolicy& policy) const {
   uint64_t low = 0, high = numbers;
   while (low < high) {
     const uint64_t middle = low + (high - low) / 2;
-    if (detail::rounds_up(split, value.negative, policy, static_cast<uint32_t>(middle)) != at_least)
+    if (rounds_up(split, value.negative, policy, static_cast<uint32_t>(middle)) != at_least)
       high = middle;
     else
       low = middle + 1;
@@ -86,4 +86,4 @@ uint64_t Placement::ups(const RoundingPolicy& policy) const {
   return at_least ? low : numbers - low;
 }
 
-}  // namespace softamp::program
+}  // namespace softamp::detail

@@ -1,0 +1,128 @@
+// Arrays of Python as the library takes them: NumPy's, of ml_dtypes, anything with the buffer protocol or with DLPack
+// on the CPU. Nothing is copied, but an input whose elements are not dense and in C order: that, once.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "softamp/numerics/format.h"
+
+namespace softamp::python {
+
+namespace nb = nanobind;
+
+/// What the elements of an array are.
+enum class Elements : uint8_t {
+  kFloat32,
+  kFloat64,
+  kCodes,
+  kUint8,
+  kUint16,
+  kUint32,
+  kUint64,
+  kInt8,
+  kInt32,
+  kInt64,
+  kBool
+};
+
+enum class Access : uint8_t { kRead, kWrite };
+
+/// An array that lives as long as this object. kCodes: codes of `format`, as float16 and the types of ml_dtypes have
+/// it.
+class Array {
+ public:
+  /// `name`: of the argument, for messages. Throws TypeError for what is no array, a big-endian one and elements of
+  /// another kind; ValueError for one to write that is read-only, or not dense and in C order.
+  Array(nb::handle object, const char* name, Access access = Access::kRead);
+  ~Array();
+  Array(Array&& other) noexcept;
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+
+  Elements elements() const { return elements_; }
+  const FloatFormat& format() const { return format_; }
+  size_t size() const { return size_; }
+  int item_bytes() const { return item_bytes_; }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  const char* name() const { return name_; }
+  const std::string& type_name() const { return type_name_; }
+
+  template <typename T>
+  std::span<const T> as() const {
+    return {static_cast<const T*>(data_), size_};
+  }
+  template <typename T>
+  std::span<T> to_write() const {
+    return {static_cast<T*>(const_cast<void*>(data_)), size_};
+  }
+
+  /// The elements as binary64, exactly: of floating ones and of codes. Throws TypeError for others.
+  std::vector<double> doubles() const;
+  /// The same as float32, which holds every code of a format of at most 24 bits of precision; of float64 it throws.
+  std::vector<float> floats() const;
+
+  /// "(3, 4)".
+  std::string shape_text() const;
+  [[noreturn]] void refuse_type(const char* expected) const;
+
+ private:
+  [[noreturn]] void refuse_read_only() const;
+  bool read_buffer(PyObject* object, Access access);
+  void read_dlpack(nb::handle object, Access access);
+  void set_layout(const int64_t* shape, const int64_t* strides, int rank, Access access);
+
+  const char* name_;
+  Elements elements_ = Elements::kFloat32;
+  FloatFormat format_ = kFp32;
+  int item_bytes_ = 4;
+  const void* data_ = nullptr;
+  size_t size_ = 0;
+  std::vector<int64_t> shape_;
+  std::string type_name_;
+  Py_buffer buffer_{};
+  bool has_buffer_ = false;
+  nb::object kept_;             ///< a view of the codes of ml_dtypes
+  nb::ndarray<> dlpack_;        ///< what DLPack gave
+  std::vector<std::byte> own_;  ///< the dense copy
+};
+
+/// Lets other threads of Python run, while there is work that is worth it.
+class Released {
+ public:
+  explicit Released(size_t elements) {
+    if (elements >= kWorthIt) released_.emplace();
+  }
+
+ private:
+  static constexpr size_t kWorthIt = 1024;
+  std::optional<nb::gil_scoped_release> released_;
+};
+
+/// The name of NumPy's or ml_dtypes' dtype of these codes: "float16", "float8_e4m3fn"; nullptr where there is none.
+const char* dtype_name_of(const FloatFormat& format);
+/// The format of such a name.
+std::optional<FloatFormat> format_of_dtype(std::string_view name);
+
+/// A format: its name, softamp.Format, or a dtype. Throws ValueError with the C++ side's message, TypeError for others.
+FloatFormat format_from(nb::handle object);
+/// The same, but refuses binary64, which is for conversions only. `name`: of the argument.
+FloatFormat compute_format_from(nb::handle object, const char* name = "format");
+
+/// Bytes of an element that holds codes of this format: 1, 2 or 4.
+int code_bytes(const FloatFormat& format);
+
+/// A new array, not filled. dtype: NumPy's name.
+nb::object new_array(const std::vector<int64_t>& shape, const char* dtype);
+/// A new array for codes: of the format's own dtype where NumPy or an installed ml_dtypes has one and `plain` is not
+/// set, else of unsigned integers.
+nb::object new_codes(const std::vector<int64_t>& shape, const FloatFormat& format, bool plain);
+
+}  // namespace softamp::python

@@ -1,0 +1,160 @@
+// quantize, dequantize and fake_quantize: arrays in blocks of small elements with scales.
+#include "softamp/report/block_format_names.h"
+#include "softamp/tensor/block_bulk.h"
+#include "src/python/arrays.h"
+#include "src/python/bindings.h"
+#include "src/python/errors.h"
+#include "src/python/rounding.h"
+
+namespace softamp::python {
+namespace {
+
+bulk::BlockFormat block_format_from(nb::handle text) { return named(text, "format", parse_block_format); }
+
+/// Which blocks an array has: one to a scale.
+struct Blocks {
+  bulk::BlockLayout layout;
+  std::vector<int64_t> scales_shape;
+};
+
+int64_t parts(uint64_t whole_length, int size) {
+  if (size == 0) return whole_length > 0;
+  return static_cast<int64_t>((whole_length + static_cast<uint64_t>(size) - 1) / static_cast<uint64_t>(size));
+}
+
+Blocks blocks_of(const std::vector<int64_t>& shape, int axis, const bulk::BlockFormat& f) {
+  Blocks b{bulk::BlockLayout::of(shape, axis), {}};
+  const uint64_t scales = bulk::scale_count(b.layout, f);
+  if (f.rows == 0 || shape.empty()) {
+    if (scales != 1) b.scales_shape = {static_cast<int64_t>(scales)};
+  } else if (f.rows == 1) {
+    b.scales_shape = shape;
+    const size_t place = static_cast<size_t>(axis < 0 ? axis + static_cast<int>(shape.size()) : axis);
+    b.scales_shape[place] = parts(b.layout.length, f.size);
+  } else {
+    b.scales_shape = {parts(b.layout.outer, f.rows), parts(b.layout.length, f.size)};
+  }
+  return b;
+}
+
+bulk::BulkOptions options_from(const Addresses& addresses, FpStatus* status) {
+  bulk::BulkOptions options = addresses.options;
+  options.status = status;
+  return options;
+}
+
+/// Where elements find their random words; formats of blocks say themselves how they round.
+Addresses addresses_from(nb::tuple how, nb::tuple where, size_t size) {
+  Rounding rounding = Rounding::from(how);
+  rounding.mode = RoundingMode::kStochastic;
+  return Addresses(where, rounding, kFp32, size);
+}
+
+const char* scale_dtype(const bulk::BlockFormat& f) { return f.scale_bytes() == 4 ? "float32" : "uint8"; }
+
+uint32_t amax_code(nb::handle amax) {
+  if (!PyFloat_Check(amax.ptr()) && !PyLong_Check(amax.ptr()))
+    throw nb::type_error(("amax: expected a magnitude, not " + nb::cast<std::string>(nb::repr(amax))).c_str());
+  const double value = nb::cast<double>(amax);
+  const float narrow = static_cast<float>(value);
+  if (!(narrow >= 0) || static_cast<double>(narrow) != value)
+    throw nb::value_error(
+        ("amax: " + nb::cast<std::string>(nb::repr(amax)) + ": expected a magnitude, 0 or more, that float32 holds")
+            .c_str());
+  return __builtin_bit_cast(uint32_t, narrow);
+}
+
+std::span<const float> floats_of(const Array& x, std::vector<float>& made) {
+  if (x.elements() == Elements::kFloat32) return x.as<float>();
+  if (x.elements() != Elements::kCodes) x.refuse_type("float32, float16, or a type of ml_dtypes");
+  made = x.floats();
+  return made;
+}
+
+nb::object quantize(nb::handle x, nb::handle format, int axis, nb::handle amax, nb::tuple how, nb::tuple where) {
+  const bulk::BlockFormat f = block_format_from(format);
+  const Array in(x, "x");
+  std::vector<float> made;
+  const std::span<const float> numbers = floats_of(in, made);
+  const Blocks blocks = blocks_of(in.shape(), axis, f);
+  const Addresses addresses = addresses_from(how, where, in.size());
+  const nb::object codes = new_array(in.shape(), "uint8"), scales = new_array(blocks.scales_shape, scale_dtype(f));
+  Array to_codes(codes, "codes", Access::kWrite), to_scales(scales, "scales", Access::kWrite);
+  std::optional<uint32_t> given_amax;
+  if (!amax.is_none()) given_amax = amax_code(amax);
+  FpStatus status;
+  uint32_t greatest = 0;
+  {
+    const Released released(in.size());
+    const std::span<uint8_t> scale_bytes(to_scales.to_write<uint8_t>().data(),
+                                         bulk::scale_count(blocks.layout, f) * static_cast<size_t>(f.scale_bytes()));
+    greatest = bulk::quantize(numbers, blocks.layout, f, to_codes.to_write<uint8_t>(), scale_bytes,
+                              options_from(addresses, &status), given_amax ? &*given_amax : nullptr);
+  }
+  return nb::make_tuple(codes, scales, static_cast<double>(__builtin_bit_cast(float, greatest)),
+                        nb::str(block_format_text(f).c_str()), status);
+}
+
+nb::object dequantize(nb::handle codes, nb::handle scales, nb::handle format, int axis, nb::handle amax, int threads) {
+  const bulk::BlockFormat f = block_format_from(format);
+  const Array from_codes(codes, "codes"), from_scales(scales, "scales");
+  if (from_codes.item_bytes() != 1) from_codes.refuse_type("uint8");
+  if (from_scales.size() != 0 && from_scales.item_bytes() != f.scale_bytes() && f.scale_bytes() != 0)
+    from_scales.refuse_type(scale_dtype(f));
+  const Blocks blocks = blocks_of(from_codes.shape(), axis, f);
+  const uint64_t wanted = bulk::scale_count(blocks.layout, f);
+  if (from_scales.size() != wanted)
+    throw nb::value_error(("scales: has " + std::to_string(from_scales.size()) + " elements; expected " +
+                           std::to_string(wanted) + " for codes of shape " + from_codes.shape_text())
+                              .c_str());
+  const uint64_t mask = f.element.code_mask();
+  const auto bytes = from_codes.as<uint8_t>();
+  for (size_t i = 0; i < bytes.size(); ++i)
+    if (bytes[i] > mask)
+      throw nb::value_error(("codes: element " + std::to_string(i) + " is " + std::to_string(bytes[i]) +
+                             "; expected a code of " + block_format_text(f) + ", at most " + std::to_string(mask))
+                                .c_str());
+  const nb::object values = new_array(from_codes.shape(), "float32");
+  Array out(values, "out", Access::kWrite);
+  const uint32_t greatest = amax_code(amax);
+  bulk::BulkOptions options;
+  options.threads = threads;
+  {
+    const Released released(from_codes.size());
+    const std::span<const uint8_t> scale_bytes(from_scales.as<uint8_t>().data(),
+                                               wanted * static_cast<size_t>(f.scale_bytes()));
+    bulk::dequantize(bytes, scale_bytes, blocks.layout, f, greatest, out.to_write<float>(), options);
+  }
+  return values;
+}
+
+nb::object fake_quantize(nb::handle x, nb::handle format, int axis, nb::tuple how, nb::tuple where, nb::handle out) {
+  const bulk::BlockFormat f = block_format_from(format);
+  const Array in(x, "x");
+  std::vector<float> made;
+  const std::span<const float> numbers = floats_of(in, made);
+  const Blocks blocks = blocks_of(in.shape(), axis, f);
+  const Addresses addresses = addresses_from(how, where, in.size());
+  nb::object values = out.is_none() ? new_array(in.shape(), "float32") : nb::borrow(out);
+  Array written(values, "out", Access::kWrite);
+  if (written.elements() != Elements::kFloat32) written.refuse_type("float32");
+  if (written.shape() != in.shape())
+    throw nb::value_error(
+        ("out: has the shape " + written.shape_text() + "; expected that of x, " + in.shape_text()).c_str());
+  const Released released(in.size());
+  bulk::fake_quantize(numbers, blocks.layout, f, written.to_write<float>(), options_from(addresses, nullptr));
+  return values;
+}
+
+}  // namespace
+
+void bind_blocks(nb::module_& m) {
+  m.def("quantize", quantize, nb::arg("x"), nb::arg("format"), nb::arg("axis"), nb::arg("amax").none(), nb::arg("how"),
+        nb::arg("where"));
+  m.def("dequantize", dequantize, nb::arg("codes"), nb::arg("scales"), nb::arg("format"), nb::arg("axis"),
+        nb::arg("amax"), nb::arg("threads"));
+  m.def("fake_quantize", fake_quantize, nb::arg("x"), nb::arg("format"), nb::arg("axis"), nb::arg("how"),
+        nb::arg("where"), nb::arg("out").none());
+}
+
+}  // namespace softamp::python

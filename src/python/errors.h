@@ -1,0 +1,34 @@
+// Exceptions of Python's: how those of the library arrive, and arguments that are checked here.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <cstdint>
+#include <string>
+
+namespace softamp::python {
+
+namespace nb = nanobind;
+
+/// Registers softamp.FloatingPointException and the translation of the library's exceptions.
+void bind_errors(nb::module_& m);
+
+/// A whole number in [least, greatest]. Throws TypeError for another kind of object, ValueError outside.
+uint64_t whole(nb::handle object, const char* name, uint64_t least, uint64_t greatest);
+
+/// A word. Throws TypeError for another kind of object.
+std::string_view word(nb::handle object, const char* name);
+
+/// `parse` of a word, with the argument's name before the message of the UnknownName.
+template <typename Parse>
+auto named(nb::handle object, const char* name, Parse parse) -> decltype(parse(std::string_view{})) {
+  const std::string_view text = word(object, name);
+  try {
+    return parse(text);
+  } catch (const std::invalid_argument& e) {
+    throw nb::value_error((std::string(name) + ": " + e.what()).c_str());
+  }
+}
+
+}  // namespace softamp::python

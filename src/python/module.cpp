@@ -1,0 +1,23 @@
+// The module softamp._softamp, on which src/python/softamp/ stands.
+#include "softamp/numerics/version.h"
+#include "src/python/bindings.h"
+#include "src/python/errors.h"
+#include "src/python/rounding.h"
+
+NB_MODULE(_softamp, m) {
+  using namespace softamp::python;
+  m.doc() = "Bindings of the library; use the package softamp.";
+  m.attr("version") = SOFTAMP_VERSION;
+  bind_errors(m);
+  bind_behaviour(m);
+  bind_status(m);
+  bind_formats(m);
+  bind_round(m);
+  bind_arithmetic(m);
+  bind_blocks(m);
+  bind_sums(m);
+  bind_inspect(m);
+  bind_graph(m);
+  bind_training(m);
+  bind_experiments(m);
+}

@@ -1,0 +1,183 @@
+// softamp.round and softamp.widen: arrays of numbers to a format and back.
+#include <chrono>
+
+#include "softamp/report/chip_table.h"
+#include "softamp/report/exception.h"
+#include "src/python/arrays.h"
+#include "src/python/bindings.h"
+#include "src/python/errors.h"
+#include "src/python/rounding.h"
+
+namespace softamp::python {
+namespace {
+
+/// Calls `use` with the elements as float or double, of which codes are made the numbers that they stand for.
+template <typename Use>
+void with_numbers(const Array& in, Use use) {
+  switch (in.elements()) {
+    case Elements::kFloat32: return use(in.as<float>());
+    case Elements::kFloat64: return use(in.as<double>());
+    case Elements::kCodes: {
+      std::vector<float> values(in.size());
+      const auto widen = [&](auto codes) {
+        bulk::widen(codes, in.format(), std::span<float>(values), Semantics::ieee());
+      };
+      in.item_bytes() == 1 ? widen(in.as<uint8_t>()) : widen(in.as<uint16_t>());
+      return use(std::span<const float>(values));
+    }
+    default: in.refuse_type("float32, float64, float16, or a type of ml_dtypes");
+  }
+}
+
+/// Calls `use` with the codes of an array as unsigned integers of its width.
+template <typename Use>
+void with_codes(Array& out, Use use) {
+  switch (out.item_bytes()) {
+    case 1: return use(out.to_write<uint8_t>());
+    case 2: return use(out.to_write<uint16_t>());
+    default: return use(out.to_write<uint32_t>());
+  }
+}
+
+bool is_unsigned(Elements e) { return e == Elements::kUint8 || e == Elements::kUint16 || e == Elements::kUint32; }
+
+enum class Result : uint8_t { kAuto, kCodes, kValues };
+
+Result result_from(nb::handle object) {
+  const std::string_view text = word(object, "result");
+  if (text == "auto") return Result::kAuto;
+  if (text == "codes") return Result::kCodes;
+  if (text == "values") return Result::kValues;
+  throw nb::value_error(unknown_name_message("result", text, {"auto", "codes", "values"}).c_str());
+}
+
+/// Where the result goes: whether as values, and the array.
+struct Target {
+  bool values;
+  nb::object object;
+};
+
+Target target_of(nb::handle given, Result result, const FloatFormat& to, const Array& x) {
+  if (given.is_none()) {
+    const bool values = result == Result::kValues || (result == Result::kAuto && to == kFp32);
+    return {values, values ? new_array(x.shape(), "float32") : new_codes(x.shape(), to, result == Result::kCodes)};
+  }
+  if (result != Result::kAuto) throw nb::value_error("result: expected \"auto\" beside out, whose type decides");
+  return {false, nb::borrow(given)};
+}
+
+void check_out(const Array& out, const Array& x, const FloatFormat& to, bool values) {
+  if (out.shape() != x.shape())
+    throw nb::value_error(
+        ("out: has the shape " + out.shape_text() + "; expected that of x, " + x.shape_text()).c_str());
+  if (values || (out.elements() == Elements::kCodes && out.format() == to)) return;
+  if (!is_unsigned(out.elements()) || out.item_bytes() != code_bytes(to)) {
+    const char* const own = dtype_name_of(to);
+    out.refuse_type(("float32 for values, or uint" + std::to_string(8 * code_bytes(to)) +
+                     (own ? std::string(" or ") + own : std::string()) + " for codes of " + format_name(to))
+                        .c_str());
+  }
+}
+
+/// Raises the enabled exception of the lowest element.
+void stop_on(const FpStatus& status, const Rounding& how, const char* operation) {
+  ExceptionSite site;
+  site.operation = operation;
+  throw_if_enabled(status, how.stops, site);
+}
+
+nb::object round(nb::handle x, nb::handle format, nb::tuple how_values, nb::tuple address_values, nb::handle out,
+                 nb::handle result, bool flags) {
+  const FloatFormat to = compute_format_from(format);
+  const Rounding how = Rounding::from(how_values);
+  const Array in(x, "x");
+  Addresses addresses(address_values, how, to, in.size());
+  const Semantics semantics = how.semantics(to);
+  if (how.chip && in.elements() == Elements::kFloat64) in.refuse_type("float32, which chips round");
+  if (how.chip && chip_rounding(*how.chip, to).from != kFp32)
+    throw nb::value_error(("chip: " + name_of(*how.chip) + " makes " + format_name(to) + " from " +
+                           format_name(chip_rounding(*how.chip, to).from) +
+                           "; expected a format that it makes from fp32")
+                              .c_str());
+  Target target = target_of(out, result_from(result), to, in);
+  Array written(target.object, "out", Access::kWrite);
+  if (written.elements() == Elements::kFloat32) target.values = true;
+  check_out(written, in, to, target.values);
+  FpStatus status;
+  const bool watched = flags || how.stops.enabled_flags() != 0;
+  if (watched) addresses.options.status = &status;
+  with_numbers(in, [&](auto numbers) {
+    const Released released(in.size());
+    if (target.values)
+      bulk::round_values(numbers, to, written.to_write<float>(), semantics, addresses.options);
+    else
+      with_codes(written, [&](auto codes) { bulk::round(numbers, to, codes, semantics, addresses.options); });
+  });
+  stop_on(status, how, "round");
+  if (!flags) return target.object;
+  return nb::make_tuple(target.object, status);
+}
+
+/// Seconds that bulk::round alone takes for float32 to codes of 16 bits: what bench/python_round.py compares `round`
+/// with.
+double seconds_of_bulk_round(nb::handle x, nb::handle out, nb::handle format, nb::tuple how_values,
+                             nb::tuple address_values) {
+  const FloatFormat to = compute_format_from(format);
+  const Rounding how = Rounding::from(how_values);
+  const Array in(x, "x");
+  Array written(out, "out", Access::kWrite);
+  if (in.elements() != Elements::kFloat32) in.refuse_type("float32");
+  if (written.item_bytes() != 2 || written.size() != in.size()) written.refuse_type("codes of 16 bits, as many as x");
+  const Addresses addresses(address_values, how, to, in.size());
+  const Semantics semantics = how.semantics(to);
+  const auto begun = std::chrono::steady_clock::now();
+  bulk::round(in.as<float>(), to, written.to_write<uint16_t>(), semantics, addresses.options);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
+
+/// Codes to numbers: the format is that of the dtype, or is named.
+nb::object widen(nb::handle codes, nb::handle format, bool wide, nb::handle out, int threads) {
+  const Array in(codes, "codes");
+  FloatFormat from = in.format();
+  if (!format.is_none()) from = format_from(format);
+  if (in.elements() == Elements::kCodes ? in.format() != from : !is_unsigned(in.elements()) || format.is_none())
+    in.refuse_type(format.is_none() ? "a dtype with a format, or unsigned integers and the format's name"
+                                    : "unsigned integers, or the format's own dtype");
+  if (is_unsigned(in.elements()) && in.item_bytes() != code_bytes(from))
+    in.refuse_type(("uint" + std::to_string(8 * code_bytes(from)) + " for codes of " + format_name(from)).c_str());
+  nb::object result = out.is_none() ? new_array(in.shape(), wide ? "float64" : "float32") : nb::borrow(out);
+  Array written(result, "out", Access::kWrite);
+  if (written.shape() != in.shape())
+    throw nb::value_error(
+        ("out: has the shape " + written.shape_text() + "; expected that of codes, " + in.shape_text()).c_str());
+  if (written.elements() != Elements::kFloat32 && written.elements() != Elements::kFloat64)
+    written.refuse_type("float32 or float64");
+  bulk::BulkOptions options;
+  options.threads = threads;
+  const auto to_all = [&](auto elements) {
+    const Released released(in.size());
+    if (written.elements() == Elements::kFloat32)
+      bulk::widen(elements, from, written.to_write<float>(), Semantics::ieee(), options);
+    else
+      bulk::widen(elements, from, written.to_write<double>(), Semantics::ieee(), options);
+  };
+  if (in.item_bytes() == 1)
+    to_all(in.as<uint8_t>());
+  else if (in.item_bytes() == 2)
+    to_all(in.as<uint16_t>());
+  else
+    to_all(in.as<uint32_t>());
+  return result;
+}
+
+}  // namespace
+
+void bind_round(nb::module_& m) {
+  m.def("round", round, nb::arg("x").none(), nb::arg("format").none(), nb::arg("how"), nb::arg("where"),
+        nb::arg("out").none(), nb::arg("result").none(), nb::arg("flags"));
+  m.def("seconds_of_bulk_round", seconds_of_bulk_round);
+  m.def("widen", widen, nb::arg("codes").none(), nb::arg("format").none(), nb::arg("wide"), nb::arg("out").none(),
+        nb::arg("threads"));
+}
+
+}  // namespace softamp::python

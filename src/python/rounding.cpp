@@ -1,0 +1,139 @@
+#include "src/python/rounding.h"
+
+#include <array>
+#include <limits>
+
+#include "src/python/errors.h"
+
+namespace softamp::python {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
+
+/// None stands for what is not given.
+bool given(nb::handle value) { return !value.is_none(); }
+
+}  // namespace
+
+Rounding Rounding::from(nb::tuple values) {
+  Rounding r;
+  if (!active_behaviours().empty()) {
+    const FloatingPointBehaviour& b = active_behaviours().back();
+    r.preset = Preset::kIpu;
+    r.mode = b.esr ? RoundingMode::kStochastic : RoundingMode::kNearestEven;
+    r.overflow = b.nanoo ? Overflow::kNan : Overflow::kSaturate;
+    r.stops = b;
+  }
+  const auto [mode, bits, variant, overflow, preset, chip, random] =
+      std::array<nb::handle, 7>{values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
+  if (given(preset)) {
+    const Preset p = named(preset, "preset", preset_from_name);
+    if (p != r.preset) r.overflow.reset();
+    r.preset = p;
+  }
+  if (given(mode)) r.mode = named(mode, "rounding", rounding_from_name);
+  if (given(bits)) r.bits = static_cast<int>(whole(bits, "bits", 1, 32));
+  if (given(variant)) r.variant = named(variant, "variant", variant_from_name);
+  if (given(overflow)) r.overflow = named(overflow, "overflow", overflow_from_name);
+  if (given(random)) r.engine = named(random, "random", engine_from_name);
+  if (given(chip)) {
+    if (given(mode) || given(variant) || given(preset))
+      refuse("chip: expected no rounding, variant or preset beside it, which the chip decides");
+    if (!given(overflow)) r.overflow.reset();
+    r.chip = named(chip, "chip", chip_from_name);
+  }
+  return r;
+}
+
+Addresses::Addresses(nb::tuple values, const Rounding& rounding, const FloatFormat& to, size_t size) {
+  bulk::RandomSource& random = options.random;
+  random.engine = rounding.engine;
+  random.seed = whole(values[0], "seed", 0, std::numeric_limits<uint64_t>::max());
+  random.step = static_cast<uint32_t>(whole(values[1], "step", 0, std::numeric_limits<uint32_t>::max()));
+  random.operation = static_cast<uint32_t>(whole(values[2], "operation", 0, (1u << 24) - 1));
+  random.first_index = whole(values[3], "first_index", 0, std::numeric_limits<uint64_t>::max());
+  options.threads = static_cast<int>(whole(values[5], "threads", 0, 1024));
+  const bool stochastic = rounding.chip || rounding.mode == RoundingMode::kStochastic;
+  if (given(values[4])) {
+    if (!stochastic) refuse("random_bits: expected rounding stochastic beside them");
+    const Array words(values[4], "random_bits");
+    if (words.size() != size)
+      refuse("random_bits: has " + std::to_string(words.size()) + " words; expected " + std::to_string(size) +
+             ", one for each element");
+    const auto take = [this](auto elements) { words_.assign(elements.begin(), elements.end()); };
+    switch (words.elements()) {
+      case Elements::kUint8: take(words.as<uint8_t>()); break;
+      case Elements::kUint16: take(words.as<uint16_t>()); break;
+      case Elements::kUint32: take(words.as<uint32_t>()); break;
+      default: words.refuse_type("uint8, uint16 or uint32");
+    }
+    if (rounding.chip) {
+      const ChipRounding part = chip_rounding(*rounding.chip, to, rounding.bits);
+      for (uint32_t& w : words_) w = chip_random(part, w);
+    }
+    if (words_.empty()) words_.push_back(0);
+    random.words = words_.data();
+  } else if (rounding.engine == RandomEngine::kXoroshiro128aox) {
+    refuse(
+        "random: 'xoroshiro128aox': expected philox or philox7; its numbers come in the order of the hardware: pass "
+        "them as random_bits");
+  }
+}
+
+std::vector<FloatingPointBehaviour>& active_behaviours() {
+  thread_local std::vector<FloatingPointBehaviour> active;
+  return active;
+}
+
+FloatingPointBehaviour behaviour_from(nb::handle object, const FloatingPointBehaviour& otherwise) {
+  if (object.is_none()) return active_behaviours().empty() ? otherwise : active_behaviours().back();
+  if (!nb::isinstance<FloatingPointBehaviour>(object))
+    throw nb::type_error(
+        ("behaviour: expected softamp.behaviour(...), not " + nb::cast<std::string>(nb::repr(object))).c_str());
+  return nb::cast<const FloatingPointBehaviour&>(object);
+}
+
+void bind_behaviour(nb::module_& m) {
+  using B = FloatingPointBehaviour;
+  nb::class_<B>(
+      m, "behaviour",
+      "What the accelerator does on floating-point exceptions, and how it rounds.\n\n"
+      "behaviour(inv=False, div0=False, oflo=False, esr=False, nanoo=False)\n\n"
+      "inv, div0, oflo: stop on an invalid operation, a division by zero, an overflow; esr: fp16 results are\n"
+      "rounded stochastically; nanoo: fp16 overflow gives NaN and raises inv, otherwise it saturates.\n\n"
+      "As a context manager it is the default of every call within, in this thread: the preset is then `ipu`,\n"
+      "and an enabled exception is raised as softamp.FloatingPointException.")
+      .def(
+          "__init__",
+          [](B* self, bool inv, bool div0, bool oflo, bool esr, bool nanoo) {
+            new (self) B{inv, div0, oflo, esr, nanoo};
+          },
+          nb::kw_only(), nb::arg("inv") = false, nb::arg("div0") = false, nb::arg("oflo") = false,
+          nb::arg("esr") = false, nb::arg("nanoo") = false)
+      .def_ro("inv", &B::inv)
+      .def_ro("div0", &B::div0)
+      .def_ro("oflo", &B::oflo)
+      .def_ro("esr", &B::esr)
+      .def_ro("nanoo", &B::nanoo)
+      .def("__eq__", [](const B& a, nb::handle b) { return nb::isinstance<B>(b) && a == nb::cast<const B&>(b); })
+      .def("__hash__", [](const B& b) { return ControlRegister::encode(b); })
+      .def("__enter__",
+           [](nb::handle self) {
+             active_behaviours().push_back(nb::cast<const B&>(self));
+             return nb::borrow(self);
+           })
+      .def("__exit__",
+           [](const B&, nb::args) {
+             if (!active_behaviours().empty()) active_behaviours().pop_back();
+           })
+      .def("__repr__", [](const B& b) {
+        std::string on;
+        const auto add = [&on](bool flag, const char* name) {
+          if (flag) on += (on.empty() ? "" : ", ") + std::string(name) + "=True";
+        };
+        add(b.inv, "inv"), add(b.div0, "div0"), add(b.oflo, "oflo"), add(b.esr, "esr"), add(b.nanoo, "nanoo");
+        return "softamp.behaviour(" + on + ")";
+      });
+}
+
+}  // namespace softamp::python

@@ -1,0 +1,129 @@
+"""matmul, and the sums that the accelerator's engine computes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Optional
+
+import numpy as np
+
+from . import _softamp
+from ._arguments import Array, FormatLike, NDArray
+from ._rounding import round
+
+__all__ = ["matmul"]
+
+_DTYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32"}
+_ROUNDING = ("rounding", "bits", "variant", "overflow", "preset", "random")
+
+
+def _engine_options(name: str, seed: int, options: dict[str, Any]) -> dict[str, Any]:
+    """What the engine takes; a rounding that is given decides all of its semantics."""
+    engine: dict[str, Any] = {"seed": seed, "behaviour": options.pop("behaviour", None)}
+    if any(options.get(key) is not None for key in _ROUNDING):
+        bits, variant, overflow = options.get("bits"), options.get("variant"), options.get("overflow")
+        preset = options.get("preset", "ipu")
+        engine["semantics"] = (options.get("rounding"), bits, variant, overflow, preset, None, options.get("random"))
+    for key in _ROUNDING:
+        options.pop(key, None)
+    for key in ("partials", "block", "inner", "accumulator", "tensor_core_operands", "threads", "reference"):
+        if options.get(key) is not None:
+            engine[key] = options[key]
+        options.pop(key, None)
+    if options:
+        raise TypeError(f"{name}() has no argument '{next(iter(options))}'")
+    engine["memory_per_tile"] = 0  # an array of the host, whatever a device could hold
+    return engine
+
+
+def _operand(x: Array, format: FormatLike) -> tuple[NDArray, str]:
+    """x in the format, rounded to nearest where it is not there, and the name of the graph's dtype."""
+    name = _softamp.Format(format).name
+    if name not in _DTYPES:
+        raise ValueError(f"format: {name!r}: expected fp16, bf16 or fp32, in which the engine computes")
+    dtype = _DTYPES[name]
+    if isinstance(x, np.ndarray) and str(x.dtype) == dtype and x.dtype.isnative:
+        return x, dtype
+    return round(x, format, rounding="nearest", preset="ieee"), dtype
+
+
+def _run(op: str, inputs: dict[str, NDArray], dtype: str, attributes: dict[str, Any], options: dict[str, Any]) -> NDArray:
+    nodes: list[dict[str, Any]] = [
+        {"name": name, "op": "Placeholder", "attributes": {"dtype": dtype, "shape": list(value.shape)}}
+        for name, value in inputs.items()
+    ]
+    nodes.append({"name": "result", "op": op, "inputs": list(inputs), "attributes": attributes})
+    graph = _softamp.GraphFile.from_json(json.dumps({"softamp_graph": 1, "nodes": nodes, "outputs": ["result"]}), None)
+    result: NDArray = graph.executor(options).run(inputs, ["result"])["values"]["result"]
+    return result
+
+
+def _float(result: NDArray) -> float:
+    """One number of an array without axes; unsigned integers are bfloat16 where there is no ml_dtypes."""
+    if result.dtype == np.float32:
+        return float(result)
+    return float(_softamp.widen(result, "bf16" if result.dtype == np.uint16 else None, True, None, 0))
+
+
+def matmul(
+    a: Array,
+    b: Array,
+    format: FormatLike = "fp16",
+    *,
+    partials: Optional[str] = None,
+    block: Optional[int] = None,
+    inner: Optional[str] = None,
+    accumulator: Optional[str] = None,
+    tensor_core_operands: Optional[str] = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    seed: int = 0,
+    behaviour: Optional[_softamp.behaviour] = None,
+    threads: int = 0,
+    **rounding: Any,
+) -> NDArray:
+    """The matrix product a b as the accelerator computes it: [m, k] by [k, n], or batches of them that broadcast.
+
+    a, b: brought to the format, fp16, bf16 or fp32, rounded to nearest where they are not of it.
+    partials: "float" or "half": the format of partial sums [="float"]. block: products between two roundings of half
+        partials: 1, 4, 16, or 0 for all of k [=16]. inner: "fma_chain", "rn32_each", "exact_dot4" [="fma_chain"].
+    accumulator: "ipu_model_a", "fp32_chain", "tensorcore_volta", ..._turing, _ampere, _ada, _hopper, _blackwell
+        [="ipu_model_a"]. tensor_core_operands: "own", "fp16", "bf16", "e4m3", "e5m2" [="own"].
+    rounding, bits, variant, overflow, preset, random: how results are rounded, as of round [=preset ipu, nearest].
+    behaviour: behaviour(...): its exceptions stop, esr and nanoo decide the rounding where none is given.
+    seed: of the random bits of stochastic roundings.
+
+    Returns an array of the format's dtype. Raises ValueError for shapes that do not fit and options that do not go
+    together, FloatingPointException where an enabled exception is raised.
+    """
+    options: dict[str, Any] = dict(
+        rounding, partials=partials, block=block, inner=inner, accumulator=accumulator, behaviour=behaviour,
+        tensor_core_operands=tensor_core_operands, threads=threads,
+    )
+    engine = _engine_options("matmul", seed, options)
+    x, dtype = _operand(a, format)
+    y, _ = _operand(b, format)
+    if x.ndim == 2 and y.ndim == 2:
+        attributes = {"transpose_a": transpose_a, "transpose_b": transpose_b}
+        return _run("MatMul", {"a": x, "b": y}, dtype, attributes, engine)
+    attributes = {"adj_x": transpose_a, "adj_y": transpose_b}
+    return _run("BatchMatMulV2", {"a": x, "b": y}, dtype, attributes, engine)
+
+
+def engine_dot(a: Array, b: Array, format: FormatLike, seed: int, options: dict[str, Any]) -> float:
+    """dot with an accumulator: a product of one row and one column."""
+    x, y = (np.asarray(_operand(v, format)[0]) for v in (a, b))
+    if x.size != y.size:
+        raise ValueError(f"b: has {y.size} elements; expected {x.size}, as many as a has")
+    return _float(matmul(x.reshape(1, -1), y.reshape(-1, 1), format, seed=seed, **options).reshape(()))
+
+
+def engine_sum(x: Array, format: FormatLike, seed: int, options: dict[str, Any]) -> float:
+    """sum in the order of the accelerator's reduction."""
+    partials = options.pop("partials", None)
+    engine = _engine_options("sum", seed, options)
+    values, dtype = _operand(x, format)
+    attributes: dict[str, Any] = {"axes": []}
+    if partials is not None:
+        attributes["accumulator"] = partials
+    return _float(_run("Sum", {"x": values}, dtype, attributes, engine))

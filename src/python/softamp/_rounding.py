@@ -1,0 +1,129 @@
+"""round and widen: arrays to a format and back."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Optional, Union, overload
+
+from . import _softamp
+from ._arguments import Array, FormatLike, NDArray, Numbers, name_of, numbers
+
+__all__ = ["round", "widen"]
+
+_Numbers = (float, int)
+
+
+@overload
+def round(
+    x: Numbers,
+    format: FormatLike = ...,
+    *,
+    rounding: Optional[str] = ...,
+    bits: Optional[int] = ...,
+    variant: Optional[str] = ...,
+    overflow: Optional[str] = ...,
+    preset: Optional[str] = ...,
+    chip: Union[str, _softamp.Chip, None] = ...,
+    seed: int = ...,
+    step: int = ...,
+    operation: int = ...,
+    first_index: int = ...,
+    random: Optional[str] = ...,
+    random_bits: Optional[Array] = ...,
+    out: Optional[Array] = ...,
+    result: Literal["auto", "codes", "values"] = ...,
+    flags: Literal[False] = ...,
+    threads: int = ...,
+) -> NDArray: ...
+@overload
+def round(
+    x: Numbers,
+    format: FormatLike = ...,
+    *,
+    rounding: Optional[str] = ...,
+    bits: Optional[int] = ...,
+    variant: Optional[str] = ...,
+    overflow: Optional[str] = ...,
+    preset: Optional[str] = ...,
+    chip: Union[str, _softamp.Chip, None] = ...,
+    seed: int = ...,
+    step: int = ...,
+    operation: int = ...,
+    first_index: int = ...,
+    random: Optional[str] = ...,
+    random_bits: Optional[Array] = ...,
+    out: Optional[Array] = ...,
+    result: Literal["auto", "codes", "values"] = ...,
+    flags: Literal[True],
+    threads: int = ...,
+) -> tuple[NDArray, _softamp.Status]: ...
+def round(
+    x: Any,
+    format: FormatLike = "fp16",
+    *,
+    rounding: Optional[str] = None,
+    bits: Optional[int] = None,
+    variant: Optional[str] = None,
+    overflow: Optional[str] = None,
+    preset: Optional[str] = None,
+    chip: Union[str, _softamp.Chip, None] = None,
+    seed: int = 0,
+    step: int = 0,
+    operation: int = 0,
+    first_index: int = 0,
+    random: Optional[str] = None,
+    random_bits: Optional[Array] = None,
+    out: Optional[Array] = None,
+    result: str = "auto",
+    flags: bool = False,
+    threads: int = 0,
+) -> Any:
+    """Round every number of an array once to a format.
+
+    x: numbers of any shape: float32, float64, float16 or a type of ml_dtypes; NumPy's, or with DLPack on the CPU; or one
+        Python number. One that is not dense and in C order is copied once.
+    format: the target: a name ("fp16", "bf16", "e4m3", "e5p11", ...; see formats()), a Format, or a dtype.
+    rounding: "nearest" (ties to even), "nearest-away", "zero", "up", "down", "stochastic", "odd" [="nearest"].
+    bits: random bits of a stochastic rounding, 1 to 32 [=13]. variant: "carry", "half", "rne", "odd", "at-least"
+        [="carry"].
+    overflow: what a result too large becomes: "infinity", "saturate", "nan" [="infinity"; "saturate" in preset ipu].
+    preset: "ieee" or "ipu" [="ieee"; within behaviour(...) "ipu"].
+    chip: round as this chip does, see chips(); then no rounding, variant or preset.
+    seed, step, operation, first_index: the address of the random bits: element i takes those of (seed, step, operation,
+        first_index + i), whatever the threads. seed, first_index below 2^64, step below 2^32, operation below 2^24 [=0].
+    random: "philox" or "philox7" [="philox"]. random_bits: one unsigned word for each element instead.
+    out: where the result goes, of x's shape: float32 for values, else the format's dtype or unsigned integers for codes.
+        It may be x itself where x is float32; other overlaps are refused.
+    result: "auto": the dtype of NumPy or ml_dtypes that has these codes, else unsigned integers; "codes": unsigned
+        integers; "values": float32 [="auto"].
+    flags: True: also return a Status, with the flags raised and the lowest index of each.
+    threads: 0 for all, else 1 to 1024; the result does not depend on it [=0].
+
+    Returns the array, or (array, Status). Raises ValueError for a value out of range, naming what was expected;
+    TypeError for another kind of object; FloatingPointException within behaviour(...) that stops.
+    """
+    return _softamp.round(
+        numbers(x) if type(x) in _Numbers else x,
+        format,
+        (rounding, bits, variant, overflow, preset, name_of(chip) if chip is not None else None, random),
+        (seed, step, operation, first_index, random_bits, threads),
+        out,
+        result,
+        flags,
+    )
+
+
+def widen(
+    codes: Array,
+    format: Optional[FormatLike] = None,
+    *,
+    wide: bool = False,
+    out: Optional[Array] = None,
+    threads: int = 0,
+) -> NDArray:
+    """The numbers that codes stand for, exactly.
+
+    codes: of a dtype with a format (float16, bfloat16, float8_e4m3fn, ...), or unsigned integers.
+    format: of unsigned integers; of others it must be their own [=the dtype's].
+    wide: float64 instead of float32 [=False]. out: where the result goes, float32 or float64 [=a new array].
+    """
+    return _softamp.widen(codes, format, wide, out, threads)

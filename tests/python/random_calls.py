@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Random calls of the module, good and bad: `random_calls.py COUNT SEED`.
+
+A call returns, or raises ValueError, TypeError or softamp.FloatingPointException; anything else is a fault, and a crash ends
+the process: the last line of standard output then is the call. Arrays that are not for output keep their bytes.
+"""
+
+import random
+import sys
+import warnings
+
+import numpy as np
+import softamp
+
+ALLOWED = (ValueError, TypeError, softamp.FloatingPointException)
+FORMATS = ["fp16", "bf16", "tf32", "fp32", "fp64", "e4m3", "e5m2", "f143", "f152", "e2m1", "e2m3", "e3m2", "e5p9", "e2p2",
+           "e8p24", "e9p3", "", "fp61", None, 16, np.float16, np.float32, np.int8, softamp.Format("bf16"), b"fp16", "f\0p"]
+BLOCKS = ["mxfp4", "mxfp8_e4m3", "mxint8", "nvfp4", "nvfp4_16x16", "e4m3_tensor", "e4m3_row", "e4m3_1x128", "e5m2_128x128",
+          "e2m1", "mxfp4:block=1", "mxfp4:block=0", "nvfp4:rounding=stochastic", "mxfp4:bits=99", "mx", "", None, 4]
+SHAPES = [(), (0,), (1,), (7,), (64,), (3, 5), (2, 0, 3), (16, 16), (2, 3, 4, 5), (1, 1, 1, 1, 1, 1, 1, 1), (1,) * 9]
+DTYPES = ["f4", "f8", "f2", "u1", "u2", "u4", "u8", "i1", "i4", "i8", "?", ">f4", ">f8", ">f2", "c8", "O", "U3", "g", "M8[s]"]
+WORDS = [None, "nearest", "nearest-away", "zero", "up", "down", "stochastic", "odd", "carry", "half", "rne", "at-least",
+         "infinity", "saturate", "nan", "ieee", "ipu", "philox", "philox7", "xoroshiro128aox", "b200", "amd_cdna3",
+         "intel_xe", "p3109_rne", "exact", "", "x" * 1000, "\0", "\ud800", 3, float("nan"), [], {}]
+NUMBERS = [0, 1, 2, 7, 13, 32, 33, 64, 1024, 1025, 2**24 - 1, 2**24, 2**32 - 1, 2**32, 2**64 - 1, 2**64, 10**40, -1, True, None,
+           1.0, 1.5, float("nan"), float("inf"), "1", np.int64(3), np.uint64(2**63), np.float32(2), [], b"1"]
+AXES = [0, 1, 2, -1, -2, -3, 8, 2**31 - 1, -(2**31), 2**40, None, 1.0]
+try:
+    import ml_dtypes
+
+    DTYPES += [getattr(ml_dtypes, n) for n in ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn", "float8_e8m0fnu",
+                                               "int4") if hasattr(ml_dtypes, n)]  # fmt: skip
+except ImportError:
+    pass
+
+
+class Calls:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.numpy = np.random.default_rng(seed)
+
+    def one_of(self, values):
+        return self.random.choice(values)
+
+    def array(self, shape=None):
+        shape = self.one_of(SHAPES) if shape is None or self.random.random() < 0.1 else shape
+        kind = np.dtype(self.one_of(DTYPES[:3]) if self.random.random() < 0.7 else self.one_of(DTYPES))
+        if kind.kind in "OUM":
+            array = np.zeros(shape, kind)
+        else:
+            raw = self.numpy.standard_normal(shape) * 2.0 ** self.random.randint(-20, 20)
+            raw = np.where(self.numpy.random(shape) < 0.05, np.array(self.one_of([np.nan, np.inf, -np.inf, 0.0])), raw)
+            array = np.asarray(raw).astype(kind)
+        change = self.random.random()
+        if change < 0.05:
+            array = array.T
+        elif change < 0.1 and array.ndim:
+            array = array[::-1]
+        elif change < 0.15 and array.ndim:
+            array = array[::2]
+        elif change < 0.2:
+            array = np.broadcast_to(array, array.shape)
+        elif change < 0.23 and array.dtype.hasobject is False and array.size:
+            padded = np.zeros(array.nbytes + 1, np.uint8)[1:]
+            misaligned = padded.view(array.dtype).reshape(array.shape) if array.dtype.kind in "fui" else array
+            misaligned[...] = array
+            array = misaligned
+        return array
+
+    def operand(self, shape=None):
+        chance = self.random.random()
+        if chance < 0.94:
+            return self.array(shape)
+        return self.one_of([None, 1, 1.5, "x", [1.0, 2.0], [[1], [2, 3]], b"1234", bytearray(8), memoryview(b"abcd"), object(),
+                            np.float32(1), {}, ()])  # fmt: skip
+
+    def some(self, options):
+        return {k: v() for k, v in options.items() if self.random.random() < 0.3}
+
+    def number(self):
+        return self.one_of(NUMBERS) if self.random.random() < 0.3 else self.random.randint(0, 20)
+
+    def word(self):
+        return self.one_of(WORDS)
+
+    def mode(self):
+        return self.one_of(WORDS[:8]) if self.random.random() < 0.8 else self.word()
+
+    def how(self):
+        return self.some({"rounding": self.mode, "bits": self.number, "variant": self.word, "overflow": self.word,
+                          "preset": self.word, "random": self.word} if self.random.random() < 0.4 else {"rounding": self.mode})  # fmt: skip
+
+    def where(self):
+        return self.some({"seed": self.number, "step": self.number, "operation": self.number, "first_index": self.number,
+                          "threads": self.number})  # fmt: skip
+
+    def format(self):
+        return self.one_of(FORMATS)
+
+    def call(self):
+        """A name and its arguments."""
+        name = self.one_of(["round", "widen", "add", "sub", "mul", "div", "fma", "sqrt", "quantize", "dequantize",
+                            "fake_quantize", "sum", "dot", "running_sum", "matmul", "inspect", "Format", "Chip", "graph"])  # fmt: skip
+        shape = self.one_of(SHAPES)
+        if name == "round":
+            more = self.some({"chip": self.word, "random_bits": lambda: self.operand(shape), "out": lambda: self.operand(shape),
+                              "result": lambda: self.one_of(["auto", "codes", "values", "", 1]),
+                              "flags": lambda: self.one_of([True, False, 1, None])} if self.random.random() < 0.5 else {})  # fmt: skip
+            x = self.operand(shape)
+            if self.random.random() < 0.1:
+                more["out"] = x
+            return name, (x, self.format()), {**self.how(), **self.where(), **more}
+        if name == "widen":
+            return name, (self.operand(shape),), self.some({"format": self.format, "out": lambda: self.operand(shape)})
+        if name in ("add", "sub", "mul", "div", "fma", "sqrt"):
+            count = {"fma": 3, "sqrt": 1}.get(name, 2)
+            first = self.operand(shape)
+            operands = tuple(first if self.random.random() < 0.6 else self.operand(shape) for _ in range(count))
+            more = self.some({"format": self.format, "out": lambda: self.operand(shape), "flags": lambda: True})
+            return name, operands, {**self.how(), **self.where(), **more}
+        if name in ("quantize", "fake_quantize"):
+            more = self.some({"axis": lambda: self.one_of(AXES)})
+            if name == "quantize":
+                more.update(self.some({"amax": self.number}))
+            else:
+                more.update(self.some({"out": lambda: self.operand(shape)}))
+            return name, (self.operand(shape), self.one_of(BLOCKS)), {**self.where(), **more}
+        if name == "dequantize":
+            more = self.some({"axis": lambda: self.one_of(AXES), "amax": self.number})
+            codes = np.zeros(shape, np.uint8) if self.random.random() < 0.7 else self.operand(shape)
+            return name, (codes, self.operand(), self.one_of(BLOCKS)), more
+        if name in ("sum", "dot", "running_sum"):
+            more = self.some({"start": self.number, "replicas": self.number, "seed": self.number, "operation": self.number,
+                              "report": lambda: True})  # fmt: skip
+            if more.get("replicas") in (1024, 2**24 - 1):
+                more["replicas"] = 100
+            if name == "running_sum":
+                count = self.one_of([0, 1, 10, 500, -1, 1.5, None, "3"])
+                return name, (self.one_of([0.1, 1, -3, 1e9, float("nan"), np.float32(2)]), count, self.format()), {**self.how(), **more}
+            operands = (self.operand(shape),) if name == "sum" else (self.operand(shape), self.operand(shape))
+            if self.random.random() < 0.3:
+                more = self.some({"partials": lambda: self.one_of(["half", "float", "x", 1]), "seed": self.number})
+            return name, (*operands, self.format()), {**self.how(), **more}
+        if name == "matmul":
+            m, k, n = (self.random.randint(0, 6) for _ in range(3))
+            more = self.some({"partials": lambda: self.one_of(["half", "float", "x", 1]), "block": self.number,
+                              "inner": lambda: self.one_of(["fma_chain", "exact_dot4", "x"]),
+                              "accumulator": lambda: self.one_of(["fp32_chain", "tensorcore_volta", "tensorcore_hopper", "x"]),
+                              "tensor_core_operands": lambda: self.one_of(["own", "e4m3", "x"]), "seed": self.number,
+                              "transpose_a": lambda: self.one_of([True, False, 1, None])})  # fmt: skip
+            return name, (self.operand((m, k)), self.operand((k, n)), self.one_of(["fp16", "bf16", "fp32", "e4m3"])), {**self.how(), **more}
+        if name == "inspect":
+            return name, (self.one_of([0.1, 1, "0.1", "nan", "-inf", "0x3c00", "0x", "1e9999", "1e-9999", "9" * 500, "", None]),
+                          self.format()), self.some({"bits": self.number, "overflow": self.word})  # fmt: skip
+        if name in ("Format", "Chip"):
+            return name, (self.format() if name == "Format" else self.word(),), {}
+        dtype = self.one_of(["float16", "float32", "int32", "bfloat16", "string", "x", 1])
+        nodes = [{"name": "x", "op": "Placeholder", "attributes": {"dtype": dtype, "shape": self.one_of([[3], [], [0], [-1], 3])}},
+                 {"name": "y", "op": self.one_of(["Relu", "Exp", "Softmax", "MatMul", "Q"]), "inputs": ["x"]}]  # fmt: skip
+        options = self.some({"seed": self.number, "partials": self.word, "bits": self.number, "threads": self.number,
+                             "status": lambda: self.one_of([True, 1])})  # fmt: skip
+        return name, (nodes, {"x": self.operand((3,))}, self.one_of([None, ["y"], "y", ["y:1"], [3], ["x", "y"]])), options
+
+
+def carry_out(name, arguments, options):
+    if name != "graph":
+        return getattr(softamp, name)(*arguments, **options)
+    nodes, feeds, fetches = arguments
+    return softamp.Graph({"softamp_graph": 1, "nodes": nodes, "outputs": ["y"]}).run(feeds, fetches, **options)
+
+
+def kept_bytes(arguments, out):
+    """Copies of what the call must leave as it is."""
+    arrays = [a for a in arguments if isinstance(a, np.ndarray) and not a.dtype.hasobject]
+    return [(a, a.tobytes()) for a in arrays if out is None or not np.may_share_memory(a, out)]
+
+
+def main():
+    count, seed = int(sys.argv[1]), int(sys.argv[2])
+    calls = Calls(seed)
+    returned = 0
+    warnings.simplefilter("ignore")
+    for number in range(count):
+        name, arguments, options = calls.call()
+        out = options.get("out") if isinstance(options.get("out"), np.ndarray) else None
+        before = kept_bytes([*arguments, options.get("random_bits")], out)
+        sys.stdout.write(f"\r{number} {name} ")
+        sys.stdout.flush()
+        try:
+            with softamp.behaviour(inv=True, oflo=True) if calls.random.random() < 0.1 else warnings.catch_warnings():
+                carry_out(name, arguments, options)
+            returned += 1
+        except ALLOWED as error:
+            if not str(error):
+                raise SystemExit(f"\n{name}{arguments}{options}: {type(error).__name__} without a message") from error
+        except BaseException as error:
+            raise SystemExit(f"\n{name}{arguments}{options}: {type(error).__name__}: {error}") from error
+        for array, bytes_before in before:
+            if array.tobytes() != bytes_before:
+                raise SystemExit(f"\n{name}{arguments}{options}: changed an input")
+    print(f"\r{count} calls, of which {returned} returned")
+    if returned < count // 20:
+        raise SystemExit("hardly a call returned: this tests nothing")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""round and widen against the command, against NumPy and ml_dtypes, and by their addresses."""
+
+import numpy as np
+import pytest
+import softamp
+from conftest import special_floats
+
+FORMATS = ["fp16", "bf16", "tf32", "fp32", "e4m3", "e5m2", "f143", "f152", "e2m1", "e2m3", "e3m2", "e5p9", "e8p20"]
+MODES = ["nearest", "nearest-away", "zero", "up", "down", "stochastic", "odd"]
+
+
+def bits_of(array):
+    return array.view({1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[array.dtype.itemsize])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("format", FORMATS)
+def test_codes_are_those_of_the_command(program, format, dtype):
+    x = special_floats(dtype)
+    program.save("x.npy", x)
+    for mode in MODES:
+        report = program.json("round", "x.npy", "out.npy", "--format", format, "--rounding", mode, "--seed", 7, "--step", 3)
+        codes, status = softamp.round(x, format, rounding=mode, seed=7, step=3, result="codes", flags=True)
+        assert np.array_equal(codes, bits_of(program.load("out.npy"))), mode
+        expected = {name.replace("-", "_"): f["first_index"] for name, f in report["flags"].items()}
+        assert status.first_index == expected
+
+
+@pytest.mark.parametrize("chip", [c.name for c in softamp.chips()])
+def test_chips_are_those_of_the_command(program, chip):
+    x = special_floats(np.float32)
+    program.save("x.npy", x)
+    words = np.random.default_rng(4).integers(0, 2**32, x.size, dtype=np.uint32)
+    program.save("words.npy", words)
+    for conversion in softamp.Chip(chip).conversions:
+        if str(conversion["from"]) != "fp32":
+            continue
+        to = str(conversion["to"])
+        program("round", "x.npy", "out.npy", "--format", to, "--chip", chip, "--seed", 9)
+        codes = softamp.round(x, to, chip=chip, seed=9, result="codes")
+        assert np.array_equal(codes, bits_of(program.load("out.npy"))), to
+        program("round", "x.npy", "out.npy", "--format", to, "--chip", chip, "--random-bits", "words.npy")
+        codes = softamp.round(x, to, chip=softamp.Chip(chip), random_bits=words, result="codes")
+        assert np.array_equal(codes, bits_of(program.load("out.npy"))), to
+
+
+def test_values_of_the_command(program):
+    x = special_floats(np.float32)
+    program.save("x.npy", x)
+    program("round", "x.npy", "out.npy", "--format", "bf16", "--values", "--preset", "ipu", "--overflow", "nan")
+    values = softamp.round(x, "bf16", result="values", preset="ipu", overflow="nan")
+    assert np.array_equal(bits_of(values), bits_of(program.load("out.npy")))
+
+
+def test_random_bits_of_the_command(program):
+    x = special_floats(np.float64)
+    program.save("x.npy", x)
+    for dtype in (np.uint16, np.uint32):
+        words = np.random.default_rng(3).integers(0, 2**16, x.size).astype(dtype)
+        program.save("words.npy", words)
+        program("round", "x.npy", "out.npy", "--format", "fp16", "--rounding", "stochastic", "--random-bits", "words.npy")
+        codes = softamp.round(x, "fp16", rounding="stochastic", random_bits=words, result="codes")
+        assert np.array_equal(codes, bits_of(program.load("out.npy")))
+
+
+def test_fp16_as_numpy_rounds_it():
+    x = special_floats(np.float32)
+    with np.errstate(over="ignore"):
+        expected = x.astype(np.float16)
+    number = ~np.isnan(x)
+    rounded = softamp.round(x, np.float16)
+    assert rounded.dtype == np.float16
+    assert np.array_equal(bits_of(rounded)[number], bits_of(expected)[number])
+    assert np.all(np.isnan(rounded[~number]))
+
+
+@pytest.mark.parametrize(
+    "name", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e4m3", "float8_e3m4",
+             "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"]
+)
+def test_dtypes_of_ml_dtypes(name):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    format = softamp.Format(dtype)
+    assert format.dtype == name
+    codes = np.arange(2**format.bits, dtype=np.uint8 if format.bits <= 8 else np.uint16)
+    theirs = codes.view(dtype).astype(np.float32)
+    assert np.array_equal(softamp.widen(codes.view(dtype)), theirs, equal_nan=True)
+    assert np.array_equal(softamp.widen(codes, format), theirs, equal_nan=True)
+    # Every number of the format, and what lies between two of them, goes to the code that ml_dtypes has.
+    numbers = np.unique(theirs[np.isfinite(theirs)])
+    x = np.concatenate([numbers, numbers[:-1] / 2 + numbers[1:] / 2, numbers[:-1] * 0.3 + numbers[1:] * 0.7])
+    ours = softamp.round(x, dtype, overflow="infinity")
+    assert ours.dtype == dtype
+    assert np.array_equal(bits_of(ours), bits_of(x.astype(dtype)))
+    # A value of the dtype is taken as it is, and comes back.
+    finite = codes[np.isfinite(theirs)].view(dtype)
+    assert np.array_equal(bits_of(softamp.round(finite, dtype)), bits_of(finite))
+    assert np.array_equal(softamp.round(finite, "fp32"), finite.astype(np.float32))
+
+
+def test_strides_are_copied_once_and_give_the_same():
+    x = special_floats(np.float32)[:1000].reshape(10, 20, 5)
+    options = dict(rounding="stochastic", seed=5)
+    for view in (x.T, x[::-1], x[:, ::3, ::-2], x[:, :1], np.broadcast_to(x[0, 0], (3, 5)), x[3:3]):
+        expected = softamp.round(np.ascontiguousarray(view), "fp16", **options)
+        assert expected.shape == view.shape
+        assert np.array_equal(bits_of(softamp.round(view, "fp16", **options)), bits_of(expected))
+
+
+def test_addresses_are_indices():
+    x = np.full(1000, 0.1, np.float32)
+    whole = softamp.round(x, "fp16", rounding="stochastic", seed=3, step=2, operation=9, first_index=100)
+    part = softamp.round(x[300:400], "fp16", rounding="stochastic", seed=3, step=2, operation=9, first_index=400)
+    assert np.array_equal(whole[300:400], part)
+    for change in (dict(seed=4), dict(step=3), dict(operation=8), dict(first_index=101)):
+        options = dict(dict(seed=3, step=2, operation=9, first_index=100), **change)
+        assert not np.array_equal(whole, softamp.round(x, "fp16", rounding="stochastic", **options)), change
+    for threads in (1, 2, 3):
+        again = softamp.round(
+            x, "fp16", rounding="stochastic", seed=3, step=2, operation=9, first_index=100, threads=threads
+        )
+        assert np.array_equal(whole, again)
+
+
+def test_a_golden_value():
+    # tests of the library pin the same: 0.1 in fp16, to nearest, and up and down beside it.
+    assert softamp.round(0.1, "fp16", result="codes") == 0x2E66
+    assert softamp.round(0.1, "fp16", rounding="up", result="codes") == 0x2E67
+    assert softamp.round(70000, "fp16", result="codes") == 0x7C00
+    assert softamp.round(70000, "fp16", overflow="saturate", result="codes") == 0x7BFF
+
+
+def test_out_in_place_and_of_each_kind():
+    x = special_floats(np.float32)
+    values = softamp.round(x, "bf16", result="values")
+    y = x.copy()
+    assert softamp.round(y, "bf16", out=y) is y
+    assert np.array_equal(bits_of(y), bits_of(values))
+    codes = np.empty(x.size, np.uint16)
+    assert softamp.round(x, "bf16", out=codes) is codes
+    assert np.array_equal(codes, softamp.round(x, "bf16", result="codes"))
+    halves = np.empty(x.size, np.float16)
+    softamp.round(x, "fp16", out=halves)
+    assert np.array_equal(bits_of(halves), bits_of(softamp.round(x, "fp16")))
+
+
+def test_dlpack_in_and_out():
+    class OnlyDLPack:
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **arguments):
+            return self.array.__dlpack__(**arguments)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    x = special_floats(np.float32).reshape(20, 51)
+    expected = softamp.round(x, "fp16")
+    assert np.array_equal(bits_of(softamp.round(OnlyDLPack(x), "fp16")), bits_of(expected))
+    assert np.array_equal(bits_of(softamp.round(OnlyDLPack(x.T), "fp16")), bits_of(np.ascontiguousarray(expected.T)))
+    y = x.copy()
+    softamp.round(OnlyDLPack(y), "fp16", out=OnlyDLPack(y))
+    assert np.array_equal(bits_of(y), bits_of(softamp.round(x, "fp16", result="values")))
+    assert np.array_equal(np.from_dlpack(expected), expected, equal_nan=True)
+
+
+def test_status():
+    _, status = softamp.round(np.float32([1, 0.1, 1e6, 1e-9]), "fp16", flags=True)
+    assert status.inexact and status.overflow and status.underflow and not status.invalid
+    assert status.first_index == {"inexact": 1, "overflow": 2, "underflow": 3}
+    assert status.lowest_index() == 1 and status.lowest_index("overflow", "underflow") == 2
+    assert status.lowest_index("invalid") is None
+    assert repr(status) == "Status(inexact first at 1, underflow first at 3, overflow first at 2)"
+    _, none = softamp.round(np.float32([1]), "fp16", flags=True)
+    assert not none and repr(none) == "Status(none)"

@@ -1,0 +1,130 @@
+"""sum, dot, running_sum and matmul against the command."""
+
+import json
+
+import numpy as np
+import pytest
+import softamp
+
+CASES = [
+    ("fp16", "nearest", {}),
+    ("bf16", "zero", {}),
+    ("fp16", "stochastic", {"bits": 8, "variant": "half"}),
+    ("e5m2", "stochastic", {}),
+    ("fp32", "up", {}),
+    ("fp16", "nearest", {"preset": "ipu"}),
+]
+
+
+def options_of(rounding, more):
+    return ["--rounding", rounding, *(word for key, value in more.items() for word in (f"--{key}", str(value)))]
+
+
+def check(report, case):
+    replicas = case.get("replicas") or [case.get("final") or case]
+    assert [f"{code:#x}" for code in report["codes"].tolist()] == [f"{int(r['code'], 16):#x}" for r in replicas]
+    assert report["values"].tolist() == [r["value"] for r in replicas]
+    assert report["exact"] == case["exact"]
+    first = {name.replace("-", "_"): n for name, n in (case.get("first_addition_with_flag") or {}).items()}
+    assert report["first_addition_with_flag"] == first
+
+
+@pytest.mark.parametrize("format, rounding, more", CASES)
+def test_running_sums_are_those_of_the_command(program, format, rounding, more):
+    replicas = 5 if rounding == "stochastic" else 1
+    arguments = ["--value", "0.0625", "--count", 3000, "--format", format, *options_of(rounding, more)]
+    document = program.json("sum", *arguments, "--replicas", replicas, "--seed", 6)
+    report = softamp.running_sum(
+        0.0625, 3000, format, rounding=rounding, replicas=replicas, seed=6, report=True, **more
+    )
+    check(report, document)
+    assert report["exact_text"] == document["exact_text"]
+
+
+@pytest.mark.parametrize("format, rounding, more", CASES)
+def test_sums_and_dots_are_those_of_the_command(program, random, format, rounding, more):
+    a, b = (random.standard_normal(700).astype(np.float32) for _ in range(2))
+    program.save("a.npy", a), program.save("b.npy", b)
+    replicas = 4 if rounding == "stochastic" else 1
+    shared = ["--format", format, *options_of(rounding, more), "--replicas", replicas, "--seed", 2]
+    options = dict(format=format, rounding=rounding, replicas=replicas, seed=2, report=True, **more)
+    check(softamp.sum(a, **options), program.json("sum", "--values", "a.npy", *shared)["cases"][0])
+    for products in ("exact", "rounded"):
+        document = program.json("sum", "--dot", "a.npy", "b.npy", "--products", products, *shared)
+        check(softamp.dot(a, b, products=products, **options), document["cases"][0])
+
+
+def test_golden_sums():
+    assert softamp.running_sum(0.0001, 10000) == 0.25  # README: nearest stops there
+    assert softamp.sum(np.full(10000, 0.0001)) == 0.25
+    assert softamp.sum(np.float16([1, 2, 3])) == 6.0
+    assert softamp.sum(np.uint16([0x3C00, 0x4000]), codes="fp16") == 3.0
+    assert softamp.dot(np.float32([1, 2]), np.float32([3, 4]), "bf16") == 11.0
+    assert softamp.sum(np.float32([])) == 0.0
+
+
+def test_traces():
+    report = softamp.running_sum(0.0001, 10000, trace_points=11, report=True)
+    assert report["trace_additions"][0] == 0 and report["trace_additions"][-1] == 10000
+    assert len(report["traces"]) == 1 and report["traces"][0][-1] == 0.25
+
+
+def graph_of(op, a, b, dtype):
+    nodes = [{"name": n, "op": "Placeholder", "attributes": {"dtype": dtype, "shape": list(x.shape)}} for n, x in (("a", a), ("b", b))]
+    return json.dumps({"softamp_graph": 1, "nodes": nodes + [{"name": "result", "op": op, "inputs": ["a", "b"]}], "outputs": ["result"]})
+
+
+@pytest.mark.parametrize(
+    "options, arguments",
+    [
+        ({}, []),
+        ({"partials": "half"}, ["--partials", "half"]),
+        ({"partials": "half", "block": 4}, ["--partials", "half", "--block", "4"]),
+        ({"partials": "half", "block": 0}, ["--partials", "half", "--block", "k"]),
+        ({"inner": "exact_dot4"}, ["--inner", "exact_dot4"]),
+        ({"accumulator": "fp32_chain"}, ["--accumulator", "fp32_chain"]),
+        ({"accumulator": "tensorcore_hopper"}, ["--accumulator", "tensorcore_hopper"]),
+        (
+            {"accumulator": "tensorcore_ada", "tensor_core_operands": "e4m3"},
+            ["--accumulator", "tensorcore_ada", "--tensor-core-operands", "e4m3"],
+        ),
+        ({"behaviour": softamp.behaviour(esr=True), "seed": 3, "partials": "half"}, ["--behaviour", "esr", "--seed", 3, "--partials", "half"]),
+    ],
+)
+def test_matrix_products_are_those_of_the_command(program, random, options, arguments):
+    a, b = random.standard_normal((5, 70)).astype(np.float16), random.standard_normal((70, 3)).astype(np.float16)
+    (program.folder / "graph.json").write_text(graph_of("MatMul", a, b, "float16"))
+    program.save("a.npy", a), program.save("b.npy", b)
+    program("run", "graph.json", "--feed", "a=a.npy", "--feed", "b=b.npy", "--out", ".", *arguments)
+    result = softamp.matmul(a, b, **options)
+    assert result.dtype == np.float16
+    assert np.array_equal(result, program.load("result.npy"))
+
+
+def test_matmul_of_batches_and_formats(random):
+    a, b = random.standard_normal((2, 4, 5)).astype(np.float32), random.standard_normal((5, 3)).astype(np.float32)
+    for format in ("fp16", "bf16", "fp32"):
+        batches = softamp.matmul(a, b, format)
+        assert batches.shape == (2, 4, 3)
+        for i in range(2):
+            assert np.array_equal(batches[i], softamp.matmul(a[i], b, format))
+            assert np.array_equal(batches[i], softamp.matmul(a[i].T, b.T, format, transpose_a=True, transpose_b=True))
+
+
+def test_dot_and_sum_by_the_engine(random):
+    a, b = (random.standard_normal(300).astype(np.float16) for _ in range(2))
+    assert softamp.dot(a, b, partials="half") == softamp.matmul(a[None], b[:, None], partials="half")[0, 0]
+    assert softamp.dot(a, b, accumulator="fp32_chain") == float(softamp.matmul(a[None], b[:, None], accumulator="fp32_chain")[0, 0])
+    for format in ("fp16", "bf16", "fp32"):
+        exact = float(a.astype(np.float64).sum())
+        # Sums of 300 terms in fp32, rounded once to the format: within a unit in the last place of it.
+        unit = softamp.Format(format).epsilon * 2.0 ** np.ceil(np.log2(abs(exact)))
+        terms = softamp.widen(softamp.round(a, format, result="codes"), format, wide=True)
+        assert abs(softamp.sum(a, format, order="device") - terms.sum()) <= unit
+
+
+def test_matmul_stops_under_behaviour():
+    with pytest.raises(softamp.FloatingPointException, match="MatMul 'result', element 0"):
+        softamp.matmul(np.float16([[60000]]), np.float16([[2]]), behaviour=softamp.behaviour(oflo=True))
+    with softamp.behaviour(oflo=True), pytest.raises(softamp.FloatingPointException):
+        softamp.matmul(np.float16([[60000]]), np.float16([[2]]))

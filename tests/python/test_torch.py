@@ -1,0 +1,201 @@
+"""softamp.torch: the bits of softamp.round, straight-through gradients, addresses by name and step."""
+
+import numpy as np
+import pytest
+import softamp
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+import softamp.torch as st  # noqa: E402
+from conftest import special_floats  # noqa: E402
+
+
+def same_bits(a, b):
+    return torch.equal(a.detach().contiguous().view(torch.int32), b.detach().contiguous().view(torch.int32))
+
+
+@pytest.fixture
+def x():
+    return torch.from_numpy(special_floats(np.float32)[15:975].reshape(30, 32))
+
+
+@pytest.mark.parametrize("format", ["fp16", "bf16", "e4m3", "e5p9"])
+@pytest.mark.parametrize("rounding", ["nearest", "stochastic", "zero"])
+def test_the_bits_of_round(x, format, rounding):
+    expected = softamp.round(x.numpy(), format, rounding=rounding, seed=3, step=2, operation=5, result="values")
+    y = st.quantize(x, format, rounding=rounding, seed=3, step=2, operation=5)
+    assert same_bits(y, torch.from_numpy(expected))
+    assert same_bits(st.quantize(x.T, format), st.quantize(x, format).T)
+    z = x.clone()
+    assert st.quantize_(z, format, rounding=rounding, seed=3, step=2, operation=5) is z and same_bits(z, y)
+
+
+def test_the_bits_of_blocks(x):
+    text = "mxfp4:rounding=stochastic"
+    assert same_bits(st.quantize(x, text, seed=1), torch.from_numpy(softamp.fake_quantize(x.numpy(), text, seed=1)))
+
+
+def test_a_tensor_is_rounded_in_place_by_dlpack(x):
+    expected = softamp.round(x.numpy(), "bf16", result="values")
+    y = x.clone()
+    assert softamp.round(y, "bf16", out=y) is y
+    assert same_bits(y, torch.from_numpy(expected))
+    halves = softamp.round(x, "fp16")
+    assert same_bits(torch.from_dlpack(halves).float(), st.quantize(x, "fp16"))
+    low = torch.empty(x.shape, dtype=torch.bfloat16)
+    softamp.round(x, "bf16", out=low)
+    assert same_bits(low.float(), torch.from_numpy(expected))
+    assert np.array_equal(softamp.round(low, "fp32"), expected)
+
+
+def test_gradients_go_straight_through(x):
+    x = x.clone().requires_grad_()
+    weight = torch.randn(x.shape)
+    (st.quantize(x, "e4m3", rounding="stochastic") * weight).sum().backward()
+    assert torch.equal(x.grad, weight)
+
+
+def test_the_operation_is_a_good_one(x):
+    arguments = (x.clone().requires_grad_(), "fp16", "stochastic", None, None, None, None, 1, 2, 3, 4)
+    torch.library.opcheck(torch.ops.softamp.quantize, arguments)
+
+
+def test_dtypes(x):
+    wide = x.double() * (1 + 2.0**-40)
+    expected = softamp.round(wide.numpy(), "fp16", rounding="up", result="values")
+    y = st.quantize(wide, "fp16", rounding="up")
+    assert y.dtype == torch.float64 and np.array_equal(y.numpy(), expected.astype(np.float64))
+    assert st.quantize(x.half(), "e5m2").dtype == torch.float16
+    for dtype, format in ((torch.float16, "bf16"), (torch.bfloat16, "fp16"), (torch.float16, "mxfp4"), (torch.int32, "fp16")):
+        with pytest.raises(TypeError, match="expected float"):
+            st.quantize(x.to(dtype), format)
+    with pytest.raises(ValueError, match="unknown format"):
+        st.quantize(x, "fp61")
+
+
+def test_gradients_are_rounded(x):
+    y = x.clone().requires_grad_()
+    weight = torch.randn(x.shape)
+    rounding = st.Rounding("e5m2", "stochastic", bits=8)
+    (st.round_gradient(y, rounding, seed=1, step=2, operation=3) * weight).sum().backward()
+    assert same_bits(y.grad, st.quantize(weight, rounding, seed=1, step=2, operation=3))
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(32, 16)
+        self.rest = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Linear(16, 4))
+
+    def forward(self, x):
+        return self.rest(self.first(x))
+
+
+def wrapped(**how):
+    torch.manual_seed(0)
+    net = Net()
+    return net, st.wrap(net, seed=9, **how)
+
+
+def test_a_wrapped_layer_by_hand(x):
+    x = torch.nan_to_num(x.clamp(-3, 3))
+    how = dict(
+        weights=st.Rounding("e4m3", "stochastic"), inputs="bf16", outputs=st.Rounding("fp16", "up"),
+        gradients=st.Rounding("e5m2", "stochastic"),
+    )  # fmt: skip
+    net, clock = wrapped(**how)
+    clock.step = 4
+    layer = net.first.layer
+
+    def at(role):
+        return dict(seed=9, step=4, operation=st.operation_of("first", role))
+
+    y = net.first(x)
+    weight = st.quantize(layer.weight, how["weights"], **at("weight/weight"))
+    bias = st.quantize(layer.bias, how["weights"], **at("weight/bias"))
+    inputs = st.quantize(x, "bf16")
+    expected = st.quantize(torch.nn.functional.linear(inputs, weight, bias), "fp16", rounding="up")
+    assert same_bits(y, expected)
+    arriving = torch.randn(y.shape)
+    y.backward(arriving)
+    gradient = st.quantize(arriving, how["gradients"], **at("gradient"))
+    assert same_bits(layer.weight.grad, gradient.T @ inputs)
+
+
+def test_the_same_bits_for_any_number_of_threads(x):
+    x = torch.nan_to_num(x.clamp(-3, 3))
+    results = []
+    for threads in (1, 2):
+        before = torch.get_num_threads()
+        torch.set_num_threads(threads)
+        net, clock = wrapped(weights=st.Rounding("e4m3", "stochastic"), gradients=st.Rounding("e5m2", "stochastic"))
+        for _ in range(3):
+            net(x).square().sum().backward()
+            clock.advance()
+        results.append([p.grad.clone() for p in net.parameters()])
+        torch.set_num_threads(before)
+    assert all(same_bits(a, b) for a, b in zip(*results))
+
+
+def test_steps_calls_and_names_have_bits_of_their_own():
+    x = torch.full((4, 32), 0.1)
+    net, clock = wrapped(inputs=st.Rounding("fp16", "stochastic"))
+    seen = []
+    net.first.layer.forward = lambda x: seen.append(x.clone()) or x[:, :16]
+    net(x), net(x)
+    clock.advance()
+    net(x)
+    clock.step = 0
+    net.first._last_step = -1
+    net(x)
+    assert not same_bits(seen[0], seen[1]) and not same_bits(seen[0], seen[2]) and same_bits(seen[0], seen[3])
+    assert st.operation_of("first", "input0") != st.operation_of("rest.1", "input0")
+
+
+def test_rounded_updates_move_on_average():
+    """An update of a hundredth of a unit: to nearest nothing moves, stochastically one weight in a hundred does."""
+    count = 20000
+    moved = {}
+    for rounding in ("nearest", "stochastic"):
+        p = torch.nn.Parameter(torch.ones(count))
+        optimizer = st.RoundedUpdates(torch.optim.SGD([p], lr=2.0**-7 / 100), [("p", p)], st.Rounding("bf16", rounding, bits=16))
+        p.grad = -torch.ones(count)
+        optimizer.step()
+        moved[rounding] = int((p != 1).sum())
+    assert moved["nearest"] == 0
+    # A binomial with p = 1/100: six standard deviations to either side.
+    assert abs(moved["stochastic"] - count / 100) < 6 * (count / 100 * 0.99) ** 0.5
+
+
+def test_rounded_updates_go_on_from_a_state():
+    def begin():
+        torch.manual_seed(1)
+        net = torch.nn.Linear(4, 3)
+        return net, st.RoundedUpdates(torch.optim.Adam(net.parameters(), lr=0.01), net.named_parameters(), "bf16", seed=5)
+
+    def steps(net, optimizer, count):
+        for _ in range(count):
+            optimizer.zero_grad()
+            net(torch.ones(2, 4)).square().sum().backward()
+            optimizer.step()
+
+    net, optimizer = begin()
+    steps(net, optimizer, 4)
+    other, resumed = begin()
+    steps(other, resumed, 2)
+    third, last = begin()
+    third.load_state_dict(other.state_dict())
+    last.load_state_dict(resumed.state_dict())
+    steps(third, last, 2)
+    assert all(same_bits(a, b) for a, b in zip(net.parameters(), third.parameters()))
+    assert all(same_bits(p, st.quantize(p, "bf16")) for p in net.parameters())
+
+
+def test_refusals():
+    p = torch.nn.Parameter(torch.ones(3))
+    with pytest.raises(ValueError, match="parameter without a name"):
+        st.RoundedUpdates(torch.optim.SGD([p], lr=1), [])
+    half = torch.nn.Parameter(torch.ones(3).half())
+    with pytest.raises(TypeError, match="'p' is torch.float16; expected float32"):
+        st.RoundedUpdates(torch.optim.SGD([half], lr=1), [("p", half)])
+    with pytest.raises(ValueError, match="the model itself"):
+        st.wrap(torch.nn.Linear(2, 2))

@@ -16,7 +16,9 @@ TEST(Operations, TheDocumentationHoldsTheTable) {
 TEST(Operations, OneIsTakenApart) {
   const Outcome outcome = run_softamp("operations MatMul");
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_NE(outcome.out.find("\n  input   a: T\n  input   b: T\n  input   c: float32, may be left out\n  output  product: T\n"), std::string::npos)
+  EXPECT_NE(outcome.out.find(
+                "\n  input   a: T\n  input   b: T\n  input   c: float32, may be left out\n  output  product: T\n"),
+            std::string::npos)
       << outcome.out;
   EXPECT_NE(outcome.out.find("\n  attribute T (float16, bfloat16, float32, float64)"), std::string::npos)
       << outcome.out;

@@ -1,6 +1,7 @@
 // Tiled products equal the chain of kernel/products.h bit for bit: values, flags, lowest offending index; forwards and
 // backwards; operands that lie in every way that maps of places can say.
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <cmath>
 #include <cstdlib>
@@ -79,6 +80,8 @@ bool check_tiles(const ProductCase& c, Lay lay = Lay::kDense, bool with_status =
   part.b_columns = places_of(parts, lay == Lay::kPadded ? Lay::kDense : lay, c.n, c.transpose_b ? k : 1).map;
   part.out_rows = places_of(parts, lay, c.m, columns).map;
   part.out = static_cast<int64_t>(c.first_output);
+  part.start_row = static_cast<int64_t>(e.start_row);
+  parts.have_start = !e.start.empty();
   parts.add(part);
 
   const size_t width = e.a.width(), out_width = c.rules.output.storage_bits() <= 16 ? 2 : 4;
@@ -89,6 +92,9 @@ bool check_tiles(const ProductCase& c, Lay lay = Lay::kDense, bool with_status =
   for (uint64_t& place : status.first_index) place = FpStatus::kNever;
   const OnDevice<grid::DeviceStatus> noted(device, &status, 1);
   const OnDevice<uint32_t> step(device, &e.environment.step, 1);
+  std::vector<uint32_t> numbers = e.start;
+  numbers.resize(std::max<size_t>(numbers.size(), 1));
+  const OnDevice<uint32_t> start(device, numbers.data(), numbers.size());
   const grid::TiledProduct product(device, c.rules, c.semantics, parts);
   const std::vector<uint8_t> junk(product.scratch_bytes(), 0xEE);
   const OnDevice<uint8_t> scratch(device, junk.data(), junk.size());
@@ -98,7 +104,7 @@ bool check_tiles(const ProductCase& c, Lay lay = Lay::kDense, bool with_status =
                               {e.environment, static_cast<const uint32_t*>(step.data())},
                               with_status ? static_cast<grid::DeviceStatus*>(noted.data()) : nullptr,
                               device};
-  product.enqueue(call, a.data(), b.data(), result.data(), scratch.data());
+  product.enqueue(call, a.data(), b.data(), result.data(), scratch.data(), parts.have_start ? start.data() : nullptr);
   result.fetch(out.data());
   noted.fetch(&status);
   FpStatus found;

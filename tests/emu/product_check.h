@@ -83,9 +83,10 @@ struct ProductCase {
   ProductData data = ProductData::kOrdinary;
   uint64_t seed = 0;
   RandomBits random{};
+  bool may_start = true;
 
   /// What chains begin with: of half of the cases +0, else a number for each column (1) or each output (2).
-  int start() const { return rules.independent ? 0 : seed % 4 == 1 ? 1 : seed % 4 == 2 ? 2 : 0; }
+  int start() const { return rules.independent || !may_start ? 0 : seed % 4 == 1 ? 1 : seed % 4 == 2 ? 2 : 0; }
 };
 
 /// The roundings of halves that products are tried with; one draws `few` random bits.

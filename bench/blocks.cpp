@@ -66,6 +66,8 @@ Array<float>& output() {
 }
 
 void add_format(const Named& named, bool stochastic, bool first_axis, int threads) {
+  // Scales are not chosen beside stochastic roundings, and along other axes one by one.
+  if (named.format.chooses_scale() && (stochastic || first_axis)) return;
   BlockFormat f = named.format;
   if (first_axis && (f.rows != 1)) return;
   const char* const axis = first_axis ? " first axis" : " last axis";

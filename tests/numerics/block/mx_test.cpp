@@ -266,6 +266,36 @@ TEST(Mx, ValuesAtTheEndsOfTheScale) {
   EXPECT_EQ(mx_value(kInt8, 0x7F, 0x80), word(-2));
 }
 
+/// Known lines of carry with 8 random bits: R, compared with what would be cut off.
+TEST(MxElements, StochasticAtEachThreshold) {
+  const RoundingPolicy p = [] {
+    RoundingPolicy sr = RoundingPolicy::stochastic_carry(8);
+    sr.overflow = Overflow::kSaturate;
+    return sr;
+  }();
+  struct Line {
+    double value;
+    uint32_t random;
+    uint64_t code;
+  };
+  for (const Line& l : {Line{.3F, 102, 0x0},
+                        {.3F, 103, 0x1},
+                        {5, 127, 0x6},
+                        {5, 128, 0x7},
+                        {1.75, 127, 0x3},
+                        {1.75, 128, 0x4},
+                        {-2.25, 191, 0xC},
+                        {-2.25, 192, 0xD},
+                        {5.9F, 12, 0x6},
+                        {5.9F, 13, 0x7},
+                        {6, 255, 0x7},
+                        {-.001F, 255, 0x8}})
+    EXPECT_EQ(round_fp32(kE2, word(l.value), 0, false, p, l.random).code, l.code) << l.value << " " << l.random;
+  const Element e4m3(FloatFormat::e4m3());
+  EXPECT_EQ(round_fp32(e4m3, word(460), 0, false, p, 160).code, 0x7Eu);
+  EXPECT_EQ(round_fp32(e4m3, word(460), 0, false, RoundingPolicy::stochastic_carry(8), 160).code, 0x7Fu);
+}
+
 TEST(Mx, ThreeQuartersNeverSaturate) {
   MxRules rules;
   rules.three_quarters = true;

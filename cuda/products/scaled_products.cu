@@ -1,5 +1,6 @@
 // ScaledMatMul: both operands are brought into rows of k numbers and quantised; chains of dequantised values go by the
 // engine of product_tile.h, all others by the body, one output a thread.
+#include "cuda/each_item.h"
 #include "cuda/products/scaled_products.h"
 
 #include "cuda/products/product_tile.h"
@@ -16,21 +17,6 @@ using kernel::ScaledOperand;
 constexpr unsigned kThreads = 128;
 constexpr size_t kScratchLine = 256;
 size_t scratch_lines(size_t bytes) { return (bytes + kScratchLine - 1) / kScratchLine * kScratchLine; }
-
-/// A grid of one thread for each of n items, or of threads that take several.
-Grid scaled_grid(uint64_t n, unsigned threads = kThreads) {
-  const uint64_t blocks = (n + threads - 1) / threads;
-  return {static_cast<unsigned>(blocks < 65536 ? (blocks == 0 ? 1 : blocks) : 65536), threads, 0};
-}
-
-/// f(i) for all of n items, shared out among the threads of a grid.
-template <class Block, class F>
-SOFTAMP_HD void each_item(Block& block, uint64_t n, const F& f) {
-  block.each([&](unsigned t) {
-    const uint64_t stride = uint64_t{block.blocks()} * block.threads();
-    for (uint64_t i = uint64_t{block.index()} * block.threads() + t; i < n; i += stride) f(i);
-  });
-}
 
 /// What the kernels of one operand know.
 struct ScaledSide {
@@ -227,7 +213,7 @@ class ScaledMatMulKernel final : public OpKernel {
       return;
     }
     call.device.launch(
-        "scaled product", scaled_grid(count),
+        "scaled product", item_grid(count, kThreads),
         ScaledOutputs{node_.rules, a, b, node_.rows, node_.columns, count, batches_.data(),
                       static_cast<uint32_t*>(call.out[0]), node_.start.at(call.in, 0), node_.start, call.status});
   }
@@ -258,14 +244,14 @@ class ScaledMatMulKernel final : public OpKernel {
 
   void quantize(Device& device, const ScaledSide& s) const {
     const uint64_t blocks = s.layout.blocks();
-    device.launch("bring", scaled_grid(s.elements()), BringNumbers{s});
+    device.launch("bring", item_grid(s.elements(), kThreads), BringNumbers{s});
     const unsigned threads = s.layout.tile * s.layout.size > 1024 ? 256 : 32;
     const unsigned most = blocks < 65536 ? static_cast<unsigned>(blocks) : 65536;
     device.launch("block magnitudes", {most, threads, shared_of<uint32_t>(threads)}, BlockMagnitudes{s});
     if (s.format.family == BlockFamily::kNvfp4)
       device.launch("tensor magnitude", {1, 256, shared_of<uint32_t>(256)}, TensorMagnitude{s});
-    device.launch("quantize", scaled_grid(s.elements()), QuantizeElements{s});
-    if (node_.rules.chains()) device.launch("dequantize", scaled_grid(s.elements()), DequantizeElements{s});
+    device.launch("quantize", item_grid(s.elements(), kThreads), QuantizeElements{s});
+    if (node_.rules.chains()) device.launch("dequantize", item_grid(s.elements(), kThreads), DequantizeElements{s});
   }
 
   ScaledMatMulNode node_;

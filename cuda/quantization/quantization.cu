@@ -1,5 +1,6 @@
 // FakeQuantize: a block of threads to a block of elements, a thread to each of small ones; HadamardTransform: a thread
 // to an output; Fp8ScaleUpdate: one thread.
+#include "cuda/each_item.h"
 #include "cuda/op_kernel.h"
 #include "softamp/engine/quantization_node.h"
 
@@ -19,12 +20,6 @@ SOFTAMP_HD void keep_greatest(uint32_t* to, uint32_t magnitude) {
 #endif
 }
 
-unsigned blocks_for(uint64_t count, unsigned per_block) {
-  constexpr uint64_t kMost = 1 << 16;
-  const uint64_t blocks = (count + per_block - 1) / per_block;
-  return static_cast<unsigned>(blocks < kMost ? blocks : kMost);
-}
-
 struct GreatestMagnitude {
   const uint32_t* x;
   uint64_t size;
@@ -35,11 +30,10 @@ struct GreatestMagnitude {
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
       uint32_t greatest = 0;
-      for (uint64_t i = uint64_t{block.index()} * block.threads() + t; i < size;
-           i += uint64_t{block.blocks()} * block.threads()) {
+      items_of_thread(block, t, size, [&](uint64_t i) {
         const uint32_t m = x[i] & 0x7FFFFFFFu;
         if (m > greatest && (nan_counts || m <= 0x7F800000u)) greatest = m;
-      }
+      });
       if (greatest) keep_greatest(out, greatest);
     });
   }
@@ -61,11 +55,10 @@ struct FakeQuantizeBlocks {
     if (!together) {
       block.each([&](unsigned t) {
         const kernel::Environment e = environment.now();
-        for (uint64_t b = uint64_t{block.index()} * block.threads() + t; b < all;
-             b += uint64_t{block.blocks()} * block.threads()) {
+        items_of_thread(block, t, all, [&](uint64_t b) {
           const BlockGrid::Extent extent = grid.extent(b);
           quantize(e, extent, kernel::block_magnitude(grid, extent, x, format.nan_poisons_block()), 0, 1);
-        }
+        });
       });
       return;
     }
@@ -107,9 +100,8 @@ struct FakeQuantizeByFactor {
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
       const kernel::Environment e = environment.now();
-      for (uint64_t i = uint64_t{block.index()} * block.threads() + t; i < size;
-           i += uint64_t{block.blocks()} * block.threads())
-        out[i] = kernel::fake_quantized_by(format, *factor, x[i], e, i);
+      items_of_thread(block, t, size,
+                      [&](uint64_t i) { out[i] = kernel::fake_quantized_by(format, *factor, x[i], e, i); });
     });
   }
 };
@@ -125,9 +117,9 @@ class FakeQuantizeKernel final : public OpKernel {
     if (n_.elements == 0) return;
     const auto* const x = static_cast<const uint32_t*>(call.in[0]);
     auto* const out = static_cast<uint32_t*>(call.out[0]);
-    const unsigned grid = blocks_for(n_.elements, kQuantizationThreads);
+    const Grid grid = item_grid(n_.elements, kQuantizationThreads);
     if (n_.by_factor) {
-      call.device.launch("fake quantize by factor", {grid, kQuantizationThreads},
+      call.device.launch("fake quantize by factor", grid,
                          FakeQuantizeByFactor{n_.format, x, static_cast<const uint32_t*>(call.in[1]), out, n_.elements,
                                               call.environment});
       return;
@@ -136,15 +128,15 @@ class FakeQuantizeKernel final : public OpKernel {
     if (n_.needs_amax()) {
       amax = static_cast<uint32_t*>(call.scratch);
       call.device.fill(amax, 0, sizeof *amax);
-      call.device.launch("greatest magnitude", {grid, kQuantizationThreads},
+      call.device.launch("greatest magnitude", grid,
                          GreatestMagnitude{x, n_.elements, n_.format.nan_poisons_block(), amax});
     }
     const uint64_t blocks = n_.grid.blocks();
     const bool together = n_.elements / blocks >= kQuantizationThreads;
     const FakeQuantizeBlocks kernel{n_.format, n_.grid, x, out, amax, together, call.environment};
     call.device.launch("fake quantize",
-                       {blocks_for(blocks, together ? 1 : kQuantizationThreads), kQuantizationThreads,
-                        shared_of<uint32_t>(kQuantizationThreads)},
+                       item_grid(together ? blocks * kQuantizationThreads : blocks, kQuantizationThreads,
+                                 shared_of<uint32_t>(kQuantizationThreads)),
                        kernel);
   }
 
@@ -167,13 +159,10 @@ struct HadamardOutputs {
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     const uint64_t whole = length / size * size;
-    block.each([&](unsigned t) {
-      for (uint64_t n = uint64_t{block.index()} * block.threads() + t; n < outer * length * inner;
-           n += uint64_t{block.blocks()} * block.threads()) {
-        const uint64_t at = n / inner % length, row = n / inner / length * length * inner + n % inner;
-        out[n] = at < whole ? kernel::hadamard(Tile{x + row + at / size * size * inner, inner}, size, signs, at % size)
-                            : x[n];
-      }
+    each_item(block, outer * length * inner, [&](uint64_t n) {
+      const uint64_t at = n / inner % length, row = n / inner / length * length * inner + n % inner;
+      out[n] =
+          at < whole ? kernel::hadamard(Tile{x + row + at / size * size * inner, inner}, size, signs, at % size) : x[n];
     });
   }
 };
@@ -184,7 +173,7 @@ class HadamardKernel final : public OpKernel {
 
   void enqueue(const DeviceCall& call) const override {
     const uint64_t elements = n_.outer * n_.length * n_.inner;
-    call.device.launch("hadamard", {blocks_for(elements, kQuantizationThreads), kQuantizationThreads},
+    call.device.launch("hadamard", item_grid(elements, kQuantizationThreads),
                        HadamardOutputs{n_.outer, n_.length, n_.inner, n_.size, n_.signs,
                                        static_cast<const float*>(call.in[0]), static_cast<float*>(call.out[0])});
   }

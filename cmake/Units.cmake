@@ -2,13 +2,16 @@
 # once a unit instead of once a file. SOFTAMP_UNITS=OFF compiles file by file, as the preset dev does, which shows a
 # missing #include.
 #
-# softamp_units(VARIABLE NAME name [SIZE n] [SUFFIX suffix] [OPTIONS option...])
+# softamp_units(VARIABLE NAME name [SIZE n] [SUFFIX suffix] [ROOT folder] [OPTIONS option...])
 #   Replaces the files listed in VARIABLE by units of at most n [=32] of them, written to <build>/units/<name>_<i>.<suffix>
-#   [=cpp]; each file is read by #include, from the project's folder. OPTIONS are compiler options of these files.
+#   [=cpp]; each file is read by #include, from the folder [=the project's]. OPTIONS are compiler options of these files.
 function(softamp_units variable)
-  cmake_parse_arguments(units "" "NAME;SIZE;SUFFIX" "OPTIONS" ${ARGN})
+  cmake_parse_arguments(units "" "NAME;SIZE;SUFFIX;ROOT" "OPTIONS" ${ARGN})
   if(NOT units_SIZE)
     set(units_SIZE 32)
+  endif()
+  if(NOT units_ROOT)
+    set(units_ROOT "${PROJECT_SOURCE_DIR}")
   endif()
   if(NOT units_SUFFIX)
     set(units_SUFFIX cpp)
@@ -28,7 +31,7 @@ function(softamp_units variable)
       foreach(file IN LISTS files)
         cmake_path(IS_PREFIX PROJECT_BINARY_DIR "${file}" generated)
         if(NOT generated)
-          file(RELATIVE_PATH file "${PROJECT_SOURCE_DIR}" "${file}")
+          file(RELATIVE_PATH file "${units_ROOT}" "${file}")
         endif()
         string(APPEND text "#include \"${file}\"\n")
       endforeach()

@@ -165,6 +165,7 @@ nb::object arithmetic(nb::handle operation, nb::tuple operands, nb::handle forma
     for (const Array& a : in) codes.push_back(code_at(a, i));
     return codes;
   });
+  if (out.is_none() && !plain) result = in_own_dtype(std::move(result), f);
   if (!flags) return result;
   return nb::make_tuple(result, status);
 }

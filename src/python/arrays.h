@@ -121,8 +121,10 @@ int code_bytes(const FloatFormat& format);
 
 /// A new array, not filled. dtype: NumPy's name.
 nb::object new_array(const std::vector<int64_t>& shape, const char* dtype);
-/// A new array for codes: of the format's own dtype where NumPy or an installed ml_dtypes has one and `plain` is not
-/// set, else of unsigned integers.
+/// A new array for codes: of NumPy's dtype of the format where there is one and `plain` is not set, else of unsigned
+/// integers.
 nb::object new_codes(const std::vector<int64_t>& shape, const FloatFormat& format, bool plain);
+/// Codes of new_codes, not plain, as the dtype that an installed ml_dtypes has for the format; as they are without one.
+nb::object in_own_dtype(nb::object codes, const FloatFormat& format);
 
 }  // namespace softamp::python

@@ -51,6 +51,11 @@ nb::object empty(const std::vector<int64_t>& shape, nb::handle dtype) {
   return make(shape_tuple(shape), dtype);
 }
 
+nb::object viewed(nb::handle array, nb::handle dtype) {
+  static const nb::handle view = nb::object(numpy("ndarray").attr("view")).release();
+  return view(array, dtype);
+}
+
 /// The word that a dtype, or the class of one, goes by; empty for other objects.
 std::string dtype_word(nb::handle object) {
   if (!nb::hasattr(object, "dtype") && !nb::hasattr(object, "itemsize") && !nb::isinstance<nb::type_object>(object))
@@ -96,15 +101,20 @@ nb::handle unsigned_dtype(int bytes) { return dtype_object(bytes == 1 ? "uint8" 
 std::optional<FloatFormat> format_of_ml_array(nb::handle array) {
   static const nb::handle ndarray = numpy("ndarray");
   if (array.type().ptr() != ndarray.ptr()) return std::nullopt;
+  static const std::vector<std::pair<PyObject*, FloatFormat>> known = [] {
+    std::vector<std::pair<PyObject*, FloatFormat>> all;
+    for (const Row& row : kRows)
+      if (!is_numpys(row.dtype) && dtype_object(row.dtype)) all.emplace_back(dtype_object(row.dtype).ptr(), row.format);
+    return all;
+  }();
   const nb::object dtype = array.attr("dtype");
-  for (const Row& row : kRows)
-    if (!is_numpys(row.dtype) && dtype_object(row.dtype).ptr() == dtype.ptr()) return row.format;
+  for (const auto& [object, format] : known)
+    if (object == dtype.ptr()) return format;
   return std::nullopt;
 }
 
 nb::object codes_of_ml_array(nb::handle array, const FloatFormat& format) {
-  static const nb::handle view = nb::object(numpy("ndarray").attr("view")).release();
-  return view(array, unsigned_dtype(code_bytes(format)));
+  return viewed(array, unsigned_dtype(code_bytes(format)));
 }
 
 int code_bytes(const FloatFormat& f) { return f.storage_bits() <= 8 ? 1 : f.storage_bits() <= 16 ? 2 : 4; }
@@ -113,8 +123,13 @@ nb::object new_array(const std::vector<int64_t>& shape, const char* dtype) { ret
 
 nb::object new_codes(const std::vector<int64_t>& shape, const FloatFormat& format, bool plain) {
   const char* const name = plain ? nullptr : dtype_name_of(format);
-  const nb::handle own = name ? dtype_object(name) : nb::handle();
-  return empty(shape, own ? own : unsigned_dtype(code_bytes(format)));
+  return empty(shape, name && is_numpys(name) ? dtype_object(name) : unsigned_dtype(code_bytes(format)));
+}
+
+nb::object in_own_dtype(nb::object codes, const FloatFormat& format) {
+  const char* const name = dtype_name_of(format);
+  const nb::handle own = name && !is_numpys(name) ? dtype_object(name) : nb::handle();
+  return own ? viewed(codes, own) : codes;
 }
 
 FloatFormat format_from(nb::handle object) {

@@ -1,4 +1,4 @@
-// Exceptions of Python's: how those of the library arrive, and arguments that are checked here.
+// Exceptions of Python's: how those of the library arrive; arguments that are checked, and text.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -19,6 +19,8 @@ uint64_t whole(nb::handle object, const char* name, uint64_t least, uint64_t gre
 
 /// A word. Throws TypeError for another kind of object.
 std::string_view word(nb::handle object, const char* name);
+
+inline nb::str text(const std::string& s) { return nb::str(s.data(), s.size()); }
 
 /// `parse` of a word, with the argument's name before the message of the UnknownName.
 template <typename Parse>

@@ -11,8 +11,6 @@
 namespace softamp::python {
 namespace {
 
-nb::str text(const std::string& s) { return nb::str(s.data(), s.size()); }
-
 template <typename T, typename Parse>
 std::vector<T> list_of(nb::handle values, const char* name, Parse parse) {
   std::vector<T> all;

@@ -14,8 +14,6 @@
 namespace softamp::python {
 namespace {
 
-nb::str text(const std::string& s) { return nb::str(s.data(), s.size()); }
-
 nb::list shape_list(const Shape& shape) {
   nb::list all;
   for (const int64_t extent : shape) all.append(extent);

@@ -51,16 +51,18 @@ Result result_from(nb::handle object) {
   throw nb::value_error(unknown_name_message("result", text, {"auto", "codes", "values"}).c_str());
 }
 
-/// Where the result goes: whether as values, and the array.
+/// Where the result goes: whether as values, and the array; codes of a new one may go by another dtype at the end.
 struct Target {
   bool values;
   nb::object object;
+  bool own_dtype = false;
 };
 
 Target target_of(nb::handle given, Result result, const FloatFormat& to, const Array& x) {
   if (given.is_none()) {
     const bool values = result == Result::kValues || (result == Result::kAuto && to == kFp32);
-    return {values, values ? new_array(x.shape(), "float32") : new_codes(x.shape(), to, result == Result::kCodes)};
+    if (values) return {true, new_array(x.shape(), "float32")};
+    return {false, new_codes(x.shape(), to, result == Result::kCodes), result == Result::kAuto};
   }
   if (result != Result::kAuto) throw nb::value_error("result: expected \"auto\" beside out, whose type decides");
   return {false, nb::borrow(given)};
@@ -114,6 +116,7 @@ nb::object round(nb::handle x, nb::handle format, nb::tuple how_values, nb::tupl
       with_codes(written, [&](auto codes) { bulk::round(numbers, to, codes, semantics, addresses.options); });
   });
   stop_on(status, how, "round");
+  if (target.own_dtype) target.object = in_own_dtype(std::move(target.object), to);
   if (!flags) return target.object;
   return nb::make_tuple(target.object, status);
 }

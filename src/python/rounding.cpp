@@ -54,12 +54,21 @@ Addresses::Addresses(nb::tuple values, const Rounding& rounding, const FloatForm
   random.first_index = whole(values[3], "first_index", 0, std::numeric_limits<uint64_t>::max());
   options.threads = static_cast<int>(whole(values[5], "threads", 0, 1024));
   const bool stochastic = rounding.chip || rounding.mode == RoundingMode::kStochastic;
+  const bool packed = nb::len(values) > 6 && values[6].ptr() != Py_False;
+  if (packed && values[6].ptr() != Py_True) throw nb::type_error("packed: expected True or False");
+  if (packed) {
+    if (!rounding.chip) refuse("packed: expected chip beside it, whose words they are");
+    random.slice = chip_rounding(*rounding.chip, to, rounding.bits).slice;
+  }
   if (given(values[4])) {
     if (!stochastic) refuse("random_bits: expected rounding stochastic beside them");
     const Array words(values[4], "random_bits");
-    if (words.size() != size)
-      refuse("random_bits: has " + std::to_string(words.size()) + " words; expected " + std::to_string(size) +
-             ", one for each element");
+    const auto each = static_cast<size_t>(packed ? lanes_of(*random.slice) : 1);
+    if (words.size() != (size + each - 1) / each)
+      refuse("random_bits: has " + std::to_string(words.size()) + " words; expected " +
+             std::to_string((size + each - 1) / each) + ", one for " +
+             (each == 1 ? "each element" : std::to_string(each) + " elements"));
+    if (packed && words.elements() != Elements::kUint32) words.refuse_type("uint32, whole words of the chip");
     const auto take = [this](auto elements) { words_.assign(elements.begin(), elements.end()); };
     switch (words.elements()) {
       case Elements::kUint8: take(words.as<uint8_t>()); break;
@@ -67,7 +76,7 @@ Addresses::Addresses(nb::tuple values, const Rounding& rounding, const FloatForm
       case Elements::kUint32: take(words.as<uint32_t>()); break;
       default: words.refuse_type("uint8, uint16 or uint32");
     }
-    if (rounding.chip) {
+    if (rounding.chip && !packed) {
       const ChipRounding part = chip_rounding(*rounding.chip, to, rounding.bits);
       for (uint32_t& w : words_) w = chip_random(part, w);
     }

@@ -20,11 +20,13 @@ struct Rounding : detail::RoundingChoice {
   static Rounding from(nb::tuple values);
 };
 
-/// The tuple (seed, step, operation, first_index, random_bits, threads).
+/// The tuple (seed, step, operation, first_index, random_bits, threads), of `round` also packed: elements share the
+/// words of a chip's instruction.
 struct Addresses {
   bulk::BulkOptions options;
 
-  /// Reads the tuple; random_bits, where given, must have `size` words.
+  /// Reads the tuple; random_bits, where given, must have a word for each of `size` elements, or for those that share
+  /// it.
   Addresses(nb::tuple values, const Rounding& rounding, const FloatFormat& to, size_t size);
   Addresses(const Addresses&) = delete;
   Addresses& operator=(const Addresses&) = delete;

@@ -4,17 +4,16 @@
 #include "softamp/report/names.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
+#include "src/python/flags.h"
 
 namespace softamp::python {
 namespace {
 
-constexpr const char* kWords[kFlagCount] = {"inexact", "underflow", "overflow", "divide_by_zero", "invalid"};
-
 int flag_of(nb::handle object) {
   const std::string_view text = word(object, "flag");
   for (int b = 0; b < kFlagCount; ++b)
-    if (text == kWords[b]) return b;
-  throw nb::value_error(unknown_name_message("flag", text, {std::begin(kWords), std::end(kWords)}).c_str());
+    if (text == kFlagNames[b]) return b;
+  throw nb::value_error(unknown_name_message("flag", text, {std::begin(kFlagNames), std::end(kFlagNames)}).c_str());
 }
 
 nb::object index_or_none(uint64_t index) {
@@ -30,15 +29,9 @@ void bind_status(nb::module_& m) {
                               "the bits, 1, 2, 4, 8, 16 in\n"
                               "that order. Indices count from 0 in C order.");
   for (int b = 0; b < kFlagCount; ++b)
-    status.def_prop_ro(kWords[b], [b](const FpStatus& s) { return (s.flags >> b & 1) != 0; });
+    status.def_prop_ro(kFlagNames[b], [b](const FpStatus& s) { return (s.flags >> b & 1) != 0; });
   status.def_prop_ro("flags", [](const FpStatus& s) { return static_cast<int>(s.flags); })
-      .def_prop_ro("first_index",
-                   [](const FpStatus& s) {
-                     nb::dict all;
-                     for (int b = 0; b < kFlagCount; ++b)
-                       if (s.flags >> b & 1) all[kWords[b]] = nb::int_(s.first_index[b]);
-                     return all;
-                   })
+      .def_prop_ro("first_index", [](const FpStatus& s) { return first_of_flags(s.flags, s.first_index); })
       .def(
           "lowest_index",
           [](const FpStatus& s, nb::args flags) {
@@ -54,8 +47,8 @@ void bind_status(nb::module_& m) {
         std::string text;
         for (int b = 0; b < kFlagCount; ++b)
           if (s.flags >> b & 1)
-            text +=
-                (text.empty() ? "" : ", ") + std::string(kWords[b]) + " first at " + std::to_string(s.first_index[b]);
+            text += (text.empty() ? "" : ", ") + std::string(kFlagNames[b]) + " first at " +
+                    std::to_string(s.first_index[b]);
         return "Status(" + (text.empty() ? "none" : text) + ")";
       });
 }

@@ -7,6 +7,7 @@
 #include "src/python/arrays.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
+#include "src/python/flags.h"
 #include "src/python/interrupt.h"
 #include "src/python/rounding.h"
 #include "src/report/sums/array_sums.h"
@@ -52,14 +53,6 @@ nb::object sums_of(const std::vector<uint64_t>& codes, const FloatFormat& f) {
   const auto values = out.to_write<double>();
   for (size_t i = 0; i < codes.size(); ++i) values[i] = fp::to_double(f, codes[i]);
   return array;
-}
-
-nb::dict flags_of(uint8_t flags, const uint64_t (&first)[kFlagCount]) {
-  constexpr const char* kWords[kFlagCount] = {"inexact", "underflow", "overflow", "divide_by_zero", "invalid"};
-  nb::dict all;
-  for (int b = 0; b < kFlagCount; ++b)
-    if (flags >> b & 1) all[kWords[b]] = nb::int_(first[b]);
-  return all;
 }
 
 std::vector<double> elements_of(const Array& a, nb::handle codes) {
@@ -121,7 +114,7 @@ nb::dict sum_array(nb::handle a, nb::handle b, bool rounded_products, nb::handle
   all["values"] = sums_of(sum.codes, setup.format);
   all["last_change"] = numbers(sum.last_change);
   all["lost"] = numbers(sum.lost);
-  all["first_addition_with_flag"] = flags_of(sum.flags, sum.first_addition);
+  all["first_addition_with_flag"] = first_of_flags(sum.flags, sum.first_addition);
   all["exact"] = sum.exact;
   all["exact_given"] = sum.exact_given;
   all["magnitude"] = sum.magnitude;
@@ -146,7 +139,7 @@ nb::dict running(double value, nb::handle count, nb::handle format, nb::tuple ho
   all["codes"] = numbers(sum.codes);
   all["values"] = sums_of(sum.codes, setup.format);
   all["last_change"] = numbers(sum.last_change);
-  all["first_addition_with_flag"] = flags_of(sum.flags, sum.first_addition);
+  all["first_addition_with_flag"] = first_of_flags(sum.flags, sum.first_addition);
   all["exact"] = sum.exact;
   all["exact_text"] = nb::str(sum.exact_text.c_str());
   all["trace_additions"] = numbers(sum.trace_additions);

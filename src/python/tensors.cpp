@@ -40,7 +40,7 @@ nb::object array_of(const Tensor& tensor) {
   const nb::object array = codes ? new_codes(shape, kBf16, false) : new_array(shape, name_of(tensor.dtype()));
   Array out(array, "out", Access::kWrite);
   if (tensor.bytes() != 0) std::memcpy(out.to_write<std::byte>().data(), tensor.data(), tensor.bytes());
-  return array;
+  return codes ? in_own_dtype(array, kBf16) : array;
 }
 
 }  // namespace softamp::python

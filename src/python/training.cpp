@@ -9,8 +9,6 @@
 namespace softamp::python {
 namespace {
 
-nb::str text(const std::string& s) { return nb::str(s.data(), s.size()); }
-
 nb::list numbers(const std::vector<double>& values) {
   nb::list all;
   for (const double value : values) all.append(value);

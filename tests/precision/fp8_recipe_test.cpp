@@ -100,6 +100,19 @@ TEST(Fp8Recipe, MistakesAreNamedWithTheirPlace) {
   EXPECT_THAT(refusal<std::invalid_argument>([] { Mechanism::parse("nvfp4"); }), HasSubstr("write fp8=nvfp4"));
 }
 
+TEST(Fp8Recipe, ExamplesQuantiseTheHeadToo) {
+  for (const std::string name : {"nvfp4", "nvfp4_nearest"}) {
+    Fp8Recipe recipe = Fp8Recipe::find(SOFTAMP_SOURCE_DIR "/examples/recipes/" + name + "_head.json");
+    const Fp8Recipe known = Fp8Recipe::find(name);
+    EXPECT_EQ(recipe.name, name + "_head");
+    EXPECT_EQ(recipe.keep_last, 0);
+    recipe.name = known.name;
+    recipe.about = known.about;
+    recipe.keep_last = known.keep_last;
+    EXPECT_TRUE(recipe == known) << name;
+  }
+}
+
 TEST(Fp8Recipe, AFileIsFoundByItsPath) {
   const TemporaryFolder folder;
   Fp8Recipe mine = Fp8Recipe::find("mxfp8");

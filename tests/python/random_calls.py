@@ -105,7 +105,8 @@ class Calls:
         if name == "round":
             more = self.some({"chip": self.word, "random_bits": lambda: self.operand(shape), "out": lambda: self.operand(shape),
                               "result": lambda: self.one_of(["auto", "codes", "values", "", 1]),
-                              "flags": lambda: self.one_of([True, False, 1, None])} if self.random.random() < 0.5 else {})  # fmt: skip
+                              "flags": lambda: self.one_of([True, False, 1, None]),
+                              "packed": lambda: self.one_of([True, True, False, 1])} if self.random.random() < 0.5 else {})  # fmt: skip
             x = self.operand(shape)
             if self.random.random() < 0.1:
                 more["out"] = x
@@ -147,7 +148,7 @@ class Calls:
                               "inner": lambda: self.one_of(["fma_chain", "exact_dot4", "x"]),
                               "accumulator": lambda: self.one_of(["fp32_chain", "tensorcore_volta", "tensorcore_hopper", "x"]),
                               "tensor_core_operands": lambda: self.one_of(["own", "e4m3", "x"]), "seed": self.number,
-                              "transpose_a": lambda: self.one_of([True, False, 1, None])})  # fmt: skip
+                              "c": lambda: self.operand((n,)), "transpose_a": lambda: self.one_of([True, False, 1, None])})  # fmt: skip
             return name, (self.operand((m, k)), self.operand((k, n)), self.one_of(["fp16", "bf16", "fp32", "e4m3"])), {**self.how(), **more}
         if name == "inspect":
             return name, (self.one_of([0.1, 1, "0.1", "nan", "-inf", "0x3c00", "0x", "1e9999", "1e-9999", "9" * 500, "", None]),

@@ -14,5 +14,5 @@ if ! "$build/venv/bin/python" -m pip install -q --disable-pip-version-check nano
   exit 77
 fi
 bash tests/build.sh program -DSOFTAMP_BUILD_PYTHON=ON -DPython_EXECUTABLE="$build/venv/bin/python"
-cmake --build "$build" --target softamp_python_module --parallel "$(nproc)"
+cmake --build "$build" --target softamp_python_module softamp_python_verbs --parallel "$(nproc)"
 ctest --test-dir "$build" --output-on-failure --no-tests=error -L python -LE nightly

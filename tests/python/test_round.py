@@ -42,6 +42,24 @@ def test_chips_are_those_of_the_command(program, chip):
         program("round", "x.npy", "out.npy", "--format", to, "--chip", chip, "--random-bits", "words.npy")
         codes = softamp.round(x, to, chip=softamp.Chip(chip), random_bits=words, result="codes")
         assert np.array_equal(codes, bits_of(program.load("out.npy"))), to
+        program("round", "x.npy", "out.npy", "--format", to, "--chip", chip, "--packed", "--seed", 9)
+        codes = softamp.round(x, to, chip=chip, packed=True, seed=9, result="codes")
+        assert np.array_equal(codes, bits_of(program.load("out.npy"))), to
+
+
+def test_whole_words_of_a_chip(program):
+    x = special_floats(np.float32)
+    program.save("x.npy", x)
+    for to, each in (("fp16", 2), ("e5m2", 4)):
+        words = program.load(program.save("words.npy", np.random.default_rng(4).integers(0, 2**32, x.size // each, dtype=np.uint32)))
+        program("round", "x.npy", "out.npy", "--format", to, "--chip", "b200", "--packed", "--random-bits", "words.npy")
+        options = dict(chip="b200", packed=True, result="codes")
+        codes = softamp.round(x, to, random_bits=words, **options)
+        assert np.array_equal(codes, bits_of(program.load("out.npy"))), to
+        with pytest.raises(ValueError, match=f"expected {x.size // each}, one for {each} elements"):
+            softamp.round(x, to, random_bits=words[1:], **options)
+        with pytest.raises(TypeError, match="expected uint32, whole words of the chip"):
+            softamp.round(x, to, random_bits=words.astype(np.uint16), **options)
 
 
 def test_values_of_the_command(program):

@@ -111,6 +111,21 @@ def test_matmul_of_batches_and_formats(random):
             assert np.array_equal(batches[i], softamp.matmul(a[i].T, b.T, format, transpose_a=True, transpose_b=True))
 
 
+def test_sums_begin_with_c(random):
+    a, b = random.integers(-4, 5, (2, 3, 4)).astype(np.float32), random.integers(-4, 5, (4, 5)).astype(np.float32)
+    for shape in ((5,), (2, 3, 5)):
+        c = random.integers(-100, 101, shape).astype(np.float32)
+        assert np.array_equal(softamp.matmul(a, b, "fp32", c=c), a @ b + c)  # small whole numbers: exact
+    # From 2048 on fp16 has even numbers alone: each 1 that comes after c is lost, to nearest even.
+    ones, start = np.ones((1, 8), np.float16), np.float32([2048])
+    assert softamp.matmul(ones, ones.T, partials="half", block=1, c=start)[0, 0] == 2048
+    assert softamp.matmul(ones, ones.T, c=start)[0, 0] == 2056
+    with pytest.raises(ValueError, match="c"):
+        softamp.matmul(a[0], b, c=np.float32([1, 2]))
+    with pytest.raises(TypeError, match="c: expected an array"):
+        softamp.matmul(a[0], b, c=[1.0, 2.0])
+
+
 def test_dot_and_sum_by_the_engine(random):
     a, b = (random.standard_normal(300).astype(np.float16) for _ in range(2))
     assert softamp.dot(a, b, partials="half") == softamp.matmul(a[None], b[:, None], partials="half")[0, 0]

@@ -12,7 +12,7 @@ class ExactDot {
   SOFTAMP_INLINE int count() const { return count_; }
 
   /// Adds the product of two fp32 codes.
-  SOFTAMP_INLINE void add(uint32_t a, uint32_t b, const Semantics& s) {
+  SOFTAMP_GENERAL void add(uint32_t a, uint32_t b, const Semantics& s) {
     const softamp::detail::Operand x = softamp::detail::unpack(FloatFormat::fp32(), a, s),
                                    y = softamp::detail::unpack(FloatFormat::fp32(), b, s);
     ++count_;
@@ -35,7 +35,7 @@ class ExactDot {
   }
 
   /// The sum of all that was added and the fp32 code `c`, rounded by the wide policy.
-  SOFTAMP_INLINE Rounded round(uint32_t c, const Semantics& s) {
+  SOFTAMP_GENERAL Rounded round(uint32_t c, const Semantics& s) {
     const softamp::detail::Operand z = softamp::detail::unpack(FloatFormat::fp32(), c, s);
     if (z.nan()) {
       if (!nan_) nan_code_ = c;

@@ -266,8 +266,8 @@ int run_shared(const StudyOptions& o, const StudyPlan& plan, const std::vector<S
     std::cerr << "softamp study: " << plan.rows() << " settings, " << plan.seeds << " seeds, " << runs.size() << " runs"
               << (shard ? ", " + std::to_string(mine.size()) + " in shard " + shard->text() : std::string()) << "; "
               << plan.settings.to_json() << '\n';
-    if (const std::string drift = drift_warning_of(plan); !drift.empty())
-      std::cerr << "softamp study: warning: " << drift << '\n';
+    for (const std::string& warning : {drift_warning_of(plan), length_warning_of(plan)})
+      if (!warning.empty()) std::cerr << "softamp study: warning: " << warning << '\n';
   };
   running.stop = [] { return InterruptGuard::pending() != 0; };
   running.progress = !o.quiet;

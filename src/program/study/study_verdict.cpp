@@ -160,4 +160,18 @@ std::string drift_warning_of(const StudyPlan& plan) {
          " settings each replica rounds its update with random bits of its own, so that their weights drift apart";
 }
 
+std::string length_warning_of(const StudyPlan& plan) {
+  for (size_t i = 0; i < plan.rows(); ++i) {
+    const TrainSettings s = plan.settings_of(i);
+    const int64_t epochs = s.warmup_epochs + s.epochs, step = s.batch_size * s.replicas * s.accumulation;
+    const int64_t steps = epochs * (s.train_images / step);
+    if (s.train_images == 0 || steps >= s.steps) continue;
+    const std::string there = std::to_string(steps);
+    return "steps " + std::to_string(s.steps) + ": runs end after " + there + ", which " + std::to_string(epochs) +
+           " epochs of " + std::to_string(s.train_images) +
+           " samples have; more have train_images=0, all of the data, or more epochs";
+  }
+  return {};
+}
+
 }  // namespace softamp::program

@@ -35,5 +35,7 @@ bool is_only_float32(const StudyReport& report, const StudyRow& row);
 
 /// What softamp study says before runs whose replicas may drift apart; "" where none may.
 std::string drift_warning_of(const StudyPlan& plan);
+/// What to say where runs end before the steps that are asked for, as their epochs have fewer; "" where none does.
+std::string length_warning_of(const StudyPlan& plan);
 
 }  // namespace softamp::program

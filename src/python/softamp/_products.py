@@ -36,7 +36,7 @@ def _engine_options(name: str, seed: int, options: dict[str, Any]) -> dict[str, 
     return engine
 
 
-def _operand(x: Array, format: FormatLike) -> tuple[NDArray, str]:
+def _operand(argument: str, x: Array, format: FormatLike) -> tuple[NDArray, str]:
     """x in the format, rounded to nearest where it is not there, and the name of the graph's dtype."""
     name = _softamp.Format(format).name
     if name not in _DTYPES:
@@ -44,12 +44,19 @@ def _operand(x: Array, format: FormatLike) -> tuple[NDArray, str]:
     dtype = _DTYPES[name]
     if isinstance(x, np.ndarray) and str(x.dtype) == dtype and x.dtype.isnative:
         return x, dtype
-    return round(x, format, rounding="nearest", preset="ieee"), dtype
+    try:
+        return round(x, format, rounding="nearest", preset="ieee"), dtype
+    except (TypeError, ValueError) as error:  # round calls it x
+        raise type(error)(str(error).replace("x:", f"{argument}:", 1)) from None
+
+
+def _dtype(value: NDArray, otherwise: str) -> str:
+    return "float32" if value.dtype == np.float32 else otherwise
 
 
 def _run(op: str, inputs: dict[str, NDArray], dtype: str, attributes: dict[str, Any], options: dict[str, Any]) -> NDArray:
     nodes: list[dict[str, Any]] = [
-        {"name": name, "op": "Placeholder", "attributes": {"dtype": dtype, "shape": list(value.shape)}}
+        {"name": name, "op": "Placeholder", "attributes": {"dtype": _dtype(value, dtype), "shape": list(value.shape)}}
         for name, value in inputs.items()
     ]
     nodes.append({"name": "result", "op": op, "inputs": list(inputs), "attributes": attributes})
@@ -77,6 +84,7 @@ def matmul(
     tensor_core_operands: Optional[str] = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
+    c: Optional[Array] = None,
     seed: int = 0,
     behaviour: Optional[_softamp.behaviour] = None,
     threads: int = 0,
@@ -89,6 +97,7 @@ def matmul(
         partials: 1, 4, 16, or 0 for all of k [=16]. inner: "fma_chain", "rn32_each", "exact_dot4" [="fma_chain"].
     accumulator: "ipu_model_a", "fp32_chain", "tensorcore_volta", ..._turing, _ampere, _ada, _hopper, _blackwell
         [="ipu_model_a"]. tensor_core_operands: "own", "fp16", "bf16", "e4m3", "e5m2" [="own"].
+    c: float32 numbers that the sums begin with, in the place of 0: one for each result, or [n], one for each column [=none].
     rounding, bits, variant, overflow, preset, random: how results are rounded, as of round [=preset ipu, nearest].
     behaviour: behaviour(...): its exceptions stop, esr and nanoo decide the rounding where none is given.
     seed: of the random bits of stochastic roundings.
@@ -101,18 +110,20 @@ def matmul(
         tensor_core_operands=tensor_core_operands, threads=threads,
     )
     engine = _engine_options("matmul", seed, options)
-    x, dtype = _operand(a, format)
-    y, _ = _operand(b, format)
+    x, dtype = _operand("a", a, format)
+    y, _ = _operand("b", b, format)
+    for argument, value in (("a", x), ("b", y)):
+        if value.ndim < 2:
+            raise ValueError(f"{argument}: has the shape {value.shape}; expected a matrix, or batches of them")
+    inputs = {"a": x, "b": y} if c is None else {"a": x, "b": y, "c": _operand("c", c, "fp32")[0]}
     if x.ndim == 2 and y.ndim == 2:
-        attributes = {"transpose_a": transpose_a, "transpose_b": transpose_b}
-        return _run("MatMul", {"a": x, "b": y}, dtype, attributes, engine)
-    attributes = {"adj_x": transpose_a, "adj_y": transpose_b}
-    return _run("BatchMatMulV2", {"a": x, "b": y}, dtype, attributes, engine)
+        return _run("MatMul", inputs, dtype, {"transpose_a": transpose_a, "transpose_b": transpose_b}, engine)
+    return _run("BatchMatMulV2", inputs, dtype, {"adj_x": transpose_a, "adj_y": transpose_b}, engine)
 
 
 def engine_dot(a: Array, b: Array, format: FormatLike, seed: int, options: dict[str, Any]) -> float:
     """dot with an accumulator: a product of one row and one column."""
-    x, y = (np.asarray(_operand(v, format)[0]) for v in (a, b))
+    x, y = (np.asarray(_operand(name, v, format)[0]) for name, v in (("a", a), ("b", b)))
     if x.size != y.size:
         raise ValueError(f"b: has {y.size} elements; expected {x.size}, as many as a has")
     return _float(matmul(x.reshape(1, -1), y.reshape(-1, 1), format, seed=seed, **options).reshape(()))
@@ -122,7 +133,7 @@ def engine_sum(x: Array, format: FormatLike, seed: int, options: dict[str, Any])
     """sum in the order of the accelerator's reduction."""
     partials = options.pop("partials", None)
     engine = _engine_options("sum", seed, options)
-    values, dtype = _operand(x, format)
+    values, dtype = _operand("x", x, format)
     attributes: dict[str, Any] = {"axes": []}
     if partials is not None:
         attributes["accumulator"] = partials

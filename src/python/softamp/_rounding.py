@@ -33,6 +33,7 @@ def round(
     result: Literal["auto", "codes", "values"] = ...,
     flags: Literal[False] = ...,
     threads: int = ...,
+    packed: bool = ...,
 ) -> NDArray: ...
 @overload
 def round(
@@ -55,6 +56,7 @@ def round(
     result: Literal["auto", "codes", "values"] = ...,
     flags: Literal[True],
     threads: int = ...,
+    packed: bool = ...,
 ) -> tuple[NDArray, _softamp.Status]: ...
 def round(
     x: Any,
@@ -76,6 +78,7 @@ def round(
     result: str = "auto",
     flags: bool = False,
     threads: int = 0,
+    packed: bool = False,
 ) -> Any:
     """Round every number of an array once to a format.
 
@@ -97,6 +100,8 @@ def round(
         integers; "values": float32 [="auto"].
     flags: True: also return a Status, with the flags raised and the lowest index of each.
     threads: 0 for all, else 1 to 1024; the result does not depend on it [=0].
+    packed: with chip: a random word of 32 bits serves as many neighbours as in the chip's instruction, each by its part of it;
+        random_bits then has one uint32 for so many [=False].
 
     Returns the array, or (array, Status). Raises ValueError for a value out of range, naming what was expected;
     TypeError for another kind of object; FloatingPointException within behaviour(...) that stops.
@@ -105,7 +110,7 @@ def round(
         numbers(x) if type(x) in _Numbers else x,
         format,
         (rounding, bits, variant, overflow, preset, name_of(chip) if chip is not None else None, random),
-        (seed, step, operation, first_index, random_bits, threads),
+        (seed, step, operation, first_index, random_bits, threads, packed),
         out,
         result,
         flags,

@@ -36,6 +36,7 @@ struct Facts {
   std::map<std::pair<std::string, int>, int> failing;
   std::map<int, int> hanging;  ///< by device
   std::map<const char*, Block> blocks;
+  std::vector<std::unique_ptr<char[]>> freed;  ///< kept while a stream may still write to it: a fault, and no crash
   std::set<FakeStream*> streams;
   bool failed = false;
   int events = 0, comms = 0, most_lanes = 0;
@@ -100,7 +101,7 @@ cudaError_t release(const char* function, void* memory, bool host) {
     facts.faults.push_back(std::string(function) + " of what is no array of its kind");
     return cudaErrorUnknown;
   }
-  delete[] static_cast<char*>(memory);
+  facts.freed.emplace_back(static_cast<char*>(memory));
   facts.blocks.erase(block);
   return cudaSuccess;
 }
@@ -528,6 +529,7 @@ Machine::Machine(int devices) {
   facts.failing.clear();
   facts.hanging.clear();
   facts.faults.clear();
+  if (facts.streams.empty()) facts.freed.clear();
   facts.failed = false;
 }
 Machine::~Machine() {

@@ -448,6 +448,15 @@ TEST(Study, WarnsOfReplicasThatDrift) {
   EXPECT_EQ(o.out.find("replicas drift: float32"), std::string::npos);
 }
 
+TEST(Study, WarnsOfRunsThatEndBeforeTheirSteps) {
+  const std::string words =
+      "study --set generated=true --set train_images=32 --set test_images=8 --set batch_size=4 --set epochs=2 --seeds "
+      "1 ";
+  const char* const warning = "warning: steps 17: runs end after 16, which 2 epochs of 32 samples have;";
+  EXPECT_NE(run_softamp(words + "--set steps=17").err.find(warning), std::string::npos);
+  EXPECT_EQ(run_softamp(words + "--set steps=16").err.find("warning"), std::string::npos);
+}
+
 // An update that rounds stochastically draws without stochastic rounding elsewhere; one to nearest, or compensated,
 // draws for its slots alone, which plain descent has not.
 TEST(Study, WarnsOfUpdatesThatDrift) {

@@ -100,7 +100,7 @@ SOFTAMP_INLINE TensorCore tensor_core(Accumulator a, const FloatFormat& format, 
 /// What a tensor core that is fed `format` reads of an operand: the fp32 code of the nearest number of that format,
 /// ties to even, the greatest where it is too large. Infinities and NaNs stay as they are. tf32 (fp32) stays, too:
 /// tensor_core_term truncates it.
-SOFTAMP_INLINE uint32_t tensor_core_operand(const FloatFormat& format, uint32_t code) {
+SOFTAMP_GENERAL uint32_t tensor_core_operand(const FloatFormat& format, uint32_t code) {
   const FloatFormat single = FloatFormat::fp32();
   const int m = format.mantissa_bits();
   if (format == FloatFormat::tf32() || format == single || !single.is_finite(code)) return code;
@@ -288,7 +288,7 @@ class FusedGroup {
   SOFTAMP_INLINE int count() const { return count_; }
 
   /// Adds the product of two operands, at most t.step() of them; fp32 codes, exact values of t.operand's (of tf32 any).
-  SOFTAMP_INLINE void add(const TensorCore& t, uint32_t a, uint32_t b) {
+  SOFTAMP_GENERAL void add(const TensorCore& t, uint32_t a, uint32_t b) {
     const bool special = (a & 0x7F800000u) == 0x7F800000u || (b & 0x7F800000u) == 0x7F800000u;
     product_[count_] = 0;
     exponent_[count_] = 2 * kTensorCoreZero;
@@ -304,7 +304,7 @@ class FusedGroup {
 
   /// The sum of what was added and of `c`, a code of the result's format (fp32; fp16). Flags: invalid for Inf 0 and
   /// Inf - Inf, and for NaNs as `s` says; overflow where a finite sum is too large.
-  SOFTAMP_INLINE Rounded round(const TensorCore& t, uint32_t c, const Semantics& s) const {
+  SOFTAMP_GENERAL Rounded round(const TensorCore& t, uint32_t c, const Semantics& s) const {
     const FloatFormat f = t.result == TensorCoreResult::kHalf ? FloatFormat::fp16() : FloatFormat::fp32();
     bool nan = nan_ || f.is_nan(c), loud = loud_ || f.is_signaling_nan(c);
     bool invalid = zero_times_infinity_;

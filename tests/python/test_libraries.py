@@ -1,0 +1,24 @@
+"""What the module needs of a machine: no library but those that docs/PYTHON.md names and the system's own."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import ROOT
+from softamp import _softamp
+
+SYSTEM = {"libc", "libm", "libgcc_s", "libstdc++", "ld-linux-x86-64", "ld-linux-aarch64"}
+NAMED = {"oneTBB": "libtbb", "libarchive": "libarchive", "libpng": "libpng16", "protobuf": "libprotobuf", "RE2": "libre2"}
+
+
+def test_no_foreign_library():
+    if not shutil.which("readelf"):
+        pytest.skip("there is no readelf")
+    said = subprocess.run(["readelf", "-d", _softamp.__file__], capture_output=True, text=True, check=True).stdout
+    needed = {name.split(".so")[0] for name in re.findall(r"\(NEEDED\).*\[(.*)\]", said)}
+    assert needed - SYSTEM == set(NAMED.values())
+    page = (ROOT / "docs" / "PYTHON.md").read_text()
+    assert all(name in page for name in NAMED)
+    # Found where the system has them, nowhere in the folder that it was built in.
+    assert not re.search(r"\((RPATH|RUNPATH)\)", said)

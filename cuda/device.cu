@@ -154,6 +154,11 @@ void Device::end_launch() {
   if (error != cudaSuccess) fail("launch of kernel " + state_->launching, error);
 }
 
+void Device::wait_for_all() {
+  cudaSetDevice(state_->ordinal);
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
 void Device::wait() {
   const cudaError_t error = cudaStreamSynchronize(state_->stream);
   if (error != cudaSuccess) state_->fail_launch(error);

@@ -66,6 +66,8 @@ class Device {
   template <class Kernel>
   void launch(const char* name, const Grid& grid, const Kernel& kernel);
 
+  /// Waits for all that this process has begun on the device, in any queue. Throws as `wait`.
+  void wait_for_all();
   /// Waits for all of the queue. Throws DeviceError naming the kernel and operation that failed.
   void wait();
 

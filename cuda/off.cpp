@@ -20,6 +20,8 @@ void round_as(const bulk::ChipConversion&, std::span<const float>, void*, const 
   refuse();
 }
 
+void round_on_device(const bulk::DeviceRounding&, const Semantics&, const bulk::BulkOptions&) { refuse(); }
+
 std::string device_name(std::string* why) {
   if (why) *why = kWhy;
   return {};

@@ -13,6 +13,7 @@
 #include "softamp/report/chip_table.h"
 #include "softamp/report/names.h"
 #include "softamp/tensor/chip_round.h"
+#include "softamp/tensor/device_round.h"
 
 namespace softamp {
 namespace {
@@ -135,6 +136,30 @@ void bulk::round_as(const ChipConversion& conversion, std::span<const float> in,
 void bulk::round_as(const ChipConversion& conversion, std::span<const float> in, std::span<uint32_t> codes,
                     const BulkOptions& options, const std::string& backend) {
   round_on(backend, conversion, in, codes, options);
+}
+
+void bulk::round_on_device(const DeviceRounding& r, const Semantics& semantics, const BulkOptions& given) {
+  const auto refuse = [](const std::string& what) { throw std::invalid_argument("bulk::round_on_device: " + what); };
+  BulkOptions options = given;
+  options.threads = 0;
+  options.isa = InstructionSet::kAuto;
+  if (options.random.words || options.random.slice)
+    refuse("random.words and random.slice are not for devices; expected addresses of random bits");
+  const auto bytes = static_cast<size_t>(r.values ? 4 : r.to.storage_bits() / 8);
+  // Refuses what it refuses on the CPU.
+  if (bytes == 1)
+    round({}, r.to, std::span<uint8_t>(), semantics, options);
+  else if (bytes == 2)
+    round({}, r.to, std::span<uint16_t>(), semantics, options);
+  else
+    round({}, r.to, std::span<uint32_t>(), semantics, options);
+  const auto in = reinterpret_cast<uintptr_t>(r.in), out = reinterpret_cast<uintptr_t>(r.out);
+  if (r.size != 0 && (in == 0 || out == 0)) refuse("an array's address is null");
+  if (in % sizeof(float) != 0 || out % bytes != 0) refuse("an array is not aligned to its elements");
+  const bool in_place = in == out && r.values;
+  if (!in_place && in < out + r.size * bytes && out < in + r.size * sizeof(float))
+    refuse("the output overlaps the input");
+  cuda::round_on_device(r, semantics, options);
 }
 
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options) {

@@ -104,6 +104,7 @@
 #include "softamp/tensor/block_bulk.h"
 #include "softamp/tensor/bulk.h"
 #include "softamp/tensor/chip_round.h"
+#include "softamp/tensor/device_round.h"
 #include "softamp/tensor/dtype.h"
 #include "softamp/tensor/list_view.h"
 #include "softamp/tensor/shape.h"

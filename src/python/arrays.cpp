@@ -80,7 +80,7 @@ std::string type_of(nb::handle object) { return nb::cast<std::string>(nb::type_n
 
 }  // namespace
 
-Array::Array(nb::handle object, const char* name, Access access) : name_(name) {
+Array::Array(nb::handle object, const char* name, Access access, Place place) : name_(name) {
   if (const auto format = format_of_ml_array(object)) {
     if (access == Access::kWrite && !nb::cast<bool>(object.attr("flags").attr("writeable"))) refuse_read_only();
     kept_ = codes_of_ml_array(object, *format);
@@ -92,12 +92,12 @@ Array::Array(nb::handle object, const char* name, Access access) : name_(name) {
   }
   if (read_buffer(object.ptr(), access)) return;
   PyErr_Clear();
-  if (nb::hasattr(object, "dtype") && nb::hasattr(object, "strides")) {  // an array of NumPy's without the protocol
+  if (nb::hasattr(object, "dtype") && nb::hasattr(object, "__array_interface__")) {  // NumPy's, without the protocol
     type_name_ = dtype_text(object);
     refuse_type("floating-point numbers or codes");
   }
   if (nb::hasattr(object, "__dlpack__")) {
-    read_dlpack(object, access);
+    read_dlpack(object, access, place);
     return;
   }
   throw nb::type_error((std::string(name) +
@@ -112,6 +112,7 @@ Array::Array(Array&& other) noexcept
       format_(other.format_),
       item_bytes_(other.item_bytes_),
       data_(other.data_),
+      device_(other.device_),
       size_(other.size_),
       shape_(std::move(other.shape_)),
       type_name_(std::move(other.type_name_)),
@@ -164,10 +165,12 @@ bool Array::read_buffer(PyObject* object, Access access) {
   return true;
 }
 
-void Array::read_dlpack(nb::handle object, Access access) {
+void Array::read_dlpack(nb::handle object, Access access, Place place) {
   if (!nb::try_cast(object, dlpack_) || !dlpack_.is_valid())
     throw nb::type_error((std::string(name_) + ": " + type_of(object) + " gave no tensor by DLPack").c_str());
-  if (dlpack_.device_type() != nb::device::cpu::value)
+  if (dlpack_.device_type() == nb::device::cuda::value && place == Place::kAnywhere)
+    device_ = dlpack_.device_id();
+  else if (dlpack_.device_type() != nb::device::cpu::value)
     throw nb::value_error((std::string(name_) + ": lies on another device; expected the CPU").c_str());
   const nb::dlpack::dtype t = dlpack_.dtype();
   const std::optional<Elements> elements = elements_of_dlpack(t);
@@ -195,7 +198,7 @@ void Array::set_layout(const int64_t* shape, const int64_t* strides, int rank, A
   for (const int64_t extent : shape_) size_ *= static_cast<size_t>(extent);
   const bool aligned = reinterpret_cast<uintptr_t>(data_) % static_cast<size_t>(item_bytes_) == 0;
   if (size_ == 0 || (aligned && is_dense(shape, strides, rank, item_bytes_))) return;
-  if (access == Access::kWrite)
+  if (access == Access::kWrite || device_)
     throw nb::value_error((std::string(name_) + " is not dense and in C order; expected an array that is").c_str());
   own_.resize(size_ * static_cast<size_t>(item_bytes_));
   copy_dense(static_cast<const std::byte*>(data_), own_.data(), shape, strides, rank, static_cast<size_t>(item_bytes_));

@@ -1,5 +1,5 @@
-// Arrays of Python as the library takes them: NumPy's, of ml_dtypes, anything with the buffer protocol or with DLPack
-// on the CPU. Nothing is copied, but an input whose elements are not dense and in C order: that, once.
+// Arrays of Python as the library takes them: NumPy's, of ml_dtypes, anything with the buffer protocol or with DLPack.
+// Nothing is copied, but an input whose elements are not dense and in C order: that, once.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -35,13 +35,17 @@ enum class Elements : uint8_t {
 
 enum class Access : uint8_t { kRead, kWrite };
 
+/// Where an array may lie: in the host's memory, or on a CUDA device, too.
+enum class Place : uint8_t { kHost, kAnywhere };
+
 /// An array that lives as long as this object. kCodes: codes of `format`, as float16 and the types of ml_dtypes have
 /// it.
 class Array {
  public:
   /// `name`: of the argument, for messages. Throws TypeError for what is no array, a big-endian one and elements of
-  /// another kind; ValueError for one to write that is read-only, or not dense and in C order.
-  Array(nb::handle object, const char* name, Access access = Access::kRead);
+  /// another kind; ValueError for one to write that is read-only, or not dense and in C order; and for one that may not
+  /// lie where it does.
+  Array(nb::handle object, const char* name, Access access = Access::kRead, Place place = Place::kHost);
   ~Array();
   Array(Array&& other) noexcept;
   Array(const Array&) = delete;
@@ -54,6 +58,8 @@ class Array {
   const std::vector<int64_t>& shape() const { return shape_; }
   const char* name() const { return name_; }
   const std::string& type_name() const { return type_name_; }
+  /// The CUDA device that has the elements; none: they are in the host's memory.
+  std::optional<int> device() const { return device_; }
 
   template <typename T>
   std::span<const T> as() const {
@@ -76,7 +82,7 @@ class Array {
  private:
   [[noreturn]] void refuse_read_only() const;
   bool read_buffer(PyObject* object, Access access);
-  void read_dlpack(nb::handle object, Access access);
+  void read_dlpack(nb::handle object, Access access, Place place);
   void set_layout(const int64_t* shape, const int64_t* strides, int rank, Access access);
 
   const char* name_;
@@ -84,6 +90,7 @@ class Array {
   FloatFormat format_ = kFp32;
   int item_bytes_ = 4;
   const void* data_ = nullptr;
+  std::optional<int> device_;
   size_t size_ = 0;
   std::vector<int64_t> shape_;
   std::string type_name_;

@@ -1,5 +1,6 @@
 // The module softamp._softamp, on which src/python/softamp/ stands.
 #include "softamp/numerics/version.h"
+#include "src/backend.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
 #include "src/python/rounding.h"
@@ -8,6 +9,7 @@ NB_MODULE(_softamp, m) {
   using namespace softamp::python;
   m.doc() = "Bindings of the library; use the package softamp.";
   m.attr("version") = SOFTAMP_VERSION;
+  m.attr("has_cuda") = !cuda_architectures().empty();
   bind_errors(m);
   bind_behaviour(m);
   bind_status(m);

@@ -3,6 +3,7 @@
 
 #include "softamp/report/chip_table.h"
 #include "softamp/report/exception.h"
+#include "softamp/tensor/device_round.h"
 #include "src/python/arrays.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
@@ -88,11 +89,38 @@ void stop_on(const FpStatus& status, const Rounding& how, const char* operation)
   throw_if_enabled(status, how.stops, site);
 }
 
+/// round where x lies on a CUDA device: there.
+nb::object round_on_device(const Array& in, const FloatFormat& to, const Rounding& how, bulk::BulkOptions& options,
+                           nb::handle out, bool flags) {
+  const std::string device = "CUDA device " + std::to_string(*in.device());
+  if (in.elements() != Elements::kFloat32) in.refuse_type("float32, which devices round");
+  if (options.random.words || options.random.slice)
+    throw nb::value_error(("x: lies on " + device + "; expected no random_bits or packed there").c_str());
+  if (out.is_none())
+    throw nb::value_error(("out: expected an array of " + device + " beside x, which lies there").c_str());
+  Array written(out, "out", Access::kWrite, Place::kAnywhere);
+  if (written.device() != in.device())
+    throw nb::value_error(("out: lies on another device than x; expected " + device).c_str());
+  const bool values = written.elements() == Elements::kFloat32;
+  check_out(written, in, to, values);
+  FpStatus status;
+  options.status = flags || how.stops.enabled_flags() != 0 ? &status : nullptr;
+  {
+    const nb::gil_scoped_release released;
+    bulk::round_on_device(
+        {*in.device(), in.as<float>().data(), in.size(), to, values, written.to_write<std::byte>().data()},
+        how.semantics(to), options);
+  }
+  stop_on(status, how, "round");
+  if (!flags) return nb::borrow(out);
+  return nb::make_tuple(nb::borrow(out), status);
+}
+
 nb::object round(nb::handle x, nb::handle format, nb::tuple how_values, nb::tuple address_values, nb::handle out,
                  nb::handle result, bool flags) {
   const FloatFormat to = compute_format_from(format);
   const Rounding how = Rounding::from(how_values);
-  const Array in(x, "x");
+  const Array in(x, "x", Access::kRead, Place::kAnywhere);
   Addresses addresses(address_values, how, to, in.size());
   const Semantics semantics = how.semantics(to);
   if (how.chip && in.elements() == Elements::kFloat64) in.refuse_type("float32, which chips round");
@@ -101,7 +129,9 @@ nb::object round(nb::handle x, nb::handle format, nb::tuple how_values, nb::tupl
                            format_name(chip_rounding(*how.chip, to).from) +
                            "; expected a format that it makes from fp32")
                               .c_str());
-  Target target = target_of(out, result_from(result), to, in);
+  const Result wanted = result_from(result);
+  if (in.device()) return round_on_device(in, to, how, addresses.options, out, flags);
+  Target target = target_of(out, wanted, to, in);
   Array written(target.object, "out", Access::kWrite);
   if (written.elements() == Elements::kFloat32) target.values = true;
   check_out(written, in, to, target.values);

@@ -21,7 +21,7 @@ def test_the_sessions_of_the_page(monkeypatch):
 
 def test_the_lines_of_the_readme():
     lines = re.findall(r"^\$ python -c ('.*')\n((?:[^$`].*\n)+)", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert len(lines) == 3
+    assert len(lines) == 2
     for code, printed in lines:
         done = subprocess.run(
             [sys.executable, "-c", *shlex.split(code)], capture_output=True, text=True, check=False, cwd=ROOT

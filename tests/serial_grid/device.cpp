@@ -267,6 +267,7 @@ Device::Note Device::begin_launch(const char* name, const Grid& grid) {
 }
 
 void Device::end_launch() { state_->lock(); }
+void Device::wait_for_all() { state_->expect_alive(); }
 void Device::wait() { state_->expect_alive(); }
 bool Device::pace(const std::function<bool()>&) {
   state_->expect_alive();

@@ -82,8 +82,9 @@ def round(
 ) -> Any:
     """Round every number of an array once to a format.
 
-    x: numbers of any shape: float32, float64, float16 or a type of ml_dtypes; NumPy's, or with DLPack on the CPU; or one
-        Python number. One that is not dense and in C order is copied once.
+    x: numbers of any shape: float32, float64, float16 or a type of ml_dtypes; NumPy's, or with DLPack; or one Python
+        number. One that is not dense and in C order is copied once. Or dense float32 of a CUDA device, by DLPack, where the
+        module was built with CUDA: with `out` on the same device, they are rounded there, to the same bits.
     format: the target: a name ("fp16", "bf16", "e4m3", "e5p11", ...; see formats()), a Format, or a dtype.
     rounding: "nearest" (ties to even), "nearest-away", "zero", "up", "down", "stochastic", "odd" [="nearest"].
     bits: random bits of a stochastic rounding, 1 to 32 [=13]. variant: "carry", "half", "rne", "odd", "at-least"

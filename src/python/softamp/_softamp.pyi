@@ -8,6 +8,7 @@ _Array = np.ndarray[Any, Any]
 _Tuple = tuple[Any, ...]
 
 version: str
+has_cuda: bool
 
 class FloatingPointException(FloatingPointError):
     """An enabled exception was raised: str() is the register report."""

@@ -1,8 +1,8 @@
 """softamp for PyTorch: tensors rounded with straight-through gradients, layers in low precision, rounded updates.
 
 Every random bit has an address: seed, step, and the name of the layer and of what is rounded there. So results do not
-depend on the number of threads or workers, or on the order of layers; tensors of another device are rounded on the CPU, to
-the same bits.
+depend on the number of threads or workers, or on the order of layers. float32 tensors of a CUDA device are rounded there to
+formats of numbers, where the module was built with CUDA; other tensors of devices on the CPU, to the same bits.
 """
 
 from __future__ import annotations
@@ -79,27 +79,18 @@ def _quantize(
     first_index: int,
 ) -> Tensor:
     _check_dtype(x, format)
+    where: dict[str, Any] = dict(seed=seed, step=step, operation=operation, first_index=first_index)
+    how: dict[str, Any] = dict(rounding=None if chip else rounding, bits=bits, variant=variant, overflow=overflow, chip=chip)
+    if x.is_cuda and _softamp.has_cuda and x.dtype == torch.float32 and not _is_of_blocks(format):
+        there = x.detach().contiguous()
+        rounded: Tensor = _round(there, format, out=torch.empty_like(there), **how, **where)
+        return rounded
     wide = x.dtype == torch.float64 and not _is_of_blocks(format) and chip is None
     dense = x.detach().to("cpu", torch.float64 if wide else torch.float32).contiguous()
     if _is_of_blocks(format):
-        values = fake_quantize(
-            dense.numpy(), format, seed=seed, step=step, operation=operation, first_index=first_index
-        )
+        values = fake_quantize(dense.numpy(), format, **where)
     else:
-        values = _round(
-            dense.numpy(),
-            format,
-            rounding=None if chip is not None else rounding,
-            bits=bits,
-            variant=variant,
-            overflow=overflow,
-            chip=chip,
-            seed=seed,
-            step=step,
-            operation=operation,
-            first_index=first_index,
-            result="values",
-        )
+        values = _round(dense.numpy(), format, result="values", **how, **where)
     result: Tensor = torch.from_numpy(values).reshape(x.shape).to(x.device, x.dtype)
     return result
 

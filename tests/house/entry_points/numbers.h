@@ -13,6 +13,7 @@
 #include "softamp/report/tensor_text.h"
 #include "softamp/tensor/block_bulk.h"
 #include "softamp/tensor/chip_round.h"
+#include "softamp/tensor/device_round.h"
 #include "tests/house/entry_points/entry_point.h"
 
 namespace softamp::house {
@@ -165,6 +166,15 @@ inline std::vector<EntryPoint> numbers() {
       {"tensor/tensor.h", "from_values, full, values", tensors_of_every_dtype},
       {"tensor/bulk.h", "round, widen, add, ...", bulk_operations},
       {"tensor/chip_round.h", "round_as", arrays_of_chips},
+      {"tensor/device_round.h", "round_on_device",
+       [] {
+         try {
+           bulk::round_on_device({.size = 1}, Semantics::ieee());
+         } catch (const std::invalid_argument& refused) {
+           return std::string(refused.what());
+         }
+         return std::string();
+       }},
       {"tensor/block_bulk.h", "quantize, dequantize, fake_quantize", arrays_in_blocks},
       {"report/tensor_difference.h", "difference_text",
        [] {

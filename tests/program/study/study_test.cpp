@@ -450,8 +450,8 @@ TEST(Study, WarnsOfReplicasThatDrift) {
 
 TEST(Study, WarnsOfRunsThatEndBeforeTheirSteps) {
   const std::string words =
-      "study --set generated=true --set train_images=32 --set test_images=8 --set batch_size=4 --set epochs=2 --seeds "
-      "1 ";
+      "study --set generated=true --set train_images=32 --set test_images=8 --set batch_size=4 --set epochs=2 --grid "
+      "precision=float32 --seeds 1 ";
   const char* const warning = "warning: steps 17: runs end after 16, which 2 epochs of 32 samples have;";
   EXPECT_NE(run_softamp(words + "--set steps=17").err.find(warning), std::string::npos);
   EXPECT_EQ(run_softamp(words + "--set steps=16").err.find("warning"), std::string::npos);

@@ -145,14 +145,14 @@ void bulk::round_on_device(const DeviceRounding& r, const Semantics& semantics, 
   options.isa = InstructionSet::kAuto;
   if (options.random.words || options.random.slice)
     refuse("random.words and random.slice are not for devices; expected addresses of random bits");
-  const auto bytes = static_cast<size_t>(r.values ? 4 : r.to.storage_bits() / 8);
-  // Refuses what it refuses on the CPU.
+  const size_t bytes = r.out_bytes();
+  const std::span<const float> none;  // of them it refuses what the CPU refuses
   if (bytes == 1)
-    round({}, r.to, std::span<uint8_t>(), semantics, options);
+    round(none, r.to, std::span<uint8_t>(), semantics, options);
   else if (bytes == 2)
-    round({}, r.to, std::span<uint16_t>(), semantics, options);
+    round(none, r.to, std::span<uint16_t>(), semantics, options);
   else
-    round({}, r.to, std::span<uint32_t>(), semantics, options);
+    round(none, r.to, std::span<uint32_t>(), semantics, options);
   const auto in = reinterpret_cast<uintptr_t>(r.in), out = reinterpret_cast<uintptr_t>(r.out);
   if (r.size != 0 && (in == 0 || out == 0)) refuse("an array's address is null");
   if (in % sizeof(float) != 0 || out % bytes != 0) refuse("an array is not aligned to its elements");

@@ -28,7 +28,7 @@ void round_array(Device& device, const bulk::DeviceRounding& r, const Semantics&
   kernel.size = r.size;
   kernel.to = r.to;
   kernel.values = r.values;
-  kernel.bytes = static_cast<unsigned>(r.to.storage_bits() / 8);
+  kernel.bytes = static_cast<unsigned>(r.out_bytes());
   kernel.semantics = semantics;
   kernel.fast = FastRound::of(r.to, semantics, false, true);
   if (semantics.draws(r.to)) kernel.random_bits = semantics.rounding(r.to).random_bits;

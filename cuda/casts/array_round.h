@@ -75,7 +75,7 @@ struct ArrayRounding {
 
   /// Of a code that `fast` gave.
   SOFTAMP_PRIMITIVE float plain_value(uint32_t code) const {
-    if (bytes == 4) return from_bits(code);
+    if (to == FloatFormat::fp32()) return from_bits(code);
     return to == FloatFormat::fp16() ? float_of_half(code) : float_of_bf16(code);
   }
 };

@@ -9,7 +9,7 @@ NB_MODULE(_softamp, m) {
   using namespace softamp::python;
   m.doc() = "Bindings of the library; use the package softamp.";
   m.attr("version") = SOFTAMP_VERSION;
-  m.attr("has_cuda") = !cuda_architectures().empty();
+  m.attr("has_cuda") = !softamp::cuda_architectures().empty();
   bind_errors(m);
   bind_behaviour(m);
   bind_status(m);

@@ -97,7 +97,7 @@ nb::object round_on_device(const Array& in, const FloatFormat& to, const Roundin
   if (options.random.words || options.random.slice)
     throw nb::value_error(("x: lies on " + device + "; expected no random_bits or packed there").c_str());
   if (out.is_none())
-    throw nb::value_error(("out: expected an array of " + device + " beside x, which lies there").c_str());
+    throw nb::value_error(("x: lies on " + device + "; expected the CPU, or out on that device").c_str());
   Array written(out, "out", Access::kWrite, Place::kAnywhere);
   if (written.device() != in.device())
     throw nb::value_error(("out: lies on another device than x; expected " + device).c_str());

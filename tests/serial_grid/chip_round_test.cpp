@@ -14,6 +14,7 @@
 #include "cuda/casts/cvt_rs.h"
 #include "cuda/engine.h"
 #undef cuda
+#include "tests/serial_grid/flags_text.h"
 
 namespace softamp {
 namespace {
@@ -29,13 +30,6 @@ std::vector<ChipConversion> conversions() {
   return all;
 }
 
-std::string flags_text(const FpStatus& s) {
-  std::string text;
-  for (int b = 0; b < kFlagCount; ++b)
-    if (s.flags >> b & 1) text += std::to_string(b) + " at " + std::to_string(s.first_index[b]) + "; ";
-  return text;
-}
-
 template <class Code>
 void compare_rounds(const ChipConversion& c, std::span<const float> in, const bulk::RandomSource& random, bool flags) {
   FpStatus here, there;
@@ -49,7 +43,7 @@ void compare_rounds(const ChipConversion& c, std::span<const float> in, const bu
   found.pop_back();
   ASSERT_EQ(found, expected) << name_of(c.chip) << " " << format_name(c.to) << ", " << in.size() << " elements from "
                              << random.first_index << (random.words ? ", words given" : "");
-  EXPECT_EQ(flags_text(there), flags_text(here));
+  EXPECT_EQ(test::flags_text(there), test::flags_text(here));
 }
 
 void compare_rounds(const ChipConversion& c, std::span<const float> in, const bulk::RandomSource& random, bool flags) {

@@ -11,8 +11,11 @@ struct DeviceRounding {
   const float* in = nullptr;
   size_t size = 0;
   FloatFormat to = kFp16;  ///< any valid format of at most 32 bits
-  bool values = false;     ///< false: codes of 1, 2 or 4 bytes, as wide as the format is; true: floats [=false]
+  bool values = false;     ///< false: codes of 1, 2 or 4 bytes, whatever the format takes; true: floats [=false]
   void* out = nullptr;     ///< with values it may be `in`, otherwise they must not overlap
+
+  /// Bytes of an element of `out`: 4 with values, else the 1, 2 or 4 that a code takes.
+  size_t out_bytes() const { return values || to.storage_bits() > 16 ? 4 : to.storage_bits() > 8 ? 2 : 1; }
 };
 
 /// out[i] = in[i] rounded once. It first waits for all that the device has begun, and returns when all is done.

@@ -90,10 +90,6 @@ foreach(folder data engine files graph precision report tensor train minimal)
   set(without_packages ${with_packages})
   list(REMOVE_ITEM with_packages ${minimal_library})
   list(REMOVE_ITEM without_packages ${with_packages})
-  if(NOT SOFTAMP_BUILD_TESTS)  # which look at the objects of a minimal build
-    list(APPEND with_packages ${without_packages})
-    set(without_packages "")
-  endif()
   set(options -DSOFTAMP_OUT_OF_LINE "$<$<CONFIG:Release>:-O${level}>")
   # What goes over graphs of a million nodes, in units of its own.
   foreach(part with without)

@@ -88,6 +88,7 @@ def call_overhead():
         "softamp.round(x, 'fp16', rounding='stochastic', seed=1)": least(
             lambda: softamp.round(x, "fp16", rounding="stochastic", seed=1)
         ),
+        "softamp.round(x, 'e4m3')": least(lambda: softamp.round(x, "e4m3")),
         "x.astype(numpy.float16)": least(lambda: x.astype(np.float16)),
     }
 

@@ -55,6 +55,7 @@ VERBS = {
     "fma": lambda: [arithmetic(softamp.fma, 3)],
     "sqrt": lambda: [arithmetic(softamp.sqrt, 1)],
     "quantize": lambda: [blocks().codes, blocks().scales],
+    "fake_quantize": lambda: [softamp.fake_quantize(FINITE, BLOCKS, **ADDRESSES)],
     "dequantize": lambda: [blocks().values()],
     "sum": lambda: [softamp.sum(NORMAL, **SUMS)],
     "dot": lambda: [softamp.dot(*NORMAL.reshape(2, 500), **SUMS)],

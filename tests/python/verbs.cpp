@@ -168,6 +168,13 @@ const std::map<std::string, std::function<void(Floats)>> kVerbs = {
      arithmetic([](auto a, auto b, auto c, const Semantics& s, uint32_t r) { return fp::fma(kFp16, a, b, c, s, r); })},
     {"sqrt", arithmetic([](auto a, auto, auto, const Semantics& s, uint32_t r) { return fp::sqrt(kFp16, a, s, r); })},
     {"quantize", [](Floats x) { quantize(x, false); }},
+    {"fake_quantize",
+     [](Floats x) {
+       std::vector<float> values(960);
+       bulk::fake_quantize(x.any.subspan(20, 960), bulk::BlockLayout::of(std::vector<int64_t>{6, 160}), nvfp4(), values,
+                           addresses());
+       put(values);
+     }},
     {"dequantize", [](Floats x) { quantize(x, true); }},
     {"sum", [](Floats x) { sums(x, false); }},
     {"dot", [](Floats x) { sums(x, true); }},

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 
 import numpy as np
@@ -55,6 +56,14 @@ def program(tmp_path):
     if not os.access(path, os.X_OK):
         pytest.skip(f"the command {path} is not built; SOFTAMP_PROGRAM names another")
     return Program(str(path), tmp_path)
+
+
+@pytest.fixture
+def ctrl_c():
+    """Python's own handler, which it has not where its parent ignores the signal, as a shell does for what runs behind it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -145,7 +145,7 @@ def test_a_graph_def_says_what_it_lacks():
         softamp.Graph.load(GRAPHS / "conv_norm.pbtxt").nodes
 
 
-def test_ctrl_c_ends_a_long_run():
+def test_ctrl_c_ends_a_long_run(ctrl_c):
     """A product of some seconds; the handler of Python's own is asked, and the run ends long before the product does."""
     n = 1500
     g = graph(

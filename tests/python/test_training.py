@@ -55,7 +55,7 @@ def test_an_exception_of_the_callback_ends_the_run():
     assert len(seen) == 3
 
 
-def test_ctrl_c_stops_after_the_step(tmp_path):
+def test_ctrl_c_stops_after_the_step(ctrl_c, tmp_path):
     """The step that was under way is whole: a run that goes on from the checkpoint ends as one that was never stopped."""
     checkpoint, seen = str(tmp_path / "checkpoint"), []
 

@@ -1,6 +1,7 @@
 // Rounding of an array of floats: a thread takes the elements of one Philox block, fp16 and bf16 in a few instructions.
 #pragma once
 
+#include "cuda/each_item.h"
 #include "cuda/element_loop.h"
 #include "cuda/fast_round.h"
 #include "softamp/numerics/convert.h"
@@ -36,12 +37,11 @@ struct ArrayRounding {
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
       FpStatus seen;
-      const uint64_t lead = first_index % kElements, all = groups(),
-                     stride = uint64_t{block.blocks()} * block.threads();
-      for (uint64_t g = uint64_t{block.index()} * block.threads() + t; g < all; g += stride) {
+      const uint64_t lead = first_index % kElements;
+      items_of_thread(block, t, groups(), [&](uint64_t g) {
         const uint64_t begin = g == 0 ? 0 : g * kElements - lead, end = (g + 1) * kElements - lead;
         group(begin, end < size ? end : size, seen);
-      }
+      });
       merge_status(status, seen);
     });
   }

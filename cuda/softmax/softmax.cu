@@ -47,7 +47,7 @@ struct GreatestOfRow {
   using Value = int32_t;
   using Codes = Singles<uint32_t>;
   using Ahead = CodeQueue;
-  static constexpr unsigned kLeastBlocks = 6, kAhead = 4;
+  static constexpr unsigned kLeastBlocks = 5, kAhead = 4;
   SoftmaxRows r;
 
   SOFTAMP_HD uint64_t base(uint64_t row) const { return row * r.classes; }

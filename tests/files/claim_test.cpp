@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "src/files/output_file.h"
@@ -290,6 +291,26 @@ TEST_F(ClaimsOf, AChildThatEndsLeavesThemToItsParent) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(mine.holds("a"));
+}
+
+// Between a look at the dead one's claim and the making of the next lies a look at the clock: here the other takes over.
+TEST_F(ClaimsOf, OfTwoThatFindOneDeadTheFirstTakesOver) {
+  Claims its = claims(there_, far_away()), yours = claims(here_, far_away("farther"));
+  bool yours_comes_first = false;
+  Claims mine(folder_.path(), "--out", kPace, ClaimHolder::me(), [&] {
+    if (std::exchange(yours_comes_first, false)) EXPECT_TRUE(yours.take("a"));
+    return here_.time;
+  });
+  ASSERT_TRUE(its.take("a"));
+  EXPECT_FALSE(mine.take("a"));
+  EXPECT_FALSE(yours.take("a"));
+  here_.time += 60s;
+  yours_comes_first = true;
+  EXPECT_FALSE(mine.take("a"));
+  EXPECT_FALSE(yours_comes_first) << "it has looked";
+  EXPECT_TRUE(yours.holds("a"));
+  EXPECT_FALSE(mine.holds("a"));
+  EXPECT_EQ(names(), (Names{"a.claim.0", "a.claim.1"}));
 }
 
 /// Many find one dead at the same moment.

@@ -99,9 +99,7 @@ class CudaEngine final : public engine::Engine {
       statuses_ = engine::Buffer(*this, capacity * sizeof(DeviceStatus));
       cleared_ = engine::Buffer(*this, capacity * sizeof(DeviceStatus));
       refusals_ = engine::Buffer(*this, capacity * sizeof(uint64_t));
-      DeviceStatus none{};
-      for (uint64_t& place : none.first_index) place = FpStatus::kNever;
-      const std::vector<DeviceStatus> all(capacity, none);
+      const std::vector<DeviceStatus> all(capacity, DeviceStatus::none());
       device_.upload(cleared_.data(), all.data(), capacity * sizeof(DeviceStatus));
       capacity_ = capacity;
     }
@@ -178,10 +176,7 @@ class CudaEngine final : public engine::Engine {
     if (statuses.empty()) return device_.wait();
     std::vector<DeviceStatus> noted(statuses.size());
     device_.download(noted.data(), noted_statuses(), noted.size() * sizeof(DeviceStatus));
-    for (size_t i = 0; i < noted.size(); ++i) {
-      statuses[i].flags = static_cast<uint8_t>(noted[i].flags);
-      for (int b = 0; b < kFlagCount; ++b) statuses[i].first_index[b] = noted[i].first_index[b];
-    }
+    for (size_t i = 0; i < noted.size(); ++i) statuses[i] = noted[i].status();
   }
 
   DeviceStatus* noted_statuses() const { return reinterpret_cast<DeviceStatus*>(statuses_.data()); }

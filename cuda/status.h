@@ -5,11 +5,25 @@
 
 namespace softamp::cuda {
 
-/// FpStatus as threads merge into it; cleared: flags 0, places kNever.
+/// FpStatus as threads merge into it.
 struct DeviceStatus {
   uint32_t flags;
   uint32_t unused;
   uint64_t first_index[kFlagCount];
+
+  /// Without flags, for threads to merge into.
+  static DeviceStatus none() {
+    DeviceStatus none{};
+    for (uint64_t& place : none.first_index) place = FpStatus::kNever;
+    return none;
+  }
+  /// What threads have merged, each element's index greater by `offset`.
+  FpStatus status(uint64_t offset = 0) const {
+    FpStatus s;
+    for (int b = 0; b < kFlagCount; ++b)
+      if (flags >> b & 1) s.raise(static_cast<uint8_t>(1 << b), first_index[b] + offset);
+    return s;
+  }
 };
 
 /// Merges the flags that a thread has seen. Does nothing for a null status.

@@ -83,6 +83,14 @@ BackendChoice choose_backend(const ExecutorOptions& options) {
 
 namespace {
 
+/// What is wrong where an output shares bytes with its input; "" else.
+std::string overlap(const void* in, size_t in_bytes, const void* out, size_t out_bytes) {
+  const auto from = reinterpret_cast<uintptr_t>(in), to = reinterpret_cast<uintptr_t>(out);
+  if (from >= to + out_bytes || to >= from + in_bytes) return {};
+  return "the output of " + std::to_string(out_bytes) + " bytes overlaps the input of " + std::to_string(in_bytes) +
+         " bytes";
+}
+
 [[noreturn]] void refuse_round_as(const std::string& what) { throw std::invalid_argument("bulk::round_as: " + what); }
 
 /// What the device needs beyond the checks of bulk::round.
@@ -97,10 +105,9 @@ void check_for_device(const bulk::ChipConversion& c, std::span<const float> in, 
   if (c.to.storage_bits() != 8 * static_cast<int>(sizeof(Code)))
     refuse_round_as("the backend cuda writes codes of " + std::to_string(c.to.storage_bits()) +
                     " bits, the array's elements have " + std::to_string(8 * sizeof(Code)));
-  const auto *const from = reinterpret_cast<const char*>(in.data()), *const to = reinterpret_cast<char*>(codes.data());
-  if (from < to + codes.size_bytes() && to < from + in.size_bytes())
-    refuse_round_as("the output of " + std::to_string(codes.size_bytes()) + " bytes overlaps the input of " +
-                    std::to_string(in.size_bytes()) + " bytes");
+  if (const std::string problem = overlap(in.data(), in.size_bytes(), codes.data(), codes.size_bytes());
+      !problem.empty())
+    refuse_round_as(problem);
 }
 
 template <class Code>
@@ -156,9 +163,9 @@ void bulk::round_on_device(const DeviceRounding& r, const Semantics& semantics, 
   const auto in = reinterpret_cast<uintptr_t>(r.in), out = reinterpret_cast<uintptr_t>(r.out);
   if (r.size != 0 && (in == 0 || out == 0)) refuse("an array's address is null");
   if (in % sizeof(float) != 0 || out % bytes != 0) refuse("an array is not aligned to its elements");
-  const bool in_place = in == out && r.values;
-  if (!in_place && in < out + r.size * bytes && out < in + r.size * sizeof(float))
-    refuse("the output overlaps the input");
+  if (in == out && r.values) return cuda::round_on_device(r, semantics, options);
+  if (const std::string problem = overlap(r.in, r.size * sizeof(float), r.out, r.size * bytes); !problem.empty())
+    refuse(problem);
   cuda::round_on_device(r, semantics, options);
 }
 

@@ -36,8 +36,7 @@ void round_array(Device& device, const bulk::DeviceRounding& r, const Semantics&
   kernel.step = options.random.step;
   kernel.operation = options.random.operation;
   kernel.first_index = options.random.first_index;
-  DeviceStatus noted{};
-  for (uint64_t& place : noted.first_index) place = FpStatus::kNever;
+  DeviceStatus noted = DeviceStatus::none();
   const DeviceArray<DeviceStatus> flags =
       options.status ? DeviceArray<DeviceStatus>(device, {noted}) : DeviceArray<DeviceStatus>();
   kernel.status = const_cast<DeviceStatus*>(flags.data());
@@ -47,8 +46,7 @@ void round_array(Device& device, const bulk::DeviceRounding& r, const Semantics&
   device.wait();
   if (!options.status) return;
   device.download(&noted, flags.data(), sizeof noted);
-  for (int b = 0; b < kFlagCount; ++b)
-    if (noted.flags >> b & 1) options.status->raise(static_cast<uint8_t>(1 << b), noted.first_index[b]);
+  options.status->merge(noted.status());
 }
 
 void round_on_device(const bulk::DeviceRounding& rounding, const Semantics& semantics,

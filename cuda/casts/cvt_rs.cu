@@ -51,8 +51,7 @@ void round_packed(const bulk::ChipConversion& conversion, std::span<const float>
     if (random.words)
       device.upload(words.data(), random.words + done / Kernel::kLanes,
                     (kernel.size + Kernel::kLanes - 1) / Kernel::kLanes * sizeof(uint32_t));
-    DeviceStatus noted{};
-    for (uint64_t& place : noted.first_index) place = FpStatus::kNever;
+    DeviceStatus noted = DeviceStatus::none();
     device.upload(flags.data(), &noted, sizeof noted);
     device.launch("round_as", loop_grid(device, kernel.groups()), kernel);
     device.wait();
@@ -60,8 +59,7 @@ void round_packed(const bulk::ChipConversion& conversion, std::span<const float>
                     kernel.size * Kernel::kBytes);
     if (!status) continue;
     device.download(&noted, flags.data(), sizeof noted);
-    for (int b = 0; b < kFlagCount; ++b)
-      if (noted.flags >> b & 1) status->raise(static_cast<uint8_t>(1 << b), noted.first_index[b] + done);
+    status->merge(noted.status(done));
   }
 }
 

@@ -2,6 +2,7 @@
 // compiled for the chip whose preset is asked for (100a, 103a), by the same policy in software elsewhere.
 #pragma once
 
+#include "cuda/each_item.h"
 #include "cuda/element_group.h"
 #include "cuda/element_loop.h"
 #include "cuda/fast_round.h"
@@ -87,13 +88,12 @@ struct PackedRounding {
   template <class Block>
   SOFTAMP_HD void operator()(Block& block) const {
     block.each([&](unsigned t) {
-      const uint64_t lead = first_index % kElements, all = groups(),
-                     stride = uint64_t{block.blocks()} * block.threads();
-      for (uint64_t g = uint64_t{block.index()} * block.threads() + t; g < all; g += stride) {
+      const uint64_t lead = first_index % kElements;
+      items_of_thread(block, t, groups(), [&](uint64_t g) {
         const uint64_t begin = g == 0 ? 0 : g * kElements - lead, end = (g + 1) * kElements - lead;
         const bool stored = vectors && end <= size && group(begin);
         if (!stored || status) elements(begin, end < size ? end : size, stored);
-      }
+      });
     });
   }
 

@@ -293,7 +293,8 @@ TEST_F(ClaimsOf, AChildThatEndsLeavesThemToItsParent) {
   EXPECT_TRUE(mine.holds("a"));
 }
 
-// Between a look at the dead one's claim and the making of the next lies a look at the clock: here the other takes over.
+// Between a look at the dead one's claim and the making of the next lies a look at the clock: here the other takes
+// over.
 TEST_F(ClaimsOf, OfTwoThatFindOneDeadTheFirstTakesOver) {
   Claims its = claims(there_, far_away()), yours = claims(here_, far_away("farther"));
   bool yours_comes_first = false;

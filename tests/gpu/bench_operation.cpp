@@ -28,8 +28,7 @@ Operation::Operation(cuda::Device& device, const Graph& graph, const std::vector
   environment_.step = static_cast<const uint32_t*>(number);
   environment_.environment = settings_.environment;
   environment_.environment.operation = node_.operation_id;
-  cuda::DeviceStatus none{};
-  for (uint64_t& place : none.first_index) place = FpStatus::kNever;
+  const cuda::DeviceStatus none = cuda::DeviceStatus::none();
   status_ = static_cast<cuda::DeviceStatus*>(room(sizeof none));
   device.upload(status_, &none, sizeof none);
   device.begin_operation(node_.op + " '" + node_.name + "'");

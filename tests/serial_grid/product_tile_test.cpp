@@ -88,8 +88,7 @@ bool check_tiles(const ProductCase& c, Lay lay = Lay::kDense, bool with_status =
   const OnDevice<uint8_t> a(device, e.a.data(), c.m * c.k * width), b(device, e.b.data(), c.k * c.n * e.b.width());
   std::vector<uint8_t> out((c.first_output + c.m * c.n) * out_width, 0x5A);
   const OnDevice<uint8_t> result(device, out.data(), out.size());
-  grid::DeviceStatus status{};
-  for (uint64_t& place : status.first_index) place = FpStatus::kNever;
+  grid::DeviceStatus status = grid::DeviceStatus::none();
   const OnDevice<grid::DeviceStatus> noted(device, &status, 1);
   const OnDevice<uint32_t> step(device, &e.environment.step, 1);
   std::vector<uint32_t> numbers = e.start;
@@ -107,9 +106,7 @@ bool check_tiles(const ProductCase& c, Lay lay = Lay::kDense, bool with_status =
   product.enqueue(call, a.data(), b.data(), result.data(), scratch.data(), parts.have_start ? start.data() : nullptr);
   result.fetch(out.data());
   noted.fetch(&status);
-  FpStatus found;
-  found.flags = static_cast<uint8_t>(status.flags);
-  for (int f = 0; f < kFlagCount; ++f) found.first_index[f] = status.first_index[f];
+  const FpStatus found = status.status();
   for (size_t i = 0; i < c.m * c.n; ++i) {
     uint32_t code = 0;
     std::memcpy(&code, out.data() + (c.first_output + i) * out_width, out_width);

@@ -36,8 +36,3 @@ if(SOFTAMP_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -gline-tables-only)
   add_link_options(-fsanitize=address,undefined)
 endif()
-
-if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache" AND NOT DEFINED CMAKE_DISABLE_PRECOMPILE_HEADERS)
-  # ccache passes over whatever includes a precompiled header; and without them a missing #include is seen.
-  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
-endif()

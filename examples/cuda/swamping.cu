@@ -1,4 +1,4 @@
-// softamp's arithmetic in a kernel of your own: 4096 running sums of 0.0001 in fp16, to nearest and stochastically, and
+// softamp's arithmetic in a kernel of your own: 512 running sums of 0.0001 in fp16, to nearest and stochastically, and
 // fp32 numbers rounded with random words of your own, with the flags that were raised.
 //
 // The source is plain C++ as well. Compiled by nvcc, on a machine with a GPU, it runs on both and compares all bits.
@@ -15,7 +15,7 @@ using namespace softamp;
 
 namespace {
 
-constexpr unsigned kElements = 4096;
+constexpr unsigned kElements = 512;
 constexpr uint32_t kAdditions = 10000;
 
 /// What one element gives.
@@ -42,8 +42,8 @@ SOFTAMP_HD Element element(unsigned i, const Semantics& nearest, const Semantics
     a = fp::add(kFp16, a, kAddend, nearest).code;
     b = fp::add(kFp16, b, kAddend, stochastic, random.bits(step, 0, i, stochastic.narrow.random_bits)).code;
   }
-  // 1/3, 2/3, 1, ...; every 1024th is beyond fp16's greatest number, 65504.
-  const float x = i % 1024 == 1023 ? 70000.0f : static_cast<float>(i + 1) / 3.0f;
+  // 1/3, 2/3, 1, ...; every 128th is beyond fp16's greatest number, 65504.
+  const float x = i % 128 == 127 ? 70000.0f : static_cast<float>(i + 1) / 3.0f;
   const uint32_t word = own_word(i) & ((1u << stochastic.narrow.random_bits) - 1);
   const Rounded r = fp::convert(kFp32, kFp16, __builtin_bit_cast(uint32_t, x), stochastic, word);
   return {static_cast<uint16_t>(a), static_cast<uint16_t>(b), static_cast<uint16_t>(r.code), r.flags};

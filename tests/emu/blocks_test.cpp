@@ -80,6 +80,33 @@ TEST(BulkBlocks, Nvfp4ThatChoosesScales) {
           }
 }
 
+/// Greatest magnitudes at which one more or one less rounding gives another scale.
+TEST(BulkBlocks, Nvfp4ScalesNearTheirTies) {
+  for (const int bound : {256, 448}) {
+    std::vector<float> in(16, 0.5F);
+    in[0] = 8;  // the tensor's: S is 6 bound / 8
+    for (uint64_t code = 0; code < 0x7E; ++code) {
+      const double tie = (fp::to_double(kE4m3, code) + fp::to_double(kE4m3, code + 1)) / 2;
+      float x = static_cast<float>(tie * 8 / bound);
+      for (int i = 0; i < 4; ++i) x = std::nextafter(x, 0.0F);
+      for (int i = 0; i < 9 && x <= 8; ++i, x = std::nextafter(x, 9.0F)) {
+        in.push_back(x);
+        for (int k = 1; k < 16; ++k) in.push_back(x * static_cast<float>(k) / -16);
+      }
+    }
+    for (int rule = 0; rule < 3; ++rule)
+      for (const block::FourOverSix errors : {block::FourOverSix::kNone, block::FourOverSix::kMae}) {
+        if (errors != block::FourOverSix::kNone && rule != 0) continue;
+        BlockFormat f = BlockFormat::of_nvfp4();
+        f.nvfp4.rule = static_cast<block::Nvfp4Rule>(rule);
+        f.nvfp4.four_over_six = errors;
+        if (rule == 0) f.nvfp4.e4m3_max = bound;
+        check_blocks(in, {1, in.size(), 1}, f, {},
+                     "ties, rule " + std::to_string(rule) + " to " + std::to_string(bound));
+      }
+  }
+}
+
 TEST(BulkBlocks, Fp8) {
   const auto in = block_values(29 * 300, 5);
   std::vector<float> tame = in;

@@ -299,7 +299,7 @@ TEST_F(ClaimsOf, OfTwoThatFindOneDeadTheFirstTakesOver) {
   Claims its = claims(there_, far_away()), yours = claims(here_, far_away("farther"));
   bool yours_comes_first = false;
   Claims mine(folder_.path(), "--out", kPace, ClaimHolder::me(), [&] {
-    if (std::exchange(yours_comes_first, false)) EXPECT_TRUE(yours.take("a"));
+    if (std::exchange(yours_comes_first, false)) yours.take("a");
     return here_.time;
   });
   ASSERT_TRUE(its.take("a"));

@@ -170,6 +170,13 @@ TEST(Nvfp4, FourOverSixTakesTheLesserError) {
   check(0x7A, {0x26, 0xC1, 0x51, 0x1B, 0x84, 0x26, 0x4D, 0xE0}, 0x7E);
 }
 
+TEST(Nvfp4, FourOverSixDividesByTheSixFirst) {
+  Nvfp4Rules rules;
+  rules.four_over_six = FourOverSix::kMae;
+  // The number below 31/32, in fp32: RN(RN(x / 6) 192) is 31, a tie that goes to 32; RN(x RN(192 / 6)) is below 31.
+  EXPECT_EQ(quantised(single(8), singles({0x1.EFFFFEp-1}), rules).scale, 0x60u);
+}
+
 TEST(Nvfp4, FourOverSixKeepsSixWhereErrorsAreEqual) {
   Nvfp4Rules rules;
   rules.four_over_six = FourOverSix::kMse;

@@ -44,6 +44,8 @@ class Suite {
   int64_t elements() const { return elements_; }
   /// Whether the case of this name is to run: asked before it is made.
   bool wants(const std::string& name) const;
+  /// No case runs from here on; the names of those that would go to `names`.
+  void only_name(std::vector<std::string>& names) { names_ = &names; }
   /// Runs the case on "emu" and on the backend, and compares values, flags, indices, and variables.
   void run(const Case& c);
   /// Counts a case that the caller ran on "emu" and on backend(): `difference` is empty where there is none; `results`
@@ -57,6 +59,7 @@ class Suite {
   int64_t elements_;
   std::string filter_;
   uint64_t part_, parts_;
+  std::vector<std::string>* names_ = nullptr;
   Report report_;
 
   void digest(const std::string& text);

@@ -1,11 +1,12 @@
-// The program around the parity suite: PROGRAM [--full] [FAMILY [FILTER]]. Exit code 0: no difference; 1: one; 2:
-// usage.
+// The program around the parity suite: PROGRAM [--full | --names] [FAMILY [FILTER]]. --names: a line "FAMILY NAME" for each
+// case, none of which runs. Exit code 0: no difference; 1: one, or no case; 2: usage.
 #pragma once
 
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "parity.h"
 
@@ -15,6 +16,8 @@ namespace softamp::parity {
 inline int main_of(int argc, char** argv, int64_t elements, int64_t full) {
   int next = 1;
   if (next < argc && std::strcmp(argv[next], "--full") == 0) elements = full, ++next;
+  const bool names_alone = next < argc && std::strcmp(argv[next], "--names") == 0;
+  next += names_alone;
   const std::string wanted = next < argc ? argv[next++] : "", filter = next < argc ? argv[next++] : "";
   bool any = false;
   uint64_t failed = 0, cases = 0;
@@ -23,7 +26,12 @@ inline int main_of(int argc, char** argv, int64_t elements, int64_t full) {
     any = true;
     const auto start = std::chrono::steady_clock::now();
     Suite suite("cuda", elements, filter);
+    std::vector<std::string> names;
+    if (names_alone) suite.only_name(names);
     family.run(suite);
+    for (const std::string& name : names) std::printf("%s %s\n", family.name, name.c_str());
+    cases += names.size();
+    if (names_alone) continue;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const Report& r = suite.report();
     std::printf("%-14s %6llu cases, %12llu elements, %4llu differ  (%.1f s)\n", family.name,

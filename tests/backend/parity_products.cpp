@@ -28,9 +28,9 @@ struct Problem {
   std::vector<int64_t> batch_a, batch_b;  ///< BatchMatMulV2 where one is there
   Options options;
   uint64_t seed = 0;
+  int begins = 0;  ///< chains, with C: 1 for each column, 2 for each output; not under batch_sum
 
-  /// Whether chains begin with C: 1 for each column, 2 for each output.
-  int start() const { return batch_sum ? 0 : static_cast<int>(seed % 3); }
+  int start() const { return batch_sum ? 0 : begins; }
 };
 
 Shape matrix(std::vector<int64_t> batch, int64_t rows, int64_t columns, bool transposed) {
@@ -46,7 +46,6 @@ std::string text_of(const Problem& p) {
   if (p.transpose_b) s += " b^T";
   if (p.batch_sum) s += " batch_sum";
   if (p.plain) s += " plain";
-  if (p.start() != 0) s += p.start() == 1 ? " from a row" : " from c";
   s += std::string(" partials ") + p.options.partials + (p.options.between ? " between" : "") + " block " +
        std::to_string(p.options.block);
   if (p.options.inner != AmpInner::kFmaChain) s += " inner " + std::to_string(static_cast<int>(p.options.inner));
@@ -56,6 +55,9 @@ std::string text_of(const Problem& p) {
   if (p.options.operands != TensorCoreOperands::kOwn) s += std::string(" fed ") + name_of(p.options.operands);
   return s + " #" + std::to_string(p.seed);
 }
+
+/// The end of a case's name; start: as Problem::start says.
+const char* from_text(int start) { return start == 0 ? "" : start == 1 ? " from a row" : " from c"; }
 
 /// Adds the product of x and y; start: as Problem::start says.
 void add_product(GraphBuilder& g, Case& c, const char* op, Port x, Port y, const Attributes& attributes, int start,
@@ -78,7 +80,7 @@ void add_product(GraphBuilder& g, Case& c, const char* op, Port x, Port y, const
 
 void run(Suite& suite, const Problem& p, const Setting& setting) {
   Case c;
-  c.name = text_of(p) + " " + setting.name;
+  c.name = text_of(p) + " " + setting.name + from_text(p.start());
   if (!suite.wants(c.name)) return;
   const bool batched = !p.batch_a.empty() || !p.batch_b.empty();
   const Shape a = matrix(p.batch_a, p.m, p.k, p.transpose_a), b = matrix(p.batch_b, p.k, p.n, p.transpose_b);
@@ -108,15 +110,13 @@ void run(Suite& suite, const Problem& p, const Setting& setting) {
 void run_scaled(Suite& suite, const test::ScaledProductRow& row, const Setting& setting, DType type, bool plain,
                 uint64_t seed) {
   Case c;
-  c.name = test::text_of(row) + " " + name_of(type) + (plain ? " plain" : "") + " #" + std::to_string(seed) +
-           (seed % 4 == 1   ? " from a row "
-            : seed % 4 == 2 ? " from c "
-                            : " ") +
-           setting.name;
+  const int start = seed % 4 == 3 ? 0 : static_cast<int>(seed % 4);
+  c.name = test::text_of(row) + " " + name_of(type) + (plain ? " plain" : "") + " #" + std::to_string(seed) + " " +
+           setting.name + from_text(start);
   if (!suite.wants(c.name)) return;
   GraphBuilder g;
   const Port x = g.placeholder("x", type, Shape(row.a)), y = g.placeholder("y", type, Shape(row.b));
-  add_product(g, c, "ScaledMatMul", x, y, row.attributes, static_cast<int>(seed % 4 == 3 ? 0 : seed % 4), seed, plain);
+  add_product(g, c, "ScaledMatMul", x, y, row.attributes, start, seed, plain);
   c.graph = g.build();
   c.feeds.emplace("x", floats(type, Shape(row.a), 2 * seed + 1, plain));
   c.feeds.emplace("y", floats(type, Shape(row.b), 2 * seed + 2, plain));
@@ -167,6 +167,7 @@ Problem random_problem(uint64_t seed) {
   const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
   Problem p;
   p.seed = seed;
+  p.begins = static_cast<int>(seed % 3);
   p.m = below(40), p.n = below(40), p.k = below(50);
   if (seed % 5 == 0) p.m = 1 + below(300), p.n = 1 + below(16), p.k = 1 + below(40);      // narrow tiles
   if (seed % 10 == 1) p.m = 100 + below(60), p.n = 100 + below(60), p.k = 1 + below(20);  // large ones
@@ -195,15 +196,17 @@ void products(Suite& suite) {
   for (const Setting& setting : settings())
     for (const char* partials : {"half", "float"})
       for (const int block : kBlocks)
-        for (const bool plain : {true, false}) {
-          Problem p;
-          p.m = 9, p.n = 21, p.k = 35;
-          p.seed = static_cast<uint64_t>(block);
-          p.plain = plain;
-          p.options.partials = partials;
-          p.options.block = block;
-          run(suite, p, setting);
-        }
+        for (const bool plain : {true, false})
+          for (const int begins : {0, 1, 2}) {
+            Problem p;
+            p.m = 9, p.n = 21, p.k = 35;
+            p.seed = static_cast<uint64_t>(block);
+            p.begins = begins;
+            p.plain = plain;
+            p.options.partials = partials;
+            p.options.block = block;
+            run(suite, p, setting);
+          }
   // Every accumulator, on operands of each dtype, plain numbers and special ones, independent partials.
   for (int a = 1; a < kAccumulators; ++a)
     for (const DType type : {DType::kFloat16, DType::kBFloat16, DType::kFloat32})
@@ -212,6 +215,7 @@ void products(Suite& suite) {
         p.type = type;
         p.m = 7, p.n = 19, p.k = plain ? 45 : 1100;
         p.seed = static_cast<uint64_t>(a);
+        p.begins = a % 3;
         p.plain = plain;
         p.batch_sum = !plain;
         accumulate_by(p, static_cast<Accumulator>(a));
@@ -233,6 +237,7 @@ void products(Suite& suite) {
         p.type = own || halves ? DType::kFloat16 : DType::kFloat32;
         p.m = 7, p.n = 19, p.k = 75;
         p.seed = static_cast<uint64_t>(a);
+        p.begins = a % 3;
         p.plain = a % 2 == 0;
         p.options.accumulator = accumulator;
         p.options.operands = operands;
@@ -261,6 +266,7 @@ void products(Suite& suite) {
       for (const int block : {16, 1}) {
         Problem p;
         p.seed = ++seed;
+        p.begins = static_cast<int>(seed % 3);
         int64_t side = 16;
         while (side * side < suite.elements() && side < 2048) side *= 2;
         p.m = side + 3, p.n = side + (seed % 2 ? 8 : 5), p.k = large ? 523 : 37;

@@ -42,6 +42,11 @@ LINKS = [
      "tests/numerics/math_test.cpp: it does not link"),
     ("a command without the experiments", {"test": "tests/program/compute_test.cpp"}, "libsoftamp_reproduce.a",
      "src/program/: the command does not link"),
+    ("a filter without a test", {"filter": "Status.Nothing"}, None,
+     "a_bug: tests/numerics/status_test.cpp has no test Status.Nothing"),
+    ("a filter without a case", {"file": "tests/backend/parity_main.h", "find": "failed || cases == 0", "replace": "failed",
+                                 "test": "tests/serial_grid/parity.cpp", "filter": "casts Nothing"}, None,
+     "a_bug: tests/serial_grid/parity.cpp has no test casts Nothing"),
     ("a test that is not built", {"test": "tests/oracle/cases.h"}, None,
      "the build does not compile tests/oracle/cases.h"),
 ]

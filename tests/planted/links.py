@@ -1,8 +1,9 @@
-"""Whether everything links, without compiling: the build's own objects of the tests, with what the harness links."""
+"""Whether everything links and every filter selects a test, without compiling: the build's own objects of the tests, with
+what the harness links."""
 
 import tempfile
 
-from texts import Wrong, runs_the_command
+from texts import Wrong, is_parity, runs_the_command, selected
 from workshop import PROGRAM, Workshop, sources_of
 
 
@@ -14,6 +15,31 @@ def tried(link, *arguments):
         told = [line for line in lines[1:] if "undefined" in line or "cannot find" in line or "no such" in line]
         return ": ".join(lines[:1] + told[:1])
     return None
+
+
+def names_in(workshop, program, parity, family=""):
+    """The names of a program's tests, or of the cases of a family of the parity suite."""
+    command = [program, "--names", family] if parity else [program, "--gtest_list_tests"]
+    lines = workshop.execute(command)[1].splitlines()
+    if parity:
+        return [line.partition(" ")[2] for line in lines]
+    suite, names = "", []
+    for line in lines:
+        if line.startswith("  "):
+            names.append(suite + line.split()[0])
+        else:
+            suite = line.split(" ")[0]
+    return names
+
+
+def without_test(workshop, bugs, program, parity):
+    """The bugs whose filters select nothing of their tests' program."""
+    families = {bug["filter"].partition(" ")[0] for bug in bugs} if parity else {""}
+    names = {family: names_in(workshop, program, parity, family) for family in families}
+    for bug in bugs:
+        family, _, part = bug["filter"].partition(" ") if parity else ("", "", bug["filter"])
+        if not any(part in name if parity else selected(name, part) for name in names[family]):
+            yield f"{bug['id']}: {bug['test']} has no test {bug['filter']}"
 
 
 def problems(bugs, options):
@@ -32,11 +58,20 @@ def problems(bugs, options):
                 found.append(f"{test} is not built; build all targets first")
             else:
                 objects[test] = [unit.object for unit in units]
-        # All at once, since that is quick; one by one only to say which it is. Tests may use the same names.
-        if tried(workshop.link_test, "all", sorted(set().union(*objects.values()))):
-            for test, testers in objects.items():
+        for parity in (False, True):
+            group = {test: testers for test, testers in objects.items() if is_parity(test) == parity}
+            filtered = [bug for bug in bugs if bug["test"] in group and "compile_error" not in bug]
+            if not filtered:
+                continue
+            # All at once, since that is quick; one by one only to say which it is. Tests may use the same names.
+            name, everything = f"all_{parity}", sorted(set().union(*group.values()))
+            if not tried(workshop.link_test, name, everything):
+                found += without_test(workshop, filtered, workshop.program(name), parity)
+                continue
+            for test, testers in group.items():
                 wrong = tried(workshop.link_test, "one", testers)
-                found += [f"{test}: {wrong}"] if wrong else []
+                found += [f"{test}: {wrong}"] if wrong else without_test(
+                    workshop, [bug for bug in filtered if bug["test"] == test], workshop.program("one"), parity)
         if any(runs_the_command(test) for test in objects):
             wrong = tried(workshop.link_command, "all")
             found += [f"{PROGRAM}: {wrong}"] if wrong else []

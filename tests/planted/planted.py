@@ -15,7 +15,7 @@ A table bugs/*.json is a list of objects:
     stands_for     the rule or header of which this bug is the specimen
     file           the file to change, from the root of the repository
     find, replace  text; `find` must occur exactly once, any run of blanks in it matches any other
-    test, filter   the source file of the test, and the gtest filter that must fail
+    test, filter   the source file of the test, and the gtest filter that must fail; *: all tests of the file
     why            one sentence: how the test notices
     sources        optional, for a header: sources of the library that are compiled with the changed header. A changed
                    .cpp or .cu is always compiled, and a test that includes the header is so in any case

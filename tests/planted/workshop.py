@@ -194,8 +194,11 @@ class Workshop:
         units = {self.units[source] for source in sources_of(test, self.units)}
         return [unit.object for unit in units] if units and all(map(self.built, units)) else None
 
+    def program(self, name):
+        return self.overlay(name) / "test"
+
     def link_test(self, name, objects, options=()):
-        program = self.overlay(name) / "test"
+        program = self.program(name)
         self.check([self.compiler, *options, *objects, *self.link_inputs, "-o", program], "it does not link")
         return program
 

@@ -9,6 +9,7 @@
 #include "softamp/report/names.h"
 #include "src/files/output_file.h"
 #include "src/files/printable.h"
+#include "src/report/numbers/decimal_text.h"
 #include "src/train/run/exponent_plot.h"
 
 namespace softamp::train_detail {

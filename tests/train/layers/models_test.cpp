@@ -88,13 +88,13 @@ Model model_of(const std::string& network, const char* precision, int64_t batch 
 }
 
 TEST(Models, CountsOfTheTable) {  // TUTORIAL G14
-  struct Row {
+  struct Counts {
     int64_t depth, parameters, trainable, bytes16, bytes32;
   };
-  for (const Row& row : std::vector<Row>{{8, 85642, 85514, 171284, 342568},
-                                         {14, 183082, 182730, 366164, 732328},
-                                         {20, 280522, 279946, 561044, 1122088},
-                                         {26, 377962, 377162, 755924, 1511848}}) {
+  for (const Counts& row : std::vector<Counts>{{8, 85642, 85514, 171284, 342568},
+                                               {14, 183082, 182730, 366164, 732328},
+                                               {20, 280522, 279946, 561044, 1122088},
+                                               {26, 377962, 377162, 755924, 1511848}}) {
     const std::string name = "resnet" + std::to_string(row.depth);
     const Model half = model_of(name, "float16"), single = model_of(name, "float32");
     EXPECT_EQ(half.parameters(), row.parameters);

@@ -204,19 +204,19 @@ TEST(MovingAverages, UnderEveryMechanism) {
                            {.momentum = 0.5, .moving_averages = true});
     return layers::dense(store, layers::flatten(store, x), 10);
   };
-  struct Case {
+  struct Combination {
     std::string mechanism, precision;
   };
-  for (const auto& [name, precision] : std::vector<Case>{{"none", "float32"},
-                                                         {"none", "float16"},
-                                                         {"none", "bfloat16"},
-                                                         {"none", "mixed"},
-                                                         {"none", "mixed_bfloat16"},
-                                                         {"tensorflow", "float32"},
-                                                         {"recipe=full", "float32"},
-                                                         {"level=O1", "float32"},
-                                                         {"level=O2", "float32"},
-                                                         {"policy=mixed_float16", "float32"}}) {
+  for (const auto& [name, precision] : std::vector<Combination>{{"none", "float32"},
+                                                                {"none", "float16"},
+                                                                {"none", "bfloat16"},
+                                                                {"none", "mixed"},
+                                                                {"none", "mixed_bfloat16"},
+                                                                {"tensorflow", "float32"},
+                                                                {"recipe=full", "float32"},
+                                                                {"level=O1", "float32"},
+                                                                {"level=O2", "float32"},
+                                                                {"policy=mixed_float16", "float32"}}) {
     SCOPED_TRACE(name + " " + precision);
     const Mechanism mechanism = Mechanism::parse(name);
     ModelOptions options;

@@ -1,5 +1,5 @@
-// The program around the parity suite: PROGRAM [--full | --names] [FAMILY [FILTER]]. --names: a line "FAMILY NAME" for each
-// case, none of which runs. Exit code 0: no difference; 1: one, or no case; 2: usage.
+// The program around the parity suite: PROGRAM [--full | --names] [FAMILY [FILTER]]. --names: a line "FAMILY NAME" for
+// each case, none of which runs. Exit code 0: no difference; 1: one, or no case; 2: usage.
 #pragma once
 
 #include <chrono>

@@ -29,7 +29,7 @@ def texts(root):
     for folder in ("src", "emu"):
         for source in sorted((root / folder).rglob("*.cpp")):
             name = source.relative_to(root).as_posix()
-            # The module of Python needs its headers, and is compiled file by file anyway.
+            # The module of Python needs headers of packages that are not here for sure.
             if not source.name.endswith(LEFT_OUT) and not name.startswith("src/python/"):
                 yield name, f'#include "{name}"\n'
 

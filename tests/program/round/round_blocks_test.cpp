@@ -177,7 +177,7 @@ TEST_F(RoundBlocks, ValuesComeBackFromTheFiles) {
 TEST_F(RoundBlocks, PiecesAreSeamless) {
   constexpr uint64_t kCount = (uint64_t{1} << 22) + 77;
   std::vector<float> x(kCount);
-  for (uint64_t i = 0; i < kCount; ++i) x[i] = std::ldexp(static_cast<float>(i * 7919 % 2003) - 1001, -10);
+  for (uint64_t i = 0; i < kCount; ++i) x[i] = std::ldexp(static_cast<float>(i * 7919 % 1999) - 999, -10);
   for (const std::vector<uint64_t>& shape : {std::vector<uint64_t>{kCount}, {kCount / 3, 3}}) {
     std::vector<float> part(x.begin(), x.begin() + static_cast<long>(shape.size() == 1 ? kCount : kCount / 3 * 3));
     save_array(path("in.npy"), ElementType::kFloat32, part, shape);
@@ -187,7 +187,9 @@ TEST_F(RoundBlocks, PiecesAreSeamless) {
     EXPECT_EQ(packed.size(), (part.size() + 1) / 2);
     const block::BlockFormat f = parse_block_format("mxfp4:rounding=stochastic,bits=8");
     const uint64_t length = shape.back();
-    for (uint64_t i : {uint64_t{1} << 22, (uint64_t{1} << 22) + 40, part.size() - 1}) {
+    // Pieces end at 2^22, or, of rows of 3, in the middle of a byte before it.
+    constexpr uint64_t kEnd = uint64_t{1} << 22;
+    for (const uint64_t i : {kEnd - 3, kEnd - 2, kEnd - 1, kEnd, kEnd + 40, part.size() - 1}) {
       const uint64_t row = i / length * length, first = row + (i - row) / 32 * 32;
       const uint64_t last = std::min(row + length, first + 32);
       const std::vector<uint32_t> w =

@@ -163,10 +163,7 @@ struct ScaledOutputs {
     });
   }
   SOFTAMP_HD uint32_t first(uint64_t i) const {
-    if (!start) return 0;
-    const uint64_t within = i % (rows * columns);
-    const uint32_t c = start[i / (rows * columns) * starts.matrix + within / columns * starts.row + within % columns];
-    return kernel::widen_operand(kFp32, c, a.environment.environment.semantics);
+    return start ? starts.of_output(start, i, a.environment.environment.semantics) : 0;
   }
 };
 

@@ -73,8 +73,8 @@ bool raises_alone(const kernel::ProductRules& rules, const kernel::Environment& 
 
 StartNumbers StartNumbers::of(const OpContext& c, size_t rows, size_t columns) {
   if (c.inputs.size() < 3) return {};
-  if (c.inputs[2].shape.rank() == 1) return {true, 0, 0};
-  return {true, columns, rows * columns};
+  if (c.inputs[2].shape.rank() == 1) return {true, 0, 0, rows, columns};
+  return {true, columns, rows * columns, rows, columns};
 }
 
 MatMulNode::MatMulNode(const OpContext& c, const char* transposes_a, const char* transposes_b)
@@ -107,8 +107,7 @@ std::vector<uint64_t> MatMulNode::operands_at(const void* const* in, const kerne
   kernel::ProductChain chain(summing, environment, index);
   const auto raised = [&] { return (kernel::ProductChain(chain).finish().flags & (kInvalid | kOverflow)) != 0; };
   const Semantics& s = environment.semantics;
-  if (const uint32_t* const c = start.at(in, index / (rows * columns)))
-    chain.start(kernel::widen_operand(kFp32, c[row * start.row + column], s));
+  if (start.given) chain.start(start.of_output(start.at(in, 0), index, s));
   // A tensor core rounds only at the end of a group. A part of a group has no result of its own that could raise a
   // flag, and an overflow cannot be blamed on one pair of factors.
   const bool fused = is_tensor_core(rules.accumulator);

@@ -16,6 +16,7 @@
 #include "softamp/report/tensor_text.h"
 #include "src/data/npz_tensors.h"
 #include "src/files/output_file.h"
+#include "src/files/printable.h"
 #include "src/files/run_files.h"
 #include "src/report/progress.h"
 #include "src/report/read_json.h"

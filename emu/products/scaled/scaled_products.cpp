@@ -261,11 +261,8 @@ class ScaledMatMulKernel final : public OpKernel {
 
   /// What the sum of an output begins with.
   uint32_t start(const OpCall& call, size_t output) const {
-    const size_t outputs = node_.rows * node_.columns, within = output % outputs;
-    const uint32_t* const c = node_.start.at(call.in, output / outputs);
-    if (!c) return 0;
-    return kernel::widen_operand(kFp32, c[within / node_.columns * node_.start.row + within % node_.columns],
-                                 settings_.environment.semantics);
+    const engine::StartNumbers& c = node_.start;
+    return c.given ? c.of_output(c.at(call.in, 0), output, settings_.environment.semantics) : 0;
   }
 
   void one(const OpCall& call, const Operand& a, const Operand& b, size_t output, uint32_t* out,

@@ -23,13 +23,20 @@ OpKernel::SiteRoundings product_roundings(const kernel::ProductRules& rules, uin
 /// output or one for each column.
 struct StartNumbers {
   bool given = false;
-  size_t row = 0, matrix = 0;  ///< numbers from one row, and from one matrix, to the next; 0: they are the same
+  size_t row = 0, matrix = 0;    ///< numbers from one row, and from one matrix, to the next; 0: they are the same
+  size_t rows = 0, columns = 0;  ///< of a matrix of the result
 
   /// Input 2, if the node has it. `rows`, `columns`: of a matrix of the result.
   static StartNumbers of(const OpContext& context, size_t rows, size_t columns);
   /// The first of matrix `batch`; null where there are none.
   const uint32_t* at(const void* const* in, size_t batch) const {
     return given ? static_cast<const uint32_t*>(in[2]) + batch * matrix : nullptr;
+  }
+  /// What the chain of output `index`, counted through all matrices, begins with. `first`: at(in, 0), not null.
+  SOFTAMP_HD uint32_t of_output(const uint32_t* first, uint64_t index, const Semantics& s) const {
+    const uint64_t within = index % (rows * columns);
+    const uint64_t place = index / (rows * columns) * matrix + within / columns * row + within % columns;
+    return kernel::widen_operand(kFp32, first[place], s);
   }
 };
 

@@ -7,6 +7,7 @@
 #include "src/program/study/study_verdict.h"
 #include "src/report/numbers/decimal_text.h"
 #include "src/report/pictures/html_page.h"
+#include "src/report/read_json.h"
 #include "src/train/run/exponent_plot.h"
 
 namespace softamp::program {

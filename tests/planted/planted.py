@@ -3,7 +3,7 @@
 
     python3 tests/planted/planted.py                       every bug of the tables, on all cores
     python3 tests/planted/planted.py --list                what they are, and whether their texts are there
-    python3 tests/planted/planted.py --links               whether each can be linked; compiles nothing
+    python3 tests/planted/planted.py --links               whether each links and selects a test; compiles nothing
     python3 tests/planted/planted.py --only ID             one of them, with the end of the output
     python3 tests/planted/planted.py --parts 32            one of 32 parts of them, by the environment's SOFTAMP_SLICE [=0]
 

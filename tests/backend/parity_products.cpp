@@ -56,10 +56,10 @@ std::string text_of(const Problem& p) {
   return s + " #" + std::to_string(p.seed);
 }
 
-/// The end of a case's name; start: as Problem::start says.
+/// The end of a case's name; start: as Problem::begins says.
 const char* from_text(int start) { return start == 0 ? "" : start == 1 ? " from a row" : " from c"; }
 
-/// Adds the product of x and y; start: as Problem::start says.
+/// Adds the product of x and y; start: as Problem::begins says.
 void add_product(GraphBuilder& g, Case& c, const char* op, Port x, Port y, const Attributes& attributes, int start,
                  uint64_t seed, bool plain) {
   if (start == 0) {

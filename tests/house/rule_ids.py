@@ -293,13 +293,13 @@ def check(root):
 
 SOUND = {
     "docs/NUMERICS.md": "N2 is cited.\n\n| rule | | source, certainty | carried out by |\n|---|---|---|---|\n"
-    "| N1 | words | IEEE; standard | `numerics/a.h: one` |\n| N2 | as `D39` says; TABLE T01 | ours |"
+    "| N1 | words | IEEE; standard | `numerics/a.h: one` |\n| N2 | as `Q39` says; TABLE T01 | ours |"
     " `numerics/a.h: one, kTwo` `tests/a_test.cpp: Suite.Name` |\n",
     "docs/TABLE.md": "| row | |\n|---|---|\n| T01 | words, T02 |\n| T02 | words |\n",
     "include/softamp/numerics/a.h": "// N1; TABLE T01, T02 and N2. At O2 on an H100: U64.\n"
-    'int one();  // see\n// TABLE\n// T02\nconstexpr int kTwo = 2;\nauto t = "D39", u = "N2 of NUMERICS.md";\n',
-    "tests/a_test.cpp": 'TEST(Suite, Name) { f("not an id: D39", K7) << "see TABLE T01"; }\n',
-    "tests/run.sh": "# N2\necho D39\n",
+    'int one();  // see\n// TABLE\n// T02\nconstexpr int kTwo = 2;\nauto t = "Q39", u = "N2 of NUMERICS.md";\n',
+    "tests/a_test.cpp": 'TEST(Suite, Name) { f("not an id: Q39", K7) << "see TABLE T01"; }\n',
+    "tests/run.sh": "# N2\necho Q39\n",
     "docs/SHOWN.md": "| row | | |\n|---|---|---|\n"
     "| K01 | words | `tests/b_test.cpp: Suite.K01Name, Suite.Other, Typed.Name` `examples/a.cpp` `examples/a.json` |\n"
     "| K02 | words | `tests/b_test.cpp: Suite.Other, Suite.P` |\n",
@@ -310,7 +310,7 @@ SOUND = {
     "examples/a.json": "{}\n",
 }
 PLANTED = [  # file, text, what stands there instead, the fault that is expected
-    ("tests/run.sh", "# N2", "# D39", "tests/run.sh:1: D39 is defined by no page of docs/"),
+    ("tests/run.sh", "# N2", "# Q39", "tests/run.sh:1: Q39 is defined by no page of docs/"),
     ("tests/run.sh", "# N2", "# N200", "tests/run.sh:1: N200 is defined by no page of docs/"),
     ("tests/run.sh", "# N2", "# rule 3", "tests/run.sh:1: 'rule 3' is a number without a page"),
     ("tests/run.sh", "# N2", "# docs/OLD.md", "tests/run.sh:1: there is no page docs/OLD.md"),

@@ -17,12 +17,11 @@ def tried(link, *arguments):
     return None
 
 
-def names_in(workshop, program, parity, family=""):
-    """The names of a program's tests, or of the cases of a family of the parity suite."""
-    command = [program, "--names", family] if parity else [program, "--gtest_list_tests"]
-    lines = workshop.execute(command)[1].splitlines()
+def names_in(workshop, program, parity):
+    """The names of a program's tests; of the parity suite's cases, each behind its family."""
+    lines = workshop.execute([program, "--names" if parity else "--gtest_list_tests"])[1].splitlines()
     if parity:
-        return [line.partition(" ")[2] for line in lines]
+        return lines
     suite, names = "", []
     for line in lines:
         if line.startswith("  "):
@@ -32,13 +31,18 @@ def names_in(workshop, program, parity, family=""):
     return names
 
 
+def selects(test_filter, name, parity):
+    if not parity:
+        return selected(name, test_filter)
+    family, _, part = test_filter.partition(" ")
+    return name.startswith(family + " ") and part in name[len(family) + 1 :]
+
+
 def without_test(workshop, bugs, program, parity):
     """The bugs whose filters select nothing of their tests' program."""
-    families = {bug["filter"].partition(" ")[0] for bug in bugs} if parity else {""}
-    names = {family: names_in(workshop, program, parity, family) for family in families}
+    names = names_in(workshop, program, parity)
     for bug in bugs:
-        family, _, part = bug["filter"].partition(" ") if parity else ("", "", bug["filter"])
-        if not any(part in name if parity else selected(name, part) for name in names[family]):
+        if not any(selects(bug["filter"], name, parity) for name in names):
             yield f"{bug['id']}: {bug['test']} has no test {bug['filter']}"
 
 
@@ -60,9 +64,9 @@ def problems(bugs, options):
                 objects[test] = [unit.object for unit in units]
         for parity in (False, True):
             group = {test: testers for test, testers in objects.items() if is_parity(test) == parity}
-            filtered = [bug for bug in bugs if bug["test"] in group and "compile_error" not in bug]
-            if not filtered:
+            if not group:
                 continue
+            filtered = [bug for bug in bugs if bug["test"] in group and "compile_error" not in bug]
             # All at once, since that is quick; one by one only to say which it is. Tests may use the same names.
             name, everything = f"all_{parity}", sorted(set().union(*group.values()))
             if not tried(workshop.link_test, name, everything):

@@ -9,10 +9,10 @@ set -euo pipefail
 purpose=${1:-tests}
 program_packages=(g++ cmake ninja-build libtbb-dev libboost-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
   libarchive-dev libpng-dev libprotobuf-dev protobuf-compiler libre2-dev gnuplot-nox)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev python3 clang libclang-rt-14-dev lld
-  groff-base pkgconf zsh fish openmpi-bin libopenmpi-dev mpich libmpich-dev)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev python3 clang libclang-rt-dev lld
+  git make groff-base pkgconf zsh fish openmpi-bin libopenmpi-dev mpich libmpich-dev)
 # The sources of GoogleTest are in /usr/src with libgtest-dev.
-aarch64_packages=(g++-12-aarch64-linux-gnu qemu-user-static cmake ninja-build libgtest-dev)
+aarch64_packages=(g++-aarch64-linux-gnu qemu-user cmake ninja-build libgtest-dev)
 python_packages=("${program_packages[@]}" python3-dev python3-venv)
 case $purpose in
   python) packages=("${python_packages[@]}") ;;

@@ -1,7 +1,6 @@
-#include <cstdio>
-
-#define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include <cstdio>
 
 #include "softamp/graph/trace.h"
 

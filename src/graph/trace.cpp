@@ -84,7 +84,7 @@ class Reader {
     ++line;
     OrderedJson json = read_json(text, name_, {kLongestLine}, line);
     if (!json.is_object()) refuse("expected a JSON object");
-    return json;
+    return std::optional<OrderedJson>(std::in_place, std::move(json));
   }
   [[noreturn]] void refuse(const std::string& what) const {
     throw std::invalid_argument(name_ + ", line " + std::to_string(line) + ": " + what);

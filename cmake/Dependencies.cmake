@@ -58,5 +58,5 @@ endif()
 if(missing_packages)
   list(JOIN missing_packages ", " missing_text)
   message(FATAL_ERROR "softamp needs, and CMake did not find: ${missing_text}. "
-                      "On Debian 12 `bash tests/setup.sh` installs them all")
+                      "On Debian `bash tests/setup.sh` installs them all")
 endif()

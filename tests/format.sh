@@ -3,8 +3,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-formatter=$(command -v clang-format-14 || command -v clang-format || true)
-if [ -z "$formatter" ] || ! "$formatter" --version | grep -q 'version 14\.'; then
+formatter=
+for command in $(compgen -c clang-format | sort -u); do
+  ! "$command" --version 2>/dev/null | grep -q 'clang-format version 14\.' || formatter=$command
+done
+if [ -z "$formatter" ]; then
   echo "format: clang-format 14 is not here; not checked"
   exit 0
 fi

@@ -29,7 +29,7 @@ refused() {
 build() { bash tests/build.sh program "$@"; }
 
 refused 2 "^build.sh: 'programm' is not known; expected program or all" bash tests/build.sh programm
-refused 2 "^setup.sh: 'test' is not known; expected program, tests, python or aarch64" bash tests/setup.sh test
+refused 2 "^setup.sh: 'test' is not known; expected program, tests, python, aarch64 or compilers" bash tests/setup.sh test
 
 # A compiler that is too old, and none at all.
 printf '#!/bin/sh\nexec c++ -U__GNUC__ -D__GNUC__=9 -U__clang_major__ -D__clang_major__=9 "$@"\n' >"$work/old-c++"
@@ -62,20 +62,48 @@ configured gone_tree "$work/gone" "$work/gone_tree" OFF "for $work/gone"
 configured moved "$PWD" "$work/elsewhere" OFF "at $work/elsewhere, and moved"
 configured minimal "$PWD" "$work/minimal" ON "with SOFTAMP_MINIMAL=ON, without the command"
 
-# No network: apt-get fails.
+# What setup.sh says of a machine: commands in $work/bin stand for its own. told LINE...: it ends with code 1 and these lines,
+# as extended regular expressions, and no other.
 mkdir "$work/bin"
-printf '#!/bin/sh\nexit 1\n' >"$work/bin/dpkg-query"
-printf '#!/bin/sh\ncase $* in *install*) echo "E: Temporary failure resolving a name" >&2; exit 100 ;; esac\n' >"$work/bin/apt-get"
-printf '#!/bin/sh\nexec "$@"\n' >"$work/bin/sudo"
-chmod +x "$work"/bin/*
-PATH=$work/bin:$PATH refused 1 "^setup: apt-get did not install g\+\+ .*: Temporary failure .*; expected a network" \
-  bash tests/setup.sh program
-rm "$work/bin/apt-get" "$work/bin/dpkg-query"
-printf '#!/bin/sh\necho cmake version 3.18.4\n' >"$work/bin/cmake"
-chmod +x "$work/bin/cmake"
-if command -v apt-get >/dev/null; then
-  PATH=$work/bin:$PATH refused 1 "^setup: cmake 3.18.4 is too old; expected 3.25.1 or newer" bash tests/setup.sh program
+stand_in() { printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1" && chmod +x "$work/bin/$1"; }
+told() {
+  local code=0 line
+  PATH=$work/bin:$PATH bash tests/setup.sh program >/dev/null 2>"$work/error" || code=$?
+  for line in "$@"; do
+    grep -qE "^setup: $line" "$work/error" || code=$code-
+  done
+  [ "$code" = 1 ] && [ "$(wc -l <"$work/error")" -eq $# ] && return
+  echo "bad_input: setup.sh ended with $code, expected 1 and the lines: $*:"
+  cat "$work/error"
+  exit 1
+}
+stand_in dpkg-query 'exit 1'
+stand_in sudo 'exec "$@"'
+stand_in apt-cache 'echo "  Candidate: 4:13.2.0-1"'
+# No network, with and without lists of packages.
+stand_in apt-get 'case $* in *install*) echo "E: Temporary failure resolving a name" >&2; exit 100 ;; esac'
+told "apt-get did not install g\+\+ .*: Temporary failure .*; expected a network"
+stand_in apt-get 'case $* in *install*) echo "E: Unable to locate package cmake" >&2; exit 100 ;; *) echo "W: Temporary failure" ;; esac'
+told "the archive of this system has no package cmake$" "its lists may be old: apt-get update: W: Temporary failure; expected a network"
+# A system that is too old, of which nothing is installed: all at once.
+stand_in apt-get 'case $* in *--simulate*) echo "E: Unable to locate package libre2-dev" ;; *install*) touch "$0.installed" ;; esac'
+stand_in apt-cache 'echo "  Candidate: 4:3.18.4-2"'
+told "the archive of this system has no package libre2-dev$" "cmake 3.18.4 is too old; expected 3.25.1 or newer" \
+  "g\+\+ 3.18.4 is too old; expected 12 or newer"
+# No root.
+stand_in apt-cache 'echo "  Candidate: 4:13.2.0-1"'
+stand_in id 'echo 1000'
+rm "$work/bin/sudo"
+if ! command -v sudo >/dev/null; then
+  told "the archive .*" "missing packages: g\+\+ .*" "install them as root: apt-get install .*"
 fi
+[ ! -e "$work/bin/apt-get.installed" ] || { echo "bad_input: setup.sh installs although something is missing"; exit 1; }
+# All packages are there, and the tools are old.
+stand_in dpkg-query 'echo installed'
+stand_in cmake 'echo cmake version 3.18.4'
+export CXX=$work/old-c++
+told "(g\+\+|clang\+\+) 9\..* is too old; expected 1[24] or newer" "cmake 3.18.4 is too old; expected 3.25.1 or newer"
+unset CXX
 
 # A path with a space, of the sources and of the build.
 mkdir "$work/a tree"

@@ -27,6 +27,7 @@ Also refused: a page of docs/ that is not there, and "rule 3", which has no page
 import bisect
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -57,10 +58,11 @@ def blank(match):
 
 def files_of(root):
     """Tracked and new files; where there is no git, all but build folders and hidden ones."""
-    listed = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"], capture_output=True)
-    if listed.returncode == 0 and (root / ".git").exists():
+    names = []
+    if (root / ".git").exists() and shutil.which("git"):
+        listed = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"], capture_output=True)
         names = listed.stdout.decode().splitlines()
-    else:
+    if not names:
         paths = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
         names = [str(path) for path in paths if not re.match(r"build|\.(?!ci/)", str(path))]
     return [name for name in sorted(names) if (root / name).is_file()]

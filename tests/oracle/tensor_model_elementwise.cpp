@@ -140,10 +140,10 @@ const std::vector<Function>& functions() {
   return kFunctions;
 }
 
-const Function& function(const std::string& op) {
+const Function& function(std::string_view op) {
   for (const Function& f : functions())
     if (f.op == op) return f;
-  throw std::logic_error("no model of the function " + op);
+  throw std::logic_error("no model of the function " + std::string(op));
 }
 
 Range function_range(const Function& f, Real x, const Mode& mode) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 #include "tests/oracle/tensor_model.h"
 
@@ -36,7 +37,7 @@ struct Function {
 /// Those of tests/ops/function_rows.h that are operations, under their names, and "Gelu approximate". Values to within
 /// 2^-58 of their magnitude for fp32 arguments.
 const std::vector<Function>& functions();
-const Function& function(const std::string& op);
+const Function& function(std::string_view op);
 /// The range of a function's fp32 results at x; flushed where the preset flushes.
 Range function_range(const Function& f, Real x, const Mode& mode);
 /// The range of its results for float64, before the rounding.

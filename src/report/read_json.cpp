@@ -85,6 +85,10 @@ class JsonGuard final : public JsonParts {
                       std::to_string(limits_.bytes));
     // The parser takes a byte 0 for the end, and would ignore the rest.
     if (const size_t zero = text_.find('\0'); zero != std::string_view::npos) refuse(zero, "a byte 0; expected text");
+    // Of an empty text each version of the parser says something else.
+    if (const size_t first = first_of_json(text_); first == text_.size())
+      refuse(first,
+             "expected a value: {, [, a text in quotes, a number, true, false or null, found the end of the text");
     const char* const end = text_.data() + text_.size();
     nlohmann::json::sax_parse(CountedByte(text_.data(), &read_), CountedByte(end, &read_), this);
   }

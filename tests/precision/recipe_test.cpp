@@ -196,15 +196,12 @@ TEST(Json, FaultsOfTextsAreNamedWithTheirPlaces) {
             "r.json: line 2, column 24: ” is a typographic quotation mark; expected \"");
   EXPECT_EQ(recipe_refusal("\n \"allowlist\": [\"MatMul\"] }"),
             "r.json: line 2, column 2: expected '{' before the first key");
-  EXPECT_EQ(recipe_refusal("{\"allowlist\": [\"MatMul\"]\n"),
-            "r.json: line 2, column 1: syntax error while parsing object - unexpected end of input; expected '}'");
-  EXPECT_EQ(recipe_refusal("{\"allowlist\": [\"MatMul\",]}"),
-            "r.json: line 1, column 25: syntax error while parsing value - unexpected ']'; expected '[', '{', or a "
-            "literal");
-  EXPECT_EQ(recipe_refusal("{\"allowlist\":\n  [\"MatMul\" \"Conv2D\"]}").substr(0, 31),
-            "r.json: line 2, column 20: synt");
-  EXPECT_EQ(recipe_refusal("").substr(0, 38), "r.json: line 1, column 1: syntax error");
-  EXPECT_EQ(recipe_refusal("{} {").substr(0, 38), "r.json: line 1, column 4: syntax error");
+  const auto at = [](const char* text) { return recipe_refusal(text).substr(0, 26); };  // what follows is the parser's
+  EXPECT_EQ(at("{\"allowlist\": [\"MatMul\"]\n"), "r.json: line 2, column 1: ");
+  EXPECT_EQ(at("{\"allowlist\": [\"MatMul\",]}"), "r.json: line 1, column 25:");
+  EXPECT_EQ(at("{\"allowlist\":\n  [\"MatMul\" \"Conv2D\"]}"), "r.json: line 2, column 20:");
+  EXPECT_EQ(at(""), "r.json: line 1, column 1: ");
+  EXPECT_EQ(at("{} {"), "r.json: line 1, column 4: ");
   EXPECT_EQ(recipe_refusal("{\"allowlist\": [1e999]}"),
             "r.json: line 1, column 16: the number 1e999 is beyond binary64");
   EXPECT_EQ(recipe_refusal("{\"allowlist\": [\"\xff\"]}").substr(0, 26), "r.json: line 1, column 17:");

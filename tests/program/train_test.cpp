@@ -335,7 +335,7 @@ TEST(Train, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
   } rows[] = {
       {folder.file("bad.json"), "bad.json: line 3: 'lerning_rate' is not a setting. Did you mean 'learning_rate'?"},
       {folder.file("cut.json"), "cut.json: line 1, column "},
-      {folder.file("empty.json"), "empty.json: line 1, column 1: syntax error"},
+      {folder.file("empty.json"), "empty.json: line 1, column 1: expected a value"},
       {folder.file("none.json"), "none.json: No such file or directory; expected a JSON file of training settings"},
       {"--set lerning_rate=1", "--set: 'lerning_rate' is not a setting. Did you mean 'learning_rate'?"},
       {"--set batch_size", "--set: 'batch_size': expected KEY=VALUE"},

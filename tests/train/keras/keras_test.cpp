@@ -130,9 +130,6 @@ TEST(KerasPolicy, K20JsonRoundTrips) {
             Policy("mixed_float16"))
       << "the loss scale of older versions is dropped";
   const std::pair<const char*, const char*> kBad[] = {
-      {"[",
-       "dtype policy: line 1, column 2: syntax error while parsing value - unexpected end of input; expected '[', '{', "
-       "or a literal"},
       {"3", "dtype policy: it is number; expected a string, null or object"},
       {R"({"config":{"name":"float16"}})", "dtype policy: no class_name; expected \"Policy\""},
       {R"({"class_name":"Dense","config":{}})", "dtype policy: class_name is \"Dense\"; expected \"Policy\""},
@@ -144,6 +141,7 @@ TEST(KerasPolicy, K20JsonRoundTrips) {
       {R"({"class_name":"Policy","config":{},"x":1})",
        "dtype policy: unknown key 'x'; expected class_name and config"}};
   for (const auto& bad : kBad) EXPECT_EQ(refusal<Invalid>([&] { Policy::from_json(bad.first); }), bad.second);
+  EXPECT_TRUE(refusal<Invalid>([] { Policy::from_json("["); }).starts_with("dtype policy: line 1, column 2: "));
 }
 
 TEST(KerasPolicy, K20DeepConfigurationsAreRefused) {
@@ -170,9 +168,8 @@ TEST(KerasPolicy, K20ConfigurationsOfLayers) {
   EXPECT_EQ(infer, R"({"name":"dense","trainable":true,"dtype":null})");
   EXPECT_EQ(layers::Dense(b.context, 3, {}, LayerOptions::from_config(infer)).dtype_policy(), Policy("float32"));
   EXPECT_EQ(refusal<Invalid>([] { LayerOptions::from_config("[1]"); }), "layer configuration: '[1]' is no JSON object");
-  EXPECT_EQ(refusal<Invalid>([] { LayerOptions::from_config("{"); }),
-            "layer configuration: line 1, column 2: syntax error while parsing object key - unexpected end of input; "
-            "expected string literal");
+  EXPECT_TRUE(
+      refusal<Invalid>([] { LayerOptions::from_config("{"); }).starts_with("layer configuration: line 1, column 2: "));
   EXPECT_EQ(refusal<Invalid>([] { LayerOptions::from_config(R"({"name":2})"); }),
             "layer configuration: name is number; expected a string");
 }

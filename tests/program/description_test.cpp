@@ -76,13 +76,17 @@ class Completions : public ::testing::Test {
     EXPECT_EQ(o.err, "") << line;
     std::vector<std::string> words = split(o.out, '\n');
     for (std::string& word : words) word = word.substr(0, word.find('\t'));
+    // From version 4 on fish also offers words that only hold the letters typed: --overflow for --ro.
+    const std::string typed = line.substr(line.rfind(' ') + 1);
+    std::erase_if(words, [&](const std::string& word) { return !word.starts_with(typed); });
     return words;
   }
-  /// What zsh makes of the line and a tab.
+  /// What zsh makes of the line and a tab; empty where there is no pseudo-terminal for it.
   std::string zsh(const std::string& line) const {
     const Outcome o =
         run_shell("timeout 60 zsh -f " + kFolder + "complete.zsh " + folder_.path().string() + " '" + line + "'");
-    EXPECT_EQ(o.code, 0) << line;
+    if (o.code == 77) return "";
+    EXPECT_EQ(o.code, 0) << line << o.err;
     return o.out;
   }
 
@@ -143,6 +147,7 @@ TEST_F(Completions, FishCompletesVerbsOptionsAndValues) {
 
 TEST_F(Completions, ZshCompletesVerbsOptionsAndValues) {
   if (!is_installed("zsh")) GTEST_SKIP() << "zsh is not installed";
+  if (zsh("softamp su").empty()) GTEST_SKIP() << "this system has no pseudo-terminals for zsh";
   EXPECT_EQ(zsh("softamp su"), "softamp sum\n");
   EXPECT_EQ(zsh("softamp sum --ro"), "softamp sum --rounding\n");
   EXPECT_EQ(zsh("softamp sum --rounding st"), "softamp sum --rounding stochastic\n");

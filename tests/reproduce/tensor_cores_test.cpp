@@ -15,10 +15,10 @@ Outcome brief_tensor_cores(uint64_t seed = 0, std::optional<uint64_t> samples = 
   return outcome_of(tensor_cores::experiment(), brief_request(seed, samples));
 }
 
-const Table& table(const Outcome& o, const std::string& name) {
+const Table& table(const Outcome& o, std::string_view name) {
   for (const Table& t : o.tables)
     if (t.name == name) return t;
-  throw std::out_of_range(name);
+  throw std::out_of_range(std::string(name));
 }
 
 Json cell(const Table& t, const std::string& row, const std::string& column) {

@@ -53,10 +53,10 @@ mkdir -p "$root/softamp"
 { git ls-files -z -co --exclude-standard 2>/dev/null || find . -path './build*' -prune -o -path ./.git -prune -o -type f -print0; } |
   tar -c --null --ignore-failed-read -T - 2>/dev/null | tar -x -C "$root/softamp"
 
-# With /proc and /dev, in namespaces of its own, whose processes end with it; of the environment nothing but what is named.
+# With /proc, /sys and /dev, in namespaces of its own, whose processes end with it; of the environment nothing but what is named.
 in_root() {
   unshare --mount --pid --fork --kill-child bash -c '
-    mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount -t tmpfs shm "$0/dev/shm" || exit 125
+    mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" && mount -t tmpfs shm "$0/dev/shm" || exit 125
     exec chroot "$0" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
       PIP_CERT=/etc/ssl/certs/ca-certificates.crt SOFTAMP_SLICE="'"${SOFTAMP_SLICE:-}"'" bash -c "cd /softamp && $1"' "$root" "$1"
 }

@@ -107,10 +107,15 @@ TEST(Errors, PlotsThatCannotBeDrawn) {
   EXPECT_EQ(error_of(kSum + "--plot " + file),
             "softamp sum: '" + file + "' cannot be written: No such file or directory\n");
   const std::string svg = folder.file("a.svg");
-  const Outcome outcome = run_shell("PATH= '" SOFTAMP_PROGRAM "' " + kSum + "--plot " + svg);
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_TRUE(starts_with(outcome.err, "softamp sum: cannot run gnuplot")) << outcome.err;
-  EXPECT_EQ(folder.entries(), 0u);
+  // Before anything is computed or written.
+  const std::string log = folder.file("run.jsonl"), csv = folder.file("runs.csv");
+  for (const std::string& verb : {kSum, "train --log " + log + " ", "study --grid precision=float16 --csv " + csv + " "}) {
+    const Outcome outcome = run_shell("PATH= '" SOFTAMP_PROGRAM "' " + verb + "--plot " + svg);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(outcome.err, "softamp " + verb.substr(0, verb.find(' ')) + ": cannot run gnuplot, which draws the plots: " +
+                               "it is not on PATH; install it (Debian: gnuplot-nox)\n");
+    EXPECT_EQ(folder.entries(), 0u);
+  }
 }
 
 TEST(Errors, AFullDiskIsNotSuccess) {

@@ -57,7 +57,7 @@ struct Plot {
 };
 
 /// A check before a long run. Throws std::invalid_argument unless write_plot knows the file's ending, and
-/// std::runtime_error unless its folder exists and can be written to.
+/// std::runtime_error unless its folder exists and can be written to, and gnuplot is on PATH.
 void check_plot_file(const std::filesystem::path& file);
 
 /// Whether gnuplot can be run.

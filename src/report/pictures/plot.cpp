@@ -43,14 +43,17 @@ std::string without_blanks_at_the_end(std::string text) {
   return text;
 }
 
+std::runtime_error cannot_run_gnuplot(const std::string& why) {
+  return std::runtime_error("cannot run gnuplot, which draws the plots: " + why + "; install it (Debian: gnuplot-nox)");
+}
+
 /// What gnuplot makes of a script: the picture, and what it says beside it.
 PipedCommand run_gnuplot(const std::string& script) {
   PipedCommand done;
   try {
     done = run_piped({"gnuplot", "-d", "-"}, script);
   } catch (const std::system_error& e) {
-    throw std::runtime_error("cannot run gnuplot, which draws the plots: " +
-                             std::string(std::strerror(e.code().value())) + "; install it (Debian: gnuplot-nox)");
+    throw cannot_run_gnuplot(std::strerror(e.code().value()));
   }
   if (done.error != 0)
     throw std::runtime_error("what gnuplot writes cannot be read: " + std::string(std::strerror(done.error)));
@@ -122,6 +125,7 @@ std::string draw(const Plot& plot, const fs::path& name) {
 void check_plot_file(const fs::path& file) {
   terminal_for(file);
   files::try_output(file);
+  if (!plots_can_be_drawn()) throw cannot_run_gnuplot("it is not on PATH");
 }
 
 bool plots_can_be_drawn() {

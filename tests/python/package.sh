@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The package as others get it: a source distribution; a wheel of what that holds alone; the tests, with the wheel in an
-# environment of its own. Ends with 77 where PyPI does not give what that needs.
+# The package as others get it: a source distribution; a wheel of what that holds alone; the tests, with the wheel's module and
+# command in an environment of its own. Ends with 77 where PyPI does not give what that needs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -15,4 +15,4 @@ fi
 unset SOFTAMP_BUILD_DIR PYTHONPATH
 "$python" -m build --outdir "$folder" .
 "$python" -m pip install -q --disable-pip-version-check --no-index "$folder"/softamp-*.whl
-(cd "$folder" && SOFTAMP_NIGHTLY=1 "$python" -m pytest -q -p no:cacheprovider "$OLDPWD/tests/python")
+(cd "$folder" && SOFTAMP_NIGHTLY=1 SOFTAMP_PROGRAM="$folder/venv/bin/softamp" "$python" -m pytest -q -p no:cacheprovider "$OLDPWD/tests/python")

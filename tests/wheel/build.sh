@@ -30,6 +30,7 @@ missing=()
 archive=$(c++ -print-file-name=libarchive.a)
 # Debian's shared libarchive would bring libxml2 and ICU, 30 MB, into the wheel.
 [ -f "$archive" ] || missing+=("libarchive.a, the static library of libarchive")
+[ -f /usr/share/doc/libarchive-dev/copyright ] || missing+=("/usr/share/doc/*/copyright, Debian's licences of the libraries in a wheel")
 if [ ${#pythons[@]} -eq 0 ]; then
   pythons=(python3.11)
   newer=$(for minor in $(seq 12 19); do command -v "python3.$minor"; done | head -n 1 || true)

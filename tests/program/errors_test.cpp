@@ -109,10 +109,12 @@ TEST(Errors, PlotsThatCannotBeDrawn) {
   const std::string svg = folder.file("a.svg");
   // Before anything is computed or written.
   const std::string log = folder.file("run.jsonl"), csv = folder.file("runs.csv");
-  for (const std::string& verb : {kSum, "train --log " + log + " ", "study --grid precision=float16 --csv " + csv + " "}) {
+  for (const std::string& verb :
+       {kSum, "train --log " + log + " ", "study --grid precision=float16 --csv " + csv + " "}) {
     const Outcome outcome = run_shell("PATH= '" SOFTAMP_PROGRAM "' " + verb + "--plot " + svg);
     EXPECT_EQ(outcome.code, 2);
-    EXPECT_EQ(outcome.err, "softamp " + verb.substr(0, verb.find(' ')) + ": cannot run gnuplot, which draws the plots: " +
+    EXPECT_EQ(outcome.err, "softamp " + verb.substr(0, verb.find(' ')) +
+                               ": cannot run gnuplot, which draws the plots: " +
                                "it is not on PATH; install it (Debian: gnuplot-nox)\n");
     EXPECT_EQ(folder.entries(), 0u);
   }

@@ -7,6 +7,7 @@
 # tracks and what is new. Needs root's rights and the network; prints how long each command took.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. tests/bare_root.sh
 
 fail() {
   echo "roots.sh: $1" >&2
@@ -23,48 +24,22 @@ case ${2:-} in
   --) commands=("${*:3}") anew= ;;
   *) fail "'$2' is not known; expected quickstart or -- COMMAND" 2 ;;
 esac
-[ "$(id -u)" -eq 0 ] || fail "expected root's rights, which debootstrap and chroot need"
-if ! command -v debootstrap >/dev/null; then
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends debootstrap >/dev/null ||
-    fail "debootstrap is not here, and apt-get did not install it"
-fi
+fault=$(root_faults)
+[ -z "$fault" ] || fail "$fault"
 mkdir -p "${SOFTAMP_ROOTS:-build/roots}"
 root=$(cd "${SOFTAMP_ROOTS:-build/roots}" && pwd)/$suite
 
-if [ -n "$anew" ]; then
-  rm -rf --one-file-system "$root"
-  # From the archive that apt has its lists from; debootstrap's own where apt names none. A release that debootstrap does not
-  # know yet is made as sid is.
-  archive=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Label: Debian' 2>/dev/null | head -n 1 || true)
-  script=/usr/share/debootstrap/scripts/$suite
-  [ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
-  debootstrap --variant=minbase "$suite" "$root" "$archive" "$script" >"$root.log" 2>&1 ||
-    fail "debootstrap $suite: $(grep '^E:' "$root.log" | tail -n 1); the whole log: $root.log"
-fi
+[ -z "$anew" ] || make_root "$suite" "$root"
 [ -d "$root/proc" ] || fail "$root is no root yet; expected 'bash tests/roots.sh $suite' before"
 
-# What of this machine the root is given: names of hosts, and certificates for pip.
-cp /etc/resolv.conf "$root/etc/resolv.conf"
-if [ -f /etc/ssl/certs/ca-certificates.crt ]; then
-  mkdir -p "$root/etc/ssl/certs"
-  cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
-fi
 mkdir -p "$root/softamp"
 { git ls-files -z -co --exclude-standard 2>/dev/null || find . -path './build*' -prune -o -path ./.git -prune -o -type f -print0; } |
   tar -c --null --ignore-failed-read -T - 2>/dev/null | tar -x -C "$root/softamp"
 
-# With /proc, /sys and /dev, in namespaces of its own, whose processes end with it; of the environment nothing but what is named.
-in_root() {
-  unshare --mount --pid --fork --kill-child bash -c '
-    mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" && mount -t tmpfs shm "$0/dev/shm" || exit 125
-    exec chroot "$0" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-      PIP_CERT=/etc/ssl/certs/ca-certificates.crt SOFTAMP_SLICE="'"${SOFTAMP_SLICE:-}"'" bash -c "cd /softamp && $1"' "$root" "$1"
-}
-
 failed=0
 for command in "${commands[@]}"; do
   start=$SECONDS status=0
-  in_root "$command" || status=$?
+  in_root "$root" "cd /softamp && $command" ${SOFTAMP_SLICE:+"SOFTAMP_SLICE=$SOFTAMP_SLICE"} || status=$?
   [ "$status" -eq 0 ] || failed=1
   echo "roots: $suite: $command: exit code $status, $((SECONDS - start)) s"
 done

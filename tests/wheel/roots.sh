@@ -5,6 +5,7 @@
 # Ends with 77 where it cannot: without root, debootstrap or a network.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. tests/bare_root.sh
 
 folder=${1:-build/wheels}
 roots=$PWD/build-wheels/roots
@@ -13,35 +14,20 @@ skip() {
   echo "wheel roots: SKIPPED: $1"
   exit 77
 }
-[ "$(id -u)" -eq 0 ] || skip "expected to be root, who alone can change into another root"
-command -v debootstrap >/dev/null || skip "no debootstrap (Debian package debootstrap)"
-
-# Runs a line of a shell in a root, from an environment with nothing in it but PATH and how pip reaches PyPI.
-inside() {
-  local root=$1 variables=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8)
-  if [ -n "${PIP_CERT:-}" ]; then
-    cp "$PIP_CERT" "$root/root/pip.pem"
-    variables+=(PIP_CERT=/root/pip.pem)
-  fi
-  [ -z "${PIP_INDEX_URL:-}" ] || variables+=("PIP_INDEX_URL=$PIP_INDEX_URL")
-  cp /etc/resolv.conf "$root/etc/"
-  unshare --mount --pid --fork bash -c 'mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot "$0" env -i "${@:2}" sh -c "$1"' \
-    "$root" "$2" "${variables[@]}"
-}
+fault=$(root_faults)
+[ -z "$fault" ] || skip "$fault"
 
 try() {
   local suite=$1 wheel=$2 root=$roots/$1
   if [ ! -e "$root.made" ]; then
-    rm -rf "$root"
-    debootstrap --variant=minbase --include=python3,python3-venv "$suite" "$root" >"$root.log" 2>&1 ||
-      skip "debootstrap $suite: $(tail -n 1 "$root.log"); the whole log: $root.log"
+    make_root "$suite" "$root" python3,python3-venv || skip "$suite was not made"
     touch "$root.made"
   fi
   rm -rf "$root/softamp"
   mkdir "$root/softamp"
   cp --parents README.md tests/house/readme_pages.py tests/wheel/try.py "$root/softamp"
   cp "$wheel" "$root/softamp"
-  inside "$root" "cd /softamp && python3 tests/wheel/try.py $(basename "$wheel")"
+  in_root "$root" "cd /softamp && python3 tests/wheel/try.py $(basename "$wheel")"
 }
 
 # Follows the last stage of the recipe.
@@ -52,17 +38,17 @@ follow_recipe() {
     case $word in
       FROM | '#'* | '') ;;
       COPY) cp -v ${rest% *} "$root${rest##* }" ;;
-      RUN) inside "$root" "$before && $rest" ;;
+      RUN) in_root "$root" "$before && $rest" ;;
       ENV) before+=" && export $rest" ;;
       WORKDIR) before+=" && mkdir -p $rest && cd $rest" ;;
-      ENTRYPOINT) inside "$root" "$before && $(tr -d '[],"' <<<"$rest") sum --value 0.0001 --count 10000" ;;
+      ENTRYPOINT) in_root "$root" "$before && $(tr -d '[],"' <<<"$rest") sum --value 0.0001 --count 10000" ;;
       *)
         echo "wheel roots: cmake/Containerfile: '$word' is not known here" >&2
         return 1
         ;;
     esac || return 1
   done < <(sed -e ':a;/\\$/{N;s/\\\n *//;ba}' cmake/Containerfile | sed -n '/^FROM .* AS softamp$/,$p')
-  inside "$root" "$before && python -c 'import softamp; print(softamp.running_sum(0.0001, 10000))'" || return 1
+  in_root "$root" "$before && python -c 'import softamp; print(softamp.running_sum(0.0001, 10000))'" || return 1
   echo "wheel roots: the container's layer has $(du -sm "$root/opt/softamp" | cut -f 1) MB beside Python's"
 }
 

@@ -10,15 +10,16 @@ root_faults() {
   fi
 }
 
-# make_root SUITE ROOT [PACKAGE,...]: makes the folder ROOT anew, with what debootstrap puts there and the packages. The archive is
-# the one that apt has its lists from, or debootstrap's own where apt names none; a release that debootstrap does not know
-# yet is made as sid is.
+# debian_archive: the one that apt has its lists from; nothing where apt names none.
+debian_archive() { apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Label: Debian' 2>/dev/null | head -n 1 || true; }
+
+# make_root SUITE ROOT [PACKAGE,...]: makes the folder ROOT anew, with what debootstrap puts there and the packages; a release that
+# debootstrap does not know yet is made as sid is.
 make_root() {
-  local archive script=/usr/share/debootstrap/scripts/$1
+  local script=/usr/share/debootstrap/scripts/$1
   [ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
-  archive=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Label: Debian' 2>/dev/null | head -n 1 || true)
   rm -rf --one-file-system "$2"
-  debootstrap --variant=minbase ${3:+--include="$3"} "$1" "$2" "$archive" "$script" >"$2.log" 2>&1 && return
+  debootstrap --variant=minbase ${3:+--include="$3"} "$1" "$2" "$(debian_archive)" "$script" >"$2.log" 2>&1 && return
   echo "debootstrap $1: $(grep '^E:' "$2.log" | tail -n 1); the whole log: $2.log" >&2
   return 1
 }

@@ -10,10 +10,11 @@
 # build-wheels/. The script ends with 1 if anything is missing or a wheel is too large, and with 77 if PyPI does not answer.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. tests/bare_root.sh
 
 most_bytes=15000000 # of a wheel
 sources_of=trixie   # Debian 13, which has
-newest=python3.13
+newest=$(awk '$1 == "cpython" { print $3 }' tests/packages.txt)
 folder=${1:-build/wheels}
 work=$PWD/build-wheels
 pythons=("${@:2}")
@@ -25,7 +26,7 @@ fail() {
 # Prints the version of an interpreter as one number, 313 for 3.13.
 version_of() { "$1" -c 'import sys; print(sys.version_info[0] * 100 + sys.version_info[1])' 2>/dev/null || echo 0; }
 
-bash tests/setup.sh python
+bash tests/setup.sh wheel
 missing=()
 archive=$(c++ -print-file-name=libarchive.a)
 # Debian's shared libarchive would bring libxml2 and ICU, 30 MB, into the wheel.
@@ -38,9 +39,6 @@ if [ ${#pythons[@]} -eq 0 ]; then
     pythons+=("$newer")
   elif command -v apt-get >/dev/null; then
     pythons+=("$work/cpython/bin/python3")
-    for tool in make xz; do
-      command -v $tool >/dev/null || missing+=("the command $tool (Debian package ${tool/%xz/xz-utils}), to compile CPython")
-    done
   else
     missing+=("python3.12 or later")
   fi
@@ -59,9 +57,8 @@ folder=$(cd "$folder" && pwd)
 
 # The sources come by apt, which checks their signature.
 compile_cpython() {
-  local mirror apt=(-qq -o "Dir::State::Lists=$work/lists" -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null)
-  mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -n 1)
-  echo "deb-src $mirror $sources_of main" >"$work/sources.list"
+  local apt=(-qq -o "Dir::State::Lists=$work/lists" -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null)
+  echo "deb-src $(debian_archive) $sources_of main" >"$work/sources.list"
   mkdir -p "$work/lists/partial" "$work/source"
   cd "$work/source"
   apt-get "${apt[@]}" update || return 1

@@ -72,7 +72,7 @@ struct InMpi {
 
 class Mpi final : public MpiExchange {
  public:
-  Mpi(MpiKind kind, const std::filesystem::path& folder) : mpi_(load_mpi_module(kind, folder)) {
+  Mpi(MpiKind kind, const std::filesystem::path& folder) : mpi_(load_mpi_module(kind, folder)), kind_(kind) {
     mpi_.about(about_.data(), about_.size());
     // MPICH's mpirun -disable-auto-cleanup tells by SIGUSR1 that a process is lost, which would end the others.
     if (struct sigaction now; kind == MpiKind::kMpich && ::sigaction(SIGUSR1, nullptr, &now) == 0 &&
@@ -86,8 +86,7 @@ class Mpi final : public MpiExchange {
   ~Mpi() override {
     if (::getpid() != owner_) return;  // a fork does not speak for its parent
     end();
-    // An mpirun ends all when the first has ended; until then rank 0 tells what went wrong, and keeps what there is.
-    if (watch_ && broken()) watch_->wait_for_rank_0(std::chrono::seconds(20));
+    if (watch_ && broken()) end_broken();
     watch_of_abort = nullptr;
   }
 
@@ -159,6 +158,26 @@ class Mpi final : public MpiExchange {
     if (watch_) watch_->end_process_when_broken(true);
     mpi_.finish(error());
     if (watch_) watch_->goodbye();
+  }
+
+  /// Ends this rank's part of a broken exchange. mpirun may end all processes when the first has ended, so the others
+  /// wait for rank 0, which says what went wrong and writes what it has.
+  ///
+  /// MPICH's mpirun kills the others only if a process ends unannounced. MPICH 4.2.0 to 4.2.2 lose all exit codes if
+  /// two do, and end with 0. So all announce their end: rank 0 last, when it knows that nobody is left to be killed. A
+  /// rank without a connection would wait for ever, so where there is one nobody announces its end.
+  void end_broken() {
+    using namespace std::chrono_literals;
+    const bool announced = kind_ == MpiKind::kMpich && warnings_.empty();
+    if (rank() == 0) {
+      if (announced && watch_->wait_for_goodbyes(2s)) mpi_.end_without_finish();
+      return;
+    }
+    if (announced) {
+      mpi_.end_without_finish();
+      watch_->goodbye();
+    }
+    watch_->wait_for_rank_0(20s);
   }
 
   softamp_mpi_error error() { return {text_.data(), text_.size()}; }
@@ -288,6 +307,7 @@ class Mpi final : public MpiExchange {
   }
 
   const softamp_mpi_table& mpi_;
+  const MpiKind kind_;
   const pid_t owner_ = ::getpid();
   const int exceptions_ = std::uncaught_exceptions();
   softamp_mpi_ranks place_{};

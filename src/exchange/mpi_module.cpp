@@ -72,6 +72,8 @@ const softamp_mpi_table& load_mpi_module(MpiKind kind, const fs::path& folder) {
                              "; expected softamp built where " + mpi + " is (Debian package " +
                              (kind == MpiKind::kOpenMpi ? "libopenmpi-dev" : "libmpich-dev") +
                              "), with the CMake option SOFTAMP_MPI=ON");
+  // UCX, which an MPI may stand on, prints its warnings and errors on standard output, which is the program's.
+  ::setenv("UCX_LOG_FILE", "stderr", 0);
   // Parts of Open MPI that it loads itself look for its symbols among those of the whole process.
   const int scope = kind == MpiKind::kOpenMpi ? RTLD_GLOBAL : RTLD_LOCAL;
   void* const module = dlopen(found.c_str(), RTLD_NOW | scope);

@@ -1,9 +1,11 @@
 // A module between softamp and one MPI: compiled with that MPI's own compiler command (cmake/Mpi.cmake), loaded at run
 // time (mpi_module.cpp). It uses nothing but MPI and the C library.
 #include <mpi.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "src/exchange/mpi_table.h"
 
@@ -76,6 +78,28 @@ int about(char* text, size_t size) {
   return 0;
 }
 
+/// How many ranks name the same processor as this one, and how many of them are before it. All ranks call it.
+int find_local_ranks(int* local_rank, int* local_ranks, softamp_mpi_error error) {
+  constexpr int kName = MPI_MAX_PROCESSOR_NAME;
+  static char own[kName];
+  int length = 0;
+  if (const int code = MPI_Get_processor_name(own, &length)) return fail(error, "MPI_Get_processor_name", code);
+  char* const all = static_cast<char*>(malloc(static_cast<size_t>(ranks) * kName));
+  if (!all) {
+    snprintf(error.text, error.room, "no memory for the names of %d ranks", ranks);
+    return -1;
+  }
+  const int code = MPI_Allgather(own, kName, MPI_CHAR, all, kName, MPI_CHAR, comm);
+  *local_rank = *local_ranks = 0;
+  for (int r = 0; r < ranks && !code; ++r) {
+    if (memcmp(all + static_cast<size_t>(r) * kName, own, kName) != 0) continue;
+    if (r < own_rank) ++*local_rank;
+    ++*local_ranks;
+  }
+  free(all);
+  return code ? fail(error, "MPI_Allgather", code) : 0;
+}
+
 int start(softamp_mpi_ranks* found, softamp_mpi_error error) {
   int was_started = 0, level = 0;
   MPI_Initialized(&was_started);
@@ -105,6 +129,10 @@ int start(softamp_mpi_ranks* found, softamp_mpi_error error) {
   MPI_Comm_rank(local, &local_rank);
   MPI_Comm_size(local, &local_ranks);
   MPI_Comm_free(&local);
+  // MPICH 5.0.0 to 5.0.2 on UCX puts each rank into a communicator of its own.
+  int same_name_rank = 0, same_name_ranks = 1;
+  if (find_local_ranks(&same_name_rank, &same_name_ranks, error) != 0) return -1;
+  if (local_ranks == 1) local_rank = same_name_rank, local_ranks = same_name_ranks;
   *found = {own_rank, ranks, local_rank, local_ranks};
   return 0;
 }
@@ -195,8 +223,27 @@ int finish(softamp_mpi_error error) {
   return 0;
 }
 
+void end_without_finish() {
+#if defined(MPICH_VERSION)
+  // MPI_Finalize would wait for transfers that nobody ends any more. The one part of it that mpirun needs is this line
+  // of the protocol PMI-1. mpirun answers with a line, and fails if nobody is there to read it. Slurm also sets PMI_FD,
+  // but not MPI_LOCALNRANKS.
+  const char* const number = getenv("PMI_FD");
+  if (!number || !*number || !getenv("MPI_LOCALNRANKS")) return;
+  char* rest = nullptr;
+  const long fd = strtol(number, &rest, 10);
+  if (*rest || fd < 0 || fd > 0x7fffffff) return;
+  static const char line[] = "cmd=finalize\n";
+  if (send(static_cast<int>(fd), line, sizeof line - 1, MSG_NOSIGNAL) < 0) return;
+  struct pollfd answer = {static_cast<int>(fd), POLLIN, 0};
+  char byte = 0;
+  while (byte != '\n' && ::poll(&answer, 1, 10000) > 0 && recv(answer.fd, &byte, 1, MSG_DONTWAIT) > 0) {
+  }
+#endif
+}
+
 constexpr softamp_mpi_table kTable = {
-    SOFTAMP_MPI_TABLE_VERSION, about, start, transfer, barrier, poll, all_reduce, finish};
+    SOFTAMP_MPI_TABLE_VERSION, about, start, transfer, barrier, poll, all_reduce, finish, end_without_finish};
 
 }  // namespace
 

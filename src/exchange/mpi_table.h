@@ -8,7 +8,7 @@
 extern "C" {
 
 /// Goes up with any change below; a module of another version is refused.
-#define SOFTAMP_MPI_TABLE_VERSION 1
+#define SOFTAMP_MPI_TABLE_VERSION 2
 /// The name of the one function that a module exports.
 #define SOFTAMP_MPI_TABLE_FUNCTION "softamp_mpi_get_table"
 
@@ -47,6 +47,9 @@ struct softamp_mpi_table {
   int (*all_reduce)(float* values, uint64_t count, struct softamp_mpi_error error);
   /// MPI_Finalize.
   int (*finish)(struct softamp_mpi_error error);
+  /// Tells MPICH's mpirun that this process ends by itself, without MPI_Finalize: otherwise mpirun kills the others
+  /// when it ends. MPI must not be called afterwards. Does nothing with another launcher.
+  void (*end_without_finish)(void);
 };
 
 typedef const struct softamp_mpi_table* softamp_mpi_table_function(void);

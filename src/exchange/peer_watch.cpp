@@ -194,6 +194,18 @@ class PeerWatch::Star {
     send_all({.type = PeerMessage::kGoodbye, .rank = rank_, .text = {}}, -1);
   }
 
+  bool wait_for_goodbyes(std::chrono::milliseconds at_most) noexcept {
+    for (const auto until = Clock::now() + at_most;;) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (std::all_of(links_.begin(), links_.end(), [](const Link& l) { return l.goodbye || !l.socket; }))
+          return true;
+      }
+      if (Clock::now() >= until) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+
   void wait_for_rank_0(std::chrono::milliseconds at_most) noexcept {
     for (const auto until = Clock::now() + at_most; Clock::now() < until;) {
       {
@@ -523,6 +535,9 @@ void PeerWatch::leave(int code, const std::string& why) noexcept { star_->leave(
 void PeerWatch::ended(uint64_t calls) noexcept { star_->ended(calls); }
 std::pair<uint64_t, int> PeerWatch::first_ended() const noexcept { return star_->first_ended(); }
 void PeerWatch::goodbye() noexcept { star_->goodbye(); }
+bool PeerWatch::wait_for_goodbyes(std::chrono::milliseconds at_most) const noexcept {
+  return star_->wait_for_goodbyes(at_most);
+}
 void PeerWatch::wait_for_rank_0(std::chrono::milliseconds at_most) const noexcept { star_->wait_for_rank_0(at_most); }
 void PeerWatch::end_process_when_broken(bool end) noexcept { star_->end_process_when_broken(end); }
 std::string PeerWatch::name_of(int rank) const { return star_->name_of(rank); }

@@ -73,6 +73,8 @@ class PeerWatch {
   /// From now on the other ranks may close, and this one's end is no loss.
   void goodbye() noexcept;
 
+  /// Of rank 0: waits until each other rank has said goodbye or closed its connection. False: not within that time.
+  bool wait_for_goodbyes(std::chrono::milliseconds at_most) const noexcept;
   /// Of a rank other than 0: waits until rank 0 has closed its connection.
   void wait_for_rank_0(std::chrono::milliseconds at_most) const noexcept;
 

@@ -165,6 +165,15 @@ TEST(PeerWatch, WhoSaysGoodbyeIsNotLost) {
   }
 }
 
+TEST(PeerWatch, Rank0WaitsForTheGoodbyesOfAllThatAreThere) {
+  auto all = watches(4);
+  all[1]->goodbye();
+  all[2].reset();
+  EXPECT_FALSE(all[0]->wait_for_goodbyes(100ms));  // rank 3 has said nothing
+  all[3]->goodbye();
+  EXPECT_TRUE(all[0]->wait_for_goodbyes(10s));
+}
+
 TEST(PeerWatch, WithoutAGoodbyeItIs) {
   auto all = watches(3);
   all[2].reset();

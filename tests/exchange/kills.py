@@ -28,7 +28,9 @@ LAUNCH = {
 }
 # In every second turn Open MPI is told to let survivors be, so that their codes and words can be seen. It then lets them wait
 # forever in MPI_Init for one that is killed before all have met; so there the kill comes later.
-RECOVER = "--enable-recovery"
+# From Open MPI 5 on a survivor that ends with its code would be the end of the others, too.
+RECOVER = ["--enable-recovery"]
+RECOVER_5 = ["--runtime-options", "error-nonzero-status=false"]
 RANK = {"openmpi": "OMPI_COMM_WORLD_RANK", "mpich": "PMI_RANK"}
 SETTINGS = ["train", "--set", "generated=true", "--set", "train_images=256", "--set", "test_images=16", "--set", "batch_size=2",
             "--set", "epochs=6", "--set", "replicas=4", "--set", "precision=float16", "--set", "stochastic_rounding=on",
@@ -61,7 +63,7 @@ class Turn:
                  f'"$@" & echo $! > "{folder}/pid.${RANK[mpi]}.new"; mv "{folder}/pid.${RANK[mpi]}.new" "{folder}/pid.${RANK[mpi]}"; ' \
                  f'wait $!; code=$?; echo $code > "{folder}/code.${RANK[mpi]}"; exit $code'
         with open(self.words, "wb") as words:
-            self.process = subprocess.Popen(LAUNCH[mpi][:-2] + [RECOVER] * recover + LAUNCH[mpi][-2:] + ["bash", "-c", script, "run", *command], stdout=subprocess.DEVNULL,
+            self.process = subprocess.Popen(LAUNCH[mpi][:-2] + RECOVER * recover + LAUNCH[mpi][-2:] + ["bash", "-c", script, "run", *command], stdout=subprocess.DEVNULL,
                                             stderr=words, start_new_session=True)
 
     def wait_until_met(self):
@@ -102,6 +104,12 @@ def main():
     if shutil.which(LAUNCH[o.mpi][0]) is None or not os.path.exists(module):
         print(f"kills: {LAUNCH[o.mpi][0]} or {module} is not there")
         sys.exit(77)
+    if o.mpi == "openmpi":
+        version = re.search(r"\((?:Open MPI|OpenRTE)\) (\d+)", subprocess.run([LAUNCH[o.mpi][0], "--version"], capture_output=True, text=True).stdout)
+        if not version:
+            fail("mpirun --version names no version of Open MPI")
+        if int(version[1]) > 4:
+            RECOVER.extend(RECOVER_5)
     draw = random.Random(o.seed)
     with tempfile.TemporaryDirectory() as folder:
         one = folder + "/one"

@@ -4,6 +4,7 @@
 //   kill RANK      that rank kills itself, while the others call all_to_all
 //   kill_late RANK the same, while the others have ended, and wait in MPI_Finalize or before it
 //   stop RANK      that rank prints "stopped PROCESS" and stops itself; the run goes on when it is continued
+//   stay RANK      that rank stops itself for good, and rank 0 leaves with code 7
 //   throw RANK     that rank destroys its exchange by an exception
 //   early RANK     that rank destroys its exchange one call before the others
 // Prints a line for each rank. Exit code: 0; 1: a difference; that of an ExchangeError.
@@ -146,6 +147,10 @@ int run(std::unique_ptr<MpiExchange>& exchange, const std::string& mode, bool ch
     }
     call(*exchange, 200);
     std::printf("rank %d: done\n", exchange->rank());
+  } else if (mode == "stay") {
+    if (chosen) ::raise(SIGSTOP);
+    if (exchange->rank() == 0) exchange->leave(7, "rank 0 has no more disk");
+    call(*exchange, 1000000);
   } else if (mode == "throw") {
     if (chosen) {
       const std::unique_ptr<MpiExchange> taken = std::move(exchange);

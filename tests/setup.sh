@@ -57,7 +57,7 @@ installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null || tr
 install_with_apt() {
   local missing=() package
   for package in "${packages[@]}"; do
-    [ "$purpose" != compilers ] || apt-cache show "$package" >/dev/null 2>&1 || continue
+    [ "$purpose" != compilers ] || apt-cache show "$package" 2>/dev/null | grep -Fx "Package: $package" >/dev/null || continue
     installed "$package" || missing+=("$package")
   done
   if [ ${#missing[@]} -eq 0 ]; then

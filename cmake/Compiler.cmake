@@ -11,6 +11,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(softamp_warnings INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>")
   target_compile_options(softamp_test_warnings INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>")
 endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 15)
+  # std::stable_sort of libstdc++ calls what libstdc++ itself calls deprecated, and these versions of clang say so.
+  target_compile_options(softamp_warnings INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>")
+  target_compile_options(softamp_test_warnings INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>")
+endif()
 if(SOFTAMP_WERROR)
   target_compile_options(softamp_warnings INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Werror>")
   target_compile_options(softamp_test_warnings INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Werror>")

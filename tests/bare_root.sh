@@ -34,7 +34,7 @@ in_root() {
   fi
   [ -z "${PIP_INDEX_URL:-}" ] || variables+=("PIP_INDEX_URL=$PIP_INDEX_URL")
   cp /etc/resolv.conf "$root/etc/"
-  unshare --mount --pid --fork --kill-child bash -c '
+  setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child bash -c '
     mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev" && mount -t tmpfs shm "$0/dev/shm" &&
       exec chroot "$0" env -i "${@:2}" bash -c "$1"' "$root" "$2" "${variables[@]}" "${@:3}"
 }

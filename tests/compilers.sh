@@ -28,8 +28,8 @@ summary= failed=0
 tried() {
   local name=$1 start=$SECONDS result=passed
   shift
-  { cmake -S . -B "$folder/$name" -DCMAKE_BUILD_TYPE=Release -DSOFTAMP_WERROR=ON -DSOFTAMP_CUDA=OFF "$@" &&
-    cmake --build "$folder/$name" --parallel "$(nproc)" ${targets:+--target $targets} &&
+  { cmake -S . -B "$folder/$name" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSOFTAMP_WERROR=ON -DSOFTAMP_CUDA=OFF "$@" &&
+    cmake --build "$folder/$name" --parallel "$(nproc)" ${targets:+--target $targets} -- -k 0 &&
     ctest --test-dir "$folder/$name" --output-on-failure --no-tests=error --parallel "$(nproc)" -LE 'exhaustive|nightly' -R "$tests"; } \
     >"$folder/$name.log" 2>&1 || { result=FAILED failed=1 && tail -n 40 "$folder/$name.log"; }
   summary+="compilers: $name: $result ($((SECONDS - start)) s; $folder/$name.log)"$'\n'
@@ -39,7 +39,7 @@ for compiler in "${compilers[@]}"; do
   targets='softamp_program numerics_digest kernel_digest graph_digest' tests='^backend\.(numerics|kernel|graph)_digest'
   [ -z "$all" ] || targets= tests=.
   tried "$compiler" "-DCMAKE_CXX_COMPILER=$compiler"
-  if [ -z "$all" ] && echo '#include <version>' | "$compiler" -stdlib=libc++ -x c++ -fsyntax-only - 2>/dev/null; then
+  if [ -z "$all" ] && echo '#include <version>' | "$compiler" -stdlib=libc++ -Werror -x c++ -fsyntax-only - 2>/dev/null; then
     targets= tests='^backend\.'
     tried "$compiler-libc++" "-DCMAKE_CXX_COMPILER=$compiler" -DCMAKE_CXX_FLAGS=-stdlib=libc++ -DSOFTAMP_MINIMAL=ON
   fi

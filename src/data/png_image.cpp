@@ -211,7 +211,8 @@ bool unpack_rows(Reading& reading, const Header& h, png_bytepp rows) {
   png_set_packing(reading.png);
   png_set_interlace_handling(reading.png);
   png_read_update_info(reading.png, reading.info);
-  if (png_get_rowbytes(reading.png, reading.info) != size_t{h.width} * (h.type == kPalette ? 1 : h.channels))
+  if (png_get_rowbytes(reading.png, reading.info) !=
+      size_t{h.width} * static_cast<size_t>(h.type == kPalette ? 1 : h.channels))
     png_error(reading.png, "rows of another length");
   png_read_image(reading.png, rows);
   png_read_end(reading.png, nullptr);

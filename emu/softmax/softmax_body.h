@@ -112,7 +112,7 @@ class Quotients {
   static SOFTAMP_LANES F32 fused_lanes(F32 a, F32 b, F32 c) {
     return fma(FloatLanes(a), FloatLanes(b), FloatLanes(c)).v;
   }
-  bool by_steps_;
+  [[maybe_unused]] bool by_steps_;
   F32 d_, y_;
 };
 

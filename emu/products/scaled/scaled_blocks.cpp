@@ -71,9 +71,8 @@ int ScaledValues::bits_of(size_t row) const {
   return most;
 }
 
-ScaledBlocks::ScaledBlocks(const kernel::ScaledRules& rules, const ScaledValues& a, const ScaledValues& b,
-                           bulk::InstructionSet isa)
-    : rules_(rules), a_(a), b_(b), kernels_(scaled_blocks_of(isa)) {
+ScaledBlocks::ScaledBlocks(const ScaledValues& a, const ScaledValues& b, bulk::InstructionSet isa)
+    : a_(a), b_(b), kernels_(scaled_blocks_of(isa)) {
   const size_t k = a.operand().layout.k;
   for (size_t at = 0; at < k;) {
     const auto end_in = [&](const ScaledValues& v) {

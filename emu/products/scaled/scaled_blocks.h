@@ -31,8 +31,7 @@ class ScaledValues {
 
 class ScaledBlocks {
  public:
-  ScaledBlocks(const kernel::ScaledRules& rules, const ScaledValues& a, const ScaledValues& b,
-               bulk::InstructionSet isa);
+  ScaledBlocks(const ScaledValues& a, const ScaledValues& b, bulk::InstructionSet isa);
 
   /// Rows column .. of b (at most kScaledColumns), as a tile reads them.
   struct Panel {
@@ -48,7 +47,6 @@ class ScaledBlocks {
   bool sums(size_t row, size_t rows, const Panel& panel, float* to) const;
 
  private:
-  const kernel::ScaledRules& rules_;
   const ScaledValues &a_, &b_;
   const ScaledBlockKernels& kernels_;
   std::vector<ScaledPiece> pieces_;

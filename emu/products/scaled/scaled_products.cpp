@@ -192,7 +192,7 @@ class ScaledMatMulKernel final : public OpKernel {
   /// By blocks, in vectors. What is no number, or cannot be summed so, the body computes.
   void blocks(const OpCall& call, const Operand& a, const Operand& b) const {
     const ScaledValues values_a(a.view, a.numbers, threads()), values_b(b.view, b.numbers, threads());
-    const ScaledBlocks by_blocks(node_.rules, values_a, values_b, settings_.isa);
+    const ScaledBlocks by_blocks(values_a, values_b, settings_.isa);
     tasks(call, kScaledColumns, 4,
           [&](size_t batch, size_t first, size_t rows, size_t column, size_t columns, FpStatus* status,
               StopCheck& check) {

@@ -9,7 +9,9 @@
 
 namespace softamp::train_detail {
 
+namespace {
 using Json = nlohmann::ordered_json;
+}  // namespace
 
 std::set<DType> trained_dtypes(const TrainSettings& settings) {
   TrainSettings one = settings;

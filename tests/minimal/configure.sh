@@ -16,7 +16,7 @@ configure() { # FOLDER OPTION...
 }
 
 configure build || { cat "$work/build.log"; echo "minimal: does not configure"; exit 1; }
-for name in TBB_DIR Boost_DIR nlohmann_json_DIR GTest_DIR XXHASH_INCLUDE_DIR RE2_LIBRARY Protobuf_INCLUDE_DIR LibArchive_LIBRARY PNG_PNG_INCLUDE_DIR; do
+for name in TBB_DIR Boost_DIR nlohmann_json_DIR GTest_DIR XXHASH_INCLUDE_DIR XXHASH_LIBRARY RE2_LIBRARY Protobuf_INCLUDE_DIR LibArchive_LIBRARY PNG_PNG_INCLUDE_DIR; do
   if grep -q "^$name:" "$work/build/CMakeCache.txt"; then
     echo "minimal: $name was looked for"
     exit 1

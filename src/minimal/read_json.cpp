@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/report/json_tree.h"
+#include "src/report/numbers/decimal_text.h"
 #include "src/report/utf8.h"
 
 namespace softamp {
@@ -164,7 +165,7 @@ class Reader {
     if (whole && s[0] != '-' && std::from_chars(s.data(), end, positive).ec == std::errc{})
       return go_on(parts_.number_unsigned(positive));
     double real = 0;
-    if (std::from_chars(s.data(), end, real).ec != std::errc{})
+    if (read_double(s.data(), end, real).ec != std::errc{})
       real = std::strtod(s.c_str(), nullptr);  // tiny, or too large
     if (std::isinf(real)) refuse(begin, "the number " + s.substr(0, 200) + " is beyond binary64");
     return go_on(parts_.number_float(real, s));

@@ -1,6 +1,9 @@
 #include "src/report/numbers/decimal_text.h"
 
+#include <locale.h>
+#include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <system_error>
 
 namespace softamp {
@@ -41,9 +44,31 @@ std::string round_trip_text(double value) {
 
 std::optional<double> number_of_decimal(std::string_view text) {
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = read_double(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+std::from_chars_result read_double(const char* begin, const char* end, double& value) {
+#if defined(__cpp_lib_to_chars) || !defined(_LIBCPP_VERSION)
+  return std::from_chars(begin, end, value);
+#else
+  // strtod also takes blanks, a plus sign and hexadecimal numbers.
+  const char* const first = begin + (begin != end && *begin == '-');
+  const bool hexadecimal = end - first > 1 && *first == '0' && (first[1] | 0x20) == 'x';
+  if (first == end || *first == '+' || *first == '-' || *first == ' ' || (*first >= '\t' && *first <= '\r'))
+    return {begin, std::errc::invalid_argument};
+  static const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
+  const std::string text(begin, hexadecimal ? first + 1 : end);
+  char* rest = nullptr;
+  errno = 0;
+  const double read = ::strtod_l(text.c_str(), &rest, plain);
+  if (rest == text.c_str()) return {begin, std::errc::invalid_argument};
+  const char* const after = begin + (rest - text.c_str());
+  if (errno == ERANGE && (read == 0 || read - read != 0)) return {after, std::errc::result_out_of_range};
+  value = read;
+  return {after, std::errc{}};
+#endif
 }
 
 }  // namespace softamp

@@ -2,6 +2,7 @@
 // exact and the shortest decimals of any format are in number_text.h.
 #pragma once
 
+#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,5 +27,8 @@ std::string round_trip_text(double value);
 /// The double that is nearest to a decimal number: "0.1", "-1e+22", and "inf", "-inf", "nan", as round_trip_text writes
 /// them. None for another text, and for a number that is beyond double's range or rounds to 0.
 std::optional<double> number_of_decimal(std::string_view text);
+
+/// std::from_chars of a double, which libc++ has from version 20 on.
+std::from_chars_result read_double(const char* begin, const char* end, double& value);
 
 }  // namespace softamp

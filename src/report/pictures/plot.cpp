@@ -90,7 +90,7 @@ std::string with_axes(const Plot& plot, const PipedCommand& drawn) {
   for (double& value : v) {
     while (next && next != end && *next == ' ') ++next;
     const auto [after, bad] =
-        next ? std::from_chars(next, end, value) : std::from_chars_result{next, std::errc::invalid_argument};
+        next ? read_double(next, end, value) : std::from_chars_result{next, std::errc::invalid_argument};
     if (bad != std::errc{})
       throw std::runtime_error("gnuplot did not tell the axes of a plot; it said: " + files::printable(said, true));
     next = after;

@@ -281,7 +281,7 @@ class Run {
       const std::string device = s_.backend == "cuda" ? choose_backend(trainer_.options().executor).about : "";
       constexpr std::string_view kWords = "compute capability ";
       if (const size_t at = device.find(kWords); at != std::string::npos)
-        std::from_chars(device.data() + at + kWords.size(), device.data() + device.size(), capability);
+        read_double(device.data() + at + kWords.size(), device.data() + device.size(), capability);
       if (const auto check = precision_detail::device_check(chosen.value, capability, device))
         std::cerr << s_.program << ": " << check->text << '\n';
     }

@@ -1,8 +1,8 @@
 #include "src/report/numbers/decimal_text.h"
 
-#include <locale.h>
 #include <cerrno>
 #include <charconv>
+#include <clocale>
 #include <cstdlib>
 #include <system_error>
 

@@ -11,6 +11,8 @@ import re
 import sys
 import tempfile
 
+import file_kinds
+
 TABLE = "tests/packages.txt"
 TOOLS = r"(?:g\+\+|gcc|cpp|gfortran|clang(?:\+\+|-format|-tidy|-tools)?|clangd|lldb?|llvm|libclang-rt|libc\+\+(?:abi)?|libstdc\+\+|libgcc|openjdk|postgresql)"
 VERSIONED = re.compile(
@@ -38,15 +40,9 @@ def faults_of(name, text):
             yield f"{name}:{number}: {match[match.lastindex or 0]} has a version in its name; expected it in {TABLE} alone"
 
 
-def names_of(root):
-    for path in sorted(root.rglob("*")):
-        name = path.relative_to(root).as_posix()
-        if not re.match(r"build|\.(?!ci/)", name) and "/build" not in name and runs(name) and path.is_file():
-            yield name
-
-
 def faults(root):
-    return [fault for name in names_of(root) if name != "tests/house/package_names.py"
+    return [fault for name in sorted(file_kinds.tracked(root) or file_kinds.lying(root))
+            if runs(name) and name not in (TABLE, "tests/house/package_names.py")
             for fault in faults_of(name, (root / name).read_text(errors="replace"))]
 
 
@@ -54,11 +50,11 @@ def self_test():
     bad = {"a.sh": "apt-get install g++-12\npackages=(libclang-rt-14-dev lld)\n",
            "b/CMakeLists.txt": "find_program(X NAMES clang-format-14)\n", "Containerfile": "RUN apt-get install python3.11-venv\n",
            ".ci/run": "apt-get install g++-12-aarch64-linux-gnu\n", "docs/A.md": "```\napt install libtbb12\n```\n",
-           "c.py": "x = ['libboost1.74-dev']\n"}
+           "c.py": "x = ['libboost1.74-dev']\n", "tests/build.sh": "apt-get install clang-16\n"}
     good = {"tests/packages.txt": "compilers g++-12 g++-12\n", "d.sh": "apt-get install g++ libpng-dev python3-venv \"g++-$version\"\n",
             "docs/B.md": "g++-12 is one\n", "build/x.sh": "g++-12\n", "e.cpp": "// g++-12\n",
             "f.cmake": "set(x lib64 /usr/lib/gcc-12/x libfoo_9.so libre2-dev libpng16)\n"}
-    expected = ["a.sh:1", "a.sh:2", "b/CMakeLists.txt:1", "Containerfile:1", ".ci/run:1", "docs/A.md:2", "c.py:1"]
+    expected = ["a.sh:1", "a.sh:2", "b/CMakeLists.txt:1", "Containerfile:1", ".ci/run:1", "docs/A.md:2", "c.py:1", "tests/build.sh:1"]
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         for name, text in (bad | good).items():

@@ -7,6 +7,10 @@ root_faults() {
   elif ! command -v debootstrap >/dev/null &&
     ! DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends debootstrap >/dev/null 2>&1; then
     echo "debootstrap is not here, and apt-get did not install it"
+  elif ! unshare --mount --pid --fork mount -t tmpfs tried /tmp 2>/dev/null; then
+    echo "this system gives no namespaces in which to mount; expected a container with CAP_SYS_ADMIN, or a machine"
+  elif [ -z "$(debian_archive)" ]; then
+    echo "apt knows no archive of Debian; expected one in its lists, from which debootstrap takes its packages"
   fi
 }
 

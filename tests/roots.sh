@@ -4,7 +4,8 @@
 #   bash tests/roots.sh SUITE quickstart      the first one alone
 #   bash tests/roots.sh SUITE -- COMMAND      a command of your own, in the root that is there, with the sources as they are now
 # The root is build/roots/SUITE (SOFTAMP_ROOTS: another folder for roots), and is made anew by the first two. Takes what git
-# tracks and what is new. Needs root's rights and the network; prints how long each command took.
+# tracks and what is new. Needs root's rights and the network; prints how long each command took. Exit code 77: this system or its
+# network gives no root; 1: a command failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tests/bare_root.sh
@@ -25,11 +26,11 @@ case ${2:-} in
   *) fail "'$2' is not known; expected quickstart or -- COMMAND" 2 ;;
 esac
 fault=$(root_faults)
-[ -z "$fault" ] || fail "$fault"
+[ -z "$fault" ] || fail "$fault" 77
 mkdir -p "${SOFTAMP_ROOTS:-build/roots}"
 root=$(cd "${SOFTAMP_ROOTS:-build/roots}" && pwd)/$suite
 
-[ -z "$anew" ] || make_root "$suite" "$root"
+[ -z "$anew" ] || make_root "$suite" "$root" || exit 77
 [ -d "$root/proc" ] || fail "$root is no root yet; expected 'bash tests/roots.sh $suite' before"
 
 mkdir -p "$root/softamp"

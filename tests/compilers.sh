@@ -24,15 +24,30 @@ folder=${SOFTAMP_BUILD_DIR:-build}/compilers
 mkdir -p "$folder"
 summary= failed=0
 
+# only_links_failed LOG: whether every source was compiled, but the system's libraries, which a newer compiler made, do not
+# link with this one's library of C++.
+only_links_failed() {
+  local failed_steps
+  failed_steps=$(sed -n 's/^FAILED: //p' "$1")
+  [ -n "$failed_steps" ] && ! grep -q '\.o\b' <<<"$failed_steps"
+}
+
 # tried NAME OPTION...: configures with these options, builds what $targets names, and runs the tests that $tests matches.
 tried() {
-  local name=$1 start=$SECONDS result=passed
+  local name=$1 start=$SECONDS result=passed log=$folder/$1.log
+  local ctest=(ctest --test-dir "$folder/$1" --output-on-failure --no-tests=error --parallel "$(nproc)" -LE 'exhaustive|nightly')
   shift
-  { cmake -S . -B "$folder/$name" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSOFTAMP_WERROR=ON -DSOFTAMP_CUDA=OFF "$@" &&
-    cmake --build "$folder/$name" --parallel "$(nproc)" ${targets:+--target $targets} -- -k 0 &&
-    ctest --test-dir "$folder/$name" --output-on-failure --no-tests=error --parallel "$(nproc)" -LE 'exhaustive|nightly' -R "$tests"; } \
-    >"$folder/$name.log" 2>&1 || { result=FAILED failed=1 && tail -n 40 "$folder/$name.log"; }
-  summary+="compilers: $name: $result ($((SECONDS - start)) s; $folder/$name.log)"$'\n'
+  if ! cmake -S . -B "$folder/$name" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSOFTAMP_WERROR=ON -DSOFTAMP_CUDA=OFF "$@" >"$log" 2>&1; then
+    result=FAILED
+  elif cmake --build "$folder/$name" --parallel "$(nproc)" ${targets:+--target $targets} -- -k 0 >>"$log" 2>&1; then
+    "${ctest[@]}" -R "$tests" >>"$log" 2>&1 || result=FAILED
+  elif only_links_failed "$log" && "${ctest[@]}" -R '^backend\.(numerics|kernel)_digest' >>"$log" 2>&1; then
+    result='compiles, with the digests of numerics and kernels, and does not link with the libraries of this system'
+  else
+    result=FAILED
+  fi
+  [ "$result" != FAILED ] || { failed=1 && tail -n 40 "$log"; }
+  summary+="compilers: $name: $result ($((SECONDS - start)) s; $log)"$'\n'
 }
 
 for compiler in "${compilers[@]}"; do

@@ -36,10 +36,8 @@ void LossScaleOptions::validate() const {
   };
   if (!dynamic) {
     if (is_nan(initial)) throw std::invalid_argument("loss_scale_value must be a Python int or float.");
-    if (initial < 1)
-      throw std::invalid_argument(name.starts_with("mindspore")
-                                      ? "loss_scale must be at least 1, but got loss_scale " + shortest_decimal(initial)
-                                      : "loss_scale_value must be at least 1.");
+    if (initial < 1 && name.starts_with("mindspore"))
+      throw std::invalid_argument("loss_scale must be at least 1, but got loss_scale " + shortest_decimal(initial));
   }
   expect(is_float32(min) && min > 0, "min", shortest_decimal(min), "a positive float32 number");
   expect(is_float32(max) && max >= min, "max", shortest_decimal(max),

@@ -77,11 +77,13 @@ bool read_number(const std::string& text, double& value) {
   if (number.kind != ParsedNumber::Kind::kFinite) return false;
   value = value_of(kBinary64, round_and_pack(kBinary64, number.value, RoundingPolicy{}).code);
   if (power == std::string::npos) return true;
-  const std::string digits = text.substr(power + 1);
+  const bool inverse = text[power + 1] == '-';
+  const std::string digits = text.substr(power + 1 + inverse);
   if (digits.empty() || digits.size() > 3 || digits.find_first_not_of("0123456789") != std::string::npos) return false;
   const double factor = value;
   value = 1;
   for (int n = std::stoi(digits); n > 0; --n) value *= factor;
+  if (inverse) value = 1 / value;
   return true;
 }
 
@@ -136,7 +138,7 @@ LossScaleOptions LossScaleOptions::parse(std::string_view text) {
     known += " " + name;
   }
   throw std::invalid_argument("Could not interpret loss scale identifier: " + graph_detail::printable(text) +
-                              nearest.text() + "; expected a number of at least 1 (256, 2^15, 1e3) or one of:" + known);
+                              nearest.text() + "; expected a positive number (256, 2^15, 0.125) or one of:" + known);
 }
 
 }  // namespace softamp

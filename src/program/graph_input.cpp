@@ -4,6 +4,7 @@
 #include <set>
 
 #include "src/files/printable.h"
+#include "src/graph/nearest_name.h"
 
 namespace softamp::program {
 namespace {
@@ -160,6 +161,33 @@ void require_values(const RunnableGraph& graph) {
   if (named > kNamed) names += " and " + std::to_string(named - kNamed) + " more";
   throw UsageError(std::to_string(named) + (named == 1 ? " variable has" : " variables have") + " no value: " + names +
                    "; expected --feed NAME=FILE.npy, or --variables FILE.npz with all of them");
+}
+
+void require_fitting_names(const RunnableGraph& graph, const std::string& file,
+                           const std::vector<std::string>& variables) {
+  constexpr size_t kNamed = 8;
+  std::string unknown, missing;
+  size_t unknowns = 0, lacking = 0;
+  for (const std::string& name : graph.unused) {
+    if (++unknowns > kNamed) continue;
+    graph_detail::Nearest nearest(name);
+    for (const std::string& known : variables) nearest.offer(known);
+    unknown += (unknown.empty() ? "'" : ", '") + files::printable(name) + "'" +
+               (nearest.best().empty() ? "" : " (nearest: " + files::printable(nearest.best()) + ")");
+  }
+  for (const std::string& name : variables) {
+    if (graph.variables.contains(name) || ++lacking > kNamed) continue;
+    missing += (missing.empty() ? "'" : ", '") + files::printable(name) + "'";
+  }
+  if (unknowns + lacking == 0) return;
+  const auto more = [](size_t count) {
+    return count > kNamed ? " and " + std::to_string(count - kNamed) + " more" : std::string();
+  };
+  throw UsageError("--variables: '" + file + "'" +
+                   (unknowns ? " has what the graph does not have: " + unknown + more(unknowns) : "") +
+                   (unknowns && lacking ? "; it" : "") +
+                   (lacking ? " lacks variables of the graph: " + missing + more(lacking) : "") +
+                   "; expected an array for each variable, or --partial-variables");
 }
 
 }  // namespace softamp::program

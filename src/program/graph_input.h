@@ -59,5 +59,9 @@ RunnableGraph runnable(const GraphDefFile& file, const std::vector<std::string>&
                        const ExecutorOptions& options);
 /// Throws UsageError that names all variables without a value.
 void require_values(const RunnableGraph& graph);
+/// Throws UsageError for a file of --variables that does not fit: names that the graph does not have, each with the
+/// nearest one of `variables`, and those of `variables` that no value is given for.
+void require_fitting_names(const RunnableGraph& graph, const std::string& file,
+                           const std::vector<std::string>& variables);
 
 }  // namespace softamp::program

@@ -166,9 +166,6 @@ class Run {
     if (kind_ == GraphKind::kSoftamp) make_runnable(options);
     executor_ = make_executor(graph_.graph, options);
     for (const auto& [name, value] : graph_.variables) executor_->set_variable(name, value);
-    for (const std::string& name : graph_.unused)
-      std::cerr << "softamp run: warning: --variables: the graph has no variable '" << files::printable(name)
-                << "'; expected the names of its variables\n";
     for (const std::string& warning : executor_->warnings()) std::cerr << "softamp run: warning: " << warning << '\n';
     if (!o_.quiet) {
       Json all = read_json(settings_json(options));
@@ -220,12 +217,22 @@ class Run {
     if (!o_.variables.empty()) values.variables = load_npz(o_.variables);
     graph_ = own ? runnable(std::move(graph_.graph), std::move(graph_.fetches), std::move(values))
                  : runnable(load_graph_def(o_.graph), o_.fetches, values, options);
+    if (!o_.variables.empty() && !o_.partial_variables)
+      require_fitting_names(graph_, o_.variables, variable_names(own));
     for (auto& [name, value] : first_values_) {
       const DType dtype = value.dtype();
       Tensor& given = graph_.variables.try_emplace(name, std::move(value)).first->second;
       if (given.dtype() != dtype && is_floating(given.dtype()))  // weights of a run in another precision
         given = Tensor::from_values(dtype, given.shape(), given.values());
     }
+  }
+
+  /// Of a GraphDef those that what is fetched needs, and that --variables gives: others have their initial values.
+  std::vector<std::string> variable_names(bool own) const {
+    std::vector<std::string> names;
+    for (const Node& node : graph_.graph.nodes())
+      if (node.op == "VariableV2" && (own || graph_.variables.contains(node.name))) names.push_back(node.name);
+    return names;
   }
 
   int steps(std::map<std::string, Tensor>& tensors) {

@@ -117,10 +117,14 @@ void RunOptions::add_to(CLI::App& app) {
   app.add_option("--feed", feeds,
                  "NAME=FILE.npy, the value of a Placeholder, or the first value of a variable; repeatable")
       ->type_name("NAME=FILE");
-  app.add_option("--variables", variables,
-                 "first values of variables by name: NumPy's savez, or a checkpoint of `softamp train` "
-                 "[=zeros; of a GraphDef what it assigns; of a network its initialisers' with --seed]")
-      ->type_name("FILE");
+  CLI::Option* const given =
+      app.add_option("--variables", variables,
+                     "first values of all variables by name: NumPy's savez, or a checkpoint of `softamp train` "
+                     "[=zeros; of a GraphDef what it assigns; of a network its initialisers' with --seed]")
+          ->type_name("FILE");
+  app.add_flag("--partial-variables", partial_variables,
+               "--variables may lack some, which begin as without it, and have other names, which are passed over")
+      ->needs(given);
   app.add_option("--precision", precision, "of a network: float32, float16, bfloat16, mixed, mixed_bfloat16 [=float32]")
       ->type_name("WORD");
   app.add_option(

@@ -28,7 +28,7 @@ struct RunOptions {
   uint64_t memory_per_tile = 0;
   bool memory_given = false;
   std::string backend = "emu", isa = "auto";
-  bool reference = false, status = false, statistics = false, json = false, quiet = false;
+  bool partial_variables = false, reference = false, status = false, statistics = false, json = false, quiet = false;
 
   void add_to(CLI::App& app);
   /// Throws UsageError for a value that no option takes. What --chip says is not in it.

@@ -38,6 +38,9 @@ void check_invariant(const TrainerOptions& o) {
                     " slices; expected a power of two, at most " + std::to_string(kMostSlices));
   if (o.replica_drift)
     refuse_training("replica_invariant with replica_drift, which depends on the replicas; expected one of them");
+  if (o.accumulation_reduction != ReplicaReduction::kSum)
+    refuse_training(
+        "replica_invariant with an accumulation_reduction of mean; expected sum: `reduction` is of all slices");
   if (o.accumulation_dtype.given())
     refuse_training("replica_invariant with an accumulation_dtype; expected none: slices are summed in float32");
 }

@@ -64,13 +64,16 @@ Port sum_of(GraphBuilder& b, std::vector<Port> parts, const TrainerOptions& opti
   return options.replica_invariant ? tree_sum(b, std::move(parts)) : b.add("AddN", parts, {}, "all_reduce");
 }
 
-/// Reduces all gradients of one variable, given as these parts.
+/// Reduces all gradients of one variable, given as these parts. Means over replicas and over micro-batches are one
+/// division.
 Port reduce(GraphBuilder& b, std::vector<Port> parts, const TrainerOptions& options) {
   const int count = gradients_of_a_step(options);
-  if (count == 1) return parts[0];
-  const Port sum = sum_of(b, std::move(parts), options);
-  if (options.reduction == ReplicaReduction::kSum) return sum;
-  const Port divisor = b.constant(Tensor::full(b.type(sum).dtype, {}, static_cast<double>(count)), "replicas");
+  const double divided_by = reduction_divisor(options);
+  if (count == 1 && divided_by == 1) return parts[0];
+  const Port sum = count == 1 ? cast_to(b, parts[0], wide_dtype(b.type(parts[0]).dtype), "to_float32")
+                              : sum_of(b, std::move(parts), options);
+  if (divided_by == 1) return sum;
+  const Port divisor = b.constant(Tensor::full(b.type(sum).dtype, {}, divided_by), "replicas");
   return b.add("RealDiv", {sum, divisor}, {}, "all_reduce_mean");
 }
 

@@ -370,17 +370,20 @@ TEST(Presets, TextsThatNameThem) {
   EXPECT_EQ(names.size(), 10u);
   for (const std::string& name : names) EXPECT_NO_THROW(LossScaleOptions::parse(name)) << name;
 
-  for (const char* text : {"abc", "", "2^", "2^x", "2^-3", "2^1000", "256 ", "nan", "inf", "kerass", "^3", "0x"}) {
+  for (const char* text : {"abc", "", "2^", "2^x", "2^-", "2^1000", "256 ", "nan", "inf", "kerass", "^3", "0x"}) {
     const std::string said = refusal<std::invalid_argument>([&] { LossScaleOptions::parse(text); });
     EXPECT_TRUE(said.starts_with(std::string("Could not interpret loss scale identifier: ") + text)) << said;
     EXPECT_NE(said.find("mindspore_fixed torch apex"), std::string::npos) << said;
   }
   EXPECT_NE(refusal<std::invalid_argument>([] { LossScaleOptions::parse("kerass"); }).find("nearest: keras"),
             std::string::npos);
-  EXPECT_EQ(refusal<std::invalid_argument>([] { LossScaleOptions::parse("0.5"); }),
-            "loss_scale_value must be at least 1.");
-  EXPECT_EQ(refusal<std::invalid_argument>([] { LossScaleOptions::parse("-2"); }),
-            "loss_scale_value must be at least 1.");
+  EXPECT_EQ(LossScaleOptions::parse("0.5").initial, 0.5) << "a scale below 1 is one, too";
+  EXPECT_EQ(LossScaleOptions::parse("2^-3").initial, 0.125);
+  for (const char* text : {"-2", "0"})
+    EXPECT_NE(refusal<std::invalid_argument>([&] {
+                LossScaleOptions::parse(text);
+              }).find("initial is " + std::string(text) + "; expected a number of min .. max"),
+              std::string::npos);
   EXPECT_NE(refusal<std::invalid_argument>([] { LossScaleOptions::parse("1e99"); }).find("initial is 1e+99; expected"),
             std::string::npos);
   EXPECT_NE(refusal<std::invalid_argument>([] { LossScaleOptions::parse("2^999"); }).find("initial is "),
@@ -388,8 +391,7 @@ TEST(Presets, TextsThatNameThem) {
 }
 
 TEST(Presets, TextsOfRefusals) {
-  EXPECT_EQ(refusal<std::invalid_argument>([] { LossScaleOptions::fixed(0.999); }),
-            "loss_scale_value must be at least 1.");
+  EXPECT_EQ(LossScaleOptions::fixed(0.25).initial, 0.25);
   EXPECT_EQ(refusal<std::invalid_argument>([] { LossScaleOptions::fixed(std::nan("")); }),
             "loss_scale_value must be a Python int or float.");
   EXPECT_EQ(refusal<std::invalid_argument>([] { LossScaleOptions::mindspore_fixed(0.5); }),

@@ -108,7 +108,7 @@ TEST_F(RunGraphDef, ATrainedNetworkRunsAsItDoesHere) {
       "#small_cnn.pbtxt --feed images=@images.npy --variables @cnn.npz --fetch dense/BiasAdd --quiet ";
   ASSERT_EQ(run(cnn + "--out @before").code, 0) << run(cnn).err;
   EXPECT_EQ(run(cnn).err, "") << "slots of the optimizer are no variables of the graph";
-  // Names with an output's number are those of TensorFlow; others are said.
+  // Names with an output's number are those of TensorFlow; others are refused, unless they may differ.
   std::vector<npz::Array> arrays;
   const std::map<std::string, Tensor> kept = load_npz(file("cnn.npz"));
   for (const auto& [name, tensor] : kept)
@@ -117,10 +117,12 @@ TEST_F(RunGraphDef, ATrainedNetworkRunsAsItDoesHere) {
   npz::write(file("named.npz"), arrays);
   std::string named = cnn;
   named.replace(named.find("@cnn.npz"), 8, "@named.npz");
-  const Outcome warned = run(named + "--out @named");
-  EXPECT_EQ(warned.err,
-            "softamp run: warning: --variables: the graph has no variable 'dense/kernal'; expected the names of its "
-            "variables\n");
+  const Outcome refused = run(named);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_EQ(refused.err, "softamp run: --variables: '" + file("named.npz") +
+                             "' has what the graph does not have: 'dense/kernal' (nearest: dense/kernel); expected an "
+                             "array for each variable, or --partial-variables\n");
+  EXPECT_EQ(run(named + "--partial-variables --out @named").err, "");
   EXPECT_TRUE(load_npy(file("named/dense_BiasAdd.npy")).same_bits(load_npy(file("before/dense_BiasAdd.npy"))));
   // The network that was trained, with the variables of the checkpoint.
   ModelOptions options;

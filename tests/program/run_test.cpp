@@ -520,6 +520,18 @@ TEST_F(RunVerb, OfANetwork) {
   EXPECT_EQ(trained.code, 0) << trained.err;
   EXPECT_EQ(trained.err, "");
   EXPECT_NE(trained.out, first);
+  // Weights of another network are no weights, though a file of them was given.
+  const Tensor other = Tensor::full(DType::kFloat32, {2, 2}, 1);
+  npz::write(file("other.npz"), std::vector<npz::Array>{{"d/kernle", &other}, {"zzz", &other}});
+  const Outcome wrong = run_softamp(fed + "--variables " + file("other.npz"));
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.out, "");
+  EXPECT_EQ(wrong.err, "softamp run: --variables: '" + file("other.npz") +
+                           "' has what the graph does not have: 'd/kernle' (nearest: d/kernel), 'zzz'; it lacks "
+                           "variables of the graph: 'd/bias', 'd/kernel'; expected an array for each variable, or "
+                           "--partial-variables\n");
+  EXPECT_EQ(run_softamp(fed + "--seed 5 --partial-variables --variables " + file("other.npz")).out, first);
+  EXPECT_EQ(run_softamp(fed + "--partial-variables").code, 2) << "without --variables it says nothing";
   // float16 has its own dtype of the input and of the weights.
   const std::string half = net + "--precision fp16 --feed inputs=" + save("h.npy", DType::kFloat16, {3, 2}, x);
   EXPECT_EQ(run_softamp(half).out.substr(0, 22), "outputs: float16 [3,2]");

@@ -7,8 +7,13 @@
 #include <signal.h>
 #include <nlohmann/json.hpp>
 
+#include "softamp/data/npz.h"
+#include "softamp/data/safetensors.h"
+
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace softamp::test {
@@ -467,8 +472,90 @@ TEST(Train, SaysWhatBecameOfTheRun) {
                                       folder.file("x.csv"));
   EXPECT_EQ(stopped.code, 3);
   EXPECT_EQ(read_text(folder.file("x.csv")).find("step,loss,"), 0u);
+  // All steps skipped: a gradient of float16 that no scale makes finite.
+  const Outcome idle = run_softamp(run +
+                                   "--steps 20 --set precision=float16 --set behaviour=nanoo --set evaluate=false "
+                                   "--set learning_rate=1e-7 --set loss_scale=mindspore --json");
+  EXPECT_EQ(json::parse(idle.out)["verdict"]["outcome"], "no update") << idle.err;
+  EXPECT_NE(idle.err.find("softamp train: skipped: 20 of 20 steps, in which gradients were not finite\n"),
+            std::string::npos)
+      << idle.err;
   const Outcome refused = run_softamp(run + "--find-loss-scale --csv a.csv");
   EXPECT_NE(refused.err.find("--csv: 'a.csv': --find-loss-scale does not train"), std::string::npos) << refused.err;
+}
+
+TEST(Train, AResumedRunGoesOnWithItsTable) {
+  const TemporaryFolder folder;
+  const std::string run = "train --quiet " + kTinyTraining + "--set epochs=2 ", csv = folder.file("s.csv");
+  ASSERT_EQ(run_softamp(run + "--csv " + folder.file("whole.csv")).code, 0);
+  const std::string begun = run + "--steps 5 --csv " + csv + " --checkpoint " + folder.file("c.npz");
+  ASSERT_EQ(run_softamp(begun).code, 0);
+  ASSERT_EQ(run_softamp(run + "--csv " + csv + " --resume " + folder.file("c.npz")).code, 0);
+  EXPECT_EQ(read_text(csv), read_text(folder.file("whole.csv"))) << "the lines of steps 0 to 4 stay, those after go";
+  ASSERT_EQ(run_softamp(run + "--csv " + csv + " --resume " + folder.file("c.npz")).code, 0);
+  EXPECT_EQ(read_text(csv), read_text(folder.file("whole.csv"))) << "of a table that was longer";
+  write_text(csv, "mine\n");
+  const Outcome refused = run_softamp(run + "--csv " + csv + " --resume " + folder.file("c.npz"));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("--csv: '" + csv + "' is no table of a run's steps"), std::string::npos) << refused.err;
+  EXPECT_EQ(read_text(csv), "mine\n");
+}
+
+TEST(Train, FirstWeightsComeFromSafetensors) {
+  const TemporaryFolder folder;
+  const std::string first = folder.file("first.npz"), tensors = folder.file("first.safetensors");
+  const std::string run = "train --quiet --json " + kTinyTraining + "--set steps=2 ";
+  const json plain = json_of(run + "--write-initial " + first);
+  const std::map<std::string, Tensor> weights = load_npz(first);
+  const auto write = [&](const std::string& left_out, safetensors::ElementType type) {
+    std::vector<safetensors::Entry> entries;
+    for (const auto& [name, tensor] : weights)
+      if (name != left_out)
+        entries.push_back({.name = name, .type = type, .shape = {tensor.shape().begin(), tensor.shape().end()}});
+    safetensors::Writer writer(tensors, entries);
+    for (const safetensors::Entry& e : writer.header().tensors)
+      writer.write(e.name, {static_cast<const std::byte*>(weights.at(e.name).data()), e.bytes()});
+    writer.commit();
+  };
+  write("", safetensors::ElementType::kF32);
+  EXPECT_EQ(json_of(run + "--set seed=9 --initial " + tensors)["weight_hashes"], plain["weight_hashes"]);
+  write("", safetensors::ElementType::kI32);
+  EXPECT_NE(run_softamp(run + "--initial " + tensors).err.find("a tensor of I32; expected F16, BF16, F32 or F64"),
+            std::string::npos);
+  write(weights.begin()->first, safetensors::ElementType::kF32);
+  EXPECT_NE(run_softamp(run + "--initial " + tensors).err.find("no array for '" + weights.begin()->first + "'"),
+            std::string::npos);
+}
+
+// Each warning of a hyperparameter names what cures: the run that takes the advice ends better, without that warning.
+TEST(Train, WhatAWarningNamesCures) {
+  const std::string run =
+      "train --json --set generated=true --set train_images=512 --set test_images=64 --set "
+      "batch_size=16 --set epochs=2 --set loss_scale=1 ";
+  for (const std::string asked :
+       {"--set precision=float16 --set optimizer=adam ", "--set precision=float16 --set optimizer=adamw ",
+        "--set precision=bfloat16 --set optimizer=adam ", "--set precision=float16 --set optimizer=rmsprop "}) {
+    SCOPED_TRACE(asked);
+    const Outcome ill = run_softamp(run + asked);
+    ASSERT_EQ(ill.code, 0) << ill.err;
+    std::set<std::string> cures;
+    for (size_t at = 0; (at = ill.err.find("; to cure it: ", at)) != std::string::npos;) {
+      at += 14;
+      cures.insert(ill.err.substr(at, ill.err.find('\n', at) - at));
+    }
+    EXPECT_FALSE(cures.empty()) << ill.err;
+    const auto loss = [](const json& summary) {
+      const json& last = summary["epoch_losses"].back();
+      return last.is_number() ? last.get<double>() : HUGE_VAL;
+    };
+    for (const std::string& cure : cures) {
+      SCOPED_TRACE(cure);
+      const Outcome cured = run_softamp(run + asked + cure);
+      ASSERT_EQ(cured.code, 0) << cured.err;
+      EXPECT_LT(loss(json::parse(cured.out)), loss(json::parse(ill.out)));
+      EXPECT_EQ(cured.err.find("to cure it: "), std::string::npos) << cured.err;
+    }
+  }
 }
 
 TEST(Train, FirstWeightsComeFromFilesAndGoThere) {

@@ -73,6 +73,10 @@ TEST(LossScaling, BriefFormAgrees) {
     judged += c.against != Against::kRecorded;
   }
   EXPECT_EQ(judged, 5);
+  // What is said of the share that underflows is what is counted.
+  const bool none_underflows = o.tables[1].rows.front()[7] == 0;
+  EXPECT_EQ(o.seen.find("no activation gradient becomes zero without a scale (fp16)") != std::string::npos,
+            none_underflows);
   // There is something to count: gradients of both kinds, some that underflow and some that overflow.
   const Table& shares = o.tables[1];
   ASSERT_EQ(shares.rows.size(), 26u);

@@ -406,17 +406,18 @@ TEST(Hyperparameters, AllOfAllOptimizers) {
   EXPECT_EQ(names(kMomentum), "learning_rate, momentum, ");
   EXPECT_EQ(names(kNesterov), "learning_rate, momentum, ");
   EXPECT_EQ(names(kRmsProp), "learning_rate, rho, 1 - rho, momentum, epsilon, ");
-  EXPECT_EQ(names(kAdam), "learning_rate, beta1, 1 - beta1, beta2, 1 - beta2, epsilon, ");
-  EXPECT_EQ(names(kAdamW),
-            "learning_rate, beta1, 1 - beta1, beta2, 1 - beta2, epsilon, learning_rate * weight_decay, ");
+  EXPECT_EQ(names(kAdam), "learning_rate, beta1, 1 - beta1, beta2, 1 - beta2, epsilon, second moment, ");
+  EXPECT_EQ(
+      names(kAdamW),
+      "learning_rate, beta1, 1 - beta1, beta2, 1 - beta2, epsilon, second moment, learning_rate * weight_decay, ");
   for (const OptimizerKind kind : kAllKinds) EXPECT_EQ(doubts(OptimizerOptions::of(kind), kF32), "") << name_of(kind);
   EXPECT_EQ(doubts(OptimizerOptions::of(kSgd), kF16), "");
   EXPECT_EQ(doubts(OptimizerOptions::of(kMomentum), kF16), "");
   EXPECT_EQ(doubts(OptimizerOptions::of(kRmsProp), kF16), "epsilon");
-  EXPECT_EQ(doubts(OptimizerOptions::of(kAdam), kF16), "1 - beta2, epsilon");
+  EXPECT_EQ(doubts(OptimizerOptions::of(kAdam), kF16), "1 - beta2, epsilon, second moment");
   OptimizerOptions adamw = OptimizerOptions::of(kAdamW);
   adamw.learning_rate = 0.001;  // a decay of 1e-5 is subnormal
-  EXPECT_EQ(doubts(adamw, kF16), "1 - beta2, epsilon, learning_rate * weight_decay");
+  EXPECT_EQ(doubts(adamw, kF16), "1 - beta2, epsilon, second moment, learning_rate * weight_decay");
   EXPECT_EQ(doubts(OptimizerOptions::of(kAdam), kB16), "1 - beta1, 1 - beta2");
   for (const HyperparameterCheck& c : Optimizer(OptimizerOptions::of(kAdam)).check(kB16))
     if (c.name == "1 - beta2") {
@@ -443,9 +444,18 @@ TEST(Hyperparameters, ACureIsNamedOnlyWhereItCures) {
   EXPECT_EQ(cures(o, kB16), "1 - beta1: " + wide + "; 1 - beta2: " + wide + "; ");
   o.hyperparameters = kF32;
   EXPECT_EQ(cures(o, kB16), "");
+  // An epsilon of float32 alone, beside second moments that underflow, would leave steps of 10^5 learning rates.
+  EXPECT_EQ(cures(o, kF16), "second moment: " + wide + state + "; ");
+  o.hyperparameters.reset();
+  EXPECT_EQ(cures(o, kF16),
+            "1 - beta2: " + wide + state + "; epsilon: " + wide + state + "; second moment: " + wide + state + "; ");
+  o.epsilon = 2e-3;
+  EXPECT_EQ(cures(o, kF16), "1 - beta2: " + wide + "; ");
+  o.epsilon = 1e-8;
+  o.hyperparameters = kF32;
   // Constants of plain nodes have the slots' dtype, epsilon that of the variable.
   o.separate_roundings = true;
-  EXPECT_EQ(cures(o, kF16), "1 - beta2: " + wide + state + "; epsilon: ; ");
+  EXPECT_EQ(cures(o, kF16), "1 - beta2: " + wide + state + "; epsilon: ; second moment: " + wide + state + "; ");
   o.state = kF32;
   EXPECT_EQ(cures(o, kF16), "epsilon: ; ");
   o.hyperparameters.reset();
@@ -463,8 +473,10 @@ TEST(Hyperparameters, StrictRefuses) {
   EXPECT_NO_THROW(strict.check(kF32));
   EXPECT_EQ(refusal<std::invalid_argument>([&] { strict.check(kF16); }),
             "optimizer adam: 1 - beta2 0.001 is 0.0009765625 in float16 (off by 2.34375 %); to cure it: --set "
-            "hyperparameters=float32; epsilon 1e-08 is 0 in float16 (smallest positive 5.9604645e-08); to cure it: "
-            "--set hyperparameters=float32");
+            "hyperparameters=float32 --set optimizer_state=float32; epsilon 1e-08 is 0 in float16 (smallest positive "
+            "5.9604645e-08); to cure it: --set hyperparameters=float32 --set optimizer_state=float32; second moment: 0 "
+            "in float16 for gradients below 0.00552, which then move a weight by up to 5.52e+05 learning rates, not "
+            "3.2; to cure it: --set hyperparameters=float32 --set optimizer_state=float32");
   EXPECT_THROW(UpdateRig(o, {kF16, {1}}, kF16), std::invalid_argument);
   EXPECT_NO_THROW(UpdateRig(o, {kF32, {1}}, kF32));
 }

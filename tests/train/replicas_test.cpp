@@ -36,6 +36,34 @@ TEST(Replicas, SumInRankOrder) {  // N277: a float32 chain from rank 0
   EXPECT_EQ(sum_of({3, 6, 9}), 6);
 }
 
+TEST(Replicas, MicroBatchesAreSummedOrAveraged) {  // N276, N277: one division for both means
+  TrainerOptions o = rig_options();
+  o.optimizer = sgd(1);
+  o.replicas = 2;
+  o.accumulation = 3;
+  const auto taken = [&](ReplicaReduction replicas, ReplicaReduction micro_batches) {
+    o.reduction = replicas;
+    o.accumulation_reduction = micro_batches;
+    Trainer trainer(one_weight_model(DType::kFloat32, DType::kFloat32), o);
+    trainer.set_variable("net/w", Tensor::full(DType::kFloat32, {}, 0));
+    return taken_off(trainer, DType::kFloat32, {1, 2, 3, 4, 5, 6});
+  };
+  using enum ReplicaReduction;
+  EXPECT_EQ(taken(kSum, kSum), 21);
+  EXPECT_EQ(taken(kMean, kSum), 10.5);
+  EXPECT_EQ(taken(kSum, kMean), 7);
+  EXPECT_EQ(taken(kMean, kMean), 3.5);
+  o.replicas = 1;
+  o.accumulation = 6;
+  EXPECT_EQ(taken(kMean, kMean), 3.5);
+  o.accumulation = 2;
+  o.replicas = 3;
+  o.reduction = kMean;
+  o.accumulation_reduction = kMean;
+  o.replica_invariant = true;
+  EXPECT_THROW(Trainer(one_weight_model(DType::kFloat32, DType::kFloat32), o), std::invalid_argument);
+}
+
 /// What may be set about replicas, and what it did.
 struct Drifting {
   std::string precision;

@@ -373,14 +373,14 @@ TEST(Verdict, OfALossIsByItsStandardError) {
   e.images = 100;
   e.loss = 1;
   e.guessing = 2;
-  const auto outcome = [&] { return train_detail::verdict_of({}, e, 0, {}).outcome; };
+  const auto outcome = [&] { return train_detail::verdict_of({.evaluation = e}).outcome; };
   e.loss_error = 0.3235;
   EXPECT_EQ(outcome(), TrainingOutcome::kTrains);
   e.loss_error = 0.3237;  // 3.0902 of them are more than 1
   EXPECT_EQ(outcome(), TrainingOutcome::kAtChance);
   e.images = 1;
   EXPECT_EQ(outcome(), TrainingOutcome::kUnclear);
-  EXPECT_EQ(train_detail::verdict_of({}, std::nullopt, 0, {}).outcome, TrainingOutcome::kUnclear);
+  EXPECT_EQ(train_detail::verdict_of({}).outcome, TrainingOutcome::kUnclear);
 }
 
 }  // namespace

@@ -150,6 +150,9 @@ TEST(TrainSettings, SlicesOfAStepAreDividedAmongReplicas) {  // N283
   EXPECT_EQ(error("\"accumulation_dtype\": \"float32\""),
             "settings: 'accumulation_dtype' is float32, but the 8 slices of 'replica_invariant' are summed in float32; "
             "expected none");
+  EXPECT_EQ(error("\"accumulation_reduction\": \"mean\""),
+            "settings: 'accumulation_reduction' is mean, but the 8 slices of 'replica_invariant' are reduced as "
+            "'replica_reduction' says; expected sum");
   EXPECT_EQ(error("\"replica_drift\": true"),
             "settings: 'replica_drift' is true, and 'replica_invariant' is on; expected one of them");
 }
@@ -310,7 +313,7 @@ TEST(TrainSettings, BecomeTrainerOptions) {
     "optimizer_state": "float32", "hyperparameters": "bfloat16", "separate_roundings": true, "strict": true,
     "seed": 7, "threads": 2, "amp_block": 4, "partials": "half", "random_bits": 5, "behaviour": "all",
     "stochastic_rounding": "replica_identical_only", "clip_value": 3, "accumulation": 2,
-    "accumulation_dtype": "float32", "replicas": 4, "replica_reduction": "sum", "loss_scale": "64"})");
+    "accumulation_dtype": "float32", "accumulation_reduction": "mean", "replicas": 4, "replica_reduction": "sum", "loss_scale": "64"})");
   const TrainerOptions o = s.trainer_options();
   EXPECT_EQ(o.optimizer.kind, OptimizerKind::kRmsProp);
   EXPECT_EQ(o.optimizer.learning_rate, 0.5);
@@ -320,6 +323,7 @@ TEST(TrainSettings, BecomeTrainerOptions) {
   EXPECT_EQ(o.optimizer.state, DType::kFloat32);
   EXPECT_EQ(o.optimizer.hyperparameters, DType::kBFloat16);
   EXPECT_TRUE(o.optimizer.separate_roundings && o.optimizer.strict && o.strict);
+  EXPECT_EQ(o.executor.device.memory_per_tile, 0) << "no setting asks for a device's memory";
   EXPECT_EQ(o.executor.seed, 7u);
   EXPECT_EQ(o.executor.threads, 2);
   EXPECT_EQ(o.executor.amp_block, 4);
@@ -333,6 +337,7 @@ TEST(TrainSettings, BecomeTrainerOptions) {
   EXPECT_EQ(o.clipping.value, 3);
   EXPECT_EQ(o.accumulation, 2);
   EXPECT_EQ(o.accumulation_dtype.dtype(), DType::kFloat32);
+  EXPECT_EQ(o.accumulation_reduction, ReplicaReduction::kMean);
   EXPECT_EQ(o.replicas, 4);
   EXPECT_EQ(o.reduction, ReplicaReduction::kSum);
   EXPECT_EQ(o.loss_scale.initial, 64);

@@ -7,6 +7,7 @@
 
 #include "softamp/train/training_run.h"
 #include "src/train/run/run_progress.h"
+#include "src/train/run/stuck_scale.h"
 #include "src/train/run/verdict.h"
 #include "tests/files.h"
 #include "tests/train/quiet_run.h"
@@ -43,34 +44,95 @@ TEST(Verdict, StudentsTail) {
   EXPECT_EQ(train_detail::student_tail(INFINITY, 3), 0);
 }
 
+train_detail::RunFacts facts(std::span<const double> losses, std::optional<Evaluation> evaluation = {}) {
+  return {.evaluation = evaluation, .classes = 10, .steps = static_cast<int64_t>(losses.size()), .losses = losses};
+}
+
 TEST(Verdict, FollowsFromEvaluationElseFromLosses) {
-  const auto of = [](int64_t images, int64_t correct) {
+  const auto of = [](int64_t images, int64_t correct, double loss = 2.5) {
     const std::vector<double> losses(100, 2.5);
-    return train_detail::verdict_of({}, Evaluation{100, images, correct, 2.5}, 10, losses).line();
+    return train_detail::verdict_of(facts(losses, Evaluation{100, images, correct, loss})).line();
   };
   EXPECT_EQ(
       of(1000, 131),
       "trains: 131 of 1000 test images are right (13.1 %); guessing one of 10 has 131 or more right in at most one "
       "of 1000 cases; the loss ends at 2.5, that of guessing is 2.303");
   EXPECT_TRUE(contains(of(1000, 130), "at chance: 130 of 1000 test images are right (13.0 %); "));
+  EXPECT_TRUE(contains(of(1000, 130, 1300), "worse than guessing: 130 of 1000 test images are right"));
+  EXPECT_TRUE(contains(of(1000, 130, 4.60), "at chance: ")) << "twice ln 10 is 4.605";
+  EXPECT_TRUE(contains(of(1000, 130, 4.61), "worse than guessing: "));
   EXPECT_TRUE(
       contains(of(2, 2), "unclear: 2 of 2 test images are right (100.0 %); so few cannot be told from guessing"));
   const auto by_loss = [](double mean, double swing, size_t steps) {
     std::vector<double> losses(steps, 9);
     for (size_t i = steps - steps / 10; i < steps; ++i) losses[i] = i % 2 ? mean + swing : mean - swing;
-    return train_detail::verdict_of({}, std::nullopt, 10, losses).line();
+    return train_detail::verdict_of(facts(losses)).line();
   };
   EXPECT_EQ(
       by_loss(2.0, 0.1, 100),
       "trains: no evaluation; by a t test of the last 10 steps, at 1 in 1000; the loss ends at 2, that of guessing "
       "is 2.303");
   EXPECT_TRUE(contains(by_loss(2.0, 0.5, 100), "at chance: no evaluation"));  // t = 1.8 of 9: one of 20
+  EXPECT_TRUE(contains(by_loss(2.0, 0.4, 100), "unclear: no evaluation"));    // t = 2.3: one of 43
   EXPECT_TRUE(contains(by_loss(2.4, 0.001, 100), "at chance: no evaluation"));
+  EXPECT_TRUE(contains(by_loss(1300, 20, 100), "worse than guessing: no evaluation"));
   EXPECT_TRUE(contains(by_loss(2.0, 0, 100), "trains: "));
   EXPECT_TRUE(contains(by_loss(2.0, 0, 19), "unclear: no evaluation, and a tenth of the steps is fewer than 2"));
-  EXPECT_EQ(
-      train_detail::verdict_of({7, "gradient", "a/b", "NaN or infinity"}, Evaluation{9, 100, 90, 1}, 10, {}).line(),
-      "diverged: at step 7: NaN or infinity in the gradient 'a/b'");
+}
+
+TEST(Verdict, ByAGuessOfTokensOrValues) {  // the loss against that of guessing labels by their frequency
+  const auto of = [](double loss) {
+    Evaluation e{.step = 9, .images = 100, .loss = loss, .kind = NetworkOutput::Kind::kNextToken};
+    e.loss_error = 0.1;
+    e.guessing = 4.56;
+    return train_detail::verdict_of({.evaluation = e, .classes = 0, .steps = 9}).outcome;
+  };
+  EXPECT_EQ(of(4.2), TrainingOutcome::kTrains);
+  EXPECT_EQ(of(4.4), TrainingOutcome::kAtChance);
+  EXPECT_EQ(of(9.1), TrainingOutcome::kAtChance);
+  EXPECT_EQ(of(1300), TrainingOutcome::kWorseThanGuessing);
+}
+
+TEST(Verdict, AResumedRunIsJudgedByAllOfItsSteps) {  // not by a tenth of those that it was resumed for
+  const double few[] = {0.122, 0.124, 0.120, 0.121, 0.123, 0.122, 0.121, 0.124, 0.120, 0.122};
+  train_detail::RunFacts run = facts(few);
+  EXPECT_EQ(train_detail::verdict_of(run).outcome, TrainingOutcome::kUnclear);
+  run.steps = 100;
+  EXPECT_EQ(train_detail::verdict_of(run).outcome, TrainingOutcome::kTrains);
+}
+
+TEST(Verdict, ARunWithoutAnUpdateIsNamed) {
+  const std::vector<double> losses(20, 2.31);
+  train_detail::RunFacts run = facts(losses, Evaluation{20, 1000, 100, 2.31});
+  run.skipped = 19;
+  EXPECT_EQ(train_detail::verdict_of(run).outcome, TrainingOutcome::kAtChance);
+  run.skipped = 20;
+  EXPECT_EQ(train_detail::verdict_of(run).line(),
+            "no update: all 20 steps were skipped, and the weights are those of the beginning");
+  run.nonfinite = {0, "loss", "", "NaN"};
+  EXPECT_TRUE(train_detail::verdict_of(run).line().ends_with("the beginning; at step 0: NaN in the loss"));
+  run.nonfinite = {7, "gradient", "a/b", "NaN or infinity"};
+  run.skipped = 3;
+  EXPECT_EQ(train_detail::verdict_of(run).line(), "diverged: at step 7: NaN or infinity in the gradient 'a/b'");
+}
+
+TEST(StuckScale, IsSaidOnceInARowOfSkippedSteps) {
+  train_detail::StuckScale stuck;
+  const auto add = [&](bool applied, float before, float after) {
+    StepResult r;
+    r.step = 41;
+    r.applied = applied;
+    r.scale_before = before;
+    r.scale_after = after;
+    return stuck.add(r);
+  };
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(add(false, 8, 4), "") << "it still falls";
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(add(false, 1, 1), "");
+  EXPECT_TRUE(contains(add(false, 1, 1), "step 41: the last 10 steps were skipped, and the loss scale stays at 1; "));
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(add(false, 1, 1), "") << "once";
+  EXPECT_EQ(add(true, 1, 1), "");
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(add(false, 1, 1), "");
+  EXPECT_NE(add(false, 1, 1), "");
 }
 
 TEST(Verdict, FirstNaNByStepAndTensor) {

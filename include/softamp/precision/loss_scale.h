@@ -66,16 +66,16 @@ struct LossScaleOptions {
   static LossScaleOptions mindspore_fixed(double scale = 128, bool drop_overflow_update = true);
   static LossScaleOptions torch();  ///< 2^16, no floor
   static LossScaleOptions apex();   ///< 2^16, cap 2^24
-  /// A number ("256", "2^15", "1e3"; a fixed scale), or a preset's name, without regard to case: none fixed
+  /// A number ("256", "2^15", "0.125", "2^-3"; a fixed scale), or a preset's name, without regard to case: none fixed
   /// graphcore_automatic tensorflow dynamic (= tensorflow) keras mindspore mindspore_fixed torch apex. Throws
   /// std::invalid_argument, beginning "Could not interpret loss scale identifier: ", with the names there are; for a
   /// number that is no scale, as validate does.
   static LossScaleOptions parse(std::string_view text);
   static std::vector<std::string> preset_names();
 
-  /// Throws std::invalid_argument naming the field, its value and what was expected (a fixed scale below 1: the texts
-  /// of the systems, "loss_scale_value must be at least 1." and, under MindSpore's name, "loss_scale must be at least
-  /// 1, but got loss_scale 0.5"; one that is NaN: "loss_scale_value must be a Python int or float.").
+  /// Throws std::invalid_argument naming the field, its value and what was expected. A fixed scale may be any positive
+  /// float32 number; under MindSpore's name one below 1 is refused as there, "loss_scale must be at least 1, but got
+  /// loss_scale 0.5", as one that is NaN is in TensorFlow: "loss_scale_value must be a Python int or float.".
   void validate() const;
   /// One JSON object on one line: every field under its own name, enumerators as words ("reciprocal"). Throws as
   /// validate.

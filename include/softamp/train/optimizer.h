@@ -98,10 +98,14 @@ struct HyperparameterCheck {
   double asked = 0, got = 0;
   DType dtype = DType::kFloat32;
   bool doubtful = false;  ///< 0 or subnormal while `asked` is not 0, infinite, or off by more than half a percent
-  /// Set by Optimizer::check where settings of `softamp train` take the doubt away: "--set hyperparameters=float32",
-  /// which is OptimizerOptions::hyperparameters; with separate_roundings perhaps optimizer_state, which is `state`,
-  /// too.
+  /// Set by Optimizer::check where settings of `softamp train` take the doubt away without raising another one: "--set
+  /// hyperparameters=float32", which is OptimizerOptions::hyperparameters; perhaps optimizer_state, which is `state`,
+  /// and epsilon, too.
   std::string cure{};
+  /// Of Adam's and AdamW's "second moment": gradients smaller than this leave 0 of it in `dtype`; `got` is the largest
+  /// step that they then make, in learning rates, and `asked` the bound of steps where nothing underflows, (1 - beta1)
+  /// / sqrt(1 - beta2) (Kingma, Ba, "Adam", 2015, 2.1). It is doubtful where `got` is above `asked`.
+  double least_gradient = 0;
   std::string text() const;     ///< "epsilon 1e-08 is 0 in float16 (smallest positive 5.9604645e-08)"
   std::string warning() const;  ///< the text, and "; to cure it: --set hyperparameters=float32" where there is a cure
 };
@@ -142,8 +146,8 @@ class Optimizer {
   std::vector<VariableSpec> slots(const VariableSpec& variable) const;
   /// All hyperparameters in the dtype that variables of `dtype` give them, learning rate first divided by a
   /// `loss_scale` that is folded in; also "1 - beta1", "1 - beta2", "1 - rho" as rounded, and AdamW's "learning_rate *
-  /// weight_decay". With separate_roundings constants are rounded again, to the dtype that their nodes compute in. In
-  /// strict mode throws std::invalid_argument with all doubtful ones.
+  /// weight_decay", and Adam's "second moment". With separate_roundings constants are rounded again, to the dtype that
+  /// their nodes compute in. In strict mode throws std::invalid_argument with all doubtful ones.
   std::vector<HyperparameterCheck> check(DType dtype, double loss_scale = 1) const;
 
   /// The learning rate that the update of step t (from 1) gets, before it is rounded: lr / loss_scale, lr as the

@@ -28,8 +28,8 @@ struct TrainSettings {
   int64_t steps = 0;     ///< (0: epochs decide) at most, the warm-up's included
   bool shuffle = false;  ///< per epoch, keyed by (seed, epoch)
   uint64_t seed = 0;
-  /// .npz file of the first weights [="": initialisers and seed]: an array for each variable, under its name, or a
-  /// checkpoint. Other floating dtypes are rounded to the variable's, to nearest even.
+  /// .npz or .safetensors file of the first weights [="": initialisers and seed]: an array for each variable, under its
+  /// name, or (.npz) a checkpoint. Other floating dtypes are rounded to the variable's, to nearest even.
   std::string initial;
   std::string optimizer = "momentum";
   double learning_rate = 0.01;
@@ -68,6 +68,7 @@ struct TrainSettings {
   std::optional<double> clip_value, clip_norm, clip_global_norm;
   int64_t accumulation = 1;
   std::optional<std::string> accumulation_dtype;  ///< [=each variable's]
+  std::string accumulation_reduction = "sum";     ///< (sum, mean) TrainerOptions::accumulation_reduction
   int replicas = 1;
   std::string replica_reduction = "mean";  ///< (mean, sum)
   bool replica_drift = false;              ///< TrainerOptions::replica_drift

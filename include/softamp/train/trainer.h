@@ -128,7 +128,10 @@ struct TrainerOptions {
   /// With an exchange: after every so many steps the ranks compare hashes of their weights, and end with an error that
   /// names step, variable and rank where they differ although they cannot (0: never) [=1].
   int compare_weights_every = 1;
-  int accumulation = 1;                    ///< (>= 1) micro-batches to an update, their gradients summed
+  int accumulation = 1;  ///< (>= 1) micro-batches to an update
+  /// Of their gradients, after they are summed: the mean is divided by their number in float32, in the same division as
+  /// that of the replicas. With replica_invariant `reduction` is that of all slices, and this kSum [=kSum].
+  ReplicaReduction accumulation_reduction = ReplicaReduction::kSum;
   AccumulationDtype accumulation_dtype{};  ///< of the sums [=the variable's] (TUTORIAL G24)
   bool hash_weights = false;               ///< weight_hashes in every StepResult
   bool keep_gradients = false;             ///< Trainer::gradients after every step

@@ -148,10 +148,12 @@ struct FirstNonfinite {
 
 /// What a run came to. Trains: more test images are right than guessing a class has in one of 1000 cases; without an
 /// evaluation: the loss of the last tenth of the steps is below ln(classes), which guessing has, by a t test at 1 in
-/// 1000. Diverged: the loss, an applied gradient or a variable is NaN or infinite at the end. Unclear: too few test
-/// images or steps.
-enum class TrainingOutcome : uint8_t { kTrains, kAtChance, kDiverged, kUnclear };
-/// "trains", "at chance", "diverged", "unclear".
+/// 1000. Worse than guessing: it does not train, and its loss is above twice that of guessing. No update: every step
+/// was skipped. Diverged: the loss, an applied gradient or a variable is NaN or infinite at the end. Unclear: too few
+/// test images or steps to tell. At chance: all others.
+enum class TrainingOutcome : uint8_t { kTrains, kAtChance, kWorseThanGuessing, kNoUpdate, kDiverged, kUnclear };
+inline constexpr size_t kTrainingOutcomes = 6;
+/// "trains", "at chance", "worse than guessing", "no update", "diverged", "unclear".
 const char* name_of(TrainingOutcome outcome);
 
 struct Verdict {

@@ -46,7 +46,7 @@ Json verdict_json(const Verdict& v) {
 Verdict verdict_from(const Json& json) {
   using enum TrainingOutcome;
   Verdict v;
-  for (const TrainingOutcome outcome : {kTrains, kAtChance, kDiverged})
+  for (const TrainingOutcome outcome : {kTrains, kAtChance, kWorseThanGuessing, kNoUpdate, kDiverged})
     if (json.at("outcome") == name_of(outcome)) v.outcome = outcome;
   v.text = json.at("text");
   if (const auto n = json.find("nonfinite"); n != json.end())

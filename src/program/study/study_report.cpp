@@ -63,7 +63,8 @@ const std::vector<std::string> kColumns = {
 const std::vector<std::string> kMechanismColumns = {"low_percent", "casts", "relative_speed"};
 
 /// And after these.
-const std::vector<std::string> kVerdictColumns = {"trains",        "at_chance",        "diverged",    "difference",
+const std::vector<std::string> kVerdictColumns = {"trains",        "at_chance",        "worse_than_guessing",
+                                                  "no_update",     "diverged",         "difference",
                                                   "difference_se", "difference_in_se", "difference_p"};
 
 std::vector<std::string> columns(const StudyReport& r) {
@@ -87,7 +88,8 @@ std::vector<double> numbers(const StudyReport& r, const StudyRow& row) {
                                 static_cast<double>(row.runs),
                                 static_cast<double>(row.stopped)};
   if (r.compares_mechanisms()) values.insert(values.end(), {row.low_percent, row.casts, row.speed});
-  for (const auto o : {TrainingOutcome::kTrains, TrainingOutcome::kAtChance, TrainingOutcome::kDiverged})
+  using enum TrainingOutcome;
+  for (const TrainingOutcome o : {kTrains, kAtChance, kWorseThanGuessing, kNoUpdate, kDiverged})
     values.push_back(static_cast<double>(row.outcome(o)));
   const StudyDifference& d = row.difference;
   values.insert(values.end(), {d.mean, d.error, d.errors, d.tail});

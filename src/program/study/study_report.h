@@ -35,15 +35,15 @@ struct StudyRow {
   double images_per_second = 0;       ///< of one run on one core, mean over the runs
   double best_images_per_second = 0;  ///< of the fastest run
   double speed = 0;  ///< best_images_per_second, relative to the same row without a mechanism; NaN if there is none
-  double low_percent = 0;                   ///< percentage of nodes that a mechanism put into low precision
-  double casts = 0;                         ///< casts that it added
-  std::vector<double> mean_losses;          ///< of every step, over the runs
-  std::string first_stop;                   ///< why the first stopped run stopped
-  std::vector<double> losses_by_seed;       ///< final losses; NaN of a run that stopped, or is missing
-  std::array<size_t, 4> outcomes{};         ///< runs, by TrainingOutcome; stopped ones have none
-  FirstNonfinite first_nonfinite;           ///< of the runs that diverged, the earliest
-  ReplicaDriftTotals drift;                 ///< of the run whose replicas were farthest apart
-  std::optional<ExponentTotals> exponents;  ///< over the runs that counted them
+  double low_percent = 0;                            ///< percentage of nodes that a mechanism put into low precision
+  double casts = 0;                                  ///< casts that it added
+  std::vector<double> mean_losses;                   ///< of every step, over the runs
+  std::string first_stop;                            ///< why the first stopped run stopped
+  std::vector<double> losses_by_seed;                ///< final losses; NaN of a run that stopped, or is missing
+  std::array<size_t, kTrainingOutcomes> outcomes{};  ///< runs, by TrainingOutcome; stopped ones have none
+  FirstNonfinite first_nonfinite;                    ///< of the runs that diverged, the earliest
+  ReplicaDriftTotals drift;                          ///< of the run whose replicas were farthest apart
+  std::optional<ExponentTotals> exponents;           ///< over the runs that counted them
   StudyDifference difference{};
   size_t outcome(TrainingOutcome o) const { return outcomes[static_cast<size_t>(o)]; }
 };

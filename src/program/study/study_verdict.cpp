@@ -53,6 +53,8 @@ std::string verdict_of(const StudyRow& row) {
   const std::string step = " at step " + std::to_string(row.first_nonfinite.step);
   const Part parts[] = {{row.outcome(kTrains), "trains", " train"},
                         {row.outcome(kAtChance), "at chance", " at chance"},
+                        {row.outcome(kWorseThanGuessing), "worse than guessing", " worse than guessing"},
+                        {row.outcome(kNoUpdate), "no update", " without an update"},
                         {row.outcome(kDiverged), "diverged" + step, " diverged" + step},
                         {row.stopped, "stopped", " stopped"},
                         {row.outcome(kUnclear), "unclear", " unclear"}};
@@ -101,10 +103,14 @@ std::string difference_text(const StudyReport& r, size_t row) {
   const std::string sign = d.mean < 0 ? "" : "+";
   if (d.seeds == 1) return sign + significant_digits(d.mean, 3) + ", no se";
   if (d.errors == 0) return "equal";
-  const std::string by = std::isinf(d.errors)
-                             ? sign + significant_digits(d.mean, 3) + " in every seed"
-                             : sign + fixed_places(d.errors, 1) + " se (p " + significant_digits(d.tail, 1) + ")";
-  return d.tail >= kSignificant ? by : (d.mean > 0 ? "worse, " : "better, ") + by;
+  const std::string sure =
+      std::isinf(d.errors) ? " in every seed"
+                           : " (" + sign + fixed_places(d.errors, 1) + " se, p " + significant_digits(d.tail, 1) + ")";
+  if (d.tail >= kSignificant) return sign + significant_digits(d.mean, 3) + sure;
+  const double accuracy = r.rows[row].accuracy.mean - r.rows[*reference_of(r)].accuracy.mean;
+  const bool contrary = d.mean > 0 ? accuracy > 0 : accuracy < 0;
+  return (d.mean > 0 ? "worse by " : "better by ") + significant_digits(std::fabs(d.mean), 3) + sure +
+         (contrary ? "; accuracy " + std::string(accuracy > 0 ? "+" : "") + fixed_places(accuracy, 2) + " %" : "");
 }
 
 std::string verdict_notes(const StudyReport& r) {
@@ -118,13 +124,19 @@ std::string verdict_notes(const StudyReport& r) {
             "the loss of the test samples is below that of\nguessing labels by their frequency or their mean, by 3.09 "
             "standard errors (1 in 1000 by chance); ";
   text += "diverged: NaN or infinity at the end, from that step on\n";
+  const auto any = [&](TrainingOutcome o) {
+    return std::any_of(r.rows.begin(), r.rows.end(), [o](const StudyRow& row) { return row.outcome(o) > 0; });
+  };
+  if (any(TrainingOutcome::kWorseThanGuessing))
+    text += "worse than guessing: the loss ends above twice that of guessing\n";
+  if (any(TrainingOutcome::kNoUpdate)) text += "no update: the loss scale skipped every step\n";
   const std::optional<size_t> reference = reference_of(r);
   if (!reference) return text;
   text += "reference: " + row_title(r, r.rows[*reference]) + "; against it: ";
   if (r.seeds == 1)
     return text + "difference of the final losses;\n1 seed has no standard error: take --seeds 2 or more\n";
   return text +
-         "mean difference of the final losses,\nrun by run with equal seeds, in its standard errors (se); worse "
+         "mean difference of the final losses,\nrun by run with equal seeds, and in its standard errors (se); worse "
          "or better where a paired t test over " +
          (r.complete() ? std::to_string(r.seeds) + " seeds" : "the seeds that both have") + " has p < 0.05\n";
 }

@@ -85,9 +85,10 @@ Verb add_train(CLI::App& program) {
          "logits are divided by it before a token is drawn; 0: always the most probable [=1]")
       ->type_name("NUMBER");
   add_whole(*app, "--sample-seed", sample.seed, 0, ~uint64_t{0}, "of the draws [=the settings' seed]");
-  app->add_option("--initial", o->initial,
-                  "first weights, as --set initial=FILE: .npz of an array for each variable, under its name, or a "
-                  "checkpoint [=initialisers and seed]")
+  app->add_option(
+         "--initial", o->initial,
+         "first weights, as --set initial=FILE: .npz or .safetensors with an array for each variable, under its "
+         "name, or a checkpoint [=initialisers and seed]")
       ->type_name("FILE");
   app->add_option(
          "--print", o->output.print,

@@ -1,6 +1,7 @@
 #include "src/program/train/train_verb.h"
 
 #include "src/program/backend_choice.h"
+#include "src/program/train/step_table.h"
 #include "src/program/train/train_options.h"
 #include "src/program/usage.h"
 
@@ -185,22 +186,6 @@ int compare(const TrainSettings& settings, const TrainVerbOptions& o) {
   return kSuccess;
 }
 
-constexpr const char* kStepColumns =
-    "step,loss,applied,scale_before,scale_after,learning_rate,nonfinite,flags,replica_drift,gradient_norm\n";
-
-/// A line of --csv. Numbers that are not finite are "nan", "inf" and "-inf".
-std::string step_line(const StepResult& r) {
-  std::string text = std::to_string(r.step);
-  for (const double number :
-       {r.loss, r.applied ? 1.0 : 0.0, double{r.scale_before}, double{r.scale_after}, r.learning_rate})
-    text += "," + shortest_decimal(number);
-  text += "," + std::to_string(r.nonfinite) + "," + flag_names(r.status) + ",";
-  if (r.replica_drift) text += shortest_decimal(r.replica_drift->distance);
-  text += ",";
-  if (r.gradient_norm) text += shortest_decimal(*r.gradient_norm);
-  return text + "\n";
-}
-
 /// A checkpoint may replace the one that was resumed, and a log continues in its file.
 void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
   constexpr const char* kResumed = "the checkpoint of --resume";
@@ -265,11 +250,10 @@ int run_train(TrainVerbOptions o) {
   o.output.stop = o.output.stop_within_step = [] { return InterruptGuard::pending() != 0; };
   o.output.report = o.json ? &std::cerr : &std::cout;
   o.output.progress = !o.output.quiet;
-  std::optional<files::OutputFile> csv;  // from here on, so that no training is in vain
+  std::optional<StepTable> csv;  // from here on, so that no training is in vain
   if (!o.csv.empty()) {
-    csv.emplace(o.csv, "--csv");
-    csv->write(kStepColumns);
-    o.output.on_step = [&csv](const StepResult& r) { csv->write(step_line(r)); };
+    csv.emplace(o.csv, !o.output.resume.empty());
+    o.output.on_step = [&csv](const StepResult& r) { csv->add(r); };
   }
   RunSummary run;
   try {

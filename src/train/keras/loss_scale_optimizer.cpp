@@ -62,8 +62,9 @@ LossScaleOptions LossScaleArgument::fixed(double scale) {
 
 LossScaleOptions LossScaleArgument::options() const {
   const engine::DefaultEnvironment guard;
-  if (const auto* text = std::get_if<std::string>(&value_)) return LossScaleOptions::parse(*text);
-  const auto& options = std::get<LossScaleOptions>(value_);
+  const auto* text = std::get_if<std::string>(&value_);
+  LossScaleOptions options = text ? LossScaleOptions::parse(*text) : std::get<LossScaleOptions>(value_);
+  if (!options.dynamic && options.initial < 1) throw std::invalid_argument("loss_scale_value must be at least 1.");
   options.validate();
   return options;
 }

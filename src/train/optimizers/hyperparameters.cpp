@@ -1,4 +1,5 @@
 // Hyperparameters: their ranges, and their values in the dtype of an update (TUTORIAL G27, G30, G36).
+#include <algorithm>
 #include <stdexcept>
 
 #include "softamp/engine/float_environment.h"
@@ -33,6 +34,18 @@ bool is_doubtful(double asked, double got, DType dtype) {
 HyperparameterCheck complement(const HyperparameterCheck& x) {
   HyperparameterCheck c{"1 - " + x.name, 1 - x.asked, 1 - x.got, x.dtype, false};
   c.doubtful = c.got <= 0 || magnitude(c.got - c.asked) > 0.005 * c.asked;
+  return c;
+}
+
+constexpr const char* kSecondMoment = "second moment";
+
+/// What becomes of a weight while the second moment of its gradients rounds to 0, as it does where (1 - beta2) g^2 is
+/// at most half the smallest number: a step is the first moment, at most g, over epsilon.
+HyperparameterCheck second_moment(double beta1, double beta2, double epsilon, DType slot) {
+  HyperparameterCheck c{kSecondMoment, (1 - beta1) / __builtin_sqrt(1 - beta2), 0, slot};
+  c.least_gradient = __builtin_sqrt(smallest(slot) / 2 / (1 - beta2));
+  c.got = c.least_gradient / epsilon;
+  c.doubtful = c.got > c.asked;
   return c;
 }
 
@@ -140,6 +153,10 @@ HyperparameterCheck check_hyperparameter(std::string_view name, double asked, DT
 std::string HyperparameterCheck::text() const {
   const engine::DefaultEnvironment guard;
   std::string said = name + " " + short_text(asked) + " is " + short_text(got) + " in " + name_of(dtype);
+  if (name == kSecondMoment)
+    return name + ": 0 in " + name_of(dtype) + " for gradients below " + significant_digits(least_gradient, 3) +
+           ", which then move a weight by up to " + significant_digits(got, 3) + " learning rates, not " +
+           significant_digits(asked, 3);
   const double size = magnitude(got), error = magnitude(got - asked);
   if (name.starts_with("1 - ")) {
     if (doubtful && got <= 0) return said + ": " + name.substr(4) + " is rounded to 1";
@@ -192,6 +209,9 @@ std::vector<HyperparameterCheck> all_checks(const OptimizerOptions& o, DType var
       add_mean("beta1", o.beta1);
       add_mean("beta2", o.beta2);
       add("epsilon", o.epsilon, variable);
+      // Where 1 - beta2 or epsilon is 0, that is a doubt of its own.
+      if (const HyperparameterCheck& beta1 = all[1], &beta2 = all[3], &epsilon = all[5]; beta2.got < 1)
+        all.push_back(second_moment(beta1.got, beta2.got, epsilon.got > 0 ? epsilon.got : epsilon.asked, slot));
       if (o.kind == OptimizerKind::kAdamW)
         add("learning_rate * weight_decay", o.learning_rate * o.weight_decay, variable);
       break;
@@ -199,17 +219,24 @@ std::vector<HyperparameterCheck> all_checks(const OptimizerOptions& o, DType var
   return all;
 }
 
-/// The first of these that takes the doubt from a hyperparameter.
+/// The first of these that takes the doubt from a hyperparameter. An epsilon that is no longer 0, beside a second
+/// moment that is, would only be the smaller of two divisors: none is offered that leaves such a second moment.
 void find_cures(std::vector<HyperparameterCheck>& all, OptimizerOptions o, DType variable, double loss_scale) {
-  const auto offer = [&](const char* settings) {
+  std::string settings;
+  const auto offer = [&](const char* setting) {
+    settings += (settings.empty() ? "--set " : " --set ") + std::string(setting);
     const std::vector<HyperparameterCheck> then = all_checks(o, variable, loss_scale);
-    for (size_t i = 0; i < all.size(); ++i)
-      if (all[i].doubtful && all[i].cure.empty() && !then[i].doubtful) all[i].cure = settings;
+    const auto still_doubtful = [&](std::string_view name) {
+      return std::any_of(then.begin(), then.end(), [&](const auto& c) { return c.name == name && c.doubtful; });
+    };
+    if (still_doubtful(kSecondMoment)) return;
+    for (HyperparameterCheck& c : all)
+      if (c.doubtful && c.cure.empty() && !still_doubtful(c.name)) c.cure = settings;
   };
   o.hyperparameters = DType::kFloat32;
-  offer("--set hyperparameters=float32");
+  offer("hyperparameters=float32");
   o.state = DType::kFloat32;
-  offer("--set hyperparameters=float32 --set optimizer_state=float32");
+  offer("optimizer_state=float32");
 }
 
 }  // namespace

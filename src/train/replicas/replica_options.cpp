@@ -24,6 +24,12 @@ int gradients_of_a_step(const TrainerOptions& o) {
   return o.replica_invariant ? o.replicas * o.accumulation : o.replicas;
 }
 
+double reduction_divisor(const TrainerOptions& o) {
+  const int replicas = o.reduction == ReplicaReduction::kMean ? gradients_of_a_step(o) : 1;
+  const int micro_batches = o.accumulation_reduction == ReplicaReduction::kMean ? o.accumulation : 1;
+  return static_cast<double>(replicas) * micro_batches;
+}
+
 int gradient_steps(const TrainerOptions& o) {
   return o.replica_invariant ? o.replicas * o.accumulation : o.accumulation;
 }

@@ -10,6 +10,9 @@ namespace softamp {
 
 /// How many gradients of a variable an update takes: one of each replica, or one of each slice.
 int gradients_of_a_step(const TrainerOptions& options);
+/// By what their sum is divided: 1 of sums, else the number of all that a mean is asked of, replicas, micro-batches, or
+/// both.
+double reduction_divisor(const TrainerOptions& options);
 /// Executions of the gradient graph of which each has random bits of its own: micro-batches, or slices.
 int gradient_steps(const TrainerOptions& options);
 

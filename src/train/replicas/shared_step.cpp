@@ -16,10 +16,9 @@ using train_detail::StepOutcome;
 constexpr int kUnforeseen = 2;  ///< the exit code of bad input, and of all that has no code of its own
 
 bool divides_at_random(const TrainerOptions& options) {
-  return options.reduction == ReplicaReduction::kMean &&
-         make_executor(GraphBuilder().build(), update_options(options, 0))
-             ->semantics()
-             .draws(format_of(DType::kFloat32));
+  return reduction_divisor(options) != 1 && make_executor(GraphBuilder().build(), update_options(options, 0))
+                                                ->semantics()
+                                                .draws(format_of(DType::kFloat32));
 }
 
 /// Of an error that only this rank knows: the others wait for it.

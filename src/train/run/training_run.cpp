@@ -34,6 +34,7 @@
 #include "src/train/run/run_memory.h"
 #include "src/train/run/run_progress.h"
 #include "src/train/run/shared_run.h"
+#include "src/train/run/stuck_scale.h"
 #include "src/train/run/text_sample.h"
 #include "src/train/run/training_log.h"
 #include "src/train/run/verdict.h"
@@ -357,6 +358,7 @@ class Run {
     const std::string warning = lost_.add(result);
     if (!warning.empty()) warn(warning);
     note_drift(result);
+    if (const std::string stuck = stuck_scale_.add(result); !stuck.empty()) warn(stuck);
     train_detail::note_nonfinite(result, trainer_, progress_.nonfinite);
     if (!at_epoch_end()) return;
     const double mean = progress_.epoch_sum / static_cast<double>(steps_per_epoch_);
@@ -408,6 +410,9 @@ class Run {
     if (out_.quiet) return;
     for (const std::string& line : lost_.lines()) std::cerr << s_.program << ": " << line << '\n';
     if (exchange_) tell_traffic();
+    if (progress_.skipped > 0)
+      std::cerr << s_.program << ": skipped: " << progress_.skipped << " of " << step_
+                << " steps, in which gradients were not finite\n";
     if (summary_.verdict) std::cerr << s_.program << ": verdict: " << summary_.verdict->line() << '\n';
     if (const std::string drift = drift_text(progress_.drift); !drift.empty())
       std::cerr << s_.program << ": " << drift << '\n';
@@ -508,8 +513,8 @@ class Run {
     summary_.exponents = histograms_->totals();
     if (summary_.finished)
       summary_.verdict = train_detail::verdict_of(
-          progress_.nonfinite, evaluated_now() ? std::optional(progress_.evaluations.back()) : std::nullopt,
-          network_.classes, summary_.losses);
+          {progress_.nonfinite, evaluated_now() ? std::optional(progress_.evaluations.back()) : std::nullopt,
+           network_.classes, step_, progress_.skipped, summary_.losses});
   }
 
   void draw() {
@@ -540,6 +545,7 @@ class Run {
   std::unique_ptr<train_detail::Histograms> histograms_;
   std::optional<train_detail::TextSample> sample_;
   train_detail::LostUpdateReport lost_;
+  train_detail::StuckScale stuck_scale_;
   Stopwatch watch_;
   int64_t step_ = 0, timed_steps_ = 0, rounded_ = 0;
   bool other_test_images_ = false, unwritable_ = false;

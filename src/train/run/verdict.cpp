@@ -11,7 +11,9 @@ namespace softamp {
 namespace train_detail {
 namespace {
 
-constexpr double kRare = 0.001;
+constexpr double kRare = 0.001;      // what is called a proof
+constexpr double kSuspected = 0.05;  // what is no proof, but speaks against chance
+constexpr double kFarAbove = 2;      // losses of guessing from which on a run is worse than guessing
 
 /// "NaN" or "infinity" of the first such element; nullptr where all are finite.
 const char* nonfinite_of(const Tensor& t) {
@@ -47,16 +49,21 @@ FirstNonfinite nonfinite_in(const StepResult& step, const Trainer& trainer) {
 
 std::string percent_of(double share) { return fixed_places(100 * share, 1) + " %"; }
 
+TrainingOutcome without_success(double loss, double guessing) {
+  return loss > kFarAbove * guessing ? TrainingOutcome::kWorseThanGuessing : TrainingOutcome::kAtChance;
+}
+
 Verdict by_evaluation(const Evaluation& e, int64_t classes, const std::string& loss) {
   const int64_t needed = beyond_guessing(e.images, classes);
   const std::string right = std::to_string(e.correct) + " of " + std::to_string(e.images) + " test " +
                             (e.input == NetworkInput::Kind::kImage ? "images" : "samples") + " are right (" +
                             percent_of(e.accuracy()) + ")";
   if (needed > e.images) return {TrainingOutcome::kUnclear, {}, right + "; so few cannot be told from guessing" + loss};
-  return {e.correct >= needed ? TrainingOutcome::kTrains : TrainingOutcome::kAtChance,
-          {},
-          right + "; guessing one of " + std::to_string(classes) + " has " + std::to_string(needed) +
-              " or more right in at most one of 1000 cases" + loss};
+  return {
+      e.correct >= needed ? TrainingOutcome::kTrains : without_success(e.loss, std::log(static_cast<double>(classes))),
+      {},
+      right + "; guessing one of " + std::to_string(classes) + " has " + std::to_string(needed) +
+          " or more right in at most one of 1000 cases" + loss};
 }
 
 Verdict by_losses(std::span<const double> tail, double mean, int64_t classes, const std::string& loss) {
@@ -65,10 +72,12 @@ Verdict by_losses(std::span<const double> tail, double mean, int64_t classes, co
   const double n = static_cast<double>(tail.size()), error = std::sqrt(squares / (n - 1) / n);
   if (tail.size() < 2)
     return {TrainingOutcome::kUnclear, {}, "no evaluation, and a tenth of the steps is fewer than 2" + loss};
-  const double t = (std::log(static_cast<double>(classes)) - mean) / error;
+  const double guessing = std::log(static_cast<double>(classes)), t = (guessing - mean) / error;
   // One side of the distribution. Steps that are all alike have no error.
-  const bool below = t > 0 && student_tail(t, static_cast<int64_t>(tail.size()) - 1) / 2 <= kRare;
-  return {below ? TrainingOutcome::kTrains : TrainingOutcome::kAtChance,
+  const double tail_above = t > 0 ? student_tail(t, static_cast<int64_t>(tail.size()) - 1) / 2 : 1;
+  return {tail_above <= kRare        ? TrainingOutcome::kTrains
+          : tail_above <= kSuspected ? TrainingOutcome::kUnclear
+                                     : without_success(mean, guessing),
           {},
           std::string("no evaluation; by a t test of the last ") + std::to_string(tail.size()) +
               " steps, at 1 in 1000" + loss};
@@ -83,7 +92,8 @@ Verdict by_loss_of_guessing(const Evaluation& e) {
                            (e.kind == NetworkOutput::Kind::kValues ? "their mean" : "by frequency") + " is " +
                            significant_digits(e.guessing, 4);
   if (e.images < 2) return {TrainingOutcome::kUnclear, {}, text + "; one sample has no error"};
-  return {e.loss + kRareDeviations * e.loss_error < e.guessing ? TrainingOutcome::kTrains : TrainingOutcome::kAtChance,
+  return {e.loss + kRareDeviations * e.loss_error < e.guessing ? TrainingOutcome::kTrains
+                                                               : without_success(e.loss, e.guessing),
           {},
           text};
 }
@@ -132,21 +142,25 @@ void note_nonfinite(const StepResult& step, const Trainer& trainer, FirstNonfini
   if (now.step < 0 || first.step < 0) first = std::move(now);
 }
 
-Verdict verdict_of(const FirstNonfinite& nonfinite, const std::optional<Evaluation>& evaluation, int64_t classes,
-                   std::span<const double> losses) {
-  if (nonfinite.step >= 0)
-    return {TrainingOutcome::kDiverged, nonfinite,
-            "at step " + std::to_string(nonfinite.step) + ": " + nonfinite.text()};
-  const std::span<const double> tail = losses.last(std::min(losses.size(), std::max<size_t>(1, losses.size() / 10)));
+Verdict verdict_of(const RunFacts& run) {
+  const auto at_step = [&] { return "at step " + std::to_string(run.nonfinite.step) + ": " + run.nonfinite.text(); };
+  if (run.steps > 0 && run.skipped == run.steps)
+    return {TrainingOutcome::kNoUpdate, run.nonfinite,
+            "all " + std::to_string(run.steps) + " steps were skipped, and the weights are those of the beginning" +
+                (run.nonfinite.step >= 0 ? "; " + at_step() : std::string())};
+  if (run.nonfinite.step >= 0) return {TrainingOutcome::kDiverged, run.nonfinite, at_step()};
+  const auto tenth = static_cast<size_t>(std::max<int64_t>(1, run.steps / 10));
+  const std::span<const double> tail = run.losses.last(std::min(run.losses.size(), tenth));
   double mean = 0;
   for (const double l : tail) mean += l / static_cast<double>(tail.size());
   const std::string loss = tail.empty()
                                ? std::string()
                                : "; the loss ends at " + significant_digits(mean, 3) + ", that of guessing is " +
-                                     significant_digits(std::log(static_cast<double>(classes)), 4);
-  if (evaluation && evaluation->kind != NetworkOutput::Kind::kClasses) return by_loss_of_guessing(*evaluation);
-  if (classes == 0) return {TrainingOutcome::kUnclear, {}, "no evaluation, and the loss of guessing is not known"};
-  return evaluation ? by_evaluation(*evaluation, classes, loss) : by_losses(tail, mean, classes, loss);
+                                     significant_digits(std::log(static_cast<double>(run.classes)), 4);
+  if (run.evaluation && run.evaluation->kind != NetworkOutput::Kind::kClasses)
+    return by_loss_of_guessing(*run.evaluation);
+  if (run.classes == 0) return {TrainingOutcome::kUnclear, {}, "no evaluation, and the loss of guessing is not known"};
+  return run.evaluation ? by_evaluation(*run.evaluation, run.classes, loss) : by_losses(tail, mean, run.classes, loss);
 }
 
 }  // namespace train_detail
@@ -155,6 +169,8 @@ const char* name_of(TrainingOutcome outcome) {
   switch (outcome) {
     case TrainingOutcome::kTrains: return "trains";
     case TrainingOutcome::kAtChance: return "at chance";
+    case TrainingOutcome::kWorseThanGuessing: return "worse than guessing";
+    case TrainingOutcome::kNoUpdate: return "no update";
     case TrainingOutcome::kDiverged: return "diverged";
     case TrainingOutcome::kUnclear: break;
   }

@@ -21,8 +21,14 @@ double student_tail(double t, int64_t freedom);
 /// step has several, the first in the order of computing: loss, gradient, variable.
 void note_nonfinite(const StepResult& step, const Trainer& trainer, FirstNonfinite& first);
 
-/// `losses`: of the steps of this process. `evaluation`: the last one.
-Verdict verdict_of(const FirstNonfinite& nonfinite, const std::optional<Evaluation>& evaluation, int64_t classes,
-                   std::span<const double> losses);
+/// What the verdict on a run follows from.
+struct RunFacts {
+  FirstNonfinite nonfinite{};              ///< that is there at the end
+  std::optional<Evaluation> evaluation{};  ///< after the last step
+  int64_t classes = 0;                     ///< 0: the outputs are no classes
+  int64_t steps = 0, skipped = 0;          ///< of the whole run
+  std::span<const double> losses{};        ///< of the steps of this process, which may have resumed the run
+};
+Verdict verdict_of(const RunFacts& run);
 
 }  // namespace softamp::train_detail

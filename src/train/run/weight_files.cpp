@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "softamp/data/npz.h"
+#include "softamp/data/safetensors.h"
 #include "softamp/train/checkpoint.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/numbers/decimal_text.h"
@@ -55,8 +56,9 @@ Tensor fitted(const Tensor& array, const VariableSpec& v, const fs::path& file) 
 }
 
 /// Arrays that no variable has, then variables that have no array.
-void check_names(const npz::Reader& reader, const std::vector<VariableSpec>& variables, const fs::path& file) {
-  for (const std::string& name : reader.names()) {
+void check_names(const std::vector<std::string>& names, const std::vector<VariableSpec>& variables,
+                 const fs::path& file) {
+  for (const std::string& name : names) {
     graph_detail::Nearest nearest(name);
     bool known = false;
     for (const VariableSpec& v : variables) {
@@ -70,9 +72,16 @@ void check_names(const npz::Reader& reader, const std::vector<VariableSpec>& var
   }
   std::string missing;
   for (const VariableSpec& v : variables)
-    if (!reader.has(v.name)) missing += (missing.empty() ? "'" : ", '") + v.name + "'";
+    if (std::find(names.begin(), names.end(), v.name) == names.end())
+      missing += (missing.empty() ? "'" : ", '") + v.name + "'";
   if (!missing.empty())
     refuse_weights(file, "no array for " + missing + "; expected one for each variable of the network");
+}
+
+[[noreturn]] void refuse_shape(const std::vector<uint64_t>& shape, const VariableSpec& v, const fs::path& file) {
+  const std::vector<uint64_t> expected(v.type.shape.begin(), v.type.shape.end());
+  refuse_weights(file,
+                 v.name + ": an array of shape " + npy::shape_text(shape) + "; expected " + npy::shape_text(expected));
 }
 
 /// An array as it is stored; bfloat16 has no name in NumPy, so unsigned integers of 16 bits are that for a variable of
@@ -80,10 +89,29 @@ void check_names(const npz::Reader& reader, const std::vector<VariableSpec>& var
 Tensor stored(const npz::Reader& reader, const VariableSpec& v, const fs::path& file) {
   const npy::Header header = reader.header(v.name);
   const std::vector<uint64_t> shape(v.type.shape.begin(), v.type.shape.end());
-  if (header.shape != shape)
-    refuse_weights(
-        file, v.name + ": an array of shape " + npy::shape_text(header.shape) + "; expected " + npy::shape_text(shape));
+  if (header.shape != shape) refuse_shape(header.shape, v, file);
   return reader.tensor(v.name, v.type.dtype == DType::kBFloat16);
+}
+
+/// The same of a .safetensors file, whose types have names of their own.
+Tensor stored(const safetensors::Reader& reader, const VariableSpec& v, const fs::path& file) {
+  using Type = safetensors::ElementType;
+  constexpr std::pair<Type, DType> kFloating[] = {{Type::kF16, DType::kFloat16},
+                                                  {Type::kBf16, DType::kBFloat16},
+                                                  {Type::kF32, DType::kFloat32},
+                                                  {Type::kF64, DType::kFloat64}};
+  const safetensors::Entry& entry = reader.entry(v.name);
+  if (!std::equal(entry.shape.begin(), entry.shape.end(), v.type.shape.begin(), v.type.shape.end(),
+                  [](uint64_t a, int64_t b) { return a == static_cast<uint64_t>(b); }))
+    refuse_shape(entry.shape, v, file);
+  for (const auto& [type, dtype] : kFloating) {
+    if (entry.type != type) continue;
+    Tensor tensor(dtype, v.type.shape);
+    reader.read(v.name, 0, {static_cast<std::byte*>(tensor.data()), tensor.bytes()});
+    return tensor;
+  }
+  refuse_weights(file, v.name + ": a tensor of " + safetensors::name_of(entry.type) +
+                           "; expected F16, BF16, F32 or F64, for " + name_of(v.type.dtype));
 }
 
 bool one_file(const std::string& place) { return fs::path(place).extension() == ".npz"; }
@@ -100,10 +128,22 @@ std::vector<uint64_t> extents_of(const TensorType& type) { return {type.shape.be
 
 int64_t set_weights(Trainer& trainer, const fs::path& file) {
   const std::vector<VariableSpec>& variables = trainer.model().variables;
-  const npz::Reader reader(file);
   std::vector<Tensor> fitting;
   int64_t rounded = 0;
-  if (is_checkpoint(reader)) {
+  const auto take_all = [&](const auto& reader, const std::vector<std::string>& names) {
+    check_names(names, variables, file);
+    for (const VariableSpec& v : variables) {
+      const Tensor array = stored(reader, v, file);
+      rounded += array.dtype() != v.type.dtype;
+      fitting.push_back(fitted(array, v, file));
+    }
+  };
+  if (file.extension() == ".safetensors") {
+    const safetensors::Reader reader(file.string());
+    std::vector<std::string> names;
+    for (const safetensors::Entry& entry : reader.header().tensors) names.push_back(entry.name);
+    take_all(reader, names);
+  } else if (const npz::Reader reader(file); is_checkpoint(reader)) {
     const auto kept = weights_of_checkpoint(file);
     std::string missing;
     for (const VariableSpec& v : variables) {
@@ -120,12 +160,7 @@ int64_t set_weights(Trainer& trainer, const fs::path& file) {
     if (!missing.empty())
       refuse_weights(file, "the checkpoint has no " + missing + "; expected one of the same network");
   } else {
-    check_names(reader, variables, file);
-    for (const VariableSpec& v : variables) {
-      const Tensor array = stored(reader, v, file);
-      rounded += array.dtype() != v.type.dtype;
-      fitting.push_back(fitted(array, v, file));
-    }
+    take_all(reader, reader.names());
   }
   for (size_t i = 0; i < variables.size(); ++i) trainer.set_variable(variables[i].name, fitting[i]);
   return rounded;

@@ -62,6 +62,7 @@ void for_each_setting(Settings& s, Visit&& visit) {
   visit("clip_global_norm", s.clip_global_norm);
   visit("accumulation", s.accumulation);
   visit("accumulation_dtype", s.accumulation_dtype);
+  visit("accumulation_reduction", s.accumulation_reduction);
   visit("replicas", s.replicas);
   visit("replica_reduction", s.replica_reduction);
   visit("replica_drift", s.replica_drift);

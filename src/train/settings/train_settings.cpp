@@ -84,6 +84,7 @@ ExecutorOptions executor_options(const TrainSettings& s) {
   o.backend = s.backend;
   o.seed = s.seed;
   o.threads = s.threads;
+  o.device.memory_per_tile = 0;  // no setting asks for a device: what the engine's machine has is the limit
   o.amp_block = s.amp_block;
   o.switches.sr_bits = s.random_bits;
   o.switches.sr_form = variant_from_name(s.rounding_variant);
@@ -224,6 +225,9 @@ SettingFault first_dependence_on_replicas(const TrainSettings& s) {
   if (s.accumulation_dtype)
     return {"accumulation_dtype",
             "is " + *s.accumulation_dtype + ", but " + of_slices + " are summed in float32; expected none"};
+  if (s.accumulation_reduction != "sum")
+    return {"accumulation_reduction", "is " + s.accumulation_reduction + ", but " + of_slices +
+                                          " are reduced as 'replica_reduction' says; expected sum"};
   if (s.replica_drift) return {"replica_drift", "is true, and 'replica_invariant' is on; expected one of them"};
   return {};
 }
@@ -306,6 +310,7 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   c.number("clip_global_norm", s.clip_global_norm, positive(s.clip_global_norm), "a finite number above 0");
   c.within<int64_t>("accumulation", s.accumulation, 1, 1 << 20);
   c.dtype("accumulation_dtype", s.accumulation_dtype);
+  c.word("accumulation_reduction", s.accumulation_reduction, {"sum", "mean"});
   c.within("replicas", s.replicas, 1, 256);
   c.word("replica_reduction", s.replica_reduction, {"mean", "sum"});
   if (s.replica_invariant < 0 || s.replica_invariant > 65536 || (s.replica_invariant & (s.replica_invariant - 1)) != 0)
@@ -388,6 +393,7 @@ TrainerOptions TrainSettings::trainer_options() const {
   o.replica_drift = replica_drift;
   o.replica_invariant = replica_invariant > 0;
   o.accumulation = static_cast<int>(all.accumulation);
+  if (accumulation_reduction == "mean") o.accumulation_reduction = ReplicaReduction::kMean;
   if (accumulation_dtype) o.accumulation_dtype = parse_dtype(*accumulation_dtype);
   o.strict = strict;
   if (const Mechanism chosen = mechanism_value(); chosen.rewrites()) o.pass = chosen.pass();

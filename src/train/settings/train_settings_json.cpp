@@ -129,7 +129,7 @@ const Json& defaults() {
 /// that these keep their bytes.
 bool is_late(std::string_view key) {
   for (const char* late : {"mechanism", "validation_split", "learning_rate_schedule", "warmup_steps", "decay_steps",
-                           "min_learning_rate", "decay_matrices_only", "weight_update"})
+                           "min_learning_rate", "decay_matrices_only", "weight_update", "accumulation_reduction"})
     if (key == late) return true;
   return false;
 }
@@ -149,10 +149,10 @@ void spell_missing(Json& settings) {
   if (!settings.contains("replica_drift"))
     settings["replica_drift"] =
         settings.value("stochastic_rounding", Json("off")) == "on" && settings.value("replicas", Json(1)) != 1;
-  for (const char* key :
-       {"replica_invariant", "rounding_variant", "chip", "matmul_partials", "convolution_partials", "accumulator",
-        "tensor_core_operands", "bias_in_accumulator", "use_stable_statistics", "learning_rate_schedule",
-        "warmup_steps", "decay_steps", "min_learning_rate", "decay_matrices_only", "weight_update"})
+  for (const char* key : {"replica_invariant", "rounding_variant", "chip", "matmul_partials", "convolution_partials",
+                          "accumulator", "tensor_core_operands", "bias_in_accumulator", "use_stable_statistics",
+                          "learning_rate_schedule", "warmup_steps", "decay_steps", "min_learning_rate",
+                          "decay_matrices_only", "weight_update", "accumulation_reduction"})
     if (!settings.contains(key)) settings[key] = defaults().at(key);
 }
 

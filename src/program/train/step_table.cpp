@@ -1,0 +1,77 @@
+#include "src/program/train/step_table.h"
+
+#include <charconv>
+#include <fstream>
+#include <limits>
+
+#include "softamp/report/names.h"
+#include "softamp/report/number_text.h"
+#include "src/files/place.h"
+#include "src/program/usage.h"
+
+namespace softamp::program {
+namespace {
+
+constexpr const char* kStepTableColumns =
+    "step,loss,applied,scale_before,scale_after,learning_rate,nonfinite,flags,replica_drift,gradient_norm";
+
+/// Numbers that are not finite are "nan", "inf" and "-inf".
+std::string line_of(const StepResult& r) {
+  std::string text = std::to_string(r.step);
+  for (const double number :
+       {r.loss, r.applied ? 1.0 : 0.0, double{r.scale_before}, double{r.scale_after}, r.learning_rate})
+    text += "," + shortest_decimal(number);
+  text += "," + std::to_string(r.nonfinite) + "," + flag_names(r.status) + ",";
+  if (r.replica_drift) text += shortest_decimal(r.replica_drift->distance);
+  text += ",";
+  if (r.gradient_norm) text += shortest_decimal(*r.gradient_norm);
+  return text;
+}
+
+/// The lines below the columns of a table that a run has written; none where there is no file.
+std::vector<std::string> lines_of(const std::string& file) {
+  const files::Place place(file);
+  if (!place.there || place.is_special()) return {};
+  std::ifstream in(file, std::ios::binary);
+  std::string line;
+  if (!std::getline(in, line)) return {};
+  if (line != kStepTableColumns)
+    throw UsageError("--csv: '" + file +
+                     "' is no table of a run's steps, and --resume goes on with it; expected one, or a " +
+                     "file that is not there yet");
+  std::vector<std::string> lines;
+  while (std::getline(in, line) && !in.eof()) lines.push_back(line);
+  return lines;
+}
+
+/// -1 of a line that does not begin with a number.
+int64_t step_of(const std::string& line) {
+  int64_t step = -1;
+  std::from_chars(line.data(), line.data() + line.size(), step);
+  return step;
+}
+
+}  // namespace
+
+StepTable::StepTable(const std::string& file, bool resumed)
+    : kept_(resumed ? lines_of(file) : std::vector<std::string>()), out_(file, "--csv") {
+  out_.write(std::string(kStepTableColumns) + "\n");
+}
+
+void StepTable::keep_before(int64_t step) {
+  for (const std::string& line : kept_)
+    if (step_of(line) < step) out_.write(line + "\n");
+  kept_.clear();
+}
+
+void StepTable::add(const StepResult& result) {
+  keep_before(result.step);
+  out_.write(line_of(result) + "\n");
+}
+
+void StepTable::commit() {
+  keep_before(std::numeric_limits<int64_t>::max());
+  out_.commit();
+}
+
+}  // namespace softamp::program

@@ -534,7 +534,8 @@ TEST(Train, WhatAWarningNamesCures) {
       "batch_size=16 --set epochs=2 --set loss_scale=1 ";
   for (const std::string asked :
        {"--set precision=float16 --set optimizer=adam ", "--set precision=float16 --set optimizer=adamw ",
-        "--set precision=bfloat16 --set optimizer=adam ", "--set precision=float16 --set optimizer=rmsprop "}) {
+        "--set precision=bfloat16 --set optimizer=adam ",
+        "--set precision=float16 --set optimizer=rmsprop --set stochastic_rounding=on --set epochs=6 "}) {
     SCOPED_TRACE(asked);
     const Outcome ill = run_softamp(run + asked);
     ASSERT_EQ(ill.code, 0) << ill.err;

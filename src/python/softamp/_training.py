@@ -23,7 +23,8 @@ class Training:
 
     finished: False where it was stopped. steps, skipped: optimizer steps done, and not applied. losses: of each step,
     unscaled. epoch_losses: means. evaluations: a dict each: step, images, correct, accuracy (of 1), loss, text.
-    weight_hashes: of the weights at the end, by replica. outcome: "trains", "at chance", "diverged", "unclear" or None;
+    weight_hashes: of the weights at the end, by replica. outcome: "trains", "at chance", "worse than guessing",
+    "no update", "diverged", "unclear" or None;
     verdict: the same with its figures. log: the log of `softamp train --log`, a dict a line: the settings first, then
     steps, epochs and evaluations. report: the lines that the command prints.
     """

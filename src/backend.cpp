@@ -171,6 +171,7 @@ void bulk::round_on_device(const DeviceRounding& r, const Semantics& semantics, 
 
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options) {
   const engine::DefaultEnvironment guard;
+  options = with_preset(std::move(options), graph.preset());
   if (options.config.ipu_model.tiles_per_ipu > 0)
     options.device.tiles = static_cast<int>(options.config.ipu_model.tiles_per_ipu);
   options.backend = options.backend == "auto" ? choose_backend(options).backend : backend_called(options.backend);

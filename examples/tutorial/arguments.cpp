@@ -94,10 +94,11 @@ void add_our_options(CLI::App& app, const Program& program, CommandLine& line) {
   if (program.evaluates_between)
     app.add_option("--evaluate-every", s.evaluate_every, "and every so many epochs, 0: not [=0]")->type_name("N");
   app.add_option("--test-images", s.test_images, "the first so many test images, 0: all [=0]")->type_name("N");
-  line.behaviour = app.add_option("--behaviour", s.behaviour,
-                                  "exceptions and overflow: inv div0 oflo nanoo, all, off [=" +
-                                      (s.behaviour.empty() ? "off" : s.behaviour) + "; under a mechanism nanoo]")
-                       ->type_name("WORDS");
+  line.behaviour =
+      app.add_option("--behaviour", s.behaviour,
+                     "exceptions and overflow: inv div0 oflo nanoo, all, off [=" +
+                         (s.behaviour.empty() ? "off" : s.behaviour) + "; under a mechanism off, by IEEE 754]")
+          ->type_name("WORDS");
   line.loss = app.add_option("--loss-dtype", line.loss_dtype,
                              "of logits and loss: compute (the dtype of the network), float32 [=" + line.loss_dtype +
                                  (line.loss_dtype == "float32" ? "]" : "; under a mechanism float32]"))

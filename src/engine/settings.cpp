@@ -65,8 +65,7 @@ EngineSettings settings_of(const ExecutorOptions& o) {
         refuse("semantics: random_bits", p->random_bits, "1..32");
 
   EngineSettings settings;
-  settings.environment.semantics =
-      o.semantics ? *o.semantics : Semantics::ipu(o.config.behaviour(), o.switches, o.random);
+  settings.environment.semantics = semantics_of(o);
   settings.environment.random = {o.seed, o.random == RandomEngine::kPhilox7 ? 7 : 10, o.replica};
   settings.threads = o.threads;
   settings.isa = o.isa;

@@ -151,6 +151,7 @@ Graph GraphBuilder::alone(const Graph& graph, int number) {
   if (node.attributes.contains("ref"))
     throw GraphError(node.op + " '" + node.name + "' refers to another node; expected one that stands alone");
   GraphBuilder b;
+  b.set_preset(graph.preset());
   std::vector<Port> inputs = node.inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].node < 0) continue;

@@ -30,6 +30,12 @@ DtypeMismatchError::DtypeMismatchError(std::string of_op, std::string of_input, 
       expected(wanted),
       node(std::move(at_node)) {}
 
+Graph Graph::with_preset(std::optional<Preset> preset) const {
+  Graph same = *this;
+  same.preset_ = preset;
+  return same;
+}
+
 Graph::Place& Graph::place_of(std::string_view name, uint32_t hash) {
   const size_t mask = places_.size() - 1;
   for (size_t i = hash & mask;; i = (i + 1) & mask) {

@@ -232,6 +232,18 @@ Attributes read_attributes(const NodeEntry& e, const JsonOptions& o, uint64_t& b
   return attributes;
 }
 
+std::optional<Preset> read_preset(const Json& json, const std::string& start) {
+  const auto found_one = json.find("preset");
+  if (found_one == json.end()) return std::nullopt;
+  const std::string place = start + "'preset': ";
+  if (!found_one->is_string()) fail_at(place, "expected \"ieee\" or \"ipu\", found " + found(*found_one));
+  try {
+    return preset_from_name(found_one->get_ref<const std::string&>());
+  } catch (const UnknownName& error) {
+    fail_at(place, error.what());
+  }
+}
+
 }  // namespace
 
 GraphFile read_graph_file(std::string_view text, const JsonOptions& o) {
@@ -239,7 +251,7 @@ GraphFile read_graph_file(std::string_view text, const JsonOptions& o) {
   const std::string start = o.source + ": ";
   const Json json = parse(text, o);
   if (!json.is_object()) fail_at(start, "expected an object with the field 'softamp_graph', found " + found(json));
-  check_fields(json, {"softamp_graph", "nodes", "outputs"}, start);
+  check_fields(json, {"softamp_graph", "preset", "nodes", "outputs"}, start);
   if (!json.contains("softamp_graph")) fail_at(start, "the field 'softamp_graph' is missing; expected 1");
   if (const std::string newer = newer_file(json, "softamp_graph", 1); !newer.empty()) fail_at(start, newer);
   if (json["softamp_graph"] != 1) fail_at(start, "'softamp_graph': expected 1, found " + found(json["softamp_graph"]));
@@ -253,6 +265,7 @@ GraphFile read_graph_file(std::string_view text, const JsonOptions& o) {
   const std::vector<int> order = ordered(entries, o);
   std::vector<int> built(entries.size(), -1);
   GraphBuilder builder;
+  builder.set_preset(read_preset(json, start));
   builder.reserve(entries.size());
   uint64_t budget = o.most_constant_bytes;
   // A few characters can ask for a Split into 65,536 outputs, so outputs are limited as well as nodes.

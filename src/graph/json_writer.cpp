@@ -36,7 +36,9 @@ std::string line(const WrittenJson& json) { return json.dump(-1, ' ', false, Wri
 
 std::string graph_json(const Graph& graph, const std::vector<std::string>& outputs) {
   const engine::DefaultEnvironment guard;
-  std::string text = "{\"softamp_graph\": 1,\n \"nodes\": [";
+  std::string text = "{\"softamp_graph\": 1,\n ";
+  if (graph.preset()) text += "\"preset\": \"" + name_of(*graph.preset()) + "\",\n ";
+  text += "\"nodes\": [";
   for (int i = 0; i < graph.size(); ++i) {
     const Node& node = graph.node(i);
     WrittenJson json{{"name", node.name}, {"op", node.op}};

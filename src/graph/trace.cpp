@@ -160,10 +160,10 @@ OrderedJson policy_json(const RoundingPolicy& p) {
 
 std::string settings_json(const ExecutorOptions& o) {
   const engine::DefaultEnvironment guard;
-  const Semantics s = o.semantics ? *o.semantics : Semantics::ipu(o.config.behaviour(), o.switches, o.random);
+  const Semantics s = semantics_of(o);
   const FloatingPointBehaviour b = o.config.behaviour();
   OrderedJson json;
-  json["semantics"] = o.semantics ? "given" : "ipu";
+  json["semantics"] = o.semantics ? "given" : name_of(preset_of(o));
   json["inv"] = b.inv;
   json["div0"] = b.div0;
   json["oflo"] = b.oflo;

@@ -62,6 +62,7 @@ class Application {
       input_of(r.node, r.input).port = {checked(r.to.node), r.to.port};
     cast_nodes_.assign(plan.casts.size(), -1);
     builder_.reserve(nodes + plan.casts.size());
+    builder_.set_preset(graph.preset());
   }
 
   Graph run() {
@@ -166,6 +167,7 @@ GraphRewrite rewrite_with(const Graph& graph, ListView<std::string> fetches,
   report.colours = colour(report.before);
   report.plan = plan_casts(report.before, report.colours);
   Graph rewritten = apply(graph, report.plan);
+  if (!rewritten.preset()) rewritten = rewritten.with_preset(Preset::kIeee);  // the systems' whose lists these are
   return {std::move(rewritten), std::move(report)};
 }
 

@@ -39,6 +39,7 @@ class Widening {
   explicit Widening(const Graph& graph) : graph_(graph) { result_.ports.resize(static_cast<size_t>(graph.size())); }
 
   InFloat64 run() {
+    builder_.set_preset(graph_.preset());
     for (int n = 0; n < graph_.size(); ++n) add(n);
     result_.graph = builder_.build();
     return std::move(result_);

@@ -130,7 +130,8 @@ GraphPass MixedPrecisionContext::pass() const {
 
 Graph MixedPrecisionContext::finish(const Graph& graph, ListView<std::string> fetches, GraphScope scope) const {
   const GraphPass on = scope == GraphScope::kEager ? GraphPass() : pass();
-  return on ? on(graph, fetches).graph : graph;
+  Graph finished = on ? on(graph, fetches).graph : graph;
+  return finished.preset() ? finished : finished.with_preset(Preset::kIeee);
 }
 
 std::unique_ptr<Executor> MixedPrecisionContext::make_session(const Graph& graph, ListView<std::string> fetches,

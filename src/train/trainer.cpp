@@ -13,6 +13,7 @@
 #include "src/train/replicas/replica_drift.h"
 #include "src/train/replicas/replica_options.h"
 #include "src/train/training_step.h"
+#include "src/train/visible_overflow.h"
 
 namespace softamp {
 namespace {
@@ -117,6 +118,8 @@ struct Trainer::Impl {
   Impl(Model m, TrainerOptions o) : training(begun(std::move(m), std::move(o))), scale(training.options().loss_scale) {
     check_slices(training.options(), training.gradient().graph);
     check_scales();
+    check_overflow_is_visible(training.gradient().graph, training.options().loss_scale,
+                              training.gradient_run(0).semantics());
     const auto of_pass = [&](const std::string& name) {
       const std::vector<PassVariable>& state = training.gradient().state;
       return std::any_of(state.begin(), state.end(), [&](const PassVariable& v) { return v.name == name; });
@@ -174,13 +177,13 @@ struct Trainer::Impl {
   void gather_warnings() {
     const TrainerOptions& options = training.options();
     for (const Executor* run : {&training.gradient_run(0), &training.update_run(0)})
-      for (const std::string& w : run->warnings()) warnings.push_back(w);
+      for (const std::string& w : run->warnings())
+        if (std::find(warnings.begin(), warnings.end(), w) == warnings.end()) warnings.push_back(w);
     if (weights_may_differ()) warnings.push_back(drift_warning(options));
     const double folded = options.loss_scale.unscale == Unscale::kFoldedIntoRate ? scale.scale() : 1.0;
     for (const auto& [placeholder, dtype] : training.update().rates)
       for (const HyperparameterCheck& c : training.optimizer().check(dtype, folded))
         if (c.doubtful) warnings.push_back(std::string(name_of(options.optimizer.kind)) + ": " + c.warning());
-    warn_of_saturation();
     if (!options.strict || warnings.empty()) return;
     std::string all = "strict mode refuses what it would warn of:";
     for (const std::string& w : warnings) all += "\n  " + w;
@@ -202,27 +205,6 @@ struct Trainer::Impl {
     return weights_draw || std::any_of(slots.begin(), slots.end(), [&](const VariableSpec& v) {
              return drawn(v) && !(compensated && v.name.ends_with("/Compensation"));
            });
-  }
-
-  /// N263: gradients that saturate are never infinite.
-  void warn_of_saturation() {
-    const TrainerOptions& options = training.options();
-    const GradientStepGraph& forward = training.gradient();
-    if (!options.loss_scale.dynamic || options.loss_scale.histogram ||
-        options.loss_scale.overflow_from != OverflowFrom::kGradients)
-      return;
-    const bool narrow = std::any_of(forward.gradients.begin(), forward.gradients.end(), [&](const std::string& g) {
-      return size_of(forward.graph.type(forward.graph.port(g)).dtype) == 2;
-    });
-    const auto nodes = forward.graph.nodes();
-    const bool narrow_inside = std::any_of(nodes.begin(), nodes.end(), [](const Node& n) {
-      return std::any_of(n.outputs.begin(), n.outputs.end(),
-                         [](const TensorType& t) { return is_floating(t.dtype) && size_of(t.dtype) == 2; });
-    });
-    if ((narrow || narrow_inside) && training.gradient_run(0).semantics().narrow.overflow == Overflow::kSaturate)
-      warnings.push_back("loss scale '" + options.loss_scale.name +
-                         "' looks for gradients that are not finite, but values of 16 bits saturate (nanoo is off): "
-                         "an overflow will not be seen; set nanoo, or a loss scale that looks at the status");
   }
 
   void set_variable(std::string_view name, const Tensor& value) {

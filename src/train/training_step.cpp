@@ -12,6 +12,7 @@
 #include "src/train/replicas/exchange_calls.h"
 #include "src/train/replicas/replica_options.h"
 #include "src/train/replicas/shared_step.h"
+#include "src/train/visible_overflow.h"
 
 namespace softamp {
 namespace {
@@ -69,6 +70,8 @@ TrainingStep::TrainingStep(Model model, TrainerOptions options, const std::vecto
       update_(build_update_graph(gradient_, optimizer_, options_)),
       gradient_fetches_{gradient_.loss, gradient_.scaled_loss},
       update_fetches_{update_.finite} {
+  const std::optional<Preset> preset = preset_of_training(gradient_.graph, options_.loss_scale);
+  options_.executor = softamp::with_preset(std::move(options_.executor), preset);
   gradient_fetches_.insert(gradient_fetches_.end(), gradient_.gradients.begin(), gradient_.gradients.end());
   update_fetches_.insert(update_fetches_.end(), update_.nonfinite.begin(), update_.nonfinite.end());
   if (device_.update_pass) update_.graph = device_.update_pass(update_.graph);
@@ -79,7 +82,11 @@ TrainingStep::TrainingStep(Model model, TrainerOptions options, const std::vecto
   if (options_.count_lost_updates)
     update_fetches_.insert(update_fetches_.end(), update_.applied.begin(), update_.applied.end());
   assigned_ = assigned_by(gradient_);
-  make_executors(replicas);
+  std::vector<RunOptions> runs = replicas;
+  for (RunOptions& of_replica : runs)
+    for (ExecutorOptions* o : {&of_replica.gradient, &of_replica.update})
+      *o = softamp::with_preset(std::move(*o), preset);
+  make_executors(runs);
   for (const VariableSpec& v : kept()) {
     const Tensor first = initial_value(v.initializer, v.type, v.name, options_.executor.seed);
     for (int r = 0; r < this->replicas(); ++r) set_variable(v.name, first, r);

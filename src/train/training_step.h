@@ -32,8 +32,9 @@ class TrainingStep {
   };
 
   /// Variables and slots start from their initialisers and the seed of options.executor, which is read for nothing
-  /// else but its enabled exceptions; `replicas` has an entry for each replica of this process. With an exchange the
-  /// step's calls of it end in ExchangeError on all ranks, or in what one process throws.
+  /// else but its enabled exceptions; `replicas` has an entry for each replica of this process. Where these say nothing
+  /// of the arithmetic, options.executor too, it is preset_of_training. With an exchange the step's calls of it end in
+  /// ExchangeError on all ranks, or in what one process throws.
   TrainingStep(Model model, TrainerOptions options, const std::vector<RunOptions>& replicas, Device device = {});
   ~TrainingStep();
 

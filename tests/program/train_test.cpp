@@ -309,7 +309,8 @@ TEST(Train, TrainsUnderEveryMechanism) {  // MIXED_PRECISION K23: the loss scale
     const json run = json::parse(o.out);
     EXPECT_EQ(run["settings"]["mechanism"], row.mechanism);
     EXPECT_EQ(run["settings"]["loss_scale"], row.loss_scale);
-    EXPECT_EQ(run["settings"]["behaviour"], "nanoo");
+    EXPECT_EQ(run["settings"]["behaviour"], "off");
+    EXPECT_EQ(run["settings"]["preset"], "ieee");
     EXPECT_EQ(run["mechanism"]["mechanism"], row.mechanism);
     EXPECT_GT(run["mechanism"]["low_share"], 0.1);
     EXPECT_GT(run["mechanism"]["casts"], 5);

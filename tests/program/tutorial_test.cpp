@@ -226,7 +226,8 @@ TEST_F(Tutorial, AMechanismTakesThePlaceOfTheMethod) {
   const json a = settings("stochastic_rounding float32 8 --level O2");
   EXPECT_EQ(a["mechanism"], "level=O2");
   EXPECT_EQ(a["loss_scale"], "mindspore");
-  EXPECT_EQ(a["behaviour"], "nanoo");
+  EXPECT_EQ(a["behaviour"], "off");
+  EXPECT_EQ(a["preset"], "ieee");
   EXPECT_EQ(a["fold_scale_into_rate"], false);
   EXPECT_EQ(a["loss_in_float32"], true);
   const json b = settings("float32_parameter_updates float32 --recipe full --dtype fp16 --loss-scaling-factor 64");

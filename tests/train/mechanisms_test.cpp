@@ -321,7 +321,8 @@ TEST(Mechanisms, BringTheirOwnLossScale) {  // MIXED_PRECISION K23; TUTORIAL G46
     TrainSettings s;
     s.mechanism = mechanism;
     EXPECT_EQ(s.trainer_options().loss_scale.name, scale) << mechanism;
-    EXPECT_EQ(s.trainer_options().executor.config.behaviour().nanoo, s.mechanism != "none") << mechanism;
+    EXPECT_EQ(s.trainer_options().executor.preset, s.mechanism == "none" ? Preset::kIpu : Preset::kIeee) << mechanism;
+    EXPECT_FALSE(s.trainer_options().executor.config.behaviour().nanoo) << mechanism;
     s.loss_scale = "1024";
     s.behaviour = "off";
     EXPECT_EQ(s.trainer_options().loss_scale.initial, 1024) << mechanism;

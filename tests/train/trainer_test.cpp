@@ -209,19 +209,6 @@ TEST(Step, OverflowByStatusOrByGradients) {  // MIXED_PRECISION M13: the forward
   }
 }
 
-TEST(Step, WarnsOfGradientsThatCannotBeInfinite) {  // N263
-  const auto warned = [](bool nanoo) {
-    TrainerOptions o = rig_options(LossScaleOptions::tensorflow());
-    o.executor.config.floating_point_behaviour.nanoo = nanoo;
-    const Trainer trainer(three_layer_model("mixed"), o);
-    for (const std::string& w : trainer.warnings())
-      if (w.find("saturate") != std::string::npos) return true;
-    return false;
-  };
-  EXPECT_TRUE(warned(false));
-  EXPECT_FALSE(warned(true));
-}
-
 TEST(Step, ThreadsAndTheReferenceGiveTheSameBits) {
   for (const char* precision : {"float16", "mixed", "float32"}) {
     TrainerOptions o = rig_options(LossScaleOptions::fixed(256));

@@ -33,8 +33,12 @@ struct ExecutorOptions {
   std::string backend = "emu";
   /// Behaviour, options of products, norms. Exceptions that are on stop a run.
   IpuConfig config;
-  /// Meaning of every operation [=the preset `ipu` under config's behaviour, the switches below]. Where it is given,
-  /// config's esr and nanoo have no effect; its exceptions still stop.
+  /// (ieee, ipu) The rules of every operation. ieee: IEEE 754, an overflow is infinite; config's esr rounds results of
+  /// 16 and 8 bits stochastically, and nanoo is an error. ipu: as config's behaviour and the switches below say [=ipu
+  /// where nanoo is on; else the graph's (Graph::preset); else ipu].
+  std::optional<Preset> preset;
+  /// The same, rule by rule [=those of the preset]. Where it is given, config's esr and nanoo have no effect, and a
+  /// preset is an error; config's exceptions still stop.
   std::optional<Semantics> semantics;
   IpuSwitches switches;
   int amp_block = 16;  ///< (1, 4, 16, 0: all of k) [=16] products to a rounding of half partials
@@ -81,6 +85,14 @@ struct ExecutorOptions {
   /// the run ends with RunStopped [=none: every run goes to its end].
   std::function<bool()> stop;
 };
+
+/// The preset that the options mean, for a graph without one.
+Preset preset_of(const ExecutorOptions& options);
+/// Options with this preset where they say nothing of their own: no preset, no semantics and no nanoo.
+ExecutorOptions with_preset(ExecutorOptions options, std::optional<Preset> preset);
+/// The rules that the options mean. Throws std::invalid_argument for a preset beside semantics, and for ieee with
+/// nanoo.
+Semantics semantics_of(const ExecutorOptions& options);
 
 /// A run that ExecutorOptions::stop has ended.
 class RunStopped : public std::runtime_error {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "softamp/graph/attributes.h"
+#include "softamp/report/names.h"
 #include "softamp/tensor/list_view.h"
 #include "softamp/tensor/tensor.h"
 
@@ -72,7 +74,12 @@ class Graph {
   const TensorType& type(Port p) const {
     return nodes_[static_cast<size_t>(p.node)].outputs[static_cast<size_t>(p.port)];
   }
-  /// Equal nodes in equal order; constants and numbers by their bits.
+  /// The arithmetic of the system that the graph was written or converted for: an executor takes it where its options
+  /// say nothing else (ExecutorOptions::preset) [=none].
+  const std::optional<Preset>& preset() const { return preset_; }
+  /// The same graph with this one.
+  Graph with_preset(std::optional<Preset> preset) const;
+  /// Equal nodes in equal order; constants and numbers by their bits. The preset does not count.
   bool operator==(const Graph& other) const;
 
  private:
@@ -88,6 +95,7 @@ class Graph {
 
   std::vector<Node> nodes_;
   std::vector<Place> places_;
+  std::optional<Preset> preset_;
 };
 
 /// Attributes of equal kind and value; tensors and doubles by their bits.
@@ -116,8 +124,11 @@ class GraphBuilder {
   };
 
   GraphBuilder() = default;
-  /// Starts with the nodes of a finished graph, under the same numbers.
+  /// Starts with the nodes of a finished graph, under the same numbers, and with its preset.
   explicit GraphBuilder(const Graph& graph) : graph_(graph) {}
+
+  /// Graph::preset of what is built.
+  void set_preset(std::optional<Preset> preset) { graph_.preset_ = preset; }
 
   /// Adds a node and returns its output 0.
   ///   op          an operation type (operation.h)

@@ -87,8 +87,8 @@ class MixedPrecisionContext {
   void disable_bfloat16_conversion() { recipe_.reset(); }
   const std::optional<Recipe>& bfloat16_conversion() const { return recipe_; }
 
-  /// Applies the mechanism that is on to a graph that was built in this scope; without one the graph comes back
-  /// unchanged.
+  /// Applies the mechanism that is on to a graph that was built in this scope; without one its nodes come back
+  /// unchanged. The systems compute by IEEE 754: a graph without a preset (Graph::preset) gets ieee.
   Graph finish(const Graph& graph, ListView<std::string> fetches, GraphScope scope = GraphScope::kFunction) const;
 
   /// The mechanism that is on, as it is now, for TrainerOptions::pass; its messages go where those of this context go.

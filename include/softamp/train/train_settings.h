@@ -62,8 +62,11 @@ struct TrainSettings {
   std::string tensor_core_operands = "own";  ///< ExecutorOptions::tensor_core_operands
   bool bias_in_accumulator = false;          ///< TrainerOptions::bias_in_accumulator
   bool use_stable_statistics = false;        ///< norms.use_stable_statistics of IpuConfig
-  /// Words inv div0 oflo nanoo, "all" (except esr), "off" [="": off; under a mechanism nanoo, so that an overflow is
-  /// seen]
+  /// (ieee, ipu) ExecutorOptions::preset [="": ipu where behaviour has nanoo; else ieee under a mechanism, and where
+  /// the loss scale looks for gradients that are not finite; else ipu]
+  std::string preset;
+  /// Words inv div0 oflo nanoo, "all" (except esr), "off" [="": off; under a mechanism with the preset ipu nanoo, so
+  /// that an overflow is seen]
   std::string behaviour;
   std::optional<double> clip_value, clip_norm, clip_global_norm;
   int64_t accumulation = 1;
@@ -100,7 +103,7 @@ struct TrainSettings {
   /// The same settings with one changed, as by `softamp train --set KEY=TEXT`: the text is JSON, or a word without its
   /// quotes. Throws as from_json.
   TrainSettings with(std::string_view key, std::string_view text, std::string_view place = "settings") const;
-  /// The same run, with what follows from other settings written out: loss_scale, behaviour, accumulation where
+  /// The same run, with what follows from other settings written out: loss_scale, preset, behaviour, accumulation where
   /// replica_invariant decides it, random_bits and rounding_variant of a chip, and the hyperparameters that the
   /// optimizer has, as its defaults have them. Throws as Mechanism::parse and parse_optimizer.
   TrainSettings spelled_out() const;

@@ -410,6 +410,7 @@ void Importer::check_given() const {
 
 ImportedGraph Importer::run() {
   check_given();
+  builder_.set_preset(Preset::kIeee);
   top_.nodes = &held_.graph.node();
   top_.numbers = held_.numbers;
   for (const NodeDef& node : held_.graph.node()) names_.insert(allowed_name(node.name()));

@@ -37,6 +37,7 @@ Graph start_with_bias(const Graph& graph, ListView<std::string> fetches) {
     if (from >= 0) merged[static_cast<size_t>(from)] = true;
   GraphBuilder b;
   b.reserve(product.size());
+  b.set_preset(graph.preset());
   std::vector<int> number(product.size(), -1);
   const auto moved = [&](Port p) { return Port{number[static_cast<size_t>(p.node)], p.port}; };
   for (int n = 0; n < graph.size(); ++n) {

@@ -42,6 +42,7 @@ class Fp8Pass {
   }
 
   GraphRewrite run() {
+    b_.set_preset(graph_.preset().value_or(Preset::kIeee));
     for (int n = 0; n < graph_.size(); ++n) {
       std::vector<Port> inputs;
       for (const Port& p : graph_.node(n).inputs) inputs.push_back({number_[static_cast<size_t>(p.node)], p.port});

@@ -76,12 +76,12 @@ void add(OpLists::Names& names, std::string_view words) {
   }
 }
 
-struct Preset {
+struct NamedLists {
   std::string_view name;
   OpLists (*lists)();
 };
-constexpr std::array kPresets = {Preset{"2.3", OpLists::tf_2_3}, Preset{"2019", OpLists::tf_2019},
-                                 Preset{"mkl", OpLists::mkl}};
+constexpr std::array kNamedLists = {NamedLists{"2.3", OpLists::tf_2_3}, NamedLists{"2019", OpLists::tf_2019},
+                                    NamedLists{"mkl", OpLists::mkl}};
 
 }  // namespace
 
@@ -119,7 +119,7 @@ OpLists OpLists::mkl() {
 
 std::vector<std::string> OpLists::preset_names() {
   std::vector<std::string> names;
-  for (const Preset& preset : kPresets) names.emplace_back(preset.name);
+  for (const NamedLists& preset : kNamedLists) names.emplace_back(preset.name);
   return names;
 }
 
@@ -127,7 +127,7 @@ OpLists OpLists::preset(std::string_view name) {
   const std::string_view plain = name.starts_with('r') ? name.substr(1) : name;
   graph_detail::Nearest nearest(name);
   std::string known;
-  for (const Preset& preset : kPresets) {
+  for (const NamedLists& preset : kNamedLists) {
     if (plain == preset.name) return preset.lists();
     nearest.offer(preset.name);
     known += (known.empty() ? "" : ", ") + std::string(preset.name);

@@ -43,7 +43,7 @@ constexpr const char* kMechanisms =
     "level=O1,level=O2,level=O3,fp8=fp8_delayed,fp8=fp8_current,fp8=deepseek_v3,fp8=mxfp8,fp8=nvfp4,fp8=unit_scaling";
 
 /// The default of a study of mechanisms: a network with norms and residual sums, on generated images, done within a
-/// minute. Overflows are recognised under every mechanism, and without one.
+/// minute. An overflow is infinite under every mechanism, and without one.
 TrainSettings mechanism_study() {
   TrainSettings s;
   s.network = "small_resnet";
@@ -51,7 +51,7 @@ TrainSettings mechanism_study() {
   s.train_images = 1024;
   s.test_images = 512;
   s.epochs = 3;
-  s.behaviour = "nanoo";
+  s.preset = "ieee";
   return s;
 }
 

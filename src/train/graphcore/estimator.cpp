@@ -50,7 +50,7 @@ struct Estimator::Impl {
     if (config.layers) model.mechanism = config.mechanism.empty() ? "layer rule" : config.mechanism;
     model.graph = builder.build();
     TrainerOptions options = config.trainer;
-    options.executor = config.executor;
+    options.executor = with_preset(config.executor, Preset::kIpu);
     options.optimizer = spec.train_op;
     options.loss_scale = spec.loss_scale;
     trainer = std::make_unique<Trainer>(std::move(model), std::move(options));

@@ -116,6 +116,7 @@ TrainerOptions trainer_options(const AnyOptimizer& optimizer, TrainerOptions bas
         } else if constexpr (requires { o.inner_optimizer(); }) {
           return o.trainer_options(std::move(base));
         } else {
+          base.executor = with_preset(std::move(base.executor), Preset::kIeee);
           base.optimizer = o.options;
           base.loss_scale = LossScaleOptions::none();
           return std::move(base);

@@ -122,7 +122,9 @@ const LayerValue& LayerArguments::operator[](size_t i) const {
 // ---- Context ------------------------------------------------------------------------------------------------------
 
 LayerContext::LayerContext(VariableStore& store, const MixedPrecisionContext& precision)
-    : store_(store), precision_(precision), top_(std::make_shared<Record>()), current_(top_) {}
+    : store_(store), precision_(precision), top_(std::make_shared<Record>()), current_(top_) {
+  if (!builder().graph().preset()) builder().set_preset(Preset::kIeee);
+}
 
 std::vector<Weight> LayerContext::weights() const { return weights_of(top_); }
 

@@ -62,6 +62,7 @@ struct Assembled {
 Assembled assembled(const Model& model, const Network& network, const LossFunction& loss, const ModelInputs& inputs,
                     bool training) {
   GraphBuilder builder;
+  if (inputs.layers) builder.set_preset(Preset::kIeee);  // that of the systems whose policies and levels these are
   const DType compute = model.precision.compute;
   Port x = builder.placeholder(model.images, inputs.inputs.dtype, inputs.inputs.shape);
   const Port labels = builder.placeholder(model.labels, inputs.labels.dtype, inputs.labels.shape);

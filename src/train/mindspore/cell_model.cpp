@@ -7,6 +7,7 @@ namespace softamp::cells {
 Model build_training_model(Cell& network_with_loss, const TensorType& data, const TensorType& label) {
   Model model;
   GraphBuilder b;
+  b.set_preset(Preset::kIeee);
   const Port images = b.placeholder(model.images, data.dtype, data.shape);
   const Port labels = b.placeholder(model.labels, label.dtype, label.shape);
   VariableStore store(b);
@@ -25,6 +26,7 @@ Model build_training_model(Cell& network_with_loss, const TensorType& data, cons
 Model build_prediction_model(Cell& network, const TensorType& data, bool wide) {
   Model model;
   GraphBuilder b;
+  b.set_preset(Preset::kIeee);
   const Port images = b.placeholder(model.images, data.dtype, data.shape);
   VariableStore store(b);
   CellBuild build{store, false};

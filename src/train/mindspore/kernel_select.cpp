@@ -145,6 +145,7 @@ Graph select_kernels(const Graph& graph, std::span<const KernelInfo> kernels, bo
   std::map<std::string, std::vector<KernelInfo>, std::less<>> by_op;
   for (const KernelInfo& k : kernels) by_op[k.op].push_back(k);
   GraphBuilder b;
+  b.set_preset(graph.preset());
   std::vector<std::vector<Port>> now(static_cast<size_t>(graph.size()));
   for (int n = 0; n < graph.size(); ++n) {
     const Node& node = graph.node(n);

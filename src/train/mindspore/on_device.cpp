@@ -12,6 +12,7 @@ Graph on_kernels(const Context& context, const Graph& graph) {
 std::unique_ptr<Executor> executor_of(const Context& context, Graph graph, ExecutorOptions options,
                                       OperationRun::Of of) {
   if (context.mode == Context::Mode::kGraph) return make_executor(std::move(graph), std::move(options));
+  options = with_preset(std::move(options), graph.preset());
   return make_operation_executor(std::move(graph), std::move(options), context.after_operation, of);
 }
 

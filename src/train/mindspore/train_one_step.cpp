@@ -9,6 +9,7 @@
 #include "src/train/mindspore/cell_model.h"
 #include "src/train/mindspore/on_device.h"
 #include "src/train/training_step.h"
+#include "src/train/visible_overflow.h"
 
 namespace softamp::cells {
 namespace {
@@ -94,6 +95,9 @@ struct TrainStep::Impl {
     const std::vector<TrainingStep::RunOptions> one_replica{{context.executor, context.executor}};
     training = std::make_unique<TrainingStep>(std::move(built), step_options(optimizer.options(), context, skips),
                                               one_replica, device());
+    if (skips)
+      check_overflow_is_visible(training->gradient().graph, training->options().loss_scale,
+                                training->gradient_run(0).semantics());
   }
   TrainingStep::Device device() const {
     TrainingStep::Device d;

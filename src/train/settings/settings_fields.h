@@ -56,6 +56,7 @@ void for_each_setting(Settings& s, Visit&& visit) {
   visit("tensor_core_operands", s.tensor_core_operands);
   visit("bias_in_accumulator", s.bias_in_accumulator);
   visit("use_stable_statistics", s.use_stable_statistics);
+  visit("preset", s.preset);
   visit("behaviour", s.behaviour);
   visit("clip_value", s.clip_value);
   visit("clip_norm", s.clip_norm);

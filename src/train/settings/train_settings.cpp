@@ -14,6 +14,7 @@
 #include "src/report/comma_list.h"
 #include "src/report/numbers/decimal_text.h"
 #include "src/train/settings/settings_fields.h"
+#include "src/train/visible_overflow.h"
 
 namespace softamp {
 namespace {
@@ -86,6 +87,7 @@ ExecutorOptions executor_options(const TrainSettings& s) {
   o.threads = s.threads;
   o.device.memory_per_tile = 0;  // no setting asks for a device: what the engine's machine has is the limit
   o.amp_block = s.amp_block;
+  o.preset = preset_from_name(s.preset);
   o.switches.sr_bits = s.random_bits;
   o.switches.sr_form = variant_from_name(s.rounding_variant);
   auto& f = o.config.floating_point_behaviour;
@@ -246,7 +248,11 @@ SettingFault first_clash(const TrainSettings& s) {
     return {"mechanism", "is '" + s.mechanism + "', but 'precision' is '" + s.precision +
                              "', which says itself what computes in which dtype; expected precision float32, or the "
                              "mechanism none"};
-  const std::string loss_scale = s.spelled_out().loss_scale;
+  const TrainSettings all = s.spelled_out();
+  if (all.preset == "ieee" && executor_options(all).config.behaviour().nanoo)
+    return {"preset", "is 'ieee', in which an overflow is infinite, but 'behaviour' is '" + s.behaviour +
+                          "'; expected no nanoo, or the preset ipu"};
+  const std::string& loss_scale = all.loss_scale;
   if (s.fold_scale_into_rate && LossScaleOptions::parse(loss_scale).dynamic)
     return {"fold_scale_into_rate",
             "is true, but the loss scale '" + loss_scale + "' moves; expected a fixed loss scale"};
@@ -303,6 +309,7 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   c.readable("tensor_core_operands", [&] { tensor_core_operands_from_name(s.tensor_core_operands); });
   if (s.amp_block != 0 && s.amp_block != 1 && s.amp_block != 4 && s.amp_block != 16)
     c.note("amp_block", "is " + std::to_string(s.amp_block) + "; expected 1, 4, 16, or 0 for all of k");
+  if (!s.preset.empty()) c.readable("preset", [&] { preset_from_name(s.preset); });
   for (const std::string& word : words_of_list(s.behaviour))
     c.word("behaviour", word, {"inv", "div0", "oflo", "nanoo", "all", "off"});
   c.number("clip_value", s.clip_value, positive(s.clip_value), "a finite number above 0");
@@ -344,6 +351,7 @@ void train_detail::use_our_names(TrainSettings& s) {
   rename(s.accumulator, [](const std::string& word) { return std::string(name_of(accumulator_from_name(word))); });
   rename(s.tensor_core_operands,
          [](const std::string& word) { return std::string(name_of(tensor_core_operands_from_name(word))); });
+  if (!s.preset.empty()) rename(s.preset, [](const std::string& word) { return name_of(preset_from_name(word)); });
   if (!s.chip.empty()) rename(s.chip, [](const std::string& word) { return name_of(chip_from_name(word)); });
 }
 
@@ -361,6 +369,19 @@ TrainSettings train_detail::with_hyperparameters(TrainSettings s) {
   return s;
 }
 
+namespace {
+
+/// The preset of settings that name none, but say their loss scale.
+std::string usual_preset(const TrainSettings& s) {
+  IpuConfig::FloatingPoint f;
+  set_behaviour(f, s.behaviour);
+  if (f.nanoo) return name_of(Preset::kIpu);
+  if (s.mechanism_value().kind != Mechanism::Kind::kNone) return name_of(Preset::kIeee);
+  return name_of(preset_of_training(Graph(), LossScaleOptions::parse(s.loss_scale)).value_or(Preset::kIpu));
+}
+
+}  // namespace
+
 TrainSettings TrainSettings::spelled_out() const {
   const engine::DefaultEnvironment guard;
   TrainSettings all = train_detail::with_hyperparameters(*this);
@@ -368,7 +389,8 @@ TrainSettings TrainSettings::spelled_out() const {
   const bool none = chosen.kind == Mechanism::Kind::kNone;
   if (replica_invariant > 0 && replicas > 0 && accumulation == 1) all.accumulation = replica_invariant / replicas;
   if (loss_scale.empty()) all.loss_scale = none ? "256" : chosen.loss_scale().name;
-  if (behaviour.empty()) all.behaviour = none ? "off" : "nanoo";
+  if (preset.empty()) all.preset = usual_preset(all);
+  if (behaviour.empty()) all.behaviour = none || all.preset == "ieee" ? "off" : "nanoo";
   if (const auto narrow = narrow_dtype(*this); !chip.empty() && narrow) {
     const ChipRounding c = chip_conversion(*this, *narrow);
     all.random_bits = c.special.random_bits;

@@ -129,9 +129,18 @@ const Json& defaults() {
 /// that these keep their bytes.
 bool is_late(std::string_view key) {
   for (const char* late : {"mechanism", "validation_split", "learning_rate_schedule", "warmup_steps", "decay_steps",
-                           "min_learning_rate", "decay_matrices_only", "weight_update", "accumulation_reduction"})
+                           "min_learning_rate", "decay_matrices_only", "weight_update", "accumulation_reduction",
+                           "preset"})
     if (key == late) return true;
   return false;
+}
+
+/// Settings from before there was a preset mean ipu by leaving it out.
+bool is_ipu_without_saying(const TrainSettings& settings) {
+  if (settings.preset != "ipu") return false;
+  TrainSettings unsaid = settings;
+  unsaid.preset.clear();
+  return unsaid.spelled_out().preset == "ipu";
 }
 
 bool is_network_file(const Json& name) { return name.is_string() && names_network_file(name.get<std::string>()); }
@@ -144,8 +153,9 @@ bool free_to_differ(std::string_view key) {
 }
 
 /// Writes out what settings from before some keys mean by leaving them out: their defaults; but then, replicas drifted
-/// where they rounded stochastically.
+/// where they rounded stochastically; and the preset was ipu.
 void spell_missing(Json& settings) {
+  if (!settings.contains("preset")) settings["preset"] = "ipu";
   if (!settings.contains("replica_drift"))
     settings["replica_drift"] =
         settings.value("stochastic_rounding", Json("off")) == "on" && settings.value("replicas", Json(1)) != 1;
@@ -240,6 +250,7 @@ std::string TrainSettings::to_json(bool with_backend, bool whole) const {
   const Json all = all_of(*this);
   for (const auto& [key, value] : all.items()) {
     if (!whole && is_late(key) && value == defaults()[key]) continue;
+    if (!whole && key == "preset" && is_ipu_without_saying(*this)) continue;
     if (with_backend || (key != "threads" && key != "backend")) json[key] = value;
   }
   return json.dump();

@@ -10,9 +10,10 @@
 //
 // The mechanism that is on in the context acts: the global policy on the layers, TensorFlow's rewrite or Gaudi's recipe
 // on the finished graph of a step. Under mixed_float16 the optimizer is wrapped in a dynamic loss scale
-// (MIXED_PRECISION K23). Norms use the statistics of the batch, in evaluate and predict, too. Everything that a Trainer
-// can do besides (replicas, accumulation, state, observers) is trainer(); what decides the bits is in
-// CompileOptions::trainer.
+// (MIXED_PRECISION K23). The arithmetic is Keras': an overflow is infinite, unless CompileOptions::trainer has another
+// preset or semantics, or nanoo. evaluate and predict normalise by moving averages, as layers have them. A loss that
+// becomes NaN is a warning in the context's log. Everything that a Trainer can do besides (replicas, accumulation,
+// state, observers) is trainer(); what decides the bits is in CompileOptions::trainer.
 #pragma once
 
 #include <cstdint>

@@ -137,7 +137,7 @@ struct Record {
 class LayerContext {
  public:
   /// Both must outlive it. The store must have no rule for functions of layers (LayerRule), which would act beside the
-  /// policies.
+  /// policies. A graph without a preset gets ieee, which is Keras' arithmetic.
   LayerContext(VariableStore& store, const MixedPrecisionContext& precision);
   LayerContext(const LayerContext&) = delete;
   LayerContext& operator=(const LayerContext&) = delete;

@@ -94,8 +94,10 @@ class ScaledOptimizer {
   void set_lr(double rate) { set_learning_rate(rate); }
   void set_beta_1(double beta) { set(&OptimizerOptions::beta1, beta); }
 
-  /// `base`, with the options that make a Trainer train with this optimizer.
+  /// `base`, with the options that make a Trainer train with this optimizer. Where base says nothing of the arithmetic,
+  /// it is TensorFlow's: the preset ieee.
   TrainerOptions trainer_options(TrainerOptions base = {}) const {
+    base.executor = with_preset(std::move(base.executor), Preset::kIeee);
     base.optimizer = inner_.options;
     base.loss_scale = machine_.options();
     return base;

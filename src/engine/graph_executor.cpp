@@ -60,6 +60,7 @@ class GraphExecutor final : public Executor {
         engine_(std::move(engine)),
         settings_(settings_of(options_)) {
     stops_ = options_.config.behaviour().enabled_flags();
+    warnings_ = options_.config.without_effect();
     if (hardware_order()) {
       if (options_.switches.sr_advance == DrawAdvance::kOnlyWhenInexact)
         throw std::invalid_argument(

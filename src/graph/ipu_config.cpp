@@ -17,38 +17,43 @@ struct Entry {
   const char* name;
   std::variant<bool*, int64_t*, std::string*, Esr*, PoplarOptions*> place;
   const char* doc;
+  const char* no_effect = nullptr;  ///< why a value does nothing here
 };
+
+constexpr const char* kNoCompiler = "nothing is compiled for a device";
+constexpr const char* kNoStreams = "there are no streams between a host and a device";
+constexpr const char* kNoPlans = "it changes how a device plans the work, not its results";
 
 std::vector<Entry> entries(IpuConfig& c) {
   auto& f = c.floating_point_behaviour;
   auto& e = c.experimental;
   return {
       {"auto_select_ipus", &c.auto_select_ipus, "Devices that the program uses."},
-      {"compilation_poplar_options", &c.compilation_poplar_options, "Options of the graph compiler."},
+      {"compilation_poplar_options", &c.compilation_poplar_options, "Options of the graph compiler.", kNoCompiler},
       {"floating_point_behaviour.inv", &f.inv, "Stop on an invalid operation."},
       {"floating_point_behaviour.div0", &f.div0, "Stop on a division by zero."},
       {"floating_point_behaviour.oflo", &f.oflo, "Stop on an overflow."},
       {"floating_point_behaviour.esr", &f.esr, "Stochastic rounding of fp16 results."},
       {"floating_point_behaviour.nanoo", &f.nanoo, "fp16 overflow gives NaN instead of saturating."},
       {"floating_point_behaviour.set_all", &f.set_all, "All five on, whatever the single values."},
-      {"matmuls.clear_pass_type", &c.matmuls.clear_pass_type, "Plan products without regard to their pass."},
+      {"matmuls.clear_pass_type", &c.matmuls.clear_pass_type, "Plan products without regard to their pass.", kNoPlans},
       {"matmuls.poplar_options", &c.matmuls.poplar_options, "Options of matrix products."},
       {"convolutions.poplar_options", &c.convolutions.poplar_options, "Options of convolutions."},
-      {"slices.poplar_options", &c.slices.poplar_options, "Options of slices."},
-      {"pooling.poplar_options", &c.pooling.poplar_options, "Options of pooling."},
+      {"slices.poplar_options", &c.slices.poplar_options, "Options of slices.", kNoPlans},
+      {"pooling.poplar_options", &c.pooling.poplar_options, "Options of pooling.", kNoPlans},
       {"norms.use_stable_statistics", &c.norms.use_stable_statistics, "Subtract the mean before the variance."},
       {"norms.experimental.distributed_batch_norm_replica_group_size",
        &c.norms.experimental.distributed_batch_norm_replica_group_size, "Replicas that share batch statistics."},
       {"experimental.enable_prng_stability", &e.enable_prng_stability, "Manage the state of the generators."},
       {"experimental.always_rearrange_copies_on_the_host", &e.always_rearrange_copies_on_the_host,
-       "Rearrange streams on the host."},
+       "Rearrange streams on the host.", kNoStreams},
       {"experimental.enable_remote_buffer_embedding", &e.enable_remote_buffer_embedding,
-       "Keep embeddings in remote buffers."},
+       "Keep embeddings in remote buffers.", kNoStreams},
       {"experimental.multi_replica_distribution.process_index", &e.multi_replica_distribution.process_index,
        "Number of this process."},
       {"experimental.multi_replica_distribution.process_count", &e.multi_replica_distribution.process_count,
        "Number of processes."},
-      {"ipu_model.compile_ipu_code", &c.ipu_model.compile_ipu_code, "Compile device code for the model."},
+      {"ipu_model.compile_ipu_code", &c.ipu_model.compile_ipu_code, "Compile device code for the model.", kNoCompiler},
       {"ipu_model.tiles_per_ipu", &c.ipu_model.tiles_per_ipu, "Tiles of the device; 0: all of the version."},
       {"ipu_model.version", &c.ipu_model.version, "Version of the device."},
   };
@@ -171,14 +176,37 @@ FloatingPointBehaviour IpuConfig::behaviour() const {
 }
 
 void IpuConfig::validate() const {
-  if (norms.experimental.distributed_batch_norm_replica_group_size < 1)
+  const auto refuse = [](const char* name, const auto& value, const std::string& expected) {
+    throw std::invalid_argument(std::string(name) + " is " + value_text(ConfigValue(value)) + "; expected " + expected);
+  };
+  const int64_t group = norms.experimental.distributed_batch_norm_replica_group_size;
+  if (group < 1)
     throw std::invalid_argument("norms.experimental.distributed_batch_norm_replica_group_size must be at least 1.");
-  if (auto_select_ipus != 1)
-    throw std::invalid_argument("auto_select_ipus is " + std::to_string(auto_select_ipus) +
-                                "; expected 1: a program runs on one emulated device");
+  if (group != 1)
+    refuse("norms.experimental.distributed_batch_norm_replica_group_size", group,
+           "1: replicas that share batch statistics are not emulated");
+  if (auto_select_ipus != 1) refuse("auto_select_ipus", auto_select_ipus, "1: a program runs on one emulated device");
   if (ipu_model.tiles_per_ipu < 0 || ipu_model.tiles_per_ipu > 1 << 20)
-    throw std::invalid_argument("ipu_model.tiles_per_ipu is " + std::to_string(ipu_model.tiles_per_ipu) +
-                                "; expected 0..1048576");
+    refuse("ipu_model.tiles_per_ipu", ipu_model.tiles_per_ipu, "0..1048576");
+  if (ipu_model.version != "ipu2" && ipu_model.version != "ipu21")
+    refuse("ipu_model.version", ipu_model.version, "'ipu2' or 'ipu21': no other version is emulated");
+  const auto& processes = experimental.multi_replica_distribution;
+  if (processes.process_count != 0 && processes.process_count != 1)
+    refuse("experimental.multi_replica_distribution.process_count", processes.process_count,
+           "0 or 1: processes share replicas by `mpirun softamp train`");
+  if (processes.process_index != 0)
+    refuse("experimental.multi_replica_distribution.process_index", processes.process_index, "0, of one process");
+}
+
+std::vector<std::string> IpuConfig::without_effect() const {
+  IpuConfig mine = *this, defaults;
+  const std::vector<Entry> all = entries(mine), usual = entries(defaults);
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (const ConfigValue value = value_at(all[i]); all[i].no_effect && value != value_at(usual[i]))
+      lines.push_back(std::string(all[i].name) + " is " + value_text(value) +
+                      ", which has no effect here: " + all[i].no_effect);
+  return lines;
 }
 
 }  // namespace softamp

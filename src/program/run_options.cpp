@@ -13,6 +13,23 @@
 namespace softamp::program {
 namespace {
 
+/// A dictionary of texts, in JSON, or with the single quotes of the vendor's page: {'partialsType': 'half'}.
+PoplarOptions dictionary_of(const std::string& name, std::string text) {
+  if (text.find('"') == std::string::npos) std::replace(text.begin(), text.end(), '\'', '"');
+  const Json json = read_json_or_discard(text);
+  bool good = json.is_object();
+  PoplarOptions all;
+  for (auto it = json.begin(); good && it != json.end(); ++it) {
+    good = it->is_string();
+    if (good) all[it.key()] = it->get<std::string>();
+  }
+  if (!good)
+    throw UsageError("--set " + name + ": '" + text +
+                     "': expected a dictionary of texts such as {\"partialsType\": "
+                     "\"half\"}");
+  return all;
+}
+
 /// The value of --set NAME=VALUE as the attribute's type reads it.
 void set_attribute(IpuConfig& config, const std::string& setting) {
   const size_t equals = setting.find('=');
@@ -25,6 +42,10 @@ void set_attribute(IpuConfig& config, const std::string& setting) {
     PoplarOptions all = std::get<PoplarOptions>(config.get(dictionary));
     all[key] = text;
     config.set(dictionary, all);
+    return;
+  }
+  if (IpuConfig::metadata(name).type == std::string("dict")) {
+    config.set(name, dictionary_of(name, text));
     return;
   }
   const std::string type = IpuConfig::metadata(name).type;

@@ -32,9 +32,11 @@ void set_partials(ExecutorOptions& o, nb::handle value) {
   product_options(o.config.matmuls.poplar_options, "matmuls");
 }
 
-void set_behaviour(ExecutorOptions& o, nb::handle value) {
-  const FloatingPointBehaviour b = behaviour_from(value, FloatingPointBehaviour::all_off());
+/// Of the accelerator; the arithmetic is then the preset `ipu`, as it is for every call within a behaviour.
+void set_behaviour(ExecutorOptions& o, const FloatingPointBehaviour& b) {
+  o.preset = Preset::kIpu;
   auto& config = o.config.floating_point_behaviour;
+  config = {};
   config.inv = b.inv;
   config.div0 = b.div0;
   config.oflo = b.oflo;
@@ -56,7 +58,8 @@ const std::map<std::string, Set, std::less<>>& setters() {
   static const std::map<std::string, Set, std::less<>> kAll = {
       {"backend", [](O& o, nb::handle v) { o.backend = word(v, "backend"); }},
       {"config", [](O& o, nb::handle v) { o.config = IpuConfig::from_json(word(v, "config")); }},
-      {"behaviour", set_behaviour},
+      {"behaviour", [](O& o, nb::handle v) { set_behaviour(o, behaviour_from(v, FloatingPointBehaviour::all_off())); }},
+      {"preset", [](O& o, nb::handle v) { o.preset = named(v, "preset", preset_from_name); }},
       {"partials", set_partials},
       {"block", [](O& o, nb::handle v) { o.amp_block = number(v, "block", 0, 16); }},
       {"inner", [](O& o, nb::handle v) { o.amp_inner = named(v, "inner", inner_from); }},
@@ -71,6 +74,7 @@ const std::map<std::string, Set, std::less<>>& setters() {
       {"semantics",
        [](O& o, nb::handle v) {
          const Rounding how = Rounding::from(nb::cast<nb::tuple>(v));
+         o.preset.reset();
          o.semantics = how.semantics(kFp16);
          o.random = how.engine;
        }},
@@ -93,8 +97,13 @@ const std::map<std::string, Set, std::less<>>& setters() {
 
 ExecutorOptions executor_options_from(nb::dict options) {
   ExecutorOptions o;
-  if (options.contains("config")) setters().at("config")(o, options["config"]);  // the others stand on it
-  set_behaviour(o, options.contains("behaviour") ? nb::object(options["behaviour"]) : nb::object(nb::none()));
+  const auto given = [&](const char* name) { return options.contains(name) && !nb::object(options[name]).is_none(); };
+  if (given("config")) setters().at("config")(o, options["config"]);  // the others stand on it
+  const bool config_says = o.config.behaviour() != FloatingPointBehaviour::all_off();
+  if (given("behaviour"))
+    setters().at("behaviour")(o, options["behaviour"]);
+  else if (!config_says && !active_behaviours().empty())
+    set_behaviour(o, active_behaviours().back());
   for (const auto& [key, value] : options) {
     const std::string_view name = word(key, "option");
     if (name == "config" || name == "behaviour") continue;

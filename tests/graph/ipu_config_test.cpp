@@ -105,6 +105,47 @@ TEST(IpuConfig, ValuesOutOfRange) {
             std::string::npos);
 }
 
+TEST(IpuConfig, WhatIsNotEmulatedIsRefused) {
+  using Invalid = std::invalid_argument;
+  EXPECT_EQ(set_refusal<Invalid>("ipu_model.version", std::string("foo")),
+            "ipu_model.version is 'foo'; expected 'ipu2' or 'ipu21': no other version is emulated");
+  EXPECT_EQ(set_refusal<Invalid>("norms.experimental.distributed_batch_norm_replica_group_size", int64_t{2}),
+            "norms.experimental.distributed_batch_norm_replica_group_size is 2; expected 1: replicas that share batch "
+            "statistics are not emulated");
+  EXPECT_EQ(set_refusal<Invalid>("experimental.multi_replica_distribution.process_count", int64_t{4}),
+            "experimental.multi_replica_distribution.process_count is 4; expected 0 or 1: processes share replicas by "
+            "`mpirun softamp train`");
+  EXPECT_EQ(set_refusal<Invalid>("experimental.multi_replica_distribution.process_index", int64_t{1}),
+            "experimental.multi_replica_distribution.process_index is 1; expected 0, of one process");
+}
+
+TEST(IpuConfig, WhatDoesNothingIsSaidOnce) {
+  IpuConfig c;
+  EXPECT_TRUE(c.without_effect().empty());
+  const std::pair<const char*, ConfigValue> idle[] = {
+      {"compilation_poplar_options", PoplarOptions{{"opt.level", "1"}}},
+      {"matmuls.clear_pass_type", true},
+      {"slices.poplar_options", PoplarOptions{{"availableMemoryProportion", "0.3"}}},
+      {"pooling.poplar_options", PoplarOptions{{"poolUseIntrospectiveMapping", "false"}}},
+      {"experimental.always_rearrange_copies_on_the_host", true},
+      {"experimental.enable_remote_buffer_embedding", true},
+      {"ipu_model.compile_ipu_code", false}};
+  for (const auto& [name, value] : idle) c.set(name, value);
+  const std::vector<std::string> lines = c.without_effect();
+  ASSERT_EQ(lines.size(), std::size(idle));
+  for (size_t i = 0; i < lines.size(); ++i)
+    EXPECT_EQ(lines[i].find(std::string(idle[i].first) + " is "), 0u) << lines[i];
+  EXPECT_EQ(
+      lines[1],
+      "matmuls.clear_pass_type is True, which has no effect here: it changes how a device plans the work, not its "
+      "results");
+  GraphBuilder b;
+  b.constant(Tensor::full(DType::kFloat32, {}, 1), "one");
+  ExecutorOptions options;
+  options.config = c;
+  EXPECT_EQ(make_executor(b.build(), options)->warnings(), lines);
+}
+
 TEST(IpuConfig, EsrTakesABoolANameOrTheEnum) {
   // TUTORIAL G12
   IpuConfig c;
@@ -155,7 +196,8 @@ TEST(IpuConfig, EveryNameIsGotSetAndDescribed) {
     EXPECT_EQ(m.name, name);
     EXPECT_FALSE(m.doc.empty());
     EXPECT_EQ(m.default_value, IpuConfig().get(name)) << name;
-    if (name == "auto_select_ipus") continue;  // takes 1 alone
+    if (name == "auto_select_ipus" || name.ends_with("_group_size") || name.ends_with("process_index"))
+      continue;  // takes one value alone
     const ConfigValue value = other(m.default_value);
     c.set(name, value);
     EXPECT_EQ(c.get(name), value) << name;

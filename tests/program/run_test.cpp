@@ -309,6 +309,19 @@ TEST_F(RunVerb, ConfigFilesAndSettings) {
             "'matmul' is not a valid attribute of this config. Did you mean 'matmuls'?\n");
   EXPECT_EQ(error(kX + "--set norms.use_stable_statistics=3"),
             "Trying to set norms.use_stable_statistics to '3', but it must be of type bool\n");
+  // The dictionary of the vendor's page, and JSON's.
+  for (const char* dictionary :
+       {R"('matmuls.poplar_options={"partialsType": "half"}')", R"("matmuls.poplar_options={'partialsType': 'half'}")"})
+    EXPECT_EQ(run(std::string("@ones.json --quiet --block 1 --set ") + dictionary).out, "z: float16 [1,1] [[2048]]\n");
+  EXPECT_NE(error(kX + "--set matmuls.poplar_options=half").find("expected a dictionary of texts such as"),
+            std::string::npos);
+  EXPECT_NE(error(kX + R"(--set 'matmuls.poplar_options={"partialsType": 1}')").find("expected a dictionary of texts"),
+            std::string::npos);
+  EXPECT_NE(run("@ones.json --set matmuls.clear_pass_type=true")
+                .err.find("softamp run: warning: matmuls.clear_pass_type is True, which has no effect here"),
+            std::string::npos);
+  EXPECT_EQ(error(kX + "--set ipu_model.version=foo"),
+            "ipu_model.version is 'foo'; expected 'ipu2' or 'ipu21': no other version is emulated\n");
   EXPECT_EQ(error(kX + "--set norms=true"), "norms is a category and cannot be assigned to.\n");
   EXPECT_EQ(error(kX + "--set norms"), "--set: 'norms': expected NAME=VALUE\n");
   EXPECT_EQ(error(kX + "--set norms.experimental.distributed_batch_norm_replica_group_size=0"),

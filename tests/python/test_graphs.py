@@ -37,6 +37,47 @@ def test_an_exception_stops_with_the_commands_report(program):
     assert str(caught.value) in report
 
 
+def test_a_config_keeps_its_behaviour():
+    x = {"x": np.load(GRAPHS / "large.npy")}
+    dense = softamp.Graph.load(GRAPHS / "dense.json")
+    config = lambda **flags: json.dumps({"floating_point_behaviour": flags})
+    saturated = dense.run(x)["dense/hidden"]
+    assert np.isfinite(saturated).all() and (saturated == 65504).any()
+    with pytest.raises(softamp.FloatingPointException):
+        dense.run(x, config=config(oflo=True))
+    assert np.isnan(dense.run(x, config=config(nanoo=True))["dense/hidden"]).any()
+    esr = dense.run(x, config=config(esr=True), seed=3)
+    assert all(np.array_equal(esr[n], v) for n, v in dense.run(x, behaviour=softamp.behaviour(esr=True), seed=3).items())
+    with softamp.behaviour(inv=True):  # the call's own goes first
+        dense.run(x, config=config(nanoo=True))
+        with pytest.raises(softamp.FloatingPointException):
+            dense.run(x, config=config(oflo=True))
+    with pytest.raises(softamp.FloatingPointException):
+        dense.run(x, config=config(nanoo=True), behaviour=softamp.behaviour(oflo=True))
+
+
+def test_presets():
+    x = {"x": np.load(GRAPHS / "large.npy")}
+    dense = softamp.Graph.load(GRAPHS / "dense.json")
+    assert np.isinf(dense.run(x, preset="ieee")["dense/hidden"]).any()
+    assert np.array_equal(dense.run(x, preset="ipu")["dense/hidden"], dense.run(x)["dense/hidden"])
+    with pytest.raises(ValueError, match="preset ieee and floating_point_behaviour.nanoo exclude each other"):
+        dense.run(x, preset="ieee", behaviour=softamp.behaviour(nanoo=True))
+    with pytest.raises(ValueError, match="nearest: ieee"):
+        dense.run(x, preset="iee")
+    own = json.loads(dense.json())
+    own["preset"] = "ieee"
+    assert np.isinf(softamp.Graph(own).run(x)["dense/hidden"]).any()
+
+
+def test_what_a_config_cannot_do_is_said():
+    one = graph([placeholder("x", "float16", [1]), {"name": "y", "op": "Relu", "inputs": ["x"]}], ["y"])
+    executor = one.executor(config='{"matmuls": {"clear_pass_type": true}}')
+    assert [w.split(",")[0] for w in executor.warnings] == ["matmuls.clear_pass_type is True"]
+    with pytest.raises(ValueError, match="ipu_model.version is 'foo'; expected 'ipu2' or 'ipu21'"):
+        one.run({"x": np.float16([1])}, config='{"ipu_model": {"version": "foo"}}')
+
+
 def graph(nodes, outputs):
     return softamp.Graph({"softamp_graph": 1, "nodes": nodes, "outputs": outputs})
 

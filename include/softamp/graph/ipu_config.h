@@ -66,7 +66,7 @@ class IpuConfig {
   struct Norms {
     bool use_stable_statistics = false;  ///< subtract the mean before the variance is computed
     struct Experimental {
-      int64_t distributed_batch_norm_replica_group_size = 1;  ///< (>= 1)
+      int64_t distributed_batch_norm_replica_group_size = 1;  ///< (1) replicas that share batch statistics
     } experimental;
   } norms;
 
@@ -75,14 +75,14 @@ class IpuConfig {
     bool always_rearrange_copies_on_the_host = false;
     bool enable_remote_buffer_embedding = false;
     struct MultiReplicaDistribution {
-      int64_t process_index = 0, process_count = 0;
+      int64_t process_index = 0, process_count = 0;  ///< (0; 0, 1) processes share replicas by TrainerOptions::exchange
     } multi_replica_distribution;
   } experimental;
 
   struct IpuModel {
     bool compile_ipu_code = true;
-    int64_t tiles_per_ipu = 0;  ///< (0: the version's own, 1472) [=0]
-    std::string version = "ipu2";
+    int64_t tiles_per_ipu = 0;     ///< (0: the version's own, 1472) [=0]
+    std::string version = "ipu2";  ///< (ipu2, ipu21) of one arithmetic and one number of tiles
   } ipu_model;
 
   /// Sets the attribute of this dotted name. Throws ConfigNameError for an unknown name or a category, ConfigTypeError
@@ -106,8 +106,11 @@ class IpuConfig {
 
   /// The behaviour that programs run under.
   FloatingPointBehaviour behaviour() const;
-  /// Throws std::invalid_argument for attributes that contradict each other.
+  /// Throws std::invalid_argument for attributes that contradict each other, and for values that would change results
+  /// on the device and that are not emulated: another version, batch statistics that replicas share, several processes.
   void validate() const;
+  /// Those attributes without any effect here that are not at their defaults, a line for each: Executor::warnings.
+  std::vector<std::string> without_effect() const;
 };
 
 /// How products are computed: all options of convolutions and matrix products that change results.

@@ -122,7 +122,8 @@ class Graph:
 
         feeds: placeholder -> array of its dtype and shape, of a GraphDef also variables; fetches: "name" or "name:port"
             [=the outputs].
-        options: behaviour (behaviour(...)), seed, partials, block, inner, accumulator, tensor_core_operands, bits, variant,
+        options: behaviour (behaviour(...)), preset ("ieee", "ipu" [=ipu within or with a behaviour, else the graph's, which
+            is ieee of a GraphDef, else ipu]), seed, partials, block, inner, accumulator, tensor_core_operands, bits, variant,
             random, config (IpuConfig as JSON), status, statistics (True), threads, backend ("emu", "cuda"), reference,
             replica, tiles, memory_per_tile, semantics.
 

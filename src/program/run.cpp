@@ -131,7 +131,8 @@ class Run {
 
   int run() {
     if (kind_ == GraphKind::kSoftamp && !o_.print.empty()) return print();
-    ExecutorOptions options = o_.executor_options();
+    const bool tensorflows = kind_ == GraphKind::kGraphDef;
+    ExecutorOptions options = with_preset(o_.executor_options(), tensorflows ? Preset::kIeee : graph_.graph.preset());
     if (kind_ == GraphKind::kGraphDef) {
       settle_backend(options, o_.quiet ? std::string() : "softamp run");
       make_runnable(options);

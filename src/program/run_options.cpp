@@ -158,6 +158,10 @@ void RunOptions::add_to(CLI::App& app) {
          "a tensor to compute, NAME or NAME:PORT; repeatable [=the file's outputs, or all tensors that nothing reads]")
       ->type_name("NAME");
   app.add_option("--out", out, "folder for the results, one .npy each [=print them]")->type_name("DIR");
+  add_word(
+      app, "--preset", preset, preset_from_name,
+      "rules of every operation: ieee (an overflow is infinite), ipu [=ipu where --behaviour has nanoo; else ieee of "
+      "a GraphDef, and what a graph's file says, else ipu]");
   app.add_option("--behaviour", behaviour, "inv, div0, oflo (these stop the run), esr, nanoo; all; off [=off]")
       ->type_name("WORDS");
   app.add_option("--partials", partials,
@@ -287,6 +291,7 @@ ExecutorOptions RunOptions::executor_options() const {
   }
   if (!accumulator.empty()) o.accumulator = accumulator_of(accumulator);
   if (!operands.empty()) o.tensor_core_operands = operands_of(operands);
+  o.preset = preset;
   o.switches.sr_bits = bits;
   o.switches.sr_form = variant;
   o.random = random;

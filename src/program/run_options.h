@@ -20,6 +20,7 @@ struct RunOptions {
   int bits = 0;
   StochasticVariant variant = StochasticVariant::kCarry;
   std::optional<Chip> chip;
+  std::optional<Preset> preset;
   uint64_t seed = 0;
   uint64_t steps = 1;
   uint32_t first_step = 0;

@@ -164,6 +164,54 @@ TEST_F(RunVerb, EachBehaviour) {
   EXPECT_NE(square("all").err.find("OFLO: 0x1 DIV0: 0x0 INV: 0x1"), std::string::npos);
 }
 
+TEST_F(RunVerb, Presets) {
+  const auto square = [&](const std::string& options) {
+    return run("@g.json --feed x=@big.npy --fetch square --quiet " + options).out;
+  };
+  EXPECT_EQ(square("--preset ieee"), "square: float16 [4] [1, inf, inf, 1]\n");
+  EXPECT_EQ(square("--preset ieee --behaviour esr"), square("--preset ieee"));
+  EXPECT_EQ(square("--preset ipu"), square(""));
+  EXPECT_EQ(error("@g.json --feed x=@big.npy --preset ieee --behaviour nanoo").find("preset ieee and floating_point_"),
+            0u);
+  EXPECT_NE(error("@g.json --preset iee").find("--preset: unknown preset 'iee'; nearest: ieee"), std::string::npos);
+  EXPECT_NE(run("@g.json --feed x=@big.npy --fetch square --preset ieee").err.find("{\"semantics\":\"ieee\""),
+            std::string::npos);
+}
+
+TEST_F(RunVerb, AGraphsOwnPreset) {
+  const auto sum = [&](const std::string& head, const std::string& options) {
+    write_text(file("p.json"), "{\"softamp_graph\": 1, " + head +
+                                   R"("nodes": [
+      {"name": "a", "op": "Const", "attributes": {"value": {"dtype": "float16", "shape": [], "values": [60000]}}},
+      {"name": "s", "op": "AddV2", "inputs": ["a", "a"]}], "outputs": ["s"]})");
+    return run("@p.json --quiet " + options).out;
+  };
+  EXPECT_EQ(sum("", ""), "s: float16 [] 65504\n");
+  EXPECT_EQ(sum(R"("preset": "ieee", )", ""), "s: float16 [] inf\n");
+  EXPECT_EQ(sum(R"("preset": "ieee", )", "--preset ipu"), "s: float16 [] 65504\n");
+  EXPECT_EQ(sum(R"("preset": "ieee", )", "--behaviour nanoo"), "s: float16 [] nan\n");
+  EXPECT_EQ(sum(R"("preset": "IPU", )", ""), "s: float16 [] 65504\n");
+  write_text(file("bad.json"), R"({"softamp_graph": 1, "preset": "tpu", "nodes": []})");
+  EXPECT_NE(error("@bad.json").find("'preset': unknown preset 'tpu'"), std::string::npos);
+  write_text(file("bad.json"), R"({"softamp_graph": 1, "preset": 754, "nodes": []})");
+  EXPECT_NE(error("@bad.json").find("'preset': expected \"ieee\" or \"ipu\", found"), std::string::npos);
+}
+
+TEST_F(RunVerb, AGraphDefIsComputedAsTensorFlowDoes) {
+  write_text(file("g.pbtxt"), R"(
+node { name: "a" op: "Const" attr { key: "dtype" value { type: DT_HALF } }
+       attr { key: "value" value { tensor { dtype: DT_HALF tensor_shape {} half_val: 31744 } } } }
+node { name: "b" op: "Const" attr { key: "dtype" value { type: DT_HALF } }
+       attr { key: "value" value { tensor { dtype: DT_HALF tensor_shape {} half_val: 31743 } } } }
+node { name: "s" op: "AddV2" input: "b" input: "b" attr { key: "T" value { type: DT_HALF } } }
+node { name: "d" op: "Sub" input: "s" input: "s" attr { key: "T" value { type: DT_HALF } } }
+)");
+  EXPECT_EQ(run("@g.pbtxt --quiet --fetch s").out, "s: float16 [] inf\n");
+  EXPECT_EQ(run("@g.pbtxt --quiet --fetch d").out, "d: float16 [] nan\n");
+  EXPECT_EQ(run("@g.pbtxt --quiet --fetch s --preset ipu").out, "s: float16 [] 65504\n");
+  EXPECT_EQ(run("@g.pbtxt --quiet --fetch s --behaviour nanoo").out, "s: float16 [] nan\n");
+}
+
 TEST_F(RunVerb, PartialsAndBlocks) {
   const auto product = [&](const std::string& options) { return run("@ones.json --quiet " + options).out; };
   const std::string stagnates = "z: float16 [1,1] [[2048]]\n", whole = "z: float16 [1,1] [[4096]]\n";

@@ -54,6 +54,10 @@ inline Words names_of_all<std::optional<Tininess>>() {
   return names_of_all<Tininess>();
 }
 template <>
+inline Words names_of_all<std::optional<Preset>>() {
+  return names_of_all<Preset>();
+}
+template <>
 inline Words names_of_all<std::optional<Chip>>() {
   return names_of_all<Chip>();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "softamp/report/names.h"
 #include "softamp/report/statistics.h"
@@ -43,6 +44,7 @@ bool draws(const Node& node) { return node.op.starts_with("Random") || node.op =
 RunnableGraph with_drawn(const RunnableGraph& graph, const std::map<std::string, Tensor>& drawn) {
   RunnableGraph result;
   GraphBuilder b;
+  b.set_preset(graph.graph.preset());
   std::map<std::string, Tensor> feeds;
   for (int n = 0; n < graph.graph.size(); ++n) {
     const Node& node = graph.graph.node(n);
@@ -106,10 +108,14 @@ class Evaluator {
     std::vector<std::string> shared;
     for (const std::string& port : ports)
       if (is_shared(port)) shared.push_back(port);
-    if (shared.empty()) throw UsageError("--evaluate: no floating-point tensor is there before and after the rewrite");
+    const size_t common = shared.size();
+    for (const std::string& name : floating_ports(after_.graph))
+      if (is_added_cast(after_.graph.port(name))) shared.push_back(name);
+    if (common == 0) throw UsageError("--evaluate: no floating-point tensor is there before and after the rewrite");
     RunResult result = run_once(with_drawn(after_, was_), shared, watched);
     for (size_t i = 0; i < shared.size(); ++i) is_.emplace(shared[i], std::move(result.values[i]));
-    for (const OperationStatus& o : result.operations) flags_[o.name] = o.status.flags;
+    constexpr uint8_t kShown = kInvalid | kDivideByZero | kOverflow;  // not that a result is inexact, as most are
+    for (const OperationStatus& o : result.operations) flags_[o.name] = o.status.flags & kShown;
     std::vector<NodeEvaluation> rows;
     for (int n = 0; n < before_.graph.size(); ++n) add(n, rows);
     std::stable_sort(rows.begin(), rows.end(), [](const NodeEvaluation& a, const NodeEvaluation& b) {
@@ -129,6 +135,29 @@ class Evaluator {
     return at < outputs.size() && is_floating(outputs[at].dtype) && outputs[at].shape == before_.graph.type(p).shape;
   }
 
+  bool is_added_cast(Port p) const {
+    const Node& node = after_.graph.node(p.node);
+    return node.op == "Cast" && before_.graph.find(node.name) < 0;
+  }
+
+  static void count(const Tensor& value, NodeEvaluation& row) {
+    const TensorStatistics s = statistics_of(value);
+    row.subnormals += s.subnormals;
+    row.saturated += s.saturated;
+    row.nonfinite += s.infinities + s.nans;
+  }
+
+  /// What the rewrite's casts of a node's inputs raised and made.
+  void add_casts(const Node& now, NodeEvaluation& row) const {
+    std::set<int> seen;
+    for (const Port& p : now.inputs) {
+      if (!is_added_cast(p) || !seen.insert(p.node).second) continue;
+      const std::string& name = after_.graph.node(p.node).name;
+      count(is_.at(name), row);
+      if (const auto flags = flags_.find(name); flags != flags_.end()) row.flags |= flags->second;
+    }
+  }
+
   void add(int number, std::vector<NodeEvaluation>& rows) {
     const Node& node = before_.graph.node(number);
     NodeEvaluation row;
@@ -141,14 +170,12 @@ class Evaluator {
       if (row.dtype.empty()) row.dtype = name_of(is->second.dtype());
       row.before.add(was_.at(port), is->second);
       row.binary64.add(exact_.at(port), is->second);
-      const TensorStatistics s = statistics_of(is->second);
-      row.elements += s.elements;
-      row.subnormals += s.subnormals;
-      row.saturated += s.saturated;
-      row.nonfinite += s.infinities + s.nans;
+      row.elements += is->second.elements();
+      count(is->second, row);
     }
     if (row.dtype.empty()) return;
     if (const auto flags = flags_.find(node.name); flags != flags_.end()) row.flags = flags->second;
+    add_casts(after_.graph.node(after_.graph.find(node.name)), row);
     add_own(number, row);
     rows.push_back(std::move(row));
   }
@@ -163,6 +190,7 @@ class Evaluator {
       return;
     // Casts of the inputs belong to the node: it is what asks for them.
     GraphBuilder b;
+    b.set_preset(after_.graph.preset());
     RunnableGraph alone;
     std::vector<Port> inputs;
     for (size_t i = 0; i < node.inputs.size(); ++i) {

@@ -16,10 +16,13 @@ struct NodeEvaluation {
   /// By itself: given the tensors of the run before, cast to its dtypes, its result against that of before. 0 where its
   /// dtypes are as before.
   Distance own;
-  Distance before;                                                     ///< accumulated: against the run before
-  Distance binary64;                                                   ///< accumulated: against the run in binary64
-  uint8_t flags = 0;                                                   ///< that it raised after the rewrite
-  int64_t elements = 0, subnormals = 0, saturated = 0, nonfinite = 0;  ///< of its floating outputs, after the rewrite
+  Distance before;       ///< accumulated: against the run before
+  Distance binary64;     ///< accumulated: against the run in binary64
+  int64_t elements = 0;  ///< of its floating outputs, after the rewrite
+  /// After the rewrite, of these and of what the rewrite's casts of its inputs give: flags that were raised, and
+  /// counts.
+  uint8_t flags = 0;
+  int64_t subnormals = 0, saturated = 0, nonfinite = 0;
 };
 
 /// Runs the graph before, after, and in binary64, rounded to nearest, and each node whose dtypes differ by itself.

@@ -146,11 +146,13 @@ PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechani
   const Graph rewritten = apply(file.graph, report.plan);
   advice = shape_advice(rewritten);
   if (o.evaluates) {
-    const RewriteRuns runs(file, fetches, given_values(o, &file.graph), o.seed.value_or(0));
+    RewriteRuns runs(file, fetches, given_values(o, &file.graph), o.seed.value_or(0));
+    if (o.preset) runs.set_preset(*o.preset);
     evaluated = evaluate(runs.before(), runs.after(report.plan));
   }
   // The file names the outputs that kept their dtype, so that a second rewrite keeps them again.
-  if (!o.out.empty()) files::write_file(o.out, graph_json(rewritten, fetches), "--out");
+  const Graph computed_as = rewritten.with_preset(rewritten.preset().value_or(Preset::kIeee));
+  if (!o.out.empty()) files::write_file(o.out, graph_json(computed_as, fetches), "--out");
   return report;
 }
 
@@ -167,7 +169,8 @@ PrecisionReport rewrite_graph_def(const RewriteVerbOptions& o, const ChosenMecha
     report = report_on(file, true);  // what it says was said above
   }
   if (o.evaluates) {
-    const RewriteRuns runs(original, o.fetches, given_values(o, nullptr), o.seed.value_or(0));
+    RewriteRuns runs(original, o.fetches, given_values(o, nullptr), o.seed.value_or(0));
+    if (o.preset) runs.set_preset(*o.preset);
     evaluated = evaluate(runs.before(), runs.after(file.apply(report.plan)));
   }
   if (!o.out.empty()) file.apply(report.plan).save(o.out);
@@ -178,8 +181,10 @@ void check_runs(const RewriteVerbOptions& o) {
   if (o.evaluates && o.advise) throw UsageError("--evaluate: expected without --advise");
   if (o.tolerance && !o.advise) throw UsageError("--tolerance: expected with --advise");
   if (o.top && !o.evaluates) throw UsageError("--top: expected with --evaluate");
-  for (const auto& [option, given] :
-       {std::pair{"--feed", !o.feeds.empty()}, {"--variables", !o.variables.empty()}, {"--seed", o.seed.has_value()}})
+  for (const auto& [option, given] : {std::pair{"--feed", !o.feeds.empty()},
+                                      {"--variables", !o.variables.empty()},
+                                      {"--seed", o.seed.has_value()},
+                                      {"--preset", o.preset.has_value()}})
     if (given && !o.advise && !o.evaluates)
       throw UsageError(std::string(option) + ": expected with --advise or --evaluate");
   if (o.evaluates && (o.report == ReportForm::kDot || o.report == ReportForm::kSummary))
@@ -205,7 +210,8 @@ RewriteRuns load_runs(const RewriteVerbOptions& o) {
 
 /// MIXED_PRECISION H21.
 int advise(const RewriteVerbOptions& o) {
-  const RewriteRuns runs = load_runs(o);
+  RewriteRuns runs = load_runs(o);
+  if (o.preset) runs.set_preset(*o.preset);
   const Adviser adviser(runs);
   std::vector<Candidate> rows;
   for (const char* text : {"recipe=full", "recipe=basic", "policy=mixed_bfloat16"})

@@ -120,6 +120,10 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
       ->type_name("X");
   add_whole(app, "--seed", seed, 0, std::numeric_limits<uint64_t>::max(),
             "--advise, --evaluate: of the values that are drawn [=0]");
+  add_word(
+      app, "--preset", preset, preset_from_name,
+      "--advise, --evaluate: the arithmetic of the runs: ieee, in which an overflow is infinite, or ipu [=what the "
+      "graph's file says, else ieee, that of the systems]");
   app.add_option_function<std::string>(
          "--report", [this](const std::string& text) { report = parse_report(text); },
          "print what happened to every node: summary, table, csv, json, dot [=summary; none with -o]")

@@ -31,6 +31,7 @@ struct RewriteVerbOptions {
   std::string variables;            ///< --advise, --evaluate: .npz
   std::optional<double> tolerance;  ///< --advise
   std::optional<uint64_t> seed;     ///< --advise, --evaluate
+  std::optional<Preset> preset;     ///< --advise, --evaluate [=the graph's, else ieee]
   ReportForm report = ReportForm::kNone;
 
   /// The object must outlive the parsing of `app`.

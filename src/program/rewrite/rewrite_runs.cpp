@@ -67,6 +67,7 @@ RunnableGraph RewriteRuns::with_all_values(RunnableGraph r) const {
     auto& all = node.op == "Placeholder" ? r.feeds : r.variables;
     if (!all.contains(node.name)) all.emplace(node.name, drawn(node, seed_));
   }
+  r.graph = r.graph.with_preset(preset_ ? *preset_ : r.graph.preset().value_or(Preset::kIeee));
   return r;
 }
 

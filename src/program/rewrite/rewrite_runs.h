@@ -22,6 +22,9 @@ class RewriteRuns {
   /// The same of a GraphDef; faults are those of import_graph.
   RewriteRuns(GraphDefFile file, std::vector<std::string> fetches, GivenValues values, uint64_t seed);
 
+  /// The arithmetic of all runs [=that of the graph's file, else ieee].
+  void set_preset(Preset preset) { preset_ = preset; }
+
   /// With the fetches preserved.
   OpGraph picture() const;
   const std::vector<std::string>& fetches() const { return fetches_; }
@@ -41,6 +44,7 @@ class RewriteRuns {
   std::vector<std::string> fetches_;
   GivenValues given_;
   uint64_t seed_;
+  std::optional<Preset> preset_;
 };
 
 /// The values of ports of a graph, and what else a run with these options gives.

@@ -76,7 +76,7 @@ TEST_F(Evaluate, FiguresByHand) {
   EXPECT_EQ(row(bf16, "y")["dtype"], "float32");
   EXPECT_EQ(row(bf16, "big")["own"]["largest"].get<double>(), (120000 - 119808.0) / 120000);  // a multiple of 512
 
-  const json fp16 = rows("@g.json --tensorflow --evaluate --feed x=@x.npy");
+  const json fp16 = rows("@g.json --tensorflow --evaluate --feed x=@x.npy --preset ipu");
   const json big = row(fp16, "big");
   EXPECT_EQ(big["saturated"], 1);
   EXPECT_NE(big["flags"].get<std::string>().find("overflow"), std::string::npos) << big;
@@ -85,13 +85,68 @@ TEST_F(Evaluate, FiguresByHand) {
   EXPECT_EQ(row(fp16, "tiny")["subnormals"], 1);
   EXPECT_DOUBLE_EQ(row(fp16, "tiny")["own"]["largest"].get<double>(), 0.125 / 1.125);
   EXPECT_EQ(row(fp16, "p")["own"]["largest"].get<double>(), 0);
-  const Outcome table = success("@g.json --tensorflow --quiet --evaluate --feed x=@x.npy --top 2");
+  const Outcome table = success("@g.json --tensorflow --quiet --evaluate --feed x=@x.npy --preset ipu --top 2");
   EXPECT_NE(table.out.find("\nmost by itself: 'big' (MatMul, float16), 0.454\n"), std::string::npos) << table.out;
   EXPECT_NE(table.out.find("\nand "), std::string::npos);
   EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 8);
+  // As TensorFlow computes it, the product is infinite.
+  const json ieee = rows("@g.json --tensorflow --evaluate --feed x=@x.npy");
+  EXPECT_EQ(row(ieee, "big")["nonfinite"], 1);
+  EXPECT_EQ(row(ieee, "big")["saturated"], 0);
+  EXPECT_EQ(row(ieee, "big")["flags"], "overflow");
+  EXPECT_TRUE(row(ieee, "big")["own"]["largest"].is_null());
+  EXPECT_TRUE(row(ieee, "big_y")["error"]["largest"].is_null());
+  EXPECT_EQ(row(ieee, "p")["flags"], "") << "that a result is inexact is not told";
   // Nothing is converted: nothing is lost.
   const Outcome none = success("@g.json --policy float32 --quiet --evaluate --feed x=@x.npy");
   EXPECT_NE(none.out.find("\nno node adds an error by itself\n"), std::string::npos) << none.out << none.err;
+}
+
+TEST_F(Evaluate, AnOverflowOfAnAddedCastCountsWhereItIsRead) {
+  GraphBuilder b;
+  const Port x = b.placeholder("x", DType::kFloat32, {1, 2});
+  const Port w = b.constant(Tensor::from_values(DType::kFloat32, {2, 1}, {1, -1}), "w");
+  const Port p = b.add("MatMul", {x, w}, {}, "p");
+  b.add("Identity", {b.add("Neg", {p}, {}, "n")}, {}, "y");
+  write_text(file("g.json"), graph_json(b.build()));
+  save("x.npy", {1, 2}, {1e6, 1e6});
+  // Infinity minus itself: TensorFlow gives NaN.
+  const json found = row(rows("@g.json --tensorflow --evaluate --feed x=@x.npy"), "p");
+  EXPECT_NE(found["flags"].get<std::string>().find("overflow"), std::string::npos) << found;
+  EXPECT_NE(found["flags"].get<std::string>().find("invalid"), std::string::npos) << found;
+  EXPECT_EQ(found["nonfinite"], 3) << "two of the cast, one of the product";
+  EXPECT_EQ(found["elements"], 1);
+  EXPECT_TRUE(found["error"]["largest"].is_null());
+  const json ipu = row(rows("@g.json --tensorflow --evaluate --feed x=@x.npy --preset ipu"), "p");
+  EXPECT_EQ(ipu["saturated"], 2);
+  EXPECT_EQ(ipu["nonfinite"], 0);
+  EXPECT_EQ(ipu["flags"], "overflow");
+  EXPECT_EQ(error("@g.json --tensorflow --preset ipu"), "--preset: expected with --advise or --evaluate\n");
+}
+
+TEST_F(Evaluate, ARewrittenGraphIsRunAsItWasEvaluated) {
+  write_text(file("g.json"), products());
+  save("x.npy", {1, 1}, {1 + 0x1p-9});
+  success("@g.json --tensorflow --quiet -o @half.json");
+  const Outcome half = run_softamp("run " + file("half.json") + " --quiet --fetch big_y --feed x=" + file("x.npy"));
+  EXPECT_EQ(half.out, "big_y: float32 [1,1] [[-inf]]\n") << half.err;
+  // A file that says ipu keeps it.
+  std::string text = products();
+  text.insert(text.find("\"nodes\""), "\"preset\": \"ipu\", ");
+  write_text(file("i.json"), text);
+  EXPECT_EQ(row(rows("@i.json --tensorflow --evaluate --feed x=@x.npy"), "big")["saturated"], 1);
+}
+
+TEST_F(Evaluate, AnAdviceIsThatOfTheSystem) {
+  GraphBuilder b;
+  const Port x = b.placeholder("x", DType::kFloat32, {1, 1});
+  const Port c = b.constant(Tensor::full(DType::kFloat32, {1, 1}, 2), "c");
+  b.add("Neg", {b.add("MatMul", {x, c}, {}, "p")}, {}, "y");
+  write_text(file("g.json"), graph_json(b.build()));
+  save("x.npy", {1, 1}, {0x1.fep126});  // twice that is 0x1.fep127, the largest of bfloat16
+  EXPECT_NE(success("@g.json --advise --feed x=@x.npy").out.find("advice: Full"), std::string::npos);
+  save("x.npy", {1, 1}, {0x1.ffp126});  // to even: 2^127, and twice that is no bfloat16
+  EXPECT_NE(success("@g.json --advise --feed x=@x.npy").out.find("advice: neither"), std::string::npos);
 }
 
 /// |was - is| of the largest |was|: the largest, as another program would work it out.

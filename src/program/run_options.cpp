@@ -110,7 +110,7 @@ bulk::InstructionSet isa_of(const std::string& word) {
 void set_behaviour(IpuConfig& config, const std::string& words) {
   auto& f = config.floating_point_behaviour;
   for (const std::string& word : words_of_list(words)) {
-    if (word == "off") {
+    if (word == "off" || word == "none") {
       f = {};
     } else if (word == "all") {
       f.set_all = true;

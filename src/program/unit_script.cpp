@@ -93,13 +93,17 @@ FloatingPointBehaviour behaviour_from_words(const std::string& place, const std:
     const char* name;
     bool* field;
   } fields[] = {{"inv", &b.inv}, {"div0", &b.div0}, {"oflo", &b.oflo}, {"esr", &b.esr}, {"nanoo", &b.nanoo}};
-  if (words.size() == 1 && words[0] == "none") return b;
   for (const std::string& word : words) {
+    if (word == "all" || word == "off" || word == "none") {
+      for (const auto& f : fields) *f.field = word == "all";
+      continue;
+    }
     const auto known =
         std::find_if(std::begin(fields), std::end(fields), [&](const auto& f) { return word == f.name; });
     if (known == std::end(fields))
-      throw UsageError(place + ": " +
-                       unknown_name_message("flag", word, {"inv", "div0", "oflo", "esr", "nanoo", "none"}));
+      throw UsageError(
+          place + ": " +
+          unknown_name_message("flag", word, {"inv", "div0", "oflo", "esr", "nanoo", "all", "off (none)"}));
     *known->field = true;
   }
   return b;
@@ -108,7 +112,7 @@ FloatingPointBehaviour behaviour_from_words(const std::string& place, const std:
 const char* UnitScript::help() {
   return R"(Commands of a script, one a line; # begins a comment. An operand is a number, rounded to nearest, or a code
 such as 0x3C00.
-  behaviour inv div0 oflo esr nanoo   the flags that are on ($FP_CTL); `behaviour none` for none
+  behaviour inv div0 oflo esr nanoo   the flags that are on ($FP_CTL); `behaviour all`, `behaviour off`
   seed 0xdeadbeef                     writes $PRNG_SEED
   set_seed LO HI MODIFIER TILE WORKER seeds the generator as poprand's setSeed does for that worker
   put REGISTER WORD, get REGISTER     $FP_CTL $FP_STS $FP_CLR $PRNG_0_0 $PRNG_0_1 $PRNG_1_0 $PRNG_1_1 $PRNG_SEED
@@ -126,7 +130,7 @@ such as 0x3C00.
 const std::vector<UnitScript::Command>& UnitScript::commands() {
   static const std::vector<Command> all = [] {
     std::vector<Command> c = {
-        {"behaviour", 1, 5, "flags that are on (inv div0 oflo esr nanoo) or none", &UnitScript::behaviour},
+        {"behaviour", 1, 5, "flags that are on (inv div0 oflo esr nanoo), all or off", &UnitScript::behaviour},
         {"seed", 1, 1, "a word", &UnitScript::seed},
         {"set_seed", 5, 5, "LO HI MODIFIER TILE WORKER", &UnitScript::set_seed},
         {"put", 2, 2, "a register and a word", &UnitScript::put},

@@ -106,7 +106,8 @@ void bind_behaviour(nb::module_& m) {
   using B = FloatingPointBehaviour;
   nb::class_<B>(
       m, "behaviour",
-      "What the accelerator does on floating-point exceptions, and how it rounds.\n\n"
+      "behaviour() has all five flags off; in C++, FloatingPointBehaviour{} has all on.\n\n"
+      "What the accelerator does on floating-point exceptions, and how it rounds:\n\n"
       "behaviour(inv=False, div0=False, oflo=False, esr=False, nanoo=False)\n\n"
       "inv, div0, oflo: stop on an invalid operation, a division by zero, an overflow; esr: fp16 results are\n"
       "rounded stochastically; nanoo: fp16 overflow gives NaN and raises inv, otherwise it saturates.\n\n"

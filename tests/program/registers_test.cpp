@@ -119,6 +119,14 @@ TEST(Registers, ScriptFromAFileAndTheDemonstration) {
   EXPECT_EQ(demonstration.out.find("add 1 1\n"), std::string::npos) << "the exception comes before";
 }
 
+TEST(Registers, OffAndAllAsOtherVerbsHaveThem) {
+  const std::string off = "behaviour off\n  $FP_CTL: 0x00000000";
+  EXPECT_NE(printed("behaviour off\n").find(off), std::string::npos) << printed("behaviour off\n");
+  EXPECT_NE(printed("behaviour none\n").find("$FP_CTL: 0x00000000"), std::string::npos);
+  EXPECT_NE(printed("behaviour all\n").find("$FP_CTL: 0x00180007"), std::string::npos);
+  EXPECT_NE(printed("behaviour inv off oflo\n").find("$FP_CTL: 0x00000004"), std::string::npos);
+}
+
 TEST(Registers, Refusals) {
   const struct {
     const char *line, *message;
@@ -129,7 +137,7 @@ TEST(Registers, Refusals) {
       {"add 1 x", "'x' is not a number"},
       {"add 1 70000", "'70000': expected a magnitude of at most 65504"},
       {"add 1 0x10000", "code of fp16: '0x10000': expected a whole number in 0..65535"},
-      {"behaviour inv of", "unknown flag 'of'; nearest: oflo"},
+      {"behaviour inv olfo", "unknown flag 'olfo'; nearest: oflo"},
       {"behaviour", "behaviour: 0 words follow; expected flags"},
       {"put $FP_STS 1", "$FP_STS: '1': expected no write"},
       {"put $FP_CTL 0x10000", "and RND (b16..18) 0"},

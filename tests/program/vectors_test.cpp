@@ -240,7 +240,7 @@ TEST(Vectors, RefusesWhatItCannotMake) {
                    "--chip: chip amd_cdna3 does not round to bf16: expected f143 or f152");
   expect_complaint("vectors", "f16_eq --chip b200",
                    "--chip: 'nvidia_sm100': expected an operation that rounds to a format");
-  expect_complaint("vectors", "f16_add --preset ipu --behaviour inv", "--behaviour: expected esr, nanoo or none");
+  expect_complaint("vectors", "f16_add --preset ipu --behaviour inv", "--behaviour: expected esr, nanoo or off");
   expect_complaint("vectors", "f64_add", "unknown operation 'f64_add'");
 }
 

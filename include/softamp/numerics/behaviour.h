@@ -5,7 +5,10 @@
 
 namespace softamp {
 
-/// What a tile does on floating-point exceptions, and how it rounds; Poplar's structure of the same name.
+/// FloatingPointBehaviour{} has all five flags on, as Poplar's structure of the same name; Python's softamp.behaviour()
+/// has all off.
+///
+/// What a tile does on floating-point exceptions, and how it rounds:
 ///
 /// inv   (true, false) [=true]  stop on an invalid operation
 /// div0  (true, false) [=true]  stop on a division by zero
@@ -13,7 +16,7 @@ namespace softamp {
 /// esr   (true, false) [=true]  enable stochastic rounding of fp16 results
 /// nanoo (true, false) [=true]  fp16 overflow gives NaN and raises inv; otherwise it saturates
 ///
-/// All on by default, as in Poplar; the hardware's default, and IpuConfig's, is `all_off()`.
+/// The hardware's default, and IpuConfig's, is `all_off()`.
 struct FloatingPointBehaviour {
   bool inv = true;
   bool div0 = true;

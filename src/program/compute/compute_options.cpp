@@ -81,7 +81,7 @@ void add_compute_options(CLI::App& app, ComputeOptions& o) {
   o.rounding.add_preset(app);
   o.rounding.add_rounding(app);
   app.add_option("--behaviour", o.behaviour,
-                 "flags that are on in the preset ipu: inv,div0,oflo,esr,nanoo or none [=none]")
+                 "flags that are on in the preset ipu: inv,div0,oflo,esr,nanoo; all; off [=off]")
       ->type_name("LIST");
   o.rounding.add_bits(app);
   o.rounding.add_overflow(app);

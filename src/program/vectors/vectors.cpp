@@ -44,7 +44,7 @@ struct VectorsOptions {
 int run_vectors(const VectorsOptions& o, const CLI::App& app) {
   const ComputePlan plan = compute_plan(o.compute, app);
   if (plan.behaviour.enabled_flags() != 0)
-    throw UsageError("--behaviour: expected esr, nanoo or none; inv, div0 and oflo would stop at the first line");
+    throw UsageError("--behaviour: expected esr, nanoo or off; inv, div0 and oflo would stop at the first line");
   const VectorCases cases(plan, o.level, o.seed);
   const uint64_t count = o.count ? o.count : kUsual[o.level - 1];
   LineShape shape = plan.operation.shape;

@@ -22,7 +22,7 @@ class FloatingPointException(FloatingPointError):
 
 @final
 class behaviour:
-    """What the accelerator does on floating-point exceptions, and how it rounds; a context manager, too."""
+    """All five flags off by default (C++'s FloatingPointBehaviour{}: all on). A context manager, too."""
 
     def __init__(
         self, *, inv: bool = ..., div0: bool = ..., oflo: bool = ..., esr: bool = ..., nanoo: bool = ...

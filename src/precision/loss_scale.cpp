@@ -54,6 +54,8 @@ void LossScaleOptions::validate() const {
          unbounded ? "a positive finite number" : "a finite number above 1");
   expect(backoff > 0 && (unbounded ? backoff <= 0x1.fffffep127 : backoff < 1), "backoff", shortest_decimal(backoff),
          unbounded ? "a positive finite number" : "a number of (0, 1)");
+  expect(!rule || (dynamic && !histogram), "rule", "given",
+         dynamic ? "none beside a histogram" : "none, because the scale is fixed");
   if (!histogram) return;
   expect(dynamic, "histogram", "true", "false, because the scale is fixed");
   expect(histogram_edge > 0 && histogram_edge <= 0x1.fffffep127, "histogram_edge", shortest_decimal(histogram_edge),
@@ -103,6 +105,14 @@ bool LossScale::update(const LossScaleEvidence& evidence) {
         grow();
       s.good_steps = s.seen_elements = s.seen_above = 0;
     }
+  } else if (options_.rule) {
+    s.good_steps = evidence.finite ? s.good_steps + 1 : 0;
+    const double next = options_.rule->next({s.scale, s.good_steps, s.consecutive, evidence});
+    if (!(next >= options_.min && next <= options_.max))
+      throw std::invalid_argument("loss scale '" + options_.name + "': its rule gives " + shortest_decimal(next) +
+                                  " after " + shortest_decimal(static_cast<double>(s.scale)) + "; expected " +
+                                  shortest_decimal(options_.min) + " .. " + shortest_decimal(options_.max));
+    s.scale = static_cast<float>(next);
   } else if (options_.dynamic) {
     if (!evidence.finite) {
       back_off();
@@ -128,7 +138,7 @@ void LossScale::set_state(const State& s) {
     refuse("scale", shortest_decimal(scale), shortest_decimal(options_.min) + " .. " + shortest_decimal(options_.max));
   if (!options_.dynamic && !(s.scale == static_cast<float>(options_.initial)))
     refuse("scale", shortest_decimal(scale), shortest_decimal(options_.initial));
-  if (s.good_steps < 0 || s.good_steps >= options_.window)
+  if (s.good_steps < 0 || (!options_.rule && s.good_steps >= options_.window))
     refuse("good_steps", std::to_string(s.good_steps), "0 .. " + std::to_string(options_.window - 1));
   if (s.consecutive < 0) refuse("consecutive", std::to_string(s.consecutive), "0 or more");
   if (s.seen_above < 0 || s.seen_elements < s.seen_above)

@@ -97,6 +97,17 @@ LossScaleOptions LossScaleOptions::mindspore() { return row("mindspore"); }
 LossScaleOptions LossScaleOptions::torch() { return row("torch"); }
 LossScaleOptions LossScaleOptions::apex() { return row("apex"); }
 
+LossScaleOptions LossScaleOptions::own(std::shared_ptr<const LossScaleRule> rule, double initial, std::string name) {
+  LossScaleOptions o = row("tensorflow");
+  o.name = std::move(name);
+  o.initial = initial;
+  o.min = 0x1p-149;
+  o.rule = std::move(rule);
+  if (!o.rule) throw std::invalid_argument("loss scale '" + o.name + "': rule is null; expected a LossScaleRule");
+  o.validate();
+  return o;
+}
+
 LossScaleOptions LossScaleOptions::fixed(double scale) {
   LossScaleOptions o = row("fixed");
   o.initial = scale;

@@ -113,8 +113,9 @@ void MixedPrecisionContext::enable_bfloat16_conversion(Recipe recipe) {
 
 GraphPass MixedPrecisionContext::pass() const {
   if (!rewrite_ && !recipe_) return {};
-  return [sink = sink_, tensorflow = rewrite_, recipe = recipe_](const Graph& graph,
-                                                                 std::span<const std::string> fetches) {
+  auto tensorflow = rewrite_;
+  if (tensorflow && !tensorflow->second.gpu_capability) tensorflow->second.gpu_capability = gpu_capability_;
+  return [sink = sink_, tensorflow, recipe = recipe_](const Graph& graph, std::span<const std::string> fetches) {
     GraphRewrite done = tensorflow ? rewrite(graph, tensorflow->first, fetches, tensorflow->second)
                                    : convert_bfloat16(graph, *recipe, fetches);
     for (const std::string& message : done.report.colours.messages) {
@@ -129,6 +130,9 @@ GraphPass MixedPrecisionContext::pass() const {
 }
 
 Graph MixedPrecisionContext::finish(const Graph& graph, ListView<std::string> fetches, GraphScope scope) const {
+  if (scope == GraphScope::kEager && (rewrite_ || recipe_))
+    log(LogLevel::kInfo, "an eager graph: " + std::string(rewrite_ ? "the graph rewrite" : "the bfloat16 conversion") +
+                             " does nothing here; expected a function");
   const GraphPass on = scope == GraphScope::kEager ? GraphPass() : pass();
   Graph finished = on ? on(graph, fetches).graph : graph;
   return finished.preset() ? finished : finished.with_preset(Preset::kIeee);

@@ -122,6 +122,27 @@ TEST(Lists, TheEnvironmentIsReadWhereAskedFor) {  // MIXED_PRECISION T07
             "Op lists have conflicting entries: 'MatMul' is in allow and de");
 }
 
+TEST(Context, TheRewriteObeysTheContextsGpu) {  // MIXED_PRECISION T15
+  GraphBuilder b;
+  const Port x = b.placeholder("x", DType::kFloat32, {2, 2});
+  b.add("Identity", {b.add("MatMul", {x, x}, {}, "product")}, {}, "y");
+  const Graph graph = b.build();
+  const auto product = [&](double of_context, std::optional<double> of_options) {
+    MixedPrecisionContext context;
+    context.set_gpu_capability(of_context);
+    RewriteOptions options;
+    options.gpu_capability = of_options;
+    context.enable_graph_rewrite(OpLists::tf_2_3(), options);
+    const Graph finished = context.finish(graph, {"y"});
+    return finished.type(finished.port("product")).dtype;
+  };
+  EXPECT_EQ(product(7.0, {}), DType::kFloat16);
+  EXPECT_EQ(product(6.0, {}), DType::kFloat32);
+  EXPECT_EQ(product(0, {}), DType::kFloat32);
+  EXPECT_EQ(product(6.0, 7.0), DType::kFloat16) << "its own option goes first";
+  EXPECT_EQ(product(7.0, 6.0), DType::kFloat32);
+}
+
 TEST(Lists, OptionsFromTheEnvironment) {
   const auto level = [](const char* text) {
     const Environment environment({{"LEVEL", text}, {"IGNORE_PERFORMANCE", "True"}, {"LOG_PATH", "/there"}});
@@ -347,8 +368,10 @@ TEST(Functions, OnlyFunctionsAreRewritten) {  // MIXED_PRECISION T01, T13: [[1]]
   context.enable_graph_rewrite();
   EXPECT_EQ(value(context, GraphScope::kFunction), HUGE_VAL);
   EXPECT_EQ(value(context, GraphScope::kEager), 0x1p20);
-  EXPECT_EQ(log.lines, Strings{"INFO Converted 1/5 nodes to float16 precision using 1 cast(s) to float16 (excluding "
-                               "Const and Variable casts)"});
+  EXPECT_EQ(log.lines,
+            (Strings{"INFO Converted 1/5 nodes to float16 precision using 1 cast(s) to float16 (excluding Const and "
+                     "Variable casts)",
+                     "INFO an eager graph: the graph rewrite does nothing here; expected a function"}));
   context.disable_graph_rewrite();
   EXPECT_EQ(value(context, GraphScope::kFunction), 0x1p20);
   context.enable_bfloat16_conversion(Recipe::basic());

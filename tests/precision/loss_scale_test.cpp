@@ -57,6 +57,42 @@ TEST(Vectors, Keras) {
   EXPECT_EQ(keras.scale(), 2);
 }
 
+/// Halves after two overflows in a row, and adds 3 after a finite step.
+class Patient : public LossScaleRule {
+ public:
+  double next(const Step& step) const override {
+    if (step.evidence.finite) return static_cast<double>(step.scale) + 3;
+    return step.consecutive % 2 == 0 ? static_cast<double>(step.scale) / 2 : static_cast<double>(step.scale);
+  }
+};
+
+TEST(Vectors, ARuleOfTheUsersOwn) {  // MIXED_PRECISION T02
+  const LossScaleOptions own = LossScaleOptions::own(std::make_shared<Patient>(), 16, "patient");
+  EXPECT_EQ(scales(LossScale(own), "TFFFFTF"), "19 19 9.5 9.5 4.75 7.75 7.75");
+  LossScale machine(own);
+  EXPECT_FALSE(machine.update(step(false)));
+  EXPECT_EQ(machine.state().consecutive, 1);
+  LossScale other(own);
+  other.set_state(machine.state());
+  EXPECT_FALSE(other.update(step(false)));
+  EXPECT_EQ(other.scale(), 8) << "all that the rule needs is in the state";
+  EXPECT_NE(own.to_json().find("\"rule\":\"patient\""), std::string::npos);
+  // What a rule may not give.
+  struct Worst : LossScaleRule {
+    double next(const Step&) const override { return std::nan(""); }
+  };
+  LossScale bad(LossScaleOptions::own(std::make_shared<Worst>(), 16));
+  EXPECT_EQ(
+      refusal<std::invalid_argument>([&] { bad.update(step(true)); }).find("loss scale 'own': its rule gives nan"), 0u);
+  EXPECT_EQ(bad.scale(), 16);
+  EXPECT_EQ(refusal<std::invalid_argument>([] { LossScaleOptions::own(nullptr, 16); }),
+            "loss scale 'own': rule is null; expected a LossScaleRule");
+  LossScaleOptions fixed = LossScaleOptions::fixed(2);
+  fixed.rule = std::make_shared<Patient>();
+  EXPECT_EQ(refusal<std::invalid_argument>([&] { fixed.validate(); }),
+            "loss scale 'fixed': rule is given; expected none, because the scale is fixed");
+}
+
 TEST(Vectors, MindSpore) {
   const LossScaleOptions ms = LossScaleOptions::mindspore();
   EXPECT_EQ(scales(LossScale(with(ms, 16, 2)), "....O...."), "16 32 32 64 32 32 64 64 128");

@@ -68,6 +68,15 @@ TEST(EnableRewrite, LossScaleMayBeMany) {  // MIXED_PRECISION T02
   own.initial = 4;
   own.window = 3;
   EXPECT_EQ(options(own), own);
+  struct Doubling : LossScaleRule {
+    double next(const Step& step) const override { return 2 * static_cast<double>(step.scale); }
+  };
+  const LossScaleOptions doubling = LossScaleOptions::own(std::make_shared<Doubling>(), 8);
+  EXPECT_EQ(options(doubling), doubling);
+  EXPECT_EQ(refused([&] {
+              LossScaleOptimizer(KerasOptimizer{}, doubling).get_config();
+            }).find("the loss scale 'own' moves by a rule of the user's own"),
+            std::string("LossScaleOptimizer: ").size());
 
   const auto refused_off = [&](const LossScaleArgument& argument) {
     MixedPrecisionContext fresh;

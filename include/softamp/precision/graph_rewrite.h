@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,8 +19,9 @@ enum class RewriteLevel : uint8_t {
 
 struct RewriteOptions {
   RewriteLevel level = RewriteLevel::kDefault;
-  /// Compute capability of the GPU that unplaced nodes and those on "/gpu:..." run on; below 7.0 none is suitable.
-  double gpu_capability = 7.0;
+  /// Compute capability of the GPU that unplaced nodes and those on "/gpu:..." run on; below 7.0 none is suitable
+  /// [=that of the context under which the graph is built, else 7.0].
+  std::optional<double> gpu_capability{};
   bool ignore_performance = false;  ///< converts for any capability
   /// Whether a node's device is a GPU [=device is "" or names a GPU: "/gpu:0", "/job:worker/task:0/device:GPU:1"; under
   /// the lists of MKL, a CPU].

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -25,6 +26,28 @@ enum class OverflowFrom : uint8_t {
   kGradients,  ///< an element of a gradient is not finite
   kStatus,     ///< the step raised overflow or invalid: the device's sticky flag
   kBoth,       ///< either
+};
+
+/// What one step says to the machine.
+struct LossScaleEvidence {
+  bool finite = true;      ///< nothing overflowed, by overflow_from
+  int64_t elements = 0;    ///< of all gradients; for `histogram`
+  int64_t above_edge = 0;  ///< of these, with |scaled gradient| >= histogram_edge
+};
+
+/// A rule of the user's own for a dynamic scale: to derive from, as TensorFlow's LossScale is (MIXED_PRECISION T02).
+/// It keeps nothing from step to step, so that equal machines stay equal and a checkpoint holds all.
+class LossScaleRule {
+ public:
+  struct Step {
+    float scale = 1;          ///< of this step
+    int64_t good_steps = 0;   ///< finite ones in a row, this one included; 0: it overflowed
+    int64_t consecutive = 0;  ///< overflows in a row, this one included
+    LossScaleEvidence evidence{};
+  };
+  virtual ~LossScaleRule() = default;
+  /// The next step's scale, which is rounded to float32 and must lie in [min, max].
+  virtual double next(const Step& step) const = 0;
 };
 
 /// One row of the table. Scales are float32 numbers.
@@ -56,6 +79,9 @@ struct LossScaleOptions {
   double histogram_edge = 0,    ///< > 0
       histogram_threshold = 0;  ///< [0, 1)
 
+  /// What moves the scale in the place of growth, backoff and window [=these]; only where dynamic, not with histogram.
+  std::shared_ptr<const LossScaleRule> rule{};
+
   // Presets: the rows of one table, src/precision/loss_scale_presets.cpp, which says where each number comes from.
   static LossScaleOptions none();                     ///< 1, fixed, never skips
   static LossScaleOptions fixed(double scale = 256);  ///< the tutorial's; never skips
@@ -66,6 +92,9 @@ struct LossScaleOptions {
   static LossScaleOptions mindspore_fixed(double scale = 128, bool drop_overflow_update = true);
   static LossScaleOptions torch();  ///< 2^16, no floor
   static LossScaleOptions apex();   ///< 2^16, cap 2^24
+  /// A dynamic scale that moves by the user's rule, from this one on; an overflowed step is not applied. It unscales as
+  /// TensorFlow's.
+  static LossScaleOptions own(std::shared_ptr<const LossScaleRule> rule, double initial, std::string name = "own");
   /// A number ("256", "2^15", "0.125", "2^-3"; a fixed scale), or a preset's name, without regard to case: none fixed
   /// graphcore_automatic tensorflow dynamic (= tensorflow) keras mindspore mindspore_fixed torch apex. Throws
   /// std::invalid_argument, beginning "Could not interpret loss scale identifier: ", with the names there are; for a
@@ -83,13 +112,6 @@ struct LossScaleOptions {
   bool operator==(const LossScaleOptions&) const = default;
 };
 
-/// What one step says to the machine.
-struct LossScaleEvidence {
-  bool finite = true;      ///< nothing overflowed, by overflow_from
-  int64_t elements = 0;    ///< of all gradients; for `histogram`
-  int64_t above_edge = 0;  ///< of these, with |scaled gradient| >= histogram_edge
-};
-
 /// A dynamic loss scale that has overflowed more often in a row than its options allow: training has failed.
 class ContinuousOverflow : public std::runtime_error {
  public:
@@ -104,14 +126,16 @@ class LossScale {
   float scale() const { return state_.scale; }
   /// Whether the step is applied; moves the scale: new = RN32(scale * factor), the product in binary64. Throws
   /// ContinuousOverflow "Dynamic loss scale Continuous overflow <n> times" past max_consecutive, and
-  /// std::invalid_argument for counts that cannot be (negative ones, more above the edge than there are); nothing has
-  /// moved then.
+  /// std::invalid_argument for counts that cannot be (negative ones, more above the edge than there are) and for a
+  /// scale of a rule that is outside [min, max]; nothing has moved then.
   bool update(const LossScaleEvidence& evidence);
 
   struct State {
     float scale = 1;
-    int64_t good_steps = 0;   ///< finite ones since the last overflow or growth; of a histogram: steps of its window
-    int64_t consecutive = 0;  ///< overflows in a row
+    /// Finite ones since the last overflow or growth, under a rule since the last overflow; of a histogram: steps of
+    /// its window.
+    int64_t good_steps = 0;
+    int64_t consecutive = 0;                    ///< overflows in a row
     int64_t seen_elements = 0, seen_above = 0;  ///< of the running window of a histogram
     bool operator==(const State&) const = default;
   };

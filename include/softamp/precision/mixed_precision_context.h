@@ -38,7 +38,7 @@ enum class DtypeBehaviour : uint8_t {
 
 /// Where a graph is built (MIXED_PRECISION T13).
 enum class GraphScope : uint8_t {
-  kEager,     ///< operation by operation: nothing is rewritten
+  kEager,     ///< operation by operation: nothing is rewritten, as a line of the log says where a mechanism is on
   kFunction,  ///< inside a function: the mechanism that is on acts
 };
 
@@ -78,7 +78,8 @@ class MixedPrecisionContext {
   /// and so does every layer with a policy of its own.
   void check_device(const Policy& policy, double gpu_capability) const;
   void check_device(const Policy& policy) const { check_device(policy, gpu_capability_); }
-  /// Of the GPU that is emulated; 0: there is none [=7.0].
+  /// Of the GPU that is emulated, for policies and for the rewrite, unless its RewriteOptions have another; 0: there is
+  /// none [=7.0].
   double gpu_capability() const { return gpu_capability_; }
   void set_gpu_capability(double capability) { gpu_capability_ = capability; }
 

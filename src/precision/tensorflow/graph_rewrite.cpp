@@ -120,7 +120,7 @@ Colouring colour_tensorflow(const OpGraph& graph, const OpLists& lists, const Re
     return colours;
   };
 
-  if (!mkl && !options.ignore_performance && !(options.gpu_capability >= kLeastCapability))
+  if (!mkl && !options.ignore_performance && !(options.gpu_capability.value_or(kLeastCapability) >= kLeastCapability))
     return leave_all("no GPU of capability 7.0 or above",
                      "WARNING No (suitable) GPUs detected, skipping " + pass + " graph optimizer");
 

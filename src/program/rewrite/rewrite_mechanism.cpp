@@ -124,7 +124,7 @@ void ChosenMechanism::prepare_tensorflow(const RewriteVerbOptions& o) {
   }
   lists_.validate();
   changed_ = !o.changes.empty();
-  rewriting_.gpu_capability = o.gpu_capability.value_or(rewriting_.gpu_capability);
+  rewriting_.gpu_capability = o.gpu_capability;
   if (!o.cpu) return;
   // Without a GPU none is suitable, for any required capability.
   rewriting_.gpu_capability = 0;

@@ -61,6 +61,9 @@ std::string LossScaleOptimizer::get_config() const {
   Json inner = Json::object();
   for (const Field& field : kFields) inner[field.name] = o.*field.member;
   const LossScaleOptions& scale = loss_scale().options();
+  if (scale.rule)
+    refuse_config("the loss scale '" + scale.name +
+                  "' moves by a rule of the user's own, which no configuration holds; expected one of Keras'");
   const Json json{{"inner_optimizer", {{"class_name", name_of(o.kind)}, {"config", inner}}},
                   {"dynamic", scale.dynamic},
                   {"initial_scale", scale.initial},

@@ -13,6 +13,7 @@
 
 #include "src/graph/nearest_name.h"
 #include "src/precision/counted_casts.h"
+#include "src/precision/layer_kind.h"
 #include "src/precision/tensorflow/device_name.h"
 
 namespace softamp {
@@ -20,7 +21,12 @@ namespace {
 
 /// How casts are named: TensorFlow's way.
 const char* cast_word(DType to) {
-  return to == DType::kFloat16 ? "CastToFp16" : to == DType::kBFloat16 ? "CastToBf16" : "CastToFp32";
+  switch (to) {
+    case DType::kFloat16: return "CastToFp16";
+    case DType::kBFloat16: return "CastToBf16";
+    case DType::kFloat64: return "CastToFp64";
+    default: return "CastToFp32";
+  }
 }
 
 class Planner {
@@ -28,9 +34,9 @@ class Planner {
   /// whole: casts with all that makes them, not only what is counted.
   Planner(const OpGraph& graph, const Colouring& colours, bool whole)
       : graph_(graph), colours_(colours), whole_(whole) {
-    if (colours.low != DType::kFloat16 && colours.low != DType::kBFloat16)
+    if (colours.low != DType::kFloat16 && colours.low != DType::kBFloat16 && colours.low != DType::kFloat64)
       throw std::logic_error(std::string("plan_casts: low precision is ") + name_of(colours.low) +
-                             "; expected float16 or bfloat16");
+                             "; expected float16 or bfloat16, or a policy's float64");
     if (colours.low_units.size() != static_cast<size_t>(graph.units()))
       throw std::logic_error("plan_casts: " + std::to_string(colours.low_units.size()) + " colours for " +
                              std::to_string(graph.units()) + " units");
@@ -198,7 +204,7 @@ int64_t CastPlan::converted_nodes() const {
 bool may_become_low(const OpGraph& graph, int node, int unit_of_node, DType low) {
   const OpNode& n = graph.nodes[static_cast<size_t>(node)];
   const TypeUnit& unit = n.units[static_cast<size_t>(unit_of_node)];
-  return unit.type == ElementType::kFloat && unit.can_be(low) && !n.preserved && !is_constant(n.op) &&
+  return unit.type == ElementType::kFloat && has_kernel(n, unit, low) && !n.preserved && !is_constant(n.op) &&
          (!n.stateful || n.random);
 }
 

@@ -37,6 +37,13 @@ inline bool is_number(ElementType t) {
          t == ElementType::kDouble;
 }
 
+/// Whether the operation has a kernel for it. Policies may ask for float64, too: what has halves has it, but norms
+/// whose statistics stay float32, and random numbers.
+inline bool has_kernel(const OpNode& node, const TypeUnit& unit, DType low) {
+  if (low != DType::kFloat64) return unit.can_be(low);
+  return unit.float16 && !node.random && !node.op.starts_with("FusedBatchNorm");
+}
+
 /// Why a unit cannot become low under any list or rule; empty if it can.
 inline std::string why_fixed(const OpNode& node, const TypeUnit& unit, DType low) {
   if (unit.type != ElementType::kFloat) return "is " + name_of(unit.type);
@@ -45,7 +52,7 @@ inline std::string why_fixed(const OpNode& node, const TypeUnit& unit, DType low
   if (node.op == "Cast") return "a cast stays as it is";
   if (is_constant(node.op)) return "a constant stays as it is";
   if (!node.known) return "nothing is known of the operation " + node.op;
-  if (!unit.can_be(low)) return node.op + " has no kernel in " + name_of(low);
+  if (!has_kernel(node, unit, low)) return node.op + " has no kernel in " + name_of(low);
   return {};
 }
 

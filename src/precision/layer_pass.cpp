@@ -266,8 +266,9 @@ class LayerPass {
 Colouring colour_layers(const OpGraph& graph, const LayerRule& rule, DType low, std::string mechanism) {
   // A policy or level of float32 throughout.
   if (low == DType::kFloat32) return Colouring::nothing(graph, std::move(mechanism), DType::kFloat16);
-  if (low != DType::kFloat16 && low != DType::kBFloat16)
-    throw std::invalid_argument(mechanism + ": low precision is " + name_of(low) + "; expected float16 or bfloat16");
+  if (low != DType::kFloat16 && low != DType::kBFloat16 && low != DType::kFloat64)
+    throw std::invalid_argument(mechanism + ": low precision is " + name_of(low) +
+                                "; expected float16, bfloat16 or float64");
   return LayerPass(graph, rule, low, std::move(mechanism)).run();
 }
 

@@ -16,7 +16,7 @@ using MechanismKind = Mechanism::Kind;
 
 constexpr std::array kKinds = {"none",   "tensorflow", "recipe",
                                "policy", "level",      "fp8"};  // in the order of MechanismKind
-constexpr std::array kPolicies = {"mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float32"};
+constexpr std::array kPolicies = {"mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float32", "float64"};
 constexpr std::array kLevelNames = {"O0", "O1", "O2", "O3", "auto"};
 constexpr std::string_view kDtype = ",dtype=";
 constexpr const char* kForms =
@@ -124,9 +124,8 @@ class Reader {
 
   void read_policy() const {
     const auto compute = Policy(m_.value).compute_dtype();
-    if (!is_low(compute) && compute != DType::kFloat32)
-      throw std::invalid_argument("policy '" + m_.value + "' is none of float32 and low precision" +
-                                  (compute == DType::kFloat64 ? " (precision=float64 trains in it)" : ""));
+    if (!compute || !is_floating(*compute))
+      throw std::invalid_argument("policy '" + m_.value + "' computes in no floating dtype");
   }
 
   void read_dtype(std::string_view name) {

@@ -94,9 +94,8 @@ TEST(Mechanism, FaultsAreNamedWithTheNearest) {
   has("recipe=ful", {"recipe 'ful': there is no such file; nearest: full"});
   has("policy=mixed_flot16", {"Cannot convert value mixed_flot16 to a mixed precision Policy", "nearest: mixed_float16",
                               "expected mixed_float16, mixed_bfloat16, float16, bfloat16, float32"});
-  has("policy=int32", {"policy 'int32' is none of float32 and low precision", "expected mixed_float16"});
-  has("policy=float64", {"policy 'float64' is none of float32 and low precision (precision=float64 trains in it)"});
-  has("policy=_infer", {"policy '_infer' is none of"});
+  has("policy=int32", {"policy 'int32' computes in no floating dtype", "expected mixed_float16"});
+  has("policy=_infer", {"policy '_infer' computes in no floating dtype"});
   has("level=O5", {"nearest: O0", "expected one of O0, O1, O2, O3, auto"});
   EXPECT_EQ(mechanism_refusal("recipe=full,dtype=float8"),
             "mechanism 'recipe=full,dtype=float8': dtype 'float8'; expected float16 or bfloat16");
@@ -135,6 +134,16 @@ Graph small_net() {
   const Port y = b.add("MatMul", {x, w}, {}, "dense/MatMul");
   b.add("Identity", {b.add("Softmax", {y}, {}, "softmax/Softmax")}, {}, "out");
   return b.build();
+}
+
+TEST(Mechanism, APolicyMayBeFloat64) {  // MIXED_PRECISION K01
+  const Mechanism m = Mechanism::parse("policy=float64");
+  EXPECT_EQ(m.low_dtype(), kFloat64);
+  EXPECT_EQ(m.loss_scale().name, "none");
+  const Strings fetches = {"out"};
+  const GraphRewrite r = m.pass()(small_net(), fetches);
+  EXPECT_EQ(r.graph.type(r.graph.port("dense/MatMul")).dtype, kFloat64);
+  EXPECT_EQ(r.graph.type(r.graph.port("out")).dtype, kFloat32);
 }
 
 // Every mechanism acts on the same finished graph; what it makes of it is what its own header says.

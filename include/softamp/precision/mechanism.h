@@ -35,7 +35,9 @@ struct Mechanism {
   std::string text() const;
   bool operator==(const Mechanism&) const = default;
 
-  DType low_dtype() const;  ///< float32 if no tensor becomes low (none, policy=float32, level=O0, fp8)
+  /// What is converted becomes this: float32 if nothing is (none, policy=float32, level=O0, fp8); float64 under
+  /// policy=float64.
+  DType low_dtype() const;
   /// Acts on a finished graph, after gradients: tensorflow, recipe, level=O1, fp8; the others act while a network is
   /// built.
   bool rewrites() const;

@@ -29,8 +29,8 @@ namespace softamp::layers {
 struct Conv2DOptions {
   int64_t kernel = 3;  ///< >= 1; the filter is [kernel, kernel, in, filters]
   int64_t stride = 1;  ///< >= 1
-  std::string padding =
-      "SAME";            ///< (SAME, VALID) [=SAME]; SAME: out = ceil(in / stride), floor(total / 2) zeros before
+  /// (SAME, VALID) [="": SAME; of Keras' layer VALID]; SAME: out = ceil(in / stride), floor(total / 2) zeros before
+  std::string padding = {};
   bool use_bias = true;  ///< variable "bias" [filters], zeros
   bool relu = false;
   Initializer kernel_initializer = Initializer::glorot_uniform();  ///< variable "kernel"
@@ -81,10 +81,10 @@ struct BatchNormOptions {
   double momentum = 0.99;  ///< (0 .. 1) of the moving averages
   double epsilon = 1e-3;
   /// Where the store trains, Assigns move the averages, a layer that is called again from what its call before gave;
-  /// where it evaluates, x is normalised by them [=false: nothing moves them unless the caller adds Assigns, and the
-  /// statistics are the batch's in evaluation, too, as in the tutorial]. Small
-  /// moves of float16 averages are lost; `dtype` float32 keeps them.
-  bool moving_averages = false;
+  /// where it evaluates, x is normalised by them. false: nothing moves them unless the caller adds Assigns, and the
+  /// statistics are the batch's in evaluation, too, as in the tutorial [=false; of Keras' layer true]. Small moves of
+  /// float16 averages are lost; `dtype` float32 keeps them.
+  std::optional<bool> moving_averages{};
   bool training = true;          ///< statistics of the batch; false: the averages, also where the store trains
   std::optional<DType> dtype{};  ///< (float16, float32) of the variables
 };

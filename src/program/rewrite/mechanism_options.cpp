@@ -25,7 +25,7 @@ std::string checked(const std::string& place, const std::string& text) {
 void offer_mechanisms(CLI::App& app) {
   offer(app, "--tensorflow", OpLists::preset_names);
   offer(app, "--recipe", {"full", "basic"});
-  offer(app, "--policy", {"mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float32"});
+  offer(app, "--policy", {"mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float32", "float64"});
   offer(app, "--level", {"O0", "O1", "O2", "O3", "auto"});
   offer(app, "--dtype", {"fp16", "bf16"});
 }

@@ -163,6 +163,7 @@ struct KerasModel::Impl {
   Sized* current = nullptr;
   std::optional<TensorType> x_type, y_type;  ///< of one sample
   int64_t epochs = 0;                        ///< begun by all calls of fit
+  bool said_nan = false;
 
   /// A model that has not been fitted.
   static Impl compiled(MixedPrecisionContext& precision, LayerNetwork network, const AnyOptimizer& optimizer,
@@ -229,6 +230,16 @@ struct KerasModel::Impl {
     known = found;
   }
 
+  /// The first loss of NaN since compile.
+  void note_loss(double value, int64_t epoch, int64_t step) {
+    if (value == value || said_nan) return;
+    said_nan = true;
+    precision.log(LogLevel::kWarning, "fit: the loss is NaN at step " + std::to_string(step) + " of epoch " +
+                                          std::to_string(epoch) +
+                                          "; expected a number: a lower learning rate, or inputs and weights without "
+                                          "NaN and infinities");
+  }
+
   History fit(const Samples& x, const Samples& y, const FitOptions& o) {
     check_pair(x, y);
     if (o.epochs < 0) refuse("epochs is " + std::to_string(o.epochs) + "; expected 0 or more");
@@ -250,6 +261,7 @@ struct KerasModel::Impl {
         const auto count = static_cast<int64_t>(samples.size());
         const Batch batch{x.take(samples), y.take(samples)};
         const StepResult step = at(count).trainer->step({&batch, 1});
+        note_loss(step.loss, e, s);
         sum += step.loss * static_cast<double>(count);
         if (o.progress) progress.update(static_cast<uint64_t>(e * steps + s + 1));
         if (o.on_step && !o.on_step(step)) return history;
@@ -323,7 +335,7 @@ struct KerasModel::Impl {
 };
 
 KerasModel::KerasModel(MixedPrecisionContext& precision, LayerNetwork network)
-    : impl_(new Impl{precision, std::move(network), {}, {}, {}, {}, {}, {}, {}, 0}) {
+    : impl_(new Impl{precision, std::move(network), {}, {}, {}, {}, {}, {}, {}, 0, false}) {
   if (!impl_->network) refuse("the network is empty; expected a function from inputs to outputs");
 }
 KerasModel::~KerasModel() = default;

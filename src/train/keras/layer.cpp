@@ -251,7 +251,9 @@ VariableStore::Scope Layer::weights_for_functions(
 Port Layer::constant(double value, DType dtype) const { return builder().constant(Tensor::full(dtype, {}, value)); }
 
 Port Layer::random_normal(const Shape& shape, DType dtype) const {
-  return op("RandomStandardNormal", {}, {{"dtype", dtype}, {"shape", shape}});
+  // The operation gives float32 numbers at best, which float64 holds as they are.
+  const DType drawn = dtype == DType::kFloat64 ? DType::kFloat32 : dtype;
+  return cast_to(builder(), op("RandomStandardNormal", {}, {{"dtype", drawn}, {"shape", shape}}), dtype);
 }
 
 std::vector<Weight> Layer::weights() const { return weights_of(record_); }

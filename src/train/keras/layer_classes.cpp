@@ -76,6 +76,9 @@ LayerValue Dense::call(const LayerArguments& in) {
 Conv2D::Conv2D(LayerContext& context, int64_t filters, Options options, LayerOptions layer)
     : Layer(context, std::move(layer)), filters_(filters), options_(std::move(options)) {
   check_activation(options_.activation);
+  std::string& padding = options_.function.padding;
+  for (const auto& [word, ours] : {std::pair{"", "VALID"}, {"valid", "VALID"}, {"same", "SAME"}})
+    if (padding == word) padding = ours;
 }
 
 LayerValue Conv2D::call(const LayerArguments& in) {
@@ -93,7 +96,9 @@ LayerValue Activation::call(const LayerArguments& in) { return activate(builder(
 LayerValue Flatten::call(const LayerArguments& in) { return flatten(context().store(), in[0]); }
 
 BatchNormalization::BatchNormalization(LayerContext& context, BatchNormOptions options, LayerOptions layer)
-    : Layer(context, std::move(layer)), options_(std::move(options)) {}
+    : Layer(context, std::move(layer)), options_(std::move(options)) {
+  if (!options_.moving_averages) options_.moving_averages = true;
+}
 
 LayerValue BatchNormalization::call(const LayerArguments& in) {
   BatchNormOptions options = options_;

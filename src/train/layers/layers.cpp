@@ -30,7 +30,7 @@ Port conv2d(VariableStore& store, Port x, int64_t filters, const Conv2DOptions& 
       casts.variable("kernel", {options.kernel, options.kernel, channels, filters}, options.kernel_initializer);
   Port y = builder.add("Conv2D", {x, kernel},
                        {{"strides", std::vector<int64_t>{1, options.stride, options.stride, 1}},
-                        {"padding", options.padding},
+                        {"padding", options.padding.empty() ? "SAME" : options.padding},
                         {"partialsType", options.partials}});
   if (options.use_bias) y = builder.add("BiasAdd", {y, casts.variable("bias", {filters}, options.bias_initializer)});
   return casts.output(options.relu ? builder.add("Relu", {y}) : y);
@@ -156,8 +156,8 @@ Port batch_norm(VariableStore& store, Port x, const BatchNormOptions& options, s
   const Port beta = casts.kept("beta", channels, dtype, Initializer::zeros());
   const Port mean = casts.kept("moving_mean", channels, dtype, Initializer::zeros(), false);
   const Port variance = casts.kept("moving_variance", channels, dtype, Initializer::ones(), false);
-  const bool training = options.training && (!options.moving_averages || store.training());
-  const bool moves = options.moving_averages && training;
+  const bool training = options.training && (!options.moving_averages.value_or(false) || store.training());
+  const bool moves = options.moving_averages.value_or(false) && training;
   GraphBuilder& builder = store.builder();
   const Average averages[] = {average_of(check, builder, mean, known, moves),
                               average_of(check, builder, variance, known, moves)};

@@ -272,7 +272,7 @@ TEST(KerasClasses, AreTheFunctionsUnderTheSameRule) {  // MIXED_PRECISION K10
     {
       VariableStore store(functions, Policy(name).layer_rule());
       const Port x = functions.placeholder("image", image.dtype, image.shape);
-      layers::batch_norm(store, layers::conv2d(store, x, 4));
+      layers::batch_norm(store, layers::conv2d(store, x, 4, {.padding = "VALID"}), {.moving_averages = true});
       const Port y = layers::dense(store, functions.placeholder("row", row.dtype, row.shape), 5);
       const Port logits = layers::dense(store, y, 6);
       functions.add("Softmax", {logits}, {}, "dense_1/Softmax");

@@ -41,7 +41,8 @@ class Dense : public Layer {
   Options options_;
 };
 
-/// [batch, height, width, in] -> [batch, out_height, out_width, filters].
+/// [batch, height, width, in] -> [batch, out_height, out_width, filters]. padding: as Keras' too (valid, same)
+/// [=VALID].
 class Conv2D : public Layer {
  public:
   struct Options {
@@ -85,7 +86,8 @@ class Flatten : public Layer {
 };
 
 /// Variables are float32 and not auto-cast under any policy, as in Keras: the operation takes float32 ones beside a
-/// half x.
+/// half x. Its averages move in training, and x is normalised by them in evaluate and predict, unless the options say
+/// otherwise.
 class BatchNormalization : public Layer {
  public:
   explicit BatchNormalization(LayerContext& context, BatchNormOptions options = {}, LayerOptions layer = {});

@@ -38,10 +38,29 @@ struct KerasFamily {
   static constexpr bool kCountsSkippedSteps = true;
 };
 
+/// The defaults of a family's optimizer, where they are not those of OptimizerOptions::of.
+template <class Family>
+OptimizerOptions defaults_of(OptimizerKind kind) {
+  OptimizerOptions o = OptimizerOptions::of(kind);
+  const bool adaptive = kind >= OptimizerKind::kRmsProp;
+  if (std::is_same_v<Family, KerasFamily>) {
+    if (adaptive) o.learning_rate = 0.001, o.epsilon = 1e-7;
+    if (kind == OptimizerKind::kAdamW) o.weight_decay = 0.004;
+  } else if (adaptive) {
+    o.learning_rate = 0.001;
+    if (kind == OptimizerKind::kRmsProp) o.epsilon = 1e-10;
+  }
+  return o;
+}
+
 /// An optimizer of a family, not wrapped.
 template <class Family>
 struct FamilyOptimizer {
   OptimizerOptions options{};
+
+  /// With the family's own defaults: of Keras a rate of 0.001 and epsilon 1e-7 for rmsprop, adam and adamw, and 0.004
+  /// as adamw's decay; of tf.train a rate of 0.001 for these, and epsilon 1e-8, 1e-10 for rmsprop.
+  static FamilyOptimizer of(OptimizerKind kind) { return {defaults_of<Family>(kind)}; }
 };
 using TrainOptimizer = FamilyOptimizer<TrainFamily>;
 using KerasOptimizer = FamilyOptimizer<KerasFamily>;

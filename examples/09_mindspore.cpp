@@ -18,7 +18,6 @@ namespace {
 Conv2dOptions valid() {
   Conv2dOptions o;
   o.pad_mode = "valid";
-  o.data_format = DataFormat::kNCHW;
   return o;  // no bias, weights N(0, 0.01)
 }
 DenseOptions normal() {
@@ -31,7 +30,7 @@ struct LeNet5 : Cell {
   Conv2d conv1{*this, "conv1", 1, 6, 5, valid()};
   Conv2d conv2{*this, "conv2", 6, 16, 5, valid()};
   ReLU relu{*this, "relu"};
-  MaxPool2d max_pool2d{*this, "max_pool2d", 2, 2, "valid", DataFormat::kNCHW};
+  MaxPool2d max_pool2d{*this, "max_pool2d", 2, 2};
   Flatten flatten{*this, "flatten"};
   Dense fc1{*this, "fc1", 400, 120, normal()};
   Dense fc2{*this, "fc2", 120, 84, normal()};

@@ -19,13 +19,20 @@ namespace {
 namespace fs = std::filesystem;
 using graph_detail::printable;
 
-constexpr const char *kConversion = "TF_BF16_CONVERSION", *kDeprecatedConversion = "TF_ENABLE_BF16_CONVERSION";
+constexpr const char *kConversion = "TF_BF16_CONVERSION", *kDeprecatedConversion = "TF_ENABLE_BF16_CONVERSION",
+                     *kDumpPath = "TF_BF16_DUMP_PATH";
 
 /// The value of an environment variable; none if it is not set or empty.
 std::optional<std::string> environment(const char* name) {
   const char* value = std::getenv(name);
   if (!value || !*value) return std::nullopt;
   return value;
+}
+
+/// As Gaudi's variables are turned off.
+bool is_off(const std::string& value) {
+  const std::string word = lower_case(value);
+  return word == "0" || word == "false";
 }
 
 }  // namespace
@@ -65,9 +72,16 @@ std::optional<std::string> Recipe::name_from_environment() {
   const auto text = value ? value : environment(kDeprecatedConversion);
   if (!text) return std::nullopt;
   const std::string word = lower_case(*text);
-  if (word == "0" || word == "false") return std::nullopt;
+  if (is_off(*text)) return std::nullopt;
   if (word == "1" || word == "true" || word == "full") return "full";
   return word == "basic" ? word : *text;
+}
+
+std::vector<std::string> Recipe::environment_in_use() {
+  std::vector<std::string> names;
+  for (const char* name : {kConversion, kDeprecatedConversion, kDumpPath})
+    if (const auto value = environment(name); value && !is_off(*value)) names.emplace_back(name);
+  return names;
 }
 
 std::optional<Recipe> Recipe::from_environment(RecipeReading reading) {
@@ -91,8 +105,8 @@ std::optional<Recipe> Recipe::from_environment(RecipeReading reading) {
 void Recipe::dump(const fs::path& path) const { files::write_file(path, to_json()); }
 
 std::optional<fs::path> Recipe::dump_path_from_environment() {
-  const auto path = environment("TF_BF16_DUMP_PATH");
-  return path ? std::optional<fs::path>(*path) : std::nullopt;
+  const auto path = environment(kDumpPath);
+  return path && !is_off(*path) ? std::optional<fs::path>(*path) : std::nullopt;
 }
 
 std::optional<fs::path> Recipe::dump_by_environment() const {

@@ -457,6 +457,17 @@ TEST(Environment, DumpPath) {
   EnvironmentGuard set("TF_BF16_DUMP_PATH", folder.file("used.json").c_str());
   EXPECT_EQ(Recipe::full().dump_by_environment(), folder.file("used.json"));
   EXPECT_EQ(Recipe::load(folder.file("used.json")), Recipe::full());
+  for (const char* off : {"0", "false", "False"}) {
+    const EnvironmentGuard none("TF_BF16_DUMP_PATH", off);
+    EXPECT_FALSE(Recipe::full().dump_by_environment()) << off;
+  }
+}
+
+TEST(Environment, WhatIsSetAndNotOff) {  // MIXED_PRECISION H15
+  const EnvironmentGuard conversion("TF_BF16_CONVERSION", "full"), path("TF_BF16_DUMP_PATH", "false"),
+      old("TF_ENABLE_BF16_CONVERSION", "1");
+  EXPECT_EQ(Recipe::environment_in_use(),
+            (std::vector<std::string>{"TF_BF16_CONVERSION", "TF_ENABLE_BF16_CONVERSION"}));
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ inline OptimizerOptions momentum(double rate = 0.01) {
 
 /// A small network with a norm: dense would do, but levels are about norms.
 struct NormNet : Cell {
-  Conv2d conv{*this, "conv", 1, 2, 3};
-  BatchNorm2d bn{*this, "bn", 2};
+  Conv2d conv{*this, "conv", 1, 2, 3, {.data_format = DataFormat::kNHWC}};
+  BatchNorm2d bn{*this, "bn", 2, 1e-5, 0.9, DataFormat::kNHWC};
   ReLU relu{*this, "relu"};
   Flatten flatten{*this, "flatten"};
   Dense fc{*this, "fc", 32, 3};

@@ -66,7 +66,9 @@ struct Recipe {
   /// written unless it is the default.
   std::string to_json() const;
   void dump(const std::filesystem::path& path) const;  ///< throws std::runtime_error
-  /// TF_BF16_DUMP_PATH, if it is set.
+  /// Those of the three variables that are set, and not to "", "0" or "false".
+  static std::vector<std::string> environment_in_use();
+  /// TF_BF16_DUMP_PATH, if it is set; "0" and "false" are off.
   static std::optional<std::filesystem::path> dump_path_from_environment();
   /// If TF_BF16_DUMP_PATH is set, dumps there and returns the path.
   std::optional<std::filesystem::path> dump_by_environment() const;

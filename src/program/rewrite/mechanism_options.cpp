@@ -61,6 +61,13 @@ std::string environment_mechanism() {
   return "recipe=" + *Recipe::name_from_environment();
 }
 
+void say_idle_environment(const std::string& verb, bool environment, bool quiet) {
+  if (environment || quiet) return;
+  std::string names;
+  for (const std::string& name : Recipe::environment_in_use()) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) std::cerr << verb << ": set, but obeyed only with --environment: " << names << '\n';
+}
+
 std::string mechanism_text(const MechanismOptions& o) {
   std::string option, text;
   const std::pair<const char*, const std::optional<std::string>&> choices[] = {

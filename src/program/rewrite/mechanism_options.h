@@ -23,6 +23,9 @@ void add_environment_option(CLI::App& app, bool& environment);
 /// faults are told by the variable's name; its warnings go to standard error.
 std::string environment_mechanism();
 
+/// Names on standard error the variables of Gaudi that are set, but not obeyed because --environment is not given.
+void say_idle_environment(const std::string& verb, bool environment, bool quiet);
+
 /// The choice as Mechanism::parse reads it; "" without one. Throws UsageError: two choices, a dtype without a
 /// mechanism, a text that Mechanism::parse refuses.
 std::string mechanism_text(const MechanismOptions& options);

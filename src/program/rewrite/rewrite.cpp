@@ -239,6 +239,7 @@ int advise(const RewriteVerbOptions& o) {
 }
 
 int run_verb(const RewriteVerbOptions& o) {
+  say_idle_environment("softamp rewrite", o.environment, o.quiet);
   check_runs(o);
   if (o.advise) return advise(o);
   check_files(o);

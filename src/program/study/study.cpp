@@ -304,6 +304,7 @@ int run_verb(const StudyOptions& given) {
     o.csv = o.runs_csv = o.steps_csv = o.report = "";
     o.plots.clear();
   }
+  say_idle_environment("softamp study", o.environment, o.quiet);
   check_together(o);
   if (launched.ranks > 1 && o.running.folder.empty()) {
     if (!speaks) {

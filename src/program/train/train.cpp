@@ -1,5 +1,6 @@
 // softamp train: one training run, from a file of settings.
 #include "src/program/backend_option.h"
+#include "src/program/launched.h"
 #include "src/program/options.h"
 #include "src/program/rewrite/mechanism_options.h"
 #include "src/program/train/shared_train.h"
@@ -150,6 +151,7 @@ Examples:
 Started by mpirun, each process has one replica, or its share of those that the settings name: docs/CLUSTERS.md)");
   return {app, [o] {
             o->mechanism = mechanism_text(o->mechanisms);
+            say_idle_environment("softamp train", o->environment, o->output.quiet || launched_by().rank != 0);
             if (o->environment) {
               o->usual_mechanism = environment_mechanism();
               o->recipe_dump = Recipe::dump_path_from_environment().value_or("").string();

@@ -21,6 +21,23 @@ Port transposed(GraphBuilder& b, Port x, DataFormat format, Ints axes, const cha
   return b.add("Transpose", {x}, {{"perm", std::move(axes)}}, name);
 }
 Port entering(GraphBuilder& b, Port x, DataFormat format) { return transposed(b, x, format, {0, 2, 3, 1}, "nhwc"); }
+
+/// Images that have another number of channels than the cell: told with the order that would fit.
+void check_channels(const GraphBuilder& b, const Cell& cell, Port x, DataFormat format, int64_t channels) {
+  const Shape& shape = b.type(x).shape;
+  const bool first = format == DataFormat::kNCHW;
+  if (shape.rank() != 4)
+    throw GraphError("cell '" + cell.name() + "': x has shape " + shape.text() + "; expected " +
+                     (first ? "[batch, channels, height, width]" : "[batch, height, width, channels]"));
+  const int axis = first ? 1 : 3;
+  if (channels == 0 || shape[axis] == channels) return;
+  throw GraphError("cell '" + cell.name() + "': x has shape " + shape.text() + " and so " +
+                   std::to_string(shape[axis]) + " channels in axis " + std::to_string(axis) + "; expected " +
+                   std::to_string(channels) +
+                   (shape[4 - axis] == channels ? std::string(", or data_format ") + (first ? "kNHWC" : "kNCHW") +
+                                                      ", whose channels are axis " + std::to_string(4 - axis)
+                                                : std::string()));
+}
 Port leaving(GraphBuilder& b, Port y, DataFormat format) { return transposed(b, y, format, {0, 3, 1, 2}, "nchw"); }
 
 }  // namespace
@@ -46,8 +63,9 @@ Conv2d::Conv2d(Cell& parent, std::string name, int64_t in_channels, int64_t out_
 
 Port Conv2d::construct(CellBuild& build, std::span<const Port> inputs) {
   expect_inputs(inputs, 1);
-  const Port weight = parameter(build, "weight", {kernel_, kernel_, in_, out_}, options_.weight_init);
   GraphBuilder& b = build.builder();
+  check_channels(b, *this, inputs[0], options_.data_format, in_);
+  const Port weight = parameter(build, "weight", {kernel_, kernel_, in_, out_}, options_.weight_init);
   Port y = b.add("Conv2D", {entering(b, inputs[0], options_.data_format), weight},
                  {{"strides", Ints{1, options_.stride, options_.stride, 1}}, {"padding", upper(options_.pad_mode)}});
   if (options_.has_bias) y = b.add("BiasAdd", {y, parameter(build, "bias", {out_}, options_.bias_init)});
@@ -61,6 +79,7 @@ BatchNorm2d::BatchNorm2d(Cell& parent, std::string name, int64_t num_features, d
 Port BatchNorm2d::construct(CellBuild& build, std::span<const Port> inputs) {
   expect_inputs(inputs, 1);
   GraphBuilder& b = build.builder();
+  check_channels(b, *this, inputs[0], format_, features_);
   // Without `parameter`: these are float32 for every x.
   const auto kept = [&](const char* name, const Initializer& initializer, bool trainable) {
     return build.store.get({name, {features_}, DType::kFloat32, initializer, trainable}).port;
@@ -94,6 +113,7 @@ MaxPool2d::MaxPool2d(Cell& parent, std::string name, int64_t kernel_size, int64_
 Port MaxPool2d::construct(CellBuild& build, std::span<const Port> inputs) {
   expect_inputs(inputs, 1);
   GraphBuilder& b = build.builder();
+  check_channels(b, *this, inputs[0], format_, 0);
   const Port y = b.add(
       "MaxPool", {entering(b, inputs[0], format_)},
       {{"ksize", Ints{1, size_, size_, 1}}, {"strides", Ints{1, stride_, stride_, 1}}, {"padding", upper(pad_mode_)}});

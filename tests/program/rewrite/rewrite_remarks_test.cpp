@@ -111,5 +111,15 @@ TEST_F(RewriteVerb, ALoopThatARecipeBreaksIsNotTheFilesFault) {
   success("@loop.pbtxt --fetch fetch --tensorflow");
 }
 
+TEST_F(RewriteVerb, VariablesOfGaudisThatAreNotObeyedAreNamedOnce) {  // MIXED_PRECISION H15, H16
+  const std::string told = success("{J} --recipe full", "TF_BF16_CONVERSION=basic TF_BF16_DUMP_PATH=0").err;
+  const std::string line = "softamp rewrite: set, but obeyed only with --environment: TF_BF16_CONVERSION\n";
+  EXPECT_EQ(told.find(line), told.rfind("softamp rewrite: set, but")) << told;
+  EXPECT_NE(told.find(line), std::string::npos) << told;
+  for (const char* off : {"TF_BF16_CONVERSION=0", "TF_BF16_CONVERSION=false TF_BF16_DUMP_PATH=false", ""})
+    EXPECT_EQ(success("{J} --recipe full", off).err.find("set, but obeyed"), std::string::npos) << off;
+  EXPECT_EQ(success("{J} --recipe full --quiet", "TF_BF16_CONVERSION=basic").err, "");
+}
+
 }  // namespace
 }  // namespace softamp::test

@@ -168,7 +168,26 @@ TEST(Images, M01ChannelsFirstNeedsFourAxes) {
   CellBuild build{store, true};
   const Port x = b.placeholder("x", kFloat32, {2, 4, 4});
   const std::string said = refusal<GraphError>([&] { pool(build, x); });
-  EXPECT_TRUE(said.starts_with("Transpose 'pool/nhwc': ")) << said;
+  EXPECT_EQ(said, "cell 'pool': x has shape [2,4,4]; expected [batch, channels, height, width]");
+}
+
+TEST(Images, M01CellsAreChannelsFirstUnlessToldOtherwise) {
+  SequentialCell parent;
+  Conv2d first(parent, "first", 3, 4, 3), last(parent, "last", 3, 4, 3, {.data_format = DataFormat::kNHWC});
+  BatchNorm2d norm(parent, "norm", 4);
+  MaxPool2d pool(parent, "pool", 2, 2);
+  GraphBuilder b;
+  VariableStore store(b);
+  CellBuild build{store, true};
+  const Port x = b.placeholder("x", kFloat32, {2, 3, 8, 6}), y = b.placeholder("y", kFloat32, {2, 8, 6, 3});
+  EXPECT_EQ(b.type(pool(build, norm(build, first(build, x)))).shape, (Shape{2, 4, 4, 3}));
+  EXPECT_EQ(b.type(last(build, y)).shape, (Shape{2, 8, 6, 4}));
+  EXPECT_EQ(refusal<GraphError>([&] { first(build, y); }),
+            "cell 'first': x has shape [2,8,6,3] and so 8 channels in axis 1; expected 3, or data_format kNHWC, whose "
+            "channels are axis 3");
+  EXPECT_EQ(refusal<GraphError>([&] { last(build, x); }),
+            "cell 'last': x has shape [2,3,8,6] and so 6 channels in axis 3; expected 3, or data_format kNCHW, whose "
+            "channels are axis 1");
 }
 
 }  // namespace

@@ -75,8 +75,8 @@ struct ByHand : Cell {
     o.has_bias = false;
     return o;
   }
-  Conv2d conv{*this, "conv", 1, 2, 3};
-  BatchNorm2d bn{*this, "bn", 2};
+  Conv2d conv{*this, "conv", 1, 2, 3, {.data_format = DataFormat::kNHWC}};
+  BatchNorm2d bn{*this, "bn", 2, 1e-5, 0.9, DataFormat::kNHWC};
   Flatten flatten{*this, "flatten"};
   Dense fc{*this, "fc", 32, 3, bare()};
   Port construct(CellBuild& build, std::span<const Port> in) override {

@@ -15,8 +15,8 @@
 // are float32, where it uses them ("weight_cast"). A cell on which to_float was never called casts nothing. Inputs of
 // operations that construct adds itself are not cast: different dtypes are an error, never a promotion.
 //
-// A cell that is called twice in one graph shares its parameters. Images are [batch, height, width, channels], as in
-// all of softamp, or, where a cell's data_format says so, MindSpore's [batch, channels, height, width].
+// A cell that is called twice in one graph shares its parameters. Images are MindSpore's [batch, channels, height,
+// width], or, where a cell's data_format says so, [batch, height, width, channels] as in the rest of softamp.
 #pragma once
 
 #include <cstdint>
@@ -132,7 +132,7 @@ enum class DataFormat : uint8_t {
   kNCHW,  ///< MindSpore's default
 };
 
-/// x [batch, h, w, in] -> [batch, h', w', out], or as data_format says. Parameters "weight" [kernel, kernel, in, out],
+/// x [batch, in, h, w] -> [batch, out, h', w'], or as data_format says. Parameters "weight" [kernel, kernel, in, out],
 /// "bias" [out].
 struct Conv2dOptions {
   int64_t stride = 1;
@@ -140,7 +140,7 @@ struct Conv2dOptions {
   bool has_bias = false;
   Initializer weight_init = Initializer::normal(0.01);
   Initializer bias_init = Initializer::zeros();
-  DataFormat data_format = DataFormat::kNHWC;
+  DataFormat data_format = DataFormat::kNCHW;
 };
 class Conv2d : public Cell {
  public:
@@ -156,14 +156,14 @@ class Conv2d : public Cell {
   Conv2dOptions options_;
 };
 
-/// x [batch, h, w, c], or as data_format says. Parameters "gamma" ones, "beta" zeros, "moving_mean" zeros,
+/// x [batch, c, h, w], or as data_format says. Parameters "gamma" ones, "beta" zeros, "moving_mean" zeros,
 /// "moving_variance" ones, which stay float32 beside an x of 16 bits, as the kernels want them. In training: the
 /// batch's statistics, and average = momentum average + (1 - momentum) statistic, also where the step is skipped
 /// afterwards.
 class BatchNorm2d : public Cell {
  public:
   BatchNorm2d(Cell& parent, std::string name, int64_t num_features, double eps = 1e-5, double momentum = 0.9,
-              DataFormat data_format = DataFormat::kNHWC);
+              DataFormat data_format = DataFormat::kNCHW);
   std::string_view kind() const override { return "batch_norm"; }
 
  protected:
@@ -188,7 +188,7 @@ class ReLU : public Cell {
 class MaxPool2d : public Cell {
  public:
   MaxPool2d(Cell& parent, std::string name, int64_t kernel_size = 1, int64_t stride = 1, std::string pad_mode = "valid",
-            DataFormat data_format = DataFormat::kNHWC);
+            DataFormat data_format = DataFormat::kNCHW);
   std::string_view kind() const override { return "max_pool"; }
 
  protected:

@@ -33,8 +33,7 @@ e8m0::Rounding e8m0_rounding(const RoundOptions& o) {
   switch (o.rounding.mode) {
     case RoundingMode::kDown:
     case RoundingMode::kTowardZero: return e8m0::Rounding::kDown;
-    case RoundingMode::kUp:
-      return o.rounding.overflow == Overflow::kSaturate ? e8m0::Rounding::kUpSaturating : e8m0::Rounding::kUp;
+    case RoundingMode::kUp: return e8m0::Rounding::kUp;
     case RoundingMode::kNearestAway: return e8m0::Rounding::kNearest;
     default:
       throw UsageError("--rounding: '" + name_of(o.rounding.mode) +
@@ -46,11 +45,13 @@ e8m0::Rounding e8m0_rounding(const RoundOptions& o) {
 class SmallFormat {
  public:
   explicit SmallFormat(const RoundOptions& o) : o_(o), policy_(small_policy(o)) {
-    if (o.choice.e8m0) e8m0_ = e8m0_rounding(o);
+    if (!o.choice.e8m0) return;
+    e8m0_ = e8m0_rounding(o);
+    if (o.rounding.overflow == Overflow::kSaturate) beyond_ = e8m0::Beyond::kToLargest;
   }
 
   uint32_t code(double x, uint32_t word) const {
-    if (o_.choice.e8m0) return e8m0::from_fp32(__builtin_bit_cast(uint32_t, static_cast<float>(x)), e8m0_);
+    if (o_.choice.e8m0) return e8m0::from_fp32(__builtin_bit_cast(uint32_t, static_cast<float>(x)), e8m0_, beyond_);
     const p3109::Format& f = *o_.choice.p3109;
     if (std::isnan(x)) return static_cast<uint32_t>(f.nan_code());
     if (std::isinf(x)) return static_cast<uint32_t>(p3109::project_infinity(f, x < 0, o_.saturation));
@@ -64,6 +65,7 @@ class SmallFormat {
   const RoundOptions& o_;
   RoundingPolicy policy_;
   e8m0::Rounding e8m0_ = e8m0::Rounding::kDown;
+  e8m0::Beyond beyond_ = e8m0::Beyond::kToNan;
 };
 
 /// What the report counts.

@@ -56,7 +56,7 @@ std::vector<double> filled(double first, double rest, size_t n = 32) {
 }
 
 TEST(E8m0, NamedRoundings) {
-  using e8m0::from_fp32, e8m0::Rounding;
+  using e8m0::from_fp32, e8m0::Rounding, e8m0::Beyond;
   const struct {
     uint32_t code, byte;
   } up[] = {{0, 0},
@@ -79,7 +79,7 @@ TEST(E8m0, NamedRoundings) {
             {0x7FC00000, 0xFF}};
   for (const auto& [code, byte] : up) {
     EXPECT_EQ(from_fp32(code, Rounding::kUp), byte) << std::hex << code;
-    EXPECT_EQ(from_fp32(code, Rounding::kUpSaturating), byte == 0xFF && code <= 0x7F800000 ? 0xFE : byte);
+    EXPECT_EQ(from_fp32(code, Rounding::kUp, Beyond::kToLargest), byte == 0xFF && code <= 0x7F800000 ? 0xFE : byte);
   }
   Codes nearest, above, below;
   for (const double x : {1., 1.125, 1.25, 1.375, 1.5, 1.75}) {
@@ -96,17 +96,47 @@ TEST(E8m0, NamedRoundings) {
     EXPECT_EQ(from_fp32(0x7FC00000, r), 0xFFu);
     EXPECT_EQ(from_fp32(0x80000000, r), 0u);
   }
-  EXPECT_EQ(from_fp32(word(std::ldexp(1.5, 127)), Rounding::kUpSaturating), 0xFEu);
   // Every byte's value comes back, and the reciprocal of a scale is a scale.
   for (uint32_t b = 0; b < 255; ++b) {
     EXPECT_EQ(__builtin_bit_cast(float, e8m0::fp32_code(b)), std::ldexp(1.F, static_cast<int>(b) - 127));
-    for (const Rounding r : {Rounding::kDown, Rounding::kUp, Rounding::kUpSaturating, Rounding::kNearest})
+    for (const Rounding r : {Rounding::kDown, Rounding::kUp, Rounding::kNearest})
       EXPECT_EQ(from_fp32(e8m0::fp32_code(b), r), b);
     EXPECT_EQ(__builtin_bit_cast(float, e8m0::fp32_code(e8m0::reciprocal(b))),
               std::ldexp(1.F, 127 - static_cast<int>(b)));
   }
   EXPECT_TRUE(std::isnan(__builtin_bit_cast(float, e8m0::fp32_code(0xFF))));
   EXPECT_EQ(e8m0::reciprocal(0xFF), 0xFFu);
+}
+
+/// The scale of a finite x by its definition, on numbers.
+uint32_t scale_by_definition(double x, e8m0::Rounding rounding, uint32_t beyond) {
+  const double a = std::abs(x);
+  int e = a < 0x1p-127 ? -127 : std::ilogb(a);
+  const double ratio = a / std::ldexp(1, e);
+  const bool nearest = rounding == e8m0::Rounding::kNearest;
+  if (ratio > 1 && (rounding == e8m0::Rounding::kUp || (nearest && (ratio >= 1.5 || e == -127)))) ++e;
+  return e > 127 ? beyond : static_cast<uint32_t>(e + 127);
+}
+
+TEST(E8m0, BesideEveryScaleInEachRoundingAndOverflow) {
+  using e8m0::Rounding, e8m0::Beyond;
+  for (const Rounding rounding : {Rounding::kDown, Rounding::kUp, Rounding::kNearest})
+    for (const Beyond beyond : {Beyond::kToNan, Beyond::kToLargest}) {
+      const uint32_t most = beyond == Beyond::kToNan ? 0xFF : 0xFE;
+      const auto given = [&](uint32_t code) { return e8m0::from_fp32(code, rounding, beyond); };
+      // Around each power and its ties: 2^k, 1.25 2^k, 1.5 2^k, 1.75 2^k; below 2^-126 those of fp32's subnormals.
+      for (uint32_t centre = 0; centre <= 0x7F800000u; centre += 0x100000u)
+        for (uint32_t code = centre < 2 ? centre : centre - 2; code <= centre + 2 && code < 0x7F800000u; ++code)
+          for (const uint32_t sign : {0u, 0x80000000u}) {
+            const double x = static_cast<double>(__builtin_bit_cast(float, sign | code));
+            ASSERT_EQ(given(sign | code), scale_by_definition(x, rounding, most)) << std::hexfloat << x;
+          }
+      for (const uint32_t sign : {0u, 0x80000000u}) {
+        EXPECT_EQ(given(sign | 0x7F800000u), most);
+        EXPECT_EQ(given(sign | 0x7F800001u), 0xFFu);
+        EXPECT_EQ(given(sign | 0x7FC00000u), 0xFFu);
+      }
+    }
 }
 
 TEST(Mx, ScalesOfEachRule) {

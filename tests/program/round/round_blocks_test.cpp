@@ -283,6 +283,16 @@ TEST_F(RoundBlocks, P3109AndE8m0) {
   EXPECT_EQ(array_of<uint8_t>(path("out.npy")), (Bytes{127, 127, 128, 0, 129, 255, 255, 255}));
   ASSERT_EQ(round("--format e8m0 --rounding up --overflow saturate").code, 0);
   EXPECT_EQ(array_of<uint8_t>(path("out.npy")), (Bytes{127, 128, 128, 0, 129, 254, 254, 255}));
+  // An overflow rule acts in every rounding: 1.5 2^127 and infinity saturate, a NaN does not.
+  ASSERT_EQ(round("--format e8m0 --rounding nearest-away --overflow saturate").code, 0);
+  EXPECT_EQ(array_of<uint8_t>(path("out.npy")), (Bytes{127, 127, 128, 0, 129, 254, 254, 255}));
+  for (const std::string mode : {"down", "zero"}) {
+    ASSERT_EQ(round("--format e8m0 --overflow saturate --rounding " + mode).code, 0);
+    EXPECT_EQ(array_of<uint8_t>(path("out.npy")), (Bytes{127, 127, 127, 0, 128, 254, 254, 255}));
+    ASSERT_EQ(round("--format e8m0 --overflow nan --rounding " + mode).code, 0);
+    EXPECT_EQ(array_of<uint8_t>(path("out.npy")), (Bytes{127, 127, 127, 0, 128, 254, 255, 255}));
+  }
+  ASSERT_EQ(round("--format e8m0 --rounding up --overflow saturate").code, 0);
   std::filesystem::rename(path("out.npy"), path("codes.npy"));
   ASSERT_EQ(run_softamp("round " + path("codes.npy") + " " + path("out.npy") + " --format e8m0 --dequantize").code, 0);
   EXPECT_EQ(array_of<float>(path("out.npy"))[5], 0x1p127F);

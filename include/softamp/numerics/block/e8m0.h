@@ -11,10 +11,15 @@ SOFTAMP_CONSTANT uint32_t kNan = 0xFF, kLargest = 0xFE, kOne = 127;
 
 /// How an fp32 value becomes a scale; the sign is ignored. For any: NaN gives FF; zero gives 00, 2^-127.
 enum class Rounding : uint8_t {
-  kDown,          ///< the power of two below; infinity gives FF.
-  kUp,            ///< the power of two above; beyond 2^127 and infinity give FF.
-  kUpSaturating,  ///< the same, but FE for them: CUDA's cvt.rp.satfinite.ue8m0x2, TransformerEngine.
-  kNearest,       ///< the nearer power by ratio of the fraction, ties (1.5 2^k) up; beyond 2^127 and infinity give FF.
+  kDown,     ///< the power of two below.
+  kUp,       ///< the power of two above.
+  kNearest,  ///< the nearer power by ratio of the fraction, ties (1.5 2^k) up; all above 2^-127 to 2^-126.
+};
+
+/// What infinity becomes, and a value that is rounded to more than 2^127, in any rounding.
+enum class Beyond : uint8_t {
+  kToNan,      ///< FF.
+  kToLargest,  ///< FE: CUDA's cvt.satfinite.ue8m0x2, TransformerEngine, ONNX's saturate.
 };
 
 /// The fp32 code of a scale: byte 00 is 2^-127, a subnormal number of fp32, which no unit may flush.
@@ -26,19 +31,17 @@ SOFTAMP_INLINE uint32_t fp32_code(uint32_t byte) {
 /// The scale 1 / 2^(b - 127); NaN's is NaN. FE's is 00, and FF would be 00's: there it is FE, the largest.
 SOFTAMP_INLINE uint32_t reciprocal(uint32_t byte) { return byte == kNan ? kNan : kLargest - byte; }
 
-SOFTAMP_INLINE uint32_t from_fp32(uint32_t code, Rounding rounding) {
+SOFTAMP_INLINE uint32_t from_fp32(uint32_t code, Rounding rounding, Beyond beyond = Beyond::kToNan) {
   const uint32_t magnitude = code & 0x7FFFFFFFu, exponent = magnitude >> 23, fraction = magnitude & 0x7FFFFFu;
-  const bool saturating = rounding == Rounding::kUpSaturating;
   if (magnitude > 0x7F800000u) return kNan;
-  if (magnitude == 0x7F800000u) return saturating ? kLargest : kNan;
   bool up = false;
   switch (rounding) {
     case Rounding::kDown: break;
     case Rounding::kNearest: up = exponent == 0 ? fraction > 0x400000u : fraction >= 0x400000u; break;
-    default: up = exponent == 0 ? fraction > 0x400000u : fraction != 0; break;  // 2^-127 itself is 00
+    case Rounding::kUp: up = exponent == 0 ? fraction > 0x400000u : fraction != 0; break;  // 2^-127 itself is 00
   }
   const uint32_t byte = exponent + up;
-  return saturating && byte > kLargest ? kLargest : byte;
+  return byte > kLargest ? (beyond == Beyond::kToLargest ? kLargest : kNan) : byte;
 }
 
 }  // namespace softamp::e8m0

@@ -48,7 +48,7 @@ SOFTAMP_GENERAL Fp8Scale fp8_scale(const FloatFormat& f, uint32_t amax, const Fp
   constexpr uint32_t kLeast = 0x38D1B717u;  // 1e-4
   uint32_t s = div(amax < kLeast ? kLeast : amax, most);
   if (rules.powers_of_two && s < kInfinity) {
-    const uint32_t byte = e8m0::from_fp32(s, e8m0::Rounding::kUpSaturating);
+    const uint32_t byte = e8m0::from_fp32(s, e8m0::Rounding::kUp, e8m0::Beyond::kToLargest);
     s = e8m0::fp32_code(byte == 0 ? 1 : byte);
   }
   return {s, rules.rule == Fp8Rule::kDeepGemm ? div(kOne, s) : s};

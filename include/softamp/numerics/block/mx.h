@@ -87,8 +87,8 @@ SOFTAMP_GENERAL uint32_t mx_scale(const Element& e, uint32_t amax, const MxRules
     case ScaleRule::kRceil: {
       const Exact largest = exact(e, e.max_code());
       const uint32_t m = static_cast<uint32_t>(round_and_pack(kFp32, largest, RoundingPolicy{}).code);
-      return e8m0::from_fp32(mul(amax, div(kOne, m)),
-                             rules.infinity_saturates ? e8m0::Rounding::kUpSaturating : e8m0::Rounding::kUp);
+      return e8m0::from_fp32(mul(amax, div(kOne, m)), e8m0::Rounding::kUp,
+                             rules.infinity_saturates ? e8m0::Beyond::kToLargest : e8m0::Beyond::kToNan);
     }
     case ScaleRule::kMicroxcaling: return detail_mx::clamped(detail_mx::microxcaling_exponent(amax) + 127 - emax);
   }

@@ -4,6 +4,7 @@
 
 #include "softamp/graph/graph_json.h"
 #include "softamp/graph/graph_text.h"
+#include "softamp/report/names.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
 #include "src/python/executor_options.h"
@@ -193,6 +194,9 @@ void bind_graph(nb::module_& m) {
                                       executor_options_from(options));
           },
           nb::rv_policy::take_ownership);
+  m.def("is_tensor_core", [](nb::handle accumulator) {
+    return is_tensor_core(named(accumulator, "accumulator", accumulator_from_name));
+  });
   m.def(
       "run_graph_def",
       [](nb::handle path, nb::dict feeds, nb::handle fetches, nb::dict options) {

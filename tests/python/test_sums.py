@@ -143,3 +143,33 @@ def test_matmul_stops_under_behaviour():
         softamp.matmul(np.float16([[60000]]), np.float16([[2]]), behaviour=softamp.behaviour(oflo=True))
     with softamp.behaviour(oflo=True), pytest.raises(softamp.FloatingPointException):
         softamp.matmul(np.float16([[60000]]), np.float16([[2]]))
+def test_a_tensor_core_takes_the_arrays_type():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    small = [np.dtype(getattr(ml_dtypes, name)) for name in ("float8_e4m3fn", "float8_e5m2")]
+    a, b = np.array([[1, 2**-6]]), np.array([[1], [2**-8]])
+    for accumulator in ("tensorcore_hopper", "hopper", "H100"):
+        for dtype in small:  # 13 bits below the largest term
+            assert softamp.matmul(a.astype(dtype), b.astype(dtype), "fp32", accumulator=accumulator)[0, 0] == 1
+            assert softamp.dot(a[0].astype(dtype), b[:, 0].astype(dtype), "fp32", accumulator=accumulator) == 1
+        assert softamp.matmul(np.float32(a), np.float32(b), "fp32", accumulator=accumulator)[0, 0] == 1 + 2**-14
+    # 16 bfloat16 products are one group, of tf32 two: there each half of 2^-23 is lost by itself.
+    a = np.zeros((1, 16), np.float32)
+    a[0, [0, 4, 12]] = [1, 2**-24, 2**-24]
+    b = np.ones((16, 1), np.float32)
+    bf16 = ml_dtypes.bfloat16
+    assert softamp.matmul(a.astype(bf16), b.astype(bf16), "fp32", accumulator="tensorcore_hopper")[0, 0] == 1 + 2**-23
+    assert softamp.matmul(a, b, "fp32", accumulator="tensorcore_hopper")[0, 0] == 1
+    assert softamp.matmul(a.astype(bf16), b.astype(bf16), accumulator="tensorcore_hopper").dtype == bf16
+    half, e4m3 = np.float16, small[0]
+    for x, y, options, words in (
+        (a.astype(bf16), b.astype(half), dict(format="fp32"), "a, b: bfloat16 and float16 with accumulator tensorcore_hopper"),
+        (a.astype(e4m3), b, dict(format="fp32"), "a, b: float8_e4m3fn and float32 with"),
+        (a.astype(bf16), b.astype(bf16), dict(format="fp16"), "format: 'fp16' does not hold the numbers of bf16"),
+        (a.astype(ml_dtypes.float8_e4m3fnuz), b.astype(ml_dtypes.float8_e4m3fnuz), dict(format="fp32"), "a, b: f143: accumulator"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            softamp.matmul(x, y, accumulator="tensorcore_hopper", **options)
+        softamp.matmul(x, y, accumulator="tensorcore_hopper", tensor_core_operands="e4m3", **options)
+        softamp.matmul(x, y, accumulator="fp32_chain", **options)
+    with pytest.raises(ValueError, match="tensorcore_ampere has no operands of e4m3"):
+        softamp.matmul(a.astype(e4m3), b.astype(e4m3), "fp32", accumulator="tensorcore_ampere")

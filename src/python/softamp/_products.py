@@ -14,6 +14,7 @@ from ._rounding import round
 __all__ = ["matmul"]
 
 _DTYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32"}
+_HOLDERS = {"fp16": ("fp16", "fp32"), "bf16": ("bf16", "fp32"), "e4m3": tuple(_DTYPES), "e5m2": tuple(_DTYPES)}
 _ROUNDING = ("rounding", "bits", "variant", "overflow", "preset", "random")
 
 
@@ -50,6 +51,35 @@ def _operand(argument: str, x: Array, format: FormatLike) -> tuple[NDArray, str]
         raise type(error)(str(error).replace("x:", f"{argument}:", 1)) from None
 
 
+def _own_format(x: Any) -> Optional[str]:
+    """The format of an array of codes: of float16, bfloat16, the small types of ml_dtypes and PyTorch; none of others."""
+    name = str(getattr(x, "dtype", "")).removeprefix("torch.")
+    if name in ("float32", "float64") or not name.startswith(("float", "bfloat")):
+        return None
+    try:
+        return _softamp.Format(name).name
+    except ValueError:
+        return None
+
+
+def _fed(a: Array, b: Array, format: str, accumulator: str) -> Optional[str]:
+    """The operands of a tensor core: the arrays' own type; none where they are numbers that the format is made of."""
+    of_a, of_b = _own_format(a), _own_format(b)
+    if {of_a, of_b} <= {None, format}:
+        return None
+    if of_a is None or of_b is None or of_a != of_b:
+        texts = (str(getattr(x, "dtype", type(x).__name__)) for x in (a, b))
+        raise ValueError(f"a, b: {' and '.join(texts)} with accumulator {accumulator}: expected two arrays of one type, "
+                         "or tensor_core_operands, to which both are rounded")  # fmt: skip
+    if of_a not in _HOLDERS:
+        raise ValueError(f"a, b: {of_a}: accumulator {accumulator} takes fp16, bf16, e4m3 and e5m2; expected one of them "
+                         "in tensor_core_operands, to which both are rounded")  # fmt: skip
+    if format not in _HOLDERS[of_a]:
+        raise ValueError(f"format: {format!r} does not hold the numbers of {of_a}, of which a and b are; expected "
+                         f"{' or '.join(_HOLDERS[of_a])}, or tensor_core_operands")  # fmt: skip
+    return of_a
+
+
 def _dtype(value: NDArray, otherwise: str) -> str:
     return "float32" if value.dtype == np.float32 else otherwise
 
@@ -75,7 +105,7 @@ def _float(result: NDArray) -> float:
 def matmul(
     a: Array,
     b: Array,
-    format: FormatLike = "fp16",
+    format: Optional[FormatLike] = None,
     *,
     partials: Optional[str] = None,
     block: Optional[int] = None,
@@ -92,11 +122,13 @@ def matmul(
 ) -> NDArray:
     """The matrix product a b as the accelerator computes it: [m, k] by [k, n], or batches of them that broadcast.
 
-    a, b: brought to the format, fp16, bf16 or fp32, rounded to nearest where they are not of it.
+    format: of the result, and what a and b are brought to, rounded to nearest where they are not of it: fp16, bf16 or fp32
+        [=bf16 of two arrays of bfloat16, else fp16].
     partials: "float" or "half": the format of partial sums [="float"]. block: products between two roundings of half
         partials: 1, 4, 16, or 0 for all of k [=16]. inner: "fma_chain", "rn32_each", "exact_dot4" [="fma_chain"].
     accumulator: "ipu_model_a", "fp32_chain", "tensorcore_volta", ..._turing, _ampere, _ada, _hopper, _blackwell
-        [="ipu_model_a"]. tensor_core_operands: "own", "fp16", "bf16", "e4m3", "e5m2" [="own"].
+        [="ipu_model_a"]. tensor_core_operands: "own", "fp16", "bf16", "e4m3", "e5m2" [="own"]; own: the
+        type of the arrays, where both are of float16, bfloat16, float8_e4m3fn or float8_e5m2, else the format.
     c: float32 numbers that the sums begin with, in the place of 0: one for each result, or [n], one for each column [=none].
     rounding, bits, variant, overflow, preset, random: how results are rounded, as of round [=preset ipu, nearest].
     behaviour: behaviour(...): its exceptions stop, esr and nanoo decide the rounding where none is given.
@@ -110,6 +142,11 @@ def matmul(
         tensor_core_operands=tensor_core_operands, threads=threads,
     )
     engine = _engine_options("matmul", seed, options)
+    if format is None:
+        format = "bf16" if _own_format(a) == _own_format(b) == "bf16" else "fp16"
+    if accumulator is not None and tensor_core_operands in (None, "own") and _softamp.is_tensor_core(accumulator):
+        fed = _fed(a, b, _softamp.Format(format).name, accumulator)
+        engine.update({} if fed is None else {"tensor_core_operands": fed})
     x, dtype = _operand("a", a, format)
     y, _ = _operand("b", b, format)
     for argument, value in (("a", x), ("b", y)):
@@ -121,12 +158,19 @@ def matmul(
     return _run("BatchMatMulV2", inputs, dtype, {"adj_x": transpose_a, "adj_y": transpose_b}, engine)
 
 
+def _row(argument: str, x: Any, format: FormatLike) -> Any:
+    """The elements in one row, of the array's own type."""
+    if not hasattr(x, "reshape"):
+        x = np.asarray(_operand(argument, x, format)[0])
+    return x.reshape(1, -1)
+
+
 def engine_dot(a: Array, b: Array, format: FormatLike, seed: int, options: dict[str, Any]) -> float:
     """dot with an accumulator: a product of one row and one column."""
-    x, y = (np.asarray(_operand(name, v, format)[0]) for name, v in (("a", a), ("b", b)))
-    if x.size != y.size:
-        raise ValueError(f"b: has {y.size} elements; expected {x.size}, as many as a has")
-    return _float(matmul(x.reshape(1, -1), y.reshape(-1, 1), format, seed=seed, **options).reshape(()))
+    x, y = (_row(name, v, format) for name, v in (("a", a), ("b", b)))
+    if x.shape != y.shape:
+        raise ValueError(f"b: has {y.shape[1]} elements; expected {x.shape[1]}, as many as a has")
+    return _float(matmul(x, y.reshape(-1, 1), format, seed=seed, **options).reshape(()))
 
 
 def engine_sum(x: Array, format: FormatLike, seed: int, options: dict[str, Any]) -> float:

@@ -16,7 +16,7 @@ SOFTAMP_OUT_OF_LOOPS void body_output(const ProductLaunch& l, const DevicePart& 
   const uint64_t output = l.output(p, row) + column;
   const ProductPart& part = p.part;
   const int64_t a = part.a + part.a_rows.place(l.table, row), b = part.b + part.b_columns.place(l.table, column);
-  const Semantics& s = environment.semantics;
+  const Semantics s = kernel::product_semantics(l.rules, environment.semantics);
   kernel::ProductChain chain(l.rules, environment, output);
   if (l.start) chain.start(l.widened_start(p, row, column));
   uint32_t k = 0;

@@ -127,7 +127,7 @@ struct ProductLaunch {
   /// What the chain of an output is to begin with, widened.
   SOFTAMP_HD uint32_t widened_start(const DevicePart& p, uint32_t row, uint32_t column) const {
     const uint32_t c = start[p.part.start + row * p.part.start_row + column];
-    return kernel::widen_operand(kFp32, c, environment.environment.semantics);
+    return kernel::widen_operand(kFp32, c, kernel::product_semantics(rules, environment.environment.semantics));
   }
   SOFTAMP_HD void store(uint64_t place, uint32_t code) const {
     if (rules.output.storage_bits() > 16)

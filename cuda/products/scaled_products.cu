@@ -221,7 +221,10 @@ class ScaledMatMulKernel final : public OpKernel {
            scratch_lines(4 * (s.layout.blocks() + 1));
   }
 
-  static ScaledSide side(const DeviceCall& call, const ScaledMatMulNode::Side& s, uint32_t input, char* scratch) {
+  ScaledSide side(const DeviceCall& call, const ScaledMatMulNode::Side& s, uint32_t input, char* scratch) const {
+    StepEnvironment environment = call.environment;
+    Semantics& semantics = environment.environment.semantics;
+    semantics = kernel::product_semantics(node_.rules.chain(), semantics);
     char* const codes = scratch + scratch_lines(4 * s.elements());
     char* const scales = codes + scratch_lines(s.elements());
     char* const magnitudes = scales + scratch_lines(s.scale_bytes());
@@ -236,7 +239,7 @@ class ScaledMatMulKernel final : public OpKernel {
             reinterpret_cast<uint8_t*>(codes),
             scales,
             reinterpret_cast<uint32_t*>(magnitudes),
-            call.environment};
+            environment};
   }
 
   void quantize(Device& device, const ScaledSide& s) const {

@@ -106,7 +106,7 @@ std::vector<uint64_t> MatMulNode::operands_at(const void* const* in, const kerne
   summing.output = kFp32;  // the final rounding is left out
   kernel::ProductChain chain(summing, environment, index);
   const auto raised = [&] { return (kernel::ProductChain(chain).finish().flags & (kInvalid | kOverflow)) != 0; };
-  const Semantics& s = environment.semantics;
+  const Semantics s = kernel::product_semantics(rules, environment.semantics);
   if (start.given) chain.start(start.of_output(start.at(in, 0), index, s));
   // A tensor core rounds only at the end of a group. A part of a group has no result of its own that could raise a
   // flag, and an overflow cannot be blamed on one pair of factors.

@@ -205,16 +205,17 @@ struct ProductExpectation {
   /// `codes` and `status` of `a` and `b`.
   void compute(const ProductCase& c) {
     status = {};
+    const Semantics s = kernel::product_semantics(c.rules, c.semantics);
     for (size_t i = 0; i < c.m; ++i)
       for (size_t j = 0; j < c.n; ++j) {
         const uint64_t output = c.first_output + i * c.n + j;
         kernel::ProductChain chain(c.rules, environment, output);
         size_t k = 0;
-        if (!start.empty()) chain.start(kernel::widen_operand(kFp32, start[i * start_row + j], c.semantics));
+        if (!start.empty()) chain.start(kernel::widen_operand(kFp32, start[i * start_row + j], s));
         for (const emu::ChainBlock& block : schedule.blocks) {
           for (uint32_t t = 0; t < block.length; ++t, ++k)
-            chain.step(kernel::widen_operand(c.rules.a, a.at(c.transpose_a ? k * c.m + i : i * c.k + k), c.semantics),
-                       kernel::widen_operand(c.rules.b, b.at(c.transpose_b ? j * c.k + k : k * c.n + j), c.semantics),
+            chain.step(kernel::widen_operand(c.rules.a, a.at(c.transpose_a ? k * c.m + i : i * c.k + k), s),
+                       kernel::widen_operand(c.rules.b, b.at(c.transpose_b ? j * c.k + k : k * c.n + j), s),
                        block.number);
           chain.end_block(block.number);
           if (block.closes_partial) chain.close_partial(block.number);

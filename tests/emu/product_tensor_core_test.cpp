@@ -97,18 +97,19 @@ TEST(ProductTensorCore, SumsAtTheEdgesOfALane) {
       }
 }
 
-/// Operands as the preset takes them: what it flushes is no term.
-TEST(ProductTensorCore, OperandsAsThePresetSays) {
+/// A tensor core keeps subnormals, also where the preset flushes operands and results.
+TEST(ProductTensorCore, KeepsSubnormalsThatThePresetFlushes) {
   ProductCase c;
   c.rules.accumulator = Accumulator::kTensorCoreHopper;
   c.rules.a = c.rules.b = c.rules.output = kFp32;
   for (const bool flushed : {false, true}) {
     c.semantics = Semantics::ieee();
     c.semantics.wide_operands_flushed = flushed;
+    if (flushed) c.semantics.wide.subnormals = Subnormals::kFlush;
     ProductExpectation e(c);
     e.a.set(0, 0x00400000);  // 2^-127
     e.b.set(0, 0x7E800000);  // 2^126
-    e.codes[0] = flushed ? 0u : 0x3F000000u;
+    e.codes[0] = 0x3F000000u;
     e.status = {};
     EXPECT_TRUE(check_product(c, e, InstructionSet::kAuto, 1));
     EXPECT_TRUE(check_product(c, e, InstructionSet::kAuto, 1, true, true));

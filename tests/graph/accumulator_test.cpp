@@ -72,6 +72,34 @@ TEST(Accumulators, ChangeSums) {
   EXPECT_EQ(Sum().value(block), 1 + 0x1p-22) << "blocks mean nothing";
 }
 
+/// The preset of the IPU flushes fp32 subnormals; a tensor core does not, of operands, C and results.
+TEST(Accumulators, BringTheirOwnHandlingOfSubnormals) {
+  const auto product = [](DType type, Accumulator accumulator, double a, double b, double c, bool reference) {
+    GraphBuilder g;
+    std::vector<Port> in = {g.constant(Tensor::from_values(type, Shape{1, 1}, {a}), "a"),
+                            g.constant(Tensor::from_values(type, Shape{1, 1}, {b}), "b")};
+    if (c != 0) in.push_back(g.constant(Tensor::from_values(DType::kFloat32, Shape{1}, {c}), "c"));
+    g.add("MatMul", in, {}, "z");
+    ExecutorOptions o = with(accumulator);
+    o.reference = reference;
+    return make_executor(g.build(), o)->run({}, {"z"}).values.at(0).values().at(0);
+  };
+  for (const bool reference : {false, true}) {
+    for (const DType type : {DType::kFloat32, DType::kBFloat16}) {
+      for (const Accumulator a : {Accumulator::kTensorCoreAmpere, Accumulator::kTensorCoreBlackwell}) {
+        EXPECT_EQ(product(type, a, 0x1p-130, 1, 0, reference), 0x1p-130) << "an operand, and the result";
+        EXPECT_EQ(product(type, a, 0x1p-65, 0x1p-65, 0, reference), 0x1p-130) << "a result";
+        EXPECT_EQ(product(type, a, 0x1p-130, 0x1p20, 0, reference), 0x1p-110) << "an operand";
+        EXPECT_EQ(product(type, a, 0x1p-125, 1, -0x1p-130, reference), 0x1p-125 - 0x1p-130) << "C";
+      }
+    }
+    for (const Accumulator a : {Accumulator::kIpuModelA, Accumulator::kFp32Chain}) {
+      EXPECT_EQ(product(DType::kFloat32, a, 0x1p-130, 1, 0, reference), 0);
+      EXPECT_EQ(product(DType::kFloat32, a, 0x1p-130, 0x1p20, 0, reference), 0);
+    }
+  }
+}
+
 TEST(Accumulators, ConflictsNameBoth) {
   const Sum sum(DType::kFloat16);
   ExecutorOptions o = with(Accumulator::kTensorCoreVolta);

@@ -71,7 +71,7 @@ class ScaledMatMulKernel final : public OpKernel {
       for (size_t i = 0; i < s.elements(); ++i) {
         uint32_t code = 0;
         std::memcpy(&code, static_cast<const char*>(in) + s.source(i) * width, width);
-        to[i] = __builtin_bit_cast(float, kernel::widen_operand(s.format, code, settings_.environment.semantics));
+        to[i] = __builtin_bit_cast(float, kernel::widen_operand(s.format, code, plan_.semantics));
       }
       return;
     }
@@ -262,7 +262,7 @@ class ScaledMatMulKernel final : public OpKernel {
   /// What the sum of an output begins with.
   uint32_t start(const OpCall& call, size_t output) const {
     const engine::StartNumbers& c = node_.start;
-    return c.given ? c.of_output(c.at(call.in, 0), output, settings_.environment.semantics) : 0;
+    return c.given ? c.of_output(c.at(call.in, 0), output, plan_.semantics) : 0;
   }
 
   void one(const OpCall& call, const Operand& a, const Operand& b, size_t output, uint32_t* out,

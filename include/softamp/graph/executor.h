@@ -48,8 +48,8 @@ struct ExecutorOptions {
   /// interTile half (batch partials), with kFp32Chain partialsType half, and with a tensor core f32_flush_inner are
   /// errors. A tensor core is vendor behaviour, reverse engineered (numerics/products/tensor_core.h): float16
   /// everywhere, bfloat16 and float32 (taken as tf32) from Ampere on; operands enter and results leave as the preset
-  /// says. partialsType half is its fp16 accumulator, for operands of fp16 and of 8 bits; it is ignored, with a
-  /// warning, for others.
+  /// says, but no subnormal is flushed. partialsType half is its fp16 accumulator, for operands of fp16 and of 8 bits;
+  /// it is ignored, with a warning, for others.
   Accumulator accumulator = Accumulator::kIpuModelA;
   /// [=kOwn] The format that a tensor core is fed, whatever dtype the operands have; an error without a tensor core, or
   /// where it takes no such operands (8 bits: from Ada on). Rounding to it raises no flag (N479).

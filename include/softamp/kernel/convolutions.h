@@ -228,7 +228,7 @@ class ChainProducts {
  public:
   SOFTAMP_INLINE ChainProducts(const ProductRules& rules, const Environment& env, uint64_t output, const void* a,
                                const void* b)
-      : rules_(rules), semantics_(env.semantics), chain_(rules, env, output), a_(a), b_(b) {}
+      : rules_(rules), semantics_(product_semantics(rules, env.semantics)), chain_(rules, env, output), a_(a), b_(b) {}
   SOFTAMP_INLINE void product(uint64_t ia, uint64_t ib, uint64_t block) {
     chain_.step(widen_operand(rules_.a, load_code(rules_.a, a_, ia), semantics_),
                 widen_operand(rules_.b, load_code(rules_.b, b_, ib), semantics_), block);
@@ -239,7 +239,7 @@ class ChainProducts {
 
  private:
   const ProductRules& rules_;
-  const Semantics& semantics_;
+  Semantics semantics_;
   ProductChain chain_;
   const void *a_, *b_;
 };

@@ -71,9 +71,14 @@ SOFTAMP_INLINE TensorCore core_of(const ProductRules& rules) {
   return tensor_core(rules.accumulator, fed_format(rules), rules.half_accumulator);
 }
 
-/// The semantics that a product's roundings follow.
+/// The semantics that a product's operands, C and roundings follow. A tensor core brings its own handling of
+/// subnormals: it keeps them, whatever the preset says.
 SOFTAMP_INLINE Semantics product_semantics(const ProductRules& rules, Semantics s) {
   if (rules.stochastic_off && s.narrow.stochastic()) s.narrow.mode = RoundingMode::kNearestEven;
+  if (is_tensor_core(rules.accumulator)) {
+    s.wide.subnormals = s.narrow.subnormals = Subnormals::kKeep;
+    s.wide_operands_flushed = false;
+  }
   return s;
 }
 

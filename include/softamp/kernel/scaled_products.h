@@ -11,8 +11,9 @@
 //
 // Sums begin with c, where there is one, an fp32 number of `widen_operand` (N480).
 //
-// The result's fp32 number is at last flushed as the wide policy says. Random bits: a rounding to fp16 reads site 0 at
-// product_index(block, output), that of an operand's element site 1 (a) or 2 (b) at index = place in [rows, k].
+// The result's fp32 number is at last flushed as the wide policy says; hopper and blackwell keep subnormals, as a
+// tensor core does (product_semantics). Random bits: a rounding to fp16 reads site 0 at product_index(block, output),
+// that of an operand's element site 1 (a) or 2 (b) at index = place in [rows, k].
 //
 // Flags: invalid and overflow, of sums and of roundings to fp16. Quantising saturates and raises nothing.
 #pragma once
@@ -49,10 +50,12 @@ struct ScaledRules {
                                     block::DotMode::kBlock, block::DotMode::kHopper,    block::DotMode::kBlackwell};
     return {modes[static_cast<int>(accumulation)], promotion, promote_every};
   }
-  /// Of the chain of dequantised values.
+  /// Of the chain of dequantised values, and of operands, C and results in every mode.
   SOFTAMP_INLINE ProductRules chain() const {
     ProductRules rules;
     rules.a = rules.b = rules.output = FloatFormat::fp32();
+    if (accumulation == Accumulation::kHopper) rules.accumulator = Accumulator::kTensorCoreHopper;
+    if (accumulation == Accumulation::kBlackwell) rules.accumulator = Accumulator::kTensorCoreBlackwell;
     rules.partials = accumulation == Accumulation::kHalfPartials ? PartialsType::kHalf : PartialsType::kFloat;
     rules.exact_each = accumulation == Accumulation::kHalfPartials && half_block == 1;
     rules.stochastic_off = stochastic_off;

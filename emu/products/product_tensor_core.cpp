@@ -184,7 +184,7 @@ class Tile {
     if (pairs()) {
       if (!add_pairs(i, up, sums)) return false;
     } else if (!vectors_.add({core_.result, buffers_.a.row_terms(i), buffers_.significands, buffers_.exponents, filled_,
-                              core_.group, core_.fraction_bits, up, sums})) {
+                              core_.group, core_.fraction_bits, core_.floor, up, sums})) {
       return false;
     }
     std::memcpy(acc_[i], sums, sizeof sums);
@@ -198,7 +198,8 @@ class Tile {
       for (size_t k = 0; k < 32; ++k) a[place(k)] = buffers_.a.row_terms(i)[first + k];
       alignas(64) uint32_t step[kTileColumns] = {};
       if (!vectors_.add({core_.result, a, buffers_.significands + first * kTileColumns,
-                         buffers_.exponents + first * kTileColumns, 32, core_.group, core_.fraction_bits, up, step}))
+                         buffers_.exponents + first * kTileColumns, 32, core_.group, core_.fraction_bits, core_.floor,
+                         up, step}))
         return false;
       for (size_t j = 0; j < kTileColumns; ++j) {
         // fp32 keeps so many bits of a sum of two fp16 numbers that rounding it again is rounding once.

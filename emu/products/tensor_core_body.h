@@ -65,10 +65,11 @@ template <TensorCoreResult kResult>
       const I32 field = (I32)(code >> 23 & 0xFFu), subnormal = field == 0;
       const I32 exponent = field - subnormal - 127;
       I32 greatest = exponent;
-      if constexpr (kHalf) {  // fp16's least exponent, but a zero's is fp32's
+      if constexpr (kHalf) {  // not below fp16's least exponent
         const I32 least = splat<I32>(-14);
-        greatest = (exponent < least) & ~subnormal ? least : exponent;
+        greatest = exponent < least ? least : exponent;
       }
+      greatest = (I32)(code << 1) == 0 ? splat<I32>(c.floor) : greatest;
       for (size_t i = 0; i < group; ++i) {
         const I32 e = load<I32>(c.exponents + (at + i) * kTensorCoreColumns + lane) + int32_t{c.a[at + i].exponent};
         greatest = e > greatest ? e : greatest;

@@ -22,6 +22,7 @@ struct TensorCoreLanes {
   const int32_t *significands, *exponents;  ///< of B: those of a product lie together
   size_t length;
   int group, fraction_bits;
+  int floor;       ///< TensorCore::floor
   int up;          ///< fraction_bits less the mantissa bits of both operands
   uint32_t* sums;  ///< finite fp32 codes, replaced; of kHalf those of fp16 numbers
 };

@@ -75,7 +75,8 @@ TEST(ProductQuarters, ChainByExactGroups) {
       for (auto* operands : {&a, &b})
         for (uint32_t& code : *operands) code = fed_code(code);
       return pairs ? oracle::fused_pairs(fed, half, a, b, sum)
-                   : oracle::fused_group(tf32 ? kTf32 : fed, tf32, fraction_bits, to, a, b, sum);
+                   : oracle::fused_group(tf32 ? kTf32 : fed, tf32, fraction_bits,
+                                         oracle::group_floor(c.rules.accumulator, half), to, a, b, sum);
     };
     const auto single = [&](uint32_t sum) {
       return half ? static_cast<uint32_t>(exact::convert(kFp16, kFp32, sum, c.semantics, 0).code) : sum;
@@ -98,7 +99,8 @@ TEST(ProductQuarters, SumsAtTheEdges) {
   for (const Family& family : kFamilies)
     for (const TensorCoreOperands operands : {TensorCoreOperands::kOwn, TensorCoreOperands::kAsE5m2})
       for (const bool half : {false, true})
-        for (const double each : {448.0, 256.0, 60.0, 1.75, 1.0, 0x1p-7, 0x1.8p-11, 0x1p-12, 0x1.8p-13, 0x1p-16, 0.0})
+        for (const double each :
+             {448.0, 256.0, 60.0, 1.75, 1.0, 0x1p-7, 0x1.8p-11, 0x1p-12, 0x1.8p-13, 0x1.8p-14, 0x1p-16, 0x1p-24, 0.0})
           for (const int sign : {1, -1}) {
             ProductCase c;
             c.rules.accumulator = family.accumulator;

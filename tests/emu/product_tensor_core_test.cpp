@@ -49,7 +49,8 @@ TEST(ProductTensorCore, ChainByExactGroups) {
     const size_t length = static_cast<size_t>(c.rules.a == kFp32 ? family->wide : family->halves);
     const auto group = [&](const std::vector<uint32_t>& a, const std::vector<uint32_t>& b, uint32_t sum) {
       return oracle::fused_group(c.rules.a == kFp32 ? kTf32 : c.rules.a, c.rules.a == kFp32, family->fraction_bits,
-                                 oracle::GroupResult::kFp32, a, b, sum);
+                                 oracle::group_floor(family->accumulator, false), oracle::GroupResult::kFp32, a, b,
+                                 sum);
     };
     ASSERT_TRUE(check_exact_chain(
         c, e, length, group, [](uint32_t sum) { return sum; }, text_of(c)));

@@ -41,11 +41,13 @@ TEST(TensorCoreQuarters, Parameters) {
       const TensorCoreResult half = TensorCoreResult::kHalf;
       const TensorCoreResult cut = halves ? half : TensorCoreResult::kE8m13;
       const TensorCoreResult whole = halves ? half : TensorCoreResult::kSingle;
-      EXPECT_EQ(tensor_core(kAda, f, halves), (TensorCore{f, 13, 16, cut}));
-      EXPECT_EQ(tensor_core(kHopper, f, halves), (TensorCore{f, 13, 32, cut}));
-      EXPECT_EQ(tensor_core(kBlackwell, f, halves), (TensorCore{f, 25, 32, whole}));
+      constexpr TensorCoreOrder kChain = TensorCoreOrder::kChain, kPairs = TensorCoreOrder::kPairs;
+      const int ada = halves ? -20 : -132, later = halves ? -21 : -133;
+      EXPECT_EQ(tensor_core(kAda, f, halves), (TensorCore{f, 13, 16, cut, kChain, ada}));
+      EXPECT_EQ(tensor_core(kHopper, f, halves), (TensorCore{f, 13, 32, cut, kChain, later}));
+      EXPECT_EQ(tensor_core(kBlackwell, f, halves), (TensorCore{f, 25, 32, whole, kChain, later}));
       for (const Accumulator mma : {kHopperMma, kBlackwellMma}) {
-        EXPECT_EQ(tensor_core(mma, f, halves), (TensorCore{f, 25, 16, whole, TensorCoreOrder::kPairs}));
+        EXPECT_EQ(tensor_core(mma, f, halves), (TensorCore{f, 25, 16, whole, kPairs, later}));
         EXPECT_EQ(tensor_core(mma, f, halves).step(), 32);
       }
       EXPECT_EQ(tensor_core(kHopper, f, halves).step(), 32);
@@ -72,7 +74,8 @@ TEST(TensorCoreQuarters, TranscriptionAgrees) {
     const FloatFormat format = below(2) ? kE4m3 : kE5m2;
     const bool halves = below(2) == 0;
     const Accumulator families[] = {kAda, kHopper, kBlackwell, kHopperMma, kBlackwellMma};
-    const TensorCore t = tensor_core(families[below(5)], format, halves);
+    const Accumulator family = families[below(5)];
+    const TensorCore t = tensor_core(family, format, halves);
     const FloatFormat of_c = halves ? kFp16 : kFp32;
     const uint64_t fields = uint64_t{1} << format.exponent_bits, width = 1 + below(fields);
     const uint64_t first = below(fields - std::min(fields - 1, width));
@@ -104,8 +107,9 @@ TEST(TensorCoreQuarters, TranscriptionAgrees) {
                                                                           : oracle::GroupResult::kFp32;
     const bool pairs = t.order == TensorCoreOrder::kPairs;
     const Rounded ours = step(t, x, y, c);
-    const uint32_t theirs = pairs ? oracle::fused_pairs(format, halves, a, b, c)
-                                  : oracle::fused_group(format, false, t.fraction_bits, to, a, b, c);
+    const uint32_t theirs =
+        pairs ? oracle::fused_pairs(format, halves, a, b, c)
+              : oracle::fused_group(format, false, t.fraction_bits, oracle::group_floor(family, halves), to, a, b, c);
     ASSERT_EQ(ours.code, theirs) << "round " << round << (pairs ? ", pairs" : "") << ", F " << t.fraction_bits
                                  << ", group " << t.group << ", c " << std::hex << c << ", e" << format.exponent_bits;
     overflows += (ours.flags & kOverflow) != 0, nans += of_c.is_nan(ours.code), zeros += ours.code == 0;

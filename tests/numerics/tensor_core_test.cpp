@@ -103,7 +103,8 @@ TEST(TensorCore, TranscriptionAgrees) {
     const FloatFormat formats[] = {kFp16, kBf16, kTf32, kE4m3, kE5m2};
     const FloatFormat format = formats[below(5)];
     const bool halves = format == kFp16 && below(3) == 0, tf32 = format == kTf32;
-    const TensorCore t = tensor_core(kFamilies[below(6)], format, halves);
+    const Accumulator family = kFamilies[below(6)];
+    const TensorCore t = tensor_core(family, format, halves);
     if (!t.exists()) continue;
     const FloatFormat stored = tf32 ? kFp32 : format, of_c = halves ? kFp16 : kFp32;
     // Exponent fields from a window: narrow ones make cancellation, low ones subnormals, high ones overflow.
@@ -134,7 +135,8 @@ TEST(TensorCore, TranscriptionAgrees) {
                            : t.result == TensorCoreResult::kE8m13 ? GroupResult::kE8m13
                                                                   : GroupResult::kFp32;
     const Sum ours = group(t, x, y, c);
-    const uint32_t theirs = oracle::fused_group(format, tf32, t.fraction_bits, to, a, b, c);
+    const uint32_t theirs =
+        oracle::fused_group(format, tf32, t.fraction_bits, oracle::group_floor(family, halves), to, a, b, c);
     ASSERT_EQ(ours.code, theirs) << "round " << round << ", F " << t.fraction_bits << ", group " << t.group << ", c "
                                  << std::hex << c << ", e" << format.exponent_bits << "p" << format.precision;
     overflows += (ours.flags & kOverflow) != 0, invalids += of_c.is_nan(ours.code), zeros += ours.code == 0;
@@ -191,6 +193,40 @@ TEST(TensorCore, SpecialValuesAndFlags) {
   EXPECT_EQ(group(tf32, {0x3F802000}, {one}, 0).code, 0x3F802000u);
   EXPECT_EQ(group(tf32, {0x00001FFF}, {infinity}, 0).code, 0x7FFFFFFFu);
   EXPECT_EQ(group(tf32, {0x7F800001}, {one}, 0).code, 0x7FFFFFFFu) << "a NaN's payload is not cut away";
+}
+
+/// Where all terms are tiny, the floor decides what is cut.
+TEST(TensorCore, ExponentsHaveAFloor) {
+  for (const Accumulator family : kFamilies)
+    for (const bool halves : {false, true})
+      EXPECT_EQ(tensor_core(family, kFp16, halves).floor, oracle::group_floor(family, halves));
+  // 16 products of 7 2^-153: Hopper keeps them whole, since 2^(-133 - 25) is less; 2^(-126 - 25) would leave four of
+  // seven. On Ampere the second group meets a sum that is not zero, whose exponent is -126.
+  const auto sixteen = [&](Accumulator family) {
+    const TensorCore t = tensor_core(family, kBf16);
+    const std::vector<uint32_t> a(static_cast<size_t>(t.group), fp32(0x1.cp-75)), b(a.size(), fp32(0x1p-76));
+    uint32_t sum = 0;
+    for (int k = 0; k < 16; k += t.group) sum = group(t, a, b, sum).code;
+    return sum;
+  };
+  EXPECT_EQ(sixteen(Accumulator::kTensorCoreHopper), 7u);
+  EXPECT_EQ(sixteen(Accumulator::kTensorCoreBlackwell), 7u);
+  EXPECT_EQ(sixteen(Accumulator::kTensorCoreAmpere), 3u);
+  const auto two = [&](Accumulator family, const FloatFormat& f, bool halves, double x, double y) {
+    const TensorCore t = tensor_core(family, f, halves);
+    const std::vector<uint32_t> a = {fp32(std::ldexp(1.0, std::ilogb(x) / 2)),
+                                     fp32(std::ldexp(1.0, std::ilogb(y) / 2))};
+    const std::vector<uint32_t> b = {fp32(x / value(a[0])), fp32(y / value(a[1]))};
+    return group(t, a, b, 0).code;
+  };
+  // 2^-25 is a tie of fp16: any more goes up, 2^-47 on Hopper is below 2^(-21 - 25).
+  EXPECT_EQ(two(Accumulator::kTensorCoreHopper, kFp16, true, 0x1p-25, 0x1p-47), 0u);
+  EXPECT_EQ(two(Accumulator::kTensorCoreHopper, kFp16, true, 0x1p-25, 0x1p-46), 1u);
+  EXPECT_EQ(two(Accumulator::kTensorCoreBlackwell, kFp16, true, 0x1p-25, 0x1p-47), 0u);
+  EXPECT_EQ(two(Accumulator::kTensorCoreAmpere, kFp16, true, 0x1p-25, 0x1p-45), 0u);
+  EXPECT_EQ(two(Accumulator::kTensorCoreAmpere, kFp16, true, 0x1p-25, 0x1p-44), 1u);
+  EXPECT_EQ(two(Accumulator::kTensorCoreVolta, kFp16, true, 0x1p-25, 0x1p-43), 0u);
+  EXPECT_EQ(two(Accumulator::kTensorCoreVolta, kFp16, true, 0x1p-25, 0x1p-42), 1u);
 }
 
 /// How many bits are kept: c = 1 and products of 2^-n in one group, that vanish one by one or add up.

@@ -251,7 +251,7 @@ class Summing {
     }
     invalid_ = odd.invalid() || invalid_;
     if (const uint32_t code = odd.code(0x7FFFFFFF)) return code;
-    return fused(terms, start, fraction_bits, to);
+    return fused(terms, start, fraction_bits, -133, to);
   }
 
   uint32_t fp4_group(size_t begin, size_t end, uint32_t c) {
@@ -260,27 +260,33 @@ class Summing {
     std::vector<std::pair<Dyadic, int>> terms;
     for (size_t k = begin; k < end; k += 16) {
       Dyadic total;
-      for (size_t i = k; i < std::min(k + 16, end); ++i)
-        total = total + product(element(a_.element, a_.codes[i]), element(b_.element, b_.codes[i])).value();
+      bool counts = false;  // products that cancel do, a sum of zeros does not
+      for (size_t i = k; i < std::min(k + 16, end); ++i) {
+        const Term p = product(element(a_.element, a_.codes[i]), element(b_.element, b_.codes[i]));
+        counts = counts || !p.zero();
+        total = total + p.value();
+      }
       int place = 0;
       for (const DotSide* s : {&a_, &b_}) {
         const Term scale = inner_scale(*s, k);
         nan = nan || scale.nan;
         if (scale.nan) continue;
+        counts = counts && !scale.zero();
+        if (scale.zero()) continue;
         total = total * scale.magnitude;
-        const bool e4m3 = s->scale == DotScale::kE4m3;
-        place += scale.zero() ? -126 : e4m3 ? std::max(top_of(scale.magnitude), -6) : top_of(scale.magnitude);
+        place += s->scale == DotScale::kE4m3 ? std::max(top_of(scale.magnitude), -6) : top_of(scale.magnitude);
       }
-      terms.push_back({total, place});
+      if (counts) terms.push_back({total, place});
     }
     if (nan) return 0x7FFFFFFF;
     if (start.infinite()) return c;
-    return fused(terms, start, 35, GroupResult::kFp32);
+    return fused(terms, start, 35, -139, GroupResult::kFp32);
   }
 
-  uint32_t fused(std::vector<std::pair<Dyadic, int>> terms, const Decoded& c, int fraction_bits, GroupResult to) {
-    terms.push_back({c.value(), c.zero() ? -126 : std::max(top_of(c.magnitude), -126)});
-    int greatest = -126;
+  uint32_t fused(std::vector<std::pair<Dyadic, int>> terms, const Decoded& c, int fraction_bits, int floor,
+                 GroupResult to) {
+    if (!c.zero()) terms.push_back({c.value(), std::max(top_of(c.magnitude), -126)});
+    int greatest = floor;
     for (const auto& [x, e] : terms) greatest = std::max(greatest, e);
     Big total = 0;
     for (const auto& [x, e] : terms)

@@ -4,12 +4,25 @@
 
 #include <vector>
 
+#include "softamp/numerics/accumulator.h"
 #include "tests/oracle/exact_number.h"
 
 namespace oracle {
 
 /// What the sum becomes.
 enum class GroupResult { kFp32, kFp16, kE8m13 };
+
+/// The exponent below which a family aligns no group (N326).
+inline int group_floor(softamp::Accumulator family, bool half) {
+  using softamp::Accumulator;
+  switch (family) {
+    case Accumulator::kTensorCoreVolta: return half ? -19 : -131;
+    case Accumulator::kTensorCoreTuring:
+    case Accumulator::kTensorCoreAmpere:
+    case Accumulator::kTensorCoreAda: return half ? -20 : -132;
+    default: return half ? -21 : -133;
+  }
+}
 
 /// floor(log2 |x|); x is not zero.
 inline int top_of(const Dyadic& x) { return static_cast<int>(msb(Big(abs(x.significand)))) + x.exponent; }
@@ -43,8 +56,8 @@ inline uint32_t sum_code(const Dyadic& sum, int exponent_bits, int fraction_bits
 }
 
 /// Codes of `operand`, of fp32 where that is tf32 (`tf32`): the fraction is cut to 10 bits. `c` and the result are
-/// codes of fp16 or fp32.
-inline uint32_t fused_group(const FloatFormat& operand, bool tf32, int fraction_bits, GroupResult result,
+/// codes of fp16 or fp32. floor: terms are aligned to no exponent below it.
+inline uint32_t fused_group(const FloatFormat& operand, bool tf32, int fraction_bits, int floor, GroupResult result,
                             const std::vector<uint32_t>& a, const std::vector<uint32_t>& b, uint32_t c) {
   const bool half = result == GroupResult::kFp16;
   const FloatFormat fp32 = softamp::kFp32, of_c = half ? softamp::kFp16 : fp32;
@@ -70,9 +83,7 @@ inline uint32_t fused_group(const FloatFormat& operand, bool tf32, int fraction_
       is_nan = true;
     } else if (x.infinite() || y.infinite()) {
       infinite[x.negative != y.negative] = true;
-    } else if (x.zero() || y.zero()) {
-      terms.push_back({{0, 0}, -126});
-    } else {
+    } else if (!x.zero() && !y.zero()) {
       terms.push_back({x.value() * y.value(), exponent_in(operand, x) + exponent_in(operand, y)});
     }
   }
@@ -82,8 +93,8 @@ inline uint32_t fused_group(const FloatFormat& operand, bool tf32, int fraction_
   if (is_nan || (infinite[0] && infinite[1])) return nan;
   if (infinite[0]) return infinity;
   if (infinite[1]) return infinity | minus;
-  terms.push_back(z.zero() ? Term{{0, 0}, -126} : Term{z.value(), exponent_in(of_c, z)});
-  int greatest = -126;
+  if (!z.zero()) terms.push_back({z.value(), exponent_in(of_c, z)});
+  int greatest = floor;
   for (const Term& t : terms) greatest = std::max(greatest, t.exponent);
   const int quantum = greatest - fraction_bits;
   Big sum = 0;
@@ -101,7 +112,8 @@ inline uint32_t fused_pairs(const FloatFormat& operand, bool half, const std::ve
   for (size_t k = 0; k < a.size(); ++k) of_a[k % 4 / 2].push_back(a[k]), of_b[k % 4 / 2].push_back(b[k]);
   const GroupResult result = half ? GroupResult::kFp16 : GroupResult::kFp32;
   uint32_t sum = 0;
-  for (const int group : {0, 1}) sum = fused_group(operand, false, 25, result, of_a[group], of_b[group], sum);
+  for (const int group : {0, 1})
+    sum = fused_group(operand, false, 25, half ? -21 : -133, result, of_a[group], of_b[group], sum);
   const FloatFormat f = half ? softamp::kFp16 : softamp::kFp32;
   const Decoded x = decode(f, sum), y = decode(f, c);
   const uint32_t nan = half ? 0x7FFF : 0x7FFFFFFF;

@@ -152,8 +152,12 @@ TEST(TensorCoreVectors, LinesThatAreRefused) {
             "data/V100/fp16/a_V100_fp16.txt: line 1: '3f800001'; expected " + numbers);
   EXPECT_EQ(spoilt(a, "3f800000 3f8000 3f800000 3f800000\n"),
             "data/V100/fp16/a_V100_fp16.txt: line 1: '3f8000'; expected " + numbers);
-  EXPECT_EQ(spoilt(a, "7f800000 3f800000\n"),
-            "data/V100/fp16/a_V100_fp16.txt: line 1: '7f800000'; expected " + numbers);
+  const std::string e4m3 = (copy / "H100/E4M3/a_H100_E4M3.txt").string(), all = softamp::test::read_text(e4m3);
+  softamp::test::write_text(e4m3, "7f800000" + all.substr(8));
+  EXPECT_EQ(copy.refusal(),
+            "data/H100/E4M3/a_H100_E4M3.txt: line 1: '7f800000'; expected numbers of e4m3: fp32 codes of 8 hexadecimal "
+            "digits");
+  softamp::test::write_text(e4m3, all);
   EXPECT_EQ(spoilt(a, codes + "3f800000\n"),
             "data/V100/fp16/a_V100_fp16.txt: line 9: '1 operands'; expected 4, as on the lines before");
   EXPECT_EQ(spoilt(a, codes + codes.substr(0, codes.find('\n') + 1)),
@@ -162,6 +166,34 @@ TEST(TensorCoreVectors, LinesThatAreRefused) {
             "data/V100/fp16/d_V100_fp32.txt: line 9: '0100'; expected an fp32 code of 32 binary digits");
   EXPECT_EQ(spoilt(d, results.substr(33)),
             "data/V100/fp16/d_V100_fp32.txt: has 7 lines; expected 8, as the files beside it have");
+}
+
+/// A line with an infinity or a NaN is a case like any other.
+TEST(TensorCoreVectors, InfinitiesAndNans) {
+  const Copy copy;
+  const auto change = [&](const std::string& file, size_t line, const std::string& begins) {
+    std::string text = softamp::test::read_text((copy / file).string());
+    size_t at = 0;
+    while (line-- != 0) at = text.find('\n', at) + 1;
+    text.replace(at, begins.size(), begins);
+    softamp::test::write_text((copy / file).string(), text);
+  };
+  const std::string infinity = "01111111100000000000000000000000", nan = "01111111111111111111111111111111",
+                    quiet = "01111111110000000000000000000000", one = "3f800000", folder = "V100/fp16/";
+  const std::string a = folder + "a_V100_fp16.txt", b = folder + "b_V100_fp16.txt", c = folder + "c_V100_fp32.txt",
+                    d = folder + "d_V100_fp32.txt";
+  const auto equal = [&] { return of_folder(copy.folder()).checks[5].ours; };
+  EXPECT_EQ(equal(), "6 of 8 equal");
+  change(a, 0, "7f800000"), change(b, 0, one), change(d, 0, infinity);
+  EXPECT_EQ(equal(), "6 of 8 equal");
+  change(c, 1, infinity), change(d, 1, infinity);
+  change(a, 2, "7fc00000"), change(d, 2, nan);
+  change(a, 3, "7f800000"), change(b, 3, "00000000"), change(d, 3, quiet);
+  EXPECT_EQ(equal(), "6 of 8 equal") << "any NaN is a NaN";
+  change(d, 2, infinity);
+  EXPECT_EQ(equal(), "5 of 8 equal");
+  change("H100/E4M3/a_H100_E4M3.txt", 0, "7fc00000"), change("H100/E4M3/d_H100_fp32.txt", 0, quiet);
+  EXPECT_EQ(of_folder(copy.folder()).checks[3].ours, "6 of 8 equal");
 }
 
 TEST(TensorCoreVectors, WithoutDataItIsSkipped) {

@@ -5,6 +5,7 @@
 
 #include "softamp/numerics/random.h"
 #include "src/reproduce/shelf.h"
+#include "src/reproduce/tensor_cores/tensor_core_sums.h"
 #include "tests/refusal.h"
 #include "tests/reproduce/brief.h"
 
@@ -64,6 +65,16 @@ TEST(TensorCores, Figures) {
   const double s = 0x1p-9, l = 0x1p-9 + 0x1p-25;
   EXPECT_EQ(row("2^-24 x 2^15 + 2^-12 x 2^-13"), (std::vector<double>{l, s, s, s, s, s, s, l}));
   EXPECT_EQ(cell(t, refined, "IPU, half partials"), 0.0);
+}
+
+/// CDNA1 rounds the sum and four products once, CDNA2 adds them pairwise: 2^24 + 1 + 1.
+TEST(TensorCores, AmdsUnits) {
+  using namespace matrix_units;
+  const std::vector<double> x = {4096, 1, 1, 0};
+  EXPECT_EQ(sum_of(Unit::kCdna1, x, x), 0x1p24F + 2);
+  EXPECT_EQ(sum_of(Unit::kCdna2, x, x), 0x1p24F);
+  // The sum so far is one of the terms: 2^24 before 1 + 1 - 2^24 of the next group.
+  EXPECT_EQ(sum_of(Unit::kCdna1, {4096, 0, 0, 0, 1, 1, 1, -4096}, {4096, 0, 0, 0, 1, 1, 1, 4096}), 3);
 }
 
 /// The fp32 chain's mean errors, once more by floats of the machine.

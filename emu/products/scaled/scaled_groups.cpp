@@ -11,6 +11,7 @@ namespace softamp::emu {
 namespace {
 
 constexpr int kTermFraction = 3, kHopperFraction = 13;  ///< of elements, as ScaledGroup has them; of Hopper's sums
+constexpr int kHopperFloor = tensor_core(Accumulator::kTensorCoreHopper, kE4m3).floor;
 constexpr size_t kHopperGroup = block::ScaledGroup::kLength;
 
 /// An element as a term with kTermFraction fraction bits; {1, kTensorCoreZero} where it is no number.
@@ -110,7 +111,7 @@ void ScaledGroups::sums(size_t row, size_t rows, size_t column, size_t columns, 
       float* const y = sums + r * kC;
       if (!groups_.add({TensorCoreResult::kE8m13, terms_.data() + (row + r) * padded_ + piece.place,
                         panel.significands.data(), panel.exponents.data(), piece.length, static_cast<int>(kHopperGroup),
-                        kHopperFraction, kHopperFraction - 2 * kTermFraction, partial})) {
+                        kHopperFraction, kHopperFloor, kHopperFraction - 2 * kTermFraction, partial})) {
         std::fill_n(y, kC, NAN);
         continue;
       }

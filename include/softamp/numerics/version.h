@@ -8,6 +8,6 @@ namespace softamp {
 
 /// Rises by one when any operation gives any other bit for the same operands, settings and random bits. A new operation
 /// or format changes no old result, and does not raise it.
-inline constexpr int kArithmeticVersion = 5;
+inline constexpr int kArithmeticVersion = 6;
 
 }  // namespace softamp

@@ -8,6 +8,7 @@ namespace softamp::reproduce::matrix_units {
 namespace {
 
 constexpr uint32_t kIpuBlock = 16;
+constexpr uint32_t kOne = 0x3F800000;
 
 bool is_amd(Unit unit) { return unit >= Unit::kCdna1; }
 
@@ -81,6 +82,11 @@ void Sum::add(uint16_t a, uint16_t b) {
 }
 
 uint32_t Sum::with_group() const {
+  if (unit_ == Unit::kCdna1) {
+    kernel::ExactDot group;
+    for (const uint32_t product : products_) group.add(product, kOne, environment_.semantics);
+    return static_cast<uint32_t>(group.round(sum_, environment_.semantics).code);
+  }
   const auto plus = [&](uint32_t a, uint32_t b) {
     return static_cast<uint32_t>(fp::add(kFp32, a, b, environment_.semantics).code);
   };

@@ -21,8 +21,8 @@ enum class Unit : uint8_t {
   kAda,
   kHopper,
   kBlackwell,
-  kCdna1,  ///< MI100: groups of four, added pairwise in fp32, then to the sum (N326)
-  kCdna2,  ///< MI250X: the same, subnormal operands taken as zeros
+  kCdna1,  ///< MI100: the sum and four products, exact, rounded to fp32 once (N326)
+  kCdna2,  ///< MI250X: groups of four, added pairwise in fp32, then to the sum; subnormal operands are zeros (N326)
 };
 inline constexpr int kUnits = 10;
 

@@ -47,6 +47,12 @@ uint32_t result_of(const Model& m, const uint32_t* a, const uint32_t* b, size_t 
   return halves ? tensor_core_single(sum) : sum;
 }
 
+/// Whether a case has the result that the model gives; of NaNs, whose bits the files do not tell, each is any other.
+bool is_equal(const Model& m, const Vectors& v, size_t line) {
+  const uint32_t d = result_of(m, v.a.data() + line * v.k, v.b.data() + line * v.k, v.k, v.c[line]);
+  return d == v.d[line] || (kFp32.is_nan(d) && kFp32.is_nan(v.d[line]));
+}
+
 struct Count {
   size_t equal = 0, lines = 0;
   size_t first_unequal = 0;  ///< number of the line; 0: none
@@ -55,7 +61,7 @@ Count count_equal(const Model& m, const Vectors& v, size_t lines) {
   Count count;
   count.lines = std::min(lines, v.lines);
   for (size_t i = 0; i < count.lines; ++i) {
-    const bool equal = result_of(m, v.a.data() + i * v.k, v.b.data() + i * v.k, v.k, v.c[i]) == v.d[i];
+    const bool equal = is_equal(m, v, i);
     count.equal += equal;
     if (!equal && count.first_unequal == 0) count.first_unequal = i + 1;
   }
@@ -68,7 +74,7 @@ std::pair<int, int> as_good(Model model, const Vectors& v, size_t lines) {
   const auto all_equal = [&](int fraction_bits) {
     model.core.fraction_bits = fraction_bits;
     for (size_t i = 0; i < std::min(lines, v.lines); ++i)
-      if (result_of(model, v.a.data() + i * v.k, v.b.data() + i * v.k, v.k, v.c[i]) != v.d[i]) return false;
+      if (!is_equal(model, v, i)) return false;
     return true;
   };
   const int f = model.core.fraction_bits;

@@ -160,7 +160,8 @@ std::vector<uint32_t> read_operands(const fs::path& file, const FloatFormat& for
       uint32_t code = 0;
       if (!read_code(word, 8, 16, code)) lines.refuse(word, of_format);
       const bool exact = format == kTf32 ? (code & 0x1FFF) == 0 : tensor_core_operand(format, code) == code;
-      if (!exact || !kFp32.is_finite(code)) lines.refuse(word, of_format);
+      const bool has = kFp32.is_nan(code) || (exact && (format.has_infinity() || !kFp32.is_infinity(code)));
+      if (!has) lines.refuse(word, of_format);
       codes.push_back(code);
       ++count;
     }

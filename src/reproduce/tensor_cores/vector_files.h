@@ -4,6 +4,8 @@
 //   a_GPU_FORMAT.txt, b_GPU_FORMAT.txt    K operands: fp32 codes of 8 hexadecimal digits, numbers of the format
 //   c_GPU_fp32.txt                        the accumulator: an fp32 code of 32 binary digits
 //   d_GPU_fp32.txt or d_GPU_fp16.txt      the result; of fp16, widened to fp32
+//
+// Operands, accumulators and results may be infinite or NaN; of a NaN only that it is one counts.
 #pragma once
 
 #include <array>

@@ -20,6 +20,9 @@ SETS = [
     ("H100", "E5M2", "fp16", 32, 25, None, 2, -14),
     ("B200", "E4M3", "fp32", 64, 25, None, 3, -6),
 ]
+# The exponent below which no group is aligned (N326).
+FLOORS = {("V100", "fp32"): -131, ("A2", "fp32"): -132, ("Ada", "fp32"): -132, ("H100", "fp32"): -133,
+          ("H100", "fp16"): -21, ("B200", "fp32"): -133}
 GZIPPED = "Ada"
 LINES, RIGHT = 8, 6
 
@@ -64,10 +67,10 @@ def plus(x, y):
     return (x[0] << x[1] - exponent) + (y[0] << y[1] - exponent), exponent
 
 
-def group(products, c, bits, result, least):
+def group(products, c, bits, result, least, floor):
     """Products come with the sum of their operands' exponents; c with its own."""
-    terms = products + ([(c, max(top(c), least))] if c[0] else [((0, 0), -126)])
-    greatest = max([exponent for _, exponent in terms])
+    terms = products + ([(c, max(top(c), least))] if c[0] else [])
+    greatest = max([floor] + [exponent for term, exponent in terms if term[0]])
     quantum = greatest - bits
     total = (sum(cut(term, quantum) for term, _ in terms), quantum)
     if result == "fp16":
@@ -75,19 +78,19 @@ def group(products, c, bits, result, least):
     return rounded(total, 14 if bits == 13 else 24, -126, False)
 
 
-def result_of(a, b, c, bits, length, result, without_c, least_operand):
+def result_of(a, b, c, bits, length, result, without_c, least_operand, floor):
     exponent = lambda x: max(top(x), least_operand)
     products = [((x[0] * y[0], x[1] + y[1]), exponent(x) + exponent(y)) for x, y in zip(a, b)]
     least = -14 if result == "fp16" else -126
     total = (0, 0) if without_c else rounded(c, 11, -14, True) if result == "fp16" else c
     for first in range(0, len(products), length or 32):
         if length:
-            total = group(products[first : first + length], total, bits, result, least)
+            total = group(products[first : first + length], total, bits, result, least, floor)
             continue
         step = (0, 0)
         for rest in ((0, 1), (2, 3)):
             chosen = [p for i, p in enumerate(products[first : first + 32]) if i % 4 in rest]
-            step = group(chosen, step, bits, result, least)
+            step = group(chosen, step, bits, result, least, floor)
         total = rounded(plus(step, total), *((11, -14) if result == "fp16" else (24, -126)), True)
     return total
 
@@ -103,7 +106,7 @@ def main():
             a, b = [number() for _ in range(k)], [number() for _ in range(k)]
             c = (draw.choice([-1, 1]) * (1 << 23 | draw.getrandbits(23)), draw.randint(-6, 5) - 23)
             without_c = gpu == "H100" and result == "fp32"
-            d = code(result_of(a, b, c, bits, length, result, without_c, least))
+            d = code(result_of(a, b, c, bits, length, result, without_c, least, FLOORS[gpu, result]))
             if line >= RIGHT:
                 d ^= 1 << 13 if result == "fp16" else 1 << 10
             for name, row in (("a", a), ("b", b)):

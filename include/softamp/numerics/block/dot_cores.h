@@ -81,20 +81,22 @@ class ScaledGroup {
 
   SOFTAMP_INLINE Rounded round(int fraction_bits, TensorCoreResult result, uint32_t c, const Semantics& s) const {
     if (!all_finite(specials_, c)) return specials_.result(c, s);
-    const TensorCore core{FloatFormat::e4m3(), fraction_bits, kLength, result};
+    const TensorCore core{FloatFormat::e4m3(), fraction_bits, kLength, result, TensorCoreOrder::kChain, kFloor};
     return group_result(fused_sum(core, product_, exponent_, count_, c), s);
   }
 
  private:
-  static constexpr int kNone = -100000;  ///< of a zero product: below all others (not established, as in tensor_core.h)
+  static constexpr int kNone = -100000;  ///< of a zero product: below the floor
+  static constexpr int kFloor = -133;    ///< as of Hopper and Blackwell (N326, N490)
   int32_t product_[kLength] = {}, exponent_[kLength] = {};
   int count_ = 0;
   GroupSpecials specials_{};
 };
 
 /// Blackwell's mxf4nvf4: four exact sums of 16 products of e2m1 elements, times the significands of both scales. Their
-/// exponent is that of the scales alone, even where the sum is zero. They and the accumulator are cut to multiples of
-/// 2^(E - 35) and summed exactly; the sum becomes fp32 toward zero.
+/// exponent is that of the scales alone, even where products cancel; a sum whose products are all zero has none, nor
+/// has one with a scale of zero. With E the largest exponent, but at least -139, they and the accumulator are cut to
+/// multiples of 2^(E - 35) and summed exactly; the sum becomes fp32 toward zero.
 class Fp4Group {
  public:
   static constexpr int kLength = 64, kSum = 16;
@@ -110,27 +112,31 @@ class Fp4Group {
       significand_[part] = x.significand * y.significand;
       exponent_[part] = x.exponent + y.exponent;
     }
-    sum_[part] += halves(a) * halves(b);
+    const int product = halves(a) * halves(b);
+    sum_[part] += product;
+    counts_[part] = counts_[part] || (product != 0 && significand_[part] != 0);
     ++count_;
   }
 
   SOFTAMP_INLINE Rounded round(uint32_t c, const Semantics& s) const {
     if (!all_finite(specials_, c)) return specials_.result(c, s);
     const uint32_t field = c >> 23 & 0xFF;
-    const int of_c = static_cast<int>(field | (field == 0)) - 127, parts = (count_ + kSum - 1) / kSum;
+    const bool zero = c << 1 == 0;
+    const int of_c = zero ? kFloor : static_cast<int>(field | (field == 0)) - 127;
     int greatest = of_c;
-    for (int i = 0; i < parts; ++i) greatest = exponent_[i] > greatest ? exponent_[i] : greatest;
+    for (int i = 0; i < kLength / kSum; ++i)
+      if (counts_[i] && exponent_[i] > greatest) greatest = exponent_[i];
     // Sums are multiples of 1/4, significands of scales of 1/8 each: 8 fraction bits.
     int64_t total =
         cut(static_cast<int64_t>((c & 0x7FFFFFu) | (field != 0 ? 0x800000u : 0u)), kFraction - 23, greatest - of_c);
     if (c >> 31 != 0) total = -total;
-    for (int i = 0; i < parts; ++i)
-      total += cut(int64_t{sum_[i]} * significand_[i], kFraction - 8, greatest - exponent_[i]);
+    for (int i = 0; i < kLength / kSum; ++i)
+      if (counts_[i]) total += cut(int64_t{sum_[i]} * significand_[i], kFraction - 8, greatest - exponent_[i]);
     return group_result(detail::truncate_to_fp32(total, greatest - kFraction), s);
   }
 
  private:
-  static constexpr int kFraction = 35;
+  static constexpr int kFraction = 35, kFloor = -139;
   struct Scale {
     int significand;  ///< of 2^3
     int exponent;
@@ -142,7 +148,7 @@ class Fp4Group {
     if (o.format.family != BlockFamily::kNvfp4) return {8, 0};
     const int field = static_cast<int>(scale >> 3 & 0xF), fraction = static_cast<int>(scale & 7);
     if ((scale & 0x7F) == 0x7F) specials_.set_nan();
-    if ((scale & 0x7F) == 0) return {0, -126};
+    if ((scale & 0x7F) == 0) return {0, 0};
     return field == 0 ? Scale{fraction, -6} : Scale{8 + fraction, field - 7};
   }
   /// Twice the value of an e2m1 code.
@@ -157,6 +163,7 @@ class Fp4Group {
   }
 
   int32_t sum_[4] = {}, significand_[4] = {}, exponent_[4] = {};
+  bool counts_[4] = {};  ///< a product is not zero, nor is the scale
   int count_ = 0;
   GroupSpecials specials_{};
 };

@@ -1,21 +1,21 @@
 // How the matrix units of NVIDIA's GPUs sum products: vendor behaviour, reverse engineered. Nothing here is documented
 // by the vendor. The model is that of MMA-Sim (arXiv 2511.10909; microsoft/MMA-Sim @c785138), which found it by tests;
 // that of 8-bit operands with an fp16 result, and of `mma.sync` on Hopper and Blackwell, was found in results of the
-// chips (N475 to N478). report/tensor_core_table.h says what such results confirm.
+// chips (N475 to N478); the floors are those of MMA-Sim 2.1.1 (N326). report/tensor_core_table.h says what such results
+// confirm.
 //
 // One fused group (N109, N326). Every product keeps its significand s_a s_b in [0, 4) and its exponent e_a + e_b; it
 // is not normalised. Subnormal operands have s < 1 at the format's least exponent. The accumulator C is one more term.
-// With E the largest exponent of a term, every term is truncated toward zero to a multiple of 2^(E - F), and the
-// truncated terms are summed exactly. The sum becomes fp32 by truncation, or fp16 by rounding to nearest even; for
-// 8-bit operands on some families fp32 with 13 fraction bits ("e8m13"). A sum that is too large becomes an infinity. A
-// product of k > group terms is a chain of groups in ascending k, the sum of one being C of the next; a last, shorter
-// group is filled up with zeros.
+// With E the largest exponent of a term that is not zero, but at least the instruction's floor, every term is truncated
+// toward zero to a multiple of 2^(E - F), and the truncated terms are summed exactly. The sum becomes fp32 by
+// truncation, or fp16 by rounding to nearest even; for 8-bit operands on some families fp32 with 13 fraction bits
+// ("e8m13"). A sum that is too large becomes an infinity. A product of k > group terms is a chain of groups in
+// ascending k, the sum of one being C of the next; a last, shorter group is filled up with zeros.
 //
 // 8-bit operands by `mma.sync` on Hopper and Blackwell (N477): 32 products are two groups of 16 from +0, first those
 // with k mod 4 in {0, 1}, then those in {2, 3}, and C is added last, to nearest even.
 //
-// Not established, so our choice: the sign of a zero sum (+0 here, as in the reference model); that a zero term has the
-// exponent -126 for any other factor (so it never raises E above that of a zero C).
+// Not established, so our choice: the sign of a zero sum (+0 here, as in the reference model).
 #pragma once
 
 #include "softamp/numerics/accumulator.h"
@@ -44,6 +44,7 @@ struct TensorCore {
   int group;            ///< products of a fused group (4 .. 32); 0: the family has no such instruction
   TensorCoreResult result;
   TensorCoreOrder order = TensorCoreOrder::kChain;
+  int floor = -133;  ///< terms are aligned to no exponent below it (-139 .. -19)
 
   constexpr bool operator==(const TensorCore&) const = default;
   SOFTAMP_INLINE bool exists() const { return group != 0; }
@@ -60,23 +61,26 @@ struct TensorCoreFamily {
     TensorCoreOrder order = TensorCoreOrder::kChain;
   };
   Instruction f16, bf16, tf32, f8;
+  int floor = 0, half_floor = 0;  ///< of results of fp32 and e8m13, and of fp16
 };
 
-/// The presets (N326, N476 to N478); nothing for accumulators that are no tensor cores.
+/// The presets (N326, N476 to N478); nothing for accumulators that are no tensor cores. Products of fp16 numbers do not
+/// reach the floors of fp32 results, so that no result shows Volta's and Turing's.
 SOFTAMP_INLINE TensorCoreFamily tensor_core_family(Accumulator a) {
   constexpr TensorCoreResult kE8m13 = TensorCoreResult::kE8m13, kSingle = TensorCoreResult::kSingle;
   constexpr TensorCoreOrder kPairs = TensorCoreOrder::kPairs;
   switch (a) {
     case Accumulator::kIpuModelA:
     case Accumulator::kFp32Chain: break;
-    case Accumulator::kTensorCoreVolta: return {{23, 4}, {}, {}, {}};
-    case Accumulator::kTensorCoreTuring: return {{24, 8}, {}, {}, {}};
-    case Accumulator::kTensorCoreAmpere: return {{24, 8}, {24, 8}, {24, 4}, {}};
-    case Accumulator::kTensorCoreAda: return {{24, 8}, {24, 8}, {24, 4}, {13, 16, kE8m13}};
-    case Accumulator::kTensorCoreHopper: return {{25, 16}, {25, 16}, {25, 8}, {13, 32, kE8m13}};
-    case Accumulator::kTensorCoreBlackwell: return {{25, 16}, {25, 16}, {25, 8}, {25, 32}};
-    case Accumulator::kTensorCoreHopperMma: return {{25, 16}, {25, 16}, {25, 8}, {25, 16, kSingle, kPairs}};
-    case Accumulator::kTensorCoreBlackwellMma: return {{25, 16}, {25, 16}, {25, 8}, {25, 16, kSingle, kPairs}};
+    case Accumulator::kTensorCoreVolta: return {{23, 4}, {}, {}, {}, -131, -19};
+    case Accumulator::kTensorCoreTuring: return {{24, 8}, {}, {}, {}, -132, -20};
+    case Accumulator::kTensorCoreAmpere: return {{24, 8}, {24, 8}, {24, 4}, {}, -132, -20};
+    case Accumulator::kTensorCoreAda: return {{24, 8}, {24, 8}, {24, 4}, {13, 16, kE8m13}, -132, -20};
+    case Accumulator::kTensorCoreHopper: return {{25, 16}, {25, 16}, {25, 8}, {13, 32, kE8m13}, -133, -21};
+    case Accumulator::kTensorCoreBlackwell: return {{25, 16}, {25, 16}, {25, 8}, {25, 32}, -133, -21};
+    case Accumulator::kTensorCoreHopperMma:
+    case Accumulator::kTensorCoreBlackwellMma:
+      return {{25, 16}, {25, 16}, {25, 8}, {25, 16, kSingle, kPairs}, -133, -21};
   }
   return {};
 }
@@ -93,8 +97,8 @@ SOFTAMP_INLINE TensorCore tensor_core(Accumulator a, const FloatFormat& format, 
   if (format == FloatFormat::fp16()) i = family.f16;
   if (format == FloatFormat::bf16() && !halves) i = family.bf16;
   if (tf32 && !halves) i = family.tf32;
-  return {tf32 ? FloatFormat::tf32() : format, i.fraction_bits, i.group, halves ? TensorCoreResult::kHalf : i.result,
-          i.order};
+  return {tf32 ? FloatFormat::tf32() : format,         i.fraction_bits, i.group,
+          halves ? TensorCoreResult::kHalf : i.result, i.order,         halves ? family.half_floor : family.floor};
 }
 
 /// What a tensor core that is fed `format` reads of an operand: the fp32 code of the nearest number of that format,
@@ -136,7 +140,7 @@ struct TensorCoreTerm {
   int16_t significand;
   int16_t exponent;
 };
-/// The exponent of a zero operand: its products have an exponent below all others.
+/// The exponent of a zero operand: its products have an exponent below every floor.
 inline constexpr int kTensorCoreZero = -1000;
 
 /// The operand whose fp32 code is `code`: exact except for tf32, which is truncated toward zero.
@@ -234,12 +238,10 @@ SOFTAMP_INLINE uint32_t fused_sum(const TensorCore& t, const int32_t* p, const i
   const uint32_t c_field = halves ? c >> 10 & 0x1F : c >> 23 & 0xFF;
   const uint32_t c_fraction = c & ((1u << c_bits) - 1);
   const uint32_t c_magnitude = c_fraction | (c_field != 0 ? 1u << c_bits : 0u);
-  // A zero has fp32's least exponent, as its field says by itself there.
-  const int c_exponent =
-      halves && c_magnitude == 0 ? -126 : static_cast<int>(c_field | (c_field == 0)) - (halves ? 15 : 127);
+  const int c_exponent = c_magnitude == 0 ? t.floor : static_cast<int>(c_field | (c_field == 0)) - (halves ? 15 : 127);
   const bool c_negative = (c >> (halves ? 15 : 31) & 1) != 0;
 
-  int greatest = c_exponent;
+  int greatest = c_exponent;  // above the floor, but for a zero
   for (int i = 0; i < count; ++i) greatest = e[i] > greatest ? e[i] : greatest;
   // F >= 2 m in every instruction: products are shifted up, then down by the difference of exponents.
   const int up = t.fraction_bits - 2 * t.operand.mantissa_bits();

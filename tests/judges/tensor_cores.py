@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""tensor_cores.py SOFTAMP [--count N]: the models of tensor cores against MMA-Sim and mmaemu.
+
+Every instruction that these model, and N cases of three kinds each: ordinary ones, cancelling ones, and such as come
+near the floor of the exponents, many of them with zeros. Exit code 1: a difference that docs/CHIPS.md does not name.
+77: no Python with the packages was found.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import packages  # noqa: E402
+
+if __name__ == "__main__":
+    packages.find("mmasim", "mmaemu", "ml_dtypes", "torch", "numpy")
+
+import mmaemu.model.chain  # noqa: E402
+import mmasim.nv_ptx as mmasim  # noqa: E402
+import ml_dtypes  # noqa: E402
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+
+# Our accumulator; operands; fp16 results; products of an instruction; MMA-Sim's class, architecture and instruction.
+INSTRUCTIONS = [
+    ("tensorcore_volta", "fp16", False, 4, "MMA", "Volta", "m8n8k4.f32.f16.f16.f32"),
+    ("tensorcore_volta", "fp16", True, 4, "MMA", "Volta", "m8n8k4.f16.f16.f16.f16"),
+    ("tensorcore_turing", "fp16", False, 8, "MMA", "Turing", "m16n8k8.f32.f16.f16.f32"),
+    ("tensorcore_turing", "fp16", True, 8, "MMA", "Turing", "m16n8k8.f16.f16.f16.f16"),
+]
+for ours, theirs in (("ampere", "Ampere"), ("ada", "Ada Lovelace"), ("hopper", "Hopper"), ("blackwell", "Blackwell")):
+    INSTRUCTIONS += [
+        ("tensorcore_" + ours, "fp16", False, 16, "MMA", theirs, "m16n8k16.f32.f16.f16.f32"),
+        ("tensorcore_" + ours, "fp16", True, 16, "MMA", theirs, "m16n8k16.f16.f16.f16.f16"),
+        ("tensorcore_" + ours, "bf16", False, 16, "MMA", theirs, "m16n8k16.f32.bf16.bf16.f32"),
+        ("tensorcore_" + ours, "own", False, 8, "MMA", theirs, "m16n8k8.f32.tf32.tf32.f32"),
+    ]
+for format in ("e4m3", "e5m2"):
+    for halves in (False, True):
+        d = "f16" if halves else "f32"
+        INSTRUCTIONS += [
+            ("tensorcore_ada", format, halves, 32, "MMA", "Ada Lovelace", f"m16n8k32.{d}.{format}.{format}.{d}"),
+            ("tensorcore_hopper", format, halves, 32, "WGMMA", "Hopper", f"m64n8k32.{d}.{format}.{format}"),
+            ("tensorcore_blackwell", format, halves, 32, "TCGen05MMA", "Blackwell",
+             f"m64n8k32.kind::f8f6f4.{d}.{format}.{format}"),
+        ]
+# Ours, mmaemu's.
+PRESETS = [("tensorcore_ada", "ada"), ("tensorcore_hopper", "hopper"), ("tensorcore_blackwell_mma", "b200_mma_sync")]
+
+TYPES = {"fp16": (np.float16, torch.float16, -14), "bf16": (ml_dtypes.bfloat16, torch.bfloat16, -126),
+         "own": (np.float32, torch.float32, -126), "e4m3": (ml_dtypes.float8_e4m3fn, torch.float8_e4m3fn, -6),
+         "e5m2": (ml_dtypes.float8_e5m2, torch.float8_e5m2, -14)}  # fmt: skip
+ONE_GROUP = "8 bits by mma.sync: 32 products are one group in mmaemu 0.1.0, two of 16 in softamp (N477)"
+
+
+def cases(random, count, k, operand, halves, kind):
+    """Operands and accumulators, float32 numbers of their formats."""
+    dtype, _, least = TYPES[operand]
+    top = 8 if least >= -14 else 60
+    low = {"ordinary": -5, "cancelling": -3, "tiny": least - 3}[kind]
+    high = {"ordinary": 5, "cancelling": 3, "tiny": -60 if least < -14 else min(top, least + 5)}[kind]
+
+    def numbers(shape, low, high):
+        return np.where(random.random(shape) < 0.5, -1, 1) * np.ldexp(1 + random.random(shape), random.integers(low, high, shape))
+
+    a, b = numbers((count, k), low, high), numbers((count, k), low, high)
+    if kind == "tiny" and least < -14:  # products, not factors, near 2^-133
+        a, b = numbers((count, k), -72, -62), numbers((count, k), -72, -62)
+    if kind == "cancelling":
+        a[:, 1::2], b[:, 1::2] = -a[:, ::2], b[:, ::2] * (1 + np.ldexp(random.integers(-2, 3, b[:, ::2].shape), -8))
+    c = numbers(count, 2 * low, 2 * high)
+    if kind == "tiny":
+        for x in (a, b, c):
+            x[random.random(x.shape) < 0.5] = 0
+    with np.errstate(all="ignore"):
+        a, b = (x.astype(np.float32).astype(dtype).astype(np.float32) for x in (a, b))
+        c = c.astype(np.float32)
+        if halves:
+            c = c.astype(np.float16).astype(np.float32)
+    return a, b, c
+
+
+class Products:
+    """`softamp run` of many products of a row and a column."""
+
+    def __init__(self, program):
+        self.program, self.softamp = program, packages.Softamp(program)
+
+    def run(self, a, b, c, accumulator, operand, halves):
+        count, k = a.shape
+        shapes = {"a": (count, 1, k), "b": (count, k, 1), "c": (count, 1, 1)}
+        nodes = [{"name": n, "op": "Placeholder", "attributes": {"dtype": "float32", "shape": list(s)}} for n, s in shapes.items()]
+        nodes.append({"name": "z", "op": "BatchMatMulV2", "inputs": list(shapes)})
+        place = self.softamp.place
+        pathlib.Path(place("g.json")).write_text(json.dumps({"softamp_graph": 1, "nodes": nodes, "outputs": ["z"]}))
+        command = [self.program, "run", place("g.json"), "--accumulator", accumulator, "--out", place(""), "--quiet"]
+        command += [] if operand == "own" else ["--tensor-core-operands", operand]
+        command += ["--partials", "half"] if halves else []
+        for name, x in (("a", a), ("b", b), ("c", c)):
+            np.save(place(name + ".npy"), np.ascontiguousarray(x.reshape(shapes[name])))
+            command += ["--feed", f"{name}={place(name + '.npy')}"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
+        return np.load(place("z.npy")).reshape(count)
+
+
+def judge(products, verdict, count):
+    random = np.random.default_rng(2026)
+    for accumulator, operand, halves, k, kind_of, arch, name in INSTRUCTIONS:
+        theirs = getattr(mmasim, kind_of)(arch, name)
+        dtype = TYPES[operand][1]
+        for kind in ("ordinary", "cancelling", "tiny"):
+            a, b, c = cases(random, count, k, operand, halves, kind)
+            ours = products.run(a, b, c, accumulator, operand, halves)
+            x, y = (torch.from_numpy(v).to(dtype) for v in (a, b))
+            expected = theirs.dpa(x, y, torch.from_numpy(c).to(torch.float16 if halves else torch.float32))
+            verdict.compare(f"{accumulator} {name} {kind}", np.arange(count), packages.bits(ours),
+                            packages.bits(expected.float().numpy()))
+    for accumulator, preset in PRESETS:
+        for operand in ("e4m3", "e5m2"):
+            for kind in ("ordinary", "cancelling", "tiny"):
+                a, b, c = cases(random, count, 64, operand, False, kind)
+                ours = packages.bits(products.run(a, b, c, accumulator, operand, False))
+                x, y = (torch.from_numpy(v).to(TYPES[operand][1]) for v in (a, b))
+                expected = packages.bits(mmaemu.model.chain.dot(x, y, torch.from_numpy(c), preset=preset).numpy())
+                known = [(ONE_GROUP, np.ones(count, bool), ours)] if preset == "b200_mma_sync" else []
+                verdict.compare(f"{accumulator} mmaemu {preset} {operand} {kind}", np.arange(count), ours, expected, known)
+    verdict.expect(ONE_GROUP)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("softamp")
+    parser.add_argument("--count", type=int, default=20000)
+    options = parser.parse_args()
+    verdict = packages.Verdict()
+    judge(Products(options.softamp), verdict, options.count)
+    verdict.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -106,6 +106,27 @@ TEST(Inspect, TiesAndNegativeNumbers) {
   EXPECT_EQ(inspection_of("2049")["d"], "1/2");
 }
 
+/// What is printed beside a comparison decides it, and "|x| = (k + d) 2^q" holds for what is printed.
+TEST(Inspect, NumbersThatAreShownAreRight) {
+  EXPECT_EQ(inspection_of("1157425104234217473 --format bf16")["d"], "1/2 + 1.1e-16");  // 2^60 + 2^52 + 1
+  EXPECT_EQ(inspection_of("1157425104234217471 --format bf16")["d"], "1/2 - 1.1e-16");
+  EXPECT_EQ(inspection_of("1157425104234217472 --format bf16")["d"], "1/2");
+  EXPECT_EQ(inspection_of("1161928703861587967 --format bf16")["d"], "1 - 1.1e-16");
+  EXPECT_EQ(inspection_of("0.1 --format fp64")["d"], "0.6") << "no more digits than are known";
+  EXPECT_EQ(inspection_of("9007199254740993.00000000000000000001 --format fp64")["d"], "1/2 + less than 0.0015");
+  EXPECT_EQ(inspection_of("1e-30")["d"], "1.6777216e-23");
+  EXPECT_EQ(inspection_of("1e-399")["d"], "less than 2^-1000");
+  EXPECT_EQ(inspection_of("1e-500")["d"], "less than 2^-1000");
+  const json right = inspection_of("1e310"), far = inspection_of("1e400");
+  EXPECT_EQ(right["quantum_exponent"], 1019);
+  EXPECT_EQ(right["k"], 1780);  // 1e310 / 2^1019 = 1780.059
+  for (const char* field : {"quantum_exponent", "k", "d"}) EXPECT_TRUE(far[field].is_null()) << field;
+  EXPECT_EQ(far["roundings"]["nearest"]["code"], "0x7c00");
+  const std::string text = run_softamp("inspect 1e400").out;
+  EXPECT_NE(text.find("|x| > 2^1300.\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("k = "), std::string::npos) << text;
+}
+
 /// With one bit, d = 1/4: floor(1/2) = 0; floor(1) + 2R + 1 >= 4 for no R but 1; 1/2 to even 0; 1/2 to odd 1.
 TEST(Inspect, TheVariantsDifferWithFewBits) {
   const json r = inspection_of("2048.5 --bits 1")["roundings"]["stochastic"];

@@ -107,8 +107,12 @@ void print_roundings(const Placement& p, const RoundingPolicy& base, std::ostrea
   const FloatFormat& f = p.format;
   if (p.out_of_range() || p.above_the_largest())
     out << "The value lies above the largest number, " << shortest_decimal(f, f.max_finite_code()) << ".\n";
-  out << "|x| = (k + d) * " << power_of_two(p.quantum) << ", k = " << p.split.kept << ", d = " << p.fraction() << "\n\n"
-      << "rounding             result\n";
+  if (p.far_out() && p.value.exponent > 0)
+    out << "|x| > 2^1300.\n";
+  else
+    out << "|x| = (k + d) * " << power_of_two(p.quantum) << ", k = " << p.split.kept << ", d = " << p.fraction()
+        << '\n';
+  out << "\nrounding             result\n";
   for (const RoundingMode mode : kDeterministic) {
     const RoundingPolicy policy = with(base, mode);
     out << std::left << std::setw(21) << name_of(mode) << exact_and_code(f, p.rounded(policy).code) << "; "
@@ -223,9 +227,10 @@ Json inspection_json(const Inspection& s) {
   json["representable"] = s.placement->representable();
   if (!s.inexact()) return json;
   json["settings"] = {{"bits", s.base.random_bits}, {"overflow", name_of(s.base.overflow)}, {"preset", "ieee"}};
-  json["quantum_exponent"] = s.placement->quantum;
-  json["k"] = s.placement->split.kept;
-  json["d"] = s.placement->fraction();
+  const bool unknown = s.placement->far_out() && s.placement->value.exponent > 0;
+  json["quantum_exponent"] = unknown ? Json() : Json(s.placement->quantum);
+  json["k"] = unknown ? Json() : Json(s.placement->split.kept);
+  json["d"] = unknown ? Json() : Json(s.placement->fraction());
   json["roundings"] = roundings_json(*s.placement, s.base);
   return json;
 }

@@ -9,6 +9,8 @@ namespace softamp::detail {
 namespace {
 
 constexpr uint64_t kHalf = uint64_t{1} << 63;
+constexpr uint64_t kJamFrom = uint64_t{1} << 58;  ///< of a significand whose bit 0 may stand for a tail (Exact)
+constexpr int kFarOut = 2000;                     ///< the power of two that parsing puts in the place of such a number
 
 }  // namespace
 
@@ -31,11 +33,27 @@ bool Placement::above_the_largest() const {
   return split.kept > largest || (split.kept == largest && split.rest != 0);
 }
 
+bool Placement::far_out() const { return value.significand == 1 && std::abs(value.exponent) == kFarOut; }
+
 std::string Placement::fraction() const {
   if (split.rest == 0) return "0";
+  // The value's last bit weighs 2^last quanta, and may stand for a tail: then d is known to less than 2 of them.
+  const int last = value.exponent - quantum;
+  const bool tail = value.significand > kJamFrom && (value.significand & 1) != 0;
   const int zeros = __builtin_ctzll(split.rest);
-  if (zeros >= 48) return std::to_string(split.rest >> zeros) + "/" + std::to_string(uint64_t{1} << (64 - zeros));
-  return significant_digits(std::ldexp(static_cast<double>(split.rest), -64), 10);
+  if (!tail && zeros >= 48)
+    return std::to_string(split.rest >> zeros) + "/" + std::to_string(uint64_t{1} << (64 - zeros));
+  const double d = split.kept == 0 ? std::ldexp(static_cast<double>(value.significand), last)
+                                   : std::ldexp(static_cast<double>(split.rest), -64);
+  if (far_out() || d < 0x1p-1000) return "less than 2^-1000";
+  const int digits = tail && split.kept != 0 ? std::clamp(static_cast<int>((-last - 1) * 0.30103), 1, 10) : 10;
+  const std::string text = significant_digits(d, digits);
+  if (text != "0.5" && text != "1") return text;
+  const bool one = text == "1", more = split.rest > kHalf && !one;
+  const uint64_t distance = one ? 0 - split.rest : more ? split.rest - kHalf : kHalf - split.rest;
+  const double off = std::ldexp(static_cast<double>(distance), -64), known = tail ? std::ldexp(2.0, last) : 0;
+  return std::string(one ? "1" : "1/2") + (more ? " + " : " - ") +
+         (off < 16 * known ? "less than " + significant_digits(off + known, 2) : significant_digits(off, 2));
 }
 
 std::string Placement::reason(const RoundingPolicy& policy) const {

@@ -22,7 +22,11 @@ struct Placement {
   bool out_of_range() const;
   /// |x| lies above the largest number, in the same binade.
   bool above_the_largest() const;
-  /// d = rest / 2^64 as a fraction if it is short ("1/2"), else in decimal.
+  /// `value` stands for any number so large, or so small, that formats and roundings make no difference: parsing keeps
+  /// no digits of those (parse_number). |x| > 2^1300, or < 2^-1300.
+  bool far_out() const;
+  /// d as a fraction if it is short ("3/4"), else in decimal, as many digits as are known; never so that it seems to be
+  /// 1/2 or 1 and is not ("1/2 + 1.2e-07").
   std::string fraction() const;
 
   /// The outcome under `policy`, a deterministic one.

@@ -9,7 +9,6 @@
 #include "softamp/report/number_text.h"
 #include "src/graph/base64.h"
 #include "src/graph/nearest_name.h"
-#include "src/report/numbers/decimal_text.h"
 #include "src/report/read_json.h"
 
 namespace softamp::graph_detail {
@@ -37,14 +36,13 @@ uint64_t float_code(const Json& value, DType dtype, const std::string& place) {
     const ParsedNumber number = parse_number(text.substr(0, 2000));
     if (text.size() > 2000 || number.kind == ParsedNumber::Kind::kMalformed)
       fail_at(place, "'" + printable(text) + "' is no number: expected decimal, nan, inf, -inf or a code 0x3c00");
-    // Exact keeps 64 bits, the last one sticky, too few for a correct rounding to 53 bits: fp64 reads texts like JSON
-    // numbers.
-    if (dtype == DType::kFloat64 && number.kind == ParsedNumber::Kind::kFinite) {
-      const std::optional<double> wide = number_of_decimal(std::string_view(text).substr(text[0] == '+'));
-      if (!wide) fail_at(place, "'" + printable(text) + "' is no decimal number in the range of float64");
-      return __builtin_bit_cast(uint64_t, *wide);
-    }
-    return to_code(format, number).code;
+    const uint64_t code = to_code(format, number).code;
+    // Binary64 numbers are read as JSON's are: none becomes infinite, or zero.
+    const bool finite = number.kind == ParsedNumber::Kind::kFinite;
+    if (dtype == DType::kFloat64 && finite &&
+        (!format.is_finite(code) || (format.is_zero(code) && number.value.significand != 0)))
+      fail_at(place, "'" + printable(text) + "' is no number in the range of float64");
+    return code;
   }
   if (!value.is_number()) fail_at(place, "expected a number, found " + found(value));
   const double number = value.get<double>();

@@ -257,6 +257,35 @@ TEST(GraphJson, ValuesAreReadToTheBit) {
   EXPECT_EQ(d.code(3), 0x7ff0000000000001u);
 }
 
+/// A text of float64 is a number like that of any float: decimal or hexadecimal, rounded once.
+TEST(GraphJson, HexadecimalAndDecimalTextsOfFloat64) {
+  const auto json = [](const std::string& text) {
+    return with_value(R"({"dtype": "float64", "shape": [1], "values": [")" + text + "\"]}");
+  };
+  const auto value = [&](const std::string& text) {
+    const Graph g = read_graph_json(json(text));
+    return attribute<std::shared_ptr<const Tensor>>(g.node(g.find("n")), "value")->as<double>()[0];
+  };
+  EXPECT_EQ(value("0x1.8p-3"), 0x1.8p-3);
+  EXPECT_EQ(value("-0x1.fffffffffffffp1023"), -0x1.fffffffffffffp1023);
+  EXPECT_EQ(value("0x1p-1074"), 0x1p-1074);
+  EXPECT_EQ(value("0x1.00000000000008p0"), 1) << "a tie";
+  EXPECT_EQ(value("0x1.000000000000080000000000000001p0"), 0x1.0000000000001p0);
+  for (const std::string text :
+       {"9007199254740993", "9007199254740993.00000000000000000001", "4.9e-324", "2.4703282292062328e-324",
+        "2.2250738585072011e-308", "1.7976931348623158e308", "179769313486231570000e288", "0.1", "-0", "1e23"})
+    EXPECT_EQ(value(text), std::strtod(text.c_str(), nullptr)) << text;
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 300; ++i) {
+    const std::string text = std::to_string(random()) + std::to_string(random() % 1000) + "e" +
+                             std::to_string(static_cast<int>(random() % 600) - 320);
+    EXPECT_EQ(value(text), std::strtod(text.c_str(), nullptr)) << text;
+  }
+  for (const std::string text : {"0x1p1024", "1e309", "-1e400", "0x1p-1076", "1e-400"})
+    EXPECT_EQ(refusal(json(text)),
+              "g.json: node 'n': attribute 'value': 'values'[0]: '" + text + "' is no number in the range of float64");
+}
+
 TEST(GraphJson, FilesBesideTheGraph) {
   const test::TemporaryFolder folder;
   fs::create_directory(folder.path() / "weights");

@@ -142,8 +142,8 @@ struct RoundingPolicy {
     p.infinity = InfinityResult::kSaturate;
     return p;
   }
-  /// ONNX's Cast with saturate = 1 in its opsets 19 to 23: the same, but infinities become NaN in the formats without
-  /// -0 (f143, f152). For others it is `saturating`.
+  /// The same, but infinities become NaN, in any format. ONNX's Cast with saturate = 1 has that in opsets 19 to 23 for
+  /// the formats without -0 (f143, f152); for others it is `saturating` there.
   static SOFTAMP_INLINE RoundingPolicy saturating_but_infinities() {
     RoundingPolicy p = saturating();
     p.infinity = InfinityResult::kNan;

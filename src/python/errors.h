@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "softamp/report/number_text.h"
+
 namespace softamp::python {
 
 namespace nb = nanobind;
@@ -19,6 +21,15 @@ uint64_t whole(nb::handle object, const char* name, uint64_t least, uint64_t gre
 
 /// A word. Throws TypeError for another kind of object.
 std::string_view word(nb::handle object, const char* name);
+
+/// The number of a text, exactly. Throws TypeError for another kind of object, ValueError for no number.
+inline ParsedNumber number_from(nb::handle object, const char* name) {
+  try {
+    return number_from_text(std::string(word(object, name)));
+  } catch (const std::invalid_argument& e) {
+    throw nb::value_error((std::string(name) + ": " + e.what()).c_str());
+  }
+}
 
 inline nb::str text(const std::string& s) { return nb::str(s.data(), s.size()); }
 

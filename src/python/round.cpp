@@ -1,6 +1,8 @@
 // softamp.round and softamp.widen: arrays of numbers to a format and back.
 #include <chrono>
 
+#include "softamp/numerics/convert.h"
+#include "softamp/numerics/random.h"
 #include "softamp/report/chip_table.h"
 #include "softamp/report/exception.h"
 #include "softamp/tensor/device_round.h"
@@ -151,6 +153,41 @@ nb::object round(nb::handle x, nb::handle format, nb::tuple how_values, nb::tupl
   return nb::make_tuple(target.object, status);
 }
 
+/// round of one number, given as text: exactly, in an array without axes.
+nb::object round_number(nb::handle number_text, nb::handle format, nb::tuple how_values, nb::tuple address_values,
+                        nb::handle out, nb::handle result, bool flags) {
+  const FloatFormat to = compute_format_from(format);
+  const Rounding how = Rounding::from(how_values);
+  const ParsedNumber number = number_from(number_text, "x");
+  if (how.chip) throw nb::type_error("x: is one number; expected an array of float32, which chips round");
+  const Addresses addresses(address_values, how, to, 1);
+  const bulk::RandomSource& source = addresses.options.random;
+  const RoundingPolicy policy = how.semantics(to).rounding(to);
+  const RandomBits bits{source.seed, source.engine == RandomEngine::kPhilox7 ? 7 : 10};
+  uint32_t word = 0;
+  if (policy.stochastic())
+    word = source.words ? source.words[0]
+                        : bits.bits(source.step, source.operation, source.first_index, policy.random_bits);
+  const Rounded rounded = to_code(to, number, policy, word);
+  const nb::object like = new_array({}, "float64");
+  const Array shape(like, "x");
+  Target target = target_of(out, result_from(result), to, shape);
+  Array written(target.object, "out", Access::kWrite);
+  if (written.elements() == Elements::kFloat32) target.values = true;
+  check_out(written, shape, to, target.values);
+  if (target.values)
+    written.to_write<float>()[0] = fp::to_float(to, rounded.code);
+  else
+    with_codes(written,
+               [&](auto codes) { codes[0] = static_cast<std::remove_reference_t<decltype(codes[0])>>(rounded.code); });
+  FpStatus status;
+  if (rounded.flags != 0) status.raise(rounded.flags, 0);
+  stop_on(status, how, "round");
+  if (target.own_dtype) target.object = in_own_dtype(std::move(target.object), to);
+  if (!flags) return target.object;
+  return nb::make_tuple(target.object, status);
+}
+
 /// Seconds that bulk::round alone takes for float32 to codes of 16 bits: what bench/python_round.py compares `round`
 /// with.
 double seconds_of_bulk_round(nb::handle x, nb::handle out, nb::handle format, nb::tuple how_values,
@@ -208,6 +245,8 @@ nb::object widen(nb::handle codes, nb::handle format, bool wide, nb::handle out,
 void bind_round(nb::module_& m) {
   m.def("round", round, nb::arg("x").none(), nb::arg("format").none(), nb::arg("how"), nb::arg("where"),
         nb::arg("out").none(), nb::arg("result").none(), nb::arg("flags"));
+  m.def("round_number", round_number, nb::arg("x"), nb::arg("format").none(), nb::arg("how"), nb::arg("where"),
+        nb::arg("out").none(), nb::arg("result"), nb::arg("flags"));
   m.def("seconds_of_bulk_round", seconds_of_bulk_round);
   m.def("widen", widen, nb::arg("codes").none(), nb::arg("format").none(), nb::arg("wide"), nb::arg("out").none(),
         nb::arg("threads"));

@@ -17,16 +17,16 @@ namespace {
 
 constexpr uint64_t kAdditions = uint64_t{1} << 23;  ///< of all sums between two looks at Ctrl-C
 
-/// A number as a code of the format, rounded to nearest. Throws ValueError where it is not finite there.
-uint64_t operand(double value, const FloatFormat& f, const char* name) {
-  const uint64_t code = fp::from_double(f, value);
+/// A number's text as a code of the format, rounded to nearest once. Throws ValueError where it is not finite there.
+uint64_t operand(nb::handle value, const FloatFormat& f, const char* name) {
+  const uint64_t code = to_code(f, number_from(value, name)).code;
   if (!f.is_finite(code))
     throw nb::value_error((std::string(name) + ": expected a finite number of " + format_name(f)).c_str());
   return code;
 }
 
-RunningSumSetup setup_from(nb::handle format, const Rounding& how, double start, nb::handle replicas, nb::handle seed,
-                           nb::handle operation) {
+RunningSumSetup setup_from(nb::handle format, const Rounding& how, nb::handle start, nb::handle replicas,
+                           nb::handle seed, nb::handle operation) {
   if (how.chip)
     throw nb::value_error("chip: expected none; chips are known by their conversions, not their arithmetic");
   RunningSumSetup s;
@@ -78,7 +78,7 @@ std::vector<double> elements_of(const Array& a, nb::handle codes) {
 }
 
 nb::dict sum_array(nb::handle a, nb::handle b, bool rounded_products, nb::handle format, nb::handle codes,
-                   nb::tuple how_values, double start, nb::handle replicas, nb::handle seed, nb::handle operation) {
+                   nb::tuple how_values, nb::handle start, nb::handle replicas, nb::handle seed, nb::handle operation) {
   const Rounding how = Rounding::from(how_values);
   Rounding entry = how;
   entry.mode = RoundingMode::kNearestEven;
@@ -121,7 +121,7 @@ nb::dict sum_array(nb::handle a, nb::handle b, bool rounded_products, nb::handle
   return all;
 }
 
-nb::dict running(double value, nb::handle count, nb::handle format, nb::tuple how_values, double start,
+nb::dict running(nb::handle value, nb::handle count, nb::handle format, nb::tuple how_values, nb::handle start,
                  nb::handle replicas, nb::handle seed, nb::handle operation, nb::handle trace_points) {
   RunningSumSetup setup = setup_from(format, Rounding::from(how_values), start, replicas, seed, operation);
   setup.addend = operand(value, setup.format, "value");

@@ -1,5 +1,8 @@
 """round and widen against the command, against NumPy and ml_dtypes, and by their addresses."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import softamp
@@ -193,3 +196,39 @@ def test_status():
     assert repr(status) == "Status(inexact first at 1, underflow first at 3, overflow first at 2)"
     _, none = softamp.round(np.float32([1]), "fp16", flags=True)
     assert not none and repr(none) == "Status(none)"
+
+
+def test_numbers_of_python_are_read_exactly():
+    def value(x, format="bf16", **options):
+        return float(softamp.round(x, format, result="values", **options))
+
+    # By way of binary64 this would be a tie, which goes to 2^53.
+    assert value(2**53 + 2**45 + 1) == 2**53 + 2**46
+    assert value(-(2**53 + 2**45 + 1)) == -(2**53 + 2**46)
+    assert value(2**53 + 2**45) == 2**53
+    assert value(Fraction(2**53 + 2**45 + 1)) == value(Decimal(2**53 + 2**45 + 1)) == value(str(2**53 + 2**45 + 1)) == 2**53 + 2**46
+    assert value(Fraction(1, 3), "fp32") == np.float32(1) / np.float32(3)
+    assert value(Decimal("0.1"), "fp16") == value("0.1", "fp16") == value("0x1.999999999999999999p-4", "fp16") == 0.0999755859375
+    tie = Fraction(2049, 2**11)
+    for off, nearest in ((0, 1), (Fraction(1, 10**400), 1 + 2**-10), (-Fraction(1, 10**400), 1)):
+        assert value(tie + off, "fp16") == nearest
+    # Flags are those of the one rounding.
+    assert softamp.round(2**53 + 1, "fp32", flags=True)[1].inexact
+    assert not softamp.round(2**53, "fp32", flags=True)[1]
+    for huge in (10**400, "1e400", Decimal("1e99999999"), Fraction(10**400)):
+        code, status = softamp.round(huge, "fp16", flags=True)
+        assert np.isinf(code) and status.overflow and code.shape == ()
+        assert value(huge, "fp16", overflow="saturate") == 65504
+    with pytest.raises(softamp.FloatingPointException), softamp.behaviour(inv=False, div0=False, oflo=True):
+        softamp.round(10**400, "fp16")
+    # The random bits are those of an array's element.
+    for x in (3.3, -1e-6, 70000.0):
+        for variant in ("carry", "half", "rne", "odd", "at-least"):
+            for seed in range(20):
+                options = dict(rounding="stochastic", variant=variant, seed=seed, step=2, operation=3, first_index=9)
+                assert value(Fraction(x), "fp16", **options) == float(softamp.round(np.float64([x]), "fp16", result="values", **options)[0])
+    out = np.zeros((), np.float32)
+    assert softamp.round(3, "fp16", out=out) is out and out == 3
+    assert softamp.round(3, "bf16", result="codes").dtype == np.uint16
+
+

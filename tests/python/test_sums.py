@@ -1,6 +1,8 @@
 """sum, dot, running_sum and matmul against the command."""
 
 import json
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -143,6 +145,17 @@ def test_matmul_stops_under_behaviour():
         softamp.matmul(np.float16([[60000]]), np.float16([[2]]), behaviour=softamp.behaviour(oflo=True))
     with softamp.behaviour(oflo=True), pytest.raises(softamp.FloatingPointException):
         softamp.matmul(np.float16([[60000]]), np.float16([[2]]))
+
+
+def test_sums_take_numbers_exactly():
+    x = 2**53 + 2**45 + 1
+    assert softamp.running_sum(x, 1, "bf16") == 2**53 + 2**46
+    assert softamp.running_sum(Fraction(1, 3), 3, "fp32") == softamp.running_sum(float(np.float32(1 / 3)), 3, "fp32")
+    assert softamp.running_sum("0.0001", 10000) == softamp.running_sum(0.0001, 10000) == 0.25
+    assert softamp.running_sum(1, 1, "bf16", start=x) == softamp.sum(np.float32([1]), "bf16", start=x) == 2**53 + 2**46
+    assert softamp.dot(np.float32([1]), np.float32([1]), "bf16", start=Decimal(x)) == 2**53 + 2**46
+
+
 def test_a_tensor_core_takes_the_arrays_type():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     small = [np.dtype(getattr(ml_dtypes, name)) for name in ("float8_e4m3fn", "float8_e5m2")]

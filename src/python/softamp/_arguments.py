@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import decimal
+import math
+import numbers
+import operator
+from fractions import Fraction
 from typing import Any, Protocol, Union
 
 import numpy as np
@@ -18,14 +23,48 @@ class SupportsDLPack(Protocol):
 
 
 Array = Union["np.ndarray[Any, Any]", SupportsDLPack]
-Numbers = Union[Array, float, int]
+Number = Union[float, int, Fraction, decimal.Decimal, str]
+Numbers = Union[Array, Number]
 FormatLike = Union[str, _softamp.Format, "np.dtype[Any]", type]
 NDArray = np.ndarray[Any, Any]
 
 
-def numbers(x: Any) -> Any:
-    """A Python number as an array of one binary64; all else as it is."""
-    return np.float64(x) if type(x) is float or type(x) is int else x
+def is_number(x: Any) -> bool:
+    """Whether x is one number that is read exactly, by its text: no float, which binary64 holds, and no array."""
+    if isinstance(x, (bool, np.generic)):
+        return False
+    return isinstance(x, (str, decimal.Decimal, numbers.Rational))
+
+
+def exact_text(x: Any, name: str) -> str:
+    """A number as text that the module reads exactly: others than ints and Decimals in hexadecimal."""
+    if isinstance(x, (str, decimal.Decimal)):
+        return str(x)
+    if isinstance(x, (bool, np.bool_, complex)):
+        raise TypeError(f"{name}: expected a number or a text, not {x!r}")
+    if isinstance(x, float):
+        return x.hex()
+    if isinstance(x, int) and x.bit_length() < 10000:  # Python turns no longer ones into decimal
+        return str(x)
+    if not hasattr(x, "as_integer_ratio"):
+        try:
+            x = operator.index(x)
+        except TypeError:
+            if not hasattr(x, "__float__"):
+                raise TypeError(f"{name}: expected a number or a text, not {x!r}") from None
+            x = float(x)
+    try:
+        numerator, denominator = x.as_integer_ratio()
+    except (OverflowError, ValueError):  # infinities and NaNs
+        return str(float(x))
+    if numerator == 0:
+        return "-0" if math.copysign(1, x) < 0 else "0"
+    # At least 80 bits, and one more that says whether anything follows: no rounding reads so many.
+    places = max(0, 80 - numerator.bit_length() + denominator.bit_length()) if denominator != 1 else 0
+    quotient, rest = divmod(abs(numerator) << places, denominator)
+    if rest:
+        quotient, places = quotient << 1 | 1, places + 1
+    return f"{'-' if numerator < 0 else ''}0x{quotient:x}p{-places}"
 
 
 def name_of(value: Any) -> Any:

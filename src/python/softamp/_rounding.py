@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, Optional, Union, overload
 
+import numpy as np
+
 from . import _softamp
-from ._arguments import Array, FormatLike, NDArray, Numbers, name_of, numbers
+from ._arguments import Array, FormatLike, NDArray, Numbers, exact_text, is_number, name_of
 
 __all__ = ["round", "widen"]
-
-_Numbers = (float, int)
 
 
 @overload
@@ -82,8 +82,9 @@ def round(
 ) -> Any:
     """Round every number of an array once to a format.
 
-    x: numbers of any shape: float32, float64, float16 or a type of ml_dtypes; NumPy's, or with DLPack; or one Python
-        number. One that is not dense and in C order is copied once. Or dense float32 of a CUDA device, by DLPack, where the
+    x: numbers of any shape: float32, float64, float16 or a type of ml_dtypes; NumPy's, or with DLPack; or one
+        number of Python: int, float, fractions.Fraction, decimal.Decimal, or a text as "0.1" or "0x1.8p-3", which is read
+        exactly. An array that is not dense and in C order is copied once. Or dense float32 of a CUDA device, by DLPack, where the
         module was built with CUDA: with `out` on the same device, they are rounded there, to the same bits.
     format: the target: a name ("fp16", "bf16", "e4m3", "e5p11", ...; see formats()), a Format, or a dtype.
     rounding: "nearest" (ties to even), "nearest-away", "zero", "up", "down", "stochastic", "odd" [="nearest"].
@@ -107,15 +108,11 @@ def round(
     Returns the array, or (array, Status). Raises ValueError for a value out of range, naming what was expected;
     TypeError for another kind of object; FloatingPointException within behaviour(...) that stops.
     """
-    return _softamp.round(
-        numbers(x) if type(x) in _Numbers else x,
-        format,
-        (rounding, bits, variant, overflow, preset, name_of(chip) if chip is not None else None, random),
-        (seed, step, operation, first_index, random_bits, threads, packed),
-        out,
-        result,
-        flags,
-    )
+    how = (rounding, bits, variant, overflow, preset, name_of(chip) if chip is not None else None, random)
+    where = (seed, step, operation, first_index, random_bits, threads, packed)
+    if is_number(x):
+        return _softamp.round_number(exact_text(x, "x"), format, how, where, out, result, flags)
+    return _softamp.round(np.float64(x) if type(x) is float else x, format, how, where, out, result, flags)
 
 
 def widen(

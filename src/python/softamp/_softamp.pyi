@@ -155,6 +155,9 @@ def block_formats() -> dict[str, str]:
 def round(
     x: Any, format: Any, how: _Tuple, where: _Tuple, out: Any, result: str, flags: bool
 ) -> Any: ...
+def round_number(
+    x: str, format: Any, how: _Tuple, where: _Tuple, out: Any, result: str, flags: bool
+) -> Any: ...
 def seconds_of_bulk_round(x: _Array, out: _Array, format: Any, how: _Tuple, where: _Tuple) -> float: ...
 def widen(codes: Any, format: Any, wide: bool, out: Any, threads: int) -> _Array: ...
 def arithmetic(
@@ -172,17 +175,17 @@ def sum_array(
     format: Any,
     codes: Any,
     how: _Tuple,
-    start: float,
+    start: str,
     replicas: Optional[int],
     seed: int,
     operation: int,
 ) -> dict[str, Any]: ...
 def running_sum(
-    value: float,
+    value: str,
     count: int,
     format: Any,
     how: _Tuple,
-    start: float,
+    start: str,
     replicas: Optional[int],
     seed: int,
     operation: int,

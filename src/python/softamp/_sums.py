@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, Optional, Union, overload
 
 from . import _softamp
-from ._arguments import Array, FormatLike
+from ._arguments import Array, FormatLike, Number, exact_text
 from ._products import engine_dot, engine_sum
 
 __all__ = ["dot", "running_sum", "sum"]
@@ -33,7 +33,7 @@ def sum(
     format: FormatLike = "fp16",
     *,
     order: Literal["ascending", "device"] = "ascending",
-    start: float = 0.0,
+    start: Number = 0.0,
     replicas: Optional[int] = None,
     seed: int = 0,
     operation: int = 0,
@@ -63,7 +63,7 @@ def sum(
         raise ValueError(f"order: {order!r}: expected 'ascending' or 'device'")
     how = _how(options)
     _refuse("sum", options)
-    all = _softamp.sum_array(x, None, False, format, codes, how, start, replicas, seed, operation)
+    all = _softamp.sum_array(x, None, False, format, codes, how, exact_text(start, "start"), replicas, seed, operation)
     return _result(all, replicas, report)
 
 
@@ -73,7 +73,7 @@ def dot(
     format: FormatLike = "fp16",
     *,
     products: Literal["exact", "rounded"] = "exact",
-    start: float = 0.0,
+    start: Number = 0.0,
     replicas: Optional[int] = None,
     seed: int = 0,
     operation: int = 0,
@@ -96,16 +96,16 @@ def dot(
         raise ValueError(f"products: {products!r}: expected 'exact' or 'rounded'")
     how = _how(options)
     _refuse("dot", options)
-    all = _softamp.sum_array(a, b, products == "rounded", format, codes, how, start, replicas, seed, operation)
+    all = _softamp.sum_array(a, b, products == "rounded", format, codes, how, exact_text(start, "start"), replicas, seed, operation)
     return _result(all, replicas, report)
 
 
 def running_sum(
-    value: float,
+    value: Number,
     count: int,
     format: FormatLike = "fp16",
     *,
-    start: float = 0.0,
+    start: Number = 0.0,
     replicas: Optional[int] = None,
     seed: int = 0,
     operation: int = 0,
@@ -115,10 +115,12 @@ def running_sum(
 ) -> Any:
     """One number added `count` times (1 to 2^32 - 1), each addition rounded once: where the sum stops.
 
-    value: rounded to nearest to the format. trace_points: record the sums after about so many additions, in the report's
+    value, start: read exactly, as of round; rounded to nearest to the format, once. trace_points: record the sums after about so many additions, in the report's
         trace_additions and traces [=0, none]. All else as of sum.
     """
     how = _how(options)
     _refuse("running_sum", options)
-    all = _softamp.running_sum(float(value), count, format, how, start, replicas, seed, operation, trace_points)
+    all = _softamp.running_sum(
+        exact_text(value, "value"), count, format, how, exact_text(start, "start"), replicas, seed, operation, trace_points
+    )
     return _result(all, replicas, report)

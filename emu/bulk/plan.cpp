@@ -133,7 +133,9 @@ RoundPlan plan_round(Element from, const FloatFormat& to, Element out, const Sem
     plan.on_infinity = infinity.flags;
   }
   plan.nan = low_word(nan_code(to, p.nan));
-  plan.nan_sign = p.nan == NanPattern::kInfinity && to.has_infinity() ? low_word(to.sign_mask()) : 0;
+  const bool nan_has_sign = (p.nan == NanPattern::kInfinity && to.has_infinity()) ||
+                            (p.nan == NanPattern::kSigned && to.specials != Specials::kNegativeZeroNan);
+  plan.nan_sign = nan_has_sign ? low_word(to.sign_mask()) : 0;
   plan.propagate_nan = p.nan == NanPattern::kPropagate && to.specials == Specials::kIeee;
   plan.nan_head = low_word(to.infinity_code() | to.quiet_bit());
   plan.tiny_before = p.tininess == Tininess::kBeforeRounding;

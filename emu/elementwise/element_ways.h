@@ -38,7 +38,7 @@ void set_results(LaneParameters& parameters, const FloatFormat& f, const Semanti
 /// Whether all NaN results are one code, so that forms may write it.
 inline bool one_nan(const Semantics& s, const FloatFormat& f) {
   const NanPattern nan = s.rounding(f).nan;
-  return nan != NanPattern::kPropagate && nan != NanPattern::kInfinity;
+  return nan != NanPattern::kPropagate && nan != NanPattern::kInfinity && nan != NanPattern::kSigned;
 }
 
 /// The way that is taken while neither inexact nor underflow is sought, and the one that tells them.

@@ -33,6 +33,15 @@ void RoundingOptions::add_preset(CLI::App& app) {
   add_word(app, "--preset", preset, preset_from_name, "ieee (IEEE 754-2019), ipu (the accelerator's unit) [=ieee]");
 }
 
+void RoundingOptions::add_cast(CLI::App& app) {
+  CLI::Option* option =
+      add_word(app, "--cast", cast, cast_from_name,
+               "convert as a specification has it: ocp, ocp_saturate, onnx, onnx_saturate, ml_dtypes, "
+               "nvidia_satfinite, amd, amd_saturate; to nearest even");
+  for (const char* other : {"--rounding", "--bits", "--variant", "--overflow", "--preset", "--chip", "--random"})
+    if (CLI::Option* excluded = app.get_option_no_throw(other)) option->excludes(excluded);
+}
+
 void RoundingOptions::add_chip(CLI::App& app) {
   CLI::Option* option = add_word(app, "--chip", chip, chip_from_name,
                                  "round stochastically as this chip does, see `softamp chips`; --overflow and --bits "
@@ -77,6 +86,7 @@ Json RoundingOptions::settings(const FloatFormat& f) const {
     json["seed"] = seed;
   }
   json["overflow"] = name_of(applied.overflow);
+  if (cast) json["cast"] = name_of(*cast);
   if (chip)
     json["chip"] = name_of(*chip);
   else
@@ -91,7 +101,9 @@ std::string RoundingOptions::description(const FloatFormat& f) const {
     text += " (" + name_of(applied.variant) + ", " + std::to_string(applied.random_bits) + " bits, " + name_of(engine) +
             ", seed " + std::to_string(seed) + ")";
   return text + ", overflow " + name_of(applied.overflow) +
-         (chip ? ", chip " + name_of(*chip) : ", preset " + name_of(preset));
+         (cast   ? std::string(", cast ") + name_of(*cast)
+          : chip ? ", chip " + name_of(*chip)
+                 : ", preset " + name_of(preset));
 }
 
 CLI::Option* add_compute_format(CLI::App& app, FloatFormat& target, const std::string& description) {

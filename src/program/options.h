@@ -68,6 +68,7 @@ struct RoundingOptions : detail::RoundingChoice {
   void add_overflow(CLI::App& app);  ///< --overflow
   void add_preset(CLI::App& app);    ///< --preset
   void add_chip(CLI::App& app);      ///< --chip; after the others
+  void add_cast(CLI::App& app);      ///< --cast; after --chip
 
   /// As RoundingChoice has them; they throw UsageError.
   Semantics semantics() const;

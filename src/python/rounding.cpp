@@ -42,6 +42,16 @@ Rounding Rounding::from(nb::tuple values) {
     if (!given(overflow)) r.overflow.reset();
     r.chip = named(chip, "chip", chip_from_name);
   }
+  if (nb::len(values) > 7 && given(values[7])) {
+    for (const nb::handle other : {mode, bits, variant, overflow, preset, chip, random})
+      if (given(other))
+        refuse(
+            "cast: expected no rounding, bits, variant, overflow, preset, chip or random beside it, which it decides");
+    r.mode = RoundingMode::kNearestEven;
+    r.overflow.reset();
+    r.preset = Preset::kIeee;
+    r.cast = named(values[7], "cast", cast_from_name);
+  }
   return r;
 }
 

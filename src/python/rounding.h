@@ -12,8 +12,9 @@
 
 namespace softamp::python {
 
-/// The tuple (rounding, bits, variant, overflow, preset, chip, random) of Python, None where nothing is given. Within
-/// `with softamp.behaviour(...)` the defaults are the IPU's under that behaviour, and exceptions stop.
+/// The tuple (rounding, bits, variant, overflow, preset, chip, random), of `round` also cast, of Python, None where
+/// nothing is given. Within `with softamp.behaviour(...)` the defaults are the IPU's under that behaviour, and
+/// exceptions stop.
 struct Rounding : detail::RoundingChoice {
   FloatingPointBehaviour stops = FloatingPointBehaviour::all_off();  ///< inv, div0 and oflo stop
 

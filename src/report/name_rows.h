@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "softamp/numerics/accumulator.h"
+#include "softamp/numerics/cast_profile.h"
 #include "softamp/numerics/chips.h"
 #include "softamp/numerics/format.h"
 #include "softamp/numerics/rounding.h"
@@ -83,6 +84,18 @@ inline constexpr Row<Overflow> kOverflows[] = {
     {Overflow::kSaturate, {"saturate"}},
     {Overflow::kNan, {"nan"}},
 };
+/// In the order of the enumeration.
+inline constexpr Row<CastProfile> kCasts[] = {
+    {CastProfile::kOcp, {name_of(CastProfile::kOcp)}},
+    {CastProfile::kOcpSaturate, {name_of(CastProfile::kOcpSaturate)}},
+    {CastProfile::kOnnx, {name_of(CastProfile::kOnnx)}},
+    {CastProfile::kOnnxSaturate, {name_of(CastProfile::kOnnxSaturate)}},
+    {CastProfile::kMlDtypes, {name_of(CastProfile::kMlDtypes)}},
+    {CastProfile::kNvidiaSatfinite, {name_of(CastProfile::kNvidiaSatfinite)}},
+    {CastProfile::kAmd, {name_of(CastProfile::kAmd)}},
+    {CastProfile::kAmdSaturate, {name_of(CastProfile::kAmdSaturate)}},
+};
+static_assert(std::size(kCasts) == softamp::kCastProfiles);
 inline constexpr Row<Tininess> kTininess[] = {{Tininess::kAfterRounding, {"after"}},
                                               {Tininess::kBeforeRounding, {"before"}}};
 inline constexpr Row<RandomEngine> kEngines[] = {

@@ -150,6 +150,7 @@ StochasticVariant variant_from_name(std::string_view name) {
 Overflow overflow_from_name(std::string_view name) {
   return value_from_name("overflow rule", name_rows::kOverflows, name);
 }
+CastProfile cast_from_name(std::string_view name) { return value_from_name("cast", name_rows::kCasts, name); }
 Tininess tininess_from_name(std::string_view name) { return value_from_name("tininess", name_rows::kTininess, name); }
 RandomEngine engine_from_name(std::string_view name) {
   return value_from_name("random engine", name_rows::kEngines, name);

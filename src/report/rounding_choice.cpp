@@ -37,6 +37,18 @@ Semantics RoundingChoice::semantics() const {
 }
 
 Semantics RoundingChoice::semantics(const FloatFormat& f) const {
+  if (cast) {
+    if (mode != RoundingMode::kNearestEven || overflow || preset != Preset::kIeee || chip)
+      throw std::invalid_argument(option("cast") + ": expected no " + option("rounding") + ", " + option("overflow") +
+                                  ", " + option("preset") + " or " + option("chip") + " beside it, which it decides");
+    if (!has_cast(*cast, f))
+      throw std::invalid_argument(option("cast") + ": '" + name_of(*cast) + "': has no conversion to " +
+                                  format_name(f) + "; expected " +
+                                  (*cast == CastProfile::kMlDtypes ? "e4m3, e5m2, f143, f152 or bf16"
+                                   : has_cast(*cast, kF143)        ? "e4m3, e5m2, f143 or f152"
+                                                                   : "e4m3 or e5m2"));
+    return Semantics::ieee(cast_policy(*cast));
+  }
   if (!chip) return semantics();
   const ChipOverflow answer = chip_overflow();
   std::string refused;
@@ -55,7 +67,7 @@ Semantics RoundingChoice::semantics(const FloatFormat& f) const {
 }
 
 RoundingPolicy RoundingChoice::policy(const FloatFormat& f) const {
-  if (chip) return semantics(f).rounding(f);
+  if (chip || cast) return semantics(f).rounding(f);
   const RoundingPolicy policy = semantics().rounding(f);
   if (policy.mode != mode)
     throw std::invalid_argument(option("rounding") + ": '" + name_of(mode) + "': expected nearest for " +

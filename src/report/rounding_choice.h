@@ -19,6 +19,8 @@ struct RoundingChoice {
   Preset preset = Preset::kIeee;
   /// Rounds as this chip does: of the fields above, only bits (for a p3109 preset), overflow and engine are used.
   std::optional<Chip> chip;
+  /// Rounds as this conversion is specified; beside it no other mode, overflow, preset and chip.
+  std::optional<CastProfile> cast;
   const char* dashes = "";  ///< before the names of options in messages: "--" in commands
 
   int random_bits() const;
@@ -27,8 +29,8 @@ struct RoundingChoice {
   /// The semantics of an operation, where there is no chip. Preset `ipu`: nearest or stochastic, saturate or nan, else
   /// std::invalid_argument; its behaviour flags are off, except for esr (stochastic) and nanoo (overflow nan).
   Semantics semantics() const;
-  /// The same for results of format `f`, on which a chip's semantics depend. Throws std::invalid_argument if the chip
-  /// has no such conversion, or does not offer that overflow.
+  /// The same for results of format `f`, on which a chip's and a cast's semantics depend. Throws std::invalid_argument
+  /// if these have no such conversion, or the chip does not offer that overflow.
   Semantics semantics(const FloatFormat& f) const;
   /// The policy that `semantics(f)` applies to results of format `f`. Throws std::invalid_argument if the preset cannot
   /// round that format as asked: the IPU rounds formats wider than 16 bits to nearest only.

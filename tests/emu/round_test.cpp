@@ -340,6 +340,8 @@ TEST(BulkWiden, EveryCodeOrMany) {
       p.subnormals = static_cast<Subnormals>(flush);
       p.nan = static_cast<NanPattern>((infinity + flush) % 4);
       all.push_back(Semantics::ieee(p));
+      p.nan = NanPattern::kSigned;
+      all.push_back(Semantics::ieee(p));
       p.nan = NanPattern::kInfinity;
       p.signed_zeros = flush == 2;
       all.push_back(Semantics::ieee(p));

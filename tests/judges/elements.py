@@ -33,6 +33,7 @@ NAN_SIGN = "a NaN, and what overflows to it: ml_dtypes keeps the sign, softamp's
 NO_NAN = "NaN to 4 and 6 bits: -0 in ml_dtypes, the largest number in softamp (N443)"
 ZERO_SCALE = "zero to e8m0: NaN in ml_dtypes, 00 in softamp, torch and ONNX (N445)"
 SIGNED_SCALE = "a number below zero to e8m0: NaN in ml_dtypes, its magnitude in softamp (N445)"
+INFINITE_SCALE = "an infinity to e8m0, saturating: FF in ONNX's reference, FE in softamp (N472)"
 INWARD = ("what overflows under a mode that rounds inward: the largest number in gfloat, NaN under --overflow nan, which "
           "knows no direction")
 NAN_CODE = "gfloat encodes a NaN as the last code, softamp as its quiet one"
@@ -66,6 +67,8 @@ def judge_ml_dtypes(softamp, verdict, inputs_of):
             known = [(NO_NAN, np.isnan(x), mask >> 1)]
             verdict.expect(NO_NAN)
         verdict.compare(f"{ours} of ml_dtypes", x, softamp.round(x, ["--format", ours]), expected, known)
+        if nan:
+            verdict.compare(f"{ours} --cast ml_dtypes", x, softamp.round(x, ["--format", ours, "--cast", "ml_dtypes"]), expected)
     e8m0 = np.dtype(ml_dtypes.float8_e8m0fnu)
     codes = np.arange(256, dtype=np.uint8)
     values = softamp.round(codes, ["--format", "e8m0", "--dequantize"])
@@ -137,6 +140,39 @@ def first_beyond(f):
     return 2 * float(f.max) - float(gfloat.decode_ndarray(f, np.array([f.code_of_max - 1]))[0])
 
 
+def judge_onnx(softamp, verdict, inputs_of):
+    """Cast with both values of saturate to 8 bits; scales, of which infinities are FF there under saturate, too."""
+    try:
+        import onnx
+        from onnx.reference import ReferenceEvaluator
+    except ImportError:
+        print("onnx is not there: its casts were not compared")
+        return
+    if not hasattr(onnx.numpy_helper, "to_float8e8m0"):
+        print(f"onnx {onnx.__version__} has no scales: its casts were not compared")
+        return
+    types = {"e4m3": "FLOAT8E4M3FN", "e5m2": "FLOAT8E5M2", "f143": "FLOAT8E4M3FNUZ", "f152": "FLOAT8E5M2FNUZ"}
+    for ours, _, _, low, high in FORMATS[:4]:
+        x = inputs_of(low, high)
+        for saturate in (0, 1):
+            to = getattr(onnx.TensorProto, types[ours])
+            node = onnx.helper.make_node("Cast", ["x"], ["y"], to=to, saturate=saturate)
+            ports = [onnx.helper.make_tensor_value_info(name, t, [x.size]) for name, t in (("x", onnx.TensorProto.FLOAT), ("y", to))]
+            model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", ports[:1], ports[1:]),
+                                           opset_imports=[onnx.helper.make_opsetid("", 24)])
+            expected = np.asarray(ReferenceEvaluator(model).run(None, {"x": x})[0]).view(np.uint8)
+            cast = "onnx_saturate" if saturate else "onnx"
+            verdict.compare(f"{ours} --cast {cast}", x, softamp.round(x, ["--format", ours, "--cast", cast]), expected)
+    x = inputs_of(-140, 128)
+    for saturate in (False, True):
+        for mode, theirs in (("nearest-away", "nearest"), ("down", "down")):
+            expected = onnx.numpy_helper.to_float8e8m0(x, saturate=saturate, round_mode=theirs).view(np.uint8)
+            options = ["--format", "e8m0", "--rounding", mode, "--overflow", "saturate" if saturate else "nan"]
+            known = [(INFINITE_SCALE, np.isinf(x), 0xFE)] if saturate else []
+            verdict.compare(f"e8m0 {mode} {saturate} of ONNX", x, softamp.round(x, options), expected, known)
+    verdict.expect(INFINITE_SCALE)
+
+
 def judge_torch(softamp, verdict, inputs_of):
     """Only numbers within the range: what becomes of the others differs between versions of PyTorch."""
     try:
@@ -169,6 +205,7 @@ def main():
     with np.errstate(invalid="ignore"):
         judge_ml_dtypes(softamp, verdict, inputs_of)
         judge_gfloat(softamp, verdict, inputs_of)
+        judge_onnx(softamp, verdict, inputs_of)
         judge_torch(softamp, verdict, inputs_of)
     verdict.end()
 

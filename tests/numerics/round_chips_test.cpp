@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "softamp/numerics/chips.h"
 #include "softamp/numerics/compare.h"
 #include "softamp/numerics/convert.h"
 #include "softamp/numerics/operations.h"
@@ -169,6 +170,34 @@ TEST(RoundChips, NansThatBecomeInfinities) {
   EXPECT_EQ(fp::convert(kFp32, kE4m3, 0xFFC00000, s).code, 0x7Fu);  // no infinity: the quiet one
   EXPECT_EQ(fp::sub(kFp16, 0x7C00, 0x7C00, s).code, 0x7C00u);
   EXPECT_EQ(fp::add(kFp16, 0x3C00, 0xFE00, s).code, 0xFC00u);
+}
+
+TEST(RoundChips, NansThatKeepTheirSign) {
+  RoundingPolicy p;
+  p.nan = NanPattern::kSigned;
+  Semantics s = Semantics::ieee(p);
+  EXPECT_EQ(fp::convert(kFp32, kE4m3, 0x7FFFFFFF, s).code, 0x7Fu);
+  EXPECT_EQ(fp::convert(kFp32, kE4m3, 0xFFC00000, s).code, 0xFFu);
+  EXPECT_EQ(fp::convert(kFp32, kE5m2, 0xFF800001, s).code, 0xFEu);
+  EXPECT_EQ(fp::convert(kFp32, kFp16, 0xFFC12345, s).code, 0xFE00u);
+  EXPECT_EQ(fp::convert(kFp32, kF143, 0xFFC00000, s).code, 0x80u);
+  EXPECT_EQ(fp::convert(kF143, kE4m3, 0x80, s).code, 0x7Fu);  // a NaN without a sign
+  EXPECT_EQ(fp::convert(kFp32, kE4m3, 0xFF800000, s).code, 0xFFu) << "an infinity where there is none";
+  EXPECT_EQ(fp::convert(kFp32, kE4m3, 0xC7000000, s).code, 0xFFu) << "a number too large";
+  EXPECT_EQ(fp::convert(kFp32, kE4m3, 0x47000000, s).code, 0x7Fu);
+  EXPECT_EQ(fp::sub(kFp16, 0x7C00, 0x7C00, s).code, 0x7E00u) << "of nothing that has a sign";
+  EXPECT_EQ(fp::add(kFp16, 0x3C00, 0xFE00, s).code, 0xFE00u);
+  // CDNA4's conversions to OCP's formats, with and without FP16_OVFL.
+  for (const ChipOverflow overflow : {ChipOverflow::kSpecial, ChipOverflow::kSaturating}) {
+    const bool saturates = overflow == ChipOverflow::kSaturating;
+    s = chip_semantics(Chip::kAmdCdna4, kE4m3, overflow);
+    EXPECT_EQ(fp::convert(kFp32, kE4m3, 0xFFC00000, s).code, 0xFFu);
+    EXPECT_EQ(fp::convert(kFp32, kE4m3, 0xFF800000, s).code, saturates ? 0xFEu : 0xFFu);
+    EXPECT_EQ(fp::convert(kFp32, kE4m3, 0xC7000000, s).code, saturates ? 0xFEu : 0xFFu);
+    s = chip_semantics(Chip::kAmdCdna4, kE5m2, overflow);
+    EXPECT_EQ(fp::convert(kFp32, kE5m2, 0xFFC00000, s).code, 0xFEu);
+    EXPECT_EQ(fp::convert(kFp32, kE5m2, 0xFF800000, s).code, saturates ? 0xFBu : 0xFCu);
+  }
 }
 
 /// Operations that draw no random number give exact values as they are, whatever the variant.

@@ -89,8 +89,9 @@ inline softamp::RoundingPolicy any_policy(Cases& cases) {
   p.infinity = static_cast<softamp::InfinityResult>(cases.below(3));
   p.subnormals = static_cast<softamp::Subnormals>(cases.below(3));
   constexpr softamp::NanPattern kPatterns[] = {softamp::NanPattern::kQuiet, softamp::NanPattern::kNegativeQuiet,
-                                               softamp::NanPattern::kAllOnes, softamp::NanPattern::kInfinity};
-  p.nan = kPatterns[cases.below(4)];
+                                               softamp::NanPattern::kAllOnes, softamp::NanPattern::kInfinity,
+                                               softamp::NanPattern::kSigned};
+  p.nan = kPatterns[cases.below(5)];
   p.signed_zeros = cases.below(3) != 0;
   p.tininess = static_cast<softamp::Tininess>(cases.below(2));
   return p;

@@ -79,8 +79,9 @@ std::optional<Rounded> nan_among(const FloatFormat& to, const Semantics& s, std:
   if (!any) return std::nullopt;
   const auto flags = static_cast<uint8_t>((invalid ? softamp::kInvalid : 0) & policy(to, s).flags);
   const NanPattern pattern = policy(to, s).nan;
-  const bool infinite = pattern == NanPattern::kInfinity && to.specials == Specials::kIeee;
-  return Rounded{infinite ? with_sign(to, negative, nan_of(to, pattern)) : nan_of(to, pattern), flags};
+  const bool keeps_sign = (pattern == NanPattern::kInfinity && to.specials == Specials::kIeee) ||
+                          (pattern == NanPattern::kSigned && to.specials != Specials::kNegativeZeroNan);
+  return Rounded{keeps_sign ? with_sign(to, negative, nan_of(to, pattern)) : nan_of(to, pattern), flags};
 }
 
 Rounded invalid(const FloatFormat& f, const Semantics& s) { return {nan_of(f, policy(f, s).nan), softamp::kInvalid}; }

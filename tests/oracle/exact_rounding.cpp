@@ -98,13 +98,19 @@ bool goes_up(const Gapped& g, const Real& x, bool negative, const RoundingPolicy
   return scaled + number >= one;
 }
 
+/// The NaN of what overflows.
+uint64_t nan_of_overflow(const FloatFormat& f, bool negative, const RoundingPolicy& p) {
+  const bool keeps_sign = p.nan == NanPattern::kSigned && f.specials != Specials::kNegativeZeroNan;
+  return keeps_sign ? with_sign(f, negative, nan_of(f, p.nan)) : nan_of(f, p.nan);
+}
+
 Rounded infinity_under(const FloatFormat& f, bool negative, const RoundingPolicy& p) {
   const bool kept = p.infinity == softamp::InfinityResult::kKeep;
   if (kept && f.specials == Specials::kIeee) return {with_sign(f, negative, greatest_code(f) + 1), 0};
   const auto flags = static_cast<uint8_t>(p.infinity_flags & p.flags);
   if (p.infinity == softamp::InfinityResult::kSaturate || f.specials == Specials::kNone)
     return {with_sign(f, negative, greatest_code(f)), flags};
-  return {nan_of(f, p.nan), flags};
+  return {nan_of_overflow(f, negative, p), flags};
 }
 
 Rounded round_real(const FloatFormat& f, const Real& x, bool negative, const RoundingPolicy& p, uint32_t random) {
@@ -122,12 +128,12 @@ Rounded round_real(const FloatFormat& f, const Real& x, bool negative, const Rou
   if (overflows(f, x, rounded, p.overflow_rule)) {
     const auto flags = static_cast<uint8_t>(p.overflow_flags & p.flags);
     if (f.specials == Specials::kNone) return {with_sign(f, negative, greatest_code(f)), flags};
-    if (p.overflow == Overflow::kNan) return {nan_of(f, p.nan), flags};
+    if (p.overflow == Overflow::kNan) return {nan_of_overflow(f, negative, p), flags};
     const bool stops = p.mode == RoundingMode::kTowardZero || p.mode == RoundingMode::kOdd ||
                        (p.mode == RoundingMode::kUp && negative) || (p.mode == RoundingMode::kDown && !negative);
     if (stops || p.overflow == Overflow::kSaturate) return {with_sign(f, negative, greatest_code(f)), flags};
     if (f.specials == Specials::kIeee) return {with_sign(f, negative, greatest_code(f) + 1), flags};
-    return {nan_of(f, p.nan), flags};
+    return {nan_of_overflow(f, negative, p), flags};
   }
   if (rounded > greatest_code(f)) rounded = greatest_code(f);  // a rule that looks at the exact value let it pass
 

@@ -350,6 +350,29 @@ TEST(Compute, ChecksLinesWithResults) {
       << cut.err;
 }
 
+/// Casts by name, and what a chip gives: NaN, infinity and overflow of either sign, as the vendor's headers have them.
+TEST(ComputeGolden, Casts) {
+  expect_lines({
+      {"f32_to_e4m3 --cast onnx_saturate", "FFC00000", "FF 00"},
+      {"f32_to_e4m3 --cast onnx_saturate", "FF800000", "FE 00"},
+      {"f32_to_e5m2 --cast onnx_saturate", "7F800000", "7B 00"},
+      {"f32_to_f143 --cast onnx_saturate", "7F800000", "7F 00"},
+      {"f32_to_e4m3 --cast onnx", "CE6E6B28", "FF 05"},
+      {"f32_to_e4m3 --cast ocp_saturate", "FFC00000", "7F 00"},
+      {"f32_to_e5m2 --cast nvidia_satfinite", "FFC00000", "7F 00"},
+      {"f32_to_bf16 --cast ml_dtypes", "FF800001", "FFC0 10"},
+      {"f32_to_e4m3 --cast amd", "FF800000", "FF 00"},
+      {"f32_to_e5m2 --cast amd_saturate", "FF800000", "FB 00"},
+  });
+  const std::string given = "FFC00000 00000000 FF 00\nFF800000 00000000 FF 00\nCE6E6B28 00000000 FF 05\n";
+  const Outcome nan = run_softamp("compute f32_to_e4m3 --chip amd_cdna4 --overflow nan --random-field --check", given);
+  EXPECT_EQ(nan.out, "3 lines agree\n") << nan.err;
+  const Outcome saturated =
+      run_softamp("compute f32_to_e4m3 --chip amd_cdna4 --overflow saturate --random-field --check",
+                  "FFC00000 00000000 FF 00\nFF800000 00000000 FE 00\nCE6E6B28 00000000 FE 05\n");
+  EXPECT_EQ(saturated.out, "3 lines agree\n") << saturated.err;
+}
+
 TEST(Compute, RefusesBadOptions) {
   const struct {
     const char *arguments, *message;
@@ -371,6 +394,11 @@ TEST(Compute, RefusesBadOptions) {
       {"f16_add --preset ipu --tininess before", "--tininess: expected --preset ieee beside it"},
       {"f16_add --tininess befor", "unknown tininess 'befor'; nearest: before; known: after, before"},
       {"f16_add --overflow satur", "unknown overflow rule 'satur'"},
+      {"f32_to_e4m3 --cast onnx_satur", "unknown cast 'onnx_satur'; nearest: onnx_saturate"},
+      {"f32_to_f16 --cast onnx", "--cast: 'onnx': has no conversion to fp16; expected e4m3, e5m2, f143 or f152"},
+      {"f32_to_f143 --cast amd", "--cast: 'amd': has no conversion to f143; expected e4m3 or e5m2"},
+      {"e4m3_add --cast ocp", "--cast: 'ocp': expected a conversion between formats, as f32_to_e4m3, not e4m3_add"},
+      {"f32_to_e4m3 --cast ocp --overflow nan", "--overflow excludes --cast"},
       {"f16_add --chip b20", "unknown chip 'b20'; nearest: b200"},
       {"f16_add --chip amd_cdna3", "chip amd_cdna3 does not round to fp16: expected f143 or f152"},
       {"f16_add --chip amd_cdna4 --bits 7", "rounds to fp16 by 13 random bits"},

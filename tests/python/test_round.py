@@ -232,3 +232,18 @@ def test_numbers_of_python_are_read_exactly():
     assert softamp.round(3, "bf16", result="codes").dtype == np.uint16
 
 
+def test_casts_by_name(program):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = special_floats(np.float32)
+    program.save("x.npy", x)
+    for name, format in (("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2"), ("float8_e4m3fnuz", "f143"), ("bfloat16", "bf16")):
+        with np.errstate(all="ignore"):
+            expected = bits_of(x.astype(getattr(ml_dtypes, name)))
+        assert np.array_equal(softamp.round(x, format, cast="ml_dtypes", result="codes"), expected)
+    for cast in ("ocp", "ocp_saturate", "onnx", "onnx_saturate", "nvidia_satfinite", "amd", "amd_saturate"):
+        program("round", "x.npy", "out.npy", "--format", "e5m2", "--cast", cast)
+        assert np.array_equal(softamp.round(x, "e5m2", cast=cast, result="codes"), program.load("out.npy"))
+    with pytest.raises(ValueError, match="cast: 'amd': has no conversion to fp16"):
+        softamp.round(x, "fp16", cast="amd")
+    with pytest.raises(ValueError, match="cast: expected no rounding"):
+        softamp.round(x, "e4m3", cast="onnx", rounding="up")

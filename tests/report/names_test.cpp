@@ -141,6 +141,10 @@ TEST(Names, EveryEnumeratorComesBackFromItsName) {
     const auto accumulator = static_cast<Accumulator>(i);
     EXPECT_EQ(accumulator_from_name(name_of(accumulator)), accumulator);
   }
+  for (int i = 0; i < kCastProfiles; ++i) {
+    const auto cast = static_cast<CastProfile>(i);
+    EXPECT_EQ(cast_from_name(name_of(cast)), cast);
+  }
   for (const Preset preset : {Preset::kIeee, Preset::kIpu}) EXPECT_EQ(preset_from_name(name_of(preset)), preset);
 }
 
@@ -171,6 +175,7 @@ TEST(Names, EveryNameOfTheList) {
   expect_all_names(name_rows::kModes, rounding_from_name);
   expect_all_names(name_rows::kVariants, variant_from_name);
   expect_all_names(name_rows::kOverflows, overflow_from_name);
+  expect_all_names(name_rows::kCasts, cast_from_name);
   expect_all_names(name_rows::kTininess, tininess_from_name);
   expect_all_names(name_rows::kEngines, engine_from_name);
   expect_all_names(name_rows::kPresets, preset_from_name);

@@ -151,14 +151,15 @@ SOFTAMP_INLINE ChipRounding nvidia_rounding(const FloatFormat& to, bool sm103) {
 /// leaves is dropped; then the top 23 - m bits of the seed are added and the sum is truncated. FP16_OVFL = 0: infinity,
 /// or NaN in the fp8 formats without; = 1: the greatest number, for infinite operands, too, except in f16, where they
 /// stay (LLVM's AMDGPU usage guide); for bf16 nothing is documented. CDNA3's fp8 are the FNUZ formats, and its host
-/// model makes NaN of an infinite operand in either case (amd_hip_fp8.h). f16 and bf16: by the same formula (third
-/// party).
+/// model makes NaN of an infinite operand in either case (amd_hip_fp8.h). A NaN of OCP's fp8, that of an overflow too,
+/// has the sign of what it is made from. f16 and bf16: by the same formula (third party).
 SOFTAMP_INLINE ChipRounding amd_rounding(const FloatFormat& to, bool cdna4) {
   const bool f16 = to == FloatFormat::fp16(), bf16 = to == FloatFormat::bf16();
   const bool ocp = to == FloatFormat::e4m3() || to == FloatFormat::e5m2();
   const bool fnuz = to == FloatFormat::f143() || to == FloatFormat::f152();
   if (cdna4 ? !ocp && !f16 && !bf16 : !fnuz) return {};
-  const RoundingPolicy p = RoundingPolicy::stochastic_carry(23 - to.mantissa_bits());
+  RoundingPolicy p = RoundingPolicy::stochastic_carry(23 - to.mantissa_bits());
+  if (ocp) p.nan = NanPattern::kSigned;
   InfinityResult infinity = InfinityResult::kSaturate;
   if (fnuz) infinity = InfinityResult::kNan;
   if (f16) infinity = InfinityResult::kKeep;

@@ -199,7 +199,7 @@ constexpr ParsedNumber parse_number(std::string_view text) {
 constexpr Rounded to_code(const FloatFormat& f, const ParsedNumber& number, const RoundingPolicy& p = {},
                           uint32_t random = 0) {
   if (number.kind == ParsedNumber::Kind::kNan)
-    return {nan_code(f, p.nan), static_cast<uint8_t>(f.has_nan() ? 0 : kInvalid & p.flags)};
+    return {nan_code(f, p.nan, number.value.negative), static_cast<uint8_t>(f.has_nan() ? 0 : kInvalid & p.flags)};
   if (number.kind == ParsedNumber::Kind::kInfinity) return pack_infinity(f, number.value.negative, p);
   return round_and_pack(f, number.value, p, random);
 }

@@ -65,6 +65,8 @@ SOFTAMP_GENERAL uint64_t nan_from(const FloatFormat& to, const FloatFormat& from
   const bool ieee = to.specials == Specials::kIeee && from.specials == Specials::kIeee;
   if (pattern == NanPattern::kInfinity && to.has_infinity() && from.has_negative_zero() && from.is_nan(code))
     return signed_code(to, (code & from.sign_mask()) != 0, to.infinity_code());
+  if (pattern == NanPattern::kSigned)
+    return nan_code(to, pattern, from.has_negative_zero() && from.is_nan(code) && (code & from.sign_mask()) != 0);
   if (pattern != NanPattern::kPropagate || !ieee || !from.is_nan(code)) return nan_code(to, pattern);
   const uint64_t payload = code & from.mantissa_mask();
   const int widen = to.mantissa_bits() - from.mantissa_bits();

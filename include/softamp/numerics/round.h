@@ -104,9 +104,11 @@ SOFTAMP_INLINE uint64_t signed_code(const FloatFormat& f, bool negative, uint64_
 /// The NaN that policy `p` writes; kPropagate without an operand gives the quiet one, kInfinity the positive infinity.
 /// In formats with a single NaN (e4m3 per sign, f143, f152) at most the sign can vary. In those without one (e2m1,
 /// e2m3, e3m2) a NaN is the largest number, which has the code that would be e4m3's NaN (N443).
-SOFTAMP_INLINE uint64_t nan_code(const FloatFormat& f, NanPattern pattern) {
+/// negative: the sign that kSigned keeps.
+SOFTAMP_INLINE uint64_t nan_code(const FloatFormat& f, NanPattern pattern, bool negative = false) {
   if (f.specials == Specials::kNegativeZeroNan) return f.sign_mask();
-  const uint64_t sign = pattern == NanPattern::kNegativeQuiet ? f.sign_mask() : 0;
+  const bool sets_sign = pattern == NanPattern::kNegativeQuiet || (pattern == NanPattern::kSigned && negative);
+  const uint64_t sign = sets_sign ? f.sign_mask() : 0;
   if (f.has_infinity() && pattern == NanPattern::kInfinity) return f.infinity_code();
   if (!f.has_infinity() || pattern == NanPattern::kAllOnes) return sign | f.magnitude_mask();
   return sign | f.infinity_code() | f.quiet_bit();
@@ -126,7 +128,7 @@ SOFTAMP_INLINE Rounded pack_infinity(const FloatFormat& f, bool negative, const 
   const uint8_t flags = static_cast<uint8_t>(p.infinity_flags & p.flags);
   if (p.infinity == InfinityResult::kSaturate || !f.has_nan())
     return {detail::signed_code(f, negative, f.max_finite_code()), flags};
-  return {nan_code(f, p.nan), flags};
+  return {nan_code(f, p.nan, negative), flags};
 }
 
 namespace detail {
@@ -137,14 +139,14 @@ SOFTAMP_RARE Rounded pack_overflow(const FloatFormat& f, bool negative, const Ro
   if (!f.has_nan()) return {greatest, flags};
   switch (p.overflow) {
     case Overflow::kSaturate: return {greatest, flags};
-    case Overflow::kNan: return {nan_code(f, p.nan), flags};
+    case Overflow::kNan: return {nan_code(f, p.nan, negative), flags};
     case Overflow::kInfinity: break;
   }
   const bool toward_zero = p.mode == RoundingMode::kTowardZero || p.mode == RoundingMode::kOdd ||
                            (p.mode == RoundingMode::kUp && negative) || (p.mode == RoundingMode::kDown && !negative);
   if (toward_zero) return {greatest, flags};
   if (f.has_infinity()) return {signed_code(f, negative, f.infinity_code()), flags};
-  return {nan_code(f, p.nan), flags};
+  return {nan_code(f, p.nan, negative), flags};
 }
 
 /// Overflow by the rules that look at the exact magnitude, normalised to bit 63, with value 2^top <= |x| < 2^(top+1).

@@ -83,6 +83,7 @@ enum class NanPattern : uint8_t {
   kAllOnes,        ///< positive, every bit below the sign set (0x7FFF): CUDA's.
   kPropagate,      ///< the first NaN operand, made quiet, payload kept from the top; kQuiet without one.
   kInfinity,       ///< no NaN: infinity of the NaN operand's sign, or +infinity; kQuiet in a format without.
+  kSigned,         ///< quiet, no payload, of the NaN operand's sign, or of what overflows: AMD's, ONNX's (0xFE00).
 };
 
 /// How an exact value becomes a code. The default is IEEE 754's, nearest even.
@@ -121,12 +122,13 @@ struct RoundingPolicy {
   /// The random word for exact results that get no random bits: the largest R, which changes no exact value in any
   /// variant.
   static constexpr uint32_t kStill = ~uint32_t{0};
-  /// Zeros have signs, NaNs are NaNs, exact values stay, the random bits are aligned with the top, and tiny is what is
-  /// so after rounding. Fast code outside bulk rounding supports only this; other policies go through the bodies.
+  /// Zeros have signs, NaNs are NaNs of one sign, exact values stay, the random bits are aligned with the top, and tiny
+  /// is what is so after rounding. Fast code outside bulk rounding supports only this; other policies go through the
+  /// bodies.
   SOFTAMP_INLINE bool usual() const {
     const bool other_random = variant == StochasticVariant::kAtLeast || alignment != RandomAlignment::kTopOfDiscarded;
-    return signed_zeros && nan != NanPattern::kInfinity && tininess == Tininess::kAfterRounding &&
-           !(stochastic() && other_random);
+    return signed_zeros && nan != NanPattern::kInfinity && nan != NanPattern::kSigned &&
+           tininess == Tininess::kAfterRounding && !(stochastic() && other_random);
   }
 
   static SOFTAMP_INLINE RoundingPolicy ieee(RoundingMode mode = RoundingMode::kNearestEven) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "softamp/numerics/accumulator.h"
+#include "softamp/numerics/cast_profile.h"
 #include "softamp/numerics/format.h"
 #include "softamp/numerics/rounding.h"
 #include "softamp/numerics/semantics.h"
@@ -64,6 +65,8 @@ RoundingMode rounding_from_name(std::string_view name);
 StochasticVariant variant_from_name(std::string_view name);
 /// infinity, saturate, nan
 Overflow overflow_from_name(std::string_view name);
+/// onnx_saturate, ...; its canonical names: name_of (numerics/cast_profile.h)
+CastProfile cast_from_name(std::string_view name);
 /// after, before
 Tininess tininess_from_name(std::string_view name);
 /// philox, philox7, xoroshiro128aox

@@ -86,6 +86,7 @@ void add_compute_options(CLI::App& app, ComputeOptions& o) {
   o.rounding.add_bits(app);
   o.rounding.add_overflow(app);
   o.rounding.add_chip(app);
+  o.rounding.add_cast(app);
   add_word(app, "--tininess", o.tininess, tininess_from_name,
            "a result is tiny, and so underflows, by what it is after rounding or before [=after]");
   app.add_flag("--exact", o.exact, "rounding to an integer raises inexact");
@@ -97,6 +98,9 @@ ComputePlan compute_plan(const ComputeOptions& o, const CLI::App& app) {
   if (o.rounding.chip && operation.rounds != Rounds::kToFormat)
     throw UsageError("--chip: '" + name_of(*o.rounding.chip) + "': expected an operation that rounds to a format, as " +
                      operation.name.substr(0, operation.name.find('_')) + "_add, not " + operation.name);
+  if (o.rounding.cast && operation.kind != "to")
+    throw UsageError(std::string("--cast: '") + name_of(*o.rounding.cast) +
+                     "': expected a conversion between formats, as f32_to_e4m3, not " + operation.name);
   const FloatingPointBehaviour behaviour = behaviour_of(o, app);
   const Semantics semantics = semantics_of(o, operation.to, behaviour);
   return {operation, {semantics, o.exact}, behaviour, random_field(o, operation, semantics)};

@@ -55,6 +55,12 @@ Words names_of_all<Overflow>() {
   return names_of_enumerators<Overflow>();
 }
 template <>
+Words names_of_all<CastProfile>() {
+  Words names;
+  for (int i = 0; i < kCastProfiles; ++i) names.emplace_back(name_of(static_cast<CastProfile>(i)));
+  return names;
+}
+template <>
 Words names_of_all<Tininess>() {
   return names_of_enumerators<Tininess>();
 }

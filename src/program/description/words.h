@@ -36,6 +36,8 @@ Words names_of_all<StochasticVariant>();
 template <>
 Words names_of_all<Overflow>();
 template <>
+Words names_of_all<CastProfile>();
+template <>
 Words names_of_all<Tininess>();
 template <>
 Words names_of_all<RandomEngine>();
@@ -48,6 +50,10 @@ Words names_of_all<Chip>();
 template <>
 inline Words names_of_all<std::optional<Overflow>>() {
   return names_of_all<Overflow>();
+}
+template <>
+inline Words names_of_all<std::optional<CastProfile>>() {
+  return names_of_all<CastProfile>();
 }
 template <>
 inline Words names_of_all<std::optional<Tininess>>() {

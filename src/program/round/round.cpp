@@ -57,7 +57,8 @@ void gather_block_options(RoundOptions& o, const CLI::App& app) {
 
 void check_round_options(RoundOptions& o, const CLI::App& app) {
   if (o.choice.blocks.empty()) refuse_block_options(app, app.get_option("--format")->as<std::string>());
-  for (const char* other : {"--random-bits", "--chip", "--values", "--rounding", "--bits", "--variant", "--overflow"})
+  for (const char* other :
+       {"--random-bits", "--chip", "--cast", "--values", "--rounding", "--bits", "--variant", "--overflow"})
     if (o.back && app.get_option(other)->count() > 0)
       throw UsageError(std::string(other) + ": expected none beside --dequantize, which rounds nothing");
   if (!o.choice.blocks.empty()) {
@@ -212,6 +213,7 @@ Verb add_round(CLI::App& program) {
   o->rounding.add_overflow(*app);
   o->rounding.add_preset(*app);
   o->rounding.add_chip(*app);
+  o->rounding.add_cast(*app);
   add_word(*app, "--saturation", o->saturation, saturation_from_name,
            "P3109: what is too large becomes: finite (the last number, infinities too), propagate (numbers do, "
            "infinities stay), none (infinity where there is one) [=none]");
@@ -235,6 +237,7 @@ Verb add_round(CLI::App& program) {
       "  softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 13 --seed 1\n"
       "  softamp round in.npy out.npy --format e4m3 --overflow saturate --values\n"
       "  softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 8 --random-bits r.npy\n"
+      "  softamp round in.npy out.npy --format e4m3 --cast onnx_saturate\n"
       "  softamp round in.npy out.npy --format e4m3 --chip amd_cdna4 --overflow saturate\n"
       "  softamp round in.npy out.npy --format e4m3 --chip nvidia_sm100 --packed\n"
       "  softamp round in.npy codes.npy --format mxfp4 --scale-rule rceil --packed --scales scales.npy\n"

@@ -187,7 +187,7 @@ bulk::BlockFormat block_format_of(const RoundOptions& o) {
 void check_block_options(const RoundOptions& o, const CLI::App& app) {
   const bulk::BlockFormat f = block_format_of(o);
   const std::string with = " with --format " + o.choice.blocks;
-  for (const char* other : {"--chip", "--overflow", "--saturation", "--random-bits"})
+  for (const char* other : {"--chip", "--cast", "--overflow", "--saturation", "--random-bits"})
     if (app.get_option(other)->count() > 0)
       throw UsageError(std::string(other) + ": expected none" + with + ": elements of blocks saturate" +
                        (other == std::string("--random-bits") ? ", and draw from the generator" : ""));

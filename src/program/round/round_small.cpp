@@ -184,7 +184,7 @@ void SmallValues::check_float32_holds_all() const {
 
 void check_small_options(const RoundOptions& o, const CLI::App& app) {
   const std::string with = " with --format " + small_name(o);
-  for (const char* other : {"--chip", "--packed"})
+  for (const char* other : {"--chip", "--cast", "--packed"})
     if (app.get_option(other)->count() > 0) throw UsageError(std::string(other) + ": expected none" + with);
   if (o.rounding.preset != Preset::kIeee) throw UsageError("--preset: 'ipu': expected ieee" + with);
   if (o.values || o.back) SmallValues(o.choice).check_float32_holds_all();

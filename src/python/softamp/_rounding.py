@@ -23,6 +23,7 @@ def round(
     overflow: Optional[str] = ...,
     preset: Optional[str] = ...,
     chip: Union[str, _softamp.Chip, None] = ...,
+    cast: Optional[str] = ...,
     seed: int = ...,
     step: int = ...,
     operation: int = ...,
@@ -46,6 +47,7 @@ def round(
     overflow: Optional[str] = ...,
     preset: Optional[str] = ...,
     chip: Union[str, _softamp.Chip, None] = ...,
+    cast: Optional[str] = ...,
     seed: int = ...,
     step: int = ...,
     operation: int = ...,
@@ -68,6 +70,7 @@ def round(
     overflow: Optional[str] = None,
     preset: Optional[str] = None,
     chip: Union[str, _softamp.Chip, None] = None,
+    cast: Optional[str] = None,
     seed: int = 0,
     step: int = 0,
     operation: int = 0,
@@ -93,6 +96,8 @@ def round(
     overflow: what a result too large becomes: "infinity", "saturate", "nan" [="infinity"; "saturate" in preset ipu].
     preset: "ieee" or "ipu" [="ieee"; within behaviour(...) "ipu"].
     chip: round as this chip does, see chips(); then no rounding, variant or preset.
+    cast: convert to 8 bits as a specification has it, to nearest: "ocp", "ocp_saturate", "onnx", "onnx_saturate",
+        "ml_dtypes" (bf16, too), "nvidia_satfinite", "amd", "amd_saturate"; then none of the arguments above.
     seed, step, operation, first_index: the address of the random bits: element i takes those of (seed, step, operation,
         first_index + i), whatever the threads. seed, first_index below 2^64, step below 2^32, operation below 2^24 [=0].
     random: "philox" or "philox7" [="philox"]. random_bits: one unsigned word for each element instead.
@@ -108,7 +113,7 @@ def round(
     Returns the array, or (array, Status). Raises ValueError for a value out of range, naming what was expected;
     TypeError for another kind of object; FloatingPointException within behaviour(...) that stops.
     """
-    how = (rounding, bits, variant, overflow, preset, name_of(chip) if chip is not None else None, random)
+    how = (rounding, bits, variant, overflow, preset, name_of(chip) if chip is not None else None, random, cast)
     where = (seed, step, operation, first_index, random_bits, threads, packed)
     if is_number(x):
         return _softamp.round_number(exact_text(x, "x"), format, how, where, out, result, flags)

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "softamp/precision/layer_rule.h"
+#include "src/precision/joined_units.h"
 #include "src/precision/layer_kind.h"
 
 namespace softamp {
@@ -47,6 +48,7 @@ class LayerPass {
     for (int n = 0; n < graph_.size(); ++n)
       if (layer_of(n) >= 0) colour_in_layer(n);
     follow_inputs();
+    precision_detail::settle_joined_units(graph_, colours_);
     return std::move(colours_);
   }
 

@@ -10,6 +10,7 @@
 
 #include "softamp/precision/recipe.h"
 #include "src/graph/nearest_name.h"
+#include "src/precision/joined_units.h"
 #include "src/precision/name_patterns.h"
 
 namespace softamp {
@@ -47,6 +48,8 @@ class Painter {
         c.reasons[unit] = reason(n, u, why);
       }
     }
+    precision_detail::settle_joined_units(graph_, c);
+    for (int n = 0; n < graph_.size(); ++n) at(n).converted = at(n).converted && (units(n) == 0 || any_low(c, n));
     c.groups = groups();
     c.messages = messages(c.groups);
     return c;
@@ -67,6 +70,12 @@ class Painter {
   State& at(int n) { return nodes_[static_cast<size_t>(n)]; }
   const OpNode& node(int n) const { return graph_.nodes[static_cast<size_t>(n)]; }
   int units(int n) const { return static_cast<int>(node(n).units.size()); }
+
+  bool any_low(const Colouring& c, int n) const {
+    for (int u = 0; u < units(n); ++u)
+      if (c.is_low(graph_.unit(n, u))) return true;
+    return false;
+  }
 
   void classify() {
     const precision_detail::NamePatterns keep(recipe_.non_convertible, recipe_.regex, "non_convertible_exceptions");

@@ -94,6 +94,7 @@ std::string PrecisionReport::json() const {
   field("casts_to_low_counted", std::to_string(plan.casts_to_low_counted()));
   field("casts_to_float32", std::to_string(plan.casts_to_float32()));
   list("messages", colours.messages.size(), [&](size_t i) { out += json_string(colours.messages[i]); });
+  list("notes", notes.size(), [&](size_t i) { out += json_string(notes[i]); });
   const std::vector<ReportRow> rows = report_rows(*this);
   list("units", rows.size(),
        [&](size_t i) { append_row(out, before.nodes[static_cast<size_t>(rows[i].node)], rows[i]); });

@@ -12,6 +12,17 @@ using namespace softamp;
 
 namespace {
 
+/// Functions written out, and back.
+void open_functions(const GraphDefFile& graph) {
+  try {
+    const GraphDefFile closed = graph.opened().closed();
+    GraphDefFile::parse_binary(closed.binary(), "input");
+    closed.verify_rewrite_of(graph);
+  } catch (const GraphDefError& e) {
+    require_named(e);
+  }
+}
+
 void rewrite(const GraphDefFile& graph, uint8_t choice) {
   OpGraph picture;
   try {
@@ -20,6 +31,7 @@ void rewrite(const GraphDefFile& graph, uint8_t choice) {
     require_named(e);
     return;
   }
+  open_functions(graph);
   require(picture.size() == graph.size(), "every node is in the picture");
   const DType low = choice & 2 ? DType::kFloat16 : DType::kBFloat16;
   Colouring colours = Colouring::nothing(picture, "fuzz", low);

@@ -431,7 +431,7 @@ TEST(GraphDefTensorFlow, AnswersOfTensorFlowItself) {  // MIXED_PRECISION T08, T
     const GraphDefFile graph = graph_of(answer.text);
     const OpGraph picture = graph.op_graph(answer.fetches);
     const CastPlan plan = plan_casts(picture, colour_tensorflow(picture, OpLists::tf_2_3()));
-    std::set<std::string> half, casts, expected;
+    std::multiset<std::string> half, casts, expected;
     for (const auto& [n, u] : plan.retyped) {
       const OpNode& node = picture.nodes[static_cast<size_t>(n)];
       half.insert(node.name + "." + node.units[static_cast<size_t>(u)].attribute);

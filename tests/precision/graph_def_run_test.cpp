@@ -6,7 +6,6 @@
 namespace softamp::test {
 namespace {
 
-const TextAttributes kOfFloats = {{"T", "type: DT_FLOAT"}};
 const TextAttributes kFloatDtype = {{"dtype", "type: DT_FLOAT"}};
 
 std::string variable_text(const std::string& name, const Shape& shape, const char* op = "VarHandleOp") {
@@ -293,22 +292,6 @@ TEST(GraphDefTraining, StepsAreThoseOfTheGraphBuiltByHand) {
 }
 
 // ---- calls, branches, loops
-
-std::string function_text(const std::string& name, const std::vector<std::pair<std::string, std::string>>& in,
-                          const std::vector<std::pair<std::string, std::string>>& out, const std::string& nodes,
-                          const std::vector<std::pair<std::string, std::string>>& ret) {
-  std::string text = "function { signature { name: \"" + name + "\"";
-  for (const auto& [arg, type] : in) text += " input_arg { name: \"" + arg + "\" type: DT_" + type + " }";
-  for (const auto& [arg, type] : out) text += " output_arg { name: \"" + arg + "\" type: DT_" + type + " }";
-  text += " } ";
-  std::string body = nodes;
-  for (size_t at = 0; (at = body.find("node {", at)) != std::string::npos; at += 10) body.replace(at, 6, "node_def {");
-  text += body;
-  for (const auto& [key, value] : ret) text += " ret { key: \"" + key + "\" value: \"" + value + "\" }";
-  return text + " } ";
-}
-std::string library_text(const std::string& functions) { return "library { " + functions + "}"; }
-std::string func_value(const std::string& name) { return "func { name: \"" + name + "\" }"; }
 
 const std::string kTwice = function_text("twice", {{"a", "FLOAT"}}, {{"r", "FLOAT"}},
                                          node_text("sum", "AddV2", {"a", "a"}, kOfFloats), {{"r", "sum:z:0"}});

@@ -17,6 +17,8 @@ using Inputs = std::vector<std::string>;
 /// Name and value as text has it: {"T", "type: DT_FLOAT"}.
 using TextAttributes = std::vector<std::pair<std::string, std::string>>;
 
+inline const TextAttributes kOfFloats = {{"T", "type: DT_FLOAT"}};
+
 inline std::string node_text(const std::string& name, const std::string& op, const Inputs& inputs = {},
                              const TextAttributes& attributes = {}, const std::string& more = "") {
   std::string text = "node { name: \"" + name + "\" op: \"" + op + "\"";
@@ -41,6 +43,24 @@ inline std::string loop_text() {
          float_node("next", "NextIteration", {"body"}) + float_node("exit", "Exit", {"switch"}) +
          float_node("fetch", "Identity", {"exit"});
 }
+
+/// A function of the library: arguments and results with their types ("FLOAT"), its nodes as of a graph, and which
+/// output each result is ("sum:z:0").
+inline std::string function_text(const std::string& name, const std::vector<std::pair<std::string, std::string>>& in,
+                                 const std::vector<std::pair<std::string, std::string>>& out, const std::string& nodes,
+                                 const std::vector<std::pair<std::string, std::string>>& ret) {
+  std::string text = "function { signature { name: \"" + name + "\"";
+  for (const auto& [arg, type] : in) text += " input_arg { name: \"" + arg + "\" type: DT_" + type + " }";
+  for (const auto& [arg, type] : out) text += " output_arg { name: \"" + arg + "\" type: DT_" + type + " }";
+  text += " } ";
+  std::string body = nodes;
+  for (size_t at = 0; (at = body.find("node {", at)) != std::string::npos; at += 10) body.replace(at, 6, "node_def {");
+  text += body;
+  for (const auto& [key, value] : ret) text += " ret { key: \"" + key + "\" value: \"" + value + "\" }";
+  return text + " } ";
+}
+inline std::string library_text(const std::string& functions) { return "library { " + functions + "}"; }
+inline std::string func_value(const std::string& name) { return "func { name: \"" + name + "\" }"; }
 
 inline const std::string kExample = SOFTAMP_SOURCE_DIR "/examples/graphs/two_dense_layers.pbtxt";
 

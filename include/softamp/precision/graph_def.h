@@ -46,6 +46,23 @@ class GraphDefFile {
   /// Step 0 of TensorFlow's pass: FusedBatchNorm and FusedBatchNormGrad become V2 with U = float32.
   GraphDefFile with_fused_batch_norm_v2() const;
 
+  /// The graph with its functions open to passes, as TensorFlow's optimizer opens them first: calls (by name, by
+  /// PartitionedCall and its stateful form, of gradients that the library names) are written out, and so are If, Case
+  /// and While and their stateless forms where they say `_lower_using_switch_merge`. A node of a function is called
+  /// "<call>/<name>"; around it stand Identity and NoOp nodes "Func/<call>/...". What TensorFlow does not write out is
+  /// not, and `notes` says why: a function marked `_noinline`, one with effects that nothing waits for, one that XLA
+  /// compiles, or that calls itself. Bodies of functions that are still called become parts of the graph without edges
+  /// to the rest, as "<function>/<name>", between _Arg and _Retval; those that only a call makes known, and those of
+  /// XLA and tf.data, stay, with a note. What is fetched keeps its name. A graph that calls nothing stays as it is.
+  /// Throws GraphDefError for faults of functions, and where they become more than 2^18 nodes.
+  GraphDefFile opened(ListView<std::string> fetches = {}, std::vector<std::string>* notes = nullptr) const;
+  /// The bodies that opened() made parts of the graph back in the library; functions that nothing calls any longer are
+  /// gone. Without such bodies the graph itself.
+  GraphDefFile closed() const;
+  /// Throws GraphDefError unless types agree along every edge, at every call and in every function that it reaches, and
+  /// among the operations that share a list of tensors; of a fault that the original has, too, the original's error.
+  void verify_rewrite_of(const GraphDefFile& original) const;
+
   int size() const;
   std::string binary() const;  ///< the same bytes for the same graph
   /// Throws GraphDefError if fields of a newer TensorFlow are present, which only the binary form can hold.

@@ -17,6 +17,8 @@ struct PrecisionReport {
   OpGraph before;
   Colouring colours;
   CastPlan plan;
+  /// What the pass did not look into, and why: functions of a GraphDef that were not written out, or stay as they are.
+  std::vector<std::string> notes{};
 
   int64_t nodes() const { return before.size(); }
   int64_t converted_nodes() const { return plan.converted_nodes(); }
@@ -33,8 +35,8 @@ struct PrecisionReport {
   /// RFC 4180 (lines end in CR LF), with a header line:
   /// node,op,device,layer,attribute,list,before,after,reason,group,casts_in,casts_out.
   std::string csv() const;
-  /// {"mechanism":...,"low":...,"nodes":n,...,"messages":[...],"units":[{...}],"casts":[{...}]}; "groups" is null where
-  /// the mechanism has none.
+  /// {"mechanism":...,"low":...,"nodes":n,...,"messages":[...],"notes":[...],"units":[{...}],"casts":[{...}]}; "groups"
+  /// is null where the mechanism has none.
   std::string json() const;
   /// Graphviz: the rewritten graph, nodes coloured by what happened to them (low: green, kept by a list: red, unlisted:
   /// grey, preserved: blue, cast: yellow), the reason as tooltip, groups as clusters.

@@ -5,6 +5,7 @@
 
 #include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/graph_def_impl.h"
+#include "src/precision/graph_def/open_bodies.h"
 
 namespace softamp {
 namespace {
@@ -138,7 +139,7 @@ class GraphDefApplication {
 }  // namespace
 
 GraphDefFile GraphDefFile::apply(const CastPlan& plan) const {
-  return GraphDefFile(std::make_shared<const Impl>(GraphDefApplication(*impl_, plan).run(), impl_->place));
+  return GraphDefFile(std::make_shared<const Impl>(GraphDefApplication(*impl_, plan).run(), impl_->place, impl_->open));
 }
 
 GraphDefFile GraphDefFile::with_fused_batch_norm_v2() const {
@@ -153,7 +154,21 @@ GraphDefFile GraphDefFile::with_fused_batch_norm_v2() const {
     node.set_op(node.op() + "V2");
     (*node.mutable_attr())["U"].set_type(graph_def::DT_FLOAT);
   }
-  return GraphDefFile(std::make_shared<const Impl>(std::move(graph), impl_->place));
+  return GraphDefFile(std::make_shared<const Impl>(std::move(graph), impl_->place, impl_->open));
+}
+
+GraphDefFile GraphDefFile::opened(ListView<std::string> fetches, std::vector<std::string>* notes) const {
+  if (impl_->open) throw std::logic_error("GraphDefFile::opened: the functions are open already");
+  graph_def_detail::OpenedGraph open =
+      graph_def_detail::opened(*impl_, std::vector<std::string>(fetches.begin(), fetches.end()));
+  if (notes) *notes = std::move(open.notes);
+  if (!open.open) return *this;
+  return GraphDefFile(std::make_shared<const Impl>(std::move(open.graph), impl_->place, std::move(open.open)));
+}
+
+GraphDefFile GraphDefFile::closed() const {
+  if (!impl_->open) return *this;
+  return GraphDefFile(std::make_shared<const Impl>(graph_def_detail::closed(*impl_, *impl_->open), impl_->place));
 }
 
 }  // namespace softamp

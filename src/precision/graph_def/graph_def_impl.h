@@ -66,8 +66,16 @@ NodeUnits units_of(const graph_def::NodeDef& node, const OpSignature* signature,
 
 }  // namespace graph_def_detail
 
+namespace graph_def_detail {
+struct OpenBodies;
+}
+
 struct GraphDefFile::Impl : graph_def_detail::HeldGraph {
-  using HeldGraph::HeldGraph;
+  using Open = std::shared_ptr<const graph_def_detail::OpenBodies>;
+  Impl(graph_def::GraphDef&& from, std::string_view where, Open with = nullptr)
+      : HeldGraph(std::move(from), where), open(std::move(with)) {}
+
+  Open open;  ///< the functions whose nodes stand in the graph; nullptr: none does
 };
 
 }  // namespace softamp

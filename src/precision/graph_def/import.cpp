@@ -6,6 +6,7 @@
 #include "softamp/engine/float_environment.h"
 #include "softamp/graph/operation.h"
 #include "src/graph/nearest_name.h"
+#include "src/precision/graph_def/op_facts.h"
 
 namespace softamp {
 namespace graph_def_detail {
@@ -16,47 +17,12 @@ using graph_detail::printable;
 using Kind = ImportedValue::Kind;
 
 constexpr int kDeepestCall = 64;
-constexpr int64_t kMostCalled = int64_t{1} << 18;    // nodes that functions become
 constexpr int64_t kMostExpanded = int64_t{1} << 28;  // bytes
 
-/// Names of outputs within functions, where an operation has several that are no list.
-struct OutputNames {
-  std::string_view op;
-  std::string_view names;
-};
-constexpr OutputNames kOutputNames[] = {
-    {"BroadcastGradientArgs", "r0 r1"},
-    {"FusedBatchNorm", "y batch_mean batch_variance reserve_space_1 reserve_space_2"},
-    {"FusedBatchNormV2", "y batch_mean batch_variance reserve_space_1 reserve_space_2"},
-    {"FusedBatchNormV3", "y batch_mean batch_variance reserve_space_1 reserve_space_2 reserve_space_3"},
-    {"FusedBatchNormGrad", "x_backprop scale_backprop offset_backprop reserve_space_3 reserve_space_4"},
-    {"FusedBatchNormGradV2", "x_backprop scale_backprop offset_backprop reserve_space_3 reserve_space_4"},
-    {"FusedBatchNormGradV3", "x_backprop scale_backprop offset_backprop reserve_space_4 reserve_space_5"},
-    {"Merge", "output value_index"},
-    {"SoftmaxCrossEntropyWithLogits", "loss backprop"},
-    {"SparseSoftmaxCrossEntropyWithLogits", "loss backprop"},
-    {"Switch", "output_false output_true"},
-};
-
-/// The port of "<name>:<index>" among a node's outputs.
-int port_of(const HeldGraph& held, const NodeDef& node, std::string_view name, int index) {
-  for (const OutputNames& o : kOutputNames)
-    if (o.op == node.op()) {
-      const auto names = words_of(o.names);
-      const auto at = std::find(names.begin(), names.end(), name);
-      return at == names.end() ? -1 : static_cast<int>(at - names.begin()) + index;
-    }
-  if (held.functions.contains(node.op()))
-    for (const graph_def::FunctionDef& f : held.graph.library().function())
-      if (f.signature().name() == node.op())
-        for (int i = 0; i < f.signature().output_arg_size(); ++i)
-          if (f.signature().output_arg(i).name() == name) return i + index;
-  return index;
-}
-
-bool goes_round(const NodeDef& from, const NodeDef& to) {
-  return (from.op() == "NextIteration" || from.op() == "RefNextIteration") &&
-         (to.op() == "Merge" || to.op() == "RefMerge");
+/// The port of "<name>:<index>" among a node's outputs; -1: it has none of this name.
+int port_of(const FunctionLibrary& library, const NodeDef& node, std::string_view name, int index) {
+  const auto run = output_run(library, node, name);
+  return run ? run->first + index : -1;
 }
 
 /// Of operations that are run for their effect alone, or bring values in: no result that a fetch means.
@@ -76,7 +42,7 @@ bool is_no_result(const NodeDef& node) {
       if (type->type() == graph_def::DT_STRING || type->type() == graph_def::DT_RESOURCE) return true;
   const auto known = translations().find(node.op());
   return known != translations().end() && known->second.writes && node.op() != "StatefulPartitionedCall" &&
-         node.op() != "If" && node.op() != "While";
+         node.op() != "If" && node.op() != "Case" && node.op() != "While";
 }
 
 }  // namespace
@@ -165,7 +131,7 @@ FrameEdge Importer::edge(const ImportFrame& frame, const NodeDef& node, std::str
       }
     const std::string_view output =
         rest.substr(first + 1, second == std::string_view::npos ? second : second - first - 1);
-    e.port = port_of(held_, frame.nodes->Get(e.node), output, index);
+    e.port = port_of(library_, frame.nodes->Get(e.node), output, index);
     if (e.port < 0) fail_node(held_.place, node, "input '" + printable(text) + "' names no output");
     return e;
   }
@@ -175,63 +141,6 @@ FrameEdge Importer::edge(const ImportFrame& frame, const NodeDef& node, std::str
                   printable(frame.function->signature().name()) + "'");
   e.argument = name;
   return e;
-}
-
-/// Kahn's algorithm over the nodes that the roots need. What writes a variable waits until nothing else is ready, so
-/// that readings that no edge orders see the value of before the step.
-std::vector<int> Importer::order(ImportFrame& frame, const std::vector<int>& roots,
-                                 std::vector<std::vector<FrameEdge>>& edges) const {
-  const auto count = static_cast<size_t>(frame.nodes->size());
-  std::vector<char> needed(count, 0);
-  std::vector<int> stack = roots, needed_list;
-  edges.resize(count);
-  while (!stack.empty()) {
-    const int n = stack.back();
-    stack.pop_back();
-    if (std::exchange(needed[static_cast<size_t>(n)], 1)) continue;
-    needed_list.push_back(n);
-    const NodeDef& node = frame.nodes->Get(n);
-    for (const std::string& text : node.input()) {
-      edges[static_cast<size_t>(n)].push_back(edge(frame, node, text));
-      if (const int from = edges[static_cast<size_t>(n)].back().node; from >= 0) stack.push_back(from);
-    }
-  }
-  std::sort(needed_list.begin(), needed_list.end());
-  std::vector<int> waits(count, 0), ready, writing, ordered;
-  std::vector<std::vector<int>> readers(count);
-  for (const int n : needed_list)
-    for (const FrameEdge& e : edges[static_cast<size_t>(n)])
-      if (e.node >= 0 && !goes_round(frame.nodes->Get(e.node), frame.nodes->Get(n))) {
-        ++waits[static_cast<size_t>(n)];
-        readers[static_cast<size_t>(e.node)].push_back(n);
-      }
-  const auto offer = [&](int n) {
-    const auto known = translations().find(frame.nodes->Get(n).op());
-    (known != translations().end() && known->second.writes ? writing : ready).push_back(n);
-  };
-  for (const int n : needed_list)
-    if (waits[static_cast<size_t>(n)] == 0) offer(n);
-  for (size_t r = 0, w = 0; r < ready.size() || w < writing.size();) {
-    const int n = r < ready.size() ? ready[r++] : writing[w++];
-    ordered.push_back(n);
-    for (const int reader : readers[static_cast<size_t>(n)])
-      if (--waits[static_cast<size_t>(reader)] == 0) offer(reader);
-  }
-  if (ordered.size() != needed_list.size())
-    for (const int n : needed_list)
-      if (waits[static_cast<size_t>(n)] > 0)
-        fail_node(held_.place, frame.nodes->Get(n), "it is on a cycle of a function; expected none");
-  return ordered;
-}
-
-void Importer::process(ImportFrame& frame, const std::vector<int>& roots) {
-  frame.done.resize(static_cast<size_t>(frame.nodes->size()));
-  std::vector<std::vector<FrameEdge>> edges;
-  for (const int n : order(frame, roots, edges)) {
-    if (frame.function && ++called_ > kMostCalled)
-      fail_node(held_.place, frame.nodes->Get(n), "functions become more than 2^18 nodes up to this one");
-    translate(frame, n, edges[static_cast<size_t>(n)]);
-  }
 }
 
 ImportedValue Importer::value_of(const ImportFrame& frame, const FrameEdge& e) const {
@@ -257,19 +166,20 @@ void Importer::unknown(const NodeDef& node, const std::string& name) {
   if (u.count++ == 0) u.node = name;
 }
 
-void Importer::translate(ImportFrame& frame, int number, const std::vector<FrameEdge>& edges) {
+void Importer::translate(ImportFrame& frame, int number) {
   const NodeDef& node = frame.nodes->Get(number);
   ImportFrame::Done& done = frame.done[static_cast<size_t>(number)];
-  const std::string name = frame.prefix + node.name();
+  const std::string name =
+      frame.round.empty() ? frame.prefix + node.name() : helper_name(frame.prefix + node.name() + frame.round);
   done.reached = true;
   bool failed = false, dead = false, missing = false;
   std::vector<ImportedValue> inputs;
-  for (const FrameEdge& e : edges) {
+  for (const FrameEdge& e : frame.edges[static_cast<size_t>(number)]) {
     if (e.control) {
       dead = dead || (e.node >= 0 && frame.done[static_cast<size_t>(e.node)].dead);
       continue;
     }
-    inputs.push_back(value_of(frame, e));
+    inputs.push_back(input_of(frame, number, e));
     failed = failed || inputs.back().kind == Kind::kFailed;
     missing = missing || inputs.back().kind == Kind::kNone;
     dead = dead || inputs.back().kind == Kind::kDead;
@@ -304,9 +214,7 @@ void Importer::translate(ImportFrame& frame, int number, const std::vector<Frame
 std::vector<ImportedValue> Importer::call(const NodeImport& caller, const std::string& function,
                                           const GraphDefAttributes& attributes, std::vector<ImportedValue> arguments,
                                           const std::string& prefix) {
-  const graph_def::FunctionDef* found = nullptr;
-  for (const graph_def::FunctionDef& f : held_.graph.library().function())
-    if (f.signature().name() == function) found = &f;
+  const graph_def::FunctionDef* found = library_.find(function);
   if (!found) caller.fail("there is no function '" + printable(function) + "' in the library of the graph");
   if (depth_ >= kDeepestCall)
     caller.fail("function '" + printable(function) + "' is called more than " + std::to_string(kDeepestCall) +

@@ -16,7 +16,8 @@
 
 #include "softamp/graph/graph.h"
 #include "softamp/precision/graph_def_import.h"
-#include "src/precision/graph_def/graph_def_impl.h"
+#include "src/precision/graph_def/function_library.h"
+#include "src/precision/graph_def/loop_frames.h"
 
 namespace softamp::graph_def_detail {
 
@@ -58,7 +59,6 @@ struct ImportedVariable {
 };
 
 using GraphDefNodes = google::protobuf::RepeatedPtrField<graph_def::NodeDef>;
-using GraphDefAttributes = google::protobuf::Map<std::string, graph_def::AttrValue>;
 
 /// An input of a node, resolved in its frame.
 struct FrameEdge {
@@ -81,6 +81,10 @@ struct ImportFrame {
     bool reached = false, dead = false, failed = false;
   };
   std::vector<Done> done;
+  std::vector<std::vector<FrameEdge>> edges;       ///< of nodes that are needed: their inputs
+  LoopMembership loops;                            ///< of nodes that are needed
+  std::string round;                               ///< within loops, after the names of nodes: "/0", "/0/2"
+  std::unordered_map<int, ImportedValue> carried;  ///< by NextIteration: from the round before
 };
 
 class NodeImport;
@@ -105,7 +109,8 @@ const Translations& translations();
 
 class Importer {
  public:
-  Importer(const HeldGraph& held, const GraphDefImportOptions& options) : held_(held), options_(options) {}
+  Importer(const HeldGraph& held, const GraphDefImportOptions& options)
+      : held_(held), library_(held.graph.library()), options_(options) {}
 
   ImportedGraph run();
 
@@ -141,10 +146,14 @@ class Importer {
  private:
   friend class NodeImport;
   void process(ImportFrame& frame, const std::vector<int>& roots);
-  std::vector<int> order(ImportFrame& frame, const std::vector<int>& roots,
-                         std::vector<std::vector<FrameEdge>>& edges) const;
+  std::vector<int> needed(ImportFrame& frame, const std::vector<int>& roots) const;
+  /// What is directly in a loop (-1: in none), in an order that can run: nodes, and for each loop l there ~l.
+  std::vector<int> order(const ImportFrame& frame, const std::vector<int>& nodes, int loop) const;
+  void run_loop(ImportFrame& frame, const std::vector<int>& nodes, int loop);
+  void run_nodes(ImportFrame& frame, const std::vector<int>& nodes, int loop);
+  ImportedValue input_of(const ImportFrame& frame, int reader, const FrameEdge& edge) const;
   FrameEdge edge(const ImportFrame& frame, const graph_def::NodeDef& node, std::string_view text) const;
-  void translate(ImportFrame& frame, int number, const std::vector<FrameEdge>& edges);
+  void translate(ImportFrame& frame, int number);
   ImportedValue value_of(const ImportFrame& frame, const FrameEdge& edge) const;
   void unknown(const graph_def::NodeDef& node, const std::string& name);
   void note_fault(const graph_def::NodeDef& node, const std::string& what);
@@ -156,6 +165,7 @@ class Importer {
   void find_initial_values();
 
   const HeldGraph& held_;
+  const FunctionLibrary library_;
   const GraphDefImportOptions& options_;
   GraphBuilder builder_;
   ImportFrame top_;

@@ -1,4 +1,5 @@
-// Calls, branches and loops: written out, which takes conditions that are known.
+// Calls, branches and loops: written out, which takes conditions that are known. Loops of Enter and Exit run in
+// import_order.cpp.
 #include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/import.h"
 
@@ -36,10 +37,39 @@ bool truth(const NodeImport& n, const ImportedValue& value) {
   return is_floating(t.dtype()) ? t.value(0) != 0 : integers_of(t)[0] != 0;
 }
 
+/// The number of a branch.
+int64_t chosen(const NodeImport& n, const ImportedValue& value) {
+  if (value.kind != Kind::kKnown || value.known->tensor.elements() != 1 || is_floating(value.known->tensor.dtype()))
+    n.fail(
+        "the number of its branch is not known before the graph runs; expected a constant, or arithmetic of known "
+        "shapes: branches are written out");
+  return integers_of(value.known->tensor)[0];
+}
+
 void branch(NodeImport& n) {
   if (n.inputs.empty()) n.fail("no inputs; expected a condition");
   const NameAttrList& f = function_of(n, truth(n, n.inputs[0]) ? "then_branch" : "else_branch");
   set_outputs(n, n.importer.call(n, f.name(), f.attr(), {n.inputs.begin() + 1, n.inputs.end()}, n.name + "/"));
+}
+
+void choose(NodeImport& n) {
+  const AttrValue* branches = n.find("branches");
+  const int count = branches ? branches->list().func_size() : 0;
+  if (n.inputs.empty() || count == 0) n.fail("no index, or no branches; expected both");
+  int64_t index = chosen(n, n.inputs[0]);
+  if (index < 0 || index >= count) index = count - 1;
+  const NameAttrList& f = branches->list().func(static_cast<int>(index));
+  set_outputs(n, n.importer.call(n, f.name(), f.attr(), {n.inputs.begin() + 1, n.inputs.end()}, n.name + "/"));
+}
+
+void switch_to_one(NodeImport& n) {
+  n.expect_inputs(2);
+  const int64_t count = n.integer("num_outs", 0);
+  if (count < 1 || count > 65535) n.fail("num_outs is " + std::to_string(count) + "; expected 1 to 65535");
+  int64_t index = chosen(n, n.inputs[1]);
+  if (index < 0 || index >= count) index = count - 1;
+  for (int64_t o = 0; o < count; ++o)
+    n.set(static_cast<size_t>(o), o == index ? n.inputs[0] : ImportedValue::of(Kind::kDead));
 }
 
 void loop(NodeImport& n) {
@@ -78,6 +108,12 @@ void merge(NodeImport& n) {
   n.fail("no inputs; expected one or more");
 }
 
+/// What enters a loop, leaves it, goes to its next round, or says whether there is one.
+void pass_on(NodeImport& n) {
+  n.expect_inputs(1);
+  n.set(0, n.inputs[0]);
+}
+
 }  // namespace
 
 void add_control_translations(Translations& all) {
@@ -85,9 +121,14 @@ void add_control_translations(Translations& all) {
   all["StatefulPartitionedCall"] = {call, true};
   all["StatelessIf"] = {branch};
   all["If"] = {branch, true};
+  all["StatelessCase"] = {choose};
+  all["Case"] = {choose, true};
+  all["_SwitchN"] = {switch_to_one};
   all["StatelessWhile"] = {loop};
   all["While"] = {loop, true};
   all["Switch"] = all["RefSwitch"] = {switch_to};
+  for (const char* op : {"Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration", "LoopCond"})
+    all[op] = {pass_on};
   all["Merge"] = all["RefMerge"] = {merge, false, true};
 }
 

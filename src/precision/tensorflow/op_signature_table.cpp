@@ -61,6 +61,7 @@ BroadcastArgs T=int32 | T T | T
 BroadcastGradientArgs T=int32 | T T | T T
 BroadcastTo T:hb Tidx=int32 | T Tidx | T
 CTCLoss T=float32 | T int64 int32 int32 | T T
+Case @state Tin[] Tout[] | int32 Tin[] | Tout[]
 Cast SrcT:hb DstT:hb | SrcT | DstT
 Ceil T:hb | T | T
 CheckNumerics T:hb | T | T
@@ -330,6 +331,7 @@ StackPopV2 @state elem_type:hb | resource | elem_type
 StackPushV2 @state T:hb | resource T | T
 StackV2 @state elem_type:hb | int32 | resource
 StatefulPartitionedCall @state Tin[] Tout[] | Tin[] | Tout[]
+StatelessCase Tin[] Tout[] | int32 Tin[] | Tout[]
 StatelessIf Tcond Tin[] Tout[] | Tcond Tin[] | Tout[]
 StatelessRandomGetAlg | | int32
 StatelessRandomGetKeyCounter Tseed=int64 | Tseed | uint64 uint64
@@ -400,6 +402,7 @@ _Retval @kept @state T:hb | T |
 _ScopedAllocator T:hb | | T
 _ScopedAllocatorConcat T:hb | T N*T | T
 _ScopedAllocatorSplit T:hb | T N*T | N*T
+_SwitchN T:hb | T int32 | num_outs*T
 )";
 }
 

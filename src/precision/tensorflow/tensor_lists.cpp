@@ -29,9 +29,20 @@ bool is_writer(std::string_view op) {
 }
 
 bool is_source_or_sink(const OpNode& node) {
-  static constexpr std::array<std::string_view, 7> kOps = {
-      "_Arg",       "_Retval", "OptionalFromValue", "OptionalGetValue", "PartitionedCall", "StatefulPartitionedCall",
-      "Placeholder"};
+  static constexpr std::array<std::string_view, 14> kOps = {"_Arg",
+                                                            "_Retval",
+                                                            "OptionalFromValue",
+                                                            "OptionalGetValue",
+                                                            "PartitionedCall",
+                                                            "StatefulPartitionedCall",
+                                                            "Placeholder",
+                                                            "If",
+                                                            "StatelessIf",
+                                                            "Case",
+                                                            "StatelessCase",
+                                                            "While",
+                                                            "StatelessWhile",
+                                                            "SymbolicGradient"};
   return !node.known || is_one_of(kOps, node.op);
 }
 
@@ -171,6 +182,13 @@ std::vector<TensorListCluster> find_tensor_lists(const OpGraph& graph, const std
   Handles handles(graph, processable, low);
   if (handles.empty()) return {};
   handles.add_passages(view);
+  return handles.clusters();
+}
+
+std::vector<TensorListCluster> find_tensor_lists(const OpGraph& graph, DType low) {
+  const std::vector<uint8_t> all(graph.nodes.size(), 1);
+  Handles handles(graph, all, low);
+  if (handles.empty()) return {};
   return handles.clusters();
 }
 

@@ -22,8 +22,12 @@ struct TensorListCluster {
 ///
 /// Unsafe by TensorFlow's rule: an unprocessable node, one of the sources and sinks (_Arg, _Retval, Placeholder,
 /// PartitionedCall, StatefulPartitionedCall, OptionalFromValue, OptionalGetValue), a function of the library. [ours]
-/// Every opaque operation counts as such a function, and a node without a kernel in `low` as unprocessable.
+/// Every opaque operation counts as such a function, and so do If, Case and While, which hand the list to their
+/// functions; a node without a kernel in `low` counts as unprocessable.
 std::vector<TensorListCluster> find_tensor_lists(const OpGraph& graph, const std::vector<uint8_t>& processable,
                                                  DType low, TypeView& view);
+
+/// The clusters alone, of a mechanism that any node may follow.
+std::vector<TensorListCluster> find_tensor_lists(const OpGraph& graph, DType low);
 
 }  // namespace softamp::precision_detail

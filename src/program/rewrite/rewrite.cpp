@@ -82,29 +82,30 @@ std::string rendered(const std::vector<NodeEvaluation>& rows, ReportForm form, u
   return evaluation_table(rows, top);
 }
 
-/// Preserves nodes that nothing reads: they are the outputs if the graph's file names none. Of several it says so: a
-/// training graph's gradients may be among them.
-void preserve_unread(OpGraph& graph, bool quiet) {
+/// Nodes that nothing reads: they are the outputs if the graph's file names none. Of several it says so: a training
+/// graph's gradients may be among them.
+std::vector<std::string> unread_nodes(const OpGraph& graph, bool quiet) {
   constexpr size_t kNamed = 5;
   std::vector<char> read(graph.nodes.size());
   for (const OpNode& node : graph.nodes)
     for (const OpEdge& e : node.inputs) read[static_cast<size_t>(e.node)] = 1;
-  size_t unread = 0;
+  std::vector<std::string> unread;
   std::string names;
   for (size_t n = 0; n < read.size(); ++n) {
     if (read[n]) continue;
-    graph.nodes[n].preserved = true;
-    if (++unread <= kNamed) names += (unread == 1 ? "'" : ", '") + files::printable(graph.nodes[n].name) + "'";
+    unread.push_back(graph.nodes[n].name);
+    if (unread.size() <= kNamed)
+      names += (unread.size() == 1 ? "'" : ", '") + files::printable(graph.nodes[n].name) + "'";
   }
-  if (unread < 2 || quiet) return;
-  std::cerr << "softamp rewrite: no --fetch is given: " << unread
-            << " nodes that nothing reads count as outputs and keep their dtypes: " << names
-            << (unread > kNamed ? " and " + std::to_string(unread - kNamed) + " more" : "") << '\n';
+  if (unread.size() >= 2 && !quiet)
+    std::cerr << "softamp rewrite: no --fetch is given: " << unread.size()
+              << " nodes that nothing reads count as outputs and keep their dtypes: " << names
+              << (unread.size() > kNamed ? " and " + std::to_string(unread.size() - kNamed) + " more" : "") << '\n';
+  return unread;
 }
 
 /// Colours the picture and plans its casts; the report takes its parts only after that.
-PrecisionReport report_of(OpGraph picture, bool has_fetches, const ChosenMechanism& mechanism, bool quiet) {
-  if (!has_fetches) preserve_unread(picture, quiet);
+PrecisionReport report_of(OpGraph picture, const ChosenMechanism& mechanism) {
   PrecisionReport report;
   report.colours = mechanism.colour(picture);
   report.plan = plan_casts(picture, report.colours);
@@ -142,7 +143,14 @@ PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechani
     }
   }
   const std::vector<std::string>& fetches = o.fetches.empty() ? file.outputs : o.fetches;
-  PrecisionReport report = report_of(op_graph(file.graph, fetches), !fetches.empty(), mechanism, o.quiet);
+  OpGraph picture = op_graph(file.graph, fetches);
+  if (fetches.empty()) {
+    const std::vector<std::string> unread = unread_nodes(picture, o.quiet);  // in the order of the nodes
+    size_t next = 0;
+    for (OpNode& node : picture.nodes)
+      if (next < unread.size() && node.name == unread[next]) node.preserved = ++next > 0;
+  }
+  PrecisionReport report = report_of(std::move(picture), mechanism);
   const Graph rewritten = apply(file.graph, report.plan);
   advice = shape_advice(rewritten);
   if (o.evaluates) {
@@ -158,22 +166,26 @@ PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechani
 
 PrecisionReport rewrite_graph_def(const RewriteVerbOptions& o, const ChosenMechanism& mechanism, Evaluated& evaluated) {
   const GraphDefFile original = load_graph_def(o.graph);
-  const auto report_on = [&](const GraphDefFile& file, bool quiet) {
-    return report_of(file.op_graph(o.fetches), !o.fetches.empty(), mechanism, quiet);
-  };
-  GraphDefFile file = mechanism.is_tensorflow() ? original.with_fused_batch_norm_v2() : original;
-  PrecisionReport report = report_on(file, o.quiet);
+  const std::vector<std::string> kept = o.fetches.empty() ? unread_nodes(original.op_graph(), o.quiet) : o.fetches;
+  std::vector<std::string> notes;
+  const GraphDefFile open = original.opened(kept, &notes);
+  GraphDefFile file = mechanism.is_tensorflow() ? open.with_fused_batch_norm_v2() : open;
+  PrecisionReport report = report_of(file.op_graph(kept), mechanism);
   // A pass that converts nothing leaves the graph as it was.
-  if (mechanism.is_tensorflow() && report.plan.retyped.empty()) {
-    file = original;
-    report = report_on(file, true);  // what it says was said above
+  const bool as_it_was = mechanism.is_tensorflow() && report.plan.retyped.empty();
+  if (as_it_was) {
+    file = open;
+    report = report_of(file.op_graph(kept), mechanism);
   }
+  report.notes = std::move(notes);
+  const GraphDefFile rewritten = file.apply(report.plan).closed();
+  rewritten.verify_rewrite_of(original);
   if (o.evaluates) {
     RewriteRuns runs(original, o.fetches, given_values(o, nullptr), o.seed.value_or(0));
     if (o.preset) runs.set_preset(*o.preset);
-    evaluated = evaluate(runs.before(), runs.after(file.apply(report.plan)));
+    evaluated = evaluate(runs.before(), runs.after(rewritten));
   }
-  if (!o.out.empty()) file.apply(report.plan).save(o.out);
+  if (!o.out.empty()) (as_it_was ? original : rewritten).save(o.out);
   return report;
 }
 
@@ -251,6 +263,8 @@ int run_verb(const RewriteVerbOptions& o) {
                                      : rewrite_graph_def(o, mechanism, evaluated);
   for (const std::string& message : report.colours.messages)
     if (!o.quiet || !message.starts_with("INFO ")) std::cerr << message << '\n';
+  for (const std::string& note : report.notes)
+    if (!o.quiet) std::cerr << "softamp rewrite: " << note << '\n';
   for (const std::string& remark : mechanism.remarks(report.before)) std::cerr << "softamp rewrite: " << remark << '\n';
   for (const std::string& line : advice)
     if (!o.quiet) std::cerr << "softamp rewrite: " << line << '\n';

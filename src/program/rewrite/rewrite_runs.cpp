@@ -48,8 +48,9 @@ RewriteRuns::RewriteRuns(GraphFile file, std::vector<std::string> fetches, Given
 }
 
 RewriteRuns::RewriteRuns(GraphDefFile file, std::vector<std::string> fetches, GivenValues values, uint64_t seed)
-    : def_(std::move(file)), fetches_(std::move(fetches)), given_(std::move(values)), seed_(seed) {
-  if (fetches_.empty()) fetches_ = import(*def_).fetches;
+    : fetches_(std::move(fetches)), given_(std::move(values)), seed_(seed) {
+  if (fetches_.empty()) fetches_ = import(file).fetches;
+  def_ = file.opened(fetches_);  // so that nodes have the names before that they have after
 }
 
 OpGraph RewriteRuns::picture() const { return def_ ? def_->op_graph(fetches_) : op_graph(file_.graph, fetches_); }
@@ -79,10 +80,10 @@ RunnableGraph RewriteRuns::import(const GraphDefFile& file) const {
   return with_all_values(runnable(file, fetches_, given_, {}));
 }
 
-RunnableGraph RewriteRuns::before() const { return def_ ? import(*def_) : own(file_.graph); }
+RunnableGraph RewriteRuns::before() const { return def_ ? import(def_->closed()) : own(file_.graph); }
 
 RunnableGraph RewriteRuns::after(const CastPlan& plan) const {
-  return def_ ? import(def_->apply(plan)) : own(apply(file_.graph, plan));
+  return def_ ? import(def_->apply(plan).closed()) : own(apply(file_.graph, plan));
 }
 
 RunResult run_once(const RunnableGraph& graph, const std::vector<std::string>& ports, const ExecutorOptions& options) {

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "src/data/npy_header.h"
+#include "src/files/known_file.h"
 
 namespace softamp::npy {
 namespace {
@@ -59,10 +60,12 @@ std::string shape_text(std::span<const uint64_t> shape) {
 
 Header parse_header(std::span<const std::byte> start, uint64_t file_size, std::string_view name) {
   const std::string_view bytes(reinterpret_cast<const char*>(start.data()), start.size());
-  if (bytes.substr(0, kMagic.size()) != kMagic)
+  if (bytes.substr(0, kMagic.size()) != kMagic) {
+    const std::string kind = files::known_kind(bytes, name);
     fail(name, 0,
          "not a .npy file: expected it to begin with \"\\x93NUMPY\", found " +
-             npy::quoted(bytes.substr(0, kMagic.size())));
+             npy::quoted(bytes.substr(0, kMagic.size())) + (kind.empty() ? "" : "; it is " + kind));
+  }
   if (bytes.size() < 10) fail(name, bytes.size(), "the header is cut off; expected a version and the header's length");
 
   const auto octet = [&](size_t i) { return static_cast<uint64_t>(static_cast<unsigned char>(bytes[i])); };

@@ -6,6 +6,7 @@
 #include "src/data/archive.h"
 #include "src/data/npy_header.h"
 #include "src/data/told_as.h"
+#include "src/files/known_file.h"
 #include "src/files/output_file.h"
 #include "src/graph/nearest_name.h"
 #include "src/tensor/npy_types.h"
@@ -28,6 +29,10 @@ struct Reader::Impl {
   std::vector<std::string> names, entries;
 
   void open(std::span<const std::byte> bytes, uint64_t most_bytes) {
+    const auto text = [&] { return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()); };
+    if (bytes.size() > 1 && text().substr(0, 2) != "PK")
+      if (const std::string kind = files::known_kind(text(), file); !kind.empty())
+        throw npy::Error(file + ": is " + kind + "; expected an archive of NumPy (.npz)");
     uint64_t total = 0;
     for (archive::PackedEntry& entry : archive::list_zip(bytes, file)) {
       total += entry.unpacked;
@@ -39,6 +44,9 @@ struct Reader::Impl {
       names.push_back(entry.name.substr(0, entry.name.size() - kSuffix.size()));
       arrays.push_back(std::move(entry));
     }
+    if (!arrays.empty() || entries.empty()) return;
+    if (const std::string kind = files::known_kind(text(), file); kind.find("numpy.savez") != std::string::npos)
+      throw npy::Error(file + ": is " + kind + "; expected an archive of NumPy (.npz)");
   }
 
   std::string place_of(std::string_view name) const { return file + ": " + std::string(name); }

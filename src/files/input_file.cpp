@@ -1,5 +1,7 @@
 #include "src/files/input_file.h"
 
+#include "src/files/known_file.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,6 +34,8 @@ InputFile::InputFile(const std::filesystem::path& file, std::string expected, ui
       ours_(true) {
   if (descriptor_ < 0) refuse(std::strerror(errno));
   try {
+    if (std::error_code none; std::filesystem::is_directory(file, none))
+      if (const std::string kind = known_kind_of(file); !kind.empty()) refuse("is " + kind);
     examine();
   } catch (...) {
     ::close(descriptor_);
@@ -83,6 +87,7 @@ std::string InputFile::rest() {
   pending_.reserve(static_cast<size_t>(size_) + kInputPiece);
   while (read_more()) {
   }
+  if (const std::string kind = known_kind(pending_, name_); !kind.empty()) refuse("is " + kind);
   return std::move(pending_);
 }
 

@@ -34,7 +34,7 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  /// All that is left. Throws InputError.
+  /// All that is left. Throws InputError, also for a file of a kind that other programs write (known_file.h).
   std::string rest();
   /// The next line without its newline; false at the end. A last line may lack the newline. Throws InputError, also for
   /// a line of more than `longest` bytes.

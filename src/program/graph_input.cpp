@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "src/files/known_file.h"
 #include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 
@@ -60,7 +61,9 @@ bool is_graph_def(const std::string& file) {
 GraphKind kind_of_graph(const std::string& place, const std::string& file) {
   if (file.ends_with(".json")) return GraphKind::kSoftamp;
   if (is_graph_def(file)) return GraphKind::kGraphDef;
-  throw UsageError(place + "'" + file + "': expected a name that ends in .json, .pb, .pbtxt or .pb.txt");
+  const std::string kind = files::known_kind_of(file);
+  throw UsageError(place + "'" + file + "'" + (kind.empty() ? "" : " is " + kind) + (kind.empty() ? ": " : "; ") +
+                   "expected a name that ends in .json, .pb, .pbtxt or .pb.txt");
 }
 
 GraphDefFile load_graph_def(const std::string& file) {

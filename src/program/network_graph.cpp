@@ -21,7 +21,8 @@ bool is_network(const std::string& file) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(file, none) || std::filesystem::file_size(file, none) > kMostNetworkBytes)
     return false;
-  const std::string text = files::read_input(file, "a JSON file of a network", kMostNetworkBytes);
+  const std::string text =
+      files::read_input(file, "a graph or a network, a JSON file, or a GraphDef: .pb, .pbtxt", kMostNetworkBytes);
   const auto has = [&](const char* key) { return text.find(key) != std::string::npos; };
   return has("\"softamp_network\"") && !has("\"softamp_graph\"");
 }

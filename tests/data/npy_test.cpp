@@ -82,7 +82,8 @@ TEST(NpyHeader, RefusesWithPlaceAndExpectation) {
     std::string bytes, message;
   } rows[] = {
       {"PK\x03\x04 not an array",
-       "a.npy: byte 0: not a .npy file: expected it to begin with \"\\x93NUMPY\", found \"PK\\x03\\x04 n\""},
+       "a.npy: byte 0: not a .npy file: expected it to begin with \"\\x93NUMPY\", found \"PK\\x03\\x04 n\"; it is a "
+       "zip archive"},
       {"", "a.npy: byte 0: not a .npy file"},
       {std::string("\x93NUMPY\x01", 7), "a.npy: byte 7: the header is cut off"},
       {file_bytes(good, 8, 4), "a.npy: byte 6: format version 4.0 is not known; expected 1.0, 2.0 or 3.0"},

@@ -31,7 +31,6 @@
 #include "softamp/numerics/block/layout.h"
 #include "softamp/numerics/block/mx.h"
 #include "softamp/numerics/block/nvfp4.h"
-#include "softamp/numerics/cast_profile.h"
 #include "softamp/numerics/chips.h"
 #include "softamp/numerics/compare.h"
 #include "softamp/numerics/convert.h"

@@ -1,5 +1,7 @@
 #include "src/program/options.h"
 
+#include "softamp/numerics/convert.h"
+
 #include <iostream>
 
 namespace softamp::program {

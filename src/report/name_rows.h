@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "softamp/numerics/accumulator.h"
-#include "softamp/numerics/cast_profile.h"
 #include "softamp/numerics/chips.h"
+#include "softamp/numerics/convert.h"
 #include "softamp/numerics/format.h"
 #include "softamp/numerics/rounding.h"
 #include "softamp/numerics/semantics.h"

@@ -1,5 +1,7 @@
 #include "src/report/rounding_choice.h"
 
+#include "softamp/numerics/convert.h"
+
 namespace softamp::detail {
 
 int RoundingChoice::random_bits() const {

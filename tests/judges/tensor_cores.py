@@ -46,6 +46,11 @@ for format in ("e4m3", "e5m2"):
             ("tensorcore_blackwell", format, halves, 32, "TCGen05MMA", "Blackwell",
              f"m64n8k32.kind::f8f6f4.{d}.{format}.{format}"),
         ]
+# Blackwell's block-scaled instructions with scales of ue8m0: elements, bits of an element's container, the exponent of
+# the greatest one, products of an instruction, MMA-Sim's name.
+SCALED = [(element, bits, emax, 32, f"m16n8k32.kind::mxf8f6f4.block32.f32.{element}.{element}.f32.ue8m0")
+          for element, bits, emax in (("e4m3", 8, 8), ("e5m2", 8, 15), ("e2m3", 6, 2), ("e3m2", 6, 4))]  # fmt: skip
+SCALED += [("e2m1", 4, 2, 64, "m16n8k64.kind::mxf4.block32.f32.e2m1.e2m1.f32.ue8m0")]
 # Ours, mmaemu's.
 PRESETS = [("tensorcore_ada", "ada"), ("tensorcore_hopper", "hopper"), ("tensorcore_blackwell_mma", "b200_mma_sync")]
 
@@ -83,7 +88,8 @@ def cases(random, count, k, operand, halves, kind):
 
 
 class Products:
-    """`softamp run` of many products of a row and a column."""
+    """`softamp run` of many products of a row and a column; without an accumulator by Blackwell's block-scaled instructions,
+    of operands that a format of blocks has."""
 
     def __init__(self, program):
         self.program, self.softamp = program, packages.Softamp(program)
@@ -92,11 +98,17 @@ class Products:
         count, k = a.shape
         shapes = {"a": (count, 1, k), "b": (count, k, 1), "c": (count, 1, 1)}
         nodes = [{"name": n, "op": "Placeholder", "attributes": {"dtype": "float32", "shape": list(s)}} for n, s in shapes.items()]
-        nodes.append({"name": "z", "op": "BatchMatMulV2", "inputs": list(shapes)})
+        node = {"name": "z", "op": "BatchMatMulV2", "inputs": list(shapes)}
+        if accumulator is None:
+            formats = {"a_format": operand, "b_format": operand, "accumulation": "blackwell"}
+            node = {"name": "z", "op": "ScaledMatMul", "inputs": list(shapes), "attributes": formats}
+        nodes.append(node)
         place = self.softamp.place
         pathlib.Path(place("g.json")).write_text(json.dumps({"softamp_graph": 1, "nodes": nodes, "outputs": ["z"]}))
-        command = [self.program, "run", place("g.json"), "--accumulator", accumulator, "--out", place(""), "--quiet"]
-        command += [] if operand == "own" else ["--tensor-core-operands", operand]
+        command = [self.program, "run", place("g.json"), "--out", place(""), "--quiet"]
+        if accumulator is not None:
+            command += ["--accumulator", accumulator]
+            command += [] if operand == "own" else ["--tensor-core-operands", operand]
         command += ["--partials", "half"] if halves else []
         for name, x in (("a", a), ("b", b), ("c", c)):
             np.save(place(name + ".npy"), np.ascontiguousarray(x.reshape(shapes[name])))
@@ -105,6 +117,50 @@ class Products:
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
         return np.load(place("z.npy")).reshape(count)
+
+
+def blocks(random, count, k, element, bits, emax, kind):
+    """Codes of elements, the numbers that they stand for, and bytes of scales. Each block has an element of the greatest
+    exponent, so that quantising the numbers gives codes and scales back."""
+    dtype = np.dtype(getattr(ml_dtypes, {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}.get(element, f"float{bits}_{element}fn")))
+    values = np.arange(1 << bits, dtype=np.uint8).view(dtype).astype(np.float64)
+    codes = random.choice(np.flatnonzero(np.isfinite(values)), (count, k // 32, 32))
+    top = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= 2.0**emax))
+    low, high = {"ordinary": (-6, 7), "cancelling": (-2, 3), "tiny": (-75, -60)}[kind]
+    exponents = random.integers(low, high, (count, k // 32))
+    if kind == "tiny":  # halves of blocks, and whole ones but for an element, are zero
+        for half in (slice(0, 16), slice(16, 32)):
+            codes[:, :, half][random.random((count, k // 32)) < 0.5] = 0
+    place = random.integers(0, 32, (count, k // 32))
+    np.put_along_axis(codes, place[..., None], random.choice(top, (count, k // 32))[..., None], 2)
+    scales = (exponents + 127).astype(np.uint8)
+    numbers = values[codes] * np.ldexp(1.0, exponents)[..., None]
+    return codes.reshape(count, k).astype(np.uint8), numbers.reshape(count, k).astype(np.float32), scales
+
+
+def as_operand(codes, element, bits):
+    """Codes as MMA-Sim takes them: 6 bits in a byte each, two of 4 bits in a byte, the first in its high half."""
+    if bits == 8:
+        return torch.from_numpy(codes).view(TYPES[element][1])
+    return torch.from_numpy(codes if bits == 6 else (codes[:, ::2] << 4 | codes[:, 1::2]).astype(np.uint8))
+
+
+def judge_scaled(products, verdict, count):
+    random = np.random.default_rng(2027)
+    for element, bits, emax, k, name in SCALED:
+        theirs = mmasim.MMABlockScale("RTX Blackwell", name)
+        for kind in ("ordinary", "cancelling", "tiny"):
+            (codes_a, a, scales_a), (codes_b, b, scales_b) = (blocks(random, count, k, element, bits, emax, kind) for _ in "ab")
+            if kind == "tiny" and bits == 4:  # large scales beside products that are all zero
+                a, codes_a = a.copy(), codes_a.copy()
+                a[:, :16], codes_a[:, :16] = 0, 0
+                a[:, 16], codes_a[:, 16] = 6 * np.ldexp(1.0, scales_a[:, 0].astype(int) - 127), 7
+            c = np.where(random.random(count) < 0.5, 0, random.standard_normal(count) * 2.0 ** (-130 if kind == "tiny" else 0))
+            c = c.astype(np.float32)
+            ours = products.run(a, b, c, None, {8: "mxfp8_", 6: "mxfp6_", 4: "mxfp4_"}[bits] + element, False)
+            scale = [torch.from_numpy(s).view(torch.float8_e8m0fnu) for s in (scales_a, scales_b)]
+            expected = theirs.dpa(as_operand(codes_a, element, bits), as_operand(codes_b, element, bits), torch.from_numpy(c), *scale)
+            verdict.compare(f"blackwell {name} {kind}", np.arange(count), packages.bits(ours), packages.bits(expected.numpy()))
 
 
 def judge(products, verdict, count):
@@ -138,6 +194,7 @@ def main():
     options = parser.parse_args()
     verdict = packages.Verdict()
     judge(Products(options.softamp), verdict, options.count)
+    judge_scaled(Products(options.softamp), verdict, options.count)
     verdict.end()
 
 

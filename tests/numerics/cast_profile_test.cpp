@@ -1,11 +1,9 @@
 // Casts as specifications name them: published codes of special values and of numbers too large.
-#include "softamp/numerics/cast_profile.h"
+#include "softamp/numerics/convert.h"
 
 #include <gtest/gtest.h>
-#include <cmath>
 
 #include "softamp/numerics/chips.h"
-#include "softamp/numerics/convert.h"
 
 namespace softamp {
 namespace {

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "softamp/numerics/accumulator.h"
-#include "softamp/numerics/cast_profile.h"
 #include "softamp/numerics/format.h"
 #include "softamp/numerics/rounding.h"
 #include "softamp/numerics/semantics.h"
@@ -18,6 +17,8 @@
 #include <vector>
 
 namespace softamp {
+
+enum class CastProfile : uint8_t;  // numerics/convert.h
 
 /// A word that names nothing of the wanted kind.
 class UnknownName : public std::invalid_argument {
@@ -65,7 +66,7 @@ RoundingMode rounding_from_name(std::string_view name);
 StochasticVariant variant_from_name(std::string_view name);
 /// infinity, saturate, nan
 Overflow overflow_from_name(std::string_view name);
-/// onnx_saturate, ...; its canonical names: name_of (numerics/cast_profile.h)
+/// onnx_saturate, ...; its canonical names: name_of (numerics/convert.h)
 CastProfile cast_from_name(std::string_view name);
 /// after, before
 Tininess tininess_from_name(std::string_view name);

@@ -1,5 +1,6 @@
 #include "src/program/compute/compute_options.h"
 
+#include "softamp/numerics/convert.h"
 #include "src/program/unit_script.h"
 #include "src/report/comma_list.h"
 

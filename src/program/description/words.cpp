@@ -1,5 +1,6 @@
 #include "src/program/description/words.h"
 
+#include "softamp/numerics/convert.h"
 #include "softamp/report/chip_table.h"
 
 #include <algorithm>

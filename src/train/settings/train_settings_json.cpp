@@ -128,9 +128,9 @@ const Json& defaults() {
 /// Settings that logs and checkpoints written before them do not have: left out where they are at their defaults, so
 /// that these keep their bytes.
 bool is_late(std::string_view key) {
-  for (const char* late : {"mechanism", "validation_split", "learning_rate_schedule", "warmup_steps", "decay_steps",
-                           "min_learning_rate", "decay_matrices_only", "weight_update", "accumulation_reduction",
-                           "preset"})
+  for (const char* late :
+       {"mechanism", "validation_split", "learning_rate_schedule", "warmup_steps", "decay_steps", "min_learning_rate",
+        "decay_matrices_only", "weight_update", "accumulation_reduction", "preset"})
     if (key == late) return true;
   return false;
 }

@@ -18,7 +18,7 @@ set(minimal_pattern
     "/src/(backend|(minimal|data|engine|files|graph|graph/ops|precision|precision/(tensorflow|products)|report|report/(numbers|pictures)|tensor|train|train/(layers|network|optimizers|replicas|run|settings))/[^/]*|precision/graph_def/type_view)\\.cpp")
 string(CONCAT minimal_without "/src/(data/(archive_(gzip|tar)|png_image|safetensors_.*)|graph/(json_.*|.*_json|hash_text|trace)|"
               "precision/(loss_scale_json|mixed_precision_context|name_patterns|report_(csv|dot|json))|"
-              "report/(statistics_json|read_json|numbers/number_text_decimal|tensor_difference))\\.cpp")
+              "report/(statistics_json|read_json|numbers/number_text_decimal|tensor_difference)|train/run/safetensors_weights)\\.cpp")
 set(minimal_json
     "/src/(precision/(products/fp8_recipe|json_tokens|policy|recipe|recipe_json)|report/exception_json|train/(checkpoint|step_result|run/run_progress|run/training_log|settings/(train_settings_json|used_settings)|network/network_file|run/run_data))\\.cpp")
 list(FILTER minimal_library INCLUDE REGEX "${minimal_pattern}$")
@@ -28,7 +28,7 @@ list(FILTER minimal_json_sources INCLUDE REGEX "${minimal_json}$")
 list(FILTER minimal_library EXCLUDE REGEX "${minimal_json}$|/src/minimal/")
 file(GLOB minimal_stand_ins CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/minimal/*.cpp")
 list(APPEND minimal_json_sources ${minimal_stand_ins})
-set(minimal_program_sources minimal/main.cpp train/train_options.cpp train/train_verb.cpp backend_choice.cpp
+set(minimal_program_sources minimal/main.cpp train/step_table.cpp train/train_options.cpp train/train_verb.cpp backend_choice.cpp
                             standard_descriptors.cpp standard_output.cpp usage.cpp)
 list(TRANSFORM minimal_program_sources PREPEND "${PROJECT_SOURCE_DIR}/src/program/")
 

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "softamp/data/npz.h"
-#include "softamp/data/safetensors.h"
 #include "softamp/train/checkpoint.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/numbers/decimal_text.h"
 #include "src/tensor/npy_types.h"
 #include "src/train/run/run_data.h"
+#include "src/train/run/safetensors_weights.h"
 
 namespace softamp::train_detail {
 namespace {
@@ -93,25 +93,11 @@ Tensor stored(const npz::Reader& reader, const VariableSpec& v, const fs::path& 
   return reader.tensor(v.name, v.type.dtype == DType::kBFloat16);
 }
 
-/// The same of a .safetensors file, whose types have names of their own.
-Tensor stored(const safetensors::Reader& reader, const VariableSpec& v, const fs::path& file) {
-  using Type = safetensors::ElementType;
-  constexpr std::pair<Type, DType> kFloating[] = {{Type::kF16, DType::kFloat16},
-                                                  {Type::kBf16, DType::kBFloat16},
-                                                  {Type::kF32, DType::kFloat32},
-                                                  {Type::kF64, DType::kFloat64}};
-  const safetensors::Entry& entry = reader.entry(v.name);
-  if (!std::equal(entry.shape.begin(), entry.shape.end(), v.type.shape.begin(), v.type.shape.end(),
-                  [](uint64_t a, int64_t b) { return a == static_cast<uint64_t>(b); }))
-    refuse_shape(entry.shape, v, file);
-  for (const auto& [type, dtype] : kFloating) {
-    if (entry.type != type) continue;
-    Tensor tensor(dtype, v.type.shape);
-    reader.read(v.name, 0, {static_cast<std::byte*>(tensor.data()), tensor.bytes()});
-    return tensor;
-  }
-  refuse_weights(file, v.name + ": a tensor of " + safetensors::name_of(entry.type) +
-                           "; expected F16, BF16, F32 or F64, for " + name_of(v.type.dtype));
+/// The same of a .safetensors file.
+Tensor stored(const SafetensorsWeights& weights, const VariableSpec& v, const fs::path& file) {
+  const std::vector<uint64_t> shape = weights.shape(v.name), expected(v.type.shape.begin(), v.type.shape.end());
+  if (shape != expected) refuse_shape(shape, v, file);
+  return weights.read(v.name);
 }
 
 bool one_file(const std::string& place) { return fs::path(place).extension() == ".npz"; }
@@ -139,10 +125,8 @@ int64_t set_weights(Trainer& trainer, const fs::path& file) {
     }
   };
   if (file.extension() == ".safetensors") {
-    const safetensors::Reader reader(file.string());
-    std::vector<std::string> names;
-    for (const safetensors::Entry& entry : reader.header().tensors) names.push_back(entry.name);
-    take_all(reader, names);
+    const SafetensorsWeights weights = open_safetensors(file);
+    take_all(weights, weights.names);
   } else if (const npz::Reader reader(file); is_checkpoint(reader)) {
     const auto kept = weights_of_checkpoint(file);
     std::string missing;

@@ -167,18 +167,19 @@ void require_values(const RunnableGraph& graph) {
 }
 
 void require_fitting_names(const RunnableGraph& graph, const std::string& file,
-                           const std::vector<std::string>& variables) {
+                           const std::vector<std::string>& needed) {
   constexpr size_t kNamed = 8;
   std::string unknown, missing;
   size_t unknowns = 0, lacking = 0;
   for (const std::string& name : graph.unused) {
     if (++unknowns > kNamed) continue;
     graph_detail::Nearest nearest(name);
-    for (const std::string& known : variables) nearest.offer(known);
+    for (const Node& node : graph.graph.nodes())
+      if (node.op == "VariableV2") nearest.offer(node.name);
     unknown += (unknown.empty() ? "'" : ", '") + files::printable(name) + "'" +
                (nearest.best().empty() ? "" : " (nearest: " + files::printable(nearest.best()) + ")");
   }
-  for (const std::string& name : variables) {
+  for (const std::string& name : needed) {
     if (graph.variables.contains(name) || ++lacking > kNamed) continue;
     missing += (missing.empty() ? "'" : ", '") + files::printable(name) + "'";
   }
@@ -186,11 +187,12 @@ void require_fitting_names(const RunnableGraph& graph, const std::string& file,
   const auto more = [](size_t count) {
     return count > kNamed ? " and " + std::to_string(count - kNamed) + " more" : std::string();
   };
-  throw UsageError("--variables: '" + file + "'" +
-                   (unknowns ? " has what the graph does not have: " + unknown + more(unknowns) : "") +
-                   (unknowns && lacking ? "; it" : "") +
-                   (lacking ? " lacks variables of the graph: " + missing + more(lacking) : "") +
-                   "; expected an array for each variable, or --partial-variables");
+  throw UsageError(
+      "--variables: '" + file + "'" +
+      (unknowns ? " has what the graph does not have: " + unknown + more(unknowns) : "") +
+      (unknowns && lacking ? "; it" : "") +
+      (lacking ? " lacks variables of the graph: " + missing + more(lacking) : "") + "; expected " +
+      (needed.empty() ? "the names of its variables" : "an array for each variable, or --partial-variables"));
 }
 
 }  // namespace softamp::program

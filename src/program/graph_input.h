@@ -35,7 +35,8 @@ std::map<std::string, Tensor> load_feeds(const Graph* graph, const std::map<std:
 /// Values for placeholders and variables.
 struct GivenValues {
   std::map<std::string, Tensor> feeds;      ///< by the names that --feed gives
-  std::map<std::string, Tensor> variables;  ///< of a file of many: names that a graph does not have are passed over
+  std::map<std::string, Tensor> variables;  ///< of a file of many
+  std::string variables_file{};             ///< "": none
 };
 
 /// A graph that can run.
@@ -60,8 +61,7 @@ RunnableGraph runnable(const GraphDefFile& file, const std::vector<std::string>&
 /// Throws UsageError that names all variables without a value.
 void require_values(const RunnableGraph& graph);
 /// Throws UsageError for a file of --variables that does not fit: names that the graph does not have, each with the
-/// nearest one of `variables`, and those of `variables` that no value is given for.
-void require_fitting_names(const RunnableGraph& graph, const std::string& file,
-                           const std::vector<std::string>& variables);
+/// nearest of its variables, and those of `needed` that no value is given for.
+void require_fitting_names(const RunnableGraph& graph, const std::string& file, const std::vector<std::string>& needed);
 
 }  // namespace softamp::program

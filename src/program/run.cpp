@@ -228,7 +228,7 @@ class Run {
     }
   }
 
-  /// Of a GraphDef those that what is fetched needs, and that --variables gives: others have their initial values.
+  /// All that must have a value; of a GraphDef those that have one, since others have what the graph assigns.
   std::vector<std::string> variable_names(bool own) const {
     std::vector<std::string> names;
     for (const Node& node : graph_.graph.nodes())

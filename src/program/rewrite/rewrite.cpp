@@ -121,6 +121,7 @@ GivenValues given_values(const RewriteVerbOptions& o, const Graph* graph) {
     if (!values.feeds.emplace(name, std::move(tensor)).second)
       throw UsageError("--feed: '" + name + "' is given by --evaluate, too");
   if (!o.variables.empty()) values.variables = load_npz(o.variables);
+  values.variables_file = o.variables;
   return values;
 }
 

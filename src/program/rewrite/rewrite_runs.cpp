@@ -59,10 +59,12 @@ GivenValues RewriteRuns::values() const {
   GivenValues copy;
   for (const auto& [name, tensor] : given_.feeds) copy.feeds.emplace(name, tensor.clone());
   for (const auto& [name, tensor] : given_.variables) copy.variables.emplace(name, tensor.clone());
+  copy.variables_file = given_.variables_file;
   return copy;
 }
 
 RunnableGraph RewriteRuns::with_all_values(RunnableGraph r) const {
+  if (!given_.variables_file.empty()) require_fitting_names(r, given_.variables_file, {});
   for (const Node& node : r.graph.nodes()) {
     if (!has_values(node)) continue;
     auto& all = node.op == "Placeholder" ? r.feeds : r.variables;

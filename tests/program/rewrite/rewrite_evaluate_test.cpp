@@ -259,6 +259,13 @@ TEST_F(Evaluate, ComplaintsNameValuePlaceAndWhatWasExpected) {
   };
   for (const auto& [arguments, words] : rows) EXPECT_EQ(error(arguments), words) << arguments;
   EXPECT_NE(error("@g.json --recipe full --quiet --evaluate @x.npy").find("@x.npy"), std::string::npos);
+  // Weights of another network would leave drawn ones in their place.
+  const Tensor other = Tensor::full(DType::kFloat32, {1}, 1);
+  npz::write(file("w.npz"), std::vector<npz::Array>{{"dense/kernle", &other}});
+  EXPECT_EQ(
+      error(kExampleFolder + "small_cnn.pbtxt --tensorflow --quiet --evaluate --variables @w.npz"),
+      "--variables: '@w.npz' has what the graph does not have: 'dense/kernle' (nearest: dense/kernel); expected the "
+      "names of its variables\n");
 }
 
 }  // namespace

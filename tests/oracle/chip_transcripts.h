@@ -81,14 +81,16 @@ inline uint32_t nvidia_bf16_satfinite(uint32_t x, uint32_t r16) {
 
 /// AMD: the mantissa field of 23 bits, implicit one left out where the result is normal; a subnormal result's, implicit
 /// one put in, is shifted right first. The seed's top 23 - m bits are added at the bottom; an overflow of the field
-/// counts up the exponent. infinite: code of an infinite operand.
+/// counts up the exponent. A NaN of OCP's formats of 8 bits has the operand's sign. infinite: code of an infinite
+/// operand.
 inline uint32_t amd(const Target& t, uint32_t x, uint32_t seed, bool clamp, uint32_t infinite) {
   const bool negative = x >> 31;
-  if (is_nan(x)) return t.nan;
-  if (is_infinite(x)) return infinite == t.nan ? t.nan : with_sign(t, negative, infinite);
+  const uint32_t nan = t.sign == 0x80 && !t.fnuz ? with_sign(t, negative, t.nan) : t.nan;
+  if (is_nan(x)) return nan;
+  if (is_infinite(x)) return infinite == t.nan ? nan : with_sign(t, negative, infinite);
   if ((x & 0x7FFFFFFF) == 0) return with_sign(t, negative, 0);
   const uint32_t beyond = clamp ? t.max_code : t.infinity ? t.infinity : t.nan;
-  const auto too_large = [&] { return beyond == t.nan ? t.nan : with_sign(t, negative, beyond); };
+  const auto too_large = [&] { return beyond == t.nan ? nan : with_sign(t, negative, beyond); };
   const int field = static_cast<int>(x >> 23 & 0xFF);
   int exponent = (field ? field : 1) - 127;
   uint32_t mantissa = x & 0x7FFFFF;

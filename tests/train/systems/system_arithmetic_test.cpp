@@ -139,6 +139,20 @@ TEST(SystemArithmetic, WhatAContextFinishesIsComputedAsItsSystemDoes) {
   EXPECT_TRUE(std::isnan(sum_of_two(tensorflow, 60000, nan)));
 }
 
+TEST(SystemArithmetic, AStepOfOnesOwnWithAWrappedOptimizerSeesAnOverflow) {
+  GraphBuilder b;
+  const Port v = b.add("VariableV2", {}, {{"dtype", kFloat16}, {"shape", Shape{}}}, "v");
+  const Port loss = b.add("Mul", {v, b.constant(Tensor::full(kFloat16, {}, 300))});  // times 2^15: no float16
+  const LossScaleOptimizer optimizer{KerasOptimizer{sgd(1)}};
+  const std::vector<Variable> variables{{"v", v, true}};
+  const Port rate = b.constant(Tensor::full(kFloat32, {}, 1));
+  const std::string applied = b.graph().port_name(optimizer.minimize(b, loss, variables, rate));
+  const auto executor = make_executor(b.build());
+  executor->set_variable("v", Tensor::full(kFloat16, {}, 1));
+  EXPECT_EQ(executor->run(std::vector<Feed>{}, std::vector<std::string>{applied}).values[0].code(0), 0u);
+  EXPECT_EQ(executor->variable("v").value(0), 1);
+}
+
 TEST(SystemArithmetic, APassMakesATrainingItsSystems) {
   for (const char* mechanism : {"tensorflow", "recipe=full", "level=O1", "fp8=mxfp8"}) {
     TrainerOptions o = rig_options();

@@ -122,9 +122,11 @@ class ScaledOptimizer {
     return base;
   }
 
-  // Building the step into a graph; `scale` is a float32 scalar [=a constant: the machine's present scale].
+  // Building the step into a graph, which is then TensorFlow's: without a preset it gets ieee. `scale` is a float32
+  // scalar [=a constant: the machine's present scale].
   /// loss * scale, the scale cast to the loss's dtype.
   Port get_scaled_loss(GraphBuilder& b, Port loss, std::optional<Port> scale = {}) const {
+    compute_as_tensorflow(b);
     return softamp::get_scaled_loss(b, loss, scale ? *scale : scale_constant(b));
   }
   /// The same for a function that builds the loss: returns one that builds and scales it.
@@ -158,6 +160,7 @@ class ScaledOptimizer {
   /// Adds the update, and returns a bool scalar: whether it is made. A dynamic scale makes none where an element of a
   /// gradient, or of a value of slices, is infinite or NaN; then no variable and no slot changes (MIXED_PRECISION T10).
   Port apply_gradients(GraphBuilder& b, ListView<GradientAndVariable> gradients, Port learning_rate) const {
+    compute_as_tensorflow(b);
     std::vector<Port> present;
     for (const GradientAndVariable& pair : gradients)
       if (!pair.missing()) present.push_back(pair.slices ? pair.slices->values : *pair.gradient);
@@ -176,6 +179,9 @@ class ScaledOptimizer {
   static LossScaleOptions counted(LossScaleOptions o) {
     o.count_skipped_steps = Family::kCountsSkippedSteps;
     return o;
+  }
+  static void compute_as_tensorflow(GraphBuilder& b) {
+    if (!b.graph().preset()) b.set_preset(Preset::kIeee);
   }
   Port scale_constant(GraphBuilder& b) const {
     return b.constant(Tensor::full(DType::kFloat32, {}, static_cast<double>(machine_.scale())), "loss_scale");

@@ -11,7 +11,7 @@ int main() {
   const Tensor x = initial_value(Initializer::uniform(0, 1), rows, "x", 0);
   const Tensor y = initial_value(Initializer::uniform(0, 1), rows, "y", 0);
   MixedPrecisionContext precision;
-  const KerasOptimizer sgd{OptimizerOptions::of(OptimizerKind::kSgd)};
+  const auto sgd = KerasOptimizer::of(OptimizerKind::kSgd);
   const auto optimizer = enable_mixed_precision_graph_rewrite(precision, sgd);
   KerasModel model(precision, [](LayerContext& context, Port in) {
     layers::Dense hidden(context, 64, {.activation = "relu"}), out(context, 64, {.activation = "softmax"});

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "softamp/precision/layer_rule.h"
+#include "src/graph/nearest_name.h"
 #include "src/precision/joined_units.h"
 #include "src/precision/layer_kind.h"
 
@@ -42,6 +43,7 @@ class LayerPass {
           ": no node belongs to a layer, so that nothing is converted; expected names with scopes (dense/MatMul), or "
           "the attribute \"layer\"");
     find_origins();
+    find_losses();
     find_first_inputs();
     walk(kFromInput);
     walk(kFromVariable);
@@ -49,6 +51,7 @@ class LayerPass {
       if (layer_of(n) >= 0) colour_in_layer(n);
     follow_inputs();
     precision_detail::settle_joined_units(graph_, colours_);
+    remark_on_scopes();
     return std::move(colours_);
   }
 
@@ -72,6 +75,54 @@ class LayerPass {
       kind = std::max(kind, kind_of(n.op));
     }
     reached_.assign(graph_.nodes.size(), 0);
+  }
+
+  /// A loss that is no cross-entropy: a layer without variables, products or norms that squares differences and takes a
+  /// mean or a sum, which no other layer reads.
+  void find_losses() {
+    struct Parts {
+      bool difference = false, reduction = false, other = false;
+    };
+    std::vector<Parts> parts(layers_.size());
+    for (int n = 0; n < graph_.size(); ++n) {
+      if (layer_of(n) < 0) continue;
+      Parts& of = parts[static_cast<size_t>(layer_of(n))];
+      of.difference = of.difference || node(n).op == "SquaredDifference";
+      of.other = of.other || is_variable(node(n).op);
+      if (node(n).op != "Mean" && node(n).op != "Sum") continue;
+      of.reduction = true;
+      for (size_t r = reads_begin_[static_cast<size_t>(n)]; r < reads_begin_[static_cast<size_t>(n) + 1]; ++r)
+        of.other = of.other || (layer_of(reads_[r].node) >= 0 && layer_of(reads_[r].node) != layer_of(n));
+    }
+    for (size_t l = 0; l < layers_.size(); ++l)
+      if (layers_[l].kind == LayerKind::kOther && parts[l].difference && parts[l].reduction && !parts[l].other)
+        layers_[l].kind = LayerKind::kLoss;
+  }
+
+  /// Products in no layer that stay float32 are said: most of a network may be there.
+  void remark_on_scopes() {
+    if (layers_.empty()) return;
+    int64_t all = 0, outside = 0;
+    std::string first;
+    for (int n = 0; n < graph_.size(); ++n) {
+      const LayerKind kind = kind_of(node(n).op);
+      if (kind != LayerKind::kDense && kind != LayerKind::kConv2d) continue;
+      ++all;
+      bool low = false, could = false;
+      for (int u = 0; u < static_cast<int>(node(n).units.size()); ++u) {
+        low = low || colours_.is_low(graph_.unit(n, u));
+        could = could || why_fixed(node(n), node(n).units[static_cast<size_t>(u)], colours_.low).empty();
+      }
+      if (layer_of(n) >= 0 || low || !could) continue;
+      if (outside++ == 0) first = node(n).name;
+    }
+    if (outside > 0)
+      colours_.messages.push_back("WARNING " + colours_.mechanism + ": " + std::to_string(outside) + " of " +
+                                  std::to_string(all) + (all == 1 ? " product belongs" : " products belong") +
+                                  " to no layer and " + (outside == 1 ? "stays" : "stay") + " float32, the first '" +
+                                  graph_detail::printable(first) +
+                                  "': a node without a layer follows its inputs; expected names with scopes "
+                                  "(dense/MatMul), or the attribute \"layer\"");
   }
 
   /// For every input its origin before casts; and for every producer its readers behind casts.

@@ -112,7 +112,7 @@ RunnableGraph runnable(Graph graph, std::vector<std::string> fetches, GivenValue
 
 RunnableGraph runnable(const GraphDefFile& file, const std::vector<std::string>& fetches, const GivenValues& values,
                        const ExecutorOptions& options) {
-  GraphDefImportOptions importing{fetches, shapes_of(values.feeds), shapes_of(values.variables), {}};
+  GraphDefImportOptions importing{fetches, shapes_of(values.feeds), shapes_of(values.variables), {}, values.batch};
   for (const auto& [name, value] : values.feeds)
     if (value.type() == TensorType{DType::kBool, Shape{}})
       importing.conditions.emplace(name, value.as<uint8_t>()[0] != 0);

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct GivenValues {
   std::map<std::string, Tensor> feeds;      ///< by the names that --feed gives
   std::map<std::string, Tensor> variables;  ///< of a file of many
   std::string variables_file{};             ///< "": none
+  std::optional<int64_t> batch{};           ///< of placeholders of a GraphDef that leave it open
 };
 
 /// A graph that can run.

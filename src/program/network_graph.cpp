@@ -28,16 +28,16 @@ bool is_network(const std::string& file) {
 }
 
 NetworkGraph load_network_graph(const std::string& file, const std::string& precision,
-                                const std::map<std::string, std::string>& feeds, uint64_t seed) {
+                                const std::map<std::string, std::string>& feeds, uint64_t seed, int64_t batch) {
   TrainSettings settings;
   if (!precision.empty()) settings = settings.with("precision", precision, "--precision");
   settings.network = file;
-  settings.batch_size = 1;
+  settings.batch_size = batch;
   const NetworkInfo network = load_network(file);
   Model model = train_detail::model_of(settings, network);
   if (const auto fed = feeds.find(model.images); fed != feeds.end()) {
     const Shape shape = load_npy(fed->second, true).shape();
-    if (shape.rank() > 0 && shape[0] > 1) {
+    if (shape.rank() > 0 && shape[0] != batch) {
       settings.batch_size = shape[0];
       model = train_detail::model_of(settings, network);
     }

@@ -20,9 +20,9 @@ struct NetworkGraph {
   std::map<std::string, Tensor> variables;  ///< the first weights: initialisers and seed, as of `softamp train`
 };
 /// precision: a word of the training settings' `precision`. feeds: the file of each, by name; the extent of axis 0 of
-/// the one that feeds the input is the batch's size; 1 without it. Throws UsageError, std::invalid_argument,
+/// the one that feeds the input is the batch's size; `batch` without it. Throws UsageError, std::invalid_argument,
 /// GraphError, npy::Error.
 NetworkGraph load_network_graph(const std::string& file, const std::string& precision,
-                                const std::map<std::string, std::string>& feeds, uint64_t seed);
+                                const std::map<std::string, std::string>& feeds, uint64_t seed, int64_t batch = 1);
 
 }  // namespace softamp::program

@@ -296,6 +296,46 @@ TEST(Networks, O2LeavesBatchNormAndTheLossAlone) {  // MIXED_PRECISION M04
   }
 }
 
+/// A loss of squared differences in a scope of its own stays float32 under O2, in a policy it is a layer.
+TEST(Layers, LossesOfSquaredDifferencesAreRecognised) {  // MIXED_PRECISION M04
+  GraphBuilder b;
+  const Port x = b.placeholder("x", kFloat32, {2, 3}), y = b.placeholder("y", kFloat32, {2, 4});
+  const Port w = b.add("VariableV2", {}, {{"dtype", kFloat32}, {"shape", Shape{3, 4}}}, "d/w");
+  const Port t = b.add("MatMul", {x, w}, {}, "d/MatMul");
+  const Port d = b.add("SquaredDifference", {t, y}, {}, "loss/difference");
+  const Port m = b.add("Mean", {d}, {}, "loss/mean");
+  b.add("Mul", {m, m}, {}, "scaled");
+  const Graph graph = b.build();
+  const GraphRewrite o2 = rewrite_level(graph, {"scaled"}, AmpLevel::kO2);
+  EXPECT_EQ(low_nodes(o2.report), Names{"d/MatMul"});
+  EXPECT_EQ(reported_reason(o2.report, "loss/difference"), "level O2: the loss stays float32, layer 'loss'");
+  EXPECT_EQ(rewrite_level(o2.graph, {"scaled"}, AmpLevel::kO2).graph, o2.graph);
+  // A mean that another layer reads is none: the moments of a norm.
+  GraphBuilder c;
+  const Port z = c.placeholder("z", kFloat32, {2, 3});
+  const Port moment = c.add("Mean", {c.add("SquaredDifference", {z, z}, {}, "m/difference")}, {}, "m/mean");
+  const Port root = c.add("Sqrt", {moment}, {}, "n/root");
+  c.add("Neg", {root}, {}, "out");
+  EXPECT_EQ(low_nodes(rewrite_level(c.build(), {"out"}, AmpLevel::kO2).report).size(), 3u);
+}
+
+TEST(Layers, ProductsWithoutALayerAreSaid) {
+  GraphBuilder b;
+  const Port x = b.placeholder("x", kFloat32, {2, 3});
+  const auto weight = [&](const char* name) {
+    return b.add("VariableV2", {}, {{"dtype", kFloat32}, {"shape", Shape{3, 3}}}, name);
+  };
+  Port t = b.add("MatMul", {x, weight("d/w")}, {}, "d/MatMul");
+  t = b.add("MatMul", {t, weight("w")}, {}, "MatMul_1");
+  t = b.add("MatMul", {t, weight("v")}, {}, "MatMul_2");
+  b.add("Neg", {t}, {}, "out");
+  const GraphRewrite done = rewrite_level(b.build(), {"out"}, AmpLevel::kO2);
+  EXPECT_EQ(done.report.colours.messages,
+            Names{"WARNING level O2: 2 of 3 products belong to no layer and stay float32, the first 'MatMul_1': a node "
+                  "without a layer follows its inputs; expected names with scopes (dense/MatMul), or the attribute "
+                  "\"layer\""});
+}
+
 TEST(Networks, O1) {
   for (const char* name : {"resnet8", "lenet5", "fashion_cnn", "small_cnn"}) {
     const Graph graph = network(name);

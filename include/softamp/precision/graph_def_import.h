@@ -3,7 +3,9 @@
 // arithmetic, which is settled before anything runs, functions, and branches and loops whose conditions are known.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,8 @@ struct GraphDefImportOptions {
   /// Placeholders of one bool that are taken as constants, so that branches can depend on them: whether a network
   /// trains.
   std::map<std::string, bool> conditions{};
+  /// Extent of axis 0 of placeholders that leave it open, and nothing else [=an error, unless they are given a value].
+  std::optional<int64_t> batch{};
 };
 
 struct ImportedGraph {

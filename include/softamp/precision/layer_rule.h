@@ -22,8 +22,9 @@ struct LayerPrecision {
 
 /// kind: "conv2d", "dense", "batch_norm", "group_norm", "max_pool", ... as the functions of train/layers.h are called;
 /// in a finished graph from the operation (Conv2D, DepthwiseConv2dNative: conv2d; MatMul, BatchMatMulV2: dense;
-/// FusedBatchNorm*: batch_norm; LayerNorm: layer_norm; GroupNorm: group_norm; cross-entropies: loss; else ""). Norms
-/// and losses get a call of their own, even in a scope with products. path: "block1/conv2d".
+/// FusedBatchNorm*: batch_norm; LayerNorm: layer_norm; GroupNorm: group_norm; cross-entropies, and a layer without
+/// variables whose mean or sum of squared differences no other layer reads: loss; else ""). Norms and losses get a call
+/// of their own, even in a scope with products. path: "block1/conv2d".
 using LayerRule = std::function<LayerPrecision(std::string_view kind, std::string_view path)>;
 
 /// Colours a finished graph. A node's layer is OpNode::layer; nodes that are reached, within their layer, from its

@@ -72,6 +72,21 @@ void constant(NodeImport& n) {
     n.set_known(0, std::move(c.tensor));
 }
 
+/// Whether axis 0 is the only extent that the attribute "shape" leaves open.
+std::optional<Shape> with_batch(const NodeImport& n) {
+  const AttrValue* value = n.find("shape");
+  const auto& batch = n.importer.options().batch;
+  if (!batch || !value || value->value_case() != AttrValue::kShape || value->shape().dim_size() == 0)
+    return std::nullopt;
+  std::vector<int64_t> extents;
+  for (const auto& dim : value->shape().dim()) extents.push_back(dim.size());
+  if (extents[0] >= 0) return std::nullopt;
+  extents[0] = *batch;
+  for (const int64_t extent : extents)
+    if (extent < 0) return std::nullopt;
+  return Shape(extents);
+}
+
 void placeholder(NodeImport& n) {
   if (n.frame.function) n.fail("a placeholder within a function cannot be fed");
   const DType t = n.dtype("dtype");
@@ -89,6 +104,7 @@ void placeholder(NodeImport& n) {
       n.fail("it is fed a tensor of shape " + it->second.text() + "; expected " + shape_text(n));
     shape = it->second;
   }
+  if (!shape) shape = with_batch(n);
   if (!shape)
     n.fail("its shape is not known" + (shape_text(n).empty() ? "" : ", " + shape_text(n)) +
            "; expected a feed, from whose file it is taken: --feed " + printable(n.node.name()) + "=FILE.npy");

@@ -1,5 +1,6 @@
 // softamp rewrite: a mechanism of mixed precision applied to a finished graph.
 #include "src/program/graph_input.h"
+#include "src/program/network_graph.h"
 #include "src/program/rewrite/advise.h"
 #include "src/program/rewrite/evaluate.h"
 #include "src/program/rewrite/mechanism_options.h"
@@ -122,7 +123,27 @@ GivenValues given_values(const RewriteVerbOptions& o, const Graph* graph) {
       throw UsageError("--feed: '" + name + "' is given by --evaluate, too");
   if (!o.variables.empty()) values.variables = load_npz(o.variables);
   values.variables_file = o.variables;
+  if (o.batch) values.batch = static_cast<int64_t>(*o.batch);
   return values;
+}
+
+/// The graph of a file: of a network, what it computes for a batch, whose first weights are `values` as far as they are
+/// not given.
+GraphFile load_own(const RewriteVerbOptions& o, const JsonOptions& reading, GivenValues& values) {
+  if (!is_network(o.graph)) {
+    if (o.batch) throw UsageError("--batch: a softamp graph has its shapes; expected it with a GraphDef or a network");
+    GraphFile file = load_graph(o.graph, reading);
+    values = given_values(o, &file.graph);
+    return file;
+  }
+  if (!o.advise && !o.evaluates)
+    throw UsageError("'" + o.graph + "' is a network; expected a graph, or --evaluate or --advise with it");
+  NetworkGraph network = load_network_graph(o.graph, "", given_to_names("--feed", o.feeds, "NAME=FILE.npy"),
+                                            o.seed.value_or(0), static_cast<int64_t>(o.batch.value_or(1)));
+  values = given_values(o, &network.graph);
+  for (auto& [name, tensor] : network.variables)
+    if (!values.feeds.contains(name)) values.variables.emplace(name, std::move(tensor));
+  return {std::move(network.graph), {network.output}};
 }
 
 /// What --evaluate finds.
@@ -134,7 +155,8 @@ PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechani
   std::vector<fs::path> arrays;
   JsonOptions reading;
   reading.npy_files = &arrays;
-  const GraphFile file = load_graph(o.graph, reading);
+  GivenValues values;
+  const GraphFile file = load_own(o, reading, values);
   list_files(o).reads("an array of the graph", arrays).check();
   for (const std::string& name : o.fetches) {
     try {
@@ -155,7 +177,7 @@ PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechani
   const Graph rewritten = apply(file.graph, report.plan);
   advice = shape_advice(rewritten);
   if (o.evaluates) {
-    RewriteRuns runs(file, fetches, given_values(o, &file.graph), o.seed.value_or(0));
+    RewriteRuns runs(file, fetches, std::move(values), o.seed.value_or(0));
     if (o.preset) runs.set_preset(*o.preset);
     evaluated = evaluate(runs.before(), runs.after(report.plan));
   }
@@ -197,7 +219,8 @@ void check_runs(const RewriteVerbOptions& o) {
   for (const auto& [option, given] : {std::pair{"--feed", !o.feeds.empty()},
                                       {"--variables", !o.variables.empty()},
                                       {"--seed", o.seed.has_value()},
-                                      {"--preset", o.preset.has_value()}})
+                                      {"--preset", o.preset.has_value()},
+                                      {"--batch", o.batch.has_value()}})
     if (given && !o.advise && !o.evaluates)
       throw UsageError(std::string(option) + ": expected with --advise or --evaluate");
   if (o.evaluates && (o.report == ReportForm::kDot || o.report == ReportForm::kSummary))
@@ -216,8 +239,8 @@ RewriteRuns load_runs(const RewriteVerbOptions& o) {
   const uint64_t seed = o.seed.value_or(0);
   if (kind_of_graph("", o.graph) == GraphKind::kGraphDef)
     return RewriteRuns(load_graph_def(o.graph), o.fetches, given_values(o, nullptr), seed);
-  GraphFile file = load_graph(o.graph);
-  GivenValues values = given_values(o, &file.graph);
+  GivenValues values;
+  GraphFile file = load_own(o, {}, values);
   return RewriteRuns(std::move(file), o.fetches, std::move(values), seed);
 }
 

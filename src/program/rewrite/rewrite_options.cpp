@@ -52,7 +52,9 @@ std::string parse_regex(const std::string& word) {
 }  // namespace
 
 void RewriteVerbOptions::add_to(CLI::App& app) {
-  app.add_option("GRAPH", graph, "the graph: .json (softamp), .pb or .pbtxt (TensorFlow's GraphDef)")
+  app.add_option(
+         "GRAPH", graph,
+         "the graph: .json (softamp, or with --advise and --evaluate a network), .pb or .pbtxt (TensorFlow's GraphDef)")
       ->required()
       ->type_name("FILE");
   // A flag with a value: "--tensorflow GRAPH" must not read the graph as its preset.
@@ -108,7 +110,8 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
       ->expected(0, 1);
   add_whole(app, "--top", top, 1, std::numeric_limits<uint64_t>::max(), "--evaluate: lines of its table [=20]");
   repeatable("--feed",
-             "--advise, --evaluate: the value of a placeholder or variable; repeatable [=what a GraphDef assigns to a "
+             "--advise, --evaluate: the value of a placeholder, a variable or a tensor inside the graph; repeatable "
+             "[=what a GraphDef assigns to a "
              "variable, else drawn from --seed]",
              "NAME=FILE.npy", [this](const std::string& text) { feeds.push_back(text); });
   app.add_option("--variables", variables,
@@ -124,6 +127,10 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
       app, "--preset", preset, preset_from_name,
       "--advise, --evaluate: the arithmetic of the runs: ieee, in which an overflow is infinite, or ipu [=what the "
       "graph's file says, else ieee, that of the systems]");
+  add_whole(
+      app, "--batch", batch, 1, uint64_t{1} << 20,
+      "--advise, --evaluate: extent of axis 0 where a GraphDef or a network leaves it open [=that of its feeds; 1 of "
+      "a network]");
   app.add_option_function<std::string>(
          "--report", [this](const std::string& text) { report = parse_report(text); },
          "print what happened to every node: summary, table, csv, json, dot [=summary; none with -o]")

@@ -32,6 +32,7 @@ struct RewriteVerbOptions {
   std::optional<double> tolerance;  ///< --advise
   std::optional<uint64_t> seed;     ///< --advise, --evaluate
   std::optional<Preset> preset;     ///< --advise, --evaluate [=the graph's, else ieee]
+  std::optional<uint64_t> batch;    ///< --advise, --evaluate: of a GraphDef or a network
   ReportForm report = ReportForm::kNone;
 
   /// The object must outlive the parsing of `app`.

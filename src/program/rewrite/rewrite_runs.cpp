@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include "softamp/report/names.h"
 #include "softamp/train/initializer.h"
@@ -19,13 +21,25 @@ Tensor drawn(const Node& node, uint64_t seed) {
                        node.name, seed);
 }
 
-void require_known_names(const Graph& graph, const std::map<std::string, Tensor>& given) {
+/// Takes the values of tensors inside the graph out of those that are given.
+std::map<std::string, Tensor> take_inner(const Graph& graph, std::map<std::string, Tensor>& given) {
+  std::map<std::string, Tensor> inner;
   std::vector<std::string> names;
-  for (const Node& node : graph.nodes())
+  for (const Node& node : graph.nodes()) {
+    const bool one = node.outputs.size() == 1 && is_floating(node.outputs[0].dtype);
     if (has_values(node)) names.push_back(node.name);
+    const auto at = has_values(node) || !one ? given.end() : given.find(node.name);
+    if (at == given.end()) continue;
+    if (at->second.shape() != node.outputs[0].shape || !is_floating(at->second.dtype()))
+      throw UsageError("--feed: '" + node.name + "' is " + at->second.type().text() + "; expected " +
+                       node.outputs[0].text());
+    inner.emplace(node.name, std::move(at->second));
+    given.erase(at);
+  }
   for (const auto& [name, value] : given)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw UsageError("--feed: " + unknown_name_message("placeholder or variable", name, names));
+  return inner;
 }
 
 }  // namespace
@@ -44,19 +58,39 @@ std::vector<std::string> outputs_of(const GraphFile& file) {
 RewriteRuns::RewriteRuns(GraphFile file, std::vector<std::string> fetches, GivenValues values, uint64_t seed)
     : file_(std::move(file)), fetches_(std::move(fetches)), given_(std::move(values)), seed_(seed) {
   if (fetches_.empty()) fetches_ = outputs_of(file_);
-  require_known_names(file_.graph, given_.feeds);
+  inner_ = take_inner(file_.graph, given_.feeds);
 }
 
 RewriteRuns::RewriteRuns(GraphDefFile file, std::vector<std::string> fetches, GivenValues values, uint64_t seed)
     : fetches_(std::move(fetches)), given_(std::move(values)), seed_(seed) {
+  if (const auto batch = std::exchange(given_.batch, std::nullopt)) {
+    bool open = false;
+    try {
+      import(file);
+    } catch (const GraphDefError&) {
+      open = true;
+    }
+    if (!open) throw UsageError("--batch: no placeholder leaves axis 0 open; expected none");
+    given_.batch = batch;
+  }
+  // What is no placeholder and no variable of the file is a tensor inside the graph that it becomes.
+  std::map<std::string, Tensor> inside;
+  for (const OpNode& node : file.op_graph().nodes) {
+    static const std::set<std::string_view> kGiven = {"Placeholder", "PlaceholderV2", "PlaceholderWithDefault",
+                                                      "VarHandleOp", "Variable",      "VariableV2"};
+    if (const auto at = given_.feeds.find(node.name); at != given_.feeds.end() && !kGiven.contains(node.op))
+      inside.insert(given_.feeds.extract(at));
+  }
   if (fetches_.empty()) fetches_ = import(file).fetches;
   def_ = file.opened(fetches_);  // so that nodes have the names before that they have after
+  if (!inside.empty()) inner_ = take_inner(import(def_->closed()).graph, inside);
 }
 
 OpGraph RewriteRuns::picture() const { return def_ ? def_->op_graph(fetches_) : op_graph(file_.graph, fetches_); }
 
 GivenValues RewriteRuns::values() const {
   GivenValues copy;
+  copy.batch = given_.batch;
   for (const auto& [name, tensor] : given_.feeds) copy.feeds.emplace(name, tensor.clone());
   for (const auto& [name, tensor] : given_.variables) copy.variables.emplace(name, tensor.clone());
   copy.variables_file = given_.variables_file;
@@ -71,6 +105,24 @@ RunnableGraph RewriteRuns::with_all_values(RunnableGraph r) const {
     if (!all.contains(node.name)) all.emplace(node.name, drawn(node, seed_));
   }
   r.graph = r.graph.with_preset(preset_ ? *preset_ : r.graph.preset().value_or(Preset::kIeee));
+  return inner_.empty() ? std::move(r) : with_inner(std::move(r));
+}
+
+RunnableGraph RewriteRuns::with_inner(RunnableGraph r) const {
+  GraphBuilder b;
+  b.set_preset(r.graph.preset());
+  for (int n = 0; n < r.graph.size(); ++n) {
+    const Node& node = r.graph.node(n);
+    const auto value = inner_.find(node.name);
+    if (value == inner_.end() || has_values(node)) {
+      b.add_copy(r.graph, n, node.inputs);
+      continue;
+    }
+    const TensorType& type = node.outputs[0];
+    b.add_named(node.name, "Placeholder", {}, {{"dtype", type.dtype}, {"shape", type.shape}});
+    r.feeds.insert_or_assign(node.name, Tensor::from_values(type.dtype, type.shape, value->second.values()));
+  }
+  r.graph = b.build();
   return r;
 }
 

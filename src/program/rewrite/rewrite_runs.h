@@ -17,7 +17,8 @@ class RewriteRuns {
  public:
   /// fetches [=the file's outputs, or what nothing reads]. Placeholders and variables that are given no value, and
   /// whose graph has none for them, are drawn from the seed: floating placeholders normal with deviation 1, variables
-  /// as glorot_uniform by their paths; integers and bools are 0. Throws UsageError for a value of another name.
+  /// as glorot_uniform by their paths; integers and bools are 0. A value of another node with one floating output takes
+  /// the place of what it computes, in its dtype. Throws UsageError for a value of another name or shape.
   RewriteRuns(GraphFile file, std::vector<std::string> fetches, GivenValues values, uint64_t seed);
   /// The same of a GraphDef; faults are those of import_graph.
   RewriteRuns(GraphDefFile file, std::vector<std::string> fetches, GivenValues values, uint64_t seed);
@@ -37,12 +38,14 @@ class RewriteRuns {
   RunnableGraph import(const GraphDefFile& file) const;
   RunnableGraph own(Graph graph) const;
   RunnableGraph with_all_values(RunnableGraph graph) const;
+  RunnableGraph with_inner(RunnableGraph graph) const;
   GivenValues values() const;
 
   GraphFile file_;
   std::optional<GraphDefFile> def_;
   std::vector<std::string> fetches_;
   GivenValues given_;
+  std::map<std::string, Tensor> inner_;  ///< by node: values of tensors inside the graph
   uint64_t seed_;
   std::optional<Preset> preset_;
 };

@@ -251,8 +251,8 @@ TEST_F(Evaluate, ComplaintsNameValuePlaceAndWhatWasExpected) {
       {"@g.json --recipe full --evaluate --top 0", "--top: '0': expected a whole number in 1..18446744073709551615\n"},
       {"@g.json --recipe full --evaluate --report dot",
        "--report: --evaluate has its own; expected table, csv or json\n"},
-      {"@g.json --recipe full --quiet --evaluate --feed y=@x.npy",
-       "--feed: unknown placeholder or variable 'y'; known: x\n"},
+      {"@g.json --recipe full --quiet --evaluate --feed nowhere=@x.npy",
+       "--feed: unknown placeholder or variable 'nowhere'; known: x\n"},
       {"@g.json --recipe full --variables @x.npy", "--variables: expected with --advise or --evaluate\n"},
       {"@ints.json --recipe full --quiet --evaluate",
        "--evaluate: no floating-point tensor is there before and after the rewrite\n"},
@@ -266,6 +266,49 @@ TEST_F(Evaluate, ComplaintsNameValuePlaceAndWhatWasExpected) {
       error(kExampleFolder + "small_cnn.pbtxt --tensorflow --quiet --evaluate --variables @w.npz"),
       "--variables: '@w.npz' has what the graph does not have: 'dense/kernle' (nearest: dense/kernel); expected the "
       "names of its variables\n");
+}
+
+TEST_F(Evaluate, OpenBatchesTakeASize) {
+  std::string text = R"(node { name:"x" op:"Placeholder" attr{key:"dtype" value{type:DT_FLOAT}}
+  attr{key:"shape" value{shape{dim{size:-1} dim{size:3}}}} }
+node { name:"m" op:"Tanh" input:"x" attr{key:"T" value{type:DT_FLOAT}} }
+node { name:"y" op:"MatMul" input:"m" input:"m" attr{key:"T" value{type:DT_FLOAT}} attr{key:"transpose_b" value{b:true}} }
+node { name:"out" op:"Identity" input:"y" attr{key:"T" value{type:DT_FLOAT}} })";
+  write_text(file("open.pbtxt"), text);
+  write_text(file("closed.pbtxt"), text.replace(text.find("-1"), 2, "2"));
+  EXPECT_NE(error("@open.pbtxt --tensorflow --evaluate").find("its shape is not known, [?,3]"), std::string::npos);
+  EXPECT_EQ(row(rows("@open.pbtxt --tensorflow --evaluate --batch 5"), "y")["elements"], 25);
+  success("@open.pbtxt --advise --batch 5");
+  EXPECT_NE(error("{J} --tensorflow --evaluate --batch 5").find("--batch: a softamp graph has its shapes"),
+            std::string::npos);
+  EXPECT_NE(error("@closed.pbtxt --tensorflow --evaluate --batch 5").find("--batch: no placeholder leaves axis 0 open"),
+            std::string::npos);
+  EXPECT_NE(error("@open.pbtxt --tensorflow --batch 5").find("--batch: expected with --advise or --evaluate"),
+            std::string::npos);
+}
+
+TEST_F(Evaluate, NetworksNodeByNode) {
+  const std::string network = SOFTAMP_SOURCE_DIR "/examples/networks/images.json";
+  const json of_network = rows(network + " --policy mixed_float16 --evaluate --batch 3");
+  EXPECT_GT(of_network.size(), 5u);
+  EXPECT_GT(of_network[0]["own"]["largest"], 0);
+  success(network + " --advise --batch 3");
+  EXPECT_NE(error(network + " --tensorflow").find("is a network; expected a graph, or --evaluate or --advise with it"),
+            std::string::npos);
+}
+
+TEST_F(Evaluate, TensorsInsideAGraphAreFed) {
+  const Graph graph = load_graph(kTwoDenseJson).graph;
+  const Shape shape = graph.type(graph.port("dense/Relu")).shape;
+  save("fed.npy", shape, std::vector<double>(static_cast<size_t>(shape.elements()), 0.1));
+  const json without = rows("{J} --tensorflow --evaluate"),
+             fed = rows("{J} --tensorflow --evaluate --feed dense/Relu=@fed.npy");
+  EXPECT_GT(row(fed, "dense/Relu")["error"]["largest"], 0);  // 0.1 in half
+  EXPECT_NE(row(fed, "dense_1/MatMul")["error"], row(without, "dense_1/MatMul")["error"]);
+  save("wrong.npy", {1}, {0.1});
+  EXPECT_NE(
+      error("{J} --tensorflow --evaluate --feed dense/Relu=@wrong.npy").find("--feed: 'dense/Relu' is float32[1]"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -108,7 +108,9 @@ TEST_F(RewriteVerb, ALoopThatARecipeWouldBreakStaysFloat32) {
   const nlohmann::json r = report("@loop.pbtxt --fetch fetch --recipe @r.json");
   EXPECT_EQ(r["converted_nodes"], 0);
   for (const nlohmann::json& unit : r["units"])
-    if (unit["node"] == "merge") EXPECT_EQ(unit["reason"], "in a loop with 'next', which stays float32");
+    if (unit["node"] == "merge") {
+      EXPECT_EQ(unit["reason"], "in a loop with 'next', which stays float32");
+    }
   success("@loop.pbtxt --fetch fetch --tensorflow");
 }
 

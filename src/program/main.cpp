@@ -93,8 +93,22 @@ const Verb& find_verb(const std::vector<Verb>& verbs, const std::string& name) {
   throw UsageError(softamp::unknown_name_message("verb", name, known));
 }
 
+/// CLI11 from version 2.5 on breaks help into paragraphs of 65 and 80 characters, examples in a footer, too. Here each
+/// line is printed as it is written, and names of options stand one behind the other, as older versions have them.
+template <class Formatter>
+void print_as_written(Formatter& help) {
+  if constexpr (requires { help.enable_footer_formatting(false); }) {
+    help.enable_description_formatting(false);
+    help.enable_footer_formatting(false);
+  }
+  if constexpr (requires { help.right_column_width(size_t{1}); }) help.right_column_width(1000);
+  if constexpr (requires { help.long_option_alignment_ratio(0.0F); })
+    help.long_option_alignment_ratio(2.5F / static_cast<float>(help.get_column_width()));
+}
+
 int run(int argc, char** argv, std::string& place) {
   CLI::App program("Low-precision arithmetic of an IPU-style accelerator, bit for bit.", "softamp");
+  print_as_written(*program.get_formatter());
   program.footer(kFooter);
   program.set_version_flag(
       "--version", [&] { return softamp::program::version_text(program.count("--json") > 0); },

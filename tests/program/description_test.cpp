@@ -42,13 +42,14 @@ std::string help_of(const std::string& verb) { return run_softamp(verb + " --hel
 /// As `softamp --help` lists them.
 std::vector<std::string> verbs() {
   const std::string help = help_of("");
-  const size_t from = help.find("Subcommands:\n"), to = help.find("\n\n", from);
+  // CLI11 from version 2.4 on writes headings in capitals.
+  const size_t from = std::min(help.find("Subcommands:\n"), help.find("SUBCOMMANDS:\n")), to = help.find("\n\n", from);
   return matches(help.substr(from, to - from), "\n  ([a-z]+) ");
 }
 
 /// The long options that `softamp VERB --help` lists.
 std::vector<std::string> options_of(const std::string& verb) {
-  return matches(help_of(verb), "\n  (?:-[a-z],)?(--[a-z0-9-]+)");
+  return matches(help_of(verb), "\n  (?:-[a-z], ?)?(--[a-z0-9-]+)");
 }
 
 class Completions : public ::testing::Test {

@@ -589,7 +589,7 @@ TEST_F(RunVerb, OfANetwork) {
   EXPECT_EQ(wrong.out, "");
   EXPECT_EQ(wrong.err, "softamp run: --variables: '" + file("other.npz") +
                            "' has what the graph does not have: 'd/kernle' (nearest: d/kernel), 'zzz'; it lacks "
-                           "variables of the graph: 'd/bias', 'd/kernel'; expected an array for each variable, or "
+                           "variables of the graph: 'd/kernel', 'd/bias'; expected an array for each variable, or "
                            "--partial-variables\n");
   EXPECT_EQ(run_softamp(fed + "--seed 5 --partial-variables --variables " + file("other.npz")).out, first);
   EXPECT_EQ(run_softamp(fed + "--partial-variables").code, 2) << "without --variables it says nothing";

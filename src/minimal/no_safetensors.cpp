@@ -1,6 +1,6 @@
-// Instead of src/train/run/safetensors_weights.cpp: without a reader of its header, a .safetensors file is refused.
+// Instead of src/train/weights/safetensors_weights.cpp: without a reader of its header, a .safetensors file is refused.
 #include "softamp/data/npy.h"
-#include "src/train/run/safetensors_weights.h"
+#include "src/train/weights/safetensors_weights.h"
 
 namespace softamp::train_detail {
 

@@ -7,7 +7,7 @@
 #include "softamp/numerics/status.h"
 #include "softamp/precision/loss_scale.h"
 #include "src/train/run/run_data.h"
-#include "src/train/run/weight_files.h"
+#include "src/train/weights/weight_files.h"
 
 namespace softamp {
 

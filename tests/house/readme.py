@@ -56,7 +56,8 @@ class Reader:
 
     @functools.cached_property
     def verbs(self):
-        listed = self.help_text.split("Subcommands:")[1].split("Exit codes:")[0]
+        # CLI11 from version 2.4 on writes headings in capitals.
+        listed = re.split("subcommands:", self.help_text, flags=re.I)[1].split("Exit codes:")[0]
         return set(re.findall(r"^  ([a-z]+) {2,}", listed, re.M))
 
     @functools.lru_cache(maxsize=None)

@@ -26,8 +26,8 @@
 #include "src/train/replicas/exchange_calls.h"
 #include "src/train/run/compare_training.h"
 #include "src/train/run/histograms.h"
-#include "src/train/run/weight_files.h"
 #include "src/train/settings/used_settings.h"
+#include "src/train/weights/weight_files.h"
 
 namespace softamp::program {
 namespace {

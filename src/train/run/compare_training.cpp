@@ -14,7 +14,7 @@
 #include "softamp/report/number_text.h"
 #include "src/train/run/run_data.h"
 #include "src/train/run/run_length.h"
-#include "src/train/run/weight_files.h"
+#include "src/train/weights/weight_files.h"
 
 namespace softamp {
 namespace {

@@ -39,9 +39,9 @@
 #include "src/train/run/training_log.h"
 #include "src/train/run/verdict.h"
 #include "src/train/run/watched_tensors.h"
-#include "src/train/run/weight_files.h"
 #include "src/train/settings/settings_fields.h"
 #include "src/train/settings/used_settings.h"
+#include "src/train/weights/weight_files.h"
 
 namespace softamp {
 namespace {

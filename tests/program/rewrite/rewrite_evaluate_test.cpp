@@ -2,6 +2,7 @@
 // themselves.
 #include "tests/program/rewrite/rewrite_verb.h"
 
+#include "softamp/data/npz.h"
 #include "softamp/graph/graph_json.h"
 #include "softamp/tensor/tensor.h"
 #include "src/data/archive.h"

@@ -479,7 +479,7 @@ TEST(Study, WritesATableAndAPlot) {
   const std::string csv = read_text(folder.file("t.csv"));
   EXPECT_EQ(csv.find("precision,stochastic_rounding,final_loss,loss_sd,accuracy_percent,accuracy_sd,accuracy_se,"
                      "test_loss,test_loss_sd,test_loss_se,skipped_steps,images_per_second,runs,stopped,trains,at_"
-                     "chance,diverged,difference,difference_se,"
+                     "chance,worse_than_guessing,no_update,diverged,difference,difference_se,"
                      "difference_in_se,difference_p,verdict\nfloat16,off,"),
             0u)
       << csv;

@@ -1,4 +1,4 @@
-#include "src/train/run/weight_files.h"
+#include "src/train/weights/weight_files.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "src/report/numbers/decimal_text.h"
 #include "src/tensor/npy_types.h"
 #include "src/train/run/run_data.h"
-#include "src/train/run/safetensors_weights.h"
+#include "src/train/weights/safetensors_weights.h"
 
 namespace softamp::train_detail {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/train/run/safetensors_weights.h"
+#include "src/train/weights/safetensors_weights.h"
 
 #include <memory>
 #include <utility>

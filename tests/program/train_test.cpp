@@ -578,7 +578,8 @@ TEST(Train, FirstWeightsComeFromFilesAndGoThere) {
       std::string::npos);
   EXPECT_NE(run_softamp(run + "--initial " + first + " --compare emu").out.find("all equal"), std::string::npos);
   for (const auto& [arguments, words] : std::initializer_list<std::pair<std::string, std::string>>{
-           {"--initial " + batches + "/images.npy", "images.npy: byte "},
+           {"--initial " + batches + "/images.npy",
+            "images.npy: is an array of NumPy (.npy); expected an archive of NumPy (.npz)"},
            {"--initial " + first + " --set network=lenet5", first + ": "},
            {"--initial " + first + " --write-initial " + first, "is the file of first weights; expected another file"},
            {"--find-loss-scale --write-batches b", "--write-batches: 'b': --find-loss-scale does not train"}}) {

@@ -264,7 +264,7 @@ TEST_F(Evaluate, ComplaintsNameValuePlaceAndWhatWasExpected) {
   const Tensor other = Tensor::full(DType::kFloat32, {1}, 1);
   npz::write(file("w.npz"), std::vector<npz::Array>{{"dense/kernle", &other}});
   EXPECT_EQ(
-      error(kExampleFolder + "small_cnn.pbtxt --tensorflow --quiet --evaluate --variables @w.npz"),
+      error(kExampleFolder + "small_cnn.pbtxt --tensorflow --quiet --evaluate --batch 1 --variables @w.npz"),
       "--variables: '@w.npz' has what the graph does not have: 'dense/kernle' (nearest: dense/kernel); expected the "
       "names of its variables\n");
 }

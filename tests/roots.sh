@@ -34,10 +34,14 @@ root=$(cd "${SOFTAMP_ROOTS:-build/roots}" && pwd)/$suite
 [ -d "$root/proc" ] || fail "$root is no root yet; expected 'bash tests/roots.sh $suite' before"
 
 mkdir -p "$root/softamp"
-# What is as it was keeps its time, so that a build in the root goes on with what has changed.
+# What is as it was keeps its time, so that a build in the root goes on with what has changed; what is gone here goes there.
 { git ls-files -z -co --exclude-standard 2>/dev/null || find . -path './build*' -prune -o -path ./.git -prune -o -type f -print0; } |
   while IFS= read -r -d '' file; do
     [ ! -f "$file" ] || cmp -s "$file" "$root/softamp/$file" || cp --parents "$file" "$root/softamp"
+  done
+(cd "$root/softamp" && find . -path './build*' -prune -o -type f -print0) |
+  while IFS= read -r -d '' file; do
+    [ -f "$file" ] || rm "$root/softamp/$file"
   done
 
 failed=0

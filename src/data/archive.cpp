@@ -70,7 +70,7 @@ std::vector<std::byte> read_as_it_stands(const std::filesystem::path& file, uint
   struct stat status {};
   if (::fstat(descriptor.value, &status) != 0) fail_errno(name, "examine");
   if (!S_ISREG(status.st_mode))
-    throw DataError(name + ": is " + files::kind_of_file(status.st_mode) + "; expected a regular file");
+    throw DataError(name + ": is " + files::kind_of_file(file, status.st_mode) + "; expected a regular file");
   const uint64_t size = static_cast<uint64_t>(status.st_size);
   if (size > most_bytes)
     throw DataError(name + ": has " + std::to_string(size) + " bytes; expected at most " + std::to_string(most_bytes));

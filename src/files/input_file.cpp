@@ -18,8 +18,11 @@ constexpr size_t kInputPiece = size_t{1} << 16;  ///< bytes that are read at a t
 
 }  // namespace
 
-const char* kind_of_file(mode_t mode) {
-  if (S_ISDIR(mode)) return "a folder";
+std::string kind_of_file(const std::filesystem::path& file, mode_t mode) {
+  if (S_ISDIR(mode)) {
+    std::string kind = known_kind_of(file);
+    return kind.empty() ? "a folder" : kind;
+  }
   if (S_ISFIFO(mode)) return "a pipe";
   if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
   if (S_ISSOCK(mode)) return "a socket";
@@ -34,8 +37,7 @@ InputFile::InputFile(const std::filesystem::path& file, std::string expected, ui
       ours_(true) {
   if (descriptor_ < 0) refuse(std::strerror(errno));
   try {
-    if (std::error_code none; std::filesystem::is_directory(file, none))
-      if (const std::string kind = known_kind_of(file); !kind.empty()) refuse("is " + kind);
+    if (std::error_code none; std::filesystem::is_directory(file, none)) refuse("is " + kind_of_file(file, S_IFDIR));
     examine();
   } catch (...) {
     ::close(descriptor_);

@@ -19,8 +19,9 @@ class InputError : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// What stands at a name: "a folder", "a pipe", "a device", "a socket", "a regular file". mode: st_mode of stat.
-const char* kind_of_file(mode_t mode);
+/// What stands at a name: "a folder", "a SavedModel of TensorFlow; ..." (known_kind_of), "a pipe", "a device", "a
+/// socket", "a regular file". mode: st_mode of stat.
+std::string kind_of_file(const std::filesystem::path& file, mode_t mode);
 
 /// A text that is read front to back. Of a regular file that is too long not a byte is read.
 class InputFile {

@@ -10,8 +10,7 @@ namespace {
 
 constexpr const char* kSavedModel =
     "a SavedModel of TensorFlow; tf.io.write_graph(f.graph, '.', 'graph.pb', as_text=False) writes the graph of one of "
-    "its "
-    "concrete functions f";
+    "its concrete functions f, and numpy.savez what tf.train.load_checkpoint reads in its folder 'variables' as .npz";
 constexpr const char* kMetaGraph =
     "a MetaGraph of TensorFlow (.meta), which has a GraphDef in it: write its graph_def.SerializeToString() to a .pb";
 constexpr const char* kCheckpoint =

@@ -28,7 +28,7 @@ RegularFile::RegularFile(const std::filesystem::path& file, const std::string& e
   }
   if (!S_ISREG(status.st_mode)) {
     ::close(descriptor_);
-    throw InputError(name_ + ": is " + kind_of_file(status.st_mode) + "; expected a regular file, " + expected);
+    throw InputError(name_ + ": is " + kind_of_file(file, status.st_mode) + "; expected a regular file, " + expected);
   }
   size_ = static_cast<uint64_t>(status.st_size);
 }

@@ -2,7 +2,7 @@
 //
 // Casts are also added where nothing is coloured: while a network and its step are built (src/train/cast_node.h), by
 // gradients (src/graph/gradient_context.h: cast), because a formula asks for one dtype, and around the kernels that
-// MindSpore's choice takes (src/train/mindspore/kernel_select.cpp), one node at a time.
+// MindSpore's choice takes (src/precision/kernel_select.cpp), one node at a time.
 #include "softamp/precision/casts.h"
 
 #include <algorithm>

@@ -13,6 +13,7 @@
 #include "src/graph/nearest_name.h"
 #include "src/precision/joined_units.h"
 #include "src/precision/layer_kind.h"
+#include "src/precision/loss_layers.h"
 
 namespace softamp {
 namespace {
@@ -77,26 +78,14 @@ class LayerPass {
     reached_.assign(graph_.nodes.size(), 0);
   }
 
-  /// A loss that is no cross-entropy: a layer without variables, products or norms that squares differences and takes a
-  /// mean or a sum, which no other layer reads.
+  /// Losses that are no cross-entropy operations.
   void find_losses() {
-    struct Parts {
-      bool difference = false, reduction = false, other = false;
-    };
-    std::vector<Parts> parts(layers_.size());
-    for (int n = 0; n < graph_.size(); ++n) {
-      if (layer_of(n) < 0) continue;
-      Parts& of = parts[static_cast<size_t>(layer_of(n))];
-      of.difference = of.difference || node(n).op == "SquaredDifference";
-      of.other = of.other || is_variable(node(n).op);
-      if (node(n).op != "Mean" && node(n).op != "Sum") continue;
-      of.reduction = true;
-      for (size_t r = reads_begin_[static_cast<size_t>(n)]; r < reads_begin_[static_cast<size_t>(n) + 1]; ++r)
-        of.other = of.other || (layer_of(reads_[r].node) >= 0 && layer_of(reads_[r].node) != layer_of(n));
-    }
+    std::vector<LayerFacts> facts;
+    for (const Layer& layer : layers_)
+      facts.push_back({layer.path, layer.kind == LayerKind::kOther, layer.kind == LayerKind::kLoss});
+    const std::vector<bool> losses = find_loss_layers(graph_, layer_of_, facts);
     for (size_t l = 0; l < layers_.size(); ++l)
-      if (layers_[l].kind == LayerKind::kOther && parts[l].difference && parts[l].reduction && !parts[l].other)
-        layers_[l].kind = LayerKind::kLoss;
+      if (losses[l]) layers_[l].kind = LayerKind::kLoss;
   }
 
   /// Products in no layer that stay float32 are said: most of a network may be there.

@@ -19,6 +19,15 @@ std::optional<DType> tensorflow_dtype(std::string_view name) {
   return std::nullopt;
 }
 
+/// Dtypes of TensorFlow that softamp has no tensors of.
+bool is_other_dtype(std::string_view name) {
+  for (const std::string_view other :
+       {"int8", "int16", "uint16", "uint32", "uint64", "int4", "uint4", "complex64", "complex128", "qint8", "qint16",
+        "qint32", "quint8", "quint16", "float8_e4m3fn", "float8_e5m2", "resource", "variant"})
+    if (name == other) return true;
+  return false;
+}
+
 [[noreturn]] void refuse_removed(std::string_view name) {
   std::string text = "Policies ending in '_float32_vars' have been removed from TensorFlow.";
   if (name == "infer_float32_vars" || name == "infer_with_float32_vars")
@@ -52,6 +61,10 @@ Policy::Policy(std::string_view name) : name_(name) {
     return;
   }
   compute_ = variable_ = tensorflow_dtype(name);
+  if (!compute_ && is_other_dtype(name))
+    throw std::invalid_argument("policy " + name_ +
+                                ": softamp has no tensors of this dtype of TensorFlow's; expected float16, bfloat16, "
+                                "float32, float64, mixed_float16 or mixed_bfloat16");
   if (!compute_)
     throw std::invalid_argument("Cannot convert value " + graph_detail::printable(name) +
                                 " to a mixed precision Policy. Valid policies include 'mixed_float16', "

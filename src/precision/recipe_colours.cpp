@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "softamp/precision/recipe.h"
+#include "src/files/shortened_list.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/joined_units.h"
 #include "src/precision/name_patterns.h"
@@ -25,9 +26,6 @@ const char* name_of(Class c) {
   return kNames[static_cast<int>(c)];
 }
 bool wants(Class c) { return c == Class::kConvertible || c == Class::kAllow; }
-
-/// How many nodes a message names.
-constexpr size_t kNamed = 5;
 
 class Painter {
  public:
@@ -267,11 +265,9 @@ class Painter {
       it->second.push_back(n);
     }
     for (const auto& [obstacle, who] : refused) {
-      std::string names;
-      for (size_t i = 0; i < std::min(kNamed, who.size()); ++i)
-        names += (i ? ", '" : "'") + node(who[i]).name + "' (" + pattern_text(who[i]) + ")";
-      if (who.size() > kNamed) names += " and " + std::to_string(who.size() - kNamed) + " more";
-      all.push_back("WARNING forced, but never converted: " + names + ": " + obstacle);
+      files::ShortenedList names(5);
+      for (const int n : who) names.add("'" + node(n).name + "' (" + pattern_text(n) + ")");
+      all.push_back("WARNING forced, but never converted: " + names.text() + ": " + obstacle);
     }
     int64_t converted = 0;
     for (const State& s : nodes_) converted += s.converted;

@@ -5,6 +5,7 @@
 
 #include "src/files/known_file.h"
 #include "src/files/printable.h"
+#include "src/files/shortened_list.h"
 #include "src/graph/nearest_name.h"
 
 namespace softamp::program {
@@ -154,44 +155,39 @@ RunnableGraph runnable(const GraphDefFile& file, const std::vector<std::string>&
   return r;
 }
 
+namespace {
+
+constexpr size_t kNamed = 8;  // of a list of variables in an error
+
+std::string named(const std::string& name) { return "'" + files::printable(name) + "'"; }
+
+}  // namespace
+
 void require_values(const RunnableGraph& graph) {
   if (graph.without_value.empty()) return;
-  constexpr size_t kNamed = 8;
-  std::string names;
-  size_t named = 0;
-  for (const auto& [name, why] : graph.without_value)
-    if (++named <= kNamed) names += (named == 1 ? "'" : ", '") + files::printable(name) + "' (" + why + ")";
-  if (named > kNamed) names += " and " + std::to_string(named - kNamed) + " more";
-  throw UsageError(std::to_string(named) + (named == 1 ? " variable has" : " variables have") + " no value: " + names +
+  files::ShortenedList lacking(kNamed);
+  for (const auto& [name, why] : graph.without_value) lacking.add(named(name) + " (" + why + ")");
+  throw UsageError(std::to_string(lacking.count()) + (lacking.count() == 1 ? " variable has" : " variables have") +
+                   " no value: " + lacking.text() +
                    "; expected --feed NAME=FILE.npy, or --variables FILE.npz with all of them");
 }
 
 void require_fitting_names(const RunnableGraph& graph, const std::string& file,
                            const std::vector<std::string>& needed) {
-  constexpr size_t kNamed = 8;
-  std::string unknown, missing;
-  size_t unknowns = 0, lacking = 0;
+  files::ShortenedList unknown(kNamed), lacking(kNamed);
   for (const std::string& name : graph.unused) {
-    if (++unknowns > kNamed) continue;
     graph_detail::Nearest nearest(name);
     for (const Node& node : graph.graph.nodes())
-      if (node.op == "VariableV2") nearest.offer(node.name);
-    unknown += (unknown.empty() ? "'" : ", '") + files::printable(name) + "'" +
-               (nearest.best().empty() ? "" : " (nearest: " + files::printable(nearest.best()) + ")");
+      if (unknown.has_room() && node.op == "VariableV2") nearest.offer(node.name);
+    unknown.add(named(name) + (nearest.best().empty() ? "" : " (nearest: " + files::printable(nearest.best()) + ")"));
   }
-  for (const std::string& name : needed) {
-    if (graph.variables.contains(name) || ++lacking > kNamed) continue;
-    missing += (missing.empty() ? "'" : ", '") + files::printable(name) + "'";
-  }
-  if (unknowns + lacking == 0) return;
-  const auto more = [](size_t count) {
-    return count > kNamed ? " and " + std::to_string(count - kNamed) + " more" : std::string();
-  };
+  for (const std::string& name : needed)
+    if (!graph.variables.contains(name)) lacking.add(named(name));
+  if (unknown.count() + lacking.count() == 0) return;
   throw UsageError(
-      "--variables: '" + file + "'" +
-      (unknowns ? " has what the graph does not have: " + unknown + more(unknowns) : "") +
-      (unknowns && lacking ? "; it" : "") +
-      (lacking ? " lacks variables of the graph: " + missing + more(lacking) : "") + "; expected " +
+      "--variables: '" + file + "'" + (unknown.count() ? " has what the graph does not have: " + unknown.text() : "") +
+      (unknown.count() && lacking.count() ? "; it" : "") +
+      (lacking.count() ? " lacks variables of the graph: " + lacking.text() : "") + "; expected " +
       (needed.empty() ? "the names of its variables" : "an array for each variable, or --partial-variables"));
 }
 

@@ -118,10 +118,10 @@ TEST(InputFile, LinesAndTheirLimit) {
 }
 
 TEST(InputFile, KindsOfFiles) {
-  EXPECT_STREQ(kind_of_file(S_IFDIR), "a folder");
-  EXPECT_STREQ(kind_of_file(S_IFIFO), "a pipe");
-  EXPECT_STREQ(kind_of_file(S_IFCHR), "a device");
-  EXPECT_STREQ(kind_of_file(S_IFREG), "a regular file");
+  EXPECT_EQ(kind_of_file("none", S_IFDIR), "a folder");
+  EXPECT_EQ(kind_of_file("none", S_IFIFO), "a pipe");
+  EXPECT_EQ(kind_of_file("none", S_IFCHR), "a device");
+  EXPECT_EQ(kind_of_file("none", S_IFREG), "a regular file");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "softamp/graph/graph_json.h"
 #include "softamp/precision/graph_def.h"
 #include "src/files/input_file.h"
+#include "src/files/regular_file.h"
 
 #include "tests/files.h"
 #include "tests/refusal.h"
@@ -101,6 +102,14 @@ TEST(KnownFile, EveryReaderSaysIt) {
   EXPECT_NE(
       test::refusal<std::invalid_argument>([&] { load_graph(folder.file("saved")); }).find("saved: is a SavedModel"),
       std::string::npos);
+  EXPECT_NE(test::refusal<npy::Error>([&] {
+              npz::Reader(std::filesystem::path(folder.file("saved")));
+            }).find("saved: is a SavedModel of TensorFlow; "),
+            std::string::npos);
+  EXPECT_NE(test::refusal<files::InputError>([&] {
+              RegularFile(folder.file("saved"), "a checkpoint");
+            }).find("saved: is a SavedModel"),
+            std::string::npos);
   for (const std::string& bytes : {safetensors(), onnx(), std::string("\x89HDF\r\n\x1a\n")}) {
     const std::string fault =
         test::refusal<npy::Error>([&] { npz::Reader(std::filesystem::path(file("w.npz", bytes))); });

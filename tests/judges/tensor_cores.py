@@ -138,6 +138,27 @@ def blocks(random, count, k, element, bits, emax, kind):
     return codes.reshape(count, k).astype(np.uint8), numbers.reshape(count, k).astype(np.float32), scales
 
 
+def nvfp4_blocks(random, count, k, kind):
+    """The same of e2m1 in blocks of 16 with scales of ue4m3: each block has a 6, and one the greatest scale, 448, so that the
+    scale of the whole array is 1. Of the tiny kind half of the blocks are zero, scales too."""
+    dtype = np.dtype(ml_dtypes.float4_e2m1fn)
+    values = np.arange(16, dtype=np.uint8).view(dtype).astype(np.float64)
+    codes = random.choice(16, (count, k // 16, 16)).astype(np.uint8)
+    low, high = {"ordinary": (40, 80), "cancelling": (0x38, 0x39), "tiny": (1, 16)}[kind]
+    scales = random.integers(low, high, (count, k // 16)).astype(np.uint8)
+    scales[0, 0] = 0x7E
+    if kind == "cancelling":
+        codes[:, 1::2] = codes[:, ::2] ^ 8
+    place = random.integers(0, 16, (count, k // 16))
+    np.put_along_axis(codes, place[..., None], random.choice([7, 15], (count, k // 16))[..., None].astype(np.uint8), 2)
+    if kind == "tiny":
+        zero = random.random((count, k // 16)) < 0.5
+        zero[0, 0] = False
+        codes[zero], scales[zero] = 0, 0
+    numbers = values[codes] * scales.view(ml_dtypes.float8_e4m3fn).astype(np.float64)[..., None]
+    return codes.reshape(count, k), numbers.reshape(count, k).astype(np.float32), scales
+
+
 def as_operand(codes, element, bits):
     """Codes as MMA-Sim takes them: 6 bits in a byte each, two of 4 bits in a byte, the first in its high half."""
     if bits == 8:
@@ -161,6 +182,19 @@ def judge_scaled(products, verdict, count):
             scale = [torch.from_numpy(s).view(torch.float8_e8m0fnu) for s in (scales_a, scales_b)]
             expected = theirs.dpa(as_operand(codes_a, element, bits), as_operand(codes_b, element, bits), torch.from_numpy(c), *scale)
             verdict.compare(f"blackwell {name} {kind}", np.arange(count), packages.bits(ours), packages.bits(expected.numpy()))
+
+
+def judge_nvfp4(products, verdict, count):
+    random = np.random.default_rng(2028)
+    name = "m16n8k64.kind::mxf4nvf4.block16.f32.e2m1.e2m1.f32.ue4m3"
+    theirs = mmasim.MMABlockScale("RTX Blackwell", name)
+    for kind in ("ordinary", "cancelling", "tiny"):
+        (codes_a, a, scales_a), (codes_b, b, scales_b) = (nvfp4_blocks(random, count, 64, kind) for _ in "ab")
+        c = np.where(random.random(count) < 0.5, 0, random.standard_normal(count)).astype(np.float32)
+        ours = products.run(a, b, c, None, "nvfp4", False)
+        scale = [torch.from_numpy(s).view(torch.float8_e4m3fn) for s in (scales_a, scales_b)]
+        expected = theirs.dpa(as_operand(codes_a, "e2m1", 4), as_operand(codes_b, "e2m1", 4), torch.from_numpy(c), *scale)
+        verdict.compare(f"blackwell {name} {kind}", np.arange(count), packages.bits(ours), packages.bits(expected.numpy()))
 
 
 def judge(products, verdict, count):
@@ -195,6 +229,7 @@ def main():
     verdict = packages.Verdict()
     judge(Products(options.softamp), verdict, options.count)
     judge_scaled(Products(options.softamp), verdict, options.count)
+    judge_nvfp4(Products(options.softamp), verdict, options.count)
     verdict.end()
 
 

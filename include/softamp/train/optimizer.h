@@ -92,6 +92,10 @@ struct OptimizerOptions {
 const char* name_of(OptimizerKind kind);               ///< "sgd", "momentum", "nesterov", "rmsprop", "adam", "adamw"
 OptimizerKind parse_optimizer(std::string_view text);  ///< throws std::invalid_argument with the names
 
+/// What a HyperparameterCheck looks at: a hyperparameter; 1 - x of one that is a mean's, such as "1 - beta2"; or the
+/// second moment of Adam's and AdamW's gradients.
+enum class CheckedQuantity { kHyperparameter, kComplement, kSecondMoment };
+
 /// One hyperparameter, rounded to its dtype.
 struct HyperparameterCheck {
   std::string name;  ///< "epsilon"
@@ -102,7 +106,8 @@ struct HyperparameterCheck {
   /// hyperparameters=float32", which is OptimizerOptions::hyperparameters; perhaps optimizer_state, which is `state`,
   /// and epsilon, too.
   std::string cure{};
-  /// Of Adam's and AdamW's "second moment": gradients smaller than this leave 0 of it in `dtype`; `got` is the largest
+  CheckedQuantity of = CheckedQuantity::kHyperparameter;
+  /// Of a kSecondMoment: gradients smaller than this leave 0 of it in `dtype`; `got` is the largest
   /// step that they then make, in learning rates, and `asked` the bound of steps where nothing underflows, (1 - beta1)
   /// / sqrt(1 - beta2) (Kingma, Ba, "Adam", 2015, 2.1). It is doubtful where `got` is above `asked`.
   double least_gradient = 0;

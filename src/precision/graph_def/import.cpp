@@ -5,6 +5,7 @@
 
 #include "softamp/engine/float_environment.h"
 #include "softamp/graph/operation.h"
+#include "src/files/shortened_list.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/op_facts.h"
 
@@ -264,21 +265,17 @@ std::vector<ImportedValue> Importer::call(const NodeImport& caller, const std::s
 
 void Importer::complain() const {
   if (!unknown_.empty()) {
-    std::string text;
-    int shown = 0;
-    constexpr int kShown = 40;
+    files::ShortenedList list(40);
     for (const auto& [op, u] : unknown_) {
-      if (++shown > kShown) continue;
       graph_detail::Nearest nearest(op);
-      for (const std::string& name : importable_operations()) nearest.offer(name);
-      text += (text.empty() ? "" : ", ") + ("'" + printable(op) + "' (") +
-              (u.count > 1 ? std::to_string(u.count) + " nodes, first '" : "node '") + printable(u.node) + "'" +
-              nearest.text() + ")";
+      if (list.has_room())
+        for (const std::string& name : importable_operations()) nearest.offer(name);
+      list.add("'" + printable(op) + "' (" + (u.count > 1 ? std::to_string(u.count) + " nodes, first '" : "node '") +
+               printable(u.node) + "'" + nearest.text() + ")");
     }
-    if (shown > kShown) text += " and " + std::to_string(shown - kShown) + " more";
     const bool one = unknown_.size() == 1;
     throw GraphDefError(held_.place + ": " + std::to_string(unknown_.size()) +
-                        (one ? " operation is" : " operations are") + " not run here: " + text);
+                        (one ? " operation is" : " operations are") + " not run here: " + list.text());
   }
   if (!fault_.empty()) throw GraphDefError(fault_);
 }

@@ -45,6 +45,9 @@ std::string lowering_obstacle(const FunctionLibrary& library, const graph_def::N
 LoweredNode lower_branches(const graph_def::NodeDef& node, bool kept, LoweringContext& context);
 /// While, by Enter, Merge, Switch, NextIteration and Exit.
 LoweredNode lower_loop(const graph_def::NodeDef& node, bool kept, LoweringContext& context);
+/// Adds the last node of either: one that has the name of `node`, waits for `control`, and gives the outputs if `kept`.
+void add_namesake(const graph_def::NodeDef& node, bool kept, const std::vector<graph_def::DataType>& types,
+                  LoweredNode& lowered);
 bool is_branch(std::string_view op);  ///< If, Case and their stateless forms
 bool is_loop(std::string_view op);    ///< While and its stateless form
 

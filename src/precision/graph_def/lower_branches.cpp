@@ -64,7 +64,7 @@ class Branches {
     for (size_t b = 0; b < calls.size(); ++b) ran.push_back(pivots_[side(b)]);
     for (size_t b = 0; b < calls.size(); ++b) ran.push_back("^" + calls[side(b)]);
     lowered_.control = merge(name("branch_executed"), std::move(ran), case_ ? graph_def::DT_INT32 : graph_def::DT_BOOL);
-    add_same_name(types);
+    add_namesake(node_, kept_, types, lowered_);
     return std::move(lowered_);
   }
 
@@ -128,15 +128,6 @@ class Branches {
     return add(std::move(made)).name();
   }
 
-  void add_same_name(const std::vector<DataType>& types) {
-    const bool gives = kept_ && !types.empty();
-    NodeDef same = made_node(node_.name(), gives ? "IdentityN" : "NoOp",
-                             gives ? lowered_.outputs : std::vector<std::string>(), node_.device());
-    if (gives) set_types(same, "T", types);
-    same.add_input("^" + lowered_.control);
-    add(std::move(same));
-  }
-
   const NodeDef& node_;
   const bool kept_;
   LoweringContext& context_;
@@ -148,6 +139,15 @@ class Branches {
 };
 
 }  // namespace
+
+void add_namesake(const NodeDef& node, bool kept, const std::vector<DataType>& types, LoweredNode& lowered) {
+  const bool gives = kept && !types.empty();
+  NodeDef same = made_node(node.name(), gives ? "IdentityN" : "NoOp",
+                           gives ? lowered.outputs : std::vector<std::string>(), node.device());
+  if (gives) set_types(same, "T", types);
+  same.add_input("^" + lowered.control);
+  lowered.nodes.push_back(std::move(same));
+}
 
 bool is_branch(std::string_view op) { return op == "If" || op == "StatelessIf" || is_case(op); }
 bool is_loop(std::string_view op) { return op == "While" || op == "StatelessWhile"; }

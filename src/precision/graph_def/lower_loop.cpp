@@ -100,11 +100,7 @@ class LoopLowering {
       ran.push_back("^" + lowered_.outputs.back());
     }
     lowered_.control = add(made_node(name("LoopExecuted"), "NoOp", std::move(ran), node_.device()));
-    NodeDef same = made_node(node_.name(), kept_ ? "IdentityN" : "NoOp",
-                             kept_ ? lowered_.outputs : std::vector<std::string>(), node_.device());
-    if (kept_) set_types(same, "T", types_);
-    same.add_input("^" + lowered_.control);
-    add(std::move(same));
+    add_namesake(node_, kept_, types_, lowered_);
   }
 
   const NodeDef& node_;

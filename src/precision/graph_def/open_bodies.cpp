@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/files/shortened_list.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/inline_functions.h"
 #include "src/precision/graph_def/inline_rules.h"
@@ -64,18 +65,16 @@ class Opener {
   }
 
   void note_unreached(const std::vector<const FunctionDef*>& reached) {
-    constexpr int kNamed = 5;
     const std::unordered_set<const FunctionDef*> seen(reached.begin(), reached.end());
-    int count = 0;
-    std::string names;
+    files::ShortenedList uncalled(5);
     for (const FunctionDef& f : held_.graph.library().function())
-      if (!seen.contains(&f) && ++count <= kNamed) names += (count == 1 ? "" : ", ") + quoted(f);
-    if (count == 0) return;
-    notes_.push_back(std::to_string(count) +
-                     (count == 1 ? " function that nothing in the graph calls is"
-                                 : " functions that nothing in the graph calls are") +
-                     " left as " + (count == 1 ? "it is: " : "they are: ") + names +
-                     (count > kNamed ? " and " + std::to_string(count - kNamed) + " more" : ""));
+      if (!seen.contains(&f)) uncalled.add(quoted(f));
+    if (uncalled.count() == 0) return;
+    const bool one = uncalled.count() == 1;
+    notes_.push_back(
+        std::to_string(uncalled.count()) +
+        (one ? " function that nothing in the graph calls is" : " functions that nothing in the graph calls are") +
+        " left as " + (one ? "it is: " : "they are: ") + uncalled.text());
   }
 
   /// Functions that XLA is given as they are, and all that they reach; a call that is only marked for XLA gives it what

@@ -75,7 +75,11 @@ class Fp8Pass {
       p = node(p.node).inputs[0];
     }
   }
-  bool is_weight(Port p) const { return is_variable(node(origin(p, false).node).op); }
+  /// A variable, or a constant: the weight of a graph that was frozen.
+  bool is_weight(Port p) const {
+    const std::string& op = node(origin(p, false).node).op;
+    return is_variable(op) || op == "Const";
+  }
   bool is_float32(int n) const { return node(n).outputs[0].dtype == DType::kFloat32; }
 
   void find_layers() {

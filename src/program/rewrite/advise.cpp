@@ -25,12 +25,25 @@ Candidate Adviser::judge(const std::string& name, const std::function<Colouring(
   report.colours = colour(report.before);
   report.plan = plan_casts(report.before, report.colours);
   Candidate c{name, report.nodes(), report.converted_nodes(), static_cast<int64_t>(report.plan.casts.size())};
-  const std::vector<Tensor> after = outputs_of_run(runs_.after(report.plan));
+  measure(runs_.after(report.plan), c);
+  return c;
+}
+
+Candidate Adviser::judge(const std::string& name, const GraphRewrite& quantized) const {
+  Candidate c{name, quantized.report.nodes()};
+  for (const std::string& list : quantized.report.colours.lists)
+    c.converted += list == "fprop" || list == "dgrad" || list == "wgrad";
+  for (const Node& node : quantized.graph.nodes()) c.casts += node.op == "FakeQuantize";
+  measure(runs_.after(quantized), c);
+  return c;
+}
+
+void Adviser::measure(const RunnableGraph& run, Candidate& c) const {
+  const std::vector<Tensor> after = outputs_of_run(run);
   Distance distance;
   for (size_t i = 0; i < after.size(); ++i) distance.add(before_[i], after[i]);
   c.largest = distance.largest;
   c.mean = distance.mean();
-  return c;
 }
 
 std::string advice(const Candidate& full, const Candidate& basic, double tolerance) {

@@ -26,10 +26,13 @@ class Adviser {
   explicit Adviser(const RewriteRuns& runs);
 
   Candidate judge(const std::string& name, const std::function<Colouring(const OpGraph&)>& colour) const;
+  /// A recipe of block formats, of a softamp graph: `converted` are products, `casts` quantisations.
+  Candidate judge(const std::string& name, const GraphRewrite& quantized) const;
   size_t outputs() const { return before_.size(); }
 
  private:
   std::vector<Tensor> outputs_of_run(const RunnableGraph& graph) const;
+  void measure(const RunnableGraph& after, Candidate& c) const;
 
   const RewriteRuns& runs_;
   std::vector<std::string> outputs_;  ///< the floating ones

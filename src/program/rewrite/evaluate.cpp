@@ -147,13 +147,25 @@ class Evaluator {
     row.nonfinite += s.infinities + s.nans;
   }
 
-  /// What the rewrite's casts of a node's inputs raised and made.
-  void add_casts(const Node& now, NodeEvaluation& row) const {
-    std::set<int> seen;
-    for (const Port& p : now.inputs) {
-      if (!is_added_cast(p) || !seen.insert(p.node).second) continue;
-      const std::string& name = after_.graph.node(p.node).name;
-      count(is_.at(name), row);
+  /// The nodes that the rewrite has put in front of node n of the new graph, in its order.
+  std::set<int> added_before(int n) const {
+    std::set<int> added;
+    std::vector<int> open{n};
+    while (!open.empty()) {
+      const Node& node = after_.graph.node(open.back());
+      open.pop_back();
+      for (const Port& p : node.inputs)
+        if (before_.graph.find(after_.graph.node(p.node).name) < 0 && added.insert(p.node).second)
+          open.push_back(p.node);
+    }
+    return added;
+  }
+
+  /// What these raised, and what casts among them made.
+  void add_conversions(const std::set<int>& added, NodeEvaluation& row) const {
+    for (const int n : added) {
+      const std::string& name = after_.graph.node(n).name;
+      if (is_added_cast({n, 0})) count(is_.at(name), row);
       if (const auto flags = flags_.find(name); flags != flags_.end()) row.flags |= flags->second;
     }
   }
@@ -175,34 +187,39 @@ class Evaluator {
     }
     if (row.dtype.empty()) return;
     if (const auto flags = flags_.find(node.name); flags != flags_.end()) row.flags = flags->second;
-    add_casts(after_.graph.node(after_.graph.find(node.name)), row);
-    add_own(number, row);
+    const std::set<int> added = added_before(after_.graph.find(node.name));
+    add_conversions(added, row);
+    add_own(number, added, row);
     rows.push_back(std::move(row));
   }
 
-  void add_own(int number, NodeEvaluation& row) {
+  void add_own(int number, const std::set<int>& added, NodeEvaluation& row) {
     const Node& node = before_.graph.node(number);
     const int n = after_.graph.find(node.name);
     const Node& now = after_.graph.node(n);
-    if (now.op != node.op || now.inputs.size() != node.inputs.size() || now.attributes.contains("ref") ||
-        node.op == "Placeholder" || node.op == "VariableV2" || draws(node) ||
-        same_dtypes(before_.graph, node, after_.graph, now))
+    const bool unchanged = now.op == node.op && same_dtypes(before_.graph, node, after_.graph, now);
+    if (now.inputs.size() != node.inputs.size() || now.attributes.contains("ref") || node.op == "Placeholder" ||
+        node.op == "VariableV2" || draws(node) || (unchanged && added.empty()))
       return;
-    // Casts of the inputs belong to the node: it is what asks for them.
+    // What was put in front of the node belongs to it: it is what asks for that.
     GraphBuilder b;
     b.set_preset(after_.graph.preset());
     RunnableGraph alone;
-    std::vector<Port> inputs;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const Tensor& given = was_.at(before_.graph.port_name(node.inputs[i]));
-      const DType t = after_.graph.type(now.inputs[i]).dtype;
-      const std::string name = "input" + std::to_string(i);
-      Port p = b.placeholder(name, given.dtype(), given.shape());
-      if (given.dtype() != t) p = b.add("Cast", {p}, {{"DstT", t}}, name + "_cast");
-      inputs.push_back(p);
-      alone.feeds.emplace(name, given.clone());
+    std::map<int, int> copies;
+    const auto inputs_of = [&](const Node& of) {
+      std::vector<Port> inputs;
+      for (const Port& p : of.inputs) inputs.push_back(input(p, of.op == "Cast", b, alone, copies));
+      return inputs;
+    };
+    for (const int a : added) {
+      const Node& of = after_.graph.node(a);
+      // A cast takes what there was before, in the dtype of that.
+      copies[a] = of.op == "Cast" ? b.add_named(of.name, "Cast", inputs_of(of), cast_attributes(of)).node
+                                  : b.add_copy(after_.graph, a, inputs_of(of)).node;
     }
-    const Port out = b.add(now.op, inputs, now.attributes, "alone");
+    for (const auto& [name, value] : after_.variables)
+      if (added.contains(after_.graph.find(name))) alone.variables.emplace(name, value.clone());
+    const Port out = b.add(now.op, inputs_of(now), now.attributes, "alone");
     std::vector<std::string> ports;
     std::vector<const Tensor*> wanted;
     for (size_t p = 0; p < node.outputs.size(); ++p) {
@@ -214,6 +231,23 @@ class Evaluator {
     alone.graph = b.build();
     const std::vector<Tensor> values = std::move(run_once(alone, ports, {}).values);
     for (size_t i = 0; i < values.size(); ++i) row.own.add(*wanted[i], values[i]);
+  }
+
+  static Attributes cast_attributes(const Node& cast) {
+    Attributes attributes = cast.attributes;
+    attributes.erase("SrcT");
+    return attributes;
+  }
+  /// An input of the new graph's: of a copy, or the value that the tensor had before the rewrite.
+  Port input(Port p, bool in_any_dtype, GraphBuilder& b, RunnableGraph& alone, const std::map<int, int>& copies) const {
+    if (const auto copy = copies.find(p.node); copy != copies.end()) return {copy->second, p.port};
+    const std::string& node = after_.graph.node(p.node).name;
+    const Tensor& given = was_.at(before_.graph.port_name({before_.graph.find(node), p.port}));
+    const std::string name = "input/" + node + "/" + std::to_string(p.port);
+    if (alone.feeds.emplace(name, given.clone()).second) b.placeholder(name, given.dtype(), given.shape());
+    const Port fed = b.graph().port(name);
+    const DType t = after_.graph.type(p).dtype;
+    return in_any_dtype || given.dtype() == t ? fed : b.add("Cast", {fed}, {{"DstT", t}}, name + "/cast");
   }
 
   const RunnableGraph &before_, &after_;

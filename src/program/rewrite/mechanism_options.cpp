@@ -37,16 +37,20 @@ void add_mechanism_options(CLI::App& app, MechanismOptions& o) {
   app.add_option("--policy", o.policy, "Keras' dtype policy: mixed_float16, mixed_bfloat16, or a dtype")
       ->type_name("NAME");
   app.add_option("--level", o.level, "MindSpore's level: O0, O1, O2, O3, auto")->type_name("L");
-  app.add_option("--recipe-fp8", o.recipe_fp8,
-                 "a recipe of 8 and 4 bits for the products of linear layers: fp8_delayed, fp8_current, deepseek_v3, "
-                 "mxfp8, nvfp4, unit_scaling, ..., or a file of one")
-      ->type_name("NAME");
-  offer(app, "--recipe-fp8", Fp8Recipe::names);
+  add_fp8_recipe_option(app, o.recipe_fp8);
   app.add_option("--dtype", o.dtype, "low precision of the mechanism: fp16, bf16 [=the system's own]")->type_name("T");
   app.add_option("--mechanism", o.mechanism,
                  "the same in one text: tensorflow=2019, level=O2,dtype=bf16, fp8=nvfp4, none [=none]")
       ->type_name("TEXT");
   offer_mechanisms(app);
+}
+
+void add_fp8_recipe_option(CLI::App& app, std::optional<std::string>& recipe) {
+  app.add_option("--recipe-fp8", recipe,
+                 "a recipe of 8 and 4 bits for the products of linear layers: fp8_delayed, fp8_current, deepseek_v3, "
+                 "mxfp8, nvfp4, unit_scaling, ..., or a file of one")
+      ->type_name("NAME");
+  offer(app, "--recipe-fp8", Fp8Recipe::names);
 }
 
 void add_environment_option(CLI::App& app, bool& environment) {

@@ -16,6 +16,7 @@ struct MechanismOptions {
 /// Offers what --tensorflow, --recipe, --policy, --level and --dtype take; the verb has them all.
 void offer_mechanisms(CLI::App& app);
 void add_mechanism_options(CLI::App& app, MechanismOptions& options);
+void add_fp8_recipe_option(CLI::App& app, std::optional<std::string>& recipe);  ///< --recipe-fp8
 
 /// --environment of verbs that train.
 void add_environment_option(CLI::App& app, bool& environment);

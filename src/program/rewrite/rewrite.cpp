@@ -19,6 +19,7 @@
 #include "src/files/output_file.h"
 #include "src/files/printable.h"
 #include "src/files/run_files.h"
+#include "src/files/shortened_list.h"
 #include "src/precision/recipe_source.h"
 #include "src/report/numbers/decimal_text.h"
 
@@ -33,6 +34,8 @@ files::RunFiles list_files(const RewriteVerbOptions& o) {
   return files::RunFiles()
       .reads(kGraph, o.graph)
       .reads("the recipe that is read", o.recipe ? recipe_file(*o.recipe) : "")
+      .reads("the recipe that is read",
+             o.recipe_fp8 ? recipe_file(Mechanism{Mechanism::Kind::kFp8, *o.recipe_fp8}) : "")
       .reads("the file of --evaluate", o.evaluate_file)
       .reads("the file of --variables", o.variables)
       .replaces("--out", o.out, kGraph)
@@ -86,22 +89,19 @@ std::string rendered(const std::vector<NodeEvaluation>& rows, ReportForm form, u
 /// Nodes that nothing reads: they are the outputs if the graph's file names none. Of several it says so: a training
 /// graph's gradients may be among them.
 std::vector<std::string> unread_nodes(const OpGraph& graph, bool quiet) {
-  constexpr size_t kNamed = 5;
   std::vector<char> read(graph.nodes.size());
   for (const OpNode& node : graph.nodes)
     for (const OpEdge& e : node.inputs) read[static_cast<size_t>(e.node)] = 1;
   std::vector<std::string> unread;
-  std::string names;
+  files::ShortenedList names(5);
   for (size_t n = 0; n < read.size(); ++n) {
     if (read[n]) continue;
     unread.push_back(graph.nodes[n].name);
-    if (unread.size() <= kNamed)
-      names += (unread.size() == 1 ? "'" : ", '") + files::printable(graph.nodes[n].name) + "'";
+    names.add("'" + files::printable(graph.nodes[n].name) + "'");
   }
   if (unread.size() >= 2 && !quiet)
     std::cerr << "softamp rewrite: no --fetch is given: " << unread.size()
-              << " nodes that nothing reads count as outputs and keep their dtypes: " << names
-              << (unread.size() > kNamed ? " and " + std::to_string(unread.size() - kNamed) + " more" : "") << '\n';
+              << " nodes that nothing reads count as outputs and keep their dtypes: " << names.text() << '\n';
   return unread;
 }
 
@@ -149,6 +149,28 @@ GraphFile load_own(const RewriteVerbOptions& o, const JsonOptions& reading, Give
 /// What --evaluate finds.
 using Evaluated = std::optional<std::vector<NodeEvaluation>>;
 
+GraphRewrite rewritten_softamp(const RewriteVerbOptions& o, const Graph& graph, const std::vector<std::string>& fetches,
+                               const ChosenMechanism& mechanism) {
+  if (mechanism.quantizes()) {
+    GraphRewrite made = mechanism.quantize(graph, fetches);
+    if (!o.out.empty() && !made.state.empty())
+      throw UsageError("--out: '" + o.out + "': '" + made.state[0].name +
+                       "' is a variable of delayed scaling, whose value a graph's file does not hold; expected a "
+                       "recipe with scales of the tensors themselves, or --evaluate");
+    return made;
+  }
+  OpGraph picture = op_graph(graph, fetches);
+  if (fetches.empty()) {
+    const std::vector<std::string> unread = unread_nodes(picture, o.quiet);  // in the order of the nodes
+    size_t next = 0;
+    for (OpNode& node : picture.nodes)
+      if (next < unread.size() && node.name == unread[next]) node.preserved = ++next > 0;
+  }
+  PrecisionReport report = report_of(std::move(picture), mechanism);
+  Graph rewritten = mechanism.on_kernels(apply(graph, report.plan));
+  return {std::move(rewritten), std::move(report)};
+}
+
 /// advice: what the guide says of the shapes of the new graph (MIXED_PRECISION T14).
 PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechanism& mechanism,
                                 std::vector<std::string>& advice, Evaluated& evaluated) {
@@ -166,28 +188,27 @@ PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechani
     }
   }
   const std::vector<std::string>& fetches = o.fetches.empty() ? file.outputs : o.fetches;
-  OpGraph picture = op_graph(file.graph, fetches);
-  if (fetches.empty()) {
-    const std::vector<std::string> unread = unread_nodes(picture, o.quiet);  // in the order of the nodes
-    size_t next = 0;
-    for (OpNode& node : picture.nodes)
-      if (next < unread.size() && node.name == unread[next]) node.preserved = ++next > 0;
-  }
-  PrecisionReport report = report_of(std::move(picture), mechanism);
-  const Graph rewritten = apply(file.graph, report.plan);
-  advice = shape_advice(rewritten);
+  GraphRewrite made = rewritten_softamp(o, file.graph, fetches, mechanism);
+  if (!mechanism.quantizes()) advice = shape_advice(made.graph);
   if (o.evaluates) {
     RewriteRuns runs(file, fetches, std::move(values), o.seed.value_or(0));
     if (o.preset) runs.set_preset(*o.preset);
-    evaluated = evaluate(runs.before(), runs.after(report.plan));
+    evaluated = evaluate(runs.before(), runs.after(made));
   }
   // The file names the outputs that kept their dtype, so that a second rewrite keeps them again.
-  const Graph computed_as = rewritten.with_preset(rewritten.preset().value_or(Preset::kIeee));
+  const Graph computed_as = made.graph.with_preset(made.graph.preset().value_or(Preset::kIeee));
   if (!o.out.empty()) files::write_file(o.out, graph_json(computed_as, fetches), "--out");
-  return report;
+  return std::move(made.report);
+}
+
+[[noreturn]] void refuse_quantizing_graph_def(const RewriteVerbOptions& o) {
+  throw UsageError("--recipe-fp8: '" + o.graph +
+                   "': a GraphDef has no operation that quantises operands; expected a softamp graph or a network");
 }
 
 PrecisionReport rewrite_graph_def(const RewriteVerbOptions& o, const ChosenMechanism& mechanism, Evaluated& evaluated) {
+  if (mechanism.quantizes()) refuse_quantizing_graph_def(o);
+  if (!o.kernels.empty()) throw UsageError("--kernels: '" + o.graph + "' is a GraphDef; expected a softamp graph");
   const GraphDefFile original = load_graph_def(o.graph);
   const std::vector<std::string> kept = o.fetches.empty() ? unread_nodes(original.op_graph(), o.quiet) : o.fetches;
   std::vector<std::string> notes;
@@ -228,17 +249,20 @@ void check_runs(const RewriteVerbOptions& o) {
   if (!o.advise) return;
   if (!o.dtype.empty()) throw UsageError("--dtype: --advise compares recipes, which are of bfloat16; expected none");
   for (const auto& [option, given] : {std::pair{"--out", !o.out.empty()},
+                                      {"--kernels", !o.kernels.empty()},
                                       {"--report", o.report != ReportForm::kNone},
                                       {"--output-report", !o.report_file.empty()}})
     if (given) throw UsageError(std::string(option) + ": --advise writes no graph and no report");
   for (const std::string& mechanism : o.mechanisms)
-    if (mechanism != "--recipe") throw UsageError(mechanism + ": --advise compares recipes; expected --recipe or none");
+    if (mechanism != "--recipe" && mechanism != "--recipe-fp8")
+      throw UsageError(mechanism + ": --advise compares recipes; expected --recipe, --recipe-fp8 or none");
 }
 
 RewriteRuns load_runs(const RewriteVerbOptions& o) {
   const uint64_t seed = o.seed.value_or(0);
-  if (kind_of_graph("", o.graph) == GraphKind::kGraphDef)
-    return RewriteRuns(load_graph_def(o.graph), o.fetches, given_values(o, nullptr), seed);
+  const bool is_graph_def = kind_of_graph("", o.graph) == GraphKind::kGraphDef;
+  if (is_graph_def && o.recipe_fp8) refuse_quantizing_graph_def(o);
+  if (is_graph_def) return RewriteRuns(load_graph_def(o.graph), o.fetches, given_values(o, nullptr), seed);
   GivenValues values;
   GraphFile file = load_own(o, {}, values);
   return RewriteRuns(std::move(file), o.fetches, std::move(values), seed);
@@ -254,7 +278,9 @@ int advise(const RewriteVerbOptions& o) {
     rows.push_back(adviser.judge(text, [m = Mechanism::parse(text)](const OpGraph& g) { return m.colour(g); }));
   if (o.environment || !o.mechanisms.empty()) {
     const ChosenMechanism chosen(o);
-    if (chosen.text() != rows[0].name && chosen.text() != rows[1].name)
+    if (chosen.quantizes())
+      rows.push_back(adviser.judge(chosen.text(), chosen.quantize(runs.softamp_graph(), runs.fetches())));
+    else if (chosen.text() != rows[0].name && chosen.text() != rows[1].name)
       rows.push_back(adviser.judge(chosen.text(), [&](const OpGraph& g) { return chosen.colour(g); }));
   }
   const auto padded = [](std::string text, size_t width) {

@@ -3,6 +3,7 @@
 #include "src/program/rewrite/rewrite_options.h"
 #include "src/report/comma_list.h"
 
+#include "softamp/precision/kernel_select.h"
 #include "softamp/precision/mixed_precision_context.h"
 #include "softamp/report/names.h"
 
@@ -29,11 +30,13 @@ LogSink sink(bool quiet) {
 
 /// The form that Mechanism::parse reads.
 std::string text_of_option(const RewriteVerbOptions& o, const std::string& option) {
-  const std::string value = option == "--tensorflow" ? o.tensorflow.value_or("")
-                            : option == "--recipe"   ? o.recipe.value_or("")
-                            : option == "--policy"   ? o.policy.value_or("")
-                                                     : o.level.value_or("");
-  return option.substr(2) + "=" + value + (o.dtype.empty() ? "" : ",dtype=" + o.dtype);
+  const std::string value = option == "--tensorflow"   ? o.tensorflow.value_or("")
+                            : option == "--recipe"     ? o.recipe.value_or("")
+                            : option == "--policy"     ? o.policy.value_or("")
+                            : option == "--recipe-fp8" ? o.recipe_fp8.value_or("")
+                                                       : o.level.value_or("");
+  return (option == "--recipe-fp8" ? "fp8" : option.substr(2)) + "=" + value +
+         (o.dtype.empty() ? "" : ",dtype=" + o.dtype);
 }
 
 /// Two mechanisms: the systems' error for the second one, in the order of the command line; else our own.
@@ -62,7 +65,7 @@ ChosenMechanism::ChosenMechanism(const RewriteVerbOptions& o) {
     read = Recipe::find(o.recipe.value_or(""), reading);  // Mechanism::parse reads strictly
   if (o.mechanisms.empty() && o.environment) read = Recipe::from_environment(reading);
   if (o.mechanisms.empty() && !read)
-    throw UsageError("no mechanism is given; expected --tensorflow, --recipe, --policy or --level" +
+    throw UsageError("no mechanism is given; expected --tensorflow, --recipe, --policy, --level or --recipe-fp8" +
                      std::string(o.environment ? ", or TF_BF16_CONVERSION to name a recipe" : ""));
   if (read) {
     recipe_ = std::move(*read);
@@ -72,6 +75,8 @@ ChosenMechanism::ChosenMechanism(const RewriteVerbOptions& o) {
     if (mechanism_.kind == Mechanism::Kind::kRecipe) recipe_ = Recipe::find(mechanism_.value);
   }
   check_options(o);
+  kernels_ = parse_dtype(o.kernels);
+  quiet_ = o.quiet;
   if (mechanism_.kind == Mechanism::Kind::kTensorFlow) prepare_tensorflow(o);
   if (mechanism_.kind == Mechanism::Kind::kRecipe) prepare_recipe(o);
   if (mechanism_.kind == Mechanism::Kind::kPolicy) check_policy(o);
@@ -85,6 +90,7 @@ void ChosenMechanism::check_options(const RewriteVerbOptions& o) const {
   if (!o.changes.empty())
     refuse_unless(kind == Kind::kTensorFlow, o.changes[0].first ? "--add" : "--remove", "--tensorflow");
   refuse_unless(!o.lenient || kind == Kind::kRecipe, "--lenient", "--recipe");
+  refuse_unless(o.kernels.empty() || kind == Kind::kLevel, "--kernels", "--level");
   refuse_unless(o.regex.empty() || kind == Kind::kRecipe, "--regex", "--recipe");
   refuse_unless(!o.gpu_capability || kind == Kind::kTensorFlow || kind == Kind::kPolicy, "--gpu-capability",
                 "--tensorflow or --policy");
@@ -150,6 +156,11 @@ Colouring ChosenMechanism::colour(const OpGraph& graph) const {
   }
   if (mechanism_.kind == Mechanism::Kind::kRecipe) return colour_recipe(graph, recipe_, mechanism_.low_dtype());
   return mechanism_.colour(graph);
+}
+
+Graph ChosenMechanism::on_kernels(const Graph& graph) const {
+  if (!kernels_) return graph;
+  return cells::select_kernels(graph, cells::product_kernels(*kernels_), true, sink(quiet_));
 }
 
 std::vector<std::string> ChosenMechanism::remarks(const OpGraph& graph) const {

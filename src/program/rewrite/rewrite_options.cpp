@@ -9,7 +9,7 @@
 namespace softamp::program {
 namespace {
 
-constexpr const char* kMechanismOptions[] = {"--tensorflow", "--recipe", "--policy", "--level"};
+constexpr const char* kMechanismOptions[] = {"--tensorflow", "--recipe", "--policy", "--level", "--recipe-fp8"};
 
 /// A number from 0 to `most`; else the option is refused with what was expected.
 double number_up_to(const std::string& option, const std::string& text, double most, const std::string& expected) {
@@ -31,6 +31,8 @@ constexpr std::pair<const char*, ReportForm> kReports[] = {{"summary", ReportFor
                                                            {"dot", ReportForm::kDot}};
 const Words kRegexModes = {"full", "search"};
 
+const Words kKernels = {"float16", "bfloat16", "float32"};
+
 Words report_names() {
   Words names;
   for (const auto& [name, form] : kReports) names.emplace_back(name);
@@ -43,11 +45,13 @@ ReportForm parse_report(const std::string& word) {
   throw UsageError("--report: " + unknown_name_message("report", word, report_names()));
 }
 
-std::string parse_regex(const std::string& word) {
-  if (std::find(kRegexModes.begin(), kRegexModes.end(), word) == kRegexModes.end())
-    throw UsageError("--regex: " + unknown_name_message("mode", word, kRegexModes));
+std::string known_word(const char* option, const char* kind, const std::string& word, const Words& words) {
+  if (std::find(words.begin(), words.end(), word) == words.end())
+    throw UsageError(std::string(option) + ": " + unknown_name_message(kind, word, words));
   return word;
 }
+std::string parse_regex(const std::string& word) { return known_word("--regex", "mode", word, kRegexModes); }
+std::string parse_kernels(const std::string& word) { return known_word("--kernels", "dtype", word, kKernels); }
 
 }  // namespace
 
@@ -64,6 +68,7 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
   app.add_option("--policy", policy, "a Keras policy for every layer: mixed_float16, mixed_bfloat16, float32, ...")
       ->type_name("NAME");
   app.add_option("--level", level, "a MindSpore level: O0, O1, O2, O3, auto")->type_name("WORD");
+  add_fp8_recipe_option(app, recipe_fp8);
   app.add_option("--dtype", dtype, "low precision: fp16, bf16 [=the system's own]")->type_name("WORD");
   const auto repeatable = [&](const std::string& name, const std::string& text, const std::string& type, auto keep) {
     app.add_option_function<std::vector<std::string>>(
@@ -95,6 +100,12 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
          "--recipe: its patterns match full names, or search in them: full, search [=full]")
       ->type_name("WORD");
   app.add_flag("--lenient", lenient, "--recipe: an unknown key of its file is a warning; without it, an error");
+  app.add_option_function<std::string>(
+         "--kernels", [this](const std::string& text) { kernels = parse_kernels(text); },
+         "--level: the device multiplies in this dtype alone: float16, bfloat16, float32. Other products get casts, "
+         "and "
+         "each a line of INFO, \"Raise precision\" or \"Reduce precision\" [=in all]")
+      ->type_name("WORD");
   app.add_flag("--advise", advise,
                "write nothing: run the graph and its conversions by Full, Basic and a Keras policy, and advise");
   app.add_option_function<std::vector<std::string>>(
@@ -140,6 +151,7 @@ void RewriteVerbOptions::add_to(CLI::App& app) {
   app.add_flag("--quiet", quiet, "only warnings on standard error");
   offer_mechanisms(app);
   offer(app, "--regex", kRegexModes);
+  offer(app, "--kernels", kKernels);
   offer(app, "--report", report_names);
   // The order of the mechanisms decides which of two is refused.
   app.parse_complete_callback([this, &app] {

@@ -15,14 +15,15 @@ enum class ReportForm : uint8_t { kNone, kSummary, kTable, kCsv, kJson, kDot };
 
 struct RewriteVerbOptions {
   std::string graph, out, report_file;
-  std::optional<std::string> tensorflow, recipe, policy, level;
-  std::vector<std::string> mechanisms;  ///< of these four the options that were given, in their order on the line
+  std::optional<std::string> tensorflow, recipe, policy, level, recipe_fp8;
+  std::vector<std::string> mechanisms;  ///< of these five the options that were given, in their order on the line
   std::string dtype;
   std::vector<std::string> fetches;
   std::vector<std::pair<bool, std::string>> changes;  ///< added?, "LIST=OP,OP" of --add and --remove
   bool environment = false, cpu = false, quiet = false, lenient = false;
   std::optional<double> gpu_capability;
   std::string regex;
+  std::string kernels;  ///< --level: the dtype in which a device multiplies [=all]
   bool advise = false;
   bool evaluates = false;
   std::string evaluate_file;        ///< --evaluate: .npz [=none]
@@ -51,7 +52,14 @@ class ChosenMechanism {
   }
   bool is_recipe() const { return mechanism_.kind == Mechanism::Kind::kRecipe; }
   bool is_tensorflow() const { return mechanism_.kind == Mechanism::Kind::kTensorFlow; }
+  /// Whether it quantises operands of products and changes no dtype: `quantize` in the place of `colour`.
+  bool quantizes() const { return mechanism_.kind == Mechanism::Kind::kFp8; }
+  GraphRewrite quantize(const Graph& graph, const std::vector<std::string>& fetches) const {
+    return quantize_products(graph, Fp8Recipe::find(mechanism_.value), fetches);
+  }
   Colouring colour(const OpGraph& graph) const;
+  /// The graph with the casts that a device of few kernels needs; by default as it is.
+  Graph on_kernels(const Graph& graph) const;
   /// Warnings about options that match nothing in this graph.
   std::vector<std::string> remarks(const OpGraph& graph) const;
 
@@ -65,6 +73,8 @@ class ChosenMechanism {
   OpLists lists_;
   RewriteOptions rewriting_;
   Recipe recipe_;
+  std::optional<DType> kernels_;
+  bool quiet_ = false;
   bool changed_ = false;            ///< lists_, by options
   std::vector<std::string> added_;  ///< operations that options name
 };

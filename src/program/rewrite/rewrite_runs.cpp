@@ -126,8 +126,10 @@ RunnableGraph RewriteRuns::with_inner(RunnableGraph r) const {
   return r;
 }
 
-RunnableGraph RewriteRuns::own(Graph graph) const {
-  return with_all_values(runnable(std::move(graph), fetches_, values()));
+RunnableGraph RewriteRuns::own(Graph graph, const std::vector<PassVariable>& state) const {
+  RunnableGraph r = runnable(std::move(graph), fetches_, values());
+  for (const PassVariable& v : state) r.variables.emplace(v.name, Tensor::full(v.type.dtype, v.type.shape, v.initial));
+  return with_all_values(std::move(r));
 }
 
 RunnableGraph RewriteRuns::import(const GraphDefFile& file) const {
@@ -140,12 +142,35 @@ RunnableGraph RewriteRuns::after(const CastPlan& plan) const {
   return def_ ? import(def_->apply(plan).closed()) : own(apply(file_.graph, plan));
 }
 
-RunResult run_once(const RunnableGraph& graph, const std::vector<std::string>& ports, const ExecutorOptions& options) {
-  const auto executor = make_executor(graph.graph, options);
+namespace {
+
+std::unique_ptr<Executor> ready_executor(const RunnableGraph& graph, const ExecutorOptions& options) {
+  auto executor = make_executor(graph.graph, options);
   for (const auto& [name, value] : graph.variables) executor->set_variable(name, value);
+  return executor;
+}
+
+std::vector<Feed> feeds_of(const RunnableGraph& graph) {
   std::vector<Feed> feeds;
   for (const auto& [name, value] : graph.feeds) feeds.push_back({name, &value});
-  return executor->run(feeds, ports);
+  return feeds;
+}
+
+}  // namespace
+
+RunnableGraph RewriteRuns::after(const GraphRewrite& rewrite) const {
+  RunnableGraph r = own(rewrite.graph, rewrite.state);
+  if (rewrite.state.empty()) return r;
+  std::vector<std::string> ports;
+  for (const std::string& name : fetches_) ports.push_back(r.ports.at(name));
+  const auto executor = ready_executor(r, {});
+  executor->run(feeds_of(r), ports);
+  for (const PassVariable& v : rewrite.state) r.variables.insert_or_assign(v.name, executor->variable(v.name).clone());
+  return r;
+}
+
+RunResult run_once(const RunnableGraph& graph, const std::vector<std::string>& ports, const ExecutorOptions& options) {
+  return ready_executor(graph, options)->run(feeds_of(graph), ports);
 }
 
 void Distance::add(const Tensor& was, const Tensor& is) {

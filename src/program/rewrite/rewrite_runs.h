@@ -5,6 +5,7 @@
 
 #include "softamp/graph/graph_json.h"
 #include "softamp/precision/casts.h"
+#include "softamp/precision/precision_report.h"
 
 #include <map>
 #include <optional>
@@ -29,14 +30,18 @@ class RewriteRuns {
   /// With the fetches preserved.
   OpGraph picture() const;
   const std::vector<std::string>& fetches() const { return fetches_; }
+  const Graph& softamp_graph() const { return file_.graph; }  ///< not of a GraphDef
   RunnableGraph before() const;
   /// By a plan of the picture's; of a GraphDef, by default that of the file itself.
   RunnableGraph after(const CastPlan& plan) const;
   RunnableGraph after(const GraphDefFile& rewritten) const { return import(rewritten); }
+  /// Of a rewrite of softamp_graph(). Variables of a pass are as one execution leaves them: delayed scaling has its
+  /// factors from the values at hand.
+  RunnableGraph after(const GraphRewrite& rewrite) const;
 
  private:
   RunnableGraph import(const GraphDefFile& file) const;
-  RunnableGraph own(Graph graph) const;
+  RunnableGraph own(Graph graph, const std::vector<PassVariable>& state = {}) const;
   RunnableGraph with_all_values(RunnableGraph graph) const;
   RunnableGraph with_inner(RunnableGraph graph) const;
   GivenValues values() const;

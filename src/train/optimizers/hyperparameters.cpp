@@ -33,16 +33,16 @@ bool is_doubtful(double asked, double got, DType dtype) {
 /// 1 - x of a rounded x: nothing in it underflows, but it keeps few digits of x.
 HyperparameterCheck complement(const HyperparameterCheck& x) {
   HyperparameterCheck c{"1 - " + x.name, 1 - x.asked, 1 - x.got, x.dtype, false};
+  c.of = CheckedQuantity::kComplement;
   c.doubtful = c.got <= 0 || magnitude(c.got - c.asked) > 0.005 * c.asked;
   return c;
 }
 
-constexpr const char* kSecondMoment = "second moment";
-
 /// What becomes of a weight while the second moment of its gradients rounds to 0, as it does where (1 - beta2) g^2 is
 /// at most half the smallest number: a step is the first moment, at most g, over epsilon.
 HyperparameterCheck second_moment(double beta1, double beta2, double epsilon, DType slot) {
-  HyperparameterCheck c{kSecondMoment, (1 - beta1) / __builtin_sqrt(1 - beta2), 0, slot};
+  HyperparameterCheck c{"second moment", (1 - beta1) / __builtin_sqrt(1 - beta2), 0, slot};
+  c.of = CheckedQuantity::kSecondMoment;
   c.least_gradient = __builtin_sqrt(smallest(slot) / 2 / (1 - beta2));
   c.got = c.least_gradient / epsilon;
   c.doubtful = c.got > c.asked;
@@ -153,12 +153,12 @@ HyperparameterCheck check_hyperparameter(std::string_view name, double asked, DT
 std::string HyperparameterCheck::text() const {
   const engine::DefaultEnvironment guard;
   std::string said = name + " " + short_text(asked) + " is " + short_text(got) + " in " + name_of(dtype);
-  if (name == kSecondMoment)
+  if (of == CheckedQuantity::kSecondMoment)
     return name + ": 0 in " + name_of(dtype) + " for gradients below " + significant_digits(least_gradient, 3) +
            ", which then move a weight by up to " + significant_digits(got, 3) + " learning rates, not " +
            significant_digits(asked, 3);
   const double size = magnitude(got), error = magnitude(got - asked);
-  if (name.starts_with("1 - ")) {
+  if (of == CheckedQuantity::kComplement) {
     if (doubtful && got <= 0) return said + ": " + name.substr(4) + " is rounded to 1";
   } else if (asked != 0 && got == 0) {
     return said + " (smallest positive " + short_text(smallest(dtype)) + ")";
@@ -226,12 +226,13 @@ void find_cures(std::vector<HyperparameterCheck>& all, OptimizerOptions o, DType
   const auto offer = [&](const char* setting) {
     settings += (settings.empty() ? "--set " : " --set ") + std::string(setting);
     const std::vector<HyperparameterCheck> then = all_checks(o, variable, loss_scale);
-    const auto still_doubtful = [&](std::string_view name) {
-      return std::any_of(then.begin(), then.end(), [&](const auto& c) { return c.name == name && c.doubtful; });
+    const auto still_doubtful = [&](const auto& is_meant) {
+      return std::any_of(then.begin(), then.end(), [&](const auto& c) { return c.doubtful && is_meant(c); });
     };
-    if (still_doubtful(kSecondMoment)) return;
+    if (still_doubtful([](const auto& c) { return c.of == CheckedQuantity::kSecondMoment; })) return;
     for (HyperparameterCheck& c : all)
-      if (c.doubtful && c.cure.empty() && !still_doubtful(c.name)) c.cure = settings;
+      if (c.doubtful && c.cure.empty() && !still_doubtful([&](const auto& t) { return t.name == c.name; }))
+        c.cure = settings;
   };
   o.hyperparameters = DType::kFloat32;
   offer("hyperparameters=float32");

@@ -1,6 +1,8 @@
 // Settings as JSON.
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 #include <type_traits>
@@ -125,14 +127,17 @@ const Json& defaults() {
   return all;
 }
 
-/// Settings that logs and checkpoints written before them do not have: left out where they are at their defaults, so
-/// that these keep their bytes.
-bool is_late(std::string_view key) {
-  for (const char* late :
-       {"mechanism", "validation_split", "learning_rate_schedule", "warmup_steps", "decay_steps", "min_learning_rate",
-        "decay_matrices_only", "weight_update", "accumulation_reduction", "preset"})
-    if (key == late) return true;
-  return false;
+/// Settings that decide about every digit and that logs and checkpoints of earlier versions do not have; there they
+/// are at their defaults.
+constexpr const char* kOnceUnwritten[] = {"learning_rate_schedule", "warmup_steps",        "decay_steps",
+                                          "min_learning_rate",      "decay_matrices_only", "weight_update",
+                                          "accumulation_reduction"};
+
+/// Left out where they are at their defaults, so that logs and checkpoints of earlier versions keep their bytes.
+bool is_left_out_at_default(std::string_view key) {
+  const auto is_key = [&](std::string_view name) { return name == key; };
+  return is_key("mechanism") || is_key("validation_split") || is_key("preset") ||
+         std::any_of(std::begin(kOnceUnwritten), std::end(kOnceUnwritten), is_key);
 }
 
 /// Settings from before there was a preset mean ipu by leaving it out.
@@ -159,11 +164,13 @@ void spell_missing(Json& settings) {
   if (!settings.contains("replica_drift"))
     settings["replica_drift"] =
         settings.value("stochastic_rounding", Json("off")) == "on" && settings.value("replicas", Json(1)) != 1;
-  for (const char* key : {"replica_invariant", "rounding_variant", "chip", "matmul_partials", "convolution_partials",
-                          "accumulator", "tensor_core_operands", "bias_in_accumulator", "use_stable_statistics",
-                          "learning_rate_schedule", "warmup_steps", "decay_steps", "min_learning_rate",
-                          "decay_matrices_only", "weight_update", "accumulation_reduction"})
+  const auto spell = [&](const char* key) {
     if (!settings.contains(key)) settings[key] = defaults().at(key);
+  };
+  for (const char* key : {"replica_invariant", "rounding_variant", "chip", "matmul_partials", "convolution_partials",
+                          "accumulator", "tensor_core_operands", "bias_in_accumulator", "use_stable_statistics"})
+    spell(key);
+  for (const char* key : kOnceUnwritten) spell(key);
 }
 
 /// Dtypes by our names, as from_json reads them, in settings that were written before it did.
@@ -249,7 +256,7 @@ std::string TrainSettings::to_json(bool with_backend, bool whole) const {
   Json json;
   const Json all = all_of(*this);
   for (const auto& [key, value] : all.items()) {
-    if (!whole && is_late(key) && value == defaults()[key]) continue;
+    if (!whole && is_left_out_at_default(key) && value == defaults()[key]) continue;
     if (!whole && key == "preset" && is_ipu_without_saying(*this)) continue;
     if (with_backend || (key != "threads" && key != "backend")) json[key] = value;
   }

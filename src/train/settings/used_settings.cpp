@@ -48,8 +48,7 @@ std::string used_settings(const TrainSettings& settings, const std::set<DType>& 
       used["learning_rate_schedule"] = settings.learning_rate_schedule;
     }
     for (const HyperparameterCheck& c : optimizer.check(dtype, divisor))
-      if (c.name != "learning_rate" && c.name != "second moment" && !c.name.starts_with("1 - "))
-        used[c.name] = json_number(c.got);
+      if (c.name != "learning_rate" && c.of == CheckedQuantity::kHyperparameter) used[c.name] = json_number(c.got);
     all.push_back(used);
   }
   return all.dump();

@@ -58,7 +58,7 @@ inline std::vector<Exempt> exempt_headers() {
       {"train/keras/pooling_layers.h", kNodes},
       {"train/mindspore/cell.h", kNodes},
       {"train/mindspore/cell_dataset.h", kIntegers},
-      {"train/mindspore/kernel_select.h", kWords},
+      {"precision/kernel_select.h", kWords},
   };
 }
 

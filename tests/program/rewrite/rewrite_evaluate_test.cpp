@@ -240,6 +240,84 @@ TEST_F(Evaluate, ValuesFromAnArchive) {
       << csv;
 }
 
+/// y = x w, then a head that stays float32: a product of 32 elements, one of which is not in e4m3.
+std::string linear_layers() {
+  GraphBuilder b;
+  const Port x = b.placeholder("x", DType::kFloat32, {1, 32});
+  const auto ones = [&](Shape shape, const char* name) {
+    return b.constant(Tensor::full(DType::kFloat32, shape, 1), name);
+  };
+  const Port y = b.add("MatMul", {x, ones({32, 1}, "w")}, {}, "y");
+  b.add("Identity", {b.add("MatMul", {y, ones({1, 1}, "v")}, {}, "head")}, {}, "out");
+  return graph_json(b.build());
+}
+
+TEST_F(Evaluate, RecipesOfBlockFormats) {
+  write_text(file("g.json"), linear_layers());
+  std::vector<double> x(32, 1);
+  x[5] = 1.0625;  // e4m3 has 1 and 1.125: to even 1
+  save("x.npy", {1, 32}, x);
+  const json found = rows("@g.json --recipe-fp8 mxfp8 --evaluate --feed x=@x.npy");
+  EXPECT_DOUBLE_EQ(row(found, "y")["own"]["largest"].get<double>(), 0.0625 / 32.0625);
+  EXPECT_DOUBLE_EQ(row(found, "out")["error"]["largest"].get<double>(), 0.0625 / 32.0625);
+  EXPECT_DOUBLE_EQ(row(found, "out")["binary64"]["largest"].get<double>(), 0.0625 / 32.0625);
+  EXPECT_EQ(row(found, "head")["own"]["largest"].get<double>(), 0) << "the head stays float32";
+  EXPECT_EQ(row(found, "y")["dtype"], "float32");
+  // With sums of its own, the product is another operation.
+  const json summed = rows("@g.json --recipe-fp8 deepseek_v3 --evaluate --feed x=@x.npy");
+  EXPECT_GT(row(summed, "y")["own"]["largest"].get<double>(), 0);
+  EXPECT_EQ(row(summed, "y")["own"]["largest"].get<double>(), row(summed, "out")["error"]["largest"].get<double>());
+  // The graph that is written gives what was evaluated.
+  success("@g.json --recipe-fp8 mxfp8 --quiet -o @eight.json");
+  const Outcome run = run_softamp("run " + file("eight.json") + " --quiet --feed x=" + file("x.npy"));
+  EXPECT_EQ(run.out, "out: float32 [1,1] [[32]]\n") << run.err;
+
+  // Delayed scaling has its factors from the values at hand: 1.0625 x 448 / 1.0625 is 448, the others 421.6 become 416.
+  const json delayed = row(rows("@g.json --recipe-fp8 fp8_delayed --evaluate --feed x=@x.npy"), "y");
+  EXPECT_NEAR(delayed["own"]["largest"].get<double>(), (31 - 31 * 416 / 448.0 * 1.0625) / 32.0625, 1e-6);
+  EXPECT_EQ(error("@g.json --recipe-fp8 fp8_delayed --quiet -o @d.json"),
+            "--out: '@d.json': 'fp8/y/input/amax_history' is a variable of delayed scaling, whose value a graph's file "
+            "does not "
+            "hold; expected a recipe with scales of the tensors themselves, or --evaluate\n");
+
+  const Outcome advice = success("@g.json --recipe-fp8 mxfp8 --advise --feed x=@x.npy");
+  EXPECT_NE(advice.out.find("\nfp8=mxfp8               1 of 6        2       0.00195"), std::string::npos)
+      << advice.out;
+}
+
+TEST_F(Evaluate, RecipesOfBlockFormatsAreOfSoftampsGraphs) {
+  EXPECT_EQ(error(kExampleFolder + "chain.pbtxt --recipe-fp8 mxfp8 --quiet"),
+            "--recipe-fp8: '" + kExampleFolder +
+                "chain.pbtxt': a GraphDef has no operation that quantises operands; expected a softamp graph or a "
+                "network\n");
+  write_text(file("g.json"), linear_layers());
+  EXPECT_EQ(error("@g.json --recipe-fp8 mxfp8 --level O2 --quiet"), "--recipe-fp8, --level: expected one mechanism\n");
+  EXPECT_NE(error("@g.json --recipe-fp8 mxfp9 --quiet").find("there is no recipe 'mxfp9'; nearest: mxfp"),
+            std::string::npos);
+}
+
+/// A device that multiplies halves alone, as MindSpore's log tells of it (MIXED_PRECISION M06).
+TEST_F(Evaluate, KernelsOfADeviceAreSaid) {
+  write_text(file("g.json"), linear_layers());
+  save("x.npy", {1, 32}, std::vector<double>(32, 1 + 0x1p-11));  // to even: 1
+  const Outcome reduced = success("@g.json --level O0 --kernels float16 -o @half.json");
+  EXPECT_NE(reduced.err.find("INFO MatMul 'y' Reduce precision, node datatype: "), std::string::npos) << reduced.err;
+  EXPECT_NE(reduced.err.find("INFO MatMul 'head' Reduce precision"), std::string::npos) << reduced.err;
+  EXPECT_EQ(success("@g.json --level O0 --kernels float16 --quiet -o @half.json").err, "");
+  EXPECT_EQ(run_softamp("run " + file("half.json") + " --quiet --feed x=" + file("x.npy")).out,
+            "out: float32 [1,1] [[32]]\n");
+  EXPECT_DOUBLE_EQ(
+      row(rows("@g.json --level O0 --kernels float16 --evaluate --feed x=@x.npy"), "y")["own"]["largest"].get<double>(),
+      0x1p-11 / (1 + 0x1p-11));
+  EXPECT_EQ(success("@g.json --level O0 --kernels float32 -o @same.json").err.find("precision, node"),
+            std::string::npos);
+  EXPECT_EQ(error("@g.json --recipe full --kernels float16 --quiet"), "--kernels: expected with --level\n");
+  EXPECT_EQ(error("@g.json --level O0 --kernels float64 --quiet"),
+            "--kernels: unknown dtype 'float64'; nearest: float16; known: float16, bfloat16, float32\n");
+  EXPECT_EQ(error(kExampleFolder + "chain.pbtxt --level O0 --kernels float16 --quiet"),
+            "--kernels: '" + kExampleFolder + "chain.pbtxt' is a GraphDef; expected a softamp graph\n");
+}
+
 TEST_F(Evaluate, ComplaintsNameValuePlaceAndWhatWasExpected) {
   write_text(file("g.json"), products());
   save("x.npy", {1, 1}, {1});

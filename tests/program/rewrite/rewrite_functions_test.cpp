@@ -27,7 +27,7 @@ TEST_F(RewriteVerb, EntersFunctionsByEveryMechanism) {
                                 "--policy mixed_float16", "--level O2", "--level O1"}) {
     const json r = report("@called.pbtxt " + std::string(mechanism));
     EXPECT_GE(r["converted_nodes"], 1) << mechanism;
-    EXPECT_EQ(after_by_node(r)["y/m"], r["low"]) << mechanism;
+    EXPECT_EQ(after_by_node(r)["y/m"], r["low"].get<std::string>()) << mechanism;
     EXPECT_EQ(r["notes"], json::array()) << mechanism;
   }
   const json rows = json_of(success("@called.pbtxt --tensorflow --evaluate --report json"));

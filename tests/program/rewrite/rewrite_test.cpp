@@ -253,7 +253,8 @@ TEST_F(RewriteVerb, TheEnvironmentWhenAsked) {
   EXPECT_EQ(report("{J} --recipe @dump.json")["units"], report("{J} --recipe full")["units"]);
   EXPECT_EQ(converted(report("{J} --environment", "TF_BF16_CONVERSION=basic")), (Ops{"MatMul", "MatMul"}));
   EXPECT_EQ(error("{J} --environment"),
-            "no mechanism is given; expected --tensorflow, --recipe, --policy or --level, or TF_BF16_CONVERSION to "
+            "no mechanism is given; expected --tensorflow, --recipe, --policy, --level or --recipe-fp8, or "
+            "TF_BF16_CONVERSION to "
             "name a recipe\n");
 }
 
@@ -353,7 +354,8 @@ TEST_F(RewriteVerb, UnknownWords) {
     const std::string text = error(arguments);
     for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << arguments << ": " << text;
   };
-  EXPECT_EQ(error("{J}"), "no mechanism is given; expected --tensorflow, --recipe, --policy or --level\n");
+  EXPECT_EQ(error("{J}"),
+            "no mechanism is given; expected --tensorflow, --recipe, --policy, --level or --recipe-fp8\n");
   contains("{J} --tensorflow=2.4", {"2.4", "2.3", "2019", "mkl"});
   contains("{J} --recipe ful", {"ful", "full", "basic"});
   contains("{J} --policy abc", {"Cannot convert value abc to a mixed precision Policy."});

@@ -47,6 +47,11 @@ TEST(KerasPolicy, K02BadNamesToTheLetter) {
     EXPECT_EQ(refused(name), std::string("Cannot convert value ") + name +
                                  " to a mixed precision Policy. Valid policies include 'mixed_float16', "
                                  "'mixed_bfloat16', and the name of any dtype such as 'float32'.");
+  // Keras takes these; what would compute in them is missing here.
+  for (const char* name : {"complex64", "int8", "uint16", "float8_e4m3fn"})
+    EXPECT_EQ(refused(name), "policy " + std::string(name) +
+                                 ": softamp has no tensors of this dtype of TensorFlow's; expected float16, bfloat16, "
+                                 "float32, float64, mixed_float16 or mixed_bfloat16");
   const std::string removed = "Policies ending in '_float32_vars' have been removed from TensorFlow.";
   EXPECT_EQ(refused("infer_float32_vars"),
             removed +

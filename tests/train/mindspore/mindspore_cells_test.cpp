@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "softamp/train/mindspore/kernel_select.h"
+#include "softamp/precision/kernel_select.h"
 #include "tests/train/cell_networks.h"
 
 namespace softamp::test {

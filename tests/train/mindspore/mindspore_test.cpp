@@ -7,7 +7,7 @@
 #include <cstring>
 #include <set>
 
-#include "softamp/train/mindspore/kernel_select.h"
+#include "softamp/precision/kernel_select.h"
 #include "tests/train/cell_networks.h"
 
 namespace softamp::test {

@@ -15,9 +15,9 @@
 #include <variant>
 #include <vector>
 
+#include "softamp/precision/kernel_select.h"
 #include "softamp/precision/mixed_precision_context.h"
 #include "softamp/train/mindspore/cell.h"
-#include "softamp/train/mindspore/kernel_select.h"
 #include "softamp/train/mindspore/loss_scale_manager.h"
 #include "softamp/train/trainer.h"
 

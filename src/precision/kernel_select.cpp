@@ -1,4 +1,4 @@
-#include "softamp/train/mindspore/kernel_select.h"
+#include "softamp/precision/kernel_select.h"
 
 #include <map>
 #include <optional>

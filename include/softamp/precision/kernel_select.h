@@ -1,7 +1,7 @@
 // Which kernel runs an operation if a device has only some dtypes (MIXED_PRECISION M05, M06): one of the operation's
 // own dtypes, else one of wider ones ("raise precision"), else, if allowed, one of narrower ones ("reduce precision").
 // The log names each change. Models and steps of cells take their device's kernels from Context::kernels
-// (train_one_step.h).
+// (train/mindspore/train_one_step.h), `softamp rewrite` from --kernels.
 #pragma once
 
 #include <cstdint>

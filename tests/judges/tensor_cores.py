@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tensor_cores.py SOFTAMP [--count N]: the models of tensor cores against MMA-Sim and mmaemu.
+"""tensor_cores.py SOFTAMP [--count N] [--matrix-cores PROGRAM]: the models of tensor cores against MMA-Sim and mmaemu.
 
 Every instruction that these model, and N cases of three kinds each: ordinary ones, cancelling ones, and such as come
 near the floor of the exponents, many of them with zeros. Exit code 1: a difference that docs/CHIPS.md does not name.
@@ -18,6 +18,7 @@ if __name__ == "__main__":
     packages.find("mmasim", "mmaemu", "ml_dtypes", "torch", "numpy")
 
 import mmaemu.model.chain  # noqa: E402
+import mmasim.amd as amd  # noqa: E402
 import mmasim.nv_ptx as mmasim  # noqa: E402
 import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
@@ -221,15 +222,35 @@ def judge(products, verdict, count):
     verdict.expect(ONE_GROUP)
 
 
+def judge_amd(program, verdict, count):
+    """AMD's matrix units of the experiment tensor-cores, which no option names."""
+    random = np.random.default_rng(2029)
+    for arch in ("CDNA1", "CDNA2"):
+        theirs = amd.MFMA(arch, "f32_16x16x16f16")
+        for kind in ("ordinary", "cancelling", "tiny"):
+            a, b, _ = cases(random, count, 16, "fp16", True, kind)
+            a, b = a.astype(np.float16), b.astype(np.float16)
+            pairs = np.stack([a, b], axis=-1).view(np.uint16).reshape(-1)
+            done = subprocess.run([program, arch, "16"], input=" ".join(f"{c:x}" for c in pairs), capture_output=True, text=True)
+            if done.returncode != 0:
+                sys.exit(f"{program} {arch}: exit code {done.returncode}\n{done.stderr}")
+            ours = np.array([int(line, 16) for line in done.stdout.split()], dtype=np.uint32)
+            expected = theirs.dpa(torch.from_numpy(a), torch.from_numpy(b), torch.zeros(count))
+            verdict.compare(f"{arch} {kind}", np.arange(count), ours, packages.bits(expected.numpy()))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("softamp")
     parser.add_argument("--count", type=int, default=20000)
+    parser.add_argument("--matrix-cores", help="the program matrix_core_sums")
     options = parser.parse_args()
     verdict = packages.Verdict()
     judge(Products(options.softamp), verdict, options.count)
     judge_scaled(Products(options.softamp), verdict, options.count)
     judge_nvfp4(Products(options.softamp), verdict, options.count)
+    if options.matrix_cores:
+        judge_amd(options.matrix_cores, verdict, options.count)
     verdict.end()
 
 

@@ -322,9 +322,9 @@ TEST(Layers, LossesOfSquaredDifferencesAreRecognised) {  // MIXED_PRECISION M04
 
 /// Of a network "d" and labels: the layers that O2 leaves in float32 are those of the loss.
 TEST(Layers, LossesAreRecognisedByWhatTheyCompare) {  // MIXED_PRECISION M04
-  using Build = std::function<Port(GraphBuilder&, Port network, Port labels)>;
+  using MakesLoss = std::function<Port(GraphBuilder&, Port network, Port labels)>;
   const auto mean = [](GraphBuilder& b, Port p, const char* name) { return b.add("Mean", {p}, {}, name); };
-  const std::pair<const char*, Build> losses[] = {
+  const std::pair<const char*, MakesLoss> losses[] = {
       {"absolute",
        [&](GraphBuilder& b, Port t, Port y) {
          return mean(b, b.add("Abs", {b.add("Sub", {t, y}, {}, "loss/difference")}, {}, "loss/abs"), "loss/mean");

@@ -15,7 +15,7 @@ list(FILTER library_sources EXCLUDE REGEX "/src/minimal/")
 
 # All of some folders, but what needs a package.
 set(minimal_pattern
-    "/src/(backend|(minimal|data|engine|files|graph|graph/ops|precision|precision/(tensorflow|products)|report|report/(numbers|pictures)|tensor|train|train/(layers|network|optimizers|replicas|run|settings|weights))/[^/]*|precision/graph_def/type_view)\\.cpp")
+    "/src/(backend|(minimal|data|engine|files|graph|graph/ops|precision|precision/(tensorflow|products|layers)|report|report/(numbers|pictures)|tensor|train|train/(layers|network|optimizers|replicas|run|settings|weights))/[^/]*|precision/graph_def/type_view)\\.cpp")
 string(CONCAT minimal_without "/src/(data/(archive_(gzip|tar)|png_image|safetensors_.*)|graph/(json_.*|.*_json|hash_text|trace)|"
               "precision/(loss_scale_json|mixed_precision_context|name_patterns|report_(csv|dot|json))|"
               "report/(statistics_json|read_json|numbers/number_text_decimal|tensor_difference)|train/weights/safetensors_weights)\\.cpp")

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "src/graph/nearest_name.h"
-#include "src/precision/layer_kind.h"
+#include "src/precision/layers/layer_kind.h"
 
 namespace softamp {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "src/graph/nearest_name.h"
 #include "src/precision/counted_casts.h"
-#include "src/precision/layer_kind.h"
+#include "src/precision/layers/layer_kind.h"
 #include "src/precision/tensorflow/device_name.h"
 
 namespace softamp {

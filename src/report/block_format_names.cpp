@@ -155,7 +155,9 @@ std::vector<NamedBlockFormat> all_formats() {
   mx(block::Element::int8(), {"mxint8"}, "whole numbers of 8 bits");
   all.push_back({BlockFormat::of_nvfp4(), {"nvfp4"}, "e2m1, 16 to an e4m3, one fp32 for the array; NVIDIA"});
   all.push_back({BlockFormat::of_nvfp4(16), {"nvfp4_16x16"}, "the same, 16x16 to an e4m3, as for weights"});
-  for (const auto& [format, name] : {std::pair{kE4m3, "e4m3"}, {kE5m2, "e5m2"}}) {
+  for (const auto& row : {std::pair{kE4m3, "e4m3"}, {kE5m2, "e5m2"}}) {
+    const FloatFormat format = row.first;  // clang before 16 captures no structured binding
+    const char* name = row.second;
     const auto fp8 = [&](int rows, int size, const std::string& extent, const std::string& about) {
       const std::string ours = std::string(name) + "_" + extent;
       all.push_back({BlockFormat::of_fp8(format, rows, size), {ours, "fp8_" + ours}, std::string(name) + about});

@@ -9,8 +9,8 @@
 //
 // The kinds are the names in kKindNames; `any` counts all of them together. Calls on files of the system (kSystem) and
 // on standard error are not counted: the loader is left alone, and a message can be read. What the C library does
-// within itself cannot be seen from here, and oneTBB's own memory is left alone: of a stream (FILE) the calls are
-// counted that write out what it has gathered.
+// within itself cannot be seen from here, and oneTBB's and Abseil's own memory is left alone: of a stream (FILE) the
+// calls are counted that write out what it has gathered.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -308,9 +308,11 @@ int remove(const char* file) noexcept {
 }
 
 void* mmap(void* at, size_t size, int protection, int flags, int descriptor, off_t offset) noexcept {
-  // oneTBB 2022 waits for itself if its first one fails: emu/parallel_tbb.cpp looks for memory before.
+  // oneTBB 2022 waits for itself if its first one fails: emu/parallel_tbb.cpp looks for memory before. Abseil, on which
+  // RE2 and protobuf stand in newer systems, ends the process if one of its own fails.
   Dl_info caller;
-  if (::dladdr(__builtin_return_address(0), &caller) && caller.dli_fname && std::strstr(caller.dli_fname, "/libtbb"))
+  if (::dladdr(__builtin_return_address(0), &caller) && caller.dli_fname &&
+      (std::strstr(caller.dli_fname, "/libtbb") || std::strstr(caller.dli_fname, "/libabsl")))
     return NEXT(mmap)(at, size, protection, flags, descriptor, offset);
   const std::string place = descriptor >= 0 ? place_of(descriptor) : "(memory)";
   return fails(count(kMap, place)) ? MAP_FAILED : NEXT(mmap)(at, size, protection, flags, descriptor, offset);

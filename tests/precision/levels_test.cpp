@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <map>
 
 #include "softamp/precision/amp_level.h"
@@ -318,81 +317,6 @@ TEST(Layers, LossesOfSquaredDifferencesAreRecognised) {  // MIXED_PRECISION M04
   const Port root = c.add("Sqrt", {moment}, {}, "n/root");
   c.add("Neg", {root}, {}, "out");
   EXPECT_EQ(low_nodes(rewrite_level(c.build(), {"out"}, AmpLevel::kO2).report).size(), 3u);
-}
-
-/// Of a network "d" and labels: the layers that O2 leaves in float32 are those of the loss.
-TEST(Layers, LossesAreRecognisedByWhatTheyCompare) {  // MIXED_PRECISION M04
-  using MakesLoss = std::function<Port(GraphBuilder&, Port network, Port labels)>;
-  const auto mean = [](GraphBuilder& b, Port p, const char* name) { return b.add("Mean", {p}, {}, name); };
-  const std::pair<const char*, MakesLoss> losses[] = {
-      {"absolute",
-       [&](GraphBuilder& b, Port t, Port y) {
-         return mean(b, b.add("Abs", {b.add("Sub", {t, y}, {}, "loss/difference")}, {}, "loss/abs"), "loss/mean");
-       }},
-      {"square of a difference",
-       [&](GraphBuilder& b, Port t, Port y) {
-         return mean(b, b.add("Square", {b.add("Sub", {t, y}, {}, "loss/difference")}, {}, "loss/sq"), "loss/mean");
-       }},
-      {"log likelihood",
-       [&](GraphBuilder& b, Port t, Port y) {
-         return mean(b, b.add("Mul", {b.add("Log", {t}, {}, "loss/log"), y}, {}, "loss/of_labels"), "loss/mean");
-       }},
-      {"hinge",
-       [&](GraphBuilder& b, Port t, Port y) {
-         return mean(b, b.add("Relu", {b.add("Mul", {t, y}, {}, "loss/margin")}, {}, "loss/relu"), "loss/mean");
-       }},
-      {"softplus, L2",
-       [&](GraphBuilder& b, Port t, Port y) {
-         return b.add("L2Loss", {b.add("Sub", {b.add("Softplus", {t}, {}, "loss/softplus"), y}, {}, "loss/less")}, {},
-                      "loss/half_of_squares");
-       }},
-      {"weighted, in scopes as Keras has them",
-       [&](GraphBuilder& b, Port t, Port y) {
-         const Port each = b.add("Mean", {b.add("SquaredDifference", {t, y}, {}, "loss/out/sq")},
-                                 {{"axes", std::vector<int64_t>{-1}}}, "loss/out/each");
-         const Port weights = b.placeholder("weights", kFloat32, {2});
-         const Port sum =
-             b.add("Sum", {b.add("Mul", {each, weights}, {}, "loss/out/weighted/mul")}, {}, "loss/out/weighted/sum");
-         return b.add("Mul", {sum, b.constant(Tensor::full(kFloat32, {}, 0.5), "half")}, {}, "loss/total");
-       }},
-  };
-  for (const auto& [name, loss] : losses) {
-    GraphBuilder b;
-    const Port x = b.placeholder("x", kFloat32, {2, 3}), y = b.placeholder("y", kFloat32, {2, 4});
-    const Port w = b.add("VariableV2", {}, {{"dtype", kFloat32}, {"shape", Shape{3, 4}}}, "d/w");
-    const Port l = loss(b, b.add("MatMul", {x, w}, {}, "d/MatMul"), y);
-    b.add("Neg", {l}, {}, "out");
-    const GraphRewrite o2 = rewrite_level(b.build(), {"out"}, AmpLevel::kO2);
-    EXPECT_EQ(low_nodes(o2.report), Names{"d/MatMul"}) << name;
-    EXPECT_EQ(rewrite_level(o2.graph, {"out"}, AmpLevel::kO2).graph, o2.graph) << name;
-  }
-}
-
-/// What ends a network with a mean or a sum, and is none.
-TEST(Layers, WhatHasNoLabelsIsNoLoss) {  // MIXED_PRECISION M04
-  const auto low = [](const auto& head) {
-    GraphBuilder b;
-    const Port x = b.placeholder("x", kFloat32, {2, 3});
-    const auto weight = [&](const char* name) {
-      return b.add("VariableV2", {}, {{"dtype", kFloat32}, {"shape", Shape{3, 4}}}, name);
-    };
-    const Port one = b.add("MatMul", {x, weight("d/w")}, {}, "d/MatMul");
-    const Port two = b.add("MatMul", {x, weight("e/w")}, {}, "e/MatMul");
-    head(b, one, two);
-    Names names = low_nodes(rewrite_level(b.build(), {"out"}, AmpLevel::kO2).report);
-    std::erase(names, "d/MatMul");
-    std::erase(names, "e/MatMul");
-    return names;
-  };
-  // A pooling; the similarity of two towers.
-  EXPECT_EQ(low([](GraphBuilder& b, Port one, Port) {
-              b.add("Identity", {b.add("Mean", {b.add("Relu", {one}, {}, "pool/relu")}, {}, "pool/mean")}, {}, "out");
-            }),
-            (Names{"pool/relu", "pool/mean"}));
-  EXPECT_EQ(low([](GraphBuilder& b, Port one, Port two) {
-              b.add("Identity", {b.add("Sum", {b.add("Mul", {one, two}, {}, "like/mul")}, {}, "like/sum")}, {}, "out");
-            }),
-            (Names{"like/mul", "like/sum"}));
 }
 
 TEST(Layers, ProductsWithoutALayerAreSaid) {

@@ -8,9 +8,10 @@
 namespace softamp::graph_def_detail {
 
 using graph_def::NodeDef;
-using Kind = ImportedValue::Kind;
 
 namespace {
+
+using Kind = ImportedValue::Kind;
 
 constexpr int64_t kMostCalled = int64_t{1} << 18;  // nodes that functions and loops become
 constexpr int kMostLoopRounds = 10000;

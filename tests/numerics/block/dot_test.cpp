@@ -68,6 +68,21 @@ TEST(BlockDot, V46MxFp4IsTheSameInEveryMode) {
     EXPECT_EQ(dot_of(rules_of(mode), {form, a.data(), scales}, {form, b.data(), scales + 1}, 32), 0x40100000u);
 }
 
+/// N491: 36 - 36 at 2^40 leaves nothing, and yet a 1 beside it is cut away: the scales' exponents count.
+TEST(BlockDot, Fp4ProductsThatCancelRaiseTheExponent) {
+  std::vector<uint8_t> a(64, 0), b(64, 0);
+  a[0] = b[0] = a[1] = 7;
+  b[1] = 15;
+  a[32] = b[32] = 2;
+  const uint8_t ones[] = {127, 127}, large[] = {167, 127};
+  const DotOperand form = mx(kE2m1);
+  const DotRules rules = rules_of(DotMode::kBlackwell);
+  EXPECT_EQ(dot_of(rules, {form, a.data(), ones}, {form, b.data(), ones}, 64), code_of(1));
+  EXPECT_EQ(dot_of(rules, {form, a.data(), large}, {form, b.data(), ones}, 64), code_of(0));
+  a[1] = a[0] = 0;  // products that are zero raise none
+  EXPECT_EQ(dot_of(rules, {form, a.data(), large}, {form, b.data(), ones}, 64), code_of(1));
+}
+
 TEST(BlockDot, V47MxFp8) {
   const std::vector<uint8_t> a = fp8_codes(32, false), b = fp8_codes(32, true);
   const uint8_t scales[] = {0x79, 0x82};

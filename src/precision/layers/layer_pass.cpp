@@ -12,8 +12,8 @@
 #include "softamp/precision/layer_rule.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/joined_units.h"
-#include "src/precision/layer_kind.h"
-#include "src/precision/loss_layers.h"
+#include "src/precision/layers/layer_kind.h"
+#include "src/precision/layers/loss_layers.h"
 
 namespace softamp {
 namespace {

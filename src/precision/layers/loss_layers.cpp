@@ -1,6 +1,6 @@
-#include "src/precision/loss_layers.h"
+#include "src/precision/layers/loss_layers.h"
 
-#include "src/precision/layer_kind.h"
+#include "src/precision/layers/layer_kind.h"
 
 namespace softamp {
 namespace {
@@ -10,9 +10,12 @@ bool is_whole_number(ElementType t) {
 }
 bool asks_for_shape(std::string_view op) { return op == "Shape" || op == "ShapeN" || op == "Size" || op == "Rank"; }
 bool reduces(std::string_view op) { return op == "Mean" || op == "Sum" || op == "L2Loss"; }
-/// Of two scopes, whether one lies in the other.
-bool is_within(std::string_view inner, std::string_view outer) {
-  return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '/');
+/// What tells a comparison from a weighted sum, such as the pooling of what a mask leaves.
+bool bends(std::string_view op) {
+  for (const std::string_view known : {"SquaredDifference", "Square", "Abs", "Log", "Log1p", "LogSoftmax", "Softplus",
+                                       "Relu", "Maximum", "Minimum", "Exp", "Pow", "L2Loss", "Sqrt"})
+    if (op == known) return true;
+  return false;
 }
 
 class LossLayers {
@@ -25,10 +28,13 @@ class LossLayers {
     of_shapes_ = reached_from([&](int n) { return asks_for_shape(node(n).op); }, is_whole_number);
     for (int n = 0; n < graph_.size(); ++n)
       if (layer_of(n) >= 0) look_at_inputs(n);
-    // What the learned inputs of a layer reach in it.
+    find_what_leads_on();
+    // In each layer what its learned inputs reach, what is bent on the way, and the sums of that.
     compared_ = reached_from([&](int n) { return layer_of(n) >= 0 && has_learned_input(n); }, is_number, true);
+    bent_ = reached_from([&](int n) { return is_compared(n) && bends(node(n).op); }, is_number, true);
+    const auto sums = reached_from([&](int n) { return is_bent(n) && reduces(node(n).op); }, is_number, true);
     for (int n = 0; n < graph_.size(); ++n)
-      if (layer_of(n) >= 0) look_at_reduction(n);
+      if (sums[static_cast<size_t>(n)]) look_at_readers(n);
     std::vector<bool> losses(layers_.size());
     for (size_t l = 0; l < layers_.size(); ++l)
       losses[l] = layers_[l].is_loss ||
@@ -40,7 +46,7 @@ class LossLayers {
  private:
   struct Parts {
     bool keeps_state = false, has_label = false, has_learned = false;
-    bool has_reduction = false, is_read = false;  ///< of a learned input; by another layer
+    bool has_reduction = false, is_read = false;  ///< of a bent learned input; by a layer of the network
     std::vector<int> learned_from;                ///< layers, -1 for a node without one
   };
 
@@ -51,9 +57,10 @@ class LossLayers {
     const LayerKind kind = kind_of(op);
     return kind == LayerKind::kDense || kind == LayerKind::kConv2d;
   }
-  bool may_be_loss(size_t l) const {
-    return layers_[l].is_plain && !layers_[l].path.starts_with("gradient") && !parts_[l].keeps_state;
-  }
+  bool is_compared(int n) const { return compared_[static_cast<size_t>(n)] != 0; }
+  bool is_bent(int n) const { return bent_[static_cast<size_t>(n)] != 0; }
+  bool is_of_gradients(size_t l) const { return layers_[l].path.starts_with("gradient"); }
+  bool may_be_loss(size_t l) const { return layers_[l].is_plain && !is_of_gradients(l) && !parts_[l].keeps_state; }
   bool is_learned(const OpEdge& e) const {
     return learned_[static_cast<size_t>(e.node)] && is_number(graph_.type(e)) &&
            !is_constant_or_variable(graph_, e.node);
@@ -102,16 +109,23 @@ class LossLayers {
     }
   }
 
-  void look_at_reduction(int n) {
-    if (!reduces(node(n).op) || !compared_[static_cast<size_t>(n)]) return;
+  /// Nodes that come before a product or a norm of the network, and these.
+  void find_what_leads_on() {
+    leads_on_.assign(graph_.nodes.size(), 0);
+    std::vector<int> queue;
+    for (int n = 0; n < graph_.size(); ++n)
+      if (layer_of(n) >= 0 && !is_of_gradients(static_cast<size_t>(layer_of(n))) &&
+          kind_of(node(n).op) > LayerKind::kLoss)
+        leads_on_[static_cast<size_t>(n)] = 1, queue.push_back(n);
+    for (size_t i = 0; i < queue.size(); ++i)
+      for (const OpEdge& e : node(queue[i]).inputs)
+        if (char& there = leads_on_[static_cast<size_t>(e.node)]; !there) there = 1, queue.push_back(e.node);
+  }
+
+  void look_at_readers(int n) {
     Parts& of = parts(n);
     of.has_reduction = true;
-    const std::string_view path = layers_[static_cast<size_t>(layer_of(n))].path;
-    for (const OpReaders::Read& r : readers_.of(n)) {
-      if (layer_of(r.node) < 0) continue;
-      const std::string_view reader = layers_[static_cast<size_t>(layer_of(r.node))].path;
-      of.is_read = of.is_read || !(is_within(reader, path) || is_within(path, reader));
-    }
+    of.is_read = of.is_read || leads_on_[static_cast<size_t>(n)];
   }
 
   /// To layers that take from losses all that comes from the network.
@@ -132,7 +146,7 @@ class LossLayers {
   const std::span<const LayerFacts> layers_;
   const OpReaders readers_;
   std::vector<Parts> parts_;
-  std::vector<char> learned_, of_shapes_, compared_;
+  std::vector<char> learned_, of_shapes_, compared_, bent_, leads_on_;
 };
 
 }  // namespace

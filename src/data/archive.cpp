@@ -97,6 +97,7 @@ Source::Source(std::span<const std::byte> packed, std::string name) : name_(std:
 Source::~Source() = default;
 
 void Source::open() {
+  packed_size_ = packed_.size();
   const auto is = [&](size_t i, unsigned octet) { return std::to_integer<unsigned>(packed_[i]) == octet; };
   if (name_.ends_with(".gz") || (packed_.size() >= 2 && is(0, 0x1f) && is(1, 0x8b))) open_gzip();
 }
@@ -130,12 +131,16 @@ std::vector<std::byte> Source::read(uint64_t count) {
   return bytes;
 }
 
-std::vector<std::byte> read_file(const std::filesystem::path& file, uint64_t most_bytes) {
+std::vector<std::byte> read_file(const std::filesystem::path& file, uint64_t most_bytes, uint64_t most_inflation) {
   Source source(file);
-  std::vector<std::byte> bytes = source.read(most_bytes);
+  const uint64_t packed = source.packed_bytes();
+  const bool by_inflation = source.gzipped() && packed < most_bytes / most_inflation;
+  const uint64_t most = by_inflation ? packed * most_inflation : most_bytes;
+  std::vector<std::byte> bytes = source.read(most);
   if (!source.next().empty())
-    throw DataError(source.name() + ": unpacks to more than the " + std::to_string(most_bytes) +
-                    " bytes that are expected at most");
+    throw DataError(
+        source.name() + ": unpacks to more than the " + std::to_string(most) + " bytes that are expected at most" +
+        (by_inflation ? ", " + std::to_string(most_inflation) + " for each of its " + std::to_string(packed) : ""));
   return bytes;
 }
 

@@ -41,6 +41,7 @@ class Source {
 
   const std::string& name() const { return name_; }
   bool gzipped() const { return gzip_ != nullptr; }
+  uint64_t packed_bytes() const { return packed_size_; }
   /// Unpacked bytes returned so far.
   uint64_t offset() const { return offset_; }
 
@@ -60,6 +61,7 @@ class Source {
   std::string name_;
   std::vector<std::byte> own_;
   std::span<const std::byte> packed_;
+  uint64_t packed_size_ = 0;          ///< of all of it
   std::shared_ptr<Gzip> gzip_;        ///< shared: what it is, archive_gzip.cpp alone knows
   std::span<const std::byte> piece_;  ///< unpacked and not yet returned
   uint64_t offset_ = 0;
@@ -67,8 +69,10 @@ class Source {
 
 /// The file without unpacking. Refused above most_bytes.
 std::vector<std::byte> read_as_it_stands(const std::filesystem::path& file, uint64_t most_bytes);
-/// The file, unpacked if it is gzipped. Refused above most_bytes.
-std::vector<std::byte> read_file(const std::filesystem::path& file, uint64_t most_bytes);
+/// The file, unpacked if it is gzipped. Refused above most_bytes, and above `most_inflation` bytes for each packed one:
+/// what people write shrinks to a tenth or so, a text of one letter to a thousandth [=any, as deflate goes to 1032].
+std::vector<std::byte> read_file(const std::filesystem::path& file, uint64_t most_bytes,
+                                 uint64_t most_inflation = 1032);
 
 /// The regular files of a tar archive for whose names `most_bytes` is not 0, in the archive's order; one that is longer
 /// than its `most_bytes` is refused.

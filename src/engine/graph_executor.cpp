@@ -20,6 +20,7 @@
 #include "softamp/report/names.h"
 #include "softamp/report/tensor_text.h"
 #include "src/engine/machine_memory.h"
+#include "src/files/printable.h"
 
 namespace softamp::engine {
 namespace {
@@ -487,7 +488,7 @@ class GraphExecutor final : public Executor {
       if (options_.print)
         options_.print(text);
       else
-        std::fputs(text.c_str(), stderr);
+        std::fputs(files::printable(text, true).c_str(), stderr);
     }
     if (node.op == "OutfeedEnqueue") {
       const std::string& name = attribute<std::string>(node, "queue");

@@ -325,7 +325,7 @@ void Claims::beat() {
   const std::string bytes = text();
   for (const auto& [key, generation] : held_) {
     // Where this fails, another does the work as well. O_CREAT is left out: a claim that is gone stays so.
-    const int descriptor = ::open(file(key, generation).c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    const int descriptor = ::open(file(key, generation).c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) continue;
     if (::pwrite(descriptor, bytes.data(), bytes.size(), 0) < 0) errno = 0;
     ::close(descriptor);

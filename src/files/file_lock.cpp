@@ -15,9 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Another user's lock can be read only, which is enough to ask for it. A link in its place is not followed.
+/// Another user's lock can be read only, which is enough to ask for it. A link in its place is not followed, nor a pipe
+/// waited for.
 int open_lock(const fs::path& lock) {
-  const int flags = O_CLOEXEC | O_NOFOLLOW;
+  const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   const int descriptor = ::open(lock.c_str(), O_RDWR | O_CREAT | flags, 0666);
   return descriptor < 0 && errno == EACCES ? ::open(lock.c_str(), O_RDONLY | flags) : descriptor;
 }

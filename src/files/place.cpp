@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <system_error>
@@ -48,6 +49,27 @@ bool Place::same_file(const Place& other) const {
 }
 
 fs::path Place::beside(const std::string& ending) const { return folder() / ("." + file.filename().string() + ending); }
+
+std::vector<std::string> Place::stands_beside() const {
+  const std::string name = file.filename().string();
+  const bool part = name.ends_with(".part");
+  constexpr size_t kEnding = 5;
+  if (!name.starts_with('.') || !(part || name.ends_with(".lock")) || name.size() < kEnding + 2) return {};
+  std::vector<std::string> names{name.substr(1, name.size() - kEnding - 1)};
+  const std::string& one = names[0];
+  const size_t dot = one.rfind('.');
+  if (part && dot != std::string::npos && dot > 0 && dot + 1 < one.size() &&
+      one.find_first_not_of("0123456789", dot + 1) == std::string::npos)
+    names.push_back(one.substr(0, dot));
+  return names;
+}
+
+bool Place::is_partial_of(const Place& other) const {
+  const std::vector<std::string> names = stands_beside();
+  if (std::find(names.begin(), names.end(), other.file.filename().string()) != names.end())
+    return Place(folder()).same_file(Place(other.folder()));
+  return there && (same_file(Place(other.beside(".part"))) || same_file(Place(other.beside(".lock"))));
+}
 
 fs::path Place::folder() const { return folder_of(file); }
 

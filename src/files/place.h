@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace softamp::files {
 
@@ -24,6 +26,11 @@ struct Place {
   /// Where a file stands that goes with this one: "data/.NAME.lock".
   std::filesystem::path beside(const std::string& ending) const;
   std::filesystem::path folder() const;
+  /// The names of the files that would put their part or their lock here: of ".a.part" and ".a.lock" it is "a", of
+  /// ".a.17.part" also "a", where process 17 has no locks.
+  std::vector<std::string> stands_beside() const;
+  /// Whether this is where the other's part or lock stands.
+  bool is_partial_of(const Place& other) const;
 };
 
 /// Whether the system has both for one file.

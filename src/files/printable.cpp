@@ -1,18 +1,19 @@
 #include "src/files/printable.h"
 
+#include <algorithm>
+
+#include "src/files/utf8.h"
+
 namespace softamp::files {
 namespace {
 
-/// Bytes of the UTF-8 character at the beginning of `text`; 0 where there is none, or one that is a control character.
-size_t harmless(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
-  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || size > text.size()) return 0;
-  for (size_t i = 1; i < size; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  return first == 0xc2 && byte(1) < 0xa0 ? 0 : size;  // U+0080 to U+009F: some terminals obey these, too
+/// Bytes of the UTF-8 character at i; 0 where there is none, or one that is a control character or never one of a text.
+size_t harmless(std::string_view text, size_t i) {
+  const Utf8Character c = utf8_character(text, i);
+  if (!c.good) return 0;
+  const uint32_t code = utf8_code(text, i, c.length);
+  // U+0080 to U+009F: some terminals obey these, too. U+FFFE and U+FFFF: XML has no way to write them.
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xfffe || code == 0xffff ? 0 : c.length;
 }
 
 }  // namespace
@@ -22,7 +23,7 @@ std::string printable(std::string_view text, bool keep_lines) {
   std::string safe;
   for (size_t i = 0; i < text.size();) {
     const char c = text[i];
-    if (const size_t size = c == '\n' && keep_lines ? 1 : harmless(text.substr(i))) {
+    if (const size_t size = c == '\n' && keep_lines ? 1 : harmless(text, i)) {
       safe += text.substr(i, size);
       i += size;
       continue;
@@ -33,6 +34,24 @@ std::string printable(std::string_view text, bool keep_lines) {
     else
       safe += {'\\', 'x', kHex[code >> 4], kHex[code & 15]};
     ++i;
+  }
+  return safe;
+}
+
+std::string printable_json(std::string_view document) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string safe;
+  for (size_t i = 0; i < document.size();) {
+    const Utf8Character c = utf8_character(document, i);
+    const size_t size = std::max<size_t>(c.length, 1);
+    if (!c.good || document[i] == '\n' || harmless(document, i)) {
+      safe += document.substr(i, size);
+    } else {
+      const uint32_t code = utf8_code(document, i, size);
+      safe += "\\u";
+      for (int shift = 12; shift >= 0; shift -= 4) safe += kHex[code >> shift & 15];
+    }
+    i += size;
   }
   return safe;
 }

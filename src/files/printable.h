@@ -7,9 +7,13 @@
 
 namespace softamp::files {
 
-/// Control characters, and bytes that are no UTF-8, as "\n", "\t" or "\x1b"; all else as it is.
+/// Control characters, and bytes that are no UTF-8, as "\n", "\t" or "\x1b"; all else as it is. The result is UTF-8 of
+/// characters that XML has, too.
 /// keep_lines: newlines stay.
 std::string printable(std::string_view text, bool keep_lines = false);
+
+/// A JSON document that is printable() with its lines: what a terminal obeys stands in it as "\u009b".
+std::string printable_json(std::string_view document);
 
 /// The name of a file as messages quote it: "'a b.npy'".
 inline std::string in_quotes(const std::filesystem::path& file) { return "'" + printable(file.string()) + "'"; }

@@ -48,4 +48,14 @@ size_t RegularFile::read_at(uint64_t offset, void* out, size_t count) const {
   return done;
 }
 
+std::string read_regular(const std::filesystem::path& file, const std::string& expected, uint64_t most_bytes) {
+  const RegularFile in(file, expected);
+  if (in.size() > most_bytes)
+    throw InputError(file.string() + ": " + std::to_string(in.size()) + " bytes; expected at most " +
+                     std::to_string(most_bytes));
+  std::string text(static_cast<size_t>(in.size()), '\0');
+  text.resize(in.read_at(0, text.data(), text.size()));
+  return text;
+}
+
 }  // namespace softamp::files

@@ -31,4 +31,8 @@ class RegularFile {
   uint64_t size_ = 0;
 };
 
+/// The whole of a text that is read from a regular file alone: where a pipe stands, nobody waits for one to write.
+/// Throws InputError as read_input and RegularFile.
+std::string read_regular(const std::filesystem::path& file, const std::string& expected, uint64_t most_bytes);
+
 }  // namespace softamp::files

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -48,7 +49,9 @@ RunFiles& RunFiles::writes_into(std::string option, fs::path folder,
 }
 
 bool RunFiles::Folder::has(const Place& place) const {
-  if (may_be(place.file.filename().string()) && Place(folder).same_file(Place(place.folder()))) return true;
+  std::vector<std::string> names = place.stands_beside();
+  names.push_back(place.file.filename().string());
+  if (std::any_of(names.begin(), names.end(), may_be) && Place(folder).same_file(Place(place.folder()))) return true;
   if (!place.there || place.status.st_nlink < 2) return false;
   std::error_code error;  // a hard link to one of them
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
@@ -71,10 +74,20 @@ void RunFiles::check() const {
     if (place.is_special()) continue;
     if (is_open_as(STDOUT_FILENO, place)) refuse("standard output", "another file, or /dev/stdout");
     if (is_open_as(STDERR_FILENO, place)) refuse("standard error", "another file, or /dev/stderr");
-    for (const Entry& read : read_)
-      if (read.what != entry.but && place.same_file(Place(read.file))) refuse(read.what);
-    for (const auto& [other, its] : before)
+    for (const Entry& read : read_) {
+      const Place its(read.file);
+      if (read.what != entry.but && place.same_file(its)) refuse(read.what);
+      if (its.is_partial_of(place))
+        throw std::invalid_argument(read.what + ": " + in_quotes(read.file) + " is where " + entry.what +
+                                    " has its file while that is written; expected another file");
+    }
+    for (const auto& [other, its] : before) {
       if (place.same_file(its)) refuse("the file of " + other->what);
+      if (place.is_partial_of(its)) refuse("where " + other->what + " has its file while that is written");
+      if (its.is_partial_of(place))
+        throw std::invalid_argument(other->what + ": " + in_quotes(other->file) + " is where " + entry.what +
+                                    " has its file while that is written; expected another file");
+    }
     for (const Folder& folder : folders_)
       if (folder.has(place)) refuse("one of the files of " + folder.option);
     before.emplace_back(&entry, std::move(place));

@@ -28,7 +28,8 @@ class RunFiles {
 
   /// Throws std::invalid_argument: "--trace: 'g.json' is the graph that is read; expected another file", "--plot:
   /// 'x.svg' is the file of --csv; expected another file", "--markdown: 'out/sums.csv' is one of the files of --out;
-  /// expected another file", "--log: 'out' is standard output; expected another file, or /dev/stdout", "--csv:
+  /// expected another file", "--log: '.a.npz.part' is where --checkpoint has its file while that is written; expected
+  /// another file", "--log: 'out' is standard output; expected another file, or /dev/stdout", "--csv:
   /// 'results' is a folder; expected the name of a file", "OUT: '-' does not stand for standard output; ...".
   void check() const;
 

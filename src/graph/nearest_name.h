@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "src/files/printable.h"
 #include "src/report/edit_distance.h"
 #include "src/report/lower_case.h"
 
@@ -32,12 +33,11 @@ class Nearest {
   size_t least_ = 0, offered_ = 0;
 };
 
-/// Text from outside made safe to print: cut after 80 characters, unprintable ones as '?'.
+/// Text from outside made safe to print: cut after 80 bytes, but within no character; what is no text, as "\x1b".
 inline std::string printable(std::string_view text) {
-  std::string safe(text.substr(0, 80));
-  for (char& c : safe)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return text.size() > 80 ? safe + "..." : safe;
+  size_t shown = text.size() > 80 ? 80 : text.size();
+  while (shown < text.size() && shown > 76 && (static_cast<unsigned char>(text[shown]) & 0xC0) == 0x80) --shown;
+  return files::printable(text.substr(0, shown)) + (text.size() > 80 ? "..." : "");
 }
 
 }  // namespace softamp::graph_detail

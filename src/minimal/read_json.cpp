@@ -8,9 +8,9 @@
 #include <map>
 #include <vector>
 
+#include "src/files/utf8.h"
 #include "src/report/json_tree.h"
 #include "src/report/numbers/decimal_text.h"
-#include "src/report/utf8.h"
 
 namespace softamp {
 namespace {

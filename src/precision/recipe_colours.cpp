@@ -33,7 +33,7 @@ class Painter {
       : graph_(graph), recipe_(recipe), low_(low), readers_(readers(graph)), nodes_(graph.nodes.size()) {}
 
   Colouring paint() {
-    Colouring c = Colouring::nothing(graph_, "recipe " + recipe_.name, low_);
+    Colouring c = Colouring::nothing(graph_, "recipe " + printable(recipe_.name), low_);
     classify();
     find_obstacles();
     grow();
@@ -266,13 +266,13 @@ class Painter {
     }
     for (const auto& [obstacle, who] : refused) {
       files::ShortenedList names(5);
-      for (const int n : who) names.add("'" + node(n).name + "' (" + pattern_text(n) + ")");
+      for (const int n : who) names.add("'" + printable(node(n).name) + "' (" + pattern_text(n) + ")");
       all.push_back("WARNING forced, but never converted: " + names.text() + ": " + obstacle);
     }
     int64_t converted = 0;
     for (const State& s : nodes_) converted += s.converted;
     const int count = groups.empty() ? 0 : 1 + *std::max_element(groups.begin(), groups.end());
-    all.push_back("INFO recipe " + recipe_.name + ": " + std::to_string(converted) + " of " +
+    all.push_back("INFO recipe " + printable(recipe_.name) + ": " + std::to_string(converted) + " of " +
                   std::to_string(nodes_.size()) + " nodes converted to " + softamp::name_of(low_) + " in " +
                   std::to_string(count) + (count == 1 ? " group" : " groups"));
     return all;
@@ -289,7 +289,7 @@ class Painter {
 
 Colouring colour_recipe(const OpGraph& graph, const Recipe& recipe, DType low) {
   if (low != DType::kBFloat16 && low != DType::kFloat16)
-    throw std::invalid_argument(std::string("recipe ") + recipe.name + ": dtype " + name_of(low) +
+    throw std::invalid_argument("recipe " + printable(recipe.name) + ": dtype " + name_of(low) +
                                 "; expected bfloat16 or float16");
   return Painter(graph, recipe, low).paint();
 }

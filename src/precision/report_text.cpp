@@ -4,70 +4,26 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "src/files/printable.h"
+#include "src/files/utf8.h"
+
 namespace softamp {
-namespace {
-
-/// The length of the UTF-8 sequence that begins at `at`; 0 if there is none (overlong forms, surrogates, values past
-/// U+10FFFF, torn sequences).
-size_t sequence(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(at + i < text.size() ? text[at + i] : 0); };
-  const auto follows = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    if (first == 0xE0 && byte(1) < 0xA0) return 0;
-    if (first == 0xED && byte(1) > 0x9F) return 0;
-    return follows(1) && follows(2) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    if (first == 0xF0 && byte(1) < 0x90) return 0;
-    if (first == 0xF4 && byte(1) > 0x8F) return 0;
-    return follows(1) && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
-
-std::string escaped(char c) {
-  if (c == '\n') return "\\n";
-  if (c == '\t') return "\\t";
-  if (c == '\r') return "\\r";
-  char code[8];
-  std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
-  return code;
-}
-
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
-
-}  // namespace
 
 std::string valid_utf8(std::string_view text) {
   std::string valid;
   valid.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
-    const size_t length = sequence(text, at);
-    if (length == 0) {
+    const Utf8Character c = utf8_character(text, at);
+    if (c.good)
+      valid.append(text, at, c.length);
+    else
       valid += "\xEF\xBF\xBD";
-      ++at;
-    } else {
-      valid.append(text, at, length);
-      at += length;
-    }
+    at += c.good ? c.length : 1;
   }
   return valid;
 }
 
-std::string one_line(std::string_view text) {
-  const std::string valid = valid_utf8(text);
-  if (std::none_of(valid.begin(), valid.end(), is_control)) return valid;
-  std::string line;
-  for (const char c : valid)
-    if (is_control(c))
-      line += escaped(c);
-    else
-      line += c;
-  return line;
-}
+std::string one_line(std::string_view text) { return files::printable(valid_utf8(text)); }
 
 size_t characters(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
@@ -102,7 +58,7 @@ std::string json_string(std::string_view text) {
       quoted += c;
     }
   }
-  return quoted + "\"";
+  return files::printable_json(quoted + "\"");
 }
 
 std::string aligned(size_t lines, const std::function<std::vector<std::string>(size_t line)>& cells,

@@ -1,5 +1,5 @@
 // softamp: reads the command line, runs one verb, and turns errors into exit codes.
-#include "src/files/printable.h"
+#include "src/files/printable_stream.h"
 #include "src/program/description/version.h"
 #include "src/program/program.h"
 #include "src/program/standard_descriptors.h"
@@ -146,15 +146,17 @@ int main(int argc, char** argv) {
   softamp::program::occupy_standard_descriptors();
   const softamp::engine::DefaultEnvironment guard;  // a library linked with fast-math changes it when it is loaded
   std::string place = "softamp";
+  const softamp::files::PrintableStream errors(std::cerr);
   try {
     softamp::program::StandardOutput output;
+    const softamp::files::PrintableStream printed(std::cout);
     const int code = run(argc, argv, place);
     std::cout.flush();
     if (!std::cout && softamp::InterruptGuard::pending() == SIGPIPE) return 128 + SIGPIPE;  // nobody reads on: `| head`
     output.finish();
     return code;
   } catch (const std::exception& e) {
-    std::cerr << place << ": " << softamp::files::printable(softamp::reason_of(e), true) << '\n';
+    std::cerr << place << ": " << softamp::reason_of(e) << '\n';
     return softamp::program::kUsage;
   }
 }

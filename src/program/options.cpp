@@ -4,6 +4,8 @@
 
 #include <iostream>
 
+#include "src/files/printable.h"
+
 namespace softamp::program {
 
 void RoundingOptions::add_rounding(CLI::App& app) {
@@ -122,6 +124,6 @@ CLI::Option* add_compute_format(CLI::App& app, FloatFormat& target, const std::s
   return option;
 }
 
-void print_json(const Json& document) { std::cout << document.dump(2) << '\n'; }
+void print_json(const Json& document) { std::cout << files::printable_json(document.dump(2)) << '\n'; }
 
 }  // namespace softamp::program

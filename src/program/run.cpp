@@ -167,7 +167,8 @@ class Run {
     if (kind_ == GraphKind::kSoftamp) make_runnable(options);
     executor_ = make_executor(graph_.graph, options);
     for (const auto& [name, value] : graph_.variables) executor_->set_variable(name, value);
-    for (const std::string& warning : executor_->warnings()) std::cerr << "softamp run: warning: " << warning << '\n';
+    for (const std::string& warning : executor_->warnings())
+      std::cerr << "softamp run: warning: " << files::printable(warning) << '\n';
     if (!o_.quiet) {
       Json all = read_json(settings_json(options));
       all["backend"] = options.backend;
@@ -200,7 +201,7 @@ class Run {
     try {
       act();
     } catch (const files::OutputError& e) {
-      std::cerr << "softamp run: " << e.what() << "; the run goes on without a trace\n";
+      std::cerr << "softamp run: " << files::printable(e.what()) << "; the run goes on without a trace\n";
       trace_.reset();
       trace_lost_ = true;
     }
@@ -276,7 +277,7 @@ class Run {
   void note_step() {
     if (o_.status && !o_.json)
       for (const OperationStatus& operation : result_.operations)
-        std::cerr << "step " << result_.step << ": " << operation.op << " '" << operation.name
+        std::cerr << "step " << result_.step << ": " << operation.op << " '" << files::printable(operation.name)
                   << "': " << flag_names(operation.status.flags) << ", first at element "
                   << operation.status.lowest_index(kAllFlags) << '\n';
   }
@@ -296,10 +297,11 @@ class Run {
       }
       document_["hashes"][graph_.fetches[f]] = hash_text(value.data(), value.bytes());
       if (o_.json) continue;
-      if (o_.out.empty()) std::cout << graph_.fetches[f] << ": " << tensor_text(value) << '\n';
+      if (o_.out.empty()) std::cout << files::printable(graph_.fetches[f]) << ": " << tensor_text(value) << '\n';
     }
     if (o_.statistics && !o_.json)
-      for (const NamedStatistics& s : result_.statistics) std::cout << s.name << ": " << s.statistics.json() << '\n';
+      for (const NamedStatistics& s : result_.statistics)
+        std::cout << files::printable(s.name) << ": " << s.statistics.json() << '\n';
   }
 
   const RunOptions& o_;

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "src/files/printable.h"
+
 namespace softamp {
 namespace {
 
@@ -20,7 +22,7 @@ bool is_plain_terminal() {
 }  // namespace
 
 Progress::Progress(std::string label, uint64_t total, std::string unit, uint64_t already)
-    : label_(std::move(label)),
+    : label_(files::printable(label)),
       unit_(std::move(unit)),
       total_(total),
       already_(already),
@@ -44,11 +46,12 @@ void Progress::update(uint64_t done, const std::string& note) {
   const double passed = std::chrono::duration<double>(last_ - start_).count();
   const double rest = done < total_ ? static_cast<double>(total_ - done) : 0;
   const std::string all = unit_.empty() ? "" : " of " + std::to_string(total_) + " " + unit_;
+  const std::string shown = files::printable(note);
   std::fputs(wiped().c_str(), stderr);
   const int length =
       std::fprintf(stderr, "%s: %.0f %%%s, %s%s%.0f s left", label_.c_str(),
-                   100 * static_cast<double>(done) / static_cast<double>(total_), all.c_str(), note.c_str(),
-                   note.empty() ? "" : ", ", passed * rest / static_cast<double>(done - already_));
+                   100 * static_cast<double>(done) / static_cast<double>(total_), all.c_str(), shown.c_str(),
+                   shown.empty() ? "" : ", ", passed * rest / static_cast<double>(done - already_));
   drawn_ = static_cast<size_t>(std::max(length, 0));
   std::fflush(stderr);
 }

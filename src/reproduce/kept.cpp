@@ -6,8 +6,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "src/files/input_file.h"
 #include "src/files/output_file.h"
+#include "src/files/regular_file.h"
+#include "src/report/checked_json.h"
 #include "src/report/read_json.h"
 #include "src/report/reason.h"
 #include "src/reproduce/outcome_csv.h"
@@ -23,15 +24,23 @@ constexpr const char* kEndings[] = {".svg", ".png"};
 std::optional<Result> result_in(const std::string& experiment, const fs::path& folder) {
   const fs::path file = folder / json_file(experiment);
   if (std::error_code error; !fs::exists(file, error)) return std::nullopt;
-  const std::string text = files::read_input(file, "a result of '" + experiment + "'", JsonLimits{}.bytes);
+  const std::string text = files::read_regular(file, "a result of '" + experiment + "'", JsonLimits{}.bytes);
   try {
-    Result result = result_from_json(read_json(text, ""));
+    const Json json = read_json(text, "");
+    if (is_of_before(json)) return std::nullopt;  // of another program, therefore
+    Result result = result_from_json(json);
+    verify_checksum(text);
     if (result.name != experiment) throw std::invalid_argument("a result of '" + result.name + "'");
     return result;
   } catch (const std::exception& e) {
     throw std::runtime_error("'" + file.string() + "': " + reason_of(e) + "; expected a result of '" + experiment +
                              "' that `softamp reproduce` wrote, or no such file");
   }
+}
+
+/// A pipe has not our table, and would be waited for.
+void check_table(const fs::path& file) {
+  if (std::error_code error; fs::exists(file, error)) files::RegularFile(file, "a table");
 }
 
 /// The names come from a file: files in another folder are not ours.
@@ -75,10 +84,13 @@ void keep_result(const Result& result, const fs::path& folder) {
   // All is on the disk before the first file takes its place. The JSON comes last: until then a result that is kept is
   // the old one, and who finds it makes its tables and figures again (restore_tables, draw_missing).
   std::vector<files::OutputFile> tables;
-  for (const Table& table : result.outcome.tables)
-    tables.emplace_back(folder / table_file(result.name, table)).write(table_csv(table));
+  for (const Table& table : result.outcome.tables) {
+    const fs::path file = folder / table_file(result.name, table);
+    check_table(file);
+    tables.emplace_back(file).write(table_csv(table));
+  }
   files::OutputFile json(folder / json_file(result.name));
-  json.write(json_text(result_json(result)));
+  json.write(with_checksum(json_text(result_json(result))));
   for (files::OutputFile& table : tables) table.commit();
   if (before) remove_files(*before, folder, result);
   remove_figures(result, folder);  // of a run that ended between two of these lines
@@ -89,8 +101,9 @@ void restore_tables(const Result& result, const fs::path& folder) {
   for (const Table& table : result.outcome.tables) {
     const fs::path file = folder / table_file(result.name, table);
     const std::string csv = table_csv(table);
+    check_table(file);
     if (std::error_code error;
-        fs::file_size(file, error) != csv.size() || files::read_input(file, "a table", csv.size()) != csv)
+        fs::file_size(file, error) != csv.size() || files::read_regular(file, "a table", csv.size()) != csv)
       files::write_file(file, csv);
     else
       files::remove_leftovers(file);

@@ -15,7 +15,7 @@ namespace softamp::reproduce {
 namespace {
 
 /// The number in softamp_reproduce of a result; another one is not read.
-constexpr int kDocument = 1;
+constexpr int kDocument = 2;  // 1 had no checksum in its file
 
 template <class E>
 using Names = std::vector<std::pair<E, const char*>>;
@@ -261,6 +261,10 @@ void spell_out(Outcome& outcome) {
   for (Table& table : outcome.tables)
     for (auto& row : table.rows)
       for (Json& cell : row) spell_out(cell);
+}
+
+bool is_of_before(const Json& json) {
+  return json.is_object() && json.contains("softamp_reproduce") && json["softamp_reproduce"] == 1;
 }
 
 Result result_from_json(const Json& json) {

@@ -21,6 +21,8 @@ struct Result {
 };
 
 Json result_json(const Result& result);
+/// Whether `json` is one of an earlier version.
+bool is_of_before(const Json& json);
 /// Throws std::invalid_argument if `json` is no result_json.
 Result result_from_json(const Json& json);
 

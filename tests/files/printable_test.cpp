@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
+#include "src/files/printable_stream.h"
+
 namespace softamp::files {
 namespace {
 
@@ -24,6 +28,29 @@ TEST(Printable, BytesThatAreNoText) {
                       "A"),
             "\\xc3"
             "A");
+}
+
+TEST(Printable, WhatOtherReadersCallNoCharacter) {
+  EXPECT_EQ(printable("\xe0\x80\x80 \xf0\x80\x80\x80"), "\\xe0\\x80\\x80 \\xf0\\x80\\x80\\x80");  // longer than needed
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");                                        // a surrogate
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");                               // above U+10FFFF
+  EXPECT_EQ(printable("\uffff"), "\\xef\\xbf\\xbf");
+}
+
+TEST(Printable, JsonStaysTheSameDocument) {
+  EXPECT_EQ(printable_json("{\n\"a\x7f\": \"\u009b \u00e9\"}"), "{\n\"a\\u007f\": \"\\u009b \u00e9\"}");
+}
+
+TEST(PrintableStream, EscapesWhatIsWrittenPieceByPiece) {
+  std::ostringstream out;
+  std::streambuf* const before = out.rdbuf();
+  {
+    const PrintableStream stream(out);
+    out << "a\x1b[2J\n\tb "
+        << "\xc3" << std::flush << "\xa9" << '\x7f' << "\xe2\x82";
+  }
+  EXPECT_EQ(out.rdbuf(), before);
+  EXPECT_EQ(out.str(), "a\\x1b[2J\n\tb \u00e9\\x7f\\xe2\\x82");
 }
 
 TEST(Printable, LinesCanBeKept) {

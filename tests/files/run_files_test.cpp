@@ -131,5 +131,29 @@ TEST_F(RunFilesOf, ANameIsPrintedOnOneLine) {
   EXPECT_EQ(of("a\nb", "a\nb"), "--trace: 'a\\nb' is the graph that is read; expected another file");
 }
 
+TEST_F(RunFilesOf, NoFileIsWhereAnotherStandsWhileItIsWritten) {
+  const auto both = [&](const std::string& log, const std::string& checkpoint) {
+    return said(RunFiles().writes("--log", file(log)).writes("--checkpoint", file(checkpoint)));
+  };
+  const std::string where = " is where --checkpoint has its file while that is written; expected another file";
+  for (const char* name : {".a.npz.part", ".a.npz.lock", ".a.npz.4711.part"})
+    EXPECT_EQ(both(name, "a.npz"), "--log: '" + std::string(name) + "'" + where);
+  EXPECT_EQ(both("a.jsonl", ".a.jsonl.part"),
+            "--checkpoint: '.a.jsonl.part' is where --log has its file while that is written; expected another file");
+  EXPECT_EQ(both("there/.a.npz.part", "folder/a.npz"), "--log: 'there/.a.npz.part'" + where);
+  for (const char* name : {"a.npz.part", ".b.npz.part", "folder/.a.npz.part", ".a.npz.x.part", ".part"})
+    EXPECT_EQ(both(name, "a.npz"), "") << name;
+  EXPECT_EQ(said(RunFiles().reads("the checkpoint", file(".a.npz.part")).writes("--checkpoint", file("a.npz"))),
+            "the checkpoint: '.a.npz.part'" + where);
+  const auto in_folder = [&](const std::string& csv) {
+    return said(RunFiles().writes("--csv", file(csv)).writes_into("--out", file("folder"), [](const std::string& name) {
+      return name == "run.json";
+    }));
+  };
+  EXPECT_EQ(in_folder("folder/.run.json.part"),
+            "--csv: 'folder/.run.json.part' is one of the files of --out; expected another file");
+  EXPECT_EQ(in_folder("folder/.other.json.part"), "");
+}
+
 }  // namespace
 }  // namespace softamp::files

@@ -31,6 +31,10 @@ PYTHON = "python -c "
 LONG = ("build/softamp study examples/training/swamping_study.json",)
 # Exit codes other than 0, by the line that a page shows.
 EXIT_CODES = {"floating-point exception": 3, "first difference": 1}
+# What a command puts into build/.
+BUILDERS = {"bash examples/quickstart.sh": ("build/softamp",), "bash tests/build.sh program": ("build/softamp",),
+            "bash tests/wheel/build.sh": ("build/wheels",),
+            "bash tests/build.sh all": ("build/softamp", "build/examples", "build/tests")}
 WRITTEN = re.compile(r"(?:--plot|--trace|--out|-o|--csv) (\S+\.\w+)")
 
 
@@ -205,6 +209,22 @@ class Reader:
                 if ours and not any(line.startswith(command) for line in called):
                     self.fault(block.place, f"examples/quickstart.sh does not run `{command}`")
 
+    def check_builds(self):
+        """What a page's commands call in build/ is built by a command before, and there is a source of it."""
+        for page in ("README.md", "docs/TUTORIAL.md", "docs/WORKFLOWS.md"):
+            built = ()
+            for line in self.pages[page].splitlines():
+                for builder, what in BUILDERS.items():
+                    if builder in line:
+                        built += what
+                for path in re.findall(r"(?<![\w./-])build/(?:softamp\b|(?:examples|tests|bench|python|wheels)(?:/[\w./]*\w)?)", line):
+                    if not path.startswith(built):
+                        self.fault(page, f"{path}: no command before it on the page builds it")
+                    name = path.rsplit("/", 1)[-1]
+                    source = path.removeprefix("build/").replace("/example_", "/") + ".cpp"
+                    if path.startswith("build/examples/") and not (self.source / source).is_file():
+                        self.fault(page, f"{name}: there is no {source}")
+
     # ------------------------------------------------------------------ commands that are run
 
     def run_commands(self, pages, long):
@@ -251,6 +271,7 @@ class Reader:
         self.check_options_of_cmake()
         self.check_unrun()
         self.check_quickstart()
+        self.check_builds()
         self.run_commands(self.pages, False)
 
 

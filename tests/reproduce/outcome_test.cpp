@@ -2,10 +2,12 @@
 #include "softamp/report/names.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <bit>
 #include <string>
 
+#include "src/report/checked_json.h"
 #include "src/reproduce/kept.h"
 #include "src/reproduce/outcome_csv.h"
 #include "src/reproduce/outcome_text.h"
@@ -247,11 +249,46 @@ TEST(Kept, WhatIsNoResultIsRefusedInOurWords) {
   const std::string begin = "'" + folder.file("fake.json") + "': ";
   const std::string end = "; expected a result of 'fake' that `softamp reproduce` wrote, or no such file";
   EXPECT_EQ(refused(std::string(100000, '[')), begin + "line 1, column 65: nested deeper than 64" + end);
-  EXPECT_EQ(refused("{\"softamp_reproduce\":2}"), begin +
-                                                      "its \"softamp_reproduce\" is 2: it is of a newer version of "
-                                                      "softamp than this one, which reads 1" +
+  EXPECT_EQ(refused("{\"softamp_reproduce\":3}"), begin +
+                                                      "its \"softamp_reproduce\" is 3: it is of a newer version of "
+                                                      "softamp than this one, which reads 2" +
                                                       end);
-  EXPECT_EQ(refused("{\"softamp_reproduce\":1}"), begin + "no result of an experiment: key 'name' not found" + end);
+  EXPECT_EQ(refused("{\"softamp_reproduce\":2}"), begin + "no result of an experiment: key 'name' not found" + end);
+}
+
+TEST(Kept, WhatWasChangedSinceIsRefusedAndWhatIsOlderIsNotThere) {
+  const TemporaryFolder folder;
+  const auto found = [&] { return kept_result(fake_experiment(), Request{}, {"1.2", "p"}, folder.path()); };
+  keep_result(fake_result(), folder.path());
+  const std::string whole = read_text(folder.file("fake.json"));
+  ASSERT_TRUE(found());
+  const size_t at = whole.find("0.30000000000000004");
+  ASSERT_NE(at, std::string::npos);
+  std::string changed = whole;
+  changed[at] = '1';
+  write_text(folder.file("fake.json"), changed);
+  const std::string message = message_of([&] { found(); });
+  EXPECT_NE(message.find("fake.json': its checksum is "), std::string::npos) << message;
+  EXPECT_NE(message.find("or no such file"), std::string::npos) << message;
+  write_text(folder.file("fake.json"), json_text(result_json(fake_result())));
+  EXPECT_NE(message_of([&] { found(); }).find("its last member is no checksum"), std::string::npos);
+  write_text(folder.file("fake.json"), "{\"softamp_reproduce\":1}");
+  EXPECT_FALSE(found());
+}
+
+TEST(Kept, APipeIsNotWaitedFor) {
+  const TemporaryFolder folder;
+  const auto pipe = [&](const std::string& name) { ASSERT_EQ(::mkfifo(folder.file(name).c_str(), 0600), 0); };
+  pipe("fake.json");
+  const std::string message = message_of([&] {
+    kept_result(fake_experiment(), Request{}, {"1.2", "p"}, folder.path());
+  });
+  EXPECT_EQ(folder.without(message), "fake.json: is a pipe; expected a regular file, a result of 'fake'");
+  std::filesystem::remove(folder.file("fake.json"));
+  pipe("fake-sums.csv");
+  const std::string table = "fake-sums.csv: is a pipe; expected a regular file, a table";
+  EXPECT_EQ(folder.without(message_of([&] { restore_tables(fake_result(), folder.path()); })), table);
+  EXPECT_EQ(folder.without(message_of([&] { keep_result(fake_result(), folder.path()); })), table);
 }
 
 TEST(Kept, FiguresAreDrawnLaterWhereGnuplotWasMissing) {
@@ -286,7 +323,7 @@ TEST(Kept, NamesOfAFileDoNotReachOtherFolders) {
   std::filesystem::create_directories(folder.path() / "in" / "fake-x");
   Json json = result_json(fake_result());
   json["tables"][0]["name"] = "x/../../victim";
-  write_text(folder.file("in/fake.json"), json_text(json));
+  write_text(folder.file("in/fake.json"), with_checksum(json_text(json)));
   write_text(folder.file("victim.csv"), "mine");
   keep_result(fake_result(), folder.path() / "in");
   EXPECT_EQ(read_text(folder.file("victim.csv")), "mine");
@@ -351,7 +388,7 @@ TEST(Kept, AForeignFileIsNotTakenForOne) {
   EXPECT_EQ(read_text(folder.file("fake.json")), "{}");
   Json other = result_json(fake_result());
   other["name"] = "other";
-  write_text(folder.file("fake.json"), json_text(other));
+  write_text(folder.file("fake.json"), with_checksum(json_text(other)));
   EXPECT_NE(message_of([&] { keep_result(fake_result(), folder.path()); }).find("a result of 'other'; expected"),
             std::string::npos);
 }

@@ -8,7 +8,7 @@ using graph_def::AttrValue;
 using graph_def::FunctionDef;
 using graph_def::NodeDef;
 
-FunctionLibrary::FunctionLibrary(const graph_def::FunctionDefLibrary& library) {
+FunctionLibrary::FunctionLibrary(const graph_def::FunctionDefLibrary& library) : bytes_(library.ByteSizeLong()) {
   for (const FunctionDef& f : library.function()) functions_.emplace(f.signature().name(), &f);
   for (const graph_def::GradientDef& g : library.gradient()) gradients_.emplace(g.function_name(), g.gradient_func());
 }

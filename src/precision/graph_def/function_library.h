@@ -28,8 +28,11 @@ class FunctionLibrary {
     return it == gradients_.end() ? std::string_view() : it->second;
   }
   bool empty() const { return functions_.empty(); }
+  /// Of the library as the file has it.
+  uint64_t bytes() const { return bytes_; }
 
  private:
+  uint64_t bytes_;
   std::unordered_map<std::string_view, const graph_def::FunctionDef*> functions_;
   std::unordered_map<std::string_view, std::string_view> gradients_;
 };

@@ -180,7 +180,7 @@ class Importer {
   std::map<std::string, Unknown> unknown_;
   std::string fault_;  ///< the first
   int depth_ = 0;      ///< of calls
-  int64_t called_ = 0, expanded_ = 0;
+  int64_t called_ = 0, called_names_ = 0, expanded_ = 0;
   bool tolerant_ = false;  ///< faults leave their fetches out
 };
 

@@ -14,6 +14,7 @@ namespace {
 using Kind = ImportedValue::Kind;
 
 constexpr int64_t kMostCalled = int64_t{1} << 18;  // nodes that functions and loops become
+constexpr int64_t kMostNames = int64_t{1} << 28;   // bytes of their names
 constexpr int kMostLoopRounds = 10000;
 
 bool writes(const NodeDef& node) {
@@ -110,9 +111,14 @@ void Importer::run_nodes(ImportFrame& frame, const std::vector<int>& nodes, int 
       run_loop(frame, nodes, ~n);
       continue;
     }
-    if ((frame.function || loop >= 0) && ++called_ > kMostCalled)
-      fail_node(held_.place, frame.nodes->Get(n),
-                std::string(frame.function ? "functions" : "loops") + " become more than 2^18 nodes up to this one");
+    if (frame.function || loop >= 0) {
+      const NodeDef& node = frame.nodes->Get(n);
+      called_names_ += static_cast<int64_t>(frame.prefix.size() + node.name().size());
+      const std::string what = frame.function ? "functions" : "loops";
+      if (++called_ > kMostCalled) fail_node(held_.place, node, what + " become more than 2^18 nodes up to this one");
+      if (called_names_ > kMostNames)
+        fail_node(held_.place, node, what + " become nodes whose names have more than 2^28 bytes up to this one");
+    }
     translate(frame, n);
   }
 }

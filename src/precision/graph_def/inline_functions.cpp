@@ -17,6 +17,7 @@ using graph_def::NodeDef;
 using graph_detail::printable;
 
 constexpr size_t kMostNodes = size_t{1} << 18;
+constexpr uint64_t kMostBytes = uint64_t{1} << 28;  // of those nodes, beyond what the file itself has
 
 class Inliner : public LoweringContext {
  public:
@@ -75,6 +76,12 @@ class Inliner : public LoweringContext {
     if (nodes_.size() >= kMostNodes)
       throw GraphDefError(std::string(place_) + ": functions become more than 2^18 nodes, up to '" +
                           printable(node.name()) + "'");
+    const uint64_t bytes = node.ByteSizeLong();
+    (origin < 0 ? most_bytes_ : bytes_) += bytes;
+    if (origin >= 0 && bytes_ > most_bytes_)
+      throw GraphDefError(std::string(place_) + ": functions become nodes of more than " + std::to_string(most_bytes_) +
+                          " bytes, their names among them, up to '" + printable(node.name()) +
+                          "'; expected at most 2^28 beyond those of the file");
     for (const std::string& input : node.input())
       if (input.starts_with('^')) awaited_.insert(input.substr(1));
     const int n = static_cast<int>(nodes_.size());
@@ -333,7 +340,8 @@ class Inliner : public LoweringContext {
   std::string_view place_;
   DeadResults dead_;
   InlinedNodes result_;
-  size_t given_ = 0;  ///< nodes that were there before
+  size_t given_ = 0;                                                 ///< nodes that were there before
+  uint64_t bytes_ = 0, most_bytes_ = kMostBytes + library_.bytes();  ///< of the nodes that functions become
   std::vector<NodeDef> nodes_;
   std::vector<int> origins_;  ///< per node: what it comes from, in chain_
   std::vector<char> gone_;

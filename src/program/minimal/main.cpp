@@ -10,7 +10,7 @@
 #include "softamp/precision/mechanism.h"
 #include "softamp/report/interrupt.h"
 #include "softamp/report/names.h"
-#include "src/files/printable.h"
+#include "src/files/printable_stream.h"
 #include "src/program/backend_choice.h"
 #include "src/program/standard_descriptors.h"
 #include "src/program/standard_output.h"
@@ -213,15 +213,17 @@ int main(int argc, char** argv) {
   softamp::program::occupy_standard_descriptors();
   const softamp::engine::DefaultEnvironment guard;
   std::string place = "softamp";
+  const softamp::files::PrintableStream errors(std::cerr);
   try {
     softamp::program::StandardOutput output;
+    const softamp::files::PrintableStream printed(std::cout);
     const int code = softamp::program::run({argv + 1, argv + argc}, place);
     std::cout.flush();
     if (!std::cout && softamp::InterruptGuard::pending() == SIGPIPE) return 128 + SIGPIPE;
     output.finish();
     return code;
   } catch (const std::exception& e) {
-    std::cerr << place << ": " << softamp::files::printable(softamp::reason_of(e), true) << '\n';
+    std::cerr << place << ": " << softamp::reason_of(e) << '\n';
     return softamp::program::kUsage;
   }
 }

@@ -7,6 +7,7 @@
 
 #include "softamp/precision/mechanism.h"
 #include "softamp/precision/op_lists.h"
+#include "src/files/printable.h"
 #include "src/report/comma_list.h"
 
 namespace softamp::program {
@@ -61,7 +62,7 @@ void add_environment_option(CLI::App& app, bool& environment) {
 std::string environment_mechanism() {
   const std::optional<Recipe> recipe = Recipe::from_environment();
   if (!recipe) return {};
-  for (const std::string& warning : recipe->warnings) std::cerr << "WARNING " << warning << '\n';
+  for (const std::string& warning : recipe->warnings) std::cerr << "WARNING " << files::printable(warning) << '\n';
   return "recipe=" + *Recipe::name_from_environment();
 }
 

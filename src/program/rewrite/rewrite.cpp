@@ -289,7 +289,8 @@ int advise(const RewriteVerbOptions& o) {
   std::cout << padded("mechanism", 24) << padded("converted", 14) << padded("casts", 8) << padded("largest error", 16)
             << "mean error\n";
   for (const Candidate& c : rows)
-    std::cout << padded(c.name, 24) << padded(std::to_string(c.converted) + " of " + std::to_string(c.nodes), 14)
+    std::cout << padded(files::printable(c.name), 24)
+              << padded(std::to_string(c.converted) + " of " + std::to_string(c.nodes), 14)
               << padded(std::to_string(c.casts), 8) << padded(significant_digits(c.largest, 3), 16)
               << significant_digits(c.mean, 3) << '\n';
   std::cout << "errors are of " << adviser.outputs() << (adviser.outputs() == 1 ? " output" : " outputs")
@@ -312,15 +313,16 @@ int run_verb(const RewriteVerbOptions& o) {
                                      ? rewrite_softamp(o, mechanism, advice, evaluated)
                                      : rewrite_graph_def(o, mechanism, evaluated);
   for (const std::string& message : report.colours.messages)
-    if (!o.quiet || !message.starts_with("INFO ")) std::cerr << message << '\n';
+    if (!o.quiet || !message.starts_with("INFO ")) std::cerr << files::printable(message) << '\n';
   for (const std::string& note : report.notes)
-    if (!o.quiet) std::cerr << "softamp rewrite: " << note << '\n';
-  for (const std::string& remark : mechanism.remarks(report.before)) std::cerr << "softamp rewrite: " << remark << '\n';
+    if (!o.quiet) std::cerr << "softamp rewrite: " << files::printable(note) << '\n';
+  for (const std::string& remark : mechanism.remarks(report.before))
+    std::cerr << "softamp rewrite: " << files::printable(remark) << '\n';
   for (const std::string& line : advice)
-    if (!o.quiet) std::cerr << "softamp rewrite: " << line << '\n';
+    if (!o.quiet) std::cerr << "softamp rewrite: " << files::printable(line) << '\n';
   if (!o.out.empty() && !o.quiet)
-    std::cerr << "softamp rewrite: " << report.colours.mechanism << ": " << report.converted_nodes() << " of "
-              << report.nodes() << " nodes converted, " << report.plan.casts.size()
+    std::cerr << "softamp rewrite: " << files::printable(report.colours.mechanism) << ": " << report.converted_nodes()
+              << " of " << report.nodes() << " nodes converted, " << report.plan.casts.size()
               << (report.plan.casts.size() == 1 ? " cast" : " casts") << " added; written to " << o.out << '\n';
   const std::string text =
       evaluated ? rendered(*evaluated, report_form(o), o.top.value_or(kLines)) : rendered(report, report_form(o));

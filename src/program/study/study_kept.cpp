@@ -6,11 +6,12 @@
 #include "softamp/numerics/version.h"
 #include "src/files/claim.h"
 #include "src/files/file_lock.h"
-#include "src/files/input_file.h"
 #include "src/files/output_file.h"
+#include "src/files/regular_file.h"
 #include "src/precision/recipe_source.h"
 #include "src/program/train/train_options.h"
 #include "src/program/usage.h"
+#include "src/report/checked_json.h"
 #include "src/report/newer_file.h"
 #include "src/report/read_json.h"
 #include "src/report/reason.h"
@@ -26,8 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file's format; 1 did not name the program.
-constexpr int kStudyRunFormat = 2;
+/// The file's format; 1 did not name the program, 2 had no checksum.
+constexpr int kStudyRunFormat = 3;
 
 /// NaN and infinities, which JSON does not have, are written as null and read back as NaN.
 double number_or_nan(const Json& value) {
@@ -179,20 +180,24 @@ std::string KeptRuns::key(const TrainSettings& settings) { return key_of(setting
 std::optional<StudyResult> KeptRuns::find(const std::string& key) const {
   const fs::path file = file_of(key);
   if (!fs::exists(file)) return std::nullopt;
-  const std::string text = files::read_input(file, "the result of a run", JsonLimits{}.bytes);
+  const std::string text = files::read_regular(file, "the result of a run", JsonLimits{}.bytes);
   try {
     const Json json = read_json(text, "");
     if (const std::string newer = newer_file(json, "softamp_study_run", kStudyRunFormat); !newer.empty())
       throw UsageError(newer);
-    if (json.at("softamp_study_run") != kStudyRunFormat)
-      throw UsageError("softamp_study_run: " + json["softamp_study_run"].dump() + "; expected " +
-                       std::to_string(kStudyRunFormat));
+    const Json& format = json.at("softamp_study_run");
+    if (format == 1 || format == 2) return std::nullopt;  // of another program, therefore
+    if (format != kStudyRunFormat)
+      throw UsageError("softamp_study_run: " + format.dump() + "; expected " + std::to_string(kStudyRunFormat));
+    verify_checksum(text);
     const reproduce::Program program{json.at("version"), json.at("program")};
     if (program != program_ || json.at("arithmetic") != kArithmeticVersion) return std::nullopt;
     if (exponents_ && !json.contains("exponents")) return std::nullopt;
     return result_from(json);
   } catch (const std::exception& e) {
-    throw UsageError(file.string() + ": " + reason_of(e) + "; expected the result of a run that `softamp study` wrote");
+    throw UsageError(
+        file.string() + ": " + reason_of(e) +
+        "; expected the result of a run that `softamp study` wrote; without the file it does the run again");
   }
 }
 
@@ -234,7 +239,7 @@ void KeptRuns::keep(const TrainSettings& settings, RunInputs read, const StudyRe
   if (result.replica_drift.first_step >= 0) json["replica_drift"] = drift_json(result.replica_drift);
   if (result.exponents) json["exponents"] = exponents_json(*result.exponents);
   json["stopped"] = result.stopped;
-  write_patiently(file_of(key_of(settings, read)), json.dump() + "\n");
+  write_patiently(file_of(key_of(settings, read)), with_checksum(json.dump()));
 }
 
 void KeptRuns::clean(const std::set<std::string>& kept) const {

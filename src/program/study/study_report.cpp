@@ -1,4 +1,5 @@
 #include "src/program/study/study_report.h"
+#include "src/files/printable.h"
 #include "src/program/study/study_exponents.h"
 
 #include "softamp/numerics/format.h"
@@ -200,7 +201,7 @@ std::string study_description(const StudyReport& r) {
 }
 
 void print_study(const StudyReport& r, std::ostream& out) {
-  out << "study: " << study_description(r) << "\n\n";
+  out << "study: " << files::printable(study_description(r)) << "\n\n";
   const bool compared = reference_of(r).has_value();
   TextTable table(r.keys.size(), compared ? 2 : 1);
   std::vector<std::string> head = r.keys;
@@ -244,8 +245,8 @@ void print_study(const StudyReport& r, std::ostream& out) {
   out << verdict_notes(r);
   const auto say = [&](const char* what, const StudyRow& row, const std::string& why) {
     out << what << ':';
-    for (const std::string& value : row.values) out << ' ' << value;
-    out << ": " << why << '\n';
+    for (const std::string& value : row.values) out << ' ' << files::printable(value);
+    out << ": " << files::printable(why, true) << '\n';
   };
   for (const StudyRow& row : r.rows) {
     if (row.stopped) say("stopped", row, row.first_stop);

@@ -8,13 +8,16 @@
 #include <utility>
 #include <vector>
 
+#include "src/files/printable.h"
+
 namespace softamp::program {
 
-/// Words, at the beginning and at the end, are aligned left, numbers between them right.
+/// Words, which may come from a file, at the beginning and at the end, are aligned left, numbers between them right.
 class TextTable {
  public:
   TextTable(size_t left, size_t left_at_end) : left_(left), left_at_end_(left_at_end) {}
   void add(std::vector<std::string> cells) {
+    for (std::string& cell : cells) cell = files::printable(cell);
     widths_.resize(std::max(widths_.size(), cells.size()));
     for (size_t c = 0; c < cells.size(); ++c) widths_[c] = std::max(widths_[c], cells[c].size());
     lines_.push_back(std::move(cells));

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "src/files/output_file.h"
+#include "src/files/printable.h"
 #include "src/files/run_files.h"
 #include "src/precision/recipe_source.h"
 #include "src/precision/report_text.h"
@@ -107,7 +108,7 @@ Json summary_json(const TrainSettings& settings, const RunSummary& run) {
   return json;
 }
 
-void print_document(const Json& document) { std::cout << document.dump(2) << '\n'; }
+void print_document(const Json& document) { std::cout << files::printable_json(document.dump(2)) << '\n'; }
 
 /// Refuses files that an option leaves unwritten.
 void refuse_files(const TrainVerbOptions& o, const std::string& why) {
@@ -229,7 +230,7 @@ int run_train(TrainVerbOptions o) {
   }
   TrainSettings settings = settings_from(o);
   if (o.print_settings) {
-    std::cout << read_json(settings.spelled_out().to_json(true, true)).dump(2) << '\n';
+    std::cout << files::printable_json(read_json(settings.spelled_out().to_json(true, true)).dump(2)) << '\n';
     if (!o.output.quiet) std::cerr << "softamp train: used: " << train_detail::used_settings(settings) << '\n';
     return kSuccess;
   }

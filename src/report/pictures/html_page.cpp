@@ -85,22 +85,48 @@ size_t end_of_name(std::string_view text, size_t at) {
   return at;
 }
 
+/// The end of the tag that begins at `at`, behind its '>'; a '>' within a quoted value is none.
+size_t end_of_tag(std::string_view text, size_t at) {
+  char quote = 0;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quote ? c == quote : c == '"' || c == '\'')
+      quote = quote ? 0 : c;
+    else if (c == '>' && !quote)
+      return at + 1;
+  }
+  return at;
+}
+
+/// Calls `see` with each part of `svg` in order: a tag, or the text between two.
+template <class See>
+void for_each_part(std::string_view svg, const See& see) {
+  for (size_t at = 0; at < svg.size();) {
+    const bool tag = svg[at] == '<';
+    const size_t end = tag ? end_of_tag(svg, at) : std::min(svg.find('<', at), svg.size());
+    see(svg.substr(at, end - at), tag);
+    at = end;
+  }
+}
+
 /// Puts `prefix` before every id, and before every reference to one.
 std::string with_prefixed_ids(const std::string& svg, const std::string& prefix) {
   constexpr std::array<std::string_view, 7> kBefore = {" id=\"",   " id='", "xlink:href='#", "xlink:href=\"#",
                                                        " href='#", "url(#", "url('#"};
   std::string result;
-  for (size_t at = 0; at < svg.size();) {
-    const auto found = std::find_if(kBefore.begin(), kBefore.end(),
-                                    [&](std::string_view b) { return svg.compare(at, b.size(), b) == 0; });
-    if (found == kBefore.end()) {
-      result += svg[at++];
-      continue;
+  for_each_part(svg, [&](std::string_view part, bool tag) {
+    for (size_t at = 0; at < part.size();) {
+      const auto found = std::find_if(kBefore.begin(), kBefore.end(),
+                                      [&](std::string_view b) { return tag && part.substr(at).starts_with(b); });
+      if (found == kBefore.end()) {
+        result += part[at++];
+        continue;
+      }
+      result += found->starts_with("xlink:") ? found->substr(6) : *found;
+      result += prefix;
+      at += found->size();
     }
-    result += found->starts_with("xlink:") ? found->substr(6) : *found;
-    result += prefix;
-    at += found->size();
-  }
+  });
   return result;
 }
 
@@ -152,18 +178,24 @@ std::string trimmed_box(const std::string& view, const std::string& content) {
   return "0 " + fixed_places(from, 0) + view.substr(3, height - 3) + " " + fixed_places(*all - from, 0);
 }
 
-/// What runs, or fetches, or is a page of its own, has no place in a picture.
+/// What runs, or fetches, or is a page of its own, has no place in a picture. Its texts may speak of everything.
 bool is_harmless(std::string_view svg) {
-  constexpr std::array<std::string_view, 9> kNever = {"<script", "<foreignobject", "<iframe", "<image", "<!entity",
-                                                      "<style",  "javascript:",    "<a ",     "@import"};
-  std::string lower(svg);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (std::any_of(kNever.begin(), kNever.end(), [&](auto word) { return lower.find(word) != std::string::npos; }))
-    return false;
-  for (size_t at = 0; (at = lower.find(" on", at)) != std::string::npos; ++at)  // onload= and the like
-    if (const size_t end = end_of_name(lower, at + 3); end > at + 3 && end < lower.size() && lower[end] == '=')
-      return false;
-  return lower.find("href=\"http") == std::string::npos && lower.find("href='http") == std::string::npos;
+  constexpr std::array<std::string_view, 8> kNever = {"<script", "<foreignobject", "<iframe", "<image",
+                                                      "<!",      "<style",         "<a ",     "javascript:"};
+  constexpr std::array<std::string_view, 3> kFetched = {"href=\"http", "href='http", "@import"};
+  bool harmless = true;
+  for_each_part(svg, [&](std::string_view part, bool tag) {
+    if (!tag) return;
+    std::string lower(part);
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    const auto there = [&](std::string_view word) { return lower.find(word) != std::string::npos; };
+    harmless &=
+        std::none_of(kNever.begin(), kNever.end(), there) && std::none_of(kFetched.begin(), kFetched.end(), there);
+    for (size_t at = 0; (at = lower.find(" on", at)) != std::string::npos; ++at)  // onload= and the like
+      if (const size_t end = end_of_name(lower, at + 3); end > at + 3 && end < lower.size() && lower[end] == '=')
+        harmless = false;
+  });
+  return harmless;
 }
 
 }  // namespace
@@ -250,7 +282,7 @@ std::string picture(std::string_view svg, int number, std::string_view title, st
   remove_between(content, "<desc>", "</desc>");
   remove_between(content, "<metadata>", "</metadata>");
   // The program's name and that of its parts, which a browser would show below the pointer.
-  remove_between(content, "<title>Gnuplot", "</title>");
+  remove_between(content, "<title>Gnuplot</", "title>");
   remove_between(content, "<title>gnuplot_plot_", "</title>");
   remove_empty_groups(content);
   const std::string prefix = "p" + std::to_string(number) + "-";

@@ -14,6 +14,7 @@
 #include "src/files/output_file.h"
 #include "src/files/printable.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/report/pictures/html_page.h"
 #include "src/report/pictures/piped_command.h"
 #include "src/report/pictures/plot_script.h"
 
@@ -64,6 +65,9 @@ PipedCommand run_gnuplot(const std::string& script) {
   return done;
 }
 
+/// Behind this stands the number of a curve. No text of the plot has a '<'.
+constexpr std::string_view kCurve = "<g id=\"gnuplot_plot_";
+
 /// The ids of all boxes, which gnuplot numbers 1a, 2a, ..., 1b, 2b, ... and so on, as one row of numbers.
 std::string with_plain_ids(const Plot& plot, std::string picture) {
   std::vector<size_t> boxes{plot.curves.size()};
@@ -72,11 +76,26 @@ std::string with_plain_ids(const Plot& plot, std::string picture) {
   size_t before = 0;
   for (size_t box = 0; box < boxes.size(); before += boxes[box++])
     for (size_t i = 1; i <= boxes[box]; ++i) {
-      const std::string id = "id=\"gnuplot_plot_", letter(1, static_cast<char>('a' + box)),
-                        old = id + std::to_string(i) + letter + "\"";
+      const std::string id(kCurve), letter(1, static_cast<char>('a' + box)),
+          old = id + std::to_string(i) + letter + "\"";
       if (const size_t at = picture.find(old); at != std::string::npos)
         picture.replace(at, old.size(), id + std::to_string(i + before) + "\"");
     }
+  return picture;
+}
+
+/// The title of each curve as it is, where gnuplot leaves marks of its own in it.
+std::string with_titles(const Plot& plot, std::string picture) {
+  constexpr std::string_view kBegin = " ><title>", kEnd = "</title>";
+  for (size_t i = 0; i < plot.curves.size(); ++i) {
+    if (plot.curves[i].title.empty()) continue;
+    const std::string begin = std::string(kCurve) + std::to_string(i + 1) + "\"" + std::string(kBegin);
+    const size_t at = picture.find(begin);
+    const size_t end = at == std::string::npos ? at : picture.find(kEnd, at);
+    if (end == std::string::npos) continue;
+    const size_t from = at + begin.size();
+    picture.replace(from, end - from, html::escaped(text_in_plot(plot.curves[i].title)));
+  }
   return picture;
 }
 
@@ -105,7 +124,8 @@ std::string with_axes(const Plot& plot, const PipedCommand& drawn) {
                            axis(v[2], v[3], plot.y_log) + R"(, "box": {"left": )" + place(v[4]) + R"(, "right": )" +
                            place(v[5]) + R"(, "top": )" + place(height - v[7]) + R"(, "bottom": )" +
                            place(height - v[6]) + "}}</metadata>\n</svg>\n";
-  std::string picture = plot.panel.empty() && plot.strips.empty() ? drawn.output : with_plain_ids(plot, drawn.output);
+  const bool one_box = plot.panel.empty() && plot.strips.empty();
+  std::string picture = with_titles(plot, one_box ? drawn.output : with_plain_ids(plot, drawn.output));
   return picture.replace(picture.rfind("</svg>"), std::string::npos, text);
 }
 

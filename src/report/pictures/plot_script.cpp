@@ -4,26 +4,33 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <stdexcept>
+#include <string_view>
 
+#include "src/files/printable.h"
 #include "src/report/numbers/decimal_text.h"
 
 namespace softamp {
 namespace {
 
 /// A gnuplot string in double quotes: whatever could mean something, now or in another version, by its octal number.
+/// So is a digit behind one: gnuplot reads three digits of a number, but four where the first is 0.
 std::string quoted(const std::string& text) {
   std::string result = "\"";
+  bool by_number = false;
   for (const char c : text) {
     const auto code = static_cast<unsigned char>(c);
-    if (std::isalnum(code) || code >= 0x80 || std::strchr(" .,:;()+-=/", c))
-      result += c;
-    else
+    const bool octal_digit = c >= '0' && c <= '7';
+    const bool plain =
+        std::isalnum(code) || code >= 0x80 || std::string_view(" .,:;()+-=/").find(c) != std::string_view::npos;
+    by_number = !plain || (by_number && octal_digit);
+    if (by_number)
       result += {'\\', static_cast<char>('0' + code / 64), static_cast<char>('0' + code / 8 % 8),
                  static_cast<char>('0' + code % 8)};
+    else
+      result += c;
   }
   return result + "\"";
 }
@@ -43,10 +50,13 @@ size_t exponent_length(const std::string& text, size_t i) {
   return whole_word ? end - first : 0;
 }
 
-/// Literal text, on one line, for gnuplot's enhanced mode, which has its own markup: a line's end would end the
-/// command, and the rest be one. Powers are raised.
-std::string plain(const std::string& text) {
+/// Literal text for gnuplot's enhanced mode, which has its own markup. Powers are raised.
+std::string plain(const std::string& original) {
+  // gnuplot breaks a run of more bytes than 1023, even within a character.
+  constexpr size_t kLongestRun = 500;
+  const std::string text = text_in_plot(original);
   std::string result;
+  size_t run = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (const size_t raised = c == '^' ? exponent_length(text, i) : 0) {
@@ -54,10 +64,32 @@ std::string plain(const std::string& text) {
       i += raised;
       continue;
     }
-    if (std::strchr("^_@&~{}\\", c)) result += '\\';
-    result += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+    if (text.compare(i, 3, "\\U+") == 0) {  // the number of a character, whatever stands before it
+      result += "\\\\{U}";
+      ++i;
+      continue;
+    }
+    if (text.compare(i, 3, "]]>") == 0) {  // which XML forbids, and gnuplot hands on
+      result += "]]{>}";
+      i += 2;
+      continue;
+    }
+    const bool begins = (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // a character
+    if (begins && run >= kLongestRun) {
+      result += "{}";
+      run = 0;
+    }
+    if (std::string_view("^_@&~{}\\").find(c) != std::string_view::npos) result += '\\';
+    result += c;
+    ++run;
   }
   return result;
+}
+
+/// The title, larger than other texts unless it is too long for that.
+std::string large(const std::string& title) {
+  constexpr size_t kLongest = 80;  // bytes
+  return (title.size() > kLongest ? "{" : "{/*1.25 ") + plain(title) + "}";
 }
 
 /// All its digits.
@@ -421,16 +453,23 @@ std::string strip_commands(const Plot& plot, const StripLayout& layout) {
 
 }  // namespace
 
+std::string text_in_plot(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
+  return files::printable(text);
+}
+
 void check_plot(const Plot& plot) {
   std::vector<const std::vector<Curve>*> boxes{&plot.curves, &plot.panel};
   for (const PlotStrip& strip : plot.strips) boxes.push_back(&strip.curves);
   for (const std::vector<Curve>* curves : boxes)
     for (const Curve& curve : *curves)
       if (curve.x.size() != curve.y.size())
-        throw std::invalid_argument("plot curve '" + curve.title + "': " + std::to_string(curve.x.size()) + " x but " +
+        throw std::invalid_argument("plot curve '" + files::printable(curve.title) +
+                                    "': " + std::to_string(curve.x.size()) + " x but " +
                                     std::to_string(curve.y.size()) + " y values");
   for (const Curve& curve : plot.curves) {
-    const std::string place = "plot curve '" + curve.title + "': ";
+    const std::string place = "plot curve '" + files::printable(curve.title) + "': ";
     if (curve.style == CurveStyle::kBars && plot.x_log != 0)
       throw std::invalid_argument(place + "bars on a logarithmic x axis; expected a linear one");
   }
@@ -472,8 +511,7 @@ set autoscale yfix
     script += legend(plot) + axes(plot);
   // Title, subtitle, legend and curves each have their own band of the plot.
   const double title = strips ? strip_layout.at(0.955) : 0.955, subtitle = strips ? strip_layout.at(0.915) : 0.915;
-  script +=
-      "set label 1 " + quoted("{/*1.25 " + plain(plot.title) + "}") + " at screen 0.5, " + number(title) + " center\n";
+  script += "set label 1 " + quoted(large(plot.title)) + " at screen 0.5, " + number(title) + " center\n";
   script += "set label 2 " + quoted(plain(plot.subtitle)) + " at screen 0.5, " + number(subtitle) +
             " center textcolor rgb '#555555'\n";
   script += (panel || strips ? "set format x ''\n" : "set xlabel " + quoted(plain(plot.x_label)) + "\n") +

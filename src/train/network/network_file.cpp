@@ -26,6 +26,7 @@ using Json = nlohmann::ordered_json;
 using graph_detail::printable;
 
 constexpr int64_t kVersion = 1, kMostLayers = 4000;
+constexpr size_t kMostName = 256;  // bytes: each layer in a repeat has it, and each of its variables and nodes
 /// Of all masks of attention together, a byte each.
 constexpr double kMostMasks = 1 << 30;
 
@@ -192,6 +193,9 @@ class LayerReader {
     if (members.find("name")) {
       spec.name = members.word("name", {});
       if (spec.name.empty()) members.wrong("name", *members.find("name"), "a text that is not empty");
+      if (spec.name.size() > kMostName)
+        members.wrong("name", *members.find("name"),
+                      "at most " + std::to_string(kMostName) + " bytes, not " + std::to_string(spec.name.size()));
     }
     if ((count_ += times) > kMostLayers)
       refuse(spec.place, "the network has more than " + std::to_string(kMostLayers) + " layers");

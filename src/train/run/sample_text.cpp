@@ -4,14 +4,14 @@
 #include <stdexcept>
 
 #include "src/data/archive.h"
+#include "src/files/utf8.h"
 #include "src/graph/nearest_name.h"
-#include "src/report/utf8.h"
 #include "src/train/run/samples.h"
 
 namespace softamp::train_detail {
 namespace {
 
-constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;
+constexpr uint64_t kMostTextBytes = uint64_t{1} << 30, kMostInflation = 64;
 constexpr uint32_t kReplacement = 0xFFFD, kCodePoints = 0x110000;
 
 /// Calls `see` with every code point of a text. Throws DataError at the first byte that is no UTF-8.
@@ -48,7 +48,7 @@ int32_t number_of(const std::vector<uint32_t>& characters, uint32_t code) {
 }  // namespace
 
 TextTokens read_text(const std::string& file, const NetworkInput& input) {
-  const std::vector<std::byte> bytes = archive::read_file(file, kMostTextBytes);
+  const std::vector<std::byte> bytes = archive::read_file(file, kMostTextBytes, kMostInflation);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   TextTokens found;
   found.tokens.reserve(text.size());

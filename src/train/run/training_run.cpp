@@ -16,6 +16,7 @@
 #include "src/engine/machine_memory.h"
 #include "src/files/output_file.h"
 #include "src/files/place.h"
+#include "src/files/printable.h"
 #include "src/files/run_files.h"
 #include "src/precision/device_check.h"
 #include "src/precision/recipe_source.h"
@@ -250,21 +251,22 @@ class Run {
     if (out_.quiet) return;
     std::cerr << s_.program << ": " << s_.to_json() << '\n'
               << s_.program << ": used: " << train_detail::used_settings(s_) << '\n';
-    for (const std::string& warning : trainer_.warnings()) std::cerr << s_.program << ": warning: " << warning << '\n';
+    for (const std::string& warning : trainer_.warnings())
+      std::cerr << s_.program << ": warning: " << files::printable(warning) << '\n';
     if (other_test_images_)
       std::cerr << s_.program << ": warning: the test " << train_detail::sample_word(network_)
                 << " are not those of the run in " << out_.resume
                 << "; evaluations before and after cannot be compared\n";
     if (rounded_ > 0)
-      std::cerr << s_.program << ": " << rounded_ << " of the arrays in " << s_.initial
+      std::cerr << s_.program << ": " << rounded_ << " of the arrays in " << files::printable(s_.initial)
                 << " are rounded to the dtype of their variable\n";
     const bool quantises = s_.mechanism_value().kind == Mechanism::Kind::kFp8;
     if (quantises && trainer_.precision_report())
       for (const std::string& message : trainer_.precision_report()->colours.messages)
-        std::cerr << s_.program << ": " << message << '\n';
+        std::cerr << s_.program << ": " << files::printable(message) << '\n';
     if (const auto m = mechanism_of(s_, trainer_); m && !quantises)
-      std::cerr << s_.program << ": mechanism " << m->mechanism << ": " << m->converted << " of " << m->nodes
-                << " nodes of the gradient graph converted, " << fixed_places(100 * m->low_share, 1)
+      std::cerr << s_.program << ": mechanism " << files::printable(m->mechanism) << ": " << m->converted << " of "
+                << m->nodes << " nodes of the gradient graph converted, " << fixed_places(100 * m->low_share, 1)
                 << " % of those of floating type are in low precision, " << m->casts << " casts; loss scale "
                 << s_.loss_scale << '\n';
     advise();
@@ -287,7 +289,7 @@ class Run {
         std::cerr << s_.program << ": " << check->text << '\n';
     }
     for (const std::string& line : shape_advice(trainer_.gradient_graph()))
-      std::cerr << s_.program << ": " << line << '\n';
+      std::cerr << s_.program << ": " << files::printable(line) << '\n';
   }
 
   void say(const std::string& text) {
@@ -408,7 +410,7 @@ class Run {
   /// The last lines of a run, beside its results.
   void conclude() const {
     if (out_.quiet) return;
-    for (const std::string& line : lost_.lines()) std::cerr << s_.program << ": " << line << '\n';
+    for (const std::string& line : lost_.lines()) std::cerr << s_.program << ": " << files::printable(line) << '\n';
     if (exchange_) tell_traffic();
     if (progress_.skipped > 0)
       std::cerr << s_.program << ": skipped: " << progress_.skipped << " of " << step_

@@ -77,6 +77,9 @@ void read(const SettingsText& text, const char* key, const Json& value, std::str
   }
   if (!value.is_string()) wrong_type(text, key, value, "a text in quotes");
   out = value.get<std::string>();
+  constexpr size_t kMost = 4096;  // bytes, as many as a path's: each run of a study has a copy
+  if (out.size() > kMost)
+    text.refuse(key, "has " + std::to_string(out.size()) + " bytes; expected at most " + std::to_string(kMost));
 }
 void read(const SettingsText& text, const char* key, const Json& value, bool& out) {
   if (!value.is_boolean()) wrong_type(text, key, value, "true or false");

@@ -5,6 +5,7 @@
 #include "src/python/arrays.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
+#include "src/python/gil.h"
 #include "src/python/rounding.h"
 
 namespace softamp::python {
@@ -119,14 +120,6 @@ FloatFormat format_of_operands(std::span<const Array> in, nb::handle named_forma
   return *format;
 }
 
-/// Whether two arrays share bytes without being the same.
-bool overlap(const Array& a, const Array& b) {
-  const auto* const x = a.as<std::byte>().data();
-  const auto* const y = b.as<std::byte>().data();
-  const size_t n = a.size() * static_cast<size_t>(a.item_bytes());
-  return n != 0 && x < y + n && y < x + n;
-}
-
 nb::object arithmetic(nb::handle operation, nb::tuple operands, nb::handle format, nb::tuple how_values,
                       nb::tuple address_values, nb::handle out, bool flags) {
   const Name& wanted = operation_called(operation);
@@ -142,14 +135,10 @@ nb::object arithmetic(nb::handle operation, nb::tuple operands, nb::handle forma
   const bool plain = in[0].elements() != Elements::kCodes && in[0].elements() != Elements::kFloat32;
   nb::object result = out.is_none() ? new_codes(in[0].shape(), f, plain) : nb::borrow(out);
   Array written(result, "out", Access::kWrite);
-  const bool fits = written.elements() == in[0].elements() || written.elements() == Elements::kUint8 ||
-                    written.elements() == Elements::kUint16 || written.elements() == Elements::kUint32;
-  if (!fits || written.item_bytes() != code_bytes(f)) written.refuse_type(("codes of " + format_name(f)).c_str());
+  check_codes(written, f);
   if (written.shape() != in[0].shape())
     throw nb::value_error(("out: has the shape " + written.shape_text() + "; expected " + in[0].shape_text()).c_str());
-  for (const Array& a : in)
-    if (overlap(a, written))
-      throw nb::value_error((std::string("out overlaps ") + a.name() + "; expected an array of its own").c_str());
+  for (const Array& a : in) check_overlap(written, a, InPlace::kNever);
   FpStatus status;
   addresses.options.status = flags || how.stops.enabled_flags() != 0 ? &status : nullptr;
   {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,10 +44,9 @@ class Array {
  public:
   /// `name`: of the argument, for messages. Throws TypeError for what is no array, a big-endian one and elements of
   /// another kind; ValueError for one to write that is read-only, or not dense and in C order; and for one that may not
-  /// lie where it does.
+  /// lie where it does; BufferError for one whose owner does not give its elements, or describes them wrongly.
   Array(nb::handle object, const char* name, Access access = Access::kRead, Place place = Place::kHost);
-  ~Array();
-  Array(Array&& other) noexcept;
+  Array(Array&&) noexcept = default;
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
 
@@ -80,10 +79,16 @@ class Array {
   [[noreturn]] void refuse_type(const char* expected) const;
 
  private:
+  struct ReleaseBuffer {
+    void operator()(Py_buffer* view) const;
+  };
+
   [[noreturn]] void refuse_read_only() const;
+  [[noreturn]] void refuse_layout(const std::string& what) const;
   bool read_buffer(PyObject* object, Access access);
   void read_dlpack(nb::handle object, Access access, Place place);
-  void set_layout(const int64_t* shape, const int64_t* strides, int rank, Access access);
+  /// strides: in bytes; none: of a dense array in C order.
+  void set_layout(std::vector<int64_t> shape, std::optional<std::vector<int64_t>> strides, Access access);
 
   const char* name_;
   Elements elements_ = Elements::kFloat32;
@@ -94,24 +99,22 @@ class Array {
   size_t size_ = 0;
   std::vector<int64_t> shape_;
   std::string type_name_;
-  Py_buffer buffer_{};
-  bool has_buffer_ = false;
-  nb::object kept_;             ///< a view of the codes of ml_dtypes
-  nb::ndarray<> dlpack_;        ///< what DLPack gave
-  std::vector<std::byte> own_;  ///< the dense copy
+  nb::object kept_;                                   ///< a view of the codes of ml_dtypes; the capsule of DLPack
+  std::unique_ptr<Py_buffer, ReleaseBuffer> buffer_;  ///< behind kept_: released before that is let go of
+  std::vector<std::byte> own_;                        ///< the dense copy
 };
 
-/// Lets other threads of Python run, while there is work that is worth it.
-class Released {
- public:
-  explicit Released(size_t elements) {
-    if (elements >= kWorthIt) released_.emplace();
-  }
+/// Throws TypeError unless `out` has codes of the format: in its own dtype, or in unsigned integers of its width. An array of
+/// another format of the same width is refused: it would show other numbers. `otherwise`: what else is expected, for the
+/// message.
+void check_codes(const Array& out, const FloatFormat& format, const char* otherwise = "");
 
- private:
-  static constexpr size_t kWorthIt = 1024;
-  std::optional<nb::gil_scoped_release> released_;
-};
+/// What an output may be.
+enum class InPlace : uint8_t { kNever, kSameElements };
+
+/// Throws ValueError where an output shares bytes with an input; kSameElements: unless each element takes the place of
+/// its own input.
+void check_overlap(const Array& out, const Array& in, InPlace in_place);
 
 /// The name of NumPy's or ml_dtypes' dtype of these codes: "float16", "float8_e4m3fn"; nullptr where there is none.
 const char* dtype_name_of(const FloatFormat& format);

@@ -4,6 +4,7 @@
 #include "src/python/arrays.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
+#include "src/python/gil.h"
 #include "src/python/rounding.h"
 
 namespace softamp::python {
@@ -52,6 +53,11 @@ Addresses addresses_from(nb::tuple how, nb::tuple where, size_t size) {
 
 const char* scale_dtype(const bulk::BlockFormat& f) { return f.scale_bytes() == 4 ? "float32" : "uint8"; }
 
+/// Of scales of a byte: e4m3 of NVFP4. Of MX it is E8M0, which no array has as its own here: uint8 alone has those.
+FloatFormat scale_format(const bulk::BlockFormat& f) {
+  return f.family == bulk::BlockFamily::kNvfp4 ? kE4m3 : kBinary64;
+}
+
 uint32_t amax_code(nb::handle amax) {
   if (!PyFloat_Check(amax.ptr()) && !PyLong_Check(amax.ptr()))
     throw nb::type_error(("amax: expected a magnitude, not " + nb::cast<std::string>(nb::repr(amax))).c_str());
@@ -98,8 +104,14 @@ nb::object quantize(nb::handle x, nb::handle format, int axis, nb::handle amax, 
 nb::object dequantize(nb::handle codes, nb::handle scales, nb::handle format, int axis, nb::handle amax, int threads) {
   const bulk::BlockFormat f = block_format_from(format);
   const Array from_codes(codes, "codes"), from_scales(scales, "scales");
-  if (from_codes.item_bytes() != 1) from_codes.refuse_type("uint8");
-  if (from_scales.size() != 0 && from_scales.item_bytes() != f.scale_bytes() && f.scale_bytes() != 0)
+  const auto holds = [](const Array& a, const FloatFormat& own) {
+    return a.elements() == Elements::kUint8 || (a.elements() == Elements::kCodes && a.format() == own);
+  };
+  if (f.element.integer ? from_codes.elements() != Elements::kUint8 && from_codes.elements() != Elements::kInt8
+                        : !holds(from_codes, f.element.format))
+    from_codes.refuse_type(("uint8, codes of " + block_format_text(f)).c_str());
+  if (f.scale_bytes() == 4 ? from_scales.elements() != Elements::kFloat32
+                           : f.scale_bytes() == 1 && !holds(from_scales, scale_format(f)))
     from_scales.refuse_type(scale_dtype(f));
   const Blocks blocks = blocks_of(from_codes.shape(), axis, f);
   const uint64_t wanted = bulk::scale_count(blocks.layout, f);
@@ -141,6 +153,7 @@ nb::object fake_quantize(nb::handle x, nb::handle format, int axis, nb::tuple ho
   if (written.shape() != in.shape())
     throw nb::value_error(
         ("out: has the shape " + written.shape_text() + "; expected that of x, " + in.shape_text()).c_str());
+  check_overlap(written, in, InPlace::kSameElements);
   const Released released(in.size());
   bulk::fake_quantize(numbers, blocks.layout, f, written.to_write<float>(), options_from(addresses, nullptr));
   return values;

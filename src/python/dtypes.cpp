@@ -47,13 +47,11 @@ nb::object shape_tuple(const std::vector<int64_t>& shape) {
 }
 
 nb::object empty(const std::vector<int64_t>& shape, nb::handle dtype) {
-  static const nb::handle make = numpy("empty");
-  return make(shape_tuple(shape), dtype);
+  return numpy("empty")(shape_tuple(shape), dtype);
 }
 
 nb::object viewed(nb::handle array, nb::handle dtype) {
-  static const nb::handle view = nb::object(numpy("ndarray").attr("view")).release();
-  return view(array, dtype);
+  return numpy("ndarray").attr("view")(array, dtype);
 }
 
 /// The word that a dtype, or the class of one, goes by; empty for other objects.
@@ -99,16 +97,19 @@ nb::handle dtype_object(std::string_view name) {
 nb::handle unsigned_dtype(int bytes) { return dtype_object(bytes == 1 ? "uint8" : bytes == 2 ? "uint16" : "uint32"); }
 
 std::optional<FloatFormat> format_of_ml_array(nb::handle array) {
-  static const nb::handle ndarray = numpy("ndarray");
-  if (array.type().ptr() != ndarray.ptr()) return std::nullopt;
-  static const std::vector<std::pair<PyObject*, FloatFormat>> known = [] {
-    std::vector<std::pair<PyObject*, FloatFormat>> all;
+  if (array.type().ptr() != numpy("ndarray").ptr()) return std::nullopt;
+  using Known = std::vector<std::pair<PyObject*, FloatFormat>>;
+  // Not behind the guard of a static's first use: an import lets other threads run, which would wait at the guard with the
+  // lock that this one needs.
+  static const Known* known = nullptr;
+  if (!known) {
+    Known all;
     for (const Row& row : kRows)
       if (!is_numpys(row.dtype) && dtype_object(row.dtype)) all.emplace_back(dtype_object(row.dtype).ptr(), row.format);
-    return all;
-  }();
+    if (!known) known = new Known(std::move(all));
+  }
   const nb::object dtype = array.attr("dtype");
-  for (const auto& [object, format] : known)
+  for (const auto& [object, format] : *known)
     if (object == dtype.ptr()) return format;
   return std::nullopt;
 }

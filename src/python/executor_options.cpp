@@ -102,8 +102,8 @@ ExecutorOptions executor_options_from(nb::dict options) {
   const bool config_says = o.config.behaviour() != FloatingPointBehaviour::all_off();
   if (given("behaviour"))
     setters().at("behaviour")(o, options["behaviour"]);
-  else if (!config_says && !active_behaviours().empty())
-    set_behaviour(o, active_behaviours().back());
+  else if (const auto active = active_behaviour(); active && !config_says)
+    set_behaviour(o, *active);
   for (const auto& [key, value] : options) {
     const std::string_view name = word(key, "option");
     if (name == "config" || name == "behaviour") continue;

@@ -4,6 +4,7 @@
 #include "softamp/report/names.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
+#include "src/python/gil.h"
 #include "src/python/interrupt.h"
 #include "src/reproduce/experiment.h"
 #include "src/reproduce/outcome_json.h"
@@ -37,7 +38,7 @@ nb::dict reproduce(nb::handle name, nb::handle formats, nb::handle roundings, nb
   reproduce::Outcome outcome;
   nb::list drawn;
   try {
-    const nb::gil_scoped_release released;
+    const Released released;
     reproduce::Watch progress({}, [&watch] { return watch.stopped(); });
     outcome = experiment.run(request, progress);
   } catch (const reproduce::Interrupted&) {

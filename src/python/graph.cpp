@@ -8,6 +8,7 @@
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
 #include "src/python/executor_options.h"
+#include "src/python/gil.h"
 #include "src/python/graph_def.h"
 #include "src/python/interrupt.h"
 #include "src/python/tensors.h"
@@ -65,6 +66,7 @@ class ExecutorObject {
   }
 
   nb::dict run(nb::dict feeds, const std::vector<std::string>& fetches) {
+    const Use use(*this);
     std::vector<Feed> given;
     for (const auto& [name, value] : feeds) {
       const std::string key(word(name, "feeds"));
@@ -79,7 +81,7 @@ class ExecutorObject {
     RunResult result;
     try {
       watch_ = &watch;
-      const nb::gil_scoped_release released;
+      const Released released;
       result = executor_->run(given, ports);
     } catch (const RunStopped&) {
       watch_ = nullptr;
@@ -110,9 +112,29 @@ class ExecutorObject {
     return all;
   }
 
-  Executor& executor() { return *executor_; }
+  /// Calls `use` with the executor, while no run goes on.
+  template <typename Call>
+  auto with_executor(Call call) {
+    const Use use(*this);
+    return call(*executor_);
+  }
 
  private:
+  /// One call at a time: others come from threads, and from handlers of signals within a run. Throws RuntimeError.
+  class Use {
+   public:
+    explicit Use(ExecutorObject& e) : e_(e) {
+      if (e_.in_use_) throw std::runtime_error("Executor: a run goes on in another thread; expected one call at a time");
+      e_.in_use_ = true;
+    }
+    ~Use() { e_.in_use_ = false; }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    ExecutorObject& e_;
+  };
+
   /// The dtype that a placeholder declares, so that unsigned integers can be bfloat16.
   std::optional<DType> expected(const std::string& name) const {
     const int node = executor_->graph().find(name);
@@ -121,6 +143,7 @@ class ExecutorObject {
   }
 
   std::map<std::string, std::string> ports_;
+  bool in_use_ = false;
   StopWatch* watch_ = nullptr;
   std::unique_ptr<Executor> executor_;
 };
@@ -147,27 +170,38 @@ void bind_graph(nb::module_& m) {
              return e.run(feeds, names);
            })
       .def("variable",
-           [](ExecutorObject& e, nb::handle name) { return array_of(e.executor().variable(word(name, "name"))); })
+           [](ExecutorObject& e, nb::handle name) {
+             return e.with_executor([&](Executor& x) { return array_of(x.variable(word(name, "name"))); });
+           })
       .def("set_variable",
            [](ExecutorObject& e, nb::handle name, nb::handle value) {
-             const std::string_view key = word(name, "name");
-             const DType dtype = e.executor().variable(key).dtype();
-             e.executor().set_variable(key, tensor_from(value, "value", dtype));
+             e.with_executor([&](Executor& x) {
+               const std::string_view key = word(name, "name");
+               x.set_variable(key, tensor_from(value, "value", x.variable(key).dtype()));
+             });
            })
       .def("take_outfeed",
            [](ExecutorObject& e, nb::handle queue) {
-             nb::list all;
-             for (const Tensor& t : e.executor().take_outfeed(word(queue, "queue"))) all.append(array_of(t));
-             return all;
+             return e.with_executor([&](Executor& x) {
+               nb::list all;
+               for (const Tensor& t : x.take_outfeed(word(queue, "queue"))) all.append(array_of(t));
+               return all;
+             });
            })
-      .def_prop_ro("step", [](ExecutorObject& e) { return e.executor().step(); })
+      .def_prop_ro("step", [](ExecutorObject& e) {
+        return e.with_executor([](Executor& x) { return x.step(); });
+      })
       .def("set_step",
            [](ExecutorObject& e, nb::handle step) {
-             e.executor().set_step(static_cast<uint32_t>(whole(step, "step", 0, Executor::kSteps - 1)));
+             e.with_executor([&](Executor& x) {
+               x.set_step(static_cast<uint32_t>(whole(step, "step", 0, Executor::kSteps - 1)));
+             });
            })
       .def_prop_ro("warnings", [](ExecutorObject& e) {
         nb::list all;
-        for (const std::string& warning : e.executor().warnings()) all.append(text(warning));
+        e.with_executor([&](Executor& x) {
+          for (const std::string& warning : x.warnings()) all.append(text(warning));
+        });
         return all;
       });
 
@@ -203,7 +237,9 @@ void bind_graph(nb::module_& m) {
         RunnableGraphDef r =
             runnable_graph_def(std::string(word(path, "path")), feeds, fetches, executor_options_from(options));
         ExecutorObject executor(std::move(r.graph), std::move(r.ports), executor_options_from(options));
-        for (const auto& [name, value] : r.variables) executor.executor().set_variable(name, value);
+        executor.with_executor([&](Executor& x) {
+          for (const auto& [name, value] : r.variables) x.set_variable(name, value);
+        });
         nb::dict given;
         for (const auto& [name, value] : r.feeds) given[text(name)] = array_of(value);
         return executor.run(given, r.fetches);

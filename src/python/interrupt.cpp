@@ -1,5 +1,7 @@
 #include "src/python/interrupt.h"
 
+#include "src/python/gil.h"
+
 namespace softamp::python {
 
 void check_signals() {
@@ -12,18 +14,22 @@ bool StopWatch::stopped() {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_ < std::chrono::milliseconds(10)) return false;
   last_ = now;
-  const nb::gil_scoped_acquire held;
-  try {
-    check_signals();
-  } catch (nb::python_error& error) {
-    keep(std::move(error));
-  }
+  call(check_signals);
   return stopped_;
 }
 
-void StopWatch::keep(nb::python_error error) {
-  if (!error_) error_.emplace(std::move(error));
-  stopped_ = true;
+void StopWatch::call(const std::function<void()>& python) {
+  try {
+    const Held held;
+    try {
+      calling_python(python);
+    } catch (nb::python_error& error) {
+      if (!error_) error_.emplace(std::move(error));
+      stopped_ = true;
+    }
+  } catch (const InterpreterEnds&) {
+    stopped_ = true;
+  }
 }
 
 void StopWatch::rethrow() {

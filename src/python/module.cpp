@@ -3,6 +3,7 @@
 #include "src/backend.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
+#include "src/python/gil.h"
 #include "src/python/rounding.h"
 
 NB_MODULE(_softamp, m) {
@@ -10,6 +11,9 @@ NB_MODULE(_softamp, m) {
   m.doc() = "Bindings of the library; use the package softamp.";
   m.attr("version") = SOFTAMP_VERSION;
   m.attr("has_cuda") = !softamp::cuda_architectures().empty();
+  // A daemon thread that the interpreter leaves behind keeps what it has: no fault to report.
+  nb::set_leak_warnings(false);
+  await_work_at_end();
   bind_errors(m);
   bind_behaviour(m);
   bind_status(m);

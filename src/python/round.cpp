@@ -9,6 +9,7 @@
 #include "src/python/arrays.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
+#include "src/python/gil.h"
 #include "src/python/rounding.h"
 
 namespace softamp::python {
@@ -75,13 +76,8 @@ void check_out(const Array& out, const Array& x, const FloatFormat& to, bool val
   if (out.shape() != x.shape())
     throw nb::value_error(
         ("out: has the shape " + out.shape_text() + "; expected that of x, " + x.shape_text()).c_str());
-  if (values || (out.elements() == Elements::kCodes && out.format() == to)) return;
-  if (!is_unsigned(out.elements()) || out.item_bytes() != code_bytes(to)) {
-    const char* const own = dtype_name_of(to);
-    out.refuse_type(("float32 for values, or uint" + std::to_string(8 * code_bytes(to)) +
-                     (own ? std::string(" or ") + own : std::string()) + " for codes of " + format_name(to))
-                        .c_str());
-  }
+  if (!values) check_codes(out, to, "float32 for values, or ");
+  check_overlap(out, x, InPlace::kSameElements);
 }
 
 /// Raises the enabled exception of the lowest element.
@@ -108,7 +104,7 @@ nb::object round_on_device(const Array& in, const FloatFormat& to, const Roundin
   FpStatus status;
   options.status = flags || how.stops.enabled_flags() != 0 ? &status : nullptr;
   {
-    const nb::gil_scoped_release released;
+    const Released released;
     bulk::round_on_device(
         {*in.device(), in.as<float>().data(), in.size(), to, values, written.to_write<std::byte>().data()},
         how.semantics(to), options);
@@ -197,7 +193,8 @@ double seconds_of_bulk_round(nb::handle x, nb::handle out, nb::handle format, nb
   const Array in(x, "x");
   Array written(out, "out", Access::kWrite);
   if (in.elements() != Elements::kFloat32) in.refuse_type("float32");
-  if (written.item_bytes() != 2 || written.size() != in.size()) written.refuse_type("codes of 16 bits, as many as x");
+  if (code_bytes(to) != 2) throw nb::value_error("format: expected one whose codes have 16 bits");
+  check_out(written, in, to, false);
   const Addresses addresses(address_values, how, to, in.size());
   const Semantics semantics = how.semantics(to);
   const auto begun = std::chrono::steady_clock::now();
@@ -222,6 +219,7 @@ nb::object widen(nb::handle codes, nb::handle format, bool wide, nb::handle out,
         ("out: has the shape " + written.shape_text() + "; expected that of codes, " + in.shape_text()).c_str());
   if (written.elements() != Elements::kFloat32 && written.elements() != Elements::kFloat64)
     written.refuse_type("float32 or float64");
+  check_overlap(written, in, InPlace::kNever);
   bulk::BulkOptions options;
   options.threads = threads;
   const auto to_all = [&](auto elements) {

@@ -13,12 +13,37 @@ namespace {
 /// None stands for what is not given.
 bool given(nb::handle value) { return !value.is_none(); }
 
+/// The context variable: a tuple of the behaviours of the `with` blocks around, the innermost last. Tuples do not change, so
+/// that a task of asyncio, which has a copy of its maker's context, does not see what another one enters. Made with the
+/// module; never let go of, for the interpreter may end before the module does.
+nb::handle& context_variable() {
+  static nb::handle variable;
+  return variable;
+}
+
+nb::tuple behaviours_around() { return nb::cast<nb::tuple>(context_variable().attr("get")()); }
+
+void enter_behaviour(nb::handle behaviour) {
+  context_variable().attr("set")(behaviours_around() + nb::make_tuple(behaviour));
+}
+
+/// Takes out the innermost entry that is this object: blocks of generators do not end in the order in which they began.
+void leave_behaviour(nb::handle behaviour) {
+  nb::list around(behaviours_around());
+  for (size_t i = nb::len(around); i-- > 0;) {
+    if (!around[i].is(behaviour)) continue;
+    nb::del(around[i]);
+    break;
+  }
+  context_variable().attr("set")(nb::tuple(around));
+}
+
 }  // namespace
 
 Rounding Rounding::from(nb::tuple values) {
   Rounding r;
-  if (!active_behaviours().empty()) {
-    const FloatingPointBehaviour& b = active_behaviours().back();
+  if (const auto active = active_behaviour()) {
+    const FloatingPointBehaviour& b = *active;
     r.preset = Preset::kIpu;
     r.mode = b.esr ? RoundingMode::kStochastic : RoundingMode::kNearestEven;
     r.overflow = b.nanoo ? Overflow::kNan : Overflow::kSaturate;
@@ -99,13 +124,14 @@ Addresses::Addresses(nb::tuple values, const Rounding& rounding, const FloatForm
   }
 }
 
-std::vector<FloatingPointBehaviour>& active_behaviours() {
-  thread_local std::vector<FloatingPointBehaviour> active;
-  return active;
+std::optional<FloatingPointBehaviour> active_behaviour() {
+  const nb::tuple around = behaviours_around();
+  if (nb::len(around) == 0) return std::nullopt;
+  return nb::cast<FloatingPointBehaviour>(around[nb::len(around) - 1]);
 }
 
 FloatingPointBehaviour behaviour_from(nb::handle object, const FloatingPointBehaviour& otherwise) {
-  if (object.is_none()) return active_behaviours().empty() ? otherwise : active_behaviours().back();
+  if (object.is_none()) return active_behaviour().value_or(otherwise);
   if (!nb::isinstance<FloatingPointBehaviour>(object))
     throw nb::type_error(
         ("behaviour: expected softamp.behaviour(...), not " + nb::cast<std::string>(nb::repr(object))).c_str());
@@ -114,6 +140,9 @@ FloatingPointBehaviour behaviour_from(nb::handle object, const FloatingPointBeha
 
 void bind_behaviour(nb::module_& m) {
   using B = FloatingPointBehaviour;
+  context_variable() = nb::object(nb::module_::import_("contextvars")
+                                      .attr("ContextVar")("softamp.behaviour", nb::arg("default") = nb::tuple()))
+                           .release();
   nb::class_<B>(
       m, "behaviour",
       "behaviour() has all five flags off; in C++, FloatingPointBehaviour{} has all on.\n\n"
@@ -121,8 +150,8 @@ void bind_behaviour(nb::module_& m) {
       "behaviour(inv=False, div0=False, oflo=False, esr=False, nanoo=False)\n\n"
       "inv, div0, oflo: stop on an invalid operation, a division by zero, an overflow; esr: fp16 results are\n"
       "rounded stochastically; nanoo: fp16 overflow gives NaN and raises inv, otherwise it saturates.\n\n"
-      "As a context manager it is the default of every call within, in this thread: the preset is then `ipu`,\n"
-      "and an enabled exception is raised as softamp.FloatingPointException.")
+      "As a context manager it is the default of every call within, in this thread or task of asyncio: the preset is\n"
+      "then `ipu`, and an enabled exception is raised as softamp.FloatingPointException.")
       .def(
           "__init__",
           [](B* self, bool inv, bool div0, bool oflo, bool esr, bool nanoo) {
@@ -139,13 +168,10 @@ void bind_behaviour(nb::module_& m) {
       .def("__hash__", [](const B& b) { return ControlRegister::encode(b); })
       .def("__enter__",
            [](nb::handle self) {
-             active_behaviours().push_back(nb::cast<const B&>(self));
+             enter_behaviour(self);
              return nb::borrow(self);
            })
-      .def("__exit__",
-           [](const B&, nb::args) {
-             if (!active_behaviours().empty()) active_behaviours().pop_back();
-           })
+      .def("__exit__", [](nb::handle self, nb::args) { leave_behaviour(self); })
       .def("__repr__", [](const B& b) {
         std::string on;
         const auto add = [&on](bool flag, const char* name) {

@@ -36,8 +36,8 @@ struct Addresses {
   std::vector<uint32_t> words_;
 };
 
-/// The behaviours of the `with` blocks that this thread is in, the innermost last.
-std::vector<FloatingPointBehaviour>& active_behaviours();
+/// Of the innermost `with` block around, in this thread or task of asyncio.
+std::optional<FloatingPointBehaviour> active_behaviour();
 
 /// None: that of the innermost `with` block, or `otherwise`; else an object of softamp.Behaviour.
 FloatingPointBehaviour behaviour_from(nb::handle object, const FloatingPointBehaviour& otherwise);

@@ -8,6 +8,7 @@
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
 #include "src/python/flags.h"
+#include "src/python/gil.h"
 #include "src/python/interrupt.h"
 #include "src/python/rounding.h"
 #include "src/report/sums/array_sums.h"
@@ -102,7 +103,7 @@ nb::dict sum_array(nb::handle a, nb::handle b, bool rounded_products, nb::handle
   for (size_t done = 0; done < left.size(); done += piece) {
     const size_t count = std::min(piece, left.size() - done);
     {
-      const nb::gil_scoped_release released;
+      const Released released;
       sums.add(std::span(left).subspan(done, count),
                right.empty() ? std::span<const double>{} : std::span<const double>(right).subspan(done, count));
     }
@@ -129,9 +130,9 @@ nb::dict running(nb::handle value, nb::handle count, nb::handle format, nb::tupl
   setup.trace_points = whole(trace_points, "trace_points", 0, 1u << 20);
   RunningSum sum;
   {
-    const nb::gil_scoped_release released;
+    const Released released;
     sum = running_sum(setup, [](uint64_t) {
-      const nb::gil_scoped_acquire held;
+      const Held held;
       check_signals();
     });
   }

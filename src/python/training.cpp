@@ -4,6 +4,7 @@
 #include "softamp/train/training_run.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
+#include "src/python/gil.h"
 #include "src/python/interrupt.h"
 
 namespace softamp::python {
@@ -69,17 +70,10 @@ nb::dict train(nb::handle settings, nb::handle on_step, nb::dict files) {
   // A step that has begun is finished, unless it is a long one that is interrupted twice.
   output.stop = [&watch] { return watch.stopped(); };
   if (!on_step.is_none())
-    output.on_step = [&](const StepResult& step) {
-      const nb::gil_scoped_acquire held;
-      try {
-        on_step(text(step.json()));
-      } catch (nb::python_error& error) {
-        watch.keep(std::move(error));
-      }
-    };
+    output.on_step = [&](const StepResult& step) { watch.call([&] { on_step(text(step.json())); }); };
   RunSummary summary;
   {
-    const nb::gil_scoped_release released;
+    const Released released;
     summary = run_training(wanted, output);
   }
   watch.rethrow();

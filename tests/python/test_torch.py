@@ -199,3 +199,40 @@ def test_refusals():
         st.RoundedUpdates(torch.optim.SGD([half], lr=1), [("p", half)])
     with pytest.raises(ValueError, match="the model itself"):
         st.wrap(torch.nn.Linear(2, 2))
+
+
+def test_a_rounding_beside_a_format_of_blocks(x):
+    for how, text in (
+        (dict(rounding="stochastic"), "mxfp4:rounding=stochastic"),
+        (dict(rounding="stochastic", bits=4), "mxfp4:rounding=stochastic,bits=4"),
+        (dict(rounding="zero"), "mxfp4:rounding=zero"),
+    ):
+        expected = torch.from_numpy(softamp.fake_quantize(x.numpy(), text, seed=1))
+        assert same_bits(st.quantize(x, "mxfp4", seed=1, **how), expected)
+        assert same_bits(st.quantize(x, st.Rounding("mxfp4", **how), seed=1), expected)
+    for how in (dict(overflow="nan"), dict(chip="b200")):
+        with pytest.raises(ValueError, match="expected none beside mxfp4"):
+            st.quantize(x, "mxfp4", **how)
+    with pytest.raises(ValueError, match="given twice"):
+        st.quantize(x, "mxfp4:rounding=nearest", rounding="stochastic")
+    with pytest.raises(ValueError, match="chip: expected no rounding"):
+        st.quantize(x, "e4m3", rounding="up", chip="b200")
+    with pytest.raises(ValueError, match="a Rounding says how"):
+        st.quantize(x, st.Rounding("mxfp4"), rounding="stochastic")
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_blocks_of_a_convolution_lie_along_its_channels(dimensions, transposed):
+    torch.manual_seed(2)
+    layer = getattr(torch.nn, f"Conv{'Transpose' if transposed else ''}{dimensions}d")(32, 48, 3)
+    rounded = st.QuantizedLayer(layer, "c", st.Clock(), weights="nvfp4", inputs="mxfp4", outputs="mxfp8_e4m3")
+    seen = []
+    layer.register_forward_pre_hook(lambda _, inputs: seen.append((layer.weight.clone(), inputs[0])))
+    x = torch.randn(2, 32, *[5] * dimensions)
+    y = rounded(x)
+    axis = 0 if transposed else 1
+    assert same_bits(seen[0][0], torch.from_numpy(softamp.fake_quantize(layer.weight.detach().numpy(), "nvfp4", axis=axis)))
+    assert same_bits(seen[0][1], torch.from_numpy(softamp.fake_quantize(x.numpy(), "mxfp4", axis=1)))
+    again = torch.from_numpy(softamp.fake_quantize(y.detach().numpy(), "mxfp8_e4m3", axis=1))
+    assert same_bits(y, again)

@@ -26,21 +26,35 @@ _CALLS = 40  # bits of first_index below the number of a call in its step: no te
 
 @dataclass(frozen=True)
 class Rounding:
-    """How tensors are rounded. format: of numbers ("e4m3", "fp16", "e5p9", ...), or of blocks along the last axis ("mxfp4",
-    "nvfp4:rounding=stochastic"), whose text says how they round. rounding, bits, variant, overflow, chip: as of
-    softamp.round, for formats of numbers."""
+    """How tensors are rounded. format: of numbers ("e4m3", "fp16", "e5p9", ...), or of blocks ("mxfp4",
+    "nvfp4:rounding=stochastic"). rounding, bits, variant [=nearest, or what the text of a format of blocks says]: as of
+    softamp.round; overflow, chip: the same, for formats of numbers alone. axis: along which blocks lie [=the last; in a
+    layer the one that it sums over: of a convolution its channels]."""
 
     format: str
-    rounding: str = "nearest"
+    rounding: Optional[str] = None
     bits: Optional[int] = None
     variant: Optional[str] = None
     overflow: Optional[str] = None
     chip: Optional[str] = None
+    axis: Optional[int] = None
 
     @classmethod
     def of(cls, value: Union[str, Rounding, None]) -> Optional[Rounding]:
         """A name of a format stands for rounding to nearest."""
         return cls(value) if isinstance(value, str) else value
+
+
+def _block_text(r: Rounding) -> str:
+    """The text of a format of blocks with the rounding that is given beside it."""
+    for name, value in (("overflow", r.overflow), ("chip", r.chip)):
+        if value is not None:
+            raise ValueError(f"{name}: {value!r}: expected none beside {r.format}, a format of blocks, which saturate")
+    beside = (("rounding", r.rounding), ("bits", r.bits), ("variant", r.variant))
+    given = [f"{name}={value}" for name, value in beside if value is not None]
+    if not given:
+        return r.format
+    return r.format + ("," if ":" in r.format else ":") + ",".join(given)
 
 
 def _is_of_blocks(format: str) -> bool:
@@ -77,10 +91,11 @@ def _quantize(
     step: int,
     operation: int,
     first_index: int,
+    axis: int = -1,
 ) -> Tensor:
     _check_dtype(x, format)
     where: dict[str, Any] = dict(seed=seed, step=step, operation=operation, first_index=first_index)
-    how: dict[str, Any] = dict(rounding=None if chip else rounding, bits=bits, variant=variant, overflow=overflow, chip=chip)
+    how: dict[str, Any] = dict(rounding=rounding, bits=bits, variant=variant, overflow=overflow, chip=chip)
     if x.is_cuda and _softamp.has_cuda and x.dtype == torch.float32 and not _is_of_blocks(format):
         there = x.detach().contiguous()
         rounded: Tensor = _round(there, format, out=torch.empty_like(there), **how, **where)
@@ -88,7 +103,7 @@ def _quantize(
     wide = x.dtype == torch.float64 and not _is_of_blocks(format) and chip is None
     dense = x.detach().to("cpu", torch.float64 if wide else torch.float32).contiguous()
     if _is_of_blocks(format):
-        values = fake_quantize(dense.numpy(), format, **where)
+        values = fake_quantize(dense.numpy(), format, axis=axis, **where)
     else:
         values = _round(dense.numpy(), format, result="values", **how, **where)
     result: Tensor = torch.from_numpy(values).reshape(x.shape).to(x.device, x.dtype)
@@ -101,7 +116,7 @@ def _(x: Tensor, *_: Any) -> Tensor:
 
 
 def _straight_through(_: Any, gradient: Tensor) -> tuple[Optional[Tensor], ...]:
-    return (gradient,) + (None,) * 10
+    return (gradient,) + (None,) * 11
 
 
 _quantize.register_autograd(_straight_through)
@@ -120,31 +135,40 @@ def quantize(
     step: int = 0,
     operation: int = 0,
     first_index: int = 0,
+    axis: Optional[int] = None,
 ) -> Tensor:
     """A tensor of x's shape, dtype and device with every element rounded to a format; the gradient goes straight through.
 
     x: float32 or float64; float16 or bfloat16 where these hold all values of the format.
-    format: a name, of numbers or of blocks along the last axis, or a Rounding.
+    format: a name, of numbers or of blocks, or a Rounding, beside which nothing else says how to round.
+    axis: along which blocks lie [=-1, the last].
+    rounding, bits, variant: of blocks, too; overflow and chip: of numbers alone.
     All else as of softamp.round; seed below 2^63. It is the operation torch.ops.softamp.quantize.
     """
-    if isinstance(format, Rounding):
-        r = format
-        return _call(x, r, seed, step, operation, first_index)
-    r = Rounding(format, rounding or "nearest", bits, variant, overflow, chip)
-    return _call(x, r, seed, step, operation, first_index)
+    if not isinstance(format, Rounding):
+        format = Rounding(format, rounding, bits, variant, overflow, chip, axis)
+    elif any(given is not None for given in (rounding, bits, variant, overflow, chip, axis)):
+        raise ValueError("format: a Rounding says how to round; expected nothing of that beside it")
+    return _call(x, format, seed, step, operation, first_index)
 
 
-def _call(x: Tensor, r: Rounding, seed: int, step: int, operation: int, first_index: int) -> Tensor:
-    result: Tensor = torch.ops.softamp.quantize(
-        x, r.format, r.rounding, r.bits, r.variant, r.overflow, r.chip, seed, step, operation, first_index
-    )
+def _call(x: Tensor, r: Rounding, seed: int, step: int, operation: int, first_index: int, axis: int = -1) -> Tensor:
+    """axis: of blocks, where r names none."""
+    axis = axis if r.axis is None else r.axis
+    where = (seed, step, operation, first_index, axis)
+    if _is_of_blocks(r.format):
+        result: Tensor = torch.ops.softamp.quantize(x, _block_text(r), None, None, None, None, None, *where)
+        return result
+    rounding = r.rounding or (None if r.chip else "nearest")
+    result = torch.ops.softamp.quantize(x, r.format, rounding, r.bits, r.variant, r.overflow, r.chip, *where)
     return result
 
 
 @torch.no_grad()
-def quantize_(x: Tensor, format: str, **options: Any) -> Tensor:
+def quantize_(x: Tensor, format: Union[str, Rounding], **options: Any) -> Tensor:
     """The same in place, without a copy where x is float32, dense and on the CPU. options: as of softamp.round."""
-    if x.dtype == torch.float32 and x.device.type == "cpu" and x.is_contiguous() and not _is_of_blocks(format):
+    plain = isinstance(format, str) and not _is_of_blocks(format) and "axis" not in options
+    if plain and x.dtype == torch.float32 and x.device.type == "cpu" and x.is_contiguous():
         _round(x.detach(), format, out=x.detach(), **options)
         return x
     result: Tensor = x.copy_(quantize(x, format, **options))
@@ -153,13 +177,13 @@ def quantize_(x: Tensor, format: str, **options: Any) -> Tensor:
 
 class _RoundedGradient(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, rounding: Rounding, address: tuple[int, int, int, int]) -> Tensor:
-        ctx.rounding, ctx.address = rounding, address
+    def forward(ctx: Any, x: Tensor, rounding: Rounding, address: tuple[int, int, int, int], axis: int) -> Tensor:
+        ctx.rounding, ctx.address, ctx.axis = rounding, address, axis
         return x.view_as(x)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Optional[Tensor], ...]:
-        return _call(gradient, ctx.rounding, *ctx.address), None, None
+        return _call(gradient, ctx.rounding, *ctx.address, ctx.axis), None, None, None
 
 
 def round_gradient(
@@ -167,7 +191,7 @@ def round_gradient(
 ) -> Tensor:
     """x itself; the gradient that arrives at it is rounded."""
     how = Rounding(rounding) if isinstance(rounding, str) else rounding
-    result: Tensor = _RoundedGradient.apply(x, how, (seed, step, operation, first_index))
+    result: Tensor = _RoundedGradient.apply(x, how, (seed, step, operation, first_index), -1)
     return result
 
 
@@ -222,23 +246,40 @@ class QuantizedLayer(nn.Module):
     def forward(self, *inputs: Any, **more: Any) -> Any:
         self._calls = self._calls + 1 if self._last_step == self.clock.step else 0
         self._last_step = self.clock.step
+        of_values = _channels(self.layer)
         if self.inputs is not None:
             inputs = tuple(
-                _call(x, self.inputs, *self._address(f"input{i}")) if _is_floating(x) else x for i, x in enumerate(inputs)
+                _call(x, self.inputs, *self._address(f"input{i}"), of_values) if _is_floating(x) else x for i, x in enumerate(inputs)
             )
         if self.weights is None:
             result = self.layer(*inputs, **more)
         else:
             rounded = {
-                key: _call(value, self.weights, *self._address(f"weight/{key}"))
+                key: _call(value, self.weights, *self._address(f"weight/{key}"), _summed_axis(self.layer, value))
                 for key, value in self.layer.named_parameters()
             }
             result = torch.func.functional_call(self.layer, rounded, inputs, more)
         if self.outputs is not None and _is_floating(result):
-            result = _call(result, self.outputs, *self._address("output"))
+            result = _call(result, self.outputs, *self._address("output"), of_values)
         if self.gradients is not None and _is_floating(result):
-            result = _RoundedGradient.apply(result, self.gradients, self._address("gradient"))
+            result = _RoundedGradient.apply(result, self.gradients, self._address("gradient"), of_values)
         return result
+
+
+def _is_convolution(layer: nn.Module) -> bool:
+    return isinstance(layer, nn.modules.conv._ConvNd)
+
+
+def _channels(layer: nn.Module) -> int:
+    """The axis of channels of what enters and leaves a convolution, with or without one of a batch; of other layers the last."""
+    return -1 - len(layer.kernel_size) if _is_convolution(layer) else -1  # type: ignore[arg-type]
+
+
+def _summed_axis(layer: nn.Module, parameter: Tensor) -> int:
+    """The axis of a parameter that the layer sums over: of a convolution's weights the channels that enter it."""
+    if not _is_convolution(layer) or parameter.ndim < 2:
+        return -1
+    return 0 if isinstance(layer, nn.modules.conv._ConvTransposeNd) else 1
 
 
 def _is_floating(x: Any) -> bool:

@@ -10,6 +10,8 @@
 #include "softamp/report/names.h"
 #include "src/report/reason.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <iostream>
 #include <string>
@@ -146,10 +148,11 @@ int main(int argc, char** argv) {
   softamp::program::occupy_standard_descriptors();
   const softamp::engine::DefaultEnvironment guard;  // a library linked with fast-math changes it when it is loaded
   std::string place = "softamp";
-  const softamp::files::PrintableStream errors(std::cerr);
+  using softamp::files::PrintableStream;
+  const PrintableStream errors(std::cerr, STDERR_FILENO, PrintableStream::Texts::kMessages);
   try {
     softamp::program::StandardOutput output;
-    const softamp::files::PrintableStream printed(std::cout);
+    const PrintableStream printed(std::cout, STDOUT_FILENO, PrintableStream::Texts::kTables);
     const int code = run(argc, argv, place);
     std::cout.flush();
     if (!std::cout && softamp::InterruptGuard::pending() == SIGPIPE) return 128 + SIGPIPE;  // nobody reads on: `| head`

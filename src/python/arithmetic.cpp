@@ -121,7 +121,8 @@ FloatFormat format_of_operands(std::span<const Array> in, nb::handle named_forma
 }
 
 nb::object arithmetic(nb::handle operation, nb::tuple operands, nb::handle format, nb::tuple how_values,
-                      nb::tuple address_values, nb::handle out, bool flags) {
+                      nb::tuple address_values, nb::handle out, nb::handle with_flags) {
+  const bool flags = truth(with_flags, "flags");
   const Name& wanted = operation_called(operation);
   constexpr const char* kOperandNames[] = {"a", "b", "c"};
   std::vector<Array> in;
@@ -162,8 +163,8 @@ nb::object arithmetic(nb::handle operation, nb::tuple operands, nb::handle forma
 }  // namespace
 
 void bind_arithmetic(nb::module_& m) {
-  m.def("arithmetic", arithmetic, nb::arg("operation"), nb::arg("operands"), nb::arg("format").none(), nb::arg("how"),
-        nb::arg("where"), nb::arg("out").none(), nb::arg("flags"));
+  m.def("arithmetic", arithmetic, nb::arg("operation").none(), nb::arg("operands"), nb::arg("format").none(),
+        nb::arg("how"), nb::arg("where"), nb::arg("out").none(), nb::arg("flags").none());
 }
 
 }  // namespace softamp::python

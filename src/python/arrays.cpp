@@ -7,8 +7,8 @@
 
 #include "softamp/numerics/convert.h"
 #include "softamp/report/names.h"
+#include "src/python/calls.h"
 #include "src/python/dtypes.h"
-#include "src/python/gil.h"
 
 namespace softamp::python {
 namespace {
@@ -21,8 +21,8 @@ struct ElementType {
   FloatFormat format = kFp32;
 };
 
-/// Of a format character of the buffer protocol, in the machine's own order. Width and character must fit: an exporter's
-/// say is not believed.
+/// Of a format character of the buffer protocol, in the machine's own order. Width and character must fit: an
+/// exporter's say is not believed.
 std::optional<ElementType> type_of_letter(char letter, Py_ssize_t bytes) {
   const auto wide = [bytes](Py_ssize_t width, Elements elements, FloatFormat format = kFp32) {
     return bytes == width ? std::optional(ElementType{elements, format}) : std::nullopt;
@@ -53,12 +53,12 @@ std::optional<ElementType> type_of_dlpack(dlpack::dtype t) {
   };
   using enum dlpack::dtype_code;
   static constexpr Row kRows[] = {
-      {Float, 32, {Elements::kFloat32}},       {Float, 64, {Elements::kFloat64, kBinary64}},
-      {Float, 16, {Elements::kCodes, kFp16}},  {Bfloat, 16, {Elements::kCodes, kBf16}},
-      {Bool, 8, {Elements::kBool}},            {UInt, 8, {Elements::kUint8}},
-      {UInt, 16, {Elements::kUint16}},         {UInt, 32, {Elements::kUint32}},
-      {UInt, 64, {Elements::kUint64}},         {Int, 8, {Elements::kInt8}},
-      {Int, 32, {Elements::kInt32}},           {Int, 64, {Elements::kInt64}},
+      {Float, 32, {Elements::kFloat32}},      {Float, 64, {Elements::kFloat64, kBinary64}},
+      {Float, 16, {Elements::kCodes, kFp16}}, {Bfloat, 16, {Elements::kCodes, kBf16}},
+      {Bool, 8, {Elements::kBool}},           {UInt, 8, {Elements::kUint8}},
+      {UInt, 16, {Elements::kUint16}},        {UInt, 32, {Elements::kUint32}},
+      {UInt, 64, {Elements::kUint64}},        {Int, 8, {Elements::kInt8}},
+      {Int, 32, {Elements::kInt32}},          {Int, 64, {Elements::kInt64}},
   };
   for (const Row& row : kRows)
     if (t.lanes == 1 && t.code == static_cast<uint8_t>(row.code) && t.bits == row.bits) return row.type;
@@ -96,24 +96,22 @@ void copy_dense(const std::byte* from, std::byte* to, const int64_t* shape, cons
 }
 
 /// "complex64", of an array of NumPy's.
-std::string dtype_text(nb::handle array) {
-  const nb::object dtype = array.attr("dtype");
-  return nb::cast<std::string>(nb::str(dtype));
-}
+std::string dtype_text(nb::handle array) { return text_of(attribute(array, "dtype")); }
 
 std::string type_of(nb::handle object) { return nb::cast<std::string>(nb::type_name(object.type())); }
 
 /// The capsule that an object's __dlpack__ makes, from the first version on that says whether elements are read-only.
 nb::object capsule_of(nb::handle object) {
-  return calling_python([&]() -> nb::object {
-    const nb::object make = object.attr("__dlpack__");
-    try {
-      return make(nb::arg("max_version") = nb::make_tuple(1, 0));
-    } catch (const nb::python_error& e) {
-      if (!e.matches(PyExc_TypeError)) throw;
-    }
-    return make();
-  });
+  const nb::object make = attribute(object, "__dlpack__");
+  const nb::tuple none;
+  nb::dict options;
+  options["max_version"] = nb::make_tuple(1, 0);
+  try {
+    return given_by([&] { return PyObject_Call(make.ptr(), none.ptr(), options.ptr()); });
+  } catch (const nb::python_error& e) {
+    if (!e.matches(PyExc_TypeError)) throw;
+  }
+  return called(make);
 }
 
 /// What a capsule has: DLPack's DLManagedTensor, or DLManagedTensorVersioned.
@@ -142,13 +140,14 @@ ManagedTensor tensor_in(PyObject* capsule) {
 }  // namespace
 
 void Array::ReleaseBuffer::operator()(Py_buffer* view) const {
-  PyBuffer_Release(view);
+  calling_python([&] { PyBuffer_Release(view); });
   delete view;
 }
 
 Array::Array(nb::handle object, const char* name, Access access, Place place) : name_(name) {
   if (const auto format = format_of_ml_array(object)) {
-    if (access == Access::kWrite && !nb::cast<bool>(object.attr("flags").attr("writeable"))) refuse_read_only();
+    if (access == Access::kWrite && !nb::cast<bool>(attribute(attribute(object, "flags"), "writeable")))
+      refuse_read_only();
     kept_ = codes_of_ml_array(object, *format);
     if (!read_buffer(kept_.ptr(), access)) throw nb::python_error();
     elements_ = Elements::kCodes;
@@ -159,11 +158,12 @@ Array::Array(nb::handle object, const char* name, Access access, Place place) : 
   if (read_buffer(object.ptr(), access)) return;
   std::optional<nb::python_error> withheld;
   if (PyErr_Occurred()) withheld.emplace();
-  if (nb::hasattr(object, "dtype") && nb::hasattr(object, "__array_interface__")) {  // NumPy's, without the protocol
+  if (has_attribute(object, "dtype") &&
+      has_attribute(object, "__array_interface__")) {  // NumPy's, without the protocol
     type_name_ = dtype_text(object);
     refuse_type("floating-point numbers or codes");
   }
-  if (nb::hasattr(object, "__dlpack__")) {
+  if (has_attribute(object, "__dlpack__")) {
     read_dlpack(object, access, place);
     return;
   }
@@ -203,7 +203,7 @@ bool Array::read_buffer(PyObject* object, Access access) {
   const std::optional<ElementType> type =
       letter[0] != 0 && letter[1] == 0 ? type_of_letter(*letter, buffer_->itemsize) : std::nullopt;
   if (!type) {
-    type_name_ = nb::hasattr(object, "dtype") ? dtype_text(object) : "'" + type_name_ + "'";
+    type_name_ = has_attribute(object, "dtype") ? dtype_text(object) : "'" + type_name_ + "'";
     refuse_type("floating-point numbers or codes");
   }
   elements_ = type->elements;
@@ -254,9 +254,10 @@ void Array::read_dlpack(nb::handle object, Access access, Place place) {
   if (rank > 0) shape.assign(tensor->shape, tensor->shape + rank);
   if (rank > 0 && tensor->strides) {
     strides.emplace();
-    for (size_t axis = 0; axis < rank; ++axis)  // modulo 2^64: one that is out of range is of an axis without neighbours
-      strides->push_back(static_cast<int64_t>(static_cast<uint64_t>(tensor->strides[axis]) *
-                                              static_cast<uint64_t>(item_bytes_)));
+    for (size_t axis = 0; axis < rank;
+         ++axis)  // modulo 2^64: one that is out of range is of an axis without neighbours
+      strides->push_back(
+          static_cast<int64_t>(static_cast<uint64_t>(tensor->strides[axis]) * static_cast<uint64_t>(item_bytes_)));
   }
   set_layout(std::move(shape), std::move(strides), access);
 }
@@ -282,10 +283,10 @@ void Array::set_layout(std::vector<int64_t> shape, std::optional<std::vector<int
   if (!strides) strides = dense_strides(shape_, item_bytes_);
   if (aligned && is_dense(shape_, *strides, item_bytes_)) return;
   if (access == Access::kWrite || device_)
-    throw nb::value_error(
-        (std::string(name_) +
-         (aligned ? " is not dense and in C order" : " is not aligned to its elements") + "; expected an array that is")
-            .c_str());
+    throw nb::value_error((std::string(name_) +
+                           (aligned ? " is not dense and in C order" : " is not aligned to its elements") +
+                           "; expected an array that is")
+                              .c_str());
   own_.resize(static_cast<size_t>(bytes));
   copy_dense(static_cast<const std::byte*>(data_), own_.data(), shape_.data(), strides->data(),
              static_cast<int>(shape_.size()), static_cast<size_t>(item_bytes_));
@@ -337,13 +338,13 @@ void Array::refuse_type(const char* expected) const {
 }
 
 void check_codes(const Array& out, const FloatFormat& format, const char* otherwise) {
-  const bool plain = out.elements() == Elements::kUint8 || out.elements() == Elements::kUint16 ||
-                     out.elements() == Elements::kUint32;
+  const bool plain =
+      out.elements() == Elements::kUint8 || out.elements() == Elements::kUint16 || out.elements() == Elements::kUint32;
   const bool own = out.elements() == Elements::kCodes || out.elements() == Elements::kFloat32;
   if (plain ? out.item_bytes() == code_bytes(format) : own && out.format() == format) return;
   const char* const dtype = dtype_name_of(format);
-  out.refuse_type((otherwise + ("uint" + std::to_string(8 * code_bytes(format))) + (dtype ? std::string(" or ") + dtype : "") +
-                   " for codes of " + format_name(format))
+  out.refuse_type((otherwise + ("uint" + std::to_string(8 * code_bytes(format))) +
+                   (dtype ? std::string(" or ") + dtype : "") + " for codes of " + format_name(format))
                       .c_str());
 }
 

@@ -104,9 +104,9 @@ class Array {
   std::vector<std::byte> own_;                        ///< the dense copy
 };
 
-/// Throws TypeError unless `out` has codes of the format: in its own dtype, or in unsigned integers of its width. An array of
-/// another format of the same width is refused: it would show other numbers. `otherwise`: what else is expected, for the
-/// message.
+/// Throws TypeError unless `out` has codes of the format: in its own dtype, or in unsigned integers of its width. An
+/// array of another format of the same width is refused: it would show other numbers. `otherwise`: what else is
+/// expected, for the message.
 void check_codes(const Array& out, const FloatFormat& format, const char* otherwise = "");
 
 /// What an output may be.

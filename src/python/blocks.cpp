@@ -1,8 +1,11 @@
 // quantize, dequantize and fake_quantize: arrays in blocks of small elements with scales.
+#include <limits>
+
 #include "softamp/report/block_format_names.h"
 #include "softamp/tensor/block_bulk.h"
 #include "src/python/arrays.h"
 #include "src/python/bindings.h"
+#include "src/python/calls.h"
 #include "src/python/errors.h"
 #include "src/python/gil.h"
 #include "src/python/rounding.h"
@@ -60,13 +63,16 @@ FloatFormat scale_format(const bulk::BlockFormat& f) {
 
 uint32_t amax_code(nb::handle amax) {
   if (!PyFloat_Check(amax.ptr()) && !PyLong_Check(amax.ptr()))
-    throw nb::type_error(("amax: expected a magnitude, not " + nb::cast<std::string>(nb::repr(amax))).c_str());
-  const double value = nb::cast<double>(amax);
+    throw nb::type_error(("amax: expected a magnitude, not " + shown(amax)).c_str());
+  double value = std::numeric_limits<double>::quiet_NaN();  // of an integer that is too large for one
+  try {
+    value = PyFloat_AsDouble(given_by([&] { return PyNumber_Float(amax.ptr()); }).ptr());
+  } catch (const nb::python_error& e) {
+    if (!e.matches(PyExc_OverflowError)) throw;
+  }
   const float narrow = static_cast<float>(value);
   if (!(narrow >= 0) || static_cast<double>(narrow) != value)
-    throw nb::value_error(
-        ("amax: " + nb::cast<std::string>(nb::repr(amax)) + ": expected a magnitude, 0 or more, that float32 holds")
-            .c_str());
+    throw nb::value_error(("amax: " + shown(amax) + ": expected a magnitude, 0 or more, that float32 holds").c_str());
   return __builtin_bit_cast(uint32_t, narrow);
 }
 
@@ -77,12 +83,12 @@ std::span<const float> floats_of(const Array& x, std::vector<float>& made) {
   return made;
 }
 
-nb::object quantize(nb::handle x, nb::handle format, int axis, nb::handle amax, nb::tuple how, nb::tuple where) {
+nb::object quantize(nb::handle x, nb::handle format, nb::handle axis, nb::handle amax, nb::tuple how, nb::tuple where) {
   const bulk::BlockFormat f = block_format_from(format);
   const Array in(x, "x");
   std::vector<float> made;
   const std::span<const float> numbers = floats_of(in, made);
-  const Blocks blocks = blocks_of(in.shape(), axis, f);
+  const Blocks blocks = blocks_of(in.shape(), integer(axis, "axis"), f);
   const Addresses addresses = addresses_from(how, where, in.size());
   const nb::object codes = new_array(in.shape(), "uint8"), scales = new_array(blocks.scales_shape, scale_dtype(f));
   Array to_codes(codes, "codes", Access::kWrite), to_scales(scales, "scales", Access::kWrite);
@@ -101,7 +107,8 @@ nb::object quantize(nb::handle x, nb::handle format, int axis, nb::handle amax, 
                         nb::str(block_format_text(f).c_str()), status);
 }
 
-nb::object dequantize(nb::handle codes, nb::handle scales, nb::handle format, int axis, nb::handle amax, int threads) {
+nb::object dequantize(nb::handle codes, nb::handle scales, nb::handle format, nb::handle axis, nb::handle amax,
+                      nb::handle threads) {
   const bulk::BlockFormat f = block_format_from(format);
   const Array from_codes(codes, "codes"), from_scales(scales, "scales");
   const auto holds = [](const Array& a, const FloatFormat& own) {
@@ -113,7 +120,7 @@ nb::object dequantize(nb::handle codes, nb::handle scales, nb::handle format, in
   if (f.scale_bytes() == 4 ? from_scales.elements() != Elements::kFloat32
                            : f.scale_bytes() == 1 && !holds(from_scales, scale_format(f)))
     from_scales.refuse_type(scale_dtype(f));
-  const Blocks blocks = blocks_of(from_codes.shape(), axis, f);
+  const Blocks blocks = blocks_of(from_codes.shape(), integer(axis, "axis"), f);
   const uint64_t wanted = bulk::scale_count(blocks.layout, f);
   if (from_scales.size() != wanted)
     throw nb::value_error(("scales: has " + std::to_string(from_scales.size()) + " elements; expected " +
@@ -130,7 +137,7 @@ nb::object dequantize(nb::handle codes, nb::handle scales, nb::handle format, in
   Array out(values, "out", Access::kWrite);
   const uint32_t greatest = amax_code(amax);
   bulk::BulkOptions options;
-  options.threads = threads;
+  options.threads = static_cast<int>(whole(threads, "threads", 0, 1024));
   {
     const Released released(from_codes.size());
     const std::span<const uint8_t> scale_bytes(from_scales.as<uint8_t>().data(),
@@ -140,12 +147,13 @@ nb::object dequantize(nb::handle codes, nb::handle scales, nb::handle format, in
   return values;
 }
 
-nb::object fake_quantize(nb::handle x, nb::handle format, int axis, nb::tuple how, nb::tuple where, nb::handle out) {
+nb::object fake_quantize(nb::handle x, nb::handle format, nb::handle axis, nb::tuple how, nb::tuple where,
+                         nb::handle out) {
   const bulk::BlockFormat f = block_format_from(format);
   const Array in(x, "x");
   std::vector<float> made;
   const std::span<const float> numbers = floats_of(in, made);
-  const Blocks blocks = blocks_of(in.shape(), axis, f);
+  const Blocks blocks = blocks_of(in.shape(), integer(axis, "axis"), f);
   const Addresses addresses = addresses_from(how, where, in.size());
   nb::object values = out.is_none() ? new_array(in.shape(), "float32") : nb::borrow(out);
   Array written(values, "out", Access::kWrite);
@@ -162,12 +170,12 @@ nb::object fake_quantize(nb::handle x, nb::handle format, int axis, nb::tuple ho
 }  // namespace
 
 void bind_blocks(nb::module_& m) {
-  m.def("quantize", quantize, nb::arg("x"), nb::arg("format"), nb::arg("axis"), nb::arg("amax").none(), nb::arg("how"),
-        nb::arg("where"));
-  m.def("dequantize", dequantize, nb::arg("codes"), nb::arg("scales"), nb::arg("format"), nb::arg("axis"),
-        nb::arg("amax"), nb::arg("threads"));
-  m.def("fake_quantize", fake_quantize, nb::arg("x"), nb::arg("format"), nb::arg("axis"), nb::arg("how"),
-        nb::arg("where"), nb::arg("out").none());
+  m.def("quantize", quantize, nb::arg("x").none(), nb::arg("format").none(), nb::arg("axis").none(),
+        nb::arg("amax").none(), nb::arg("how"), nb::arg("where"));
+  m.def("dequantize", dequantize, nb::arg("codes").none(), nb::arg("scales").none(), nb::arg("format").none(),
+        nb::arg("axis").none(), nb::arg("amax").none(), nb::arg("threads").none());
+  m.def("fake_quantize", fake_quantize, nb::arg("x").none(), nb::arg("format").none(), nb::arg("axis").none(),
+        nb::arg("how"), nb::arg("where"), nb::arg("out").none());
 }
 
 }  // namespace softamp::python

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "softamp/report/names.h"
+#include "src/python/calls.h"
 #include "src/python/format_class.h"
 
 namespace softamp::python {
@@ -31,7 +32,7 @@ nb::handle numpy(const char* member) {
   static std::map<std::string, nb::handle> kept;
   const auto found = kept.find(member);
   if (found != kept.end()) return found->second;
-  return kept[member] = nb::object(nb::module_::import_("numpy").attr(member)).release();
+  return kept[member] = attribute(imported("numpy"), member).release();
 }
 
 bool is_numpys(std::string_view name) {
@@ -47,19 +48,19 @@ nb::object shape_tuple(const std::vector<int64_t>& shape) {
 }
 
 nb::object empty(const std::vector<int64_t>& shape, nb::handle dtype) {
-  return numpy("empty")(shape_tuple(shape), dtype);
+  return called(numpy("empty"), shape_tuple(shape), dtype);
 }
 
 nb::object viewed(nb::handle array, nb::handle dtype) {
-  return numpy("ndarray").attr("view")(array, dtype);
+  return called(attribute(numpy("ndarray"), "view"), array, dtype);
 }
 
 /// The word that a dtype, or the class of one, goes by; empty for other objects.
 std::string dtype_word(nb::handle object) {
-  if (!nb::hasattr(object, "dtype") && !nb::hasattr(object, "itemsize") && !nb::isinstance<nb::type_object>(object))
+  if (!has_attribute(object, "dtype") && !has_attribute(object, "itemsize") && !nb::isinstance<nb::type_object>(object))
     return {};
   try {
-    return nb::cast<std::string>(numpy("dtype")(object).attr("name"));
+    return text_of(attribute(called(numpy("dtype"), object), "name"));
   } catch (const nb::python_error&) {
     return {};
   }
@@ -86,8 +87,8 @@ nb::handle dtype_object(std::string_view name) {
   nb::object made;
   try {
     const nb::object type = is_numpys(name) ? nb::object(nb::str(name.data(), name.size()))
-                                            : nb::module_::import_("ml_dtypes").attr(std::string(name).c_str());
-    made = numpy("dtype")(type);
+                                            : attribute(imported("ml_dtypes"), std::string(name).c_str());
+    made = called(numpy("dtype"), type);
   } catch (const nb::python_error& e) {
     if (!e.matches(PyExc_ImportError) && !e.matches(PyExc_AttributeError)) throw;  // none, or an older ml_dtypes
   }
@@ -99,8 +100,8 @@ nb::handle unsigned_dtype(int bytes) { return dtype_object(bytes == 1 ? "uint8" 
 std::optional<FloatFormat> format_of_ml_array(nb::handle array) {
   if (array.type().ptr() != numpy("ndarray").ptr()) return std::nullopt;
   using Known = std::vector<std::pair<PyObject*, FloatFormat>>;
-  // Not behind the guard of a static's first use: an import lets other threads run, which would wait at the guard with the
-  // lock that this one needs.
+  // Not behind the guard of a static's first use: an import lets other threads run, which would wait at the guard with
+  // the lock that this one needs.
   static const Known* known = nullptr;
   if (!known) {
     Known all;
@@ -108,7 +109,7 @@ std::optional<FloatFormat> format_of_ml_array(nb::handle array) {
       if (!is_numpys(row.dtype) && dtype_object(row.dtype)) all.emplace_back(dtype_object(row.dtype).ptr(), row.format);
     if (!known) known = new Known(std::move(all));
   }
-  const nb::object dtype = array.attr("dtype");
+  const nb::object dtype = attribute(array, "dtype");
   for (const auto& [object, format] : *known)
     if (object == dtype.ptr()) return format;
   return std::nullopt;
@@ -144,9 +145,8 @@ FloatFormat format_from(nb::handle object) {
   }
   if (nb::isinstance<Format>(object)) return nb::cast<const Format&>(object).format;
   if (const auto format = format_of_dtype(dtype_word(object))) return *format;
-  throw nb::type_error(("format: expected a name, a softamp.Format or a dtype with a format, not " +
-                        nb::cast<std::string>(nb::repr(object)))
-                           .c_str());
+  throw nb::type_error(
+      ("format: expected a name, a softamp.Format or a dtype with a format, not " + shown(object)).c_str());
 }
 
 FloatFormat compute_format_from(nb::handle object, const char* name) {

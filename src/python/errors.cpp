@@ -1,11 +1,13 @@
 #include "src/python/errors.h"
 
 #include <exception>
+#include <limits>
 
 #include "softamp/graph/executor.h"
 #include "softamp/report/exception.h"
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
+#include "src/python/calls.h"
 
 namespace softamp::python {
 namespace {
@@ -25,6 +27,20 @@ void raise(const FloatingPointError& e) {
   set(error, "operands", operands);
   set(error, "format", nb::str(format_name(e.format()).c_str()));
   PyErr_SetObject(floating_point_exception, error.ptr());
+}
+
+/// int(object) of what is one by itself. Throws TypeError for another kind of object.
+nb::object index_of(nb::handle object, const char* name) {
+  try {
+    if (PyIndex_Check(object.ptr())) return given_by([&] { return PyNumber_Index(object.ptr()); });
+  } catch (const nb::python_error& e) {
+    if (!e.matches(PyExc_TypeError)) throw;
+  }
+  throw nb::type_error((name + (": " + shown(object)) + ": expected a whole number").c_str());
+}
+
+[[noreturn]] void refuse_value(nb::handle object, const char* name, const std::string& expected) {
+  throw nb::value_error((name + (": " + shown(object)) + ": expected " + expected).c_str());
 }
 
 }  // namespace
@@ -48,18 +64,28 @@ void bind_errors(nb::module_& m) {
 }
 
 uint64_t whole(nb::handle object, const char* name, uint64_t least, uint64_t greatest) {
-  const auto text = [&] { return std::string(name) + ": " + nb::cast<std::string>(nb::repr(object)); };
-  const nb::object index = nb::steal(PyIndex_Check(object.ptr()) ? PyNumber_Index(object.ptr()) : nullptr);
-  if (!index.is_valid()) {
-    PyErr_Clear();
-    throw nb::type_error((text() + ": expected a whole number").c_str());
-  }
+  const nb::object index = index_of(object, name);
   const unsigned long long value = PyLong_AsUnsignedLongLong(index.ptr());
   const bool outside = PyErr_Occurred() != nullptr;
   PyErr_Clear();
   if (outside || value < least || value > greatest)
-    throw nb::value_error((text() + ": expected " + std::to_string(least) + " to " + std::to_string(greatest)).c_str());
+    refuse_value(object, name, std::to_string(least) + " to " + std::to_string(greatest));
   return value;
+}
+
+int integer(nb::handle object, const char* name) {
+  int overflow = 0;
+  const long value = PyLong_AsLongAndOverflow(index_of(object, name).ptr(), &overflow);
+  using Limits = std::numeric_limits<int>;
+  if (overflow || value < Limits::min() || value > Limits::max())
+    refuse_value(object, name, std::to_string(Limits::min()) + " to " + std::to_string(Limits::max()));
+  return static_cast<int>(value);
+}
+
+bool truth(nb::handle object, const char* name) {
+  if (!PyBool_Check(object.ptr()))
+    throw nb::type_error((name + (": expected True or False, not " + shown(object))).c_str());
+  return object.ptr() == Py_True;
 }
 
 std::string_view word(nb::handle object, const char* name) {
@@ -67,8 +93,7 @@ std::string_view word(nb::handle object, const char* name) {
   const char* const text = PyUnicode_Check(object.ptr()) ? PyUnicode_AsUTF8AndSize(object.ptr(), &length) : nullptr;
   if (!text) {
     PyErr_Clear();
-    throw nb::type_error(
-        (std::string(name) + ": expected a word, not " + nb::cast<std::string>(nb::repr(object))).c_str());
+    throw nb::type_error((std::string(name) + ": expected a word, not " + shown(object)).c_str());
   }
   return {text, static_cast<size_t>(length)};
 }

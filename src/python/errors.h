@@ -19,6 +19,13 @@ void bind_errors(nb::module_& m);
 /// A whole number in [least, greatest]. Throws TypeError for another kind of object, ValueError outside.
 uint64_t whole(nb::handle object, const char* name, uint64_t least, uint64_t greatest);
 
+/// A whole number that may be negative. Throws TypeError for another kind of object, ValueError for one that int has
+/// not.
+int integer(nb::handle object, const char* name);
+
+/// Throws TypeError for anything but True and False.
+bool truth(nb::handle object, const char* name);
+
 /// A word. Throws TypeError for another kind of object.
 std::string_view word(nb::handle object, const char* name);
 

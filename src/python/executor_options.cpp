@@ -44,11 +44,6 @@ void set_behaviour(ExecutorOptions& o, const FloatingPointBehaviour& b) {
   config.esr = b.esr ? StochasticRoundingBehaviour::kOn : StochasticRoundingBehaviour::kOff;
 }
 
-bool truth(nb::handle value, const char* name) {
-  if (!PyBool_Check(value.ptr())) throw nb::type_error((std::string(name) + ": expected True or False").c_str());
-  return value.ptr() == Py_True;
-}
-
 int number(nb::handle value, const char* name, uint64_t least, uint64_t greatest) {
   return static_cast<int>(whole(value, name, least, greatest));
 }

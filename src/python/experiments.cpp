@@ -23,7 +23,7 @@ std::vector<T> list_of(nb::handle values, const char* name, Parse parse) {
 
 /// The outcome as the JSON text that `softamp reproduce --json` has of it, and its figures as SVG where asked for.
 nb::dict reproduce(nb::handle name, nb::handle formats, nb::handle roundings, nb::handle fixed_formats, nb::handle bits,
-                   nb::handle seed, nb::handle samples, nb::handle data, bool brief, bool figures) {
+                   nb::handle seed, nb::handle samples, nb::handle data, nb::handle brief, nb::handle figures) {
   const reproduce::Experiment& experiment = reproduce::experiment_called(std::string(word(name, "name")));
   reproduce::Request request;
   request.formats = list_of<FloatFormat>(formats, "format", format_from_name);
@@ -33,7 +33,8 @@ nb::dict reproduce(nb::handle name, nb::handle formats, nb::handle roundings, nb
   request.seed = whole(seed, "seed", 0, std::numeric_limits<uint64_t>::max());
   if (!samples.is_none()) request.samples = whole(samples, "samples", 1, uint64_t{1} << 40);
   if (!data.is_none()) request.data = word(data, "data");
-  request.brief = brief;
+  request.brief = truth(brief, "brief");
+  const bool with_figures = truth(figures, "figures");
   StopWatch watch;
   reproduce::Outcome outcome;
   nb::list drawn;
@@ -49,7 +50,7 @@ nb::dict reproduce(nb::handle name, nb::handle formats, nb::handle roundings, nb
     nb::dict one;
     one["name"] = text(figure.name);
     one["caption"] = text(figure.caption);
-    if (figures) one["svg"] = text(svg_of(figure.plot));
+    if (with_figures) one["svg"] = text(svg_of(figure.plot));
     drawn.append(one);
   }
   reproduce::spell_out(outcome);
@@ -65,9 +66,9 @@ nb::dict reproduce(nb::handle name, nb::handle formats, nb::handle roundings, nb
 }  // namespace
 
 void bind_experiments(nb::module_& m) {
-  m.def("reproduce", reproduce, nb::arg("name"), nb::arg("formats").none(), nb::arg("roundings").none(),
-        nb::arg("fixed_formats").none(), nb::arg("bits").none(), nb::arg("seed"), nb::arg("samples").none(),
-        nb::arg("data").none(), nb::arg("brief"), nb::arg("figures"));
+  m.def("reproduce", reproduce, nb::arg("name").none(), nb::arg("formats").none(), nb::arg("roundings").none(),
+        nb::arg("fixed_formats").none(), nb::arg("bits").none(), nb::arg("seed").none(), nb::arg("samples").none(),
+        nb::arg("data").none(), nb::arg("brief").none(), nb::arg("figures").none());
   m.def("experiments", [] {
     nb::dict all;
     for (const reproduce::Experiment& e : reproduce::shelf()) all[text(e.name)] = text(e.summary);

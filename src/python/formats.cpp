@@ -35,7 +35,8 @@ void bind_format(nb::module_& m) {
                      "A floating-point format; Format(\"fp16\"), Format(\"e5p11\"), Format(numpy.float16).\n\n"
                      "Limits are exact floats; codes are whole numbers, the bits right-aligned.")
       .def(
-          "__init__", [](Format* self, nb::handle name) { new (self) Format{format_from(name)}; }, nb::arg("name"))
+          "__init__", [](Format* self, nb::handle name) { new (self) Format{format_from(name)}; },
+          nb::arg("name").none())
       .def_prop_ro("name", [](const Format& f) { return nb::str(format_name(f.format).c_str()); })
       .def_prop_ro("names", [](const Format& f) { return names_of(f.format); })
       .def_prop_ro("origin", [](const Format& f) { return nb::str(origin_of(f.format).c_str()); })
@@ -99,7 +100,7 @@ void bind_chip(nb::module_& m) {
       .def(
           "__init__",
           [](ChipObject* self, nb::handle name) { new (self) ChipObject{named(name, "chip", chip_from_name)}; },
-          nb::arg("name"))
+          nb::arg("name").none())
       .def_prop_ro("name", [](const ChipObject& c) { return nb::str(chip_facts(c.chip).name.c_str()); })
       .def_prop_ro("title", [](const ChipObject& c) { return nb::str(chip_facts(c.chip).title.c_str()); })
       .def_prop_ro("instruction", [](const ChipObject& c) { return nb::str(chip_facts(c.chip).instruction.c_str()); })

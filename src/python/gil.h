@@ -1,9 +1,9 @@
 // The interpreter's lock, let go of during work that needs none and taken back within it.
 //
-// A daemon thread may be in such work when the interpreter ends. CPython up to 3.13 then ends the thread where it asks for the
-// lock, by unwinding its stack: over destructors, which must not throw, so that the process aborted. Here such a thread
-// waits for the end of the process instead, as CPython 3.14 has it; and the process goes on to destroy what the library's
-// work uses only after that work has come to an end.
+// A daemon thread may be in such work when the interpreter ends. CPython up to 3.13 then ends the thread where it asks
+// for the lock, by unwinding its stack: over destructors, which must not throw, so that the process aborted. Here such
+// a thread waits for the end of the process instead, as CPython 3.14 has it; and the process goes on to destroy what
+// the library's work uses only after that work has come to an end.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -57,8 +57,8 @@ class Held {
 /// Does not return: the process is about to end.
 [[noreturn]] void wait_for_the_end() noexcept;
 
-/// Calls what may run code of Python. Where the interpreter ends meanwhile, this thread waits for the end of the process:
-/// objects of Python that the caller has would be let go of without the lock.
+/// Calls what may run code of Python. Where the interpreter ends meanwhile, this thread waits for the end of the
+/// process: objects of Python that the caller has would be let go of without the lock.
 template <typename Call>
 auto calling_python(Call call) -> decltype(call()) {
   try {

@@ -124,7 +124,8 @@ class ExecutorObject {
   class Use {
    public:
     explicit Use(ExecutorObject& e) : e_(e) {
-      if (e_.in_use_) throw std::runtime_error("Executor: a run goes on in another thread; expected one call at a time");
+      if (e_.in_use_)
+        throw std::runtime_error("Executor: a run goes on in another thread; expected one call at a time");
       e_.in_use_ = true;
     }
     ~Use() { e_.in_use_ = false; }
@@ -188,14 +189,11 @@ void bind_graph(nb::module_& m) {
                return all;
              });
            })
-      .def_prop_ro("step", [](ExecutorObject& e) {
-        return e.with_executor([](Executor& x) { return x.step(); });
-      })
+      .def_prop_ro("step", [](ExecutorObject& e) { return e.with_executor([](Executor& x) { return x.step(); }); })
       .def("set_step",
            [](ExecutorObject& e, nb::handle step) {
-             e.with_executor([&](Executor& x) {
-               x.set_step(static_cast<uint32_t>(whole(step, "step", 0, Executor::kSteps - 1)));
-             });
+             e.with_executor(
+                 [&](Executor& x) { x.set_step(static_cast<uint32_t>(whole(step, "step", 0, Executor::kSteps - 1))); });
            })
       .def_prop_ro("warnings", [](ExecutorObject& e) {
         nb::list all;
@@ -206,7 +204,7 @@ void bind_graph(nb::module_& m) {
       });
 
   nb::class_<GraphObject>(m, "GraphFile")
-      .def_static("from_json", graph_from_json, nb::rv_policy::take_ownership, nb::arg("json"),
+      .def_static("from_json", graph_from_json, nb::rv_policy::take_ownership, nb::arg("json").none(),
                   nb::arg("folder").none())
       .def_static(
           "load", [](nb::handle path) { return new GraphObject{load_graph(std::string(word(path, "path")))}; },
@@ -244,7 +242,7 @@ void bind_graph(nb::module_& m) {
         for (const auto& [name, value] : r.feeds) given[text(name)] = array_of(value);
         return executor.run(given, r.fetches);
       },
-      nb::arg("path"), nb::arg("feeds"), nb::arg("fetches").none(), nb::arg("options"));
+      nb::arg("path").none(), nb::arg("feeds"), nb::arg("fetches").none(), nb::arg("options"));
 }
 
 }  // namespace softamp::python

@@ -19,7 +19,8 @@ std::string inspect(nb::handle text, nb::handle format, nb::handle bits, nb::han
 }  // namespace
 
 void bind_inspect(nb::module_& m) {
-  m.def("inspect", inspect, nb::arg("text"), nb::arg("format"), nb::arg("bits").none(), nb::arg("overflow").none());
+  m.def("inspect", inspect, nb::arg("text").none(), nb::arg("format").none(), nb::arg("bits").none(),
+        nb::arg("overflow").none());
 }
 
 }  // namespace softamp::python

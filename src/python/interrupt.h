@@ -22,8 +22,8 @@ void check_signals();
 class StopWatch {
  public:
   bool stopped();
-  /// Calls a function of Python's from work without the lock, on the thread that this was made on. Keeps what it raises,
-  /// and stops; stops, too, where the interpreter is ending.
+  /// Calls a function of Python's from work without the lock, on the thread that this was made on. Keeps what it
+  /// raises, and stops; stops, too, where the interpreter is ending.
   void call(const std::function<void()>& python);
   /// With the lock held: throws what was kept.
   void rethrow();

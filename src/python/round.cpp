@@ -1,4 +1,6 @@
 // softamp.round and softamp.widen: arrays of numbers to a format and back.
+#include <nanobind/stl/optional.h>
+
 #include <chrono>
 
 #include "softamp/numerics/convert.h"
@@ -9,6 +11,7 @@
 #include "src/python/arrays.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
+#include "src/python/format_class.h"
 #include "src/python/gil.h"
 #include "src/python/rounding.h"
 
@@ -115,7 +118,8 @@ nb::object round_on_device(const Array& in, const FloatFormat& to, const Roundin
 }
 
 nb::object round(nb::handle x, nb::handle format, nb::tuple how_values, nb::tuple address_values, nb::handle out,
-                 nb::handle result, bool flags) {
+                 nb::handle result, nb::handle with_flags) {
+  const bool flags = truth(with_flags, "flags");
   const FloatFormat to = compute_format_from(format);
   const Rounding how = Rounding::from(how_values);
   const Array in(x, "x", Access::kRead, Place::kAnywhere);
@@ -151,7 +155,8 @@ nb::object round(nb::handle x, nb::handle format, nb::tuple how_values, nb::tupl
 
 /// round of one number, given as text: exactly, in an array without axes.
 nb::object round_number(nb::handle number_text, nb::handle format, nb::tuple how_values, nb::tuple address_values,
-                        nb::handle out, nb::handle result, bool flags) {
+                        nb::handle out, nb::handle result, nb::handle with_flags) {
+  const bool flags = truth(with_flags, "flags");
   const FloatFormat to = compute_format_from(format);
   const Rounding how = Rounding::from(how_values);
   const ParsedNumber number = number_from(number_text, "x");
@@ -203,7 +208,7 @@ double seconds_of_bulk_round(nb::handle x, nb::handle out, nb::handle format, nb
 }
 
 /// Codes to numbers: the format is that of the dtype, or is named.
-nb::object widen(nb::handle codes, nb::handle format, bool wide, nb::handle out, int threads) {
+nb::object widen(nb::handle codes, nb::handle format, bool wide, nb::handle out, nb::handle threads) {
   const Array in(codes, "codes");
   FloatFormat from = in.format();
   if (!format.is_none()) from = format_from(format);
@@ -221,7 +226,7 @@ nb::object widen(nb::handle codes, nb::handle format, bool wide, nb::handle out,
     written.refuse_type("float32 or float64");
   check_overlap(written, in, InPlace::kNever);
   bulk::BulkOptions options;
-  options.threads = threads;
+  options.threads = static_cast<int>(whole(threads, "threads", 0, 1024));
   const auto to_all = [&](auto elements) {
     const Released released(in.size());
     if (written.elements() == Elements::kFloat32)
@@ -242,12 +247,25 @@ nb::object widen(nb::handle codes, nb::handle format, bool wide, nb::handle out,
 
 void bind_round(nb::module_& m) {
   m.def("round", round, nb::arg("x").none(), nb::arg("format").none(), nb::arg("how"), nb::arg("where"),
-        nb::arg("out").none(), nb::arg("result").none(), nb::arg("flags"));
-  m.def("round_number", round_number, nb::arg("x"), nb::arg("format").none(), nb::arg("how"), nb::arg("where"),
-        nb::arg("out").none(), nb::arg("result"), nb::arg("flags"));
+        nb::arg("out").none(), nb::arg("result").none(), nb::arg("flags").none());
+  m.def("round_number", round_number, nb::arg("x").none(), nb::arg("format").none(), nb::arg("how"), nb::arg("where"),
+        nb::arg("out").none(), nb::arg("result").none(), nb::arg("flags").none());
+  m.def(
+      "format_of_codes",
+      [](nb::handle x) -> std::optional<Format> {
+        try {
+          const Array a(x, "x", Access::kRead, Place::kAnywhere);
+          return a.elements() == Elements::kCodes ? std::optional(Format{a.format()}) : std::nullopt;
+        } catch (const nb::builtin_exception&) {
+        } catch (const nb::python_error& e) {
+          if (!e.matches(PyExc_Exception)) throw;
+        }
+        return std::nullopt;  // no array: who takes it says so
+      },
+      nb::arg("x").none());
   m.def("seconds_of_bulk_round", seconds_of_bulk_round);
   m.def("widen", widen, nb::arg("codes").none(), nb::arg("format").none(), nb::arg("wide"), nb::arg("out").none(),
-        nb::arg("threads"));
+        nb::arg("threads").none());
 }
 
 }  // namespace softamp::python

@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "src/python/calls.h"
 #include "src/python/errors.h"
 
 namespace softamp::python {
@@ -13,9 +14,9 @@ namespace {
 /// None stands for what is not given.
 bool given(nb::handle value) { return !value.is_none(); }
 
-/// The context variable: a tuple of the behaviours of the `with` blocks around, the innermost last. Tuples do not change, so
-/// that a task of asyncio, which has a copy of its maker's context, does not see what another one enters. Made with the
-/// module; never let go of, for the interpreter may end before the module does.
+/// The context variable: a tuple of the behaviours of the `with` blocks around, the innermost last. Tuples do not
+/// change, so that a task of asyncio, which has a copy of its maker's context, does not see what another one enters.
+/// Made with the module; never let go of, for the interpreter may end before the module does.
 nb::handle& context_variable() {
   static nb::handle variable;
   return variable;
@@ -133,16 +134,16 @@ std::optional<FloatingPointBehaviour> active_behaviour() {
 FloatingPointBehaviour behaviour_from(nb::handle object, const FloatingPointBehaviour& otherwise) {
   if (object.is_none()) return active_behaviour().value_or(otherwise);
   if (!nb::isinstance<FloatingPointBehaviour>(object))
-    throw nb::type_error(
-        ("behaviour: expected softamp.behaviour(...), not " + nb::cast<std::string>(nb::repr(object))).c_str());
+    throw nb::type_error(("behaviour: expected softamp.behaviour(...), not " + shown(object)).c_str());
   return nb::cast<const FloatingPointBehaviour&>(object);
 }
 
 void bind_behaviour(nb::module_& m) {
   using B = FloatingPointBehaviour;
-  context_variable() = nb::object(nb::module_::import_("contextvars")
-                                      .attr("ContextVar")("softamp.behaviour", nb::arg("default") = nb::tuple()))
-                           .release();
+  context_variable() =
+      nb::object(
+          nb::module_::import_("contextvars").attr("ContextVar")("softamp.behaviour", nb::arg("default") = nb::tuple()))
+          .release();
   nb::class_<B>(
       m, "behaviour",
       "behaviour() has all five flags off; in C++, FloatingPointBehaviour{} has all on.\n\n"
@@ -154,11 +155,12 @@ void bind_behaviour(nb::module_& m) {
       "then `ipu`, and an enabled exception is raised as softamp.FloatingPointException.")
       .def(
           "__init__",
-          [](B* self, bool inv, bool div0, bool oflo, bool esr, bool nanoo) {
-            new (self) B{inv, div0, oflo, esr, nanoo};
+          [](B* self, nb::handle inv, nb::handle div0, nb::handle oflo, nb::handle esr, nb::handle nanoo) {
+            new (self) B{truth(inv, "inv"), truth(div0, "div0"), truth(oflo, "oflo"), truth(esr, "esr"),
+                         truth(nanoo, "nanoo")};
           },
-          nb::kw_only(), nb::arg("inv") = false, nb::arg("div0") = false, nb::arg("oflo") = false,
-          nb::arg("esr") = false, nb::arg("nanoo") = false)
+          nb::kw_only(), nb::arg("inv").none() = false, nb::arg("div0").none() = false, nb::arg("oflo").none() = false,
+          nb::arg("esr").none() = false, nb::arg("nanoo").none() = false)
       .def_ro("inv", &B::inv)
       .def_ro("div0", &B::div0)
       .def_ro("oflo", &B::oflo)

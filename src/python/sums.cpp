@@ -158,11 +158,12 @@ nb::dict running(nb::handle value, nb::handle count, nb::handle format, nb::tupl
 }  // namespace
 
 void bind_sums(nb::module_& m) {
-  m.def("sum_array", sum_array, nb::arg("a"), nb::arg("b").none(), nb::arg("rounded_products"), nb::arg("format"),
-        nb::arg("codes").none(), nb::arg("how"), nb::arg("start"), nb::arg("replicas").none(), nb::arg("seed"),
-        nb::arg("operation"));
-  m.def("running_sum", running, nb::arg("value"), nb::arg("count"), nb::arg("format"), nb::arg("how"), nb::arg("start"),
-        nb::arg("replicas").none(), nb::arg("seed"), nb::arg("operation"), nb::arg("trace_points"));
+  m.def("sum_array", sum_array, nb::arg("a").none(), nb::arg("b").none(), nb::arg("rounded_products"),
+        nb::arg("format").none(), nb::arg("codes").none(), nb::arg("how"), nb::arg("start").none(),
+        nb::arg("replicas").none(), nb::arg("seed").none(), nb::arg("operation").none());
+  m.def("running_sum", running, nb::arg("value").none(), nb::arg("count").none(), nb::arg("format").none(),
+        nb::arg("how"), nb::arg("start").none(), nb::arg("replicas").none(), nb::arg("seed").none(),
+        nb::arg("operation").none(), nb::arg("trace_points").none());
 }
 
 }  // namespace softamp::python

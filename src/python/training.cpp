@@ -3,6 +3,7 @@
 
 #include "softamp/train/training_run.h"
 #include "src/python/bindings.h"
+#include "src/python/calls.h"
 #include "src/python/errors.h"
 #include "src/python/gil.h"
 #include "src/python/interrupt.h"
@@ -70,7 +71,7 @@ nb::dict train(nb::handle settings, nb::handle on_step, nb::dict files) {
   // A step that has begun is finished, unless it is a long one that is interrupted twice.
   output.stop = [&watch] { return watch.stopped(); };
   if (!on_step.is_none())
-    output.on_step = [&](const StepResult& step) { watch.call([&] { on_step(text(step.json())); }); };
+    output.on_step = [&](const StepResult& step) { watch.call([&] { called(on_step, text(step.json())); }); };
   RunSummary summary;
   {
     const Released released;
@@ -83,7 +84,7 @@ nb::dict train(nb::handle settings, nb::handle on_step, nb::dict files) {
 }  // namespace
 
 void bind_training(nb::module_& m) {
-  m.def("train", train, nb::arg("settings"), nb::arg("on_step").none(), nb::arg("files"));
+  m.def("train", train, nb::arg("settings").none(), nb::arg("on_step").none(), nb::arg("files"));
   m.def("train_settings", [](nb::handle settings) {
     return text(TrainSettings::from_json(word(settings, "settings")).to_json(true, true));
   });

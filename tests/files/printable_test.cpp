@@ -1,8 +1,12 @@
 #include "src/files/printable.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <sstream>
+#include <utility>
 
 #include "src/files/printable_stream.h"
 
@@ -42,15 +46,36 @@ TEST(Printable, JsonStaysTheSameDocument) {
 }
 
 TEST(PrintableStream, EscapesWhatIsWrittenPieceByPiece) {
-  std::ostringstream out;
-  std::streambuf* const before = out.rdbuf();
-  {
-    const PrintableStream stream(out);
-    out << "a\x1b[2J\n\tb "
-        << "\xc3" << std::flush << "\xa9" << '\x7f' << "\xe2\x82";
+  using Texts = PrintableStream::Texts;
+  for (const auto& [texts, expected] :
+       {std::pair{Texts::kMessages, "a\\x1b[2J\n\\tb \u00e9\\x7f\\r\n\\r\\r\n\\xe2\\x82"},
+        {Texts::kTables, "a\\x1b[2J\n\tb \u00e9\\x7f\r\n\\r\r\n\\xe2\\x82"}}) {
+    std::ostringstream out;
+    std::streambuf* const before = out.rdbuf();
+    {
+      const PrintableStream stream(out, -1, texts);
+      out << "a\x1b[2J\n\tb "
+          << "\xc3" << std::flush << "\xa9" << '\x7f' << '\r' << "\n\r\r\n"
+          << "\xe2\x82";
+    }
+    EXPECT_EQ(out.rdbuf(), before);
+    EXPECT_EQ(out.str(), expected);
   }
-  EXPECT_EQ(out.rdbuf(), before);
-  EXPECT_EQ(out.str(), "a\\x1b[2J\n\tb \u00e9\\x7f\\xe2\\x82");
+}
+
+TEST(PrintableStream, ATextOfBytesIsEscapedForATerminalAlone) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_NE(terminal, -1);
+  for (const auto& [descriptor, expected] : {std::pair{-1, "a\x1b\xff"}, {terminal, "a\\x1b\\xff"}}) {
+    std::ostringstream out;
+    const PrintableStream stream(out, descriptor, PrintableStream::Texts::kTables);
+    write_bytes(out, "a\x1b\xff");  // 0xff begins no character that would be waited for
+    EXPECT_EQ(out.str(), expected);
+  }
+  ::close(terminal);
+  std::ostringstream plain;
+  write_bytes(plain, "a\xff");
+  EXPECT_EQ(plain.str(), "a\xff");
 }
 
 TEST(Printable, LinesCanBeKept) {

@@ -3,6 +3,7 @@
 import array
 import ctypes
 
+import foreign_arrays
 import numpy as np
 import pytest
 import softamp
@@ -44,38 +45,15 @@ def test_matrices_and_numbers_of_ctypes():
     assert softamp.round(ctypes.c_double(0.1), "fp16") == np.float16(0.1)
 
 
-class DLTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64),
-        ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
-    ]  # fmt: skip
-
-
-class Foreign:
-    """An array of another library: what its DLPack says of it is given."""
-
-    def __init__(self, code=2, bits=32, lanes=1, shape=(4,), strides=None, data=FLOATS, offset=0, device=1):
-        self.data, self.shape = data, None if shape is None else (ctypes.c_int64 * len(shape))(*shape)
-        self.strides = None if strides is None else (ctypes.c_int64 * len(strides))(*strides)
-        address = None if data is None else ctypes.addressof(data)
-        self.tensor = DLTensor(address, device, 0, 1 if shape is None else len(shape), code, bits, lanes, self.shape, self.strides, offset)
-
-    def __dlpack__(self, **_):
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        return new(ctypes.addressof(self.tensor), b"dltensor", None)
-
-    def __dlpack_device__(self):
-        return self.tensor.device_type, 0
+def foreign(data=FLOATS, **described):
+    return foreign_arrays.Foreign(data, **described)
 
 
 def test_tensors_of_dlpack():
-    assert np.array_equal(softamp.round(Foreign(), "fp16"), np.float16(FLOATS))
-    assert np.array_equal(softamp.round(Foreign(shape=(2,), strides=(-2,), offset=12), "fp16"), np.float16([0.1, 2]))
-    assert np.array_equal(softamp.round(Foreign(shape=(3,), strides=(0,)), "fp16"), np.float16([1, 1, 1]))
-    assert softamp.round(Foreign(shape=(0, 2**40)), "fp16", out=np.empty((0, 2**40), "f2")).size == 0
+    assert np.array_equal(softamp.round(foreign(), "fp16"), np.float16(FLOATS))
+    assert np.array_equal(softamp.round(foreign(shape=(2,), strides=(-2,), offset=12), "fp16"), np.float16([0.1, 2]))
+    assert np.array_equal(softamp.round(foreign(shape=(3,), strides=(0,)), "fp16"), np.float16([1, 1, 1]))
+    assert softamp.round(foreign(shape=(0, 2**40)), "fp16", out=np.empty((0, 2**40), "f2")).size == 0
 
 
 @pytest.mark.parametrize("code", range(8))
@@ -83,7 +61,7 @@ def test_tensors_of_dlpack():
 def test_tensors_of_other_widths_are_refused(code, bits):
     for call in (softamp.round, softamp.sum, softamp.widen, softamp.sqrt):
         with pytest.raises(TypeError, match="has elements of type"):
-            call(Foreign(code, bits), "fp16")
+            call(foreign(code=code, bits=bits), "fp16")
 
 
 @pytest.mark.parametrize(
@@ -101,7 +79,7 @@ def test_tensors_of_other_widths_are_refused(code, bits):
 )
 def test_tensors_that_are_described_wrongly(wrong, error):
     with pytest.raises(error, match="^x: "):
-        softamp.round(Foreign(**wrong), "fp16")
+        softamp.round(foreign(**wrong), "fp16")
 
 
 def test_what_an_exporter_raises_is_the_cause():
@@ -143,7 +121,7 @@ def resident():
 
 
 def test_refusals_keep_no_memory():
-    x, wrong = np.zeros(1000, np.complex64), Foreign(bits=4)
+    x, wrong = np.zeros(1000, np.complex64), foreign(bits=4)
     calls = [lambda: softamp.round(x, "fp16"), lambda: softamp.sum(wrong), lambda: softamp.add(x, x)]
     for i in range(60_000):
         if i == 20_000:

@@ -1,4 +1,6 @@
 // The command `softamp` of a minimal build (SOFTAMP_MINIMAL): its one verb is train, with the options of the full one.
+#include <unistd.h>
+
 #include <array>
 #include <iostream>
 #include <string>
@@ -213,10 +215,11 @@ int main(int argc, char** argv) {
   softamp::program::occupy_standard_descriptors();
   const softamp::engine::DefaultEnvironment guard;
   std::string place = "softamp";
-  const softamp::files::PrintableStream errors(std::cerr);
+  using softamp::files::PrintableStream;
+  const PrintableStream errors(std::cerr, STDERR_FILENO, PrintableStream::Texts::kMessages);
   try {
     softamp::program::StandardOutput output;
-    const softamp::files::PrintableStream printed(std::cout);
+    const PrintableStream printed(std::cout, STDOUT_FILENO, PrintableStream::Texts::kTables);
     const int code = softamp::program::run({argv + 1, argv + argc}, place);
     std::cout.flush();
     if (!std::cout && softamp::InterruptGuard::pending() == SIGPIPE) return 128 + SIGPIPE;

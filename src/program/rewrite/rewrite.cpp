@@ -313,7 +313,7 @@ int run_verb(const RewriteVerbOptions& o) {
                                      ? rewrite_softamp(o, mechanism, advice, evaluated)
                                      : rewrite_graph_def(o, mechanism, evaluated);
   for (const std::string& message : report.colours.messages)
-    if (!o.quiet || !message.starts_with("INFO ")) std::cerr << files::printable(message) << '\n';
+    if (!o.quiet || !message.starts_with("INFO ")) std::cerr << message << '\n';
   for (const std::string& note : report.notes)
     if (!o.quiet) std::cerr << "softamp rewrite: " << files::printable(note) << '\n';
   for (const std::string& remark : mechanism.remarks(report.before))

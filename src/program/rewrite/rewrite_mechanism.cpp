@@ -1,5 +1,4 @@
 // The mechanism of `softamp rewrite`: from options to a colouring.
-#include "src/files/printable.h"
 #include "src/precision/known_operations.h"
 #include "src/program/rewrite/rewrite_options.h"
 #include "src/report/comma_list.h"
@@ -21,9 +20,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-void say(LogLevel level, const std::string& message) {
-  std::cerr << name_of(level) << ' ' << files::printable(message) << '\n';
-}
+void say(LogLevel level, const std::string& message) { std::cerr << name_of(level) << ' ' << message << '\n'; }
 
 LogSink sink(bool quiet) {
   return [quiet](LogLevel level, const std::string& message) {

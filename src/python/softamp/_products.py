@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _softamp
 from ._arguments import Array, FormatLike, NDArray
-from ._rounding import round
+from ._rounding import round, widen
 
 __all__ = ["matmul"]
 
@@ -49,6 +49,14 @@ def _operand(argument: str, x: Array, format: FormatLike) -> tuple[NDArray, str]
         return round(x, format, rounding="nearest", preset="ieee"), dtype
     except (TypeError, ValueError) as error:  # round calls it x
         raise type(error)(str(error).replace("x:", f"{argument}:", 1)) from None
+
+
+def _as_numpys(x: Any) -> Any:
+    """The array, and one of codes that only buffers or DLPack give as one of NumPy's."""
+    if hasattr(x, "dtype"):
+        return x
+    own = _softamp.format_of_codes(x)
+    return x if own is None else round(widen(x), own)
 
 
 def _own_format(x: Any) -> Optional[str]:
@@ -142,6 +150,7 @@ def matmul(
         tensor_core_operands=tensor_core_operands, threads=threads,
     )
     engine = _engine_options("matmul", seed, options)
+    a, b = _as_numpys(a), _as_numpys(b)
     if format is None:
         format = "bf16" if _own_format(a) == _own_format(b) == "bf16" else "fp16"
     if accumulator is not None and tensor_core_operands in (None, "own") and _softamp.is_tensor_core(accumulator):
@@ -167,7 +176,7 @@ def _row(argument: str, x: Any, format: FormatLike) -> Any:
 
 def engine_dot(a: Array, b: Array, format: FormatLike, seed: int, options: dict[str, Any]) -> float:
     """dot with an accumulator: a product of one row and one column."""
-    x, y = (_row(name, v, format) for name, v in (("a", a), ("b", b)))
+    x, y = (_row(name, v, format) for name, v in (("a", _as_numpys(a)), ("b", _as_numpys(b))))
     if x.shape != y.shape:
         raise ValueError(f"b: has {y.shape[1]} elements; expected {x.shape[1]}, as many as a has")
     return _float(matmul(x, y.reshape(-1, 1), format, seed=seed, **options).reshape(()))

@@ -17,6 +17,7 @@
 #include "src/files/output_file.h"
 #include "src/files/place.h"
 #include "src/files/printable.h"
+#include "src/files/printable_stream.h"
 #include "src/files/run_files.h"
 #include "src/precision/device_check.h"
 #include "src/precision/recipe_source.h"
@@ -461,7 +462,9 @@ class Run {
       return true;
     }
     line_->clear();
-    (out_.report ? *out_.report : std::cout) << summary_.sample << std::endl;
+    std::ostream& printed = out_.report ? *out_.report : std::cout;
+    files::write_bytes(printed, summary_.sample);
+    printed << std::endl;
     return true;
   }
 

@@ -1,4 +1,5 @@
 // `softamp study`: grids of settings, side by side, kept and gone on with, and one table at the end.
+#include "src/report/checked_json.h"
 #include "tests/program/process.h"
 #include "tests/program/signalled.h"
 
@@ -25,6 +26,12 @@ json document(const std::string& arguments) {
   json result = json_of("study " + arguments + " --json");
   for (json& row : result["rows"]) row.erase("images_per_second");
   return result;
+}
+
+/// A kept run as the program writes it.
+void write_kept(const std::string& file, json run) {
+  run.erase("checksum");
+  write_text(file, with_checksum(run.dump()));
 }
 
 TEST(Study, OneRowASettingOverTheSeeds) {
@@ -86,7 +93,7 @@ TEST(Study, FinishedRunsAreKeptAndNotRunAgain) {
   const std::string kept = std::filesystem::directory_iterator(out)->path().string();
   json run = json::parse(read_text(kept));
   for (json& loss : run["losses"]) loss = 1000;
-  write_text(kept, run.dump());
+  write_kept(kept, run);
   EXPECT_NE(document(study), first);
   std::filesystem::remove(kept);
   EXPECT_EQ(document(study), first) << "the missing one is run again";
@@ -120,7 +127,7 @@ class KeptStudy : public ::testing::Test {
     json run = json::parse(read_text(kept()));
     for (json& loss : run["losses"]) loss = 1000;
     change(run);
-    write_text(kept(), run.dump());
+    write_kept(kept(), run);
   }
   /// Fashion-MNIST's four files, of images of one grey each; `first` is the first image's.
   std::string images(const std::string& name, char first) const {
@@ -168,7 +175,7 @@ TEST_F(KeptStudy, HasWholeNumbers) {
     for (const char* key : {"skipped", "images", "correct"}) {
       json run = json::parse(good);
       run[key] = json::parse(number);
-      write_text(kept(), run.dump());
+      write_kept(kept(), run);
       const Outcome o = run_softamp(generated());
       EXPECT_EQ(o.code, 2) << key << " " << number;
       EXPECT_NE(o.err.find(kept() + ": '" + key + "' is " + number + "; expected a whole number in 0.."),

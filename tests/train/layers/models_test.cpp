@@ -32,7 +32,7 @@ TEST(PrecisionNames, AllOfThem) {
   expect("float64", kFloat64, kFloat64);
   EXPECT_EQ(Precision{}, Precision::parse("float32"));
   EXPECT_EQ(refusal<std::invalid_argument>([] { Precision::parse("fp8\n"); }),
-            "unknown precision 'fp8?'; expected one of float32, float16, bfloat16, mixed, mixed_bfloat16, "
+            "unknown precision 'fp8\\n'; expected one of float32, float16, bfloat16, mixed, mixed_bfloat16, "
             "float64, mixed_float16");
 }
 

@@ -1,7 +1,9 @@
 #include "src/python/rounding.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "src/python/calls.h"
 #include "src/python/errors.h"
@@ -26,6 +28,24 @@ nb::tuple behaviours_around() { return nb::cast<nb::tuple>(context_variable().at
 
 void enter_behaviour(nb::handle behaviour) {
   context_variable().attr("set")(behaviours_around() + nb::make_tuple(behaviour));
+}
+
+/// The arguments of behaviour(): all off but those that are given.
+FloatingPointBehaviour behaviour_of(nb::args positional, nb::kwargs flags) {
+  using B = FloatingPointBehaviour;
+  static constexpr std::pair<const char*, bool B::*> kFlags[] = {
+      {"inv", &B::inv}, {"div0", &B::div0}, {"oflo", &B::oflo}, {"esr", &B::esr}, {"nanoo", &B::nanoo}};
+  if (nb::len(positional) > 0) throw nb::type_error("behaviour() takes its arguments by name: inv=True");
+  B behaviour = B::all_off();
+  for (const auto& [key, value] : flags) {
+    const std::string name(word(key, "behaviour"));
+    const auto at = std::ranges::find_if(kFlags, [&](const auto& flag) { return name == flag.first; });
+    if (at == std::end(kFlags))
+      throw nb::type_error(
+          ("behaviour() has no argument '" + name + "'; it has inv, div0, oflo, esr and nanoo").c_str());
+    behaviour.*at->second = truth(value, at->first);
+  }
+  return behaviour;
 }
 
 /// Takes out the innermost entry that is this object: blocks of generators do not end in the order in which they began.
@@ -153,14 +173,8 @@ void bind_behaviour(nb::module_& m) {
       "rounded stochastically; nanoo: fp16 overflow gives NaN and raises inv, otherwise it saturates.\n\n"
       "As a context manager it is the default of every call within, in this thread or task of asyncio: the preset is\n"
       "then `ipu`, and an enabled exception is raised as softamp.FloatingPointException.")
-      .def(
-          "__init__",
-          [](B* self, nb::handle inv, nb::handle div0, nb::handle oflo, nb::handle esr, nb::handle nanoo) {
-            new (self) B{truth(inv, "inv"), truth(div0, "div0"), truth(oflo, "oflo"), truth(esr, "esr"),
-                         truth(nanoo, "nanoo")};
-          },
-          nb::kw_only(), nb::arg("inv").none() = false, nb::arg("div0").none() = false, nb::arg("oflo").none() = false,
-          nb::arg("esr").none() = false, nb::arg("nanoo").none() = false)
+      .def("__init__",
+           [](B* self, nb::args positional, nb::kwargs flags) { new (self) B(behaviour_of(positional, flags)); })
       .def_ro("inv", &B::inv)
       .def_ro("div0", &B::div0)
       .def_ro("oflo", &B::oflo)

@@ -14,6 +14,20 @@ graph = softamp.Graph({"softamp_graph": 1, "nodes": [
     {"name": "x", "op": "Placeholder", "attributes": {"dtype": "float32", "shape": [1024, 1024]}},
     {"name": "y", "op": "MatMul", "inputs": ["x", "x"]}], "outputs": ["y"]})
 feeds = {"x": x.reshape(1024, 1024)}
+class Slow:
+    # An array and a number of another library, whose functions take their time.
+    def __dlpack__(self, **_):
+        time.sleep(0.001)
+        return half.__dlpack__()
+    def __index__(self):
+        time.sleep(0.001)
+        return 7
+    def __repr__(self):
+        time.sleep(0.001)
+        return "Slow"
+    def __getattr__(self, name):
+        time.sleep(0.001)
+        raise AttributeError(name)
 def work():
     while True:
         %s
@@ -31,6 +45,9 @@ WORK = {
     "run": "graph.run(feeds)",
     "train": "softamp.train({'steps': 100000})",
     "train_with_callback": "softamp.train({'steps': 100000}, on_step=lambda step: time.sleep(0.001))",
+    "dlpack": "softamp.round(Slow(), 'fp32')",
+    "index": "softamp.round(half, 'e4m3', seed=Slow())",
+    "refusal": "np.testing.assert_raises(TypeError, softamp.round, half, Slow())",
     "reproduce": "softamp.reproduce('harmonic-series')",
 }
 

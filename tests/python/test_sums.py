@@ -4,6 +4,7 @@ import json
 from decimal import Decimal
 from fractions import Fraction
 
+import foreign_arrays
 import numpy as np
 import pytest
 import softamp
@@ -173,7 +174,15 @@ def test_a_tensor_core_takes_the_arrays_type():
     assert softamp.matmul(a.astype(bf16), b.astype(bf16), "fp32", accumulator="tensorcore_hopper")[0, 0] == 1 + 2**-23
     assert softamp.matmul(a, b, "fp32", accumulator="tensorcore_hopper")[0, 0] == 1
     assert softamp.matmul(a.astype(bf16), b.astype(bf16), accumulator="tensorcore_hopper").dtype == bf16
-    half, e4m3 = np.float16, small[0]
+    # As others export them.
+    mine, yours = a.astype(half := np.float16), b.astype(half)
+    mine[0, [0, 4, 12]] = [1, 2**-11, 2**-24]
+    for accumulator in ("tensorcore_hopper", "tensorcore_volta"):
+        expected = softamp.matmul(mine, yours, "fp32", accumulator=accumulator)
+        for export in (memoryview, foreign_arrays.by_dlpack):
+            assert softamp.matmul(export(mine), export(yours), "fp32", accumulator=accumulator) == expected
+            assert softamp.dot(export(mine[0]), export(yours[:, 0]), "fp32", accumulator=accumulator) == expected
+    e4m3 = small[0]
     for x, y, options, words in (
         (a.astype(bf16), b.astype(half), dict(format="fp32"), "a, b: bfloat16 and float16 with accumulator tensorcore_hopper"),
         (a.astype(e4m3), b, dict(format="fp32"), "a, b: float8_e4m3fn and float32 with"),

@@ -167,8 +167,8 @@ def _call(x: Tensor, r: Rounding, seed: int, step: int, operation: int, first_in
 @torch.no_grad()
 def quantize_(x: Tensor, format: Union[str, Rounding], **options: Any) -> Tensor:
     """The same in place, without a copy where x is float32, dense and on the CPU. options: as of softamp.round."""
-    plain = isinstance(format, str) and not _is_of_blocks(format) and "axis" not in options
-    if plain and x.dtype == torch.float32 and x.device.type == "cpu" and x.is_contiguous():
+    there = x.dtype == torch.float32 and x.device.type == "cpu" and x.is_contiguous()
+    if there and isinstance(format, str) and not _is_of_blocks(format) and "axis" not in options:
         _round(x.detach(), format, out=x.detach(), **options)
         return x
     result: Tensor = x.copy_(quantize(x, format, **options))
@@ -183,7 +183,8 @@ class _RoundedGradient(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Optional[Tensor], ...]:
-        return _call(gradient, ctx.rounding, *ctx.address, ctx.axis), None, None, None
+        address: tuple[int, int, int, int] = ctx.address
+        return _call(gradient, ctx.rounding, *address, ctx.axis), None, None, None
 
 
 def round_gradient(
@@ -266,13 +267,13 @@ class QuantizedLayer(nn.Module):
         return result
 
 
-def _is_convolution(layer: nn.Module) -> bool:
+def _is_convolution(layer: Any) -> bool:
     return isinstance(layer, nn.modules.conv._ConvNd)
 
 
-def _channels(layer: nn.Module) -> int:
+def _channels(layer: Any) -> int:
     """The axis of channels of what enters and leaves a convolution, with or without one of a batch; of other layers the last."""
-    return -1 - len(layer.kernel_size) if _is_convolution(layer) else -1  # type: ignore[arg-type]
+    return -1 - len(layer.kernel_size) if _is_convolution(layer) else -1
 
 
 def _summed_axis(layer: nn.Module, parameter: Tensor) -> int:

@@ -8,7 +8,7 @@
 namespace softamp {
 namespace {
 
-constexpr std::string_view kBegin = ",\n\"checksum\": \"", kEnd = "\"}\n";
+constexpr std::string_view kChecksumBegins = ",\n\"checksum\": \"", kChecksumEnds = "\"}\n";
 constexpr size_t kDigits = 64;
 
 std::string digest(std::string_view text) {
@@ -21,16 +21,16 @@ std::string digest(std::string_view text) {
 
 std::string with_checksum(std::string_view object) {
   const std::string_view before = object.substr(0, object.find_last_not_of(" \n", object.rfind('}') - 1) + 1);
-  return std::string(before) + std::string(kBegin) + digest(before) + std::string(kEnd);
+  return std::string(before) + std::string(kChecksumBegins) + digest(before) + std::string(kChecksumEnds);
 }
 
 void verify_checksum(std::string_view text) {
-  constexpr size_t kMember = kBegin.size() + kDigits + kEnd.size();
+  constexpr size_t kMember = kChecksumBegins.size() + kDigits + kChecksumEnds.size();
   const std::string_view before = text.substr(0, text.size() - std::min(text.size(), kMember)),
                          member = text.substr(before.size());
-  if (!member.starts_with(kBegin) || !member.ends_with(kEnd))
+  if (!member.starts_with(kChecksumBegins) || !member.ends_with(kChecksumEnds))
     throw std::invalid_argument("its last member is no checksum");
-  const std::string_view said = member.substr(kBegin.size(), kDigits);
+  const std::string_view said = member.substr(kChecksumBegins.size(), kDigits);
   if (const std::string found = digest(before); found != said)
     throw std::invalid_argument("its checksum is " + std::string(said) + ", but that of what stands there is " + found +
                                 ": it was changed since, or is damaged");

@@ -65,10 +65,17 @@ class Calls:
         at = self.random.randint(0, array.size)
         return self.store[at : at + array.size].reshape(array.shape)
 
+    def overlapping(self):
+        """An operand and an output of the same store: the same elements, or not."""
+        store = self.numpy.standard_normal(600).astype(self.one_of(["f4", "f2"]))
+        size, shift = self.one_of([1, 16, 300]), self.one_of([0, 1, 5, 16, 17])
+        pair = store[:size], store[shift : shift + size]
+        return pair if self.random.random() < 0.5 else pair[::-1]
+
     def output(self, shape):
         """One that fits or not, can be written or not, apart from the operands or over them."""
         store, size = self.store, int(np.prod(shape))
-        if store is None or store.size < size or self.random.random() < 0.5:
+        if store is None or store.size < size or self.random.random() < 0.2:
             return self.operand(shape)
         at = self.random.randint(0, store.size - size)
         return self.exported(store[at : at + size].reshape(shape)) if self.random.random() < 0.2 else store[at : at + size].reshape(shape)
@@ -114,7 +121,7 @@ class Calls:
             misaligned = padded.view(array.dtype).reshape(array.shape) if array.dtype.kind in "fui" else array
             misaligned[...] = array
             array = misaligned
-        elif change < 0.4 and not array.dtype.hasobject and array.ndim < 33:
+        elif change < 0.6 and not array.dtype.hasobject and array.ndim < 33:
             array = self.within_more(array)
         return array
 
@@ -168,8 +175,8 @@ class Calls:
                               "flags": lambda: self.one_of([True, False, 1, None]),
                               "packed": lambda: self.one_of([True, True, False, 1])} if self.random.random() < 0.5 else {})  # fmt: skip
             x = self.operand(shape)
-            if self.random.random() < 0.1:
-                more["out"] = x
+            if self.random.random() < 0.15:
+                x, more["out"] = self.overlapping()
             return name, (x, self.format()), {**self.how(), **self.where(), **more}
         if name == "widen":
             return name, (self.operand(shape),), self.some({"format": self.format, "out": lambda: self.output(shape)})
@@ -178,6 +185,9 @@ class Calls:
             first = self.operand(shape)
             operands = tuple(first if self.random.random() < 0.6 else self.operand(shape) for _ in range(count))
             more = self.some({"format": self.format, "out": lambda: self.output(shape), "flags": lambda: True})
+            if self.random.random() < 0.05:
+                first, more["out"] = self.overlapping()
+                operands = (first,) * count
             return name, operands, {**self.how(), **self.where(), **more}
         if name in ("quantize", "fake_quantize"):
             more = self.some({"axis": lambda: self.one_of(AXES)})
@@ -185,7 +195,10 @@ class Calls:
                 more.update(self.some({"amax": self.number}))
             else:
                 more.update(self.some({"out": lambda: self.output(shape)}))
-            return name, (self.operand(shape), self.block()), {**self.where(), **more}
+            x = self.operand(shape)
+            if name == "fake_quantize" and self.random.random() < 0.1:
+                x, more["out"] = self.overlapping()
+            return name, (x, self.block()), {**self.where(), **more}
         if name == "dequantize":
             more = self.some({"axis": lambda: self.one_of(AXES), "amax": self.number})
             codes = np.zeros(shape, np.uint8) if self.random.random() < 0.7 else self.operand(shape)

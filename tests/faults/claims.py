@@ -60,7 +60,7 @@ class Study:
                 others.append(path.name)
                 continue
             kept[path.name] = json.loads(path.read_text())
-            for time_taken in ("seconds", "images_per_second"):
+            for time_taken in ("seconds", "images_per_second", "checksum"):
                 del kept[path.name][time_taken]
         return kept, others
 

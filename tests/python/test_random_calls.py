@@ -20,7 +20,7 @@ def test_calls(seed):
 
 
 def test_refusals_keep_no_memory():
-    run("refusals", 20_000, 3)
+    run("refusals", 60_000, 3)
 
 
 def test_processes_end_while_threads_call():

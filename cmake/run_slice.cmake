@@ -1,4 +1,4 @@
-# Runs PROGRAM --slice N, N from the environment, so that each day's run can prove another part.
+# Runs PROGRAM --slice N, N from the environment, so that each commit's run proves another part.
 set(slice 0)
 if(DEFINED ENV{SOFTAMP_SLICE})
   set(slice "$ENV{SOFTAMP_SLICE}")

@@ -25,7 +25,7 @@ std::string without_times(const std::string& text) {
 TEST(MpiTrain, FilesOfOneProcess) {  // N284
   const std::vector<Mpi> all = mpis();
   if (all.empty()) GTEST_SKIP() << kNoMpi;
-  // Each case by each MPI, with 2 and 4 processes; a usual day has one of these four for a case, another every day.
+  // Each case by each MPI, with 2 and 4 processes; an ordinary run has one of these four for a case, by the slice.
   const bool every = std::getenv("SOFTAMP_MPI_ALL") != nullptr;
   const char* const slice = std::getenv("SOFTAMP_SLICE");
   const TemporaryFolder folder;

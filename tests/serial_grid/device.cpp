@@ -1,8 +1,8 @@
 // A device of cuda/device.h made of the host: kernels run when they are put into the queue, block by block and thread
 // by thread (cuda/grid.h), forwards or, with SOFTAMP_SERIAL_GRID=backwards, from the last block and thread to the
-// first (by_day: on odd SOFTAMP_SLICE). It is stricter than a GPU where a GPU would let a mistake pass: device memory
-// can be touched by kernels and copies alone, begins as garbage, ends at a page that nobody can touch, and every copy
-// must lie in one allocation. And it fails where only a GPU would: a kernel that follows an address of the host's
+// first (by_slice: of an odd SOFTAMP_SLICE). It is stricter than a GPU where a GPU would let a mistake pass: device
+// memory can be touched by kernels and copies alone, begins as garbage, ends at a page that nobody can touch, and every
+// copy must lie in one allocation. And it fails where only a GPU would: a kernel that follows an address of the host's
 // memory, which came in its structure, ends the program with a line that names it.
 #include "cuda/device.h"
 
@@ -160,10 +160,10 @@ Device::Device(int ordinal)
     : properties_{"the host, serially", 9, 0, 2, size_t{1} << 30}, state_(std::make_unique<State>()) {
   if (const std::string why = why_unusable({13000, 13000, {}, 1, ordinal, {}, "the host", 9, 0, {}, {}}); !why.empty())
     throw DeviceError("backend cuda: " + why);
-  const char *const order = std::getenv("SOFTAMP_SERIAL_GRID"), *const day = std::getenv("SOFTAMP_SLICE");
+  const char *const order = std::getenv("SOFTAMP_SERIAL_GRID"), *const slice = std::getenv("SOFTAMP_SLICE");
   const std::string_view word = order ? order : "forwards";
   watch_faults();
-  backwards_ = word == "backwards" || (word == "by_day" && day && std::atoi(day) % 2 == 1);
+  backwards_ = word == "backwards" || (word == "by_slice" && slice && std::atoll(slice) % 2 == 1);
 }
 
 Device::~Device() {

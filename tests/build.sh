@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Configures a build folder and builds in it:
 #   bash tests/build.sh program [-DOPTION=...]...  the command alone, at build/softamp
+#   bash tests/build.sh tests TARGET...            the command and these targets of the tests; CUDA as before [=none]
 #   bash tests/build.sh all [-DOPTION=...]...      the library, the command, the tests, the examples; CUDA where nvcc is
 # SOFTAMP_BUILD_DIR: the build folder, seen from the source tree [=build]. SOFTAMP_CMAKE_OPTIONS: more options.
 set -euo pipefail
@@ -12,9 +13,14 @@ fail() {
 
 target=${1:-}
 case $target in
-  program | all) shift ;;
-  *) fail "'$target' is not known; expected program or all" 2 ;;
+  program | tests | all) shift ;;
+  *) fail "'$target' is not known; expected program, tests or all" 2 ;;
 esac
+targets=(softamp_program)
+if [ "$target" = tests ]; then
+  targets+=("$@")
+  set --
+fi
 cd "$(dirname "$0")/.."
 build=${SOFTAMP_BUILD_DIR:-build}
 read -ra more <<<"${SOFTAMP_CMAKE_OPTIONS:-}"
@@ -41,6 +47,9 @@ fi
 options=(-DSOFTAMP_BUILD_LIBRARY=ON -DSOFTAMP_BUILD_PROGRAM=ON)
 if [ "$target" = all ]; then
   options+=(-DSOFTAMP_BUILD_TESTS=ON -DSOFTAMP_BUILD_EXAMPLES=ON -DSOFTAMP_CUDA=AUTO)
+elif [ "$target" = tests ]; then
+  options+=(-DSOFTAMP_BUILD_TESTS=ON)
+  [ -z "$first" ] || options+=(-DSOFTAMP_BUILD_EXAMPLES=OFF -DSOFTAMP_CUDA=OFF)
 elif [ -n "$first" ]; then
   # What the command does not need is not looked for.
   options+=(-DSOFTAMP_BUILD_TESTS=OFF -DSOFTAMP_BUILD_EXAMPLES=OFF -DSOFTAMP_CUDA=OFF)
@@ -60,5 +69,5 @@ if [ "$target" = all ]; then
   sed -n 's/^-- \(CUDA: .*\)/\1/p' "$build/configure.log"
   cmake --build "$build" --parallel "$(nproc)"
 else
-  cmake --build "$build" --target softamp_program --parallel "$(nproc)"
+  cmake --build "$build" --target "${targets[@]}" --parallel "$(nproc)"
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # README's two commands in a bare root of a release of Debian, from nothing but what debootstrap puts there:
-#   bash tests/roots.sh SUITE                 both commands; SUITE is bookworm, trixie, testing, sid, ...
+#   bash tests/roots.sh SUITE                 both commands, and then all tests; SUITE is bookworm, trixie, testing, sid, ...
 #   bash tests/roots.sh SUITE quickstart      the first one alone
 #   bash tests/roots.sh SUITE -- COMMAND      a command of your own, in the root that is there, with the sources as they are now
 # The root is build/roots/SUITE (SOFTAMP_ROOTS: another folder for roots), and is made anew by the first two. Takes what git
@@ -17,7 +17,7 @@ fail() {
 
 suite=${1:-}
 [[ $suite =~ ^[a-z]+$ ]] || fail "'$suite' is not the name of a release; expected bookworm, trixie, testing, sid or another" 2
-commands=('bash examples/quickstart.sh' 'bash tests/run.sh')
+commands=('bash examples/quickstart.sh' 'bash tests/run.sh' 'bash tests/run.sh --all')
 anew=yes
 case ${2:-} in
   '') ;;

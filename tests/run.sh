@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds into build/ (or SOFTAMP_BUILD_DIR) and runs the tests; further arguments go to ctest:
-#   bash tests/run.sh                      everything but the labels exhaustive and nightly
-#   bash tests/run.sh -R numerics          the tests whose name matches
+# Installs what is missing, builds into build/ (or SOFTAMP_BUILD_DIR) and runs tests; further arguments go to ctest:
+#   bash tests/run.sh                      what shows that softamp works here (tests/quick.txt)
+#   bash tests/run.sh --all                everything but the labels exhaustive and nightly
+#   bash tests/run.sh -R numerics          the tests whose name matches; builds everything
 #   bash tests/run.sh -L exhaustive        the full proofs, every input (minutes to hours)
 # What is too long for every run is done in parts, and SOFTAMP_SLICE chooses the part [=a number of the commit]; tests/slices.sh
 # walks them.
@@ -11,18 +12,31 @@ cd "$(dirname "$0")/.."
 build=${SOFTAMP_BUILD_DIR:-build}
 . tests/slice.sh
 bash tests/setup.sh tests
-bash tests/build.sh all
 
-selection=(-LE 'exhaustive|nightly')
+# listed WORD: what tests/quick.txt has behind this word.
+listed() { awk -v word="$1" '$1 == word { print $2 }' tests/quick.txt; }
+if [ $# -eq 0 ]; then
+  bash tests/build.sh tests $(listed target)
+  selection=(-R "$(listed test | paste -sd '|')" -E "$(listed but | paste -sd '|')" -LE 'exhaustive|nightly')
+  rest='; bash tests/run.sh --all runs the others'
+else
+  [ "$1" != --all ] || shift
+  bash tests/build.sh all
+  selection=(-LE 'exhaustive|nightly')
+  rest=
+fi
 for argument in "$@"; do
   case $argument in -L | -LE | --label-regex | --label-exclude) selection=() ;; esac
 done
 status=0
 echo "softamp tests: SOFTAMP_SLICE=$SOFTAMP_SLICE"
-ctest --test-dir "$build" --output-on-failure --parallel "$(nproc)" "${selection[@]}" "$@" | tee "$build/tests.log" || status=$?
+ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "$(nproc)" "${selection[@]}" "$@" | tee "$build/tests.log" || status=$?
 summary=$(grep -E '^[0-9]+% tests passed' "$build/tests.log" || echo 'no test ran')
+# With what each would need, which its own lines say.
+skipped=$(sed -nE 's/^.*Test +#[0-9]+: ([^ ]+) \.*\*\*\*Skipped.*/\1/p' "$build/tests.log" | paste -sd ' ')
+[ -z "$skipped" ] || echo "softamp tests: skipped here: $skipped; each says why in $build/Testing/Temporary/LastTest.log"
 if [ "$status" -eq 0 ]; then
-  echo "softamp tests: OK ($summary)"
+  echo "softamp tests: OK ($summary$rest)"
 else
   echo "softamp tests: FAILED ($summary)"
 fi

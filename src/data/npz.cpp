@@ -1,6 +1,8 @@
 #include "softamp/data/npz.h"
 
-#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "src/data/archive.h"
@@ -26,7 +28,9 @@ struct Reader::Impl {
   std::string file;
   std::vector<std::byte> own;
   std::vector<archive::PackedEntry> arrays;
-  std::vector<std::string> names, entries;
+  std::vector<std::string> names;
+  std::map<std::string, size_t, std::less<>> at;  ///< of a name among them, the first
+  std::set<std::string, std::less<>> entries;
 
   void open(std::span<const std::byte> bytes, uint64_t most_bytes) {
     const auto text = [&] { return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()); };
@@ -36,12 +40,13 @@ struct Reader::Impl {
     uint64_t total = 0;
     for (archive::PackedEntry& entry : archive::list_zip(bytes, file)) {
       total += entry.unpacked;
-      entries.push_back(entry.name);
+      entries.insert(entry.name);
       if (total > most_bytes)
         throw npy::Error(file + ": entry " + npy::quoted(entry.name) + ": the archive unpacks to more than the " +
                          std::to_string(most_bytes) + " bytes that are expected at most");
       if (!entry.name.ends_with(kSuffix)) continue;
       names.push_back(entry.name.substr(0, entry.name.size() - kSuffix.size()));
+      at.try_emplace(names.back(), arrays.size());
       arrays.push_back(std::move(entry));
     }
     if (!arrays.empty() || entries.empty()) return;
@@ -52,8 +57,7 @@ struct Reader::Impl {
   std::string place_of(std::string_view name) const { return file + ": " + std::string(name); }
 
   const archive::PackedEntry& find(std::string_view name) const {
-    const auto at = std::find(names.begin(), names.end(), name);
-    if (at != names.end()) return arrays[static_cast<size_t>(at - names.begin())];
+    if (const auto found = at.find(name); found != at.end()) return arrays[found->second];
     graph_detail::Nearest nearest(name);
     for (const std::string& known : names) nearest.offer(known);
     throw npy::Error(file + ": there is no array " + npy::quoted(name) +
@@ -96,13 +100,9 @@ Reader& Reader::operator=(Reader&&) noexcept = default;
 
 const std::vector<std::string>& Reader::names() const { return impl_->names; }
 
-bool Reader::has(std::string_view name) const {
-  return std::find(impl_->names.begin(), impl_->names.end(), name) != impl_->names.end();
-}
+bool Reader::has(std::string_view name) const { return impl_->at.contains(name); }
 
-bool Reader::has_entry(std::string_view entry) const {
-  return std::find(impl_->entries.begin(), impl_->entries.end(), entry) != impl_->entries.end();
-}
+bool Reader::has_entry(std::string_view entry) const { return impl_->entries.contains(entry); }
 
 npy::Header Reader::header(std::string_view name) const {
   return told_as<npy::Error>([&] { return impl_->header(name); });

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,6 +63,10 @@ void InputFile::examine() {
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0) refuse(errno == EBADF ? "is closed" : std::strerror(errno));
   if (S_ISDIR(status.st_mode)) refuse("is a folder");
+  // A device may have no end; a terminal is a person, and the null device is empty.
+  const bool is_null = S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
+  if (S_ISBLK(status.st_mode) || (S_ISCHR(status.st_mode) && !is_null && ::isatty(descriptor_) != 1))
+    refuse("is a device");
   if (!S_ISREG(status.st_mode)) return;
   size_ = static_cast<uint64_t>(status.st_size);
   if (size_ > most_bytes_)

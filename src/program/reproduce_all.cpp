@@ -12,6 +12,7 @@
 #include "src/data/image_files.h"
 #include "src/files/input_file.h"
 #include "src/files/output_file.h"
+#include "src/files/regular_file.h"
 #include "src/files/run_files.h"
 #include "src/report/progress.h"
 #include "src/reproduce/kept.h"
@@ -214,7 +215,7 @@ void write_page(const std::vector<Result>& results, const fs::path& page, bool q
   constexpr size_t kMostOfAPicture = size_t{64} << 20;
   const auto drawn = [&](const std::string& name) {
     const fs::path file = page.parent_path() / name;
-    return fs::exists(file) ? files::read_input(file, "a picture", kMostOfAPicture) : std::string();
+    return fs::exists(file) ? files::read_regular(file, "a picture", kMostOfAPicture) : std::string();
   };
   files::write_file(page, page_html(results, drawn));
   if (!quiet) std::cerr << "softamp reproduce: the page is " << page.string() << '\n';

@@ -27,6 +27,13 @@ int64_t parts(uint64_t whole_length, int size) {
 }
 
 Blocks blocks_of(const std::vector<int64_t>& shape, int axis, const bulk::BlockFormat& f) {
+  const auto rank = static_cast<int>(shape.size());
+  if (rank == 0 && f.rows != 0) throw nb::value_error("x: has no axes; expected one along which blocks lie");
+  if (rank > 0 && (axis < -rank || axis >= rank))
+    throw nb::value_error(("axis: " + std::to_string(axis) + ": expected " + std::to_string(-rank) + " to " +
+                           std::to_string(rank - 1) + " for an array of " + std::to_string(rank) +
+                           (rank == 1 ? " axis" : " axes"))
+                              .c_str());
   Blocks b{bulk::BlockLayout::of(shape, axis), {}};
   const uint64_t scales = bulk::scale_count(b.layout, f);
   if (f.rows == 0 || shape.empty()) {

@@ -4,6 +4,7 @@
 
 #include "softamp/report/names.h"
 #include "src/python/calls.h"
+#include "src/python/errors.h"
 #include "src/python/format_class.h"
 
 namespace softamp::python {
@@ -136,12 +137,9 @@ nb::object in_own_dtype(nb::object codes, const FloatFormat& format) {
 
 FloatFormat format_from(nb::handle object) {
   if (PyUnicode_Check(object.ptr())) {
-    Py_ssize_t length = 0;
-    const char* const text = PyUnicode_AsUTF8AndSize(object.ptr(), &length);
-    if (!text) throw nb::python_error();
-    const std::string_view word(text, static_cast<size_t>(length));
-    if (const auto of_dtype = format_of_dtype(word)) return *of_dtype;
-    return format_from_name(word);
+    const std::string_view name = word(object, "format");
+    if (const auto of_dtype = format_of_dtype(name)) return *of_dtype;
+    return format_from_name(name);
   }
   if (nb::isinstance<Format>(object)) return nb::cast<const Format&>(object).format;
   if (const auto format = format_of_dtype(dtype_word(object))) return *format;

@@ -1,5 +1,6 @@
 #include "src/python/errors.h"
 
+#include <cstring>
 #include <exception>
 #include <limits>
 
@@ -7,6 +8,7 @@
 #include "softamp/report/exception.h"
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
+#include "src/files/printable.h"
 #include "src/python/calls.h"
 
 namespace softamp::python {
@@ -59,6 +61,11 @@ void bind_errors(nb::module_& m) {
       std::rethrow_exception(p);
     } catch (const FloatingPointError& e) {
       raise(e);
+    } catch (const std::invalid_argument& e) {  // which may name what was given
+      PyErr_SetString(PyExc_ValueError, files::printable(e.what(), true).c_str());
+    } catch (const std::bad_cast&) {
+      PyErr_SetString(PyExc_TypeError,
+                      "an object of softamp's was made by __new__ alone; expected one that its class made");
     }
   });
 }
@@ -95,6 +102,8 @@ std::string_view word(nb::handle object, const char* name) {
     PyErr_Clear();
     throw nb::type_error((std::string(name) + ": expected a word, not " + shown(object)).c_str());
   }
+  if (std::memchr(text, 0, static_cast<size_t>(length)))
+    throw nb::value_error((std::string(name) + ": " + shown(object) + ": expected no character 0").c_str());
   return {text, static_cast<size_t>(length)};
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "softamp/report/number_text.h"
+#include "src/files/printable.h"
 
 namespace softamp::python {
 
@@ -34,7 +35,7 @@ inline ParsedNumber number_from(nb::handle object, const char* name) {
   try {
     return number_from_text(std::string(word(object, name)));
   } catch (const std::invalid_argument& e) {
-    throw nb::value_error((std::string(name) + ": " + e.what()).c_str());
+    throw nb::value_error(files::printable(std::string(name) + ": " + e.what(), true).c_str());
   }
 }
 
@@ -47,7 +48,7 @@ auto named(nb::handle object, const char* name, Parse parse) -> decltype(parse(s
   try {
     return parse(text);
   } catch (const std::invalid_argument& e) {
-    throw nb::value_error((std::string(name) + ": " + e.what()).c_str());
+    throw nb::value_error(files::printable(std::string(name) + ": " + e.what(), true).c_str());
   }
 }
 

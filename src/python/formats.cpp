@@ -58,10 +58,9 @@ void bind_format(nb::module_& m) {
             return name ? nb::object(nb::str(name)) : nb::object(nb::none());
           },
           "Name of the dtype of NumPy or ml_dtypes with these codes; None where there is none.")
-      .def("__eq__",
-           [](const Format& a, nb::handle b) {
-             return nb::isinstance<Format>(b) && a.format == nb::cast<const Format&>(b).format;
-           })
+      .def(
+          "__eq__", [](const Format& a, const Format& b) { return a.format == b.format; }, nb::is_operator())
+      .def("__reduce__", [](nb::handle f) { return nb::make_tuple(f.type(), nb::make_tuple(f.attr("name"))); })
       .def("__hash__",
            [](const Format& f) {
              return f.format.exponent_bits << 16 | f.format.precision << 8 | f.format.bias << 2 |
@@ -124,10 +123,9 @@ void bind_chip(nb::module_& m) {
                      return all;
                    })
       .def_prop_ro("conversions", conversions, "One dict for each format that it rounds to: how, and how sure that is.")
-      .def("__eq__",
-           [](const ChipObject& a, nb::handle b) {
-             return nb::isinstance<ChipObject>(b) && a.chip == nb::cast<const ChipObject&>(b).chip;
-           })
+      .def(
+          "__eq__", [](const ChipObject& a, const ChipObject& b) { return a.chip == b.chip; }, nb::is_operator())
+      .def("__reduce__", [](nb::handle c) { return nb::make_tuple(c.type(), nb::make_tuple(nb::str(c))); })
       .def("__hash__", [](const ChipObject& c) { return static_cast<int>(c.chip); })
       .def("__str__", [](const ChipObject& c) { return nb::str(name_of(c.chip).c_str()); })
       .def("__repr__",

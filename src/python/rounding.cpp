@@ -30,11 +30,15 @@ void enter_behaviour(nb::handle behaviour) {
   context_variable().attr("set")(behaviours_around() + nb::make_tuple(behaviour));
 }
 
+constexpr std::pair<const char*, bool FloatingPointBehaviour::*> kFlags[] = {{"inv", &FloatingPointBehaviour::inv},
+                                                                             {"div0", &FloatingPointBehaviour::div0},
+                                                                             {"oflo", &FloatingPointBehaviour::oflo},
+                                                                             {"esr", &FloatingPointBehaviour::esr},
+                                                                             {"nanoo", &FloatingPointBehaviour::nanoo}};
+
 /// The arguments of behaviour(): all off but those that are given.
 FloatingPointBehaviour behaviour_of(nb::args positional, nb::kwargs flags) {
   using B = FloatingPointBehaviour;
-  static constexpr std::pair<const char*, bool B::*> kFlags[] = {
-      {"inv", &B::inv}, {"div0", &B::div0}, {"oflo", &B::oflo}, {"esr", &B::esr}, {"nanoo", &B::nanoo}};
   if (nb::len(positional) > 0) throw nb::type_error("behaviour() takes its arguments by name: inv=True");
   B behaviour = B::all_off();
   for (const auto& [key, value] : flags) {
@@ -180,7 +184,14 @@ void bind_behaviour(nb::module_& m) {
       .def_ro("oflo", &B::oflo)
       .def_ro("esr", &B::esr)
       .def_ro("nanoo", &B::nanoo)
-      .def("__eq__", [](const B& a, nb::handle b) { return nb::isinstance<B>(b) && a == nb::cast<const B&>(b); })
+      .def(
+          "__eq__", [](const B& a, const B& b) { return a == b; }, nb::is_operator())
+      .def("__reduce__",
+           [](const B& b) {
+             nb::dict flags;
+             for (const auto& [name, flag] : kFlags) flags[name] = b.*flag;
+             return nb::make_tuple(imported("functools").attr("partial")(nb::type<B>(), **flags), nb::tuple());
+           })
       .def("__hash__", [](const B& b) { return ControlRegister::encode(b); })
       .def("__enter__",
            [](nb::handle self) {
@@ -190,10 +201,8 @@ void bind_behaviour(nb::module_& m) {
       .def("__exit__", [](nb::handle self, nb::args) { leave_behaviour(self); })
       .def("__repr__", [](const B& b) {
         std::string on;
-        const auto add = [&on](bool flag, const char* name) {
-          if (flag) on += (on.empty() ? "" : ", ") + std::string(name) + "=True";
-        };
-        add(b.inv, "inv"), add(b.div0, "div0"), add(b.oflo, "oflo"), add(b.esr, "esr"), add(b.nanoo, "nanoo");
+        for (const auto& [name, flag] : kFlags)
+          if (b.*flag) on += (on.empty() ? "" : ", ") + std::string(name) + "=True";
         return "softamp.behaviour(" + on + ")";
       });
 }

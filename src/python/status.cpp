@@ -41,8 +41,8 @@ void bind_status(nb::module_& m) {
           },
           "The lowest index at which any of these flags (all, if none is named) was raised; None if none was.")
       .def("__bool__", [](const FpStatus& s) { return s.flags != 0; })
-      .def("__eq__", [](const FpStatus& a,
-                        nb::handle b) { return nb::isinstance<FpStatus>(b) && a == nb::cast<const FpStatus&>(b); })
+      .def(
+          "__eq__", [](const FpStatus& a, const FpStatus& b) { return a == b; }, nb::is_operator())
       .def("__repr__", [](const FpStatus& s) {
         std::string text;
         for (int b = 0; b < kFlagCount; ++b)

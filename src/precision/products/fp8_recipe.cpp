@@ -9,7 +9,7 @@
 
 #include "softamp/graph/operation.h"
 #include "softamp/report/block_format_names.h"
-#include "src/files/input_file.h"
+#include "src/files/regular_file.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/read_json.h"
 
@@ -265,7 +265,7 @@ Fp8Recipe Fp8Recipe::find(std::string_view name_or_path) {
 }
 
 Fp8Recipe Fp8Recipe::load(const std::filesystem::path& path) {
-  return parse(files::read_input(path, "a recipe of block formats, a JSON file", kMostWrittenBytes), path.string());
+  return parse(files::read_regular(path, "a recipe of block formats, a JSON file", kMostWrittenBytes), path.string());
 }
 
 Fp8Recipe Fp8Recipe::parse(std::string_view text, std::string_view place) {

@@ -56,8 +56,8 @@ def sum(
     Returns a float; of replicas an array of them; or the dict.
     """
     if order == "device":
-        if start != 0.0 or replicas is not None or codes is not None or report:
-            raise ValueError("order: 'device': expected no start, replicas, codes or report beside it")
+        if start != 0.0 or replicas is not None or codes is not None or report or operation != 0:
+            raise ValueError("order: 'device': expected no start, replicas, operation, codes or report beside it")
         return engine_sum(x, format, seed, options)
     if order != "ascending":
         raise ValueError(f"order: {order!r}: expected 'ascending' or 'device'")
@@ -89,8 +89,8 @@ def dot(
     All else as of sum.
     """
     if any(key in options for key in _ENGINE):
-        if start != 0.0 or replicas is not None or codes is not None or report or products != "exact":
-            raise ValueError("dot: expected no start, replicas, codes, products or report beside an accumulator")
+        if start != 0.0 or replicas is not None or codes is not None or report or products != "exact" or operation != 0:
+            raise ValueError("dot: expected no start, replicas, operation, codes, products or report beside an accumulator")
         return engine_dot(a, b, format, seed, options)
     if products not in ("exact", "rounded"):
         raise ValueError(f"products: {products!r}: expected 'exact' or 'rounded'")

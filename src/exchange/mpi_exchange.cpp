@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "softamp/report/interrupt.h"
 #include "src/exchange/peer_watch.h"
 
 namespace softamp {
@@ -58,6 +59,7 @@ extern "C" void softamp_mpi_aborts(int) {
   for (int i = 0; i < 2000 && !watch->broken(); ++i) ::nanosleep(&millisecond, nullptr);
   if (!watch->broken()) return;  // abort() goes on
   const std::string& why = watch->why_broken().why;
+  if (why.empty()) ::_exit(watch->why_broken().code);
   for (const auto& [text, size] : {std::pair{"softamp: ", size_t{9}}, {why.data(), why.size()}, {"\n", size_t{1}}}) {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, size);
   }
@@ -198,6 +200,9 @@ class Mpi final : public MpiExchange {
   }
 
   void meet() {
+    // From here on others would notice that a signal ends this process, which is to end as one of an interrupted run,
+    // until it has ended.
+    [[maybe_unused]] static const InterruptGuard* const guard = new InterruptGuard;
     const auto each = [&](auto& all) {
       std::vector<Room> rooms;
       for (auto& one : all) rooms.push_back(std::as_writable_bytes(std::span(&one, 1)));

@@ -21,6 +21,7 @@
 #include <system_error>
 #include <thread>
 
+#include "softamp/report/interrupt.h"
 #include "softamp/train/exchange.h"
 #include "src/exchange/peer_socket.h"
 
@@ -32,6 +33,7 @@ constexpr uint64_t kNever = UINT64_MAX;
 /// How long a connection may be silent before it has said who it is, and how many such there may be.
 constexpr auto kStrangerTime = std::chrono::seconds(10);
 constexpr size_t kMostStrangers = 1024;
+constexpr const char* kInterrupted = "interrupted, and ended before all processes had come to the end of the run";
 
 template <size_t N>
 void put(std::array<char, N>& to, const std::string& text) {
@@ -173,7 +175,7 @@ class PeerWatch::Star {
 
   void leave(int code, const std::string& why) noexcept {
     const std::lock_guard lock(mutex_);
-    break_with(code, why, -1);
+    break_with(code, why, -1, -1);
   }
 
   void ended(uint64_t calls) noexcept {
@@ -259,11 +261,19 @@ class PeerWatch::Star {
     for (size_t i = 0; i < links_.size(); ++i)
       if (links_[i].socket && static_cast<int>(i) != except) send_message(links_[i].socket.fd(), message);
   }
-  /// `from`: the rank that knows already, or -1.
-  void break_with(int code, const std::string& why, int from) noexcept {
+  /// `from`: the rank that knows already, or -1. `lost`: the one that is lost, or -1.
+  void break_with(int code, const std::string& why, int from, int lost) noexcept {
     if (broken_ || gone_) return;
+    // A launcher that is interrupted, or told to end, passes a signal on to all ranks, and kills what is left soon
+    // after: of the ranks that it kills first nothing is to be said.
+    if (const int signal = InterruptGuard::pending(); signal != 0 && code == ExchangeError::kLost) code = 128 + signal;
     try {
-      break_ = {code, why};
+      if (ExchangeError::is_interruption(code)) {
+        const bool tells = rank_ == 0 || (rank_ == 1 && lost == 0);
+        break_ = {code, tells ? kInterrupted : ""};
+      } else {
+        break_ = {code, why};
+      }
       send_all({.type = PeerMessage::kLeave, .rank = rank_, .code = code, .text = why}, from);
     } catch (const std::exception&) {  // no memory for the text: the code says enough
       break_.code = code;
@@ -274,6 +284,7 @@ class PeerWatch::Star {
   }
   [[noreturn]] void end_process() noexcept {
     try {
+      if (ExchangeError::is_interruption(break_.code)) ::_exit(break_.code);  // all has been said at the end of the run
       const std::string text = "softamp: rank " + std::to_string(rank_) + ": " + break_.why + "\n";
       [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
     } catch (const std::exception&) {
@@ -498,7 +509,7 @@ void PeerWatch::Star::hear(int from, Link& link) {
   while (const auto message = link.inbox.next()) {
     switch (message->type) {
       case PeerMessage::kConfirm: link.confirmed = true; break;
-      case PeerMessage::kLeave: break_with(message->code, message->text, from); break;
+      case PeerMessage::kLeave: break_with(message->code, message->text, from, -1); break;
       case PeerMessage::kEnded: tell_of_end(message->rank, message->calls); break;
       case PeerMessage::kGoodbye: link.goodbye = true; break;
       case PeerMessage::kHello:
@@ -519,7 +530,7 @@ void PeerWatch::Star::lose(int rank, int error, bool nonsense) {
   else if (error != 0 && error != ECONNRESET && error != EPIPE)
     how = std::string(" does not answer any more: its machine, or the network to it, is lost (") +
           std::strerror(error) + ")";
-  break_with(ExchangeError::kLost, name_of(rank) + how, rank);
+  break_with(ExchangeError::kLost, name_of(rank) + how, rank, rank);
 }
 
 PeerWatch::PeerWatch(int rank, std::vector<PeerCard> cards) : star_(std::make_unique<Star>(rank, std::move(cards))) {}

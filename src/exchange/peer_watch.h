@@ -63,7 +63,8 @@ class PeerWatch {
   };
   /// What was said of it first; it does not change any more. Only when broken(). Takes no lock.
   const Break& why_broken() const noexcept;
-  /// Ends it all for all ranks, with this code and reason; nothing happens if it is broken already.
+  /// Ends it all for all ranks, with this code and reason; nothing happens if it is broken already. What would be
+  /// ExchangeError::kLost is an interruption (ExchangeError::interrupted) where a signal has come to this rank.
   void leave(int code, const std::string& why) noexcept;
 
   /// This rank has made `calls` calls of the exchange and will make no more; to be followed by goodbye().

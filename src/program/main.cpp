@@ -2,6 +2,7 @@
 #include "src/files/printable_stream.h"
 #include "src/program/description/version.h"
 #include "src/program/program.h"
+#include "src/program/ranks/ranks_here.h"
 #include "src/program/standard_descriptors.h"
 #include "src/program/standard_output.h"
 
@@ -95,6 +96,15 @@ const Verb& find_verb(const std::vector<Verb>& verbs, const std::string& name) {
   throw UsageError(softamp::unknown_name_message("verb", name, known));
 }
 
+/// A launcher's variables that are wrong are for those verbs to refuse that have several processes.
+softamp::program::Launched launched_or_alone() {
+  try {
+    return softamp::program::launched_by();
+  } catch (const UsageError&) {
+    return {};
+  }
+}
+
 /// CLI11 from version 2.5 on breaks help into paragraphs of 65 and 80 characters, examples in a footer, too. Here each
 /// line is printed as it is written, and names of options stand one behind the other, as older versions have them.
 template <class Formatter>
@@ -126,6 +136,7 @@ int run(int argc, char** argv, std::string& place) {
     verbs.push_back(add(program));
 
   const Verb* chosen = nullptr;
+  if (!ranks_agree(launched_or_alone())) return kUsage;
   if (argc > 1 && argv[1][0] != '-') {
     chosen = &find_verb(verbs, argv[1]);
     place += std::string(" ") + argv[1];

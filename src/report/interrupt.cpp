@@ -4,12 +4,14 @@ namespace softamp {
 namespace {
 
 volatile std::sig_atomic_t pending_signal = 0;
+int guards = 0;
 
 void note(int signal) { pending_signal = signal; }
 
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
+  if (guards++ > 0) return;
   pending_signal = 0;
   struct sigaction action {};
   action.sa_handler = note;
@@ -21,6 +23,7 @@ InterruptGuard::InterruptGuard() {
 }
 
 InterruptGuard::~InterruptGuard() {
+  if (--guards > 0) return;
   for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_[i], nullptr);
 }
 

@@ -13,6 +13,7 @@
 #include <functional>
 #include <thread>
 
+#include "softamp/report/interrupt.h"
 #include "src/exchange/peer_socket.h"
 
 namespace softamp {
@@ -107,6 +108,33 @@ TEST(PeerWatch, AKilledProcessIsNamedByAllOthers) {
                     std::to_string(ranks.process(killed)) + ") has ended without a word");
     }
   }
+}
+
+/// A launcher that is interrupted sends a signal to all, and kills the rest soon after.
+TEST(PeerWatch, ALossAfterASignalAccusesNobody) {
+  for (const size_t killed : {size_t{2}, size_t{0}})
+    for (const bool cannot_be_left : {false, true}) {
+      SCOPED_TRACE(std::to_string(killed) + (cannot_be_left ? ", in what cannot be left" : ""));
+      Ranks ranks(4, [&](int r, PeerWatch& watch, Shared& shared) {
+        const InterruptGuard guard;
+        if (r != 3) ::raise(SIGTERM);  // the last one learns it from the others
+        ++shared.unbroken;
+        if (!soon([&] { return shared.unbroken == 4; })) return 94;
+        if (static_cast<size_t>(r) == killed) ::raise(SIGKILL);
+        if (cannot_be_left && r != 3) watch.end_process_when_broken(true);
+        return soon([&] { return watch.broken(); }) ? watch.why_broken().code : 95;
+      });
+      const size_t teller = killed == 0 ? 1 : 0;
+      for (size_t r = 0; r < 4; ++r) {
+        // Where rank 0 is lost, nobody tells those to whom no signal has come.
+        const int code = killed == 0 && r == 3 ? 4 : 128 + SIGTERM;
+        EXPECT_EQ(ranks.code(r), r == killed ? -SIGKILL : code) << r;
+        if (r == killed || cannot_be_left || code == 4) continue;
+        EXPECT_EQ(std::string(ranks.shared().why[r]),
+                  r == teller ? "interrupted, and ended before all processes had come to the end of the run" : "")
+            << r;
+      }
+    }
 }
 
 TEST(PeerWatch, AStoppedProcessIsNotLost) {

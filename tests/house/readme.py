@@ -31,10 +31,13 @@ PYTHON = "python -c "
 LONG = ("build/softamp study examples/training/swamping_study.json",)
 # Exit codes other than 0, by the line that a page shows.
 EXIT_CODES = {"floating-point exception": 3, "first difference": 1}
+# Pages that are read first: a command of their own builds what they name.
+FIRST_PAGES = ("README.md", "docs/TUTORIAL.md", "docs/WORKFLOWS.md")
 # What a command puts into build/.
 BUILDERS = {"bash examples/quickstart.sh": ("build/softamp",), "bash tests/build.sh program": ("build/softamp",),
             "bash tests/wheel/build.sh": ("build/wheels",),
-            "bash tests/build.sh all": ("build/softamp", "build/examples", "build/tests")}
+            "bash tests/build.sh all": ("build/softamp", "build/examples", "build/tests"),
+            "-DSOFTAMP_BUILD_BENCH=ON": ("build/bench",), "-DSOFTAMP_BUILD_PYTHON=ON": ("build/python",)}
 WRITTEN = re.compile(r"(?:--plot|--trace|--out|-o|--csv) (\S+\.\w+)")
 
 
@@ -210,20 +213,28 @@ class Reader:
                     self.fault(block.place, f"examples/quickstart.sh does not run `{command}`")
 
     def check_builds(self):
-        """What a page's commands call in build/ is built by a command before, and there is a source of it."""
-        for page in ("README.md", "docs/TUTORIAL.md", "docs/WORKFLOWS.md"):
+        """What a page calls in build/ is built by a command before it, there or on a page to which it has a link before it,
+        and there is a source of it."""
+        for page, text in self.pages.items():
             built = ()
-            for line in self.pages[page].splitlines():
+            for line in text.splitlines():
+                linked = re.findall(r"\]\(([\w./]+\.md)[#)]", line) if page not in FIRST_PAGES else []
+                named = [line] + [self.text_of_link(page, target) for target in linked]
                 for builder, what in BUILDERS.items():
-                    if builder in line:
+                    if any(builder in part for part in named):
                         built += what
                 for path in re.findall(r"(?<![\w./-])build/(?:softamp\b|(?:examples|tests|bench|python|wheels)(?:/[\w./]*\w)?)", line):
                     if not path.startswith(built):
                         self.fault(page, f"{path}: no command before it on the page builds it")
                     name = path.rsplit("/", 1)[-1]
-                    source = path.removeprefix("build/").replace("/example_", "/") + ".cpp"
-                    if path.startswith("build/examples/") and not (self.source / source).is_file():
-                        self.fault(page, f"{name}: there is no {source}")
+                    source = path.removeprefix("build/").replace("/example_", "/")
+                    there = (self.source / source).is_dir() or (self.source / f"{source}.cpp").is_file()
+                    if path.startswith("build/examples/") and not there:
+                        self.fault(page, f"{name}: there is no {source}.cpp")
+
+    def text_of_link(self, page, target):
+        path = (self.source / page).parent / target
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
 
     # ------------------------------------------------------------------ commands that are run
 

@@ -45,6 +45,8 @@ PLANTED = [
     ("check_builds", "docs/WORKFLOWS.md", "bash tests/build.sh all", "bash tests/build.sh program",
      "build/examples/example_17_compile_fit: no command before it"),
     ("check_builds", "docs/TUTORIAL.md", "bash tests/build.sh all", "This", "tutorial/stochastic_rounding: no command"),
+    ("check_builds", "docs/USAGE.md", "bash tests/build.sh program", "This", "build/softamp: no command before it"),
+    ("check_builds", "docs/CLUSTERS.md", "-DSOFTAMP_BUILD_BENCH=ON", "", "bench_rank_sums: no command before it"),
     ("check_builds", "docs/WORKFLOWS.md", "example_17_compile_fit", "example_17_fit", "there is no examples/17_fit.cpp"),
     ("run", "README.md", "0.25 (0x3400), reached at addition 2181", "0.25 (0x3400), reached at addition 2182", "2182"),
     ("run", "README.md", "exact sum    1.0001659", "mean         1.0001659", "does not print what is shown"),

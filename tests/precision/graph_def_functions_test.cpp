@@ -1,6 +1,7 @@
 // Functions of a GraphDef opened to the rewrite: written out as TensorFlow does, or rewritten where they stand; and the
 // types of what comes out.
 #include <fstream>
+#include <regex>
 #include <set>
 
 #include "softamp/precision/amp_level.h"
@@ -315,17 +316,23 @@ TEST(GraphDefFunctions, FaultsAreNamed) {
             "input: function 'layer': output 'r': 'm:output:0' names no output of this operation");
   EXPECT_EQ(fault(layer(node_text("m", "MatMul", {"a", "a"}, {{"T", "placeholder: \"S\""}}), "m:product:0")),
             "input: function 'layer': its attribute 'S' has no value at the call; expected one");
-  std::string functions = function_text("f0", {{"a", "FLOAT"}}, {{"r", "FLOAT"}},
-                                        node_text("n", "Neg", {"a"}, kOfFloats), {{"r", "n:y:0"}});
-  for (int i = 1; i <= 20; ++i)
-    functions += function_text(
-        "f" + std::to_string(i), {{"a", "FLOAT"}}, {{"r", "FLOAT"}},
-        node_text("n", "f" + std::to_string(i - 1), {"a"}) + node_text("m", "f" + std::to_string(i - 1), {"n:r:0"}),
-        {{"r", "m:r:0"}});
-  EXPECT_NE(fault_of([&] {
-              graph_of(kInput + node_text("y", "f20", {"x"}) + library_text(functions)).opened();
-            }).find("functions become more than 2^18 nodes"),
+}
+
+TEST(GraphDefFunctions, GrowthEnds) {
+  const auto opened = [](const std::string& call, const TextAttributes& of_the_node) {
+    return graph_of(kInput + node_text("y", call, {"x"}) + library_text(doubling_text(20, "n", of_the_node))).opened();
+  };
+  EXPECT_NE(fault_of([&] { opened("f20", kOfFloats); }).find("functions become more than 2^18 nodes"),
             std::string::npos);
+  // A node of 2^20 bytes, 64 times and 512 times.
+  TextAttributes large = kOfFloats;
+  large.emplace_back("_note", "s: \"" + std::string(size_t{1} << 20, 'a') + "\"");
+  EXPECT_EQ(fault_of([&] { opened("f6", large); }), "");
+  const std::string fault = fault_of([&] { opened("f9", large); });
+  EXPECT_TRUE(std::regex_match(
+      fault, std::regex("input: functions become nodes of more than 269[0-9]{6} bytes, their names among them, up to "
+                        "'y/[nm/]*'; expected at most 2\\^28 beyond those of the file")))
+      << fault;
 }
 
 }  // namespace

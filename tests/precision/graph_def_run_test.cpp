@@ -401,16 +401,14 @@ TEST(GraphDefControl, RecursionAndGrowthEnd) {
   EXPECT_NE(import_fault(scalar_text("x", "1") + node_text("y", "self", {"x"}) + library_text(self))
                 .find("is called more than 64 deep; expected no recursion"),
             std::string::npos);
-  // f20 calls f19 twice, and so on: 2^20 nodes.
-  std::string functions = function_text("f0", {{"a", "FLOAT"}}, {{"r", "FLOAT"}},
-                                        node_text("n", "Neg", {"a"}, kOfFloats), {{"r", "n:y:0"}});
-  for (int i = 1; i <= 20; ++i) {
-    const std::string below = "f" + std::to_string(i - 1);
-    functions += function_text("f" + std::to_string(i), {{"a", "FLOAT"}}, {{"r", "FLOAT"}},
-                               node_text("n", below, {"a"}) + node_text("m", below, {"n:r:0"}), {{"r", "m:r:0"}});
-  }
-  EXPECT_NE(import_fault(scalar_text("x", "1") + node_text("y", "f20", {"x"}) + library_text(functions))
-                .find("functions become more than 2^18 nodes"),
+  const auto fault = [](const std::string& call, const std::string& name) {
+    return import_fault(placeholder_text("x", Shape{2}) + node_text("y", call, {"x"}) +
+                        library_text(doubling_text(20, name, kOfFloats)));
+  };
+  EXPECT_NE(fault("f20", "n").find("functions become more than 2^18 nodes"), std::string::npos);
+  const std::string long_name(size_t{1} << 18, 'n');
+  EXPECT_EQ(fault("f4", long_name), "");
+  EXPECT_NE(fault("f11", long_name).find("functions become nodes whose names have more than 2^28 bytes up to this one"),
             std::string::npos);
 }
 

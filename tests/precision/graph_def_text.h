@@ -59,6 +59,19 @@ inline std::string function_text(const std::string& name, const std::vector<std:
   for (const auto& [key, value] : ret) text += " ret { key: \"" + key + "\" value: \"" + value + "\" }";
   return text + " } ";
 }
+
+/// Functions f0 to f`most`, each of which calls the one before twice: f3 becomes 8 nodes with this name and these
+/// attributes.
+inline std::string doubling_text(int most, const std::string& name, const TextAttributes& attributes) {
+  std::string text = function_text("f0", {{"a", "FLOAT"}}, {{"r", "FLOAT"}}, node_text(name, "Neg", {"a"}, attributes),
+                                   {{"r", name + ":y:0"}});
+  for (int i = 1; i <= most; ++i) {
+    const std::string below = "f" + std::to_string(i - 1);
+    text += function_text("f" + std::to_string(i), {{"a", "FLOAT"}}, {{"r", "FLOAT"}},
+                          node_text("n", below, {"a"}) + node_text("m", below, {"n:r:0"}), {{"r", "m:r:0"}});
+  }
+  return text;
+}
 inline std::string library_text(const std::string& functions) { return "library { " + functions + "}"; }
 inline std::string func_value(const std::string& name) { return "func { name: \"" + name + "\" }"; }
 

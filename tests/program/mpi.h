@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,15 @@ constexpr const char* kNoMpi =
 
 inline Outcome run_softamp_on(const Mpi& mpi, int ranks, const std::string& arguments) {
   return run_shell(mpi.start + std::to_string(ranks) + " '" SOFTAMP_PROGRAM "' " + arguments);
+}
+
+/// The lines on standard error that are not the launcher's.
+inline std::string told(const Outcome& o) {
+  std::string lines;
+  std::istringstream in(o.err);
+  for (std::string line; std::getline(in, line);)
+    if (line.rfind("softamp", 0) == 0) lines += line + "\n";
+  return lines;
 }
 
 }  // namespace softamp::test

@@ -71,15 +71,6 @@ TEST(MpiTrain, ProcessesAreReplicasWhereNoneAreNamed) {
   }
 }
 
-/// The lines on standard error that are not the launcher's.
-std::string told(const Outcome& o) {
-  std::string lines;
-  std::istringstream in(o.err);
-  for (std::string line; std::getline(in, line);)
-    if (line.rfind("softamp", 0) == 0) lines += line + "\n";
-  return lines;
-}
-
 TEST(MpiTrain, BadInputIsToldOnceAndEndsAll) {
   const TemporaryFolder folder;
   write_text(folder.file("settings.json"), "{\"seed\": 1,}");

@@ -7,8 +7,8 @@
 namespace softamp {
 
 /// While it lives, SIGINT, SIGTERM, SIGHUP and SIGPIPE are only noted; one that is ignored, as SIGHUP under nohup,
-/// stays ignored. After SIGPIPE, nobody reads the output any more, and writing fails (EPIPE). Only one guard may exist
-/// at a time; its end restores the handlers from before.
+/// stays ignored. After SIGPIPE, nobody reads the output any more, and writing fails (EPIPE). Guards nest, in one
+/// thread: the outermost one forgets an earlier signal when it begins, and its end restores the handlers from before.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -21,8 +21,12 @@ class ExchangeError : public std::runtime_error {
   static constexpr int kLost = 4;
 
   ExchangeError(const std::string& what, int code = kLost) : std::runtime_error(what), code_(code) {}
-  /// With which all ranks end: kLost, or what the rank gave to `leave`.
+  /// With which all ranks end: kLost, 128 + signal, or what the rank gave to `leave`.
   int code() const { return code_; }
+  /// Whether a signal had come to this rank, or to the one that noticed it, before a rank ended: the launcher ends all
+  /// ranks then, and none is to blame. what() is empty where another rank tells of it.
+  bool interrupted() const { return is_interruption(code_); }
+  static constexpr bool is_interruption(int code) { return code > 128; }
 
  private:
   int code_;

@@ -1,6 +1,6 @@
 // softamp study: what a choice of precision, rounding or loss scale does to training, over several seeds.
 #include "src/program/backend_option.h"
-#include "src/program/launched.h"
+#include "src/program/ranks/launched.h"
 #include "src/program/rewrite/mechanism_options.h"
 #include "src/program/study/study_kept.h"
 #include "src/program/study/study_list.h"

@@ -2,7 +2,8 @@
 
 #include "src/exchange/mpi_exchange.h"
 #include "src/exchange/nccl_exchange.h"
-#include "src/program/launched.h"
+#include "src/program/ranks/launched.h"
+#include "src/program/ranks/ranks_here.h"
 #include "src/program/usage.h"
 #include "src/report/reason.h"
 #include "src/reproduce/kept_folder.h"
@@ -43,7 +44,10 @@ std::unique_ptr<Exchange> opened(const Launched& launched, bool quiet) {
   if (!mpi)
     throw UsageError("started as one of " + std::to_string(launched.ranks) + " processes by " + launched.by +
                      ", which is no MPI; expected mpirun, or srun --mpi=pmix or --mpi=pmi2");
-  std::unique_ptr<MpiExchange> exchange = open_mpi_exchange(*mpi);
+  std::unique_ptr<MpiExchange> exchange = [&] {
+    const RankStartWatch watch(launched);
+    return open_mpi_exchange(*mpi);
+  }();
   if (exchange->rank() == 0 && !quiet)
     for (const std::string& warning : exchange->warnings()) std::cerr << "softamp train: warning: " << warning << '\n';
   return exchange;
@@ -58,14 +62,19 @@ bool tells(const Launched& launched) {
 }
 
 int fail(const std::exception& e, int code, bool told) {
-  if (told) std::cerr << "softamp train: " << reason_of(e) << '\n';
+  if (told && *e.what() != '\0') std::cerr << "softamp train: " << reason_of(e) << '\n';
   return code;
 }
 
 /// The code of the rank that has the greatest: a signal may have come to one of them alone.
 int agreed(Exchange& exchange, int code) {
-  const std::vector<int32_t> codes = train_detail::gather_values(exchange, static_cast<int32_t>(code));
-  return *std::max_element(codes.begin(), codes.end());
+  try {
+    const std::vector<int32_t> codes = train_detail::gather_values(exchange, static_cast<int32_t>(code));
+    return *std::max_element(codes.begin(), codes.end());
+  } catch (const ExchangeError& e) {
+    if (!e.interrupted() || code <= 128) throw;
+    return code;  // and it has been told
+  }
 }
 
 /// NCCL around the MPI, where all ranks compute on GPUs and can have it.
@@ -122,7 +131,7 @@ int run_train_on_ranks(TrainVerbOptions o) {
     return run_on(exchange, std::move(o));
   } catch (const ExchangeError& e) {
     // Where rank 0 is lost, who is left tells it.
-    return fail(e, e.code(), first || std::string_view(e.what()).starts_with("rank 0 "));
+    return fail(e, e.code(), first || e.interrupted() || std::string_view(e.what()).starts_with("rank 0 "));
   } catch (const std::exception& e) {
     train_detail::leave_with(*exchange, e);
     return fail(e, kUsage, first);

@@ -1,7 +1,7 @@
 // softamp train: one training run, from a file of settings.
 #include "src/program/backend_option.h"
-#include "src/program/launched.h"
 #include "src/program/options.h"
+#include "src/program/ranks/launched.h"
 #include "src/program/rewrite/mechanism_options.h"
 #include "src/program/train/shared_train.h"
 #include "src/program/train/train_options.h"

@@ -213,8 +213,13 @@ bool tells(const TrainVerbOptions& o) { return !o.output.exchange || o.output.ex
 int signal_of_any(const TrainVerbOptions& o) {
   const int here = InterruptGuard::pending();
   if (!o.output.exchange) return here;
-  const std::vector<int32_t> all = train_detail::gather_values(*o.output.exchange, static_cast<int32_t>(here));
-  return *std::max_element(all.begin(), all.end());
+  try {
+    const std::vector<int32_t> all = train_detail::gather_values(*o.output.exchange, static_cast<int32_t>(here));
+    return *std::max_element(all.begin(), all.end());
+  } catch (const ExchangeError& e) {
+    if (!e.interrupted()) throw;
+    return e.code() - 128;  // the launcher has ended one already
+  }
 }
 
 }  // namespace

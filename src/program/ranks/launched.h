@@ -7,9 +7,10 @@ namespace softamp::program {
 
 struct Launched {
   int rank = 0, ranks = 1;
-  std::string by{};     ///< "mpirun (OMPI_COMM_WORLD_SIZE=4)"; "" where there is no launcher
-  int ranks_here = 1;   ///< of them on this machine, as far as the launcher says; else all
-  int cores_given = 0;  ///< for each rank, as the launcher says; 0: it does not
+  std::string by{};         ///< "mpirun (OMPI_COMM_WORLD_SIZE=4)"; "" where there is no launcher
+  int ranks_here = 1;       ///< of them on this machine, as far as the launcher says; else all
+  bool knows_here = false;  ///< whether the launcher says how many they are
+  int cores_given = 0;      ///< for each rank, as the launcher says; 0: it does not
 
   /// Cores for this rank: those that it was given, else its part of those of this machine; at least 1.
   int cores() const;

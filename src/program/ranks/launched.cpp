@@ -1,4 +1,4 @@
-#include "src/program/launched.h"
+#include "src/program/ranks/launched.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -44,7 +44,9 @@ Launched launched(const Launcher& l, const std::string& rank, const std::string&
   found.ranks = whole(l.ranks, ranks, 1);
   found.rank = whole(l.rank, rank, 0, static_cast<uint64_t>(found.ranks) - 1);
   found.by = std::string(l.name) + " (" + l.ranks + "=" + ranks + ")";
-  found.ranks_here = std::min(whole_of(l.here, 1).value_or(found.ranks), found.ranks);
+  const std::optional<int> here = whole_of(l.here, 1);
+  found.ranks_here = std::min(here.value_or(found.ranks), found.ranks);
+  found.knows_here = here.has_value();
   return found;
 }
 

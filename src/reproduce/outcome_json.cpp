@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "src/files/printable.h"
 #include "src/report/newer_file.h"
 #include "src/report/read_json.h"
 #include "src/report/reason.h"
@@ -184,7 +185,8 @@ void write(const Json& json, const std::string& indent, std::string& text) {
   text += json.is_array() ? "[\n" : "{\n";
   bool first = true;
   for (const auto& [key, value] : json.items()) {
-    text += (first ? "" : ",\n") + deeper + (json.is_array() ? "" : Json(key).dump() + ": ");
+    text += (first ? "" : ",\n") + deeper +
+            (json.is_array() ? "" : Json(key).dump(-1, ' ', false, Json::error_handler_t::replace) + ": ");
     write(value, deeper, text);
     first = false;
   }
@@ -294,7 +296,7 @@ Result result_from_json(const Json& json) {
 std::string json_text(const Json& json) {
   std::string text;
   write(json, "", text);
-  return text + "\n";
+  return files::printable_json(text) + "\n";
 }
 
 }  // namespace softamp::reproduce
